@@ -1,0 +1,59 @@
+# Everything is reached from here: make demo, make test. Set-up happens by itself (third_party/install.sh).
+PY := .venv/bin/python
+CMAKE_FLAGS := -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY)
+ASAN_RUN = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
+PYTEST := $(PY) -m pytest -q -p no:cacheprovider
+
+.PHONY: help setup build demo test seeds bench asan tsan format lint ci wheel clean
+
+help:
+	@echo "make demo | test | seeds | bench | asan | tsan | format | lint | ci | wheel | clean"
+
+setup:
+	@third_party/install.sh
+
+build/build.ninja: | setup
+	@cmake -S . -B build $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Release >build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
+
+build: setup build/build.ninja
+	@ninja -C build --quiet
+
+demo: build
+	@$(PY) -m kernelwright.examples.demo
+
+test: build
+	@build/tests/kw_unit --gtest_brief=1
+	@$(PYTEST) tests
+
+seeds: build
+	@$(PYTEST) tests/seeds -rs
+
+bench: build
+	@$(PY) bench/run.py
+
+asan: setup
+	@cmake -S . -B build-asan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug "-DKW_SANITIZE=address;undefined" >/dev/null
+	@ninja -C build-asan --quiet
+	@ASAN_OPTIONS=detect_leaks=0 build-asan/tests/kw_unit --gtest_brief=1
+	@$(ASAN_RUN) PYTHONPATH=build-asan $(PYTEST) tests/kernels tests/python tests/fuzz -m "not slow and not tools"
+
+tsan: setup
+	@cmake -S . -B build-tsan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug -DKW_SANITIZE=thread >/dev/null
+	@ninja -C build-tsan --quiet kw_unit kernelwright_llvm
+	@build-tsan/tests/kw_unit --gtest_brief=1 --gtest_filter='*Jit*:*Cache*:*Launch*'
+
+format: setup
+	@git ls-files '*.cpp' '*.h' | xargs .venv/bin/clang-format -i
+	@.venv/bin/ruff check -q --fix . || true
+	@.venv/bin/ruff format -q python bench tests
+
+lint: setup
+	@$(PYTEST) tests/lint
+
+ci: test asan
+
+wheel: setup
+	@$(PY) -m pip wheel -q --no-deps -w dist .
+
+clean:
+	rm -rf build build-asan build-tsan dist

@@ -1,0 +1,109 @@
+// The walk that keeps track of loops and conditions.
+#include "analysis/access.h"
+
+#include "ir/build.h"
+#include "ir/match.h"
+
+namespace kw {
+
+namespace {
+
+class AccessWalk {
+ public:
+  AccessWalk(bool extents_positive, const std::function<void(const Access &, const BoundsContext &)> &visit)
+      : context_(extents_positive), visit_(visit) {}
+
+  void statements(const Stmt &root) {
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) statement(*s);
+  }
+
+ private:
+  void statement(const Stmt &s) {
+    current_ = s;
+    match(
+        s,
+        [&](const Store &n) {
+          for (const Expr &e : n.index) expression(e);
+          expression(n.value);
+          report(s.loc(), n.buf, n.index, true);
+        },
+        [&](const Let &n) { expression(n.value); }, [](const Alloc &) {},
+        [&](const For &n) {
+          expression(n.lo), expression(n.hi);
+          context_.enter_loop(n);
+          statements(n.body);
+          context_.leave_loop();
+        },
+        [&](const While &n) { expression(n.cond), branch(n.body, n.cond, true); }, [](const Jump &) {},
+        [&](const If &n) { expression(n.cond), branch(n.yes, n.cond, true), branch(n.no, n.cond, false); },
+        [&](const Check &n) { expression(n.cond); },
+        [&](const Seq &n) {
+          for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i]);
+        });
+  }
+
+  void branch(const Stmt &body, const Expr &cond, bool holds) {
+    if (!body) return;
+    size_t assumed = context_.assume(cond, holds);
+    ++guards_;
+    statements(body);
+    --guards_;
+    context_.drop(assumed);
+  }
+
+  void lazily(const Expr &e, const Expr &cond, bool holds) {
+    size_t assumed = context_.assume(cond, holds);
+    path_.emplace_back(cond, holds);
+    expression(e);
+    path_.pop_back();
+    context_.drop(assumed);
+  }
+
+  void expression(const Expr &e) {
+    match(
+        e, [](const Const &) {}, [](const Ref &) {},
+        [&](const Load &n) {
+          for (const Expr &i : n.index) expression(i);
+          report(e.loc(), n.buf, n.index, false);
+        },
+        [&](const Unary &n) { expression(n.a); }, [&](const Binary &n) { expression(n.a), expression(n.b); },
+        [&](const Logic &n) { expression(n.a), lazily(n.b, n.a, n.is_and); },
+        [&](const Select &n) { expression(n.cond), lazily(n.yes, n.cond, true), lazily(n.no, n.cond, false); },
+        [&](const Cast &n) { expression(n.a); },
+        [&](const Call &n) {
+          for (const Expr &a : n.args) expression(a);
+        });
+  }
+
+  void report(Loc loc, const Buf &buf, const std::vector<Expr> &index, bool is_store) {
+    if (index.empty()) return;
+    visit_(Access{current_, loc, buf, &index, is_store, guards_ > 0 || !path_.empty(), path_}, context_);
+  }
+
+  BoundsContext context_;
+  const std::function<void(const Access &, const BoundsContext &)> &visit_;
+  Stmt current_;
+  int guards_ = 0;
+  std::vector<std::pair<Expr, bool>> path_;
+};
+
+}  // namespace
+
+void for_each_access(const Func &f, bool extents_positive,
+                     const std::function<void(const Access &, const BoundsContext &)> &visit) {
+  AccessWalk(extents_positive, visit).statements(f.body);
+}
+
+IndexProof prove_index(const Access &a, size_t dim, const BoundsContext &context) {
+  IndexProof out;
+  auto index = affine_of((*a.index)[dim]), extent = affine_of(a.buf->extents[dim]);
+  if (!index || !extent) return out;
+  out.low = context.nonnegative(*index);
+  auto room = add_scaled(*extent, *index, -1);
+  if (!room) return out;
+  room->constant -= 1;
+  out.high = context.nonnegative(*room);
+  return out;
+}
+
+}  // namespace kw

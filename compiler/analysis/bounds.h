@@ -1,0 +1,16 @@
+// Accesses that are out of bounds in every run: E301. Proved and conditional accesses are the business of transform/guard_bounds.
+#pragma once
+
+#include <vector>
+
+#include "ir/func.h"
+#include "support/diagnostic.h"
+
+namespace kw {
+
+std::vector<Diagnostic> find_bounds_errors(const Func &f, const SourceMap &sources);
+
+/// Text of an extent or index for messages: "a.shape[1]", "a.shape[0] - 1".
+std::string bound_text(const Func &f, const Expr &e);
+
+}  // namespace kw

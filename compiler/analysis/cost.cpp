@@ -1,0 +1,126 @@
+// Work and workspace estimates.
+#include "analysis/cost.h"
+
+#include "analysis/interval.h"
+#include "ir/build.h"
+#include "ir/intrinsics.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+#include "support/diagnostic.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+int64_t weight(const Stmt &s) {
+  int64_t n = 1;
+  auto count = [&](const Expr &e) {
+    walk(
+        e, [&](const Binary &b, const Expr &) { n += b.op == BinOp::floor_div || b.op == BinOp::floor_mod ? 10 : 1; },
+        [&](const Load &, const Expr &) { n += 1; },
+        [&](const Call &c, const Expr &) { n += row_of(c.fn).cost == Cost::function ? 20 : 4; });
+  };
+  if (const Store *x = as<Store>(s)) count(x->value);
+  if (const Let *x = as<Let>(s)) count(x->value);
+  if (const If *x = as<If>(s)) count(x->cond);
+  return n;
+}
+
+class Estimator {
+ public:
+  WorkEstimate run(const Func &f) {
+    WorkEstimate out;
+    out.operations = statements(f.body);
+    out.bounded = bounded_;
+    return out;
+  }
+
+ private:
+  Expr statements(const Stmt &root) {
+    Expr sum = const_int(0);
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) sum = add(sum, statement(*s));
+    return sum;
+  }
+
+  Expr statement(const Stmt &s) {
+    if (const Seq *n = as<Seq>(s)) {
+      Expr sum = const_int(0);
+      for (size_t i = 0; i + 1 < n->items.size(); ++i) sum = add(sum, statements(n->items[i]));
+      return sum;
+    }
+    if (const If *n = as<If>(s)) return add(const_int(weight(s)), add(statements(n->yes), n->no ? statements(n->no) : const_int(0)));
+    if (const For *n = as<For>(s)) return mul(trips(*n), body(*n));
+    if (as<While>(s)) bounded_ = false;
+    return const_int(weight(s));
+  }
+
+  Expr body(const For &n) {
+    context_.enter_loop(n);
+    Expr inner = add(const_int(1), statements(n.body));
+    context_.leave_loop();
+    return inner;
+  }
+
+  Expr trips(const For &n) {
+    Expr span = n.step > 0 ? sub(n.hi, n.lo) : sub(n.lo, n.hi);
+    Expr bound = context_.upper_bound(span);
+    if (!bound) {
+      bounded_ = false;
+      return const_int(256);
+    }
+    int64_t step = n.step > 0 ? n.step : n.step == INT64_MIN ? INT64_MAX : -n.step;
+    if (step != 1) bound = add(binary(BinOp::floor_div, bound, const_int(step)), const_int(1));
+    return binary(BinOp::max, bound, const_int(0));
+  }
+
+  BoundsContext context_{false};
+  bool bounded_ = true;
+};
+
+class WorkspacePlanner {
+ public:
+  std::vector<WorkspaceSlot> run(const Func &f) {
+    visit(f.body);
+    return std::move(slots_);
+  }
+
+ private:
+  void visit(const Stmt &root) {
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+      if (const Alloc *n = as<Alloc>(*s); n && n->buf->space == Space::heap) slots_.push_back({n->buf, size_of(*n->buf)});
+      if (const If *n = as<If>(*s)) visit(n->yes), visit(n->no);
+      if (const While *n = as<While>(*s)) visit(n->body);
+      if (const Seq *n = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < n->items.size(); ++i) visit(n->items[i]);
+      if (const For *n = as<For>(*s)) {
+        context_.enter_loop(*n);
+        visit(n->body);
+        context_.leave_loop();
+      }
+    }
+  }
+
+  Expr size_of(const BufNode &b) {
+    Expr bytes = const_int(item_size(b.dtype));
+    for (const Expr &extent : b.extents) {
+      Expr bound = context_.upper_bound(extent);
+      if (!bound)
+        throw CompileError(Diagnostic{Code::E102, b.sym->loc,
+                                      cat("the size of '", b.sym->name, "' depends on data, which is not available yet"), {},
+                                      {"allocate it with a size that follows from shapes and scalar arguments"}});
+      bytes = mul(bytes, binary(BinOp::max, bound, const_int(0)));
+    }
+    return mul(binary(BinOp::floor_div, add(bytes, const_int(63)), const_int(64)), const_int(64));
+  }
+
+  BoundsContext context_{false};
+  std::vector<WorkspaceSlot> slots_;
+};
+
+}  // namespace
+
+WorkEstimate estimate_work(const Func &f) { return Estimator().run(f); }
+std::vector<WorkspaceSlot> plan_workspace(const Func &f) { return WorkspacePlanner().run(f); }
+
+}  // namespace kw

@@ -1,0 +1,24 @@
+// Estimates from extents: how much work a run is, and how much workspace it needs. Estimates steer only where a run takes place.
+#pragma once
+
+#include <vector>
+
+#include "ir/func.h"
+
+namespace kw {
+
+struct WorkEstimate {
+  Expr operations;      ///< i64 over extents and parameters: scalar operations, about 0.3 ns each
+  bool bounded = true;  ///< false when a trip count depends on data
+};
+WorkEstimate estimate_work(const Func &f);
+
+/// A heap temporary and its size in bytes over extents and parameters, rounded up to 64.
+struct WorkspaceSlot {
+  Buf buf;
+  Expr bytes;
+};
+/// Slots in order of declaration. Throws E102 when the size of a temporary in a loop has no bound over the extents.
+std::vector<WorkspaceSlot> plan_workspace(const Func &f);
+
+}  // namespace kw

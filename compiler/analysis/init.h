@@ -1,0 +1,19 @@
+// Which elements of outputs and temporaries are written before they are read, and before the kernel returns. A region is one index
+// expression, or everything, per dimension; unions of regions are not formed.
+#pragma once
+
+#include <vector>
+
+#include "ir/func.h"
+#include "support/diagnostic.h"
+
+namespace kw {
+
+struct InitReport {
+  std::vector<Buf> needs_zero;       ///< outputs and Allocs that must start as zero
+  std::vector<Diagnostic> warnings;  ///< W301: a read may come before the write
+};
+
+InitReport analyse_initialisation(const Func &f);
+
+}  // namespace kw

@@ -1,0 +1,220 @@
+// Elimination of iterators and of min, max, // and % from a goal, innermost first.
+#include "analysis/interval.h"
+
+#include <algorithm>
+
+#include "ir/build.h"
+#include "ir/equal.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+constexpr int max_steps = 200;
+
+/// True when only extents, scalar parameters and constants occur, in operations that the entry program has.
+bool is_call_constant(const Expr &e) {
+  bool constant = true;
+  walk(
+      e, [&](const Load &, const Expr &) { constant = false; }, [&](const Call &, const Expr &) { constant = false; },
+      [&](const Select &, const Expr &) { constant = false; },
+      [&](const Cast &n, const Expr &) { constant = constant && !is_float(n.a.dtype()); },
+      [&](const Binary &n, const Expr &x) {
+        bool listed = n.op <= BinOp::max && n.op != BinOp::true_div;
+        constant = constant && listed && x.dtype() == DType::i64;
+      },
+      [&](const Unary &n, const Expr &x) { constant = constant && n.op == UnOp::neg && x.dtype() == DType::i64; },
+      [&](const Ref &n, const Expr &) {
+        constant = constant && (n.sym->kind == SymKind::extent || n.sym->kind == SymKind::param);
+      });
+  return constant;
+}
+
+bool is_extent(const Expr &e) {
+  const Ref *r = as<Ref>(e);
+  return r && r->sym->kind == SymKind::extent;
+}
+
+bool range_words(const For &loop, Affine &low, Affine &high) {
+  auto lo = affine_of(loop.lo), hi = affine_of(loop.hi);
+  if (!lo || !hi) return false;
+  low = loop.step > 0 ? *lo : *hi;
+  high = loop.step > 0 ? *hi : *lo;
+  (loop.step > 0 ? high : low).constant += loop.step > 0 ? -1 : 1;
+  return true;
+}
+
+}  // namespace
+
+struct BoundsContext::Search {
+  const BoundsContext &context;
+  int steps = 0;
+  bool exact = true;  ///< every replacement so far is attained by some iteration
+
+  Proof run(const Affine &goal) {
+    if (++steps > max_steps) return {};
+    if (by_constraint(goal)) return {Proof::Kind::proved, {}, goal};
+    for (size_t i = 0; i < goal.terms.size(); ++i)
+      if (!as<Ref>(goal.terms[i].atom) && !is_call_constant(goal.terms[i].atom)) return split(goal, i);
+    for (size_t l = context.loops_.size(); l-- > 0;) {
+      const For &loop = *context.loops_[l];
+      for (size_t i = 0; i < goal.terms.size(); ++i) {
+        const Ref *r = as<Ref>(goal.terms[i].atom);
+        if (r && r->sym == loop.iter) return end_of_range(goal, i, loop);
+      }
+    }
+    return decide(goal);
+  }
+
+  Proof end_of_range(const Affine &goal, size_t i, const For &loop) {
+    Affine low, high;
+    if (!range_words(loop, low, high)) return {};
+    if (loop.step != 1 && loop.step != -1) exact = false;
+    auto next = substitute(goal, i, goal.terms[i].coefficient > 0 ? low : high);
+    return next ? run(*next) : Proof{};
+  }
+
+  bool by_constraint(const Affine &goal) const {
+    return std::any_of(context.constraints_.begin(), context.constraints_.end(), [&](const Affine &c) {
+      auto rest = add_scaled(goal, c, -1);
+      return rest && surely_nonnegative(*rest);
+    });
+  }
+
+  bool surely_nonnegative(const Affine &a) const {
+    int64_t least = a.constant;
+    for (const AffineTerm &t : a.terms) {
+      if (!is_extent(t.atom) || t.coefficient < 0) return false;
+      if (context.extents_positive_) least += t.coefficient;
+    }
+    return least >= 0;
+  }
+
+  Proof decide(const Affine &goal) const {
+    if (surely_nonnegative(goal)) return {Proof::Kind::proved, {}, goal};
+    int64_t most = goal.constant;
+    bool bounded = true;
+    for (const AffineTerm &t : goal.terms) {
+      if (!is_call_constant(t.atom)) return {};
+      bounded = bounded && is_extent(t.atom) && t.coefficient < 0;
+      most += t.coefficient;
+    }
+    if (bounded && most < 0 && exact) return {Proof::Kind::refuted, {}, goal};
+    if (goal.is_constant()) return {};
+    Expr fact = binary(BinOp::le, const_int(0), to_expr(goal));
+    return {Proof::Kind::under_fact, fact, goal};
+  }
+
+  /// Both must hold.
+  Proof both(const std::optional<Affine> &a, const std::optional<Affine> &b) {
+    exact = false;
+    Proof x = a ? run(*a) : Proof{}, y = b ? run(*b) : Proof{};
+    if (x.kind == Proof::Kind::proved) return y;
+    if (y.kind == Proof::Kind::proved) return x;
+    bool facts = x.kind == Proof::Kind::under_fact && y.kind == Proof::Kind::under_fact;
+    return facts ? Proof{Proof::Kind::under_fact, logic(true, x.fact, y.fact), x.worst} : Proof{};
+  }
+  /// Either suffices.
+  Proof either(const std::optional<Affine> &a, const std::optional<Affine> &b) {
+    exact = false;
+    Proof x = a ? run(*a) : Proof{};
+    if (x.kind == Proof::Kind::proved) return x;
+    Proof y = b ? run(*b) : Proof{};
+    return y.kind == Proof::Kind::proved || x.kind != Proof::Kind::under_fact ? y : x;
+  }
+
+  /// Replaces the opaque atom of term i by something that bounds it from the side that matters.
+  Proof split(const Affine &goal, size_t i) {
+    const Expr &atom = goal.terms[i].atom;
+    bool want_low = goal.terms[i].coefficient > 0;
+    auto with = [&](const Expr &value) {
+      auto form = affine_of(value);
+      return form ? substitute(goal, i, *form) : std::nullopt;
+    };
+    if (const Select *n = as<Select>(atom)) return both(with(n->yes), with(n->no));
+    const Binary *n = as<Binary>(atom);
+    if (!n) return {};
+    if (n->op == BinOp::min) return want_low ? both(with(n->a), with(n->b)) : either(with(n->a), with(n->b));
+    if (n->op == BinOp::max) return want_low ? either(with(n->a), with(n->b)) : both(with(n->a), with(n->b));
+    auto divisor = as_int(n->b);
+    if (!divisor || *divisor <= 0 || *divisor > (1 << 14)) return {};
+    exact = false;
+    if (n->op == BinOp::floor_mod) return one(with(const_int(want_low ? 0 : *divisor - 1)));
+    if (n->op == BinOp::floor_div) return division(goal, i, *n, *divisor);
+    return {};
+  }
+
+  Proof one(const std::optional<Affine> &next) { return next ? run(*next) : Proof{}; }
+
+  /// x // d is monotone: bound x, then divide; x // d >= 0 follows from x >= 0, and x // d <= x from x >= 0.
+  Proof division(const Affine &goal, size_t i, const Binary &n, int64_t divisor) {
+    auto x = affine_of(n.a);
+    if (!x) return {};
+    bool want_low = goal.terms[i].coefficient > 0;
+    Expr end = context.end_value(*x, want_low);
+    if (!end) return {};
+    auto form = affine_of(binary(BinOp::floor_div, end, const_int(divisor)));
+    return one(form ? substitute(goal, i, *form) : std::nullopt);
+  }
+};
+
+/// The least (or greatest) value of a form over all loops, when only its iterators stand in the way.
+Expr BoundsContext::end_value(Affine form, bool least) const {
+  for (size_t l = loops_.size(); l-- > 0;)
+    for (size_t i = 0; i < form.terms.size(); ++i) {
+      const Ref *r = as<Ref>(form.terms[i].atom);
+      if (!r || r->sym != loops_[l]->iter) continue;
+      Affine low, high;
+      if (!range_words(*loops_[l], low, high)) return {};
+      auto next = kw::substitute(form, i, (form.terms[i].coefficient > 0) == least ? low : high);
+      if (!next) return {};
+      form = *next;
+      break;
+    }
+  for (const AffineTerm &t : form.terms)
+    if (!is_call_constant(t.atom)) return {};
+  return to_expr(form);
+}
+
+Proof BoundsContext::nonnegative(const Affine &goal) const { return Search{*this}.run(goal); }
+
+Expr BoundsContext::upper_bound(const Expr &e) const {
+  if (is_call_constant(e)) return e;
+  auto form = affine_of(e);
+  return form ? end_value(*form, false) : Expr{};
+}
+
+size_t BoundsContext::assume(const Expr &cond, bool holds) {
+  size_t before = constraints_.size();
+  if (const Logic *n = as<Logic>(cond); n && n->is_and == holds) {
+    assume(n->a, holds);
+    assume(n->b, holds);
+  }
+  if (const Unary *n = as<Unary>(cond); n && n->op == UnOp::logical_not) assume(n->a, !holds);
+  const Binary *n = as<Binary>(cond);
+  if (n && n->a.dtype() == DType::i64) {
+    auto a = affine_of(n->a), b = affine_of(n->b);
+    auto push = [&](const std::optional<Affine> &big, const std::optional<Affine> &small, int64_t gap) {
+      if (!big || !small) return;
+      auto difference = add_scaled(*big, *small, -1);
+      if (!difference) return;
+      difference->constant -= gap;
+      constraints_.push_back(*difference);
+    };
+    if (n->op == BinOp::lt) holds ? push(b, a, 1) : push(a, b, 0);
+    if (n->op == BinOp::le) holds ? push(b, a, 0) : push(a, b, 1);
+    if ((n->op == BinOp::eq && holds) || (n->op == BinOp::ne && !holds)) push(a, b, 0), push(b, a, 0);
+  }
+  return constraints_.size() - before;
+}
+
+bool BoundsContext::surely_runs() const {
+  return std::all_of(loops_.begin(), loops_.end(), [](const For *loop) {
+    auto hi = as_int(loop->hi);
+    return as_int(loop->lo) == 0 && loop->step == 1 && (is_extent(loop->hi) || (hi && *hi > 0));
+  });
+}
+
+}  // namespace kw

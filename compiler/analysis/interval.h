@@ -1,0 +1,49 @@
+// Proofs of `e >= 0` from the loops, guards and Lets around a place: iterators are replaced by the end of their range that makes the form
+// smallest. Sound and incomplete; asks questions only.
+#pragma once
+
+#include <vector>
+
+#include "analysis/affine.h"
+
+namespace kw {
+
+/// What could be shown of a goal.
+struct Proof {
+  enum class Kind : uint8_t {
+    proved,
+    under_fact,  ///< holds whenever `fact` (over extents and scalar parameters) holds
+    refuted,     ///< fails in every run in which all extents are at least 1 and the place is reached with the extreme iteration
+    unknown,
+  };
+  Kind kind = Kind::unknown;
+  Expr fact;     ///< b1
+  Affine worst;  ///< the smallest value of the goal, over extents and parameters, for under_fact and refuted
+};
+
+class BoundsContext {
+ public:
+  /// When extents may be zero nothing is assumed of them.
+  explicit BoundsContext(bool extents_positive) : extents_positive_(extents_positive) {}
+
+  void enter_loop(const For &loop) { loops_.push_back(&loop); }
+  void leave_loop() { loops_.pop_back(); }
+  /// Facts that hold inside a branch; returns how many to drop again.
+  size_t assume(const Expr &cond, bool holds);
+  void drop(size_t count) { constraints_.resize(constraints_.size() - count); }
+
+  Proof nonnegative(const Affine &goal) const;
+  /// The largest value of an i64 expression over extents and parameters, or null.
+  Expr upper_bound(const Expr &e) const;
+  /// True when every loop around this place runs at least once for extents >= 1.
+  bool surely_runs() const;
+
+ private:
+  struct Search;
+  Expr end_value(Affine form, bool least) const;
+  std::vector<const For *> loops_;
+  std::vector<Affine> constraints_;  // each >= 0
+  bool extents_positive_;
+};
+
+}  // namespace kw

@@ -1,0 +1,206 @@
+// KWA1: header {magic, version, size, checksum, section count}, then sections {tag, length, bytes}.
+#include "codegen/artifact.h"
+
+#include "codegen/bytes.h"
+#include "support/hash.h"
+
+namespace kw {
+
+namespace {
+
+constexpr std::string_view magic = "KWA1";
+constexpr uint32_t version = 1;
+constexpr size_t header_size = 4 + 4 + 8 + 16 + 4;
+
+enum class Section : uint32_t { key = 1, sig, prog, sites, diag, elf, ir, explain, from };
+
+std::string signature_bytes(const Artifact &a) {
+  ByteWriter w;
+  w.text(a.name);
+  w.u32(static_cast<uint32_t>(a.params.size()));
+  for (const ParamRecord &p : a.params) {
+    w.text(p.name);
+    w.u8(p.is_tensor);
+    w.u8(static_cast<uint8_t>(p.dtype));
+    w.u8(p.rank);
+    w.u8(static_cast<uint8_t>(p.mode));
+    w.u8(static_cast<uint8_t>(p.stride_class));
+    w.u8(static_cast<uint8_t>(p.fill));
+    w.u32(static_cast<uint32_t>(p.arg));
+  }
+  w.u32(static_cast<uint32_t>(a.results.size()));
+  for (uint32_t r : a.results) w.u32(r);
+  return w.take();
+}
+
+bool read_signature(std::string_view bytes, Artifact &a) {
+  ByteReader r(bytes);
+  a.name = r.text();
+  a.params.resize(r.count());
+  for (ParamRecord &p : a.params) {
+    p.name = r.text();
+    p.is_tensor = r.u8() != 0;
+    uint8_t dtype = r.u8(), rank = r.u8(), mode = r.u8(), stride_class = r.u8(), fill = r.u8();
+    if (dtype >= dtype_count || rank > max_rank || mode > 2 || stride_class > 2 || fill > 1) return false;
+    p.dtype = static_cast<DType>(dtype);
+    p.rank = rank;
+    p.mode = static_cast<ParamMode>(mode);
+    p.stride_class = static_cast<StrideClass>(stride_class);
+    p.fill = static_cast<Fill>(fill);
+    p.arg = static_cast<int32_t>(r.u32());
+    if (p.arg < -1 || p.arg >= static_cast<int32_t>(max_args)) return false;
+  }
+  a.results.resize(r.count());
+  for (uint32_t &result : a.results) {
+    result = r.u32();
+    if (result >= a.params.size()) return false;
+  }
+  return r.ok() && r.at_end();
+}
+
+std::string site_bytes(const Artifact &a) {
+  ByteWriter w;
+  w.u32(static_cast<uint32_t>(a.sites.size()));
+  for (const SiteRecord &s : a.sites) {
+    w.u8(static_cast<uint8_t>(s.code));
+    w.u32(static_cast<uint32_t>(s.line));
+    w.u32(s.column);
+    w.u32(s.end_column);
+    w.text(s.line_text);
+    w.text(s.tensor);
+    w.u32(s.dim);
+  }
+  return w.take();
+}
+
+bool read_code(ByteReader &r, Code &code) {
+  uint8_t v = r.u8();
+  if (v >= code_table().size()) return false;
+  code = static_cast<Code>(v);
+  return true;
+}
+
+bool read_sites(std::string_view bytes, Artifact &a) {
+  ByteReader r(bytes);
+  a.sites.resize(r.count());
+  for (SiteRecord &s : a.sites) {
+    if (!read_code(r, s.code)) return false;
+    s.line = static_cast<int32_t>(r.u32());
+    s.column = r.u32();
+    s.end_column = r.u32();
+    s.line_text = r.text();
+    s.tensor = r.text();
+    s.dim = r.u32();
+  }
+  return r.ok() && r.at_end();
+}
+
+void write_texts(ByteWriter &w, const std::vector<std::string> &list) {
+  w.u32(static_cast<uint32_t>(list.size()));
+  for (const std::string &t : list) w.text(t);
+}
+void read_texts(ByteReader &r, std::vector<std::string> &list) {
+  list.resize(r.count());
+  for (std::string &t : list) t = r.text();
+}
+
+std::string warning_bytes(const Artifact &a) {
+  ByteWriter w;
+  w.u32(static_cast<uint32_t>(a.warnings.size()));
+  for (const Resolved &d : a.warnings) {
+    w.u8(static_cast<uint8_t>(d.code));
+    w.u32(static_cast<uint32_t>(d.line));
+    w.u32(d.column);
+    w.u32(d.end_column);
+    w.text(d.line_text);
+    w.text(d.message);
+    write_texts(w, d.notes);
+    write_texts(w, d.help);
+  }
+  return w.take();
+}
+
+bool read_warnings(std::string_view bytes, Artifact &a) {
+  ByteReader r(bytes);
+  a.warnings.resize(r.count());
+  for (Resolved &d : a.warnings) {
+    if (!read_code(r, d.code)) return false;
+    d.line = static_cast<int32_t>(r.u32());
+    d.column = r.u32();
+    d.end_column = r.u32();
+    d.line_text = r.text();
+    d.message = r.text();
+    read_texts(r, d.notes);
+    read_texts(r, d.help);
+  }
+  return r.ok() && r.at_end();
+}
+
+bool read_section(Section tag, std::string_view bytes, Artifact &a) {
+  switch (tag) {
+    case Section::key: a.key = bytes; return true;
+    case Section::sig: return read_signature(bytes, a);
+    case Section::prog: return decode(bytes, a.program);
+    case Section::sites: return read_sites(bytes, a);
+    case Section::diag: return read_warnings(bytes, a);
+    case Section::elf: a.code_kind = CodeKind::elf; a.code = bytes; return true;
+    case Section::ir: a.code_kind = CodeKind::ir; a.code = bytes; return true;
+    case Section::explain: a.explain = bytes; return true;
+    case Section::from: a.from = bytes; return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string serialize(const Artifact &a) {
+  ByteWriter body;
+  uint32_t count = 0;
+  auto section = [&](Section tag, std::string_view bytes) {
+    body.u32(static_cast<uint32_t>(tag));
+    body.text(bytes);
+    ++count;
+  };
+  section(Section::key, a.key);
+  section(Section::sig, signature_bytes(a));
+  section(Section::prog, encode(a.program));
+  section(Section::sites, site_bytes(a));
+  section(Section::diag, warning_bytes(a));
+  section(a.code_kind == CodeKind::elf ? Section::elf : Section::ir, a.code);
+  section(Section::explain, a.explain);
+  section(Section::from, a.from);
+  std::string rest = body.take();
+  ByteWriter tail;
+  tail.u32(count);
+  rest = tail.take() + rest;
+  Hash128 checksum = hash_bytes(rest);
+  ByteWriter head;
+  for (char c : magic) head.u8(static_cast<uint8_t>(c));
+  head.u32(version);
+  head.u64(header_size - 4 + rest.size());
+  head.u64(checksum.low);
+  head.u64(checksum.high);
+  return head.take() + rest;
+}
+
+std::optional<Artifact> deserialize(std::string_view bytes) {
+  if (bytes.size() < header_size || bytes.substr(0, 4) != magic) return std::nullopt;
+  ByteReader head(bytes.substr(4, header_size - 8));
+  if (head.u32() != version || head.u64() != bytes.size()) return std::nullopt;
+  Hash128 checksum;
+  checksum.low = head.u64();
+  checksum.high = head.u64();
+  std::string_view rest = bytes.substr(header_size - 4);
+  if (hash_bytes(rest) != checksum) return std::nullopt;
+  ByteReader r(rest);
+  Artifact a;
+  for (uint32_t n = r.count(); n > 0; --n) {
+    auto tag = static_cast<Section>(r.u32());
+    std::string_view section = r.text();
+    if (!r.ok() || !read_section(tag, section, a)) return std::nullopt;
+  }
+  if (!r.ok() || !r.at_end()) return std::nullopt;
+  return a;
+}
+
+}  // namespace kw

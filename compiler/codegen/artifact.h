@@ -1,0 +1,57 @@
+// What a compilation produces and the cache stores: one block of bytes, KWA1 (core.md 3), with everything a later process needs to run the
+// kernel without source, front end or LLVM. Knows nothing of files; runtime/cache does.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/entry_program.h"
+#include "ir/func.h"
+#include "ir/signature.h"
+#include "support/diagnostic.h"
+
+namespace kw {
+
+/// One parameter of the compiled function, in the order of the ABI.
+struct ParamRecord {
+  std::string name;
+  bool is_tensor = true;
+  DType dtype = DType::f32;
+  uint8_t rank = 0;
+  ParamMode mode = ParamMode::in;
+  StrideClass stride_class = StrideClass::contiguous;
+  Fill fill = Fill::none;
+  int32_t arg = -1;  ///< index in the call; -1 for an output
+};
+
+/// What an IndexError of a run says; lines as in Resolved.
+struct SiteRecord {
+  Code code = Code::E303;
+  int32_t line = -1;
+  uint32_t column = 0, end_column = 0;
+  std::string line_text, tensor;
+  uint32_t dim = 0;
+};
+
+enum class CodeKind : uint8_t { elf, ir };
+
+struct Artifact {
+  std::string key;  ///< the preimage of the request key, readable lines
+  std::string name;
+  std::vector<ParamRecord> params;
+  std::vector<uint32_t> results;  ///< indices into params
+  EntryProgram program;
+  std::vector<SiteRecord> sites;
+  std::vector<Resolved> warnings;
+  CodeKind code_kind = CodeKind::elf;
+  std::string code;
+  std::string explain;
+  std::string from;  ///< build id of the producer
+};
+
+std::string serialize(const Artifact &a);
+/// Nothing when a magic, length, count or checksum is wrong: the entry is corrupt and a cache miss.
+std::optional<Artifact> deserialize(std::string_view bytes);
+
+}  // namespace kw

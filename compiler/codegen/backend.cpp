@@ -1,0 +1,30 @@
+// The table of back ends.
+#include "codegen/backend.h"
+
+#include "codegen/llvm_library.h"
+#include "ir/print.h"
+#include "support/diagnostic.h"
+#include "support/text.h"
+#include "transform/math/expand.h"
+#include "transform/simplify.h"
+
+namespace kw {
+
+namespace {
+
+constexpr Pass cpu_tail[] = {{"expand_math", expand_math}, {"simplify", simplify}};
+
+std::string emit_object(const Func &f, const Target &target) { return call_llvm(f, target, LlvmWant::object); }
+std::string emit_ir(const Func &f, const Target &) { return print(f); }
+
+constexpr Backend table[] = {{"llvm", cpu_tail, CodeKind::elf, emit_object}, {"interp", cpu_tail, CodeKind::ir, emit_ir}};
+
+}  // namespace
+
+const Backend &find_backend(std::string_view name) {
+  for (const Backend &b : table)
+    if (b.name == name) return b;
+  internal_error(__FILE__, __LINE__, cat("no back end is called ", name));
+}
+
+}  // namespace kw

@@ -1,0 +1,24 @@
+// A back end: its name, its tail of passes, and one function that turns IR into bytes. The table is literal; back ends never see each other.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "codegen/artifact.h"
+#include "transform/pass.h"
+
+namespace kw {
+
+struct Backend {
+  std::string_view name;
+  std::span<const Pass> lowering;
+  CodeKind code_kind;
+  /// The bytes of the artifact's code section. Throws CompileError.
+  std::string (*emit)(const Func &, const Target &);
+};
+
+/// "llvm" or "interp"; throws an internal error for other names.
+const Backend &find_backend(std::string_view name);
+
+}  // namespace kw

@@ -1,0 +1,145 @@
+// IR expressions over extents and scalars → stack code.
+#include "codegen/entry_program.h"
+
+#include <algorithm>
+
+#include "analysis/cost.h"
+#include "codegen/bytes.h"
+#include "ir/build.h"
+#include "ir/match.h"
+#include "support/diagnostic.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+class ProgramBuilder {
+ public:
+  explicit ProgramBuilder(const Func &f) : f_(f) {}
+
+  /// Emits code that leaves the value on the stack; false when the expression has something that programs cannot express.
+  bool expression(const Expr &e) {
+    return match(
+        e, [&](const Const &n) { return op(Op::push), w_.u64(n.bits), true; }, [&](const Ref &n) { return symbol(n.sym); },
+        [&](const Load &) { return false; },
+        [&](const Unary &n) {
+          if (!expression(n.a) || n.op == UnOp::bit_not) return false;
+          return op(n.op == UnOp::neg ? Op::neg : Op::invert), true;
+        },
+        [&](const Binary &n) { return expression(n.a) && expression(n.b) && binary_op(n.op); },
+        [&](const Logic &n) {
+          if (!expression(n.a) || !expression(n.b)) return false;
+          return op(n.is_and ? Op::both : Op::any), true;
+        },
+        [&](const Select &n) {
+          return expression(n.cond) && expression(n.yes) && expression(n.no) && (op(Op::choose), true);
+        },
+        [&](const Cast &n) {
+          if (!expression(n.a) || is_float(e.dtype()) || is_float(n.a.dtype())) return false;
+          if (e.dtype() == DType::i32) op(Op::to_i32);
+          return e.dtype() == DType::i64 || e.dtype() == DType::i32;
+        },
+        [&](const Call &) { return false; });
+  }
+
+  void op(Op o) { w_.u8(static_cast<uint8_t>(o)); }
+  std::string take() { return w_.take(); }
+
+ private:
+  bool symbol(const Sym &s) {
+    for (size_t i = 0; i < f_.extents.size(); ++i)
+      if (f_.extents[i] == s) return op(Op::dim), w_.u8(static_cast<uint8_t>(i)), true;
+    uint8_t scalar = 0;
+    for (const Param &p : f_.params) {
+      if (!p.sym) continue;
+      if (p.sym != s) {
+        ++scalar;
+        continue;
+      }
+      if (is_float(s->dtype)) return false;
+      op(Op::scalar), w_.u8(scalar), w_.u8(static_cast<uint8_t>(s->dtype));
+      return true;
+    }
+    return false;
+  }
+
+  bool binary_op(BinOp o) {
+    switch (o) {
+      case BinOp::add: return op(Op::add), true;
+      case BinOp::sub: return op(Op::sub), true;
+      case BinOp::mul: return op(Op::mul), true;
+      case BinOp::floor_div: return op(Op::floor_div), true;
+      case BinOp::floor_mod: return op(Op::floor_mod), true;
+      case BinOp::min: return op(Op::min), true;
+      case BinOp::max: return op(Op::max), true;
+      case BinOp::lt: return op(Op::lt), true;
+      case BinOp::le: return op(Op::le), true;
+      case BinOp::eq: return op(Op::eq), true;
+      case BinOp::ne: return op(Op::ne), true;
+      default: return false;
+    }
+  }
+
+  const Func &f_;
+  ByteWriter w_;
+};
+
+}  // namespace
+
+EntryProgram build_entry_program(const Func &f, const SourceMap &sources) {
+  EntryProgram out;
+  ProgramBuilder b(f);
+  for (const Param &p : f.params) {
+    if (!p.buf || p.mode != ParamMode::out) continue;
+    for (const Expr &e : p.buf->extents) {
+      if (!b.expression(e))
+        throw CompileError(Diagnostic{Code::E206, e.loc().known() ? e.loc() : p.buf->sym->loc,
+                                      cat("the extents of output '", p.buf->sym->name, "' must follow from shapes and integer arguments"),
+                                      {},
+                                      {"pass the size as an argument"}});
+      b.op(Op::out_extent);
+      Loc loc = p.buf->sym->loc;
+      out.extent_lines.push_back(loc.known() ? static_cast<int32_t>(sources.position(loc).line) : -1);
+    }
+  }
+  for (const Expr &fact : f.facts) {
+    ensure(b.expression(fact), "a fact that the entry program cannot express");
+    b.op(Op::fact);
+  }
+  for (const WorkspaceSlot &slot : plan_workspace(f)) {
+    ensure(b.expression(slot.bytes), "a workspace size that the entry program cannot express");
+    b.op(Op::workspace);
+  }
+  WorkEstimate work = estimate_work(f);
+  out.bounded = work.bounded;
+  out.code = b.take();
+  ProgramBuilder estimate(f);
+  if (estimate.expression(work.operations)) {
+    estimate.op(Op::work);
+    out.code += estimate.take();
+  } else {
+    out.bounded = false;
+  }
+  return out;
+}
+
+std::string encode(const EntryProgram &p) {
+  ByteWriter w;
+  w.text(p.code);
+  w.u8(p.bounded);
+  w.u32(static_cast<uint32_t>(p.extent_lines.size()));
+  for (int32_t line : p.extent_lines) w.u32(static_cast<uint32_t>(line));
+  return w.take();
+}
+
+bool decode(std::string_view bytes, EntryProgram &p) {
+  ByteReader r(bytes);
+  p.code = r.text();
+  p.bounded = r.u8() != 0;
+  p.extent_lines.resize(r.count());
+  for (int32_t &line : p.extent_lines) line = static_cast<int32_t>(r.u32());
+  return r.ok() && r.at_end();
+}
+
+}  // namespace kw

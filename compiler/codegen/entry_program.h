@@ -1,0 +1,40 @@
+// The small program that a call runs on its extents before the kernel: output shapes, the choice between the optimised and the plain body,
+// workspace, work estimate. An i64 stack bytecode without loops; made from IR expressions here, evaluated by runtime/entry.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/func.h"
+#include "support/source_map.h"
+
+namespace kw {
+
+enum class Op : uint8_t {
+  push,        ///< 8 bytes: a constant
+  dim,         ///< 1 byte: index into dims
+  scalar,      ///< 2 bytes: index into scalars, dtype; sign- or zero-extended
+  add, sub, mul, floor_div, floor_mod, min, max, neg,
+  lt, le, eq, ne, both, any, invert, choose,
+  to_i32,      ///< wraps to 32 bits
+  out_extent,  ///< pops the next extent of the next output
+  fact,        ///< pops a condition; when it is 0 the plain body runs
+  workspace,   ///< pops bytes
+  work,        ///< pops the work estimate
+};
+
+struct EntryProgram {
+  std::string code;
+  bool bounded = true;                ///< the work estimate is one
+  std::vector<int32_t> extent_lines;  ///< per output extent: line of its declaration, relative
+};
+
+/// Throws E206 when the extent of an output does not follow from shapes and integer scalars.
+EntryProgram build_entry_program(const Func &f, const SourceMap &sources);
+
+std::string encode(const EntryProgram &p);
+bool decode(std::string_view bytes, EntryProgram &p);
+
+}  // namespace kw

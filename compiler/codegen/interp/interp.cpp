@@ -1,0 +1,306 @@
+// The tree-walking executor.
+#include "codegen/interp/interp.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+#include "codegen/interp/lanes.h"
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/intrinsics.h"
+#include "ir/match.h"
+#include "support/diagnostic.h"
+
+namespace kw {
+
+namespace {
+
+struct Memory {
+  char *base = nullptr;
+  std::vector<int64_t> strides;  // in elements
+};
+
+/// A store that runs in lanes, and the loops of its band, innermost first.
+struct LaneStore {
+  const StmtNode *store;
+  std::vector<const For *> band;
+};
+
+/// Ends execution from any depth: a fault, a cancellation, or a jump of the program.
+enum class Flow : uint8_t { next, break_loop, continue_loop, stop };
+
+class Interpreter {
+ public:
+  Interpreter(const Func &f, const InterpArgs &args) : f_(f), args_(args) {}
+
+  InterpResult run() {
+    for (size_t i = 0; i < f_.extents.size(); ++i) set(f_.extents[i], from_int(DType::i64, args_.dims[i]));
+    size_t data = 0, scalar = 0;
+    for (const Param &p : f_.params)
+      if (p.sym) set(p.sym, {p.sym->dtype, args_.scalars[scalar++]});
+    for (const Param &p : f_.params)
+      if (p.buf) declare(p.buf, static_cast<char *>(args_.data[data++]));
+    if (args_.lanes) find_lanes(f_.body);
+    statements(f_.body);
+    return result_;
+  }
+
+  Value expr(const Expr &e);
+
+ private:
+  void set(const Sym &s, Value v) { values_[s.get()] = v; }
+  int64_t integer(const Expr &e) { return to_int(expr(e)); }
+
+  void declare(const Buf &b, char *base) {
+    Memory m{base, std::vector<int64_t>(b->rank())};
+    int64_t size = 1;
+    for (size_t d = b->rank(); d-- > 0; size *= integer(b->extents[d]))
+      m.strides[d] = b->strides.empty() ? size : integer(b->strides[d]);
+    buffers_[b.get()] = std::move(m);
+  }
+
+  char *address(const Buf &b, const std::vector<Expr> &index) {
+    const Memory &m = buffers_.at(b.get());
+    int64_t offset = 0;
+    for (size_t d = 0; d < index.size(); ++d) offset += integer(index[d]) * m.strides[d];
+    return m.base + offset * static_cast<int64_t>(item_size(b->dtype));
+  }
+  static Value read(const char *at, DType t) {
+    Value v{t, 0};
+    std::memcpy(&v.bits, at, item_size(t));
+    if (t == DType::b1) v.bits = v.bits != 0;
+    return v;
+  }
+  static void write(char *at, const Value &v) { std::memcpy(at, &v.bits, item_size(v.dtype)); }
+
+  Flow statements(const Stmt &root);
+  Flow statement(const Stmt &s);
+  Flow loop(const Stmt &s, const For &n);
+  Flow iterate(const For &n);
+  Flow store(const Stmt &s, const Store &n);
+  Flow check(const Check &n);
+  Flow allocate(const Alloc &n);
+  Value binary(const Binary &n);
+  Value load(const Load &n);
+
+  // lanes
+  void find_lanes(const Stmt &root);
+  static int64_t trips(int64_t lo, int64_t hi, int64_t step);
+  void open_lanes(const std::vector<LaneStore> &stores);
+  void close_lanes(const std::vector<LaneStore> &stores);
+  int64_t element_number(const LaneStore &s);
+
+  const Func &f_;
+  const InterpArgs &args_;
+  InterpResult result_;
+  std::unordered_map<const SymNode *, Value> values_;
+  std::unordered_map<const BufNode *, Memory> buffers_;
+  std::unordered_map<const BufNode *, Value> cells_;
+  std::vector<const For *> loops_;  // while finding lanes
+  std::map<const For *, std::vector<LaneStore>> lanes_at_;
+  std::unordered_map<const StmtNode *, LaneSum> open_;
+  std::unordered_map<const StmtNode *, const LaneStore *> lane_store_;
+  std::unordered_map<const For *, int64_t> counters_, trip_counts_;
+  const Store *redirected_ = nullptr;  // its accumulator reads the lane
+  Value lane_value_;
+};
+
+Value Interpreter::load(const Load &n) {
+  if (redirected_ && same_place(n, *redirected_)) return lane_value_;
+  return read(address(n.buf, n.index), n.buf->dtype);
+}
+
+Value Interpreter::binary(const Binary &n) {
+  Value a = expr(n.a), b = expr(n.b);
+  return apply(n.op, a, b);
+}
+
+Value Interpreter::expr(const Expr &e) {
+  return match(
+      e, [&](const Const &n) { return Value{e.dtype(), n.bits}; }, [&](const Ref &n) { return values_.at(n.sym.get()); },
+      [&](const Load &n) { return load(n); }, [&](const Unary &n) { return apply(n.op, expr(n.a)); },
+      [&](const Binary &n) { return binary(n); },
+      [&](const Logic &n) {
+        bool a = expr(n.a).bits != 0;
+        return a == n.is_and ? expr(n.b) : Value{DType::b1, a};
+      },
+      [&](const Select &n) { return expr(n.cond).bits ? expr(n.yes) : expr(n.no); },
+      [&](const Cast &n) { return convert(e.dtype(), expr(n.a)); },
+      [&](const Call &n) {
+        std::vector<Value> values;
+        for (const Expr &a : n.args) values.push_back(expr(a));
+        ensure(row_of(n.fn).folds, "a function reached the interpreter unexpanded");
+        return apply(n.fn, std::span<const Value>(values));
+      });
+}
+
+Flow Interpreter::statements(const Stmt &root) {
+  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    if (const Alloc *n = as<Alloc>(*s); n && n->buf->space != Space::registers) return allocate(*n);
+    if (Flow flow = statement(*s); flow != Flow::next) return flow;
+  }
+  return Flow::next;
+}
+
+Flow Interpreter::statement(const Stmt &s) {
+  return match(
+      s, [&](const Store &n) { return store(s, n); },
+      [&](const Let &n) {
+        set(n.sym, expr(n.value));
+        return Flow::next;
+      },
+      [&](const Alloc &n) {  // a mutable scalar: its cell outlives the scope, which nothing can tell
+        Value &cell = cells_[n.buf.get()] = {n.buf->dtype, n.fill == Fill::zero || n.buf->dtype == DType::b1 ? 0 : 0xCBCBCBCBu};
+        declare(n.buf, reinterpret_cast<char *>(&cell.bits));
+        return Flow::next;
+      },
+      [&](const For &n) { return loop(s, n); },
+      [&](const While &n) {
+        while (expr(n.cond).bits) {
+          Flow flow = statements(n.body);
+          if (flow == Flow::break_loop) break;
+          if (flow == Flow::stop) return flow;
+          if (args_.cancel && *args_.cancel) return result_.status = 2, Flow::stop;
+        }
+        return Flow::next;
+      },
+      [](const Jump &n) { return n.kind == JumpKind::break_loop ? Flow::break_loop : Flow::continue_loop; },
+      [&](const If &n) { return expr(n.cond).bits ? statements(n.yes) : statements(n.no); },
+      [&](const Check &n) { return check(n); },
+      [&](const Seq &n) {
+        for (size_t i = 0; i + 1 < n.items.size(); ++i)
+          if (Flow flow = statements(n.items[i]); flow != Flow::next) return flow;
+        return Flow::next;
+      });
+}
+
+/// Runs the body with fresh memory.
+Flow Interpreter::allocate(const Alloc &n) {
+  int64_t count = 1;
+  for (const Expr &e : n.buf->extents) count *= std::max<int64_t>(0, integer(e));
+  auto bytes = static_cast<size_t>(count) * item_size(n.buf->dtype);
+  auto memory = std::make_unique<char[]>(bytes + 1);
+  // unspecified contents are made conspicuous, so that a missing fill shows
+  std::memset(memory.get(), n.fill == Fill::zero ? 0 : 0xCB, bytes);
+  if (n.buf->dtype == DType::b1 && n.fill == Fill::none) std::memset(memory.get(), 1, bytes);
+  declare(n.buf, memory.get());
+  Flow flow = statements(n.body);
+  buffers_.erase(n.buf.get());
+  return flow;
+}
+
+Flow Interpreter::check(const Check &n) {
+  if (expr(n.cond).bits) return Flow::next;
+  result_.status = 1;
+  result_.site = n.site;
+  if (const Binary *b = as<Binary>(n.cond)) {
+    result_.value = static_cast<int64_t>(expr(b->a).bits);
+    result_.bound = static_cast<int64_t>(expr(b->b).bits);
+  }
+  return Flow::stop;
+}
+
+Flow Interpreter::store(const Stmt &s, const Store &n) {
+  auto open = open_.find(s.p.get());
+  if (open == open_.end()) {
+    Value v = expr(n.value);
+    write(address(n.buf, n.index), v);
+    return Flow::next;
+  }
+  Value &lane = open->second.lane(element_number(*lane_store_.at(s.p.get())));
+  lane_value_ = lane;
+  redirected_ = &n;
+  lane = expr(n.value);
+  redirected_ = nullptr;
+  return Flow::next;
+}
+
+int64_t Interpreter::trips(int64_t lo, int64_t hi, int64_t step) {
+  if (step > 0 ? lo >= hi : lo <= hi) return 0;
+  uint64_t span = step > 0 ? static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo) : static_cast<uint64_t>(lo) - static_cast<uint64_t>(hi);
+  uint64_t size = step > 0 ? static_cast<uint64_t>(step) : -static_cast<uint64_t>(step);
+  return static_cast<int64_t>((span - 1) / size + 1);
+}
+
+Flow Interpreter::iterate(const For &n) {
+  int64_t lo = integer(n.lo), hi = integer(n.hi), count = trips(lo, hi, n.step);
+  for (int64_t k = 0; k < count; ++k) {
+    set(n.iter, from_int(DType::i64, lo + k * n.step));
+    counters_[&n] = k;
+    Flow flow = statements(n.body);
+    if (flow == Flow::break_loop) break;
+    if (flow == Flow::stop) return flow;
+    if (args_.cancel && *args_.cancel) return result_.status = 2, Flow::stop;
+  }
+  return Flow::next;
+}
+
+Flow Interpreter::loop(const Stmt &, const For &n) {
+  auto found = lanes_at_.find(&n);
+  if (found == lanes_at_.end()) return iterate(n);
+  open_lanes(found->second);
+  Flow flow = iterate(n);
+  if (flow == Flow::next) close_lanes(found->second);
+  return flow;
+}
+
+void Interpreter::find_lanes(const Stmt &root) {
+  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    if (const Seq *n = as<Seq>(*s))
+      for (size_t i = 0; i + 1 < n->items.size(); ++i) find_lanes(n->items[i]);
+    if (const If *n = as<If>(*s)) find_lanes(n->yes), find_lanes(n->no);
+    if (const For *n = as<For>(*s)) {
+      loops_.push_back(n);
+      find_lanes(n->body);
+      loops_.pop_back();
+    }
+    const Store *n = as<Store>(*s);
+    if (!n || n->order != Order::lanes) continue;
+    LaneStore lane{s->p.get(), reduced_band(*n, loops_)};
+    if (!lane.band.empty()) lanes_at_[lane.band.back()].push_back(std::move(lane));
+  }
+}
+
+void Interpreter::open_lanes(const std::vector<LaneStore> &stores) {
+  for (const LaneStore &s : stores) {
+    int64_t elements = 1;
+    for (const For *loop : s.band) elements *= trip_counts_[loop] = trips(integer(loop->lo), integer(loop->hi), loop->step);
+    if (elements < LaneSum::lanes) continue;
+    const auto &n = std::get<Store>(s.store->v);
+    const Binary *b = as<Binary>(n.value);
+    open_.emplace(s.store, LaneSum(n.buf->dtype, b && b->op == BinOp::mul));
+    lane_store_[s.store] = &s;
+  }
+}
+
+void Interpreter::close_lanes(const std::vector<LaneStore> &stores) {
+  for (const LaneStore &s : stores) {
+    auto open = open_.find(s.store);
+    if (open == open_.end()) continue;
+    const auto &n = std::get<Store>(s.store->v);
+    char *at = address(n.buf, n.index);
+    write(at, open->second.finish(read(at, n.buf->dtype)));
+    open_.erase(open);
+  }
+}
+
+int64_t Interpreter::element_number(const LaneStore &s) {
+  int64_t number = 0;
+  for (size_t d = s.band.size(); d-- > 0;) number = number * trip_counts_[s.band[d]] + counters_[s.band[d]];
+  return number;
+}
+
+}  // namespace
+
+InterpResult interpret(const Func &f, const InterpArgs &args) { return Interpreter(f, args).run(); }
+
+Value evaluate(const Expr &e) {
+  Func none;
+  InterpArgs args;
+  return Interpreter(none, args).expr(e);
+}
+
+}  // namespace kw

@@ -1,0 +1,22 @@
+// Folding of lanes and blocks.
+#include "codegen/interp/lanes.h"
+
+namespace kw {
+
+Value LaneSum::finish(const Value &before) {
+  std::vector<Value> sums;
+  for (auto &b : blocks_) {
+    for (size_t half = lanes / 2; half > 0; half /= 2)
+      for (size_t i = 0; i < half; ++i) b[i] = apply(op_, b[i], b[i + half]);
+    sums.push_back(b[0]);
+  }
+  while (sums.size() > 1) {
+    std::vector<Value> next;
+    for (size_t i = 0; i + 1 < sums.size(); i += 2) next.push_back(apply(op_, sums[i], sums[i + 1]));
+    if (sums.size() % 2) next.push_back(sums.back());
+    sums = std::move(next);
+  }
+  return apply(op_, before, sums.empty() ? identity_ : sums[0]);
+}
+
+}  // namespace kw

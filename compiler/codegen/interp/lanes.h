@@ -1,0 +1,36 @@
+// The lane order of a sum or product (language.md 3): blocks of 4,096 elements, element k in lane k % 64, lanes and then blocks folded
+// pairwise. One LaneSum is one entry of a reduced band.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "ir/scalar_ops.h"
+
+namespace kw {
+
+class LaneSum {
+ public:
+  static constexpr int64_t lanes = 64, block = 4096;
+
+  LaneSum(DType dtype, bool is_product) : op_(is_product ? BinOp::mul : BinOp::add), identity_(from_double(dtype, is_product ? 1.0 : -0.0)) {}
+
+  /// The lane that element k accumulates into.
+  Value &lane(int64_t k) {
+    auto b = static_cast<size_t>(k / block);
+    while (blocks_.size() <= b) {
+      blocks_.emplace_back();
+      blocks_.back().fill(identity_);
+    }
+    return blocks_[b][static_cast<size_t>(k % lanes)];
+  }
+
+  Value finish(const Value &before);
+
+ private:
+  BinOp op_;
+  Value identity_;
+  std::vector<std::array<Value, lanes>> blocks_;
+};
+
+}  // namespace kw

@@ -1,0 +1,304 @@
+// Function frame, statements and loops.
+#include "codegen/llvm/emit.h"
+
+#include "ir/build.h"
+#include "ir/match.h"
+#include "support/diagnostic.h"
+
+namespace kw {
+
+using llvm::BasicBlock;
+using llvm::ConstantInt;
+using llvm::Function;
+using llvm::FunctionType;
+
+namespace {
+/// Iterations between two looks at the cancel flag in an innermost loop.
+constexpr int64_t poll_interval = int64_t{1} << 20;
+
+bool contains_loop(const Stmt &root) {
+  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    if (as<For>(*s) || as<While>(*s)) return true;
+    if (const If *n = as<If>(*s); n && (contains_loop(n->yes) || contains_loop(n->no))) return true;
+    if (const Seq *n = as<Seq>(*s))
+      for (size_t i = 0; i + 1 < n->items.size(); ++i)
+        if (contains_loop(n->items[i])) return true;
+    if (const Alloc *n = as<Alloc>(*s); n && n->fill == Fill::zero) return true;
+  }
+  return false;
+}
+}  // namespace
+
+FunctionEmitter::FunctionEmitter(llvm::Module &module, const Func &f, const Target &target)
+    : module_(module), context_(module.getContext()), f_(f), target_(target), b_(context_) {}
+
+BasicBlock *FunctionEmitter::block(const char *name) { return BasicBlock::Create(context_, name, fn_); }
+
+void FunctionEmitter::signature() {
+  llvm::Type *p = b_.getPtrTy();
+  fn_ = Function::Create(FunctionType::get(b_.getInt32Ty(), {p, p, p, p, p, p}, false), Function::ExternalLinkage, "kw_entry", module_);
+  const char *names[] = {"env", "data", "dims", "scalars", "workspace", "fault"};
+  V *slots[] = {&env_, &data_, &dims_, &scalars_, &workspace_, &fault_};
+  for (unsigned i = 0; i < 6; ++i) {
+    fn_->getArg(i)->setName(names[i]);
+    *slots[i] = fn_->getArg(i);
+  }
+  fn_->setDoesNotThrow();
+  fn_->addFnAttr("no-builtins");
+  fn_->addFnAttr("frame-pointer", "all");
+  fn_->addFnAttr("target-features", target_.feature_text());
+  entry_ = block("entry");
+  b_.SetInsertPoint(entry_);
+  cancelled_ = block("cancelled");
+}
+
+void FunctionEmitter::parameters() {
+  // KwEnv: {u32 abi, u32 threads, ptr parallel, ptr scratch, ptr cancel}
+  cancel_ = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), env_, 24), "cancel");
+  for (size_t i = 0; i < f_.extents.size(); ++i)
+    values_[f_.extents[i].get()] = b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), dims_, i), f_.extents[i]->name);
+  uint64_t tensors = 0, scalars = 0;
+  for (const Param &p : f_.params) {
+    if (!p.sym) continue;
+    DType t = p.sym->dtype;
+    V word = b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), scalars_, scalars++));
+    V bits = b_.CreateTrunc(word, b_.getIntNTy(bit_width(t)));
+    values_[p.sym.get()] = is_float(t) ? b_.CreateBitCast(bits, type(t), p.sym->name) : bits;
+  }
+  for (const Param &p : f_.params)
+    if (p.buf) declare(p.buf, b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), data_, tensors++), p.buf->sym->name));
+}
+
+/// Every heap temporary gets a fixed place in the workspace, computed once.
+void FunctionEmitter::workspace() {
+  V offset = b_.getInt64(0);
+  for (const WorkspaceSlot &slot : plan_workspace(f_)) {
+    slots_[slot.buf.get()] = b_.CreateInBoundsGEP(b_.getInt8Ty(), workspace_, offset, slot.buf->sym->name);
+    offset = b_.CreateAdd(offset, expr(slot.bytes), "", true, true);
+  }
+  memo_.clear();
+}
+
+void FunctionEmitter::declare(const Buf &b, V base) {
+  Memory m{base, std::vector<V>(b->rank(), nullptr)};
+  if (!b->strides.empty()) {
+    for (size_t d = 0; d < b->rank(); ++d) m.strides[d] = as_int(b->strides[d]) == 1 ? nullptr : expr(b->strides[d]);
+  } else {
+    V size = nullptr;
+    for (size_t d = b->rank(); d-- > 1;) {
+      V extent = expr(b->extents[d]);
+      size = size ? b_.CreateMul(size, extent, "", true, true) : extent;
+      m.strides[d - 1] = size;
+    }
+  }
+  buffers_[b.get()] = std::move(m);
+}
+
+void FunctionEmitter::run() {
+  signature();
+  parameters();
+  workspace();
+  statements(f_.body);
+  b_.CreateRet(b_.getInt32(0));
+  b_.SetInsertPoint(cancelled_);
+  b_.CreateRet(b_.getInt32(2));
+}
+
+void FunctionEmitter::statements(const Stmt &root) {
+  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) statement(*s);
+}
+
+void FunctionEmitter::statement(const Stmt &s) {
+  memo_.clear();
+  match(
+      s, [&](const Store &n) { store(n); }, [&](const Let &n) { values_[n.sym.get()] = expr(n.value); },
+      [&](const Alloc &n) { allocate(n); }, [&](const For &n) { loop(n); },
+      [](const While &) { internal_error(__FILE__, __LINE__, "a while loop reached the emitter"); },
+      [](const Jump &) { internal_error(__FILE__, __LINE__, "a jump reached the emitter"); }, [&](const If &n) { branch(n); },
+      [&](const Check &n) { check(n); },
+      [&](const Seq &n) {
+        for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i]);
+      });
+}
+
+void FunctionEmitter::store(const Store &n) {
+  V value = expr(n.value);
+  if (auto cell = cells_.find(n.buf.get()); cell != cells_.end()) {
+    b_.CreateStore(value, cell->second);
+    return;
+  }
+  b_.CreateStore(to_memory(value, n.buf->dtype), address(n.buf, n.index));
+}
+
+void FunctionEmitter::allocate(const Alloc &n) {
+  llvm::IRBuilder<> at_entry(entry_, entry_->begin());
+  if (n.buf->space == Space::registers) {
+    cells_[n.buf.get()] = at_entry.CreateAlloca(type(n.buf->dtype), nullptr, n.buf->sym->name);
+    return;
+  }
+  V base = nullptr;
+  if (n.buf->space == Space::stack) {
+    uint64_t count = 1;
+    for (const Expr &e : n.buf->extents) count *= static_cast<uint64_t>(as_int(e).value_or(1));
+    auto *array = at_entry.CreateAlloca(llvm::ArrayType::get(memory_type(n.buf->dtype), std::max<uint64_t>(count, 1)), nullptr, n.buf->sym->name);
+    array->setAlignment(llvm::Align(64));
+    base = array;
+  } else {
+    base = slots_.at(n.buf.get());
+  }
+  declare(n.buf, base);
+  if (n.fill == Fill::zero) zero_fill(n.buf);
+}
+
+/// A plain loop over the elements: a call to memset would be an undefined symbol.
+void FunctionEmitter::zero_fill(const Buf &b) {
+  V count = b_.getInt64(1);
+  for (const Expr &e : b->extents) count = b_.CreateMul(count, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, expr(e), b_.getInt64(0)));
+  BasicBlock *before = b_.GetInsertBlock(), *body = block("fill"), *done = block("filled");
+  b_.CreateCondBr(b_.CreateICmpEQ(count, b_.getInt64(0)), done, body);
+  b_.SetInsertPoint(body);
+  llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
+  k->addIncoming(b_.getInt64(0), before);
+  llvm::Type *t = memory_type(b->dtype);
+  b_.CreateStore(llvm::Constant::getNullValue(t), b_.CreateInBoundsGEP(t, buffers_.at(b.get()).base, k));
+  V next = b_.CreateAdd(k, b_.getInt64(1), "", true, true);
+  k->addIncoming(next, body);
+  b_.CreateCondBr(b_.CreateICmpEQ(next, count), done, body);
+  b_.SetInsertPoint(done);
+}
+
+void FunctionEmitter::branch(const If &n) {
+  V cond = expr(n.cond);
+  BasicBlock *yes = block("then"), *done = block("endif"), *no = n.no ? block("else") : done;
+  b_.CreateCondBr(cond, yes, no);
+  b_.SetInsertPoint(yes);
+  statements(n.yes);
+  b_.CreateBr(done);
+  if (n.no) {
+    b_.SetInsertPoint(no);
+    statements(n.no);
+    b_.CreateBr(done);
+  }
+  b_.SetInsertPoint(done);
+  memo_.clear();
+}
+
+/// void raise(fault, site, value, bound): the first claimer fills the fault. Kept out of line, since it is cold.
+Function *FunctionEmitter::fault_function() {
+  if (raise_) return raise_;
+  llvm::Type *p = b_.getPtrTy(), *word = b_.getInt32Ty(), *wide = b_.getInt64Ty();
+  raise_ = Function::Create(FunctionType::get(b_.getVoidTy(), {p, word, wide, wide}, false), Function::InternalLinkage, "raise", module_);
+  raise_->addFnAttr(llvm::Attribute::NoInline);
+  raise_->addFnAttr(llvm::Attribute::Cold);
+  raise_->setDoesNotThrow();
+  raise_->addFnAttr("frame-pointer", "all");
+  llvm::IRBuilder<> b(BasicBlock::Create(context_, "entry", raise_));
+  BasicBlock *fill = BasicBlock::Create(context_, "fill", raise_), *done = BasicBlock::Create(context_, "done", raise_);
+  V fault = raise_->getArg(0);
+  auto field = [&](uint64_t offset) { return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), fault, offset); };
+  auto *claim = b.CreateAtomicCmpXchg(fault, b.getInt32(0), b.getInt32(1), llvm::MaybeAlign(4), llvm::AtomicOrdering::AcquireRelease,
+                                      llvm::AtomicOrdering::Acquire);
+  b.CreateCondBr(b.CreateExtractValue(claim, 1), fill, done);
+  b.SetInsertPoint(fill);
+  b.CreateStore(raise_->getArg(1), field(4));
+  b.CreateStore(raise_->getArg(2), field(8));
+  b.CreateStore(raise_->getArg(3), field(16));
+  auto *set = b.CreateStore(b.getInt32(2), fault);
+  set->setAtomic(llvm::AtomicOrdering::Release);
+  set->setAlignment(llvm::Align(4));
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  b.CreateRetVoid();
+  return raise_;
+}
+
+void FunctionEmitter::check(const Check &n) {
+  V cond = expr(n.cond);
+  BasicBlock *bad = block("fault"), *good = block("checked");
+  llvm::MDNode *weights = llvm::MDNode::get(
+      context_, {llvm::MDString::get(context_, "branch_weights"),
+                 llvm::ConstantAsMetadata::get(b_.getInt32(1 << 20)), llvm::ConstantAsMetadata::get(b_.getInt32(1))});
+  b_.CreateCondBr(cond, good, bad, weights);
+  V value = b_.getInt64(0), bound = b_.getInt64(0);
+  b_.SetInsertPoint(bad);
+  if (const Binary *c = as<Binary>(n.cond); c && bit_width(c->a.dtype()) == 64 && !is_float(c->a.dtype())) value = expr(c->a), bound = expr(c->b);
+  b_.CreateCall(fault_function(), {fault_, b_.getInt32(n.site), value, bound});
+  b_.CreateRet(b_.getInt32(1));
+  b_.SetInsertPoint(good);
+}
+
+/// Number of iterations, computed without overflow for any bounds.
+FunctionEmitter::V FunctionEmitter::trip_count(const For &n, V lo, V hi) {
+  bool up = n.step > 0;
+  V runs = up ? b_.CreateICmpSLT(lo, hi) : b_.CreateICmpSGT(lo, hi);
+  V span = up ? b_.CreateSub(hi, lo) : b_.CreateSub(lo, hi);
+  uint64_t size = up ? static_cast<uint64_t>(n.step) : -static_cast<uint64_t>(n.step);
+  if (size != 1) span = b_.CreateAdd(b_.CreateUDiv(b_.CreateSub(span, b_.getInt64(1)), b_.getInt64(size)), b_.getInt64(1));
+  return b_.CreateSelect(runs, span, b_.getInt64(0), "trips");
+}
+
+FunctionEmitter::V FunctionEmitter::iteration(const For &n, V lo, V k) {
+  V offset = n.step == 1 ? k : b_.CreateMul(k, ConstantInt::getSigned(b_.getInt64Ty(), n.step));
+  return b_.CreateAdd(lo, offset, n.iter->name);
+}
+
+void FunctionEmitter::poll() {
+  V flag = b_.CreateLoad(b_.getInt32Ty(), cancel_, true);
+  BasicBlock *on = block("on");
+  b_.CreateCondBr(b_.CreateICmpNE(flag, b_.getInt32(0)), cancelled_, on);
+  b_.SetInsertPoint(on);
+}
+
+void FunctionEmitter::loop(const For &n) {
+  V lo = expr(n.lo), hi = expr(n.hi);
+  V trips = trip_count(n, lo, hi);
+  if (contains_loop(n.body))
+    outer_loop(n, lo, trips);
+  else
+    inner_loop(n, lo, trips);
+  memo_.clear();
+}
+
+void FunctionEmitter::outer_loop(const For &n, V lo, V trips) {
+  BasicBlock *before = b_.GetInsertBlock(), *body = block("loop"), *done = block("done");
+  b_.CreateCondBr(b_.CreateICmpEQ(trips, b_.getInt64(0)), done, body);
+  b_.SetInsertPoint(body);
+  llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
+  k->addIncoming(b_.getInt64(0), before);
+  values_[n.iter.get()] = iteration(n, lo, k);
+  statements(n.body);
+  poll();
+  V next = b_.CreateAdd(k, b_.getInt64(1), "", true, true);
+  k->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpEQ(next, trips), done, body);
+  b_.SetInsertPoint(done);
+}
+
+/// Runs in stretches of poll_interval iterations, so that the loop itself has no poll.
+void FunctionEmitter::inner_loop(const For &n, V lo, V trips) {
+  BasicBlock *before = b_.GetInsertBlock(), *stretch = block("stretch"), *body = block("loop"), *end = block("end"), *more = block("more"), *done = block("done");
+  V zero = b_.getInt64(0), one = b_.getInt64(1);
+  b_.CreateCondBr(b_.CreateICmpEQ(trips, zero), done, stretch);
+  b_.SetInsertPoint(stretch);
+  llvm::PHINode *start = b_.CreatePHI(b_.getInt64Ty(), 2);
+  start->addIncoming(zero, before);
+  V limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, trips, b_.CreateAdd(start, b_.getInt64(poll_interval), "", true, true));
+  b_.CreateBr(body);
+  b_.SetInsertPoint(body);
+  llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
+  k->addIncoming(start, stretch);
+  values_[n.iter.get()] = iteration(n, lo, k);
+  statements(n.body);
+  V next = b_.CreateAdd(k, one, "", true, true);
+  k->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpEQ(next, limit), end, body);
+  b_.SetInsertPoint(end);
+  b_.CreateCondBr(b_.CreateICmpEQ(limit, trips), done, more);
+  b_.SetInsertPoint(more);
+  poll();
+  start->addIncoming(limit, b_.GetInsertBlock());
+  b_.CreateBr(stretch);
+  b_.SetInsertPoint(done);
+}
+
+}  // namespace kw

@@ -1,0 +1,95 @@
+// IR → an llvm::Module with one exported function, kw_entry. Emits scalar code in source order; loops of every kind run serially here.
+// Decides nothing: checks, facts, fma and the order of sums are already in the IR.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <unordered_map>
+
+#include "analysis/cost.h"
+#include "ir/func.h"
+#include "support/target.h"
+
+namespace kw {
+
+class FunctionEmitter {
+ public:
+  FunctionEmitter(llvm::Module &module, const Func &f, const Target &target);
+  void run();
+
+ private:
+  using V = llvm::Value *;
+  struct Memory {
+    V base = nullptr;
+    std::vector<V> strides;  // null: 1
+  };
+
+  // emit.cpp: the function, its parameters and statements
+  void signature();
+  void parameters();
+  void workspace();
+  void declare(const Buf &b, V base);
+  void statements(const Stmt &root);
+  void statement(const Stmt &s);
+  void store(const Store &n);
+  void allocate(const Alloc &n);
+  void zero_fill(const Buf &b);
+  void branch(const If &n);
+  void check(const Check &n);
+  void loop(const For &n);
+  void inner_loop(const For &n, V lo, V trips);
+  void outer_loop(const For &n, V lo, V trips);
+  V trip_count(const For &n, V lo, V hi);
+  V iteration(const For &n, V lo, V k);
+  void poll();
+  llvm::BasicBlock *block(const char *name);
+  llvm::Function *fault_function();
+
+  // emit_expr.cpp: expressions
+  V expr(const Expr &e);
+  V expr_uncached(const Expr &e);
+  V address(const Buf &b, const std::vector<Expr> &index);
+  V load(const Load &n);
+  V lazily(V cond, const Expr &yes, const Expr &no, V yes_value, V no_value);
+  V select(const Select &n);
+  V logic(const Logic &n);
+  V literal(DType t, uint64_t bits);
+  llvm::Type *type(DType t);
+  llvm::Type *memory_type(DType t);
+  V to_memory(V v, DType t);
+  V from_memory(V v, DType t);
+
+  // emit_ops.cpp: scalar operations, by the rules of ir/scalar_ops
+  V unary(UnOp op, DType t, V a);
+  V binary(BinOp op, DType t, V a, V b);
+  V integer_binary(BinOp op, DType t, V a, V b);
+  V float_binary(BinOp op, DType t, V a, V b);
+  V floor_div(DType t, V a, V b);
+  V floor_mod(DType t, V a, V b);
+  V shift(BinOp op, DType t, V a, V b);
+  V compare(BinOp op, DType t, V a, V b);
+  V float_divmod(DType t, V a, V b, bool quotient);
+  V convert(DType from, DType to, V a);
+  V call(const Call &n, DType t);
+  llvm::Function *fmod_function(DType t);
+
+  llvm::Module &module_;
+  llvm::LLVMContext &context_;
+  const Func &f_;
+  const Target &target_;
+  llvm::IRBuilder<> b_;
+  llvm::Function *fn_ = nullptr;
+  llvm::BasicBlock *entry_ = nullptr;
+  V env_ = nullptr, data_ = nullptr, dims_ = nullptr, scalars_ = nullptr, workspace_ = nullptr, fault_ = nullptr, cancel_ = nullptr;
+  llvm::BasicBlock *cancelled_ = nullptr;
+  std::unordered_map<const SymNode *, V> values_;
+  std::unordered_map<const BufNode *, Memory> buffers_;
+  std::unordered_map<const BufNode *, V> cells_;
+  std::unordered_map<const BufNode *, V> slots_;
+  std::unordered_map<const ExprNode *, V> memo_;  ///< within one statement
+  llvm::Function *raise_ = nullptr;
+  std::unordered_map<int, llvm::Function *> fmods_;
+};
+
+}  // namespace kw

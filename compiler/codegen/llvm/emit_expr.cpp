@@ -1,0 +1,128 @@
+// Expressions: values, loads, lazy operators.
+#include "codegen/llvm/emit.h"
+#include "ir/build.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+#include "support/diagnostic.h"
+
+namespace kw {
+
+using llvm::BasicBlock;
+
+llvm::Type *FunctionEmitter::type(DType t) {
+  switch (t) {
+    case DType::f16: return b_.getHalfTy();
+    case DType::bf16: return b_.getBFloatTy();
+    case DType::f32: return b_.getFloatTy();
+    case DType::f64: return b_.getDoubleTy();
+    default: return b_.getIntNTy(bit_width(t));
+  }
+}
+
+llvm::Type *FunctionEmitter::memory_type(DType t) { return t == DType::b1 ? b_.getInt8Ty() : type(t); }
+FunctionEmitter::V FunctionEmitter::to_memory(V v, DType t) { return t == DType::b1 ? b_.CreateZExt(v, b_.getInt8Ty()) : v; }
+FunctionEmitter::V FunctionEmitter::from_memory(V v, DType t) {
+  return t == DType::b1 ? b_.CreateICmpNE(v, b_.getInt8(0)) : v;
+}
+
+FunctionEmitter::V FunctionEmitter::literal(DType t, uint64_t bits) {
+  auto *word = llvm::ConstantInt::get(context_, llvm::APInt(bit_width(t), bits));
+  return is_float(t) ? b_.CreateBitCast(word, type(t)) : static_cast<V>(word);
+}
+
+/// Shared nodes are emitted once per statement. What a lazy operator evaluates on one side is not visible behind it.
+FunctionEmitter::V FunctionEmitter::expr(const Expr &e) {
+  bool shared = e.p.use_count() > 1;
+  if (shared)
+    if (auto found = memo_.find(e.p.get()); found != memo_.end()) return found->second;
+  V v = expr_uncached(e);
+  if (shared) memo_[e.p.get()] = v;
+  return v;
+}
+
+FunctionEmitter::V FunctionEmitter::expr_uncached(const Expr &e) {
+  DType t = e.dtype();
+  return match(
+      e, [&](const Const &n) { return literal(t, n.bits); }, [&](const Ref &n) { return values_.at(n.sym.get()); },
+      [&](const Load &n) { return load(n); }, [&](const Unary &n) { return unary(n.op, t, expr(n.a)); },
+      [&](const Binary &n) {
+        V a = expr(n.a), b = expr(n.b);
+        return binary(n.op, n.a.dtype(), a, b);
+      },
+      [&](const Logic &n) { return logic(n); }, [&](const Select &n) { return select(n); },
+      [&](const Cast &n) { return convert(n.a.dtype(), t, expr(n.a)); }, [&](const Call &n) { return call(n, t); });
+}
+
+FunctionEmitter::V FunctionEmitter::address(const Buf &b, const std::vector<Expr> &index) {
+  const Memory &m = buffers_.at(b.get());
+  V offset = nullptr;
+  for (size_t d = 0; d < index.size(); ++d) {
+    V i = expr(index[d]);
+    V scaled = m.strides[d] ? b_.CreateMul(i, m.strides[d]) : i;
+    offset = offset ? b_.CreateAdd(offset, scaled) : scaled;
+  }
+  if (!offset) return m.base;
+  return b_.CreateInBoundsGEP(memory_type(b->dtype), m.base, offset);
+}
+
+FunctionEmitter::V FunctionEmitter::load(const Load &n) {
+  if (auto cell = cells_.find(n.buf.get()); cell != cells_.end()) return b_.CreateLoad(type(n.buf->dtype), cell->second);
+  V at = address(n.buf, n.index);
+  return from_memory(b_.CreateLoad(memory_type(n.buf->dtype), at), n.buf->dtype);
+}
+
+namespace {
+/// Evaluating it early is safe and cheap: no load, few operations.
+bool is_eager(const Expr &e) {
+  int nodes = 0;
+  bool loads = false;
+  walk(
+      e, [&](const Load &n, const Expr &) { loads |= n.buf->space != Space::registers; },
+      [&](const Binary &n, const Expr &) { nodes += n.op == BinOp::floor_div || n.op == BinOp::floor_mod ? 8 : 1; },
+      [&](const Call &, const Expr &) { nodes += 4; });
+  return !loads && nodes <= 8;
+}
+}  // namespace
+
+FunctionEmitter::V FunctionEmitter::select(const Select &n) {
+  V cond = expr(n.cond);
+  if (is_eager(n.yes) && is_eager(n.no)) {
+    V yes = expr(n.yes), no = expr(n.no);
+    return b_.CreateSelect(cond, yes, no);
+  }
+  return lazily(cond, n.yes, n.no, nullptr, nullptr);
+}
+
+FunctionEmitter::V FunctionEmitter::logic(const Logic &n) {
+  V a = expr(n.a);
+  if (is_eager(n.b)) {
+    V b = expr(n.b);
+    return n.is_and ? b_.CreateAnd(a, b) : b_.CreateOr(a, b);
+  }
+  V decided = b_.getInt1(!n.is_and);
+  return n.is_and ? lazily(a, n.b, {}, nullptr, decided) : lazily(a, {}, n.b, decided, nullptr);
+}
+
+/// A branch with a phi; a side without an expression has its value already.
+FunctionEmitter::V FunctionEmitter::lazily(V cond, const Expr &yes, const Expr &no, V yes_value, V no_value) {
+  BasicBlock *on_yes = block("yes"), *on_no = block("no"), *join = block("join");
+  b_.CreateCondBr(cond, on_yes, on_no);
+  auto outer = memo_;
+  b_.SetInsertPoint(on_yes);
+  if (yes) yes_value = expr(yes);
+  BasicBlock *yes_end = b_.GetInsertBlock();
+  b_.CreateBr(join);
+  memo_ = outer;
+  b_.SetInsertPoint(on_no);
+  if (no) no_value = expr(no);
+  BasicBlock *no_end = b_.GetInsertBlock();
+  b_.CreateBr(join);
+  memo_ = std::move(outer);
+  b_.SetInsertPoint(join);
+  llvm::PHINode *phi = b_.CreatePHI(yes_value->getType(), 2);
+  phi->addIncoming(yes_value, yes_end);
+  phi->addIncoming(no_value, no_end);
+  return phi;
+}
+
+}  // namespace kw

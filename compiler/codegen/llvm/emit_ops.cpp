@@ -1,0 +1,161 @@
+// Scalar operations with the guards that their rules demand; the counterpart of ir/scalar_ops in LLVM IR.
+#include <llvm/IR/Intrinsics.h>
+
+#include "codegen/llvm/emit.h"
+#include "ir/intrinsics.h"
+#include "support/diagnostic.h"
+#include "support/text.h"
+
+namespace kw {
+
+using llvm::BasicBlock;
+using llvm::Intrinsic::ID;
+namespace intrinsic = llvm::Intrinsic;
+
+FunctionEmitter::V FunctionEmitter::unary(UnOp op, DType t, V a) {
+  if (op == UnOp::neg) return is_float(t) ? b_.CreateFNeg(a) : b_.CreateNeg(a);
+  return b_.CreateNot(a);
+}
+
+FunctionEmitter::V FunctionEmitter::binary(BinOp op, DType t, V a, V b) {
+  if (op >= BinOp::lt) return compare(op, t, a, b);
+  return is_float(t) ? float_binary(op, t, a, b) : integer_binary(op, t, a, b);
+}
+
+FunctionEmitter::V FunctionEmitter::compare(BinOp op, DType t, V a, V b) {
+  using P = llvm::CmpInst::Predicate;
+  bool is_signed = is_signed_int(t);
+  switch (op) {
+    case BinOp::lt: return is_float(t) ? b_.CreateFCmpOLT(a, b) : b_.CreateICmp(is_signed ? P::ICMP_SLT : P::ICMP_ULT, a, b);
+    case BinOp::le: return is_float(t) ? b_.CreateFCmpOLE(a, b) : b_.CreateICmp(is_signed ? P::ICMP_SLE : P::ICMP_ULE, a, b);
+    case BinOp::eq: return is_float(t) ? b_.CreateFCmpOEQ(a, b) : b_.CreateICmpEQ(a, b);
+    default: return is_float(t) ? b_.CreateFCmpUNE(a, b) : b_.CreateICmpNE(a, b);
+  }
+}
+
+FunctionEmitter::V FunctionEmitter::integer_binary(BinOp op, DType t, V a, V b) {
+  bool is_signed = is_signed_int(t), is_bool = t == DType::b1;
+  switch (op) {
+    case BinOp::add: return is_bool ? b_.CreateOr(a, b) : b_.CreateAdd(a, b);
+    case BinOp::sub: return b_.CreateSub(a, b);
+    case BinOp::mul: return is_bool ? b_.CreateAnd(a, b) : b_.CreateMul(a, b);
+    case BinOp::floor_div: return floor_div(t, a, b);
+    case BinOp::floor_mod: return floor_mod(t, a, b);
+    case BinOp::min: return b_.CreateBinaryIntrinsic(is_signed ? intrinsic::smin : intrinsic::umin, a, b);
+    case BinOp::max: return b_.CreateBinaryIntrinsic(is_signed ? intrinsic::smax : intrinsic::umax, a, b);
+    case BinOp::bit_and: return b_.CreateAnd(a, b);
+    case BinOp::bit_or: return b_.CreateOr(a, b);
+    case BinOp::bit_xor: return b_.CreateXor(a, b);
+    case BinOp::shl: case BinOp::shr: return shift(op, t, a, b);
+    default: internal_error(__FILE__, __LINE__, "integer operation without an instruction");
+  }
+}
+
+/// Divisors 0 and -1 never reach the instruction: both trap on some machines.
+FunctionEmitter::V FunctionEmitter::floor_div(DType t, V a, V b) {
+  V zero = llvm::ConstantInt::get(a->getType(), 0), one = llvm::ConstantInt::get(a->getType(), 1);
+  V by_zero = b_.CreateICmpEQ(b, zero);
+  if (!is_signed_int(t)) {
+    V q = b_.CreateUDiv(a, b_.CreateSelect(by_zero, one, b));
+    return b_.CreateSelect(by_zero, zero, q);
+  }
+  V minus_one = llvm::ConstantInt::getSigned(a->getType(), -1);
+  V by_minus_one = b_.CreateICmpEQ(b, minus_one);
+  V safe = b_.CreateSelect(b_.CreateOr(by_zero, by_minus_one), one, b);
+  V q = b_.CreateSDiv(a, safe), r = b_.CreateSub(a, b_.CreateMul(q, safe));
+  V inexact = b_.CreateICmpNE(r, zero), signs_differ = b_.CreateICmpSLT(b_.CreateXor(a, safe), zero);
+  V floored = b_.CreateSelect(b_.CreateAnd(inexact, signs_differ), b_.CreateSub(q, one), q);
+  V result = b_.CreateSelect(by_minus_one, b_.CreateNeg(a), floored);
+  return b_.CreateSelect(by_zero, zero, result);
+}
+
+FunctionEmitter::V FunctionEmitter::floor_mod(DType t, V a, V b) {
+  V zero = llvm::ConstantInt::get(a->getType(), 0), one = llvm::ConstantInt::get(a->getType(), 1);
+  V special = b_.CreateICmpEQ(b, zero);
+  if (is_signed_int(t)) special = b_.CreateOr(special, b_.CreateICmpEQ(b, llvm::ConstantInt::getSigned(a->getType(), -1)));
+  V safe = b_.CreateSelect(special, one, b);  // x % 1 is 0, as x % 0 and x % -1 shall be
+  if (!is_signed_int(t)) return b_.CreateURem(a, safe);
+  V r = b_.CreateSRem(a, safe);
+  V adjust = b_.CreateAnd(b_.CreateICmpNE(r, zero), b_.CreateICmpSLT(b_.CreateXor(r, safe), zero));
+  return b_.CreateSelect(adjust, b_.CreateAdd(r, safe), r);
+}
+
+FunctionEmitter::V FunctionEmitter::shift(BinOp op, DType t, V a, V b) {
+  V width = llvm::ConstantInt::get(a->getType(), bit_width(t)), zero = llvm::ConstantInt::get(a->getType(), 0);
+  V in_range = b_.CreateICmpULT(b, width);  // negative counts are large unsigned ones
+  V count = b_.CreateSelect(in_range, b, zero);
+  if (op == BinOp::shl) return b_.CreateSelect(in_range, b_.CreateShl(a, count), zero);
+  if (!is_signed_int(t)) return b_.CreateSelect(in_range, b_.CreateLShr(a, count), zero);
+  V sign = b_.CreateAShr(a, llvm::ConstantInt::get(a->getType(), bit_width(t) - 1));
+  return b_.CreateSelect(in_range, b_.CreateAShr(a, count), sign);
+}
+
+FunctionEmitter::V FunctionEmitter::float_binary(BinOp op, DType t, V a, V b) {
+  switch (op) {
+    case BinOp::add: return b_.CreateFAdd(a, b);
+    case BinOp::sub: return b_.CreateFSub(a, b);
+    case BinOp::mul: return b_.CreateFMul(a, b);
+    case BinOp::true_div: return b_.CreateFDiv(a, b);
+    case BinOp::floor_div: return float_divmod(t, a, b, true);
+    case BinOp::floor_mod: return float_divmod(t, a, b, false);
+    case BinOp::min: return b_.CreateBinaryIntrinsic(intrinsic::minimum, a, b);
+    case BinOp::max: return b_.CreateBinaryIntrinsic(intrinsic::maximum, a, b);
+    default: internal_error(__FILE__, __LINE__, "float operation without an instruction");
+  }
+}
+
+/// NumPy's divmod, branch-free around the one call of fmod.
+FunctionEmitter::V FunctionEmitter::float_divmod(DType t, V a, V b, bool quotient) {
+  llvm::Type *type_t = type(t);
+  V zero = llvm::ConstantFP::get(type_t, 0.0), one = llvm::ConstantFP::get(type_t, 1.0);
+  V r = b_.CreateCall(fmod_function(t), {a, b});
+  V by_zero = b_.CreateFCmpOEQ(b, zero), has_rest = b_.CreateFCmpUNE(r, zero);
+  V signs_differ = b_.CreateXor(b_.CreateFCmpOLT(b, zero), b_.CreateFCmpOLT(r, zero));
+  V adjust = b_.CreateAnd(has_rest, signs_differ);
+  if (!quotient) {
+    V mod = b_.CreateSelect(adjust, b_.CreateFAdd(r, b), r);
+    V signed_zero = b_.CreateBinaryIntrinsic(intrinsic::copysign, zero, b);
+    mod = b_.CreateSelect(has_rest, mod, signed_zero);
+    return b_.CreateSelect(by_zero, r, mod);
+  }
+  V exact = b_.CreateFDiv(a, b);
+  V div = b_.CreateFDiv(b_.CreateFSub(a, r), b);
+  div = b_.CreateSelect(adjust, b_.CreateFSub(div, one), div);
+  V floored = b_.CreateUnaryIntrinsic(intrinsic::floor, div);
+  V far = b_.CreateFCmpOGT(b_.CreateFSub(div, floored), llvm::ConstantFP::get(type_t, 0.5));
+  floored = b_.CreateSelect(far, b_.CreateFAdd(floored, one), floored);
+  V signed_zero = b_.CreateBinaryIntrinsic(intrinsic::copysign, zero, exact);
+  V result = b_.CreateSelect(b_.CreateFCmpUNE(div, zero), floored, signed_zero);
+  return b_.CreateSelect(by_zero, exact, result);
+}
+
+FunctionEmitter::V FunctionEmitter::convert(DType from, DType to, V a) {
+  llvm::Type *type_to = type(to);
+  if (to == DType::b1)
+    return is_float(from) ? b_.CreateFCmpUNE(a, llvm::ConstantFP::get(a->getType(), 0.0))
+                          : b_.CreateICmpNE(a, llvm::ConstantInt::get(a->getType(), 0));
+  if (is_float(from) && is_float(to))
+    return bit_width(to) > bit_width(from) ? b_.CreateFPExt(a, type_to) : b_.CreateFPTrunc(a, type_to);
+  if (is_float(from))
+    return b_.CreateIntrinsic(is_signed_int(to) ? intrinsic::fptosi_sat : intrinsic::fptoui_sat, {type_to, a->getType()}, {a});
+  if (is_float(to)) return is_signed_int(from) ? b_.CreateSIToFP(a, type_to) : b_.CreateUIToFP(a, type_to);
+  return is_signed_int(from) ? b_.CreateSExtOrTrunc(a, type_to) : b_.CreateZExtOrTrunc(a, type_to);
+}
+
+FunctionEmitter::V FunctionEmitter::call(const Call &n, DType t) {
+  std::vector<V> args;
+  for (const Expr &a : n.args) args.push_back(expr(a));
+  DType from = n.args[0].dtype();
+  switch (n.fn) {
+    case Fn::sqrt: return b_.CreateUnaryIntrinsic(intrinsic::sqrt, args[0]);
+    case Fn::floor: return is_float(from) ? b_.CreateUnaryIntrinsic(intrinsic::floor, args[0]) : args[0];
+    case Fn::abs:
+      if (is_float(from)) return b_.CreateUnaryIntrinsic(intrinsic::fabs, args[0]);
+      return is_signed_int(from) ? b_.CreateBinaryIntrinsic(intrinsic::abs, args[0], b_.getInt1(false)) : args[0];
+    case Fn::fma: return b_.CreateIntrinsic(intrinsic::fma, {args[0]->getType()}, args);
+    case Fn::to_bits: case Fn::from_bits: return b_.CreateBitCast(args[0], type(t));
+    default: internal_error(__FILE__, __LINE__, cat("function ", row_of(n.fn).name, " reached the emitter unexpanded"));
+  }
+}
+
+}  // namespace kw

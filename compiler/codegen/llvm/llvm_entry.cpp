@@ -1,0 +1,123 @@
+// The C entry and the containment of LLVM's failures (core.md 2): error diagnostics are caught by a callback, fatal errors jump here.
+#include <llvm/Target/TargetMachine.h>
+
+#include "codegen/llvm/llvm_entry.h"
+
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <csetjmp>
+#include <mutex>
+
+#include "codegen/llvm/emit.h"
+#include "codegen/llvm/object.h"
+#include "support/build_id.h"
+#include "support/diagnostic.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+/// What one compile collects; on a fatal error it is leaked, with the context, since their state is unknown.
+struct Compilation {
+  llvm::LLVMContext context;
+  std::string errors, result;
+};
+
+thread_local std::jmp_buf *escape = nullptr;
+thread_local std::string *fatal_text = nullptr;
+
+void on_fatal(void *, const char *reason, bool) {
+  if (!escape) return;
+  *fatal_text = reason;
+  std::longjmp(*escape, 1);
+}
+
+void install_handlers() {
+  static std::once_flag once;
+  std::call_once(once, [] { llvm::install_fatal_error_handler(on_fatal); });
+}
+
+struct CollectDiagnostics : llvm::DiagnosticHandler {
+  explicit CollectDiagnostics(std::string &errors) : errors_(errors) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() != llvm::DS_Error) return true;
+    llvm::raw_string_ostream out(errors_);
+    llvm::DiagnosticPrinterRawOStream printer(out);
+    info.print(printer);
+    return true;
+  }
+  std::string &errors_;
+};
+
+void provoke(llvm::Module &module, int32_t what) {
+  llvm::LLVMContext &context = module.getContext();
+  if (what == KW_PROVOKE_DIAGNOSTIC) context.emitError("provoked diagnostic");
+  if (what == KW_PROVOKE_FATAL) llvm::report_fatal_error("provoked fatal error");
+  if (what != KW_PROVOKE_TYPE) return;
+  llvm::Function *f = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), {llvm::PointerType::get(context, 0)}, false),
+                                             llvm::Function::ExternalLinkage, "provoked", module);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", f));
+  auto *scalable = llvm::ScalableVectorType::get(b.getInt32Ty(), 4);
+  b.CreateStore(b.CreateAdd(b.CreateLoad(scalable, f->getArg(0)), b.CreateLoad(scalable, f->getArg(0))), f->getArg(0));
+  b.CreateRetVoid();
+}
+
+void compile(const KwLlvmRequest &request, Compilation &c) {
+  c.context.setDiagnosticHandler(std::make_unique<CollectDiagnostics>(c.errors));
+  llvm::Module module(request.func->name, c.context);
+  auto machine = make_machine(*request.target);
+  prepare_module(module, *machine, *request.target);
+  FunctionEmitter(module, *request.func, *request.target).run();
+  provoke(module, request.provoke);
+  c.result = generate(module, *machine, static_cast<KwLlvmWant>(request.want));
+}
+
+/// Everything between here and the code that fails may be skipped by longjmp; it owns nothing but `c`.
+bool guarded_compile(const KwLlvmRequest &request, Compilation *c, std::string &error) {
+  std::jmp_buf here;
+  escape = &here;
+  fatal_text = &error;
+  if (setjmp(here) != 0) {
+    escape = nullptr;
+    return false;
+  }
+  try {
+    compile(request, *c);
+    error = c->errors;
+  } catch (const std::exception &e) {
+    error = e.what();
+  }
+  escape = nullptr;
+  return true;
+}
+
+}  // namespace
+}  // namespace kw
+
+extern "C" int32_t kw_llvm_compile(const KwLlvmRequest *request, KwLlvmReceive receive, void *context) noexcept {
+  try {
+    std::string error;
+    if (std::string_view(request->build_id) != kw::build_id()) {
+      error = kw::cat("libkernelwright_llvm.so is of another build (", kw::build_id(), ") than the core (", request->build_id, ")");
+      receive(context, error.data(), error.size());
+      return 1;
+    }
+    kw::install_handlers();
+    auto *c = new kw::Compilation;
+    bool returned = kw::guarded_compile(*request, c, error);
+    std::string result = returned ? std::move(c->result) : std::string();
+    if (returned) delete c;
+    const std::string &out = error.empty() && returned ? result : error;
+    receive(context, out.data(), out.size());
+    return error.empty() && returned ? 0 : 1;
+  } catch (...) {
+    constexpr std::string_view text = "out of memory or an unknown exception in the LLVM library";
+    receive(context, text.data(), text.size());
+    return 1;
+  }
+}

@@ -1,0 +1,90 @@
+// One compilation after the front end.
+#include "driver/compile.h"
+
+#include "analysis/bounds.h"
+#include "analysis/init.h"
+#include "codegen/backend.h"
+#include "driver/pipeline.h"
+#include "ir/verify.h"
+#include "support/build_id.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+/// Parameter records: the arguments that the code receives, then the outputs.
+void describe_parameters(const Func &f, const Signature &signature, Artifact &a) {
+  size_t arg = 0, out = 0;
+  for (const Param &p : f.params) {
+    ParamRecord r;
+    r.name = p.buf ? p.buf->sym->name : p.sym->name;
+    r.is_tensor = p.buf != nullptr;
+    r.dtype = p.buf ? p.buf->dtype : p.sym->dtype;
+    r.rank = p.buf ? static_cast<uint8_t>(p.buf->rank()) : 0;
+    r.mode = p.mode;
+    r.fill = p.fill;
+    if (p.mode == ParamMode::out) {
+      r.stride_class = out < signature.outs.size() ? signature.outs[out] : StrideClass::contiguous;
+      ++out;
+    } else {
+      while (arg < signature.args.size() && signature.args[arg].kind == ArgKind::unused) ++arg;
+      ensure(arg < signature.args.size(), "more parameters than arguments");
+      r.stride_class = signature.args[arg].stride_class;
+      r.arg = static_cast<int32_t>(arg++);
+    }
+    a.params.push_back(std::move(r));
+  }
+  for (const Buf &b : f.results)
+    for (size_t i = 0; i < f.params.size(); ++i)
+      if (f.params[i].buf == b) a.results.push_back(static_cast<uint32_t>(i));
+}
+
+void describe_sites(const Func &f, const SourceMap &sources, Artifact &a) {
+  for (const Site &s : f.sites) {
+    Resolved r = resolve(Diagnostic{s.code, s.loc, {}, {}, {}}, sources);
+    a.sites.push_back({s.code, r.line, r.column, r.end_column, r.line_text, s.buf->sym->name, s.dim});
+  }
+}
+
+std::string explain(const Func &f) {
+  std::string out = cat("kernel ", f.name, "\n", f.facts.size(), " conditions on shapes, ", f.sites.size(), " accesses checked at run time\n");
+  for (const Expr &fact : f.facts)
+    if (const Binary *b = std::get_if<Binary>(&fact->v)) out += cat("  ", bound_text(f, b->a), " <= ", bound_text(f, b->b), "\n");
+  return out;
+}
+
+}  // namespace
+
+Func lower_for_backend(const Func &f, const CompileInput &input) {
+  Func ready = run_pipeline(f, input.options, input.target);
+  return run_passes(find_backend(input.backend).lowering, ready, input.target);
+}
+
+Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagnostic> warnings) {
+  std::string wrong = verify(f);
+  ensure(wrong.empty(), cat("the front end made malformed IR of '", f.name, "': ", wrong));
+  Sink sink;
+  for (const Diagnostic &d : warnings) sink.add(d);
+  for (Diagnostic &d : find_bounds_errors(f, input.sources)) sink.add(std::move(d));
+  for (Diagnostic &d : analyse_initialisation(f).warnings) sink.add(std::move(d));
+  sink.throw_if_errors();
+
+  const Backend &backend = find_backend(input.backend);
+  Func ready = lower_for_backend(f, input);
+  Artifact a;
+  a.name = f.name;
+  describe_parameters(ready, input.signature, a);
+  a.program = build_entry_program(ready, input.sources);
+  describe_sites(ready, input.sources, a);
+  for (const Diagnostic &d : sink.warnings()) a.warnings.push_back(resolve(d, input.sources));
+  double begin = now_ms();
+  a.code_kind = backend.code_kind;
+  a.code = backend.emit(ready, input.target);
+  report_stage("emit", ready, now_ms() - begin);
+  a.explain = explain(ready);
+  a.from = build_id();
+  return a;
+}
+
+}  // namespace kw

@@ -1,0 +1,60 @@
+// Recognition of accumulations and of the loops they run over.
+#include "ir/accumulation.h"
+
+#include <algorithm>
+
+#include "ir/build.h"
+#include "ir/equal.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+bool mentions(const Expr &e, const Sym &sym) {
+  bool found = false;
+  walk(e, [&](const Ref &n, const Expr &) { found |= n.sym == sym; });
+  return found;
+}
+
+bool mentions(const std::vector<Expr> &list, const Sym &sym) {
+  return std::any_of(list.begin(), list.end(), [&](const Expr &e) { return mentions(e, sym); });
+}
+
+bool same_place(const Load &a, const Store &s) {
+  if (a.buf != s.buf) return false;
+  for (size_t d = 0; d < a.index.size(); ++d)
+    if (!equal(a.index[d], s.index[d])) return false;
+  return true;
+}
+
+Accumulation accumulation_of(const Store &s) {
+  const Binary *n = as<Binary>(s.value);
+  if (!n) return {};
+  auto is_accumulator = [&](const Expr &e) {
+    const Load *l = as<Load>(e);
+    return l && same_place(*l, s);
+  };
+  bool commutes = n->op == BinOp::add || n->op == BinOp::mul;
+  if ((commutes || n->op == BinOp::sub) && is_accumulator(n->a))
+    return {n->op == BinOp::sub ? unary(UnOp::neg, n->b) : n->b, n->op == BinOp::mul};
+  if (commutes && is_accumulator(n->b)) return {n->a, n->op == BinOp::mul};
+  return {};
+}
+
+std::vector<const For *> reduced_band(const Store &s, const std::vector<const For *> &loops) {
+  std::vector<const For *> out;
+  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+    if (mentions(s.index, (*loop)->iter)) break;
+    out.push_back(*loop);
+  }
+  auto rectangular = [&](const For *inner) {
+    bool loads = false;
+    for (const Expr &bound : {inner->lo, inner->hi}) walk(bound, [&](const Load &, const Expr &) { loads = true; });
+    return !loads && std::none_of(out.begin(), out.end(), [&](const For *outer) {
+      return mentions(inner->lo, outer->iter) || mentions(inner->hi, outer->iter);
+    });
+  };
+  if (out.size() > 1 && !std::all_of(out.begin(), out.end(), rectangular)) out.resize(1);
+  return out;
+}
+
+}  // namespace kw

@@ -1,0 +1,51 @@
+// Constructors of nodes. They check operand types, compute depth (E105 above 1,000), and fold constants by ir/scalar_ops; they never
+// change what is evaluated.
+#pragma once
+
+#include <optional>
+
+#include "ir/node.h"
+#include "ir/scalar_ops.h"
+
+namespace kw {
+
+/// The raw constructors: depth is computed, nothing is folded.
+Expr make_expr(DType dtype, Loc loc, decltype(ExprNode::v) v);
+Stmt make_stmt(Loc loc, decltype(StmtNode::v) v);
+
+Expr constant(Value v, Loc loc = {});
+Expr const_int(int64_t v, Loc loc = {});
+Expr const_bool(bool v, Loc loc = {});
+Expr const_float(DType dtype, double v, Loc loc = {});
+Expr ref(const Sym &sym, Loc loc = {});
+Expr load(const Buf &buf, std::vector<Expr> index, Loc loc = {});
+Expr unary(UnOp op, Expr a, Loc loc = {});
+/// Operands must have equal dtypes; comparisons give b1. Folds constants and x+0, x*1 and the like for integers.
+Expr binary(BinOp op, Expr a, Expr b, Loc loc = {});
+Expr logic(bool is_and, Expr a, Expr b, Loc loc = {});
+Expr select(Expr cond, Expr yes, Expr no, Loc loc = {});
+Expr cast(DType to, Expr a, Loc loc = {});
+Expr call(Fn fn, std::vector<Expr> args, Loc loc = {});
+Expr call(Fn fn, DType result, std::vector<Expr> args, Loc loc);
+
+Stmt store(Buf buf, std::vector<Expr> index, Expr value, Loc loc = {}, Order order = Order::source);
+Stmt let(Sym sym, Expr value, Stmt body, Loc loc = {});
+Stmt alloc(Buf buf, Fill fill, Stmt body, Loc loc = {});
+Stmt for_loop(For loop, Loc loc = {});
+Stmt if_else(Expr cond, Stmt yes, Stmt no, Loc loc = {});
+Stmt check(Expr cond, uint32_t site, Loc loc = {});
+/// Flattens nested sequences, drops null items; one item stands for itself.
+Stmt seq(std::vector<Stmt> items, Loc loc = {});
+
+Buf make_buf(Sym sym, std::vector<Expr> extents, Space space, std::vector<Expr> strides = {});
+
+/// The value of an integer or bool constant, sign-extended.
+std::optional<int64_t> as_int(const Expr &e);
+std::optional<Value> as_const(const Expr &e);
+
+// i64 arithmetic for subscripts and extents
+inline Expr add(Expr a, Expr b) { return binary(BinOp::add, std::move(a), std::move(b)); }
+inline Expr sub(Expr a, Expr b) { return binary(BinOp::sub, std::move(a), std::move(b)); }
+inline Expr mul(Expr a, Expr b) { return binary(BinOp::mul, std::move(a), std::move(b)); }
+
+}  // namespace kw

@@ -1,0 +1,34 @@
+// Element types. The order of the enumeration is part of the cache key and of the signature words; append only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace kw {
+
+enum class DType : uint8_t { b1, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128 };
+
+inline constexpr int dtype_count = 15;
+
+constexpr bool is_float(DType t) { return t >= DType::f16 && t <= DType::f64; }
+constexpr bool is_signed_int(DType t) { return t >= DType::i8 && t <= DType::i64; }
+constexpr bool is_unsigned_int(DType t) { return t >= DType::u8 && t <= DType::u64; }
+constexpr bool is_int(DType t) { return t >= DType::i8 && t <= DType::u64; }
+
+/// Bytes of one element in memory; bool is one byte.
+uint32_t item_size(DType t);
+/// Width of the value in bits; bool is 1.
+uint32_t bit_width(DType t);
+/// "f32", "i64", "b1": the names in printed IR.
+std::string_view short_name(DType t);
+/// "float32", "int64", "bool": NumPy's names, used in messages.
+std::string_view numpy_name(DType t);
+std::optional<DType> dtype_from_short(std::string_view name);
+/// NumPy's names plus the cast names of the language ("bool_").
+std::optional<DType> dtype_from_numpy(std::string_view name);
+
+/// numpy.result_type of two strong dtypes; nothing when NumPy has no common type among ours.
+std::optional<DType> promote(DType a, DType b);
+
+}  // namespace kw

@@ -1,0 +1,147 @@
+// Equality with a one-to-one map between the symbols of both sides.
+#include "ir/equal.h"
+
+#include <unordered_map>
+
+#include "ir/match.h"
+
+namespace kw {
+
+namespace {
+
+class Comparer {
+ public:
+  explicit Comparer(bool free_must_match) : free_must_match_(free_must_match) {}
+
+  bool same(const Func &a, const Func &b);
+  bool same(const Expr &a, const Expr &b);
+  bool same(const Stmt &a, const Stmt &b);
+
+ private:
+  bool same(const Sym &a, const Sym &b);
+  bool same(const Buf &a, const Buf &b);
+  bool same(const Param &a, const Param &b);
+  bool same(const Site &a, const Site &b) { return a.code == b.code && a.dim == b.dim && same(a.buf, b.buf); }
+  template <class T>
+  bool same(const std::vector<T> &a, const std::vector<T> &b) {
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i < a.size(); ++i)
+      if (!same(a[i], b[i])) return false;
+    return true;
+  }
+  /// Heads only: the chain is followed by the caller.
+  bool same_head(const StmtNode &a, const StmtNode &b);
+
+  bool free_must_match_;
+  std::unordered_map<const SymNode *, const SymNode *> left_, right_;
+};
+
+bool Comparer::same(const Sym &a, const Sym &b) {
+  if (!a || !b) return !a && !b;
+  if (free_must_match_) return a == b;
+  if (a->dtype != b->dtype) return false;
+  auto l = left_.try_emplace(a.get(), b.get()).first->second;
+  auto r = right_.try_emplace(b.get(), a.get()).first->second;
+  return l == b.get() && r == a.get();
+}
+
+bool Comparer::same(const Buf &a, const Buf &b) {
+  if (!a || !b) return !a && !b;
+  if (a == b) return true;
+  return same(a->sym, b->sym) && a->space == b->space && a->data == b->data && same(a->extents, b->extents) &&
+         same(a->strides, b->strides);
+}
+
+bool Comparer::same(const Param &a, const Param &b) {
+  return a.mode == b.mode && a.weak == b.weak && a.fill == b.fill && same(a.sym, b.sym) && same(a.buf, b.buf);
+}
+
+bool Comparer::same(const Func &a, const Func &b) {
+  return a.name == b.name && a.fp == b.fp && same(a.extents, b.extents) && same(a.params, b.params) &&
+         same(a.facts, b.facts) && same(a.results, b.results) && same(a.sites, b.sites) && same(a.body, b.body);
+}
+
+bool Comparer::same(const Expr &a, const Expr &b) {
+  if (!a || !b) return !a && !b;
+  if (a.p == b.p && free_must_match_) return true;
+  if (a.dtype() != b.dtype() || a->v.index() != b->v.index()) return false;
+  return match(
+      a, [&](const Const &n) { return n.bits == as<Const>(b)->bits; },
+      [&](const Ref &n) { return same(n.sym, as<Ref>(b)->sym); },
+      [&](const Load &n) { return same(n.buf, as<Load>(b)->buf) && same(n.index, as<Load>(b)->index); },
+      [&](const Unary &n) { return n.op == as<Unary>(b)->op && same(n.a, as<Unary>(b)->a); },
+      [&](const Binary &n) {
+        const Binary &m = *as<Binary>(b);
+        return n.op == m.op && same(n.a, m.a) && same(n.b, m.b);
+      },
+      [&](const Logic &n) {
+        const Logic &m = *as<Logic>(b);
+        return n.is_and == m.is_and && same(n.a, m.a) && same(n.b, m.b);
+      },
+      [&](const Select &n) {
+        const Select &m = *as<Select>(b);
+        return same(n.cond, m.cond) && same(n.yes, m.yes) && same(n.no, m.no);
+      },
+      [&](const Cast &n) { return same(n.a, as<Cast>(b)->a); },
+      [&](const Call &n) { return n.fn == as<Call>(b)->fn && same(n.args, as<Call>(b)->args); });
+}
+
+bool Comparer::same(const Stmt &a, const Stmt &b) {
+  const Stmt *x = &a, *y = &b;
+  for (;;) {
+    if (!x || !y || !*x || !*y) return (!x || !*x) && (!y || !*y);
+    if ((*x)->v.index() != (*y)->v.index() || !same_head(*x->p, *y->p)) return false;
+    const Stmt *next_x = chain_next(*x->p), *next_y = chain_next(*y->p);
+    if (!next_x || !next_y) return !next_x && !next_y;
+    x = next_x, y = next_y;
+  }
+}
+
+bool Comparer::same_head(const StmtNode &a, const StmtNode &b) {
+  return std::visit(
+      Overload{[&](const Store &n) {
+                 const auto &m = std::get<Store>(b.v);
+                 return n.order == m.order && same(n.buf, m.buf) && same(n.index, m.index) && same(n.value, m.value);
+               },
+               [&](const Let &n) {
+                 const auto &m = std::get<Let>(b.v);
+                 return same(n.value, m.value) && same(n.sym, m.sym);
+               },
+               [&](const Alloc &n) {
+                 const auto &m = std::get<Alloc>(b.v);
+                 return n.fill == m.fill && same(n.buf, m.buf);
+               },
+               [&](const For &n) {
+                 const auto &m = std::get<For>(b.v);
+                 return n.step == m.step && n.kind == m.kind && n.width == m.width && n.hint == m.hint &&
+                        same(n.iter, m.iter) && same(n.lo, m.lo) && same(n.hi, m.hi) && same(n.body, m.body);
+               },
+               [&](const While &n) {
+                 const auto &m = std::get<While>(b.v);
+                 return same(n.cond, m.cond) && same(n.body, m.body);
+               },
+               [&](const Jump &n) { return n.kind == std::get<Jump>(b.v).kind; },
+               [&](const If &n) {
+                 const auto &m = std::get<If>(b.v);
+                 return same(n.cond, m.cond) && same(n.yes, m.yes) && same(n.no, m.no);
+               },
+               [&](const Check &n) {
+                 const auto &m = std::get<Check>(b.v);
+                 return n.site == m.site && same(n.cond, m.cond);
+               },
+               [&](const Seq &n) {
+                 const auto &m = std::get<Seq>(b.v);
+                 if (n.items.size() != m.items.size()) return false;
+                 for (size_t i = 0; i + 1 < n.items.size(); ++i)
+                   if (!same(n.items[i], m.items[i])) return false;
+                 return true;
+               }},
+      a.v);
+}
+
+}  // namespace
+
+bool equal(const Func &a, const Func &b) { return Comparer(false).same(a, b); }
+bool equal(const Expr &a, const Expr &b) { return Comparer(true).same(a, b); }
+
+}  // namespace kw

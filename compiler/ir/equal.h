@@ -1,0 +1,12 @@
+// Structural equality of IR up to Loc and names: bound symbols correspond by position.
+#pragma once
+
+#include "ir/func.h"
+
+namespace kw {
+
+bool equal(const Func &a, const Func &b);
+/// Free symbols must be identical.
+bool equal(const Expr &a, const Expr &b);
+
+}  // namespace kw

@@ -1,0 +1,44 @@
+// A whole kernel in IR: parameters, symbols of the call, results and body.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/node.h"
+#include "support/codes.h"
+#include "support/options.h"
+
+namespace kw {
+
+enum class ParamMode : uint8_t { in, out, inout };
+
+/// A tensor (buf) or a scalar (sym). `weak` marks Python scalars; `fill` says whether the caller hands an output over zeroed.
+struct Param {
+  Buf buf;
+  Sym sym;
+  ParamMode mode = ParamMode::in;
+  bool weak = false;
+  Fill fill = Fill::none;
+};
+
+/// Where a Check stands and what it guards: the index of dimension `dim` of `buf`.
+struct Site {
+  Code code = Code::E303;
+  Loc loc;
+  Buf buf;
+  uint32_t dim = 0;
+};
+
+struct Func {
+  std::string name;
+  std::vector<Param> params;   ///< in the order of the ABI: inputs as called, then outputs
+  std::vector<Sym> extents;    ///< extent and stride symbols in the order of the ABI's dims
+  std::vector<Expr> facts;     ///< b1 over extents and scalar parameters; the body may assume them
+  std::vector<Buf> results;
+  std::vector<Site> sites;
+  FpMode fp = FpMode::normal;
+  Stmt body;
+};
+
+}  // namespace kw

@@ -1,0 +1,145 @@
+// Rows of the intrinsic table and the meaning of those that are exact.
+#include "ir/intrinsics.h"
+
+#include <cmath>
+
+#include "support/diagnostic.h"
+
+namespace kw {
+
+namespace {
+
+using enum TypeRule;
+using enum Cost;
+
+constexpr bool yes = true, no = false;
+
+constexpr IntrinsicRow table[] = {
+    // fn, name, arity, rule, cost, in language, available, folds, derivative
+    {Fn::sqrt, "sqrt", 1, as_float, divide, yes, yes, yes, "0.5 / y"},
+    {Fn::rsqrt, "rsqrt", 1, as_float, divide, yes, no, no, "-0.5 * y / x"},
+    {Fn::exp, "exp", 1, as_float, function, yes, yes, no, "y"},
+    {Fn::exp2, "exp2", 1, as_float, function, yes, no, no, "y * 0.6931471805599453"},
+    {Fn::expm1, "expm1", 1, as_float, function, yes, no, no, "y + 1"},
+    {Fn::log, "log", 1, as_float, function, yes, no, no, "1 / x"},
+    {Fn::log2, "log2", 1, as_float, function, yes, no, no, "1.4426950408889634 / x"},
+    {Fn::log10, "log10", 1, as_float, function, yes, no, no, "0.4342944819032518 / x"},
+    {Fn::log1p, "log1p", 1, as_float, function, yes, no, no, "1 / (1 + x)"},
+    {Fn::sin, "sin", 1, as_float, function, yes, no, no, "cos(x)"},
+    {Fn::cos, "cos", 1, as_float, function, yes, no, no, "-sin(x)"},
+    {Fn::tan, "tan", 1, as_float, function, yes, no, no, "1 + y * y"},
+    {Fn::asin, "asin", 1, as_float, function, yes, no, no, "1 / sqrt(1 - x * x)"},
+    {Fn::acos, "acos", 1, as_float, function, yes, no, no, "-1 / sqrt(1 - x * x)"},
+    {Fn::atan, "atan", 1, as_float, function, yes, no, no, "1 / (1 + x * x)"},
+    {Fn::atan2, "atan2", 2, as_float, function, yes, no, no, ""},
+    {Fn::sinh, "sinh", 1, as_float, function, yes, no, no, "cosh(x)"},
+    {Fn::cosh, "cosh", 1, as_float, function, yes, no, no, "sinh(x)"},
+    {Fn::tanh, "tanh", 1, as_float, function, yes, no, no, "1 - y * y"},
+    {Fn::erf, "erf", 1, as_float, function, yes, no, no, "1.1283791670955126 * exp(-x * x)"},
+    {Fn::erfc, "erfc", 1, as_float, function, yes, no, no, "-1.1283791670955126 * exp(-x * x)"},
+    {Fn::sigmoid, "sigmoid", 1, as_float, function, yes, no, no, "y * (1 - y)"},
+    {Fn::floor, "floor", 1, same, cheap, yes, yes, yes, "0"},
+    {Fn::ceil, "ceil", 1, same, cheap, yes, no, yes, "0"},
+    {Fn::trunc, "trunc", 1, same, cheap, yes, no, yes, "0"},
+    {Fn::round, "round", 1, same, cheap, yes, no, yes, "0"},
+    {Fn::abs, "abs", 1, same, cheap, yes, yes, yes, "sign(x)"},
+    {Fn::sign, "sign", 1, same, cheap, yes, no, no, "0"},
+    {Fn::power, "power", 2, as_float, function, yes, no, no, ""},
+    {Fn::fmod, "fmod", 2, same, divide, yes, no, yes, ""},
+    {Fn::isnan, "isnan", 1, to_bool, cheap, yes, no, yes, ""},
+    {Fn::isinf, "isinf", 1, to_bool, cheap, yes, no, yes, ""},
+    {Fn::isfinite, "isfinite", 1, to_bool, cheap, yes, no, yes, ""},
+    {Fn::popcount, "popcount", 1, same, cheap, yes, no, yes, ""},
+    {Fn::ceil_div, "ceil_div", 2, same, divide, yes, no, no, ""},
+    {Fn::fma, "fma", 3, same, cheap, no, yes, yes, ""},
+    {Fn::to_bits, "to_bits", 1, bits, cheap, no, yes, yes, ""},
+    {Fn::from_bits, "from_bits", 1, bits, cheap, no, yes, yes, ""},
+};
+
+constexpr bool in_order() {
+  for (size_t i = 0; i < std::size(table); ++i)
+    if (static_cast<size_t>(table[i].fn) != i) return false;
+  return std::size(table) == static_cast<size_t>(Fn::from_bits) + 1;
+}
+static_assert(in_order(), "one row per function, in the order of the enumeration");
+
+DType same_width(DType t) {
+  switch (t) {
+    case DType::f16: case DType::bf16: return DType::u16;
+    case DType::f32: return DType::u32;
+    case DType::f64: return DType::u64;
+    case DType::u16: return DType::f16;
+    case DType::u32: return DType::f32;
+    case DType::u64: return DType::f64;
+    default: internal_error(__FILE__, __LINE__, "no type of that width to exchange bits with");
+  }
+}
+
+DType ufunc_float(DType t) {
+  if (is_float(t)) return t;
+  if (bit_width(t) <= 8) return DType::f16;
+  return bit_width(t) == 16 ? DType::f32 : DType::f64;
+}
+
+double apply_real(Fn fn, double x) {
+  switch (fn) {
+    case Fn::sqrt: return std::sqrt(x);
+    case Fn::floor: return std::floor(x);
+    case Fn::ceil: return std::ceil(x);
+    case Fn::trunc: return std::trunc(x);
+    case Fn::round: return std::nearbyint(x);
+    default: internal_error(__FILE__, __LINE__, "function without a constant meaning");
+  }
+}
+
+Value apply_int(Fn fn, const Value &x) {
+  switch (fn) {
+    case Fn::abs:
+      return is_signed_int(x.dtype) && to_int(x) < 0 ? apply(UnOp::neg, x) : x;
+    case Fn::popcount: return from_int(x.dtype, __builtin_popcountll(x.bits));
+    case Fn::isnan: case Fn::isinf: return from_int(DType::b1, 0);
+    case Fn::isfinite: return from_int(DType::b1, 1);
+    case Fn::sqrt: return from_double(ufunc_float(x.dtype), std::sqrt(to_double(x)));
+    default: return x;  // floor, ceil, trunc and round keep integers
+  }
+}
+
+}  // namespace
+
+std::span<const IntrinsicRow> intrinsics() { return table; }
+const IntrinsicRow &row_of(Fn fn) { return table[static_cast<size_t>(fn)]; }
+
+const IntrinsicRow *find_intrinsic(std::string_view name) {
+  for (const IntrinsicRow &row : table)
+    if (row.name == name) return &row;
+  return nullptr;
+}
+
+DType result_dtype(Fn fn, DType arg) {
+  switch (row_of(fn).rule) {
+    case as_float: return ufunc_float(arg);
+    case to_bool: return DType::b1;
+    case bits: return same_width(arg);
+    case same: return arg;
+  }
+  return arg;
+}
+
+Value apply(Fn fn, std::span<const Value> args) {
+  const Value &x = args[0];
+  if (fn == Fn::to_bits || fn == Fn::from_bits) return {same_width(x.dtype), x.bits};
+  if (fn == Fn::fma && x.dtype == DType::f32)
+    return from_float(std::fma(to_float(x), to_float(args[1]), to_float(args[2])));
+  if (fn == Fn::fma) return from_double(x.dtype, std::fma(to_double(x), to_double(args[1]), to_double(args[2])));
+  if (fn == Fn::fmod) return from_double(x.dtype, std::fmod(to_double(x), to_double(args[1])));
+  if (!is_float(x.dtype)) return apply_int(fn, x);
+  if (fn == Fn::abs) return {x.dtype, x.bits & ~(uint64_t{1} << (bit_width(x.dtype) - 1))};
+  double v = to_double(x);
+  if (fn == Fn::isnan) return from_int(DType::b1, std::isnan(v));
+  if (fn == Fn::isinf) return from_int(DType::b1, std::isinf(v));
+  if (fn == Fn::isfinite) return from_int(DType::b1, std::isfinite(v));
+  // sqrt of a float32 computed in double and rounded once more is exact (53 >= 2 * 24 + 2); likewise for the narrower formats
+  return from_double(x.dtype, apply_real(fn, v));
+}
+
+}  // namespace kw

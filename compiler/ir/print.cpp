@@ -1,0 +1,220 @@
+// The printer. Names are given at first use: i, then i_1 for another symbol called i.
+#include "ir/print.h"
+
+#include <bit>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/build.h"
+#include "ir/intrinsics.h"
+#include "ir/match.h"
+#include "support/text.h"
+
+namespace kw {
+
+std::string_view op_text(BinOp op) {
+  static constexpr std::string_view names[] = {"+", "-", "*", "/", "//", "%",  "min", "max", "&",
+                                               "|", "^", "<<", ">>", "<", "<=", "==", "!="};
+  return names[static_cast<size_t>(op)];
+}
+std::string_view kind_text(ForKind kind) {
+  static constexpr std::string_view names[] = {"serial", "parallel", "vector", "unroll", "grid", "block"};
+  return names[static_cast<size_t>(kind)];
+}
+std::string_view hint_text(Hint hint) {
+  static constexpr std::string_view names[] = {"none", "serial", "parallel", "vectorize", "unroll", "reduce"};
+  return names[static_cast<size_t>(hint)];
+}
+std::string_view space_text(Space space) {
+  static constexpr std::string_view names[] = {"param", "heap", "stack", "registers", "shared", "constant"};
+  return names[static_cast<size_t>(space)];
+}
+std::string_view order_text(Order order) {
+  static constexpr std::string_view names[] = {"source", "lanes", "any"};
+  return names[static_cast<size_t>(order)];
+}
+
+namespace {
+
+class Printer {
+ public:
+  explicit Printer(bool rename) : rename_(rename) {}
+
+  std::string function(const Func &f);
+  std::string expr(const Expr &e);
+
+ private:
+  std::string name(const Sym &s);
+  std::string list(const std::vector<Expr> &items);
+  std::string index(const std::vector<Expr> &items);
+  std::string tuple(const std::vector<Expr> &items);
+  std::string literal(DType t, uint64_t bits);
+  std::string operand(const Expr &e);
+  std::string buffer_type(const BufNode &b);
+  std::string param(const Param &p);
+  void block(const Stmt &s, bool last);
+  void statement(const Stmt &s, bool last);
+  void line(const std::string &text) { out_ += std::string(indent_ * 2, ' ') + text + "\n"; }
+  void nested(const Stmt &s);
+
+  bool rename_;
+  size_t indent_ = 0;
+  std::string out_;
+  std::unordered_map<const SymNode *, std::string> names_;
+  std::unordered_set<std::string> taken_;
+};
+
+std::string Printer::name(const Sym &s) {
+  if (!rename_) return s->name;
+  if (auto found = names_.find(s.get()); found != names_.end()) return found->second;
+  std::string chosen = s->name;
+  for (int n = 1; !taken_.insert(chosen).second; ++n) chosen = cat(s->name, "_", n);
+  names_.emplace(s.get(), chosen);
+  return chosen;
+}
+
+std::string Printer::list(const std::vector<Expr> &items) {
+  std::string out;
+  for (const Expr &e : items) out += (out.empty() ? "" : ", ") + expr(e);
+  return out;
+}
+std::string Printer::index(const std::vector<Expr> &items) { return items.empty() ? "[()]" : "[" + list(items) + "]"; }
+std::string Printer::tuple(const std::vector<Expr> &items) {
+  return "(" + list(items) + (items.size() == 1 ? ",)" : ")");
+}
+
+std::string Printer::literal(DType t, uint64_t bits) {
+  if (t == DType::b1) return bits ? "True" : "False";
+  if (t == DType::i64) return std::to_string(static_cast<int64_t>(bits));
+  Value v{t, bits};
+  if (!is_float(t))
+    return cat(short_name(t), "(", t == DType::u64 ? std::to_string(bits) : std::to_string(to_int(v)), ")");
+  double d = to_double(v);
+  if (!std::isfinite(d)) return cat(short_name(t), ".bits(", hex_text(bits), ")");
+  std::string text = t == DType::f32 ? float_text(to_float(v)) : float_text(d);
+  return t == DType::f64 ? text : cat(short_name(t), "(", text, ")");
+}
+
+std::string Printer::operand(const Expr &e) {
+  bool atom = as<Ref>(e) || as<Load>(e) || as<Call>(e) || as<Cast>(e);
+  if (const Const *c = as<Const>(e)) {
+    std::string text = literal(e.dtype(), c->bits);
+    return text[0] == '-' ? "(" + text + ")" : text;
+  }
+  return atom ? expr(e) : "(" + expr(e) + ")";
+}
+
+std::string Printer::expr(const Expr &e) {
+  return match(
+      e, [&](const Const &n) { return literal(e.dtype(), n.bits); }, [&](const Ref &n) { return name(n.sym); },
+      [&](const Load &n) { return name(n.buf->sym) + index(n.index); },
+      [&](const Unary &n) {
+        if (n.op == UnOp::neg) return "neg(" + expr(n.a) + ")";
+        return (n.op == UnOp::bit_not ? "~" : "not ") + operand(n.a);
+      },
+      [&](const Binary &n) {
+        if (n.op == BinOp::min || n.op == BinOp::max) return cat(op_text(n.op), "(", expr(n.a), ", ", expr(n.b), ")");
+        return cat(operand(n.a), " ", op_text(n.op), " ", operand(n.b));
+      },
+      [&](const Logic &n) { return operand(n.a) + (n.is_and ? " and " : " or ") + operand(n.b); },
+      [&](const Select &n) { return operand(n.yes) + " if " + operand(n.cond) + " else " + operand(n.no); },
+      [&](const Cast &n) { return cat("cast(", short_name(e.dtype()), ", ", expr(n.a), ")"); },
+      [&](const Call &n) { return cat(row_of(n.fn).name, "(", list(n.args), ")"); });
+}
+
+std::string Printer::buffer_type(const BufNode &b) {
+  std::string out = cat(short_name(b.dtype), ", ", tuple(b.extents));
+  if (!b.strides.empty()) out += ", strides=" + tuple(b.strides);
+  return out;
+}
+
+std::string Printer::param(const Param &p) {
+  if (!p.buf) return cat(name(p.sym), ": ", p.weak ? "weak(" : "scalar(", short_name(p.sym->dtype), ")");
+  std::string_view mode = p.mode == ParamMode::in ? "buf" : p.mode == ParamMode::out ? "out" : "inout";
+  return cat(name(p.buf->sym), ": ", mode, "(", buffer_type(*p.buf), p.fill == Fill::zero ? ", fill='zero')" : ")");
+}
+
+std::string Printer::function(const Func &f) {
+  std::string extents, params;
+  for (const Sym &s : f.extents) extents += (extents.empty() ? "" : ", ") + name(s);
+  for (const Param &p : f.params) params += (params.empty() ? "" : ", ") + param(p);
+  out_ = "# kw-ir 1\n";
+  line(cat("def ", f.name, "(", params, "):"));
+  indent_ = 1;
+  line(cat("fp('", fp_name(f.fp), "')"));
+  line(cat("dims(", extents, ")"));
+  for (const Expr &fact : f.facts) line("fact(" + expr(fact) + ")");
+  for (const Site &s : f.sites) line(cat("site('", row_of(s.code).name, "', ", name(s.buf->sym), ", ", s.dim, ")"));
+  block(f.body, true);
+  std::string results;
+  for (const Buf &b : f.results) results += (results.empty() ? "" : ", ") + name(b->sym);
+  line("return " + results);
+  return out_;
+}
+
+void Printer::nested(const Stmt &s) {
+  ++indent_;
+  block(s, true);
+  --indent_;
+}
+
+/// `last` tells that the enclosing block ends here, so that a Let or Alloc may run to its end without an indented body.
+void Printer::block(const Stmt &root, bool last) {
+  Stmt s = root;
+  while (true) {
+    if (!s) return line("pass");
+    const Seq *list = as<Seq>(s);
+    if (!list) return statement(s, last);
+    if (list->items.empty()) return line("pass");
+    for (size_t i = 0; i + 1 < list->items.size(); ++i) block(list->items[i], false);
+    s = list->items.back();
+  }
+}
+
+void Printer::statement(const Stmt &root, bool last) {
+  match(
+      root,
+      [&](const Store &n) {
+        std::string target = name(n.buf->sym) + index(n.index) + " = ";
+        if (n.order == Order::source) return line(target + expr(n.value));
+        line(cat(target, operand(n.value), " @ ", order_text(n.order)));
+      },
+      [&](const Let &n) {
+        std::string head = cat(": ", short_name(n.sym->dtype), " = ", expr(n.value));
+        if (last) return line(name(n.sym) + head), block(n.body, true);
+        std::string value = expr(n.value);
+        line(cat("with let(", name(n.sym), ", ", short_name(n.sym->dtype), ", ", value, "):"));
+        nested(n.body);
+      },
+      [&](const Alloc &n) {
+        std::string head = cat(buffer_type(*n.buf), ", '", space_text(n.buf->space), "'",
+                               n.fill == Fill::zero ? ", fill='zero')" : ")");
+        if (last) return line(cat(name(n.buf->sym), " = alloc(", head)), block(n.body, true);
+        line(cat("with alloc(", name(n.buf->sym), ", ", head, ":"));
+        nested(n.body);
+      },
+      [&](const For &n) {
+        std::string bounds = cat(expr(n.lo), ", ", expr(n.hi), ", ", n.step);
+        if (n.width) bounds += cat(", width=", n.width);
+        if (n.hint != Hint::none) bounds += cat(", hint='", hint_text(n.hint), "'");
+        line(cat("for ", name(n.iter), " in ", kind_text(n.kind), "(", bounds, "):"));
+        nested(n.body);
+      },
+      [&](const While &n) { line("while " + expr(n.cond) + ":"), nested(n.body); },
+      [&](const Jump &n) { line(n.kind == JumpKind::break_loop ? "break" : "continue"); },
+      [&](const If &n) {
+        line("if " + expr(n.cond) + ":");
+        nested(n.yes);
+        if (n.no) line("else:"), nested(n.no);
+      },
+      [&](const Check &n) { line(cat("check(", expr(n.cond), ", site=", n.site, ")")); },
+      [&](const Seq &) { block(root, last); });
+}
+
+}  // namespace
+
+std::string print(const Func &f) { return Printer(true).function(f); }
+std::string print(const Expr &e) { return Printer(false).expr(e); }
+
+}  // namespace kw

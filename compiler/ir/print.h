@@ -1,0 +1,21 @@
+// Canonical text of IR, in kernel syntax under the line "# kw-ir 1". Equal functions print equal text in every process; the front end's IR
+// mode parses it back. Not the place for pretty colours or source lines.
+#pragma once
+
+#include <string>
+
+#include "ir/func.h"
+
+namespace kw {
+
+std::string print(const Func &f);
+/// One expression with the plain names of its symbols; for messages.
+std::string print(const Expr &e);
+
+std::string_view op_text(BinOp op);
+std::string_view kind_text(ForKind kind);
+std::string_view hint_text(Hint hint);
+std::string_view space_text(Space space);
+std::string_view order_text(Order order);
+
+}  // namespace kw

@@ -1,0 +1,283 @@
+// Exact definitions of scalar arithmetic; see scalar_ops.h for the rules.
+#include "ir/scalar_ops.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "support/diagnostic.h"
+
+namespace kw {
+
+namespace {
+
+uint64_t mask_of(DType t) {
+  uint32_t width = bit_width(t);
+  return width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
+}
+
+/// Bits of the 16-bit float with `exponent_bits` and `mantissa_bits` nearest to v (ties to even).
+uint64_t narrow(double v, int exponent_bits, int mantissa_bits) {
+  uint64_t sign = std::signbit(v) ? uint64_t{1} << 15 : 0;
+  uint64_t infinity = ((uint64_t{1} << exponent_bits) - 1) << mantissa_bits;
+  if (std::isnan(v)) return sign | infinity | (uint64_t{1} << (mantissa_bits - 1));
+  v = std::fabs(v);
+  int bias = (1 << (exponent_bits - 1)) - 1;
+  int exponent = v == 0 || std::isinf(v) ? 1 - bias : std::ilogb(v);
+  if (std::isinf(v) || exponent > bias) return sign | infinity;
+  if (exponent < 1 - bias) exponent = 1 - bias;
+  // units of the last place; nearbyint rounds ties to even and a carry into the exponent is what addition does
+  auto units = static_cast<uint64_t>(std::nearbyint(std::ldexp(v, mantissa_bits - exponent)));
+  uint64_t biased = static_cast<uint64_t>(exponent + bias - 1);
+  return sign | ((biased << mantissa_bits) + units);
+}
+
+double widen(uint64_t bits, int exponent_bits, int mantissa_bits) {
+  uint64_t mantissa = bits & ((uint64_t{1} << mantissa_bits) - 1);
+  auto exponent = static_cast<int>((bits >> mantissa_bits) & ((1u << exponent_bits) - 1));
+  int bias = (1 << (exponent_bits - 1)) - 1;
+  double v;
+  if (exponent == (1 << exponent_bits) - 1)
+    v = mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+  else if (exponent == 0)
+    v = std::ldexp(static_cast<double>(mantissa), 1 - bias - mantissa_bits);
+  else
+    v = std::ldexp(static_cast<double>(mantissa + (uint64_t{1} << mantissa_bits)), exponent - bias - mantissa_bits);
+  return bits >> 15 ? -v : v;
+}
+
+template <class T>
+T float_min(T a, T b) {
+  if (std::isnan(a)) return a;
+  if (std::isnan(b)) return b;
+  if (a == b) return std::signbit(a) ? a : b;
+  return a < b ? a : b;
+}
+template <class T>
+T float_max(T a, T b) {
+  if (std::isnan(a)) return a;
+  if (std::isnan(b)) return b;
+  if (a == b) return std::signbit(a) ? b : a;
+  return a > b ? a : b;
+}
+
+/// Quotient and remainder as numpy.floor_divide and numpy.remainder compute them.
+template <class T>
+void float_divmod(T a, T b, T &quotient, T &remainder) {
+  remainder = std::fmod(a, b);
+  if (b == 0) {
+    quotient = a / b;
+    return;
+  }
+  quotient = (a - remainder) / b;
+  if (remainder != 0) {
+    if ((b < 0) != (remainder < 0)) {
+      remainder += b;
+      quotient -= T(1);
+    }
+  } else {
+    remainder = std::copysign(T(0), b);
+  }
+  if (quotient != 0) {
+    T floored = std::floor(quotient);
+    if (quotient - floored > T(0.5)) floored += T(1);
+    quotient = floored;
+  } else {
+    quotient = std::copysign(T(0), a / b);
+  }
+}
+
+template <class T>
+bool compare(BinOp op, T a, T b) {
+  switch (op) {
+    case BinOp::lt: return a < b;
+    case BinOp::le: return a <= b;
+    case BinOp::eq: return a == b;
+    default: return a != b;
+  }
+}
+
+template <class T>
+T float_binary(BinOp op, T a, T b) {
+  T quotient, remainder;
+  switch (op) {
+    case BinOp::add: return a + b;
+    case BinOp::sub: return a - b;
+    case BinOp::mul: return a * b;
+    case BinOp::true_div: return a / b;
+    case BinOp::floor_div: return float_divmod(a, b, quotient, remainder), quotient;
+    case BinOp::floor_mod: return float_divmod(a, b, quotient, remainder), remainder;
+    case BinOp::min: return float_min(a, b);
+    case BinOp::max: return float_max(a, b);
+    default: internal_error(__FILE__, __LINE__, "bitwise operation on floats");
+  }
+}
+
+Value apply_float(BinOp op, const Value &a, const Value &b) {
+  if (op >= BinOp::lt) return from_int(DType::b1, compare(op, to_double(a), to_double(b)));
+  if (a.dtype == DType::f32) return from_float(float_binary(op, to_float(a), to_float(b)));
+  if (a.dtype == DType::f64) return from_double(DType::f64, float_binary(op, to_double(a), to_double(b)));
+  // the 16-bit formats compute in float32 and round after every operation; for + - * / this is correctly rounded
+  auto x = static_cast<float>(to_double(a)), y = static_cast<float>(to_double(b));
+  return from_double(a.dtype, float_binary(op, x, y));
+}
+
+int64_t floor_div_int(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  if (b == -1) return static_cast<int64_t>(-static_cast<uint64_t>(a));
+  int64_t q = a / b;
+  return (a % b != 0) && ((a < 0) != (b < 0)) ? q - 1 : q;
+}
+int64_t floor_mod_int(int64_t a, int64_t b) {
+  if (b == 0 || b == -1) return 0;
+  int64_t r = a % b;
+  return r != 0 && ((r < 0) != (b < 0)) ? r + b : r;
+}
+
+Value shift(BinOp op, const Value &a, const Value &b) {
+  uint32_t width = bit_width(a.dtype);
+  bool in_range = is_signed_int(b.dtype) ? to_int(b) >= 0 && to_int(b) < width : b.bits < width;
+  if (op == BinOp::shl) return {a.dtype, in_range ? (a.bits << b.bits) & mask_of(a.dtype) : 0};
+  if (is_unsigned_int(a.dtype)) return {a.dtype, in_range ? a.bits >> b.bits : 0};
+  int64_t v = to_int(a);
+  return from_int(a.dtype, in_range ? v >> b.bits : v < 0 ? -1 : 0);
+}
+
+Value apply_integer(BinOp op, const Value &a, const Value &b) {
+  bool is_signed = is_signed_int(a.dtype);
+  int64_t x = to_int(a), y = to_int(b);
+  auto wrap = [&](uint64_t v) { return Value{a.dtype, v & mask_of(a.dtype)}; };
+  auto less = [&] { return is_signed ? x < y : a.bits < b.bits; };
+  switch (op) {
+    case BinOp::add: return wrap(a.bits + b.bits);
+    case BinOp::sub: return wrap(a.bits - b.bits);
+    case BinOp::mul: return wrap(a.bits * b.bits);
+    case BinOp::floor_div:
+      return is_signed ? from_int(a.dtype, floor_div_int(x, y)) : wrap(b.bits ? a.bits / b.bits : 0);
+    case BinOp::floor_mod:
+      return is_signed ? from_int(a.dtype, floor_mod_int(x, y)) : wrap(b.bits ? a.bits % b.bits : 0);
+    case BinOp::min: return less() ? a : b;
+    case BinOp::max: return less() ? b : a;
+    case BinOp::bit_and: return wrap(a.bits & b.bits);
+    case BinOp::bit_or: return wrap(a.bits | b.bits);
+    case BinOp::bit_xor: return wrap(a.bits ^ b.bits);
+    case BinOp::shl: case BinOp::shr: return shift(op, a, b);
+    case BinOp::lt: return from_int(DType::b1, less());
+    case BinOp::le: return from_int(DType::b1, less() || a.bits == b.bits);
+    case BinOp::eq: return from_int(DType::b1, a.bits == b.bits);
+    case BinOp::ne: return from_int(DType::b1, a.bits != b.bits);
+    case BinOp::true_div: break;
+  }
+  internal_error(__FILE__, __LINE__, "true division of integers");
+}
+
+Value apply_bool(BinOp op, const Value &a, const Value &b) {
+  switch (op) {
+    case BinOp::add: case BinOp::max: case BinOp::bit_or: return {DType::b1, a.bits | b.bits};
+    case BinOp::mul: case BinOp::min: case BinOp::bit_and: return {DType::b1, a.bits & b.bits};
+    case BinOp::bit_xor: case BinOp::ne: return {DType::b1, a.bits ^ b.bits};
+    case BinOp::eq: return {DType::b1, a.bits == b.bits};
+    case BinOp::lt: return {DType::b1, a.bits < b.bits};
+    case BinOp::le: return {DType::b1, a.bits <= b.bits};
+    default: internal_error(__FILE__, __LINE__, "arithmetic on bool");
+  }
+}
+
+/// Truncates toward zero and saturates; NaN gives 0.
+Value saturate(DType to, double v) {
+  if (std::isnan(v)) return {to, 0};
+  uint32_t width = bit_width(to);
+  double high = std::ldexp(1.0, static_cast<int>(is_signed_int(to) ? width - 1 : width));
+  double low = is_signed_int(to) ? -high : 0.0;
+  v = std::trunc(v);
+  if (v >= high) return {to, is_signed_int(to) ? mask_of(to) >> 1 : mask_of(to)};
+  if (v <= low) return {to, is_signed_int(to) ? uint64_t{1} << (width - 1) : 0};
+  if (v < 0) return from_int(to, static_cast<int64_t>(v));
+  return {to, static_cast<uint64_t>(v)};
+}
+
+/// Integers to float32 and narrower must not round twice through double.
+Value int_to_float(DType to, const Value &a) {
+  bool negative = is_signed_int(a.dtype) && to_int(a) < 0;
+  uint64_t magnitude = negative ? -static_cast<uint64_t>(to_int(a)) : a.bits;
+  if (to == DType::f32) {
+    auto f = static_cast<float>(magnitude);
+    return from_float(negative ? -f : f);
+  }
+  double d;
+  if (to == DType::f64 || magnitude < (uint64_t{1} << 53)) {
+    d = static_cast<double>(magnitude);
+  } else {  // round to odd, so that the second rounding sees what was lost
+    int shift = 64 - std::countl_zero(magnitude) - 53;
+    uint64_t lost = magnitude & ((uint64_t{1} << shift) - 1);
+    d = std::ldexp(static_cast<double>((magnitude >> shift) | (lost ? 1 : 0)), shift);
+  }
+  return from_double(to, negative ? -d : d);
+}
+
+}  // namespace
+
+Value from_int(DType t, int64_t v) {
+  if (is_float(t)) return int_to_float(t, Value{DType::i64, static_cast<uint64_t>(v)});
+  if (t == DType::b1) return {t, v != 0};
+  return {t, static_cast<uint64_t>(v) & mask_of(t)};
+}
+
+Value from_float(float v) { return {DType::f32, std::bit_cast<uint32_t>(v)}; }
+float to_float(const Value &v) { return std::bit_cast<float>(static_cast<uint32_t>(v.bits)); }
+
+Value from_double(DType t, double v) {
+  switch (t) {
+    case DType::f64: return {t, std::bit_cast<uint64_t>(v)};
+    case DType::f32: return from_float(static_cast<float>(v));
+    case DType::f16: return {t, narrow(v, 5, 10)};
+    case DType::bf16: return {t, narrow(v, 8, 7)};
+    default: internal_error(__FILE__, __LINE__, "from_double to a type that is no float");
+  }
+}
+
+int64_t to_int(const Value &v) {
+  if (!is_signed_int(v.dtype)) return static_cast<int64_t>(v.bits);
+  uint32_t unused = 64 - bit_width(v.dtype);
+  return static_cast<int64_t>(v.bits << unused) >> unused;
+}
+
+double to_double(const Value &v) {
+  switch (v.dtype) {
+    case DType::f64: return std::bit_cast<double>(v.bits);
+    case DType::f32: return static_cast<double>(to_float(v));
+    case DType::f16: return widen(v.bits, 5, 10);
+    case DType::bf16: return widen(v.bits, 8, 7);
+    default: return is_signed_int(v.dtype) ? static_cast<double>(to_int(v)) : static_cast<double>(v.bits);
+  }
+}
+
+Value apply(UnOp op, const Value &a) {
+  switch (op) {
+    case UnOp::logical_not: return {DType::b1, a.bits ^ 1};
+    case UnOp::bit_not: return {a.dtype, ~a.bits & mask_of(a.dtype)};
+    case UnOp::neg:
+      if (is_float(a.dtype)) return {a.dtype, a.bits ^ (uint64_t{1} << (bit_width(a.dtype) - 1))};
+      return {a.dtype, -a.bits & mask_of(a.dtype)};
+  }
+  internal_error(__FILE__, __LINE__, "unknown unary operation");
+}
+
+Value apply(BinOp op, const Value &a, const Value &b) {
+  ensure(a.dtype == b.dtype, "scalar operands of different dtypes");
+  if (is_float(a.dtype)) return apply_float(op, a, b);
+  return a.dtype == DType::b1 ? apply_bool(op, a, b) : apply_integer(op, a, b);
+}
+
+Value convert(DType to, const Value &a) {
+  if (to == a.dtype) return a;
+  if (is_float(a.dtype)) {
+    double v = to_double(a);
+    if (is_float(to)) return from_double(to, v);
+    return to == DType::b1 ? from_int(to, v != 0) : saturate(to, v);
+  }
+  if (is_float(to)) return int_to_float(to, a);
+  return to == DType::b1 ? from_int(to, a.bits != 0) : Value{to, static_cast<uint64_t>(to_int(a)) & mask_of(to)};
+}
+
+}  // namespace kw

@@ -1,0 +1,52 @@
+// What one compiled version of a kernel is for: the kinds of its arguments and the values it captures. Filled by the dispatcher, read by
+// the front end, hashed into the cache key. Holds no extents and no addresses.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/dtype.h"
+
+namespace kw {
+
+enum class ArgKind : uint8_t { tensor, weak_scalar, strong_scalar, unused };
+/// contiguous: row-major without gaps; inner_unit: stride 1 in the last dimension; general: any strides.
+enum class StrideClass : uint8_t { contiguous, inner_unit, general };
+
+struct ArgSpec {
+  ArgKind kind = ArgKind::tensor;
+  DType dtype = DType::f32;
+  uint8_t rank = 0;
+  StrideClass stride_class = StrideClass::contiguous;
+  uint8_t alias = 0;  ///< index of the first argument with the same memory and layout; its own index when there is none
+};
+
+struct Signature {
+  std::vector<ArgSpec> args;
+  std::vector<StrideClass> outs;  ///< classes of the arrays given as out=; empty: all contiguous
+};
+
+inline constexpr size_t max_rank = 8, max_args = 32;
+
+/// A value captured from a closure or from globals.
+struct Captured {
+  enum class Kind : uint8_t { integer, real, boolean, text, tuple, dtype, word, module, function, other };
+  Kind kind = Kind::other;
+  std::optional<int64_t> integer;  ///< absent when the int needs more than 64 bits
+  double real = 0;
+  std::string text;                ///< text itself; the word, module or type name
+  DType dtype = DType::f64;
+  std::vector<Captured> items;     ///< tuple
+  std::vector<std::pair<std::string, Captured>> attributes;  ///< module: the attributes that the kernel's code names
+};
+using Captures = std::vector<std::pair<std::string, Captured>>;
+
+inline const Captured *find_captured(const Captures &captures, const std::string &name) {
+  for (const auto &[key, value] : captures)
+    if (key == name) return &value;
+  return nullptr;
+}
+
+}  // namespace kw

@@ -1,0 +1,194 @@
+// Checks the invariants listed in verify.h in one walk.
+#include "ir/verify.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "ir/build.h"
+#include "ir/intrinsics.h"
+#include "ir/match.h"
+#include "ir/print.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+class Verifier {
+ public:
+  std::string run(const Func &f);
+
+ private:
+  bool fail(std::string what) {
+    if (error_.empty()) error_ = std::move(what);
+    return false;
+  }
+  bool need(bool ok, std::string_view what) { return ok || fail(std::string(what)); }
+
+  bool bind(const Sym &s);
+  bool declare(const Buf &b);
+  bool index_ok(const Buf &b, const std::vector<Expr> &index);
+  bool all(const std::vector<Expr> &list);
+  bool expr(const Expr &e);
+  bool binary_ok(const Expr &e, const Binary &n);
+  bool stmt(const Stmt &s);
+  bool head(const Stmt &s);
+  bool loop(const For &n);
+
+  std::string error_;
+  size_t site_count_ = 0;
+  int jump_targets_ = 0;
+  bool in_vector_ = false;
+  std::unordered_set<const SymNode *> bound_, visible_;
+};
+
+bool Verifier::bind(const Sym &s) {
+  if (!bound_.insert(s.get()).second) return fail(cat("symbol '", s->name, "' is bound twice"));
+  visible_.insert(s.get());
+  return true;
+}
+
+bool Verifier::declare(const Buf &b) {
+  for (const Expr &e : b->extents)
+    if (!expr(e) || !need(e.dtype() == DType::i64, "an extent is not i64")) return false;
+  for (const Expr &e : b->strides)
+    if (!expr(e) || !need(e.dtype() == DType::i64, "a stride is not i64")) return false;
+  return need(b->dtype == b->sym->dtype, "a buffer and its symbol have different dtypes") &&
+         need(b->strides.empty() || b->strides.size() == b->rank(), "as many strides as extents") && bind(b->sym);
+}
+
+bool Verifier::index_ok(const Buf &b, const std::vector<Expr> &index) {
+  if (!visible_.count(b->sym.get())) return fail(cat("buffer '", b->sym->name, "' is not visible"));
+  if (index.size() != b->rank()) return fail(cat("buffer '", b->sym->name, "' is indexed with another rank"));
+  for (const Expr &e : index)
+    if (!expr(e) || !need(e.dtype() == DType::i64, "an index is not i64")) return false;
+  return true;
+}
+
+bool Verifier::all(const std::vector<Expr> &list) {
+  return std::all_of(list.begin(), list.end(), [&](const Expr &e) { return expr(e); });
+}
+
+bool Verifier::binary_ok(const Expr &e, const Binary &n) {
+  DType t = n.a.dtype();
+  if (!need(t == n.b.dtype(), "binary operands have different dtypes")) return false;
+  bool comparison = n.op >= BinOp::lt;
+  bool bitwise = n.op >= BinOp::bit_and && n.op <= BinOp::shr;
+  return need(e.dtype() == (comparison ? DType::b1 : t), "a binary node has the wrong dtype") &&
+         need(n.op != BinOp::true_div || is_float(t), "true division of integers") &&
+         need(!bitwise || !is_float(t), "bitwise operation on floats");
+}
+
+bool Verifier::expr(const Expr &e) {
+  if (!need(bool(e), "an expression is missing")) return false;
+  if (!need(e->depth <= max_depth, "depth exceeds its limit")) return false;
+  return match(
+      e, [&](const Const &) { return true; },
+      [&](const Ref &n) {
+        if (!visible_.count(n.sym.get())) return fail(cat("symbol '", n.sym->name, "' is used outside its scope"));
+        return need(n.sym->dtype == e.dtype(), "a reference has another dtype than its symbol");
+      },
+      [&](const Load &n) { return index_ok(n.buf, n.index) && need(n.buf->dtype == e.dtype(), "a load has the wrong dtype"); },
+      [&](const Unary &n) { return expr(n.a) && need(n.a.dtype() == e.dtype(), "a unary node has the wrong dtype"); },
+      [&](const Binary &n) { return expr(n.a) && expr(n.b) && binary_ok(e, n); },
+      [&](const Logic &n) {
+        return expr(n.a) && expr(n.b) &&
+               need(n.a.dtype() == DType::b1 && n.b.dtype() == DType::b1, "logic on something that is no bool");
+      },
+      [&](const Select &n) {
+        return expr(n.cond) && expr(n.yes) && expr(n.no) && need(n.cond.dtype() == DType::b1, "a condition is no bool") &&
+               need(n.yes.dtype() == n.no.dtype() && n.yes.dtype() == e.dtype(), "a select has different dtypes");
+      },
+      [&](const Cast &n) { return expr(n.a); },
+      [&](const Call &n) {
+        return all(n.args) && need(n.args.size() == row_of(n.fn).arity, "a call has the wrong number of arguments") &&
+               need(result_dtype(n.fn, n.args[0].dtype()) == e.dtype(), "a call has the wrong dtype");
+      });
+}
+
+bool Verifier::loop(const For &n) {
+  if (!expr(n.lo) || !expr(n.hi)) return false;
+  if (!need(n.lo.dtype() == DType::i64 && n.hi.dtype() == DType::i64, "a loop bound is not i64")) return false;
+  if (!need(n.step != 0, "a loop has step 0") || !need(n.iter->dtype == DType::i64, "an iterator is not i64")) return false;
+  if (!bind(n.iter)) return false;
+  bool outer_vector = in_vector_;
+  int outer_targets = jump_targets_;
+  in_vector_ |= n.kind == ForKind::vector;
+  jump_targets_ = n.kind == ForKind::serial ? jump_targets_ + 1 : 0;
+  bool ok = stmt(n.body);
+  in_vector_ = outer_vector;
+  jump_targets_ = outer_targets;
+  visible_.erase(n.iter.get());
+  return ok;
+}
+
+bool Verifier::head(const Stmt &s) {
+  return match(
+      s,
+      [&](const Store &n) {
+        return index_ok(n.buf, n.index) && expr(n.value) &&
+               need(n.value.dtype() == n.buf->dtype, "a stored value has another dtype than its buffer");
+      },
+      [&](const Let &n) {
+        return expr(n.value) && need(n.value.dtype() == n.sym->dtype, "a let has another dtype than its symbol") && bind(n.sym);
+      },
+      [&](const Alloc &n) { return declare(n.buf); }, [&](const For &n) { return loop(n); },
+      [&](const While &n) {
+        ++jump_targets_;
+        bool ok = need(!in_vector_, "a while stands in a vector loop") && expr(n.cond) &&
+                  need(n.cond.dtype() == DType::b1, "a condition is no bool") && stmt(n.body);
+        --jump_targets_;
+        return ok;
+      },
+      [&](const Jump &) { return need(jump_targets_ > 0, "a jump stands outside a serial loop"); },
+      [&](const If &n) {
+        return expr(n.cond) && need(n.cond.dtype() == DType::b1, "a condition is no bool") && stmt(n.yes) &&
+               (!n.no || stmt(n.no));
+      },
+      [&](const Check &n) {
+        return expr(n.cond) && need(n.cond.dtype() == DType::b1, "a condition is no bool") &&
+               need(n.site < site_count_, "a check names a site that does not exist");
+      },
+      [&](const Seq &n) {
+        for (size_t i = 0; i + 1 < n.items.size(); ++i)
+          if (!stmt(n.items[i])) return false;
+        return true;
+      });
+}
+
+bool Verifier::stmt(const Stmt &root) {
+  if (!root) return true;
+  std::vector<const SymNode *> scoped;
+  bool ok = true;
+  for (const Stmt *s = &root; ok && s && *s; s = chain_next(*s->p)) {
+    ok = head(*s);
+    if (const Let *n = as<Let>(*s)) scoped.push_back(n->sym.get());
+    if (const Alloc *n = as<Alloc>(*s)) scoped.push_back(n->buf->sym.get());
+  }
+  for (const SymNode *sym : scoped) visible_.erase(sym);
+  return ok;
+}
+
+std::string Verifier::run(const Func &f) {
+  site_count_ = f.sites.size();
+  for (const Sym &s : f.extents)
+    if (!need(s->dtype == DType::i64, "an extent symbol is not i64") || !bind(s)) return error_;
+  for (const Param &p : f.params)
+    if (p.sym && !bind(p.sym)) return error_;
+  for (const Param &p : f.params)
+    if (p.buf && !declare(p.buf)) return error_;
+  for (const Expr &fact : f.facts)
+    if (!expr(fact) || !need(fact.dtype() == DType::b1, "a fact is no bool")) return error_;
+  for (const Buf &r : f.results) {
+    bool found = std::any_of(f.params.begin(), f.params.end(), [&](const Param &p) { return p.buf == r; });
+    if (!need(found, "a result is no parameter")) return error_;
+  }
+  stmt(f.body);
+  return error_;
+}
+
+}  // namespace
+
+std::string verify(const Func &f) { return Verifier().run(f); }
+
+}  // namespace kw

@@ -1,0 +1,110 @@
+// Collecting, resolving and rendering of diagnostics.
+#include "support/diagnostic.h"
+
+#include <algorithm>
+
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+constexpr uint32_t max_errors = 20;
+constexpr char mark_begin = '\x02', mark_end = '\x03';
+
+std::string caret_line(const Resolved &d) {
+  uint32_t width = std::max<uint32_t>(1, d.end_column > d.column ? d.end_column - d.column : 1);
+  uint32_t line_width = count_code_points(d.line_text);
+  if (d.column + width > line_width + 1) width = std::max<uint32_t>(1, line_width + 1 > d.column ? line_width + 1 - d.column : 1);
+  return std::string(d.column - 1, ' ') + '^' + std::string(width - 1, '~');
+}
+}  // namespace
+
+std::string line_mark(const SourceMap &sources, Loc loc) {
+  return cat(mark_begin, sources.position(loc).line, mark_end);
+}
+
+std::string expand_marks(std::string_view text, uint32_t first_line) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != mark_begin) {
+      out += text[i];
+      continue;
+    }
+    uint32_t relative = 0;
+    for (++i; i < text.size() && text[i] != mark_end; ++i)
+      if (text[i] >= '0' && text[i] <= '9') relative = relative * 10 + static_cast<uint32_t>(text[i] - '0');
+    out += std::to_string(first_line + relative);
+  }
+  return out;
+}
+
+Resolved resolve(const Diagnostic &d, const SourceMap &sources) {
+  Resolved r{d.code, -1, 0, 0, {}, d.message, d.notes, d.help};
+  Loc loc = d.loc;
+  for (Loc call = sources.inlined_at(loc.source); call.known(); call = sources.inlined_at(call.source))
+    r.notes.push_back(cat("inlined by the call at line ", line_mark(sources, call)));
+  if (!loc.known()) return r;
+  Position at = sources.position(loc), end = sources.end_position(loc);
+  r.line = static_cast<int32_t>(at.line);
+  r.column = at.column;
+  r.line_text = sources.line_text(loc);
+  r.end_column = end.line == at.line ? end.column : count_code_points(r.line_text) + 1;
+  return r;
+}
+
+std::string render(const Resolved &d, std::string_view path, uint32_t first_line) {
+  const CodeRow &row = row_of(d.code);
+  std::string kind = cat(row.name[0] == 'W' ? "warning[" : "error[", row.name, "]: ");
+  std::string out;
+  if (d.line >= 0) {
+    std::string number = std::to_string(first_line + static_cast<uint32_t>(d.line));
+    std::string gutter(std::max<size_t>(number.size(), 5), ' ');
+    out = cat(path, ":", number, ":", d.column, ": ", kind, expand_marks(d.message, first_line), "\n");
+    out += cat(std::string(gutter.size() - number.size(), ' '), number, " | ", d.line_text, "\n");
+    out += cat(gutter, " | ", caret_line(d), "\n");
+  } else {
+    out = cat(path, path.empty() ? "" : ": ", kind, expand_marks(d.message, first_line), "\n");
+  }
+  for (const std::string &note : d.notes) out += cat("      = note: ", expand_marks(note, first_line), "\n");
+  for (const std::string &help : d.help) out += cat("      = help: ", expand_marks(help, first_line), "\n");
+  return out;
+}
+
+const char *CompileError::what() const noexcept { return found_.empty() ? "" : found_.front().message.c_str(); }
+
+void Sink::add(Diagnostic d) {
+  for (const Diagnostic &seen : found_)
+    if (seen.code == d.code && seen.loc == d.loc && seen.message == d.message) return;
+  bool error = !d.is_warning();
+  found_.push_back(std::move(d));
+  if (error && ++errors_ >= max_errors) throw_if_errors();
+}
+
+void Sink::throw_if_errors() const {
+  if (!errors_) return;
+  std::vector<Diagnostic> errors;
+  for (const Diagnostic &d : found_)
+    if (!d.is_warning()) errors.push_back(d);
+  throw CompileError(std::move(errors));
+}
+
+std::vector<Diagnostic> Sink::warnings() const {
+  std::vector<Diagnostic> out;
+  for (const Diagnostic &d : found_)
+    if (d.is_warning()) out.push_back(d);
+  return out;
+}
+
+void internal_error(const char *file, int line, std::string_view what) {
+  std::string_view path = file;
+  if (size_t slash = path.rfind('/'); slash != std::string_view::npos) path.remove_prefix(slash + 1);
+  throw CompileError(Diagnostic{Code::E503, {}, cat(what, " (", path, ":", line, ")"), {},
+                                {"this is a fault of kernelwright: report it with the output of KW_DEBUG=\"dump:after=all\""}});
+}
+
+void ensure(bool ok, std::string_view what, const char *file, int line) {
+  if (!ok) [[unlikely]]
+    internal_error(file, line, what);
+}
+
+}  // namespace kw

@@ -1,0 +1,82 @@
+// Diagnostics as data: found anywhere, collected in a Sink, resolved against the sources once, rendered in one place.
+// Nothing here prints or knows of Python.
+#pragma once
+
+#include <exception>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "support/codes.h"
+#include "support/loc.h"
+#include "support/source_map.h"
+
+namespace kw {
+
+struct Diagnostic {
+  Code code = Code::E503;
+  Loc loc;
+  std::string message;
+  std::vector<std::string> notes;
+  std::vector<std::string> help;
+
+  bool is_warning() const { return row_of(code).name[0] == 'W'; }
+};
+
+/// A diagnostic without Locs, as it is stored in artifacts: lines are relative to the first line of the kernel (0 = that line),
+/// so moving a function in its file changes nothing. `line` is negative when there is no place.
+struct Resolved {
+  Code code = Code::E503;
+  int32_t line = -1;
+  uint32_t column = 0, end_column = 0;  ///< 1-based code points; end exclusive
+  std::string line_text;
+  std::string message;
+  std::vector<std::string> notes;
+  std::vector<std::string> help;
+};
+
+/// Text for a line number inside a message; becomes absolute when rendered.
+std::string line_mark(const SourceMap &sources, Loc loc);
+/// Replaces line marks by numbers counted from `first_line`.
+std::string expand_marks(std::string_view text, uint32_t first_line);
+
+/// Sources are held with first line 0 by a compilation, hence relative lines.
+Resolved resolve(const Diagnostic &d, const SourceMap &sources);
+
+/// The layout of language.md 8: position, code, message, source line with a caret span, notes and help.
+std::string render(const Resolved &d, std::string_view path, uint32_t first_line);
+
+/// Thrown when a compilation cannot go on; carries everything that was collected, the first being the reason.
+class CompileError : public std::exception {
+ public:
+  explicit CompileError(std::vector<Diagnostic> found) : found_(std::move(found)) {}
+  explicit CompileError(Diagnostic d) { found_.push_back(std::move(d)); }
+  const char *what() const noexcept override;
+  std::span<const Diagnostic> found() const { return found_; }
+
+ private:
+  std::vector<Diagnostic> found_;
+};
+
+/// Collects up to 20 errors and any number of warnings.
+class Sink {
+ public:
+  /// Records; throws CompileError at the 20th error.
+  void add(Diagnostic d);
+  bool has_errors() const { return errors_ > 0; }
+  /// Throws CompileError with the errors, if there are any.
+  void throw_if_errors() const;
+  std::span<const Diagnostic> all() const { return found_; }
+  std::vector<Diagnostic> warnings() const;
+
+ private:
+  std::vector<Diagnostic> found_;
+  uint32_t errors_ = 0;
+};
+
+/// A fault of ours, not of the user's program: names the C++ line.
+[[noreturn]] void internal_error(const char *file, int line, std::string_view what);
+/// Throws an internal error (E503) unless `ok`.
+void ensure(bool ok, std::string_view what, const char *file = __builtin_FILE(), int line = __builtin_LINE());
+
+}  // namespace kw

@@ -1,0 +1,19 @@
+// 128-bit content hashes (XXH3). Used for cache keys and artifact checksums; not cryptographic.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace kw {
+
+struct Hash128 {
+  uint64_t low = 0, high = 0;
+  friend bool operator==(const Hash128 &, const Hash128 &) = default;
+  /// 32 lower-case hexadecimal digits, high word first.
+  std::string text() const;
+};
+
+Hash128 hash_bytes(std::string_view bytes);
+
+}  // namespace kw

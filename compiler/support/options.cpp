@@ -1,0 +1,84 @@
+// Parsing of KW_DEBUG and the options in force.
+#include "support/options.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <mutex>
+
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+constexpr std::string_view known_words =
+    "dump:after=PASS, dump:dir=DIR, kernel=GLOB, time, verify=each, interp, interp=lanes, cache=off, log=N";
+
+/// Applies one word; returns false when it is not known.
+bool apply_word(DebugOptions &o, std::string_view key, std::string_view value) {
+  if (key == "dump:after" && !value.empty()) return o.dump_after.emplace_back(value), true;
+  if (key == "dump:dir" && !value.empty()) return o.dump_dir = value, true;
+  if (key == "kernel" && !value.empty()) return o.kernel = value, true;
+  if (key == "time" && value.empty()) return o.time = true;
+  if (key == "verify" && value == "each") return o.verify_each = true;
+  if (key == "interp" && value.empty()) return o.interp = true;
+  if (key == "interp" && value == "lanes") return o.interp = o.interp_lanes = true;
+  if (key == "cache" && value == "off") return o.cache = false, true;
+  if (key == "log") {
+    auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), o.log);
+    return error == std::errc{} && end == value.data() + value.size();
+  }
+  return false;
+}
+
+struct State {
+  std::mutex mutex;
+  std::shared_ptr<const DebugOptions> options;
+};
+
+State &state() {
+  static State s;
+  return s;
+}
+
+}  // namespace
+
+ParsedDebug parse_debug(std::string_view text) {
+  ParsedDebug out;
+  for (const std::string &part : split_text(text, ';')) {
+    std::string_view word = trim(part);
+    if (word.empty()) continue;
+    size_t equals = word.find('=');
+    std::string_view key = trim(word.substr(0, equals));
+    std::string_view value = equals == std::string_view::npos ? "" : trim(word.substr(equals + 1));
+    if (!apply_word(out.options, key, value)) {
+      out.error = cat("KW_DEBUG: unknown word '", word, "'; the words are: ", known_words);
+      return out;
+    }
+  }
+  return out;
+}
+
+std::shared_ptr<const DebugOptions> debug_options() {
+  State &s = state();
+  std::scoped_lock lock(s.mutex);
+  if (!s.options) {
+    const char *env = std::getenv("KW_DEBUG");
+    ParsedDebug parsed = parse_debug(env ? env : "");
+    s.options = std::make_shared<const DebugOptions>(parsed.error.empty() ? parsed.options : DebugOptions{});
+  }
+  return s.options;
+}
+
+void set_debug_options(DebugOptions options) {
+  State &s = state();
+  std::scoped_lock lock(s.mutex);
+  s.options = std::make_shared<const DebugOptions>(std::move(options));
+}
+
+std::string_view fp_name(FpMode fp) {
+  return fp == FpMode::strict ? "strict" : fp == FpMode::fast ? "fast" : "default";
+}
+std::string_view body_name(Body body) { return body == Body::main ? "main" : "plain"; }
+
+}  // namespace kw

@@ -1,0 +1,58 @@
+// The two kinds of options. CodegenOptions can change the bytes of an artifact, so every field is hashed into the cache key;
+// DebugOptions (KW_DEBUG) can never change a byte. Neither reads the other.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kw {
+
+/// language.md 3: how sums may be reordered and whether products fuse with sums.
+enum class FpMode : uint8_t { strict, normal, fast };
+/// core.md 3: the optimised body, or the serial fully checked one.
+enum class Body : uint8_t { main, plain };
+
+struct CodegenOptions {
+  FpMode fp = FpMode::normal;
+  Body body = Body::main;
+  bool debug = false;  ///< every access is checked, also those proved in bounds
+};
+
+/// Calls f(name, value) for every field, in declaration order; values are printed as text into the key.
+template <class F>
+void for_each_field(const CodegenOptions &o, F &&f) {
+  f("fp", static_cast<int>(o.fp));
+  f("body", static_cast<int>(o.body));
+  f("debug", static_cast<int>(o.debug));
+}
+
+struct DebugOptions {
+  std::vector<std::string> dump_after;  ///< pass names, or "all"
+  std::string dump_dir;                 ///< files instead of stderr
+  std::string kernel = "*";             ///< glob over kernel names that dumps and times concern
+  bool time = false;                    ///< print the time of each stage
+  bool verify_each = false;             ///< verify the IR after each pass also in release builds
+  bool interp = false;                  ///< run kernels by the IR interpreter
+  bool interp_lanes = false;            ///< the interpreter executes the order marks of sums
+  bool cache = true;                    ///< use the disk cache
+  int log = 0;
+};
+
+struct ParsedDebug {
+  DebugOptions options;
+  std::string error;  ///< empty, or which word is wrong and which words there are
+};
+
+/// Parses "dump:after=unroll; time; log=2". Unknown words are errors.
+ParsedDebug parse_debug(std::string_view text);
+
+/// The options in force (initially KW_DEBUG's, default when that is malformed); never null. Thread-safe.
+std::shared_ptr<const DebugOptions> debug_options();
+void set_debug_options(DebugOptions options);
+
+std::string_view fp_name(FpMode fp);
+std::string_view body_name(Body body);
+
+}  // namespace kw

@@ -1,0 +1,34 @@
+// What code may be generated for: the CPU's name, features and caches. Passes ask for capabilities, never for a product name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kw {
+
+struct Target {
+  std::string triple;                 ///< e.g. "x86_64-unknown-linux-gnu"; objects are ELF on every system
+  std::vector<std::string> features;  ///< LLVM names, sorted, without '+'
+  uint32_t l1_bytes = 32 << 10, l2_bytes = 512 << 10;
+
+  bool has(std::string_view feature) const;
+  bool has_fma() const { return has("fma") || triple.starts_with("aarch64"); }
+  /// "+avx,+avx2,…"
+  std::string feature_text() const;
+};
+
+/// Calls f(name, text) for every field; all of them enter the cache key.
+template <class F>
+void for_each_field(const Target &t, F &&f) {
+  f("triple", t.triple);
+  f("features", t.feature_text());
+  f("l1_bytes", std::to_string(t.l1_bytes));
+  f("l2_bytes", std::to_string(t.l2_bytes));
+}
+
+/// The machine that runs us, read once.
+const Target &host_target();
+
+}  // namespace kw

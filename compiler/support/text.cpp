@@ -1,0 +1,102 @@
+// Text helpers: splitting, number printing, edit distance, globbing.
+#include "support/text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace kw {
+
+std::string join_text(std::span<const std::string> parts, std::string_view separator) {
+  std::string out;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i) out += separator;
+    out += parts[i];
+  }
+  return out;
+}
+
+std::vector<std::string> split_text(std::string_view text, char separator) {
+  std::vector<std::string> out;
+  for (;;) {
+    size_t at = text.find(separator);
+    out.emplace_back(text.substr(0, at));
+    if (at == std::string_view::npos) return out;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::string_view trim(std::string_view text) {
+  auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+
+uint32_t count_code_points(std::string_view text) {
+  return static_cast<uint32_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+namespace {
+template <class T>
+std::string shortest(T v) {
+  if (std::isnan(v)) return "nan";
+  if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
+  char buffer[64];
+  auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, v);
+  (void)error;
+  std::string out(buffer, end);
+  if (out.find_first_of(".e") == std::string::npos) out += ".0";
+  return out;
+}
+}  // namespace
+
+std::string float_text(double v) { return shortest(v); }
+std::string float_text(float v) { return shortest(v); }
+
+std::string hex_text(uint64_t v) {
+  char buffer[32];
+  auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, v, 16);
+  (void)error;
+  return cat("0x", std::string_view(buffer, static_cast<size_t>(end - buffer)));
+}
+
+static size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replace});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string closest(std::string_view word, std::span<const std::string> candidates) {
+  size_t best = std::max<size_t>(1, word.size() / 3) + 1;
+  std::string found;
+  for (const std::string &c : candidates) {
+    size_t d = edit_distance(word, c);
+    if (d < best) best = d, found = c;
+  }
+  return found;
+}
+
+bool glob_match(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern.front() == '*') {
+    for (size_t skip = 0; skip <= text.size(); ++skip)
+      if (glob_match(pattern.substr(1), text.substr(skip))) return true;
+    return false;
+  }
+  return !text.empty() && pattern.front() == text.front() && glob_match(pattern.substr(1), text.substr(1));
+}
+
+}  // namespace kw

@@ -1,0 +1,55 @@
+// Small helpers for building and measuring text. No formatting language: `cat(a, b, …)` appends printable values.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace kw {
+
+namespace detail {
+inline void append(std::string &out, std::string_view s) { out += s; }
+inline void append(std::string &out, const char *s) { out += s; }
+inline void append(std::string &out, char c) { out += c; }
+inline void append(std::string &out, bool b) { out += b ? "True" : "False"; }
+template <class T>
+  requires std::is_integral_v<T>
+void append(std::string &out, T v) {
+  out += std::to_string(v);
+}
+}  // namespace detail
+
+/// Concatenates strings, characters, booleans (Python spelling) and integers.
+template <class... A>
+std::string cat(const A &...a) {
+  std::string out;
+  (detail::append(out, a), ...);
+  return out;
+}
+
+/// Joins with a separator.
+std::string join_text(std::span<const std::string> parts, std::string_view separator);
+/// Splits at every `separator`; keeps empty parts.
+std::vector<std::string> split_text(std::string_view text, char separator);
+std::string_view trim(std::string_view text);
+bool starts_with(std::string_view text, std::string_view prefix);
+
+/// Number of Unicode code points in UTF-8 text (continuation bytes do not count).
+uint32_t count_code_points(std::string_view text);
+
+/// Shortest decimal text that reads back as the same double, always with a '.', an exponent, "inf" or "nan".
+std::string float_text(double v);
+/// The same for float, with float's shorter digits.
+std::string float_text(float v);
+std::string hex_text(uint64_t v);
+
+/// The candidate nearest to `word` in edit distance (at most a third of its length), or "".
+std::string closest(std::string_view word, std::span<const std::string> candidates);
+
+/// True when `text` matches `pattern`, where `*` stands for any run of characters.
+bool glob_match(std::string_view pattern, std::string_view text);
+
+}  // namespace kw

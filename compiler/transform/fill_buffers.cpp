@@ -1,0 +1,27 @@
+// Sets the fill of outputs and Allocs from the initialisation analysis.
+#include "transform/fill_buffers.h"
+
+#include <algorithm>
+
+#include "analysis/init.h"
+#include "ir/rewrite.h"
+
+namespace kw {
+
+Func fill_buffers(const Func &f, const Target &) {
+  InitReport report = analyse_initialisation(f);
+  auto fill_of = [&](const Buf &buf) {
+    bool zero = std::find(report.needs_zero.begin(), report.needs_zero.end(), buf) != report.needs_zero.end();
+    return zero ? Fill::zero : Fill::none;
+  };
+  Func out = f;
+  for (Param &p : out.params)
+    if (p.buf && p.mode == ParamMode::out) p.fill = fill_of(p.buf);
+  out.body = rewrite(f.body, [&](const Alloc &n, const Stmt &s) {
+    Fill fill = n.buf->space == Space::registers ? n.fill : fill_of(n.buf);
+    return fill == n.fill ? s : alloc(n.buf, fill, n.body, s.loc());
+  });
+  return out;
+}
+
+}  // namespace kw

@@ -1,0 +1,93 @@
+// Facts and checks from the proofs of analysis/access.
+#include "transform/guard_bounds.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "analysis/access.h"
+#include "ir/equal.h"
+#include "ir/rewrite.h"
+#include "support/diagnostic.h"
+
+namespace kw {
+
+namespace {
+
+class Guard {
+ public:
+  Guard(const Func &f, bool assume) : out_(f), assume_(assume) {}
+
+  Func run() {
+    if (assume_) extent_facts();
+    Func source = out_;
+    for_each_access(source, assume_, [&](const Access &a, const BoundsContext &context) {
+      for (size_t d = 0; d < a.index->size(); ++d) index(a, d, context);
+    });
+    if (checks_.empty()) return std::move(out_);
+    auto guard = [&](const auto &, const Stmt &s, const Stmt &original) {
+      auto found = checks_.find(original.p.get());
+      if (found == checks_.end()) return s;
+      std::vector<Stmt> items = found->second;
+      items.push_back(s);
+      return seq(std::move(items), s.loc());
+    };
+    out_.body = rewrite(source.body, guard);
+    return std::move(out_);
+  }
+
+ private:
+  void extent_facts() {
+    for (const Sym &s : out_.extents)
+      if (s->kind == SymKind::extent) add_fact(binary(BinOp::le, const_int(1), ref(s, s->loc)));
+  }
+
+  void add_fact(const Expr &fact) {
+    bool known = std::any_of(out_.facts.begin(), out_.facts.end(), [&](const Expr &f) { return equal(f, fact); });
+    if (!known) out_.facts.push_back(fact);
+  }
+
+  void index(const Access &a, size_t d, const BoundsContext &context) {
+    using Kind = Proof::Kind;
+    if (assume_) {
+      IndexProof proof = prove_index(a, d, context);
+      auto fine = [&](const Proof &p) { return p.kind == Kind::proved || (p.kind == Kind::under_fact && !a.guarded); };
+      if (fine(proof.low) && fine(proof.high)) {
+        for (const Proof *p : {&proof.low, &proof.high})
+          if (p->kind == Kind::under_fact) add_fact(p->fact);
+        return;
+      }
+    }
+    add_check(a, d);
+  }
+
+  uint32_t site_of(const Access &a, size_t d) {
+    const Expr &index = (*a.index)[d];
+    Loc loc = index.loc().known() ? index.loc() : a.loc;
+    for (size_t i = 0; i < out_.sites.size(); ++i)
+      if (out_.sites[i].loc == loc && out_.sites[i].buf == a.buf && out_.sites[i].dim == d) return static_cast<uint32_t>(i);
+    out_.sites.push_back({Code::E303, loc, a.buf, static_cast<uint32_t>(d)});
+    return static_cast<uint32_t>(out_.sites.size() - 1);
+  }
+
+  void add_check(const Access &a, size_t d) {
+    const Expr &index = (*a.index)[d];
+    Expr inside = binary(BinOp::lt, cast(DType::u64, index), cast(DType::u64, a.buf->extents[d]), a.loc);
+    Stmt s = check(inside, site_of(a, d), a.loc);
+    for (auto cond = a.path.rbegin(); cond != a.path.rend(); ++cond) {
+      Expr holds = cond->second ? cond->first : unary(UnOp::logical_not, cond->first, a.loc);
+      s = if_else(holds, s, {}, a.loc);
+    }
+    checks_[a.statement.p.get()].push_back(s);
+  }
+
+  Func out_;
+  bool assume_;
+  std::unordered_map<const StmtNode *, std::vector<Stmt>> checks_;
+};
+
+}  // namespace
+
+Func guard_bounds(const Func &f, const Target &) { return Guard(f, true).run(); }
+Func check_all_bounds(const Func &f, const Target &) { return Guard(f, false).run(); }
+
+}  // namespace kw

@@ -1,0 +1,18 @@
+// Makes every access safe. An index that is proved in bounds stays as it is; one that is in bounds under a condition on extents adds the
+// condition to the facts of the function; any other is checked where it happens:
+//     c[i] = a[idx[i]]   →   check(cast(u64, idx[i]) < cast(u64, a_0), site=0)
+//                            c[i] = a[idx[i]]
+// Does not hoist checks out of loops.
+#pragma once
+
+#include "ir/func.h"
+#include "support/target.h"
+
+namespace kw {
+
+/// The optimised body: facts where possible. Extents are at least 1 (the first facts say so).
+Func guard_bounds(const Func &f, const Target &target);
+/// The plain body: every access is checked, nothing is assumed.
+Func check_all_bounds(const Func &f, const Target &target);
+
+}  // namespace kw

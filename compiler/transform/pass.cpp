@@ -1,0 +1,63 @@
+// The pass runner and the reports that KW_DEBUG asks for.
+#include "transform/pass.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "support/diagnostic.h"
+#include "support/log.h"
+#include "support/text.h"
+
+namespace kw {
+
+double now_ms() {
+  auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double, std::milli>(since).count();
+}
+
+static void dump(std::string_view stage, const Func &f, const DebugOptions &options) {
+  std::string text = print(f);
+  if (options.dump_dir.empty()) {
+    std::string out = cat("# after ", stage, "\n", text);
+    std::fwrite(out.data(), 1, out.size(), stderr);
+    return;
+  }
+  std::ofstream file(cat(options.dump_dir, "/", f.name, ".", stage, ".kwir"), std::ios::binary);
+  file << text;
+  if (!file) log_line(0, cat("cannot write a dump into ", options.dump_dir));
+}
+
+void report_stage(std::string_view stage, const Func &f, double ms) {
+  auto options = debug_options();
+  if (!glob_match(options->kernel, f.name)) return;
+  auto wanted = [&](const std::string &name) { return name == stage || name == "all"; };
+  if (std::any_of(options->dump_after.begin(), options->dump_after.end(), wanted)) dump(stage, f, *options);
+  if (!options->time || ms < 0) return;
+  char line[160];
+  int n = std::snprintf(line, sizeof line, "[kw] %-20s %-16.*s %9.3f ms\n", f.name.c_str(), static_cast<int>(stage.size()),
+                        stage.data(), ms);
+  std::fwrite(line, 1, static_cast<size_t>(std::min<int>(n, sizeof line - 1)), stderr);
+}
+
+Func run_passes(std::span<const Pass> passes, Func f, const Target &target) {
+#ifdef NDEBUG
+  bool verify_each = debug_options()->verify_each;
+#else
+  bool verify_each = true;
+#endif
+  for (const Pass &pass : passes) {
+    double begin = now_ms();
+    f = pass.run(f, target);
+    report_stage(pass.name, f, now_ms() - begin);
+    if (!verify_each) continue;
+    std::string wrong = verify(f);
+    ensure(wrong.empty(), cat("pass ", pass.name, " broke the IR of '", f.name, "': ", wrong));
+  }
+  return f;
+}
+
+}  // namespace kw

@@ -1,0 +1,32 @@
+// Dead scalar elimination, repeated until nothing is dead.
+#include "transform/simplify.h"
+
+#include <unordered_set>
+
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+static bool remove_dead_scalars(Func &f) {
+  std::unordered_set<const BufNode *> read;
+  bool dead = false;
+  walk(f.body, [&](const Load &n, const Expr &) { read.insert(n.buf.get()); });
+  auto is_dead = [&](const Buf &b) { return b->space == Space::registers && !read.count(b.get()); };
+  walk(f.body, [&](const Alloc &n, const Stmt &) { dead |= is_dead(n.buf); });
+  if (!dead) return false;
+  f.body = rewrite(
+      f.body, [&](const Store &n, const Stmt &s) { return is_dead(n.buf) ? seq({}) : s; },
+      [&](const Alloc &n, const Stmt &s) { return is_dead(n.buf) ? n.body : s; },
+      [&](const Seq &n, const Stmt &s) { return seq(n.items, s.loc()); });
+  return true;
+}
+
+Func simplify(const Func &f, const Target &) {
+  Func out = f;
+  while (remove_dead_scalars(out)) {
+  }
+  return out;
+}
+
+}  // namespace kw

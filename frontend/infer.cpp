@@ -1,0 +1,294 @@
+// Promotion, adoption of weak types, and the operations that follow from them.
+#include "frontend/infer.h"
+
+#include <algorithm>
+
+#include "ir/intrinsics.h"
+#include "support/text.h"
+
+namespace kw {
+
+using ast::Operator;
+
+std::string type_text(ScalarType t) {
+  if (!t.weak) return std::string(numpy_name(t.dtype));
+  return t.dtype == DType::b1 ? "a Python bool" : t.dtype == DType::i64 ? "a Python int" : "a Python float";
+}
+
+Operand scalar_operand(Expr e, bool weak, Loc loc) {
+  Operand o;
+  o.kind = Operand::Kind::scalar;
+  o.loc = loc;
+  o.expr = std::move(e);
+  o.weak = weak;
+  return o;
+}
+
+std::string describe(const Operand &o) {
+  switch (o.kind) {
+    case Operand::Kind::scalar: return type_text(o.type());
+    case Operand::Kind::tensor: return cat("the tensor '", o.buf->sym->name, "'");
+    case Operand::Kind::tuple: return "a tuple";
+    case Operand::Kind::dtype: return "a dtype";
+    case Operand::Kind::text: return "a string";
+    case Operand::Kind::none: return "None";
+    case Operand::Kind::poisoned: return "a faulty value";
+  }
+  return "";
+}
+
+void type_error(Code code, Loc loc, std::string message, std::string help) {
+  std::vector<std::string> helps;
+  if (!help.empty()) helps.push_back(std::move(help));
+  throw CompileError(Diagnostic{code, loc, std::move(message), {}, std::move(helps)});
+}
+
+void require_available(DType t, Loc loc) {
+  static constexpr DType available[] = {DType::b1, DType::i32, DType::i64, DType::f32, DType::f64};
+  if (std::find(std::begin(available), std::end(available), t) == std::end(available))
+    type_error(Code::E102, loc, cat("dtype ", numpy_name(t), " is not available yet"),
+               "use bool, int32, int64, float32 or float64");
+}
+
+namespace {
+
+void require_scalar(const Operand &o) {
+  if (o.kind == Operand::Kind::tensor)
+    type_error(Code::E202, o.loc, cat(describe(o), " is used as a number"),
+               o.buf->rank() ? cat("index it: `", o.buf->sym->name, "[", o.buf->rank() == 1 ? "i" : "i, j", "]`")
+                             : cat("index it: `", o.buf->sym->name, "[()]`"));
+  if (o.kind != Operand::Kind::scalar) type_error(Code::E202, o.loc, cat(describe(o), " is used as a number"));
+  if (o.truth)
+    type_error(Code::E214, o.loc, "the result of `and`/`or` over numbers is used as a value; it is only a truth value here",
+               "use a conditional expression: `x if x else y`");
+}
+
+int weak_rank(DType t) { return t == DType::b1 ? 0 : t == DType::i64 ? 1 : 2; }
+
+bool fits(int64_t v, DType t) {
+  if (t == DType::b1) return v == 0 || v == 1;
+  return !is_int(t) || to_int(from_int(t, v)) == v;
+}
+
+BinOp bin_op(Operator op) {
+  switch (op) {
+    case Operator::add: return BinOp::add;
+    case Operator::sub: return BinOp::sub;
+    case Operator::mul: return BinOp::mul;
+    case Operator::div: return BinOp::true_div;
+    case Operator::floor_div: return BinOp::floor_div;
+    case Operator::mod: return BinOp::floor_mod;
+    case Operator::bit_and: return BinOp::bit_and;
+    case Operator::bit_or: return BinOp::bit_or;
+    case Operator::bit_xor: return BinOp::bit_xor;
+    case Operator::shl: return BinOp::shl;
+    case Operator::shr: return BinOp::shr;
+    case Operator::pow: case Operator::matmul: break;
+  }
+  internal_error(__FILE__, __LINE__, "operator without a binary operation");
+}
+
+bool is_bitwise(Operator op) { return op >= Operator::bit_and && op <= Operator::shr; }
+
+/// bool operands: what each operator makes of them.
+ScalarType bool_result(Operator op, bool weak, Loc loc) {
+  bool keeps = op == Operator::bit_and || op == Operator::bit_or || op == Operator::bit_xor;
+  if (weak) return {op == Operator::div ? DType::f64 : keeps ? DType::b1 : DType::i64, true};
+  if (keeps || op == Operator::add || op == Operator::mul) return {DType::b1, false};
+  if (op == Operator::div) return {DType::f64, false};
+  if (op == Operator::sub)
+    type_error(Code::E205, loc, "`-` is not defined for bool", "use `^` or `!=`, or convert: `int32(a) - int32(b)`");
+  type_error(Code::E102, loc, cat("`", operator_text(op), "` of two bools is int8, which is not available yet"),
+             "convert first: `int32(a)`");
+}
+
+}  // namespace
+
+std::string_view operator_text(Operator op) {
+  static constexpr std::string_view names[] = {"+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>", "@"};
+  return names[static_cast<size_t>(op)];
+}
+
+Expr adapt(const Operand &o, DType to) {
+  require_scalar(o);
+  if (o.weak && is_int(to) && !is_float(o.expr.dtype()))
+    if (auto v = as_int(o.expr); v && !fits(*v, to))
+      type_error(Code::E203, o.loc, cat("the constant ", *v, " does not fit into ", numpy_name(to)),
+                 cat("convert the other operand to a wider type, or write ", numpy_name(to), "(", *v, ") to wrap"));
+  return cast(to, o.expr, o.loc);
+}
+
+ScalarType common_type(ScalarType a, ScalarType b, Loc loc) {
+  if (a.weak && b.weak) return weak_rank(a.dtype) >= weak_rank(b.dtype) ? a : b;
+  if (a.weak) std::swap(a, b);
+  DType result = a.dtype;
+  if (b.weak) {
+    bool lifts_bool = a.dtype == DType::b1 && b.dtype == DType::i64;
+    if (lifts_bool) result = DType::i64;
+    if (!is_float(a.dtype) && is_float(b.dtype)) result = DType::f64;
+  } else if (auto common = promote(a.dtype, b.dtype)) {
+    result = *common;
+  } else {
+    type_error(Code::E200, loc, cat("no common type of ", numpy_name(a.dtype), " and ", numpy_name(b.dtype)));
+  }
+  require_available(result, loc);
+  return {result, false};
+}
+
+Merge merge_types(const std::string &name, ScalarType a, ScalarType b) {
+  if (a == b) return {a, Code::E210, {}, {}};
+  if (a.weak && b.weak) return {weak_rank(a.dtype) >= weak_rank(b.dtype) ? a : b, Code::E210, {}, {}};
+  if (!a.weak && !b.weak)
+    return {std::nullopt, Code::E210,
+            cat("'", name, "' is ", type_text(a), " on one path and ", type_text(b), " on the other"),
+            cat("give both the same dtype, e.g. start from ", numpy_name(promote(a.dtype, b.dtype).value_or(b.dtype)), "(...)")};
+  if (a.weak) std::swap(a, b);
+  bool kind_fits = is_float(a.dtype) || weak_rank(b.dtype) == 0 || (is_int(a.dtype) && b.dtype == DType::i64);
+  if (kind_fits) return {a, Code::E211, {}, {}};
+  return {std::nullopt, Code::E211,
+          cat("'", name, "' is ", type_text(b), " on one path and ", type_text(a), " on the other, which cannot hold it"),
+          cat("start from ", is_float(b.dtype) ? "float64" : "int64", "(...)")};
+}
+
+Operand arithmetic(Operator op, const Operand &a, const Operand &b, Loc loc) {
+  require_scalar(a);
+  require_scalar(b);
+  if (op == Operator::matmul) type_error(Code::E101, loc, "`@` is not part of the kernel language", "write the three loops of the product");
+  if (op == Operator::pow) return power(a, b, loc);
+  ScalarType common = common_type(a.type(), b.type(), loc);
+  if (is_bitwise(op) && is_float(common.dtype))
+    type_error(Code::E200, loc, cat("`", operator_text(op), "` needs integers or bools, not ", describe(a), " and ", describe(b)));
+  ScalarType result = common;
+  if (common.dtype == DType::b1)
+    result = bool_result(op, common.weak, loc);
+  else if (op == Operator::div && !is_float(common.dtype))
+    result = {DType::f64, common.weak};
+  Expr x = adapt(a, result.dtype), y = adapt(b, result.dtype);
+  return scalar_operand(binary(bin_op(op), std::move(x), std::move(y), loc), result.weak, loc);
+}
+
+Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc) {
+  using ast::CompareOp;
+  require_scalar(a);
+  require_scalar(b);
+  ScalarType common = common_type(a.type(), b.type(), loc);
+  // a weak int beside a strong integer is compared exactly, in 64 bits
+  bool exact = (a.weak || b.weak) && is_int(common.dtype) && a.expr.dtype() != DType::b1 && b.expr.dtype() != DType::b1;
+  DType t = exact ? DType::i64 : common.dtype;
+  Expr x = cast(t, a.expr, a.loc), y = cast(t, b.expr, b.loc);
+  auto make = [&](BinOp o, Expr l, Expr r) {
+    return scalar_operand(binary(o, std::move(l), std::move(r), loc), common.weak, loc);
+  };
+  switch (op) {
+    case CompareOp::lt: return make(BinOp::lt, x, y);
+    case CompareOp::le: return make(BinOp::le, x, y);
+    case CompareOp::gt: return make(BinOp::lt, y, x);
+    case CompareOp::ge: return make(BinOp::le, y, x);
+    case CompareOp::eq: return make(BinOp::eq, x, y);
+    case CompareOp::ne: return make(BinOp::ne, x, y);
+    case CompareOp::is: case CompareOp::is_not:
+      type_error(Code::E101, loc, "`is` is not part of the kernel language", "use ==");
+    case CompareOp::in: case CompareOp::not_in:
+      type_error(Code::E101, loc, "`in` is not part of the kernel language", "compare with each value");
+  }
+  internal_error(__FILE__, __LINE__, "unknown comparison");
+}
+
+Operand unary_minus(const Operand &a, Loc loc) {
+  require_scalar(a);
+  if (a.expr.dtype() == DType::b1 && !a.weak)
+    type_error(Code::E205, loc, "`-` is not defined for bool", "use `not x` or `x ^ True`, or convert: `-int32(x)`");
+  Expr x = a.expr.dtype() == DType::b1 ? cast(DType::i64, a.expr, loc) : a.expr;
+  return scalar_operand(unary(UnOp::neg, x, loc), a.weak, loc);
+}
+
+Operand invert(const Operand &a, Loc loc) {
+  require_scalar(a);
+  DType t = a.expr.dtype();
+  if (is_float(t)) type_error(Code::E200, loc, cat("`~` needs an integer or bool, not ", describe(a)));
+  if (t == DType::b1 && !a.weak) return scalar_operand(unary(UnOp::logical_not, a.expr, loc), false, loc);
+  Expr x = t == DType::b1 ? cast(DType::i64, a.expr, loc) : a.expr;
+  return scalar_operand(unary(UnOp::bit_not, x, loc), a.weak, loc);
+}
+
+Operand minimum(bool is_min, std::vector<Operand> args, Loc loc) {
+  require_scalar(args[0]);
+  ScalarType common = args[0].type();
+  for (size_t i = 1; i < args.size(); ++i) {
+    require_scalar(args[i]);
+    common = common_type(common, args[i].type(), loc);
+  }
+  Expr result = adapt(args[0], common.dtype);
+  for (size_t i = 1; i < args.size(); ++i)
+    result = binary(is_min ? BinOp::min : BinOp::max, result, adapt(args[i], common.dtype), loc);
+  return scalar_operand(result, common.weak, loc);
+}
+
+namespace {
+
+Operand integer_power(const Operand &base, int64_t n, Loc loc) {
+  Expr x = base.expr;
+  if (n == 0) return scalar_operand(cast(x.dtype(), const_int(1), loc), base.weak, loc);
+  Expr result;
+  for (Expr square = x; n > 0; n >>= 1) {
+    if (n & 1) result = result ? binary(BinOp::mul, result, square, loc) : square;
+    if (n > 1) square = binary(BinOp::mul, square, square, loc);
+  }
+  return scalar_operand(result, base.weak, loc);
+}
+
+/// sqrt, corrected where power differs: (-0) ** 0.5 is 0 and (-inf) ** 0.5 is inf.
+Expr root(const Expr &x, Loc loc) {
+  DType t = x.dtype();
+  Expr result = call(Fn::sqrt, {x}, loc);
+  Expr minus_infinity = const_float(t, -__builtin_inf(), loc);
+  result = select(binary(BinOp::eq, x, minus_infinity, loc), const_float(t, __builtin_inf(), loc), result, loc);
+  return select(binary(BinOp::eq, x, const_float(t, 0, loc), loc), const_float(t, 0, loc), result, loc);
+}
+
+}  // namespace
+
+Operand power(const Operand &base, const Operand &exponent, Loc loc) {
+  ScalarType common = common_type(base.type(), exponent.type(), loc);
+  auto value = as_const(exponent.expr);
+  if (!value || (is_float(value->dtype) ? to_double(*value) : 0) > 1e15)
+    type_error(Code::E102, loc, "`**` with an exponent that is no constant is not available yet", "multiply out, or use a constant exponent");
+  Operand x = scalar_operand(adapt(base, common.dtype), common.weak, base.loc);
+  if (common.dtype == DType::b1) type_error(Code::E102, loc, "`**` of bools is int8, which is not available yet");
+  if (!is_float(common.dtype)) {
+    int64_t n = to_int(*value);
+    if (n < 0 && !common.weak)
+      type_error(Code::E204, loc, "an integer to a negative power is no integer", cat("convert first: `float64(x) ** ", n, "`"));
+    if (n < 0) {
+      Operand real = scalar_operand(cast(DType::f64, x.expr, loc), true, loc);
+      return power(real, exponent, loc);
+    }
+    if (n > 64) type_error(Code::E102, loc, "`**` with an exponent above 64 is not available yet");
+    return integer_power(x, n, loc);
+  }
+  double n = to_double(convert(DType::f64, *value));
+  DType t = common.dtype;
+  auto result = [&](Expr e) { return scalar_operand(std::move(e), common.weak, loc); };
+  if (n == 2) return result(binary(BinOp::mul, x.expr, x.expr, loc));
+  if (n == 1) return x;
+  if (n == 0) return result(const_float(t, 1, loc));
+  if (n == -1) return result(binary(BinOp::true_div, const_float(t, 1, loc), x.expr, loc));
+  if (n == 0.5) return result(root(x.expr, loc));
+  type_error(Code::E102, loc, cat("`**` with the exponent ", float_text(n), " is not available yet"),
+             "the exponents 2, 1, 0.5, 0 and -1 are; multiply out for others");
+}
+
+Expr truth_of(const Operand &o) {
+  if (o.kind != Operand::Kind::scalar) require_scalar(o);
+  return cast(DType::b1, o.expr, o.loc);
+}
+
+Expr index_of(const Operand &o, std::string_view what) {
+  require_scalar(o);
+  if (!is_int(o.expr.dtype()))
+    type_error(Code::E213, o.loc, cat(what, " is ", type_text(o.type()), ", not an integer"),
+               is_float(o.expr.dtype()) ? "convert it: `int64(...)`" : "");
+  return cast(DType::i64, o.expr, o.loc);
+}
+
+}  // namespace kw

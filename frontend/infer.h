@@ -1,0 +1,77 @@
+// Types of the kernel language: strong and weak scalars, promotion by NEP 50, merging at control flow, and the compile-time values (tuples,
+// dtypes, text) that have no place in IR. Builds casts and operations; knows nothing of statements.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontend/ast.h"
+#include "ir/build.h"
+#include "support/diagnostic.h"
+
+namespace kw {
+
+/// Type of a scalar. Weak: bool (b1), int (i64) or float (f64) that adopts the type of a strong operand.
+struct ScalarType {
+  DType dtype = DType::i64;
+  bool weak = false;
+  friend bool operator==(const ScalarType &, const ScalarType &) = default;
+};
+
+/// "float32", or "a Python int" for weak types.
+std::string type_text(ScalarType t);
+
+/// What an expression of the source means.
+struct Operand {
+  enum class Kind : uint8_t { scalar, tensor, tuple, dtype, text, none, poisoned };
+  Kind kind = Kind::poisoned;
+  Loc loc;
+  Expr expr;                   ///< scalar
+  bool weak = false;           ///< scalar
+  bool truth = false;          ///< scalar: result of and/or over numbers, usable only as a condition
+  Buf buf;                     ///< tensor
+  std::vector<Operand> items;  ///< tuple
+  DType dtype = DType::f64;    ///< dtype
+  std::string text;            ///< text
+
+  ScalarType type() const { return {expr.dtype(), weak}; }
+};
+
+Operand scalar_operand(Expr e, bool weak, Loc loc);
+/// "a tensor", "a tuple", "a dtype", "float32", …
+std::string describe(const Operand &o);
+
+/// Throws a CompileError with one diagnostic.
+[[noreturn]] void type_error(Code code, Loc loc, std::string message, std::string help = {});
+
+/// The dtypes that every stage supports at present; E102 for others.
+void require_available(DType t, Loc loc);
+
+/// Converts to `to` as an operand of an operation: casts, and refuses constants outside the range of an integer type (E203).
+Expr adapt(const Operand &o, DType to);
+
+/// Result type of arithmetic on two scalars before the operation's own rule (language.md 2).
+ScalarType common_type(ScalarType a, ScalarType b, Loc loc);
+/// The type at a merge of control flow, or the diagnostic's code and message.
+struct Merge {
+  std::optional<ScalarType> type;
+  Code code = Code::E210;
+  std::string message, help;
+};
+Merge merge_types(const std::string &name, ScalarType a, ScalarType b);
+
+Operand arithmetic(ast::Operator op, const Operand &a, const Operand &b, Loc loc);
+Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc);
+Operand unary_minus(const Operand &a, Loc loc);
+Operand invert(const Operand &a, Loc loc);
+Operand minimum(bool is_min, std::vector<Operand> args, Loc loc);
+/// x ** n for the exponents that need no power function.
+Operand power(const Operand &base, const Operand &exponent, Loc loc);
+/// A scalar as b1: `!= 0` for numbers.
+Expr truth_of(const Operand &o);
+/// A scalar as i64, for indices and loop bounds; E213 for anything but integers.
+Expr index_of(const Operand &o, std::string_view what);
+std::string_view operator_text(ast::Operator op);
+
+}  // namespace kw

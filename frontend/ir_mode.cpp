@@ -1,0 +1,450 @@
+// Syntax tree of a dump → IR. The dump is Python syntax, so the ordinary parser reads it; this file gives its words their IR meaning.
+#include "frontend/ir_mode.h"
+
+#include <bit>
+#include <cstdlib>
+#include <map>
+
+#include "frontend/lexer.h"
+#include "frontend/parser.h"
+#include "ir/build.h"
+#include "ir/intrinsics.h"
+#include "ir/match.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+[[noreturn]] void fail(Loc loc, std::string_view what) {
+  throw CompileError(Diagnostic{Code::E100, loc, cat("malformed IR: ", what), {}, {}});
+}
+
+class IrReader {
+ public:
+  Func function(const ast::Function &f);
+
+ private:
+  // words
+  const std::string &name_of(const ast::ExprPtr &e);
+  const ast::CallExpr &call_of(const ast::ExprPtr &e, Loc loc);
+  std::string callee(const ast::CallExpr &c) { return name_of(c.callee); }
+  DType dtype_of(const ast::ExprPtr &e);
+  int64_t integer_of(const ast::ExprPtr &e);
+  std::string text_of(const ast::ExprPtr &e);
+  const ast::ExprPtr *keyword(const ast::CallExpr &c, std::string_view name);
+  template <class E>
+  E word(const std::string &text, std::string_view (*names)(E), int count, Loc loc);
+
+  // expressions
+  Expr expr(const ast::ExprPtr &e);
+  Expr binary_node(BinOp op, Expr a, Expr b, Loc loc);
+  Expr call_node(const ast::CallExpr &c, Loc loc);
+  Expr literal(DType t, const ast::ExprPtr &e);
+  Expr subscript(const ast::Subscript &n, Loc loc);
+  std::vector<Expr> tuple(const ast::ExprPtr &e);
+  std::vector<Expr> index(const ast::Subscript &n);
+
+  // statements
+  Stmt block(const ast::Block &b, size_t at);
+  Stmt statement(const ast::Stmt &s, const ast::Block &rest, size_t at);
+  Stmt loop(const ast::ForStmt &n, Loc loc);
+  Stmt assign(const ast::Assign &n, Loc loc, const ast::Block &rest, size_t at);
+  Stmt scope(const ast::WithStmt &n, Loc loc);
+  Buf buffer(const std::string &name, const ast::CallExpr &c, size_t first, Space space, Loc loc);
+  void header(const ast::Block &body, size_t &at);
+  void param(const ast::Parameter &p);
+  Fill fill_of(const ast::CallExpr &c);
+
+  Sym bind(const std::string &name, Sym sym) { return syms_[name] = std::move(sym); }
+
+  Func func_;
+  std::map<std::string, Sym> syms_;
+  std::map<std::string, Buf> bufs_;
+  std::vector<std::string> site_names_;
+};
+
+const std::string &IrReader::name_of(const ast::ExprPtr &e) {
+  const auto *n = ast::as<ast::Name>(e);
+  if (!n) fail(e ? e->loc : Loc{}, "a name is missing");
+  return n->id;
+}
+
+const ast::CallExpr &IrReader::call_of(const ast::ExprPtr &e, Loc loc) {
+  const auto *c = ast::as<ast::CallExpr>(e);
+  if (!c) fail(loc, "a call is missing");
+  return *c;
+}
+
+DType IrReader::dtype_of(const ast::ExprPtr &e) {
+  auto t = dtype_from_short(name_of(e));
+  if (!t) fail(e->loc, "a dtype is missing");
+  return *t;
+}
+
+int64_t IrReader::integer_of(const ast::ExprPtr &e) {
+  if (const auto *minus = ast::as<ast::UnaryExpr>(e); minus && minus->op == ast::UnaryOp::minus)
+    return static_cast<int64_t>(-static_cast<uint64_t>(integer_of(minus->a)));
+  const auto *n = ast::as<ast::Integer>(e);
+  if (!n) fail(e ? e->loc : Loc{}, "an integer is missing");
+  return static_cast<int64_t>(std::strtoull(n->digits.c_str(), nullptr, 0));
+}
+
+std::string IrReader::text_of(const ast::ExprPtr &e) {
+  const auto *n = ast::as<ast::Text>(e);
+  if (!n) fail(e ? e->loc : Loc{}, "a string is missing");
+  return n->value;
+}
+
+const ast::ExprPtr *IrReader::keyword(const ast::CallExpr &c, std::string_view name) {
+  for (const ast::Keyword &k : c.keywords)
+    if (k.name == name) return &k.value;
+  return nullptr;
+}
+
+template <class E>
+E IrReader::word(const std::string &text, std::string_view (*names)(E), int count, Loc loc) {
+  for (int i = 0; i < count; ++i)
+    if (names(static_cast<E>(i)) == text) return static_cast<E>(i);
+  fail(loc, cat("unknown word '", text, "'"));
+}
+
+Expr IrReader::literal(DType t, const ast::ExprPtr &e) {
+  bool negative = false;
+  const ast::ExprPtr *at = &e;
+  if (const auto *minus = ast::as<ast::UnaryExpr>(e); minus && minus->op == ast::UnaryOp::minus) negative = true, at = &minus->a;
+  if (const auto *real = ast::as<ast::Real>(*at)) {
+    if (!is_float(t)) fail(e->loc, "a float literal of an integer type");
+    return const_float(t, negative ? -real->value : real->value, e->loc);
+  }
+  if (t == DType::u64) return constant({t, static_cast<uint64_t>(integer_of(e))}, e->loc);
+  return constant(from_int(t, integer_of(e)), e->loc);
+}
+
+std::vector<Expr> IrReader::tuple(const ast::ExprPtr &e) {
+  const auto *n = ast::as<ast::Tuple>(e);
+  if (!n) fail(e ? e->loc : Loc{}, "a tuple is missing");
+  std::vector<Expr> out;
+  for (const ast::ExprPtr &item : n->items) out.push_back(expr(item));
+  return out;
+}
+
+std::vector<Expr> IrReader::index(const ast::Subscript &n) {
+  if (const auto *empty = ast::as<ast::Tuple>(n.index[0]); empty && empty->items.empty()) return {};
+  std::vector<Expr> out;
+  for (const ast::ExprPtr &item : n.index) out.push_back(expr(item));
+  return out;
+}
+
+Expr IrReader::subscript(const ast::Subscript &n, Loc loc) {
+  auto found = bufs_.find(name_of(n.value));
+  if (found == bufs_.end()) fail(loc, "an unknown buffer");
+  return load(found->second, index(n), loc);
+}
+
+/// As printed: nothing is folded, so that the text and its tree correspond.
+Expr IrReader::binary_node(BinOp op, Expr a, Expr b, Loc loc) {
+  if (a.dtype() != b.dtype()) fail(loc, "operands of different dtypes");
+  DType t = op >= BinOp::lt ? DType::b1 : a.dtype();
+  return make_expr(t, loc, Binary{op, std::move(a), std::move(b)});
+}
+
+Expr IrReader::call_node(const ast::CallExpr &c, Loc loc) {
+  if (const auto *bits = ast::as<ast::Attribute>(c.callee); bits && bits->name == "bits") {
+    if (c.args.size() != 1) fail(loc, "bits take one argument");
+    return constant({dtype_of(bits->value), static_cast<uint64_t>(integer_of(c.args[0]))}, loc);
+  }
+  std::string word = callee(c);
+  if (auto t = dtype_from_short(word); t && c.args.size() == 1) return literal(*t, c.args[0]);
+  if (word == "cast" && c.args.size() == 2) return make_expr(dtype_of(c.args[0]), loc, Cast{expr(c.args[1])});
+  std::vector<Expr> args;
+  for (const ast::ExprPtr &a : c.args) args.push_back(expr(a));
+  if (word == "neg" && args.size() == 1) {
+    DType t = args[0].dtype();
+    return make_expr(t, loc, Unary{UnOp::neg, std::move(args[0])});
+  }
+  if ((word == "min" || word == "max") && args.size() == 2)
+    return binary_node(word == "min" ? BinOp::min : BinOp::max, args[0], args[1], loc);
+  const IntrinsicRow *row = find_intrinsic(word);
+  if (!row || args.size() != row->arity) fail(loc, cat("unknown function '", word, "'"));
+  DType result = result_dtype(row->fn, args[0].dtype());
+  return call(row->fn, result, std::move(args), loc);
+}
+
+BinOp ir_op(ast::Operator op, Loc loc) {
+  switch (op) {
+    case ast::Operator::add: return BinOp::add;
+    case ast::Operator::sub: return BinOp::sub;
+    case ast::Operator::mul: return BinOp::mul;
+    case ast::Operator::div: return BinOp::true_div;
+    case ast::Operator::floor_div: return BinOp::floor_div;
+    case ast::Operator::mod: return BinOp::floor_mod;
+    case ast::Operator::bit_and: return BinOp::bit_and;
+    case ast::Operator::bit_or: return BinOp::bit_or;
+    case ast::Operator::bit_xor: return BinOp::bit_xor;
+    case ast::Operator::shl: return BinOp::shl;
+    case ast::Operator::shr: return BinOp::shr;
+    default: fail(loc, "unknown operator");
+  }
+}
+
+BinOp ir_op(const ast::CompareExpr &n, Loc loc) {
+  if (n.ops.size() != 1) fail(loc, "a chained comparison");
+  switch (n.ops[0]) {
+    case ast::CompareOp::lt: return BinOp::lt;
+    case ast::CompareOp::le: return BinOp::le;
+    case ast::CompareOp::eq: return BinOp::eq;
+    case ast::CompareOp::ne: return BinOp::ne;
+    default: fail(loc, "unknown comparison");
+  }
+}
+
+Expr IrReader::expr(const ast::ExprPtr &e) {
+  Loc loc = e->loc;
+  auto other = [&](const auto &) -> Expr { fail(loc, "unexpected expression"); };
+  return std::visit(
+      Overload{[&](const ast::Name &n) -> Expr {
+                 auto found = syms_.find(n.id);
+                 if (found == syms_.end()) fail(loc, cat("unknown symbol '", n.id, "'"));
+                 return ref(found->second, loc);
+               },
+               [&](const ast::Integer &) -> Expr { return const_int(integer_of(e), loc); },
+               [&](const ast::Real &n) -> Expr { return const_float(DType::f64, n.value, loc); },
+               [&](const ast::Boolean &n) -> Expr { return const_bool(n.value, loc); },
+               [&](const ast::Subscript &n) -> Expr { return subscript(n, loc); },
+               [&](const ast::CallExpr &n) -> Expr { return call_node(n, loc); },
+               [&](const ast::UnaryExpr &n) -> Expr {
+                 if (n.op == ast::UnaryOp::minus) return literal(ast::as<ast::Real>(n.a) ? DType::f64 : DType::i64, e);
+                 Expr a = expr(n.a);
+                 DType t = a.dtype();
+                 UnOp op = n.op == ast::UnaryOp::invert ? UnOp::bit_not : UnOp::logical_not;
+                 return make_expr(t, loc, Unary{op, std::move(a)});
+               },
+               [&](const ast::BinaryExpr &n) -> Expr { return binary_node(ir_op(n.op, loc), expr(n.a), expr(n.b), loc); },
+               [&](const ast::CompareExpr &n) -> Expr { return binary_node(ir_op(n, loc), expr(n.items[0]), expr(n.items[1]), loc); },
+               [&](const ast::BoolExpr &n) -> Expr {
+                 if (n.items.size() != 2) fail(loc, "a chained condition");
+                 return make_expr(DType::b1, loc, Logic{n.is_and, expr(n.items[0]), expr(n.items[1])});
+               },
+               [&](const ast::Ternary &n) -> Expr {
+                 Expr yes = expr(n.yes);
+                 DType t = yes.dtype();
+                 return make_expr(t, loc, Select{expr(n.cond), yes, expr(n.no)});
+               },
+               [&](const ast::Text &n) { return other(n); }, [&](const ast::NoneLiteral &n) { return other(n); },
+               [&](const ast::Attribute &n) { return other(n); }, [&](const ast::Slice &n) { return other(n); },
+               [&](const ast::Tuple &n) { return other(n); }},
+      e->v);
+}
+
+Stmt IrReader::block(const ast::Block &b, size_t at) {
+  std::vector<Stmt> items;
+  for (; at < b.size(); ++at) {
+    bool opens = std::holds_alternative<ast::Assign>(b[at].v) && !ast::as<ast::Subscript>(std::get<ast::Assign>(b[at].v).target);
+    Stmt s = statement(b[at], b, at);
+    if (s) items.push_back(s);
+    if (opens) break;  // a Let or Alloc took the rest of the block
+  }
+  return seq(std::move(items));
+}
+
+Stmt IrReader::loop(const ast::ForStmt &n, Loc loc) {
+  const ast::CallExpr &c = call_of(n.iterable, loc);
+  if (c.args.size() != 3) fail(loc, "a loop has three bounds");
+  For f{};
+  f.kind = word<ForKind>(callee(c), kind_text, 6, loc);
+  f.lo = expr(c.args[0]);
+  f.hi = expr(c.args[1]);
+  f.step = integer_of(c.args[2]);
+  if (auto *width = keyword(c, "width")) f.width = static_cast<uint32_t>(integer_of(*width));
+  if (auto *hint = keyword(c, "hint")) f.hint = word<Hint>(text_of(*hint), hint_text, 6, loc);
+  f.iter = bind(name_of(n.target), make_sym(SymKind::iter, DType::i64, name_of(n.target), n.target->loc));
+  f.body = block(*n.body, 0);
+  return for_loop(std::move(f), loc);
+}
+
+Fill IrReader::fill_of(const ast::CallExpr &c) {
+  auto *fill = keyword(c, "fill");
+  return fill && text_of(*fill) == "zero" ? Fill::zero : Fill::none;
+}
+
+Buf IrReader::buffer(const std::string &name, const ast::CallExpr &c, size_t first, Space space, Loc loc) {
+  if (c.args.size() < first + 2) fail(loc, "a buffer has a dtype and extents");
+  std::vector<Expr> strides;
+  if (auto *s = keyword(c, "strides")) strides = tuple(*s);
+  Sym sym = make_sym(SymKind::buffer, dtype_of(c.args[first]), name, loc);
+  Buf b = make_buf(sym, tuple(c.args[first + 1]), space, std::move(strides));
+  return bufs_[name] = b;
+}
+
+Stmt IrReader::assign(const ast::Assign &n, Loc loc, const ast::Block &rest, size_t at) {
+  if (const auto *target = ast::as<ast::Subscript>(n.target)) {
+    auto found = bufs_.find(name_of(target->value));
+    if (found == bufs_.end()) fail(loc, "an unknown buffer");
+    const auto *marked = ast::as<ast::BinaryExpr>(n.value);
+    bool has_order = marked && marked->op == ast::Operator::matmul;
+    Order order = has_order ? word<Order>(name_of(marked->b), order_text, 3, loc) : Order::source;
+    Expr value = expr(has_order ? marked->a : n.value);
+    if (value.dtype() != found->second->dtype) fail(loc, "a stored value of another dtype");
+    return store(found->second, index(*target), value, loc, order);
+  }
+  const std::string &name = name_of(n.target);
+  if (n.annotation) {
+    Expr value = expr(n.value);
+    Sym sym = bind(name, make_sym(SymKind::local, dtype_of(n.annotation), name, n.target->loc));
+    return let(sym, value, block(rest, at + 1), loc);
+  }
+  const ast::CallExpr &c = call_of(n.value, loc);
+  if (callee(c) != "alloc" || c.args.size() != 3) fail(loc, "unknown assignment");
+  Buf b = buffer(name, c, 0, word<Space>(text_of(c.args[2]), space_text, 6, loc), loc);
+  return alloc(b, fill_of(c), block(rest, at + 1), loc);
+}
+
+Stmt IrReader::scope(const ast::WithStmt &n, Loc loc) {
+  const ast::CallExpr &c = call_of(n.context, loc);
+  if (callee(c) == "let" && c.args.size() == 3) {
+    Expr value = expr(c.args[2]);
+    const std::string &name = name_of(c.args[0]);
+    Sym sym = bind(name, make_sym(SymKind::local, dtype_of(c.args[1]), name, c.args[0]->loc));
+    return let(sym, value, block(*n.body, 0), loc);
+  }
+  if (callee(c) != "alloc" || c.args.size() != 4) fail(loc, "unknown scope");
+  Buf b = buffer(name_of(c.args[0]), c, 1, word<Space>(text_of(c.args[3]), space_text, 6, loc), loc);
+  return alloc(b, fill_of(c), block(*n.body, 0), loc);
+}
+
+Stmt IrReader::statement(const ast::Stmt &s, const ast::Block &rest, size_t at) {
+  Loc loc = s.loc;
+  auto other = [&](const auto &) -> Stmt { fail(loc, "unexpected statement"); };
+  return std::visit(
+      Overload{[&](const ast::Assign &n) -> Stmt { return assign(n, loc, rest, at); },
+               [&](const ast::ForStmt &n) -> Stmt { return loop(n, loc); },
+               [&](const ast::WhileStmt &n) -> Stmt {
+                 Expr cond = expr(n.cond);
+                 return make_stmt(loc, While{cond, block(*n.body, 0)});
+               },
+               [&](const ast::IfStmt &n) -> Stmt {
+                 Expr cond = expr(n.cond);
+                 Stmt yes = block(*n.yes, 0);
+                 return if_else(cond, yes, n.no ? block(*n.no, 0) : Stmt{}, loc);
+               },
+               [&](const ast::WithStmt &n) -> Stmt { return scope(n, loc); },
+               [&](const ast::ExprStmt &n) -> Stmt {
+                 const ast::CallExpr &c = call_of(n.value, loc);
+                 auto *site = keyword(c, "site");
+                 if (callee(c) != "check" || c.args.size() != 1 || !site) fail(loc, "unknown statement");
+                 return check(expr(c.args[0]), static_cast<uint32_t>(integer_of(*site)), loc);
+               },
+               [&](const ast::PassStmt &) -> Stmt { return {}; },
+               [&](const ast::JumpStmt &n) -> Stmt {
+                 return make_stmt(loc, Jump{n.is_break ? JumpKind::break_loop : JumpKind::continue_loop});
+               },
+               [&](const ast::ReturnStmt &n) -> Stmt {
+                 const auto *list = ast::as<ast::Tuple>(n.value);
+                 auto result = [&](const ast::ExprPtr &e) {
+                   auto found = bufs_.find(name_of(e));
+                   if (found == bufs_.end()) fail(loc, "an unknown result");
+                   func_.results.push_back(found->second);
+                 };
+                 if (list)
+                   for (const ast::ExprPtr &item : list->items) result(item);
+                 else if (n.value)
+                   result(n.value);
+                 return {};
+               },
+               [&](const ast::AugAssign &n) { return other(n); }, [&](const ast::AssertStmt &n) { return other(n); }},
+      s.v);
+}
+
+void IrReader::param(const ast::Parameter &p) {
+  const ast::CallExpr &c = call_of(p.annotation, p.loc);
+  std::string kind = callee(c);
+  Param out;
+  if (kind == "weak" || kind == "scalar") {
+    if (c.args.size() != 1) fail(p.loc, "a scalar has a dtype");
+    out.weak = kind == "weak";
+    out.sym = bind(p.name, make_sym(SymKind::param, dtype_of(c.args[0]), p.name, p.loc));
+  } else {
+    if (kind != "buf" && kind != "out" && kind != "inout") fail(p.loc, "unknown parameter");
+    out.mode = kind == "buf" ? ParamMode::in : kind == "out" ? ParamMode::out : ParamMode::inout;
+    out.buf = buffer(p.name, c, 0, Space::param, p.loc);
+    out.fill = fill_of(c);
+  }
+  func_.params.push_back(std::move(out));
+}
+
+/// fp, dims, fact and site lines; `at` becomes the first statement of the body.
+void IrReader::header(const ast::Block &body, size_t &at) {
+  for (; at < body.size(); ++at) {
+    const auto *s = std::get_if<ast::ExprStmt>(&body[at].v);
+    const auto *c = s ? ast::as<ast::CallExpr>(s->value) : nullptr;
+    if (!c || !ast::as<ast::Name>(c->callee)) return;
+    std::string kind = callee(*c);
+    if (kind == "fp" && c->args.size() == 1) {
+      std::string mode = text_of(c->args[0]);
+      func_.fp = mode == "strict" ? FpMode::strict : mode == "fast" ? FpMode::fast : FpMode::normal;
+    } else if (kind == "fact" && c->args.size() == 1) {
+      func_.facts.push_back(expr(c->args[0]));
+    } else if (kind == "site" && c->args.size() == 3) {
+      std::string code = text_of(c->args[0]);
+      Site site;
+      for (const CodeRow &row : code_table())
+        if (row.name == code) site.code = row.code;
+      site_names_.push_back(name_of(c->args[1]));
+      site.loc = body[at].loc;
+      site.dim = static_cast<uint32_t>(integer_of(c->args[2]));
+      func_.sites.push_back(site);
+    } else if (kind != "dims") {
+      return;
+    }
+  }
+}
+
+Func IrReader::function(const ast::Function &f) {
+  func_.name = f.name;
+  // dims come after the parameters in the text but are used by them
+  for (const ast::Stmt &s : f.body) {
+    const auto *line = std::get_if<ast::ExprStmt>(&s.v);
+    const auto *c = line ? ast::as<ast::CallExpr>(line->value) : nullptr;
+    const auto *word = c ? ast::as<ast::Name>(c->callee) : nullptr;
+    if (!word || word->id != "dims") continue;
+    for (const ast::ExprPtr &e : c->args)
+      func_.extents.push_back(bind(name_of(e), make_sym(SymKind::extent, DType::i64, name_of(e), e->loc)));
+  }
+  for (bool scalars : {true, false})
+    for (const ast::Parameter &p : f.params) {
+      const auto *c = ast::as<ast::CallExpr>(p.annotation);
+      const auto *kind = c ? ast::as<ast::Name>(c->callee) : nullptr;
+      if ((kind && (kind->id == "weak" || kind->id == "scalar")) == scalars) param(p);
+    }
+  // parameters stand in the order of the text again
+  std::vector<Param> ordered;
+  for (const ast::Parameter &p : f.params)
+    for (const Param &q : func_.params)
+      if ((q.buf ? q.buf->sym : q.sym)->name == p.name) ordered.push_back(q);
+  func_.params = std::move(ordered);
+  size_t at = 0;
+  header(f.body, at);
+  func_.body = block(f.body, at);
+  for (size_t i = 0; i < site_names_.size(); ++i) {  // a site may name a buffer that the body declares
+    auto found = bufs_.find(site_names_[i]);
+    if (found == bufs_.end()) fail(func_.sites[i].loc, "a site of an unknown buffer");
+    func_.sites[i].buf = found->second;
+  }
+  if (std::string wrong = verify(func_); !wrong.empty()) fail(f.loc, wrong);
+  return std::move(func_);
+}
+
+}  // namespace
+
+Func parse_ir(const SourceMap &sources, uint32_t source) {
+  TokenList tokens = tokenize(sources, source);
+  Sink sink;
+  ast::Function f = parse_function(tokens, sink);
+  sink.throw_if_errors();
+  return IrReader().function(f);
+}
+
+}  // namespace kw

@@ -1,0 +1,263 @@
+// The tokenizer: one pass over the bytes with an indentation stack.
+#include "frontend/lexer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+constexpr size_t max_brackets = 200;  // as CPython
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_name_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (static_cast<unsigned char>(c) & 0x80);
+}
+bool is_name_char(char c) { return is_name_start(c) || is_digit(c); }
+
+class Lexer {
+ public:
+  Lexer(std::string_view text, uint32_t source) : text_(text), source_(source) {}
+
+  TokenList run();
+
+ private:
+  char at(size_t offset = 0) const { return pos_ + offset < text_.size() ? text_[pos_ + offset] : '\0'; }
+  Loc span(size_t begin) const { return {source_, static_cast<uint32_t>(begin), static_cast<uint32_t>(pos_)}; }
+  [[noreturn]] void fail(size_t begin, std::string message) const {
+    Loc loc{source_, static_cast<uint32_t>(begin), static_cast<uint32_t>(std::max(pos_, begin + 1))};
+    throw CompileError(Diagnostic{Code::E100, loc, std::move(message), {}, {}});
+  }
+  void emit(TokenKind kind, size_t begin, std::string value = {}) {
+    out_.tokens.push_back({kind, span(begin), text_.substr(begin, pos_ - begin), std::move(value)});
+  }
+
+  bool start_line();
+  void indentation(size_t width);
+  void skip_blank();
+  void token();
+  void number();
+  void digits(bool hex);
+  bool string_prefix(size_t length) const;
+  void string();
+  void escape(std::string &value, bool raw);
+  void op();
+
+  std::string_view text_;
+  uint32_t source_;
+  size_t pos_ = 0;
+  std::vector<char> brackets_;
+  std::vector<size_t> indents_{0};
+  bool first_line_ = true;
+  TokenList out_;
+};
+
+/// Reads the indentation of a logical line; false at the end of the text.
+bool Lexer::start_line() {
+  for (;;) {
+    size_t width = 0;
+    for (;; ++pos_) {
+      if (at() == ' ') ++width;
+      else if (at() == '\t') width = width / 8 * 8 + 8;
+      else if (at() == '\f') width = 0;
+      else break;
+    }
+    if (at() == '#')
+      while (pos_ < text_.size() && at() != '\n') ++pos_;
+    if (at() == '\r' && at(1) == '\n') ++pos_;
+    if (pos_ >= text_.size()) return false;
+    if (at() == '\n') {
+      ++pos_;
+      continue;
+    }
+    indentation(width);
+    return true;
+  }
+}
+
+void Lexer::indentation(size_t width) {
+  if (first_line_) {
+    indents_ = {width};
+    first_line_ = false;
+  }
+  if (width > indents_.back()) {
+    indents_.push_back(width);
+    emit(TokenKind::indent, pos_);
+  }
+  while (width < indents_.back() && indents_.size() > 1) {
+    indents_.pop_back();
+    emit(TokenKind::dedent, pos_);
+  }
+  if (width != indents_.back()) fail(pos_, "unindent does not match any outer indentation level");
+}
+
+/// Skips spaces, comments and joined lines inside a logical line.
+void Lexer::skip_blank() {
+  for (;;) {
+    char c = at();
+    if (c == ' ' || c == '\t' || c == '\f') {
+      ++pos_;
+    } else if (c == '\r' && at(1) == '\n') {
+      ++pos_;
+    } else if (c == '\\' && (at(1) == '\n' || (at(1) == '\r' && at(2) == '\n'))) {
+      pos_ += at(1) == '\n' ? 2 : 3;
+    } else if (c == '#') {
+      while (pos_ < text_.size() && at() != '\n') ++pos_;
+    } else if (c == '\n' && !brackets_.empty()) {
+      ++pos_;
+    } else {
+      return;
+    }
+  }
+}
+
+void Lexer::digits(bool hex) {
+  auto is_hex = [](char c) { return (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); };
+  while (is_digit(at()) || at() == '_' || (hex && is_hex(at()))) ++pos_;
+}
+
+void Lexer::number() {
+  size_t begin = pos_;
+  TokenKind kind = TokenKind::integer;
+  char second = static_cast<char>(at(1) | 0x20);
+  if (at() == '0' && (second == 'x' || second == 'o' || second == 'b')) {
+    pos_ += 2;
+    digits(second == 'x');
+  } else {
+    digits(false);
+    if (at() == '.') {
+      kind = TokenKind::real;
+      ++pos_;
+      digits(false);
+    }
+    bool exponent = (at() | 0x20) == 'e' && (is_digit(at(1)) || ((at(1) == '+' || at(1) == '-') && is_digit(at(2))));
+    if (exponent) {
+      kind = TokenKind::real;
+      pos_ += 2;
+      digits(false);
+    }
+    if ((at() | 0x20) == 'j') {
+      kind = TokenKind::imaginary;
+      ++pos_;
+    }
+  }
+  if (is_name_char(at())) fail(begin, "invalid number");
+  emit(kind, begin);
+}
+
+bool Lexer::string_prefix(size_t length) const {
+  for (size_t i = 0; i < length; ++i)
+    if (std::string_view("rRbBfFuUtT").find(at(i)) == std::string_view::npos) return false;
+  return at(length) == '"' || at(length) == '\'';
+}
+
+void Lexer::escape(std::string &value, bool raw) {
+  char c = at(1);
+  if (raw) {
+    value += '\\';
+    value += c;
+  } else if (c == 'n') {
+    value += '\n';
+  } else if (c == 't') {
+    value += '\t';
+  } else if (c == '\\' || c == '\'' || c == '"') {
+    value += c;
+  } else if (c != '\n') {
+    value += '\\';
+    value += c;
+  }
+  pos_ += 2;
+}
+
+void Lexer::string() {
+  size_t begin = pos_;
+  bool raw = false;
+  TokenKind kind = TokenKind::string;
+  for (; at() != '"' && at() != '\''; ++pos_) {
+    char p = static_cast<char>(at() | 0x20);
+    raw |= p == 'r';
+    if (p == 'f' || p == 't') kind = TokenKind::fstring;
+    if (p == 'b') kind = TokenKind::bytes;
+  }
+  char quote = at();
+  bool triple = at(1) == quote && at(2) == quote;
+  pos_ += triple ? 3 : 1;
+  std::string value;
+  for (;;) {
+    if (pos_ >= text_.size() || (!triple && at() == '\n')) fail(begin, "unterminated string literal");
+    if (at() == '\\' && pos_ + 1 < text_.size()) {
+      escape(value, raw);
+    } else if (at() == quote && (!triple || (at(1) == quote && at(2) == quote))) {
+      pos_ += triple ? 3 : 1;
+      break;
+    } else {
+      value += at();
+      ++pos_;
+    }
+  }
+  emit(kind, begin, std::move(value));
+}
+
+void Lexer::op() {
+  static constexpr std::array<std::string_view, 25> longer = {"**=", "//=", ">>=", "<<=", "...", "**", "//", ">>", "<<",
+                                                              "<=",  ">=",  "==",  "!=",  "->",  "+=", "-=", "*=", "/=",
+                                                              "%=",  "&=",  "|=",  "^=",  "@=",  ":=", "<>"};
+  size_t begin = pos_;
+  for (std::string_view candidate : longer) {
+    if (!starts_with(text_.substr(pos_), candidate)) continue;
+    pos_ += candidate.size();
+    return emit(TokenKind::op, begin);
+  }
+  char c = at();
+  if (std::string_view("+-*/%@&|^~<>()[]{},:.;=!").find(c) == std::string_view::npos) {
+    ++pos_;
+    fail(begin, cat("invalid character '", c >= ' ' ? std::string(1, c) : hex_text(static_cast<unsigned char>(c)), "'"));
+  }
+  ++pos_;
+  if (c == '(' || c == '[' || c == '{') {
+    if (brackets_.size() >= max_brackets) fail(begin, "too many nested parentheses");
+    brackets_.push_back(c);
+  } else if (c == ')' || c == ']' || c == '}') {
+    char open = c == ')' ? '(' : c == ']' ? '[' : '{';
+    if (brackets_.empty() || brackets_.back() != open) fail(begin, cat("unmatched '", c, "'"));
+    brackets_.pop_back();
+  }
+  emit(TokenKind::op, begin);
+}
+
+void Lexer::token() {
+  size_t begin = pos_;
+  char c = at();
+  if (is_digit(c) || (c == '.' && is_digit(at(1)))) return number();
+  if (string_prefix(0) || string_prefix(1) || string_prefix(2)) return string();
+  if (!is_name_start(c)) return op();
+  while (is_name_char(at())) ++pos_;
+  emit(TokenKind::name, begin);
+}
+
+TokenList Lexer::run() {
+  if (starts_with(text_, "\xEF\xBB\xBF")) pos_ = 3;
+  out_.ir_mode = starts_with(text_, "# kw-ir 1");
+  while (start_line()) {
+    for (;;) {
+      skip_blank();
+      if (pos_ >= text_.size() || at() == '\n') break;
+      token();
+    }
+    if (pos_ >= text_.size() && !brackets_.empty()) fail(text_.size(), cat("'", brackets_.back(), "' was never closed"));
+    emit(TokenKind::newline, pos_);
+    if (pos_ < text_.size()) ++pos_;
+  }
+  for (; indents_.size() > 1; indents_.pop_back()) emit(TokenKind::dedent, pos_);
+  emit(TokenKind::end, pos_);
+  return std::move(out_);
+}
+
+}  // namespace
+
+TokenList tokenize(const SourceMap &sources, uint32_t source) { return Lexer(sources.text(source), source).run(); }
+
+}  // namespace kw

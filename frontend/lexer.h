@@ -1,0 +1,21 @@
+// Source text → tokens: indentation, comments, line joining, numbers, strings, UTF-8 names. Accepts whatever CPython's tokenizer accepts;
+// whether a token belongs to the language is the parser's question.
+#pragma once
+
+#include <vector>
+
+#include "frontend/token.h"
+#include "support/diagnostic.h"
+
+namespace kw {
+
+struct TokenList {
+  std::vector<Token> tokens;  ///< always ends with newline, dedents, end
+  bool ir_mode = false;       ///< the first line is "# kw-ir 1"
+};
+
+/// Throws CompileError E100 at the first character that starts no token. Text that begins indented (a method's source) is read
+/// relative to its first line's indentation.
+TokenList tokenize(const SourceMap &sources, uint32_t source);
+
+}  // namespace kw

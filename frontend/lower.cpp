@@ -1,0 +1,405 @@
+// Lowering of the function: parameters, statements, declarations and results.
+#include "frontend/lower.h"
+
+#include <algorithm>
+
+#include "frontend/ir_mode.h"
+#include "frontend/lowering.h"
+#include "frontend/order.h"
+#include "frontend/parser.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+#include "support/text.h"
+
+namespace kw {
+
+Stmt BlockBuilder::finish(const std::vector<Buf> &cells) const {
+  Stmt tail;
+  std::vector<Stmt> run;  // reversed
+  auto flush = [&] {
+    std::reverse(run.begin(), run.end());
+    if (tail) run.push_back(tail);
+    tail = run.empty() ? Stmt{} : seq(std::move(run));
+    run.clear();
+  };
+  for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
+    if (item->stmt) {
+      run.push_back(item->stmt);
+      continue;
+    }
+    flush();
+    if (!tail) tail = seq({});
+    tail = item->sym ? let(item->sym, item->value, tail, item->loc) : alloc(item->buf, item->fill, tail, item->loc);
+  }
+  flush();
+  if (!tail) tail = seq({});
+  for (auto cell = cells.rbegin(); cell != cells.rend(); ++cell) tail = alloc(*cell, Fill::none, tail, (*cell)->sym->loc);
+  return tail;
+}
+
+Lowering::Lowering(const ast::Function &f, const FrontendInput &input, Sink &sink) : f_(f), in_(input), sink_(&sink) {}
+
+Func Lowering::run() {
+  func_.name = f_.name;
+  func_.fp = in_.options.fp;
+  names_ = resolve_names(f_);
+  parameters();
+  func_.body = block(f_.body);
+  if (!returned_) sink_->add({Code::E108, f_.loc, cat("kernel '", f_.name, "' returns nothing"), {}, {"end it with `return c`, naming what was computed"}});
+  finish_results();
+  sink_->throw_if_errors();
+  return mark_orders(func_);
+}
+
+void Lowering::parameters() {
+  if (f_.params.size() != in_.signature.args.size())
+    type_error(Code::E104, f_.loc, cat("kernel '", f_.name, "' takes ", f_.params.size(), " arguments, ", in_.signature.args.size(), " given"));
+  std::vector<Sym> strides;
+  for (size_t i = 0; i < f_.params.size(); ++i) parameter(f_.params[i], in_.signature.args[i], strides);
+  func_.extents.insert(func_.extents.end(), strides.begin(), strides.end());
+}
+
+void Lowering::parameter(const ast::Parameter &p, const ArgSpec &spec, std::vector<Sym> &strides) {
+  Binding b;
+  b.loc = p.loc;
+  Param param;
+  if (spec.kind == ArgKind::unused) {
+    b.kind = Binding::Kind::value;
+    b.value.kind = Operand::Kind::none;
+    b.value.text = p.name;
+    bind(p.name, std::move(b));
+    return;
+  }
+  require_available(spec.dtype, p.loc);
+  if (spec.kind != ArgKind::tensor) {
+    param.sym = make_sym(SymKind::param, spec.dtype, p.name, p.loc);
+    param.weak = spec.kind == ArgKind::weak_scalar;
+    b.kind = Binding::Kind::value;
+    b.value = scalar_operand(ref(param.sym, p.loc), param.weak, p.loc);
+  } else {
+    std::vector<Expr> extents, stride_exprs;
+    for (size_t d = 0; d < spec.rank; ++d) {
+      func_.extents.push_back(make_sym(SymKind::extent, DType::i64, cat(p.name, "_", d), p.loc));
+      extents.push_back(ref(func_.extents.back(), p.loc));
+    }
+    for (size_t d = 0; d < spec.rank && spec.stride_class != StrideClass::contiguous; ++d) {
+      if (spec.stride_class == StrideClass::inner_unit && d + 1 == spec.rank) {
+        stride_exprs.push_back(const_int(1, p.loc));
+        continue;
+      }
+      strides.push_back(make_sym(SymKind::stride, DType::i64, cat(p.name, "_s", d), p.loc));
+      stride_exprs.push_back(ref(strides.back(), p.loc));
+    }
+    param.buf = make_buf(make_sym(SymKind::buffer, spec.dtype, p.name, p.loc), std::move(extents), Space::param, std::move(stride_exprs));
+    b.kind = Binding::Kind::tensor;
+    b.value.kind = Operand::Kind::tensor;
+    b.value.buf = param.buf;
+  }
+  func_.params.push_back(std::move(param));
+  bind(p.name, std::move(b));
+}
+
+Stmt Lowering::block(const ast::Block &b) {
+  BlockBuilder builder;
+  builder.owners.push_back(&b);
+  BlockBuilder *outer = std::exchange(builder_, &builder);
+  statements(b);
+  builder_ = outer;
+  return builder.finish(cells_of(builder.owners));
+}
+
+void Lowering::statements(const ast::Block &b) {
+  for (const ast::Stmt &s : b) {
+    try {
+      if (returned_) type_error(Code::E108, s.loc, "a statement follows `return`", "move `return` to the end");
+      statement(s);
+    } catch (const CompileError &error) {
+      for (const Diagnostic &d : error.found()) sink_->add(d);
+      poison(s);
+    }
+  }
+}
+
+/// After an error, the names that the statement would have assigned are taken as known, so that one fault gives one message.
+void Lowering::poison(const ast::Stmt &s) {
+  auto mark = [&](const ast::ExprPtr &target) {
+    for_each_name(target, [&](const std::string &name, Loc loc) {
+      auto found = env_.find(name);
+      if (found != env_.end() && found->second.kind == Binding::Kind::tensor) return;
+      Binding b;
+      b.loc = loc;
+      bind(name, std::move(b));
+      outputs_.erase(name);
+    });
+  };
+  if (auto *assign = std::get_if<ast::Assign>(&s.v); assign && !ast::as<ast::Subscript>(assign->target)) mark(assign->target);
+  if (auto *aug = std::get_if<ast::AugAssign>(&s.v); aug && !ast::as<ast::Subscript>(aug->target)) mark(aug->target);
+  if (std::get_if<ast::ReturnStmt>(&s.v)) returned_ = true;
+}
+
+static void refuse(Loc loc, std::string_view what) { type_error(Code::E102, loc, cat(what, " is not available yet")); }
+
+void Lowering::statement(const ast::Stmt &s) {
+  std::visit(Overload{[&](const ast::Assign &n) { assign(n, s.loc); }, [&](const ast::AugAssign &n) { augmented(n, s.loc); },
+                      [&](const ast::ForStmt &n) { for_statement(n, s.loc); },
+                      [&](const ast::WhileStmt &) { refuse(s.loc, "a while loop"); },
+                      [&](const ast::IfStmt &n) { if_statement(n, s.loc); },
+                      [&](const ast::WithStmt &) { refuse(s.loc, "a `with` scope"); },
+                      [&](const ast::ReturnStmt &n) { return_values(n, s.loc); },
+                      [&](const ast::AssertStmt &) { refuse(s.loc, "`assert`"); },
+                      [&](const ast::ExprStmt &n) { expression_statement(n, s.loc); }, [](const ast::PassStmt &) {},
+                      [&](const ast::JumpStmt &n) { refuse(s.loc, n.is_break ? "`break`" : "`continue`"); }},
+             s.v);
+}
+
+void Lowering::expression_statement(const ast::ExprStmt &s, Loc loc) {
+  if (ast::as<ast::Text>(s.value)) return;  // a docstring
+  if (const auto *call = ast::as<ast::CallExpr>(s.value))
+    if (const auto *callee = ast::as<ast::Name>(call->callee)) {
+      if (callee->id == "print")
+        type_error(Code::E101, loc, "print is not part of the kernel language", "debug with `kernel.py(...)`, which runs under CPython");
+      if (callee->id == "output_tensor" || callee->id == "allocate")
+        type_error(Code::E110, loc, cat("the buffer of ", callee->id, " gets no name"), cat("assign it: `c = ", callee->id, "(...)`"));
+    }
+  type_error(Code::E101, loc, "an expression alone has no effect in a kernel", "assign it, or remove it");
+}
+
+void Lowering::assign(const ast::Assign &s, Loc loc) {
+  const auto *target = ast::as<ast::Name>(s.target);
+  const auto *call = ast::as<ast::CallExpr>(s.value);
+  if (target && call)
+    if (const auto *callee = ast::as<ast::Name>(call->callee))
+      if ((callee->id == "output_tensor" || callee->id == "allocate") && callee_word(call->callee) == callee->id)
+        return declare(target->id, *call, callee->id, loc, s.target->loc);
+  assign_target(s.target, expression(s.value), loc);
+}
+
+void Lowering::assign_target(const ast::ExprPtr &target, Operand value, Loc loc) {
+  if (const auto *n = ast::as<ast::Name>(target)) return assign_name(n->id, std::move(value), loc, target->loc);
+  if (const auto *n = ast::as<ast::Subscript>(target)) return assign_element(*n, target->loc, value, loc);
+  const auto *tuple = ast::as<ast::Tuple>(target);
+  if (!tuple) type_error(Code::E113, target->loc, "this cannot be assigned", "assign to a name or to an element");
+  if (value.kind != Operand::Kind::tuple) type_error(Code::E206, loc, cat(describe(value), " cannot be unpacked"));
+  if (value.items.size() != tuple->items.size())
+    type_error(Code::E206, loc, cat(value.items.size(), " values are unpacked into ", tuple->items.size(), " names"));
+  // all values are evaluated before the first name is assigned
+  for (Operand &item : value.items) {
+    if (item.kind != Operand::Kind::scalar || as<Const>(item.expr) || as<Ref>(item.expr)) continue;
+    Sym temporary = make_sym(SymKind::local, item.expr.dtype(), "value", item.loc);
+    builder_->add_let(temporary, item.expr, item.loc);
+    item.expr = ref(temporary, item.loc);
+  }
+  for (size_t i = 0; i < tuple->items.size(); ++i) assign_target(tuple->items[i], value.items[i], loc);
+}
+
+/// True for what follows from extents and scalar arguments alone: such values stay expressions, so that extents can use them.
+static bool is_call_constant(const Expr &e) {
+  bool constant = true;
+  walk(
+      e, [&](const Load &, const Expr &) { constant = false; }, [&](const Call &, const Expr &) { constant = false; },
+      [&](const Ref &n, const Expr &) {
+        constant = constant && (n.sym->kind == SymKind::extent || n.sym->kind == SymKind::param || n.sym->kind == SymKind::iter);
+      });
+  return constant && (is_int(e.dtype()) || as<Const>(e) || as<Ref>(e));
+}
+
+void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc name_loc) {
+  if (value.kind == Operand::Kind::poisoned) {
+    bind(name, {});
+    return;
+  }
+  if (auto found = env_.find(name); found != env_.end()) {
+    if (found->second.kind == Binding::Kind::iter)
+      type_error(Code::E106, name_loc, cat("'", name, "' is the variable of a loop and cannot be assigned in it"), "use another name");
+    if (found->second.kind == Binding::Kind::tensor)
+      type_error(Code::E212, name_loc, cat("'", name, "' names a tensor and cannot be rebound"), "use another name, or write its elements");
+  }
+  if (value.kind == Operand::Kind::tensor)
+    type_error(Code::E212, loc, cat("'", name, "' would be a second name of ", describe(value)), cat("use '", value.buf->sym->name, "' itself"));
+  Binding b;
+  b.loc = name_loc;
+  bool is_constant = value.kind != Operand::Kind::scalar;
+  if (is_constant || names_.locals[name].assignments == 1) {
+    b.kind = Binding::Kind::value;
+    b.value = std::move(value);
+    if (!is_constant && !is_call_constant(b.value.expr)) {
+      Sym sym = make_sym(SymKind::local, b.value.expr.dtype(), name, name_loc);
+      builder_->add_let(sym, b.value.expr, loc);
+      b.value.expr = ref(sym, name_loc);
+    }
+    bind(name, std::move(b));
+    return;
+  }
+  if (value.truth) truth_of(value), type_error(Code::E214, value.loc, "the result of `and`/`or` over numbers is kept as a value; it is only a truth value here", "use a conditional expression: `x if x else y`");
+  b.kind = Binding::Kind::cell;
+  b.type = value.type();
+  b.cell = cell_for(name, b.type);
+  if (as<Const>(value.expr)) b.known = value.expr;
+  builder_->add(store(b.cell, {}, value.expr, loc));
+  bind(name, std::move(b));
+}
+
+Buf Lowering::cell_for(const std::string &name, ScalarType type) {
+  for (const Cell &c : cells_)
+    if (c.name == name && c.type == type) return c.buf;
+  Buf buf = make_buf(make_sym(SymKind::buffer, type.dtype, name), {}, Space::registers);
+  cells_.push_back({name, type, names_.locals[name].home, buf});
+  return buf;
+}
+
+std::vector<Buf> Lowering::cells_of(const std::vector<const ast::Block *> &owners) const {
+  std::vector<Buf> out;
+  for (const Cell &c : cells_)
+    if (std::find(owners.begin(), owners.end(), c.home) != owners.end()) out.push_back(c.buf);
+  return out;
+}
+
+/// A value as stored: like the cast of that dtype (language.md 2a, V3).
+Expr Lowering::store_value(const Operand &value, DType to) {
+  if (value.kind != Operand::Kind::scalar || value.truth) adapt(value, to);
+  return cast(to, value.expr, value.loc);
+}
+
+void Lowering::assign_element(const ast::Subscript &target, Loc target_loc, const Operand &value, Loc loc) {
+  Operand base = expression(target.value);
+  if (base.kind == Operand::Kind::poisoned || value.kind == Operand::Kind::poisoned) return;
+  if (base.kind != Operand::Kind::tensor)
+    type_error(Code::E202, target.value->loc, cat(describe(base), " has no elements that could be assigned"));
+  const std::string &name = base.buf->sym->name;
+  bool is_input = base.buf->space == Space::param && !outputs_.count(name);
+  if (is_input && !names_.returned.count(name))
+    type_error(Code::E207, target_loc, cat("'", name, "' is an input that is written but not returned"),
+               cat("return it: `return ", name, "`, or write to an output_tensor"));
+  written_.insert(name);
+  builder_->add(store(base.buf, indices(base, target, target_loc), store_value(value, base.buf->dtype), loc));
+}
+
+void Lowering::augmented(const ast::AugAssign &s, Loc loc) {
+  Operand old = expression(s.target);
+  Operand value = expression(s.value);
+  if (old.kind == Operand::Kind::poisoned || value.kind == Operand::Kind::poisoned) return;
+  if (!ast::as<ast::Name>(s.target) && !ast::as<ast::Subscript>(s.target))
+    type_error(Code::E113, s.target->loc, "this cannot be assigned", "assign to a name or to an element");
+  assign_target(s.target, arithmetic(s.op, old, value, loc), loc);
+}
+
+void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc, Loc name_loc) {
+  bool is_output = word == "output_tensor";
+  if (is_output && call.args.size() > 2)
+    type_error(Code::E110, call.args[2]->loc, "output_tensor takes no scope", "use allocate for temporaries");
+  expect_arguments(call, word, 1, is_output ? 2 : 3, loc);
+  if (is_output && builder_->owners[0] != &f_.body)
+    type_error(Code::E110, loc, "output_tensor stands inside a loop or branch", "declare outputs at the top level of the kernel");
+  if (auto found = env_.find(name); found != env_.end())
+    type_error(Code::E212, name_loc, cat("'", name, "' is already in use"), "use another name for the buffer");
+  std::vector<Expr> extents = shape_argument(call.args[0]);
+  ast::ExprPtr none;
+  DType dtype = call.args.size() > 1 ? dtype_argument(call.args[1]) : dtype_argument(none);
+  if (extents.size() > max_rank) type_error(Code::E206, loc, cat("a tensor has at most ", max_rank, " dimensions"));
+  Sym sym = make_sym(SymKind::buffer, dtype, name, name_loc);
+  Binding b;
+  b.kind = Binding::Kind::tensor;
+  b.loc = loc;
+  b.value.kind = Operand::Kind::tensor;
+  if (is_output) {
+    std::vector<Expr> strides;
+    size_t number = outputs_.size();
+    bool strided = number < in_.signature.outs.size() && in_.signature.outs[number] == StrideClass::general;
+    for (size_t d = 0; strided && d < extents.size(); ++d) {
+      func_.extents.push_back(make_sym(SymKind::stride, DType::i64, cat(name, "_s", d), name_loc));
+      strides.push_back(ref(func_.extents.back(), name_loc));
+    }
+    b.value.buf = make_buf(sym, std::move(extents), Space::param, std::move(strides));
+    func_.params.push_back({b.value.buf, {}, ParamMode::out, false, Fill::zero});
+    outputs_[name] = loc;
+  } else {
+    int64_t bytes = item_size(dtype);
+    for (const Expr &e : extents) bytes = as_int(e) && *as_int(e) >= 0 && *as_int(e) <= 4096 && bytes >= 0 ? bytes * *as_int(e) : -1;
+    bool small = bytes >= 0 && bytes <= 4096;
+    b.value.buf = make_buf(sym, std::move(extents), small ? Space::stack : Space::heap);
+    builder_->add_alloc(b.value.buf, Fill::zero, loc);
+  }
+  bind(name, std::move(b));
+}
+
+void Lowering::return_values(const ast::ReturnStmt &s, Loc loc) {
+  if (builder_->owners[0] != &f_.body) type_error(Code::E108, loc, "`return` stands inside a loop or branch", "return once, at the end of the kernel");
+  returned_ = true;
+  if (!s.value) type_error(Code::E108, loc, "`return` names nothing", "name what was computed: `return c`");
+  std::vector<const ast::ExprPtr *> items;
+  if (const auto *tuple = ast::as<ast::Tuple>(s.value))
+    for (const ast::ExprPtr &item : tuple->items) items.push_back(&item);
+  else
+    items.push_back(&s.value);
+  for (const ast::ExprPtr *item : items) {
+    Operand o = expression(*item);
+    if (o.kind == Operand::Kind::poisoned) continue;
+    if (o.kind == Operand::Kind::scalar)
+      type_error(Code::E115, (*item)->loc, "a kernel returns tensors, not scalars", "write it to `output_tensor((1,), ...)` and return that");
+    if (o.kind != Operand::Kind::tensor) type_error(Code::E115, (*item)->loc, cat("a kernel returns tensors, not ", describe(o)));
+    const std::string &name = o.buf->sym->name;
+    if (o.buf->space != Space::param)
+      type_error(Code::E209, (*item)->loc, cat("'", name, "' is a temporary and cannot be returned"), "declare it by output_tensor");
+    if (std::find(func_.results.begin(), func_.results.end(), o.buf) != func_.results.end())
+      type_error(Code::E209, (*item)->loc, cat("'", name, "' is returned twice"));
+    func_.results.push_back(o.buf);
+  }
+}
+
+void Lowering::finish_results() {
+  for (const auto &[name, loc] : outputs_)
+    if (returned_ && !names_.returned.count(name))
+      sink_->add({Code::E208, loc, cat("output '", name, "' is not returned"), {}, {cat("return it, or use allocate for a temporary")}});
+  for (Param &p : func_.params)
+    if (p.buf && p.mode == ParamMode::in && written_.count(p.buf->sym->name)) p.mode = ParamMode::inout;
+}
+
+Func lower(const ast::Function &f, const FrontendInput &input, Sink &sink) { return Lowering(f, input, sink).run(); }
+
+Func compile_source(const FrontendInput &input, Sink &sink) {
+  TokenList tokens = tokenize(input.sources, input.source);
+  if (tokens.ir_mode) return parse_ir(input.sources, input.source);
+  ast::Function f = parse_function(tokens, sink);
+  sink.throw_if_errors();
+  return lower(f, input, sink);
+}
+
+namespace {
+
+/// Names that no scope knows, in order of appearance.
+void check_names(const ast::Block &block, const Names &names, const std::set<std::string> &params, const Captures &captures, Sink &sink) {
+  auto check = [&](const ast::ExprPtr &e) {
+    for_each_name(e, [&](const std::string &name, Loc loc) {
+      auto local = names.locals.find(name);
+      bool assigned = local != names.locals.end() && (local->second.assignments > 0 || local->second.loop_variable);
+      if (assigned || params.count(name) || find_captured(captures, name) || is_language_word(name) || name == "print") return;
+      sink.add({Code::E103, loc, cat("name '", name, "' is not defined"), {}, {}});
+    });
+  };
+  for (const ast::Stmt &s : block)
+    std::visit(Overload{[&](const ast::Assign &n) { check(n.value), check(n.target); },
+                        [&](const ast::AugAssign &n) { check(n.value), check(n.target); },
+                        [&](const ast::ForStmt &n) { check(n.iterable), check_names(*n.body, names, params, captures, sink); },
+                        [&](const ast::WhileStmt &n) { check(n.cond), check_names(*n.body, names, params, captures, sink); },
+                        [&](const ast::IfStmt &n) {
+                          check(n.cond), check_names(*n.yes, names, params, captures, sink);
+                          if (n.no) check_names(*n.no, names, params, captures, sink);
+                        },
+                        [&](const ast::WithStmt &n) { check_names(*n.body, names, params, captures, sink); },
+                        [&](const ast::ReturnStmt &n) { check(n.value); }, [&](const ast::AssertStmt &n) { check(n.cond); },
+                        [&](const ast::ExprStmt &n) { check(n.value); }, [](const ast::PassStmt &) {}, [](const ast::JumpStmt &) {}},
+               s.v);
+}
+
+}  // namespace
+
+void check_source(const SourceMap &sources, uint32_t source, const Captures &captures, Sink &sink) {
+  ast::Function f = parse_function(tokenize(sources, source), sink);
+  std::set<std::string> params;
+  for (const ast::Parameter &p : f.params) params.insert(p.name);
+  check_names(f.body, resolve_names(f), params, captures, sink);
+  if (f.body.empty() || !std::holds_alternative<ast::ReturnStmt>(f.body.back().v))
+    sink.add({Code::E108, f.loc, cat("kernel '", f.name, "' returns nothing"), {}, {"end it with `return c`, naming what was computed"}});
+}
+
+}  // namespace kw

@@ -1,0 +1,29 @@
+// Syntax tree + signature + captured values → typed IR. This is where names get types and constructs get meaning; bounds and
+// initialisation are left to analysis, schedules to the scheduler.
+#pragma once
+
+#include "frontend/ast.h"
+#include "ir/func.h"
+#include "ir/signature.h"
+#include "support/diagnostic.h"
+
+namespace kw {
+
+struct FrontendInput {
+  const SourceMap &sources;
+  uint32_t source = 0;
+  const Signature &signature;
+  const Captures &captures;
+  const CodegenOptions &options;
+};
+
+/// Lowers a parsed function. Errors go to the sink; throws CompileError when there are any.
+Func lower(const ast::Function &f, const FrontendInput &input, Sink &sink);
+
+/// Text → IR: tokenize, parse, lower. A text under "# kw-ir 1" is read as IR. Throws CompileError.
+Func compile_source(const FrontendInput &input, Sink &sink);
+
+/// E1xx without types: parses and resolves only.
+void check_source(const SourceMap &sources, uint32_t source, const Captures &captures, Sink &sink);
+
+}  // namespace kw

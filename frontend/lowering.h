@@ -1,0 +1,147 @@
+// State of one lowering: blocks under construction, bindings of names, mutable scalars. Internal to lower*.cpp.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "frontend/infer.h"
+#include "frontend/lower.h"
+#include "frontend/resolve.h"
+
+namespace kw {
+
+/// A statement list under construction; Lets and Allocs scope over what follows them.
+class BlockBuilder {
+ public:
+  void add(Stmt s) { items_.push_back({std::move(s), {}, {}, {}, {}, {}}); }
+  void add_let(Sym sym, Expr value, Loc loc) { items_.push_back({{}, std::move(sym), std::move(value), {}, {}, loc}); }
+  void add_alloc(Buf buf, Fill fill, Loc loc) { items_.push_back({{}, {}, {}, std::move(buf), fill, loc}); }
+  Stmt finish(const std::vector<Buf> &cells) const;
+
+  std::vector<const ast::Block *> owners;  ///< the source blocks whose statements land here
+
+ private:
+  struct Item {
+    Stmt stmt;
+    Sym sym;
+    Expr value;
+    Buf buf;
+    Fill fill;
+    Loc loc;
+  };
+  std::vector<Item> items_;
+};
+
+/// What a name stands for at a point of the program.
+struct Binding {
+  enum class Kind : uint8_t { value, cell, iter, tensor, partial, after_loop, conflict, poisoned };
+  Kind kind = Kind::poisoned;
+  Operand value;               ///< value, iter, tensor
+  Buf cell;                    ///< cell
+  ScalarType type;             ///< cell
+  std::optional<Expr> known;   ///< cell: the constant it holds
+  Merge clash;                 ///< conflict: reported when the name is read
+  Loc loc;
+};
+using Env = std::map<std::string, Binding>;
+
+struct Cell {
+  std::string name;
+  ScalarType type;
+  const ast::Block *home;
+  Buf buf;
+};
+
+class Lowering {
+ public:
+  Lowering(const ast::Function &f, const FrontendInput &input, Sink &sink);
+  Func run();
+
+ private:
+  // lower.cpp: the function and its statements
+  void parameters();
+  void parameter(const ast::Parameter &p, const ArgSpec &spec, std::vector<Sym> &strides);
+  void statements(const ast::Block &block);
+  void statement(const ast::Stmt &s);
+  Stmt block(const ast::Block &b);
+  void assign(const ast::Assign &s, Loc loc);
+  void assign_target(const ast::ExprPtr &target, Operand value, Loc loc);
+  void assign_name(const std::string &name, Operand value, Loc loc, Loc name_loc);
+  void assign_element(const ast::Subscript &target, Loc target_loc, const Operand &value, Loc loc);
+  void augmented(const ast::AugAssign &s, Loc loc);
+  void declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc, Loc name_loc);
+  void return_values(const ast::ReturnStmt &s, Loc loc);
+  void finish_results();
+  void poison(const ast::Stmt &s);
+  void expression_statement(const ast::ExprStmt &s, Loc loc);
+
+  // lower_control.cpp: loops, branches and what merges there
+  void if_statement(const ast::IfStmt &s, Loc loc);
+  void for_statement(const ast::ForStmt &s, Loc loc);
+  struct LoopHeader;
+  LoopHeader loop_header(const ast::ForStmt &s);
+  void grid_header(const ast::ForStmt &s, const ast::CallExpr &call, LoopHeader &h);
+  void range_header(const ast::CallExpr &call, LoopHeader &h);
+  Stmt loop_body(const ast::ForStmt &s, const LoopHeader &h, Env &head);
+  void convert_cells(const Env &from, const Env &to, const std::set<std::string> &names);
+  const std::set<std::string> &assigned_in(const ast::Block &b) const;
+
+  // lower_expr.cpp: expressions
+  Operand expression(const ast::ExprPtr &e);
+  Operand scalar(const ast::ExprPtr &e);
+  Operand name(const std::string &id, Loc loc);
+  Operand captured(const Captured &c, const std::string &name, Loc loc);
+  Operand integer_literal(const std::string &digits, Loc loc);
+  Operand attribute(const ast::Attribute &n, Loc loc);
+  Operand subscript(const ast::Subscript &n, Loc loc);
+  Operand tuple_item(const Operand &tuple, const ast::Subscript &n, Loc loc);
+  Operand comparison(const ast::CompareExpr &n, Loc loc);
+  Operand boolean(const ast::BoolExpr &n, Loc loc);
+  Operand ternary(const ast::Ternary &n, Loc loc);
+  Operand binary_expr(const ast::BinaryExpr &n, Loc loc);
+  Operand unary_expr(const ast::UnaryExpr &n, Loc loc);
+  std::optional<bool> static_compare(ast::CompareOp op, const Operand &a, const Operand &b);
+  std::vector<Expr> indices(const Operand &tensor, const ast::Subscript &n, Loc loc);
+  int64_t constant_int(const ast::ExprPtr &e, std::string_view what, Code code);
+
+  // lower_call.cpp: calls by name
+  Operand call_expr(const ast::CallExpr &n, Loc loc);
+  /// The language word that a callee names ("exp", "float32", "range"), or "" with the reason thrown.
+  std::string callee_word(const ast::ExprPtr &callee);
+  Operand call_word(const std::string &word, const ast::CallExpr &n, Loc loc);
+  Operand cast_call(const std::string &word, Operand arg, Loc loc);
+  Operand intrinsic_call(const std::string &word, std::vector<Operand> args, Loc loc);
+  Operand select_call(std::vector<Operand> args, Loc loc);
+  DType dtype_argument(const ast::ExprPtr &e);
+  std::vector<Expr> shape_argument(const ast::ExprPtr &e);
+  void expect_arguments(const ast::CallExpr &n, std::string_view word, size_t low, size_t high, Loc loc);
+
+  Binding &bind(const std::string &name, Binding b) { return env_[name] = std::move(b); }
+  Buf cell_for(const std::string &name, ScalarType type);
+  std::vector<Buf> cells_of(const std::vector<const ast::Block *> &owners) const;
+  Operand read(const Binding &b, const std::string &name, Loc loc);
+  bool is_local(const std::string &name) const;
+  std::vector<std::string> known_names() const;
+  Expr store_value(const Operand &value, DType to);
+
+  const ast::Function &f_;
+  const FrontendInput &in_;
+  Sink *sink_;
+  Names names_;
+  Func func_;
+  Env env_;
+  std::vector<Cell> cells_;
+  BlockBuilder *builder_ = nullptr;
+  uint32_t loop_depth_ = 0;
+  bool returned_ = false;
+  std::set<std::string> written_;
+  std::map<std::string, Loc> outputs_;  ///< declared outputs by name
+  std::set<std::string> shadow_warned_;
+};
+
+/// Words of the language by what they may stand for; see language.md 1.
+bool is_language_word(std::string_view name);
+bool is_loop_word(std::string_view name);
+Hint hint_of_word(std::string_view word);
+
+}  // namespace kw

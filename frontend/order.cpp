@@ -1,0 +1,100 @@
+// The rule for the order of sums, applied to every accumulating store with the loops around it.
+#include "frontend/order.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ir/accumulation.h"
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+std::vector<Expr> last_subscripts(const Expr &term, const Store &accumulator) {
+  std::vector<Expr> out;
+  walk(term, [&](const Load &n, const Expr &) {
+    if (!n.index.empty() && !same_place(n, accumulator)) out.push_back(n.index.back());
+  });
+  return out;
+}
+
+class OrderMarker {
+ public:
+  explicit OrderMarker(FpMode fp) : fp_(fp) {}
+
+  Func run(const Func &f) {
+    visit(f.body);
+    if (orders_.empty()) return f;
+    Func out = f;
+    out.body = rewrite(f.body, [&](const Store &n, const Stmt &s) {
+      auto found = orders_.find(s.p.get());
+      if (found == orders_.end()) return s;
+      return store(n.buf, n.index, n.value, s.loc(), found->second);
+    });
+    return out;
+  }
+
+ private:
+  void visit(const Stmt &root) {
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) visit_head(*s);
+  }
+  void visit_head(const Stmt &s) {
+    if (const Seq *n = as<Seq>(s))
+      for (size_t i = 0; i + 1 < n->items.size(); ++i) visit(n->items[i]);
+    if (const If *n = as<If>(s)) visit(n->yes), visit(n->no);
+    if (const While *n = as<While>(s)) visit(n->body);
+    if (const For *n = as<For>(s)) {
+      loops_.push_back(n);
+      visit(n->body);
+      loops_.pop_back();
+    }
+    if (const Store *n = as<Store>(s))
+      if (Order o = order_of(*n); o != Order::source) orders_[s.p.get()] = o;
+  }
+
+  bool read_elsewhere(const Store &s, const For *outermost) const {
+    int reads = 0, writes = 0;
+    walk(
+        outermost->body, [&](const Load &n, const Expr &) { reads += n.buf == s.buf; },
+        [&](const Store &n, const Stmt &) { writes += n.buf == s.buf; });
+    return reads > 1 || writes > 1;
+  }
+
+  Order order_of(const Store &s) const {
+    Accumulation acc = accumulation_of(s);
+    if (!acc.term || !is_float(s.buf->dtype) || fp_ == FpMode::strict) return Order::source;
+    std::vector<const For *> reduced = reduced_band(s, loops_);
+    if (reduced.empty() || read_elsewhere(s, reduced.back())) return Order::source;
+    if (fp_ == FpMode::fast) return Order::any;
+    std::vector<Expr> last = last_subscripts(acc.term, s);
+    auto in_last = [&](const For *loop) { return mentions(last, loop->iter); };
+    if (std::none_of(reduced.begin(), reduced.end(), in_last)) return Order::source;
+    std::vector<const For *> others;
+    for (const For *loop : loops_)
+      if (std::find(reduced.begin(), reduced.end(), loop) == reduced.end()) others.push_back(loop);
+    if (std::any_of(others.begin(), others.end(), in_last)) return Order::source;
+    return is_matrix_product(acc.term, others) ? Order::source : Order::lanes;
+  }
+
+  static bool is_matrix_product(const Expr &term, const std::vector<const For *> &others) {
+    const Binary *product = as<Binary>(term);
+    if (!product || product->op != BinOp::mul) return false;
+    auto only_in = [&](const Expr &with, const Expr &without) {
+      return std::any_of(others.begin(), others.end(),
+                         [&](const For *loop) { return mentions(with, loop->iter) && !mentions(without, loop->iter); });
+    };
+    return only_in(product->a, product->b) && only_in(product->b, product->a);
+  }
+
+  FpMode fp_;
+  std::vector<const For *> loops_;
+  std::unordered_map<const StmtNode *, Order> orders_;
+};
+
+}  // namespace
+
+Func mark_orders(const Func &f) { return OrderMarker(f.fp).run(f); }
+
+}  // namespace kw

@@ -1,0 +1,359 @@
+// Expressions: precedence climbing over Python's grammar; constructs outside the language are named and refused.
+#include "frontend/parse_expr.h"
+
+#include <charconv>
+#include <cstdlib>
+
+#include "support/text.h"
+
+namespace kw {
+
+using namespace ast;
+
+namespace {
+
+constexpr uint32_t max_nesting = 1000;
+
+uint32_t depth_of(const ExprPtr &e) { return e ? e->depth : 0; }
+
+template <class K>
+ExprPtr make_node(Loc loc, uint32_t parts_depth, K kind) {
+  if (parts_depth + 1 > max_nesting)
+    parse_error(Code::E105, loc, cat("expressions nest deeper than ", max_nesting), "split it: assign parts to locals");
+  return std::make_unique<ast::Expr>(ast::Expr{loc, parts_depth + 1, std::move(kind)});
+}
+
+struct BinaryRow {
+  std::string_view text;
+  Operator op;
+  int level;
+};
+constexpr BinaryRow binary_rows[] = {
+    {"|", Operator::bit_or, 1}, {"^", Operator::bit_xor, 2}, {"&", Operator::bit_and, 3},    {"<<", Operator::shl, 4},
+    {">>", Operator::shr, 4},   {"+", Operator::add, 5},     {"-", Operator::sub, 5},        {"*", Operator::mul, 6},
+    {"/", Operator::div, 6},    {"%", Operator::mod, 6},     {"//", Operator::floor_div, 6}, {"@", Operator::matmul, 6}};
+
+const BinaryRow *binary_row(const Token &t) {
+  if (t.kind != TokenKind::op) return nullptr;
+  for (const BinaryRow &row : binary_rows)
+    if (row.text == t.text) return &row;
+  return nullptr;
+}
+
+bool is_keyword(std::string_view s) {
+  static constexpr std::string_view words[] = {"and",  "as",    "assert", "async",  "await",    "break",  "class", "continue", "def",
+                                               "del",  "elif",  "else",   "except", "finally",  "for",    "from",  "global",   "if",
+                                               "in",   "is",    "import", "lambda", "nonlocal", "not",    "or",    "pass",     "raise",
+                                               "try",  "return", "while", "with",   "yield"};
+  return std::find(std::begin(words), std::end(words), s) != std::end(words);
+}
+
+std::string token_text(const Token &t) {
+  switch (t.kind) {
+    case TokenKind::newline: return "end of line";
+    case TokenKind::end: return "end of text";
+    case TokenKind::indent: case TokenKind::dedent: return "indentation";
+    default: return cat("'", t.text.substr(0, 40), "'");
+  }
+}
+
+}  // namespace
+
+void parse_error(Code code, Loc loc, std::string message, std::string help) {
+  std::vector<std::string> helps;
+  if (!help.empty()) helps.push_back(std::move(help));
+  throw CompileError(Diagnostic{code, loc, std::move(message), {}, std::move(helps)});
+}
+
+struct ExprParser::Guard {
+  explicit Guard(ExprParser &p) : parser(p) {
+    if (++parser.depth_ > max_nesting)
+      parse_error(Code::E105, parser.c_.peek().loc, cat("expressions nest deeper than ", max_nesting),
+                  "split it: assign parts to locals");
+  }
+  ~Guard() { --parser.depth_; }
+  ExprParser &parser;
+};
+
+void ExprParser::expect(std::string_view word, std::string_view where) {
+  if (c_.accept(word)) return;
+  parse_error(Code::E100, c_.peek().loc, cat("expected '", word, "' ", where, ", found ", token_text(c_.peek())));
+}
+
+ExprPtr ExprParser::expression_list() {
+  ExprPtr first = expression();
+  if (!c_.peek().is(",")) return first;
+  Loc loc = first->loc;
+  uint32_t depth = depth_of(first);
+  Tuple tuple;
+  tuple.items.push_back(std::move(first));
+  while (c_.accept(",")) {
+    if (c_.at(TokenKind::newline) || c_.peek().is("=") || c_.peek().is(")") || c_.peek().is("in") || c_.peek().is(":")) break;
+    tuple.items.push_back(expression());
+    depth = std::max(depth, depth_of(tuple.items.back()));
+  }
+  return make_node(join(loc, c_.previous().loc), depth, std::move(tuple));
+}
+
+ExprPtr ExprParser::expression() {
+  Guard guard(*this);
+  const Token &start = c_.peek();
+  if (start.is("lambda")) parse_error(Code::E101, start.loc, "a lambda is not part of the kernel language", "write the expression in place");
+  if (start.is("yield") || start.is("await"))
+    parse_error(Code::E101, start.loc, cat("'", start.text, "' is not part of the kernel language"));
+  if (start.is("*") || start.is("**")) parse_error(Code::E101, start.loc, "unpacking with '*' is not part of the kernel language");
+  ExprPtr yes = logic_or();
+  if (c_.peek().is(":=")) parse_error(Code::E101, c_.peek().loc, "':=' is not part of the kernel language", "assign in a statement of its own");
+  if (!c_.accept("if")) return yes;
+  ExprPtr cond = logic_or();
+  expect("else", "in a conditional expression");
+  ExprPtr no = expression();
+  Loc loc = join(yes->loc, no->loc);
+  uint32_t depth = std::max({depth_of(yes), depth_of(cond), depth_of(no)});
+  return make_node(loc, depth, Ternary{std::move(cond), std::move(yes), std::move(no)});
+}
+
+ExprPtr ExprParser::logic_or() {
+  ExprPtr first = logic_and();
+  if (!c_.peek().is("or")) return first;
+  BoolExpr node{false, {}};
+  Loc loc = first->loc;
+  uint32_t depth = depth_of(first);
+  node.items.push_back(std::move(first));
+  while (c_.accept("or")) {
+    node.items.push_back(logic_and());
+    depth = std::max(depth, depth_of(node.items.back()));
+  }
+  return make_node(join(loc, c_.previous().loc), depth, std::move(node));
+}
+
+ExprPtr ExprParser::logic_and() {
+  ExprPtr first = logic_not();
+  if (!c_.peek().is("and")) return first;
+  BoolExpr node{true, {}};
+  Loc loc = first->loc;
+  uint32_t depth = depth_of(first);
+  node.items.push_back(std::move(first));
+  while (c_.accept("and")) {
+    node.items.push_back(logic_not());
+    depth = std::max(depth, depth_of(node.items.back()));
+  }
+  return make_node(join(loc, c_.previous().loc), depth, std::move(node));
+}
+
+ExprPtr ExprParser::logic_not() {
+  if (!c_.peek().is("not")) return comparison();
+  Guard guard(*this);
+  Loc start = c_.next().loc;
+  ExprPtr a = logic_not();
+  Loc loc = join(start, a->loc);
+  uint32_t depth = depth_of(a);
+  return make_node(loc, depth, UnaryExpr{UnaryOp::logical_not, std::move(a)});
+}
+
+static bool accept_compare(TokenCursor &c, CompareOp &op) {
+  static constexpr std::pair<std::string_view, CompareOp> simple[] = {{"<", CompareOp::lt},  {"<=", CompareOp::le},
+                                                                      {">", CompareOp::gt},  {">=", CompareOp::ge},
+                                                                      {"==", CompareOp::eq}, {"!=", CompareOp::ne}};
+  for (auto [text, value] : simple)
+    if (c.accept(text)) return op = value, true;
+  if (c.accept("is")) return op = c.accept("not") ? CompareOp::is_not : CompareOp::is, true;
+  if (c.accept("in")) return op = CompareOp::in, true;
+  if (c.peek().is("not") && c.peek(1).is("in")) return c.next(), c.next(), op = CompareOp::not_in, true;
+  return false;
+}
+
+ExprPtr ExprParser::comparison() {
+  ExprPtr first = arithmetic(1);
+  CompareOp op;
+  // `in` after a for target is consumed by the statement parser, which reads targets with `arithmetic`-level lists
+  if (!accept_compare(c_, op)) return first;
+  CompareExpr node;
+  Loc loc = first->loc;
+  uint32_t depth = depth_of(first);
+  node.items.push_back(std::move(first));
+  do {
+    node.ops.push_back(op);
+    node.items.push_back(arithmetic(1));
+    depth = std::max(depth, depth_of(node.items.back()));
+  } while (accept_compare(c_, op));
+  return make_node(join(loc, c_.previous().loc), depth, std::move(node));
+}
+
+ExprPtr ExprParser::arithmetic(int min_level) {
+  ExprPtr a = factor();
+  for (;;) {
+    const BinaryRow *row = binary_row(c_.peek());
+    if (!row || row->level < min_level) return a;
+    c_.next();
+    ExprPtr b = arithmetic(row->level + 1);
+    Loc loc = join(a->loc, b->loc);
+    uint32_t depth = std::max(depth_of(a), depth_of(b));
+    a = make_node(loc, depth, BinaryExpr{row->op, std::move(a), std::move(b)});
+  }
+}
+
+ExprPtr ExprParser::factor() {
+  Guard guard(*this);
+  const Token &t = c_.peek();
+  if (t.is("-") || t.is("+") || t.is("~")) {
+    UnaryOp op = t.is("-") ? UnaryOp::minus : t.is("+") ? UnaryOp::plus : UnaryOp::invert;
+    Loc start = c_.next().loc;
+    ExprPtr a = factor();
+    Loc loc = join(start, a->loc);
+    uint32_t depth = depth_of(a);
+    return make_node(loc, depth, UnaryExpr{op, std::move(a)});
+  }
+  ExprPtr base = postfix();
+  if (!c_.accept("**")) return base;
+  ExprPtr exponent = factor();
+  Loc loc = join(base->loc, exponent->loc);
+  uint32_t depth = std::max(depth_of(base), depth_of(exponent));
+  return make_node(loc, depth, BinaryExpr{Operator::pow, std::move(base), std::move(exponent)});
+}
+
+ExprPtr ExprParser::postfix() {
+  ExprPtr e = atom();
+  for (;;) {
+    if (c_.accept(".")) {
+      const Token &name = c_.next();
+      if (name.kind != TokenKind::name) parse_error(Code::E100, name.loc, cat("expected a name after '.', found ", token_text(name)));
+      Loc loc = join(e->loc, name.loc);
+      uint32_t depth = depth_of(e);
+      e = make_node(loc, depth, Attribute{std::move(e), std::string(name.text)});
+    } else if (c_.peek().is("[")) {
+      e = subscript(std::move(e));
+    } else if (c_.peek().is("(")) {
+      e = call(std::move(e));
+    } else {
+      return e;
+    }
+  }
+}
+
+ExprPtr ExprParser::slice_or_expression() {
+  Loc start = c_.peek().loc;
+  ExprPtr lower, upper, step;
+  if (!c_.peek().is(":")) {
+    lower = expression();
+    if (!c_.peek().is(":")) return lower;
+  }
+  c_.next();
+  auto ends = [&] { return c_.peek().is(":") || c_.peek().is(",") || c_.peek().is("]"); };
+  if (!ends()) upper = expression();
+  if (c_.accept(":") && !ends()) step = expression();
+  uint32_t depth = std::max({depth_of(lower), depth_of(upper), depth_of(step)});
+  return make_node(join(start, c_.previous().loc), depth, Slice{std::move(lower), std::move(upper), std::move(step)});
+}
+
+ExprPtr ExprParser::subscript(ExprPtr value) {
+  Loc start = value->loc;
+  uint32_t depth = depth_of(value);
+  c_.next();
+  Subscript node{std::move(value), {}, false};
+  while (!c_.peek().is("]")) {
+    node.index.push_back(slice_or_expression());
+    depth = std::max(depth, depth_of(node.index.back()));
+    if (!c_.accept(",")) break;
+    node.is_tuple = true;
+  }
+  if (node.index.empty()) parse_error(Code::E100, c_.peek().loc, "expected an index between '[' and ']'");
+  expect("]", "after the index");
+  return make_node(join(start, c_.previous().loc), depth, std::move(node));
+}
+
+ExprPtr ExprParser::call(ExprPtr callee) {
+  Loc start = callee->loc;
+  uint32_t depth = depth_of(callee);
+  c_.next();
+  CallExpr node{std::move(callee), {}, {}};
+  while (!c_.peek().is(")")) {
+    if (c_.at(TokenKind::name) && c_.peek(1).is("=") && !is_keyword(c_.peek().text)) {
+      const Token &name = c_.next();
+      c_.next();
+      ExprPtr value = expression();
+      depth = std::max(depth, depth_of(value));
+      Loc loc = join(name.loc, value->loc);
+      node.keywords.push_back({std::string(name.text), std::move(value), loc});
+    } else {
+      node.args.push_back(expression());
+      depth = std::max(depth, depth_of(node.args.back()));
+      refuse_comprehension();
+    }
+    if (!c_.accept(",")) break;
+  }
+  expect(")", "after the arguments");
+  return make_node(join(start, c_.previous().loc), depth, std::move(node));
+}
+
+void ExprParser::refuse_comprehension() {
+  const Token &t = c_.peek();
+  if (t.is("for") || (t.is("async") && c_.peek(1).is("for")))
+    parse_error(Code::E101, t.loc, "a comprehension is not part of the kernel language", "write a loop");
+}
+
+ExprPtr ExprParser::display(const Token &open, std::string_view close) {
+  Tuple tuple;
+  uint32_t depth = 0;
+  bool is_tuple = close == "]";
+  while (!c_.peek().is(close)) {
+    tuple.items.push_back(expression());
+    depth = std::max(depth, depth_of(tuple.items.back()));
+    refuse_comprehension();
+    if (!c_.accept(",")) break;
+    is_tuple = true;
+  }
+  expect(close, cat("to close '", open.text, "'"));
+  Loc loc = join(open.loc, c_.previous().loc);
+  if (tuple.items.size() == 1 && !is_tuple) {
+    ExprPtr inner = std::move(tuple.items[0]);
+    inner->loc = loc;
+    return inner;
+  }
+  return make_node(loc, depth, std::move(tuple));
+}
+
+ExprPtr ExprParser::literal(const Token &t) {
+  std::string digits;
+  for (char ch : t.text)
+    if (ch != '_') digits += ch;
+  if (t.kind == TokenKind::integer) return make_node(t.loc, 0, Integer{std::move(digits)});
+  double value = 0;
+  auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (result.ec == std::errc::result_out_of_range) value = std::strtod(digits.c_str(), nullptr);
+  return make_node(t.loc, 0, Real{value});
+}
+
+ExprPtr ExprParser::atom() {
+  const Token &t = c_.next();
+  switch (t.kind) {
+    case TokenKind::integer: case TokenKind::real: return literal(t);
+    case TokenKind::imaginary: parse_error(Code::E101, t.loc, "complex numbers are not part of the kernel language");
+    case TokenKind::fstring: case TokenKind::bytes:
+      parse_error(Code::E101, t.loc, cat(t.kind == TokenKind::bytes ? "a bytes literal" : "an f-string",
+                                         " is not part of the kernel language"));
+    case TokenKind::string: {
+      Text text{t.value};
+      Loc loc = t.loc;
+      for (; c_.at(TokenKind::string); c_.next()) text.value += c_.peek().value, loc = join(loc, c_.peek().loc);
+      return make_node(loc, 0, std::move(text));
+    }
+    case TokenKind::op:
+      if (t.text == "(") return display(t, ")");
+      if (t.text == "[") return display(t, "]");
+      if (t.text == "{") parse_error(Code::E101, t.loc, "a dict or set is not part of the kernel language");
+      if (t.text == "...") parse_error(Code::E101, t.loc, "'...' is not part of the kernel language");
+      break;
+    case TokenKind::name:
+      if (t.text == "True" || t.text == "False") return make_node(t.loc, 0, Boolean{t.text == "True"});
+      if (t.text == "None") return make_node(t.loc, 0, NoneLiteral{});
+      if (!is_keyword(t.text)) return make_node(t.loc, 0, Name{std::string(t.text)});
+      if (t.text == "lambda" || t.text == "yield" || t.text == "await")
+        parse_error(Code::E101, t.loc, cat("'", t.text, "' is not part of the kernel language"));
+      break;
+    default: break;
+  }
+  parse_error(Code::E100, t.loc, cat("expected an expression, found ", token_text(t)));
+}
+
+}  // namespace kw

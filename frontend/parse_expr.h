@@ -1,0 +1,66 @@
+// The expression half of the parser: a cursor over tokens and precedence climbing. Statements are in parser.cpp.
+#pragma once
+
+#include <algorithm>
+
+#include "frontend/ast.h"
+#include "frontend/lexer.h"
+
+namespace kw {
+
+class TokenCursor {
+ public:
+  explicit TokenCursor(const TokenList &list) : tokens_(list.tokens) {}
+
+  const Token &peek(size_t ahead = 0) const {
+    return tokens_[std::min(pos_ + ahead, tokens_.size() - 1)];
+  }
+  const Token &next() {
+    const Token &t = peek();
+    if (pos_ + 1 < tokens_.size()) ++pos_;
+    return t;
+  }
+  bool accept(std::string_view word) { return peek().is(word) && (next(), true); }
+  bool at(TokenKind kind) const { return peek().kind == kind; }
+  const Token &previous() const { return tokens_[pos_ ? pos_ - 1 : 0]; }
+
+ private:
+  const std::vector<Token> &tokens_;
+  size_t pos_ = 0;
+};
+
+[[noreturn]] void parse_error(Code code, Loc loc, std::string message, std::string help = {});
+
+class ExprParser {
+ public:
+  explicit ExprParser(TokenCursor &cursor) : c_(cursor) {}
+
+  /// A ternary or anything tighter.
+  ast::ExprPtr expression();
+  /// An expression or a tuple without parentheses.
+  ast::ExprPtr expression_list();
+  void expect(std::string_view word, std::string_view where);
+
+ private:
+  ast::ExprPtr logic_or();
+  ast::ExprPtr logic_and();
+  ast::ExprPtr logic_not();
+  ast::ExprPtr comparison();
+  ast::ExprPtr arithmetic(int min_level);
+  ast::ExprPtr factor();
+  ast::ExprPtr postfix();
+  ast::ExprPtr atom();
+  ast::ExprPtr literal(const Token &t);
+  ast::ExprPtr display(const Token &open, std::string_view close);
+  ast::ExprPtr subscript(ast::ExprPtr value);
+  ast::ExprPtr slice_or_expression();
+  ast::ExprPtr call(ast::ExprPtr callee);
+  void refuse_comprehension();
+
+  struct Guard;
+  TokenCursor &c_;
+  uint32_t depth_ = 0;
+};
+
+
+}  // namespace kw

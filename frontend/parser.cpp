@@ -1,0 +1,325 @@
+// Statements and the function header. An error ends its statement; parsing goes on at the next line of the same block.
+#include "frontend/parser.h"
+
+#include "frontend/parse_expr.h"
+#include "support/text.h"
+
+namespace kw {
+
+using namespace ast;
+
+namespace {
+
+constexpr uint32_t max_blocks = 100;  // as CPython's limit of indentation levels
+
+/// Keywords that open statements outside the language, with the help to give.
+struct RefusedRow {
+  std::string_view keyword, what, help;
+};
+constexpr RefusedRow refused[] = {
+    {"try", "a try statement", "kernels raise nothing themselves; guard with `if`"},
+    {"raise", "a raise statement", "use `assert`, or check the arguments before the call"},
+    {"class", "a class", ""},
+    {"def", "a nested function", "define it outside of the kernel"},
+    {"async", "an async statement", ""},
+    {"import", "an import", "import outside of the kernel"},
+    {"from", "an import", "import outside of the kernel"},
+    {"del", "a del statement", ""},
+    {"global", "a global statement", "kernels only read globals; return what they compute"},
+    {"nonlocal", "a nonlocal statement", "kernels only read closures; return what they compute"},
+    {"@", "a nested function", "define it outside of the kernel"},
+};
+
+class Parser {
+ public:
+  Parser(const TokenList &tokens, Sink &sink) : c_(tokens), e_(c_), sink_(sink) {}
+  Function function();
+
+ private:
+  void skip_decorators();
+  void parameters(Function &f);
+  void default_value();
+  void block(Block &out);
+  void statement(Block &out);
+  void compound_or_simple(Block &out);
+  void simple_line(Block &out);
+  Stmt simple();
+  Stmt assignment(Loc start);
+  Stmt for_statement();
+  Stmt while_statement();
+  Stmt if_statement();
+  Stmt with_statement();
+  std::shared_ptr<Block> suite();
+  void refuse_statement();
+  void refuse_loop_else(std::string_view loop);
+  bool looks_like_match() const;
+  void skip_statement();
+  ExprPtr for_target();
+
+  TokenCursor c_;
+  ExprParser e_;
+  Sink &sink_;
+  uint32_t blocks_ = 0;
+};
+
+void Parser::skip_decorators() {
+  while (c_.accept("@")) {
+    while (!c_.at(TokenKind::newline) && !c_.at(TokenKind::end)) c_.next();
+    c_.next();
+  }
+}
+
+void Parser::default_value() {
+  if (c_.accept("=")) e_.expression();  // the dispatcher fills defaults in; their text means nothing here
+}
+
+void Parser::parameters(Function &f) {
+  e_.expect("(", "after the function's name");
+  while (!c_.peek().is(")")) {
+    if (c_.peek().is("*") || c_.peek().is("**"))
+      parse_error(Code::E112, c_.peek().loc, "a kernel has no '*' parameters", "name every tensor");
+    if (c_.accept("/")) {
+      if (!c_.accept(",")) break;
+      continue;
+    }
+    const Token &name = c_.next();
+    if (name.kind != TokenKind::name) parse_error(Code::E100, name.loc, "expected a parameter's name");
+    Parameter p{std::string(name.text), name.loc, {}};
+    if (p.name == "out")
+      sink_.add({Code::E112, name.loc, "a parameter named 'out' collides with the out= of a call", {}, {"rename the parameter"}});
+    if (c_.accept(":")) p.annotation = e_.expression();
+    default_value();
+    f.params.push_back(std::move(p));
+    if (!c_.accept(",")) break;
+  }
+  e_.expect(")", "after the parameters");
+  if (c_.accept("->")) e_.expression();
+  e_.expect(":", "after the function's header");
+}
+
+Function Parser::function() {
+  skip_decorators();
+  if (c_.peek().is("async")) parse_error(Code::E101, c_.peek().loc, "an async function is no kernel");
+  if (!c_.accept("def"))
+    parse_error(Code::E101, c_.peek().loc, "a kernel is a function defined by `def`", "write `def name(...):` instead of a lambda or an expression");
+  Function f;
+  const Token &name = c_.next();
+  if (name.kind != TokenKind::name) parse_error(Code::E100, name.loc, "expected the function's name");
+  f.name = std::string(name.text);
+  f.loc = name.loc;
+  parameters(f);
+  f.body = std::move(*suite());
+  return f;
+}
+
+std::shared_ptr<Block> Parser::suite() {
+  auto out = std::make_shared<Block>();
+  if (!c_.at(TokenKind::newline)) {
+    simple_line(*out);
+    return out;
+  }
+  c_.next();
+  if (!c_.at(TokenKind::indent)) parse_error(Code::E100, c_.peek().loc, "expected an indented block");
+  c_.next();
+  if (++blocks_ > max_blocks)
+    parse_error(Code::E105, c_.peek().loc, cat("blocks nest deeper than ", max_blocks), "split the kernel");
+  block(*out);
+  --blocks_;
+  return out;
+}
+
+void Parser::block(Block &out) {
+  while (!c_.at(TokenKind::dedent) && !c_.at(TokenKind::end)) statement(out);
+  if (c_.at(TokenKind::dedent)) c_.next();
+}
+
+/// Skips to the end of the current line and over the block that it opens.
+void Parser::skip_statement() {
+  while (!c_.at(TokenKind::newline) && !c_.at(TokenKind::end)) c_.next();
+  if (c_.at(TokenKind::newline)) c_.next();
+  if (!c_.at(TokenKind::indent)) return;
+  size_t depth = 0;
+  do {
+    if (c_.at(TokenKind::indent)) ++depth;
+    if (c_.at(TokenKind::dedent)) --depth;
+    if (c_.at(TokenKind::end)) return;
+    c_.next();
+  } while (depth > 0);
+}
+
+void Parser::statement(Block &out) {
+  if (c_.at(TokenKind::indent)) {
+    sink_.add({Code::E100, c_.peek().loc, "unexpected indentation", {}, {}});
+    c_.next();
+    return block(out);
+  }
+  uint32_t blocks = blocks_;
+  try {
+    compound_or_simple(out);
+  } catch (const CompileError &error) {
+    blocks_ = blocks;
+    for (const Diagnostic &d : error.found()) sink_.add(d);
+    skip_statement();
+  }
+}
+
+bool Parser::looks_like_match() const {
+  if (!c_.peek().is("match") || c_.peek(1).kind == TokenKind::op) return false;
+  for (size_t i = 1;; ++i) {
+    const Token &t = c_.peek(i);
+    if (t.kind == TokenKind::newline || t.kind == TokenKind::end) return c_.peek(i - 1).is(":");
+    if (t.is("=")) return false;
+  }
+}
+
+void Parser::refuse_statement() {
+  const Token &t = c_.peek();
+  if (looks_like_match()) parse_error(Code::E101, t.loc, "a match statement is not part of the kernel language", "use if/elif");
+  for (const RefusedRow &row : refused)
+    if (t.is(row.keyword))
+      parse_error(Code::E101, t.loc, cat(row.what, " is not part of the kernel language"), std::string(row.help));
+}
+
+void Parser::compound_or_simple(Block &out) {
+  refuse_statement();
+  const Token &t = c_.peek();
+  if (t.is("for")) return out.push_back(for_statement());
+  if (t.is("while")) return out.push_back(while_statement());
+  if (t.is("if")) return out.push_back(if_statement());
+  if (t.is("with")) return out.push_back(with_statement());
+  simple_line(out);
+}
+
+void Parser::simple_line(Block &out) {
+  do {
+    if (c_.at(TokenKind::newline)) break;
+    refuse_statement();
+    out.push_back(simple());
+  } while (c_.accept(";"));
+  if (!c_.at(TokenKind::newline))
+    parse_error(Code::E100, c_.peek().loc, cat("expected the end of the line, found '", c_.peek().text, "'"));
+  c_.next();
+}
+
+Stmt Parser::simple() {
+  const Token &t = c_.peek();
+  Loc start = t.loc;
+  if (c_.accept("pass")) return {start, PassStmt{}};
+  if (t.is("break") || t.is("continue")) return c_.next(), Stmt{start, JumpStmt{t.is("break")}};
+  if (c_.accept("return")) {
+    ExprPtr value = c_.at(TokenKind::newline) || c_.peek().is(";") ? nullptr : e_.expression_list();
+    return {value ? join(start, value->loc) : start, ReturnStmt{std::move(value)}};
+  }
+  if (c_.accept("assert")) {
+    ExprPtr cond = e_.expression();
+    ExprPtr message = c_.accept(",") ? e_.expression() : nullptr;
+    return {join(start, c_.previous().loc), AssertStmt{std::move(cond), std::move(message)}};
+  }
+  return assignment(start);
+}
+
+Stmt Parser::assignment(Loc start) {
+  static constexpr std::pair<std::string_view, Operator> augmented[] = {
+      {"+=", Operator::add},     {"-=", Operator::sub},    {"*=", Operator::mul},     {"/=", Operator::div},
+      {"//=", Operator::floor_div}, {"%=", Operator::mod}, {"**=", Operator::pow},    {"&=", Operator::bit_and},
+      {"|=", Operator::bit_or},  {"^=", Operator::bit_xor}, {"<<=", Operator::shl},   {">>=", Operator::shr},
+      {"@=", Operator::matmul}};
+  ExprPtr target = e_.expression_list();
+  for (auto [text, op] : augmented) {
+    if (!c_.accept(text)) continue;
+    ExprPtr value = e_.expression_list();
+    return {join(start, value->loc), AugAssign{op, std::move(target), std::move(value)}};
+  }
+  ExprPtr annotation;
+  if (c_.accept(":")) {
+    annotation = e_.expression();
+    if (!c_.peek().is("=")) return {join(start, annotation->loc), PassStmt{}};  // a bare annotation declares nothing
+  }
+  if (!c_.accept("=")) return {join(start, target->loc), ExprStmt{std::move(target)}};
+  ExprPtr value = e_.expression_list();
+  if (c_.peek().is("="))
+    parse_error(Code::E101, join(start, c_.peek().loc), "a chained assignment is not part of the kernel language", "assign each name in a statement of its own");
+  return {join(start, value->loc), Assign{std::move(target), std::move(value), std::move(annotation)}};
+}
+
+/// Names of a for loop: read token by token, since `in` would be taken for a comparison.
+ExprPtr Parser::for_target() {
+  Tuple tuple;
+  bool parens = c_.accept("(");
+  Loc start = c_.peek().loc;
+  bool is_tuple = parens;
+  do {
+    if (c_.peek().is("in") || c_.peek().is(")")) break;
+    const Token &t = c_.next();
+    if (t.kind != TokenKind::name)
+      parse_error(Code::E113, t.loc, "a loop variable is a name", "use `for i in ...` or `for i, j in grid(...)`");
+    tuple.items.push_back(std::make_unique<ast::Expr>(ast::Expr{t.loc, 1, Name{std::string(t.text)}}));
+  } while (c_.accept(",") && (is_tuple = true));
+  if (parens) e_.expect(")", "after the loop variables");
+  Loc loc = join(start, c_.previous().loc);
+  if (tuple.items.empty()) parse_error(Code::E100, loc, "expected a loop variable");
+  if (tuple.items.size() == 1 && !is_tuple) return std::move(tuple.items[0]);
+  return std::make_unique<ast::Expr>(ast::Expr{loc, 2, std::move(tuple)});
+}
+
+void Parser::refuse_loop_else(std::string_view loop) {
+  if (c_.peek().is("else"))
+    parse_error(Code::E101, c_.peek().loc, cat("`else` of a ", loop, " loop is not part of the kernel language"), "use a flag");
+}
+
+Stmt Parser::for_statement() {
+  Loc start = c_.next().loc;
+  ExprPtr target = for_target();
+  e_.expect("in", "after the loop variable");
+  ExprPtr iterable = e_.expression_list();
+  Loc loc = join(start, iterable->loc);
+  e_.expect(":", "after the loop's range");
+  auto body = suite();
+  refuse_loop_else("for");
+  return {loc, ForStmt{std::move(target), std::move(iterable), std::move(body)}};
+}
+
+Stmt Parser::while_statement() {
+  Loc start = c_.next().loc;
+  ExprPtr cond = e_.expression();
+  Loc loc = join(start, cond->loc);
+  e_.expect(":", "after the condition");
+  auto body = suite();
+  refuse_loop_else("while");
+  return {loc, WhileStmt{std::move(cond), std::move(body)}};
+}
+
+Stmt Parser::if_statement() {
+  Loc start = c_.next().loc;
+  ExprPtr cond = e_.expression();
+  Loc loc = join(start, cond->loc);
+  e_.expect(":", "after the condition");
+  auto yes = suite();
+  std::shared_ptr<Block> no;
+  if (c_.peek().is("elif")) {
+    if (++blocks_ > max_blocks) parse_error(Code::E105, c_.peek().loc, cat("more than ", max_blocks, " elif branches"), "split the kernel");
+    no = std::make_shared<Block>();
+    no->push_back(if_statement());
+    --blocks_;
+  } else if (c_.accept("else")) {
+    e_.expect(":", "after else");
+    no = suite();
+  }
+  return {loc, IfStmt{std::move(cond), std::move(yes), std::move(no)}};
+}
+
+Stmt Parser::with_statement() {
+  Loc start = c_.next().loc;
+  ExprPtr context = e_.expression();
+  if (c_.peek().is("as"))
+    parse_error(Code::E101, c_.peek().loc, "`with ... as` is not part of the kernel language", "declare the buffer: `x = allocate(shape, dtype)`");
+  Loc loc = join(start, context->loc);
+  e_.expect(":", "after the scope");
+  return {loc, WithStmt{std::move(context), suite()}};
+}
+
+}  // namespace
+
+ast::Function parse_function(const TokenList &tokens, Sink &sink) { return Parser(tokens, sink).function(); }
+
+}  // namespace kw

@@ -1,0 +1,403 @@
+// The reader of NumPy objects.
+#include "bind/dispatch_args.h"
+
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#define NPY_TARGET_VERSION NPY_1_22_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+constexpr int64_t max_reach = int64_t{1} << 46;
+
+/// NumPy type number → DType, or -1.
+int dtype_of_number(int number) {
+  switch (number) {
+    case NPY_BOOL: return static_cast<int>(DType::b1);
+    case NPY_BYTE: return static_cast<int>(DType::i8);
+    case NPY_SHORT: return static_cast<int>(DType::i16);
+    case NPY_INT: return static_cast<int>(DType::i32);
+    case NPY_LONG: return static_cast<int>(NPY_SIZEOF_LONG == 8 ? DType::i64 : DType::i32);
+    case NPY_LONGLONG: return static_cast<int>(DType::i64);
+    case NPY_UBYTE: return static_cast<int>(DType::u8);
+    case NPY_USHORT: return static_cast<int>(DType::u16);
+    case NPY_UINT: return static_cast<int>(DType::u32);
+    case NPY_ULONG: return static_cast<int>(NPY_SIZEOF_LONG == 8 ? DType::u64 : DType::u32);
+    case NPY_ULONGLONG: return static_cast<int>(DType::u64);
+    case NPY_HALF: return static_cast<int>(DType::f16);
+    case NPY_FLOAT: return static_cast<int>(DType::f32);
+    case NPY_DOUBLE: return static_cast<int>(DType::f64);
+    default: return -1;
+  }
+}
+
+int number_of_dtype(DType t) {
+  static constexpr int numbers[] = {NPY_BOOL, NPY_INT8, NPY_INT16, NPY_INT32, NPY_INT64, NPY_UINT8, NPY_UINT16, NPY_UINT32, NPY_UINT64, NPY_HALF, -1, NPY_FLOAT, NPY_DOUBLE};
+  return numbers[static_cast<size_t>(t)];
+}
+
+// words: kind 2 bits, dtype 4, rank 4, class 2
+uint16_t make_word(ArgKind kind, int dtype, size_t rank, StrideClass c) {
+  return static_cast<uint16_t>(static_cast<unsigned>(kind) | static_cast<unsigned>(dtype) << 2 | static_cast<unsigned>(rank) << 6 |
+                               static_cast<unsigned>(c) << 10);
+}
+
+std::string type_name(PyObject *o) { return Py_TYPE(o)->tp_name; }
+std::string parameter_name(const KernelState &k, size_t i) {
+  return i < k.parameters.size() ? PyUnicode_AsUTF8(k.parameters[i].get()) : "out";
+}
+
+bool refuse_type(const KernelState &k, size_t i, const std::string &what, const std::string &help) {
+  raise_error(Code::E221, cat("argument '", parameter_name(k, i), "' of kernel '", k.name, "' is ", what), help);
+  return false;
+}
+
+std::string dtype_text(PyArrayObject *a) {
+  PyRef text(PyObject_Str(reinterpret_cast<PyObject *>(PyArray_DESCR(a))));
+  const char *s = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  return s ? s : "?";
+}
+
+bool regular_strides(PyArrayObject *a) {
+  npy_intp item = PyArray_ITEMSIZE(a);
+  for (int d = 0; d < PyArray_NDIM(a); ++d)
+    if (PyArray_DIM(a, d) > 1 && PyArray_STRIDE(a, d) % item != 0) return false;
+  return reinterpret_cast<uintptr_t>(PyArray_DATA(a)) % static_cast<uintptr_t>(item) == 0;
+}
+
+bool reach_is_small(PyArrayObject *a) {
+  int64_t reach = 0, item = PyArray_ITEMSIZE(a);
+  for (int d = 0; d < PyArray_NDIM(a); ++d) {
+    int64_t extent = PyArray_DIM(a, d), stride = PyArray_STRIDE(a, d) / item, part;
+    if (extent >= max_reach || __builtin_mul_overflow(stride < 0 ? -stride : stride, extent, &part)) return false;
+    if (__builtin_add_overflow(reach, part, &reach) || reach >= max_reach) return false;
+  }
+  return true;
+}
+
+StrideClass classify(PyArrayObject *a) {
+  if (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) return StrideClass::contiguous;
+  int rank = PyArray_NDIM(a);
+  return PyArray_STRIDE(a, rank - 1) == PyArray_ITEMSIZE(a) ? StrideClass::inner_unit : StrideClass::general;
+}
+
+void push_strides(CallFrame &f, PyArrayObject *a, StrideClass c) {
+  int rank = PyArray_NDIM(a), count = c == StrideClass::contiguous ? 0 : c == StrideClass::inner_unit ? rank - 1 : rank;
+  for (int d = 0; d < count; ++d) f.strides[f.stride_count++] = PyArray_STRIDE(a, d) / PyArray_ITEMSIZE(a);
+}
+
+bool refused_subclass(PyObject *o) {
+  for (PyTypeObject *t = Py_TYPE(o); t && t != &PyArray_Type; t = t->tp_base)
+    if (!std::strcmp(t->tp_name, "numpy.matrix") || !std::strcmp(t->tp_name, "matrix") || std::strstr(t->tp_name, "MaskedArray")) return true;
+  return false;
+}
+
+bool check_array(const KernelState &k, size_t i, PyArrayObject *a, int &dtype) {
+  auto *o = reinterpret_cast<PyObject *>(a);
+  dtype = dtype_of_number(PyArray_TYPE(a));
+  if (dtype < 0) return refuse_type(k, i, cat("an array of dtype ", dtype_text(a)), "convert it with .astype(...)");
+  if (PyArray_DESCR(a)->byteorder == '>' || (PyArray_DESCR(a)->byteorder == '<' && !PyArray_ISNBO('<')))
+    return refuse_type(k, i, cat("an array of foreign byte order (", dtype_text(a), ")"), "convert it with .astype(a.dtype.newbyteorder('='))");
+  if (PyArray_NDIM(a) > static_cast<int>(max_rank)) return refuse_type(k, i, cat("an array of ", PyArray_NDIM(a), " dimensions; at most ", max_rank, " are possible"), "");
+  if (!PyArray_CheckExact(o) && refused_subclass(o)) return refuse_type(k, i, cat("a ", type_name(o)), "pass a plain array: np.asarray(...)");
+  return true;
+}
+
+bool read_tensor(const KernelState &k, size_t i, CallFrame &f) {
+  auto *a = reinterpret_cast<PyArrayObject *>(f.args[i]);
+  int dtype;
+  if (!check_array(k, i, a, dtype)) return false;
+  if (!regular_strides(a)) {
+    PyRef copy(PyArray_NewCopy(a, NPY_CORDER));
+    if (!copy) return false;
+    a = reinterpret_cast<PyArrayObject *>(copy.get());
+    f.copies.emplace_back(std::move(copy), f.args[i]);
+  }
+  StrideClass c = classify(a);
+  if (c != StrideClass::contiguous && !reach_is_small(a)) {
+    raise_error(Code::E224, cat("argument '", parameter_name(k, i), "' of kernel '", k.name, "' reaches beyond 2^46 elements"));
+    return false;
+  }
+  int rank = PyArray_NDIM(a);
+  f.words[f.word_count++] = make_word(ArgKind::tensor, dtype, static_cast<size_t>(rank), c);
+  f.data[f.data_count++] = PyArray_DATA(a);
+  for (int d = 0; d < rank; ++d) f.extents[f.extent_count++] = PyArray_DIM(a, d);
+  if (c != StrideClass::contiguous) push_strides(f, a, c);
+  return true;
+}
+
+bool push_scalar(CallFrame &f, ArgKind kind, DType t, uint64_t bits) {
+  f.words[f.word_count++] = make_word(kind, static_cast<int>(t), 0, StrideClass::contiguous);
+  f.scalars[f.scalar_count++] = bits;
+  return true;
+}
+
+bool read_numpy_scalar(const KernelState &k, size_t i, CallFrame &f) {
+  PyRef descr(reinterpret_cast<PyObject *>(PyArray_DescrFromScalar(f.args[i])));
+  if (!descr) return false;
+  int dtype = dtype_of_number(reinterpret_cast<PyArray_Descr *>(descr.get())->type_num);
+  if (dtype < 0) return refuse_type(k, i, cat("a ", type_name(f.args[i])), "pass a number");
+  uint64_t bits = 0;
+  PyArray_ScalarAsCtype(f.args[i], &bits);
+  return push_scalar(f, ArgKind::strong_scalar, static_cast<DType>(dtype), bits);
+}
+
+bool read_other(const KernelState &k, size_t i, CallFrame &f) {
+  PyObject *o = f.args[i];
+  if (PyBool_Check(o)) return push_scalar(f, ArgKind::weak_scalar, DType::b1, o == Py_True);
+  if (PyFloat_CheckExact(o)) {
+    double v = PyFloat_AS_DOUBLE(o);
+    uint64_t bits;
+    std::memcpy(&bits, &v, 8);
+    return push_scalar(f, ArgKind::weak_scalar, DType::f64, bits);
+  }
+  if (PyLong_CheckExact(o)) {
+    int overflow = 0;
+    auto v = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow) {
+      raise_error(Code::E223, cat("argument '", parameter_name(k, i), "' of kernel '", k.name, "' does not fit into 64 bits"), "pass a float, or a smaller number");
+      return false;
+    }
+    return push_scalar(f, ArgKind::weak_scalar, DType::i64, static_cast<uint64_t>(v));
+  }
+  if (PyArray_IsScalar(o, Generic)) return read_numpy_scalar(k, i, f);
+  bool container = PyList_Check(o) || PyTuple_Check(o) || PyDict_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o) || o == Py_None;
+  if (i == 0 && !container && k.parameters.size() > 1) {  // the `self` of a method; using it is an error of the compilation
+    f.words[f.word_count++] = make_word(ArgKind::unused, 0, 0, StrideClass::contiguous);
+    return true;
+  }
+  return refuse_type(k, i, cat("a ", type_name(o)), PyList_Check(o) || PyTuple_Check(o) ? "convert it: np.asarray(...)" : "pass a NumPy array or a number");
+}
+
+bool read_out(const KernelState &k, CallFrame &f) {
+  bool strided = false;
+  for (size_t i = 0; i < f.out_count; ++i) {
+    if (!f.outs[i]) continue;
+    if (!PyArray_Check(f.outs[i])) return refuse_type(k, max_args, cat("a ", type_name(f.outs[i])), "pass an array, or a tuple with one array or None per output");
+    int dtype;
+    auto *a = reinterpret_cast<PyArrayObject *>(f.outs[i]);
+    if (!check_array(k, max_args, a, dtype)) return false;
+    if (!regular_strides(a)) {
+      raise_error(Code::E222, cat("out= of kernel '", k.name, "' has strides that are no multiples of the item size"), "pass an aligned array");
+      return false;
+    }
+    strided |= classify(a) != StrideClass::contiguous;
+  }
+  if (!strided) return true;
+  for (size_t i = 0; i < f.out_count; ++i) {
+    auto *a = reinterpret_cast<PyArrayObject *>(f.outs[i]);
+    bool general = a && classify(a) != StrideClass::contiguous;
+    f.words[f.word_count++] = static_cast<uint16_t>(0x8000u | (general ? 1u : 0u));
+    if (general) push_strides(f, a, StrideClass::general);
+  }
+  return true;
+}
+
+/// Lowest and highest address of an array, end exclusive.
+std::pair<const char *, const char *> bounds(PyArrayObject *a) {
+  const char *low = PyArray_BYTES(a), *high = low;
+  for (int d = 0; d < PyArray_NDIM(a); ++d) {
+    if (PyArray_DIM(a, d) == 0) return {low, low};
+    npy_intp span = (PyArray_DIM(a, d) - 1) * PyArray_STRIDE(a, d);
+    (span < 0 ? low : high) += span;
+  }
+  return {low, high + PyArray_ITEMSIZE(a)};
+}
+
+bool overlap(PyArrayObject *a, PyArrayObject *b) {
+  auto [a_low, a_high] = bounds(a);
+  auto [b_low, b_high] = bounds(b);
+  return a_low < b_high && b_low < a_high;
+}
+
+bool overlaps_itself(PyArrayObject *a) {
+  for (int d = 0; d < PyArray_NDIM(a); ++d)
+    if (PyArray_DIM(a, d) > 1 && PyArray_STRIDE(a, d) == 0) return true;
+  return false;
+}
+
+bool check_writable(const KernelState &k, const std::string &what, PyArrayObject *a) {
+  if (!(PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE)) {
+    raise_error(Code::E222, cat(what, " of kernel '", k.name, "' is written but read-only"), "pass a writable copy: a.copy()");
+    return false;
+  }
+  if (overlaps_itself(a)) {
+    raise_error(Code::E222, cat(what, " of kernel '", k.name, "' is written but several of its elements share memory (stride 0)"), "pass a copy: a.copy()");
+    return false;
+  }
+  return true;
+}
+
+bool check_apart(const KernelState &k, const std::string &what, PyArrayObject *written, const CallFrame &f, size_t self) {
+  for (size_t i = 0; i < f.arg_count; ++i) {
+    if (i == self || !PyArray_Check(f.args[i]) || !overlap(written, reinterpret_cast<PyArrayObject *>(f.args[i]))) continue;
+    raise_error(Code::E102, cat(what, " of kernel '", k.name, "' is written and overlaps argument '", parameter_name(k, i), "', which is not available yet"),
+                "pass a copy of one of them");
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool import_numpy() { return _import_array() >= 0; }
+
+bool read_arguments(const KernelState &k, CallFrame &f) {
+  for (size_t i = 0; i < f.arg_count; ++i) {
+    bool ok = PyArray_Check(f.args[i]) ? read_tensor(k, i, f) : read_other(k, i, f);
+    if (!ok) return false;
+  }
+  return !f.has_out || read_out(k, f);
+}
+
+static bool set_out(const KernelState &k, PyObject *out, CallFrame &f) {
+  f.has_out = out != Py_None;
+  if (!PyTuple_Check(out)) {
+    f.outs[0] = out == Py_None ? nullptr : out;
+    f.out_count = f.has_out;
+    return true;
+  }
+  if (PyTuple_GET_SIZE(out) > 8) return refuse_type(k, max_args, "a tuple of more than 8 arrays", "");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(out); ++i) {
+    PyObject *o = PyTuple_GET_ITEM(out, i);
+    f.outs[f.out_count++] = o == Py_None ? nullptr : o;
+  }
+  return true;
+}
+
+static bool set_keyword(const KernelState &k, PyObject *key, PyObject *value, CallFrame &f) {
+  for (size_t p = 0; p < k.parameters.size(); ++p) {
+    int same = key == k.parameters[p].get() ? 1 : PyUnicode_Compare(key, k.parameters[p].get()) == 0;
+    if (!same) continue;
+    if (f.args[p]) return PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", k.name.c_str(), key), false;
+    f.args[p] = value;
+    return true;
+  }
+  if (PyUnicode_CompareWithASCIIString(key, "out") == 0) return set_out(k, value, f);
+  PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", k.name.c_str(), key);
+  return false;
+}
+
+bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f) {
+  size_t count = k.parameters.size();
+  if (nargs > count) {
+    PyErr_Format(PyExc_TypeError, "%s() takes %zu arguments but %zu were given", k.name.c_str(), count, nargs);
+    return false;
+  }
+  f.arg_count = count;
+  std::copy(args, args + nargs, f.args);
+  if (nargs == count && !kwnames) return true;
+  std::fill(f.args + nargs, f.args + count, nullptr);
+  for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
+    if (!set_keyword(k, PyTuple_GET_ITEM(kwnames, i), args[nargs + static_cast<size_t>(i)], f)) return false;
+  for (size_t p = 0; p < count; ++p) {
+    if (!f.args[p]) f.args[p] = k.defaults[p].get();
+    if (f.args[p]) continue;
+    PyErr_Format(PyExc_TypeError, "%s() missing the argument '%U'", k.name.c_str(), k.parameters[p].get());
+    return false;
+  }
+  return true;
+}
+
+Signature describe_signature(const CallFrame &f) {
+  Signature s;
+  for (size_t i = 0; i < f.word_count; ++i) {
+    uint16_t w = f.words[i];
+    if (w & 0x8000u) {
+      s.outs.push_back(w & 1u ? StrideClass::general : StrideClass::contiguous);
+      continue;
+    }
+    ArgSpec a;
+    a.kind = static_cast<ArgKind>(w & 3u);
+    a.dtype = static_cast<DType>((w >> 2) & 15u);
+    a.rank = static_cast<uint8_t>((w >> 6) & 15u);
+    a.stride_class = static_cast<StrideClass>((w >> 10) & 3u);
+    a.alias = static_cast<uint8_t>(i);
+    s.args.push_back(a);
+  }
+  return s;
+}
+
+PyObject *new_array(DType dtype, size_t rank, const int64_t *extents) {
+  static_assert(sizeof(npy_intp) == sizeof(int64_t));
+  PyArray_Descr *descr = PyArray_DescrFromType(number_of_dtype(dtype));
+  npy_intp dims[max_rank];
+  for (size_t d = 0; d < rank; ++d) dims[d] = extents[d];
+  return PyArray_NewFromDescr(&PyArray_Type, descr, static_cast<int>(rank), dims, nullptr, nullptr, 0, nullptr);
+}
+
+bool check_written(const KernelState &k, const Plan &plan, CallFrame &f) {
+  for (const ParamRecord &p : plan.main->artifact().params) {
+    if (p.mode != ParamMode::inout) continue;
+    auto i = static_cast<size_t>(p.arg);
+    auto *a = reinterpret_cast<PyArrayObject *>(f.args[i]);
+    std::string what = cat("argument '", p.name, "'");
+    if (!check_writable(k, what, a) || !check_apart(k, what, a, f, i)) return false;
+  }
+  for (size_t i = 0; i < f.out_count; ++i) {
+    auto *a = reinterpret_cast<PyArrayObject *>(f.outs[i]);
+    if (a && (!check_writable(k, "out=", a) || !check_apart(k, "out=", a, f, SIZE_MAX))) return false;
+    for (size_t j = 0; a && j < i; ++j)
+      if (f.outs[j] && overlap(a, reinterpret_cast<PyArrayObject *>(f.outs[j]))) {
+        raise_error(Code::E222, cat("two arrays of out= of kernel '", k.name, "' overlap"));
+        return false;
+      }
+  }
+  return true;
+}
+
+static std::string shape_text(size_t rank, const int64_t *extents) {
+  std::string out = "(";
+  for (size_t d = 0; d < rank; ++d) out += cat(d ? ", " : "", extents[d]);
+  return out + (rank == 1 ? ",)" : ")");
+}
+
+bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f, const std::vector<int64_t> &out_extents) {
+  size_t out = 0, at = 0;
+  for (const ParamRecord &p : kernel.artifact().params) {
+    if (p.mode != ParamMode::out) continue;
+    auto *a = out < f.out_count ? reinterpret_cast<PyArrayObject *>(f.outs[out]) : nullptr;
+    bool same = !a || (PyArray_NDIM(a) == p.rank && dtype_of_number(PyArray_TYPE(a)) == static_cast<int>(p.dtype));
+    for (size_t d = 0; a && same && d < p.rank; ++d) same = PyArray_DIM(a, static_cast<int>(d)) == out_extents[at + d];
+    if (!same) {
+      int64_t dims[max_rank];
+      for (int d = 0; d < PyArray_NDIM(a) && d < static_cast<int>(max_rank); ++d) dims[d] = PyArray_DIM(a, d);
+      raise_error(Code::E222, cat("out= of kernel '", k.name, "' for '", p.name, "' is ", dtype_text(a), " ", shape_text(static_cast<size_t>(PyArray_NDIM(a)), dims),
+                                  " but must be ", numpy_name(p.dtype), " ", shape_text(p.rank, out_extents.data() + at)));
+      return false;
+    }
+    at += p.rank;
+    ++out;
+  }
+  if (f.has_out && out != f.out_count) {
+    raise_error(Code::E222, cat("out= of kernel '", k.name, "' has ", f.out_count, " entries for ", out, " outputs"), "give one array or None per output_tensor");
+    return false;
+  }
+  return true;
+}
+
+void zero_array(PyObject *array) {
+  auto *a = reinterpret_cast<PyArrayObject *>(array);
+  if (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) {
+    std::memset(PyArray_DATA(a), 0, static_cast<size_t>(PyArray_NBYTES(a)));
+    return;
+  }
+  PyArray_FILLWBYTE(a, 0);
+}
+
+void *array_data(PyObject *array) { return PyArray_DATA(reinterpret_cast<PyArrayObject *>(array)); }
+
+bool write_back(CallFrame &f) {
+  for (auto &[copy, original] : f.copies)
+    if (PyArray_FLAGS(reinterpret_cast<PyArrayObject *>(original)) & NPY_ARRAY_WRITEABLE)
+      if (PyArray_CopyInto(reinterpret_cast<PyArrayObject *>(original), reinterpret_cast<PyArrayObject *>(copy.get())) < 0) return false;
+  return true;
+}
+
+}  // namespace kw

@@ -1,0 +1,50 @@
+// Arguments of a call → the words that select a plan, data pointers, extents and strides. Reads NumPy objects by their fields.
+#pragma once
+
+#include "bind/state.h"
+
+namespace kw {
+
+/// One call, taken apart. Arrays are borrowed from the caller; copies made for odd strides are owned.
+struct CallFrame {
+  PyObject *args[max_args];
+  size_t arg_count = 0;
+  PyObject *outs[8];  ///< arrays given as out=, or null
+  size_t out_count = 0;
+  bool has_out = false;
+
+  uint16_t words[max_words];
+  size_t word_count = 0;
+  void *data[max_args + 8];
+  size_t data_count = 0;
+  int64_t extents[max_rank * max_args];
+  size_t extent_count = 0;
+  int64_t strides[max_dims];
+  size_t stride_count = 0;
+  uint64_t scalars[max_args];
+  size_t scalar_count = 0;
+  Signature signature;                              ///< filled by describe_signature
+  std::vector<std::pair<PyRef, PyObject *>> copies;  ///< (contiguous copy, original)
+};
+
+/// Takes positional arguments, keywords, defaults and out= apart; false with an exception.
+bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f);
+/// Classifies every argument; false with an exception that names the parameter.
+bool read_arguments(const KernelState &k, CallFrame &f);
+/// The words as a Signature.
+Signature describe_signature(const CallFrame &f);
+
+/// NumPy's C interface, imported once by the module; false with an exception.
+bool import_numpy();
+/// A new array for an output.
+PyObject *new_array(DType dtype, size_t rank, const int64_t *extents);
+/// Checks of arrays that the kernel writes: writable, no self-overlap, no overlap with other tensors; false with an exception.
+bool check_written(const KernelState &k, const Plan &plan, CallFrame &f);
+/// Checks out= against the outputs' shapes and dtypes; false with an exception.
+bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f, const std::vector<int64_t> &out_extents);
+void zero_array(PyObject *array);
+void *array_data(PyObject *array);
+/// Copies written temporaries back to the arrays they stand for; false with an exception.
+bool write_back(CallFrame &f);
+
+}  // namespace kw

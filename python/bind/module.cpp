@@ -1,0 +1,156 @@
+// The extension module kernelwright._core: the kernel type and the cold functions.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "bind/dispatch.h"
+#include "bind/dispatch_args.h"
+#include "codegen/interp/interp.h"
+#include "codegen/llvm_library.h"
+#include "frontend/ir_mode.h"
+#include "ir/build.h"
+#include "ir/equal.h"
+#include "ir/intrinsics.h"
+#include "ir/print.h"
+#include "support/build_id.h"
+#include "support/text.h"
+#include "transform/math/expand.h"
+
+namespace py = pybind11;
+
+namespace kw {
+
+namespace {
+
+/// Passes a set Python exception on through pybind11.
+py::object checked(PyObject *result) {
+  if (!result) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(result);
+}
+
+py::list codes() {
+  py::list out;
+  for (const CodeRow &row : code_table())
+    out.append(py::make_tuple(std::string(row.name), std::string(class_name(row.error_class)), std::string(row.title), std::string(row.test)));
+  return out;
+}
+
+std::string set_debug(const std::string &text) {
+  ParsedDebug parsed = parse_debug(text);
+  if (parsed.error.empty()) set_debug_options(parsed.options);
+  return parsed.error;
+}
+
+/// An elementary function of one float, by the same expansion as in kernels; `bits` of dtype `dtype` in and out.
+uint64_t call_intrinsic(const std::string &name, const std::string &dtype, uint64_t bits) {
+  const IntrinsicRow *row = find_intrinsic(name);
+  auto t = dtype_from_numpy(dtype);
+  if (!row || !t || !row->available) throw py::value_error(cat("no function ", name, " of ", dtype));
+  Expr e = expand_call(row->fn, {constant(Value{*t, bits})}, {}, host_target());
+  return evaluate(e).bits;
+}
+
+void check_kernel(py::handle kernel) {
+  KernelState &k = state_of(kernel.ptr());
+  if (!k.refresh()) throw py::error_already_set();
+  SourceText source;
+  if (!k.read_source(source)) throw py::error_already_set();
+  std::vector<Resolved> errors = check_text(source, k.captures);
+  if (!errors.empty()) {
+    raise_errors(errors, k.place);
+    throw py::error_already_set();
+  }
+}
+
+/// The key's preimage for a call, for tests and `kw cache show`.
+std::string key_preimage(py::handle kernel, const py::tuple &args) {
+  KernelState &k = state_of(kernel.ptr());
+  CallFrame f;
+  bool ok = k.refresh() && bind_arguments(k, PySequence_Fast_ITEMS(args.ptr()), args.size(), nullptr, f) && read_arguments(k, f);
+  if (!ok) throw py::error_already_set();
+  return key_text(k.request(describe_signature(f), Body::main));
+}
+
+/// Compiles text for given dtypes and ranks without running it; the diagnostics as text, or "" (fuzz tests).
+std::string compile_text(const std::string &text, const std::vector<std::pair<std::string, int>> &tensors) {
+  Request r;
+  r.name = "text";
+  r.backend = "interp";
+  r.target = host_target();
+  for (const auto &[dtype, rank] : tensors) {
+    ArgSpec a;
+    a.dtype = dtype_from_numpy(dtype).value_or(DType::f32);
+    a.rank = static_cast<uint8_t>(rank);
+    r.signature.args.push_back(a);
+  }
+  try {
+    inspect(r, {text, "<text>", 1}, "final");
+    return {};
+  } catch (const ResolvedError &e) {
+    std::string out;
+    for (const Resolved &d : e.errors) out += render(d, "<text>", 1);
+    return out.empty() ? "error" : out;
+  }
+}
+
+/// parse(print(f)) and the text again; empty strings when the text is no IR.
+py::tuple round_trip(const std::string &text) {
+  std::string error;
+  auto first = parse_ir_text(text, error);
+  if (!first) return py::make_tuple("", error, false);
+  std::string printed = print(*first);
+  auto second = parse_ir_text(printed, error);
+  return py::make_tuple(printed, error, second && equal(*first, *second));
+}
+
+std::string llvm_fault(const std::string &ir, int what) {
+  std::string error;
+  auto f = parse_ir_text(ir, error);
+  return f ? provoke_llvm_fault(*f, host_target(), what) : error;
+}
+
+py::list cache_list() {
+  py::list out;
+  for (const CacheEntry &e : jit().cache().list()) {
+    std::string name = "?";
+    bool valid = false;
+    Hash128 key;
+    key.high = std::stoull(e.key.substr(0, 16), nullptr, 16);
+    key.low = std::stoull(e.key.substr(16), nullptr, 16);
+    if (auto bytes = jit().cache().read(key))
+      if (auto a = deserialize(*bytes)) name = a->name, valid = hash_bytes(a->key) == key;
+    out.append(py::make_tuple(e.key, e.bytes, e.used, name, valid));
+  }
+  return out;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, m) {
+  m.doc() = "The compiled part of kernelwright.";
+  if (!import_numpy()) throw py::error_already_set();
+  m.attr("Kernel") = checked(make_kernel_type());
+  m.attr("build_id") = std::string(build_id());
+  m.def("codes", codes);
+  m.def("set_debug", set_debug);
+  m.def("call_intrinsic", call_intrinsic);
+  m.def("inspect", [](py::handle kernel, const py::tuple &args, const std::string &stage) {
+    return checked(guarded([&] { return inspect_kernel(kernel.ptr(), args.ptr(), stage.c_str()); }));
+  });
+  m.def("check", check_kernel);
+  m.def("key_preimage", key_preimage);
+  m.def("compile_text", compile_text);
+  m.def("round_trip", round_trip);
+  m.def("llvm_fault", llvm_fault);
+  m.def("cache_directory", [] { return jit().cache().directory(); });
+  m.def("cache_problem", [] { return jit().cache_problem(); });
+  m.def("cache_list", cache_list);
+  m.def("cache_clear", [] { return jit().cache().clear(); });
+  m.def("cache_remove", [](const std::string &key) {
+    Hash128 h;
+    h.high = std::stoull(key.substr(0, 16), nullptr, 16);
+    h.low = std::stoull(key.substr(16), nullptr, 16);
+    jit().cache().remove(h);
+  });
+}
+
+}  // namespace kw

@@ -1,0 +1,61 @@
+// Creation of exceptions and warnings.
+#include "bind/raise.h"
+
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+/// Calls kernelwright.errors.<function>(args…); steals args. Null when Python raised.
+PyObject *call_errors(const char *function, PyObject *args) {
+  if (!args) return nullptr;
+  PyObject *module = PyImport_ImportModule("kernelwright.errors");
+  PyObject *callable = module ? PyObject_GetAttrString(module, function) : nullptr;
+  PyObject *result = callable ? PyObject_CallObject(callable, args) : nullptr;
+  Py_XDECREF(callable);
+  Py_XDECREF(module);
+  Py_DECREF(args);
+  return result;
+}
+
+PyObject *text(const std::string &s) { return PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "replace"); }
+
+}  // namespace
+
+PyObject *raise_errors(const std::vector<Resolved> &errors, const KernelPlace &place) {
+  if (errors.empty()) return raise_error(Code::E503, "an error without a message");
+  std::string rendered;
+  for (const Resolved &e : errors) rendered += (rendered.empty() ? "" : "\n") + render(e, place.path, place.first_line);
+  const Resolved &first = errors[0];
+  const CodeRow &row = row_of(first.code);
+  int64_t line = first.line < 0 ? 0 : int64_t{place.first_line} + first.line;
+  PyObject *args = Py_BuildValue("(s#s#NNNnIIN)", class_name(row.error_class).data(), static_cast<Py_ssize_t>(class_name(row.error_class).size()),
+                                 row.name.data(), static_cast<Py_ssize_t>(row.name.size()), text(rendered),
+                                 text(expand_marks(first.message, place.first_line)), text(place.path), static_cast<Py_ssize_t>(line), first.column, first.end_column,
+                                 text(first.line_text));
+  PyObject *exception = call_errors("make_error", args);
+  if (exception) PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(exception)), exception);
+  Py_XDECREF(exception);
+  return nullptr;
+}
+
+PyObject *raise_error(Code code, std::string message, std::string help) {
+  Resolved r;
+  r.code = code;
+  r.message = std::move(message);
+  if (!help.empty()) r.help.push_back(std::move(help));
+  return raise_errors({r}, {});
+}
+
+bool issue_warning(const Resolved &warning, const KernelPlace &place) {
+  const CodeRow &row = row_of(warning.code);
+  int64_t line = int64_t{place.first_line} + (warning.line < 0 ? 0 : warning.line);
+  PyObject *args = Py_BuildValue("(s#NNn)", class_name(row.error_class).data(), static_cast<Py_ssize_t>(class_name(row.error_class).size()),
+                                 text(render(warning, place.path, place.first_line)), text(place.path), static_cast<Py_ssize_t>(line));
+  PyObject *done = call_errors("issue_warning", args);
+  Py_XDECREF(done);
+  return done != nullptr;
+}
+
+}  // namespace kw

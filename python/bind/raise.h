@@ -1,0 +1,44 @@
+// Diagnostics → Python exceptions and warnings of kernelwright.errors. The only place that creates them.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <string>
+#include <vector>
+
+#include "support/diagnostic.h"
+
+namespace kw {
+
+/// Where a kernel's source lies, for rendering.
+struct KernelPlace {
+  std::string path;
+  uint32_t first_line = 1;
+};
+
+/// Sets the exception of the first error; its text holds all of them. Returns null for `return raise_errors(…)`.
+PyObject *raise_errors(const std::vector<Resolved> &errors, const KernelPlace &place);
+/// One error without a place in the source.
+PyObject *raise_error(Code code, std::string message, std::string help = {});
+/// Issues a warning through the warnings module; false when that raised.
+bool issue_warning(const Resolved &warning, const KernelPlace &place);
+
+/// Runs f() and turns every C++ exception into a Python one; null (or -1) then.
+template <class F>
+auto guarded(F &&f, decltype(f()) failed = {}) noexcept -> decltype(f()) {
+  try {
+    return f();
+  } catch (const CompileError &e) {
+    raise_error(e.found().empty() ? Code::E503 : e.found()[0].code, e.what());
+  } catch (const std::bad_alloc &) {
+    PyErr_NoMemory();
+  } catch (const std::exception &e) {
+    if (!PyErr_Occurred()) raise_error(Code::E503, e.what());
+  } catch (...) {
+    if (!PyErr_Occurred()) raise_error(Code::E503, "an unknown C++ exception");
+  }
+  return failed;
+}
+
+}  // namespace kw

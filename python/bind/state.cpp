@@ -1,0 +1,179 @@
+// Captured values, compilation cells and warnings of one kernel.
+#include "bind/state.h"
+
+#include <cstring>
+
+#include "support/text.h"
+
+namespace kw {
+
+Jit &jit() {
+  static Jit instance(default_cache_directory(), default_cache_size());
+  return instance;
+}
+
+namespace {
+
+/// kernelwright.<module>.<function>(argument), a new reference or null.
+PyObject *call_hook(const char *module_name, const char *function, PyObject *argument) {
+  PyRef module(PyImport_ImportModule(module_name));
+  if (!module) return nullptr;
+  PyRef callable(PyObject_GetAttrString(module.get(), function));
+  return callable ? PyObject_CallOneArg(callable.get(), argument) : nullptr;
+}
+
+std::string utf8(PyObject *o) {
+  Py_ssize_t n = 0;
+  const char *s = PyUnicode_AsUTF8AndSize(o, &n);
+  if (!s) PyErr_Clear();
+  return s ? std::string(s, static_cast<size_t>(n)) : std::string();
+}
+
+/// (kind, value, attributes) as kernelwright.capture describes a value.
+Captured captured_from(PyObject *described) {
+  using Kind = Captured::Kind;
+  static constexpr std::pair<const char *, Kind> kinds[] = {
+      {"integer", Kind::integer}, {"real", Kind::real},     {"boolean", Kind::boolean}, {"text", Kind::text},         {"tuple", Kind::tuple},
+      {"dtype", Kind::dtype},     {"word", Kind::word},     {"module", Kind::module},   {"function", Kind::function}, {"other", Kind::other}};
+  Captured c;
+  std::string kind = utf8(PyTuple_GET_ITEM(described, 0));
+  PyObject *value = PyTuple_GET_ITEM(described, 1);
+  for (auto [name, k] : kinds)
+    if (kind == name) c.kind = k;
+  switch (c.kind) {
+    case Kind::integer: case Kind::boolean: {
+      int overflow = 0;
+      auto v = PyLong_AsLongLongAndOverflow(value, &overflow);
+      if (!overflow) c.integer = v;
+      if (overflow) c.text = utf8(PyRef(PyObject_Str(value)).get());
+      break;
+    }
+    case Kind::real: c.real = PyFloat_AsDouble(value); break;
+    case Kind::dtype:
+      c.text = utf8(value);
+      c.dtype = dtype_from_numpy(c.text).value_or(DType::f64);
+      break;
+    case Kind::tuple:
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i) c.items.push_back(captured_from(PyTuple_GET_ITEM(value, i)));
+      break;
+    default: c.text = utf8(value);
+  }
+  if (PyTuple_GET_SIZE(described) > 2) {
+    PyObject *attributes = PyTuple_GET_ITEM(described, 2);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(attributes); ++i) {
+      PyObject *item = PyTuple_GET_ITEM(attributes, i);
+      c.attributes.emplace_back(utf8(PyTuple_GET_ITEM(item, 0)), captured_from(PyTuple_GET_ITEM(item, 1)));
+    }
+  }
+  return c;
+}
+
+}  // namespace
+
+KernelState::~KernelState() { Py_XDECREF(function); }
+
+int KernelState::traverse(visitproc visit, void *arg) {
+  Py_VISIT(function);
+  for (const Guard &g : guards) {
+    Py_VISIT(g.container.get());
+    Py_VISIT(g.seen.get());
+  }
+  return 0;
+}
+
+bool KernelState::refresh() {
+  PyRef described(call_hook("kernelwright.capture", "describe", function));
+  if (!described) return false;
+  // (identity, ((container, key, is_cell, object), …), ((name, description), …))
+  PyObject *id = PyTuple_GET_ITEM(described.get(), 0), *places = PyTuple_GET_ITEM(described.get(), 1), *values = PyTuple_GET_ITEM(described.get(), 2);
+  identity.assign(PyBytes_AS_STRING(id), static_cast<size_t>(PyBytes_GET_SIZE(id)));
+  guards.clear();
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(places); ++i) {
+    PyObject *p = PyTuple_GET_ITEM(places, i);
+    auto item = [&](Py_ssize_t k) { return PyRef(Py_NewRef(PyTuple_GET_ITEM(p, k))); };
+    guards.push_back({item(0), item(1), item(3), PyTuple_GET_ITEM(p, 2) == Py_True});
+  }
+  Captures fresh;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); ++i) {
+    PyObject *v = PyTuple_GET_ITEM(values, i);
+    fresh.emplace_back(utf8(PyTuple_GET_ITEM(v, 0)), captured_from(PyTuple_GET_ITEM(v, 1)));
+  }
+  Request before, after;
+  before.captures = captures;
+  after.captures = fresh;
+  if (generation == 0 || key_text(before) != key_text(after)) ++generation;
+  captures = std::move(fresh);
+  return true;
+}
+
+Request KernelState::request(const Signature &signature, Body body) const {
+  Request r{name, identity, captures, signature, options, host_target(), debug_options()->interp ? "interp" : "llvm"};
+  r.options.body = body;
+  return r;
+}
+
+bool KernelState::read_source(SourceText &out) const {
+  PyRef text(call_hook("kernelwright.source", "read", function));
+  if (!text) return false;
+  out = {utf8(text.get()), place.path, place.first_line};
+  return true;
+}
+
+void KernelState::compile_into(Cell &cell, const Request &r, const SourceText &source) {
+  std::shared_ptr<const LoadedKernel> kernel;
+  std::vector<Resolved> errors;
+  try {
+    kernel = jit().compile(r, source);
+  } catch (const ResolvedError &e) {
+    errors = e.errors;
+  } catch (const std::exception &e) {
+    errors = {Resolved{Code::E503, -1, 0, 0, {}, e.what(), {}, {}}};
+  }
+  std::scoped_lock lock(cell.mutex);
+  cell.kernel = std::move(kernel);
+  cell.errors = std::move(errors);
+  cell.done = true;
+  cell.ready.notify_all();
+}
+
+std::shared_ptr<const LoadedKernel> KernelState::obtain(const Signature &signature, Body body) {
+  Request r = request(signature, body);
+  if (auto kernel = jit().find(r)) return kernel;
+  SourceText source;
+  if (!read_source(source)) return nullptr;
+  std::shared_ptr<Cell> cell;
+  bool first = false;
+  {
+    std::scoped_lock lock(cells_mutex_);
+    std::shared_ptr<Cell> &slot = cells_[key_text(r)];
+    if (!slot || (slot->done && !slot->kernel)) slot = std::make_shared<Cell>(), first = true;
+    cell = slot;
+  }
+  Py_BEGIN_ALLOW_THREADS;
+  if (first) {
+    compile_into(*cell, r, source);
+  } else {
+    std::unique_lock lock(cell->mutex);
+    cell->ready.wait(lock, [&] { return cell->done; });
+  }
+  Py_END_ALLOW_THREADS;
+  if (cell->kernel) return cell->kernel;
+  raise_errors(cell->errors, place);
+  return nullptr;
+}
+
+bool KernelState::warn_once(const LoadedKernel &kernel) {
+  for (const Resolved &w : kernel.artifact().warnings)
+    if (warned.insert(cat(w.line, ":", w.message)).second && !issue_warning(w, place)) return false;
+  std::string problem = jit().cache_problem();
+  static bool told = false;
+  if (problem.empty() || told || !debug_options()->cache) return true;
+  told = true;
+  Resolved w;
+  w.code = Code::W501;
+  w.message = cat("compiled kernels are kept in memory only: ", problem);
+  w.help.push_back("set KW_CACHE_DIR to a directory of your own");
+  return issue_warning(w, {});
+}
+
+}  // namespace kw

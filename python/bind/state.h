@@ -1,0 +1,118 @@
+// What a kernel object knows: its function, its guards on captured values, and its plans (one per signature). All of it is used under the
+// GIL; compilations run without it behind one cell per key.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <array>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bind/raise.h"
+#include "runtime/jit.h"
+
+namespace kw {
+
+/// Owning reference.
+class PyRef {
+ public:
+  PyRef() = default;
+  explicit PyRef(PyObject *owned) : p_(owned) {}
+  PyRef(PyRef &&o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  PyRef(const PyRef &o) : p_(Py_XNewRef(o.p_)) {}
+  PyRef &operator=(PyRef o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  ~PyRef() { Py_XDECREF(p_); }
+  PyObject *get() const { return p_; }
+  PyObject *release() { return std::exchange(p_, nullptr); }
+  explicit operator bool() const { return p_ != nullptr; }
+
+ private:
+  PyObject *p_ = nullptr;
+};
+
+/// A captured name: a dict and key, or a cell; `seen` is the object that the current captures were made from.
+struct Guard {
+  PyRef container, key, seen;
+  bool is_cell = false;
+};
+
+inline constexpr size_t max_words = max_args + 8;
+inline constexpr size_t max_dims = 2 * max_rank * max_args;
+
+/// One compiled version and what the last call with it computed.
+struct Plan {
+  std::array<uint16_t, max_words> words{};
+  size_t word_count = 0;
+  uint64_t generation = 0;  ///< of the captured values
+  Signature signature;
+  std::shared_ptr<const LoadedKernel> main, plain;
+  bool has_inout = false;
+  // of the last call
+  std::vector<int64_t> extents;
+  bool shape_known = false, use_plain = false;
+  std::vector<int64_t> out_extents;
+  int64_t workspace = 0, work = 0;
+};
+
+class KernelState {
+ public:
+  PyObject *function = nullptr;  ///< owned
+  std::string name;
+  std::vector<PyRef> parameters, defaults;  ///< interned names; defaults may be null
+  KernelPlace place;
+  CodegenOptions options;
+  std::string identity;
+  std::vector<Guard> guards;
+  Captures captures;
+  uint64_t generation = 0;
+  std::vector<std::unique_ptr<Plan>> plans;
+  Plan *last = nullptr;
+  std::set<std::string> warned;
+
+  ~KernelState();
+  int traverse(visitproc visit, void *arg);
+
+  /// True when every captured name still has the object it had.
+  bool guards_hold() const {
+    for (const Guard &g : guards) {
+      PyObject *now = g.is_cell ? PyCell_GET(g.container.get()) : PyDict_GetItem(g.container.get(), g.key.get());
+      if (now != g.seen.get()) return false;
+    }
+    return true;
+  }
+  /// Reads the captured values anew (kernelwright.capture); a change of value starts a new generation. False when Python raised.
+  bool refresh();
+
+  Request request(const Signature &signature, Body body) const;
+  /// From memory, disk or a compilation; null with a Python exception set.
+  std::shared_ptr<const LoadedKernel> obtain(const Signature &signature, Body body);
+  /// The source text (kernelwright.source); false when Python raised.
+  bool read_source(SourceText &out) const;
+  bool warn_once(const LoadedKernel &kernel);
+
+ private:
+  struct Cell {
+    std::mutex mutex;
+    std::condition_variable ready;
+    bool done = false;
+    std::shared_ptr<const LoadedKernel> kernel;
+    std::vector<Resolved> errors;
+  };
+  std::mutex cells_mutex_;
+  std::map<std::string, std::shared_ptr<Cell>> cells_;
+  void compile_into(Cell &cell, const Request &r, const SourceText &source);
+};
+
+/// The process's compiler and cache, opened at first use.
+Jit &jit();
+
+}  // namespace kw

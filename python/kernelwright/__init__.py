@@ -1,0 +1,42 @@
+"""kernelwright: plain Python loops compiled to fast operators.
+
+    import kernelwright as kw
+
+    @kw.kernel
+    def add(a, b):
+        c = output_tensor(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            c[i] = a[i] + b[i]
+        return c
+"""
+
+from ._debug import debug
+from .errors import (
+    DeviceError,
+    InternalError,
+    KernelIndexError,
+    KernelSyntaxError,
+    KernelTypeError,
+    KernelWarning,
+    ScheduleError,
+    UninitializedReadWarning,
+    UnsupportedError,
+)
+from .kernel import Kernel, kernel
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DeviceError",
+    "InternalError",
+    "Kernel",
+    "KernelIndexError",
+    "KernelSyntaxError",
+    "KernelTypeError",
+    "KernelWarning",
+    "ScheduleError",
+    "UninitializedReadWarning",
+    "UnsupportedError",
+    "debug",
+    "kernel",
+]

@@ -1,0 +1,43 @@
+"""`with kw.debug(...)`: the words of KW_DEBUG for a stretch of a program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from . import _core
+
+_current = os.environ.get("KW_DEBUG", "")
+
+
+def _apply(text: str) -> None:
+    error = _core.set_debug(text)
+    if error:
+        raise ValueError(error)
+
+
+@contextmanager
+def debug(text: str = "", **words: object) -> Iterator[None]:
+    """Debug options for a `with` block: the text of KW_DEBUG ("time; dump:after=lower"), or keywords.
+
+    `interp=True` is the word `interp`; `interp="lanes"` is `interp=lanes`; `dump_after="lower"` is `dump:after=lower`.
+    The words of the environment stay in force. Raises ValueError for unknown words.
+    """
+    global _current
+    parts = [_current, text]
+    for key, value in words.items():
+        name = key.replace("_", ":", 1) if key.startswith("dump_") else key
+        parts.append(name if value is True else f"{name}={value}")
+    before, new = _current, ";".join(p for p in parts if p)
+    _apply(new)
+    _current = new
+    try:
+        yield
+    finally:
+        _current = before
+        _apply(before)
+
+
+if _current:
+    _apply(_current)

@@ -1,0 +1,173 @@
+"""What a kernel captures: the identity of its code and the values of its globals and closures, described for the core.
+
+Called at the first call of a kernel and again when a captured name holds another object. Reads no source text.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+Described = tuple[Any, ...]
+
+_opcodes: tuple[int, int, int] | None = None
+
+
+def _load_opcodes() -> tuple[int, int, int]:
+    """(LOAD_GLOBAL, EXTENDED_ARG, shift of the name index)."""
+    global _opcodes
+    if _opcodes is None:
+        shift = 1 if sys.version_info >= (3, 11) else 0
+        if sys.version_info < (3, 13):
+            _opcodes = (116, 144, shift)
+        else:
+            import opcode
+
+            _opcodes = (opcode.opmap["LOAD_GLOBAL"], opcode.opmap["EXTENDED_ARG"], shift)
+    return _opcodes
+
+
+def global_names(code: types.CodeType) -> list[str]:
+    """The names that LOAD_GLOBAL instructions name, in order of first use."""
+    load, extended, shift = _load_opcodes()
+    raw, names, out, high = code.co_code, code.co_names, dict[str, None](), 0
+    for at in range(0, len(raw), 2):
+        op, arg = raw[at], raw[at + 1] | high
+        high = arg << 8 if op == extended else 0
+        if op == load:
+            out[names[arg >> shift]] = None
+    return list(out)
+
+
+def _code_bytes(code: types.CodeType, out: list[bytes]) -> None:
+    """Everything of a code object but its file and first line."""
+    for part in (code.co_code, code.co_linetable):
+        out.append(b"%d:" % len(part))
+        out.append(part)
+    meta = (
+        code.co_names,
+        code.co_varnames,
+        code.co_freevars,
+        code.co_cellvars,
+        code.co_argcount,
+        code.co_posonlyargcount,
+        code.co_kwonlyargcount,
+        code.co_flags,
+        code.co_name,
+    )
+    out.append(repr(meta).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _code_bytes(constant, out)
+        else:
+            out.append(f"{type(constant).__name__}:{constant!r};".encode())
+
+
+def _identity(function: types.FunctionType) -> bytes:
+    out = [sys.version.encode()]
+    _code_bytes(function.__code__, out)
+    return b"".join(out)
+
+
+def _word_of(value: Any) -> str | None:
+    """The language word that an object stands for: our own functions, NumPy's and math's of the same name, builtins."""
+    module = getattr(value, "__module__", None)
+    name = getattr(value, "__name__", None)
+    if not isinstance(name, str):
+        return None
+    if module == "kernelwright.lang":
+        return name
+    if module in ("numpy", "math") or type(value).__name__ == "ufunc":
+        name = {"absolute": "abs", "fabs": "abs", "minimum": "min", "maximum": "max", "pow": "power"}.get(name, name)
+        return name if name in _numpy_words else None
+    if module == "builtins" and name in _builtin_words:
+        return name
+    return None
+
+
+_builtin_words = frozenset("range len min max abs int float bool round print enumerate zip reversed".split())
+_numpy_words = frozenset(
+    "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan arctan2 asin acos atan atan2 sinh cosh tanh"
+    " floor ceil trunc abs sign power fmod min max isnan isinf isfinite erf erfc".split()
+)
+_dtype_names = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16".split())
+
+
+def _dtype_name(value: Any) -> str | None:
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return None
+    if isinstance(value, numpy.dtype):
+        return value.name if value.name in _dtype_names else None
+    if isinstance(value, type) and issubclass(value, numpy.generic):
+        name = numpy.dtype(value).name
+        return name if name in _dtype_names else None
+    return None
+
+
+def _describe_value(value: Any, depth: int = 0) -> Described:
+    kind = type(value)
+    if kind is bool:
+        return ("boolean", int(value))
+    if kind is int:
+        return ("integer", value)
+    if kind is float:
+        return ("real", value)
+    if kind is str:
+        return ("text", value)
+    if kind is tuple and depth < 4:
+        return ("tuple", tuple(_describe_value(v, depth + 1) for v in value))
+    dtype = _dtype_name(value)
+    if dtype is not None:
+        return ("dtype", dtype)
+    word = _word_of(value)
+    if word is not None:
+        return ("word", word)
+    if kind is types.FunctionType or kind.__name__ == "Kernel":
+        return ("function", getattr(value, "__qualname__", "function"))
+    return ("other", kind.__name__)
+
+
+def _describe_module(module: types.ModuleType, names: tuple[str, ...], places: list[Described]) -> Described:
+    """A module, with those of its attributes that the code names."""
+    attributes = []
+    space = vars(module)
+    for name in names:
+        if name not in space:
+            continue
+        value = space[name]
+        places.append((space, name, False, value))
+        described = _describe_value(value)
+        if described[0] != "other":
+            attributes.append((name, described))
+    return ("module", module.__name__, tuple(attributes))
+
+
+def describe(function: types.FunctionType) -> tuple[bytes, tuple[Described, ...], tuple[Described, ...]]:
+    """(identity, guarded places, described values) of a kernel's function.
+
+    A place is (dict or cell, key, is it a cell, the object found there); a value is (name, description).
+    """
+    code, space = function.__code__, function.__globals__
+    places: list[Described] = []
+    values: list[Described] = []
+
+    def add(name: str, value: Any) -> None:
+        if isinstance(value, types.ModuleType):
+            values.append((name, _describe_module(value, code.co_names, places)))
+        else:
+            values.append((name, _describe_value(value)))
+
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            continue  # not yet assigned
+        places.append((cell, name, True, value))
+        add(name, value)
+    for name in global_names(code):
+        if name in space:
+            places.append((space, name, False, space[name]))
+            add(name, space[name])
+    return _identity(function), tuple(places), tuple(values)

@@ -1,0 +1,115 @@
+"""Exceptions and warnings. The core creates them through `make_error` and `issue_warning`; their text is rendered there."""
+
+from __future__ import annotations
+
+import warnings
+
+
+class KernelError(Exception):
+    """Common base: carries the code and the place of the first error.
+
+    Attributes: code ("E301"), message (one line), filename, lineno and offset (1-based; None without a place).
+    """
+
+    code: str = ""
+    message: str = ""
+    filename: str | None = None
+    lineno: int | None = None
+    offset: int | None = None
+
+
+class KernelSyntaxError(KernelError, SyntaxError):
+    """The source is outside the kernel language (E1xx)."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class KernelTypeError(KernelError, TypeError):
+    """Types, shapes or arguments do not fit (E2xx)."""
+
+
+class KernelValueError(KernelError, ValueError):
+    """An argument has an impossible value, such as a read-only array that is written."""
+
+
+class KernelOverflowError(KernelError, OverflowError):
+    """An integer argument does not fit into 64 bits."""
+
+
+class KernelIndexError(KernelError, IndexError):
+    """An access is out of bounds, or a name may be unassigned (E3xx)."""
+
+
+class ScheduleError(KernelError, ValueError):
+    """A schedule or hint cannot be followed (E4xx)."""
+
+
+class UnsupportedError(KernelError, NotImplementedError):
+    """Part of the language that is not available yet."""
+
+
+class DeviceError(KernelError, RuntimeError):
+    """A device or the compiler library is missing (E5xx)."""
+
+
+class InternalError(KernelError, RuntimeError):
+    """A fault of kernelwright itself; the text says what to report."""
+
+
+class KernelWarning(UserWarning):
+    """Base of all warnings about kernels."""
+
+
+class UninitializedReadWarning(KernelWarning):
+    """An element may be read before it is written (W301); it is zero then."""
+
+
+_classes: dict[str, type[KernelError]] = {
+    c.__name__: c
+    for c in (
+        KernelSyntaxError,
+        KernelTypeError,
+        KernelValueError,
+        KernelOverflowError,
+        KernelIndexError,
+        ScheduleError,
+        UnsupportedError,
+        DeviceError,
+        InternalError,
+    )
+}
+_warnings: dict[str, type[KernelWarning]] = {c.__name__: c for c in (KernelWarning, UninitializedReadWarning)}
+
+
+def make_error(
+    class_name: str,
+    code: str,
+    rendered: str,
+    message: str,
+    path: str,
+    line: int,
+    column: int,
+    end_column: int,
+    line_text: str,
+) -> KernelError:
+    """The exception for rendered diagnostics; called by the core."""
+    error = _classes[class_name](rendered.rstrip("\n"))
+    error.code = code
+    error.message = message
+    if line:
+        error.filename, error.lineno, error.offset = path, line, column
+    if isinstance(error, KernelSyntaxError):
+        error.msg = f"[{code}] {message}"
+        if line:
+            error.text, error.end_lineno, error.end_offset = line_text, line, end_column
+    return error
+
+
+def issue_warning(class_name: str, rendered: str, path: str, line: int) -> None:
+    """Issues a warning at a place of a kernel's source; called by the core, once per kernel and process."""
+    text = rendered.rstrip("\n")
+    if path:
+        warnings.warn_explicit(text, _warnings[class_name], path, line)
+    else:
+        warnings.warn(text, _warnings[class_name], stacklevel=2)

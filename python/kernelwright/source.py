@@ -1,0 +1,98 @@
+"""The source text of a kernel, read on a cache miss only, and checked against the code that runs."""
+
+from __future__ import annotations
+
+import __future__ as future_features
+import ast
+import inspect
+import textwrap
+import types
+
+from .errors import KernelSyntaxError, make_error
+
+_future_mask = 0
+for _feature in future_features.all_feature_names:
+    _future_mask |= getattr(future_features, _feature).compiler_flag
+
+
+def _error(code: str, message: str, help_text: str, function: types.FunctionType) -> KernelSyntaxError:
+    path, line = function.__code__.co_filename, function.__code__.co_firstlineno
+    rendered = f"{path}:{line}:1: error[{code}]: {message}\n      = help: {help_text}"
+    error = make_error("KernelSyntaxError", code, rendered, message, path, line, 1, 1, "")
+    assert isinstance(error, KernelSyntaxError)
+    return error
+
+
+def read(function: types.FunctionType) -> str:
+    """The text of the function, from its first decorator to its last line, as it stands in the file.
+
+    Raises KernelSyntaxError E120 when there is no text, E121 when the text is no longer what the running code was
+    compiled from.
+    """
+    try:
+        lines, _ = inspect.getsourcelines(function)
+    except (OSError, TypeError):
+        raise _error(
+            "E120",
+            f"the source text of kernel '{function.__name__}' cannot be found",
+            "define it in a file or a notebook cell; code given to exec, `python -c` or a plain prompt leaves no text",
+            function,
+        ) from None
+    text = "".join(lines)
+    if not _same_code(function, text):
+        raise _error(
+            "E121",
+            f"the source of kernel '{function.__name__}' was edited after it was imported",
+            "reload the module or restart Python, so that the text and the running code agree",
+            function,
+        )
+    return text
+
+
+def _same_code(function: types.FunctionType, text: str) -> bool:
+    """Compiles the text as CPython did and compares the code objects."""
+    code = function.__code__
+    try:
+        tree = ast.parse(textwrap.dedent(text))
+    except SyntaxError:
+        return False
+    found = tree.body[0] if tree.body else None
+    if not isinstance(found, ast.FunctionDef) or found.name != code.co_name:
+        return isinstance(found, ast.AsyncFunctionDef | ast.Assign | ast.Expr)  # a lambda and the like: the parser explains
+    found.decorator_list = []
+    found.args.defaults = [ast.Constant(None) for _ in found.args.defaults]
+    found.args.kw_defaults = [None if d is None else ast.Constant(None) for d in found.args.kw_defaults]
+    outer = ast.parse("def outer():\n    pass")
+    scope = outer.body[0]
+    assert isinstance(scope, ast.FunctionDef)
+    scope.body = [*(ast.parse(f"{name} = None").body[0] for name in code.co_freevars), found]
+    flags = code.co_flags & _future_mask
+    try:
+        compiled = compile(ast.fix_missing_locations(outer), "<kernel>", "exec", flags=flags, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return False
+    fresh = _find_code(_find_code(compiled, "outer"), code.co_name)
+    return fresh is not None and _equal_code(fresh, code)
+
+
+def _find_code(code: types.CodeType | None, name: str) -> types.CodeType | None:
+    for constant in code.co_consts if code else ():
+        if isinstance(constant, types.CodeType) and constant.co_name == name:
+            return constant
+    return None
+
+
+def _equal_code(a: types.CodeType, b: types.CodeType) -> bool:
+    def constants(code: types.CodeType) -> list[object]:
+        return [c if not isinstance(c, types.CodeType) else c.co_code for c in code.co_consts]
+
+    def tagged(values: list[object]) -> list[str]:
+        return [f"{type(v).__name__}:{v!r}" for v in values]
+
+    return (
+        a.co_code == b.co_code
+        and a.co_names == b.co_names
+        and a.co_varnames == b.co_varnames
+        and a.co_freevars == b.co_freevars
+        and tagged(constants(a)) == tagged(constants(b))
+    )

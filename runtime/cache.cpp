@@ -1,0 +1,185 @@
+// Files of the disk cache.
+#include "runtime/cache.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "support/log.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+constexpr int64_t touch_after = 3600;  ///< seconds; a use is recorded at most once in this time
+constexpr std::string_view suffix = ".kwa";
+
+class File {
+ public:
+  explicit File(int fd) : fd_(fd) {}
+  File(const File &) = delete;
+  ~File() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+/// mkdir -p with mode 0700 for what is made.
+bool make_directories(const std::string &path) {
+  for (size_t at = 1; at != std::string::npos;) {
+    at = path.find('/', at);
+    std::string part = path.substr(0, at);
+    if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return false;
+    if (at != std::string::npos) ++at;
+  }
+  return true;
+}
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+}  // namespace
+
+DiskCache::DiskCache(std::string directory, uint64_t max_bytes) : directory_(std::move(directory)), max_bytes_(max_bytes) {
+  problem_ = check_directory();
+}
+
+std::string DiskCache::check_directory() const {
+  if (directory_.empty()) return "there is no home directory for it";
+  if (!make_directories(directory_)) return cat(directory_, " cannot be made: ", std::strerror(errno));
+  struct stat st {};
+  if (::stat(directory_.c_str(), &st) != 0) return cat(directory_, " cannot be read: ", std::strerror(errno));
+  if (!S_ISDIR(st.st_mode)) return cat(directory_, " is no directory");
+  if (st.st_uid != ::geteuid()) return cat(directory_, " belongs to another user");
+  if (st.st_mode & (S_IWGRP | S_IWOTH)) return cat(directory_, " can be written by others (chmod 700 it)");
+  if (::access(directory_.c_str(), W_OK | X_OK) != 0) return cat(directory_, " is not writable");
+  return {};
+}
+
+std::optional<std::string> DiskCache::read(const Hash128 &key) const {
+  if (directory_.empty()) return std::nullopt;
+  std::string path = path_of(key.text());
+  File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  struct stat st {};
+  if (file.fd() < 0 || ::fstat(file.fd(), &st) != 0 || !S_ISREG(st.st_mode)) return std::nullopt;
+  if (st.st_uid != ::geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH))) return std::nullopt;
+  std::string bytes(static_cast<size_t>(st.st_size), '\0');
+  size_t have = 0;
+  while (have < bytes.size()) {
+    ssize_t n = ::read(file.fd(), bytes.data() + have, bytes.size() - have);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return std::nullopt;
+    have += static_cast<size_t>(n);
+  }
+  if (std::time(nullptr) - st.st_mtime > touch_after) ::futimens(file.fd(), nullptr);
+  return bytes;
+}
+
+void DiskCache::write(const Hash128 &key, std::string_view bytes) {
+  if (!problem_.empty()) return;
+  std::string final_path = path_of(key.text());
+  std::string temporary = final_path + ".XXXXXX";
+  int fd = ::mkstemp(temporary.data());
+  if (fd < 0) {
+    problem_ = cat(directory_, " cannot be written: ", std::strerror(errno));
+    return;
+  }
+  bool ok = false;
+  {
+    File file(fd);
+    ok = write_all(fd, bytes);
+  }
+  if (ok) ok = ::rename(temporary.c_str(), final_path.c_str()) == 0;
+  if (!ok) {
+    problem_ = cat(directory_, " cannot be written: ", std::strerror(errno));
+    ::unlink(temporary.c_str());
+    return;
+  }
+  if (writes_++ % 16 == 0) trim();
+}
+
+void DiskCache::remove(const Hash128 &key) const { ::unlink(path_of(key.text()).c_str()); }
+
+std::vector<CacheEntry> DiskCache::list() const {
+  std::vector<CacheEntry> out;
+  DIR *dir = ::opendir(directory_.c_str());
+  if (!dir) return out;
+  while (dirent *d = ::readdir(dir)) {
+    std::string name = d->d_name;
+    if (name.size() != 32 + suffix.size() || name.substr(32) != suffix) continue;
+    struct stat st {};
+    if (::stat((directory_ + "/" + name).c_str(), &st) != 0) continue;
+    out.push_back({name.substr(0, 32), static_cast<uint64_t>(st.st_size), st.st_mtime});
+  }
+  ::closedir(dir);
+  std::sort(out.begin(), out.end(), [](const CacheEntry &a, const CacheEntry &b) {
+    return a.used != b.used ? a.used < b.used : a.key < b.key;
+  });
+  return out;
+}
+
+size_t DiskCache::clear() const {
+  size_t entries = list().size();
+  DIR *dir = ::opendir(directory_.c_str());
+  if (!dir) return 0;
+  while (dirent *d = ::readdir(dir)) {
+    std::string_view name = d->d_name;
+    if (name.size() >= 32 + suffix.size() && name.substr(32, suffix.size()) == suffix) ::unlink((directory_ + "/" + d->d_name).c_str());
+  }
+  ::closedir(dir);
+  return entries;
+}
+
+void DiskCache::trim() const {
+  std::vector<CacheEntry> entries = list();
+  uint64_t total = 0;
+  for (const CacheEntry &e : entries) total += e.bytes;
+  for (const CacheEntry &e : entries) {
+    if (total <= max_bytes_) return;
+    if (::unlink(path_of(e.key).c_str()) == 0) total -= e.bytes;
+  }
+}
+
+std::string default_cache_directory() {
+  auto env = [](const char *name) {
+    const char *v = std::getenv(name);
+    return std::string(v ? v : "");
+  };
+  if (std::string own = env("KW_CACHE_DIR"); !own.empty()) return own;
+  if (std::string xdg = env("XDG_CACHE_HOME"); !xdg.empty() && xdg[0] == '/') return xdg + "/kernelwright";
+  std::string home = env("HOME");
+  return home.empty() ? "" : home + "/.cache/kernelwright";
+}
+
+uint64_t default_cache_size() {
+  constexpr uint64_t one_gib = uint64_t{1} << 30;
+  const char *text = std::getenv("KW_CACHE_SIZE");
+  if (!text) return one_gib;
+  uint64_t value = 0;
+  auto [end, error] = std::from_chars(text, text + std::strlen(text), value);
+  if (error != std::errc{}) return one_gib;
+  char unit = static_cast<char>(*end | 0x20);
+  int shift = unit == 'k' ? 10 : unit == 'm' ? 20 : unit == 'g' ? 30 : 0;
+  return value > (UINT64_MAX >> shift) ? UINT64_MAX : value << shift;
+}
+
+}  // namespace kw

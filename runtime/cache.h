@@ -1,0 +1,54 @@
+// The disk cache (design.md 8): one checksummed file per entry, named by its key, published by one rename. Any problem on reading is a miss;
+// without a usable directory the process works from memory. Stores bytes and does not know what they mean.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/hash.h"
+
+namespace kw {
+
+struct CacheEntry {
+  std::string key;  ///< 32 hexadecimal digits
+  uint64_t bytes = 0;
+  int64_t used = 0;  ///< time of last use, seconds since 1970
+};
+
+class DiskCache {
+ public:
+  /// Opens (and makes) the directory. When it cannot be used safely, `problem()` says why and the cache does nothing.
+  DiskCache(std::string directory, uint64_t max_bytes);
+
+  const std::string &directory() const { return directory_; }
+  const std::string &problem() const { return problem_; }
+
+  std::optional<std::string> read(const Hash128 &key) const;
+  /// Writes a temporary sibling and renames it; failures leave nothing behind and set `problem()` once.
+  void write(const Hash128 &key, std::string_view bytes);
+  void remove(const Hash128 &key) const;
+
+  std::vector<CacheEntry> list() const;
+  /// Removes all entries and leftovers; returns how many entries there were.
+  size_t clear() const;
+  /// Removes least recently used entries until the directory is below the cap.
+  void trim() const;
+
+ private:
+  std::string path_of(const std::string &key) const { return directory_ + "/" + key + ".kwa"; }
+  std::string check_directory() const;
+
+  std::string directory_, problem_;
+  uint64_t max_bytes_;
+  uint32_t writes_ = 0;
+};
+
+/// KW_CACHE_DIR, else $XDG_CACHE_HOME/kernelwright, else ~/.cache/kernelwright.
+std::string default_cache_directory();
+/// KW_CACHE_SIZE ("500M", "2G", bytes), default 1 GiB.
+uint64_t default_cache_size();
+
+}  // namespace kw

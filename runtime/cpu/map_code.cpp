@@ -1,0 +1,29 @@
+// mmap and mprotect.
+#include "runtime/cpu/map_code.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace kw {
+
+CodeMapping::CodeMapping(size_t bytes) {
+  auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  size_ = (bytes + page - 1) / page * page;
+  void *p = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED)
+    size_ = 0;
+  else
+    data_ = static_cast<char *>(p);
+}
+
+CodeMapping::~CodeMapping() {
+  if (data_) munmap(data_, size_);
+}
+
+bool CodeMapping::make_executable() {
+  if (mprotect(data_, size_, PROT_READ | PROT_EXEC) != 0) return false;
+  __builtin___clear_cache(data_, data_ + size_);
+  return true;
+}
+
+}  // namespace kw

@@ -1,0 +1,140 @@
+// The stack machine. Arithmetic that overflows poisons its result: a fact then fails, an extent is an error.
+#include "runtime/entry.h"
+
+#include <cstring>
+
+#include "ir/scalar_ops.h"
+
+namespace kw {
+
+namespace {
+
+constexpr int64_t max_extent = int64_t{1} << 46;  // core.md 2
+
+class Machine {
+ public:
+  Machine(const EntryProgram &p, const int64_t *dims, size_t dim_count, const uint64_t *scalars, size_t scalar_count)
+      : code_(p.code), dims_(dims), dim_count_(dim_count), scalars_(scalars), scalar_count_(scalar_count) {}
+
+  EntryResult run() {
+    while (at_ < code_.size() && out_.error == EntryResult::Error::none) step(static_cast<Op>(code_[at_++]));
+    return std::move(out_);
+  }
+
+ private:
+  void fail(EntryResult::Error e) { out_.error = e; }
+
+  int64_t pop() {
+    if (top_ == 0) {
+      fail(EntryResult::Error::malformed);
+      return 0;
+    }
+    return stack_[--top_];
+  }
+  void push(int64_t v) {
+    if (top_ == std::size(stack_)) return fail(EntryResult::Error::malformed);
+    stack_[top_++] = v;
+  }
+  uint64_t bytes(size_t n) {
+    if (n > code_.size() - at_) {
+      fail(EntryResult::Error::malformed);
+      return 0;
+    }
+    uint64_t v = 0;
+    for (size_t i = 0; i < n; ++i) v |= static_cast<uint64_t>(static_cast<uint8_t>(code_[at_ + i])) << (8 * i);
+    at_ += n;
+    return v;
+  }
+  bool ended() {
+    bool bad = overflow_;
+    overflow_ = false;
+    return bad;
+  }
+
+  void operand(Op op) {
+    if (op == Op::push) return push(static_cast<int64_t>(bytes(8)));
+    size_t index = bytes(1);
+    if (op == Op::dim) return index < dim_count_ ? push(dims_[index]) : fail(EntryResult::Error::malformed);
+    auto dtype = static_cast<DType>(bytes(1));
+    if (index >= scalar_count_ || !(is_int(dtype) || dtype == DType::b1)) return fail(EntryResult::Error::malformed);
+    push(to_int(Value{dtype, scalars_[index]}));
+  }
+
+  void arithmetic(Op op) {
+    int64_t b = pop(), a = pop(), r = 0;
+    Value x{DType::i64, static_cast<uint64_t>(a)}, y{DType::i64, static_cast<uint64_t>(b)};
+    switch (op) {
+      case Op::add: overflow_ |= __builtin_add_overflow(a, b, &r); break;
+      case Op::sub: overflow_ |= __builtin_sub_overflow(a, b, &r); break;
+      case Op::mul: overflow_ |= __builtin_mul_overflow(a, b, &r); break;
+      case Op::floor_div: r = to_int(apply(BinOp::floor_div, x, y)); break;
+      case Op::floor_mod: r = to_int(apply(BinOp::floor_mod, x, y)); break;
+      case Op::min: r = a < b ? a : b; break;
+      case Op::max: r = a < b ? b : a; break;
+      case Op::lt: r = a < b; break;
+      case Op::le: r = a <= b; break;
+      case Op::eq: r = a == b; break;
+      case Op::ne: r = a != b; break;
+      case Op::both: r = a && b; break;
+      case Op::any: r = a || b; break;
+      default: fail(EntryResult::Error::malformed);
+    }
+    push(r);
+  }
+
+  void result(Op op) {
+    int64_t v = pop();
+    bool overflowed = ended();
+    switch (op) {
+      case Op::out_extent:
+        out_.error_index = out_.extents.size();
+        out_.error_value = v;
+        if (overflowed || v >= max_extent) return fail(EntryResult::Error::overflow);
+        if (v < 0) return fail(EntryResult::Error::negative_extent);
+        out_.extents.push_back(v);
+        break;
+      case Op::fact: out_.facts_hold = out_.facts_hold && !overflowed && v; break;
+      case Op::workspace:
+        if (overflowed || __builtin_add_overflow(out_.workspace, v, &out_.workspace)) fail(EntryResult::Error::overflow);
+        break;
+      default: out_.work = overflowed || v < 0 ? INT64_MAX : v;
+    }
+  }
+
+  void step(Op op) {
+    switch (op) {
+      case Op::push: case Op::dim: case Op::scalar: return operand(op);
+      case Op::neg: {
+        int64_t a = pop(), r = 0;
+        overflow_ |= __builtin_sub_overflow(int64_t{0}, a, &r);
+        return push(r);
+      }
+      case Op::invert: return push(!pop());
+      case Op::choose: {
+        int64_t no = pop(), yes = pop();
+        return push(pop() ? yes : no);
+      }
+      case Op::to_i32: return push(static_cast<int32_t>(pop()));
+      case Op::out_extent: case Op::fact: case Op::workspace: case Op::work: return result(op);
+      default: return arithmetic(op);
+    }
+  }
+
+  std::string_view code_;
+  const int64_t *dims_;
+  size_t dim_count_;
+  const uint64_t *scalars_;
+  size_t scalar_count_;
+  size_t at_ = 0, top_ = 0;
+  int64_t stack_[1024];
+  bool overflow_ = false;
+  EntryResult out_;
+};
+
+}  // namespace
+
+EntryResult evaluate_entry(const EntryProgram &p, const int64_t *dims, size_t dim_count, const uint64_t *scalars, size_t scalar_count) {
+  return Machine(p, dims, dim_count, scalars, scalar_count).run();
+}
+
+}  // namespace kw

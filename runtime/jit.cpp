@@ -1,0 +1,131 @@
+// Compilation through the cache.
+#include "runtime/jit.h"
+
+#include "codegen/llvm_library.h"
+#include "driver/compile.h"
+#include "frontend/ir_mode.h"
+#include "frontend/lower.h"
+#include "ir/print.h"
+#include "support/log.h"
+#include "support/text.h"
+#include "transform/pass.h"
+
+namespace kw {
+
+namespace {
+
+/// One front-end run with everything that outlives it.
+struct Parsed {
+  SourceMap sources;
+  Func func;
+  Sink sink;
+};
+
+[[noreturn]] void raise_resolved(const CompileError &e, const SourceMap &sources) {
+  std::vector<Resolved> errors;
+  for (const Diagnostic &d : e.found()) errors.push_back(resolve(d, sources));
+  throw ResolvedError(std::move(errors));
+}
+
+/// Runs `f`, turning its CompileErrors into errors with lines.
+template <class F>
+auto resolving(const SourceMap &sources, F &&f) {
+  try {
+    return f();
+  } catch (const CompileError &e) {
+    raise_resolved(e, sources);
+  }
+}
+
+void parse(const Request &r, const SourceText &source, Parsed &p) {
+  double begin = now_ms();
+  // first line 0: all lines are relative to the function's first one
+  uint32_t id = p.sources.add_text(source.path, 0, source.text);
+  resolving(p.sources, [&] {
+    p.func = compile_source({p.sources, id, r.signature, r.captures, r.options}, p.sink);
+    return 0;
+  });
+  report_stage("lower", p.func, now_ms() - begin);
+}
+
+CompileInput input_of(const Request &r, const Parsed &p) { return {p.sources, r.signature, r.options, r.target, r.backend}; }
+
+}  // namespace
+
+std::shared_ptr<const LoadedKernel> Jit::find(const Request &r) {
+  if (!debug_options()->cache) return nullptr;
+  Hash128 key = key_of(r);
+  auto bytes = cache_.read(key);
+  if (!bytes) return nullptr;
+  std::string error = "damaged file";
+  auto artifact = deserialize(*bytes);
+  if (artifact && artifact->key == key_text(r))
+    if (auto kernel = LoadedKernel::load(std::move(*artifact), error)) return kernel;
+  log_line(1, cat("cache entry ", key.text(), " is unusable (", error, "), compiling again"));
+  cache_.remove(key);
+  return nullptr;
+}
+
+std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceText &source) {
+  double begin = now_ms();
+  Parsed p;
+  parse(r, source, p);
+  Artifact a = resolving(p.sources, [&] { return kw::compile(p.func, input_of(r, p), p.sink.warnings()); });
+  a.key = key_text(r);
+  if (debug_options()->cache) {
+    std::string bytes = serialize(a);
+    std::scoped_lock lock(mutex_);
+    cache_.write(key_of(r), bytes);
+  }
+  std::string error;
+  auto kernel = LoadedKernel::load(std::move(a), error);
+  if (!kernel)
+    throw ResolvedError({Resolved{Code::E503, -1, 0, 0, {}, cat("the code of '", r.name, "' cannot be loaded: ", error), {}, {"report it with the output of KW_DEBUG=\"dump:after=all\""}}});
+  report_stage("total", p.func, now_ms() - begin);
+  return kernel;
+}
+
+std::string Jit::cache_problem() const {
+  std::scoped_lock lock(mutex_);
+  return cache_.problem();
+}
+
+std::string inspect(const Request &r, const SourceText &source, std::string_view stage) {
+  Parsed p;
+  parse(r, source, p);
+  if (stage == "lower") return print(p.func);
+  return resolving(p.sources, [&]() -> std::string {
+    Func ready = lower_for_backend(p.func, input_of(r, p));
+    if (stage == "final") return print(ready);
+    if (stage == "llvm") return call_llvm(ready, r.target, LlvmWant::ir);
+    ensure(stage == "asm", cat("no stage is called ", stage));
+    return call_llvm(ready, r.target, LlvmWant::assembly);
+  });
+}
+
+std::vector<Resolved> check_text(const SourceText &source, const Captures &captures) {
+  SourceMap sources;
+  uint32_t id = sources.add_text(source.path, 0, source.text);
+  std::vector<Resolved> out;
+  Sink sink;
+  try {
+    check_source(sources, id, captures, sink);
+    sink.throw_if_errors();
+  } catch (const CompileError &e) {
+    for (const Diagnostic &d : e.found()) out.push_back(resolve(d, sources));
+  }
+  return out;
+}
+
+std::shared_ptr<const Func> parse_ir_text(std::string_view text, std::string &error) {
+  SourceMap sources;
+  uint32_t id = sources.add_text("<ir>", 0, std::string(text));
+  try {
+    return std::make_shared<const Func>(parse_ir(sources, id));
+  } catch (const CompileError &e) {
+    error = e.what();
+    return nullptr;
+  }
+}
+
+}  // namespace kw

@@ -1,0 +1,55 @@
+// Source text → loaded kernel, through the cache. The only place of the runtime that calls the front end and the driver; it never calls
+// Python, so callers hand over text and captured values.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "runtime/cache.h"
+#include "runtime/kernel.h"
+#include "runtime/request.h"
+#include "support/diagnostic.h"
+
+namespace kw {
+
+/// The kernel's source as the dispatcher read it.
+struct SourceText {
+  std::string text, path;
+  uint32_t first_line = 1;
+};
+
+/// Errors of a compilation with their lines resolved, for raising in Python.
+class ResolvedError : public std::exception {
+ public:
+  explicit ResolvedError(std::vector<Resolved> errors) : errors(std::move(errors)) {}
+  const char *what() const noexcept override { return errors.empty() ? "" : errors[0].message.c_str(); }
+  std::vector<Resolved> errors;
+};
+
+class Jit {
+ public:
+  Jit(std::string cache_directory, uint64_t cache_bytes) : cache_(std::move(cache_directory), cache_bytes) {}
+
+  /// From the disk cache; null on a miss. Reads no source and maps no LLVM.
+  std::shared_ptr<const LoadedKernel> find(const Request &r);
+  /// Compiles, stores and loads; throws ResolvedError.
+  std::shared_ptr<const LoadedKernel> compile(const Request &r, const SourceText &source);
+  /// Why the disk cache is not used, or "".
+  std::string cache_problem() const;
+  DiskCache &cache() { return cache_; }
+
+ private:
+  mutable std::mutex mutex_;  // of cache_'s state; files need none
+  DiskCache cache_;
+};
+
+/// Stages of a kernel for reading: "lower" (after the front end), "final" (before the back end), "llvm", "asm". Throws ResolvedError.
+std::string inspect(const Request &r, const SourceText &source, std::string_view stage);
+
+/// E1xx errors that need no types; empty when there are none.
+std::vector<Resolved> check_text(const SourceText &source, const Captures &captures);
+
+/// Printed IR → function, or null with `error`.
+std::shared_ptr<const Func> parse_ir_text(std::string_view text, std::string &error);
+
+}  // namespace kw

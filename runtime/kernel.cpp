@@ -1,0 +1,45 @@
+// Loading of object code or IR.
+#include "runtime/kernel.h"
+
+#include "codegen/interp/interp.h"
+#include "runtime/cpu/loader.h"
+#include "runtime/jit.h"
+#include "support/options.h"
+
+namespace kw {
+
+std::shared_ptr<const LoadedKernel> LoadedKernel::load(Artifact artifact, std::string &error) {
+  auto kernel = std::make_shared<LoadedKernel>();
+  for (const ParamRecord &p : artifact.params) {
+    if (!p.is_tensor) {
+      ++kernel->scalar_count_;
+      continue;
+    }
+    if (p.mode != ParamMode::out) kernel->dim_count_ += p.rank;
+    if (p.stride_class == StrideClass::general) kernel->dim_count_ += p.rank;
+    if (p.stride_class == StrideClass::inner_unit && p.rank > 0) kernel->dim_count_ += p.rank - 1u;
+  }
+  if (artifact.code_kind == CodeKind::ir) {
+    kernel->ir_ = parse_ir_text(artifact.code, error);
+    if (!kernel->ir_) return nullptr;
+  } else {
+    LoadedObject object = load_object(artifact.code, "kw_entry");
+    if (!object.error.empty()) {
+      error = object.error;
+      return nullptr;
+    }
+    kernel->code_ = std::move(object.code);
+    kernel->entry_ = reinterpret_cast<KwEntry>(object.entry);
+  }
+  kernel->artifact_ = std::move(artifact);
+  return kernel;
+}
+
+int32_t LoadedKernel::run_ir(const KwEnv *env, void *const *data, const int64_t *dims, const uint64_t *scalars, KwFault *fault) const {
+  InterpArgs args{data, dims, scalars, env->cancel, debug_options()->interp_lanes};
+  InterpResult r = interpret(*ir_, args);
+  if (r.status == 1) *fault = {2, r.site, r.value, r.bound};
+  return r.status;
+}
+
+}  // namespace kw

@@ -1,0 +1,39 @@
+// A loaded artifact that can run: machine code, or IR for the interpreter. Immutable after loading and shared by threads.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "codegen/artifact.h"
+#include "runtime/abi.h"
+#include "runtime/cpu/map_code.h"
+
+namespace kw {
+
+class LoadedKernel {
+ public:
+  /// Null with `error` set when the code cannot be loaded (a corrupt entry).
+  static std::shared_ptr<const LoadedKernel> load(Artifact artifact, std::string &error);
+
+  const Artifact &artifact() const { return artifact_; }
+  size_t dim_count() const { return dim_count_; }
+  size_t scalar_count() const { return scalar_count_; }
+  size_t tensor_count() const { return artifact_.params.size() - scalar_count_; }
+
+  int32_t run(const KwEnv *env, void *const *data, const int64_t *dims, const uint64_t *scalars, void *workspace, KwFault *fault) const {
+    if (entry_) [[likely]]
+      return entry_(env, data, dims, scalars, workspace, fault);
+    return run_ir(env, data, dims, scalars, fault);
+  }
+
+ private:
+  int32_t run_ir(const KwEnv *env, void *const *data, const int64_t *dims, const uint64_t *scalars, KwFault *fault) const;
+
+  Artifact artifact_;
+  CodeMapping code_;
+  KwEntry entry_ = nullptr;
+  std::shared_ptr<const Func> ir_;
+  size_t dim_count_ = 0, scalar_count_ = 0;
+};
+
+}  // namespace kw

@@ -1,0 +1,114 @@
+// Workspace and threads of a run.
+#include "runtime/launch.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+#include <csignal>
+
+namespace kw {
+
+namespace {
+
+constexpr size_t kept_bytes = size_t{8} << 20;  ///< a thread keeps this much workspace between runs
+constexpr auto look_interval = std::chrono::milliseconds(50);
+const volatile uint32_t never = 0;
+
+/// 64-byte aligned memory of one thread, grown on demand.
+class Arena {
+ public:
+  ~Arena() { std::free(data_); }
+  void *need(size_t bytes) {
+    if (bytes <= size_ && data_) return data_;
+    std::free(data_);
+    size_ = (bytes + 63) / 64 * 64;
+    data_ = std::aligned_alloc(64, size_ ? size_ : 64);
+    if (!data_) size_ = 0;
+    return data_;
+  }
+  void shrink() {
+    if (size_ <= kept_bytes) return;
+    std::free(data_);
+    data_ = nullptr;
+    size_ = 0;
+  }
+
+ private:
+  void *data_ = nullptr;
+  size_t size_ = 0;
+};
+
+Arena &workspace_arena() {
+  thread_local Arena arena;
+  return arena;
+}
+Arena &scratch_arena() {
+  thread_local Arena arena;
+  return arena;
+}
+
+/// The serial region: until there is a pool, chunks run in the caller.
+void run_chunks(const KwEnv *env, int64_t n, void (*body)(void *, int64_t, int32_t), void *frame) {
+  for (int64_t chunk = 0; chunk < n && !*env->cancel; ++chunk) body(frame, chunk, 0);
+}
+
+void *scratch(const KwEnv *, size_t bytes) {
+  void *p = scratch_arena().need(bytes);
+  if (!p) throw std::bad_alloc();
+  return p;
+}
+
+void block_all_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
+
+}  // namespace
+
+RunResult run_here(const LoadedKernel &kernel, const CallWords &words, const volatile uint32_t *cancel) {
+  RunResult out;
+  void *workspace = nullptr;
+  if (words.workspace_bytes > 0) {
+    workspace = workspace_arena().need(static_cast<size_t>(words.workspace_bytes));
+    if (!workspace) {
+      out.status = 3;
+      return out;
+    }
+  }
+  KwEnv env{KW_ABI_VERSION, 1, run_chunks, scratch, cancel ? cancel : &never};
+  out.status = kernel.run(&env, words.data, words.dims, words.scalars, workspace, &out.fault);
+  if (workspace) workspace_arena().shrink();
+  return out;
+}
+
+RunResult run_watched(const LoadedKernel &kernel, const CallWords &words, const std::function<bool()> &look) {
+  RunResult out;
+  volatile uint32_t cancel = 0;
+  std::mutex mutex;
+  std::condition_variable finished;
+  bool done = false;
+  std::thread worker([&] {
+    block_all_signals();
+    RunResult r = run_here(kernel, words, &cancel);
+    std::scoped_lock lock(mutex);
+    out = r;
+    done = true;
+    finished.notify_one();
+  });
+  {
+    std::unique_lock lock(mutex);
+    while (!finished.wait_for(lock, look_interval, [&] { return done; })) {
+      lock.unlock();
+      if (look()) cancel = 1;
+      lock.lock();
+    }
+  }
+  worker.join();
+  return out;
+}
+
+}  // namespace kw

@@ -1,0 +1,29 @@
+// A request for one compiled version of a kernel and its cache key (core.md 4): the key is the hash of a readable preimage that holds
+// everything that can change the bytes. Reads no files and no source text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ir/signature.h"
+#include "support/hash.h"
+#include "support/options.h"
+#include "support/target.h"
+
+namespace kw {
+
+struct Request {
+  std::string name;
+  std::string identity;  ///< Python version and code object, or the text of a kernel given as text; no file, no first line
+  Captures captures;
+  Signature signature;
+  CodegenOptions options;
+  Target target;
+  std::string backend = "llvm";
+};
+
+/// The preimage: one "name value" line per field.
+std::string key_text(const Request &r);
+Hash128 key_of(const Request &r);
+
+}  // namespace kw

@@ -1,0 +1,282 @@
+"""Kernels that fold many elements into few, and scans.
+
+The strict mode promises source order, so the data has full mantissas and every other order shows.
+"""
+# ruff: noqa: F821
+# mypy: ignore-errors
+
+import numpy as np
+from corpus import bools, case, floats, ints
+
+
+@case(lambda rng: (floats(rng, 9, 9),))
+def sum_all(x):
+    """One scalar accumulator over a two-dimensional nest."""
+    out = output_tensor((1,), x.dtype)
+    acc = 0.0
+    for i, j in grid(x.shape):
+        acc += x[i, j]
+    out[0] = acc
+    return out
+
+
+@case(lambda rng: (floats(rng, 200), floats(rng, 200)))
+def dot(a, b):
+    """A sum longer than any vector lane count, through the reduce hint."""
+    out = output_tensor((1,), "float32")
+    acc = float32(0.0)
+    for i in reduce(a.shape[0]):
+        acc = acc + a[i] * b[i]
+    out[0] = acc
+    return out
+
+
+@case(lambda rng: (floats(rng, 150), floats(rng, 150)))
+def dot_in_float64(a, b):
+    """float32 elements widened before the product, accumulated in float64."""
+    out = output_tensor((1,), "float64")
+    acc = float64(0.0)
+    for i in range(a.shape[0]):
+        acc += float64(a[i]) * float64(b[i])
+    out[0] = acc
+    return out
+
+
+@case(lambda rng: (floats(rng, 6, 8),))
+def row_sums(x):
+    """An accumulator that starts anew in each outer iteration."""
+    out = output_tensor((x.shape[0],), x.dtype)
+    for i in parallel(x.shape[0]):
+        acc = 0.0
+        for j in reduce(x.shape[1]):
+            acc += x[i, j]
+        out[i] = acc
+    return out
+
+
+@case(lambda rng: (floats(rng, 8, 6),))
+def column_sums_in_output(x):
+    """Output elements are the accumulators, with the reduced loop outside."""
+    out = output_tensor((x.shape[1],), x.dtype)
+    for j in range(x.shape[1]):
+        out[j] = 0.0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            out[j] += x[i, j]
+    return out
+
+
+@case(lambda rng: (floats(rng, 5, 9, dtype="float64"),))
+def alternating_sum(x):
+    """An accumulator that is both added to and subtracted from, starting at a literal with a fraction."""
+    out = output_tensor((x.shape[0],), "float64")
+    for i in range(x.shape[0]):
+        acc = 0.1
+        for j in range(x.shape[1]):
+            if j % 2 == 0:
+                acc += x[i, j]
+            else:
+                acc -= x[i, j]
+        out[i] = acc
+    return out
+
+
+@case(lambda rng: (floats(rng, 9) * np.float32(0.5) + np.float32(1.0),))
+def product(x):
+    """A multiplicative accumulator."""
+    out = output_tensor((1,), "float32")
+    acc = 1.0
+    for i in range(x.shape[0]):
+        acc *= x[i]
+    out[0] = acc
+    return out
+
+
+@case(lambda rng: (floats(rng, 6, 7),))
+def row_extremes(x):
+    """A minimum and a maximum folded by one loop."""
+    out = output_tensor((2, x.shape[0]), x.dtype)
+    for i in range(x.shape[0]):
+        low = x[i, 0]
+        high = x[i, 0]
+        for j in range(1, x.shape[1]):
+            low = min(low, x[i, j])
+            high = max(high, x[i, j])
+        out[0, i] = low
+        out[1, i] = high
+    return out
+
+
+@case(lambda rng: (ints(rng, 6, 9, low=0, high=5).astype("float32"),))
+def argmax_rows(x):
+    """A weak index travels with a strong maximum; ties keep the first."""
+    out = output_tensor((x.shape[0],), "int64")
+    for i in range(x.shape[0]):
+        best = x[i, 0]
+        at = 0
+        for j in range(1, x.shape[1]):
+            at = j if x[i, j] > best else at
+            best = x[i, j] if x[i, j] > best else best
+        out[i] = at
+    return out
+
+
+@case(lambda rng: (np.where(rng.random((3, 7)) < 0.2, np.nan, rng.standard_normal((3, 7))),))
+def maximum_skipping_nan(x):
+    """A guarded comparison fold, where NaN never wins."""
+    out = output_tensor((x.shape[0],), "float64")
+    for i in range(x.shape[0]):
+        best = -1e30
+        for j in range(x.shape[1]):
+            if x[i, j] > best:
+                best = x[i, j]
+        out[i] = best
+    return out
+
+
+@case(lambda rng: (floats(rng, 40) * np.float32(1000.0),))
+def kahan_sum(x):
+    """A compensated sum: any algebraic rewriting makes the compensation vanish."""
+    out = output_tensor((2,), "float32")
+    total = float32(0.0)
+    lost = float32(0.0)
+    for i in range(x.shape[0]):
+        term = x[i] - lost
+        wider = total + term
+        lost = (wider - total) - term
+        total = wider
+    out[0] = total
+    out[1] = lost
+    return out
+
+
+@case(lambda rng: (floats(rng, 4, 9, dtype="float64"),))
+def welford_variance(x):
+    """Two accumulators that feed each other, with a division by the loop variable."""
+    out = output_tensor((x.shape[0], 2), "float64")
+    for i in range(x.shape[0]):
+        mean = 0.0
+        spread = 0.0
+        for j in range(x.shape[1]):
+            delta = x[i, j] - mean
+            mean = mean + delta / (j + 1)
+            spread = spread + delta * (x[i, j] - mean)
+        out[i, 0] = mean
+        out[i, 1] = spread / x.shape[1]
+    return out
+
+
+@case(lambda rng: (floats(rng, 5, 9),))
+def softmax(x):
+    """Three dependent inner loops per row, exponentials kept in the output."""
+    n, m = x.shape
+    out = output_tensor((n, m), x.dtype)
+    for i in range(n):
+        peak = x[i, 0]
+        for j in range(1, m):
+            peak = max(peak, x[i, j])
+        total = 0.0
+        for j in range(m):
+            out[i, j] = exp(x[i, j] - peak)
+            total += out[i, j]
+        for j in range(m):
+            out[i, j] /= total
+    return out
+
+
+@case(lambda rng: (floats(rng, 4, 9), floats(rng, 9), floats(rng, 9)))
+def layernorm(x, gamma, beta):
+    """Two-pass moments divided by a weak extent, then scale and shift."""
+    out = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        mean = 0.0
+        for j in range(x.shape[1]):
+            mean += x[i, j]
+        mean /= x.shape[1]
+        var = 0.0
+        for j in range(x.shape[1]):
+            var += (x[i, j] - mean) * (x[i, j] - mean)
+        inv = 1.0 / sqrt(var / x.shape[1] + 1e-5)
+        for j in range(x.shape[1]):
+            out[i, j] = (x[i, j] - mean) * inv * gamma[j] + beta[j]
+    return out
+
+
+@case(lambda rng: (floats(rng, 9),))
+def prefix_sum(x):
+    """A running sum kept in a local."""
+    out = output_tensor(x.shape, x.dtype)
+    run = 0.0
+    for i in range(x.shape[0]):
+        run += x[i]
+        out[i] = run
+    return out
+
+
+@case(lambda rng: (floats(rng, 9),))
+def prefix_sum_through_output(x):
+    """A running sum that reads the output element of the iteration before."""
+    out = output_tensor(x.shape, x.dtype)
+    out[0] = x[0]
+    for i in range(1, x.shape[0]):
+        out[i] = out[i - 1] + x[i]
+    return out
+
+
+@case(lambda rng: (floats(rng, 3, 8, dtype="float64"),))
+def suffix_products(x):
+    """A scan that runs backwards."""
+    out = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        run = 1.0
+        for j in range(x.shape[1] - 1, -1, -1):
+            run *= x[i, j]
+            out[i, j] = run
+    return out
+
+
+@case(lambda rng: (bools(rng, 5, 4),))
+def any_all_count(b):
+    """Bool accumulators by | and &, and a count of bools that turns int64."""
+    flags = output_tensor((b.shape[0], 2), "bool")
+    count = output_tensor((b.shape[0],), "int64")
+    for i in range(b.shape[0]):
+        some = False
+        every = True
+        hits = 0
+        for j in range(b.shape[1]):
+            some = some | b[i, j]
+            every = every & b[i, j]
+            hits += b[i, j]
+        flags[i, 0] = some
+        flags[i, 1] = every
+        count[i] = hits
+    return flags, count
+
+
+@case(lambda rng: (floats(rng, 4, 3, 5), bools(rng, 4, 3, 5)))
+def masked_band_sum(x, mask):
+    """A guarded sum over two loops that are inner to the kept one."""
+    out = output_tensor((x.shape[1],), x.dtype)
+    for j in range(x.shape[1]):
+        acc = float32(0.0)
+        for i in range(x.shape[0]):
+            for k in range(x.shape[2]):
+                if mask[i, j, k]:
+                    acc += x[i, j, k]
+        out[j] = acc
+    return out
+
+
+@case(lambda rng: (ints(rng, 7, 9, dtype="int64"),))
+def integer_moments(x):
+    """Integer sums, whose order is free, beside their own squares."""
+    out = output_tensor((2,), "int64")
+    first = 0
+    second = 0
+    for i, j in grid(x.shape):
+        first += x[i, j]
+        second += x[i, j] * x[i, j]
+    out[0] = first
+    out[1] = second
+    return out

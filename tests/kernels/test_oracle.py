@@ -1,0 +1,88 @@
+"""Every kernel of the corpus runs as CPython = IR interpreter = machine code, bit-equal in strict mode (NaNs by class)."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import corpus
+import numpy as np
+import pytest
+
+import kernelwright as kw
+from kernelwright import _core
+
+CASES = corpus.load()
+
+
+
+
+def _bits(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The bytes of an array with every NaN made the same."""
+    if a.dtype.kind == "f":
+        a = np.where(np.isnan(a), np.array(np.nan, a.dtype), a)
+    return np.ascontiguousarray(a)
+
+
+def _same(a: Any, b: Any, what: str) -> None:
+    left, right = (x if isinstance(x, tuple) else (x,) for x in (a, b))
+    assert len(left) == len(right), what
+    for x, y in zip(left, right, strict=True):
+        assert x.dtype == y.dtype and x.shape == y.shape, f"{what}: {x.dtype}{x.shape} and {y.dtype}{y.shape}"
+        if _bits(x).tobytes() != _bits(y).tobytes():
+            np.testing.assert_array_equal(x, y, what)
+            raise AssertionError(f"{what}: equal values with other bits (signed zeros)\n{x}\n{y}")
+
+
+def _run(case: corpus.Case, how: str, seed: int) -> tuple[Any, tuple[Any, ...], list[str]]:
+    """(result, arguments after the call, codes of the kernel warnings)."""
+    kernel = kw.kernel(fp="strict")(case.fn)
+    args = case.make(np.random.default_rng(seed))
+    with warnings.catch_warnings(record=True) as seen, np.errstate(all="ignore"):
+        warnings.simplefilter("always")
+        if how == "cpython":
+            result = kernel.py(*args)
+        else:
+            with kw.debug("interp" if how == "interp" else ""), kw.debug("cache=off; verify=each"):
+                result = kernel(*args)
+    codes = [str(w.message).split("[", 1)[1][:4] for w in seen if issubclass(w.category, kw.KernelWarning)]
+    return result, args, codes
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_kernel_agrees(case: corpus.Case) -> None:
+    for seed in (0, 1):
+        expected, expected_args, _ = _run(case, "cpython", seed)
+        for how in ("interp", "llvm"):
+            result, args, codes = _run(case, how, seed)
+            _same(result, expected, f"{case.name} by {how}, seed {seed}")
+            for i, (x, y) in enumerate(zip(args, expected_args, strict=True)):
+                if isinstance(x, np.ndarray):
+                    _same(x, y, f"{case.name} by {how}, argument {i} afterwards")
+            assert sorted(set(codes)) == sorted(case.warns), f"{case.name}: warnings {codes}"
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_default_mode_agrees_between_interpreter_and_machine_code(case: corpus.Case) -> None:
+    results = []
+    for words in ("cache=off", "cache=off; interp"):
+        args = case.make(np.random.default_rng(2))
+        with kw.debug(words), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results.append(kw.kernel(case.fn)(*args))
+    _same(results[0], results[1], case.name)
+
+
+@pytest.mark.parametrize("stage", ["lower", "final"])
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_printed_ir_parses_back(case: corpus.Case, stage: str) -> None:
+    text = kw.kernel(case.fn).ir(*case.make(np.random.default_rng(0)), stage=stage)
+    printed, error, same = _core.round_trip(text)
+    assert error == "" and same, error
+    assert printed == text
+
+
+def test_corpus_is_large_enough() -> None:
+    assert len({c.name for c in CASES}) >= 60
+    assert Path(corpus.__file__).parent.name == "kernels"

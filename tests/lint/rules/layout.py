@@ -1,0 +1,90 @@
+"""Where files may lie: top level, subfolders, READMEs, header twins, folder size.
+Reads paths and, for README lengths, text; knows nothing of what the code says.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from .includes import COMPILER
+
+TOP_FILES = {"CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "Makefile", "README.md"}
+TOP_FOLDERS = {"compiler", "frontend", "runtime", "python", "tests", "bench", "third_party"}
+# Subfolders allowed below a folder; a folder that is no key may hold anything.
+SUBFOLDERS: dict[str, set[str]] = {
+    "compiler": set(COMPILER),
+    "compiler/codegen": {"interp", "llvm", "cuda"},
+    "compiler/transform": {"math"},
+    "runtime": {"cpu", "cuda", "ops"},
+    "python": {"bind", "kernelwright"},
+}
+WITHOUT_SUBFOLDERS = {"frontend", "python/bind"} | {
+    f"{parent}/{name}" for parent, names in SUBFOLDERS.items() if parent != "python" for name in names
+}
+SUBFOLDERS.update({folder: set() for folder in WITHOUT_SUBFOLDERS - SUBFOLDERS.keys()})
+
+NEEDS_README = ("compiler", "third_party", "bench")
+README_LINES = 150
+FOLDER_FILES = 30
+UNCOUNTED = ("tests/", "bench/results")
+
+# compiler .cpp files without a header of their own: they continue the header named here.
+CONTINUATIONS: dict[str, str] = {}
+
+
+def check_top_level(files: Mapping[str, str]) -> list[str]:
+    entries = sorted({path.split("/")[0] for path in files})
+    return [
+        f"{entry}:1: not an allowed top-level entry"
+        for entry in entries
+        if entry not in TOP_FILES | TOP_FOLDERS and not entry.startswith(".")
+    ]
+
+
+def check_subfolders(files: Mapping[str, str]) -> list[str]:
+    found: list[str] = []
+    folders = {parent for path in files for parent in PurePosixPath(path).parents}
+    for folder in sorted(folders):
+        allowed = SUBFOLDERS.get(folder.parent.as_posix())
+        if allowed is not None and folder.name not in allowed:
+            found.append(f"{folder}:1: not an allowed folder; here belong {sorted(allowed) or 'files only'}")
+    return found
+
+
+def check_readmes(files: Mapping[str, str]) -> list[str]:
+    found = [
+        f"{folder}/README.md:1: missing"
+        for folder in NEEDS_README
+        if f"{folder}/README.md" not in files and any(path.startswith(f"{folder}/") for path in files)
+    ]
+    lines = files.get("README.md", "").count("\n")
+    if lines > README_LINES:
+        found.append(f"README.md:{lines}: {lines} lines, at most {README_LINES}")
+    return found
+
+
+def check_twins(files: Mapping[str, str], continuations: Mapping[str, str]) -> list[str]:
+    """Every compiler .cpp has its .h, or is listed as continuing one; the list holds nothing stale."""
+    found: list[str] = []
+    for path in files:
+        if not (path.startswith("compiler/") and path.endswith(".cpp")):
+            continue
+        if path.removesuffix(".cpp") + ".h" not in files and path not in continuations:
+            found.append(f"{path}:1: no header twin and not in CONTINUATIONS (tests/lint/rules/layout.py)")
+    for path, header in continuations.items():
+        if path not in files or header not in files:
+            found.append(f"{path}:1: CONTINUATIONS names it as continuing {header}; one of them is gone")
+        elif path.removesuffix(".cpp") + ".h" in files:
+            found.append(f"{path}:1: has a header of its own, so CONTINUATIONS need not list it")
+    return found
+
+
+def check_folder_sizes(files: Mapping[str, str]) -> list[str]:
+    counts = Counter(PurePosixPath(path).parent.as_posix() for path in files)
+    return [
+        f"{folder}:1: {count} files, at most {FOLDER_FILES}"
+        for folder, count in sorted(counts.items())
+        if count > FOLDER_FILES and not f"{folder}/".startswith(UNCOUNTED)
+    ]

@@ -1,0 +1,1 @@
+// CMake wants a source for a library that consists of archives.
