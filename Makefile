@@ -19,7 +19,7 @@ build: setup build/build.ninja
 	@ninja -C build --quiet
 
 demo: build
-	@$(PY) -m kernelwright.examples.demo
+	@$(PY) -m kernelwright.examples.demo $$($(PY) tests/seeds/reader.py build/seeds)
 
 test: build
 	@build/tests/kw_unit --gtest_brief=1

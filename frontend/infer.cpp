@@ -55,11 +55,14 @@ namespace {
 void require_scalar(const Operand &o) {
   if (o.kind == Operand::Kind::tensor)
     type_error(Code::E202, o.loc, cat(describe(o), " is used as a number"),
-               o.buf->rank() ? cat("index it: `", o.buf->sym->name, "[", o.buf->rank() == 1 ? "i" : "i, j", "]`")
-                             : cat("index it: `", o.buf->sym->name, "[()]`"));
-  if (o.kind != Operand::Kind::scalar) type_error(Code::E202, o.loc, cat(describe(o), " is used as a number"));
+               o.buf->rank()
+                   ? cat("index it: `", o.buf->sym->name, "[", o.buf->rank() == 1 ? "i" : "i, j", "]`")
+                   : cat("index it: `", o.buf->sym->name, "[()]`"));
+  if (o.kind != Operand::Kind::scalar)
+    type_error(Code::E202, o.loc, cat(describe(o), " is used as a number"));
   if (o.truth)
-    type_error(Code::E214, o.loc, "the result of `and`/`or` over numbers is used as a value; it is only a truth value here",
+    type_error(Code::E214, o.loc,
+               "the result of `and`/`or` over numbers is used as a value; it is only a truth value here",
                "use a conditional expression: `x if x else y`");
 }
 
@@ -83,7 +86,8 @@ BinOp bin_op(Operator op) {
     case Operator::bit_xor: return BinOp::bit_xor;
     case Operator::shl: return BinOp::shl;
     case Operator::shr: return BinOp::shr;
-    case Operator::pow: case Operator::matmul: break;
+    case Operator::pow:
+    case Operator::matmul: break;
   }
   internal_error(__FILE__, __LINE__, "operator without a binary operation");
 }
@@ -97,15 +101,18 @@ ScalarType bool_result(Operator op, bool weak, Loc loc) {
   if (keeps || op == Operator::add || op == Operator::mul) return {DType::b1, false};
   if (op == Operator::div) return {DType::f64, false};
   if (op == Operator::sub)
-    type_error(Code::E205, loc, "`-` is not defined for bool", "use `^` or `!=`, or convert: `int32(a) - int32(b)`");
-  type_error(Code::E102, loc, cat("`", operator_text(op), "` of two bools is int8, which is not available yet"),
+    type_error(Code::E205, loc, "`-` is not defined for bool",
+               "use `^` or `!=`, or convert: `int32(a) - int32(b)`");
+  type_error(Code::E102, loc,
+             cat("`", operator_text(op), "` of two bools is int8, which is not available yet"),
              "convert first: `int32(a)`");
 }
 
 }  // namespace
 
 std::string_view operator_text(Operator op) {
-  static constexpr std::string_view names[] = {"+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>", "@"};
+  static constexpr std::string_view names[] = {"+", "-", "*", "/",  "//", "%", "**",
+                                               "&", "|", "^", "<<", ">>", "@"};
   return names[static_cast<size_t>(op)];
 }
 
@@ -113,8 +120,9 @@ Expr adapt(const Operand &o, DType to) {
   require_scalar(o);
   if (o.weak && is_int(to) && !is_float(o.expr.dtype()))
     if (auto v = as_int(o.expr); v && !fits(*v, to))
-      type_error(Code::E203, o.loc, cat("the constant ", *v, " does not fit into ", numpy_name(to)),
-                 cat("convert the other operand to a wider type, or write ", numpy_name(to), "(", *v, ") to wrap"));
+      type_error(
+          Code::E203, o.loc, cat("the constant ", *v, " does not fit into ", numpy_name(to)),
+          cat("convert the other operand to a wider type, or write ", numpy_name(to), "(", *v, ") to wrap"));
   return cast(to, o.expr, o.loc);
 }
 
@@ -141,23 +149,29 @@ Merge merge_types(const std::string &name, ScalarType a, ScalarType b) {
   if (!a.weak && !b.weak)
     return {std::nullopt, Code::E210,
             cat("'", name, "' is ", type_text(a), " on one path and ", type_text(b), " on the other"),
-            cat("give both the same dtype, e.g. start from ", numpy_name(promote(a.dtype, b.dtype).value_or(b.dtype)), "(...)")};
+            cat("give both the same dtype, e.g. start from ",
+                numpy_name(promote(a.dtype, b.dtype).value_or(b.dtype)), "(...)")};
   if (a.weak) std::swap(a, b);
   bool kind_fits = is_float(a.dtype) || weak_rank(b.dtype) == 0 || (is_int(a.dtype) && b.dtype == DType::i64);
   if (kind_fits) return {a, Code::E211, {}, {}};
   return {std::nullopt, Code::E211,
-          cat("'", name, "' is ", type_text(b), " on one path and ", type_text(a), " on the other, which cannot hold it"),
+          cat("'", name, "' is ", type_text(b), " on one path and ", type_text(a),
+              " on the other, which cannot hold it"),
           cat("start from ", is_float(b.dtype) ? "float64" : "int64", "(...)")};
 }
 
 Operand arithmetic(Operator op, const Operand &a, const Operand &b, Loc loc) {
   require_scalar(a);
   require_scalar(b);
-  if (op == Operator::matmul) type_error(Code::E101, loc, "`@` is not part of the kernel language", "write the three loops of the product");
+  if (op == Operator::matmul)
+    type_error(Code::E101, loc, "`@` is not part of the kernel language",
+               "write the three loops of the product");
   if (op == Operator::pow) return power(a, b, loc);
   ScalarType common = common_type(a.type(), b.type(), loc);
   if (is_bitwise(op) && is_float(common.dtype))
-    type_error(Code::E200, loc, cat("`", operator_text(op), "` needs integers or bools, not ", describe(a), " and ", describe(b)));
+    type_error(
+        Code::E200, loc,
+        cat("`", operator_text(op), "` needs integers or bools, not ", describe(a), " and ", describe(b)));
   ScalarType result = common;
   if (common.dtype == DType::b1)
     result = bool_result(op, common.weak, loc);
@@ -173,7 +187,8 @@ Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc) 
   require_scalar(b);
   ScalarType common = common_type(a.type(), b.type(), loc);
   // a weak int beside a strong integer is compared exactly, in 64 bits
-  bool exact = (a.weak || b.weak) && is_int(common.dtype) && a.expr.dtype() != DType::b1 && b.expr.dtype() != DType::b1;
+  bool exact = (a.weak || b.weak) && is_int(common.dtype) && a.expr.dtype() != DType::b1 &&
+               b.expr.dtype() != DType::b1;
   DType t = exact ? DType::i64 : common.dtype;
   Expr x = cast(t, a.expr, a.loc), y = cast(t, b.expr, b.loc);
   auto make = [&](BinOp o, Expr l, Expr r) {
@@ -186,9 +201,10 @@ Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc) 
     case CompareOp::ge: return make(BinOp::le, y, x);
     case CompareOp::eq: return make(BinOp::eq, x, y);
     case CompareOp::ne: return make(BinOp::ne, x, y);
-    case CompareOp::is: case CompareOp::is_not:
-      type_error(Code::E101, loc, "`is` is not part of the kernel language", "use ==");
-    case CompareOp::in: case CompareOp::not_in:
+    case CompareOp::is:
+    case CompareOp::is_not: type_error(Code::E101, loc, "`is` is not part of the kernel language", "use ==");
+    case CompareOp::in:
+    case CompareOp::not_in:
       type_error(Code::E101, loc, "`in` is not part of the kernel language", "compare with each value");
   }
   internal_error(__FILE__, __LINE__, "unknown comparison");
@@ -197,7 +213,8 @@ Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc) 
 Operand unary_minus(const Operand &a, Loc loc) {
   require_scalar(a);
   if (a.expr.dtype() == DType::b1 && !a.weak)
-    type_error(Code::E205, loc, "`-` is not defined for bool", "use `not x` or `x ^ True`, or convert: `-int32(x)`");
+    type_error(Code::E205, loc, "`-` is not defined for bool",
+               "use `not x` or `x ^ True`, or convert: `-int32(x)`");
   Expr x = a.expr.dtype() == DType::b1 ? cast(DType::i64, a.expr, loc) : a.expr;
   return scalar_operand(unary(UnOp::neg, x, loc), a.weak, loc);
 }
@@ -242,7 +259,8 @@ Expr root(const Expr &x, Loc loc) {
   DType t = x.dtype();
   Expr result = call(Fn::sqrt, {x}, loc);
   Expr minus_infinity = const_float(t, -__builtin_inf(), loc);
-  result = select(binary(BinOp::eq, x, minus_infinity, loc), const_float(t, __builtin_inf(), loc), result, loc);
+  result =
+      select(binary(BinOp::eq, x, minus_infinity, loc), const_float(t, __builtin_inf(), loc), result, loc);
   return select(binary(BinOp::eq, x, const_float(t, 0, loc), loc), const_float(t, 0, loc), result, loc);
 }
 
@@ -252,13 +270,16 @@ Operand power(const Operand &base, const Operand &exponent, Loc loc) {
   ScalarType common = common_type(base.type(), exponent.type(), loc);
   auto value = as_const(exponent.expr);
   if (!value || (is_float(value->dtype) ? to_double(*value) : 0) > 1e15)
-    type_error(Code::E102, loc, "`**` with an exponent that is no constant is not available yet", "multiply out, or use a constant exponent");
+    type_error(Code::E102, loc, "`**` with an exponent that is no constant is not available yet",
+               "multiply out, or use a constant exponent");
   Operand x = scalar_operand(adapt(base, common.dtype), common.weak, base.loc);
-  if (common.dtype == DType::b1) type_error(Code::E102, loc, "`**` of bools is int8, which is not available yet");
+  if (common.dtype == DType::b1)
+    type_error(Code::E102, loc, "`**` of bools is int8, which is not available yet");
   if (!is_float(common.dtype)) {
     int64_t n = to_int(*value);
     if (n < 0 && !common.weak)
-      type_error(Code::E204, loc, "an integer to a negative power is no integer", cat("convert first: `float64(x) ** ", n, "`"));
+      type_error(Code::E204, loc, "an integer to a negative power is no integer",
+                 cat("convert first: `float64(x) ** ", n, "`"));
     if (n < 0) {
       Operand real = scalar_operand(cast(DType::f64, x.expr, loc), true, loc);
       return power(real, exponent, loc);

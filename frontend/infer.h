@@ -1,5 +1,6 @@
-// Types of the kernel language: strong and weak scalars, promotion by NEP 50, merging at control flow, and the compile-time values (tuples,
-// dtypes, text) that have no place in IR. Builds casts and operations; knows nothing of statements.
+// Types of the kernel language: strong and weak scalars, promotion by NEP 50, merging at control flow, and
+// the compile-time values (tuples, dtypes, text) that have no place in IR. Builds casts and operations; knows
+// nothing of statements.
 #pragma once
 
 #include <optional>
@@ -48,7 +49,8 @@ std::string describe(const Operand &o);
 /// The dtypes that every stage supports at present; E102 for others.
 void require_available(DType t, Loc loc);
 
-/// Converts to `to` as an operand of an operation: casts, and refuses constants outside the range of an integer type (E203).
+/// Converts to `to` as an operand of an operation: casts, and refuses constants outside the range of an
+/// integer type (E203).
 Expr adapt(const Operand &o, DType to);
 
 /// Result type of arithmetic on two scalars before the operation's own rule (language.md 2).

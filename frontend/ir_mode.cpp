@@ -1,4 +1,5 @@
-// Syntax tree of a dump → IR. The dump is Python syntax, so the ordinary parser reads it; this file gives its words their IR meaning.
+// Syntax tree of a dump → IR. The dump is Python syntax, so the ordinary parser reads it; this file gives its
+// words their IR meaning.
 #include "frontend/ir_mode.h"
 
 #include <bit>
@@ -114,7 +115,8 @@ E IrReader::word(const std::string &text, std::string_view (*names)(E), int coun
 Expr IrReader::literal(DType t, const ast::ExprPtr &e) {
   bool negative = false;
   const ast::ExprPtr *at = &e;
-  if (const auto *minus = ast::as<ast::UnaryExpr>(e); minus && minus->op == ast::UnaryOp::minus) negative = true, at = &minus->a;
+  if (const auto *minus = ast::as<ast::UnaryExpr>(e); minus && minus->op == ast::UnaryOp::minus)
+    negative = true, at = &minus->a;
   if (const auto *real = ast::as<ast::Real>(*at)) {
     if (!is_float(t)) fail(e->loc, "a float literal of an integer type");
     return const_float(t, negative ? -real->value : real->value, e->loc);
@@ -216,14 +218,19 @@ Expr IrReader::expr(const ast::ExprPtr &e) {
                [&](const ast::Subscript &n) -> Expr { return subscript(n, loc); },
                [&](const ast::CallExpr &n) -> Expr { return call_node(n, loc); },
                [&](const ast::UnaryExpr &n) -> Expr {
-                 if (n.op == ast::UnaryOp::minus) return literal(ast::as<ast::Real>(n.a) ? DType::f64 : DType::i64, e);
+                 if (n.op == ast::UnaryOp::minus)
+                   return literal(ast::as<ast::Real>(n.a) ? DType::f64 : DType::i64, e);
                  Expr a = expr(n.a);
                  DType t = a.dtype();
                  UnOp op = n.op == ast::UnaryOp::invert ? UnOp::bit_not : UnOp::logical_not;
                  return make_expr(t, loc, Unary{op, std::move(a)});
                },
-               [&](const ast::BinaryExpr &n) -> Expr { return binary_node(ir_op(n.op, loc), expr(n.a), expr(n.b), loc); },
-               [&](const ast::CompareExpr &n) -> Expr { return binary_node(ir_op(n, loc), expr(n.items[0]), expr(n.items[1]), loc); },
+               [&](const ast::BinaryExpr &n) -> Expr {
+                 return binary_node(ir_op(n.op, loc), expr(n.a), expr(n.b), loc);
+               },
+               [&](const ast::CompareExpr &n) -> Expr {
+                 return binary_node(ir_op(n, loc), expr(n.items[0]), expr(n.items[1]), loc);
+               },
                [&](const ast::BoolExpr &n) -> Expr {
                  if (n.items.size() != 2) fail(loc, "a chained condition");
                  return make_expr(DType::b1, loc, Logic{n.is_and, expr(n.items[0]), expr(n.items[1])});
@@ -233,16 +240,18 @@ Expr IrReader::expr(const ast::ExprPtr &e) {
                  DType t = yes.dtype();
                  return make_expr(t, loc, Select{expr(n.cond), yes, expr(n.no)});
                },
-               [&](const ast::Text &n) { return other(n); }, [&](const ast::NoneLiteral &n) { return other(n); },
-               [&](const ast::Attribute &n) { return other(n); }, [&](const ast::Slice &n) { return other(n); },
-               [&](const ast::Tuple &n) { return other(n); }},
+               [&](const ast::Text &n) { return other(n); },
+               [&](const ast::NoneLiteral &n) { return other(n); },
+               [&](const ast::Attribute &n) { return other(n); },
+               [&](const ast::Slice &n) { return other(n); }, [&](const ast::Tuple &n) { return other(n); }},
       e->v);
 }
 
 Stmt IrReader::block(const ast::Block &b, size_t at) {
   std::vector<Stmt> items;
   for (; at < b.size(); ++at) {
-    bool opens = std::holds_alternative<ast::Assign>(b[at].v) && !ast::as<ast::Subscript>(std::get<ast::Assign>(b[at].v).target);
+    bool opens = std::holds_alternative<ast::Assign>(b[at].v) &&
+                 !ast::as<ast::Subscript>(std::get<ast::Assign>(b[at].v).target);
     Stmt s = statement(b[at], b, at);
     if (s) items.push_back(s);
     if (opens) break;  // a Let or Alloc took the rest of the block
@@ -318,44 +327,46 @@ Stmt IrReader::scope(const ast::WithStmt &n, Loc loc) {
 Stmt IrReader::statement(const ast::Stmt &s, const ast::Block &rest, size_t at) {
   Loc loc = s.loc;
   auto other = [&](const auto &) -> Stmt { fail(loc, "unexpected statement"); };
-  return std::visit(
-      Overload{[&](const ast::Assign &n) -> Stmt { return assign(n, loc, rest, at); },
-               [&](const ast::ForStmt &n) -> Stmt { return loop(n, loc); },
-               [&](const ast::WhileStmt &n) -> Stmt {
-                 Expr cond = expr(n.cond);
-                 return make_stmt(loc, While{cond, block(*n.body, 0)});
-               },
-               [&](const ast::IfStmt &n) -> Stmt {
-                 Expr cond = expr(n.cond);
-                 Stmt yes = block(*n.yes, 0);
-                 return if_else(cond, yes, n.no ? block(*n.no, 0) : Stmt{}, loc);
-               },
-               [&](const ast::WithStmt &n) -> Stmt { return scope(n, loc); },
-               [&](const ast::ExprStmt &n) -> Stmt {
-                 const ast::CallExpr &c = call_of(n.value, loc);
-                 auto *site = keyword(c, "site");
-                 if (callee(c) != "check" || c.args.size() != 1 || !site) fail(loc, "unknown statement");
-                 return check(expr(c.args[0]), static_cast<uint32_t>(integer_of(*site)), loc);
-               },
-               [&](const ast::PassStmt &) -> Stmt { return {}; },
-               [&](const ast::JumpStmt &n) -> Stmt {
-                 return make_stmt(loc, Jump{n.is_break ? JumpKind::break_loop : JumpKind::continue_loop});
-               },
-               [&](const ast::ReturnStmt &n) -> Stmt {
-                 const auto *list = ast::as<ast::Tuple>(n.value);
-                 auto result = [&](const ast::ExprPtr &e) {
-                   auto found = bufs_.find(name_of(e));
-                   if (found == bufs_.end()) fail(loc, "an unknown result");
-                   func_.results.push_back(found->second);
-                 };
-                 if (list)
-                   for (const ast::ExprPtr &item : list->items) result(item);
-                 else if (n.value)
-                   result(n.value);
-                 return {};
-               },
-               [&](const ast::AugAssign &n) { return other(n); }, [&](const ast::AssertStmt &n) { return other(n); }},
-      s.v);
+  return std::visit(Overload{[&](const ast::Assign &n) -> Stmt { return assign(n, loc, rest, at); },
+                             [&](const ast::ForStmt &n) -> Stmt { return loop(n, loc); },
+                             [&](const ast::WhileStmt &n) -> Stmt {
+                               Expr cond = expr(n.cond);
+                               return make_stmt(loc, While{cond, block(*n.body, 0)});
+                             },
+                             [&](const ast::IfStmt &n) -> Stmt {
+                               Expr cond = expr(n.cond);
+                               Stmt yes = block(*n.yes, 0);
+                               return if_else(cond, yes, n.no ? block(*n.no, 0) : Stmt{}, loc);
+                             },
+                             [&](const ast::WithStmt &n) -> Stmt { return scope(n, loc); },
+                             [&](const ast::ExprStmt &n) -> Stmt {
+                               const ast::CallExpr &c = call_of(n.value, loc);
+                               auto *site = keyword(c, "site");
+                               if (callee(c) != "check" || c.args.size() != 1 || !site)
+                                 fail(loc, "unknown statement");
+                               return check(expr(c.args[0]), static_cast<uint32_t>(integer_of(*site)), loc);
+                             },
+                             [&](const ast::PassStmt &) -> Stmt { return {}; },
+                             [&](const ast::JumpStmt &n) -> Stmt {
+                               return make_stmt(
+                                   loc, Jump{n.is_break ? JumpKind::break_loop : JumpKind::continue_loop});
+                             },
+                             [&](const ast::ReturnStmt &n) -> Stmt {
+                               const auto *list = ast::as<ast::Tuple>(n.value);
+                               auto result = [&](const ast::ExprPtr &e) {
+                                 auto found = bufs_.find(name_of(e));
+                                 if (found == bufs_.end()) fail(loc, "an unknown result");
+                                 func_.results.push_back(found->second);
+                               };
+                               if (list)
+                                 for (const ast::ExprPtr &item : list->items) result(item);
+                               else if (n.value)
+                                 result(n.value);
+                               return {};
+                             },
+                             [&](const ast::AugAssign &n) { return other(n); },
+                             [&](const ast::AssertStmt &n) { return other(n); }},
+                    s.v);
 }
 
 void IrReader::param(const ast::Parameter &p) {

@@ -1,4 +1,5 @@
-// Reads printed IR back (the text under "# kw-ir 1"). No promotion, no inference: everything is explicit in the text.
+// Reads printed IR back (the text under "# kw-ir 1"). No promotion, no inference: everything is explicit in
+// the text.
 #pragma once
 
 #include "ir/func.h"
@@ -6,7 +7,8 @@
 
 namespace kw {
 
-/// parse_ir(print(f)) equals f up to Loc. Throws CompileError E100 on anything that is no printed IR; the result is verified.
+/// parse_ir(print(f)) equals f up to Loc. Throws CompileError E100 on anything that is no printed IR; the
+/// result is verified.
 Func parse_ir(const SourceMap &sources, uint32_t source);
 
 }  // namespace kw

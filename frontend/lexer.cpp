@@ -14,7 +14,8 @@ constexpr size_t max_brackets = 200;  // as CPython
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (static_cast<unsigned char>(c) & 0x80);
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+         (static_cast<unsigned char>(c) & 0x80);
 }
 bool is_name_char(char c) { return is_name_start(c) || is_digit(c); }
 
@@ -26,7 +27,9 @@ class Lexer {
 
  private:
   char at(size_t offset = 0) const { return pos_ + offset < text_.size() ? text_[pos_ + offset] : '\0'; }
-  Loc span(size_t begin) const { return {source_, static_cast<uint32_t>(begin), static_cast<uint32_t>(pos_)}; }
+  Loc span(size_t begin) const {
+    return {source_, static_cast<uint32_t>(begin), static_cast<uint32_t>(pos_)};
+  }
   [[noreturn]] void fail(size_t begin, std::string message) const {
     Loc loc{source_, static_cast<uint32_t>(begin), static_cast<uint32_t>(std::max(pos_, begin + 1))};
     throw CompileError(Diagnostic{Code::E100, loc, std::move(message), {}, {}});
@@ -60,10 +63,14 @@ bool Lexer::start_line() {
   for (;;) {
     size_t width = 0;
     for (;; ++pos_) {
-      if (at() == ' ') ++width;
-      else if (at() == '\t') width = width / 8 * 8 + 8;
-      else if (at() == '\f') width = 0;
-      else break;
+      if (at() == ' ')
+        ++width;
+      else if (at() == '\t')
+        width = width / 8 * 8 + 8;
+      else if (at() == '\f')
+        width = 0;
+      else
+        break;
     }
     if (at() == '#')
       while (pos_ < text_.size() && at() != '\n') ++pos_;
@@ -133,7 +140,8 @@ void Lexer::number() {
       ++pos_;
       digits(false);
     }
-    bool exponent = (at() | 0x20) == 'e' && (is_digit(at(1)) || ((at(1) == '+' || at(1) == '-') && is_digit(at(2))));
+    bool exponent =
+        (at() | 0x20) == 'e' && (is_digit(at(1)) || ((at(1) == '+' || at(1) == '-') && is_digit(at(2))));
     if (exponent) {
       kind = TokenKind::real;
       pos_ += 2;
@@ -202,9 +210,9 @@ void Lexer::string() {
 }
 
 void Lexer::op() {
-  static constexpr std::array<std::string_view, 25> longer = {"**=", "//=", ">>=", "<<=", "...", "**", "//", ">>", "<<",
-                                                              "<=",  ">=",  "==",  "!=",  "->",  "+=", "-=", "*=", "/=",
-                                                              "%=",  "&=",  "|=",  "^=",  "@=",  ":=", "<>"};
+  static constexpr std::array<std::string_view, 25> longer = {
+      "**=", "//=", ">>=", "<<=", "...", "**", "//", ">>", "<<", "<=", ">=", "==", "!=",
+      "->",  "+=",  "-=",  "*=",  "/=",  "%=", "&=", "|=", "^=", "@=", ":=", "<>"};
   size_t begin = pos_;
   for (std::string_view candidate : longer) {
     if (!starts_with(text_.substr(pos_), candidate)) continue;
@@ -214,7 +222,8 @@ void Lexer::op() {
   char c = at();
   if (std::string_view("+-*/%@&|^~<>()[]{},:.;=!").find(c) == std::string_view::npos) {
     ++pos_;
-    fail(begin, cat("invalid character '", c >= ' ' ? std::string(1, c) : hex_text(static_cast<unsigned char>(c)), "'"));
+    fail(begin, cat("invalid character '",
+                    c >= ' ' ? std::string(1, c) : hex_text(static_cast<unsigned char>(c)), "'"));
   }
   ++pos_;
   if (c == '(' || c == '[' || c == '{') {
@@ -247,7 +256,8 @@ TokenList Lexer::run() {
       if (pos_ >= text_.size() || at() == '\n') break;
       token();
     }
-    if (pos_ >= text_.size() && !brackets_.empty()) fail(text_.size(), cat("'", brackets_.back(), "' was never closed"));
+    if (pos_ >= text_.size() && !brackets_.empty())
+      fail(text_.size(), cat("'", brackets_.back(), "' was never closed"));
     emit(TokenKind::newline, pos_);
     if (pos_ < text_.size()) ++pos_;
   }
@@ -258,6 +268,8 @@ TokenList Lexer::run() {
 
 }  // namespace
 
-TokenList tokenize(const SourceMap &sources, uint32_t source) { return Lexer(sources.text(source), source).run(); }
+TokenList tokenize(const SourceMap &sources, uint32_t source) {
+  return Lexer(sources.text(source), source).run();
+}
 
 }  // namespace kw

@@ -1,5 +1,5 @@
-// Source text → tokens: indentation, comments, line joining, numbers, strings, UTF-8 names. Accepts whatever CPython's tokenizer accepts;
-// whether a token belongs to the language is the parser's question.
+// Source text → tokens: indentation, comments, line joining, numbers, strings, UTF-8 names. Accepts whatever
+// CPython's tokenizer accepts; whether a token belongs to the language is the parser's question.
 #pragma once
 
 #include <vector>
@@ -14,8 +14,8 @@ struct TokenList {
   bool ir_mode = false;       ///< the first line is "# kw-ir 1"
 };
 
-/// Throws CompileError E100 at the first character that starts no token. Text that begins indented (a method's source) is read
-/// relative to its first line's indentation.
+/// Throws CompileError E100 at the first character that starts no token. Text that begins indented (a
+/// method's source) is read relative to its first line's indentation.
 TokenList tokenize(const SourceMap &sources, uint32_t source);
 
 }  // namespace kw

@@ -29,15 +29,18 @@ Stmt BlockBuilder::finish(const std::vector<Buf> &cells) const {
     }
     flush();
     if (!tail) tail = seq({});
-    tail = item->sym ? let(item->sym, item->value, tail, item->loc) : alloc(item->buf, item->fill, tail, item->loc);
+    tail = item->sym ? let(item->sym, item->value, tail, item->loc)
+                     : alloc(item->buf, item->fill, tail, item->loc);
   }
   flush();
   if (!tail) tail = seq({});
-  for (auto cell = cells.rbegin(); cell != cells.rend(); ++cell) tail = alloc(*cell, Fill::none, tail, (*cell)->sym->loc);
+  for (auto cell = cells.rbegin(); cell != cells.rend(); ++cell)
+    tail = alloc(*cell, Fill::none, tail, (*cell)->sym->loc);
   return tail;
 }
 
-Lowering::Lowering(const ast::Function &f, const FrontendInput &input, Sink &sink) : f_(f), in_(input), sink_(&sink) {}
+Lowering::Lowering(const ast::Function &f, const FrontendInput &input, Sink &sink)
+    : f_(f), in_(input), sink_(&sink) {}
 
 Func Lowering::run() {
   func_.name = f_.name;
@@ -45,15 +48,33 @@ Func Lowering::run() {
   names_ = resolve_names(f_);
   parameters();
   func_.body = block(f_.body);
-  if (!returned_) sink_->add({Code::E108, f_.loc, cat("kernel '", f_.name, "' returns nothing"), {}, {"end it with `return c`, naming what was computed"}});
+  if (!returned_)
+    sink_->add({Code::E108,
+                f_.loc,
+                cat("kernel '", f_.name, "' returns nothing"),
+                {},
+                {"end it with `return c`, naming what was computed"}});
   finish_results();
   sink_->throw_if_errors();
   return mark_orders(func_);
 }
 
+static void check_parameter_names(const ast::Function &f, Sink &sink) {
+  for (const ast::Parameter &p : f.params)
+    if (p.name == "out")
+      sink.add({Code::E112,
+                p.loc,
+                "a parameter named 'out' collides with the out= of a call",
+                {},
+                {"rename the parameter"}});
+}
+
 void Lowering::parameters() {
+  check_parameter_names(f_, *sink_);
   if (f_.params.size() != in_.signature.args.size())
-    type_error(Code::E104, f_.loc, cat("kernel '", f_.name, "' takes ", f_.params.size(), " arguments, ", in_.signature.args.size(), " given"));
+    type_error(Code::E104, f_.loc,
+               cat("kernel '", f_.name, "' takes ", f_.params.size(), " arguments, ",
+                   in_.signature.args.size(), " given"));
   std::vector<Sym> strides;
   for (size_t i = 0; i < f_.params.size(); ++i) parameter(f_.params[i], in_.signature.args[i], strides);
   func_.extents.insert(func_.extents.end(), strides.begin(), strides.end());
@@ -90,7 +111,8 @@ void Lowering::parameter(const ast::Parameter &p, const ArgSpec &spec, std::vect
       strides.push_back(make_sym(SymKind::stride, DType::i64, cat(p.name, "_s", d), p.loc));
       stride_exprs.push_back(ref(strides.back(), p.loc));
     }
-    param.buf = make_buf(make_sym(SymKind::buffer, spec.dtype, p.name, p.loc), std::move(extents), Space::param, std::move(stride_exprs));
+    param.buf = make_buf(make_sym(SymKind::buffer, spec.dtype, p.name, p.loc), std::move(extents),
+                         Space::param, std::move(stride_exprs));
     b.kind = Binding::Kind::tensor;
     b.value.kind = Operand::Kind::tensor;
     b.value.buf = param.buf;
@@ -111,7 +133,8 @@ Stmt Lowering::block(const ast::Block &b) {
 void Lowering::statements(const ast::Block &b) {
   for (const ast::Stmt &s : b) {
     try {
-      if (returned_) type_error(Code::E108, s.loc, "a statement follows `return`", "move `return` to the end");
+      if (returned_)
+        type_error(Code::E108, s.loc, "a statement follows `return`", "move `return` to the end");
       statement(s);
     } catch (const CompileError &error) {
       for (const Diagnostic &d : error.found()) sink_->add(d);
@@ -120,7 +143,8 @@ void Lowering::statements(const ast::Block &b) {
   }
 }
 
-/// After an error, the names that the statement would have assigned are taken as known, so that one fault gives one message.
+/// After an error, the names that the statement would have assigned are taken as known, so that one fault
+/// gives one message.
 void Lowering::poison(const ast::Stmt &s) {
   auto mark = [&](const ast::ExprPtr &target) {
     for_each_name(target, [&](const std::string &name, Loc loc) {
@@ -132,24 +156,30 @@ void Lowering::poison(const ast::Stmt &s) {
       outputs_.erase(name);
     });
   };
-  if (auto *assign = std::get_if<ast::Assign>(&s.v); assign && !ast::as<ast::Subscript>(assign->target)) mark(assign->target);
-  if (auto *aug = std::get_if<ast::AugAssign>(&s.v); aug && !ast::as<ast::Subscript>(aug->target)) mark(aug->target);
+  if (auto *assign = std::get_if<ast::Assign>(&s.v); assign && !ast::as<ast::Subscript>(assign->target))
+    mark(assign->target);
+  if (auto *aug = std::get_if<ast::AugAssign>(&s.v); aug && !ast::as<ast::Subscript>(aug->target))
+    mark(aug->target);
   if (std::get_if<ast::ReturnStmt>(&s.v)) returned_ = true;
 }
 
-static void refuse(Loc loc, std::string_view what) { type_error(Code::E102, loc, cat(what, " is not available yet")); }
+static void refuse(Loc loc, std::string_view what) {
+  type_error(Code::E102, loc, cat(what, " is not available yet"));
+}
 
 void Lowering::statement(const ast::Stmt &s) {
-  std::visit(Overload{[&](const ast::Assign &n) { assign(n, s.loc); }, [&](const ast::AugAssign &n) { augmented(n, s.loc); },
-                      [&](const ast::ForStmt &n) { for_statement(n, s.loc); },
-                      [&](const ast::WhileStmt &) { refuse(s.loc, "a while loop"); },
-                      [&](const ast::IfStmt &n) { if_statement(n, s.loc); },
-                      [&](const ast::WithStmt &) { refuse(s.loc, "a `with` scope"); },
-                      [&](const ast::ReturnStmt &n) { return_values(n, s.loc); },
-                      [&](const ast::AssertStmt &) { refuse(s.loc, "`assert`"); },
-                      [&](const ast::ExprStmt &n) { expression_statement(n, s.loc); }, [](const ast::PassStmt &) {},
-                      [&](const ast::JumpStmt &n) { refuse(s.loc, n.is_break ? "`break`" : "`continue`"); }},
-             s.v);
+  std::visit(
+      Overload{[&](const ast::Assign &n) { assign(n, s.loc); },
+               [&](const ast::AugAssign &n) { augmented(n, s.loc); },
+               [&](const ast::ForStmt &n) { for_statement(n, s.loc); },
+               [&](const ast::WhileStmt &) { refuse(s.loc, "a while loop"); },
+               [&](const ast::IfStmt &n) { if_statement(n, s.loc); },
+               [&](const ast::WithStmt &) { refuse(s.loc, "a `with` scope"); },
+               [&](const ast::ReturnStmt &n) { return_values(n, s.loc); },
+               [&](const ast::AssertStmt &) { refuse(s.loc, "`assert`"); },
+               [&](const ast::ExprStmt &n) { expression_statement(n, s.loc); }, [](const ast::PassStmt &) {},
+               [&](const ast::JumpStmt &n) { refuse(s.loc, n.is_break ? "`break`" : "`continue`"); }},
+      s.v);
 }
 
 void Lowering::expression_statement(const ast::ExprStmt &s, Loc loc) {
@@ -157,9 +187,11 @@ void Lowering::expression_statement(const ast::ExprStmt &s, Loc loc) {
   if (const auto *call = ast::as<ast::CallExpr>(s.value))
     if (const auto *callee = ast::as<ast::Name>(call->callee)) {
       if (callee->id == "print")
-        type_error(Code::E101, loc, "print is not part of the kernel language", "debug with `kernel.py(...)`, which runs under CPython");
+        type_error(Code::E101, loc, "print is not part of the kernel language",
+                   "debug with `kernel.py(...)`, which runs under CPython");
       if (callee->id == "output_tensor" || callee->id == "allocate")
-        type_error(Code::E110, loc, cat("the buffer of ", callee->id, " gets no name"), cat("assign it: `c = ", callee->id, "(...)`"));
+        type_error(Code::E110, loc, cat("the buffer of ", callee->id, " gets no name"),
+                   cat("assign it: `c = ", callee->id, "(...)`"));
     }
   type_error(Code::E101, loc, "an expression alone has no effect in a kernel", "assign it, or remove it");
 }
@@ -169,19 +201,24 @@ void Lowering::assign(const ast::Assign &s, Loc loc) {
   const auto *call = ast::as<ast::CallExpr>(s.value);
   if (target && call)
     if (const auto *callee = ast::as<ast::Name>(call->callee))
-      if ((callee->id == "output_tensor" || callee->id == "allocate") && callee_word(call->callee) == callee->id)
+      if ((callee->id == "output_tensor" || callee->id == "allocate") &&
+          callee_word(call->callee) == callee->id)
         return declare(target->id, *call, callee->id, loc, s.target->loc);
   assign_target(s.target, expression(s.value), loc);
 }
 
 void Lowering::assign_target(const ast::ExprPtr &target, Operand value, Loc loc) {
-  if (const auto *n = ast::as<ast::Name>(target)) return assign_name(n->id, std::move(value), loc, target->loc);
+  if (const auto *n = ast::as<ast::Name>(target))
+    return assign_name(n->id, std::move(value), loc, target->loc);
   if (const auto *n = ast::as<ast::Subscript>(target)) return assign_element(*n, target->loc, value, loc);
   const auto *tuple = ast::as<ast::Tuple>(target);
-  if (!tuple) type_error(Code::E113, target->loc, "this cannot be assigned", "assign to a name or to an element");
-  if (value.kind != Operand::Kind::tuple) type_error(Code::E206, loc, cat(describe(value), " cannot be unpacked"));
+  if (!tuple)
+    type_error(Code::E113, target->loc, "this cannot be assigned", "assign to a name or to an element");
+  if (value.kind != Operand::Kind::tuple)
+    type_error(Code::E206, loc, cat(describe(value), " cannot be unpacked"));
   if (value.items.size() != tuple->items.size())
-    type_error(Code::E206, loc, cat(value.items.size(), " values are unpacked into ", tuple->items.size(), " names"));
+    type_error(Code::E206, loc,
+               cat(value.items.size(), " values are unpacked into ", tuple->items.size(), " names"));
   // all values are evaluated before the first name is assigned
   for (Operand &item : value.items) {
     if (item.kind != Operand::Kind::scalar || as<Const>(item.expr) || as<Ref>(item.expr)) continue;
@@ -192,13 +229,16 @@ void Lowering::assign_target(const ast::ExprPtr &target, Operand value, Loc loc)
   for (size_t i = 0; i < tuple->items.size(); ++i) assign_target(tuple->items[i], value.items[i], loc);
 }
 
-/// True for what follows from extents and scalar arguments alone: such values stay expressions, so that extents can use them.
+/// True for what follows from extents and scalar arguments alone: such values stay expressions, so that
+/// extents can use them.
 static bool is_call_constant(const Expr &e) {
   bool constant = true;
   walk(
-      e, [&](const Load &, const Expr &) { constant = false; }, [&](const Call &, const Expr &) { constant = false; },
+      e, [&](const Load &, const Expr &) { constant = false; },
+      [&](const Call &, const Expr &) { constant = false; },
       [&](const Ref &n, const Expr &) {
-        constant = constant && (n.sym->kind == SymKind::extent || n.sym->kind == SymKind::param || n.sym->kind == SymKind::iter);
+        constant = constant && (n.sym->kind == SymKind::extent || n.sym->kind == SymKind::param ||
+                                n.sym->kind == SymKind::iter);
       });
   return constant && (is_int(e.dtype()) || as<Const>(e) || as<Ref>(e));
 }
@@ -210,12 +250,16 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
   }
   if (auto found = env_.find(name); found != env_.end()) {
     if (found->second.kind == Binding::Kind::iter)
-      type_error(Code::E106, name_loc, cat("'", name, "' is the variable of a loop and cannot be assigned in it"), "use another name");
+      type_error(Code::E106, name_loc,
+                 cat("'", name, "' is the variable of a loop and cannot be assigned in it"),
+                 "use another name");
     if (found->second.kind == Binding::Kind::tensor)
-      type_error(Code::E212, name_loc, cat("'", name, "' names a tensor and cannot be rebound"), "use another name, or write its elements");
+      type_error(Code::E212, name_loc, cat("'", name, "' names a tensor and cannot be rebound"),
+                 "use another name, or write its elements");
   }
   if (value.kind == Operand::Kind::tensor)
-    type_error(Code::E212, loc, cat("'", name, "' would be a second name of ", describe(value)), cat("use '", value.buf->sym->name, "' itself"));
+    type_error(Code::E212, loc, cat("'", name, "' would be a second name of ", describe(value)),
+               cat("use '", value.buf->sym->name, "' itself"));
   Binding b;
   b.loc = name_loc;
   bool is_constant = value.kind != Operand::Kind::scalar;
@@ -230,7 +274,11 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
     bind(name, std::move(b));
     return;
   }
-  if (value.truth) truth_of(value), type_error(Code::E214, value.loc, "the result of `and`/`or` over numbers is kept as a value; it is only a truth value here", "use a conditional expression: `x if x else y`");
+  if (value.truth)
+    truth_of(value),
+        type_error(Code::E214, value.loc,
+                   "the result of `and`/`or` over numbers is kept as a value; it is only a truth value here",
+                   "use a conditional expression: `x if x else y`");
   b.kind = Binding::Kind::cell;
   b.type = value.type();
   b.cell = cell_for(name, b.type);
@@ -283,19 +331,23 @@ void Lowering::augmented(const ast::AugAssign &s, Loc loc) {
   assign_target(s.target, arithmetic(s.op, old, value, loc), loc);
 }
 
-void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc, Loc name_loc) {
+void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc,
+                       Loc name_loc) {
   bool is_output = word == "output_tensor";
   if (is_output && call.args.size() > 2)
     type_error(Code::E110, call.args[2]->loc, "output_tensor takes no scope", "use allocate for temporaries");
   expect_arguments(call, word, 1, is_output ? 2 : 3, loc);
   if (is_output && builder_->owners[0] != &f_.body)
-    type_error(Code::E110, loc, "output_tensor stands inside a loop or branch", "declare outputs at the top level of the kernel");
+    type_error(Code::E110, loc, "output_tensor stands inside a loop or branch",
+               "declare outputs at the top level of the kernel");
   if (auto found = env_.find(name); found != env_.end())
-    type_error(Code::E212, name_loc, cat("'", name, "' is already in use"), "use another name for the buffer");
+    type_error(Code::E212, name_loc, cat("'", name, "' is already in use"),
+               "use another name for the buffer");
   std::vector<Expr> extents = shape_argument(call.args[0]);
   ast::ExprPtr none;
   DType dtype = call.args.size() > 1 ? dtype_argument(call.args[1]) : dtype_argument(none);
-  if (extents.size() > max_rank) type_error(Code::E206, loc, cat("a tensor has at most ", max_rank, " dimensions"));
+  if (extents.size() > max_rank)
+    type_error(Code::E206, loc, cat("a tensor has at most ", max_rank, " dimensions"));
   Sym sym = make_sym(SymKind::buffer, dtype, name, name_loc);
   Binding b;
   b.kind = Binding::Kind::tensor;
@@ -314,7 +366,8 @@ void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::
     outputs_[name] = loc;
   } else {
     int64_t bytes = item_size(dtype);
-    for (const Expr &e : extents) bytes = as_int(e) && *as_int(e) >= 0 && *as_int(e) <= 4096 && bytes >= 0 ? bytes * *as_int(e) : -1;
+    for (const Expr &e : extents)
+      bytes = as_int(e) && *as_int(e) >= 0 && *as_int(e) <= 4096 && bytes >= 0 ? bytes * *as_int(e) : -1;
     bool small = bytes >= 0 && bytes <= 4096;
     b.value.buf = make_buf(sym, std::move(extents), small ? Space::stack : Space::heap);
     builder_->add_alloc(b.value.buf, Fill::zero, loc);
@@ -323,7 +376,9 @@ void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::
 }
 
 void Lowering::return_values(const ast::ReturnStmt &s, Loc loc) {
-  if (builder_->owners[0] != &f_.body) type_error(Code::E108, loc, "`return` stands inside a loop or branch", "return once, at the end of the kernel");
+  if (builder_->owners[0] != &f_.body)
+    type_error(Code::E108, loc, "`return` stands inside a loop or branch",
+               "return once, at the end of the kernel");
   returned_ = true;
   if (!s.value) type_error(Code::E108, loc, "`return` names nothing", "name what was computed: `return c`");
   std::vector<const ast::ExprPtr *> items;
@@ -335,11 +390,14 @@ void Lowering::return_values(const ast::ReturnStmt &s, Loc loc) {
     Operand o = expression(*item);
     if (o.kind == Operand::Kind::poisoned) continue;
     if (o.kind == Operand::Kind::scalar)
-      type_error(Code::E115, (*item)->loc, "a kernel returns tensors, not scalars", "write it to `output_tensor((1,), ...)` and return that");
-    if (o.kind != Operand::Kind::tensor) type_error(Code::E115, (*item)->loc, cat("a kernel returns tensors, not ", describe(o)));
+      type_error(Code::E115, (*item)->loc, "a kernel returns tensors, not scalars",
+                 "write it to `output_tensor((1,), ...)` and return that");
+    if (o.kind != Operand::Kind::tensor)
+      type_error(Code::E115, (*item)->loc, cat("a kernel returns tensors, not ", describe(o)));
     const std::string &name = o.buf->sym->name;
     if (o.buf->space != Space::param)
-      type_error(Code::E209, (*item)->loc, cat("'", name, "' is a temporary and cannot be returned"), "declare it by output_tensor");
+      type_error(Code::E209, (*item)->loc, cat("'", name, "' is a temporary and cannot be returned"),
+                 "declare it by output_tensor");
     if (std::find(func_.results.begin(), func_.results.end(), o.buf) != func_.results.end())
       type_error(Code::E209, (*item)->loc, cat("'", name, "' is returned twice"));
     func_.results.push_back(o.buf);
@@ -349,12 +407,18 @@ void Lowering::return_values(const ast::ReturnStmt &s, Loc loc) {
 void Lowering::finish_results() {
   for (const auto &[name, loc] : outputs_)
     if (returned_ && !names_.returned.count(name))
-      sink_->add({Code::E208, loc, cat("output '", name, "' is not returned"), {}, {cat("return it, or use allocate for a temporary")}});
+      sink_->add({Code::E208,
+                  loc,
+                  cat("output '", name, "' is not returned"),
+                  {},
+                  {cat("return it, or use allocate for a temporary")}});
   for (Param &p : func_.params)
     if (p.buf && p.mode == ParamMode::in && written_.count(p.buf->sym->name)) p.mode = ParamMode::inout;
 }
 
-Func lower(const ast::Function &f, const FrontendInput &input, Sink &sink) { return Lowering(f, input, sink).run(); }
+Func lower(const ast::Function &f, const FrontendInput &input, Sink &sink) {
+  return Lowering(f, input, sink).run();
+}
 
 Func compile_source(const FrontendInput &input, Sink &sink) {
   TokenList tokens = tokenize(input.sources, input.source);
@@ -367,27 +431,37 @@ Func compile_source(const FrontendInput &input, Sink &sink) {
 namespace {
 
 /// Names that no scope knows, in order of appearance.
-void check_names(const ast::Block &block, const Names &names, const std::set<std::string> &params, const Captures &captures, Sink &sink) {
+void check_names(const ast::Block &block, const Names &names, const std::set<std::string> &params,
+                 const Captures &captures, Sink &sink) {
   auto check = [&](const ast::ExprPtr &e) {
     for_each_name(e, [&](const std::string &name, Loc loc) {
       auto local = names.locals.find(name);
-      bool assigned = local != names.locals.end() && (local->second.assignments > 0 || local->second.loop_variable);
-      if (assigned || params.count(name) || find_captured(captures, name) || is_language_word(name) || name == "print") return;
+      bool assigned =
+          local != names.locals.end() && (local->second.assignments > 0 || local->second.loop_variable);
+      if (assigned || params.count(name) || find_captured(captures, name) || is_language_word(name) ||
+          name == "print")
+        return;
       sink.add({Code::E103, loc, cat("name '", name, "' is not defined"), {}, {}});
     });
   };
   for (const ast::Stmt &s : block)
     std::visit(Overload{[&](const ast::Assign &n) { check(n.value), check(n.target); },
                         [&](const ast::AugAssign &n) { check(n.value), check(n.target); },
-                        [&](const ast::ForStmt &n) { check(n.iterable), check_names(*n.body, names, params, captures, sink); },
-                        [&](const ast::WhileStmt &n) { check(n.cond), check_names(*n.body, names, params, captures, sink); },
+                        [&](const ast::ForStmt &n) {
+                          check(n.iterable), check_names(*n.body, names, params, captures, sink);
+                        },
+                        [&](const ast::WhileStmt &n) {
+                          check(n.cond), check_names(*n.body, names, params, captures, sink);
+                        },
                         [&](const ast::IfStmt &n) {
                           check(n.cond), check_names(*n.yes, names, params, captures, sink);
                           if (n.no) check_names(*n.no, names, params, captures, sink);
                         },
                         [&](const ast::WithStmt &n) { check_names(*n.body, names, params, captures, sink); },
-                        [&](const ast::ReturnStmt &n) { check(n.value); }, [&](const ast::AssertStmt &n) { check(n.cond); },
-                        [&](const ast::ExprStmt &n) { check(n.value); }, [](const ast::PassStmt &) {}, [](const ast::JumpStmt &) {}},
+                        [&](const ast::ReturnStmt &n) { check(n.value); },
+                        [&](const ast::AssertStmt &n) { check(n.cond); },
+                        [&](const ast::ExprStmt &n) { check(n.value); }, [](const ast::PassStmt &) {},
+                        [](const ast::JumpStmt &) {}},
                s.v);
 }
 
@@ -396,10 +470,15 @@ void check_names(const ast::Block &block, const Names &names, const std::set<std
 void check_source(const SourceMap &sources, uint32_t source, const Captures &captures, Sink &sink) {
   ast::Function f = parse_function(tokenize(sources, source), sink);
   std::set<std::string> params;
+  check_parameter_names(f, sink);
   for (const ast::Parameter &p : f.params) params.insert(p.name);
   check_names(f.body, resolve_names(f), params, captures, sink);
   if (f.body.empty() || !std::holds_alternative<ast::ReturnStmt>(f.body.back().v))
-    sink.add({Code::E108, f.loc, cat("kernel '", f.name, "' returns nothing"), {}, {"end it with `return c`, naming what was computed"}});
+    sink.add({Code::E108,
+              f.loc,
+              cat("kernel '", f.name, "' returns nothing"),
+              {},
+              {"end it with `return c`, naming what was computed"}});
 }
 
 }  // namespace kw

@@ -1,5 +1,5 @@
-// Syntax tree + signature + captured values → typed IR. This is where names get types and constructs get meaning; bounds and
-// initialisation are left to analysis, schedules to the scheduler.
+// Syntax tree + signature + captured values → typed IR. This is where names get types and constructs get
+// meaning; bounds and initialisation are left to analysis, schedules to the scheduler.
 #pragma once
 
 #include "frontend/ast.h"

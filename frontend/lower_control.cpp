@@ -13,7 +13,8 @@ const std::set<std::string> &Lowering::assigned_in(const ast::Block &b) const {
   return found == names_.assigned.end() ? none : found->second;
 }
 
-/// Stores each cell of `names` over from its type in `from` to its type in `to`, at the end of the current block.
+/// Stores each cell of `names` over from its type in `from` to its type in `to`, at the end of the current
+/// block.
 void Lowering::convert_cells(const Env &from, const Env &to, const std::set<std::string> &names) {
   for (const std::string &name : names) {
     auto a = from.find(name), b = to.find(name);
@@ -73,7 +74,9 @@ void Lowering::if_statement(const ast::IfStmt &s, Loc loc) {
       merged.kind = Binding::Kind::partial;
     }
     for (const Env *side : {&after_yes, &after_no})
-      if (auto found = side->find(name); found != side->end() && found->second.kind == Binding::Kind::conflict) merged = found->second;
+      if (auto found = side->find(name);
+          found != side->end() && found->second.kind == Binding::Kind::conflict)
+        merged = found->second;
     bind(name, std::move(merged));
   }
   builder_ = &yes;
@@ -107,7 +110,8 @@ void Lowering::grid_header(const ast::ForStmt &s, const ast::CallExpr &call, Loo
                "name one variable per dimension: `for i, j in grid(...)`");
   std::vector<Expr> extents = shape_argument(call.args[0]);
   if (extents.size() != targets->items.size())
-    type_error(Code::E206, s.target->loc, cat("grid has ", extents.size(), " dimensions but ", targets->items.size(), " variables"));
+    type_error(Code::E206, s.target->loc,
+               cat("grid has ", extents.size(), " dimensions but ", targets->items.size(), " variables"));
   for (size_t d = 0; d < extents.size(); ++d) {
     const auto *name = ast::as<ast::Name>(targets->items[d]);
     h.levels.push_back({name->id, targets->items[d]->loc, const_int(0, s.iterable->loc), extents[d], 1});
@@ -121,15 +125,18 @@ void Lowering::range_header(const ast::CallExpr &call, LoopHeader &h) {
   level.lo = call.args.size() == 1 ? zero : first;
   level.hi = call.args.size() == 1 ? first : index_of(scalar(call.args[1]), "the bound of a loop");
   if (call.args.size() == 3) level.step = constant_int(call.args[2], "the step of a loop", Code::E116);
-  if (level.step == 0) type_error(Code::E116, call.args[2]->loc, "the step of a loop is 0", "use a step of 1 or -1");
+  if (level.step == 0)
+    type_error(Code::E116, call.args[2]->loc, "the step of a loop is 0", "use a step of 1 or -1");
 }
 
 Lowering::LoopHeader Lowering::loop_header(const ast::ForStmt &s) {
   const auto *call = ast::as<ast::CallExpr>(s.iterable);
   std::string word = call ? callee_word(call->callee) : "";
   if (word == "enumerate" || word == "zip" || word == "reversed" || !is_loop_word(word))
-    type_error(Code::E111, s.iterable->loc, "a kernel loops over ranges", "write `for i in range(n):` and index with i");
-  if (word == "const_range") type_error(Code::E102, s.iterable->loc, "const_range is not available yet", "use range");
+    type_error(Code::E111, s.iterable->loc, "a kernel loops over ranges",
+               "write `for i in range(n):` and index with i");
+  if (word == "const_range")
+    type_error(Code::E102, s.iterable->loc, "const_range is not available yet", "use range");
   LoopHeader h;
   h.hint = hint_of_word(word);
   if (word == "grid") {
@@ -138,7 +145,9 @@ Lowering::LoopHeader Lowering::loop_header(const ast::ForStmt &s) {
   }
   expect_arguments(*call, word, 1, 3, s.iterable->loc);
   const auto *target = ast::as<ast::Name>(s.target);
-  if (!target) type_error(Code::E113, s.target->loc, cat("a ", word, " has one loop variable"), "use `grid` for several");
+  if (!target)
+    type_error(Code::E113, s.target->loc, cat("a ", word, " has one loop variable"),
+               "use `grid` for several");
   h.levels.push_back({target->id, s.target->loc, {}, {}, 1});
   range_header(*call, h);
   return h;
@@ -151,7 +160,8 @@ Stmt Lowering::loop_body(const ast::ForStmt &s, const LoopHeader &h, Env &head) 
   for (const LoopHeader::Level &level : h.levels) {
     auto found = env_.find(level.name);
     if (found != env_.end() && found->second.kind == Binding::Kind::tensor)
-      type_error(Code::E212, level.loc, cat("'", level.name, "' names a tensor and cannot be a loop variable"), "use another name");
+      type_error(Code::E212, level.loc,
+                 cat("'", level.name, "' names a tensor and cannot be a loop variable"), "use another name");
     iters.push_back(make_sym(SymKind::iter, DType::i64, level.name, level.loc));
     Binding b;
     b.kind = Binding::Kind::iter;
@@ -171,7 +181,8 @@ Stmt Lowering::loop_body(const ast::ForStmt &s, const LoopHeader &h, Env &head) 
     if (entry == head.end() || end == env_.end()) continue;
     if (entry->second.kind != Binding::Kind::cell || end->second.kind != Binding::Kind::cell) continue;
     Merge merge = merge_types(name, entry->second.type, end->second.type);
-    if (!merge.type) {  // an error only if the name is read before the body assigns it again, or after the loop
+    if (!merge.type) {  // an error only if the name is read before the body assigns it again, or after the
+                        // loop
       entry->second.kind = Binding::Kind::conflict;
       entry->second.clash = merge;
       entry->second.loc = end->second.loc;
@@ -186,7 +197,8 @@ Stmt Lowering::loop_body(const ast::ForStmt &s, const LoopHeader &h, Env &head) 
   Stmt out = body.finish(cells_of(body.owners));
   for (size_t d = h.levels.size(); d-- > 0;) {
     const LoopHeader::Level &level = h.levels[d];
-    out = for_loop({iters[d], level.lo, level.hi, level.step, ForKind::serial, 0, h.hint, out}, s.iterable->loc);
+    out = for_loop({iters[d], level.lo, level.hi, level.step, ForKind::serial, 0, h.hint, out},
+                   s.iterable->loc);
   }
   return out;
 }
@@ -195,7 +207,8 @@ void Lowering::for_statement(const ast::ForStmt &s, Loc) {
   LoopHeader h = loop_header(s);
   Env before = env_;
   const std::set<std::string> &names = assigned_in(*s.body);
-  // what the body assigns is no longer the constant it was before the loop, and a single assignment may not be seen from outside
+  // what the body assigns is no longer the constant it was before the loop, and a single assignment may not
+  // be seen from outside
   Env head = env_;
   for (const std::string &name : names)
     if (auto found = head.find(name); found != head.end()) found->second.known.reset();

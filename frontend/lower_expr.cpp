@@ -10,36 +10,43 @@
 namespace kw {
 
 Operand Lowering::expression(const ast::ExprPtr &e) {
-  return std::visit(
-      Overload{[&](const ast::Name &n) { return name(n.id, e->loc); },
-               [&](const ast::Integer &n) { return integer_literal(n.digits, e->loc); },
-               [&](const ast::Real &n) { return scalar_operand(const_float(DType::f64, n.value, e->loc), true, e->loc); },
-               [&](const ast::Text &n) {
-                 Operand o;
-                 o.kind = Operand::Kind::text;
-                 o.loc = e->loc;
-                 o.text = n.value;
-                 return o;
-               },
-               [&](const ast::Boolean &n) { return scalar_operand(const_bool(n.value, e->loc), true, e->loc); },
-               [&](const ast::NoneLiteral &) -> Operand { type_error(Code::E101, e->loc, "None is not part of the kernel language"); },
-               [&](const ast::Attribute &n) { return attribute(n, e->loc); },
-               [&](const ast::Slice &) -> Operand { type_error(Code::E109, e->loc, "a slice stands outside of an index"); },
-               [&](const ast::Subscript &n) { return subscript(n, e->loc); },
-               [&](const ast::CallExpr &n) { return call_expr(n, e->loc); },
-               [&](const ast::UnaryExpr &n) { return unary_expr(n, e->loc); },
-               [&](const ast::BinaryExpr &n) { return binary_expr(n, e->loc); },
-               [&](const ast::CompareExpr &n) { return comparison(n, e->loc); },
-               [&](const ast::BoolExpr &n) { return boolean(n, e->loc); },
-               [&](const ast::Ternary &n) { return ternary(n, e->loc); },
-               [&](const ast::Tuple &n) {
-                 Operand o;
-                 o.kind = Operand::Kind::tuple;
-                 o.loc = e->loc;
-                 for (const ast::ExprPtr &item : n.items) o.items.push_back(expression(item));
-                 return o;
-               }},
-      e->v);
+  return std::visit(Overload{[&](const ast::Name &n) { return name(n.id, e->loc); },
+                             [&](const ast::Integer &n) { return integer_literal(n.digits, e->loc); },
+                             [&](const ast::Real &n) {
+                               return scalar_operand(const_float(DType::f64, n.value, e->loc), true, e->loc);
+                             },
+                             [&](const ast::Text &n) {
+                               Operand o;
+                               o.kind = Operand::Kind::text;
+                               o.loc = e->loc;
+                               o.text = n.value;
+                               return o;
+                             },
+                             [&](const ast::Boolean &n) {
+                               return scalar_operand(const_bool(n.value, e->loc), true, e->loc);
+                             },
+                             [&](const ast::NoneLiteral &) -> Operand {
+                               type_error(Code::E101, e->loc, "None is not part of the kernel language");
+                             },
+                             [&](const ast::Attribute &n) { return attribute(n, e->loc); },
+                             [&](const ast::Slice &) -> Operand {
+                               type_error(Code::E109, e->loc, "a slice stands outside of an index");
+                             },
+                             [&](const ast::Subscript &n) { return subscript(n, e->loc); },
+                             [&](const ast::CallExpr &n) { return call_expr(n, e->loc); },
+                             [&](const ast::UnaryExpr &n) { return unary_expr(n, e->loc); },
+                             [&](const ast::BinaryExpr &n) { return binary_expr(n, e->loc); },
+                             [&](const ast::CompareExpr &n) { return comparison(n, e->loc); },
+                             [&](const ast::BoolExpr &n) { return boolean(n, e->loc); },
+                             [&](const ast::Ternary &n) { return ternary(n, e->loc); },
+                             [&](const ast::Tuple &n) {
+                               Operand o;
+                               o.kind = Operand::Kind::tuple;
+                               o.loc = e->loc;
+                               for (const ast::ExprPtr &item : n.items) o.items.push_back(expression(item));
+                               return o;
+                             }},
+                    e->v);
 }
 
 namespace {
@@ -64,7 +71,8 @@ Operand Lowering::integer_literal(const std::string &digits, Loc loc) {
   int64_t value = 0;
   auto result = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (result.ec != std::errc{} || result.ptr != text.data() + text.size())
-    type_error(Code::E215, loc, cat("the constant ", digits, " does not fit into 64 bits"), "use a float, or a smaller constant");
+    type_error(Code::E215, loc, cat("the constant ", digits, " does not fit into 64 bits"),
+               "use a float, or a smaller constant");
   return scalar_operand(const_int(value, loc), true, loc);
 }
 
@@ -79,7 +87,8 @@ std::vector<std::string> Lowering::known_names() const {
   for (const auto &[key, value] : in_.captures) out.push_back(key);
   for (const IntrinsicRow &row : intrinsics())
     if (row.in_language) out.emplace_back(row.name);
-  for (const char *word : {"output_tensor", "allocate", "range", "grid", "select", "min", "max", "len"}) out.emplace_back(word);
+  for (const char *word : {"output_tensor", "allocate", "range", "grid", "select", "min", "max", "len"})
+    out.emplace_back(word);
   return out;
 }
 
@@ -87,25 +96,31 @@ Operand Lowering::read(const Binding &b, const std::string &id, Loc loc) {
   switch (b.kind) {
     case Binding::Kind::cell: return scalar_operand(load(b.cell, {}, loc), b.type.weak, loc);
     case Binding::Kind::partial:
-      type_error(Code::E302, loc, cat("'", id, "' may be unassigned here: only some paths assign it"), cat("assign '", id, "' before the branch or loop"));
+      type_error(Code::E302, loc, cat("'", id, "' may be unassigned here: only some paths assign it"),
+                 cat("assign '", id, "' before the branch or loop"));
     case Binding::Kind::after_loop:
-      type_error(Code::E107, loc, cat("the loop variable '", id, "' is read after its loop"), "keep its value in another name");
+      type_error(Code::E107, loc, cat("the loop variable '", id, "' is read after its loop"),
+                 "keep its value in another name");
     case Binding::Kind::conflict:
       throw CompileError(Diagnostic{b.clash.code, loc, b.clash.message, {}, {b.clash.help}});
     case Binding::Kind::poisoned: give_up();
-    case Binding::Kind::value: case Binding::Kind::iter: case Binding::Kind::tensor: break;
+    case Binding::Kind::value:
+    case Binding::Kind::iter:
+    case Binding::Kind::tensor: break;
   }
   Operand o = b.value;
   o.loc = loc;
   if (o.kind == Operand::Kind::none && !o.text.empty())
-    type_error(Code::E117, loc, cat("the argument '", id, "' is neither a tensor nor a number"), "pass what the kernel needs as arrays or numbers");
+    type_error(Code::E117, loc, cat("the argument '", id, "' is neither a tensor nor a number"),
+               "pass what the kernel needs as arrays or numbers");
   return o;
 }
 
 Operand Lowering::name(const std::string &id, Loc loc) {
   if (auto found = env_.find(id); found != env_.end()) return read(found->second, id, loc);
   if (is_local(id))
-    type_error(Code::E302, loc, cat("'", id, "' is read before it is assigned"), cat("assign '", id, "' first"));
+    type_error(Code::E302, loc, cat("'", id, "' is read before it is assigned"),
+               cat("assign '", id, "' first"));
   if (const Captured *c = find_captured(in_.captures, id)) return captured(*c, id, loc);
   if (auto dtype = dtype_from_numpy(id)) {
     Operand o;
@@ -114,9 +129,11 @@ Operand Lowering::name(const std::string &id, Loc loc) {
     o.dtype = *dtype;
     return o;
   }
-  if (is_language_word(id)) type_error(Code::E104, loc, cat("'", id, "' is a function of the language and must be called"));
+  if (is_language_word(id))
+    type_error(Code::E104, loc, cat("'", id, "' is a function of the language and must be called"));
   std::string near = closest(id, known_names());
-  type_error(Code::E103, loc, cat("name '", id, "' is not defined"), near.empty() ? "" : cat("did you mean '", near, "'?"));
+  type_error(Code::E103, loc, cat("name '", id, "' is not defined"),
+             near.empty() ? "" : cat("did you mean '", near, "'?"));
 }
 
 Operand Lowering::captured(const Captured &c, const std::string &id, Loc loc) {
@@ -125,7 +142,9 @@ Operand Lowering::captured(const Captured &c, const std::string &id, Loc loc) {
   o.loc = loc;
   switch (c.kind) {
     case Kind::integer:
-      if (!c.integer) type_error(Code::E215, loc, cat("the captured constant '", id, "' does not fit into 64 bits"), "use a float, or a smaller constant");
+      if (!c.integer)
+        type_error(Code::E215, loc, cat("the captured constant '", id, "' does not fit into 64 bits"),
+                   "use a float, or a smaller constant");
       return scalar_operand(const_int(*c.integer, loc), true, loc);
     case Kind::real: return scalar_operand(const_float(DType::f64, c.real, loc), true, loc);
     case Kind::boolean: return scalar_operand(const_bool(c.integer.value_or(0) != 0, loc), true, loc);
@@ -149,20 +168,27 @@ Operand Lowering::captured(const Captured &c, const std::string &id, Loc loc) {
       }
       type_error(Code::E104, loc, cat("'", id, "' is a function of the language and must be called"));
     case Kind::function:
-      type_error(Code::E102, loc, cat("calling the Python function '", id, "' in a kernel is not available yet"), "write its body in place");
+      type_error(Code::E102, loc,
+                 cat("calling the Python function '", id, "' in a kernel is not available yet"),
+                 "write its body in place");
     case Kind::module: type_error(Code::E117, loc, cat("the module '", id, "' is used as a value"));
     case Kind::other: break;
   }
-  type_error(Code::E117, loc, cat("the captured object '", id, "' (", c.text, ") is no constant that a kernel can use"),
+  type_error(Code::E117, loc,
+             cat("the captured object '", id, "' (", c.text, ") is no constant that a kernel can use"),
              "capture an int, float, bool, str or a tuple of them, or pass it as an argument");
 }
 
 Operand Lowering::attribute(const ast::Attribute &n, Loc loc) {
-  if (const auto *module_name = ast::as<ast::Name>(n.value); module_name && !env_.count(module_name->id) && !is_local(module_name->id))
-    if (const Captured *c = find_captured(in_.captures, module_name->id); c && c->kind == Captured::Kind::module) {
+  if (const auto *module_name = ast::as<ast::Name>(n.value);
+      module_name && !env_.count(module_name->id) && !is_local(module_name->id))
+    if (const Captured *c = find_captured(in_.captures, module_name->id);
+        c && c->kind == Captured::Kind::module) {
       for (const auto &[key, value] : c->attributes)
         if (key == n.name) return captured(value, cat(module_name->id, ".", n.name), loc);
-      type_error(Code::E103, loc, cat("module '", module_name->id, "' has no constant or function '", n.name, "' that a kernel can use"));
+      type_error(Code::E103, loc,
+                 cat("module '", module_name->id, "' has no constant or function '", n.name,
+                     "' that a kernel can use"));
     }
   Operand base = scalar(n.value);
   if (base.kind != Operand::Kind::tensor)
@@ -179,14 +205,18 @@ Operand Lowering::attribute(const ast::Attribute &n, Loc loc) {
     o.dtype = base.buf->dtype;
     return o;
   }
-  if (n.name == "ndim") return scalar_operand(const_int(static_cast<int64_t>(base.buf->rank()), loc), true, loc);
-  type_error(Code::E202, loc, cat("a tensor has no attribute '", n.name, "' in a kernel"), "shape, dtype and ndim are");
+  if (n.name == "ndim")
+    return scalar_operand(const_int(static_cast<int64_t>(base.buf->rank()), loc), true, loc);
+  type_error(Code::E202, loc, cat("a tensor has no attribute '", n.name, "' in a kernel"),
+             "shape, dtype and ndim are");
 }
 
 int64_t Lowering::constant_int(const ast::ExprPtr &e, std::string_view what, Code code) {
   Operand o = scalar(e);
   auto v = o.kind == Operand::Kind::scalar ? as_int(o.expr) : std::nullopt;
-  if (!v) type_error(code, e->loc, cat(what, " is not a compile-time constant integer"), "use a literal or a captured constant");
+  if (!v)
+    type_error(code, e->loc, cat(what, " is not a compile-time constant integer"),
+               "use a literal or a captured constant");
   return *v;
 }
 
@@ -202,15 +232,18 @@ Operand Lowering::tuple_item(const Operand &tuple, const ast::Subscript &n, Loc 
       if (v < 0) v += size;
       return std::clamp<int64_t>(v, step > 0 ? 0 : -1, step > 0 ? size : size - 1);
     };
-    int64_t lower = bound(slice->lower, step > 0 ? 0 : size - 1), upper = bound(slice->upper, step > 0 ? size : -1);
+    int64_t lower = bound(slice->lower, step > 0 ? 0 : size - 1),
+            upper = bound(slice->upper, step > 0 ? size : -1);
     Operand o;
     o.kind = Operand::Kind::tuple;
     o.loc = loc;
-    for (int64_t k = lower; step > 0 ? k < upper : k > upper; k += step) o.items.push_back(tuple.items[static_cast<size_t>(k)]);
+    for (int64_t k = lower; step > 0 ? k < upper : k > upper; k += step)
+      o.items.push_back(tuple.items[static_cast<size_t>(k)]);
     return o;
   }
   int64_t k = constant_int(n.index[0], "the index of a tuple", Code::E206);
-  if (k < -size || k >= size) type_error(Code::E206, n.index[0]->loc, cat("index ", k, " is outside of a tuple of ", size));
+  if (k < -size || k >= size)
+    type_error(Code::E206, n.index[0]->loc, cat("index ", k, " is outside of a tuple of ", size));
   Operand o = tuple.items[static_cast<size_t>(k < 0 ? k + size : k)];
   o.loc = loc;
   return o;
@@ -227,11 +260,15 @@ std::vector<Expr> Lowering::indices(const Operand &tensor, const ast::Subscript 
     }
   for (const ast::ExprPtr *item : items)
     if (ast::as<ast::Slice>(*item))
-      type_error(Code::E109, (*item)->loc, cat("a slice of the tensor '", buf.sym->name, "'"), "write a loop over the elements");
+      type_error(Code::E109, (*item)->loc, cat("a slice of the tensor '", buf.sym->name, "'"),
+                 "write a loop over the elements");
   if (items.size() != buf.rank()) {
-    std::string help = items.size() < buf.rank() && buf.rank() == 2 ? cat("write `", buf.sym->name, "[i, j]`") : "";
-    type_error(Code::E201, loc, cat("'", buf.sym->name, "' has ", buf.rank(), buf.rank() == 1 ? " dimension" : " dimensions", " but ", items.size(),
-                                    items.size() == 1 ? " index is given" : " indices are given"), help);
+    std::string help =
+        items.size() < buf.rank() && buf.rank() == 2 ? cat("write `", buf.sym->name, "[i, j]`") : "";
+    type_error(Code::E201, loc,
+               cat("'", buf.sym->name, "' has ", buf.rank(), buf.rank() == 1 ? " dimension" : " dimensions",
+                   " but ", items.size(), items.size() == 1 ? " index is given" : " indices are given"),
+               help);
   }
   std::vector<Expr> out;
   for (size_t d = 0; d < items.size(); ++d) {
@@ -247,11 +284,13 @@ Operand Lowering::subscript(const ast::Subscript &n, Loc loc) {
   if (const auto *inner = ast::as<ast::Subscript>(n.value)) {
     Operand base = expression(inner->value);
     if (base.kind == Operand::Kind::tensor)
-      type_error(Code::E201, loc, cat("'", base.buf->sym->name, "' is indexed twice"), cat("write `", base.buf->sym->name, "[i, j]`"));
+      type_error(Code::E201, loc, cat("'", base.buf->sym->name, "' is indexed twice"),
+                 cat("write `", base.buf->sym->name, "[i, j]`"));
   }
   Operand base = scalar(n.value);
   if (base.kind == Operand::Kind::tuple) return tuple_item(base, n, loc);
-  if (base.kind != Operand::Kind::tensor) type_error(Code::E202, n.value->loc, cat(describe(base), " cannot be indexed"));
+  if (base.kind != Operand::Kind::tensor)
+    type_error(Code::E202, n.value->loc, cat(describe(base), " cannot be indexed"));
   return scalar_operand(load(base.buf, indices(base, n, loc), loc), false, loc);
 }
 
@@ -260,11 +299,13 @@ Operand Lowering::unary_expr(const ast::UnaryExpr &n, Loc loc) {
   switch (n.op) {
     case ast::UnaryOp::minus: return unary_minus(a, loc);
     case ast::UnaryOp::invert: return invert(a, loc);
-    case ast::UnaryOp::logical_not: return scalar_operand(unary(UnOp::logical_not, truth_of(a), loc), true, loc);
+    case ast::UnaryOp::logical_not:
+      return scalar_operand(unary(UnOp::logical_not, truth_of(a), loc), true, loc);
     case ast::UnaryOp::plus: break;
   }
   Expr x = adapt(a, a.kind == Operand::Kind::scalar ? a.expr.dtype() : DType::f64);
-  if (x.dtype() == DType::b1 && !a.weak) type_error(Code::E205, loc, "`+` is not defined for bool", "remove it");
+  if (x.dtype() == DType::b1 && !a.weak)
+    type_error(Code::E205, loc, "`+` is not defined for bool", "remove it");
   return scalar_operand(x.dtype() == DType::b1 ? cast(DType::i64, x, loc) : x, a.weak, loc);
 }
 
@@ -280,10 +321,12 @@ Operand Lowering::binary_expr(const ast::BinaryExpr &n, Loc loc) {
     o.items.insert(o.items.end(), b.items.begin(), b.items.end());
     return o;
   }
-  const Operand &tuple = a.kind == Operand::Kind::tuple ? a : b, &count = a.kind == Operand::Kind::tuple ? b : a;
+  const Operand &tuple = a.kind == Operand::Kind::tuple ? a : b,
+                &count = a.kind == Operand::Kind::tuple ? b : a;
   auto times = count.kind == Operand::Kind::scalar ? as_int(count.expr) : std::nullopt;
   if (n.op != ast::Operator::mul || !times || *times > static_cast<int64_t>(max_args))
-    type_error(Code::E206, loc, cat("`", operator_text(n.op), "` is not defined for ", describe(a), " and ", describe(b)));
+    type_error(Code::E206, loc,
+               cat("`", operator_text(n.op), "` is not defined for ", describe(a), " and ", describe(b)));
   for (int64_t k = 0; k < *times; ++k) o.items.insert(o.items.end(), tuple.items.begin(), tuple.items.end());
   return o;
 }
@@ -300,7 +343,8 @@ std::optional<bool> Lowering::static_compare(ast::CompareOp op, const Operand &a
   if (a.kind == Kind::text && b.kind == Kind::text) return (a.text == b.text) != negate;
   if (a.kind == Kind::dtype || b.kind == Kind::dtype) {
     auto x = dtype_of(a), y = dtype_of(b);
-    bool comparable = (a.kind == Kind::dtype || a.kind == Kind::text) && (b.kind == Kind::dtype || b.kind == Kind::text);
+    bool comparable =
+        (a.kind == Kind::dtype || a.kind == Kind::text) && (b.kind == Kind::dtype || b.kind == Kind::text);
     if (comparable) return (x && y && *x == *y) != negate;
   }
   return std::nullopt;
@@ -350,7 +394,8 @@ Operand Lowering::ternary(const ast::Ternary &n, Loc loc) {
   Merge merge = merge_types("the conditional expression", yes.type(), no.type());
   if (!merge.type) type_error(merge.code, loc, merge.message, merge.help);
   DType t = merge.type->dtype;
-  return scalar_operand(select(cond, cast(t, yes.expr, yes.loc), cast(t, no.expr, no.loc), loc), merge.type->weak, loc);
+  return scalar_operand(select(cond, cast(t, yes.expr, yes.loc), cast(t, no.expr, no.loc), loc),
+                        merge.type->weak, loc);
 }
 
 }  // namespace kw

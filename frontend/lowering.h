@@ -1,4 +1,5 @@
-// State of one lowering: blocks under construction, bindings of names, mutable scalars. Internal to lower*.cpp.
+// State of one lowering: blocks under construction, bindings of names, mutable scalars. Internal to
+// lower*.cpp.
 #pragma once
 
 #include <map>
@@ -14,7 +15,9 @@ namespace kw {
 class BlockBuilder {
  public:
   void add(Stmt s) { items_.push_back({std::move(s), {}, {}, {}, {}, {}}); }
-  void add_let(Sym sym, Expr value, Loc loc) { items_.push_back({{}, std::move(sym), std::move(value), {}, {}, loc}); }
+  void add_let(Sym sym, Expr value, Loc loc) {
+    items_.push_back({{}, std::move(sym), std::move(value), {}, {}, loc});
+  }
   void add_alloc(Buf buf, Fill fill, Loc loc) { items_.push_back({{}, {}, {}, std::move(buf), fill, loc}); }
   Stmt finish(const std::vector<Buf> &cells) const;
 
@@ -36,11 +39,11 @@ class BlockBuilder {
 struct Binding {
   enum class Kind : uint8_t { value, cell, iter, tensor, partial, after_loop, conflict, poisoned };
   Kind kind = Kind::poisoned;
-  Operand value;               ///< value, iter, tensor
-  Buf cell;                    ///< cell
-  ScalarType type;             ///< cell
-  std::optional<Expr> known;   ///< cell: the constant it holds
-  Merge clash;                 ///< conflict: reported when the name is read
+  Operand value;              ///< value, iter, tensor
+  Buf cell;                   ///< cell
+  ScalarType type;            ///< cell
+  std::optional<Expr> known;  ///< cell: the constant it holds
+  Merge clash;                ///< conflict: reported when the name is read
   Loc loc;
 };
 using Env = std::map<std::string, Binding>;
@@ -69,7 +72,8 @@ class Lowering {
   void assign_name(const std::string &name, Operand value, Loc loc, Loc name_loc);
   void assign_element(const ast::Subscript &target, Loc target_loc, const Operand &value, Loc loc);
   void augmented(const ast::AugAssign &s, Loc loc);
-  void declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc, Loc name_loc);
+  void declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc,
+               Loc name_loc);
   void return_values(const ast::ReturnStmt &s, Loc loc);
   void finish_results();
   void poison(const ast::Stmt &s);

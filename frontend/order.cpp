@@ -82,8 +82,9 @@ class OrderMarker {
     const Binary *product = as<Binary>(term);
     if (!product || product->op != BinOp::mul) return false;
     auto only_in = [&](const Expr &with, const Expr &without) {
-      return std::any_of(others.begin(), others.end(),
-                         [&](const For *loop) { return mentions(with, loop->iter) && !mentions(without, loop->iter); });
+      return std::any_of(others.begin(), others.end(), [&](const For *loop) {
+        return mentions(with, loop->iter) && !mentions(without, loop->iter);
+      });
     };
     return only_in(product->a, product->b) && only_in(product->b, product->a);
   }

@@ -1,12 +1,14 @@
-// Decides the order of sums and products on the source program (language.md 3): which accumulating stores are summed in lanes. Looks at
-// subscripts only, never at strides, extents or the target; the mark then travels with the Store and no pass changes it.
+// Decides the order of sums and products on the source program (language.md 3): which accumulating stores are
+// summed in lanes. Looks at subscripts only, never at strides, extents or the target; the mark then travels
+// with the Store and no pass changes it.
 #pragma once
 
 #include "ir/func.h"
 
 namespace kw {
 
-/// Sets Store::order of every accumulation: source in strict mode; lanes where the rule holds in default mode; any in fast mode.
+/// Sets Store::order of every accumulation: source in strict mode; lanes where the rule holds in default
+/// mode; any in fast mode.
 Func mark_orders(const Func &f);
 
 }  // namespace kw

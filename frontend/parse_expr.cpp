@@ -1,4 +1,5 @@
-// Expressions: precedence climbing over Python's grammar; constructs outside the language are named and refused.
+// Expressions: precedence climbing over Python's grammar; constructs outside the language are named and
+// refused.
 #include "frontend/parse_expr.h"
 
 #include <charconv>
@@ -19,7 +20,8 @@ uint32_t depth_of(const ExprPtr &e) { return e ? e->depth : 0; }
 template <class K>
 ExprPtr make_node(Loc loc, uint32_t parts_depth, K kind) {
   if (parts_depth + 1 > max_nesting)
-    parse_error(Code::E105, loc, cat("expressions nest deeper than ", max_nesting), "split it: assign parts to locals");
+    parse_error(Code::E105, loc, cat("expressions nest deeper than ", max_nesting),
+                "split it: assign parts to locals");
   return std::make_unique<ast::Expr>(ast::Expr{loc, parts_depth + 1, std::move(kind)});
 }
 
@@ -29,9 +31,10 @@ struct BinaryRow {
   int level;
 };
 constexpr BinaryRow binary_rows[] = {
-    {"|", Operator::bit_or, 1}, {"^", Operator::bit_xor, 2}, {"&", Operator::bit_and, 3},    {"<<", Operator::shl, 4},
-    {">>", Operator::shr, 4},   {"+", Operator::add, 5},     {"-", Operator::sub, 5},        {"*", Operator::mul, 6},
-    {"/", Operator::div, 6},    {"%", Operator::mod, 6},     {"//", Operator::floor_div, 6}, {"@", Operator::matmul, 6}};
+    {"|", Operator::bit_or, 1}, {"^", Operator::bit_xor, 2},    {"&", Operator::bit_and, 3},
+    {"<<", Operator::shl, 4},   {">>", Operator::shr, 4},       {"+", Operator::add, 5},
+    {"-", Operator::sub, 5},    {"*", Operator::mul, 6},        {"/", Operator::div, 6},
+    {"%", Operator::mod, 6},    {"//", Operator::floor_div, 6}, {"@", Operator::matmul, 6}};
 
 const BinaryRow *binary_row(const Token &t) {
   if (t.kind != TokenKind::op) return nullptr;
@@ -41,10 +44,11 @@ const BinaryRow *binary_row(const Token &t) {
 }
 
 bool is_keyword(std::string_view s) {
-  static constexpr std::string_view words[] = {"and",  "as",    "assert", "async",  "await",    "break",  "class", "continue", "def",
-                                               "del",  "elif",  "else",   "except", "finally",  "for",    "from",  "global",   "if",
-                                               "in",   "is",    "import", "lambda", "nonlocal", "not",    "or",    "pass",     "raise",
-                                               "try",  "return", "while", "with",   "yield"};
+  static constexpr std::string_view words[] = {
+      "and",    "as",   "assert", "async", "await",  "break",   "class",    "continue",
+      "def",    "del",  "elif",   "else",  "except", "finally", "for",      "from",
+      "global", "if",   "in",     "is",    "import", "lambda",  "nonlocal", "not",
+      "or",     "pass", "raise",  "try",   "return", "while",   "with",     "yield"};
   return std::find(std::begin(words), std::end(words), s) != std::end(words);
 }
 
@@ -52,7 +56,8 @@ std::string token_text(const Token &t) {
   switch (t.kind) {
     case TokenKind::newline: return "end of line";
     case TokenKind::end: return "end of text";
-    case TokenKind::indent: case TokenKind::dedent: return "indentation";
+    case TokenKind::indent:
+    case TokenKind::dedent: return "indentation";
     default: return cat("'", t.text.substr(0, 40), "'");
   }
 }
@@ -77,7 +82,8 @@ struct ExprParser::Guard {
 
 void ExprParser::expect(std::string_view word, std::string_view where) {
   if (c_.accept(word)) return;
-  parse_error(Code::E100, c_.peek().loc, cat("expected '", word, "' ", where, ", found ", token_text(c_.peek())));
+  parse_error(Code::E100, c_.peek().loc,
+              cat("expected '", word, "' ", where, ", found ", token_text(c_.peek())));
 }
 
 ExprPtr ExprParser::expression_list() {
@@ -88,7 +94,9 @@ ExprPtr ExprParser::expression_list() {
   Tuple tuple;
   tuple.items.push_back(std::move(first));
   while (c_.accept(",")) {
-    if (c_.at(TokenKind::newline) || c_.peek().is("=") || c_.peek().is(")") || c_.peek().is("in") || c_.peek().is(":")) break;
+    if (c_.at(TokenKind::newline) || c_.peek().is("=") || c_.peek().is(")") || c_.peek().is("in") ||
+        c_.peek().is(":"))
+      break;
     tuple.items.push_back(expression());
     depth = std::max(depth, depth_of(tuple.items.back()));
   }
@@ -98,12 +106,17 @@ ExprPtr ExprParser::expression_list() {
 ExprPtr ExprParser::expression() {
   Guard guard(*this);
   const Token &start = c_.peek();
-  if (start.is("lambda")) parse_error(Code::E101, start.loc, "a lambda is not part of the kernel language", "write the expression in place");
+  if (start.is("lambda"))
+    parse_error(Code::E101, start.loc, "a lambda is not part of the kernel language",
+                "write the expression in place");
   if (start.is("yield") || start.is("await"))
     parse_error(Code::E101, start.loc, cat("'", start.text, "' is not part of the kernel language"));
-  if (start.is("*") || start.is("**")) parse_error(Code::E101, start.loc, "unpacking with '*' is not part of the kernel language");
+  if (start.is("*") || start.is("**"))
+    parse_error(Code::E101, start.loc, "unpacking with '*' is not part of the kernel language");
   ExprPtr yes = logic_or();
-  if (c_.peek().is(":=")) parse_error(Code::E101, c_.peek().loc, "':=' is not part of the kernel language", "assign in a statement of its own");
+  if (c_.peek().is(":="))
+    parse_error(Code::E101, c_.peek().loc, "':=' is not part of the kernel language",
+                "assign in a statement of its own");
   if (!c_.accept("if")) return yes;
   ExprPtr cond = logic_or();
   expect("else", "in a conditional expression");
@@ -152,9 +165,9 @@ ExprPtr ExprParser::logic_not() {
 }
 
 static bool accept_compare(TokenCursor &c, CompareOp &op) {
-  static constexpr std::pair<std::string_view, CompareOp> simple[] = {{"<", CompareOp::lt},  {"<=", CompareOp::le},
-                                                                      {">", CompareOp::gt},  {">=", CompareOp::ge},
-                                                                      {"==", CompareOp::eq}, {"!=", CompareOp::ne}};
+  static constexpr std::pair<std::string_view, CompareOp> simple[] = {
+      {"<", CompareOp::lt},  {"<=", CompareOp::le}, {">", CompareOp::gt},
+      {">=", CompareOp::ge}, {"==", CompareOp::eq}, {"!=", CompareOp::ne}};
   for (auto [text, value] : simple)
     if (c.accept(text)) return op = value, true;
   if (c.accept("is")) return op = c.accept("not") ? CompareOp::is_not : CompareOp::is, true;
@@ -166,7 +179,8 @@ static bool accept_compare(TokenCursor &c, CompareOp &op) {
 ExprPtr ExprParser::comparison() {
   ExprPtr first = arithmetic(1);
   CompareOp op;
-  // `in` after a for target is consumed by the statement parser, which reads targets with `arithmetic`-level lists
+  // `in` after a for target is consumed by the statement parser, which reads targets with `arithmetic`-level
+  // lists
   if (!accept_compare(c_, op)) return first;
   CompareExpr node;
   Loc loc = first->loc;
@@ -217,7 +231,8 @@ ExprPtr ExprParser::postfix() {
   for (;;) {
     if (c_.accept(".")) {
       const Token &name = c_.next();
-      if (name.kind != TokenKind::name) parse_error(Code::E100, name.loc, cat("expected a name after '.', found ", token_text(name)));
+      if (name.kind != TokenKind::name)
+        parse_error(Code::E100, name.loc, cat("expected a name after '.', found ", token_text(name)));
       Loc loc = join(e->loc, name.loc);
       uint32_t depth = depth_of(e);
       e = make_node(loc, depth, Attribute{std::move(e), std::string(name.text)});
@@ -243,7 +258,8 @@ ExprPtr ExprParser::slice_or_expression() {
   if (!ends()) upper = expression();
   if (c_.accept(":") && !ends()) step = expression();
   uint32_t depth = std::max({depth_of(lower), depth_of(upper), depth_of(step)});
-  return make_node(join(start, c_.previous().loc), depth, Slice{std::move(lower), std::move(upper), std::move(step)});
+  return make_node(join(start, c_.previous().loc), depth,
+                   Slice{std::move(lower), std::move(upper), std::move(step)});
 }
 
 ExprPtr ExprParser::subscript(ExprPtr value) {
@@ -327,15 +343,20 @@ ExprPtr ExprParser::literal(const Token &t) {
 ExprPtr ExprParser::atom() {
   const Token &t = c_.next();
   switch (t.kind) {
-    case TokenKind::integer: case TokenKind::real: return literal(t);
-    case TokenKind::imaginary: parse_error(Code::E101, t.loc, "complex numbers are not part of the kernel language");
-    case TokenKind::fstring: case TokenKind::bytes:
-      parse_error(Code::E101, t.loc, cat(t.kind == TokenKind::bytes ? "a bytes literal" : "an f-string",
-                                         " is not part of the kernel language"));
+    case TokenKind::integer:
+    case TokenKind::real: return literal(t);
+    case TokenKind::imaginary:
+      parse_error(Code::E101, t.loc, "complex numbers are not part of the kernel language");
+    case TokenKind::fstring:
+    case TokenKind::bytes:
+      parse_error(Code::E101, t.loc,
+                  cat(t.kind == TokenKind::bytes ? "a bytes literal" : "an f-string",
+                      " is not part of the kernel language"));
     case TokenKind::string: {
       Text text{t.value};
       Loc loc = t.loc;
-      for (; c_.at(TokenKind::string); c_.next()) text.value += c_.peek().value, loc = join(loc, c_.peek().loc);
+      for (; c_.at(TokenKind::string); c_.next())
+        text.value += c_.peek().value, loc = join(loc, c_.peek().loc);
       return make_node(loc, 0, std::move(text));
     }
     case TokenKind::op:

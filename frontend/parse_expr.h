@@ -1,4 +1,5 @@
-// The expression half of the parser: a cursor over tokens and precedence climbing. Statements are in parser.cpp.
+// The expression half of the parser: a cursor over tokens and precedence climbing. Statements are in
+// parser.cpp.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +13,7 @@ class TokenCursor {
  public:
   explicit TokenCursor(const TokenList &list) : tokens_(list.tokens) {}
 
-  const Token &peek(size_t ahead = 0) const {
-    return tokens_[std::min(pos_ + ahead, tokens_.size() - 1)];
-  }
+  const Token &peek(size_t ahead = 0) const { return tokens_[std::min(pos_ + ahead, tokens_.size() - 1)]; }
   const Token &next() {
     const Token &t = peek();
     if (pos_ + 1 < tokens_.size()) ++pos_;
@@ -61,6 +60,5 @@ class ExprParser {
   TokenCursor &c_;
   uint32_t depth_ = 0;
 };
-
 
 }  // namespace kw

@@ -1,4 +1,5 @@
-// Statements and the function header. An error ends its statement; parsing goes on at the next line of the same block.
+// Statements and the function header. An error ends its statement; parsing goes on at the next line of the
+// same block.
 #include "frontend/parser.h"
 
 #include "frontend/parse_expr.h"
@@ -85,8 +86,6 @@ void Parser::parameters(Function &f) {
     const Token &name = c_.next();
     if (name.kind != TokenKind::name) parse_error(Code::E100, name.loc, "expected a parameter's name");
     Parameter p{std::string(name.text), name.loc, {}};
-    if (p.name == "out")
-      sink_.add({Code::E112, name.loc, "a parameter named 'out' collides with the out= of a call", {}, {"rename the parameter"}});
     if (c_.accept(":")) p.annotation = e_.expression();
     default_value();
     f.params.push_back(std::move(p));
@@ -101,7 +100,8 @@ Function Parser::function() {
   skip_decorators();
   if (c_.peek().is("async")) parse_error(Code::E101, c_.peek().loc, "an async function is no kernel");
   if (!c_.accept("def"))
-    parse_error(Code::E101, c_.peek().loc, "a kernel is a function defined by `def`", "write `def name(...):` instead of a lambda or an expression");
+    parse_error(Code::E101, c_.peek().loc, "a kernel is a function defined by `def`",
+                "write `def name(...):` instead of a lambda or an expression");
   Function f;
   const Token &name = c_.next();
   if (name.kind != TokenKind::name) parse_error(Code::E100, name.loc, "expected the function's name");
@@ -174,10 +174,12 @@ bool Parser::looks_like_match() const {
 
 void Parser::refuse_statement() {
   const Token &t = c_.peek();
-  if (looks_like_match()) parse_error(Code::E101, t.loc, "a match statement is not part of the kernel language", "use if/elif");
+  if (looks_like_match())
+    parse_error(Code::E101, t.loc, "a match statement is not part of the kernel language", "use if/elif");
   for (const RefusedRow &row : refused)
     if (t.is(row.keyword))
-      parse_error(Code::E101, t.loc, cat(row.what, " is not part of the kernel language"), std::string(row.help));
+      parse_error(Code::E101, t.loc, cat(row.what, " is not part of the kernel language"),
+                  std::string(row.help));
 }
 
 void Parser::compound_or_simple(Block &out) {
@@ -220,9 +222,10 @@ Stmt Parser::simple() {
 
 Stmt Parser::assignment(Loc start) {
   static constexpr std::pair<std::string_view, Operator> augmented[] = {
-      {"+=", Operator::add},     {"-=", Operator::sub},    {"*=", Operator::mul},     {"/=", Operator::div},
-      {"//=", Operator::floor_div}, {"%=", Operator::mod}, {"**=", Operator::pow},    {"&=", Operator::bit_and},
-      {"|=", Operator::bit_or},  {"^=", Operator::bit_xor}, {"<<=", Operator::shl},   {">>=", Operator::shr},
+      {"+=", Operator::add},     {"-=", Operator::sub},        {"*=", Operator::mul},
+      {"/=", Operator::div},     {"//=", Operator::floor_div}, {"%=", Operator::mod},
+      {"**=", Operator::pow},    {"&=", Operator::bit_and},    {"|=", Operator::bit_or},
+      {"^=", Operator::bit_xor}, {"<<=", Operator::shl},       {">>=", Operator::shr},
       {"@=", Operator::matmul}};
   ExprPtr target = e_.expression_list();
   for (auto [text, op] : augmented) {
@@ -233,12 +236,15 @@ Stmt Parser::assignment(Loc start) {
   ExprPtr annotation;
   if (c_.accept(":")) {
     annotation = e_.expression();
-    if (!c_.peek().is("=")) return {join(start, annotation->loc), PassStmt{}};  // a bare annotation declares nothing
+    if (!c_.peek().is("="))
+      return {join(start, annotation->loc), PassStmt{}};  // a bare annotation declares nothing
   }
   if (!c_.accept("=")) return {join(start, target->loc), ExprStmt{std::move(target)}};
   ExprPtr value = e_.expression_list();
   if (c_.peek().is("="))
-    parse_error(Code::E101, join(start, c_.peek().loc), "a chained assignment is not part of the kernel language", "assign each name in a statement of its own");
+    parse_error(Code::E101, join(start, c_.peek().loc),
+                "a chained assignment is not part of the kernel language",
+                "assign each name in a statement of its own");
   return {join(start, value->loc), Assign{std::move(target), std::move(value), std::move(annotation)}};
 }
 
@@ -252,7 +258,8 @@ ExprPtr Parser::for_target() {
     if (c_.peek().is("in") || c_.peek().is(")")) break;
     const Token &t = c_.next();
     if (t.kind != TokenKind::name)
-      parse_error(Code::E113, t.loc, "a loop variable is a name", "use `for i in ...` or `for i, j in grid(...)`");
+      parse_error(Code::E113, t.loc, "a loop variable is a name",
+                  "use `for i in ...` or `for i, j in grid(...)`");
     tuple.items.push_back(std::make_unique<ast::Expr>(ast::Expr{t.loc, 1, Name{std::string(t.text)}}));
   } while (c_.accept(",") && (is_tuple = true));
   if (parens) e_.expect(")", "after the loop variables");
@@ -264,7 +271,8 @@ ExprPtr Parser::for_target() {
 
 void Parser::refuse_loop_else(std::string_view loop) {
   if (c_.peek().is("else"))
-    parse_error(Code::E101, c_.peek().loc, cat("`else` of a ", loop, " loop is not part of the kernel language"), "use a flag");
+    parse_error(Code::E101, c_.peek().loc,
+                cat("`else` of a ", loop, " loop is not part of the kernel language"), "use a flag");
 }
 
 Stmt Parser::for_statement() {
@@ -297,7 +305,9 @@ Stmt Parser::if_statement() {
   auto yes = suite();
   std::shared_ptr<Block> no;
   if (c_.peek().is("elif")) {
-    if (++blocks_ > max_blocks) parse_error(Code::E105, c_.peek().loc, cat("more than ", max_blocks, " elif branches"), "split the kernel");
+    if (++blocks_ > max_blocks)
+      parse_error(Code::E105, c_.peek().loc, cat("more than ", max_blocks, " elif branches"),
+                  "split the kernel");
     no = std::make_shared<Block>();
     no->push_back(if_statement());
     --blocks_;
@@ -312,7 +322,8 @@ Stmt Parser::with_statement() {
   Loc start = c_.next().loc;
   ExprPtr context = e_.expression();
   if (c_.peek().is("as"))
-    parse_error(Code::E101, c_.peek().loc, "`with ... as` is not part of the kernel language", "declare the buffer: `x = allocate(shape, dtype)`");
+    parse_error(Code::E101, c_.peek().loc, "`with ... as` is not part of the kernel language",
+                "declare the buffer: `x = allocate(shape, dtype)`");
   Loc loc = join(start, context->loc);
   e_.expect(":", "after the scope");
   return {loc, WithStmt{std::move(context), suite()}};

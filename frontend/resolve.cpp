@@ -12,10 +12,12 @@ void for_each_name(const ExprPtr &e, const std::function<void(const std::string 
   auto all = [&](const std::vector<ExprPtr> &list) {
     for (const ExprPtr &item : list) for_each_name(item, visit);
   };
-  std::visit(Overload{[&](const Name &n) { visit(n.id, e->loc); }, [](const Integer &) {}, [](const Real &) {}, [](const Text &) {},
-                      [](const Boolean &) {}, [](const NoneLiteral &) {}, [&](const Attribute &n) { for_each_name(n.value, visit); },
+  std::visit(Overload{[&](const Name &n) { visit(n.id, e->loc); }, [](const Integer &) {},
+                      [](const Real &) {}, [](const Text &) {}, [](const Boolean &) {},
+                      [](const NoneLiteral &) {}, [&](const Attribute &n) { for_each_name(n.value, visit); },
                       [&](const Slice &n) {
-                        for_each_name(n.lower, visit), for_each_name(n.upper, visit), for_each_name(n.step, visit);
+                        for_each_name(n.lower, visit), for_each_name(n.upper, visit),
+                            for_each_name(n.step, visit);
                       },
                       [&](const Subscript &n) { for_each_name(n.value, visit), all(n.index); },
                       [&](const CallExpr &n) {
@@ -83,22 +85,24 @@ class Resolver {
   }
 
   void visit(const ast::Stmt &s) {
-    std::visit(Overload{[&](const Assign &n) { reads(n.value), assigns(n.target); },
-                        [&](const AugAssign &n) { reads(n.value), assigns(n.target); },
-                        [&](const ForStmt &n) { reads(n.iterable), loop_variables(n.target), visit(*n.body); },
-                        [&](const WhileStmt &n) { reads(n.cond), visit(*n.body); },
-                        [&](const IfStmt &n) {
-                          reads(n.cond), visit(*n.yes);
-                          if (n.no) visit(*n.no);
-                        },
-                        [&](const WithStmt &n) { reads(n.context), visit(*n.body); },
-                        [&](const ReturnStmt &n) {
-                          reads(n.value);
-                          for_each_name(n.value, [&](const std::string &name, Loc) { names_.returned.insert(name); });
-                        },
-                        [&](const AssertStmt &n) { reads(n.cond), reads(n.message); }, [&](const ExprStmt &n) { reads(n.value); },
-                        [](const PassStmt &) {}, [](const JumpStmt &) {}},
-               s.v);
+    std::visit(
+        Overload{
+            [&](const Assign &n) { reads(n.value), assigns(n.target); },
+            [&](const AugAssign &n) { reads(n.value), assigns(n.target); },
+            [&](const ForStmt &n) { reads(n.iterable), loop_variables(n.target), visit(*n.body); },
+            [&](const WhileStmt &n) { reads(n.cond), visit(*n.body); },
+            [&](const IfStmt &n) {
+              reads(n.cond), visit(*n.yes);
+              if (n.no) visit(*n.no);
+            },
+            [&](const WithStmt &n) { reads(n.context), visit(*n.body); },
+            [&](const ReturnStmt &n) {
+              reads(n.value);
+              for_each_name(n.value, [&](const std::string &name, Loc) { names_.returned.insert(name); });
+            },
+            [&](const AssertStmt &n) { reads(n.cond), reads(n.message); },
+            [&](const ExprStmt &n) { reads(n.value); }, [](const PassStmt &) {}, [](const JumpStmt &) {}},
+        s.v);
   }
 
   Names names_;

@@ -1,5 +1,5 @@
-// Names of a kernel before typing: which are assigned, how often, and the innermost block that holds all uses of each. Types and values
-// are the business of lowering.
+// Names of a kernel before typing: which are assigned, how often, and the innermost block that holds all uses
+// of each. Types and values are the business of lowering.
 #pragma once
 
 #include <functional>
@@ -12,9 +12,9 @@
 namespace kw {
 
 struct LocalInfo {
-  uint32_t assignments = 0;           ///< statements that assign the name; augmented ones count
+  uint32_t assignments = 0;  ///< statements that assign the name; augmented ones count
   bool loop_variable = false;
-  const ast::Block *home = nullptr;   ///< innermost block around every occurrence
+  const ast::Block *home = nullptr;  ///< innermost block around every occurrence
 };
 
 struct Names {

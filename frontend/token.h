@@ -1,4 +1,5 @@
-// Tokens of Python source. The lexer makes them, the parser reads them; they own no text beyond string values.
+// Tokens of Python source. The lexer makes them, the parser reads them; they own no text beyond string
+// values.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,20 @@
 
 namespace kw {
 
-enum class TokenKind : uint8_t { name, integer, real, imaginary, string, fstring, bytes, op, newline, indent, dedent, end };
+enum class TokenKind : uint8_t {
+  name,
+  integer,
+  real,
+  imaginary,
+  string,
+  fstring,
+  bytes,
+  op,
+  newline,
+  indent,
+  dedent,
+  end
+};
 
 struct Token {
   TokenKind kind;

@@ -1,5 +1,5 @@
-/* The ABI of a compiled CPU kernel, version 1 (core.md 2): plain C, append-only. Generated code reads KwEnv by offset, so fields never move.
-   Nothing here may depend on C++. */
+/* The ABI of a compiled CPU kernel, version 1 (core.md 2): plain C, append-only. Generated code reads KwEnv
+   by offset, so fields never move. Nothing here may depend on C++. */
 #pragma once
 
 #include <stddef.h>
@@ -14,12 +14,14 @@ typedef struct {
 
 typedef struct KwEnv {
   uint32_t abi, threads;
-  void (*parallel)(const struct KwEnv *, int64_t n, void (*body)(void *frame, int64_t chunk, int32_t worker), void *frame);
+  void (*parallel)(const struct KwEnv *, int64_t n, void (*body)(void *frame, int64_t chunk, int32_t worker),
+                   void *frame);
   void *(*scratch)(const struct KwEnv *, size_t bytes);
   const volatile uint32_t *cancel; /* never null; polled, non-zero ends the run */
 } KwEnv;
 
 /* 0 ok, 1 fault, 2 cancelled */
-typedef int32_t (*KwEntry)(const KwEnv *, void *const *data, const int64_t *dims, const uint64_t *scalars, void *workspace, KwFault *);
+typedef int32_t (*KwEntry)(const KwEnv *, void *const *data, const int64_t *dims, const uint64_t *scalars,
+                           void *workspace, KwFault *);
 
 enum { KW_ABI_VERSION = 1 };

@@ -59,14 +59,15 @@ bool write_all(int fd, std::string_view bytes) {
 
 }  // namespace
 
-DiskCache::DiskCache(std::string directory, uint64_t max_bytes) : directory_(std::move(directory)), max_bytes_(max_bytes) {
+DiskCache::DiskCache(std::string directory, uint64_t max_bytes)
+    : directory_(std::move(directory)), max_bytes_(max_bytes) {
   problem_ = check_directory();
 }
 
 std::string DiskCache::check_directory() const {
   if (directory_.empty()) return "there is no home directory for it";
   if (!make_directories(directory_)) return cat(directory_, " cannot be made: ", std::strerror(errno));
-  struct stat st {};
+  struct stat st{};
   if (::stat(directory_.c_str(), &st) != 0) return cat(directory_, " cannot be read: ", std::strerror(errno));
   if (!S_ISDIR(st.st_mode)) return cat(directory_, " is no directory");
   if (st.st_uid != ::geteuid()) return cat(directory_, " belongs to another user");
@@ -79,7 +80,7 @@ std::optional<std::string> DiskCache::read(const Hash128 &key) const {
   if (directory_.empty()) return std::nullopt;
   std::string path = path_of(key.text());
   File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  struct stat st {};
+  struct stat st{};
   if (file.fd() < 0 || ::fstat(file.fd(), &st) != 0 || !S_ISREG(st.st_mode)) return std::nullopt;
   if (st.st_uid != ::geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH))) return std::nullopt;
   std::string bytes(static_cast<size_t>(st.st_size), '\0');
@@ -126,7 +127,7 @@ std::vector<CacheEntry> DiskCache::list() const {
   while (dirent *d = ::readdir(dir)) {
     std::string name = d->d_name;
     if (name.size() != 32 + suffix.size() || name.substr(32) != suffix) continue;
-    struct stat st {};
+    struct stat st{};
     if (::stat((directory_ + "/" + name).c_str(), &st) != 0) continue;
     out.push_back({name.substr(0, 32), static_cast<uint64_t>(st.st_size), st.st_mtime});
   }
@@ -143,7 +144,8 @@ size_t DiskCache::clear() const {
   if (!dir) return 0;
   while (dirent *d = ::readdir(dir)) {
     std::string_view name = d->d_name;
-    if (name.size() >= 32 + suffix.size() && name.substr(32, suffix.size()) == suffix) ::unlink((directory_ + "/" + d->d_name).c_str());
+    if (name.size() >= 32 + suffix.size() && name.substr(32, suffix.size()) == suffix)
+      ::unlink((directory_ + "/" + d->d_name).c_str());
   }
   ::closedir(dir);
   return entries;

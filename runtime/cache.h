@@ -1,5 +1,6 @@
-// The disk cache (design.md 8): one checksummed file per entry, named by its key, published by one rename. Any problem on reading is a miss;
-// without a usable directory the process works from memory. Stores bytes and does not know what they mean.
+// The disk cache (design.md 8): one checksummed file per entry, named by its key, published by one rename.
+// Any problem on reading is a miss; without a usable directory the process works from memory. Stores bytes
+// and does not know what they mean.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ struct CacheEntry {
 
 class DiskCache {
  public:
-  /// Opens (and makes) the directory. When it cannot be used safely, `problem()` says why and the cache does nothing.
+  /// Opens (and makes) the directory. When it cannot be used safely, `problem()` says why and the cache does
+  /// nothing.
   DiskCache(std::string directory, uint64_t max_bytes);
 
   const std::string &directory() const { return directory_; }

@@ -13,7 +13,8 @@ constexpr int64_t max_extent = int64_t{1} << 46;  // core.md 2
 
 class Machine {
  public:
-  Machine(const EntryProgram &p, const int64_t *dims, size_t dim_count, const uint64_t *scalars, size_t scalar_count)
+  Machine(const EntryProgram &p, const int64_t *dims, size_t dim_count, const uint64_t *scalars,
+          size_t scalar_count)
       : code_(p.code), dims_(dims), dim_count_(dim_count), scalars_(scalars), scalar_count_(scalar_count) {}
 
   EntryResult run() {
@@ -41,7 +42,8 @@ class Machine {
       return 0;
     }
     uint64_t v = 0;
-    for (size_t i = 0; i < n; ++i) v |= static_cast<uint64_t>(static_cast<uint8_t>(code_[at_ + i])) << (8 * i);
+    for (size_t i = 0; i < n; ++i)
+      v |= static_cast<uint64_t>(static_cast<uint8_t>(code_[at_ + i])) << (8 * i);
     at_ += n;
     return v;
   }
@@ -56,7 +58,8 @@ class Machine {
     size_t index = bytes(1);
     if (op == Op::dim) return index < dim_count_ ? push(dims_[index]) : fail(EntryResult::Error::malformed);
     auto dtype = static_cast<DType>(bytes(1));
-    if (index >= scalar_count_ || !(is_int(dtype) || dtype == DType::b1)) return fail(EntryResult::Error::malformed);
+    if (index >= scalar_count_ || !(is_int(dtype) || dtype == DType::b1))
+      return fail(EntryResult::Error::malformed);
     push(to_int(Value{dtype, scalars_[index]}));
   }
 
@@ -95,7 +98,8 @@ class Machine {
         break;
       case Op::fact: out_.facts_hold = out_.facts_hold && !overflowed && v; break;
       case Op::workspace:
-        if (overflowed || __builtin_add_overflow(out_.workspace, v, &out_.workspace)) fail(EntryResult::Error::overflow);
+        if (overflowed || __builtin_add_overflow(out_.workspace, v, &out_.workspace))
+          fail(EntryResult::Error::overflow);
         break;
       default: out_.work = overflowed || v < 0 ? INT64_MAX : v;
     }
@@ -103,7 +107,9 @@ class Machine {
 
   void step(Op op) {
     switch (op) {
-      case Op::push: case Op::dim: case Op::scalar: return operand(op);
+      case Op::push:
+      case Op::dim:
+      case Op::scalar: return operand(op);
       case Op::neg: {
         int64_t a = pop(), r = 0;
         overflow_ |= __builtin_sub_overflow(int64_t{0}, a, &r);
@@ -115,7 +121,10 @@ class Machine {
         return push(pop() ? yes : no);
       }
       case Op::to_i32: return push(static_cast<int32_t>(pop()));
-      case Op::out_extent: case Op::fact: case Op::workspace: case Op::work: return result(op);
+      case Op::out_extent:
+      case Op::fact:
+      case Op::workspace:
+      case Op::work: return result(op);
       default: return arithmetic(op);
     }
   }
@@ -133,7 +142,8 @@ class Machine {
 
 }  // namespace
 
-EntryResult evaluate_entry(const EntryProgram &p, const int64_t *dims, size_t dim_count, const uint64_t *scalars, size_t scalar_count) {
+EntryResult evaluate_entry(const EntryProgram &p, const int64_t *dims, size_t dim_count,
+                           const uint64_t *scalars, size_t scalar_count) {
   return Machine(p, dims, dim_count, scalars, scalar_count).run();
 }
 

@@ -1,5 +1,5 @@
-// Evaluates entry programs: output shapes, facts, workspace and work of one call. Total for every byte string: malformed code is an error
-// value, never a fault.
+// Evaluates entry programs: output shapes, facts, workspace and work of one call. Total for every byte
+// string: malformed code is an error value, never a fault.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ struct EntryResult {
   int64_t work = 0;  ///< scalar operations; INT64_MAX when it overflows
 };
 
-EntryResult evaluate_entry(const EntryProgram &p, const int64_t *dims, size_t dim_count, const uint64_t *scalars, size_t scalar_count);
+EntryResult evaluate_entry(const EntryProgram &p, const int64_t *dims, size_t dim_count,
+                           const uint64_t *scalars, size_t scalar_count);
 
 }  // namespace kw

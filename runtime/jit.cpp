@@ -48,7 +48,9 @@ void parse(const Request &r, const SourceText &source, Parsed &p) {
   report_stage("lower", p.func, now_ms() - begin);
 }
 
-CompileInput input_of(const Request &r, const Parsed &p) { return {p.sources, r.signature, r.options, r.target, r.backend}; }
+CompileInput input_of(const Request &r, const Parsed &p) {
+  return {p.sources, r.signature, r.options, r.target, r.backend};
+}
 
 }  // namespace
 
@@ -80,7 +82,14 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
   std::string error;
   auto kernel = LoadedKernel::load(std::move(a), error);
   if (!kernel)
-    throw ResolvedError({Resolved{Code::E503, -1, 0, 0, {}, cat("the code of '", r.name, "' cannot be loaded: ", error), {}, {"report it with the output of KW_DEBUG=\"dump:after=all\""}}});
+    throw ResolvedError({Resolved{Code::E503,
+                                  -1,
+                                  0,
+                                  0,
+                                  {},
+                                  cat("the code of '", r.name, "' cannot be loaded: ", error),
+                                  {},
+                                  {"report it with the output of KW_DEBUG=\"dump:after=all\""}}});
   report_stage("total", p.func, now_ms() - begin);
   return kernel;
 }

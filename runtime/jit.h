@@ -1,5 +1,5 @@
-// Source text → loaded kernel, through the cache. The only place of the runtime that calls the front end and the driver; it never calls
-// Python, so callers hand over text and captured values.
+// Source text → loaded kernel, through the cache. The only place of the runtime that calls the front end and
+// the driver; it never calls Python, so callers hand over text and captured values.
 #pragma once
 
 #include <memory>
@@ -43,7 +43,8 @@ class Jit {
   DiskCache cache_;
 };
 
-/// Stages of a kernel for reading: "lower" (after the front end), "final" (before the back end), "llvm", "asm". Throws ResolvedError.
+/// Stages of a kernel for reading: "lower" (after the front end), "final" (before the back end), "llvm",
+/// "asm". Throws ResolvedError.
 std::string inspect(const Request &r, const SourceText &source, std::string_view stage);
 
 /// E1xx errors that need no types; empty when there are none.

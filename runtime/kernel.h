@@ -1,4 +1,5 @@
-// A loaded artifact that can run: machine code, or IR for the interpreter. Immutable after loading and shared by threads.
+// A loaded artifact that can run: machine code, or IR for the interpreter. Immutable after loading and shared
+// by threads.
 #pragma once
 
 #include <memory>
@@ -20,14 +21,16 @@ class LoadedKernel {
   size_t scalar_count() const { return scalar_count_; }
   size_t tensor_count() const { return artifact_.params.size() - scalar_count_; }
 
-  int32_t run(const KwEnv *env, void *const *data, const int64_t *dims, const uint64_t *scalars, void *workspace, KwFault *fault) const {
+  int32_t run(const KwEnv *env, void *const *data, const int64_t *dims, const uint64_t *scalars,
+              void *workspace, KwFault *fault) const {
     if (entry_) [[likely]]
       return entry_(env, data, dims, scalars, workspace, fault);
     return run_ir(env, data, dims, scalars, fault);
   }
 
  private:
-  int32_t run_ir(const KwEnv *env, void *const *data, const int64_t *dims, const uint64_t *scalars, KwFault *fault) const;
+  int32_t run_ir(const KwEnv *env, void *const *data, const int64_t *dims, const uint64_t *scalars,
+                 KwFault *fault) const;
 
   Artifact artifact_;
   CodeMapping code_;

@@ -1,4 +1,5 @@
-// Running a loaded kernel: workspace, the environment of the ABI, and the choice of where it runs. Knows nothing of Python.
+// Running a loaded kernel: workspace, the environment of the ABI, and the choice of where it runs. Knows
+// nothing of Python.
 #pragma once
 
 #include <atomic>
@@ -24,8 +25,8 @@ struct RunResult {
 /// Runs in the calling thread.
 RunResult run_here(const LoadedKernel &kernel, const CallWords &words, const volatile uint32_t *cancel);
 
-/// Runs in another thread while the caller looks around: `look` is called at most every 50 ms and returns true to cancel. Used where
-/// Ctrl-C has to be noticed.
+/// Runs in another thread while the caller looks around: `look` is called at most every 50 ms and returns
+/// true to cancel. Used where Ctrl-C has to be noticed.
 RunResult run_watched(const LoadedKernel &kernel, const CallWords &words, const std::function<bool()> &look);
 
 }  // namespace kw

@@ -1,5 +1,5 @@
-// A request for one compiled version of a kernel and its cache key (core.md 4): the key is the hash of a readable preimage that holds
-// everything that can change the bytes. Reads no files and no source text.
+// A request for one compiled version of a kernel and its cache key (core.md 4): the key is the hash of a
+// readable preimage that holds everything that can change the bytes. Reads no files and no source text.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ namespace kw {
 
 struct Request {
   std::string name;
-  std::string identity;  ///< Python version and code object, or the text of a kernel given as text; no file, no first line
+  std::string identity;  ///< Python version and code object, or the text of a kernel given as text; no file,
+                         ///< no first line
   Captures captures;
   Signature signature;
   CodegenOptions options;

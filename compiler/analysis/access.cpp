@@ -68,7 +68,9 @@ class AccessWalk {
         },
         [&](const Unary &n) { expression(n.a); }, [&](const Binary &n) { expression(n.a), expression(n.b); },
         [&](const Logic &n) { expression(n.a), lazily(n.b, n.a, n.is_and); },
-        [&](const Select &n) { expression(n.cond), lazily(n.yes, n.cond, true), lazily(n.no, n.cond, false); },
+        [&](const Select &n) {
+          expression(n.cond), lazily(n.yes, n.cond, true), lazily(n.no, n.cond, false);
+        },
         [&](const Cast &n) { expression(n.a); },
         [&](const Call &n) {
           for (const Expr &a : n.args) expression(a);

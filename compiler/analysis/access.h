@@ -1,4 +1,5 @@
-// Every access of a function with what is known where it happens: the loops, guards and lazy conditions around it.
+// Every access of a function with what is known where it happens: the loops, guards and lazy conditions
+// around it.
 #pragma once
 
 #include <functional>

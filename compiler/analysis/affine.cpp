@@ -46,10 +46,12 @@ std::optional<Affine> binary_form(const Expr &e, const Binary &n) {
 std::optional<Affine> add_scaled(const Affine &a, const Affine &b, int64_t factor) {
   Affine out = a;
   int64_t scaled;
-  if (__builtin_mul_overflow(b.constant, factor, &scaled) || __builtin_add_overflow(out.constant, scaled, &out.constant))
+  if (__builtin_mul_overflow(b.constant, factor, &scaled) ||
+      __builtin_add_overflow(out.constant, scaled, &out.constant))
     return std::nullopt;
   for (const AffineTerm &t : b.terms)
-    if (__builtin_mul_overflow(t.coefficient, factor, &scaled) || !add_term(out, t.atom, scaled)) return std::nullopt;
+    if (__builtin_mul_overflow(t.coefficient, factor, &scaled) || !add_term(out, t.atom, scaled))
+      return std::nullopt;
   return in_range(out) ? std::optional(out) : std::nullopt;
 }
 

@@ -1,5 +1,6 @@
-// Affine forms of integer expressions: constant + Σ coefficient · atom. An atom is a symbol or an expression that is not affine itself.
-// Arithmetic is overflow-checked; a form that could wrap in 64 bits for symbols below 2^46 is not affine.
+// Affine forms of integer expressions: constant + Σ coefficient · atom. An atom is a symbol or an expression
+// that is not affine itself. Arithmetic is overflow-checked; a form that could wrap in 64 bits for symbols
+// below 2^46 is not affine.
 #pragma once
 
 #include <optional>

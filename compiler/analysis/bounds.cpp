@@ -59,11 +59,11 @@ std::vector<Diagnostic> find_bounds_errors(const Func &f, const SourceMap &sourc
       std::string extent_text = bound_text(f, extent);
       Loc at = index.loc().known() ? index.loc() : a.loc;
       Diagnostic diagnostic{Code::E301, at, {}, {}, {}};
-      diagnostic.message = cat("index ", d, " of '", a.buf->sym->name, "' reaches ", affine_text(f, reached), ", but ",
-                               a.buf->sym->name, ".shape[", d, "] is ", extent_text, " (valid 0..", extent_text, " - 1)");
-      if (auto n = as_int(extent))
-        diagnostic.message = cat("index ", d, " of '", a.buf->sym->name, "' reaches ", affine_text(f, reached), ", but ",
-                                 a.buf->sym->name, ".shape[", d, "] is ", *n, " (valid 0..", *n - 1, ")");
+      std::string shape = cat(a.buf->sym->name, ".shape[", d, "]");
+      diagnostic.message = cat("index ", d, " of '", a.buf->sym->name, "' reaches ", affine_text(f, reached));
+      if (extent_text != shape) diagnostic.message += cat(", but ", shape, " is ", extent_text);
+      auto n = as_int(extent);
+      diagnostic.message += n ? cat(" (valid 0..", *n - 1, ")") : cat(" (valid 0..", extent_text, " - 1)");
       if (auto form = affine_of(index))
         for (const AffineTerm &t : form->terms)
           if (const Ref *r = as<Ref>(t.atom); r && r->sym->kind == SymKind::iter)

@@ -1,4 +1,5 @@
-// Accesses that are out of bounds in every run: E301. Proved and conditional accesses are the business of transform/guard_bounds.
+// Accesses that are out of bounds in every run: E301. Proved and conditional accesses are the business of
+// transform/guard_bounds.
 #pragma once
 
 #include <vector>

@@ -17,7 +17,10 @@ int64_t weight(const Stmt &s) {
   int64_t n = 1;
   auto count = [&](const Expr &e) {
     walk(
-        e, [&](const Binary &b, const Expr &) { n += b.op == BinOp::floor_div || b.op == BinOp::floor_mod ? 10 : 1; },
+        e,
+        [&](const Binary &b, const Expr &) {
+          n += b.op == BinOp::floor_div || b.op == BinOp::floor_mod ? 10 : 1;
+        },
         [&](const Load &, const Expr &) { n += 1; },
         [&](const Call &c, const Expr &) { n += row_of(c.fn).cost == Cost::function ? 20 : 4; });
   };
@@ -49,7 +52,8 @@ class Estimator {
       for (size_t i = 0; i + 1 < n->items.size(); ++i) sum = add(sum, statements(n->items[i]));
       return sum;
     }
-    if (const If *n = as<If>(s)) return add(const_int(weight(s)), add(statements(n->yes), n->no ? statements(n->no) : const_int(0)));
+    if (const If *n = as<If>(s))
+      return add(const_int(weight(s)), add(statements(n->yes), n->no ? statements(n->no) : const_int(0)));
     if (const For *n = as<For>(s)) return mul(trips(*n), body(*n));
     if (as<While>(s)) bounded_ = false;
     return const_int(weight(s));
@@ -88,7 +92,8 @@ class WorkspacePlanner {
  private:
   void visit(const Stmt &root) {
     for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
-      if (const Alloc *n = as<Alloc>(*s); n && n->buf->space == Space::heap) slots_.push_back({n->buf, size_of(*n->buf)});
+      if (const Alloc *n = as<Alloc>(*s); n && n->buf->space == Space::heap)
+        slots_.push_back({n->buf, size_of(*n->buf)});
       if (const If *n = as<If>(*s)) visit(n->yes), visit(n->no);
       if (const While *n = as<While>(*s)) visit(n->body);
       if (const Seq *n = as<Seq>(*s))
@@ -106,9 +111,12 @@ class WorkspacePlanner {
     for (const Expr &extent : b.extents) {
       Expr bound = context_.upper_bound(extent);
       if (!bound)
-        throw CompileError(Diagnostic{Code::E102, b.sym->loc,
-                                      cat("the size of '", b.sym->name, "' depends on data, which is not available yet"), {},
-                                      {"allocate it with a size that follows from shapes and scalar arguments"}});
+        throw CompileError(
+            Diagnostic{Code::E102,
+                       b.sym->loc,
+                       cat("the size of '", b.sym->name, "' depends on data, which is not available yet"),
+                       {},
+                       {"allocate it with a size that follows from shapes and scalar arguments"}});
       bytes = mul(bytes, binary(BinOp::max, bound, const_int(0)));
     }
     return mul(binary(BinOp::floor_div, add(bytes, const_int(63)), const_int(64)), const_int(64));

@@ -1,4 +1,5 @@
-// Estimates from extents: how much work a run is, and how much workspace it needs. Estimates steer only where a run takes place.
+// Estimates from extents: how much work a run is, and how much workspace it needs. Estimates steer only where
+// a run takes place.
 #pragma once
 
 #include <vector>
@@ -18,7 +19,8 @@ struct WorkspaceSlot {
   Buf buf;
   Expr bytes;
 };
-/// Slots in order of declaration. Throws E102 when the size of a temporary in a loop has no bound over the extents.
+/// Slots in order of declaration. Throws E102 when the size of a temporary in a loop has no bound over the
+/// extents.
 std::vector<WorkspaceSlot> plan_workspace(const Func &f);
 
 }  // namespace kw

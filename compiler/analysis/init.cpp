@@ -54,7 +54,8 @@ class InitAnalysis {
           for (const Expr &e : n.index) reads(e);
           reads(n.value);
           if (!tracked_.count(n.buf.get())) return;
-          bool by_data = std::any_of(n.index.begin(), n.index.end(), [](const Expr &e) { return has_load(e); });
+          bool by_data =
+              std::any_of(n.index.begin(), n.index.end(), [](const Expr &e) { return has_load(e); });
           if (!by_data) written_.push_back({n.buf.get(), n.index});
         },
         [&](const Let &n) { reads(n.value); },
@@ -127,7 +128,8 @@ class InitAnalysis {
 
   bool whole(const Buf &buf) const {
     return std::any_of(written_.begin(), written_.end(), [&](const Region &r) {
-      return r.buf == buf.get() && std::none_of(r.index.begin(), r.index.end(), [](const Expr &e) { return bool(e); });
+      return r.buf == buf.get() &&
+             std::none_of(r.index.begin(), r.index.end(), [](const Expr &e) { return bool(e); });
     });
   }
 
@@ -147,9 +149,12 @@ class InitAnalysis {
       });
       if (covered) return;
       need_zero(n.buf);
-      report_.warnings.push_back({Code::W301, at.loc(), cat("'", n.buf->sym->name, "' may be read here before it is written"),
-                                  {"unwritten elements are zero"},
-                                  {cat("write '", n.buf->sym->name, "' first, or read the input that was meant")}});
+      report_.warnings.push_back(
+          {Code::W301,
+           at.loc(),
+           cat("'", n.buf->sym->name, "' may be read here before it is written"),
+           {"unwritten elements are zero"},
+           {cat("write '", n.buf->sym->name, "' first, or read the input that was meant")}});
     });
   }
 

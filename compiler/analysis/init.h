@@ -1,5 +1,5 @@
-// Which elements of outputs and temporaries are written before they are read, and before the kernel returns. A region is one index
-// expression, or everything, per dimension; unions of regions are not formed.
+// Which elements of outputs and temporaries are written before they are read, and before the kernel returns.
+// A region is one index expression, or everything, per dimension; unions of regions are not formed.
 #pragma once
 
 #include <vector>

@@ -18,14 +18,17 @@ constexpr int max_steps = 200;
 bool is_call_constant(const Expr &e) {
   bool constant = true;
   walk(
-      e, [&](const Load &, const Expr &) { constant = false; }, [&](const Call &, const Expr &) { constant = false; },
+      e, [&](const Load &, const Expr &) { constant = false; },
+      [&](const Call &, const Expr &) { constant = false; },
       [&](const Select &, const Expr &) { constant = false; },
       [&](const Cast &n, const Expr &) { constant = constant && !is_float(n.a.dtype()); },
       [&](const Binary &n, const Expr &x) {
         bool listed = n.op <= BinOp::max && n.op != BinOp::true_div;
         constant = constant && listed && x.dtype() == DType::i64;
       },
-      [&](const Unary &n, const Expr &x) { constant = constant && n.op == UnOp::neg && x.dtype() == DType::i64; },
+      [&](const Unary &n, const Expr &x) {
+        constant = constant && n.op == UnOp::neg && x.dtype() == DType::i64;
+      },
       [&](const Ref &n, const Expr &) {
         constant = constant && (n.sym->kind == SymKind::extent || n.sym->kind == SymKind::param);
       });
@@ -103,8 +106,12 @@ struct BoundsContext::Search {
     }
     if (bounded && most < 0 && exact) return {Proof::Kind::refuted, {}, goal};
     if (goal.is_constant()) return {};
-    Expr fact = binary(BinOp::le, const_int(0), to_expr(goal));
-    return {Proof::Kind::under_fact, fact, goal};
+    Affine low, high;  // goal = high - low, both with positive coefficients only
+    for (const AffineTerm &t : goal.terms)
+      (t.coefficient < 0 ? low : high)
+          .terms.push_back({t.atom, t.coefficient < 0 ? -t.coefficient : t.coefficient});
+    (goal.constant < 0 ? low : high).constant = goal.constant < 0 ? -goal.constant : goal.constant;
+    return {Proof::Kind::under_fact, binary(BinOp::le, to_expr(low), to_expr(high)), goal};
   }
 
   /// Both must hold.

@@ -1,5 +1,5 @@
-// Proofs of `e >= 0` from the loops, guards and Lets around a place: iterators are replaced by the end of their range that makes the form
-// smallest. Sound and incomplete; asks questions only.
+// Proofs of `e >= 0` from the loops, guards and Lets around a place: iterators are replaced by the end of
+// their range that makes the form smallest. Sound and incomplete; asks questions only.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,8 @@ struct Proof {
   enum class Kind : uint8_t {
     proved,
     under_fact,  ///< holds whenever `fact` (over extents and scalar parameters) holds
-    refuted,     ///< fails in every run in which all extents are at least 1 and the place is reached with the extreme iteration
+    refuted,     ///< fails in every run in which all extents are at least 1 and the place is reached with the
+                 ///< extreme iteration
     unknown,
   };
   Kind kind = Kind::unknown;

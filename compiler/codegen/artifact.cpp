@@ -143,8 +143,14 @@ bool read_section(Section tag, std::string_view bytes, Artifact &a) {
     case Section::prog: return decode(bytes, a.program);
     case Section::sites: return read_sites(bytes, a);
     case Section::diag: return read_warnings(bytes, a);
-    case Section::elf: a.code_kind = CodeKind::elf; a.code = bytes; return true;
-    case Section::ir: a.code_kind = CodeKind::ir; a.code = bytes; return true;
+    case Section::elf:
+      a.code_kind = CodeKind::elf;
+      a.code = bytes;
+      return true;
+    case Section::ir:
+      a.code_kind = CodeKind::ir;
+      a.code = bytes;
+      return true;
     case Section::explain: a.explain = bytes; return true;
     case Section::from: a.from = bytes; return true;
   }

@@ -1,5 +1,6 @@
-// What a compilation produces and the cache stores: one block of bytes, KWA1 (core.md 3), with everything a later process needs to run the
-// kernel without source, front end or LLVM. Knows nothing of files; runtime/cache does.
+// What a compilation produces and the cache stores: one block of bytes, KWA1 (core.md 3), with everything a
+// later process needs to run the kernel without source, front end or LLVM. Knows nothing of files;
+// runtime/cache does.
 #pragma once
 
 #include <optional>

@@ -14,10 +14,13 @@ namespace {
 
 constexpr Pass cpu_tail[] = {{"expand_math", expand_math}, {"simplify", simplify}};
 
-std::string emit_object(const Func &f, const Target &target) { return call_llvm(f, target, LlvmWant::object); }
+std::string emit_object(const Func &f, const Target &target) {
+  return call_llvm(f, target, LlvmWant::object);
+}
 std::string emit_ir(const Func &f, const Target &) { return print(f); }
 
-constexpr Backend table[] = {{"llvm", cpu_tail, CodeKind::elf, emit_object}, {"interp", cpu_tail, CodeKind::ir, emit_ir}};
+constexpr Backend table[] = {{"llvm", cpu_tail, CodeKind::elf, emit_object},
+                             {"interp", cpu_tail, CodeKind::ir, emit_ir}};
 
 }  // namespace
 

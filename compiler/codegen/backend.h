@@ -1,4 +1,5 @@
-// A back end: its name, its tail of passes, and one function that turns IR into bytes. The table is literal; back ends never see each other.
+// A back end: its name, its tail of passes, and one function that turns IR into bytes. The table is literal;
+// back ends never see each other.
 #pragma once
 
 #include <span>

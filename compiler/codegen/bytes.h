@@ -56,7 +56,8 @@ class ByteReader {
   uint64_t fixed(size_t n) {
     if (!take(n)) return 0;
     uint64_t v = 0;
-    for (size_t i = 0; i < n; ++i) v |= static_cast<uint64_t>(static_cast<uint8_t>(in_[at_ - n + i])) << (8 * i);
+    for (size_t i = 0; i < n; ++i)
+      v |= static_cast<uint64_t>(static_cast<uint8_t>(in_[at_ - n + i])) << (8 * i);
     return v;
   }
   std::string_view in_;

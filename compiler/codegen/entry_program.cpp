@@ -18,11 +18,12 @@ class ProgramBuilder {
  public:
   explicit ProgramBuilder(const Func &f) : f_(f) {}
 
-  /// Emits code that leaves the value on the stack; false when the expression has something that programs cannot express.
+  /// Emits code that leaves the value on the stack; false when the expression has something that programs
+  /// cannot express.
   bool expression(const Expr &e) {
     return match(
-        e, [&](const Const &n) { return op(Op::push), w_.u64(n.bits), true; }, [&](const Ref &n) { return symbol(n.sym); },
-        [&](const Load &) { return false; },
+        e, [&](const Const &n) { return op(Op::push), w_.u64(n.bits), true; },
+        [&](const Ref &n) { return symbol(n.sym); }, [&](const Load &) { return false; },
         [&](const Unary &n) {
           if (!expression(n.a) || n.op == UnOp::bit_not) return false;
           return op(n.op == UnOp::neg ? Op::neg : Op::invert), true;
@@ -94,8 +95,10 @@ EntryProgram build_entry_program(const Func &f, const SourceMap &sources) {
     if (!p.buf || p.mode != ParamMode::out) continue;
     for (const Expr &e : p.buf->extents) {
       if (!b.expression(e))
-        throw CompileError(Diagnostic{Code::E206, e.loc().known() ? e.loc() : p.buf->sym->loc,
-                                      cat("the extents of output '", p.buf->sym->name, "' must follow from shapes and integer arguments"),
+        throw CompileError(Diagnostic{Code::E206,
+                                      e.loc().known() ? e.loc() : p.buf->sym->loc,
+                                      cat("the extents of output '", p.buf->sym->name,
+                                          "' must follow from shapes and integer arguments"),
                                       {},
                                       {"pass the size as an argument"}});
       b.op(Op::out_extent);

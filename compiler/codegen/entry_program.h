@@ -1,5 +1,6 @@
-// The small program that a call runs on its extents before the kernel: output shapes, the choice between the optimised and the plain body,
-// workspace, work estimate. An i64 stack bytecode without loops; made from IR expressions here, evaluated by runtime/entry.
+// The small program that a call runs on its extents before the kernel: output shapes, the choice between the
+// optimised and the plain body, workspace, work estimate. An i64 stack bytecode without loops; made from IR
+// expressions here, evaluated by runtime/entry.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,25 @@
 namespace kw {
 
 enum class Op : uint8_t {
-  push,        ///< 8 bytes: a constant
-  dim,         ///< 1 byte: index into dims
-  scalar,      ///< 2 bytes: index into scalars, dtype; sign- or zero-extended
-  add, sub, mul, floor_div, floor_mod, min, max, neg,
-  lt, le, eq, ne, both, any, invert, choose,
+  push,    ///< 8 bytes: a constant
+  dim,     ///< 1 byte: index into dims
+  scalar,  ///< 2 bytes: index into scalars, dtype; sign- or zero-extended
+  add,
+  sub,
+  mul,
+  floor_div,
+  floor_mod,
+  min,
+  max,
+  neg,
+  lt,
+  le,
+  eq,
+  ne,
+  both,
+  any,
+  invert,
+  choose,
   to_i32,      ///< wraps to 32 bits
   out_extent,  ///< pops the next extent of the next output
   fact,        ///< pops a condition; when it is 0 the plain body runs

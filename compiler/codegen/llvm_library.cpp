@@ -17,12 +17,17 @@ namespace {
 using CompileFn = decltype(&kw_llvm_compile);
 
 [[noreturn]] void library_error(std::string message) {
-  throw CompileError(Diagnostic{Code::E502, {}, std::move(message), {}, {"reinstall kernelwright; cached kernels run without this library"}});
+  throw CompileError(Diagnostic{Code::E502,
+                                {},
+                                std::move(message),
+                                {},
+                                {"reinstall kernelwright; cached kernels run without this library"}});
 }
 
 std::string library_path() {
   Dl_info info;
-  if (!dladdr(reinterpret_cast<void *>(&library_path), &info) || !info.dli_fname) library_error("cannot tell where the core library lies");
+  if (!dladdr(reinterpret_cast<void *>(&library_path), &info) || !info.dli_fname)
+    library_error("cannot tell where the core library lies");
   std::string path = info.dli_fname;
   size_t slash = path.rfind('/');
   return cat(slash == std::string::npos ? "." : path.substr(0, slash), "/libkernelwright_llvm.so");
@@ -50,7 +55,9 @@ Received request(const Func &f, const Target &target, int32_t want, int32_t prov
   Received out;
   std::string id(build_id());
   KwLlvmRequest r{id.c_str(), &f, &target, want, provoke};
-  auto receive = [](void *context, const char *data, size_t size) { static_cast<std::string *>(context)->assign(data, size); };
+  auto receive = [](void *context, const char *data, size_t size) {
+    static_cast<std::string *>(context)->assign(data, size);
+  };
   out.status = open_library()(&r, receive, &out.text);
   return out;
 }

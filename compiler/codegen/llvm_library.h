@@ -1,5 +1,5 @@
-// The way to libkernelwright_llvm.so: opened on the first compile from the directory of the core library, never on a cache hit. The only
-// place that knows its file name; holds no LLVM types.
+// The way to libkernelwright_llvm.so: opened on the first compile from the directory of the core library,
+// never on a cache hit. The only place that knows its file name; holds no LLVM types.
 #pragma once
 
 #include <string>
@@ -11,10 +11,12 @@ namespace kw {
 
 enum class LlvmWant : int32_t { object, ir, assembly };
 
-/// The object, IR text or assembly text of a function. Throws CompileError: E502 when the library cannot be opened, E503 when LLVM fails.
+/// The object, IR text or assembly text of a function. Throws CompileError: E502 when the library cannot be
+/// opened, E503 when LLVM fails.
 std::string call_llvm(const Func &f, const Target &target, LlvmWant want);
 
-/// Provokes one of LLVM's failure modes (1 to 3, see llvm_entry.h) in a compile of `f`; returns the contained error text.
+/// Provokes one of LLVM's failure modes (1 to 3, see llvm_entry.h) in a compile of `f`; returns the contained
+/// error text.
 std::string provoke_llvm_fault(const Func &f, const Target &target, int32_t what);
 
 }  // namespace kw

@@ -48,9 +48,11 @@ void describe_sites(const Func &f, const SourceMap &sources, Artifact &a) {
 }
 
 std::string explain(const Func &f) {
-  std::string out = cat("kernel ", f.name, "\n", f.facts.size(), " conditions on shapes, ", f.sites.size(), " accesses checked at run time\n");
+  std::string out = cat("kernel ", f.name, "\n", f.facts.size(), " conditions on shapes, ", f.sites.size(),
+                        " accesses checked at run time\n");
   for (const Expr &fact : f.facts)
-    if (const Binary *b = std::get_if<Binary>(&fact->v)) out += cat("  ", bound_text(f, b->a), " <= ", bound_text(f, b->b), "\n");
+    if (const Binary *b = std::get_if<Binary>(&fact->v))
+      out += cat("  ", bound_text(f, b->a), " <= ", bound_text(f, b->b), "\n");
   return out;
 }
 

@@ -1,4 +1,5 @@
-// ir::Func → artifact. Takes no text and knows no Python; the diagnostics it finds are resolved against the sources that came with it.
+// ir::Func → artifact. Takes no text and knows no Python; the diagnostics it finds are resolved against the
+// sources that came with it.
 #pragma once
 
 #include <string_view>
@@ -16,8 +17,8 @@ struct CompileInput {
   std::string_view backend = "llvm";
 };
 
-/// Verifies, analyses, runs the pipeline and the back end. `warnings` come from the front end and are shipped with those found here.
-/// Throws CompileError.
+/// Verifies, analyses, runs the pipeline and the back end. `warnings` come from the front end and are shipped
+/// with those found here. Throws CompileError.
 Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagnostic> warnings);
 
 /// The IR after the pipeline and the back end's tail, for inspection.

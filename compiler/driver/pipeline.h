@@ -6,7 +6,8 @@
 
 namespace kw {
 
-/// Source-level IR → safe IR that any back end's tail accepts. `body` and `debug` choose between facts and checks everywhere.
+/// Source-level IR → safe IR that any back end's tail accepts. `body` and `debug` choose between facts and
+/// checks everywhere.
 Func run_pipeline(const Func &f, const CodegenOptions &options, const Target &target);
 
 }  // namespace kw

@@ -48,7 +48,8 @@ std::vector<const For *> reduced_band(const Store &s, const std::vector<const Fo
   }
   auto rectangular = [&](const For *inner) {
     bool loads = false;
-    for (const Expr &bound : {inner->lo, inner->hi}) walk(bound, [&](const Load &, const Expr &) { loads = true; });
+    for (const Expr &bound : {inner->lo, inner->hi})
+      walk(bound, [&](const Load &, const Expr &) { loads = true; });
     return !loads && std::none_of(out.begin(), out.end(), [&](const For *outer) {
       return mentions(inner->lo, outer->iter) || mentions(inner->hi, outer->iter);
     });

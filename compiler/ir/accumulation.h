@@ -1,5 +1,5 @@
-// Accumulating stores, `s[x] = s[x] ⊕ t`, and the loops that such a store reduces over. The front end decides the order of a sum with it, the
-// interpreter executes the decision. It changes nothing.
+// Accumulating stores, `s[x] = s[x] ⊕ t`, and the loops that such a store reduces over. The front end decides
+// the order of a sum with it, the interpreter executes the decision. It changes nothing.
 #pragma once
 
 #include <vector>
@@ -20,8 +20,9 @@ bool same_place(const Load &a, const Store &s);
 bool mentions(const Expr &e, const Sym &sym);
 bool mentions(const std::vector<Expr> &list, const Sym &sym);
 
-/// The reduced band of language.md 3: of the loops around the store (outermost first), the maximal run of innermost ones over which its
-/// element is invariant, with rectangular bounds, else the innermost only. The result is innermost first.
+/// The reduced band of language.md 3: of the loops around the store (outermost first), the maximal run of
+/// innermost ones over which its element is invariant, with rectangular bounds, else the innermost only. The
+/// result is innermost first.
 std::vector<const For *> reduced_band(const Store &s, const std::vector<const For *> &loops);
 
 }  // namespace kw

@@ -22,7 +22,10 @@ uint32_t depth_of(const Stmt &s) { return s ? s->depth : 0; }
 
 uint16_t checked_depth(uint32_t depth, Loc loc) {
   if (depth > max_depth)
-    throw CompileError(Diagnostic{Code::E105, loc, cat("expressions and loops nest deeper than ", max_depth), {},
+    throw CompileError(Diagnostic{Code::E105,
+                                  loc,
+                                  cat("expressions and loops nest deeper than ", max_depth),
+                                  {},
                                   {"split it: assign parts to locals"}});
   return static_cast<uint16_t>(depth);
 }
@@ -140,14 +143,17 @@ Expr cast(DType to, Expr a, Loc loc) {
   return make_expr(to, loc, Cast{std::move(a)});
 }
 
-Expr call(Fn fn, DType result, std::vector<Expr> args, Loc loc) { return make_expr(result, loc, Call{fn, std::move(args)}); }
+Expr call(Fn fn, DType result, std::vector<Expr> args, Loc loc) {
+  return make_expr(result, loc, Call{fn, std::move(args)});
+}
 
 Expr call(Fn fn, std::vector<Expr> args, Loc loc) {
   DType result = result_dtype(fn, args.at(0).dtype());
   std::vector<Value> values;
   for (const Expr &a : args)
     if (auto v = as_const(a)) values.push_back(*v);
-  if (values.size() == args.size() && row_of(fn).folds) return constant(kw::apply(fn, std::span<const Value>(values)), loc);
+  if (values.size() == args.size() && row_of(fn).folds)
+    return constant(kw::apply(fn, std::span<const Value>(values)), loc);
   return call(fn, result, std::move(args), loc);
 }
 
@@ -158,7 +164,9 @@ Stmt store(Buf buf, std::vector<Expr> index, Expr value, Loc loc, Order order) {
 Stmt let(Sym sym, Expr value, Stmt body, Loc loc) {
   return make_stmt(loc, Let{std::move(sym), std::move(value), std::move(body)});
 }
-Stmt alloc(Buf buf, Fill fill, Stmt body, Loc loc) { return make_stmt(loc, Alloc{std::move(buf), fill, std::move(body)}); }
+Stmt alloc(Buf buf, Fill fill, Stmt body, Loc loc) {
+  return make_stmt(loc, Alloc{std::move(buf), fill, std::move(body)});
+}
 Stmt for_loop(For loop, Loc loc) { return make_stmt(loc, std::move(loop)); }
 Stmt if_else(Expr cond, Stmt yes, Stmt no, Loc loc) {
   return make_stmt(loc, If{std::move(cond), std::move(yes), std::move(no)});
@@ -180,7 +188,8 @@ Stmt seq(std::vector<Stmt> items, Loc loc) {
 
 Buf make_buf(Sym sym, std::vector<Expr> extents, Space space, std::vector<Expr> strides) {
   DType t = sym->dtype;
-  return std::make_shared<const BufNode>(BufNode{std::move(sym), t, std::move(extents), std::move(strides), space, {}});
+  return std::make_shared<const BufNode>(
+      BufNode{std::move(sym), t, std::move(extents), std::move(strides), space, {}});
 }
 
 }  // namespace kw

@@ -1,5 +1,5 @@
-// Constructors of nodes. They check operand types, compute depth (E105 above 1,000), and fold constants by ir/scalar_ops; they never
-// change what is evaluated.
+// Constructors of nodes. They check operand types, compute depth (E105 above 1,000), and fold constants by
+// ir/scalar_ops; they never change what is evaluated.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,8 @@ Expr const_float(DType dtype, double v, Loc loc = {});
 Expr ref(const Sym &sym, Loc loc = {});
 Expr load(const Buf &buf, std::vector<Expr> index, Loc loc = {});
 Expr unary(UnOp op, Expr a, Loc loc = {});
-/// Operands must have equal dtypes; comparisons give b1. Folds constants and x+0, x*1 and the like for integers.
+/// Operands must have equal dtypes; comparisons give b1. Folds constants and x+0, x*1 and the like for
+/// integers.
 Expr binary(BinOp op, Expr a, Expr b, Loc loc = {});
 Expr logic(bool is_and, Expr a, Expr b, Loc loc = {});
 Expr select(Expr cond, Expr yes, Expr no, Loc loc = {});

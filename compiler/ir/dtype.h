@@ -1,4 +1,5 @@
-// Element types. The order of the enumeration is part of the cache key and of the signature words; append only.
+// Element types. The order of the enumeration is part of the cache key and of the signature words; append
+// only.
 #pragma once
 
 #include <cstdint>

@@ -58,7 +58,8 @@ bool Comparer::same(const Param &a, const Param &b) {
 
 bool Comparer::same(const Func &a, const Func &b) {
   return a.name == b.name && a.fp == b.fp && same(a.extents, b.extents) && same(a.params, b.params) &&
-         same(a.facts, b.facts) && same(a.results, b.results) && same(a.sites, b.sites) && same(a.body, b.body);
+         same(a.facts, b.facts) && same(a.results, b.results) && same(a.sites, b.sites) &&
+         same(a.body, b.body);
 }
 
 bool Comparer::same(const Expr &a, const Expr &b) {
@@ -98,45 +99,46 @@ bool Comparer::same(const Stmt &a, const Stmt &b) {
 }
 
 bool Comparer::same_head(const StmtNode &a, const StmtNode &b) {
-  return std::visit(
-      Overload{[&](const Store &n) {
-                 const auto &m = std::get<Store>(b.v);
-                 return n.order == m.order && same(n.buf, m.buf) && same(n.index, m.index) && same(n.value, m.value);
-               },
-               [&](const Let &n) {
-                 const auto &m = std::get<Let>(b.v);
-                 return same(n.value, m.value) && same(n.sym, m.sym);
-               },
-               [&](const Alloc &n) {
-                 const auto &m = std::get<Alloc>(b.v);
-                 return n.fill == m.fill && same(n.buf, m.buf);
-               },
-               [&](const For &n) {
-                 const auto &m = std::get<For>(b.v);
-                 return n.step == m.step && n.kind == m.kind && n.width == m.width && n.hint == m.hint &&
-                        same(n.iter, m.iter) && same(n.lo, m.lo) && same(n.hi, m.hi) && same(n.body, m.body);
-               },
-               [&](const While &n) {
-                 const auto &m = std::get<While>(b.v);
-                 return same(n.cond, m.cond) && same(n.body, m.body);
-               },
-               [&](const Jump &n) { return n.kind == std::get<Jump>(b.v).kind; },
-               [&](const If &n) {
-                 const auto &m = std::get<If>(b.v);
-                 return same(n.cond, m.cond) && same(n.yes, m.yes) && same(n.no, m.no);
-               },
-               [&](const Check &n) {
-                 const auto &m = std::get<Check>(b.v);
-                 return n.site == m.site && same(n.cond, m.cond);
-               },
-               [&](const Seq &n) {
-                 const auto &m = std::get<Seq>(b.v);
-                 if (n.items.size() != m.items.size()) return false;
-                 for (size_t i = 0; i + 1 < n.items.size(); ++i)
-                   if (!same(n.items[i], m.items[i])) return false;
-                 return true;
-               }},
-      a.v);
+  return std::visit(Overload{[&](const Store &n) {
+                               const auto &m = std::get<Store>(b.v);
+                               return n.order == m.order && same(n.buf, m.buf) && same(n.index, m.index) &&
+                                      same(n.value, m.value);
+                             },
+                             [&](const Let &n) {
+                               const auto &m = std::get<Let>(b.v);
+                               return same(n.value, m.value) && same(n.sym, m.sym);
+                             },
+                             [&](const Alloc &n) {
+                               const auto &m = std::get<Alloc>(b.v);
+                               return n.fill == m.fill && same(n.buf, m.buf);
+                             },
+                             [&](const For &n) {
+                               const auto &m = std::get<For>(b.v);
+                               return n.step == m.step && n.kind == m.kind && n.width == m.width &&
+                                      n.hint == m.hint && same(n.iter, m.iter) && same(n.lo, m.lo) &&
+                                      same(n.hi, m.hi) && same(n.body, m.body);
+                             },
+                             [&](const While &n) {
+                               const auto &m = std::get<While>(b.v);
+                               return same(n.cond, m.cond) && same(n.body, m.body);
+                             },
+                             [&](const Jump &n) { return n.kind == std::get<Jump>(b.v).kind; },
+                             [&](const If &n) {
+                               const auto &m = std::get<If>(b.v);
+                               return same(n.cond, m.cond) && same(n.yes, m.yes) && same(n.no, m.no);
+                             },
+                             [&](const Check &n) {
+                               const auto &m = std::get<Check>(b.v);
+                               return n.site == m.site && same(n.cond, m.cond);
+                             },
+                             [&](const Seq &n) {
+                               const auto &m = std::get<Seq>(b.v);
+                               if (n.items.size() != m.items.size()) return false;
+                               for (size_t i = 0; i + 1 < n.items.size(); ++i)
+                                 if (!same(n.items[i], m.items[i])) return false;
+                               return true;
+                             }},
+                    a.v);
 }
 
 }  // namespace

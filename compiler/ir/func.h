@@ -13,7 +13,8 @@ namespace kw {
 
 enum class ParamMode : uint8_t { in, out, inout };
 
-/// A tensor (buf) or a scalar (sym). `weak` marks Python scalars; `fill` says whether the caller hands an output over zeroed.
+/// A tensor (buf) or a scalar (sym). `weak` marks Python scalars; `fill` says whether the caller hands an
+/// output over zeroed.
 struct Param {
   Buf buf;
   Sym sym;
@@ -32,9 +33,9 @@ struct Site {
 
 struct Func {
   std::string name;
-  std::vector<Param> params;   ///< in the order of the ABI: inputs as called, then outputs
-  std::vector<Sym> extents;    ///< extent and stride symbols in the order of the ABI's dims
-  std::vector<Expr> facts;     ///< b1 over extents and scalar parameters; the body may assume them
+  std::vector<Param> params;  ///< in the order of the ABI: inputs as called, then outputs
+  std::vector<Sym> extents;   ///< extent and stride symbols in the order of the ABI's dims
+  std::vector<Expr> facts;    ///< b1 over extents and scalar parameters; the body may assume them
   std::vector<Buf> results;
   std::vector<Site> sites;
   FpMode fp = FpMode::normal;

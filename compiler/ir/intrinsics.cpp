@@ -65,7 +65,8 @@ static_assert(in_order(), "one row per function, in the order of the enumeration
 
 DType same_width(DType t) {
   switch (t) {
-    case DType::f16: case DType::bf16: return DType::u16;
+    case DType::f16:
+    case DType::bf16: return DType::u16;
     case DType::f32: return DType::u32;
     case DType::f64: return DType::u64;
     case DType::u16: return DType::f16;
@@ -94,10 +95,10 @@ double apply_real(Fn fn, double x) {
 
 Value apply_int(Fn fn, const Value &x) {
   switch (fn) {
-    case Fn::abs:
-      return is_signed_int(x.dtype) && to_int(x) < 0 ? apply(UnOp::neg, x) : x;
+    case Fn::abs: return is_signed_int(x.dtype) && to_int(x) < 0 ? apply(UnOp::neg, x) : x;
     case Fn::popcount: return from_int(x.dtype, __builtin_popcountll(x.bits));
-    case Fn::isnan: case Fn::isinf: return from_int(DType::b1, 0);
+    case Fn::isnan:
+    case Fn::isinf: return from_int(DType::b1, 0);
     case Fn::isfinite: return from_int(DType::b1, 1);
     case Fn::sqrt: return from_double(ufunc_float(x.dtype), std::sqrt(to_double(x)));
     default: return x;  // floor, ceil, trunc and round keep integers
@@ -130,7 +131,8 @@ Value apply(Fn fn, std::span<const Value> args) {
   if (fn == Fn::to_bits || fn == Fn::from_bits) return {same_width(x.dtype), x.bits};
   if (fn == Fn::fma && x.dtype == DType::f32)
     return from_float(std::fma(to_float(x), to_float(args[1]), to_float(args[2])));
-  if (fn == Fn::fma) return from_double(x.dtype, std::fma(to_double(x), to_double(args[1]), to_double(args[2])));
+  if (fn == Fn::fma)
+    return from_double(x.dtype, std::fma(to_double(x), to_double(args[1]), to_double(args[2])));
   if (fn == Fn::fmod) return from_double(x.dtype, std::fmod(to_double(x), to_double(args[1])));
   if (!is_float(x.dtype)) return apply_int(fn, x);
   if (fn == Fn::abs) return {x.dtype, x.bits & ~(uint64_t{1} << (bit_width(x.dtype) - 1))};
@@ -138,7 +140,8 @@ Value apply(Fn fn, std::span<const Value> args) {
   if (fn == Fn::isnan) return from_int(DType::b1, std::isnan(v));
   if (fn == Fn::isinf) return from_int(DType::b1, std::isinf(v));
   if (fn == Fn::isfinite) return from_int(DType::b1, std::isfinite(v));
-  // sqrt of a float32 computed in double and rounded once more is exact (53 >= 2 * 24 + 2); likewise for the narrower formats
+  // sqrt of a float32 computed in double and rounded once more is exact (53 >= 2 * 24 + 2); likewise for the
+  // narrower formats
   return from_double(x.dtype, apply_real(fn, v));
 }
 

@@ -1,5 +1,6 @@
-// The table of intrinsics: one row per function, read by the front end (name, arity), passes (cost, purity), back ends and the derivation
-// of gradients. Adding a function is adding a row, its meaning in scalar_ops or its expansion in transform/math.
+// The table of intrinsics: one row per function, read by the front end (name, arity), passes (cost, purity),
+// back ends and the derivation of gradients. Adding a function is adding a row, its meaning in scalar_ops or
+// its expansion in transform/math.
 #pragma once
 
 #include <span>
@@ -12,9 +13,44 @@ namespace kw {
 
 /// Functions that a Call can name. The machine functions at the end have no name in the language.
 enum class Fn : uint8_t {
-  sqrt, rsqrt, exp, exp2, expm1, log, log2, log10, log1p, sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, erf, erfc, sigmoid,
-  floor, ceil, trunc, round, abs, sign, power, fmod, isnan, isinf, isfinite, popcount, ceil_div,
-  fma, to_bits, from_bits,
+  sqrt,
+  rsqrt,
+  exp,
+  exp2,
+  expm1,
+  log,
+  log2,
+  log10,
+  log1p,
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  atan2,
+  sinh,
+  cosh,
+  tanh,
+  erf,
+  erfc,
+  sigmoid,
+  floor,
+  ceil,
+  trunc,
+  round,
+  abs,
+  sign,
+  power,
+  fmod,
+  isnan,
+  isinf,
+  isfinite,
+  popcount,
+  ceil_div,
+  fma,
+  to_bits,
+  from_bits,
 };
 
 /// How the result dtype follows from the (promoted) argument dtype.
@@ -22,7 +58,7 @@ enum class TypeRule : uint8_t {
   as_float,  ///< floats stay; integers become the float of the NumPy ufunc
   same,      ///< the argument's dtype
   to_bool,
-  bits,      ///< to_bits, from_bits: the integer or float of equal width
+  bits,  ///< to_bits, from_bits: the integer or float of equal width
 };
 enum class Cost : uint8_t { cheap, divide, function };
 
@@ -32,10 +68,11 @@ struct IntrinsicRow {
   uint8_t arity;
   TypeRule rule;
   Cost cost;
-  bool in_language;   ///< callable by name in kernels
-  bool available;     ///< implemented by the interpreter and the emitters, or expanded
-  bool folds;         ///< apply() defines it, so constants fold
-  std::string_view derivative;  ///< by argument 0, over x (argument), y (result); "" when not differentiable in that form
+  bool in_language;  ///< callable by name in kernels
+  bool available;    ///< implemented by the interpreter and the emitters, or expanded
+  bool folds;        ///< apply() defines it, so constants fold
+  std::string_view
+      derivative;  ///< by argument 0, over x (argument), y (result); "" when not differentiable in that form
 };
 
 std::span<const IntrinsicRow> intrinsics();

@@ -1,4 +1,5 @@
-// Exhaustive dispatch on the kind of a node: `match(e, [](const Load &) {…}, …)`. A missing kind is a compile error.
+// Exhaustive dispatch on the kind of a node: `match(e, [](const Load &) {…}, …)`. A missing kind is a compile
+// error.
 #pragma once
 
 #include <utility>
@@ -38,8 +39,9 @@ template <class F, class H, class V>
 struct AcceptsAny;
 template <class F, class H, class... Ks>
 struct AcceptsAny<F, H, std::variant<Ks...>> {
-  static constexpr bool value =
-      ((std::is_invocable_v<F &, const Ks &, const H &> || std::is_invocable_v<F &, const Ks &, const H &, const H &>) || ...);
+  static constexpr bool value = ((std::is_invocable_v<F &, const Ks &, const H &> ||
+                                  std::is_invocable_v<F &, const Ks &, const H &, const H &>) ||
+                                 ...);
 };
 /// True when F can be called as f(kind, handle) or f(kind, handle, original) for a kind of Expr or of Stmt.
 template <class F>

@@ -12,7 +12,8 @@ const Stmt *chain_next(const StmtNode &s) {
 
 static Stmt take_next(StmtNode &s) {
   const Stmt *next = chain_next(s);
-  return next ? std::move(*const_cast<Stmt *>(next)) : Stmt{};  // the node is being destroyed or is about to be
+  return next ? std::move(*const_cast<Stmt *>(next))
+              : Stmt{};  // the node is being destroyed or is about to be
 }
 
 StmtNode::~StmtNode() {

@@ -1,18 +1,25 @@
-// The IR: nine kinds of expression, nine of statement, immutable and shared. This header is the only definition of the nodes; it builds
-// nothing (ir/build), checks nothing (ir/verify) and knows no target.
+// The IR: nine kinds of expression, nine of statement, immutable and shared. This header is the only
+// definition of the nodes; it builds nothing (ir/build), checks nothing (ir/verify) and knows no target.
 //
 // Semantics
-// - Every expression has one dtype; operands of Binary have equal dtypes; casts are explicit. Integers wrap. The meaning of every scalar
-//   operation is `apply` in ir/scalar_ops. Expressions have no side effects; a Load must be in bounds when it is evaluated.
-// - Logic and Select are lazy: `b` is evaluated only when `a` does not decide, and only the chosen side of a Select is evaluated.
-// - Statements run in order. Let binds a value once for its body. Alloc makes a buffer that lives as long as its body runs; its elements
+// - Every expression has one dtype; operands of Binary have equal dtypes; casts are explicit. Integers wrap.
+// The meaning of every scalar
+//   operation is `apply` in ir/scalar_ops. Expressions have no side effects; a Load must be in bounds when it
+//   is evaluated.
+// - Logic and Select are lazy: `b` is evaluated only when `a` does not decide, and only the chosen side of a
+// Select is evaluated.
+// - Statements run in order. Let binds a value once for its body. Alloc makes a buffer that lives as long as
+// its body runs; its elements
 //   are unspecified unless fill is zero. A mutable scalar is an Alloc of rank 0 in Space::registers.
-// - For runs iter = lo, lo + step, … while iter < hi (step > 0) or iter > hi (step < 0). lo and hi are evaluated once. `kind` is a fact
-//   that code generation acts on, `hint` a claim of the user that only the scheduler reads. Kinds other than serial promise that the
-//   iterations may run in any order.
-// - Check evaluates cond and ends the kernel with a fault when it is false. When cond is a comparison, the fault carries its operands as
+// - For runs iter = lo, lo + step, … while iter < hi (step > 0) or iter > hi (step < 0). lo and hi are
+// evaluated once. `kind` is a fact
+//   that code generation acts on, `hint` a claim of the user that only the scheduler reads. Kinds other than
+//   serial promise that the iterations may run in any order.
+// - Check evaluates cond and ends the kernel with a fault when it is false. When cond is a comparison, the
+// fault carries its operands as
 //   value and bound; an index check is `lt` of two u64 casts, so that negative indices fail too.
-// - Store{order}: how the sum or product that this store accumulates may be ordered. It decides results, so no pass changes it.
+// - Store{order}: how the sum or product that this store accumulates may be ordered. It decides results, so
+// no pass changes it.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +69,23 @@ using Buf = std::shared_ptr<const BufNode>;
 
 enum class UnOp : uint8_t { neg, bit_not, logical_not };
 enum class BinOp : uint8_t {
-  add, sub, mul, true_div, floor_div, floor_mod, min, max, bit_and, bit_or, bit_xor, shl, shr, lt, le, eq, ne,
+  add,
+  sub,
+  mul,
+  true_div,
+  floor_div,
+  floor_mod,
+  min,
+  max,
+  bit_and,
+  bit_or,
+  bit_xor,
+  shl,
+  shr,
+  lt,
+  le,
+  eq,
+  ne,
 };
 enum class Fn : uint8_t;  // rows in ir/intrinsics
 enum class ForKind : uint8_t { serial, parallel, vector, unroll, grid, block };
@@ -71,25 +94,82 @@ enum class Order : uint8_t { source, lanes, any };
 enum class Fill : uint8_t { none, zero };
 enum class JumpKind : uint8_t { break_loop, continue_loop };
 
-struct Const { uint64_t bits; };                    // value bits, upper bits zero
-struct Ref { Sym sym; };
-struct Load { Buf buf; std::vector<Expr> index; };
-struct Unary { UnOp op; Expr a; };
-struct Binary { BinOp op; Expr a, b; };
-struct Logic { bool is_and; Expr a, b; };
-struct Select { Expr cond, yes, no; };
-struct Cast { Expr a; };                            // to the dtype of the node
-struct Call { Fn fn; std::vector<Expr> args; };
+struct Const {
+  uint64_t bits;
+};  // value bits, upper bits zero
+struct Ref {
+  Sym sym;
+};
+struct Load {
+  Buf buf;
+  std::vector<Expr> index;
+};
+struct Unary {
+  UnOp op;
+  Expr a;
+};
+struct Binary {
+  BinOp op;
+  Expr a, b;
+};
+struct Logic {
+  bool is_and;
+  Expr a, b;
+};
+struct Select {
+  Expr cond, yes, no;
+};
+struct Cast {
+  Expr a;
+};  // to the dtype of the node
+struct Call {
+  Fn fn;
+  std::vector<Expr> args;
+};
 
-struct Store { Buf buf; std::vector<Expr> index; Expr value; Order order = Order::source; };
-struct Let { Sym sym; Expr value; Stmt body; };
-struct Alloc { Buf buf; Fill fill; Stmt body; };
-struct For { Sym iter; Expr lo, hi; int64_t step; ForKind kind; uint32_t width; Hint hint; Stmt body; };
-struct While { Expr cond; Stmt body; };
-struct Jump { JumpKind kind; };
-struct If { Expr cond; Stmt yes, no; };
-struct Check { Expr cond; uint32_t site; };
-struct Seq { std::vector<Stmt> items; };
+struct Store {
+  Buf buf;
+  std::vector<Expr> index;
+  Expr value;
+  Order order = Order::source;
+};
+struct Let {
+  Sym sym;
+  Expr value;
+  Stmt body;
+};
+struct Alloc {
+  Buf buf;
+  Fill fill;
+  Stmt body;
+};
+struct For {
+  Sym iter;
+  Expr lo, hi;
+  int64_t step;
+  ForKind kind;
+  uint32_t width;
+  Hint hint;
+  Stmt body;
+};
+struct While {
+  Expr cond;
+  Stmt body;
+};
+struct Jump {
+  JumpKind kind;
+};
+struct If {
+  Expr cond;
+  Stmt yes, no;
+};
+struct Check {
+  Expr cond;
+  uint32_t site;
+};
+struct Seq {
+  std::vector<Stmt> items;
+};
 
 struct ExprNode {
   DType dtype;
@@ -114,7 +194,8 @@ inline DType Expr::dtype() const { return p->dtype; }
 inline Loc Expr::loc() const { return p->loc; }
 inline Loc Stmt::loc() const { return p->loc; }
 
-/// The statement that ends this one and continues its chain: the body of a Let or Alloc, the last item of a Seq; else null.
+/// The statement that ends this one and continues its chain: the body of a Let or Alloc, the last item of a
+/// Seq; else null.
 const Stmt *chain_next(const StmtNode &s);
 
 inline constexpr uint32_t max_depth = 1000;

@@ -14,8 +14,8 @@
 namespace kw {
 
 std::string_view op_text(BinOp op) {
-  static constexpr std::string_view names[] = {"+", "-", "*", "/", "//", "%",  "min", "max", "&",
-                                               "|", "^", "<<", ">>", "<", "<=", "==", "!="};
+  static constexpr std::string_view names[] = {"+", "-", "*",  "/",  "//", "%",  "min", "max", "&",
+                                               "|", "^", "<<", ">>", "<",  "<=", "==",  "!="};
   return names[static_cast<size_t>(op)];
 }
 std::string_view kind_text(ForKind kind) {
@@ -79,7 +79,9 @@ std::string Printer::list(const std::vector<Expr> &items) {
   for (const Expr &e : items) out += (out.empty() ? "" : ", ") + expr(e);
   return out;
 }
-std::string Printer::index(const std::vector<Expr> &items) { return items.empty() ? "[()]" : "[" + list(items) + "]"; }
+std::string Printer::index(const std::vector<Expr> &items) {
+  return items.empty() ? "[()]" : "[" + list(items) + "]";
+}
 std::string Printer::tuple(const std::vector<Expr> &items) {
   return "(" + list(items) + (items.size() == 1 ? ",)" : ")");
 }
@@ -107,14 +109,16 @@ std::string Printer::operand(const Expr &e) {
 
 std::string Printer::expr(const Expr &e) {
   return match(
-      e, [&](const Const &n) { return literal(e.dtype(), n.bits); }, [&](const Ref &n) { return name(n.sym); },
+      e, [&](const Const &n) { return literal(e.dtype(), n.bits); },
+      [&](const Ref &n) { return name(n.sym); },
       [&](const Load &n) { return name(n.buf->sym) + index(n.index); },
       [&](const Unary &n) {
         if (n.op == UnOp::neg) return "neg(" + expr(n.a) + ")";
         return (n.op == UnOp::bit_not ? "~" : "not ") + operand(n.a);
       },
       [&](const Binary &n) {
-        if (n.op == BinOp::min || n.op == BinOp::max) return cat(op_text(n.op), "(", expr(n.a), ", ", expr(n.b), ")");
+        if (n.op == BinOp::min || n.op == BinOp::max)
+          return cat(op_text(n.op), "(", expr(n.a), ", ", expr(n.b), ")");
         return cat(operand(n.a), " ", op_text(n.op), " ", operand(n.b));
       },
       [&](const Logic &n) { return operand(n.a) + (n.is_and ? " and " : " or ") + operand(n.b); },
@@ -132,7 +136,8 @@ std::string Printer::buffer_type(const BufNode &b) {
 std::string Printer::param(const Param &p) {
   if (!p.buf) return cat(name(p.sym), ": ", p.weak ? "weak(" : "scalar(", short_name(p.sym->dtype), ")");
   std::string_view mode = p.mode == ParamMode::in ? "buf" : p.mode == ParamMode::out ? "out" : "inout";
-  return cat(name(p.buf->sym), ": ", mode, "(", buffer_type(*p.buf), p.fill == Fill::zero ? ", fill='zero')" : ")");
+  return cat(name(p.buf->sym), ": ", mode, "(", buffer_type(*p.buf),
+             p.fill == Fill::zero ? ", fill='zero')" : ")");
 }
 
 std::string Printer::function(const Func &f) {
@@ -145,7 +150,8 @@ std::string Printer::function(const Func &f) {
   line(cat("fp('", fp_name(f.fp), "')"));
   line(cat("dims(", extents, ")"));
   for (const Expr &fact : f.facts) line("fact(" + expr(fact) + ")");
-  for (const Site &s : f.sites) line(cat("site('", row_of(s.code).name, "', ", name(s.buf->sym), ", ", s.dim, ")"));
+  for (const Site &s : f.sites)
+    line(cat("site('", row_of(s.code).name, "', ", name(s.buf->sym), ", ", s.dim, ")"));
   block(f.body, true);
   std::string results;
   for (const Buf &b : f.results) results += (results.empty() ? "" : ", ") + name(b->sym);
@@ -159,7 +165,8 @@ void Printer::nested(const Stmt &s) {
   --indent_;
 }
 
-/// `last` tells that the enclosing block ends here, so that a Let or Alloc may run to its end without an indented body.
+/// `last` tells that the enclosing block ends here, so that a Let or Alloc may run to its end without an
+/// indented body.
 void Printer::block(const Stmt &root, bool last) {
   Stmt s = root;
   while (true) {

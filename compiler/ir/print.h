@@ -1,5 +1,5 @@
-// Canonical text of IR, in kernel syntax under the line "# kw-ir 1". Equal functions print equal text in every process; the front end's IR
-// mode parses it back. Not the place for pretty colours or source lines.
+// Canonical text of IR, in kernel syntax under the line "# kw-ir 1". Equal functions print equal text in
+// every process; the front end's IR mode parses it back. Not the place for pretty colours or source lines.
 #pragma once
 
 #include <string>

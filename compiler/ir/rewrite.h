@@ -1,6 +1,7 @@
-// Bottom-up rewriting: every lambda is called as f(kind, rebuilt handle) and returns the replacement (or the handle). Unchanged parts are
-// shared: when nothing matched the same pointer comes back. Each shared node is rewritten once. A lambda that takes a third argument gets the
-// handle as it was before its children were rebuilt.
+// Bottom-up rewriting: every lambda is called as f(kind, rebuilt handle) and returns the replacement (or the
+// handle). Unchanged parts are shared: when nothing matched the same pointer comes back. Each shared node is
+// rewritten once. A lambda that takes a third argument gets the handle as it was before its children were
+// rebuilt.
 #pragma once
 
 #include <tuple>
@@ -39,11 +40,13 @@ bool map_one(H &h, F &f) {
 template <class F>
 bool map_fields(decltype(ExprNode::v) &v, F &f) {
   return std::visit(
-      Overload{[](Const &) { return false; }, [](Ref &) { return false; }, [&](Load &n) { return map_list(n.index, f); },
-               [&](Unary &n) { return map_one(n.a, f); },
+      Overload{[](Const &) { return false; }, [](Ref &) { return false; },
+               [&](Load &n) { return map_list(n.index, f); }, [&](Unary &n) { return map_one(n.a, f); },
                [&](Binary &n) { return bool(int(map_one(n.a, f)) | int(map_one(n.b, f))); },
                [&](Logic &n) { return bool(int(map_one(n.a, f)) | int(map_one(n.b, f))); },
-               [&](Select &n) { return bool(int(map_one(n.cond, f)) | int(map_one(n.yes, f)) | int(map_one(n.no, f))); },
+               [&](Select &n) {
+                 return bool(int(map_one(n.cond, f)) | int(map_one(n.yes, f)) | int(map_one(n.no, f)));
+               },
                [&](Cast &n) { return map_one(n.a, f); }, [&](Call &n) { return map_list(n.args, f); }},
       v);
 }
@@ -54,10 +57,14 @@ bool map_heads(decltype(StmtNode::v) &v, F &f) {
   return std::visit(
       Overload{[&](Store &n) { return bool(int(map_list(n.index, f)) | int(map_one(n.value, f))); },
                [&](Let &n) { return map_one(n.value, f); }, [](Alloc &) { return false; },
-               [&](For &n) { return bool(int(map_one(n.lo, f)) | int(map_one(n.hi, f)) | int(map_one(n.body, f))); },
+               [&](For &n) {
+                 return bool(int(map_one(n.lo, f)) | int(map_one(n.hi, f)) | int(map_one(n.body, f)));
+               },
                [&](While &n) { return bool(int(map_one(n.cond, f)) | int(map_one(n.body, f))); },
                [](Jump &) { return false; },
-               [&](If &n) { return bool(int(map_one(n.cond, f)) | int(map_one(n.yes, f)) | int(map_one(n.no, f))); },
+               [&](If &n) {
+                 return bool(int(map_one(n.cond, f)) | int(map_one(n.yes, f)) | int(map_one(n.no, f)));
+               },
                [&](Check &n) { return map_one(n.cond, f); },
                [&](Seq &n) {
                  bool changed = false;
@@ -156,7 +163,8 @@ Expr map_children(const Expr &e, F &&f) {
 
 template <class H, class... Fs>
 H rewrite(const H &root, Fs &&...fs) {
-  static_assert((detail::accepts_some_kind<Fs> && ...), "a lambda that can never be called: check its node and handle types");
+  static_assert((detail::accepts_some_kind<Fs> && ...),
+                "a lambda that can never be called: check its node and handle types");
   detail::Rewriter<std::remove_reference_t<Fs>...> rewriter(fs...);
   return root ? rewriter(root) : root;
 }

@@ -26,7 +26,8 @@ uint64_t narrow(double v, int exponent_bits, int mantissa_bits) {
   int exponent = v == 0 || std::isinf(v) ? 1 - bias : std::ilogb(v);
   if (std::isinf(v) || exponent > bias) return sign | infinity;
   if (exponent < 1 - bias) exponent = 1 - bias;
-  // units of the last place; nearbyint rounds ties to even and a carry into the exponent is what addition does
+  // units of the last place; nearbyint rounds ties to even and a carry into the exponent is what addition
+  // does
   auto units = static_cast<uint64_t>(std::nearbyint(std::ldexp(v, mantissa_bits - exponent)));
   uint64_t biased = static_cast<uint64_t>(exponent + bias - 1);
   return sign | ((biased << mantissa_bits) + units);
@@ -42,7 +43,8 @@ double widen(uint64_t bits, int exponent_bits, int mantissa_bits) {
   else if (exponent == 0)
     v = std::ldexp(static_cast<double>(mantissa), 1 - bias - mantissa_bits);
   else
-    v = std::ldexp(static_cast<double>(mantissa + (uint64_t{1} << mantissa_bits)), exponent - bias - mantissa_bits);
+    v = std::ldexp(static_cast<double>(mantissa + (uint64_t{1} << mantissa_bits)),
+                   exponent - bias - mantissa_bits);
   return bits >> 15 ? -v : v;
 }
 
@@ -117,7 +119,8 @@ Value apply_float(BinOp op, const Value &a, const Value &b) {
   if (op >= BinOp::lt) return from_int(DType::b1, compare(op, to_double(a), to_double(b)));
   if (a.dtype == DType::f32) return from_float(float_binary(op, to_float(a), to_float(b)));
   if (a.dtype == DType::f64) return from_double(DType::f64, float_binary(op, to_double(a), to_double(b)));
-  // the 16-bit formats compute in float32 and round after every operation; for + - * / this is correctly rounded
+  // the 16-bit formats compute in float32 and round after every operation; for + - * / this is correctly
+  // rounded
   auto x = static_cast<float>(to_double(a)), y = static_cast<float>(to_double(b));
   return from_double(a.dtype, float_binary(op, x, y));
 }
@@ -161,7 +164,8 @@ Value apply_integer(BinOp op, const Value &a, const Value &b) {
     case BinOp::bit_and: return wrap(a.bits & b.bits);
     case BinOp::bit_or: return wrap(a.bits | b.bits);
     case BinOp::bit_xor: return wrap(a.bits ^ b.bits);
-    case BinOp::shl: case BinOp::shr: return shift(op, a, b);
+    case BinOp::shl:
+    case BinOp::shr: return shift(op, a, b);
     case BinOp::lt: return from_int(DType::b1, less());
     case BinOp::le: return from_int(DType::b1, less() || a.bits == b.bits);
     case BinOp::eq: return from_int(DType::b1, a.bits == b.bits);
@@ -173,9 +177,14 @@ Value apply_integer(BinOp op, const Value &a, const Value &b) {
 
 Value apply_bool(BinOp op, const Value &a, const Value &b) {
   switch (op) {
-    case BinOp::add: case BinOp::max: case BinOp::bit_or: return {DType::b1, a.bits | b.bits};
-    case BinOp::mul: case BinOp::min: case BinOp::bit_and: return {DType::b1, a.bits & b.bits};
-    case BinOp::bit_xor: case BinOp::ne: return {DType::b1, a.bits ^ b.bits};
+    case BinOp::add:
+    case BinOp::max:
+    case BinOp::bit_or: return {DType::b1, a.bits | b.bits};
+    case BinOp::mul:
+    case BinOp::min:
+    case BinOp::bit_and: return {DType::b1, a.bits & b.bits};
+    case BinOp::bit_xor:
+    case BinOp::ne: return {DType::b1, a.bits ^ b.bits};
     case BinOp::eq: return {DType::b1, a.bits == b.bits};
     case BinOp::lt: return {DType::b1, a.bits < b.bits};
     case BinOp::le: return {DType::b1, a.bits <= b.bits};
@@ -277,7 +286,8 @@ Value convert(DType to, const Value &a) {
     return to == DType::b1 ? from_int(to, v != 0) : saturate(to, v);
   }
   if (is_float(to)) return int_to_float(to, a);
-  return to == DType::b1 ? from_int(to, a.bits != 0) : Value{to, static_cast<uint64_t>(to_int(a)) & mask_of(to)};
+  return to == DType::b1 ? from_int(to, a.bits != 0)
+                         : Value{to, static_cast<uint64_t>(to_int(a)) & mask_of(to)};
 }
 
 }  // namespace kw

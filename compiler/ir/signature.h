@@ -1,5 +1,5 @@
-// What one compiled version of a kernel is for: the kinds of its arguments and the values it captures. Filled by the dispatcher, read by
-// the front end, hashed into the cache key. Holds no extents and no addresses.
+// What one compiled version of a kernel is for: the kinds of its arguments and the values it captures. Filled
+// by the dispatcher, read by the front end, hashed into the cache key. Holds no extents and no addresses.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ struct ArgSpec {
   DType dtype = DType::f32;
   uint8_t rank = 0;
   StrideClass stride_class = StrideClass::contiguous;
-  uint8_t alias = 0;  ///< index of the first argument with the same memory and layout; its own index when there is none
+  uint8_t alias =
+      0;  ///< index of the first argument with the same memory and layout; its own index when there is none
 };
 
 struct Signature {
@@ -36,10 +37,11 @@ struct Captured {
   Kind kind = Kind::other;
   std::optional<int64_t> integer;  ///< absent when the int needs more than 64 bits
   double real = 0;
-  std::string text;                ///< text itself; the word, module or type name
+  std::string text;  ///< text itself; the word, module or type name
   DType dtype = DType::f64;
-  std::vector<Captured> items;     ///< tuple
-  std::vector<std::pair<std::string, Captured>> attributes;  ///< module: the attributes that the kernel's code names
+  std::vector<Captured> items;  ///< tuple
+  std::vector<std::pair<std::string, Captured>>
+      attributes;  ///< module: the attributes that the kernel's code names
 };
 using Captures = std::vector<std::pair<std::string, Captured>>;
 

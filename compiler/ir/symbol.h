@@ -1,4 +1,5 @@
-// Names of values and buffers. Identity is the pointer; the printed name is chosen by the printer at first use.
+// Names of values and buffers. Identity is the pointer; the printed name is chosen by the printer at first
+// use.
 #pragma once
 
 #include <memory>

@@ -54,7 +54,8 @@ bool Verifier::declare(const Buf &b) {
   for (const Expr &e : b->strides)
     if (!expr(e) || !need(e.dtype() == DType::i64, "a stride is not i64")) return false;
   return need(b->dtype == b->sym->dtype, "a buffer and its symbol have different dtypes") &&
-         need(b->strides.empty() || b->strides.size() == b->rank(), "as many strides as extents") && bind(b->sym);
+         need(b->strides.empty() || b->strides.size() == b->rank(), "as many strides as extents") &&
+         bind(b->sym);
 }
 
 bool Verifier::index_ok(const Buf &b, const std::vector<Expr> &index) {
@@ -85,31 +86,42 @@ bool Verifier::expr(const Expr &e) {
   return match(
       e, [&](const Const &) { return true; },
       [&](const Ref &n) {
-        if (!visible_.count(n.sym.get())) return fail(cat("symbol '", n.sym->name, "' is used outside its scope"));
+        if (!visible_.count(n.sym.get()))
+          return fail(cat("symbol '", n.sym->name, "' is used outside its scope"));
         return need(n.sym->dtype == e.dtype(), "a reference has another dtype than its symbol");
       },
-      [&](const Load &n) { return index_ok(n.buf, n.index) && need(n.buf->dtype == e.dtype(), "a load has the wrong dtype"); },
-      [&](const Unary &n) { return expr(n.a) && need(n.a.dtype() == e.dtype(), "a unary node has the wrong dtype"); },
+      [&](const Load &n) {
+        return index_ok(n.buf, n.index) && need(n.buf->dtype == e.dtype(), "a load has the wrong dtype");
+      },
+      [&](const Unary &n) {
+        return expr(n.a) && need(n.a.dtype() == e.dtype(), "a unary node has the wrong dtype");
+      },
       [&](const Binary &n) { return expr(n.a) && expr(n.b) && binary_ok(e, n); },
       [&](const Logic &n) {
         return expr(n.a) && expr(n.b) &&
-               need(n.a.dtype() == DType::b1 && n.b.dtype() == DType::b1, "logic on something that is no bool");
+               need(n.a.dtype() == DType::b1 && n.b.dtype() == DType::b1,
+                    "logic on something that is no bool");
       },
       [&](const Select &n) {
-        return expr(n.cond) && expr(n.yes) && expr(n.no) && need(n.cond.dtype() == DType::b1, "a condition is no bool") &&
-               need(n.yes.dtype() == n.no.dtype() && n.yes.dtype() == e.dtype(), "a select has different dtypes");
+        return expr(n.cond) && expr(n.yes) && expr(n.no) &&
+               need(n.cond.dtype() == DType::b1, "a condition is no bool") &&
+               need(n.yes.dtype() == n.no.dtype() && n.yes.dtype() == e.dtype(),
+                    "a select has different dtypes");
       },
       [&](const Cast &n) { return expr(n.a); },
       [&](const Call &n) {
-        return all(n.args) && need(n.args.size() == row_of(n.fn).arity, "a call has the wrong number of arguments") &&
+        return all(n.args) &&
+               need(n.args.size() == row_of(n.fn).arity, "a call has the wrong number of arguments") &&
                need(result_dtype(n.fn, n.args[0].dtype()) == e.dtype(), "a call has the wrong dtype");
       });
 }
 
 bool Verifier::loop(const For &n) {
   if (!expr(n.lo) || !expr(n.hi)) return false;
-  if (!need(n.lo.dtype() == DType::i64 && n.hi.dtype() == DType::i64, "a loop bound is not i64")) return false;
-  if (!need(n.step != 0, "a loop has step 0") || !need(n.iter->dtype == DType::i64, "an iterator is not i64")) return false;
+  if (!need(n.lo.dtype() == DType::i64 && n.hi.dtype() == DType::i64, "a loop bound is not i64"))
+    return false;
+  if (!need(n.step != 0, "a loop has step 0") || !need(n.iter->dtype == DType::i64, "an iterator is not i64"))
+    return false;
   if (!bind(n.iter)) return false;
   bool outer_vector = in_vector_;
   int outer_targets = jump_targets_;
@@ -130,7 +142,9 @@ bool Verifier::head(const Stmt &s) {
                need(n.value.dtype() == n.buf->dtype, "a stored value has another dtype than its buffer");
       },
       [&](const Let &n) {
-        return expr(n.value) && need(n.value.dtype() == n.sym->dtype, "a let has another dtype than its symbol") && bind(n.sym);
+        return expr(n.value) &&
+               need(n.value.dtype() == n.sym->dtype, "a let has another dtype than its symbol") &&
+               bind(n.sym);
       },
       [&](const Alloc &n) { return declare(n.buf); }, [&](const For &n) { return loop(n); },
       [&](const While &n) {

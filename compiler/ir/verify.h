@@ -1,7 +1,10 @@
 // The invariants of IR, all of them:
-// - operands of Binary and Select have equal dtypes; conditions, Logic operands and facts are b1; indices, loop bounds and extents are i64
-// - every Sym is bound once (parameter, extent, Let, For) and before use; every buffer is declared once and accessed only where visible
-// - the number of indices equals the rank; a stored value has the buffer's dtype; a Let's value has its symbol's dtype
+// - operands of Binary and Select have equal dtypes; conditions, Logic operands and facts are b1; indices,
+// loop bounds and extents are i64
+// - every Sym is bound once (parameter, extent, Let, For) and before use; every buffer is declared once and
+// accessed only where visible
+// - the number of indices equals the rank; a stored value has the buffer's dtype; a Let's value has its
+// symbol's dtype
 // - step is not 0; Jump stands inside a serial For or a While; no `vector` loop contains a While
 // - Check sites are in range; results are parameters; depth fields are right and at most 1,000
 #pragma once

@@ -1,5 +1,6 @@
-// Read-only traversal: every lambda names the kinds it wants and is called as f(kind, handle), parents before children, each shared node
-// once. Buffers' extents are not visited: they belong to the declaration, see ir/func.
+// Read-only traversal: every lambda names the kinds it wants and is called as f(kind, handle), parents before
+// children, each shared node once. Buffers' extents are not visited: they belong to the declaration, see
+// ir/func.
 #pragma once
 
 #include <tuple>
@@ -23,8 +24,8 @@ class Walker {
         e, [](const Const &) {}, [](const Ref &) {}, [&](const Load &n) { visit_all(n.index); },
         [&](const Unary &n) { visit(n.a); }, [&](const Binary &n) { visit(n.a), visit(n.b); },
         [&](const Logic &n) { visit(n.a), visit(n.b); },
-        [&](const Select &n) { visit(n.cond), visit(n.yes), visit(n.no); }, [&](const Cast &n) { visit(n.a); },
-        [&](const Call &n) { visit_all(n.args); });
+        [&](const Select &n) { visit(n.cond), visit(n.yes), visit(n.no); },
+        [&](const Cast &n) { visit(n.a); }, [&](const Call &n) { visit_all(n.args); });
   }
 
   void visit(const Stmt &root) {
@@ -48,7 +49,8 @@ class Walker {
         s, [&](const Store &n) { visit_all(n.index), visit(n.value); }, [&](const Let &n) { visit(n.value); },
         [](const Alloc &) {}, [&](const For &n) { visit(n.lo), visit(n.hi), visit(n.body); },
         [&](const While &n) { visit(n.cond), visit(n.body); }, [](const Jump &) {},
-        [&](const If &n) { visit(n.cond), visit(n.yes), visit(n.no); }, [&](const Check &n) { visit(n.cond); },
+        [&](const If &n) { visit(n.cond), visit(n.yes), visit(n.no); },
+        [&](const Check &n) { visit(n.cond); },
         [&](const Seq &n) {
           for (size_t i = 0; i + 1 < n.items.size(); ++i) visit(n.items[i]);
         });
@@ -75,7 +77,8 @@ class Walker {
 
 template <class H, class... Fs>
 void walk(const H &root, Fs &&...fs) {
-  static_assert((detail::accepts_some_kind<Fs> && ...), "a lambda that can never be called: check its node and handle types");
+  static_assert((detail::accepts_some_kind<Fs> && ...),
+                "a lambda that can never be called: check its node and handle types");
   detail::Walker<std::remove_reference_t<Fs>...> walker(fs...);
   walker.visit(root);
 }

@@ -12,7 +12,8 @@ using enum ErrorClass;
 constexpr CodeRow table[] = {
     {Code::E100, "E100", syntax, "malformed source", "test_e100_malformed_source"},
     {Code::E101, "E101", syntax, "construct outside the language", "test_e101_construct"},
-    {Code::E102, "E102", unsupported, "part of the language that is not available yet", "test_e102_not_available_yet"},
+    {Code::E102, "E102", unsupported, "part of the language that is not available yet",
+     "test_e102_not_available_yet"},
     {Code::E103, "E103", syntax, "undefined name", "test_e103_undefined_name"},
     {Code::E104, "E104", syntax, "wrong call", "test_e104_wrong_call"},
     {Code::E105, "E105", syntax, "nested too deeply", "test_e105_depth"},
@@ -32,7 +33,8 @@ constexpr CodeRow table[] = {
     {Code::W101, "W101", warning, "global shadows a word of the language", "test_w101_shadow"},
     {Code::E200, "E200", type, "operand types", "test_e200_operand"},
     {Code::E201, "E201", type, "number of indices", "test_e201_rank"},
-    {Code::E202, "E202", type, "tensor where a scalar is needed, or the reverse", "test_e202_tensor_as_scalar"},
+    {Code::E202, "E202", type, "tensor where a scalar is needed, or the reverse",
+     "test_e202_tensor_as_scalar"},
     {Code::E203, "E203", type, "constant outside the operand's range", "test_e203_range"},
     {Code::E204, "E204", type, "integer to a negative power", "test_e204_negative_power"},
     {Code::E205, "E205", type, "minus on bool", "test_e205_bool_minus"},
@@ -76,8 +78,9 @@ const CodeRow &row_of(Code code) { return table[static_cast<size_t>(code)]; }
 
 std::string_view class_name(ErrorClass c) {
   static constexpr std::array<std::string_view, 11> names = {
-      "KernelSyntaxError", "KernelTypeError", "KernelIndexError", "ScheduleError", "UnsupportedError", "DeviceError",
-      "InternalError",     "KernelValueError", "KernelOverflowError", "KernelWarning", "UninitializedReadWarning"};
+      "KernelSyntaxError",   "KernelTypeError", "KernelIndexError",        "ScheduleError",
+      "UnsupportedError",    "DeviceError",     "InternalError",           "KernelValueError",
+      "KernelOverflowError", "KernelWarning",   "UninitializedReadWarning"};
   return names[static_cast<size_t>(c)];
 }
 

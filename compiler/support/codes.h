@@ -1,5 +1,5 @@
-// The table of diagnostic codes: one row each, with the exception class it raises and the test that pins its text.
-// It holds no message texts: those stand where the error is found.
+// The table of diagnostic codes: one row each, with the exception class it raises and the test that pins its
+// text. It holds no message texts: those stand where the error is found.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace kw {
 
-/// Python exception (or warning) class of a code; names as in language.md 8, then builtins for the arguments of a call.
+/// Python exception (or warning) class of a code; names as in language.md 8, then builtins for the arguments
+/// of a call.
 enum class ErrorClass : uint8_t {
   syntax,
   type,
@@ -24,16 +25,61 @@ enum class ErrorClass : uint8_t {
 };
 
 enum class Code : uint8_t {
-  E100, E101, E102, E103, E104, E105, E106, E107, E108, E109, E110, E111, E112, E113, E115, E116, E117, E120, E121, W101,
-  E200, E201, E202, E203, E204, E205, E206, E207, E208, E209, E210, E211, E212, E213, E214, E215, E216,
-  E221, E222, E223, E224,
-  E301, E302, E303, E304, W301,
-  E501, E502, E503, W501,
+  E100,
+  E101,
+  E102,
+  E103,
+  E104,
+  E105,
+  E106,
+  E107,
+  E108,
+  E109,
+  E110,
+  E111,
+  E112,
+  E113,
+  E115,
+  E116,
+  E117,
+  E120,
+  E121,
+  W101,
+  E200,
+  E201,
+  E202,
+  E203,
+  E204,
+  E205,
+  E206,
+  E207,
+  E208,
+  E209,
+  E210,
+  E211,
+  E212,
+  E213,
+  E214,
+  E215,
+  E216,
+  E221,
+  E222,
+  E223,
+  E224,
+  E301,
+  E302,
+  E303,
+  E304,
+  W301,
+  E501,
+  E502,
+  E503,
+  W501,
 };
 
 struct CodeRow {
   Code code;
-  std::string_view name;   ///< "E301"
+  std::string_view name;  ///< "E301"
   ErrorClass error_class;
   std::string_view title;  ///< what the code stands for, a few words
   std::string_view test;   ///< the test function that checks its exact text

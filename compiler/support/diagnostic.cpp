@@ -14,7 +14,8 @@ constexpr char mark_begin = '\x02', mark_end = '\x03';
 std::string caret_line(const Resolved &d) {
   uint32_t width = std::max<uint32_t>(1, d.end_column > d.column ? d.end_column - d.column : 1);
   uint32_t line_width = count_code_points(d.line_text);
-  if (d.column + width > line_width + 1) width = std::max<uint32_t>(1, line_width + 1 > d.column ? line_width + 1 - d.column : 1);
+  if (d.column + width > line_width + 1)
+    width = std::max<uint32_t>(1, line_width + 1 > d.column ? line_width + 1 - d.column : 1);
   return std::string(d.column - 1, ' ') + '^' + std::string(width - 1, '~');
 }
 }  // namespace
@@ -70,7 +71,9 @@ std::string render(const Resolved &d, std::string_view path, uint32_t first_line
   return out;
 }
 
-const char *CompileError::what() const noexcept { return found_.empty() ? "" : found_.front().message.c_str(); }
+const char *CompileError::what() const noexcept {
+  return found_.empty() ? "" : found_.front().message.c_str();
+}
 
 void Sink::add(Diagnostic d) {
   for (const Diagnostic &seen : found_)
@@ -98,8 +101,12 @@ std::vector<Diagnostic> Sink::warnings() const {
 void internal_error(const char *file, int line, std::string_view what) {
   std::string_view path = file;
   if (size_t slash = path.rfind('/'); slash != std::string_view::npos) path.remove_prefix(slash + 1);
-  throw CompileError(Diagnostic{Code::E503, {}, cat(what, " (", path, ":", line, ")"), {},
-                                {"this is a fault of kernelwright: report it with the output of KW_DEBUG=\"dump:after=all\""}});
+  throw CompileError(Diagnostic{
+      Code::E503,
+      {},
+      cat(what, " (", path, ":", line, ")"),
+      {},
+      {"this is a fault of kernelwright: report it with the output of KW_DEBUG=\"dump:after=all\""}});
 }
 
 void ensure(bool ok, std::string_view what, const char *file, int line) {

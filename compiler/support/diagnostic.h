@@ -1,5 +1,5 @@
-// Diagnostics as data: found anywhere, collected in a Sink, resolved against the sources once, rendered in one place.
-// Nothing here prints or knows of Python.
+// Diagnostics as data: found anywhere, collected in a Sink, resolved against the sources once, rendered in
+// one place. Nothing here prints or knows of Python.
 #pragma once
 
 #include <exception>
@@ -23,8 +23,9 @@ struct Diagnostic {
   bool is_warning() const { return row_of(code).name[0] == 'W'; }
 };
 
-/// A diagnostic without Locs, as it is stored in artifacts: lines are relative to the first line of the kernel (0 = that line),
-/// so moving a function in its file changes nothing. `line` is negative when there is no place.
+/// A diagnostic without Locs, as it is stored in artifacts: lines are relative to the first line of the
+/// kernel (0 = that line), so moving a function in its file changes nothing. `line` is negative when there is
+/// no place.
 struct Resolved {
   Code code = Code::E503;
   int32_t line = -1;

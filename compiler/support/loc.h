@@ -1,5 +1,5 @@
-// Source locations. Every AST node, IR node and diagnostic carries one; they are data, resolved to text by a SourceMap only when
-// something is shown. Nothing here knows of files or lines.
+// Source locations. Every AST node, IR node and diagnostic carries one; they are data, resolved to text by a
+// SourceMap only when something is shown. Nothing here knows of files or lines.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The two kinds of options. CodegenOptions can change the bytes of an artifact, so every field is hashed into the cache key;
-// DebugOptions (KW_DEBUG) can never change a byte. Neither reads the other.
+// The two kinds of options. CodegenOptions can change the bytes of an artifact, so every field is hashed into
+// the cache key; DebugOptions (KW_DEBUG) can never change a byte. Neither reads the other.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// The texts of one compilation. An entry is a region of a file or an inlined copy of another entry; Loc::source indexes it.
-// Owns text; renders nothing (see diagnostic.h).
+// The texts of one compilation. An entry is a region of a file or an inlined copy of another entry;
+// Loc::source indexes it. Owns text; renders nothing (see diagnostic.h).
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Small helpers for building and measuring text. No formatting language: `cat(a, b, …)` appends printable values.
+// Small helpers for building and measuring text. No formatting language: `cat(a, b, …)` appends printable
+// values.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,8 @@ const Binary *product_of(const Expr &e) {
 Expr negate(const Expr &e, Loc loc) { return unary(UnOp::neg, e, loc); }
 
 Expr fuse(const Binary &n, const Expr &e) {
-  if ((n.op != BinOp::add && n.op != BinOp::sub) || (e.dtype() != DType::f32 && e.dtype() != DType::f64)) return e;
+  if ((n.op != BinOp::add && n.op != BinOp::sub) || (e.dtype() != DType::f32 && e.dtype() != DType::f64))
+    return e;
   bool minus = n.op == BinOp::sub;
   if (const Binary *p = product_of(n.a))
     return call(Fn::fma, {p->a, p->b, minus ? negate(n.b, e.loc()) : n.b}, e.loc());

@@ -42,7 +42,8 @@ class Guard {
   }
 
   void add_fact(const Expr &fact) {
-    bool known = std::any_of(out_.facts.begin(), out_.facts.end(), [&](const Expr &f) { return equal(f, fact); });
+    bool known =
+        std::any_of(out_.facts.begin(), out_.facts.end(), [&](const Expr &f) { return equal(f, fact); });
     if (!known) out_.facts.push_back(fact);
   }
 
@@ -50,7 +51,9 @@ class Guard {
     using Kind = Proof::Kind;
     if (assume_) {
       IndexProof proof = prove_index(a, d, context);
-      auto fine = [&](const Proof &p) { return p.kind == Kind::proved || (p.kind == Kind::under_fact && !a.guarded); };
+      auto fine = [&](const Proof &p) {
+        return p.kind == Kind::proved || (p.kind == Kind::under_fact && !a.guarded);
+      };
       if (fine(proof.low) && fine(proof.high)) {
         for (const Proof *p : {&proof.low, &proof.high})
           if (p->kind == Kind::under_fact) add_fact(p->fact);
@@ -64,7 +67,8 @@ class Guard {
     const Expr &index = (*a.index)[d];
     Loc loc = index.loc().known() ? index.loc() : a.loc;
     for (size_t i = 0; i < out_.sites.size(); ++i)
-      if (out_.sites[i].loc == loc && out_.sites[i].buf == a.buf && out_.sites[i].dim == d) return static_cast<uint32_t>(i);
+      if (out_.sites[i].loc == loc && out_.sites[i].buf == a.buf && out_.sites[i].dim == d)
+        return static_cast<uint32_t>(i);
     out_.sites.push_back({Code::E303, loc, a.buf, static_cast<uint32_t>(d)});
     return static_cast<uint32_t>(out_.sites.size() - 1);
   }

@@ -1,5 +1,6 @@
-// Makes every access safe. An index that is proved in bounds stays as it is; one that is in bounds under a condition on extents adds the
-// condition to the facts of the function; any other is checked where it happens:
+// Makes every access safe. An index that is proved in bounds stays as it is; one that is in bounds under a
+// condition on extents adds the condition to the facts of the function; any other is checked where it
+// happens:
 //     c[i] = a[idx[i]]   →   check(cast(u64, idx[i]) < cast(u64, a_0), site=0)
 //                            c[i] = a[idx[i]]
 // Does not hoist checks out of loops.

@@ -38,8 +38,8 @@ void report_stage(std::string_view stage, const Func &f, double ms) {
   if (std::any_of(options->dump_after.begin(), options->dump_after.end(), wanted)) dump(stage, f, *options);
   if (!options->time || ms < 0) return;
   char line[160];
-  int n = std::snprintf(line, sizeof line, "[kw] %-20s %-16.*s %9.3f ms\n", f.name.c_str(), static_cast<int>(stage.size()),
-                        stage.data(), ms);
+  int n = std::snprintf(line, sizeof line, "[kw] %-20s %-16.*s %9.3f ms\n", f.name.c_str(),
+                        static_cast<int>(stage.size()), stage.data(), ms);
   std::fwrite(line, 1, static_cast<size_t>(std::min<int>(n, sizeof line - 1)), stderr);
 }
 

@@ -1,4 +1,5 @@
-// A pass is a name and a function from IR to IR. The runner times, dumps and verifies all of them alike; no pass prints.
+// A pass is a name and a function from IR to IR. The runner times, dumps and verifies all of them alike; no
+// pass prints.
 #pragma once
 
 #include <span>
@@ -14,8 +15,8 @@ struct Pass {
   Func (*run)(const Func &, const Target &);
 };
 
-/// Runs the passes in order. After each one the IR is verified (in debug builds, or with KW_DEBUG verify=each) and, when asked
-/// for, dumped; a violation is an internal error that names the pass.
+/// Runs the passes in order. After each one the IR is verified (in debug builds, or with KW_DEBUG
+/// verify=each) and, when asked for, dumped; a violation is an internal error that names the pass.
 Func run_passes(std::span<const Pass> passes, Func f, const Target &target);
 
 /// Dumps and times one stage that is no pass ("lower", "emit"); `ms` below zero means not timed.

@@ -12,12 +12,12 @@ namespace kw {
 
 namespace {
 
-constexpr int64_t release_gil_above = 16'000;   ///< operations, about 5 µs (core.md 5)
-constexpr int64_t watch_above = 6'000'000;      ///< operations, about 2 ms: long enough that Ctrl-C must be noticed
+constexpr int64_t release_gil_above = 16'000;  ///< operations, about 5 µs (core.md 5)
+constexpr int64_t watch_above =
+    6'000'000;  ///< operations, about 2 ms: long enough that Ctrl-C must be noticed
 
 struct KernelObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *dict, *weakrefs;
   KernelState *state;
 };
@@ -26,7 +26,8 @@ KernelObject *as_kernel(PyObject *o) { return reinterpret_cast<KernelObject *>(o
 
 Plan *find_plan(KernelState &k, const CallFrame &f) {
   auto matches = [&](const Plan &p) {
-    return p.word_count == f.word_count && p.generation == k.generation && !std::memcmp(p.words.data(), f.words, f.word_count * sizeof(uint16_t));
+    return p.word_count == f.word_count && p.generation == k.generation &&
+           !std::memcmp(p.words.data(), f.words, f.word_count * sizeof(uint16_t));
   };
   if (k.last && matches(*k.last)) [[likely]]
     return k.last;
@@ -73,7 +74,8 @@ bool raise_extent_error(const KernelState &k, const LoadedKernel &kernel, const 
 
 /// Runs the entry program for new extents; chooses the body.
 bool enter_shape(KernelState &k, Plan &plan, const CallFrame &f) {
-  EntryResult r = evaluate_entry(plan.main->artifact().program, f.extents, f.extent_count, f.scalars, f.scalar_count);
+  EntryResult r =
+      evaluate_entry(plan.main->artifact().program, f.extents, f.extent_count, f.scalars, f.scalar_count);
   if (r.error != EntryResult::Error::none) return raise_extent_error(k, *plan.main, r);
   bool use_plain = !r.facts_hold;
   if (use_plain) {
@@ -103,7 +105,8 @@ PyObject *raise_fault(const KernelState &k, const LoadedKernel &kernel, const Kw
   e.column = s.column;
   e.end_column = s.end_column;
   e.line_text = s.line_text;
-  e.message = cat("index ", fault.value, " is out of range for dimension ", s.dim, " of '", s.tensor, "', whose extent is ", fault.bound);
+  e.message = cat("index ", fault.value, " is out of range for dimension ", s.dim, " of '", s.tensor,
+                  "', whose extent is ", fault.bound);
   if (fault.bound > 0) e.message += cat(" (valid 0..", fault.bound - 1, ")");
   if (fault.value < 0) e.notes.push_back("a variable index below 0 does not count from the end");
   return raise_errors({e}, k.place);
@@ -177,11 +180,13 @@ PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &o
   };
   if (a.results.size() == 1) return object(a.results[0]);
   PyObject *tuple = PyTuple_New(static_cast<Py_ssize_t>(a.results.size()));
-  for (size_t i = 0; tuple && i < a.results.size(); ++i) PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), object(a.results[i]));
+  for (size_t i = 0; tuple && i < a.results.size(); ++i)
+    PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), object(a.results[i]));
   return tuple;
 }
 
-PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outputs &outs, const RunResult &r) {
+PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outputs &outs,
+                 const RunResult &r) {
   if (r.status == 1) return raise_fault(k, kernel, r.fault);
   if (r.status == 3) return PyErr_NoMemory();
   if (r.status == 2) return PyErr_Occurred() ? nullptr : (PyErr_SetNone(PyExc_KeyboardInterrupt), nullptr);
@@ -212,15 +217,20 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
 }
 
 PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
-  return guarded([&] { return call(*as_kernel(self)->state, args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames); });
+  return guarded([&] {
+    return call(*as_kernel(self)->state, args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames);
+  });
 }
 
 bool read_function(KernelState &k, PyObject *function) {
-  PyRef code(PyObject_GetAttrString(function, "__code__")), defaults(PyObject_GetAttrString(function, "__defaults__"));
+  PyRef code(PyObject_GetAttrString(function, "__code__")),
+      defaults(PyObject_GetAttrString(function, "__defaults__"));
   PyRef name(PyObject_GetAttrString(function, "__name__"));
   if (!code || !defaults || !name) return false;
-  PyRef names(PyObject_GetAttrString(code.get(), "co_varnames")), count(PyObject_GetAttrString(code.get(), "co_argcount"));
-  PyRef path(PyObject_GetAttrString(code.get(), "co_filename")), line(PyObject_GetAttrString(code.get(), "co_firstlineno"));
+  PyRef names(PyObject_GetAttrString(code.get(), "co_varnames")),
+      count(PyObject_GetAttrString(code.get(), "co_argcount"));
+  PyRef path(PyObject_GetAttrString(code.get(), "co_filename")),
+      line(PyObject_GetAttrString(code.get(), "co_firstlineno"));
   if (!names || !count || !path || !line) return false;
   auto n = static_cast<size_t>(PyLong_AsLong(count.get()));
   if (n > max_args) {
@@ -231,7 +241,8 @@ bool read_function(KernelState &k, PyObject *function) {
   for (size_t i = 0; i < n; ++i) {
     k.parameters.emplace_back(Py_NewRef(PyTuple_GET_ITEM(names.get(), static_cast<Py_ssize_t>(i))));
     bool has = i + given >= n;
-    k.defaults.emplace_back(has ? Py_NewRef(PyTuple_GET_ITEM(defaults.get(), static_cast<Py_ssize_t>(i + given - n))) : nullptr);
+    k.defaults.emplace_back(
+        has ? Py_NewRef(PyTuple_GET_ITEM(defaults.get(), static_cast<Py_ssize_t>(i + given - n))) : nullptr);
   }
   k.function = Py_NewRef(function);
   k.name = PyUnicode_AsUTF8(name.get());
@@ -244,11 +255,14 @@ PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   PyObject *function = nullptr;
   const char *fp = "default";
   int debug = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|sp", const_cast<char **>(keywords), &PyFunction_Type, &function, &fp, &debug)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|sp", const_cast<char **>(keywords), &PyFunction_Type,
+                                   &function, &fp, &debug))
+    return nullptr;
   return guarded([&]() -> PyObject * {
     auto state = std::make_unique<KernelState>();
     std::string_view mode = fp;
-    if (mode != "default" && mode != "strict" && mode != "fast") return PyErr_Format(PyExc_ValueError, "fp is '%s', but must be 'strict', 'default' or 'fast'", fp);
+    if (mode != "default" && mode != "strict" && mode != "fast")
+      return PyErr_Format(PyExc_ValueError, "fp is '%s', but must be 'strict', 'default' or 'fast'", fp);
     state->options.fp = mode == "strict" ? FpMode::strict : mode == "fast" ? FpMode::fast : FpMode::normal;
     state->options.debug = debug != 0;
     if (!read_function(*state, function)) return nullptr;
@@ -286,12 +300,14 @@ PyObject *kernel_get(PyObject *self, PyObject *instance, PyObject *) {
   return PyMethod_New(self, instance);
 }
 
-PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(KernelObject, vectorcall), READONLY, nullptr},
-                         {"__dictoffset__", T_PYSSIZET, offsetof(KernelObject, dict), READONLY, nullptr},
-                         {"__weaklistoffset__", T_PYSSIZET, offsetof(KernelObject, weakrefs), READONLY, nullptr},
-                         {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(KernelObject, vectorcall), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(KernelObject, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(KernelObject, weakrefs), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
 
-PyGetSetDef getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 template <class F>
 void *slot(F *f) {
@@ -301,12 +317,20 @@ void *slot(F *f) {
 }  // namespace
 
 PyObject *make_kernel_type() {
-  PyType_Slot slots[] = {{Py_tp_new, slot(kernel_new)},       {Py_tp_dealloc, slot(kernel_dealloc)}, {Py_tp_traverse, slot(kernel_traverse)},
-                         {Py_tp_clear, slot(kernel_clear)},   {Py_tp_call, slot(PyVectorcall_Call)}, {Py_tp_descr_get, slot(kernel_get)},
-                         {Py_tp_members, members},            {Py_tp_getset, getset},
-                         {Py_tp_doc, const_cast<char *>("A compiled kernel; made by kernelwright.kernel.")}, {0, nullptr}};
-  PyType_Spec spec{"kernelwright._core.Kernel", sizeof(KernelObject), 0,
-                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots};
+  PyType_Slot slots[] = {{Py_tp_new, slot(kernel_new)},
+                         {Py_tp_dealloc, slot(kernel_dealloc)},
+                         {Py_tp_traverse, slot(kernel_traverse)},
+                         {Py_tp_clear, slot(kernel_clear)},
+                         {Py_tp_call, slot(PyVectorcall_Call)},
+                         {Py_tp_descr_get, slot(kernel_get)},
+                         {Py_tp_members, members},
+                         {Py_tp_getset, getset},
+                         {Py_tp_doc, const_cast<char *>("A compiled kernel; made by kernelwright.kernel.")},
+                         {0, nullptr}};
+  PyType_Spec spec{
+      "kernelwright._core.Kernel", sizeof(KernelObject), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+      slots};
   return PyType_FromSpec(&spec);
 }
 
@@ -320,7 +344,10 @@ PyObject *inspect_kernel(PyObject *kernel, PyObject *args, const char *stage) {
     signature = k.last->signature;
   } else {
     CallFrame f;
-    if (!bind_arguments(k, PySequence_Fast_ITEMS(args), static_cast<size_t>(PyTuple_GET_SIZE(args)), nullptr, f) || !read_arguments(k, f)) return nullptr;
+    if (!bind_arguments(k, PySequence_Fast_ITEMS(args), static_cast<size_t>(PyTuple_GET_SIZE(args)), nullptr,
+                        f) ||
+        !read_arguments(k, f))
+      return nullptr;
     signature = describe_signature(f);
   }
   SourceText source;

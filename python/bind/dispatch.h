@@ -1,4 +1,5 @@
-// The Python type of kernels: vectorcall from Python objects to kw_entry and back. Cold methods are attached by kernelwright/kernel.py.
+// The Python type of kernels: vectorcall from Python objects to kw_entry and back. Cold methods are attached
+// by kernelwright/kernel.py.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -38,14 +38,16 @@ int dtype_of_number(int number) {
 }
 
 int number_of_dtype(DType t) {
-  static constexpr int numbers[] = {NPY_BOOL, NPY_INT8, NPY_INT16, NPY_INT32, NPY_INT64, NPY_UINT8, NPY_UINT16, NPY_UINT32, NPY_UINT64, NPY_HALF, -1, NPY_FLOAT, NPY_DOUBLE};
+  static constexpr int numbers[] = {NPY_BOOL,  NPY_INT8,   NPY_INT16,  NPY_INT32,  NPY_INT64,
+                                    NPY_UINT8, NPY_UINT16, NPY_UINT32, NPY_UINT64, NPY_HALF,
+                                    -1,        NPY_FLOAT,  NPY_DOUBLE};
   return numbers[static_cast<size_t>(t)];
 }
 
 // words: kind 2 bits, dtype 4, rank 4, class 2
 uint16_t make_word(ArgKind kind, int dtype, size_t rank, StrideClass c) {
-  return static_cast<uint16_t>(static_cast<unsigned>(kind) | static_cast<unsigned>(dtype) << 2 | static_cast<unsigned>(rank) << 6 |
-                               static_cast<unsigned>(c) << 10);
+  return static_cast<uint16_t>(static_cast<unsigned>(kind) | static_cast<unsigned>(dtype) << 2 |
+                               static_cast<unsigned>(rank) << 6 | static_cast<unsigned>(c) << 10);
 }
 
 std::string type_name(PyObject *o) { return Py_TYPE(o)->tp_name; }
@@ -54,7 +56,8 @@ std::string parameter_name(const KernelState &k, size_t i) {
 }
 
 bool refuse_type(const KernelState &k, size_t i, const std::string &what, const std::string &help) {
-  raise_error(Code::E221, cat("argument '", parameter_name(k, i), "' of kernel '", k.name, "' is ", what), help);
+  raise_error(Code::E221, cat("argument '", parameter_name(k, i), "' of kernel '", k.name, "' is ", what),
+              help);
   return false;
 }
 
@@ -75,7 +78,8 @@ bool reach_is_small(PyArrayObject *a) {
   int64_t reach = 0, item = PyArray_ITEMSIZE(a);
   for (int d = 0; d < PyArray_NDIM(a); ++d) {
     int64_t extent = PyArray_DIM(a, d), stride = PyArray_STRIDE(a, d) / item, part;
-    if (extent >= max_reach || __builtin_mul_overflow(stride < 0 ? -stride : stride, extent, &part)) return false;
+    if (extent >= max_reach || __builtin_mul_overflow(stride < 0 ? -stride : stride, extent, &part))
+      return false;
     if (__builtin_add_overflow(reach, part, &reach) || reach >= max_reach) return false;
   }
   return true;
@@ -88,24 +92,33 @@ StrideClass classify(PyArrayObject *a) {
 }
 
 void push_strides(CallFrame &f, PyArrayObject *a, StrideClass c) {
-  int rank = PyArray_NDIM(a), count = c == StrideClass::contiguous ? 0 : c == StrideClass::inner_unit ? rank - 1 : rank;
+  int rank = PyArray_NDIM(a), count = c == StrideClass::contiguous   ? 0
+                                      : c == StrideClass::inner_unit ? rank - 1
+                                                                     : rank;
   for (int d = 0; d < count; ++d) f.strides[f.stride_count++] = PyArray_STRIDE(a, d) / PyArray_ITEMSIZE(a);
 }
 
 bool refused_subclass(PyObject *o) {
   for (PyTypeObject *t = Py_TYPE(o); t && t != &PyArray_Type; t = t->tp_base)
-    if (!std::strcmp(t->tp_name, "numpy.matrix") || !std::strcmp(t->tp_name, "matrix") || std::strstr(t->tp_name, "MaskedArray")) return true;
+    if (!std::strcmp(t->tp_name, "numpy.matrix") || !std::strcmp(t->tp_name, "matrix") ||
+        std::strstr(t->tp_name, "MaskedArray"))
+      return true;
   return false;
 }
 
 bool check_array(const KernelState &k, size_t i, PyArrayObject *a, int &dtype) {
   auto *o = reinterpret_cast<PyObject *>(a);
   dtype = dtype_of_number(PyArray_TYPE(a));
-  if (dtype < 0) return refuse_type(k, i, cat("an array of dtype ", dtype_text(a)), "convert it with .astype(...)");
+  if (dtype < 0)
+    return refuse_type(k, i, cat("an array of dtype ", dtype_text(a)), "convert it with .astype(...)");
   if (PyArray_DESCR(a)->byteorder == '>' || (PyArray_DESCR(a)->byteorder == '<' && !PyArray_ISNBO('<')))
-    return refuse_type(k, i, cat("an array of foreign byte order (", dtype_text(a), ")"), "convert it with .astype(a.dtype.newbyteorder('='))");
-  if (PyArray_NDIM(a) > static_cast<int>(max_rank)) return refuse_type(k, i, cat("an array of ", PyArray_NDIM(a), " dimensions; at most ", max_rank, " are possible"), "");
-  if (!PyArray_CheckExact(o) && refused_subclass(o)) return refuse_type(k, i, cat("a ", type_name(o)), "pass a plain array: np.asarray(...)");
+    return refuse_type(k, i, cat("an array of foreign byte order (", dtype_text(a), ")"),
+                       "convert it with .astype(a.dtype.newbyteorder('='))");
+  if (PyArray_NDIM(a) > static_cast<int>(max_rank))
+    return refuse_type(
+        k, i, cat("an array of ", PyArray_NDIM(a), " dimensions; at most ", max_rank, " are possible"), "");
+  if (!PyArray_CheckExact(o) && refused_subclass(o))
+    return refuse_type(k, i, cat("a ", type_name(o)), "pass a plain array: np.asarray(...)");
   return true;
 }
 
@@ -121,7 +134,8 @@ bool read_tensor(const KernelState &k, size_t i, CallFrame &f) {
   }
   StrideClass c = classify(a);
   if (c != StrideClass::contiguous && !reach_is_small(a)) {
-    raise_error(Code::E224, cat("argument '", parameter_name(k, i), "' of kernel '", k.name, "' reaches beyond 2^46 elements"));
+    raise_error(Code::E224, cat("argument '", parameter_name(k, i), "' of kernel '", k.name,
+                                "' reaches beyond 2^46 elements"));
     return false;
   }
   int rank = PyArray_NDIM(a);
@@ -161,30 +175,41 @@ bool read_other(const KernelState &k, size_t i, CallFrame &f) {
     int overflow = 0;
     auto v = PyLong_AsLongLongAndOverflow(o, &overflow);
     if (overflow) {
-      raise_error(Code::E223, cat("argument '", parameter_name(k, i), "' of kernel '", k.name, "' does not fit into 64 bits"), "pass a float, or a smaller number");
+      raise_error(
+          Code::E223,
+          cat("argument '", parameter_name(k, i), "' of kernel '", k.name, "' does not fit into 64 bits"),
+          "pass a float, or a smaller number");
       return false;
     }
     return push_scalar(f, ArgKind::weak_scalar, DType::i64, static_cast<uint64_t>(v));
   }
   if (PyArray_IsScalar(o, Generic)) return read_numpy_scalar(k, i, f);
-  bool container = PyList_Check(o) || PyTuple_Check(o) || PyDict_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o) || o == Py_None;
-  if (i == 0 && !container && k.parameters.size() > 1) {  // the `self` of a method; using it is an error of the compilation
+  bool container = PyList_Check(o) || PyTuple_Check(o) || PyDict_Check(o) || PyUnicode_Check(o) ||
+                   PyBytes_Check(o) || o == Py_None;
+  if (i == 0 && !container &&
+      k.parameters.size() > 1) {  // the `self` of a method; using it is an error of the compilation
     f.words[f.word_count++] = make_word(ArgKind::unused, 0, 0, StrideClass::contiguous);
     return true;
   }
-  return refuse_type(k, i, cat("a ", type_name(o)), PyList_Check(o) || PyTuple_Check(o) ? "convert it: np.asarray(...)" : "pass a NumPy array or a number");
+  return refuse_type(
+      k, i, cat("a ", type_name(o)),
+      PyList_Check(o) || PyTuple_Check(o) ? "convert it: np.asarray(...)" : "pass a NumPy array or a number");
 }
 
 bool read_out(const KernelState &k, CallFrame &f) {
   bool strided = false;
   for (size_t i = 0; i < f.out_count; ++i) {
     if (!f.outs[i]) continue;
-    if (!PyArray_Check(f.outs[i])) return refuse_type(k, max_args, cat("a ", type_name(f.outs[i])), "pass an array, or a tuple with one array or None per output");
+    if (!PyArray_Check(f.outs[i]))
+      return refuse_type(k, max_args, cat("a ", type_name(f.outs[i])),
+                         "pass an array, or a tuple with one array or None per output");
     int dtype;
     auto *a = reinterpret_cast<PyArrayObject *>(f.outs[i]);
     if (!check_array(k, max_args, a, dtype)) return false;
     if (!regular_strides(a)) {
-      raise_error(Code::E222, cat("out= of kernel '", k.name, "' has strides that are no multiples of the item size"), "pass an aligned array");
+      raise_error(Code::E222,
+                  cat("out= of kernel '", k.name, "' has strides that are no multiples of the item size"),
+                  "pass an aligned array");
       return false;
     }
     strided |= classify(a) != StrideClass::contiguous;
@@ -217,6 +242,7 @@ bool overlap(PyArrayObject *a, PyArrayObject *b) {
 }
 
 bool overlaps_itself(PyArrayObject *a) {
+  if (PyArray_SIZE(a) == 0) return false;
   for (int d = 0; d < PyArray_NDIM(a); ++d)
     if (PyArray_DIM(a, d) > 1 && PyArray_STRIDE(a, d) == 0) return true;
   return false;
@@ -224,20 +250,29 @@ bool overlaps_itself(PyArrayObject *a) {
 
 bool check_writable(const KernelState &k, const std::string &what, PyArrayObject *a) {
   if (!(PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE)) {
-    raise_error(Code::E222, cat(what, " of kernel '", k.name, "' is written but read-only"), "pass a writable copy: a.copy()");
+    raise_error(Code::E222, cat(what, " of kernel '", k.name, "' is written but read-only"),
+                "pass a writable copy: a.copy()");
     return false;
   }
   if (overlaps_itself(a)) {
-    raise_error(Code::E222, cat(what, " of kernel '", k.name, "' is written but several of its elements share memory (stride 0)"), "pass a copy: a.copy()");
+    raise_error(
+        Code::E222,
+        cat(what, " of kernel '", k.name, "' is written but several of its elements share memory (stride 0)"),
+        "pass a copy: a.copy()");
     return false;
   }
   return true;
 }
 
-bool check_apart(const KernelState &k, const std::string &what, PyArrayObject *written, const CallFrame &f, size_t self) {
+bool check_apart(const KernelState &k, const std::string &what, PyArrayObject *written, const CallFrame &f,
+                 size_t self) {
   for (size_t i = 0; i < f.arg_count; ++i) {
-    if (i == self || !PyArray_Check(f.args[i]) || !overlap(written, reinterpret_cast<PyArrayObject *>(f.args[i]))) continue;
-    raise_error(Code::E102, cat(what, " of kernel '", k.name, "' is written and overlaps argument '", parameter_name(k, i), "', which is not available yet"),
+    if (i == self || !PyArray_Check(f.args[i]) ||
+        !overlap(written, reinterpret_cast<PyArrayObject *>(f.args[i])))
+      continue;
+    raise_error(Code::E102,
+                cat(what, " of kernel '", k.name, "' is written and overlaps argument '",
+                    parameter_name(k, i), "', which is not available yet"),
                 "pass a copy of one of them");
     return false;
   }
@@ -275,7 +310,9 @@ static bool set_keyword(const KernelState &k, PyObject *key, PyObject *value, Ca
   for (size_t p = 0; p < k.parameters.size(); ++p) {
     int same = key == k.parameters[p].get() ? 1 : PyUnicode_Compare(key, k.parameters[p].get()) == 0;
     if (!same) continue;
-    if (f.args[p]) return PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", k.name.c_str(), key), false;
+    if (f.args[p])
+      return PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", k.name.c_str(), key),
+             false;
     f.args[p] = value;
     return true;
   }
@@ -284,10 +321,12 @@ static bool set_keyword(const KernelState &k, PyObject *key, PyObject *value, Ca
   return false;
 }
 
-bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f) {
+bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames,
+                    CallFrame &f) {
   size_t count = k.parameters.size();
   if (nargs > count) {
-    PyErr_Format(PyExc_TypeError, "%s() takes %zu arguments but %zu were given", k.name.c_str(), count, nargs);
+    PyErr_Format(PyExc_TypeError, "%s() takes %zu arguments but %zu were given", k.name.c_str(), count,
+                 nargs);
     return false;
   }
   f.arg_count = count;
@@ -329,7 +368,8 @@ PyObject *new_array(DType dtype, size_t rank, const int64_t *extents) {
   PyArray_Descr *descr = PyArray_DescrFromType(number_of_dtype(dtype));
   npy_intp dims[max_rank];
   for (size_t d = 0; d < rank; ++d) dims[d] = extents[d];
-  return PyArray_NewFromDescr(&PyArray_Type, descr, static_cast<int>(rank), dims, nullptr, nullptr, 0, nullptr);
+  return PyArray_NewFromDescr(&PyArray_Type, descr, static_cast<int>(rank), dims, nullptr, nullptr, 0,
+                              nullptr);
 }
 
 bool check_written(const KernelState &k, const Plan &plan, CallFrame &f) {
@@ -358,25 +398,31 @@ static std::string shape_text(size_t rank, const int64_t *extents) {
   return out + (rank == 1 ? ",)" : ")");
 }
 
-bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f, const std::vector<int64_t> &out_extents) {
+bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f,
+               const std::vector<int64_t> &out_extents) {
   size_t out = 0, at = 0;
   for (const ParamRecord &p : kernel.artifact().params) {
     if (p.mode != ParamMode::out) continue;
     auto *a = out < f.out_count ? reinterpret_cast<PyArrayObject *>(f.outs[out]) : nullptr;
-    bool same = !a || (PyArray_NDIM(a) == p.rank && dtype_of_number(PyArray_TYPE(a)) == static_cast<int>(p.dtype));
-    for (size_t d = 0; a && same && d < p.rank; ++d) same = PyArray_DIM(a, static_cast<int>(d)) == out_extents[at + d];
+    bool same =
+        !a || (PyArray_NDIM(a) == p.rank && dtype_of_number(PyArray_TYPE(a)) == static_cast<int>(p.dtype));
+    for (size_t d = 0; a && same && d < p.rank; ++d)
+      same = PyArray_DIM(a, static_cast<int>(d)) == out_extents[at + d];
     if (!same) {
       int64_t dims[max_rank];
       for (int d = 0; d < PyArray_NDIM(a) && d < static_cast<int>(max_rank); ++d) dims[d] = PyArray_DIM(a, d);
-      raise_error(Code::E222, cat("out= of kernel '", k.name, "' for '", p.name, "' is ", dtype_text(a), " ", shape_text(static_cast<size_t>(PyArray_NDIM(a)), dims),
-                                  " but must be ", numpy_name(p.dtype), " ", shape_text(p.rank, out_extents.data() + at)));
+      raise_error(Code::E222, cat("out= of kernel '", k.name, "' for '", p.name, "' is ", dtype_text(a), " ",
+                                  shape_text(static_cast<size_t>(PyArray_NDIM(a)), dims), " but must be ",
+                                  numpy_name(p.dtype), " ", shape_text(p.rank, out_extents.data() + at)));
       return false;
     }
     at += p.rank;
     ++out;
   }
   if (f.has_out && out != f.out_count) {
-    raise_error(Code::E222, cat("out= of kernel '", k.name, "' has ", f.out_count, " entries for ", out, " outputs"), "give one array or None per output_tensor");
+    raise_error(Code::E222,
+                cat("out= of kernel '", k.name, "' has ", f.out_count, " entries for ", out, " outputs"),
+                "give one array or None per output_tensor");
     return false;
   }
   return true;
@@ -396,7 +442,9 @@ void *array_data(PyObject *array) { return PyArray_DATA(reinterpret_cast<PyArray
 bool write_back(CallFrame &f) {
   for (auto &[copy, original] : f.copies)
     if (PyArray_FLAGS(reinterpret_cast<PyArrayObject *>(original)) & NPY_ARRAY_WRITEABLE)
-      if (PyArray_CopyInto(reinterpret_cast<PyArrayObject *>(original), reinterpret_cast<PyArrayObject *>(copy.get())) < 0) return false;
+      if (PyArray_CopyInto(reinterpret_cast<PyArrayObject *>(original),
+                           reinterpret_cast<PyArrayObject *>(copy.get())) < 0)
+        return false;
   return true;
 }
 

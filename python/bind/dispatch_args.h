@@ -1,4 +1,5 @@
-// Arguments of a call → the words that select a plan, data pointers, extents and strides. Reads NumPy objects by their fields.
+// Arguments of a call → the words that select a plan, data pointers, extents and strides. Reads NumPy objects
+// by their fields.
 #pragma once
 
 #include "bind/state.h"
@@ -23,12 +24,13 @@ struct CallFrame {
   size_t stride_count = 0;
   uint64_t scalars[max_args];
   size_t scalar_count = 0;
-  Signature signature;                              ///< filled by describe_signature
+  Signature signature;                               ///< filled by describe_signature
   std::vector<std::pair<PyRef, PyObject *>> copies;  ///< (contiguous copy, original)
 };
 
 /// Takes positional arguments, keywords, defaults and out= apart; false with an exception.
-bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f);
+bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames,
+                    CallFrame &f);
 /// Classifies every argument; false with an exception that names the parameter.
 bool read_arguments(const KernelState &k, CallFrame &f);
 /// The words as a Signature.
@@ -38,10 +40,12 @@ Signature describe_signature(const CallFrame &f);
 bool import_numpy();
 /// A new array for an output.
 PyObject *new_array(DType dtype, size_t rank, const int64_t *extents);
-/// Checks of arrays that the kernel writes: writable, no self-overlap, no overlap with other tensors; false with an exception.
+/// Checks of arrays that the kernel writes: writable, no self-overlap, no overlap with other tensors; false
+/// with an exception.
 bool check_written(const KernelState &k, const Plan &plan, CallFrame &f);
 /// Checks out= against the outputs' shapes and dtypes; false with an exception.
-bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f, const std::vector<int64_t> &out_extents);
+bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f,
+               const std::vector<int64_t> &out_extents);
 void zero_array(PyObject *array);
 void *array_data(PyObject *array);
 /// Copies written temporaries back to the arrays they stand for; false with an exception.

@@ -30,7 +30,8 @@ py::object checked(PyObject *result) {
 py::list codes() {
   py::list out;
   for (const CodeRow &row : code_table())
-    out.append(py::make_tuple(std::string(row.name), std::string(class_name(row.error_class)), std::string(row.title), std::string(row.test)));
+    out.append(py::make_tuple(std::string(row.name), std::string(class_name(row.error_class)),
+                              std::string(row.title), std::string(row.test)));
   return out;
 }
 
@@ -40,7 +41,8 @@ std::string set_debug(const std::string &text) {
   return parsed.error;
 }
 
-/// An elementary function of one float, by the same expansion as in kernels; `bits` of dtype `dtype` in and out.
+/// An elementary function of one float, by the same expansion as in kernels; `bits` of dtype `dtype` in and
+/// out.
 uint64_t call_intrinsic(const std::string &name, const std::string &dtype, uint64_t bits) {
   const IntrinsicRow *row = find_intrinsic(name);
   auto t = dtype_from_numpy(dtype);
@@ -65,7 +67,8 @@ void check_kernel(py::handle kernel) {
 std::string key_preimage(py::handle kernel, const py::tuple &args) {
   KernelState &k = state_of(kernel.ptr());
   CallFrame f;
-  bool ok = k.refresh() && bind_arguments(k, PySequence_Fast_ITEMS(args.ptr()), args.size(), nullptr, f) && read_arguments(k, f);
+  bool ok = k.refresh() && bind_arguments(k, PySequence_Fast_ITEMS(args.ptr()), args.size(), nullptr, f) &&
+            read_arguments(k, f);
   if (!ok) throw py::error_already_set();
   return key_text(k.request(describe_signature(f), Body::main));
 }

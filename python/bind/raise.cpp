@@ -19,21 +19,26 @@ PyObject *call_errors(const char *function, PyObject *args) {
   return result;
 }
 
-PyObject *text(const std::string &s) { return PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "replace"); }
+PyObject *text(const std::string &s) {
+  return PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "replace");
+}
 
 }  // namespace
 
 PyObject *raise_errors(const std::vector<Resolved> &errors, const KernelPlace &place) {
   if (errors.empty()) return raise_error(Code::E503, "an error without a message");
   std::string rendered;
-  for (const Resolved &e : errors) rendered += (rendered.empty() ? "" : "\n") + render(e, place.path, place.first_line);
+  for (const Resolved &e : errors)
+    rendered += (rendered.empty() ? "" : "\n") + render(e, place.path, place.first_line);
   const Resolved &first = errors[0];
   const CodeRow &row = row_of(first.code);
   int64_t line = first.line < 0 ? 0 : int64_t{place.first_line} + first.line;
-  PyObject *args = Py_BuildValue("(s#s#NNNnIIN)", class_name(row.error_class).data(), static_cast<Py_ssize_t>(class_name(row.error_class).size()),
-                                 row.name.data(), static_cast<Py_ssize_t>(row.name.size()), text(rendered),
-                                 text(expand_marks(first.message, place.first_line)), text(place.path), static_cast<Py_ssize_t>(line), first.column, first.end_column,
-                                 text(first.line_text));
+  PyObject *args =
+      Py_BuildValue("(s#s#NNNnIIN)", class_name(row.error_class).data(),
+                    static_cast<Py_ssize_t>(class_name(row.error_class).size()), row.name.data(),
+                    static_cast<Py_ssize_t>(row.name.size()), text(rendered),
+                    text(expand_marks(first.message, place.first_line)), text(place.path),
+                    static_cast<Py_ssize_t>(line), first.column, first.end_column, text(first.line_text));
   PyObject *exception = call_errors("make_error", args);
   if (exception) PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(exception)), exception);
   Py_XDECREF(exception);
@@ -51,8 +56,10 @@ PyObject *raise_error(Code code, std::string message, std::string help) {
 bool issue_warning(const Resolved &warning, const KernelPlace &place) {
   const CodeRow &row = row_of(warning.code);
   int64_t line = int64_t{place.first_line} + (warning.line < 0 ? 0 : warning.line);
-  PyObject *args = Py_BuildValue("(s#NNn)", class_name(row.error_class).data(), static_cast<Py_ssize_t>(class_name(row.error_class).size()),
-                                 text(render(warning, place.path, place.first_line)), text(place.path), static_cast<Py_ssize_t>(line));
+  PyObject *args = Py_BuildValue("(s#NNn)", class_name(row.error_class).data(),
+                                 static_cast<Py_ssize_t>(class_name(row.error_class).size()),
+                                 text(render(warning, place.path, place.first_line)), text(place.path),
+                                 static_cast<Py_ssize_t>(line));
   PyObject *done = call_errors("issue_warning", args);
   Py_XDECREF(done);
   return done != nullptr;

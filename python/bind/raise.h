@@ -17,7 +17,8 @@ struct KernelPlace {
   uint32_t first_line = 1;
 };
 
-/// Sets the exception of the first error; its text holds all of them. Returns null for `return raise_errors(…)`.
+/// Sets the exception of the first error; its text holds all of them. Returns null for `return
+/// raise_errors(…)`.
 PyObject *raise_errors(const std::vector<Resolved> &errors, const KernelPlace &place);
 /// One error without a place in the source.
 PyObject *raise_error(Code code, std::string message, std::string help = {});

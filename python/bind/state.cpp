@@ -33,15 +33,18 @@ std::string utf8(PyObject *o) {
 Captured captured_from(PyObject *described) {
   using Kind = Captured::Kind;
   static constexpr std::pair<const char *, Kind> kinds[] = {
-      {"integer", Kind::integer}, {"real", Kind::real},     {"boolean", Kind::boolean}, {"text", Kind::text},         {"tuple", Kind::tuple},
-      {"dtype", Kind::dtype},     {"word", Kind::word},     {"module", Kind::module},   {"function", Kind::function}, {"other", Kind::other}};
+      {"integer", Kind::integer}, {"real", Kind::real},     {"boolean", Kind::boolean},
+      {"text", Kind::text},       {"tuple", Kind::tuple},   {"dtype", Kind::dtype},
+      {"word", Kind::word},       {"module", Kind::module}, {"function", Kind::function},
+      {"other", Kind::other}};
   Captured c;
   std::string kind = utf8(PyTuple_GET_ITEM(described, 0));
   PyObject *value = PyTuple_GET_ITEM(described, 1);
   for (auto [name, k] : kinds)
     if (kind == name) c.kind = k;
   switch (c.kind) {
-    case Kind::integer: case Kind::boolean: {
+    case Kind::integer:
+    case Kind::boolean: {
       int overflow = 0;
       auto v = PyLong_AsLongLongAndOverflow(value, &overflow);
       if (!overflow) c.integer = v;
@@ -54,7 +57,8 @@ Captured captured_from(PyObject *described) {
       c.dtype = dtype_from_numpy(c.text).value_or(DType::f64);
       break;
     case Kind::tuple:
-      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i) c.items.push_back(captured_from(PyTuple_GET_ITEM(value, i)));
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i)
+        c.items.push_back(captured_from(PyTuple_GET_ITEM(value, i)));
       break;
     default: c.text = utf8(value);
   }
@@ -85,7 +89,8 @@ bool KernelState::refresh() {
   PyRef described(call_hook("kernelwright.capture", "describe", function));
   if (!described) return false;
   // (identity, ((container, key, is_cell, object), …), ((name, description), …))
-  PyObject *id = PyTuple_GET_ITEM(described.get(), 0), *places = PyTuple_GET_ITEM(described.get(), 1), *values = PyTuple_GET_ITEM(described.get(), 2);
+  PyObject *id = PyTuple_GET_ITEM(described.get(), 0), *places = PyTuple_GET_ITEM(described.get(), 1),
+           *values = PyTuple_GET_ITEM(described.get(), 2);
   identity.assign(PyBytes_AS_STRING(id), static_cast<size_t>(PyBytes_GET_SIZE(id)));
   guards.clear();
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(places); ++i) {
@@ -107,7 +112,13 @@ bool KernelState::refresh() {
 }
 
 Request KernelState::request(const Signature &signature, Body body) const {
-  Request r{name, identity, captures, signature, options, host_target(), debug_options()->interp ? "interp" : "llvm"};
+  Request r{name,
+            identity,
+            captures,
+            signature,
+            options,
+            host_target(),
+            debug_options()->interp ? "interp" : "llvm"};
   r.options.body = body;
   return r;
 }

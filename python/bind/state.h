@@ -1,5 +1,5 @@
-// What a kernel object knows: its function, its guards on captured values, and its plans (one per signature). All of it is used under the
-// GIL; compilations run without it behind one cell per key.
+// What a kernel object knows: its function, its guards on captured values, and its plans (one per signature).
+// All of it is used under the GIL; compilations run without it behind one cell per key.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -84,12 +84,14 @@ class KernelState {
   /// True when every captured name still has the object it had.
   bool guards_hold() const {
     for (const Guard &g : guards) {
-      PyObject *now = g.is_cell ? PyCell_GET(g.container.get()) : PyDict_GetItem(g.container.get(), g.key.get());
+      PyObject *now =
+          g.is_cell ? PyCell_GET(g.container.get()) : PyDict_GetItem(g.container.get(), g.key.get());
       if (now != g.seen.get()) return false;
     }
     return true;
   }
-  /// Reads the captured values anew (kernelwright.capture); a change of value starts a new generation. False when Python raised.
+  /// Reads the captured values anew (kernelwright.capture); a change of value starts a new generation. False
+  /// when Python raised.
   bool refresh();
 
   Request request(const Signature &signature, Body body) const;

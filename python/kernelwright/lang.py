@@ -48,7 +48,7 @@ serial = parallel = vectorize = unroll = reduce = const_range = _loop
 
 def _float_of(x: Any) -> Any:
     """An argument as the float type that a function of it has; Python numbers become Python floats."""
-    if isinstance(x, _weak):
+    if type(x) in _weak:
         return float(x)
     dtype = np.asarray(x).dtype
     if dtype.kind == "f":
@@ -59,7 +59,7 @@ def _float_of(x: Any) -> Any:
 
 def _expanded(name: str, x: Any) -> Any:
     v = _float_of(x)
-    if isinstance(v, float) and not isinstance(v, np.floating):
+    if type(v) is float:
         bits = int(np.float64(v).view(np.uint64))
         return float(np.uint64(_core.call_intrinsic(name, "float64", bits)).view(np.float64))
     unsigned = {4: np.uint32, 8: np.uint64}[v.dtype.itemsize]
@@ -82,7 +82,7 @@ def sqrt(x: Any) -> Any:
 
 def floor(x: Any) -> Any:
     """Largest integral value not above x; integers stay as they are."""
-    if isinstance(x, bool | int):
+    if type(x) in (bool, int):
         return int(x)
     if type(x) is float:
         return float(np.floor(x))
@@ -97,7 +97,7 @@ def abs(x: Any) -> Any:
 
 def _common(values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Values of one promoted type (NEP 50); Python numbers stay Python numbers among themselves."""
-    if builtins.all(isinstance(v, _weak) for v in values):
+    if builtins.all(type(v) in _weak for v in values):
         kind = float if builtins.any(type(v) is float for v in values) else int if builtins.any(type(v) is int for v in values) else bool
         return tuple(kind(v) for v in values)
     dtype = np.result_type(*values)

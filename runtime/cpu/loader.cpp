@@ -49,7 +49,9 @@ class Loader {
     std::memcpy(&v, bytes_.data() + offset, sizeof(T));
     return v;
   }
-  bool inside(const Elf64_Shdr &s) const { return s.sh_offset <= bytes_.size() && s.sh_size <= bytes_.size() - s.sh_offset; }
+  bool inside(const Elf64_Shdr &s) const {
+    return s.sh_offset <= bytes_.size() && s.sh_size <= bytes_.size() - s.sh_offset;
+  }
 
   bool read_header() {
     auto header = read<Elf64_Ehdr>(0);
@@ -77,7 +79,8 @@ class Loader {
       if (!(s.sh_flags & SHF_ALLOC) || s.sh_size == 0) continue;
       if (s.sh_flags & SHF_WRITE) return fail("a writable section");
       size_t align = s.sh_addralign ? s.sh_addralign : 1;
-      if (align > 4096 || (align & (align - 1)) || s.sh_size > max_image) return fail("an impossible section");
+      if (align > 4096 || (align & (align - 1)) || s.sh_size > max_image)
+        return fail("an impossible section");
       total = (total + align - 1) / align * align;
       offsets_[i] = total;
       total += s.sh_size;
@@ -117,7 +120,8 @@ class Loader {
   }
   /// Address of a symbol in a mapped section, or null.
   char *address(const Elf64_Sym &s) const {
-    if (s.st_shndx == SHN_UNDEF || s.st_shndx >= sections_.size() || offsets_[s.st_shndx] == SIZE_MAX) return nullptr;
+    if (s.st_shndx == SHN_UNDEF || s.st_shndx >= sections_.size() || offsets_[s.st_shndx] == SIZE_MAX)
+      return nullptr;
     if (s.st_value > sections_[s.st_shndx].sh_size) return nullptr;
     return code_.data() + offsets_[s.st_shndx] + s.st_value;
   }
@@ -139,7 +143,8 @@ class Loader {
     char *target = s ? address(*s) : nullptr;
     if (!target) return fail(s ? cat("undefined symbol ", name(*s)) : "no such symbol");
     uint64_t type = ELF64_R_TYPE(r.r_info), width = type == R_X86_64_64 ? 8 : 4;
-    if (r.r_offset > section_size || width > section_size - r.r_offset) return fail("a relocation outside of its section");
+    if (r.r_offset > section_size || width > section_size - r.r_offset)
+      return fail("a relocation outside of its section");
     char *place = base + r.r_offset;
     auto value = reinterpret_cast<uint64_t>(target) + static_cast<uint64_t>(r.r_addend);
     return patch(type, place, value);
@@ -154,15 +159,18 @@ class Loader {
     switch (type) {
       case R_AARCH64_ADR_PREL_PG_HI21: {
         uint64_t pages = (value >> 12) - (at >> 12);
-        word |= static_cast<uint32_t>((pages & 3) << 29) | static_cast<uint32_t>(((pages >> 2) & 0x7FFFF) << 5);
+        word |=
+            static_cast<uint32_t>((pages & 3) << 29) | static_cast<uint32_t>(((pages >> 2) & 0x7FFFF) << 5);
         break;
       }
-      case R_AARCH64_ADD_ABS_LO12_NC: case R_AARCH64_LDST8_ABS_LO12_NC: low12(0); break;
+      case R_AARCH64_ADD_ABS_LO12_NC:
+      case R_AARCH64_LDST8_ABS_LO12_NC: low12(0); break;
       case R_AARCH64_LDST16_ABS_LO12_NC: low12(1); break;
       case R_AARCH64_LDST32_ABS_LO12_NC: low12(2); break;
       case R_AARCH64_LDST64_ABS_LO12_NC: low12(3); break;
       case R_AARCH64_LDST128_ABS_LO12_NC: low12(4); break;
-      case R_AARCH64_CALL26: case R_AARCH64_JUMP26: word |= static_cast<uint32_t>(((value - at) >> 2) & 0x3FFFFFF); break;
+      case R_AARCH64_CALL26:
+      case R_AARCH64_JUMP26: word |= static_cast<uint32_t>(((value - at) >> 2) & 0x3FFFFFF); break;
       default: return fail(cat("relocation type ", type));
     }
     std::memcpy(place, &word, 4);
@@ -197,6 +205,8 @@ class Loader {
 
 }  // namespace
 
-LoadedObject load_object(std::string_view bytes, std::string_view symbol) { return Loader(bytes).run(symbol); }
+LoadedObject load_object(std::string_view bytes, std::string_view symbol) {
+  return Loader(bytes).run(symbol);
+}
 
 }  // namespace kw

@@ -1,5 +1,6 @@
-// Loads a relocatable ELF object into executable memory: own loader, because it takes microseconds and rejects what core.md 2 does not
-// allow (undefined symbols, other relocations). Any surprise means a corrupt entry, so the answer is "no", never a crash.
+// Loads a relocatable ELF object into executable memory: own loader, because it takes microseconds and
+// rejects what core.md 2 does not allow (undefined symbols, other relocations). Any surprise means a corrupt
+// entry, so the answer is "no", never a crash.
 #pragma once
 
 #include <string>

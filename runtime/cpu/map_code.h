@@ -1,4 +1,5 @@
-// Executable memory, the one file per operating system: mapped writable, filled, then made read-only and executable; never both.
+// Executable memory, the one file per operating system: mapped writable, filled, then made read-only and
+// executable; never both.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,8 @@ class CodeMapping {
   CodeMapping() = default;
   /// A writable mapping of at least `bytes`; `data()` is null when the system refuses.
   explicit CodeMapping(size_t bytes);
-  CodeMapping(CodeMapping &&o) noexcept : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)) {}
+  CodeMapping(CodeMapping &&o) noexcept
+      : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)) {}
   CodeMapping &operator=(CodeMapping &&o) noexcept {
     std::swap(data_, o.data_);
     std::swap(size_, o.size_);

@@ -120,9 +120,9 @@ Value Interpreter::binary(const Binary &n) {
 
 Value Interpreter::expr(const Expr &e) {
   return match(
-      e, [&](const Const &n) { return Value{e.dtype(), n.bits}; }, [&](const Ref &n) { return values_.at(n.sym.get()); },
-      [&](const Load &n) { return load(n); }, [&](const Unary &n) { return apply(n.op, expr(n.a)); },
-      [&](const Binary &n) { return binary(n); },
+      e, [&](const Const &n) { return Value{e.dtype(), n.bits}; },
+      [&](const Ref &n) { return values_.at(n.sym.get()); }, [&](const Load &n) { return load(n); },
+      [&](const Unary &n) { return apply(n.op, expr(n.a)); }, [&](const Binary &n) { return binary(n); },
       [&](const Logic &n) {
         bool a = expr(n.a).bits != 0;
         return a == n.is_and ? expr(n.b) : Value{DType::b1, a};
@@ -153,7 +153,8 @@ Flow Interpreter::statement(const Stmt &s) {
         return Flow::next;
       },
       [&](const Alloc &n) {  // a mutable scalar: its cell outlives the scope, which nothing can tell
-        Value &cell = cells_[n.buf.get()] = {n.buf->dtype, n.fill == Fill::zero || n.buf->dtype == DType::b1 ? 0 : 0xCBCBCBCBu};
+        Value &cell = cells_[n.buf.get()] = {
+            n.buf->dtype, n.fill == Fill::zero || n.buf->dtype == DType::b1 ? 0 : 0xCBCBCBCBu};
         declare(n.buf, reinterpret_cast<char *>(&cell.bits));
         return Flow::next;
       },
@@ -220,7 +221,8 @@ Flow Interpreter::store(const Stmt &s, const Store &n) {
 
 int64_t Interpreter::trips(int64_t lo, int64_t hi, int64_t step) {
   if (step > 0 ? lo >= hi : lo <= hi) return 0;
-  uint64_t span = step > 0 ? static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo) : static_cast<uint64_t>(lo) - static_cast<uint64_t>(hi);
+  uint64_t span = step > 0 ? static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo)
+                           : static_cast<uint64_t>(lo) - static_cast<uint64_t>(hi);
   uint64_t size = step > 0 ? static_cast<uint64_t>(step) : -static_cast<uint64_t>(step);
   return static_cast<int64_t>((span - 1) / size + 1);
 }
@@ -267,7 +269,8 @@ void Interpreter::find_lanes(const Stmt &root) {
 void Interpreter::open_lanes(const std::vector<LaneStore> &stores) {
   for (const LaneStore &s : stores) {
     int64_t elements = 1;
-    for (const For *loop : s.band) elements *= trip_counts_[loop] = trips(integer(loop->lo), integer(loop->hi), loop->step);
+    for (const For *loop : s.band)
+      elements *= trip_counts_[loop] = trips(integer(loop->lo), integer(loop->hi), loop->step);
     if (elements < LaneSum::lanes) continue;
     const auto &n = std::get<Store>(s.store->v);
     const Binary *b = as<Binary>(n.value);

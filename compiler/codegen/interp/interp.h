@@ -1,5 +1,6 @@
-// Executes IR directly: the living definition of its semantics and, beside CPython, the oracle of the other back ends. Runs every
-// function, loops of every kind, in source order of iterations; sums follow their order marks when asked to. Not meant to be fast.
+// Executes IR directly: the living definition of its semantics and, beside CPython, the oracle of the other
+// back ends. Runs every function, loops of every kind, in source order of iterations; sums follow their order
+// marks when asked to. Not meant to be fast.
 #pragma once
 
 #include <cstdint>

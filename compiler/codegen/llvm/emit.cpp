@@ -36,7 +36,8 @@ BasicBlock *FunctionEmitter::block(const char *name) { return BasicBlock::Create
 
 void FunctionEmitter::signature() {
   llvm::Type *p = b_.getPtrTy();
-  fn_ = Function::Create(FunctionType::get(b_.getInt32Ty(), {p, p, p, p, p, p}, false), Function::ExternalLinkage, "kw_entry", module_);
+  fn_ = Function::Create(FunctionType::get(b_.getInt32Ty(), {p, p, p, p, p, p}, false),
+                         Function::ExternalLinkage, "kw_entry", module_);
   const char *names[] = {"env", "data", "dims", "scalars", "workspace", "fault"};
   V *slots[] = {&env_, &data_, &dims_, &scalars_, &workspace_, &fault_};
   for (unsigned i = 0; i < 6; ++i) {
@@ -56,17 +57,22 @@ void FunctionEmitter::parameters() {
   // KwEnv: {u32 abi, u32 threads, ptr parallel, ptr scratch, ptr cancel}
   cancel_ = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), env_, 24), "cancel");
   for (size_t i = 0; i < f_.extents.size(); ++i)
-    values_[f_.extents[i].get()] = b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), dims_, i), f_.extents[i]->name);
+    values_[f_.extents[i].get()] = b_.CreateLoad(
+        b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), dims_, i), f_.extents[i]->name);
   uint64_t tensors = 0, scalars = 0;
   for (const Param &p : f_.params) {
     if (!p.sym) continue;
     DType t = p.sym->dtype;
-    V word = b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), scalars_, scalars++));
+    V word =
+        b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), scalars_, scalars++));
     V bits = b_.CreateTrunc(word, b_.getIntNTy(bit_width(t)));
     values_[p.sym.get()] = is_float(t) ? b_.CreateBitCast(bits, type(t), p.sym->name) : bits;
   }
   for (const Param &p : f_.params)
-    if (p.buf) declare(p.buf, b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), data_, tensors++), p.buf->sym->name));
+    if (p.buf)
+      declare(p.buf,
+              b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), data_, tensors++),
+                            p.buf->sym->name));
 }
 
 /// Every heap temporary gets a fixed place in the workspace, computed once.
@@ -82,7 +88,8 @@ void FunctionEmitter::workspace() {
 void FunctionEmitter::declare(const Buf &b, V base) {
   Memory m{base, std::vector<V>(b->rank(), nullptr)};
   if (!b->strides.empty()) {
-    for (size_t d = 0; d < b->rank(); ++d) m.strides[d] = as_int(b->strides[d]) == 1 ? nullptr : expr(b->strides[d]);
+    for (size_t d = 0; d < b->rank(); ++d)
+      m.strides[d] = as_int(b->strides[d]) == 1 ? nullptr : expr(b->strides[d]);
   } else {
     V size = nullptr;
     for (size_t d = b->rank(); d-- > 1;) {
@@ -114,8 +121,8 @@ void FunctionEmitter::statement(const Stmt &s) {
       s, [&](const Store &n) { store(n); }, [&](const Let &n) { values_[n.sym.get()] = expr(n.value); },
       [&](const Alloc &n) { allocate(n); }, [&](const For &n) { loop(n); },
       [](const While &) { internal_error(__FILE__, __LINE__, "a while loop reached the emitter"); },
-      [](const Jump &) { internal_error(__FILE__, __LINE__, "a jump reached the emitter"); }, [&](const If &n) { branch(n); },
-      [&](const Check &n) { check(n); },
+      [](const Jump &) { internal_error(__FILE__, __LINE__, "a jump reached the emitter"); },
+      [&](const If &n) { branch(n); }, [&](const Check &n) { check(n); },
       [&](const Seq &n) {
         for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i]);
       });
@@ -140,7 +147,9 @@ void FunctionEmitter::allocate(const Alloc &n) {
   if (n.buf->space == Space::stack) {
     uint64_t count = 1;
     for (const Expr &e : n.buf->extents) count *= static_cast<uint64_t>(as_int(e).value_or(1));
-    auto *array = at_entry.CreateAlloca(llvm::ArrayType::get(memory_type(n.buf->dtype), std::max<uint64_t>(count, 1)), nullptr, n.buf->sym->name);
+    auto *array =
+        at_entry.CreateAlloca(llvm::ArrayType::get(memory_type(n.buf->dtype), std::max<uint64_t>(count, 1)),
+                              nullptr, n.buf->sym->name);
     array->setAlignment(llvm::Align(64));
     base = array;
   } else {
@@ -153,7 +162,8 @@ void FunctionEmitter::allocate(const Alloc &n) {
 /// A plain loop over the elements: a call to memset would be an undefined symbol.
 void FunctionEmitter::zero_fill(const Buf &b) {
   V count = b_.getInt64(1);
-  for (const Expr &e : b->extents) count = b_.CreateMul(count, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, expr(e), b_.getInt64(0)));
+  for (const Expr &e : b->extents)
+    count = b_.CreateMul(count, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, expr(e), b_.getInt64(0)));
   BasicBlock *before = b_.GetInsertBlock(), *body = block("fill"), *done = block("filled");
   b_.CreateCondBr(b_.CreateICmpEQ(count, b_.getInt64(0)), done, body);
   b_.SetInsertPoint(body);
@@ -183,21 +193,24 @@ void FunctionEmitter::branch(const If &n) {
   memo_.clear();
 }
 
-/// void raise(fault, site, value, bound): the first claimer fills the fault. Kept out of line, since it is cold.
+/// void raise(fault, site, value, bound): the first claimer fills the fault. Kept out of line, since it is
+/// cold.
 Function *FunctionEmitter::fault_function() {
   if (raise_) return raise_;
   llvm::Type *p = b_.getPtrTy(), *word = b_.getInt32Ty(), *wide = b_.getInt64Ty();
-  raise_ = Function::Create(FunctionType::get(b_.getVoidTy(), {p, word, wide, wide}, false), Function::InternalLinkage, "raise", module_);
+  raise_ = Function::Create(FunctionType::get(b_.getVoidTy(), {p, word, wide, wide}, false),
+                            Function::InternalLinkage, "raise", module_);
   raise_->addFnAttr(llvm::Attribute::NoInline);
   raise_->addFnAttr(llvm::Attribute::Cold);
   raise_->setDoesNotThrow();
   raise_->addFnAttr("frame-pointer", "all");
   llvm::IRBuilder<> b(BasicBlock::Create(context_, "entry", raise_));
-  BasicBlock *fill = BasicBlock::Create(context_, "fill", raise_), *done = BasicBlock::Create(context_, "done", raise_);
+  BasicBlock *fill = BasicBlock::Create(context_, "fill", raise_),
+             *done = BasicBlock::Create(context_, "done", raise_);
   V fault = raise_->getArg(0);
   auto field = [&](uint64_t offset) { return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), fault, offset); };
-  auto *claim = b.CreateAtomicCmpXchg(fault, b.getInt32(0), b.getInt32(1), llvm::MaybeAlign(4), llvm::AtomicOrdering::AcquireRelease,
-                                      llvm::AtomicOrdering::Acquire);
+  auto *claim = b.CreateAtomicCmpXchg(fault, b.getInt32(0), b.getInt32(1), llvm::MaybeAlign(4),
+                                      llvm::AtomicOrdering::AcquireRelease, llvm::AtomicOrdering::Acquire);
   b.CreateCondBr(b.CreateExtractValue(claim, 1), fill, done);
   b.SetInsertPoint(fill);
   b.CreateStore(raise_->getArg(1), field(4));
@@ -215,13 +228,14 @@ Function *FunctionEmitter::fault_function() {
 void FunctionEmitter::check(const Check &n) {
   V cond = expr(n.cond);
   BasicBlock *bad = block("fault"), *good = block("checked");
-  llvm::MDNode *weights = llvm::MDNode::get(
-      context_, {llvm::MDString::get(context_, "branch_weights"),
-                 llvm::ConstantAsMetadata::get(b_.getInt32(1 << 20)), llvm::ConstantAsMetadata::get(b_.getInt32(1))});
+  llvm::MDNode *weights = llvm::MDNode::get(context_, {llvm::MDString::get(context_, "branch_weights"),
+                                                       llvm::ConstantAsMetadata::get(b_.getInt32(1 << 20)),
+                                                       llvm::ConstantAsMetadata::get(b_.getInt32(1))});
   b_.CreateCondBr(cond, good, bad, weights);
   V value = b_.getInt64(0), bound = b_.getInt64(0);
   b_.SetInsertPoint(bad);
-  if (const Binary *c = as<Binary>(n.cond); c && bit_width(c->a.dtype()) == 64 && !is_float(c->a.dtype())) value = expr(c->a), bound = expr(c->b);
+  if (const Binary *c = as<Binary>(n.cond); c && bit_width(c->a.dtype()) == 64 && !is_float(c->a.dtype()))
+    value = expr(c->a), bound = expr(c->b);
   b_.CreateCall(fault_function(), {fault_, b_.getInt32(n.site), value, bound});
   b_.CreateRet(b_.getInt32(1));
   b_.SetInsertPoint(good);
@@ -233,7 +247,8 @@ FunctionEmitter::V FunctionEmitter::trip_count(const For &n, V lo, V hi) {
   V runs = up ? b_.CreateICmpSLT(lo, hi) : b_.CreateICmpSGT(lo, hi);
   V span = up ? b_.CreateSub(hi, lo) : b_.CreateSub(lo, hi);
   uint64_t size = up ? static_cast<uint64_t>(n.step) : -static_cast<uint64_t>(n.step);
-  if (size != 1) span = b_.CreateAdd(b_.CreateUDiv(b_.CreateSub(span, b_.getInt64(1)), b_.getInt64(size)), b_.getInt64(1));
+  if (size != 1)
+    span = b_.CreateAdd(b_.CreateUDiv(b_.CreateSub(span, b_.getInt64(1)), b_.getInt64(size)), b_.getInt64(1));
   return b_.CreateSelect(runs, span, b_.getInt64(0), "trips");
 }
 
@@ -276,13 +291,15 @@ void FunctionEmitter::outer_loop(const For &n, V lo, V trips) {
 
 /// Runs in stretches of poll_interval iterations, so that the loop itself has no poll.
 void FunctionEmitter::inner_loop(const For &n, V lo, V trips) {
-  BasicBlock *before = b_.GetInsertBlock(), *stretch = block("stretch"), *body = block("loop"), *end = block("end"), *more = block("more"), *done = block("done");
+  BasicBlock *before = b_.GetInsertBlock(), *stretch = block("stretch"), *body = block("loop"),
+             *end = block("end"), *more = block("more"), *done = block("done");
   V zero = b_.getInt64(0), one = b_.getInt64(1);
   b_.CreateCondBr(b_.CreateICmpEQ(trips, zero), done, stretch);
   b_.SetInsertPoint(stretch);
   llvm::PHINode *start = b_.CreatePHI(b_.getInt64Ty(), 2);
   start->addIncoming(zero, before);
-  V limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, trips, b_.CreateAdd(start, b_.getInt64(poll_interval), "", true, true));
+  V limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, trips,
+                                     b_.CreateAdd(start, b_.getInt64(poll_interval), "", true, true));
   b_.CreateBr(body);
   b_.SetInsertPoint(body);
   llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);

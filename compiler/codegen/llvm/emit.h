@@ -1,5 +1,6 @@
-// IR → an llvm::Module with one exported function, kw_entry. Emits scalar code in source order; loops of every kind run serially here.
-// Decides nothing: checks, facts, fma and the order of sums are already in the IR.
+// IR → an llvm::Module with one exported function, kw_entry. Emits scalar code in source order; loops of
+// every kind run serially here. Decides nothing: checks, facts, fma and the order of sums are already in the
+// IR.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -81,7 +82,8 @@ class FunctionEmitter {
   llvm::IRBuilder<> b_;
   llvm::Function *fn_ = nullptr;
   llvm::BasicBlock *entry_ = nullptr;
-  V env_ = nullptr, data_ = nullptr, dims_ = nullptr, scalars_ = nullptr, workspace_ = nullptr, fault_ = nullptr, cancel_ = nullptr;
+  V env_ = nullptr, data_ = nullptr, dims_ = nullptr, scalars_ = nullptr, workspace_ = nullptr,
+    fault_ = nullptr, cancel_ = nullptr;
   llvm::BasicBlock *cancelled_ = nullptr;
   std::unordered_map<const SymNode *, V> values_;
   std::unordered_map<const BufNode *, Memory> buffers_;

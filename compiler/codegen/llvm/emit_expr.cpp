@@ -20,7 +20,9 @@ llvm::Type *FunctionEmitter::type(DType t) {
 }
 
 llvm::Type *FunctionEmitter::memory_type(DType t) { return t == DType::b1 ? b_.getInt8Ty() : type(t); }
-FunctionEmitter::V FunctionEmitter::to_memory(V v, DType t) { return t == DType::b1 ? b_.CreateZExt(v, b_.getInt8Ty()) : v; }
+FunctionEmitter::V FunctionEmitter::to_memory(V v, DType t) {
+  return t == DType::b1 ? b_.CreateZExt(v, b_.getInt8Ty()) : v;
+}
 FunctionEmitter::V FunctionEmitter::from_memory(V v, DType t) {
   return t == DType::b1 ? b_.CreateICmpNE(v, b_.getInt8(0)) : v;
 }
@@ -30,7 +32,8 @@ FunctionEmitter::V FunctionEmitter::literal(DType t, uint64_t bits) {
   return is_float(t) ? b_.CreateBitCast(word, type(t)) : static_cast<V>(word);
 }
 
-/// Shared nodes are emitted once per statement. What a lazy operator evaluates on one side is not visible behind it.
+/// Shared nodes are emitted once per statement. What a lazy operator evaluates on one side is not visible
+/// behind it.
 FunctionEmitter::V FunctionEmitter::expr(const Expr &e) {
   bool shared = e.p.use_count() > 1;
   if (shared)
@@ -43,14 +46,16 @@ FunctionEmitter::V FunctionEmitter::expr(const Expr &e) {
 FunctionEmitter::V FunctionEmitter::expr_uncached(const Expr &e) {
   DType t = e.dtype();
   return match(
-      e, [&](const Const &n) { return literal(t, n.bits); }, [&](const Ref &n) { return values_.at(n.sym.get()); },
-      [&](const Load &n) { return load(n); }, [&](const Unary &n) { return unary(n.op, t, expr(n.a)); },
+      e, [&](const Const &n) { return literal(t, n.bits); },
+      [&](const Ref &n) { return values_.at(n.sym.get()); }, [&](const Load &n) { return load(n); },
+      [&](const Unary &n) { return unary(n.op, t, expr(n.a)); },
       [&](const Binary &n) {
         V a = expr(n.a), b = expr(n.b);
         return binary(n.op, n.a.dtype(), a, b);
       },
       [&](const Logic &n) { return logic(n); }, [&](const Select &n) { return select(n); },
-      [&](const Cast &n) { return convert(n.a.dtype(), t, expr(n.a)); }, [&](const Call &n) { return call(n, t); });
+      [&](const Cast &n) { return convert(n.a.dtype(), t, expr(n.a)); },
+      [&](const Call &n) { return call(n, t); });
 }
 
 FunctionEmitter::V FunctionEmitter::address(const Buf &b, const std::vector<Expr> &index) {
@@ -66,7 +71,8 @@ FunctionEmitter::V FunctionEmitter::address(const Buf &b, const std::vector<Expr
 }
 
 FunctionEmitter::V FunctionEmitter::load(const Load &n) {
-  if (auto cell = cells_.find(n.buf.get()); cell != cells_.end()) return b_.CreateLoad(type(n.buf->dtype), cell->second);
+  if (auto cell = cells_.find(n.buf.get()); cell != cells_.end())
+    return b_.CreateLoad(type(n.buf->dtype), cell->second);
   V at = address(n.buf, n.index);
   return from_memory(b_.CreateLoad(memory_type(n.buf->dtype), at), n.buf->dtype);
 }
@@ -78,7 +84,9 @@ bool is_eager(const Expr &e) {
   bool loads = false;
   walk(
       e, [&](const Load &n, const Expr &) { loads |= n.buf->space != Space::registers; },
-      [&](const Binary &n, const Expr &) { nodes += n.op == BinOp::floor_div || n.op == BinOp::floor_mod ? 8 : 1; },
+      [&](const Binary &n, const Expr &) {
+        nodes += n.op == BinOp::floor_div || n.op == BinOp::floor_mod ? 8 : 1;
+      },
       [&](const Call &, const Expr &) { nodes += 4; });
   return !loads && nodes <= 8;
 }

@@ -11,11 +11,15 @@ namespace {
 
 using V = llvm::Value *;
 
-/// Builds `T fmod(T, T)`: specials first, then exponents apart and one subtract-and-shift step per bit of their difference.
+/// Builds `T fmod(T, T)`: specials first, then exponents apart and one subtract-and-shift step per bit of
+/// their difference.
 class FmodBuilder {
  public:
   FmodBuilder(Function *fn, DType t)
-      : fn_(fn), b_(BasicBlock::Create(fn->getContext(), "entry", fn)), width_(bit_width(t)), mantissa_(t == DType::f32 ? 23 : 52) {
+      : fn_(fn),
+        b_(BasicBlock::Create(fn->getContext(), "entry", fn)),
+        width_(bit_width(t)),
+        mantissa_(t == DType::f32 ? 23 : 52) {
     word_ = b_.getIntNTy(width_);
   }
 
@@ -23,10 +27,13 @@ class FmodBuilder {
     V x = fn_->getArg(0), y = fn_->getArg(1);
     V bits_x = b_.CreateBitCast(x, word_), bits_y = b_.CreateBitCast(y, word_);
     V magnitude = number(~uint64_t{0} >> (65 - width_));
-    V ax = b_.CreateAnd(bits_x, magnitude), ay = b_.CreateAnd(bits_y, magnitude), sign = b_.CreateXor(bits_x, ax);
+    V ax = b_.CreateAnd(bits_x, magnitude), ay = b_.CreateAnd(bits_y, magnitude),
+      sign = b_.CreateXor(bits_x, ax);
     V infinity = number(((uint64_t{1} << (width_ - 1 - mantissa_)) - 1) << mantissa_);
-    V invalid = b_.CreateOr(b_.CreateICmpEQ(ay, number(0)), b_.CreateOr(b_.CreateICmpUGT(ay, infinity), b_.CreateICmpUGE(ax, infinity)));
-    BasicBlock *on_invalid = block("invalid"), *finite = block("finite"), *same = block("same"), *divide = block("divide");
+    V invalid = b_.CreateOr(b_.CreateICmpEQ(ay, number(0)),
+                            b_.CreateOr(b_.CreateICmpUGT(ay, infinity), b_.CreateICmpUGE(ax, infinity)));
+    BasicBlock *on_invalid = block("invalid"), *finite = block("finite"), *same = block("same"),
+               *divide = block("divide");
     b_.CreateCondBr(invalid, on_invalid, finite);
     b_.SetInsertPoint(on_invalid);
     V product = b_.CreateFMul(x, y);
@@ -105,7 +112,8 @@ Function *FunctionEmitter::fmod_function(DType t) {
   Function *&fn = fmods_[static_cast<int>(t)];
   if (fn) return fn;
   llvm::Type *type_t = type(t);
-  fn = Function::Create(llvm::FunctionType::get(type_t, {type_t, type_t}, false), Function::InternalLinkage, cat("fmod_", short_name(t)), module_);
+  fn = Function::Create(llvm::FunctionType::get(type_t, {type_t, type_t}, false), Function::InternalLinkage,
+                        cat("fmod_", short_name(t)), module_);
   fn->addFnAttr(llvm::Attribute::NoInline);
   fn->addFnAttr("no-builtins");
   fn->addFnAttr("frame-pointer", "all");

@@ -26,8 +26,12 @@ FunctionEmitter::V FunctionEmitter::compare(BinOp op, DType t, V a, V b) {
   using P = llvm::CmpInst::Predicate;
   bool is_signed = is_signed_int(t);
   switch (op) {
-    case BinOp::lt: return is_float(t) ? b_.CreateFCmpOLT(a, b) : b_.CreateICmp(is_signed ? P::ICMP_SLT : P::ICMP_ULT, a, b);
-    case BinOp::le: return is_float(t) ? b_.CreateFCmpOLE(a, b) : b_.CreateICmp(is_signed ? P::ICMP_SLE : P::ICMP_ULE, a, b);
+    case BinOp::lt:
+      return is_float(t) ? b_.CreateFCmpOLT(a, b)
+                         : b_.CreateICmp(is_signed ? P::ICMP_SLT : P::ICMP_ULT, a, b);
+    case BinOp::le:
+      return is_float(t) ? b_.CreateFCmpOLE(a, b)
+                         : b_.CreateICmp(is_signed ? P::ICMP_SLE : P::ICMP_ULE, a, b);
     case BinOp::eq: return is_float(t) ? b_.CreateFCmpOEQ(a, b) : b_.CreateICmpEQ(a, b);
     default: return is_float(t) ? b_.CreateFCmpUNE(a, b) : b_.CreateICmpNE(a, b);
   }
@@ -46,7 +50,8 @@ FunctionEmitter::V FunctionEmitter::integer_binary(BinOp op, DType t, V a, V b) 
     case BinOp::bit_and: return b_.CreateAnd(a, b);
     case BinOp::bit_or: return b_.CreateOr(a, b);
     case BinOp::bit_xor: return b_.CreateXor(a, b);
-    case BinOp::shl: case BinOp::shr: return shift(op, t, a, b);
+    case BinOp::shl:
+    case BinOp::shr: return shift(op, t, a, b);
     default: internal_error(__FILE__, __LINE__, "integer operation without an instruction");
   }
 }
@@ -72,7 +77,8 @@ FunctionEmitter::V FunctionEmitter::floor_div(DType t, V a, V b) {
 FunctionEmitter::V FunctionEmitter::floor_mod(DType t, V a, V b) {
   V zero = llvm::ConstantInt::get(a->getType(), 0), one = llvm::ConstantInt::get(a->getType(), 1);
   V special = b_.CreateICmpEQ(b, zero);
-  if (is_signed_int(t)) special = b_.CreateOr(special, b_.CreateICmpEQ(b, llvm::ConstantInt::getSigned(a->getType(), -1)));
+  if (is_signed_int(t))
+    special = b_.CreateOr(special, b_.CreateICmpEQ(b, llvm::ConstantInt::getSigned(a->getType(), -1)));
   V safe = b_.CreateSelect(special, one, b);  // x % 1 is 0, as x % 0 and x % -1 shall be
   if (!is_signed_int(t)) return b_.CreateURem(a, safe);
   V r = b_.CreateSRem(a, safe);
@@ -81,7 +87,8 @@ FunctionEmitter::V FunctionEmitter::floor_mod(DType t, V a, V b) {
 }
 
 FunctionEmitter::V FunctionEmitter::shift(BinOp op, DType t, V a, V b) {
-  V width = llvm::ConstantInt::get(a->getType(), bit_width(t)), zero = llvm::ConstantInt::get(a->getType(), 0);
+  V width = llvm::ConstantInt::get(a->getType(), bit_width(t)),
+    zero = llvm::ConstantInt::get(a->getType(), 0);
   V in_range = b_.CreateICmpULT(b, width);  // negative counts are large unsigned ones
   V count = b_.CreateSelect(in_range, b, zero);
   if (op == BinOp::shl) return b_.CreateSelect(in_range, b_.CreateShl(a, count), zero);
@@ -137,7 +144,8 @@ FunctionEmitter::V FunctionEmitter::convert(DType from, DType to, V a) {
   if (is_float(from) && is_float(to))
     return bit_width(to) > bit_width(from) ? b_.CreateFPExt(a, type_to) : b_.CreateFPTrunc(a, type_to);
   if (is_float(from))
-    return b_.CreateIntrinsic(is_signed_int(to) ? intrinsic::fptosi_sat : intrinsic::fptoui_sat, {type_to, a->getType()}, {a});
+    return b_.CreateIntrinsic(is_signed_int(to) ? intrinsic::fptosi_sat : intrinsic::fptoui_sat,
+                              {type_to, a->getType()}, {a});
   if (is_float(to)) return is_signed_int(from) ? b_.CreateSIToFP(a, type_to) : b_.CreateUIToFP(a, type_to);
   return is_signed_int(from) ? b_.CreateSExtOrTrunc(a, type_to) : b_.CreateZExtOrTrunc(a, type_to);
 }
@@ -151,10 +159,14 @@ FunctionEmitter::V FunctionEmitter::call(const Call &n, DType t) {
     case Fn::floor: return is_float(from) ? b_.CreateUnaryIntrinsic(intrinsic::floor, args[0]) : args[0];
     case Fn::abs:
       if (is_float(from)) return b_.CreateUnaryIntrinsic(intrinsic::fabs, args[0]);
-      return is_signed_int(from) ? b_.CreateBinaryIntrinsic(intrinsic::abs, args[0], b_.getInt1(false)) : args[0];
+      return is_signed_int(from) ? b_.CreateBinaryIntrinsic(intrinsic::abs, args[0], b_.getInt1(false))
+                                 : args[0];
     case Fn::fma: return b_.CreateIntrinsic(intrinsic::fma, {args[0]->getType()}, args);
-    case Fn::to_bits: case Fn::from_bits: return b_.CreateBitCast(args[0], type(t));
-    default: internal_error(__FILE__, __LINE__, cat("function ", row_of(n.fn).name, " reached the emitter unexpanded"));
+    case Fn::to_bits:
+    case Fn::from_bits: return b_.CreateBitCast(args[0], type(t));
+    default:
+      internal_error(__FILE__, __LINE__,
+                     cat("function ", row_of(n.fn).name, " reached the emitter unexpanded"));
   }
 }
 

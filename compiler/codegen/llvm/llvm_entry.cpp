@@ -1,4 +1,5 @@
-// The C entry and the containment of LLVM's failures (core.md 2): error diagnostics are caught by a callback, fatal errors jump here.
+// The C entry and the containment of LLVM's failures (core.md 2): error diagnostics are caught by a callback,
+// fatal errors jump here.
 #include <llvm/Target/TargetMachine.h>
 
 #include "codegen/llvm/llvm_entry.h"
@@ -59,11 +60,13 @@ void provoke(llvm::Module &module, int32_t what) {
   if (what == KW_PROVOKE_DIAGNOSTIC) context.emitError("provoked diagnostic");
   if (what == KW_PROVOKE_FATAL) llvm::report_fatal_error("provoked fatal error");
   if (what != KW_PROVOKE_TYPE) return;
-  llvm::Function *f = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), {llvm::PointerType::get(context, 0)}, false),
-                                             llvm::Function::ExternalLinkage, "provoked", module);
+  llvm::Function *f = llvm::Function::Create(
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context), {llvm::PointerType::get(context, 0)}, false),
+      llvm::Function::ExternalLinkage, "provoked", module);
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", f));
   auto *scalable = llvm::ScalableVectorType::get(b.getInt32Ty(), 4);
-  b.CreateStore(b.CreateAdd(b.CreateLoad(scalable, f->getArg(0)), b.CreateLoad(scalable, f->getArg(0))), f->getArg(0));
+  b.CreateStore(b.CreateAdd(b.CreateLoad(scalable, f->getArg(0)), b.CreateLoad(scalable, f->getArg(0))),
+                f->getArg(0));
   b.CreateRetVoid();
 }
 
@@ -99,11 +102,13 @@ bool guarded_compile(const KwLlvmRequest &request, Compilation *c, std::string &
 }  // namespace
 }  // namespace kw
 
-extern "C" int32_t kw_llvm_compile(const KwLlvmRequest *request, KwLlvmReceive receive, void *context) noexcept {
+extern "C" int32_t kw_llvm_compile(const KwLlvmRequest *request, KwLlvmReceive receive,
+                                   void *context) noexcept {
   try {
     std::string error;
     if (std::string_view(request->build_id) != kw::build_id()) {
-      error = kw::cat("libkernelwright_llvm.so is of another build (", kw::build_id(), ") than the core (", request->build_id, ")");
+      error = kw::cat("libkernelwright_llvm.so is of another build (", kw::build_id(), ") than the core (",
+                      request->build_id, ")");
       receive(context, error.data(), error.size());
       return 1;
     }

@@ -1,5 +1,5 @@
-// The one function that libkernelwright_llvm.so exports, and the data that crosses it. Everything is plain: no exception, no LLVM type and
-// no allocation of one side freed by the other.
+// The one function that libkernelwright_llvm.so exports, and the data that crosses it. Everything is plain:
+// no exception, no LLVM type and no allocation of one side freed by the other.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,12 @@ extern "C" {
 
 enum KwLlvmWant : int32_t { KW_WANT_OBJECT = 0, KW_WANT_IR = 1, KW_WANT_ASM = 2 };
 /// Faults that the containment test provokes inside the library.
-enum KwLlvmProvoke : int32_t { KW_PROVOKE_NOTHING = 0, KW_PROVOKE_DIAGNOSTIC = 1, KW_PROVOKE_FATAL = 2, KW_PROVOKE_TYPE = 3 };
+enum KwLlvmProvoke : int32_t {
+  KW_PROVOKE_NOTHING = 0,
+  KW_PROVOKE_DIAGNOSTIC = 1,
+  KW_PROVOKE_FATAL = 2,
+  KW_PROVOKE_TYPE = 3
+};
 
 struct KwLlvmRequest {
   const char *build_id;  ///< of the caller; must equal the library's, since IR crosses as it lies in memory
@@ -28,5 +33,6 @@ struct KwLlvmRequest {
 typedef void (*KwLlvmReceive)(void *context, const char *data, size_t size);
 
 /// 0: `receive` got the bytes; 1: it got the text of an error, after which the library works on.
-KW_EXPORT int32_t kw_llvm_compile(const KwLlvmRequest *request, KwLlvmReceive receive, void *context) noexcept;
+KW_EXPORT int32_t kw_llvm_compile(const KwLlvmRequest *request, KwLlvmReceive receive,
+                                  void *context) noexcept;
 }

@@ -1,11 +1,12 @@
-// Target machine and the short pass pipeline (design.md 5: EarlyCSE and the code generator; no PassBuilder, no ORC).
+// Target machine and the short pass pipeline (design.md 5: EarlyCSE and the code generator; no PassBuilder,
+// no ORC).
 #include <llvm/Target/TargetMachine.h>
 
 #include "codegen/llvm/object.h"
 
 #include <llvm/IR/LegacyPassManager.h>
-#include <llvm/Pass.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Pass.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
@@ -41,11 +42,12 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
 #if LLVM_VERSION_MAJOR >= 21
-  auto *machine = found->createTargetMachine(triple, "", target.feature_text(), options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-                                             llvm::CodeGenOptLevel::Default);
+  auto *machine = found->createTargetMachine(triple, "", target.feature_text(), options, llvm::Reloc::PIC_,
+                                             llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default);
 #else
-  auto *machine = found->createTargetMachine(target.triple, "", target.feature_text(), options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-                                             llvm::CodeGenOptLevel::Default);
+  auto *machine =
+      found->createTargetMachine(target.triple, "", target.feature_text(), options, llvm::Reloc::PIC_,
+                                 llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default);
 #endif
   ensure(machine != nullptr, cat("LLVM cannot generate code for ", target.triple));
   return std::unique_ptr<llvm::TargetMachine>(machine);

@@ -1,4 +1,5 @@
-// llvm::Module → ELF bytes or text through a few passes and the code generator. Owns target set-up; emits no IR.
+// llvm::Module → ELF bytes or text through a few passes and the code generator. Owns target set-up; emits no
+// IR.
 #pragma once
 
 #include <llvm/IR/Module.h>

@@ -10,14 +10,15 @@ namespace kw {
 namespace {
 
 struct ExpTable {
-  double low, high;        ///< the result is 0 below and infinite above
-  double ln2_high, ln2_low;  ///< k · ln2_high is exact for every k that occurs
+  double low, high;           ///< the result is 0 below and infinite above
+  double ln2_high, ln2_low;   ///< k · ln2_high is exact for every k that occurs
   std::span<const double> q;  ///< constant term first
   int mantissa_bits, bias;
   DType bits;
 };
 
-constexpr double q32[] = {0.5000000013, 0.1666666668, 0.0416664646, 0.00833331089, 0.001393368586, 0.0001989103065};
+constexpr double q32[] = {0.5000000013,  0.1666666668,   0.0416664646,
+                          0.00833331089, 0.001393368586, 0.0001989103065};
 constexpr double q64[] = {0.5,
                           0.1666666666666667101,
                           0.04166666666666666977,
@@ -35,7 +36,8 @@ const ExpTable table64{-746.0, 710.0, 0x1.62e42fefa3p-1, 0x1.3de6af278ece6p-42, 
 /// 2^n for an integer n whose power is a normal number.
 Expr power_of_two(const Expr &n, const ExpTable &t) {
   Expr biased = add(n, const_int(t.bias));
-  return call(Fn::from_bits, {binary(BinOp::shl, cast(t.bits, biased), cast(t.bits, const_int(t.mantissa_bits)))});
+  return call(Fn::from_bits,
+              {binary(BinOp::shl, cast(t.bits, biased), cast(t.bits, const_int(t.mantissa_bits)))});
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ Expr expand_call(Fn fn, const std::vector<Expr> &args, Loc loc, const Target &ta
 
 Func expand_math(const Func &f, const Target &target) {
   Func out = f;
-  out.body = rewrite(f.body, [&](const Call &n, const Expr &e) { return expand_call(n.fn, n.args, e.loc(), target); });
+  out.body = rewrite(
+      f.body, [&](const Call &n, const Expr &e) { return expand_call(n.fn, n.args, e.loc(), target); });
   return out;
 }
 

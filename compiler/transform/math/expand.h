@@ -1,6 +1,8 @@
-// Elementary functions as IR: calls without a machine instruction become polynomials, so that no back end needs a library:
+// Elementary functions as IR: calls without a machine instruction become polynomials, so that no back end
+// needs a library:
 //     y = exp(x)   →   k = floor(x · log2 e + 1/2), r = x − k · ln 2, y = 2^k · (1 + r + r² q(r))
-// Every back end and the interpreter then compute the same bits. Runs after fuse_fma; expansions use fma where the target has it.
+// Every back end and the interpreter then compute the same bits. Runs after fuse_fma; expansions use fma
+// where the target has it.
 #pragma once
 
 #include "ir/func.h"

@@ -1,0 +1,62 @@
+"""The command `kw`: run programs written for other frameworks, look after the cache."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+
+from . import __version__, _core
+
+
+def _cache_ls() -> int:
+    entries = _core.cache_list()
+    for key, size, used, name, valid in entries:
+        day = time.strftime("%Y-%m-%d %H:%M", time.localtime(used))
+        print(f"{key}  {size:>9}  {day}  {name}{'' if valid else '  (damaged)'}")
+    total = sum(e[1] for e in entries)
+    print(f"{len(entries)} entries, {total} bytes in {_core.cache_directory()}", file=sys.stderr)
+    return 0
+
+
+def _cache_clear() -> int:
+    print(f"{_core.cache_clear()} entries removed from {_core.cache_directory()}")
+    return 0
+
+
+def _cache_verify() -> int:
+    entries = _core.cache_list()
+    damaged = [e for e in entries if not e[4]]
+    for key, *_ in damaged:
+        _core.cache_remove(key)
+        print(f"{key}  damaged: removed")
+    print(f"{len(entries) - len(damaged)} entries are sound, {len(damaged)} were damaged")
+    return 1 if damaged else 0
+
+
+def _run(args: argparse.Namespace) -> int:
+    from .mindspore.runner import run_program
+
+    return run_program(args.script, args.arguments, args.device)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="kw", description="kernelwright: plain Python loops as fast operators")
+    parser.add_argument("--version", action="version", version=f"kernelwright {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="run a MindSpore program unchanged, on kernelwright's kernels")
+    run.add_argument("--device", choices=("cpu", "gpu"), help="decides the device; otherwise the program does")
+    run.add_argument("script")
+    run.add_argument("arguments", nargs=argparse.REMAINDER)
+    cache = commands.add_parser("cache", help="look after the disk cache")
+    cache.add_argument("action", choices=("ls", "clear", "verify"))
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; returns the exit status."""
+    args = _parser().parse_args(argv)
+    if args.command == "run":
+        return _run(args)
+    return {"ls": _cache_ls, "clear": _cache_clear, "verify": _cache_verify}[args.action]()

@@ -1,0 +1,1 @@
+"""Programs that show kernelwright at work: `python -m kernelwright.examples.demo`."""

@@ -1,0 +1,40 @@
+"""`mindspore.context`: where programs say which device they want."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from ..errors import make_error
+
+GRAPH_MODE, PYNATIVE_MODE = 0, 1
+
+_decided: str | None = None  # by `kw run --device`
+_told = False
+
+
+def has_cuda_device() -> bool:
+    """True when the system shows an NVIDIA device."""
+    return os.path.exists("/dev/nvidia0")
+
+
+def decide_device(device: str | None) -> None:
+    """Fixes the device for the whole program; None leaves the choice to it. Raises DeviceError for an absent GPU."""
+    global _decided
+    if device == "gpu":
+        why = "kernels for CUDA devices are not available yet" if has_cuda_device() else "no CUDA device"
+        rendered = f"error[E501]: {why}\n      = help: use --device cpu"
+        raise make_error("DeviceError", "E501", rendered, why, "", 0, 0, 0, "")
+    _decided = device
+
+
+def set_context(**options: Any) -> None:
+    """Accepts MindSpore's options. A device other than the CPU is answered with one line on stderr."""
+    global _told
+    target = options.get("device_target", "CPU")
+    if target == "CPU" or _decided == "cpu" or _told:
+        return
+    _told = True
+    kind = "CUDA" if target == "GPU" else target
+    print(f"no {kind} device: running on the CPU", file=sys.stderr)

@@ -1,0 +1,58 @@
+"""`mindspore.ops`: custom operators from loop kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import make_error
+from ..kernel import kernel
+from .tensor import Tensor
+
+
+def _unsupported(message: str, help_text: str) -> Exception:
+    rendered = f"error[E102]: {message}\n      = help: {help_text}"
+    return make_error("UnsupportedError", "E102", rendered, message, "", 0, 0, 0, "")
+
+
+class Custom:
+    """An operator made of a function in the kernel language (func_type "akg").
+
+    `out_shape` and `out_dtype` are values, or functions of the input shapes and dtypes; results are checked against them.
+    Language errors are raised here, type errors by the first call.
+    """
+
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        out_shape: Any = None,
+        out_dtype: Any = None,
+        func_type: str = "hybrid",
+    ) -> None:
+        if func_type != "akg":
+            raise _unsupported(f"func_type {func_type!r} is not available yet", 'use func_type="akg"')
+        self._kernel = kernel(func)
+        self._kernel.check()
+        self._out_shape, self._out_dtype = out_shape, out_dtype
+
+    def __call__(self, *inputs: Any) -> Any:
+        arrays = [x.asnumpy() if isinstance(x, Tensor) else x for x in inputs]
+        result = self._kernel(*arrays)
+        results = result if isinstance(result, tuple) else (result,)
+        self._check_results(inputs, results)
+        wrapped = tuple(Tensor(r) for r in results)
+        return wrapped if isinstance(result, tuple) else wrapped[0]
+
+    def _check_results(self, inputs: tuple[Any, ...], results: tuple[Any, ...]) -> None:
+        tensors = [x for x in inputs if isinstance(x, Tensor)]
+        shapes, dtypes = [list(t.shape) for t in tensors], [t.dtype for t in tensors]
+        shape = self._out_shape(*shapes) if callable(self._out_shape) else self._out_shape
+        dtype = self._out_dtype(*dtypes) if callable(self._out_dtype) else self._out_dtype
+        if len(results) != 1:
+            return
+        if shape is not None and tuple(shape) != results[0].shape:
+            raise ValueError(f"Custom: out_shape is {tuple(shape)}, but the kernel returns shape {results[0].shape}")
+        if dtype is not None and np.dtype(dtype) != results[0].dtype:
+            raise TypeError(f"Custom: out_dtype is {np.dtype(dtype)}, but the kernel returns {results[0].dtype}")
