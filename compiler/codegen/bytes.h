@@ -1,4 +1,5 @@
-// Little-endian reading and writing of length-checked bytes; the encoding of everything inside an artifact.
+// Little-endian reading and writing of length-checked bytes: the encoding of everything inside an artifact.
+// It knows no types of ours and allocates nothing but its output.
 #pragma once
 
 #include <cstdint>

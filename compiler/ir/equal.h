@@ -1,4 +1,5 @@
 // Structural equality of IR up to Loc and names: bound symbols correspond by position.
+// Not a semantic equality: a + b and b + a differ.
 #pragma once
 
 #include "ir/func.h"

@@ -1,4 +1,5 @@
-// A whole kernel in IR: parameters, symbols of the call, results and body.
+// A whole kernel in IR: parameters, symbols of the call, facts, results, check sites and body.
+// What crosses every seam of the compiler; it has no methods.
 #pragma once
 
 #include <optional>

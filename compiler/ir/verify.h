@@ -1,12 +1,5 @@
-// The invariants of IR, all of them:
-// - operands of Binary and Select have equal dtypes; conditions, Logic operands and facts are b1; indices,
-// loop bounds and extents are i64
-// - every Sym is bound once (parameter, extent, Let, For) and before use; every buffer is declared once and
-// accessed only where visible
-// - the number of indices equals the rank; a stored value has the buffer's dtype; a Let's value has its
-// symbol's dtype
-// - step is not 0; Jump stands inside a serial For or a While; no `vector` loop contains a While
-// - Check sites are in range; results are parameters; depth fields are right and at most 1,000
+// The verifier: every invariant of IR in one place. Runs after each pass in debug builds; it mends nothing.
+// The invariants are listed at the function below.
 #pragma once
 
 #include <string>
@@ -15,7 +8,14 @@
 
 namespace kw {
 
-/// The first violated invariant as text, or "".
+/// The first violated invariant as text, or "". The invariants:
+/// - operands of Binary and Select have equal dtypes; conditions, Logic operands and facts are b1;
+///   indices, loop bounds and extents are i64
+/// - every Sym is bound once (parameter, extent, Let, For) and before use; every buffer is declared once and
+///   accessed only where visible
+/// - the number of indices equals the rank; a stored value has the buffer's dtype, a Let's value its symbol's
+/// - step is not 0; Jump stands inside a serial For or a While; no `vector` loop contains a While
+/// - Check sites are in range; results are parameters; depth is at most 1,000
 std::string verify(const Func &f);
 
 }  // namespace kw

@@ -1,4 +1,5 @@
-// 128-bit content hashes (XXH3). Used for cache keys and artifact checksums; not cryptographic.
+// 128-bit content hashes (XXH3), for cache keys and artifact checksums.
+// Not cryptographic: they guard against accidents, not against an attacker who can write the cache.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// One line to stderr, when KW_DEBUG asks for it. Nothing in the product decides anything by logging.
+// One line to stderr, when KW_DEBUG asks for it.
+// Nothing in the product decides anything by logging.
 #pragma once
 
 #include <string_view>

@@ -113,16 +113,14 @@ PyObject *raise_fault(const KernelState &k, const LoadedKernel &kernel, const Kw
 }
 
 bool is_main_thread() {
-  static PyThreadState *main_state = nullptr;
-  static unsigned long main_id = 0;  // NOLINT: the type of PyThread_get_thread_ident
-  if (!main_state) {
+  static const uint64_t main_id = [] {
     PyRef threading(PyImport_ImportModule("threading"));
     PyRef thread(threading ? PyObject_CallMethod(threading.get(), "main_thread", nullptr) : nullptr);
     PyRef ident(thread ? PyObject_GetAttrString(thread.get(), "ident") : nullptr);
-    main_id = ident ? PyLong_AsUnsignedLong(ident.get()) : 0;
+    uint64_t id = ident ? PyLong_AsUnsignedLongLong(ident.get()) : 0;
     PyErr_Clear();
-    main_state = PyThreadState_Get();
-  }
+    return id;
+  }();
   return PyThread_get_thread_ident() == main_id;
 }
 
@@ -206,8 +204,8 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
                     !std::memcmp(plan->extents.data(), f.extents, f.extent_count * sizeof(int64_t));
   if (!same_shape && !enter_shape(k, *plan, f)) return nullptr;
   if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return nullptr;
-  // the plan may change while the GIL is released: what this call uses is held here
-  std::shared_ptr<const LoadedKernel> kernel = plan->use_plain ? plan->plain : plan->main;
+  // another thread may give the plan another shape while the GIL is released; loaded kernels stay
+  const LoadedKernel *kernel = plan->use_plain ? plan->plain.get() : plan->main.get();
   if (f.has_out && !check_out(k, *kernel, f, plan->out_extents)) return nullptr;
   Outputs outs;
   if (!make_outputs(*kernel, *plan, f, outs)) return nullptr;

@@ -6,6 +6,7 @@
 #include <numpy/arrayobject.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "support/text.h"
@@ -17,24 +18,21 @@ namespace {
 constexpr int64_t max_reach = int64_t{1} << 46;
 
 /// NumPy type number → DType, or -1.
-int dtype_of_number(int number) {
-  switch (number) {
-    case NPY_BOOL: return static_cast<int>(DType::b1);
-    case NPY_BYTE: return static_cast<int>(DType::i8);
-    case NPY_SHORT: return static_cast<int>(DType::i16);
-    case NPY_INT: return static_cast<int>(DType::i32);
-    case NPY_LONG: return static_cast<int>(NPY_SIZEOF_LONG == 8 ? DType::i64 : DType::i32);
-    case NPY_LONGLONG: return static_cast<int>(DType::i64);
-    case NPY_UBYTE: return static_cast<int>(DType::u8);
-    case NPY_USHORT: return static_cast<int>(DType::u16);
-    case NPY_UINT: return static_cast<int>(DType::u32);
-    case NPY_ULONG: return static_cast<int>(NPY_SIZEOF_LONG == 8 ? DType::u64 : DType::u32);
-    case NPY_ULONGLONG: return static_cast<int>(DType::u64);
-    case NPY_HALF: return static_cast<int>(DType::f16);
-    case NPY_FLOAT: return static_cast<int>(DType::f32);
-    case NPY_DOUBLE: return static_cast<int>(DType::f64);
-    default: return -1;
-  }
+constexpr std::array<int8_t, NPY_HALF + 1> dtype_numbers = [] {
+  std::array<int8_t, NPY_HALF + 1> table{};
+  table.fill(-1);
+  auto set = [&](int number, DType t) { table[static_cast<size_t>(number)] = static_cast<int8_t>(t); };
+  constexpr bool wide = NPY_SIZEOF_LONG == 8;
+  set(NPY_BOOL, DType::b1), set(NPY_BYTE, DType::i8), set(NPY_SHORT, DType::i16), set(NPY_INT, DType::i32);
+  set(NPY_LONG, wide ? DType::i64 : DType::i32), set(NPY_LONGLONG, DType::i64);
+  set(NPY_UBYTE, DType::u8), set(NPY_USHORT, DType::u16), set(NPY_UINT, DType::u32);
+  set(NPY_ULONG, wide ? DType::u64 : DType::u32), set(NPY_ULONGLONG, DType::u64);
+  set(NPY_HALF, DType::f16), set(NPY_FLOAT, DType::f32), set(NPY_DOUBLE, DType::f64);
+  return table;
+}();
+inline int dtype_of_number(int number) {
+  return static_cast<unsigned>(number) < dtype_numbers.size() ? dtype_numbers[static_cast<size_t>(number)]
+                                                              : -1;
 }
 
 int number_of_dtype(DType t) {
@@ -119,6 +117,23 @@ bool check_array(const KernelState &k, size_t i, PyArrayObject *a, int &dtype) {
         k, i, cat("an array of ", PyArray_NDIM(a), " dimensions; at most ", max_rank, " are possible"), "");
   if (!PyArray_CheckExact(o) && refused_subclass(o))
     return refuse_type(k, i, cat("a ", type_name(o)), "pass a plain array: np.asarray(...)");
+  return true;
+}
+
+/// The common case: a plain array, contiguous, aligned, of a dtype of ours in native byte order.
+inline bool read_plain_tensor(PyObject *o, CallFrame &f) {
+  if (!PyArray_CheckExact(o)) return false;
+  auto *a = reinterpret_cast<PyArrayObject *>(o);
+  constexpr int wanted = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
+  int rank = PyArray_NDIM(a), dtype = dtype_of_number(PyArray_TYPE(a));
+  if ((PyArray_FLAGS(a) & wanted) != wanted || dtype < 0 || rank > static_cast<int>(max_rank) ||
+      PyArray_DESCR(a)->byteorder == '>')
+    return false;
+  f.words[f.word_count++] =
+      make_word(ArgKind::tensor, dtype, static_cast<size_t>(rank), StrideClass::contiguous);
+  f.data[f.data_count++] = PyArray_DATA(a);
+  const npy_intp *dims = PyArray_DIMS(a);
+  for (int d = 0; d < rank; ++d) f.extents[f.extent_count++] = dims[d];
   return true;
 }
 
@@ -227,6 +242,7 @@ bool read_out(const KernelState &k, CallFrame &f) {
 /// Lowest and highest address of an array, end exclusive.
 std::pair<const char *, const char *> bounds(PyArrayObject *a) {
   const char *low = PyArray_BYTES(a), *high = low;
+  if (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) return {low, low + PyArray_NBYTES(a)};
   for (int d = 0; d < PyArray_NDIM(a); ++d) {
     if (PyArray_DIM(a, d) == 0) return {low, low};
     npy_intp span = (PyArray_DIM(a, d) - 1) * PyArray_STRIDE(a, d);
@@ -238,7 +254,7 @@ std::pair<const char *, const char *> bounds(PyArrayObject *a) {
 bool overlap(PyArrayObject *a, PyArrayObject *b) {
   auto [a_low, a_high] = bounds(a);
   auto [b_low, b_high] = bounds(b);
-  return a_low < b_high && b_low < a_high;
+  return a_low != a_high && b_low != b_high && a_low < b_high && b_low < a_high;
 }
 
 bool overlaps_itself(PyArrayObject *a) {
@@ -248,30 +264,33 @@ bool overlaps_itself(PyArrayObject *a) {
   return false;
 }
 
-bool check_writable(const KernelState &k, const std::string &what, PyArrayObject *a) {
+/// How messages name a written array: by its parameter, or as out= when there is none.
+std::string subject(const char *parameter) { return parameter ? cat("argument '", parameter, "'") : "out="; }
+
+bool check_writable(const KernelState &k, const char *parameter, PyArrayObject *a) {
   if (!(PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE)) {
-    raise_error(Code::E222, cat(what, " of kernel '", k.name, "' is written but read-only"),
+    raise_error(Code::E222, cat(subject(parameter), " of kernel '", k.name, "' is written but read-only"),
                 "pass a writable copy: a.copy()");
     return false;
   }
   if (overlaps_itself(a)) {
-    raise_error(
-        Code::E222,
-        cat(what, " of kernel '", k.name, "' is written but several of its elements share memory (stride 0)"),
-        "pass a copy: a.copy()");
+    raise_error(Code::E222,
+                cat(subject(parameter), " of kernel '", k.name,
+                    "' is written but several of its elements share memory (stride 0)"),
+                "pass a copy: a.copy()");
     return false;
   }
   return true;
 }
 
-bool check_apart(const KernelState &k, const std::string &what, PyArrayObject *written, const CallFrame &f,
+bool check_apart(const KernelState &k, const char *parameter, PyArrayObject *written, const CallFrame &f,
                  size_t self) {
   for (size_t i = 0; i < f.arg_count; ++i) {
     if (i == self || !PyArray_Check(f.args[i]) ||
         !overlap(written, reinterpret_cast<PyArrayObject *>(f.args[i])))
       continue;
     raise_error(Code::E102,
-                cat(what, " of kernel '", k.name, "' is written and overlaps argument '",
+                cat(subject(parameter), " of kernel '", k.name, "' is written and overlaps argument '",
                     parameter_name(k, i), "', which is not available yet"),
                 "pass a copy of one of them");
     return false;
@@ -285,6 +304,7 @@ bool import_numpy() { return _import_array() >= 0; }
 
 bool read_arguments(const KernelState &k, CallFrame &f) {
   for (size_t i = 0; i < f.arg_count; ++i) {
+    if (read_plain_tensor(f.args[i], f)) continue;
     bool ok = PyArray_Check(f.args[i]) ? read_tensor(k, i, f) : read_other(k, i, f);
     if (!ok) return false;
   }
@@ -307,6 +327,8 @@ static bool set_out(const KernelState &k, PyObject *out, CallFrame &f) {
 }
 
 static bool set_keyword(const KernelState &k, PyObject *key, PyObject *value, CallFrame &f) {
+  static PyObject *const out_key = PyUnicode_InternFromString("out");
+  if (key == out_key) return set_out(k, value, f);
   for (size_t p = 0; p < k.parameters.size(); ++p) {
     int same = key == k.parameters[p].get() ? 1 : PyUnicode_Compare(key, k.parameters[p].get()) == 0;
     if (!same) continue;
@@ -377,12 +399,11 @@ bool check_written(const KernelState &k, const Plan &plan, CallFrame &f) {
     if (p.mode != ParamMode::inout) continue;
     auto i = static_cast<size_t>(p.arg);
     auto *a = reinterpret_cast<PyArrayObject *>(f.args[i]);
-    std::string what = cat("argument '", p.name, "'");
-    if (!check_writable(k, what, a) || !check_apart(k, what, a, f, i)) return false;
+    if (!check_writable(k, p.name.c_str(), a) || !check_apart(k, p.name.c_str(), a, f, i)) return false;
   }
   for (size_t i = 0; i < f.out_count; ++i) {
     auto *a = reinterpret_cast<PyArrayObject *>(f.outs[i]);
-    if (a && (!check_writable(k, "out=", a) || !check_apart(k, "out=", a, f, SIZE_MAX))) return false;
+    if (a && (!check_writable(k, nullptr, a) || !check_apart(k, nullptr, a, f, SIZE_MAX))) return false;
     for (size_t j = 0; a && j < i; ++j)
       if (f.outs[j] && overlap(a, reinterpret_cast<PyArrayObject *>(f.outs[j]))) {
         raise_error(Code::E222, cat("two arrays of out= of kernel '", k.name, "' overlap"));

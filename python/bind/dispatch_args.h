@@ -24,7 +24,6 @@ struct CallFrame {
   size_t stride_count = 0;
   uint64_t scalars[max_args];
   size_t scalar_count = 0;
-  Signature signature;                               ///< filled by describe_signature
   std::vector<std::pair<PyRef, PyObject *>> copies;  ///< (contiguous copy, original)
 };
 

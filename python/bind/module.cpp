@@ -6,7 +6,6 @@
 #include "bind/dispatch_args.h"
 #include "codegen/interp/interp.h"
 #include "codegen/llvm_library.h"
-#include "frontend/ir_mode.h"
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/intrinsics.h"

@@ -1,4 +1,5 @@
 // Diagnostics → Python exceptions and warnings of kernelwright.errors. The only place that creates them.
+// It renders nothing itself; support/diagnostic does.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

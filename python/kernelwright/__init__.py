@@ -1,15 +1,16 @@
 """kernelwright: plain Python loops compiled to fast operators.
 
-    import kernelwright as kw
+import kernelwright as kw
 
-    @kw.kernel
-    def add(a, b):
-        c = output_tensor(a.shape, a.dtype)
-        for i in range(a.shape[0]):
-            c[i] = a[i] + b[i]
-        return c
+@kw.kernel
+def add(a, b):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] + b[i]
+    return c
 """
 
+from ._core import Kernel
 from ._debug import debug
 from .errors import (
     DeviceError,
@@ -22,7 +23,7 @@ from .errors import (
     UninitializedReadWarning,
     UnsupportedError,
 )
-from .kernel import Kernel, kernel
+from .kernel import kernel
 
 __version__ = "0.1.0"
 

@@ -1,6 +1,8 @@
-"""What a kernel captures: the identity of its code and the values of its globals and closures, described for the core.
+"""What a kernel captures: the identity of its code and the values of its globals and closures, described for
+the core.
 
-Called at the first call of a kernel and again when a captured name holds another object. Reads no source text.
+Called at the first call of a kernel and again when a captured name holds another object. Reads no source
+text.
 """
 
 from __future__ import annotations
@@ -71,7 +73,9 @@ def _identity(function: types.FunctionType) -> bytes:
 
 
 def _word_of(value: Any) -> str | None:
-    """The language word that an object stands for: our own functions, NumPy's and math's of the same name, builtins."""
+    """The language word that an object stands for: our own functions, NumPy's and math's of the same name,
+    builtins.
+    """
     module = getattr(value, "__module__", None)
     name = getattr(value, "__name__", None)
     if not isinstance(name, str):
@@ -79,19 +83,22 @@ def _word_of(value: Any) -> str | None:
     if module == "kernelwright.lang":
         return name
     if module in ("numpy", "math") or type(value).__name__ == "ufunc":
-        name = {"absolute": "abs", "fabs": "abs", "minimum": "min", "maximum": "max", "pow": "power"}.get(name, name)
+        name = _numpy_aliases.get(name, name)
         return name if name in _numpy_words else None
     if module == "builtins" and name in _builtin_words:
         return name
     return None
 
 
+_numpy_aliases = {"absolute": "abs", "fabs": "abs", "minimum": "min", "maximum": "max", "pow": "power"}
 _builtin_words = frozenset("range len min max abs int float bool round print enumerate zip reversed".split())
 _numpy_words = frozenset(
-    "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan arctan2 asin acos atan atan2 sinh cosh tanh"
-    " floor ceil trunc abs sign power fmod min max isnan isinf isfinite erf erfc".split()
+    "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan arctan2 asin acos atan atan2"
+    " sinh cosh tanh floor ceil trunc abs sign power fmod min max isnan isinf isfinite erf erfc".split()
 )
-_dtype_names = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16".split())
+_dtype_names = frozenset(
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16".split()
+)
 
 
 def _dtype_name(value: Any) -> str | None:

@@ -42,11 +42,15 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="kw", description="kernelwright: plain Python loops as fast operators")
+    parser = argparse.ArgumentParser(
+        prog="kw", description="kernelwright: plain Python loops as fast operators"
+    )
     parser.add_argument("--version", action="version", version=f"kernelwright {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run a MindSpore program unchanged, on kernelwright's kernels")
-    run.add_argument("--device", choices=("cpu", "gpu"), help="decides the device; otherwise the program does")
+    run.add_argument(
+        "--device", choices=("cpu", "gpu"), help="decides the device; otherwise the program does"
+    )
     run.add_argument("script")
     run.add_argument("arguments", nargs=argparse.REMAINDER)
     cache = commands.add_parser("cache", help="look after the disk cache")

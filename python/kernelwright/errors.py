@@ -1,4 +1,7 @@
-"""Exceptions and warnings. The core creates them through `make_error` and `issue_warning`; their text is rendered there."""
+"""Exceptions and warnings.
+
+The core creates them through `make_error` and `issue_warning`; their text is rendered there.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ import warnings
 class KernelError(Exception):
     """Common base: carries the code and the place of the first error.
 
-    Attributes: code ("E301"), message (one line), filename, lineno and offset (1-based; None without a place).
+    Attributes: code ("E301"), message (one line), filename, lineno and offset (1-based; None without a
+    place).
     """
 
     code: str = ""

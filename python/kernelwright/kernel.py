@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any, overload
 
-from . import _core
+from . import _core, capture  # noqa: F401 (the core calls capture at each first call)
 from ._core import Kernel
 
 
@@ -21,9 +21,10 @@ def kernel(
 ) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
     """Turns a Python function in the kernel language into a compiled operator.
 
-    Compiled at the first call for each combination of dtypes and ranks, and kept in the disk cache. `fp` is "strict",
-    "default" or "fast" (how sums may be rounded); `debug` checks every access. Raises TypeError when `function` is no
-    Python function; errors in the kernel itself are raised by the first call or by `.check()`.
+    Compiled at the first call for each combination of dtypes and ranks, and kept in the disk cache. `fp`
+    is "strict", "default" or "fast" (how sums may be rounded); `debug` checks every access. Raises
+    TypeError when `function` is no Python function; errors in the kernel itself are raised by the first
+    call or by `.check()`.
     """
 
     def make(f: Callable[..., Any]) -> Kernel:
@@ -37,7 +38,9 @@ def kernel(
 
 
 def _py(self: Kernel, *args: Any, **kwargs: Any) -> Any:
-    """Runs the original function under CPython, with the words of the language bound; prints and breakpoints work."""
+    """Runs the original function under CPython, with the words of the language bound; prints and breakpoints
+    work.
+    """
     from .lang import bind
 
     return bind(self.__wrapped__)(*args, **kwargs)
@@ -46,7 +49,8 @@ def _py(self: Kernel, *args: Any, **kwargs: Any) -> Any:
 def _ir(self: Kernel, *args: Any, stage: str = "lower") -> str:
     """The IR as text: stage "lower" (as written) or "final" (checked and expanded).
 
-    For the types of the given arguments, else for those of the last call. Raises TypeError when there are neither.
+    For the types of the given arguments, else for those of the last call. Raises TypeError when there are
+    neither.
     """
     if stage not in ("lower", "final"):
         raise ValueError(f"ir: stage is {stage!r}, but must be 'lower' or 'final'")
@@ -75,7 +79,9 @@ def _reduce(self: Kernel) -> str | tuple[Any, ...]:
     for part in name.split("."):
         target = getattr(target, part, None)
     if target is not self:
-        raise TypeError(f"cannot pickle kernel {name}: it is not found as {module}.{name}; define it at module level")
+        raise TypeError(
+            f"cannot pickle kernel {name}: it is not found as {module}.{name}; define it at module level"
+        )
     return (_find, (module, name))
 
 

@@ -1,4 +1,5 @@
-"""The words of the kernel language as ordinary Python functions over NumPy, for running kernels under CPython (`kernel.py`).
+"""The words of the kernel language as ordinary Python functions over NumPy, for running kernels under
+CPython (`kernel.py`).
 
 Elementary functions evaluate the same expansion as compiled code, so both agree bit for bit.
 """
@@ -36,7 +37,9 @@ def allocate(shape: Any, dtype: Any = np.float32, scope: str = "") -> np.ndarray
 
 def grid(shape: Any) -> Iterator[tuple[int, ...]]:
     """All index tuples of a shape, row-major."""
-    return itertools.product(*(builtins.range(int(n)) for n in (shape if isinstance(shape, tuple | list) else (shape,))))
+    return itertools.product(
+        *(builtins.range(int(n)) for n in (shape if isinstance(shape, tuple | list) else (shape,)))
+    )
 
 
 def _loop(*bounds: Any) -> builtins.range:
@@ -98,7 +101,13 @@ def abs(x: Any) -> Any:
 def _common(values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Values of one promoted type (NEP 50); Python numbers stay Python numbers among themselves."""
     if builtins.all(type(v) in _weak for v in values):
-        kind = float if builtins.any(type(v) is float for v in values) else int if builtins.any(type(v) is int for v in values) else bool
+        kind = (
+            float
+            if builtins.any(type(v) is float for v in values)
+            else int
+            if builtins.any(type(v) is int for v in values)
+            else bool
+        )
         return tuple(kind(v) for v in values)
     dtype = np.result_type(*values)
     return tuple(dtype.type(v) for v in values)
@@ -147,7 +156,9 @@ def sub_relu(a: Any, b: Any) -> Any:
 _words: dict[str, Callable[..., Any]] = {
     name: value
     for name, value in globals().items()
-    if not name.startswith("_") and callable(value) and name not in ("Any", "Callable", "Iterator", "annotations")
+    if not name.startswith("_")
+    and callable(value)
+    and name not in ("Any", "Callable", "Iterator", "annotations")
 }
 _functions = ("exp", "sqrt", "floor", "abs")
 
@@ -168,6 +179,8 @@ def bind(function: types.FunctionType) -> types.FunctionType:
     for name, value in function.__globals__.items():
         numeric = isinstance(value, types.ModuleType) and value.__name__ in ("numpy", "math", "kernelwright")
         space[name] = _ModuleProxy(value) if numeric else value
-    bound = types.FunctionType(function.__code__, space, function.__name__, function.__defaults__, function.__closure__)
+    bound = types.FunctionType(
+        function.__code__, space, function.__name__, function.__defaults__, function.__closure__
+    )
     bound.__kwdefaults__ = function.__kwdefaults__
     return bound

@@ -1,8 +1,8 @@
 """The source text of a kernel, read on a cache miss only, and checked against the code that runs."""
 
 from __future__ import annotations
-
 import __future__ as future_features
+
 import ast
 import inspect
 import textwrap
@@ -26,8 +26,8 @@ def _error(code: str, message: str, help_text: str, function: types.FunctionType
 def read(function: types.FunctionType) -> str:
     """The text of the function, from its first decorator to its last line, as it stands in the file.
 
-    Raises KernelSyntaxError E120 when there is no text, E121 when the text is no longer what the running code was
-    compiled from.
+    Raises KernelSyntaxError E120 when there is no text, E121 when the text is no longer what the running code
+    was compiled from.
     """
     try:
         lines, _ = inspect.getsourcelines(function)
@@ -35,7 +35,7 @@ def read(function: types.FunctionType) -> str:
         raise _error(
             "E120",
             f"the source text of kernel '{function.__name__}' cannot be found",
-            "define it in a file or a notebook cell; code given to exec, `python -c` or a plain prompt leaves no text",
+            "define it in a file or a notebook cell; exec, `python -c` and a plain prompt leave no text",
             function,
         ) from None
     text = "".join(lines)
@@ -58,7 +58,9 @@ def _same_code(function: types.FunctionType, text: str) -> bool:
         return False
     found = tree.body[0] if tree.body else None
     if not isinstance(found, ast.FunctionDef) or found.name != code.co_name:
-        return isinstance(found, ast.AsyncFunctionDef | ast.Assign | ast.Expr)  # a lambda and the like: the parser explains
+        return isinstance(
+            found, ast.AsyncFunctionDef | ast.Assign | ast.Expr
+        )  # a lambda and the like: the parser explains
     found.decorator_list = []
     found.args.defaults = [ast.Constant(None) for _ in found.args.defaults]
     found.args.kw_defaults = [None if d is None else ast.Constant(None) for d in found.args.kw_defaults]
@@ -68,7 +70,9 @@ def _same_code(function: types.FunctionType, text: str) -> bool:
     scope.body = [*(ast.parse(f"{name} = None").body[0] for name in code.co_freevars), found]
     flags = code.co_flags & _future_mask
     try:
-        compiled = compile(ast.fix_missing_locations(outer), "<kernel>", "exec", flags=flags, dont_inherit=True)
+        compiled = compile(
+            ast.fix_missing_locations(outer), "<kernel>", "exec", flags=flags, dont_inherit=True
+        )
     except (SyntaxError, ValueError):
         return False
     fresh = _find_code(_find_code(compiled, "outer"), code.co_name)

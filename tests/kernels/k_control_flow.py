@@ -6,6 +6,7 @@ They cover short circuit, imperfect and triangular nests, steps and zero trips, 
 # mypy: ignore-errors
 
 import numpy as np
+
 from corpus import bools, case, floats, ints
 
 VERBOSE = False

@@ -6,6 +6,7 @@ They pin single roundings: no fma, no reassociation, no reciprocal, signs of zer
 # mypy: ignore-errors
 
 import numpy as np
+
 from corpus import SPECIAL, bools, case, floats
 
 

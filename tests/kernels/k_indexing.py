@@ -6,6 +6,7 @@ They cover loaded subscripts, computed subscripts, negative constants, and views
 # mypy: ignore-errors
 
 import numpy as np
+
 from corpus import case, floats, ints
 
 

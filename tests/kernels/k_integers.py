@@ -6,6 +6,7 @@ NumPy's rules hold for strong integers: wrap on overflow, zero on division by ze
 # mypy: ignore-errors
 
 import numpy as np
+
 from corpus import bools, case, int_pairs, ints
 
 SIGNED = (-9, -7, -2, -1, 0, 1, 2, 3, 8)

@@ -6,6 +6,7 @@ They exercise loop interchange, triangular bounds, reversed loops and dependence
 # mypy: ignore-errors
 
 import numpy as np
+
 from corpus import case, floats, ints
 
 

@@ -6,6 +6,7 @@ They cover what a name means along the program: retyping, merging of weak and st
 # mypy: ignore-errors
 
 import numpy as np
+
 from corpus import bools, case, floats, ints
 
 

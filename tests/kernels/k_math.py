@@ -6,6 +6,7 @@ Exponents are applied to values whose results are exact, since CPython's power r
 # mypy: ignore-errors
 
 import numpy as np
+
 from corpus import SPECIAL, bools, case, floats, ints, pairs
 
 MODULO = (0.0, -0.0, 0.75, -0.75, 2.5, -3.0, 7.25, -1e-3, 1e20, np.inf, -np.inf, np.nan)

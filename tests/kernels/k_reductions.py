@@ -6,6 +6,7 @@ The strict mode promises source order, so the data has full mantissas and every 
 # mypy: ignore-errors
 
 import numpy as np
+
 from corpus import bools, case, floats, ints
 
 

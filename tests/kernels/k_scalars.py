@@ -6,6 +6,7 @@ Python scalars and captures are weak; NumPy scalars are strong and take part in 
 # mypy: ignore-errors
 
 import numpy as np
+
 from corpus import case, floats, ints
 
 EPSILON = 1e-3

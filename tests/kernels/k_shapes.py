@@ -6,6 +6,7 @@ Extents also enter arithmetic as weak integers, and extents of outputs come from
 # mypy: ignore-errors
 
 import numpy as np
+
 from corpus import case, floats, ints
 
 

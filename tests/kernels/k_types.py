@@ -6,6 +6,7 @@ They pin which dtype each operation happens in: the data is chosen so that anoth
 # mypy: ignore-errors
 
 import numpy as np
+
 from corpus import bools, case, floats, ints
 
 

@@ -1,4 +1,4 @@
-"""Every kernel of the corpus runs as CPython = IR interpreter = machine code, bit-equal in strict mode (NaNs by class)."""
+"""Every corpus kernel: CPython = IR interpreter = machine code, bit-equal in strict mode (NaNs by class)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import corpus
 import numpy as np
 import pytest
 
+import corpus
 import kernelwright as kw
 from kernelwright import _core
 
 CASES = corpus.load()
-
-
 
 
 def _bits(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

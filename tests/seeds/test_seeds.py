@@ -16,12 +16,13 @@ import kernelwright as kw
 sys.path.insert(0, str(Path(__file__).parent))
 import reader
 
-pytestmark = pytest.mark.skipif(not reader.SEEDS.is_dir(), reason="the seed documents are not beside this checkout")
+pytestmark = pytest.mark.skipif(not reader.SEEDS.is_dir(), reason="no seed documents beside this checkout")
 
 
 def test_akg_program_of_document_000_runs_unchanged(tmp_path: Path) -> None:
     (path,) = reader.extract(tmp_path)
-    done = subprocess.run([sys.executable, "-m", "kernelwright", "run", str(path)], capture_output=True, text=True)
+    command = [sys.executable, "-m", "kernelwright", "run", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "[[2. 2.]\n [4. 4.]]\n"
     assert done.stderr == "no CUDA device: running on the CPU\n"

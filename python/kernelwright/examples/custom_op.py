@@ -1,4 +1,6 @@
-"""A custom operator in MindSpore's interface: rows of a layer's output, biased, squashed and normalised in one kernel."""
+"""A custom operator in MindSpore's interface: rows of a layer's output, biased, squashed and normalised in
+one kernel.
+"""
 
 import mindspore as ms
 import numpy as np

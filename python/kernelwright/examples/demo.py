@@ -1,4 +1,5 @@
-"""The tour: a custom operator run unchanged, five kernels checked and timed, IR, assembly and an error message.
+"""The tour: a custom operator run unchanged, five kernels checked and timed, IR, assembly and an error
+message.
 
 `python -m kernelwright.examples.demo [PROGRAM …]`; programs are run through `kw run` too.
 """
@@ -31,7 +32,9 @@ def _inputs(name: str, n: int) -> Arrays:
     def f(*shape: int) -> np.ndarray[Any, Any]:
         return rng.standard_normal(shape).astype(np.float32)
 
-    return {"add": (f(n, n), f(n, n)), "matmul": (f(n, n), f(n, n)), "layernorm": (f(n, n), f(n), f(n))}.get(name, (f(n, n),))
+    return {"add": (f(n, n), f(n, n)), "matmul": (f(n, n), f(n, n)), "layernorm": (f(n, n), f(n), f(n))}.get(
+        name, (f(n, n),)
+    )
 
 
 def _reference(name: str, args: Arrays) -> np.ndarray[Any, Any]:
@@ -55,7 +58,9 @@ def _reference(name: str, args: Arrays) -> np.ndarray[Any, Any]:
 def _check(kernel: kw.Kernel, name: str) -> None:
     small = _inputs(name, 6)
     strict = kw.kernel(fp="strict")(kernel.__wrapped__)
-    np.testing.assert_array_equal(strict(*small), strict.py(*small), f"{name}: CPython and machine code differ")
+    np.testing.assert_array_equal(
+        strict(*small), strict.py(*small), f"{name}: CPython and machine code differ"
+    )
     large = _inputs(name, 192)
     np.testing.assert_allclose(kernel(*large), _reference(name, large), rtol=2e-4, atol=2e-4)
 
@@ -108,7 +113,9 @@ def _show_stages() -> None:
     _title("the IR of matmul: one condition on shapes, no check left inside the loops")
     print(kernels.matmul.ir(a, b, stage="final").rstrip())
     _title("its assembly begins")
-    print("\n".join(line for line in kernels.matmul.asm(a, b).splitlines() if not line.startswith("\t."))[:400])
+    print(
+        "\n".join(line for line in kernels.matmul.asm(a, b).splitlines() if not line.startswith("\t."))[:400]
+    )
 
 
 def _show_error() -> None:
@@ -135,7 +142,10 @@ def main(programs: list[str], clock: Callable[[], float] = time.perf_counter) ->
         _show_table()
         _show_stages()
         _show_error()
-    print(f"\n{clock() - start:.1f} s. Read next: README.md, then compiler/README.md for how a kernel becomes machine code.")
+    print(
+        f"\n{clock() - start:.1f} s. Read next: README.md,"
+        " then compiler/README.md for how a kernel becomes machine code."
+    )
 
 
 if __name__ == "__main__":

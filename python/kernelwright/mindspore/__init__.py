@@ -1,4 +1,7 @@
-"""A small `mindspore`: enough of its custom-operator interface to run programs unchanged (`kw run`). Glue only."""
+"""A small `mindspore`: enough of its custom-operator interface to run programs unchanged (`kw run`).
+
+Glue only.
+"""
 
 from . import context, ops
 from .context import set_context

@@ -20,7 +20,10 @@ def has_cuda_device() -> bool:
 
 
 def decide_device(device: str | None) -> None:
-    """Fixes the device for the whole program; None leaves the choice to it. Raises DeviceError for an absent GPU."""
+    """Fixes the device for the whole program; None leaves the choice to it.
+
+    Raises DeviceError for an absent GPU.
+    """
     global _decided
     if device == "gpu":
         why = "kernels for CUDA devices are not available yet" if has_cuda_device() else "no CUDA device"

@@ -20,8 +20,8 @@ def _unsupported(message: str, help_text: str) -> Exception:
 class Custom:
     """An operator made of a function in the kernel language (func_type "akg").
 
-    `out_shape` and `out_dtype` are values, or functions of the input shapes and dtypes; results are checked against them.
-    Language errors are raised here, type errors by the first call.
+    `out_shape` and `out_dtype` are values, or functions of the input shapes and dtypes; results are
+    checked against them. Language errors are raised here, type errors by the first call.
     """
 
     def __init__(
@@ -53,6 +53,10 @@ class Custom:
         if len(results) != 1:
             return
         if shape is not None and tuple(shape) != results[0].shape:
-            raise ValueError(f"Custom: out_shape is {tuple(shape)}, but the kernel returns shape {results[0].shape}")
+            raise ValueError(
+                f"Custom: out_shape is {tuple(shape)}, but the kernel returns shape {results[0].shape}"
+            )
         if dtype is not None and np.dtype(dtype) != results[0].dtype:
-            raise TypeError(f"Custom: out_dtype is {np.dtype(dtype)}, but the kernel returns {results[0].dtype}")
+            raise TypeError(
+                f"Custom: out_dtype is {np.dtype(dtype)}, but the kernel returns {results[0].dtype}"
+            )

@@ -18,7 +18,9 @@ from . import context
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Resolves `mindspore` and `mindspore.x` to `kernelwright.mindspore` and its modules."""
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: Any = None, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
         if name != "mindspore" and not name.startswith("mindspore."):
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=name == "mindspore")
@@ -27,7 +29,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         try:
             return importlib.import_module(f"kernelwright.{spec.name}")
         except ModuleNotFoundError as e:
-            raise ModuleNotFoundError(f"{spec.name} is not part of kernelwright's MindSpore layer", name=spec.name) from e
+            raise ModuleNotFoundError(
+                f"{spec.name} is not part of kernelwright's MindSpore layer", name=spec.name
+            ) from e
 
     def exec_module(self, module: ModuleType) -> None:
         """The module was executed under its own name."""

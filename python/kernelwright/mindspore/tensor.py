@@ -19,7 +19,7 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._array.shape
+        return tuple(self._array.shape)
 
     @property
     def dtype(self) -> Any:
