@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/interval.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
-#include "ir/equal.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "support/text.h"
@@ -15,21 +15,52 @@ namespace kw {
 
 namespace {
 
-/// A written part of a buffer: per dimension an index, or null for the whole extent.
+/// A written interval of one dimension: [low, high), or everything when both are null.
+struct Span {
+  Expr low, high;
+  bool whole() const { return !low; }
+};
+
+/// A written part of a buffer: a box of spans.
 struct Region {
   const BufNode *buf;
-  std::vector<Expr> index;
+  std::vector<Span> spans;
 };
 using Regions = std::vector<Region>;
 
+/// Null-safe structural equality of affine values.
+bool same_value(const Expr &a, const Expr &b) {
+  if (!a || !b) return !a && !b;
+  auto x = affine_of(a), y = affine_of(b);
+  auto difference = x && y ? add_scaled(*x, *y, -1) : std::nullopt;
+  return difference && difference->is_constant() && difference->constant == 0;
+}
+bool same(const Span &a, const Span &b) { return same_value(a.low, b.low) && same_value(a.high, b.high); }
+
 bool same(const Region &a, const Region &b) {
   if (a.buf != b.buf) return false;
-  for (size_t d = 0; d < a.index.size(); ++d) {
-    if (!a.index[d] != !b.index[d]) return false;
-    if (a.index[d] && !equal(a.index[d], b.index[d])) return false;
-  }
+  for (size_t d = 0; d < a.spans.size(); ++d)
+    if (!same(a.spans[d], b.spans[d])) return false;
   return true;
 }
+
+/// Extends `a` by `b` when they differ in one dimension, where b begins as a ends. Right for empty spans too:
+/// the union then claims less than was written.
+bool extend(Region &a, const Region &b) {
+  if (a.buf != b.buf) return false;
+  size_t at = SIZE_MAX;
+  for (size_t d = 0; d < a.spans.size(); ++d) {
+    if (same(a.spans[d], b.spans[d])) continue;
+    if (at != SIZE_MAX) return false;
+    at = d;
+  }
+  if (at == SIZE_MAX || a.spans[at].whole() || b.spans[at].whole()) return false;
+  if (!same_value(a.spans[at].high, b.spans[at].low)) return false;
+  a.spans[at].high = b.spans[at].high;
+  return true;
+}
+
+constexpr size_t max_nest = 6;  ///< deeper loops are not analysed for what earlier iterations wrote
 
 class InitAnalysis {
  public:
@@ -56,7 +87,10 @@ class InitAnalysis {
           if (!tracked_.count(n.buf.get())) return;
           bool by_data =
               std::any_of(n.index.begin(), n.index.end(), [](const Expr &e) { return has_load(e); });
-          if (!by_data) written_.push_back({n.buf.get(), n.index});
+          if (by_data) return;
+          Region r{n.buf.get(), {}};
+          for (const Expr &e : n.index) r.spans.push_back({e, add(e, const_int(1))});
+          add_region(std::move(r));
         },
         [&](const Let &n) { reads(n.value); },
         [&](const Alloc &n) {
@@ -73,9 +107,13 @@ class InitAnalysis {
         [&](const If &n) {
           reads(n.cond);
           Regions before = written_;
+          size_t assumed = context_.assume(n.cond, true);
           statements(n.yes);
+          context_.drop(assumed);
           Regions yes = std::exchange(written_, before);
+          assumed = context_.assume(n.cond, false);
           statements(n.no);
+          context_.drop(assumed);
           intersect(yes);
         },
         [&](const Check &n) { reads(n.cond); },
@@ -96,40 +134,77 @@ class InitAnalysis {
     });
   }
 
-  /// After a loop over the whole of a dimension, a region indexed by its iterator covers that dimension.
+  void add_region(Region r) {
+    for (bool grown = true; grown;) {
+      grown = false;
+      for (size_t i = 0; i < written_.size() && !grown; ++i) {
+        Region joined = written_[i];
+        if (extend(joined, r))
+          r = std::move(joined), grown = true;
+        else if (joined = r; extend(joined, written_[i]))
+          r = std::move(joined), grown = true;
+      }
+    }
+    written_.push_back(std::move(r));
+  }
+
+  /// The body is looked at twice: first for what one iteration writes, then with what all earlier ones wrote.
   void loop(const For &n) {
     reads(n.lo);
     reads(n.hi);
-    size_t before = written_.size();
+    Regions before = std::exchange(written_, {});
+    context_.enter_loop(n);
+    ++nest_;
+    ++silent_;
     statements(n.body);
-    Regions inside(written_.begin() + static_cast<std::ptrdiff_t>(before), written_.end());
-    written_.resize(before);
-    auto lo = as_int(n.lo), hi = as_int(n.hi);
-    bool runs = lo && hi && (n.step > 0 ? *lo < *hi : *lo > *hi);
-    for (Region &r : inside) {
-      int uses = 0, whole_dimension = -1;
-      for (size_t d = 0; d < r.index.size(); ++d) {
-        if (!r.index[d] || !mentions(r.index[d], n.iter)) continue;
-        ++uses;
-        const Ref *ref = as<Ref>(r.index[d]);
-        if (ref && covers(n, r.buf->extents[d])) whole_dimension = static_cast<int>(d);
-      }
-      if (uses == 0 && runs) written_.push_back(r);
-      if (uses != 1 || whole_dimension < 0) continue;
-      r.index[static_cast<size_t>(whole_dimension)] = {};
-      written_.push_back(r);
+    --silent_;
+    Regions once = std::exchange(written_, before);
+    if (!silent_ || nest_ <= max_nest) {
+      for (const Region &r : once) add_swept(r, n, true);
+      statements(n.body);
     }
+    --nest_;
+    context_.leave_loop();
+    written_ = std::move(before);
+    for (const Region &r : once) add_swept(r, n, false);
   }
 
-  static bool covers(const For &n, const Expr &extent) {
-    if (n.step == 1) return as_int(n.lo) == 0 && equal(n.hi, extent);
-    return n.step == -1 && as_int(n.hi) == -1 && equal(n.lo, sub(extent, const_int(1)));
+  /// Adds what a region of one iteration covers over all iterations of a loop, or over those before the
+  /// present one.
+  void add_swept(Region r, const For &n, bool earlier) {
+    int uses = 0;
+    for (Span &s : r.spans) {
+      if (s.whole() || !(mentions(s.low, n.iter) || mentions(s.high, n.iter))) continue;
+      if (++uses > 1 || !sweep(s, n, earlier)) return;
+    }
+    auto lo = as_int(n.lo), hi = as_int(n.hi);
+    bool runs = lo && hi && (n.step > 0 ? *lo < *hi : *lo > *hi);
+    if (uses == 0 && (earlier || !runs)) return;
+    for (size_t d = 0; d < r.spans.size(); ++d)
+      if (same_value(r.spans[d].low, const_int(0)) && same_value(r.spans[d].high, r.buf->extents[d]))
+        r.spans[d] = {};
+    add_region(std::move(r));
+  }
+
+  /// [i + c, i + c + width) over i in a loop of step 1 or -1. Claims the first element of each interval only,
+  /// so that an empty loop claims nothing.
+  static bool sweep(Span &s, const For &n, bool earlier) {
+    auto low = affine_of(s.low), high = affine_of(s.high);
+    auto width = low && high ? add_scaled(*high, *low, -1) : std::nullopt;
+    if (!width || !width->is_constant() || width->constant < 1 || (n.step != 1 && n.step != -1)) return false;
+    auto rest = add_scaled(*low, Affine{{{ref(n.iter), 1}}, 0}, -1);
+    if (!rest || mentions(to_expr(*rest), n.iter)) return false;
+    Expr offset = to_expr(*rest), now = ref(n.iter), one = const_int(1);
+    Expr first = n.step == 1 ? n.lo : add(earlier ? now : n.hi, one);
+    Expr end = n.step == 1 ? (earlier ? now : n.hi) : add(n.lo, one);
+    s = {add(offset, first), add(offset, end)};
+    return affine_of(s.low) && affine_of(s.high);
   }
 
   bool whole(const Buf &buf) const {
     return std::any_of(written_.begin(), written_.end(), [&](const Region &r) {
       return r.buf == buf.get() &&
-             std::none_of(r.index.begin(), r.index.end(), [](const Expr &e) { return bool(e); });
+             std::all_of(r.spans.begin(), r.spans.end(), [](const Span &span) { return span.whole(); });
     });
   }
 
@@ -144,10 +219,10 @@ class InitAnalysis {
       bool covered = std::any_of(written_.begin(), written_.end(), [&](const Region &r) {
         if (r.buf != n.buf.get()) return false;
         for (size_t d = 0; d < n.index.size(); ++d)
-          if (r.index[d] && !equal(r.index[d], n.index[d])) return false;
+          if (!inside(n.index[d], r.spans[d])) return false;
         return true;
       });
-      if (covered) return;
+      if (covered || silent_) return;
       need_zero(n.buf);
       report_.warnings.push_back(
           {Code::W301,
@@ -158,6 +233,19 @@ class InitAnalysis {
     });
   }
 
+  bool inside(const Expr &index, const Span &span) const {
+    if (span.whole()) return true;
+    return at_most(span.low, index) && at_most(add(index, const_int(1)), span.high);
+  }
+  bool at_most(const Expr &a, const Expr &b) const {
+    auto x = affine_of(a), y = affine_of(b);
+    auto room = x && y ? add_scaled(*y, *x, -1) : std::nullopt;
+    return room && context_.nonnegative(*room).kind == Proof::Kind::proved;
+  }
+
+  BoundsContext context_{false};
+  size_t nest_ = 0;
+  int silent_ = 0;
   std::set<const BufNode *> tracked_;
   Regions written_;
   InitReport report_;
