@@ -1,0 +1,90 @@
+// Loading of a cached object and the front end's time for a kernel of twenty lines.
+#include <benchmark/benchmark.h>
+
+#include "frontend/lower.h"
+#include "runtime/jit.h"
+
+namespace kw {
+namespace {
+
+constexpr const char *source = R"(def layernorm(x, gain, shift):
+    y = output_tensor(x.shape, x.dtype)
+    n = x.shape[1]
+    for i in range(x.shape[0]):
+        mean = 0.0
+        for j in range(n):
+            mean += x[i, j]
+        mean = mean / n
+        spread = 0.0
+        for j in range(n):
+            d = x[i, j] - mean
+            spread += d * d
+        scale = 1.0 / sqrt(spread / n + 1e-5)
+        for j in range(n):
+            v = (x[i, j] - mean) * scale
+            if v > 0.0:
+                y[i, j] = v * gain[j] + shift[j]
+            else:
+                y[i, j] = v * 0.5
+    return y
+)";
+
+Signature signature() {
+  Signature s;
+  for (uint8_t rank : {2, 1, 1}) {
+    ArgSpec a;
+    a.rank = rank;
+    s.args.push_back(a);
+  }
+  return s;
+}
+
+/// Parse, infer and lower.
+void front_end(benchmark::State &state) {
+  Captures captures;
+  CodegenOptions options;
+  Signature s = signature();
+  for (auto _ : state) {
+    SourceMap sources;
+    uint32_t id = sources.add_text("bench", 0, source);
+    Sink sink;
+    Func f = compile_source({sources, id, s, captures, options}, sink);
+    benchmark::DoNotOptimize(f.body.p.get());
+  }
+}
+BENCHMARK(front_end)->Unit(benchmark::kMicrosecond);
+
+Artifact compiled() {
+  Request r{"layernorm", source, {}, signature(), {}, host_target(), "llvm"};
+  return Jit("", 0).compile(r, {source, "bench", 1})->artifact();
+}
+
+/// Checksum, decoding, mapping, relocation and protection of one artifact in memory.
+void load_artifact(benchmark::State &state) {
+  std::string bytes = serialize(compiled());
+  for (auto _ : state) {
+    auto artifact = deserialize(bytes);
+    std::string error;
+    auto kernel = LoadedKernel::load(std::move(*artifact), error);
+    benchmark::DoNotOptimize(kernel.get());
+  }
+}
+BENCHMARK(load_artifact)->Unit(benchmark::kMicrosecond);
+
+/// The same from its file.
+void load_cached(benchmark::State &state) {
+  char directory[] = "/tmp/kw-bench-XXXXXX";
+  if (!mkdtemp(directory)) return state.SkipWithError("no temporary directory");
+  Request r{"layernorm", source, {}, signature(), {}, host_target(), "llvm"};
+  Jit jit(directory, uint64_t{1} << 30);
+  jit.compile(r, {source, "bench", 1});
+  for (auto _ : state) benchmark::DoNotOptimize(jit.find(r).get());
+  jit.cache().clear();
+  rmdir(directory);
+}
+BENCHMARK(load_cached)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace kw
+
+BENCHMARK_MAIN();

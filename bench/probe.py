@@ -1,0 +1,38 @@
+"""One measurement in a new process; prints milliseconds as JSON. `probe.py import`, `probe.py first NAME…`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+
+def _arguments(name: str) -> tuple[np.ndarray[Any, Any], ...]:
+    a = np.ones((4, 4), np.float32)
+    return {"add": (a, a.copy()), "matmul": (a, a.copy()), "layernorm": (a, a[0].copy(), a[1].copy())}.get(name, (a,))
+
+
+def main() -> None:
+    start = time.perf_counter()
+    import kernelwright
+
+    imported = (time.perf_counter() - start) * 1e3
+    assert kernelwright
+    if sys.argv[1] == "import":
+        print(json.dumps([imported]))
+        return
+    from kernelwright.examples import kernels
+
+    times = []
+    for name in sys.argv[2:]:
+        kernel, args = getattr(kernels, name), _arguments(name)
+        start = time.perf_counter()
+        kernel(*args)
+        times.append((time.perf_counter() - start) * 1e3)
+    print(json.dumps(times))
+
+
+main()
