@@ -24,8 +24,11 @@ class Lexer {
   Lexer(std::string_view text, uint32_t source) : text_(text), source_(source) {}
 
   TokenList run();
+  /// Where the definition that the text begins with ends.
+  size_t definition_end();
 
  private:
+  void logical_line();
   char at(size_t offset = 0) const { return pos_ + offset < text_.size() ? text_[pos_ + offset] : '\0'; }
   Loc span(size_t begin) const {
     return {source_, static_cast<uint32_t>(begin), static_cast<uint32_t>(pos_)};
@@ -247,29 +250,52 @@ void Lexer::token() {
   emit(TokenKind::name, begin);
 }
 
+/// Reads the tokens of one logical line, whose indentation is read already.
+void Lexer::logical_line() {
+  for (;;) {
+    skip_blank();
+    if (pos_ >= text_.size() || at() == '\n') break;
+    token();
+  }
+  if (pos_ >= text_.size() && !brackets_.empty())
+    fail(text_.size(), cat("'", brackets_.back(), "' was never closed"));
+  emit(TokenKind::newline, pos_);
+  if (pos_ < text_.size()) ++pos_;
+}
+
 TokenList Lexer::run() {
   if (starts_with(text_, "\xEF\xBB\xBF")) pos_ = 3;
   out_.ir_mode = starts_with(text_, "# kw-ir 1");
-  while (start_line()) {
-    for (;;) {
-      skip_blank();
-      if (pos_ >= text_.size() || at() == '\n') break;
-      token();
-    }
-    if (pos_ >= text_.size() && !brackets_.empty())
-      fail(text_.size(), cat("'", brackets_.back(), "' was never closed"));
-    emit(TokenKind::newline, pos_);
-    if (pos_ < text_.size()) ++pos_;
-  }
+  while (start_line()) logical_line();
   for (; indents_.size() > 1; indents_.pop_back()) emit(TokenKind::dedent, pos_);
   emit(TokenKind::end, pos_);
   return std::move(out_);
+}
+
+size_t Lexer::definition_end() {
+  size_t end = 0;
+  bool header_seen = false;
+  while (start_line()) {
+    if (header_seen && indents_.size() == 1) break;
+    size_t first = out_.tokens.size();
+    logical_line();
+    header_seen |= !out_.tokens[first].is("@");
+    end = pos_;
+  }
+  return end;
 }
 
 }  // namespace
 
 TokenList tokenize(const SourceMap &sources, uint32_t source) {
   return Lexer(sources.text(source), source).run();
+}
+
+uint32_t definition_lines(std::string_view text) {
+  size_t end = Lexer(text, 0).definition_end();
+  return static_cast<uint32_t>(
+             std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n')) +
+         (end == text.size() && !text.ends_with('\n') ? 1 : 0);
 }
 
 }  // namespace kw

@@ -4,6 +4,7 @@
 #include "codegen/llvm_library.h"
 #include "driver/compile.h"
 #include "frontend/ir_mode.h"
+#include "frontend/lexer.h"
 #include "frontend/lower.h"
 #include "ir/print.h"
 #include "support/log.h"
@@ -124,6 +125,14 @@ std::vector<Resolved> check_text(const SourceText &source, const Captures &captu
     for (const Diagnostic &d : e.found()) out.push_back(resolve(d, sources));
   }
   return out;
+}
+
+uint32_t count_definition_lines(std::string_view text) {
+  try {
+    return definition_lines(text);
+  } catch (const CompileError &) {
+    return 0;
+  }
 }
 
 std::shared_ptr<const Func> parse_ir_text(std::string_view text, std::string &error) {

@@ -50,6 +50,9 @@ std::string inspect(const Request &r, const SourceText &source, std::string_view
 /// E1xx errors that need no types; empty when there are none.
 std::vector<Resolved> check_text(const SourceText &source, const Captures &captures);
 
+/// Number of lines of the definition that the text begins with; 0 when it cannot be told.
+uint32_t count_definition_lines(std::string_view text);
+
 /// Printed IR → function, or null with `error`.
 std::shared_ptr<const Func> parse_ir_text(std::string_view text, std::string &error);
 

@@ -140,6 +140,7 @@ PYBIND11_MODULE(_core, m) {
   });
   m.def("check", check_kernel);
   m.def("key_preimage", key_preimage);
+  m.def("count_definition_lines", [](const std::string &text) { return count_definition_lines(text); });
   m.def("compile_text", compile_text);
   m.def("round_trip", round_trip);
   m.def("llvm_fault", llvm_fault);

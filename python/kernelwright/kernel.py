@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any, overload
 
-from . import _core, capture  # noqa: F401 (the core calls capture at each first call)
+from . import _core, capture, source  # noqa: F401 (the core calls capture and source at first calls)
 from ._core import Kernel
 
 

@@ -5,9 +5,11 @@ import __future__ as future_features
 
 import ast
 import inspect
+import linecache
 import textwrap
 import types
 
+from . import _core
 from .errors import KernelSyntaxError, make_error
 
 _future_mask = 0
@@ -29,15 +31,14 @@ def read(function: types.FunctionType) -> str:
     Raises KernelSyntaxError E120 when there is no text, E121 when the text is no longer what the running code
     was compiled from.
     """
-    try:
-        lines, _ = inspect.getsourcelines(function)
-    except (OSError, TypeError):
+    lines = _block(function.__code__, function.__globals__)
+    if not lines:
         raise _error(
             "E120",
             f"the source text of kernel '{function.__name__}' cannot be found",
             "define it in a file or a notebook cell; exec, `python -c` and a plain prompt leave no text",
             function,
-        ) from None
+        )
     text = "".join(lines)
     if not _same_code(function, text):
         raise _error(
@@ -47,6 +48,20 @@ def read(function: types.FunctionType) -> str:
             function,
         )
     return text
+
+
+def _block(code: types.CodeType, space: dict[str, object]) -> list[str]:
+    """The lines of a function as its file holds them; empty when there is no text.
+
+    `inspect.getsource` finds the same, in several milliseconds instead of a fraction of one.
+    """
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, space)
+    first = code.co_firstlineno - 1
+    if first >= len(lines):
+        return []
+    rest = lines[first:]
+    return rest[: _core.count_definition_lines("".join(rest))] or inspect.getblock(rest)
 
 
 def _same_code(function: types.FunctionType, text: str) -> bool:
