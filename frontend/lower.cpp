@@ -343,6 +343,9 @@ void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::
   if (auto found = env_.find(name); found != env_.end())
     type_error(Code::E212, name_loc, cat("'", name, "' is already in use"),
                "use another name for the buffer");
+  if (is_output && outputs_.size() >= max_outputs)
+    type_error(Code::E110, loc, cat("a kernel has at most ", max_outputs, " outputs"),
+               "join some of them into one");
   std::vector<Expr> extents = shape_argument(call.args[0]);
   ast::ExprPtr none;
   DType dtype = call.args.size() > 1 ? dtype_argument(call.args[1]) : dtype_argument(none);

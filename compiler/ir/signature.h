@@ -29,7 +29,7 @@ struct Signature {
   std::vector<StrideClass> outs;  ///< classes of the arrays given as out=; empty: all contiguous
 };
 
-inline constexpr size_t max_rank = 8, max_args = 32;
+inline constexpr size_t max_rank = 8, max_args = 32, max_outputs = 8;
 
 /// A value captured from a closure or from globals.
 struct Captured {

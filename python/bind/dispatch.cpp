@@ -124,9 +124,9 @@ bool is_main_thread() {
   return PyThread_get_thread_ident() == main_id;
 }
 
-RunResult run(const LoadedKernel &kernel, const Plan &plan, const CallWords &words) {
-  if (plan.work <= release_gil_above) return run_here(kernel, words, nullptr);
-  bool watched = plan.work > watch_above && is_main_thread();
+RunResult run(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
+  if (work <= release_gil_above) return run_here(kernel, words, nullptr);
+  bool watched = work > watch_above && is_main_thread();
   PyThreadState *saved = PyEval_SaveThread();
   RunResult r;
   if (watched) {
@@ -145,19 +145,21 @@ RunResult run(const LoadedKernel &kernel, const Plan &plan, const CallWords &wor
 
 /// Outputs of one call: new arrays or those of out=.
 struct Outputs {
-  PyObject *array[8] = {};
+  int64_t extents[max_outputs *
+                  max_rank];  // copied: an allocation may run Python code that calls the kernel again
+  PyObject *array[max_outputs] = {};
   size_t count = 0;
   ~Outputs() {
     for (size_t i = 0; i < count; ++i) Py_XDECREF(array[i]);
   }
 };
 
-bool make_outputs(const LoadedKernel &kernel, const Plan &plan, CallFrame &f, Outputs &outs) {
+bool make_outputs(const LoadedKernel &kernel, CallFrame &f, Outputs &outs) {
   size_t at = 0;
   for (const ParamRecord &p : kernel.artifact().params) {
     if (p.mode != ParamMode::out) continue;
     PyObject *given = outs.count < f.out_count ? f.outs[outs.count] : nullptr;
-    PyObject *array = given ? Py_NewRef(given) : new_array(p.dtype, p.rank, plan.out_extents.data() + at);
+    PyObject *array = given ? Py_NewRef(given) : new_array(p.dtype, p.rank, outs.extents + at);
     if (!array) return false;
     outs.array[outs.count++] = array;
     if (p.fill == Fill::zero) zero_array(array);
@@ -208,9 +210,11 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   const LoadedKernel *kernel = plan->use_plain ? plan->plain.get() : plan->main.get();
   if (f.has_out && !check_out(k, *kernel, f, plan->out_extents)) return nullptr;
   Outputs outs;
-  if (!make_outputs(*kernel, *plan, f, outs)) return nullptr;
+  std::copy(plan->out_extents.begin(), plan->out_extents.end(), outs.extents);
+  int64_t workspace = plan->workspace, work = plan->work;
+  if (!make_outputs(*kernel, f, outs)) return nullptr;
   std::memcpy(f.extents + f.extent_count, f.strides, f.stride_count * sizeof(int64_t));
-  RunResult r = run(*kernel, *plan, {f.data, f.extents, f.scalars, plan->workspace});
+  RunResult r = run(*kernel, work, {f.data, f.extents, f.scalars, workspace});
   return finish(k, *kernel, f, outs, r);
 }
 

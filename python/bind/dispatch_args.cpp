@@ -318,7 +318,8 @@ static bool set_out(const KernelState &k, PyObject *out, CallFrame &f) {
     f.out_count = f.has_out;
     return true;
   }
-  if (PyTuple_GET_SIZE(out) > 8) return refuse_type(k, max_args, "a tuple of more than 8 arrays", "");
+  if (PyTuple_GET_SIZE(out) > static_cast<Py_ssize_t>(max_outputs))
+    return refuse_type(k, max_args, cat("a tuple of more than ", max_outputs, " arrays"), "");
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(out); ++i) {
     PyObject *o = PyTuple_GET_ITEM(out, i);
     f.outs[f.out_count++] = o == Py_None ? nullptr : o;

@@ -10,15 +10,15 @@ namespace kw {
 struct CallFrame {
   PyObject *args[max_args];
   size_t arg_count = 0;
-  PyObject *outs[8];  ///< arrays given as out=, or null
+  PyObject *outs[max_outputs];  ///< arrays given as out=, or null
   size_t out_count = 0;
   bool has_out = false;
 
   uint16_t words[max_words];
   size_t word_count = 0;
-  void *data[max_args + 8];
+  void *data[max_args + max_outputs];
   size_t data_count = 0;
-  int64_t extents[max_rank * max_args];
+  int64_t extents[max_dims];  ///< the strides follow them for the run
   size_t extent_count = 0;
   int64_t strides[max_dims];
   size_t stride_count = 0;

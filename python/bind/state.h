@@ -45,8 +45,8 @@ struct Guard {
   bool is_cell = false;
 };
 
-inline constexpr size_t max_words = max_args + 8;
-inline constexpr size_t max_dims = 2 * max_rank * max_args;
+inline constexpr size_t max_words = max_args + max_outputs;
+inline constexpr size_t max_dims = max_rank * (2 * max_args + max_outputs);
 
 /// One compiled version and what the last call with it computed.
 struct Plan {
