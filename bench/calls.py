@@ -1,4 +1,7 @@
-"""Cost of a call on 4x4 float32 arrays: kernelwright, NumPy and Numba in turn, in one process. Prints JSON {name: [ns, …]}."""
+"""Cost of a call on 4x4 float32 arrays: kernelwright, NumPy and Numba in turn, in one process.
+
+Prints JSON {name: [ns, …]}.
+"""
 
 from __future__ import annotations
 

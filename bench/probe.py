@@ -1,4 +1,7 @@
-"""One measurement in a new process; prints milliseconds as JSON. `probe.py import`, `probe.py first NAME…`."""
+"""One measurement in a new process; prints milliseconds as JSON.
+
+`probe.py import`, `probe.py first NAME…`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ import numpy as np
 
 def _arguments(name: str) -> tuple[np.ndarray[Any, Any], ...]:
     a = np.ones((4, 4), np.float32)
-    return {"add": (a, a.copy()), "matmul": (a, a.copy()), "layernorm": (a, a[0].copy(), a[1].copy())}.get(name, (a,))
+    return {"add": (a, a.copy()), "matmul": (a, a.copy()), "layernorm": (a, a[0].copy(), a[1].copy())}.get(
+        name, (a,)
+    )
 
 
 def main() -> None:

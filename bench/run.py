@@ -43,7 +43,9 @@ def compile_rows() -> list[Row]:
             for other, t in zip(order[1:], times[1:], strict=True):
                 later[other].append(t)
     targets = {"add": ("8", "4"), "softmax": ("15", "9"), "matmul": ("10", "5")}
-    rows = [row(f"cold compile, first in a process: {n}", first[n], "ms", f"<= {targets[n][0]}") for n in names]
+    rows = [
+        row(f"cold compile, first in a process: {n}", first[n], "ms", f"<= {targets[n][0]}") for n in names
+    ]
     return rows + [row(f"cold compile, later: {n}", later[n], "ms", f"<= {targets[n][1]}") for n in names]
 
 
@@ -64,7 +66,10 @@ def call_rows() -> list[Row]:
         command = [sys.executable, str(HERE / "calls.py")]
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     targets = {"kernelwright add(a, b)": "<= 120", "kernelwright add(a, b, out=out)": "<= 60"}
-    return [row(f"call, 4x4 f32: {n}", s, "ns", targets.get(n, "peer")) for n, s in json.loads(done.stdout).items()]
+    return [
+        row(f"call, 4x4 f32: {n}", s, "ns", targets.get(n, "peer"))
+        for n, s in json.loads(done.stdout).items()
+    ]
 
 
 def core_rows() -> list[Row]:
@@ -84,13 +89,19 @@ def core_rows() -> list[Row]:
 
 
 def machine() -> str:
-    model = next((x.split(":")[1].strip() for x in open("/proc/cpuinfo") if x.startswith("model name")), "?")
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((x.split(":")[1].strip() for x in lines if x.startswith("model name")), "?")
     return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"
 
 
 def main() -> None:
     rows = compile_rows() + warm_rows() + call_rows() + core_rows()
-    lines = [f"# {datetime.date.today()}, {machine()}", "", "| what | median | best | unit | target |", "|---|---|---|---|---|"]
+    lines = [
+        f"# {datetime.date.today()}, {machine()}",
+        "",
+        "| what | median | best | unit | target |",
+        "|---|---|---|---|---|",
+    ]
     lines += [f"| {w} | {m:.3g} | {b:.3g} | {u} | {t} |" for w, m, b, u, t in rows]
     text = "\n".join(lines) + "\n"
     print(text)

@@ -18,8 +18,8 @@ struct TokenList {
 /// method's source) is read relative to its first line's indentation.
 TokenList tokenize(const SourceMap &sources, uint32_t source);
 
-/// Number of lines of the definition that `text` begins with: its decorators, its header and its block. Throws
-/// CompileError E100 like tokenize.
+/// Number of lines of the definition that `text` begins with: its decorators, its header and its block.
+/// Throws CompileError E100 like tokenize.
 uint32_t definition_lines(std::string_view text);
 
 }  // namespace kw

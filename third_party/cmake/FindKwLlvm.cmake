@@ -35,7 +35,8 @@ if(KwLlvm_FOUND AND NOT TARGET kw::llvm)
   target_link_libraries(kw::llvm INTERFACE
     ${KwLlvm_LIBRARIES} ${KwLlvm_ZSTD} ${KwLlvm_Z} m ${CMAKE_DL_LIBS} pthread)
 endif()
-find_program(KwLld ld.lld)
+# LLVM's own linker, when it is installed beside LLVM
+find_program(KwLld ld.lld PATHS ${KW_LLVM_ROOT}/bin NO_DEFAULT_PATH)
 if(KwLld)
-  add_link_options(-fuse-ld=lld)
+  add_link_options(-fuse-ld=lld -B${KW_LLVM_ROOT}/bin)
 endif()
