@@ -181,6 +181,14 @@ Operand arithmetic(Operator op, const Operand &a, const Operand &b, Loc loc) {
   return scalar_operand(binary(bin_op(op), std::move(x), std::move(y), loc), result.weak, loc);
 }
 
+void refuse_comparison(ast::CompareOp op, Loc loc) {
+  using ast::CompareOp;
+  if (op == CompareOp::is || op == CompareOp::is_not)
+    type_error(Code::E101, loc, "`is` is not part of the kernel language", "use ==");
+  if (op == CompareOp::in || op == CompareOp::not_in)
+    type_error(Code::E101, loc, "`in` is not part of the kernel language", "compare with each value");
+}
+
 Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc) {
   using ast::CompareOp;
   require_scalar(a);
@@ -201,11 +209,7 @@ Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc) 
     case CompareOp::ge: return make(BinOp::le, y, x);
     case CompareOp::eq: return make(BinOp::eq, x, y);
     case CompareOp::ne: return make(BinOp::ne, x, y);
-    case CompareOp::is:
-    case CompareOp::is_not: type_error(Code::E101, loc, "`is` is not part of the kernel language", "use ==");
-    case CompareOp::in:
-    case CompareOp::not_in:
-      type_error(Code::E101, loc, "`in` is not part of the kernel language", "compare with each value");
+    default: break;
   }
   internal_error(__FILE__, __LINE__, "unknown comparison");
 }

@@ -48,7 +48,7 @@ Func Lowering::run() {
   names_ = resolve_names(f_);
   parameters();
   func_.body = block(f_.body);
-  if (!returned_)
+  if (!return_seen_)
     sink_->add({Code::E108,
                 f_.loc,
                 cat("kernel '", f_.name, "' returns nothing"),
@@ -160,7 +160,7 @@ void Lowering::poison(const ast::Stmt &s) {
     mark(assign->target);
   if (auto *aug = std::get_if<ast::AugAssign>(&s.v); aug && !ast::as<ast::Subscript>(aug->target))
     mark(aug->target);
-  if (std::get_if<ast::ReturnStmt>(&s.v)) returned_ = true;
+  if (std::get_if<ast::ReturnStmt>(&s.v)) return_seen_ = true;
 }
 
 static void refuse(Loc loc, std::string_view what) {
@@ -382,7 +382,7 @@ void Lowering::return_values(const ast::ReturnStmt &s, Loc loc) {
   if (builder_->owners[0] != &f_.body)
     type_error(Code::E108, loc, "`return` stands inside a loop or branch",
                "return once, at the end of the kernel");
-  returned_ = true;
+  returned_ = return_seen_ = true;
   if (!s.value) type_error(Code::E108, loc, "`return` names nothing", "name what was computed: `return c`");
   std::vector<const ast::ExprPtr *> items;
   if (const auto *tuple = ast::as<ast::Tuple>(s.value))

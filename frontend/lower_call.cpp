@@ -34,6 +34,17 @@ Hint hint_of_word(std::string_view word) {
   return Hint::none;
 }
 
+void Lowering::warn_shadow(const std::string &id, const Captured &c, Loc loc) {
+  bool means_itself = (c.kind == Captured::Kind::word || c.kind == Captured::Kind::dtype) && c.text == id;
+  if (means_itself || !is_language_word(id)) return;
+  if (!shadow_warned_.insert(id).second) return;
+  sink_->add({Code::W101,
+              loc,
+              cat("the global '", id, "' shadows the word '", id, "' of the kernel language"),
+              {},
+              {"rename or delete the global"}});
+}
+
 std::string Lowering::callee_word(const ast::ExprPtr &callee) {
   if (const auto *attr = ast::as<ast::Attribute>(callee)) {
     const auto *module_name = ast::as<ast::Name>(attr->value);
@@ -60,14 +71,9 @@ std::string Lowering::callee_word(const ast::ExprPtr &callee) {
       return n->id;
     return name(n->id, callee->loc), "";
   }
+  warn_shadow(n->id, *c, callee->loc);
   if (c->kind == Captured::Kind::word) return c->text;
   if (c->kind == Captured::Kind::dtype) return std::string(numpy_name(c->dtype));
-  if (is_language_word(n->id) && shadow_warned_.insert(n->id).second)
-    sink_->add({Code::W101,
-                callee->loc,
-                cat("the global '", n->id, "' shadows the word '", n->id, "' of the kernel language"),
-                {},
-                {"rename or delete the global"}});
   captured(*c, n->id, callee->loc);
   type_error(Code::E104, callee->loc, cat("'", n->id, "' is a captured constant, not a function"));
 }

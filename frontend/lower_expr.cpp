@@ -110,6 +110,10 @@ Operand Lowering::read(const Binding &b, const std::string &id, Loc loc) {
   }
   Operand o = b.value;
   o.loc = loc;
+  if (o.kind == Operand::Kind::scalar) {  // what is read here stands here
+    if (const Ref *r = as<Ref>(o.expr)) o.expr = ref(r->sym, loc);
+    if (auto v = as_const(o.expr)) o.expr = constant(*v, loc);
+  }
   if (o.kind == Operand::Kind::none && !o.text.empty())
     type_error(Code::E117, loc, cat("the argument '", id, "' is neither a tensor nor a number"),
                "pass what the kernel needs as arrays or numbers");
@@ -121,7 +125,10 @@ Operand Lowering::name(const std::string &id, Loc loc) {
   if (is_local(id))
     type_error(Code::E302, loc, cat("'", id, "' is read before it is assigned"),
                cat("assign '", id, "' first"));
-  if (const Captured *c = find_captured(in_.captures, id)) return captured(*c, id, loc);
+  if (const Captured *c = find_captured(in_.captures, id)) {
+    warn_shadow(id, *c, loc);
+    return captured(*c, id, loc);
+  }
   if (auto dtype = dtype_from_numpy(id)) {
     Operand o;
     o.kind = Operand::Kind::dtype;
@@ -295,6 +302,10 @@ Operand Lowering::subscript(const ast::Subscript &n, Loc loc) {
 }
 
 Operand Lowering::unary_expr(const ast::UnaryExpr &n, Loc loc) {
+  // the least int64 has no positive twin
+  if (const auto *i = ast::as<ast::Integer>(n.a);
+      i && n.op == ast::UnaryOp::minus && i->digits == "9223372036854775808")
+    return scalar_operand(const_int(INT64_MIN, loc), true, loc);
   Operand a = scalar(n.a);
   switch (n.op) {
     case ast::UnaryOp::minus: return unary_minus(a, loc);
@@ -351,6 +362,7 @@ std::optional<bool> Lowering::static_compare(ast::CompareOp op, const Operand &a
 }
 
 Operand Lowering::comparison(const ast::CompareExpr &n, Loc loc) {
+  for (ast::CompareOp op : n.ops) refuse_comparison(op, loc);
   std::vector<Operand> items;
   for (const ast::ExprPtr &item : n.items) items.push_back(scalar(item));
   Expr all;

@@ -112,6 +112,8 @@ class Lowering {
   Operand call_expr(const ast::CallExpr &n, Loc loc);
   /// The language word that a callee names ("exp", "float32", "range"), or "" with the reason thrown.
   std::string callee_word(const ast::ExprPtr &callee);
+  /// W101, once per name, when a captured object hides a word of the language.
+  void warn_shadow(const std::string &id, const Captured &c, Loc loc);
   Operand call_word(const std::string &word, const ast::CallExpr &n, Loc loc);
   Operand cast_call(const std::string &word, Operand arg, Loc loc);
   Operand intrinsic_call(const std::string &word, std::vector<Operand> args, Loc loc);
@@ -137,7 +139,8 @@ class Lowering {
   std::vector<Cell> cells_;
   BlockBuilder *builder_ = nullptr;
   uint32_t loop_depth_ = 0;
-  bool returned_ = false;
+  bool returned_ = false;     ///< the final return was lowered
+  bool return_seen_ = false;  ///< some return was, perhaps a misplaced one
   std::set<std::string> written_;
   std::map<std::string, Loc> outputs_;  ///< declared outputs by name
   std::set<std::string> shadow_warned_;

@@ -308,6 +308,12 @@ void ExprParser::refuse_comprehension() {
     parse_error(Code::E101, t.loc, "a comprehension is not part of the kernel language", "write a loop");
 }
 
+void ExprParser::refuse_as() {
+  if (c_.peek().is("as"))
+    parse_error(Code::E101, c_.peek().loc, "`with ... as` is not part of the kernel language",
+                "declare the buffer: `x = allocate(shape, dtype)`");
+}
+
 ExprPtr ExprParser::display(const Token &open, std::string_view close) {
   Tuple tuple;
   uint32_t depth = 0;
@@ -316,6 +322,7 @@ ExprPtr ExprParser::display(const Token &open, std::string_view close) {
     tuple.items.push_back(expression());
     depth = std::max(depth, depth_of(tuple.items.back()));
     refuse_comprehension();
+    refuse_as();
     if (!c_.accept(",")) break;
     is_tuple = true;
   }
@@ -357,6 +364,7 @@ ExprPtr ExprParser::atom() {
       Loc loc = t.loc;
       for (; c_.at(TokenKind::string); c_.next())
         text.value += c_.peek().value, loc = join(loc, c_.peek().loc);
+      if (c_.at(TokenKind::fstring)) return atom();  // joined to it: refused there
       return make_node(loc, 0, std::move(text));
     }
     case TokenKind::op:

@@ -38,6 +38,10 @@ class ExprParser {
   ast::ExprPtr expression();
   /// An expression or a tuple without parentheses.
   ast::ExprPtr expression_list();
+  /// An operand of a comparison: anything tighter than `in`.
+  ast::ExprPtr operand() { return arithmetic(1); }
+  /// E101 when an `as` of a with statement follows.
+  void refuse_as();
   void expect(std::string_view word, std::string_view where);
 
  private:

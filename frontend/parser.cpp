@@ -33,7 +33,7 @@ constexpr RefusedRow refused[] = {
 
 class Parser {
  public:
-  Parser(const TokenList &tokens, Sink &sink) : c_(tokens), e_(c_), sink_(sink) {}
+  Parser(const TokenList &tokens, Sink &sink) : c_(tokens), e_(c_), sink_(sink), ir_mode_(tokens.ir_mode) {}
   Function function();
 
  private:
@@ -56,10 +56,12 @@ class Parser {
   bool looks_like_match() const;
   void skip_statement();
   ExprPtr for_target();
+  ExprPtr annotation();
 
   TokenCursor c_;
   ExprParser e_;
   Sink &sink_;
+  bool ir_mode_;
   uint32_t blocks_ = 0;
 };
 
@@ -68,6 +70,19 @@ void Parser::skip_decorators() {
     while (!c_.at(TokenKind::newline) && !c_.at(TokenKind::end)) c_.next();
     c_.next();
   }
+}
+
+/// In IR an annotation is a type; in Python it is any expression and carries no meaning, so it is passed
+/// over.
+ExprPtr Parser::annotation() {
+  if (ir_mode_) return e_.expression();
+  for (int depth = 0; !c_.at(TokenKind::newline) && !c_.at(TokenKind::end); c_.next()) {
+    const Token &t = c_.peek();
+    if (depth == 0 && (t.is(",") || t.is(")") || t.is("=") || t.is(":") || t.is(";"))) break;
+    if (t.is("(") || t.is("[") || t.is("{")) ++depth;
+    if (t.is(")") || t.is("]") || t.is("}")) --depth;
+  }
+  return {};
 }
 
 void Parser::default_value() {
@@ -86,13 +101,13 @@ void Parser::parameters(Function &f) {
     const Token &name = c_.next();
     if (name.kind != TokenKind::name) parse_error(Code::E100, name.loc, "expected a parameter's name");
     Parameter p{std::string(name.text), name.loc, {}};
-    if (c_.accept(":")) p.annotation = e_.expression();
+    if (c_.accept(":")) p.annotation = annotation();
     default_value();
     f.params.push_back(std::move(p));
     if (!c_.accept(",")) break;
   }
   e_.expect(")", "after the parameters");
-  if (c_.accept("->")) e_.expression();
+  if (c_.accept("->")) annotation();
   e_.expect(":", "after the function's header");
 }
 
@@ -154,22 +169,27 @@ void Parser::statement(Block &out) {
     return block(out);
   }
   uint32_t blocks = blocks_;
+  bool decorated = c_.peek().is("@");
   try {
     compound_or_simple(out);
   } catch (const CompileError &error) {
     blocks_ = blocks;
     for (const Diagnostic &d : error.found()) sink_.add(d);
     skip_statement();
+    while (decorated && c_.peek().is("@")) skip_statement();
+    if (decorated) skip_statement();
+    // the other clauses of the statement go with it
+    while (c_.peek().is("except") || c_.peek().is("finally") || c_.peek().is("else") || c_.peek().is("elif"))
+      skip_statement();
   }
 }
 
+/// `match` is a name unless its line opens a block that begins with `case`.
 bool Parser::looks_like_match() const {
-  if (!c_.peek().is("match") || c_.peek(1).kind == TokenKind::op) return false;
-  for (size_t i = 1;; ++i) {
-    const Token &t = c_.peek(i);
-    if (t.kind == TokenKind::newline || t.kind == TokenKind::end) return c_.peek(i - 1).is(":");
-    if (t.is("=")) return false;
-  }
+  if (!c_.peek().is("match")) return false;
+  size_t i = 1;
+  while (c_.peek(i).kind != TokenKind::newline && c_.peek(i).kind != TokenKind::end) ++i;
+  return c_.peek(i - 1).is(":") && c_.peek(i + 1).kind == TokenKind::indent && c_.peek(i + 2).is("case");
 }
 
 void Parser::refuse_statement() {
@@ -233,11 +253,10 @@ Stmt Parser::assignment(Loc start) {
     ExprPtr value = e_.expression_list();
     return {join(start, value->loc), AugAssign{op, std::move(target), std::move(value)}};
   }
-  ExprPtr annotation;
+  ExprPtr noted;
   if (c_.accept(":")) {
-    annotation = e_.expression();
-    if (!c_.peek().is("="))
-      return {join(start, annotation->loc), PassStmt{}};  // a bare annotation declares nothing
+    noted = annotation();
+    if (!c_.peek().is("=")) return {join(start, c_.previous().loc), PassStmt{}};  // declares nothing
   }
   if (!c_.accept("=")) return {join(start, target->loc), ExprStmt{std::move(target)}};
   ExprPtr value = e_.expression_list();
@@ -245,27 +264,32 @@ Stmt Parser::assignment(Loc start) {
     parse_error(Code::E101, join(start, c_.peek().loc),
                 "a chained assignment is not part of the kernel language",
                 "assign each name in a statement of its own");
-  return {join(start, value->loc), Assign{std::move(target), std::move(value), std::move(annotation)}};
+  return {join(start, value->loc), Assign{std::move(target), std::move(value), std::move(noted)}};
 }
 
-/// Names of a for loop: read token by token, since `in` would be taken for a comparison.
+/// Names of a for loop: operands, since `in` would be taken for a comparison.
 ExprPtr Parser::for_target() {
+  ExprPtr first = e_.operand();
+  Loc loc = first->loc;
   Tuple tuple;
-  bool parens = c_.accept("(");
-  Loc start = c_.peek().loc;
-  bool is_tuple = parens;
-  do {
-    if (c_.peek().is("in") || c_.peek().is(")")) break;
-    const Token &t = c_.next();
-    if (t.kind != TokenKind::name)
-      parse_error(Code::E113, t.loc, "a loop variable is a name",
+  bool is_tuple = c_.peek().is(",");
+  if (auto *listed = std::get_if<Tuple>(&first->v); listed && !is_tuple) {
+    tuple = std::move(*listed);
+    is_tuple = true;
+  } else {
+    tuple.items.push_back(std::move(first));
+  }
+  while (c_.accept(",")) {
+    if (c_.peek().is("in")) break;
+    tuple.items.push_back(e_.operand());
+  }
+  loc = join(loc, c_.previous().loc);
+  for (const ExprPtr &item : tuple.items)
+    if (!as<Name>(item))
+      parse_error(Code::E113, item->loc, "a loop variable is a name",
                   "use `for i in ...` or `for i, j in grid(...)`");
-    tuple.items.push_back(std::make_unique<ast::Expr>(ast::Expr{t.loc, 1, Name{std::string(t.text)}}));
-  } while (c_.accept(",") && (is_tuple = true));
-  if (parens) e_.expect(")", "after the loop variables");
-  Loc loc = join(start, c_.previous().loc);
   if (tuple.items.empty()) parse_error(Code::E100, loc, "expected a loop variable");
-  if (tuple.items.size() == 1 && !is_tuple) return std::move(tuple.items[0]);
+  if (!is_tuple) return std::move(tuple.items[0]);
   return std::make_unique<ast::Expr>(ast::Expr{loc, 2, std::move(tuple)});
 }
 
@@ -277,6 +301,7 @@ void Parser::refuse_loop_else(std::string_view loop) {
 
 Stmt Parser::for_statement() {
   Loc start = c_.next().loc;
+  if (c_.peek().is("in")) parse_error(Code::E100, join(start, c_.peek().loc), "expected a loop variable");
   ExprPtr target = for_target();
   e_.expect("in", "after the loop variable");
   ExprPtr iterable = e_.expression_list();
@@ -320,10 +345,8 @@ Stmt Parser::if_statement() {
 
 Stmt Parser::with_statement() {
   Loc start = c_.next().loc;
-  ExprPtr context = e_.expression();
-  if (c_.peek().is("as"))
-    parse_error(Code::E101, c_.peek().loc, "`with ... as` is not part of the kernel language",
-                "declare the buffer: `x = allocate(shape, dtype)`");
+  ExprPtr context = e_.expression_list();
+  e_.refuse_as();
   Loc loc = join(start, context->loc);
   e_.expect(":", "after the scope");
   return {loc, WithStmt{std::move(context), suite()}};

@@ -127,6 +127,7 @@ std::vector<CacheEntry> DiskCache::list() const {
   while (dirent *d = ::readdir(dir)) {
     std::string name = d->d_name;
     if (name.size() != 32 + suffix.size() || name.substr(32) != suffix) continue;
+    if (name.find_first_not_of("0123456789abcdef") != 32) continue;
     struct stat st{};
     if (::stat((directory_ + "/" + name).c_str(), &st) != 0) continue;
     out.push_back({name.substr(0, 32), static_cast<uint64_t>(st.st_size), st.st_mtime});

@@ -69,6 +69,7 @@ std::string site_bytes(const Artifact &a) {
     w.text(s.line_text);
     w.text(s.tensor);
     w.u32(s.dim);
+    w.u8(s.from_end);
   }
   return w.take();
 }
@@ -91,6 +92,7 @@ bool read_sites(std::string_view bytes, Artifact &a) {
     s.line_text = r.text();
     s.tensor = r.text();
     s.dim = r.u32();
+    s.from_end = r.u8() != 0;
   }
   return r.ok() && r.at_end();
 }

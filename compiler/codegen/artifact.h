@@ -33,6 +33,7 @@ struct SiteRecord {
   uint32_t column = 0, end_column = 0;
   std::string line_text, tensor;
   uint32_t dim = 0;
+  bool from_end = false;  ///< the value counts from 0, the source counted from the end
 };
 
 enum class CodeKind : uint8_t { elf, ir };

@@ -102,8 +102,8 @@ EntryProgram build_entry_program(const Func &f, const SourceMap &sources) {
                                       {},
                                       {"pass the size as an argument"}});
       b.op(Op::out_extent);
-      Loc loc = p.buf->sym->loc;
-      out.extent_lines.push_back(loc.known() ? static_cast<int32_t>(sources.position(loc).line) : -1);
+      Resolved at = resolve(Diagnostic{Code::E304, p.buf->sym->loc, {}, {}, {}}, sources);
+      out.extent_places.push_back({at.line, at.column, at.end_column, at.line_text});
     }
   }
   for (const Expr &fact : f.facts) {
@@ -131,8 +131,13 @@ std::string encode(const EntryProgram &p) {
   ByteWriter w;
   w.text(p.code);
   w.u8(p.bounded);
-  w.u32(static_cast<uint32_t>(p.extent_lines.size()));
-  for (int32_t line : p.extent_lines) w.u32(static_cast<uint32_t>(line));
+  w.u32(static_cast<uint32_t>(p.extent_places.size()));
+  for (const ExtentPlace &at : p.extent_places) {
+    w.u32(static_cast<uint32_t>(at.line));
+    w.u32(at.column);
+    w.u32(at.end_column);
+    w.text(at.line_text);
+  }
   return w.take();
 }
 
@@ -140,8 +145,13 @@ bool decode(std::string_view bytes, EntryProgram &p) {
   ByteReader r(bytes);
   p.code = r.text();
   p.bounded = r.u8() != 0;
-  p.extent_lines.resize(r.count());
-  for (int32_t &line : p.extent_lines) line = static_cast<int32_t>(r.u32());
+  p.extent_places.resize(r.count());
+  for (ExtentPlace &at : p.extent_places) {
+    at.line = static_cast<int32_t>(r.u32());
+    at.column = r.u32();
+    at.end_column = r.u32();
+    at.line_text = r.text();
+  }
   return r.ok() && r.at_end();
 }
 

@@ -40,10 +40,17 @@ enum class Op : uint8_t {
   work,        ///< pops the work estimate
 };
 
+/// Where an output is declared; as in Resolved.
+struct ExtentPlace {
+  int32_t line = -1;
+  uint32_t column = 0, end_column = 0;
+  std::string line_text;
+};
+
 struct EntryProgram {
   std::string code;
-  bool bounded = true;                ///< the work estimate is one
-  std::vector<int32_t> extent_lines;  ///< per output extent: line of its declaration, relative
+  bool bounded = true;                     ///< the work estimate is one
+  std::vector<ExtentPlace> extent_places;  ///< per output extent: its declaration
 };
 
 /// Throws E206 when the extent of an output does not follow from shapes and integer scalars.

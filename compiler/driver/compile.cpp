@@ -43,7 +43,8 @@ void describe_parameters(const Func &f, const Signature &signature, Artifact &a)
 void describe_sites(const Func &f, const SourceMap &sources, Artifact &a) {
   for (const Site &s : f.sites) {
     Resolved r = resolve(Diagnostic{s.code, s.loc, {}, {}, {}}, sources);
-    a.sites.push_back({s.code, r.line, r.column, r.end_column, r.line_text, s.buf->sym->name, s.dim});
+    a.sites.push_back(
+        {s.code, r.line, r.column, r.end_column, r.line_text, s.buf->sym->name, s.dim, s.from_end});
   }
 }
 

@@ -21,7 +21,9 @@ class Comparer {
   bool same(const Sym &a, const Sym &b);
   bool same(const Buf &a, const Buf &b);
   bool same(const Param &a, const Param &b);
-  bool same(const Site &a, const Site &b) { return a.code == b.code && a.dim == b.dim && same(a.buf, b.buf); }
+  bool same(const Site &a, const Site &b) {
+    return a.code == b.code && a.dim == b.dim && a.from_end == b.from_end && same(a.buf, b.buf);
+  }
   template <class T>
   bool same(const std::vector<T> &a, const std::vector<T> &b) {
     if (a.size() != b.size()) return false;

@@ -30,6 +30,7 @@ struct Site {
   Loc loc;
   Buf buf;
   uint32_t dim = 0;
+  bool from_end = false;  ///< the index was a negative constant, to which the extent was added
 };
 
 struct Func {

@@ -151,7 +151,8 @@ std::string Printer::function(const Func &f) {
   line(cat("dims(", extents, ")"));
   for (const Expr &fact : f.facts) line("fact(" + expr(fact) + ")");
   for (const Site &s : f.sites)
-    line(cat("site('", row_of(s.code).name, "', ", name(s.buf->sym), ", ", s.dim, ")"));
+    line(cat("site('", row_of(s.code).name, "', ", name(s.buf->sym), ", ", s.dim,
+             s.from_end ? ", from_end=True)" : ")"));
   block(f.body, true);
   std::string results;
   for (const Buf &b : f.results) results += (results.empty() ? "" : ", ") + name(b->sym);

@@ -1,6 +1,7 @@
 // Parsing of KW_DEBUG and the options in force.
 #include "support/options.h"
 
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <mutex>
@@ -36,6 +37,8 @@ struct State {
   std::shared_ptr<const DebugOptions> options;
 };
 
+std::atomic<bool> interp_on{false};
+
 State &state() {
   static State s;
   return s;
@@ -66,6 +69,7 @@ std::shared_ptr<const DebugOptions> debug_options() {
     const char *env = std::getenv("KW_DEBUG");
     ParsedDebug parsed = parse_debug(env ? env : "");
     s.options = std::make_shared<const DebugOptions>(parsed.error.empty() ? parsed.options : DebugOptions{});
+    interp_on.store(s.options->interp, std::memory_order_relaxed);
   }
   return s.options;
 }
@@ -74,7 +78,10 @@ void set_debug_options(DebugOptions options) {
   State &s = state();
   std::scoped_lock lock(s.mutex);
   s.options = std::make_shared<const DebugOptions>(std::move(options));
+  interp_on.store(s.options->interp, std::memory_order_relaxed);
 }
+
+bool interpreting() { return interp_on.load(std::memory_order_relaxed); }
 
 std::string_view fp_name(FpMode fp) {
   return fp == FpMode::strict ? "strict" : fp == FpMode::fast ? "fast" : "default";

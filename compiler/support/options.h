@@ -51,6 +51,8 @@ ParsedDebug parse_debug(std::string_view text);
 /// The options in force (initially KW_DEBUG's, default when that is malformed); never null. Thread-safe.
 std::shared_ptr<const DebugOptions> debug_options();
 void set_debug_options(DebugOptions options);
+/// Whether kernels run by the interpreter at present; cheap enough for every call.
+bool interpreting();
 
 std::string_view fp_name(FpMode fp);
 std::string_view body_name(Body body);

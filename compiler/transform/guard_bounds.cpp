@@ -63,13 +63,19 @@ class Guard {
     add_check(a, d);
   }
 
+  static bool counts_from_end(const Expr &index, const Expr &extent) {
+    const Binary *sum = as<Binary>(index);
+    return sum && sum->op == BinOp::add && equal(sum->a, extent) && as_int(sum->b).value_or(0) < 0;
+  }
+
   uint32_t site_of(const Access &a, size_t d) {
     const Expr &index = (*a.index)[d];
     Loc loc = index.loc().known() ? index.loc() : a.loc;
     for (size_t i = 0; i < out_.sites.size(); ++i)
       if (out_.sites[i].loc == loc && out_.sites[i].buf == a.buf && out_.sites[i].dim == d)
         return static_cast<uint32_t>(i);
-    out_.sites.push_back({Code::E303, loc, a.buf, static_cast<uint32_t>(d)});
+    out_.sites.push_back(
+        {Code::E303, loc, a.buf, static_cast<uint32_t>(d), counts_from_end(index, a.buf->extents[d])});
     return static_cast<uint32_t>(out_.sites.size() - 1);
   }
 

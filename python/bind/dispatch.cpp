@@ -26,7 +26,7 @@ KernelObject *as_kernel(PyObject *o) { return reinterpret_cast<KernelObject *>(o
 
 Plan *find_plan(KernelState &k, const CallFrame &f) {
   auto matches = [&](const Plan &p) {
-    return p.word_count == f.word_count && p.generation == k.generation &&
+    return p.word_count == f.word_count && p.generation == k.generation && p.interp == interpreting() &&
            !std::memcmp(p.words.data(), f.words, f.word_count * sizeof(uint16_t));
   };
   if (k.last && matches(*k.last)) [[likely]]
@@ -41,8 +41,10 @@ Plan *make_plan(KernelState &k, const CallFrame &f) {
   std::copy(f.words, f.words + f.word_count, plan->words.begin());
   plan->word_count = f.word_count;
   plan->generation = k.generation;
+  plan->interp = interpreting();
   plan->signature = describe_signature(f);
   plan->main = k.obtain(plan->signature, Body::main);
+  if (!plan->main) k.fresh = false;  // a name that was missing may be defined by the next call
   if (!plan->main || !k.warn_once(*plan->main)) return nullptr;
   for (const ParamRecord &p : plan->main->artifact().params) plan->has_inout |= p.mode == ParamMode::inout;
   if (Plan *made_meanwhile = find_plan(k, f)) return made_meanwhile;
@@ -50,8 +52,9 @@ Plan *make_plan(KernelState &k, const CallFrame &f) {
   return k.last = k.plans.back().get();
 }
 
-bool raise_extent_error(const KernelState &k, const LoadedKernel &kernel, const EntryResult &r) {
-  size_t extent = r.error_index;
+bool raise_extent_error(const KernelState &k, const LoadedKernel &kernel, size_t index, Code code,
+                        int64_t value) {
+  size_t extent = index;
   std::string output;
   for (const ParamRecord &p : kernel.artifact().params) {
     if (p.mode != ParamMode::out) continue;
@@ -60,31 +63,58 @@ bool raise_extent_error(const KernelState &k, const LoadedKernel &kernel, const 
     extent -= p.rank;
   }
   Resolved e;
-  const auto &lines = kernel.artifact().program.extent_lines;
-  e.line = r.error_index < lines.size() ? lines[r.error_index] : -1;
-  e.column = 1;
-  e.end_column = 2;
-  bool negative = r.error == EntryResult::Error::negative_extent;
-  e.code = negative ? Code::E304 : r.error == EntryResult::Error::overflow ? Code::E224 : Code::E503;
-  e.message = negative ? cat("extent ", extent, " of output '", output, "' is negative: ", r.error_value)
-                       : cat("the extents of output '", output, "' exceed 2^46 elements");
+  e.code = code;
+  const auto &places = kernel.artifact().program.extent_places;
+  if (index < places.size()) {
+    e.line = places[index].line;
+    e.column = places[index].column;
+    e.end_column = places[index].end_column;
+    e.line_text = places[index].line_text;
+  }
+  e.message = code == Code::E304 ? cat("extent ", extent, " of output '", output, "' is negative: ", value)
+                                 : cat("the extents of output '", output, "' exceed 2^46 elements");
   raise_errors({e}, k.place);
   return false;
+}
+
+bool raise_entry_error(const KernelState &k, const LoadedKernel &kernel, const EntryResult &r) {
+  if (r.error == EntryResult::Error::malformed)
+    return raise_error(Code::E503, cat("the entry program of '", k.name, "' is malformed")), false;
+  bool negative = r.error == EntryResult::Error::negative_extent;
+  return raise_extent_error(k, kernel, r.error_index, negative ? Code::E304 : Code::E224, r.error_value);
+}
+
+/// Elements of each output stay below 2^46 too, not only its extents.
+bool check_sizes(const KernelState &k, const LoadedKernel &kernel, const std::vector<int64_t> &extents) {
+  size_t at = 0;
+  for (const ParamRecord &p : kernel.artifact().params) {
+    if (p.mode != ParamMode::out) continue;
+    int64_t elements = 1;
+    bool empty = false, wide = false;
+    for (size_t d = 0; d < p.rank; ++d) {
+      empty |= extents[at + d] == 0;
+      wide |= __builtin_mul_overflow(elements, extents[at + d], &elements) || elements >= (int64_t{1} << 46);
+    }
+    if (wide && !empty) return raise_extent_error(k, kernel, at, Code::E224, 0);
+    at += p.rank;
+  }
+  return true;
 }
 
 /// Runs the entry program for new extents; chooses the body.
 bool enter_shape(KernelState &k, Plan &plan, const CallFrame &f) {
   EntryResult r =
       evaluate_entry(plan.main->artifact().program, f.extents, f.extent_count, f.scalars, f.scalar_count);
-  if (r.error != EntryResult::Error::none) return raise_extent_error(k, *plan.main, r);
+  if (r.error != EntryResult::Error::none) return raise_entry_error(k, *plan.main, r);
   bool use_plain = !r.facts_hold;
   if (use_plain) {
     if (!plan.plain) plan.plain = k.obtain(plan.signature, Body::plain);
     if (!plan.plain) return false;
     r = evaluate_entry(plan.plain->artifact().program, f.extents, f.extent_count, f.scalars, f.scalar_count);
-    if (r.error != EntryResult::Error::none) return raise_extent_error(k, *plan.plain, r);
+    if (r.error != EntryResult::Error::none) return raise_entry_error(k, *plan.plain, r);
   }
   const LoadedKernel &kernel = use_plain ? *plan.plain : *plan.main;
+  if (!check_sizes(k, kernel, r.extents)) return false;
   plan.extents.assign(f.extents, f.extents + f.extent_count);
   plan.out_extents = std::move(r.extents);
   plan.workspace = r.workspace;
@@ -105,10 +135,11 @@ PyObject *raise_fault(const KernelState &k, const LoadedKernel &kernel, const Kw
   e.column = s.column;
   e.end_column = s.end_column;
   e.line_text = s.line_text;
-  e.message = cat("index ", fault.value, " is out of range for dimension ", s.dim, " of '", s.tensor,
+  int64_t index = s.from_end ? fault.value - fault.bound : fault.value;
+  e.message = cat("index ", index, " is out of range for dimension ", s.dim, " of '", s.tensor,
                   "', whose extent is ", fault.bound);
   if (fault.bound > 0) e.message += cat(" (valid 0..", fault.bound - 1, ")");
-  if (fault.value < 0) e.notes.push_back("a variable index below 0 does not count from the end");
+  if (index < 0 && !s.from_end) e.notes.push_back("a variable index below 0 does not count from the end");
   return raise_errors({e}, k.place);
 }
 
@@ -162,7 +193,7 @@ bool make_outputs(const LoadedKernel &kernel, CallFrame &f, Outputs &outs) {
     PyObject *array = given ? Py_NewRef(given) : new_array(p.dtype, p.rank, outs.extents + at);
     if (!array) return false;
     outs.array[outs.count++] = array;
-    if (p.fill == Fill::zero) zero_array(array);
+    if (p.fill == Fill::zero && !zero_array(array)) return false;
     f.data[f.data_count++] = array_data(array);
     at += p.rank;
   }
@@ -176,7 +207,8 @@ PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &o
     if (p.arg >= 0) return Py_NewRef(f.args[p.arg]);
     size_t number = 0;
     for (uint32_t i = 0; i < param; ++i) number += a.params[i].mode == ParamMode::out;
-    return Py_NewRef(outs.array[number]);
+    bool from_user = number < f.out_count && f.given[number];
+    return Py_NewRef(from_user ? f.given[number] : outs.array[number]);
   };
   if (a.results.size() == 1) return object(a.results[0]);
   PyObject *tuple = PyTuple_New(static_cast<Py_ssize_t>(a.results.size()));
@@ -198,7 +230,7 @@ PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outpu
 PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames) {
   CallFrame f;
   if (!bind_arguments(k, args, nargs, kwnames, f) || !read_arguments(k, f)) return nullptr;
-  if (k.generation == 0 || !k.guards_hold()) [[unlikely]]
+  if (!k.fresh || !k.guards_hold()) [[unlikely]]
     if (!k.refresh()) return nullptr;
   Plan *plan = find_plan(k, f);
   if (!plan && !(plan = make_plan(k, f))) return nullptr;
@@ -229,6 +261,9 @@ bool read_function(KernelState &k, PyObject *function) {
       defaults(PyObject_GetAttrString(function, "__defaults__"));
   PyRef name(PyObject_GetAttrString(function, "__name__"));
   if (!code || !defaults || !name) return false;
+  PyRef only(PyObject_GetAttrString(code.get(), "co_posonlyargcount"));
+  if (!only) return false;
+  k.positional_only = static_cast<size_t>(PyLong_AsLong(only.get()));
   PyRef names(PyObject_GetAttrString(code.get(), "co_varnames")),
       count(PyObject_GetAttrString(code.get(), "co_argcount"));
   PyRef path(PyObject_GetAttrString(code.get(), "co_filename")),

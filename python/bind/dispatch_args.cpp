@@ -222,10 +222,11 @@ bool read_out(const KernelState &k, CallFrame &f) {
     auto *a = reinterpret_cast<PyArrayObject *>(f.outs[i]);
     if (!check_array(k, max_args, a, dtype)) return false;
     if (!regular_strides(a)) {
-      raise_error(Code::E222,
-                  cat("out= of kernel '", k.name, "' has strides that are no multiples of the item size"),
-                  "pass an aligned array");
-      return false;
+      PyRef copy(PyArray_NewCopy(a, NPY_CORDER));
+      if (!copy) return false;
+      f.outs[i] = copy.get();
+      f.copies.emplace_back(std::move(copy), reinterpret_cast<PyObject *>(a));
+      a = reinterpret_cast<PyArrayObject *>(f.outs[i]);
     }
     strided |= classify(a) != StrideClass::contiguous;
   }
@@ -251,10 +252,15 @@ std::pair<const char *, const char *> bounds(PyArrayObject *a) {
   return {low, high + PyArray_ITEMSIZE(a)};
 }
 
+/// Exact where NumPy can tell within a bounded search, else by the address ranges.
 bool overlap(PyArrayObject *a, PyArrayObject *b) {
   auto [a_low, a_high] = bounds(a);
   auto [b_low, b_high] = bounds(b);
-  return a_low != a_high && b_low != b_high && a_low < b_high && b_low < a_high;
+  if (a_low == a_high || b_low == b_high || a_low >= b_high || b_low >= a_high) return false;
+  PyRef numpy(PyImport_ImportModule("numpy"));
+  PyRef shares(numpy ? PyObject_CallMethod(numpy.get(), "shares_memory", "OOi", a, b, 10'000) : nullptr);
+  if (!shares) PyErr_Clear();
+  return !shares || PyObject_IsTrue(shares.get()) == 1;
 }
 
 bool overlaps_itself(PyArrayObject *a) {
@@ -314,7 +320,7 @@ bool read_arguments(const KernelState &k, CallFrame &f) {
 static bool set_out(const KernelState &k, PyObject *out, CallFrame &f) {
   f.has_out = out != Py_None;
   if (!PyTuple_Check(out)) {
-    f.outs[0] = out == Py_None ? nullptr : out;
+    f.outs[0] = f.given[0] = out == Py_None ? nullptr : out;
     f.out_count = f.has_out;
     return true;
   }
@@ -322,7 +328,8 @@ static bool set_out(const KernelState &k, PyObject *out, CallFrame &f) {
     return refuse_type(k, max_args, cat("a tuple of more than ", max_outputs, " arrays"), "");
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(out); ++i) {
     PyObject *o = PyTuple_GET_ITEM(out, i);
-    f.outs[f.out_count++] = o == Py_None ? nullptr : o;
+    f.outs[f.out_count] = f.given[f.out_count] = o == Py_None ? nullptr : o;
+    ++f.out_count;
   }
   return true;
 }
@@ -330,7 +337,7 @@ static bool set_out(const KernelState &k, PyObject *out, CallFrame &f) {
 static bool set_keyword(const KernelState &k, PyObject *key, PyObject *value, CallFrame &f) {
   static PyObject *const out_key = PyUnicode_InternFromString("out");
   if (key == out_key) return set_out(k, value, f);
-  for (size_t p = 0; p < k.parameters.size(); ++p) {
+  for (size_t p = k.positional_only; p < k.parameters.size(); ++p) {
     int same = key == k.parameters[p].get() ? 1 : PyUnicode_Compare(key, k.parameters[p].get()) == 0;
     if (!same) continue;
     if (f.args[p])
@@ -403,10 +410,10 @@ bool check_written(const KernelState &k, const Plan &plan, CallFrame &f) {
     if (!check_writable(k, p.name.c_str(), a) || !check_apart(k, p.name.c_str(), a, f, i)) return false;
   }
   for (size_t i = 0; i < f.out_count; ++i) {
-    auto *a = reinterpret_cast<PyArrayObject *>(f.outs[i]);
+    auto *a = reinterpret_cast<PyArrayObject *>(f.given[i]);
     if (a && (!check_writable(k, nullptr, a) || !check_apart(k, nullptr, a, f, SIZE_MAX))) return false;
     for (size_t j = 0; a && j < i; ++j)
-      if (f.outs[j] && overlap(a, reinterpret_cast<PyArrayObject *>(f.outs[j]))) {
+      if (f.given[j] && overlap(a, reinterpret_cast<PyArrayObject *>(f.given[j]))) {
         raise_error(Code::E222, cat("two arrays of out= of kernel '", k.name, "' overlap"));
         return false;
       }
@@ -450,13 +457,14 @@ bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame
   return true;
 }
 
-void zero_array(PyObject *array) {
+bool zero_array(PyObject *array) {
   auto *a = reinterpret_cast<PyArrayObject *>(array);
   if (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) {
     std::memset(PyArray_DATA(a), 0, static_cast<size_t>(PyArray_NBYTES(a)));
-    return;
+    return true;
   }
-  PyArray_FILLWBYTE(a, 0);
+  PyRef done(PyObject_CallMethod(array, "fill", "i", 0));
+  return bool(done);
 }
 
 void *array_data(PyObject *array) { return PyArray_DATA(reinterpret_cast<PyArrayObject *>(array)); }

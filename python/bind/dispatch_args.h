@@ -10,7 +10,8 @@ namespace kw {
 struct CallFrame {
   PyObject *args[max_args];
   size_t arg_count = 0;
-  PyObject *outs[max_outputs];  ///< arrays given as out=, or null
+  PyObject *given[max_outputs];  ///< arrays given as out=, or null
+  PyObject *outs[max_outputs];   ///< what the kernel writes for them: the arrays themselves or aligned copies
   size_t out_count = 0;
   bool has_out = false;
 
@@ -45,7 +46,8 @@ bool check_written(const KernelState &k, const Plan &plan, CallFrame &f);
 /// Checks out= against the outputs' shapes and dtypes; false with an exception.
 bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f,
                const std::vector<int64_t> &out_extents);
-void zero_array(PyObject *array);
+/// False with an exception.
+bool zero_array(PyObject *array);
 void *array_data(PyObject *array);
 /// Copies written temporaries back to the arrays they stand for; false with an exception.
 bool write_back(CallFrame &f);

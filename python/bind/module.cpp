@@ -139,6 +139,9 @@ PYBIND11_MODULE(_core, m) {
     return checked(guarded([&] { return inspect_kernel(kernel.ptr(), args.ptr(), stage.c_str()); }));
   });
   m.def("check", check_kernel);
+  m.def("function_of", [](py::handle kernel) {
+    return py::reinterpret_borrow<py::object>(state_of(kernel.ptr()).function);
+  });
   m.def("key_preimage", key_preimage);
   m.def("count_definition_lines", [](const std::string &text) { return count_definition_lines(text); });
   m.def("compile_text", compile_text);

@@ -56,10 +56,10 @@ PyObject *raise_error(Code code, std::string message, std::string help) {
 bool issue_warning(const Resolved &warning, const KernelPlace &place) {
   const CodeRow &row = row_of(warning.code);
   int64_t line = int64_t{place.first_line} + (warning.line < 0 ? 0 : warning.line);
-  PyObject *args = Py_BuildValue("(s#NNn)", class_name(row.error_class).data(),
-                                 static_cast<Py_ssize_t>(class_name(row.error_class).size()),
-                                 text(render(warning, place.path, place.first_line)), text(place.path),
-                                 static_cast<Py_ssize_t>(line));
+  PyObject *args =
+      Py_BuildValue("(NNNNnI)", text(std::string(class_name(row.error_class))), text(std::string(row.name)),
+                    text(render(warning, place.path, place.first_line)), text(place.path),
+                    static_cast<Py_ssize_t>(line), warning.column);
   PyObject *done = call_errors("issue_warning", args);
   Py_XDECREF(done);
   return done != nullptr;

@@ -78,6 +78,7 @@ KernelState::~KernelState() { Py_XDECREF(function); }
 
 int KernelState::traverse(visitproc visit, void *arg) {
   Py_VISIT(function);
+  for (const PyRef &value : defaults) Py_VISIT(value.get());
   for (const Guard &g : guards) {
     Py_VISIT(g.container.get());
     Py_VISIT(g.seen.get());
@@ -98,27 +99,22 @@ bool KernelState::refresh() {
     auto item = [&](Py_ssize_t k) { return PyRef(Py_NewRef(PyTuple_GET_ITEM(p, k))); };
     guards.push_back({item(0), item(1), item(3), PyTuple_GET_ITEM(p, 2) == Py_True});
   }
-  Captures fresh;
+  Captures values_now;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); ++i) {
     PyObject *v = PyTuple_GET_ITEM(values, i);
-    fresh.emplace_back(utf8(PyTuple_GET_ITEM(v, 0)), captured_from(PyTuple_GET_ITEM(v, 1)));
+    values_now.emplace_back(utf8(PyTuple_GET_ITEM(v, 0)), captured_from(PyTuple_GET_ITEM(v, 1)));
   }
   Request before, after;
   before.captures = captures;
-  after.captures = fresh;
+  after.captures = values_now;
   if (generation == 0 || key_text(before) != key_text(after)) ++generation;
-  captures = std::move(fresh);
+  captures = std::move(values_now);
+  fresh = true;
   return true;
 }
 
 Request KernelState::request(const Signature &signature, Body body) const {
-  Request r{name,
-            identity,
-            captures,
-            signature,
-            options,
-            host_target(),
-            debug_options()->interp ? "interp" : "llvm"};
+  Request r{name, identity, captures, signature, options, host_target(), interpreting() ? "interp" : "llvm"};
   r.options.body = body;
   return r;
 }

@@ -53,6 +53,7 @@ struct Plan {
   std::array<uint16_t, max_words> words{};
   size_t word_count = 0;
   uint64_t generation = 0;  ///< of the captured values
+  bool interp = false;      ///< made for the interpreter
   Signature signature;
   std::shared_ptr<const LoadedKernel> main, plain;
   bool has_inout = false;
@@ -68,12 +69,14 @@ class KernelState {
   PyObject *function = nullptr;  ///< owned
   std::string name;
   std::vector<PyRef> parameters, defaults;  ///< interned names; defaults may be null
+  size_t positional_only = 0;
   KernelPlace place;
   CodegenOptions options;
   std::string identity;
   std::vector<Guard> guards;
   Captures captures;
   uint64_t generation = 0;
+  bool fresh = false;  ///< the captured values were read and have compiled
   std::vector<std::unique_ptr<Plan>> plans;
   Plan *last = nullptr;
   std::set<std::string> warned;

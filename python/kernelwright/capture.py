@@ -133,7 +133,7 @@ def _describe_value(value: Any, depth: int = 0) -> Described:
         return ("word", word)
     if kind is types.FunctionType or kind.__name__ == "Kernel":
         return ("function", getattr(value, "__qualname__", "function"))
-    return ("other", kind.__name__)
+    return ("other", "type" if isinstance(value, type) else kind.__name__)
 
 
 def _describe_module(module: types.ModuleType, names: tuple[str, ...], places: list[Described]) -> Described:

@@ -62,7 +62,12 @@ class InternalError(KernelError, RuntimeError):
 
 
 class KernelWarning(UserWarning):
-    """Base of all warnings about kernels."""
+    """Base of all warnings about kernels; attributes as in KernelError."""
+
+    code: str = ""
+    filename: str | None = None
+    lineno: int | None = None
+    offset: int | None = None
 
 
 class UninitializedReadWarning(KernelWarning):
@@ -110,10 +115,12 @@ def make_error(
     return error
 
 
-def issue_warning(class_name: str, rendered: str, path: str, line: int) -> None:
+def issue_warning(class_name: str, code: str, rendered: str, path: str, line: int, column: int) -> None:
     """Issues a warning at a place of a kernel's source; called by the core, once per kernel and process."""
-    text = rendered.rstrip("\n")
+    warning = _warnings[class_name](rendered.rstrip("\n"))
+    warning.code = code
     if path:
-        warnings.warn_explicit(text, _warnings[class_name], path, line)
+        warning.filename, warning.lineno, warning.offset = path, line, column
+        warnings.warn_explicit(warning, type(warning), path, line)
     else:
-        warnings.warn(text, _warnings[class_name], stacklevel=2)
+        warnings.warn(warning, stacklevel=2)

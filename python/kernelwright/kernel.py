@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any, overload
 
-from . import _core, capture, source  # noqa: F401 (the core calls capture and source at first calls)
+from . import _core, capture  # noqa: F401 (the core calls capture at each first call)
 from ._core import Kernel
 
 
@@ -43,7 +43,7 @@ def _py(self: Kernel, *args: Any, **kwargs: Any) -> Any:
     """
     from .lang import bind
 
-    return bind(self.__wrapped__)(*args, **kwargs)
+    return bind(_core.function_of(self))(*args, **kwargs)
 
 
 def _ir(self: Kernel, *args: Any, stage: str = "lower") -> str:
@@ -96,7 +96,8 @@ def _find(module: str, name: str) -> Any:
 
 
 def _repr(self: Kernel) -> str:
-    return f"<kernel {self.__module__}.{self.__qualname__}>"
+    function = _core.function_of(self)
+    return f"<kernel {function.__module__}.{function.__qualname__}>"
 
 
 for _name, _method in {

@@ -6,7 +6,6 @@ import __future__ as future_features
 import ast
 import inspect
 import linecache
-import textwrap
 import types
 
 from . import _core
@@ -67,31 +66,61 @@ def _block(code: types.CodeType, space: dict[str, object]) -> list[str]:
 def _same_code(function: types.FunctionType, text: str) -> bool:
     """Compiles the text as CPython did and compares the code objects."""
     code = function.__code__
+    indented = text[:1] in (" ", "\t")
     try:
-        tree = ast.parse(textwrap.dedent(text))
+        tree = ast.parse(f"if True:\n{text}" if indented else text)
     except SyntaxError:
         return False
-    found = tree.body[0] if tree.body else None
+    body = tree.body[0].body if indented and isinstance(tree.body[0], ast.If) else tree.body
+    found = body[0] if body else None
+    if code.co_name == "<lambda>" or isinstance(found, ast.AsyncFunctionDef):
+        return True  # the parser says that a kernel is a `def`
     if not isinstance(found, ast.FunctionDef) or found.name != code.co_name:
-        return isinstance(
-            found, ast.AsyncFunctionDef | ast.Assign | ast.Expr
-        )  # a lambda and the like: the parser explains
+        return False
     found.decorator_list = []
     found.args.defaults = [ast.Constant(None) for _ in found.args.defaults]
     found.args.kw_defaults = [None if d is None else ast.Constant(None) for d in found.args.kw_defaults]
-    outer = ast.parse("def outer():\n    pass")
-    scope = outer.body[0]
-    assert isinstance(scope, ast.FunctionDef)
-    scope.body = [*(ast.parse(f"{name} = None").body[0] for name in code.co_freevars), found]
+    # CPython compiles `np.f()` differently where the module imports np, so a second try knows the file's imports
+    owner = function.__qualname__.split(".")[-2:-1]  # a class mangles private names
+    scope = owner[0] if owner and owner[0].isidentifier() else ""
+    return any(_compiles_to(found, code, scope, names) for names in ([], _imported_names(code.co_filename)))
+
+
+def _compiles_to(found: ast.FunctionDef, code: types.CodeType, owner: str, imported: list[str]) -> bool:
+    """True when the definition, inside its class and a scope with its free variables, compiles to `code`."""
+    lines = [f"import a as {name}" for name in imported if name in code.co_names]
+    lines += ["def outer():", *(f"    {name} = None" for name in code.co_freevars)]
+    lines += [f"    class {owner or 'a'}:", "        pass"]
+    tree = ast.parse("\n".join(lines))
+    scope = tree.body[-1]
+    assert isinstance(scope, ast.FunctionDef) and isinstance(scope.body[-1], ast.ClassDef)
+    if owner:
+        scope.body[-1].body = [found]
+    else:
+        scope.body[-1] = found
     flags = code.co_flags & _future_mask
     try:
         compiled = compile(
-            ast.fix_missing_locations(outer), "<kernel>", "exec", flags=flags, dont_inherit=True
+            ast.fix_missing_locations(tree), "<kernel>", "exec", flags=flags, dont_inherit=True
         )
     except (SyntaxError, ValueError):
         return False
-    fresh = _find_code(_find_code(compiled, "outer"), code.co_name)
+    fresh: types.CodeType | None = compiled
+    for name in ("outer", *([owner] if owner else []), code.co_name):
+        fresh = _find_code(fresh, name)
     return fresh is not None and _equal_code(fresh, code)
+
+
+def _imported_names(path: str) -> list[str]:
+    """The names that import statements of a file bind, wherever they stand at its top level."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(path)))
+    except SyntaxError:
+        return []
+    imports = (n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom))
+    return [
+        (alias.asname or alias.name).split(".")[0] for n in imports for alias in n.names if alias.name != "*"
+    ]
 
 
 def _find_code(code: types.CodeType | None, name: str) -> types.CodeType | None:

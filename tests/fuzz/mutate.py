@@ -1,38 +1,31 @@
-"""Mutations of kernel text: tokens, characters, lines, brackets, unicode and indentation, from one seeded generator.
+"""Mutations of kernel text and of printed IR, all drawn from one seeded generator.
 
-Run as a program it feeds mutants to the core and prints what broke a promise; a crash leaves the mutant in the file named.
+Words, characters, lines, brackets and indentation; and names, numbers, operators and statements, which mostly
+still parse.
 """
 
 from __future__ import annotations
 
-import inspect
-import json
 import random
 import re
-import sys
-import time
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
 
-import numpy as np
-
-from kernelwright import _core
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "kernels"))
-import corpus  # noqa: E402
-
-Signature = list[tuple[str, int]]
-Feed = Callable[[random.Random, str], str]  # (generator, mutant) -> complaint, or ""
-
-DTYPES = ("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64").split()
+DTYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64".split()
 WORDS = (
-    "for while if else elif return break continue pass not and or in is lambda None True False def def@ class async await"
-    " yield global del assert with import print range grid serial parallel reduce const_range output_tensor allocate"
-    " float32 int64 uint8 bool_ min max select exp sqrt abs floor len int float bool a b c i j k x n out shape dtype ndim"
-    " 0 1 -1 2 1.5 1e999 0x_ff 9223372036854775807 9223372036854775808 18446744073709551616 1j 0b12 1__0 .5 5."
-    " + - * / // % ** & | ^ ~ << >> < <= == != > >= = += -= **= //= >>= := -> : , ; . ... @ ( ) [ ] { } \" ' \"\"\" \\ # f\" b'"
+    "for while if else elif return break continue pass not and or in is lambda None True False def"
+    " class async await yield global del assert with import print range grid serial parallel reduce"
+    " const_range allocate output_tensor float32 int64 uint8 bool_ min max select exp sqrt abs floor"
+    " len int float bool a b c i j k x n out shape dtype ndim 0 1 -1 2 1.5 1e999 0x_ff"
+    " 9223372036854775807 9223372036854775808 1j 0b12 1__0 .5 5. 18446744073709551616 + - * / // % **"
+    ' & | ^ ~ << >> < <= == != > >= = += -= **= //= >>= := -> : , ; . ... @ ( ) [ ] { } " \' """ \\ # f"'
+    " b'"
 ).split()
-LETTERS = "\0\t\r\n\f\x7f\x85\xa0éß漢\u2028\ufeff\U0001f600\u0301\u200bIα\ud7ff\U0010ffff"
+IR_WORDS = (
+    "f32 f64 i32 i64 i8 u8 b1 f16 bf16 f32(0.5) i64(-1) b1(1) f32(nan) param heap registers inout in"
+    " out weak none zero hint lanes source cast load store fma to_bits site check facts order @lanes"
+    " @any"
+).split()
+LETTERS = "\0\t\r\n\f\x7f\x85\xa0\xe9\xdf\u6f22\u2028\ufeff\U0001f600\u0301\u200bI\u03b1\ud7ff\U0010ffff"
 TOKEN = re.compile(r"\w+|\s+|\*\*=?|//=?|<<=?|>>=?|[-+*/%&|^<>=!]=|.", re.DOTALL)
 KINDS = (
     re.compile(r"[A-Za-z_]\w*"),
@@ -40,7 +33,18 @@ KINDS = (
     re.compile(r"[-+*/%&|^<>]|\*\*|//|<<|>>|[<>=!]="),
     re.compile(r"[-+*/%&|^]=|\*\*=|//=|<<=|>>=|="),
 )
-POSITION = re.compile(r"<text>:\d+:\d+: error\[E\d{3}\]: ")
+NESTS = (
+    ("(", ")"),
+    ("[", "]"),
+    ("a[", "]"),
+    ("-", ""),
+    ("not ", ""),
+    ("abs(", ")"),
+    ("1+(", ")"),
+    ("i64(", ")"),
+)
+
+Mutation = Callable[[random.Random, str], str]
 
 
 def _span(rng: random.Random, length: int, longest: int = 4) -> slice:
@@ -65,9 +69,10 @@ def _edit(rng: random.Random, items: list[str], new: Callable[[], str]) -> None:
 
 
 def tokens(rng: random.Random, text: str) -> str:
-    """Edits tokens; new ones are words of Python or of the text itself."""
+    """Edits tokens; new ones are words of Python, of the IR, or of the text itself."""
     items = TOKEN.findall(text)
-    _edit(rng, items, lambda: rng.choice(WORDS if rng.random() < 0.6 or not items else items))
+    words = IR_WORDS if text.startswith("# kw-ir") and rng.random() < 0.5 else WORDS
+    _edit(rng, items, lambda: rng.choice(words if rng.random() < 0.6 or not items else items))
     return "".join(items)
 
 
@@ -79,7 +84,7 @@ def characters(rng: random.Random, text: str) -> str:
 
 
 def lines(rng: random.Random, text: str) -> str:
-    """Edits whole lines, or doubles the rest of the text."""
+    """Edits whole lines."""
     items = text.splitlines(keepends=True)
     _edit(rng, items, lambda: rng.choice(items) if items else "pass\n")
     return "".join(items)
@@ -90,7 +95,7 @@ def brackets(rng: random.Random, text: str) -> str:
     at = rng.randrange(len(text) + 1)
     if rng.random() < 0.02:
         depth = rng.choice((50, 999, 1001, 5000))
-        left, right = rng.choice((("(", ")"), ("[", "]"), ("a[", "]"), ("-", ""), ("not ", ""), ("abs(", ")"), ("1+(", ")")))
+        left, right = rng.choice(NESTS)
         return text[:at] + left * depth + "0" + right * (depth - rng.randrange(2)) + text[at:]
     places = [i for i, c in enumerate(text) if c in "()[]{}"]
     if not places or rng.random() < 0.4:
@@ -121,31 +126,32 @@ def meanings(rng: random.Random, text: str) -> str:
 
 def statements(rng: random.Random, text: str) -> str:
     """Moves or copies a line to another place, with the indentation of that place."""
-    items = text.splitlines(keepends=True) or ["pass"]
+    items = text.splitlines(keepends=True) or ["pass\n"]
     a, b = rng.randrange(len(items)), rng.randrange(len(items))
     indent = items[b][: len(items[b]) - len(items[b].lstrip(" "))]
     moved = indent + items[a].lstrip(" ")
-    if rng.random() < 0.5:
-        items[b:b] = [moved]
-    else:
-        items[b] = moved
+    items[b : b + rng.randrange(2)] = [moved]
     return "".join(items)
 
 
-MUTATIONS = (meanings, meanings, meanings, statements, statements, tokens, characters, lines, brackets, indentation)
+ROUGH: tuple[Mutation, ...] = (tokens, characters, lines, brackets, indentation)
+FINE: tuple[Mutation, ...] = (meanings, meanings, statements)
 
 
-def mutant(rng: random.Random, text: str) -> str:
+def mutant(rng: random.Random, text: str, mutations: tuple[Mutation, ...] = (*ROUGH, *FINE, *FINE)) -> str:
     """One to four mutations, one after the other."""
     for _ in range(rng.choice((1, 1, 1, 2, 2, 4))):
-        text = rng.choice(MUTATIONS)(rng, text)
+        text = rng.choice(mutations)(rng, text)
     return text
 
 
-def sources() -> list[tuple[str, Signature]]:
-    """Text and fitting signature of every corpus kernel; scalars, which cannot be told, become tensors of rank 0."""
-    found = []
-    for case in corpus.load():
-        args = [np.asarray(a) for a in case.make(np.random.default_rng(0))]
-        found.append((inspect.getsource(case.fn), [(a.dtype.name, a.ndim) for a in args]))
-    return found
+def signature(rng: random.Random, fitting: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Mostly the fitting dtypes and ranks, else other dtypes, other ranks, or anything."""
+    chance = rng.random()
+    if chance < 0.1:
+        return [(rng.choice(DTYPES), rng.randrange(9)) for _ in range(rng.randrange(6))]
+    if chance < 0.3:
+        return [(rng.choice(DTYPES), rank) for _, rank in fitting]
+    if chance < 0.4:
+        return [(dtype, max(0, rank + rng.randint(-1, 1))) for dtype, rank in fitting]
+    return fitting

@@ -1,0 +1,288 @@
+"""E103 to E117 and W101: names, calls, loops, declarations, returns and captured objects."""
+
+# ruff: noqa: B007
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from diagnostics import Check, calls, check_text, checks, texts
+
+import kernelwright as kw
+from kernelwright import KernelSyntaxError
+
+ONES = np.ones(4, np.float32)
+
+
+@kw.kernel
+def misspells(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = sqr(a[i])
+    return c
+
+
+@kw.kernel
+def misses_a_function(a):
+    c = output_tensor(a.shape, a.dtype)
+    c[0] = np.sine(a[0])
+    return c
+
+
+@kw.kernel
+def misses_a_constant(a):
+    c = output_tensor(a.shape, a.dtype)
+    c[0] = math.pie
+    return c
+
+
+@kw.kernel
+def misses_two(a):
+    c = output_tensor(a.shape, a.dtype)
+    c[0] = first
+    c[1] = second
+    return c
+
+
+TWO_NAMES = """
+    FILE:@4:12: error[E103]: name 'first' is not defined
+       @4 |     c[0] = first
+          |            ^~~~~
+
+    FILE:@5:12: error[E103]: name 'second' is not defined
+       @5 |     c[1] = second
+          |            ^~~~~~
+    """
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        calls(
+            misspells,
+            (ONES,),
+            KernelSyntaxError,
+            """
+            FILE:@5:16: error[E103]: name 'sqr' is not defined
+               @5 |         c[i] = sqr(a[i])
+                  |                ^~~
+                  = help: did you mean 'sqrt'?
+            """,
+        ),
+        checks(
+            misspells,
+            KernelSyntaxError,
+            """
+            FILE:@5:16: error[E103]: name 'sqr' is not defined
+               @5 |         c[i] = sqr(a[i])
+                  |                ^~~
+            """,
+        ),
+        calls(
+            misses_a_function,
+            (ONES,),
+            KernelSyntaxError,
+            """
+            FILE:@4:12: error[E103]: module 'np' has no function 'sine' that a kernel can use
+               @4 |     c[0] = np.sine(a[0])
+                  |            ^~~~~~~
+            """,
+        ),
+        calls(
+            misses_a_constant,
+            (ONES,),
+            KernelSyntaxError,
+            """
+            FILE:@4:12: error[E103]: module 'math' has no constant or function 'pie' that a kernel can use
+               @4 |     c[0] = math.pie
+                  |            ^~~~~~~~
+            """,
+        ),
+        calls(misses_two, (ONES,), KernelSyntaxError, TWO_NAMES),
+        checks(misses_two, KernelSyntaxError, TWO_NAMES),
+        *texts("E103"),
+    ],
+)
+def test_e103_undefined_name(case: Check) -> None:
+    case()
+
+
+@kw.kernel
+def names_a_function(a):
+    c = output_tensor(a.shape, a.dtype)
+    c[0] = np.exp
+    return c
+
+
+ratio = 2.5
+
+
+@kw.kernel
+def calls_a_constant(a):
+    c = output_tensor(a.shape, a.dtype)
+    c[0] = ratio(a[0])
+    return c
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        calls(
+            names_a_function,
+            (ONES,),
+            KernelSyntaxError,
+            """
+            FILE:@4:12: error[E104]: 'np.exp' is a function of the language and must be called
+               @4 |     c[0] = np.exp
+                  |            ^~~~~~
+            """,
+        ),
+        calls(
+            calls_a_constant,
+            (ONES,),
+            KernelSyntaxError,
+            """
+            FILE:@4:12: error[E104]: 'ratio' is a captured constant, not a function
+               @4 |     c[0] = ratio(a[0])
+                  |            ^~~~~
+            """,
+        ),
+        *texts("E104"),
+    ],
+)
+def test_e104_wrong_call(case: Check) -> None:
+    case()
+
+
+def check_deep(source: str, line: int, column: int, marked: int, message: str, help_text: str) -> None:
+    text = (source.split("\n"))[line - 1]
+    expected = f"""\
+<text>:{line}:{column}: error[E105]: {message}
+{line:>5} | {text}
+      | {" " * (column - 1)}^{"~" * (marked - 1)}
+      = help: {help_text}
+"""
+    check_text(source, [("float32", 1)], expected)
+
+
+def too_many_signs() -> None:
+    source = f"def k(a):\n    x = {'-' * 1000}1\n    return a"
+    check_deep(source, 2, 1008, 1, *SPLIT_EXPRESSION)
+
+
+def too_many_terms() -> None:
+    source = f"def k(a):\n    x = 1{' + 1' * 1000}\n    return a"
+    check_deep(source, 2, 9, 4001, *SPLIT_EXPRESSION)
+
+
+def too_many_locals() -> None:
+    """The tree of locals that follow from shapes alone grows with each of them."""
+    locals_ = "".join(f"    x{n} = a.shape[0] + x{n - 1}\n" for n in range(1, 1100))
+    source = f"def k(a):\n    x0 = a.shape[0]\n{locals_}    a[0] = x1099\n    return a"
+    message = "expressions and loops nest deeper than 1000"
+    check_deep(source, 1002, 13, 17, message, "split it: assign parts to locals")
+
+
+def too_many_blocks() -> None:
+    blocks = "".join(f"{'    ' * n}if a.ndim:\n" for n in range(1, 102))
+    source = f"def k(a):\n{blocks}{'    ' * 102}pass\n    return a"
+    check_deep(source, 102, 405, 2, "blocks nest deeper than 100", "split the kernel")
+
+
+def too_many_branches() -> None:
+    branches = "".join(f"    elif a.ndim == {n}:\n        pass\n" for n in range(101))
+    source = f"def k(a):\n    if a.ndim == 9:\n        pass\n{branches}    return a"
+    check_deep(source, 201, 9, 4, "blocks nest deeper than 100", "split the kernel")
+
+
+SPLIT_EXPRESSION = ("expressions nest deeper than 1000", "split it: assign parts to locals")
+
+
+@pytest.mark.parametrize(
+    "case", [too_many_signs, too_many_terms, too_many_locals, too_many_blocks, too_many_branches]
+)
+def test_e105_depth(case: Check) -> None:
+    case()
+
+
+@kw.kernel
+def assigns_its_variable(a):
+    for i in range(a.shape[0]):
+        i = i + 1
+    return a
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        calls(
+            assigns_its_variable,
+            (ONES,),
+            KernelSyntaxError,
+            """
+            FILE:@4:9: error[E106]: 'i' is the variable of a loop and cannot be assigned in it
+               @4 |         i = i + 1
+                  |         ^
+                  = help: use another name
+            """,
+        ),
+        *texts("E106"),
+    ],
+)
+def test_e106_assigned_loop_variable(case: Check) -> None:
+    case()
+
+
+@kw.kernel
+def reads_after_the_loop(a):
+    for i in range(a.shape[0]):
+        pass
+    a[0] = i
+    return a
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        calls(
+            reads_after_the_loop,
+            (ONES,),
+            KernelSyntaxError,
+            """
+            FILE:@5:12: error[E107]: the loop variable 'i' is read after its loop
+               @5 |     a[0] = i
+                  |            ^
+                  = help: keep its value in another name
+            """,
+        ),
+        *texts("E107"),
+    ],
+)
+def test_e107_loop_variable_after_loop(case: Check) -> None:
+    case()
+
+
+@kw.kernel
+def returns_nothing(a):
+    pass
+
+
+NOTHING = """
+    FILE:@2:5: error[E108]: kernel 'returns_nothing' returns nothing
+       @2 | def returns_nothing(a):
+          |     ^~~~~~~~~~~~~~~
+          = help: end it with `return c`, naming what was computed
+    """
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        calls(returns_nothing, (ONES,), KernelSyntaxError, NOTHING),
+        checks(returns_nothing, KernelSyntaxError, NOTHING),
+        *texts("E108"),
+    ],
+)
+def test_e108_return(case: Check) -> None:
+    case()

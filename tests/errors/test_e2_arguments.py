@@ -1,0 +1,241 @@
+"""E221 to E224: types and values of arguments, which are refused before anything runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from diagnostics import Check, calls
+
+import kernelwright as kw
+from kernelwright import KernelTypeError
+from kernelwright.errors import KernelOverflowError, KernelValueError
+
+F32 = np.ones(4, np.float32)
+
+
+@kw.kernel
+def copy(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i]
+    return c
+
+
+@kw.kernel
+def scale(a, s):
+    for i in range(a.shape[0]):
+        a[i] = a[i] * s
+    return a
+
+
+@kw.kernel
+def split(a):
+    b = output_tensor(a.shape, a.dtype)
+    c = output_tensor((2, a.shape[0]), a.dtype)
+    for i in range(a.shape[0]):
+        b[i] = a[i]
+        c[0, i] = a[i]
+        c[1, i] = -a[i]
+    return b, c
+
+
+PASS_ARRAY = "pass a NumPy array or a number"
+AS_ARRAY = "convert it: np.asarray(...)"
+AS_TYPE = "convert it with .astype(...)"
+AS_NATIVE = "convert it with .astype(a.dtype.newbyteorder('='))"
+AS_PLAIN = "pass a plain array: np.asarray(...)"
+
+WRONG_TYPES: dict[str, tuple[Any, str, str]] = {
+    "list": ([1.0], "a list", AS_ARRAY),
+    "tuple": ((1.0,), "a tuple", AS_ARRAY),
+    "None": (None, "a NoneType", PASS_ARRAY),
+    "str": ("x", "a str", PASS_ARRAY),
+    "bytes": (b"x", "a bytes", PASS_ARRAY),
+    "dict": ({}, "a dict", PASS_ARRAY),
+    "complex": (1j, "a complex", PASS_ARRAY),
+    "range": (range(3), "a range", PASS_ARRAY),
+    "object": (object(), "a object", PASS_ARRAY),
+    "byte-swapped": (np.ones(2, ">f4"), "an array of foreign byte order (>f4)", AS_NATIVE),
+    "complex array": (np.ones(2, "c8"), "an array of dtype complex64", AS_TYPE),
+    "object array": (np.ones(2, "O"), "an array of dtype object", AS_TYPE),
+    "string array": (np.array(["x"]), "an array of dtype <U1", AS_TYPE),
+    "dates": (np.zeros(2, "M8[s]"), "an array of dtype datetime64[s]", AS_TYPE),
+    "structured": (np.zeros(2, [("x", "f4")]), "an array of dtype [('x', '<f4')]", AS_TYPE),
+    "long double": (np.ones(2, "g"), f"an array of dtype {np.dtype('g')}", AS_TYPE),
+    "masked": (np.ma.ones(2), "a MaskedArray", AS_PLAIN),
+    "matrix": (np.ones((1, 2)).view(np.matrix), "a matrix", AS_PLAIN),
+    "string scalar": (np.str_("x"), "a numpy.str_", "pass a number"),
+    "date": (np.datetime64(0, "s"), "a numpy.datetime64", "pass a number"),
+    "complex scalar": (np.complex64(1), "a numpy.complex64", "pass a number"),
+}
+
+
+def e221(parameter: str, kernel: str, what: str, help_text: str) -> str:
+    return f"""
+        error[E221]: argument '{parameter}' of kernel '{kernel}' is {what}
+              = help: {help_text}
+        """
+
+
+NINE = "error[E221]: argument 'a' of kernel 'copy' is an array of 9 dimensions; at most 8 are possible"
+PASS_OUT = "pass an array, or a tuple with one array or None per output"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *(
+            calls(copy, (value,), KernelTypeError, e221("a", "copy", what, help_text), id=name)
+            for name, (value, what, help_text) in WRONG_TYPES.items()
+        ),
+        calls(scale, (F32, [2.0]), KernelTypeError, e221("s", "scale", "a list", AS_ARRAY), id="second"),
+        calls(
+            scale,
+            (F32, None),
+            KernelTypeError,
+            e221("s", "scale", "a NoneType", PASS_ARRAY),
+            id="None",
+        ),
+        calls(copy, (np.ones((1,) * 9),), KernelTypeError, NINE, id="nine dimensions"),
+        calls(copy, (F32,), KernelTypeError, e221("out", "copy", "a list", PASS_OUT), out=[1], id="out list"),
+        calls(
+            copy,
+            (F32,),
+            KernelTypeError,
+            e221("out", "copy", "a MaskedArray", AS_PLAIN),
+            out=np.ma.ones(4, "f4"),
+            id="out masked",
+        ),
+        calls(
+            copy,
+            (F32,),
+            KernelTypeError,
+            e221("out", "copy", "an array of foreign byte order (>f4)", AS_NATIVE),
+            out=np.ones(4, ">f4"),
+            id="out byte-swapped",
+        ),
+    ],
+)
+def test_e221_argument_type(case: Check) -> None:
+    case()
+
+
+def read_only() -> np.ndarray[Any, Any]:
+    array = np.ones(4, np.float32)
+    array.flags.writeable = False
+    return array
+
+
+def shared_elements() -> np.ndarray[Any, Any]:
+    return np.lib.stride_tricks.as_strided(np.ones(1, np.float32), (4,), (0,))
+
+
+FIRST = "error[E222]: argument 'a' of kernel 'scale' is written but"
+SHARED = "several of its elements share memory (stride 0)\n      = help: pass a copy: a.copy()"
+READ_ONLY = "read-only\n      = help: pass a writable copy: a.copy()"
+OUT = "error[E222]: out= of kernel 'copy'"
+ONE_EACH = "give one array or None per output_tensor"
+BLOCK = np.ones((3, 4), np.float32)
+
+
+def wrong_out(array: Any, text: str, name: str) -> Any:
+    return calls(copy, (F32,), KernelValueError, f"{OUT} {text}", out=array, id=name)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        calls(scale, (read_only(), 2), KernelValueError, f"{FIRST} {READ_ONLY}", id="read-only"),
+        calls(scale, (shared_elements(), 2), KernelValueError, f"{FIRST} {SHARED}", id="stride 0"),
+        wrong_out(read_only(), f"is written but {READ_ONLY}", "out read-only"),
+        wrong_out(shared_elements(), f"is written but {SHARED}", "out stride 0"),
+        wrong_out(np.ones(3, "f4"), "for 'c' is float32 (3,) but must be float32 (4,)", "out shape"),
+        wrong_out(np.ones((4, 1), "f4"), "for 'c' is float32 (4, 1) but must be float32 (4,)", "out rank"),
+        wrong_out(np.array(1, "f4"), "for 'c' is float32 () but must be float32 (4,)", "out rank 0"),
+        wrong_out(np.ones(4), "for 'c' is float64 (4,) but must be float32 (4,)", "out dtype"),
+        wrong_out((), f"has 0 entries for 1 outputs\n      = help: {ONE_EACH}", "no entries"),
+        wrong_out((None, None), f"has 2 entries for 1 outputs\n      = help: {ONE_EACH}", "two entries"),
+        calls(
+            split,
+            (F32,),
+            KernelValueError,
+            f"error[E222]: out= of kernel 'split' has 1 entries for 2 outputs\n      = help: {ONE_EACH}",
+            out=np.ones(4, np.float32),
+            id="one array for two outputs",
+        ),
+        calls(
+            split,
+            (F32,),
+            KernelValueError,
+            "error[E222]: two arrays of out= of kernel 'split' overlap",
+            out=(BLOCK[0], BLOCK[:2]),
+            id="overlapping outputs",
+        ),
+    ],
+)
+def test_e222_argument_value(case: Check) -> None:
+    case()
+
+
+TOO_WIDE = """
+    error[E223]: argument 's' of kernel 'scale' does not fit into 64 bits
+          = help: pass a float, or a smaller number
+    """
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        calls(scale, (np.ones(2, np.int64), 2**63), KernelOverflowError, TOO_WIDE, id="above"),
+        calls(scale, (np.ones(2, np.int64), -(2**63) - 1), KernelOverflowError, TOO_WIDE, id="below"),
+        calls(scale, (), KernelOverflowError, TOO_WIDE, a=F32, s=10**30, id="by keyword"),
+    ],
+)
+def test_e223_argument_range(case: Check) -> None:
+    case()
+
+
+def test_limits_of_int64() -> None:
+    assert scale(np.ones(1, np.int64), 2**63 - 1).tolist() == [2**63 - 1]
+    assert scale(np.ones(1, np.int64), -(2**63)).tolist() == [-(2**63)]
+
+
+@kw.kernel
+def line(a, n):
+    c = output_tensor((n,), a.dtype)
+    return c
+
+
+@kw.kernel
+def square(a, n):
+    c = output_tensor((n, n), a.dtype)
+    return c
+
+
+FAR = "error[E224]: argument 'a' of kernel 'copy' reaches beyond 2^46 elements"
+LARGE = """
+    FILE:@3:5: error[E224]: the extents of output 'c' exceed 2^46 elements
+       @3 |     c = output_tensor({}, a.dtype)
+          |     ^
+    """
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        calls(copy, (np.broadcast_to(F32[0], 2**47),), KernelValueError, FAR, id="many elements"),
+        calls(
+            copy,
+            (np.lib.stride_tricks.as_strided(F32, (2,), (2**50,)),),
+            KernelValueError,
+            FAR,
+            id="far apart",
+        ),
+        calls(line, (F32, 2**46), KernelValueError, LARGE.format("(n,)"), id="one extent"),
+        calls(square, (F32, 2**40), KernelValueError, LARGE.format("(n, n)"), id="product"),
+    ],
+)
+def test_e224_extents(case: Check) -> None:
+    case()

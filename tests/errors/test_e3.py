@@ -1,0 +1,366 @@
+"""E301 to E304 and W301: accesses, unassigned names, extents and reads before writes."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from diagnostics import Check, calls, texts, warned
+
+import kernelwright as kw
+from kernelwright import KernelIndexError, UninitializedReadWarning
+
+F32 = np.ones(4, np.float32)
+I64 = np.arange(4)
+
+
+@kw.kernel
+def looks_ahead(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i + 1]
+    return c
+
+
+@kw.kernel
+def looks_back(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i - 1]
+    return c
+
+
+@kw.kernel
+def writes_beyond(a):
+    c = output_tensor((3,), a.dtype)
+    c[3] = a[0]
+    return c
+
+
+@kw.kernel
+def writes_before(a):
+    c = output_tensor((3,), a.dtype)
+    c[-4] = a[0]
+    return c
+
+
+@kw.kernel
+def reads_wider(a):
+    c = output_tensor((2 * a.shape[0],), a.dtype)
+    for i in range(a.shape[0]):
+        c[2 * i + 2] = a[i]
+    return c
+
+
+@kw.kernel
+def counts_beyond(a):
+    c = output_tensor((a.shape[0] - 1,), a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i]
+    return c
+
+
+DOUBLE = "index 0 of 'c' reaches {0}, but c.shape[0] is {0} (valid 0..{0} - 1)".format("2 * a.shape[0]")
+SHORTER = "index 0 of 'c' reaches {0}, but c.shape[0] is {0} (valid 0..{0} - 1)".format("a.shape[0] - 1")
+SHORTEN = "= help: shorten the loop, or guard the access with `if`"
+
+
+ALWAYS_OUTSIDE = [
+    calls(
+        looks_ahead,
+        (F32,),
+        KernelIndexError,
+        f"""
+        FILE:@5:18: error[E301]: index 0 of 'a' reaches a.shape[0] (valid 0..a.shape[0] - 1)
+           @5 |         c[i] = a[i + 1]
+              |                  ^~~~~
+              = note: 'i' is the loop variable of line @4
+              {SHORTEN}
+        """,
+    ),
+    calls(
+        looks_back,
+        (F32,),
+        KernelIndexError,
+        f"""
+        FILE:@5:18: error[E301]: index 0 of 'a' reaches -1 (valid 0..a.shape[0] - 1)
+           @5 |         c[i] = a[i - 1]
+              |                  ^~~~~
+              = note: 'i' is the loop variable of line @4
+              {SHORTEN}
+        """,
+    ),
+    calls(
+        writes_beyond,
+        (F32,),
+        KernelIndexError,
+        f"""
+        FILE:@4:7: error[E301]: index 0 of 'c' reaches 3, but c.shape[0] is 3 (valid 0..2)
+           @4 |     c[3] = a[0]
+              |       ^
+              {SHORTEN}
+        """,
+    ),
+    calls(
+        writes_before,
+        (F32,),
+        KernelIndexError,
+        f"""
+        FILE:@4:7: error[E301]: index 0 of 'c' reaches -1, but c.shape[0] is 3 (valid 0..2)
+           @4 |     c[-4] = a[0]
+              |       ^~
+              {SHORTEN}
+        """,
+    ),
+    calls(
+        reads_wider,
+        (F32,),
+        KernelIndexError,
+        f"""
+        FILE:@5:11: error[E301]: {DOUBLE}
+           @5 |         c[2 * i + 2] = a[i]
+              |           ^~~~~~~~~
+              = note: 'i' is the loop variable of line @4
+              {SHORTEN}
+        """,
+    ),
+    calls(
+        counts_beyond,
+        (F32,),
+        KernelIndexError,
+        f"""
+        FILE:@5:11: error[E301]: {SHORTER}
+           @5 |         c[i] = a[i]
+              |           ^
+              = note: 'i' is the loop variable of line @4
+              {SHORTEN}
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", ALWAYS_OUTSIDE)
+def test_e301_static_bounds(case: Check) -> None:
+    case()
+
+
+@kw.kernel
+def assigns_sometimes(a):
+    for i in range(a.shape[0]):
+        if a[i] > 0:
+            x = a[i]
+    a[0] = x
+    return a
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        calls(
+            assigns_sometimes,
+            (F32,),
+            KernelIndexError,
+            """
+            FILE:@6:12: error[E302]: 'x' may be unassigned here: only some paths assign it
+               @6 |     a[0] = x
+                  |            ^
+                  = help: assign 'x' before the branch or loop
+            """,
+        ),
+        *texts("E302"),
+    ],
+)
+def test_e302_unassigned(case: Check) -> None:
+    case()
+
+
+@kw.kernel
+def gathers(a, b):
+    c = output_tensor(b.shape, a.dtype)
+    for i in range(b.shape[0]):
+        c[i] = a[b[i]]
+    return c
+
+
+@kw.kernel
+def adds(a, b):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] + b[i]
+    return c
+
+
+@kw.kernel
+def reads_fifth(a):
+    c = output_tensor((1,), a.dtype)
+    c[0] = a[4]
+    return c
+
+
+@kw.kernel
+def reads_before_last(a):
+    c = output_tensor((1,), a.dtype)
+    c[0] = a[-2]
+    return c
+
+
+@kw.kernel
+def transposes_in_place(a):
+    for i, j in grid(a.shape):
+        a[j, i] = 0
+    return a
+
+
+def beyond(index: int, tensor: str, extent: int, dim: int = 0) -> str:
+    place = f"dimension {dim} of '{tensor}', whose extent is {extent}"
+    return f"index {index} is out of range for {place} (valid 0..{extent - 1})"
+
+
+BELOW = "= note: a variable index below 0 does not count from the end"
+
+
+SOMETIMES_OUTSIDE = [
+    calls(
+        gathers,
+        (F32, np.array([0, 4])),
+        KernelIndexError,
+        f"""
+        FILE:@5:18: error[E303]: {beyond(4, "a", 4)}
+           @5 |         c[i] = a[b[i]]
+              |                  ^~~~
+        """,
+    ),
+    calls(
+        gathers,
+        (F32, np.array([0, -1])),
+        KernelIndexError,
+        f"""
+        FILE:@5:18: error[E303]: {beyond(-1, "a", 4)}
+           @5 |         c[i] = a[b[i]]
+              |                  ^~~~
+              {BELOW}
+        """,
+        id="negative",
+    ),
+    calls(
+        gathers,
+        (F32[:0], np.array([0])),
+        KernelIndexError,
+        """
+        FILE:@5:18: error[E303]: index 0 is out of range for dimension 0 of 'a', whose extent is 0
+           @5 |         c[i] = a[b[i]]
+              |                  ^~~~
+        """,
+        id="empty",
+    ),
+    calls(
+        adds,
+        (F32, F32[:2]),
+        KernelIndexError,
+        f"""
+        FILE:@5:25: error[E303]: {beyond(2, "b", 2)}
+           @5 |         c[i] = a[i] + b[i]
+              |                         ^
+        """,
+    ),
+    calls(
+        reads_fifth,
+        (F32,),
+        KernelIndexError,
+        f"""
+        FILE:@4:14: error[E303]: {beyond(4, "a", 4)}
+           @4 |     c[0] = a[4]
+              |              ^
+        """,
+    ),
+    calls(
+        reads_before_last,
+        (F32[:1],),
+        KernelIndexError,
+        f"""
+        FILE:@4:14: error[E303]: {beyond(-2, "a", 1)}
+           @4 |     c[0] = a[-2]
+              |              ^~
+        """,
+    ),
+    calls(
+        transposes_in_place,
+        (np.ones((2, 3)),),
+        KernelIndexError,
+        f"""
+        FILE:@4:11: error[E303]: {beyond(2, "a", 2)}
+           @4 |         a[j, i] = 0
+              |           ^
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", SOMETIMES_OUTSIDE)
+def test_e303_runtime_index(case: Check) -> None:
+    case()
+
+
+@kw.kernel
+def sized(a, n):
+    b = output_tensor((3,), a.dtype)
+    c = output_tensor((3, n - 4), a.dtype)
+    return b, c
+
+
+NEGATIVE = """
+    FILE:@4:5: error[E304]: extent 1 of output 'c' is negative: {}
+       @4 |     c = output_tensor((3, n - 4), a.dtype)
+          |     ^
+    """
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        calls(sized, (F32, 3), KernelIndexError, NEGATIVE.format(-1)),
+        calls(sized, (F32, np.int32(-5)), KernelIndexError, NEGATIVE.format(-9), id="scalar"),
+        calls(sized, (F32, 0), KernelIndexError, NEGATIVE.format(-4), out=(None, None), id="with out"),
+    ],
+)
+def test_e304_negative_extent(case: Check) -> None:
+    case()
+
+
+@kw.kernel
+def adds_to_nothing(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] += a[i]
+    return c
+
+
+@kw.kernel
+def reads_a_temporary(a):
+    t = allocate(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        a[i] = t[i]
+    return a
+
+
+def test_w301_uninitialized_read() -> None:
+    """Warned once for a kernel, whatever is called later; as an error it stops the call."""
+    text = """
+        FILE:@5:{}: warning[W301]: '{}' may be read here before it is written
+           @5 |         {}
+              |         {}
+              = note: unwritten elements are zero
+              = help: write '{}' first, or read the input that was meant
+        """
+    added = text.format(9, "c", "c[i] += a[i]", "^~~~", "c")
+    warned(adds_to_nothing, (F32,), UninitializedReadWarning, added)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert adds_to_nothing(F32[:2]).tolist() == [1.0, 1.0]
+        assert adds_to_nothing(I64).tolist() == [0, 1, 2, 3]
+        with pytest.raises(UninitializedReadWarning, match=r"W301"):
+            reads_a_temporary(F32.copy())
+    again = kw.kernel(reads_a_temporary.__wrapped__)
+    copied = text.format(16, "t", "a[i] = t[i]", "       ^~~~", "t")
+    warned(again, (F32.copy(),), UninitializedReadWarning, copied)

@@ -1,0 +1,171 @@
+"""E501 to E503 and W501: devices, the compiler library, internal faults and the cache directory."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from diagnostics import check_error, tidy
+
+from kernelwright import DeviceError, _core
+from kernelwright.mindspore import context
+
+PROGRAM = """\
+import warnings
+import numpy as np
+import kernelwright as kw
+
+@kw.kernel
+def copy(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i]
+    return c
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    try:
+        print(copy(np.ones(2)).tolist() + copy(np.ones(1, "f4")).tolist())
+    except kw.errors.KernelError as e:
+        print((type(e).__name__, e.code, e.message, e.filename, e.lineno, e.offset, str(e)))
+for w in caught:
+    print((w.category.__name__, w.filename, w.lineno, str(w.message)))
+"""
+RESULT = [1.0, 1.0, 1.0]
+CALL = 15  # the line of the program that calls the kernel
+
+
+def run(program: Path, **environment: str) -> list[Any]:
+    """The values that a program prints, one on each line."""
+    done = subprocess.run(
+        [sys.executable, program],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [ast.literal_eval(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A folder that holds a copy of the package without the compiler library."""
+    source = Path(_core.__file__).parent
+    wanted = tmp_path / "site"
+    shutil.copytree(
+        source, wanted / "kernelwright", ignore=shutil.ignore_patterns("*_llvm.so", "__pycache__")
+    )
+    return wanted
+
+
+@pytest.mark.parametrize(
+    ("present", "why"), [(False, "no CUDA device"), (True, "kernels for CUDA devices are not available yet")]
+)
+def test_e501_device(monkeypatch: pytest.MonkeyPatch, present: bool, why: str) -> None:
+    monkeypatch.setattr(context, "has_cuda_device", lambda: present)
+    with pytest.raises(DeviceError) as caught:
+        context.decide_device("gpu")
+    check_error(caught.value, DeviceError, f"error[E501]: {why}\n      = help: use --device cpu")
+
+
+def test_device_on_the_command_line(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("print('ran')\n")
+    why = "kernels for CUDA devices are not available yet" if context.has_cuda_device() else "no CUDA device"
+    for device, status, out in (("gpu", 1, ""), ("cpu", 0, "ran\n")):
+        command = [sys.executable, "-m", "kernelwright", "run", "--device", device, str(script)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (status, out)
+        text = f"error[E501]: {why}\n      = help: use --device cpu\n"
+        assert done.stderr.endswith(text) if status else not done.stderr
+
+
+def test_e502_library(program: Path, package: Path, tmp_path: Path) -> None:
+    """Without the compiler library nothing new is compiled, but what is cached runs."""
+    cache = str(tmp_path / "cache")
+    missing = package / "kernelwright" / "libkernelwright_llvm.so"
+    reason = "cannot open shared object file: No such file or directory"
+    why = f"cannot open the compiler library: {missing}: {reason}"
+    text = f"""\
+{program}: error[E502]: {why}
+      = help: reinstall kernelwright; cached kernels run without this library"""
+    error = ("DeviceError", "E502", why, None, None, None, text)
+    assert run(program, PYTHONPATH=str(package), KW_CACHE_DIR=cache) == [error]
+    assert run(program, KW_CACHE_DIR=cache) == [RESULT]
+    assert run(program, PYTHONPATH=str(package), KW_CACHE_DIR=cache) == [RESULT]
+
+
+IR = """\
+# kw-ir 1
+def copy(a: buf(f32, (a_0,)), c: out(f32, (a_0,))):
+  fp('default')
+  dims(a_0)
+  for i in serial(0, a_0, 1):
+    c[i] = a[i]
+  return c
+"""
+
+
+def test_e503_internal(program: Path, package: Path, tmp_path: Path) -> None:
+    """A compiler library of another build, which no call can do anything about."""
+    other = "0" * 32
+    name = "libkernelwright_llvm.so"
+    library = Path(_core.__file__).with_name(name).read_bytes()
+    (package / "kernelwright" / name).write_bytes(library.replace(_core.build_id.encode(), other.encode()))
+    (got,) = run(program, PYTHONPATH=str(package), KW_CACHE_DIR=str(tmp_path / "cache"))
+    place = got[2][got[2].rindex(" (llvm_library.cpp:") :]
+    why = (
+        f"LLVM failed on 'copy': {name} is of another build ({other}) than the core ({_core.build_id}){place}"
+    )
+    text = f"""\
+{program}: error[E503]: {why}
+      = help: this is a fault of kernelwright: report it with the output of KW_DEBUG="dump:after=all\""""
+    assert got == ("InternalError", "E503", why, None, None, None, text)
+
+
+def test_llvm_faults_are_contained() -> None:
+    """Diagnostics and fatal errors of LLVM come back as text, and the next compilation works."""
+    assert _core.llvm_fault(IR, 1) == "provoked diagnostic"
+    assert _core.llvm_fault(IR, 2) == "provoked fatal error"
+    assert "scalable" in _core.llvm_fault(IR, 3)
+    assert _core.llvm_fault(IR, 0) == ""
+
+
+def test_w501_cache_directory(program: Path, tmp_path: Path) -> None:
+    """Warned once in a process, at the call; the kernels run all the same."""
+    (tmp_path / "file").write_text("")
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    problems = {
+        "file": "is no directory",
+        "open": "can be written by others (chmod 700 it)",
+        "file/below": "cannot be made: Not a directory",
+    }
+    for name, problem in problems.items():
+        text = f"""\
+warning[W501]: compiled kernels are kept in memory only: {tmp_path / name} {problem}
+      = help: set KW_CACHE_DIR to a directory of your own"""
+        got = run(program, KW_CACHE_DIR=str(tmp_path / name))
+        assert got == [RESULT, ("KernelWarning", str(program), CALL, tidy(text))]
+    assert not list((tmp_path / "open").iterdir())
+
+
+def test_no_home_directory(program: Path) -> None:
+    nowhere = {"KW_CACHE_DIR": "", "XDG_CACHE_HOME": "", "HOME": ""}
+    text = """\
+warning[W501]: compiled kernels are kept in memory only: there is no home directory for it
+      = help: set KW_CACHE_DIR to a directory of your own"""
+    assert run(program, **nowhere) == [RESULT, ("KernelWarning", str(program), CALL, text)]

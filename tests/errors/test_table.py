@@ -1,0 +1,137 @@
+"""The table of codes: every row has its test in this folder, and its class is what Python expects."""
+
+from __future__ import annotations
+
+import ast
+import os
+import pickle
+import re
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from diagnostics import CASES
+
+import kernelwright as kw
+from kernelwright import KernelSyntaxError, _core, errors
+
+BUILTINS: dict[str, type[Exception]] = {
+    "KernelSyntaxError": SyntaxError,
+    "KernelTypeError": TypeError,
+    "KernelValueError": ValueError,
+    "KernelOverflowError": OverflowError,
+    "KernelIndexError": IndexError,
+    "ScheduleError": ValueError,
+    "UnsupportedError": NotImplementedError,
+    "DeviceError": RuntimeError,
+    "InternalError": RuntimeError,
+    "KernelWarning": UserWarning,
+    "UninitializedReadWarning": UserWarning,
+}
+
+
+def found_tests() -> list[str]:
+    """The names of all test functions of the folder."""
+    found = []
+    for path in sorted(Path(__file__).parent.glob("test_*.py")):
+        tree = ast.parse(path.read_text())
+        found += [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return [name for name in found if name.startswith("test_")]
+
+
+def test_every_row_has_its_test() -> None:
+    rows = [(code, test) for code, _, _, test in _core.codes()]
+    coded = [name for name in found_tests() if re.match(r"test_[ew]\d", name)]
+    assert sorted(test for _, test in rows) == sorted(coded)
+    assert all(test.startswith(f"test_{code.lower()}_") for code, test in rows)
+    assert len(set(rows)) == len(rows)
+    assert {path.stem for path in CASES.iterdir()} <= {code.lower() for code, _ in rows}
+
+
+def test_classes() -> None:
+    for code, name, title, _ in _core.codes():
+        kind = getattr(errors, name)
+        assert issubclass(kind, BUILTINS[name])
+        assert issubclass(kind, errors.KernelError) == (code[0] == "E")
+        assert title and title[0].islower() and not title.endswith(".")
+    for name, kind in BUILTINS.items():
+        assert issubclass(getattr(errors, name), kind)
+        assert getattr(kw, name, None) in (None, getattr(errors, name))
+
+
+def test_session_cache_is_in_use() -> None:
+    assert _core.cache_directory() == os.environ["KW_CACHE_DIR"]
+    assert _core.cache_problem() == ""
+
+
+@kw.kernel
+def prints(a):
+    c = output_tensor(a.shape, a.dtype)
+    c[0] = print(a[0])
+    return c
+
+
+def syntax_error() -> KernelSyntaxError:
+    with pytest.raises(KernelSyntaxError) as caught:
+        prints(np.ones(2))
+    return caught.value
+
+
+def test_python_draws_the_caret() -> None:
+    """A KernelSyntaxError fills what Python shows of a SyntaxError: the line, and the caret under it."""
+    error = syntax_error()
+    assert error.msg == "[E101] print is not part of the kernel language"
+    assert error.text == "    c[0] = print(a[0])"
+    assert (error.end_lineno, error.offset, error.end_offset) == (error.lineno, 12, 23)
+    assert (
+        "".join(traceback.format_exception_only(error))
+        == f"""\
+  File "{__file__}", line {error.lineno}
+    c[0] = print(a[0])
+           ^^^^^^^^^^^
+kernelwright.errors.KernelSyntaxError: [E101] print is not part of the kernel language
+"""
+    )
+
+
+def test_errors_can_be_pickled() -> None:
+    error = syntax_error()
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is KernelSyntaxError and str(copy) == str(error)
+    assert (copy.code, copy.lineno, copy.offset) == (error.code, error.lineno, error.offset)
+
+
+def test_at_most_twenty() -> None:
+    names = "".join(f"    x{n} = u{n}\n" for n in range(30))
+    rendered = _core.compile_text(f"def k(a):\n{names}    return a\n", [("float32", 1)])
+    assert rendered.count("error[E103]") == 20
+
+
+def test_one_message_for_one_fault() -> None:
+    """What follows from a faulty name is not reported again."""
+    faulty = "def k(a):\n    x = u\n    y = x + 1\n    a[0] = y\n    a[1] = x * y\n    return a\n"
+    rendered = _core.compile_text(faulty, [("float32", 1)])
+    assert rendered.count("error[") == 1
+
+
+@kw.kernel
+def adds_to_nothing(a):
+    c = output_tensor(a.shape, a.dtype)
+    c[0] += a[0]
+    return c
+
+
+def test_warnings_carry_the_code() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        adds_to_nothing(np.ones(1))
+    (warning,) = (w.message for w in caught)
+    code = adds_to_nothing.__wrapped__.__code__
+    assert [getattr(warning, n, None) for n in ("code", "filename", "lineno", "offset")] == [
+        "W301",
+        code.co_filename,
+        code.co_firstlineno + 3,
+        5,
+    ]

@@ -1,0 +1,281 @@
+"""KW_DEBUG and kw.debug: every word acts, no word changes a byte of an artifact, unknown words are errors."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kernelwright as kw
+from kernelwright import _core
+
+STAGES = ("lower", "simplify", "fuse_fma", "fill_buffers", "guard_bounds", "expand_math")
+A = np.arange(4.0)
+
+
+def double_it(a):
+    out = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        out[i] = exp(a[i]) * 2.0 + 1.0
+    return out
+
+
+def add_up(a):
+    out = output_tensor((1,), a.dtype)
+    for i in range(a.shape[0]):
+        out[0] += a[i]
+    return out
+
+
+PROGRAM = """
+import os, sys, warnings
+import numpy as np
+import kernelwright as kw
+warnings.simplefilter("ignore")
+
+@kw.kernel
+def pick(a, k):
+    out = output_tensor(k.shape, a.dtype)
+    for i in range(k.shape[0]):
+        out[i] = exp(a[k[i]]) * 2.0 + a[0]
+    return out
+
+@kw.kernel(fp="strict")
+def add_up(a):
+    out = output_tensor((1,), a.dtype)
+    for i in range(a.shape[0]):
+        out[0] += a[i]
+    return out
+
+A = np.arange(4.0)
+for dtype in ("float32", "float64"):
+    a = A.astype(dtype)
+    assert pick(a, np.array([1, 2]))[0] > 5 and add_up(a)[0] == 6 and add_up(a[::2])[0] == 2
+try:
+    pick(A, np.array([4]))
+except IndexError:
+    pass
+"""
+
+
+def run(folder: Path, program: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """A new process with the given KW_ variables only, in `folder`."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("KW_")}
+    line = [sys.executable, "program.py"]
+    (folder / "program.py").write_text(program)
+    return subprocess.run(line, cwd=folder, env=clean | env, capture_output=True, text=True, check=False)
+
+
+def test_debug_words_change_no_byte(tmp_path: Path) -> None:
+    found = []
+    for n, words in enumerate(
+        ("", "time; dump:after=all; verify=each; log=2", f"dump:after=all; dump:dir={tmp_path}")
+    ):
+        cache = tmp_path / f"cache{n}"
+        done = run(tmp_path, PROGRAM, KW_CACHE_DIR=str(cache), KW_DEBUG=words)
+        assert done.returncode == 0, done.stderr
+        assert (done.stderr != "") == (n == 1)
+        found.append({p.name: p.read_bytes() for p in cache.iterdir()})
+    assert len(found[0]) >= 5
+    assert found[0] == found[1] == found[2]
+
+
+def test_same_entries_whatever_else_the_process_does(tmp_path: Path) -> None:
+    found = []
+    for n, seed in enumerate(("0", "4711")):
+        cache = tmp_path / f"cache{n}"
+        folder = tmp_path / ("here" * (n + 1))
+        folder.mkdir()
+        done = run(folder, "\n" * n + PROGRAM, KW_CACHE_DIR=str(cache), PYTHONHASHSEED=seed)
+        assert done.returncode == 0, done.stderr
+        found.append({p.name: p.read_bytes() for p in cache.iterdir()})
+    assert found[0] == found[1]
+
+
+def fresh(words: str, function: Any = double_it, **more: object) -> np.ndarray[Any, Any]:
+    """The first call of a new kernel under debug words, without the disk cache."""
+    with kw.debug("cache=off; " + words, **more):
+        return kw.kernel(function)(A)
+
+
+def test_dump_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+    fresh("dump:after=all")
+    said = capfd.readouterr().err
+    assert re.findall(r"^# after (\w+)$", said, re.MULTILINE)[: len(STAGES)] == list(STAGES)
+    for text in re.split(r"^# after \w+\n", said, flags=re.MULTILINE)[1:]:
+        printed, error, same = _core.round_trip(text)
+        assert error == "" and same and printed == text
+
+
+def test_dump_after_one_pass(capfd: pytest.CaptureFixture[str]) -> None:
+    fresh("dump:after=fuse_fma; dump:after=lower")
+    said = capfd.readouterr().err
+    assert re.findall(r"^# after (\w+)$", said, re.MULTILINE) == ["lower", "fuse_fma"]
+    fresh("dump:after=no_such_pass")
+    assert capfd.readouterr().err == ""
+
+
+def test_dump_equals_the_stages_of_ir(tmp_path: Path) -> None:
+    fresh(f"dump:after=lower; dump:dir={tmp_path}")
+    with kw.debug("cache=off"):
+        assert (tmp_path / "double_it.lower.kwir").read_text() == kw.kernel(double_it).ir(A)
+
+
+def test_dump_into_a_directory(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    fresh(f"dump:after=all; dump:dir={tmp_path}")
+    assert capfd.readouterr().err == ""
+    files = {p.name for p in tmp_path.iterdir()}
+    assert {f"double_it.{stage}.kwir" for stage in STAGES} <= files
+    for path in tmp_path.iterdir():
+        assert _core.round_trip(path.read_text())[1:] == ("", True)
+
+
+def test_dump_into_a_missing_directory_goes_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert fresh(f"dump:after=lower; dump:dir={tmp_path}/missing").shape == A.shape
+    assert "cannot write a dump" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("glob", "names"),
+    [
+        ("double*", {"double_it"}),
+        ("*", {"double_it", "add_up"}),
+        ("add_up", {"add_up"}),
+        ("a*p", {"add_up"}),
+        ("x", set()),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::kernelwright.UninitializedReadWarning")
+def test_kernel_glob(glob: str, names: set[str], capfd: pytest.CaptureFixture[str]) -> None:
+    fresh(f"time; dump:after=lower; kernel={glob}")
+    fresh(f"time; dump:after=lower; kernel={glob}", add_up)
+    said = capfd.readouterr().err
+    assert set(re.findall(r"^\[kw\] (\w+)", said, re.MULTILINE)) == names
+    assert set(re.findall(r"^def (\w+)", said, re.MULTILINE)) == names
+
+
+def test_time_of_each_stage(capfd: pytest.CaptureFixture[str]) -> None:
+    fresh("time")
+    lines = capfd.readouterr().err.splitlines()
+    found = [re.fullmatch(r"\[kw\] double_it +(\w+) +(\d+\.\d{3}) ms", line) for line in lines]
+    times = {m[1]: float(m[2]) for m in found if m}
+    assert len([m for m in found if m]) == len(lines)
+    assert {*STAGES, "emit", "total"} <= times.keys()
+    assert times["emit"] <= times["total"]
+
+
+def test_interp_needs_no_llvm(tmp_path: Path) -> None:
+    show = "print('_llvm.so' in open('/proc/self/maps').read())"
+    for words, llvm in (("interp", "False"), ("interp=lanes", "False"), ("", "True")):
+        done = run(tmp_path, PROGRAM + show, KW_CACHE_DIR=str(tmp_path / "cache"), KW_DEBUG=words)
+        assert done.stdout == f"{llvm}\n", done.stderr
+
+
+@pytest.mark.filterwarnings("ignore::kernelwright.UninitializedReadWarning")
+def test_interp_gives_the_same_bits() -> None:
+    for function in (double_it, add_up):
+        expected = fresh("", function)
+        assert fresh("interp", function).tobytes() == expected.tobytes()
+        assert fresh("verify=each", function).tobytes() == expected.tobytes()
+
+
+def test_cache_off_touches_no_directory(tmp_path: Path) -> None:
+    done = run(tmp_path, PROGRAM, KW_CACHE_DIR=str(tmp_path / "cache"), KW_DEBUG="cache=off")
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "cache").glob("*")) == []
+
+
+def test_log_tells_of_damaged_entries(tmp_path: Path) -> None:
+    env = {"KW_CACHE_DIR": str(tmp_path / "cache")}
+    for words, expected in (("log=1", False), ("log=0", False), ("log=1", True)):
+        done = run(tmp_path, PROGRAM, **env, KW_DEBUG=words)
+        assert done.returncode == 0 and ("is unusable" in done.stderr) == expected, done.stderr
+        for entry in (tmp_path / "cache").iterdir():
+            entry.write_bytes(b"?" + entry.read_bytes()[1:])
+
+
+UNKNOWN = (
+    *("tiem", "time=1", "dump", "dump:after", "dump:after=", "dump:dir=", "verify", "verify=all", "kernel="),
+    *("interp=yes", "cache", "cache=on", "log", "log=", "log=x", "log=1x", "log=9999999999", "a=b=c"),
+)
+
+
+@pytest.mark.parametrize("word", UNKNOWN)
+def test_unknown_words_are_errors(word: str) -> None:
+    with pytest.raises(ValueError, match="unknown word") as raised, kw.debug(f"cache=off; {word}"):
+        pass
+    assert repr(word) in str(raised.value) and "dump:after=PASS" in str(raised.value)
+
+
+def test_unknown_word_in_the_environment_is_an_error_at_import(tmp_path: Path) -> None:
+    done = run(tmp_path, "import kernelwright", KW_DEBUG="time; tiem")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("ValueError: KW_DEBUG: unknown word 'tiem'; ")
+
+
+@pytest.mark.parametrize(
+    "text", ["", ";", " ; ;", "time ;", " log = 2 ", "kernel=*;kernel=x", "dump:after = all"]
+)
+def test_spaces_and_empty_words_are_allowed(text: str) -> None:
+    with kw.debug(text):
+        pass
+
+
+def test_keywords_are_words(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    fresh("", dump_after="lower", time=True, kernel="double*")
+    said = capfd.readouterr().err
+    assert said.count("# after ") == 1 and "emit" in said
+    fresh("dump:after=lower", dump_dir=tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["double_it.lower.kwir"]
+    with pytest.raises(ValueError, match="unknown word 'interp=maybe'"), kw.debug(interp="maybe"):
+        pass
+
+
+def test_nested_blocks_add_and_restore(capfd: pytest.CaptureFixture[str]) -> None:
+    def speaks() -> set[str]:
+        kw.kernel(double_it)(A)
+        return set(re.findall(r"^(\[kw\]|# after)", capfd.readouterr().err, re.MULTILINE))
+
+    with kw.debug("cache=off"):
+        assert speaks() == set()
+        with kw.debug("time"):
+            assert speaks() == {"[kw]"}
+            with kw.debug(dump_after="lower"):
+                assert speaks() == {"[kw]", "# after"}
+            assert speaks() == {"[kw]"}
+            with pytest.raises(ValueError, match="unknown word"), kw.debug("nonsense"):
+                pass
+            assert speaks() == {"[kw]"}
+        with pytest.raises(KeyError), kw.debug("time"):
+            raise KeyError
+        assert speaks() == set()
+
+
+def test_words_of_the_environment_stay_in_force(tmp_path: Path) -> None:
+    body = "\nsys.stderr.write('--')\nwith kw.debug('log=1'):\n    add_up(A.astype('int64'))\n"
+    done = run(tmp_path, PROGRAM + body, KW_CACHE_DIR=str(tmp_path / "cache"), KW_DEBUG="time")
+    assert done.returncode == 0, done.stderr
+    assert "emit" in done.stderr.split("--")[1]
+
+
+def test_interp_acts_on_kernels_in_use_and_ends_with_its_block(tmp_path: Path) -> None:
+    body = """
+llvm = lambda: "_llvm.so" in open("/proc/self/maps").read()
+add_up = kw.kernel(add_up.__wrapped__)
+with kw.debug("interp"):
+    add_up(A)
+assert not llvm()
+add_up(A)
+assert llvm(), "still interpreted after the block"
+with kw.debug("interp; dump:after=lower"):
+    add_up(A)
+"""
+    program = PROGRAM[: PROGRAM.index("for dtype in")] + body
+    done = run(tmp_path, program, KW_CACHE_DIR=str(tmp_path / "cache"), KW_DEBUG="cache=off")
+    assert done.returncode == 0, done.stderr

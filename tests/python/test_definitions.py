@@ -1,0 +1,390 @@
+"""Where a kernel can be defined: each place gives a working kernel, or E120 or E121 exactly."""
+
+from __future__ import annotations
+
+import math
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kernelwright as kw
+from kernelwright import KernelSyntaxError
+
+ONES = np.ones(3, np.float32)
+NO_TEXT = "exec, `python -c` and a plain prompt leave no text"
+
+
+@kw.kernel
+def of_module(a):
+    """A kernel with a text
+
+    of several lines.
+    """
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] * 2
+    return c
+
+
+@kw.kernel(
+    fp="strict",
+    debug=False,
+)
+# a remark between decorator and function
+def decorated_at_length(
+    a: np.ndarray,
+    n: int = 2,  # a remark beside a parameter
+) -> np.ndarray:
+    c = output_tensor((n,), a.dtype)
+
+    for i in range(n):
+        c[i] = (
+            a[i] + 1  # a remark inside an expression
+        )
+
+    # a remark at the end
+    return c
+
+
+@kw.kernel
+def on_one_line(a): c = output_tensor(a.shape, a.dtype); return c  # fmt: skip  # noqa: E702
+
+
+def same(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function
+
+
+@same
+@kw.kernel
+@same
+def between_decorators(a):
+    return a
+
+
+if math.pi > 3:
+
+    @kw.kernel
+    def in_a_branch(a):
+        return a
+
+
+def test_module() -> None:
+    assert of_module(ONES).tolist() == [2.0] * 3
+    assert decorated_at_length(ONES).tolist() == [2.0] * 2
+    assert on_one_line(ONES).tolist() == [0.0] * 3
+    assert between_decorators(ONES) is ONES
+    assert in_a_branch(ONES) is ONES
+
+
+def test_later_decoration() -> None:
+    assert kw.kernel(of_module.__wrapped__)(ONES).tolist() == [2.0] * 3
+    twice = kw.kernel(fp="strict")(of_module.__wrapped__)
+    assert twice(ONES).tolist() == [2.0] * 3
+
+
+def scaled_by(factor: float) -> kw.Kernel:
+    shift = 1
+
+    @kw.kernel
+    def scaled(a):
+        c = output_tensor(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            c[i] = a[i] * factor + shift
+        return c
+
+    return scaled
+
+
+def test_closure() -> None:
+    """Every closure has its own captured values."""
+    double, triple = scaled_by(2.0), scaled_by(3.0)
+    assert double(ONES).tolist() == [3.0] * 3 and triple(ONES).tolist() == [4.0] * 3
+    assert double(ONES).tolist() == [3.0] * 3
+
+
+def test_closure_changes() -> None:
+    n = 1
+
+    @kw.kernel
+    def sized(a):
+        c = output_tensor((n,), a.dtype)
+        for i in range(n):
+            c[i] = a[i]
+        return c
+
+    assert sized(ONES).shape == (1,)
+    n = 3
+    assert sized(ONES).shape == (3,)
+
+
+def test_two_of_one_name() -> None:
+    @kw.kernel
+    def chosen(a):
+        a[0] = 1
+        return a
+
+    first = chosen
+
+    @kw.kernel
+    def chosen(a):
+        a[0] = 2
+        return a
+
+    assert first(ONES.copy())[0] == 1 and chosen(ONES.copy())[0] == 2
+
+
+class Scale:
+    @kw.kernel
+    def __call__(self, a):
+        c = output_tensor(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            c[i] = a[i] * 2
+        return c
+
+    class Inner:
+        @kw.kernel
+        def run(self, a):
+            return a
+
+
+def test_method() -> None:
+    assert Scale.__call__(Scale(), ONES).tolist() == Scale()(ONES).tolist() == [2.0] * 3
+    assert Scale.Inner().run(ONES) is ONES
+
+
+INDENTED = {
+    "text": """\
+        \'\'\'A text
+
+        of several lines.
+        \'\'\'
+""",
+    "string": """\
+        x = \'\'\'a
+            string\'\'\'
+""",
+    "remark at the margin": """\
+# a remark
+""",
+    "line at the margin": """\
+        x = (1 +
+2)
+""",
+}
+
+
+# product bug: E121 for indented kernels whose text is not the same when it is dedented
+@pytest.mark.parametrize("name", INDENTED)
+def test_indented_kernels(name: str, tmp_path: Path) -> None:
+    """Methods and closures stand to the right of the margin; some of their lines may not."""
+    path = tmp_path / "indented.py"
+    head = "import kernelwright as kw\n\nclass Layer:\n    @kw.kernel\n    def run(self, a):\n"
+    path.write_text(f"{head}{INDENTED[name]}        return a\n")
+    space = runpy.run_path(str(path))
+    assert space["Layer"]().run(ONES) is ONES
+
+
+# product bug: E121, since Python mangles the names
+def test_private_names() -> None:
+    class Private:
+        @kw.kernel
+        def run(self, a):
+            __factor = 2.0
+            a[0] = a[0] * __factor
+            return a
+
+    assert Private().run(ONES.copy())[0] == 2.0
+
+
+def test_functions_of_imported_modules() -> None:
+    @kw.kernel
+    def roots(a):
+        c = output_tensor(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            c[i] = math.sqrt(a[i]) + np.exp(a[i] - 1)
+        return c
+
+    assert roots(ONES).tolist() == [2.0] * 3
+
+
+def test_annotations_mean_nothing() -> None:
+    @kw.kernel
+    def annotated(a: tuple[int, ...], b: {unit: m} = 3) -> np.ndarray | None:
+        n: "anything at all" = 2  # noqa: F722
+        c = output_tensor((n,), a.dtype)
+        return c
+
+    assert annotated(ONES).tolist() == [0.0] * 2
+
+
+def test_lambda() -> None:
+    shown = lambda a: a  # noqa: E731
+    inside = kw.kernel(
+        lambda a: a,
+    )
+    for kernel in (kw.kernel(shown), inside):
+        with pytest.raises(KernelSyntaxError, match=r"E101.*a kernel is a function defined by `def`"):
+            kernel(ONES)
+
+
+def test_async_function() -> None:
+    async def later(a):
+        return a
+
+    with pytest.raises(KernelSyntaxError, match=r"E101.*an async function is no kernel"):
+        kw.kernel(later)(ONES)
+
+
+def test_exec() -> None:
+    space: dict[str, Any] = {"kw": kw}
+    exec("@kw.kernel\ndef k(a):\n    return a\n", space)
+    with pytest.raises(KernelSyntaxError, match=r"^<string>:1:1: error\[E120\]: the source text of kernel"):
+        space["k"](ONES)
+
+
+KERNEL = """\
+import numpy as np
+import kernelwright as kw
+
+@kw.kernel
+def double(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] * 2
+    return c
+
+"""
+CALL = """\
+try:
+    print(double(np.ones(2)))
+except SyntaxError as e:
+    print(e)
+
+"""
+MISSING = """\
+{place}: error[E120]: the source text of kernel 'double' cannot be found
+      = help: define it in a file or a notebook cell; {why}
+"""
+
+
+def python(*arguments: str | Path, text: str = "", folder: Path | None = None) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], input=text, capture_output=True, text=True, check=True, cwd=folder
+    )
+    return done.stdout
+
+
+def test_command_line() -> None:
+    assert python("-c", KERNEL + CALL) == MISSING.format(place="<string>:4:1", why=NO_TEXT)
+
+
+def test_standard_input() -> None:
+    assert python("-", text=KERNEL + CALL) == MISSING.format(place="<stdin>:4:1", why=NO_TEXT)
+
+
+def test_prompt() -> None:
+    """A plain prompt, fed line by line."""
+    assert python("-i", text=KERNEL + CALL) == MISSING.format(place="<stdin>:1:1", why=NO_TEXT)
+
+
+def test_script(tmp_path: Path) -> None:
+    """As a script, a module, from a zip file, and optimised."""
+    script = tmp_path / "script.py"
+    script.write_text(KERNEL + CALL)
+    assert python(script) == "[2. 2.]\n"
+    assert python("-OO", script) == "[2. 2.]\n"
+    assert python("-m", "script", folder=tmp_path) == "[2. 2.]\n"
+
+
+def test_zip_file(tmp_path: Path) -> None:
+    import zipfile
+
+    archive = tmp_path / "app.zip"
+    with zipfile.ZipFile(archive, "w") as z:
+        z.writestr("inside.py", KERNEL)
+        z.writestr("__main__.py", "from inside import double, np\nprint(double(np.ones(2)))\n")
+    assert python(archive) == "[2. 2.]\n"
+
+
+TESTED = (
+    KERNEL
+    + """\
+@kw.kernel
+def checked(a):
+    assert a.shape[0] > 1
+    return a
+
+def test_double():
+    result = double(np.ones(2))
+    assert result.tolist() == [2.0, 2.0]
+
+def test_checked():
+    try:
+        checked(np.ones(2))
+    except SyntaxError as e:
+        assert e.code == "E121"
+"""
+)
+
+
+def test_file_of_pytest(tmp_path: Path) -> None:
+    """pytest rewrites asserts: kernels beside them work, those that hold some no longer match the text."""
+    path = tmp_path / "test_inside.py"
+    path.write_text(TESTED)
+    out = python("-m", "pytest", "-q", "-p", "no:cacheprovider", path, folder=tmp_path)
+    assert out.splitlines()[-1].startswith("2 passed")
+
+
+def test_edited_while_running(tmp_path: Path) -> None:
+    """The program edits its own file after import."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        KERNEL.replace("* 2", "* 20")
+        + "from pathlib import Path\n"
+        + "path = Path(__file__)\n"
+        + "path.write_text(path.read_text().replace('a[i] * ' + '20', 'a[i] * 30'))\n\n"
+        + CALL
+    )
+    assert python(script) == (
+        f"{script}:4:1: error[E121]: the source of kernel 'double' was edited after it was imported\n"
+        "      = help: reload the module or restart Python, so that the text and the running code agree\n"
+    )
+    assert python(script) == "[30. 30.]\n"
+
+
+CELLS = [
+    KERNEL,
+    "print(double(np.ones(2)))",
+    KERNEL.replace("* 2", "* 3"),
+    "print(double(np.ones(2)))",
+    "class Layer:\n    @kw.kernel\n    def run(self, a):\n        return a\nprint(Layer().run(np.ones(2)))",
+    "@kw.kernel\ndef wrong(a):\n    return b\n",
+    "try:\n    wrong(np.ones(2))\nexcept SyntaxError as e:\n    print(e)",
+]
+PRINTED = ["", "[2. 2.]\n", "", "[3. 3.]\n", "[1. 1.]\n", ""]
+
+
+def test_notebook(tmp_path: Path) -> None:
+    """Cells are sources too; a cell that runs again defines another kernel."""
+    nbformat = pytest.importorskip("nbformat")
+    client = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
+    book = nbformat.v4.new_notebook(cells=cells)
+    resources = {"metadata": {"path": tmp_path}}
+    client.NotebookClient(book, timeout=60, kernel_name="python3", resources=resources).execute()
+    texts = ["".join(o.get("text", "") for o in cell.outputs) for cell in book.cells]
+    assert texts[:-1] == PRINTED
+    first, source, caret, hint = texts[-1].splitlines()
+    assert first.endswith(":3:12: error[E103]: name 'b' is not defined")
+    assert [source, caret, hint] == [
+        "    3 |     return b",
+        "      |            ^",
+        "      = help: did you mean 'a'?",
+    ]

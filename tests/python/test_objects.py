@@ -1,0 +1,388 @@
+"""A kernel is a good Python object: its names, signature, help, pickling, binding and lifetime."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import inspect
+import pickle
+import pydoc
+import subprocess
+import sys
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import pytest
+
+import kernelwright as kw
+from kernelwright import KernelSyntaxError
+
+ONES = np.ones(3, np.float32)
+
+
+@kw.kernel
+def add(a, b, factor: float = 2.0):
+    """Adds b, factor times.
+
+    Of equal shapes.
+    """
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] + factor * b[i]
+    return c
+
+
+def plain(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] + 1
+    return c
+
+
+class Layer:
+    """Kernels as a method, a static method and a class method."""
+
+    @kw.kernel
+    def forward(self, a):
+        c = output_tensor(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            c[i] = a[i] * 2
+        return c
+
+    @staticmethod
+    @kw.kernel
+    def half(a):
+        c = output_tensor(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            c[i] = a[i] * 0.5
+        return c
+
+    @classmethod
+    @kw.kernel
+    def third(cls, a):
+        c = output_tensor(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            c[i] = a[i] / 3
+        return c
+
+    @kw.kernel
+    def uses_self(self, a):
+        a[0] = self.factor
+        return a
+
+    shared = add
+
+
+def test_attributes() -> None:
+    assert (add.__name__, add.__qualname__, add.__module__) == ("add", "add", __name__)
+    assert (Layer.forward.__name__, Layer.forward.__qualname__) == ("forward", "Layer.forward")
+    assert add.__doc__ and add.__doc__.startswith("Adds b, factor times.\n")
+    assert inspect.isfunction(add.__wrapped__) and inspect.unwrap(add) is add.__wrapped__
+    assert add.__annotations__ == {"factor": "float"}
+    assert isinstance(add, kw.Kernel) and callable(add)
+
+
+def test_signature_and_help() -> None:
+    assert str(inspect.signature(add)) == "(a, b, factor: 'float' = 2.0)"
+    assert str(inspect.signature(Layer().forward)) == "(a)"
+    assert inspect.getsource(add).startswith("@kw.kernel\ndef add(a, b, factor: float = 2.0):\n")
+    text = pydoc.render_doc(add, renderer=pydoc.plaintext)
+    assert "add(a, b, factor: 'float' = 2.0)\n    Adds b, factor times.\n" in text
+    assert "forward(self, a)" in pydoc.render_doc(Layer, renderer=pydoc.plaintext)
+
+
+def test_repr() -> None:
+    assert repr(add) == str(add) == f"<kernel {__name__}.add>"
+    assert repr(Layer.forward) == f"<kernel {__name__}.Layer.forward>"
+    assert repr(kw.kernel(lambda a: a)) == f"<kernel {__name__}.test_repr.<locals>.<lambda>>"
+
+
+def test_repr_of_a_bare_kernel() -> None:
+    assert repr(kw.Kernel(plain)) == f"<kernel {__name__}.plain>"
+
+
+def test_equality_hash_and_attributes() -> None:
+    twin = kw.kernel(add.__wrapped__)
+    assert add == add and add != twin and len({add, add, twin}) == 2
+    twin.note = "fast"
+    assert twin.note == "fast" and not hasattr(add, "note")
+    del twin.note
+    assert not hasattr(twin, "note")
+
+
+def test_pickle_by_name() -> None:
+    for kernel in (add, Layer.forward, Layer.half):
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            assert pickle.loads(pickle.dumps(kernel, protocol)) is kernel
+    assert cloudpickle.loads(cloudpickle.dumps(add)) is add
+    assert len(pickle.dumps(add)) < 200
+    assert copy.copy(add) is add and copy.deepcopy([add])[0] is add
+
+
+def test_pickle_refuses_what_has_no_name() -> None:
+    @kw.kernel
+    def local(a):
+        return a
+
+    name = "test_pickle_refuses_what_has_no_name.<locals>.local"
+    with pytest.raises(TypeError) as caught:
+        pickle.dumps(local)
+    where = f"it is not found as {__name__}.{name}; define it at module level"
+    assert str(caught.value) == f"cannot pickle kernel {name}: {where}"
+    with pytest.raises(TypeError) as caught:
+        pickle.dumps(kw.kernel(plain))
+    where = f"it is not found as {__name__}.plain; define it at module level"
+    assert str(caught.value) == f"cannot pickle kernel plain: {where}"
+
+
+KERNELS = """\
+import kernelwright as kw
+
+
+@kw.kernel
+def double(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] * 2
+    return c
+"""
+WORKERS = """\
+import multiprocessing
+import sys
+
+import joblib
+import numpy as np
+import kernels
+import kernelwright as kw
+
+
+@kw.kernel
+def triple(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] * 3
+    return c
+
+
+if __name__ == "__main__":
+    both, arrays = (kernels.double, triple), [np.full(2, n, np.float32) for n in (1, 2)]
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print([r.tolist() for kernel in both for r in pool.map(kernel, arrays)])
+    with joblib.Parallel(n_jobs=2) as parallel:
+        jobs = [joblib.delayed(kernels.double)(a) for a in arrays]
+        print([r.tolist() for r in parallel(jobs)])
+"""
+
+
+def test_worker_processes(tmp_path: Path) -> None:
+    """multiprocessing (spawn) sends kernels of modules and of the script itself, joblib those of modules."""
+    (tmp_path / "kernels.py").write_text(KERNELS)
+    script = tmp_path / "workers.py"
+    script.write_text(WORKERS)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, cwd=tmp_path)
+    doubled, tripled = [[2.0, 2.0], [4.0, 4.0]], [[3.0, 3.0], [6.0, 6.0]]
+    assert done.stdout.splitlines() == [str(doubled + tripled), str(doubled)]
+
+
+def test_methods() -> None:
+    layer = Layer()
+    for call in (layer.forward, lambda a: Layer.forward(layer, a)):
+        assert call(ONES).tolist() == [2.0] * 3
+    assert layer.forward(a=ONES).tolist() == [2.0] * 3
+    assert layer.half(ONES).tolist() == Layer.half(ONES).tolist() == [0.5] * 3
+    assert layer.third(ONES).tolist() == Layer.third(ONES).tolist() == (ONES / 3).tolist()
+    assert Layer.shared is add and Layer.forward is Layer.__dict__["forward"]
+    assert inspect.ismethod(layer.forward) and layer.forward.__func__ is Layer.forward
+    assert pickle.loads(pickle.dumps(Layer().forward)).__func__ is Layer.forward
+
+
+def test_self_is_never_used() -> None:
+    with pytest.raises(KernelSyntaxError, match=r"E117.*'self' is neither a tensor nor a number"):
+        Layer().uses_self(ONES.copy())
+
+
+def test_instance_attribute_is_not_bound() -> None:
+    layer = Layer()
+    layer.kernel = add  # type: ignore[attr-defined]
+    assert layer.kernel(ONES, ONES).tolist() == [3.0] * 3  # type: ignore[attr-defined]
+
+
+def test_options() -> None:
+    assert kw.kernel(fp="strict")(plain)(ONES).tolist() == [2.0] * 3
+    assert kw.kernel(fp="fast", debug=True)(plain)(ONES).tolist() == [2.0] * 3
+    assert kw.kernel()(plain)(ONES).tolist() == [2.0] * 3
+    assert "fp('strict')" in kw.kernel(fp="strict")(plain).ir(ONES)
+
+
+def raised(kind: type[BaseException], action: Callable[[], Any]) -> str:
+    with pytest.raises(kind) as caught:
+        action()
+    assert type(caught.value) is kind
+    return str(caught.value)
+
+
+def test_wrong_options() -> None:
+    assert raised(ValueError, lambda: kw.kernel(fp="exact")(plain)) == (
+        "fp is 'exact', but must be 'strict', 'default' or 'fast'"
+    )
+    assert raised(TypeError, lambda: kw.kernel(plain, mode="strict")) == (  # type: ignore[call-overload]
+        "kernel() got an unexpected keyword argument 'mode'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("thing", "name"),
+    [(3, "int"), (len, "builtin_function_or_method"), (np.sin, "ufunc"), (Layer, "type"), (add, "Kernel")],
+)
+def test_only_functions_are_decorated(thing: Any, name: str) -> None:
+    text = raised(TypeError, lambda: kw.kernel(thing))
+    assert text == f"kernel: expected a Python function, got {name}; decorate a `def`"
+
+
+def test_keywords_and_defaults() -> None:
+    expected = [3.0] * 3
+    assert add(ONES, ONES).tolist() == expected
+    assert add(ONES, b=ONES).tolist() == add(b=ONES, a=ONES).tolist() == expected
+    assert add(ONES, ONES, 1.0).tolist() == add(ONES, ONES, factor=1).tolist() == [2.0] * 3
+    assert add(factor=0, b=ONES, a=ONES, out=None).tolist() == [1.0] * 3
+
+
+WRONG_CALLS: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
+    ((), {}, "add() missing the argument 'a'"),
+    ((ONES,), {}, "add() missing the argument 'b'"),
+    ((), {"b": ONES}, "add() missing the argument 'a'"),
+    ((ONES, ONES, 1, 2), {}, "add() takes 3 arguments but 4 were given"),
+    ((ONES,), {"a": ONES}, "add() got multiple values for argument 'a'"),
+    ((ONES, ONES), {"scale": 1}, "add() got an unexpected keyword argument 'scale'"),
+    ((ONES,), {"out": None, "scale": 1}, "add() got an unexpected keyword argument 'scale'"),
+]
+
+
+@pytest.mark.parametrize(("args", "keywords", "text"), WRONG_CALLS)
+def test_wrong_calls(args: tuple[Any, ...], keywords: dict[str, Any], text: str) -> None:
+    assert raised(TypeError, lambda: add(*args, **keywords)) == text
+
+
+def test_position_only_parameters() -> None:
+    @kw.kernel
+    def keep(a, /):
+        return a
+
+    assert keep(ONES) is ONES
+    assert "keep()" in raised(TypeError, lambda: keep(a=ONES))
+
+
+def test_inspection() -> None:
+    """Every stage, for the types of given arguments or of the last call."""
+    fresh = kw.kernel(add.__wrapped__)
+    assert raised(TypeError, fresh.ir) == "add() missing the argument 'a'"
+    single = fresh.ir(ONES, ONES)
+    assert single.startswith("# kw-ir 1\ndef add(a: buf(f32, (a_0,)), b: buf(f32, (b_0,)), factor: weak(f64)")
+    assert fresh.ir(ONES, ONES, stage="lower") == single
+    assert "fact(a_0 <= b_0)" in fresh.ir(ONES, ONES, stage="final")
+    assert "define" in fresh.llvm(ONES, ONES) and "kw_entry:" in fresh.asm(ONES, ONES)
+    fresh(ONES.astype(float), ONES.astype(float))
+    assert "a: buf(f64, (a_0,))" in fresh.ir()
+    assert raised(ValueError, lambda: fresh.ir(stage="late")) == (
+        "ir: stage is 'late', but must be 'lower' or 'final'"
+    )
+    assert fresh.check() is None
+
+
+def test_running_under_python(capsys: pytest.CaptureFixture[str]) -> None:
+    @kw.kernel
+    def talks(a, n=2):
+        c = output_tensor((n,), a.dtype)
+        for i in range(n):
+            print("at", i)
+            c[i] = a[i]
+        return c
+
+    assert talks.py(ONES).tolist() == talks.py(ONES, n=2).tolist() == [1.0, 1.0]
+    assert capsys.readouterr().out == "at 0\nat 1\n" * 2
+    with pytest.raises(KernelSyntaxError):
+        talks(ONES)
+
+
+class Box:
+    """Something that can be watched."""
+
+    kernel: kw.Kernel
+
+
+def dies(make: Callable[[], list[Any]]) -> None:
+    """Everything that `make` returns is gone once it has been collected."""
+    watched = [weakref.ref(thing) for thing in make()]
+    gc.collect()
+    assert [ref() for ref in watched] == [None] * len(watched)
+
+
+def test_weak_references() -> None:
+    assert weakref.ref(add)() is add
+    watched = weakref.ref(kw.kernel(plain))
+    assert watched() is None
+
+
+def test_unused_kernels_die() -> None:
+    def make() -> list[Any]:
+        n = 3
+
+        @kw.kernel
+        def sized(a):
+            c = output_tensor((n,), a.dtype)
+            for i in range(n):
+                c[i] = a[0]
+            return c
+
+        assert sized(ONES).tolist() == [1.0] * 3
+        return [sized, sized.__wrapped__]
+
+    dies(make)
+
+
+def test_captured_objects_die() -> None:
+    def make() -> list[Any]:
+        box = Box()
+
+        @kw.kernel
+        def reads(a):
+            a[0] = box
+            return a
+
+        box.kernel = reads  # a circle through the closure
+        with pytest.raises(KernelSyntaxError):
+            reads(ONES.copy())
+        return [box, reads]
+
+    dies(make)
+
+
+def test_kernels_that_name_themselves_die() -> None:
+    def make() -> list[Any]:
+        @kw.kernel
+        def again(a):
+            a[0] = again
+            return a
+
+        with pytest.raises(kw.UnsupportedError):
+            again(ONES.copy())
+        return [again]
+
+    dies(make)
+
+
+def test_default_values_die() -> None:
+    def make() -> list[Any]:
+        box = Box()
+
+        def keep(a, thing=box):
+            return a
+
+        box.kernel = kw.kernel(keep)
+        return [box, box.kernel]
+
+    dies(make)

@@ -1,0 +1,116 @@
+// Implementations of the shared test helpers.
+#include "tests/unit/helpers.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <stdexcept>
+
+#include "frontend/ir_mode.h"
+#include "frontend/lower.h"
+#include "ir/walk.h"
+#include "support/text.h"
+
+namespace kw::unit {
+
+Func ir(std::string_view text) {
+  SourceMap sources;
+  return parse_ir(sources, sources.add_text("<test>", 1, cat("# kw-ir 1\n", text)));
+}
+
+Lowered lower_text(std::string_view text, const Signature &signature, const CodegenOptions &options,
+                   const Captures &captures) {
+  Lowered out;
+  out.sources = std::make_shared<SourceMap>();
+  uint32_t id = out.sources->add_text("k.py", 1, std::string(text));
+  Sink sink;
+  try {
+    out.func = compile_source({*out.sources, id, signature, captures, options}, sink);
+    out.warnings = sink.warnings();
+  } catch (const CompileError &error) {
+    for (const Diagnostic &d : error.found()) out.errors.push_back(resolve(d, *out.sources));
+  }
+  return out;
+}
+
+Func kernel(std::string_view text, const Signature &signature, const CodegenOptions &options) {
+  Lowered lowered = lower_text(text, signature, options);
+  if (!lowered.errors.empty()) throw std::runtime_error(lowered.errors[0].message);
+  return lowered.func;
+}
+
+ArgSpec tensor(uint8_t rank, DType dtype, StrideClass c) { return {ArgKind::tensor, dtype, rank, c, 0}; }
+ArgSpec weak(DType dtype) { return {ArgKind::weak_scalar, dtype, 0, StrideClass::contiguous, 0}; }
+
+Signature signature(std::vector<ArgSpec> args) {
+  for (size_t i = 0; i < args.size(); ++i) args[i].alias = static_cast<uint8_t>(i);
+  return {std::move(args), {}};
+}
+
+Target with_fma() {
+  return {"x86_64-unknown-linux-gnu", {"avx", "avx2", "fma", "sse2"}, 32 << 10, 512 << 10};
+}
+Target without_fma() { return {"x86_64-unknown-linux-gnu", {"sse2"}, 32 << 10, 512 << 10}; }
+
+std::vector<Order> orders(const Func &f) {
+  std::vector<Order> out;
+  walk(f.body, [&](const Store &n, const Stmt &) { out.push_back(n.order); });
+  return out;
+}
+
+TempDir::TempDir() {
+  std::string name = (std::filesystem::temp_directory_path() / "kw_unit.XXXXXX").string();
+  if (!::mkdtemp(name.data())) throw std::runtime_error("no temporary folder");
+  root_ = name;
+}
+
+TempDir::~TempDir() {
+  std::error_code ignored;
+  std::filesystem::remove_all(root_, ignored);
+}
+
+std::string TempDir::path(std::string_view name) const {
+  return name.empty() ? root_.string() : (root_ / name).string();
+}
+
+uint64_t seed() {
+  const char *text = std::getenv("KW_TEST_SEED");
+  return text ? std::strtoull(text, nullptr, 10) : 20250611;
+}
+
+void run_on_stack(size_t bytes, const std::function<void()> &f) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, bytes);
+  pthread_t thread;
+  auto start = [](void *argument) -> void * {
+    (*static_cast<const std::function<void()> *>(argument))();
+    return nullptr;
+  };
+  int failed = pthread_create(&thread, &attributes, start, const_cast<std::function<void()> *>(&f));
+  pthread_attr_destroy(&attributes);
+  if (failed) throw std::runtime_error("no thread");
+  pthread_join(thread, nullptr);
+}
+
+int run_in_child(const std::function<int()> &f) {
+  pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("no child process");
+  if (child == 0) {
+    int code = 255;
+    try {
+      code = f();
+    } catch (...) {
+      code = 254;
+    }
+    ::_exit(code);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace kw::unit

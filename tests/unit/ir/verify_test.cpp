@@ -1,0 +1,233 @@
+// One malformed function for each invariant that verify.h lists, beside well-formed ones.
+#include "ir/verify.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/build.h"
+#include "ir/intrinsics.h"
+#include "tests/unit/helpers.h"
+
+namespace kw {
+namespace {
+
+/// A function over f32 c[n] and scalars p (i64) and q (f32) into which the tests put broken parts.
+struct Sample {
+  Sym n = make_sym(SymKind::extent, DType::i64, "n");
+  Sym p = make_sym(SymKind::param, DType::i64, "p"), q = make_sym(SymKind::param, DType::f32, "q");
+  Sym i = make_sym(SymKind::iter, DType::i64, "i");
+  Buf c = make_buf(make_sym(SymKind::buffer, DType::f32, "c"), {kw::ref(n)}, Space::param);
+  Expr zero = const_int(0), one = const_float(DType::f32, 1), yes = const_bool(true);
+
+  Func with(Stmt body) const {
+    Func f;
+    f.name = "f";
+    f.extents = {n};
+    f.params = {{{}, p, ParamMode::in, true, Fill::none},
+                {{}, q, ParamMode::in, false, Fill::none},
+                {c, {}, ParamMode::out, false, Fill::none}};
+    f.results = {c};
+    f.sites = {{Code::E303, {}, c, 0}};
+    f.body = std::move(body);
+    return f;
+  }
+  Stmt loop(Stmt body, ForKind kind = ForKind::serial, int64_t step = 1) const {
+    return make_stmt({}, For{i, zero, kw::ref(n), step, kind, 0, Hint::none, std::move(body)});
+  }
+  /// The error of a function whose body stores this raw expression of dtype f32.
+  std::string storing(Expr e) const {
+    return verify(with(make_stmt({}, Store{c, {zero}, std::move(e), Order::source})));
+  }
+  std::string body(Stmt s) const { return verify(with(std::move(s))); }
+};
+
+TEST(Verify, accepts_a_well_formed_function) {
+  Sample s;
+  EXPECT_EQ(s.body(s.loop(store(s.c, {kw::ref(s.i)}, s.one))), "");
+  EXPECT_EQ(s.body({}), "");
+  EXPECT_EQ(s.body(check(binary(BinOp::lt, kw::ref(s.p), kw::ref(s.n)), 0)), "");
+}
+
+TEST(Verify, operands_have_equal_dtypes) {
+  Sample s;
+  EXPECT_NE(s.storing(make_expr(DType::f32, {}, Binary{BinOp::add, s.one, s.zero})), "");
+  EXPECT_NE(s.storing(make_expr(DType::f64, {}, Binary{BinOp::add, s.one, s.one})), "");
+  EXPECT_NE(s.storing(make_expr(DType::f32, {}, Select{s.yes, s.one, s.zero})), "");
+  EXPECT_NE(s.storing(make_expr(DType::f32, {}, Unary{UnOp::neg, s.zero})), "");
+  EXPECT_NE(s.storing(make_expr(DType::f32, {}, Binary{BinOp::lt, s.one, s.one})), "");
+}
+
+TEST(Verify, operations_exist_for_their_dtypes) {
+  Sample s;
+  Expr half = make_expr(DType::i64, {}, Binary{BinOp::true_div, s.zero, s.zero});
+  EXPECT_NE(s.body(let(make_sym(SymKind::local, DType::i64, "t"), half, {})), "");
+  EXPECT_NE(s.storing(make_expr(DType::f32, {}, Binary{BinOp::bit_and, s.one, s.one})), "");
+  EXPECT_NE(s.storing(make_expr(DType::f32, {}, Call{Fn::sqrt, {s.one, s.one}})), "");
+  EXPECT_NE(s.storing(make_expr(DType::f32, {}, Call{Fn::isnan, {s.one}})), "");
+}
+
+TEST(Verify, conditions_logic_operands_and_facts_are_bool) {
+  Sample s;
+  EXPECT_NE(s.body(if_else(s.zero, {}, {})), "");
+  EXPECT_NE(s.body(make_stmt({}, While{s.zero, make_stmt({}, Jump{JumpKind::break_loop})})), "");
+  EXPECT_NE(s.body(check(s.zero, 0)), "");
+  EXPECT_NE(s.storing(make_expr(DType::f32, {}, Select{s.zero, s.one, s.one})), "");
+  EXPECT_NE(s.body(if_else(make_expr(DType::b1, {}, Logic{true, s.yes, s.zero}), {}, {})), "");
+  EXPECT_NE(s.body(if_else(make_expr(DType::b1, {}, Unary{UnOp::logical_not, s.zero}), {}, {})), "");
+  Func f = s.with({});
+  f.facts = {s.zero};
+  EXPECT_NE(verify(f), "");
+}
+
+TEST(Verify, indices_loop_bounds_and_extents_are_i64) {
+  Sample s;
+  Expr narrow = constant({DType::i32, 0});
+  EXPECT_NE(s.body(store(s.c, {narrow}, s.one)), "");
+  EXPECT_NE(s.storing(load(s.c, {narrow})), "");
+  EXPECT_NE(s.body(make_stmt({}, For{s.i, narrow, s.zero, 1, ForKind::serial, 0, Hint::none, {}})), "");
+  EXPECT_NE(s.body(make_stmt({}, For{s.i, s.zero, narrow, 1, ForKind::serial, 0, Hint::none, {}})), "");
+  Sym other = make_sym(SymKind::buffer, DType::f32, "t");
+  EXPECT_NE(s.body(alloc(make_buf(other, {narrow}, Space::heap), Fill::none, {})), "");
+  EXPECT_NE(s.body(alloc(make_buf(other, {s.zero}, Space::heap, {narrow}), Fill::none, {})), "");
+  EXPECT_NE(s.body(alloc(make_buf(other, {s.zero}, Space::heap, {s.zero, s.zero}), Fill::none, {})), "");
+}
+
+TEST(Verify, a_symbol_is_bound_once) {
+  Sample s;
+  Sym t = make_sym(SymKind::local, DType::i64, "t");
+  EXPECT_NE(s.body(let(t, s.zero, let(t, s.zero, {}))), "");
+  EXPECT_NE(s.body(seq({let(t, s.zero, seq({})), let(t, s.zero, seq({}))})), "");
+  EXPECT_NE(s.body(let(s.p, s.zero, {})), "");
+  EXPECT_NE(s.body(s.loop(s.loop({}))), "");
+  EXPECT_NE(s.body(let(s.n, s.zero, {})), "");
+  Func f = s.with({});
+  f.params.push_back(f.params[0]);
+  EXPECT_NE(verify(f), "");
+}
+
+TEST(Verify, a_symbol_is_used_inside_its_scope_only) {
+  Sample s;
+  Sym t = make_sym(SymKind::local, DType::f32, "t");
+  Stmt use = store(s.c, {s.zero}, kw::ref(t));
+  EXPECT_EQ(s.body(let(t, s.one, use)), "");
+  EXPECT_NE(s.body(use), "");
+  EXPECT_NE(s.body(make_stmt({}, Seq{{let(t, s.one, seq({})), use}})), "");
+  EXPECT_NE(s.body(let(t, kw::ref(t), {})), "");
+  EXPECT_NE(s.body(make_stmt({}, Seq{{s.loop({}), store(s.c, {kw::ref(s.i)}, s.one)}})), "");
+  EXPECT_NE(s.storing(make_expr(DType::f32, {}, Ref{s.p})), "");  // another dtype than its symbol
+}
+
+TEST(Verify, a_buffer_is_declared_once_and_accessed_where_visible) {
+  Sample s;
+  Buf t = make_buf(make_sym(SymKind::buffer, DType::f32, "t"), {}, Space::registers);
+  Stmt use = store(t, {}, s.one);
+  EXPECT_EQ(s.body(alloc(t, Fill::none, use)), "");
+  EXPECT_NE(s.body(use), "");
+  EXPECT_NE(s.storing(load(t, {})), "");
+  EXPECT_NE(s.body(make_stmt({}, Seq{{alloc(t, Fill::none, seq({})), use}})), "");
+  EXPECT_NE(s.body(alloc(t, Fill::none, alloc(t, Fill::none, use))), "");
+  EXPECT_NE(s.body(alloc(s.c, Fill::none, {})), "");
+}
+
+TEST(Verify, the_number_of_indices_is_the_rank) {
+  Sample s;
+  EXPECT_NE(s.body(store(s.c, {}, s.one)), "");
+  EXPECT_NE(s.body(store(s.c, {s.zero, s.zero}, s.one)), "");
+  EXPECT_NE(s.storing(load(s.c, {})), "");
+}
+
+TEST(Verify, values_have_the_dtype_of_what_they_go_to) {
+  Sample s;
+  EXPECT_NE(s.storing(s.zero), "");
+  EXPECT_NE(s.storing(make_expr(DType::f64, {}, Load{s.c, {s.zero}})), "");
+  EXPECT_NE(s.body(let(make_sym(SymKind::local, DType::f32, "t"), s.zero, {})), "");
+}
+
+TEST(Verify, a_step_is_not_zero) {
+  Sample s;
+  EXPECT_NE(s.body(s.loop({}, ForKind::serial, 0)), "");
+  EXPECT_EQ(s.body(s.loop({}, ForKind::serial, -3)), "");
+}
+
+TEST(Verify, a_jump_stands_in_a_serial_for_or_a_while) {
+  Sample s;
+  Stmt jump = make_stmt({}, Jump{JumpKind::continue_loop});
+  EXPECT_NE(s.body(jump), "");
+  EXPECT_EQ(s.body(s.loop(jump)), "");
+  EXPECT_EQ(s.body(make_stmt({}, While{s.yes, jump})), "");
+  for (ForKind kind : {ForKind::parallel, ForKind::vector, ForKind::unroll, ForKind::grid, ForKind::block})
+    EXPECT_NE(s.body(s.loop(jump, kind)), "");
+  Sym j = make_sym(SymKind::iter, DType::i64, "j");
+  Stmt inner = make_stmt({}, For{j, s.zero, s.zero, 1, ForKind::parallel, 0, Hint::none, jump});
+  EXPECT_NE(s.body(s.loop(inner)), "");  // the serial loop is not the innermost
+  EXPECT_EQ(s.body(s.loop(if_else(s.yes, jump, {}), ForKind::serial)), "");
+  EXPECT_NE(s.body(make_stmt({}, Seq{{s.loop({}), jump}})), "");
+}
+
+TEST(Verify, no_vector_loop_contains_a_while) {
+  Sample s;
+  Stmt loop = make_stmt({}, While{s.yes, make_stmt({}, Jump{JumpKind::break_loop})});
+  EXPECT_NE(s.body(s.loop(loop, ForKind::vector)), "");
+  EXPECT_NE(s.body(s.loop(if_else(s.yes, loop, {}), ForKind::vector)), "");
+  EXPECT_EQ(s.body(make_stmt({}, Seq{{s.loop({}, ForKind::vector), loop}})), "");
+}
+
+TEST(Verify, sites_are_in_range) {
+  Sample s;
+  EXPECT_EQ(s.body(check(s.yes, 0)), "");
+  EXPECT_NE(s.body(check(s.yes, 1)), "");
+}
+
+TEST(Verify, results_are_parameters) {
+  Sample s;
+  Func f = s.with({});
+  f.results = {make_buf(make_sym(SymKind::buffer, DType::f32, "t"), {}, Space::heap)};
+  EXPECT_NE(verify(f), "");
+}
+
+TEST(Verify, extent_symbols_are_i64) {
+  Sample s;
+  Func f = s.with({});
+  f.extents.push_back(make_sym(SymKind::extent, DType::i32, "m"));
+  EXPECT_NE(verify(f), "");
+}
+
+TEST(Verify, missing_parts_are_reported) {
+  Sample s;
+  EXPECT_NE(s.storing(make_expr(DType::f32, {}, Binary{BinOp::add, s.one, Expr{}})), "");
+  EXPECT_NE(s.body(make_stmt({}, Check{Expr{}, 0})), "");
+}
+
+TEST(Verify, depth_fields_are_right) {
+  Sample s;
+  Expr right = s.one;
+  auto with_depth = [&](uint16_t depth) {
+    return Expr{std::make_shared<const ExprNode>(
+        ExprNode{DType::f32, depth, {}, Binary{BinOp::add, kw::ref(s.q), right}})};
+  };
+  EXPECT_EQ(s.storing(with_depth(2)), "");
+  EXPECT_NE(s.storing(with_depth(1)), "");
+  EXPECT_NE(s.storing(with_depth(3)), "");
+  Stmt shallow = {
+      std::make_shared<StmtNode>(uint16_t{1}, Loc{}, Store{s.c, {s.zero}, with_depth(2), Order::source})};
+  EXPECT_NE(s.body(shallow), "");
+}
+
+TEST(Verify, depth_is_at_most_1000) {
+  Sample s;
+  auto deep = std::make_shared<const ExprNode>(ExprNode{DType::f32, 1001, {}, Const{0}});
+  EXPECT_NE(s.storing(Expr{deep}), "");
+}
+
+TEST(Verify, follows_long_chains_on_a_small_stack) {
+  Sample s;
+  std::string found = "not run";
+  unit::run_on_stack(512 << 10, [&] {
+    Stmt chain = store(s.c, {s.zero}, s.one);
+    for (int i = 0; i < 100000; ++i) chain = let(make_sym(SymKind::local, DType::i64, "t"), s.zero, chain);
+    found = s.body(chain);
+  });
+  EXPECT_EQ(found, "");
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,57 @@
+// Targets: sorted features, the text that LLVM and the key get, and the host.
+#include "support/target.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace kw {
+namespace {
+
+TEST(Target, feature_text_is_in_llvm_form) {
+  Target t;
+  EXPECT_EQ(t.feature_text(), "");
+  t.features = {"avx", "avx2", "fma"};
+  EXPECT_EQ(t.feature_text(), "+avx,+avx2,+fma");
+}
+
+TEST(Target, asks_for_whole_feature_names) {
+  Target t{"x86_64-unknown-linux-gnu", {"avx2", "fma", "sse4.1"}, 1, 1};
+  EXPECT_TRUE(t.has("avx2"));
+  EXPECT_TRUE(t.has("sse4.1"));
+  EXPECT_FALSE(t.has("avx"));
+  EXPECT_FALSE(t.has("sse4"));
+  EXPECT_FALSE(t.has(""));
+}
+
+TEST(Target, fma_is_a_feature_on_x86_and_always_there_on_aarch64) {
+  EXPECT_TRUE((Target{"x86_64-unknown-linux-gnu", {"fma"}, 1, 1}).has_fma());
+  EXPECT_FALSE((Target{"x86_64-unknown-linux-gnu", {"avx2"}, 1, 1}).has_fma());
+  EXPECT_TRUE((Target{"aarch64-unknown-linux-gnu", {}, 1, 1}).has_fma());
+}
+
+TEST(Target, the_host_has_sorted_unique_features_and_caches) {
+  const Target &t = host_target();
+  EXPECT_EQ(&t, &host_target());
+  EXPECT_TRUE(t.triple.ends_with("-unknown-linux-gnu")) << t.triple;
+  ASSERT_FALSE(t.features.empty());
+  EXPECT_TRUE(std::is_sorted(t.features.begin(), t.features.end())) << t.feature_text();
+  EXPECT_EQ(std::adjacent_find(t.features.begin(), t.features.end()), t.features.end()) << t.feature_text();
+  for (const std::string &f : t.features) EXPECT_TRUE(t.has(f)) << f;
+  EXPECT_GE(t.l1_bytes, 4096u);
+  EXPECT_GE(t.l2_bytes, t.l1_bytes);
+}
+
+TEST(Target, every_field_is_walked_by_name) {
+  // A new field breaks this binding: hash it in for_each_field and add it here.
+  auto [triple, features, l1_bytes, l2_bytes] = Target{"t", {"f"}, 1, 2};
+  std::vector<std::string> seen;
+  for_each_field(Target{triple, features, l1_bytes, l2_bytes},
+                 [&](std::string_view name, const std::string &text) {
+                   seen.push_back(std::string(name) + "=" + text);
+                 });
+  EXPECT_EQ(seen, (std::vector<std::string>{"triple=t", "features=+f", "l1_bytes=1", "l2_bytes=2"}));
+}
+
+}  // namespace
+}  // namespace kw
