@@ -2,9 +2,10 @@
 // words their IR meaning.
 #include "frontend/ir_mode.h"
 
-#include <bit>
+#include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <optional>
 
 #include "frontend/lexer.h"
 #include "frontend/parser.h"
@@ -50,9 +51,11 @@ class IrReader {
 
   // statements
   Stmt block(const ast::Block &b, size_t at);
-  Stmt statement(const ast::Stmt &s, const ast::Block &rest, size_t at);
+  Stmt statement(const ast::Stmt &s);
   Stmt loop(const ast::ForStmt &n, Loc loc);
-  Stmt assign(const ast::Assign &n, Loc loc, const ast::Block &rest, size_t at);
+  Stmt assign(const ast::Assign &n, Loc loc);
+  void open_scope(const ast::Assign &n, Loc loc, std::optional<Let> &let_head,
+                  std::optional<Alloc> &alloc_head);
   Stmt scope(const ast::WithStmt &n, Loc loc);
   Buf buffer(const std::string &name, const ast::CallExpr &c, size_t first, Space space, Loc loc);
   void header(const ast::Block &body, size_t &at);
@@ -156,7 +159,9 @@ Expr IrReader::binary_node(BinOp op, Expr a, Expr b, Loc loc) {
 Expr IrReader::call_node(const ast::CallExpr &c, Loc loc) {
   if (const auto *bits = ast::as<ast::Attribute>(c.callee); bits && bits->name == "bits") {
     if (c.args.size() != 1) fail(loc, "bits take one argument");
-    return constant({dtype_of(bits->value), static_cast<uint64_t>(integer_of(c.args[0]))}, loc);
+    Value v{dtype_of(bits->value), static_cast<uint64_t>(integer_of(c.args[0]))};
+    if (bit_width(v.dtype) < 64 && v.bits >> bit_width(v.dtype)) fail(loc, "more bits than the type has");
+    return constant(v, loc);
   }
   std::string word = callee(c);
   if (auto t = dtype_from_short(word); t && c.args.size() == 1) return literal(*t, c.args[0]);
@@ -171,7 +176,10 @@ Expr IrReader::call_node(const ast::CallExpr &c, Loc loc) {
     return binary_node(word == "min" ? BinOp::min : BinOp::max, args[0], args[1], loc);
   const IntrinsicRow *row = find_intrinsic(word);
   if (!row || args.size() != row->arity) fail(loc, cat("unknown function '", word, "'"));
-  DType result = result_dtype(row->fn, args[0].dtype());
+  DType from = args[0].dtype();
+  bool exchanges = row->fn == Fn::to_bits ? is_float(from) : bit_width(from) >= 16 && is_unsigned_int(from);
+  if ((row->fn == Fn::to_bits || row->fn == Fn::from_bits) && !exchanges) fail(loc, "bits of another type");
+  DType result = result_dtype(row->fn, from);
   return call(row->fn, result, std::move(args), loc);
 }
 
@@ -247,16 +255,39 @@ Expr IrReader::expr(const ast::ExprPtr &e) {
       e->v);
 }
 
+/// A Let or Alloc scopes over the rest of its block: heads are read in order, then the block is built from
+/// its end.
 Stmt IrReader::block(const ast::Block &b, size_t at) {
-  std::vector<Stmt> items;
+  struct Part {
+    Stmt stmt;  ///< or the head of a scope that follows
+    std::optional<Let> let;
+    std::optional<Alloc> alloc;
+    Loc loc;
+  };
+  std::vector<Part> parts;
   for (; at < b.size(); ++at) {
-    bool opens = std::holds_alternative<ast::Assign>(b[at].v) &&
-                 !ast::as<ast::Subscript>(std::get<ast::Assign>(b[at].v).target);
-    Stmt s = statement(b[at], b, at);
-    if (s) items.push_back(s);
-    if (opens) break;  // a Let or Alloc took the rest of the block
+    Part part{{}, {}, {}, b[at].loc};
+    const auto *assignment = std::get_if<ast::Assign>(&b[at].v);
+    if (assignment && !ast::as<ast::Subscript>(assignment->target))
+      open_scope(*assignment, b[at].loc, part.let, part.alloc);
+    else if (!(part.stmt = statement(b[at])))
+      continue;
+    parts.push_back(std::move(part));
   }
-  return seq(std::move(items));
+  std::vector<Stmt> run;  // reversed
+  auto take = [&] {
+    std::reverse(run.begin(), run.end());
+    return seq(std::exchange(run, {}));
+  };
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    if (part->let)
+      run = {let(part->let->sym, part->let->value, take(), part->loc)};
+    else if (part->alloc)
+      run = {alloc(part->alloc->buf, part->alloc->fill, take(), part->loc)};
+    else
+      run.push_back(std::move(part->stmt));
+  }
+  return take();
 }
 
 Stmt IrReader::loop(const ast::ForStmt &n, Loc loc) {
@@ -284,31 +315,40 @@ Buf IrReader::buffer(const std::string &name, const ast::CallExpr &c, size_t fir
   std::vector<Expr> strides;
   if (auto *s = keyword(c, "strides")) strides = tuple(*s);
   Sym sym = make_sym(SymKind::buffer, dtype_of(c.args[first]), name, loc);
-  Buf b = make_buf(sym, tuple(c.args[first + 1]), space, std::move(strides));
-  return bufs_[name] = b;
+  BufNode node{sym, sym->dtype, tuple(c.args[first + 1]), std::move(strides), space, {}};
+  if (auto *data = keyword(c, "data")) {
+    std::string hex = text_of(*data);
+    for (size_t i = 0; i + 1 < hex.size(); i += 2)
+      node.data.push_back(static_cast<uint8_t>(std::strtoul(hex.substr(i, 2).c_str(), nullptr, 16)));
+  }
+  return bufs_[name] = std::make_shared<const BufNode>(std::move(node));
 }
 
-Stmt IrReader::assign(const ast::Assign &n, Loc loc, const ast::Block &rest, size_t at) {
-  if (const auto *target = ast::as<ast::Subscript>(n.target)) {
-    auto found = bufs_.find(name_of(target->value));
-    if (found == bufs_.end()) fail(loc, "an unknown buffer");
-    const auto *marked = ast::as<ast::BinaryExpr>(n.value);
-    bool has_order = marked && marked->op == ast::Operator::matmul;
-    Order order = has_order ? word<Order>(name_of(marked->b), order_text, 3, loc) : Order::source;
-    Expr value = expr(has_order ? marked->a : n.value);
-    if (value.dtype() != found->second->dtype) fail(loc, "a stored value of another dtype");
-    return store(found->second, index(*target), value, loc, order);
-  }
+Stmt IrReader::assign(const ast::Assign &n, Loc loc) {
+  const auto *target = ast::as<ast::Subscript>(n.target);
+  auto found = bufs_.find(name_of(target->value));
+  if (found == bufs_.end()) fail(loc, "an unknown buffer");
+  const auto *marked = ast::as<ast::BinaryExpr>(n.value);
+  bool has_order = marked && marked->op == ast::Operator::matmul;
+  Order order = has_order ? word<Order>(name_of(marked->b), order_text, 3, loc) : Order::source;
+  Expr value = expr(has_order ? marked->a : n.value);
+  if (value.dtype() != found->second->dtype) fail(loc, "a stored value of another dtype");
+  return store(found->second, index(*target), value, loc, order);
+}
+
+void IrReader::open_scope(const ast::Assign &n, Loc loc, std::optional<Let> &let_head,
+                          std::optional<Alloc> &alloc_head) {
   const std::string &name = name_of(n.target);
   if (n.annotation) {
     Expr value = expr(n.value);
     Sym sym = bind(name, make_sym(SymKind::local, dtype_of(n.annotation), name, n.target->loc));
-    return let(sym, value, block(rest, at + 1), loc);
+    let_head = Let{sym, value, {}};
+    return;
   }
   const ast::CallExpr &c = call_of(n.value, loc);
   if (callee(c) != "alloc" || c.args.size() != 3) fail(loc, "unknown assignment");
   Buf b = buffer(name, c, 0, word<Space>(text_of(c.args[2]), space_text, 6, loc), loc);
-  return alloc(b, fill_of(c), block(rest, at + 1), loc);
+  alloc_head = Alloc{b, fill_of(c), {}};
 }
 
 Stmt IrReader::scope(const ast::WithStmt &n, Loc loc) {
@@ -324,10 +364,10 @@ Stmt IrReader::scope(const ast::WithStmt &n, Loc loc) {
   return alloc(b, fill_of(c), block(*n.body, 0), loc);
 }
 
-Stmt IrReader::statement(const ast::Stmt &s, const ast::Block &rest, size_t at) {
+Stmt IrReader::statement(const ast::Stmt &s) {
   Loc loc = s.loc;
   auto other = [&](const auto &) -> Stmt { fail(loc, "unexpected statement"); };
-  return std::visit(Overload{[&](const ast::Assign &n) -> Stmt { return assign(n, loc, rest, at); },
+  return std::visit(Overload{[&](const ast::Assign &n) -> Stmt { return assign(n, loc); },
                              [&](const ast::ForStmt &n) -> Stmt { return loop(n, loc); },
                              [&](const ast::WhileStmt &n) -> Stmt {
                                Expr cond = expr(n.cond);

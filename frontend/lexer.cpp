@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "support/text.h"
 
@@ -10,7 +11,8 @@ namespace kw {
 
 namespace {
 
-constexpr size_t max_brackets = 200;  // as CPython
+constexpr size_t max_brackets = 200;      // as CPython
+constexpr size_t max_ir_brackets = 4000;  // printed IR puts every compound operand into parentheses
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_start(char c) {
@@ -47,6 +49,7 @@ class Lexer {
   void token();
   void number();
   void digits(bool hex);
+  bool keyword_follows() const;
   bool string_prefix(size_t length) const;
   void string();
   void escape(std::string &value, bool raw);
@@ -129,6 +132,15 @@ void Lexer::digits(bool hex) {
   while (is_digit(at()) || at() == '_' || (hex && is_hex(at()))) ++pos_;
 }
 
+/// CPython reads `1if x else 2`.
+bool Lexer::keyword_follows() const {
+  size_t length = 0;
+  while (is_name_char(at(length))) ++length;
+  std::string_view word = text_.substr(pos_, length);
+  static constexpr std::string_view words[] = {"and", "else", "for", "if", "in", "is", "not", "or"};
+  return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
 void Lexer::number() {
   size_t begin = pos_;
   TokenKind kind = TokenKind::integer;
@@ -155,7 +167,7 @@ void Lexer::number() {
       ++pos_;
     }
   }
-  if (is_name_char(at())) fail(begin, "invalid number");
+  if (is_name_char(at()) && !keyword_follows()) fail(begin, "invalid number");
   emit(kind, begin);
 }
 
@@ -165,18 +177,43 @@ bool Lexer::string_prefix(size_t length) const {
   return at(length) == '"' || at(length) == '\'';
 }
 
+/// Appends a code point as UTF-8.
+static void append_utf8(std::string &out, uint32_t c) {
+  if (c < 0x80) {
+    out += static_cast<char>(c);
+  } else if (c < 0x800) {
+    out += static_cast<char>(0xC0 | c >> 6);
+    out += static_cast<char>(0x80 | (c & 63));
+  } else if (c < 0x10000) {
+    out += static_cast<char>(0xE0 | c >> 12);
+    out += static_cast<char>(0x80 | (c >> 6 & 63));
+    out += static_cast<char>(0x80 | (c & 63));
+  } else {
+    out += static_cast<char>(0xF0 | (c >> 18 & 7));
+    out += static_cast<char>(0x80 | (c >> 12 & 63));
+    out += static_cast<char>(0x80 | (c >> 6 & 63));
+    out += static_cast<char>(0x80 | (c & 63));
+  }
+}
+
 void Lexer::escape(std::string &value, bool raw) {
   char c = at(1);
-  if (raw) {
-    value += '\\';
-    value += c;
-  } else if (c == 'n') {
-    value += '\n';
-  } else if (c == 't') {
-    value += '\t';
-  } else if (c == '\\' || c == '\'' || c == '"') {
-    value += c;
-  } else if (c != '\n') {
+  static constexpr std::string_view letters = "ntrabfv\\'\"", meanings = "\n\t\r\a\b\f\v\\'\"";
+  size_t simple = letters.find(c);
+  size_t wanted = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
+  auto number = [&](size_t from, size_t length, int base) {
+    uint32_t code = 0;
+    const char *begin = text_.data() + std::min(pos_ + from, text_.size());
+    const char *end = text_.data() + std::min(pos_ + from + length, text_.size());
+    auto result = std::from_chars(begin, end, code, base);
+    append_utf8(value, code);
+    pos_ += from + static_cast<size_t>(result.ptr - begin);
+  };
+  if (!raw && wanted) return number(2, wanted, 16);
+  if (!raw && c >= '0' && c <= '7') return number(1, 3, 8);
+  if (!raw && simple != std::string_view::npos) {
+    value += meanings[simple];
+  } else if (raw || c != '\n') {
     value += '\\';
     value += c;
   }
@@ -230,7 +267,8 @@ void Lexer::op() {
   }
   ++pos_;
   if (c == '(' || c == '[' || c == '{') {
-    if (brackets_.size() >= max_brackets) fail(begin, "too many nested parentheses");
+    if (brackets_.size() >= (out_.ir_mode ? max_ir_brackets : max_brackets))
+      fail(begin, "too many nested parentheses");
     brackets_.push_back(c);
   } else if (c == ')' || c == ']' || c == '}') {
     char open = c == ')' ? '(' : c == ']' ? '[' : '{';

@@ -231,14 +231,14 @@ void Lowering::assign_target(const ast::ExprPtr &target, Operand value, Loc loc)
 
 /// True for what follows from extents and scalar arguments alone: such values stay expressions, so that
 /// extents can use them.
-static bool is_call_constant(const Expr &e) {
+static bool is_call_constant(const Expr &e, bool iterators) {
   bool constant = true;
   walk(
       e, [&](const Load &, const Expr &) { constant = false; },
       [&](const Call &, const Expr &) { constant = false; },
       [&](const Ref &n, const Expr &) {
         constant = constant && (n.sym->kind == SymKind::extent || n.sym->kind == SymKind::param ||
-                                n.sym->kind == SymKind::iter);
+                                (iterators && n.sym->kind == SymKind::iter));
       });
   return constant && (is_int(e.dtype()) || as<Const>(e) || as<Ref>(e));
 }
@@ -266,7 +266,7 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
   if (is_constant || names_.locals[name].assignments == 1) {
     b.kind = Binding::Kind::value;
     b.value = std::move(value);
-    if (!is_constant && !is_call_constant(b.value.expr)) {
+    if (!is_constant && !is_call_constant(b.value.expr, true)) {
       Sym sym = make_sym(SymKind::local, b.value.expr.dtype(), name, name_loc);
       builder_->add_let(sym, b.value.expr, loc);
       b.value.expr = ref(sym, name_loc);
@@ -282,7 +282,7 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
   b.kind = Binding::Kind::cell;
   b.type = value.type();
   b.cell = cell_for(name, b.type);
-  if (as<Const>(value.expr)) b.known = value.expr;
+  if (is_call_constant(value.expr, false)) b.known = value.expr;
   builder_->add(store(b.cell, {}, value.expr, loc));
   bind(name, std::move(b));
 }
@@ -347,6 +347,11 @@ void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::
     type_error(Code::E110, loc, cat("a kernel has at most ", max_outputs, " outputs"),
                "join some of them into one");
   std::vector<Expr> extents = shape_argument(call.args[0]);
+  for (const Expr &e : extents)
+    if (is_output && !is_call_constant(e, false))
+      type_error(Code::E206, e.loc().known() ? e.loc() : call.args[0]->loc,
+                 cat("the extents of output '", name, "' must follow from shapes and integer arguments"),
+                 "pass the size as an argument");
   ast::ExprPtr none;
   DType dtype = call.args.size() > 1 ? dtype_argument(call.args[1]) : dtype_argument(none);
   if (extents.size() > max_rank)

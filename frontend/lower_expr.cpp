@@ -94,7 +94,9 @@ std::vector<std::string> Lowering::known_names() const {
 
 Operand Lowering::read(const Binding &b, const std::string &id, Loc loc) {
   switch (b.kind) {
-    case Binding::Kind::cell: return scalar_operand(load(b.cell, {}, loc), b.type.weak, loc);
+    case Binding::Kind::cell:
+      return scalar_operand(b.known ? make_expr(b.type.dtype, loc, (*b.known)->v) : load(b.cell, {}, loc),
+                            b.type.weak, loc);
     case Binding::Kind::partial:
       type_error(Code::E302, loc, cat("'", id, "' may be unassigned here: only some paths assign it"),
                  cat("assign '", id, "' before the branch or loop"));
@@ -110,10 +112,7 @@ Operand Lowering::read(const Binding &b, const std::string &id, Loc loc) {
   }
   Operand o = b.value;
   o.loc = loc;
-  if (o.kind == Operand::Kind::scalar) {  // what is read here stands here
-    if (const Ref *r = as<Ref>(o.expr)) o.expr = ref(r->sym, loc);
-    if (auto v = as_const(o.expr)) o.expr = constant(*v, loc);
-  }
+  if (o.kind == Operand::Kind::scalar) o.expr = make_expr(o.expr.dtype(), loc, o.expr->v);  // it stands here
   if (o.kind == Operand::Kind::none && !o.text.empty())
     type_error(Code::E117, loc, cat("the argument '", id, "' is neither a tensor nor a number"),
                "pass what the kernel needs as arrays or numbers");

@@ -42,7 +42,7 @@ struct Binding {
   Operand value;              ///< value, iter, tensor
   Buf cell;                   ///< cell
   ScalarType type;            ///< cell
-  std::optional<Expr> known;  ///< cell: the constant it holds
+  std::optional<Expr> known;  ///< cell: its value, when it follows from the call alone
   Merge clash;                ///< conflict: reported when the name is read
   Loc loc;
 };

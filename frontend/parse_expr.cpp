@@ -70,14 +70,15 @@ void parse_error(Code code, Loc loc, std::string message, std::string help) {
   throw CompileError(Diagnostic{code, loc, std::move(message), {}, std::move(helps)});
 }
 
+/// Counts nested expressions and nested signs apart: a level of parentheses is one of each.
 struct ExprParser::Guard {
-  explicit Guard(ExprParser &p) : parser(p) {
-    if (++parser.depth_ > max_nesting)
+  Guard(ExprParser &parser, uint32_t &depth) : depth_(depth) {
+    if (++depth_ > max_nesting)
       parse_error(Code::E105, parser.c_.peek().loc, cat("expressions nest deeper than ", max_nesting),
                   "split it: assign parts to locals");
   }
-  ~Guard() { --parser.depth_; }
-  ExprParser &parser;
+  ~Guard() { --depth_; }
+  uint32_t &depth_;
 };
 
 void ExprParser::expect(std::string_view word, std::string_view where) {
@@ -104,7 +105,7 @@ ExprPtr ExprParser::expression_list() {
 }
 
 ExprPtr ExprParser::expression() {
-  Guard guard(*this);
+  Guard guard(*this, expressions_);
   const Token &start = c_.peek();
   if (start.is("lambda"))
     parse_error(Code::E101, start.loc, "a lambda is not part of the kernel language",
@@ -156,7 +157,7 @@ ExprPtr ExprParser::logic_and() {
 
 ExprPtr ExprParser::logic_not() {
   if (!c_.peek().is("not")) return comparison();
-  Guard guard(*this);
+  Guard guard(*this, signs_);
   Loc start = c_.next().loc;
   ExprPtr a = logic_not();
   Loc loc = join(start, a->loc);
@@ -208,7 +209,7 @@ ExprPtr ExprParser::arithmetic(int min_level) {
 }
 
 ExprPtr ExprParser::factor() {
-  Guard guard(*this);
+  Guard guard(*this, signs_);
   const Token &t = c_.peek();
   if (t.is("-") || t.is("+") || t.is("~")) {
     UnaryOp op = t.is("-") ? UnaryOp::minus : t.is("+") ? UnaryOp::plus : UnaryOp::invert;

@@ -62,7 +62,7 @@ class ExprParser {
 
   struct Guard;
   TokenCursor &c_;
-  uint32_t depth_ = 0;
+  uint32_t expressions_ = 0, signs_ = 0;  // nesting at present
 };
 
 }  // namespace kw

@@ -47,6 +47,13 @@ bool make_directories(const std::string &path) {
   return true;
 }
 
+/// A relative directory is taken from where the process began, wherever it goes later.
+std::string absolute(std::string path) {
+  char here[4096];
+  if (path.empty() || path[0] == '/' || !::getcwd(here, sizeof here)) return path;
+  return cat(here, "/", path);
+}
+
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t n = ::write(fd, bytes.data(), bytes.size());
@@ -60,7 +67,7 @@ bool write_all(int fd, std::string_view bytes) {
 }  // namespace
 
 DiskCache::DiskCache(std::string directory, uint64_t max_bytes)
-    : directory_(std::move(directory)), max_bytes_(max_bytes) {
+    : directory_(absolute(std::move(directory))), max_bytes_(max_bytes) {
   problem_ = check_directory();
 }
 

@@ -193,6 +193,36 @@ Expr BoundsContext::upper_bound(const Expr &e) const {
   return form ? end_value(*form, false) : Expr{};
 }
 
+/// True for extents, and for iterators of loops between constants and small symbols: sums of them cannot
+/// wrap.
+bool BoundsContext::is_small(const Expr &atom) const {
+  if (is_extent(atom)) return true;
+  const Ref *r = as<Ref>(atom);
+  if (!r || r->sym->kind != SymKind::iter) return false;
+  for (const For *loop : loops_) {
+    if (loop->iter != r->sym) continue;
+    auto lo = exact_form(loop->lo), hi = exact_form(loop->hi);
+    auto plain = [&](const std::optional<Affine> &form) {
+      return form && std::all_of(form->terms.begin(), form->terms.end(),
+                                 [&](const AffineTerm &t) { return is_small(t.atom); });
+    };
+    return plain(lo) && plain(hi);
+  }
+  return false;
+}
+
+/// The form of a side of a guard, when it means the same in 64 bits as in the integers and keeps its value as
+/// long as the guard's branch runs: no loads, and no arithmetic on symbols of any size.
+std::optional<Affine> BoundsContext::exact_form(const Expr &e) const {
+  bool loads = false;
+  walk(e, [&](const Load &, const Expr &) { loads = true; });
+  auto form = loads ? std::nullopt : affine_of(e);
+  if (!form || as<Ref>(e)) return form;
+  bool small = std::all_of(form->terms.begin(), form->terms.end(),
+                           [&](const AffineTerm &t) { return is_small(t.atom); });
+  return small ? form : std::nullopt;
+}
+
 size_t BoundsContext::assume(const Expr &cond, bool holds) {
   size_t before = constraints_.size();
   if (const Logic *n = as<Logic>(cond); n && n->is_and == holds) {
@@ -202,7 +232,7 @@ size_t BoundsContext::assume(const Expr &cond, bool holds) {
   if (const Unary *n = as<Unary>(cond); n && n->op == UnOp::logical_not) assume(n->a, !holds);
   const Binary *n = as<Binary>(cond);
   if (n && n->a.dtype() == DType::i64) {
-    auto a = affine_of(n->a), b = affine_of(n->b);
+    auto a = exact_form(n->a), b = exact_form(n->b);
     auto push = [&](const std::optional<Affine> &big, const std::optional<Affine> &small, int64_t gap) {
       if (!big || !small) return;
       auto difference = add_scaled(*big, *small, -1);
@@ -219,8 +249,14 @@ size_t BoundsContext::assume(const Expr &cond, bool holds) {
 
 bool BoundsContext::surely_runs() const {
   return std::all_of(loops_.begin(), loops_.end(), [](const For *loop) {
-    auto hi = as_int(loop->hi);
-    return as_int(loop->lo) == 0 && loop->step == 1 && (is_extent(loop->hi) || (hi && *hi > 0));
+    auto trips = loop->step == 1 && as_int(loop->lo) == 0 ? affine_of(loop->hi) : std::nullopt;
+    if (!trips) return false;
+    int64_t least = trips->constant;  // for extents of 1
+    for (const AffineTerm &t : trips->terms) {
+      if (!is_extent(t.atom) || t.coefficient < 0) return false;
+      least += t.coefficient;
+    }
+    return least > 0;
   });
 }
 

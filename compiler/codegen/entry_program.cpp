@@ -22,13 +22,19 @@ class ProgramBuilder {
   /// cannot express.
   bool expression(const Expr &e) {
     return match(
-        e, [&](const Const &n) { return op(Op::push), w_.u64(n.bits), true; },
+        e,
+        [&](const Const &n) {
+          op(Op::push), w_.u64(static_cast<uint64_t>(to_int(Value{e.dtype(), n.bits})));
+          return !is_float(e.dtype());
+        },
         [&](const Ref &n) { return symbol(n.sym); }, [&](const Load &) { return false; },
         [&](const Unary &n) {
           if (!expression(n.a) || n.op == UnOp::bit_not) return false;
-          return op(n.op == UnOp::neg ? Op::neg : Op::invert), true;
+          return op(n.op == UnOp::neg ? Op::neg : Op::invert), wrap(e.dtype());
         },
-        [&](const Binary &n) { return expression(n.a) && expression(n.b) && binary_op(n.op); },
+        [&](const Binary &n) {
+          return is_wide(n.a) && expression(n.a) && expression(n.b) && binary_op(n.op) && wrap(e.dtype());
+        },
         [&](const Logic &n) {
           if (!expression(n.a) || !expression(n.b)) return false;
           return op(n.is_and ? Op::both : Op::any), true;
@@ -48,6 +54,15 @@ class ProgramBuilder {
   std::string take() { return w_.take(); }
 
  private:
+  /// Operands that the 64-bit machine holds exactly.
+  static bool is_wide(const Expr &e) {
+    return e.dtype() == DType::i64 || e.dtype() == DType::i32 || e.dtype() == DType::b1;
+  }
+  /// Arithmetic of int32 wraps after every operation.
+  bool wrap(DType t) {
+    if (t == DType::i32) op(Op::to_i32);
+    return true;
+  }
   bool symbol(const Sym &s) {
     for (size_t i = 0; i < f_.extents.size(); ++i)
       if (f_.extents[i] == s) return op(Op::dim), w_.u8(static_cast<uint8_t>(i)), true;

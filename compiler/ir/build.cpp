@@ -78,6 +78,9 @@ Expr fold_identity(BinOp op, const Expr &a, const Expr &b, DType t) {
 
 }  // namespace
 
+uint32_t expected_depth(const ExprNode &e) { return expr_depth(e.v); }
+uint32_t expected_depth(const StmtNode &s) { return stmt_depth(s.v); }
+
 Expr make_expr(DType dtype, Loc loc, decltype(ExprNode::v) v) {
   uint16_t depth = checked_depth(expr_depth(v), loc);
   return {std::make_shared<const ExprNode>(ExprNode{dtype, depth, loc, std::move(v)})};

@@ -13,6 +13,10 @@ namespace kw {
 Expr make_expr(DType dtype, Loc loc, decltype(ExprNode::v) v);
 Stmt make_stmt(Loc loc, decltype(StmtNode::v) v);
 
+/// The depth that a node with these parts has.
+uint32_t expected_depth(const ExprNode &e);
+uint32_t expected_depth(const StmtNode &s);
+
 Expr constant(Value v, Loc loc = {});
 Expr const_int(int64_t v, Loc loc = {});
 Expr const_bool(bool v, Loc loc = {});

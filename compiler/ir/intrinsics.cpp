@@ -105,6 +105,13 @@ Value apply_int(Fn fn, const Value &x) {
   }
 }
 
+/// Integer remainder with the sign of x; 0 for y = 0, as numpy.fmod.
+Value truncated_mod(const Value &x, const Value &y) {
+  Value floored = apply(BinOp::floor_mod, x, y);
+  bool wrong_sign = is_signed_int(x.dtype) && floored.bits != 0 && (to_int(x) < 0) != (to_int(floored) < 0);
+  return wrong_sign ? apply(BinOp::sub, floored, y) : floored;
+}
+
 }  // namespace
 
 std::span<const IntrinsicRow> intrinsics() { return table; }
@@ -133,7 +140,9 @@ Value apply(Fn fn, std::span<const Value> args) {
     return from_float(std::fma(to_float(x), to_float(args[1]), to_float(args[2])));
   if (fn == Fn::fma)
     return from_double(x.dtype, std::fma(to_double(x), to_double(args[1]), to_double(args[2])));
-  if (fn == Fn::fmod) return from_double(x.dtype, std::fmod(to_double(x), to_double(args[1])));
+  if (fn == Fn::fmod && is_float(x.dtype))
+    return from_double(x.dtype, std::fmod(to_double(x), to_double(args[1])));
+  if (fn == Fn::fmod) return truncated_mod(x, args[1]);
   if (!is_float(x.dtype)) return apply_int(fn, x);
   if (fn == Fn::abs) return {x.dtype, x.bits & ~(uint64_t{1} << (bit_width(x.dtype) - 1))};
   double v = to_double(x);

@@ -54,7 +54,8 @@ class Printer {
   std::string buffer_type(const BufNode &b);
   std::string param(const Param &p);
   void block(const Stmt &s, bool last);
-  void statement(const Stmt &s, bool last);
+  void statement(const Stmt &s);
+  std::string allocation(const Alloc &n);
   void line(const std::string &text) { out_ += std::string(indent_ * 2, ' ') + text + "\n"; }
   void nested(const Stmt &s);
 
@@ -63,13 +64,14 @@ class Printer {
   std::string out_;
   std::unordered_map<const SymNode *, std::string> names_;
   std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, int> suffixes_;  ///< last number tried for a name
 };
 
 std::string Printer::name(const Sym &s) {
   if (!rename_) return s->name;
   if (auto found = names_.find(s.get()); found != names_.end()) return found->second;
   std::string chosen = s->name;
-  for (int n = 1; !taken_.insert(chosen).second; ++n) chosen = cat(s->name, "_", n);
+  for (int &n = suffixes_[s->name]; !taken_.insert(chosen).second;) chosen = cat(s->name, "_", ++n);
   names_.emplace(s.get(), chosen);
   return chosen;
 }
@@ -167,20 +169,41 @@ void Printer::nested(const Stmt &s) {
 }
 
 /// `last` tells that the enclosing block ends here, so that a Let or Alloc may run to its end without an
-/// indented body.
+/// indented body. Chains are followed without recursion.
 void Printer::block(const Stmt &root, bool last) {
   Stmt s = root;
   while (true) {
     if (!s) return line("pass");
+    if (const Let *n = as<Let>(s); n && last) {
+      line(cat(name(n->sym), ": ", short_name(n->sym->dtype), " = ", expr(n->value)));
+      s = n->body;
+      continue;
+    }
+    if (const Alloc *n = as<Alloc>(s); n && last) {
+      line(cat(name(n->buf->sym), " = alloc(", allocation(*n)));
+      s = n->body;
+      continue;
+    }
     const Seq *list = as<Seq>(s);
-    if (!list) return statement(s, last);
+    if (!list) return statement(s);
     if (list->items.empty()) return line("pass");
     for (size_t i = 0; i + 1 < list->items.size(); ++i) block(list->items[i], false);
     s = list->items.back();
   }
 }
 
-void Printer::statement(const Stmt &root, bool last) {
+std::string Printer::allocation(const Alloc &n) {
+  std::string out = cat(buffer_type(*n.buf), ", '", space_text(n.buf->space), "'");
+  if (n.fill == Fill::zero) out += ", fill='zero'";
+  if (n.buf->space == Space::constant) {
+    out += ", data='";
+    for (uint8_t byte : n.buf->data) out += hex_text(0x100u + byte).substr(3);
+    out += "'";
+  }
+  return out + ")";
+}
+
+void Printer::statement(const Stmt &root) {
   match(
       root,
       [&](const Store &n) {
@@ -189,17 +212,13 @@ void Printer::statement(const Stmt &root, bool last) {
         line(cat(target, operand(n.value), " @ ", order_text(n.order)));
       },
       [&](const Let &n) {
-        std::string head = cat(": ", short_name(n.sym->dtype), " = ", expr(n.value));
-        if (last) return line(name(n.sym) + head), block(n.body, true);
         std::string value = expr(n.value);
         line(cat("with let(", name(n.sym), ", ", short_name(n.sym->dtype), ", ", value, "):"));
         nested(n.body);
       },
       [&](const Alloc &n) {
-        std::string head = cat(buffer_type(*n.buf), ", '", space_text(n.buf->space), "'",
-                               n.fill == Fill::zero ? ", fill='zero')" : ")");
-        if (last) return line(cat(name(n.buf->sym), " = alloc(", head)), block(n.body, true);
-        line(cat("with alloc(", name(n.buf->sym), ", ", head, ":"));
+        std::string rest = allocation(n);
+        line(cat("with alloc(", name(n.buf->sym), ", ", rest, ":"));
         nested(n.body);
       },
       [&](const For &n) {
@@ -217,7 +236,7 @@ void Printer::statement(const Stmt &root, bool last) {
         if (n.no) line("else:"), nested(n.no);
       },
       [&](const Check &n) { line(cat("check(", expr(n.cond), ", site=", n.site, ")")); },
-      [&](const Seq &) { block(root, last); });
+      [&](const Seq &) { block(root, false); });
 }
 
 }  // namespace

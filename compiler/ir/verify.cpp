@@ -26,6 +26,11 @@ class Verifier {
   bool need(bool ok, std::string_view what) { return ok || fail(std::string(what)); }
 
   bool bind(const Sym &s);
+  /// What was sound may name a symbol that is out of scope now.
+  void hide(const SymNode *s) {
+    visible_.erase(s);
+    sound_.clear();
+  }
   bool declare(const Buf &b);
   bool index_ok(const Buf &b, const std::vector<Expr> &index);
   bool all(const std::vector<Expr> &list);
@@ -40,6 +45,7 @@ class Verifier {
   int jump_targets_ = 0;
   bool in_vector_ = false;
   std::unordered_set<const SymNode *> bound_, visible_;
+  std::unordered_set<const ExprNode *> sound_;  ///< shared expressions that were checked in this scope
 };
 
 bool Verifier::bind(const Sym &s) {
@@ -82,8 +88,10 @@ bool Verifier::binary_ok(const Expr &e, const Binary &n) {
 
 bool Verifier::expr(const Expr &e) {
   if (!need(bool(e), "an expression is missing")) return false;
+  if (e.p.use_count() > 1 && sound_.count(e.p.get())) return true;
   if (!need(e->depth <= max_depth, "depth exceeds its limit")) return false;
-  return match(
+  if (!need(e->depth == expected_depth(*e.p), "an expression has the wrong depth")) return false;
+  bool ok = match(
       e, [&](const Const &) { return true; },
       [&](const Ref &n) {
         if (!visible_.count(n.sym.get()))
@@ -114,6 +122,8 @@ bool Verifier::expr(const Expr &e) {
                need(n.args.size() == row_of(n.fn).arity, "a call has the wrong number of arguments") &&
                need(result_dtype(n.fn, n.args[0].dtype()) == e.dtype(), "a call has the wrong dtype");
       });
+  if (ok && e.p.use_count() > 1) sound_.insert(e.p.get());
+  return ok;
 }
 
 bool Verifier::loop(const For &n) {
@@ -130,7 +140,7 @@ bool Verifier::loop(const For &n) {
   bool ok = stmt(n.body);
   in_vector_ = outer_vector;
   jump_targets_ = outer_targets;
-  visible_.erase(n.iter.get());
+  hide(n.iter.get());
   return ok;
 }
 
@@ -175,11 +185,11 @@ bool Verifier::stmt(const Stmt &root) {
   std::vector<const SymNode *> scoped;
   bool ok = true;
   for (const Stmt *s = &root; ok && s && *s; s = chain_next(*s->p)) {
-    ok = head(*s);
+    ok = need((*s)->depth == expected_depth(*s->p), "a statement has the wrong depth") && head(*s);
     if (const Let *n = as<Let>(*s)) scoped.push_back(n->sym.get());
     if (const Alloc *n = as<Alloc>(*s)) scoped.push_back(n->buf->sym.get());
   }
-  for (const SymNode *sym : scoped) visible_.erase(sym);
+  for (const SymNode *sym : scoped) hide(sym);
   return ok;
 }
 

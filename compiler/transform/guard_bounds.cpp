@@ -28,6 +28,12 @@ class Guard {
       auto found = checks_.find(original.p.get());
       if (found == checks_.end()) return s;
       std::vector<Stmt> items = found->second;
+      if (const While *loop = as<While>(s)) {  // its condition is evaluated again after each iteration
+        std::vector<Stmt> body{loop->body};
+        body.insert(body.end(), items.begin(), items.end());
+        items.push_back(make_stmt(s.loc(), While{loop->cond, seq(std::move(body))}));
+        return seq(std::move(items), s.loc());
+      }
       items.push_back(s);
       return seq(std::move(items), s.loc());
     };
@@ -82,6 +88,7 @@ class Guard {
   void add_check(const Access &a, size_t d) {
     const Expr &index = (*a.index)[d];
     Expr inside = binary(BinOp::lt, cast(DType::u64, index), cast(DType::u64, a.buf->extents[d]), a.loc);
+    if (as_int(inside) == 1) return;
     Stmt s = check(inside, site_of(a, d), a.loc);
     for (auto cond = a.path.rbegin(); cond != a.path.rend(); ++cond) {
       Expr holds = cond->second ? cond->first : unary(UnOp::logical_not, cond->first, a.loc);

@@ -223,7 +223,7 @@ PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outpu
   if (r.status == 3) return PyErr_NoMemory();
   if (r.status == 2) return PyErr_Occurred() ? nullptr : (PyErr_SetNone(PyExc_KeyboardInterrupt), nullptr);
   if (PyErr_Occurred()) return nullptr;  // a signal handler raised as the run ended
-  if (!f.copies.empty() && !write_back(f)) return nullptr;
+  if (!f.copies.empty() && !write_back(kernel, f)) return nullptr;
   return make_result(kernel, f, outs);
 }
 

@@ -469,12 +469,16 @@ bool zero_array(PyObject *array) {
 
 void *array_data(PyObject *array) { return PyArray_DATA(reinterpret_cast<PyArrayObject *>(array)); }
 
-bool write_back(CallFrame &f) {
-  for (auto &[copy, original] : f.copies)
-    if (PyArray_FLAGS(reinterpret_cast<PyArrayObject *>(original)) & NPY_ARRAY_WRITEABLE)
-      if (PyArray_CopyInto(reinterpret_cast<PyArrayObject *>(original),
-                           reinterpret_cast<PyArrayObject *>(copy.get())) < 0)
-        return false;
+bool write_back(const LoadedKernel &kernel, CallFrame &f) {
+  for (auto &[copy, original] : f.copies) {
+    PyObject *target = original;
+    bool written = std::find(f.given, f.given + f.out_count, target) != f.given + f.out_count;
+    for (const ParamRecord &p : kernel.artifact().params)
+      written |= p.mode == ParamMode::inout && f.args[p.arg] == target;
+    if (written && PyArray_CopyInto(reinterpret_cast<PyArrayObject *>(target),
+                                    reinterpret_cast<PyArrayObject *>(copy.get())) < 0)
+      return false;
+  }
   return true;
 }
 

@@ -50,6 +50,6 @@ bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame
 bool zero_array(PyObject *array);
 void *array_data(PyObject *array);
 /// Copies written temporaries back to the arrays they stand for; false with an exception.
-bool write_back(CallFrame &f);
+bool write_back(const LoadedKernel &kernel, CallFrame &f);
 
 }  // namespace kw

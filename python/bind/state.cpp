@@ -104,10 +104,10 @@ bool KernelState::refresh() {
     PyObject *v = PyTuple_GET_ITEM(values, i);
     values_now.emplace_back(utf8(PyTuple_GET_ITEM(v, 0)), captured_from(PyTuple_GET_ITEM(v, 1)));
   }
-  Request before, after;
-  before.captures = captures;
-  after.captures = values_now;
-  if (generation == 0 || key_text(before) != key_text(after)) ++generation;
+  Request of_values;
+  of_values.captures = values_now;
+  // values that were there before get their plans back
+  generation = generations.try_emplace(key_of(of_values).text(), generations.size() + 1).first->second;
   captures = std::move(values_now);
   fresh = true;
   return true;

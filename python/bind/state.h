@@ -76,7 +76,8 @@ class KernelState {
   std::vector<Guard> guards;
   Captures captures;
   uint64_t generation = 0;
-  bool fresh = false;  ///< the captured values were read and have compiled
+  std::map<std::string, uint64_t> generations;  ///< by the captured values
+  bool fresh = false;                           ///< the captured values were read and have compiled
   std::vector<std::unique_ptr<Plan>> plans;
   Plan *last = nullptr;
   std::set<std::string> warned;

@@ -59,7 +59,11 @@ def _block(code: types.CodeType, space: dict[str, object]) -> list[str]:
     first = code.co_firstlineno - 1
     if first >= len(lines):
         return []
+    while first < len(lines) and lines[first].lstrip().startswith(("#", "\n")):
+        first += 1  # the function moved down since it was imported; its own first line counts as line 0
     rest = lines[first:]
+    if code.co_name == "<lambda>":
+        return rest[:1]
     return rest[: _core.count_definition_lines("".join(rest))] or inspect.getblock(rest)
 
 
@@ -80,10 +84,11 @@ def _same_code(function: types.FunctionType, text: str) -> bool:
     found.decorator_list = []
     found.args.defaults = [ast.Constant(None) for _ in found.args.defaults]
     found.args.kw_defaults = [None if d is None else ast.Constant(None) for d in found.args.kw_defaults]
-    # CPython compiles `np.f()` differently where the module imports np, so a second try knows the file's imports
+    # CPython compiles `np.f()` differently where the module imports np: the second try knows the imports
     owner = function.__qualname__.split(".")[-2:-1]  # a class mangles private names
     scope = owner[0] if owner and owner[0].isidentifier() else ""
-    return any(_compiles_to(found, code, scope, names) for names in ([], _imported_names(code.co_filename)))
+    tries: list[list[str]] = [[], _imported_names(code.co_filename)]
+    return any(_compiles_to(found, code, scope, names) for names in tries)
 
 
 def _compiles_to(found: ast.FunctionDef, code: types.CodeType, owner: str, imported: list[str]) -> bool:

@@ -168,7 +168,7 @@ def check_deep(source: str, line: int, column: int, marked: int, message: str, h
 
 def too_many_signs() -> None:
     source = f"def k(a):\n    x = {'-' * 1000}1\n    return a"
-    check_deep(source, 2, 1008, 1, *SPLIT_EXPRESSION)
+    check_deep(source, 2, 1009, 1, *SPLIT_EXPRESSION)
 
 
 def too_many_terms() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import linecache
+import mmap
 import random
 import re
 import resource
@@ -32,6 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "kernels"))
 import corpus
 
 POSITION = re.compile(r"<text>:\d+:\d+: error\[E\d{3}\]: ")
+NOTED = 1 << 20  # bytes that are kept of the mutant in work
 WATCH = 0.5  # seconds after which a running kernel is interrupted
 Outcome = tuple[str, str]  # (what happened, a complaint or "")
 Trial = tuple[str, Callable[[], Outcome]]  # (mutant, what to do with it)
@@ -171,6 +173,12 @@ def runs(rng: random.Random) -> Iterator[Trial]:
             linecache.cache.clear()
 
 
+def note(memory: mmap.mmap, text: str) -> None:
+    """Writes the mutant where it outlives a crash, faster than a file could."""
+    data = text.replace("\0", "\\0").encode()[: NOTED - 1]
+    memory[: len(data) + 1] = data + b"\0"
+
+
 def interrupt(*_: object) -> None:
     raise TimeoutError
 
@@ -184,10 +192,13 @@ def main(kind: str, seed: str, count: str, seconds: str, last: str) -> None:
     found: dict[str, list[str]] = {}
     tally: Counter[str] = Counter()
     trials = {"text": texts, "ir": irs, "run": runs}[kind](random.Random(int(seed)))
+    Path(last).write_bytes(bytes(NOTED))
+    with open(last, "r+b") as file:
+        memory = mmap.mmap(file.fileno(), NOTED)
     until = time.monotonic() + float(seconds)
     while tally.total() < int(count) and time.monotonic() < until:
         text, trial = next(trials)
-        Path(last).write_text(text)
+        note(memory, text)
         try:
             what, complaint = trial()
         except Exception as e:

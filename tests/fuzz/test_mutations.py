@@ -26,8 +26,8 @@ def feed(kind: str, count: int, folder: Path) -> dict[str, int]:
     command = [sys.executable, str(FEED), kind, SEED, str(count), str(SECONDS), str(last)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
     where = f"KW_FUZZ_SEED={SEED}"
-    crash = f"exit status {done.returncode}, {where}, at\n{last.read_text() if last.exists() else ''}"
-    assert done.returncode == 0, f"{crash}\n{done.stderr[-3000:]}"
+    at = last.read_text().split("\0")[0] if last.exists() else ""
+    assert done.returncode == 0, f"exit status {done.returncode}, {where}\n{done.stderr[-3000:]}\nat\n{at}"
     report: dict[str, Any] = json.loads(done.stdout)
     print(where, report["tally"])
     shown = [f"{n} times: {key}\n{text}" for key, n, text in report["complaints"]]

@@ -52,7 +52,7 @@ def start(*command: str, folder: Path, **env: str) -> Done:
     full |= {"KW_CACHE_DIR": str(folder / "cache"), **env}
     env = {k: v for k, v in full.items() if v}
     line = [sys.executable, *command]
-    return subprocess.run(line, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(line, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=300)
 
 
 def run(folder: Path, body: str, **env: str) -> str:

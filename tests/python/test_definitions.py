@@ -179,7 +179,6 @@ INDENTED = {
 }
 
 
-# product bug: E121 for indented kernels whose text is not the same when it is dedented
 @pytest.mark.parametrize("name", INDENTED)
 def test_indented_kernels(name: str, tmp_path: Path) -> None:
     """Methods and closures stand to the right of the margin; some of their lines may not."""
@@ -190,7 +189,6 @@ def test_indented_kernels(name: str, tmp_path: Path) -> None:
     assert space["Layer"]().run(ONES) is ONES
 
 
-# product bug: E121, since Python mangles the names
 def test_private_names() -> None:
     class Private:
         @kw.kernel

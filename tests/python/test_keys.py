@@ -375,42 +375,6 @@ def test_warning_comes_once_per_process_also_from_the_cache(tmp_path: Path) -> N
     assert said[2][1].startswith(f"{program}:13:9: warning[W301]")
 
 
-ALTERNATE = """
-import numpy as np
-import kernelwright as kw
-
-@kw.kernel
-def times(a):
-    out = output_tensor(a.shape, a.dtype)
-    for i in range(a.shape[0]):
-        out[i] = a[i] * K
-    return out
-
-def resident():
-    return int(open("/proc/self/statm").read().split()[1]) * 4
-
-x, values, before = np.ones(2), (1.0, 2.0), 0
-for n in range(4000):
-    K = values[n % 2]
-    assert times(x)[0] == K
-    if n == 999:
-        before = resident()
-print(resident() - before)
-"""
-
-
-@pytest.mark.slow  # sanitizers keep freed memory
-def test_values_that_alternate_do_not_pile_up(tmp_path: Path) -> None:
-    """Two values need two compiled versions, however often the global changes between them."""
-    (tmp_path / "program.py").write_text(ALTERNATE)
-    env = {k: v for k, v in os.environ.items() if not k.startswith("KW_")}
-    env["KW_CACHE_DIR"] = str(tmp_path / "cache")
-    line = [sys.executable, "program.py"]
-    done = subprocess.run(line, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) < 4_000, f"{done.stdout.strip()} kB more after 3,000 changes"
-
-
 def test_edited_source_is_refused_and_not_cached(tmp_path: Path) -> None:
     path = tmp_path / "edited.py"
     path.write_text(MODULE)

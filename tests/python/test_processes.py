@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 PROGRAM = """
 import os, sys, threading, time
 import numpy as np
@@ -43,7 +45,7 @@ def environment(folder: Path, words: str = "") -> dict[str, str]:
 
 
 def run(folder: Path, body: str, words: str = "") -> tuple[str, str]:
-    """(stdout, stderr) of PROGRAM followed by `body`, which must end well within a minute."""
+    """(stdout, stderr) of PROGRAM followed by `body`, which must end well."""
     (folder / "program.py").write_text(PROGRAM + body)
     done = subprocess.run(
         [sys.executable, "program.py"],
@@ -51,7 +53,7 @@ def run(folder: Path, body: str, words: str = "") -> tuple[str, str]:
         env=environment(folder, words),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -90,7 +92,7 @@ def test_sixteen_cold_processes_share_one_cache(tmp_path: Path) -> None:
     while len(list(tmp_path.glob("ready*"))) < 16 and time.monotonic() < until:
         time.sleep(0.01)
     (tmp_path / "go").touch()
-    said = [p.communicate(timeout=60) for p in started]
+    said = [p.communicate(timeout=300) for p in started]
     assert said == [("right\n", "")] * 16
     names = [p.name for p in (tmp_path / "cache").iterdir()]
     assert len(names) == 2 and all(n.endswith(".kwa") for n in names), names
@@ -189,6 +191,32 @@ for t in threads:
 assert not wrong, wrong
 """
     run(tmp_path, body)
+
+
+@pytest.mark.slow  # sanitizers keep freed memory
+def test_captures_that_alternate_do_not_pile_up(tmp_path: Path) -> None:
+    """Two values need two compiled versions, however often the global changes between them."""
+    body = """
+@kw.kernel
+def times(a):
+    out = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        out[i] = a[i] * K
+    return out
+
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4
+
+before = 0
+for n in range(4000):
+    K = (1.0, 2.0)[n % 2]
+    assert times(A)[1] == K
+    if n == 999:
+        before = resident()
+print(resident() - before)
+"""
+    grown = int(run(tmp_path, body)[0])
+    assert grown < 4_000, f"{grown} kB more after 3,000 changes"
 
 
 def test_fork_after_use(tmp_path: Path) -> None:

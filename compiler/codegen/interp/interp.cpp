@@ -88,7 +88,7 @@ class Interpreter {
 
   // lanes
   void find_lanes(const Stmt &root);
-  static int64_t trips(int64_t lo, int64_t hi, int64_t step);
+  static uint64_t trips(int64_t lo, int64_t hi, int64_t step);
   void open_lanes(const std::vector<LaneStore> &stores);
   void close_lanes(const std::vector<LaneStore> &stores);
   int64_t element_number(const LaneStore &s);
@@ -219,19 +219,20 @@ Flow Interpreter::store(const Stmt &s, const Store &n) {
   return Flow::next;
 }
 
-int64_t Interpreter::trips(int64_t lo, int64_t hi, int64_t step) {
+uint64_t Interpreter::trips(int64_t lo, int64_t hi, int64_t step) {
   if (step > 0 ? lo >= hi : lo <= hi) return 0;
   uint64_t span = step > 0 ? static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo)
                            : static_cast<uint64_t>(lo) - static_cast<uint64_t>(hi);
   uint64_t size = step > 0 ? static_cast<uint64_t>(step) : -static_cast<uint64_t>(step);
-  return static_cast<int64_t>((span - 1) / size + 1);
+  return (span - 1) / size + 1;
 }
 
 Flow Interpreter::iterate(const For &n) {
-  int64_t lo = integer(n.lo), hi = integer(n.hi), count = trips(lo, hi, n.step);
-  for (int64_t k = 0; k < count; ++k) {
-    set(n.iter, from_int(DType::i64, lo + k * n.step));
-    counters_[&n] = k;
+  int64_t lo = integer(n.lo), hi = integer(n.hi);
+  uint64_t count = trips(lo, hi, n.step);
+  for (uint64_t k = 0; k < count; ++k) {
+    set(n.iter, {DType::i64, static_cast<uint64_t>(lo) + k * static_cast<uint64_t>(n.step)});
+    counters_[&n] = static_cast<int64_t>(k);
     Flow flow = statements(n.body);
     if (flow == Flow::break_loop) break;
     if (flow == Flow::stop) return flow;
@@ -270,7 +271,8 @@ void Interpreter::open_lanes(const std::vector<LaneStore> &stores) {
   for (const LaneStore &s : stores) {
     int64_t elements = 1;
     for (const For *loop : s.band)
-      elements *= trip_counts_[loop] = trips(integer(loop->lo), integer(loop->hi), loop->step);
+      elements *= trip_counts_[loop] =
+          static_cast<int64_t>(trips(integer(loop->lo), integer(loop->hi), loop->step));
     if (elements < LaneSum::lanes) continue;
     const auto &n = std::get<Store>(s.store->v);
     const Binary *b = as<Binary>(n.value);

@@ -18,7 +18,8 @@ namespace {
 
 /// With every kind of statement and of expression, in the spelling of the printer.
 constexpr std::string_view golden = R"(# kw-ir 1
-def f(a: buf(f32, (n, m), strides=(s, 1)), w: inout(i64, (n,)), p: weak(i64), q: scalar(f32), c: out(f32, (n,), fill='zero')):
+def f(a: buf(f32, (n, m), strides=(s, 1)), w: inout(i64, (n,)), p: weak(i64), q: scalar(f32),)"
+                                    R"( c: out(f32, (n,), fill='zero')):
   fp('strict')
   dims(n, m, s)
   fact(1 <= n)

@@ -215,7 +215,9 @@ TEST(Verify, depth_fields_are_right) {
 TEST(Verify, depth_is_at_most_1000) {
   Sample s;
   auto deep = std::make_shared<const ExprNode>(ExprNode{DType::f32, 1001, {}, Const{0}});
-  EXPECT_NE(s.storing(Expr{deep}), "");
+  Stmt body = {
+      std::make_shared<StmtNode>(uint16_t{1}, Loc{}, Store{s.c, {s.zero}, Expr{deep}, Order::source})};
+  EXPECT_NE(s.body(body), "");
 }
 
 TEST(Verify, follows_long_chains_on_a_small_stack) {

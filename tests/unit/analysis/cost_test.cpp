@@ -1,0 +1,73 @@
+// Estimates of work and workspace over extents.
+#include "analysis/cost.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/build.h"
+#include "ir/print.h"
+#include "support/text.h"
+#include "tests/unit/helpers.h"
+
+namespace kw {
+namespace {
+
+Func over_matrix(std::string_view lines) {
+  std::string text = "def f(a, w):\n  c = output_tensor(a.shape, a.dtype)\n";
+  for (const std::string &line : split_text(lines, '\n')) text += cat("  ", line, "\n");
+  return unit::kernel(text + "  return c\n", unit::signature({unit::tensor(2), unit::tensor(1, DType::i64)}));
+}
+
+std::string slots_of(std::string_view lines) {
+  std::string out;
+  for (const WorkspaceSlot &s : plan_workspace(over_matrix(lines)))
+    out += cat(s.buf->sym->name, ": ", print(s.bytes), "; ");
+  return out;
+}
+
+TEST(Workspace, heap_temporaries_are_rounded_up_to_64_bytes) {
+  EXPECT_EQ(slots_of("t = allocate((2000,), float32)\nu = allocate((2001,), float64)"),
+            "t: 8000; u: 16064; ");
+  EXPECT_EQ(slots_of("t = allocate(a.shape[0], float64)"), "t: (((8 * (max(a_0, 0))) + 63) // 64) * 64; ");
+  EXPECT_EQ(slots_of("t = allocate((4,), float64)"), "");  // on the stack
+}
+
+TEST(Workspace, sizes_in_loops_are_bounded_over_the_loop) {
+  std::string text = slots_of("for i in range(a.shape[0]):\n  t = allocate(i + 1, float64)\n  t[0] = 1");
+  EXPECT_NE(text.find("max(a_0, 0)"), std::string::npos) << text;
+}
+
+TEST(Workspace, a_size_that_depends_on_data_is_e102) {
+  Func f = over_matrix("t = allocate(w[0], float64)\nt[0] = 1");
+  try {
+    plan_workspace(f);
+    FAIL() << "accepted";
+  } catch (const CompileError &error) {
+    EXPECT_EQ(error.found()[0].code, Code::E102);
+  }
+}
+
+TEST(Work, grows_with_the_product_of_trips) {
+  WorkEstimate flat = estimate_work(over_matrix("for i in range(10):\n  c[0, 0] = a[0, 0]"));
+  WorkEstimate nested =
+      estimate_work(over_matrix("for i in range(10):\n  for j in range(20):\n    c[0, 0] = a[0, 0]"));
+  ASSERT_TRUE(as_int(flat.operations) && as_int(nested.operations));
+  EXPECT_GE(*as_int(nested.operations), 15 * *as_int(flat.operations));
+  EXPECT_TRUE(nested.bounded);
+}
+
+TEST(Work, trip_counts_from_data_are_no_estimate) {
+  WorkEstimate work = estimate_work(over_matrix("for i in range(w[0]):\n  c[0, 0] = 1.0"));
+  EXPECT_FALSE(work.bounded);
+  EXPECT_TRUE(estimate_work(over_matrix("for i in range(a.shape[0]):\n  c[i, 0] = 1.0")).bounded);
+}
+
+TEST(Work, steps_divide_the_trips) {
+  int64_t one = *as_int(estimate_work(over_matrix("for i in range(1000):\n  c[0, 0] = 1.0")).operations);
+  int64_t ten =
+      *as_int(estimate_work(over_matrix("for i in range(1000, 0, -10):\n  c[0, 0] = 1.0")).operations);
+  EXPECT_LT(ten, one / 5);
+  EXPECT_GE(ten, one / 20);
+}
+
+}  // namespace
+}  // namespace kw

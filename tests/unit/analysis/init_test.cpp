@@ -1,0 +1,131 @@
+// Initialisation: which buffers must start as zero, and where a read may come before the write.
+#include "analysis/init.h"
+
+#include <gtest/gtest.h>
+
+#include "support/text.h"
+#include "tests/unit/helpers.h"
+
+namespace kw {
+namespace {
+
+/// "zero: names; warn: lines" of a kernel over a: f32[n, m] and a Python int p with an output c: f32[n, m].
+std::string report_of(std::string_view lines) {
+  std::string text = "def f(a, p):\n  c = output_tensor(a.shape, a.dtype)\n";
+  for (const std::string &line : split_text(lines, '\n')) text += cat("  ", line, "\n");
+  unit::Lowered l =
+      unit::lower_text(text + "  return c\n", unit::signature({unit::tensor(2), unit::weak(DType::i64)}));
+  EXPECT_TRUE(l.errors.empty()) << l.errors[0].message;
+  InitReport report = analyse_initialisation(l.func);
+  std::string zero, warn;
+  for (const Buf &b : report.needs_zero) zero += cat(" ", b->sym->name);
+  for (const Diagnostic &d : report.warnings) {
+    EXPECT_EQ(d.code, Code::W301);
+    warn += cat(" ", l.sources->position(d.loc).line, ":", l.sources->position(d.loc).column);
+  }
+  return cat("zero:", zero, "; warn:", warn);
+}
+constexpr std::string_view clean = "zero:; warn:", needs_c = "zero: c; warn:";
+
+TEST(Initialisation, a_full_nest_of_writes_needs_no_zeros) {
+  EXPECT_EQ(report_of("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    c[i, j] = a[i, j]"),
+            clean);
+  EXPECT_EQ(
+      report_of(
+          "for j in range(a.shape[1]):\n  for i in range(a.shape[0] - 1, -1, -1):\n    c[i, j] = a[i, j]"),
+      clean);
+  EXPECT_EQ(report_of("for i, j in grid(c.shape):\n  c[i, j] = 1.0"), clean);
+}
+
+TEST(Initialisation, an_unwritten_remainder_is_filled_silently) {
+  EXPECT_EQ(report_of("c[0, 0] = 1.0"), needs_c);
+  EXPECT_EQ(report_of("for i in range(a.shape[0]):\n  for j in range(1, a.shape[1]):\n    c[i, j] = a[i, j]"),
+            needs_c);
+  EXPECT_EQ(
+      report_of("for i in range(a.shape[0]):\n  for j in range(0, a.shape[1], 2):\n    c[i, j] = a[i, j]"),
+      needs_c);
+  EXPECT_EQ(report_of("for i in range(a.shape[0]):\n  c[i, i] = 1.0"), needs_c);
+  EXPECT_EQ(report_of("for i in range(p):\n  for j in range(a.shape[1]):\n    c[i, j] = 1.0"), needs_c);
+}
+
+TEST(Initialisation, a_read_before_the_write_warns_and_needs_zeros) {
+  EXPECT_EQ(
+      report_of(
+          "for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    c[i, j] = c[i, j] + a[i, j]"),
+      "zero: c; warn: 5:17");
+  EXPECT_EQ(report_of("t = allocate((4,))\nc[0, 0] = t[2]"), "zero: t c; warn: 4:13");
+}
+
+TEST(Initialisation, a_write_covers_later_reads_of_the_same_element) {
+  EXPECT_EQ(report_of("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    c[i, j] = 0.0\n"
+                      "    c[i, j] += a[i, j]"),
+            clean);
+  EXPECT_EQ(report_of("for i in range(a.shape[0]):\n  c[i, 0] = 0.0\n  for j in range(a.shape[1]):\n"
+                      "    c[i, 0] += a[i, j]"),
+            needs_c);
+}
+
+TEST(Initialisation, writes_of_earlier_loops_cover_reads_of_later_ones) {
+  EXPECT_EQ(
+      report_of(
+          "for i, j in grid(c.shape):\n  c[i, j] = 1.0\nfor i, j in grid(c.shape):\n  c[i, j] += a[i, j]"),
+      clean);
+  EXPECT_EQ(
+      report_of(
+          "t = allocate((8,))\nfor i in range(8):\n  t[i] = 1.0\nfor i in range(8):\n  c[0, 0] = t[7 - i]"),
+      needs_c);
+}
+
+TEST(Initialisation, writes_in_both_branches_count_and_in_one_do_not) {
+  EXPECT_EQ(
+      report_of("for i, j in grid(c.shape):\n  if i > j:\n    c[i, j] = 1.0\n  else:\n    c[i, j] = 2.0"),
+      clean);
+  EXPECT_EQ(report_of("for i, j in grid(c.shape):\n  if i > j:\n    c[i, j] = 1.0"), needs_c);
+  EXPECT_EQ(
+      report_of("for i, j in grid(c.shape):\n  if i > j:\n    c[i, j] = 1.0\n  else:\n    c[j, i] = 2.0"),
+      needs_c);
+}
+
+TEST(Initialisation, loops_that_may_not_run_write_nothing_for_what_follows) {
+  EXPECT_EQ(report_of("t = allocate((1,))\nfor i in range(p):\n  t[0] = 1.0\nc[0, 0] = t[0]"),
+            "zero: t c; warn: 6:13");
+  EXPECT_EQ(report_of("t = allocate((1,))\nfor i in range(3):\n  t[0] = 1.0\nc[0, 0] = t[0]"), needs_c);
+}
+
+TEST(Initialisation, prefix_sums_and_stencils_read_what_earlier_iterations_wrote) {
+  EXPECT_EQ(
+      report_of(
+          "t = allocate((8,))\nt[0] = 1.0\nfor i in range(1, 8):\n  t[i] = t[i - 1] + 1.0\nc[0, 0] = t[7]"),
+      needs_c);
+  EXPECT_EQ(
+      report_of("t = allocate((8,))\nt[0] = 1.0\nfor i in range(1, 8):\n  t[i] = t[i] + 1.0\nc[0, 0] = t[7]"),
+      "zero: t c; warn: 6:12");
+  EXPECT_EQ(
+      report_of("t = allocate((8,))\nt[0] = 1.0\nfor i in range(1, 7):\n  t[i] = t[i + 1]\nc[0, 0] = t[0]"),
+      "zero: t c; warn: 6:12");
+}
+
+TEST(Initialisation, writes_at_loaded_indices_cover_nothing) {
+  Signature s = unit::signature({unit::tensor(1, DType::i64)});
+  Func f = unit::kernel(
+      "def f(w):\n  c = output_tensor(w.shape, w.dtype)\n  for i in range(w.shape[0]):\n    c[w[i]] = 1\n"
+      "  return c\n",
+      s);
+  EXPECT_EQ(analyse_initialisation(f).needs_zero.size(), 1u);
+  f = unit::kernel(
+      "def f(w):\n  c = output_tensor(w.shape, w.dtype)\n  for i in range(w.shape[0]):\n    c[i] = w[i]\n"
+      "  return c\n",
+      s);
+  EXPECT_TRUE(analyse_initialisation(f).needs_zero.empty());
+}
+
+/// A guard over a mutable scalar says nothing any more once the scalar has changed.
+TEST(Initialisation, a_guard_ends_with_the_value_that_it_was_about) {
+  EXPECT_EQ(report_of("t = allocate((8,))\nfor i in range(4):\n  t[i] = 1.0\nx = 0\nx = int(a[0, 0])\nif 0 "
+                      "<= x and x < 4:\n"
+                      "  x = x + 4\n  c[0, 0] = t[x]"),
+            "zero: t c; warn: 10:15");
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,146 @@
+// The order of sums (language.md 3): which accumulating stores are marked as lanes, decided from subscripts
+// only.
+#include "frontend/order.h"
+
+#include <gtest/gtest.h>
+
+#include "support/text.h"
+#include "tests/unit/helpers.h"
+
+namespace kw {
+namespace {
+
+/// Order words of the stores of a kernel over a, b: f32 matrices, v, w: f32 vectors and an output c: f32[n]
+/// or, with two indices, d: f32[n, m]; `lines` begin with one level of indentation.
+std::string orders_of(std::string_view lines, FpMode fp = FpMode::normal, DType dtype = DType::f32) {
+  std::string text =
+      "def f(a, b, v, w):\n  c = output_tensor((a.shape[0],), a.dtype)\n  d = output_tensor(a.shape, "
+      "a.dtype)\n";
+  for (const std::string &line : split_text(lines, '\n')) text += cat("  ", line, "\n");
+  text += "  return c, d\n";
+  CodegenOptions options;
+  options.fp = fp;
+  Func f = unit::kernel(text,
+                        unit::signature({unit::tensor(2, dtype), unit::tensor(2, dtype),
+                                         unit::tensor(1, dtype), unit::tensor(1, dtype)}),
+                        options);
+  std::string out;
+  for (Order o : unit::orders(f))
+    out += cat(out.empty() ? "" : " ", o == Order::lanes ? "lanes" : o == Order::any ? "any" : "source");
+  return out;
+}
+
+constexpr std::string_view dot = "c[0] = 0.0\nfor k in range(v.shape[0]):\n  c[0] += v[k] * w[k]";
+constexpr std::string_view matmul =
+    "for i in range(a.shape[0]):\n  for j in range(b.shape[1]):\n    for k in range(a.shape[1]):\n"
+    "      d[i, j] += a[i, k] * b[k, j]";
+
+TEST(Orders, a_dot_product_runs_in_lanes) {
+  EXPECT_EQ(orders_of(dot), "source lanes");
+  EXPECT_EQ(orders_of(dot, FpMode::normal, DType::f64), "source lanes");
+}
+
+TEST(Orders, strict_mode_keeps_every_source_order) {
+  EXPECT_EQ(orders_of(dot, FpMode::strict), "source source");
+  EXPECT_EQ(orders_of(matmul, FpMode::strict), "source");
+}
+
+TEST(Orders, fast_mode_takes_any_order_of_every_reduction) {
+  EXPECT_EQ(orders_of(dot, FpMode::fast), "source any");
+  EXPECT_EQ(orders_of(matmul, FpMode::fast), "any");
+}
+
+TEST(Orders, integer_sums_need_no_mark) {
+  EXPECT_EQ(orders_of(dot, FpMode::normal, DType::i64), "source source");
+  EXPECT_EQ(orders_of(dot, FpMode::fast, DType::i32), "source source");
+}
+
+TEST(Orders, a_matrix_product_is_summed_in_source_order) {
+  EXPECT_EQ(orders_of(matmul), "source");  // j, which is not reduced, occurs in a last subscript
+  EXPECT_EQ(
+      orders_of(
+          "for i in range(a.shape[0]):\n  for j in range(b.shape[0]):\n    for k in range(a.shape[1]):\n"
+          "      d[i, j] += a[i, k] * b[j, k]"),
+      "source");  // the transposed product: i only in the first factor, j only in the second
+}
+
+TEST(Orders, row_sums_and_matrix_vector_products_run_in_lanes) {
+  EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  for k in range(a.shape[1]):\n    c[i] += a[i, k]"),
+            "lanes");
+  EXPECT_EQ(
+      orders_of("for i in range(a.shape[0]):\n  for k in range(a.shape[1]):\n    c[i] += a[i, k] * v[k]"),
+      "lanes");
+  EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  for k in range(a.shape[1]):\n    c[i] *= a[i, k]"),
+            "lanes");
+  EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  for k in range(a.shape[1]):\n    c[i] -= a[i, k]"),
+            "lanes");
+}
+
+TEST(Orders, column_sums_keep_the_source_order) {
+  EXPECT_EQ(orders_of("for j in range(a.shape[0]):\n  for k in range(a.shape[0]):\n    c[j] += a[k, j]"),
+            "source");
+  EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  for k in range(a.shape[1]):\n    c[i] += a[k, 0]"),
+            "source");
+}
+
+TEST(Orders, sums_over_whole_matrices_run_in_lanes) {
+  EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  for k in range(a.shape[1]):\n    c[0] += a[i, k]"),
+            "lanes");
+  EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  for k in range(i):\n    c[0] += a[i, k]"), "lanes");
+}
+
+TEST(Orders, of_a_triangle_only_the_inner_loop_is_reduced) {
+  // the outer loop then is another loop, and it occurs in a last subscript
+  EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  for k in range(i):\n    c[0] += a[k, i] * v[k]"),
+            "source");
+  EXPECT_EQ(
+      orders_of("for i in range(a.shape[0]):\n  for k in range(a.shape[1]):\n    c[0] += a[k, i] * v[k]"),
+      "lanes");
+}
+
+TEST(Orders, a_local_accumulator_counts_as_well) {
+  EXPECT_EQ(orders_of("s = float32(0.0)\nfor k in range(v.shape[0]):\n  s += v[k]\nc[0] = s"),
+            "source lanes source");
+  EXPECT_EQ(orders_of("s = float32(0.0)\nfor k in range(v.shape[0]):\n  s = v[k] * w[k] + s\nc[0] = s"),
+            "source lanes source");
+}
+
+TEST(Orders, an_accumulator_that_is_read_elsewhere_keeps_its_order) {
+  EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  c[0] += v[k]\n  d[0, k] = c[0]"), "source source");
+  EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  c[0] += v[k]\n  if c[0] > 9.0:\n    d[0, k] = 1.0"),
+            "source source");
+  EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  c[0] += v[k] * c[0]"), "source");
+}
+
+TEST(Orders, an_accumulator_that_is_written_elsewhere_keeps_its_order) {
+  EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  c[0] += v[k]\n  c[0] += w[k]"), "source source");
+}
+
+TEST(Orders, a_read_outside_of_the_band_does_no_harm) {
+  EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  for k in range(a.shape[1]):\n    c[i] += a[i, k]\n  "
+                      "d[i, 0] = c[i]"),
+            "lanes source");
+}
+
+TEST(Orders, a_guard_around_the_sum_changes_nothing) {
+  EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  if v[k] > 0.0:\n    c[0] += v[k]"), "lanes");
+}
+
+TEST(Orders, what_does_not_accumulate_is_not_marked) {
+  EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  c[k] = v[k] + w[k]"), "source");
+  EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  c[0] = max(c[0], v[k])"), "source");
+  EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  c[0] = v[k] - c[0]"), "source");
+  EXPECT_EQ(orders_of("c[0] += v[0]"), "source");  // no loop
+}
+
+TEST(Orders, strides_and_extents_do_not_matter) {
+  std::string text =
+      "def f(v):\n  c = output_tensor((1,), v.dtype)\n  for k in range(3):\n    c[0] += v[k]\n  return c\n";
+  for (StrideClass c : {StrideClass::contiguous, StrideClass::inner_unit, StrideClass::general}) {
+    Func f = unit::kernel(text, unit::signature({unit::tensor(1, DType::f32, c)}));
+    EXPECT_EQ(unit::orders(f), std::vector<Order>{Order::lanes});
+  }
+}
+
+}  // namespace
+}  // namespace kw

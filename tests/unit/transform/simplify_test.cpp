@@ -1,0 +1,65 @@
+// Dead scalars vanish, and the fill of buffers follows from what is written.
+#include "transform/simplify.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/equal.h"
+#include "ir/print.h"
+#include "support/text.h"
+#include "tests/unit/helpers.h"
+#include "transform/fill_buffers.h"
+
+namespace kw {
+namespace {
+
+Func with_body(std::string_view body) {
+  return unit::ir(cat("def f(a: buf(f64, (n,)), c: out(f64, (n,))):\n  fp('default')\n  dims(n)\n", body,
+                      "  return c\n"));
+}
+std::string simplified(std::string_view body) { return print(simplify(with_body(body), unit::with_fma())); }
+
+TEST(Simplify, a_scalar_that_is_never_read_vanishes_with_its_stores) {
+  EXPECT_EQ(simplified("  t = alloc(f64, (), 'registers')\n  t[()] = 0.0\n  c[0] = a[0]\n  t[()] = a[1]\n"),
+            print(with_body("  c[0] = a[0]\n")));
+}
+
+TEST(Simplify, removal_makes_others_dead) {
+  EXPECT_EQ(simplified("  u = alloc(f64, (), 'registers')\n  t = alloc(f64, (), 'registers')\n  t[()] = 0.0\n"
+                       "  u[()] = t[()]\n  c[0] = a[0]\n"),
+            print(with_body("  c[0] = a[0]\n")));
+}
+
+TEST(Simplify, what_is_read_stays) {
+  std::string_view body = "  t = alloc(f64, (), 'registers')\n  t[()] = 0.0\n  c[0] = t[()]\n";
+  EXPECT_EQ(simplified(body), print(with_body(body)));
+  body = "  t = alloc(f64, (4,), 'heap')\n  t[0] = 0.0\n  c[0] = a[0]\n";  // only scalars in registers are
+                                                                           // looked at
+  EXPECT_EQ(simplified(body), print(with_body(body)));
+}
+
+TEST(Simplify, without_dead_scalars_the_body_is_shared) {
+  Func f = with_body("  c[0] = a[0]\n");
+  EXPECT_EQ(simplify(f, unit::with_fma()).body.p, f.body.p);
+}
+
+std::string filled(std::string_view body) { return print(fill_buffers(with_body(body), unit::with_fma())); }
+
+TEST(FillBuffers, outputs_that_are_not_wholly_written_are_zeroed) {
+  EXPECT_NE(filled("  c[0] = a[0]\n").find("c: out(f64, (n,), fill='zero')"), std::string::npos);
+  EXPECT_NE(filled("  for i in serial(0, n, 1):\n    c[i] = a[i]\n").find("c: out(f64, (n,))"),
+            std::string::npos);
+}
+
+TEST(FillBuffers, temporaries_lose_a_needless_fill_and_get_a_needed_one) {
+  std::string written = "  for i in serial(0, 4, 1):\n    t[i] = a[0]\n  c[0] = t[3]\n",
+              unwritten = "  c[0] = t[3]\n";
+  EXPECT_NE(filled("  t = alloc(f64, (4,), 'heap', fill='zero')\n" + written)
+                .find("t = alloc(f64, (4,), 'heap')\n"),
+            std::string::npos);
+  EXPECT_NE(filled("  t = alloc(f64, (4,), 'heap')\n" + unwritten)
+                .find("t = alloc(f64, (4,), 'heap', fill='zero')"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace kw
