@@ -113,7 +113,7 @@ void Lexer::skip_blank() {
     char c = at();
     if (c == ' ' || c == '\t' || c == '\f') {
       ++pos_;
-    } else if (c == '\r' && at(1) == '\n') {
+    } else if (c == '\r') {
       ++pos_;
     } else if (c == '\\' && (at(1) == '\n' || (at(1) == '\r' && at(2) == '\n'))) {
       pos_ += at(1) == '\n' ? 2 : 3;
