@@ -69,6 +69,9 @@ bool write_all(int fd, std::string_view bytes) {
 DiskCache::DiskCache(std::string directory, uint64_t max_bytes)
     : directory_(absolute(std::move(directory))), max_bytes_(max_bytes) {
   problem_ = check_directory();
+  trusted_ = problem_.empty();
+  if (trusted_ && ::access(directory_.c_str(), W_OK | X_OK) != 0)
+    problem_ = cat(directory_, " is not writable");
 }
 
 std::string DiskCache::check_directory() const {
@@ -79,12 +82,11 @@ std::string DiskCache::check_directory() const {
   if (!S_ISDIR(st.st_mode)) return cat(directory_, " is no directory");
   if (st.st_uid != ::geteuid()) return cat(directory_, " belongs to another user");
   if (st.st_mode & (S_IWGRP | S_IWOTH)) return cat(directory_, " can be written by others (chmod 700 it)");
-  if (::access(directory_.c_str(), W_OK | X_OK) != 0) return cat(directory_, " is not writable");
   return {};
 }
 
 std::optional<std::string> DiskCache::read(const Hash128 &key) const {
-  if (directory_.empty()) return std::nullopt;
+  if (!trusted_) return std::nullopt;
   std::string path = path_of(key.text());
   File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat st{};

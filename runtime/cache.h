@@ -44,6 +44,7 @@ class DiskCache {
   std::string check_directory() const;
 
   std::string directory_, problem_;
+  bool trusted_ = false;  ///< a directory of ours that nobody else can write: entries are read from it
   uint64_t max_bytes_;
   uint32_t writes_ = 0;
 };

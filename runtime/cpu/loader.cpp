@@ -61,7 +61,9 @@ class Loader {
 #else
     constexpr int machine = EM_X86_64;
 #endif
-    if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_type != ET_REL || header->e_machine != machine)
+    if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
+        header->e_ident[EI_VERSION] != EV_CURRENT || header->e_version != EV_CURRENT ||
+        header->e_shentsize != sizeof(Elf64_Shdr) || header->e_type != ET_REL || header->e_machine != machine)
       return fail("an object of another kind");
     for (uint32_t i = 0; i < header->e_shnum; ++i) {
       auto s = read<Elf64_Shdr>(header->e_shoff + uint64_t{i} * sizeof(Elf64_Shdr));
@@ -101,7 +103,8 @@ class Loader {
   bool find_symbols() {
     for (const Elf64_Shdr &s : sections_) {
       if (s.sh_type != SHT_SYMTAB) continue;
-      if (s.sh_link >= sections_.size()) return fail("no symbol names");
+      bool names = s.sh_link < sections_.size() && sections_[s.sh_link].sh_type == SHT_STRTAB;
+      if (!names) return fail("no symbol names");
       symbols_ = &s;
       names_ = &sections_[s.sh_link];
       return true;

@@ -255,6 +255,7 @@ void Interpreter::find_lanes(const Stmt &root) {
     if (const Seq *n = as<Seq>(*s))
       for (size_t i = 0; i + 1 < n->items.size(); ++i) find_lanes(n->items[i]);
     if (const If *n = as<If>(*s)) find_lanes(n->yes), find_lanes(n->no);
+    if (const While *n = as<While>(*s)) find_lanes(n->body);
     if (const For *n = as<For>(*s)) {
       loops_.push_back(n);
       find_lanes(n->body);
