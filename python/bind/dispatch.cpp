@@ -1,6 +1,7 @@
 // Calls: plan lookup, shapes, allocation, run, results.
 #include "bind/dispatch.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "bind/dispatch_args.h"
@@ -234,8 +235,8 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
     if (!k.refresh()) return nullptr;
   Plan *plan = find_plan(k, f);
   if (!plan && !(plan = make_plan(k, f))) return nullptr;
-  bool same_shape = plan->shape_known && plan->extents.size() == f.extent_count &&
-                    !std::memcmp(plan->extents.data(), f.extents, f.extent_count * sizeof(int64_t));
+  bool same_shape = plan->shape_known && std::equal(plan->extents.begin(), plan->extents.end(), f.extents,
+                                                    f.extents + f.extent_count);
   if (!same_shape && !enter_shape(k, *plan, f)) return nullptr;
   if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return nullptr;
   // another thread may give the plan another shape while the GIL is released; loaded kernels stay
