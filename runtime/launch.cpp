@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <exception>
 #include <mutex>
 #include <thread>
 
@@ -91,23 +92,39 @@ RunResult run_watched(const LoadedKernel &kernel, const CallWords &words, const 
   std::mutex mutex;
   std::condition_variable finished;
   bool done = false;
+  std::exception_ptr error;
   std::thread worker([&] {
     block_all_signals();
-    RunResult r = run_here(kernel, words, &cancel);
+    RunResult r;
+    std::exception_ptr thrown;
+    try {
+      r = run_here(kernel, words, &cancel);
+    } catch (...) {  // the interpreter's; generated code throws nothing
+      thrown = std::current_exception();
+    }
     std::scoped_lock lock(mutex);
     out = r;
+    error = thrown;
     done = true;
     finished.notify_one();
   });
+  std::exception_ptr look_error;
   {
     std::unique_lock lock(mutex);
     while (!finished.wait_for(lock, look_interval, [&] { return done; })) {
       lock.unlock();
-      if (look()) cancel = 1;
+      try {
+        if (!look_error && look()) cancel = 1;
+      } catch (...) {  // the run ends before the error goes on
+        look_error = std::current_exception();
+        cancel = 1;
+      }
       lock.lock();
     }
   }
   worker.join();
+  if (look_error) std::rethrow_exception(look_error);
+  if (error) std::rethrow_exception(error);
   return out;
 }
 

@@ -159,20 +159,17 @@ bool is_main_thread() {
 RunResult run(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
   if (work <= release_gil_above) return run_here(kernel, words, nullptr);
   bool watched = work > watch_above && is_main_thread();
-  PyThreadState *saved = PyEval_SaveThread();
-  RunResult r;
-  if (watched) {
-    r = run_watched(kernel, words, [&] {
-      PyEval_RestoreThread(saved);
-      bool interrupted = PyErr_CheckSignals() != 0;
-      saved = PyEval_SaveThread();
-      return interrupted;
-    });
-  } else {
-    r = run_here(kernel, words, nullptr);
-  }
-  PyEval_RestoreThread(saved);
-  return r;
+  struct Released {  // takes the GIL back also when the run throws
+    PyThreadState *saved = PyEval_SaveThread();
+    ~Released() { PyEval_RestoreThread(saved); }
+  } released;
+  if (!watched) return run_here(kernel, words, nullptr);
+  return run_watched(kernel, words, [&] {
+    PyEval_RestoreThread(released.saved);
+    bool interrupted = PyErr_CheckSignals() != 0;
+    released.saved = PyEval_SaveThread();
+    return interrupted;
+  });
 }
 
 /// Outputs of one call: new arrays or those of out=.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <thread>
 
 #include "elf_object.h"
@@ -92,6 +93,35 @@ TEST(Launch, watched_while_loops_are_cancelled_too) {
   Call c;
   EXPECT_EQ(run_watched(*kernel("  while True:\n    w[1] = w[1] + 1\n"), c.words, [] { return true; }).status,
             2);
+}
+
+/// In a child, because an exception that leaves the other thread ends the process.
+TEST(Launch, an_error_of_the_interpreter_does_not_end_the_process) {
+  auto k = kernel("  x: f64 = log(2.0)\n  w[0] = 1\n");  // was not expanded
+  int code = unit::run_in_child([&] {
+    Call c;
+    try {
+      run_watched(*k, c.words, [] { return false; });
+    } catch (const std::exception &) {
+      return 0;
+    }
+    return 0;
+  });
+  EXPECT_EQ(code, 0);
+}
+
+TEST(Launch, an_error_of_look_reaches_the_caller) {
+  auto k = kernel(endless);
+  int code = unit::run_in_child([&] {
+    Call c;
+    try {
+      run_watched(*k, c.words, []() -> bool { throw std::runtime_error("no more"); });
+    } catch (const std::runtime_error &) {
+      return 0;
+    }
+    return 1;
+  });
+  EXPECT_EQ(code, 0);
 }
 
 #if defined(__x86_64__)
