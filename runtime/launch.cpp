@@ -53,7 +53,8 @@ Arena &scratch_arena() {
 
 /// The serial region: until there is a pool, chunks run in the caller.
 void run_chunks(const KwEnv *env, int64_t n, void (*body)(void *, int64_t, int32_t), void *frame) {
-  for (int64_t chunk = 0; chunk < n && !*env->cancel; ++chunk) body(frame, chunk, 0);
+  for (int64_t chunk = 0; chunk < n && !__atomic_load_n(env->cancel, __ATOMIC_RELAXED); ++chunk)
+    body(frame, chunk, 0);
 }
 
 void *scratch(const KwEnv *, size_t bytes) {
@@ -88,7 +89,8 @@ RunResult run_here(const LoadedKernel &kernel, const CallWords &words, const vol
 
 RunResult run_watched(const LoadedKernel &kernel, const CallWords &words, const std::function<bool()> &look) {
   RunResult out;
-  volatile uint32_t cancel = 0;
+  volatile uint32_t cancel = 0;  // read by the worker at any time
+  auto stop = [&] { __atomic_store_n(&cancel, 1u, __ATOMIC_RELAXED); };
   std::mutex mutex;
   std::condition_variable finished;
   bool done = false;
@@ -114,10 +116,10 @@ RunResult run_watched(const LoadedKernel &kernel, const CallWords &words, const 
     while (!finished.wait_for(lock, look_interval, [&] { return done; })) {
       lock.unlock();
       try {
-        if (!look_error && look()) cancel = 1;
+        if (!look_error && look()) stop();
       } catch (...) {  // the run ends before the error goes on
         look_error = std::current_exception();
-        cancel = 1;
+        stop();
       }
       lock.lock();
     }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "bind/dispatch_args.h"
+#include "bind/dispatch_repeat.h"
 #include "runtime/entry.h"
 #include "runtime/launch.h"
 #include "support/text.h"
@@ -25,10 +26,18 @@ struct KernelObject {
 
 KernelObject *as_kernel(PyObject *o) { return reinterpret_cast<KernelObject *>(o); }
 
+/// Element by element: for a few elements faster than the call of memcmp that std::equal becomes.
+template <class T>
+bool same(const T *a, const T *b, size_t n) {
+  for (size_t i = 0; i < n; ++i)
+    if (a[i] != b[i]) return false;
+  return true;
+}
+
 Plan *find_plan(KernelState &k, const CallFrame &f) {
   auto matches = [&](const Plan &p) {
     return p.word_count == f.word_count && p.generation == k.generation && p.interp == interpreting() &&
-           !std::memcmp(p.words.data(), f.words, f.word_count * sizeof(uint16_t));
+           same(p.words.data(), f.words, f.word_count);
   };
   if (k.last && matches(*k.last)) [[likely]]
     return k.last;
@@ -123,6 +132,7 @@ bool enter_shape(KernelState &k, Plan &plan, const CallFrame &f) {
   plan.use_plain = use_plain;
   // scalars enter entry programs too, so shapes are only remembered for kernels without them
   plan.shape_known = f.scalar_count == 0;
+  remember(plan, kernel, f.args);
   return true;
 }
 
@@ -215,35 +225,57 @@ PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &o
   return tuple;
 }
 
+/// False with the exception of a run that did not end well.
+bool end_run(const KernelState &k, const LoadedKernel &kernel, const RunResult &r) {
+  if (r.status == 1) return raise_fault(k, kernel, r.fault), false;
+  if (r.status == 3) return PyErr_NoMemory(), false;
+  if (r.status == 2 && !PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+  return !PyErr_Occurred();  // also a signal handler may have raised as the run ended
+}
+
 PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outputs &outs,
                  const RunResult &r) {
-  if (r.status == 1) return raise_fault(k, kernel, r.fault);
-  if (r.status == 3) return PyErr_NoMemory();
-  if (r.status == 2) return PyErr_Occurred() ? nullptr : (PyErr_SetNone(PyExc_KeyboardInterrupt), nullptr);
-  if (PyErr_Occurred()) return nullptr;  // a signal handler raised as the run ended
+  if (!end_run(k, kernel, r)) return nullptr;
   if (!f.copies.empty() && !write_back(kernel, f)) return nullptr;
   return make_result(kernel, f, outs);
 }
 
+/// A call with the types and shapes of the last one, the common case of small tensors. Null without an
+/// exception when it is another call.
+PyObject *call_again(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames) {
+  const Plan *plan = k.last;
+  RepeatedCall c;
+  if (!plan || !plan->repeat.valid || !matches_repeat(*plan, args, nargs, kwnames, c) || !k.fresh ||
+      plan->generation != k.generation || plan->interp != interpreting() || !k.guards_hold())
+    return nullptr;
+  const LoadedKernel &kernel = plan->use_plain ? *plan->plain : *plan->main;
+  PyRef out(open_output(*plan, c));
+  if (!out) return nullptr;
+  RunResult r = run(kernel, c.work, {c.data, c.extents, nullptr, c.workspace});
+  return end_run(k, kernel, r) ? out.release() : nullptr;
+}
+
 PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames) {
+  if (PyObject *result = call_again(k, args, nargs, kwnames)) return result;
+  if (PyErr_Occurred()) return nullptr;
   CallFrame f;
   if (!bind_arguments(k, args, nargs, kwnames, f) || !read_arguments(k, f)) return nullptr;
   if (!k.fresh || !k.guards_hold()) [[unlikely]]
     if (!k.refresh()) return nullptr;
   Plan *plan = find_plan(k, f);
   if (!plan && !(plan = make_plan(k, f))) return nullptr;
-  bool same_shape = plan->shape_known && std::equal(plan->extents.begin(), plan->extents.end(), f.extents,
-                                                    f.extents + f.extent_count);
+  bool same_shape = plan->shape_known && plan->extents.size() == f.extent_count &&
+                    same(plan->extents.data(), f.extents, f.extent_count);
   if (!same_shape && !enter_shape(k, *plan, f)) return nullptr;
-  if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return nullptr;
   // another thread may give the plan another shape while the GIL is released; loaded kernels stay
   const LoadedKernel *kernel = plan->use_plain ? plan->plain.get() : plan->main.get();
+  if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return nullptr;
   if (f.has_out && !check_out(k, *kernel, f, plan->out_extents)) return nullptr;
   Outputs outs;
-  std::copy(plan->out_extents.begin(), plan->out_extents.end(), outs.extents);
+  for (size_t i = 0; i < plan->out_extents.size(); ++i) outs.extents[i] = plan->out_extents[i];
   int64_t workspace = plan->workspace, work = plan->work;
   if (!make_outputs(*kernel, f, outs)) return nullptr;
-  std::memcpy(f.extents + f.extent_count, f.strides, f.stride_count * sizeof(int64_t));
+  if (f.stride_count) std::copy(f.strides, f.strides + f.stride_count, f.extents + f.extent_count);
   RunResult r = run(*kernel, work, {f.data, f.extents, f.scalars, workspace});
   return finish(k, *kernel, f, outs, r);
 }

@@ -1,6 +1,7 @@
 // The reader of NumPy objects.
 #include "bind/dispatch_args.h"
 
+#define PY_ARRAY_UNIQUE_SYMBOL kernelwright_numpy
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #define NPY_TARGET_VERSION NPY_1_22_API_VERSION
 #include <numpy/arrayobject.h>
@@ -121,14 +122,18 @@ bool check_array(const KernelState &k, size_t i, PyArrayObject *a, int &dtype) {
 }
 
 /// The common case: a plain array, contiguous, aligned, of a dtype of ours in native byte order.
-inline bool read_plain_tensor(PyObject *o, CallFrame &f) {
+inline bool is_plain(PyObject *o) {
   if (!PyArray_CheckExact(o)) return false;
   auto *a = reinterpret_cast<PyArrayObject *>(o);
   constexpr int wanted = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
+  return (PyArray_FLAGS(a) & wanted) == wanted && dtype_of_number(PyArray_TYPE(a)) >= 0 &&
+         PyArray_NDIM(a) <= static_cast<int>(max_rank) && PyArray_DESCR(a)->byteorder != '>';
+}
+
+inline bool read_plain_tensor(PyObject *o, CallFrame &f) {
+  if (!is_plain(o)) return false;
+  auto *a = reinterpret_cast<PyArrayObject *>(o);
   int rank = PyArray_NDIM(a), dtype = dtype_of_number(PyArray_TYPE(a));
-  if ((PyArray_FLAGS(a) & wanted) != wanted || dtype < 0 || rank > static_cast<int>(max_rank) ||
-      PyArray_DESCR(a)->byteorder == '>')
-    return false;
   f.words[f.word_count++] =
       make_word(ArgKind::tensor, dtype, static_cast<size_t>(rank), StrideClass::contiguous);
   f.data[f.data_count++] = PyArray_DATA(a);
@@ -214,7 +219,7 @@ bool read_other(const KernelState &k, size_t i, CallFrame &f) {
 bool read_out(const KernelState &k, CallFrame &f) {
   bool strided = false;
   for (size_t i = 0; i < f.out_count; ++i) {
-    if (!f.outs[i]) continue;
+    if (!f.outs[i] || is_plain(f.outs[i])) continue;
     if (!PyArray_Check(f.outs[i]))
       return refuse_type(k, max_args, cat("a ", type_name(f.outs[i])),
                          "pass an array, or a tuple with one array or None per output");
@@ -240,10 +245,20 @@ bool read_out(const KernelState &k, CallFrame &f) {
   return true;
 }
 
-/// Lowest and highest address of an array, end exclusive.
-std::pair<const char *, const char *> bounds(PyArrayObject *a) {
+struct AddressRange {
+  const char *low, *high;  ///< end exclusive; equal for an array without elements
+  bool meets(const AddressRange &o) const {
+    return low != high && o.low != o.high && low < o.high && o.low < high;
+  }
+};
+
+AddressRange address_range(PyArrayObject *a) {
   const char *low = PyArray_BYTES(a), *high = low;
-  if (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) return {low, low + PyArray_NBYTES(a)};
+  if (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) {
+    npy_intp bytes = PyArray_ITEMSIZE(a);
+    for (int d = 0; d < PyArray_NDIM(a); ++d) bytes *= PyArray_DIM(a, d);
+    return {low, low + bytes};
+  }
   for (int d = 0; d < PyArray_NDIM(a); ++d) {
     if (PyArray_DIM(a, d) == 0) return {low, low};
     npy_intp span = (PyArray_DIM(a, d) - 1) * PyArray_STRIDE(a, d);
@@ -252,11 +267,8 @@ std::pair<const char *, const char *> bounds(PyArrayObject *a) {
   return {low, high + PyArray_ITEMSIZE(a)};
 }
 
-/// Exact where NumPy can tell within a bounded search, else by the address ranges.
+/// Of two arrays whose address ranges meet: exact where NumPy can tell within a bounded search, else true.
 bool overlap(PyArrayObject *a, PyArrayObject *b) {
-  auto [a_low, a_high] = bounds(a);
-  auto [b_low, b_high] = bounds(b);
-  if (a_low == a_high || b_low == b_high || a_low >= b_high || b_low >= a_high) return false;
   PyRef numpy(PyImport_ImportModule("numpy"));
   PyRef shares(numpy ? PyObject_CallMethod(numpy.get(), "shares_memory", "OOi", a, b, 10'000) : nullptr);
   if (!shares) PyErr_Clear();
@@ -264,7 +276,7 @@ bool overlap(PyArrayObject *a, PyArrayObject *b) {
 }
 
 bool overlaps_itself(PyArrayObject *a) {
-  if (PyArray_SIZE(a) == 0) return false;
+  if ((PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) || PyArray_SIZE(a) == 0) return false;
   for (int d = 0; d < PyArray_NDIM(a); ++d)
     if (PyArray_DIM(a, d) > 1 && PyArray_STRIDE(a, d) == 0) return true;
   return false;
@@ -291,10 +303,11 @@ bool check_writable(const KernelState &k, const char *parameter, PyArrayObject *
 
 bool check_apart(const KernelState &k, const char *parameter, PyArrayObject *written, const CallFrame &f,
                  size_t self) {
+  AddressRange range = address_range(written);
   for (size_t i = 0; i < f.arg_count; ++i) {
-    if (i == self || !PyArray_Check(f.args[i]) ||
-        !overlap(written, reinterpret_cast<PyArrayObject *>(f.args[i])))
-      continue;
+    if (i == self || !PyArray_Check(f.args[i])) continue;
+    auto *other = reinterpret_cast<PyArrayObject *>(f.args[i]);
+    if (!range.meets(address_range(other)) || !overlap(written, other)) continue;
     raise_error(Code::E102,
                 cat(subject(parameter), " of kernel '", k.name, "' is written and overlaps argument '",
                     parameter_name(k, i), "', which is not available yet"),
@@ -393,6 +406,14 @@ Signature describe_signature(const CallFrame &f) {
   return s;
 }
 
+const void *output_descr(DType dtype) {
+  int number = number_of_dtype(dtype);
+  if (number < 0) return nullptr;
+  PyArray_Descr *descr = PyArray_DescrFromType(number);
+  Py_DECREF(descr);
+  return descr;
+}
+
 PyObject *new_array(DType dtype, size_t rank, const int64_t *extents) {
   static_assert(sizeof(npy_intp) == sizeof(int64_t));
   PyArray_Descr *descr = PyArray_DescrFromType(number_of_dtype(dtype));
@@ -413,7 +434,8 @@ bool check_written(const KernelState &k, const Plan &plan, CallFrame &f) {
     auto *a = reinterpret_cast<PyArrayObject *>(f.given[i]);
     if (a && (!check_writable(k, nullptr, a) || !check_apart(k, nullptr, a, f, SIZE_MAX))) return false;
     for (size_t j = 0; a && j < i; ++j)
-      if (f.given[j] && overlap(a, reinterpret_cast<PyArrayObject *>(f.given[j]))) {
+      if (auto *b = reinterpret_cast<PyArrayObject *>(f.given[j]);
+          b && address_range(a).meets(address_range(b)) && overlap(a, b)) {
         raise_error(Code::E222, cat("two arrays of out= of kernel '", k.name, "' overlap"));
         return false;
       }

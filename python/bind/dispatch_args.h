@@ -38,6 +38,8 @@ Signature describe_signature(const CallFrame &f);
 
 /// NumPy's C interface, imported once by the module; false with an exception.
 bool import_numpy();
+/// NumPy's immortal object of a dtype, borrowed; null for a dtype that NumPy itself lacks.
+const void *output_descr(DType dtype);
 /// A new array for an output.
 PyObject *new_array(DType dtype, size_t rank, const int64_t *extents);
 /// Checks of arrays that the kernel writes: writable, no self-overlap, no overlap with other tensors; false

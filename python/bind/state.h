@@ -48,6 +48,20 @@ struct Guard {
 inline constexpr size_t max_words = max_args + max_outputs;
 inline constexpr size_t max_dims = max_rank * (2 * max_args + max_outputs);
 
+/// What a call that repeats the last one's types and shapes is recognised by: plain arrays of NumPy's own
+/// dtypes, one output. Not valid for any other call.
+struct Repeat {
+  struct Tensor {
+    const void *descr = nullptr;  ///< NumPy's immortal object of the dtype
+    uint32_t rank = 0;
+    bool zeroed = false;
+    int64_t bytes = 0;
+  };
+  bool valid = false;
+  uint32_t inputs = 0;
+  Tensor tensors[max_args + 1];  ///< the arguments, then the output
+};
+
 /// One compiled version and what the last call with it computed.
 struct Plan {
   std::array<uint16_t, max_words> words{};
@@ -61,6 +75,7 @@ struct Plan {
   std::vector<int64_t> extents;
   bool shape_known = false, use_plain = false;
   std::vector<int64_t> out_extents;
+  Repeat repeat;
   int64_t workspace = 0, work = 0;
 };
 

@@ -78,6 +78,7 @@ class Interpreter {
 
   Flow statements(const Stmt &root);
   Flow statement(const Stmt &s);
+  bool cancelled() const { return args_.cancel && __atomic_load_n(args_.cancel, __ATOMIC_RELAXED); }
   Flow loop(const Stmt &s, const For &n);
   Flow iterate(const For &n);
   Flow store(const Stmt &s, const Store &n);
@@ -164,7 +165,7 @@ Flow Interpreter::statement(const Stmt &s) {
           Flow flow = statements(n.body);
           if (flow == Flow::break_loop) break;
           if (flow == Flow::stop) return flow;
-          if (args_.cancel && *args_.cancel) return result_.status = 2, Flow::stop;
+          if (cancelled()) return result_.status = 2, Flow::stop;
         }
         return Flow::next;
       },
@@ -236,7 +237,7 @@ Flow Interpreter::iterate(const For &n) {
     Flow flow = statements(n.body);
     if (flow == Flow::break_loop) break;
     if (flow == Flow::stop) return flow;
-    if (args_.cancel && *args_.cancel) return result_.status = 2, Flow::stop;
+    if (cancelled()) return result_.status = 2, Flow::stop;
   }
   return Flow::next;
 }

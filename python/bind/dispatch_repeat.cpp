@@ -1,0 +1,130 @@
+// Compares NumPy objects with what the plan remembers of its last call.
+#include "bind/dispatch_repeat.h"
+
+#define PY_ARRAY_UNIQUE_SYMBOL kernelwright_numpy
+#define NO_IMPORT_ARRAY
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#define NPY_TARGET_VERSION NPY_1_22_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include <cstring>
+
+#include "bind/dispatch_args.h"
+
+namespace kw {
+
+namespace {
+
+PyArrayObject *as_array(const void *o) { return static_cast<PyArrayObject *>(const_cast<void *>(o)); }
+
+/// Type, layout, dtype and shape in one look.
+inline bool is_like(PyObject *o, const Repeat::Tensor &t, int wanted_flags, const int64_t *extents) {
+  if (!PyArray_CheckExact(o)) return false;
+  PyArrayObject *a = as_array(o);
+  if ((PyArray_FLAGS(a) & wanted_flags) != wanted_flags || PyArray_DESCR(a) != t.descr ||
+      PyArray_NDIM(a) != static_cast<int>(t.rank))
+    return false;
+  for (uint32_t d = 0; d < t.rank; ++d)
+    if (PyArray_DIMS(a)[d] != extents[d]) return false;
+  return true;
+}
+
+constexpr int plain_flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
+
+/// NumPy's own object of a dtype, which lives for ever, or null.
+const void *descr_of(PyArrayObject *a) {
+  PyArray_Descr *own = PyArray_DescrFromType(PyArray_TYPE(a));
+  Py_DECREF(own);
+  return own == PyArray_DESCR(a) ? own : nullptr;
+}
+
+bool matches_out(const Plan &plan, PyObject *o, RepeatedCall &c) {
+  const Repeat &r = plan.repeat;
+  const Repeat::Tensor &t = r.tensors[r.inputs];
+  if (!is_like(o, t, plain_flags | NPY_ARRAY_WRITEABLE, c.out_extents)) return false;
+  char *low = PyArray_BYTES(as_array(o)), *high = low + t.bytes;
+  for (uint32_t i = 0; i < r.inputs; ++i) {
+    char *other = static_cast<char *>(c.data[i]);
+    if (low < other + r.tensors[i].bytes && other < high) return false;
+  }
+  c.out = o;
+  return true;
+}
+
+}  // namespace
+
+void remember(Plan &plan, const LoadedKernel &kernel, PyObject *const *args) {
+  Repeat &r = plan.repeat;
+  const Artifact &a = kernel.artifact();
+  r.valid = false;
+  size_t outputs = 0;
+  for (const ParamRecord &p : a.params) outputs += p.mode == ParamMode::out;
+  if (!plan.shape_known || plan.has_inout || outputs != 1 || a.results.size() != 1 ||
+      !plan.signature.outs.empty())
+    return;
+  r.inputs = 0;
+  const int64_t *extents = plan.extents.data();
+  auto size = [](DType dtype, size_t rank, const int64_t *dims) {
+    int64_t bytes = item_size(dtype);
+    for (size_t d = 0; d < rank; ++d) bytes *= dims[d];
+    return bytes;
+  };
+  for (const ArgSpec &s : plan.signature.args) {
+    PyObject *o = args[r.inputs];
+    const void *descr = s.kind == ArgKind::tensor && PyArray_CheckExact(o) ? descr_of(as_array(o)) : nullptr;
+    if (!descr || s.stride_class != StrideClass::contiguous ||
+        !is_like(o, {descr, s.rank}, plain_flags, extents))
+      return;
+    r.tensors[r.inputs++] = {descr, s.rank, false, size(s.dtype, s.rank, extents)};
+    extents += s.rank;
+  }
+  for (const ParamRecord &p : a.params) {
+    if (p.mode != ParamMode::out) continue;
+    const void *descr = output_descr(p.dtype);
+    r.tensors[r.inputs] = {descr, p.rank, p.fill == Fill::zero,
+                           size(p.dtype, p.rank, plan.out_extents.data())};
+    r.valid = descr != nullptr;
+  }
+}
+
+bool matches_repeat(const Plan &plan, PyObject *const *args, size_t nargs, PyObject *kwnames,
+                    RepeatedCall &c) {
+  static PyObject *const out_key = PyUnicode_InternFromString("out");
+  const Repeat &r = plan.repeat;
+  if (nargs != r.inputs) return false;
+  const int64_t *extents = plan.extents.data();
+  int64_t *copied = c.extents;
+  for (uint32_t i = 0; i < r.inputs; ++i) {
+    const Repeat::Tensor &t = r.tensors[i];
+    if (!is_like(args[i], t, plain_flags, extents)) return false;
+    c.data[i] = PyArray_DATA(as_array(args[i]));
+    for (uint32_t d = 0; d < t.rank; ++d) *copied++ = *extents++;
+  }
+  for (uint32_t d = 0; d < r.tensors[r.inputs].rank; ++d) c.out_extents[d] = plan.out_extents[d];
+  c.workspace = plan.workspace;
+  c.work = plan.work;
+  if (!kwnames) return true;
+  return PyTuple_GET_SIZE(kwnames) == 1 && PyTuple_GET_ITEM(kwnames, 0) == out_key &&
+         matches_out(plan, args[nargs], c);
+}
+
+PyObject *open_output(const Plan &plan, RepeatedCall &c) {
+  const Repeat::Tensor t = plan.repeat.tensors[plan.repeat.inputs];  // a copy: see Outputs in dispatch.cpp
+  size_t at = plan.repeat.inputs;
+  PyObject *o = c.out;
+  if (o) {
+    Py_INCREF(o);
+  } else {
+    static_assert(sizeof(npy_intp) == sizeof(int64_t));
+    auto *descr = static_cast<PyArray_Descr *>(const_cast<void *>(t.descr));
+    Py_INCREF(descr);
+    o = PyArray_NewFromDescr(&PyArray_Type, descr, static_cast<int>(t.rank),
+                             reinterpret_cast<npy_intp *>(c.out_extents), nullptr, nullptr, 0, nullptr);
+    if (!o) return nullptr;
+  }
+  c.data[at] = PyArray_DATA(as_array(o));
+  if (t.zeroed) std::memset(c.data[at], 0, static_cast<size_t>(t.bytes));
+  return o;
+}
+
+}  // namespace kw
