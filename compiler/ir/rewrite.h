@@ -112,8 +112,9 @@ class Rewriter {
         changed |= old->p != tail.p;
         set_next(v, tail);
       }
-      Stmt rebuilt = changed ? make_stmt(chain[i].loc(), std::move(v)) : chain[i];
-      tail = apply(rebuilt, chain[i]);
+      Stmt rebuilt = changed ? remake(chain[i].loc(), std::move(v)) : chain[i];
+      bool dissolved = as<Seq>(chain[i]) && !as<Seq>(rebuilt);  // its one item has met the rules already
+      tail = dissolved ? rebuilt : apply(rebuilt, chain[i]);
       if (chain[i].p.use_count() > 1) stmts_.emplace(chain[i].p.get(), tail), keep_stmts_.push_back(chain[i]);
     }
     return tail;
@@ -124,6 +125,12 @@ class Rewriter {
     if (auto *let = std::get_if<Let>(&v)) let->body = next;
     if (auto *alloc = std::get_if<Alloc>(&v)) alloc->body = next;
     if (auto *seq = std::get_if<Seq>(&v)) seq->items.back() = next;
+  }
+
+  /// Items that became sequences are spliced in: no Seq stands directly in another.
+  static Stmt remake(Loc loc, decltype(StmtNode::v) v) {
+    if (auto *items = std::get_if<Seq>(&v)) return seq(std::move(items->items), loc);
+    return make_stmt(loc, std::move(v));
   }
 
   template <class H>

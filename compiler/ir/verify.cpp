@@ -174,6 +174,8 @@ bool Verifier::head(const Stmt &s) {
                need(n.site < site_count_, "a check names a site that does not exist");
       },
       [&](const Seq &n) {
+        for (const Stmt &item : n.items)
+          if (!need(item && !as<Seq>(item), "a sequence holds a sequence")) return false;
         for (size_t i = 0; i + 1 < n.items.size(); ++i)
           if (!stmt(n.items[i])) return false;
         return true;

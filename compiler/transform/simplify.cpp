@@ -17,8 +17,7 @@ static bool remove_dead_scalars(Func &f) {
   if (!dead) return false;
   f.body = rewrite(
       f.body, [&](const Store &n, const Stmt &s) { return is_dead(n.buf) ? seq({}) : s; },
-      [&](const Alloc &n, const Stmt &s) { return is_dead(n.buf) ? n.body : s; },
-      [&](const Seq &n, const Stmt &s) { return seq(n.items, s.loc()); });
+      [&](const Alloc &n, const Stmt &s) { return is_dead(n.buf) ? n.body : s; });
   return true;
 }
 
