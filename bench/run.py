@@ -22,6 +22,7 @@ Row = tuple[str, float, float, str, str]  # what, median, best, unit, target
 def probe(*arguments: str, cache: str) -> list[float]:
     command = [sys.executable, str(HERE / "probe.py"), *arguments]
     environment = {**os.environ, "KW_CACHE_DIR": cache}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # imports come from bytecode, as users have them
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     return json.loads(done.stdout)
 

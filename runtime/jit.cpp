@@ -1,6 +1,7 @@
 // Compilation through the cache.
 #include "runtime/jit.h"
 
+#include "codegen/backend.h"
 #include "codegen/llvm_library.h"
 #include "driver/compile.h"
 #include "frontend/ir_mode.h"
@@ -56,6 +57,12 @@ CompileInput input_of(const Request &r, const Parsed &p) {
 }  // namespace
 
 std::shared_ptr<const LoadedKernel> Jit::find(const Request &r) {
+  auto kernel = find_stored(r);
+  if (!kernel) find_backend(r.backend).prepare(r.target);
+  return kernel;
+}
+
+std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
   if (!debug_options()->cache) return nullptr;
   Hash128 key = key_of(r);
   auto bytes = cache_.read(key);

@@ -30,7 +30,8 @@ class Jit {
  public:
   Jit(std::string cache_directory, uint64_t cache_bytes) : cache_(std::move(cache_directory), cache_bytes) {}
 
-  /// From the disk cache; null on a miss. Reads no source and maps no LLVM.
+  /// From the disk cache, without source and LLVM. Null on a miss: the compiler then gets ready in the
+  /// background.
   std::shared_ptr<const LoadedKernel> find(const Request &r);
   /// Compiles, stores and loads; throws ResolvedError.
   std::shared_ptr<const LoadedKernel> compile(const Request &r, const SourceText &source);
@@ -39,6 +40,7 @@ class Jit {
   DiskCache &cache() { return cache_; }
 
  private:
+  std::shared_ptr<const LoadedKernel> find_stored(const Request &r);
   mutable std::mutex mutex_;  // of cache_'s state; files need none
   DiskCache cache_;
 };

@@ -17,6 +17,8 @@ struct Backend {
   CodeKind code_kind;
   /// The bytes of the artifact's code section. Throws CompileError.
   std::string (*emit)(const Func &, const Target &);
+  /// Called when a compile is about to come: starts set-up that takes time, and returns at once.
+  void (*prepare)(const Target &);
 };
 
 /// "llvm" or "interp"; throws an internal error for other names.

@@ -4,9 +4,11 @@ from __future__ import annotations
 import __future__ as future_features
 
 import ast
+import functools
 import inspect
 import linecache
 import types
+from collections.abc import Iterator
 
 from . import _core
 from .errors import KernelSyntaxError, make_error
@@ -71,6 +73,8 @@ def _same_code(function: types.FunctionType, text: str) -> bool:
     """Compiles the text as CPython did and compares the code objects."""
     code = function.__code__
     indented = text[:1] in (" ", "\t")
+    if not indented and _compiles_as_it_stands(text, code):
+        return True
     try:
         tree = ast.parse(f"if True:\n{text}" if indented else text)
     except SyntaxError:
@@ -84,11 +88,26 @@ def _same_code(function: types.FunctionType, text: str) -> bool:
     found.decorator_list = []
     found.args.defaults = [ast.Constant(None) for _ in found.args.defaults]
     found.args.kw_defaults = [None if d is None else ast.Constant(None) for d in found.args.kw_defaults]
-    # CPython compiles `np.f()` differently where the module imports np: the second try knows the imports
     owner = function.__qualname__.split(".")[-2:-1]  # a class mangles private names
     scope = owner[0] if owner and owner[0].isidentifier() else ""
-    tries: list[list[str]] = [[], _imported_names(code.co_filename)]
-    return any(_compiles_to(found, code, scope, names) for names in tries)
+    return any(_compiles_to(found, code, scope, names) for names in _import_guesses(function))
+
+
+def _compiles_as_it_stands(text: str, code: types.CodeType) -> bool:
+    """The quick answer for most functions; False says nothing."""
+    try:
+        module = compile(text, "<kernel>", "exec", flags=code.co_flags & _future_mask, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return False
+    found = _find_code(module, code.co_name)
+    return found is not None and found.co_flags == code.co_flags and _equal_code(found, code)
+
+
+def _import_guesses(function: types.FunctionType) -> Iterator[list[str]]:
+    """Which names the module may import, cheapest guess first; CPython compiles `np.f()` by them."""
+    yield []
+    yield [name for name, value in function.__globals__.items() if isinstance(value, types.ModuleType)]
+    yield _imported_names("".join(linecache.getlines(function.__code__.co_filename)))
 
 
 def _compiles_to(found: ast.FunctionDef, code: types.CodeType, owner: str, imported: list[str]) -> bool:
@@ -116,10 +135,11 @@ def _compiles_to(found: ast.FunctionDef, code: types.CodeType, owner: str, impor
     return fresh is not None and _equal_code(fresh, code)
 
 
-def _imported_names(path: str) -> list[str]:
-    """The names that import statements of a file bind, wherever they stand at its top level."""
+@functools.lru_cache(maxsize=4)
+def _imported_names(text: str) -> list[str]:
+    """The names that import statements of a file bind."""
     try:
-        tree = ast.parse("".join(linecache.getlines(path)))
+        tree = ast.parse(text)
     except SyntaxError:
         return []
     imports = (n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom))

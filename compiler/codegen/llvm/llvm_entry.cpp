@@ -113,6 +113,7 @@ extern "C" int32_t kw_llvm_compile(const KwLlvmRequest *request, KwLlvmReceive r
       return 1;
     }
     kw::install_handlers();
+    if (!request->func) return kw::make_machine(*request->target) ? 0 : 1;
     auto *c = new kw::Compilation;
     bool returned = kw::guarded_compile(*request, c, error);
     std::string result = returned ? std::move(c->result) : std::string();

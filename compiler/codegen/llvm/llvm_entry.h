@@ -23,7 +23,7 @@ enum KwLlvmProvoke : int32_t {
 
 struct KwLlvmRequest {
   const char *build_id;  ///< of the caller; must equal the library's, since IR crosses as it lies in memory
-  const kw::Func *func;
+  const kw::Func *func;  ///< null: only set LLVM up for the target
   const kw::Target *target;
   int32_t want;
   int32_t provoke;
