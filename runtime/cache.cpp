@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <tuple>
 
 #include "support/log.h"
 #include "support/text.h"
@@ -21,6 +22,7 @@ namespace kw {
 namespace {
 
 constexpr int64_t touch_after = 3600;  ///< seconds; a use is recorded at most once in this time
+constexpr off_t max_entry_bytes = off_t{256} << 20;
 constexpr std::string_view suffix = ".kwa";
 
 class File {
@@ -88,10 +90,11 @@ std::string DiskCache::check_directory() const {
 std::optional<std::string> DiskCache::read(const Hash128 &key) const {
   if (!trusted_) return std::nullopt;
   std::string path = path_of(key.text());
-  File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat st{};
   if (file.fd() < 0 || ::fstat(file.fd(), &st) != 0 || !S_ISREG(st.st_mode)) return std::nullopt;
   if (st.st_uid != ::geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH))) return std::nullopt;
+  if (st.st_size > max_entry_bytes) return std::nullopt;  // none of ours
   std::string bytes(static_cast<size_t>(st.st_size), '\0');
   size_t have = 0;
   while (have < bytes.size()) {
@@ -138,12 +141,12 @@ std::vector<CacheEntry> DiskCache::list() const {
     if (name.size() != 32 + suffix.size() || name.substr(32) != suffix) continue;
     if (name.find_first_not_of("0123456789abcdef") != 32) continue;
     struct stat st{};
-    if (::stat((directory_ + "/" + name).c_str(), &st) != 0) continue;
-    out.push_back({name.substr(0, 32), static_cast<uint64_t>(st.st_size), st.st_mtime});
+    if (::stat((directory_ + "/" + name).c_str(), &st) != 0 || !S_ISREG(st.st_mode)) continue;
+    out.push_back({name.substr(0, 32), static_cast<uint64_t>(st.st_size), st.st_mtime, st.st_mtim.tv_nsec});
   }
   ::closedir(dir);
   std::sort(out.begin(), out.end(), [](const CacheEntry &a, const CacheEntry &b) {
-    return a.used != b.used ? a.used < b.used : a.key < b.key;
+    return std::tie(a.used, a.used_ns, a.key) < std::tie(b.used, b.used_ns, b.key);
   });
   return out;
 }

@@ -16,7 +16,8 @@ namespace kw {
 struct CacheEntry {
   std::string key;  ///< 32 hexadecimal digits
   uint64_t bytes = 0;
-  int64_t used = 0;  ///< time of last use, seconds since 1970
+  int64_t used = 0;     ///< time of last use, seconds since 1970
+  int64_t used_ns = 0;  ///< and nanoseconds
 };
 
 class DiskCache {

@@ -38,6 +38,9 @@ class Jit {
   /// Why the disk cache is not used, or "".
   std::string cache_problem() const;
   DiskCache &cache() { return cache_; }
+  /// Around fork: a child must not inherit a mutex that another thread holds.
+  void before_fork() { mutex_.lock(); }
+  void after_fork() { mutex_.unlock(); }
 
  private:
   std::shared_ptr<const LoadedKernel> find_stored(const Request &r);

@@ -1,6 +1,8 @@
 // The walk that keeps track of loops and conditions.
 #include "analysis/access.h"
 
+#include <unordered_set>
+
 #include "ir/build.h"
 #include "ir/match.h"
 
@@ -20,6 +22,7 @@ class AccessWalk {
  private:
   void statement(const Stmt &s) {
     current_ = s;
+    seen_.clear();
     match(
         s,
         [&](const Store &n) {
@@ -54,12 +57,16 @@ class AccessWalk {
   void lazily(const Expr &e, const Expr &cond, bool holds) {
     size_t assumed = context_.assume(cond, holds);
     path_.emplace_back(cond, holds);
+    auto before = seen_;
     expression(e);
+    seen_ = std::move(before);
     path_.pop_back();
     context_.drop(assumed);
   }
 
+  /// A shared node is looked at once in each lazy context: what holds outside holds inside.
   void expression(const Expr &e) {
+    if (e.p.use_count() > 1 && !seen_.insert(e.p.get()).second) return;
     match(
         e, [](const Const &) {}, [](const Ref &) {},
         [&](const Load &n) {
@@ -85,6 +92,7 @@ class AccessWalk {
   BoundsContext context_;
   const std::function<void(const Access &, const BoundsContext &)> &visit_;
   Stmt current_;
+  std::unordered_set<const ExprNode *> seen_;
   int guards_ = 0;
   std::vector<std::pair<Expr, bool>> path_;
 };

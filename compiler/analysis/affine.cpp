@@ -9,12 +9,16 @@ namespace kw {
 
 namespace {
 
-constexpr int64_t max_coefficient = int64_t{1} << 14, max_constant = int64_t{1} << 60;
+// with atoms below 2^46 the sum stays below 2^62
+constexpr int64_t max_weight = int64_t{1} << 15, max_constant = int64_t{1} << 61;
 
 bool in_range(const Affine &a) {
-  for (const AffineTerm &t : a.terms)
-    if (t.coefficient > max_coefficient || t.coefficient < -max_coefficient) return false;
-  return a.constant <= max_constant && a.constant >= -max_constant && a.terms.size() <= 16;
+  int64_t weight = 0;
+  for (const AffineTerm &t : a.terms) {
+    if (t.coefficient > max_weight || t.coefficient < -max_weight) return false;
+    weight += t.coefficient < 0 ? -t.coefficient : t.coefficient;
+  }
+  return weight <= max_weight && a.constant <= max_constant && a.constant >= -max_constant;
 }
 
 bool add_term(Affine &a, const Expr &atom, int64_t coefficient) {

@@ -94,7 +94,9 @@ class InitAnalysis {
         },
         [&](const Let &n) { reads(n.value); },
         [&](const Alloc &n) {
-          if (n.buf->space != Space::registers) tracked_.insert(n.buf.get());
+          if (n.buf->space == Space::registers) return;
+          tracked_.insert(n.buf.get());
+          forget(written_, n.buf.get());  // fresh memory at each entry
         },
         [&](const For &n) { loop(n); },
         [&](const While &n) {
@@ -120,6 +122,10 @@ class InitAnalysis {
         [&](const Seq &n) {
           for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i]);
         });
+  }
+
+  static void forget(Regions &regions, const BufNode *buf) {
+    std::erase_if(regions, [&](const Region &r) { return r.buf == buf; });
   }
 
   static bool has_load(const Expr &e) {
@@ -159,6 +165,7 @@ class InitAnalysis {
     statements(n.body);
     --silent_;
     Regions once = std::exchange(written_, before);
+    walk(n.body, [&](const Alloc &a, const Stmt &) { forget(once, a.buf.get()); });
     if (!silent_ || nest_ <= max_nest) {
       for (const Region &r : once) add_swept(r, n, true);
       statements(n.body);

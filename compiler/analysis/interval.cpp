@@ -193,22 +193,31 @@ Expr BoundsContext::upper_bound(const Expr &e) const {
   return form ? end_value(*form, false) : Expr{};
 }
 
-/// True for extents, and for iterators of loops between constants and small symbols: sums of them cannot
-/// wrap.
-bool BoundsContext::is_small(const Expr &atom) const {
-  if (is_extent(atom)) return true;
+/// A bound of the absolute value: of extents, and of iterators of loops between bounded forms.
+std::optional<int64_t> BoundsContext::magnitude(const Expr &atom) const {
+  if (is_extent(atom)) return int64_t{1} << 46;
   const Ref *r = as<Ref>(atom);
-  if (!r || r->sym->kind != SymKind::iter) return false;
+  if (!r || r->sym->kind != SymKind::iter) return std::nullopt;
   for (const For *loop : loops_) {
     if (loop->iter != r->sym) continue;
     auto lo = exact_form(loop->lo), hi = exact_form(loop->hi);
-    auto plain = [&](const std::optional<Affine> &form) {
-      return form && std::all_of(form->terms.begin(), form->terms.end(),
-                                 [&](const AffineTerm &t) { return is_small(t.atom); });
-    };
-    return plain(lo) && plain(hi);
+    auto least = lo ? magnitude(*lo) : std::nullopt, most = hi ? magnitude(*hi) : std::nullopt;
+    return least && most ? std::optional(std::max(*least, *most)) : std::nullopt;
   }
-  return false;
+  return std::nullopt;
+}
+
+/// A bound of the absolute value of a form and of its partial sums, when 62 bits hold it.
+std::optional<int64_t> BoundsContext::magnitude(const Affine &form) const {
+  int64_t sum = form.constant < 0 ? -form.constant : form.constant;
+  for (const AffineTerm &t : form.terms) {
+    auto atom = magnitude(t.atom);
+    int64_t part;
+    if (!atom || __builtin_mul_overflow(*atom, t.coefficient < 0 ? -t.coefficient : t.coefficient, &part) ||
+        __builtin_add_overflow(sum, part, &sum))
+      return std::nullopt;
+  }
+  return sum < (int64_t{1} << 62) ? std::optional(sum) : std::nullopt;
 }
 
 /// The form of a side of a guard, when it means the same in 64 bits as in the integers and keeps its value as
@@ -218,9 +227,7 @@ std::optional<Affine> BoundsContext::exact_form(const Expr &e) const {
   walk(e, [&](const Load &, const Expr &) { loads = true; });
   auto form = loads ? std::nullopt : affine_of(e);
   if (!form || as<Ref>(e)) return form;
-  bool small = std::all_of(form->terms.begin(), form->terms.end(),
-                           [&](const AffineTerm &t) { return is_small(t.atom); });
-  return small ? form : std::nullopt;
+  return magnitude(*form) ? form : std::nullopt;
 }
 
 size_t BoundsContext::assume(const Expr &cond, bool holds) {

@@ -42,7 +42,8 @@ class BoundsContext {
  private:
   struct Search;
   Expr end_value(Affine form, bool least) const;
-  bool is_small(const Expr &atom) const;
+  std::optional<int64_t> magnitude(const Expr &atom) const;
+  std::optional<int64_t> magnitude(const Affine &form) const;
   std::optional<Affine> exact_form(const Expr &e) const;
   std::vector<const For *> loops_;
   std::vector<Affine> constraints_;  // each >= 0

@@ -20,7 +20,7 @@ std::string emit_object(const Func &f, const Target &target) {
 std::string emit_ir(const Func &f, const Target &) { return print(f); }
 
 constexpr Backend table[] = {{"llvm", cpu_tail, CodeKind::elf, emit_object, open_llvm_early},
-                             {"interp", cpu_tail, CodeKind::ir, emit_ir, [](const Target &) {}}};
+                             {"interp", {}, CodeKind::ir, emit_ir, [](const Target &) {}}};
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #include "ir/accumulation.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -46,13 +47,17 @@ std::vector<const For *> reduced_band(const Store &s, const std::vector<const Fo
     if (mentions(s.index, (*loop)->iter)) break;
     out.push_back(*loop);
   }
+  std::unordered_set<const SymNode *> bound_inside;
+  for (const For *loop : out) bound_inside.insert(loop->iter.get());
+  if (out.size() > 1)
+    walk(out.back()->body, [&](const Let &n, const Stmt &) { bound_inside.insert(n.sym.get()); });
   auto rectangular = [&](const For *inner) {
-    bool loads = false;
+    bool fixed = true;
     for (const Expr &bound : {inner->lo, inner->hi})
-      walk(bound, [&](const Load &, const Expr &) { loads = true; });
-    return !loads && std::none_of(out.begin(), out.end(), [&](const For *outer) {
-      return mentions(inner->lo, outer->iter) || mentions(inner->hi, outer->iter);
-    });
+      walk(
+          bound, [&](const Load &, const Expr &) { fixed = false; },
+          [&](const Ref &n, const Expr &) { fixed = fixed && !bound_inside.count(n.sym.get()); });
+    return fixed;
   };
   if (out.size() > 1 && !std::all_of(out.begin(), out.end(), rectangular)) out.resize(1);
   return out;

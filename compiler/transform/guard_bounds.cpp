@@ -7,6 +7,7 @@
 #include "analysis/access.h"
 #include "ir/equal.h"
 #include "ir/rewrite.h"
+#include "ir/walk.h"
 #include "support/diagnostic.h"
 
 namespace kw {
@@ -23,6 +24,7 @@ class Guard {
     for_each_access(source, assume_, [&](const Access &a, const BoundsContext &context) {
       for (size_t d = 0; d < a.index->size(); ++d) index(a, d, context);
     });
+    walk(source.body, [&](const Alloc &n, const Stmt &s) { extents_of(n, s); });
     if (checks_.empty()) return std::move(out_);
     auto guard = [&](const auto &, const Stmt &s, const Stmt &original) {
       auto found = checks_.find(original.p.get());
@@ -83,6 +85,18 @@ class Guard {
     out_.sites.push_back(
         {Code::E303, loc, a.buf, static_cast<uint32_t>(d), counts_from_end(index, a.buf->extents[d])});
     return static_cast<uint32_t>(out_.sites.size() - 1);
+  }
+
+  /// NumPy refuses negative extents where the temporary is made.
+  void extents_of(const Alloc &n, const Stmt &s) {
+    for (size_t d = 0; d < n.buf->extents.size(); ++d) {
+      const Expr &extent = n.buf->extents[d];
+      auto form = affine_of(extent);
+      if (form && BoundsContext(false).nonnegative(*form).kind == Proof::Kind::proved) continue;
+      out_.sites.push_back({Code::E304, n.buf->sym->loc, n.buf, static_cast<uint32_t>(d), false});
+      auto site = static_cast<uint32_t>(out_.sites.size() - 1);
+      checks_[s.p.get()].push_back(check(binary(BinOp::le, const_int(0), extent), site, n.buf->sym->loc));
+    }
   }
 
   void add_check(const Access &a, size_t d) {

@@ -24,6 +24,8 @@ struct KernelObject {
   KernelState *state;
 };
 
+PyTypeObject *kernel_type = nullptr;  ///< made once, when the module is imported
+
 KernelObject *as_kernel(PyObject *o) { return reinterpret_cast<KernelObject *>(o); }
 
 /// Element by element: for a few elements faster than the call of memcmp that std::equal becomes.
@@ -52,8 +54,8 @@ Plan *make_plan(KernelState &k, const CallFrame &f) {
   plan->word_count = f.word_count;
   plan->generation = k.generation;
   plan->interp = interpreting();
-  plan->signature = describe_signature(f);
-  plan->main = k.obtain(plan->signature, Body::main);
+  plan->request = k.request(describe_signature(f), Body::main);
+  plan->main = k.obtain(plan->request);
   if (!plan->main) k.fresh = false;  // a name that was missing may be defined by the next call
   if (!plan->main || !k.warn_once(*plan->main)) return nullptr;
   for (const ParamRecord &p : plan->main->artifact().params) plan->has_inout |= p.mode == ParamMode::inout;
@@ -118,7 +120,11 @@ bool enter_shape(KernelState &k, Plan &plan, const CallFrame &f) {
   if (r.error != EntryResult::Error::none) return raise_entry_error(k, *plan.main, r);
   bool use_plain = !r.facts_hold;
   if (use_plain) {
-    if (!plan.plain) plan.plain = k.obtain(plan.signature, Body::plain);
+    if (!plan.plain) {
+      Request request = plan.request;
+      request.options.body = Body::plain;
+      plan.plain = k.obtain(request);
+    }
     if (!plan.plain) return false;
     r = evaluate_entry(plan.plain->artifact().program, f.extents, f.extent_count, f.scalars, f.scalar_count);
     if (r.error != EntryResult::Error::none) return raise_entry_error(k, *plan.plain, r);
@@ -146,6 +152,10 @@ PyObject *raise_fault(const KernelState &k, const LoadedKernel &kernel, const Kw
   e.column = s.column;
   e.end_column = s.end_column;
   e.line_text = s.line_text;
+  if (s.code == Code::E304) {
+    e.message = cat("extent ", s.dim, " of '", s.tensor, "' is negative: ", fault.bound);
+    return raise_errors({e}, k.place);
+  }
   int64_t index = s.from_end ? fault.value - fault.bound : fault.value;
   e.message = cat("index ", index, " is out of range for dimension ", s.dim, " of '", s.tensor,
                   "', whose extent is ", fault.bound);
@@ -154,38 +164,17 @@ PyObject *raise_fault(const KernelState &k, const LoadedKernel &kernel, const Kw
   return raise_errors({e}, k.place);
 }
 
-bool is_main_thread() {
-  static const uint64_t main_id = [] {
-    PyRef threading(PyImport_ImportModule("threading"));
-    PyRef thread(threading ? PyObject_CallMethod(threading.get(), "main_thread", nullptr) : nullptr);
-    PyRef ident(thread ? PyObject_GetAttrString(thread.get(), "ident") : nullptr);
-    uint64_t id = ident ? PyLong_AsUnsignedLongLong(ident.get()) : 0;
-    PyErr_Clear();
-    return id;
-  }();
-  return PyThread_get_thread_ident() == main_id;
-}
-
 RunResult run(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
   if (work <= release_gil_above) return run_here(kernel, words, nullptr);
-  bool watched = work > watch_above && is_main_thread();
-  struct Released {  // takes the GIL back also when the run throws
-    PyThreadState *saved = PyEval_SaveThread();
-    ~Released() { PyEval_RestoreThread(saved); }
-  } released;
-  if (!watched) return run_here(kernel, words, nullptr);
-  return run_watched(kernel, words, [&] {
-    PyEval_RestoreThread(released.saved);
-    bool interrupted = PyErr_CheckSignals() != 0;
-    released.saved = PyEval_SaveThread();
-    return interrupted;
-  });
+  GilReleased released;
+  if (work <= watch_above) return run_here(kernel, words, nullptr);
+  return run_watched(kernel, words,
+                     [&] { return released.with_gil([] { return PyErr_CheckSignals() != 0; }); });
 }
 
 /// Outputs of one call: new arrays or those of out=.
 struct Outputs {
-  int64_t extents[max_outputs *
-                  max_rank];  // copied: an allocation may run Python code that calls the kernel again
+  int64_t extents[max_outputs * max_rank];
   PyObject *array[max_outputs] = {};
   size_t count = 0;
   ~Outputs() {
@@ -267,13 +256,13 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   bool same_shape = plan->shape_known && plan->extents.size() == f.extent_count &&
                     same(plan->extents.data(), f.extents, f.extent_count);
   if (!same_shape && !enter_shape(k, *plan, f)) return nullptr;
-  // another thread may give the plan another shape while the GIL is released; loaded kernels stay
+  // copied before anything may run Python code or give up the GIL: another call may change the plan's shape
   const LoadedKernel *kernel = plan->use_plain ? plan->plain.get() : plan->main.get();
-  if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return nullptr;
-  if (f.has_out && !check_out(k, *kernel, f, plan->out_extents)) return nullptr;
   Outputs outs;
   for (size_t i = 0; i < plan->out_extents.size(); ++i) outs.extents[i] = plan->out_extents[i];
   int64_t workspace = plan->workspace, work = plan->work;
+  if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return nullptr;
+  if (f.has_out && !check_out(k, *kernel, f, outs.extents)) return nullptr;
   if (!make_outputs(*kernel, f, outs)) return nullptr;
   if (f.stride_count) std::copy(f.strides, f.strides + f.stride_count, f.extents + f.extent_count);
   RunResult r = run(*kernel, work, {f.data, f.extents, f.scalars, workspace});
@@ -312,8 +301,8 @@ bool read_function(KernelState &k, PyObject *function) {
         has ? Py_NewRef(PyTuple_GET_ITEM(defaults.get(), static_cast<Py_ssize_t>(i + given - n))) : nullptr);
   }
   k.function = Py_NewRef(function);
-  k.name = PyUnicode_AsUTF8(name.get());
-  k.place = {PyUnicode_AsUTF8(path.get()), static_cast<uint32_t>(PyLong_AsLong(line.get()))};
+  k.name = utf8(name.get());
+  k.place = {utf8(path.get()), static_cast<uint32_t>(PyLong_AsLong(line.get()))};
   return true;
 }
 
@@ -398,17 +387,24 @@ PyObject *make_kernel_type() {
       "kernelwright._core.Kernel", sizeof(KernelObject), 0,
       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
       slots};
-  return PyType_FromSpec(&spec);
+  PyObject *type = PyType_FromSpec(&spec);
+  kernel_type = reinterpret_cast<PyTypeObject *>(type);
+  return type;
 }
 
-KernelState &state_of(PyObject *kernel) { return *as_kernel(kernel)->state; }
+KernelState *state_of(PyObject *kernel) {
+  if (PyObject_TypeCheck(kernel, kernel_type)) return as_kernel(kernel)->state;
+  PyErr_Format(PyExc_TypeError, "expected a kernel, got %s", Py_TYPE(kernel)->tp_name);
+  return nullptr;
+}
 
 PyObject *inspect_kernel(PyObject *kernel, PyObject *args, const char *stage) {
-  KernelState &k = state_of(kernel);
-  if (!k.refresh()) return nullptr;
+  KernelState *state = state_of(kernel);
+  if (!state || !state->refresh()) return nullptr;
+  KernelState &k = *state;
   Signature signature;
   if (PyTuple_GET_SIZE(args) == 0 && k.last && !k.parameters.empty()) {
-    signature = k.last->signature;
+    signature = k.last->request.signature;
   } else {
     CallFrame f;
     if (!bind_arguments(k, PySequence_Fast_ITEMS(args), static_cast<size_t>(PyTuple_GET_SIZE(args)), nullptr,

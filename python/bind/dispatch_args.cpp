@@ -134,11 +134,14 @@ inline bool read_plain_tensor(PyObject *o, CallFrame &f) {
   if (!is_plain(o)) return false;
   auto *a = reinterpret_cast<PyArrayObject *>(o);
   int rank = PyArray_NDIM(a), dtype = dtype_of_number(PyArray_TYPE(a));
+  const npy_intp *dims = PyArray_DIMS(a);
+  npy_intp bits = 0;
+  for (int d = 0; d < rank; ++d) bits |= f.extents[f.extent_count + static_cast<size_t>(d)] = dims[d];
+  if (bits >= max_reach) return false;
+  f.extent_count += static_cast<size_t>(rank);
   f.words[f.word_count++] =
       make_word(ArgKind::tensor, dtype, static_cast<size_t>(rank), StrideClass::contiguous);
   f.data[f.data_count++] = PyArray_DATA(a);
-  const npy_intp *dims = PyArray_DIMS(a);
-  for (int d = 0; d < rank; ++d) f.extents[f.extent_count++] = dims[d];
   return true;
 }
 
@@ -153,7 +156,7 @@ bool read_tensor(const KernelState &k, size_t i, CallFrame &f) {
     f.copies.emplace_back(std::move(copy), f.args[i]);
   }
   StrideClass c = classify(a);
-  if (c != StrideClass::contiguous && !reach_is_small(a)) {
+  if (!reach_is_small(a)) {
     raise_error(Code::E224, cat("argument '", parameter_name(k, i), "' of kernel '", k.name,
                                 "' reaches beyond 2^46 elements"));
     return false;
@@ -450,7 +453,7 @@ static std::string shape_text(size_t rank, const int64_t *extents) {
 }
 
 bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f,
-               const std::vector<int64_t> &out_extents) {
+               const int64_t *out_extents) {
   size_t out = 0, at = 0;
   for (const ParamRecord &p : kernel.artifact().params) {
     if (p.mode != ParamMode::out) continue;
@@ -464,7 +467,7 @@ bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame
       for (int d = 0; d < PyArray_NDIM(a) && d < static_cast<int>(max_rank); ++d) dims[d] = PyArray_DIM(a, d);
       raise_error(Code::E222, cat("out= of kernel '", k.name, "' for '", p.name, "' is ", dtype_text(a), " ",
                                   shape_text(static_cast<size_t>(PyArray_NDIM(a)), dims), " but must be ",
-                                  numpy_name(p.dtype), " ", shape_text(p.rank, out_extents.data() + at)));
+                                  numpy_name(p.dtype), " ", shape_text(p.rank, out_extents + at)));
       return false;
     }
     at += p.rank;

@@ -47,7 +47,7 @@ PyObject *new_array(DType dtype, size_t rank, const int64_t *extents);
 bool check_written(const KernelState &k, const Plan &plan, CallFrame &f);
 /// Checks out= against the outputs' shapes and dtypes; false with an exception.
 bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f,
-               const std::vector<int64_t> &out_extents);
+               const int64_t *out_extents);
 /// False with an exception.
 bool zero_array(PyObject *array);
 void *array_data(PyObject *array);

@@ -60,7 +60,7 @@ void remember(Plan &plan, const LoadedKernel &kernel, PyObject *const *args) {
   size_t outputs = 0;
   for (const ParamRecord &p : a.params) outputs += p.mode == ParamMode::out;
   if (!plan.shape_known || plan.has_inout || outputs != 1 || a.results.size() != 1 ||
-      !plan.signature.outs.empty())
+      !plan.request.signature.outs.empty())
     return;
   r.inputs = 0;
   const int64_t *extents = plan.extents.data();
@@ -69,7 +69,7 @@ void remember(Plan &plan, const LoadedKernel &kernel, PyObject *const *args) {
     for (size_t d = 0; d < rank; ++d) bytes *= dims[d];
     return bytes;
   };
-  for (const ArgSpec &s : plan.signature.args) {
+  for (const ArgSpec &s : plan.request.signature.args) {
     PyObject *o = args[r.inputs];
     const void *descr = s.kind == ArgKind::tensor && PyArray_CheckExact(o) ? descr_of(as_array(o)) : nullptr;
     if (!descr || s.stride_class != StrideClass::contiguous ||

@@ -14,7 +14,7 @@ struct RepeatedCall {
   int64_t workspace = 0, work = 0;
 };
 
-/// Fills plan.repeat from a call that ended checking; `args` are its arguments.
+/// Fills plan.repeat for a call of the arguments `args`, whose shapes the plan now holds.
 void remember(Plan &plan, const LoadedKernel &kernel, PyObject *const *args);
 
 /// Whether the call repeats the plan's last one; out= then needs no further check.

@@ -50,8 +50,14 @@ uint64_t call_intrinsic(const std::string &name, const std::string &dtype, uint6
   return evaluate(e).bits;
 }
 
+KernelState &kernel_state(py::handle kernel) {
+  KernelState *k = state_of(kernel.ptr());
+  if (!k) throw py::error_already_set();
+  return *k;
+}
+
 void check_kernel(py::handle kernel) {
-  KernelState &k = state_of(kernel.ptr());
+  KernelState &k = kernel_state(kernel);
   if (!k.refresh()) throw py::error_already_set();
   SourceText source;
   if (!k.read_source(source)) throw py::error_already_set();
@@ -62,9 +68,9 @@ void check_kernel(py::handle kernel) {
   }
 }
 
-/// The key's preimage for a call, for tests and `kw cache show`.
+/// The key's preimage for a call, for tests.
 std::string key_preimage(py::handle kernel, const py::tuple &args) {
-  KernelState &k = state_of(kernel.ptr());
+  KernelState &k = kernel_state(kernel);
   CallFrame f;
   bool ok = k.refresh() && bind_arguments(k, PySequence_Fast_ITEMS(args.ptr()), args.size(), nullptr, f) &&
             read_arguments(k, f);
@@ -76,7 +82,6 @@ std::string key_preimage(py::handle kernel, const py::tuple &args) {
 std::string compile_text(const std::string &text, const std::vector<std::pair<std::string, int>> &tensors) {
   Request r;
   r.name = "text";
-  r.backend = "interp";
   r.target = host_target();
   for (const auto &[dtype, rank] : tensors) {
     ArgSpec a;
@@ -139,9 +144,8 @@ PYBIND11_MODULE(_core, m) {
     return checked(guarded([&] { return inspect_kernel(kernel.ptr(), args.ptr(), stage.c_str()); }));
   });
   m.def("check", check_kernel);
-  m.def("function_of", [](py::handle kernel) {
-    return py::reinterpret_borrow<py::object>(state_of(kernel.ptr()).function);
-  });
+  m.def("function_of",
+        [](py::handle kernel) { return py::reinterpret_borrow<py::object>(kernel_state(kernel).function); });
   m.def("key_preimage", key_preimage);
   m.def("count_definition_lines", [](const std::string &text) { return count_definition_lines(text); });
   m.def("compile_text", compile_text);

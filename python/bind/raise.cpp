@@ -20,10 +20,26 @@ PyObject *call_errors(const char *function, PyObject *args) {
 }
 
 PyObject *text(const std::string &s) {
+  PyObject *o = PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "surrogatepass");
+  if (o) return o;
+  PyErr_Clear();
   return PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "replace");
 }
 
 }  // namespace
+
+std::string utf8(PyObject *o) {
+  Py_ssize_t n = 0;
+  if (!o || !PyUnicode_Check(o)) return {};
+  if (const char *s = PyUnicode_AsUTF8AndSize(o, &n)) return {s, static_cast<size_t>(n)};
+  PyErr_Clear();
+  PyObject *bytes = PyUnicode_AsEncodedString(o, "utf-8", "surrogatepass");
+  std::string out;
+  if (bytes) out.assign(PyBytes_AS_STRING(bytes), static_cast<size_t>(PyBytes_GET_SIZE(bytes)));
+  Py_XDECREF(bytes);
+  PyErr_Clear();
+  return out;
+}
 
 PyObject *raise_errors(const std::vector<Resolved> &errors, const KernelPlace &place) {
   if (errors.empty()) return raise_error(Code::E503, "an error without a message");

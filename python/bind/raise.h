@@ -12,6 +12,9 @@
 
 namespace kw {
 
+/// The text of a str, lone surrogates included; "" and no exception for any other object.
+std::string utf8(PyObject *o);
+
 /// Where a kernel's source lies, for rendering.
 struct KernelPlace {
   std::string path;

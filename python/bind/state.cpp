@@ -1,6 +1,9 @@
 // Captured values, compilation cells and warnings of one kernel.
 #include "bind/state.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
 #include <cstring>
 
 #include "support/text.h"
@@ -9,6 +12,9 @@ namespace kw {
 
 Jit &jit() {
   static Jit instance(default_cache_directory(), default_cache_size());
+  static const int handlers = pthread_atfork([] { instance.before_fork(); }, [] { instance.after_fork(); },
+                                             [] { instance.after_fork(); });
+  static_cast<void>(handlers);
   return instance;
 }
 
@@ -20,13 +26,6 @@ PyObject *call_hook(const char *module_name, const char *function, PyObject *arg
   if (!module) return nullptr;
   PyRef callable(PyObject_GetAttrString(module.get(), function));
   return callable ? PyObject_CallOneArg(callable.get(), argument) : nullptr;
-}
-
-std::string utf8(PyObject *o) {
-  Py_ssize_t n = 0;
-  const char *s = PyUnicode_AsUTF8AndSize(o, &n);
-  if (!s) PyErr_Clear();
-  return s ? std::string(s, static_cast<size_t>(n)) : std::string();
 }
 
 /// (kind, value, attributes) as kernelwright.capture describes a value.
@@ -48,7 +47,7 @@ Captured captured_from(PyObject *described) {
       int overflow = 0;
       auto v = PyLong_AsLongLongAndOverflow(value, &overflow);
       if (!overflow) c.integer = v;
-      if (overflow) c.text = utf8(PyRef(PyObject_Str(value)).get());
+      if (overflow) c.text = utf8(PyRef(PyNumber_ToBase(value, 16)).get());
       break;
     }
     case Kind::real: c.real = PyFloat_AsDouble(value); break;
@@ -93,11 +92,11 @@ bool KernelState::refresh() {
   PyObject *id = PyTuple_GET_ITEM(described.get(), 0), *places = PyTuple_GET_ITEM(described.get(), 1),
            *values = PyTuple_GET_ITEM(described.get(), 2);
   identity.assign(PyBytes_AS_STRING(id), static_cast<size_t>(PyBytes_GET_SIZE(id)));
-  guards.clear();
+  std::vector<Guard> guards_now;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(places); ++i) {
     PyObject *p = PyTuple_GET_ITEM(places, i);
     auto item = [&](Py_ssize_t k) { return PyRef(Py_NewRef(PyTuple_GET_ITEM(p, k))); };
-    guards.push_back({item(0), item(1), item(3), PyTuple_GET_ITEM(p, 2) == Py_True});
+    guards_now.push_back({item(0), item(1), item(3), PyTuple_GET_ITEM(p, 2) == Py_True});
   }
   Captures values_now;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); ++i) {
@@ -110,6 +109,7 @@ bool KernelState::refresh() {
   generation = generations.try_emplace(key_of(of_values).text(), generations.size() + 1).first->second;
   captures = std::move(values_now);
   fresh = true;
+  guards.swap(guards_now);  // the old ones go last: a finaliser may call this kernel
   return true;
 }
 
@@ -126,15 +126,18 @@ bool KernelState::read_source(SourceText &out) const {
   return true;
 }
 
-void KernelState::compile_into(Cell &cell, const Request &r, const SourceText &source) {
+void KernelState::compile_into(Cell &cell, const Request &r, const SourceText &source) noexcept {
   std::shared_ptr<const LoadedKernel> kernel;
   std::vector<Resolved> errors;
   try {
-    kernel = jit().compile(r, source);
-  } catch (const ResolvedError &e) {
-    errors = e.errors;
-  } catch (const std::exception &e) {
-    errors = {Resolved{Code::E503, -1, 0, 0, {}, e.what(), {}, {}}};
+    try {
+      kernel = jit().compile(r, source);
+    } catch (const ResolvedError &e) {
+      errors = e.errors;
+    } catch (const std::exception &e) {
+      errors = {Resolved{Code::E503, -1, 0, 0, {}, e.what(), {}, {}}};
+    }
+  } catch (...) {  // no memory for the error either: raise_errors says that there is none
   }
   std::scoped_lock lock(cell.mutex);
   cell.kernel = std::move(kernel);
@@ -143,27 +146,32 @@ void KernelState::compile_into(Cell &cell, const Request &r, const SourceText &s
   cell.ready.notify_all();
 }
 
-std::shared_ptr<const LoadedKernel> KernelState::obtain(const Signature &signature, Body body) {
-  Request r = request(signature, body);
+std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r) {
   if (auto kernel = jit().find(r)) return kernel;
   SourceText source;
   if (!read_source(source)) return nullptr;
   std::shared_ptr<Cell> cell;
+  std::string key = key_text(r);
   bool first = false;
   {
     std::scoped_lock lock(cells_mutex_);
-    std::shared_ptr<Cell> &slot = cells_[key_text(r)];
-    if (!slot || (slot->done && !slot->kernel)) slot = std::make_shared<Cell>(), first = true;
+    std::shared_ptr<Cell> &slot = cells_[key];
+    if (!slot || slot->process != getpid()) slot = std::make_shared<Cell>(), first = true;
     cell = slot;
   }
-  Py_BEGIN_ALLOW_THREADS;
-  if (first) {
-    compile_into(*cell, r, source);
-  } else {
-    std::unique_lock lock(cell->mutex);
-    cell->ready.wait(lock, [&] { return cell->done; });
+  {
+    GilReleased released;
+    if (first) {
+      compile_into(*cell, r, source);
+    } else {
+      std::unique_lock lock(cell->mutex);
+      cell->ready.wait(lock, [&] { return cell->done; });
+    }
   }
-  Py_END_ALLOW_THREADS;
+  if (first) {  // whoever comes later finds the plan or the cache entry
+    std::scoped_lock lock(cells_mutex_);
+    cells_.erase(key);
+  }
   if (cell->kernel) return cell->kernel;
   raise_errors(cell->errors, place);
   return nullptr;

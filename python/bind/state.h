@@ -4,6 +4,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <unistd.h>
 
 #include <array>
 #include <condition_variable>
@@ -68,7 +69,7 @@ struct Plan {
   size_t word_count = 0;
   uint64_t generation = 0;  ///< of the captured values
   bool interp = false;      ///< made for the interpreter
-  Signature signature;
+  Request request;          ///< for the body `main`, with the captured values of the generation
   std::shared_ptr<const LoadedKernel> main, plain;
   bool has_inout = false;
   // of the last call
@@ -77,6 +78,26 @@ struct Plan {
   std::vector<int64_t> out_extents;
   Repeat repeat;
   int64_t workspace = 0, work = 0;
+};
+
+/// The GIL is free while this lives.
+class GilReleased {
+ public:
+  GilReleased() : saved_(PyEval_SaveThread()) {}
+  ~GilReleased() { PyEval_RestoreThread(saved_); }
+  GilReleased(const GilReleased &) = delete;
+  GilReleased &operator=(const GilReleased &) = delete;
+  /// Runs f() with the GIL held.
+  template <class F>
+  auto with_gil(F &&f) {
+    PyEval_RestoreThread(saved_);
+    auto result = f();
+    saved_ = PyEval_SaveThread();
+    return result;
+  }
+
+ private:
+  PyThreadState *saved_;
 };
 
 class KernelState {
@@ -115,9 +136,10 @@ class KernelState {
 
   Request request(const Signature &signature, Body body) const;
   /// From memory, disk or a compilation; null with a Python exception set.
-  std::shared_ptr<const LoadedKernel> obtain(const Signature &signature, Body body);
+  std::shared_ptr<const LoadedKernel> obtain(const Request &r);
   /// The source text (kernelwright.source); false when Python raised.
   bool read_source(SourceText &out) const;
+  /// Issues the kernel's warnings, each once in a process; false when Python raised.
   bool warn_once(const LoadedKernel &kernel);
 
  private:
@@ -125,12 +147,13 @@ class KernelState {
     std::mutex mutex;
     std::condition_variable ready;
     bool done = false;
+    int process = getpid();  ///< a child of fork has the cell but not the thread that compiles
     std::shared_ptr<const LoadedKernel> kernel;
     std::vector<Resolved> errors;
   };
   std::mutex cells_mutex_;
   std::map<std::string, std::shared_ptr<Cell>> cells_;
-  void compile_into(Cell &cell, const Request &r, const SourceText &source);
+  void compile_into(Cell &cell, const Request &r, const SourceText &source) noexcept;
 };
 
 /// The process's compiler and cache, opened at first use.

@@ -72,7 +72,7 @@ def _identity(function: types.FunctionType) -> bytes:
     return b"".join(out)
 
 
-def _word_of(value: Any) -> str | None:
+def word_of(value: Any) -> str | None:
     """The language word that an object stands for: our own functions, NumPy's and math's of the same name,
     builtins.
     """
@@ -90,7 +90,7 @@ def _word_of(value: Any) -> str | None:
     return None
 
 
-_numpy_aliases = {"absolute": "abs", "fabs": "abs", "minimum": "min", "maximum": "max", "pow": "power"}
+_numpy_aliases = {"absolute": "abs", "minimum": "min", "maximum": "max", "pow": "power"}
 _builtin_words = frozenset("range len min max abs int float bool round print enumerate zip reversed".split())
 _numpy_words = frozenset(
     "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan arctan2 asin acos atan atan2"
@@ -128,7 +128,7 @@ def _describe_value(value: Any, depth: int = 0) -> Described:
     dtype = _dtype_name(value)
     if dtype is not None:
         return ("dtype", dtype)
-    word = _word_of(value)
+    word = word_of(value)
     if word is not None:
         return ("word", word)
     if kind is types.FunctionType or kind.__name__ == "Kernel":

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
+from . import _core, capture
 
 bool_ = np.bool_
 int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
@@ -173,14 +173,28 @@ class _ModuleProxy:
         return _words[name] if name in _functions else getattr(self._module, name)
 
 
+def _bound_value(value: Any) -> Any:
+    """What a captured object stands for: elementary functions of NumPy and math are those of the language."""
+    if isinstance(value, types.ModuleType):
+        return _ModuleProxy(value) if value.__name__ in ("numpy", "math", "kernelwright") else value
+    word = capture.word_of(value)
+    return _words[word] if word in _functions else value
+
+
+def _bound_cell(cell: types.CellType) -> types.CellType:
+    try:
+        return types.CellType(_bound_value(cell.cell_contents))
+    except ValueError:
+        return cell  # not yet assigned
+
+
 def bind(function: types.FunctionType) -> types.FunctionType:
     """A copy of a kernel's function whose globals know the words of the language; the user's globals win."""
     space: dict[str, Any] = {**_words, "__builtins__": builtins}
-    for name, value in function.__globals__.items():
-        numeric = isinstance(value, types.ModuleType) and value.__name__ in ("numpy", "math", "kernelwright")
-        space[name] = _ModuleProxy(value) if numeric else value
+    space.update((name, _bound_value(value)) for name, value in function.__globals__.items())
+    cells = tuple(_bound_cell(c) for c in function.__closure__ or ())
     bound = types.FunctionType(
-        function.__code__, space, function.__name__, function.__defaults__, function.__closure__
+        function.__code__, space, function.__name__, function.__defaults__, cells or None
     )
     bound.__kwdefaults__ = function.__kwdefaults__
     return bound

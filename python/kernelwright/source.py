@@ -85,6 +85,8 @@ def _same_code(function: types.FunctionType, text: str) -> bool:
         return True  # the parser says that a kernel is a `def`
     if not isinstance(found, ast.FunctionDef) or found.name != code.co_name:
         return False
+    if indented:
+        ast.increment_lineno(found, -1)
     found.decorator_list = []
     found.args.defaults = [ast.Constant(None) for _ in found.args.defaults]
     found.args.kw_defaults = [None if d is None else ast.Constant(None) for d in found.args.kw_defaults]
@@ -100,7 +102,12 @@ def _compiles_as_it_stands(text: str, code: types.CodeType) -> bool:
     except (SyntaxError, ValueError):
         return False
     found = _find_code(module, code.co_name)
-    return found is not None and found.co_flags == code.co_flags and _equal_code(found, code)
+    return (
+        found is not None
+        and found.co_flags == code.co_flags
+        and _equal_code(found, code)
+        and _lines(found, 1) == _lines(code, code.co_firstlineno)
+    )
 
 
 def _import_guesses(function: types.FunctionType) -> Iterator[list[str]]:
@@ -112,7 +119,7 @@ def _import_guesses(function: types.FunctionType) -> Iterator[list[str]]:
 
 def _compiles_to(found: ast.FunctionDef, code: types.CodeType, owner: str, imported: list[str]) -> bool:
     """True when the definition, inside its class and a scope with its free variables, compiles to `code`."""
-    lines = [f"import a as {name}" for name in imported if name in code.co_names]
+    lines = [f"import a as {name}" for name in imported if name in code.co_names and name.isidentifier()]
     lines += ["def outer():", *(f"    {name} = None" for name in code.co_freevars)]
     lines += [f"    class {owner or 'a'}:", "        pass"]
     tree = ast.parse("\n".join(lines))
@@ -132,7 +139,9 @@ def _compiles_to(found: ast.FunctionDef, code: types.CodeType, owner: str, impor
     fresh: types.CodeType | None = compiled
     for name in ("outer", *([owner] if owner else []), code.co_name):
         fresh = _find_code(fresh, name)
-    return fresh is not None and _equal_code(fresh, code)
+    if fresh is None or not _equal_code(fresh, code):
+        return False
+    return _lines(fresh, 1, found.lineno) == _lines(code, code.co_firstlineno, found.lineno)
 
 
 @functools.lru_cache(maxsize=4)
@@ -146,6 +155,15 @@ def _imported_names(text: str) -> list[str]:
     return [
         (alias.asname or alias.name).split(".")[0] for n in imports for alias in n.names if alias.name != "*"
     ]
+
+
+def _lines(code: types.CodeType, first: int, definition: int = 1) -> list[int | None]:
+    """The line of each instruction within the text that starts at line `first`; a new comment moves them.
+
+    The first decorator's line and that of the `def` count as one: an undecorated copy starts there.
+    """
+    lines = (None if line is None else line - first for _, _, line in code.co_lines())
+    return [0 if line == definition - 1 else line for line in lines]
 
 
 def _find_code(code: types.CodeType | None, name: str) -> types.CodeType | None:

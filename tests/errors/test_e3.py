@@ -329,6 +329,58 @@ def test_e304_negative_extent(case: Check) -> None:
 
 
 @kw.kernel
+def small_temporary(a):
+    c = output_tensor(a.shape, a.dtype)
+    if a.shape[0] > 1:
+        t = allocate((2, a.shape[0] - 3), a.dtype)
+        t[0, 0] = a[0]
+        c[0] = t[0, 0]
+    return c
+
+
+@kw.kernel
+def temporary_of_size(a, n):
+    t = allocate((n, n), a.dtype)
+    t[0, 0] = a[0]
+    a[0] = t[0, 0]
+    return a
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        calls(
+            small_temporary,
+            (F32[:2],),
+            KernelIndexError,
+            """
+            FILE:@5:9: error[E304]: extent 1 of 't' is negative: -1
+               @5 |         t = allocate((2, a.shape[0] - 3), a.dtype)
+                  |         ^
+            """,
+        ),
+        calls(
+            temporary_of_size,
+            (F32.copy(), -3),
+            KernelIndexError,
+            """
+            FILE:@3:5: error[E304]: extent 0 of 't' is negative: -3
+               @3 |     t = allocate((n, n), a.dtype)
+                  |     ^
+            """,
+        ),
+    ],
+)
+def test_negative_temporary(case: Check) -> None:
+    case()
+
+
+def test_no_temporary_no_error() -> None:
+    assert small_temporary(F32[:1]).tolist() == [0.0]
+    assert small_temporary(F32).tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+@kw.kernel
 def adds_to_nothing(a):
     c = output_tensor(a.shape, a.dtype)
     for i in range(a.shape[0]):

@@ -279,3 +279,28 @@ def previous_values(x):
         older = old
         old = new
     return out
+
+
+@case(lambda rng: (floats(rng, 6),), warns=("W301",))
+def temporary_that_forgets(x):
+    """A temporary of an iteration does not hold what the iterations before it wrote."""
+    out = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        t = allocate(x.shape, x.dtype)
+        s = float64(0.0)
+        for j in range(i):
+            s += t[j]
+        t[i] = x[i]
+        out[i] = s + t[i]
+    return out
+
+
+@case(lambda rng: (floats(rng, 3) * 0.5 + 1.0,))
+def squares_of_squares(x):
+    """Sixteen squarings: a value that each level uses twice."""
+    out = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        y = (((x[i] ** 2) ** 2) ** 2) ** 2
+        z = ((((y * 1.0e-3) ** 2) ** 2) ** 2) ** 2
+        out[i] = (((((z**2) ** 2) ** 2) ** 2) ** 2) ** 2
+    return out

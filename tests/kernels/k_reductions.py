@@ -281,3 +281,15 @@ def integer_moments(x):
     out[0] = first
     out[1] = second
     return out
+
+
+@case(lambda rng: (ints(rng, 5, low=0, high=70), floats(rng, 70)))
+def sums_of_data_lengths(lengths, x):
+    """The inner loop's length comes from data by way of a local: only it is the band of the sum."""
+    out = output_tensor((1,), x.dtype)
+    out[0] = 0.0
+    for i in range(lengths.shape[0]):
+        m = lengths[i]
+        for j in range(m):
+            out[0] += x[j]
+    return out

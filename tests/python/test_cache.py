@@ -319,3 +319,20 @@ def test_command_on_an_empty_cache(tmp_path: Path) -> None:
     for word in ("ls", "verify", "clear"):
         done = cli(tmp_path, word)
         assert done.returncode == 0, done.stderr
+
+
+def test_entry_of_absurd_size_is_a_miss(tmp_path: Path) -> None:
+    run(tmp_path, "check(2.0)")
+    (entry,) = entries(tmp_path)
+    os.truncate(entry, 1 << 40)
+    run(tmp_path, "check(2.0)")
+    assert entry.stat().st_size < 1 << 20
+
+
+def test_pipe_by_the_name_of_an_entry_is_a_miss(tmp_path: Path) -> None:
+    run(tmp_path, "check(2.0)")
+    (entry,) = entries(tmp_path)
+    entry.unlink()
+    os.mkfifo(entry)
+    run(tmp_path, "check(2.0)")
+    assert entry.is_file()

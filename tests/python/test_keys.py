@@ -140,6 +140,24 @@ def test_captured_values_change_the_key() -> None:
         assert key(holding(value), x) == key(holding(value), x)
 
 
+MODE: str = ""
+
+
+@kw.kernel
+def by_mode(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = 1.0 if MODE == "" else 2.0
+    return c
+
+
+def test_text_with_a_lone_surrogate_is_not_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = np.ones(1)
+    for mode, expected in (("", 1.0), ("\udcff", 2.0), ("", 1.0)):
+        monkeypatch.setattr(sys.modules[__name__], "MODE", mode)
+        assert by_mode(a).tolist() == [expected]
+
+
 def test_constants_of_the_code_change_the_key() -> None:
     keys = {}
     for text in ("1", "1.0", "True", "0.0", "-0.0", "2", "'1'", "1e999", "0x7fffffffffffffff"):
@@ -375,13 +393,22 @@ def test_warning_comes_once_per_process_also_from_the_cache(tmp_path: Path) -> N
     assert said[2][1].startswith(f"{program}:13:9: warning[W301]")
 
 
-def test_edited_source_is_refused_and_not_cached(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ("first = 1.0", "first = 2.0"),
+        ("    first", "    # a comment\n    first"),
+        ("    first", "\n    first"),
+    ],
+    ids=["constant", "comment", "blank line"],
+)
+def test_edited_source_is_refused_and_not_cached(edit: tuple[str, str], tmp_path: Path) -> None:
     path = tmp_path / "edited.py"
     path.write_text(MODULE)
     spec = importlib.util.spec_from_file_location("edited", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    path.write_text(MODULE.replace("first = 1.0", "first = 2.0"))
+    path.write_text(MODULE.replace(*edit))
     with pytest.raises(kw.KernelSyntaxError, match="E121"):
         module.pick(np.zeros(3), np.zeros(1, "int64"))

@@ -386,3 +386,79 @@ def test_default_values_die() -> None:
         return [box, box.kernel]
 
     dies(make)
+
+
+BIG = 10**5000
+
+
+@kw.kernel
+def adds_big(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] + BIG
+    return c
+
+
+def test_captured_number_of_thousands_of_digits() -> None:
+    with pytest.raises(kw.KernelTypeError, match="E215"):
+        adds_big(np.ones(2))
+
+
+def test_names_that_are_no_unicode() -> None:
+    def f(a):
+        return a
+
+    f.__name__ = "\ud800"
+    assert kw.kernel(f)(np.ones(2)).tolist() == [1.0, 1.0]
+
+
+def test_methods_refuse_what_is_no_kernel() -> None:
+    for method in (kw.Kernel.ir, kw.Kernel.check, kw.Kernel.py):
+        with pytest.raises(TypeError, match="expected a kernel, got int"):
+            method(5)
+
+
+FACTOR: object = 1.0
+
+
+@kw.kernel
+def by_factor(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] * FACTOR
+    return c
+
+
+class CallsBack:
+    deaths = 0
+
+    def __del__(self) -> None:
+        CallsBack.deaths += 1
+        assert by_factor(np.ones(2)).tolist() == [3.0, 3.0]
+
+
+def test_finaliser_of_a_captured_object_may_call_the_kernel() -> None:
+    global FACTOR
+    by_factor(np.ones(2))
+    FACTOR = CallsBack()
+    with pytest.raises(kw.KernelSyntaxError, match="E117"):
+        by_factor(np.ones(2))
+    FACTOR = 3.0
+    assert by_factor(np.ones(2)).tolist() == [3.0, 3.0]
+    assert CallsBack.deaths == 1
+
+
+def test_elementary_functions_by_any_name_agree_under_python() -> None:
+    from math import exp as math_exp
+
+    from numpy import exp as numpy_exp
+
+    def with_names(a):
+        c = output_tensor(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            c[i] = numpy_exp(a[i]) + math_exp(a[i])
+        return c
+
+    kernel = kw.kernel(with_names)
+    x = np.linspace(-20, 20, 400)
+    np.testing.assert_array_equal(kernel(x), kernel.py(x))

@@ -13,6 +13,7 @@
 #include "ir/intrinsics.h"
 #include "ir/match.h"
 #include "support/diagnostic.h"
+#include "transform/math/expand.h"
 
 namespace kw {
 
@@ -48,15 +49,23 @@ class Interpreter {
     return result_;
   }
 
-  Value expr(const Expr &e);
+  /// The value of a whole expression in the present state.
+  Value expr(const Expr &e) {
+    seen_.clear();
+    return part(e);
+  }
 
  private:
+  Value part(const Expr &e);
+  Value evaluated(const Expr &e);
+  Value call(const Call &n, DType result);
   void set(const Sym &s, Value v) { values_[s.get()] = v; }
-  int64_t integer(const Expr &e) { return to_int(expr(e)); }
+  int64_t integer(const Expr &e) { return to_int(part(e)); }
 
   void declare(const Buf &b, char *base) {
     Memory m{base, std::vector<int64_t>(b->rank())};
     int64_t size = 1;
+    seen_.clear();
     for (size_t d = b->rank(); d-- > 0; size *= integer(b->extents[d]))
       m.strides[d] = b->strides.empty() ? size : integer(b->strides[d]);
     buffers_[b.get()] = std::move(m);
@@ -105,7 +114,14 @@ class Interpreter {
   std::unordered_map<const StmtNode *, LaneSum> open_;
   std::unordered_map<const StmtNode *, const LaneStore *> lane_store_;
   std::unordered_map<const For *, int64_t> counters_, trip_counts_;
-  const Store *redirected_ = nullptr;  // its accumulator reads the lane
+  /// The expansion of an elementary function over symbols for its arguments.
+  struct Expansion {
+    std::vector<Sym> parameters;
+    Expr body;
+  };
+  std::map<std::pair<Fn, DType>, Expansion> expansions_;
+  std::unordered_map<const ExprNode *, Value> seen_;  ///< values of shared nodes of the present expression
+  const Store *redirected_ = nullptr;                 // its accumulator reads the lane
   Value lane_value_;
 };
 
@@ -115,27 +131,53 @@ Value Interpreter::load(const Load &n) {
 }
 
 Value Interpreter::binary(const Binary &n) {
-  Value a = expr(n.a), b = expr(n.b);
+  Value a = part(n.a), b = part(n.b);
   return apply(n.op, a, b);
 }
 
-Value Interpreter::expr(const Expr &e) {
+/// Shared nodes are evaluated once: without that a chain of squares takes exponential time.
+Value Interpreter::part(const Expr &e) {
+  bool shared = e.p.use_count() > 1 && !as<Const>(e) && !as<Ref>(e);
+  if (!shared) return evaluated(e);
+  if (auto found = seen_.find(e.p.get()); found != seen_.end()) return found->second;
+  Value v = evaluated(e);
+  seen_[e.p.get()] = v;
+  return v;
+}
+
+Value Interpreter::call(const Call &n, DType result) {
+  std::vector<Value> values;
+  for (const Expr &a : n.args) values.push_back(part(a));
+  if (row_of(n.fn).folds) return apply(n.fn, std::span<const Value>(values));
+  Expansion &x = expansions_[{n.fn, result}];
+  if (!x.body) {
+    std::vector<Expr> args;
+    for (const Value &v : values) {
+      x.parameters.push_back(make_sym(SymKind::local, v.dtype, "x"));
+      args.push_back(kw::ref(x.parameters.back()));
+    }
+    x.body = expand_call(n.fn, args, {}, args_.target ? *args_.target : host_target());
+    ensure(!as<Call>(x.body) || as<Call>(x.body)->fn != n.fn, "a function without an expansion");
+  }
+  for (size_t i = 0; i < values.size(); ++i) set(x.parameters[i], values[i]);
+  auto outside = std::exchange(seen_, {});
+  Value v = part(x.body);
+  seen_ = std::move(outside);
+  return v;
+}
+
+Value Interpreter::evaluated(const Expr &e) {
   return match(
       e, [&](const Const &n) { return Value{e.dtype(), n.bits}; },
       [&](const Ref &n) { return values_.at(n.sym.get()); }, [&](const Load &n) { return load(n); },
-      [&](const Unary &n) { return apply(n.op, expr(n.a)); }, [&](const Binary &n) { return binary(n); },
+      [&](const Unary &n) { return apply(n.op, part(n.a)); }, [&](const Binary &n) { return binary(n); },
       [&](const Logic &n) {
-        bool a = expr(n.a).bits != 0;
-        return a == n.is_and ? expr(n.b) : Value{DType::b1, a};
+        bool a = part(n.a).bits != 0;
+        return a == n.is_and ? part(n.b) : Value{DType::b1, a};
       },
-      [&](const Select &n) { return expr(n.cond).bits ? expr(n.yes) : expr(n.no); },
-      [&](const Cast &n) { return convert(e.dtype(), expr(n.a)); },
-      [&](const Call &n) {
-        std::vector<Value> values;
-        for (const Expr &a : n.args) values.push_back(expr(a));
-        ensure(row_of(n.fn).folds, "a function reached the interpreter unexpanded");
-        return apply(n.fn, std::span<const Value>(values));
-      });
+      [&](const Select &n) { return part(n.cond).bits ? part(n.yes) : part(n.no); },
+      [&](const Cast &n) { return convert(e.dtype(), part(n.a)); },
+      [&](const Call &n) { return call(n, e.dtype()); });
 }
 
 Flow Interpreter::statements(const Stmt &root) {
@@ -181,6 +223,7 @@ Flow Interpreter::statement(const Stmt &s) {
 
 /// Runs the body with fresh memory.
 Flow Interpreter::allocate(const Alloc &n) {
+  seen_.clear();
   int64_t count = 1;
   for (const Expr &e : n.buf->extents) count *= std::max<int64_t>(0, integer(e));
   auto bytes = static_cast<size_t>(count) * item_size(n.buf->dtype);
@@ -229,6 +272,7 @@ uint64_t Interpreter::trips(int64_t lo, int64_t hi, int64_t step) {
 }
 
 Flow Interpreter::iterate(const For &n) {
+  seen_.clear();
   int64_t lo = integer(n.lo), hi = integer(n.hi);
   uint64_t count = trips(lo, hi, n.step);
   for (uint64_t k = 0; k < count; ++k) {
@@ -270,6 +314,7 @@ void Interpreter::find_lanes(const Stmt &root) {
 }
 
 void Interpreter::open_lanes(const std::vector<LaneStore> &stores) {
+  seen_.clear();
   for (const LaneStore &s : stores) {
     int64_t elements = 1;
     for (const For *loop : s.band)
@@ -288,6 +333,7 @@ void Interpreter::close_lanes(const std::vector<LaneStore> &stores) {
     auto open = open_.find(s.store);
     if (open == open_.end()) continue;
     const auto &n = std::get<Store>(s.store->v);
+    seen_.clear();
     char *at = address(n.buf, n.index);
     write(at, open->second.finish(read(at, n.buf->dtype)));
     open_.erase(open);

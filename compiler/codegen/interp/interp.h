@@ -1,12 +1,13 @@
 // Executes IR directly: the living definition of its semantics and, beside CPython, the oracle of the other
 // back ends. Runs every function, loops of every kind, in source order of iterations; sums follow their order
-// marks when asked to. Not meant to be fast.
+// marks when asked to. Elementary functions evaluate their expansions (transform/math). Not meant to be fast.
 #pragma once
 
 #include <cstdint>
 
 #include "ir/func.h"
 #include "ir/scalar_ops.h"
+#include "support/target.h"
 
 namespace kw {
 
@@ -16,7 +17,8 @@ struct InterpArgs {
   const int64_t *dims = nullptr;
   const uint64_t *scalars = nullptr;
   const volatile uint32_t *cancel = nullptr;
-  bool lanes = false;  ///< execute Order::lanes; otherwise every sum runs in source order
+  bool lanes = false;              ///< execute Order::lanes; otherwise every sum runs in source order
+  const Target *target = nullptr;  ///< whose expansions of elementary functions are meant; null: the host's
 };
 struct InterpResult {
   int32_t status = 0;  ///< 0 ok, 1 fault, 2 cancelled

@@ -39,5 +39,8 @@ def set_context(**options: Any) -> None:
     if target == "CPU" or _decided == "cpu" or _told:
         return
     _told = True
-    kind = "CUDA" if target == "GPU" else target
-    print(f"no {kind} device: running on the CPU", file=sys.stderr)
+    if target == "GPU" and has_cuda_device():
+        print("CUDA devices are not available yet: running on the CPU", file=sys.stderr)
+    else:
+        kind = "CUDA" if target == "GPU" else target
+        print(f"no {kind} device: running on the CPU", file=sys.stderr)

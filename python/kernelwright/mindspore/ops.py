@@ -50,13 +50,24 @@ class Custom:
         shapes, dtypes = [list(t.shape) for t in tensors], [t.dtype for t in tensors]
         shape = self._out_shape(*shapes) if callable(self._out_shape) else self._out_shape
         dtype = self._out_dtype(*dtypes) if callable(self._out_dtype) else self._out_dtype
-        if len(results) != 1:
-            return
-        if shape is not None and tuple(shape) != results[0].shape:
-            raise ValueError(
-                f"Custom: out_shape is {tuple(shape)}, but the kernel returns shape {results[0].shape}"
-            )
-        if dtype is not None and np.dtype(dtype) != results[0].dtype:
-            raise TypeError(
-                f"Custom: out_dtype is {np.dtype(dtype)}, but the kernel returns {results[0].dtype}"
-            )
+        several = len(results) > 1
+        if shape is not None:
+            declared = [tuple(s) for s in (shape if several else [shape])]
+            shapes_found = [r.shape for r in results]
+            if declared != shapes_found:
+                raise ValueError(
+                    f"Custom: out_shape is {_one_or_all(declared)}, but the kernel returns shape"
+                    f" {_one_or_all(shapes_found)}"
+                )
+        if dtype is not None:
+            kinds = [np.dtype(d) for d in (dtype if several else [dtype])]
+            kinds_found = [r.dtype for r in results]
+            if kinds != kinds_found:
+                raise TypeError(
+                    f"Custom: out_dtype is {_one_or_all(kinds)}, but the kernel returns"
+                    f" {_one_or_all(kinds_found)}"
+                )
+
+
+def _one_or_all(items: list[Any]) -> str:
+    return str(items[0]) if len(items) == 1 else ", ".join(map(str, items))

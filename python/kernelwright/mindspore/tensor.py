@@ -12,7 +12,7 @@ class Tensor:
 
     def __init__(self, input_data: Any, dtype: Any = None) -> None:
         data = input_data._array if isinstance(input_data, Tensor) else input_data
-        self._array: np.ndarray[Any, Any] = np.ascontiguousarray(data, dtype)
+        self._array: np.ndarray[Any, Any] = np.asarray(data, dtype, order="C")
 
     def asnumpy(self) -> np.ndarray[Any, Any]:
         return self._array

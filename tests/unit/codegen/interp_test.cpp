@@ -4,13 +4,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
 #include "ir/build.h"
 #include "ir/intrinsics.h"
+#include "ir/match.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
+#include "transform/math/expand.h"
 
 namespace kw {
 namespace {
@@ -181,8 +184,30 @@ TEST(Interp, a_bool_byte_is_true_when_it_is_not_zero) {
   EXPECT_EQ(c, 1);
 }
 
-TEST(Interp, a_function_that_was_not_expanded_is_an_internal_error) {
-  EXPECT_THROW(evaluate(call(Fn::exp, {const_float(DType::f64, 1)})), CompileError);
+TEST(Interp, elementary_functions_are_their_expansions) {
+  Expr x = const_float(DType::f64, 1.25);
+  Value once = evaluate(expand_call(Fn::exp, {x}, {}, host_target()));
+  EXPECT_EQ(evaluate(call(Fn::exp, {x})).bits, once.bits);
+  Expr nested = x;
+  for (int i = 0; i < 6; ++i) nested = call(Fn::exp, {unary(UnOp::neg, nested)});
+  EXPECT_TRUE(std::isfinite(to_double(evaluate(nested))));
+}
+
+TEST(Interp, a_function_without_an_expansion_is_an_internal_error) {
+  EXPECT_THROW(evaluate(call(Fn::asin, {const_float(DType::f64, 1)})), CompileError);
+}
+
+TEST(Interp, shared_nodes_are_evaluated_once) {
+  Sym x = make_sym(SymKind::local, DType::f64, "x");
+  Expr e = kw::ref(x);
+  for (int i = 0; i < 60; ++i) e = make_expr(DType::f64, {}, Binary{BinOp::mul, e, e});
+  Func f = unit::ir("# kw-ir 1\ndef f(a: inout(f64, ())):\n  a[()] = a[()]\n  return a\n");
+  Expr start = as<Store>(f.body)->value;
+  f.body = let(x, start, store(as<Store>(f.body)->buf, {}, e));
+  double value = 1.0;
+  void *data[] = {&value};
+  EXPECT_EQ(interpret(f, {data, nullptr, nullptr, nullptr, false}).status, 0);
+  EXPECT_EQ(value, 1.0);
 }
 
 TEST(Evaluate, computes_without_symbols) {

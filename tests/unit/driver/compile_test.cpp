@@ -129,10 +129,10 @@ TEST(Compile, equal_requests_give_equal_bytes) {
             serialize(compiled(gather, gather_signature()).artifact));
 }
 
-TEST(Backends, of_the_cpu_share_their_tail) {
+TEST(Backends, the_interpreter_takes_functions_unexpanded) {
   EXPECT_EQ(find_backend("llvm").code_kind, CodeKind::elf);
   EXPECT_EQ(find_backend("interp").code_kind, CodeKind::ir);
-  EXPECT_EQ(find_backend("llvm").lowering.size(), find_backend("interp").lowering.size());
+  EXPECT_TRUE(find_backend("interp").lowering.empty());
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ Func lowered(std::string_view body, FpMode fp) {
 }
 
 Func with_tail(Func f, const CodegenOptions &options, const Target &target) {
-  return run_passes(find_backend("interp").lowering, run_pipeline(f, options, target), target);
+  return run_passes(find_backend("llvm").lowering, run_pipeline(f, options, target), target);
 }
 
 CodegenOptions of_body(Body body) {
