@@ -29,8 +29,7 @@ seeds: build
 	@$(PYTEST) tests/seeds -rs
 
 bench: build
-	@dpkg -s libbenchmark-dev >/dev/null 2>&1 || apt-get install -y -qq --no-install-recommends libbenchmark-dev
-	@$(PY) -m pip install -q -r third_party/bench-requirements.txt
+	@third_party/install.sh bench
 	@cmake -S . -B build-bench $(CMAKE_FLAGS) -DKW_BENCH=ON -DKW_TESTS=OFF >/dev/null
 	@ninja -C build-bench --quiet
 	@$(PY) bench/run.py

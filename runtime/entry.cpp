@@ -98,8 +98,9 @@ class Machine {
         break;
       case Op::fact: out_.facts_hold = out_.facts_hold && !overflowed && v; break;
       case Op::workspace:
-        if (overflowed || __builtin_add_overflow(out_.workspace, v, &out_.workspace))
-          fail(EntryResult::Error::overflow);
+        if (overflowed || __builtin_add_overflow(out_.workspace, v, &out_.workspace) ||
+            out_.workspace >= max_extent)
+          fail(EntryResult::Error::workspace);
         break;
       default: out_.work = overflowed || v < 0 ? INT64_MAX : v;
     }

@@ -9,17 +9,19 @@
 
 namespace kw {
 
+/// What the program says of one call; the other fields mean nothing after an error.
 struct EntryResult {
-  enum class Error : uint8_t { none, overflow, negative_extent, malformed };
+  enum class Error : uint8_t { none, overflow, negative_extent, workspace, malformed };
   Error error = Error::none;
-  size_t error_index = 0;  ///< which output extent
-  int64_t error_value = 0;
-  std::vector<int64_t> extents;
-  bool facts_hold = true;
-  int64_t workspace = 0;
-  int64_t work = 0;  ///< scalar operations; INT64_MAX when it overflows
+  size_t error_index = 0;        ///< of overflow and negative_extent: which output extent
+  int64_t error_value = 0;       ///< the extent
+  std::vector<int64_t> extents;  ///< of all outputs, one after the other
+  bool facts_hold = true;        ///< the optimised body may run
+  int64_t workspace = 0;         ///< bytes
+  int64_t work = 0;              ///< scalar operations; INT64_MAX when it overflows
 };
 
+/// Runs the program on the extents and strides (`dims`) and the scalar arguments of a call.
 EntryResult evaluate_entry(const EntryProgram &p, const int64_t *dims, size_t dim_count,
                            const uint64_t *scalars, size_t scalar_count);
 

@@ -19,7 +19,6 @@ class LoadedKernel {
   const Artifact &artifact() const { return artifact_; }
   size_t dim_count() const { return dim_count_; }
   size_t scalar_count() const { return scalar_count_; }
-  size_t tensor_count() const { return artifact_.params.size() - scalar_count_; }
 
   int32_t run(const KwEnv *env, void *const *data, const int64_t *dims, const uint64_t *scalars,
               void *workspace, KwFault *fault) const {

@@ -1,12 +1,16 @@
 #!/bin/sh
 # Installs what the build needs: Debian packages (as root or by sudo) and Python packages into .venv/. Does nothing when all is there.
+# `install.sh bench` installs what the benchmarks need besides.
 set -eu
 cd "$(dirname "$0")/.."
-stamp=.venv/.kernelwright-ready
-if [ -f "$stamp" ] && [ "$stamp" -nt third_party/apt.txt ] && [ "$stamp" -nt third_party/requirements.txt ]; then exit 0; fi
+set_name=${1:-}
+packages=third_party/${set_name:+$set_name-}apt.txt
+requirements=third_party/${set_name:+$set_name-}requirements.txt
+stamp=.venv/.kernelwright-ready${set_name:+-$set_name}
+if [ -f "$stamp" ] && [ "$stamp" -nt "$packages" ] && [ "$stamp" -nt "$requirements" ]; then exit 0; fi
 
 missing=""
-for package in $(cat third_party/apt.txt); do
+for package in $(cat "$packages"); do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing="$missing $package"
 done
 if [ -n "$missing" ]; then
@@ -26,7 +30,7 @@ fi
 python=${PYTHON:-python3}
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "kernelwright: $python is older than Python 3.10" >&2; exit 1; }
 [ -x .venv/bin/python ] || "$python" -m venv .venv
-.venv/bin/python -m pip install -q --disable-pip-version-check -r third_party/requirements.txt
+.venv/bin/python -m pip install -q --disable-pip-version-check -r "$requirements"
 site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 echo "$PWD/build" >"$site/kernelwright-checkout.pth"
 printf '#!/bin/sh\nexec "%s/.venv/bin/python" -m kernelwright "$@"\n' "$PWD" >.venv/bin/kw

@@ -2,24 +2,23 @@
 // definition of the nodes; it builds nothing (ir/build), checks nothing (ir/verify) and knows no target.
 //
 // Semantics
-// - Every expression has one dtype; operands of Binary have equal dtypes; casts are explicit. Integers wrap.
-// The meaning of every scalar
-//   operation is `apply` in ir/scalar_ops. Expressions have no side effects; a Load must be in bounds when it
-//   is evaluated.
-// - Logic and Select are lazy: `b` is evaluated only when `a` does not decide, and only the chosen side of a
-// Select is evaluated.
-// - Statements run in order. Let binds a value once for its body. Alloc makes a buffer that lives as long as
-// its body runs; its elements
-//   are unspecified unless fill is zero. A mutable scalar is an Alloc of rank 0 in Space::registers.
+// - Every expression has one dtype; operands of Binary have equal dtypes; casts are explicit. Integers
+//   wrap. The meaning of every scalar operation is `apply` in ir/scalar_ops. Expressions have no side
+//   effects; a Load must be in bounds when it is evaluated.
+// - Logic and Select are lazy: `b` is evaluated only when `a` does not decide, and only the chosen
+//   side of a Select is evaluated.
+// - Statements run in order. Let binds a value once for its body. Alloc makes a buffer that lives as
+//   long as its body runs; its elements are unspecified unless fill is zero. A mutable scalar is an
+//   Alloc of rank 0 in Space::registers.
 // - For runs iter = lo, lo + step, … while iter < hi (step > 0) or iter > hi (step < 0). lo and hi are
-// evaluated once. `kind` is a fact
-//   that code generation acts on, `hint` a claim of the user that only the scheduler reads. Kinds other than
-//   serial promise that the iterations may run in any order.
-// - Check evaluates cond and ends the kernel with a fault when it is false. When cond is a comparison, the
-// fault carries its operands as
-//   value and bound; an index check is `lt` of two u64 casts, so that negative indices fail too.
-// - Store{order}: how the sum or product that this store accumulates may be ordered. It decides results, so
-// no pass changes it.
+//   evaluated once. `kind` is a fact that code generation acts on, `hint` a claim of the user that
+//   only the scheduler reads. Kinds other than serial promise that the iterations may run in any
+//   order.
+// - Check evaluates cond and ends the kernel with a fault when it is false. When cond is a comparison,
+//   the fault carries its operands as value and bound; an index check is `lt` of two u64 casts, so
+//   that negative indices fail too.
+// - Store{order}: how the sum or product that this store accumulates may be ordered. It decides
+//   results, so no pass changes it.
 #pragma once
 
 #include <cstdint>

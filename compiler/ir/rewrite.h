@@ -12,10 +12,6 @@
 
 namespace kw {
 
-/// Rebuilds `e` with its children mapped by f; the same pointer when no child changed.
-template <class F>
-Expr map_children(const Expr &e, F &&f);
-
 namespace detail {
 
 template <class H, class F>
@@ -161,12 +157,6 @@ class Rewriter {
 };
 
 }  // namespace detail
-
-template <class F>
-Expr map_children(const Expr &e, F &&f) {
-  auto v = e.p->v;
-  return detail::map_fields(v, f) ? make_expr(e.dtype(), e.loc(), std::move(v)) : e;
-}
 
 template <class H, class... Fs>
 H rewrite(const H &root, Fs &&...fs) {

@@ -64,7 +64,6 @@ class Sink {
  public:
   /// Records; throws CompileError at the 20th error.
   void add(Diagnostic d);
-  bool has_errors() const { return errors_ > 0; }
   /// Throws CompileError with the errors, if there are any.
   void throw_if_errors() const;
   std::span<const Diagnostic> all() const { return found_; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,8 @@ struct Hash128 {
   friend bool operator==(const Hash128 &, const Hash128 &) = default;
   /// 32 lower-case hexadecimal digits, high word first.
   std::string text() const;
+  /// The inverse of text(); nothing for other strings.
+  static std::optional<Hash128> parse(std::string_view digits);
 };
 
 Hash128 hash_bytes(std::string_view bytes);

@@ -86,6 +86,5 @@ bool interpreting() { return interp_on.load(std::memory_order_relaxed); }
 std::string_view fp_name(FpMode fp) {
   return fp == FpMode::strict ? "strict" : fp == FpMode::fast ? "fast" : "default";
 }
-std::string_view body_name(Body body) { return body == Body::main ? "main" : "plain"; }
 
 }  // namespace kw

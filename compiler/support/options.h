@@ -55,6 +55,5 @@ void set_debug_options(DebugOptions options);
 bool interpreting();
 
 std::string_view fp_name(FpMode fp);
-std::string_view body_name(Body body);
 
 }  // namespace kw

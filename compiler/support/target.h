@@ -1,5 +1,5 @@
-// What code may be generated for: the CPU's name, features and caches. Passes ask for capabilities, never for
-// a product name.
+// What code may be generated for: triple, features and caches. Passes ask for capabilities, never for a
+// product name.
 #pragma once
 
 #include <cstdint>

@@ -92,6 +92,8 @@ bool raise_extent_error(const KernelState &k, const LoadedKernel &kernel, size_t
 bool raise_entry_error(const KernelState &k, const LoadedKernel &kernel, const EntryResult &r) {
   if (r.error == EntryResult::Error::malformed)
     return raise_error(Code::E503, cat("the entry program of '", k.name, "' is malformed")), false;
+  if (r.error == EntryResult::Error::workspace)
+    return raise_error(Code::E224, cat("the temporaries of kernel '", k.name, "' exceed 2^46 bytes")), false;
   bool negative = r.error == EntryResult::Error::negative_extent;
   return raise_extent_error(k, kernel, r.error_index, negative ? Code::E304 : Code::E224, r.error_value);
 }

@@ -120,11 +120,9 @@ py::list cache_list() {
   for (const CacheEntry &e : jit().cache().list()) {
     std::string name = "?";
     bool valid = false;
-    Hash128 key;
-    key.high = std::stoull(e.key.substr(0, 16), nullptr, 16);
-    key.low = std::stoull(e.key.substr(16), nullptr, 16);
-    if (auto bytes = jit().cache().read(key))
-      if (auto a = deserialize(*bytes)) name = a->name, valid = hash_bytes(a->key) == key;
+    auto key = Hash128::parse(e.key);
+    if (auto bytes = key ? jit().cache().read(*key) : std::nullopt)
+      if (auto a = deserialize(*bytes)) name = a->name, valid = hash_bytes(a->key) == *key;
     out.append(py::make_tuple(e.key, e.bytes, e.used, name, valid));
   }
   return out;
@@ -156,10 +154,7 @@ PYBIND11_MODULE(_core, m) {
   m.def("cache_list", cache_list);
   m.def("cache_clear", [] { return jit().cache().clear(); });
   m.def("cache_remove", [](const std::string &key) {
-    Hash128 h;
-    h.high = std::stoull(key.substr(0, 16), nullptr, 16);
-    h.low = std::stoull(key.substr(16), nullptr, 16);
-    jit().cache().remove(h);
+    if (auto h = Hash128::parse(key)) jit().cache().remove(*h);
   });
 }
 

@@ -139,15 +139,5 @@ TEST(Rewrite, statements_can_vanish_from_sequences) {
   EXPECT_EQ(loops, 0);
 }
 
-TEST(MapChildren, maps_one_level_only) {
-  Expr x = variable("x"), e = add(mul(x, const_int(2)), const_int(3));
-  std::vector<std::string> seen;
-  auto same = [&](const Expr &child) { return seen.push_back(print(child)), child; };
-  EXPECT_EQ(map_children(e, same).p, e.p);
-  EXPECT_EQ(seen, (std::vector<std::string>{"x * 2", "3"}));
-  auto five = [](const Expr &) { return const_int(5); };
-  EXPECT_EQ(print(map_children(e, five)), "5 + 5");
-}
-
 }  // namespace
 }  // namespace kw

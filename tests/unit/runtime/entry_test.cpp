@@ -82,7 +82,7 @@ TEST(EntryMachine, overflow_poisons_the_result_that_it_reaches_and_no_other) {
   EXPECT_EQ(run(Code(poisoned).op(Op::out_extent)).error, Error::overflow);
   EXPECT_FALSE(run(Code(poisoned).op(Op::fact)).facts_hold);
   EXPECT_EQ(run(Code(poisoned).op(Op::work)).work, INT64_MAX);
-  EXPECT_EQ(run(Code(poisoned).op(Op::workspace)).error, Error::overflow);
+  EXPECT_EQ(run(Code(poisoned).op(Op::workspace)).error, Error::workspace);
   EntryResult r = run(Code(poisoned).op(Op::work).push(5).op(Op::out_extent).push(1).op(Op::fact));
   EXPECT_EQ(r.extents, std::vector<int64_t>{5});
   EXPECT_TRUE(r.facts_hold);
@@ -92,7 +92,7 @@ TEST(EntryMachine, overflow_poisons_the_result_that_it_reaches_and_no_other) {
 
 TEST(EntryMachine, workspaces_add_up_and_one_false_fact_decides) {
   EXPECT_EQ(run(Code().push(64).op(Op::workspace).push(128).op(Op::workspace)).workspace, 192);
-  EXPECT_EQ(run(Code().push(INT64_MAX).op(Op::workspace).push(1).op(Op::workspace)).error, Error::overflow);
+  EXPECT_EQ(run(Code().push(INT64_MAX).op(Op::workspace)).error, Error::workspace);
   EXPECT_FALSE(run(Code().push(0).op(Op::fact).push(1).op(Op::fact)).facts_hold);
   EXPECT_TRUE(run(Code()).facts_hold);
 }

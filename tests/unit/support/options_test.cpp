@@ -115,8 +115,6 @@ TEST(OptionNames, are_those_of_the_python_interface) {
   EXPECT_EQ(fp_name(FpMode::strict), "strict");
   EXPECT_EQ(fp_name(FpMode::normal), "default");
   EXPECT_EQ(fp_name(FpMode::fast), "fast");
-  EXPECT_EQ(body_name(Body::main), "main");
-  EXPECT_EQ(body_name(Body::plain), "plain");
 }
 
 }  // namespace
