@@ -163,9 +163,6 @@ Merge merge_types(const std::string &name, ScalarType a, ScalarType b) {
 Operand arithmetic(Operator op, const Operand &a, const Operand &b, Loc loc) {
   require_scalar(a);
   require_scalar(b);
-  if (op == Operator::matmul)
-    type_error(Code::E101, loc, "`@` is not part of the kernel language",
-               "write the three loops of the product");
   if (op == Operator::pow) return power(a, b, loc);
   ScalarType common = common_type(a.type(), b.type(), loc);
   if (is_bitwise(op) && is_float(common.dtype))
@@ -179,14 +176,6 @@ Operand arithmetic(Operator op, const Operand &a, const Operand &b, Loc loc) {
     result = {DType::f64, common.weak};
   Expr x = adapt(a, result.dtype), y = adapt(b, result.dtype);
   return scalar_operand(binary(bin_op(op), std::move(x), std::move(y), loc), result.weak, loc);
-}
-
-void refuse_comparison(ast::CompareOp op, Loc loc) {
-  using ast::CompareOp;
-  if (op == CompareOp::is || op == CompareOp::is_not)
-    type_error(Code::E101, loc, "`is` is not part of the kernel language", "use ==");
-  if (op == CompareOp::in || op == CompareOp::not_in)
-    type_error(Code::E101, loc, "`in` is not part of the kernel language", "compare with each value");
 }
 
 Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc) {

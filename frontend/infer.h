@@ -64,8 +64,6 @@ struct Merge {
 Merge merge_types(const std::string &name, ScalarType a, ScalarType b);
 
 Operand arithmetic(ast::Operator op, const Operand &a, const Operand &b, Loc loc);
-/// E101 for `is` and `in`.
-void refuse_comparison(ast::CompareOp op, Loc loc);
 Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc);
 Operand unary_minus(const Operand &a, Loc loc);
 Operand invert(const Operand &a, Loc loc);

@@ -94,6 +94,13 @@ std::string compile_text(const std::string &text, const std::vector<std::pair<st
   }
 }
 
+/// What kernel.check() finds in a text, rendered, or "" (tests).
+std::string check_rendered(const std::string &text) {
+  std::string out;
+  for (const Resolved &d : check_text({text, "<text>", 1}, {})) out += render(d, "<text>", 1);
+  return out;
+}
+
 /// parse(print(f)) and the text again; empty strings when the text is no IR.
 py::tuple round_trip(const std::string &text) {
   std::string error;
@@ -145,6 +152,7 @@ PYBIND11_MODULE(_core, m) {
   m.def("key_preimage", key_preimage);
   m.def("count_definition_lines", [](const std::string &text) { return count_definition_lines(text); });
   m.def("compile_text", compile_text);
+  m.def("check_text", check_rendered);
   m.def("round_trip", round_trip);
   m.def("llvm_fault", llvm_fault);
   m.def("cache_directory", [] { return jit().cache().directory(); });
