@@ -93,7 +93,9 @@ void Parser::parameters(Function &f) {
   e_.expect("(", "after the function's name");
   while (!c_.peek().is(")")) {
     if (c_.peek().is("*") || c_.peek().is("**"))
-      parse_error(Code::E112, c_.peek().loc, "a kernel has no '*' parameters", "name every tensor");
+      parse_error(Code::E112, c_.peek().loc, "a kernel has no '*' parameters",
+                  c_.peek(1).is(",") ? "remove the '*': every parameter can be given by keyword"
+                                     : "name every tensor");
     if (c_.accept("/")) {
       if (!c_.accept(",")) break;
       continue;

@@ -225,9 +225,19 @@ PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outpu
   return make_result(kernel, f, outs);
 }
 
+/// Binds the arguments. Parameters with `*` are refused as such, not by the count that they confuse.
+bool bind(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f) {
+  if (bind_arguments(k, args, nargs, kwnames, f)) [[likely]]
+    return true;
+  if (!k.starred) return false;
+  PyErr_Clear();
+  if (k.check()) raise_error(Code::E112, cat("kernel '", k.name, "' has '*' parameters"));
+  return false;
+}
+
 PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames) {
   CallFrame f;
-  if (!bind_arguments(k, args, nargs, kwnames, f) || !read_arguments(k, f)) return nullptr;
+  if (!bind(k, args, nargs, kwnames, f) || !read_arguments(k, f)) return nullptr;
   if (!k.fresh || !k.guards_hold()) [[unlikely]]
     if (!k.refresh()) return nullptr;
   Plan *plan = find_plan(k, f);
@@ -259,9 +269,13 @@ bool read_function(KernelState &k, PyObject *function) {
       defaults(PyObject_GetAttrString(function, "__defaults__"));
   PyRef name(PyObject_GetAttrString(function, "__name__"));
   if (!code || !defaults || !name) return false;
-  PyRef only(PyObject_GetAttrString(code.get(), "co_posonlyargcount"));
-  if (!only) return false;
+  PyRef only(PyObject_GetAttrString(code.get(), "co_posonlyargcount")),
+      by_keyword(PyObject_GetAttrString(code.get(), "co_kwonlyargcount")),
+      flags(PyObject_GetAttrString(code.get(), "co_flags"));
+  if (!only || !by_keyword || !flags) return false;
   k.positional_only = static_cast<size_t>(PyLong_AsLong(only.get()));
+  constexpr long stars = 0x4 | 0x8;  // CO_VARARGS, CO_VARKEYWORDS
+  k.starred = PyLong_AsLong(by_keyword.get()) > 0 || (PyLong_AsLong(flags.get()) & stars);
   PyRef names(PyObject_GetAttrString(code.get(), "co_varnames")),
       count(PyObject_GetAttrString(code.get(), "co_argcount"));
   PyRef path(PyObject_GetAttrString(code.get(), "co_filename")),
@@ -379,10 +393,8 @@ PyObject *inspect_kernel(PyObject *kernel, PyObject *args, const char *stage) {
     signature = k.last->signature;
   } else {
     CallFrame f;
-    if (!bind_arguments(k, PySequence_Fast_ITEMS(args), static_cast<size_t>(PyTuple_GET_SIZE(args)), nullptr,
-                        f) ||
-        !read_arguments(k, f))
-      return nullptr;
+    auto count = static_cast<size_t>(PyTuple_GET_SIZE(args));
+    if (!bind(k, PySequence_Fast_ITEMS(args), count, nullptr, f) || !read_arguments(k, f)) return nullptr;
     signature = describe_signature(f);
   }
   SourceText source;

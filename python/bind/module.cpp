@@ -51,15 +51,7 @@ uint64_t call_intrinsic(const std::string &name, const std::string &dtype, uint6
 }
 
 void check_kernel(py::handle kernel) {
-  KernelState &k = state_of(kernel.ptr());
-  if (!k.refresh()) throw py::error_already_set();
-  SourceText source;
-  if (!k.read_source(source)) throw py::error_already_set();
-  std::vector<Resolved> errors = check_text(source, k.captures);
-  if (!errors.empty()) {
-    raise_errors(errors, k.place);
-    throw py::error_already_set();
-  }
+  if (!state_of(kernel.ptr()).check()) throw py::error_already_set();
 }
 
 /// The key's preimage for a call, for tests and `kw cache show`.

@@ -70,6 +70,7 @@ class KernelState {
   std::string name;
   std::vector<PyRef> parameters, defaults;  ///< interned names; defaults may be null
   size_t positional_only = 0;
+  bool starred = false;  ///< the function has `*` parameters, which kernels cannot have (E112)
   KernelPlace place;
   CodegenOptions options;
   std::string identity;
@@ -101,6 +102,8 @@ class KernelState {
   Request request(const Signature &signature, Body body) const;
   /// From memory, disk or a compilation; null with a Python exception set.
   std::shared_ptr<const LoadedKernel> obtain(const Signature &signature, Body body);
+  /// False with a Python exception set when a text shows errors without any types.
+  bool check();
   /// The source text (kernelwright.source); false when Python raised.
   bool read_source(SourceText &out) const;
   bool warn_once(const LoadedKernel &kernel);
