@@ -57,7 +57,7 @@ void Lowering::parameters() {
   rules_.parameters(*sink_);
   if (f_.params.size() != in_.signature.args.size())
     type_error(Code::E104, f_.loc,
-               cat("kernel '", f_.name, "' takes ", f_.params.size(), " arguments, ",
+               cat("kernel '", f_.name, "' takes ", counted(f_.params.size(), "argument"), ", ",
                    in_.signature.args.size(), " given"));
   std::vector<Sym> strides;
   for (size_t i = 0; i < f_.params.size(); ++i) parameter(f_.params[i], in_.signature.args[i], strides);
@@ -171,7 +171,8 @@ void Lowering::assign_target(const ast::ExprPtr &target, Operand value, Loc loc)
     type_error(Code::E206, loc, cat(describe(value), " cannot be unpacked"));
   if (value.items.size() != tuple->items.size())
     type_error(Code::E206, loc,
-               cat(value.items.size(), " values are unpacked into ", tuple->items.size(), " names"));
+               cat(counted(value.items.size(), "value"), value.items.size() == 1 ? " is" : " are",
+                   " unpacked into ", counted(tuple->items.size(), "name")));
   // all values are evaluated before the first name is assigned
   for (Operand &item : value.items) {
     if (item.kind != Operand::Kind::scalar || as<Const>(item.expr) || as<Ref>(item.expr)) continue;
@@ -223,11 +224,7 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
     bind(name, std::move(b));
     return;
   }
-  if (value.truth)
-    truth_of(value),
-        type_error(Code::E214, value.loc,
-                   "the result of `and`/`or` over numbers is kept as a value; it is only a truth value here",
-                   "use a conditional expression: `x if x else y`");
+  if (value.truth) refuse_truth_value(value, "kept as a value");
   b.kind = Binding::Kind::cell;
   b.type = value.type();
   b.cell = cell_for(name, b.type);

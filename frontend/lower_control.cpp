@@ -124,7 +124,8 @@ void Lowering::grid_header(const ast::ForStmt &s, const ast::CallExpr &call, Loo
   std::vector<Expr> extents = shape_argument(call.args[0]);
   if (extents.size() != targets->items.size())
     type_error(Code::E206, s.target->loc,
-               cat("grid has ", extents.size(), " dimensions but ", targets->items.size(), " variables"));
+               cat("grid has ", counted(extents.size(), "dimension"), " but ",
+                   counted(targets->items.size(), "variable")));
   for (size_t d = 0; d < extents.size(); ++d) {
     const auto *name = ast::as<ast::Name>(targets->items[d]);
     h.levels.push_back({name->id, targets->items[d]->loc, const_int(0, s.iterable->loc), extents[d], 1});

@@ -232,14 +232,11 @@ std::vector<Expr> Lowering::indices(const Operand &tensor, const ast::Subscript 
     }
   for (const ast::ExprPtr *item : items)
     if (ast::as<ast::Slice>(*item)) refuse_slice(buf.sym->name, (*item)->loc);
-  if (items.size() != buf.rank()) {
-    std::string help =
-        items.size() < buf.rank() && buf.rank() == 2 ? cat("write `", buf.sym->name, "[i, j]`") : "";
+  if (items.size() != buf.rank())
     type_error(Code::E201, loc,
-               cat("'", buf.sym->name, "' has ", buf.rank(), buf.rank() == 1 ? " dimension" : " dimensions",
-                   " but ", items.size(), items.size() == 1 ? " index is given" : " indices are given"),
-               help);
-  }
+               cat("'", buf.sym->name, "' has ", counted(buf.rank(), "dimension"), " but ",
+                   items.size() == 1 ? "1 index is given" : cat(items.size(), " indices are given")),
+               cat("write `", element_text(buf), "`"));
   std::vector<Expr> out;
   for (size_t d = 0; d < items.size(); ++d) {
     Operand o = scalar(*items[d]);
@@ -255,7 +252,7 @@ Operand Lowering::subscript(const ast::Subscript &n, Loc loc) {
     Operand base = expression(inner->value);
     if (base.kind == Operand::Kind::tensor)
       type_error(Code::E201, loc, cat("'", base.buf->sym->name, "' is indexed twice"),
-                 cat("write `", base.buf->sym->name, "[i, j]`"));
+                 cat("write `", element_text(*base.buf), "`"));
   }
   Operand base = scalar(n.value);
   if (base.kind == Operand::Kind::tuple) return tuple_item(base, n, loc);
@@ -356,6 +353,7 @@ Operand Lowering::boolean(const ast::BoolExpr &n, Loc loc) {
   }
   Operand o = scalar_operand(all, weak, loc);
   o.truth = numbers;
+  o.by_and = n.is_and;
   return o;
 }
 

@@ -29,10 +29,8 @@ void expect_arguments(const ast::CallExpr &n, std::string_view word, size_t low,
     type_error(Code::E104, n.keywords[0].loc, cat(word, " takes no keyword arguments in a kernel"),
                "pass it by position");
   if (n.args.size() >= low && n.args.size() <= high) return;
-  std::string wanted = low == high ? cat(low) : cat(low, " to ", high);
-  type_error(
-      Code::E104, loc,
-      cat(word, " takes ", wanted, high == 1 ? " argument, " : " arguments, ", n.args.size(), " given"));
+  std::string wanted = cat(low == high ? "" : cat(low, " to "), counted(high, "argument"));
+  type_error(Code::E104, loc, cat(word, " takes ", wanted, ", ", n.args.size(), " given"));
 }
 
 [[noreturn]] void refuse_statement(Loc loc, std::string_view what) {
@@ -192,7 +190,7 @@ void Rules::loop(const ast::ForStmt &s) const {
     type_error(Code::E102, s.target->loc, "`grid` with one variable for all indices is not available yet",
                "name one variable per dimension: `for i, j in grid(...)`");
   if (word != "grid" && !ast::as<ast::Name>(s.target))
-    type_error(Code::E113, s.target->loc, cat("a ", word, " has one loop variable"),
+    type_error(Code::E113, s.target->loc, cat(with_article(word), " has one loop variable"),
                "use `grid` for several");
 }
 

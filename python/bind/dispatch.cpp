@@ -274,7 +274,7 @@ bool read_function(KernelState &k, PyObject *function) {
       flags(PyObject_GetAttrString(code.get(), "co_flags"));
   if (!only || !by_keyword || !flags) return false;
   k.positional_only = static_cast<size_t>(PyLong_AsLong(only.get()));
-  constexpr long stars = 0x4 | 0x8;  // CO_VARARGS, CO_VARKEYWORDS
+  constexpr int64_t stars = 0x4 | 0x8;  // CO_VARARGS, CO_VARKEYWORDS
   k.starred = PyLong_AsLong(by_keyword.get()) > 0 || (PyLong_AsLong(flags.get()) & stars);
   PyRef names(PyObject_GetAttrString(code.get(), "co_varnames")),
       count(PyObject_GetAttrString(code.get(), "co_argcount"));

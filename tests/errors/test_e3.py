@@ -62,7 +62,9 @@ def counts_beyond(a):
 
 
 DOUBLE = "index 0 of 'c' reaches {0}, but c.shape[0] is {0} (valid 0..{0} - 1)".format("2 * a.shape[0]")
-SHORTER = "index 0 of 'c' reaches {0}, but c.shape[0] is {0} (valid 0..{0} - 1)".format("a.shape[0] - 1")
+SHORTER = "index 0 of 'c' reaches {0}, but c.shape[0] is {0} (valid 0..a.shape[0] - 2)".format(
+    "a.shape[0] - 1"
+)
 SHORTEN = "= help: shorten the loop, or guard the access with `if`"
 
 
