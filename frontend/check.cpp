@@ -28,6 +28,7 @@ class Checker {
   void run() {
     rules_.parameters(sink_);
     block(f_.body, true);
+    rules_.throw_if_refused();
     rules_.missing_return(sink_);
   }
 

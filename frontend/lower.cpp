@@ -47,6 +47,7 @@ Func Lowering::run() {
   func_.fp = in_.options.fp;
   parameters();
   func_.body = block(f_.body);
+  rules_.throw_if_refused();
   rules_.missing_return(*sink_);
   finish_results();
   sink_->throw_if_errors();

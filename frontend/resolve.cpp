@@ -119,23 +119,23 @@ class Resolver {
   }
 
   void visit(const ast::Stmt &s) {
-    std::visit(
-        Overload{
-            [&](const Assign &n) { reads(n.value), assigns(n.target, n.value.get()); },
-            [&](const AugAssign &n) {
-              if (as<Name>(n.target)) reads(n.target);
-              reads(n.value), assigns(n.target, nullptr);
-            },
-            [&](const ForStmt &n) { loop(n); }, [&](const WhileStmt &n) { reads(n.cond), visit(*n.body); },
-            [&](const IfStmt &n) { branches(n); },
-            [&](const WithStmt &n) { reads(n.context), visit(*n.body); },
-            [&](const ReturnStmt &n) {
-              reads(n.value);
-              for_each_name(n.value, [&](const std::string &name, Loc) { names_.returned.insert(name); });
-            },
-            [&](const AssertStmt &n) { reads(n.cond), reads(n.message); },
-            [&](const ExprStmt &n) { reads(n.value); }, [](const PassStmt &) {}, [](const JumpStmt &) {}},
-        s.v);
+    std::visit(Overload{[&](const Assign &n) { reads(n.value), assigns(n.target, n.value.get()); },
+                        [&](const AugAssign &n) {
+                          if (as<Name>(n.target)) reads(n.target);
+                          reads(n.value), assigns(n.target, nullptr);
+                        },
+                        [&](const ForStmt &n) { loop(n); },
+                        [&](const WhileStmt &n) { reads(n.cond), visit(*n.body); },
+                        [&](const IfStmt &n) { branches(n); },
+                        [&](const WithStmt &n) { reads(n.context), visit(*n.body); },
+                        [&](const ReturnStmt &n) {
+                          reads(n.value);
+                          for_each_name(n.value,
+                                        [&](const std::string &name, Loc) { names_.returned.insert(name); });
+                        },
+                        [&](const AssertStmt &n) { reads(n.cond), reads(n.message); },
+                        [&](const ExprStmt &n) { reads(n.value); }, [](const auto &) {}},
+               s.v);
   }
 
   /// How a name was bound last, the strongest first where branches join.

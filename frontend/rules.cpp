@@ -113,7 +113,16 @@ void Rules::missing_return(Sink &sink) const {
               {"end it with `return c`, naming what was computed"}});
 }
 
+void Rules::refuse(const ast::Refused &s) {
+  for (const Diagnostic &d : s.found) {
+    auto same = [&](const Diagnostic &other) { return other.loc == d.loc; };  // a loop is lowered repeatedly
+    if (std::none_of(refused_.all().begin(), refused_.all().end(), same)) refused_.add(d);
+  }
+  throw CompileError(s.found);
+}
+
 void Rules::statement(const ast::Stmt &s, bool top_level) {
+  if (const auto *n = std::get_if<ast::Refused>(&s.v)) refuse(*n);
   if (returned_) type_error(Code::E108, s.loc, "a statement follows `return`", "move `return` to the end");
   std::visit(
       Overload{
@@ -125,6 +134,7 @@ void Rules::statement(const ast::Stmt &s, bool top_level) {
           [&](const ast::ReturnStmt &n) { return_statement(n, s.loc, top_level); },
           [&](const ast::AssertStmt &) { refuse_statement(s.loc, "`assert`"); },
           [&](const ast::ExprStmt &n) { expression_statement(n, s.loc); }, [](const ast::PassStmt &) {},
+          [](const ast::Refused &) {},
           [&](const ast::JumpStmt &n) { refuse_statement(s.loc, n.is_break ? "`break`" : "`continue`"); }},
       s.v);
 }

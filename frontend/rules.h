@@ -23,6 +23,9 @@ class Rules {
   void parameters(Sink &sink) const;
   /// Throws what is wrong with a statement's head; `top_level` when no loop or branch stands around it.
   void statement(const ast::Stmt &s, bool top_level);
+  /// Throws what the parser refused, if a statement of that kind was asked about: other errors may follow
+  /// from the names that it would have bound.
+  void throw_if_refused() const { refused_.throw_if_errors(); }
   /// E108 when no return was among the statements.
   void missing_return(Sink &sink) const;
   /// True after a well-placed return.
@@ -46,6 +49,7 @@ class Rules {
   bool is_parameter(const std::string &id) const;
 
  private:
+  [[noreturn]] void refuse(const ast::Refused &s);
   void assign(const ast::Assign &s, Loc loc, bool top_level) const;
   void dtype_place(const ast::ExprPtr &e) const;
   void augmented(const ast::AugAssign &s, Loc loc) const;
@@ -63,6 +67,7 @@ class Rules {
   const Names &names_;
   const Captures &captures_;
   std::set<std::string> excused_;
+  Sink refused_;
   bool returned_ = false, return_seen_ = false;
 };
 

@@ -47,6 +47,25 @@ def codes_of(body: str) -> list[str]:
     return re.findall(r"error\[(\w+)\]", _core.check_text(f"def k(a, n):\n{body}\n    return a\n"))
 
 
+@pytest.mark.parametrize(
+    "statement",
+    ["x = y = 1", "x = lambda: 1", "try:\n            x = 1\n        finally:\n            x = 2", "del a"],
+)
+def test_statements_outside_the_language_may_stand_in_a_dead_branch(statement: str) -> None:
+    text = "def k(a):\n    if {}:\n        {}\n    return a\n"
+    dead, live = text.format("a.ndim == 2", statement), text.format("a[0] > 1", statement)
+    assert _core.check_text(dead) == _core.compile_text(dead, [("float32", 1)]) == ""
+    assert "error[E101]" in _core.compile_text(dead, [("float32", 2)])
+    for found in _core.check_text(live), _core.compile_text(live, [("float32", 1)]):
+        assert re.findall(r"error\[(\w+)\]", found) == ["E101"]
+
+
+def test_nothing_follows_from_a_statement_outside_the_language() -> None:
+    text = "def k(a):\n    import numpy\n    x = [v for v in a]\n    a[0] = numpy.pi + x\n    return a\n"
+    for found in _core.check_text(text), _core.compile_text(text, [("float32", 1)]):
+        assert re.findall(r":(\d+):\d+: error\[(\w+)\]", found) == [("2", "E101"), ("3", "E101")]
+
+
 DEAD = """\
     if {}:
         c = output_tensor(undefined)
