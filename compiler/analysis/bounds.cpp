@@ -20,6 +20,8 @@ std::string symbol_text(const Func &f, const Sym &sym) {
   return sym->name;
 }
 
+}  // namespace
+
 std::string affine_text(const Func &f, const Affine &a) {
   std::string out;
   for (const AffineTerm &t : a.terms) {
@@ -33,8 +35,6 @@ std::string affine_text(const Func &f, const Affine &a) {
   if (a.constant) out += a.constant < 0 ? cat(" - ", -a.constant) : cat(" + ", a.constant);
   return out;
 }
-
-}  // namespace
 
 std::string bound_text(const Func &f, const Expr &e) {
   auto form = affine_of(e);

@@ -126,7 +126,25 @@ bool enter_shape(KernelState &k, Plan &plan, const CallFrame &f) {
   return true;
 }
 
-PyObject *raise_fault(const KernelState &k, const LoadedKernel &kernel, const KwFault &fault) {
+int64_t value_of(const ExtentSum &sum, const CallFrame &f) {
+  auto value = static_cast<uint64_t>(sum.constant);
+  for (const ExtentSum::Term &t : sum.terms)
+    if (t.dim < f.extent_count)
+      value += static_cast<uint64_t>(t.factor) * static_cast<uint64_t>(f.extents[t.dim]);
+  return static_cast<int64_t>(value);
+}
+
+/// "b.shape[1] is 3 but must be at least a.shape[1] = 4", or "" when the condition holds.
+std::string failed_condition(const ShapeCondition &c, const CallFrame &f) {
+  int64_t larger = value_of(c.larger, f), smaller = value_of(c.smaller, f);
+  if (larger >= smaller) return {};
+  if (c.larger.terms.empty()) return cat(c.smaller.text, " is ", smaller, " but must be at most ", larger);
+  return cat(c.larger.text, " is ", larger, " but must be at least ", c.smaller.text,
+             c.smaller.terms.empty() ? "" : cat(" = ", smaller));
+}
+
+PyObject *raise_fault(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f,
+                      const KwFault &fault) {
   const auto &sites = kernel.artifact().sites;
   if (fault.site >= sites.size()) return raise_error(Code::E503, "a fault of an unknown site");
   const SiteRecord &s = sites[fault.site];
@@ -141,6 +159,8 @@ PyObject *raise_fault(const KernelState &k, const LoadedKernel &kernel, const Kw
                   "', whose extent is ", fault.bound);
   if (fault.bound > 0) e.message += cat(" (valid 0..", fault.bound - 1, ")");
   if (index < 0 && !s.from_end) e.notes.push_back("a variable index below 0 does not count from the end");
+  for (const ShapeCondition &c : s.conditions)
+    if (std::string note = failed_condition(c, f); !note.empty()) e.notes.push_back(std::move(note));
   return raise_errors({e}, k.place);
 }
 
@@ -217,7 +237,7 @@ PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &o
 
 PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outputs &outs,
                  const RunResult &r) {
-  if (r.status == 1) return raise_fault(k, kernel, r.fault);
+  if (r.status == 1) return raise_fault(k, kernel, f, r.fault);
   if (r.status == 3) return PyErr_NoMemory();
   if (r.status == 2) return PyErr_Occurred() ? nullptr : (PyErr_SetNone(PyExc_KeyboardInterrupt), nullptr);
   if (PyErr_Occurred()) return nullptr;  // a signal handler raised as the run ended
