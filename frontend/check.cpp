@@ -260,11 +260,7 @@ Form Checker::form(const ast::Expr &e, int chain) const {
                                 form(*n.value, chain) == Form::tensor;
                  return element && !sliced ? Form::scalar : Form::unknown;
                },
-               [&](const CallExpr &n) {
-                 const Name *callee = as<Name>(n.callee);
-                 bool declares = callee && (callee->id == "output_tensor" || callee->id == "allocate");
-                 return declares ? Form::tensor : Form::scalar;
-               },
+               [&](const CallExpr &n) { return rules_.buffer_word(n).empty() ? Form::scalar : Form::tensor; },
                [&](const BinaryExpr &n) {
                  bool scalars = form(*n.a, chain) == Form::scalar && form(*n.b, chain) == Form::scalar;
                  return scalars ? Form::scalar : Form::unknown;

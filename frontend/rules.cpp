@@ -139,12 +139,23 @@ void Rules::statement(const ast::Stmt &s, bool top_level) {
       s.v);
 }
 
+std::string Rules::buffer_word(const ast::CallExpr &n) const {
+  std::string word;
+  const auto *name = ast::as<ast::Name>(n.callee);
+  const auto *attribute = ast::as<ast::Attribute>(n.callee);
+  if (name && !is_bound(name->id)) {
+    const Captured *c = find_captured(captures_, name->id);
+    word = !c ? name->id : c->kind == Captured::Kind::word ? c->text : "";
+  } else if (const Captured *module = attribute ? module_of(*attribute) : nullptr) {
+    for (const auto &[key, value] : module->attributes)
+      if (key == attribute->name && value.kind == Captured::Kind::word) word = value.text;
+  }
+  return word == "output_tensor" || word == "allocate" ? word : "";
+}
+
 std::string Rules::declaration(const ast::Assign &s) const {
   const auto *call = ast::as<ast::CallExpr>(s.value);
-  if (!call || !ast::as<ast::Name>(s.target) || !ast::as<ast::Name>(call->callee)) return {};
-  const std::string &id = ast::as<ast::Name>(call->callee)->id;
-  if (id != "output_tensor" && id != "allocate") return {};
-  return callee_word(call->callee) == id ? id : std::string();
+  return call && ast::as<ast::Name>(s.target) ? buffer_word(*call) : "";
 }
 
 void Rules::assign(const ast::Assign &s, Loc loc, bool top_level) const {
@@ -215,13 +226,13 @@ void Rules::return_statement(const ast::ReturnStmt &s, Loc loc, bool top_level) 
 
 void Rules::expression_statement(const ast::ExprStmt &s, Loc loc) const {
   if (ast::as<ast::Text>(s.value)) return;  // a docstring
-  if (const auto *call = ast::as<ast::CallExpr>(s.value))
-    if (const auto *callee = ast::as<ast::Name>(call->callee)) {
-      if (callee->id == "print") refuse_print(loc);
-      if (callee->id == "output_tensor" || callee->id == "allocate")
-        type_error(Code::E110, loc, cat("the buffer of ", callee->id, " gets no name"),
-                   cat("assign it: `c = ", callee->id, "(...)`"));
-    }
+  if (const auto *call = ast::as<ast::CallExpr>(s.value)) {
+    const auto *callee = ast::as<ast::Name>(call->callee);
+    if (callee && callee->id == "print") refuse_print(loc);
+    if (std::string word = buffer_word(*call); !word.empty())
+      type_error(Code::E110, loc, cat("the buffer of ", word, " gets no name"),
+                 cat("assign it: `c = ", word, "(...)`"));
+  }
   type_error(Code::E101, loc, "an expression alone has no effect in a kernel", "assign it, or remove it");
 }
 

@@ -40,6 +40,9 @@ class Rules {
   void expression(const ast::ExprPtr &e) const;
   /// The language word that a callee names ("exp", "float32", "range").
   std::string callee_word(const ast::ExprPtr &callee) const;
+  /// "output_tensor" or "allocate" when the call makes a buffer, under whatever name it was imported, else
+  /// "".
+  std::string buffer_word(const ast::CallExpr &n) const;
   /// "output_tensor" or "allocate" when the statement declares a buffer, else "".
   std::string declaration(const ast::Assign &s) const;
   /// The module that an attribute is taken of; null when it is something else.

@@ -10,7 +10,8 @@ import pytest
 from diagnostics import CASES, place, tidy
 
 import kernelwright as kw
-from kernelwright import KernelSyntaxError, _core
+from kernelwright import KernelSyntaxError, _core, lang
+from kernelwright.lang import allocate as temporary
 
 # what the types and values of a call decide, among the codes that need none
 BY_TYPE = {
@@ -151,6 +152,21 @@ def serves_two_ranks(a):
         for i in range(a.shape[0]):
             c[i, 0] = undefined_for_matrices
     return c
+
+
+@kw.kernel
+def declares_through_the_module(a):
+    c = lang.output_tensor(a.shape, a.dtype)
+    t = temporary((1,), a.dtype)
+    for i in range(a.shape[0]):
+        t[0] = a[i]
+        c[i] = t[0]
+    return c
+
+
+def test_declarations_through_a_module() -> None:
+    declares_through_the_module.check()
+    assert declares_through_the_module(np.ones(2)).tolist() == [1.0, 1.0]
 
 
 def test_one_kernel_serves_two_ranks() -> None:
