@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "support/loc.h"
+#include "support/diagnostic.h"
 
 namespace kw::ast {
 
@@ -147,10 +147,15 @@ struct JumpStmt {
   bool is_break;
 };
 
+/// A statement outside the language, with what is to be said of it unless its branch is dead.
+struct Refused {
+  std::vector<Diagnostic> found;
+};
+
 struct Stmt {
   Loc loc;
   std::variant<Assign, AugAssign, ForStmt, WhileStmt, IfStmt, WithStmt, ReturnStmt, AssertStmt, ExprStmt,
-               PassStmt, JumpStmt>
+               PassStmt, JumpStmt, Refused>
       v;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/intrinsics.h"
+#include "ir/signature.h"
 #include "support/text.h"
 
 namespace kw {
@@ -43,6 +44,19 @@ void type_error(Code code, Loc loc, std::string message, std::string help) {
   throw CompileError(Diagnostic{code, loc, std::move(message), {}, std::move(helps)});
 }
 
+std::string element_text(const BufNode &tensor) {
+  static_assert(max_rank == 8);
+  std::vector<std::string> names;
+  for (char name : std::string_view("ijklmnop").substr(0, tensor.rank())) names.emplace_back(1, name);
+  return cat(tensor.sym->name, "[", names.empty() ? "()" : join_text(names, ", "), "]");
+}
+
+void refuse_truth_value(const Operand &o, std::string_view use) {
+  type_error(Code::E214, o.loc,
+             cat("the result of `and`/`or` over numbers is ", use, "; it is only a truth value here"),
+             o.by_and ? "write `y if x else x` for `x and y`" : "write `x if x else y` for `x or y`");
+}
+
 void require_available(DType t, Loc loc) {
   static constexpr DType available[] = {DType::b1, DType::i32, DType::i64, DType::f32, DType::f64};
   if (std::find(std::begin(available), std::end(available), t) == std::end(available))
@@ -55,15 +69,10 @@ namespace {
 void require_scalar(const Operand &o) {
   if (o.kind == Operand::Kind::tensor)
     type_error(Code::E202, o.loc, cat(describe(o), " is used as a number"),
-               o.buf->rank()
-                   ? cat("index it: `", o.buf->sym->name, "[", o.buf->rank() == 1 ? "i" : "i, j", "]`")
-                   : cat("index it: `", o.buf->sym->name, "[()]`"));
+               cat("index it: `", element_text(*o.buf), "`"));
   if (o.kind != Operand::Kind::scalar)
     type_error(Code::E202, o.loc, cat(describe(o), " is used as a number"));
-  if (o.truth)
-    type_error(Code::E214, o.loc,
-               "the result of `and`/`or` over numbers is used as a value; it is only a truth value here",
-               "use a conditional expression: `x if x else y`");
+  if (o.truth) refuse_truth_value(o, "used as a value");
 }
 
 int weak_rank(DType t) { return t == DType::b1 ? 0 : t == DType::i64 ? 1 : 2; }
@@ -163,9 +172,6 @@ Merge merge_types(const std::string &name, ScalarType a, ScalarType b) {
 Operand arithmetic(Operator op, const Operand &a, const Operand &b, Loc loc) {
   require_scalar(a);
   require_scalar(b);
-  if (op == Operator::matmul)
-    type_error(Code::E101, loc, "`@` is not part of the kernel language",
-               "write the three loops of the product");
   if (op == Operator::pow) return power(a, b, loc);
   ScalarType common = common_type(a.type(), b.type(), loc);
   if (is_bitwise(op) && is_float(common.dtype))
@@ -179,14 +185,6 @@ Operand arithmetic(Operator op, const Operand &a, const Operand &b, Loc loc) {
     result = {DType::f64, common.weak};
   Expr x = adapt(a, result.dtype), y = adapt(b, result.dtype);
   return scalar_operand(binary(bin_op(op), std::move(x), std::move(y), loc), result.weak, loc);
-}
-
-void refuse_comparison(ast::CompareOp op, Loc loc) {
-  using ast::CompareOp;
-  if (op == CompareOp::is || op == CompareOp::is_not)
-    type_error(Code::E101, loc, "`is` is not part of the kernel language", "use ==");
-  if (op == CompareOp::in || op == CompareOp::not_in)
-    type_error(Code::E101, loc, "`in` is not part of the kernel language", "compare with each value");
 }
 
 Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc) {

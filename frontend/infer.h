@@ -31,6 +31,7 @@ struct Operand {
   Expr expr;                   ///< scalar
   bool weak = false;           ///< scalar
   bool truth = false;          ///< scalar: result of and/or over numbers, usable only as a condition
+  bool by_and = false;         ///< scalar, truth: of `and`
   Buf buf;                     ///< tensor
   std::vector<Operand> items;  ///< tuple
   DType dtype = DType::f64;    ///< dtype
@@ -45,6 +46,11 @@ std::string describe(const Operand &o);
 
 /// Throws a CompileError with one diagnostic.
 [[noreturn]] void type_error(Code code, Loc loc, std::string message, std::string help = {});
+
+/// "a[i, j]": how an element of a tensor of that rank is written.
+std::string element_text(const BufNode &tensor);
+/// E214 for a scalar that is a truth value; `use` says what was done with it.
+[[noreturn]] void refuse_truth_value(const Operand &o, std::string_view use);
 
 /// The dtypes that every stage supports at present; E102 for others.
 void require_available(DType t, Loc loc);
@@ -64,8 +70,6 @@ struct Merge {
 Merge merge_types(const std::string &name, ScalarType a, ScalarType b);
 
 Operand arithmetic(ast::Operator op, const Operand &a, const Operand &b, Loc loc);
-/// E101 for `is` and `in`.
-void refuse_comparison(ast::CompareOp op, Loc loc);
 Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc);
 Operand unary_minus(const Operand &a, Loc loc);
 Operand invert(const Operand &a, Loc loc);

@@ -405,7 +405,8 @@ Stmt IrReader::statement(const ast::Stmt &s) {
                                return {};
                              },
                              [&](const ast::AugAssign &n) { return other(n); },
-                             [&](const ast::AssertStmt &n) { return other(n); }},
+                             [&](const ast::AssertStmt &n) { return other(n); },
+                             [&](const ast::Refused &n) { return other(n); }},
                     s.v);
 }
 

@@ -40,40 +40,25 @@ Stmt BlockBuilder::finish(const std::vector<Buf> &cells) const {
 }
 
 Lowering::Lowering(const ast::Function &f, const FrontendInput &input, Sink &sink)
-    : f_(f), in_(input), sink_(&sink) {}
+    : f_(f), in_(input), sink_(&sink), names_(resolve_names(f)), rules_(f, names_, input.captures) {}
 
 Func Lowering::run() {
   func_.name = f_.name;
   func_.fp = in_.options.fp;
-  names_ = resolve_names(f_);
   parameters();
   func_.body = block(f_.body);
-  if (!return_seen_)
-    sink_->add({Code::E108,
-                f_.loc,
-                cat("kernel '", f_.name, "' returns nothing"),
-                {},
-                {"end it with `return c`, naming what was computed"}});
+  rules_.throw_if_refused();
+  rules_.missing_return(*sink_);
   finish_results();
   sink_->throw_if_errors();
   return mark_orders(func_);
 }
 
-static void check_parameter_names(const ast::Function &f, Sink &sink) {
-  for (const ast::Parameter &p : f.params)
-    if (p.name == "out")
-      sink.add({Code::E112,
-                p.loc,
-                "a parameter named 'out' collides with the out= of a call",
-                {},
-                {"rename the parameter"}});
-}
-
 void Lowering::parameters() {
-  check_parameter_names(f_, *sink_);
+  rules_.parameters(*sink_);
   if (f_.params.size() != in_.signature.args.size())
     type_error(Code::E104, f_.loc,
-               cat("kernel '", f_.name, "' takes ", f_.params.size(), " arguments, ",
+               cat("kernel '", f_.name, "' takes ", counted(f_.params.size(), "argument"), ", ",
                    in_.signature.args.size(), " given"));
   std::vector<Sym> strides;
   for (size_t i = 0; i < f_.params.size(); ++i) parameter(f_.params[i], in_.signature.args[i], strides);
@@ -133,8 +118,7 @@ Stmt Lowering::block(const ast::Block &b) {
 void Lowering::statements(const ast::Block &b) {
   for (const ast::Stmt &s : b) {
     try {
-      if (returned_)
-        type_error(Code::E108, s.loc, "a statement follows `return`", "move `return` to the end");
+      rules_.statement(s, builder_->owners[0] == &f_.body);
       statement(s);
     } catch (const CompileError &error) {
       for (const Diagnostic &d : error.found()) sink_->add(d);
@@ -160,50 +144,22 @@ void Lowering::poison(const ast::Stmt &s) {
     mark(assign->target);
   if (auto *aug = std::get_if<ast::AugAssign>(&s.v); aug && !ast::as<ast::Subscript>(aug->target))
     mark(aug->target);
-  if (std::get_if<ast::ReturnStmt>(&s.v)) return_seen_ = true;
-}
-
-static void refuse(Loc loc, std::string_view what) {
-  type_error(Code::E102, loc, cat(what, " is not available yet"));
 }
 
 void Lowering::statement(const ast::Stmt &s) {
-  std::visit(
-      Overload{[&](const ast::Assign &n) { assign(n, s.loc); },
-               [&](const ast::AugAssign &n) { augmented(n, s.loc); },
-               [&](const ast::ForStmt &n) { for_statement(n, s.loc); },
-               [&](const ast::WhileStmt &) { refuse(s.loc, "a while loop"); },
-               [&](const ast::IfStmt &n) { if_statement(n, s.loc); },
-               [&](const ast::WithStmt &) { refuse(s.loc, "a `with` scope"); },
-               [&](const ast::ReturnStmt &n) { return_values(n, s.loc); },
-               [&](const ast::AssertStmt &) { refuse(s.loc, "`assert`"); },
-               [&](const ast::ExprStmt &n) { expression_statement(n, s.loc); }, [](const ast::PassStmt &) {},
-               [&](const ast::JumpStmt &n) { refuse(s.loc, n.is_break ? "`break`" : "`continue`"); }},
-      s.v);
-}
-
-void Lowering::expression_statement(const ast::ExprStmt &s, Loc loc) {
-  if (ast::as<ast::Text>(s.value)) return;  // a docstring
-  if (const auto *call = ast::as<ast::CallExpr>(s.value))
-    if (const auto *callee = ast::as<ast::Name>(call->callee)) {
-      if (callee->id == "print")
-        type_error(Code::E101, loc, "print is not part of the kernel language",
-                   "debug with `kernel.py(...)`, which runs under CPython");
-      if (callee->id == "output_tensor" || callee->id == "allocate")
-        type_error(Code::E110, loc, cat("the buffer of ", callee->id, " gets no name"),
-                   cat("assign it: `c = ", callee->id, "(...)`"));
-    }
-  type_error(Code::E101, loc, "an expression alone has no effect in a kernel", "assign it, or remove it");
+  // the rules have refused what is missing here
+  std::visit(Overload{[&](const ast::Assign &n) { assign(n, s.loc); },
+                      [&](const ast::AugAssign &n) { augmented(n, s.loc); },
+                      [&](const ast::ForStmt &n) { for_statement(n, s.loc); },
+                      [&](const ast::IfStmt &n) { if_statement(n, s.loc); },
+                      [&](const ast::ReturnStmt &n) { return_values(n); }, [](const auto &) {}},
+             s.v);
 }
 
 void Lowering::assign(const ast::Assign &s, Loc loc) {
-  const auto *target = ast::as<ast::Name>(s.target);
-  const auto *call = ast::as<ast::CallExpr>(s.value);
-  if (target && call)
-    if (const auto *callee = ast::as<ast::Name>(call->callee))
-      if ((callee->id == "output_tensor" || callee->id == "allocate") &&
-          callee_word(call->callee) == callee->id)
-        return declare(target->id, *call, callee->id, loc, s.target->loc);
+  if (std::string word = rules_.declaration(s); !word.empty())
+    return declare(ast::as<ast::Name>(s.target)->id, *ast::as<ast::CallExpr>(s.value), word, loc,
+                   s.target->loc);
   assign_target(s.target, expression(s.value), loc);
 }
 
@@ -212,13 +168,12 @@ void Lowering::assign_target(const ast::ExprPtr &target, Operand value, Loc loc)
     return assign_name(n->id, std::move(value), loc, target->loc);
   if (const auto *n = ast::as<ast::Subscript>(target)) return assign_element(*n, target->loc, value, loc);
   const auto *tuple = ast::as<ast::Tuple>(target);
-  if (!tuple)
-    type_error(Code::E113, target->loc, "this cannot be assigned", "assign to a name or to an element");
   if (value.kind != Operand::Kind::tuple)
     type_error(Code::E206, loc, cat(describe(value), " cannot be unpacked"));
   if (value.items.size() != tuple->items.size())
     type_error(Code::E206, loc,
-               cat(value.items.size(), " values are unpacked into ", tuple->items.size(), " names"));
+               cat(counted(value.items.size(), "value"), value.items.size() == 1 ? " is" : " are",
+                   " unpacked into ", counted(tuple->items.size(), "name")));
   // all values are evaluated before the first name is assigned
   for (Operand &item : value.items) {
     if (item.kind != Operand::Kind::scalar || as<Const>(item.expr) || as<Ref>(item.expr)) continue;
@@ -249,10 +204,6 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
     return;
   }
   if (auto found = env_.find(name); found != env_.end()) {
-    if (found->second.kind == Binding::Kind::iter)
-      type_error(Code::E106, name_loc,
-                 cat("'", name, "' is the variable of a loop and cannot be assigned in it"),
-                 "use another name");
     if (found->second.kind == Binding::Kind::tensor)
       type_error(Code::E212, name_loc, cat("'", name, "' names a tensor and cannot be rebound"),
                  "use another name, or write its elements");
@@ -274,11 +225,7 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
     bind(name, std::move(b));
     return;
   }
-  if (value.truth)
-    truth_of(value),
-        type_error(Code::E214, value.loc,
-                   "the result of `and`/`or` over numbers is kept as a value; it is only a truth value here",
-                   "use a conditional expression: `x if x else y`");
+  if (value.truth) refuse_truth_value(value, "kept as a value");
   b.kind = Binding::Kind::cell;
   b.type = value.type();
   b.cell = cell_for(name, b.type);
@@ -326,20 +273,12 @@ void Lowering::augmented(const ast::AugAssign &s, Loc loc) {
   Operand old = expression(s.target);
   Operand value = expression(s.value);
   if (old.kind == Operand::Kind::poisoned || value.kind == Operand::Kind::poisoned) return;
-  if (!ast::as<ast::Name>(s.target) && !ast::as<ast::Subscript>(s.target))
-    type_error(Code::E113, s.target->loc, "this cannot be assigned", "assign to a name or to an element");
   assign_target(s.target, arithmetic(s.op, old, value, loc), loc);
 }
 
 void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc,
                        Loc name_loc) {
   bool is_output = word == "output_tensor";
-  if (is_output && call.args.size() > 2)
-    type_error(Code::E110, call.args[2]->loc, "output_tensor takes no scope", "use allocate for temporaries");
-  expect_arguments(call, word, 1, is_output ? 2 : 3, loc);
-  if (is_output && builder_->owners[0] != &f_.body)
-    type_error(Code::E110, loc, "output_tensor stands inside a loop or branch",
-               "declare outputs at the top level of the kernel");
   if (auto found = env_.find(name); found != env_.end())
     type_error(Code::E212, name_loc, cat("'", name, "' is already in use"),
                "use another name for the buffer");
@@ -383,12 +322,7 @@ void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::
   bind(name, std::move(b));
 }
 
-void Lowering::return_values(const ast::ReturnStmt &s, Loc loc) {
-  if (builder_->owners[0] != &f_.body)
-    type_error(Code::E108, loc, "`return` stands inside a loop or branch",
-               "return once, at the end of the kernel");
-  returned_ = return_seen_ = true;
-  if (!s.value) type_error(Code::E108, loc, "`return` names nothing", "name what was computed: `return c`");
+void Lowering::return_values(const ast::ReturnStmt &s) {
   std::vector<const ast::ExprPtr *> items;
   if (const auto *tuple = ast::as<ast::Tuple>(s.value))
     for (const ast::ExprPtr &item : tuple->items) items.push_back(&item);
@@ -397,11 +331,8 @@ void Lowering::return_values(const ast::ReturnStmt &s, Loc loc) {
   for (const ast::ExprPtr *item : items) {
     Operand o = expression(*item);
     if (o.kind == Operand::Kind::poisoned) continue;
-    if (o.kind == Operand::Kind::scalar)
-      type_error(Code::E115, (*item)->loc, "a kernel returns tensors, not scalars",
-                 "write it to `output_tensor((1,), ...)` and return that");
-    if (o.kind != Operand::Kind::tensor)
-      type_error(Code::E115, (*item)->loc, cat("a kernel returns tensors, not ", describe(o)));
+    if (o.kind == Operand::Kind::scalar) refuse_result("scalars", (*item)->loc);
+    if (o.kind != Operand::Kind::tensor) refuse_result(describe(o), (*item)->loc);
     const std::string &name = o.buf->sym->name;
     if (o.buf->space != Space::param)
       type_error(Code::E209, (*item)->loc, cat("'", name, "' is a temporary and cannot be returned"),
@@ -414,7 +345,7 @@ void Lowering::return_values(const ast::ReturnStmt &s, Loc loc) {
 
 void Lowering::finish_results() {
   for (const auto &[name, loc] : outputs_)
-    if (returned_ && !names_.returned.count(name))
+    if (rules_.returned() && !names_.returned.count(name))
       sink_->add({Code::E208,
                   loc,
                   cat("output '", name, "' is not returned"),
@@ -434,59 +365,6 @@ Func compile_source(const FrontendInput &input, Sink &sink) {
   ast::Function f = parse_function(tokens, sink);
   sink.throw_if_errors();
   return lower(f, input, sink);
-}
-
-namespace {
-
-/// Names that no scope knows, in order of appearance.
-void check_names(const ast::Block &block, const Names &names, const std::set<std::string> &params,
-                 const Captures &captures, Sink &sink) {
-  auto check = [&](const ast::ExprPtr &e) {
-    for_each_name(e, [&](const std::string &name, Loc loc) {
-      auto local = names.locals.find(name);
-      bool assigned =
-          local != names.locals.end() && (local->second.assignments > 0 || local->second.loop_variable);
-      if (assigned || params.count(name) || find_captured(captures, name) || is_language_word(name) ||
-          name == "print")
-        return;
-      sink.add({Code::E103, loc, cat("name '", name, "' is not defined"), {}, {}});
-    });
-  };
-  for (const ast::Stmt &s : block)
-    std::visit(Overload{[&](const ast::Assign &n) { check(n.value), check(n.target); },
-                        [&](const ast::AugAssign &n) { check(n.value), check(n.target); },
-                        [&](const ast::ForStmt &n) {
-                          check(n.iterable), check_names(*n.body, names, params, captures, sink);
-                        },
-                        [&](const ast::WhileStmt &n) {
-                          check(n.cond), check_names(*n.body, names, params, captures, sink);
-                        },
-                        [&](const ast::IfStmt &n) {
-                          check(n.cond), check_names(*n.yes, names, params, captures, sink);
-                          if (n.no) check_names(*n.no, names, params, captures, sink);
-                        },
-                        [&](const ast::WithStmt &n) { check_names(*n.body, names, params, captures, sink); },
-                        [&](const ast::ReturnStmt &n) { check(n.value); },
-                        [&](const ast::AssertStmt &n) { check(n.cond); },
-                        [&](const ast::ExprStmt &n) { check(n.value); }, [](const ast::PassStmt &) {},
-                        [](const ast::JumpStmt &) {}},
-               s.v);
-}
-
-}  // namespace
-
-void check_source(const SourceMap &sources, uint32_t source, const Captures &captures, Sink &sink) {
-  ast::Function f = parse_function(tokenize(sources, source), sink);
-  std::set<std::string> params;
-  check_parameter_names(f, sink);
-  for (const ast::Parameter &p : f.params) params.insert(p.name);
-  check_names(f.body, resolve_names(f), params, captures, sink);
-  if (f.body.empty() || !std::holds_alternative<ast::ReturnStmt>(f.body.back().v))
-    sink.add({Code::E108,
-              f.loc,
-              cat("kernel '", f.name, "' returns nothing"),
-              {},
-              {"end it with `return c`, naming what was computed"}});
 }
 
 }  // namespace kw

@@ -23,7 +23,4 @@ Func lower(const ast::Function &f, const FrontendInput &input, Sink &sink);
 /// Text → IR: tokenize, parse, lower. A text under "# kw-ir 1" is read as IR. Throws CompileError.
 Func compile_source(const FrontendInput &input, Sink &sink);
 
-/// E1xx without types: parses and resolves only.
-void check_source(const SourceMap &sources, uint32_t source, const Captures &captures, Sink &sink);
-
 }  // namespace kw

@@ -7,10 +7,21 @@
 
 namespace kw {
 
-const std::set<std::string> &Lowering::assigned_in(const ast::Block &b) const {
+namespace {
+using NamesOfBlocks = std::map<const ast::Block *, std::set<std::string>>;
+const std::set<std::string> &names_in(const NamesOfBlocks &all, const ast::Block &b) {
   static const std::set<std::string> none;
-  auto found = names_.assigned.find(&b);
-  return found == names_.assigned.end() ? none : found->second;
+  auto found = all.find(&b);
+  return found == all.end() ? none : found->second;
+}
+}  // namespace
+
+const std::set<std::string> &Lowering::assigned_in(const ast::Block &b) const {
+  return names_in(names_.assigned, b);
+}
+
+const std::set<std::string> &Lowering::looped_in(const ast::Block &b) const {
+  return names_in(names_.looped, b);
 }
 
 /// Stores each cell of `names` over from its type in `from` to its type in `to`, at the end of the current
@@ -50,10 +61,16 @@ void Lowering::if_statement(const ast::IfStmt &s, Loc loc) {
   Env after_no = std::exchange(env_, before);
 
   std::set<std::string> names = assigned_in(*s.yes);
+  names.merge(std::set<std::string>(looped_in(*s.yes)));
   if (s.no) names.insert(assigned_in(*s.no).begin(), assigned_in(*s.no).end());
+  if (s.no) names.merge(std::set<std::string>(looped_in(*s.no)));
   for (const std::string &name : names) {
     auto a = after_yes.find(name), b = after_no.find(name);
     if (a == after_yes.end() && b == after_no.end()) continue;
+    auto is_iter = [](auto found, const Env &env) {
+      return found != env.end() && found->second.kind == Binding::Kind::iter;
+    };
+    if (is_iter(a, after_yes) && is_iter(b, after_no)) continue;  // an inner loop over it was faulty
     Binding merged;
     merged.loc = a != after_yes.end() ? a->second.loc : b->second.loc;
     bool both_cells = a != after_yes.end() && b != after_no.end() && a->second.kind == Binding::Kind::cell &&
@@ -103,15 +120,12 @@ struct Lowering::LoopHeader {
 };
 
 void Lowering::grid_header(const ast::ForStmt &s, const ast::CallExpr &call, LoopHeader &h) {
-  expect_arguments(call, "grid", 1, 1, s.iterable->loc);
   const auto *targets = ast::as<ast::Tuple>(s.target);
-  if (!targets)
-    type_error(Code::E102, s.target->loc, "`grid` with one variable for all indices is not available yet",
-               "name one variable per dimension: `for i, j in grid(...)`");
   std::vector<Expr> extents = shape_argument(call.args[0]);
   if (extents.size() != targets->items.size())
     type_error(Code::E206, s.target->loc,
-               cat("grid has ", extents.size(), " dimensions but ", targets->items.size(), " variables"));
+               cat("grid has ", counted(extents.size(), "dimension"), " but ",
+                   counted(targets->items.size(), "variable")));
   for (size_t d = 0; d < extents.size(); ++d) {
     const auto *name = ast::as<ast::Name>(targets->items[d]);
     h.levels.push_back({name->id, targets->items[d]->loc, const_int(0, s.iterable->loc), extents[d], 1});
@@ -125,29 +139,20 @@ void Lowering::range_header(const ast::CallExpr &call, LoopHeader &h) {
   level.lo = call.args.size() == 1 ? zero : first;
   level.hi = call.args.size() == 1 ? first : index_of(scalar(call.args[1]), "the bound of a loop");
   if (call.args.size() == 3) level.step = constant_int(call.args[2], "the step of a loop", Code::E116);
-  if (level.step == 0)
-    type_error(Code::E116, call.args[2]->loc, "the step of a loop is 0", "use a step of 1 or -1");
+  if (level.step == 0) refuse_zero_step(call.args[2]->loc);
 }
 
 Lowering::LoopHeader Lowering::loop_header(const ast::ForStmt &s) {
   const auto *call = ast::as<ast::CallExpr>(s.iterable);
-  std::string word = call ? callee_word(call->callee) : "";
-  if (word == "enumerate" || word == "zip" || word == "reversed" || !is_loop_word(word))
-    type_error(Code::E111, s.iterable->loc, "a kernel loops over ranges",
-               "write `for i in range(n):` and index with i");
-  if (word == "const_range")
-    type_error(Code::E102, s.iterable->loc, "const_range is not available yet", "use range");
+  std::string word = rules_.callee_word(call->callee);
+  warn_callee(call->callee);
   LoopHeader h;
   h.hint = hint_of_word(word);
   if (word == "grid") {
     grid_header(s, *call, h);
     return h;
   }
-  expect_arguments(*call, word, 1, 3, s.iterable->loc);
   const auto *target = ast::as<ast::Name>(s.target);
-  if (!target)
-    type_error(Code::E113, s.target->loc, cat("a ", word, " has one loop variable"),
-               "use `grid` for several");
   h.levels.push_back({target->id, s.target->loc, {}, {}, 1});
   range_header(*call, h);
   return h;
@@ -159,9 +164,11 @@ Stmt Lowering::loop_body(const ast::ForStmt &s, const LoopHeader &h, Env &head) 
   std::vector<Sym> iters;
   for (const LoopHeader::Level &level : h.levels) {
     auto found = env_.find(level.name);
-    if (found != env_.end() && found->second.kind == Binding::Kind::tensor)
+    if (found != env_.end() && found->second.kind == Binding::Kind::tensor) {
+      rules_.excuse(level.name);
       type_error(Code::E212, level.loc,
                  cat("'", level.name, "' names a tensor and cannot be a loop variable"), "use another name");
+    }
     iters.push_back(make_sym(SymKind::iter, DType::i64, level.name, level.loc));
     Binding b;
     b.kind = Binding::Kind::iter;
@@ -212,6 +219,10 @@ void Lowering::for_statement(const ast::ForStmt &s, Loc) {
   Env head = env_;
   for (const std::string &name : names)
     if (auto found = head.find(name); found != head.end()) found->second.known.reset();
+  // the second iteration begins with what an inner loop left in its variable
+  for (const std::string &name : looped_in(*s.body))
+    if (auto found = head.find(name); found != head.end() && found->second.kind != Binding::Kind::tensor)
+      found->second.kind = Binding::Kind::partial;
   Sink *outer_sink = sink_;
   Stmt loop;
   for (bool stable = false; !stable;) {
@@ -249,7 +260,7 @@ void Lowering::for_statement(const ast::ForStmt &s, Loc) {
     }
   for (const LoopHeader::Level &level : h.levels) {
     Binding b;
-    b.kind = Binding::Kind::after_loop;
+    b.kind = Binding::Kind::partial;
     b.loc = level.loc;
     bind(level.name, std::move(b));
   }

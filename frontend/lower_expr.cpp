@@ -10,6 +10,7 @@
 namespace kw {
 
 Operand Lowering::expression(const ast::ExprPtr &e) {
+  rules_.expression(e);
   return std::visit(Overload{[&](const ast::Name &n) { return name(n.id, e->loc); },
                              [&](const ast::Integer &n) { return integer_literal(n.digits, e->loc); },
                              [&](const ast::Real &n) {
@@ -25,13 +26,7 @@ Operand Lowering::expression(const ast::ExprPtr &e) {
                              [&](const ast::Boolean &n) {
                                return scalar_operand(const_bool(n.value, e->loc), true, e->loc);
                              },
-                             [&](const ast::NoneLiteral &) -> Operand {
-                               type_error(Code::E101, e->loc, "None is not part of the kernel language");
-                             },
                              [&](const ast::Attribute &n) { return attribute(n, e->loc); },
-                             [&](const ast::Slice &) -> Operand {
-                               type_error(Code::E109, e->loc, "a slice stands outside of an index");
-                             },
                              [&](const ast::Subscript &n) { return subscript(n, e->loc); },
                              [&](const ast::CallExpr &n) { return call_expr(n, e->loc); },
                              [&](const ast::UnaryExpr &n) { return unary_expr(n, e->loc); },
@@ -45,6 +40,9 @@ Operand Lowering::expression(const ast::ExprPtr &e) {
                                o.loc = e->loc;
                                for (const ast::ExprPtr &item : n.items) o.items.push_back(expression(item));
                                return o;
+                             },
+                             [](const auto &) -> Operand {
+                               internal_error(__FILE__, __LINE__, "an expression that the rules refuse");
                              }},
                     e->v);
 }
@@ -81,17 +79,6 @@ bool Lowering::is_local(const std::string &id) const {
   return found != names_.locals.end() && (found->second.assignments > 0 || found->second.loop_variable);
 }
 
-std::vector<std::string> Lowering::known_names() const {
-  std::vector<std::string> out;
-  for (const auto &[key, binding] : env_) out.push_back(key);
-  for (const auto &[key, value] : in_.captures) out.push_back(key);
-  for (const IntrinsicRow &row : intrinsics())
-    if (row.in_language) out.emplace_back(row.name);
-  for (const char *word : {"output_tensor", "allocate", "range", "grid", "select", "min", "max", "len"})
-    out.emplace_back(word);
-  return out;
-}
-
 Operand Lowering::read(const Binding &b, const std::string &id, Loc loc) {
   switch (b.kind) {
     case Binding::Kind::cell:
@@ -100,9 +87,6 @@ Operand Lowering::read(const Binding &b, const std::string &id, Loc loc) {
     case Binding::Kind::partial:
       type_error(Code::E302, loc, cat("'", id, "' may be unassigned here: only some paths assign it"),
                  cat("assign '", id, "' before the branch or loop"));
-    case Binding::Kind::after_loop:
-      type_error(Code::E107, loc, cat("the loop variable '", id, "' is read after its loop"),
-                 "keep its value in another name");
     case Binding::Kind::conflict:
       throw CompileError(Diagnostic{b.clash.code, loc, b.clash.message, {}, {b.clash.help}});
     case Binding::Kind::poisoned: give_up();
@@ -135,11 +119,7 @@ Operand Lowering::name(const std::string &id, Loc loc) {
     o.dtype = *dtype;
     return o;
   }
-  if (is_language_word(id))
-    type_error(Code::E104, loc, cat("'", id, "' is a function of the language and must be called"));
-  std::string near = closest(id, known_names());
-  type_error(Code::E103, loc, cat("name '", id, "' is not defined"),
-             near.empty() ? "" : cat("did you mean '", near, "'?"));
+  internal_error(__FILE__, __LINE__, "a name that the rules refuse");
 }
 
 Operand Lowering::captured(const Captured &c, const std::string &id, Loc loc) {
@@ -172,30 +152,18 @@ Operand Lowering::captured(const Captured &c, const std::string &id, Loc loc) {
         o.dtype = *dtype;
         return o;
       }
-      type_error(Code::E104, loc, cat("'", id, "' is a function of the language and must be called"));
+      break;
     case Kind::function:
-      type_error(Code::E102, loc,
-                 cat("calling the Python function '", id, "' in a kernel is not available yet"),
-                 "write its body in place");
-    case Kind::module: type_error(Code::E117, loc, cat("the module '", id, "' is used as a value"));
+    case Kind::module:
     case Kind::other: break;
   }
-  type_error(Code::E117, loc,
-             cat("the captured object '", id, "' (", c.text, ") is no constant that a kernel can use"),
-             "capture an int, float, bool, str or a tuple of them, or pass it as an argument");
+  internal_error(__FILE__, __LINE__, "a captured value that the rules refuse");
 }
 
 Operand Lowering::attribute(const ast::Attribute &n, Loc loc) {
-  if (const auto *module_name = ast::as<ast::Name>(n.value);
-      module_name && !env_.count(module_name->id) && !is_local(module_name->id))
-    if (const Captured *c = find_captured(in_.captures, module_name->id);
-        c && c->kind == Captured::Kind::module) {
-      for (const auto &[key, value] : c->attributes)
-        if (key == n.name) return captured(value, cat(module_name->id, ".", n.name), loc);
-      type_error(Code::E103, loc,
-                 cat("module '", module_name->id, "' has no constant or function '", n.name,
-                     "' that a kernel can use"));
-    }
+  if (const Captured *module = rules_.module_of(n))
+    for (const auto &[key, value] : module->attributes)
+      if (key == n.name) return captured(value, cat(ast::as<ast::Name>(n.value)->id, ".", n.name), loc);
   Operand base = scalar(n.value);
   if (base.kind != Operand::Kind::tensor)
     type_error(Code::E202, loc, cat(describe(base), " has no attribute '", n.name, "' in a kernel"));
@@ -220,9 +188,7 @@ Operand Lowering::attribute(const ast::Attribute &n, Loc loc) {
 int64_t Lowering::constant_int(const ast::ExprPtr &e, std::string_view what, Code code) {
   Operand o = scalar(e);
   auto v = o.kind == Operand::Kind::scalar ? as_int(o.expr) : std::nullopt;
-  if (!v)
-    type_error(code, e->loc, cat(what, " is not a compile-time constant integer"),
-               "use a literal or a captured constant");
+  if (!v) refuse_variable(what, code, e->loc);
   return *v;
 }
 
@@ -265,17 +231,12 @@ std::vector<Expr> Lowering::indices(const Operand &tensor, const ast::Subscript 
       for (const ast::ExprPtr &item : tuple->items) items.push_back(&item);
     }
   for (const ast::ExprPtr *item : items)
-    if (ast::as<ast::Slice>(*item))
-      type_error(Code::E109, (*item)->loc, cat("a slice of the tensor '", buf.sym->name, "'"),
-                 "write a loop over the elements");
-  if (items.size() != buf.rank()) {
-    std::string help =
-        items.size() < buf.rank() && buf.rank() == 2 ? cat("write `", buf.sym->name, "[i, j]`") : "";
+    if (ast::as<ast::Slice>(*item)) refuse_slice(buf.sym->name, (*item)->loc);
+  if (items.size() != buf.rank())
     type_error(Code::E201, loc,
-               cat("'", buf.sym->name, "' has ", buf.rank(), buf.rank() == 1 ? " dimension" : " dimensions",
-                   " but ", items.size(), items.size() == 1 ? " index is given" : " indices are given"),
-               help);
-  }
+               cat("'", buf.sym->name, "' has ", counted(buf.rank(), "dimension"), " but ",
+                   items.size() == 1 ? "1 index is given" : cat(items.size(), " indices are given")),
+               cat("write `", element_text(buf), "`"));
   std::vector<Expr> out;
   for (size_t d = 0; d < items.size(); ++d) {
     Operand o = scalar(*items[d]);
@@ -291,7 +252,7 @@ Operand Lowering::subscript(const ast::Subscript &n, Loc loc) {
     Operand base = expression(inner->value);
     if (base.kind == Operand::Kind::tensor)
       type_error(Code::E201, loc, cat("'", base.buf->sym->name, "' is indexed twice"),
-                 cat("write `", base.buf->sym->name, "[i, j]`"));
+                 cat("write `", element_text(*base.buf), "`"));
   }
   Operand base = scalar(n.value);
   if (base.kind == Operand::Kind::tuple) return tuple_item(base, n, loc);
@@ -361,7 +322,6 @@ std::optional<bool> Lowering::static_compare(ast::CompareOp op, const Operand &a
 }
 
 Operand Lowering::comparison(const ast::CompareExpr &n, Loc loc) {
-  for (ast::CompareOp op : n.ops) refuse_comparison(op, loc);
   std::vector<Operand> items;
   for (const ast::ExprPtr &item : n.items) items.push_back(scalar(item));
   Expr all;
@@ -393,6 +353,7 @@ Operand Lowering::boolean(const ast::BoolExpr &n, Loc loc) {
   }
   Operand o = scalar_operand(all, weak, loc);
   o.truth = numbers;
+  o.by_and = n.is_and;
   return o;
 }
 

@@ -7,7 +7,7 @@
 
 #include "frontend/infer.h"
 #include "frontend/lower.h"
-#include "frontend/resolve.h"
+#include "frontend/rules.h"
 
 namespace kw {
 
@@ -37,7 +37,7 @@ class BlockBuilder {
 
 /// What a name stands for at a point of the program.
 struct Binding {
-  enum class Kind : uint8_t { value, cell, iter, tensor, partial, after_loop, conflict, poisoned };
+  enum class Kind : uint8_t { value, cell, iter, tensor, partial, conflict, poisoned };
   Kind kind = Kind::poisoned;
   Operand value;              ///< value, iter, tensor
   Buf cell;                   ///< cell
@@ -74,10 +74,9 @@ class Lowering {
   void augmented(const ast::AugAssign &s, Loc loc);
   void declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc,
                Loc name_loc);
-  void return_values(const ast::ReturnStmt &s, Loc loc);
+  void return_values(const ast::ReturnStmt &s);
   void finish_results();
   void poison(const ast::Stmt &s);
-  void expression_statement(const ast::ExprStmt &s, Loc loc);
 
   // lower_control.cpp: loops, branches and what merges there
   void if_statement(const ast::IfStmt &s, Loc loc);
@@ -89,6 +88,7 @@ class Lowering {
   Stmt loop_body(const ast::ForStmt &s, const LoopHeader &h, Env &head);
   void convert_cells(const Env &from, const Env &to, const std::set<std::string> &names);
   const std::set<std::string> &assigned_in(const ast::Block &b) const;
+  const std::set<std::string> &looped_in(const ast::Block &b) const;
 
   // lower_expr.cpp: expressions
   Operand expression(const ast::ExprPtr &e);
@@ -110,8 +110,7 @@ class Lowering {
 
   // lower_call.cpp: calls by name
   Operand call_expr(const ast::CallExpr &n, Loc loc);
-  /// The language word that a callee names ("exp", "float32", "range"), or "" with the reason thrown.
-  std::string callee_word(const ast::ExprPtr &callee);
+  void warn_callee(const ast::ExprPtr &callee);
   /// W101, once per name, when a captured object hides a word of the language.
   void warn_shadow(const std::string &id, const Captured &c, Loc loc);
   Operand call_word(const std::string &word, const ast::CallExpr &n, Loc loc);
@@ -120,35 +119,27 @@ class Lowering {
   Operand select_call(std::vector<Operand> args, Loc loc);
   DType dtype_argument(const ast::ExprPtr &e);
   std::vector<Expr> shape_argument(const ast::ExprPtr &e);
-  void expect_arguments(const ast::CallExpr &n, std::string_view word, size_t low, size_t high, Loc loc);
 
   Binding &bind(const std::string &name, Binding b) { return env_[name] = std::move(b); }
   Buf cell_for(const std::string &name, ScalarType type);
   std::vector<Buf> cells_of(const std::vector<const ast::Block *> &owners) const;
   Operand read(const Binding &b, const std::string &name, Loc loc);
   bool is_local(const std::string &name) const;
-  std::vector<std::string> known_names() const;
   Expr store_value(const Operand &value, DType to);
 
   const ast::Function &f_;
   const FrontendInput &in_;
   Sink *sink_;
   Names names_;
+  Rules rules_;
   Func func_;
   Env env_;
   std::vector<Cell> cells_;
   BlockBuilder *builder_ = nullptr;
   uint32_t loop_depth_ = 0;
-  bool returned_ = false;     ///< the final return was lowered
-  bool return_seen_ = false;  ///< some return was, perhaps a misplaced one
   std::set<std::string> written_;
   std::map<std::string, Loc> outputs_;  ///< declared outputs by name
   std::set<std::string> shadow_warned_;
 };
-
-/// Words of the language by what they may stand for; see language.md 1.
-bool is_language_word(std::string_view name);
-bool is_loop_word(std::string_view name);
-Hint hint_of_word(std::string_view word);
 
 }  // namespace kw

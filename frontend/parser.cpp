@@ -1,6 +1,8 @@
 // Statements and the function header. An error ends its statement; parsing goes on at the next line of the
-// same block.
+// same block. What is sound Python outside the language stays in the tree, for it may stand in a dead branch.
 #include "frontend/parser.h"
+
+#include <algorithm>
 
 #include "frontend/parse_expr.h"
 #include "support/text.h"
@@ -93,7 +95,9 @@ void Parser::parameters(Function &f) {
   e_.expect("(", "after the function's name");
   while (!c_.peek().is(")")) {
     if (c_.peek().is("*") || c_.peek().is("**"))
-      parse_error(Code::E112, c_.peek().loc, "a kernel has no '*' parameters", "name every tensor");
+      parse_error(Code::E112, c_.peek().loc, "a kernel has no '*' parameters",
+                  c_.peek(1).is(",") ? "remove the '*': every parameter can be given by keyword"
+                                     : "name every tensor");
     if (c_.accept("/")) {
       if (!c_.accept(",")) break;
       continue;
@@ -170,11 +174,16 @@ void Parser::statement(Block &out) {
   }
   uint32_t blocks = blocks_;
   bool decorated = c_.peek().is("@");
+  Loc start = c_.peek().loc;
   try {
     compound_or_simple(out);
   } catch (const CompileError &error) {
     blocks_ = blocks;
-    for (const Diagnostic &d : error.found()) sink_.add(d);
+    auto whole = [](const Diagnostic &d) { return d.code != Code::E100 && d.code != Code::E105; };
+    if (!ir_mode_ && std::all_of(error.found().begin(), error.found().end(), whole))
+      out.push_back({start, Refused{{error.found().begin(), error.found().end()}}});
+    else
+      for (const Diagnostic &d : error.found()) sink_.add(d);
     skip_statement();
     while (decorated && c_.peek().is("@")) skip_statement();
     if (decorated) skip_statement();

@@ -1,6 +1,9 @@
 // One walk over the tree that records assignments and the common block of all occurrences.
 #include "frontend/resolve.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "ir/match.h"
 
 namespace kw {
@@ -62,50 +65,84 @@ class Resolver {
   }
 
   void reads(const ExprPtr &e) {
-    for_each_name(e, [&](const std::string &name, Loc) { occurs(name); });
+    for_each_name(e, [&](const std::string &name, Loc loc) {
+      occurs(name);
+      auto found = uses_.find(name);
+      if (found != uses_.end() && found->second == Use::past)
+        names_.misuses[loc.begin] = Misuse::read_after_loop;
+    });
   }
 
-  void assigns(const ExprPtr &target) {
+  void assigns(const ExprPtr &target, const ast::Expr *value) {
     if (const Name *n = as<Name>(target)) {
       occurs(n->id);
-      ++names_.locals[n->id].assignments;
+      LocalInfo &info = names_.locals[n->id];
+      ++info.assignments;
+      info.values.push_back(value);
       for (const Block *b : path_) names_.assigned[b].insert(n->id);
+      auto found = uses_.find(n->id);
+      if (found != uses_.end() && found->second == Use::loop)
+        names_.misuses[target->loc.begin] = Misuse::assigned_in_loop;
+      else
+        uses_[n->id] = Use::local;
     } else if (const Tuple *t = as<Tuple>(target)) {
-      for (const ExprPtr &item : t->items) assigns(item);
+      for (const ExprPtr &item : t->items) assigns(item, nullptr);
     } else {
       reads(target);
     }
   }
 
-  void loop_variables(const ExprPtr &target) {
-    for_each_name(target, [&](const std::string &name, Loc) {
+  void loop(const ForStmt &s) {
+    reads(s.iterable);
+    for_each_name(s.target, [&](const std::string &name, Loc) {
       occurs(name);
       names_.locals[name].loop_variable = true;
+      for (const Block *b : path_) names_.looped[b].insert(name);
+      uses_[name] = Use::loop;
     });
+    visit(*s.body);
+    for_each_name(s.target, [&](const std::string &name, Loc) { uses_[name] = Use::past; });
+  }
+
+  /// A name is past its loop when a branch left it so and no branch assigned it; what is assigned on some
+  /// paths only is the business of lowering, which knows the dead ones.
+  void branches(const IfStmt &s) {
+    reads(s.cond);
+    std::map<std::string, Use> before = uses_;
+    visit(*s.yes);
+    std::map<std::string, Use> yes = std::exchange(uses_, std::move(before));
+    if (s.no) visit(*s.no);
+    for (auto [name, use] : yes) {
+      Use &other = uses_.try_emplace(name, use).first->second;
+      other = std::min(other, use);
+    }
   }
 
   void visit(const ast::Stmt &s) {
-    std::visit(
-        Overload{
-            [&](const Assign &n) { reads(n.value), assigns(n.target); },
-            [&](const AugAssign &n) { reads(n.value), assigns(n.target); },
-            [&](const ForStmt &n) { reads(n.iterable), loop_variables(n.target), visit(*n.body); },
-            [&](const WhileStmt &n) { reads(n.cond), visit(*n.body); },
-            [&](const IfStmt &n) {
-              reads(n.cond), visit(*n.yes);
-              if (n.no) visit(*n.no);
-            },
-            [&](const WithStmt &n) { reads(n.context), visit(*n.body); },
-            [&](const ReturnStmt &n) {
-              reads(n.value);
-              for_each_name(n.value, [&](const std::string &name, Loc) { names_.returned.insert(name); });
-            },
-            [&](const AssertStmt &n) { reads(n.cond), reads(n.message); },
-            [&](const ExprStmt &n) { reads(n.value); }, [](const PassStmt &) {}, [](const JumpStmt &) {}},
-        s.v);
+    std::visit(Overload{[&](const Assign &n) { reads(n.value), assigns(n.target, n.value.get()); },
+                        [&](const AugAssign &n) {
+                          if (as<Name>(n.target)) reads(n.target);
+                          reads(n.value), assigns(n.target, nullptr);
+                        },
+                        [&](const ForStmt &n) { loop(n); },
+                        [&](const WhileStmt &n) { reads(n.cond), visit(*n.body); },
+                        [&](const IfStmt &n) { branches(n); },
+                        [&](const WithStmt &n) { reads(n.context), visit(*n.body); },
+                        [&](const ReturnStmt &n) {
+                          reads(n.value);
+                          for_each_name(n.value,
+                                        [&](const std::string &name, Loc) { names_.returned.insert(name); });
+                        },
+                        [&](const AssertStmt &n) { reads(n.cond), reads(n.message); },
+                        [&](const ExprStmt &n) { reads(n.value); }, [](const auto &) {}},
+               s.v);
   }
 
+  /// How a name was bound last, the strongest first where branches join.
+  enum class Use : uint8_t { local, loop, past };
+
   Names names_;
+  std::map<std::string, Use> uses_;
   std::vector<const Block *> path_;
   std::map<std::string, std::vector<const Block *>> paths_;
 };

@@ -15,11 +15,18 @@ struct LocalInfo {
   uint32_t assignments = 0;  ///< statements that assign the name; augmented ones count
   bool loop_variable = false;
   const ast::Block *home = nullptr;  ///< innermost block around every occurrence
+  /// What is assigned to the name as a whole; null for parts of tuples and augmented assignments.
+  std::vector<const ast::Expr *> values;
 };
+
+/// A name that stands where a loop variable cannot.
+enum class Misuse : uint8_t { assigned_in_loop, read_after_loop };
 
 struct Names {
   std::map<std::string, LocalInfo> locals;
   std::map<const ast::Block *, std::set<std::string>> assigned;  ///< names assigned in a block or below it
+  std::map<const ast::Block *, std::set<std::string>> looped;    ///< loop variables of a block or below it
+  std::map<uint32_t, Misuse> misuses;                            ///< by the place where the name begins
   std::set<std::string> returned;                                ///< names in the function's return statement
 };
 

@@ -4,6 +4,7 @@
 #include "codegen/backend.h"
 #include "codegen/llvm_library.h"
 #include "driver/compile.h"
+#include "frontend/check.h"
 #include "frontend/ir_mode.h"
 #include "frontend/lexer.h"
 #include "frontend/lower.h"

@@ -20,6 +20,8 @@ std::string symbol_text(const Func &f, const Sym &sym) {
   return sym->name;
 }
 
+}  // namespace
+
 std::string affine_text(const Func &f, const Affine &a) {
   std::string out;
   for (const AffineTerm &t : a.terms) {
@@ -33,8 +35,6 @@ std::string affine_text(const Func &f, const Affine &a) {
   if (a.constant) out += a.constant < 0 ? cat(" - ", -a.constant) : cat(" + ", a.constant);
   return out;
 }
-
-}  // namespace
 
 std::string bound_text(const Func &f, const Expr &e) {
   auto form = affine_of(e);
@@ -62,8 +62,9 @@ std::vector<Diagnostic> find_bounds_errors(const Func &f, const SourceMap &sourc
       std::string shape = cat(a.buf->sym->name, ".shape[", d, "]");
       diagnostic.message = cat("index ", d, " of '", a.buf->sym->name, "' reaches ", affine_text(f, reached));
       if (extent_text != shape) diagnostic.message += cat(", but ", shape, " is ", extent_text);
-      auto n = as_int(extent);
-      diagnostic.message += n ? cat(" (valid 0..", *n - 1, ")") : cat(" (valid 0..", extent_text, " - 1)");
+      auto last = affine_of(extent);
+      if (last) last->constant -= 1;
+      diagnostic.message += cat(" (valid 0..", last ? affine_text(f, *last) : cat(extent_text, " - 1"), ")");
       if (auto form = affine_of(index))
         for (const AffineTerm &t : form->terms)
           if (const Ref *r = as<Ref>(t.atom); r && r->sym->kind == SymKind::iter)

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "analysis/affine.h"
 #include "ir/func.h"
 #include "support/diagnostic.h"
 
@@ -11,6 +12,8 @@ namespace kw {
 
 std::vector<Diagnostic> find_bounds_errors(const Func &f, const SourceMap &sources);
 
+/// "a.shape[1]", "2 * a.shape[0] - 1".
+std::string affine_text(const Func &f, const Affine &a);
 /// Text of an extent or index for messages: "a.shape[1]", "a.shape[0] - 1".
 std::string bound_text(const Func &f, const Expr &e);
 

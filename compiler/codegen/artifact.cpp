@@ -58,6 +58,19 @@ bool read_signature(std::string_view bytes, Artifact &a) {
   return r.ok() && r.at_end();
 }
 
+void write_sum(ByteWriter &w, const ExtentSum &s) {
+  w.text(s.text);
+  w.u64(static_cast<uint64_t>(s.constant));
+  w.u32(static_cast<uint32_t>(s.terms.size()));
+  for (const ExtentSum::Term &t : s.terms) w.u32(t.dim), w.u64(static_cast<uint64_t>(t.factor));
+}
+void read_sum(ByteReader &r, ExtentSum &s) {
+  s.text = r.text();
+  s.constant = static_cast<int64_t>(r.u64());
+  s.terms.resize(r.count());
+  for (ExtentSum::Term &t : s.terms) t = {r.u32(), static_cast<int64_t>(r.u64())};
+}
+
 std::string site_bytes(const Artifact &a) {
   ByteWriter w;
   w.u32(static_cast<uint32_t>(a.sites.size()));
@@ -70,6 +83,8 @@ std::string site_bytes(const Artifact &a) {
     w.text(s.tensor);
     w.u32(s.dim);
     w.u8(s.from_end);
+    w.u32(static_cast<uint32_t>(s.conditions.size()));
+    for (const ShapeCondition &c : s.conditions) write_sum(w, c.larger), write_sum(w, c.smaller);
   }
   return w.take();
 }
@@ -93,6 +108,8 @@ bool read_sites(std::string_view bytes, Artifact &a) {
     s.tensor = r.text();
     s.dim = r.u32();
     s.from_end = r.u8() != 0;
+    s.conditions.resize(r.count());
+    for (ShapeCondition &c : s.conditions) read_sum(r, c.larger), read_sum(r, c.smaller);
   }
   return r.ok() && r.at_end();
 }

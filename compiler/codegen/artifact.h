@@ -26,6 +26,25 @@ struct ParamRecord {
   int32_t arg = -1;  ///< index in the call; -1 for an output
 };
 
+/// A sum of extents, as messages write it and as a call evaluates it.
+struct ExtentSum {
+  struct Term {
+    uint32_t dim;  ///< index into the dims of the ABI
+    int64_t factor;
+    friend bool operator==(const Term &, const Term &) = default;
+  };
+  std::string text;
+  std::vector<Term> terms;
+  int64_t constant = 0;
+  friend bool operator==(const ExtentSum &, const ExtentSum &) = default;
+};
+
+/// What an access that happens in every run asks of the shapes: `larger` is at least `smaller`.
+struct ShapeCondition {
+  ExtentSum larger, smaller;
+  friend bool operator==(const ShapeCondition &, const ShapeCondition &) = default;
+};
+
 /// What an IndexError of a run says; lines as in Resolved.
 struct SiteRecord {
   Code code = Code::E303;
@@ -34,6 +53,7 @@ struct SiteRecord {
   std::string line_text, tensor;
   uint32_t dim = 0;
   bool from_end = false;  ///< the value counts from 0, the source counted from the end
+  std::vector<ShapeCondition> conditions;
 };
 
 enum class CodeKind : uint8_t { elf, ir };

@@ -109,6 +109,7 @@ Received request(const Func &f, const Target &target, int32_t want, int32_t prov
     static_cast<std::string *>(context)->assign(data, size);
   };
   out.status = library().entry()(&r, receive, &out.text);
+  if (out.status == 2) library_error(std::move(out.text));
   return out;
 }
 

@@ -1,10 +1,16 @@
 // One compilation after the front end.
 #include "driver/compile.h"
 
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "analysis/access.h"
 #include "analysis/bounds.h"
 #include "analysis/init.h"
 #include "codegen/backend.h"
 #include "driver/pipeline.h"
+#include "ir/match.h"
 #include "ir/verify.h"
 #include "support/build_id.h"
 #include "support/text.h"
@@ -40,11 +46,56 @@ void describe_parameters(const Func &f, const Signature &signature, Artifact &a)
       if (f.params[i].buf == b) a.results.push_back(static_cast<uint32_t>(i));
 }
 
-void describe_sites(const Func &f, const SourceMap &sources, Artifact &a) {
+/// The place of an index, the tensor and the dimension.
+using IndexKey = std::tuple<uint32_t, std::string, size_t>;
+
+bool read_terms(const Func &f, const Affine &form, int64_t sign, ExtentSum &out) {
+  Affine part;
+  for (const AffineTerm &t : form.terms) {
+    if ((t.coefficient > 0) != (sign > 0)) continue;
+    const Ref *r = as<Ref>(t.atom);
+    auto found = r ? std::find(f.extents.begin(), f.extents.end(), r->sym) : f.extents.end();
+    if (found == f.extents.end() || r->sym->kind != SymKind::extent) return false;
+    out.terms.push_back({static_cast<uint32_t>(found - f.extents.begin()), sign * t.coefficient});
+    part.terms.push_back({t.atom, sign * t.coefficient});
+  }
+  part.constant = out.constant;
+  out.text = affine_text(f, part);
+  return true;
+}
+
+/// `form` >= 0 with its negative part on the other side; nothing when it is not over extents alone.
+std::optional<ShapeCondition> shape_condition(const Func &f, const Affine &form) {
+  ShapeCondition c;
+  bool extents_on_top = std::any_of(form.terms.begin(), form.terms.end(),
+                                    [](const AffineTerm &t) { return t.coefficient > 0; });
+  (extents_on_top ? c.smaller : c.larger).constant = extents_on_top ? -form.constant : form.constant;
+  if (!read_terms(f, form, 1, c.larger) || !read_terms(f, form, -1, c.smaller)) return std::nullopt;
+  return c;
+}
+
+/// What each unguarded access asks of the shapes, found before the pipeline as guard_bounds finds its facts.
+std::map<IndexKey, std::vector<ShapeCondition>> find_conditions(const Func &f) {
+  std::map<IndexKey, std::vector<ShapeCondition>> out;
+  for_each_access(f, true, [&](const Access &a, const BoundsContext &context) {
+    for (size_t d = 0; !a.guarded && d < a.index->size(); ++d) {
+      IndexProof proof = prove_index(a, d, context);
+      Loc loc = (*a.index)[d].loc().known() ? (*a.index)[d].loc() : a.loc;
+      for (const Proof *p : {&proof.low, &proof.high})
+        if (p->kind == Proof::Kind::under_fact)
+          if (auto condition = shape_condition(f, p->worst))
+            out[{loc.begin, a.buf->sym->name, d}].push_back(*condition);
+    }
+  });
+  return out;
+}
+
+void describe_sites(const Func &f, const Func &source, const SourceMap &sources, Artifact &a) {
+  auto conditions = f.sites.empty() ? decltype(find_conditions(source)){} : find_conditions(source);
   for (const Site &s : f.sites) {
     Resolved r = resolve(Diagnostic{s.code, s.loc, {}, {}, {}}, sources);
-    a.sites.push_back(
-        {s.code, r.line, r.column, r.end_column, r.line_text, s.buf->sym->name, s.dim, s.from_end});
+    a.sites.push_back({s.code, r.line, r.column, r.end_column, r.line_text, s.buf->sym->name, s.dim,
+                       s.from_end, conditions[{s.loc.begin, s.buf->sym->name, s.dim}]});
   }
 }
 
@@ -79,7 +130,7 @@ Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagn
   a.name = f.name;
   describe_parameters(ready, input.signature, a);
   a.program = build_entry_program(ready, input.sources);
-  describe_sites(ready, input.sources, a);
+  describe_sites(ready, f, input.sources, a);
   for (const Diagnostic &d : sink.warnings()) a.warnings.push_back(resolve(d, input.sources));
   double begin = now_ms();
   a.code_kind = backend.code_kind;

@@ -81,6 +81,14 @@ static size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+std::string counted(size_t n, std::string_view noun) { return cat(n, " ", noun, n == 1 ? "" : "s"); }
+
+std::string with_article(std::string_view noun) {
+  constexpr std::string_view vowels = "aeioAEIO";  // a uint8 is spoken with a consonant
+  bool an = !noun.empty() && (vowels.find(noun[0]) != std::string_view::npos || noun == "unroll");
+  return cat(an ? "an " : "a ", noun);
+}
+
 std::string closest(std::string_view word, std::span<const std::string> candidates) {
   size_t best = std::max<size_t>(1, word.size() / 3) + 1;
   std::string found;

@@ -47,6 +47,11 @@ std::string float_text(double v);
 std::string float_text(float v);
 std::string hex_text(uint64_t v);
 
+/// "1 dimension", "2 dimensions".
+std::string counted(size_t n, std::string_view noun);
+/// "a list", "an int": the article by the first letter, which is right for the words in use.
+std::string with_article(std::string_view noun);
+
 /// The candidate nearest to `word` in edit distance (at most a third of its length), or "".
 std::string closest(std::string_view word, std::span<const std::string> candidates);
 

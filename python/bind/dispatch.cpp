@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "bind/dispatch_args.h"
+#include "bind/dispatch_errors.h"
 #include "bind/dispatch_repeat.h"
 #include "runtime/entry.h"
 #include "runtime/launch.h"
@@ -64,40 +65,6 @@ Plan *make_plan(KernelState &k, const CallFrame &f) {
   return k.last = k.plans.back().get();
 }
 
-bool raise_extent_error(const KernelState &k, const LoadedKernel &kernel, size_t index, Code code,
-                        int64_t value) {
-  size_t extent = index;
-  std::string output;
-  for (const ParamRecord &p : kernel.artifact().params) {
-    if (p.mode != ParamMode::out) continue;
-    output = p.name;
-    if (extent < p.rank) break;
-    extent -= p.rank;
-  }
-  Resolved e;
-  e.code = code;
-  const auto &places = kernel.artifact().program.extent_places;
-  if (index < places.size()) {
-    e.line = places[index].line;
-    e.column = places[index].column;
-    e.end_column = places[index].end_column;
-    e.line_text = places[index].line_text;
-  }
-  e.message = code == Code::E304 ? cat("extent ", extent, " of output '", output, "' is negative: ", value)
-                                 : cat("the extents of output '", output, "' exceed 2^46 elements");
-  raise_errors({e}, k.place);
-  return false;
-}
-
-bool raise_entry_error(const KernelState &k, const LoadedKernel &kernel, const EntryResult &r) {
-  if (r.error == EntryResult::Error::malformed)
-    return raise_error(Code::E503, cat("the entry program of '", k.name, "' is malformed")), false;
-  if (r.error == EntryResult::Error::workspace)
-    return raise_error(Code::E224, cat("the temporaries of kernel '", k.name, "' exceed 2^46 bytes")), false;
-  bool negative = r.error == EntryResult::Error::negative_extent;
-  return raise_extent_error(k, kernel, r.error_index, negative ? Code::E304 : Code::E224, r.error_value);
-}
-
 /// Elements of each output stay below 2^46 too, not only its extents.
 bool check_sizes(const KernelState &k, const LoadedKernel &kernel, const std::vector<int64_t> &extents) {
   size_t at = 0;
@@ -142,28 +109,6 @@ bool enter_shape(KernelState &k, Plan &plan, const CallFrame &f) {
   plan.shape_known = f.scalar_count == 0;
   remember(plan, kernel, f.args);
   return true;
-}
-
-PyObject *raise_fault(const KernelState &k, const LoadedKernel &kernel, const KwFault &fault) {
-  const auto &sites = kernel.artifact().sites;
-  if (fault.site >= sites.size()) return raise_error(Code::E503, "a fault of an unknown site");
-  const SiteRecord &s = sites[fault.site];
-  Resolved e;
-  e.code = s.code;
-  e.line = s.line;
-  e.column = s.column;
-  e.end_column = s.end_column;
-  e.line_text = s.line_text;
-  if (s.code == Code::E304) {
-    e.message = cat("extent ", s.dim, " of '", s.tensor, "' is negative: ", fault.bound);
-    return raise_errors({e}, k.place);
-  }
-  int64_t index = s.from_end ? fault.value - fault.bound : fault.value;
-  e.message = cat("index ", index, " is out of range for dimension ", s.dim, " of '", s.tensor,
-                  "', whose extent is ", fault.bound);
-  if (fault.bound > 0) e.message += cat(" (valid 0..", fault.bound - 1, ")");
-  if (index < 0 && !s.from_end) e.notes.push_back("a variable index below 0 does not count from the end");
-  return raise_errors({e}, k.place);
 }
 
 RunResult run(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
@@ -216,17 +161,9 @@ PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &o
   return tuple;
 }
 
-/// False with the exception of a run that did not end well.
-bool end_run(const KernelState &k, const LoadedKernel &kernel, const RunResult &r) {
-  if (r.status == 1) return raise_fault(k, kernel, r.fault), false;
-  if (r.status == 3) return PyErr_NoMemory(), false;
-  if (r.status == 2 && !PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
-  return !PyErr_Occurred();  // also a signal handler may have raised as the run ended
-}
-
 PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outputs &outs,
                  const RunResult &r) {
-  if (!end_run(k, kernel, r)) return nullptr;
+  if (!end_run(k, kernel, {f.extents, f.extent_count}, r)) return nullptr;
   if (!f.copies.empty() && !write_back(kernel, f)) return nullptr;
   return make_result(kernel, f, outs);
 }
@@ -243,14 +180,24 @@ PyObject *call_again(KernelState &k, PyObject *const *args, size_t nargs, PyObje
   PyRef out(open_output(*plan, c));
   if (!out) return nullptr;
   RunResult r = run(kernel, c.work, {c.data, c.extents, nullptr, c.workspace});
-  return end_run(k, kernel, r) ? out.release() : nullptr;
+  return end_run(k, kernel, {c.extents, c.extent_count}, r) ? out.release() : nullptr;
+}
+
+/// Binds the arguments. Parameters with `*` are refused as such, not by the count that they confuse.
+bool bind(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f) {
+  if (bind_arguments(k, args, nargs, kwnames, f)) [[likely]]
+    return true;
+  if (!k.starred) return false;
+  PyErr_Clear();
+  if (k.check()) raise_error(Code::E112, cat("kernel '", k.name, "' has '*' parameters"));
+  return false;
 }
 
 PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames) {
   if (PyObject *result = call_again(k, args, nargs, kwnames)) return result;
   if (PyErr_Occurred()) return nullptr;
   CallFrame f;
-  if (!bind_arguments(k, args, nargs, kwnames, f) || !read_arguments(k, f)) return nullptr;
+  if (!bind(k, args, nargs, kwnames, f) || !read_arguments(k, f)) return nullptr;
   if (!k.fresh || !k.guards_hold()) [[unlikely]]
     if (!k.refresh()) return nullptr;
   Plan *plan = find_plan(k, f);
@@ -282,9 +229,13 @@ bool read_function(KernelState &k, PyObject *function) {
       defaults(PyObject_GetAttrString(function, "__defaults__"));
   PyRef name(PyObject_GetAttrString(function, "__name__"));
   if (!code || !defaults || !name) return false;
-  PyRef only(PyObject_GetAttrString(code.get(), "co_posonlyargcount"));
-  if (!only) return false;
+  PyRef only(PyObject_GetAttrString(code.get(), "co_posonlyargcount")),
+      by_keyword(PyObject_GetAttrString(code.get(), "co_kwonlyargcount")),
+      flags(PyObject_GetAttrString(code.get(), "co_flags"));
+  if (!only || !by_keyword || !flags) return false;
   k.positional_only = static_cast<size_t>(PyLong_AsLong(only.get()));
+  constexpr int64_t stars = 0x4 | 0x8;  // CO_VARARGS, CO_VARKEYWORDS
+  k.starred = PyLong_AsLong(by_keyword.get()) > 0 || (PyLong_AsLong(flags.get()) & stars);
   PyRef names(PyObject_GetAttrString(code.get(), "co_varnames")),
       count(PyObject_GetAttrString(code.get(), "co_argcount"));
   PyRef path(PyObject_GetAttrString(code.get(), "co_filename")),
@@ -409,10 +360,8 @@ PyObject *inspect_kernel(PyObject *kernel, PyObject *args, const char *stage) {
     signature = k.last->request.signature;
   } else {
     CallFrame f;
-    if (!bind_arguments(k, PySequence_Fast_ITEMS(args), static_cast<size_t>(PyTuple_GET_SIZE(args)), nullptr,
-                        f) ||
-        !read_arguments(k, f))
-      return nullptr;
+    auto count = static_cast<size_t>(PyTuple_GET_SIZE(args));
+    if (!bind(k, PySequence_Fast_ITEMS(args), count, nullptr, f) || !read_arguments(k, f)) return nullptr;
     signature = describe_signature(f);
   }
   SourceText source;

@@ -117,7 +117,7 @@ bool check_array(const KernelState &k, size_t i, PyArrayObject *a, int &dtype) {
     return refuse_type(
         k, i, cat("an array of ", PyArray_NDIM(a), " dimensions; at most ", max_rank, " are possible"), "");
   if (!PyArray_CheckExact(o) && refused_subclass(o))
-    return refuse_type(k, i, cat("a ", type_name(o)), "pass a plain array: np.asarray(...)");
+    return refuse_type(k, i, with_article(type_name(o)), "pass a plain array: np.asarray(...)");
   return true;
 }
 
@@ -179,7 +179,7 @@ bool read_numpy_scalar(const KernelState &k, size_t i, CallFrame &f) {
   PyRef descr(reinterpret_cast<PyObject *>(PyArray_DescrFromScalar(f.args[i])));
   if (!descr) return false;
   int dtype = dtype_of_number(reinterpret_cast<PyArray_Descr *>(descr.get())->type_num);
-  if (dtype < 0) return refuse_type(k, i, cat("a ", type_name(f.args[i])), "pass a number");
+  if (dtype < 0) return refuse_type(k, i, with_article(type_name(f.args[i])), "pass a number");
   uint64_t bits = 0;
   PyArray_ScalarAsCtype(f.args[i], &bits);
   return push_scalar(f, ArgKind::strong_scalar, static_cast<DType>(dtype), bits);
@@ -215,7 +215,7 @@ bool read_other(const KernelState &k, size_t i, CallFrame &f) {
     return true;
   }
   return refuse_type(
-      k, i, cat("a ", type_name(o)),
+      k, i, with_article(type_name(o)),
       PyList_Check(o) || PyTuple_Check(o) ? "convert it: np.asarray(...)" : "pass a NumPy array or a number");
 }
 
@@ -224,7 +224,7 @@ bool read_out(const KernelState &k, CallFrame &f) {
   for (size_t i = 0; i < f.out_count; ++i) {
     if (!f.outs[i] || is_plain(f.outs[i])) continue;
     if (!PyArray_Check(f.outs[i]))
-      return refuse_type(k, max_args, cat("a ", type_name(f.outs[i])),
+      return refuse_type(k, max_args, with_article(type_name(f.outs[i])),
                          "pass an array, or a tuple with one array or None per output");
     int dtype;
     auto *a = reinterpret_cast<PyArrayObject *>(f.outs[i]);

@@ -100,6 +100,7 @@ bool matches_repeat(const Plan &plan, PyObject *const *args, size_t nargs, PyObj
     c.data[i] = PyArray_DATA(as_array(args[i]));
     for (uint32_t d = 0; d < t.rank; ++d) *copied++ = *extents++;
   }
+  c.extent_count = plan.extents.size();
   for (uint32_t d = 0; d < r.tensors[r.inputs].rank; ++d) c.out_extents[d] = plan.out_extents[d];
   c.workspace = plan.workspace;
   c.work = plan.work;

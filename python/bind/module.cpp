@@ -57,15 +57,7 @@ KernelState &kernel_state(py::handle kernel) {
 }
 
 void check_kernel(py::handle kernel) {
-  KernelState &k = kernel_state(kernel);
-  if (!k.refresh()) throw py::error_already_set();
-  SourceText source;
-  if (!k.read_source(source)) throw py::error_already_set();
-  std::vector<Resolved> errors = check_text(source, k.captures);
-  if (!errors.empty()) {
-    raise_errors(errors, k.place);
-    throw py::error_already_set();
-  }
+  if (!kernel_state(kernel).check()) throw py::error_already_set();
 }
 
 /// The key's preimage for a call, for tests.
@@ -97,6 +89,13 @@ std::string compile_text(const std::string &text, const std::vector<std::pair<st
     for (const Resolved &d : e.errors) out += render(d, "<text>", 1);
     return out.empty() ? "error" : out;
   }
+}
+
+/// What kernel.check() finds in a text, rendered, or "" (tests).
+std::string check_rendered(const std::string &text) {
+  std::string out;
+  for (const Resolved &d : check_text({text, "<text>", 1}, {})) out += render(d, "<text>", 1);
+  return out;
 }
 
 /// parse(print(f)) and the text again; empty strings when the text is no IR.
@@ -147,6 +146,7 @@ PYBIND11_MODULE(_core, m) {
   m.def("key_preimage", key_preimage);
   m.def("count_definition_lines", [](const std::string &text) { return count_definition_lines(text); });
   m.def("compile_text", compile_text);
+  m.def("check_text", check_rendered);
   m.def("round_trip", round_trip);
   m.def("llvm_fault", llvm_fault);
   m.def("cache_directory", [] { return jit().cache().directory(); });

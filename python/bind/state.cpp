@@ -126,6 +126,14 @@ bool KernelState::read_source(SourceText &out) const {
   return true;
 }
 
+bool KernelState::check() {
+  SourceText source;
+  if (!refresh() || !read_source(source)) return false;
+  std::vector<Resolved> errors = check_text(source, captures);
+  if (!errors.empty()) raise_errors(errors, place);
+  return errors.empty();
+}
+
 void KernelState::compile_into(Cell &cell, const Request &r, const SourceText &source) noexcept {
   std::shared_ptr<const LoadedKernel> kernel;
   std::vector<Resolved> errors;

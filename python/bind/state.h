@@ -106,6 +106,7 @@ class KernelState {
   std::string name;
   std::vector<PyRef> parameters, defaults;  ///< interned names; defaults may be null
   size_t positional_only = 0;
+  bool starred = false;  ///< the function has `*` parameters, which kernels cannot have (E112)
   KernelPlace place;
   CodegenOptions options;
   std::string identity;
@@ -137,6 +138,8 @@ class KernelState {
   Request request(const Signature &signature, Body body) const;
   /// From memory, disk or a compilation; null with a Python exception set.
   std::shared_ptr<const LoadedKernel> obtain(const Request &r);
+  /// False with a Python exception set when a text shows errors without any types.
+  bool check();
   /// The source text (kernelwright.source); false when Python raised.
   bool read_source(SourceText &out) const;
   /// Issues the kernel's warnings, each once in a process; false when Python raised.

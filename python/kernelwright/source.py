@@ -42,6 +42,15 @@ def read(function: types.FunctionType) -> str:
         )
     text = "".join(lines)
     if not _same_code(function, text):
+        if "@pytest_ar" in function.__code__.co_names:
+            raise _error(
+                "E121",
+                f"pytest has rewritten the `assert` in kernel '{function.__name__}': "
+                "its code is not its text",
+                "move the kernel to a module that pytest does not rewrite, or begin this file with the"
+                ' docstring "PYTEST_DONT_REWRITE"',
+                function,
+            )
         raise _error(
             "E121",
             f"the source of kernel '{function.__name__}' was edited after it was imported",

@@ -77,6 +77,7 @@ TWO_NAMES = """
             FILE:@5:16: error[E103]: name 'sqr' is not defined
                @5 |         c[i] = sqr(a[i])
                   |                ^~~
+                  = help: did you mean 'sqrt'?
             """,
         ),
         calls(

@@ -119,6 +119,27 @@ def takes_more(a, *more):
     return a
 
 
+MORE = """
+    FILE:@2:19: error[E112]: a kernel has no '*' parameters
+       @2 | def takes_more(a, *more):
+          |                   ^
+          = help: name every tensor
+    """
+
+
+@kw.kernel
+def takes_named(a, **more):
+    return a
+
+
+NAMED = """
+    FILE:@2:20: error[E112]: a kernel has no '*' parameters
+       @2 | def takes_named(a, **more):
+          |                    ^~
+          = help: name every tensor
+    """
+
+
 @kw.kernel
 def takes_a_keyword(a, *, n=1):
     return a
@@ -137,16 +158,10 @@ def test_too_many_parameters() -> None:
     [
         calls(takes_out, (ONES, ONES), KernelSyntaxError, OUT),
         checks(takes_out, KernelSyntaxError, OUT),
-        checks(
-            takes_more,
-            KernelSyntaxError,
-            """
-            FILE:@2:19: error[E112]: a kernel has no '*' parameters
-               @2 | def takes_more(a, *more):
-                  |                   ^
-                  = help: name every tensor
-            """,
-        ),
+        checks(takes_more, KernelSyntaxError, MORE),
+        calls(takes_more, (ONES, ONES, ONES), KernelSyntaxError, MORE),
+        calls(takes_named, (ONES,), KernelSyntaxError, NAMED, id="keywords", b=ONES),
+        calls(takes_named, (), KernelSyntaxError, NAMED, id="missing argument"),
         calls(
             takes_a_keyword,
             (ONES,),
@@ -155,7 +170,7 @@ def test_too_many_parameters() -> None:
             FILE:@2:24: error[E112]: a kernel has no '*' parameters
                @2 | def takes_a_keyword(a, *, n=1):
                   |                        ^
-                  = help: name every tensor
+                  = help: remove the '*': every parameter can be given by keyword
             """,
         ),
         *texts("E112"),

@@ -56,7 +56,7 @@ WRONG_TYPES: dict[str, tuple[Any, str, str]] = {
     "dict": ({}, "a dict", PASS_ARRAY),
     "complex": (1j, "a complex", PASS_ARRAY),
     "range": (range(3), "a range", PASS_ARRAY),
-    "object": (object(), "a object", PASS_ARRAY),
+    "object": (object(), "an object", PASS_ARRAY),
     "byte-swapped": (np.ones(2, ">f4"), "an array of foreign byte order (>f4)", AS_NATIVE),
     "complex array": (np.ones(2, "c8"), "an array of dtype complex64", AS_TYPE),
     "object array": (np.ones(2, "O"), "an array of dtype object", AS_TYPE),

@@ -181,7 +181,7 @@ def takes_the_first(a):
             FILE:@3:12: error[E214]: {TRUTH}
                @3 |     a[0] = a[0] or 1.0
                   |            ^~~~~~~~~~~
-                  = help: use a conditional expression: `x if x else y`
+                  = help: write `x if x else y` for `x or y`
             """,
         ),
         *texts("E214"),

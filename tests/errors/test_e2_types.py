@@ -263,7 +263,7 @@ def sizes_by_an_element(a):
             (F32,),
             KernelTypeError,
             """
-            FILE:@3:5: error[E206]: 1 values are unpacked into 2 names
+            FILE:@3:5: error[E206]: 1 value is unpacked into 2 names
                @3 |     n, m = a.shape
                   |     ^~~~~~~~~~~~~~
             """,

@@ -62,7 +62,9 @@ def counts_beyond(a):
 
 
 DOUBLE = "index 0 of 'c' reaches {0}, but c.shape[0] is {0} (valid 0..{0} - 1)".format("2 * a.shape[0]")
-SHORTER = "index 0 of 'c' reaches {0}, but c.shape[0] is {0} (valid 0..{0} - 1)".format("a.shape[0] - 1")
+SHORTER = "index 0 of 'c' reaches {0}, but c.shape[0] is {0} (valid 0..a.shape[0] - 2)".format(
+    "a.shape[0] - 1"
+)
 SHORTEN = "= help: shorten the loop, or guard the access with `if`"
 
 
@@ -212,6 +214,23 @@ def transposes_in_place(a):
     return a
 
 
+@kw.kernel
+def fills_three(a):
+    c = output_tensor((3,), a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i]
+    return c
+
+
+@kw.kernel
+def adds_where_positive(a, b):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        if a[i] > 0:
+            c[i] = a[i] + b[i]
+    return c
+
+
 def beyond(index: int, tensor: str, extent: int, dim: int = 0) -> str:
     place = f"dimension {dim} of '{tensor}', whose extent is {extent}"
     return f"index {index} is out of range for {place} (valid 0..{extent - 1})"
@@ -262,6 +281,7 @@ SOMETIMES_OUTSIDE = [
         FILE:@5:25: error[E303]: {beyond(2, "b", 2)}
            @5 |         c[i] = a[i] + b[i]
               |                         ^
+              = note: b.shape[0] is 2 but must be at least a.shape[0] = 4
         """,
     ),
     calls(
@@ -272,6 +292,7 @@ SOMETIMES_OUTSIDE = [
         FILE:@4:14: error[E303]: {beyond(4, "a", 4)}
            @4 |     c[0] = a[4]
               |              ^
+              = note: a.shape[0] is 4 but must be at least 5
         """,
     ),
     calls(
@@ -282,6 +303,28 @@ SOMETIMES_OUTSIDE = [
         FILE:@4:14: error[E303]: {beyond(-2, "a", 1)}
            @4 |     c[0] = a[-2]
               |              ^~
+              = note: a.shape[0] is 1 but must be at least 2
+        """,
+    ),
+    calls(
+        fills_three,
+        (F32,),
+        KernelIndexError,
+        f"""
+        FILE:@5:11: error[E303]: {beyond(3, "c", 3)}
+           @5 |         c[i] = a[i]
+              |           ^
+              = note: a.shape[0] is 4 but must be at most 3
+        """,
+    ),
+    calls(
+        adds_where_positive,
+        (F32, F32[:2]),
+        KernelIndexError,
+        f"""
+        FILE:@6:29: error[E303]: {beyond(2, "b", 2)}
+           @6 |             c[i] = a[i] + b[i]
+              |                             ^
         """,
     ),
     calls(
@@ -292,6 +335,7 @@ SOMETIMES_OUTSIDE = [
         FILE:@4:11: error[E303]: {beyond(2, "a", 2)}
            @4 |         a[j, i] = 0
               |           ^
+              = note: a.shape[0] is 2 but must be at least a.shape[1] = 3
         """,
     ),
 ]

@@ -110,7 +110,7 @@ extern "C" int32_t kw_llvm_compile(const KwLlvmRequest *request, KwLlvmReceive r
       error = kw::cat("libkernelwright_llvm.so is of another build (", kw::build_id(), ") than the core (",
                       request->build_id, ")");
       receive(context, error.data(), error.size());
-      return 1;
+      return 2;
     }
     kw::install_handlers();
     if (!request->func) return kw::make_machine(*request->target) ? 0 : 1;

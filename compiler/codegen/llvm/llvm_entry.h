@@ -32,7 +32,8 @@ struct KwLlvmRequest {
 /// Receives the result (or the error text) while the call runs.
 typedef void (*KwLlvmReceive)(void *context, const char *data, size_t size);
 
-/// 0: `receive` got the bytes; 1: it got the text of an error, after which the library works on.
+/// 0: `receive` got the bytes; 1: it got the text of an error, after which the library works on; 2: the same,
+/// and the caller is of another build, so nothing was read.
 KW_EXPORT int32_t kw_llvm_compile(const KwLlvmRequest *request, KwLlvmReceive receive,
                                   void *context) noexcept;
 }

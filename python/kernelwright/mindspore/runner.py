@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from ..errors import DeviceError
 from . import context
 
 
@@ -38,14 +39,18 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def run_program(script: str, arguments: Sequence[str], device: str | None) -> int:
-    """Runs `script` with `arguments` as its sys.argv; returns 0. Exceptions of the program pass through.
+    """Runs `script` with `arguments` as its sys.argv; returns the exit status.
 
-    Raises DeviceError when `device` is "gpu" and there is none.
+    Exceptions of the program pass through. A device that is not there is one line on stderr and status 1.
     """
     if not os.path.isfile(script):
         print(f"kw run: no such file: {script}", file=sys.stderr)
         return 2
-    context.decide_device(device)
+    try:
+        context.decide_device(device)
+    except DeviceError as e:
+        print(f"kw run: {type(e).__name__} {e.code}: {e.message}; use --device cpu", file=sys.stderr)
+        return 1
     sys.meta_path.insert(0, _Finder())
     for name in [n for n in sys.modules if n == "mindspore" or n.startswith("mindspore.")]:
         del sys.modules[name]

@@ -23,7 +23,16 @@ Artifact sample() {
   a.program.code = std::string("\x01\x00\x02", 3);
   a.program.bounded = false;
   a.program.extent_places = {{4, 5, 9, "c = output_tensor(x)"}, {-1, 0, 0, ""}};
-  a.sites = {{Code::E303, 7, 3, 8, "  c[i] = a[i]", "a", 1, true}, {Code::E304, -1, 0, 0, "", "c", 0, false}};
+  a.sites = {{Code::E303,
+              7,
+              3,
+              8,
+              "  c[i] = a[i]",
+              "a",
+              1,
+              true,
+              {{{"a.shape[0]", {{0, 1}}, 0}, {"2 * b.shape[0] - 3", {{2, 2}}, -3}}}},
+             {Code::E304, -1, 0, 0, "", "c", 0, false, {}}};
   a.warnings = {{Code::W301, 2, 4, 6, "x = c[0]", "'c' may be read", {"note 1", "note 2"}, {"help"}}};
   a.code_kind = CodeKind::ir;
   a.code = std::string("# kw-ir 1\n\0binary", 17);
@@ -52,6 +61,7 @@ void expect_equal(const SiteRecord &a, const SiteRecord &b) {
   EXPECT_EQ(a.tensor, b.tensor);
   EXPECT_EQ(a.dim, b.dim);
   EXPECT_EQ(a.from_end, b.from_end);
+  EXPECT_EQ(a.conditions, b.conditions);
 }
 
 void expect_equal(const EntryProgram &a, const EntryProgram &b) {
@@ -90,7 +100,12 @@ TEST(Artifact, every_field_comes_back) {
 TEST(Artifact, no_field_is_forgotten) {
   auto [key, name, params, results, program, sites, warnings, code_kind, code, explain, from] = sample();
   auto [p_name, is_tensor, dtype, rank, mode, stride_class, fill, arg] = params[0];
-  auto [s_code, line, column, end_column, line_text, tensor, dim, from_end] = sites[0];
+  auto [s_code, line, column, end_column, line_text, tensor, dim, from_end, conditions] = sites[0];
+  auto [larger, smaller] = conditions.at(0);
+  auto [sum_text, terms, constant] = smaller;
+  auto [term_dim, factor] = terms.at(0);
+  EXPECT_EQ(cat(larger.text, " ", sum_text, " ", constant, " ", term_dim, " ", factor),
+            "a.shape[0] 2 * b.shape[0] - 3 -3 2 2");
   auto [d_code, d_line, d_column, d_end, d_text, message, notes, help] = warnings[0];
   auto [bytes, bounded, extent_places] = program;
   EXPECT_EQ(key.size() + name.size() + results.size() + code.size() + explain.size() + from.size(), 52u);

@@ -96,7 +96,8 @@ std::string shown(const ast::Block &block) {
             [](const ast::AssertStmt &n) { return cat("assert ", shown(n.cond), " ", shown(n.message)); },
             [](const ast::ExprStmt &n) { return cat("do ", shown(n.value)); },
             [](const ast::PassStmt &) { return std::string("pass"); },
-            [](const ast::JumpStmt &n) { return std::string(n.is_break ? "break" : "continue"); }},
+            [](const ast::JumpStmt &n) { return std::string(n.is_break ? "break" : "continue"); },
+            [](const ast::Refused &n) { return cat("refused ", n.found[0].message); }},
         s.v);
   }
   return out;

@@ -123,5 +123,17 @@ TEST(Text, glob_star_stands_for_any_run_of_characters) {
   EXPECT_TRUE(glob_match("", ""));
 }
 
+TEST(Text, counts_and_articles) {
+  EXPECT_EQ(counted(1, "dimension"), "1 dimension");
+  EXPECT_EQ(counted(0, "variable"), "0 variables");
+  EXPECT_EQ(counted(2, "name"), "2 names");
+  EXPECT_EQ(with_article("int"), "an int");
+  EXPECT_EQ(with_article("object"), "an object");
+  EXPECT_EQ(with_article("list"), "a list");
+  EXPECT_EQ(with_article("uint8"), "a uint8");
+  EXPECT_EQ(with_article("unroll"), "an unroll");
+  EXPECT_EQ(with_article(""), "a ");
+}
+
 }  // namespace
 }  // namespace kw

@@ -1,0 +1,391 @@
+// The rules that need no types, and the words of the language.
+#include "frontend/rules.h"
+
+#include <algorithm>
+#include <span>
+
+#include "frontend/infer.h"
+#include "ir/intrinsics.h"
+#include "ir/match.h"
+#include "ir/print.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+constexpr std::string_view loop_words[] = {"range",     "grid",   "serial", "parallel",
+                                           "vectorize", "unroll", "reduce", "const_range"};
+constexpr std::string_view other_words[] = {"output_tensor", "allocate", "select", "min",    "max",     "len",
+                                            "int",           "float",    "bool",   "likely", "sub_relu"};
+constexpr std::string_view refused_words[] = {"print", "enumerate", "zip", "reversed"};
+
+bool contains(std::span<const std::string_view> list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+void expect_arguments(const ast::CallExpr &n, std::string_view word, size_t low, size_t high, Loc loc) {
+  if (!n.keywords.empty())
+    type_error(Code::E104, n.keywords[0].loc, cat(word, " takes no keyword arguments in a kernel"),
+               "pass it by position");
+  if (n.args.size() >= low && n.args.size() <= high) return;
+  std::string wanted = cat(low == high ? "" : cat(low, " to "), counted(high, "argument"));
+  type_error(Code::E104, loc, cat(word, " takes ", wanted, ", ", n.args.size(), " given"));
+}
+
+[[noreturn]] void refuse_statement(Loc loc, std::string_view what) {
+  type_error(Code::E102, loc, cat(what, " is not available yet"));
+}
+
+[[noreturn]] void refuse_print(Loc loc) {
+  type_error(Code::E101, loc, "print is not part of the kernel language",
+             "debug with `kernel.py(...)`, which runs under CPython");
+}
+
+[[noreturn]] void refuse_target(Loc loc) {
+  type_error(Code::E113, loc, "this cannot be assigned", "assign to a name or to an element");
+}
+
+void refuse_matmul(ast::Operator op, Loc loc) {
+  if (op == ast::Operator::matmul)
+    type_error(Code::E101, loc, "`@` is not part of the kernel language",
+               "write the three loops of the product");
+}
+
+void refuse_comparison(ast::CompareOp op, Loc loc) {
+  using ast::CompareOp;
+  if (op == CompareOp::is || op == CompareOp::is_not)
+    type_error(Code::E101, loc, "`is` is not part of the kernel language", "use ==");
+  if (op == CompareOp::in || op == CompareOp::not_in)
+    type_error(Code::E101, loc, "`in` is not part of the kernel language", "compare with each value");
+}
+
+}  // namespace
+
+bool is_loop_word(std::string_view name) { return contains(loop_words, name); }
+
+bool is_language_word(std::string_view name) {
+  if (is_loop_word(name) || contains(other_words, name) || dtype_from_numpy(name)) return true;
+  const IntrinsicRow *row = find_intrinsic(name);
+  return row && row->in_language;
+}
+
+Hint hint_of_word(std::string_view word) {
+  for (Hint h : {Hint::serial, Hint::parallel, Hint::vectorize, Hint::unroll, Hint::reduce})
+    if (hint_text(h) == word) return h;
+  return Hint::none;
+}
+
+void refuse_slice(const std::string &tensor, Loc loc) {
+  type_error(Code::E109, loc, cat("a slice of the tensor '", tensor, "'"), "write a loop over the elements");
+}
+
+void refuse_result(std::string_view what, Loc loc) {
+  type_error(Code::E115, loc, cat("a kernel returns tensors, not ", what),
+             what == "scalars" ? "write it to `output_tensor((1,), ...)` and return that" : "");
+}
+
+void refuse_zero_step(Loc loc) {
+  type_error(Code::E116, loc, "the step of a loop is 0", "use a step of 1 or -1");
+}
+
+void refuse_variable(std::string_view what, Code code, Loc loc) {
+  type_error(code, loc, cat(what, " is not a compile-time constant integer"),
+             "use a literal or a captured constant");
+}
+
+void Rules::parameters(Sink &sink) const {
+  for (const ast::Parameter &p : f_.params)
+    if (p.name == "out")
+      sink.add({Code::E112,
+                p.loc,
+                "a parameter named 'out' collides with the out= of a call",
+                {},
+                {"rename the parameter"}});
+}
+
+void Rules::missing_return(Sink &sink) const {
+  if (!return_seen_)
+    sink.add({Code::E108,
+              f_.loc,
+              cat("kernel '", f_.name, "' returns nothing"),
+              {},
+              {"end it with `return c`, naming what was computed"}});
+}
+
+void Rules::refuse(const ast::Refused &s) {
+  for (const Diagnostic &d : s.found) {
+    auto same = [&](const Diagnostic &other) { return other.loc == d.loc; };  // a loop is lowered repeatedly
+    if (std::none_of(refused_.all().begin(), refused_.all().end(), same)) refused_.add(d);
+  }
+  throw CompileError(s.found);
+}
+
+void Rules::statement(const ast::Stmt &s, bool top_level) {
+  if (const auto *n = std::get_if<ast::Refused>(&s.v)) refuse(*n);
+  if (returned_) type_error(Code::E108, s.loc, "a statement follows `return`", "move `return` to the end");
+  std::visit(
+      Overload{
+          [&](const ast::Assign &n) { assign(n, s.loc, top_level); },
+          [&](const ast::AugAssign &n) { augmented(n, s.loc); }, [&](const ast::ForStmt &n) { loop(n); },
+          [&](const ast::WhileStmt &) { refuse_statement(s.loc, "a while loop"); },
+          [](const ast::IfStmt &) {},
+          [&](const ast::WithStmt &) { refuse_statement(s.loc, "a `with` scope"); },
+          [&](const ast::ReturnStmt &n) { return_statement(n, s.loc, top_level); },
+          [&](const ast::AssertStmt &) { refuse_statement(s.loc, "`assert`"); },
+          [&](const ast::ExprStmt &n) { expression_statement(n, s.loc); }, [](const ast::PassStmt &) {},
+          [](const ast::Refused &) {},
+          [&](const ast::JumpStmt &n) { refuse_statement(s.loc, n.is_break ? "`break`" : "`continue`"); }},
+      s.v);
+}
+
+std::string Rules::buffer_word(const ast::CallExpr &n) const {
+  std::string word;
+  const auto *name = ast::as<ast::Name>(n.callee);
+  const auto *attribute = ast::as<ast::Attribute>(n.callee);
+  if (name && !is_bound(name->id)) {
+    const Captured *c = find_captured(captures_, name->id);
+    word = !c ? name->id : c->kind == Captured::Kind::word ? c->text : "";
+  } else if (const Captured *module = attribute ? module_of(*attribute) : nullptr) {
+    for (const auto &[key, value] : module->attributes)
+      if (key == attribute->name && value.kind == Captured::Kind::word) word = value.text;
+  }
+  return word == "output_tensor" || word == "allocate" ? word : "";
+}
+
+std::string Rules::declaration(const ast::Assign &s) const {
+  const auto *call = ast::as<ast::CallExpr>(s.value);
+  return call && ast::as<ast::Name>(s.target) ? buffer_word(*call) : "";
+}
+
+void Rules::assign(const ast::Assign &s, Loc loc, bool top_level) const {
+  std::string word = declaration(s);
+  if (word.empty()) return target(s.target);
+  const ast::CallExpr &call = *ast::as<ast::CallExpr>(s.value);
+  bool is_output = word == "output_tensor";
+  if (is_output && call.args.size() > 2)
+    type_error(Code::E110, call.args[2]->loc, "output_tensor takes no scope", "use allocate for temporaries");
+  expect_arguments(call, word, 1, is_output ? 2 : 3, loc);
+  if (is_output && !top_level)
+    type_error(Code::E110, loc, "output_tensor stands inside a loop or branch",
+               "declare outputs at the top level of the kernel");
+  if (call.args.size() > 1) dtype_place(call.args[1]);
+}
+
+/// Python's own int and float are no dtypes, though their names are words of the language.
+void Rules::dtype_place(const ast::ExprPtr &e) const {
+  const auto *n = ast::as<ast::Name>(e);
+  const auto *text = ast::as<ast::Text>(e);
+  if (n && (is_bound(n->id) || find_captured(captures_, n->id))) return;
+  if (n && (n->id == "int" || n->id == "float"))
+    type_error(Code::E216, e->loc, cat("`", n->id, "` is no dtype: it has no width"),
+               cat("use ", n->id, "32 or ", n->id, "64"));
+  if (auto dtype = n || text ? dtype_from_numpy(n ? n->id : text->value) : std::nullopt)
+    require_available(*dtype, e->loc);
+}
+
+void Rules::target(const ast::ExprPtr &e) const {
+  if (const auto *n = ast::as<ast::Name>(e)) return order_of_use(n->id, e->loc);
+  if (ast::as<ast::Subscript>(e)) return;
+  const auto *tuple = ast::as<ast::Tuple>(e);
+  if (!tuple) refuse_target(e->loc);
+  for (const ast::ExprPtr &item : tuple->items) target(item);
+}
+
+void Rules::augmented(const ast::AugAssign &s, Loc loc) const {
+  if (ast::as<ast::Tuple>(s.target)) refuse_target(s.target->loc);
+  target(s.target);
+  refuse_matmul(s.op, loc);
+}
+
+void Rules::loop(const ast::ForStmt &s) const {
+  const auto *call = ast::as<ast::CallExpr>(s.iterable);
+  std::string word = call ? callee_word(call->callee) : "";
+  if (!is_loop_word(word))
+    type_error(Code::E111, s.iterable->loc, "a kernel loops over ranges",
+               "write `for i in range(n):` and index with i");
+  if (word == "const_range")
+    type_error(Code::E102, s.iterable->loc, "const_range is not available yet", "use range");
+  expect_arguments(*call, word, 1, word == "grid" ? 1 : 3, s.iterable->loc);
+  if (word == "grid" && !ast::as<ast::Tuple>(s.target))
+    type_error(Code::E102, s.target->loc, "`grid` with one variable for all indices is not available yet",
+               "name one variable per dimension: `for i, j in grid(...)`");
+  if (word != "grid" && !ast::as<ast::Name>(s.target))
+    type_error(Code::E113, s.target->loc, cat(with_article(word), " has one loop variable"),
+               "use `grid` for several");
+}
+
+void Rules::return_statement(const ast::ReturnStmt &s, Loc loc, bool top_level) {
+  return_seen_ = true;
+  if (!top_level)
+    type_error(Code::E108, loc, "`return` stands inside a loop or branch",
+               "return once, at the end of the kernel");
+  returned_ = true;
+  if (!s.value) type_error(Code::E108, loc, "`return` names nothing", "name what was computed: `return c`");
+}
+
+void Rules::expression_statement(const ast::ExprStmt &s, Loc loc) const {
+  if (ast::as<ast::Text>(s.value)) return;  // a docstring
+  if (const auto *call = ast::as<ast::CallExpr>(s.value)) {
+    const auto *callee = ast::as<ast::Name>(call->callee);
+    if (callee && callee->id == "print") refuse_print(loc);
+    if (std::string word = buffer_word(*call); !word.empty())
+      type_error(Code::E110, loc, cat("the buffer of ", word, " gets no name"),
+                 cat("assign it: `c = ", word, "(...)`"));
+  }
+  type_error(Code::E101, loc, "an expression alone has no effect in a kernel", "assign it, or remove it");
+}
+
+bool Rules::is_parameter(const std::string &id) const {
+  return std::any_of(f_.params.begin(), f_.params.end(), [&](const auto &p) { return p.name == id; });
+}
+
+bool Rules::is_bound(const std::string &id) const {
+  auto found = names_.locals.find(id);
+  return is_parameter(id) ||
+         (found != names_.locals.end() && (found->second.assignments > 0 || found->second.loop_variable));
+}
+
+std::vector<std::string> Rules::known_names() const {
+  std::set<std::string> own;
+  for (const ast::Parameter &p : f_.params) own.insert(p.name);
+  for (const auto &[key, info] : names_.locals)
+    if (is_bound(key)) own.insert(key);
+  std::vector<std::string> out(own.begin(), own.end());
+  for (const auto &[key, value] : captures_) out.push_back(key);
+  for (const IntrinsicRow &row : intrinsics())
+    if (row.in_language) out.emplace_back(row.name);
+  for (const char *word : {"output_tensor", "allocate", "range", "grid", "select", "min", "max", "len"})
+    out.emplace_back(word);
+  return out;
+}
+
+/// E106 and E107: where a loop variable stands in the order of statements.
+void Rules::order_of_use(const std::string &id, Loc loc) const {
+  auto found = names_.misuses.find(loc.begin);
+  if (found == names_.misuses.end() || excused_.count(id)) return;
+  if (found->second == Misuse::assigned_in_loop)
+    type_error(Code::E106, loc, cat("'", id, "' is the variable of a loop and cannot be assigned in it"),
+               "use another name");
+  type_error(Code::E107, loc, cat("the loop variable '", id, "' is read after its loop"),
+             "keep its value in another name");
+}
+
+void Rules::name(const std::string &id, Loc loc) const {
+  if (is_bound(id)) return order_of_use(id, loc);
+  if (const Captured *c = find_captured(captures_, id)) return captured(*c, id, loc);
+  if (dtype_from_numpy(id)) return;
+  if (is_language_word(id))
+    type_error(Code::E104, loc, cat("'", id, "' is a function of the language and must be called"));
+  std::string near = closest(id, known_names());
+  type_error(Code::E103, loc, cat("name '", id, "' is not defined"),
+             near.empty() ? "" : cat("did you mean '", near, "'?"));
+}
+
+void Rules::captured(const Captured &c, const std::string &id, Loc loc) const {
+  using Kind = Captured::Kind;
+  switch (c.kind) {
+    case Kind::tuple:
+      for (const Captured &item : c.items) captured(item, id, loc);
+      return;
+    case Kind::word:
+      if (!dtype_from_numpy(c.text))
+        type_error(Code::E104, loc, cat("'", id, "' is a function of the language and must be called"));
+      return;
+    case Kind::function:
+      type_error(Code::E102, loc,
+                 cat("calling the Python function '", id, "' in a kernel is not available yet"),
+                 "write its body in place");
+    case Kind::module: type_error(Code::E117, loc, cat("the module '", id, "' is used as a value"));
+    case Kind::other:
+      type_error(Code::E117, loc,
+                 cat("the captured object '", id, "' (", c.text, ") is no constant that a kernel can use"),
+                 "capture an int, float, bool, str or a tuple of them, or pass it as an argument");
+    case Kind::integer:
+    case Kind::real:
+    case Kind::boolean:
+    case Kind::text:
+    case Kind::dtype: return;
+  }
+}
+
+const Captured *Rules::module_of(const ast::Attribute &n) const {
+  const auto *id = ast::as<ast::Name>(n.value);
+  if (!id || is_bound(id->id)) return nullptr;
+  const Captured *c = find_captured(captures_, id->id);
+  return c && c->kind == Captured::Kind::module ? c : nullptr;
+}
+
+void Rules::expression(const ast::ExprPtr &e) const {
+  if (const auto *n = ast::as<ast::Name>(e)) return name(n->id, e->loc);
+  if (ast::as<ast::NoneLiteral>(e)) type_error(Code::E101, e->loc, "None is not part of the kernel language");
+  if (ast::as<ast::Slice>(e)) type_error(Code::E109, e->loc, "a slice stands outside of an index");
+  if (const auto *n = ast::as<ast::CallExpr>(e)) return call(*n, e->loc);
+  if (const auto *n = ast::as<ast::BinaryExpr>(e)) return refuse_matmul(n->op, e->loc);
+  if (const auto *n = ast::as<ast::CompareExpr>(e))
+    for (ast::CompareOp op : n->ops) refuse_comparison(op, e->loc);
+  const auto *n = ast::as<ast::Attribute>(e);
+  const Captured *module = n ? module_of(*n) : nullptr;
+  if (!module) return;
+  const std::string &id = ast::as<ast::Name>(n->value)->id;
+  for (const auto &[key, value] : module->attributes)
+    if (key == n->name) return captured(value, cat(id, ".", key), e->loc);
+  type_error(Code::E103, e->loc,
+             cat("module '", id, "' has no constant or function '", n->name, "' that a kernel can use"));
+}
+
+std::string Rules::callee_word(const ast::ExprPtr &callee) const {
+  if (const auto *attr = ast::as<ast::Attribute>(callee)) {
+    const Captured *c = module_of(*attr);
+    if (!c)
+      type_error(Code::E104, callee->loc, cat("methods cannot be called in a kernel ('", attr->name, "')"));
+    for (const auto &[key, value] : c->attributes)
+      if (key == attr->name && value.kind == Captured::Kind::word)
+        return value.text;
+      else if (key == attr->name && value.kind == Captured::Kind::dtype)
+        return std::string(numpy_name(value.dtype));
+    type_error(Code::E103, callee->loc,
+               cat("module '", ast::as<ast::Name>(attr->value)->id, "' has no function '", attr->name,
+                   "' that a kernel can use"));
+  }
+  const auto *n = ast::as<ast::Name>(callee);
+  if (!n) type_error(Code::E104, callee->loc, "only functions of the language can be called in a kernel");
+  if (is_bound(n->id))
+    type_error(Code::E104, callee->loc, cat("'", n->id, "' is a variable, not a function"));
+  const Captured *c = find_captured(captures_, n->id);
+  if (!c) {
+    if (!is_language_word(n->id) && !contains(refused_words, n->id)) name(n->id, callee->loc);
+    return n->id;
+  }
+  if (c->kind == Captured::Kind::word) return c->text;
+  if (c->kind == Captured::Kind::dtype) return std::string(numpy_name(c->dtype));
+  captured(*c, n->id, callee->loc);
+  type_error(Code::E104, callee->loc, cat("'", n->id, "' is a captured constant, not a function"));
+}
+
+void Rules::call(const ast::CallExpr &n, Loc loc) const {
+  std::string word = callee_word(n.callee);
+  if (word == "print") refuse_print(loc);
+  if (word == "output_tensor" || word == "allocate")
+    type_error(Code::E110, loc, cat(word, " stands inside an expression"),
+               cat("write `c = ", word, "(shape, dtype)` as a statement of its own"));
+  if (is_loop_word(word))
+    type_error(Code::E111, loc, cat(word, " stands outside of a for loop"),
+               cat("write `for i in ", word, "(...):`"));
+  if (contains(refused_words, word))
+    type_error(Code::E101, loc, cat(word, " is not part of the kernel language"), "loop over a range");
+  if (!is_language_word(word)) type_error(Code::E104, loc, cat(word, " is no function of expressions"));
+  if (word == "round" && n.args.size() == 2)
+    type_error(Code::E101, loc, "round with a number of digits is not part of the kernel language",
+               "scale: `round(x * 100.0) / 100.0`");
+  bool many = word == "min" || word == "max";
+  const IntrinsicRow *row = contains(other_words, word) ? nullptr : find_intrinsic(word);
+  size_t arity = word == "select" ? 3 : word == "sub_relu" ? 2 : row ? row->arity : 1;
+  expect_arguments(n, word, many ? 2 : arity, many ? max_args : arity, loc);
+  if (row && (!row->available || !row->in_language))
+    type_error(Code::E102, loc, cat("the function ", word, " is not available yet"),
+               "sqrt, exp, abs, floor, min, max and select are");
+  if (auto dtype = row ? std::nullopt : dtype_from_numpy(word)) require_available(*dtype, loc);
+}
+
+}  // namespace kw

@@ -1,0 +1,96 @@
+// Messages of entry programs and runs, from the artifact's places and sites.
+#include "bind/dispatch_errors.h"
+
+#include "support/text.h"
+
+namespace kw {
+
+bool raise_extent_error(const KernelState &k, const LoadedKernel &kernel, size_t index, Code code,
+                        int64_t value) {
+  size_t extent = index;
+  std::string output;
+  for (const ParamRecord &p : kernel.artifact().params) {
+    if (p.mode != ParamMode::out) continue;
+    output = p.name;
+    if (extent < p.rank) break;
+    extent -= p.rank;
+  }
+  Resolved e;
+  e.code = code;
+  const auto &places = kernel.artifact().program.extent_places;
+  if (index < places.size()) {
+    e.line = places[index].line;
+    e.column = places[index].column;
+    e.end_column = places[index].end_column;
+    e.line_text = places[index].line_text;
+  }
+  e.message = code == Code::E304 ? cat("extent ", extent, " of output '", output, "' is negative: ", value)
+                                 : cat("the extents of output '", output, "' exceed 2^46 elements");
+  raise_errors({e}, k.place);
+  return false;
+}
+
+bool raise_entry_error(const KernelState &k, const LoadedKernel &kernel, const EntryResult &r) {
+  if (r.error == EntryResult::Error::malformed)
+    return raise_error(Code::E503, cat("the entry program of '", k.name, "' is malformed")), false;
+  if (r.error == EntryResult::Error::workspace)
+    return raise_error(Code::E224, cat("the temporaries of kernel '", k.name, "' exceed 2^46 bytes")), false;
+  bool negative = r.error == EntryResult::Error::negative_extent;
+  return raise_extent_error(k, kernel, r.error_index, negative ? Code::E304 : Code::E224, r.error_value);
+}
+
+namespace {
+
+int64_t value_of(const ExtentSum &sum, std::span<const int64_t> extents) {
+  auto value = static_cast<uint64_t>(sum.constant);
+  for (const ExtentSum::Term &t : sum.terms)
+    if (t.dim < extents.size())
+      value += static_cast<uint64_t>(t.factor) * static_cast<uint64_t>(extents[t.dim]);
+  return static_cast<int64_t>(value);
+}
+
+/// "b.shape[1] is 3 but must be at least a.shape[1] = 4", or "" when the condition holds.
+std::string failed_condition(const ShapeCondition &c, std::span<const int64_t> extents) {
+  int64_t larger = value_of(c.larger, extents), smaller = value_of(c.smaller, extents);
+  if (larger >= smaller) return {};
+  if (c.larger.terms.empty()) return cat(c.smaller.text, " is ", smaller, " but must be at most ", larger);
+  return cat(c.larger.text, " is ", larger, " but must be at least ", c.smaller.text,
+             c.smaller.terms.empty() ? "" : cat(" = ", smaller));
+}
+
+PyObject *raise_fault(const KernelState &k, const LoadedKernel &kernel, std::span<const int64_t> extents,
+                      const KwFault &fault) {
+  const auto &sites = kernel.artifact().sites;
+  if (fault.site >= sites.size()) return raise_error(Code::E503, "a fault of an unknown site");
+  const SiteRecord &s = sites[fault.site];
+  Resolved e;
+  e.code = s.code;
+  e.line = s.line;
+  e.column = s.column;
+  e.end_column = s.end_column;
+  e.line_text = s.line_text;
+  if (s.code == Code::E304) {
+    e.message = cat("extent ", s.dim, " of '", s.tensor, "' is negative: ", fault.bound);
+    return raise_errors({e}, k.place);
+  }
+  int64_t index = s.from_end ? fault.value - fault.bound : fault.value;
+  e.message = cat("index ", index, " is out of range for dimension ", s.dim, " of '", s.tensor,
+                  "', whose extent is ", fault.bound);
+  if (fault.bound > 0) e.message += cat(" (valid 0..", fault.bound - 1, ")");
+  if (index < 0 && !s.from_end) e.notes.push_back("a variable index below 0 does not count from the end");
+  for (const ShapeCondition &c : s.conditions)
+    if (std::string note = failed_condition(c, extents); !note.empty()) e.notes.push_back(std::move(note));
+  return raise_errors({e}, k.place);
+}
+
+}  // namespace
+
+bool end_run(const KernelState &k, const LoadedKernel &kernel, std::span<const int64_t> extents,
+             const RunResult &r) {
+  if (r.status == 1) return raise_fault(k, kernel, extents, r.fault), false;
+  if (r.status == 3) return PyErr_NoMemory(), false;
+  if (r.status == 2 && !PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+  return !PyErr_Occurred();  // also a signal handler may have raised as the run ended
+}
+
+}  // namespace kw
