@@ -130,20 +130,23 @@ void Lowering::statements(const ast::Block &b) {
 /// After an error, the names that the statement would have assigned are taken as known, so that one fault
 /// gives one message.
 void Lowering::poison(const ast::Stmt &s) {
-  auto mark = [&](const ast::ExprPtr &target) {
-    for_each_name(target, [&](const std::string &name, Loc loc) {
-      auto found = env_.find(name);
-      if (found != env_.end() && found->second.kind == Binding::Kind::tensor) return;
-      Binding b;
-      b.loc = loc;
-      bind(name, std::move(b));
-      outputs_.erase(name);
-    });
+  auto mark_name = [&](const std::string &name, Loc loc) {
+    auto found = env_.find(name);
+    if (found != env_.end() && found->second.kind == Binding::Kind::tensor) return;
+    Binding b;
+    b.loc = loc;
+    bind(name, std::move(b));
+    outputs_.erase(name);
   };
+  auto mark = [&](const ast::ExprPtr &target) { for_each_name(target, mark_name); };
   if (auto *assign = std::get_if<ast::Assign>(&s.v); assign && !ast::as<ast::Subscript>(assign->target))
     mark(assign->target);
   if (auto *aug = std::get_if<ast::AugAssign>(&s.v); aug && !ast::as<ast::Subscript>(aug->target))
     mark(aug->target);
+  if (auto *loop = std::get_if<ast::ForStmt>(&s.v)) {
+    for (const std::string &name : assigned_in(*loop->body)) mark_name(name, s.loc);
+    mark(loop->target);
+  }
 }
 
 void Lowering::statement(const ast::Stmt &s) {
@@ -279,7 +282,8 @@ void Lowering::augmented(const ast::AugAssign &s, Loc loc) {
 void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc,
                        Loc name_loc) {
   bool is_output = word == "output_tensor";
-  if (auto found = env_.find(name); found != env_.end())
+  auto found = env_.find(name);
+  if (found != env_.end() && found->second.kind != Binding::Kind::partial)  // a block before had one of its own
     type_error(Code::E212, name_loc, cat("'", name, "' is already in use"),
                "use another name for the buffer");
   if (is_output && outputs_.size() >= max_outputs)

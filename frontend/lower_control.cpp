@@ -179,9 +179,7 @@ Stmt Lowering::loop_body(const ast::ForStmt &s, const LoopHeader &h, Env &head) 
   BlockBuilder body;
   body.owners.push_back(s.body.get());
   BlockBuilder *outer = std::exchange(builder_, &body);
-  ++loop_depth_;
   statements(*s.body);
-  --loop_depth_;
   const std::set<std::string> &names = assigned_in(*s.body);
   for (const std::string &name : names) {
     auto entry = head.find(name), end = env_.find(name);
@@ -228,6 +226,7 @@ void Lowering::for_statement(const ast::ForStmt &s, Loc) {
   for (bool stable = false; !stable;) {
     Sink attempt;
     std::vector<Cell> cells = cells_;
+    std::set<std::string> shadow_warned = shadow_warned_;
     Env types = head;
     sink_ = &attempt;
     try {
@@ -245,7 +244,7 @@ void Lowering::for_statement(const ast::ForStmt &s, Loc) {
     if (stable)
       for (const Diagnostic &d : attempt.all()) sink_->add(d);
     else
-      cells_ = std::move(cells);
+      cells_ = std::move(cells), shadow_warned_ = std::move(shadow_warned);
     // the merged cells were created inside the attempt
     for (auto &[name, binding] : head)
       if (!stable && binding.kind == Binding::Kind::cell) binding.cell = cell_for(name, binding.type);

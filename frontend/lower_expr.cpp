@@ -302,7 +302,7 @@ Operand Lowering::binary_expr(const ast::BinaryExpr &n, Loc loc) {
   return o;
 }
 
-/// Comparisons of dtypes, strings and tuples of constants are decided at compile time.
+/// Comparisons of dtypes and of strings are decided at compile time.
 std::optional<bool> Lowering::static_compare(ast::CompareOp op, const Operand &a, const Operand &b) {
   using Kind = Operand::Kind;
   if (op != ast::CompareOp::eq && op != ast::CompareOp::ne) return std::nullopt;

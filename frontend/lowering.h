@@ -136,7 +136,6 @@ class Lowering {
   Env env_;
   std::vector<Cell> cells_;
   BlockBuilder *builder_ = nullptr;
-  uint32_t loop_depth_ = 0;
   std::set<std::string> written_;
   std::map<std::string, Loc> outputs_;  ///< declared outputs by name
   std::set<std::string> shadow_warned_;

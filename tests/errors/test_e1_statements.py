@@ -369,7 +369,28 @@ def calls_a_shadow(a):
     return c
 
 
+@kw.kernel
+def shadow_in_an_accumulator(a):
+    c = output_tensor(a.shape, a.dtype)
+    s = 0
+    for i in range(a.shape[0]):
+        s += a[i] * vectorize
+    c[0] = s
+    return c
+
+
 def test_w101_shadow() -> None:
+    warned(
+        shadow_in_an_accumulator,
+        (ONES,),
+        KernelWarning,
+        """
+        FILE:@6:21: warning[W101]: the global 'vectorize' shadows the word 'vectorize' of the kernel language
+           @6 |         s += a[i] * vectorize
+              |                     ^~~~~~~~~
+              = help: rename or delete the global
+        """,
+    )
     warned(
         reads_a_shadow,
         (ONES,),

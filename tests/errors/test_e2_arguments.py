@@ -214,6 +214,15 @@ def square(a, n):
     return c
 
 
+@kw.kernel
+def with_temporary(a, n):
+    c = output_tensor(a.shape, a.dtype)
+    t = allocate((n, n), a.dtype)
+    t[0, 0] = a[0]
+    c[0] = t[0, 0]
+    return c
+
+
 FAR = "error[E224]: argument 'a' of kernel 'copy' reaches beyond 2^46 elements"
 LARGE = """
     FILE:@3:5: error[E224]: the extents of output 'c' exceed 2^46 elements
@@ -235,6 +244,13 @@ LARGE = """
         ),
         calls(line, (F32, 2**46), KernelValueError, LARGE.format("(n,)"), id="one extent"),
         calls(square, (F32, 2**40), KernelValueError, LARGE.format("(n, n)"), id="product"),
+        calls(
+            with_temporary,
+            (F32, 2**31),
+            KernelValueError,
+            "error[E224]: the temporaries of kernel 'with_temporary' exceed 2^46 bytes",
+            id="temporaries",
+        ),
     ],
 )
 def test_e224_extents(case: Check) -> None:

@@ -304,3 +304,22 @@ def squares_of_squares(x):
         z = ((((y * 1.0e-3) ** 2) ** 2) ** 2) ** 2
         out[i] = (((((z**2) ** 2) ** 2) ** 2) ** 2) ** 2
     return out
+
+
+@case(lambda rng: (floats(rng, 4, 3),))
+def two_loops_with_a_temporary_of_one_name(x):
+    """Each loop has a temporary of its own, with another shape and dtype."""
+    out = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        t = allocate((x.shape[1],), x.dtype)
+        for j in range(x.shape[1]):
+            t[j] = x[i, j] * 2.0
+        for j in range(x.shape[1]):
+            out[i, j] = t[j]
+    for j in range(x.shape[1]):
+        t = allocate((x.shape[0],), "float64")
+        for i in range(x.shape[0]):
+            t[i] = out[i, j]
+        for i in range(x.shape[0]):
+            out[i, j] += t[x.shape[0] - 1 - i]
+    return out
