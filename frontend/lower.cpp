@@ -283,7 +283,8 @@ void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::
                        Loc name_loc) {
   bool is_output = word == "output_tensor";
   auto found = env_.find(name);
-  if (found != env_.end() && found->second.kind != Binding::Kind::partial)  // a block before had one of its own
+  if (found != env_.end() &&
+      found->second.kind != Binding::Kind::partial)  // a block before had one of its own
     type_error(Code::E212, name_loc, cat("'", name, "' is already in use"),
                "use another name for the buffer");
   if (is_output && outputs_.size() >= max_outputs)

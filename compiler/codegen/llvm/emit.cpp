@@ -243,6 +243,8 @@ void FunctionEmitter::check(const Check &n) {
 
 /// Number of iterations, computed without overflow for any bounds.
 FunctionEmitter::V FunctionEmitter::trip_count(const For &n, V lo, V hi) {
+  const Ref *extent = as<Ref>(n.hi);
+  if (n.step == 1 && as_int(n.lo) == 0 && extent && extent->sym->kind == SymKind::extent) return hi;  // >= 0
   bool up = n.step > 0;
   V runs = up ? b_.CreateICmpSLT(lo, hi) : b_.CreateICmpSGT(lo, hi);
   V span = up ? b_.CreateSub(hi, lo) : b_.CreateSub(lo, hi);
@@ -257,11 +259,10 @@ FunctionEmitter::V FunctionEmitter::iteration(const For &n, V lo, V k) {
   return b_.CreateAdd(lo, offset, n.iter->name);
 }
 
-void FunctionEmitter::poll() {
+/// Goes on at `on` unless the run is cancelled.
+void FunctionEmitter::poll(BasicBlock *on) {
   V flag = b_.CreateLoad(b_.getInt32Ty(), cancel_, true);
-  BasicBlock *on = block("on");
   b_.CreateCondBr(b_.CreateICmpNE(flag, b_.getInt32(0)), cancelled_, on);
-  b_.SetInsertPoint(on);
 }
 
 void FunctionEmitter::loop(const For &n) {
@@ -282,7 +283,9 @@ void FunctionEmitter::outer_loop(const For &n, V lo, V trips) {
   k->addIncoming(b_.getInt64(0), before);
   values_[n.iter.get()] = iteration(n, lo, k);
   statements(n.body);
-  poll();
+  BasicBlock *on = block("on");
+  poll(on);
+  b_.SetInsertPoint(on);
   V next = b_.CreateAdd(k, b_.getInt64(1), "", true, true);
   k->addIncoming(next, b_.GetInsertBlock());
   b_.CreateCondBr(b_.CreateICmpEQ(next, trips), done, body);
@@ -312,9 +315,8 @@ void FunctionEmitter::inner_loop(const For &n, V lo, V trips) {
   b_.SetInsertPoint(end);
   b_.CreateCondBr(b_.CreateICmpEQ(limit, trips), done, more);
   b_.SetInsertPoint(more);
-  poll();
-  start->addIncoming(limit, b_.GetInsertBlock());
-  b_.CreateBr(stretch);
+  start->addIncoming(limit, more);
+  poll(stretch);
   b_.SetInsertPoint(done);
 }
 

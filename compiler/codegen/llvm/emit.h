@@ -43,7 +43,7 @@ class FunctionEmitter {
   void outer_loop(const For &n, V lo, V trips);
   V trip_count(const For &n, V lo, V hi);
   V iteration(const For &n, V lo, V k);
-  void poll();
+  void poll(llvm::BasicBlock *on);
   llvm::BasicBlock *block(const char *name);
   llvm::Function *fault_function();
 
