@@ -77,12 +77,17 @@ std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
   return nullptr;
 }
 
-std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceText &source) {
-  double begin = now_ms();
+Artifact compile_request(const Request &r, const SourceText &source) {
   Parsed p;
   parse(r, source, p);
   Artifact a = resolving(p.sources, [&] { return kw::compile(p.func, input_of(r, p), p.sink.warnings()); });
   a.key = key_text(r);
+  return a;
+}
+
+std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceText &source) {
+  double begin = now_ms();
+  Artifact a = compile_request(r, source);
   if (debug_options()->cache) {
     std::string bytes = serialize(a);
     std::scoped_lock lock(mutex_);
@@ -99,7 +104,7 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
                                   cat("the code of '", r.name, "' cannot be loaded: ", error),
                                   {},
                                   {"report it with the output of KW_DEBUG=\"dump:after=all\""}}});
-  report_stage("total", p.func, now_ms() - begin);
+  report_time("total", r.name, now_ms() - begin);
   return kernel;
 }
 

@@ -48,6 +48,9 @@ class Jit {
   DiskCache cache_;
 };
 
+/// The artifact of a request, neither stored nor loaded. Throws ResolvedError.
+Artifact compile_request(const Request &r, const SourceText &source);
+
 /// Stages of a kernel for reading: "lower" (after the front end), "final" (before the back end), "llvm",
 /// "asm". Throws ResolvedError.
 std::string inspect(const Request &r, const SourceText &source, std::string_view stage);

@@ -140,8 +140,10 @@ class InitAnalysis {
     });
   }
 
+  /// Each region known so far may extend the new one once; empty spans would go round in circles.
   void add_region(Region r) {
-    for (bool grown = true; grown;) {
+    size_t left = written_.size();
+    for (bool grown = true; grown && left > 0; --left) {
       grown = false;
       for (size_t i = 0; i < written_.size() && !grown; ++i) {
         Region joined = written_[i];

@@ -33,12 +33,17 @@ static void dump(std::string_view stage, const Func &f, const DebugOptions &opti
 
 void report_stage(std::string_view stage, const Func &f, double ms) {
   auto options = debug_options();
-  if (!glob_match(options->kernel, f.name)) return;
   auto wanted = [&](const std::string &name) { return name == stage || name == "all"; };
-  if (std::any_of(options->dump_after.begin(), options->dump_after.end(), wanted)) dump(stage, f, *options);
-  if (!options->time || ms < 0) return;
+  bool dumped = std::any_of(options->dump_after.begin(), options->dump_after.end(), wanted);
+  if (dumped && glob_match(options->kernel, f.name)) dump(stage, f, *options);
+  report_time(stage, f.name, ms);
+}
+
+void report_time(std::string_view stage, const std::string &kernel, double ms) {
+  auto options = debug_options();
+  if (!options->time || ms < 0 || !glob_match(options->kernel, kernel)) return;
   char line[160];
-  int n = std::snprintf(line, sizeof line, "[kw] %-20s %-16.*s %9.3f ms\n", f.name.c_str(),
+  int n = std::snprintf(line, sizeof line, "[kw] %-20s %-16.*s %9.3f ms\n", kernel.c_str(),
                         static_cast<int>(stage.size()), stage.data(), ms);
   std::fwrite(line, 1, static_cast<size_t>(std::min<int>(n, sizeof line - 1)), stderr);
 }

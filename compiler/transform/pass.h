@@ -21,6 +21,8 @@ Func run_passes(std::span<const Pass> passes, Func f, const Target &target);
 
 /// Dumps and times one stage that is no pass ("lower", "emit"); `ms` below zero means not timed.
 void report_stage(std::string_view stage, const Func &f, double ms);
+/// The time alone, of a stage without IR to show.
+void report_time(std::string_view stage, const std::string &kernel, double ms);
 
 /// Milliseconds of a steady clock.
 double now_ms();

@@ -75,6 +75,7 @@ std::string compile_text(const std::string &text, const std::vector<std::pair<st
   Request r;
   r.name = "text";
   r.target = host_target();
+  r.backend = "interp";
   for (const auto &[dtype, rank] : tensors) {
     ArgSpec a;
     a.dtype = dtype_from_numpy(dtype).value_or(DType::f32);
@@ -82,7 +83,7 @@ std::string compile_text(const std::string &text, const std::vector<std::pair<st
     r.signature.args.push_back(a);
   }
   try {
-    inspect(r, {text, "<text>", 1}, "final");
+    compile_request(r, {text, "<text>", 1});
     return {};
   } catch (const ResolvedError &e) {
     std::string out;

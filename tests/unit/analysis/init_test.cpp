@@ -37,6 +37,13 @@ TEST(Initialisation, a_full_nest_of_writes_needs_no_zeros) {
   EXPECT_EQ(report_of("for i, j in grid(c.shape):\n  c[i, j] = 1.0"), clean);
 }
 
+TEST(Initialisation, empty_loops_end_the_analysis_too) {
+  EXPECT_EQ(report_of("for i in range(a.shape[0] - 4):\n  c[i, 0] = 1.0\nfor i in range(a.shape[0], 0):\n  "
+                      "c[i, 0] = 2.0\n"
+                      "for i in range(-2):\n  c[i + 2, 0] = 3.0\nfor i in range(5, 2):\n  c[i, 0] = 4.0"),
+            needs_c);
+}
+
 TEST(Initialisation, an_unwritten_remainder_is_filled_silently) {
   EXPECT_EQ(report_of("c[0, 0] = 1.0"), needs_c);
   EXPECT_EQ(report_of("for i in range(a.shape[0]):\n  for j in range(1, a.shape[1]):\n    c[i, j] = a[i, j]"),
