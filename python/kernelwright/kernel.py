@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import types
 from collections.abc import Callable
@@ -82,17 +83,31 @@ def _reduce(self: Kernel) -> str | tuple[Any, ...]:
         raise TypeError(
             f"cannot pickle kernel {name}: it is not found as {module}.{name}; define it at module level"
         )
-    return (_find, (module, name))
+    script = getattr(sys.modules[module], "__file__", None) if module == "__main__" else None
+    return (_find, (module, name, os.path.abspath(script)) if script else (module, name))
 
 
-def _find(module: str, name: str) -> Any:
-    """The kernel of a qualified name, for unpickling."""
+def _find(module: str, name: str, script: str | None = None) -> Any:
+    """The kernel of a qualified name, for unpickling.
+
+    A worker whose `__main__` is another program (joblib's) runs the script once, as multiprocessing does: under
+    a name that is not "__main__".
+    """
     import importlib
 
     target: Any = importlib.import_module(module)
+    if script and not hasattr(target, name.split(".")[0]):
+        target = _script(script)
     for part in name.split("."):
         target = getattr(target, part)
     return target
+
+
+@functools.lru_cache(maxsize=None)
+def _script(path: str) -> types.SimpleNamespace:
+    import runpy
+
+    return types.SimpleNamespace(**runpy.run_path(path, run_name="__mp_main__"))
 
 
 def _repr(self: Kernel) -> str:
