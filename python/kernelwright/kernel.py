@@ -90,8 +90,8 @@ def _reduce(self: Kernel) -> str | tuple[Any, ...]:
 def _find(module: str, name: str, script: str | None = None) -> Any:
     """The kernel of a qualified name, for unpickling.
 
-    A worker whose `__main__` is another program (joblib's) runs the script once, as multiprocessing does: under
-    a name that is not "__main__".
+    A worker whose `__main__` is another program (joblib's) runs the script once, under a name that is not
+    "__main__", as multiprocessing does.
     """
     import importlib
 
@@ -103,7 +103,7 @@ def _find(module: str, name: str, script: str | None = None) -> Any:
     return target
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _script(path: str) -> types.SimpleNamespace:
     import runpy
 

@@ -1,4 +1,4 @@
-"""Code blocks of the documents that the product comes from, read in place beside the checkout, never copied into it."""
+"""Code blocks of the documents that the product comes from, read in place beside the checkout, never copied."""
 
 from __future__ import annotations
 
