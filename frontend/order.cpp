@@ -20,6 +20,15 @@ std::vector<Expr> last_subscripts(const Expr &term, const Store &accumulator) {
   return out;
 }
 
+/// True for subscripts with different constants in some dimension.
+bool surely_apart(const std::vector<Expr> &a, const std::vector<Expr> &b) {
+  for (size_t d = 0; d < a.size(); ++d) {
+    auto x = as_int(a[d]), y = as_int(b[d]);
+    if (x && y && *x != *y) return true;
+  }
+  return false;
+}
+
 class OrderMarker {
  public:
   explicit OrderMarker(FpMode fp) : fp_(fp) {}
@@ -56,9 +65,12 @@ class OrderMarker {
 
   bool read_elsewhere(const Store &s, const For *outermost) const {
     int reads = 0, writes = 0;
+    auto may_meet = [&](const Buf &buf, const std::vector<Expr> &index) {
+      return buf == s.buf && !surely_apart(index, s.index);
+    };
     walk(
-        outermost->body, [&](const Load &n, const Expr &) { reads += n.buf == s.buf; },
-        [&](const Store &n, const Stmt &) { writes += n.buf == s.buf; });
+        outermost->body, [&](const Load &n, const Expr &) { reads += may_meet(n.buf, n.index); },
+        [&](const Store &n, const Stmt &) { writes += may_meet(n.buf, n.index); });
     return reads > 1 || writes > 1;
   }
 

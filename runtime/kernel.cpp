@@ -37,7 +37,7 @@ std::shared_ptr<const LoadedKernel> LoadedKernel::load(Artifact artifact, std::s
 
 int32_t LoadedKernel::run_ir(const KwEnv *env, void *const *data, const int64_t *dims,
                              const uint64_t *scalars, KwFault *fault) const {
-  InterpArgs args{data, dims, scalars, env->cancel, debug_options()->interp_lanes};
+  InterpArgs args{data, dims, scalars, env->cancel, nullptr};
   InterpResult r = interpret(*ir_, args);
   if (r.status == 1) *fault = {2, r.site, r.value, r.bound};
   return r.status;

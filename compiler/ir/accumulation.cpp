@@ -41,10 +41,17 @@ Accumulation accumulation_of(const Store &s) {
   return {};
 }
 
+/// True when each run of the body has a buffer of its own.
+static bool allocates(const Stmt &body, const Buf &buf) {
+  bool found = false;
+  walk(body, [&](const Alloc &n, const Stmt &) { found |= n.buf == buf; });
+  return found;
+}
+
 std::vector<const For *> reduced_band(const Store &s, const std::vector<const For *> &loops) {
   std::vector<const For *> out;
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-    if (mentions(s.index, (*loop)->iter)) break;
+    if (mentions(s.index, (*loop)->iter) || allocates((*loop)->body, s.buf)) break;
     out.push_back(*loop);
   }
   std::unordered_set<const SymNode *> bound_inside;

@@ -13,7 +13,7 @@ namespace kw {
 namespace {
 
 constexpr std::string_view known_words =
-    "dump:after=PASS, dump:dir=DIR, kernel=GLOB, time, verify=each, interp, interp=lanes, cache=off, log=N";
+    "dump:after=PASS, dump:dir=DIR, kernel=GLOB, time, verify=each, interp, cache=off, log=N";
 
 /// Applies one word; returns false when it is not known.
 bool apply_word(DebugOptions &o, std::string_view key, std::string_view value) {
@@ -23,7 +23,6 @@ bool apply_word(DebugOptions &o, std::string_view key, std::string_view value) {
   if (key == "time" && value.empty()) return o.time = true;
   if (key == "verify" && value == "each") return o.verify_each = true;
   if (key == "interp" && value.empty()) return o.interp = true;
-  if (key == "interp" && value == "lanes") return o.interp = o.interp_lanes = true;
   if (key == "cache" && value == "off") return o.cache = false, true;
   if (key == "log") {
     auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), o.log);

@@ -35,7 +35,6 @@ struct DebugOptions {
   bool time = false;                    ///< print the time of each stage
   bool verify_each = false;             ///< verify the IR after each pass also in release builds
   bool interp = false;                  ///< run kernels by the IR interpreter
-  bool interp_lanes = false;            ///< the interpreter executes the order marks of sums
   bool cache = true;                    ///< use the disk cache
   int log = 0;
 };

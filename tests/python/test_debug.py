@@ -172,7 +172,7 @@ def test_time_of_each_stage(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_interp_needs_no_llvm(tmp_path: Path) -> None:
     show = "print('_llvm.so' in open('/proc/self/maps').read())"
-    for words, llvm in (("interp", "False"), ("interp=lanes", "False"), ("", "True")):
+    for words, llvm in (("interp", "False"), ("", "True")):
         done = run(tmp_path, PROGRAM + show, KW_CACHE_DIR=str(tmp_path / "cache"), KW_DEBUG=words)
         assert done.stdout == f"{llvm}\n", done.stderr
 

@@ -44,7 +44,7 @@ class Interpreter {
       if (p.sym) set(p.sym, {p.sym->dtype, args_.scalars[scalar++]});
     for (const Param &p : f_.params)
       if (p.buf) declare(p.buf, static_cast<char *>(args_.data[data++]));
-    if (args_.lanes) find_lanes(f_.body);
+    find_lanes(f_.body);
     statements(f_.body);
     return result_;
   }
@@ -334,8 +334,10 @@ void Interpreter::close_lanes(const std::vector<LaneStore> &stores) {
     if (open == open_.end()) continue;
     const auto &n = std::get<Store>(s.store->v);
     seen_.clear();
-    char *at = address(n.buf, n.index);
-    write(at, open->second.finish(read(at, n.buf->dtype)));
+    if (!open->second.empty()) {  // else no iteration reached the store, whose element may not even exist
+      char *at = address(n.buf, n.index);
+      write(at, open->second.finish(read(at, n.buf->dtype)));
+    }
     open_.erase(open);
   }
 }

@@ -1,6 +1,6 @@
 // Executes IR directly: the living definition of its semantics and, beside CPython, the oracle of the other
-// back ends. Runs every function, loops of every kind, in source order of iterations; sums follow their order
-// marks when asked to. Elementary functions evaluate their expansions (transform/math). Not meant to be fast.
+// back ends. Runs every function, loops of every kind, in source order of iterations; sums follow their
+// order marks. Elementary functions evaluate their expansions (transform/math). Not meant to be fast.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,6 @@ struct InterpArgs {
   const int64_t *dims = nullptr;
   const uint64_t *scalars = nullptr;
   const volatile uint32_t *cancel = nullptr;
-  bool lanes = false;              ///< execute Order::lanes; otherwise every sum runs in source order
   const Target *target = nullptr;  ///< whose expansions of elementary functions are meant; null: the host's
 };
 struct InterpResult {

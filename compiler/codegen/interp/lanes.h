@@ -26,6 +26,7 @@ class LaneSum {
     return blocks_[b][static_cast<size_t>(k % lanes)];
   }
 
+  bool empty() const { return blocks_.empty(); }
   Value finish(const Value &before);
 
  private:

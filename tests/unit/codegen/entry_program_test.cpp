@@ -174,7 +174,7 @@ int64_t meaning(const Scene &s, const Expr &e, const int64_t *dims, const uint64
   Buf out = make_buf(make_sym(SymKind::buffer, DType::i64, "out"), {}, Space::param);
   f.params.push_back({out, {}, ParamMode::out, false, Fill::none});
   f.body = store(out, {}, e);
-  interpret(f, {data, dims, scalars, nullptr, false});
+  interpret(f, {data, dims, scalars, nullptr});
   return result;
 }
 

@@ -28,7 +28,7 @@ std::vector<int64_t> run(std::string_view body, int64_t n = 6, int64_t p = 0,
   void *data[] = {w.data()};
   int64_t dims[] = {n};
   auto scalar = static_cast<uint64_t>(p);
-  InterpResult r = interpret(f, {data, dims, &scalar, nullptr, false});
+  InterpResult r = interpret(f, {data, dims, &scalar, nullptr});
   if (result)
     *result = r;
   else
@@ -130,7 +130,7 @@ TEST(Interp, a_cancelled_run_says_so) {
   int64_t count = 0;
   void *data[] = {&count};
   volatile uint32_t cancel = 1;
-  EXPECT_EQ(interpret(f, {data, nullptr, nullptr, &cancel, false}).status, 2);
+  EXPECT_EQ(interpret(f, {data, nullptr, nullptr, &cancel}).status, 2);
   EXPECT_LE(count, 1);
 }
 
@@ -143,7 +143,7 @@ TEST(Interp, elements_are_found_by_their_strides) {
   std::iota(a.begin(), a.end(), 0.0f);
   void *data[] = {a.data() + 10, c.data()};
   int64_t dims[] = {2, 3, 1, -4};
-  interpret(f, {data, dims, nullptr, nullptr, false});
+  interpret(f, {data, dims, nullptr, nullptr});
   EXPECT_EQ(c, (std::vector<float>{10, 6, 2, 11, 7, 3}));
 }
 
@@ -165,7 +165,7 @@ TEST(Interp, memory_of_every_dtype) {
     std::memcpy(a, &first.bits, item_size(dtype));
     std::memcpy(a + item_size(dtype), &second.bits, item_size(dtype));
     void *data[] = {a, c, d};
-    interpret(f, {data, nullptr, nullptr, nullptr, false});
+    interpret(f, {data, nullptr, nullptr, nullptr});
     EXPECT_EQ(std::memcmp(c, a + item_size(dtype), item_size(dtype)), 0) << name;
     EXPECT_EQ(std::memcmp(c + item_size(dtype), a, item_size(dtype)), 0) << name;
     EXPECT_EQ(d[0], to_double(first)) << name;
@@ -180,7 +180,7 @@ TEST(Interp, a_bool_byte_is_true_when_it_is_not_zero) {
   uint8_t byte = 0x40;
   int64_t c = -1;
   void *data[] = {&byte, &c};
-  interpret(f, {data, nullptr, nullptr, nullptr, false});
+  interpret(f, {data, nullptr, nullptr, nullptr});
   EXPECT_EQ(c, 1);
 }
 
@@ -206,7 +206,7 @@ TEST(Interp, shared_nodes_are_evaluated_once) {
   f.body = let(x, start, store(as<Store>(f.body)->buf, {}, e));
   double value = 1.0;
   void *data[] = {&value};
-  EXPECT_EQ(interpret(f, {data, nullptr, nullptr, nullptr, false}).status, 0);
+  EXPECT_EQ(interpret(f, {data, nullptr, nullptr, nullptr}).status, 0);
   EXPECT_EQ(value, 1.0);
 }
 

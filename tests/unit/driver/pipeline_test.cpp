@@ -92,7 +92,7 @@ Outcome run(const Func &f, unit::Random random) {
   void *data[] = {a.data(), w.data(), c.data()};
   int64_t dims[] = {5, 4, 6};
   uint64_t scalars[] = {random() % 5};
-  return {interpret(f, {data, dims, scalars, nullptr, true}), c};
+  return {interpret(f, {data, dims, scalars, nullptr}), c};
 }
 
 /// Facts are not evaluated here: these kernels are run with extents for which all of them hold.

@@ -96,7 +96,7 @@ TEST(SmallStack, evaluation_of_the_deepest_expression) {
     double result = 0;
     void *data[] = {&result};
     uint64_t scalars[] = {from_double(DType::f64, 1).bits};
-    interpret(f, {data, nullptr, scalars, nullptr, false});
+    interpret(f, {data, nullptr, scalars, nullptr});
     return result == 999;
   }));
 }
@@ -120,7 +120,7 @@ TEST(LongChain, the_interpreter_does_not_recurse) {
     double result = 0;
     void *data[] = {&result};
     uint64_t scalars[] = {from_double(DType::f64, 2).bits};
-    return interpret(f, {data, nullptr, scalars, nullptr, false}).status == 0 && result == 2;
+    return interpret(f, {data, nullptr, scalars, nullptr}).status == 0 && result == 2;
   }));
 }
 

@@ -282,7 +282,7 @@ TEST(JitThreads, debug_options_change_while_kernels_compile) {
     for (int i = 0; !stop; ++i) {
       DebugOptions o = *before;
       o.cache = i % 2;
-      o.interp_lanes = i % 3 == 0;
+      o.interp = i % 3 == 0;
       set_debug_options(o);
     }
   });

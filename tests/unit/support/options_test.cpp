@@ -22,7 +22,7 @@ TEST(ParseDebug, nothing_means_the_defaults) {
     EXPECT_TRUE(o.dump_after.empty());
     EXPECT_EQ(o.dump_dir, "");
     EXPECT_EQ(o.kernel, "*");
-    EXPECT_FALSE(o.time || o.verify_each || o.interp || o.interp_lanes);
+    EXPECT_FALSE(o.time || o.verify_each || o.interp);
     EXPECT_TRUE(o.cache);
     EXPECT_EQ(o.log, 0);
   }
@@ -36,9 +36,6 @@ TEST(ParseDebug, knows_every_word) {
   EXPECT_TRUE(parsed("time").time);
   EXPECT_TRUE(parsed("verify=each").verify_each);
   EXPECT_TRUE(parsed("interp").interp);
-  EXPECT_FALSE(parsed("interp").interp_lanes);
-  EXPECT_TRUE(parsed("interp=lanes").interp);
-  EXPECT_TRUE(parsed("interp=lanes").interp_lanes);
   EXPECT_FALSE(parsed("cache=off").cache);
   EXPECT_EQ(parsed("log=2").log, 2);
 }
@@ -58,7 +55,7 @@ TEST(ParseDebug, refuses_unknown_words_and_names_the_known_ones) {
     std::string error = parse_debug(text).error;
     EXPECT_NE(error.find(std::string("unknown word '") + std::string(text) + "'"), std::string::npos) << text;
     for (std::string_view word :
-         {"dump:after=", "dump:dir=", "kernel=", "time", "verify=each", "interp=lanes", "cache=off", "log="})
+         {"dump:after=", "dump:dir=", "kernel=", "time", "verify=each", "interp", "cache=off", "log="})
       EXPECT_NE(error.find(word), std::string::npos) << word;
   }
 }
@@ -93,9 +90,8 @@ TEST(DebugOptions, never_reach_the_key) {
   std::shared_ptr<const DebugOptions> before = debug_options();
   std::string text = key_text(r);
   // A new field breaks this binding: set it to something else below.
-  auto [dump_after, dump_dir, kernel, time, verify_each, interp, interp_lanes, cache, log] = DebugOptions{};
-  set_debug_options(
-      {{"all"}, "/nowhere", kernel + "x", !time, !verify_each, !interp, !interp_lanes, !cache, 3});
+  auto [dump_after, dump_dir, kernel, time, verify_each, interp, cache, log] = DebugOptions{};
+  set_debug_options({{"all"}, "/nowhere", kernel + "x", !time, !verify_each, !interp, !cache, 3});
   EXPECT_EQ(key_text(r), text);
   set_debug_options(*before);
   EXPECT_TRUE(dump_after.empty() && dump_dir.empty() && log == 0);

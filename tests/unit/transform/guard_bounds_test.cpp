@@ -142,7 +142,7 @@ TEST(GuardBounds, the_condition_of_a_while_is_checked_each_time) {
   Func g = check_all_bounds(f, unit::with_fma());
   int64_t w[] = {1, 1, 1, 0}, result = -1, dims[] = {2};  // the third element lies outside
   void *data[] = {w, &result};
-  InterpResult r = interpret(g, {data, dims, nullptr, nullptr, false});
+  InterpResult r = interpret(g, {data, dims, nullptr, nullptr});
   EXPECT_EQ(r.status, 1) << print(g);
 }
 
@@ -162,8 +162,8 @@ TEST(GuardBounds, faults_exactly_where_the_plain_body_does) {
     for (int64_t &x : w) x = static_cast<int64_t>(random() % 10) - 1;
     uint64_t scalars[] = {0};
     void *data1[] = {a.data(), w.data(), c1.data()}, *data2[] = {a.data(), w.data(), c2.data()};
-    InterpResult r1 = interpret(main, {data1, dims, scalars, nullptr, false});
-    InterpResult r2 = interpret(plain, {data2, dims, scalars, nullptr, false});
+    InterpResult r1 = interpret(main, {data1, dims, scalars, nullptr});
+    InterpResult r2 = interpret(plain, {data2, dims, scalars, nullptr});
     ASSERT_EQ(r1.status, r2.status);
     ASSERT_EQ(r1.value, r2.value);
     ASSERT_EQ(r1.bound, r2.bound);

@@ -112,7 +112,7 @@ TEST(Passes, debug_options_never_change_the_result) {
   DebugOptions o;
   o.dump_after = {"all"};
   o.dump_dir = temp.path();
-  o.verify_each = o.interp = o.interp_lanes = true;
+  o.verify_each = o.interp = true;
   Options options(o);
   EXPECT_EQ(print(run_passes(passes, sample(), {})), plain);
 }
