@@ -1,4 +1,4 @@
-"""Code blocks of the documents that the product comes from, read in place beside the checkout, never copied."""
+"""Code blocks of the documents that the product comes from, read in place, never copied into the checkout."""
 
 from __future__ import annotations
 
