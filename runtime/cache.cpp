@@ -127,7 +127,8 @@ void DiskCache::write(const Hash128 &key, std::string_view bytes) {
     ::unlink(temporary.c_str());
     return;
   }
-  if (writes_++ % 16 == 0) trim();
+  known_bytes_ += bytes.size();
+  if (!counted_ || known_bytes_ > max_bytes_) trim();
 }
 
 void DiskCache::remove(const Hash128 &key) const { ::unlink(path_of(key.text()).c_str()); }
@@ -164,14 +165,16 @@ size_t DiskCache::clear() const {
   return entries;
 }
 
-void DiskCache::trim() const {
+void DiskCache::trim() {
   std::vector<CacheEntry> entries = list();
   uint64_t total = 0;
   for (const CacheEntry &e : entries) total += e.bytes;
   for (const CacheEntry &e : entries) {
-    if (total <= max_bytes_) return;
+    if (total <= max_bytes_) break;
     if (::unlink(path_of(e.key).c_str()) == 0) total -= e.bytes;
   }
+  known_bytes_ = total;
+  counted_ = true;
 }
 
 std::string default_cache_directory() {

@@ -38,7 +38,7 @@ class DiskCache {
   /// Removes all entries and leftovers; returns how many entries there were.
   size_t clear() const;
   /// Removes least recently used entries until the directory is below the cap.
-  void trim() const;
+  void trim();
 
  private:
   std::string path_of(const std::string &key) const { return directory_ + "/" + key + ".kwa"; }
@@ -47,7 +47,8 @@ class DiskCache {
   std::string directory_, problem_;
   bool trusted_ = false;  ///< a directory of ours that nobody else can write: entries are read from it
   uint64_t max_bytes_;
-  uint32_t writes_ = 0;
+  uint64_t known_bytes_ = 0;  ///< of the directory at the last count, and what was written since
+  bool counted_ = false;
 };
 
 /// KW_CACHE_DIR, else $XDG_CACHE_HOME/kernelwright, else ~/.cache/kernelwright.

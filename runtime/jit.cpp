@@ -64,14 +64,20 @@ std::shared_ptr<const LoadedKernel> Jit::find(const Request &r) {
 }
 
 std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
-  if (!debug_options()->cache) return nullptr;
+  auto options = debug_options();
+  bool to_show = !options->dump_after.empty() && glob_match(options->kernel, r.name);
+  if (!options->cache || to_show) return nullptr;  // a dump needs a compilation
+  double begin = now_ms();
   Hash128 key = key_of(r);
   auto bytes = cache_.read(key);
   if (!bytes) return nullptr;
   std::string error = "damaged file";
   auto artifact = deserialize(*bytes);
   if (artifact && artifact->key == key_text(r))
-    if (auto kernel = LoadedKernel::load(std::move(*artifact), error)) return kernel;
+    if (auto kernel = LoadedKernel::load(std::move(*artifact), error)) {
+      report_time("cached", r.name, now_ms() - begin);
+      return kernel;
+    }
   log_line(1, cat("cache entry ", key.text(), " is unusable (", error, "), compiling again"));
   cache_.remove(key);
   return nullptr;

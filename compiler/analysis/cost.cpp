@@ -108,6 +108,7 @@ class WorkspacePlanner {
 
   Expr size_of(const BufNode &b) {
     Expr bytes = const_int(item_size(b.dtype));
+    check_size(b);
     for (const Expr &extent : b.extents) {
       Expr bound = context_.upper_bound(extent);
       if (!bound)
@@ -120,6 +121,20 @@ class WorkspacePlanner {
       bytes = mul(bytes, binary(BinOp::max, bound, const_int(0)));
     }
     return mul(binary(BinOp::floor_div, add(bytes, const_int(63)), const_int(64)), const_int(64));
+  }
+
+  /// Constant extents are multiplied here, where nobody would see them wrap.
+  static void check_size(const BufNode &b) {
+    int64_t bytes = item_size(b.dtype);
+    bool wide = false, empty = false;
+    for (const Expr &extent : b.extents) {
+      int64_t n = as_int(extent).value_or(1);
+      empty |= n == 0;
+      wide |= n > 0 && (__builtin_mul_overflow(bytes, n, &bytes) || bytes >= int64_t{1} << 46);
+    }
+    if (wide && !empty)
+      throw CompileError(Diagnostic{
+          Code::E224, b.sym->loc, cat("the temporary '", b.sym->name, "' exceeds 2^46 bytes"), {}, {}});
   }
 
   BoundsContext context_{false};

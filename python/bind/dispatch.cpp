@@ -82,28 +82,35 @@ bool check_sizes(const KernelState &k, const LoadedKernel &kernel, const std::ve
   return true;
 }
 
+/// The body `plain`, compiled at its first use.
+bool need_plain(KernelState &k, Plan &plan) {
+  if (plan.plain) return true;
+  Request request = plan.request;
+  request.options.body = Body::plain;
+  plan.plain = k.obtain(request);
+  return plan.plain != nullptr;
+}
+
+/// What the entry program of a body says of a call; false with an exception.
+bool enter(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f, EntryResult &r) {
+  const EntryProgram &program = kernel.artifact().program;
+  r = evaluate_entry(program, f.extents, f.extent_count, f.scalars, f.scalar_count);
+  if (r.error != EntryResult::Error::none) return raise_entry_error(k, kernel, r);
+  if (!program.bounded) r.work = INT64_MAX;
+  return check_sizes(k, kernel, r.extents);
+}
+
 /// Runs the entry program for new extents; chooses the body.
 bool enter_shape(KernelState &k, Plan &plan, const CallFrame &f) {
-  EntryResult r =
-      evaluate_entry(plan.main->artifact().program, f.extents, f.extent_count, f.scalars, f.scalar_count);
-  if (r.error != EntryResult::Error::none) return raise_entry_error(k, *plan.main, r);
+  EntryResult r;
+  if (!enter(k, *plan.main, f, r)) return false;
   bool use_plain = !r.facts_hold;
-  if (use_plain) {
-    if (!plan.plain) {
-      Request request = plan.request;
-      request.options.body = Body::plain;
-      plan.plain = k.obtain(request);
-    }
-    if (!plan.plain) return false;
-    r = evaluate_entry(plan.plain->artifact().program, f.extents, f.extent_count, f.scalars, f.scalar_count);
-    if (r.error != EntryResult::Error::none) return raise_entry_error(k, *plan.plain, r);
-  }
+  if (use_plain && (!need_plain(k, plan) || !enter(k, *plan.plain, f, r))) return false;
   const LoadedKernel &kernel = use_plain ? *plan.plain : *plan.main;
-  if (!check_sizes(k, kernel, r.extents)) return false;
   plan.extents.assign(f.extents, f.extents + f.extent_count);
   plan.out_extents = std::move(r.extents);
   plan.workspace = r.workspace;
-  plan.work = kernel.artifact().program.bounded ? r.work : INT64_MAX;
+  plan.work = r.work;
   plan.use_plain = use_plain;
   // scalars enter entry programs too, so shapes are only remembered for kernels without them
   plan.shape_known = f.scalar_count == 0;
@@ -211,6 +218,12 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   for (size_t i = 0; i < plan->out_extents.size(); ++i) outs.extents[i] = plan->out_extents[i];
   int64_t workspace = plan->workspace, work = plan->work;
   if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return nullptr;
+  if (f.overlaps && kernel != plan->plain.get()) {  // serial and in source order, whatever the memory
+    EntryResult entered;
+    if (!need_plain(k, *plan) || !enter(k, *plan->plain, f, entered)) return nullptr;
+    kernel = plan->plain.get();
+    workspace = entered.workspace, work = entered.work;
+  }
   if (f.has_out && !check_out(k, *kernel, f, outs.extents)) return nullptr;
   if (!make_outputs(*kernel, f, outs)) return nullptr;
   if (f.stride_count) std::copy(f.strides, f.strides + f.stride_count, f.extents + f.extent_count);

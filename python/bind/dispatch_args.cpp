@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 
 #include "support/text.h"
@@ -278,11 +279,28 @@ bool overlap(PyArrayObject *a, PyArrayObject *b) {
   return !shares || PyObject_IsTrue(shares.get()) == 1;
 }
 
+/// Whether two elements share a byte. Sorted by stride, each dimension must step over all that the smaller
+/// ones reach; where it does not, the few layouts that are apart all the same are found by listing the
+/// addresses.
 bool overlaps_itself(PyArrayObject *a) {
   if ((PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) || PyArray_SIZE(a) == 0) return false;
+  std::vector<std::pair<npy_intp, npy_intp>> dims;  // (stride, extent)
   for (int d = 0; d < PyArray_NDIM(a); ++d)
-    if (PyArray_DIM(a, d) > 1 && PyArray_STRIDE(a, d) == 0) return true;
-  return false;
+    if (PyArray_DIM(a, d) > 1) dims.emplace_back(std::abs(PyArray_STRIDE(a, d)), PyArray_DIM(a, d));
+  std::sort(dims.begin(), dims.end());
+  npy_intp item = PyArray_ITEMSIZE(a), reach = item;
+  bool nested = true;
+  for (auto [stride, extent] : dims) nested = nested && stride >= reach, reach += stride * (extent - 1);
+  if (nested) return false;
+  constexpr npy_intp most_listed = 1 << 16;
+  if (PyArray_SIZE(a) > most_listed) return true;
+  std::vector<npy_intp> offsets{0};
+  for (auto [stride, extent] : dims)
+    for (size_t i = 0, n = offsets.size(); i < n * static_cast<size_t>(extent - 1); ++i)
+      offsets.push_back(offsets[i] + stride);
+  std::sort(offsets.begin(), offsets.end());
+  return std::adjacent_find(offsets.begin(), offsets.end(),
+                            [&](npy_intp x, npy_intp y) { return y - x < item; }) != offsets.end();
 }
 
 /// How messages name a written array: by its parameter, or as out= when there is none.
@@ -297,24 +315,33 @@ bool check_writable(const KernelState &k, const char *parameter, PyArrayObject *
   if (overlaps_itself(a)) {
     raise_error(Code::E222,
                 cat(subject(parameter), " of kernel '", k.name,
-                    "' is written but several of its elements share memory (stride 0)"),
+                    "' is written but several of its elements share memory"),
                 "pass a copy: a.copy()");
     return false;
   }
   return true;
 }
 
-bool check_apart(const KernelState &k, const char *parameter, PyArrayObject *written, const CallFrame &f,
+bool is_copied(const CallFrame &f, PyArrayObject *a) {
+  return std::any_of(f.copies.begin(), f.copies.end(),
+                     [&](const auto &c) { return c.second == reinterpret_cast<PyObject *>(a); });
+}
+
+/// Notes overlaps of a written array with the arguments; false with an exception for those that copies cannot
+/// keep.
+bool check_apart(const KernelState &k, const char *parameter, PyArrayObject *written, CallFrame &f,
                  size_t self) {
   AddressRange range = address_range(written);
   for (size_t i = 0; i < f.arg_count; ++i) {
     if (i == self || !PyArray_Check(f.args[i])) continue;
     auto *other = reinterpret_cast<PyArrayObject *>(f.args[i]);
     if (!range.meets(address_range(other)) || !overlap(written, other)) continue;
-    raise_error(Code::E102,
+    f.overlaps = true;
+    if (!is_copied(f, written) && !is_copied(f, other)) continue;
+    raise_error(Code::E222,
                 cat(subject(parameter), " of kernel '", k.name, "' is written and overlaps argument '",
-                    parameter_name(k, i), "', which is not available yet"),
-                "pass a copy of one of them");
+                    parameter_name(k, i), "', and one of them is not aligned to its items"),
+                "pass aligned arrays, or arrays that are apart");
     return false;
   }
   return true;

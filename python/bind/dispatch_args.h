@@ -14,6 +14,7 @@ struct CallFrame {
   PyObject *outs[max_outputs];   ///< what the kernel writes for them: the arrays themselves or aligned copies
   size_t out_count = 0;
   bool has_out = false;
+  bool overlaps = false;  ///< a written array shares memory with another: set by check_written
 
   uint16_t words[max_words];
   size_t word_count = 0;
@@ -42,8 +43,8 @@ bool import_numpy();
 const void *output_descr(DType dtype);
 /// A new array for an output.
 PyObject *new_array(DType dtype, size_t rank, const int64_t *extents);
-/// Checks of arrays that the kernel writes: writable, no self-overlap, no overlap with other tensors; false
-/// with an exception.
+/// Checks of arrays that the kernel writes: writable, no element twice; notes overlaps with other tensors.
+/// False with an exception.
 bool check_written(const KernelState &k, const Plan &plan, CallFrame &f);
 /// Checks out= against the outputs' shapes and dtypes; false with an exception.
 bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f,

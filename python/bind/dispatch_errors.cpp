@@ -88,7 +88,10 @@ PyObject *raise_fault(const KernelState &k, const LoadedKernel &kernel, std::spa
 bool end_run(const KernelState &k, const LoadedKernel &kernel, std::span<const int64_t> extents,
              const RunResult &r) {
   if (r.status == 1) return raise_fault(k, kernel, extents, r.fault), false;
-  if (r.status == 3) return PyErr_NoMemory(), false;
+  if (r.status == 3) {
+    PyErr_Format(PyExc_MemoryError, "no memory for the temporaries of kernel '%s'", k.name.c_str());
+    return false;
+  }
   if (r.status == 2 && !PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
   return !PyErr_Occurred();  // also a signal handler may have raised as the run ended
 }

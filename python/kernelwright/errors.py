@@ -91,6 +91,14 @@ _classes: dict[str, type[KernelError]] = {
 _warnings: dict[str, type[KernelWarning]] = {c.__name__: c for c in (KernelWarning, UninitializedReadWarning)}
 
 
+def _after_caret(rendered: str) -> list[str]:
+    """Notes, help and further errors of a rendering: what follows the first header and source excerpt."""
+    rest = rendered.rstrip("\n").split("\n")[1:]
+    while rest and " | " in rest[0][:12] + " ":
+        rest.pop(0)
+    return rest
+
+
 def make_error(
     class_name: str,
     code: str,
@@ -109,7 +117,8 @@ def make_error(
     if line:
         error.filename, error.lineno, error.offset = path, line, column
     if isinstance(error, KernelSyntaxError):
-        error.msg = f"[{code}] {message}"
+        # Python prints a SyntaxError from its attributes: place, line, caret, and `msg` with all the rest
+        error.msg = "\n".join([f"[{code}] {message}", *_after_caret(rendered)])
         if line:
             error.text, error.end_lineno, error.end_offset = line_text, line, end_column
     return error

@@ -110,21 +110,6 @@ def takes_any(a):
 
 
 @kw.kernel
-def copies(a):
-    c = output_tensor(a.shape, a.dtype)
-    for i in range(a.shape[0]):
-        c[i] = a[i]
-    return c
-
-
-@kw.kernel
-def adds_in_place(a, b):
-    for i in range(a.shape[0]):
-        a[i] = a[i] + b[i]
-    return a
-
-
-@kw.kernel
 def sizes_by_data(a):
     c = output_tensor(a.shape, a.dtype)
     for i in range(a.shape[0]):
@@ -133,13 +118,6 @@ def sizes_by_data(a):
             t[0] = a[i]
             c[i] = t[0]
     return c
-
-
-def overlap_text(what: str, parameter: str) -> str:
-    return f"""
-        error[E102]: {what} is written and overlaps argument '{parameter}', which is not available yet
-              = help: pass a copy of one of them
-        """
 
 
 NO_DTYPE = """
@@ -179,9 +157,6 @@ def check_cast(dtype: str) -> None:
     check_text(f"        c[i] = {dtype}(a[i])", [("float32", 1)], expected)
 
 
-SHARED = np.ones(8, np.float32)
-
-
 NOT_AVAILABLE = [
     calls(
         calls_a_function,
@@ -206,28 +181,6 @@ NOT_AVAILABLE = [
               |             ^
               = help: allocate it with a size that follows from shapes and scalar arguments
         """,
-    ),
-    calls(
-        adds_in_place,
-        (SHARED, SHARED),
-        UnsupportedError,
-        overlap_text("argument 'a' of kernel 'adds_in_place'", "b"),
-        id="same array",
-    ),
-    calls(
-        adds_in_place,
-        (SHARED[1:], SHARED[:-1]),
-        UnsupportedError,
-        overlap_text("argument 'a' of kernel 'adds_in_place'", "b"),
-        id="overlapping views",
-    ),
-    calls(
-        copies,
-        (SHARED,),
-        UnsupportedError,
-        overlap_text("out= of kernel 'copies'", "a"),
-        out=SHARED,
-        id="output on an input",
     ),
     *(pytest.param(partial(check_function, n, arity), id=n) for n, arity in NOT_YET.items()),
     *(pytest.param(partial(check_cast, t), id=f"cast to {t}") for t in CASTS),

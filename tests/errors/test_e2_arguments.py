@@ -133,7 +133,7 @@ def shared_elements() -> np.ndarray[Any, Any]:
 
 
 FIRST = "error[E222]: argument 'a' of kernel 'scale' is written but"
-SHARED = "several of its elements share memory (stride 0)\n      = help: pass a copy: a.copy()"
+SHARED = "several of its elements share memory\n      = help: pass a copy: a.copy()"
 READ_ONLY = "read-only\n      = help: pass a writable copy: a.copy()"
 OUT = "error[E222]: out= of kernel 'copy'"
 ONE_EACH = "give one array or None per output_tensor"
@@ -215,6 +215,24 @@ def square(a, n):
 
 
 @kw.kernel
+def with_wide_temporary(a):
+    c = output_tensor((1,), a.dtype)
+    t = allocate((2**31, 2**31), a.dtype)
+    t[0, 0] = a[0]
+    c[0] = t[0, 0]
+    return c
+
+
+@kw.kernel
+def with_wrapping_temporary(a):
+    t = allocate((2**61 + 1,), "float64")
+    for i in range(1000):
+        t[i] = a[0]
+    a[0] = t[2]
+    return a
+
+
+@kw.kernel
 def with_temporary(a, n):
     c = output_tensor(a.shape, a.dtype)
     t = allocate((n, n), a.dtype)
@@ -223,6 +241,11 @@ def with_temporary(a, n):
     return c
 
 
+WIDE = """
+    FILE:@{0}:5: error[E224]: the temporary 't' exceeds 2^46 bytes
+       @{0} |     t = allocate({1})
+          |     ^
+    """
 FAR = "error[E224]: argument 'a' of kernel 'copy' reaches beyond 2^46 elements"
 LARGE = """
     FILE:@3:5: error[E224]: the extents of output 'c' exceed 2^46 elements
@@ -250,6 +273,20 @@ LARGE = """
             KernelValueError,
             "error[E224]: the temporaries of kernel 'with_temporary' exceed 2^46 bytes",
             id="temporaries",
+        ),
+        calls(
+            with_wide_temporary,
+            (F32,),
+            KernelValueError,
+            WIDE.format(4, "(2**31, 2**31), a.dtype"),
+            id="wide",
+        ),
+        calls(
+            with_wrapping_temporary,
+            (F32.copy(),),
+            KernelValueError,
+            WIDE.format(3, '(2**61 + 1,), "float64"'),
+            id="beyond 64 bits",
         ),
     ],
 )

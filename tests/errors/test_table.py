@@ -82,7 +82,8 @@ def syntax_error() -> KernelSyntaxError:
 def test_python_draws_the_caret() -> None:
     """A KernelSyntaxError fills what Python shows of a SyntaxError: the line, and the caret under it."""
     error = syntax_error()
-    assert error.msg == "[E101] print is not part of the kernel language"
+    help_line = "      = help: debug with `kernel.py(...)`, which runs under CPython"
+    assert error.msg == f"[E101] print is not part of the kernel language\n{help_line}"
     assert error.text == "    c[0] = print(a[0])"
     assert (error.end_lineno, error.offset, error.end_offset) == (error.lineno, 12, 23)
     assert (
