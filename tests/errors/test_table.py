@@ -93,6 +93,7 @@ def test_python_draws_the_caret() -> None:
     c[0] = print(a[0])
            ^^^^^^^^^^^
 kernelwright.errors.KernelSyntaxError: [E101] print is not part of the kernel language
+{help_line}
 """
     )
 
