@@ -91,7 +91,8 @@ struct Ternary {
 };
 struct Tuple {
   std::vector<ExprPtr> items;
-};  // lists of the language too
+  bool is_list = false;  ///< written in brackets
+};
 
 struct Expr {
   Loc loc;

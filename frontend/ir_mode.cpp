@@ -398,6 +398,7 @@ Stmt IrReader::statement(const ast::Stmt &s) {
                                  if (found == bufs_.end()) fail(loc, "an unknown result");
                                  func_.results.push_back(found->second);
                                };
+                               func_.tuple_of_one = list && list->items.size() == 1;
                                if (list)
                                  for (const ast::ExprPtr &item : list->items) result(item);
                                else if (n.value)

@@ -329,9 +329,10 @@ void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::
 
 void Lowering::return_values(const ast::ReturnStmt &s) {
   std::vector<const ast::ExprPtr *> items;
-  if (const auto *tuple = ast::as<ast::Tuple>(s.value))
+  if (const auto *tuple = ast::as<ast::Tuple>(s.value)) {
     for (const ast::ExprPtr &item : tuple->items) items.push_back(&item);
-  else
+    func_.tuple_of_one = items.size() == 1;
+  } else
     items.push_back(&s.value);
   for (const ast::ExprPtr *item : items) {
     Operand o = expression(*item);

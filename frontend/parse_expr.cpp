@@ -318,7 +318,8 @@ void ExprParser::refuse_as() {
 ExprPtr ExprParser::display(const Token &open, std::string_view close) {
   Tuple tuple;
   uint32_t depth = 0;
-  bool is_tuple = close == "]";
+  tuple.is_list = close == "]";
+  bool is_tuple = tuple.is_list;
   while (!c_.peek().is(close)) {
     tuple.items.push_back(expression());
     depth = std::max(depth, depth_of(tuple.items.back()));

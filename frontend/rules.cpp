@@ -82,7 +82,9 @@ void refuse_slice(const std::string &tensor, Loc loc) {
 
 void refuse_result(std::string_view what, Loc loc) {
   type_error(Code::E115, loc, cat("a kernel returns tensors, not ", what),
-             what == "scalars" ? "write it to `output_tensor((1,), ...)` and return that" : "");
+             what == "scalars"  ? "write it to `output_tensor((1,), ...)` and return that"
+             : what == "a list" ? "return a tuple: `return a, b`"
+                                : "");
 }
 
 void refuse_zero_step(Loc loc) {
@@ -222,6 +224,8 @@ void Rules::return_statement(const ast::ReturnStmt &s, Loc loc, bool top_level) 
                "return once, at the end of the kernel");
   returned_ = true;
   if (!s.value) type_error(Code::E108, loc, "`return` names nothing", "name what was computed: `return c`");
+  if (const auto *items = ast::as<ast::Tuple>(s.value); items && items->is_list)
+    refuse_result("a list", s.value->loc);
 }
 
 void Rules::expression_statement(const ast::ExprStmt &s, Loc loc) const {

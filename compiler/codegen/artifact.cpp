@@ -30,6 +30,7 @@ std::string signature_bytes(const Artifact &a) {
   }
   w.u32(static_cast<uint32_t>(a.results.size()));
   for (uint32_t r : a.results) w.u32(r);
+  w.u8(a.tuple_of_one);
   return w.take();
 }
 
@@ -55,6 +56,7 @@ bool read_signature(std::string_view bytes, Artifact &a) {
     result = r.u32();
     if (result >= a.params.size()) return false;
   }
+  a.tuple_of_one = r.u8() != 0;
   return r.ok() && r.at_end();
 }
 

@@ -63,6 +63,7 @@ struct Artifact {
   std::string name;
   std::vector<ParamRecord> params;
   std::vector<uint32_t> results;  ///< indices into params
+  bool tuple_of_one = false;      ///< the only result comes back in a tuple
   EntryProgram program;
   std::vector<SiteRecord> sites;
   std::vector<Resolved> warnings;

@@ -41,6 +41,7 @@ void describe_parameters(const Func &f, const Signature &signature, Artifact &a)
     }
     a.params.push_back(std::move(r));
   }
+  a.tuple_of_one = f.tuple_of_one;
   for (const Buf &b : f.results)
     for (size_t i = 0; i < f.params.size(); ++i)
       if (f.params[i].buf == b) a.results.push_back(static_cast<uint32_t>(i));

@@ -59,9 +59,9 @@ bool Comparer::same(const Param &a, const Param &b) {
 }
 
 bool Comparer::same(const Func &a, const Func &b) {
-  return a.name == b.name && a.fp == b.fp && same(a.extents, b.extents) && same(a.params, b.params) &&
-         same(a.facts, b.facts) && same(a.results, b.results) && same(a.sites, b.sites) &&
-         same(a.body, b.body);
+  return a.name == b.name && a.fp == b.fp && a.tuple_of_one == b.tuple_of_one && same(a.extents, b.extents) &&
+         same(a.params, b.params) && same(a.facts, b.facts) && same(a.results, b.results) &&
+         same(a.sites, b.sites) && same(a.body, b.body);
 }
 
 bool Comparer::same(const Expr &a, const Expr &b) {

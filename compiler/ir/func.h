@@ -39,6 +39,7 @@ struct Func {
   std::vector<Sym> extents;   ///< extent and stride symbols in the order of the ABI's dims
   std::vector<Expr> facts;    ///< b1 over extents and scalar parameters; the body may assume them
   std::vector<Buf> results;
+  bool tuple_of_one = false;  ///< the only result comes back in a tuple
   std::vector<Site> sites;
   FpMode fp = FpMode::normal;
   Stmt body;

@@ -158,7 +158,7 @@ std::string Printer::function(const Func &f) {
   block(f.body, true);
   std::string results;
   for (const Buf &b : f.results) results += (results.empty() ? "" : ", ") + name(b->sym);
-  line("return " + results);
+  line(cat("return ", results, f.tuple_of_one ? "," : ""));
   return out_;
 }
 

@@ -161,7 +161,7 @@ PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &o
     bool from_user = number < f.out_count && f.given[number];
     return Py_NewRef(from_user ? f.given[number] : outs.array[number]);
   };
-  if (a.results.size() == 1) return object(a.results[0]);
+  if (a.results.size() == 1 && !a.tuple_of_one) return object(a.results[0]);
   PyObject *tuple = PyTuple_New(static_cast<Py_ssize_t>(a.results.size()));
   for (size_t i = 0; tuple && i < a.results.size(); ++i)
     PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), object(a.results[i]));

@@ -59,7 +59,7 @@ void remember(Plan &plan, const LoadedKernel &kernel, PyObject *const *args) {
   r.valid = false;
   size_t outputs = 0;
   for (const ParamRecord &p : a.params) outputs += p.mode == ParamMode::out;
-  if (!plan.shape_known || plan.has_inout || outputs != 1 || a.results.size() != 1 ||
+  if (!plan.shape_known || plan.has_inout || outputs != 1 || a.results.size() != 1 || a.tuple_of_one ||
       !plan.request.signature.outs.empty())
     return;
   r.inputs = 0;

@@ -196,3 +196,20 @@ def sgd_momentum(w, g):
         w[i] -= 0.1 * (g[i] + 0.01 * w[i])
         step[i] = w[i] - old
     return w, step
+
+
+@case(lambda rng: (floats(rng, 5),))
+def tuple_of_one_output(x):
+    """The comma makes the result a tuple."""
+    out = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        out[i] = x[i] * 2.0
+    return (out,)
+
+
+@case(lambda rng: (floats(rng, 5),))
+def tuple_of_one_input(x):
+    """An input in a tuple of its own."""
+    for i in range(x.shape[0]):
+        x[i] = x[i] * 2.0
+    return (x,)

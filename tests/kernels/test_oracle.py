@@ -24,6 +24,7 @@ def _bits(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _same(a: Any, b: Any, what: str) -> None:
+    assert isinstance(a, tuple) == isinstance(b, tuple), what
     left, right = (x if isinstance(x, tuple) else (x,) for x in (a, b))
     assert len(left) == len(right), what
     for x, y in zip(left, right, strict=True):

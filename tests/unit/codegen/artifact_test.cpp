@@ -20,6 +20,7 @@ Artifact sample() {
               {"p", false, DType::f64, 0, ParamMode::in, StrideClass::contiguous, Fill::none, 2},
               {"c", true, DType::f32, 8, ParamMode::out, StrideClass::inner_unit, Fill::zero, -1}};
   a.results = {2, 0};
+  a.tuple_of_one = true;
   a.program.code = std::string("\x01\x00\x02", 3);
   a.program.bounded = false;
   a.program.extent_places = {{4, 5, 9, "c = output_tensor(x)"}, {-1, 0, 0, ""}};
@@ -83,6 +84,7 @@ TEST(Artifact, every_field_comes_back) {
   EXPECT_EQ(b->key, a.key);
   EXPECT_EQ(b->name, a.name);
   EXPECT_EQ(b->results, a.results);
+  EXPECT_EQ(b->tuple_of_one, a.tuple_of_one);
   EXPECT_EQ(b->code_kind, a.code_kind);
   EXPECT_EQ(b->code, a.code);
   EXPECT_EQ(b->explain, a.explain);
@@ -98,7 +100,8 @@ TEST(Artifact, every_field_comes_back) {
 
 /// A new field of a record breaks its binding: write it, read it, and compare it above.
 TEST(Artifact, no_field_is_forgotten) {
-  auto [key, name, params, results, program, sites, warnings, code_kind, code, explain, from] = sample();
+  auto [key, name, params, results, tuple_of_one, program, sites, warnings, code_kind, code, explain, from] =
+      sample();
   auto [p_name, is_tensor, dtype, rank, mode, stride_class, fill, arg] = params[0];
   auto [s_code, line, column, end_column, line_text, tensor, dim, from_end, conditions] = sites[0];
   auto [larger, smaller] = conditions.at(0);
@@ -109,7 +112,8 @@ TEST(Artifact, no_field_is_forgotten) {
   auto [d_code, d_line, d_column, d_end, d_text, message, notes, help] = warnings[0];
   auto [bytes, bounded, extent_places] = program;
   EXPECT_EQ(key.size() + name.size() + results.size() + code.size() + explain.size() + from.size(), 52u);
-  EXPECT_TRUE(code_kind == CodeKind::ir && is_tensor && from_end && !bounded && bytes.size() == 3);
+  EXPECT_TRUE(tuple_of_one && code_kind == CodeKind::ir && is_tensor && from_end && !bounded &&
+              bytes.size() == 3);
   EXPECT_EQ(cat(p_name, short_name(dtype), rank, static_cast<int>(mode), static_cast<int>(stride_class),
                 static_cast<int>(fill), arg),
             "ai323220"
