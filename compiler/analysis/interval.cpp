@@ -185,7 +185,12 @@ Expr BoundsContext::end_value(Affine form, bool least) const {
   return to_expr(form);
 }
 
-Proof BoundsContext::nonnegative(const Affine &goal) const { return Search{*this}.run(goal); }
+Proof BoundsContext::nonnegative(const Affine &goal) const {
+  Proof found = Search{*this}.run(goal);
+  bool open = found.kind == Proof::Kind::under_fact || found.kind == Proof::Kind::unknown;
+  if (open && surely_nonnegative(goal)) return {Proof::Kind::proved, {}, goal};
+  return found;
+}
 
 Expr BoundsContext::upper_bound(const Expr &e) const {
   if (is_call_constant(e)) return e;
@@ -193,9 +198,21 @@ Expr BoundsContext::upper_bound(const Expr &e) const {
   return form ? end_value(*form, false) : Expr{};
 }
 
-/// A bound of the absolute value: of extents, and of iterators of loops between bounded forms.
+/// A bound of the absolute value: of extents, of iterators of loops between bounded forms, and of min, max,
+/// quotients and remainders by a positive constant of such forms.
 std::optional<int64_t> BoundsContext::magnitude(const Expr &atom) const {
   if (is_extent(atom)) return int64_t{1} << 46;
+  if (const Binary *n = as<Binary>(atom)) {
+    auto bound_of = [&](const Expr &e) {
+      auto form = exact_form(e);
+      return form ? magnitude(*form).value_or(-1) : -1;
+    };
+    int64_t a = bound_of(n->a), b = bound_of(n->b), divisor = as_int(n->b).value_or(0);
+    if (a < 0 || b < 0) return std::nullopt;
+    if (n->op == BinOp::min || n->op == BinOp::max) return std::max(a, b);
+    if (n->op == BinOp::floor_div && divisor > 0) return a + 1;
+    return n->op == BinOp::floor_mod && divisor > 0 ? std::optional(divisor) : std::nullopt;
+  }
   const Ref *r = as<Ref>(atom);
   if (!r || r->sym->kind != SymKind::iter) return std::nullopt;
   for (const For *loop : loops_) {

@@ -42,6 +42,18 @@ TEST(GuardBounds, what_is_proved_costs_nothing) {
   EXPECT_EQ(outcome("c[-1, -1] = 1.0"), ";");
 }
 
+TEST(GuardBounds, several_conditions_together_prove) {
+  std::string_view nest = "for i in range(a.shape[0]):\n  for j in range(a.shape[0]):\n";
+  EXPECT_EQ(outcome(cat(nest, "    if 2 * i < a.shape[0] and j < i:\n      c[i + j, 0] = 1.0")), ";");
+  EXPECT_EQ(outcome(cat(nest, "    if i < j and j + 2 * i <= a.shape[0]:\n      c[3 * i, 0] = 1.0")), ";");
+  EXPECT_EQ(outcome(cat(nest, "    if j == i // 2:\n      c[i - j, 0] = c[2 * j, 0]")), ";");
+  EXPECT_EQ(outcome("for i in range(a.shape[0]):\n  c[i - i % 4, 0] = 1.0"), ";");
+  EXPECT_EQ(outcome("for i in range(a.shape[0] // 2):\n  c[2 * i + 1, 0] = 1.0"), ";");
+  // one short of a proof
+  EXPECT_NE(outcome(cat(nest, "    if 2 * i <= a.shape[0] and j <= i:\n      c[i + j, 0] = 1.0")), ";");
+  EXPECT_NE(outcome("for i in range(a.shape[0] // 2):\n  c[2 * i + 2, 0] = 1.0"), ";");
+}
+
 TEST(GuardBounds, every_extent_is_at_least_one) {
   Func f = guard_bounds(source("c[0, 0] = 1.0"), unit::with_fma());
   std::string facts;
