@@ -11,25 +11,27 @@ namespace kw {
 
 namespace {
 
-constexpr Pass main_body[] = {
+constexpr Pass to_every_body[] = {
     {"simplify", simplify},          // dead scalars of the front end go
     {"fuse_fma", fuse_fma},          // from here on sums and products are fixed: no pass changes a rounding
     {"fill_buffers", fill_buffers},  // from here on every element that is read has been written
-    {"guard_bounds", guard_bounds},  // from here on every access is safe
 };
+// from here on every access is safe
+constexpr Pass guarded[] = {{"guard_bounds", guard_bounds}};
+constexpr Pass guarded_but_data[] = {{"guard_bounds", guard_bounds_but_data}};
+constexpr Pass checked[] = {{"check_all_bounds", check_all_bounds}};
+constexpr Pass checked_but_data[] = {{"check_all_bounds", check_all_bounds_but_data}};
 
-constexpr Pass plain_body[] = {
-    {"simplify", simplify},
-    {"fuse_fma", fuse_fma},
-    {"fill_buffers", fill_buffers},
-    {"check_all_bounds", check_all_bounds},
-};
+std::span<const Pass> safety(const CodegenOptions &options) {
+  if (options.debug) return checked;
+  if (options.body == Body::plain) return options.unchecked ? checked_but_data : checked;
+  return options.unchecked ? guarded_but_data : guarded;
+}
 
 }  // namespace
 
 Func run_pipeline(const Func &f, const CodegenOptions &options, const Target &target) {
-  if (options.body == Body::plain || options.debug) return run_passes(plain_body, f, target);
-  return run_passes(main_body, f, target);
+  return run_passes(safety(options), run_passes(to_every_body, f, target), target);
 }
 
 }  // namespace kw

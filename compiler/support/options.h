@@ -17,7 +17,8 @@ enum class Body : uint8_t { main, plain };
 struct CodegenOptions {
   FpMode fp = FpMode::normal;
   Body body = Body::main;
-  bool debug = false;  ///< every access is checked, also those proved in bounds
+  bool debug = false;      ///< every access is checked, also those proved in bounds
+  bool unchecked = false;  ///< accesses whose subscripts are data are not checked
 };
 
 /// Calls f(name, value) for every field, in declaration order; values are printed as text into the key.
@@ -26,6 +27,7 @@ void for_each_field(const CodegenOptions &o, F &&f) {
   f("fp", static_cast<int>(o.fp));
   f("body", static_cast<int>(o.body));
   f("debug", static_cast<int>(o.debug));
+  f("unchecked", static_cast<int>(o.unchecked));
 }
 
 struct DebugOptions {

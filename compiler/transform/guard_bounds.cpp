@@ -16,7 +16,7 @@ namespace {
 
 class Guard {
  public:
-  Guard(const Func &f, bool assume) : out_(f), assume_(assume) {}
+  Guard(const Func &f, bool assume, bool check_data) : out_(f), assume_(assume), check_data_(check_data) {}
 
   Func run() {
     if (assume_) extent_facts();
@@ -71,6 +71,15 @@ class Guard {
     add_check(a, d);
   }
 
+  /// Read from memory, or from a local that may have been.
+  static bool is_data(const Expr &index) {
+    bool read = false;
+    walk(
+        index, [&](const Load &, const Expr &) { read = true; },
+        [&](const Ref &n, const Expr &) { read |= n.sym->kind == SymKind::local; });
+    return read;
+  }
+
   static bool counts_from_end(const Expr &index, const Expr &extent) {
     const Binary *sum = as<Binary>(index);
     return sum && sum->op == BinOp::add && equal(sum->a, extent) && as_int(sum->b).value_or(0) < 0;
@@ -101,6 +110,7 @@ class Guard {
 
   void add_check(const Access &a, size_t d) {
     const Expr &index = (*a.index)[d];
+    if (!check_data_ && is_data(index)) return;
     Expr inside = binary(BinOp::lt, cast(DType::u64, index), cast(DType::u64, a.buf->extents[d]), a.loc);
     if (as_int(inside) == 1) return;
     Stmt s = check(inside, site_of(a, d), a.loc);
@@ -112,13 +122,15 @@ class Guard {
   }
 
   Func out_;
-  bool assume_;
+  bool assume_, check_data_;
   std::unordered_map<const StmtNode *, std::vector<Stmt>> checks_;
 };
 
 }  // namespace
 
-Func guard_bounds(const Func &f, const Target &) { return Guard(f, true).run(); }
-Func check_all_bounds(const Func &f, const Target &) { return Guard(f, false).run(); }
+Func guard_bounds(const Func &f, const Target &) { return Guard(f, true, true).run(); }
+Func check_all_bounds(const Func &f, const Target &) { return Guard(f, false, true).run(); }
+Func guard_bounds_but_data(const Func &f, const Target &) { return Guard(f, true, false).run(); }
+Func check_all_bounds_but_data(const Func &f, const Target &) { return Guard(f, false, false).run(); }
 
 }  // namespace kw

@@ -273,12 +273,12 @@ bool read_function(KernelState &k, PyObject *function) {
 }
 
 PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  static const char *keywords[] = {"function", "fp", "debug", nullptr};
+  static const char *keywords[] = {"function", "fp", "debug", "unchecked", nullptr};
   PyObject *function = nullptr;
   const char *fp = "default";
-  int debug = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|sp", const_cast<char **>(keywords), &PyFunction_Type,
-                                   &function, &fp, &debug))
+  int debug = 0, unchecked = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|spp", const_cast<char **>(keywords), &PyFunction_Type,
+                                   &function, &fp, &debug, &unchecked))
     return nullptr;
   return guarded([&]() -> PyObject * {
     auto state = std::make_unique<KernelState>();
@@ -287,6 +287,7 @@ PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
       return PyErr_Format(PyExc_ValueError, "fp is '%s', but must be 'strict', 'default' or 'fast'", fp);
     state->options.fp = mode == "strict" ? FpMode::strict : mode == "fast" ? FpMode::fast : FpMode::normal;
     state->options.debug = debug != 0;
+    state->options.unchecked = unchecked != 0;
     if (!read_function(*state, function)) return nullptr;
     PyObject *self = type->tp_alloc(type, 0);
     if (!self) return nullptr;

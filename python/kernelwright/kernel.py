@@ -16,22 +16,29 @@ from ._core import Kernel
 @overload
 def kernel(function: Callable[..., Any]) -> Kernel: ...
 @overload
-def kernel(*, fp: str = "default", debug: bool = False) -> Callable[[Callable[..., Any]], Kernel]: ...
 def kernel(
-    function: Callable[..., Any] | None = None, *, fp: str = "default", debug: bool = False
+    *, fp: str = "default", debug: bool = False, unchecked: bool = False
+) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(
+    function: Callable[..., Any] | None = None,
+    *,
+    fp: str = "default",
+    debug: bool = False,
+    unchecked: bool = False,
 ) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
     """Turns a Python function in the kernel language into a compiled operator.
 
     Compiled at the first call for each combination of dtypes and ranks, and kept in the disk cache. `fp`
-    is "strict", "default" or "fast" (how sums may be rounded); `debug` checks every access. Raises
-    TypeError when `function` is no Python function; errors in the kernel itself are raised by the first
-    call or by `.check()`.
+    is "strict", "default" or "fast" (how sums may be rounded). `debug` checks every access. `unchecked`
+    leaves out the run-time checks of subscripts that are data: an index out of range then reads or writes
+    foreign memory. Raises TypeError when `function` is no Python function; errors in the kernel itself are
+    raised by the first call or by `.check()`.
     """
 
     def make(f: Callable[..., Any]) -> Kernel:
         if not isinstance(f, types.FunctionType):
             raise TypeError(f"kernel: expected a Python function, got {type(f).__name__}; decorate a `def`")
-        made = Kernel(f, fp=fp, debug=debug)
+        made = Kernel(f, fp=fp, debug=debug, unchecked=unchecked)
         functools.update_wrapper(made, f)
         return made
 

@@ -218,6 +218,24 @@ def test_options() -> None:
     assert "fp('strict')" in kw.kernel(fp="strict")(plain).ir(ONES)
 
 
+@kw.kernel
+def gather(a, idx):
+    c = output_tensor(idx.shape, a.dtype)
+    for i in range(idx.shape[0]):
+        k = idx[i]
+        c[i] = a[k]
+    return c
+
+
+def test_unchecked() -> None:
+    a, idx = np.arange(5.0), np.array([4, 0, 2])
+    trusting = kw.kernel(unchecked=True)(gather.__wrapped__)
+    assert trusting(a, idx).tolist() == gather(a, idx).tolist() == [4.0, 0.0, 2.0]
+    assert "check(" in gather.ir(stage="final") and "check(" not in trusting.ir(stage="final")
+    with pytest.raises(kw.KernelIndexError):
+        kw.kernel(unchecked=True, debug=True)(gather.__wrapped__)(a, idx + 5)
+
+
 def raised(kind: type[BaseException], action: Callable[[], Any]) -> str:
     with pytest.raises(kind) as caught:
         action()

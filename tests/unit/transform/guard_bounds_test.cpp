@@ -183,5 +183,18 @@ TEST(GuardBounds, faults_exactly_where_the_plain_body_does) {
   }
 }
 
+TEST(GuardBounds, data_is_trusted_when_the_kernel_vouches_for_it) {
+  auto checks = [](std::string_view lines, auto pass) {
+    int n = 0;
+    walk(pass(source(lines), unit::with_fma()).body, [&](const Check &, const Stmt &) { ++n; });
+    return n;
+  };
+  std::string_view gather = "for i in range(w.shape[0]):\n  c[w[i], 0] = a[i * i, 0]";
+  EXPECT_EQ(checks(gather, guard_bounds), 2);
+  EXPECT_EQ(checks(gather, guard_bounds_but_data), 1);
+  EXPECT_EQ(checks(gather, check_all_bounds), 5);
+  EXPECT_EQ(checks(gather, check_all_bounds_but_data), 4);
+}
+
 }  // namespace
 }  // namespace kw
