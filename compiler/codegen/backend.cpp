@@ -5,6 +5,7 @@
 #include "ir/print.h"
 #include "support/diagnostic.h"
 #include "support/text.h"
+#include "transform/legalise_types.h"
 #include "transform/math/expand.h"
 #include "transform/simplify.h"
 
@@ -12,7 +13,8 @@ namespace kw {
 
 namespace {
 
-constexpr Pass cpu_tail[] = {{"expand_math", expand_math}, {"simplify", simplify}};
+constexpr Pass cpu_tail[] = {
+    {"expand_math", expand_math}, {"legalise_types", legalise_types}, {"simplify", simplify}};
 
 std::string emit_object(const Func &f, const Target &target) {
   return call_llvm(f, target, LlvmWant::object);

@@ -25,7 +25,9 @@ DTYPES = ("bool", *INTEGERS, *FLOATS)
 
 def integer_values(dtype: str) -> list[int]:
     info = np.iinfo(dtype)
-    near = [v + d for v in (0, info.min, info.max, info.bits, 1 << (info.bits // 2)) for d in (-2, -1, 0, 1, 2)]
+    near = [
+        v + d for v in (0, info.min, info.max, info.bits, 1 << (info.bits // 2)) for d in (-2, -1, 0, 1, 2)
+    ]
     return sorted({v for v in (*near, 7, -7, 100) if info.min <= v <= info.max})
 
 

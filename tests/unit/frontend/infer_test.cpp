@@ -138,7 +138,7 @@ TEST(Compare, of_integers_is_exact_in_the_narrowest_type_that_holds_both) {
           u32 = variable(strong(DType::u32));
   EXPECT_EQ(compared(CompareOp::lt, i8, number(5)), "x < i8(5)");
   EXPECT_EQ(compared(CompareOp::lt, u8, number(300)), "cast(i64, x) < 300");
-  EXPECT_EQ(compared(CompareOp::gt, u8, number(-1)), "-1 < cast(i64, x)");
+  EXPECT_EQ(compared(CompareOp::gt, u8, number(-1)), "(-1) < cast(i64, x)");
   EXPECT_EQ(compared(CompareOp::eq, i8, u8), "cast(i64, x) == cast(i64, x)");
   EXPECT_EQ(compared(CompareOp::ne, u8, u32), "cast(u32, x) != x");
   EXPECT_EQ(compared(CompareOp::le, i8, variable(weak_int)), "cast(i64, x) <= x");
