@@ -58,10 +58,9 @@ void refuse_truth_value(const Operand &o, std::string_view use) {
 }
 
 void require_available(DType t, Loc loc) {
-  static constexpr DType available[] = {DType::b1, DType::i32, DType::i64, DType::f32, DType::f64};
-  if (std::find(std::begin(available), std::end(available), t) == std::end(available))
+  if (t >= DType::c64)
     type_error(Code::E102, loc, cat("dtype ", numpy_name(t), " is not available yet"),
-               "use bool, int32, int64, float32 or float64");
+               "keep the real and the imaginary part in two tensors");
 }
 
 namespace {
@@ -77,9 +76,20 @@ void require_scalar(const Operand &o) {
 
 int weak_rank(DType t) { return t == DType::b1 ? 0 : t == DType::i64 ? 1 : 2; }
 
-bool fits(int64_t v, DType t) {
-  if (t == DType::b1) return v == 0 || v == 1;
-  return !is_int(t) || to_int(from_int(t, v)) == v;
+/// True when an integer constant keeps its value in an integer type.
+bool fits(const Value &v, DType t) {
+  if (t == DType::b1) return v.bits <= 1;
+  if (!is_int(t)) return true;
+  Value there = convert(t, v);
+  bool negative = is_signed_int(v.dtype) && to_int(v) < 0, stays = is_signed_int(t) && to_int(there) < 0;
+  return negative == stays && convert(v.dtype, there) == v;
+}
+
+std::string constant_text(const Value &v) { return v.dtype == DType::u64 ? cat(v.bits) : cat(to_int(v)); }
+
+/// An operand of an operation whose result has type t: weak operands of a weak result wrap at 64 bits.
+Expr as_operand(const Operand &o, ScalarType t) {
+  return t.weak ? cast(t.dtype, o.expr, o.loc) : adapt(o, t.dtype);
 }
 
 BinOp bin_op(Operator op) {
@@ -103,7 +113,7 @@ BinOp bin_op(Operator op) {
 
 bool is_bitwise(Operator op) { return op >= Operator::bit_and && op <= Operator::shr; }
 
-/// bool operands: what each operator makes of them.
+/// Operands of two bools: what each operator makes of them.
 ScalarType bool_result(Operator op, bool weak, Loc loc) {
   bool keeps = op == Operator::bit_and || op == Operator::bit_or || op == Operator::bit_xor;
   if (weak) return {op == Operator::div ? DType::f64 : keeps ? DType::b1 : DType::i64, true};
@@ -112,9 +122,7 @@ ScalarType bool_result(Operator op, bool weak, Loc loc) {
   if (op == Operator::sub)
     type_error(Code::E205, loc, "`-` is not defined for bool",
                "use `^` or `!=`, or convert: `int32(a) - int32(b)`");
-  type_error(Code::E102, loc,
-             cat("`", operator_text(op), "` of two bools is int8, which is not available yet"),
-             "convert first: `int32(a)`");
+  return {DType::i8, false};
 }
 
 }  // namespace
@@ -127,12 +135,17 @@ std::string_view operator_text(Operator op) {
 
 Expr adapt(const Operand &o, DType to) {
   require_scalar(o);
-  if (o.weak && is_int(to) && !is_float(o.expr.dtype()))
-    if (auto v = as_int(o.expr); v && !fits(*v, to))
-      type_error(
-          Code::E203, o.loc, cat("the constant ", *v, " does not fit into ", numpy_name(to)),
-          cat("convert the other operand to a wider type, or write ", numpy_name(to), "(", *v, ") to wrap"));
+  if (o.weak) require_range(o.expr, to, o.loc);
   return cast(to, o.expr, o.loc);
+}
+
+void require_range(const Expr &e, DType to, Loc loc) {
+  auto v = as_const(e);
+  if (!v || is_float(v->dtype) || !is_int(to) || fits(*v, to)) return;
+  std::string text = constant_text(*v);
+  type_error(
+      Code::E203, loc, cat("the constant ", text, " does not fit into ", numpy_name(to)),
+      cat("convert the other operand to a wider type, or write ", numpy_name(to), "(", text, ") to wrap"));
 }
 
 ScalarType common_type(ScalarType a, ScalarType b, Loc loc) {
@@ -183,30 +196,60 @@ Operand arithmetic(Operator op, const Operand &a, const Operand &b, Loc loc) {
     result = bool_result(op, common.weak, loc);
   else if (op == Operator::div && !is_float(common.dtype))
     result = {DType::f64, common.weak};
-  Expr x = adapt(a, result.dtype), y = adapt(b, result.dtype);
+  Expr x = as_operand(a, result), y = as_operand(b, result);
   return scalar_operand(binary(bin_op(op), std::move(x), std::move(y), loc), result.weak, loc);
 }
+
+namespace {
+
+/// The integer type in which two integers compare as numbers; nothing for a signed one beside a uint64.
+std::optional<DType> exact_type(const Operand &a, const Operand &b) {
+  auto takes = [](const Operand &constant, DType t) {
+    auto v = constant.weak ? as_const(constant.expr) : std::nullopt;
+    return v && fits(*v, t);
+  };
+  DType x = a.expr.dtype(), y = b.expr.dtype();
+  if (takes(b, x)) return x;
+  if (takes(a, y)) return y;
+  if (is_signed_int(x) == is_signed_int(y)) return bit_width(x) > bit_width(y) ? x : y;
+  if ((is_signed_int(x) ? y : x) == DType::u64) return std::nullopt;
+  return DType::i64;
+}
+
+/// a op b where one is signed and the other uint64: the sign decides first.
+Expr compare_with_u64(BinOp op, const Expr &a, const Expr &b, Loc loc) {
+  bool left = is_signed_int(a.dtype());
+  const Expr &with_sign = left ? a : b;
+  Expr negative = binary(BinOp::lt, with_sign, constant(from_int(with_sign.dtype(), 0), loc), loc);
+  Expr others = binary(op, cast(DType::u64, a, loc), cast(DType::u64, b, loc), loc);
+  // a negative number is less than, and different from, every uint64
+  bool if_negative = op == BinOp::ne || (left && op != BinOp::eq);
+  if (auto known = as_int(negative)) return *known ? const_bool(if_negative, loc) : others;
+  if (if_negative) return binary(BinOp::bit_or, negative, others, loc);
+  return binary(BinOp::bit_and, unary(UnOp::logical_not, negative, loc), others, loc);
+}
+
+}  // namespace
 
 Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc) {
   using ast::CompareOp;
   require_scalar(a);
   require_scalar(b);
   ScalarType common = common_type(a.type(), b.type(), loc);
-  // a weak int beside a strong integer is compared exactly, in 64 bits
-  bool exact = (a.weak || b.weak) && is_int(common.dtype) && a.expr.dtype() != DType::b1 &&
-               b.expr.dtype() != DType::b1;
-  DType t = exact ? DType::i64 : common.dtype;
-  Expr x = cast(t, a.expr, a.loc), y = cast(t, b.expr, b.loc);
-  auto make = [&](BinOp o, Expr l, Expr r) {
-    return scalar_operand(binary(o, std::move(l), std::move(r), loc), common.weak, loc);
+  bool integers = is_int(a.expr.dtype()) && is_int(b.expr.dtype());
+  std::optional<DType> t = integers ? exact_type(a, b) : common.dtype;
+  auto make = [&](BinOp o, const Operand &l, const Operand &r) {
+    Expr e = t ? binary(o, cast(*t, l.expr, l.loc), cast(*t, r.expr, r.loc), loc)
+               : compare_with_u64(o, l.expr, r.expr, loc);
+    return scalar_operand(e, common.weak, loc);
   };
   switch (op) {
-    case CompareOp::lt: return make(BinOp::lt, x, y);
-    case CompareOp::le: return make(BinOp::le, x, y);
-    case CompareOp::gt: return make(BinOp::lt, y, x);
-    case CompareOp::ge: return make(BinOp::le, y, x);
-    case CompareOp::eq: return make(BinOp::eq, x, y);
-    case CompareOp::ne: return make(BinOp::ne, x, y);
+    case CompareOp::lt: return make(BinOp::lt, a, b);
+    case CompareOp::le: return make(BinOp::le, a, b);
+    case CompareOp::gt: return make(BinOp::lt, b, a);
+    case CompareOp::ge: return make(BinOp::le, b, a);
+    case CompareOp::eq: return make(BinOp::eq, a, b);
+    case CompareOp::ne: return make(BinOp::ne, a, b);
     default: break;
   }
   internal_error(__FILE__, __LINE__, "unknown comparison");
@@ -217,7 +260,11 @@ Operand unary_minus(const Operand &a, Loc loc) {
   if (a.expr.dtype() == DType::b1 && !a.weak)
     type_error(Code::E205, loc, "`-` is not defined for bool",
                "use `not x` or `x ^ True`, or convert: `-int32(x)`");
-  Expr x = a.expr.dtype() == DType::b1 ? cast(DType::i64, a.expr, loc) : a.expr;
+  if (auto v = as_const(a.expr); v && a.weak && v->dtype == DType::u64 && v->bits != uint64_t{1} << 63)
+    type_error(Code::E215, loc, cat("the constant -", v->bits, " does not fit into 64 bits"),
+               "use a float, or a smaller constant");
+  Expr x = is_float(a.expr.dtype()) ? a.expr : cast(a.type().dtype, a.expr, loc);
+  if (x.dtype() == DType::b1) x = cast(DType::i64, x, loc);
   return scalar_operand(unary(UnOp::neg, x, loc), a.weak, loc);
 }
 
@@ -226,7 +273,7 @@ Operand invert(const Operand &a, Loc loc) {
   DType t = a.expr.dtype();
   if (is_float(t)) type_error(Code::E200, loc, cat("`~` needs an integer or bool, not ", describe(a)));
   if (t == DType::b1 && !a.weak) return scalar_operand(unary(UnOp::logical_not, a.expr, loc), false, loc);
-  Expr x = t == DType::b1 ? cast(DType::i64, a.expr, loc) : a.expr;
+  Expr x = a.weak ? cast(DType::i64, a.expr, loc) : a.expr;
   return scalar_operand(unary(UnOp::bit_not, x, loc), a.weak, loc);
 }
 
@@ -237,9 +284,9 @@ Operand minimum(bool is_min, std::vector<Operand> args, Loc loc) {
     require_scalar(args[i]);
     common = common_type(common, args[i].type(), loc);
   }
-  Expr result = adapt(args[0], common.dtype);
+  Expr result = as_operand(args[0], common);
   for (size_t i = 1; i < args.size(); ++i)
-    result = binary(is_min ? BinOp::min : BinOp::max, result, adapt(args[i], common.dtype), loc);
+    result = binary(is_min ? BinOp::min : BinOp::max, result, as_operand(args[i], common), loc);
   return scalar_operand(result, common.weak, loc);
 }
 
@@ -274,9 +321,8 @@ Operand power(const Operand &base, const Operand &exponent, Loc loc) {
   if (!value || (is_float(value->dtype) ? to_double(*value) : 0) > 1e15)
     type_error(Code::E102, loc, "`**` with an exponent that is no constant is not available yet",
                "multiply out, or use a constant exponent");
-  Operand x = scalar_operand(adapt(base, common.dtype), common.weak, base.loc);
-  if (common.dtype == DType::b1)
-    type_error(Code::E102, loc, "`**` of bools is int8, which is not available yet");
+  if (common.dtype == DType::b1 && !common.weak) common.dtype = DType::i8;
+  Operand x = scalar_operand(as_operand(base, common), common.weak, base.loc);
   if (!is_float(common.dtype)) {
     int64_t n = to_int(*value);
     if (n < 0 && !common.weak)
@@ -311,6 +357,8 @@ Expr index_of(const Operand &o, std::string_view what) {
   if (!is_int(o.expr.dtype()))
     type_error(Code::E213, o.loc, cat(what, " is ", type_text(o.type()), ", not an integer"),
                is_float(o.expr.dtype()) ? "convert it: `int64(...)`" : "");
+  if (auto v = as_const(o.expr); v && !fits(*v, DType::i64))
+    type_error(Code::E215, o.loc, cat(what, " is the constant ", v->bits, ", which exceeds int64"));
   return cast(DType::i64, o.expr, o.loc);
 }
 

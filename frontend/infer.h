@@ -37,7 +37,8 @@ struct Operand {
   DType dtype = DType::f64;    ///< dtype
   std::string text;            ///< text
 
-  ScalarType type() const { return {expr.dtype(), weak}; }
+  /// A weak constant from 2^63 on is held as u64, and is a weak int like any other.
+  ScalarType type() const { return {weak && expr.dtype() == DType::u64 ? DType::i64 : expr.dtype(), weak}; }
 };
 
 Operand scalar_operand(Expr e, bool weak, Loc loc);
@@ -52,12 +53,14 @@ std::string element_text(const BufNode &tensor);
 /// E214 for a scalar that is a truth value; `use` says what was done with it.
 [[noreturn]] void refuse_truth_value(const Operand &o, std::string_view use);
 
-/// The dtypes that every stage supports at present; E102 for others.
+/// The dtypes that the language has at present; E102 for others.
 void require_available(DType t, Loc loc);
 
 /// Converts to `to` as an operand of an operation: casts, and refuses constants outside the range of an
 /// integer type (E203).
 Expr adapt(const Operand &o, DType to);
+/// E203 when a weak int is a constant that `to` cannot hold.
+void require_range(const Expr &e, DType to, Loc loc);
 
 /// Result type of arithmetic on two scalars before the operation's own rule (language.md 2).
 ScalarType common_type(ScalarType a, ScalarType b, Loc loc);

@@ -233,7 +233,7 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
   b.type = value.type();
   b.cell = cell_for(name, b.type);
   if (is_call_constant(value.expr, false)) b.known = value.expr;
-  builder_->add(store(b.cell, {}, value.expr, loc));
+  builder_->add(store(b.cell, {}, cast(b.type.dtype, value.expr, loc), loc));
   bind(name, std::move(b));
 }
 

@@ -71,7 +71,11 @@ Operand Lowering::select_call(std::vector<Operand> args, Loc loc) {
   adapt(args[1], args[1].kind == Operand::Kind::scalar ? args[1].expr.dtype() : DType::f64);
   adapt(args[2], args[2].kind == Operand::Kind::scalar ? args[2].expr.dtype() : DType::f64);
   ScalarType t = common_type(args[1].type(), args[2].type(), loc);
-  return scalar_operand(select(cond, adapt(args[1], t.dtype), adapt(args[2], t.dtype), loc), t.weak, loc);
+  if (!t.weak)
+    for (size_t i : {1u, 2u})
+      if (args[i].weak) require_range(args[i].expr, t.dtype, args[i].loc);
+  Expr yes = cast(t.dtype, args[1].expr, args[1].loc), no = cast(t.dtype, args[2].expr, args[2].loc);
+  return scalar_operand(select(cond, yes, no, loc), t.weak, loc);
 }
 
 Operand Lowering::intrinsic_call(const std::string &word, std::vector<Operand> args, Loc loc) {

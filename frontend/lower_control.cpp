@@ -24,6 +24,15 @@ const std::set<std::string> &Lowering::looped_in(const ast::Block &b) const {
   return names_in(names_.looped, b);
 }
 
+/// E203 for a weak constant that its merged type cannot hold.
+void Lowering::report_range(const Expr &value, DType to, Loc loc) {
+  try {
+    require_range(value, to, loc);
+  } catch (const CompileError &error) {
+    for (const Diagnostic &d : error.found()) sink_->add(d);
+  }
+}
+
 /// Stores each cell of `names` over from its type in `from` to its type in `to`, at the end of the current
 /// block.
 void Lowering::convert_cells(const Env &from, const Env &to, const std::set<std::string> &names) {
@@ -33,6 +42,7 @@ void Lowering::convert_cells(const Env &from, const Env &to, const std::set<std:
     if (a->second.kind != Binding::Kind::cell || b->second.kind != Binding::Kind::cell) continue;
     if (a->second.type == b->second.type) continue;
     Expr value = a->second.known ? *a->second.known : load(a->second.cell, {}, a->second.loc);
+    if (a->second.type.weak && !b->second.type.weak) report_range(value, b->second.type.dtype, a->second.loc);
     builder_->add(store(b->second.cell, {}, cast(b->second.type.dtype, value), a->second.loc));
   }
 }

@@ -66,12 +66,12 @@ Operand Lowering::integer_literal(const std::string &digits, Loc loc) {
     base = kind == 'x' ? 16 : kind == 'o' ? 8 : kind == 'b' ? 2 : 10;
     if (base != 10) text.remove_prefix(2);
   }
-  int64_t value = 0;
+  uint64_t value = 0;
   auto result = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (result.ec != std::errc{} || result.ptr != text.data() + text.size())
     type_error(Code::E215, loc, cat("the constant ", digits, " does not fit into 64 bits"),
                "use a float, or a smaller constant");
-  return scalar_operand(const_int(value, loc), true, loc);
+  return scalar_operand(constant({value >> 63 ? DType::u64 : DType::i64, value}, loc), true, loc);
 }
 
 bool Lowering::is_local(const std::string &id) const {
@@ -82,7 +82,7 @@ bool Lowering::is_local(const std::string &id) const {
 Operand Lowering::read(const Binding &b, const std::string &id, Loc loc) {
   switch (b.kind) {
     case Binding::Kind::cell:
-      return scalar_operand(b.known ? make_expr(b.type.dtype, loc, (*b.known)->v) : load(b.cell, {}, loc),
+      return scalar_operand(b.known ? make_expr(b.known->dtype(), loc, (*b.known)->v) : load(b.cell, {}, loc),
                             b.type.weak, loc);
     case Binding::Kind::partial:
       type_error(Code::E302, loc, cat("'", id, "' may be unassigned here: only some paths assign it"),
@@ -131,7 +131,9 @@ Operand Lowering::captured(const Captured &c, const std::string &id, Loc loc) {
       if (!c.integer)
         type_error(Code::E215, loc, cat("the captured constant '", id, "' does not fit into 64 bits"),
                    "use a float, or a smaller constant");
-      return scalar_operand(const_int(*c.integer, loc), true, loc);
+      return scalar_operand(
+          constant({c.exceeds_int64 ? DType::u64 : DType::i64, static_cast<uint64_t>(*c.integer)}, loc), true,
+          loc);
     case Kind::real: return scalar_operand(const_float(DType::f64, c.real, loc), true, loc);
     case Kind::boolean: return scalar_operand(const_bool(c.integer.value_or(0) != 0, loc), true, loc);
     case Kind::text:
@@ -262,10 +264,6 @@ Operand Lowering::subscript(const ast::Subscript &n, Loc loc) {
 }
 
 Operand Lowering::unary_expr(const ast::UnaryExpr &n, Loc loc) {
-  // the least int64 has no positive twin
-  if (const auto *i = ast::as<ast::Integer>(n.a);
-      i && n.op == ast::UnaryOp::minus && i->digits == "9223372036854775808")
-    return scalar_operand(const_int(INT64_MIN, loc), true, loc);
   Operand a = scalar(n.a);
   switch (n.op) {
     case ast::UnaryOp::minus: return unary_minus(a, loc);
@@ -366,6 +364,8 @@ Operand Lowering::ternary(const ast::Ternary &n, Loc loc) {
   Merge merge = merge_types("the conditional expression", yes.type(), no.type());
   if (!merge.type) type_error(merge.code, loc, merge.message, merge.help);
   DType t = merge.type->dtype;
+  for (const Operand *o : {&yes, &no})
+    if (o->weak && !merge.type->weak) require_range(o->expr, t, o->loc);
   return scalar_operand(select(cond, cast(t, yes.expr, yes.loc), cast(t, no.expr, no.loc), loc),
                         merge.type->weak, loc);
 }

@@ -86,6 +86,7 @@ class Lowering {
   void grid_header(const ast::ForStmt &s, const ast::CallExpr &call, LoopHeader &h);
   void range_header(const ast::CallExpr &call, LoopHeader &h);
   Stmt loop_body(const ast::ForStmt &s, const LoopHeader &h, Env &head);
+  void report_range(const Expr &value, DType to, Loc loc);
   void convert_cells(const Env &from, const Env &to, const std::set<std::string> &names);
   const std::set<std::string> &assigned_in(const ast::Block &b) const;
   const std::set<std::string> &looped_in(const ast::Block &b) const;

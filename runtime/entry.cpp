@@ -85,6 +85,29 @@ class Machine {
     push(r);
   }
 
+  static bool integer_operation(uint8_t what, DType t) {
+    if (what > static_cast<uint8_t>(BinOp::ne)) return false;
+    auto o = static_cast<BinOp>(what);
+    if (o == BinOp::true_div) return false;
+    return t != DType::b1 || (o != BinOp::sub && o != BinOp::floor_div && o != BinOp::floor_mod &&
+                              o != BinOp::shl && o != BinOp::shr);
+  }
+
+  /// Operations on integers of any width, by the one definition of them.
+  void typed(Op op) {
+    auto what = static_cast<uint8_t>(bytes(1));
+    auto t = static_cast<DType>(bytes(1));
+    bool known = op == Op::apply_unary    ? what <= static_cast<uint8_t>(UnOp::logical_not)
+                 : op == Op::apply_binary ? integer_operation(what, t)
+                                          : what < static_cast<uint8_t>(DType::f16);
+    if (!known || t >= DType::f16) return fail(EntryResult::Error::malformed);
+    auto value = [](DType of, int64_t v) { return from_int(of, v); };
+    if (op == Op::convert) return push(to_int(convert(t, value(static_cast<DType>(what), pop()))));
+    if (op == Op::apply_unary) return push(to_int(apply(static_cast<UnOp>(what), value(t, pop()))));
+    int64_t b = pop(), a = pop();
+    push(to_int(apply(static_cast<BinOp>(what), value(t, a), value(t, b))));
+  }
+
   void result(Op op) {
     int64_t v = pop();
     bool overflowed = ended();
@@ -121,7 +144,9 @@ class Machine {
         int64_t no = pop(), yes = pop();
         return push(pop() ? yes : no);
       }
-      case Op::to_i32: return push(static_cast<int32_t>(pop()));
+      case Op::apply_unary:
+      case Op::apply_binary:
+      case Op::convert: return typed(op);
       case Op::out_extent:
       case Op::fact:
       case Op::workspace:

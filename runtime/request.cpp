@@ -13,9 +13,9 @@ namespace {
 constexpr std::string_view artifact_version = "1";
 
 void captured_text(const Captured &c, std::string &out) {
-  out += cat(static_cast<int>(c.kind), ":", c.integer ? cat(*c.integer) : "-", ":",
-             hex_text(std::bit_cast<uint64_t>(c.real)), ":", static_cast<int>(c.dtype), ":", c.text.size(),
-             ":", c.text);
+  out += cat(static_cast<int>(c.kind), ":", c.integer ? cat(*c.integer, c.exceeds_int64 ? "u" : "") : "-",
+             ":", hex_text(std::bit_cast<uint64_t>(c.real)), ":", static_cast<int>(c.dtype), ":",
+             c.text.size(), ":", c.text);
   out += '(';
   for (const Captured &item : c.items) captured_text(item, out);
   out += ')';

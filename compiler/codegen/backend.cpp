@@ -5,6 +5,7 @@
 #include "ir/print.h"
 #include "support/diagnostic.h"
 #include "support/text.h"
+#include "transform/legalise_types.h"
 #include "transform/lower_lanes.h"
 #include "transform/math/expand.h"
 #include "transform/simplify.h"
@@ -14,7 +15,11 @@ namespace kw {
 namespace {
 
 constexpr Pass cpu_tail[] = {
-    {"lower_lanes", lower_lanes}, {"expand_math", expand_math}, {"simplify", simplify}};
+    {"lower_lanes", lower_lanes},
+    {"expand_math", expand_math},
+    {"legalise_types", legalise_types},
+    {"simplify", simplify},
+};
 
 std::string emit_object(const Func &f, const Target &target) {
   return call_llvm(f, target, LlvmWant::object);

@@ -29,11 +29,15 @@ class ProgramBuilder {
         },
         [&](const Ref &n) { return symbol(n.sym); }, [&](const Load &) { return false; },
         [&](const Unary &n) {
-          if (!expression(n.a) || n.op == UnOp::bit_not) return false;
-          return op(n.op == UnOp::neg ? Op::neg : Op::invert), wrap(e.dtype());
+          if (!expression(n.a)) return false;
+          if (n.op == UnOp::logical_not) return op(Op::invert), true;
+          if (n.op == UnOp::neg && e.dtype() == DType::i64) return op(Op::neg), true;
+          return typed(Op::apply_unary, static_cast<uint8_t>(n.op), e.dtype());
         },
         [&](const Binary &n) {
-          return is_wide(n.a) && expression(n.a) && expression(n.b) && binary_op(n.op) && wrap(e.dtype());
+          if (!expression(n.a) || !expression(n.b)) return false;
+          if (n.a.dtype() == DType::i64 && binary_op(n.op)) return true;
+          return typed(Op::apply_binary, static_cast<uint8_t>(n.op), n.a.dtype());
         },
         [&](const Logic &n) {
           if (!expression(n.a) || !expression(n.b)) return false;
@@ -43,9 +47,8 @@ class ProgramBuilder {
           return expression(n.cond) && expression(n.yes) && expression(n.no) && (op(Op::choose), true);
         },
         [&](const Cast &n) {
-          if (!expression(n.a) || is_float(e.dtype()) || is_float(n.a.dtype())) return false;
-          if (e.dtype() == DType::i32) op(Op::to_i32);
-          return e.dtype() == DType::i64 || e.dtype() == DType::i32;
+          if (!expression(n.a) || is_float(e.dtype())) return false;
+          return typed(Op::convert, static_cast<uint8_t>(n.a.dtype()), e.dtype());
         },
         [&](const Call &) { return false; });
   }
@@ -54,14 +57,9 @@ class ProgramBuilder {
   std::string take() { return w_.take(); }
 
  private:
-  /// Operands that the 64-bit machine holds exactly.
-  static bool is_wide(const Expr &e) {
-    return e.dtype() == DType::i64 || e.dtype() == DType::i32 || e.dtype() == DType::b1;
-  }
-  /// Arithmetic of int32 wraps after every operation.
-  bool wrap(DType t) {
-    if (t == DType::i32) op(Op::to_i32);
-    return true;
+  bool typed(Op o, uint8_t what, DType t) {
+    op(o), w_.u8(what), w_.u8(static_cast<uint8_t>(t));
+    return !is_float(t);
   }
   bool symbol(const Sym &s) {
     for (size_t i = 0; i < f_.extents.size(); ++i)

@@ -13,6 +13,7 @@
 
 namespace kw {
 
+/// Operands are integers in 64 bits, sign- or zero-extended from their own dtype.
 enum class Op : uint8_t {
   push,    ///< 8 bytes: a constant
   dim,     ///< 1 byte: index into dims
@@ -33,11 +34,13 @@ enum class Op : uint8_t {
   any,
   invert,
   choose,
-  to_i32,      ///< wraps to 32 bits
-  out_extent,  ///< pops the next extent of the next output
-  fact,        ///< pops a condition; when it is 0 the plain body runs
-  workspace,   ///< pops bytes
-  work,        ///< pops the work estimate
+  apply_unary,   ///< 2 bytes: operation, dtype; by ir/scalar_ops
+  apply_binary,  ///< 2 bytes: operation, dtype of both operands; by ir/scalar_ops
+  convert,       ///< 2 bytes: dtype of the operand, dtype of the result; by ir/scalar_ops
+  out_extent,    ///< pops the next extent of the next output
+  fact,          ///< pops a condition; when it is 0 the plain body runs
+  workspace,     ///< pops bytes
+  work,          ///< pops the work estimate
 };
 
 /// Where an output is declared; as in Resolved.

@@ -19,14 +19,17 @@ namespace kw {
 
 namespace {
 
-/// Parameter records: the arguments that the code receives, then the outputs.
-void describe_parameters(const Func &f, const Signature &signature, Artifact &a) {
+/// Parameter records: the arguments that the code receives, then the outputs. Their dtypes are those of the
+/// source, which a back end may have lowered to words.
+void describe_parameters(const Func &f, const Func &source, const Signature &signature, Artifact &a) {
   size_t arg = 0, out = 0;
-  for (const Param &p : f.params) {
+  ensure(f.params.size() == source.params.size(), "a pass changed the parameters");
+  for (size_t i = 0; i < f.params.size(); ++i) {
+    const Param &p = f.params[i], &declared = source.params[i];
     ParamRecord r;
     r.name = p.buf ? p.buf->sym->name : p.sym->name;
     r.is_tensor = p.buf != nullptr;
-    r.dtype = p.buf ? p.buf->dtype : p.sym->dtype;
+    r.dtype = p.buf ? declared.buf->dtype : declared.sym->dtype;
     r.rank = p.buf ? static_cast<uint8_t>(p.buf->rank()) : 0;
     r.mode = p.mode;
     r.fill = p.fill;
@@ -129,7 +132,7 @@ Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagn
   Func ready = lower_for_backend(f, input);
   Artifact a;
   a.name = f.name;
-  describe_parameters(ready, input.signature, a);
+  describe_parameters(ready, f, input.signature, a);
   a.program = build_entry_program(ready, input.sources);
   describe_sites(ready, f, input.sources, a);
   for (const Diagnostic &d : sink.warnings()) a.warnings.push_back(resolve(d, input.sources));

@@ -108,7 +108,7 @@ std::optional<Value> as_const(const Expr &e) {
 
 std::optional<int64_t> as_int(const Expr &e) {
   auto v = as_const(e);
-  if (!v || is_float(v->dtype)) return std::nullopt;
+  if (!v || is_float(v->dtype) || (v->dtype == DType::u64 && v->bits >> 63)) return std::nullopt;
   return to_int(*v);
 }
 

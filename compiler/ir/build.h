@@ -44,7 +44,7 @@ Stmt seq(std::vector<Stmt> items, Loc loc = {});
 
 Buf make_buf(Sym sym, std::vector<Expr> extents, Space space, std::vector<Expr> strides = {});
 
-/// The value of an integer or bool constant, sign-extended.
+/// The value of an integer or bool constant; nothing for a uint64 beyond int64.
 std::optional<int64_t> as_int(const Expr &e);
 std::optional<Value> as_const(const Expr &e);
 

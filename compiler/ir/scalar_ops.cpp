@@ -16,11 +16,15 @@ uint64_t mask_of(DType t) {
   return width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
 }
 
-/// Bits of the 16-bit float with `exponent_bits` and `mantissa_bits` nearest to v (ties to even).
+/// Bits of the 16-bit float with `exponent_bits` and `mantissa_bits` nearest to v (ties to even). NaNs
+/// become quiet and keep the leading bits of their payload, as the conversions of all machines have it.
 uint64_t narrow(double v, int exponent_bits, int mantissa_bits) {
   uint64_t sign = std::signbit(v) ? uint64_t{1} << 15 : 0;
   uint64_t infinity = ((uint64_t{1} << exponent_bits) - 1) << mantissa_bits;
-  if (std::isnan(v)) return sign | infinity | (uint64_t{1} << (mantissa_bits - 1));
+  if (std::isnan(v)) {
+    uint64_t payload = std::bit_cast<uint64_t>(v) << 12 >> (64 - mantissa_bits);
+    return sign | infinity | (uint64_t{1} << (mantissa_bits - 1)) | payload;
+  }
   v = std::fabs(v);
   int bias = (1 << (exponent_bits - 1)) - 1;
   int exponent = v == 0 || std::isinf(v) ? 1 - bias : std::ilogb(v);
@@ -33,13 +37,16 @@ uint64_t narrow(double v, int exponent_bits, int mantissa_bits) {
   return sign | ((biased << mantissa_bits) + units);
 }
 
-double widen(uint64_t bits, int exponent_bits, int mantissa_bits) {
+/// The value of a float16; NaNs become quiet and keep their payload.
+double widen(uint64_t bits) {
+  constexpr int exponent_bits = 5, mantissa_bits = 10;
   uint64_t mantissa = bits & ((uint64_t{1} << mantissa_bits) - 1);
   auto exponent = static_cast<int>((bits >> mantissa_bits) & ((1u << exponent_bits) - 1));
   int bias = (1 << (exponent_bits - 1)) - 1;
   double v;
   if (exponent == (1 << exponent_bits) - 1)
-    v = mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+    v = std::bit_cast<double>(mantissa ? uint64_t{0x7FF8} << 48 | mantissa << (52 - mantissa_bits)
+                                       : uint64_t{0x7FF} << 52);
   else if (exponent == 0)
     v = std::ldexp(static_cast<double>(mantissa), 1 - bias - mantissa_bits);
   else
@@ -255,8 +262,8 @@ double to_double(const Value &v) {
   switch (v.dtype) {
     case DType::f64: return std::bit_cast<double>(v.bits);
     case DType::f32: return static_cast<double>(to_float(v));
-    case DType::f16: return widen(v.bits, 5, 10);
-    case DType::bf16: return widen(v.bits, 8, 7);
+    case DType::f16: return widen(v.bits);
+    case DType::bf16: return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(v.bits) << 16));
     default: return is_signed_int(v.dtype) ? static_cast<double>(to_int(v)) : static_cast<double>(v.bits);
   }
 }
@@ -280,6 +287,7 @@ Value apply(BinOp op, const Value &a, const Value &b) {
 
 Value convert(DType to, const Value &a) {
   if (to == a.dtype) return a;
+  if (a.dtype == DType::bf16 && to == DType::f32) return {to, a.bits << 16};
   if (is_float(a.dtype)) {
     double v = to_double(a);
     if (is_float(to)) return from_double(to, v);

@@ -36,6 +36,7 @@ struct Captured {
   enum class Kind : uint8_t { integer, real, boolean, text, tuple, dtype, word, module, function, other };
   Kind kind = Kind::other;
   std::optional<int64_t> integer;  ///< absent when the int needs more than 64 bits
+  bool exceeds_int64 = false;      ///< `integer` holds the bits of a number from 2^63 on
   double real = 0;
   std::string text;  ///< text itself; the word, module or type name
   DType dtype = DType::f64;

@@ -36,6 +36,7 @@ void add_x86_features([[maybe_unused]] std::vector<std::string> &out) {
   add(__builtin_cpu_supports("bmi"), "bmi");
   add(__builtin_cpu_supports("bmi2"), "bmi2");
   add(__builtin_cpu_supports("fma"), "fma");
+  add(__builtin_cpu_supports("f16c"), "f16c");
   add(__builtin_cpu_supports("avx512f"), "avx512f");
   add(__builtin_cpu_supports("avx512bw"), "avx512bw");
   add(__builtin_cpu_supports("avx512dq"), "avx512dq");

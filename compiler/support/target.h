@@ -16,6 +16,8 @@ struct Target {
 
   bool has(std::string_view feature) const;
   bool has_fma() const { return has("fma") || triple.starts_with("aarch64"); }
+  /// Conversions between binary16 and float32.
+  bool has_half() const { return has("f16c") || triple.starts_with("aarch64"); }
   /// "+avx,+avx2,…"
   std::string feature_text() const;
 };

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -32,12 +33,39 @@ constexpr std::array<int8_t, NPY_HALF + 1> dtype_numbers = [] {
   set(NPY_HALF, DType::f16), set(NPY_FLOAT, DType::f32), set(NPY_DOUBLE, DType::f64);
   return table;
 }();
+
+/// NumPy's number of ml_dtypes.bfloat16, which that package registers when it is imported; -1: not yet met.
+std::atomic<int> bfloat16_number{-1};
+
 inline int dtype_of_number(int number) {
-  return static_cast<unsigned>(number) < dtype_numbers.size() ? dtype_numbers[static_cast<size_t>(number)]
-                                                              : -1;
+  if (static_cast<unsigned>(number) < dtype_numbers.size()) return dtype_numbers[static_cast<size_t>(number)];
+  bool met = number >= 0 && number == bfloat16_number.load(std::memory_order_relaxed);
+  return met ? static_cast<int>(DType::bf16) : -1;
+}
+
+/// Also recognises bfloat16 by its name, without asking for the package.
+int dtype_of_descr(PyArray_Descr *d) {
+  if (d->type_num < NPY_USERDEF) return dtype_of_number(d->type_num);
+  std::string_view name = d->typeobj->tp_name;
+  if (PyDataType_ELSIZE(d) != 2 || !name.ends_with("bfloat16")) return -1;
+  bfloat16_number.store(d->type_num, std::memory_order_relaxed);
+  return static_cast<int>(DType::bf16);
+}
+
+/// The number of bfloat16, after importing ml_dtypes where needed; -1 when it is missing.
+int number_of_bfloat16() {
+  if (int known = bfloat16_number.load(std::memory_order_relaxed); known >= 0) return known;
+  PyRef module(PyImport_ImportModule("ml_dtypes"));
+  PyRef type(module ? PyObject_GetAttrString(module.get(), "bfloat16") : nullptr);
+  PyArray_Descr *descr = nullptr;
+  if (type && PyArray_DescrConverter(type.get(), &descr)) dtype_of_descr(descr);
+  Py_XDECREF(descr);
+  PyErr_Clear();
+  return bfloat16_number.load(std::memory_order_relaxed);
 }
 
 int number_of_dtype(DType t) {
+  if (t == DType::bf16) return number_of_bfloat16();
   static constexpr int numbers[] = {NPY_BOOL,  NPY_INT8,   NPY_INT16,  NPY_INT32,  NPY_INT64,
                                     NPY_UINT8, NPY_UINT16, NPY_UINT32, NPY_UINT64, NPY_HALF,
                                     -1,        NPY_FLOAT,  NPY_DOUBLE};
@@ -108,7 +136,7 @@ bool refused_subclass(PyObject *o) {
 
 bool check_array(const KernelState &k, size_t i, PyArrayObject *a, int &dtype) {
   auto *o = reinterpret_cast<PyObject *>(a);
-  dtype = dtype_of_number(PyArray_TYPE(a));
+  dtype = dtype_of_descr(PyArray_DESCR(a));
   if (dtype < 0)
     return refuse_type(k, i, cat("an array of dtype ", dtype_text(a)), "convert it with .astype(...)");
   if (PyArray_DESCR(a)->byteorder == '>' || (PyArray_DESCR(a)->byteorder == '<' && !PyArray_ISNBO('<')))
@@ -179,10 +207,16 @@ bool push_scalar(CallFrame &f, ArgKind kind, DType t, uint64_t bits) {
 bool read_numpy_scalar(const KernelState &k, size_t i, CallFrame &f) {
   PyRef descr(reinterpret_cast<PyObject *>(PyArray_DescrFromScalar(f.args[i])));
   if (!descr) return false;
-  int dtype = dtype_of_number(reinterpret_cast<PyArray_Descr *>(descr.get())->type_num);
+  int dtype = dtype_of_descr(reinterpret_cast<PyArray_Descr *>(descr.get()));
   if (dtype < 0) return refuse_type(k, i, with_article(type_name(f.args[i])), "pass a number");
   uint64_t bits = 0;
-  PyArray_ScalarAsCtype(f.args[i], &bits);
+  if (static_cast<DType>(dtype) == DType::bf16) {  // NumPy does not know where its bits lie
+    PyRef array(PyArray_FromScalar(f.args[i], nullptr));
+    if (!array) return false;
+    std::memcpy(&bits, PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.get())), 2);
+  } else {
+    PyArray_ScalarAsCtype(f.args[i], &bits);
+  }
   return push_scalar(f, ArgKind::strong_scalar, static_cast<DType>(dtype), bits);
 }
 
@@ -446,7 +480,13 @@ const void *output_descr(DType dtype) {
 
 PyObject *new_array(DType dtype, size_t rank, const int64_t *extents) {
   static_assert(sizeof(npy_intp) == sizeof(int64_t));
-  PyArray_Descr *descr = PyArray_DescrFromType(number_of_dtype(dtype));
+  int number = number_of_dtype(dtype);
+  if (number < 0)
+    return raise_error(Code::E102,
+                       "an output of dtype bfloat16 needs the package ml_dtypes, which is missing",
+                       "pip install ml_dtypes"),
+           nullptr;
+  PyArray_Descr *descr = PyArray_DescrFromType(number);
   npy_intp dims[max_rank];
   for (size_t d = 0; d < rank; ++d) dims[d] = extents[d];
   return PyArray_NewFromDescr(&PyArray_Type, descr, static_cast<int>(rank), dims, nullptr, nullptr, 0,

@@ -39,9 +39,9 @@ Signature describe_signature(const CallFrame &f);
 
 /// NumPy's C interface, imported once by the module; false with an exception.
 bool import_numpy();
-/// NumPy's immortal object of a dtype, borrowed; null for a dtype that NumPy itself lacks.
+/// NumPy's immortal object of a dtype, borrowed; null for bfloat16 without ml_dtypes.
 const void *output_descr(DType dtype);
-/// A new array for an output.
+/// A new array for an output; E102 for bfloat16 without ml_dtypes.
 PyObject *new_array(DType dtype, size_t rank, const int64_t *extents);
 /// Checks of arrays that the kernel writes: writable, no element twice; notes overlaps with other tensors.
 /// False with an exception.

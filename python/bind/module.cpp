@@ -50,6 +50,13 @@ uint64_t call_intrinsic(const std::string &name, const std::string &dtype, uint6
   return evaluate(e).bits;
 }
 
+/// One scalar as another dtype, by the rules of kernels; bits in and out.
+uint64_t convert_scalar(const std::string &from, const std::string &to, uint64_t bits) {
+  auto source = dtype_from_numpy(from), target = dtype_from_numpy(to);
+  if (!source || !target) throw py::value_error(cat("no cast from ", from, " to ", to));
+  return convert(*target, Value{*source, bits}).bits;
+}
+
 KernelState &kernel_state(py::handle kernel) {
   KernelState *k = state_of(kernel.ptr());
   if (!k) throw py::error_already_set();
@@ -138,6 +145,7 @@ PYBIND11_MODULE(_core, m) {
   m.def("codes", codes);
   m.def("set_debug", set_debug);
   m.def("call_intrinsic", call_intrinsic);
+  m.def("convert_scalar", convert_scalar);
   m.def("inspect", [](py::handle kernel, const py::tuple &args, const std::string &stage) {
     return checked(guarded([&] { return inspect_kernel(kernel.ptr(), args.ptr(), stage.c_str()); }));
   });

@@ -28,6 +28,14 @@ PyObject *call_hook(const char *module_name, const char *function, PyObject *arg
   return callable ? PyObject_CallOneArg(callable.get(), argument) : nullptr;
 }
 
+/// An int from 2^63 to 2^64 - 1; leaves `c` alone for greater ones.
+void read_unsigned(PyObject *value, Captured &c) {
+  uint64_t bits = PyLong_AsUnsignedLongLong(value);
+  if (bits == UINT64_MAX && PyErr_Occurred()) return PyErr_Clear();
+  c.integer = static_cast<int64_t>(bits);
+  c.exceeds_int64 = true;
+}
+
 /// (kind, value, attributes) as kernelwright.capture describes a value.
 Captured captured_from(PyObject *described) {
   using Kind = Captured::Kind;
@@ -47,7 +55,8 @@ Captured captured_from(PyObject *described) {
       int overflow = 0;
       auto v = PyLong_AsLongLongAndOverflow(value, &overflow);
       if (!overflow) c.integer = v;
-      if (overflow) c.text = utf8(PyRef(PyNumber_ToBase(value, 16)).get());
+      if (overflow > 0) read_unsigned(value, c);
+      if (overflow && !c.integer) c.text = utf8(PyRef(PyNumber_ToBase(value, 16)).get());
       break;
     }
     case Kind::real: c.real = PyFloat_AsDouble(value); break;

@@ -23,16 +23,51 @@ uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
 float16, float32, float64 = np.float16, np.float32, np.float64
 
 _weak = (bool, int, float)
+_unsigned: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+class _BFloat16:
+    """`bfloat16`, as a dtype that NumPy accepts and as a cast; both need the package ml_dtypes."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of ml_dtypes."""
+        import ml_dtypes
+
+        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return found
+
+    def __call__(self, x: Any) -> Any:
+        """x rounded once, where ml_dtypes goes by way of float32."""
+        value = np.asarray(x)[()]
+        bits = _core.convert_scalar(value.dtype.name, "bfloat16", _bits_of(value))
+        return np.array(bits, np.uint16).view(self.dtype)[()]
+
+
+bfloat16 = _BFloat16()
+
+
+def _bits_of(value: Any) -> int:
+    """The bits of a NumPy scalar."""
+    return int(np.asarray(value).view(_unsigned[value.dtype.itemsize]))
+
+
+def _is_bfloat16(value: Any) -> builtins.bool:
+    return type(value) not in _weak and np.asarray(value).dtype.name == "bfloat16"
+
+
+def _as_dtype(dtype: Any) -> Any:
+    return bfloat16.dtype if dtype is bfloat16 or dtype == "bfloat16" else dtype
 
 
 def output_tensor(shape: Any, dtype: Any = np.float32) -> np.ndarray[Any, Any]:
     """A zeroed array that the kernel returns."""
-    return np.zeros(shape, dtype)
+    return np.zeros(shape, _as_dtype(dtype))
 
 
 def allocate(shape: Any, dtype: Any = np.float32, scope: str = "") -> np.ndarray[Any, Any]:
     """A zeroed temporary; `scope` is a hint without effect."""
-    return np.zeros(shape, dtype)
+    return np.zeros(shape, _as_dtype(dtype))
 
 
 def grid(shape: Any) -> Iterator[tuple[int, ...]]:
@@ -54,7 +89,7 @@ def _float_of(x: Any) -> Any:
     if type(x) in _weak:
         return float(x)
     dtype = np.asarray(x).dtype
-    if dtype.kind == "f":
+    if dtype.kind == "f" or dtype.name == "bfloat16":
         return x
     wide = {1: np.float16, 2: np.float32}.get(dtype.itemsize, np.float64)
     return wide(x)
@@ -65,9 +100,8 @@ def _expanded(name: str, x: Any) -> Any:
     if type(v) is float:
         bits = int(np.float64(v).view(np.uint64))
         return float(np.uint64(_core.call_intrinsic(name, "float64", bits)).view(np.float64))
-    unsigned = {4: np.uint32, 8: np.uint64}[v.dtype.itemsize]
-    bits = int(v.view(unsigned))
-    return unsigned(_core.call_intrinsic(name, v.dtype.name, bits)).view(v.dtype)
+    bits = _core.call_intrinsic(name, v.dtype.name, _bits_of(v))
+    return np.array(bits, _unsigned[v.dtype.itemsize]).view(v.dtype)[()]
 
 
 def exp(x: Any) -> Any:
@@ -109,8 +143,18 @@ def _common(values: tuple[Any, ...]) -> tuple[Any, ...]:
             else bool
         )
         return tuple(kind(v) for v in values)
+    if builtins.any(_is_bfloat16(v) for v in values):
+        return _common_with_bfloat16(values)
     dtype = np.result_type(*values)
     return tuple(dtype.type(v) for v in values)
+
+
+def _common_with_bfloat16(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Python numbers keep bfloat16; for other types NumPy knows sums, but no result_type."""
+    strong = [np.zeros((), np.asarray(v).dtype) for v in values if type(v) not in _weak]
+    dtype = np.asarray(sum(strong[1:], strong[0])).dtype
+    cast = bfloat16 if dtype.name == "bfloat16" else dtype.type
+    return tuple(cast(v) for v in values)
 
 
 def _extreme(values: tuple[Any, ...], larger: bool) -> Any:

@@ -18,7 +18,7 @@ CASES = corpus.load()
 
 def _bits(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The bytes of an array with every NaN made the same."""
-    if a.dtype.kind == "f":
+    if a.dtype.kind == "f" or a.dtype.name == "bfloat16":
         a = np.where(np.isnan(a), np.array(np.nan, a.dtype), a)
     return np.ascontiguousarray(a)
 

@@ -18,13 +18,16 @@ import kernelwright as kw
 
 Array = np.ndarray[Any, Any]
 SEED = int(os.environ.get("KW_FUZZ_SEED") or random.randrange(2**32))
-INTEGERS, FLOATS = ("int32", "int64"), ("float32", "float64")
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float16", "float32", "float64")
 DTYPES = ("bool", *INTEGERS, *FLOATS)
 
 
 def integer_values(dtype: str) -> list[int]:
     info = np.iinfo(dtype)
-    near = [v + d for v in (0, info.min, info.max, 31, 63, 1 << 15) for d in (-2, -1, 0, 1, 2)]
+    near = [
+        v + d for v in (0, info.min, info.max, info.bits, 1 << (info.bits // 2)) for d in (-2, -1, 0, 1, 2)
+    ]
     return sorted({v for v in (*near, 7, -7, 100) if info.min <= v <= info.max})
 
 
@@ -79,7 +82,10 @@ def random_values(dtype: str, count: int, rng: np.random.Generator) -> Array:
 
 @cache
 def pairs(dtype: str) -> tuple[Array, Array]:
-    """Special values x special values, then 2,000 random pairs."""
+    """Every pair of 8-bit values; else special values x special values, then 2,000 random pairs."""
+    if dtype in ("int8", "uint8"):  # all of them
+        every = np.arange(256, dtype="uint8").view(dtype)
+        return np.repeat(every, 256), np.tile(every, 256)
     s, rng = special(dtype), np.random.default_rng(SEED)
     a, b = random_values(dtype, 2000, rng), random_values(dtype, 2000, rng)
     return np.concatenate([np.repeat(s, len(s)), a]), np.concatenate([np.tile(s, len(s)), b])
@@ -194,10 +200,24 @@ def cast_and_store(a, like):
         out[0, i] = a[i]
         if like.dtype == "bool":
             out[1, i] = bool_(a[i])
+        elif like.dtype == "int8":
+            out[1, i] = int8(a[i])
+        elif like.dtype == "int16":
+            out[1, i] = int16(a[i])
         elif like.dtype == "int32":
             out[1, i] = int32(a[i])
         elif like.dtype == "int64":
             out[1, i] = int64(a[i])
+        elif like.dtype == "uint8":
+            out[1, i] = uint8(a[i])
+        elif like.dtype == "uint16":
+            out[1, i] = uint16(a[i])
+        elif like.dtype == "uint32":
+            out[1, i] = uint32(a[i])
+        elif like.dtype == "uint64":
+            out[1, i] = uint64(a[i])
+        elif like.dtype == "float16":
+            out[1, i] = float16(a[i])
         elif like.dtype == "float32":
             out[1, i] = float32(a[i])
         else:
@@ -300,10 +320,11 @@ def cast(a: Array, to: str) -> Array:
     if to not in INTEGERS or a.dtype.kind != "f":
         return a.astype(to)
     info = np.iinfo(to)
-    limits = [(info.min, -(2.0 ** (info.bits - 1))), (info.max, 2.0 ** (info.bits - 1))]
-    inside = (a > limits[0][1]) & (a < limits[1][1])
-    out = np.where(inside, a, 0).astype(to)
-    return np.where(a >= limits[1][1], info.max, np.where(a <= limits[0][1], info.min, out)).astype(to)
+    wide = a.astype("float64")
+    low, high = (-(2.0 ** (info.bits - 1)), 2.0 ** (info.bits - 1)) if info.min else (0.0, 2.0**info.bits)
+    out = np.where((wide > low) & (wide < high), wide, 0).astype(to)
+    out[wide >= high], out[wide <= low] = info.max, info.min
+    return out
 
 
 @pytest.mark.parametrize("to", DTYPES)

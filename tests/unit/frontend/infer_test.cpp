@@ -128,6 +128,48 @@ TEST(Compare, is_exact_beside_weak_integers) {
   EXPECT_EQ(compare(ast::CompareOp::eq, i32, number(1), {}).type(), strong(DType::b1));
 }
 
+std::string compared(ast::CompareOp op, const Operand &a, const Operand &b) {
+  return print(compare(op, a, b, {}).expr);
+}
+
+TEST(Compare, of_integers_is_exact_in_the_narrowest_type_that_holds_both) {
+  using ast::CompareOp;
+  Operand i8 = variable(strong(DType::i8)), u8 = variable(strong(DType::u8)),
+          u32 = variable(strong(DType::u32));
+  EXPECT_EQ(compared(CompareOp::lt, i8, number(5)), "x < i8(5)");
+  EXPECT_EQ(compared(CompareOp::lt, u8, number(300)), "cast(i64, x) < 300");
+  EXPECT_EQ(compared(CompareOp::gt, u8, number(-1)), "(-1) < cast(i64, x)");
+  EXPECT_EQ(compared(CompareOp::eq, i8, u8), "cast(i64, x) == cast(i64, x)");
+  EXPECT_EQ(compared(CompareOp::ne, u8, u32), "cast(u32, x) != x");
+  EXPECT_EQ(compared(CompareOp::le, i8, variable(weak_int)), "cast(i64, x) <= x");
+}
+
+TEST(Compare, beside_uint64_the_sign_decides_first) {
+  using ast::CompareOp;
+  Operand i = variable(strong(DType::i64)), u = variable(strong(DType::u64));
+  EXPECT_EQ(compared(CompareOp::lt, i, u), "(x < 0) | (cast(u64, x) < x)");
+  EXPECT_EQ(compared(CompareOp::ge, i, u), "(not (x < 0)) & (x <= cast(u64, x))");
+  EXPECT_EQ(compared(CompareOp::ne, u, i), "(x < 0) | (x != cast(u64, x))");
+  EXPECT_EQ(compared(CompareOp::eq, u, number(3)), "x == u64(3)");
+  EXPECT_EQ(as_int(compare(CompareOp::lt, number(-1),
+                           scalar_operand(constant({DType::u64, ~uint64_t{0}}), true, {}), {})
+                       .expr),
+            1);
+}
+
+TEST(WideConstants, are_weak_ints_that_only_uint64_and_floats_take) {
+  Operand wide = scalar_operand(constant({DType::u64, ~uint64_t{0}}), true, {});
+  EXPECT_EQ(wide.type(), weak_int);
+  EXPECT_EQ(adapt(wide, DType::u64).dtype(), DType::u64);
+  EXPECT_EQ(as_const(adapt(wide, DType::f64)), from_double(DType::f64, 0x1p64));
+  EXPECT_EQ(code_of([&] { adapt(wide, DType::i64); }), "E203");
+  EXPECT_EQ(code_of([&] { index_of(wide, "an index"); }), "E215");
+  EXPECT_EQ(code_of([&] { unary_minus(wide, {}); }), "E215");
+  Operand half = scalar_operand(constant({DType::u64, uint64_t{1} << 63}), true, {});
+  EXPECT_EQ(as_int(unary_minus(half, {}).expr), INT64_MIN);
+  EXPECT_EQ(as_int(arithmetic(ast::Operator::add, wide, number(3), {}).expr), 2);  // wraps (V2)
+}
+
 TEST(Power, exponents_that_need_no_power_function) {
   Operand x = variable(strong(DType::f64));
   EXPECT_EQ(print(power(x, number(2), {}).expr), "x * x");
@@ -170,10 +212,10 @@ TEST(TypeText, weak_types_are_python_types) {
   EXPECT_EQ(type_text(strong(DType::bf16)), "bfloat16");
 }
 
-TEST(Available, other_dtypes_are_e102) {
-  for (DType t : {DType::b1, DType::i32, DType::i64, DType::f32, DType::f64})
+TEST(Available, complex_dtypes_are_e102) {
+  for (DType t : {DType::b1, DType::i8, DType::u64, DType::f16, DType::bf16, DType::f64})
     EXPECT_EQ(code_of([&] { require_available(t, {}); }), "none") << short_name(t);
-  for (DType t : {DType::i8, DType::u8, DType::f16, DType::bf16, DType::u64, DType::c64})
+  for (DType t : {DType::c64, DType::c128})
     EXPECT_EQ(code_of([&] { require_available(t, {}); }), "E102") << short_name(t);
 }
 

@@ -21,6 +21,9 @@ struct Code {
     return *this;
   }
   Code &dim(int index) { return op(Op::dim), bytes += static_cast<char>(index), *this; }
+  Code &typed(Op o, int what, DType t) {
+    return op(o), bytes += static_cast<char>(what), bytes += static_cast<char>(t), *this;
+  }
   Code &scalar(int index, DType t) {
     return op(Op::scalar), bytes += static_cast<char>(index), bytes += static_cast<char>(t), *this;
   }
@@ -43,8 +46,30 @@ TEST(EntryMachine, computes_on_its_stack) {
   EXPECT_EQ(run(Code().push(0).push(5).push(6).op(Op::choose).op(Op::out_extent)).extents,
             std::vector<int64_t>{6});
   EXPECT_EQ(run(Code().push(5).op(Op::invert).op(Op::out_extent)).extents, std::vector<int64_t>{0});
-  EXPECT_EQ(run(Code().push((int64_t{1} << 32) + 4).op(Op::to_i32).op(Op::out_extent)).extents,
-            std::vector<int64_t>{4});
+}
+
+TEST(EntryMachine, typed_operations_are_those_of_the_dtype) {
+  auto result = [](Code code) { return run(code.op(Op::out_extent)).extents.at(0); };
+  auto binary_of = [](BinOp o, DType t) { return std::pair(static_cast<int>(o), t); };
+  auto code = [](int64_t a, int64_t b, std::pair<int, DType> what) {
+    return Code().push(a).push(b).typed(Op::apply_binary, what.first, what.second);
+  };
+  EXPECT_EQ(result(Code().push((int64_t{1} << 32) + 4).typed(Op::convert, int(DType::i64), DType::i32)), 4);
+  EXPECT_EQ(result(Code().push(-1).typed(Op::convert, int(DType::i8), DType::u16)), 0xFFFF);
+  EXPECT_EQ(result(Code().push(-1).typed(Op::apply_unary, int(UnOp::neg), DType::u8)), 1);
+  EXPECT_EQ(result(code(200, 100, binary_of(BinOp::add, DType::u8))), 44);
+  EXPECT_EQ(result(code(-1, 1, binary_of(BinOp::lt, DType::u64))), 0);
+  EXPECT_EQ(result(code(-1, 1, binary_of(BinOp::lt, DType::i8))), 1);
+}
+
+TEST(EntryMachine, operations_without_a_meaning_are_malformed) {
+  for (auto [o, t] : {std::pair{BinOp::true_div, DType::i8}, std::pair{BinOp::sub, DType::b1},
+                      std::pair{BinOp::shl, DType::b1}, std::pair{BinOp::add, DType::f32}})
+    EXPECT_EQ(run(Code().push(1).push(1).typed(Op::apply_binary, static_cast<int>(o), t)).error,
+              Error::malformed);
+  EXPECT_EQ(run(Code().push(1).push(1).typed(Op::apply_binary, 255, DType::i8)).error, Error::malformed);
+  EXPECT_EQ(run(Code().push(1).typed(Op::apply_unary, 3, DType::i8)).error, Error::malformed);
+  EXPECT_EQ(run(Code().push(1).typed(Op::convert, int(DType::f32), DType::i8)).error, Error::malformed);
 }
 
 TEST(EntryMachine, division_follows_the_rules_of_the_language) {

@@ -63,11 +63,12 @@ TEST(RequestKey, no_field_is_forgotten) {
   auto [name, identity, captures, signature, options, target, backend] = sample();
   auto [args, outs] = signature;
   auto [kind, dtype, rank, stride_class, alias] = args[0];
-  auto [c_kind, c_integer, real, text, c_dtype, items, attributes] = captures[0].second;
+  auto [c_kind, c_integer, exceeds, real, text, c_dtype, items, attributes] = captures[0].second;
   EXPECT_EQ(cat(name, identity, backend, short_name(dtype), rank, alias, text), "fcodellvmf3220");
   EXPECT_TRUE(kind == ArgKind::tensor && stride_class == StrideClass::contiguous && outs.size() == 1);
   EXPECT_TRUE(c_kind == Captured::Kind::integer && c_integer == 7 && real == 0 && c_dtype == DType::f64);
-  EXPECT_TRUE(items.empty() && attributes.empty() && options.fp == FpMode::normal && target.l1_bytes == 1);
+  EXPECT_TRUE(!exceeds && items.empty() && attributes.empty() && options.fp == FpMode::normal &&
+              target.l1_bytes == 1);
 }
 
 TEST(RequestKey, name_identity_backend_options_and_target) {
