@@ -16,6 +16,8 @@ struct Target {
 
   bool has(std::string_view feature) const;
   bool has_fma() const { return has("fma") || triple.starts_with("aarch64"); }
+  /// An instruction that rounds a float to an integer of the same type.
+  bool has_rounding() const { return has("sse4.1") || has("avx") || triple.starts_with("aarch64"); }
   /// "+avx,+avx2,…"
   std::string feature_text() const;
 };

@@ -153,8 +153,8 @@ NARROW = ("int8", "int16", "uint8", "uint16", "uint32", "uint64", "float16")
 
 NOT_YET = {
     **dict.fromkeys("rsqrt exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh".split(), 1),
-    **dict.fromkeys("tanh erf erfc sigmoid ceil trunc round sign isnan isinf isfinite popcount".split(), 1),
-    **dict.fromkeys("atan2 power fmod ceil_div".split(), 2),
+    **dict.fromkeys("tanh erf erfc sigmoid".split(), 1),
+    **dict.fromkeys("atan2 power".split(), 2),
 }
 
 
