@@ -79,7 +79,26 @@ def _unary(name: str, text: str) -> Callable[[Any], Any]:
     return function
 
 
+rsqrt = _unary("rsqrt", "Reciprocal of the square root.")
 exp = _unary("exp", "e to the power x.")
+exp2 = _unary("exp2", "2 to the power x.")
+expm1 = _unary("expm1", "e to the power x, less 1.")
+log = _unary("log", "Natural logarithm; -inf for 0, NaN for negative numbers.")
+log2 = _unary("log2", "Logarithm to base 2.")
+log10 = _unary("log10", "Logarithm to base 10.")
+log1p = _unary("log1p", "Natural logarithm of 1 + x.")
+sin = _unary("sin", "Sine of radians.")
+cos = _unary("cos", "Cosine of radians.")
+tan = _unary("tan", "Tangent of radians.")
+asin = _unary("asin", "Inverse sine in radians; NaN beyond 1 and -1.")
+acos = _unary("acos", "Inverse cosine in radians; NaN beyond 1 and -1.")
+atan = _unary("atan", "Inverse tangent in radians.")
+sinh = _unary("sinh", "Hyperbolic sine.")
+cosh = _unary("cosh", "Hyperbolic cosine.")
+tanh = _unary("tanh", "Hyperbolic tangent.")
+erf = _unary("erf", "Error function.")
+erfc = _unary("erfc", "1 less the error function.")
+sigmoid = _unary("sigmoid", "1 / (1 + exp(-x)).")
 
 
 def sqrt(x: Any) -> Any:
@@ -118,6 +137,12 @@ def abs(x: Any) -> Any:
 def sign(x: Any) -> Any:
     """-1, 0 or 1; NaN stays NaN."""
     return type(x)(np.sign(x)) if type(x) in (int, float) else int(x) if type(x) is bool else np.sign(x)
+
+
+def atan2(y: Any, x: Any) -> Any:
+    """The angle of the point (x, y) in radians, from -pi to pi."""
+    a, b = _common((y, x))
+    return _expanded("atan2", _float_of(a), _float_of(b))
 
 
 def _classify(name: str, numpys: Callable[[Any], Any], text: str) -> Callable[[Any], Any]:
