@@ -317,34 +317,31 @@ Expr root(const Expr &x, Loc loc) {
 
 Operand power(const Operand &base, const Operand &exponent, Loc loc) {
   ScalarType common = common_type(base.type(), exponent.type(), loc);
+  if (common.dtype == DType::b1) common.dtype = common.weak ? DType::i64 : DType::i8;
+  DType t = common.dtype;
   auto value = as_const(exponent.expr);
-  if (!value || (is_float(value->dtype) ? to_double(*value) : 0) > 1e15)
-    type_error(Code::E102, loc, "`**` with an exponent that is no constant is not available yet",
-               "multiply out, or use a constant exponent");
-  if (common.dtype == DType::b1 && !common.weak) common.dtype = DType::i8;
   Operand x = scalar_operand(as_operand(base, common), common.weak, base.loc);
-  if (!is_float(common.dtype)) {
+  auto result = [&](Expr e) { return scalar_operand(std::move(e), common.weak, loc); };
+  if (!is_float(t) && value) {
     int64_t n = to_int(*value);
     if (n < 0 && !common.weak)
       type_error(Code::E204, loc, "an integer to a negative power is no integer",
                  cat("convert first: `float64(x) ** ", n, "`"));
     if (n < 0) {
-      Operand real = scalar_operand(cast(DType::f64, x.expr, loc), true, loc);
-      return power(real, exponent, loc);
+      Operand as_float = scalar_operand(cast(DType::f64, x.expr, loc), true, loc);
+      return power(as_float, exponent, loc);
     }
-    if (n > 64) type_error(Code::E102, loc, "`**` with an exponent above 64 is not available yet");
-    return integer_power(x, n, loc);
+    if (n <= 64) return integer_power(x, n, loc);
   }
-  double n = to_double(convert(DType::f64, *value));
-  DType t = common.dtype;
-  auto result = [&](Expr e) { return scalar_operand(std::move(e), common.weak, loc); };
-  if (n == 2) return result(binary(BinOp::mul, x.expr, x.expr, loc));
-  if (n == 1) return x;
-  if (n == 0) return result(const_float(t, 1, loc));
-  if (n == -1) return result(binary(BinOp::true_div, const_float(t, 1, loc), x.expr, loc));
-  if (n == 0.5) return result(root(x.expr, loc));
-  type_error(Code::E102, loc, cat("`**` with the exponent ", float_text(n), " is not available yet"),
-             "the exponents 2, 1, 0.5, 0 and -1 are; multiply out for others");
+  if (is_float(t) && value) {
+    double n = to_double(convert(DType::f64, *value));
+    if (n == 2) return result(binary(BinOp::mul, x.expr, x.expr, loc));
+    if (n == 1) return x;
+    if (n == 0) return result(const_float(t, 1, loc));
+    if (n == -1) return result(binary(BinOp::true_div, const_float(t, 1, loc), x.expr, loc));
+    if (n == 0.5) return result(root(x.expr, loc));
+  }
+  return result(call(Fn::power, {x.expr, as_operand(exponent, common)}, loc));
 }
 
 Expr truth_of(const Operand &o) {

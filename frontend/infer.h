@@ -77,7 +77,8 @@ Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc);
 Operand unary_minus(const Operand &a, Loc loc);
 Operand invert(const Operand &a, Loc loc);
 Operand minimum(bool is_min, std::vector<Operand> args, Loc loc);
-/// x ** n for the exponents that need no power function.
+/// x ** n: products for small whole exponents of integers, x * x, 1 / x and the square root where the
+/// constant says so, else the function power.
 Operand power(const Operand &base, const Operand &exponent, Loc loc);
 /// A scalar as b1: `!= 0` for numbers.
 Expr truth_of(const Operand &o);

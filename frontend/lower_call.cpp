@@ -78,19 +78,32 @@ Operand Lowering::select_call(std::vector<Operand> args, Loc loc) {
   return scalar_operand(select(cond, yes, no, loc), t.weak, loc);
 }
 
+/// The dtype that the arguments of a function convert to, by the rule of the NumPy ufunc.
+static DType argument_dtype(const IntrinsicRow &row, ScalarType common, Loc loc) {
+  DType t = common.dtype;
+  if (row.rule == TypeRule::as_float && !is_float(t))
+    return common.weak ? DType::f64 : result_dtype(row.fn, t);
+  if (row.fn == Fn::popcount && is_float(t))
+    type_error(Code::E200, loc, cat("popcount needs an integer or bool, not ", type_text(common)));
+  if (t != DType::b1) return t;
+  if (common.weak) return DType::i64;
+  if (row.fn == Fn::sign)
+    type_error(Code::E200, loc, "sign is not defined for bool", "convert it: `int32(x)`");
+  return row.arity == 2 ? DType::i8 : t;
+}
+
 Operand Lowering::intrinsic_call(const std::string &word, std::vector<Operand> args, Loc loc) {
   const IntrinsicRow &row = *find_intrinsic(word);
-  Operand &x = args[0];
-  adapt(x, x.kind == Operand::Kind::scalar ? x.expr.dtype() : DType::f64);
-  DType t = x.expr.dtype();
-  if (x.weak && row.rule == TypeRule::as_float) t = DType::f64;
-  if (x.weak && t == DType::b1) t = DType::i64;
-  if (row.rule == TypeRule::as_float && !is_float(t)) t = result_dtype(row.fn, t);
+  for (const Operand &a : args) adapt(a, a.kind == Operand::Kind::scalar ? a.expr.dtype() : DType::f64);
+  ScalarType common = args[0].type();
+  if (row.arity == 2) common = common_type(common, args[1].type(), loc);
+  DType t = argument_dtype(row, common, loc);
   require_available(t, loc);
-  Expr e = cast(t, x.expr, loc);
-  if (row.fn == Fn::floor && !is_float(t)) return scalar_operand(e, x.weak, loc);
-  if (row.fn == Fn::floor && x.weak) return scalar_operand(call(row.fn, {e}, loc), true, loc);
-  return scalar_operand(call(row.fn, {e}, loc), x.weak, loc);
+  std::vector<Expr> values;
+  for (const Operand &a : args) values.push_back(adapt(a, t));
+  bool rounds = row.fn == Fn::floor || row.fn == Fn::ceil || row.fn == Fn::trunc || row.fn == Fn::round;
+  if (rounds && !is_float(t)) return scalar_operand(cast(t, values[0], loc), common.weak, loc);
+  return scalar_operand(call(row.fn, std::move(values), loc), common.weak, loc);
 }
 
 DType Lowering::dtype_argument(const ast::ExprPtr &e) {

@@ -386,9 +386,6 @@ void Rules::call(const ast::CallExpr &n, Loc loc) const {
   const IntrinsicRow *row = contains(other_words, word) ? nullptr : find_intrinsic(word);
   size_t arity = word == "select" ? 3 : word == "sub_relu" ? 2 : row ? row->arity : 1;
   expect_arguments(n, word, many ? 2 : arity, many ? max_args : arity, loc);
-  if (row && (!row->available || !row->in_language))
-    type_error(Code::E102, loc, cat("the function ", word, " is not available yet"),
-               "sqrt, exp, abs, floor, min, max and select are");
   if (auto dtype = row ? std::nullopt : dtype_from_numpy(word)) require_available(*dtype, loc);
 }
 

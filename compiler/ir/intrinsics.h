@@ -69,7 +69,6 @@ struct IntrinsicRow {
   TypeRule rule;
   Cost cost;
   bool in_language;  ///< callable by name in kernels
-  bool available;    ///< implemented by the interpreter and the emitters, or expanded
   bool folds;        ///< apply() defines it, so constants fold
   std::string_view
       derivative;  ///< by argument 0, over x (argument), y (result); "" when not differentiable in that form

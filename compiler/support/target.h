@@ -18,6 +18,8 @@ struct Target {
   bool has_fma() const { return has("fma") || triple.starts_with("aarch64"); }
   /// Conversions between binary16 and float32.
   bool has_half() const { return has("f16c") || triple.starts_with("aarch64"); }
+  /// An instruction that rounds a float to an integer of the same type.
+  bool has_rounding() const { return has("sse4.1") || has("avx") || triple.starts_with("aarch64"); }
   /// "+avx,+avx2,…"
   std::string feature_text() const;
 };

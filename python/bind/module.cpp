@@ -40,14 +40,17 @@ std::string set_debug(const std::string &text) {
   return parsed.error;
 }
 
-/// An elementary function of one float, by the same expansion as in kernels; `bits` of dtype `dtype` in and
-/// out.
-uint64_t call_intrinsic(const std::string &name, const std::string &dtype, uint64_t bits) {
+/// An elementary function by the same expansion as in kernels; the bits of its arguments and of its result,
+/// all of dtype `dtype`.
+uint64_t call_intrinsic(const std::string &name, const std::string &dtype,
+                        const std::vector<uint64_t> &bits) {
   const IntrinsicRow *row = find_intrinsic(name);
   auto t = dtype_from_numpy(dtype);
-  if (!row || !t || !row->available) throw py::value_error(cat("no function ", name, " of ", dtype));
-  Expr e = expand_call(row->fn, {constant(Value{*t, bits})}, {}, host_target());
-  return evaluate(e).bits;
+  if (!row || !t || row->arity != bits.size())
+    throw py::value_error(cat("no function ", name, " of ", bits.size(), " ", dtype));
+  std::vector<Expr> args;
+  for (uint64_t b : bits) args.push_back(constant(Value{*t, b}));
+  return evaluate(expand_call(row->fn, args, {}, host_target())).bits;
 }
 
 /// One scalar as another dtype, by the rules of kernels; bits in and out.

@@ -90,11 +90,14 @@ def word_of(value: Any) -> str | None:
     return None
 
 
-_numpy_aliases = {"absolute": "abs", "minimum": "min", "maximum": "max", "pow": "power"}
+_numpy_aliases = {
+    **{"absolute": "abs", "minimum": "min", "maximum": "max", "pow": "power", "rint": "round"},
+    **{"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "bitwise_count": "popcount"},
+}
 _builtin_words = frozenset("range len min max abs int float bool round print enumerate zip reversed".split())
 _numpy_words = frozenset(
-    "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan arctan2 asin acos atan atan2"
-    " sinh cosh tanh floor ceil trunc abs sign power fmod min max isnan isinf isfinite erf erfc".split()
+    "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh erf erfc floor"
+    " ceil trunc round abs sign power fmod min max isnan isinf isfinite popcount".split()
 )
 _dtype_names = frozenset(
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16".split()

@@ -95,18 +95,44 @@ def _float_of(x: Any) -> Any:
     return wide(x)
 
 
-def _expanded(name: str, x: Any) -> Any:
-    v = _float_of(x)
-    if type(v) is float:
-        bits = int(np.float64(v).view(np.uint64))
-        return float(np.uint64(_core.call_intrinsic(name, "float64", bits)).view(np.float64))
-    bits = _core.call_intrinsic(name, v.dtype.name, _bits_of(v))
-    return np.array(bits, _unsigned[v.dtype.itemsize]).view(v.dtype)[()]
+def _expanded(name: str, *args: Any) -> Any:
+    """A function of floats of one type, through the expansion that compiled code uses."""
+    weak = type(args[0]) is float
+    dtype = np.dtype(np.float64) if weak else args[0].dtype
+    bits = _core.call_intrinsic(name, dtype.name, [_bits_of(dtype.type(v)) for v in args])
+    result = np.array(bits, _unsigned[dtype.itemsize]).view(dtype)[()]
+    return float(result) if weak else result
 
 
-def exp(x: Any) -> Any:
-    """e to the power x."""
-    return _expanded("exp", x)
+def _unary(name: str, text: str) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        return _expanded(name, _float_of(x))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = text
+    return function
+
+
+rsqrt = _unary("rsqrt", "Reciprocal of the square root.")
+exp = _unary("exp", "e to the power x.")
+exp2 = _unary("exp2", "2 to the power x.")
+expm1 = _unary("expm1", "e to the power x, less 1.")
+log = _unary("log", "Natural logarithm; -inf for 0, NaN for negative numbers.")
+log2 = _unary("log2", "Logarithm to base 2.")
+log10 = _unary("log10", "Logarithm to base 10.")
+log1p = _unary("log1p", "Natural logarithm of 1 + x.")
+sin = _unary("sin", "Sine of radians.")
+cos = _unary("cos", "Cosine of radians.")
+tan = _unary("tan", "Tangent of radians.")
+asin = _unary("asin", "Inverse sine in radians; NaN beyond 1 and -1.")
+acos = _unary("acos", "Inverse cosine in radians; NaN beyond 1 and -1.")
+atan = _unary("atan", "Inverse tangent in radians.")
+sinh = _unary("sinh", "Hyperbolic sine.")
+cosh = _unary("cosh", "Hyperbolic cosine.")
+tanh = _unary("tanh", "Hyperbolic tangent.")
+erf = _unary("erf", "Error function.")
+erfc = _unary("erfc", "1 less the error function.")
+sigmoid = _unary("sigmoid", "1 / (1 + exp(-x)).")
 
 
 def sqrt(x: Any) -> Any:
@@ -117,19 +143,103 @@ def sqrt(x: Any) -> Any:
     return float(root) if type(v) is float else root
 
 
-def floor(x: Any) -> Any:
-    """Largest integral value not above x; integers stay as they are."""
-    if type(x) in (bool, int):
-        return int(x)
-    if type(x) is float:
-        return float(np.floor(x))
-    return x if np.asarray(x).dtype.kind in "iub" else np.floor(x)
+def _rounding(name: str, numpys: Callable[[Any], Any], text: str) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        if type(x) in (bool, int):
+            return int(x)
+        if type(x) is float:
+            return float(numpys(x))
+        return x if np.asarray(x).dtype.kind in "iub" else numpys(x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = text
+    return function
+
+
+floor = _rounding("floor", np.floor, "Largest integral value not above x; integers stay as they are.")
+ceil = _rounding("ceil", np.ceil, "Least integral value not below x; integers stay as they are.")
+trunc = _rounding("trunc", np.trunc, "x without its fraction; integers stay as they are.")
+round = _rounding("round", np.rint, "Nearest integral value, half to even; integers stay as they are.")
 
 
 def abs(x: Any) -> Any:
     """Absolute value."""
     with np.errstate(all="ignore"):
         return builtins.abs(x)
+
+
+def sign(x: Any) -> Any:
+    """-1, 0 or 1; NaN stays NaN."""
+    return type(x)(np.sign(x)) if type(x) in (int, float) else int(x) if type(x) is bool else np.sign(x)
+
+
+def atan2(y: Any, x: Any) -> Any:
+    """The angle of the point (x, y) in radians, from -pi to pi."""
+    a, b = _common((y, x))
+    return _expanded("atan2", _float_of(a), _float_of(b))
+
+
+def _classify(name: str, numpys: Callable[[Any], Any], text: str) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        return bool(numpys(float(x))) if type(x) in _weak else numpys(x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = text
+    return function
+
+
+isnan = _classify("isnan", np.isnan, "Whether x is NaN.")
+isinf = _classify("isinf", np.isinf, "Whether x is infinite, of either sign.")
+isfinite = _classify("isfinite", np.isfinite, "Whether x is neither NaN nor infinite.")
+
+
+def popcount(x: Any) -> Any:
+    """Number of ones in the two's complement of an integer, in its type."""
+    if type(x) in (bool, int):
+        return (int(x) & (2**64 - 1)).bit_count()
+    return x.dtype.type((int(x) & (2 ** (8 * x.dtype.itemsize) - 1)).bit_count())
+
+
+def _whole(values: tuple[Any, ...]) -> bool:
+    return type(values[0]) is not float and np.asarray(values[0]).dtype.kind in "iu"
+
+
+def fmod(x: Any, y: Any) -> Any:
+    """Remainder with the sign of x; of integers 0 for y = 0."""
+    a, b = _common((x, y))
+    with np.errstate(all="ignore"):
+        rest = np.fmod(a, b)
+    return type(a)(rest)
+
+
+def ceil_div(x: Any, y: Any) -> Any:
+    """Quotient rounded up; of integers 0 for y = 0."""
+    a, b = _common((x, y))
+    kind = type(a)
+    if kind in (bool, int):
+        return int(-(-int(a) // int(b))) if b else 0
+    with np.errstate(all="ignore"):
+        if _whole((a,)):
+            return kind(a // b + kind(a % b != 0))
+        a, b = np.asarray(a)[()], np.asarray(b)[()]
+        return kind(-((-a) // b))
+
+
+def _integer_power(base: int, exponent: int) -> int:
+    if exponent < 0:
+        return {1: 1, -1: -1 if exponent % 2 else 1}.get(base, 0)
+    return builtins.pow(base, exponent, 2**64)
+
+
+def power(x: Any, y: Any) -> Any:
+    """x to the power y; integers wrap, and a negative y gives 0 (or 1 and -1 of these)."""
+    a, b = _common((x, y))
+    if type(a) in (bool, int):
+        wrapped = _integer_power(int(a), int(b))
+        return wrapped - 2**64 if wrapped >= 2**63 else wrapped
+    if _whole((a,)):
+        return np.array(_integer_power(int(a), int(b)) % 2**64, np.uint64).astype(a.dtype)[()]
+    return _expanded("power", a, b)
 
 
 def _common(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -204,7 +314,10 @@ _words: dict[str, Callable[..., Any]] = {
     and callable(value)
     and name not in ("Any", "Callable", "Iterator", "annotations")
 }
-_functions = ("exp", "sqrt", "floor", "abs")
+_functions = frozenset(
+    "sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh erf erfc"
+    " sigmoid floor ceil trunc round abs sign power fmod isnan isinf isfinite popcount ceil_div".split()
+)
 
 
 class _ModuleProxy:
@@ -214,7 +327,9 @@ class _ModuleProxy:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        return _words[name] if name in _functions else getattr(self._module, name)
+        value = getattr(self._module, name)
+        word = capture.word_of(value)
+        return _words[word] if word in _functions else value
 
 
 def _bound_value(value: Any) -> Any:

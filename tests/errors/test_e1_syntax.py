@@ -117,23 +117,6 @@ def sizes_by_data(a):
 
 CASTS = ("complex64", "complex128")
 
-NOT_YET = {
-    **dict.fromkeys("rsqrt exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh".split(), 1),
-    **dict.fromkeys("tanh erf erfc sigmoid ceil trunc round sign isnan isinf isfinite popcount".split(), 1),
-    **dict.fromkeys("atan2 power fmod ceil_div".split(), 2),
-}
-
-
-def check_function(name: str, arity: int) -> None:
-    call = f"{name}({', '.join(['a[i]'] * arity)})"
-    expected = f"""\
-<text>:4:16: error[E102]: the function {name} is not available yet
-    4 |         c[i] = {call}
-      |                ^{"~" * (len(call) - 1)}
-      = help: sqrt, exp, abs, floor, min, max and select are
-"""
-    check_text(f"        c[i] = {call}", [("float32", 1)], expected)
-
 
 def check_cast(dtype: str) -> None:
     expected = f"""\
@@ -168,7 +151,6 @@ NOT_AVAILABLE = [
               = help: allocate it with a size that follows from shapes and scalar arguments
         """,
     ),
-    *(pytest.param(partial(check_function, n, arity), id=n) for n, arity in NOT_YET.items()),
     *(pytest.param(partial(check_cast, t), id=f"cast to {t}") for t in CASTS),
     *texts("E102"),
 ]

@@ -1,13 +1,15 @@
-"""sqrt, exp, abs, floor, min, max and powers, and what floats do at their edges.
+"""The functions of the language, powers, and what floats do at their edges.
 
 Exponents are applied to values whose results are exact, since CPython's power rounds differently from x * x.
 """
 # ruff: noqa: F821
 # mypy: ignore-errors
 
+import math
+
 import numpy as np
 
-from corpus import SPECIAL, bools, case, floats, ints, pairs
+from corpus import SPECIAL, bools, case, floats, int_pairs, ints, pairs
 
 MODULO = (0.0, -0.0, 0.75, -0.75, 2.5, -3.0, 7.25, -1e-3, 1e20, np.inf, -np.inf, np.nan)
 EXACT = (0.25, -1.5, 4.0, -8.0, 0.0625, 3.0, 9.0)
@@ -257,4 +259,141 @@ def attention_row(q, k):
             for j in range(n):
                 acc += score[j] * k[j, c]
             out[i, c] = acc / total
+    return out
+
+
+def angles(rng, dtype):
+    """Ordinary numbers beside special ones, of both signs."""
+    return np.concatenate([floats(rng, 9, dtype=dtype), np.array(SPECIAL, dtype)])
+
+
+@case(lambda rng: (angles(rng, "float32"), angles(rng, "float64")))
+def exponentials_and_logarithms(x, y):
+    """exp2, expm1, sigmoid and the four logarithms in both widths."""
+    narrow = output_tensor((7, x.shape[0]), x.dtype)
+    wide = output_tensor((7, y.shape[0]), y.dtype)
+    for i in range(x.shape[0]):
+        narrow[0, i] = exp2(x[i])
+        narrow[1, i] = expm1(x[i])
+        narrow[2, i] = sigmoid(x[i])
+        narrow[3, i] = log(abs(x[i]))
+        narrow[4, i] = log2(x[i])
+        narrow[5, i] = log10(abs(x[i]))
+        narrow[6, i] = log1p(x[i])
+        wide[0, i] = exp2(y[i])
+        wide[1, i] = expm1(y[i])
+        wide[2, i] = sigmoid(y[i])
+        wide[3, i] = log(y[i])
+        wide[4, i] = log2(abs(y[i]))
+        wide[5, i] = log10(y[i])
+        wide[6, i] = log1p(abs(y[i]))
+    return narrow, wide
+
+
+@case(lambda rng: (angles(rng, "float32"), angles(rng, "float64")))
+def circular_functions(x, y):
+    """sin, cos, tan and their inverses."""
+    narrow = output_tensor((6, x.shape[0]), x.dtype)
+    wide = output_tensor((6, y.shape[0]), y.dtype)
+    for i in range(x.shape[0]):
+        narrow[0, i] = sin(x[i])
+        narrow[1, i] = cos(x[i])
+        narrow[2, i] = tan(x[i])
+        narrow[3, i] = asin(x[i] * 0.25)
+        narrow[4, i] = acos(x[i] * 0.25)
+        narrow[5, i] = atan(x[i])
+        wide[0, i] = sin(y[i])
+        wide[1, i] = cos(y[i] * 1e9)
+        wide[2, i] = tan(y[i])
+        wide[3, i] = asin(y[i] * 0.25)
+        wide[4, i] = acos(y[i] * 0.25)
+        wide[5, i] = atan(y[i])
+    return narrow, wide
+
+
+@case(lambda rng: (angles(rng, "float32"), angles(rng, "float64")))
+def hyperbolic_and_error_functions(x, y):
+    """sinh, cosh, tanh, erf, erfc and rsqrt."""
+    narrow = output_tensor((6, x.shape[0]), x.dtype)
+    wide = output_tensor((6, y.shape[0]), y.dtype)
+    for i in range(x.shape[0]):
+        narrow[0, i] = sinh(x[i])
+        narrow[1, i] = cosh(x[i])
+        narrow[2, i] = tanh(x[i])
+        narrow[3, i] = erf(x[i])
+        narrow[4, i] = erfc(x[i])
+        narrow[5, i] = rsqrt(x[i])
+        wide[0, i] = sinh(y[i])
+        wide[1, i] = cosh(y[i])
+        wide[2, i] = tanh(y[i])
+        wide[3, i] = erf(y[i])
+        wide[4, i] = erfc(y[i])
+        wide[5, i] = rsqrt(abs(y[i]))
+    return narrow, wide
+
+
+@case(lambda rng: pairs(SPECIAL, "float32"))
+def functions_of_two_floats(a, b):
+    """atan2, power, fmod and ceil_div on all pairs of special values."""
+    out = output_tensor((5, a.shape[0]), a.dtype)
+    for i in range(a.shape[0]):
+        out[0, i] = atan2(a[i], b[i])
+        out[1, i] = power(a[i], b[i])
+        out[2, i] = fmod(a[i], b[i])
+        out[3, i] = ceil_div(a[i], b[i])
+        out[4, i] = power(a[i], 3) + atan2(1, b[i])
+    return out
+
+
+@case(lambda rng: (np.array(SPECIAL, dtype="float32"), np.array(SPECIAL, dtype="float64") * 1.25))
+def rounding_and_classes(x, y):
+    """ceil, trunc, round, sign and the three questions about a float."""
+    narrow = output_tensor((4, x.shape[0]), x.dtype)
+    wide = output_tensor((4, y.shape[0]), y.dtype)
+    flags = output_tensor((4, y.shape[0]), "bool")
+    for i in range(x.shape[0]):
+        narrow[0, i] = ceil(x[i])
+        narrow[1, i] = trunc(x[i])
+        narrow[2, i] = round(x[i])
+        narrow[3, i] = sign(x[i])
+        wide[0, i] = ceil(y[i])
+        wide[1, i] = trunc(y[i])
+        wide[2, i] = round(y[i]) + round(i * 0.5)
+        wide[3, i] = sign(y[i]) + sign(i - 3) + ceil(i * 0.3)
+        flags[0, i] = isnan(x[i])
+        flags[1, i] = isinf(y[i])
+        flags[2, i] = isfinite(x[i])
+        flags[3, i] = isfinite(i) and not isnan(i * 0.5)
+    return narrow, wide, flags
+
+
+@case(lambda rng: int_pairs((0, 1, -1, 2, -3, 7, -8, 100, 2**31 - 1, -(2**31)), "int32"))
+def functions_of_two_integers(a, b):
+    """fmod, ceil_div, power, popcount and sign keep int32, and weak integers stay whole."""
+    out = output_tensor((6, a.shape[0]), a.dtype)
+    wide = output_tensor((3, a.shape[0]), "int64")
+    for i in range(a.shape[0]):
+        out[0, i] = fmod(a[i], b[i])
+        out[1, i] = ceil_div(a[i], b[i])
+        out[2, i] = power(a[i], b[i])
+        out[3, i] = popcount(a[i])
+        out[4, i] = sign(a[i]) + round(b[i]) // 2
+        out[5, i] = isnan(a[i]) or isfinite(b[i])
+        wide[0, i] = power(i - 50, 3) + power(2, i)
+        wide[1, i] = popcount(i - 50) + fmod(i - 50, 7)
+        wide[2, i] = ceil_div(i - 50, 7)
+    return out, wide
+
+
+@case(lambda rng: (ints(rng, 8), bools(rng, 8)))
+def functions_by_other_names(a, p):
+    """NumPy's and math's names of the functions, on integers, which become float64."""
+    out = output_tensor((6, a.shape[0]), "float64")
+    for i in range(a.shape[0]):
+        out[0, i] = np.arctan2(a[i], 3)
+        out[1, i] = np.arcsin(a[i] * 0.1) + math.acos(i * 0.125)
+        out[2, i] = np.rint(a[i] * 0.5)
+        out[3, i] = math.log2(i + 1) + np.power(a[i], 2)
+        out[4, i] = math.erf(a[i]) + np.sign(a[i])
+        out[5, i] = math.atan(i) + popcount(p[i])
     return out

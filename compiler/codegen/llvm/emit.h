@@ -52,6 +52,9 @@ class FunctionEmitter {
   V expr_uncached(const Expr &e);
   V address(const Buf &b, const std::vector<Expr> &index);
   V load(const Load &n);
+  int left_after(const Expr &e, int budget) const;
+  bool is_eager(const Expr &e) const;
+  void evaluate_common(const Expr &yes, const Expr &no);
   V lazily(V cond, const Expr &yes, const Expr &no, V yes_value, V no_value);
   V select(const Select &n);
   V logic(const Logic &n);

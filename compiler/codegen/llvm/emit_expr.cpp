@@ -1,8 +1,9 @@
 // Expressions: values, loads, lazy operators.
+#include <unordered_set>
+
 #include "codegen/llvm/emit.h"
 #include "ir/build.h"
 #include "ir/match.h"
-#include "ir/walk.h"
 #include "support/diagnostic.h"
 
 namespace kw {
@@ -77,20 +78,66 @@ FunctionEmitter::V FunctionEmitter::load(const Load &n) {
   return from_memory(b_.CreateLoad(memory_type(n.buf->dtype), at), n.buf->dtype);
 }
 
-namespace {
-/// Evaluating it early is safe and cheap: no load, few operations.
-bool is_eager(const Expr &e) {
-  int nodes = 0;
-  bool loads = false;
-  walk(
-      e, [&](const Load &n, const Expr &) { loads |= n.buf->space != Space::registers; },
-      [&](const Binary &n, const Expr &) {
-        nodes += n.op == BinOp::floor_div || n.op == BinOp::floor_mod ? 8 : 1;
+/// What is left of a budget of operations after evaluating e now; negative for a load from memory. What this
+/// statement has evaluated already is free.
+int FunctionEmitter::left_after(const Expr &e, int budget) const {
+  if (budget < 0 || memo_.count(e.p.get())) return budget;
+  auto both = [&](const Expr &a, const Expr &b, int cost) {
+    return left_after(b, left_after(a, budget - cost));
+  };
+  return match(
+      e, [&](const Const &) { return budget; }, [&](const Ref &) { return budget; },
+      [&](const Load &n) { return n.buf->space == Space::registers ? budget : -1; },
+      [&](const Unary &n) { return left_after(n.a, budget); },
+      [&](const Binary &n) {
+        return both(n.a, n.b, n.op == BinOp::floor_div || n.op == BinOp::floor_mod ? 8 : 1);
       },
-      [&](const Call &, const Expr &) { nodes += 4; });
-  return !loads && nodes <= 8;
+      [&](const Logic &n) { return both(n.a, n.b, 0); },
+      [&](const Select &n) { return left_after(n.cond, both(n.yes, n.no, 0)); },
+      [&](const Cast &n) { return left_after(n.a, budget); },
+      [&](const Call &n) {
+        int left = budget - 4;
+        for (const Expr &a : n.args) left = left_after(a, left);
+        return left;
+      });
 }
+
+/// Evaluating it early is safe and cheap: no load, few operations.
+bool FunctionEmitter::is_eager(const Expr &e) const { return left_after(e, 8) >= 0; }
+
+namespace {
+
+/// Calls f for the shared nodes that evaluating e evaluates in any case; f says whether to go on below one.
+template <class F>
+void each_certain(const Expr &e, F &&f) {
+  if (e.p.use_count() > 1 && !f(e)) return;
+  match(
+      e, [](const Const &) {}, [](const Ref &) {},
+      [&](const Load &n) {
+        for (const Expr &i : n.index) each_certain(i, f);
+      },
+      [&](const Unary &n) { each_certain(n.a, f); },
+      [&](const Binary &n) { each_certain(n.a, f), each_certain(n.b, f); },
+      [&](const Logic &n) { each_certain(n.a, f); }, [&](const Select &n) { each_certain(n.cond, f); },
+      [&](const Cast &n) { each_certain(n.a, f); },
+      [&](const Call &n) {
+        for (const Expr &a : n.args) each_certain(a, f);
+      });
+}
+
 }  // namespace
+
+/// What both sides of a branch evaluate is evaluated before it, so that code does not double with each
+/// branch.
+void FunctionEmitter::evaluate_common(const Expr &yes, const Expr &no) {
+  std::unordered_set<const ExprNode *> of_yes, visited;
+  each_certain(yes,
+               [&](const Expr &e) { return !memo_.count(e.p.get()) && of_yes.insert(e.p.get()).second; });
+  each_certain(no, [&](const Expr &e) {
+    if (of_yes.count(e.p.get())) return expr(e), false;
+    return visited.insert(e.p.get()).second;
+  });
+}
 
 FunctionEmitter::V FunctionEmitter::select(const Select &n) {
   V cond = expr(n.cond);
@@ -113,6 +160,7 @@ FunctionEmitter::V FunctionEmitter::logic(const Logic &n) {
 
 /// A branch with a phi; a side without an expression has its value already.
 FunctionEmitter::V FunctionEmitter::lazily(V cond, const Expr &yes, const Expr &no, V yes_value, V no_value) {
+  if (yes && no) evaluate_common(yes, no);
   BasicBlock *on_yes = block("yes"), *on_no = block("no"), *join = block("join");
   b_.CreateCondBr(cond, on_yes, on_no);
   auto outer = memo_;

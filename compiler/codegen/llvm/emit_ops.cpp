@@ -156,7 +156,12 @@ FunctionEmitter::V FunctionEmitter::call(const Call &n, DType t) {
   DType from = n.args[0].dtype();
   switch (n.fn) {
     case Fn::sqrt: return b_.CreateUnaryIntrinsic(intrinsic::sqrt, args[0]);
-    case Fn::floor: return is_float(from) ? b_.CreateUnaryIntrinsic(intrinsic::floor, args[0]) : args[0];
+    case Fn::floor: return b_.CreateUnaryIntrinsic(intrinsic::floor, args[0]);
+    case Fn::ceil: return b_.CreateUnaryIntrinsic(intrinsic::ceil, args[0]);
+    case Fn::trunc: return b_.CreateUnaryIntrinsic(intrinsic::trunc, args[0]);
+    case Fn::round: return b_.CreateUnaryIntrinsic(intrinsic::roundeven, args[0]);
+    case Fn::popcount: return b_.CreateUnaryIntrinsic(intrinsic::ctpop, args[0]);
+    case Fn::fmod: return b_.CreateCall(fmod_function(from), args);
     case Fn::abs:
       if (is_float(from)) return b_.CreateUnaryIntrinsic(intrinsic::fabs, args[0]);
       return is_signed_int(from) ? b_.CreateBinaryIntrinsic(intrinsic::abs, args[0], b_.getInt1(false))

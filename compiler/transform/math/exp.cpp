@@ -4,6 +4,7 @@
 #include <span>
 
 #include "ir/intrinsics.h"
+#include "transform/math/exact.h"
 
 namespace kw {
 
@@ -50,7 +51,7 @@ Expr expand_exp(const Expr &x, const Target &target) {
     return target.has_fma() ? call(Fn::fma, {a, b, c}, x.loc()) : add(mul(a, b), c);
   };
   Expr clamped = binary(BinOp::min, binary(BinOp::max, x, number(t.low)), number(t.high));
-  Expr k = call(Fn::floor, {add(mul(clamped, number(1.4426950408889634)), number(0.5))}, x.loc());
+  Expr k = expand_rounding(Fn::floor, add(mul(clamped, number(1.4426950408889634)), number(0.5)), target);
   Expr r = sub(sub(clamped, mul(k, number(t.ln2_high))), mul(k, number(t.ln2_low)));
   Expr q = number(t.q.back());
   for (size_t i = t.q.size() - 1; i-- > 0;) q = times_plus(q, r, number(t.q[i]));

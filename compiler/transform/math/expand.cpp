@@ -3,19 +3,80 @@
 
 #include "ir/intrinsics.h"
 #include "ir/rewrite.h"
+#include "transform/math/error_function.h"
+#include "transform/math/exact.h"
 #include "transform/math/exp.h"
+#include "transform/math/exponential.h"
+#include "transform/math/hyperbolic.h"
+#include "transform/math/inverse.h"
+#include "transform/math/logarithm.h"
+#include "transform/math/power.h"
+#include "transform/math/trigonometric.h"
 
 namespace kw {
 
+namespace {
+
+/// Functions that compute in float64 whatever their type; null for others.
+Expr expand_real(const Arith &a, Fn fn, const Expr &x, const Expr &y, const Target &target) {
+  switch (fn) {
+    case Fn::exp2: return expand_exp2(a, x);
+    case Fn::expm1: return expand_expm1(a, x);
+    case Fn::sigmoid: return expand_sigmoid(a, x);
+    case Fn::log:
+    case Fn::log2:
+    case Fn::log10:
+    case Fn::log1p: return expand_logarithm(a, fn, x);
+    case Fn::sin:
+    case Fn::cos:
+    case Fn::tan: return expand_trigonometric(a, fn, x);
+    case Fn::asin: return expand_asin(a, x);
+    case Fn::acos: return expand_acos(a, x);
+    case Fn::atan: return expand_atan(a, x);
+    case Fn::atan2: return expand_atan2(a, x, y);
+    case Fn::sinh:
+    case Fn::cosh:
+    case Fn::tanh: return expand_hyperbolic(a, fn, x);
+    case Fn::power: return expand_power(a, x, y, target);
+    case Fn::erf: return expand_erf(a, x);
+    case Fn::erfc: return expand_erfc(a, x);
+    default: return {};
+  }
+}
+
+}  // namespace
+
 Expr expand_call(Fn fn, const std::vector<Expr> &args, Loc loc, const Target &target) {
-  DType t = args[0].dtype();
-  if (!row_of(fn).folds && (t == DType::f16 || t == DType::bf16)) {  // 16-bit floats by way of float32
+  const Expr &x = args[0];
+  DType t = x.dtype();
+  bool on_bits = fn == Fn::to_bits || fn == Fn::from_bits || fn == Fn::abs || fn == Fn::fma;
+  if ((t == DType::f16 || t == DType::bf16) && !on_bits) {  // by way of float32
     std::vector<Expr> wide;
     for (const Expr &a : args) wide.push_back(cast(DType::f32, a, loc));
     Expr result = expand_call(fn, wide, loc, target);
     return result.dtype() == DType::f32 ? cast(t, result, loc) : result;
   }
-  if (fn == Fn::exp) return expand_exp(args[0], target);
+  bool real = is_float(t);
+  switch (fn) {
+    case Fn::floor:
+    case Fn::ceil:
+    case Fn::trunc:
+    case Fn::round: return expand_rounding(fn, x, target);
+    case Fn::isnan:
+    case Fn::isinf:
+    case Fn::isfinite: return expand_class(fn, x);
+    case Fn::sign: return expand_sign(x);
+    case Fn::ceil_div: return expand_ceil_div(x, args[1]);
+    case Fn::exp: return expand_exp(x, target);
+    case Fn::rsqrt: return binary(BinOp::true_div, const_float(x.dtype(), 1), call(Fn::sqrt, {x}), loc);
+    default: break;
+  }
+  if (fn == Fn::fmod && !real) return expand_integer_fmod(x, args[1]);
+  if (fn == Fn::power && !real) return expand_integer_power(x, args[1]);
+  Expr y = args.size() > 1 ? cast(DType::f64, args[1]) : Expr{};
+  Arith arith(target, x.dtype() == DType::f64);
+  if (Expr result = real ? expand_real(arith, fn, cast(DType::f64, x), y, target) : Expr{})
+    return cast(x.dtype(), result, loc);
   return call(fn, args, loc);
 }
 
