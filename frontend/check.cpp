@@ -45,7 +45,10 @@ class Checker {
   }
 
   void block(const Block &b, bool top_level) {
-    for (const ast::Stmt &s : b) statement(s, top_level);
+    for (const ast::Stmt &s : b) {
+      statement(s, top_level);
+      if (std::holds_alternative<JumpStmt>(s.v)) return;  // what follows is dead
+    }
   }
   void statement(const ast::Stmt &s, bool top_level);
   void assign(const Assign &s);
@@ -90,7 +93,8 @@ void Checker::statement(const ast::Stmt &s, bool top_level) {
                },
                [&](const WhileStmt &n) {
                  expression(n.cond);
-                 if (varies(*n.cond))
+                 const Boolean *literal = as<Boolean>(n.cond);
+                 if (varies(*n.cond) || (literal && literal->value))
                    block(*n.body, false);
                  else
                    pass_over(*n.body);

@@ -117,6 +117,7 @@ Stmt Lowering::block(const ast::Block &b) {
 
 void Lowering::statements(const ast::Block &b) {
   for (const ast::Stmt &s : b) {
+    if (!live_) return;  // what follows a jump is dead
     try {
       rules_.statement(s, builder_->owners[0] == &f_.body);
       statement(s);
@@ -144,9 +145,11 @@ void Lowering::poison(const ast::Stmt &s) {
   if (auto *aug = std::get_if<ast::AugAssign>(&s.v); aug && !ast::as<ast::Subscript>(aug->target))
     mark(aug->target);
   if (auto *loop = std::get_if<ast::ForStmt>(&s.v)) {
-    for (const std::string &name : assigned_in(*loop->body)) mark_name(name, s.loc);
+    for (const std::string &name : changed_in(*loop->body)) mark_name(name, s.loc);
     mark(loop->target);
   }
+  if (auto *loop = std::get_if<ast::WhileStmt>(&s.v))
+    for (const std::string &name : changed_in(*loop->body)) mark_name(name, s.loc);
 }
 
 void Lowering::statement(const ast::Stmt &s) {
@@ -154,6 +157,8 @@ void Lowering::statement(const ast::Stmt &s) {
   std::visit(Overload{[&](const ast::Assign &n) { assign(n, s.loc); },
                       [&](const ast::AugAssign &n) { augmented(n, s.loc); },
                       [&](const ast::ForStmt &n) { for_statement(n, s.loc); },
+                      [&](const ast::WhileStmt &n) { while_statement(n, s.loc); },
+                      [&](const ast::JumpStmt &n) { jump(n.is_break, s.loc); },
                       [&](const ast::IfStmt &n) { if_statement(n, s.loc); },
                       [&](const ast::ReturnStmt &n) { return_values(n); }, [](const auto &) {}},
              s.v);
@@ -187,9 +192,7 @@ void Lowering::assign_target(const ast::ExprPtr &target, Operand value, Loc loc)
   for (size_t i = 0; i < tuple->items.size(); ++i) assign_target(tuple->items[i], value.items[i], loc);
 }
 
-/// True for what follows from extents and scalar arguments alone: such values stay expressions, so that
-/// extents can use them.
-static bool is_call_constant(const Expr &e, bool iterators) {
+bool is_call_constant(const Expr &e, bool iterators) {
   bool constant = true;
   walk(
       e, [&](const Load &, const Expr &) { constant = false; },
@@ -217,7 +220,11 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
   Binding b;
   b.loc = name_loc;
   bool is_constant = value.kind != Operand::Kind::scalar;
-  if (is_constant || names_.locals[name].assignments == 1) {
+  const LocalInfo &info = names_.locals[name];
+  // a jump may make the one assignment in a branch reach what follows the branch
+  auto &owners = builder_->owners;
+  bool at_home = std::find(owners.begin(), owners.end(), info.home) != owners.end();
+  if (is_constant || (info.assignments == 1 && at_home)) {
     b.kind = Binding::Kind::value;
     b.value = std::move(value);
     if (!is_constant && !is_call_constant(b.value.expr, true)) {

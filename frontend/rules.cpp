@@ -125,17 +125,14 @@ void Rules::statement(const ast::Stmt &s, bool top_level) {
   if (const auto *n = std::get_if<ast::Refused>(&s.v)) refuse(*n);
   if (returned_) type_error(Code::E108, s.loc, "a statement follows `return`", "move `return` to the end");
   std::visit(
-      Overload{
-          [&](const ast::Assign &n) { assign(n, s.loc, top_level); },
-          [&](const ast::AugAssign &n) { augmented(n, s.loc); }, [&](const ast::ForStmt &n) { loop(n); },
-          [&](const ast::WhileStmt &) { refuse_statement(s.loc, "a while loop"); },
-          [](const ast::IfStmt &) {},
-          [&](const ast::WithStmt &) { refuse_statement(s.loc, "a `with` scope"); },
-          [&](const ast::ReturnStmt &n) { return_statement(n, s.loc, top_level); },
-          [&](const ast::AssertStmt &) { refuse_statement(s.loc, "`assert`"); },
-          [&](const ast::ExprStmt &n) { expression_statement(n, s.loc); }, [](const ast::PassStmt &) {},
-          [](const ast::Refused &) {},
-          [&](const ast::JumpStmt &n) { refuse_statement(s.loc, n.is_break ? "`break`" : "`continue`"); }},
+      Overload{[&](const ast::Assign &n) { assign(n, s.loc, top_level); },
+               [&](const ast::AugAssign &n) { augmented(n, s.loc); }, [&](const ast::ForStmt &n) { loop(n); },
+               [](const ast::WhileStmt &) {}, [](const ast::IfStmt &) {},
+               [&](const ast::WithStmt &) { refuse_statement(s.loc, "a `with` scope"); },
+               [&](const ast::ReturnStmt &n) { return_statement(n, s.loc, top_level); },
+               [&](const ast::AssertStmt &) { refuse_statement(s.loc, "`assert`"); },
+               [&](const ast::ExprStmt &n) { expression_statement(n, s.loc); }, [](const ast::PassStmt &) {},
+               [](const ast::Refused &) {}, [](const ast::JumpStmt &) {}},
       s.v);
 }
 

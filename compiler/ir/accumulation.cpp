@@ -44,7 +44,7 @@ Accumulation accumulation_of(const Store &s) {
 std::vector<const For *> reduced_band(const Store &s, const std::vector<const For *> &loops) {
   std::vector<const For *> out;
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-    if (mentions(s.index, (*loop)->iter)) break;
+    if (!*loop || mentions(s.index, (*loop)->iter)) break;
     out.push_back(*loop);
   }
   std::unordered_set<const SymNode *> bound_inside;

@@ -30,11 +30,11 @@ class Guard {
       auto found = checks_.find(original.p.get());
       if (found == checks_.end()) return s;
       std::vector<Stmt> items = found->second;
-      if (const While *loop = as<While>(s)) {  // its condition is evaluated again after each iteration
-        std::vector<Stmt> body{loop->body};
-        body.insert(body.end(), items.begin(), items.end());
-        items.push_back(make_stmt(s.loc(), While{loop->cond, seq(std::move(body))}));
-        return seq(std::move(items), s.loc());
+      if (const While *loop = as<While>(s)) {  // its condition is evaluated before each iteration
+        Stmt leave = make_stmt(s.loc(), Jump{JumpKind::break_loop});
+        items.push_back(if_else(unary(UnOp::logical_not, loop->cond, s.loc()), leave, {}, s.loc()));
+        items.push_back(loop->body);
+        return make_stmt(s.loc(), While{const_bool(true, s.loc()), seq(std::move(items))});
       }
       items.push_back(s);
       return seq(std::move(items), s.loc());

@@ -121,7 +121,12 @@ def test_a_return_in_a_branch_that_types_decide_is_one() -> None:
 def test_contents_of_statements_that_are_not_available_are_checked() -> None:
     assert codes_of("    assert missing > 1, other") == ["E102", "E103", "E103"]
     assert codes_of("    with attr('key', missing):\n        print(a)") == ["E102", "E103", "E101"]
-    assert codes_of("    while n > missing:\n        print(a)") == ["E102", "E103", "E101"]
+
+
+def test_loops_and_what_follows_a_jump() -> None:
+    assert codes_of("    while n > missing:\n        print(a)") == ["E103", "E101"]
+    assert codes_of("    while True:\n        print(a)\n        break\n        missing()") == ["E101"]
+    assert codes_of("    while a.ndim == 2:\n        print(a)") == []
 
 
 def test_steps() -> None:

@@ -234,5 +234,31 @@ TEST(CheckSource, finds_names_without_types) {
   EXPECT_EQ(found, "E112 E103 E103 E108 ");
 }
 
+TEST(Lower, jumps_and_whiles) {
+  EXPECT_EQ(body_of("k = 0\nwhile k < p:\n  k += 1\n  if k == 3:\n    continue\n  c[0, 0] = k"),
+            "  k = alloc(i64, (), 'registers')\n  k[()] = 0\n  while k[()] < p:\n    k[()] = k[()] + 1\n"
+            "    if k[()] == 3:\n      continue\n    c[0, 0] = cast(f32, k[()])\n");
+  EXPECT_EQ(body_of("while p < 0:\n  break\n  c[missing] = 1"), "  while p < 0:\n    break\n");
+  EXPECT_EQ(body_of("while False:\n  c[missing] = 1"), "  pass\n");
+}
+
+TEST(Lower, a_break_leaves_all_loops_of_a_grid_and_a_continue_none) {
+  EXPECT_EQ(body_of("for i, j in grid(a.shape):\n  if i == p:\n    continue\n  break"),
+            "  left = alloc(b1, (), 'registers')\n  left[()] = False\n  for i in serial(0, a_0, 1):\n"
+            "    for j in serial(0, a_1, 1):\n      if i == p:\n        continue\n      left[()] = True\n    "
+            "  break\n"
+            "    if left[()]:\n      break\n");
+}
+
+TEST(Lower, the_head_of_a_loop_keeps_its_types_when_a_break_brings_another) {
+  EXPECT_EQ(
+      body_of("x = 0\nfor i in range(p):\n  c[i, 0] = x\n  if i == 5:\n    x = 2.5\n    break\nc[0, 1] = x"),
+      "  x = alloc(i64, (), 'registers')\n  x_1 = alloc(f64, (), 'registers')\n  x[()] = 0\n"
+      "  left = alloc(b1, (), 'registers')\n  left[()] = False\n  for i in serial(0, p, 1):\n"
+      "    c[i, 0] = cast(f32, x[()])\n    if i == 5:\n      x_1[()] = 2.5\n      left[()] = True\n      "
+      "break\n"
+      "  if not left[()]:\n    x_1[()] = cast(f64, x[()])\n  c[0, 1] = cast(f32, x_1[()])\n");
+}
+
 }  // namespace
 }  // namespace kw
