@@ -17,19 +17,22 @@ struct Lowering::LoopHeader {
     int64_t step = 1;
   };
   std::vector<Level> levels;
+  std::string point;  ///< the one name of all levels, or ""
   Hint hint = Hint::none;
 };
 
 void Lowering::grid_header(const ast::ForStmt &s, const ast::CallExpr &call, LoopHeader &h) {
   const auto *targets = ast::as<ast::Tuple>(s.target);
   std::vector<Expr> extents = shape_argument(call.args[0]);
-  if (extents.size() != targets->items.size())
+  if (const auto *name = ast::as<ast::Name>(s.target)) h.point = name->id;
+  if (targets && extents.size() != targets->items.size())
     type_error(Code::E206, s.target->loc,
                cat("grid has ", counted(extents.size(), "dimension"), " but ",
                    counted(targets->items.size(), "variable")));
   for (size_t d = 0; d < extents.size(); ++d) {
-    const auto *name = ast::as<ast::Name>(targets->items[d]);
-    h.levels.push_back({name->id, targets->items[d]->loc, const_int(0, s.iterable->loc), extents[d], 1});
+    const ast::ExprPtr &target = targets ? targets->items[d] : s.target;
+    h.levels.push_back(
+        {ast::as<ast::Name>(target)->id, target->loc, const_int(0, s.iterable->loc), extents[d], 1});
   }
 }
 
@@ -90,14 +93,14 @@ Loop Lowering::open_loop(const ast::Block &body, bool nested) {
 }
 
 /// Lowers a loop again until the types at its head and behind it no longer change.
-void Lowering::settle(Loop &loop, const std::function<void()> &attempt) {
+void Lowering::settle(Loop &loop, const std::vector<Join *> &joins, const std::function<void()> &attempt) {
   Sink *outer_sink = sink_;
   for (bool stable = false; !stable;) {
     Sink found;
     std::vector<Cell> cells = cells_;
     std::set<std::string> shadow_warned = shadow_warned_;
     // the merged cells were created inside an attempt
-    for (Join *join : {&loop.next, &loop.exit}) {
+    for (Join *join : joins) {
       join->grew = false;
       for (auto &[name, binding] : join->env)
         if (binding.kind == Binding::Kind::cell) binding.cell = cell_for(name, binding.type);
@@ -117,7 +120,7 @@ void Lowering::settle(Loop &loop, const std::function<void()> &attempt) {
     sink_ = outer_sink;
     loops_.pop_back();
     live_ = true;
-    stable = !loop.next.grew && !loop.exit.grew && told == loop.tell;
+    stable = told == loop.tell && std::none_of(joins.begin(), joins.end(), [](Join *j) { return j->grew; });
     if (stable)
       for (const Diagnostic &d : found.all()) sink_->add(d);
     else
@@ -181,6 +184,10 @@ void Lowering::jump(bool is_break, Loc loc) {
 Stmt Lowering::for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop &loop) {
   begin_attempt(loop, true);
   std::vector<Sym> iters;
+  Binding point;
+  point.kind = Binding::Kind::iter;
+  point.loc = s.target->loc;
+  point.value.kind = Operand::Kind::tuple;
   for (const LoopHeader::Level &level : h.levels) {
     auto found = env_.find(level.name);
     if (found != env_.end() && found->second.kind == Binding::Kind::tensor) {
@@ -189,12 +196,14 @@ Stmt Lowering::for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop &loo
                  cat("'", level.name, "' names a tensor and cannot be a loop variable"), "use another name");
     }
     iters.push_back(make_sym(SymKind::iter, DType::i64, level.name, level.loc));
-    Binding b;
-    b.kind = Binding::Kind::iter;
+    point.value.items.push_back(scalar_operand(ref(iters.back(), level.loc), true, level.loc));
+    if (!h.point.empty()) continue;
+    Binding b = point;
     b.loc = level.loc;
-    b.value = scalar_operand(ref(iters.back(), level.loc), true, level.loc);
+    b.value = point.value.items.back();
     bind(level.name, std::move(b));
   }
+  if (!h.point.empty()) bind(h.point, std::move(point));
   BlockBuilder body;
   body.owners.push_back(s.body.get());
   BlockBuilder *outer = std::exchange(builder_, &body);
@@ -218,17 +227,23 @@ Stmt Lowering::for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop &loo
 }
 
 void Lowering::for_statement(const ast::ForStmt &s, Loc) {
+  if (rules_.callee_word(ast::as<ast::CallExpr>(s.iterable)->callee) == "const_range") return const_range(s);
   LoopHeader h = loop_header(s);
   Loop loop = open_loop(*s.body, h.levels.size() > 1);
   Stmt out;
-  settle(loop, [&] { out = for_attempt(s, h, loop); });
+  settle(loop, {&loop.next, &loop.exit}, [&] { out = for_attempt(s, h, loop); });
   close_loop(loop, out, s.iterable->loc);
-  for (const LoopHeader::Level &level : h.levels) {
+  leave_variables(s);
+}
+
+/// Loop variables mean nothing behind their loop.
+void Lowering::leave_variables(const ast::ForStmt &s) {
+  for_each_name(s.target, [&](const std::string &name, Loc loc) {
     Binding b;
     b.kind = Binding::Kind::partial;
-    b.loc = level.loc;
-    bind(level.name, std::move(b));
-  }
+    b.loc = loc;
+    bind(name, std::move(b));
+  });
 }
 
 /// The condition is evaluated at the head of each iteration; what that takes besides an expression goes into
@@ -261,7 +276,7 @@ Stmt Lowering::while_attempt(const ast::WhileStmt &s, Loc loc, Loop &loop) {
 void Lowering::while_statement(const ast::WhileStmt &s, Loc loc) {
   Loop loop = open_loop(*s.body, false);
   Stmt out;
-  settle(loop, [&] { out = while_attempt(s, loc, loop); });
+  settle(loop, {&loop.next, &loop.exit}, [&] { out = while_attempt(s, loc, loop); });
   close_loop(loop, out, loc);
 }
 

@@ -109,6 +109,8 @@ class Lowering {
   void augmented(const ast::AugAssign &s, Loc loc);
   void declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc,
                Loc name_loc);
+  void scope_arguments(const ast::ExprPtr &context);
+  void assertion(const ast::AssertStmt &s, Loc loc);
   void return_values(const ast::ReturnStmt &s);
   void finish_results();
   void poison(const ast::Stmt &s);
@@ -129,6 +131,13 @@ class Lowering {
   void for_statement(const ast::ForStmt &s, Loc loc);
   void while_statement(const ast::WhileStmt &s, Loc loc);
   void jump(bool is_break, Loc loc);
+  void leave_variables(const ast::ForStmt &s);
+  void const_range(const ast::ForStmt &s);
+  std::vector<int64_t> const_values(const ast::CallExpr &call);
+  void expand_copy(const ast::ForStmt &s, int64_t value, const Env &outside);
+  void expand_with_jumps(const ast::ForStmt &s, const std::vector<int64_t> &values, std::vector<Join> &next,
+                         Loop &loop);
+  bool mentions_expanded(const ast::ExprPtr &e) const;
   struct LoopHeader;
   LoopHeader loop_header(const ast::ForStmt &s);
   void grid_header(const ast::ForStmt &s, const ast::CallExpr &call, LoopHeader &h);
@@ -136,7 +145,7 @@ class Lowering {
   Stmt for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop &loop);
   Stmt while_attempt(const ast::WhileStmt &s, Loc loc, Loop &loop);
   Loop open_loop(const ast::Block &body, bool nested);
-  void settle(Loop &loop, const std::function<void()> &attempt);
+  void settle(Loop &loop, const std::vector<Join *> &joins, const std::function<void()> &attempt);
   void begin_attempt(Loop &loop, bool ends);
   void end_attempt(Loop &loop, bool ends);
   void close_loop(Loop &loop, const Stmt &s, Loc loc);
@@ -188,7 +197,9 @@ class Lowering {
   std::vector<Cell> cells_;
   BlockBuilder *builder_ = nullptr;
   std::vector<Loop *> loops_;
-  bool live_ = true;  ///< false behind a jump
+  bool live_ = true;                ///< false behind a jump
+  std::set<std::string> expanded_;  ///< variables of const_range, and what was computed from them
+  int64_t copies_ = 1;              ///< of the statement being lowered, by the const_ranges around it
   std::set<std::string> written_;
   std::map<std::string, Loc> outputs_;  ///< declared outputs by name
   std::set<std::string> shadow_warned_;

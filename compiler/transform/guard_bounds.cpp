@@ -83,7 +83,7 @@ class Guard {
       if (out_.sites[i].loc == loc && out_.sites[i].buf == a.buf && out_.sites[i].dim == d)
         return static_cast<uint32_t>(i);
     out_.sites.push_back(
-        {Code::E303, loc, a.buf, static_cast<uint32_t>(d), counts_from_end(index, a.buf->extents[d])});
+        {Code::E303, loc, a.buf, static_cast<uint32_t>(d), counts_from_end(index, a.buf->extents[d]), {}});
     return static_cast<uint32_t>(out_.sites.size() - 1);
   }
 
@@ -93,7 +93,7 @@ class Guard {
       const Expr &extent = n.buf->extents[d];
       auto form = affine_of(extent);
       if (form && BoundsContext(false).nonnegative(*form).kind == Proof::Kind::proved) continue;
-      out_.sites.push_back({Code::E304, n.buf->sym->loc, n.buf, static_cast<uint32_t>(d), false});
+      out_.sites.push_back({Code::E304, n.buf->sym->loc, n.buf, static_cast<uint32_t>(d), false, {}});
       auto site = static_cast<uint32_t>(out_.sites.size() - 1);
       checks_[s.p.get()].push_back(check(binary(BinOp::le, const_int(0), extent), site, n.buf->sym->loc));
     }

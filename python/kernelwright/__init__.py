@@ -15,6 +15,7 @@ from ._debug import debug
 from .errors import (
     DeviceError,
     InternalError,
+    KernelAssertionError,
     KernelIndexError,
     KernelSyntaxError,
     KernelTypeError,
@@ -31,6 +32,7 @@ __all__ = [
     "DeviceError",
     "InternalError",
     "Kernel",
+    "KernelAssertionError",
     "KernelIndexError",
     "KernelSyntaxError",
     "KernelTypeError",
