@@ -45,7 +45,10 @@ class Checker {
   }
 
   void block(const Block &b, bool top_level) {
-    for (const ast::Stmt &s : b) statement(s, top_level);
+    for (const ast::Stmt &s : b) {
+      statement(s, top_level);
+      if (std::holds_alternative<JumpStmt>(s.v)) return;  // what follows is dead
+    }
   }
   void statement(const ast::Stmt &s, bool top_level);
   void assign(const Assign &s);
@@ -90,7 +93,8 @@ void Checker::statement(const ast::Stmt &s, bool top_level) {
                },
                [&](const WhileStmt &n) {
                  expression(n.cond);
-                 if (varies(*n.cond))
+                 const Boolean *literal = as<Boolean>(n.cond);
+                 if (varies(*n.cond) || (literal && literal->value))
                    block(*n.body, false);
                  else
                    pass_over(*n.body);
@@ -98,6 +102,9 @@ void Checker::statement(const ast::Stmt &s, bool top_level) {
                [&](const IfStmt &n) { branches(n); },
                [&](const WithStmt &n) {
                  if (const CallExpr *scope = as<CallExpr>(n.context)) all(scope->args);
+                 if (const Tuple *several = as<Tuple>(n.context))
+                   for (const ExprPtr &item : several->items)
+                     if (const CallExpr *scope = as<CallExpr>(item)) all(scope->args);
                  block(*n.body, top_level);
                },
                [&](const ReturnStmt &n) {
@@ -123,6 +130,11 @@ void Checker::assign(const Assign &s) {
 void Checker::loop(const ForStmt &s) {
   const CallExpr &call = *as<CallExpr>(s.iterable);
   all(call.args);
+  bool expanded = rules_.callee_word(call.callee) == "const_range";
+  for (size_t i = 0; expanded && i < std::min<size_t>(call.args.size(), 2); ++i)
+    sound([&] {
+      if (varies(*call.args[i])) refuse_variable("the bound of const_range", Code::E116, call.args[i]->loc);
+    });
   if (call.args.size() != 3) return;
   const ExprPtr &step = call.args[2];
   sound([&] {
@@ -226,7 +238,7 @@ Form Checker::form_of_name(const std::string &id, int chain) const {
   auto found = names_.locals.find(id);
   if (found == names_.locals.end() || rules_.is_parameter(id) || chain > max_chain) return Form::unknown;
   const LocalInfo &info = found->second;
-  if (info.loop_variable) return info.assignments ? Form::unknown : Form::scalar;
+  if (info.loop_variable) return info.assignments || info.point ? Form::unknown : Form::scalar;
   std::optional<Form> common;
   for (const ast::Expr *value : info.values) {
     Form one = value ? form(*value, chain + 1) : Form::unknown;
@@ -274,7 +286,8 @@ bool Checker::name_varies(const std::string &id, int chain) const {
   auto found = names_.locals.find(id);
   if (found == names_.locals.end() || chain > max_chain) return false;
   const LocalInfo &info = found->second;
-  if (info.assignments == 0) return info.loop_variable || rules_.is_parameter(id);
+  if (info.assignments == 0)
+    return (info.loop_variable && !info.point && !info.constant) || rules_.is_parameter(id);
   return !info.loop_variable && std::all_of(info.values.begin(), info.values.end(),
                                             [&](const ast::Expr *v) { return v && varies(*v, chain + 1); });
 }

@@ -440,6 +440,10 @@ void IrReader::header(const ast::Block &body, size_t &at) {
       func_.fp = mode == "strict" ? FpMode::strict : mode == "fast" ? FpMode::fast : FpMode::normal;
     } else if (kind == "fact" && c->args.size() == 1) {
       func_.facts.push_back(expr(c->args[0]));
+    } else if (kind == "site" && c->args.size() == 2) {
+      if (text_of(c->args[0]) != "E305") fail(body[at].loc, "a site without a buffer");
+      site_names_.emplace_back();
+      func_.sites.push_back({Code::E305, body[at].loc, {}, 0, false, text_of(c->args[1])});
     } else if (kind == "site" && c->args.size() == 3) {
       std::string code = text_of(c->args[0]);
       Site site;
@@ -483,6 +487,7 @@ Func IrReader::function(const ast::Function &f) {
   header(f.body, at);
   func_.body = block(f.body, at);
   for (size_t i = 0; i < site_names_.size(); ++i) {  // a site may name a buffer that the body declares
+    if (func_.sites[i].code == Code::E305 && site_names_[i].empty()) continue;
     auto found = bufs_.find(site_names_[i]);
     if (found == bufs_.end()) fail(func_.sites[i].loc, "a site of an unknown buffer");
     func_.sites[i].buf = found->second;

@@ -117,6 +117,7 @@ Stmt Lowering::block(const ast::Block &b) {
 
 void Lowering::statements(const ast::Block &b) {
   for (const ast::Stmt &s : b) {
+    if (!live_) return;  // what follows a jump is dead
     try {
       rules_.statement(s, builder_->owners[0] == &f_.body);
       statement(s);
@@ -144,9 +145,11 @@ void Lowering::poison(const ast::Stmt &s) {
   if (auto *aug = std::get_if<ast::AugAssign>(&s.v); aug && !ast::as<ast::Subscript>(aug->target))
     mark(aug->target);
   if (auto *loop = std::get_if<ast::ForStmt>(&s.v)) {
-    for (const std::string &name : assigned_in(*loop->body)) mark_name(name, s.loc);
+    for (const std::string &name : changed_in(*loop->body)) mark_name(name, s.loc);
     mark(loop->target);
   }
+  if (auto *loop = std::get_if<ast::WhileStmt>(&s.v))
+    for (const std::string &name : changed_in(*loop->body)) mark_name(name, s.loc);
 }
 
 void Lowering::statement(const ast::Stmt &s) {
@@ -154,12 +157,51 @@ void Lowering::statement(const ast::Stmt &s) {
   std::visit(Overload{[&](const ast::Assign &n) { assign(n, s.loc); },
                       [&](const ast::AugAssign &n) { augmented(n, s.loc); },
                       [&](const ast::ForStmt &n) { for_statement(n, s.loc); },
+                      [&](const ast::WhileStmt &n) { while_statement(n, s.loc); },
+                      [&](const ast::JumpStmt &n) { jump(n.is_break, s.loc); },
+                      [&](const ast::WithStmt &n) {
+                        scope_arguments(n.context);
+                        builder_->owners.push_back(n.body.get());
+                        statements(*n.body);
+                      },
+                      [&](const ast::AssertStmt &n) { assertion(n, s.loc); },
                       [&](const ast::IfStmt &n) { if_statement(n, s.loc); },
                       [&](const ast::ReturnStmt &n) { return_values(n); }, [](const auto &) {}},
              s.v);
 }
 
+/// The arguments of a scheduling scope mean nothing, but are expressions of the language.
+void Lowering::scope_arguments(const ast::ExprPtr &context) {
+  if (const auto *several = ast::as<ast::Tuple>(context))
+    for (const ast::ExprPtr &item : several->items) scope_arguments(item);
+  BlockBuilder unused;
+  Building inside(builder_, unused);
+  if (const auto *call = ast::as<ast::CallExpr>(context))
+    for (const ast::ExprPtr &arg : call->args) expression(arg);
+}
+
+void Lowering::assertion(const ast::AssertStmt &s, Loc loc) {
+  BlockBuilder unused;
+  Building inside(builder_, in_.options.debug ? *builder_ : unused);
+  Expr cond = truth_of(scalar(s.cond));
+  Operand message;
+  message.text = "the assertion failed";
+  if (s.message) message = scalar(s.message);
+  if (s.message && message.kind != Operand::Kind::text)
+    type_error(Code::E202, s.message->loc, cat("the message of an assert is ", describe(message)),
+               "write a string");
+  if (!in_.options.debug) return;
+  auto same = [&](const Site &site) { return site.loc == s.cond->loc; };  // the statement is lowered again
+  auto found = std::find_if(func_.sites.begin(), func_.sites.end(), same);
+  auto number = static_cast<uint32_t>(found - func_.sites.begin());
+  if (found == func_.sites.end())
+    func_.sites.push_back({Code::E305, s.cond->loc, {}, 0, false, message.text});
+  builder_->add(check(cond, number, loc));
+}
+
 void Lowering::assign(const ast::Assign &s, Loc loc) {
+  if (mentions_expanded(s.value))
+    for_each_name(s.target, [&](const std::string &name, Loc) { expanded_.insert(name); });
   if (std::string word = rules_.declaration(s); !word.empty())
     return declare(ast::as<ast::Name>(s.target)->id, *ast::as<ast::CallExpr>(s.value), word, loc,
                    s.target->loc);
@@ -187,9 +229,7 @@ void Lowering::assign_target(const ast::ExprPtr &target, Operand value, Loc loc)
   for (size_t i = 0; i < tuple->items.size(); ++i) assign_target(tuple->items[i], value.items[i], loc);
 }
 
-/// True for what follows from extents and scalar arguments alone: such values stay expressions, so that
-/// extents can use them.
-static bool is_call_constant(const Expr &e, bool iterators) {
+bool is_call_constant(const Expr &e, bool iterators) {
   bool constant = true;
   walk(
       e, [&](const Load &, const Expr &) { constant = false; },
@@ -217,7 +257,11 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
   Binding b;
   b.loc = name_loc;
   bool is_constant = value.kind != Operand::Kind::scalar;
-  if (is_constant || names_.locals[name].assignments == 1) {
+  const LocalInfo &info = names_.locals[name];
+  // a jump may make the one assignment in a branch reach what follows the branch
+  auto &owners = builder_->owners;
+  bool at_home = std::find(owners.begin(), owners.end(), info.home) != owners.end();
+  if (is_constant || (info.assignments == 1 && at_home)) {
     b.kind = Binding::Kind::value;
     b.value = std::move(value);
     if (!is_constant && !is_call_constant(b.value.expr, true)) {
@@ -273,6 +317,7 @@ void Lowering::assign_element(const ast::Subscript &target, Loc target_loc, cons
 }
 
 void Lowering::augmented(const ast::AugAssign &s, Loc loc) {
+  if (const auto *n = ast::as<ast::Name>(s.target); n && mentions_expanded(s.value)) expanded_.insert(n->id);
   Operand old = expression(s.target);
   Operand value = expression(s.value);
   if (old.kind == Operand::Kind::poisoned || value.kind == Operand::Kind::poisoned) return;

@@ -1,7 +1,8 @@
-// Lowering of branches and loops, and of what merges where control flow joins.
+// Lowering of branches, and of what a name is where several ways of control flow meet.
 #include <algorithm>
 
 #include "frontend/lowering.h"
+#include "ir/equal.h"
 #include "ir/match.h"
 #include "support/text.h"
 
@@ -14,10 +15,32 @@ const std::set<std::string> &names_in(const NamesOfBlocks &all, const ast::Block
   auto found = all.find(&b);
   return found == all.end() ? none : found->second;
 }
+
+const Binding *find(const Env &env, const std::string &name) {
+  auto found = env.find(name);
+  return found == env.end() ? nullptr : &found->second;
+}
+
+bool same_operand(const Operand &a, const Operand &b) {
+  if (a.kind != b.kind || a.weak != b.weak || a.text != b.text || a.buf != b.buf) return false;
+  if (a.kind == Operand::Kind::scalar && !equal(a.expr, b.expr)) return false;
+  if (a.kind == Operand::Kind::dtype && a.dtype != b.dtype) return false;
+  return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), same_operand);
+}
+
+/// True when the names of the operand's expressions are bound wherever the call's own are.
+bool outlives_blocks(const Operand &o) {
+  bool scalar = o.kind == Operand::Kind::scalar;
+  return o.kind != Operand::Kind::tensor && (!scalar || is_call_constant(o.expr, false)) &&
+         std::all_of(o.items.begin(), o.items.end(), outlives_blocks);
+}
 }  // namespace
 
-const std::set<std::string> &Lowering::assigned_in(const ast::Block &b) const {
-  return names_in(names_.assigned, b);
+std::set<std::string> Lowering::changed_in(const ast::Block &b) const {
+  std::set<std::string> names = names_in(names_.assigned, b);
+  const std::set<std::string> &looped = looped_in(b);
+  names.insert(looped.begin(), looped.end());
+  return names;
 }
 
 const std::set<std::string> &Lowering::looped_in(const ast::Block &b) const {
@@ -37,14 +60,77 @@ void Lowering::report_range(const Expr &value, DType to, Loc loc) {
 /// block.
 void Lowering::convert_cells(const Env &from, const Env &to, const std::set<std::string> &names) {
   for (const std::string &name : names) {
-    auto a = from.find(name), b = to.find(name);
-    if (a == from.end() || b == to.end()) continue;
-    if (a->second.kind != Binding::Kind::cell || b->second.kind != Binding::Kind::cell) continue;
-    if (a->second.type == b->second.type) continue;
-    Expr value = a->second.known ? *a->second.known : load(a->second.cell, {}, a->second.loc);
-    if (a->second.type.weak && !b->second.type.weak) report_range(value, b->second.type.dtype, a->second.loc);
-    builder_->add(store(b->second.cell, {}, cast(b->second.type.dtype, value), a->second.loc));
+    const Binding *a = find(from, name), *b = find(to, name);
+    if (!a || !b || a->kind != Binding::Kind::cell || b->kind != Binding::Kind::cell) continue;
+    if (a->type == b->type) continue;
+    Expr value = a->known ? *a->known : load(a->cell, {}, a->loc);
+    if (a->type.weak && !b->type.weak) report_range(value, b->type.dtype, a->loc);
+    builder_->add(store(b->cell, {}, cast(b->type.dtype, value), a->loc));
   }
+}
+
+bool Lowering::cells_differ(const Env &from, const Env &to, const std::set<std::string> &names) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string &name) {
+    const Binding *a = find(from, name), *b = find(to, name);
+    return a && b && a->kind == Binding::Kind::cell && b->kind == Binding::Kind::cell && a->type != b->type;
+  });
+}
+
+/// What a name is behind a meeting of two ways; null stands for unassigned.
+Binding Lowering::merge(const std::string &name, const Binding *a, const Binding *b) {
+  using Kind = Binding::Kind;
+  for (const Binding *side : {b, a})
+    if (side && side->kind == Kind::conflict) return *side;
+  for (const Binding *side : {a, b})
+    if (side && side->kind == Kind::poisoned) return *side;
+  if (a && b && a->kind == b->kind && a->kind != Kind::cell && same_operand(a->value, b->value)) return *a;
+  Binding out;
+  out.loc = a ? a->loc : b->loc;
+  out.kind = Kind::partial;
+  if (!a || !b || a->kind != Kind::cell || b->kind != Kind::cell) return out;
+  Merge types = merge_types(name, a->type, b->type);
+  out.kind = types.type ? Kind::cell : Kind::conflict;
+  if (types.type) {
+    out.type = *types.type;
+    out.cell = cell_for(name, out.type);
+  } else {
+    out.clash = std::move(types);
+  }
+  return out;
+}
+
+/// What was bound inside a block that control leaves is unassigned outside of it, cells and constants aside.
+void Lowering::leave_block(const Env &outside, const std::set<std::string> &names) {
+  using Kind = Binding::Kind;
+  for (const std::string &name : names) {
+    auto found = env_.find(name);
+    if (found == env_.end()) continue;
+    Binding &b = found->second;
+    if (b.kind != Kind::value && b.kind != Kind::iter && b.kind != Kind::tensor) continue;
+    const Binding *before = find(outside, name);
+    bool unchanged = before && before->kind == b.kind && same_operand(before->value, b.value);
+    if (!unchanged && !outlives_blocks(b.value)) b.kind = Kind::partial;
+  }
+}
+
+/// The current environment reaches a place that other ways reach too.
+void Lowering::arrive(Join &join, const std::set<std::string> &names) {
+  if (!join.arrived) {
+    join.env = env_;
+    join.arrived = true;
+    return;
+  }
+  for (const std::string &name : names) {
+    const Binding *here = find(env_, name);
+    auto there = join.env.find(name);
+    if (there == join.env.end()) continue;  // unassigned on another way
+    Binding both = merge(name, &there->second, here);
+    if (both.kind == Binding::Kind::conflict && here) both.loc = here->loc;
+    join.grew |= both.kind != there->second.kind || both.type != there->second.type;
+    there->second = std::move(both);
+    there->second.known.reset();
+  }
+  convert_cells(env_, join.env, names);
 }
 
 void Lowering::if_statement(const ast::IfStmt &s, Loc loc) {
@@ -62,54 +148,22 @@ void Lowering::if_statement(const ast::IfStmt &s, Loc loc) {
   yes.owners.push_back(s.yes.get());
   BlockBuilder *outer = std::exchange(builder_, &yes);
   statements(*s.yes);
+  bool yes_ends = std::exchange(live_, true);
   Env after_yes = std::exchange(env_, before);
   builder_ = &no;
   if (s.no) {
     no.owners.push_back(s.no.get());
     statements(*s.no);
   }
-  Env after_no = std::exchange(env_, before);
-
-  std::set<std::string> names = assigned_in(*s.yes);
-  names.merge(std::set<std::string>(looped_in(*s.yes)));
-  if (s.no) names.insert(assigned_in(*s.no).begin(), assigned_in(*s.no).end());
-  if (s.no) names.merge(std::set<std::string>(looped_in(*s.no)));
-  for (const std::string &name : names) {
-    auto a = after_yes.find(name), b = after_no.find(name);
-    if (a == after_yes.end() && b == after_no.end()) continue;
-    auto is_iter = [](auto found, const Env &env) {
-      return found != env.end() && found->second.kind == Binding::Kind::iter;
-    };
-    if (is_iter(a, after_yes) && is_iter(b, after_no)) continue;  // an inner loop over it was faulty
-    Binding merged;
-    merged.loc = a != after_yes.end() ? a->second.loc : b->second.loc;
-    bool both_cells = a != after_yes.end() && b != after_no.end() && a->second.kind == Binding::Kind::cell &&
-                      b->second.kind == Binding::Kind::cell;
-    bool poisoned = (a != after_yes.end() && a->second.kind == Binding::Kind::poisoned) ||
-                    (b != after_no.end() && b->second.kind == Binding::Kind::poisoned);
-    if (both_cells) {
-      Merge merge = merge_types(name, a->second.type, b->second.type);
-      if (merge.type) {
-        merged.kind = Binding::Kind::cell;
-        merged.type = *merge.type;
-        merged.cell = cell_for(name, merged.type);
-      } else {
-        merged.kind = Binding::Kind::conflict;
-        merged.clash = merge;
-      }
-    } else if (!poisoned) {
-      merged.kind = Binding::Kind::partial;
-    }
-    for (const Env *side : {&after_yes, &after_no})
-      if (auto found = side->find(name);
-          found != side->end() && found->second.kind == Binding::Kind::conflict)
-        merged = found->second;
-    bind(name, std::move(merged));
+  std::set<std::string> names = changed_in(*s.yes);
+  if (s.no) names.merge(changed_in(*s.no));
+  if (yes_ends && live_) {
+    meet(before, after_yes, yes, no, names);
+  } else {
+    if (yes_ends) env_ = std::move(after_yes);
+    leave_block(before, names);
+    live_ = yes_ends || live_;
   }
-  builder_ = &yes;
-  convert_cells(after_yes, env_, names);
-  builder_ = &no;
-  convert_cells(after_no, env_, names);
   builder_ = outer;
   Stmt otherwise = no.finish(cells_of(no.owners));
   const Seq *list = as<Seq>(otherwise);
@@ -117,164 +171,20 @@ void Lowering::if_statement(const ast::IfStmt &s, Loc loc) {
   builder_->add(if_else(test, yes.finish(cells_of(yes.owners)), empty ? Stmt{} : otherwise, loc));
 }
 
-/// One loop of the source: a range, or the nest of a grid.
-struct Lowering::LoopHeader {
-  struct Level {
-    std::string name;
-    Loc loc;
-    Expr lo, hi;
-    int64_t step = 1;
-  };
-  std::vector<Level> levels;
-  Hint hint = Hint::none;
-};
-
-void Lowering::grid_header(const ast::ForStmt &s, const ast::CallExpr &call, LoopHeader &h) {
-  const auto *targets = ast::as<ast::Tuple>(s.target);
-  std::vector<Expr> extents = shape_argument(call.args[0]);
-  if (extents.size() != targets->items.size())
-    type_error(Code::E206, s.target->loc,
-               cat("grid has ", counted(extents.size(), "dimension"), " but ",
-                   counted(targets->items.size(), "variable")));
-  for (size_t d = 0; d < extents.size(); ++d) {
-    const auto *name = ast::as<ast::Name>(targets->items[d]);
-    h.levels.push_back({name->id, targets->items[d]->loc, const_int(0, s.iterable->loc), extents[d], 1});
-  }
-}
-
-void Lowering::range_header(const ast::CallExpr &call, LoopHeader &h) {
-  LoopHeader::Level &level = h.levels.back();
-  Expr zero = const_int(0, call.args[0]->loc);
-  Expr first = index_of(scalar(call.args[0]), "the bound of a loop");
-  level.lo = call.args.size() == 1 ? zero : first;
-  level.hi = call.args.size() == 1 ? first : index_of(scalar(call.args[1]), "the bound of a loop");
-  if (call.args.size() == 3) level.step = constant_int(call.args[2], "the step of a loop", Code::E116);
-  if (level.step == 0) refuse_zero_step(call.args[2]->loc);
-}
-
-Lowering::LoopHeader Lowering::loop_header(const ast::ForStmt &s) {
-  const auto *call = ast::as<ast::CallExpr>(s.iterable);
-  std::string word = rules_.callee_word(call->callee);
-  warn_callee(call->callee);
-  LoopHeader h;
-  h.hint = hint_of_word(word);
-  if (word == "grid") {
-    grid_header(s, *call, h);
-    return h;
-  }
-  const auto *target = ast::as<ast::Name>(s.target);
-  h.levels.push_back({target->id, s.target->loc, {}, {}, 1});
-  range_header(*call, h);
-  return h;
-}
-
-/// Lowers the body once with the types of `head` at its entry. Merged types are written back to `head`.
-Stmt Lowering::loop_body(const ast::ForStmt &s, const LoopHeader &h, Env &head) {
-  env_ = head;
-  std::vector<Sym> iters;
-  for (const LoopHeader::Level &level : h.levels) {
-    auto found = env_.find(level.name);
-    if (found != env_.end() && found->second.kind == Binding::Kind::tensor) {
-      rules_.excuse(level.name);
-      type_error(Code::E212, level.loc,
-                 cat("'", level.name, "' names a tensor and cannot be a loop variable"), "use another name");
-    }
-    iters.push_back(make_sym(SymKind::iter, DType::i64, level.name, level.loc));
-    Binding b;
-    b.kind = Binding::Kind::iter;
-    b.loc = level.loc;
-    b.value = scalar_operand(ref(iters.back(), level.loc), true, level.loc);
-    bind(level.name, std::move(b));
-  }
-  BlockBuilder body;
-  body.owners.push_back(s.body.get());
-  BlockBuilder *outer = std::exchange(builder_, &body);
-  statements(*s.body);
-  const std::set<std::string> &names = assigned_in(*s.body);
+/// Both branches of a condition go on behind it: the current environment is that of `no`.
+void Lowering::meet(const Env &before, const Env &after_yes, BlockBuilder &yes, BlockBuilder &no,
+                    const std::set<std::string> &names) {
+  Env after_no = std::exchange(env_, before);
   for (const std::string &name : names) {
-    auto entry = head.find(name), end = env_.find(name);
-    if (entry == head.end() || end == env_.end()) continue;
-    if (entry->second.kind != Binding::Kind::cell || end->second.kind != Binding::Kind::cell) continue;
-    Merge merge = merge_types(name, entry->second.type, end->second.type);
-    if (!merge.type) {  // an error only if the name is read before the body assigns it again, or after the
-                        // loop
-      entry->second.kind = Binding::Kind::conflict;
-      entry->second.clash = merge;
-      entry->second.loc = end->second.loc;
-      continue;
-    }
-    if (*merge.type == entry->second.type) continue;
-    entry->second.type = *merge.type;
-    entry->second.cell = cell_for(name, *merge.type);
+    const Binding *a = find(after_yes, name), *b = find(after_no, name);
+    if (!a && !b) continue;
+    bool faulty_loops = a && b && a->kind == Binding::Kind::iter && b->kind == Binding::Kind::iter;
+    if (!faulty_loops) bind(name, merge(name, a, b));
   }
-  convert_cells(env_, head, names);
-  builder_ = outer;
-  Stmt out = body.finish(cells_of(body.owners));
-  for (size_t d = h.levels.size(); d-- > 0;) {
-    const LoopHeader::Level &level = h.levels[d];
-    out = for_loop({iters[d], level.lo, level.hi, level.step, ForKind::serial, 0, h.hint, out},
-                   s.iterable->loc);
-  }
-  return out;
-}
-
-void Lowering::for_statement(const ast::ForStmt &s, Loc) {
-  LoopHeader h = loop_header(s);
-  Env before = env_;
-  const std::set<std::string> &names = assigned_in(*s.body);
-  // what the body assigns is no longer the constant it was before the loop, and a single assignment may not
-  // be seen from outside
-  Env head = env_;
-  for (const std::string &name : names)
-    if (auto found = head.find(name); found != head.end()) found->second.known.reset();
-  // the second iteration begins with what an inner loop left in its variable
-  for (const std::string &name : looped_in(*s.body))
-    if (auto found = head.find(name); found != head.end() && found->second.kind != Binding::Kind::tensor)
-      found->second.kind = Binding::Kind::partial;
-  Sink *outer_sink = sink_;
-  Stmt loop;
-  for (bool stable = false; !stable;) {
-    Sink attempt;
-    std::vector<Cell> cells = cells_;
-    std::set<std::string> shadow_warned = shadow_warned_;
-    Env types = head;
-    sink_ = &attempt;
-    try {
-      loop = loop_body(s, h, head);
-    } catch (...) {
-      sink_ = outer_sink;
-      throw;
-    }
-    sink_ = outer_sink;
-    stable = std::all_of(names.begin(), names.end(), [&](const std::string &name) {
-      auto a = types.find(name), b = head.find(name);
-      if (a == types.end() || b == head.end()) return true;
-      return a->second.type == b->second.type && a->second.kind == b->second.kind;
-    });
-    if (stable)
-      for (const Diagnostic &d : attempt.all()) sink_->add(d);
-    else
-      cells_ = std::move(cells), shadow_warned_ = std::move(shadow_warned);
-    // the merged cells were created inside the attempt
-    for (auto &[name, binding] : head)
-      if (!stable && binding.kind == Binding::Kind::cell) binding.cell = cell_for(name, binding.type);
-  }
-  env_ = head;
-  for (const std::string &name : names)
-    if (!before.count(name)) {
-      Binding b;
-      b.kind = Binding::Kind::partial;
-      b.loc = s.iterable->loc;
-      bind(name, std::move(b));
-    }
-  for (const LoopHeader::Level &level : h.levels) {
-    Binding b;
-    b.kind = Binding::Kind::partial;
-    b.loc = level.loc;
-    bind(level.name, std::move(b));
-  }
-  convert_cells(before, env_, names);
-  builder_->add(loop);
+  builder_ = &yes;
+  convert_cells(after_yes, env_, names);
+  builder_ = &no;
+  convert_cells(after_no, env_, names);
 }
 
 }  // namespace kw

@@ -225,15 +225,22 @@ Operand Lowering::tuple_item(const Operand &tuple, const ast::Subscript &n, Loc 
 
 std::vector<Expr> Lowering::indices(const Operand &tensor, const ast::Subscript &n, Loc loc) {
   const BufNode &buf = *tensor.buf;
-  std::vector<const ast::ExprPtr *> items;
-  for (const ast::ExprPtr &item : n.index) items.push_back(&item);
-  if (items.size() == 1 && !n.is_tuple)
-    if (const auto *tuple = ast::as<ast::Tuple>(n.index[0])) {
-      items.clear();
-      for (const ast::ExprPtr &item : tuple->items) items.push_back(&item);
-    }
-  for (const ast::ExprPtr *item : items)
-    if (ast::as<ast::Slice>(*item)) refuse_slice(buf.sym->name, (*item)->loc);
+  const auto *listed = n.index.size() == 1 && !n.is_tuple ? ast::as<ast::Tuple>(n.index[0]) : nullptr;
+  const std::vector<ast::ExprPtr> &parts = listed ? listed->items : n.index;
+  std::vector<Operand> items;
+  std::vector<bool> from_end;  // a negative constant counts from the end
+  for (const ast::ExprPtr &part : parts)
+    if (ast::as<ast::Slice>(part)) refuse_slice(buf.sym->name, part->loc);
+  bool fits = parts.size() == buf.rank() || (parts.size() == 1 && !listed && !n.is_tuple);
+  for (const ast::ExprPtr &part : parts) {
+    items.push_back(fits ? scalar(part) : Operand{});
+    from_end.push_back(!mentions_expanded(part));
+  }
+  if (fits && parts.size() == 1 && items[0].kind == Operand::Kind::tuple && !listed && !n.is_tuple) {
+    std::vector<Operand> point = std::move(items[0].items);
+    from_end.assign(point.size(), from_end[0]);
+    items = std::move(point);
+  }
   if (items.size() != buf.rank())
     type_error(Code::E201, loc,
                cat("'", buf.sym->name, "' has ", counted(buf.rank(), "dimension"), " but ",
@@ -241,10 +248,9 @@ std::vector<Expr> Lowering::indices(const Operand &tensor, const ast::Subscript 
                cat("write `", element_text(buf), "`"));
   std::vector<Expr> out;
   for (size_t d = 0; d < items.size(); ++d) {
-    Operand o = scalar(*items[d]);
-    Expr e = index_of(o, "an index");
+    Expr e = index_of(items[d], "an index");
     auto v = as_int(e);
-    out.push_back(v && *v < 0 ? binary(BinOp::add, buf.extents[d], e, o.loc) : e);
+    out.push_back(v && *v < 0 && from_end[d] ? binary(BinOp::add, buf.extents[d], e, items[d].loc) : e);
   }
   return out;
 }

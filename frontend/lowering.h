@@ -2,6 +2,7 @@
 // lower*.cpp.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -20,6 +21,7 @@ class BlockBuilder {
   }
   void add_alloc(Buf buf, Fill fill, Loc loc) { items_.push_back({{}, {}, {}, std::move(buf), fill, loc}); }
   Stmt finish(const std::vector<Buf> &cells) const;
+  bool empty() const { return items_.empty(); }
 
   std::vector<const ast::Block *> owners;  ///< the source blocks whose statements land here
 
@@ -35,6 +37,18 @@ class BlockBuilder {
   std::vector<Item> items_;
 };
 
+/// Directs statements to another builder while this lives.
+class Building {
+ public:
+  Building(BlockBuilder *&slot, BlockBuilder &to) : slot_(slot), outer_(slot) { slot = &to; }
+  ~Building() { slot_ = outer_; }
+  Building(const Building &) = delete;
+
+ private:
+  BlockBuilder *&slot_;
+  BlockBuilder *outer_;
+};
+
 /// What a name stands for at a point of the program.
 struct Binding {
   enum class Kind : uint8_t { value, cell, iter, tensor, partial, conflict, poisoned };
@@ -47,6 +61,27 @@ struct Binding {
   Loc loc;
 };
 using Env = std::map<std::string, Binding>;
+
+/// A place that several ways of control flow reach: the head of a loop, or what follows it.
+struct Join {
+  Env env;
+  bool arrived = false;
+  bool grew = false;  ///< a later way changed what an earlier one converted to: to be lowered again
+};
+
+/// A loop around the statement being lowered.
+struct Loop {
+  std::set<std::string> names;  ///< what the body assigns or loops over
+  Env before;                   ///< at its entry
+  Join next, exit;              ///< where `continue` and `break` go
+  Buf left;                     ///< set by `break`, when that is to be told from the end of the loop
+  bool tell = false;            ///< it is
+  bool breaks = false;          ///< the body has a `break` of this loop
+};
+
+/// True for what follows from extents and scalar arguments alone, and the iterators when these are allowed:
+/// such values stay expressions, so that extents can use them.
+bool is_call_constant(const Expr &e, bool iterators);
 
 struct Cell {
   std::string name;
@@ -74,22 +109,47 @@ class Lowering {
   void augmented(const ast::AugAssign &s, Loc loc);
   void declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc,
                Loc name_loc);
+  void scope_arguments(const ast::ExprPtr &context);
+  void assertion(const ast::AssertStmt &s, Loc loc);
   void return_values(const ast::ReturnStmt &s);
   void finish_results();
   void poison(const ast::Stmt &s);
 
-  // lower_control.cpp: loops, branches and what merges there
+  // lower_control.cpp: branches, and what merges where ways meet
   void if_statement(const ast::IfStmt &s, Loc loc);
+  void meet(const Env &before, const Env &after_yes, BlockBuilder &yes, BlockBuilder &no,
+            const std::set<std::string> &names);
+  void arrive(Join &join, const std::set<std::string> &names);
+  void leave_block(const Env &outside, const std::set<std::string> &names);
+  Binding merge(const std::string &name, const Binding *a, const Binding *b);
+  void report_range(const Expr &value, DType to, Loc loc);
+  void convert_cells(const Env &from, const Env &to, const std::set<std::string> &names);
+  static bool cells_differ(const Env &from, const Env &to, const std::set<std::string> &names);
+  std::set<std::string> changed_in(const ast::Block &b) const;
+  const std::set<std::string> &looped_in(const ast::Block &b) const;
+
+  // lower_loop.cpp: loops and jumps
   void for_statement(const ast::ForStmt &s, Loc loc);
+  void while_statement(const ast::WhileStmt &s, Loc loc);
+  void jump(bool is_break, Loc loc);
+  void leave_variables(const ast::ForStmt &s);
+  void const_range(const ast::ForStmt &s);
+  std::vector<int64_t> const_values(const ast::CallExpr &call);
+  void expand_copy(const ast::ForStmt &s, int64_t value, const Env &outside);
+  void expand_with_jumps(const ast::ForStmt &s, const std::vector<int64_t> &values, std::vector<Join> &next,
+                         Loop &loop);
+  bool mentions_expanded(const ast::ExprPtr &e) const;
   struct LoopHeader;
   LoopHeader loop_header(const ast::ForStmt &s);
   void grid_header(const ast::ForStmt &s, const ast::CallExpr &call, LoopHeader &h);
   void range_header(const ast::CallExpr &call, LoopHeader &h);
-  Stmt loop_body(const ast::ForStmt &s, const LoopHeader &h, Env &head);
-  void report_range(const Expr &value, DType to, Loc loc);
-  void convert_cells(const Env &from, const Env &to, const std::set<std::string> &names);
-  const std::set<std::string> &assigned_in(const ast::Block &b) const;
-  const std::set<std::string> &looped_in(const ast::Block &b) const;
+  Stmt for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop &loop);
+  Stmt while_attempt(const ast::WhileStmt &s, Loc loc, Loop &loop);
+  Loop open_loop(const ast::Block &body, bool nested);
+  void settle(Loop &loop, const std::vector<Join *> &joins, const std::function<void()> &attempt);
+  void begin_attempt(Loop &loop, bool ends);
+  void end_attempt(Loop &loop, bool ends);
+  void close_loop(Loop &loop, const Stmt &s, Loc loc);
 
   // lower_expr.cpp: expressions
   Operand expression(const ast::ExprPtr &e);
@@ -137,6 +197,10 @@ class Lowering {
   Env env_;
   std::vector<Cell> cells_;
   BlockBuilder *builder_ = nullptr;
+  std::vector<Loop *> loops_;
+  bool live_ = true;                ///< false behind a jump
+  std::set<std::string> expanded_;  ///< variables of const_range, and what was computed from them
+  int64_t copies_ = 1;              ///< of the statement being lowered, by the const_ranges around it
   std::set<std::string> written_;
   std::map<std::string, Loc> outputs_;  ///< declared outputs by name
   std::set<std::string> shadow_warned_;

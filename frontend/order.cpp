@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "ir/accumulation.h"
+#include "ir/jumps.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 
@@ -53,7 +54,11 @@ class OrderMarker {
     if (const Seq *n = as<Seq>(s))
       for (size_t i = 0; i + 1 < n->items.size(); ++i) visit(n->items[i]);
     if (const If *n = as<If>(s)) visit(n->yes), visit(n->no);
-    if (const While *n = as<While>(s)) visit(n->body);
+    if (const While *n = as<While>(s)) {
+      loops_.push_back(nullptr);
+      visit(n->body);
+      loops_.pop_back();
+    }
     if (const For *n = as<For>(s)) {
       loops_.push_back(n);
       visit(n->body);
@@ -79,13 +84,15 @@ class OrderMarker {
     if (!acc.term || !is_float(s.buf->dtype) || fp_ == FpMode::strict) return Order::source;
     std::vector<const For *> reduced = reduced_band(s, loops_);
     if (reduced.empty() || read_elsewhere(s, reduced.back())) return Order::source;
+    auto early = [](const For *loop) { return jumps_of(loop->body).any(); };
+    if (std::any_of(reduced.begin(), reduced.end(), early)) return Order::source;
     if (fp_ == FpMode::fast) return Order::any;
     std::vector<Expr> last = last_subscripts(acc.term, s);
     auto in_last = [&](const For *loop) { return mentions(last, loop->iter); };
     if (std::none_of(reduced.begin(), reduced.end(), in_last)) return Order::source;
     std::vector<const For *> others;
     for (const For *loop : loops_)
-      if (std::find(reduced.begin(), reduced.end(), loop) == reduced.end()) others.push_back(loop);
+      if (loop && std::find(reduced.begin(), reduced.end(), loop) == reduced.end()) others.push_back(loop);
     if (std::any_of(others.begin(), others.end(), in_last)) return Order::source;
     return is_matrix_product(acc.term, others) ? Order::source : Order::lanes;
   }
@@ -102,7 +109,7 @@ class OrderMarker {
   }
 
   FpMode fp_;
-  std::vector<const For *> loops_;
+  std::vector<const For *> loops_;  ///< null: a while
   std::unordered_map<const StmtNode *, Order> orders_;
 };
 

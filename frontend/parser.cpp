@@ -64,7 +64,7 @@ class Parser {
   ExprParser e_;
   Sink &sink_;
   bool ir_mode_;
-  uint32_t blocks_ = 0;
+  uint32_t blocks_ = 0, loops_ = 0;
 };
 
 void Parser::skip_decorators() {
@@ -172,13 +172,14 @@ void Parser::statement(Block &out) {
     c_.next();
     return block(out);
   }
-  uint32_t blocks = blocks_;
+  uint32_t blocks = blocks_, loops = loops_;
   bool decorated = c_.peek().is("@");
   Loc start = c_.peek().loc;
   try {
     compound_or_simple(out);
   } catch (const CompileError &error) {
     blocks_ = blocks;
+    loops_ = loops;
     auto whole = [](const Diagnostic &d) { return d.code != Code::E100 && d.code != Code::E105; };
     if (!ir_mode_ && std::all_of(error.found().begin(), error.found().end(), whole))
       out.push_back({start, Refused{{error.found().begin(), error.found().end()}}});
@@ -236,7 +237,10 @@ Stmt Parser::simple() {
   const Token &t = c_.peek();
   Loc start = t.loc;
   if (c_.accept("pass")) return {start, PassStmt{}};
-  if (t.is("break") || t.is("continue")) return c_.next(), Stmt{start, JumpStmt{t.is("break")}};
+  if (t.is("break") || t.is("continue")) {
+    if (loops_ == 0) parse_error(Code::E100, start, cat("`", t.text, "` stands outside of a loop"));
+    return c_.next(), Stmt{start, JumpStmt{t.is("break")}};
+  }
   if (c_.accept("return")) {
     ExprPtr value = c_.at(TokenKind::newline) || c_.peek().is(";") ? nullptr : e_.expression_list();
     return {value ? join(start, value->loc) : start, ReturnStmt{std::move(value)}};
@@ -316,7 +320,9 @@ Stmt Parser::for_statement() {
   ExprPtr iterable = e_.expression_list();
   Loc loc = join(start, iterable->loc);
   e_.expect(":", "after the loop's range");
+  ++loops_;
   auto body = suite();
+  --loops_;
   refuse_loop_else("for");
   return {loc, ForStmt{std::move(target), std::move(iterable), std::move(body)}};
 }
@@ -326,7 +332,9 @@ Stmt Parser::while_statement() {
   ExprPtr cond = e_.expression();
   Loc loc = join(start, cond->loc);
   e_.expect(":", "after the condition");
+  ++loops_;
   auto body = suite();
+  --loops_;
   refuse_loop_else("while");
   return {loc, WhileStmt{std::move(cond), std::move(body)}};
 }

@@ -39,6 +39,14 @@ void for_each_name(const ExprPtr &e, const std::function<void(const std::string 
 
 namespace {
 
+/// By the word alone, for check, which then judges less of what types decide.
+bool calls(const ExprPtr &e, std::string_view word) {
+  const CallExpr *call = as<CallExpr>(e);
+  const Name *name = call ? as<Name>(call->callee) : nullptr;
+  const Attribute *attribute = call ? as<Attribute>(call->callee) : nullptr;
+  return (name && name->id == word) || (attribute && attribute->name == word);
+}
+
 class Resolver {
  public:
   Names run(const Function &f) {
@@ -97,6 +105,8 @@ class Resolver {
     for_each_name(s.target, [&](const std::string &name, Loc) {
       occurs(name);
       names_.locals[name].loop_variable = true;
+      names_.locals[name].point |= as<Name>(s.target) && calls(s.iterable, "grid");
+      names_.locals[name].constant |= calls(s.iterable, "const_range");
       for (const Block *b : path_) names_.looped[b].insert(name);
       uses_[name] = Use::loop;
     });

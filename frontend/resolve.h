@@ -14,6 +14,8 @@ namespace kw {
 struct LocalInfo {
   uint32_t assignments = 0;  ///< statements that assign the name; augmented ones count
   bool loop_variable = false;
+  bool constant = false;             ///< of a const_range: a constant in each copy of the body
+  bool point = false;                ///< stands for all indices of a grid
   const ast::Block *home = nullptr;  ///< innermost block around every occurrence
   /// What is assigned to the name as a whole; null for parts of tuples and augmented assignments.
   std::vector<const ast::Expr *> values;

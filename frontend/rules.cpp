@@ -18,6 +18,7 @@ constexpr std::string_view loop_words[] = {"range",     "grid",   "serial", "par
                                            "vectorize", "unroll", "reduce", "const_range"};
 constexpr std::string_view other_words[] = {"output_tensor", "allocate", "select", "min",    "max",     "len",
                                             "int",           "float",    "bool",   "likely", "sub_relu"};
+constexpr std::string_view scope_words[] = {"attr", "block_realize"};
 constexpr std::string_view refused_words[] = {"print", "enumerate", "zip", "reversed"};
 
 bool contains(std::span<const std::string_view> list, std::string_view word) {
@@ -31,10 +32,6 @@ void expect_arguments(const ast::CallExpr &n, std::string_view word, size_t low,
   if (n.args.size() >= low && n.args.size() <= high) return;
   std::string wanted = cat(low == high ? "" : cat(low, " to "), counted(high, "argument"));
   type_error(Code::E104, loc, cat(word, " takes ", wanted, ", ", n.args.size(), " given"));
-}
-
-[[noreturn]] void refuse_statement(Loc loc, std::string_view what) {
-  type_error(Code::E102, loc, cat(what, " is not available yet"));
 }
 
 [[noreturn]] void refuse_print(Loc loc) {
@@ -65,7 +62,9 @@ void refuse_comparison(ast::CompareOp op, Loc loc) {
 bool is_loop_word(std::string_view name) { return contains(loop_words, name); }
 
 bool is_language_word(std::string_view name) {
-  if (is_loop_word(name) || contains(other_words, name) || dtype_from_numpy(name)) return true;
+  if (is_loop_word(name) || contains(scope_words, name) || contains(other_words, name) ||
+      dtype_from_numpy(name))
+    return true;
   const IntrinsicRow *row = find_intrinsic(name);
   return row && row->in_language;
 }
@@ -127,17 +126,14 @@ void Rules::statement(const ast::Stmt &s, bool top_level) {
   if (const auto *n = std::get_if<ast::Refused>(&s.v)) refuse(*n);
   if (returned_) type_error(Code::E108, s.loc, "a statement follows `return`", "move `return` to the end");
   std::visit(
-      Overload{
-          [&](const ast::Assign &n) { assign(n, s.loc, top_level); },
-          [&](const ast::AugAssign &n) { augmented(n, s.loc); }, [&](const ast::ForStmt &n) { loop(n); },
-          [&](const ast::WhileStmt &) { refuse_statement(s.loc, "a while loop"); },
-          [](const ast::IfStmt &) {},
-          [&](const ast::WithStmt &) { refuse_statement(s.loc, "a `with` scope"); },
-          [&](const ast::ReturnStmt &n) { return_statement(n, s.loc, top_level); },
-          [&](const ast::AssertStmt &) { refuse_statement(s.loc, "`assert`"); },
-          [&](const ast::ExprStmt &n) { expression_statement(n, s.loc); }, [](const ast::PassStmt &) {},
-          [](const ast::Refused &) {},
-          [&](const ast::JumpStmt &n) { refuse_statement(s.loc, n.is_break ? "`break`" : "`continue`"); }},
+      Overload{[&](const ast::Assign &n) { assign(n, s.loc, top_level); },
+               [&](const ast::AugAssign &n) { augmented(n, s.loc); }, [&](const ast::ForStmt &n) { loop(n); },
+               [](const ast::WhileStmt &) {}, [](const ast::IfStmt &) {},
+               [&](const ast::WithStmt &n) { scope(n.context); },
+               [&](const ast::ReturnStmt &n) { return_statement(n, s.loc, top_level); },
+               [](const ast::AssertStmt &) {},
+               [&](const ast::ExprStmt &n) { expression_statement(n, s.loc); }, [](const ast::PassStmt &) {},
+               [](const ast::Refused &) {}, [](const ast::JumpStmt &) {}},
       s.v);
 }
 
@@ -206,15 +202,24 @@ void Rules::loop(const ast::ForStmt &s) const {
   if (!is_loop_word(word))
     type_error(Code::E111, s.iterable->loc, "a kernel loops over ranges",
                "write `for i in range(n):` and index with i");
-  if (word == "const_range")
-    type_error(Code::E102, s.iterable->loc, "const_range is not available yet", "use range");
   expect_arguments(*call, word, 1, word == "grid" ? 1 : 3, s.iterable->loc);
-  if (word == "grid" && !ast::as<ast::Tuple>(s.target))
-    type_error(Code::E102, s.target->loc, "`grid` with one variable for all indices is not available yet",
-               "name one variable per dimension: `for i, j in grid(...)`");
   if (word != "grid" && !ast::as<ast::Name>(s.target))
     type_error(Code::E113, s.target->loc, cat(with_article(word), " has one loop variable"),
                "use `grid` for several");
+}
+
+/// Scheduling scopes of AKG kernels, which mean nothing here; several may stand in one statement.
+void Rules::scope(const ast::ExprPtr &e) const {
+  if (const auto *several = ast::as<ast::Tuple>(e)) {
+    for (const ast::ExprPtr &item : several->items) scope(item);
+    return;
+  }
+  const auto *call = ast::as<ast::CallExpr>(e);
+  std::string word = call ? callee_word(call->callee) : "";
+  if (!contains(scope_words, word))
+    type_error(Code::E101, e->loc, "this `with` scope is not part of the kernel language",
+               "attr(key, value) and block_realize(tensor) are");
+  expect_arguments(*call, word, word == "attr" ? 2 : 1, word == "attr" ? 2 : 1, e->loc);
 }
 
 void Rules::return_statement(const ast::ReturnStmt &s, Loc loc, bool top_level) {
@@ -376,6 +381,9 @@ void Rules::call(const ast::CallExpr &n, Loc loc) const {
   if (is_loop_word(word))
     type_error(Code::E111, loc, cat(word, " stands outside of a for loop"),
                cat("write `for i in ", word, "(...):`"));
+  if (contains(scope_words, word))
+    type_error(Code::E101, loc, cat(word, " stands outside of a with statement"),
+               cat("write `with ", word, "(...):`"));
   if (contains(refused_words, word))
     type_error(Code::E101, loc, cat(word, " is not part of the kernel language"), "loop over a range");
   if (!is_language_word(word)) type_error(Code::E104, loc, cat(word, " is no function of expressions"));

@@ -58,6 +58,7 @@ class Rules {
   void augmented(const ast::AugAssign &s, Loc loc) const;
   void target(const ast::ExprPtr &target) const;
   void loop(const ast::ForStmt &s) const;
+  void scope(const ast::ExprPtr &e) const;
   void return_statement(const ast::ReturnStmt &s, Loc loc, bool top_level);
   void expression_statement(const ast::ExprStmt &s, Loc loc) const;
   void name(const std::string &id, Loc loc) const;

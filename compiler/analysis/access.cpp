@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "ir/build.h"
+#include "ir/jumps.h"
 #include "ir/match.h"
 
 namespace kw {
@@ -33,8 +34,11 @@ class AccessWalk {
         [&](const Let &n) { expression(n.value); }, [](const Alloc &) {},
         [&](const For &n) {
           expression(n.lo), expression(n.hi);
+          bool early = jumps_of(n.body).any();  // no iteration is certain to get to its end, or to come
           context_.enter_loop(n);
+          guards_ += early;
           statements(n.body);
+          guards_ -= early;
           context_.leave_loop();
         },
         [&](const While &n) { expression(n.cond), branch(n.body, n.cond, true); }, [](const Jump &) {},

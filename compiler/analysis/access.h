@@ -15,7 +15,7 @@ struct Access {
   Buf buf;
   const std::vector<Expr> *index;
   bool is_store = false;
-  bool guarded = false;  ///< inside an If, or behind a lazy operator
+  bool guarded = false;  ///< inside an If, a While or a loop that a jump may end, or behind a lazy operator
   /// Lazy conditions inside the statement under which the access happens: (condition, value it must have).
   std::vector<std::pair<Expr, bool>> path;
 };

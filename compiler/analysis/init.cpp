@@ -2,11 +2,13 @@
 #include "analysis/init.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "analysis/interval.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
+#include "ir/jumps.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "support/text.h"
@@ -102,10 +104,14 @@ class InitAnalysis {
         [&](const While &n) {
           reads(n.cond);
           Regions before = written_;
-          statements(n.body);
+          iteration(n.body);
           written_ = std::move(before);
         },
-        [](const Jump &) {},
+        [&](const Jump &n) {
+          if (n.kind == JumpKind::break_loop || continued_.empty()) return;
+          std::optional<Regions> &all = continued_.back();
+          all = all ? common(std::move(*all), written_) : written_;
+        },
         [&](const If &n) {
           reads(n.cond);
           Regions before = written_;
@@ -116,7 +122,7 @@ class InitAnalysis {
           assumed = context_.assume(n.cond, false);
           statements(n.no);
           context_.drop(assumed);
-          intersect(yes);
+          written_ = common(std::move(written_), yes);
         },
         [&](const Check &n) { reads(n.cond); },
         [&](const Seq &n) {
@@ -134,10 +140,19 @@ class InitAnalysis {
     return found;
   }
 
-  void intersect(const Regions &other) {
-    std::erase_if(written_, [&](const Region &r) {
-      return std::none_of(other.begin(), other.end(), [&](const Region &o) { return same(r, o); });
+  static Regions common(Regions a, const Regions &b) {
+    std::erase_if(a, [&](const Region &r) {
+      return std::none_of(b.begin(), b.end(), [&](const Region &o) { return same(r, o); });
     });
+    return a;
+  }
+
+  /// A loop's body; afterwards `written_` holds what every way to the next iteration has written.
+  void iteration(const Stmt &body) {
+    continued_.emplace_back();
+    statements(body);
+    if (const auto &early = continued_.back()) written_ = common(std::move(written_), *early);
+    continued_.pop_back();
   }
 
   /// Each region known so far may extend the new one once; empty spans would go round in circles.
@@ -164,17 +179,18 @@ class InitAnalysis {
     context_.enter_loop(n);
     ++nest_;
     ++silent_;
-    statements(n.body);
+    iteration(n.body);
     --silent_;
     Regions once = std::exchange(written_, before);
     walk(n.body, [&](const Alloc &a, const Stmt &) { forget(once, a.buf.get()); });
     if (!silent_ || nest_ <= max_nest) {
       for (const Region &r : once) add_swept(r, n, true);
-      statements(n.body);
+      iteration(n.body);
     }
     --nest_;
     context_.leave_loop();
     written_ = std::move(before);
+    if (jumps_of(n.body).breaks) return;  // later iterations may not come
     for (const Region &r : once) add_swept(r, n, false);
   }
 
@@ -257,6 +273,8 @@ class InitAnalysis {
   int silent_ = 0;
   std::set<const BufNode *> tracked_;
   Regions written_;
+  /// Of each loop around the place: what had been written wherever an iteration was continued early.
+  std::vector<std::optional<Regions>> continued_;
   InitReport report_;
 };
 

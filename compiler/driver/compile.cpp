@@ -98,8 +98,9 @@ void describe_sites(const Func &f, const Func &source, const SourceMap &sources,
   auto conditions = f.sites.empty() ? decltype(find_conditions(source)){} : find_conditions(source);
   for (const Site &s : f.sites) {
     Resolved r = resolve(Diagnostic{s.code, s.loc, {}, {}, {}}, sources);
-    a.sites.push_back({s.code, r.line, r.column, r.end_column, r.line_text, s.buf->sym->name, s.dim,
-                       s.from_end, conditions[{s.loc.begin, s.buf->sym->name, s.dim}]});
+    const std::string &what = s.buf ? s.buf->sym->name : s.message;
+    a.sites.push_back({s.code, r.line, r.column, r.end_column, r.line_text, what, s.dim, s.from_end,
+                       conditions[{s.loc.begin, what, s.dim}]});
   }
 }
 

@@ -51,7 +51,7 @@ static bool allocates(const Stmt &body, const Buf &buf) {
 std::vector<const For *> reduced_band(const Store &s, const std::vector<const For *> &loops) {
   std::vector<const For *> out;
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-    if (mentions(s.index, (*loop)->iter) || allocates((*loop)->body, s.buf)) break;
+    if (!*loop || mentions(s.index, (*loop)->iter) || allocates((*loop)->body, s.buf)) break;
     out.push_back(*loop);
   }
   std::unordered_set<const SymNode *> bound_inside;

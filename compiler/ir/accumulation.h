@@ -20,7 +20,8 @@ bool same_place(const Load &a, const Store &s);
 bool mentions(const Expr &e, const Sym &sym);
 bool mentions(const std::vector<Expr> &list, const Sym &sym);
 
-/// The reduced band of language.md 3: of the loops around the store (outermost first), the maximal run of
+/// The reduced band of language.md 3: of the loops around the store (outermost first, null for a while, which
+/// ends the band), the maximal run of
 /// innermost ones over which its element is invariant, with rectangular bounds, else the innermost only. The
 /// result is innermost first.
 std::vector<const For *> reduced_band(const Store &s, const std::vector<const For *> &loops);

@@ -24,13 +24,15 @@ struct Param {
   Fill fill = Fill::none;
 };
 
-/// Where a Check stands and what it guards: the index of dimension `dim` of `buf`.
+/// Where a Check stands and what it guards: the index of dimension `dim` of `buf`, or the user's own
+/// condition (E305) without a buffer.
 struct Site {
   Code code = Code::E303;
   Loc loc;
   Buf buf;
   uint32_t dim = 0;
   bool from_end = false;  ///< the index was a negative constant, to which the extent was added
+  std::string message;    ///< E305: what the user says of the failure
 };
 
 struct Func {

@@ -67,6 +67,16 @@ class Printer {
   std::unordered_map<std::string, int> suffixes_;  ///< last number tried for a name
 };
 
+/// A string literal of one line.
+static std::string quoted(std::string_view text) {
+  std::string out = "'";
+  for (char c : text) {
+    bool plain = c != '\'' && c != '\\' && static_cast<unsigned char>(c) >= ' ' && c != '\x7f';
+    out += plain ? std::string(1, c) : cat("\\x", hex_text(0x100u + static_cast<unsigned char>(c)).substr(3));
+  }
+  return out + "'";
+}
+
 std::string Printer::name(const Sym &s) {
   if (!rename_) return s->name;
   if (auto found = names_.find(s.get()); found != names_.end()) return found->second;
@@ -153,8 +163,9 @@ std::string Printer::function(const Func &f) {
   line(cat("dims(", extents, ")"));
   for (const Expr &fact : f.facts) line("fact(" + expr(fact) + ")");
   for (const Site &s : f.sites)
-    line(cat("site('", row_of(s.code).name, "', ", name(s.buf->sym), ", ", s.dim,
-             s.from_end ? ", from_end=True)" : ")"));
+    line(s.buf ? cat("site('", row_of(s.code).name, "', ", name(s.buf->sym), ", ", s.dim,
+                     s.from_end ? ", from_end=True)" : ")")
+               : cat("site('", row_of(s.code).name, "', ", quoted(s.message), ")"));
   block(f.body, true);
   std::string results;
   for (const Buf &b : f.results) results += (results.empty() ? "" : ", ") + name(b->sym);

@@ -57,6 +57,7 @@ constexpr CodeRow table[] = {
     {Code::E302, "E302", index, "name may be unassigned", "test_e302_unassigned"},
     {Code::E303, "E303", index, "index out of range at run time", "test_e303_runtime_index"},
     {Code::E304, "E304", index, "negative extent", "test_e304_negative_extent"},
+    {Code::E305, "E305", assertion, "failed assert", "test_e305_assert"},
     {Code::W301, "W301", uninitialized, "read before write", "test_w301_uninitialized_read"},
     {Code::E501, "E501", device, "no such device", "test_e501_device"},
     {Code::E502, "E502", device, "compiler library", "test_e502_library"},
@@ -77,10 +78,10 @@ std::span<const CodeRow> code_table() { return table; }
 const CodeRow &row_of(Code code) { return table[static_cast<size_t>(code)]; }
 
 std::string_view class_name(ErrorClass c) {
-  static constexpr std::array<std::string_view, 11> names = {
-      "KernelSyntaxError",   "KernelTypeError", "KernelIndexError",        "ScheduleError",
-      "UnsupportedError",    "DeviceError",     "InternalError",           "KernelValueError",
-      "KernelOverflowError", "KernelWarning",   "UninitializedReadWarning"};
+  static constexpr std::array<std::string_view, 12> names = {
+      "KernelSyntaxError",   "KernelTypeError",      "KernelIndexError", "ScheduleError",
+      "UnsupportedError",    "DeviceError",          "InternalError",    "KernelValueError",
+      "KernelOverflowError", "KernelAssertionError", "KernelWarning",    "UninitializedReadWarning"};
   return names[static_cast<size_t>(c)];
 }
 

@@ -20,6 +20,7 @@ enum class ErrorClass : uint8_t {
   internal,
   value,
   overflow,
+  assertion,
   warning,
   uninitialized,
 };
@@ -70,6 +71,7 @@ enum class Code : uint8_t {
   E302,
   E303,
   E304,
+  E305,
   W301,
   E501,
   E502,

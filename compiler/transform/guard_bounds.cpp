@@ -30,11 +30,11 @@ class Guard {
       auto found = checks_.find(original.p.get());
       if (found == checks_.end()) return s;
       std::vector<Stmt> items = found->second;
-      if (const While *loop = as<While>(s)) {  // its condition is evaluated again after each iteration
-        std::vector<Stmt> body{loop->body};
-        body.insert(body.end(), items.begin(), items.end());
-        items.push_back(make_stmt(s.loc(), While{loop->cond, seq(std::move(body))}));
-        return seq(std::move(items), s.loc());
+      if (const While *loop = as<While>(s)) {  // its condition is evaluated before each iteration
+        Stmt leave = make_stmt(s.loc(), Jump{JumpKind::break_loop});
+        items.push_back(if_else(unary(UnOp::logical_not, loop->cond, s.loc()), leave, {}, s.loc()));
+        items.push_back(loop->body);
+        return make_stmt(s.loc(), While{const_bool(true, s.loc()), seq(std::move(items))});
       }
       items.push_back(s);
       return seq(std::move(items), s.loc());
@@ -92,7 +92,7 @@ class Guard {
       if (out_.sites[i].loc == loc && out_.sites[i].buf == a.buf && out_.sites[i].dim == d)
         return static_cast<uint32_t>(i);
     out_.sites.push_back(
-        {Code::E303, loc, a.buf, static_cast<uint32_t>(d), counts_from_end(index, a.buf->extents[d])});
+        {Code::E303, loc, a.buf, static_cast<uint32_t>(d), counts_from_end(index, a.buf->extents[d]), {}});
     return static_cast<uint32_t>(out_.sites.size() - 1);
   }
 
@@ -102,7 +102,7 @@ class Guard {
       const Expr &extent = n.buf->extents[d];
       auto form = affine_of(extent);
       if (form && BoundsContext(false).nonnegative(*form).kind == Proof::Kind::proved) continue;
-      out_.sites.push_back({Code::E304, n.buf->sym->loc, n.buf, static_cast<uint32_t>(d), false});
+      out_.sites.push_back({Code::E304, n.buf->sym->loc, n.buf, static_cast<uint32_t>(d), false, {}});
       auto site = static_cast<uint32_t>(out_.sites.size() - 1);
       checks_[s.p.get()].push_back(check(binary(BinOp::le, const_int(0), extent), site, n.buf->sym->loc));
     }

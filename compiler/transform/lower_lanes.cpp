@@ -148,7 +148,11 @@ class LaneLowering {
       if (const Seq *n = as<Seq>(*s))
         for (size_t i = 0; i + 1 < n->items.size(); ++i) find(n->items[i]);
       if (const If *n = as<If>(*s)) find(n->yes), find(n->no);
-      if (const While *n = as<While>(*s)) find(n->body);
+      if (const While *n = as<While>(*s)) {
+        loops_.push_back(nullptr);  // no band reaches beyond it
+        find(n->body);
+        loops_.pop_back();
+      }
       if (const For *n = as<For>(*s)) {
         loops_.push_back(n);
         find(n->body);

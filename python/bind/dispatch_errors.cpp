@@ -69,6 +69,10 @@ PyObject *raise_fault(const KernelState &k, const LoadedKernel &kernel, std::spa
   e.column = s.column;
   e.end_column = s.end_column;
   e.line_text = s.line_text;
+  if (s.code == Code::E305) {
+    e.message = s.tensor;
+    return raise_errors({e}, k.place);
+  }
   if (s.code == Code::E304) {
     e.message = cat("extent ", s.dim, " of '", s.tensor, "' is negative: ", fault.bound);
     return raise_errors({e}, k.place);

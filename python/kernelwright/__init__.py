@@ -15,6 +15,7 @@ from ._debug import debug
 from .errors import (
     DeviceError,
     InternalError,
+    KernelAssertionError,
     KernelIndexError,
     KernelOverflowError,
     KernelSyntaxError,
@@ -33,6 +34,7 @@ __all__ = [
     "DeviceError",
     "InternalError",
     "Kernel",
+    "KernelAssertionError",
     "KernelIndexError",
     "KernelOverflowError",
     "KernelSyntaxError",

@@ -45,6 +45,10 @@ class KernelIndexError(KernelError, IndexError):
     """An access is out of bounds, or a name may be unassigned (E3xx)."""
 
 
+class KernelAssertionError(KernelError, AssertionError):
+    """An `assert` of a kernel compiled with debug=True failed (E305)."""
+
+
 class ScheduleError(KernelError, ValueError):
     """A schedule or hint cannot be followed (E4xx)."""
 
@@ -82,6 +86,7 @@ _classes: dict[str, type[KernelError]] = {
         KernelValueError,
         KernelOverflowError,
         KernelIndexError,
+        KernelAssertionError,
         ScheduleError,
         UnsupportedError,
         DeviceError,

@@ -7,6 +7,7 @@ Elementary functions evaluate the same expansion as compiled code, so both agree
 from __future__ import annotations
 
 import builtins
+import contextlib
 import itertools
 import math
 import types
@@ -79,6 +80,16 @@ def grid(shape: Any) -> Iterator[tuple[int, ...]]:
 
 def _loop(*bounds: Any) -> builtins.range:
     return builtins.range(*(int(b) for b in bounds))
+
+
+def attr(key: Any, value: Any) -> contextlib.AbstractContextManager[None]:
+    """A scheduling scope of AKG kernels; means nothing."""
+    return contextlib.nullcontext()
+
+
+def block_realize(tensor: Any) -> contextlib.AbstractContextManager[None]:
+    """A scheduling scope of AKG kernels; means nothing."""
+    return contextlib.nullcontext()
 
 
 serial = parallel = vectorize = unroll = reduce = const_range = _loop

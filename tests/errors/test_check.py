@@ -16,6 +16,7 @@ from kernelwright.lang import allocate as temporary
 # what the types and values of a call decide, among the codes that need none
 BY_TYPE = {
     "e102": re.compile(r"power|root|of bools|parameter"),
+    "e116": re.compile(r"too many"),
 }
 
 
@@ -118,10 +119,21 @@ def test_a_return_in_a_branch_that_types_decide_is_one() -> None:
     assert "E108" in _core.check_text("def k(a):\n    if a.ndim == 1:\n        pass\n")
 
 
-def test_contents_of_statements_that_are_not_available_are_checked() -> None:
-    assert codes_of("    assert missing > 1, other") == ["E102", "E103", "E103"]
-    assert codes_of("    with attr('key', missing):\n        print(a)") == ["E102", "E103", "E101"]
-    assert codes_of("    while n > missing:\n        print(a)") == ["E102", "E103", "E101"]
+def test_contents_of_asserts_and_scopes_are_checked() -> None:
+    assert codes_of("    assert missing > 1, other") == ["E103", "E103"]
+    assert codes_of("    with attr('key', missing):\n        print(a)") == ["E103", "E101"]
+    assert codes_of("    with attr('key', missing), block_realize(other):\n        pass") == ["E103", "E103"]
+
+
+def test_points_and_copies_may_decide_a_branch() -> None:
+    assert codes_of("    for p in grid(a.shape):\n        if len(p) == 2:\n            print(a)") == []
+    assert codes_of("    for k in const_range(3):\n        if k == 5:\n            print(a)") == []
+
+
+def test_loops_and_what_follows_a_jump() -> None:
+    assert codes_of("    while n > missing:\n        print(a)") == ["E103", "E101"]
+    assert codes_of("    while True:\n        print(a)\n        break\n        missing()") == ["E101"]
+    assert codes_of("    while a.ndim == 2:\n        print(a)") == []
 
 
 def test_steps() -> None:

@@ -23,6 +23,7 @@ BUILTINS: dict[str, type[Exception]] = {
     "KernelValueError": ValueError,
     "KernelOverflowError": OverflowError,
     "KernelIndexError": IndexError,
+    "KernelAssertionError": AssertionError,
     "ScheduleError": ValueError,
     "UnsupportedError": NotImplementedError,
     "DeviceError": RuntimeError,

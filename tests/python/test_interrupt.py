@@ -61,6 +61,17 @@ def tiny_trips(a, n, s):
             s[0] = s[0] * 0.5 + a[j]
     return s
 
+@kw.kernel
+def endless(a, s):
+    k = 0
+    while True:
+        k += 1
+        if a[k & 7] > 0:
+            continue
+        s[0] = k
+        break
+    return s
+
 A, S = np.ones(8), np.zeros(1)
 sent = []
 
@@ -95,6 +106,7 @@ LONG = {
     "cell": "interrupted(cell, np.ones(()), 2**36, np.zeros(()))",
     "bound_by_data": "interrupted(bound_by_data, np.array([2**36]), S)",
     "triangles": "interrupted(triangles, A, 6_000, S)",
+    "endless": "interrupted(endless, A, S)",
     "output": "interrupted(first_dimension, A, 150_000)",
     "tiny_trips": "interrupted(tiny_trips, A, 2**35, S)",
     "general_strides": "interrupted(nest, np.ones(16)[::2], 150_000, S)",
@@ -125,7 +137,7 @@ def test_interrupt_at_the_first_call(tmp_path: Path) -> None:
     assert run(LONG["nest"], tmp_path).split()[0] == "interrupted"
 
 
-@pytest.mark.parametrize("case", ["nest", "cell", "bound_by_data"])
+@pytest.mark.parametrize("case", ["nest", "cell", "bound_by_data", "endless"])
 def test_interrupt_of_the_interpreter(case: str, tmp_path: Path) -> None:
     assert run(f"warm_up()\n{LONG[case]}", tmp_path, "interp").split()[0] == "interrupted"
 

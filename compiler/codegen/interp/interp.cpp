@@ -109,7 +109,7 @@ class Interpreter {
   std::unordered_map<const SymNode *, Value> values_;
   std::unordered_map<const BufNode *, Memory> buffers_;
   std::unordered_map<const BufNode *, Value> cells_;
-  std::vector<const For *> loops_;  // while finding lanes
+  std::vector<const For *> loops_;  // while finding lanes; null: a while
   std::map<const For *, std::vector<LaneStore>> lanes_at_;
   std::unordered_map<const StmtNode *, LaneSum> open_;
   std::unordered_map<const StmtNode *, const LaneStore *> lane_store_;
@@ -300,7 +300,11 @@ void Interpreter::find_lanes(const Stmt &root) {
     if (const Seq *n = as<Seq>(*s))
       for (size_t i = 0; i + 1 < n->items.size(); ++i) find_lanes(n->items[i]);
     if (const If *n = as<If>(*s)) find_lanes(n->yes), find_lanes(n->no);
-    if (const While *n = as<While>(*s)) find_lanes(n->body);
+    if (const While *n = as<While>(*s)) {
+      loops_.push_back(nullptr);
+      find_lanes(n->body);
+      loops_.pop_back();
+    }
     if (const For *n = as<For>(*s)) {
       loops_.push_back(n);
       find_lanes(n->body);

@@ -120,8 +120,7 @@ void FunctionEmitter::statement(const Stmt &s) {
   match(
       s, [&](const Store &n) { store(n); }, [&](const Let &n) { values_[n.sym.get()] = expr(n.value); },
       [&](const Alloc &n) { allocate(n); }, [&](const For &n) { loop(n); },
-      [](const While &) { internal_error(__FILE__, __LINE__, "a while loop reached the emitter"); },
-      [](const Jump &) { internal_error(__FILE__, __LINE__, "a jump reached the emitter"); },
+      [&](const While &n) { while_loop(n); }, [&](const Jump &n) { jump(n); },
       [&](const If &n) { branch(n); }, [&](const Check &n) { check(n); },
       [&](const Seq &n) {
         for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i]);
@@ -275,6 +274,33 @@ void FunctionEmitter::loop(const For &n) {
   memo_.clear();
 }
 
+/// Emits the body and goes on at `next`.
+void FunctionEmitter::body_with_targets(const Stmt &body, BasicBlock *next, BasicBlock *done) {
+  targets_.push_back({next, done});
+  statements(body);
+  targets_.pop_back();
+  b_.CreateBr(next);
+  b_.SetInsertPoint(next);
+}
+
+/// What follows a jump in its block is dead, and goes into a block that nothing leads to.
+void FunctionEmitter::jump(const Jump &n) {
+  b_.CreateBr(n.kind == JumpKind::break_loop ? targets_.back().done : targets_.back().next);
+  b_.SetInsertPoint(block("dead"));
+}
+
+void FunctionEmitter::while_loop(const While &n) {
+  BasicBlock *head = block("while"), *body = block("loop"), *next = block("next"), *done = block("done");
+  b_.CreateBr(head);
+  b_.SetInsertPoint(head);
+  b_.CreateCondBr(expr(n.cond), body, done);
+  b_.SetInsertPoint(body);
+  body_with_targets(n.body, next, done);
+  poll(head);
+  b_.SetInsertPoint(done);
+  memo_.clear();
+}
+
 void FunctionEmitter::outer_loop(const For &n, V lo, V trips) {
   BasicBlock *before = b_.GetInsertBlock(), *body = block("loop"), *done = block("done");
   b_.CreateCondBr(b_.CreateICmpEQ(trips, b_.getInt64(0)), done, body);
@@ -282,8 +308,8 @@ void FunctionEmitter::outer_loop(const For &n, V lo, V trips) {
   llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
   k->addIncoming(b_.getInt64(0), before);
   values_[n.iter.get()] = iteration(n, lo, k);
-  statements(n.body);
   BasicBlock *on = block("on");
+  body_with_targets(n.body, block("next"), done);
   poll(on);
   b_.SetInsertPoint(on);
   V next = b_.CreateAdd(k, b_.getInt64(1), "", true, true);
@@ -308,7 +334,7 @@ void FunctionEmitter::inner_loop(const For &n, V lo, V trips) {
   llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
   k->addIncoming(start, stretch);
   values_[n.iter.get()] = iteration(n, lo, k);
-  statements(n.body);
+  body_with_targets(n.body, block("next"), done);
   V next = b_.CreateAdd(k, one, "", true, true);
   k->addIncoming(next, b_.GetInsertBlock());
   b_.CreateCondBr(b_.CreateICmpEQ(next, limit), end, body);

@@ -39,6 +39,9 @@ class FunctionEmitter {
   void branch(const If &n);
   void check(const Check &n);
   void loop(const For &n);
+  void while_loop(const While &n);
+  void jump(const Jump &n);
+  void body_with_targets(const Stmt &body, llvm::BasicBlock *next, llvm::BasicBlock *done);
   void inner_loop(const For &n, V lo, V trips);
   void outer_loop(const For &n, V lo, V trips);
   V trip_count(const For &n, V lo, V hi);
@@ -88,6 +91,11 @@ class FunctionEmitter {
   V env_ = nullptr, data_ = nullptr, dims_ = nullptr, scalars_ = nullptr, workspace_ = nullptr,
     fault_ = nullptr, cancel_ = nullptr;
   llvm::BasicBlock *cancelled_ = nullptr;
+  /// Where the jumps of each loop around the place go.
+  struct Targets {
+    llvm::BasicBlock *next, *done;
+  };
+  std::vector<Targets> targets_;
   std::unordered_map<const SymNode *, V> values_;
   std::unordered_map<const BufNode *, Memory> buffers_;
   std::unordered_map<const BufNode *, V> cells_;

@@ -134,5 +134,37 @@ TEST(Initialisation, a_guard_ends_with_the_value_that_it_was_about) {
             "zero: t c; warn: 10:15");
 }
 
+TEST(Initialisation, a_break_ends_the_writes_of_later_iterations) {
+  EXPECT_EQ(report_of("for i, j in grid(c.shape):\n  c[i, j] = 1.0\n  if a[i, j] > 0:\n    break"), needs_c);
+  EXPECT_EQ(report_of("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    c[i, j] = 1.0\n"
+                      "  for j in range(p):\n    if a[i, 0] > 0:\n      break"),
+            clean);
+  EXPECT_EQ(report_of("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    c[i, j] = 1.0\n"
+                      "  if a[i, 0] > 0:\n    break"),
+            needs_c);
+}
+
+TEST(Initialisation, a_continue_skips_the_writes_behind_it_only) {
+  EXPECT_EQ(report_of("for i, j in grid(c.shape):\n  if a[i, j] > 0:\n    continue\n  c[i, j] = 1.0"),
+            needs_c);
+  EXPECT_EQ(report_of("for i, j in grid(c.shape):\n  c[i, j] = 1.0\n  if a[i, j] > 0:\n    continue\n"
+                      "  c[i, j] = 2.0"),
+            clean);
+  EXPECT_EQ(report_of("for i, j in grid(c.shape):\n  if a[i, j] > 0:\n    c[i, j] = 1.0\n    continue\n"
+                      "  c[i, j] = 2.0"),
+            clean);
+}
+
+TEST(Initialisation, earlier_iterations_that_were_continued_wrote_less) {
+  EXPECT_EQ(
+      report_of("for i in range(1, a.shape[0]):\n  if a[i, 0] > 0:\n    continue\n  c[i, 0] = c[i - 1, 0]"),
+      "zero: c; warn: 6:15");
+}
+
+TEST(Initialisation, a_while_claims_nothing) {
+  EXPECT_EQ(report_of("k = 0\nwhile k < p:\n  for i, j in grid(c.shape):\n    c[i, j] = 1.0\n  k += 1"),
+            needs_c);
+}
+
 }  // namespace
 }  // namespace kw

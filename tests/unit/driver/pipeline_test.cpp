@@ -35,6 +35,11 @@ constexpr std::string_view bodies[] = {
     "x = 0\nfor i in range(w.shape[0]):\n  x = w[i]\n  if x < a.shape[0] and x >= 0:\n    x = x + 1\n    "
     "c[x, 0] = 1.0",
     "for i in range(a.shape[0] - 1, -1, -2):\n  c[i, p % a.shape[1]] = exp(a[i, 0]) + sqrt(abs(a[i, 0]))",
+    "for i, j in grid(a.shape):\n  if w[(i + j) % 6] == 0:\n    continue\n  c[i, j] = a[i, j]\n  if w[j] > "
+    "3:\n    "
+    "break",
+    "k = 0\nwhile w[k] < a.shape[0]:\n  k += 1\n  if k % 2 == 0:\n    continue\n  c[w[k], 0] += a[k, 1]\n"
+    "  if k > p:\n    k = 0\n    break\nc[k, 1] = 1.0",
     "dead = a[0, 0]\ndead = dead + 1.0\nc[0, 0] = (a[0, 0] + 1.0) ** 2 + a[0, 0] ** 0.5",
 };
 

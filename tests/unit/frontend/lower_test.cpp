@@ -234,5 +234,63 @@ TEST(CheckSource, finds_names_without_types) {
   EXPECT_EQ(found, "E112 E103 E103 E108 ");
 }
 
+TEST(Lower, jumps_and_whiles) {
+  EXPECT_EQ(body_of("k = 0\nwhile k < p:\n  k += 1\n  if k == 3:\n    continue\n  c[0, 0] = k"),
+            "  k = alloc(i64, (), 'registers')\n  k[()] = 0\n  while k[()] < p:\n    k[()] = k[()] + 1\n"
+            "    if k[()] == 3:\n      continue\n    c[0, 0] = cast(f32, k[()])\n");
+  EXPECT_EQ(body_of("while p < 0:\n  break\n  c[missing] = 1"), "  while p < 0:\n    break\n");
+  EXPECT_EQ(body_of("while False:\n  c[missing] = 1"), "  pass\n");
+}
+
+TEST(Lower, a_break_leaves_all_loops_of_a_grid_and_a_continue_none) {
+  EXPECT_EQ(body_of("for i, j in grid(a.shape):\n  if i == p:\n    continue\n  break"),
+            "  left = alloc(b1, (), 'registers')\n  left[()] = False\n  for i in serial(0, a_0, 1):\n"
+            "    for j in serial(0, a_1, 1):\n      if i == p:\n        continue\n      left[()] = True\n    "
+            "  break\n"
+            "    if left[()]:\n      break\n");
+}
+
+TEST(Lower, the_head_of_a_loop_keeps_its_types_when_a_break_brings_another) {
+  EXPECT_EQ(
+      body_of("x = 0\nfor i in range(p):\n  c[i, 0] = x\n  if i == 5:\n    x = 2.5\n    break\nc[0, 1] = x"),
+      "  x = alloc(i64, (), 'registers')\n  x_1 = alloc(f64, (), 'registers')\n  x[()] = 0\n"
+      "  left = alloc(b1, (), 'registers')\n  left[()] = False\n  for i in serial(0, p, 1):\n"
+      "    c[i, 0] = cast(f32, x[()])\n    if i == 5:\n      x_1[()] = 2.5\n      left[()] = True\n      "
+      "break\n"
+      "  if not left[()]:\n    x_1[()] = cast(f64, x[()])\n  c[0, 1] = cast(f32, x_1[()])\n");
+}
+
+TEST(Lower, copies_of_a_const_range) {
+  EXPECT_EQ(body_of("for k in const_range(2, -1, -2):\n  c[k, 0] = k * p"),
+            "  c[2, 0] = cast(f32, 2 * p)\n  c[0, 0] = cast(f32, 0 * p)\n");
+  EXPECT_EQ(body_of("for k in const_range(3, 3):\n  c[missing] = 1"), "  pass\n");
+  EXPECT_EQ(body_of("for k in const_range(p):\n  pass"), "E116 3:24");
+}
+
+TEST(Lower, a_subscript_with_a_const_range_variable_does_not_count_from_the_end) {
+  EXPECT_EQ(body_of("for k in const_range(1):\n  m = k - 1\n  c[k - 1, -1] = a[m, 0]"),
+            "  c[-1, a_1 + (-1)] = a[-1, 0]\n");
+}
+
+TEST(Lower, a_point_of_a_grid_is_a_tuple_of_iterators) {
+  EXPECT_EQ(
+      body_of("for q in grid(a.shape):\n  c[q] = a[q[0], q[-1]]"),
+      "  for q in serial(0, a_0, 1):\n    for q_1 in serial(0, a_1, 1):\n      c[q, q_1] = a[q, q_1]\n");
+  EXPECT_EQ(body_of("for q in grid(()):\n  break"), "  for once in serial(0, 1, 1):\n    break\n");
+}
+
+TEST(Lower, asserts_are_checks_in_debug_mode_only) {
+  CodegenOptions debug;
+  debug.debug = true;
+  constexpr std::string_view text = "def f(a):\n  assert a[0] > 0, 'why'\n  return a\n";
+  Signature s = unit::signature({unit::tensor(1)});
+  Func f = unit::kernel(text, s, debug);
+  ASSERT_EQ(f.sites.size(), 1u);
+  EXPECT_EQ(f.sites[0].code, Code::E305);
+  EXPECT_EQ(f.sites[0].message, "why");
+  EXPECT_NE(print(f).find("check(f32(0.0) < a[0], site=0)"), std::string::npos) << print(f);
+  EXPECT_TRUE(unit::kernel(text, s).sites.empty());
+}
+
 }  // namespace
 }  // namespace kw

@@ -142,5 +142,22 @@ TEST(Orders, strides_and_extents_do_not_matter) {
   }
 }
 
+TEST(Orders, loops_that_end_early_keep_the_source_order) {
+  EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  if w[k] > 1.0:\n    continue\n  c[0] += v[k] * w[k]"),
+            "source");
+  EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  c[0] += v[k]\n  if w[k] > 1.0:\n    break"), "source");
+  EXPECT_EQ(
+      orders_of("for i in range(a.shape[0]):\n  if v[i] > 1.0:\n    continue\n  for k in range(a.shape[1]):\n"
+                "    c[i] += a[i, k]"),
+      "lanes");  // the jump is outside of the sum
+}
+
+TEST(Orders, a_while_is_no_loop_of_a_sum) {
+  EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  x = k\n  while x > 0:\n    x -= 1\n    c[0] += v[k]"),
+            "source source source");
+  EXPECT_EQ(orders_of("x = 3\nwhile x > 0:\n  x -= 1\n  for k in range(v.shape[0]):\n    c[0] += v[k]"),
+            "source source lanes");
+}
+
 }  // namespace
 }  // namespace kw

@@ -26,7 +26,7 @@ struct Sample {
                 {{}, q, ParamMode::in, false, Fill::none},
                 {c, {}, ParamMode::out, false, Fill::none}};
     f.results = {c};
-    f.sites = {{Code::E303, {}, c, 0}};
+    f.sites = {{Code::E303, {}, c, 0, false, {}}};
     f.body = std::move(body);
     return f;
   }

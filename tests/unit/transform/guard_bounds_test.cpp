@@ -196,5 +196,18 @@ TEST(GuardBounds, data_is_trusted_when_the_kernel_vouches_for_it) {
   EXPECT_EQ(checks(gather, check_all_bounds_but_data), 4);
 }
 
+TEST(GuardBounds, a_continue_does_not_pass_by_the_check_of_a_while) {
+  Func f = unit::ir(
+      "def f(w: buf(i64, (n,)), c: out(i64, (1,))):\n  fp('default')\n  dims(n)\n"
+      "  k = alloc(i64, (), 'registers')\n  k[()] = 0\n  while 0 < w[k[()]]:\n    k[()] = k[()] + 1\n"
+      "    if k[()] < 5:\n      continue\n    k[()] = 0\n  c[0] = k[()]\n  return c\n");
+  Func g = check_all_bounds(f, unit::with_fma());
+  int64_t w[] = {1, 1, 1, 0}, result = -1, dims[] = {2};  // the third element lies outside
+  void *data[] = {w, &result};
+  InterpResult r = interpret(g, {data, dims});
+  EXPECT_EQ(r.status, 1) << print(g);
+  EXPECT_EQ(r.value, 2);
+}
+
 }  // namespace
 }  // namespace kw

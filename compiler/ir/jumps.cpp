@@ -1,0 +1,23 @@
+// One walk that stops at inner loops.
+#include "ir/jumps.h"
+
+#include "ir/match.h"
+
+namespace kw {
+
+static void find(const Stmt &root, Jumps &out) {
+  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    if (const Jump *n = as<Jump>(*s)) (n->kind == JumpKind::break_loop ? out.breaks : out.continues) = true;
+    if (const If *n = as<If>(*s)) find(n->yes, out), find(n->no, out);
+    if (const Seq *n = as<Seq>(*s))
+      for (size_t i = 0; i + 1 < n->items.size(); ++i) find(n->items[i], out);
+  }
+}
+
+Jumps jumps_of(const Stmt &body) {
+  Jumps out;
+  find(body, out);
+  return out;
+}
+
+}  // namespace kw

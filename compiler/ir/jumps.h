@@ -1,0 +1,17 @@
+// The jumps by which the iterations of a loop end early: what an analysis must know before it claims that
+// every statement of every iteration runs. Knows nothing of conditions.
+#pragma once
+
+#include "ir/node.h"
+
+namespace kw {
+
+struct Jumps {
+  bool breaks = false, continues = false;
+  bool any() const { return breaks || continues; }
+};
+
+/// The jumps in a loop's body that belong to this loop.
+Jumps jumps_of(const Stmt &body);
+
+}  // namespace kw

@@ -1,0 +1,167 @@
+// Lowering of const_range: one copy of the body per value, in which the loop variable is a constant. A copy
+// that jumps may end is a loop of one iteration.
+#include <algorithm>
+
+#include "frontend/lowering.h"
+#include "ir/build.h"
+#include "ir/match.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+constexpr int64_t max_copies = 4096;
+
+void inner_blocks(const ast::Block &body, std::set<const ast::Block *> &out) {
+  auto add = [&](const std::shared_ptr<ast::Block> &b) {
+    if (b && out.insert(b.get()).second) inner_blocks(*b, out);
+  };
+  for (const ast::Stmt &s : body)
+    std::visit(
+        Overload{[&](const ast::ForStmt &n) { add(n.body); }, [&](const ast::WhileStmt &n) { add(n.body); },
+                 [&](const ast::IfStmt &n) { add(n.yes), add(n.no); },
+                 [&](const ast::WithStmt &n) { add(n.body); }, [](const auto &) {}},
+        s.v);
+}
+
+/// True when a jump of the loop with this body is among its statements.
+bool has_jump(const ast::Block &body) {
+  return std::any_of(body.begin(), body.end(), [](const ast::Stmt &s) {
+    if (const auto *n = std::get_if<ast::IfStmt>(&s.v))
+      return has_jump(*n->yes) || (n->no && has_jump(*n->no));
+    const auto *scope = std::get_if<ast::WithStmt>(&s.v);
+    return std::holds_alternative<ast::JumpStmt>(s.v) || (scope && has_jump(*scope->body));
+  });
+}
+}  // namespace
+
+bool Lowering::mentions_expanded(const ast::ExprPtr &e) const {
+  bool found = false;
+  if (!expanded_.empty())
+    for_each_name(e, [&](const std::string &name, Loc) { found |= expanded_.count(name) > 0; });
+  return found;
+}
+
+std::vector<int64_t> Lowering::const_values(const ast::CallExpr &call) {
+  std::vector<int64_t> bounds;
+  for (size_t i = 0; i < call.args.size(); ++i)
+    bounds.push_back(
+        constant_int(call.args[i], i < 2 ? "the bound of const_range" : "the step of a loop", Code::E116));
+  if (bounds.size() == 1) bounds.insert(bounds.begin(), 0);
+  int64_t step = bounds.size() == 3 ? bounds[2] : 1;
+  if (step == 0) refuse_zero_step(call.args[2]->loc);
+  std::vector<int64_t> out;
+  for (int64_t v = bounds[0]; step > 0 ? v < bounds[1] : v > bounds[1];) {
+    out.push_back(v);
+    if (static_cast<int64_t>(out.size()) * copies_ > max_copies)
+      type_error(Code::E116, call.args[0]->loc,
+                 cat("const_range makes more than ", max_copies, " copies of a statement"), "use range");
+    if (__builtin_add_overflow(v, step, &v)) break;
+  }
+  return out;
+}
+
+/// One copy of the body in the current block; `outside` is what the loop was entered with.
+void Lowering::expand_copy(const ast::ForStmt &s, int64_t value, const Env &outside) {
+  const auto *variable = ast::as<ast::Name>(s.target);
+  Binding b;
+  b.kind = Binding::Kind::iter;
+  b.loc = s.target->loc;
+  b.value = scalar_operand(const_int(value, s.target->loc), true, s.target->loc);
+  bind(variable->id, std::move(b));
+  for (const std::string &name : changed_in(*s.body)) {  // a copy declares buffers of its own
+    auto found = env_.find(name);
+    if (found != env_.end() && found->second.kind == Binding::Kind::tensor && !outside.count(name))
+      found->second.kind = Binding::Kind::partial;
+  }
+  statements(*s.body);
+  // cells of inner blocks belong to this copy
+  std::set<const ast::Block *> inner;
+  inner_blocks(*s.body, inner);
+  for (const ast::Block *owner : builder_->owners) inner.erase(owner);
+  std::erase_if(cells_, [&](const Cell &c) { return inner.count(c.home) > 0; });
+}
+
+void Lowering::expand_with_jumps(const ast::ForStmt &s, const std::vector<int64_t> &values,
+                                 std::vector<Join> &next, Loop &loop) {
+  Loc loc = s.iterable->loc;
+  auto unless_left = [&](const Stmt &body, bool always) {
+    builder_->add(always ? body
+                         : if_else(unary(UnOp::logical_not, load(loop.left, {}, loc), loc), body, {}, loc));
+  };
+  env_ = loop.before;
+  for (size_t k = 0; k < values.size() && live_; ++k) {
+    Env before = env_;
+    std::swap(loop.next, next[k]);
+    BlockBuilder copy;
+    copy.owners.push_back(nullptr);  // what a copy assigns may reach the next: no name is at home here
+    Stmt once;
+    {
+      Building inside(builder_, copy);
+      expand_copy(s, values[k], loop.before);
+      if (live_) leave_block(before, loop.names), arrive(loop.next, loop.names);
+    }
+    std::vector<Buf> cells = cells_of(copy.owners);
+    std::erase_if(cells_,
+                  [&](const Cell &c) { return std::find(cells.begin(), cells.end(), c.buf) != cells.end(); });
+    std::swap(loop.next, next[k]);
+    Sym iter = make_sym(SymKind::iter, DType::i64, "once", loc);
+    once = for_loop(
+        {iter, const_int(0, loc), const_int(1, loc), 1, ForKind::serial, 0, Hint::none, copy.finish(cells)},
+        loc);
+    unless_left(once, !loop.breaks || k == 0);
+    live_ = next[k].arrived;
+    if (live_) env_ = next[k].env;
+  }
+  if (!live_) return;
+  BlockBuilder end;
+  {
+    Building inside(builder_, end);
+    arrive(loop.exit, loop.names);
+  }
+  if (!end.empty()) unless_left(end.finish({}), !loop.breaks);
+}
+
+void Lowering::const_range(const ast::ForStmt &s) {
+  const auto &call = *ast::as<ast::CallExpr>(s.iterable);
+  warn_callee(call.callee);
+  const std::string &variable = ast::as<ast::Name>(s.target)->id;
+  if (auto found = env_.find(variable); found != env_.end() && found->second.kind == Binding::Kind::tensor) {
+    rules_.excuse(variable);
+    type_error(Code::E212, s.target->loc,
+               cat("'", variable, "' names a tensor and cannot be a loop variable"), "use another name");
+  }
+  std::vector<int64_t> values = const_values(call);
+  int64_t outer = std::exchange(copies_, copies_ * std::max<int64_t>(1, static_cast<int64_t>(values.size())));
+  expanded_.insert(variable);
+  if (!has_jump(*s.body)) {
+    builder_->owners.push_back(s.body.get());
+    Env before = env_;
+    for (int64_t value : values) expand_copy(s, value, before);
+  } else if (!values.empty()) {
+    Loop loop = open_loop(*s.body, true);
+    std::vector<Join> next(values.size());
+    std::vector<Join *> joins{&loop.exit};
+    for (Join &join : next) joins.push_back(&join);
+    loop.next = {};
+    BlockBuilder copies;
+    settle(loop, joins, [&] {
+      copies = {};
+      copies.owners.push_back(s.body.get());
+      Building inside(builder_, copies);
+      expand_with_jumps(s, values, next, loop);
+    });
+    if (loop.breaks) {
+      builder_->add_alloc(loop.left, Fill::none, s.iterable->loc);
+      builder_->add(store(loop.left, {}, const_bool(false, s.iterable->loc), s.iterable->loc));
+    }
+    builder_->add(copies.finish(cells_of(copies.owners)));
+    env_ = loop.exit.env;
+    for (const std::string &name : loop.names)
+      if (!env_.count(name)) bind(name, {}).kind = Binding::Kind::partial;
+  }
+  copies_ = outer;
+  leave_variables(s);
+}
+
+}  // namespace kw

@@ -1,0 +1,283 @@
+// Lowering of loops and of the jumps that end their iterations.
+#include <algorithm>
+
+#include "frontend/lowering.h"
+#include "ir/jumps.h"
+#include "ir/match.h"
+#include "support/text.h"
+
+namespace kw {
+
+/// One loop of the source: a range, or the nest of a grid.
+struct Lowering::LoopHeader {
+  struct Level {
+    std::string name;
+    Loc loc;
+    Expr lo, hi;
+    int64_t step = 1;
+  };
+  std::vector<Level> levels;
+  std::string point;  ///< the one name of all levels, or ""
+  Hint hint = Hint::none;
+};
+
+void Lowering::grid_header(const ast::ForStmt &s, const ast::CallExpr &call, LoopHeader &h) {
+  const auto *targets = ast::as<ast::Tuple>(s.target);
+  std::vector<Expr> extents = shape_argument(call.args[0]);
+  if (const auto *name = ast::as<ast::Name>(s.target)) h.point = name->id;
+  if (targets && extents.size() != targets->items.size())
+    type_error(Code::E206, s.target->loc,
+               cat("grid has ", counted(extents.size(), "dimension"), " but ",
+                   counted(targets->items.size(), "variable")));
+  for (size_t d = 0; d < extents.size(); ++d) {
+    const ast::ExprPtr &target = targets ? targets->items[d] : s.target;
+    h.levels.push_back(
+        {ast::as<ast::Name>(target)->id, target->loc, const_int(0, s.iterable->loc), extents[d], 1});
+  }
+}
+
+void Lowering::range_header(const ast::CallExpr &call, LoopHeader &h) {
+  LoopHeader::Level &level = h.levels.back();
+  Expr zero = const_int(0, call.args[0]->loc);
+  Expr first = index_of(scalar(call.args[0]), "the bound of a loop");
+  level.lo = call.args.size() == 1 ? zero : first;
+  level.hi = call.args.size() == 1 ? first : index_of(scalar(call.args[1]), "the bound of a loop");
+  if (call.args.size() == 3) level.step = constant_int(call.args[2], "the step of a loop", Code::E116);
+  if (level.step == 0) refuse_zero_step(call.args[2]->loc);
+}
+
+Lowering::LoopHeader Lowering::loop_header(const ast::ForStmt &s) {
+  const auto *call = ast::as<ast::CallExpr>(s.iterable);
+  std::string word = rules_.callee_word(call->callee);
+  warn_callee(call->callee);
+  LoopHeader h;
+  h.hint = hint_of_word(word);
+  if (word == "grid") {
+    grid_header(s, *call, h);
+    return h;
+  }
+  const auto *target = ast::as<ast::Name>(s.target);
+  h.levels.push_back({target->id, s.target->loc, {}, {}, 1});
+  range_header(*call, h);
+  return h;
+}
+
+/// True when a `break` of the loop with this body is among its statements.
+static bool has_break(const ast::Block &body) {
+  return std::any_of(body.begin(), body.end(), [](const ast::Stmt &s) {
+    if (const auto *n = std::get_if<ast::JumpStmt>(&s.v)) return n->is_break;
+    if (const auto *n = std::get_if<ast::IfStmt>(&s.v))
+      return has_break(*n->yes) || (n->no && has_break(*n->no));
+    const auto *scope = std::get_if<ast::WithStmt>(&s.v);
+    return scope && has_break(*scope->body);
+  });
+}
+
+Loop Lowering::open_loop(const ast::Block &body, bool nested) {
+  Loop loop;
+  loop.names = changed_in(body);
+  loop.before = env_;
+  loop.breaks = has_break(body);
+  loop.tell = nested && loop.breaks;
+  // what the body assigns is no longer the constant it was before the loop
+  loop.next.arrived = true;
+  loop.next.env = env_;
+  for (const std::string &name : loop.names)
+    if (auto found = loop.next.env.find(name); found != loop.next.env.end()) found->second.known.reset();
+  // the second iteration begins with what an inner loop left in its variable
+  for (const std::string &name : looped_in(body))
+    if (auto found = loop.next.env.find(name);
+        found != loop.next.env.end() && found->second.kind != Binding::Kind::tensor)
+      found->second.kind = Binding::Kind::partial;
+  return loop;
+}
+
+/// Lowers a loop again until the types at its head and behind it no longer change.
+void Lowering::settle(Loop &loop, const std::vector<Join *> &joins, const std::function<void()> &attempt) {
+  Sink *outer_sink = sink_;
+  for (bool stable = false; !stable;) {
+    Sink found;
+    std::vector<Cell> cells = cells_;
+    std::set<std::string> shadow_warned = shadow_warned_;
+    // the merged cells were created inside an attempt
+    for (Join *join : joins) {
+      join->grew = false;
+      for (auto &[name, binding] : join->env)
+        if (binding.kind == Binding::Kind::cell) binding.cell = cell_for(name, binding.type);
+    }
+    bool told = loop.tell;
+    if (told && !loop.left)
+      loop.left = make_buf(make_sym(SymKind::buffer, DType::b1, "left"), {}, Space::registers);
+    sink_ = &found;
+    loops_.push_back(&loop);
+    try {
+      attempt();
+    } catch (...) {
+      sink_ = outer_sink;
+      loops_.pop_back();
+      throw;
+    }
+    sink_ = outer_sink;
+    loops_.pop_back();
+    live_ = true;
+    stable = told == loop.tell && std::none_of(joins.begin(), joins.end(), [](Join *j) { return j->grew; });
+    if (stable)
+      for (const Diagnostic &d : found.all()) sink_->add(d);
+    else
+      cells_ = std::move(cells), shadow_warned_ = std::move(shadow_warned);
+  }
+}
+
+/// The types at the loop's head; a loop that `ends` by itself goes on behind it with these.
+void Lowering::begin_attempt(Loop &loop, bool ends) {
+  env_ = loop.next.env;
+  if (ends && !std::exchange(loop.exit.arrived, true)) loop.exit.env = env_;
+}
+
+/// The end of a body meets the loop's head, and the head meets what follows.
+void Lowering::end_attempt(Loop &loop, bool ends) {
+  if (live_) arrive(loop.next, loop.names);
+  if (!ends) return;
+  BlockBuilder unused;
+  Building inside(builder_, unused);
+  env_ = loop.next.env;
+  arrive(loop.exit, loop.names);
+  loop.tell |= loop.breaks && cells_differ(loop.next.env, loop.exit.env, loop.names);
+}
+
+/// Emits the loop and what its entry and its end convert.
+void Lowering::close_loop(Loop &loop, const Stmt &s, Loc loc) {
+  convert_cells(loop.before, loop.next.env, loop.names);
+  if (loop.tell) {
+    builder_->add_alloc(loop.left, Fill::none, loc);
+    builder_->add(store(loop.left, {}, const_bool(false, loc), loc));
+  }
+  if (s) builder_->add(s);
+  if (loop.tell && cells_differ(loop.next.env, loop.exit.env, loop.names)) {
+    BlockBuilder end;
+    BlockBuilder *outer = std::exchange(builder_, &end);
+    convert_cells(loop.next.env, loop.exit.env, loop.names);
+    builder_ = outer;
+    builder_->add(if_else(unary(UnOp::logical_not, load(loop.left, {}, loc), loc), end.finish({}), {}, loc));
+  }
+  env_ = loop.exit.arrived ? std::move(loop.exit.env) : std::move(loop.next.env);
+  for (const std::string &name : loop.names) {
+    if (loop.before.count(name) && env_.count(name)) continue;
+    auto found = env_.find(name);
+    if (found != env_.end() && found->second.kind == Binding::Kind::cell) continue;
+    Binding b;
+    b.kind = Binding::Kind::partial;
+    b.loc = loc;
+    bind(name, std::move(b));
+  }
+}
+
+void Lowering::jump(bool is_break, Loc loc) {
+  Loop &loop = *loops_.back();
+  if (is_break && loop.tell) builder_->add(store(loop.left, {}, const_bool(true, loc), loc));
+  if (is_break) leave_block(loop.before, loop.names);
+  arrive(is_break ? loop.exit : loop.next, loop.names);
+  builder_->add(make_stmt(loc, Jump{is_break ? JumpKind::break_loop : JumpKind::continue_loop}));
+  live_ = false;
+}
+
+Stmt Lowering::for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop &loop) {
+  begin_attempt(loop, true);
+  std::vector<Sym> iters;
+  Binding point;
+  point.kind = Binding::Kind::iter;
+  point.loc = s.target->loc;
+  point.value.kind = Operand::Kind::tuple;
+  for (const LoopHeader::Level &level : h.levels) {
+    auto found = env_.find(level.name);
+    if (found != env_.end() && found->second.kind == Binding::Kind::tensor) {
+      rules_.excuse(level.name);
+      type_error(Code::E212, level.loc,
+                 cat("'", level.name, "' names a tensor and cannot be a loop variable"), "use another name");
+    }
+    iters.push_back(make_sym(SymKind::iter, DType::i64, level.name, level.loc));
+    point.value.items.push_back(scalar_operand(ref(iters.back(), level.loc), true, level.loc));
+    if (!h.point.empty()) continue;
+    Binding b = point;
+    b.loc = level.loc;
+    b.value = point.value.items.back();
+    bind(level.name, std::move(b));
+  }
+  if (!h.point.empty()) bind(h.point, std::move(point));
+  BlockBuilder body;
+  body.owners.push_back(s.body.get());
+  BlockBuilder *outer = std::exchange(builder_, &body);
+  statements(*s.body);
+  end_attempt(loop, true);
+  builder_ = outer;
+  Stmt out = body.finish(cells_of(body.owners));
+  Loc loc = s.iterable->loc;
+  if (h.levels.empty() && jumps_of(out).any()) {
+    Sym once = make_sym(SymKind::iter, DType::i64, "once", loc);
+    out = for_loop({once, const_int(0), const_int(1), 1, ForKind::serial, 0, h.hint, out}, loc);
+  }
+  for (size_t d = h.levels.size(); d-- > 0;) {
+    const LoopHeader::Level &level = h.levels[d];
+    out = for_loop({iters[d], level.lo, level.hi, level.step, ForKind::serial, 0, h.hint, out}, loc);
+    if (d == 0 || !loop.left) continue;  // `break` leaves the whole grid
+    Stmt leave = make_stmt(loc, Jump{JumpKind::break_loop});
+    out = seq({out, if_else(load(loop.left, {}, loc), leave, {}, loc)}, loc);
+  }
+  return out;
+}
+
+void Lowering::for_statement(const ast::ForStmt &s, Loc) {
+  if (rules_.callee_word(ast::as<ast::CallExpr>(s.iterable)->callee) == "const_range") return const_range(s);
+  LoopHeader h = loop_header(s);
+  Loop loop = open_loop(*s.body, h.levels.size() > 1);
+  Stmt out;
+  settle(loop, {&loop.next, &loop.exit}, [&] { out = for_attempt(s, h, loop); });
+  close_loop(loop, out, s.iterable->loc);
+  leave_variables(s);
+}
+
+/// Loop variables mean nothing behind their loop.
+void Lowering::leave_variables(const ast::ForStmt &s) {
+  for_each_name(s.target, [&](const std::string &name, Loc loc) {
+    Binding b;
+    b.kind = Binding::Kind::partial;
+    b.loc = loc;
+    bind(name, std::move(b));
+  });
+}
+
+/// The condition is evaluated at the head of each iteration; what that takes besides an expression goes into
+/// the body.
+Stmt Lowering::while_attempt(const ast::WhileStmt &s, Loc loc, Loop &loop) {
+  env_ = loop.next.env;
+  BlockBuilder body;
+  body.owners.push_back(s.body.get());
+  Building inside(builder_, body);
+  Operand cond = expression(s.cond);
+  bool faulty = cond.kind == Operand::Kind::poisoned;
+  Expr test = faulty ? const_bool(true, loc) : truth_of(cond);
+  auto known = as_int(test);
+  if (known == 0) {  // the dead body is not looked at
+    begin_attempt(loop, true);
+    end_attempt(loop, true);
+    return {};
+  }
+  begin_attempt(loop, faulty || !known);
+  if (!body.empty()) {
+    Stmt leave = make_stmt(loc, Jump{JumpKind::break_loop});
+    body.add(
+        if_else(unary(UnOp::logical_not, std::exchange(test, const_bool(true, loc)), loc), leave, {}, loc));
+  }
+  statements(*s.body);
+  end_attempt(loop, faulty || !known);
+  return make_stmt(loc, While{test, body.finish(cells_of(body.owners))});
+}
+
+void Lowering::while_statement(const ast::WhileStmt &s, Loc loc) {
+  Loop loop = open_loop(*s.body, false);
+  Stmt out;
+  settle(loop, {&loop.next, &loop.exit}, [&] { out = while_attempt(s, loc, loop); });
+  close_loop(loop, out, loc);
+}
+
+}  // namespace kw
