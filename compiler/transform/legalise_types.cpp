@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "ir/intrinsics.h"
+#include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "support/diagnostic.h"
@@ -13,6 +14,61 @@
 namespace kw {
 
 namespace {
+
+/// Each operation becomes about ten levels of nodes, and a thousand are allowed: what is deeper than this
+/// is bound to names before its statement, unless a lazy operator decides whether it is evaluated.
+constexpr uint32_t deep = 40;
+
+class Splitter {
+ public:
+  /// The value with its deep parts replaced; `wrap` puts their definitions around the statement.
+  Expr split(const Expr &e) {
+    if (e->depth <= deep) return e;
+    if (auto found = done_.find(e.p.get()); found != done_.end()) return found->second;
+    Expr out = match(
+        e, [&](const Unary &n) { return make_expr(e.dtype(), e.loc(), Unary{n.op, split(n.a)}); },
+        [&](const Binary &n) { return make_expr(e.dtype(), e.loc(), Binary{n.op, split(n.a), split(n.b)}); },
+        [&](const Cast &n) { return make_expr(e.dtype(), e.loc(), Cast{split(n.a)}); },
+        [&](const Call &n) {
+          std::vector<Expr> args;
+          for (const Expr &a : n.args) args.push_back(split(a));
+          return make_expr(e.dtype(), e.loc(), Call{n.fn, std::move(args)});
+        },
+        [&](const Select &n) { return make_expr(e.dtype(), e.loc(), Select{split(n.cond), n.yes, n.no}); },
+        [&](const auto &) { return e; });
+    if (out->depth > deep) {
+      lets_.emplace_back(make_sym(SymKind::local, e.dtype(), "part", e.loc()), out);
+      out = ref(lets_.back().first, e.loc());
+    }
+    return done_[e.p.get()] = out;
+  }
+
+  Stmt wrap(Stmt s) const {
+    for (size_t i = lets_.size(); i-- > 0;) s = let(lets_[i].first, lets_[i].second, s, s.loc());
+    return s;
+  }
+
+ private:
+  std::unordered_map<const ExprNode *, Expr> done_;
+  std::vector<std::pair<Sym, Expr>> lets_;
+};
+
+Stmt split_deep(const Stmt &body) {
+  return rewrite(
+      body,
+      [](const Store &n, const Stmt &s) {
+        if (n.value->depth <= deep) return s;
+        Splitter splitter;
+        Expr value = splitter.split(n.value);
+        return splitter.wrap(store(n.buf, n.index, value, s.loc(), n.order));
+      },
+      [](const Let &n, const Stmt &s) {
+        if (n.value->depth <= deep) return s;
+        Splitter splitter;
+        Expr value = splitter.split(n.value);
+        return splitter.wrap(let(n.sym, value, n.body, s.loc()));
+      });
+}
 
 class Legaliser {
  public:
@@ -27,7 +83,7 @@ class Legaliser {
     for (Buf &b : out.results) b = buffer(b);
     for (Site &s : out.sites) s.buf = buffer(s.buf);
     for (Expr &e : out.facts) e = legal(e);
-    out.body = legal(f.body);
+    out.body = legal(split_deep(f.body));
     return out;
   }
 

@@ -155,7 +155,7 @@ PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &o
   const Artifact &a = kernel.artifact();
   auto object = [&](uint32_t param) {
     const ParamRecord &p = a.params[param];
-    if (p.arg >= 0) return Py_NewRef(f.args[p.arg]);
+    if (p.arg >= 0) return Py_NewRef(f.passed(static_cast<size_t>(p.arg)));
     size_t number = 0;
     for (uint32_t i = 0; i < param; ++i) number += a.params[i].mode == ParamMode::out;
     bool from_user = number < f.out_count && f.given[number];

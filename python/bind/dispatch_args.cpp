@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "bind/dispatch_foreign.h"
 #include "support/text.h"
 
 namespace kw {
@@ -385,9 +386,25 @@ bool check_apart(const KernelState &k, const char *parameter, PyArrayObject *wri
 
 bool import_numpy() { return _import_array() >= 0; }
 
+/// Puts the NumPy view of another library's array in its place; leaves everything else as it is.
+static bool adopt_foreign(const KernelState &k, size_t i, CallFrame &f) {
+  PyObject *o = f.args[i];
+  if (PyArray_Check(o) || PyLong_Check(o) || PyFloat_Check(o) || PyArray_IsScalar(o, Generic)) return true;
+  std::string why;
+  PyRef view = view_of_foreign(o, why);
+  if (!view)
+    return why.empty() || refuse_type(k, i, cat(with_article(type_name(o)), " that NumPy cannot read: ", why),
+                                      "pass an array in the memory of this process");
+  if (!PyArray_Check(view.get())) return true;
+  f.args[i] = view.get();
+  f.foreign.emplace_back(std::move(view), o);
+  return true;
+}
+
 bool read_arguments(const KernelState &k, CallFrame &f) {
   for (size_t i = 0; i < f.arg_count; ++i) {
     if (read_plain_tensor(f.args[i], f)) continue;
+    if (!adopt_foreign(k, i, f)) return false;
     bool ok = PyArray_Check(f.args[i]) ? read_tensor(k, i, f) : read_other(k, i, f);
     if (!ok) return false;
   }

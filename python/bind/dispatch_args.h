@@ -26,7 +26,15 @@ struct CallFrame {
   size_t stride_count = 0;
   uint64_t scalars[max_args];
   size_t scalar_count = 0;
-  std::vector<std::pair<PyRef, PyObject *>> copies;  ///< (contiguous copy, original)
+  std::vector<std::pair<PyRef, PyObject *>> copies;   ///< (contiguous copy, original)
+  std::vector<std::pair<PyRef, PyObject *>> foreign;  ///< (the array in `args`, what the caller passed)
+
+  /// An argument as the caller passed it.
+  PyObject *passed(size_t i) const {
+    for (const auto &[view, original] : foreign)
+      if (view.get() == args[i]) return original;
+    return args[i];
+  }
 };
 
 /// Takes positional arguments, keywords, defaults and out= apart; false with an exception.

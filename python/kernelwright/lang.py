@@ -30,6 +30,8 @@ _unsigned: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint
 class _BFloat16:
     """`bfloat16`, as a dtype that NumPy accepts and as a cast; both need the package ml_dtypes."""
 
+    __name__ = "bfloat16"  # kernels that import it mean the word
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of ml_dtypes."""

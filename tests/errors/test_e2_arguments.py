@@ -47,6 +47,15 @@ AS_TYPE = "convert it with .astype(...)"
 AS_NATIVE = "convert it with .astype(a.dtype.newbyteorder('='))"
 AS_PLAIN = "pass a plain array: np.asarray(...)"
 
+
+class Remote:
+    def __dlpack__(self, **_: Any) -> Any:
+        raise BufferError("it lies elsewhere")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
 WRONG_TYPES: dict[str, tuple[Any, str, str]] = {
     "list": ([1.0], "a list", AS_ARRAY),
     "tuple": ((1.0,), "a tuple", AS_ARRAY),
@@ -65,6 +74,11 @@ WRONG_TYPES: dict[str, tuple[Any, str, str]] = {
     "structured": (np.zeros(2, [("x", "f4")]), "an array of dtype [('x', '<f4')]", AS_TYPE),
     "long double": (np.ones(2, "g"), f"an array of dtype {np.dtype('g')}", AS_TYPE),
     "masked": (np.ma.ones(2), "a MaskedArray", AS_PLAIN),
+    "remote": (
+        Remote(),
+        "a Remote that NumPy cannot read: it lies elsewhere",
+        "pass an array in the memory of this process",
+    ),
     "matrix": (np.ones((1, 2)).view(np.matrix), "a matrix", AS_PLAIN),
     "string scalar": (np.str_("x"), "a numpy.str_", "pass a number"),
     "date": (np.datetime64(0, "s"), "a numpy.datetime64", "pass a number"),

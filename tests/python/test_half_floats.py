@@ -15,7 +15,7 @@ import pytest
 from test_scalar_ops import INTEGERS, SEED, cast
 
 import kernelwright as kw
-from kernelwright import KernelTypeError
+from kernelwright import KernelTypeError, lang
 
 Array = np.ndarray[Any, Any]
 BF16 = np.dtype(ml_dtypes.bfloat16)
@@ -204,6 +204,24 @@ def to_bfloat16(a):
     for i in range(a.shape[0]):
         out[i] = a[i]
     return out
+
+
+def test_bfloat16_of_the_language_and_of_ml_dtypes_mean_the_same() -> None:
+    words = (lang.bfloat16, ml_dtypes.bfloat16)
+
+    def make(word: Any) -> Any:
+        def rounds(a):
+            out = output_tensor(a.shape, word)
+            for i in range(a.shape[0]):
+                out[i] = word(a[i] * 3) if a.dtype != word else a[i]
+            return out
+
+        return kw.kernel(rounds)
+
+    a = np.arange(5) * 0.37
+    for kernel in map(make, words):
+        assert kernel(a).dtype == BF16 and np.array_equal(kernel(a), kernel.py(a))
+        assert np.array_equal(kernel(kernel(a)), kernel(a))
 
 
 def fresh(code: str, folder: Path) -> str:

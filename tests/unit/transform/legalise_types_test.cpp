@@ -217,6 +217,16 @@ TEST(LegaliseTypes, scalars_locals_and_buffers_become_words) {
   EXPECT_EQ(legal.params[1].sym->dtype, DType::u16);
 }
 
+TEST(LegaliseTypes, deep_sums_are_split_over_statements) {
+  const Words some = {0x3C00, 0x3F80, 0x0001, 0x8000, 0x7C00, 0x7FC0, 0xC2F7, 0x4123};
+  for (DType t : halves)
+    expect_same(t, some, some, false, [](const Expr &x, const Expr &y) {
+      Expr sum = x;
+      for (int k = 0; k < 500; ++k) sum = add(sum, k % 3 ? y : select(binary(BinOp::lt, sum, x), x, y));
+      return add(sum, sum);
+    });
+}
+
 TEST(LegaliseTypes, leaves_other_kernels_alone) {
   Func f = kernel_of(DType::f32, [](const Expr &x, const Expr &y) { return add(x, y); });
   EXPECT_EQ(legalise_types(f, native()).body.p, f.body.p);
