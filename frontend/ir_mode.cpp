@@ -68,6 +68,7 @@ class IrReader {
   std::map<std::string, Sym> syms_;
   std::map<std::string, Buf> bufs_;
   std::vector<std::string> site_names_;
+  std::map<int64_t, Expr> shared_;  ///< by the number of `share(number, expression)`
 };
 
 const std::string &IrReader::name_of(const ast::ExprPtr &e) {
@@ -166,6 +167,11 @@ Expr IrReader::call_node(const ast::CallExpr &c, Loc loc) {
   std::string word = callee(c);
   if (auto t = dtype_from_short(word); t && c.args.size() == 1) return literal(*t, c.args[0]);
   if (word == "cast" && c.args.size() == 2) return make_expr(dtype_of(c.args[0]), loc, Cast{expr(c.args[1])});
+  if (word == "shared" && c.args.size() == 1) {
+    auto found = shared_.find(integer_of(c.args[0]));
+    if (found == shared_.end()) fail(loc, "no expression is shared under that number");
+    return found->second;
+  }
   std::vector<Expr> args;
   for (const ast::ExprPtr &a : c.args) args.push_back(expr(a));
   if (word == "neg" && args.size() == 1) {
@@ -381,6 +387,10 @@ Stmt IrReader::statement(const ast::Stmt &s) {
                              [&](const ast::WithStmt &n) -> Stmt { return scope(n, loc); },
                              [&](const ast::ExprStmt &n) -> Stmt {
                                const ast::CallExpr &c = call_of(n.value, loc);
+                               if (callee(c) == "share" && c.args.size() == 2) {
+                                 shared_[integer_of(c.args[0])] = expr(c.args[1]);
+                                 return {};
+                               }
                                auto *site = keyword(c, "site");
                                if (callee(c) != "check" || c.args.size() != 1 || !site)
                                  fail(loc, "unknown statement");

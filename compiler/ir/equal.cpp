@@ -18,6 +18,7 @@ class Comparer {
   bool same(const Stmt &a, const Stmt &b);
 
  private:
+  bool same_kind(const Expr &a, const Expr &b);
   bool same(const Sym &a, const Sym &b);
   bool same(const Buf &a, const Buf &b);
   bool same(const Param &a, const Param &b);
@@ -37,6 +38,7 @@ class Comparer {
 
   bool free_must_match_;
   std::unordered_map<const SymNode *, const SymNode *> left_, right_;
+  std::unordered_map<const ExprNode *, const ExprNode *> found_same_;  ///< shared nodes are compared once
 };
 
 bool Comparer::same(const Sym &a, const Sym &b) {
@@ -69,6 +71,16 @@ bool Comparer::same(const Expr &a, const Expr &b) {
   if (!a || !b) return !a && !b;
   if (a.p == b.p && free_must_match_) return true;
   if (a.dtype() != b.dtype() || a->v.index() != b->v.index()) return false;
+  bool shared = a.p.use_count() > 1;
+  if (shared)
+    if (auto known = found_same_.find(a.p.get()); known != found_same_.end() && known->second == b.p.get())
+      return true;
+  if (!same_kind(a, b)) return false;
+  if (shared) found_same_[a.p.get()] = b.p.get();
+  return true;
+}
+
+bool Comparer::same_kind(const Expr &a, const Expr &b) {
   return match(
       a, [&](const Const &n) { return n.bits == as<Const>(b)->bits; },
       [&](const Ref &n) { return same(n.sym, as<Ref>(b)->sym); },

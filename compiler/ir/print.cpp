@@ -1,6 +1,7 @@
 // The printer. Names are given at first use: i, then i_1 for another symbol called i.
 #include "ir/print.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <unordered_map>
@@ -58,6 +59,7 @@ class Printer {
   std::string allocation(const Alloc &n);
   void line(const std::string &text) { out_ += std::string(indent_ * 2, ' ') + text + "\n"; }
   void nested(const Stmt &s);
+  const Expr &prepared(const Expr &e);
 
   bool rename_;
   size_t indent_ = 0;
@@ -65,6 +67,9 @@ class Printer {
   std::unordered_map<const SymNode *, std::string> names_;
   std::unordered_set<std::string> taken_;
   std::unordered_map<std::string, int> suffixes_;  ///< last number tried for a name
+  std::unordered_map<const ExprNode *, std::string>
+      shared_;  ///< parts of this statement with a line of their own
+  int share_count_ = 0;
 };
 
 /// A string literal of one line.
@@ -110,7 +115,73 @@ std::string Printer::literal(DType t, uint64_t bits) {
   return t == DType::f64 ? text : cat(short_name(t), "(", text, ")");
 }
 
+namespace {
+
+/// The parts of an expression, children first, and how often each is used.
+class Parts {
+ public:
+  explicit Parts(const Expr &root) { visit(root); }
+  /// Nodes that the text of the whole as a tree would have; saturates.
+  double tree_size = 0;
+  std::vector<Expr> in_order;
+  std::unordered_map<const ExprNode *, int> uses;
+
+ private:
+  void visit(const Expr &e) {
+    if (uses[e.p.get()]++) return tree_size += sizes_[e.p.get()], void();
+    double before = tree_size++;
+    match(
+        e, [](const Const &) {}, [](const Ref &) {}, [&](const Load &n) { visit_all(n.index); },
+        [&](const Unary &n) { visit(n.a); }, [&](const Binary &n) { visit(n.a), visit(n.b); },
+        [&](const Logic &n) { visit(n.a), visit(n.b); },
+        [&](const Select &n) { visit(n.yes), visit(n.cond), visit(n.no); },
+        [&](const Cast &n) { visit(n.a); }, [&](const Call &n) { visit_all(n.args); });
+    sizes_[e.p.get()] = tree_size - before;
+    in_order.push_back(e);
+  }
+  void visit_all(const std::vector<Expr> &list) {
+    for (const Expr &e : list) visit(e);
+  }
+  std::unordered_map<const ExprNode *, double> sizes_;
+};
+
+constexpr double longest_tree = 400;
+constexpr int deepest_text = 40;
+
+}  // namespace
+
+/// Expressions that would be too long as trees get lines `share(3, …)` before their statement, for the parts
+/// that occur again or nest deeply; these print as `shared(3)`.
+const Expr &Printer::prepared(const Expr &e) {
+  shared_.clear();
+  Parts parts(e);
+  if (parts.tree_size <= longest_tree) return e;
+  std::unordered_map<const ExprNode *, int> depth;  // of the text
+  for (const Expr &part : parts.in_order) {
+    if (as<Const>(part) || as<Ref>(part)) continue;
+    int deepest = 0;
+    auto below = [&](const Expr &child) { deepest = std::max(deepest, depth[child.p.get()]); };
+    match(
+        part, [](const Const &) {}, [](const Ref &) {},
+        [&](const Load &n) { std::for_each(n.index.begin(), n.index.end(), below); },
+        [&](const Unary &n) { below(n.a); }, [&](const Binary &n) { below(n.a), below(n.b); },
+        [&](const Logic &n) { below(n.a), below(n.b); },
+        [&](const Select &n) { below(n.yes), below(n.cond), below(n.no); },
+        [&](const Cast &n) { below(n.a); },
+        [&](const Call &n) { std::for_each(n.args.begin(), n.args.end(), below); });
+    depth[part.p.get()] = deepest + 1;
+    if (part.p == e.p || (parts.uses[part.p.get()] < 2 && deepest < deepest_text)) continue;
+    int number = ++share_count_;
+    std::string text = expr(part);
+    line(cat("share(", number, ", ", text, ")"));
+    shared_[part.p.get()] = cat("shared(", number, ")");
+    depth[part.p.get()] = 0;
+  }
+  return e;
+}
+
 std::string Printer::operand(const Expr &e) {
+  if (auto found = shared_.find(e.p.get()); found != shared_.end()) return found->second;
   bool atom = as<Ref>(e) || as<Load>(e) || as<Call>(e) || as<Cast>(e);
   if (const Const *c = as<Const>(e)) {
     std::string text = literal(e.dtype(), c->bits);
@@ -120,6 +191,7 @@ std::string Printer::operand(const Expr &e) {
 }
 
 std::string Printer::expr(const Expr &e) {
+  if (auto found = shared_.find(e.p.get()); found != shared_.end()) return found->second;
   return match(
       e, [&](const Const &n) { return literal(e.dtype(), n.bits); },
       [&](const Ref &n) { return name(n.sym); },
@@ -186,7 +258,8 @@ void Printer::block(const Stmt &root, bool last) {
   while (true) {
     if (!s) return line("pass");
     if (const Let *n = as<Let>(s); n && last) {
-      line(cat(name(n->sym), ": ", short_name(n->sym->dtype), " = ", expr(n->value)));
+      std::string value = expr(prepared(n->value));
+      line(cat(name(n->sym), ": ", short_name(n->sym->dtype), " = ", value));
       s = n->body;
       continue;
     }
@@ -218,12 +291,13 @@ void Printer::statement(const Stmt &root) {
   match(
       root,
       [&](const Store &n) {
+        prepared(n.value);
         std::string target = name(n.buf->sym) + index(n.index) + " = ";
         if (n.order == Order::source) return line(target + expr(n.value));
         line(cat(target, operand(n.value), " @ ", order_text(n.order)));
       },
       [&](const Let &n) {
-        std::string value = expr(n.value);
+        std::string value = expr(prepared(n.value));
         line(cat("with let(", name(n.sym), ", ", short_name(n.sym->dtype), ", ", value, "):"));
         nested(n.body);
       },
@@ -239,14 +313,14 @@ void Printer::statement(const Stmt &root) {
         line(cat("for ", name(n.iter), " in ", kind_text(n.kind), "(", bounds, "):"));
         nested(n.body);
       },
-      [&](const While &n) { line("while " + expr(n.cond) + ":"), nested(n.body); },
+      [&](const While &n) { line("while " + expr(prepared(n.cond)) + ":"), nested(n.body); },
       [&](const Jump &n) { line(n.kind == JumpKind::break_loop ? "break" : "continue"); },
       [&](const If &n) {
-        line("if " + expr(n.cond) + ":");
+        line("if " + expr(prepared(n.cond)) + ":");
         nested(n.yes);
         if (n.no) line("else:"), nested(n.no);
       },
-      [&](const Check &n) { line(cat("check(", expr(n.cond), ", site=", n.site, ")")); },
+      [&](const Check &n) { line(cat("check(", expr(prepared(n.cond)), ", site=", n.site, ")")); },
       [&](const Seq &) { block(root, false); });
 }
 

@@ -1,5 +1,7 @@
 // Canonical text of IR, in kernel syntax under the line "# kw-ir 1". Equal functions print equal text in
-// every process; the front end's IR mode parses it back. Not the place for pretty colours or source lines.
+// every process; the front end's IR mode parses it back. Parts that an expression uses again and again are
+// named on lines before its statement, `share(1, x * x)`, where the text as a tree would be long. Not the
+// place for pretty colours or source lines.
 #pragma once
 
 #include <string>

@@ -9,7 +9,9 @@
 
 #include "codegen/interp/interp.h"
 #include "ir/build.h"
+#include "ir/equal.h"
 #include "ir/intrinsics.h"
+#include "ir/print.h"
 #include "ir/walk.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
@@ -165,6 +167,23 @@ TEST(ExpandMath, nothing_but_machine_functions_is_left) {
             << row.name << " leaves " << row_of(n.fn).name;
       });
     }
+}
+
+TEST(ExpandMath, printed_expansions_are_short_and_parse_back) {
+  Func f = unit::ir(
+      "def f(x: scalar(f64), c: out(f64, ())):\n  fp('strict')\n  dims()\n  c[()] = power(tan(x), erfc(x))\n"
+      "  return c\n");
+  Func out = expand_math(f, unit::with_fma());
+  std::string text = print(out);
+  EXPECT_LT(text.size(), 100000u);
+  EXPECT_NE(text.find("share(1, "), std::string::npos);
+  Func back = unit::ir(text.substr(text.find('\n') + 1));
+  EXPECT_TRUE(equal(out, back));
+  EXPECT_EQ(print(back), text);
+  EXPECT_FALSE(equal(out, expand_math(f, unit::without_fma())));
+  EXPECT_THROW(
+      unit::ir("def f(c: out(f64, ())):\n  fp('strict')\n  dims()\n  c[()] = shared(1)\n  return c\n"),
+      CompileError);
 }
 
 TEST(ExpandMath, expansions_are_shallow_enough_to_nest) {
