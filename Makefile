@@ -4,10 +4,10 @@ CMAKE_FLAGS := -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY)
 ASAN_RUN = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 
-.PHONY: help setup build demo test seeds bench asan tsan format lint ci wheel clean
+.PHONY: help setup build demo test exhaustive seeds bench asan tsan format lint ci wheel clean
 
 help:
-	@echo "make demo | test | seeds | bench | asan | tsan | format | lint | ci | wheel | clean"
+	@echo "make demo | test | exhaustive | seeds | bench | asan | tsan | format | lint | ci | wheel | clean"
 
 setup:
 	@third_party/install.sh
@@ -24,6 +24,11 @@ demo: build
 test: build
 	@build/tests/kw_unit --gtest_brief=1
 	@$(PYTEST) tests
+
+exhaustive: build
+	@cmake -S . -B build -DKW_EXHAUSTIVE=ON >/dev/null
+	@ninja -C build --quiet kw_exhaustive
+	@build/tests/kw_exhaustive $(STRIDE)
 
 seeds: build
 	@$(PYTEST) tests/seeds -rs

@@ -76,6 +76,7 @@ class FunctionEmitter {
   V floor_mod(DType t, V a, V b);
   V shift(BinOp op, DType t, V a, V b);
   V compare(BinOp op, DType t, V a, V b);
+  V floor_value(DType t, V a);
   V float_divmod(DType t, V a, V b, bool quotient);
   V convert(DType from, DType to, V a);
   V call(const Call &n, DType t);

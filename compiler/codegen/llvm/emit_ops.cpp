@@ -111,6 +111,18 @@ FunctionEmitter::V FunctionEmitter::float_binary(BinOp op, DType t, V a, V b) {
   }
 }
 
+/// floor; without an instruction for it LLVM would call the library, so adding and subtracting 2^(mantissa
+/// bits) rounds, and what came out too large is mended.
+FunctionEmitter::V FunctionEmitter::floor_value(DType t, V a) {
+  if (target_.has_rounding()) return b_.CreateUnaryIntrinsic(intrinsic::floor, a);
+  V big = llvm::ConstantFP::get(type(t), t == DType::f32 ? 0x1p23 : 0x1p52);
+  V size = b_.CreateUnaryIntrinsic(intrinsic::fabs, a);
+  V rounded = b_.CreateBinaryIntrinsic(intrinsic::copysign, b_.CreateFSub(b_.CreateFAdd(size, big), big), a);
+  V nearest = b_.CreateSelect(b_.CreateFCmpOLT(size, big), rounded, a);
+  V one_less = b_.CreateFSub(nearest, llvm::ConstantFP::get(type(t), 1.0));
+  return b_.CreateSelect(b_.CreateFCmpOGT(nearest, a), one_less, nearest);
+}
+
 /// NumPy's divmod, branch-free around the one call of fmod.
 FunctionEmitter::V FunctionEmitter::float_divmod(DType t, V a, V b, bool quotient) {
   llvm::Type *type_t = type(t);
@@ -128,7 +140,7 @@ FunctionEmitter::V FunctionEmitter::float_divmod(DType t, V a, V b, bool quotien
   V exact = b_.CreateFDiv(a, b);
   V div = b_.CreateFDiv(b_.CreateFSub(a, r), b);
   div = b_.CreateSelect(adjust, b_.CreateFSub(div, one), div);
-  V floored = b_.CreateUnaryIntrinsic(intrinsic::floor, div);
+  V floored = floor_value(t, div);
   V far = b_.CreateFCmpOGT(b_.CreateFSub(div, floored), llvm::ConstantFP::get(type_t, 0.5));
   floored = b_.CreateSelect(far, b_.CreateFAdd(floored, one), floored);
   V signed_zero = b_.CreateBinaryIntrinsic(intrinsic::copysign, zero, exact);
