@@ -92,18 +92,6 @@ def test_e101_construct(case: Check) -> None:
     case()
 
 
-def double(x):
-    return x + x
-
-
-@kw.kernel
-def calls_a_function(a):
-    c = output_tensor(a.shape, a.dtype)
-    for i in range(a.shape[0]):
-        c[i] = double(a[i])
-    return c
-
-
 @kw.kernel
 def takes_any(a):
     return a
@@ -183,17 +171,6 @@ SHARED = np.ones(8, np.float32)
 
 
 NOT_AVAILABLE = [
-    calls(
-        calls_a_function,
-        (ONES,),
-        UnsupportedError,
-        """
-        FILE:@5:16: error[E102]: calling the Python function 'double' in a kernel is not available yet
-           @5 |         c[i] = double(a[i])
-              |                ^~~~~~
-              = help: write its body in place
-        """,
-    ),
     *(calls(takes_any, (np.ones(3, t),), UnsupportedError, NO_DTYPE.format(t), id=t) for t in NARROW),
     calls(takes_any, (np.int8(1),), UnsupportedError, NO_DTYPE.format("int8"), id="scalar"),
     calls(
