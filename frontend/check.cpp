@@ -80,42 +80,46 @@ class Checker {
 
 void Checker::statement(const ast::Stmt &s, bool top_level) {
   bool good = sound([&] { rules_.statement(s, top_level); });
-  std::visit(
-      Overload{[&](const Assign &n) {
-                 if (good) assign(n);
-               },
-               [&](const AugAssign &n) {
-                 if (good) target(n.target), expression(n.value);
-               },
-               [&](const ForStmt &n) {
-                 if (good) loop(n);
-                 block(*n.body, false);
-               },
-               [&](const WhileStmt &n) {
-                 expression(n.cond);
-                 const Boolean *literal = as<Boolean>(n.cond);
-                 if (varies(*n.cond) || (literal && literal->value))
-                   block(*n.body, false);
-                 else
-                   pass_over(*n.body);
-               },
-               [&](const IfStmt &n) { branches(n); },
-               [&](const WithStmt &n) {
-                 if (const CallExpr *scope = as<CallExpr>(n.context)) all(scope->args);
-                 if (const Tuple *several = as<Tuple>(n.context))
-                   for (const ExprPtr &item : several->items)
-                     if (const CallExpr *scope = as<CallExpr>(item)) all(scope->args);
-                 block(*n.body, top_level);
-               },
-               [&](const ReturnStmt &n) {
-                 if (!good) return;
-                 if (const Tuple *list = as<Tuple>(n.value))
-                   for (const ExprPtr &item : list->items) returned(item);
-                 else
-                   returned(n.value);
-               },
-               [&](const AssertStmt &n) { expression(n.cond), expression(n.message); }, [](const auto &) {}},
-      s.v);
+  std::visit(Overload{[&](const Assign &n) {
+                        if (good) assign(n);
+                      },
+                      [&](const AugAssign &n) {
+                        if (good) target(n.target), expression(n.value);
+                      },
+                      [&](const ForStmt &n) {
+                        if (good) loop(n);
+                        block(*n.body, false);
+                      },
+                      [&](const WhileStmt &n) {
+                        expression(n.cond);
+                        const Boolean *literal = as<Boolean>(n.cond);
+                        if (varies(*n.cond) || (literal && literal->value))
+                          block(*n.body, false);
+                        else
+                          pass_over(*n.body);
+                      },
+                      [&](const IfStmt &n) { branches(n); },
+                      [&](const WithStmt &n) {
+                        if (const CallExpr *scope = as<CallExpr>(n.context)) all(scope->args);
+                        if (const Tuple *several = as<Tuple>(n.context))
+                          for (const ExprPtr &item : several->items)
+                            if (const CallExpr *scope = as<CallExpr>(item)) all(scope->args);
+                        block(*n.body, top_level);
+                      },
+                      [&](const ReturnStmt &n) {
+                        if (!good) return;
+                        if (const Tuple *list = as<Tuple>(n.value))
+                          for (const ExprPtr &item : list->items) returned(item);
+                        else
+                          returned(n.value);
+                      },
+                      [&](const AssertStmt &n) { expression(n.cond), expression(n.message); },
+                      [&](const ExprStmt &n) {
+                        const CallExpr *call = as<CallExpr>(n.value);
+                        if (call && rules_.function_of(call->callee)) expression(n.value);
+                      },
+                      [](const auto &) {}},
+             s.v);
 }
 
 void Checker::assign(const Assign &s) {
@@ -199,7 +203,11 @@ void Checker::operands(const ExprPtr &e) {
   std::visit(Overload{[&](const Attribute &n) {
                         if (!rules_.module_of(n)) expression(n.value);
                       },
-                      [&](const Subscript &n) { subscript(n); }, [&](const CallExpr &n) { all(n.args); },
+                      [&](const Subscript &n) { subscript(n); },
+                      [&](const CallExpr &n) {
+                        all(n.args);
+                        for (const Keyword &k : n.keywords) expression(k.value);
+                      },
                       [&](const UnaryExpr &n) { expression(n.a); },
                       [&](const BinaryExpr &n) { expression(n.a), expression(n.b); },
                       [&](const CompareExpr &n) { all(n.items); },
@@ -294,34 +302,35 @@ bool Checker::name_varies(const std::string &id, int chain) const {
 
 /// True when no compilation can know the value, whatever the types, ranks and captured values are.
 bool Checker::varies(const ast::Expr &e, int chain) const {
-  return std::visit(Overload{[&](const Name &n) { return name_varies(n.id, chain); },
-                             [&](const Subscript &n) {
-                               const Attribute *shape = as<Attribute>(n.value);
-                               if (shape && shape->name != "shape") return false;
-                               const Name *base = as<Name>(shape ? shape->value : n.value);
-                               return (base && name_varies(base->id, chain)) ||
-                                      form(*n.value) == Form::tensor;
-                             },
-                             [&](const CallExpr &n) { return !n.args.empty() && all_vary(n.args, chain); },
-                             [&](const UnaryExpr &n) { return varies(*n.a, chain); },
-                             [&](const BinaryExpr &n) {
-                               bool a = varies(*n.a, chain), b = varies(*n.b, chain);
-                               // a constant beside it may decide: x * 0, x % 1, x ** 0
-                               bool sum = n.op == Operator::add || n.op == Operator::sub;
-                               return (a && b) || (sum && (a || b));
-                             },
-                             [&](const CompareExpr &n) {
-                               for (size_t k = 0; k + 1 < n.items.size(); ++k)
-                                 if (!varies(*n.items[k], chain) && !varies(*n.items[k + 1], chain))
-                                   return false;
-                               return true;
-                             },
-                             [&](const BoolExpr &n) { return all_vary(n.items, chain); },
-                             [&](const Ternary &n) {
-                               return varies(*n.cond, chain) && varies(*n.yes, chain) && varies(*n.no, chain);
-                             },
-                             [](const auto &) { return false; }},
-                    e.v);
+  return std::visit(
+      Overload{[&](const Name &n) { return name_varies(n.id, chain); },
+               [&](const Subscript &n) {
+                 const Attribute *shape = as<Attribute>(n.value);
+                 if (shape && shape->name != "shape") return false;
+                 const Name *base = as<Name>(shape ? shape->value : n.value);
+                 return (base && name_varies(base->id, chain)) || form(*n.value) == Form::tensor;
+               },
+               [&](const CallExpr &n) {
+                 return !n.args.empty() && all_vary(n.args, chain) && !rules_.function_of(n.callee);
+               },
+               [&](const UnaryExpr &n) { return varies(*n.a, chain); },
+               [&](const BinaryExpr &n) {
+                 bool a = varies(*n.a, chain), b = varies(*n.b, chain);
+                 // a constant beside it may decide: x * 0, x % 1, x ** 0
+                 bool sum = n.op == Operator::add || n.op == Operator::sub;
+                 return (a && b) || (sum && (a || b));
+               },
+               [&](const CompareExpr &n) {
+                 for (size_t k = 0; k + 1 < n.items.size(); ++k)
+                   if (!varies(*n.items[k], chain) && !varies(*n.items[k + 1], chain)) return false;
+                 return true;
+               },
+               [&](const BoolExpr &n) { return all_vary(n.items, chain); },
+               [&](const Ternary &n) {
+                 return varies(*n.cond, chain) && varies(*n.yes, chain) && varies(*n.no, chain);
+               },
+               [](const auto &) { return false; }},
+      e.v);
 }
 
 }  // namespace

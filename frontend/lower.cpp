@@ -46,6 +46,7 @@ Func Lowering::run() {
   func_.name = f_.name;
   func_.fp = in_.options.fp;
   parameters();
+  note_callees(in_.captures);
   func_.body = block(f_.body);
   rules_.throw_if_refused();
   rules_.missing_return(*sink_);
@@ -165,8 +166,13 @@ void Lowering::statement(const ast::Stmt &s) {
                         statements(*n.body);
                       },
                       [&](const ast::AssertStmt &n) { assertion(n, s.loc); },
+                      [&](const ast::ExprStmt &n) {
+                        alone_ = ast::as<ast::CallExpr>(n.value);
+                        if (alone_) expression(n.value);
+                      },
                       [&](const ast::IfStmt &n) { if_statement(n, s.loc); },
-                      [&](const ast::ReturnStmt &n) { return_values(n); }, [](const auto &) {}},
+                      [&](const ast::ReturnStmt &n) { caller_ ? return_scalar(n) : return_values(n); },
+                      [](const auto &) {}},
              s.v);
 }
 
@@ -191,11 +197,11 @@ void Lowering::assertion(const ast::AssertStmt &s, Loc loc) {
     type_error(Code::E202, s.message->loc, cat("the message of an assert is ", describe(message)),
                "write a string");
   if (!in_.options.debug) return;
+  std::vector<Site> &sites = root_->func_.sites;
   auto same = [&](const Site &site) { return site.loc == s.cond->loc; };  // the statement is lowered again
-  auto found = std::find_if(func_.sites.begin(), func_.sites.end(), same);
-  auto number = static_cast<uint32_t>(found - func_.sites.begin());
-  if (found == func_.sites.end())
-    func_.sites.push_back({Code::E305, s.cond->loc, {}, 0, false, message.text});
+  auto found = std::find_if(sites.begin(), sites.end(), same);
+  auto number = static_cast<uint32_t>(found - sites.begin());
+  if (found == sites.end()) sites.push_back({Code::E305, s.cond->loc, {}, 0, false, message.text});
   builder_->add(check(cond, number, loc));
 }
 
@@ -205,6 +211,7 @@ void Lowering::assign(const ast::Assign &s, Loc loc) {
   if (std::string word = rules_.declaration(s); !word.empty())
     return declare(ast::as<ast::Name>(s.target)->id, *ast::as<ast::CallExpr>(s.value), word, loc,
                    s.target->loc);
+  alone_ = ast::as<ast::Name>(s.target) ? ast::as<ast::CallExpr>(s.value) : nullptr;
   assign_target(s.target, expression(s.value), loc);
 }
 
@@ -308,11 +315,13 @@ void Lowering::assign_element(const ast::Subscript &target, Loc target_loc, cons
   if (base.kind != Operand::Kind::tensor)
     type_error(Code::E202, target.value->loc, cat(describe(base), " has no elements that could be assigned"));
   const std::string &name = base.buf->sym->name;
-  bool is_input = base.buf->space == Space::param && !outputs_.count(name);
-  if (is_input && !names_.returned.count(name))
+  bool is_input = base.buf->space == Space::param && !root_->outputs_.count(name);
+  if (is_input && !root_->names_.returned.count(name))
     type_error(Code::E207, target_loc, cat("'", name, "' is an input that is written but not returned"),
                cat("return it: `return ", name, "`, or write to an output_tensor"));
-  written_.insert(name);
+  root_->written_.insert(name);
+  writes_ |= caller_ && ast::as<ast::Name>(target.value) &&
+             rules_.is_parameter(ast::as<ast::Name>(target.value)->id);
   builder_->add(store(base.buf, indices(base, target, target_loc), store_value(value, base.buf->dtype), loc));
 }
 

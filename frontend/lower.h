@@ -2,6 +2,8 @@
 // meaning; bounds and initialisation are left to analysis, schedules to the scheduler.
 #pragma once
 
+#include <span>
+
 #include "frontend/ast.h"
 #include "ir/func.h"
 #include "ir/signature.h"
@@ -10,11 +12,12 @@
 namespace kw {
 
 struct FrontendInput {
-  const SourceMap &sources;
+  SourceMap &sources;
   uint32_t source = 0;
   const Signature &signature;
   const Captures &captures;
   const CodegenOptions &options;
+  std::span<const uint32_t> callees = {};  ///< sources of the captured functions, the first of number 1
 };
 
 /// Lowers a parsed function. Errors go to the sink; throws CompileError when there are any.

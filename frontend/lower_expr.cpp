@@ -327,7 +327,14 @@ std::optional<bool> Lowering::static_compare(ast::CompareOp op, const Operand &a
 
 Operand Lowering::comparison(const ast::CompareExpr &n, Loc loc) {
   std::vector<Operand> items;
-  for (const ast::ExprPtr &item : n.items) items.push_back(scalar(item));
+  for (const ast::ExprPtr &item : n.items) {
+    BlockBuilder more;
+    items.push_back(apart(item, more));
+    if (!more.empty() && items.size() > 2)
+      type_error(Code::E102, item->loc, "a call behind the second comparison of a chain is not available yet",
+                 "assign its result to a name first");
+    builder_->append(std::move(more));
+  }
   Expr all;
   bool weak = true;
   for (size_t k = 0; k < n.ops.size(); ++k) {
@@ -349,11 +356,15 @@ Operand Lowering::boolean(const ast::BoolExpr &n, Loc loc) {
   bool weak = true, numbers = false;
   for (const ast::ExprPtr &item : n.items) {
     if (auto decided = all ? as_int(all) : std::nullopt; decided && (*decided != 0) != n.is_and) break;
-    Operand o = scalar(item);
+    BlockBuilder more;
+    Operand o = all ? apart(item, more) : scalar(item);
     Expr e = truth_of(o);
     numbers |= o.truth || o.expr.dtype() != DType::b1;
     weak = weak && o.weak;
-    all = all ? logic(n.is_and, all, e, loc) : e;
+    if (!more.empty())
+      all = decide_lazily(n.is_and, all, std::move(more), e, loc);
+    else
+      all = all ? logic(n.is_and, all, e, loc) : e;
   }
   Operand o = scalar_operand(all, weak, loc);
   o.truth = numbers;
@@ -364,7 +375,8 @@ Operand Lowering::boolean(const ast::BoolExpr &n, Loc loc) {
 Operand Lowering::ternary(const ast::Ternary &n, Loc loc) {
   Expr cond = truth_of(scalar(n.cond));
   if (auto known = as_int(cond)) return expression(*known ? n.yes : n.no);
-  Operand yes = scalar(n.yes), no = scalar(n.no);
+  BlockBuilder on_yes, on_no;
+  Operand yes = apart(n.yes, on_yes), no = apart(n.no, on_no);
   adapt(yes, yes.kind == Operand::Kind::scalar ? yes.expr.dtype() : DType::f64);
   adapt(no, no.kind == Operand::Kind::scalar ? no.expr.dtype() : DType::f64);
   Merge merge = merge_types("the conditional expression", yes.type(), no.type());
@@ -372,6 +384,14 @@ Operand Lowering::ternary(const ast::Ternary &n, Loc loc) {
   DType t = merge.type->dtype;
   for (const Operand *o : {&yes, &no})
     if (o->weak && !merge.type->weak) require_range(o->expr, t, o->loc);
+  if (!on_yes.empty() || !on_no.empty()) {
+    Buf chosen = make_buf(make_sym(SymKind::buffer, t, "chosen"), {}, Space::registers);
+    on_yes.add(store(chosen, {}, cast(t, yes.expr, yes.loc), loc));
+    on_no.add(store(chosen, {}, cast(t, no.expr, no.loc), loc));
+    builder_->add_alloc(chosen, Fill::none, loc);
+    builder_->add(if_else(cond, on_yes.finish({}), on_no.finish({}), loc));
+    return scalar_operand(load(chosen, {}, loc), merge.type->weak, loc);
+  }
   return scalar_operand(select(cond, cast(t, yes.expr, yes.loc), cast(t, no.expr, no.loc), loc),
                         merge.type->weak, loc);
 }

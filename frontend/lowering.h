@@ -22,6 +22,12 @@ class BlockBuilder {
   void add_alloc(Buf buf, Fill fill, Loc loc) { items_.push_back({{}, {}, {}, std::move(buf), fill, loc}); }
   Stmt finish(const std::vector<Buf> &cells) const;
   bool empty() const { return items_.empty(); }
+  /// Takes over the statements of another builder.
+  void append(BlockBuilder &&other) {
+    items_.insert(items_.end(), std::make_move_iterator(other.items_.begin()),
+                  std::make_move_iterator(other.items_.end()));
+    other.items_.clear();
+  }
 
   std::vector<const ast::Block *> owners;  ///< the source blocks whose statements land here
 
@@ -178,6 +184,19 @@ class Lowering {
   Operand cast_call(const std::string &word, Operand arg, Loc loc);
   Operand intrinsic_call(const std::string &word, std::vector<Operand> args, Loc loc);
   Operand select_call(std::vector<Operand> args, Loc loc);
+  // lower_inline.cpp: calls of Python functions
+  Operand inline_call(const Captured &c, const ast::CallExpr &n, Loc loc);
+  void refuse_recursion(const Captured &c, Loc loc) const;
+  std::vector<Operand> arguments_of(const Captured &c, const ast::Function &f, const ast::CallExpr &n,
+                                    Loc loc, const Captures &defaults,
+                                    std::vector<const ast::ExprPtr *> &sources);
+  void bind_argument(const ast::Parameter &p, Operand arg);
+  Operand inlined_result(Lowering &callee, const std::string &name, Loc loc);
+  void note_callees(const Captures &captures);
+  void return_scalar(const ast::ReturnStmt &s);
+  Operand apart(const ast::ExprPtr &e, BlockBuilder &builder);
+  Expr decide_lazily(bool is_and, const Expr &so_far, BlockBuilder &&more, const Expr &value, Loc loc);
+
   DType dtype_argument(const ast::ExprPtr &e);
   std::vector<Expr> shape_argument(const ast::ExprPtr &e);
 
@@ -204,6 +223,15 @@ class Lowering {
   std::set<std::string> written_;
   std::map<std::string, Loc> outputs_;  ///< declared outputs by name
   std::set<std::string> shadow_warned_;
+
+  // inlining: the kernel's own lowering is the root, each call has one of its own
+  Lowering *root_ = this, *caller_ = nullptr;
+  uint32_t number_ = 0;                          ///< of the function being lowered; 0 is the kernel
+  std::map<int64_t, const Captures *> callees_;  ///< root: what each function captures
+  uint32_t inlined_ = 0;                         ///< root: calls that were inlined so far
+  Operand result_;                               ///< what a helper returns
+  bool writes_ = false;                          ///< a helper: it writes a tensor of its caller
+  const ast::CallExpr *alone_ = nullptr;         ///< the call that is a statement of its own, or its value
 };
 
 }  // namespace kw

@@ -164,6 +164,9 @@ void Rules::assign(const ast::Assign &s, Loc loc, bool top_level) const {
   if (is_output && call.args.size() > 2)
     type_error(Code::E110, call.args[2]->loc, "output_tensor takes no scope", "use allocate for temporaries");
   expect_arguments(call, word, 1, is_output ? 2 : 3, loc);
+  if (is_output && helper_)
+    type_error(Code::E110, loc, "output_tensor stands in a function that a kernel calls",
+               "declare the output in the kernel and pass it");
   if (is_output && !top_level)
     type_error(Code::E110, loc, "output_tensor stands inside a loop or branch",
                "declare outputs at the top level of the kernel");
@@ -228,7 +231,8 @@ void Rules::return_statement(const ast::ReturnStmt &s, Loc loc, bool top_level) 
     type_error(Code::E108, loc, "`return` stands inside a loop or branch",
                "return once, at the end of the kernel");
   returned_ = true;
-  if (!s.value) type_error(Code::E108, loc, "`return` names nothing", "name what was computed: `return c`");
+  if (!s.value && !helper_)
+    type_error(Code::E108, loc, "`return` names nothing", "name what was computed: `return c`");
   if (const auto *items = ast::as<ast::Tuple>(s.value); items && items->is_list)
     refuse_result("a list", s.value->loc);
 }
@@ -238,6 +242,7 @@ void Rules::expression_statement(const ast::ExprStmt &s, Loc loc) const {
   if (const auto *call = ast::as<ast::CallExpr>(s.value)) {
     const auto *callee = ast::as<ast::Name>(call->callee);
     if (callee && callee->id == "print") refuse_print(loc);
+    if (function_of(call->callee)) return;
     if (std::string word = buffer_word(*call); !word.empty())
       type_error(Code::E110, loc, cat("the buffer of ", word, " gets no name"),
                  cat("assign it: `c = ", word, "(...)`"));
@@ -302,9 +307,8 @@ void Rules::captured(const Captured &c, const std::string &id, Loc loc) const {
         type_error(Code::E104, loc, cat("'", id, "' is a function of the language and must be called"));
       return;
     case Kind::function:
-      type_error(Code::E102, loc,
-                 cat("calling the Python function '", id, "' in a kernel is not available yet"),
-                 "write its body in place");
+      type_error(Code::E117, loc, cat("the function '", id, "' is used as a value"),
+                 cat("call it: `", id, "(...)`"));
     case Kind::module: type_error(Code::E117, loc, cat("the module '", id, "' is used as a value"));
     case Kind::other:
       type_error(Code::E117, loc,
@@ -343,6 +347,15 @@ void Rules::expression(const ast::ExprPtr &e) const {
              cat("module '", id, "' has no constant or function '", n->name, "' that a kernel can use"));
 }
 
+const Captured *Rules::function_of(const ast::ExprPtr &callee) const {
+  const Captured *found = nullptr;
+  if (const auto *n = ast::as<ast::Name>(callee); n && !is_bound(n->id))
+    found = find_captured(captures_, n->id);
+  if (const auto *n = ast::as<ast::Attribute>(callee))
+    if (const Captured *module = module_of(*n)) found = find_captured(module->attributes, n->name);
+  return found && found->kind == Captured::Kind::function && found->integer ? found : nullptr;
+}
+
 std::string Rules::callee_word(const ast::ExprPtr &callee) const {
   if (const auto *attr = ast::as<ast::Attribute>(callee)) {
     const Captured *c = module_of(*attr);
@@ -373,6 +386,7 @@ std::string Rules::callee_word(const ast::ExprPtr &callee) const {
 }
 
 void Rules::call(const ast::CallExpr &n, Loc loc) const {
+  if (function_of(n.callee)) return;
   std::string word = callee_word(n.callee);
   if (word == "print") refuse_print(loc);
   if (word == "output_tensor" || word == "allocate")

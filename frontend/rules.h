@@ -23,6 +23,10 @@ class Rules {
   void parameters(Sink &sink) const;
   /// Throws what is wrong with a statement's head; `top_level` when no loop or branch stands around it.
   void statement(const ast::Stmt &s, bool top_level);
+  /// The text is of a function that a kernel calls: it returns a scalar or nothing and declares no outputs.
+  void set_helper() { helper_ = true; }
+  /// The Python function that a callee names; null when it is something else.
+  const Captured *function_of(const ast::ExprPtr &callee) const;
   /// Throws what the parser refused, if a statement of that kind was asked about: other errors may follow
   /// from the names that it would have bound.
   void throw_if_refused() const { refused_.throw_if_errors(); }
@@ -36,6 +40,8 @@ class Rules {
   /// The loop over this name was refused: its uses after the loop are no faults of their own.
   void excuse(const std::string &name) { excused_.insert(name); }
 
+  /// Throws when a captured value is none that a kernel can use.
+  void constant(const Captured &c, const std::string &id, Loc loc) const { captured(c, id, loc); }
   /// Throws what is wrong with one node of an expression.
   void expression(const ast::ExprPtr &e) const;
   /// The language word that a callee names ("exp", "float32", "range").
@@ -72,7 +78,7 @@ class Rules {
   const Captures &captures_;
   std::set<std::string> excused_;
   Sink refused_;
-  bool returned_ = false, return_seen_ = false;
+  bool returned_ = false, return_seen_ = false, helper_ = false;
 };
 
 /// Words of the language by what they may stand for; see language.md 1.

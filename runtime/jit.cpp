@@ -44,8 +44,11 @@ void parse(const Request &r, const SourceText &source, Parsed &p) {
   double begin = now_ms();
   // first line 0: all lines are relative to the function's first one
   uint32_t id = p.sources.add_text(source.path, 0, source.text);
+  std::vector<uint32_t> callees;
+  for (const SourceText &callee : source.callees)
+    callees.push_back(p.sources.add_text(callee.path, 0, callee.text));
   resolving(p.sources, [&] {
-    p.func = compile_source({p.sources, id, r.signature, r.captures, r.options}, p.sink);
+    p.func = compile_source({p.sources, id, r.signature, r.captures, r.options, callees}, p.sink);
     return 0;
   });
   report_stage("lower", p.func, now_ms() - begin);

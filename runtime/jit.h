@@ -16,6 +16,7 @@ namespace kw {
 struct SourceText {
   std::string text, path;
   uint32_t first_line = 1;
+  std::vector<SourceText> callees = {};  ///< of the functions that it calls, by their numbers
 };
 
 /// Errors of a compilation with their lines resolved, for raising in Python.

@@ -73,6 +73,15 @@ void read_sum(ByteReader &r, ExtentSum &s) {
   for (ExtentSum::Term &t : s.terms) t = {r.u32(), static_cast<int64_t>(r.u64())};
 }
 
+void write_texts(ByteWriter &w, const std::vector<std::string> &list) {
+  w.u32(static_cast<uint32_t>(list.size()));
+  for (const std::string &t : list) w.text(t);
+}
+void read_texts(ByteReader &r, std::vector<std::string> &list) {
+  list.resize(r.count());
+  for (std::string &t : list) t = r.text();
+}
+
 std::string site_bytes(const Artifact &a) {
   ByteWriter w;
   w.u32(static_cast<uint32_t>(a.sites.size()));
@@ -87,6 +96,8 @@ std::string site_bytes(const Artifact &a) {
     w.u8(s.from_end);
     w.u32(static_cast<uint32_t>(s.conditions.size()));
     for (const ShapeCondition &c : s.conditions) write_sum(w, c.larger), write_sum(w, c.smaller);
+    write_texts(w, s.notes);
+    w.u32(s.text);
   }
   return w.take();
 }
@@ -112,17 +123,10 @@ bool read_sites(std::string_view bytes, Artifact &a) {
     s.from_end = r.u8() != 0;
     s.conditions.resize(r.count());
     for (ShapeCondition &c : s.conditions) read_sum(r, c.larger), read_sum(r, c.smaller);
+    read_texts(r, s.notes);
+    s.text = r.u32();
   }
   return r.ok() && r.at_end();
-}
-
-void write_texts(ByteWriter &w, const std::vector<std::string> &list) {
-  w.u32(static_cast<uint32_t>(list.size()));
-  for (const std::string &t : list) w.text(t);
-}
-void read_texts(ByteReader &r, std::vector<std::string> &list) {
-  list.resize(r.count());
-  for (std::string &t : list) t = r.text();
 }
 
 std::string warning_bytes(const Artifact &a) {
@@ -137,6 +141,7 @@ std::string warning_bytes(const Artifact &a) {
     w.text(d.message);
     write_texts(w, d.notes);
     write_texts(w, d.help);
+    w.u32(d.text);
   }
   return w.take();
 }
@@ -153,6 +158,7 @@ bool read_warnings(std::string_view bytes, Artifact &a) {
     d.message = r.text();
     read_texts(r, d.notes);
     read_texts(r, d.help);
+    d.text = r.u32();
   }
   return r.ok() && r.at_end();
 }

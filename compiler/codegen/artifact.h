@@ -55,6 +55,8 @@ struct SiteRecord {
   uint32_t dim = 0;
   bool from_end = false;  ///< the value counts from 0, the source counted from the end
   std::vector<ShapeCondition> conditions;
+  std::vector<std::string> notes;  ///< the calls that inlined the place
+  uint32_t text = 0;               ///< as in Resolved
 };
 
 enum class CodeKind : uint8_t { elf, ir };

@@ -51,7 +51,7 @@ void describe_parameters(const Func &f, const Func &source, const Signature &sig
 }
 
 /// The place of an index, the tensor and the dimension.
-using IndexKey = std::tuple<uint32_t, std::string, size_t>;
+using IndexKey = std::tuple<uint32_t, uint32_t, std::string, size_t>;
 
 bool read_terms(const Func &f, const Affine &form, int64_t sign, ExtentSum &out) {
   Affine part;
@@ -88,7 +88,7 @@ std::map<IndexKey, std::vector<ShapeCondition>> find_conditions(const Func &f) {
       for (const Proof *p : {&proof.low, &proof.high})
         if (p->kind == Proof::Kind::under_fact)
           if (auto condition = shape_condition(f, p->worst))
-            out[{loc.begin, a.buf->sym->name, d}].push_back(*condition);
+            out[{loc.source, loc.begin, a.buf->sym->name, d}].push_back(*condition);
     }
   });
   return out;
@@ -100,7 +100,7 @@ void describe_sites(const Func &f, const Func &source, const SourceMap &sources,
     Resolved r = resolve(Diagnostic{s.code, s.loc, {}, {}, {}}, sources);
     const std::string &what = s.buf ? s.buf->sym->name : s.message;
     a.sites.push_back({s.code, r.line, r.column, r.end_column, r.line_text, what, s.dim, s.from_end,
-                       conditions[{s.loc.begin, what, s.dim}]});
+                       conditions[{s.loc.source, s.loc.begin, what, s.dim}], r.notes, r.text});
   }
 }
 

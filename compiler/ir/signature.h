@@ -35,14 +35,15 @@ inline constexpr size_t max_rank = 8, max_args = 32, max_outputs = 8;
 struct Captured {
   enum class Kind : uint8_t { integer, real, boolean, text, tuple, dtype, word, module, function, other };
   Kind kind = Kind::other;
-  std::optional<int64_t> integer;  ///< absent when the int needs more than 64 bits
+  std::optional<int64_t> integer;  ///< absent when the int needs more than 64 bits; a function's number
   bool exceeds_int64 = false;      ///< `integer` holds the bits of a number from 2^63 on
   double real = 0;
   std::string text;  ///< text itself; the word, module or type name
   DType dtype = DType::f64;
   std::vector<Captured> items;  ///< tuple
   std::vector<std::pair<std::string, Captured>>
-      attributes;  ///< module: the attributes that the kernel's code names
+      attributes;  ///< module: the attributes that the kernel's code names; function: what it captures, and
+                   ///< the default of its parameter p as "p="; only with the first mention of its number
 };
 using Captures = std::vector<std::pair<std::string, Captured>>;
 

@@ -28,6 +28,7 @@ constexpr CodeRow table[] = {
     {Code::E115, "E115", syntax, "return of a scalar", "test_e115_scalar_return"},
     {Code::E116, "E116", syntax, "range step", "test_e116_step"},
     {Code::E117, "E117", syntax, "captured object", "test_e117_captured_object"},
+    {Code::E118, "E118", syntax, "recursive function", "test_e118_recursion"},
     {Code::E120, "E120", syntax, "no source text", "test_e120_no_source"},
     {Code::E121, "E121", syntax, "source edited after import", "test_e121_edited"},
     {Code::W101, "W101", warning, "global shadows a word of the language", "test_w101_shadow"},

@@ -43,6 +43,7 @@ enum class Code : uint8_t {
   E115,
   E116,
   E117,
+  E118,
   E120,
   E121,
   W101,

@@ -21,26 +21,40 @@ std::string caret_line(const Resolved &d) {
 }  // namespace
 
 std::string line_mark(const SourceMap &sources, Loc loc) {
-  return cat(mark_begin, sources.position(loc).line, mark_end);
+  return cat(mark_begin, sources.text_number(loc.source), ":", sources.position(loc).line, mark_end);
 }
 
-std::string expand_marks(std::string_view text, uint32_t first_line) {
+const TextPlace &place_of(uint32_t text, std::span<const TextPlace> places) {
+  return places[text < places.size() ? text : 0];
+}
+
+std::string expand_marks(std::string_view text, std::span<const TextPlace> places, uint32_t of) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != mark_begin) {
       out += text[i];
       continue;
     }
-    uint32_t relative = 0;
-    for (++i; i < text.size() && text[i] != mark_end; ++i)
-      if (text[i] >= '0' && text[i] <= '9') relative = relative * 10 + static_cast<uint32_t>(text[i] - '0');
-    out += std::to_string(first_line + relative);
+    uint32_t numbers[2] = {0, 0}, at = 0;
+    for (++i; i < text.size() && text[i] != mark_end; ++i) {
+      if (text[i] == ':') at = 1;
+      if (text[i] >= '0' && text[i] <= '9')
+        numbers[at] = numbers[at] * 10 + static_cast<uint32_t>(text[i] - '0');
+    }
+    const TextPlace &place = place_of(numbers[0], places);
+    out += std::to_string(place.first_line + numbers[1]);
+    if (place.path != place_of(of, places).path) out += cat(" of ", place.path);
   }
   return out;
 }
 
+std::string expand_marks(std::string_view text, uint32_t first_line) {
+  TextPlace place{{}, first_line};
+  return expand_marks(text, {&place, 1}, 0);
+}
+
 Resolved resolve(const Diagnostic &d, const SourceMap &sources) {
-  Resolved r{d.code, -1, 0, 0, {}, d.message, d.notes, d.help};
+  Resolved r{d.code, -1, 0, 0, {}, d.message, d.notes, d.help, sources.text_number(d.loc.source)};
   Loc loc = d.loc;
   for (Loc call = sources.inlined_at(loc.source); call.known(); call = sources.inlined_at(call.source))
     r.notes.push_back(cat("inlined by the call at line ", line_mark(sources, call)));
@@ -54,20 +68,27 @@ Resolved resolve(const Diagnostic &d, const SourceMap &sources) {
 }
 
 std::string render(const Resolved &d, std::string_view path, uint32_t first_line) {
+  TextPlace place{std::string(path), first_line};
+  return render(d, {&place, 1});
+}
+
+std::string render(const Resolved &d, std::span<const TextPlace> places) {
+  const auto &[path, first_line] = place_of(d.text, places);
+  auto expanded = [&](const std::string &text) { return expand_marks(text, places, d.text); };
   const CodeRow &row = row_of(d.code);
   std::string kind = cat(row.name[0] == 'W' ? "warning[" : "error[", row.name, "]: ");
   std::string out;
   if (d.line >= 0) {
     std::string number = std::to_string(first_line + static_cast<uint32_t>(d.line));
     std::string gutter(std::max<size_t>(number.size(), 5), ' ');
-    out = cat(path, ":", number, ":", d.column, ": ", kind, expand_marks(d.message, first_line), "\n");
+    out = cat(path, ":", number, ":", d.column, ": ", kind, expanded(d.message), "\n");
     out += cat(std::string(gutter.size() - number.size(), ' '), number, " | ", d.line_text, "\n");
     out += cat(gutter, " | ", caret_line(d), "\n");
   } else {
-    out = cat(path, path.empty() ? "" : ": ", kind, expand_marks(d.message, first_line), "\n");
+    out = cat(path, path.empty() ? "" : ": ", kind, expanded(d.message), "\n");
   }
-  for (const std::string &note : d.notes) out += cat("      = note: ", expand_marks(note, first_line), "\n");
-  for (const std::string &help : d.help) out += cat("      = help: ", expand_marks(help, first_line), "\n");
+  for (const std::string &note : d.notes) out += cat("      = note: ", expanded(note), "\n");
+  for (const std::string &help : d.help) out += cat("      = help: ", expanded(help), "\n");
   return out;
 }
 

@@ -34,18 +34,30 @@ struct Resolved {
   std::string message;
   std::vector<std::string> notes;
   std::vector<std::string> help;
+  uint32_t text = 0;  ///< which text the lines count in: 0 is the kernel's, others are inlined functions
+};
+
+/// Where a text of a compilation begins.
+struct TextPlace {
+  std::string path;
+  uint32_t first_line = 1;
 };
 
 /// Text for a line number inside a message; becomes absolute when rendered.
 std::string line_mark(const SourceMap &sources, Loc loc);
 /// Replaces line marks by numbers counted from `first_line`.
 std::string expand_marks(std::string_view text, uint32_t first_line);
+/// The same for the places of all texts; lines in other files than that of text `of` are named with theirs.
+std::string expand_marks(std::string_view text, std::span<const TextPlace> places, uint32_t of);
 
 /// Sources are held with first line 0 by a compilation, hence relative lines.
 Resolved resolve(const Diagnostic &d, const SourceMap &sources);
 
 /// The layout of language.md 8: position, code, message, source line with a caret span, notes and help.
 std::string render(const Resolved &d, std::string_view path, uint32_t first_line);
+std::string render(const Resolved &d, std::span<const TextPlace> places);
+/// The place of a text; that of the kernel when it is unknown.
+const TextPlace &place_of(uint32_t text, std::span<const TextPlace> places);
 
 /// Thrown when a compilation cannot go on; carries everything that was collected, the first being the reason.
 class CompileError : public std::exception {

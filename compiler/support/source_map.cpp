@@ -8,12 +8,12 @@
 namespace kw {
 
 uint32_t SourceMap::add_text(std::string path, uint32_t first_line, std::string text) {
-  entries_.push_back({std::move(path), first_line, std::move(text), 0, {}});
+  entries_.push_back({std::move(path), first_line, std::move(text), 0, {}, texts_++});
   return static_cast<uint32_t>(entries_.size() - 1);
 }
 
 uint32_t SourceMap::add_inlined(uint32_t callee, Loc call) {
-  entries_.push_back({{}, 1, {}, callee, call});
+  entries_.push_back({{}, 1, {}, callee, call, 0});
   return static_cast<uint32_t>(entries_.size() - 1);
 }
 

@@ -31,6 +31,8 @@ class SourceMap {
   Position end_position(Loc loc) const;
   /// The whole line that contains loc.begin, without its newline.
   std::string_view line_text(Loc loc) const;
+  /// Number of the text that a source stands for: 0 is the kernel's own.
+  uint32_t text_number(uint32_t source) const { return resolve(source).number; }
   /// The call that inlined this source, or an unknown Loc.
   Loc inlined_at(uint32_t source) const;
 
@@ -41,11 +43,13 @@ class SourceMap {
     std::string text;
     uint32_t callee = 0;
     Loc call;
+    uint32_t number = 0;
   };
   const Entry &resolve(uint32_t source) const;
   Position position_of(uint32_t source, uint32_t offset) const;
 
   std::vector<Entry> entries_{Entry{}};
+  uint32_t texts_ = 0;
 };
 
 }  // namespace kw

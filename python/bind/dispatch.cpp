@@ -268,7 +268,7 @@ bool read_function(KernelState &k, PyObject *function) {
   }
   k.function = Py_NewRef(function);
   k.name = utf8(name.get());
-  k.place = {utf8(path.get()), static_cast<uint32_t>(PyLong_AsLong(line.get()))};
+  k.place = {utf8(path.get()), static_cast<uint32_t>(PyLong_AsLong(line.get())), {}};
   return true;
 }
 

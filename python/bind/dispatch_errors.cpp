@@ -69,6 +69,8 @@ PyObject *raise_fault(const KernelState &k, const LoadedKernel &kernel, std::spa
   e.column = s.column;
   e.end_column = s.end_column;
   e.line_text = s.line_text;
+  e.text = s.text;
+  e.notes = s.notes;
   if (s.code == Code::E305) {
     e.message = s.tensor;
     return raise_errors({e}, k.place);

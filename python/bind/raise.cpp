@@ -44,16 +44,17 @@ std::string utf8(PyObject *o) {
 PyObject *raise_errors(const std::vector<Resolved> &errors, const KernelPlace &place) {
   if (errors.empty()) return raise_error(Code::E503, "an error without a message");
   std::string rendered;
-  for (const Resolved &e : errors)
-    rendered += (rendered.empty() ? "" : "\n") + render(e, place.path, place.first_line);
+  std::vector<TextPlace> texts = place.texts();
+  for (const Resolved &e : errors) rendered += (rendered.empty() ? "" : "\n") + render(e, texts);
   const Resolved &first = errors[0];
   const CodeRow &row = row_of(first.code);
-  int64_t line = first.line < 0 ? 0 : int64_t{place.first_line} + first.line;
+  const TextPlace &at = place_of(first.text, texts);
+  int64_t line = first.line < 0 ? 0 : int64_t{at.first_line} + first.line;
   PyObject *args =
       Py_BuildValue("(s#s#NNNnIIN)", class_name(row.error_class).data(),
                     static_cast<Py_ssize_t>(class_name(row.error_class).size()), row.name.data(),
                     static_cast<Py_ssize_t>(row.name.size()), text(rendered),
-                    text(expand_marks(first.message, place.first_line)), text(place.path),
+                    text(expand_marks(first.message, texts, first.text)), text(at.path),
                     static_cast<Py_ssize_t>(line), first.column, first.end_column, text(first.line_text));
   PyObject *exception = call_errors("make_error", args);
   if (exception) PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(exception)), exception);
@@ -71,11 +72,12 @@ PyObject *raise_error(Code code, std::string message, std::string help) {
 
 bool issue_warning(const Resolved &warning, const KernelPlace &place) {
   const CodeRow &row = row_of(warning.code);
-  int64_t line = int64_t{place.first_line} + (warning.line < 0 ? 0 : warning.line);
-  PyObject *args =
-      Py_BuildValue("(NNNNnI)", text(std::string(class_name(row.error_class))), text(std::string(row.name)),
-                    text(render(warning, place.path, place.first_line)), text(place.path),
-                    static_cast<Py_ssize_t>(line), warning.column);
+  std::vector<TextPlace> texts = place.texts();
+  const TextPlace &at = place_of(warning.text, texts);
+  int64_t line = int64_t{at.first_line} + (warning.line < 0 ? 0 : warning.line);
+  PyObject *args = Py_BuildValue("(NNNNnI)", text(std::string(class_name(row.error_class))),
+                                 text(std::string(row.name)), text(render(warning, texts)), text(at.path),
+                                 static_cast<Py_ssize_t>(line), warning.column);
   PyObject *done = call_errors("issue_warning", args);
   Py_XDECREF(done);
   return done != nullptr;

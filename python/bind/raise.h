@@ -19,6 +19,13 @@ std::string utf8(PyObject *o);
 struct KernelPlace {
   std::string path;
   uint32_t first_line = 1;
+  std::vector<TextPlace> callees;  ///< of the functions that the kernel calls, by their numbers
+
+  std::vector<TextPlace> texts() const {
+    std::vector<TextPlace> all{{path, first_line}};
+    all.insert(all.end(), callees.begin(), callees.end());
+    return all;
+  }
 };
 
 /// Sets the exception of the first error; its text holds all of them. Returns null for `return

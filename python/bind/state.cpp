@@ -68,6 +68,11 @@ Captured captured_from(PyObject *described) {
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i)
         c.items.push_back(captured_from(PyTuple_GET_ITEM(value, i)));
       break;
+    case Kind::function:
+      if (!PyTuple_Check(value)) break;
+      c.text = utf8(PyTuple_GET_ITEM(value, 0));
+      c.integer = PyLong_AsLongLong(PyTuple_GET_ITEM(value, 1));
+      break;
     default: c.text = utf8(value);
   }
   if (PyTuple_GET_SIZE(described) > 2) {
@@ -87,6 +92,7 @@ KernelState::~KernelState() { Py_XDECREF(function); }
 int KernelState::traverse(visitproc visit, void *arg) {
   Py_VISIT(function);
   for (const PyRef &value : defaults) Py_VISIT(value.get());
+  for (const PyRef &callee : callees) Py_VISIT(callee.get());
   for (const Guard &g : guards) {
     Py_VISIT(g.container.get());
     Py_VISIT(g.seen.get());
@@ -97,9 +103,9 @@ int KernelState::traverse(visitproc visit, void *arg) {
 bool KernelState::refresh() {
   PyRef described(call_hook("kernelwright.capture", "describe", function));
   if (!described) return false;
-  // (identity, ((container, key, is_cell, object), …), ((name, description), …))
+  // (identity, ((container, key, is_cell, object), …), ((name, description), …), ((callee, file, line), …))
   PyObject *id = PyTuple_GET_ITEM(described.get(), 0), *places = PyTuple_GET_ITEM(described.get(), 1),
-           *values = PyTuple_GET_ITEM(described.get(), 2);
+           *values = PyTuple_GET_ITEM(described.get(), 2), *called = PyTuple_GET_ITEM(described.get(), 3);
   identity.assign(PyBytes_AS_STRING(id), static_cast<size_t>(PyBytes_GET_SIZE(id)));
   std::vector<Guard> guards_now;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(places); ++i) {
@@ -112,12 +118,22 @@ bool KernelState::refresh() {
     PyObject *v = PyTuple_GET_ITEM(values, i);
     values_now.emplace_back(utf8(PyTuple_GET_ITEM(v, 0)), captured_from(PyTuple_GET_ITEM(v, 1)));
   }
+  std::vector<PyRef> callees_now;
+  place.callees.clear();
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(called); ++i) {
+    PyObject *c = PyTuple_GET_ITEM(called, i);
+    callees_now.emplace_back(Py_NewRef(PyTuple_GET_ITEM(c, 0)));
+    place.callees.push_back(
+        {utf8(PyTuple_GET_ITEM(c, 1)), static_cast<uint32_t>(PyLong_AsUnsignedLong(PyTuple_GET_ITEM(c, 2)))});
+  }
   Request of_values;
   of_values.captures = values_now;
+  of_values.identity = identity;
   // values that were there before get their plans back
   generation = generations.try_emplace(key_of(of_values).text(), generations.size() + 1).first->second;
   captures = std::move(values_now);
   fresh = true;
+  callees.swap(callees_now);
   guards.swap(guards_now);  // the old ones go last: a finaliser may call this kernel
   return true;
 }
@@ -131,7 +147,12 @@ Request KernelState::request(const Signature &signature, Body body) const {
 bool KernelState::read_source(SourceText &out) const {
   PyRef text(call_hook("kernelwright.source", "read", function));
   if (!text) return false;
-  out = {utf8(text.get()), place.path, place.first_line};
+  out = {utf8(text.get()), place.path, place.first_line, {}};
+  for (size_t i = 0; i < callees.size(); ++i) {
+    PyRef callee(call_hook("kernelwright.source", "read", callees[i].get()));
+    if (!callee) return false;
+    out.callees.push_back({utf8(callee.get()), place.callees[i].path, place.callees[i].first_line, {}});
+  }
   return true;
 }
 

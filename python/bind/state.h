@@ -111,6 +111,7 @@ class KernelState {
   CodegenOptions options;
   std::string identity;
   std::vector<Guard> guards;
+  std::vector<PyRef> callees;  ///< Python functions that the kernel calls, also through others
   Captures captures;
   uint64_t generation = 0;
   std::map<std::string, uint64_t> generations;  ///< by the captured values

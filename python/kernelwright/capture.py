@@ -11,6 +11,8 @@ import sys
 import types
 from typing import Any
 
+from . import _core
+
 Described = tuple[Any, ...]
 
 _opcodes: tuple[int, int, int] | None = None
@@ -139,45 +141,92 @@ def _describe_value(value: Any, depth: int = 0) -> Described:
     return ("other", "type" if isinstance(value, type) else kind.__name__)
 
 
-def _describe_module(module: types.ModuleType, names: tuple[str, ...], places: list[Described]) -> Described:
-    """A module, with those of its attributes that the code names."""
-    attributes = []
-    space = vars(module)
-    for name in names:
-        if name not in space:
-            continue
-        value = space[name]
-        places.append((space, name, False, value))
-        described = _describe_value(value)
-        if described[0] != "other":
-            attributes.append((name, described))
-    return ("module", module.__name__, tuple(attributes))
+class _Describer:
+    """Collects what a kernel and the functions that it calls capture."""
 
+    def __init__(self, function: types.FunctionType) -> None:
+        self.places: list[Described] = []
+        self.callees: list[types.FunctionType] = []
+        self._numbers: dict[types.FunctionType, int] = {function: 0}
 
-def describe(function: types.FunctionType) -> tuple[bytes, tuple[Described, ...], tuple[Described, ...]]:
-    """(identity, guarded places, described values) of a kernel's function.
+    def captures(self, function: types.FunctionType) -> list[Described]:
+        """(name, description) of the closures and globals that a function names; their places are kept."""
+        code, space = function.__code__, function.__globals__
+        values: list[Described] = []
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                continue  # not yet assigned
+            self.places.append((cell, name, True, value))
+            values.append((name, self._value(value, code)))
+        for name in global_names(code):
+            if name in space:
+                self.places.append((space, name, False, space[name]))
+                values.append((name, self._value(space[name], code)))
+        return values
 
-    A place is (dict or cell, key, is it a cell, the object found there); a value is (name, description).
-    """
-    code, space = function.__code__, function.__globals__
-    places: list[Described] = []
-    values: list[Described] = []
-
-    def add(name: str, value: Any) -> None:
+    def _value(self, value: Any, code: types.CodeType) -> Described:
         if isinstance(value, types.ModuleType):
-            values.append((name, _describe_module(value, code.co_names, places)))
-        else:
-            values.append((name, _describe_value(value)))
+            return self._module(value, code.co_names)
+        described = _describe_value(value)
+        return self._function(value) if described[0] == "function" else described
 
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            value = cell.cell_contents
-        except ValueError:
-            continue  # not yet assigned
-        places.append((cell, name, True, value))
-        add(name, value)
-    for name in global_names(code):
-        if name in space:
-            places.append((space, name, False, space[name]))
-            add(name, space[name])
-    return _identity(function), tuple(places), tuple(values)
+    def _module(self, module: types.ModuleType, names: tuple[str, ...]) -> Described:
+        """A module, with those of its attributes that the code names."""
+        attributes = []
+        space = vars(module)
+        for name in names:
+            if name not in space:
+                continue
+            value = space[name]
+            self.places.append((space, name, False, value))
+            described = _describe_value(value)
+            if described[0] == "function":
+                described = self._function(value)
+            if described[0] != "other":
+                attributes.append((name, described))
+        return ("module", module.__name__, tuple(attributes))
+
+    def _function(self, value: Any) -> Described:
+        """A function by its number; what it captures stands with the first mention."""
+        function = value if isinstance(value, types.FunctionType) else _core.function_of(value)
+        if (function.__module__ or "").split(".")[0] == "numpy":
+            return ("other", "function")
+        known = self._numbers.get(function)
+        if known is not None:
+            return ("function", (function.__name__, known), ())
+        if len(self.callees) == _max_callees:
+            return ("other", "function")
+        self.callees.append(function)
+        number = self._numbers[function] = len(self.callees)
+        defaults = _defaults(function)
+        return ("function", (function.__name__, number), (*self.captures(function), *defaults))
+
+
+_max_callees = 64
+
+
+def _defaults(function: types.FunctionType) -> list[Described]:
+    """("p=", description) of each parameter p with a default value."""
+    code = function.__code__
+    values = function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount]
+    pairs = [*zip(names[len(names) - len(values) :], values, strict=True)]
+    pairs += (function.__kwdefaults__ or {}).items()
+    return [(f"{name}=", _describe_value(value)) for name, value in pairs]
+
+
+def describe(
+    function: types.FunctionType,
+) -> tuple[bytes, tuple[Described, ...], tuple[Described, ...], tuple[Described, ...]]:
+    """(identity, guarded places, described values, called functions) of a kernel's function.
+
+    A place is (dict or cell, key, is it a cell, the object found there); a value is (name, description); a
+    called function is (function, file, first line).
+    """
+    found = _Describer(function)
+    values = found.captures(function)
+    identity = b"".join(_identity(f) for f in (function, *found.callees))
+    called = ((f, f.__code__.co_filename, f.__code__.co_firstlineno) for f in found.callees)
+    return identity, tuple(found.places), tuple(values), tuple(called)

@@ -333,40 +333,63 @@ _functions = frozenset(
 )
 
 
-class _ModuleProxy:
-    """A module whose elementary functions are those of the language."""
+_Done = dict[types.FunctionType, types.FunctionType]
 
-    def __init__(self, module: types.ModuleType) -> None:
+
+class _ModuleProxy:
+    """A module whose functions are those of the language, or copies that know its words."""
+
+    def __init__(self, module: types.ModuleType, done: _Done) -> None:
         self._module = module
+        self._done = done
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._module, name)
         word = capture.word_of(value)
-        return _words[word] if word in _functions else value
+        if word in _functions:
+            return _words[word]
+        return value if isinstance(value, types.ModuleType) else _bound_value(value, self._done)
 
 
-def _bound_value(value: Any) -> Any:
-    """What a captured object stands for: elementary functions of NumPy and math are those of the language."""
+def _bound_value(value: Any, done: _Done) -> Any:
+    """What a captured object stands for: elementary functions of NumPy and math are those of the language.
+
+    Functions and kernels know its words.
+    """
     if isinstance(value, types.ModuleType):
-        return _ModuleProxy(value) if value.__name__ in ("numpy", "math", "kernelwright") else value
+        return _ModuleProxy(value, done)
     word = capture.word_of(value)
-    return _words[word] if word in _functions else value
+    if word is not None:
+        return _words[word] if word in _functions else value
+    if isinstance(value, _core.Kernel):
+        value = _core.function_of(value)
+    is_users = isinstance(value, types.FunctionType) and (value.__module__ or "").split(".")[0] != "numpy"
+    return (done.get(value) or bind(value, done)) if is_users else value
 
 
-def _bound_cell(cell: types.CellType) -> types.CellType:
+def _bound_cell(cell: types.CellType, done: _Done) -> types.CellType:
     try:
-        return types.CellType(_bound_value(cell.cell_contents))
+        return types.CellType(_bound_value(cell.cell_contents, done))
     except ValueError:
         return cell  # not yet assigned
 
 
-def bind(function: types.FunctionType) -> types.FunctionType:
-    """A copy of a kernel's function whose globals know the words of the language; the user's globals win."""
+def bind(function: types.FunctionType, done: _Done | None = None) -> types.FunctionType:
+    """A copy of a kernel's function whose globals know the words of the language; the user's globals win.
+
+    So do the functions that it calls; `done` holds the copies made so far.
+    """
+    done = {} if done is None else done
     space: dict[str, Any] = {**_words, "__builtins__": builtins}
-    space.update((name, _bound_value(value)) for name, value in function.__globals__.items())
-    cells = tuple(_bound_cell(c) for c in function.__closure__ or ())
     bound = types.FunctionType(
-        function.__code__, space, function.__name__, function.__defaults__, cells or None
+        function.__code__, space, function.__name__, function.__defaults__, function.__closure__
     )
+    done[function] = bound
+    used = {*function.__code__.co_names}
+    for name, value in function.__globals__.items():
+        space[name] = _bound_value(value, done) if name in used else value
+    if function.__closure__:
+        cells = tuple(_bound_cell(c, done) for c in function.__closure__)
+        bound = types.FunctionType(function.__code__, space, function.__name__, function.__defaults__, cells)
     bound.__kwdefaults__ = function.__kwdefaults__
     return bound

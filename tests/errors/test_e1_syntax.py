@@ -92,18 +92,6 @@ def test_e101_construct(case: Check) -> None:
     case()
 
 
-def double(x):
-    return x + x
-
-
-@kw.kernel
-def calls_a_function(a):
-    c = output_tensor(a.shape, a.dtype)
-    for i in range(a.shape[0]):
-        c[i] = double(a[i])
-    return c
-
-
 @kw.kernel
 def sizes_by_data(a):
     c = output_tensor(a.shape, a.dtype)
@@ -129,17 +117,6 @@ def check_cast(dtype: str) -> None:
 
 
 NOT_AVAILABLE = [
-    calls(
-        calls_a_function,
-        (ONES,),
-        UnsupportedError,
-        """
-        FILE:@5:16: error[E102]: calling the Python function 'double' in a kernel is not available yet
-           @5 |         c[i] = double(a[i])
-              |                ^~~~~~
-              = help: write its body in place
-        """,
-    ),
     calls(
         sizes_by_data,
         (np.ones(3, np.int32),),

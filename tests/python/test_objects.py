@@ -386,7 +386,7 @@ def test_kernels_that_name_themselves_die() -> None:
             a[0] = again
             return a
 
-        with pytest.raises(kw.UnsupportedError):
+        with pytest.raises(KernelSyntaxError):
             again(ONES.copy())
         return [again]
 

@@ -32,9 +32,11 @@ Artifact sample() {
               "a",
               1,
               true,
-              {{{"a.shape[0]", {{0, 1}}, 0}, {"2 * b.shape[0] - 3", {{2, 2}}, -3}}}},
-             {Code::E304, -1, 0, 0, "", "c", 0, false, {}}};
-  a.warnings = {{Code::W301, 2, 4, 6, "x = c[0]", "'c' may be read", {"note 1", "note 2"}, {"help"}}};
+              {{{"a.shape[0]", {{0, 1}}, 0}, {"2 * b.shape[0] - 3", {{2, 2}}, -3}}},
+              {"inlined"},
+              1},
+             {Code::E304, -1, 0, 0, "", "c", 0, false, {}, {}, 0}};
+  a.warnings = {{Code::W301, 2, 4, 6, "x = c[0]", "'c' may be read", {"note 1", "note 2"}, {"help"}, 3}};
   a.code_kind = CodeKind::ir;
   a.code = std::string("# kw-ir 1\n\0binary", 17);
   a.explain = "kernel f\n";
@@ -63,6 +65,8 @@ void expect_equal(const SiteRecord &a, const SiteRecord &b) {
   EXPECT_EQ(a.dim, b.dim);
   EXPECT_EQ(a.from_end, b.from_end);
   EXPECT_EQ(a.conditions, b.conditions);
+  EXPECT_EQ(a.notes, b.notes);
+  EXPECT_EQ(a.text, b.text);
 }
 
 void expect_equal(const EntryProgram &a, const EntryProgram &b) {
@@ -103,13 +107,14 @@ TEST(Artifact, no_field_is_forgotten) {
   auto [key, name, params, results, tuple_of_one, program, sites, warnings, code_kind, code, explain, from] =
       sample();
   auto [p_name, is_tensor, dtype, rank, mode, stride_class, fill, arg] = params[0];
-  auto [s_code, line, column, end_column, line_text, tensor, dim, from_end, conditions] = sites[0];
+  auto [s_code, line, column, end_column, line_text, tensor, dim, from_end, conditions, notes_of, of] =
+      sites[0];
   auto [larger, smaller] = conditions.at(0);
   auto [sum_text, terms, constant] = smaller;
   auto [term_dim, factor] = terms.at(0);
   EXPECT_EQ(cat(larger.text, " ", sum_text, " ", constant, " ", term_dim, " ", factor),
             "a.shape[0] 2 * b.shape[0] - 3 -3 2 2");
-  auto [d_code, d_line, d_column, d_end, d_text, message, notes, help] = warnings[0];
+  auto [d_code, d_line, d_column, d_end, d_text, message, notes, help, d_of] = warnings[0];
   auto [bytes, bounded, extent_places] = program;
   EXPECT_EQ(key.size() + name.size() + results.size() + code.size() + explain.size() + from.size(), 52u);
   EXPECT_TRUE(tuple_of_one && code_kind == CodeKind::ir && is_tensor && from_end && !bounded &&
@@ -121,8 +126,8 @@ TEST(Artifact, no_field_is_forgotten) {
   EXPECT_EQ(cat(static_cast<int>(s_code == Code::E303), line, column, end_column, line_text, tensor, dim),
             "1738  c[i] = a[i]a1");
   EXPECT_EQ(cat(static_cast<int>(d_code == Code::W301), d_line, d_column, d_end, d_text, message,
-                notes.size(), help.size(), extent_places.size()),
-            "1246x = c[0]'c' may be read212");
+                notes.size(), help.size(), extent_places.size(), d_of, notes_of.size(), of),
+            "1246x = c[0]'c' may be read212311");
 }
 
 TEST(Artifact, an_empty_one_comes_back_too) {

@@ -1,0 +1,169 @@
+// Lowering of calls of Python functions: the callee is parsed and lowered in place, its scalars by value, its
+// tensors by reference. Knows nothing of Python objects: texts and captured values come with the request.
+#include <algorithm>
+
+#include "frontend/lowering.h"
+#include "frontend/parser.h"
+#include "ir/match.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+constexpr uint32_t max_inlined = 4096, max_calls = 64;
+}
+
+/// Finds what each function captures: it stands with the first mention of its number.
+void Lowering::note_callees(const Captures &captures) {
+  for (const auto &[name, value] : captures) {
+    if (value.kind == Captured::Kind::function && value.integer && !value.attributes.empty())
+      callees_.try_emplace(*value.integer, &value.attributes);
+    note_callees(value.attributes);
+  }
+}
+
+void Lowering::refuse_recursion(const Captured &c, Loc loc) const {
+  std::string chain = c.text;
+  for (const Lowering *at = this; at; at = at->caller_) {
+    chain = cat(at->f_.name, " → ", chain);
+    if (at->number_ == static_cast<uint32_t>(*c.integer))
+      type_error(Code::E118, loc, cat("'", c.text, "' calls itself: ", chain), "write a loop");
+  }
+}
+
+/// One operand per parameter, from the call or the defaults. `sources` are the expressions of those given.
+std::vector<Operand> Lowering::arguments_of(const Captured &c, const ast::Function &f, const ast::CallExpr &n,
+                                            Loc loc, const Captures &defaults,
+                                            std::vector<const ast::ExprPtr *> &sources) {
+  if (n.args.size() > f.params.size())
+    type_error(
+        Code::E104, loc,
+        cat("'", c.text, "' takes ", counted(f.params.size(), "argument"), ", ", n.args.size(), " given"));
+  sources.resize(f.params.size());
+  for (size_t i = 0; i < n.args.size(); ++i) sources[i] = &n.args[i];
+  for (const ast::Keyword &k : n.keywords) {
+    auto same = [&](const ast::Parameter &p) { return p.name == k.name; };
+    auto p = std::find_if(f.params.begin(), f.params.end(), same);
+    if (p == f.params.end())
+      type_error(Code::E104, k.loc, cat("'", c.text, "' has no parameter '", k.name, "'"));
+    const ast::ExprPtr *&slot = sources[static_cast<size_t>(p - f.params.begin())];
+    if (slot) type_error(Code::E104, k.loc, cat("'", c.text, "' gets '", k.name, "' twice"));
+    slot = &k.value;
+  }
+  std::vector<Operand> out;
+  for (size_t i = 0; i < f.params.size(); ++i) {
+    const std::string &name = f.params[i].name;
+    const Captured *value = sources[i] ? nullptr : find_captured(defaults, cat(name, "="));
+    if (!sources[i] && !value)
+      type_error(Code::E104, loc, cat("'", c.text, "' needs the argument '", name, "'"));
+    if (value) rules_.constant(*value, name, loc);
+    out.push_back(value ? captured(*value, name, loc) : scalar(*sources[i]));
+  }
+  return out;
+}
+
+void Lowering::bind_argument(const ast::Parameter &p, Operand arg) {
+  if (arg.kind == Operand::Kind::tensor) {
+    Binding b;
+    b.kind = Binding::Kind::tensor;
+    b.loc = p.loc;
+    b.value = std::move(arg);
+    bind(p.name, std::move(b));
+    return;
+  }
+  LocalInfo &info = names_.locals[p.name];
+  info.home = &f_.body;
+  ++info.assignments;  // the call assigns it; more assignments make it a cell
+  assign_name(p.name, std::move(arg), p.loc, p.loc);
+}
+
+void Lowering::return_scalar(const ast::ReturnStmt &s) {
+  result_ = Operand{};
+  result_.kind = Operand::Kind::none;
+  result_.loc = s.value ? s.value->loc : f_.loc;
+  if (!s.value || ast::as<ast::NoneLiteral>(s.value)) return;
+  result_ = expression(s.value);
+  if (result_.kind != Operand::Kind::scalar && result_.kind != Operand::Kind::poisoned)
+    type_error(Code::E115, s.value->loc,
+               cat("a function that a kernel calls returns a scalar or nothing, not ", describe(result_)),
+               result_.kind == Operand::Kind::tensor ? "pass the tensor and write its elements" : "");
+}
+
+/// The callee's value where the call stands, evaluated there and then.
+Operand Lowering::inlined_result(Lowering &callee, const std::string &name, Loc loc) {
+  Operand result = std::move(callee.result_);
+  result.loc = loc;
+  if (result.kind != Operand::Kind::scalar || as<Const>(result.expr) || as<Ref>(result.expr)) return result;
+  Sym sym = make_sym(SymKind::local, result.expr.dtype(), name, loc);
+  builder_->add_let(sym, result.expr, loc);
+  result.expr = ref(sym, loc);
+  return result;
+}
+
+Operand Lowering::inline_call(const Captured &c, const ast::CallExpr &n, Loc loc) {
+  bool alone = std::exchange(alone_, nullptr) == &n;
+  refuse_recursion(c, loc);
+  uint32_t calls = 0;
+  for (const Lowering *at = this; at; at = at->caller_) ++calls;
+  if (++root_->inlined_ > max_inlined || calls > max_calls)
+    type_error(Code::E105, loc,
+               calls > max_calls ? cat("calls nest deeper than ", max_calls)
+                                 : cat("more than ", max_inlined, " calls are inlined"),
+               "split the kernel");
+  auto number = static_cast<uint32_t>(*c.integer);
+  ensure(number >= 1 && number <= in_.callees.size(), "a function without a text");
+  uint32_t source = in_.sources.add_inlined(in_.callees[number - 1], loc);
+  Sink found;
+  ast::Function f = parse_function(tokenize(in_.sources, source), found);
+  found.throw_if_errors();
+  static const Captures nothing;
+  auto known = root_->callees_.find(*c.integer);
+  const Captures &captures = known == root_->callees_.end() ? nothing : *known->second;
+  std::vector<const ast::ExprPtr *> sources;
+  std::vector<Operand> args = arguments_of(c, f, n, loc, captures, sources);
+
+  FrontendInput input{in_.sources, source, in_.signature, captures, in_.options, in_.callees};
+  Lowering callee(f, input, *sink_);
+  callee.root_ = root_, callee.caller_ = this, callee.number_ = number;
+  callee.rules_.set_helper();
+  callee.copies_ = copies_;
+  BlockBuilder inside;
+  inside.owners.push_back(&f.body);
+  callee.builder_ = &inside;
+  callee.result_.kind = Operand::Kind::none;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (sources[i] && mentions_expanded(*sources[i])) callee.expanded_.insert(f.params[i].name);
+    callee.bind_argument(f.params[i], std::move(args[i]));
+  }
+  callee.statements(f.body);
+  writes_ |= caller_ && callee.writes_;
+  if (callee.writes_ && !alone)
+    type_error(Code::E102, loc,
+               cat("'", c.text, "' writes a tensor inside an expression, which is not available yet"),
+               "call it in a statement of its own, or assign its result to a name");
+  for (const Buf &cell : callee.cells_of(inside.owners)) builder_->add_alloc(cell, Fill::none, loc);
+  builder_->append(std::move(inside));
+  return inlined_result(callee, c.text, loc);
+}
+
+/// An operand that is evaluated on some paths only; what that takes besides an expression goes into
+/// `builder`.
+Operand Lowering::apart(const ast::ExprPtr &e, BlockBuilder &builder) {
+  builder.owners = builder_->owners;
+  Building inside(builder_, builder);
+  return scalar(e);
+}
+
+/// `so_far and value` (or `or`) where evaluating the value takes statements.
+Expr Lowering::decide_lazily(bool is_and, const Expr &so_far, BlockBuilder &&more, const Expr &value,
+                             Loc loc) {
+  Buf decided = make_buf(make_sym(SymKind::buffer, DType::b1, "decided"), {}, Space::registers);
+  builder_->add_alloc(decided, Fill::none, loc);
+  builder_->add(store(decided, {}, so_far, loc));
+  more.add(store(decided, {}, value, loc));
+  Expr open = load(decided, {}, loc);
+  builder_->add(if_else(is_and ? open : unary(UnOp::logical_not, open, loc), more.finish({}), {}, loc));
+  return load(decided, {}, loc);
+}
+
+}  // namespace kw

@@ -1,0 +1,127 @@
+"""E118, and diagnostics that stand in functions which a kernel calls: their place, and the chain of calls."""
+
+from __future__ import annotations
+
+import linecache
+
+import numpy as np
+import pytest
+
+import kernelwright as kw
+from kernelwright import KernelIndexError, KernelSyntaxError
+from kernelwright.errors import KernelError
+
+ONES = np.ones(4, np.float32)
+
+
+def even(n):
+    return odd(n - 1)
+
+
+def odd(n):
+    return even(n - 1)
+
+
+def neighbour(a, i):
+    return a[i + 1]
+
+
+def twice(a, i):
+    return neighbour(a, i) * 2.0
+
+
+@kw.kernel
+def recurs(a):
+    a[0] = even(4)
+    return a
+
+
+@kw.kernel
+def itself(a):
+    a[0] = itself(a)
+    return a
+
+
+@kw.kernel
+def looks_ahead(a, n):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(n):
+        c[i] = twice(a, i)
+    return c
+
+
+def test_e118_recursion() -> None:
+    with pytest.raises(KernelSyntaxError) as caught:
+        recurs(ONES.copy())
+    line = odd.__code__.co_firstlineno + 1
+    assert (caught.value.code, caught.value.lineno, caught.value.offset) == ("E118", line, 12)
+    assert caught.value.message == "'even' calls itself: even → odd → even"
+    with pytest.raises(KernelSyntaxError, match="'itself' calls itself: itself → itself"):
+        itself(ONES.copy())
+
+
+def test_faults_in_functions_tell_the_calls() -> None:
+    """At run time, also from a cached kernel: the callee's line, then the lines of the calls."""
+    first = looks_ahead.__wrapped__.__code__.co_firstlineno
+    for words in ("", "", "cache=off; interp"):
+        with kw.debug(words), pytest.raises(KernelIndexError) as caught:
+            looks_ahead(ONES, 4)
+        assert caught.value.lineno == neighbour.__code__.co_firstlineno + 1
+        text = str(caught.value)
+        assert "return a[i + 1]" in text
+        outer, inner = f"at line {twice.__code__.co_firstlineno + 1}", f"at line {first + 4}"
+        assert text.index(outer) < text.index(inner)
+
+
+def call_of(source: str) -> str:
+    """The code of the error of a kernel that calls `neighbour` in some way."""
+    space = {"neighbour": neighbour, "kw": kw, "np": np}
+    name = f"<{source}>"
+    text = f"def k(a):\n    a[0] = {source}\n    return a\n"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    exec(compile(text, name, "exec"), space)
+    with pytest.raises(KernelError) as caught:
+        kw.kernel(space["k"])(ONES.copy())
+    return f"{caught.value.code} {caught.value.message}"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("neighbour(a)", "E104 'neighbour' needs the argument 'i'"),
+        ("neighbour(a, 1, 2)", "E104 'neighbour' takes 2 arguments, 3 given"),
+        ("neighbour(a, j=1)", "E104 'neighbour' has no parameter 'j'"),
+        ("neighbour(a, 1, a=a)", "E104 'neighbour' gets 'a' twice"),
+        ("neighbour + 1", "E117 the function 'neighbour' is used as a value"),
+        ("neighbour(1.0, 0)", "E202 a Python float cannot be indexed"),
+    ],
+)
+def test_wrong_calls(source: str, said: str) -> None:
+    assert call_of(source) == said
+
+
+def test_a_changed_callee_compiles_anew() -> None:
+    def one(x):
+        return x + 1.0
+
+    def two(x):
+        return x + 2.0
+
+    def make():
+        @kw.kernel
+        def k(a):
+            c = output_tensor(a.shape, a.dtype)
+            c[0] = helper(a[0])
+            return c
+
+        return k
+
+    space = make.__globals__
+    space["helper"] = one
+    k = make()
+    assert k(ONES[:1]).tolist() == [2.0]
+    space["helper"] = two
+    assert k(ONES[:1]).tolist() == [3.0]
+    space["helper"] = one
+    assert k(ONES[:1]).tolist() == [2.0]
+    del space["helper"]

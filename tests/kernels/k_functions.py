@@ -1,0 +1,91 @@
+"""Python functions that kernels call: inlined, scalars by value, tensors by reference."""
+# ruff: noqa: F821
+# mypy: ignore-errors
+
+import kernelwright as kw
+from corpus import case, floats, ints
+
+SCALE = 3
+
+
+def clamp(x, low=0.0, high=1.0):
+    """Defaults, and a parameter that is assigned."""
+    x = max(x, low)
+    return min(x, high)
+
+
+def row_sum(a, i):
+    """A loop over a tensor of the caller."""
+    total = a[i, 0]
+    for j in range(1, a.shape[1]):
+        if a[i, j] < -3.0:
+            continue
+        total += a[i, j]
+    return total
+
+
+def scaled(v):
+    """A captured constant of its own module, and a call of another function."""
+    return clamp(v * SCALE, high=2.0) + v * v
+
+
+def fill(out, i, value):
+    """Writes an element of the caller's tensor."""
+    for j in range(out.shape[1]):
+        out[i, j] = value + j
+
+
+def find(a, wanted):
+    """A while with a break; the result is an index."""
+    k = 0
+    while True:
+        if k >= a.shape[0] or a[k] == wanted:
+            break
+        k += 1
+    return k
+
+
+@kw.kernel
+def square(x):
+    """A kernel that another one calls."""
+    return x * x
+
+
+@case(lambda rng: (floats(rng, 9),))
+def calls_with_defaults_and_keywords(x):
+    """Positional, keyword and default arguments; nested calls; a kernel called like a function."""
+    out = output_tensor((4, x.shape[0]), x.dtype)
+    for i in range(x.shape[0]):
+        out[0, i] = clamp(x[i])
+        out[1, i] = clamp(high=0.5, x=x[i], low=-0.5) - clamp(x[i], 0.25)
+        out[2, i] = scaled(x[i]) * scaled(clamp(x[i]))
+        out[3, i] = square(x[i]) + square(i)
+    return out
+
+
+@case(lambda rng: (floats(rng, 4, 7),))
+def calls_with_tensors(x):
+    """Loops over the caller's tensors, writes of them, and results in names."""
+    sums = output_tensor((x.shape[0],), x.dtype)
+    table = output_tensor((x.shape[0], 3), x.dtype)
+    for i in range(x.shape[0]):
+        sums[i] = row_sum(x, i)
+        fill(table, i, sums[i])
+        best = row_sum(x, i) - row_sum(x, 0)
+        sums[i] += best
+    return sums, table
+
+
+@case(lambda rng: (ints(rng, 9, low=0, high=6), ints(rng, 9, low=0, high=6)))
+def calls_that_may_not_happen(x, w):
+    """Calls behind `and` and `or`, in ternaries and in the condition of a while."""
+    out = output_tensor((3, x.shape[0]), "int64")
+    for i in range(x.shape[0]):
+        out[0, i] = find(w, x[i]) if x[i] < 3 else -1
+        if x[i] > 1 and x[find(w, 99) - 1] > 2 or find(w, x[i]) == 0:
+            out[1, i] = 1
+        n = 0
+        while n + find(w, x[i]) < 12:
+            n += 2
+        out[2, i] = n
+    return out
