@@ -226,14 +226,19 @@ void Lowering::assign_target(const ast::ExprPtr &target, Operand value, Loc loc)
     type_error(Code::E206, loc,
                cat(counted(value.items.size(), "value"), value.items.size() == 1 ? " is" : " are",
                    " unpacked into ", counted(tuple->items.size(), "name")));
-  // all values are evaluated before the first name is assigned
-  for (Operand &item : value.items) {
-    if (item.kind != Operand::Kind::scalar || as<Const>(item.expr) || as<Ref>(item.expr)) continue;
+  evaluate_items(value);  // before the first name is assigned
+  for (size_t i = 0; i < tuple->items.size(); ++i) assign_target(tuple->items[i], value.items[i], loc);
+}
+
+/// The items of a tuple have the values of this place, whatever is assigned later.
+void Lowering::evaluate_items(Operand &tuple) {
+  for (Operand &item : tuple.items) {
+    evaluate_items(item);
+    if (item.kind != Operand::Kind::scalar || is_call_constant(item.expr, true)) continue;
     Sym temporary = make_sym(SymKind::local, item.expr.dtype(), "value", item.loc);
     builder_->add_let(temporary, item.expr, item.loc);
     item.expr = ref(temporary, item.loc);
   }
-  for (size_t i = 0; i < tuple->items.size(); ++i) assign_target(tuple->items[i], value.items[i], loc);
 }
 
 bool is_call_constant(const Expr &e, bool iterators) {
@@ -261,6 +266,7 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
   if (value.kind == Operand::Kind::tensor)
     type_error(Code::E212, loc, cat("'", name, "' would be a second name of ", describe(value)),
                cat("use '", value.buf->sym->name, "' itself"));
+  evaluate_items(value);
   Binding b;
   b.loc = name_loc;
   bool is_constant = value.kind != Operand::Kind::scalar;

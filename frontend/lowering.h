@@ -110,6 +110,7 @@ class Lowering {
   Stmt block(const ast::Block &b);
   void assign(const ast::Assign &s, Loc loc);
   void assign_target(const ast::ExprPtr &target, Operand value, Loc loc);
+  void evaluate_items(Operand &tuple);
   void assign_name(const std::string &name, Operand value, Loc loc, Loc name_loc);
   void assign_element(const ast::Subscript &target, Loc target_loc, const Operand &value, Loc loc);
   void augmented(const ast::AugAssign &s, Loc loc);

@@ -323,3 +323,20 @@ def two_loops_with_a_temporary_of_one_name(x):
         for i in range(x.shape[0]):
             out[i, j] += t[x.shape[0] - 1 - i]
     return out
+
+
+@case(lambda rng: (ints(rng, 4, dtype="int64"),))
+def tuples_keep_their_values(x):
+    """What a tuple was made of changes afterwards: names, and elements."""
+    out = output_tensor((4,), "int64")
+    n = x[0]
+    n = n * 2
+    t = (n, out.shape, (x[1], n + 1))
+    n = n + 10
+    out[0] = 7
+    u = (out[0], n)
+    out[0] = 5
+    out[1] = t[0] + t[2][0] * t[2][1]
+    out[2] = u[0] + u[1]
+    out[3] = n
+    return out
