@@ -68,7 +68,10 @@ class Estimator {
 
   Expr trips(const For &n) {
     Expr span = n.step > 0 ? sub(n.hi, n.lo) : sub(n.lo, n.hi);
-    Expr bound = context_.upper_bound(span);
+    auto lo = as_int(n.lo), hi = as_int(n.hi);
+    int64_t wide;
+    bool wraps = lo && hi && __builtin_sub_overflow(n.step > 0 ? *hi : *lo, n.step > 0 ? *lo : *hi, &wide);
+    Expr bound = wraps ? Expr{} : context_.upper_bound(span);
     if (!bound) {
       bounded_ = false;
       return const_int(256);

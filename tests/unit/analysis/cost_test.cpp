@@ -59,6 +59,7 @@ TEST(Work, trip_counts_from_data_are_no_estimate) {
   WorkEstimate work = estimate_work(over_matrix("for i in range(w[0]):\n  c[0, 0] = 1.0"));
   EXPECT_FALSE(work.bounded);
   EXPECT_TRUE(estimate_work(over_matrix("for i in range(a.shape[0]):\n  c[i, 0] = 1.0")).bounded);
+  EXPECT_FALSE(estimate_work(over_matrix("for i in range(-2**63, 2):\n  c[0, 0] = 1.0")).bounded);
 }
 
 TEST(Work, steps_divide_the_trips) {
