@@ -70,12 +70,15 @@ Stmt reset_lanes(const LaneSum &sum) {
   return counted(l, const_int(0), const_int(lane_count), store(sum.lanes, {kw::ref(l)}, sum.identity()));
 }
 
-/// Lanes fold by halves into lane 0.
+/// Lanes fold by halves into lane 0; the others are then empty again.
 Stmt fold_lanes(const LaneSum &sum) {
   Sym half = iterator("half"), l = iterator("l");
   Expr distance = binary(BinOp::shl, const_int(1), kw::ref(half));
   Expr folded = sum.combine(load(sum.lanes, {kw::ref(l)}), load(sum.lanes, {add(kw::ref(l), distance)}));
-  Stmt inner = counted(l, const_int(0), distance, store(sum.lanes, {kw::ref(l)}, folded));
+  Stmt step = seq({store(sum.lanes, {kw::ref(l)}, folded),
+                   store(sum.lanes, {add(kw::ref(l), distance)}, sum.identity())});
+  Stmt inner = counted(l, const_int(0), const_int(lane_count / 2),
+                       if_else(binary(BinOp::lt, kw::ref(l), distance), step, {}));
   return counted(half, const_int(5), const_int(-1), inner, -1);
 }
 
@@ -105,7 +108,8 @@ Stmt end_block(const LaneSum &sum) {
              const_int(block_size - 1));
   Expr last = binary(BinOp::eq, add(kw::ref(sum.number), const_int(1)), kw::ref(sum.count));
   Expr due = logic(true, unary(UnOp::logical_not, sum.is_short()), logic(false, last_of_block, last));
-  return if_else(due, seq({fold_lanes(sum), add_block, reset_lanes(sum)}), {});
+  Stmt empty = store(sum.lanes, {const_int(0)}, sum.identity());
+  return if_else(due, seq({fold_lanes(sum), add_block, empty}), {});
 }
 
 /// What is left in the counter, later blocks first, added to the target.

@@ -318,8 +318,26 @@ void FunctionEmitter::outer_loop(const For &n, V lo, V trips) {
   b_.SetInsertPoint(done);
 }
 
+/// A loop of a few iterations, known when it is compiled: the loops around it poll.
+void FunctionEmitter::short_loop(const For &n, V lo, V trips) {
+  BasicBlock *before = b_.GetInsertBlock(), *body = block("loop"), *done = block("done");
+  b_.CreateBr(body);
+  b_.SetInsertPoint(body);
+  llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
+  k->addIncoming(b_.getInt64(0), before);
+  values_[n.iter.get()] = iteration(n, lo, k);
+  body_with_targets(n.body, block("next"), done);
+  V next = b_.CreateAdd(k, b_.getInt64(1), "", true, true);
+  k->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpEQ(next, trips), done, body);
+  b_.SetInsertPoint(done);
+}
+
 /// Runs in stretches of poll_interval iterations, so that the loop itself has no poll.
 void FunctionEmitter::inner_loop(const For &n, V lo, V trips) {
+  constexpr uint64_t few = 1024;
+  if (auto *count = llvm::dyn_cast<ConstantInt>(trips); count && count->getZExtValue() - 1 < few)
+    return short_loop(n, lo, trips);
   BasicBlock *before = b_.GetInsertBlock(), *stretch = block("stretch"), *body = block("loop"),
              *end = block("end"), *more = block("more"), *done = block("done");
   V zero = b_.getInt64(0), one = b_.getInt64(1);

@@ -42,6 +42,7 @@ class FunctionEmitter {
   void while_loop(const While &n);
   void jump(const Jump &n);
   void body_with_targets(const Stmt &body, llvm::BasicBlock *next, llvm::BasicBlock *done);
+  void short_loop(const For &n, V lo, V trips);
   void inner_loop(const For &n, V lo, V trips);
   void outer_loop(const For &n, V lo, V trips);
   V trip_count(const For &n, V lo, V hi);

@@ -12,6 +12,7 @@
 
 #include <csetjmp>
 #include <mutex>
+#include <vector>
 
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/object.h"
@@ -23,9 +24,45 @@ namespace kw {
 
 namespace {
 
-/// What one compile collects; on a fatal error it is leaked, with the context, since their state is unknown.
+/// Target machines that no compile uses at present. Making one takes longer than lowering a small kernel.
+class Machines {
+ public:
+  std::unique_ptr<llvm::TargetMachine> take(const Target &target) {
+    {
+      std::scoped_lock lock(mutex_);
+      std::string name = name_of(target);
+      for (auto &[key, machine] : idle_) {
+        if (key != name) continue;
+        std::swap(idle_.back().second, machine), std::swap(idle_.back().first, key);
+        auto found = std::move(idle_.back().second);
+        idle_.pop_back();
+        return found;
+      }
+    }
+    return make_machine(target);
+  }
+  void give_back(const Target &target, std::unique_ptr<llvm::TargetMachine> machine) {
+    std::scoped_lock lock(mutex_);
+    if (idle_.size() < most_idle) idle_.emplace_back(name_of(target), std::move(machine));
+  }
+
+ private:
+  static constexpr size_t most_idle = 8;
+  static std::string name_of(const Target &target) { return cat(target.triple, " ", target.feature_text()); }
+  std::mutex mutex_;
+  std::vector<std::pair<std::string, std::unique_ptr<llvm::TargetMachine>>> idle_;
+};
+
+Machines &machines() {
+  static auto *all = new Machines;  // never destroyed: LLVM's own statics may go first
+  return *all;
+}
+
+/// What one compile collects; on a fatal error it is leaked, with context and machine, whose state is
+/// unknown.
 struct Compilation {
   llvm::LLVMContext context;
+  std::unique_ptr<llvm::TargetMachine> machine;
   std::string errors, result;
 };
 
@@ -73,11 +110,11 @@ void provoke(llvm::Module &module, int32_t what) {
 void compile(const KwLlvmRequest &request, Compilation &c) {
   c.context.setDiagnosticHandler(std::make_unique<CollectDiagnostics>(c.errors));
   llvm::Module module(request.func->name, c.context);
-  auto machine = make_machine(*request.target);
-  prepare_module(module, *machine, *request.target);
+  c.machine = machines().take(*request.target);
+  prepare_module(module, *c.machine, *request.target);
   FunctionEmitter(module, *request.func, *request.target).run();
   provoke(module, request.provoke);
-  c.result = generate(module, *machine, static_cast<KwLlvmWant>(request.want));
+  c.result = generate(module, *c.machine, static_cast<KwLlvmWant>(request.want));
 }
 
 /// Everything between here and the code that fails may be skipped by longjmp; it owns nothing but `c`.
@@ -113,10 +150,14 @@ extern "C" int32_t kw_llvm_compile(const KwLlvmRequest *request, KwLlvmReceive r
       return 2;
     }
     kw::install_handlers();
-    if (!request->func) return kw::make_machine(*request->target) ? 0 : 1;
+    if (!request->func) {
+      kw::machines().give_back(*request->target, kw::make_machine(*request->target));
+      return 0;
+    }
     auto *c = new kw::Compilation;
     bool returned = kw::guarded_compile(*request, c, error);
     std::string result = returned ? std::move(c->result) : std::string();
+    if (returned && c->machine) kw::machines().give_back(*request->target, std::move(c->machine));
     if (returned) delete c;
     const std::string &out = error.empty() && returned ? result : error;
     receive(context, out.data(), out.size());
