@@ -2,6 +2,7 @@
 #include "analysis/cost.h"
 
 #include "analysis/interval.h"
+#include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/intrinsics.h"
 #include "ir/match.h"
@@ -76,7 +77,7 @@ class Estimator {
       bounded_ = false;
       return const_int(256);
     }
-    int64_t step = n.step > 0 ? n.step : n.step == INT64_MIN ? INT64_MAX : -n.step;
+    int64_t step = step_size(n);
     if (step != 1) bound = add(binary(BinOp::floor_div, bound, const_int(step)), const_int(1));
     return binary(BinOp::max, bound, const_int(0));
   }

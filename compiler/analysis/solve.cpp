@@ -22,15 +22,20 @@ class Elimination {
   explicit Elimination(const LinearSystem &s)
       : width_(s.variables_), equalities_(s.equalities_), rows_(s.inequalities_) {
     for (auto *list : {&equalities_, &rows_})
-      for (Row &r : *list) r.c.resize(width_);
+      for (Row &r : *list) {
+        r.c.resize(width_);
+        gave_up_ |= r.k == INT64_MIN || std::count(r.c.begin(), r.c.end(), INT64_MIN) > 0;
+      }
   }
 
   bool run() {
+    if (gave_up_) return false;
     for (Row &r : equalities_)
       if (tighten_equality(r)) return true;
     for (Row &r : rows_)
       if (tighten(r)) return true;
     if (substitute_all()) return true;
+    if (gave_up_) return false;
     split_equalities();
     while (!gave_up_ && !rows_.empty()) {
       if (merge_parallel()) return true;
@@ -47,10 +52,7 @@ class Elimination {
 
   static int64_t gcd_of(const Row &r) {
     int64_t g = 0;
-    for (int64_t c : r.c) {
-      if (c == INT64_MIN) return 1;
-      g = std::gcd(g, c);
-    }
+    for (int64_t c : r.c) g = std::gcd(g, c);
     return g;
   }
   static int64_t floor_divide(int64_t a, int64_t b) {
@@ -77,11 +79,12 @@ class Elimination {
     return false;
   }
 
-  /// a += factor · b; gives up when a number leaves 64 bits.
+  /// a += factor · b; gives up when a number leaves 64 bits or cannot be negated.
   void add_multiple(Row &a, const Row &b, int64_t factor) {
     auto step = [&](int64_t &x, int64_t y) {
       int64_t part;
-      gave_up_ |= __builtin_mul_overflow(y, factor, &part) || __builtin_add_overflow(x, part, &x);
+      gave_up_ |=
+          __builtin_mul_overflow(y, factor, &part) || __builtin_add_overflow(x, part, &x) || x == INT64_MIN;
     };
     for (size_t i = 0; i < width_; ++i) step(a.c[i], b.c[i]);
     step(a.k, b.k);

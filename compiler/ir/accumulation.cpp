@@ -10,6 +10,11 @@
 
 namespace kw {
 
+int64_t step_size(const For &loop) {
+  if (loop.step > 0) return loop.step;
+  return loop.step == INT64_MIN ? INT64_MAX : -loop.step;
+}
+
 bool mentions(const Expr &e, const Sym &sym) {
   bool found = false;
   walk(e, [&](const Ref &n, const Expr &) { found |= n.sym == sym; });

@@ -15,6 +15,9 @@ struct Accumulation {
 };
 Accumulation accumulation_of(const Store &s);
 
+/// The magnitude of a loop's step; that of -2^63 is taken as 2^63 - 1.
+int64_t step_size(const For &loop);
+
 /// True when the load reads the element that the store writes.
 bool same_place(const Load &a, const Store &s);
 bool mentions(const Expr &e, const Sym &sym);

@@ -16,7 +16,7 @@ constexpr int64_t levels = 48;  ///< more than 2^48 blocks cannot be counted thr
 
 Expr trips_of(const For &n) {
   Expr span = n.step > 0 ? sub(n.hi, n.lo) : sub(n.lo, n.hi);
-  int64_t size = n.step > 0 ? n.step : -n.step;
+  int64_t size = step_size(n);
   if (size != 1) span = binary(BinOp::floor_div, add(span, const_int(size - 1)), const_int(size));
   return binary(BinOp::max, span, const_int(0));
 }
@@ -24,7 +24,7 @@ Expr trips_of(const For &n) {
 /// Which iteration of its loop runs, from 0.
 Expr number_of(const For &n) {
   Expr passed = n.step > 0 ? sub(kw::ref(n.iter), n.lo) : sub(n.lo, kw::ref(n.iter));
-  int64_t size = n.step > 0 ? n.step : -n.step;
+  int64_t size = step_size(n);
   return size == 1 ? passed : binary(BinOp::floor_div, passed, const_int(size));
 }
 

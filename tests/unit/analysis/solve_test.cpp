@@ -58,6 +58,16 @@ TEST(LinearSystem, numbers_beyond_64_bits_prove_nothing) {
   EXPECT_FALSE(s.surely_empty());
 }
 
+TEST(LinearSystem, the_number_without_a_negative_proves_nothing) {
+  for (bool equality : {true, false}) {
+    LinearSystem s(2);
+    equality ? s.equal_zero({INT64_MIN, 1}, INT64_MIN) : s.at_least_zero({INT64_MIN, 1}, INT64_MIN);
+    s.at_least_zero({1, -1}, 0);
+    s.at_least_zero({}, -1);
+    EXPECT_FALSE(s.surely_empty());
+  }
+}
+
 TEST(LinearSystem, variables_can_be_added) {
   LinearSystem s(1);
   s.at_least_zero({1}, -5);
