@@ -188,7 +188,7 @@ Expr BoundsContext::end_value(Affine form, bool least) const {
 Proof BoundsContext::nonnegative(const Affine &goal) const {
   Proof found = Search{*this}.run(goal);
   bool open = found.kind == Proof::Kind::under_fact || found.kind == Proof::Kind::unknown;
-  if (open && surely_nonnegative(goal)) return {Proof::Kind::proved, {}, goal};
+  if (open && proved_by_elimination(goal)) return {Proof::Kind::proved, {}, goal};
   return found;
 }
 

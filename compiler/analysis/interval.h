@@ -43,7 +43,7 @@ class BoundsContext {
   struct Search;
   friend class BoundsSystem;
   /// By elimination over everything that is known here (interval_solve.cpp).
-  bool surely_nonnegative(const Affine &goal) const;
+  bool proved_by_elimination(const Affine &goal) const;
   Expr end_value(Affine form, bool least) const;
   std::optional<int64_t> magnitude(const Expr &atom) const;
   std::optional<int64_t> magnitude(const Affine &form) const;

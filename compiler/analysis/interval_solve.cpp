@@ -98,7 +98,7 @@ class BoundsSystem {
   int depth_ = 0;
 };
 
-bool BoundsContext::surely_nonnegative(const Affine &goal) const {
+bool BoundsContext::proved_by_elimination(const Affine &goal) const {
   BoundsSystem system(*this, extents_positive_);
   auto opposite = add_scaled(Affine{}, goal, -1);
   if (!opposite) return false;

@@ -10,6 +10,7 @@
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <mutex>
 #include <vector>
@@ -31,12 +32,12 @@ class Machines {
     {
       std::scoped_lock lock(mutex_);
       std::string name = name_of(target);
-      for (auto &[key, machine] : idle_) {
-        if (key != name) continue;
-        std::swap(idle_.back().second, machine), std::swap(idle_.back().first, key);
-        auto found = std::move(idle_.back().second);
-        idle_.pop_back();
-        return found;
+      auto found =
+          std::find_if(idle_.begin(), idle_.end(), [&](const auto &idle) { return idle.first == name; });
+      if (found != idle_.end()) {
+        auto machine = std::move(found->second);
+        idle_.erase(found);
+        return machine;
       }
     }
     return make_machine(target);
