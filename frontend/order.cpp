@@ -30,12 +30,16 @@ bool surely_apart(const std::vector<Expr> &a, const std::vector<Expr> &b) {
   return false;
 }
 
+using Loops = std::vector<const For *>;  // null: a while
+
 class OrderMarker {
  public:
   explicit OrderMarker(FpMode fp) : fp_(fp) {}
 
   Func run(const Func &f) {
-    visit(f.body);
+    for_each_store(f.body, [&](const Stmt &s, const Store &n, const Loops &loops) {
+      if (Order o = order_of(n, loops); o != Order::source) orders_[s.p.get()] = o;
+    });
     if (orders_.empty()) return f;
     Func out = f;
     out.body = rewrite(f.body, [&](const Store &n, const Stmt &s) {
@@ -47,27 +51,6 @@ class OrderMarker {
   }
 
  private:
-  void visit(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) visit_head(*s);
-  }
-  void visit_head(const Stmt &s) {
-    if (const Seq *n = as<Seq>(s))
-      for (size_t i = 0; i + 1 < n->items.size(); ++i) visit(n->items[i]);
-    if (const If *n = as<If>(s)) visit(n->yes), visit(n->no);
-    if (const While *n = as<While>(s)) {
-      loops_.push_back(nullptr);
-      visit(n->body);
-      loops_.pop_back();
-    }
-    if (const For *n = as<For>(s)) {
-      loops_.push_back(n);
-      visit(n->body);
-      loops_.pop_back();
-    }
-    if (const Store *n = as<Store>(s))
-      if (Order o = order_of(*n); o != Order::source) orders_[s.p.get()] = o;
-  }
-
   bool read_elsewhere(const Store &s, const For *outermost) const {
     int reads = 0, writes = 0;
     auto may_meet = [&](const Buf &buf, const std::vector<Expr> &index) {
@@ -79,10 +62,10 @@ class OrderMarker {
     return reads > 1 || writes > 1;
   }
 
-  Order order_of(const Store &s) const {
+  Order order_of(const Store &s, const Loops &loops) const {
     Accumulation acc = accumulation_of(s);
     if (!acc.term || !is_float(s.buf->dtype) || fp_ == FpMode::strict) return Order::source;
-    std::vector<const For *> reduced = reduced_band(s, loops_);
+    std::vector<const For *> reduced = reduced_band(s, loops);
     if (reduced.empty() || read_elsewhere(s, reduced.back())) return Order::source;
     auto early = [](const For *loop) { return jumps_of(loop->body).any(); };
     if (std::any_of(reduced.begin(), reduced.end(), early)) return Order::source;
@@ -91,7 +74,7 @@ class OrderMarker {
     auto in_last = [&](const For *loop) { return mentions(last, loop->iter); };
     if (std::none_of(reduced.begin(), reduced.end(), in_last)) return Order::source;
     std::vector<const For *> others;
-    for (const For *loop : loops_)
+    for (const For *loop : loops)
       if (loop && std::find(reduced.begin(), reduced.end(), loop) == reduced.end()) others.push_back(loop);
     if (std::any_of(others.begin(), others.end(), in_last)) return Order::source;
     return is_matrix_product(acc.term, others) ? Order::source : Order::lanes;
@@ -109,7 +92,6 @@ class OrderMarker {
   }
 
   FpMode fp_;
-  std::vector<const For *> loops_;  ///< null: a while
   std::unordered_map<const StmtNode *, Order> orders_;
 };
 

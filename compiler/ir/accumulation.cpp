@@ -75,4 +75,35 @@ std::vector<const For *> reduced_band(const Store &s, const std::vector<const Fo
   return out;
 }
 
+namespace {
+
+struct StoreWalk {
+  const std::function<void(const Stmt &, const Store &, const std::vector<const For *> &)> &visit;
+  std::vector<const For *> loops;
+
+  void body(const For *loop, const Stmt &s) {
+    loops.push_back(loop);
+    statements(s);
+    loops.pop_back();
+  }
+  void statements(const Stmt &root) {
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+      if (const Seq *n = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < n->items.size(); ++i) statements(n->items[i]);
+      if (const If *n = as<If>(*s)) statements(n->yes), statements(n->no);
+      if (const While *n = as<While>(*s)) body(nullptr, n->body);
+      if (const For *n = as<For>(*s)) body(n, n->body);
+      if (const Store *n = as<Store>(*s)) visit(*s, *n, loops);
+    }
+  }
+};
+
+}  // namespace
+
+void for_each_store(
+    const Stmt &root,
+    const std::function<void(const Stmt &, const Store &, const std::vector<const For *> &)> &visit) {
+  StoreWalk{visit, {}}.statements(root);
+}
+
 }  // namespace kw

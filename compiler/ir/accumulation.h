@@ -2,6 +2,7 @@
 // the order of a sum with it, the interpreter executes the decision. It changes nothing.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "ir/node.h"
@@ -28,5 +29,11 @@ bool mentions(const std::vector<Expr> &list, const Sym &sym);
 /// innermost ones over which its element is invariant, with rectangular bounds, else the innermost only. The
 /// result is innermost first.
 std::vector<const For *> reduced_band(const Store &s, const std::vector<const For *> &loops);
+
+/// Calls visit(statement, store, loops around it) for every store in source order. The loops are outermost
+/// first; a null stands for a While, beyond which no band reaches.
+void for_each_store(
+    const Stmt &root,
+    const std::function<void(const Stmt &, const Store &, const std::vector<const For *> &)> &visit);
 
 }  // namespace kw

@@ -133,7 +133,9 @@ Stmt finish(const LaneSum &sum) {
 class LaneLowering {
  public:
   Func run(const Func &f) {
-    find(f.body);
+    for_each_store(f.body, [&](const Stmt &s, const Store &n, const std::vector<const For *> &loops) {
+      if (n.order == Order::lanes) note(s, n, reduced_band(n, loops));
+    });
     if (sums_.empty()) return f;
     Func out = f;
     out.body = rewrite(
@@ -147,27 +149,7 @@ class LaneLowering {
   }
 
  private:
-  void find(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
-      if (const Seq *n = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < n->items.size(); ++i) find(n->items[i]);
-      if (const If *n = as<If>(*s)) find(n->yes), find(n->no);
-      if (const While *n = as<While>(*s)) {
-        loops_.push_back(nullptr);  // no band reaches beyond it
-        find(n->body);
-        loops_.pop_back();
-      }
-      if (const For *n = as<For>(*s)) {
-        loops_.push_back(n);
-        find(n->body);
-        loops_.pop_back();
-      }
-      if (const Store *n = as<Store>(*s); n && n->order == Order::lanes) note(*s, *n);
-    }
-  }
-
-  void note(const Stmt &s, const Store &n) {
-    std::vector<const For *> band = reduced_band(n, loops_);
+  void note(const Stmt &s, const Store &n, const std::vector<const For *> &band) {
     if (band.empty()) return;
     const Binary *b = as<Binary>(n.value);
     DType t = n.buf->dtype;
@@ -206,7 +188,6 @@ class LaneLowering {
     return out;
   }
 
-  std::vector<const For *> loops_;
   std::unordered_map<const StmtNode *, LaneSum> sums_;
   std::vector<const StmtNode *> order_;  ///< keys of sums_ in source order
 };

@@ -44,7 +44,7 @@ class Interpreter {
       if (p.sym) set(p.sym, {p.sym->dtype, args_.scalars[scalar++]});
     for (const Param &p : f_.params)
       if (p.buf) declare(p.buf, static_cast<char *>(args_.data[data++]));
-    find_lanes(f_.body);
+    find_lanes();
     statements(f_.body);
     return result_;
   }
@@ -97,7 +97,7 @@ class Interpreter {
   Value load(const Load &n);
 
   // lanes
-  void find_lanes(const Stmt &root);
+  void find_lanes();
   static uint64_t trips(int64_t lo, int64_t hi, int64_t step);
   void open_lanes(const std::vector<LaneStore> &stores);
   void close_lanes(const std::vector<LaneStore> &stores);
@@ -109,7 +109,6 @@ class Interpreter {
   std::unordered_map<const SymNode *, Value> values_;
   std::unordered_map<const BufNode *, Memory> buffers_;
   std::unordered_map<const BufNode *, Value> cells_;
-  std::vector<const For *> loops_;  // while finding lanes; null: a while
   std::map<const For *, std::vector<LaneStore>> lanes_at_;
   std::unordered_map<const StmtNode *, LaneSum> open_;
   std::unordered_map<const StmtNode *, const LaneStore *> lane_store_;
@@ -295,26 +294,12 @@ Flow Interpreter::loop(const Stmt &, const For &n) {
   return flow;
 }
 
-void Interpreter::find_lanes(const Stmt &root) {
-  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
-    if (const Seq *n = as<Seq>(*s))
-      for (size_t i = 0; i + 1 < n->items.size(); ++i) find_lanes(n->items[i]);
-    if (const If *n = as<If>(*s)) find_lanes(n->yes), find_lanes(n->no);
-    if (const While *n = as<While>(*s)) {
-      loops_.push_back(nullptr);
-      find_lanes(n->body);
-      loops_.pop_back();
-    }
-    if (const For *n = as<For>(*s)) {
-      loops_.push_back(n);
-      find_lanes(n->body);
-      loops_.pop_back();
-    }
-    const Store *n = as<Store>(*s);
-    if (!n || n->order != Order::lanes) continue;
-    LaneStore lane{s->p.get(), reduced_band(*n, loops_)};
+void Interpreter::find_lanes() {
+  for_each_store(f_.body, [&](const Stmt &s, const Store &n, const std::vector<const For *> &loops) {
+    if (n.order != Order::lanes) return;
+    LaneStore lane{s.p.get(), reduced_band(n, loops)};
     if (!lane.band.empty()) lanes_at_[lane.band.back()].push_back(std::move(lane));
-  }
+  });
 }
 
 void Interpreter::open_lanes(const std::vector<LaneStore> &stores) {
