@@ -1,9 +1,11 @@
 // Rewrites the stores, the ends of their innermost loops, and the bands.
 #include "transform/lower_lanes.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "ir/accumulation.h"
+#include "ir/intrinsics.h"
 #include "ir/match.h"
 #include "ir/rewrite.h"
 
@@ -11,7 +13,7 @@ namespace kw {
 
 namespace {
 
-constexpr int64_t lane_count = 64, block_size = 4096;
+constexpr int64_t lane_count = 64, block_bits = 12, block_size = 1 << block_bits;
 constexpr int64_t levels = 48;  ///< more than 2^48 blocks cannot be counted through
 
 Expr trips_of(const For &n) {
@@ -48,86 +50,180 @@ struct LaneSum {
   Loc loc;
   BinOp op;
   std::vector<const For *> band;  ///< innermost first
-  Buf lanes, partial, used;       ///< accumulators, the counter's partial sums, 1 when something was added
-  Sym count, number;              ///< iterations of the band; the present one, from 0
+  bool guarded;                   ///< some iterations may add nothing
+  bool in_blocks;                 ///< the band is one loop, which runs block by block
+  Buf lanes, partial;             ///< accumulators; partial sums of blocks, by level
+  Buf carry, due, used;  ///< sum of blocks; iteration that ends the block; 1 when something was added
+  Sym count, number;     ///< iterations of the band; the present one, from 0
 
   Expr identity() const { return const_float(target->dtype, op == BinOp::mul ? 1.0 : -0.0); }
   Expr combine(Expr a, Expr b) const { return binary(op, std::move(a), std::move(b)); }
   Expr is_short() const { return binary(BinOp::lt, kw::ref(count), const_int(lane_count)); }
+  Stmt set_lane(Expr lane, Expr value) const { return store(lanes, {std::move(lane)}, std::move(value)); }
 };
+
+/// True when every run of a loop's body reaches the store.
+bool always_reached(const Stmt &s, const StmtNode *store) {
+  if (s.p.get() == store) return true;
+  if (const Seq *n = as<Seq>(s))
+    return std::any_of(n->items.begin(), n->items.end(),
+                       [&](const Stmt &item) { return always_reached(item, store); });
+  if (const Let *n = as<Let>(s)) return always_reached(n->body, store);
+  if (const Alloc *n = as<Alloc>(s)) return always_reached(n->body, store);
+  return false;
+}
+
+/// Operands beside the accumulator get names, so that both forms of the store can use them.
+struct Named {
+  std::vector<std::pair<Sym, Expr>> names;
+  Expr value;
+};
+Named name_operands(const Store &n) {
+  Named out;
+  auto named = [&](const Expr &e) {
+    if (as<Const>(e) || as<Ref>(e) || as<Load>(e)) return e;
+    out.names.emplace_back(make_sym(SymKind::local, e.dtype(), "term"), e);
+    return kw::ref(out.names.back().first, e.loc());
+  };
+  out.value = n.value;
+  if (const Binary *b = as<Binary>(n.value)) {
+    Expr left = named(b->a);
+    out.value = binary(b->op, left, named(b->b), n.value.loc());
+  } else if (const Call *c = as<Call>(n.value); c && c->fn == Fn::fma) {
+    Expr left = named(c->args[0]), right = named(c->args[1]);
+    out.value = call(Fn::fma, {left, right, named(c->args[2])}, n.value.loc());
+  }
+  return out;
+}
 
 /// The accumulation of one iteration: into the target itself or into a lane.
 Stmt accumulate(const LaneSum &sum, const Store &n) {
   std::vector<Expr> lane{binary(BinOp::bit_and, kw::ref(sum.number), const_int(lane_count - 1))};
-  Expr value = rewrite(
-      n.value, [&](const Load &l, const Expr &e) { return same_place(l, n) ? load(sum.lanes, lane) : e; });
-  return if_else(sum.is_short(), store(n.buf, n.index, n.value, sum.loc),
-                 seq({store(sum.lanes, lane, value, sum.loc), store(sum.used, {}, const_int(1))}));
+  Named named = name_operands(n);
+  Expr value = rewrite(named.value, [&](const Load &l, const Expr &e) {
+    return same_place(l, n) ? load(sum.lanes, lane) : e;
+  });
+  Stmt out = if_else(sum.is_short(), store(n.buf, n.index, named.value, sum.loc),
+                     store(sum.lanes, lane, value, sum.loc));
+  if (sum.guarded) out = seq({store(sum.used, {}, const_int(1)), out});
+  for (auto name = named.names.rbegin(); name != named.names.rend(); ++name)
+    out = let(name->first, name->second, out);
+  return out;
 }
 
 Stmt reset_lanes(const LaneSum &sum) {
   Sym l = iterator("l");
-  return counted(l, const_int(0), const_int(lane_count), store(sum.lanes, {kw::ref(l)}, sum.identity()));
+  Expr used = binary(BinOp::min, kw::ref(sum.count), const_int(lane_count));
+  return counted(l, const_int(0), used, sum.set_lane(kw::ref(l), sum.identity()));
 }
 
-/// Lanes fold by halves into lane 0; the others are then empty again.
+/// Lanes 63 to 1 fold into the lane that lies half of the lanes still in use before them: l without its
+/// highest bit.
 Stmt fold_lanes(const LaneSum &sum) {
-  Sym half = iterator("half"), l = iterator("l");
-  Expr distance = binary(BinOp::shl, const_int(1), kw::ref(half));
-  Expr folded = sum.combine(load(sum.lanes, {kw::ref(l)}), load(sum.lanes, {add(kw::ref(l), distance)}));
-  Stmt step = seq({store(sum.lanes, {kw::ref(l)}, folded),
-                   store(sum.lanes, {add(kw::ref(l), distance)}, sum.identity())});
-  Stmt inner = counted(l, const_int(0), const_int(lane_count / 2),
-                       if_else(binary(BinOp::lt, kw::ref(l), distance), step, {}));
-  return counted(half, const_int(5), const_int(-1), inner, -1);
+  Sym l = iterator("l"), bits = make_sym(SymKind::local, DType::i64, "bits");
+  auto smear = [](const Expr &e, int64_t by) {
+    return binary(BinOp::bit_or, e, binary(BinOp::shr, e, const_int(by)));
+  };
+  Expr below_highest = binary(BinOp::shr, smear(smear(smear(kw::ref(l), 1), 2), 4), const_int(1));
+  Expr to = binary(BinOp::bit_and, kw::ref(l), kw::ref(bits));
+  Expr folded = sum.combine(load(sum.lanes, {to}), load(sum.lanes, {kw::ref(l)}));
+  return counted(l, const_int(lane_count - 1), const_int(0),
+                 let(bits, below_highest, sum.set_lane(to, folded)), -1);
 }
 
-Expr bit_of(const Expr &number, const Sym &level) {
-  Expr bit = binary(BinOp::bit_and, binary(BinOp::shr, number, kw::ref(level)), const_int(1));
-  return binary(BinOp::ne, bit, const_int(0));
+/// The finished block, number b, takes up the partial sums of the levels whose bits are the trailing ones of
+/// b and stays at the level after them; the last block takes up every level whose bit of b is set. Right
+/// operands are later blocks, so the counter folds as pairs of pairs do.
+Stmt add_block(const LaneSum &sum, const Expr &block, const Expr &is_last) {
+  Buf level = cell(DType::i64, "level");
+  Sym closed = make_sym(SymKind::local, DType::i64, "closed");
+  Expr trailing_ones =
+      binary(BinOp::shr, binary(BinOp::bit_xor, block, add(block, const_int(1))), const_int(1));
+  Expr above = binary(BinOp::shr, kw::ref(closed), load(level, {}));
+  Expr bit = binary(BinOp::ne, binary(BinOp::bit_and, above, const_int(1)), const_int(0));
+  Stmt take = store(sum.carry, {}, sum.combine(load(sum.partial, {load(level, {})}), load(sum.carry, {})));
+  Stmt climb = seq({if_else(bit, take, {}), store(level, {}, add(load(level, {}), const_int(1)))});
+  Stmt body = seq({store(level, {}, const_int(0)),
+                   make_stmt({}, While{binary(BinOp::ne, above, const_int(0)), climb}),
+                   store(sum.partial, {load(level, {})}, load(sum.carry, {}))});
+  return let(closed, select(is_last, block, trailing_ones), alloc(level, Fill::none, body));
 }
 
-/// The finished block, number b, goes into a binary counter: it takes up the partial sums of the levels whose
-/// bit of b is set, and stays at the first level whose bit is not. Right operands are later blocks, so the
-/// counter folds as pairs of pairs do.
-Stmt end_block(const LaneSum &sum) {
-  Buf carry = cell(sum.target->dtype, "carry"), open = cell(DType::i64, "open");
-  Sym level = iterator("level");
-  Expr block = binary(BinOp::floor_div, kw::ref(sum.number), const_int(block_size));
-  Stmt take = store(carry, {}, sum.combine(load(sum.partial, {kw::ref(level)}), load(carry, {})));
-  Stmt leave = seq({store(sum.partial, {kw::ref(level)}, load(carry, {})), store(open, {}, const_int(0))});
-  Stmt step = if_else(binary(BinOp::ne, load(open, {}), const_int(0)),
-                      if_else(bit_of(block, level), take, leave), {});
-  Stmt add_block =
-      alloc(carry, Fill::none,
-            alloc(open, Fill::none,
-                  seq({store(carry, {}, load(sum.lanes, {const_int(0)})), store(open, {}, const_int(1)),
-                       counted(level, const_int(0), const_int(levels), step)})));
-  Expr last_of_block =
-      binary(BinOp::eq, binary(BinOp::bit_and, kw::ref(sum.number), const_int(block_size - 1)),
-             const_int(block_size - 1));
-  Expr last = binary(BinOp::eq, add(kw::ref(sum.number), const_int(1)), kw::ref(sum.count));
-  Expr due = logic(true, unary(UnOp::logical_not, sum.is_short()), logic(false, last_of_block, last));
-  Stmt empty = store(sum.lanes, {const_int(0)}, sum.identity());
-  return if_else(due, seq({fold_lanes(sum), add_block, empty}), {});
+Expr last_of(const LaneSum &sum, Expr at_most) {
+  return binary(BinOp::min, sub(kw::ref(sum.count), const_int(1)), std::move(at_most));
 }
 
-/// What is left in the counter, later blocks first, added to the target.
-Stmt finish(const LaneSum &sum) {
-  Buf total = cell(sum.target->dtype, "total"), any = cell(DType::i64, "any");
-  Sym level = iterator("level");
-  Expr blocks =
-      binary(BinOp::floor_div, add(kw::ref(sum.count), const_int(block_size - 1)), const_int(block_size));
-  Expr part = load(sum.partial, {kw::ref(level)});
-  Stmt take = if_else(binary(BinOp::ne, load(any, {}), const_int(0)),
-                      store(total, {}, sum.combine(part, load(total, {}))),
-                      seq({store(total, {}, part), store(any, {}, const_int(1))}));
+Stmt end_block(const LaneSum &sum, const Expr &block, const Expr &is_last) {
+  return seq({fold_lanes(sum), store(sum.carry, {}, load(sum.lanes, {const_int(0)})),
+              add_block(sum, block, is_last)});
+}
+
+/// Ends the block where the iteration at hand is its last one.
+Stmt end_due_block(const LaneSum &sum) {
+  Expr number = kw::ref(sum.number), due = load(sum.due, {});
+  Sym block = make_sym(SymKind::local, DType::i64, "block");
+  Expr is_last = binary(BinOp::eq, add(number, const_int(1)), kw::ref(sum.count));
+  Stmt end = seq({end_block(sum, kw::ref(block), is_last), reset_lanes(sum),
+                  store(sum.due, {}, last_of(sum, add(due, const_int(block_size))))});
+  return if_else(binary(BinOp::eq, number, due),
+                 let(block, binary(BinOp::shr, number, const_int(block_bits)), end), {});
+}
+
+/// The band with its accumulators; what they gathered is added to the target.
+Stmt enclose(const LaneSum &sum, Stmt band) {
   Expr before = load(sum.target, sum.index, sum.loc);
-  Stmt body = seq({store(any, {}, const_int(0)), store(total, {}, sum.identity()),
-                   counted(level, const_int(0), const_int(levels), if_else(bit_of(blocks, level), take, {})),
-                   store(sum.target, sum.index, sum.combine(before, load(total, {})), sum.loc)});
-  Stmt added = alloc(total, Fill::none, alloc(any, Fill::none, body));
-  return if_else(binary(BinOp::ne, load(sum.used, {}), const_int(0)), added, {});
+  Expr gathered = unary(UnOp::logical_not, sum.is_short());
+  if (sum.guarded) gathered = logic(true, gathered, binary(BinOp::ne, load(sum.used, {}), const_int(0)));
+  Stmt add_all = store(sum.target, sum.index, sum.combine(before, load(sum.carry, {})), sum.loc);
+  std::vector<Stmt> items{store(sum.carry, {}, sum.identity())};
+  std::vector<Buf> buffers{sum.carry, sum.partial, sum.lanes};
+  if (sum.guarded) {
+    items.push_back(store(sum.used, {}, const_int(0)));
+    buffers.push_back(sum.used);
+  }
+  if (!sum.in_blocks) {
+    Expr first_due = select(sum.is_short(), const_int(-1), last_of(sum, const_int(block_size - 1)));
+    items.push_back(store(sum.due, {}, first_due));
+    items.push_back(reset_lanes(sum));
+    buffers.push_back(sum.due);
+  }
+  items.push_back(std::move(band));
+  items.push_back(if_else(gathered, add_all, {}));
+  Stmt out = seq(std::move(items));
+  for (const Buf &b : buffers) out = alloc(b, Fill::none, out);
+  return out;
+}
+
+/// The one loop of the bands of these sums, in blocks of 4,096 iterations, each with its end.
+Stmt run_in_blocks(const For &n, const std::vector<const LaneSum *> &sums, const Loc &loc) {
+  Expr count = kw::ref(sums.front()->count), one = const_int(1);
+  Sym first = make_sym(SymKind::local, DType::i64, "first"), block = iterator("block"),
+      blocks = make_sym(SymKind::local, DType::i64, "blocks"),
+      start = make_sym(SymKind::local, DType::i64, "start");
+  For inner = n;
+  inner.lo = kw::ref(first), inner.step = 1;
+  inner.hi = binary(BinOp::min, count, add(kw::ref(first), const_int(block_size)));
+  bool counts_itself = n.step == 1 && as_int(n.lo) == 0;
+  if (!counts_itself) {
+    Sym at = make_sym(SymKind::local, DType::i64, n.iter->name);
+    inner.iter = iterator("k");
+    inner.body = rewrite(
+        n.body, [&](const Ref &r, const Expr &e) { return r.sym == n.iter ? kw::ref(at, e.loc()) : e; });
+    inner.body = let(at, add(kw::ref(start), mul(kw::ref(inner.iter), const_int(n.step))), inner.body);
+  }
+  std::vector<Stmt> parts, ends;
+  for (const LaneSum *sum : sums) {
+    parts.push_back(reset_lanes(*sum));
+    inner.body = let(sum->number, kw::ref(inner.iter), inner.body);
+    ends.push_back(
+        end_block(*sum, kw::ref(block), binary(BinOp::eq, add(kw::ref(block), one), kw::ref(blocks))));
+  }
+  parts.push_back(for_loop(inner, loc));
+  parts.push_back(if_else(unary(UnOp::logical_not, sums.front()->is_short()), seq(ends), {}));
+  Stmt body = let(first, binary(BinOp::shl, kw::ref(block), const_int(block_bits)), seq(parts));
+  Stmt out = let(blocks, add(binary(BinOp::shr, sub(count, one), const_int(block_bits)), one),
+                 counted(block, const_int(0), kw::ref(blocks), body));
+  return counts_itself ? out : let(start, n.lo, out);
 }
 
 class LaneLowering {
@@ -137,6 +233,7 @@ class LaneLowering {
       if (n.order == Order::lanes) note(s, n, reduced_band(n, loops));
     });
     if (sums_.empty()) return f;
+    choose_blocks();
     Func out = f;
     out.body = rewrite(
         f.body,
@@ -156,34 +253,51 @@ class LaneLowering {
     sums_.emplace(
         s.p.get(),
         LaneSum{n.buf, n.index, s.loc(), b && b->op == BinOp::mul ? BinOp::mul : BinOp::add, band,
-                array(t, lane_count, "lanes"), array(t, levels, "partial"), cell(DType::i64, "used"),
-                make_sym(SymKind::local, DType::i64, "n"), make_sym(SymKind::local, DType::i64, "k")});
+                !always_reached(band.front()->body, s.p.get()), false, array(t, lane_count, "lanes"),
+                array(t, levels, "partial"), cell(t, "carry"), cell(DType::i64, "due"),
+                cell(DType::i64, "used"), make_sym(SymKind::local, DType::i64, "n"),
+                make_sym(SymKind::local, DType::i64, "k")});
     order_.push_back(s.p.get());
+  }
+
+  /// A band of one loop runs in blocks unless a longer band has that loop too.
+  void choose_blocks() {
+    for (auto &[at, sum] : sums_)
+      sum.in_blocks = std::all_of(sums_.begin(), sums_.end(),
+                                  [&](const auto &other) {
+                                    const std::vector<const For *> &band = other.second.band;
+                                    return band == sum.band || std::find(band.begin(), band.end(),
+                                                                         sum.band.front()) == band.end();
+                                  }) &&
+                      sum.band.size() == 1;
   }
 
   Stmt loop(const For &n, const Stmt &s, const Stmt &original) {
     const For *source = as<For>(original);
     For inner = n;
     Stmt out = s;
+    std::vector<const LaneSum *> blocked, whole;  // sums whose band begins here; whose band ends here
     for (const StmtNode *at : order_) {
       const LaneSum &sum = sums_.at(at);
+      if (sum.band.back() == source) whole.push_back(&sum);
       if (sum.band.front() != source) continue;
+      if (sum.in_blocks) {
+        blocked.push_back(&sum);
+        continue;
+      }
       Expr number;
       for (size_t d = sum.band.size(); d-- > 0;) {
         Expr mine = number_of(*sum.band[d]);
         number = number ? add(mul(number, trips_of(*sum.band[d])), mine) : mine;
       }
-      inner.body = let(sum.number, number, seq({inner.body, end_block(sum)}));
+      inner.body = let(sum.number, number, seq({inner.body, end_due_block(sum)}));
       out = for_loop(inner, s.loc());
     }
-    for (const StmtNode *at : order_) {
-      const LaneSum &sum = sums_.at(at);
-      if (sum.band.back() != source) continue;
+    if (!blocked.empty()) out = run_in_blocks(n, blocked, s.loc());
+    for (const LaneSum *sum : whole) {
       Expr count = const_int(1);
-      for (const For *level : sum.band) count = mul(count, trips_of(*level));
-      Stmt body = seq({reset_lanes(sum), store(sum.used, {}, const_int(0)), out, finish(sum)});
-      body = alloc(sum.lanes, Fill::none, alloc(sum.partial, Fill::none, alloc(sum.used, Fill::none, body)));
-      out = let(sum.count, count, body);
+      for (const For *level : sum->band) count = mul(count, trips_of(*level));
+      out = let(sum->count, count, enclose(*sum, out));
     }
     return out;
   }

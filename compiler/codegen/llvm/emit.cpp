@@ -2,6 +2,7 @@
 #include "codegen/llvm/emit.h"
 
 #include "ir/build.h"
+#include "ir/equal.h"
 #include "ir/match.h"
 #include "support/diagnostic.h"
 
@@ -268,76 +269,83 @@ void FunctionEmitter::loop(const For &n) {
   V lo = expr(n.lo), hi = expr(n.hi);
   V trips = trip_count(n, lo, hi);
   if (contains_loop(n.body))
-    outer_loop(n, lo, trips);
+    plain_loop(n, lo, trips, true);
+  else if (is_short(n, trips))
+    plain_loop(n, lo, trips, false);
   else
     inner_loop(n, lo, trips);
   memo_.clear();
 }
 
-/// Emits the body and goes on at `next`.
-void FunctionEmitter::body_with_targets(const Stmt &body, BasicBlock *next, BasicBlock *done) {
-  targets_.push_back({next, done});
+/// Emits the body and goes on where the next iteration begins.
+void FunctionEmitter::body_with_targets(const Stmt &body, BasicBlock *done) {
+  targets_.push_back({nullptr, done});
   statements(body);
+  BasicBlock *next = targets_.back().next;
   targets_.pop_back();
+  if (!next) return;
   b_.CreateBr(next);
   b_.SetInsertPoint(next);
 }
 
 /// What follows a jump in its block is dead, and goes into a block that nothing leads to.
 void FunctionEmitter::jump(const Jump &n) {
-  b_.CreateBr(n.kind == JumpKind::break_loop ? targets_.back().done : targets_.back().next);
+  JumpTargets &to = targets_.back();
+  if (n.kind == JumpKind::continue_loop && !to.next) to.next = block("next");
+  b_.CreateBr(n.kind == JumpKind::break_loop ? to.done : to.next);
   b_.SetInsertPoint(block("dead"));
 }
 
 void FunctionEmitter::while_loop(const While &n) {
-  BasicBlock *head = block("while"), *body = block("loop"), *next = block("next"), *done = block("done");
+  BasicBlock *head = block("while"), *body = block("loop"), *done = block("done");
   b_.CreateBr(head);
   b_.SetInsertPoint(head);
   b_.CreateCondBr(expr(n.cond), body, done);
   b_.SetInsertPoint(body);
-  body_with_targets(n.body, next, done);
+  body_with_targets(n.body, done);
   poll(head);
   b_.SetInsertPoint(done);
   memo_.clear();
 }
 
-void FunctionEmitter::outer_loop(const For &n, V lo, V trips) {
+/// Looks at the cancel flag after each iteration, or never.
+void FunctionEmitter::plain_loop(const For &n, V lo, V trips, bool polls) {
   BasicBlock *before = b_.GetInsertBlock(), *body = block("loop"), *done = block("done");
-  b_.CreateCondBr(b_.CreateICmpEQ(trips, b_.getInt64(0)), done, body);
+  auto *count = llvm::dyn_cast<ConstantInt>(trips);
+  if (count && !count->isZero())
+    b_.CreateBr(body);
+  else
+    b_.CreateCondBr(b_.CreateICmpEQ(trips, b_.getInt64(0)), done, body);
   b_.SetInsertPoint(body);
   llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
   k->addIncoming(b_.getInt64(0), before);
   values_[n.iter.get()] = iteration(n, lo, k);
-  BasicBlock *on = block("on");
-  body_with_targets(n.body, block("next"), done);
-  poll(on);
-  b_.SetInsertPoint(on);
+  body_with_targets(n.body, done);
+  if (polls) {
+    BasicBlock *on = block("on");
+    poll(on);
+    b_.SetInsertPoint(on);
+  }
   V next = b_.CreateAdd(k, b_.getInt64(1), "", true, true);
   k->addIncoming(next, b_.GetInsertBlock());
   b_.CreateCondBr(b_.CreateICmpEQ(next, trips), done, body);
   b_.SetInsertPoint(done);
 }
 
-/// A loop of a few iterations, known when it is compiled: the loops around it poll.
-void FunctionEmitter::short_loop(const For &n, V lo, V trips) {
-  BasicBlock *before = b_.GetInsertBlock(), *body = block("loop"), *done = block("done");
-  b_.CreateBr(body);
-  b_.SetInsertPoint(body);
-  llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
-  k->addIncoming(b_.getInt64(0), before);
-  values_[n.iter.get()] = iteration(n, lo, k);
-  body_with_targets(n.body, block("next"), done);
-  V next = b_.CreateAdd(k, b_.getInt64(1), "", true, true);
-  k->addIncoming(next, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateICmpEQ(next, trips), done, body);
-  b_.SetInsertPoint(done);
+/// True when a loop runs a few iterations at most: its trip count or the form `lo .. min(x, lo + c)` tells.
+/// The loops around it look at the cancel flag.
+bool FunctionEmitter::is_short(const For &n, V trips) {
+  constexpr int64_t few = 4096;
+  if (auto *count = llvm::dyn_cast<ConstantInt>(trips)) return count->getZExtValue() <= few;
+  const Binary *least = as<Binary>(n.hi);
+  if (n.step != 1 || !least || least->op != BinOp::min) return false;
+  if (as_int(n.lo) == 0) return as_int(least->b).value_or(few + 1) <= few;
+  const Binary *sum = as<Binary>(least->b);
+  return sum && sum->op == BinOp::add && equal(sum->a, n.lo) && as_int(sum->b).value_or(few + 1) <= few;
 }
 
 /// Runs in stretches of poll_interval iterations, so that the loop itself has no poll.
 void FunctionEmitter::inner_loop(const For &n, V lo, V trips) {
-  constexpr uint64_t few = 1024;
-  if (auto *count = llvm::dyn_cast<ConstantInt>(trips); count && count->getZExtValue() - 1 < few)
-    return short_loop(n, lo, trips);
   BasicBlock *before = b_.GetInsertBlock(), *stretch = block("stretch"), *body = block("loop"),
              *end = block("end"), *more = block("more"), *done = block("done");
   V zero = b_.getInt64(0), one = b_.getInt64(1);
@@ -352,7 +360,7 @@ void FunctionEmitter::inner_loop(const For &n, V lo, V trips) {
   llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
   k->addIncoming(start, stretch);
   values_[n.iter.get()] = iteration(n, lo, k);
-  body_with_targets(n.body, block("next"), done);
+  body_with_targets(n.body, done);
   V next = b_.CreateAdd(k, one, "", true, true);
   k->addIncoming(next, b_.GetInsertBlock());
   b_.CreateCondBr(b_.CreateICmpEQ(next, limit), end, body);

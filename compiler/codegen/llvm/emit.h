@@ -41,10 +41,10 @@ class FunctionEmitter {
   void loop(const For &n);
   void while_loop(const While &n);
   void jump(const Jump &n);
-  void body_with_targets(const Stmt &body, llvm::BasicBlock *next, llvm::BasicBlock *done);
-  void short_loop(const For &n, V lo, V trips);
+  void body_with_targets(const Stmt &body, llvm::BasicBlock *done);
+  void plain_loop(const For &n, V lo, V trips, bool polls);
+  static bool is_short(const For &n, V trips);
   void inner_loop(const For &n, V lo, V trips);
-  void outer_loop(const For &n, V lo, V trips);
   V trip_count(const For &n, V lo, V hi);
   V iteration(const For &n, V lo, V k);
   void poll(llvm::BasicBlock *on);
@@ -94,10 +94,11 @@ class FunctionEmitter {
     fault_ = nullptr, cancel_ = nullptr;
   llvm::BasicBlock *cancelled_ = nullptr;
   /// Where the jumps of each loop around the place go.
-  struct Targets {
-    llvm::BasicBlock *next, *done;
+  struct JumpTargets {
+    llvm::BasicBlock *next;  ///< made by the first `continue`
+    llvm::BasicBlock *done;
   };
-  std::vector<Targets> targets_;
+  std::vector<JumpTargets> targets_;
   std::unordered_map<const SymNode *, V> values_;
   std::unordered_map<const BufNode *, Memory> buffers_;
   std::unordered_map<const BufNode *, V> cells_;

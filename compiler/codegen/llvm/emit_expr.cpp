@@ -59,16 +59,22 @@ FunctionEmitter::V FunctionEmitter::expr_uncached(const Expr &e) {
       [&](const Call &n) { return call(n, t); });
 }
 
+/// The row and the place in it are added one after the other: in a loop over the last subscript the row
+/// stays.
 FunctionEmitter::V FunctionEmitter::address(const Buf &b, const std::vector<Expr> &index) {
   const Memory &m = buffers_.at(b.get());
-  V offset = nullptr;
+  llvm::Type *element = memory_type(b->dtype);
+  V row = nullptr, base = m.base;
   for (size_t d = 0; d < index.size(); ++d) {
     V i = expr(index[d]);
     V scaled = m.strides[d] ? b_.CreateMul(i, m.strides[d]) : i;
-    offset = offset ? b_.CreateAdd(offset, scaled) : scaled;
+    if (d + 1 == index.size()) {
+      if (row) base = b_.CreateInBoundsGEP(element, base, row);
+      return b_.CreateInBoundsGEP(element, base, scaled);
+    }
+    row = row ? b_.CreateAdd(row, scaled) : scaled;
   }
-  if (!offset) return m.base;
-  return b_.CreateInBoundsGEP(memory_type(b->dtype), m.base, offset);
+  return base;
 }
 
 FunctionEmitter::V FunctionEmitter::load(const Load &n) {
