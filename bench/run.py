@@ -73,6 +73,18 @@ def call_rows() -> list[Row]:
     ]
 
 
+def safety_rows() -> list[Row]:
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "KW_CACHE_DIR": cache}
+        command = [sys.executable, str(HERE / "safety.py")]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    targets = {"gather": "<= 1.35", "scatter": "<= 1.35", "stencil": "<= 1.03", "matmul": "<= 1.03"}
+    return [
+        row(f"checked over unchecked: {n}", s, "x", targets[n.split(",")[0]])
+        for n, s in json.loads(done.stdout).items()
+    ]
+
+
 def core_rows() -> list[Row]:
     binary = ROOT / "build-bench" / "bench" / "kw_bench"
     command = [str(binary), "--benchmark_format=json", "--benchmark_repetitions=9"]
@@ -96,7 +108,7 @@ def machine() -> str:
 
 
 def main() -> None:
-    rows = compile_rows() + warm_rows() + call_rows() + core_rows()
+    rows = compile_rows() + warm_rows() + call_rows() + safety_rows() + core_rows()
     lines = [
         f"# {datetime.date.today()}, {machine()}",
         "",

@@ -72,7 +72,7 @@ class Estimator {
     auto lo = as_int(n.lo), hi = as_int(n.hi);
     int64_t wide;
     bool wraps = lo && hi && __builtin_sub_overflow(n.step > 0 ? *hi : *lo, n.step > 0 ? *lo : *hi, &wide);
-    Expr bound = wraps ? Expr{} : context_.upper_bound(span);
+    Expr bound = wraps ? Expr{} : largest(span);
     if (!bound) {
       bounded_ = false;
       return const_int(256);
@@ -80,6 +80,16 @@ class Estimator {
     int64_t step = step_size(n);
     if (step != 1) bound = add(binary(BinOp::floor_div, bound, const_int(step)), const_int(1));
     return binary(BinOp::max, bound, const_int(0));
+  }
+
+  /// An upper bound over extents and parameters, or null.
+  Expr largest(const Expr &e) const {
+    if (const Cast *n = as<Cast>(e); n && n->a.dtype() == DType::u64) {
+      const Binary *least = as<Binary>(n->a);
+      const Const *most = least && least->op == BinOp::min ? as<Const>(least->b) : nullptr;
+      if (most && most->bits < uint64_t{1} << 46) return const_int(static_cast<int64_t>(most->bits));
+    }
+    return context_.upper_bound(e);
   }
 
   BoundsContext context_{false};

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "analysis/cost.h"
 #include "codegen/bytes.h"
 #include "ir/build.h"
 #include "ir/match.h"
@@ -101,7 +100,7 @@ class ProgramBuilder {
 
 }  // namespace
 
-EntryProgram build_entry_program(const Func &f, const SourceMap &sources) {
+EntryProgram build_entry_program(const Func &f, const WorkEstimate &work, const SourceMap &sources) {
   EntryProgram out;
   ProgramBuilder b(f);
   for (const Param &p : f.params) {
@@ -127,7 +126,6 @@ EntryProgram build_entry_program(const Func &f, const SourceMap &sources) {
     ensure(b.expression(slot.bytes), "a workspace size that the entry program cannot express");
     b.op(Op::workspace);
   }
-  WorkEstimate work = estimate_work(f);
   out.bounded = work.bounded;
   out.code = b.take();
   ProgramBuilder estimate(f);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/cost.h"
 #include "ir/func.h"
 #include "support/source_map.h"
 
@@ -56,8 +57,9 @@ struct EntryProgram {
   std::vector<ExtentPlace> extent_places;  ///< per output extent: its declaration
 };
 
-/// Throws E206 when the extent of an output does not follow from shapes and integer scalars.
-EntryProgram build_entry_program(const Func &f, const SourceMap &sources);
+/// For a function as its back end lowered it, with the work of the function before. Throws E206 when the
+/// extent of an output does not follow from shapes and integer scalars.
+EntryProgram build_entry_program(const Func &f, const WorkEstimate &work, const SourceMap &sources);
 
 std::string encode(const EntryProgram &p);
 bool decode(std::string_view bytes, EntryProgram &p);

@@ -130,11 +130,12 @@ Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagn
   sink.throw_if_errors();
 
   const Backend &backend = find_backend(input.backend);
-  Func ready = lower_for_backend(f, input);
+  Func safe = run_pipeline(f, input.options, input.target);
+  Func ready = run_passes(backend.lowering, safe, input.target);
   Artifact a;
   a.name = f.name;
   describe_parameters(ready, f, input.signature, a);
-  a.program = build_entry_program(ready, input.sources);
+  a.program = build_entry_program(ready, estimate_work(safe), input.sources);
   describe_sites(ready, f, input.sources, a);
   for (const Diagnostic &d : sink.warnings()) a.warnings.push_back(resolve(d, input.sources));
   double begin = now_ms();

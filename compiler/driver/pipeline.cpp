@@ -4,6 +4,7 @@
 #include "transform/fill_buffers.h"
 #include "transform/fuse_fma.h"
 #include "transform/guard_bounds.h"
+#include "transform/hoist_checks.h"
 #include "transform/pass.h"
 #include "transform/simplify.h"
 
@@ -17,8 +18,8 @@ constexpr Pass to_every_body[] = {
     {"fill_buffers", fill_buffers},  // from here on every element that is read has been written
 };
 // from here on every access is safe
-constexpr Pass guarded[] = {{"guard_bounds", guard_bounds}};
-constexpr Pass guarded_but_data[] = {{"guard_bounds", guard_bounds_but_data}};
+constexpr Pass guarded[] = {{"guard_bounds", guard_bounds}, {"hoist_checks", hoist_checks}};
+constexpr Pass guarded_but_data[] = {{"guard_bounds", guard_bounds_but_data}, {"hoist_checks", hoist_checks}};
 constexpr Pass checked[] = {{"check_all_bounds", check_all_bounds}};
 constexpr Pass checked_but_data[] = {{"check_all_bounds", check_all_bounds_but_data}};
 

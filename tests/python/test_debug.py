@@ -15,7 +15,16 @@ import pytest
 import kernelwright as kw
 from kernelwright import _core
 
-STAGES = ("lower", "simplify", "fuse_fma", "fill_buffers", "guard_bounds", "lower_lanes", "expand_math")
+STAGES = (
+    "lower",
+    "simplify",
+    "fuse_fma",
+    "fill_buffers",
+    "guard_bounds",
+    "hoist_checks",
+    "lower_lanes",
+    "expand_math",
+)
 A = np.arange(4.0)
 
 

@@ -268,7 +268,9 @@ void FunctionEmitter::poll(BasicBlock *on) {
 void FunctionEmitter::loop(const For &n) {
   V lo = expr(n.lo), hi = expr(n.hi);
   V trips = trip_count(n, lo, hi);
-  if (contains_loop(n.body))
+  if (runs_in_vectors(n))
+    vector_loop(n, lo, trips);
+  else if (contains_loop(n.body))
     plain_loop(n, lo, trips, true);
   else if (is_short(n, trips))
     plain_loop(n, lo, trips, false);

@@ -1,5 +1,5 @@
-// IR → an llvm::Module with one exported function, kw_entry. Emits scalar code in source order; loops of
-// every kind run serially here. Decides nothing: checks, facts, fma and the order of sums are already in the
+// IR → an llvm::Module with one exported function, kw_entry. Emits code in source order; loops of every kind
+// but vector run serially here. Decides nothing: checks, facts, fma and the order of sums are already in the
 // IR.
 #pragma once
 
@@ -67,6 +67,18 @@ class FunctionEmitter {
   llvm::Type *memory_type(DType t);
   V to_memory(V v, DType t);
   V from_memory(V v, DType t);
+
+  // emit_vector.cpp: loops of the kind vector
+  struct VectorLoop {
+    Sym iter;
+    V first;  ///< of the iterations that one vector holds
+    uint32_t width;
+  };
+  bool runs_in_vectors(const For &n) const;
+  void vector_loop(const For &n, V lo, V trips);
+  bool is_regular(const Load &n, const Sym &iter) const;
+  bool widens(const Expr &e, const Sym &iter) const;
+  V widen(const Expr &e, const VectorLoop &at);
 
   // emit_ops.cpp: scalar operations, by the rules of ir/scalar_ops
   V unary(UnOp op, DType t, V a);

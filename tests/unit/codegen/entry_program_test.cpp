@@ -13,6 +13,8 @@
 namespace kw {
 namespace {
 
+EntryProgram built(const Func &f) { return build_entry_program(f, estimate_work(f), SourceMap{}); }
+
 /// Dims n and m, scalars p (i64), q (i32), r (f64) and t (bool), and an output over the given extents.
 struct Scene {
   Sym n = make_sym(SymKind::extent, DType::i64, "n"), m = make_sym(SymKind::extent, DType::i64, "m");
@@ -33,7 +35,7 @@ struct Scene {
   }
   EntryResult run(const Func &f, int64_t vn, int64_t vm, int64_t vp = 0, int32_t vq = 0,
                   bool vt = false) const {
-    EntryProgram program = build_entry_program(f, SourceMap{});
+    EntryProgram program = built(f);
     int64_t dims[] = {vn, vm};
     uint64_t scalars[] = {static_cast<uint64_t>(vp), static_cast<uint32_t>(vq), 0, vt};
     return evaluate_entry(program, dims, 2, scalars, 4);
@@ -103,7 +105,7 @@ TEST(EntryProgram, what_it_cannot_express_is_e206_with_the_place_of_the_extent) 
   Scene s;
   Expr real = make_expr(DType::i64, {2, 5, 9}, Cast{kw::ref(s.r)});
   try {
-    build_entry_program(s.with({real}), SourceMap{});
+    built(s.with({real}));
     FAIL() << "accepted";
   } catch (const CompileError &error) {
     EXPECT_EQ(error.found()[0].code, Code::E206);
@@ -115,14 +117,14 @@ TEST(EntryProgram, remembers_where_outputs_are_declared) {
   unit::Lowered l = unit::lower_text(
       "def f(a):\n  c = output_tensor((a.shape[0], 4), a.dtype)\n  c[0, 0] = 1\n  return c\n",
       unit::signature({unit::tensor(1)}));
-  EntryProgram program = build_entry_program(l.func, *l.sources);
+  EntryProgram program = build_entry_program(l.func, estimate_work(l.func), *l.sources);
   ASSERT_EQ(program.extent_places.size(), 2u);
   EXPECT_EQ(program.extent_places[1].line, 2);
   EXPECT_EQ(program.extent_places[1].line_text, "  c = output_tensor((a.shape[0], 4), a.dtype)");
 }
 
 TEST(EntryProgram, encodes_and_decodes) {
-  EntryProgram program = build_entry_program(Scene().with({const_int(3)}), SourceMap{}), back;
+  EntryProgram program = built(Scene().with({const_int(3)})), back;
   std::string bytes = encode(program);
   ASSERT_TRUE(decode(bytes, back));
   EXPECT_EQ(back.code, program.code);
@@ -197,7 +199,7 @@ TEST(EntryProgram, random_extents_are_what_the_interpreter_says) {
     auto q = static_cast<int32_t>(random() % 9) - 4;
     uint64_t scalars[] = {static_cast<uint64_t>(p), static_cast<uint32_t>(q), 0, random() % 2};
     int64_t want = meaning(s, e, dims, scalars);
-    EntryResult got = evaluate_entry(build_entry_program(s.with({e}), SourceMap{}), dims, 2, scalars, 4);
+    EntryResult got = evaluate_entry(built(s.with({e})), dims, 2, scalars, 4);
     if (got.error == EntryResult::Error::overflow) {  // of int64, which no extent survives
       ++overflows;
       continue;

@@ -1,0 +1,273 @@
+// First the checks that run before the kernel, then those that step out of single loops.
+#include "transform/hoist_checks.h"
+
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/accumulation.h"
+#include "ir/equal.h"
+#include "ir/jumps.h"
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+constexpr int64_t block_size = 1024;  ///< iterations until a failing check ends the run
+constexpr uint32_t lanes = 8;  ///< 64-bit subscripts in the widest vectors; narrower machines take several
+
+using Symbols = std::unordered_map<const SymNode *, Expr>;
+using Buffers = std::unordered_set<const BufNode *>;
+
+Expr replaced(const Expr &e, const Symbols &by) {
+  return rewrite(e, [&](const Ref &n, const Expr &same) {
+    auto found = by.find(n.sym.get());
+    return found == by.end() ? same : found->second;
+  });
+}
+
+bool is_cheap(BinOp op) { return op != BinOp::floor_div && op != BinOp::floor_mod && op != BinOp::true_div; }
+
+Buffers stored_in(const Stmt &s) {
+  Buffers out;
+  for_each_store(s, [&](const Stmt &, const Store &n, const auto &) { out.insert(n.buf.get()); });
+  return out;
+}
+
+/// Whether the loop runs at least once; null when that is certain because extents are at least 1.
+Expr runs(const For &n, const Expr &lo, const Expr &hi) {
+  const Ref *extent = as<Ref>(hi);
+  if (n.step > 0 && as_int(lo) == 0 && extent && extent->sym->kind == SymKind::extent) return {};
+  Expr cond = n.step > 0 ? binary(BinOp::lt, lo, hi) : binary(BinOp::lt, hi, lo);
+  return as_int(cond) == 1 ? Expr{} : cond;
+}
+
+/// A check with the loops that its condition depends on, outermost first.
+struct EarlyCheck {
+  Expr cond;  ///< over iterators, extents, parameters and arguments
+  uint32_t site;
+  Loc loc;
+  std::vector<const For *> loops;
+  Expr only_if;  ///< every other loop around it runs; null for always
+};
+
+/// Finds the checks that may run before the kernel.
+class EarlyChecks {
+ public:
+  explicit EarlyChecks(const Func &f) : stored_(stored_in(f.body)) { visit(f.body); }
+
+  /// The bounds of a loop over extents, parameters and outer iterators.
+  std::pair<Expr, Expr> bounds_of(const For &n) const {
+    return {replaced(n.lo, values_), replaced(n.hi, values_)};
+  }
+
+  std::vector<EarlyCheck> found;
+  std::unordered_set<const StmtNode *> statements;
+
+ private:
+  void visit(const Stmt &root) {
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+      if (const Let *n = as<Let>(*s)) values_[n->sym.get()] = replaced(n->value, values_);
+      if (const Seq *n = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < n->items.size(); ++i) visit(n->items[i]);
+      if (const Check *n = as<Check>(*s)) note(*n, *s);
+      if (const For *n = as<For>(*s); n && !jumps_of(n->body).any()) {
+        loops_.push_back(n);
+        visit(n->body);
+        loops_.pop_back();
+      }
+    }
+  }
+
+  /// Cheap integer arithmetic on what is known before the kernel begins.
+  bool is_early(const Expr &e, bool may_load) const {
+    bool fine = true;
+    walk(
+        e, [&](const Load &n, const Expr &) { fine = fine && may_load && is_constant(n.buf); },
+        [&](const Ref &n, const Expr &) { fine = fine && n.sym->kind != SymKind::local; },
+        [&](const Call &, const Expr &) { fine = false; }, [&](const Logic &, const Expr &) { fine = false; },
+        [&](const Select &, const Expr &) { fine = false; },
+        [&](const Binary &n, const Expr &) { fine = fine && is_cheap(n.op) && !is_float(n.a.dtype()); },
+        [&](const Cast &n, const Expr &) { fine = fine && !is_float(n.a.dtype()); });
+    return fine;
+  }
+  bool is_constant(const Buf &b) const { return b->space == Space::param && !stored_.count(b.get()); }
+
+  void note(const Check &n, const Stmt &s) {
+    EarlyCheck out{replaced(n.cond, values_), n.site, s.loc(), {}, {}};
+    if (!is_early(out.cond, true)) return;
+    std::vector<Expr> depends{out.cond};
+    for (auto loop = loops_.rbegin(); loop != loops_.rend(); ++loop) {
+      Expr lo = replaced((*loop)->lo, values_), hi = replaced((*loop)->hi, values_);
+      if (!is_early(lo, false) || !is_early(hi, false)) return;
+      if (mentions(depends, (*loop)->iter)) {
+        out.loops.insert(out.loops.begin(), *loop);
+        depends.push_back(lo), depends.push_back(hi);
+      } else if (Expr some = runs(**loop, lo, hi)) {
+        out.only_if = out.only_if ? logic(true, some, out.only_if) : some;
+        depends.push_back(some);
+      }
+    }
+    if (!out.loops.empty() && out.loops.back()->step != 1) return;
+    found.push_back(std::move(out));
+    statements.insert(s.p.get());
+  }
+
+  Buffers stored_;
+  Symbols values_;
+  std::vector<const For *> loops_;
+};
+
+/// Checks over the same loops; none reads what another of them protects.
+struct Group {
+  std::vector<EarlyCheck> checks;
+
+  bool takes(const EarlyCheck &c, const Func &f) const {
+    if (c.loops != checks.front().loops) return false;
+    bool reads_protected = false;
+    walk(c.cond, [&](const Load &n, const Expr &) {
+      for (const EarlyCheck &other : checks) reads_protected |= f.sites[other.site].buf == n.buf;
+    });
+    return !reads_protected;
+  }
+  bool has(const EarlyCheck &c) const {
+    return std::any_of(checks.begin(), checks.end(), [&](const EarlyCheck &other) {
+      bool same_guard = !c.only_if == !other.only_if && (!c.only_if || equal(c.only_if, other.only_if));
+      return same_guard && c.loops == other.loops && equal(c.cond, other.cond);
+    });
+  }
+};
+
+Stmt guarded_by(const Expr &cond, Stmt s) { return cond ? if_else(cond, std::move(s), {}) : s; }
+
+/// The loop with an iterator of its own, which stands for the old one in `iterators` from here on.
+For copy_of(const For &loop, Symbols &iterators, const EarlyChecks &source) {
+  auto [lo, hi] = source.bounds_of(loop);
+  For copy = loop;
+  copy.lo = replaced(lo, iterators), copy.hi = replaced(hi, iterators);
+  copy.iter = make_sym(SymKind::iter, DType::i64, loop.iter->name);
+  copy.kind = ForKind::serial, copy.hint = Hint::none;
+  iterators[loop.iter.get()] = kw::ref(copy.iter);
+  return copy;
+}
+
+Stmt checks_of(const Group &group, const Symbols &iterators) {
+  std::vector<Stmt> items;
+  for (const EarlyCheck &c : group.checks) {
+    Stmt one = check(replaced(c.cond, iterators), c.site, c.loc);
+    items.push_back(guarded_by(c.only_if ? replaced(c.only_if, iterators) : Expr{}, one));
+  }
+  return seq(std::move(items));
+}
+
+/// The innermost loop runs in blocks. One run of a block notices whether any check fails; only then another
+/// finds the first.
+Stmt run_early(const Group &group, const EarlyChecks &source) {
+  const std::vector<const For *> &loops = group.checks.front().loops;
+  if (loops.empty()) return checks_of(group, {});
+  Symbols iterators;
+  std::vector<For> nest;
+  for (const For *loop : loops) nest.push_back(copy_of(*loop, iterators, source));
+  For &blocks = nest.back();
+  blocks.step = block_size;
+  Expr first = kw::ref(blocks.iter), left = cast(DType::u64, sub(blocks.hi, first));  // right for any bounds
+  Expr size = cast(DType::i64, binary(BinOp::min, left, cast(DType::u64, const_int(block_size))));
+  auto within_block = [&](ForKind kind, uint32_t width, const std::function<Stmt(const Symbols &)> &body) {
+    Sym k = make_sym(SymKind::iter, DType::i64, "k");
+    Symbols here = iterators;
+    here[loops.back()->iter.get()] = add(first, kw::ref(k));
+    return for_loop({k, const_int(0), size, 1, kind, width, Hint::none, body(here)});
+  };
+
+  Buf bad = make_buf(make_sym(SymKind::buffer, DType::b1, "bad"), {}, Space::registers);
+  Stmt notice = within_block(ForKind::vector, lanes, [&](const Symbols &here) {
+    Expr fails = load(bad, {});
+    for (const EarlyCheck &c : group.checks) {
+      Expr one = unary(UnOp::logical_not, replaced(c.cond, here));
+      if (c.only_if) one = logic(true, replaced(c.only_if, here), one);
+      fails = binary(BinOp::bit_or, fails, one);
+    }
+    return store(bad, {}, fails);
+  });
+  Stmt find = within_block(ForKind::serial, 0, [&](const Symbols &here) { return checks_of(group, here); });
+  Stmt body = alloc(bad, Fill::none,
+                    seq({store(bad, {}, const_bool(false)), notice, if_else(load(bad, {}), find, {})}));
+  for (auto loop = nest.rbegin(); loop != nest.rend(); ++loop) {
+    loop->body = std::move(body);
+    body = for_loop(std::move(*loop));
+  }
+  return body;
+}
+
+Func run_checks_early(Func f) {
+  EarlyChecks early(f);
+  if (early.found.empty()) return f;
+  std::vector<Group> groups;
+  for (EarlyCheck &c : early.found) {
+    if (std::any_of(groups.begin(), groups.end(), [&](const Group &g) { return g.has(c); })) continue;
+    if (!groups.empty() && groups.back().takes(c, f))
+      groups.back().checks.push_back(std::move(c));
+    else
+      groups.push_back({{std::move(c)}});
+  }
+  std::vector<Stmt> items;
+  for (const Group &group : groups) items.push_back(run_early(group, early));
+  items.push_back(rewrite(f.body, [&](const Check &, const Stmt &s, const Stmt &original) {
+    return early.statements.count(original.p.get()) ? Stmt{} : s;
+  }));
+  f.body = seq(std::move(items));
+  return f;
+}
+
+/// A check, or one that depends on whether a loop runs.
+bool is_check(const Stmt &s) {
+  const If *n = as<If>(s);
+  return as<Check>(s) || (n && !n->no && as<Check>(n->yes));
+}
+
+/// True when no iteration of the loop changes what the check sees.
+bool is_invariant(const Stmt &checked, const For &loop, const Buffers &stored) {
+  bool fine = true;
+  auto look = [&](const Expr &e) {
+    fine = fine && !mentions(e, loop.iter);
+    walk(e, [&](const Load &n, const Expr &) { fine = fine && !stored.count(n.buf.get()); });
+  };
+  if (const If *n = as<If>(checked)) look(n->cond), look(as<Check>(n->yes)->cond);
+  if (const Check *n = as<Check>(checked)) look(n->cond);
+  return fine;
+}
+
+Stmt step_out(const For &n, const Stmt &s) {
+  const Seq *body = as<Seq>(n.body);
+  if (!body || !is_check(body->items.front()) || jumps_of(n.body).any()) return s;
+  Buffers stored = stored_in(n.body);
+  size_t count = 0;
+  while (count + 1 < body->items.size() && is_check(body->items[count]) &&
+         is_invariant(body->items[count], n, stored))
+    ++count;
+  if (count == 0) return s;
+  std::vector<Stmt> before(body->items.begin(), body->items.begin() + static_cast<long>(count));
+  For rest = n;
+  rest.body = seq({body->items.begin() + static_cast<long>(count), body->items.end()});
+  Expr some = runs(n, n.lo, n.hi);
+  if (some)
+    for (Stmt &c : before) c = if_else(some, c, {});
+  before.push_back(for_loop(rest, s.loc()));
+  return seq(std::move(before), s.loc());
+}
+
+}  // namespace
+
+Func hoist_checks(const Func &f, const Target &) {
+  bool checks = false;
+  walk(f.body, [&](const Check &, const Stmt &) { checks = true; });
+  if (!checks) return f;
+  Func out = run_checks_early(f);
+  out.body = rewrite(out.body, [](const For &n, const Stmt &s) { return step_out(n, s); });
+  return out;
+}
+
+}  // namespace kw

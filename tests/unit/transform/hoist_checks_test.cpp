@@ -1,0 +1,106 @@
+// Checks before the kernel, checks in front of loops, and those that must stay where they are.
+#include "transform/hoist_checks.h"
+
+#include <gtest/gtest.h>
+
+#include "codegen/interp/interp.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "ir/walk.h"
+#include "support/text.h"
+#include "tests/unit/helpers.h"
+#include "transform/guard_bounds.h"
+
+namespace kw {
+namespace {
+
+/// A kernel over x: f32[n, m], idx: int64[k], a written table w: int64[l] and a Python int p, with an output
+/// y.
+Func hoisted(std::string_view lines) {
+  std::string text = "def f(x, idx, w, p):\n  y = output_tensor(x.shape, x.dtype)\n";
+  for (const std::string &line : split_text(lines, '\n')) text += cat("  ", line, "\n");
+  Signature of = unit::signature(
+      {unit::tensor(2), unit::tensor(1, DType::i64), unit::tensor(1, DType::i64), unit::weak(DType::i64)});
+  Func f = hoist_checks(guard_bounds(unit::kernel(text + "  return y, w\n", of), unit::with_fma()),
+                        unit::with_fma());
+  EXPECT_EQ(verify(f), "") << print(f);
+  return f;
+}
+
+/// The loops around each check and its condition, outermost loop first, in order: "i k: cond".
+std::vector<std::string> places(const Func &f) {
+  std::vector<std::string> out;
+  std::function<void(const Stmt &, std::string)> visit = [&](const Stmt &root, std::string loops) {
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+      if (const Seq *n = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < n->items.size(); ++i) visit(n->items[i], loops);
+      if (const If *n = as<If>(*s)) visit(n->yes, loops + "? "), visit(n->no, loops + "! ");
+      if (const While *n = as<While>(*s)) visit(n->body, loops + "while ");
+      if (const For *n = as<For>(*s)) visit(n->body, cat(loops, n->iter->name, " "));
+      if (const Check *n = as<Check>(*s)) out.push_back(cat(loops, ": ", print(n->cond)));
+    }
+  };
+  visit(f.body, "");
+  return out;
+}
+
+using Places = std::vector<std::string>;
+
+TEST(HoistChecks, an_index_array_is_checked_by_blocks_before_the_loops) {
+  EXPECT_EQ(places(hoisted("for i in range(idx.shape[0]):\n  y[idx[i], 0] = 1.0")),
+            (Places{"i ? k : cast(u64, idx[i + k]) < cast(u64, x_0)"}));
+}
+
+TEST(HoistChecks, loops_that_the_index_does_not_depend_on_are_left_out) {
+  EXPECT_EQ(
+      places(hoisted("for i in range(idx.shape[0]):\n  r = idx[i]\n  for j in range(x.shape[1]):\n"
+                     "    y[i % x.shape[0], j] = x[r, j]")),
+      (Places{"i ? k : cast(u64, idx[i + k]) < cast(u64, x_0)", "i : cast(u64, i % x_0) < cast(u64, x_0)"}));
+  EXPECT_EQ(places(hoisted("for j in range(p):\n  y[idx[0], 0] = 1.0")).back(),
+            "? : cast(u64, idx[0]) < cast(u64, x_0)");
+}
+
+TEST(HoistChecks, equal_checks_run_once) {
+  EXPECT_EQ(places(hoisted("for i in range(idx.shape[0]):\n  y[idx[i], 0] += x[idx[i], 0]")).size(), 1u);
+}
+
+TEST(HoistChecks, what_a_guard_or_a_jump_may_pass_by_stays) {
+  EXPECT_EQ(places(hoisted("for i in range(idx.shape[0]):\n  if i > p:\n    y[idx[i], 0] = 1.0")),
+            (Places{"i ? : cast(u64, idx[i]) < cast(u64, x_0)"}));
+  EXPECT_EQ(places(hoisted("for i in range(idx.shape[0]):\n  if i == p:\n    break\n  y[idx[i], 0] = 1.0")),
+            (Places{"i : cast(u64, idx[i]) < cast(u64, x_0)"}));
+}
+
+TEST(HoistChecks, a_table_that_the_kernel_writes_is_checked_where_it_is_read) {
+  EXPECT_EQ(places(hoisted("for i in range(w.shape[0]):\n  w[i] = i\n  y[w[i], 0] = 1.0")),
+            (Places{"i : cast(u64, w[i]) < cast(u64, x_0)"}));
+  EXPECT_EQ(places(hoisted("w[0] = 1\nfor i in range(w.shape[0]):\n  for j in range(x.shape[1]):\n"
+                           "    y[w[i], j] = 1.0")),
+            (Places{"i : cast(u64, w[i]) < cast(u64, x_0)"}));  // in front of the inner loop
+}
+
+TEST(HoistChecks, a_subscript_within_a_subscript_is_checked_first) {
+  Places got =
+      places(hoisted("for i in range(w.shape[0]):\n  y[idx[i], 0] = 1.0\n  y[idx[idx[i]], 0] = 2.0"));
+  Places order;
+  for (const std::string &p : got) order.push_back(p.substr(p.find(": ") + 2));
+  EXPECT_EQ(order,
+            (Places{"cast(u64, idx[i + k]) < cast(u64, x_0)", "cast(u64, idx[i + k]) < cast(u64, idx_0)",
+                    "cast(u64, idx[idx[i + k]]) < cast(u64, x_0)"}));
+}
+
+TEST(HoistChecks, bounds_at_the_ends_of_the_integers_are_scanned_whole) {
+  for (std::string_view range : {"range(p, 9223372036854775807)", "range(-9223372036854775807, p)"}) {
+    Func f = hoisted(cat("for i in ", range, ":\n  y[i, 0] = 1.0"));
+    float x[4] = {}, y[4] = {};
+    int64_t idx[1] = {}, w[1] = {};
+    void *data[] = {x, idx, w, y};
+    int64_t dims[] = {2, 2, 1, 1};
+    bool upwards = range[6] == 'p';
+    uint64_t scalars[] = {static_cast<uint64_t>(upwards ? INT64_MAX - 3 : INT64_MIN + 3)};
+    EXPECT_EQ(interpret(f, {data, dims, scalars}).status, 1) << print(f);
+  }
+}
+
+}  // namespace
+}  // namespace kw
