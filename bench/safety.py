@@ -1,7 +1,7 @@
 """Price of memory safety: kernels as they come beside the same with `unchecked=True`.
 
-Prints JSON {name: [ratio of a round, …]}, measured in turn in one process. Gathers and scatters read 2^20 random
-subscripts, more than the second-level cache holds, as those of meshes and graphs do, or few enough for the first.
+Prints JSON {name: [ratio of a round, …]}, measured in turn in one process. Gathers and scatters read 2^20
+random subscripts, more than the second-level cache holds, or few enough for the first.
 """
 
 from __future__ import annotations

@@ -249,9 +249,10 @@ Stmt step_out(const For &n, const Stmt &s) {
          is_invariant(body->items[count], n, stored))
     ++count;
   if (count == 0) return s;
-  std::vector<Stmt> before(body->items.begin(), body->items.begin() + static_cast<long>(count));
+  auto first_kept = body->items.begin() + static_cast<ptrdiff_t>(count);
+  std::vector<Stmt> before(body->items.begin(), first_kept);
   For rest = n;
-  rest.body = seq({body->items.begin() + static_cast<long>(count), body->items.end()});
+  rest.body = seq({first_kept, body->items.end()});
   Expr some = runs(n, n.lo, n.hi);
   if (some)
     for (Stmt &c : before) c = if_else(some, c, {});

@@ -53,7 +53,8 @@ TEST(Compile, the_code_of_the_interpreter_is_printed_ir) {
   Artifact a = compiled(gather, gather_signature()).artifact;
   EXPECT_EQ(a.code_kind, CodeKind::ir);
   EXPECT_EQ(verify(unit::ir(a.code)), "");
-  EXPECT_NE(a.code.find("check(cast(u64, w[i + k_1]) < cast(u64, a_0), site=0)"), std::string::npos) << a.code;
+  EXPECT_NE(a.code.find("check(cast(u64, w[i + k_1]) < cast(u64, a_0), site=0)"), std::string::npos)
+      << a.code;
 }
 
 TEST(Compile, sites_name_tensor_dimension_and_place) {
