@@ -267,6 +267,7 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
     type_error(Code::E212, loc, cat("'", name, "' would be a second name of ", describe(value)),
                cat("use '", value.buf->sym->name, "' itself"));
   evaluate_items(value);
+  if (in_.locals) note_local(name, value, name_loc);
   Binding b;
   b.loc = name_loc;
   bool is_constant = value.kind != Operand::Kind::scalar;
@@ -292,6 +293,17 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
   if (is_call_constant(value.expr, false)) b.known = value.expr;
   builder_->add(store(b.cell, {}, cast(b.type.dtype, value.expr, loc), loc));
   bind(name, std::move(b));
+}
+
+/// Loops are lowered until their types settle: the last word on a place counts.
+void Lowering::note_local(const std::string &name, const Operand &value, Loc loc) const {
+  LocalNote note{name, value.kind == Operand::Kind::tuple ? "tuple" : describe(value), loc};
+  for (LocalNote &known : *in_.locals)
+    if (known.name == name && known.loc == loc) {
+      known = std::move(note);
+      return;
+    }
+  in_.locals->push_back(std::move(note));
 }
 
 Buf Lowering::cell_for(const std::string &name, ScalarType type) {
@@ -350,14 +362,15 @@ void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::
   if (is_output && outputs_.size() >= max_outputs)
     type_error(Code::E110, loc, cat("a kernel has at most ", max_outputs, " outputs"),
                "join some of them into one");
-  std::vector<Expr> extents = shape_argument(call.args[0]);
+  BufferArguments given = buffer_arguments(call, word, loc);
+  std::vector<Expr> extents = shape_argument(
+      *given.shape, is_output ? "compute it with `//`, or pass it as an integer argument" : integer_help);
   for (const Expr &e : extents)
     if (is_output && !is_call_constant(e, false))
-      type_error(Code::E206, e.loc().known() ? e.loc() : call.args[0]->loc,
+      type_error(Code::E206, e.loc().known() ? e.loc() : (*given.shape)->loc,
                  cat("the extents of output '", name, "' must follow from shapes and integer arguments"),
                  "pass the size as an argument");
-  ast::ExprPtr none;
-  DType dtype = call.args.size() > 1 ? dtype_argument(call.args[1]) : dtype_argument(none);
+  DType dtype = given.dtype ? dtype_argument(*given.dtype) : DType::f32;
   if (extents.size() > max_rank)
     type_error(Code::E206, loc, cat("a tensor has at most ", max_rank, " dimensions"));
   Sym sym = make_sym(SymKind::buffer, dtype, name, name_loc);

@@ -112,6 +112,7 @@ class Lowering {
   void assign_target(const ast::ExprPtr &target, Operand value, Loc loc);
   void evaluate_items(Operand &tuple);
   void assign_name(const std::string &name, Operand value, Loc loc, Loc name_loc);
+  void note_local(const std::string &name, const Operand &value, Loc loc) const;
   void assign_element(const ast::Subscript &target, Loc target_loc, const Operand &value, Loc loc);
   void augmented(const ast::AugAssign &s, Loc loc);
   void declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc,
@@ -199,7 +200,7 @@ class Lowering {
   Expr decide_lazily(bool is_and, const Expr &so_far, BlockBuilder &&more, const Expr &value, Loc loc);
 
   DType dtype_argument(const ast::ExprPtr &e);
-  std::vector<Expr> shape_argument(const ast::ExprPtr &e);
+  std::vector<Expr> shape_argument(const ast::ExprPtr &e, std::string_view help = integer_help);
 
   Binding &bind(const std::string &name, Binding b) { return env_[name] = std::move(b); }
   Buf cell_for(const std::string &name, ScalarType type);

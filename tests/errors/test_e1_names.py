@@ -31,6 +31,13 @@ def misses_a_function(a):
 
 
 @kw.kernel
+def adds_up_by_numpy(a):
+    c = output_tensor((1,), a.dtype)
+    c[0] = np.sum(a)
+    return c
+
+
+@kw.kernel
 def misses_a_constant(a):
     c = output_tensor(a.shape, a.dtype)
     c[0] = math.pie
@@ -88,6 +95,17 @@ TWO_NAMES = """
             FILE:@4:12: error[E103]: module 'np' has no function 'sine' that a kernel can use
                @4 |     c[0] = np.sine(a[0])
                   |            ^~~~~~~
+            """,
+        ),
+        calls(
+            adds_up_by_numpy,
+            (ONES,),
+            KernelSyntaxError,
+            """
+            FILE:@4:12: error[E103]: module 'np' has no function 'sum' that a kernel can use
+               @4 |     c[0] = np.sum(a)
+                  |            ^~~~~~
+                  = help: write the loop over the elements
             """,
         ),
         calls(

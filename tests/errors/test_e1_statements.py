@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import decimal
 import fractions
+import types
 from typing import Any
 
 import numpy as np
@@ -319,11 +320,40 @@ OBJECTS = {
 }
 
 
+class Settings:
+    EPS = 1e-6
+
+
+def reads_an_attribute_of(settings: Any) -> kw.Kernel:
+    @kw.kernel
+    def reads(a):
+        a[0] = settings.EPS
+        return a
+
+    return reads
+
+
+ATTRIBUTE = """
+    FILE:@3:16: error[E117]: 'settings.EPS' is an attribute of {}, not of a module
+       @3 |         a[0] = settings.EPS
+          |                ^~~~~~~~~~~~
+          = help: name it outside of the kernel: `EPS = settings.EPS`
+    """
+
+
 @kw.kernel
 def takes_a_thing(thing, n):
     c = output_tensor((1,))
     c[0] = thing
     return c
+
+
+def _called(kernel: kw.Kernel, text: str, name: str) -> Any:
+    return calls(kernel, (ONES,), KernelSyntaxError, text, id=name)
+
+
+def _checked(kernel: kw.Kernel, text: str, name: str) -> Any:
+    return checks(kernel, KernelSyntaxError, text)
 
 
 @pytest.mark.parametrize(
@@ -334,6 +364,15 @@ def takes_a_thing(thing, n):
             for name, value in OBJECTS.items()
         ),
         calls(captures(decimal), (ONES,), KernelSyntaxError, MODULE, id="module"),
+        *(
+            call(reads_an_attribute_of(owner), ATTRIBUTE.format(what), name)
+            for owner, what, name in (
+                (Settings, "a class", "class attribute"),
+                (Settings(), "an object (Settings)", "instance attribute"),
+                (types.SimpleNamespace(EPS=1.0), "an object (SimpleNamespace)", "namespace attribute"),
+            )
+            for call in (_called, _checked)
+        ),
         calls(
             takes_a_thing,
             (object(), 1),

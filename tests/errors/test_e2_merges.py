@@ -139,7 +139,7 @@ def sizes_by(a, n):
             FILE:@3:24: error[E213]: an extent is a Python float, not an integer
                @3 |     c = output_tensor((n,), a.dtype)
                   |                        ^
-                  = help: convert it: `int64(...)`
+                  = help: compute it with `//`, or pass it as an integer argument
             """,
             id="size by a float",
         ),
