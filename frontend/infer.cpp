@@ -351,6 +351,8 @@ Expr truth_of(const Operand &o) {
 
 Expr index_of(const Operand &o, std::string_view what, std::string_view help) {
   require_scalar(o);
+  const Binary *quotient = std::get_if<Binary>(&o.expr->v);
+  if (quotient && quotient->op == BinOp::true_div) help = "use `//`, which keeps integers";
   if (!is_int(o.expr.dtype()))
     type_error(Code::E213, o.loc, cat(what, " is ", type_text(o.type()), ", not an integer"),
                is_float(o.expr.dtype()) ? std::string(help) : "");

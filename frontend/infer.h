@@ -69,6 +69,7 @@ struct Merge {
   std::optional<ScalarType> type;
   Code code = Code::E210;
   std::string message, help;
+  std::string note = {};  ///< where the two types come from
 };
 Merge merge_types(const std::string &name, ScalarType a, ScalarType b);
 

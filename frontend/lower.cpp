@@ -141,6 +141,7 @@ void Lowering::poison(const ast::Stmt &s) {
     outputs_.erase(name);
   };
   auto mark = [&](const ast::ExprPtr &target) { for_each_name(target, mark_name); };
+  if (std::holds_alternative<ast::ReturnStmt>(s.v)) result_ = {};
   if (auto *assign = std::get_if<ast::Assign>(&s.v); assign && !ast::as<ast::Subscript>(assign->target))
     mark(assign->target);
   if (auto *aug = std::get_if<ast::AugAssign>(&s.v); aug && !ast::as<ast::Subscript>(aug->target))

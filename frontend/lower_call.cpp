@@ -27,9 +27,9 @@ void Lowering::warn_shadow(const std::string &id, const Captured &c, Loc loc) {
 }
 
 Operand Lowering::call_expr(const ast::CallExpr &n, Loc loc) {
+  warn_callee(n.callee);
   if (const Captured *function = rules_.function_of(n.callee)) return inline_call(*function, n, loc);
   std::string word = rules_.callee_word(n.callee);
-  warn_callee(n.callee);
   return call_word(word, n, loc);
 }
 

@@ -95,6 +95,11 @@ Binding Lowering::merge(const std::string &name, const Binding *a, const Binding
     out.cell = cell_for(name, out.type);
   } else {
     out.clash = std::move(types);
+    auto from = [&](const Binding &side) {
+      return cat(type_text(side.type), " from line ", line_mark(in_.sources, side.loc));
+    };
+    if (a->loc.known() && b->loc.known())
+      out.clash.note = cat("'", name, "' is ", from(*a), ", and ", from(*b));
   }
   return out;
 }

@@ -104,7 +104,8 @@ Hint hint_of_word(std::string_view word) {
 }
 
 void refuse_slice(const std::string &tensor, Loc loc) {
-  type_error(Code::E109, loc, cat("a slice of the tensor '", tensor, "'"), "write a loop over the elements");
+  type_error(Code::E109, loc, cat("the tensor '", tensor, "' cannot be sliced"),
+             "write a loop over the elements");
 }
 
 void refuse_result(std::string_view what, Loc loc) {
@@ -337,7 +338,7 @@ void Rules::order_of_use(const std::string &id, Loc loc) const {
     type_error(Code::E106, loc, cat("'", id, "' is the variable of a loop and cannot be assigned in it"),
                "use another name");
   type_error(Code::E107, loc, cat("the loop variable '", id, "' is read after its loop"),
-             "keep its value in another name");
+             cat("keep its value in another name: `last = ", id, "` in the loop"));
 }
 
 void Rules::name(const std::string &id, Loc loc) const {
@@ -473,6 +474,9 @@ void Rules::call(const ast::CallExpr &n, Loc loc) const {
   bool many = word == "min" || word == "max";
   const IntrinsicRow *row = contains(other_words, word) ? nullptr : find_intrinsic(word);
   size_t arity = word == "select" ? 3 : word == "sub_relu" ? 2 : row ? row->arity : 1;
+  if (many && n.args.size() == 1 && n.keywords.empty())
+    type_error(Code::E104, loc, cat(word, " compares two or more numbers, 1 is given"),
+               "for the elements of a tensor write a loop");
   expect_arguments(n, word, many ? 2 : arity, many ? max_args : arity, loc);
   if (auto dtype = row ? std::nullopt : dtype_from_numpy(word)) require_available(*dtype, loc);
 }

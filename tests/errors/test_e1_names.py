@@ -272,7 +272,7 @@ def reads_after_the_loop(a):
             FILE:@5:12: error[E107]: the loop variable 'i' is read after its loop
                @5 |     a[0] = i
                   |            ^
-                  = help: keep its value in another name
+                  = help: keep its value in another name: `last = i` in the loop
             """,
         ),
         *texts("E107"),

@@ -33,7 +33,7 @@ def slices(a):
             (ONES,),
             KernelSyntaxError,
             """
-            FILE:@3:7: error[E109]: a slice of the tensor 'a'
+            FILE:@3:7: error[E109]: the tensor 'a' cannot be sliced
                @3 |     a[1:] = 0
                   |       ^~
                   = help: write a loop over the elements
@@ -416,6 +416,27 @@ def shadow_in_an_accumulator(a):
         s += a[i] * vectorize
     c[0] = s
     return c
+
+
+def sigmoid(x: float) -> float:
+    return x / 2
+
+
+@kw.kernel
+def calls_its_own(a):
+    c = output_tensor(a.shape, a.dtype)
+    c[0] = sigmoid(a[0])
+    return c
+
+
+def test_functions_of_the_user_are_shadows_too() -> None:
+    text = """
+        FILE:@4:12: warning[W101]: the global 'sigmoid' shadows the word 'sigmoid' of the kernel language
+           @4 |     c[0] = sigmoid(a[0])
+              |            ^~~~~~~
+              = help: rename or delete the global
+        """
+    warned(calls_its_own, (ONES,), KernelWarning, text)
 
 
 def test_w101_shadow() -> None:
