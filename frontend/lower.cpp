@@ -52,6 +52,7 @@ Func Lowering::run() {
   rules_.missing_return(*sink_);
   finish_results();
   sink_->throw_if_errors();
+  ensure(!left_out_, cat("a statement of '", f_.name, "' was left out without an error"));
   return mark_orders(func_);
 }
 
@@ -124,6 +125,7 @@ void Lowering::statements(const ast::Block &b) {
       statement(s);
     } catch (const CompileError &error) {
       for (const Diagnostic &d : error.found()) sink_->add(d);
+      leave_out();
       poison(s);
     }
   }
@@ -330,7 +332,7 @@ Expr Lowering::store_value(const Operand &value, DType to) {
 
 void Lowering::assign_element(const ast::Subscript &target, Loc target_loc, const Operand &value, Loc loc) {
   Operand base = expression(target.value);
-  if (base.kind == Operand::Kind::poisoned || value.kind == Operand::Kind::poisoned) return;
+  if (base.kind == Operand::Kind::poisoned || value.kind == Operand::Kind::poisoned) return leave_out();
   if (base.kind != Operand::Kind::tensor)
     type_error(Code::E202, target.value->loc, cat(describe(base), " has no elements that could be assigned"));
   const std::string &name = base.buf->sym->name;
@@ -348,7 +350,7 @@ void Lowering::augmented(const ast::AugAssign &s, Loc loc) {
   if (const auto *n = ast::as<ast::Name>(s.target); n && mentions_expanded(s.value)) expanded_.insert(n->id);
   Operand old = expression(s.target);
   Operand value = expression(s.value);
-  if (old.kind == Operand::Kind::poisoned || value.kind == Operand::Kind::poisoned) return;
+  if (old.kind == Operand::Kind::poisoned || value.kind == Operand::Kind::poisoned) return leave_out();
   assign_target(s.target, arithmetic(s.op, old, value, loc), loc);
 }
 

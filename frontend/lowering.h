@@ -122,6 +122,7 @@ class Lowering {
   void return_values(const ast::ReturnStmt &s);
   void finish_results();
   void poison(const ast::Stmt &s);
+  void leave_out() { root_->left_out_ = true; }
 
   // lower_control.cpp: branches, and what merges where ways meet
   void if_statement(const ast::IfStmt &s, Loc loc);
@@ -231,6 +232,7 @@ class Lowering {
   uint32_t number_ = 0;                          ///< of the function being lowered; 0 is the kernel
   std::map<int64_t, const Captures *> callees_;  ///< root: what each function captures
   uint32_t inlined_ = 0;                         ///< root: calls that were inlined so far
+  bool left_out_ = false;                        ///< root: something was not lowered; an error says why
   Operand result_;                               ///< what a helper returns
   bool writes_ = false;                          ///< a helper: it writes a tensor of its caller
   const ast::CallExpr *alone_ = nullptr;         ///< the call that is a statement of its own, or its value
