@@ -4,10 +4,10 @@ CMAKE_FLAGS := -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY)
 ASAN_RUN = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 
-.PHONY: help setup build demo test exhaustive seeds bench asan tsan format lint ci wheel clean
+.PHONY: help setup build demo demo-errors errors test exhaustive seeds bench asan tsan format lint ci wheel clean
 
 help:
-	@echo "make demo | test | exhaustive | seeds | bench | asan | tsan | format | lint | ci | wheel | clean"
+	@echo "make demo | demo-errors | test | exhaustive | seeds | bench | asan | tsan | errors | format | lint | ci | wheel | clean"
 
 setup:
 	@third_party/install.sh
@@ -20,6 +20,9 @@ build: setup build/build.ninja
 
 demo: build
 	@$(PY) -m kernelwright.examples.demo $$($(PY) tests/seeds/reader.py build/seeds)
+
+demo-errors: build
+	@$(PY) -m kernelwright.examples.errors
 
 test: build
 	@build/tests/kw_unit --gtest_brief=1
@@ -49,6 +52,9 @@ tsan: setup
 	@cmake -S . -B build-tsan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug -DKW_SANITIZE=thread >/dev/null
 	@ninja -C build-tsan --quiet kw_unit kernelwright_llvm
 	@build-tsan/tests/kw_unit --gtest_brief=1 --gtest_filter='*Jit*:*Cache*:*Launch*'
+
+errors: build
+	@BLESS=1 $(PYTEST) tests/errors/test_catalogue.py
 
 format: setup
 	@git ls-files '*.cpp' '*.h' | xargs .venv/bin/clang-format -i

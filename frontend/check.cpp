@@ -127,8 +127,9 @@ void Checker::assign(const Assign &s) {
     expression(s.value);
     return target(s.target);
   }
-  const CallExpr &call = *as<CallExpr>(s.value);  // a third argument is a hint that nobody reads
-  for (size_t i = 0; i < std::min<size_t>(call.args.size(), 2); ++i) expression(call.args[i]);
+  BufferArguments given = buffer_arguments(*as<CallExpr>(s.value), rules_.declaration(s), s.value->loc);
+  expression(*given.shape);
+  if (given.dtype) expression(*given.dtype);  // the scope is a hint that nobody reads
 }
 
 void Checker::loop(const ForStmt &s) {

@@ -349,11 +349,13 @@ Expr truth_of(const Operand &o) {
   return cast(DType::b1, o.expr, o.loc);
 }
 
-Expr index_of(const Operand &o, std::string_view what) {
+Expr index_of(const Operand &o, std::string_view what, std::string_view help) {
   require_scalar(o);
+  const Binary *quotient = std::get_if<Binary>(&o.expr->v);
+  if (quotient && quotient->op == BinOp::true_div) help = "use `//`, which keeps integers";
   if (!is_int(o.expr.dtype()))
     type_error(Code::E213, o.loc, cat(what, " is ", type_text(o.type()), ", not an integer"),
-               is_float(o.expr.dtype()) ? "convert it: `int64(...)`" : "");
+               is_float(o.expr.dtype()) ? std::string(help) : "");
   if (auto v = as_const(o.expr); v && !fits(*v, DType::i64))
     type_error(Code::E215, o.loc, cat(what, " is the constant ", v->bits, ", which exceeds int64"));
   return cast(DType::i64, o.expr, o.loc);

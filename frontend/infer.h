@@ -69,6 +69,7 @@ struct Merge {
   std::optional<ScalarType> type;
   Code code = Code::E210;
   std::string message, help;
+  std::string note = {};  ///< where the two types come from
 };
 Merge merge_types(const std::string &name, ScalarType a, ScalarType b);
 
@@ -82,8 +83,10 @@ Operand minimum(bool is_min, std::vector<Operand> args, Loc loc);
 Operand power(const Operand &base, const Operand &exponent, Loc loc);
 /// A scalar as b1: `!= 0` for numbers.
 Expr truth_of(const Operand &o);
-/// A scalar as i64, for indices and loop bounds; E213 for anything but integers.
-Expr index_of(const Operand &o, std::string_view what);
+/// What to do about a float that stands for an integer.
+inline constexpr std::string_view integer_help = "convert it: `int64(...)`";
+/// A scalar as i64, for indices and loop bounds; E213 for anything but integers, with `help` for floats.
+Expr index_of(const Operand &o, std::string_view what, std::string_view help = integer_help);
 std::string_view operator_text(ast::Operator op);
 
 }  // namespace kw

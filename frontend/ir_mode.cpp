@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "frontend/lexer.h"
 #include "frontend/parser.h"
@@ -67,6 +68,7 @@ class IrReader {
   Func func_;
   std::map<std::string, Sym> syms_;
   std::map<std::string, Buf> bufs_;
+  bool returned_ = false;
   std::vector<std::string> site_names_;
   std::map<int64_t, Expr> shared_;  ///< by the number of `share(number, expression)`
 };
@@ -402,6 +404,7 @@ Stmt IrReader::statement(const ast::Stmt &s) {
                                    loc, Jump{n.is_break ? JumpKind::break_loop : JumpKind::continue_loop});
                              },
                              [&](const ast::ReturnStmt &n) -> Stmt {
+                               if (std::exchange(returned_, true)) fail(loc, "a second return");
                                const auto *list = ast::as<ast::Tuple>(n.value);
                                auto result = [&](const ast::ExprPtr &e) {
                                  auto found = bufs_.find(name_of(e));

@@ -52,6 +52,7 @@ Func Lowering::run() {
   rules_.missing_return(*sink_);
   finish_results();
   sink_->throw_if_errors();
+  ensure(!left_out_, cat("a statement of '", f_.name, "' was left out without an error"));
   return mark_orders(func_);
 }
 
@@ -124,6 +125,7 @@ void Lowering::statements(const ast::Block &b) {
       statement(s);
     } catch (const CompileError &error) {
       for (const Diagnostic &d : error.found()) sink_->add(d);
+      leave_out();
       poison(s);
     }
   }
@@ -141,6 +143,7 @@ void Lowering::poison(const ast::Stmt &s) {
     outputs_.erase(name);
   };
   auto mark = [&](const ast::ExprPtr &target) { for_each_name(target, mark_name); };
+  if (std::holds_alternative<ast::ReturnStmt>(s.v)) result_ = {};
   if (auto *assign = std::get_if<ast::Assign>(&s.v); assign && !ast::as<ast::Subscript>(assign->target))
     mark(assign->target);
   if (auto *aug = std::get_if<ast::AugAssign>(&s.v); aug && !ast::as<ast::Subscript>(aug->target))
@@ -267,6 +270,7 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
     type_error(Code::E212, loc, cat("'", name, "' would be a second name of ", describe(value)),
                cat("use '", value.buf->sym->name, "' itself"));
   evaluate_items(value);
+  if (in_.locals) note_local(name, value, name_loc);
   Binding b;
   b.loc = name_loc;
   bool is_constant = value.kind != Operand::Kind::scalar;
@@ -294,6 +298,17 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
   bind(name, std::move(b));
 }
 
+/// Loops are lowered until their types settle: the last word on a place counts.
+void Lowering::note_local(const std::string &name, const Operand &value, Loc loc) const {
+  LocalNote note{name, value.kind == Operand::Kind::tuple ? "tuple" : describe(value), loc};
+  for (LocalNote &known : *in_.locals)
+    if (known.name == name && known.loc == loc) {
+      known = std::move(note);
+      return;
+    }
+  in_.locals->push_back(std::move(note));
+}
+
 Buf Lowering::cell_for(const std::string &name, ScalarType type) {
   for (const Cell &c : cells_)
     if (c.name == name && c.type == type) return c.buf;
@@ -317,7 +332,7 @@ Expr Lowering::store_value(const Operand &value, DType to) {
 
 void Lowering::assign_element(const ast::Subscript &target, Loc target_loc, const Operand &value, Loc loc) {
   Operand base = expression(target.value);
-  if (base.kind == Operand::Kind::poisoned || value.kind == Operand::Kind::poisoned) return;
+  if (base.kind == Operand::Kind::poisoned || value.kind == Operand::Kind::poisoned) return leave_out();
   if (base.kind != Operand::Kind::tensor)
     type_error(Code::E202, target.value->loc, cat(describe(base), " has no elements that could be assigned"));
   const std::string &name = base.buf->sym->name;
@@ -335,7 +350,7 @@ void Lowering::augmented(const ast::AugAssign &s, Loc loc) {
   if (const auto *n = ast::as<ast::Name>(s.target); n && mentions_expanded(s.value)) expanded_.insert(n->id);
   Operand old = expression(s.target);
   Operand value = expression(s.value);
-  if (old.kind == Operand::Kind::poisoned || value.kind == Operand::Kind::poisoned) return;
+  if (old.kind == Operand::Kind::poisoned || value.kind == Operand::Kind::poisoned) return leave_out();
   assign_target(s.target, arithmetic(s.op, old, value, loc), loc);
 }
 
@@ -350,14 +365,15 @@ void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::
   if (is_output && outputs_.size() >= max_outputs)
     type_error(Code::E110, loc, cat("a kernel has at most ", max_outputs, " outputs"),
                "join some of them into one");
-  std::vector<Expr> extents = shape_argument(call.args[0]);
+  BufferArguments given = buffer_arguments(call, word, loc);
+  std::vector<Expr> extents = shape_argument(
+      *given.shape, is_output ? "compute it with `//`, or pass it as an integer argument" : integer_help);
   for (const Expr &e : extents)
     if (is_output && !is_call_constant(e, false))
-      type_error(Code::E206, e.loc().known() ? e.loc() : call.args[0]->loc,
+      type_error(Code::E206, e.loc().known() ? e.loc() : (*given.shape)->loc,
                  cat("the extents of output '", name, "' must follow from shapes and integer arguments"),
                  "pass the size as an argument");
-  ast::ExprPtr none;
-  DType dtype = call.args.size() > 1 ? dtype_argument(call.args[1]) : dtype_argument(none);
+  DType dtype = given.dtype ? dtype_argument(*given.dtype) : DType::f32;
   if (extents.size() > max_rank)
     type_error(Code::E206, loc, cat("a tensor has at most ", max_rank, " dimensions"));
   Sym sym = make_sym(SymKind::buffer, dtype, name, name_loc);

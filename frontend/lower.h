@@ -11,13 +11,20 @@
 
 namespace kw {
 
+/// The type that an assignment gives to a local name (explain).
+struct LocalNote {
+  std::string name, type;
+  Loc loc;
+};
+
 struct FrontendInput {
   SourceMap &sources;
   uint32_t source = 0;
   const Signature &signature;
   const Captures &captures;
   const CodegenOptions &options;
-  std::span<const uint32_t> callees = {};  ///< sources of the captured functions, the first of number 1
+  std::span<const uint32_t> callees = {};    ///< sources of the captured functions, the first of number 1
+  std::vector<LocalNote> *locals = nullptr;  ///< filled when not null, in the order of the assignments
 };
 
 /// Lowers a parsed function. Errors go to the sink; throws CompileError when there are any.

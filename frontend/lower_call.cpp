@@ -27,9 +27,9 @@ void Lowering::warn_shadow(const std::string &id, const Captured &c, Loc loc) {
 }
 
 Operand Lowering::call_expr(const ast::CallExpr &n, Loc loc) {
+  warn_callee(n.callee);
   if (const Captured *function = rules_.function_of(n.callee)) return inline_call(*function, n, loc);
   std::string word = rules_.callee_word(n.callee);
-  warn_callee(n.callee);
   return call_word(word, n, loc);
 }
 
@@ -108,7 +108,6 @@ Operand Lowering::intrinsic_call(const std::string &word, std::vector<Operand> a
 }
 
 DType Lowering::dtype_argument(const ast::ExprPtr &e) {
-  if (!e) return DType::f32;
   Operand o = scalar(e);
   std::optional<DType> t;
   if (o.kind == Operand::Kind::dtype) t = o.dtype;
@@ -122,7 +121,7 @@ DType Lowering::dtype_argument(const ast::ExprPtr &e) {
   return *t;
 }
 
-std::vector<Expr> Lowering::shape_argument(const ast::ExprPtr &e) {
+std::vector<Expr> Lowering::shape_argument(const ast::ExprPtr &e, std::string_view help) {
   Operand o = scalar(e);
   if (o.kind == Operand::Kind::scalar) {  // one number stands for a tuple of one
     Operand tuple;
@@ -134,7 +133,7 @@ std::vector<Expr> Lowering::shape_argument(const ast::ExprPtr &e) {
     type_error(Code::E206, e->loc, cat("a shape is a tuple of integers, not ", describe(o)));
   std::vector<Expr> out;
   for (const Operand &item : o.items) {
-    Expr extent = index_of(item, "an extent");
+    Expr extent = index_of(item, "an extent", help);
     if (auto v = as_int(extent); v && *v < 0)
       type_error(Code::E206, item.loc, cat("an extent is negative: ", *v));
     out.push_back(extent);

@@ -95,6 +95,11 @@ Binding Lowering::merge(const std::string &name, const Binding *a, const Binding
     out.cell = cell_for(name, out.type);
   } else {
     out.clash = std::move(types);
+    auto from = [&](const Binding &side) {
+      return cat(type_text(side.type), " from line ", line_mark(in_.sources, side.loc));
+    };
+    if (a->loc.known() && b->loc.known())
+      out.clash.note = cat("'", name, "' is ", from(*a), ", and ", from(*b));
   }
   return out;
 }
@@ -124,6 +129,11 @@ void Lowering::arrive(Join &join, const std::set<std::string> &names) {
     const Binding *here = find(env_, name);
     auto there = join.env.find(name);
     if (there == join.env.end()) continue;  // unassigned on another way
+    // A fault of one way must not reach the next attempt, in which it may be none: it would hide what
+    // follows.
+    using Kind = Binding::Kind;
+    if (here && here->kind == Kind::poisoned) continue;
+    if (here && there->second.kind == Kind::poisoned) there->second = *here, join.grew = true;
     Binding both = merge(name, &there->second, here);
     if (both.kind == Binding::Kind::conflict && here) both.loc = here->loc;
     join.grew |= both.kind != there->second.kind || both.type != there->second.type;
@@ -135,7 +145,7 @@ void Lowering::arrive(Join &join, const std::set<std::string> &names) {
 
 void Lowering::if_statement(const ast::IfStmt &s, Loc loc) {
   Operand cond = expression(s.cond);
-  if (cond.kind == Operand::Kind::poisoned) cond = scalar_operand(const_bool(true), true, loc);
+  if (cond.kind == Operand::Kind::poisoned) leave_out(), cond = scalar_operand(const_bool(true), true, loc);
   Expr test = truth_of(cond);
   if (auto known = as_int(test)) {  // decided at compile time: the dead branch is not looked at
     const ast::Block *taken = *known ? s.yes.get() : s.no.get();

@@ -79,6 +79,11 @@ bool Lowering::is_local(const std::string &id) const {
   return found != names_.locals.end() && (found->second.assignments > 0 || found->second.loop_variable);
 }
 
+static std::vector<std::string> notes_of(const Merge &clash) {
+  if (clash.note.empty()) return {};
+  return {clash.note};
+}
+
 Operand Lowering::read(const Binding &b, const std::string &id, Loc loc) {
   switch (b.kind) {
     case Binding::Kind::cell:
@@ -88,7 +93,7 @@ Operand Lowering::read(const Binding &b, const std::string &id, Loc loc) {
       type_error(Code::E302, loc, cat("'", id, "' may be unassigned here: only some paths assign it"),
                  cat("assign '", id, "' before the branch or loop"));
     case Binding::Kind::conflict:
-      throw CompileError(Diagnostic{b.clash.code, loc, b.clash.message, {}, {b.clash.help}});
+      throw CompileError(Diagnostic{b.clash.code, loc, b.clash.message, notes_of(b.clash), {b.clash.help}});
     case Binding::Kind::poisoned: give_up();
     case Binding::Kind::value:
     case Binding::Kind::iter:

@@ -122,7 +122,7 @@ Operand Lowering::inline_call(const Captured &c, const ast::CallExpr &n, Loc loc
   std::vector<const ast::ExprPtr *> sources;
   std::vector<Operand> args = arguments_of(c, f, n, loc, captures, sources);
 
-  FrontendInput input{in_.sources, source, in_.signature, captures, in_.options, in_.callees};
+  FrontendInput input{in_.sources, source, in_.signature, captures, in_.options, in_.callees, in_.locals};
   Lowering callee(f, input, *sink_);
   callee.root_ = root_, callee.caller_ = this, callee.number_ = number;
   callee.rules_.set_helper();

@@ -105,7 +105,7 @@ void Lowering::settle(Loop &loop, const std::vector<Join *> &joins, const std::f
       for (auto &[name, binding] : join->env)
         if (binding.kind == Binding::Kind::cell) binding.cell = cell_for(name, binding.type);
     }
-    bool told = loop.tell;
+    bool told = loop.tell, left_out = root_->left_out_;
     if (told && !loop.left)
       loop.left = make_buf(make_sym(SymKind::buffer, DType::b1, "left"), {}, Space::registers);
     sink_ = &found;
@@ -124,7 +124,7 @@ void Lowering::settle(Loop &loop, const std::vector<Join *> &joins, const std::f
     if (stable)
       for (const Diagnostic &d : found.all()) sink_->add(d);
     else
-      cells_ = std::move(cells), shadow_warned_ = std::move(shadow_warned);
+      cells_ = std::move(cells), shadow_warned_ = std::move(shadow_warned), root_->left_out_ = left_out;
   }
 }
 
@@ -255,6 +255,7 @@ Stmt Lowering::while_attempt(const ast::WhileStmt &s, Loc loc, Loop &loop) {
   Building inside(builder_, body);
   Operand cond = expression(s.cond);
   bool faulty = cond.kind == Operand::Kind::poisoned;
+  if (faulty) leave_out();
   Expr test = faulty ? const_bool(true, loc) : truth_of(cond);
   auto known = as_int(test);
   if (known == 0) {  // the dead body is not looked at

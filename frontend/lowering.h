@@ -112,6 +112,7 @@ class Lowering {
   void assign_target(const ast::ExprPtr &target, Operand value, Loc loc);
   void evaluate_items(Operand &tuple);
   void assign_name(const std::string &name, Operand value, Loc loc, Loc name_loc);
+  void note_local(const std::string &name, const Operand &value, Loc loc) const;
   void assign_element(const ast::Subscript &target, Loc target_loc, const Operand &value, Loc loc);
   void augmented(const ast::AugAssign &s, Loc loc);
   void declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc,
@@ -121,6 +122,7 @@ class Lowering {
   void return_values(const ast::ReturnStmt &s);
   void finish_results();
   void poison(const ast::Stmt &s);
+  void leave_out() { root_->left_out_ = true; }
 
   // lower_control.cpp: branches, and what merges where ways meet
   void if_statement(const ast::IfStmt &s, Loc loc);
@@ -199,7 +201,7 @@ class Lowering {
   Expr decide_lazily(bool is_and, const Expr &so_far, BlockBuilder &&more, const Expr &value, Loc loc);
 
   DType dtype_argument(const ast::ExprPtr &e);
-  std::vector<Expr> shape_argument(const ast::ExprPtr &e);
+  std::vector<Expr> shape_argument(const ast::ExprPtr &e, std::string_view help = integer_help);
 
   Binding &bind(const std::string &name, Binding b) { return env_[name] = std::move(b); }
   Buf cell_for(const std::string &name, ScalarType type);
@@ -230,6 +232,7 @@ class Lowering {
   uint32_t number_ = 0;                          ///< of the function being lowered; 0 is the kernel
   std::map<int64_t, const Captures *> callees_;  ///< root: what each function captures
   uint32_t inlined_ = 0;                         ///< root: calls that were inlined so far
+  bool left_out_ = false;                        ///< root: something was not lowered; an error says why
   Operand result_;                               ///< what a helper returns
   bool writes_ = false;                          ///< a helper: it writes a tensor of its caller
   const ast::CallExpr *alone_ = nullptr;         ///< the call that is a statement of its own, or its value

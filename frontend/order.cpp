@@ -37,9 +37,8 @@ class OrderMarker {
   explicit OrderMarker(FpMode fp) : fp_(fp) {}
 
   Func run(const Func &f) {
-    for_each_store(f.body, [&](const Stmt &s, const Store &n, const Loops &loops) {
-      if (Order o = order_of(n, loops); o != Order::source) orders_[s.p.get()] = o;
-    });
+    for (const OrderedSum &sum : sums(f))
+      if (sum.order != Order::source) orders_[sum.store.p.get()] = sum.order;
     if (orders_.empty()) return f;
     Func out = f;
     out.body = rewrite(f.body, [&](const Store &n, const Stmt &s) {
@@ -50,7 +49,26 @@ class OrderMarker {
     return out;
   }
 
+  std::vector<OrderedSum> sums(const Func &f) const {
+    std::vector<OrderedSum> out;
+    for_each_store(f.body, [&](const Stmt &s, const Store &n, const Loops &loops) {
+      Accumulation acc = accumulation_of(n);
+      if (!acc.term) return;
+      std::vector<const For *> reduced = reduced_band(n, loops);
+      if (reduced.empty()) return;
+      auto [order, why] = order_of(n, acc.term, reduced, loops);
+      OrderedSum sum{s, order, why, {}};
+      for (auto loop = reduced.rbegin(); loop != reduced.rend(); ++loop) sum.band.push_back((*loop)->iter);
+      out.push_back(std::move(sum));
+    });
+    return out;
+  }
+
  private:
+  struct Decision {
+    Order order;
+    std::string_view why;
+  };
   bool read_elsewhere(const Store &s, const For *outermost) const {
     int reads = 0, writes = 0;
     auto may_meet = [&](const Buf &buf, const std::vector<Expr> &index) {
@@ -62,22 +80,25 @@ class OrderMarker {
     return reads > 1 || writes > 1;
   }
 
-  Order order_of(const Store &s, const Loops &loops) const {
-    Accumulation acc = accumulation_of(s);
-    if (!acc.term || !is_float(s.buf->dtype) || fp_ == FpMode::strict) return Order::source;
-    std::vector<const For *> reduced = reduced_band(s, loops);
-    if (reduced.empty() || read_elsewhere(s, reduced.back())) return Order::source;
+  Decision order_of(const Store &s, const Expr &term, const std::vector<const For *> &reduced,
+                    const Loops &loops) const {
+    if (!is_float(s.buf->dtype)) return {Order::source, "integers: every order gives the same"};
+    if (fp_ == FpMode::strict) return {Order::source, "fp='strict'"};
+    if (read_elsewhere(s, reduced.back())) return {Order::source, "the sum is used inside its loop"};
     auto early = [](const For *loop) { return jumps_of(loop->body).any(); };
-    if (std::any_of(reduced.begin(), reduced.end(), early)) return Order::source;
-    if (fp_ == FpMode::fast) return Order::any;
-    std::vector<Expr> last = last_subscripts(acc.term, s);
+    if (std::any_of(reduced.begin(), reduced.end(), early)) return {Order::source, "the loop can end early"};
+    if (fp_ == FpMode::fast) return {Order::any, "fp='fast'"};
+    std::vector<Expr> last = last_subscripts(term, s);
     auto in_last = [&](const For *loop) { return mentions(last, loop->iter); };
-    if (std::none_of(reduced.begin(), reduced.end(), in_last)) return Order::source;
+    if (std::none_of(reduced.begin(), reduced.end(), in_last))
+      return {Order::source, "no loop of the sum runs along the last subscript of what is read"};
     std::vector<const For *> others;
     for (const For *loop : loops)
       if (loop && std::find(reduced.begin(), reduced.end(), loop) == reduced.end()) others.push_back(loop);
-    if (std::any_of(others.begin(), others.end(), in_last)) return Order::source;
-    return is_matrix_product(acc.term, others) ? Order::source : Order::lanes;
+    if (std::any_of(others.begin(), others.end(), in_last))
+      return {Order::source, "another loop runs along the last subscript of what is read"};
+    if (is_matrix_product(term, others)) return {Order::source, "a matrix product"};
+    return {Order::lanes, "the sum runs along the last subscript of what is read"};
   }
 
   static bool is_matrix_product(const Expr &term, const std::vector<const For *> &others) {
@@ -96,6 +117,8 @@ class OrderMarker {
 };
 
 }  // namespace
+
+std::vector<OrderedSum> find_sums(const Func &f) { return OrderMarker(f.fp).sums(f); }
 
 Func mark_orders(const Func &f) { return OrderMarker(f.fp).run(f); }
 

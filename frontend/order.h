@@ -11,4 +11,14 @@ namespace kw {
 /// mode; any in fast mode.
 Func mark_orders(const Func &f);
 
+/// An accumulating store, its order, and the rule that decided it.
+struct OrderedSum {
+  Stmt store;
+  Order order;
+  std::string_view why;
+  std::vector<Sym> band;  ///< the loops that it sums over, outermost first
+};
+/// The sums and products of a function before the pipeline, in source order.
+std::vector<OrderedSum> find_sums(const Func &f);
+
 }  // namespace kw

@@ -19,10 +19,38 @@ constexpr std::string_view loop_words[] = {"range",     "grid",   "serial", "par
 constexpr std::string_view other_words[] = {"output_tensor", "allocate", "select", "min",    "max",     "len",
                                             "int",           "float",    "bool",   "likely", "sub_relu"};
 constexpr std::string_view scope_words[] = {"attr", "block_realize"};
-constexpr std::string_view refused_words[] = {"print", "enumerate", "zip", "reversed"};
+
+/// Builtins that are not part of the language, with what to write instead.
+struct RefusedWord {
+  std::string_view name, help;
+};
+constexpr RefusedWord refused_words[] = {
+    {"print", "debug with `kernel.py(...)`, which runs under CPython"},
+    {"enumerate", "loop over a range"},
+    {"zip", "loop over a range"},
+    {"reversed", "loop over a range"},
+    {"sum", "write a loop that adds: `for i in range(n): s += a[i]`"},
+    {"any", "write a loop that keeps the answer in a local"},
+    {"all", "write a loop that keeps the answer in a local"},
+    {"pow", "write `x ** y`"},
+    {"divmod", "write `x // y` and `x % y`"},
+    {"sorted", "sort outside of the kernel and pass the result"},
+    {"list", "use allocate for a temporary buffer"},
+    {"isinstance", "compare `x.dtype` or `x.ndim`"},
+};
+/// Functions over whole arrays that a module has and the language has not.
+constexpr std::string_view whole_array_functions[] = {
+    "sum", "prod", "mean", "std", "var", "dot", "matmul", "cumsum", "argmax", "argmin", "any", "all",
+};
 
 bool contains(std::span<const std::string_view> list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+const RefusedWord *refused_word(std::string_view word) {
+  auto found = std::find_if(std::begin(refused_words), std::end(refused_words),
+                            [&](const RefusedWord &r) { return r.name == word; });
+  return found == std::end(refused_words) ? nullptr : found;
 }
 
 void expect_arguments(const ast::CallExpr &n, std::string_view word, size_t low, size_t high, Loc loc) {
@@ -34,9 +62,9 @@ void expect_arguments(const ast::CallExpr &n, std::string_view word, size_t low,
   type_error(Code::E104, loc, cat(word, " takes ", wanted, ", ", n.args.size(), " given"));
 }
 
-[[noreturn]] void refuse_print(Loc loc) {
-  type_error(Code::E101, loc, "print is not part of the kernel language",
-             "debug with `kernel.py(...)`, which runs under CPython");
+void refuse_builtin(std::string_view word, Loc loc) {
+  if (const RefusedWord *refused = refused_word(word))
+    type_error(Code::E101, loc, cat(word, " is not part of the kernel language"), std::string(refused->help));
 }
 
 [[noreturn]] void refuse_target(Loc loc) {
@@ -76,7 +104,8 @@ Hint hint_of_word(std::string_view word) {
 }
 
 void refuse_slice(const std::string &tensor, Loc loc) {
-  type_error(Code::E109, loc, cat("a slice of the tensor '", tensor, "'"), "write a loop over the elements");
+  type_error(Code::E109, loc, cat("the tensor '", tensor, "' cannot be sliced"),
+             "write a loop over the elements");
 }
 
 void refuse_result(std::string_view what, Loc loc) {
@@ -93,6 +122,35 @@ void refuse_zero_step(Loc loc) {
 void refuse_variable(std::string_view what, Code code, Loc loc) {
   type_error(code, loc, cat(what, " is not a compile-time constant integer"),
              "use a literal or a captured constant");
+}
+
+BufferArguments buffer_arguments(const ast::CallExpr &n, std::string_view word, Loc loc) {
+  bool is_output = word == "output_tensor";
+  BufferArguments out;
+  std::pair<std::string_view, const ast::ExprPtr **> slots[] = {
+      {"shape", &out.shape}, {"dtype", &out.dtype}, {"scope", &out.scope}};
+  size_t most = is_output ? 2 : 3;
+  auto refuse_scope = [](Loc at) {
+    type_error(Code::E110, at, "output_tensor takes no scope", "use allocate for temporaries");
+  };
+  if (is_output && n.args.size() > most) refuse_scope(n.args[most]->loc);
+  for (size_t i = 0; i < std::min(n.args.size(), most); ++i) *slots[i].second = &n.args[i];
+  for (const ast::Keyword &k : n.keywords) {
+    if (is_output && k.name == "scope") refuse_scope(k.loc);
+    auto slot =
+        std::find_if(std::begin(slots), std::end(slots), [&](const auto &s) { return s.first == k.name; });
+    if (slot == std::end(slots))
+      type_error(Code::E104, k.loc, cat(word, " takes no argument '", k.name, "'"),
+                 cat("its arguments are shape", is_output ? " and dtype" : ", dtype and scope"));
+    if (*slot->second)
+      type_error(Code::E104, k.loc, cat(word, " gets its argument '", k.name, "' twice"), "remove one");
+    *slot->second = &k.value;
+  }
+  if (n.args.size() > most || !out.shape)
+    type_error(Code::E104, loc,
+               cat(word, " takes 1 to ", most, " arguments, ", n.args.size() + n.keywords.size(), " given"),
+               out.shape ? "" : "the first is the shape");
+  return out;
 }
 
 void Rules::parameters(Sink &sink) const {
@@ -161,16 +219,14 @@ void Rules::assign(const ast::Assign &s, Loc loc, bool top_level) const {
   if (word.empty()) return target(s.target);
   const ast::CallExpr &call = *ast::as<ast::CallExpr>(s.value);
   bool is_output = word == "output_tensor";
-  if (is_output && call.args.size() > 2)
-    type_error(Code::E110, call.args[2]->loc, "output_tensor takes no scope", "use allocate for temporaries");
-  expect_arguments(call, word, 1, is_output ? 2 : 3, loc);
+  BufferArguments given = buffer_arguments(call, word, loc);
   if (is_output && helper_)
     type_error(Code::E110, loc, "output_tensor stands in a function that a kernel calls",
                "declare the output in the kernel and pass it");
   if (is_output && !top_level)
     type_error(Code::E110, loc, "output_tensor stands inside a loop or branch",
                "declare outputs at the top level of the kernel");
-  if (call.args.size() > 1) dtype_place(call.args[1]);
+  if (given.dtype) dtype_place(*given.dtype);
 }
 
 /// Python's own int and float are no dtypes, though their names are words of the language.
@@ -241,7 +297,7 @@ void Rules::expression_statement(const ast::ExprStmt &s, Loc loc) const {
   if (ast::as<ast::Text>(s.value)) return;  // a docstring
   if (const auto *call = ast::as<ast::CallExpr>(s.value)) {
     const auto *callee = ast::as<ast::Name>(call->callee);
-    if (callee && callee->id == "print") refuse_print(loc);
+    if (callee && callee->id == "print") refuse_builtin("print", loc);
     if (function_of(call->callee)) return;
     if (std::string word = buffer_word(*call); !word.empty())
       type_error(Code::E110, loc, cat("the buffer of ", word, " gets no name"),
@@ -282,7 +338,7 @@ void Rules::order_of_use(const std::string &id, Loc loc) const {
     type_error(Code::E106, loc, cat("'", id, "' is the variable of a loop and cannot be assigned in it"),
                "use another name");
   type_error(Code::E107, loc, cat("the loop variable '", id, "' is read after its loop"),
-             "keep its value in another name");
+             cat("keep its value in another name: `last = ", id, "` in the loop"));
 }
 
 void Rules::name(const std::string &id, Loc loc) const {
@@ -337,14 +393,25 @@ void Rules::expression(const ast::ExprPtr &e) const {
   if (const auto *n = ast::as<ast::BinaryExpr>(e)) return refuse_matmul(n->op, e->loc);
   if (const auto *n = ast::as<ast::CompareExpr>(e))
     for (ast::CompareOp op : n->ops) refuse_comparison(op, e->loc);
-  const auto *n = ast::as<ast::Attribute>(e);
-  const Captured *module = n ? module_of(*n) : nullptr;
-  if (!module) return;
-  const std::string &id = ast::as<ast::Name>(n->value)->id;
-  for (const auto &[key, value] : module->attributes)
-    if (key == n->name) return captured(value, cat(id, ".", key), e->loc);
-  type_error(Code::E103, e->loc,
-             cat("module '", id, "' has no constant or function '", n->name, "' that a kernel can use"));
+  if (const auto *n = ast::as<ast::Attribute>(e)) attribute(*n, e->loc);
+}
+
+/// An attribute of a captured object; those of tensors are the business of types.
+void Rules::attribute(const ast::Attribute &n, Loc loc) const {
+  const auto *base = ast::as<ast::Name>(n.value);
+  const Captured *owner = base && !is_bound(base->id) ? find_captured(captures_, base->id) : nullptr;
+  if (!owner) return;
+  if (owner->kind == Captured::Kind::other)
+    type_error(
+        Code::E117, loc,
+        cat("'", base->id, ".", n.name, "' is an attribute of ",
+            owner->text == "type" ? "a class" : cat("an object (", owner->text, ")"), ", not of a module"),
+        cat("name it outside of the kernel: `", n.name, " = ", base->id, ".", n.name, "`"));
+  if (owner->kind != Captured::Kind::module) return;
+  for (const auto &[key, value] : owner->attributes)
+    if (key == n.name) return captured(value, cat(base->id, ".", key), loc);
+  type_error(Code::E103, loc,
+             cat("module '", base->id, "' has no constant or function '", n.name, "' that a kernel can use"));
 }
 
 const Captured *Rules::function_of(const ast::ExprPtr &callee) const {
@@ -360,7 +427,8 @@ std::string Rules::callee_word(const ast::ExprPtr &callee) const {
   if (const auto *attr = ast::as<ast::Attribute>(callee)) {
     const Captured *c = module_of(*attr);
     if (!c)
-      type_error(Code::E104, callee->loc, cat("methods cannot be called in a kernel ('", attr->name, "')"));
+      type_error(Code::E104, callee->loc, cat("methods cannot be called in a kernel ('", attr->name, "')"),
+                 contains(whole_array_functions, attr->name) ? "write the loop over the elements" : "");
     for (const auto &[key, value] : c->attributes)
       if (key == attr->name && value.kind == Captured::Kind::word)
         return value.text;
@@ -368,7 +436,8 @@ std::string Rules::callee_word(const ast::ExprPtr &callee) const {
         return std::string(numpy_name(value.dtype));
     type_error(Code::E103, callee->loc,
                cat("module '", ast::as<ast::Name>(attr->value)->id, "' has no function '", attr->name,
-                   "' that a kernel can use"));
+                   "' that a kernel can use"),
+               contains(whole_array_functions, attr->name) ? "write the loop over the elements" : "");
   }
   const auto *n = ast::as<ast::Name>(callee);
   if (!n) type_error(Code::E104, callee->loc, "only functions of the language can be called in a kernel");
@@ -376,7 +445,7 @@ std::string Rules::callee_word(const ast::ExprPtr &callee) const {
     type_error(Code::E104, callee->loc, cat("'", n->id, "' is a variable, not a function"));
   const Captured *c = find_captured(captures_, n->id);
   if (!c) {
-    if (!is_language_word(n->id) && !contains(refused_words, n->id)) name(n->id, callee->loc);
+    if (!is_language_word(n->id) && !refused_word(n->id)) name(n->id, callee->loc);
     return n->id;
   }
   if (c->kind == Captured::Kind::word) return c->text;
@@ -388,7 +457,6 @@ std::string Rules::callee_word(const ast::ExprPtr &callee) const {
 void Rules::call(const ast::CallExpr &n, Loc loc) const {
   if (function_of(n.callee)) return;
   std::string word = callee_word(n.callee);
-  if (word == "print") refuse_print(loc);
   if (word == "output_tensor" || word == "allocate")
     type_error(Code::E110, loc, cat(word, " stands inside an expression"),
                cat("write `c = ", word, "(shape, dtype)` as a statement of its own"));
@@ -398,8 +466,7 @@ void Rules::call(const ast::CallExpr &n, Loc loc) const {
   if (contains(scope_words, word))
     type_error(Code::E101, loc, cat(word, " stands outside of a with statement"),
                cat("write `with ", word, "(...):`"));
-  if (contains(refused_words, word))
-    type_error(Code::E101, loc, cat(word, " is not part of the kernel language"), "loop over a range");
+  refuse_builtin(word, loc);
   if (!is_language_word(word)) type_error(Code::E104, loc, cat(word, " is no function of expressions"));
   if (word == "round" && n.args.size() == 2)
     type_error(Code::E101, loc, "round with a number of digits is not part of the kernel language",
@@ -407,6 +474,9 @@ void Rules::call(const ast::CallExpr &n, Loc loc) const {
   bool many = word == "min" || word == "max";
   const IntrinsicRow *row = contains(other_words, word) ? nullptr : find_intrinsic(word);
   size_t arity = word == "select" ? 3 : word == "sub_relu" ? 2 : row ? row->arity : 1;
+  if (many && n.args.size() == 1 && n.keywords.empty())
+    type_error(Code::E104, loc, cat(word, " compares two or more numbers, 1 is given"),
+               "for the elements of a tensor write a loop");
   expect_arguments(n, word, many ? 2 : arity, many ? max_args : arity, loc);
   if (auto dtype = row ? std::nullopt : dtype_from_numpy(word)) require_available(*dtype, loc);
 }

@@ -13,6 +13,13 @@
 
 namespace kw {
 
+/// The arguments of output_tensor or allocate, passed by position or by keyword; absent ones are null.
+struct BufferArguments {
+  const ast::ExprPtr *shape = nullptr, *dtype = nullptr, *scope = nullptr;
+};
+/// Throws E104 for what such a call does not take, E110 for the scope of an output.
+BufferArguments buffer_arguments(const ast::CallExpr &n, std::string_view word, Loc loc);
+
 class Rules {
  public:
   /// All three must outlive the rules.
@@ -70,6 +77,7 @@ class Rules {
   void name(const std::string &id, Loc loc) const;
   void order_of_use(const std::string &id, Loc loc) const;
   void captured(const Captured &c, const std::string &id, Loc loc) const;
+  void attribute(const ast::Attribute &n, Loc loc) const;
   void call(const ast::CallExpr &n, Loc loc) const;
   std::vector<std::string> known_names() const;
 

@@ -188,16 +188,27 @@ std::string default_cache_directory() {
   return home.empty() ? "" : home + "/.cache/kernelwright";
 }
 
-uint64_t default_cache_size() {
-  constexpr uint64_t one_gib = uint64_t{1} << 30;
-  const char *text = std::getenv("KW_CACHE_SIZE");
-  if (!text) return one_gib;
+/// "500M", "2g", "1000"; nothing for what is no size.
+static std::optional<uint64_t> parse_size(std::string_view text) {
   uint64_t value = 0;
-  auto [end, error] = std::from_chars(text, text + std::strlen(text), value);
-  if (error != std::errc{}) return one_gib;
-  char unit = static_cast<char>(*end | 0x20);
-  int shift = unit == 'k' ? 10 : unit == 'm' ? 20 : unit == 'g' ? 30 : 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
+  if (error != std::errc{} || unit.size() > 1) return std::nullopt;
+  if (unit.empty()) return value;
+  char letter = static_cast<char>(unit[0] | 0x20);
+  int shift = letter == 'k' ? 10 : letter == 'm' ? 20 : letter == 'g' ? 30 : 0;
+  if (!shift) return std::nullopt;
   return value > (UINT64_MAX >> shift) ? UINT64_MAX : value << shift;
+}
+
+uint64_t default_cache_size() {
+  const char *text = std::getenv("KW_CACHE_SIZE");
+  return (text ? parse_size(text) : std::nullopt).value_or(uint64_t{1} << 30);
+}
+
+std::string cache_size_problem() {
+  const char *text = std::getenv("KW_CACHE_SIZE");
+  return !text || !*text || parse_size(text) ? "" : cat("KW_CACHE_SIZE is '", text, "', which is no size");
 }
 
 }  // namespace kw

@@ -55,5 +55,7 @@ class DiskCache {
 std::string default_cache_directory();
 /// KW_CACHE_SIZE ("500M", "2G", bytes), default 1 GiB.
 uint64_t default_cache_size();
+/// What is wrong with KW_CACHE_SIZE, or ""; the default is used then.
+std::string cache_size_problem();
 
 }  // namespace kw

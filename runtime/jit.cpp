@@ -8,6 +8,7 @@
 #include "frontend/ir_mode.h"
 #include "frontend/lexer.h"
 #include "frontend/lower.h"
+#include "frontend/order.h"
 #include "ir/print.h"
 #include "support/log.h"
 #include "support/text.h"
@@ -40,7 +41,7 @@ auto resolving(const SourceMap &sources, F &&f) {
   }
 }
 
-void parse(const Request &r, const SourceText &source, Parsed &p) {
+void parse(const Request &r, const SourceText &source, Parsed &p, std::vector<LocalNote> *locals = nullptr) {
   double begin = now_ms();
   // first line 0: all lines are relative to the function's first one
   uint32_t id = p.sources.add_text(source.path, 0, source.text);
@@ -48,7 +49,7 @@ void parse(const Request &r, const SourceText &source, Parsed &p) {
   for (const SourceText &callee : source.callees)
     callees.push_back(p.sources.add_text(callee.path, 0, callee.text));
   resolving(p.sources, [&] {
-    p.func = compile_source({p.sources, id, r.signature, r.captures, r.options, callees}, p.sink);
+    p.func = compile_source({p.sources, id, r.signature, r.captures, r.options, callees, locals}, p.sink);
     return 0;
   });
   report_stage("lower", p.func, now_ms() - begin);
@@ -125,14 +126,43 @@ std::string Jit::cache_problem() const {
 std::string inspect(const Request &r, const SourceText &source, std::string_view stage) {
   Parsed p;
   parse(r, source, p);
-  if (stage == "lower") return print(p.func);
+  CompileInput input = input_of(r, p);
   return resolving(p.sources, [&]() -> std::string {
-    Func ready = lower_for_backend(p.func, input_of(r, p));
-    if (stage == "final") return print(ready);
-    if (stage == "llvm") return call_llvm(ready, r.target, LlvmWant::ir);
-    ensure(stage == "asm", cat("no stage is called ", stage));
-    return call_llvm(ready, r.target, LlvmWant::assembly);
+    bool machine = stage == "llvm" || stage == "asm";
+    auto f = func_at_stage(p.func, input, machine ? "final" : stage);
+    if (!f) {
+      std::string known = join_text(stage_names(input), ", ");
+      throw std::invalid_argument(cat("no stage is called '", stage, "'; the stages are ", known));
+    }
+    if (!machine) return print(*f);
+    return call_llvm(*f, r.target, stage == "llvm" ? LlvmWant::ir : LlvmWant::assembly);
   });
+}
+
+static std::string order_words(Order order) {
+  return order == Order::lanes ? "lanes" : order == Order::any ? "any order" : "source order";
+}
+
+ResolvedExplanation explain(const Request &r, const SourceText &source) {
+  Parsed p;
+  std::vector<LocalNote> locals;
+  parse(r, source, p, &locals);
+  Explanation found = resolving(p.sources, [&] { return explain(p.func, input_of(r, p)); });
+  for (LocalNote &n : locals) found.findings.push_back({"local", n.loc, n.name, -1, n.type, {}});
+  for (const OrderedSum &sum : find_sums(p.func)) {
+    std::vector<std::string> names;
+    for (const Sym &loop : sum.band) names.push_back(loop->name);
+    found.findings.push_back({"sum", sum.store.loc(), excerpt(p.sources, sum.store.loc()), -1,
+                              order_words(sum.order), cat("over ", join_text(names, ", "), "; ", sum.why)});
+  }
+  ResolvedExplanation out{std::move(found.conditions), {}};
+  for (Finding &f : found.findings) {
+    bool known = f.loc.known();
+    int32_t line = known ? static_cast<int32_t>(p.sources.position(f.loc).line) : -1;
+    uint32_t text = known ? p.sources.text_number(f.loc.source) : 0;
+    out.findings.push_back({std::move(f), line, text});
+  }
+  return out;
 }
 
 std::vector<Resolved> check_text(const SourceText &source, const Captures &captures) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 
+#include "driver/explain.h"
 #include "runtime/cache.h"
 #include "runtime/kernel.h"
 #include "runtime/request.h"
@@ -52,9 +53,22 @@ class Jit {
 /// The artifact of a request, neither stored nor loaded. Throws ResolvedError.
 Artifact compile_request(const Request &r, const SourceText &source);
 
-/// Stages of a kernel for reading: "lower" (after the front end), "final" (before the back end), "llvm",
-/// "asm". Throws ResolvedError.
+/// Stages of a kernel for reading: "llvm", "asm", or IR after a stage of stage_names (driver/compile.h).
+/// Throws ResolvedError, and std::invalid_argument for other stages.
 std::string inspect(const Request &r, const SourceText &source, std::string_view stage);
+
+/// A finding with the place that it speaks of: a line as in Resolved, of a text.
+struct ResolvedFinding {
+  Finding finding;
+  int32_t line = -1;
+  uint32_t text = 0;
+};
+struct ResolvedExplanation {
+  std::vector<std::string> conditions;
+  std::vector<ResolvedFinding> findings;  ///< accesses, buffers, locals, sums
+};
+/// What the compiler does with a request, computed anew. Throws ResolvedError.
+ResolvedExplanation explain(const Request &r, const SourceText &source);
 
 /// E1xx errors that need no types; empty when there are none.
 std::vector<Resolved> check_text(const SourceText &source, const Captures &captures);

@@ -5,6 +5,7 @@
 #include "ir/build.h"
 #include "ir/match.h"
 #include "ir/print.h"
+#include "ir/walk.h"
 #include "support/text.h"
 
 namespace kw {
@@ -18,6 +19,18 @@ std::string symbol_text(const Func &f, const Sym &sym) {
       if (r && r->sym == sym) return cat(p.buf->sym->name, ".shape[", d, "]");
     }
   return sym->name;
+}
+
+/// "range(1, a.shape[0])": what the loop of an iterator runs over.
+std::string range_of(const Func &f, const Sym &iter) {
+  std::string out;
+  walk(f.body, [&](const For &n, const Stmt &) {
+    if (n.iter != iter) return;
+    bool from_zero = as_int(n.lo) == 0 && n.step == 1;
+    out = cat("range(", from_zero ? "" : cat(bound_text(f, n.lo), ", "), bound_text(f, n.hi),
+              n.step == 1 ? "" : cat(", ", n.step), ")");
+  });
+  return out;
 }
 
 }  // namespace
@@ -68,8 +81,8 @@ std::vector<Diagnostic> find_bounds_errors(const Func &f, const SourceMap &sourc
       if (auto form = affine_of(index))
         for (const AffineTerm &t : form->terms)
           if (const Ref *r = as<Ref>(t.atom); r && r->sym->kind == SymKind::iter)
-            diagnostic.notes.push_back(
-                cat("'", r->sym->name, "' is the loop variable of line ", line_mark(sources, r->sym->loc)));
+            diagnostic.notes.push_back(cat("'", r->sym->name, "' runs over ", range_of(f, r->sym),
+                                           " at line ", line_mark(sources, r->sym->loc)));
       diagnostic.help.push_back("shorten the loop, or guard the access with `if`");
       out.push_back(std::move(diagnostic));
     }

@@ -104,7 +104,7 @@ void describe_sites(const Func &f, const Func &source, const SourceMap &sources,
   }
 }
 
-std::string explain(const Func &f) {
+std::string summary(const Func &f) {
   std::string out = cat("kernel ", f.name, "\n", f.facts.size(), " conditions on shapes, ", f.sites.size(),
                         " accesses checked at run time\n");
   for (const Expr &fact : f.facts)
@@ -115,9 +115,45 @@ std::string explain(const Func &f) {
 
 }  // namespace
 
-Func lower_for_backend(const Func &f, const CompileInput &input) {
-  Func ready = run_pipeline(f, input.options, input.target);
-  return run_passes(find_backend(input.backend).lowering, ready, input.target);
+static std::array<PassList, 3> all_passes(const CodegenOptions &options, std::string_view backend) {
+  auto [common, safe] = pipeline_passes(options);
+  return {common, safe, find_backend(backend).lowering};
+}
+
+std::optional<Func> func_at_stage(Func f, const CompileInput &input, std::string_view stage) {
+  if (stage == "lower") return f;
+  for (PassList list : all_passes(input.options, input.backend))
+    for (const Pass &pass : list) {
+      f = run_passes({&pass, 1}, std::move(f), input.target);
+      if (pass.name == stage) return f;
+    }
+  return stage == "final" ? std::optional(std::move(f)) : std::nullopt;
+}
+
+static void add_stages(const CodegenOptions &options, std::string_view backend,
+                       std::vector<std::string> &out) {
+  auto add = [&](std::string_view name) {
+    if (std::find(out.begin(), out.end(), name) == out.end()) out.emplace_back(name);
+  };
+  add("lower");
+  for (PassList list : all_passes(options, backend))
+    for (const Pass &pass : list) add(pass.name);
+}
+
+std::vector<std::string> stage_names(const CompileInput &input) {
+  std::vector<std::string> out;
+  add_stages(input.options, input.backend, out);
+  out.push_back("final");
+  return out;
+}
+
+std::vector<std::string> dump_names() {
+  std::vector<std::string> out;
+  CodegenOptions plain;
+  plain.body = Body::plain;
+  for (const CodegenOptions &options : {CodegenOptions{}, plain}) add_stages(options, "llvm", out);
+  out.insert(out.end(), {"emit", "all"});
+  return out;
 }
 
 Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagnostic> warnings) {
@@ -142,7 +178,7 @@ Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagn
   a.code_kind = backend.code_kind;
   a.code = backend.emit(ready, input.target);
   report_stage("emit", ready, now_ms() - begin);
-  a.explain = explain(ready);
+  a.explain = summary(ready);
   a.from = build_id();
   return a;
 }

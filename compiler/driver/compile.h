@@ -21,7 +21,12 @@ struct CompileInput {
 /// with those found here. Throws CompileError.
 Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagnostic> warnings);
 
-/// The IR after the pipeline and the back end's tail, for inspection.
-Func lower_for_backend(const Func &f, const CompileInput &input);
+/// The IR after a stage, for inspection: "lower" (as it came), a pass by its name (the first of that name),
+/// or "final" (what the back end gets). Nothing for other names.
+std::optional<Func> func_at_stage(Func f, const CompileInput &input, std::string_view stage);
+/// The stages that func_at_stage knows, in the order of a compilation.
+std::vector<std::string> stage_names(const CompileInput &input);
+/// Every stage that KW_DEBUG=dump:after= can name, "all" included.
+std::vector<std::string> dump_names();
 
 }  // namespace kw

@@ -5,7 +5,6 @@
 #include "transform/fuse_fma.h"
 #include "transform/guard_bounds.h"
 #include "transform/hoist_checks.h"
-#include "transform/pass.h"
 #include "transform/simplify.h"
 
 namespace kw {
@@ -23,7 +22,7 @@ constexpr Pass guarded_but_data[] = {{"guard_bounds", guard_bounds_but_data}, {"
 constexpr Pass checked[] = {{"check_all_bounds", check_all_bounds}};
 constexpr Pass checked_but_data[] = {{"check_all_bounds", check_all_bounds_but_data}};
 
-std::span<const Pass> safety(const CodegenOptions &options) {
+PassList safety(const CodegenOptions &options) {
   if (options.debug) return checked;
   if (options.body == Body::plain) return options.unchecked ? checked_but_data : checked;
   return options.unchecked ? guarded_but_data : guarded;
@@ -31,8 +30,13 @@ std::span<const Pass> safety(const CodegenOptions &options) {
 
 }  // namespace
 
+std::array<PassList, 2> pipeline_passes(const CodegenOptions &options) {
+  return {to_every_body, safety(options)};
+}
+
 Func run_pipeline(const Func &f, const CodegenOptions &options, const Target &target) {
-  return run_passes(safety(options), run_passes(to_every_body, f, target), target);
+  auto [common, safe] = pipeline_passes(options);
+  return run_passes(safe, run_passes(common, f, target), target);
 }
 
 }  // namespace kw

@@ -2,13 +2,19 @@
 // It decides nothing about a kernel; every decision is a pass.
 #pragma once
 
-#include "ir/func.h"
-#include "support/target.h"
+#include <array>
+
+#include "transform/pass.h"
 
 namespace kw {
 
 /// Source-level IR → safe IR that any back end's tail accepts. `body` and `debug` choose between facts and
 /// checks everywhere.
+using PassList = std::span<const Pass>;
+
+/// The passes of a body before the back end's tail, in order.
+std::array<PassList, 2> pipeline_passes(const CodegenOptions &options);
+/// Runs them.
 Func run_pipeline(const Func &f, const CodegenOptions &options, const Target &target);
 
 }  // namespace kw

@@ -63,7 +63,7 @@ constexpr CodeRow table[] = {
     {Code::E501, "E501", device, "no such device", "test_e501_device"},
     {Code::E502, "E502", device, "compiler library", "test_e502_library"},
     {Code::E503, "E503", internal, "internal error", "test_e503_internal"},
-    {Code::W501, "W501", warning, "no usable cache directory", "test_w501_cache_directory"},
+    {Code::W501, "W501", warning, "disk cache not as configured", "test_w501_cache_directory"},
 };
 
 constexpr bool in_order() {

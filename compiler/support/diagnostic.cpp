@@ -87,8 +87,16 @@ std::string render(const Resolved &d, std::span<const TextPlace> places) {
   } else {
     out = cat(path, path.empty() ? "" : ": ", kind, expanded(d.message), "\n");
   }
-  for (const std::string &note : d.notes) out += cat("      = note: ", expanded(note), "\n");
-  for (const std::string &help : d.help) out += cat("      = help: ", expanded(help), "\n");
+  return out + render_advice(d, places);
+}
+
+std::string render_advice(const Resolved &d, std::span<const TextPlace> places) {
+  std::string out;
+  auto line = [&](std::string_view kind, const std::string &text) {
+    out += cat("      = ", kind, ": ", expand_marks(text, places, d.text), "\n");
+  };
+  for (const std::string &note : d.notes) line("note", note);
+  for (const std::string &help : d.help) line("help", help);
   return out;
 }
 

@@ -56,6 +56,8 @@ Resolved resolve(const Diagnostic &d, const SourceMap &sources);
 /// The layout of language.md 8: position, code, message, source line with a caret span, notes and help.
 std::string render(const Resolved &d, std::string_view path, uint32_t first_line);
 std::string render(const Resolved &d, std::span<const TextPlace> places);
+/// The note and help lines of that layout, which stand below the source line.
+std::string render_advice(const Resolved &d, std::span<const TextPlace> places);
 /// The place of a text; that of the kernel when it is unknown.
 const TextPlace &place_of(uint32_t text, std::span<const TextPlace> places);
 

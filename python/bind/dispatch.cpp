@@ -190,21 +190,11 @@ PyObject *call_again(KernelState &k, PyObject *const *args, size_t nargs, PyObje
   return end_run(k, kernel, {c.extents, c.extent_count}, r) ? out.release() : nullptr;
 }
 
-/// Binds the arguments. Parameters with `*` are refused as such, not by the count that they confuse.
-bool bind(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f) {
-  if (bind_arguments(k, args, nargs, kwnames, f)) [[likely]]
-    return true;
-  if (!k.starred) return false;
-  PyErr_Clear();
-  if (k.check()) raise_error(Code::E112, cat("kernel '", k.name, "' has '*' parameters"));
-  return false;
-}
-
 PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames) {
   if (PyObject *result = call_again(k, args, nargs, kwnames)) return result;
   if (PyErr_Occurred()) return nullptr;
   CallFrame f;
-  if (!bind(k, args, nargs, kwnames, f) || !read_arguments(k, f)) return nullptr;
+  if (!bind_call(k, args, nargs, kwnames, f) || !read_arguments(k, f)) return nullptr;
   if (!k.fresh || !k.guards_hold()) [[unlikely]]
     if (!k.refresh()) return nullptr;
   Plan *plan = find_plan(k, f);
@@ -320,7 +310,9 @@ int kernel_clear(PyObject *self) {
 
 PyObject *kernel_get(PyObject *self, PyObject *instance, PyObject *) {
   if (!instance || instance == Py_None) return Py_NewRef(self);
-  return PyMethod_New(self, instance);
+  PyRef module(PyImport_ImportModule("kernelwright.kernel"));
+  PyRef bound(module ? PyObject_GetAttrString(module.get(), "BoundKernel") : nullptr);
+  return bound ? PyObject_CallFunctionObjArgs(bound.get(), self, instance, nullptr) : nullptr;
 }
 
 PyMemberDef members[] = {
@@ -338,6 +330,15 @@ void *slot(F *f) {
 }
 
 }  // namespace
+
+bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f) {
+  if (bind_arguments(k, args, nargs, kwnames, f)) [[likely]]
+    return true;
+  if (!k.starred) return false;
+  PyErr_Clear();
+  if (k.check()) raise_error(Code::E112, cat("kernel '", k.name, "' has '*' parameters"));
+  return false;
+}
 
 PyObject *make_kernel_type() {
   PyType_Slot slots[] = {{Py_tp_new, slot(kernel_new)},
@@ -363,29 +364,6 @@ KernelState *state_of(PyObject *kernel) {
   if (PyObject_TypeCheck(kernel, kernel_type)) return as_kernel(kernel)->state;
   PyErr_Format(PyExc_TypeError, "expected a kernel, got %s", Py_TYPE(kernel)->tp_name);
   return nullptr;
-}
-
-PyObject *inspect_kernel(PyObject *kernel, PyObject *args, const char *stage) {
-  KernelState *state = state_of(kernel);
-  if (!state || !state->refresh()) return nullptr;
-  KernelState &k = *state;
-  Signature signature;
-  if (PyTuple_GET_SIZE(args) == 0 && k.last && !k.parameters.empty()) {
-    signature = k.last->request.signature;
-  } else {
-    CallFrame f;
-    auto count = static_cast<size_t>(PyTuple_GET_SIZE(args));
-    if (!bind(k, PySequence_Fast_ITEMS(args), count, nullptr, f) || !read_arguments(k, f)) return nullptr;
-    signature = describe_signature(f);
-  }
-  SourceText source;
-  if (!k.read_source(source)) return nullptr;
-  try {
-    std::string text = inspect(k.request(signature, Body::main), source, stage);
-    return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
-  } catch (const ResolvedError &e) {
-    return raise_errors(e.errors, k.place);
-  }
 }
 
 }  // namespace kw

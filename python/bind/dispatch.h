@@ -6,7 +6,7 @@
 #include <Python.h>
 #include <structmember.h>
 
-#include "bind/state.h"
+#include "bind/dispatch_args.h"
 
 namespace kw {
 
@@ -14,7 +14,8 @@ namespace kw {
 PyObject *make_kernel_type();
 /// The state of a kernel object; null with a TypeError for another object.
 KernelState *state_of(PyObject *kernel);
-/// Text of a stage ("lower", "final", "llvm", "asm") for the given call arguments; null with an exception.
-PyObject *inspect_kernel(PyObject *kernel, PyObject *args, const char *stage);
+/// Binds the arguments of a call; parameters with `*` are refused as such, not by the count that they
+/// confuse. False with an exception.
+bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f);
 
 }  // namespace kw

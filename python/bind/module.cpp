@@ -2,8 +2,11 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "bind/dispatch.h"
 #include "bind/dispatch_args.h"
+#include "bind/inspect.h"
 #include "codegen/interp/interp.h"
 #include "codegen/llvm_library.h"
 #include "ir/build.h"
@@ -36,6 +39,11 @@ py::list codes() {
 
 std::string set_debug(const std::string &text) {
   ParsedDebug parsed = parse_debug(text);
+  std::vector<std::string> stages = dump_names();
+  for (const std::string &stage : parsed.options.dump_after)
+    if (parsed.error.empty() && std::find(stages.begin(), stages.end(), stage) == stages.end())
+      parsed.error =
+          cat("KW_DEBUG: dump:after= names no pass '", stage, "'; the passes are: ", join_text(stages, ", "));
   if (parsed.error.empty()) set_debug_options(parsed.options);
   return parsed.error;
 }
@@ -64,6 +72,13 @@ KernelState &kernel_state(py::handle kernel) {
   KernelState *k = state_of(kernel.ptr());
   if (!k) throw py::error_already_set();
   return *k;
+}
+
+/// The options of a kernel that are not the usual ones: ", fp='strict', debug=True", or "".
+std::string options_of(py::handle kernel) {
+  const CodegenOptions &o = kernel_state(kernel).options;
+  return cat(o.fp == FpMode::normal ? "" : cat(", fp='", fp_name(o.fp), "'"), o.debug ? ", debug=True" : "",
+             o.unchecked ? ", unchecked=True" : "");
 }
 
 void check_kernel(py::handle kernel) {
@@ -149,12 +164,18 @@ PYBIND11_MODULE(_core, m) {
   m.def("set_debug", set_debug);
   m.def("call_intrinsic", call_intrinsic);
   m.def("convert_scalar", convert_scalar);
-  m.def("inspect", [](py::handle kernel, const py::tuple &args, const std::string &stage) {
-    return checked(guarded([&] { return inspect_kernel(kernel.ptr(), args.ptr(), stage.c_str()); }));
+  m.def("inspect",
+        [](py::handle kernel, const py::tuple &args, const py::dict &keywords, const std::string &stage) {
+          return checked(
+              guarded([&] { return inspect_kernel(kernel.ptr(), args, keywords, stage).release().ptr(); }));
+        });
+  m.def("explain", [](py::handle kernel, const py::tuple &args, const py::dict &keywords) {
+    return checked(guarded([&] { return explain_kernel(kernel.ptr(), args, keywords).release().ptr(); }));
   });
   m.def("check", check_kernel);
   m.def("function_of",
         [](py::handle kernel) { return py::reinterpret_borrow<py::object>(kernel_state(kernel).function); });
+  m.def("options_of", options_of);
   m.def("key_preimage", key_preimage);
   m.def("count_definition_lines", [](const std::string &text) { return count_definition_lines(text); });
   m.def("compile_text", compile_text);

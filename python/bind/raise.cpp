@@ -43,19 +43,22 @@ std::string utf8(PyObject *o) {
 
 PyObject *raise_errors(const std::vector<Resolved> &errors, const KernelPlace &place) {
   if (errors.empty()) return raise_error(Code::E503, "an error without a message");
-  std::string rendered;
   std::vector<TextPlace> texts = place.texts();
-  for (const Resolved &e : errors) rendered += (rendered.empty() ? "" : "\n") + render(e, texts);
   const Resolved &first = errors[0];
+  std::string rendered = render(first, texts), below = render_advice(first, texts);
+  for (const Resolved &e : std::span(errors).subspan(1)) {
+    std::string other = "\n" + render(e, texts);
+    rendered += other, below += other;
+  }
   const CodeRow &row = row_of(first.code);
   const TextPlace &at = place_of(first.text, texts);
   int64_t line = first.line < 0 ? 0 : int64_t{at.first_line} + first.line;
-  PyObject *args =
-      Py_BuildValue("(s#s#NNNnIIN)", class_name(row.error_class).data(),
-                    static_cast<Py_ssize_t>(class_name(row.error_class).size()), row.name.data(),
-                    static_cast<Py_ssize_t>(row.name.size()), text(rendered),
-                    text(expand_marks(first.message, texts, first.text)), text(at.path),
-                    static_cast<Py_ssize_t>(line), first.column, first.end_column, text(first.line_text));
+  PyObject *args = Py_BuildValue("(s#s#NNNnIINN)", class_name(row.error_class).data(),
+                                 static_cast<Py_ssize_t>(class_name(row.error_class).size()), row.name.data(),
+                                 static_cast<Py_ssize_t>(row.name.size()), text(rendered),
+                                 text(expand_marks(first.message, texts, first.text)), text(at.path),
+                                 static_cast<Py_ssize_t>(line), first.column, first.end_column,
+                                 text(first.line_text), text(below));
   PyObject *exception = call_errors("make_error", args);
   if (exception) PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(exception)), exception);
   Py_XDECREF(exception);

@@ -215,18 +215,32 @@ std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r) {
   return nullptr;
 }
 
+/// W501, each kind once in a process.
+static bool warn_of_cache() {
+  static bool told = false, told_size = false;
+  if ((told && told_size) || !debug_options()->cache) return true;
+  auto warn = [](std::string message, std::string help) {
+    Resolved w;
+    w.code = Code::W501;
+    w.message = std::move(message);
+    w.help.push_back(std::move(help));
+    return issue_warning(w, {});
+  };
+  std::string problem = jit().cache_problem(), size = told_size ? "" : cache_size_problem();
+  told_size = true;
+  if (!size.empty() && !warn(cat(size, ": the disk cache keeps up to 1 GiB"),
+                             "give bytes, or a number with K, M or G: KW_CACHE_SIZE=500M"))
+    return false;
+  if (problem.empty() || told) return true;
+  told = true;
+  return warn(cat("compiled kernels are kept in memory only: ", problem),
+              "set KW_CACHE_DIR to a directory of your own");
+}
+
 bool KernelState::warn_once(const LoadedKernel &kernel) {
   for (const Resolved &w : kernel.artifact().warnings)
     if (warned.insert(cat(w.line, ":", w.message)).second && !issue_warning(w, place)) return false;
-  std::string problem = jit().cache_problem();
-  static bool told = false;
-  if (problem.empty() || told || !debug_options()->cache) return true;
-  told = true;
-  Resolved w;
-  w.code = Code::W501;
-  w.message = cat("compiled kernels are kept in memory only: ", problem);
-  w.help.push_back("set KW_CACHE_DIR to a directory of your own");
-  return issue_warning(w, {});
+  return warn_of_cache();
 }
 
 }  // namespace kw

@@ -7,10 +7,13 @@ import os
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from . import _core, capture  # noqa: F401 (the core calls capture at each first call)
 from ._core import Kernel
+
+if TYPE_CHECKING:
+    from .explain import Explanation
 
 
 @overload
@@ -54,30 +57,109 @@ def _py(self: Kernel, *args: Any, **kwargs: Any) -> Any:
     return bind(_core.function_of(self))(*args, **kwargs)
 
 
-def _ir(self: Kernel, *args: Any, stage: str = "lower") -> str:
-    """The IR as text: stage "lower" (as written) or "final" (checked and expanded).
+def _ir(self: Kernel, *args: Any, stage: str = "lower", **keywords: Any) -> str:
+    """The IR as text after a stage: "lower" (as written), a pass by its name, or "final" (checked, expanded).
 
-    For the types of the given arguments, else for those of the last call. Raises TypeError when there are
-    neither.
+    `.ir("final")` is for the types of the last call, `.ir(a, b, stage="final")` for those of the arguments.
+    Raises TypeError when there are neither, ValueError with the list of stages for an unknown one.
     """
-    if stage not in ("lower", "final"):
-        raise ValueError(f"ir: stage is {stage!r}, but must be 'lower' or 'final'")
-    return _core.inspect(self, args, stage)
+    if args and isinstance(args[0], str):
+        stage, args = args[0], args[1:]
+    if stage in ("llvm", "asm"):
+        raise ValueError(f"ir: {stage} is no IR of ours; use .{stage}()")
+    return _core.inspect(self, args, keywords, stage)
 
 
-def _llvm(self: Kernel, *args: Any) -> str:
+def _llvm(self: Kernel, *args: Any, **keywords: Any) -> str:
     """The LLVM IR that the code generator receives; arguments as for `ir`."""
-    return _core.inspect(self, args, "llvm")
+    return _core.inspect(self, args, keywords, "llvm")
 
 
-def _asm(self: Kernel, *args: Any) -> str:
+def _asm(self: Kernel, *args: Any, **keywords: Any) -> str:
     """The assembly of the compiled kernel; arguments as for `ir`."""
-    return _core.inspect(self, args, "asm")
+    return _core.inspect(self, args, keywords, "asm")
+
+
+def _explain(self: Kernel, *args: Any, **keywords: Any) -> Explanation:
+    """What the compiler proved, checks, zeroes and sums, for each version that has been compiled.
+
+    With arguments: for their types, compiled or not. Prints well; its fields hold the same as data. Raises
+    TypeError when there is neither a call nor an argument.
+    """
+    from .explain import explain
+
+    return explain(self, args, keywords)
 
 
 def _check(self: Kernel) -> None:
     """Raises what can be found without argument types: syntax errors and undefined names (E1xx)."""
     _core.check(self)
+
+
+def _repr_html(self: Kernel) -> str:
+    """Signature, source, compiled versions and explanation, for notebooks."""
+    from .explain import to_html
+
+    return to_html(self)
+
+
+class BoundKernel:
+    """A kernel as a method of an instance, which every call and every inspection gets as first argument."""
+
+    __slots__ = ("__func__", "__self__", "__weakref__")
+
+    def __init__(self, kernel: Kernel, instance: object) -> None:
+        self.__func__ = kernel
+        self.__self__ = instance
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return self.__func__(self.__self__, *args, **keywords)
+
+    def py(self, *args: Any, **keywords: Any) -> Any:
+        """Runs the original function under CPython."""
+        return self.__func__.py(self.__self__, *args, **keywords)
+
+    def ir(self, *args: Any, **keywords: Any) -> str:
+        """The IR after a stage, as `Kernel.ir`."""
+        if args and isinstance(args[0], str):
+            keywords["stage"], args = args[0], args[1:]
+        return self.__func__.ir(*self._with_instance(args, keywords), **keywords)
+
+    def llvm(self, *args: Any, **keywords: Any) -> str:
+        """The LLVM IR, as `Kernel.llvm`."""
+        return self.__func__.llvm(*self._with_instance(args, keywords), **keywords)
+
+    def asm(self, *args: Any, **keywords: Any) -> str:
+        """The assembly, as `Kernel.asm`."""
+        return self.__func__.asm(*self._with_instance(args, keywords), **keywords)
+
+    def explain(self, *args: Any, **keywords: Any) -> Explanation:
+        """The explanation, as `Kernel.explain`."""
+        return self.__func__.explain(*self._with_instance(args, keywords), **keywords)
+
+    def _with_instance(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+        """Without arguments these methods speak of earlier calls."""
+        given = bool(args) or any(name != "stage" for name in keywords)
+        return (self.__self__, *args) if given else ()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__func__, name)
+
+    # `inspect` and its friends take it for the method that it is
+    __class__ = property(lambda self: types.MethodType)
+
+    def __eq__(self, other: object) -> bool:
+        same = type(other) is BoundKernel and other.__func__ is self.__func__
+        return same and other.__self__ is self.__self__  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((id(self.__self__), self.__func__))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (getattr, (self.__self__, self.__func__.__name__))
+
+    def __repr__(self) -> str:
+        return f"<bound {repr(self.__func__)[1:-1]} of {self.__self__!r}>"
 
 
 def _reduce(self: Kernel) -> str | tuple[Any, ...]:
@@ -122,15 +204,18 @@ def _repr(self: Kernel) -> str:
     return f"<kernel {function.__module__}.{function.__qualname__}>"
 
 
-for _name, _method in {
+_methods: dict[str, Callable[..., Any]] = {
     "py": _py,
     "ir": _ir,
     "llvm": _llvm,
     "asm": _asm,
+    "explain": _explain,
     "check": _check,
+    "_repr_html_": _repr_html,
     "__reduce__": _reduce,
     "__repr__": _repr,
-}.items():
+}
+for _name, _method in _methods.items():
     _method.__name__ = _name
     _method.__qualname__ = f"Kernel.{_name}"
     setattr(Kernel, _name, _method)

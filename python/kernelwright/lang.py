@@ -73,7 +73,7 @@ def allocate(shape: Any, dtype: Any = np.float32, scope: str = "") -> np.ndarray
     return np.zeros(shape, _as_dtype(dtype))
 
 
-def grid(shape: Any) -> Iterator[tuple[int, ...]]:
+def grid(shape: Any, /) -> Iterator[tuple[int, ...]]:
     """All index tuples of a shape, row-major."""
     return itertools.product(
         *(builtins.range(int(n)) for n in (shape if isinstance(shape, tuple | list) else (shape,)))
@@ -84,12 +84,12 @@ def _loop(*bounds: Any) -> builtins.range:
     return builtins.range(*(int(b) for b in bounds))
 
 
-def attr(key: Any, value: Any) -> contextlib.AbstractContextManager[None]:
+def attr(key: Any, value: Any, /) -> contextlib.AbstractContextManager[None]:
     """A scheduling scope of AKG kernels; means nothing."""
     return contextlib.nullcontext()
 
 
-def block_realize(tensor: Any) -> contextlib.AbstractContextManager[None]:
+def block_realize(tensor: Any, /) -> contextlib.AbstractContextManager[None]:
     """A scheduling scope of AKG kernels; means nothing."""
     return contextlib.nullcontext()
 
@@ -118,7 +118,7 @@ def _expanded(name: str, *args: Any) -> Any:
 
 
 def _unary(name: str, text: str) -> Callable[[Any], Any]:
-    def function(x: Any) -> Any:
+    def function(x: Any, /) -> Any:
         return _expanded(name, _float_of(x))
 
     function.__name__ = function.__qualname__ = name
@@ -148,7 +148,7 @@ erfc = _unary("erfc", "1 less the error function.")
 sigmoid = _unary("sigmoid", "1 / (1 + exp(-x)).")
 
 
-def sqrt(x: Any) -> Any:
+def sqrt(x: Any, /) -> Any:
     """Square root; NaN for negative numbers."""
     v = _float_of(x)
     with np.errstate(all="ignore"):
@@ -157,7 +157,7 @@ def sqrt(x: Any) -> Any:
 
 
 def _rounding(name: str, numpys: Callable[[Any], Any], text: str) -> Callable[[Any], Any]:
-    def function(x: Any) -> Any:
+    def function(x: Any, /) -> Any:
         if type(x) in (bool, int):
             return int(x)
         if type(x) is float:
@@ -175,25 +175,25 @@ trunc = _rounding("trunc", np.trunc, "x without its fraction; integers stay as t
 round = _rounding("round", np.rint, "Nearest integral value, half to even; integers stay as they are.")
 
 
-def abs(x: Any) -> Any:
+def abs(x: Any, /) -> Any:
     """Absolute value."""
     with np.errstate(all="ignore"):
         return builtins.abs(x)
 
 
-def sign(x: Any) -> Any:
+def sign(x: Any, /) -> Any:
     """-1, 0 or 1; NaN stays NaN."""
     return type(x)(np.sign(x)) if type(x) in (int, float) else int(x) if type(x) is bool else np.sign(x)
 
 
-def atan2(y: Any, x: Any) -> Any:
+def atan2(y: Any, x: Any, /) -> Any:
     """The angle of the point (x, y) in radians, from -pi to pi."""
     a, b = _common((y, x))
     return _expanded("atan2", _float_of(a), _float_of(b))
 
 
 def _classify(name: str, numpys: Callable[[Any], Any], text: str) -> Callable[[Any], Any]:
-    def function(x: Any) -> Any:
+    def function(x: Any, /) -> Any:
         return bool(numpys(float(x))) if type(x) in _weak else numpys(x)
 
     function.__name__ = function.__qualname__ = name
@@ -206,7 +206,7 @@ isinf = _classify("isinf", np.isinf, "Whether x is infinite, of either sign.")
 isfinite = _classify("isfinite", np.isfinite, "Whether x is neither NaN nor infinite.")
 
 
-def popcount(x: Any) -> Any:
+def popcount(x: Any, /) -> Any:
     """Number of ones in the two's complement of an integer, in its type."""
     if type(x) in (bool, int):
         return (int(x) & (2**64 - 1)).bit_count()
@@ -217,7 +217,7 @@ def _whole(values: tuple[Any, ...]) -> bool:
     return type(values[0]) is not float and np.asarray(values[0]).dtype.kind in "iu"
 
 
-def fmod(x: Any, y: Any) -> Any:
+def fmod(x: Any, y: Any, /) -> Any:
     """Remainder with the sign of x; of integers 0 for y = 0."""
     a, b = _common((x, y))
     with np.errstate(all="ignore"):
@@ -225,7 +225,7 @@ def fmod(x: Any, y: Any) -> Any:
     return type(a)(rest)
 
 
-def ceil_div(x: Any, y: Any) -> Any:
+def ceil_div(x: Any, y: Any, /) -> Any:
     """Quotient rounded up; of integers 0 for y = 0."""
     a, b = _common((x, y))
     kind = type(a)
@@ -244,7 +244,7 @@ def _integer_power(base: int, exponent: int) -> int:
     return builtins.pow(base, exponent, 2**64)
 
 
-def power(x: Any, y: Any) -> Any:
+def power(x: Any, y: Any, /) -> Any:
     """x to the power y; integers wrap, and a negative y gives 0 (or 1 and -1 of these)."""
     a, b = _common((x, y))
     if type(a) in (bool, int):
@@ -304,18 +304,18 @@ def max(*values: Any) -> Any:
     return _extreme(values, True)
 
 
-def select(condition: Any, yes: Any, no: Any) -> Any:
+def select(condition: Any, yes: Any, no: Any, /) -> Any:
     """`yes` or `no`, both evaluated, in their common type."""
     a, b = _common((yes, no))
     return a if condition else b
 
 
-def likely(x: Any) -> Any:
+def likely(x: Any, /) -> Any:
     """x itself."""
     return x
 
 
-def sub_relu(a: Any, b: Any) -> Any:
+def sub_relu(a: Any, b: Any, /) -> Any:
     """max(a - b, 0)."""
     return max(a - b, 0)
 

@@ -20,8 +20,9 @@ for _feature in future_features.all_feature_names:
 
 def _error(code: str, message: str, help_text: str, function: types.FunctionType) -> KernelSyntaxError:
     path, line = function.__code__.co_filename, function.__code__.co_firstlineno
-    rendered = f"{path}:{line}:1: error[{code}]: {message}\n      = help: {help_text}"
-    error = make_error("KernelSyntaxError", code, rendered, message, path, line, 1, 1, "")
+    below = f"      = help: {help_text}"
+    rendered = f"{path}:{line}:1: error[{code}]: {message}\n{below}"
+    error = make_error("KernelSyntaxError", code, rendered, message, path, line, 1, 1, "", below)
     assert isinstance(error, KernelSyntaxError)
     return error
 

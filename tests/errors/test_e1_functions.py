@@ -56,6 +56,7 @@ def test_e118_recursion() -> None:
     line = odd.__code__.co_firstlineno + 1
     assert (caught.value.code, caught.value.lineno, caught.value.offset) == ("E118", line, 12)
     assert caught.value.message == "'even' calls itself: even → odd → even"
+    assert str(caught.value).count("error[") == 1  # nothing follows from the value that it has not
     with pytest.raises(KernelSyntaxError, match="'itself' calls itself: itself → itself"):
         itself(ONES.copy())
 

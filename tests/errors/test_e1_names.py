@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import math
+import re
+from typing import Any
 
 import numpy as np
 import pytest
 from diagnostics import Check, calls, check_text, checks, texts
 
 import kernelwright as kw
-from kernelwright import KernelSyntaxError
+from kernelwright import KernelSyntaxError, _core, lang
 
 ONES = np.ones(4, np.float32)
 
@@ -27,6 +29,13 @@ def misspells(a):
 def misses_a_function(a):
     c = output_tensor(a.shape, a.dtype)
     c[0] = np.sine(a[0])
+    return c
+
+
+@kw.kernel
+def adds_up_by_numpy(a):
+    c = output_tensor((1,), a.dtype)
+    c[0] = np.sum(a)
     return c
 
 
@@ -88,6 +97,17 @@ TWO_NAMES = """
             FILE:@4:12: error[E103]: module 'np' has no function 'sine' that a kernel can use
                @4 |     c[0] = np.sine(a[0])
                   |            ^~~~~~~
+            """,
+        ),
+        calls(
+            adds_up_by_numpy,
+            (ONES,),
+            KernelSyntaxError,
+            """
+            FILE:@4:12: error[E103]: module 'np' has no function 'sum' that a kernel can use
+               @4 |     c[0] = np.sum(a)
+                  |            ^~~~~~
+                  = help: write the loop over the elements
             """,
         ),
         calls(
@@ -254,7 +274,7 @@ def reads_after_the_loop(a):
             FILE:@5:12: error[E107]: the loop variable 'i' is read after its loop
                @5 |     a[0] = i
                   |            ^
-                  = help: keep its value in another name
+                  = help: keep its value in another name: `last = i` in the loop
             """,
         ),
         *texts("E107"),
@@ -287,3 +307,30 @@ NOTHING = """
 )
 def test_e108_return(case: Check) -> None:
     case()
+
+
+KEYWORDS = [
+    "sqrt(x=a[0])",
+    "floor(x=a[0])",
+    "isnan(x=a[0])",
+    "exp(x=a[0])",
+    "atan2(y=a[0], x=1.0)",
+    "power(a[0], y=2.0)",
+    "fmod(x=a[0], y=2.0)",
+    "ceil_div(a[0], y=2.0)",
+    "select(condition=a[0] > 0, yes=1.0, no=2.0)",
+    "likely(x=a[0])",
+    "sub_relu(a=a[0], b=1.0)",
+    "float32(x=a[0])",
+]
+
+
+@pytest.mark.parametrize("call", KEYWORDS)
+def test_keywords_are_refused_by_both(call: str) -> None:
+    """Functions of the language take their arguments by position, in CPython too."""
+    text = f"def k(a):\n    a[0] = {call}\n    return a\n"
+    assert re.findall(r"error\[(\w+)\]", _core.compile_text(text, [("float64", 1)])) == ["E104"]
+    space: dict[str, Any] = {}
+    exec(text, space)
+    with pytest.raises(TypeError):
+        lang.bind(space["k"])(np.ones(2))

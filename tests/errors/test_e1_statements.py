@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import decimal
 import fractions
+import types
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def slices(a):
             (ONES,),
             KernelSyntaxError,
             """
-            FILE:@3:7: error[E109]: a slice of the tensor 'a'
+            FILE:@3:7: error[E109]: the tensor 'a' cannot be sliced
                @3 |     a[1:] = 0
                   |       ^~
                   = help: write a loop over the elements
@@ -319,11 +320,40 @@ OBJECTS = {
 }
 
 
+class Settings:
+    EPS = 1e-6
+
+
+def reads_an_attribute_of(settings: Any) -> kw.Kernel:
+    @kw.kernel
+    def reads(a):
+        a[0] = settings.EPS
+        return a
+
+    return reads
+
+
+ATTRIBUTE = """
+    FILE:@3:16: error[E117]: 'settings.EPS' is an attribute of {}, not of a module
+       @3 |         a[0] = settings.EPS
+          |                ^~~~~~~~~~~~
+          = help: name it outside of the kernel: `EPS = settings.EPS`
+    """
+
+
 @kw.kernel
 def takes_a_thing(thing, n):
     c = output_tensor((1,))
     c[0] = thing
     return c
+
+
+def _called(kernel: kw.Kernel, text: str, name: str) -> Any:
+    return calls(kernel, (ONES,), KernelSyntaxError, text, id=name)
+
+
+def _checked(kernel: kw.Kernel, text: str, name: str) -> Any:
+    return checks(kernel, KernelSyntaxError, text)
 
 
 @pytest.mark.parametrize(
@@ -334,6 +364,15 @@ def takes_a_thing(thing, n):
             for name, value in OBJECTS.items()
         ),
         calls(captures(decimal), (ONES,), KernelSyntaxError, MODULE, id="module"),
+        *(
+            call(reads_an_attribute_of(owner), ATTRIBUTE.format(what), name)
+            for owner, what, name in (
+                (Settings, "a class", "class attribute"),
+                (Settings(), "an object (Settings)", "instance attribute"),
+                (types.SimpleNamespace(EPS=1.0), "an object (SimpleNamespace)", "namespace attribute"),
+            )
+            for call in (_called, _checked)
+        ),
         calls(
             takes_a_thing,
             (object(), 1),
@@ -377,6 +416,27 @@ def shadow_in_an_accumulator(a):
         s += a[i] * vectorize
     c[0] = s
     return c
+
+
+def sigmoid(x: float) -> float:
+    return x / 2
+
+
+@kw.kernel
+def calls_its_own(a):
+    c = output_tensor(a.shape, a.dtype)
+    c[0] = sigmoid(a[0])
+    return c
+
+
+def test_functions_of_the_user_are_shadows_too() -> None:
+    text = """
+        FILE:@4:12: warning[W101]: the global 'sigmoid' shadows the word 'sigmoid' of the kernel language
+           @4 |     c[0] = sigmoid(a[0])
+              |            ^~~~~~~
+              = help: rename or delete the global
+        """
+    warned(calls_its_own, (ONES,), KernelWarning, text)
 
 
 def test_w101_shadow() -> None:

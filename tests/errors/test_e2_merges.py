@@ -34,6 +34,7 @@ def sums_wider(a, b):
             FILE:@5:9: error[E210]: 'x' is float32 on one path and float64 on the other
                @5 |         x += b[i]
                   |         ^
+                  = note: 'x' is float32 from line @3, and float64 from line @5
                   = help: give both the same dtype, e.g. start from float64(...)
             """,
         ),
@@ -68,6 +69,7 @@ def starts_whole(a):
             FILE:@7:12: error[E211]: {CLASH}
                @7 |     a[0] = x
                   |            ^
+                  = note: 'x' is int32 from line @4, and a Python float from line @6
                   = help: start from float64(...)
             """,
         ),
@@ -139,7 +141,7 @@ def sizes_by(a, n):
             FILE:@3:24: error[E213]: an extent is a Python float, not an integer
                @3 |     c = output_tensor((n,), a.dtype)
                   |                        ^
-                  = help: convert it: `int64(...)`
+                  = help: compute it with `//`, or pass it as an integer argument
             """,
             id="size by a float",
         ),

@@ -77,7 +77,7 @@ ALWAYS_OUTSIDE = [
         FILE:@5:18: error[E301]: index 0 of 'a' reaches a.shape[0] (valid 0..a.shape[0] - 1)
            @5 |         c[i] = a[i + 1]
               |                  ^~~~~
-              = note: 'i' is the loop variable of line @4
+              = note: 'i' runs over range(a.shape[0]) at line @4
               {SHORTEN}
         """,
     ),
@@ -89,7 +89,7 @@ ALWAYS_OUTSIDE = [
         FILE:@5:18: error[E301]: index 0 of 'a' reaches -1 (valid 0..a.shape[0] - 1)
            @5 |         c[i] = a[i - 1]
               |                  ^~~~~
-              = note: 'i' is the loop variable of line @4
+              = note: 'i' runs over range(a.shape[0]) at line @4
               {SHORTEN}
         """,
     ),
@@ -123,7 +123,7 @@ ALWAYS_OUTSIDE = [
         FILE:@5:11: error[E301]: {DOUBLE}
            @5 |         c[2 * i + 2] = a[i]
               |           ^~~~~~~~~
-              = note: 'i' is the loop variable of line @4
+              = note: 'i' runs over range(a.shape[0]) at line @4
               {SHORTEN}
         """,
     ),
@@ -135,7 +135,7 @@ ALWAYS_OUTSIDE = [
         FILE:@5:11: error[E301]: {SHORTER}
            @5 |         c[i] = a[i]
               |           ^
-              = note: 'i' is the loop variable of line @4
+              = note: 'i' runs over range(a.shape[0]) at line @4
               {SHORTEN}
         """,
     ),

@@ -178,6 +178,13 @@ warning[W501]: compiled kernels are kept in memory only: {tmp_path / name} {prob
     assert not list((tmp_path / "open").iterdir())
 
 
+def test_malformed_cache_size(program: Path) -> None:
+    text = """\
+warning[W501]: KW_CACHE_SIZE is '1 TB', which is no size: the disk cache keeps up to 1 GiB
+      = help: give bytes, or a number with K, M or G: KW_CACHE_SIZE=500M"""
+    assert run(program, KW_CACHE_SIZE="1 TB") == [RESULT, ("KernelWarning", str(program), CALL, text)]
+
+
 def test_no_home_directory(program: Path) -> None:
     nowhere = {"KW_CACHE_DIR": "", "XDG_CACHE_HOME": "", "HOME": ""}
     text = """\

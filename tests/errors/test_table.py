@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import linecache
 import os
 import pickle
 import re
+import subprocess
+import sys
 import traceback
 import warnings
 from pathlib import Path
@@ -137,4 +140,55 @@ def test_warnings_carry_the_code() -> None:
         code.co_filename,
         code.co_firstlineno + 3,
         5,
+    ]
+
+
+TWENTY_FIVE = "".join(f"        c[i] = a[i] + missing_{n}\n" for n in range(25))
+MANY = f"""\
+import numpy as np
+import kernelwright as kw
+
+@kw.kernel
+def many(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+{TWENTY_FIVE}    return c
+
+many(np.ones(2))
+"""
+
+
+def test_twenty_errors_of_one_call(tmp_path: Path) -> None:
+    """Python itself draws the first with its caret; the others follow in full."""
+    program = tmp_path / "many.py"
+    program.write_text(MANY)
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+    shown = done.stderr[done.stderr.rindex('  File "') :].splitlines()
+    place, line, caret, message = shown[:4]
+    assert (place, line) == (f'  File "{program}", line 8', "    c[i] = a[i] + missing_0")
+    assert caret.rstrip("^") == " " * line.index("missing_0")  # how wide depends on the version of Python
+    assert message == "kernelwright.errors.KernelSyntaxError: [E103] name 'missing_0' is not defined"
+    heads = [line for line in shown if f"{program}:" in line]
+    text = "{}:{}:23: error[E103]: name 'missing_{}' is not defined"
+    assert heads == [text.format(program, 8 + n, n) for n in range(1, 20)]
+    assert shown.count("      |                       ^~~~~~~~~") == 9  # those with one digit
+    assert shown.count("      |                       ^~~~~~~~~~") == 10
+
+
+def test_what_stands_below_the_caret() -> None:
+    """`msg` holds the notes and helps of the first error and all of the others, cut nowhere."""
+    text = "def k(a):\n    a[0] = {0} | 1\n    a[1] = sum(a)\n    return a\n"
+    space: dict[str, object] = {}
+    name, source = "<below the caret>", text.format("missing")
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    exec(compile(source, name, "exec"), space)
+    with pytest.raises(KernelSyntaxError) as caught:
+        kw.kernel(space["k"])(np.ones(2))  # type: ignore[arg-type]
+    _, _, _, *rest = str(caught.value).split("\n")
+    assert caught.value.msg.split("\n") == ["[E103] name 'missing' is not defined", *rest]
+    assert rest[1:] == [
+        f"{name}:3:12: error[E101]: sum is not part of the kernel language",
+        "    3 |     a[1] = sum(a)",
+        "      |            ^~~~~~",
+        "      = help: write a loop that adds: `for i in range(n): s += a[i]`",
     ]

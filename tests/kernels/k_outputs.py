@@ -28,6 +28,21 @@ def reads_beyond_what_it_wrote(x):
     return out
 
 
+@case(lambda rng: (floats(rng, 4, 3),))
+def declared_by_keywords(x):
+    """Buffers whose shape, dtype and scope are named."""
+    tmp = allocate(dtype="float64", shape=x.shape[0], scope="local")
+    out = output_tensor(x.shape[0], dtype=float64)
+    copy = output_tensor(dtype=x.dtype, shape=x.shape)
+    for i in range(x.shape[0]):
+        tmp[i] = 0.0
+        for j in range(x.shape[1]):
+            tmp[i] += x[i, j]
+            copy[i, j] = x[i, j]
+        out[i] = tmp[i]
+    return out, copy
+
+
 @case(lambda rng: (ints(rng, 7),), warns=("W301",))
 def unwritten_temporary(a):
     """A temporary that is written on some paths only and read on all."""

@@ -271,11 +271,20 @@ def test_least_recently_used_entries_go_first(tmp_path: Path) -> None:
     assert three not in left and four not in left
 
 
-@pytest.mark.parametrize(("cap", "left"), [("0", 0), ("1k", 0), ("1M", 2), ("1g", 2), ("much", 2), ("-1", 2)])
+@pytest.mark.parametrize(("cap", "left"), [("0", 0), ("1k", 0), ("1M", 2), ("1g", 2), ("", 2)])
 def test_sizes_are_read(cap: str, left: int, tmp_path: Path) -> None:
     run(tmp_path, "check(2.0)")
     run(tmp_path, "check(3.0)", KW_CACHE_SIZE=cap)
     assert len(entries(tmp_path)) == left
+
+
+@pytest.mark.parametrize("cap", ["much", "-1", "10 M", "5T", "1kb", "2,5G"])
+def test_malformed_size_is_told_once(cap: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM + "check(2.0)\ncheck(3.0)")
+    done = start("program.py", folder=tmp_path, KW_CACHE_SIZE=cap)
+    text = f"KernelWarning: warning[W501]: KW_CACHE_SIZE is '{cap}', which is no size"
+    assert done.returncode == 0 and done.stderr.count("W501") == 1 and text in done.stderr
+    assert len(entries(tmp_path)) == 2
 
 
 def test_leftovers_are_harmless(tmp_path: Path) -> None:

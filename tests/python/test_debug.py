@@ -126,8 +126,16 @@ def test_dump_after_one_pass(capfd: pytest.CaptureFixture[str]) -> None:
     fresh("dump:after=fuse_fma; dump:after=lower")
     said = capfd.readouterr().err
     assert re.findall(r"^# after (\w+)$", said, re.MULTILINE) == ["lower", "fuse_fma"]
-    fresh("dump:after=no_such_pass")
-    assert capfd.readouterr().err == ""
+
+
+def test_unknown_pass_is_an_error(tmp_path: Path) -> None:
+    passes = (*STAGES, "legalise_types", "check_all_bounds", "emit", "all")
+    text = f"KW_DEBUG: dump:after= names no pass 'unrol'; the passes are: {', '.join(passes)}"
+    with pytest.raises(ValueError, match=r"^KW_DEBUG: dump:after=") as raised, kw.debug(dump_after="unrol"):
+        pass
+    assert str(raised.value) == text
+    done = run(tmp_path, "import kernelwright", KW_DEBUG="dump:after=lower; dump:after=unrol")
+    assert done.returncode == 1 and done.stderr.splitlines()[-1] == f"ValueError: {text}"
 
 
 def test_dump_equals_the_stages_of_ir(tmp_path: Path) -> None:

@@ -365,9 +365,10 @@ CELLS = [
     "print(double(np.ones(2)))",
     "class Layer:\n    @kw.kernel\n    def run(self, a):\n        return a\nprint(Layer().run(np.ones(2)))",
     "@kw.kernel\ndef wrong(a):\n    return b\n",
+    "double",
     "try:\n    wrong(np.ones(2))\nexcept SyntaxError as e:\n    print(e)",
 ]
-PRINTED = ["", "[2. 2.]\n", "", "[3. 3.]\n", "[1. 1.]\n", ""]
+PRINTED = ["", "[2. 2.]\n", "", "[3. 3.]\n", "[1. 1.]\n", "", ""]
 
 
 def test_notebook(tmp_path: Path) -> None:
@@ -381,6 +382,8 @@ def test_notebook(tmp_path: Path) -> None:
     client.NotebookClient(book, timeout=60, kernel_name="python3", resources=resources).execute()
     texts = ["".join(o.get("text", "") for o in cell.outputs) for cell in book.cells]
     assert texts[:-1] == PRINTED
+    view = book.cells[-2].outputs[0]["data"]["text/html"]
+    assert "<summary><code>version (a: float64[:])</code></summary>" in view and "a[i] * 3" in view
     first, source, caret, hint = texts[-1].splitlines()
     assert first.endswith(":3:12: error[E103]: name 'b' is not defined")
     assert [source, caret, hint] == [

@@ -200,6 +200,29 @@ def test_methods() -> None:
     assert pickle.loads(pickle.dumps(Layer().forward)).__func__ is Layer.forward
 
 
+def test_methods_of_methods() -> None:
+    """What is asked of a bound kernel is asked with its instance."""
+    layer = Layer()
+    for bound, expected in ((layer.forward, 2.0), (layer.third, 1.0 / 3)):
+        assert bound.py(ONES).tolist() == pytest.approx([expected] * 3)
+        assert bound.ir(ONES).startswith("# kw-ir 1\ndef ")
+        assert bound.ir("final", ONES) == bound.ir(a=ONES, stage="final")
+        assert "define" in bound.llvm(ONES) and "kw_entry:" in bound.asm(ONES)
+        assert "a: float32[:]" in str(bound.explain(ONES))
+    layer.forward(ONES)
+    assert layer.forward.ir() == layer.forward.ir(ONES)
+    assert str(layer.forward.explain()) == str(Layer.forward.explain())
+
+
+def test_bound_kernels_are_good_objects() -> None:
+    layer, other = Layer(), Layer()
+    assert layer.forward == layer.forward != other.forward
+    assert layer.forward != Layer.forward and hash(layer.forward) == hash(layer.forward)
+    assert repr(layer.forward) == f"<bound kernel {__name__}.Layer.forward of {layer!r}>"
+    assert layer.forward.__name__ == "forward" and layer.forward.check() is None
+    assert not hasattr(layer.forward, "no_such_thing")
+
+
 def test_self_is_never_used() -> None:
     with pytest.raises(KernelSyntaxError, match=r"E117.*'self' is neither a tensor nor a number"):
         Layer().uses_self(ONES.copy())
@@ -297,7 +320,13 @@ def test_position_only_parameters() -> None:
 def test_inspection() -> None:
     """Every stage, for the types of given arguments or of the last call."""
     fresh = kw.kernel(add.__wrapped__)
-    assert raised(TypeError, fresh.ir) == "add() missing the argument 'a'"
+    for method in ("ir", "llvm", "asm", "explain"):
+        assert raised(TypeError, getattr(fresh, method)) == (
+            "kernel 'add' has not been called yet: call it first, or give arguments, "
+            f"`add.{method}(a, b, factor)`"
+        )
+    assert raised(TypeError, lambda: fresh.ir(ONES)) == "add() missing the argument 'b'"
+    assert raised(TypeError, lambda: fresh.ir(scale=1)) == "add() got an unexpected keyword argument 'scale'"
     single = fresh.ir(ONES, ONES)
     assert single.startswith("# kw-ir 1\ndef add(a: buf(f32, (a_0,)), b: buf(f32, (b_0,)), factor: weak(f64)")
     assert fresh.ir(ONES, ONES, stage="lower") == single
@@ -305,9 +334,16 @@ def test_inspection() -> None:
     assert "define" in fresh.llvm(ONES, ONES) and "kw_entry:" in fresh.asm(ONES, ONES)
     fresh(ONES.astype(float), ONES.astype(float))
     assert "a: buf(f64, (a_0,))" in fresh.ir()
-    assert raised(ValueError, lambda: fresh.ir(stage="late")) == (
-        "ir: stage is 'late', but must be 'lower' or 'final'"
-    )
+    assert fresh.ir(b=ONES, a=ONES) == fresh.ir("lower", ONES, ONES) == single
+    stages = "lower simplify fuse_fma fill_buffers guard_bounds lower_lanes expand_math legalise_types final"
+    for wrong in (lambda: fresh.ir("late"), lambda: fresh.ir(ONES, ONES, stage="late")):
+        assert raised(ValueError, wrong) == (
+            f"no stage is called 'late'; the stages are {stages.replace(' ', ', ')}"
+        )
+    found = [fresh.ir(stage) for stage in stages.split()]
+    assert found[0] == fresh.ir() and "fma(" in found[2] and "fma(" not in found[1]
+    assert "fact(a_0 <= b_0)" in found[4] and "fact(a_0 <= b_0)" not in found[3]
+    assert raised(ValueError, lambda: fresh.ir("asm")) == "ir: asm is no IR of ours; use .asm()"
     assert fresh.check() is None
 
 

@@ -28,7 +28,7 @@ def decide_device(device: str | None) -> None:
     if device == "gpu":
         why = "kernels for CUDA devices are not available yet" if has_cuda_device() else "no CUDA device"
         rendered = f"error[E501]: {why}\n      = help: use --device cpu"
-        raise make_error("DeviceError", "E501", rendered, why, "", 0, 0, 0, "")
+        raise make_error("DeviceError", "E501", rendered, why, "", 0, 0, 0, "", "")
     _decided = device
 
 

@@ -14,7 +14,7 @@ from .tensor import Tensor
 
 def _unsupported(message: str, help_text: str) -> Exception:
     rendered = f"error[E102]: {message}\n      = help: {help_text}"
-    return make_error("UnsupportedError", "E102", rendered, message, "", 0, 0, 0, "")
+    return make_error("UnsupportedError", "E102", rendered, message, "", 0, 0, 0, "", "")
 
 
 class Custom:

@@ -31,19 +31,19 @@ TEST(StaticBounds, one_behind_the_end) {
   EXPECT_EQ(
       errors_of("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    c[i, j] = a[i, j + 1]"),
       "5:22 index 1 of 'a' reaches a.shape[1] (valid 0..a.shape[1] - 1) / "
-      "'j' is the loop variable of line 4");
+      "'j' runs over range(a.shape[1]) at line 4");
 }
 
 TEST(StaticBounds, before_the_beginning) {
   EXPECT_EQ(errors_of("for i in range(v.shape[0]):\n  c[0, 0] = v[i - 1]"),
             "4:17 index 0 of 'v' reaches -1 (valid 0..v.shape[0] - 1) / "
-            "'i' is the loop variable of line 3");
+            "'i' runs over range(v.shape[0]) at line 3");
 }
 
 TEST(StaticBounds, constant_extents_are_named) {
   EXPECT_EQ(
       errors_of("t = allocate((4,))\nfor i in range(5):\n  t[i] = 1.0"),
-      "5:7 index 0 of 't' reaches 4, but t.shape[0] is 4 (valid 0..3) / 'i' is the loop variable of line 4");
+      "5:7 index 0 of 't' reaches 4, but t.shape[0] is 4 (valid 0..3) / 'i' runs over range(5) at line 4");
   EXPECT_EQ(errors_of("t = allocate((4,))\nt[-5] = 1.0").substr(0, 30), "4:5 index 0 of 't' reaches -1,");
 }
 

@@ -33,7 +33,8 @@ TEST(IrMode, well_formed_lines_are_read) {
 }
 
 TEST(IrMode, what_is_no_printed_ir_is_e100) {
-  for (std::string_view line : {"a[0] = 1.0",
+  for (std::string_view line : {"return a",
+                                "a[0] = 1.0",
                                 "a[0] = f32(1)  + 1",
                                 "a[0] = q",
                                 "b[0] = f32(1.0)",

@@ -137,7 +137,7 @@ TEST(Refusals, tensors_and_indices) {
       {"x = a[0]", "E201 3:9 'a' has 2 dimensions but 1 index is given"},
       {"x = a[0][0]", "E201 3:9 'a' is indexed twice"},
       {"x = w[0, 0]", "E201 3:9 'w' has 1 dimension but 2 indices are given"},
-      {"x = w[1:]", "E109 3:11 a slice of the tensor 'w'"},
+      {"x = w[1:]", "E109 3:11 the tensor 'w' cannot be sliced"},
       {"x = w[0.5]", "E213 3:11 an index is a Python float, not an integer"},
       {"x = a + 1", "E202 3:9 the tensor 'a' is used as a number"},
       {"w[0] = 1", "E207 3:5 'w' is an input that is written but not returned"},

@@ -96,14 +96,6 @@ _classes: dict[str, type[KernelError]] = {
 _warnings: dict[str, type[KernelWarning]] = {c.__name__: c for c in (KernelWarning, UninitializedReadWarning)}
 
 
-def _after_caret(rendered: str) -> list[str]:
-    """Notes, help and further errors of a rendering: what follows the first header and source excerpt."""
-    rest = rendered.rstrip("\n").split("\n")[1:]
-    while rest and " | " in rest[0][:12] + " ":
-        rest.pop(0)
-    return rest
-
-
 def make_error(
     class_name: str,
     code: str,
@@ -114,8 +106,12 @@ def make_error(
     column: int,
     end_column: int,
     line_text: str,
+    below: str,
 ) -> KernelError:
-    """The exception for rendered diagnostics; called by the core."""
+    """The exception for rendered diagnostics; called by the core.
+
+    `below` is the part of `rendered` under the first source line: its notes and help, then further errors.
+    """
     error = _classes[class_name](rendered.rstrip("\n"))
     error.code = code
     error.message = message
@@ -123,7 +119,7 @@ def make_error(
         error.filename, error.lineno, error.offset = path, line, column
     if isinstance(error, KernelSyntaxError):
         # Python prints a SyntaxError from its attributes: place, line, caret, and `msg` with all the rest
-        error.msg = "\n".join([f"[{code}] {message}", *_after_caret(rendered)])
+        error.msg = f"[{code}] {message}\n{below}".rstrip("\n")
         if line:
             error.text, error.end_lineno, error.end_offset = line_text, line, end_column
     return error

@@ -1,0 +1,203 @@
+// Findings from the analyses and from what the pipeline left in the IR: a site is a check, a fact a
+// condition.
+#include "driver/explain.h"
+
+#include <algorithm>
+
+#include "analysis/access.h"
+#include "analysis/bounds.h"
+#include "analysis/init.h"
+#include "driver/pipeline.h"
+#include "ir/build.h"
+#include "ir/match.h"
+#include "ir/print.h"
+#include "ir/walk.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+using Kind = Proof::Kind;
+
+/// `worst` >= 0, with what is subtracted on the other side.
+std::string condition_text(const Func &f, const Affine &worst) {
+  Affine larger, smaller;
+  for (const AffineTerm &t : worst.terms)
+    if (t.coefficient > 0)
+      larger.terms.push_back(t);
+    else
+      smaller.terms.push_back({t.atom, -t.coefficient});
+  (larger.terms.empty() ? larger : smaller).constant =
+      larger.terms.empty() ? worst.constant : -worst.constant;
+  return cat(affine_text(f, larger), " >= ", affine_text(f, smaller));
+}
+
+/// The fact `a <= b`, largest first.
+std::string fact_text(const Func &f, const Expr &fact) {
+  const Binary *b = as<Binary>(fact);
+  return b && b->op == BinOp::le ? cat(bound_text(f, b->b), " >= ", bound_text(f, b->a)) : print(fact);
+}
+
+bool is_extent_fact(const Func &f, const Expr &fact) {
+  const Binary *b = as<Binary>(fact);
+  const Ref *r = b && as_int(b->a) == 1 ? as<Ref>(b->b) : nullptr;
+  return r && std::find(f.extents.begin(), f.extents.end(), r->sym) != f.extents.end();
+}
+
+class Explainer {
+ public:
+  Explainer(const Func &f, const CompileInput &input)
+      : f_(f), in_(input), safe_(run_pipeline(f, input.options, input.target)) {}
+
+  Explanation run() {
+    for (const Expr &fact : safe_.facts)
+      if (!is_extent_fact(safe_, fact)) out_.conditions.push_back(fact_text(safe_, fact));
+    for_each_access(f_, in_.options.body == Body::main && !in_.options.debug,
+                    [&](const Access &a, const BoundsContext &context) {
+                      for (size_t d = 0; d < a.index->size(); ++d) access(a, d, context);
+                    });
+    buffers();
+    return std::move(out_);
+  }
+
+ private:
+  void access(const Access &a, size_t d, const BoundsContext &context) {
+    IndexProof proof = prove_index(a, d, context);
+    Finding finding{"access", a.loc, target_text(a), static_cast<int32_t>(d), {}, {}};
+    if (has_site(a, d)) {
+      finding.what = "checked";
+      finding.why = why_checked(a, d, proof);
+    } else if (std::vector<std::string> needed = conditions(proof); !needed.empty() && !a.guarded) {
+      finding.what = "conditional";
+      finding.why = cat("needs ", join_text(needed, " and "));
+    } else if (proof.low.kind == Kind::proved && proof.high.kind == Kind::proved) {
+      finding.what = "proved";
+    } else if (in_.options.unchecked) {
+      finding.what = "unchecked";
+      finding.why = "unchecked=True vouches for subscripts that are data";
+    } else {
+      finding.what = "proved";  // by folding: the check was a constant
+    }
+    add(std::move(finding));
+  }
+
+  bool has_site(const Access &a, size_t d) const {
+    const Expr &index = (*a.index)[d];
+    Loc loc = index.loc().known() ? index.loc() : a.loc;
+    return std::any_of(safe_.sites.begin(), safe_.sites.end(), [&](const Site &s) {
+      return s.code == Code::E303 && s.loc == loc && s.dim == d && s.buf && s.buf->sym == a.buf->sym;
+    });
+  }
+
+  std::vector<std::string> conditions(const IndexProof &proof) const {
+    std::vector<std::string> out;
+    for (const Proof *p : {&proof.low, &proof.high})
+      if (p->kind == Kind::under_fact) out.push_back(condition_text(f_, p->worst));
+    return out;
+  }
+
+  std::string why_checked(const Access &a, size_t d, const IndexProof &proof) const {
+    if (in_.options.debug) return "debug=True checks every access";
+    if (in_.options.body == Body::plain) return "the plain body checks every access";
+    const Expr &index = (*a.index)[d];
+    bool memory = false, local = false;
+    walk(
+        index,
+        [&](const Load &n, const Expr &) { (n.buf->space == Space::registers ? local : memory) = true; },
+        [&](const Ref &n, const Expr &) { local |= n.sym->kind == SymKind::local; });
+    if (memory) return "the index is read from memory";
+    if (local) return "the index is a local whose range is not known";
+    auto form = affine_of(index);
+    auto is_name = [](const AffineTerm &t) { return as<Ref>(t.atom) != nullptr; };
+    if (!form || !std::all_of(form->terms.begin(), form->terms.end(), is_name))
+      return "the index is no sum of multiples of loop variables and sizes";
+    std::vector<std::string> needed = conditions(proof);
+    if (!needed.empty() && a.guarded)
+      return cat("it needs ", join_text(needed, " and "), " only where its guard lets it run");
+    return "no proof was found from the loops and guards around it";
+  }
+
+  std::string target_text(const Access &a) const {
+    std::string text = excerpt(in_.sources, a.loc);
+    if (!a.is_store) return text;
+    int depth = 0;  // of a statement, what is assigned
+    for (size_t i = 0; i < text.size(); ++i) {
+      depth += text[i] == '[' || text[i] == '(';
+      bool closes = text[i] == ']' || text[i] == ')';
+      if (closes && --depth == 0 && text[i] == ']') return text.substr(0, i + 1);
+    }
+    return text;
+  }
+
+  void buffers() {
+    InitReport report = analyse_initialisation(f_);
+    for (const Param &p : safe_.params)
+      if (p.buf && p.mode == ParamMode::out) buffer(p.buf, p.fill, "output", report);
+    walk(safe_.body, [&](const Alloc &n, const Stmt &) {
+      if (n.buf->space != Space::registers) buffer(n.buf, n.fill, "temporary", report);
+    });
+  }
+
+  void buffer(const Buf &buf, Fill fill, std::string_view kind, const InitReport &report) {
+    std::vector<std::string> dims(buf->rank(), ":");
+    std::string role = cat(kind, " ", numpy_name(buf->dtype), "[", join_text(dims, ", "), "]");
+    Finding finding{"buffer", buf->sym->loc, buf->sym->name, -1, {}, {}};
+    finding.what = fill == Fill::zero ? "zeroed" : "not zeroed";
+    std::vector<std::string> lines = first_reads(buf, report);
+    if (fill != Fill::zero)
+      finding.why = cat(role, ", every element is written before it is read",
+                        kind == "output" ? " and before the return" : "");
+    else if (!lines.empty())
+      finding.why = cat(role, ", line ", join_text(lines, ", "), " may read an element before it is written");
+    else
+      finding.why = cat(role, ", not every element is proved written before the return");
+    add(std::move(finding));
+  }
+
+  /// The lines of the reads that W301 tells of.
+  std::vector<std::string> first_reads(const Buf &buf, const InitReport &report) const {
+    std::vector<std::string> out;
+    for (const Diagnostic &d : report.warnings)
+      walk(f_.body, [&](const Load &n, const Expr &at) {
+        if (n.buf->sym != buf->sym || !(at.loc() == d.loc)) return;
+        std::string line = line_mark(in_.sources, d.loc);
+        if (std::find(out.begin(), out.end(), line) == out.end()) out.push_back(line);
+      });
+    return out;
+  }
+
+  /// The copies of an expanded loop tell the same.
+  void add(Finding finding) {
+    bool known = std::any_of(out_.findings.begin(), out_.findings.end(), [&](const Finding &o) {
+      return o.loc == finding.loc && o.subject == finding.subject && o.dim == finding.dim &&
+             o.what == finding.what && o.why == finding.why && o.kind == finding.kind;
+    });
+    if (!known) out_.findings.push_back(std::move(finding));
+  }
+
+  const Func &f_;
+  const CompileInput &in_;
+  Func safe_;
+  Explanation out_;
+};
+
+}  // namespace
+
+std::string excerpt(const SourceMap &sources, Loc loc) {
+  std::string_view text = sources.text(loc.source);
+  if (loc.begin >= text.size() || loc.end > text.size()) return {};
+  std::string out;
+  for (char c : text.substr(loc.begin, loc.end - loc.begin)) {
+    bool space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+    if (!space)
+      out += c;
+    else if (!out.empty() && out.back() != ' ')
+      out += ' ';
+  }
+  return out;
+}
+
+Explanation explain(const Func &f, const CompileInput &input) { return Explainer(f, input).run(); }
+
+}  // namespace kw

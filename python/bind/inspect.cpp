@@ -1,0 +1,147 @@
+// Requests from call arguments or from plans, and the compiler's answers as Python objects.
+#include "bind/inspect.h"
+
+#include <pybind11/stl.h>
+
+#include <algorithm>
+
+#include "bind/dispatch.h"
+#include "support/text.h"
+
+namespace py = pybind11;
+
+namespace kw {
+
+namespace {
+
+/// "float32[:, :]", with what is not usual of its strides.
+std::string type_text(const ArgSpec &a) {
+  if (a.kind == ArgKind::unused) return "unused";
+  std::string dtype(numpy_name(a.dtype));
+  if (a.kind == ArgKind::weak_scalar)
+    return a.dtype == DType::b1 ? "Python bool" : a.dtype == DType::i64 ? "Python int" : "Python float";
+  if (a.kind == ArgKind::strong_scalar) return cat(dtype, " scalar");
+  std::vector<std::string> dims(a.rank, ":");
+  std::string_view strides = a.stride_class == StrideClass::contiguous   ? ""
+                             : a.stride_class == StrideClass::inner_unit ? " (rows apart)"
+                                                                         : " (any strides)";
+  return cat(dtype, "[", join_text(dims, ", "), "]", strides);
+}
+
+bool needs_arguments(const KernelState &k) {
+  return std::any_of(k.defaults.begin(), k.defaults.end(), [](const PyRef &value) { return !value; });
+}
+
+void ask_for_arguments(const KernelState &k, std::string_view method) {
+  std::vector<std::string> names;
+  for (const PyRef &p : k.parameters) names.push_back(utf8(p.get()));
+  std::string text = cat("kernel '", k.name, "' has not been called yet: call it first, or give arguments, `",
+                         k.name, ".", method, "(", join_text(names, ", "), ")`");
+  PyErr_SetString(PyExc_TypeError, text.c_str());
+}
+
+/// The signature of a call with these arguments; nothing with an exception.
+std::optional<Signature> signature_of(KernelState &k, const py::tuple &args, const py::dict &keywords) {
+  std::vector<PyObject *> values;
+  for (py::handle value : args) values.push_back(value.ptr());
+  py::tuple names(keywords.size());
+  size_t at = 0;
+  for (auto [name, value] : keywords) {
+    names[at++] = name;
+    values.push_back(value.ptr());
+  }
+  CallFrame f;
+  bool bound = bind_call(k, values.data(), args.size(), names.empty() ? nullptr : names.ptr(), f);
+  if (!bound || !read_arguments(k, f)) return std::nullopt;
+  return describe_signature(f);
+}
+
+py::list findings_of(const ResolvedExplanation &found, const std::vector<TextPlace> &texts) {
+  py::list out;
+  for (const ResolvedFinding &r : found.findings) {
+    const Finding &f = r.finding;
+    const TextPlace &at = place_of(r.text, texts);
+    int64_t line = r.line < 0 ? 0 : int64_t{at.first_line} + r.line;
+    out.append(
+        py::make_tuple(f.kind, at.path, line, f.subject, f.dim, f.what, expand_marks(f.why, texts, r.text)));
+  }
+  return out;
+}
+
+py::dict explain_one(const KernelState &k, const Request &request, const SourceText &source,
+                     const Plan *plan) {
+  ResolvedExplanation found = explain(request, source);
+  py::list parameters;
+  for (size_t i = 0; i < request.signature.args.size(); ++i)
+    parameters.append(py::make_tuple(utf8(k.parameters[i].get()), type_text(request.signature.args[i])));
+  py::dict out;
+  out["parameters"] = parameters;
+  out["main"] = plan != nullptr;
+  out["plain"] = plan && plan->plain;
+  out["conditions"] = found.conditions;
+  out["findings"] = findings_of(found, k.place.texts());
+  return out;
+}
+
+}  // namespace
+
+py::object inspect_kernel(PyObject *kernel, const py::tuple &args, const py::dict &keywords,
+                          const std::string &stage) {
+  KernelState *k = state_of(kernel);
+  if (!k || !k->refresh()) return {};
+  bool given = !args.empty() || !keywords.empty();
+  std::optional<Signature> signature;
+  if (!given && k->last && !k->parameters.empty()) {
+    signature = k->last->request.signature;
+  } else if (!given && needs_arguments(*k)) {
+    ask_for_arguments(*k, stage == "llvm" || stage == "asm" ? stage : "ir");
+    return {};
+  } else {
+    signature = signature_of(*k, args, keywords);
+  }
+  SourceText source;
+  if (!signature || !k->read_source(source)) return {};
+  try {
+    std::string text = inspect(k->request(*signature, Body::main), source, stage);
+    return py::reinterpret_steal<py::object>(
+        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+  } catch (const ResolvedError &e) {
+    raise_errors(e.errors, k->place);
+  } catch (const std::invalid_argument &e) {
+    PyErr_SetString(PyExc_ValueError, e.what());
+  }
+  return {};
+}
+
+py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dict &keywords) {
+  KernelState *k = state_of(kernel);
+  if (!k || !k->refresh()) return {};
+  std::vector<std::pair<Request, const Plan *>> wanted;
+  if (args.empty() && keywords.empty())
+    for (const auto &plan : k->plans)
+      if (plan->generation == k->generation) wanted.emplace_back(plan->request, plan.get());
+  if (wanted.empty() && args.empty() && keywords.empty() && needs_arguments(*k)) {
+    ask_for_arguments(*k, "explain");
+    return {};
+  }
+  if (wanted.empty()) {
+    auto signature = signature_of(*k, args, keywords);
+    if (!signature) return {};
+    wanted.emplace_back(k->request(*signature, Body::main), nullptr);
+    std::string key = key_text(wanted[0].first);
+    for (const auto &plan : k->plans)
+      if (key_text(plan->request) == key) wanted[0].second = plan.get();
+  }
+  SourceText source;
+  if (!k->read_source(source)) return {};
+  try {
+    py::list out;
+    for (const auto &[request, plan] : wanted) out.append(explain_one(*k, request, source, plan));
+    return out;
+  } catch (const ResolvedError &e) {
+    raise_errors(e.errors, k->place);
+    return {};
+  }
+}
+
+}  // namespace kw

@@ -1,0 +1,169 @@
+"""What `kernel.explain()` and the notebook view show: facts of the compiler about each version of a kernel.
+
+The core computes them anew from the source; here they get names and a layout.
+"""
+
+from __future__ import annotations
+
+import html
+import inspect
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+
+if TYPE_CHECKING:
+    from ._core import Kernel
+
+_access_words = {
+    "proved": "in bounds for every shape",
+    "conditional": "in bounds under a condition",
+    "checked": "checked at run time",
+    "unchecked": "not checked",
+}
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One fact about one place.
+
+    `kind` is "access", "buffer", "local" or "sum"; `subject` the source text or name that it is about; `what`
+    the fact ("proved", "checked", "zeroed", "float32", "lanes", …), `why` its reason or "". `dim` is the
+    dimension of an access, else -1. `line` counts in `file` from 1.
+    """
+
+    kind: str
+    file: str
+    line: int
+    subject: str
+    dim: int
+    what: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Version:
+    """One compiled version of a kernel: for one signature."""
+
+    parameters: tuple[tuple[str, str], ...]
+    """Name and type of each parameter: ("a", "float32[:, :]")."""
+    main: bool
+    """The optimised body has been compiled or loaded in this process."""
+    plain: bool
+    """So has the serial body that checks every access."""
+    conditions: tuple[str, ...]
+    """Tested once per call, besides that no extent is 0; when one fails the plain body runs."""
+    facts: tuple[Fact, ...]
+
+    def of(self, kind: str) -> tuple[Fact, ...]:
+        """The facts of one kind, in source order."""
+        return tuple(f for f in self.facts if f.kind == kind)
+
+    def __str__(self) -> str:
+        return "\n".join(_version_lines(self))
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What the compiler made of a kernel; `str()` of it is for reading."""
+
+    kernel: str
+    options: str
+    versions: tuple[Version, ...]
+
+    def __str__(self) -> str:
+        head = f"kernel {self.kernel}{self.options}"
+        return "\n\n".join([head, *(str(v) for v in self.versions)])
+
+    __repr__ = __str__
+
+
+def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any]) -> Explanation:
+    """The explanation for the given arguments, or for each compiled version."""
+    versions = tuple(
+        Version(
+            tuple(v["parameters"]),
+            v["main"],
+            v["plain"],
+            tuple(v["conditions"]),
+            tuple(Fact(*f) for f in v["findings"]),
+        )
+        for v in _core.explain(kernel, args, keywords)
+    )
+    function = _core.function_of(kernel)
+    return Explanation(function.__qualname__, _core.options_of(kernel), versions)
+
+
+def _signature(version: Version) -> str:
+    return ", ".join(f"{name}: {kind}" for name, kind in version.parameters)
+
+
+def _place(fact: Fact, version: Version) -> str:
+    """The line; with its file when facts speak of several."""
+    several = len({f.file for f in version.facts}) > 1
+    return f"line {fact.line}" + (f" of {fact.file}" if several else "")
+
+
+def _version_lines(version: Version) -> Iterator[str]:
+    yield f"version ({_signature(version)})"
+    yield from _section("bodies", _bodies(version))
+    conditions = [f"{c}" for c in version.conditions]
+    yield from _section("conditions", conditions or ["none but that no extent is 0"])
+    yield from _section("accesses", _accesses(version))
+    for title, kind in (("buffers", "buffer"), ("locals", "local"), ("sums", "sum")):
+        yield from _section(title, [_line(f, version) for f in version.of(kind)])
+
+
+def _section(title: str, lines: list[str]) -> Iterator[str]:
+    for n, line in enumerate(lines):
+        yield f"  {title if n == 0 else '':<11} {line}"
+
+
+def _bodies(version: Version) -> list[str]:
+    main = "main: ready" if version.main else "main: not compiled yet"
+    plain = "ready" if version.plain else "compiled when a condition fails or arguments overlap"
+    return [main, f"plain: {plain}"]
+
+
+def _accesses(version: Version) -> list[str]:
+    facts = version.of("access")
+    counts = Counter(f.what for f in facts)
+    if not facts:
+        return ["none"]
+    lines = [", ".join(f"{counts[what]} {words}" for what, words in _access_words.items() if counts[what])]
+    for fact in facts:
+        if fact.what != "proved":
+            dimension = f", dimension {fact.dim}" if "," in fact.subject else ""
+            said = fact.why if fact.what == "conditional" else f"{fact.what}, {fact.why}"
+            lines.append(f"{_place(fact, version)}: {fact.subject}{dimension}: {said}")
+    return lines
+
+
+def _line(fact: Fact, version: Version) -> str:
+    why = f" ({fact.why})" if fact.kind == "buffer" and fact.why else f", {fact.why}" if fact.why else ""
+    return f"{_place(fact, version)}: {fact.subject}: {fact.what}{why}"
+
+
+def to_html(kernel: Kernel) -> str:
+    """The notebook view of a kernel; every text is escaped."""
+    function = _core.function_of(kernel)
+    title = f"kernel {function.__qualname__}{inspect.signature(function)}{_core.options_of(kernel)}"
+    try:
+        source = inspect.getsource(function)
+    except (OSError, TypeError):
+        source = "(no source text)"
+    parts = [f"<b><code>{html.escape(title)}</code></b>", f"<pre>{html.escape(source)}</pre>"]
+    try:
+        found = explain(kernel, (), {})
+    except Exception as error:  # the view must not fail: it tells what a call would
+        parts.append(f"<pre>{html.escape(str(error))}</pre>")
+        return "<div>" + "".join(parts) + "</div>"
+    for version in found.versions:
+        head, _, body = str(version).partition("\n")
+        parts.append(
+            f"<details><summary><code>{html.escape(head)}</code></summary>"
+            f"<pre>{html.escape(body)}</pre></details>"
+        )
+    return "<div>" + "".join(parts) + "</div>"

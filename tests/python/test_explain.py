@@ -1,0 +1,342 @@
+"""kernel.explain() and the notebook view: facts of each version, their lines, and text that reads well."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kernelwright as kw
+from kernelwright.explain import Explanation, Fact, Version
+
+F32 = np.ones((3, 4), np.float32)
+SCALE = 2.0
+
+
+@kw.kernel
+def gathers(a, idx, b, n):
+    c = output_tensor((n, a.shape[1]), a.dtype)
+    t = allocate(a.shape, a.dtype)
+    s = 0.0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            t[i, j] = a[i, j]
+            s += t[i, j]
+            c[i, j] += a[idx[i], j] + b[j]
+    k = n // 2
+    c[0, 0] = s * k
+    return c
+
+
+def first_line(kernel: kw.Kernel) -> int:
+    return kernel.__wrapped__.__code__.co_firstlineno
+
+
+def only(found: Explanation) -> Version:
+    (version,) = found.versions
+    return version
+
+
+def facts(kernel: kw.Kernel, kind: str, *args: Any) -> list[tuple[int, str, int, str, str]]:
+    """Facts of one kind, with lines counted from the kernel's first decorator as 1."""
+    start = first_line(kernel) - 1
+    version = only(kernel.explain(*args))
+    assert {f.file for f in version.facts} <= {__file__}
+    return [(f.line - start, f.subject, f.dim, f.what, f.why) for f in version.of(kind)]
+
+
+ARGS = (F32, np.arange(3), np.ones(4), 3)
+
+
+def test_accesses() -> None:
+    found = facts(gathers, "access", *ARGS)
+    assert (8, "a[i, j]", 0, "proved", "") in found and (8, "t[i, j]", 1, "proved", "") in found
+    assert [f for f in found if f[3] == "checked"] == [
+        (10, "a[idx[i], j]", 0, "checked", "the index is read from memory")
+    ]
+    assert [f[:3] + f[4:] for f in found if f[3] == "conditional"] == [
+        (10, "c[i, j]", 0, "needs c.shape[0] >= a.shape[0]"),
+        (10, "idx[i]", 0, "needs idx.shape[0] >= a.shape[0]"),
+        (10, "b[j]", 0, "needs b.shape[0] >= a.shape[1]"),
+        (10, "c[i, j]", 0, "needs c.shape[0] >= a.shape[0]"),
+        (12, "c[0, 0]", 0, "needs c.shape[0] >= 1"),
+    ]
+
+
+def test_conditions_are_those_that_a_call_tests() -> None:
+    """A condition that fails selects the plain body, and no other call does."""
+    version = only(gathers.explain(*ARGS))
+    assert set(version.conditions) == {
+        "c.shape[0] >= a.shape[0]",
+        "idx.shape[0] >= a.shape[0]",
+        "b.shape[0] >= a.shape[1]",
+        "c.shape[0] >= 1",
+    }
+    kernel = kw.kernel(gathers.__wrapped__)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kernel(*ARGS)
+        assert [(v.main, v.plain) for v in kernel.explain().versions] == [(True, False)]
+        with pytest.raises(kw.KernelIndexError):
+            kernel(F32, np.arange(2), np.ones(4), 3)
+    assert [(v.main, v.plain) for v in kernel.explain().versions] == [(True, True)]
+
+
+def test_buffers() -> None:
+    start = first_line(gathers) - 1
+    reads = f"line {start + 10} may read an element before it is written"
+    assert facts(gathers, "buffer", *ARGS) == [
+        (3, "c", -1, "zeroed", f"output float32[:, :], {reads}"),
+        (4, "t", -1, "not zeroed", "temporary float32[:, :], every element is written before it is read"),
+    ]
+
+
+@kw.kernel
+def writes_some(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(1, a.shape[0]):
+        c[i] = a[i]
+    return c
+
+
+@kw.kernel
+def writes_all(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i]
+    return c
+
+
+def test_outputs() -> None:
+    text = "output float64[:], not every element is proved written before the return"
+    assert facts(writes_some, "buffer", np.ones(3)) == [(3, "c", -1, "zeroed", text)]
+    text = "output float64[:], every element is written before it is read and before the return"
+    assert facts(writes_all, "buffer", np.ones(3)) == [(3, "c", -1, "not zeroed", text)]
+
+
+def test_locals_have_their_types_at_each_assignment() -> None:
+    assert facts(gathers, "local", *ARGS) == [
+        (5, "s", -1, "a Python float", ""),
+        (9, "s", -1, "float32", ""),
+        (11, "k", -1, "a Python int", ""),
+    ]
+
+
+@kw.kernel
+def sums(a, b):
+    c = output_tensor((3,), a.dtype)
+    for i in range(a.shape[0]):
+        c[0] += a[i, 0]
+        for j in range(a.shape[1]):
+            c[1] += a[i, j] * b[j]
+    for j in range(a.shape[1]):
+        c[2] += b[j]
+        if c[2] > 5:
+            break
+    return c
+
+
+def test_sums() -> None:
+    a, b = F32, np.ones(4, np.float32)
+    last = "the sum runs along the last subscript of what is read"
+    other = "no loop of the sum runs along the last subscript of what is read"
+    assert facts(sums, "sum", a, b) == [
+        (5, "c[0] += a[i, 0]", -1, "source order", f"over i; {other}"),
+        (7, "c[1] += a[i, j] * b[j]", -1, "lanes", f"over i, j; {last}"),
+        (9, "c[2] += b[j]", -1, "source order", "over j; the sum is used inside its loop"),
+    ]
+    strict = kw.kernel(fp="strict")(sums.__wrapped__)
+    assert {f[3:] for f in facts(strict, "sum", a, b)} == {
+        ("source order", "over i; fp='strict'"),
+        ("source order", "over i, j; fp='strict'"),
+        ("source order", "over j; fp='strict'"),
+    }
+    whole = facts(sums, "sum", a.astype(int), b.astype(int))
+    assert {f[4].split("; ")[1] for f in whole} == {"integers: every order gives the same"}
+    fast = kw.kernel(fp="fast")(sums.__wrapped__)
+    assert [f[3] for f in facts(fast, "sum", a, b)] == ["any order", "any order", "source order"]
+
+
+def test_marks_of_sums_are_what_is_explained() -> None:
+    assert sums.ir(F32, F32[0]).count("@ lanes") == 1
+
+
+def test_why_accesses_are_checked() -> None:
+    idx = np.arange(2)
+
+    @kw.kernel
+    def several(a, idx, n):
+        k = idx[0]
+        a[k] = 1.0
+        if n > 2:
+            a[n] = 2.0
+        a[abs(n)] = 3.0
+        a[n * n] = 3.0
+        for i in range(a.shape[0]):
+            if idx[0] > 0:
+                a[i + 1] = 4.0
+        return a
+
+    found = {f[1]: f[4] for f in facts(several, "access", np.ones(9), idx, 2) if f[3] == "checked"}
+    assert found == {
+        "a[k]": "the index is a local whose range is not known",
+        "a[n]": "it needs a.shape[0] >= n + 1 only where its guard lets it run",
+        "a[abs(n)]": "the index is no sum of multiples of loop variables and sizes",
+        "a[i + 1]": "no proof was found from the loops and guards around it",
+    }
+
+
+def test_options_that_change_checks() -> None:
+    trusting = kw.kernel(unchecked=True)(gathers.__wrapped__)
+    (fact,) = (f for f in facts(trusting, "access", *ARGS) if f[3] == "unchecked")
+    assert fact == (10, "a[idx[i], j]", 0, "unchecked", "unchecked=True vouches for subscripts that are data")
+    checking = kw.kernel(debug=True)(gathers.__wrapped__)
+    found = facts(checking, "access", *ARGS)
+    assert {(f[3], f[4]) for f in found} == {("checked", "debug=True checks every access")}
+    assert only(checking.explain(*ARGS)).conditions == ()
+    assert str(trusting.explain(*ARGS)).startswith("kernel gathers, unchecked=True\n")
+    assert str(checking.explain(*ARGS)).startswith("kernel gathers, debug=True\n")
+
+
+def scaled(a, i):
+    twice = a[i] * SCALE
+    return twice
+
+
+@kw.kernel
+def calls_a_helper(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = scaled(a, i)
+    return c
+
+
+def test_places_in_helpers() -> None:
+    version = only(calls_a_helper.explain(F32[0]))
+    line = scaled.__code__.co_firstlineno + 1
+    assert Fact("access", __file__, line, "a[i]", 0, "proved", "") in version.facts
+    assert Fact("local", __file__, line, "twice", -1, "float32", "") in version.facts
+
+
+def test_versions_are_those_of_the_calls() -> None:
+    kernel = kw.kernel(writes_all.__wrapped__)
+    for array in (np.ones(3), np.ones(6)[::2], np.ones(5), np.ones(3, np.float32)):
+        kernel(array)
+    found = kernel.explain()
+    kinds = ["float64[:]", "float64[:] (any strides)", "float32[:]"]
+    assert [v.parameters for v in found.versions] == [(("a", kind),) for kind in kinds]
+    assert all(v.main for v in found.versions)
+    assert not only(kernel.explain(np.ones(3, int))).main
+    assert only(kernel.explain(a=np.ones(8))).main and only(kernel.explain(np.ones(8))).main
+
+
+@kw.kernel
+def by_scale(a, n=2):
+    a[0] = n * SCALE
+    return a
+
+
+def test_versions_are_those_of_the_captured_values() -> None:
+    global SCALE
+    by_scale(np.ones(2))
+    assert len(by_scale.explain().versions) == 1
+    SCALE = 3.0
+    with pytest.raises(TypeError, match="has not been called yet"):
+        by_scale.explain()
+    by_scale(np.ones(2))
+    assert len(by_scale.explain().versions) == 1
+    SCALE = 2.0
+
+
+def test_kinds_of_parameters() -> None:
+    @kw.kernel
+    def many(a, b, n, x, flag, s):
+        b[0] = a * n + x + flag + s[()]
+        return b
+
+    wide = np.ones((4, 6))[:, :3]
+    version = only(many.explain(np.float32(1), np.ones(2), 1, 1.0, True, np.ones((), np.int8)))
+    assert [kind for _, kind in version.parameters] == [
+        "float32 scalar",
+        "float64[:]",
+        "Python int",
+        "Python float",
+        "Python bool",
+        "int8[]",
+    ]
+    assert only(writes_two.explain(wide)).parameters == (("a", "float64[:, :] (rows apart)"),)
+
+
+@kw.kernel
+def writes_two(a):
+    a[0, 0] = 1.0
+    return a
+
+
+TEXT = """\
+kernel writes_two
+
+version (a: float64[:, :])
+  bodies      main: not compiled yet
+              plain: compiled when a condition fails or arguments overlap
+  conditions  none but that no extent is 0
+  accesses    2 in bounds for every shape"""
+
+
+def test_text() -> None:
+    found = writes_two.explain(np.ones((2, 2)))
+    assert str(found) == repr(found) == TEXT
+    lines = str(gathers.explain(*ARGS)).splitlines()
+    start = first_line(gathers) - 1
+    assert lines[2] == "version (a: float32[:, :], idx: int64[:], b: float64[:], n: Python int)"
+    checked = f"line {start + 10}: a[idx[i], j], dimension 0: checked, the index is read from memory"
+    assert [line.strip() for line in lines].count(checked) == 1
+    assert f"  locals      line {start + 5}: s: a Python float" in lines
+    assert max(map(len, lines)) < 120
+
+
+def test_explaining_compiles_nothing_and_changes_no_byte() -> None:
+    kernel = kw.kernel(writes_all.__wrapped__)
+    before = kw._core.cache_list()
+    kernel.explain(np.ones(3, np.int16))
+    assert kw._core.cache_list() == before
+
+
+def test_errors_are_those_of_a_call() -> None:
+    @kw.kernel
+    def wrong(a):
+        a[0] = missing
+        return a
+
+    with pytest.raises(kw.KernelSyntaxError, match="E103"):
+        wrong.explain(F32[0])
+
+
+def test_notebook_view() -> None:
+    @kw.kernel(fp="strict")
+    def compares(a, b, c="<x> & 'y'"):
+        for i in range(a.shape[0]):
+            if a[i] < 1.0:
+                a[i] = 1.0
+        return a
+
+    before = compares._repr_html_()
+    assert "has not been called yet" in before and "<details>" not in before
+    name = "test_notebook_view.&lt;locals&gt;.compares"
+    assert (
+        f"kernel {name}(a, b, c=&quot;&lt;x&gt; &amp; &#x27;y&#x27;&quot;), fp=&#x27;strict&#x27;" in before
+    )
+    assert "if a[i] &lt; 1.0:" in before and "<x>" not in before and "a[i] < 1" not in before
+    writes_all(np.ones(3))
+    view = writes_all._repr_html_()
+    assert view.startswith("<div><b><code>kernel writes_all(a)</code></b><pre>@kw.kernel\ndef writes_all(a):")
+    assert "<details><summary><code>version (a: float64[:])</code></summary><pre>  bodies" in view
+
+
+def test_notebook_view_never_fails() -> None:
+    space: dict[str, Any] = {}
+    exec("def f(a):\n    return a", space)
+    view = kw.kernel(space["f"])._repr_html_()
+    assert "(no source text)" in view
