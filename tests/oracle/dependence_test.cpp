@@ -1,0 +1,166 @@
+// The dependence engine against executions and against isl: what either of them shows, the engine reports. How
+// often it reports more is printed.
+#include "schedule/dependence.h"
+
+#include <gtest/gtest.h>
+#include <isl/ctx.h>
+#include <isl/set.h>
+
+#include "ir/verify.h"
+#include "support/text.h"
+#include "tests/oracle/claims.h"
+#include "tests/unit/helpers.h"
+
+namespace kw::oracle {
+namespace {
+
+std::string text_of(const Claim &c) {
+  auto [s, x, t, y, level] = c;
+  return cat("store ", s, " access ", x, " -> store ", t, " access ", y, " at level ", level);
+}
+
+/// The pair of a claim as a set of isl that is empty when there is no such dependence for any size.
+class IslPair {
+ public:
+  IslPair(const Program &program, const Claim &claim, int root) : sites_(stores_of(program)) {
+    auto [s, x, t, y, level] = claim;
+    const StoreSite &source = sites_[static_cast<size_t>(s)], &sink = sites_[static_cast<size_t>(t)];
+    domain(source, source.item->accesses[static_cast<size_t>(x)], "s");
+    domain(sink, sink.item->accesses[static_cast<size_t>(y)], "t");
+    const auto &from = source.item->accesses[static_cast<size_t>(x)].index;
+    const auto &to = sink.item->accesses[static_cast<size_t>(y)].index;
+    for (size_t d = 0; d < from.size(); ++d) add(cat(from[d].isl_text("s"), " = ", to[d].isl_text("t")));
+    order(source, sink, root, level);
+  }
+
+  bool empty(isl_ctx *context) const {
+    std::string names;
+    for (const auto &v : variables_) names += names.empty() ? v : ", " + v;
+    std::string text = cat("[n, m, p] -> { [", names, "] : n >= 1 and m >= 1", conditions_, " }");
+    isl_set *set = isl_set_read_from_str(context, text.c_str());
+    EXPECT_NE(set, nullptr) << text;
+    bool none = isl_set_is_empty(set) == isl_bool_true;
+    isl_set_free(set);
+    return none;
+  }
+
+ private:
+  void add(const std::string &condition) { conditions_ += cat(" and (", condition, ")"); }
+
+  void domain(const StoreSite &site, const Access &access, const std::string &side) {
+    for (const Item *loop : site.loop_items) {
+      std::string i = cat("i", loop->number, side);
+      variables_.push_back(i);
+      bool up = loop->step > 0;
+      add(cat(i, up ? " >= " : " <= ", loop->lo.isl_text(side)));
+      add(cat(i, up ? " < " : " > ", loop->hi.isl_text(side)));
+      if (loop->second) add(cat(i, " < ", loop->second->isl_text(side)));
+      if (loop->step != 1 && loop->step != -1)
+        add(cat("(", i, " - ", loop->lo.isl_text(side), ") mod ", up ? loop->step : -loop->step, " = 0"));
+    }
+    for (size_t k = 0; k < site.conditions.size(); ++k)
+      add(cat(site.sides[k] ? "" : "not ", "(", site.conditions[k]->condition.isl_text(side), ")"));
+    if (access.condition) add(access.condition->isl_text(side));
+  }
+
+  /// Equal loops outside, the carrying one later; the array t is another one in each iteration of its loop.
+  void order(const StoreSite &source, const StoreSite &sink, int root, int level) {
+    size_t common = 0, at_root = 0;
+    while (common < source.loops.size() && common < sink.loops.size() && source.loops[common] == sink.loops[common]) {
+      if (source.loops[common] == root) at_root = common;
+      ++common;
+    }
+    size_t carried = at_root + static_cast<size_t>(level);
+    for (size_t l = 0; l < std::min(carried + 1, common); ++l) {
+      std::string i = cat("i", source.loops[l]);
+      bool up = source.loop_items[l]->step > 0;
+      add(cat(i, "t ", l < carried ? "=" : up ? ">" : "<", " ", i, "s"));
+    }
+  }
+
+  std::vector<StoreSite> sites_;
+  std::vector<std::string> variables_;
+  std::string conditions_;
+};
+
+struct Rates {
+  int64_t pairs = 0, shown = 0, reported = 0, more = 0, isl_more = 0, isl_asked = 0;
+};
+
+/// Every pair and level that the engine decides about: those of its claims and their absence.
+std::set<Claim> all_claims(const Nest &nest, const Numbers &numbers) {
+  std::set<Claim> out;
+  for (uint32_t s = 0; s < nest.statements.size(); ++s)
+    for (uint32_t t = 0; t < nest.statements.size(); ++t)
+      for (uint32_t x = 0; x < nest.statements[s].accesses.size(); ++x)
+        for (uint32_t y = 0; y < nest.statements[t].accesses.size(); ++y) {
+          const NestAccess &a = nest.statements[s].accesses[x], &b = nest.statements[t].accesses[y];
+          if (a.buf != b.buf || (!a.is_write && !b.is_write)) continue;
+          const auto &f = nest.statements[s].loops, &g = nest.statements[t].loops;
+          uint32_t common = 0;
+          while (common < f.size() && common < g.size() && f[common] == g[common]) ++common;
+          for (uint32_t level = static_cast<uint32_t>(a.home); level <= common; ++level) {
+            bool before = s < t || (s == t && x < y);
+            if (level < common || before) out.insert(numbers.claim({s, t, x, y, level, common}));
+          }
+        }
+  return out;
+}
+
+void compare(const Program &program, int root, isl_ctx *context, Rates &rates) {
+  Func f = unit::ir(program.text());
+  ASSERT_EQ(verify(f), "");
+  FoundLoop found = find_loop(f, root);
+  ASSERT_TRUE(found.loop);
+  Nest nest = extract_nest(found.loop, found.scope);
+  Numbers numbers(nest, first_store_of(program, root));
+  std::set<Claim> claims, shown;
+  for (const Dependence &d : find_dependences(nest)) claims.insert(numbers.claim(d));
+  for (int64_t n = 1; n <= 4; ++n)
+    for (int64_t m : {1, 2, 4})
+      for (int64_t p : {-1, 0, 2}) add_shown(run(program, n, m, p), root, shown);
+  for (const Claim &c : shown) EXPECT_TRUE(claims.count(c)) << "missed by execution: " << text_of(c);
+  rates.shown += static_cast<int64_t>(shown.size());
+  rates.reported += static_cast<int64_t>(claims.size());
+  for (const Claim &c : claims) rates.more += !shown.count(c);
+  for (const Claim &c : all_claims(nest, numbers)) {
+    ++rates.pairs;
+    if (!context || program.gathers || shown.count(c)) continue;
+    ++rates.isl_asked;
+    bool empty = IslPair(program, c, root).empty(context);
+    EXPECT_TRUE(empty || claims.count(c)) << "missed, says isl: " << text_of(c);
+    rates.isl_more += empty && claims.count(c);
+  }
+}
+
+void try_programs(int count, bool with_isl, const char *name) {
+  isl_ctx *context = with_isl ? isl_ctx_alloc() : nullptr;
+  uint64_t seed = unit::seed();
+  Rates rates;
+  for (int k = 0; k < count && !testing::Test::HasFailure(); ++k) {
+    Random random(seed + static_cast<uint64_t>(k));
+    Program program = random_program(random, k % 2 == 0);
+    int root = static_cast<int>(random() % static_cast<uint64_t>(program.loops));
+    SCOPED_TRACE(cat("KW_TEST_SEED=", seed + static_cast<uint64_t>(k), ", loop ", root, "\n", program.text()));
+    compare(program, root, context, rates);
+  }
+  if (context) isl_ctx_free(context);
+  auto percent = [](int64_t part, int64_t whole) { return whole ? cat(part * 1000 / whole, " per mille") : "none"; };
+  record(cat(name, ": seed ", seed, ", ", count, " nests, ", rates.pairs, " pairs at a level, ", rates.reported,
+             " reported, ", rates.shown, " of them shown; maybe although execution shows none: ",
+             percent(rates.more, rates.reported)));
+  if (with_isl)
+    record(cat(name, ": isl asked for ", rates.isl_asked, " pairs; maybe although isl proves none: ",
+               percent(rates.isl_more, rates.reported)));
+}
+
+TEST(DependenceOracle, nothing_that_executions_show_is_missed) {
+  try_programs(count_of_programs(3000), false, "dependences by execution");
+}
+
+TEST(DependenceOracle, nothing_that_isl_shows_is_missed) {
+  try_programs(count_of_programs(300), true, "dependences by isl");
+}
+
+}  // namespace
+}  // namespace kw::oracle
