@@ -16,10 +16,11 @@ uint32_t common_loops(const NestStatement &a, const NestStatement &b) {
 }  // namespace
 
 PairSystem::PairSystem(const Nest &nest, const Dependence &pair, uint32_t equal, bool later)
-    : nest_(nest), pair_(pair), equal_(equal) {
+    : nest_(nest), pair_(pair), equal_(equal), exact_(nest.exact) {
   for (auto &list : columns_) list.assign(nest.variables.size(), SIZE_MAX);
   add_domain(at_source);
   add_domain(at_sink);
+  for (uint32_t v : nest.around) column(at_source, v);  // the root runs only where these have a value
   for (const Constraint &c : nest.context) add(at_source, c);
   const NestAccess &x = access(at_source), &y = access(at_sink);
   for (size_t d = 0; d < x.subscripts.size(); ++d) {
@@ -47,9 +48,7 @@ size_t PairSystem::column(Side side, uint32_t variable) {
   size_t at = system_.add_variable();
   columns_[side][variable] = at;
   if (same_at_both_ends(v)) columns_[1 - side][variable] = at;
-  bool data = v.kind == NestVariable::Kind::opaque || v.reads_data;
-  if (data && std::find(opaque_.begin(), opaque_.end(), variable) == opaque_.end())
-    opaque_.push_back(variable);
+  exact_ = exact_ && !v.is_guess();
   add(side, v.known);
   return at;
 }

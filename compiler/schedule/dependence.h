@@ -58,10 +58,9 @@ class PairSystem {
     std::vector<std::optional<int64_t>> at_source, at_sink;
   };
   std::optional<Point> find_point();
-  /// False when the system leaves out a condition, so that a point of it may be no conflict.
+  /// False when the system leaves out a condition, or has a variable that is a guess: a point of it may be no
+  /// conflict then.
   bool exact() const { return exact_; }
-  /// The variables that stand for something that is not affine.
-  const std::vector<uint32_t> &opaque_variables() const { return opaque_; }
 
  private:
   enum Side : uint8_t { at_source, at_sink };
@@ -84,8 +83,7 @@ class PairSystem {
   const Nest &nest_;
   Dependence pair_;
   uint32_t equal_;
-  bool exact_ = true;
-  std::vector<uint32_t> opaque_;
+  bool exact_;
   std::vector<size_t> columns_[2];  ///< of each variable; SIZE_MAX when it has none
   LinearSystem system_{0};
 };

@@ -64,26 +64,27 @@ class Judge {
   Verdict judge(const Dependence &d) {
     const For *loop = nest_.loops[directive_.loop].loop;
     const NestAccess &x = from(d), &y = to(d);
-    std::optional<uint32_t> cause = not_affine(x, y);
+    std::optional<uint32_t> data = in_subscripts(
+        x, y, [](const NestVariable &v) { return v.kind == NestVariable::Kind::opaque || v.reads_data; });
     if (relaxable(x.reduction, y.reduction)) {
       bool free = order_is_free(x.reduction, loop) && order_is_free(y.reduction, loop);
-      if (directive_.verb == Directive::Verb::reduce || (free && !cause)) return {};
-      if (!cause) return with_witness({Reason::ordered, d, {}, {}, {}}, true);
+      if (directive_.verb == Directive::Verb::reduce || (free && !data)) return {};
+      if (!data) return with_witness({Reason::ordered, d, {}, {}, {}}, true);
     }
     if (directive_.verb == Directive::Verb::vectorize && lanes_keep_order(d)) return {};
-    if (!cause) return with_witness({Reason::conflict, d, {}, {}, {}}, false);
-    bool data = nest_.variables[*cause].reads_data;
-    Verdict out{data && x.is_write && y.is_write ? Reason::repeated : Reason::unproved, d, {}, cause, {}};
-    return data ? with_witness(std::move(out), true) : out;
+    auto guess = in_subscripts(x, y, [](const NestVariable &v) { return v.is_guess(); });
+    if (!guess) return with_witness({Reason::conflict, d, {}, {}, {}}, false);
+    bool reads = nest_.variables[*guess].reads_data;
+    Verdict out{reads && x.is_write && y.is_write ? Reason::repeated : Reason::unproved, d, {}, guess, {}};
+    return reads ? with_witness(std::move(out), true) : out;
   }
 
-  /// A variable in the subscripts that is not affine in the loops.
-  std::optional<uint32_t> not_affine(const NestAccess &x, const NestAccess &y) const {
+  template <class F>
+  std::optional<uint32_t> in_subscripts(const NestAccess &x, const NestAccess &y, F &&matches) const {
     for (const NestAccess *a : {&x, &y})
       for (const LinearForm &form : a->subscripts)
         for (auto [v, c] : form.terms)
-          if (nest_.variables[v].kind == NestVariable::Kind::opaque || nest_.variables[v].reads_data)
-            return v;
+          if (matches(nest_.variables[v])) return v;
     return std::nullopt;
   }
 
@@ -115,7 +116,7 @@ class Judge {
       return v;
     }
     Witness w;
-    w.certain = system.exact() && system.opaque_variables().empty();
+    w.certain = system.exact();
     for (uint32_t i = 0; i < nest_.variables.size(); ++i)
       if (nest_.variables[i].kind == NestVariable::Kind::symbol && point->at_source[i])
         w.symbols.emplace_back(i, *point->at_source[i]);

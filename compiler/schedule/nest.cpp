@@ -19,14 +19,14 @@ class NestBuilder {
 
   void run(const Stmt &root, const NestScope &scope) {
     for (const ScopeItem &item : scope) {
-      bool exact = true;  // what is not known of the context only makes the answer weaker
       if (item.sym)
         forms_.define_outside(item.sym, item.expr);
       else if (item.expr)
-        forms_.assume(item.expr, item.holds, nest_.context, exact);
+        forms_.assume(item.expr, item.holds, nest_.context, nest_.exact);
       else
         around_.push_back(item.loop);
-      if (item.loop) forms_.enter_outside(*item.loop);
+      if (item.loop) nest_.exact &= forms_.enter_outside(*item.loop);
+      nest_.exact &= item.loop || item.sym || item.expr;  // a while
     }
     statement(root);
   }
@@ -190,6 +190,12 @@ class NestBuilder {
 };
 
 }  // namespace
+
+bool NestVariable::is_guess() const {
+  const Cast *cast = as<Cast>(expr);
+  bool named = as<Ref>(expr) || (cast && as<Ref>(cast->a));
+  return kind == Kind::opaque || reads_data || (kind == Kind::symbol && !named);
+}
 
 Nest extract_nest(const Stmt &root, const NestScope &scope) {
   ensure(as<For>(root) != nullptr, "a nest begins at a loop");

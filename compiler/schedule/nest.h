@@ -40,6 +40,9 @@ struct NestVariable {
   bool reads_data = false;        ///< its value comes from memory
   std::optional<int64_t> most{};  ///< a bound of its magnitude
   std::vector<Constraint> known{};
+
+  /// True when a free choice of its value, within what is known, may be a value that it never has.
+  bool is_guess() const;
 };
 
 struct NestLoop {
@@ -77,7 +80,9 @@ struct Nest {
   std::vector<NestVariable> variables;
   std::vector<NestLoop> loops;
   std::vector<NestStatement> statements;
+  std::vector<uint32_t> around;     ///< the iterators of the loops around the root, which are symbols
   std::vector<Constraint> context;  ///< conditions around the root
+  bool exact = true;                ///< these conditions and loops say exactly when the root runs
 };
 
 /// What stands around a loop: one entry per enclosing loop, condition and definition.

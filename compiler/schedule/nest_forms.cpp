@@ -111,13 +111,15 @@ void NestForms::define_outside(const Sym &sym, const Expr &value) {
   if (value.dtype() != DType::i64 || d.form) definitions_[sym.get()] = std::move(d);
 }
 
-void NestForms::enter_outside(const For &loop) {
+bool NestForms::enter_outside(const For &loop) {
   outside_.insert(loop.iter.get());
   uint32_t v = symbol(ref(loop.iter));
+  nest_.around.push_back(v);
   std::vector<Constraint> range;
   bool exact = true;
   iterate(v, loop, range, exact);
   nest_.variables[v].known = std::move(range);
+  return exact;
 }
 
 void NestForms::enter(uint32_t id, const For &loop) {
@@ -144,8 +146,9 @@ void NestForms::iterate(uint32_t variable, const For &loop, std::vector<Constrai
   else if (int64_t far; from >= 0 && !__builtin_mul_overflow(step_size(loop), max_trips, &far) &&
                         !__builtin_add_overflow(far, from, &far))
     nest_.variables[variable].most = far;
-  limit(loop.lo, iterator, up, 0, range, exact);
-  limit(loop.hi, iterator, !up, 1, range, exact);
+  // a bound that wraps makes no iteration or more than ever end, when the other one is far from the ends
+  limit(loop.lo, iterator, {up, 0, to >= 0}, range, exact);
+  limit(loop.hi, iterator, {!up, 1, from >= 0}, range, exact);
   if (step_size(loop) == 1) return;
   NestVariable count{NestVariable::Kind::quotient, {}, loops_, true, false, {}, {}};
   LinearForm number = of_variable(add_variable(std::move(count)));
@@ -156,22 +159,28 @@ void NestForms::iterate(uint32_t variable, const For &loop, std::vector<Constrai
     exact = false;
 }
 
-/// bound + gap <= iterator, or iterator + gap <= bound. A max from below and a min from above are two bounds.
-void NestForms::limit(const Expr &bound, const LinearForm &iterator, bool from_below, int64_t gap,
+void NestForms::limit(const Expr &bound, const LinearForm &iterator, Side side,
                       std::vector<Constraint> &range, bool &exact) {
   const Binary *n = as<Binary>(bound);
-  if (n && n->op == (from_below ? BinOp::max : BinOp::min)) {
-    limit(n->a, iterator, from_below, gap, range, exact);
-    limit(n->b, iterator, from_below, gap, range, exact);
+  if (n && n->op == (side.from_below ? BinOp::max : BinOp::min)) {
+    side.loose = false;  // the lesser of a bound that wrapped and another is the other
+    limit(n->a, iterator, side, range, exact);
+    limit(n->b, iterator, side, range, exact);
     return;
   }
-  auto form = exact_form(bound);
-  exact &= form && (from_below ? between(*form, iterator, gap, range) : between(iterator, *form, gap, range));
+  auto form = side.loose ? loose_form(bound) : exact_form(bound);
+  exact &= form && (side.from_below ? between(*form, iterator, side.gap, range)
+                                    : between(iterator, *form, side.gap, range));
 }
 
 LinearForm NestForms::subscript(const Expr &e) {
+  auto form = loose_form(e);
+  return form ? *form : opaque(e);
+}
+
+std::optional<LinearForm> NestForms::loose_form(const Expr &e) {
   auto form = linear(e);
-  if (!form) return opaque(e);
+  if (!form) return std::nullopt;
   int unbounded = 0;
   LinearForm bounded = *form;
   std::erase_if(bounded.terms, [&](const auto &t) {
@@ -179,7 +188,7 @@ LinearForm NestForms::subscript(const Expr &e) {
     unbounded += t.second == 1 || t.second == -1 ? 1 : 2;
     return true;
   });
-  return unbounded <= 1 && most(bounded) ? *form : opaque(e);
+  return unbounded <= 1 && most(bounded) ? form : std::nullopt;
 }
 
 std::optional<LinearForm> NestForms::linear(const Expr &e) {

@@ -16,8 +16,8 @@ class NestForms {
 
   /// The loops around what follows.
   void set_loops(const std::vector<uint32_t> &loops) { loops_ = loops; }
-  /// A loop around the nest: its iterator is a symbol.
-  void enter_outside(const For &loop);
+  /// A loop around the nest: its iterator is a symbol. True when its range is known exactly.
+  bool enter_outside(const For &loop);
   /// Loop `id` of the nest, which set_loops already knows: its iterator and its range.
   void enter(uint32_t id, const For &loop);
   void define(const Sym &sym, const Expr &value);
@@ -50,8 +50,16 @@ class NestForms {
   std::optional<int64_t> most(const LinearForm &form) const;
   std::optional<int64_t> most_of(const Expr &e);
   void iterate(uint32_t variable, const For &loop, std::vector<Constraint> &range, bool &exact);
-  void limit(const Expr &bound, const LinearForm &iterator, bool from_below, int64_t gap,
-             std::vector<Constraint> &range, bool &exact);
+  /// bound + gap <= iterator, or iterator + gap <= bound. A max from below and a min from above are two.
+  struct Side {
+    bool from_below;
+    int64_t gap;
+    bool loose;
+  };
+  void limit(const Expr &bound, const LinearForm &iterator, Side side, std::vector<Constraint> &range,
+             bool &exact);
+  /// A linear form that cannot wrap but by one term, of coefficient 1 or -1, that is near the end of 64 bits.
+  std::optional<LinearForm> loose_form(const Expr &e);
   void compare(const Binary &n, bool holds, std::vector<Constraint> &out, bool &exact);
   Expr resolved(const Expr &e);
   Dependencies dependencies_of(const Expr &e) const;

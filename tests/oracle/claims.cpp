@@ -37,7 +37,8 @@ static bool find(const Stmt &root, const std::string &name, FoundLoop &out) {
       if (out.loop || inside({n, {}, {}, true}, n->body)) return true;
     }
     if (const If *n = as<If>(*s))
-      if (inside({nullptr, {}, n->cond, true}, n->yes) || inside({nullptr, {}, n->cond, false}, n->no)) return true;
+      if (inside({nullptr, {}, n->cond, true}, n->yes) || inside({nullptr, {}, n->cond, false}, n->no))
+        return true;
     if (const Seq *n = as<Seq>(*s))
       for (size_t i = 0; i + 1 < n->items.size(); ++i)
         if (find(n->items[i], name, out)) return true;
@@ -75,7 +76,8 @@ Numbers::Numbers(const Nest &nest, int first_store) {
     stores.push_back(s.accesses.back().is_write ? first_store++ : -1);
     accesses.emplace_back();
     int number = 0;
-    for (const NestAccess &a : s.accesses) accesses.back().push_back(a.buf->sym->name == "idx" ? -1 : number++);
+    for (const NestAccess &a : s.accesses)
+      accesses.back().push_back(a.buf->sym->name == "idx" ? -1 : number++);
   }
 }
 

@@ -1,14 +1,13 @@
-// The dependence engine against executions and against isl: what either of them shows, the engine reports. How
-// often it reports more is printed.
+// The dependence engine against executions and against isl: what either of them shows, the engine reports.
+// How often it reports more is printed.
 #include "schedule/dependence.h"
 
 #include <gtest/gtest.h>
-#include <isl/ctx.h>
-#include <isl/set.h>
 
 #include "ir/verify.h"
 #include "support/text.h"
 #include "tests/oracle/claims.h"
+#include "tests/oracle/isl_text.h"
 #include "tests/unit/helpers.h"
 
 namespace kw::oracle {
@@ -19,69 +18,32 @@ std::string text_of(const Claim &c) {
   return cat("store ", s, " access ", x, " -> store ", t, " access ", y, " at level ", level);
 }
 
-/// The pair of a claim as a set of isl that is empty when there is no such dependence for any size.
-class IslPair {
- public:
-  IslPair(const Program &program, const Claim &claim, int root) : sites_(stores_of(program)) {
-    auto [s, x, t, y, level] = claim;
-    const StoreSite &source = sites_[static_cast<size_t>(s)], &sink = sites_[static_cast<size_t>(t)];
-    domain(source, source.item->accesses[static_cast<size_t>(x)], "s");
-    domain(sink, sink.item->accesses[static_cast<size_t>(y)], "t");
-    const auto &from = source.item->accesses[static_cast<size_t>(x)].index;
-    const auto &to = sink.item->accesses[static_cast<size_t>(y)].index;
-    for (size_t d = 0; d < from.size(); ++d) add(cat(from[d].isl_text("s"), " = ", to[d].isl_text("t")));
-    order(source, sink, root, level);
+/// True when isl finds no iterations of any size for a dependence.
+bool isl_denies(const std::vector<StoreSite> &sites, const Claim &claim, int root,
+                const IslContext &context) {
+  auto [s, x, t, y, level] = claim;
+  const StoreSite &source = sites[static_cast<size_t>(s)], &sink = sites[static_cast<size_t>(t)];
+  const Access &from = source.item->accesses[static_cast<size_t>(x)];
+  const Access &to = sink.item->accesses[static_cast<size_t>(y)];
+  IslSet pairs;
+  pairs.add_domain(source, from, "s");
+  pairs.add_domain(sink, to, "t");
+  for (size_t d = 0; d < from.index.size(); ++d)
+    pairs.add(cat(from.index[d].isl_text("s"), " = ", to.index[d].isl_text("t")));
+  size_t common = 0, at_root = 0;
+  while (common < source.loops.size() && common < sink.loops.size() &&
+         source.loops[common] == sink.loops[common]) {
+    if (source.loops[common] == root) at_root = common;
+    ++common;
   }
-
-  bool empty(isl_ctx *context) const {
-    std::string names;
-    for (const auto &v : variables_) names += names.empty() ? v : ", " + v;
-    std::string text = cat("[n, m, p] -> { [", names, "] : n >= 1 and m >= 1", conditions_, " }");
-    isl_set *set = isl_set_read_from_str(context, text.c_str());
-    EXPECT_NE(set, nullptr) << text;
-    bool none = isl_set_is_empty(set) == isl_bool_true;
-    isl_set_free(set);
-    return none;
+  size_t carried = at_root + static_cast<size_t>(level);
+  for (size_t l = 0; l < std::min(carried + 1, common); ++l) {
+    std::string i = cat("i", source.loops[l]);
+    bool up = source.loop_items[l]->step > 0;
+    pairs.add(cat(i, "t ", l < carried ? "=" : up ? ">" : "<", " ", i, "s"));
   }
-
- private:
-  void add(const std::string &condition) { conditions_ += cat(" and (", condition, ")"); }
-
-  void domain(const StoreSite &site, const Access &access, const std::string &side) {
-    for (const Item *loop : site.loop_items) {
-      std::string i = cat("i", loop->number, side);
-      variables_.push_back(i);
-      bool up = loop->step > 0;
-      add(cat(i, up ? " >= " : " <= ", loop->lo.isl_text(side)));
-      add(cat(i, up ? " < " : " > ", loop->hi.isl_text(side)));
-      if (loop->second) add(cat(i, " < ", loop->second->isl_text(side)));
-      if (loop->step != 1 && loop->step != -1)
-        add(cat("(", i, " - ", loop->lo.isl_text(side), ") mod ", up ? loop->step : -loop->step, " = 0"));
-    }
-    for (size_t k = 0; k < site.conditions.size(); ++k)
-      add(cat(site.sides[k] ? "" : "not ", "(", site.conditions[k]->condition.isl_text(side), ")"));
-    if (access.condition) add(access.condition->isl_text(side));
-  }
-
-  /// Equal loops outside, the carrying one later; the array t is another one in each iteration of its loop.
-  void order(const StoreSite &source, const StoreSite &sink, int root, int level) {
-    size_t common = 0, at_root = 0;
-    while (common < source.loops.size() && common < sink.loops.size() && source.loops[common] == sink.loops[common]) {
-      if (source.loops[common] == root) at_root = common;
-      ++common;
-    }
-    size_t carried = at_root + static_cast<size_t>(level);
-    for (size_t l = 0; l < std::min(carried + 1, common); ++l) {
-      std::string i = cat("i", source.loops[l]);
-      bool up = source.loop_items[l]->step > 0;
-      add(cat(i, "t ", l < carried ? "=" : up ? ">" : "<", " ", i, "s"));
-    }
-  }
-
-  std::vector<StoreSite> sites_;
-  std::vector<std::string> variables_;
-  std::string conditions_;
-};
+  return pairs.empty(context);
+}
 
 struct Rates {
   int64_t pairs = 0, shown = 0, reported = 0, more = 0, isl_more = 0, isl_asked = 0;
@@ -107,13 +69,14 @@ std::set<Claim> all_claims(const Nest &nest, const Numbers &numbers) {
   return out;
 }
 
-void compare(const Program &program, int root, isl_ctx *context, Rates &rates) {
+void compare(const Program &program, int root, const IslContext *context, Rates &rates) {
   Func f = unit::ir(program.text());
   ASSERT_EQ(verify(f), "");
   FoundLoop found = find_loop(f, root);
   ASSERT_TRUE(found.loop);
   Nest nest = extract_nest(found.loop, found.scope);
   Numbers numbers(nest, first_store_of(program, root));
+  std::vector<StoreSite> sites = stores_of(program);
   std::set<Claim> claims, shown;
   for (const Dependence &d : find_dependences(nest)) claims.insert(numbers.claim(d));
   for (int64_t n = 1; n <= 4; ++n)
@@ -127,31 +90,33 @@ void compare(const Program &program, int root, isl_ctx *context, Rates &rates) {
     ++rates.pairs;
     if (!context || program.gathers || shown.count(c)) continue;
     ++rates.isl_asked;
-    bool empty = IslPair(program, c, root).empty(context);
+    bool empty = isl_denies(sites, c, root, *context);
     EXPECT_TRUE(empty || claims.count(c)) << "missed, says isl: " << text_of(c);
     rates.isl_more += empty && claims.count(c);
   }
 }
 
 void try_programs(int count, bool with_isl, const char *name) {
-  isl_ctx *context = with_isl ? isl_ctx_alloc() : nullptr;
+  IslContext context;
   uint64_t seed = unit::seed();
   Rates rates;
   for (int k = 0; k < count && !testing::Test::HasFailure(); ++k) {
     Random random(seed + static_cast<uint64_t>(k));
     Program program = random_program(random, k % 2 == 0);
     int root = static_cast<int>(random() % static_cast<uint64_t>(program.loops));
-    SCOPED_TRACE(cat("KW_TEST_SEED=", seed + static_cast<uint64_t>(k), ", loop ", root, "\n", program.text()));
-    compare(program, root, context, rates);
+    SCOPED_TRACE(
+        cat("KW_TEST_SEED=", seed + static_cast<uint64_t>(k), ", loop ", root, "\n", program.text()));
+    compare(program, root, with_isl ? &context : nullptr, rates);
   }
-  if (context) isl_ctx_free(context);
-  auto percent = [](int64_t part, int64_t whole) { return whole ? cat(part * 1000 / whole, " per mille") : "none"; };
-  record(cat(name, ": seed ", seed, ", ", count, " nests, ", rates.pairs, " pairs at a level, ", rates.reported,
-             " reported, ", rates.shown, " of them shown; maybe although execution shows none: ",
-             percent(rates.more, rates.reported)));
+  auto percent = [](int64_t part, int64_t whole) {
+    return whole ? cat(part * 1000 / whole, " per mille") : "none";
+  };
+  record(cat(name, ": seed ", seed, ", ", count, " nests, ", rates.pairs, " pairs at a level, ",
+             rates.reported, " reported, ", rates.shown,
+             " of them shown; maybe although execution shows none: ", percent(rates.more, rates.reported)));
   if (with_isl)
-    record(cat(name, ": isl asked for ", rates.isl_asked, " pairs; maybe although isl proves none: ",
-               percent(rates.isl_more, rates.reported)));
+    record(cat(name, ": isl asked for ", rates.isl_asked,
+               " pairs; maybe although isl proves none: ", percent(rates.isl_more, rates.reported)));
 }
 
 TEST(DependenceOracle, nothing_that_executions_show_is_missed) {

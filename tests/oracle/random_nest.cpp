@@ -229,7 +229,7 @@ std::string value_text(const Item &store) {
       term = term.empty() ? read : cat("(", term, ") * 3 + ", read);
   }
   if (term.empty()) term = "7";
-  return store.accumulates ? cat(first, " + (", term, ")") : term + " + 5";
+  return store.accumulates ? cat(first, " + (", term, ")") : cat("5 - (", term, ")");
 }
 
 void print_item(const Item &item, const std::string &indent, const std::vector<std::string> &hints,
@@ -247,7 +247,8 @@ void print_item(const Item &item, const std::string &indent, const std::vector<s
   }
   std::string hi = item.second ? cat("min(", item.hi.text(), ", ", item.second->text(), ")") : item.hi.text();
   size_t number = static_cast<size_t>(item.number);
-  std::string hint = number < hints.size() && !hints[number].empty() ? cat(", hint='", hints[number], "'") : "";
+  std::string hint =
+      number < hints.size() && !hints[number].empty() ? cat(", hint='", hints[number], "'") : "";
   out += cat(indent, "for ", iterator(item.number), " in serial(", item.lo.text(), ", ", hi, ", ", item.step,
              hint, "):\n");
   if (item.makes_t) out += indent + "  t = alloc(i64, (4,), 'heap')\n";
@@ -262,7 +263,9 @@ void print_items(const std::vector<Item> &items, const std::string &indent,
 /// Runs a nest in its own order and writes down every touch.
 class Runner {
  public:
-  Runner(const Program &nest, Env env) : env_(std::move(env)) { env_.iters.resize(static_cast<size_t>(nest.loops)); }
+  Runner(const Program &nest, Env env) : env_(std::move(env)) {
+    env_.iters.resize(static_cast<size_t>(nest.loops));
+  }
 
   std::vector<Touch> run(const Item &root) {
     item(root);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Random loop nests for the oracles: made, written as IR and for isl, and run by brute force. This model knows
-// nothing of the compiler, so what it finds can be held against what the compiler claims.
+// Random loop nests for the oracles: made, written as IR and for isl, and run by brute force. This model
+// knows nothing of the compiler, so what it finds can be held against what the compiler claims.
 
 #include <cstdint>
 #include <functional>
@@ -18,8 +18,8 @@ struct Env {
   std::vector<int64_t> iters;  ///< by number of the loop
 };
 
-/// Σ coefficient · iterator + n, m and p parts + constant, then perhaps // or % by a constant, then perhaps an
-/// element of the array idx at that place.
+/// Σ coefficient · iterator + n, m and p parts + constant, then perhaps // or % by a constant, then perhaps
+/// an element of the array idx at that place.
 struct Index {
   std::vector<std::pair<int, int64_t>> terms;
   int64_t n = 0, m = 0, p = 0, constant = 0;
@@ -78,7 +78,7 @@ struct Program {
 /// One touch of memory by an execution.
 struct Touch {
   int store, access;
-  std::vector<int> loops;         ///< around the store
+  std::vector<int> loops;          ///< around the store
   std::vector<int64_t> iteration;  ///< of these
   const Access *what;
   std::vector<int64_t> place;  ///< array, its instance and the subscripts
@@ -87,8 +87,8 @@ struct Touch {
 struct StoreSite {
   const Item *item;
   std::vector<int> loops;
-  std::vector<const Item *> conditions;     ///< branches around it
-  std::vector<bool> sides;                  ///< the side of each
+  std::vector<const Item *> conditions;  ///< branches around it
+  std::vector<bool> sides;               ///< the side of each
   std::vector<const Item *> loop_items;
 };
 
