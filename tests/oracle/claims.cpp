@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <map>
 
-#include "ir/match.h"
 #include "support/text.h"
 
 namespace kw::oracle {
@@ -22,34 +21,6 @@ void record(const std::string &line) {
   if (!file) return;
   std::fprintf(file, "%s\n", line.c_str());
   std::fclose(file);
-}
-
-static bool find(const Stmt &root, const std::string &name, FoundLoop &out) {
-  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
-    auto inside = [&](ScopeItem item, const Stmt &body) {
-      out.scope.push_back(std::move(item));
-      if (body && find(body, name, out)) return true;
-      out.scope.pop_back();
-      return false;
-    };
-    if (const For *n = as<For>(*s)) {
-      if (n->iter->name == name) out.loop = *s;
-      if (out.loop || inside({n, {}, {}, true}, n->body)) return true;
-    }
-    if (const If *n = as<If>(*s))
-      if (inside({nullptr, {}, n->cond, true}, n->yes) || inside({nullptr, {}, n->cond, false}, n->no))
-        return true;
-    if (const Seq *n = as<Seq>(*s))
-      for (size_t i = 0; i + 1 < n->items.size(); ++i)
-        if (find(n->items[i], name, out)) return true;
-  }
-  return false;
-}
-
-FoundLoop find_loop(const Func &f, int number) {
-  FoundLoop out;
-  find(f.body, cat("i", number), out);
-  return out;
 }
 
 void add_shown(const std::vector<Touch> &touches, int root, std::set<Claim> &out) {

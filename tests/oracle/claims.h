@@ -18,13 +18,6 @@ int count_of_programs(int usual);
 /// Prints a line, and appends it to the file that KW_ORACLE_RESULTS names.
 void record(const std::string &line);
 
-/// A loop of a function by its number, with what stands around it.
-struct FoundLoop {
-  Stmt loop;
-  NestScope scope;
-};
-FoundLoop find_loop(const Func &f, int number);
-
 /// (store of the source, its access, store of the sink, its access, level)
 using Claim = std::tuple<int, int, int, int, int>;
 

@@ -72,8 +72,7 @@ std::set<Claim> all_claims(const Nest &nest, const Numbers &numbers) {
 void compare(const Program &program, int root, const IslContext *context, Rates &rates) {
   Func f = unit::ir(program.text());
   ASSERT_EQ(verify(f), "");
-  FoundLoop found = find_loop(f, root);
-  ASSERT_TRUE(found.loop);
+  unit::FoundLoop found = unit::find_loop(f, cat("i", root));
   Nest nest = extract_nest(found.loop, found.scope);
   Numbers numbers(nest, first_store_of(program, root));
   std::vector<StoreSite> sites = stores_of(program);

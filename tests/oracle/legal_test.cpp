@@ -214,7 +214,7 @@ TEST(LegalOracle, what_is_legal_changes_nothing_and_a_witness_meets) {
     SCOPED_TRACE(
         cat("KW_TEST_SEED=", seed + static_cast<uint64_t>(k), ", loop ", root, "\n", program.text()));
     Func f = unit::ir(program.text());
-    FoundLoop found = find_loop(f, root);
+    unit::FoundLoop found = unit::find_loop(f, cat("i", root));
     Nest nest = extract_nest(found.loop, found.scope);
     Numbers numbers(nest, first_store_of(program, root));
     for (Verb verb : {Verb::parallel, Verb::vectorize, Verb::reduce}) {
