@@ -41,9 +41,9 @@ def shifts(a):
 
 @kw.kernel
 def below(a, p):
-    for _ in range(3):
+    for t in range(3):
         for i in parallel(a.shape[0]):
-            if i > p and p >= 0:
+            if i > p and p >= t:
                 a[i] += a[i - p - 1]
     return a
 
