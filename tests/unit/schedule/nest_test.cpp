@@ -101,7 +101,7 @@ TEST(Nest, quotients_and_remainders_are_exact) {
   EXPECT_EQ(constraints_text(nest, nest.variables[2].known), "i + -4 q2 >= 0, -1 i + 4 q2 + 3 >= 0");
 }
 
-TEST(Nest, products_and_elements_of_written_arrays_stay_apart) {
+TEST(Nest, products_are_variables_of_their_own) {
   auto [f, nest] = nest_of("for i in range(v.shape[0]):\n  v[i * p] = 1.0\n  v[i * p + 1] = 2.0");
   EXPECT_EQ(accesses_text(nest, 0), "w v[i * p]");
   uint32_t product = nest.statements[0].accesses[0].subscripts[0].terms[0].first;
@@ -109,6 +109,17 @@ TEST(Nest, products_and_elements_of_written_arrays_stay_apart) {
   EXPECT_TRUE(nest.variables[product].stable);
   EXPECT_FALSE(nest.variables[product].reads_data);
   EXPECT_TRUE(nest.variables[product].is_guess());
+}
+
+TEST(Nest, elements_of_an_array_that_the_nest_writes_are_new_each_time) {
+  auto [f, nest] = nest_of(
+      "k = allocate((4,), \"int64\")\nfor i in range(v.shape[0]):\n  k[0] = w[i]\n  v[k[0]] = 1.0\n"
+      "  v[k[0]] = 2.0");
+  EXPECT_EQ(accesses_text(nest, 1), "r k[0]; w v[k[0]]");
+  EXPECT_EQ(accesses_text(nest, 2), "r k[0]; w v[k[0]]");
+  uint32_t first = nest.statements[1].accesses[1].subscripts[0].terms[0].first;
+  EXPECT_NE(nest.statements[2].accesses[1].subscripts[0].terms[0].first, first);
+  EXPECT_FALSE(nest.variables[first].stable);
 }
 
 TEST(Nest, guards_are_constraints_where_they_can_be) {
