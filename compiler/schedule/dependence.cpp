@@ -157,25 +157,37 @@ class DependenceSearch {
   DependenceSearch(const Nest &nest, const DependenceQuery &query)
       : nest_(nest), query_(query), work_(query.work) {}
 
-  std::vector<Dependence> run() {
-    std::map<const BufNode *, std::vector<std::pair<uint32_t, uint32_t>>> touches;
+  Dependences run() {
+    std::map<const BufNode *, Touches> touches;
     std::vector<const BufNode *> buffers;  // in the order of the text
     for (uint32_t s = 0; s < nest_.statements.size(); ++s)
       for (uint32_t a = 0; a < nest_.statements[s].accesses.size(); ++a) {
-        const BufNode *buf = nest_.statements[s].accesses[a].buf.get();
-        auto &list = touches[buf];
-        if (list.empty()) buffers.push_back(buf);
-        list.emplace_back(s, a);
+        const NestAccess &access = nest_.statements[s].accesses[a];
+        Touches &list = touches[access.buf.get()];
+        if (list.all.empty()) buffers.push_back(access.buf.get());
+        list.all.emplace_back(s, a);
+        if (access.is_write) list.writes.emplace_back(s, a);
       }
     for (const BufNode *buf : buffers)
-      for (auto [s, x] : touches[buf])
-        for (auto [t, y] : touches[buf])
-          if (access(s, x).is_write || access(t, y).is_write) pair({s, t, x, y});
-    return std::move(found_);
+      for (auto [s, x] : touches[buf].all)
+        for (auto [t, y] : access(s, x).is_write ? touches[buf].all : touches[buf].writes)
+          if (work_ > 0) pair({s, t, x, y});
+    return {std::move(found_), nest_.complete && work_ > 0};
   }
 
  private:
+  using Places = std::vector<std::pair<uint32_t, uint32_t>>;  // (statement, access)
+  struct Touches {
+    Places all, writes;
+  };
+  static constexpr int64_t work_of_system = 10;
+
   const NestAccess &access(uint32_t s, uint32_t a) const { return nest_.statements[s].accesses[a]; }
+
+  bool may_hold(const PairSystem &system) {
+    work_ -= work_of_system;
+    return !system.surely_empty(&work_);
+  }
 
   void pair(Dependence d) {
     d.common = common_loops(nest_.statements[d.source], nest_.statements[d.sink]);
@@ -185,12 +197,10 @@ class DependenceSearch {
       if (query_.loop && loops[d.level] != *query_.loop) continue;
       // a buffer made inside the loop is another one in each iteration
       if (access(d.source, d.from).home > d.level) continue;
-      PairSystem system(nest_, d, d.level, true);
-      if (!system.surely_empty(&work_)) add(d);
+      if (may_hold(PairSystem(nest_, d, d.level, true))) add(d);
     }
     if (query_.loop || d.source > d.sink || (d.source == d.sink && d.from >= d.to)) return;
-    PairSystem system(nest_, d, d.common, false);
-    if (!system.surely_empty(&work_)) add(d);
+    if (may_hold(PairSystem(nest_, d, d.common, false))) add(d);
   }
 
   /// Different constants in some dimension.
@@ -222,7 +232,7 @@ class DependenceSearch {
     for (Direction way : {Direction::equal, Direction::later, Direction::earlier}) {
       PairSystem system = system_of(d);
       system.restrict_to(m, way);
-      feasible[static_cast<size_t>(way)] = !system.surely_empty(&work_);
+      feasible[static_cast<size_t>(way)] = may_hold(system);
     }
     auto [equal, later, earlier] = feasible;
     if (later && earlier) return equal ? Direction::any : Direction::unequal;
@@ -241,7 +251,7 @@ class DependenceSearch {
     for (bool below : {false, true}) {
       PairSystem system = system_of(d);
       system.restrict_distance(m, below, below ? guess - 1 : guess + 1);
-      if (!system.surely_empty(&work_)) return std::nullopt;
+      if (may_hold(system)) return std::nullopt;
     }
     return guess;
   }
@@ -254,7 +264,7 @@ class DependenceSearch {
 
 }  // namespace
 
-std::vector<Dependence> find_dependences(const Nest &nest, const DependenceQuery &query) {
+Dependences find_dependences(const Nest &nest, const DependenceQuery &query) {
   return DependenceSearch(nest, query).run();
 }
 

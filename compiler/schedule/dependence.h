@@ -29,10 +29,16 @@ struct Dependence {
 struct DependenceQuery {
   std::optional<uint32_t> loop;  ///< only those that this loop of the nest carries
   bool directions = false;
-  int64_t work = 200'000;  ///< products of rows; when they are used up every pair that is left depends
+  int64_t work = 100'000;  ///< products of rows; when they are used up the search ends
 };
 
-std::vector<Dependence> find_dependences(const Nest &nest, const DependenceQuery &query = {});
+struct Dependences {
+  std::vector<Dependence> found;
+  bool complete =
+      true;  ///< false: the nest is too large or the work was used up; every other pair may depend
+};
+
+Dependences find_dependences(const Nest &nest, const DependenceQuery &query = {});
 
 /// "<", "=", ">", "<=", ">=", "<>" or "*" per loop: "(=, <, *)".
 std::string direction_text(const Dependence &d);

@@ -44,6 +44,7 @@ class Refusal {
     } else if (v_.dependence) {
       d.notes.push_back(places_note());
     }
+    if (v_.reason == Reason::unproved && !v_.dependence) d.notes.push_back("it is too large for a proof");
     if (v_.reason == Reason::jump) d.notes.push_back(cat("it stands at line ", line(v_.jump)));
     d.notes.push_back("the loop runs in order");
     if (std::string help = help_for(iterator); !help.empty()) d.help.push_back(std::move(help));

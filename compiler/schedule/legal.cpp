@@ -36,21 +36,36 @@ class Judge {
       return out;
     }
     std::vector<const BufNode *> own = private_scalars(f, nest_, directive_.loop);
-    Verdict worst;
-    for (const Dependence &d : find_dependences(nest_, {directive_.loop})) {
-      const BufNode *buf = from(d).buf.get();
-      if (std::find(own.begin(), own.end(), buf) != own.end()) continue;
-      Verdict found = judge(d);
-      if (rank(found) > rank(worst)) worst = std::move(found);
+    Dependences carried = find_dependences(nest_, {directive_.loop});
+    if (!carried.complete) return {Reason::unproved};
+    std::vector<Verdict> refusals;
+    for (const Dependence &d : carried.found) {
+      if (std::find(own.begin(), own.end(), from(d).buf.get()) != own.end()) continue;
+      if (Verdict v = judge(d); !v.ok()) refusals.push_back(std::move(v));
     }
-    return worst;
+    return worst_of(std::move(refusals));
   }
 
  private:
   const NestAccess &from(const Dependence &d) const { return nest_.statements[d.source].accesses[d.from]; }
   const NestAccess &to(const Dependence &d) const { return nest_.statements[d.sink].accesses[d.to]; }
 
-  /// The verdict with the highest rank is told: certain conflicts first, and of these a value that is needed.
+  /// The refusal that is told: of those with the highest rank one that has a witness.
+  Verdict worst_of(std::vector<Verdict> refusals) const {
+    std::stable_sort(refusals.begin(), refusals.end(),
+                     [&](const Verdict &a, const Verdict &b) { return rank(a) > rank(b); });
+    if (refusals.empty()) return {};
+    Verdict worst;
+    for (size_t i = 0; i < std::min(refusals.size(), max_searches); ++i) {
+      Verdict v = with_witness(std::move(refusals[i]));
+      if (rank(v) > rank(worst)) worst = std::move(v);
+      if (i + 1 < refusals.size() && rank(worst) >= rank(refusals[i + 1])) break;
+    }
+    return worst;
+  }
+
+  /// Certain conflicts first, and of these a value that is needed. Without a witness yet the rank is the
+  /// highest that it can come to.
   int rank(const Verdict &v) const {
     if (v.ok()) return 0;
     const NestAccess &x = from(*v.dependence), &y = to(*v.dependence);
@@ -58,7 +73,7 @@ class Judge {
     if (v.reason == Reason::unproved) return 3;
     if (v.reason == Reason::repeated) return 4;
     bool needed = x.is_write && !y.is_write;
-    return 5 + (needed ? 1 : 0) + (v.witness->certain ? 2 : 0);
+    return 5 + (needed ? 1 : 0) + (!v.witness || v.witness->certain ? 2 : 0);
   }
 
   Verdict judge(const Dependence &d) {
@@ -69,14 +84,13 @@ class Judge {
     if (relaxable(x.reduction, y.reduction)) {
       bool free = order_is_free(x.reduction, loop) && order_is_free(y.reduction, loop);
       if (directive_.verb == Directive::Verb::reduce || (free && !data)) return {};
-      if (!data) return with_witness({Reason::ordered, d, {}, {}, {}}, true);
+      if (!data) return {Reason::ordered, d, {}, {}, {}};
     }
     if (directive_.verb == Directive::Verb::vectorize && lanes_keep_order(d)) return {};
     auto guess = in_subscripts(x, y, [](const NestVariable &v) { return v.is_guess(); });
-    if (!guess) return with_witness({Reason::conflict, d, {}, {}, {}}, false);
+    if (!guess) return {Reason::conflict, d, {}, {}, {}};
     bool reads = nest_.variables[*guess].reads_data;
-    Verdict out{reads && x.is_write && y.is_write ? Reason::repeated : Reason::unproved, d, {}, guess, {}};
-    return reads ? with_witness(std::move(out), true) : out;
+    return {reads && x.is_write && y.is_write ? Reason::repeated : Reason::unproved, d, {}, guess, {}};
   }
 
   template <class F>
@@ -106,13 +120,14 @@ class Judge {
     return true;
   }
 
-  /// Without a witness a conflict is only unproved.
-  Verdict with_witness(Verdict v, bool keep) const {
+  /// Without a witness a conflict is only unproved. Iterations that meet by a guess are shown for data only.
+  Verdict with_witness(Verdict v) const {
+    if (v.cause && !nest_.variables[*v.cause].reads_data) return v;
     PairSystem system(nest_, *v.dependence, v.dependence->level, true);
     system.keep_in_bounds();
     auto point = system.find_point();
     if (!point) {
-      if (!keep) v.reason = Reason::unproved;
+      if (v.reason == Reason::conflict) v.reason = Reason::unproved;
       return v;
     }
     Witness w;
@@ -134,6 +149,8 @@ class Judge {
     v.witness = std::move(w);
     return v;
   }
+
+  static constexpr size_t max_searches = 16;
 
   const Nest &nest_;
   const Directive &directive_;

@@ -37,6 +37,8 @@ class NestBuilder {
   }
 
   void statement(const Stmt &s) {
+    nest_.complete = nest_.complete && accesses_ <= max_accesses;
+    if (!nest_.complete) return;
     match(
         s, [&](const Store &n) { store(s, n); },
         [&](const Let &n) {
@@ -174,9 +176,13 @@ class NestBuilder {
     for (const Expr &e : buf->extents) a.extents.push_back(forms_.exact_form(e));
     if (auto home = homes_.find(buf.get()); home != homes_.end()) a.home = home->second;
     current_.accesses.push_back(std::move(a));
+    ++accesses_;
   }
 
+  static constexpr size_t max_accesses = 2000;
+
   Nest &nest_;
+  size_t accesses_ = 0;
   NestForms forms_;
   std::vector<uint32_t> loops_;
   std::vector<const For *> around_;

@@ -83,6 +83,7 @@ struct Nest {
   std::vector<uint32_t> around;     ///< the iterators of the loops around the root, which are symbols
   std::vector<Constraint> context;  ///< conditions around the root
   bool exact = true;                ///< these conditions and loops say exactly when the root runs
+  bool complete = true;             ///< false: it is too large, and statements are missing
 };
 
 /// What stands around a loop: one entry per enclosing loop, condition and definition.

@@ -77,7 +77,7 @@ void compare(const Program &program, int root, const IslContext *context, Rates 
   Numbers numbers(nest, first_store_of(program, root));
   std::vector<StoreSite> sites = stores_of(program);
   std::set<Claim> claims, shown;
-  for (const Dependence &d : find_dependences(nest)) claims.insert(numbers.claim(d));
+  for (const Dependence &d : find_dependences(nest).found) claims.insert(numbers.claim(d));
   for (int64_t n = 1; n <= 4; ++n)
     for (int64_t m : {1, 2, 4})
       for (int64_t p : {-1, 0, 2}) add_shown(run(program, n, m, p), root, shown);
