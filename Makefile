@@ -4,10 +4,10 @@ CMAKE_FLAGS := -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY)
 ASAN_RUN = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 
-.PHONY: help setup build demo demo-errors errors test exhaustive seeds bench asan tsan format lint ci wheel clean
+.PHONY: help setup build demo demo-errors errors test oracle exhaustive seeds bench asan tsan format lint ci wheel clean
 
 help:
-	@echo "make demo | demo-errors | test | exhaustive | seeds | bench | asan | tsan | errors | format | lint | ci | wheel | clean"
+	@echo "make demo | demo-errors | test | oracle | exhaustive | seeds | bench | asan | tsan | errors | format | lint | ci | wheel | clean"
 
 setup:
 	@third_party/install.sh
@@ -26,7 +26,12 @@ demo-errors: build
 
 test: build
 	@build/tests/kw_unit --gtest_brief=1
+	@build/tests/kw_oracle --gtest_brief=1
 	@$(PYTEST) tests
+
+oracle: build
+	@rm -f tests/oracle/results.txt
+	@KW_ORACLE=$(or $(N),20000) KW_ORACLE_RESULTS=tests/oracle/results.txt build/tests/kw_oracle --gtest_brief=1
 
 exhaustive: build
 	@cmake -S . -B build -DKW_EXHAUSTIVE=ON >/dev/null
@@ -46,6 +51,7 @@ asan: setup
 	@cmake -S . -B build-asan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug "-DKW_SANITIZE=address;undefined" >/dev/null
 	@ninja -C build-asan --quiet
 	@ASAN_OPTIONS=detect_leaks=0 build-asan/tests/kw_unit --gtest_brief=1
+	@ASAN_OPTIONS=detect_leaks=0 KW_ORACLE=200 build-asan/tests/kw_oracle --gtest_brief=1
 	@$(ASAN_RUN) PYTHONPATH=build-asan $(PYTEST) tests/kernels tests/python/test_calls.py tests/python/test_scalar_ops.py tests/fuzz/test_found.py
 
 tsan: setup

@@ -19,8 +19,8 @@ void LinearSystem::equal_zero(std::vector<int64_t> coefficients, int64_t constan
 /// One run on a copy of the rows. Every member answers true when the system is shown to be empty.
 class Elimination {
  public:
-  explicit Elimination(const LinearSystem &s)
-      : width_(s.variables_), equalities_(s.equalities_), rows_(s.inequalities_) {
+  Elimination(const LinearSystem &s, int64_t *work)
+      : width_(s.variables_), equalities_(s.equalities_), rows_(s.inequalities_), work_(work) {
     for (auto *list : {&equalities_, &rows_})
       for (Row &r : *list) {
         r.c.resize(width_);
@@ -165,6 +165,7 @@ class Elimination {
         sum.c.resize(width_);
         add_multiple(sum, low, -high.c[v]);
         add_multiple(sum, high, low.c[v]);
+        gave_up_ |= work_ && --*work_ < 0;
         if (gave_up_) return false;
         if (tighten(sum)) return true;
         next.push_back(std::move(sum));
@@ -177,9 +178,117 @@ class Elimination {
 
   size_t width_;
   std::vector<Row> equalities_, rows_;
+  int64_t *work_;
   bool gave_up_ = false;
 };
 
-bool LinearSystem::surely_empty() const { return Elimination(*this).run(); }
+bool LinearSystem::surely_empty(int64_t *work) const {
+  return (!work || *work > 0) && Elimination(*this, work).run();
+}
+
+/// Fixes one variable after the other; between two choices the ranges of the others are narrowed by every
+/// row.
+class PointSearch {
+ public:
+  PointSearch(const LinearSystem &s, const std::vector<size_t> &order)
+      : order_(order), rows_(s.inequalities_) {
+    for (const auto &r : s.equalities_) {
+      if (r.k == INT64_MIN || std::count(r.c.begin(), r.c.end(), INT64_MIN) > 0) choices_ = 0;
+      if (!choices_) return;
+      rows_.push_back(r);
+      rows_.push_back(r);
+      for (int64_t &c : rows_.back().c) c = -c;
+      rows_.back().k = -r.k;
+    }
+    for (size_t v = 0; v < s.variables_; ++v)
+      if (std::find(order.begin(), order.end(), v) == order.end()) order_.push_back(v);
+    ranges_.assign(s.variables_, {-limit, limit});
+  }
+
+  std::optional<std::vector<int64_t>> run() {
+    if (!choices_ || !narrow(ranges_) || !fix(0, ranges_)) return std::nullopt;
+    std::vector<int64_t> out;
+    for (const Range &r : ranges_) out.push_back(r.low);
+    return out;
+  }
+
+ private:
+  struct Range {
+    int64_t low, high;
+  };
+  using Ranges = std::vector<Range>;
+  using Wide = __int128;
+  static constexpr int64_t limit = int64_t{1} << 30;
+  static constexpr int max_choices = 4096, max_rounds = 64;
+
+  static Wide divide_down(Wide a, Wide b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+
+  /// The greatest value that coefficient · variable can take.
+  static Wide most(const Ranges &ranges, int64_t c, size_t v) {
+    return Wide{c} * (c > 0 ? ranges[v].high : ranges[v].low);
+  }
+
+  /// False when a range became empty.
+  bool narrow(Ranges &ranges) const {
+    bool changed = true;
+    for (int round = 0; changed && round < max_rounds; ++round) {
+      changed = false;
+      for (const auto &r : rows_) {
+        Wide room = r.k;
+        for (size_t v = 0; v < r.c.size(); ++v) room += most(ranges, r.c[v], v);
+        if (room < 0) return false;
+        for (size_t v = 0; v < r.c.size(); ++v) {
+          if (r.c[v] == 0) continue;
+          Wide rest = room - most(ranges, r.c[v], v);  // c · x + rest >= 0
+          Range &range = ranges[v];
+          Wide low = r.c[v] > 0 ? -divide_down(rest, r.c[v]) : Wide{range.low};
+          Wide high = r.c[v] < 0 ? divide_down(rest, -Wide{r.c[v]}) : Wide{range.high};
+          if (low > range.low) range.low = static_cast<int64_t>(low), changed = true;
+          if (high < range.high) range.high = static_cast<int64_t>(high), changed = true;
+          if (range.low > range.high) return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  /// Fixes the variables of the order from `at` on; on success the ranges are the point.
+  bool fix(size_t at, Ranges &ranges) {
+    if (at == order_.size()) return holds(ranges);
+    size_t v = order_[at];
+    Range range = ranges[v];
+    int64_t start = std::clamp<int64_t>(0, range.low, range.high);
+    for (int64_t distance = 0;; ++distance) {
+      bool up = start + distance <= range.high, down = start - distance >= range.low;
+      if (!up && !down) return false;
+      for (int64_t sign : {1, -1}) {
+        if (sign > 0 ? !up : !down || distance == 0) continue;
+        if (--choices_ < 0) return false;
+        Ranges next = ranges;
+        next[v] = {start + sign * distance, start + sign * distance};
+        if (!narrow(next) || !fix(at + 1, next)) continue;
+        ranges = std::move(next);
+        return true;
+      }
+    }
+  }
+
+  bool holds(const Ranges &point) const {
+    return std::all_of(rows_.begin(), rows_.end(), [&](const auto &r) {
+      Wide sum = r.k;
+      for (size_t v = 0; v < r.c.size(); ++v) sum += Wide{r.c[v]} * point[v].low;
+      return sum >= 0;
+    });
+  }
+
+  std::vector<size_t> order_;
+  std::vector<LinearSystem::Row> rows_;
+  Ranges ranges_;
+  int choices_ = max_choices;
+};
+
+std::optional<std::vector<int64_t>> LinearSystem::find_point(const std::vector<size_t> &order) const {
+  return PointSearch(*this, order).run();
+}
 
 }  // namespace kw

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace kw {
@@ -22,8 +23,14 @@ class LinearSystem {
   void equal_zero(std::vector<int64_t> coefficients, int64_t constant);
 
   /// True only when no integer point satisfies all constraints. False also when the numbers leave 64 bits or
-  /// the elimination grows beyond its limit of rows.
-  bool surely_empty() const;
+  /// the elimination grows beyond its limit of rows. Every product of two rows takes one from `work`, and at
+  /// 0 the answer is false.
+  bool surely_empty(int64_t *work = nullptr) const;
+
+  /// A point that satisfies all constraints, or nothing when the search ends without one, which proves
+  /// nothing. Variables are fixed in the given order, then the others by their number; each takes values near
+  /// 0 first.
+  std::optional<std::vector<int64_t>> find_point(const std::vector<size_t> &order) const;
 
  private:
   struct Row {
@@ -31,6 +38,7 @@ class LinearSystem {
     int64_t k = 0;
   };
   friend class Elimination;
+  friend class PointSearch;
 
   size_t variables_;
   std::vector<Row> equalities_, inequalities_;

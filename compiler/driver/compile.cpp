@@ -12,6 +12,7 @@
 #include "driver/pipeline.h"
 #include "ir/match.h"
 #include "ir/verify.h"
+#include "schedule/hints.h"
 #include "support/build_id.h"
 #include "support/text.h"
 
@@ -164,6 +165,7 @@ Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagn
   for (Diagnostic &d : find_bounds_errors(f, input.sources)) sink.add(std::move(d));
   for (Diagnostic &d : analyse_initialisation(f).warnings) sink.add(std::move(d));
   sink.throw_if_errors();
+  for (Diagnostic &d : check_hints(f, input.sources)) sink.add(std::move(d));
 
   const Backend &backend = find_backend(input.backend);
   Func safe = run_pipeline(f, input.options, input.target);

@@ -60,6 +60,11 @@ constexpr CodeRow table[] = {
     {Code::E304, "E304", index, "negative extent", "test_e304_negative_extent"},
     {Code::E305, "E305", assertion, "failed assert", "test_e305_assert"},
     {Code::W301, "W301", uninitialized, "read before write", "test_w301_uninitialized_read"},
+    {Code::W401, "W401", hint, "claimed iterations depend on each other", "test_w401_dependent_iterations"},
+    {Code::W402, "W402", hint, "claimed lanes depend on each other", "test_w402_dependent_lanes"},
+    {Code::W403, "W403", hint, "claimed writes may meet by data", "test_w403_repeated_index"},
+    {Code::W404, "W404", hint, "claimed loop is an ordered reduction", "test_w404_ordered_reduction"},
+    {Code::W405, "W405", hint, "claim without a proof", "test_w405_unproved"},
     {Code::E501, "E501", device, "no such device", "test_e501_device"},
     {Code::E502, "E502", device, "compiler library", "test_e502_library"},
     {Code::E503, "E503", internal, "internal error", "test_e503_internal"},
@@ -79,10 +84,11 @@ std::span<const CodeRow> code_table() { return table; }
 const CodeRow &row_of(Code code) { return table[static_cast<size_t>(code)]; }
 
 std::string_view class_name(ErrorClass c) {
-  static constexpr std::array<std::string_view, 12> names = {
+  static constexpr std::array<std::string_view, 13> names = {
       "KernelSyntaxError",   "KernelTypeError",      "KernelIndexError", "ScheduleError",
       "UnsupportedError",    "DeviceError",          "InternalError",    "KernelValueError",
-      "KernelOverflowError", "KernelAssertionError", "KernelWarning",    "UninitializedReadWarning"};
+      "KernelOverflowError", "KernelAssertionError", "KernelWarning",    "UninitializedReadWarning",
+      "HintIgnoredWarning"};
   return names[static_cast<size_t>(c)];
 }
 

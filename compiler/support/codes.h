@@ -23,6 +23,7 @@ enum class ErrorClass : uint8_t {
   assertion,
   warning,
   uninitialized,
+  hint,
 };
 
 enum class Code : uint8_t {
@@ -74,6 +75,11 @@ enum class Code : uint8_t {
   E304,
   E305,
   W301,
+  W401,
+  W402,
+  W403,
+  W404,
+  W405,
   E501,
   E502,
   E503,

@@ -14,6 +14,7 @@ from ._core import Kernel
 from ._debug import debug
 from .errors import (
     DeviceError,
+    HintIgnoredWarning,
     InternalError,
     KernelAssertionError,
     KernelIndexError,
@@ -32,6 +33,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DeviceError",
+    "HintIgnoredWarning",
     "InternalError",
     "Kernel",
     "KernelAssertionError",

@@ -33,6 +33,7 @@ BUILTINS: dict[str, type[Exception]] = {
     "InternalError": RuntimeError,
     "KernelWarning": UserWarning,
     "UninitializedReadWarning": UserWarning,
+    "HintIgnoredWarning": UserWarning,
 }
 
 

@@ -10,6 +10,7 @@
 
 #include "frontend/ir_mode.h"
 #include "frontend/lower.h"
+#include "ir/match.h"
 #include "ir/walk.h"
 #include "support/text.h"
 
@@ -53,6 +54,39 @@ Target with_fma() {
   return {"x86_64-unknown-linux-gnu", {"avx", "avx2", "fma", "sse2"}, 32 << 10, 512 << 10};
 }
 Target without_fma() { return {"x86_64-unknown-linux-gnu", {"sse2"}, 32 << 10, 512 << 10}; }
+
+static bool find(const Stmt &root, const std::string &name, FoundLoop &out) {
+  size_t before = out.scope.size();
+  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    auto inside = [&](ScopeItem item, const Stmt &body) {
+      out.scope.push_back(std::move(item));
+      if (body && find(body, name, out)) return true;
+      out.scope.pop_back();
+      return false;
+    };
+    if (const Let *n = as<Let>(*s)) out.scope.push_back({nullptr, n->sym, n->value, true});
+    if (const While *n = as<While>(*s); n && inside({}, n->body)) return true;
+    if (const For *n = as<For>(*s)) {
+      if (n->iter->name == name) out.loop = *s;
+      if (out.loop || inside({n, {}, {}, true}, n->body)) return true;
+    }
+    if (const If *n = as<If>(*s))
+      if (inside({nullptr, {}, n->cond, true}, n->yes) || inside({nullptr, {}, n->cond, false}, n->no))
+        return true;
+    if (const Seq *n = as<Seq>(*s))
+      for (size_t i = 0; i + 1 < n->items.size(); ++i)
+        if (find(n->items[i], name, out)) return true;
+  }
+  out.scope.resize(before);
+  return false;
+}
+
+FoundLoop find_loop(const Func &f, const std::string &iterator) {
+  FoundLoop out;
+  find(f.body, iterator, out);
+  if (!out.loop) throw std::runtime_error("no loop over " + iterator);
+  return out;
+}
 
 std::vector<Order> orders(const Func &f) {
   std::vector<Order> out;

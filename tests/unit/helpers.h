@@ -14,6 +14,7 @@
 
 #include "ir/func.h"
 #include "ir/signature.h"
+#include "schedule/nest.h"
 #include "support/diagnostic.h"
 #include "support/options.h"
 #include "support/target.h"
@@ -46,6 +47,13 @@ Target without_fma();
 
 /// The order marks of all stores, in the order of the program.
 std::vector<Order> orders(const Func &f);
+
+/// A loop of a function by the name of its iterator, with what stands around it.
+struct FoundLoop {
+  Stmt loop;
+  NestScope scope;
+};
+FoundLoop find_loop(const Func &f, const std::string &iterator);
 
 /// A folder of this process that is removed with everything in it.
 class TempDir {

@@ -78,6 +78,10 @@ class UninitializedReadWarning(KernelWarning):
     """An element may be read before it is written (W301); it is zero then."""
 
 
+class HintIgnoredWarning(KernelWarning):
+    """What a hint claims of a loop is false or could not be proved (W401 to W405); the loop runs in order."""
+
+
 _classes: dict[str, type[KernelError]] = {
     c.__name__: c
     for c in (
@@ -93,7 +97,9 @@ _classes: dict[str, type[KernelError]] = {
         InternalError,
     )
 }
-_warnings: dict[str, type[KernelWarning]] = {c.__name__: c for c in (KernelWarning, UninitializedReadWarning)}
+_warnings: dict[str, type[KernelWarning]] = {
+    c.__name__: c for c in (KernelWarning, UninitializedReadWarning, HintIgnoredWarning)
+}
 
 
 def make_error(

@@ -1,0 +1,279 @@
+// Systems of pairs, and the search over all pairs of accesses.
+#include "schedule/dependence.h"
+
+#include <algorithm>
+#include <map>
+
+namespace kw {
+
+namespace {
+
+uint32_t common_loops(const NestStatement &a, const NestStatement &b) {
+  auto end = std::mismatch(a.loops.begin(), a.loops.end(), b.loops.begin(), b.loops.end());
+  return static_cast<uint32_t>(end.first - a.loops.begin());
+}
+
+}  // namespace
+
+PairSystem::PairSystem(const Nest &nest, const Dependence &pair, uint32_t equal, bool later)
+    : nest_(nest), pair_(pair), equal_(equal), exact_(nest.exact) {
+  for (auto &list : columns_) list.assign(nest.variables.size(), SIZE_MAX);
+  add_domain(at_source);
+  add_domain(at_sink);
+  for (uint32_t v : nest.around) column(at_source, v);  // the root runs only where these have a value
+  for (const Constraint &c : nest.context) add(at_source, c);
+  const NestAccess &x = access(at_source), &y = access(at_sink);
+  for (size_t d = 0; d < x.subscripts.size(); ++d) {
+    std::vector<int64_t> row;
+    int64_t constant = 0;
+    if (put(at_source, x.subscripts[d], 1, row, constant) && put(at_sink, y.subscripts[d], -1, row, constant))
+      system_.equal_zero(std::move(row), constant);
+  }
+  if (later) restrict_to(equal, Direction::later);
+}
+
+/// True for what has one value in both iterations: nothing that changes in the loops where they differ.
+bool PairSystem::same_at_both_ends(const NestVariable &v) const {
+  if (v.kind == NestVariable::Kind::symbol) return true;
+  const auto &loops = statement(at_source).loops;
+  auto outside = [&](uint32_t loop) {
+    return std::find(loops.begin(), loops.begin() + equal_, loop) != loops.begin() + equal_;
+  };
+  return v.stable && std::all_of(v.loops.begin(), v.loops.end(), outside);
+}
+
+size_t PairSystem::column(Side side, uint32_t variable) {
+  if (columns_[side][variable] != SIZE_MAX) return columns_[side][variable];
+  const NestVariable &v = nest_.variables[variable];
+  size_t at = system_.add_variable();
+  columns_[side][variable] = at;
+  if (same_at_both_ends(v)) columns_[1 - side][variable] = at;
+  exact_ = exact_ && !v.is_guess();
+  add(side, v.known);
+  return at;
+}
+
+bool PairSystem::put(Side side, const LinearForm &form, int64_t factor, std::vector<int64_t> &row,
+                     int64_t &constant) {
+  int64_t part;
+  bool fits = !__builtin_mul_overflow(form.constant, factor, &part) &&
+              !__builtin_add_overflow(constant, part, &constant);
+  for (auto [v, c] : form.terms) {
+    size_t at = column(side, v);
+    if (row.size() <= at) row.resize(at + 1);
+    fits =
+        fits && !__builtin_mul_overflow(c, factor, &part) && !__builtin_add_overflow(row[at], part, &row[at]);
+  }
+  exact_ = exact_ && fits;
+  return fits;
+}
+
+void PairSystem::add(Side side, const Constraint &c) {
+  std::vector<int64_t> row;
+  int64_t constant = 0;
+  if (!put(side, c.form, 1, row, constant)) return;
+  if (c.equality)
+    system_.equal_zero(std::move(row), constant);
+  else
+    system_.at_least_zero(std::move(row), constant);
+}
+
+void PairSystem::add_domain(Side side) {
+  const NestStatement &s = statement(side);
+  const NestAccess &a = access(side);
+  exact_ = exact_ && !s.may && !a.may;
+  for (uint32_t l : s.loops) {
+    const NestLoop &loop = nest_.loops[l];
+    exact_ = exact_ && loop.loop && loop.exact;
+    if (loop.loop) column(side, loop.variable);
+    add(side, loop.range);
+  }
+  add(side, s.guard);
+  add(side, a.guard);
+}
+
+/// factor · (sink - source) + constant >= 0 (or = 0), for the iterators of a common loop.
+void PairSystem::add_difference(uint32_t m, int64_t factor, int64_t constant, bool equality) {
+  const NestLoop &loop = nest_.loops[statement(at_source).loops[m]];
+  if (!loop.loop) return;  // the iterations of a while have no number
+  size_t from = column(at_source, loop.variable), to = column(at_sink, loop.variable);
+  std::vector<int64_t> row(system_.variables());
+  row[from] -= factor;
+  row[to] += factor;
+  if (equality)
+    system_.equal_zero(std::move(row), constant);
+  else
+    system_.at_least_zero(std::move(row), constant);
+}
+
+void PairSystem::restrict_to(uint32_t m, Direction direction) {
+  const For *loop = nest_.loops[statement(at_source).loops[m]].loop;
+  int64_t forward = loop && loop->step < 0 ? -1 : 1;
+  if (direction == Direction::equal)
+    add_difference(m, 1, 0, true);
+  else
+    add_difference(m, direction == Direction::later ? forward : -forward, -1, false);
+}
+
+void PairSystem::restrict_distance(uint32_t m, bool below, int64_t distance) {
+  add_difference(m, below ? -1 : 1, below ? distance : -distance, false);
+}
+
+void PairSystem::keep_in_bounds() {
+  const NestAccess &a = access(at_source);
+  for (size_t d = 0; d < a.subscripts.size(); ++d) {
+    add(at_source, {a.subscripts[d], false});
+    if (!a.extents[d]) continue;
+    std::vector<int64_t> row;
+    int64_t constant = -1;
+    if (put(at_source, *a.extents[d], 1, row, constant) && put(at_source, a.subscripts[d], -1, row, constant))
+      system_.at_least_zero(std::move(row), constant);
+  }
+}
+
+std::optional<PairSystem::Point> PairSystem::find_point() {
+  std::vector<size_t> order;
+  auto add_kind = [&](Side side, NestVariable::Kind kind) {
+    for (uint32_t v = 0; v < nest_.variables.size(); ++v)
+      if (size_t at = columns_[side][v]; at != SIZE_MAX && nest_.variables[v].kind == kind)
+        if (std::find(order.begin(), order.end(), at) == order.end()) order.push_back(at);
+  };
+  add_kind(at_source, NestVariable::Kind::symbol);
+  for (Side side : {at_source, at_sink}) add_kind(side, NestVariable::Kind::iterator);
+  auto found = system_.find_point(order);
+  if (!found) return std::nullopt;
+  Point out;
+  for (Side side : {at_source, at_sink})
+    for (size_t at : columns_[side])
+      (side == at_source ? out.at_source : out.at_sink)
+          .push_back(at == SIZE_MAX ? std::nullopt : std::optional((*found)[at]));
+  return out;
+}
+
+namespace {
+
+class DependenceSearch {
+ public:
+  DependenceSearch(const Nest &nest, const DependenceQuery &query)
+      : nest_(nest), query_(query), work_(query.work) {}
+
+  Dependences run() {
+    std::map<const BufNode *, Touches> touches;
+    std::vector<const BufNode *> buffers;  // in the order of the text
+    for (uint32_t s = 0; s < nest_.statements.size(); ++s)
+      for (uint32_t a = 0; a < nest_.statements[s].accesses.size(); ++a) {
+        const NestAccess &access = nest_.statements[s].accesses[a];
+        Touches &list = touches[access.buf.get()];
+        if (list.all.empty()) buffers.push_back(access.buf.get());
+        list.all.emplace_back(s, a);
+        if (access.is_write) list.writes.emplace_back(s, a);
+      }
+    for (const BufNode *buf : buffers)
+      for (auto [s, x] : touches[buf].all)
+        for (auto [t, y] : access(s, x).is_write ? touches[buf].all : touches[buf].writes)
+          if (work_ > 0) pair({s, t, x, y});
+    return {std::move(found_), nest_.complete && work_ > 0};
+  }
+
+ private:
+  using Places = std::vector<std::pair<uint32_t, uint32_t>>;  // (statement, access)
+  struct Touches {
+    Places all, writes;
+  };
+  static constexpr int64_t work_of_system = 10;
+
+  const NestAccess &access(uint32_t s, uint32_t a) const { return nest_.statements[s].accesses[a]; }
+
+  bool may_hold(const PairSystem &system) {
+    work_ -= work_of_system;
+    return !system.surely_empty(&work_);
+  }
+
+  void pair(Dependence d) {
+    d.common = common_loops(nest_.statements[d.source], nest_.statements[d.sink]);
+    const auto &loops = nest_.statements[d.source].loops;
+    if (apart(access(d.source, d.from), access(d.sink, d.to))) return;
+    for (d.level = 0; d.level < d.common; ++d.level) {
+      if (query_.loop && loops[d.level] != *query_.loop) continue;
+      // a buffer made inside the loop is another one in each iteration
+      if (access(d.source, d.from).home > d.level) continue;
+      if (may_hold(PairSystem(nest_, d, d.level, true))) add(d);
+    }
+    if (query_.loop || d.source > d.sink || (d.source == d.sink && d.from >= d.to)) return;
+    if (may_hold(PairSystem(nest_, d, d.common, false))) add(d);
+  }
+
+  /// Different constants in some dimension.
+  static bool apart(const NestAccess &a, const NestAccess &b) {
+    for (size_t d = 0; d < a.subscripts.size(); ++d) {
+      const LinearForm &x = a.subscripts[d], &y = b.subscripts[d];
+      if (x.terms.empty() && y.terms.empty() && x.constant != y.constant) return true;
+    }
+    return false;
+  }
+
+  void add(Dependence d) {
+    if (query_.directions)
+      for (uint32_t m = 0; m < d.common; ++m) {
+        d.directions.push_back(direction(d, m));
+        d.distances.push_back(distance(d, m));
+      }
+    found_.push_back(std::move(d));
+  }
+
+  PairSystem system_of(const Dependence &d) const {
+    return PairSystem(nest_, d, d.level, d.level < d.common);
+  }
+
+  Direction direction(const Dependence &d, uint32_t m) {
+    if (m < d.level) return Direction::equal;
+    if (m == d.level) return Direction::later;
+    bool feasible[3];
+    for (Direction way : {Direction::equal, Direction::later, Direction::earlier}) {
+      PairSystem system = system_of(d);
+      system.restrict_to(m, way);
+      feasible[static_cast<size_t>(way)] = may_hold(system);
+    }
+    auto [equal, later, earlier] = feasible;
+    if (later && earlier) return equal ? Direction::any : Direction::unequal;
+    if (later) return equal ? Direction::not_earlier : Direction::later;
+    if (earlier) return equal ? Direction::not_later : Direction::earlier;
+    return Direction::equal;
+  }
+
+  /// The one distance that all pairs of iterations have, when it is found and proved.
+  std::optional<int64_t> distance(const Dependence &d, uint32_t m) {
+    if (m < d.level) return 0;
+    const NestLoop &loop = nest_.loops[nest_.statements[d.source].loops[m]];
+    auto point = loop.loop ? system_of(d).find_point() : std::nullopt;
+    if (!point) return std::nullopt;
+    int64_t guess = *point->at_sink[loop.variable] - *point->at_source[loop.variable];
+    for (bool below : {false, true}) {
+      PairSystem system = system_of(d);
+      system.restrict_distance(m, below, below ? guess - 1 : guess + 1);
+      if (may_hold(system)) return std::nullopt;
+    }
+    return guess;
+  }
+
+  const Nest &nest_;
+  const DependenceQuery &query_;
+  int64_t work_;
+  std::vector<Dependence> found_;
+};
+
+}  // namespace
+
+Dependences find_dependences(const Nest &nest, const DependenceQuery &query) {
+  return DependenceSearch(nest, query).run();
+}
+
+std::string direction_text(const Dependence &d) {
+  static constexpr const char *words[] = {"=", "<", ">", "<=", ">=", "<>", "*"};
+  std::string out = "(";
+  for (Direction way : d.directions)
+    out += (out.size() > 1 ? ", " : "") + std::string(words[static_cast<size_t>(way)]);
+  return out + ")";
+}
+
+}  // namespace kw

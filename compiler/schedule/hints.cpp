@@ -1,0 +1,225 @@
+// The walk to every hinted loop, and the texts of what is wrong with a claim.
+#include "schedule/hints.h"
+
+#include <algorithm>
+
+#include "analysis/bounds.h"
+#include "ir/match.h"
+#include "ir/print.h"
+#include "schedule/legal.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+using Verb = Directive::Verb;
+
+bool has_claim(const Stmt &root) {
+  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    if (const For *n = as<For>(*s); n && (claim_of(n->hint) || has_claim(n->body))) return true;
+    if (const While *n = as<While>(*s); n && has_claim(n->body)) return true;
+    if (const If *n = as<If>(*s); n && (has_claim(n->yes) || has_claim(n->no))) return true;
+    if (const Seq *n = as<Seq>(*s))
+      for (size_t i = 0; i + 1 < n->items.size(); ++i)
+        if (has_claim(n->items[i])) return true;
+  }
+  return false;
+}
+
+/// The text of one refusal.
+class Refusal {
+ public:
+  Refusal(const Func &f, const SourceMap &sources, const Nest &nest, Verb verb, const Verdict &verdict)
+      : f_(f), sources_(sources), nest_(nest), verb_(verb), v_(verdict) {}
+
+  Diagnostic diagnostic() const {
+    std::string iterator = nest_.loops[0].loop->iter->name;
+    Diagnostic d{code(), nest_.loops[0].loc, {}, {}, {}};
+    d.message = cat("`", verb_name(verb_), "(", iterator, ")` was not applied: ", what(iterator));
+    if (v_.cause) d.notes.push_back(cause_note());
+    if (v_.witness) {
+      d.notes.push_back(cat(lead(), pair_note()));
+      if (std::string sizes = sizes_note(); !sizes.empty()) d.notes.push_back(std::move(sizes));
+    } else if (v_.dependence) {
+      d.notes.push_back(places_note());
+    }
+    if (v_.reason == Reason::unproved && !v_.dependence) d.notes.push_back("it is too large for a proof");
+    if (v_.reason == Reason::jump) d.notes.push_back(cat("it stands at line ", line(v_.jump)));
+    d.notes.push_back("the loop runs in order");
+    if (std::string help = help_for(iterator); !help.empty()) d.help.push_back(std::move(help));
+    return d;
+  }
+
+ private:
+  Code code() const {
+    switch (v_.reason) {
+      case Reason::repeated: return Code::W403;
+      case Reason::ordered: return Code::W404;
+      case Reason::unproved: return Code::W405;
+      default: return verb_ == Verb::vectorize ? Code::W402 : Code::W401;
+    }
+  }
+
+  std::string what(const std::string &iterator) const {
+    switch (v_.reason) {
+      case Reason::jump: return "`break` lets an iteration decide whether later ones run";
+      case Reason::repeated: return cat("two iterations may write the same element of '", name(), "'");
+      case Reason::ordered:
+        return cat("it ", reduction_verb(from().reduction.kind), " '", name(),
+                   "', and that keeps the order of the iterations");
+      case Reason::unproved: return cat("its iterations could not be proved independent");
+      default: break;
+    }
+    if (verb_ == Verb::vectorize)
+      return cat("iterations of `", iterator, "` in one vector depend on each other");
+    return cat("iterations of `", iterator, "` depend on each other",
+               verb_ == Verb::reduce ? " by more than a reduction" : "");
+  }
+
+  std::string cause_note() const {
+    const NestVariable &cause = nest_.variables[*v_.cause];
+    Loc at = cause.expr.loc();
+    std::string text = at.known() ? cat("`", sources_.text(at.source).substr(at.begin, at.end - at.begin),
+                                        "` (line ", line(at), ")")
+                                  : cat("`", print(cause.expr), "`");
+    if (v_.reason == Reason::repeated) return cat(text, " is data and can hold one value twice");
+    return cat("the subscript ", text, cause.reads_data ? " is computed from data" : " is not affine");
+  }
+
+  std::string_view lead() const {
+    if (v_.reason == Reason::repeated) return "then ";
+    return v_.reason == Reason::unproved ? "for some values " : "";
+  }
+
+  std::string pair_note() const {
+    std::string_view way = to().is_write ? (from().is_write ? "writes as well" : "reads") : "writes";
+    if (v_.reason == Reason::ordered) way = "does as well";
+    std::string_view verb = to().is_write ? "writes " : "reads ";
+    if (v_.reason == Reason::ordered) verb = "updates ";
+    std::string out =
+        cat(iteration(true), verb, element(), where(true), ", which ", iteration(false), way, where(false));
+    if (!v_.witness->certain && v_.reason != Reason::repeated && v_.reason != Reason::unproved)
+      out += ", when the conditions around both hold";
+    return out;
+  }
+
+  std::string iteration(bool sink) const {
+    const For &loop = *nest_.loops[0].loop;
+    return cat("iteration ", loop.iter->name, " = ", (sink ? v_.witness->sink : v_.witness->source)[0], " ");
+  }
+
+  std::string element() const {
+    if (v_.witness->element.empty()) return cat("'", name(), "'");
+    std::vector<std::string> parts;
+    for (int64_t i : v_.witness->element) parts.push_back(cat(i));
+    return cat(name(), "[", join_text(parts, ", "), "]");
+  }
+
+  /// " (line 9, i = 2, j = 1)": the place of an access and the loops inside the hinted one.
+  std::string where(bool sink) const {
+    const NestStatement &s = nest_.statements[sink ? v_.dependence->sink : v_.dependence->source];
+    const std::vector<int64_t> &values = sink ? v_.witness->sink : v_.witness->source;
+    std::string out = cat(" (line ", line((sink ? to() : from()).loc));
+    for (size_t l = 1; l < s.loops.size(); ++l)
+      if (const For *loop = nest_.loops[s.loops[l]].loop)
+        out += cat(", ", loop->iter->name, " = ", values[l]);
+    return out + ")";
+  }
+
+  std::string sizes_note() const {
+    std::vector<std::string> parts;
+    for (auto [v, value] : v_.witness->symbols) {
+      const NestVariable &symbol = nest_.variables[v];
+      if (!symbol.reads_data) parts.push_back(cat(bound_text(f_, symbol.expr), " = ", value));
+    }
+    return parts.empty() ? std::string() : cat("for example with ", join_text(parts, ", "));
+  }
+
+  std::string places_note() const {
+    auto place = [&](const NestAccess &a) {
+      return cat(a.is_write ? "written" : "read", " at line ", line(a.loc));
+    };
+    bool one = &from() == &to();
+    return cat("'", name(), "' is ", place(from()), one ? "" : " and ", one ? "" : place(to()),
+               v_.cause ? "" : ", and no pair of iterations that conflicts was found either");
+  }
+
+  std::string help_for(const std::string &iterator) const {
+    if (v_.reason == Reason::ordered && from().reduction.kind != Reduction::selection)
+      return cat("`reduce(", iterator, ")` is the claim that holds here");
+    bool temporary = v_.reason == Reason::conflict && from().buf->space != Space::param &&
+                     from().buf->space != Space::registers;
+    return temporary ? cat("allocate '", name(), "' inside the loop: then each iteration has its own")
+                     : std::string();
+  }
+
+  const NestAccess &from() const {
+    return nest_.statements[v_.dependence->source].accesses[v_.dependence->from];
+  }
+  const NestAccess &to() const { return nest_.statements[v_.dependence->sink].accesses[v_.dependence->to]; }
+  const std::string &name() const { return from().buf->sym->name; }
+  std::string line(Loc at) const { return line_mark(sources_, at); }
+
+  const Func &f_;
+  const SourceMap &sources_;
+  const Nest &nest_;
+  Verb verb_;
+  const Verdict &v_;
+};
+
+class HintWalk {
+ public:
+  HintWalk(const Func &f, const SourceMap &sources) : f_(f), sources_(sources) {}
+
+  std::vector<Diagnostic> run() {
+    statements(f_.body);
+    return std::move(found_);
+  }
+
+ private:
+  void statements(const Stmt &root) {
+    size_t before = scope_.size();
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+      if (const Let *n = as<Let>(*s)) scope_.push_back({nullptr, n->sym, n->value});
+      if (const For *n = as<For>(*s)) {
+        claim(*s, *n);
+        inside({n, {}, {}}, n->body);
+      }
+      if (const While *n = as<While>(*s)) inside({}, n->body);
+      if (const If *n = as<If>(*s))
+        inside({nullptr, {}, n->cond, true}, n->yes), inside({nullptr, {}, n->cond, false}, n->no);
+      if (const Seq *n = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < n->items.size(); ++i) statements(n->items[i]);
+    }
+    scope_.resize(before);
+  }
+
+  void inside(ScopeItem item, const Stmt &body) {
+    scope_.push_back(std::move(item));
+    statements(body);
+    scope_.pop_back();
+  }
+
+  void claim(const Stmt &s, const For &n) {
+    auto verb = claim_of(n.hint);
+    if (!verb) return;
+    Nest nest = extract_nest(s, scope_);
+    Verdict verdict = legal(f_, nest, {*verb, 0});
+    if (!verdict.ok()) found_.push_back(Refusal(f_, sources_, nest, *verb, verdict).diagnostic());
+  }
+
+  const Func &f_;
+  const SourceMap &sources_;
+  NestScope scope_;
+  std::vector<Diagnostic> found_;
+};
+
+}  // namespace
+
+std::vector<Diagnostic> check_hints(const Func &f, const SourceMap &sources) {
+  if (!has_claim(f.body)) return {};
+  return HintWalk(f, sources).run();
+}
+
+}  // namespace kw

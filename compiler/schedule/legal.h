@@ -1,0 +1,41 @@
+// Whether a directive keeps the meaning of a nest. Knows nothing of profit: the user's hints, the engine's
+// own choices and replayed schedules are all asked here. A refusal names two accesses and, where one is
+// found, a pair of iterations that conflict.
+#pragma once
+
+#include "schedule/dependence.h"
+#include "schedule/directives.h"
+
+namespace kw {
+
+enum class Reason : uint8_t {
+  legal,
+  conflict,  ///< two iterations touch one element, shown by a witness
+  repeated,  ///< they may write one element, when an index that is data holds a value twice
+  ordered,   ///< they share only a reduction, whose order is fixed
+  unproved,  ///< no proof and no witness
+  jump,      ///< a `break` lets an iteration decide whether later ones run
+};
+
+/// Two concrete iterations at the ends of a dependence, and the sizes for which they run.
+struct Witness {
+  std::vector<std::pair<uint32_t, int64_t>> symbols;  ///< (variable of the nest, value)
+  std::vector<int64_t> source, sink;                  ///< one value per loop around that statement
+  std::vector<int64_t> element;                       ///< the subscripts that meet
+  bool certain = true;  ///< false: it is no conflict when a condition that depends on data does not hold
+};
+
+struct Verdict {
+  Reason reason = Reason::legal;
+  std::optional<Dependence> dependence{};
+  std::optional<Witness> witness{};
+  std::optional<uint32_t> cause{};  ///< repeated, unproved: the variable of the nest that is not affine
+  Loc jump{};
+
+  bool ok() const { return reason == Reason::legal; }
+};
+
+/// `f` is the function that the nest lies in.
+Verdict legal(const Func &f, const Nest &nest, const Directive &directive);
+
+}  // namespace kw

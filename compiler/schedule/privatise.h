@@ -1,0 +1,15 @@
+// Which scalars of the kernel each iteration of a loop can have for itself. Arrays that iterations share are
+// not looked at.
+#pragma once
+
+#include <vector>
+
+#include "schedule/nest.h"
+
+namespace kw {
+
+/// The mutable scalars made outside the loop that every iteration writes before it reads them, and that
+/// nothing reads outside the loop.
+std::vector<const BufNode *> private_scalars(const Func &f, const Nest &nest, uint32_t loop);
+
+}  // namespace kw

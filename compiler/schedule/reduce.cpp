@@ -1,0 +1,117 @@
+// Patterns of accumulation and selection.
+#include "schedule/reduce.h"
+
+#include <algorithm>
+
+#include "ir/accumulation.h"
+#include "ir/equal.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+Reduction kind_of(BinOp op) {
+  switch (op) {
+    case BinOp::add:
+    case BinOp::sub: return Reduction::sum;
+    case BinOp::mul: return Reduction::product;
+    case BinOp::min: return Reduction::minimum;
+    case BinOp::max: return Reduction::maximum;
+    case BinOp::bit_and: return Reduction::bit_and;
+    case BinOp::bit_or: return Reduction::bit_or;
+    case BinOp::bit_xor: return Reduction::bit_xor;
+    default: return Reduction::none;
+  }
+}
+
+bool loads_from(const Expr &e, const Buf &buf) {
+  bool found = false;
+  walk(e, [&](const Load &n, const Expr &) { found |= n.buf == buf; });
+  return found;
+}
+
+/// True when the load may read the element that the store writes.
+bool may_meet(const Expr &term, const Store &s) {
+  bool found = false;
+  walk(term, [&](const Load &n, const Expr &) { found |= same_place(n, s); });
+  return found;
+}
+
+/// Equal subscripts, or constants: what one iteration keeps, the next that is better overwrites.
+bool same_element(const std::vector<Expr> &a, const std::vector<Expr> &b) {
+  auto constants = [](const std::vector<Expr> &list) {
+    return std::all_of(list.begin(), list.end(), [](const Expr &e) { return as<Const>(e) != nullptr; });
+  };
+  auto same = [](const Expr &x, const Expr &y) { return equal(x, y); };
+  return (constants(a) && constants(b)) || std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+}
+
+}  // namespace
+
+AccumulatingStore reduction_of(const Store &s, const std::vector<const For *> &loops) {
+  const Binary *n = as<Binary>(s.value);
+  AccumulatingStore out;
+  if (!n || kind_of(n->op) == Reduction::none) return out;
+  auto accumulates = [&](const Expr &read, const Expr &term) {
+    const Load *l = as<Load>(read);
+    bool found = l && same_place(*l, s) && !may_meet(term, s);
+    if (found) out.read = read.p.get();
+    return found;
+  };
+  if (!accumulates(n->a, n->b) && (n->op == BinOp::sub || !accumulates(n->b, n->a))) return out;
+  out.mark.kind = kind_of(n->op);
+  bool rounds = out.mark.kind == Reduction::sum || out.mark.kind == Reduction::product;
+  out.mark.any_order = !rounds || !is_float(s.buf->dtype) || s.order == Order::any;
+  if (s.order == Order::lanes) out.mark.free = reduced_band(s, loops);
+  return out;
+}
+
+Selection selection_of(const If &n) {
+  const Binary *c = as<Binary>(n.cond);
+  if (!c || (c->op != BinOp::lt && c->op != BinOp::le) || n.no) return {};
+  std::vector<const Store *> stores;
+  bool plain = true;
+  for (const Stmt *s = &n.yes; s && *s; s = chain_next(*s->p)) {
+    auto keep = [&](const Stmt &item) {
+      const Store *store = as<Store>(item);
+      plain = plain && (store || as<Seq>(item));
+      if (store) stores.push_back(store);
+    };
+    if (const Seq *q = as<Seq>(*s))
+      for (size_t i = 0; i + 1 < q->items.size(); ++i) keep(q->items[i]);
+    keep(*s);
+  }
+  if (!plain) return {};
+  for (const Store *s : stores)  // nothing that is kept is read again
+    for (const Store *other : stores)
+      if (loads_from(other->value, s->buf) || !same_element(s->index, stores[0]->index)) return {};
+  for (const Store *s : stores)
+    for (auto [best, value] : {std::pair{c->a, c->b}, std::pair{c->b, c->a}}) {
+      const Load *l = as<Load>(best);
+      bool reads_kept = std::any_of(stores.begin(), stores.end(),
+                                    [&](const Store *o) { return loads_from(value, o->buf); });
+      if (l && same_place(*l, *s) && equal(s->value, value) && !reads_kept) return {best.p.get()};
+    }
+  return {};
+}
+
+bool relaxable(const ReductionMark &a, const ReductionMark &b) {
+  return a && a.kind == b.kind && a.group == b.group;
+}
+
+bool order_is_free(const ReductionMark &a, const For *loop) {
+  return a.any_order || std::find(a.free.begin(), a.free.end(), loop) != a.free.end();
+}
+
+std::string_view reduction_verb(Reduction kind) {
+  switch (kind) {
+    case Reduction::sum: return "sums into";
+    case Reduction::product: return "multiplies into";
+    case Reduction::selection: return "selects into";
+    default: return "reduces into";
+  }
+}
+
+}  // namespace kw

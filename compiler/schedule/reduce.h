@@ -1,0 +1,57 @@
+// Recognition of reductions: which accesses of a store read and write its accumulator, and in which loops the
+// terms may come in any order. Decides nothing about profit and changes no order of a sum.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "ir/node.h"
+
+namespace kw {
+
+enum class Reduction : uint8_t {
+  none,
+  sum,
+  product,
+  minimum,
+  maximum,
+  bit_and,
+  bit_or,
+  bit_xor,
+  selection,  ///< `if x < best: best = x`, with what else is kept of that iteration
+};
+
+/// Of one access: the part it has in a reduction.
+struct ReductionMark {
+  Reduction kind = Reduction::none;
+  const void *group = nullptr;  ///< selection: the If that holds it
+  /// The innermost loops around the store over which the terms may come in any order (language.md 3);
+  /// all of them when `any_order`.
+  std::vector<const For *> free;
+  bool any_order = false;
+
+  explicit operator bool() const { return kind != Reduction::none; }
+};
+
+/// A store `x = x ⊕ term` whose term does not read x.
+struct AccumulatingStore {
+  ReductionMark mark;
+  const ExprNode *read = nullptr;  ///< the Load of the accumulator
+};
+AccumulatingStore reduction_of(const Store &s, const std::vector<const For *> &loops);
+
+/// A conditional that selects the extreme of what a loop visits: `if x < best: best = x; where = i`.
+struct Selection {
+  const ExprNode *read = nullptr;  ///< the Load of `best` in the condition; null when it is no selection
+};
+Selection selection_of(const If &n);
+
+/// True when accesses with these marks do the same work in either order of two iterations of the loop, except
+/// for rounding (see order_is_free).
+bool relaxable(const ReductionMark &a, const ReductionMark &b);
+/// True when that order changes no bit of the result.
+bool order_is_free(const ReductionMark &a, const For *loop);
+
+std::string_view reduction_verb(Reduction kind);
+
+}  // namespace kw

@@ -1,0 +1,83 @@
+"""Warnings about hints: once per kernel and process, also when the code comes from the cache."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kernelwright as kw
+
+PROGRAM = """
+import warnings
+import numpy as np
+import kernelwright as kw
+
+@kw.kernel
+def scan(a):
+    for i in parallel(1, a.shape[0]):
+        a[i] += a[i - 1]
+    return a
+
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    for n in (3, 4, 0):
+        for dtype in ("float32", "float64"):
+            assert scan(np.ones(n, dtype)).tolist() == list(range(1, n + 1))
+assert [w.category for w in seen] == [kw.HintIgnoredWarning], [str(w.message) for w in seen]
+print("_llvm.so" in open("/proc/self/maps").read())
+print(str(seen[0].message))
+"""
+
+
+def test_warnings_come_again_on_a_warm_start(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("KW_")}
+    said = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, str(program)],
+            env={**clean, "KW_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout.splitlines())
+    assert [s[0] for s in said] == ["True", "False"]
+    assert said[0][1:] == said[1][1:]
+    assert said[0][1].startswith(f"{program}:8:14: warning[W401]: `parallel(i)` was not applied")
+
+
+@kw.kernel
+def sums(a):
+    c = output_tensor((1,), a.dtype)
+    s = float32(0.0)
+    for i in parallel(a.shape[0]):
+        s += a[i]
+    c[0] = s
+    return c
+
+
+@pytest.mark.parametrize(("fp", "codes"), [("strict", ["W404"]), ("default", []), ("fast", [])])
+def test_a_claim_depends_on_the_order_of_sums(fp: str, codes: list[str]) -> None:
+    """Lanes give the same bits for any number of threads, so `parallel` is true of them."""
+    kernel = kw.kernel(fp=fp)(sums.__wrapped__)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        assert kernel(np.ones(100, "float32")).tolist() == [100.0]
+    assert [getattr(w.message, "code", "") for w in seen] == codes
+
+
+def test_a_warning_can_stop_the_call() -> None:
+    kernel = kw.kernel(fp="strict")(sums.__wrapped__)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(kw.HintIgnoredWarning, match="W404"):
+            kernel(np.ones(3, "float32"))
