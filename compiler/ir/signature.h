@@ -20,8 +20,9 @@ struct ArgSpec {
   DType dtype = DType::f32;
   uint8_t rank = 0;
   StrideClass stride_class = StrideClass::contiguous;
-  uint8_t alias =
-      0;  ///< index of the first argument with the same memory and layout; its own index when there is none
+  /// Index of the first argument that is the same view, which the kernel then treats as the same buffer. Its
+  /// own index, or any greater number, when there is none.
+  uint8_t alias = UINT8_MAX;
 };
 
 struct Signature {

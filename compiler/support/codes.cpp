@@ -59,6 +59,14 @@ constexpr CodeRow table[] = {
     {Code::E303, "E303", index, "index out of range at run time", "test_e303_runtime_index"},
     {Code::E304, "E304", index, "negative extent", "test_e304_negative_extent"},
     {Code::E305, "E305", assertion, "failed assert", "test_e305_assert"},
+    {Code::E306, "E306", overflow, "weak int outside the range of the other operand",
+     "test_e306_operand_range"},
+    {Code::E307, "E307", overflow, "arithmetic of Python ints beyond 64 bits", "test_e307_wide_arithmetic"},
+    {Code::E308, "E308", overflow, "value outside the range of its new type", "test_e308_conversion_range"},
+    {Code::E309, "E309", value, "conversion of NaN to an integer", "test_e309_nan"},
+    {Code::E310, "E310", index, "element read before it is written", "test_e310_first_read"},
+    {Code::E311, "E311", zero_division, "division of Python numbers by zero", "test_e311_zero_division"},
+    {Code::E312, "E312", value, "integer to a negative power at run time", "test_e312_negative_exponent"},
     {Code::W301, "W301", uninitialized, "read before write", "test_w301_uninitialized_read"},
     {Code::E501, "E501", device, "no such device", "test_e501_device"},
     {Code::E502, "E502", device, "compiler library", "test_e502_library"},
@@ -79,10 +87,12 @@ std::span<const CodeRow> code_table() { return table; }
 const CodeRow &row_of(Code code) { return table[static_cast<size_t>(code)]; }
 
 std::string_view class_name(ErrorClass c) {
-  static constexpr std::array<std::string_view, 12> names = {
-      "KernelSyntaxError",   "KernelTypeError",      "KernelIndexError", "ScheduleError",
-      "UnsupportedError",    "DeviceError",          "InternalError",    "KernelValueError",
-      "KernelOverflowError", "KernelAssertionError", "KernelWarning",    "UninitializedReadWarning"};
+  static constexpr std::array<std::string_view, 13> names = {
+      "KernelSyntaxError",        "KernelTypeError",      "KernelIndexError",        "ScheduleError",
+      "UnsupportedError",         "DeviceError",          "InternalError",           "KernelValueError",
+      "KernelOverflowError",      "KernelAssertionError", "KernelZeroDivisionError", "KernelWarning",
+      "UninitializedReadWarning",
+  };
   return names[static_cast<size_t>(c)];
 }
 

@@ -49,6 +49,10 @@ class KernelAssertionError(KernelError, AssertionError):
     """An `assert` of a kernel compiled with debug=True failed (E305)."""
 
 
+class KernelZeroDivisionError(KernelError, ZeroDivisionError):
+    """Python numbers were divided by zero in a kernel compiled with debug=True (E311)."""
+
+
 class ScheduleError(KernelError, ValueError):
     """A schedule or hint cannot be followed (E4xx)."""
 
@@ -87,6 +91,7 @@ _classes: dict[str, type[KernelError]] = {
         KernelOverflowError,
         KernelIndexError,
         KernelAssertionError,
+        KernelZeroDivisionError,
         ScheduleError,
         UnsupportedError,
         DeviceError,
