@@ -72,12 +72,13 @@ constexpr CodeRow table[] = {
     {Code::E502, "E502", device, "compiler library", "test_e502_library"},
     {Code::E503, "E503", internal, "internal error", "test_e503_internal"},
     {Code::W501, "W501", warning, "no usable cache directory", "test_w501_cache_directory"},
+    {Code::W502, "W502", warning, "captured number that keeps changing", "test_w502_changing_capture"},
 };
 
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(table); ++i)
     if (static_cast<size_t>(table[i].code) != i) return false;
-  return std::size(table) == static_cast<size_t>(Code::W501) + 1;
+  return std::size(table) == static_cast<size_t>(Code::W502) + 1;
 }
 static_assert(in_order(), "one row per code, in the order of the enumeration");
 

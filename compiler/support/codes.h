@@ -86,6 +86,7 @@ enum class Code : uint8_t {
   E502,
   E503,
   W501,
+  W502,
 };
 
 struct CodeRow {
