@@ -190,7 +190,7 @@ PyObject *call_again(KernelState &k, PyObject *const *args, size_t nargs, PyObje
   if (!plan || !plan->repeat.valid || !matches_repeat(*plan, args, nargs, kwnames, c) || !k.fresh ||
       plan->generation != k.generation || plan->interp != interpreting() || !k.guards_hold())
     return nullptr;
-  PlanUse held(k.last);
+  PlanUse held(c.work > release_gil_above ? k.last : nullptr);  // other runs let no other call in
   const LoadedKernel &kernel = plan->use_plain ? *plan->plain : *plan->main;
   PyRef out(open_output(*plan, c));
   if (!out) return nullptr;
