@@ -167,6 +167,15 @@ TEST(Initialisation, a_branch_that_jumps_does_not_meet_the_other) {
             "zero: t c; warn: 8:15");
 }
 
+TEST(Initialisation, a_scan_whose_first_iteration_continues_reads_what_was_written) {
+  EXPECT_EQ(report_of("for j in range(a.shape[1]):\n  for i in range(a.shape[0]):\n    if i == 0:\n"
+                      "      c[i, j] = a[i, j]\n      continue\n    c[i, j] = c[i - 1, j] + a[i, j]"),
+            clean);
+  EXPECT_EQ(report_of("for j in range(a.shape[1]):\n  for i in range(a.shape[0]):\n    if i == 1:\n"
+                      "      c[i, j] = a[i, j]\n      continue\n    c[i, j] = c[i - 1, j] + a[i, j]"),
+            "zero: c; warn: 8:17");
+}
+
 TEST(Initialisation, earlier_iterations_that_were_continued_wrote_less) {
   EXPECT_EQ(
       report_of("for i in range(1, a.shape[0]):\n  if a[i, 0] > 0:\n    continue\n  c[i, 0] = c[i - 1, 0]"),
