@@ -389,6 +389,11 @@ void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::
     b.value.buf = make_buf(sym, std::move(extents), Space::param, std::move(strides));
     func_.params.push_back({b.value.buf, {}, ParamMode::out, false, Fill::zero});
     outputs_[name] = loc;
+    const std::vector<uint8_t> &aliases = in_.signature.out_aliases;
+    if (number < aliases.size() && aliases[number] < f_.params.size()) {  // written where it is read
+      Buf used = env_.at(f_.params[aliases[number]].name).value.buf;
+      twins_[name] = {std::exchange(b.value.buf, used), used};
+    }
   } else {
     int64_t bytes = item_size(dtype);
     for (const Expr &e : extents)

@@ -255,7 +255,8 @@ class Lowering {
   struct Twin {
     Buf own, used;
   };
-  std::map<std::string, Twin> twins_;  ///< arguments that are the same view as an earlier one, which is used
+  std::map<std::string, Twin>
+      twins_;  ///< arguments and outputs that are the same view as an argument, which is used
   std::set<std::string> written_;
   std::map<std::string, Loc> outputs_;  ///< declared outputs by name
   std::set<std::string> shadow_warned_;

@@ -27,7 +27,9 @@ struct ArgSpec {
 
 struct Signature {
   std::vector<ArgSpec> args;
-  std::vector<StrideClass> outs;  ///< classes of the arrays given as out=; empty: all contiguous
+  std::vector<StrideClass> outs;     ///< classes of the arrays given as out=; empty: all contiguous
+  std::vector<uint8_t> out_aliases;  ///< of outputs whose array is the same view as an argument: its index,
+                                     ///< else UINT8_MAX; may be shorter than the outputs
 };
 
 inline constexpr size_t max_rank = 8, max_args = 32, max_outputs = 8;

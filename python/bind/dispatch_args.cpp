@@ -287,6 +287,10 @@ std::string parameter_name(const KernelState &k, size_t i) {
   return i < k.parameters.size() ? PyUnicode_AsUTF8(k.parameters[i].get()) : "out";
 }
 
+int dtype_of_array(PyObject *array) {
+  return dtype_of_descr(PyArray_DESCR(reinterpret_cast<PyArrayObject *>(array)));
+}
+
 bool import_numpy() { return _import_array() >= 0; }
 
 /// Puts the NumPy view of another library's array in its place; leaves everything else as it is.
@@ -375,6 +379,11 @@ Signature describe_signature(const CallFrame &f) {
   Signature s;
   for (size_t i = 0; i < f.word_count; ++i) {
     uint16_t w = f.words[i];
+    if (w >= out_alias_word) {
+      s.out_aliases.resize(((w >> 5) & 31u) + 1, UINT8_MAX);
+      s.out_aliases.back() = static_cast<uint8_t>(w & 31u);
+      continue;
+    }
     if (w >= alias_word) {
       s.args[(w >> 5) & 31u].alias = static_cast<uint8_t>(w & 31u);
       continue;

@@ -95,10 +95,11 @@ bool is_copied(const CallFrame &f, PyArrayObject *a) {
                      [&](const auto &c) { return c.second == reinterpret_cast<PyObject *>(a); });
 }
 
-/// Whether two arguments are the same view of the same memory.
-bool is_same_view(const CallFrame &f, size_t i, size_t j) {
-  auto *a = reinterpret_cast<PyArrayObject *>(f.args[i]), *b = reinterpret_cast<PyArrayObject *>(f.args[j]);
-  if (f.words[i] != f.words[j] || PyArray_DATA(a) != PyArray_DATA(b)) return false;
+/// Whether two arrays are the same view of the same memory.
+bool is_same_view(PyArrayObject *a, PyArrayObject *b) {
+  if (PyArray_DATA(a) != PyArray_DATA(b) || PyArray_TYPE(a) != PyArray_TYPE(b) ||
+      PyArray_NDIM(a) != PyArray_NDIM(b))
+    return false;
   for (int d = 0; d < PyArray_NDIM(a); ++d)
     if (PyArray_DIM(a, d) != PyArray_DIM(b, d) ||
         (PyArray_DIM(a, d) > 1 && PyArray_STRIDE(a, d) != PyArray_STRIDE(b, d)))
@@ -106,32 +107,50 @@ bool is_same_view(const CallFrame &f, size_t i, size_t j) {
   return true;
 }
 
-void note_same_view(CallFrame &f, size_t i, size_t j) {
-  if (!std::exchange(f.same_views, true))
-    for (size_t k = 0; k < f.arg_count; ++k) f.alias[k] = static_cast<uint8_t>(k);
+void join_aliases(CallFrame &f, size_t i, size_t j) {
   uint8_t first = std::min(f.alias[i], f.alias[j]), other = std::max(f.alias[i], f.alias[j]);
   for (size_t k = 0; k < f.arg_count; ++k)
     if (f.alias[k] == other) f.alias[k] = first;
 }
 
+/// A written argument, or an array of out=.
+struct Written {
+  const char *parameter;  ///< null for out=
+  PyArrayObject *array;
+  size_t number;  ///< of the argument or the output
+  bool joins;     ///< it may be compiled as one buffer with an argument that is the same view
+  bool is_argument(size_t i) const { return parameter && number == i; }
+};
+
+void note_same_view(CallFrame &f, const Written &w, size_t i) {
+  if (!std::exchange(f.same_views, true)) {
+    for (size_t k = 0; k < f.arg_count; ++k) f.alias[k] = static_cast<uint8_t>(k);
+    std::fill(std::begin(f.out_alias), std::end(f.out_alias), uint8_t{UINT8_MAX});
+  }
+  if (w.parameter) return join_aliases(f, w.number, i);
+  uint8_t &out = f.out_alias[w.number];
+  if (out == UINT8_MAX) out = static_cast<uint8_t>(i);
+  join_aliases(f, out, i);
+}
+
 /// Notes overlaps of a written array with the arguments; false with an exception for those that copies cannot
 /// keep.
-bool check_apart(const KernelState &k, const char *parameter, PyArrayObject *written, CallFrame &f,
-                 size_t self) {
-  AddressRange range = address_range(written);
+bool check_apart(const KernelState &k, const Written &w, CallFrame &f) {
+  AddressRange range = address_range(w.array);
   for (size_t i = 0; i < f.arg_count; ++i) {
-    if (i == self || !PyArray_Check(f.args[i])) continue;
+    if (w.is_argument(i) || !PyArray_Check(f.args[i])) continue;
     auto *other = reinterpret_cast<PyArrayObject *>(f.args[i]);
-    if (!range.meets(address_range(other)) || !overlap(written, other)) continue;
-    bool copied = is_copied(f, written) || is_copied(f, other);
-    if (self != SIZE_MAX && !copied && is_same_view(f, i, self)) {
-      note_same_view(f, i, self);
+    if (!range.meets(address_range(other))) continue;
+    bool copied = is_copied(f, w.array) || is_copied(f, other);
+    if (w.joins && !copied && is_same_view(w.array, other)) {
+      note_same_view(f, w, i);
       continue;
     }
+    if (!overlap(w.array, other)) continue;
     f.overlaps = true;
     if (!copied) continue;
     raise_error(Code::E222,
-                cat(subject(parameter), " of kernel '", k.name, "' is written and overlaps argument '",
+                cat(subject(w.parameter), " of kernel '", k.name, "' is written and overlaps argument '",
                     parameter_name(k, i), "', and one of them is not aligned to its items"),
                 "pass aligned arrays, or arrays that are apart");
     return false;
@@ -139,31 +158,47 @@ bool check_apart(const KernelState &k, const char *parameter, PyArrayObject *wri
   return true;
 }
 
+bool check(const KernelState &k, const Written &w, CallFrame &f) {
+  return check_writable(k, w.parameter, w.array) && check_apart(k, w, f);
+}
+
 }  // namespace
 
 bool check_written(const KernelState &k, const Plan &plan, CallFrame &f) {
+  size_t out = 0;
   for (const ParamRecord &p : plan.main->artifact().params) {
-    if (p.mode != ParamMode::inout) continue;
-    auto i = static_cast<size_t>(p.arg);
-    auto *a = reinterpret_cast<PyArrayObject *>(f.args[i]);
-    if (!check_writable(k, p.name.c_str(), a) || !check_apart(k, p.name.c_str(), a, f, i)) return false;
+    if (p.mode == ParamMode::inout) {
+      auto i = static_cast<size_t>(p.arg);
+      if (!check(k, {p.name.c_str(), reinterpret_cast<PyArrayObject *>(f.args[i]), i, true}, f)) return false;
+    }
+    if (p.mode != ParamMode::out) continue;
+    size_t number = out++;
+    auto *a = number < f.out_count ? reinterpret_cast<PyArrayObject *>(f.given[number]) : nullptr;
+    if (!a) continue;
+    // zeros that the kernel counts on would go over what it reads; other types are refused later
+    bool joins = p.fill == Fill::none && PyArray_NDIM(a) == p.rank &&
+                 dtype_of_array(f.given[number]) == static_cast<int>(p.dtype);
+    if (!check(k, {nullptr, a, number, joins}, f)) return false;
   }
-  for (size_t i = 0; i < f.out_count; ++i) {
-    auto *a = reinterpret_cast<PyArrayObject *>(f.given[i]);
-    if (a && (!check_writable(k, nullptr, a) || !check_apart(k, nullptr, a, f, SIZE_MAX))) return false;
-    for (size_t j = 0; a && j < i; ++j)
-      if (auto *b = reinterpret_cast<PyArrayObject *>(f.given[j]);
-          b && address_range(a).meets(address_range(b)) && overlap(a, b)) {
-        raise_error(Code::E222, cat("two arrays of out= of kernel '", k.name, "' overlap"));
-        return false;
-      }
-  }
+  for (size_t i = 0; i < f.out_count; ++i)
+    for (size_t j = 0; j < i; ++j) {
+      auto *a = reinterpret_cast<PyArrayObject *>(f.given[i]);
+      auto *b = reinterpret_cast<PyArrayObject *>(f.given[j]);
+      if (!a || !b || !address_range(a).meets(address_range(b)) || !overlap(a, b)) continue;
+      raise_error(Code::E222, cat("two arrays of out= of kernel '", k.name, "' overlap"));
+      return false;
+    }
   return true;
 }
 
 void add_alias_words(CallFrame &f) {
+  auto add = [&](uint16_t mark, size_t which, uint8_t first) {
+    f.words[f.word_count++] = static_cast<uint16_t>(mark | which << 5 | first);
+  };
   for (size_t i = 0; i < f.arg_count; ++i)
-    if (f.alias[i] != i) f.words[f.word_count++] = static_cast<uint16_t>(alias_word | i << 5 | f.alias[i]);
+    if (f.alias[i] != i) add(alias_word, i, f.alias[i]);
+  for (size_t i = 0; i < f.out_count; ++i)
+    if (f.out_alias[i] != UINT8_MAX) add(out_alias_word, i, f.alias[f.out_alias[i]]);
 }
 
 }  // namespace kw

@@ -46,7 +46,7 @@ struct Guard {
   bool is_cell = false;
 };
 
-inline constexpr size_t max_words = 2 * max_args + max_outputs;
+inline constexpr size_t max_words = 2 * (max_args + max_outputs);
 inline constexpr size_t max_plans = 64;  ///< a kernel forgets the least recently used ones beyond these
 inline constexpr size_t max_dims = max_rank * (2 * max_args + max_outputs);
 
