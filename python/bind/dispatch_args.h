@@ -16,8 +16,8 @@ struct CallFrame {
   bool has_out = false;
   bool overlaps = false;    ///< a written array shares memory with another: set by check_written
   bool same_views = false;  ///< a written argument is the same view as another: set by check_written
-  /// Then: of each argument the first one that is the same view, its own index when there is none; of each array
-  /// of out= an argument that is the same view, or UINT8_MAX.
+  /// Then: of each argument the first one that is the same view, its own index when there is none; of each
+  /// array of out= an argument that is the same view, or UINT8_MAX.
   uint8_t alias[max_args], out_alias[max_outputs];
 
   uint16_t words[max_words];
@@ -48,8 +48,8 @@ bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, P
 bool read_arguments(const KernelState &k, CallFrame &f);
 /// The name of a parameter, or "out" behind the last one.
 std::string parameter_name(const KernelState &k, size_t i);
-/// Mark words that hold two indices of 5 bits: an argument (an output) and the first argument that is the same
-/// view.
+/// Mark words that hold two indices of 5 bits: an argument (an output) and the first argument that is the
+/// same view.
 inline constexpr uint16_t alias_word = 0xC000, out_alias_word = 0xE000;
 static_assert(max_args <= 32);
 /// Appends what `alias` says: such calls have plans of their own.

@@ -34,11 +34,12 @@ class KernelTypeError(KernelError, TypeError):
 
 
 class KernelValueError(KernelError, ValueError):
-    """An argument has an impossible value, such as a read-only array that is written."""
+    """An argument has an impossible value, such as a read-only array that is written; with debug=True also a
+    value inside a kernel (E309, E312)."""
 
 
 class KernelOverflowError(KernelError, OverflowError):
-    """An integer argument does not fit into 64 bits."""
+    """An integer does not fit: an argument into 64 bits, with debug=True a value into its type (E306-E308)."""
 
 
 class KernelIndexError(KernelError, IndexError):
