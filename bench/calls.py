@@ -1,4 +1,5 @@
-"""Cost of a call on 4x4 float32 arrays: kernelwright, NumPy and Numba in turn, in one process.
+"""Cost of a call on 4x4 float32 arrays: kernelwright, NumPy and Numba in turn, in one process; and what each
+captured global adds to a call, from kernels that compute the same with and without them.
 
 Prints JSON {name: [ns, …]}.
 """
@@ -11,9 +12,28 @@ from collections.abc import Callable
 
 import numpy as np
 
+import kernelwright as kw
 from kernelwright.examples import kernels
 
 ROUNDS, LOOPS = 15, 50_000
+A, B, C, D, E, F, G, H = (float(n) for n in range(8))
+GUARDS = 8
+
+
+@kw.kernel
+def captures_eight(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] + A + B + C + D + E + F + G + H
+    return c
+
+
+@kw.kernel
+def captures_none(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] + 0.0 + 1.0 + 2.0 + 3.0 + 4.0 + 5.0 + 6.0 + 7.0
+    return c
 
 
 def candidates() -> dict[str, Callable[[], object]]:
@@ -21,8 +41,12 @@ def candidates() -> dict[str, Callable[[], object]]:
     b, out = a.copy(), np.empty_like(a)
     add = kernels.add
     add(a, b)
+    row = np.ones(4, np.float32)
+    captures_eight(row), captures_none(row)
     found: dict[str, Callable[[], object]] = {
         "empty loop": lambda: None,
+        "captures eight": lambda: captures_eight(row),
+        "captures none": lambda: captures_none(row),
         "kernelwright add(a, b)": lambda: add(a, b),
         "kernelwright add(a, b, out=out)": lambda: add(a, b, out=out),
         "NumPy a + b": lambda: a + b,
@@ -53,7 +77,10 @@ def main() -> None:
         for name, f in functions.items():
             times[name].append(timeit.timeit(f, number=LOOPS) / LOOPS * 1e9)
     base = min(times.pop("empty loop"))
-    print(json.dumps({name: [t - base for t in series] for name, series in times.items()}))
+    pairs = zip(times.pop("captures eight"), times.pop("captures none"), strict=True)
+    guards = [(eight - none) / GUARDS for eight, none in pairs]
+    calls = {name: [t - base for t in series] for name, series in times.items()}
+    print(json.dumps(calls | {"each captured global": guards}))
 
 
 main()

@@ -37,6 +37,7 @@ class IrReader {
   DType dtype_of(const ast::ExprPtr &e);
   int64_t integer_of(const ast::ExprPtr &e);
   std::string text_of(const ast::ExprPtr &e);
+  Code code_of(const ast::CallExpr &site);
   const ast::ExprPtr *keyword(const ast::CallExpr &c, std::string_view name);
   template <class E>
   E word(const std::string &text, std::string_view (*names)(E), int count, Loc loc);
@@ -97,6 +98,13 @@ int64_t IrReader::integer_of(const ast::ExprPtr &e) {
   const auto *n = ast::as<ast::Integer>(e);
   if (!n) fail(e ? e->loc : Loc{}, "an integer is missing");
   return static_cast<int64_t>(std::strtoull(n->digits.c_str(), nullptr, 0));
+}
+
+Code IrReader::code_of(const ast::CallExpr &site) {
+  std::string name = text_of(site.args[0]);
+  for (const CodeRow &row : code_table())
+    if (row.name == name) return row.code;
+  fail(site.args[0]->loc, "a site of an unknown code");
 }
 
 std::string IrReader::text_of(const ast::ExprPtr &e) {
@@ -454,14 +462,11 @@ void IrReader::header(const ast::Block &body, size_t &at) {
     } else if (kind == "fact" && c->args.size() == 1) {
       func_.facts.push_back(expr(c->args[0]));
     } else if (kind == "site" && c->args.size() == 2) {
-      if (text_of(c->args[0]) != "E305") fail(body[at].loc, "a site without a buffer");
       site_names_.emplace_back();
-      func_.sites.push_back({Code::E305, body[at].loc, {}, 0, false, text_of(c->args[1])});
+      func_.sites.push_back({code_of(*c), body[at].loc, {}, 0, false, text_of(c->args[1])});
     } else if (kind == "site" && c->args.size() == 3) {
-      std::string code = text_of(c->args[0]);
       Site site;
-      for (const CodeRow &row : code_table())
-        if (row.name == code) site.code = row.code;
+      site.code = code_of(*c);
       site_names_.push_back(name_of(c->args[1]));
       site.loc = body[at].loc;
       site.from_end = keyword(*c, "from_end") != nullptr;
@@ -500,7 +505,7 @@ Func IrReader::function(const ast::Function &f) {
   header(f.body, at);
   func_.body = block(f.body, at);
   for (size_t i = 0; i < site_names_.size(); ++i) {  // a site may name a buffer that the body declares
-    if (func_.sites[i].code == Code::E305 && site_names_[i].empty()) continue;
+    if (site_names_[i].empty()) continue;
     auto found = bufs_.find(site_names_[i]);
     if (found == bufs_.end()) fail(func_.sites[i].loc, "a site of an unknown buffer");
     func_.sites[i].buf = found->second;

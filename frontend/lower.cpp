@@ -63,11 +63,32 @@ void Lowering::parameters() {
                cat("kernel '", f_.name, "' takes ", counted(f_.params.size(), "argument"), ", ",
                    in_.signature.args.size(), " given"));
   std::vector<Sym> strides;
-  for (size_t i = 0; i < f_.params.size(); ++i) parameter(f_.params[i], in_.signature.args[i], strides);
+  for (size_t i = 0; i < f_.params.size(); ++i) parameter(i, strides);
   func_.extents.insert(func_.extents.end(), strides.begin(), strides.end());
 }
 
-void Lowering::parameter(const ast::Parameter &p, const ArgSpec &spec, std::vector<Sym> &strides) {
+/// The buffer of a tensor and the extents and strides that describe it.
+Buf Lowering::parameter_buffer(const ast::Parameter &p, const ArgSpec &spec, std::vector<Sym> &strides) {
+  std::vector<Expr> extents, stride_exprs;
+  for (size_t d = 0; d < spec.rank; ++d) {
+    func_.extents.push_back(make_sym(SymKind::extent, DType::i64, cat(p.name, "_", d), p.loc));
+    extents.push_back(ref(func_.extents.back(), p.loc));
+  }
+  for (size_t d = 0; d < spec.rank && spec.stride_class != StrideClass::contiguous; ++d) {
+    if (spec.stride_class == StrideClass::inner_unit && d + 1 == spec.rank) {
+      stride_exprs.push_back(const_int(1, p.loc));
+      continue;
+    }
+    strides.push_back(make_sym(SymKind::stride, DType::i64, cat(p.name, "_s", d), p.loc));
+    stride_exprs.push_back(ref(strides.back(), p.loc));
+  }
+  return make_buf(make_sym(SymKind::buffer, spec.dtype, p.name, p.loc), std::move(extents), Space::param,
+                  std::move(stride_exprs));
+}
+
+void Lowering::parameter(size_t number, std::vector<Sym> &strides) {
+  const ast::Parameter &p = f_.params[number];
+  const ArgSpec &spec = in_.signature.args[number];
   Binding b;
   b.loc = p.loc;
   Param param;
@@ -85,24 +106,14 @@ void Lowering::parameter(const ast::Parameter &p, const ArgSpec &spec, std::vect
     b.kind = Binding::Kind::value;
     b.value = scalar_operand(ref(param.sym, p.loc), param.weak, p.loc);
   } else {
-    std::vector<Expr> extents, stride_exprs;
-    for (size_t d = 0; d < spec.rank; ++d) {
-      func_.extents.push_back(make_sym(SymKind::extent, DType::i64, cat(p.name, "_", d), p.loc));
-      extents.push_back(ref(func_.extents.back(), p.loc));
-    }
-    for (size_t d = 0; d < spec.rank && spec.stride_class != StrideClass::contiguous; ++d) {
-      if (spec.stride_class == StrideClass::inner_unit && d + 1 == spec.rank) {
-        stride_exprs.push_back(const_int(1, p.loc));
-        continue;
-      }
-      strides.push_back(make_sym(SymKind::stride, DType::i64, cat(p.name, "_s", d), p.loc));
-      stride_exprs.push_back(ref(strides.back(), p.loc));
-    }
-    param.buf = make_buf(make_sym(SymKind::buffer, spec.dtype, p.name, p.loc), std::move(extents),
-                         Space::param, std::move(stride_exprs));
+    param.buf = parameter_buffer(p, spec, strides);
     b.kind = Binding::Kind::tensor;
     b.value.kind = Operand::Kind::tensor;
     b.value.buf = param.buf;
+    if (spec.alias < number) {
+      b.value.buf = env_.at(f_.params[spec.alias].name).value.buf;
+      twins_[p.name] = {param.buf, b.value.buf};
+    }
   }
   func_.params.push_back(std::move(param));
   bind(p.name, std::move(b));
@@ -290,6 +301,7 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
     return;
   }
   if (value.truth) refuse_truth_value(value, "kept as a value");
+  demand_int64(value);
   b.kind = Binding::Kind::cell;
   b.type = value.type();
   b.cell = cell_for(name, b.type);
@@ -327,6 +339,7 @@ std::vector<Buf> Lowering::cells_of(const std::vector<const ast::Block *> &owner
 /// A value as stored: like the cast of that dtype (language.md 2a, V3).
 Expr Lowering::store_value(const Operand &value, DType to) {
   if (value.kind != Operand::Kind::scalar || value.truth) adapt(value, to);
+  demand_conversion(value, to);
   return cast(to, value.expr, value.loc);
 }
 
@@ -337,7 +350,7 @@ void Lowering::assign_element(const ast::Subscript &target, Loc target_loc, cons
     type_error(Code::E202, target.value->loc, cat(describe(base), " has no elements that could be assigned"));
   const std::string &name = base.buf->sym->name;
   bool is_input = base.buf->space == Space::param && !root_->outputs_.count(name);
-  if (is_input && !root_->names_.returned.count(name))
+  if (is_input && !root_->returns(base.buf))
     type_error(Code::E207, target_loc, cat("'", name, "' is an input that is written but not returned"),
                cat("return it: `return ", name, "`, or write to an output_tensor"));
   root_->written_.insert(name);
@@ -351,7 +364,7 @@ void Lowering::augmented(const ast::AugAssign &s, Loc loc) {
   Operand old = expression(s.target);
   Operand value = expression(s.value);
   if (old.kind == Operand::Kind::poisoned || value.kind == Operand::Kind::poisoned) return leave_out();
-  assign_target(s.target, arithmetic(s.op, old, value, loc), loc);
+  assign_target(s.target, combine(s.op, old, value, loc), loc);
 }
 
 void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc,
@@ -392,6 +405,11 @@ void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::
     b.value.buf = make_buf(sym, std::move(extents), Space::param, std::move(strides));
     func_.params.push_back({b.value.buf, {}, ParamMode::out, false, Fill::zero});
     outputs_[name] = loc;
+    const std::vector<uint8_t> &aliases = in_.signature.out_aliases;
+    if (number < aliases.size() && aliases[number] < f_.params.size()) {  // written where it is read
+      Buf used = env_.at(f_.params[aliases[number]].name).value.buf;
+      twins_[name] = {std::exchange(b.value.buf, used), used};
+    }
   } else {
     int64_t bytes = item_size(dtype);
     for (const Expr &e : extents)
@@ -415,6 +433,9 @@ void Lowering::return_values(const ast::ReturnStmt &s) {
     if (o.kind == Operand::Kind::poisoned) continue;
     if (o.kind == Operand::Kind::scalar) refuse_result("scalars", (*item)->loc);
     if (o.kind != Operand::Kind::tensor) refuse_result(describe(o), (*item)->loc);
+    const auto *tensor = ast::as<ast::Name>(*item);
+    if (auto twin = tensor ? twins_.find(tensor->id) : twins_.end(); twin != twins_.end())
+      o.buf = twin->second.own;
     const std::string &name = o.buf->sym->name;
     if (o.buf->space != Space::param)
       type_error(Code::E209, (*item)->loc, cat("'", name, "' is a temporary and cannot be returned"),
@@ -433,8 +454,20 @@ void Lowering::finish_results() {
                   cat("output '", name, "' is not returned"),
                   {},
                   {cat("return it, or use allocate for a temporary")}});
-  for (Param &p : func_.params)
-    if (p.buf && p.mode == ParamMode::in && written_.count(p.buf->sym->name)) p.mode = ParamMode::inout;
+  for (Param &p : func_.params) {
+    if (!p.buf || p.mode != ParamMode::in) continue;
+    auto twin = twins_.find(p.buf->sym->name);
+    const Buf &used = twin == twins_.end() ? p.buf : twin->second.used;
+    if (written_.count(used->sym->name)) p.mode = ParamMode::inout;
+  }
+}
+
+/// Whether the kernel returns an input, under any of its names.
+bool Lowering::returns(const Buf &input) const {
+  auto is_returned = [&](const std::string &name) { return names_.returned.count(name) > 0; };
+  return is_returned(input->sym->name) || std::any_of(twins_.begin(), twins_.end(), [&](const auto &twin) {
+           return twin.second.used == input && is_returned(twin.first);
+         });
 }
 
 Func lower(const ast::Function &f, const FrontendInput &input, Sink &sink) {

@@ -44,16 +44,22 @@ Operand Lowering::call_word(const std::string &word, const ast::CallExpr &n, Loc
   }
   std::vector<Operand> args;
   for (const ast::ExprPtr &a : n.args) args.push_back(scalar(a));
-  if (word == "min" || word == "max") return minimum(word == "min", std::move(args), loc);
+  if (word == "min" || word == "max") return smallest(word == "min", std::move(args), loc);
   if (word == "select") return select_call(std::move(args), loc);
   if (word == "likely") return args[0];
   if (word == "sub_relu")
-    return minimum(
+    return smallest(
         false,
-        {arithmetic(ast::Operator::sub, args[0], args[1], loc), scalar_operand(const_int(0, loc), true, loc)},
+        {combine(ast::Operator::sub, args[0], args[1], loc), scalar_operand(const_int(0, loc), true, loc)},
         loc);
   if (find_intrinsic(word)) return intrinsic_call(word, std::move(args), loc);
   return cast_call(word, std::move(args[0]), loc);
+}
+
+Operand Lowering::smallest(bool is_min, std::vector<Operand> args, Loc loc) {
+  Operand o = minimum(is_min, args, loc);
+  for (const Operand &a : args) o.weak ? demand_int64(a) : demand_operand(a, o.expr.dtype());
+  return o;
 }
 
 Operand Lowering::cast_call(const std::string &word, Operand arg, Loc loc) {
@@ -64,6 +70,7 @@ Operand Lowering::cast_call(const std::string &word, Operand arg, Loc loc) {
                                : *dtype_from_numpy(word);
   if (to == DType::b1) return scalar_operand(truth_of(arg), weak, loc);
   if (arg.kind != Operand::Kind::scalar || arg.truth) adapt(arg, to);
+  demand_conversion(arg, to);
   return scalar_operand(cast(to, arg.expr, loc), weak, loc);
 }
 
@@ -74,7 +81,10 @@ Operand Lowering::select_call(std::vector<Operand> args, Loc loc) {
   ScalarType t = common_type(args[1].type(), args[2].type(), loc);
   if (!t.weak)
     for (size_t i : {1u, 2u})
-      if (args[i].weak) require_range(args[i].expr, t.dtype, args[i].loc);
+      if (args[i].weak) {
+        require_range(args[i].expr, t.dtype, args[i].loc);
+        demand_operand(args[i], t.dtype);
+      }
   Expr yes = cast(t.dtype, args[1].expr, args[1].loc), no = cast(t.dtype, args[2].expr, args[2].loc);
   return scalar_operand(select(cond, yes, no, loc), t.weak, loc);
 }
@@ -101,7 +111,12 @@ Operand Lowering::intrinsic_call(const std::string &word, std::vector<Operand> a
   DType t = argument_dtype(row, common, loc);
   require_available(t, loc);
   std::vector<Expr> values;
-  for (const Operand &a : args) values.push_back(adapt(a, t));
+  for (const Operand &a : args) {
+    values.push_back(adapt(a, t));
+    if (!common.weak) demand_operand(a, t);
+  }
+  if (common.weak && row.fn == Fn::abs) demand_opposite(word, args[0], loc);
+  if (row.fn == Fn::power && !is_float(t)) demand_exponent(args[1], args[1].loc);
   bool rounds = row.fn == Fn::floor || row.fn == Fn::ceil || row.fn == Fn::trunc || row.fn == Fn::round;
   if (rounds && !is_float(t)) return scalar_operand(cast(t, values[0], loc), common.weak, loc);
   return scalar_operand(call(row.fn, std::move(values), loc), common.weak, loc);

@@ -64,7 +64,10 @@ void Lowering::convert_cells(const Env &from, const Env &to, const std::set<std:
     if (!a || !b || a->kind != Binding::Kind::cell || b->kind != Binding::Kind::cell) continue;
     if (a->type == b->type) continue;
     Expr value = a->known ? *a->known : load(a->cell, {}, a->loc);
-    if (a->type.weak && !b->type.weak) report_range(value, b->type.dtype, a->loc);
+    if (a->type.weak && !b->type.weak) {
+      report_range(value, b->type.dtype, a->loc);
+      demand_operand(scalar_operand(value, true, a->loc), b->type.dtype);
+    }
     builder_->add(store(b->cell, {}, cast(b->type.dtype, value), a->loc));
   }
 }

@@ -277,7 +277,11 @@ Operand Lowering::subscript(const ast::Subscript &n, Loc loc) {
 Operand Lowering::unary_expr(const ast::UnaryExpr &n, Loc loc) {
   Operand a = scalar(n.a);
   switch (n.op) {
-    case ast::UnaryOp::minus: return unary_minus(a, loc);
+    case ast::UnaryOp::minus: {
+      Operand o = unary_minus(a, loc);
+      demand_opposite("-", a, loc);
+      return o;
+    }
     case ast::UnaryOp::invert: return invert(a, loc);
     case ast::UnaryOp::logical_not:
       return scalar_operand(unary(UnOp::logical_not, truth_of(a), loc), true, loc);
@@ -289,10 +293,17 @@ Operand Lowering::unary_expr(const ast::UnaryExpr &n, Loc loc) {
   return scalar_operand(x.dtype() == DType::b1 ? cast(DType::i64, x, loc) : x, a.weak, loc);
 }
 
+/// Arithmetic, with what debug=True asks of it.
+Operand Lowering::combine(ast::Operator op, const Operand &a, const Operand &b, Loc loc) {
+  Operand o = arithmetic(op, a, b, loc);
+  demand_arithmetic(op, a, b, o, loc);
+  return o;
+}
+
 Operand Lowering::binary_expr(const ast::BinaryExpr &n, Loc loc) {
   Operand a = scalar(n.a), b = scalar(n.b);
   bool tuples = a.kind == Operand::Kind::tuple || b.kind == Operand::Kind::tuple;
-  if (!tuples) return arithmetic(n.op, a, b, loc);
+  if (!tuples) return combine(n.op, a, b, loc);
   Operand o;
   o.kind = Operand::Kind::tuple;
   o.loc = loc;
@@ -309,6 +320,13 @@ Operand Lowering::binary_expr(const ast::BinaryExpr &n, Loc loc) {
                cat("`", operator_text(n.op), "` is not defined for ", describe(a), " and ", describe(b)));
   for (int64_t k = 0; k < *times; ++k) o.items.insert(o.items.end(), tuple.items.begin(), tuple.items.end());
   return o;
+}
+
+/// What an operand that is evaluated on some paths only checks.
+void Lowering::check_under(const Expr &cond, bool holds, const BlockBuilder &checks, Loc loc) {
+  if (checks.empty()) return;
+  Stmt all = checks.finish({});
+  builder_->add_check(holds ? if_else(cond, all, {}, loc) : if_else(cond, seq({}), all, loc));
 }
 
 /// Comparisons of dtypes and of strings are decided at compile time.
@@ -331,26 +349,29 @@ std::optional<bool> Lowering::static_compare(ast::CompareOp op, const Operand &a
 }
 
 Operand Lowering::comparison(const ast::CompareExpr &n, Loc loc) {
-  std::vector<Operand> items;
-  for (const ast::ExprPtr &item : n.items) {
-    BlockBuilder more;
-    items.push_back(apart(item, more));
-    if (!more.empty() && items.size() > 2)
-      type_error(Code::E102, item->loc, "a call behind the second comparison of a chain is not available yet",
-                 "assign its result to a name first");
-    builder_->append(std::move(more));
-  }
   Expr all;
   bool weak = true;
+  Operand left = scalar(n.items[0]);
   for (size_t k = 0; k < n.ops.size(); ++k) {
+    BlockBuilder more;
+    Operand right = apart(n.items[k + 1], more);
+    if (!more.only_checks() && all)
+      type_error(Code::E102, n.items[k + 1]->loc,
+                 "a call behind the second comparison of a chain is not available yet",
+                 "assign its result to a name first");
+    if (all)
+      check_under(all, true, more, loc);
+    else
+      builder_->append(std::move(more));
     Expr one;
-    if (auto known = static_compare(n.ops[k], items[k], items[k + 1])) {
+    if (auto known = static_compare(n.ops[k], left, right)) {
       one = const_bool(*known, loc);
     } else {
-      Operand result = compare(n.ops[k], items[k], items[k + 1], join(items[k].loc, items[k + 1].loc));
+      Operand result = compare(n.ops[k], left, right, join(left.loc, right.loc));
       weak = weak && result.weak;
       one = result.expr;
     }
+    left = std::move(right);
     all = all ? logic(true, all, one, loc) : one;
   }
   return scalar_operand(all, weak, loc);
@@ -366,10 +387,12 @@ Operand Lowering::boolean(const ast::BoolExpr &n, Loc loc) {
     Expr e = truth_of(o);
     numbers |= o.truth || o.expr.dtype() != DType::b1;
     weak = weak && o.weak;
-    if (!more.empty())
+    if (!more.only_checks()) {
       all = decide_lazily(n.is_and, all, std::move(more), e, loc);
-    else
-      all = all ? logic(n.is_and, all, e, loc) : e;
+      continue;
+    }
+    if (all) check_under(all, n.is_and, more, loc);
+    all = all ? logic(n.is_and, all, e, loc) : e;
   }
   Operand o = scalar_operand(all, weak, loc);
   o.truth = numbers;
@@ -388,8 +411,15 @@ Operand Lowering::ternary(const ast::Ternary &n, Loc loc) {
   if (!merge.type) type_error(merge.code, loc, merge.message, merge.help);
   DType t = merge.type->dtype;
   for (const Operand *o : {&yes, &no})
-    if (o->weak && !merge.type->weak) require_range(o->expr, t, o->loc);
-  if (!on_yes.empty() || !on_no.empty()) {
+    if (o->weak && !merge.type->weak) {
+      require_range(o->expr, t, o->loc);
+      Building inside(builder_, o == &yes ? on_yes : on_no);
+      demand_operand(*o, t);
+    }
+  if (on_yes.only_checks() && on_no.only_checks()) {
+    check_under(cond, true, on_yes, loc);
+    check_under(cond, false, on_no, loc);
+  } else {
     Buf chosen = make_buf(make_sym(SymKind::buffer, t, "chosen"), {}, Space::registers);
     on_yes.add(store(chosen, {}, cast(t, yes.expr, yes.loc), loc));
     on_no.add(store(chosen, {}, cast(t, no.expr, no.loc), loc));

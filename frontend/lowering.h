@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "frontend/infer.h"
 #include "frontend/lower.h"
@@ -15,18 +16,30 @@ namespace kw {
 /// A statement list under construction; Lets and Allocs scope over what follows them.
 class BlockBuilder {
  public:
-  void add(Stmt s) { items_.push_back({std::move(s), {}, {}, {}, {}, {}}); }
+  void add(Stmt s) {
+    items_.push_back({std::move(s), {}, {}, {}, {}, {}});
+    only_checks_ = false;
+  }
+  /// A statement that only checks: what stands beside it can remain an expression.
+  void add_check(Stmt s) { items_.push_back({std::move(s), {}, {}, {}, {}, {}}); }
   void add_let(Sym sym, Expr value, Loc loc) {
     items_.push_back({{}, std::move(sym), std::move(value), {}, {}, loc});
+    only_checks_ = false;
   }
-  void add_alloc(Buf buf, Fill fill, Loc loc) { items_.push_back({{}, {}, {}, std::move(buf), fill, loc}); }
+  void add_alloc(Buf buf, Fill fill, Loc loc) {
+    items_.push_back({{}, {}, {}, std::move(buf), fill, loc});
+    only_checks_ = false;
+  }
   Stmt finish(const std::vector<Buf> &cells) const;
   bool empty() const { return items_.empty(); }
+  /// True also for an empty one.
+  bool only_checks() const { return only_checks_; }
   /// Takes over the statements of another builder.
   void append(BlockBuilder &&other) {
     items_.insert(items_.end(), std::make_move_iterator(other.items_.begin()),
                   std::make_move_iterator(other.items_.end()));
     other.items_.clear();
+    only_checks_ = only_checks_ && std::exchange(other.only_checks_, true);
   }
 
   std::vector<const ast::Block *> owners;  ///< the source blocks whose statements land here
@@ -41,6 +54,7 @@ class BlockBuilder {
     Loc loc;
   };
   std::vector<Item> items_;
+  bool only_checks_ = true;
 };
 
 /// Directs statements to another builder while this lives.
@@ -104,7 +118,8 @@ class Lowering {
  private:
   // lower.cpp: the function and its statements
   void parameters();
-  void parameter(const ast::Parameter &p, const ArgSpec &spec, std::vector<Sym> &strides);
+  void parameter(size_t number, std::vector<Sym> &strides);
+  Buf parameter_buffer(const ast::Parameter &p, const ArgSpec &spec, std::vector<Sym> &strides);
   void statements(const ast::Block &block);
   void statement(const ast::Stmt &s);
   Stmt block(const ast::Block &b);
@@ -121,6 +136,7 @@ class Lowering {
   void assertion(const ast::AssertStmt &s, Loc loc);
   void return_values(const ast::ReturnStmt &s);
   void finish_results();
+  bool returns(const Buf &input) const;
   void poison(const ast::Stmt &s);
   void leave_out() { root_->left_out_ = true; }
 
@@ -173,6 +189,8 @@ class Lowering {
   Operand boolean(const ast::BoolExpr &n, Loc loc);
   Operand ternary(const ast::Ternary &n, Loc loc);
   Operand binary_expr(const ast::BinaryExpr &n, Loc loc);
+  Operand combine(ast::Operator op, const Operand &a, const Operand &b, Loc loc);
+  void check_under(const Expr &cond, bool holds, const BlockBuilder &checks, Loc loc);
   Operand unary_expr(const ast::UnaryExpr &n, Loc loc);
   std::optional<bool> static_compare(ast::CompareOp op, const Operand &a, const Operand &b);
   std::vector<Expr> indices(const Operand &tensor, const ast::Subscript &n, Loc loc);
@@ -184,9 +202,22 @@ class Lowering {
   /// W101, once per name, when a captured object hides a word of the language.
   void warn_shadow(const std::string &id, const Captured &c, Loc loc);
   Operand call_word(const std::string &word, const ast::CallExpr &n, Loc loc);
+  Operand smallest(bool is_min, std::vector<Operand> args, Loc loc);
   Operand cast_call(const std::string &word, Operand arg, Loc loc);
   Operand intrinsic_call(const std::string &word, std::vector<Operand> args, Loc loc);
   Operand select_call(std::vector<Operand> args, Loc loc);
+
+  // lower_debug.cpp: what debug=True checks of values
+  void demand(const Expr &ok, Code code, Loc loc, std::string message);
+  void demand_operand(const Operand &o, DType to);
+  void demand_conversion(const Operand &o, DType to);
+  void demand_int64(const Operand &o);
+  void demand_divisor(const Operand &b, bool whole, Loc loc);
+  void demand_exponent(const Operand &n, Loc loc);
+  void demand_arithmetic(ast::Operator op, const Operand &a, const Operand &b, const Operand &result,
+                         Loc loc);
+  void demand_opposite(std::string_view what, const Operand &a, Loc loc);
+
   // lower_inline.cpp: calls of Python functions
   Operand inline_call(const Captured &c, const ast::CallExpr &n, Loc loc);
   void refuse_recursion(const Captured &c, Loc loc) const;
@@ -223,6 +254,11 @@ class Lowering {
   bool live_ = true;                ///< false behind a jump
   std::set<std::string> expanded_;  ///< variables of const_range, and what was computed from them
   int64_t copies_ = 1;              ///< of the statement being lowered, by the const_ranges around it
+  struct Twin {
+    Buf own, used;
+  };
+  std::map<std::string, Twin>
+      twins_;  ///< arguments and outputs that are the same view as an argument, which is used
   std::set<std::string> written_;
   std::map<std::string, Loc> outputs_;  ///< declared outputs by name
   std::set<std::string> shadow_warned_;

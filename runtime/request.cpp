@@ -33,6 +33,7 @@ std::string signature_text(const Signature &s) {
                static_cast<int>(a.stride_class), ":", a.alias, " ");
   out += "outs";
   for (StrideClass c : s.outs) out += cat(" ", static_cast<int>(c));
+  for (uint8_t alias : s.out_aliases) out += cat(" =", alias);
   return out;
 }
 

@@ -16,11 +16,18 @@ class AccessWalk {
   AccessWalk(bool extents_positive, const std::function<void(const Access &, const BoundsContext &)> &visit)
       : context_(extents_positive), visit_(visit) {}
 
+  /// A block: what its jumping guards leave known holds to its end.
   void statements(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) statement(*s);
+    size_t outside = std::exchange(behind_guards_, 0);
+    chain(root);
+    context_.drop(std::exchange(behind_guards_, outside));
   }
 
  private:
+  void chain(const Stmt &root) {
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) statement(*s);
+  }
+
   void statement(const Stmt &s) {
     current_ = s;
     seen_.clear();
@@ -42,10 +49,13 @@ class AccessWalk {
           context_.leave_loop();
         },
         [&](const While &n) { expression(n.cond), branch(n.body, n.cond, true); }, [](const Jump &) {},
-        [&](const If &n) { expression(n.cond), branch(n.yes, n.cond, true), branch(n.no, n.cond, false); },
+        [&](const If &n) {
+          expression(n.cond), branch(n.yes, n.cond, true), branch(n.no, n.cond, false);
+          behind_guards_ += context_.assume_behind(n);
+        },
         [&](const Check &n) { expression(n.cond); },
         [&](const Seq &n) {
-          for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i]);
+          for (size_t i = 0; i + 1 < n.items.size(); ++i) chain(n.items[i]);
         });
   }
 
@@ -89,7 +99,7 @@ class AccessWalk {
   }
 
   void report(Loc loc, const Buf &buf, const std::vector<Expr> &index, bool is_store) {
-    if (index.empty()) return;
+    if (buf->space == Space::registers && index.empty()) return;
     visit_(Access{current_, loc, buf, &index, is_store, guards_ > 0 || !path_.empty(), path_}, context_);
   }
 
@@ -98,6 +108,7 @@ class AccessWalk {
   Stmt current_;
   std::unordered_set<const ExprNode *> seen_;
   int guards_ = 0;
+  size_t behind_guards_ = 0;  ///< constraints of the present block that guards with jumps have left
   std::vector<std::pair<Expr, bool>> path_;
 };
 

@@ -71,12 +71,19 @@ class InitAnalysis {
       if (p.buf && p.mode == ParamMode::out) tracked_.insert(p.buf.get());
     statements(f.body);
     for (const Param &p : f.params)
-      if (p.buf && p.mode == ParamMode::out && !whole(p.buf)) need_zero(p.buf);
+      if (p.buf && p.mode == ParamMode::out && !whole(p.buf)) note(report_.needs_zero, p.buf);
     return std::move(report_);
   }
 
  private:
+  /// A block: what its jumping guards leave known holds to its end.
   void statements(const Stmt &root) {
+    size_t outside = std::exchange(behind_guards_, 0);
+    chain(root);
+    context_.drop(std::exchange(behind_guards_, outside));
+  }
+
+  void chain(const Stmt &root) {
     for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) statement(*s);
   }
 
@@ -112,22 +119,28 @@ class InitAnalysis {
           std::optional<Regions> &all = continued_.back();
           all = all ? common(std::move(*all), written_) : written_;
         },
-        [&](const If &n) {
-          reads(n.cond);
-          Regions before = written_;
-          size_t assumed = context_.assume(n.cond, true);
-          statements(n.yes);
-          context_.drop(assumed);
-          Regions yes = std::exchange(written_, before);
-          assumed = context_.assume(n.cond, false);
-          statements(n.no);
-          context_.drop(assumed);
-          written_ = common(std::move(written_), yes);
-        },
-        [&](const Check &n) { reads(n.cond); },
+        [&](const If &n) { branch(n); }, [&](const Check &n) { reads(n.cond); },
         [&](const Seq &n) {
-          for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i]);
+          for (size_t i = 0; i + 1 < n.items.size(); ++i) chain(n.items[i]);
         });
+  }
+
+  void branch(const If &n) {
+    reads(n.cond);
+    Regions before = written_;
+    size_t assumed = context_.assume(n.cond, true);
+    statements(n.yes);
+    context_.drop(assumed);
+    Regions yes = std::exchange(written_, before);
+    assumed = context_.assume(n.cond, false);
+    statements(n.no);
+    context_.drop(assumed);
+    // a branch that jumps away does not get behind the condition
+    if (n.no && always_jumps(n.no))
+      written_ = std::move(yes);
+    else if (!always_jumps(n.yes))
+      written_ = common(std::move(written_), yes);
+    behind_guards_ += context_.assume_behind(n);
   }
 
   static void forget(Regions &regions, const BufNode *buf) {
@@ -233,9 +246,8 @@ class InitAnalysis {
     });
   }
 
-  void need_zero(const Buf &buf) {
-    if (std::find(report_.needs_zero.begin(), report_.needs_zero.end(), buf) == report_.needs_zero.end())
-      report_.needs_zero.push_back(buf);
+  static void note(std::vector<Buf> &list, const Buf &buf) {
+    if (std::find(list.begin(), list.end(), buf) == list.end()) list.push_back(buf);
   }
 
   void reads(const Expr &e) {
@@ -248,7 +260,8 @@ class InitAnalysis {
         return true;
       });
       if (covered || silent_) return;
-      need_zero(n.buf);
+      note(report_.needs_zero, n.buf);
+      note(report_.early_reads, n.buf);
       report_.warnings.push_back(
           {Code::W301,
            at.loc(),
@@ -270,6 +283,7 @@ class InitAnalysis {
 
   BoundsContext context_{false};
   size_t nest_ = 0;
+  size_t behind_guards_ = 0;  ///< as in analysis/access
   int silent_ = 0;
   std::set<const BufNode *> tracked_;
   Regions written_;

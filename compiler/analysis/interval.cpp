@@ -5,6 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/equal.h"
+#include "ir/jumps.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 
@@ -266,9 +267,25 @@ size_t BoundsContext::assume(const Expr &cond, bool holds) {
     };
     if (n->op == BinOp::lt) holds ? push(b, a, 1) : push(a, b, 0);
     if (n->op == BinOp::le) holds ? push(b, a, 0) : push(a, b, 1);
-    if ((n->op == BinOp::eq && holds) || (n->op == BinOp::ne && !holds)) push(a, b, 0), push(b, a, 0);
+    bool equal = n->op == BinOp::eq || n->op == BinOp::ne, same = (n->op == BinOp::eq) == holds;
+    if (equal && same) push(a, b, 0), push(b, a, 0);
+    if (equal && !same) {  // one side is greater where the other cannot be
+      auto never_less = [&](const std::optional<Affine> &big, const std::optional<Affine> &small) {
+        auto difference = big && small ? add_scaled(*big, *small, -1) : std::nullopt;
+        return difference && nonnegative(*difference).kind == Proof::Kind::proved;
+      };
+      if (never_less(a, b))
+        push(a, b, 1);
+      else if (never_less(b, a))
+        push(b, a, 1);
+    }
   }
   return constraints_.size() - before;
+}
+
+size_t BoundsContext::assume_behind(const If &branch) {
+  if (always_jumps(branch.yes)) return assume(branch.cond, false);
+  return branch.no && always_jumps(branch.no) ? assume(branch.cond, true) : 0;
 }
 
 bool BoundsContext::surely_runs() const {

@@ -32,6 +32,8 @@ class BoundsContext {
   /// Facts that hold inside a branch; returns how many to drop again.
   size_t assume(const Expr &cond, bool holds);
   void drop(size_t count) { constraints_.resize(constraints_.size() - count); }
+  /// What is known behind an If of which one branch jumps away: the other one was taken.
+  size_t assume_behind(const If &branch);
 
   Proof nonnegative(const Affine &goal) const;
   /// The largest value of an i64 expression over extents and parameters, or null.

@@ -51,7 +51,7 @@ struct SiteRecord {
   int32_t line = -1;
   uint32_t column = 0, end_column = 0;
   std::string line_text;
-  std::string tensor;  ///< E305: the message
+  std::string tensor;  ///< of a site without a tensor: the message, as in Site
   uint32_t dim = 0;
   bool from_end = false;  ///< the value counts from 0, the source counted from the end
   std::vector<ShapeCondition> conditions;

@@ -6,6 +6,7 @@
 #include "transform/guard_bounds.h"
 #include "transform/hoist_checks.h"
 #include "transform/simplify.h"
+#include "transform/track_writes.h"
 
 namespace kw {
 
@@ -19,11 +20,12 @@ constexpr Pass to_every_body[] = {
 // from here on every access is safe
 constexpr Pass guarded[] = {{"guard_bounds", guard_bounds}, {"hoist_checks", hoist_checks}};
 constexpr Pass guarded_but_data[] = {{"guard_bounds", guard_bounds_but_data}, {"hoist_checks", hoist_checks}};
+constexpr Pass debugged[] = {{"check_all_bounds", check_all_bounds}, {"track_writes", track_writes}};
 constexpr Pass checked[] = {{"check_all_bounds", check_all_bounds}};
 constexpr Pass checked_but_data[] = {{"check_all_bounds", check_all_bounds_but_data}};
 
 PassList safety(const CodegenOptions &options) {
-  if (options.debug) return checked;
+  if (options.debug) return debugged;
   if (options.body == Body::plain) return options.unchecked ? checked_but_data : checked;
   return options.unchecked ? guarded_but_data : guarded;
 }

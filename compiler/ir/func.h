@@ -24,15 +24,17 @@ struct Param {
   Fill fill = Fill::none;
 };
 
-/// Where a Check stands and what it guards: the index of dimension `dim` of `buf`, or the user's own
-/// condition (E305) without a buffer.
+/// Where a Check stands and what it guards: the index of dimension `dim` of `buf`, the first read of an
+/// element of `buf` (E310, `dim` is its rank), or without a buffer a condition that `message` explains.
 struct Site {
   Code code = Code::E303;
   Loc loc;
   Buf buf;
   uint32_t dim = 0;
   bool from_end = false;  ///< the index was a negative constant, to which the extent was added
-  std::string message;    ///< E305: what the user says of the failure
+  /// Without a buffer: what the failure means. Of E305 the user's own words; of others a line that may hold
+  /// {i}, {u} or {f} in the place of the fault's value (an i64, u64 or f64), then lines that are notes.
+  std::string message;
 };
 
 struct Func {

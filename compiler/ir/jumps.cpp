@@ -14,6 +14,18 @@ static void find(const Stmt &root, Jumps &out) {
   }
 }
 
+bool always_jumps(const Stmt &root) {
+  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    if (as<Jump>(*s)) return true;
+    const If *n = as<If>(*s);
+    if (n && n->no && always_jumps(n->yes) && always_jumps(n->no)) return true;
+    const Seq *list = as<Seq>(*s);
+    for (size_t i = 0; list && i + 1 < list->items.size(); ++i)
+      if (always_jumps(list->items[i])) return true;
+  }
+  return false;
+}
+
 Jumps jumps_of(const Stmt &body) {
   Jumps out;
   find(body, out);

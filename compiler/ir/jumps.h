@@ -11,6 +11,9 @@ struct Jumps {
   bool any() const { return breaks || continues; }
 };
 
+/// True when control surely leaves the statement by a jump.
+bool always_jumps(const Stmt &s);
+
 /// The jumps in a loop's body that belong to this loop.
 Jumps jumps_of(const Stmt &body);
 

@@ -20,13 +20,16 @@ struct ArgSpec {
   DType dtype = DType::f32;
   uint8_t rank = 0;
   StrideClass stride_class = StrideClass::contiguous;
-  uint8_t alias =
-      0;  ///< index of the first argument with the same memory and layout; its own index when there is none
+  /// Index of the first argument that is the same view, which the kernel then treats as the same buffer. Its
+  /// own index, or any greater number, when there is none.
+  uint8_t alias = UINT8_MAX;
 };
 
 struct Signature {
   std::vector<ArgSpec> args;
-  std::vector<StrideClass> outs;  ///< classes of the arrays given as out=; empty: all contiguous
+  std::vector<StrideClass> outs;     ///< classes of the arrays given as out=; empty: all contiguous
+  std::vector<uint8_t> out_aliases;  ///< of outputs whose array is the same view as an argument: its index,
+                                     ///< else UINT8_MAX; may be shorter than the outputs
 };
 
 inline constexpr size_t max_rank = 8, max_args = 32, max_outputs = 8;

@@ -59,6 +59,14 @@ constexpr CodeRow table[] = {
     {Code::E303, "E303", index, "index out of range at run time", "test_e303_runtime_index"},
     {Code::E304, "E304", index, "negative extent", "test_e304_negative_extent"},
     {Code::E305, "E305", assertion, "failed assert", "test_e305_assert"},
+    {Code::E306, "E306", overflow, "weak int outside the range of the other operand",
+     "test_e306_operand_range"},
+    {Code::E307, "E307", overflow, "arithmetic of Python ints beyond 64 bits", "test_e307_wide_arithmetic"},
+    {Code::E308, "E308", overflow, "value outside the range of its new type", "test_e308_conversion_range"},
+    {Code::E309, "E309", value, "conversion of NaN to an integer", "test_e309_nan"},
+    {Code::E310, "E310", index, "element read before it is written", "test_e310_first_read"},
+    {Code::E311, "E311", zero_division, "division of Python numbers by zero", "test_e311_zero_division"},
+    {Code::E312, "E312", value, "integer to a negative power at run time", "test_e312_negative_exponent"},
     {Code::W301, "W301", uninitialized, "read before write", "test_w301_uninitialized_read"},
     {Code::W401, "W401", hint, "claimed iterations depend on each other", "test_w401_dependent_iterations"},
     {Code::W402, "W402", hint, "claimed lanes depend on each other", "test_w402_dependent_lanes"},
@@ -69,12 +77,13 @@ constexpr CodeRow table[] = {
     {Code::E502, "E502", device, "compiler library", "test_e502_library"},
     {Code::E503, "E503", internal, "internal error", "test_e503_internal"},
     {Code::W501, "W501", warning, "disk cache not as configured", "test_w501_cache_directory"},
+    {Code::W502, "W502", warning, "captured number that keeps changing", "test_w502_changing_capture"},
 };
 
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(table); ++i)
     if (static_cast<size_t>(table[i].code) != i) return false;
-  return std::size(table) == static_cast<size_t>(Code::W501) + 1;
+  return std::size(table) == static_cast<size_t>(Code::W502) + 1;
 }
 static_assert(in_order(), "one row per code, in the order of the enumeration");
 
@@ -84,11 +93,11 @@ std::span<const CodeRow> code_table() { return table; }
 const CodeRow &row_of(Code code) { return table[static_cast<size_t>(code)]; }
 
 std::string_view class_name(ErrorClass c) {
-  static constexpr std::array<std::string_view, 13> names = {
-      "KernelSyntaxError",   "KernelTypeError",      "KernelIndexError", "ScheduleError",
-      "UnsupportedError",    "DeviceError",          "InternalError",    "KernelValueError",
-      "KernelOverflowError", "KernelAssertionError", "KernelWarning",    "UninitializedReadWarning",
-      "HintIgnoredWarning"};
+  static constexpr std::array<std::string_view, 14> names = {
+      "KernelSyntaxError",        "KernelTypeError",      "KernelIndexError",        "ScheduleError",
+      "UnsupportedError",         "DeviceError",          "InternalError",           "KernelValueError",
+      "KernelOverflowError",      "KernelAssertionError", "KernelZeroDivisionError", "KernelWarning",
+      "UninitializedReadWarning", "HintIgnoredWarning"};
   return names[static_cast<size_t>(c)];
 }
 

@@ -21,6 +21,7 @@ enum class ErrorClass : uint8_t {
   value,
   overflow,
   assertion,
+  zero_division,
   warning,
   uninitialized,
   hint,
@@ -74,6 +75,13 @@ enum class Code : uint8_t {
   E303,
   E304,
   E305,
+  E306,
+  E307,
+  E308,
+  E309,
+  E310,
+  E311,
+  E312,
   W301,
   W401,
   W402,
@@ -84,6 +92,7 @@ enum class Code : uint8_t {
   E502,
   E503,
   W501,
+  W502,
 };
 
 struct CodeRow {

@@ -2,13 +2,14 @@
 #include "transform/guard_bounds.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "analysis/access.h"
+#include "ir/build.h"
 #include "ir/equal.h"
-#include "ir/rewrite.h"
+#include "ir/match.h"
 #include "ir/walk.h"
 #include "support/diagnostic.h"
+#include "transform/place_checks.h"
 
 namespace kw {
 
@@ -26,20 +27,7 @@ class Guard {
     });
     walk(source.body, [&](const Alloc &n, const Stmt &s) { extents_of(n, s); });
     if (checks_.empty()) return std::move(out_);
-    auto guard = [&](const auto &, const Stmt &s, const Stmt &original) {
-      auto found = checks_.find(original.p.get());
-      if (found == checks_.end()) return s;
-      std::vector<Stmt> items = found->second;
-      if (const While *loop = as<While>(s)) {  // its condition is evaluated before each iteration
-        Stmt leave = make_stmt(s.loc(), Jump{JumpKind::break_loop});
-        items.push_back(if_else(unary(UnOp::logical_not, loop->cond, s.loc()), leave, {}, s.loc()));
-        items.push_back(loop->body);
-        return make_stmt(s.loc(), While{const_bool(true, s.loc()), seq(std::move(items))});
-      }
-      items.push_back(s);
-      return seq(std::move(items), s.loc());
-    };
-    out_.body = rewrite(source.body, guard);
+    out_.body = place_checks(source.body, checks_);
     return std::move(out_);
   }
 
@@ -113,17 +101,12 @@ class Guard {
     if (!check_data_ && is_data(index)) return;
     Expr inside = binary(BinOp::lt, cast(DType::u64, index), cast(DType::u64, a.buf->extents[d]), a.loc);
     if (as_int(inside) == 1) return;
-    Stmt s = check(inside, site_of(a, d), a.loc);
-    for (auto cond = a.path.rbegin(); cond != a.path.rend(); ++cond) {
-      Expr holds = cond->second ? cond->first : unary(UnOp::logical_not, cond->first, a.loc);
-      s = if_else(holds, s, {}, a.loc);
-    }
-    checks_[a.statement.p.get()].push_back(s);
+    checks_[a.statement.p.get()].push_back(under_path(a, check(inside, site_of(a, d), a.loc)));
   }
 
   Func out_;
   bool assume_, check_data_;
-  std::unordered_map<const StmtNode *, std::vector<Stmt>> checks_;
+  Placed checks_;
 };
 
 }  // namespace

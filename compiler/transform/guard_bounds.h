@@ -13,8 +13,6 @@ namespace kw {
 
 /// The optimised body: facts where possible. Extents are at least 1 (the first facts say so).
 Func guard_bounds(const Func &f, const Target &target);
-// A while whose condition is checked becomes `while True` with the checks and a break at its head, so that a
-// continue cannot pass them by.
 
 /// The plain body: every access is checked, nothing is assumed.
 Func check_all_bounds(const Func &f, const Target &target);

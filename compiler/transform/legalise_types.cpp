@@ -81,7 +81,8 @@ class Legaliser {
       if (p.sym) p.sym = symbol(p.sym);
     }
     for (Buf &b : out.results) b = buffer(b);
-    for (Site &s : out.sites) s.buf = buffer(s.buf);
+    for (Site &s : out.sites)
+      if (s.buf) s.buf = buffer(s.buf);
     for (Expr &e : out.facts) e = legal(e);
     out.body = legal(split_deep(f.body));
     return out;

@@ -44,8 +44,11 @@ Plan *find_plan(KernelState &k, const CallFrame &f) {
   };
   if (k.last && matches(*k.last)) [[likely]]
     return k.last;
-  for (const auto &p : k.plans)
-    if (matches(*p)) return k.last = p.get();
+  for (auto p = k.plans.begin(); p != k.plans.end(); ++p) {
+    if (!matches(**p)) continue;
+    std::rotate(k.plans.begin(), p, p + 1);
+    return k.last = k.plans[0].get();
+  }
   return nullptr;
 }
 
@@ -58,11 +61,15 @@ Plan *make_plan(KernelState &k, const CallFrame &f) {
   plan->request = k.request(describe_signature(f), Body::main);
   plan->main = k.obtain(plan->request);
   if (!plan->main) k.fresh = false;  // a name that was missing may be defined by the next call
-  if (!plan->main || !k.warn_once(*plan->main)) return nullptr;
+  if (!plan->main || !k.warn_once(*plan->main) || !k.count_version()) return nullptr;
   for (const ParamRecord &p : plan->main->artifact().params) plan->has_inout |= p.mode == ParamMode::inout;
   if (Plan *made_meanwhile = find_plan(k, f)) return made_meanwhile;
-  k.plans.push_back(std::move(plan));
-  return k.last = k.plans.back().get();
+  return k.add_plan(std::move(plan));
+}
+
+Plan *need_plan(KernelState &k, const CallFrame &f) {
+  Plan *plan = find_plan(k, f);
+  return plan ? plan : make_plan(k, f);
 }
 
 /// Elements of each output stay below 2^46 too, not only its extents.
@@ -144,7 +151,9 @@ bool make_outputs(const LoadedKernel &kernel, CallFrame &f, Outputs &outs) {
     PyObject *array = given ? Py_NewRef(given) : new_array(p.dtype, p.rank, outs.extents + at);
     if (!array) return false;
     outs.array[outs.count++] = array;
-    if (p.fill == Fill::zero && !zero_array(array)) return false;
+    // an output that is an argument too is wholly written: its own buffer only seems to need zeros
+    bool aliased = given && f.same_views && !f.overlaps && f.out_alias[outs.count - 1] != UINT8_MAX;
+    if (p.fill == Fill::zero && !aliased && !zero_array(array)) return false;
     f.data[f.data_count++] = array_data(array);
     at += p.rank;
   }
@@ -183,6 +192,7 @@ PyObject *call_again(KernelState &k, PyObject *const *args, size_t nargs, PyObje
   if (!plan || !plan->repeat.valid || !matches_repeat(*plan, args, nargs, kwnames, c) || !k.fresh ||
       plan->generation != k.generation || plan->interp != interpreting() || !k.guards_hold())
     return nullptr;
+  PlanUse held(c.work > release_gil_above ? k.last : nullptr);  // other runs let no other call in
   const LoadedKernel &kernel = plan->use_plain ? *plan->plain : *plan->main;
   PyRef out(open_output(*plan, c));
   if (!out) return nullptr;
@@ -197,8 +207,13 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   if (!bind_call(k, args, nargs, kwnames, f) || !read_arguments(k, f)) return nullptr;
   if (!k.fresh || !k.guards_hold()) [[unlikely]]
     if (!k.refresh()) return nullptr;
-  Plan *plan = find_plan(k, f);
-  if (!plan && !(plan = make_plan(k, f))) return nullptr;
+  PlanUse plan(need_plan(k, f));
+  if (!plan) return nullptr;
+  if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return nullptr;
+  if (f.same_views && !f.overlaps) {  // they are compiled as one buffer
+    add_alias_words(f);
+    if (!(plan = need_plan(k, f))) return nullptr;
+  }
   bool same_shape = plan->shape_known && plan->extents.size() == f.extent_count &&
                     same(plan->extents.data(), f.extents, f.extent_count);
   if (!same_shape && !enter_shape(k, *plan, f)) return nullptr;
@@ -207,7 +222,6 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   Outputs outs;
   for (size_t i = 0; i < plan->out_extents.size(); ++i) outs.extents[i] = plan->out_extents[i];
   int64_t workspace = plan->workspace, work = plan->work;
-  if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return nullptr;
   if (f.overlaps && kernel != plan->plain.get()) {  // serial and in source order, whatever the memory
     EntryResult entered;
     if (!need_plain(k, *plan) || !enter(k, *plan->plain, f, entered)) return nullptr;

@@ -80,9 +80,6 @@ uint16_t make_word(ArgKind kind, int dtype, size_t rank, StrideClass c) {
 }
 
 std::string type_name(PyObject *o) { return Py_TYPE(o)->tp_name; }
-std::string parameter_name(const KernelState &k, size_t i) {
-  return i < k.parameters.size() ? PyUnicode_AsUTF8(k.parameters[i].get()) : "out";
-}
 
 bool refuse_type(const KernelState &k, size_t i, const std::string &what, const std::string &help) {
   raise_error(Code::E221, cat("argument '", parameter_name(k, i), "' of kernel '", k.name, "' is ", what),
@@ -284,105 +281,15 @@ bool read_out(const KernelState &k, CallFrame &f) {
   return true;
 }
 
-struct AddressRange {
-  const char *low, *high;  ///< end exclusive; equal for an array without elements
-  bool meets(const AddressRange &o) const {
-    return low != high && o.low != o.high && low < o.high && o.low < high;
-  }
-};
-
-AddressRange address_range(PyArrayObject *a) {
-  const char *low = PyArray_BYTES(a), *high = low;
-  if (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) {
-    npy_intp bytes = PyArray_ITEMSIZE(a);
-    for (int d = 0; d < PyArray_NDIM(a); ++d) bytes *= PyArray_DIM(a, d);
-    return {low, low + bytes};
-  }
-  for (int d = 0; d < PyArray_NDIM(a); ++d) {
-    if (PyArray_DIM(a, d) == 0) return {low, low};
-    npy_intp span = (PyArray_DIM(a, d) - 1) * PyArray_STRIDE(a, d);
-    (span < 0 ? low : high) += span;
-  }
-  return {low, high + PyArray_ITEMSIZE(a)};
-}
-
-/// Of two arrays whose address ranges meet: exact where NumPy can tell within a bounded search, else true.
-bool overlap(PyArrayObject *a, PyArrayObject *b) {
-  PyRef numpy(PyImport_ImportModule("numpy"));
-  PyRef shares(numpy ? PyObject_CallMethod(numpy.get(), "shares_memory", "OOi", a, b, 10'000) : nullptr);
-  if (!shares) PyErr_Clear();
-  return !shares || PyObject_IsTrue(shares.get()) == 1;
-}
-
-/// Whether two elements share a byte. Sorted by stride, each dimension must step over all that the smaller
-/// ones reach; where it does not, the few layouts that are apart all the same are found by listing the
-/// addresses.
-bool overlaps_itself(PyArrayObject *a) {
-  if ((PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) || PyArray_SIZE(a) == 0) return false;
-  std::vector<std::pair<npy_intp, npy_intp>> dims;  // (stride, extent)
-  for (int d = 0; d < PyArray_NDIM(a); ++d)
-    if (PyArray_DIM(a, d) > 1) dims.emplace_back(std::abs(PyArray_STRIDE(a, d)), PyArray_DIM(a, d));
-  std::sort(dims.begin(), dims.end());
-  npy_intp item = PyArray_ITEMSIZE(a), reach = item;
-  bool nested = true;
-  for (auto [stride, extent] : dims) nested = nested && stride >= reach, reach += stride * (extent - 1);
-  if (nested) return false;
-  constexpr npy_intp most_listed = 1 << 16;
-  if (PyArray_SIZE(a) > most_listed) return true;
-  std::vector<npy_intp> offsets{0};
-  for (auto [stride, extent] : dims)
-    for (size_t i = 0, n = offsets.size(); i < n * static_cast<size_t>(extent - 1); ++i)
-      offsets.push_back(offsets[i] + stride);
-  std::sort(offsets.begin(), offsets.end());
-  return std::adjacent_find(offsets.begin(), offsets.end(),
-                            [&](npy_intp x, npy_intp y) { return y - x < item; }) != offsets.end();
-}
-
-/// How messages name a written array: by its parameter, or as out= when there is none.
-std::string subject(const char *parameter) { return parameter ? cat("argument '", parameter, "'") : "out="; }
-
-bool check_writable(const KernelState &k, const char *parameter, PyArrayObject *a) {
-  if (!(PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE)) {
-    raise_error(Code::E222, cat(subject(parameter), " of kernel '", k.name, "' is written but read-only"),
-                "pass a writable copy: a.copy()");
-    return false;
-  }
-  if (overlaps_itself(a)) {
-    raise_error(Code::E222,
-                cat(subject(parameter), " of kernel '", k.name,
-                    "' is written but several of its elements share memory"),
-                "pass a copy: a.copy()");
-    return false;
-  }
-  return true;
-}
-
-bool is_copied(const CallFrame &f, PyArrayObject *a) {
-  return std::any_of(f.copies.begin(), f.copies.end(),
-                     [&](const auto &c) { return c.second == reinterpret_cast<PyObject *>(a); });
-}
-
-/// Notes overlaps of a written array with the arguments; false with an exception for those that copies cannot
-/// keep.
-bool check_apart(const KernelState &k, const char *parameter, PyArrayObject *written, CallFrame &f,
-                 size_t self) {
-  AddressRange range = address_range(written);
-  for (size_t i = 0; i < f.arg_count; ++i) {
-    if (i == self || !PyArray_Check(f.args[i])) continue;
-    auto *other = reinterpret_cast<PyArrayObject *>(f.args[i]);
-    if (!range.meets(address_range(other)) || !overlap(written, other)) continue;
-    f.overlaps = true;
-    if (!is_copied(f, written) && !is_copied(f, other)) continue;
-    raise_error(Code::E222,
-                cat(subject(parameter), " of kernel '", k.name, "' is written and overlaps argument '",
-                    parameter_name(k, i), "', and one of them is not aligned to its items"),
-                "pass aligned arrays, or arrays that are apart");
-    return false;
-  }
-  return true;
-}
-
 }  // namespace
+
+std::string parameter_name(const KernelState &k, size_t i) {
+  return i < k.parameters.size() ? PyUnicode_AsUTF8(k.parameters[i].get()) : "out";
+}
+
+int dtype_of_array(PyObject *array) {
+  return dtype_of_descr(PyArray_DESCR(reinterpret_cast<PyArrayObject *>(array)));
+}
 
 bool import_numpy() { return _import_array() >= 0; }
 
@@ -472,6 +379,15 @@ Signature describe_signature(const CallFrame &f) {
   Signature s;
   for (size_t i = 0; i < f.word_count; ++i) {
     uint16_t w = f.words[i];
+    if (w >= out_alias_word) {
+      s.out_aliases.resize(((w >> 5) & 31u) + 1, UINT8_MAX);
+      s.out_aliases.back() = static_cast<uint8_t>(w & 31u);
+      continue;
+    }
+    if (w >= alias_word) {
+      s.args[(w >> 5) & 31u].alias = static_cast<uint8_t>(w & 31u);
+      continue;
+    }
     if (w & 0x8000u) {
       s.outs.push_back(w & 1u ? StrideClass::general : StrideClass::contiguous);
       continue;
@@ -508,26 +424,6 @@ PyObject *new_array(DType dtype, size_t rank, const int64_t *extents) {
   for (size_t d = 0; d < rank; ++d) dims[d] = extents[d];
   return PyArray_NewFromDescr(&PyArray_Type, descr, static_cast<int>(rank), dims, nullptr, nullptr, 0,
                               nullptr);
-}
-
-bool check_written(const KernelState &k, const Plan &plan, CallFrame &f) {
-  for (const ParamRecord &p : plan.main->artifact().params) {
-    if (p.mode != ParamMode::inout) continue;
-    auto i = static_cast<size_t>(p.arg);
-    auto *a = reinterpret_cast<PyArrayObject *>(f.args[i]);
-    if (!check_writable(k, p.name.c_str(), a) || !check_apart(k, p.name.c_str(), a, f, i)) return false;
-  }
-  for (size_t i = 0; i < f.out_count; ++i) {
-    auto *a = reinterpret_cast<PyArrayObject *>(f.given[i]);
-    if (a && (!check_writable(k, nullptr, a) || !check_apart(k, nullptr, a, f, SIZE_MAX))) return false;
-    for (size_t j = 0; a && j < i; ++j)
-      if (auto *b = reinterpret_cast<PyArrayObject *>(f.given[j]);
-          b && address_range(a).meets(address_range(b)) && overlap(a, b)) {
-        raise_error(Code::E222, cat("two arrays of out= of kernel '", k.name, "' overlap"));
-        return false;
-      }
-  }
-  return true;
 }
 
 static std::string shape_text(size_t rank, const int64_t *extents) {

@@ -14,7 +14,11 @@ struct CallFrame {
   PyObject *outs[max_outputs];   ///< what the kernel writes for them: the arrays themselves or aligned copies
   size_t out_count = 0;
   bool has_out = false;
-  bool overlaps = false;  ///< a written array shares memory with another: set by check_written
+  bool overlaps = false;    ///< a written array shares memory with another: set by check_written
+  bool same_views = false;  ///< a written argument is the same view as another: set by check_written
+  /// Then: of each argument the first one that is the same view, its own index when there is none; of each
+  /// array of out= an argument that is the same view, or UINT8_MAX.
+  uint8_t alias[max_args], out_alias[max_outputs];
 
   uint16_t words[max_words];
   size_t word_count = 0;
@@ -42,11 +46,21 @@ bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, P
                     CallFrame &f);
 /// Classifies every argument; false with an exception that names the parameter.
 bool read_arguments(const KernelState &k, CallFrame &f);
+/// The name of a parameter, or "out" behind the last one.
+std::string parameter_name(const KernelState &k, size_t i);
+/// Mark words that hold two indices of 5 bits: an argument (an output) and the first argument that is the
+/// same view.
+inline constexpr uint16_t alias_word = 0xC000, out_alias_word = 0xE000;
+static_assert(max_args <= 32);
+/// Appends what `alias` says: such calls have plans of their own.
+void add_alias_words(CallFrame &f);
 /// The words as a Signature.
 Signature describe_signature(const CallFrame &f);
 
 /// NumPy's C interface, imported once by the module; false with an exception.
 bool import_numpy();
+/// The DType of an array as a number, or -1 when it is none of ours.
+int dtype_of_array(PyObject *array);
 /// NumPy's immortal object of a dtype, borrowed; null for bfloat16 without ml_dtypes.
 const void *output_descr(DType dtype);
 /// A new array for an output; E102 for bfloat16 without ml_dtypes.

@@ -95,6 +95,13 @@ std::string key_preimage(py::handle kernel, const py::tuple &args) {
   return key_text(k.request(describe_signature(f), Body::main));
 }
 
+/// The keys of the versions that a kernel holds, the last used first, for tests.
+std::vector<std::string> held_versions(py::handle kernel) {
+  std::vector<std::string> out;
+  for (const auto &plan : kernel_state(kernel).plans) out.push_back(key_text(plan->request));
+  return out;
+}
+
 /// Compiles text for given dtypes and ranks without running it; the diagnostics as text, or "" (fuzz tests).
 std::string compile_text(const std::string &text, const std::vector<std::pair<std::string, int>> &tensors) {
   Request r;
@@ -177,6 +184,7 @@ PYBIND11_MODULE(_core, m) {
         [](py::handle kernel) { return py::reinterpret_borrow<py::object>(kernel_state(kernel).function); });
   m.def("options_of", options_of);
   m.def("key_preimage", key_preimage);
+  m.def("held_versions", held_versions);
   m.def("count_definition_lines", [](const std::string &text) { return count_definition_lines(text); });
   m.def("compile_text", compile_text);
   m.def("check_text", check_rendered);

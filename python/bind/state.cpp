@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "support/text.h"
@@ -85,6 +87,28 @@ Captured captured_from(PyObject *described) {
   return c;
 }
 
+bool same_constant(const Captured &a, const Captured &b) {
+  return a.kind == b.kind && a.integer == b.integer && a.exceeds_int64 == b.exceeds_int64 &&
+         std::bit_cast<uint64_t>(a.real) == std::bit_cast<uint64_t>(b.real) && a.text == b.text &&
+         std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), same_constant);
+}
+
+/// The first name whose number, or tuple of numbers, is another one than before; "" when there is none.
+std::string changed_number(const Captures &before, const Captures &now) {
+  using Kind = Captured::Kind;
+  for (const auto &[name, value] : now) {
+    const Captured *old = find_captured(before, name);
+    if (!old) continue;
+    bool number = value.kind == Kind::integer || value.kind == Kind::real || value.kind == Kind::tuple;
+    if (number && !same_constant(*old, value)) return name;
+    std::string inner = changed_number(old->attributes, value.attributes);
+    if (!inner.empty()) return value.kind == Kind::module ? cat(name, ".", inner) : inner;
+  }
+  return {};
+}
+
+constexpr size_t quiet_versions = 8;  ///< of different captured values, before W502
+
 }  // namespace
 
 KernelState::~KernelState() { Py_XDECREF(function); }
@@ -129,8 +153,15 @@ bool KernelState::refresh() {
   Request of_values;
   of_values.captures = values_now;
   of_values.identity = identity;
+  std::string changed = changed_number(captures, values_now);
+  if (!changed.empty()) changing = std::move(changed);
   // values that were there before get their plans back
-  generation = generations.try_emplace(key_of(of_values).text(), generations.size() + 1).first->second;
+  auto [known, is_new] = generations.try_emplace(key_of(of_values).text(), last_generation + 1);
+  generation = known->second;
+  last_generation += is_new;
+  if (generations.size() > 2 * max_plans)
+    std::erase_if(generations,
+                  [&](const auto &g) { return g.second != generation && !has_plans_of(g.second); });
   captures = std::move(values_now);
   fresh = true;
   callees.swap(callees_now);
@@ -235,6 +266,31 @@ static bool warn_of_cache() {
   told = true;
   return warn(cat("compiled kernels are kept in memory only: ", problem),
               "set KW_CACHE_DIR to a directory of your own");
+}
+
+bool KernelState::has_plans_of(uint64_t number) const {
+  return std::any_of(plans.begin(), plans.end(), [&](const auto &p) { return p->generation == number; });
+}
+
+Plan *KernelState::add_plan(std::unique_ptr<Plan> plan) {
+  plans.insert(plans.begin(), std::move(plan));
+  for (size_t i = plans.size(); plans.size() > max_plans && i-- > 1;)
+    if (!plans[i]->users) plans.erase(plans.begin() + static_cast<ptrdiff_t>(i));
+  return last = plans[0].get();
+}
+
+bool KernelState::count_version() {
+  if (has_plans_of(generation) || ++versions <= quiet_versions || told_changing || changing.empty())
+    return true;
+  told_changing = true;
+  Resolved w;
+  w.code = Code::W502;
+  w.message =
+      cat("kernel '", name, "' captures '", changing, "', whose value keeps changing: it is compiled anew ",
+          "for each value, ", versions, " times so far");
+  w.help.push_back(
+      cat("pass it as an argument: the code of an argument '", changing, "' serves all its values"));
+  return issue_warning(w, place);
 }
 
 bool KernelState::warn_once(const LoadedKernel &kernel) {

@@ -46,7 +46,8 @@ struct Guard {
   bool is_cell = false;
 };
 
-inline constexpr size_t max_words = max_args + max_outputs;
+inline constexpr size_t max_words = 2 * (max_args + max_outputs);
+inline constexpr size_t max_plans = 64;  ///< a kernel forgets the least recently used ones beyond these
 inline constexpr size_t max_dims = max_rank * (2 * max_args + max_outputs);
 
 /// What a call that repeats the last one's types and shapes is recognised by: plain arrays of NumPy's own
@@ -72,12 +73,36 @@ struct Plan {
   Request request;          ///< for the body `main`, with the captured values of the generation
   std::shared_ptr<const LoadedKernel> main, plain;
   bool has_inout = false;
+  uint32_t users = 0;  ///< calls that hold it: it cannot be forgotten now
   // of the last call
   std::vector<int64_t> extents;
   bool shape_known = false, use_plain = false;
   std::vector<int64_t> out_extents;
   Repeat repeat;
   int64_t workspace = 0, work = 0;
+};
+
+/// Holds a plan for a call.
+class PlanUse {
+ public:
+  explicit PlanUse(Plan *plan = nullptr) : plan_(plan) { count(1); }
+  PlanUse &operator=(Plan *plan) {
+    count(-1);
+    plan_ = plan;
+    count(1);
+    return *this;
+  }
+  PlanUse(const PlanUse &) = delete;
+  ~PlanUse() { count(-1); }
+  Plan *operator->() const { return plan_; }
+  Plan &operator*() const { return *plan_; }
+  explicit operator bool() const { return plan_ != nullptr; }
+
+ private:
+  void count(int by) {
+    if (plan_) plan_->users += static_cast<uint32_t>(by);
+  }
+  Plan *plan_;
 };
 
 /// The GIL is free while this lives.
@@ -114,10 +139,14 @@ class KernelState {
   std::vector<PyRef> callees;  ///< Python functions that the kernel calls, also through others
   Captures captures;
   uint64_t generation = 0;
-  std::map<std::string, uint64_t> generations;  ///< by the captured values
+  std::map<std::string, uint64_t> generations;  ///< by the captured values, of those that have plans
+  uint64_t last_generation = 0;                 ///< the highest number given so far
+  std::string changing;                         ///< a captured number that had another value before, or ""
+  size_t versions = 0;                          ///< how many sets of captured values were compiled for
+  bool told_changing = false;                   ///< W502 was issued
   bool fresh = false;                           ///< the captured values were read and have compiled
-  std::vector<std::unique_ptr<Plan>> plans;
-  Plan *last = nullptr;
+  std::vector<std::unique_ptr<Plan>> plans;     ///< the most recently used first
+  Plan *last = nullptr;                         ///< the first of them
   std::set<std::string> warned;
 
   ~KernelState();
@@ -143,6 +172,11 @@ class KernelState {
   bool check();
   /// The source text (kernelwright.source); false when Python raised.
   bool read_source(SourceText &out) const;
+  /// Adds a plan, and forgets old ones beyond max_plans.
+  Plan *add_plan(std::unique_ptr<Plan> plan);
+  /// Counts a new version by its captured values; W502 when a number changes at every one. False when Python
+  /// raised.
+  bool count_version();
   /// Issues the kernel's warnings, each once in a process; false when Python raised.
   bool warn_once(const LoadedKernel &kernel);
 
@@ -157,6 +191,7 @@ class KernelState {
   };
   std::mutex cells_mutex_;
   std::map<std::string, std::shared_ptr<Cell>> cells_;
+  bool has_plans_of(uint64_t number) const;
   void compile_into(Cell &cell, const Request &r, const SourceText &source) noexcept;
 };
 

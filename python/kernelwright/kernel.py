@@ -32,10 +32,11 @@ def kernel(
     """Turns a Python function in the kernel language into a compiled operator.
 
     Compiled at the first call for each combination of dtypes and ranks, and kept in the disk cache. `fp`
-    is "strict", "default" or "fast" (how sums may be rounded). `debug` checks every access. `unchecked`
-    leaves out the run-time checks of subscripts that are data: an index out of range then reads or writes
-    foreign memory. Raises TypeError when `function` is no Python function; errors in the kernel itself are
-    raised by the first call or by `.check()`.
+    is "strict", "default" or "fast" (how sums may be rounded). `debug` runs asserts, checks every access and
+    first read, and raises where values differ from CPython's: ints beyond 64 bits or the type that takes
+    them, divisions by zero. `unchecked` leaves out the run-time checks of subscripts that are data: an index
+    out of range then reads or writes foreign memory. Raises TypeError when `function` is no Python function;
+    errors in the kernel itself are raised by the first call or by `.check()`.
     """
 
     def make(f: Callable[..., Any]) -> Kernel:

@@ -1,4 +1,4 @@
-"""E501 to E503 and W501: devices, the compiler library, internal faults and the cache directory."""
+"""E501 to E503, W501 and W502: devices, the compiler library, internal faults, the cache, versions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from diagnostics import check_error, tidy
 
+import kernelwright as kw
 from kernelwright import DeviceError, _core
 from kernelwright.mindspore import context
 
@@ -191,3 +194,33 @@ def test_no_home_directory(program: Path) -> None:
 warning[W501]: compiled kernels are kept in memory only: there is no home directory for it
       = help: set KW_CACHE_DIR to a directory of your own"""
     assert run(program, **nowhere) == [RESULT, ("KernelWarning", str(program), CALL, text)]
+
+
+def test_w502_changing_capture() -> None:
+    """Warned once for a kernel, at the ninth value of a captured number."""
+    scale = 0.0
+
+    @kw.kernel
+    def scaled(a):
+        c = output_tensor(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            c[i] = a[i] * scale
+        return c
+
+    a, found = np.ones(2), []
+    for step in range(12):
+        scale = step / 4
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                assert scaled(a)[0] == scale
+        found += [(step, w) for w in caught]
+    ((step, warning),) = found
+    code = scaled.__wrapped__.__code__
+    assert step == 8 and warning.category is kw.KernelWarning
+    assert (warning.filename, warning.lineno) == (code.co_filename, code.co_firstlineno)
+    text = """\
+FILE: warning[W502]: kernel 'scaled' captures 'scale', whose value keeps changing: it is compiled anew \
+for each value, 9 times so far
+      = help: pass it as an argument: the code of an argument 'scale' serves all its values"""
+    assert tidy(str(warning.message)) == text.replace("FILE", code.co_filename)

@@ -27,6 +27,7 @@ BUILTINS: dict[str, type[Exception]] = {
     "KernelOverflowError": OverflowError,
     "KernelIndexError": IndexError,
     "KernelAssertionError": AssertionError,
+    "KernelZeroDivisionError": ZeroDivisionError,
     "ScheduleError": ValueError,
     "UnsupportedError": NotImplementedError,
     "DeviceError": RuntimeError,

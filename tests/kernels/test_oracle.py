@@ -12,6 +12,7 @@ import pytest
 import corpus
 import kernelwright as kw
 from kernelwright import _core
+from kernelwright.errors import KernelError
 
 CASES = corpus.load()
 
@@ -71,6 +72,26 @@ def test_default_mode_agrees_between_interpreter_and_machine_code(case: corpus.C
             warnings.simplefilter("ignore")
             results.append(kw.kernel(case.fn)(*args))
     _same(results[0], results[1], case.name)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_debug_mode_gives_the_same_bits_or_an_error(case: corpus.Case) -> None:
+    def run(words: str, debug: bool) -> Any:
+        args = case.make(np.random.default_rng(0))
+        with kw.debug(f"cache=off; verify=each; {words}"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return kw.kernel(debug=debug)(case.fn)(*args)
+            except KernelError as error:
+                return error
+
+    expected, results = run("", False), [run(words, True) for words in ("", "interp")]
+    for result in results:
+        if isinstance(result, KernelError):
+            assert result.code in (f"E3{n:02}" for n in range(5, 13)), result
+            assert str(result) == str(results[0])
+        else:
+            _same(result, expected, case.name)
 
 
 @pytest.mark.parametrize("stage", ["lower", "final"])

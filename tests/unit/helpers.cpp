@@ -47,7 +47,7 @@ ArgSpec weak(DType dtype) { return {ArgKind::weak_scalar, dtype, 0, StrideClass:
 
 Signature signature(std::vector<ArgSpec> args) {
   for (size_t i = 0; i < args.size(); ++i) args[i].alias = static_cast<uint8_t>(i);
-  return {std::move(args), {}};
+  return {std::move(args), {}, {}};
 }
 
 Target with_fma() {

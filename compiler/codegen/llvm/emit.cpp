@@ -236,6 +236,8 @@ void FunctionEmitter::check(const Check &n) {
   b_.SetInsertPoint(bad);
   if (const Binary *c = as<Binary>(n.cond); c && bit_width(c->a.dtype()) == 64 && !is_float(c->a.dtype()))
     value = expr(c->a), bound = expr(c->b);
+  else if (c && c->a.dtype() == DType::f64)
+    value = b_.CreateBitCast(expr(c->a), b_.getInt64Ty());
   b_.CreateCall(fault_function(), {fault_, b_.getInt32(n.site), value, bound});
   b_.CreateRet(b_.getInt32(1));
   b_.SetInsertPoint(good);

@@ -34,11 +34,12 @@ class KernelTypeError(KernelError, TypeError):
 
 
 class KernelValueError(KernelError, ValueError):
-    """An argument has an impossible value, such as a read-only array that is written."""
+    """An argument has an impossible value, such as a read-only array that is written; with debug=True also a
+    value inside a kernel (E309, E312)."""
 
 
 class KernelOverflowError(KernelError, OverflowError):
-    """An integer argument does not fit into 64 bits."""
+    """An integer does not fit: an argument into 64 bits, with debug=True a value into its type (E306-E308)."""
 
 
 class KernelIndexError(KernelError, IndexError):
@@ -47,6 +48,10 @@ class KernelIndexError(KernelError, IndexError):
 
 class KernelAssertionError(KernelError, AssertionError):
     """An `assert` of a kernel compiled with debug=True failed (E305)."""
+
+
+class KernelZeroDivisionError(KernelError, ZeroDivisionError):
+    """Python numbers were divided by zero in a kernel compiled with debug=True (E311)."""
 
 
 class ScheduleError(KernelError, ValueError):
@@ -91,6 +96,7 @@ _classes: dict[str, type[KernelError]] = {
         KernelOverflowError,
         KernelIndexError,
         KernelAssertionError,
+        KernelZeroDivisionError,
         ScheduleError,
         UnsupportedError,
         DeviceError,

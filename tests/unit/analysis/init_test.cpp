@@ -155,6 +155,27 @@ TEST(Initialisation, a_continue_skips_the_writes_behind_it_only) {
             clean);
 }
 
+TEST(Initialisation, a_branch_that_jumps_does_not_meet_the_other) {
+  EXPECT_EQ(report_of("for i, j in grid(c.shape):\n  if a[i, j] > 0:\n    c[i, j] = 1.0\n  else:\n"
+                      "    c[i, j] = 2.0\n    continue\n  c[i, j] += 1.0"),
+            clean);
+  EXPECT_EQ(report_of("for i in range(a.shape[0]):\n  t = allocate((4,), float32)\n  if a[i, 0] > 0:\n"
+                      "    continue\n  else:\n    t[0] = 1.0\n  c[i, 0] = t[0]"),
+            needs_c);
+  EXPECT_EQ(report_of("for i in range(a.shape[0]):\n  t = allocate((4,), float32)\n  if a[i, 0] > 0:\n"
+                      "    t[0] = 1.0\n    continue\n  c[i, 0] = t[0]"),
+            "zero: t c; warn: 8:15");
+}
+
+TEST(Initialisation, a_scan_whose_first_iteration_continues_reads_what_was_written) {
+  EXPECT_EQ(report_of("for j in range(a.shape[1]):\n  for i in range(a.shape[0]):\n    if i == 0:\n"
+                      "      c[i, j] = a[i, j]\n      continue\n    c[i, j] = c[i - 1, j] + a[i, j]"),
+            clean);
+  EXPECT_EQ(report_of("for j in range(a.shape[1]):\n  for i in range(a.shape[0]):\n    if i == 1:\n"
+                      "      c[i, j] = a[i, j]\n      continue\n    c[i, j] = c[i - 1, j] + a[i, j]"),
+            "zero: c; warn: 8:17");
+}
+
 TEST(Initialisation, earlier_iterations_that_were_continued_wrote_less) {
   EXPECT_EQ(
       report_of("for i in range(1, a.shape[0]):\n  if a[i, 0] > 0:\n    continue\n  c[i, 0] = c[i - 1, 0]"),

@@ -61,11 +61,12 @@ TEST(RequestKey, equal_requests_have_equal_keys) {
 /// A new field breaks its binding: put it into the key and into the changes below.
 TEST(RequestKey, no_field_is_forgotten) {
   auto [name, identity, captures, signature, options, target, backend] = sample();
-  auto [args, outs] = signature;
+  auto [args, outs, out_aliases] = signature;
   auto [kind, dtype, rank, stride_class, alias] = args[0];
   auto [c_kind, c_integer, exceeds, real, text, c_dtype, items, attributes] = captures[0].second;
   EXPECT_EQ(cat(name, identity, backend, short_name(dtype), rank, alias, text), "fcodellvmf3220");
-  EXPECT_TRUE(kind == ArgKind::tensor && stride_class == StrideClass::contiguous && outs.size() == 1);
+  EXPECT_TRUE(kind == ArgKind::tensor && stride_class == StrideClass::contiguous && outs.size() == 1 &&
+              out_aliases.empty());
   EXPECT_TRUE(c_kind == Captured::Kind::integer && c_integer == 7 && real == 0 && c_dtype == DType::f64);
   EXPECT_TRUE(!exceeds && items.empty() && attributes.empty() && options.fp == FpMode::normal &&
               target.l1_bytes == 1);
@@ -105,6 +106,8 @@ TEST(RequestKey, signature) {
        }},
       {"outs", [](Request &r) { r.signature.outs = {StrideClass::general}; }},
       {"no outs", [](Request &r) { r.signature.outs.clear(); }},
+      {"an aliased out", [](Request &r) { r.signature.out_aliases = {0}; }},
+      {"another aliased out", [](Request &r) { r.signature.out_aliases = {UINT8_MAX, 0}; }},
       {"two outs", [](Request &r) { r.signature.outs.push_back(StrideClass::contiguous); }},
   });
 }

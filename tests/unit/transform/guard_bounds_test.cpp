@@ -54,6 +54,34 @@ TEST(GuardBounds, several_conditions_together_prove) {
   EXPECT_NE(outcome("for i in range(a.shape[0] // 2):\n  c[2 * i + 2, 0] = 1.0"), ";");
 }
 
+TEST(GuardBounds, a_guard_that_jumps_holds_in_what_follows) {
+  std::string_view head = "for i in range(a.shape[0]):\n";
+  EXPECT_EQ(outcome(cat(head, "  if i + 1 >= a.shape[0]:\n    continue\n  c[i, 0] = a[i + 1, 0]")), ";");
+  EXPECT_EQ(outcome(cat(head, "  if i < 1 or i > p:\n    break\n  c[i, 0] = a[i - 1, 0]")), ";");
+  EXPECT_EQ(outcome(cat(head, "  if i >= 1:\n    c[i, 0] = 2.0\n  else:\n    continue\n  c[i - 1, 0] = 1.0")),
+            ";");
+  EXPECT_EQ(outcome(cat(head,
+                        "  if p < 0:\n    if p < -5:\n      break\n    else:\n      continue\n"
+                        "  if p >= a.shape[0]:\n    continue\n  c[p, 0] = 1.0")),
+            ";");
+  EXPECT_EQ(outcome(cat(head, "  if i == 0:\n    continue\n  c[i, 0] = a[i - 1, 0]")), ";");
+  EXPECT_EQ(outcome(cat(head, "  if a.shape[0] != i + 1:\n    c[i + 1, 0] = 1.0")), ";");
+}
+
+TEST(GuardBounds, a_guard_that_may_not_jump_says_nothing_behind_it) {
+  std::string_view head = "for i in range(a.shape[0]):\n";
+  EXPECT_NE(outcome(cat(head, "  if i == 0:\n    c[i, 0] = 1.0\n  c[i, 0] = a[i - 1, 0]")), ";");
+  EXPECT_NE(outcome(cat(head, "  if i == 0:\n    if p > 0:\n      continue\n  c[i, 0] = a[i - 1, 0]")), ";");
+  EXPECT_NE(outcome(cat(head, "  if i == 1:\n    continue\n  c[i, 0] = a[i - 1, 0]")), ";");
+  // behind the loop, and in the next iteration, the guard is another one
+  EXPECT_NE(outcome(cat(head, "  if p > i:\n    break\nc[p, 0] = 1.0")), ";");
+  EXPECT_NE(outcome(cat(head, "  c[i - 1, 0] = 1.0\n  if i < 1:\n    continue")), ";");
+  EXPECT_NE(outcome(cat(head,
+                        "  for j in range(i):\n    if p < 0 or p >= a.shape[0]:\n      break\n"
+                        "  c[p, 0] = 1.0")),
+            ";");
+}
+
 TEST(GuardBounds, every_extent_is_at_least_one) {
   Func f = guard_bounds(source("c[0, 0] = 1.0"), unit::with_fma());
   std::string facts;

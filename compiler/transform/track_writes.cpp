@@ -1,0 +1,81 @@
+// The shadows, their stores and the checks that read them.
+#include "transform/track_writes.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/access.h"
+#include "analysis/init.h"
+#include "ir/match.h"
+#include "ir/rewrite.h"
+#include "transform/place_checks.h"
+
+namespace kw {
+
+namespace {
+
+class Tracking {
+ public:
+  explicit Tracking(const Func &f) : out_(f) {
+    for (const Buf &b : analyse_initialisation(f).early_reads) {
+      Space space = b->space == Space::stack ? Space::stack : Space::heap;
+      shadows_[b.get()] =
+          make_buf(make_sym(SymKind::buffer, DType::b1, b->sym->name, b->sym->loc), b->extents, space);
+    }
+  }
+
+  Func run() {
+    if (shadows_.empty()) return std::move(out_);
+    for_each_access(out_, false, [&](const Access &a, const BoundsContext &) {
+      auto found = shadows_.find(a.buf.get());
+      if (found == shadows_.end()) return;
+      if (a.is_store)
+        after_[a.statement.p.get()].push_back(store(found->second, *a.index, const_bool(true), a.loc));
+      else
+        before_[a.statement.p.get()].push_back(under_path(a, first_read(a, found->second)));
+    });
+    Stmt body = place_checks(out_.body, before_, after_);
+    body = rewrite(body, [&](const Alloc &n, const Stmt &s) {
+      auto found = shadows_.find(n.buf.get());
+      if (found == shadows_.end()) return s;
+      return alloc(n.buf, n.fill, alloc(found->second, Fill::zero, n.body, s.loc()), s.loc());
+    });
+    for (const Param &p : out_.params)
+      if (p.buf)
+        if (auto found = shadows_.find(p.buf.get()); found != shadows_.end())
+          body = alloc(found->second, Fill::zero, body, p.buf->sym->loc);
+    out_.body = body;
+    return std::move(out_);
+  }
+
+ private:
+  /// The fault carries the number of the element, row by row; of two dimensions the bound is the last extent,
+  /// to which the number is added.
+  Stmt first_read(const Access &a, const Buf &shadow) {
+    const std::vector<Expr> &index = *a.index, &extents = a.buf->extents;
+    Expr number = const_int(0), bound = index.size() == 2 ? extents[1] : const_int(0);
+    for (size_t d = 0; d < index.size(); ++d) number = add(d ? mul(number, extents[d]) : number, index[d]);
+    Expr written = load(shadow, index, a.loc);
+    Expr fine = binary(BinOp::lt, select(written, const_int(-1), add(number, bound)), bound);
+    return check(fine, site_of(a), a.loc);
+  }
+
+  uint32_t site_of(const Access &a) {
+    auto same = [&](const Site &s) { return s.code == Code::E310 && s.loc == a.loc && s.buf == a.buf; };
+    auto found = std::find_if(out_.sites.begin(), out_.sites.end(), same);
+    auto number = static_cast<uint32_t>(found - out_.sites.begin());
+    if (found == out_.sites.end())
+      out_.sites.push_back({Code::E310, a.loc, a.buf, static_cast<uint32_t>(a.index->size()), false, {}});
+    return number;
+  }
+
+  Func out_;
+  std::map<const BufNode *, Buf> shadows_;
+  Placed before_, after_;
+};
+
+}  // namespace
+
+Func track_writes(const Func &f, const Target &) { return Tracking(f).run(); }
+
+}  // namespace kw

@@ -1,0 +1,210 @@
+// What debug=True demands of values where a kernel differs from CPython (language.md 2a, V1 to V5): each
+// demand is a Check in front of the statement that evaluates the value. Does nothing in other compilations,
+// and never changes the expressions themselves, so that debug and release round alike.
+#include <algorithm>
+#include <cmath>
+
+#include "frontend/lowering.h"
+#include "ir/intrinsics.h"
+#include "ir/match.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+constexpr std::string_view wraps = "\nwithout debug=True it wraps";
+
+/// The ends of an integer type.
+struct Ends {
+  int64_t low;
+  uint64_t high;
+};
+Ends ends_of(DType t) {
+  unsigned bits = bit_width(t);
+  if (is_signed_int(t))
+    return {-static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1) - 1, (uint64_t{1} << (bits - 1)) - 1};
+  return {0, bits == 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1};
+}
+
+Expr clamped(Expr v, const std::optional<Value> &low, const std::optional<Value> &high) {
+  if (low) v = binary(BinOp::max, v, constant(*low));
+  return high ? binary(BinOp::min, v, constant(*high)) : v;
+}
+
+/// Holds when the integer x is a value of `to`; null when it always is. The left side of the comparison is x
+/// in 64 bits.
+Expr in_range(const Expr &x, DType to) {
+  Ends from = ends_of(x.dtype()), into = ends_of(to);
+  if (into.low <= from.low && from.high <= into.high) return {};
+  DType wide = x.dtype() == DType::u64 ? DType::u64 : DType::i64;
+  std::optional<Value> low, high;
+  if (from.low < into.low) low = from_int(wide, into.low);
+  if (into.high < from.high) high = Value{wide, into.high};
+  Expr v = cast(wide, x);
+  return binary(BinOp::eq, v, clamped(v, low, high));
+}
+
+/// The same for a float64 that is no NaN, of which the conversion drops the fraction.
+Expr float_in_range(const Expr &x, DType to) {
+  Ends into = ends_of(to);
+  auto least = static_cast<double>(into.low);
+  if (into.low != INT64_MIN) least = std::nextafter(least - 1, 0.0);
+  double most = std::nextafter(std::ldexp(1.0, static_cast<int>(bit_width(to)) - is_signed_int(to)), 0.0);
+  return binary(BinOp::eq, x, clamped(x, from_double(DType::f64, least), from_double(DType::f64, most)));
+}
+
+/// The value in a message: a constant itself, or the slot that the fault's value fills.
+std::string text_of(const Expr &x) {
+  auto v = as_const(x);
+  if (is_float(x.dtype())) return v ? float_text(to_double(*v)) : "{f}";
+  if (x.dtype() == DType::u64) return v ? cat(v->bits) : "{u}";
+  return v ? cat(to_int(*v)) : "{i}";
+}
+
+Expr both(const Expr &a, const Expr &b) { return binary(BinOp::bit_and, a, b); }
+Expr either(const Expr &a, const Expr &b) { return binary(BinOp::bit_or, a, b); }
+Expr is(const Expr &a, int64_t value) { return binary(BinOp::eq, a, const_int(value)); }
+Expr is_negative(const Expr &a) { return binary(BinOp::lt, a, const_int(0)); }
+
+/// Holds unless the signs say that a sum or difference left 64 bits.
+Expr sum_fits(BinOp op, const Expr &a, const Expr &b) {
+  Expr r = binary(op, a, b);
+  Expr other = binary(BinOp::bit_xor, op == BinOp::add ? b : a, op == BinOp::add ? r : b);
+  return binary(BinOp::le, const_int(0), both(binary(BinOp::bit_xor, a, r), other));
+}
+
+/// No other quotient of 64 bits leaves them.
+Expr quotient_fits(const Expr &a, const Expr &b) {
+  return unary(UnOp::logical_not, both(is(a, INT64_MIN), is(b, -1)));
+}
+
+Expr product_fits(const Expr &a, const Expr &b) {
+  for (const auto &[x, y] : {std::pair(a, b), std::pair(b, a)}) {
+    auto factor = as_int(y);
+    if (!factor || *factor == -1) continue;
+    if (*factor == 0) return const_bool(true);
+    int64_t low = INT64_MIN / *factor, high = INT64_MAX / *factor;
+    if (*factor < 0) std::swap(low, high);
+    return binary(BinOp::eq, x, clamped(x, from_int(DType::i64, low), from_int(DType::i64, high)));
+  }
+  Expr back = binary(BinOp::floor_div, binary(BinOp::mul, a, b), a);
+  return either(is(a, 0), both(binary(BinOp::eq, back, b), quotient_fits(b, a)));
+}
+
+/// A negative count is left alone: it is no question of width.
+Expr shift_fits(const Expr &a, const Expr &count) {
+  Expr back = binary(BinOp::shr, binary(BinOp::shl, a, count), count);
+  Expr narrow = both(binary(BinOp::eq, back, a), binary(BinOp::lt, count, const_int(64)));
+  return either(either(is(a, 0), is_negative(count)), narrow);
+}
+
+/// By the power in float64: between the powers of integers and 2^63 there is more room than it errs.
+Expr power_fits(const Expr &a, const Expr &n) {
+  Expr p = call(Fn::power, {cast(DType::f64, a), cast(DType::f64, n)});
+  Expr inside = both(binary(BinOp::le, const_float(DType::f64, -0x1p63), p),
+                     binary(BinOp::lt, p, const_float(DType::f64, 0x1p63)));
+  return either(binary(BinOp::le, n, const_int(1)), inside);
+}
+
+Expr fits_in_64_bits(ast::Operator op, const Expr &a, const Expr &b) {
+  switch (op) {
+    case ast::Operator::add: return sum_fits(BinOp::add, a, b);
+    case ast::Operator::sub: return sum_fits(BinOp::sub, a, b);
+    case ast::Operator::mul: return product_fits(a, b);
+    case ast::Operator::floor_div: return quotient_fits(a, b);
+    case ast::Operator::shl: return shift_fits(a, b);
+    case ast::Operator::pow: return power_fits(a, b);
+    default: return {};
+  }
+}
+
+}  // namespace
+
+/// A Check of `ok` in front of the present statement; none when it is known to hold.
+void Lowering::demand(const Expr &ok, Code code, Loc loc, std::string message) {
+  if (!ok || as_int(ok).value_or(0) == 1) return;
+  std::vector<Site> &sites = root_->func_.sites;
+  auto same = [&](const Site &s) { return s.loc == loc && s.code == code && s.message == message; };
+  auto found = std::find_if(sites.begin(), sites.end(), same);  // a loop is lowered repeatedly
+  auto number = static_cast<uint32_t>(found - sites.begin());
+  if (found == sites.end()) sites.push_back({code, loc, {}, 0, false, std::move(message)});
+  builder_->add_check(check(ok, number, loc));
+}
+
+/// V1: a Python int that adopts the type of the other operand.
+void Lowering::demand_operand(const Operand &o, DType to) {
+  if (!in_.options.debug || !o.weak || !is_int(o.expr.dtype()) || !is_int(to)) return;
+  demand(in_range(o.expr, to), Code::E306, o.loc,
+         cat("the Python int ", text_of(o.expr), " does not fit into ", numpy_name(to), wraps));
+}
+
+/// V3: a value that is stored in, or cast to, another type.
+void Lowering::demand_conversion(const Operand &o, DType to) {
+  if (!in_.options.debug || o.kind != Operand::Kind::scalar || !is_int(to)) return;
+  DType from = o.expr.dtype();
+  std::string into = cat(" does not fit into ", numpy_name(to));
+  if (is_int(from)) return demand(in_range(o.expr, to), Code::E308, o.loc, cat(text_of(o.expr), into, wraps));
+  if (!is_float(from)) return;
+  Expr x = cast(DType::f64, o.expr);
+  demand(binary(BinOp::eq, x, x), Code::E309, o.loc,
+         cat("NaN is no value of ", numpy_name(to), "\nwithout debug=True it becomes 0"));
+  demand(float_in_range(x, to), Code::E308, o.loc,
+         cat(text_of(x), into, "\nwithout debug=True it becomes the nearest value"));
+}
+
+/// V2: Python ints are 64 bits wide here.
+void Lowering::demand_int64(const Operand &o) {
+  if (!in_.options.debug || !o.weak || o.expr.dtype() != DType::u64) return;
+  demand(in_range(o.expr, DType::i64), Code::E307, o.loc,
+         cat("the Python int ", text_of(o.expr), " does not fit into 64 bits with a sign", wraps));
+}
+
+/// V4, and V5 for the power.
+void Lowering::demand_divisor(const Operand &b, bool whole, Loc loc) {
+  Expr zero = is_float(b.expr.dtype()) ? const_float(b.expr.dtype(), 0) : constant({b.expr.dtype(), 0});
+  demand(binary(BinOp::ne, b.expr, zero, loc), Code::E311, loc,
+         cat("a Python number is divided by zero\nwithout debug=True the result is ",
+             whole ? "0" : "inf or nan"));
+}
+
+void Lowering::demand_exponent(const Operand &n, Loc loc) {
+  if (!in_.options.debug || !is_signed_int(n.expr.dtype())) return;
+  Expr v = cast(DType::i64, n.expr);
+  demand(binary(BinOp::eq, v, clamped(v, from_int(DType::i64, 0), {})), Code::E312, loc,
+         "an integer to the power {i} is no integer\nwithout debug=True the result is 0, or 1 or -1 for a "
+         "base of "
+         "1 or -1");
+}
+
+void Lowering::demand_arithmetic(ast::Operator op, const Operand &a, const Operand &b, const Operand &result,
+                                 Loc loc) {
+  using ast::Operator;
+  if (!in_.options.debug) return;
+  DType t = result.expr.dtype();
+  bool power = op == Operator::pow, constant_exponent = power && as_const(b.expr).has_value();
+  if (!result.weak) {
+    demand_operand(a, t);
+    if (!constant_exponent) demand_operand(b, t);
+    if (power && is_int(t) && !constant_exponent) demand_exponent(b, b.loc);
+    return;
+  }
+  if (op == Operator::div || op == Operator::floor_div || op == Operator::mod)
+    demand_divisor(b, !is_float(t), loc);
+  if (constant_exponent && to_double(convert(DType::f64, *as_const(b.expr))) < 0)
+    demand_divisor(a, false, loc);
+  if (t != DType::i64) return;
+  demand_int64(a), demand_int64(b);
+  if (power && !constant_exponent) demand_exponent(b, b.loc);
+  demand(fits_in_64_bits(op, cast(t, a.expr), cast(t, b.expr)), Code::E307, loc,
+         cat("the result of `", operator_text(op), "` does not fit into 64 bits", wraps));
+}
+
+/// V2 for -x and abs(x).
+void Lowering::demand_opposite(std::string_view what, const Operand &a, Loc loc) {
+  if (!in_.options.debug || !a.weak || a.expr.dtype() != DType::i64) return;
+  demand(binary(BinOp::ne, a.expr, const_int(INT64_MIN), loc), Code::E307, loc,
+         cat("the result of `", what, "` does not fit into 64 bits", wraps));
+}
+
+}  // namespace kw
