@@ -39,7 +39,7 @@ class KernelValueError(KernelError, ValueError):
 
 
 class KernelOverflowError(KernelError, OverflowError):
-    """An integer does not fit: an argument into 64 bits, with debug=True a value into its type (E306-E308)."""
+    """An integer does not fit: an argument into 64 bits; with debug=True a value into its type."""
 
 
 class KernelIndexError(KernelError, IndexError):
