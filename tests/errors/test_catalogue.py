@@ -35,7 +35,8 @@ def test_examples_show_their_codes(code: str) -> None:
         return
     name = f"{code.lower()}.py"
     text = catalogue.said(example.fails, example.how, name)
-    assert set(catalogue.codes_in(text)) == {code}, text
+    warned_before = {"W301"} if code == "E310" else set()  # the same place, told when it is compiled
+    assert set(catalogue.codes_in(text)) == {code} | warned_before, text
     assert catalogue.said(example.mended, example.how_mended, name) == ""
 
 
