@@ -3,6 +3,7 @@
 #include "driver/explain.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "analysis/access.h"
 #include "analysis/bounds.h"
@@ -134,8 +135,12 @@ class Explainer {
     InitReport report = analyse_initialisation(f_);
     for (const Param &p : safe_.params)
       if (p.buf && p.mode == ParamMode::out) buffer(p.buf, p.fill, "output", report);
+    std::unordered_set<const SymNode *>
+        own;  // what passes add, as the shadows of debug mode, is not the user's
+    walk(f_.body, [&](const Alloc &n, const Stmt &) { own.insert(n.buf->sym.get()); });
     walk(safe_.body, [&](const Alloc &n, const Stmt &) {
-      if (n.buf->space != Space::registers) buffer(n.buf, n.fill, "temporary", report);
+      if (own.count(n.buf->sym.get()) && n.buf->space != Space::registers)
+        buffer(n.buf, n.fill, "temporary", report);
     });
   }
 
