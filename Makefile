@@ -4,10 +4,10 @@ CMAKE_FLAGS := -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY)
 ASAN_RUN = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 
-.PHONY: help setup build demo test exhaustive seeds bench asan tsan format lint ci wheel clean
+.PHONY: help setup build demo test fuzz exhaustive seeds bench asan tsan format lint ci wheel clean
 
 help:
-	@echo "make demo | test | exhaustive | seeds | bench | asan | tsan | format | lint | ci | wheel | clean"
+	@echo "make demo | test | fuzz SEED=1 N=1000 | exhaustive | seeds | bench | asan | tsan | format | lint | ci | wheel | clean"
 
 setup:
 	@third_party/install.sh
@@ -24,6 +24,9 @@ demo: build
 test: build
 	@build/tests/kw_unit --gtest_brief=1
 	@$(PYTEST) tests
+
+fuzz: build
+	@$(PY) tests/fuzz/kw_fuzz.py $(or $(SEED),1) $(or $(N),1000)
 
 exhaustive: build
 	@cmake -S . -B build -DKW_EXHAUSTIVE=ON >/dev/null
@@ -43,7 +46,7 @@ asan: setup
 	@cmake -S . -B build-asan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug "-DKW_SANITIZE=address;undefined" >/dev/null
 	@ninja -C build-asan --quiet
 	@ASAN_OPTIONS=detect_leaks=0 build-asan/tests/kw_unit --gtest_brief=1
-	@$(ASAN_RUN) PYTHONPATH=build-asan $(PYTEST) tests/kernels tests/python/test_calls.py tests/python/test_scalar_ops.py tests/fuzz/test_found.py
+	@$(ASAN_RUN) PYTHONPATH=build-asan $(PYTEST) tests/kernels tests/python/test_calls.py tests/python/test_scalar_ops.py tests/fuzz/test_found.py tests/fuzz/test_programs.py
 
 tsan: setup
 	@cmake -S . -B build-tsan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug -DKW_SANITIZE=thread >/dev/null
