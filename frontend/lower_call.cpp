@@ -68,8 +68,7 @@ Operand Lowering::cast_call(const std::string &word, Operand arg, Loc loc) {
   return scalar_operand(cast(to, arg.expr, loc), weak, loc);
 }
 
-/// The elements in an operand that may not be asked for are read all the same, for their subscripts.
-static void read_elements(const Expr &e, BlockBuilder &builder) {
+void read_elements(const Expr &e, BlockBuilder &builder) {
   bool reads = false;
   walk(e, [&](const Load &n, const Expr &) { reads |= !n.index.empty(); });
   if (reads) builder.add_let(make_sym(SymKind::local, e.dtype(), "unread", e.loc()), e, e.loc());

@@ -287,7 +287,11 @@ Operand Lowering::unary_expr(const ast::UnaryExpr &n, Loc loc) {
 Operand Lowering::binary_expr(const ast::BinaryExpr &n, Loc loc) {
   Operand a = scalar(n.a), b = scalar(n.b);
   bool tuples = a.kind == Operand::Kind::tuple || b.kind == Operand::Kind::tuple;
-  if (!tuples) return arithmetic(n.op, a, b, loc);
+  if (!tuples) {
+    Operand result = arithmetic(n.op, a, b, loc);
+    if (as_const(result.expr)) read_elements(a.expr, *builder_);  // x ** 0
+    return result;
+  }
   Operand o;
   o.kind = Operand::Kind::tuple;
   o.loc = loc;

@@ -43,6 +43,9 @@ class BlockBuilder {
   std::vector<Item> items_;
 };
 
+/// The elements in an operand that nobody may ask for are read all the same, for their subscripts.
+void read_elements(const Expr &e, BlockBuilder &builder);
+
 /// Directs statements to another builder while this lives.
 class Building {
  public:

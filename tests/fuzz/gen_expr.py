@@ -280,6 +280,8 @@ def binary(s: Scope, depth: int) -> E:
     if op == "*" and is_weak(t) and is_int(t) and b.const is None and not s.chance(s.wild):
         b = literal(s.rng.choice((2, 3, -1)))
     a, b = settle(s, a, b)
+    if op == "-" and promote(a.type, b.type) == "bool":
+        op = "^"
     s.features.add("operator " + op)
     return E(f"({{0}} {op} {{1}})", [a, b], arithmetic(op, a.type, b.type))
 

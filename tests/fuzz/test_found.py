@@ -94,6 +94,10 @@ UNREAD = (
     "u = 1.0\n    if True:\n        u = a[k]",
     "a[0] = select(a[0] > 100, a[k], 1.0)",
     "a[0] = select(True, 1.0, a[k])",
+    "a[0] = a[k] ** 0",
+    "a[0] = uint64(a[0]) > -1 and uint64(a[k]) > -1",
+    "if uint64(a[k]) > -1:\n        a[0] = 1",
+    "if -1 == uint64(a[k]):\n        a[0] = 1",
 )
 
 
@@ -112,6 +116,17 @@ def test_an_unread_element_behind_a_guard_is_not_checked(words: str) -> None:
     f = kernel("def f(a, k):\n    a[0] = select(a[1] > 1, a[k], 1.0) if a[0] > 5 else 3\n    return a\n")
     with kw.debug(words):
         assert f(np.zeros(4), 9).tolist() == [3, 0, 0, 0]
+
+
+@pytest.mark.parametrize("words", BACKENDS)
+def test_a_bad_index_known_at_compile_time_is_told(words: str) -> None:
+    f = kernel(
+        "def f(n):\n    out = output_tensor((4,), 'int32')\n    for i in range(n):\n"
+        "        for j in const_range(2):\n            out[j] = out[j - 1]\n    return out\n"
+    )
+    with kw.debug(words), pytest.warns(kw.UninitializedReadWarning):
+        with pytest.raises(kw.KernelIndexError, match="index -1 is out of range for dimension 0 of 'out'"):
+            f(2)
 
 
 FIRST = (
