@@ -69,11 +69,20 @@ class Scope:
     helpers: list[Helper] = field(default_factory=list)
     features: set[str] = field(default_factory=set)
     depth: int = 2  # of most expressions
+    nest: int = 3  # loops one in another
+    procedures: list[str] = field(default_factory=list)  # helpers that write a tensor of one dimension
     risk: float = 0.0  # how often an index may be out of range
 
     def inner(self) -> Scope:
         """The scope of a block below."""
         return replace(self, loops=dict(self.loops), locals=dict(self.locals), tensors=list(self.tensors))
+
+    def module(self, known: bool) -> str:
+        """A module in front of a function that it has as well."""
+        if not known or not self.chance(0.2):
+            return ""
+        self.features.add("function of a module")
+        return self.rng.choice(("np.", "math."))
 
     def chance(self, p: float) -> bool:
         return self.rng.random() < p
@@ -321,9 +330,11 @@ def function(s: Scope, depth: int) -> E:
     s.features.add("intrinsic")
     if pick < 0.1:
         s.features.add("elementary function")
-        return E(s.rng.choice(UNARY) + "({0})", [a], float_of(a.type))
+        name = s.rng.choice(UNARY)
+        known = name in ("exp", "log", "sin", "cos", "sinh", "tanh", "log2", "expm1")
+        return E(s.module(known) + name + "({0})", [a], float_of(a.type), name + "({0})")
     if pick < 0.16:
-        return E("sqrt({0})", [a], float_of(a.type))
+        return E(s.module(True) + "sqrt({0})", [a], float_of(a.type), "sqrt({0})")
     if pick < 0.4:
         return E(s.rng.choice(ROUNDING) + "({0})", [a], a.type)
     if pick < 0.6:

@@ -23,7 +23,6 @@ from scalar_types import DTYPES, LIMITS, arithmetic, is_bool, is_float, is_weak,
 
 HINTS = ("serial", "parallel", "vectorize", "unroll", "reduce")
 LOOPS = "ijkpq"
-MAX_NEST = 3
 
 
 def block(s: Scope, size: int, jumps: bool = False) -> list[S]:
@@ -38,19 +37,23 @@ def statement(s: Scope, size: int, jumps: bool) -> list[S]:
     pick = s.rng.random()
     if pick < 0.30:
         return [store(s)]
-    if pick < 0.50:
+    if pick < 0.34:
+        return procedure(s) or [store(s)]
+    if pick < 0.38:
+        return merge(s)
+    if pick < 0.52:
         return assign(s)
     if pick < 0.62 and size > 1:
         return branch(s, size, jumps)
     if pick < 0.66 and jumps:
         s.features.add("break/continue")
         return [S("if {0}:", [condition(s, 2)], [[S(s.rng.choice(("break", "continue")))]])]
-    if pick < 0.70 and size > 1 and len(s.loops) < MAX_NEST:
+    if pick < 0.70 and size > 1 and len(s.loops) < s.nest:
         return loop_while(s, size)
     if pick < 0.72:
         return [S("pass")]
-    if size > 1 and len(s.loops) < MAX_NEST:
-        return loop(s, size) if s.chance(0.75) else accumulate(s, size)
+    if size > 1 and len(s.loops) < s.nest:
+        return loop(s, size) if s.chance(0.7) else accumulate(s, size)
     return [store(s)]
 
 
@@ -126,6 +129,33 @@ def assign(s: Scope) -> list[S]:
     return [S(f"{name} = {{0}}", [e])]
 
 
+def merge(s: Scope) -> list[S]:
+    """A local that starts as a Python number and takes a dtype on one path."""
+    name = next((n for n in ("u", "v", "w", "x", "y", "z") if n not in s.locals), "")
+    inner = s.inner()
+    e = value(inner, 2)
+    start = any_literal(s, e.type)
+    t = merged(start.type, e.type)
+    if not name or t is None or e.const is not None or is_bool(e.type) or t != e.type:
+        return [store(s)]
+    s.features.add("merge of weak and strong")
+    taken = S("if {0}:", [condition(s, 1)], [[S(f"{name} = {{0}}", [e])]])
+    s.locals[name] = t
+    return [S(f"{name} = {{0}}", [start]), taken, S("pass", [], [], f"{name} = M({t!r}, {name})")]
+
+
+def procedure(s: Scope) -> list[S]:
+    """A call of a helper that writes a tensor."""
+    targets = [t for t in s.tensors if t.writable and len(t.dims) == 1]
+    if not targets or not s.procedures:
+        return []
+    s.features.add("helper that writes")
+    t = s.rng.choice(targets)
+    e = tame(s, value(s, 1))
+    e = e if e.type == t.dtype else cast(s, t.dtype, e)
+    return [S(f"{s.rng.choice(s.procedures)}({t.name}, {{0}}, {{1}})", [weak_int(s, 1), e])]
+
+
 def branch(s: Scope, size: int, jumps: bool) -> list[S]:
     """if, elif, else; also the guard that makes an index safe, and conditions that are folded."""
     rng = s.rng
@@ -172,6 +202,9 @@ def bounds(s: Scope, d: Dim) -> tuple[E, Dim | None, str]:
     n = s.size(d)
     pick = rng.random()
     outer = [x for x, r in s.loops.items() if r == d]
+    if outer and pick < 0.2:
+        form = rng.choice(("{0} + 1", "{0}", "{0}, {1}"))
+        return E(form, [E(rng.choice(outer), [], "wi"), n], ""), d, "triangular"
     if pick < 0.45:
         return E("{0}", [n], ""), d, "range"
     if pick < 0.53:
@@ -181,9 +214,6 @@ def bounds(s: Scope, d: Dim) -> tuple[E, Dim | None, str]:
     if pick < 0.75:
         step = -rng.choice((1, 1, 2, 3))
         return E(f"{{0}} - 1, {{1}}, {step}", [n, literal(-1)], ""), d, "negative step"
-    if outer and pick < 0.85:
-        form = rng.choice(("{0} + 1", "{0}", "{0}, {1}"))
-        return E(form, [E(rng.choice(outer), [], "wi"), n], ""), d, "triangular"
     if pick < 0.93:
         return E("min({0}, {1})", [weak_int(s, 1), n], ""), None, "data-dependent bound"
     low = rng.randint(-2, 1)
@@ -195,7 +225,7 @@ def loop(s: Scope, size: int) -> list[S]:
     rng = s.rng
     dims = [d for t in s.tensors for d in t.dims] or [Dim("", 3)]
     pick = rng.random()
-    if pick < 0.2 and len(s.loops) + 1 < MAX_NEST:
+    if pick < 0.2 and len(s.loops) + 1 < s.nest:
         return grid(s, size)
     inner = s.inner()
     name = new_loop(s)
@@ -208,7 +238,23 @@ def loop(s: Scope, size: int) -> list[S]:
     word = rng.choice(HINTS) if s.chance(0.25) else "range"
     s.features |= {feature, "hint"} if word != "range" else {feature}
     inner.loops[name] = extent
+    if s.chance(0.06) and len(s.loops) < 2:
+        return [S(f"for {name} in {word}({{0}}):", [args], [temporary(inner, size)])]
     return [S(f"for {name} in {word}({{0}}):", [args], [block(inner, size - 1, True)])]
+
+
+def temporary(s: Scope, size: int) -> list[S]:
+    """A block with a buffer of its own, fresh in each iteration."""
+    name = next((n for n in ("t1", "t2", "t3") if all(t.name != n for t in s.tensors)), "")
+    if not name:
+        return block(s, size - 1, True)
+    s.features.add("allocate in a loop")
+    d = s.rng.choice([d for d in s.sizes if d.plus == 0] or [Dim("", 3)])
+    t = s.rng.choice(DTYPES)
+    form = f"{name} = allocate(({{0}},), {t if t in ('bfloat16', 'int8') else repr(t)}"
+    s.tensors.append(Tensor(name, t, [d], True))
+    made = S(form + ")", [s.size(d)], [], f"{form}, {name!r})")
+    return [made, store(s), *block(s, size - 1, True)]
 
 
 def grid(s: Scope, size: int) -> list[S]:

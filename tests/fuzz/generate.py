@@ -23,18 +23,26 @@ def program(seed: int, inside: bool | None = None) -> Program:
     drawn = rng.random() < 0.33
     inside = drawn if inside is None else inside
     sizes = {n: rng.choice(EXTENTS) for n in ("N", "M", "K")}
-    if rng.random() < 0.04:
-        sizes["N"] = rng.choice((64, 65, 100, 130))
+    long = rng.random() < 0.06
+    if long:
+        sizes["N"] = rng.choice((64, 65, 100, 130, 200))
     scope = Scope(rng, wild=0.7 if inside else 0.04, risk=0.15 if rng.random() < 0.12 else 0.0)
     made = Program(seed, inside, sizes, [], {}, [], Function("f", [], []), scope.features)
+    if long:
+        scope.nest = 1
+        scope.features.add("sum in lanes")
     declare_arguments(made, scope)
     if scope.chance(0.4):
         capture(made, scope)
-    while len(made.helpers) < 2 and scope.chance(0.2):
+    if scope.chance(0.12):
+        declare_procedure(made, scope)
+    while len(scope.helpers) < 2 and scope.chance(0.2):
         declare_helper(made, scope)
     body = declare_buffers(made, scope)
     scope.depth = rng.choice((1, 2, 2, 2, 3))
     first = gen_stmt.loop(scope, 3) if scope.chance(0.7) else []
+    if long:
+        first = gen_stmt.accumulate(scope, 1) + first
     made.main.body = body + first + gen_stmt.block(scope, rng.choice((1, 1, 2, 2, 3)))
     made.main.params = [a.name for a in made.args]
     if inside:
@@ -43,7 +51,7 @@ def program(seed: int, inside: bool | None = None) -> Program:
 
 
 def dims(scope: Scope) -> list[Dim]:
-    rank = scope.rng.choice((0, 1, 1, 1, 1, 2, 2, 2, 3))
+    rank = scope.rng.choice((0, 1, 1, 1, 1, 2, 2, 2, 3) if scope.nest > 1 else (0, 1))
     return [Dim(scope.rng.choice("NNMK")) for _ in range(rank)]
 
 
@@ -51,7 +59,7 @@ def declare_arguments(made: Program, scope: Scope) -> None:
     """One to four tensors, perhaps an index array, perhaps scalars."""
     rng = scope.rng
     for n in range(rng.choice((1, 1, 2, 2, 3))):
-        shape = dims(scope) if n else [Dim("N"), *dims(scope)[:1]]
+        shape = dims(scope) if n else [Dim("N"), *dims(scope)[: scope.nest // 2]]
         dtype = rng.choice(USUAL) if scope.chance(0.5) else rng.choice(DTYPES)
         arg = Arg("abcd"[n], dtype, shape, number=n)
         arg.layout = rng.choice(LAYOUTS)
@@ -115,7 +123,7 @@ def capture(made: Program, scope: Scope) -> None:
 def declare_helper(made: Program, scope: Scope) -> None:
     """A function of scalars and perhaps a tensor, which loops over it."""
     rng = scope.rng
-    name = f"h{len(made.helpers)}"
+    name = f"h{len(scope.helpers)}"
     types: list[str | Tensor] = [
         rng.choice((*FLOATS, "int32", "int64", "wi")) for _ in range(rng.randint(1, 2))
     ]
@@ -158,6 +166,20 @@ def declare_helper(made: Program, scope: Scope) -> None:
     scope.helpers.append(Helper(name, types, e.type))
 
 
+def declare_procedure(made: Program, scope: Scope) -> None:
+    """A function that writes some elements of a tensor of one dimension."""
+    rng = scope.rng
+    test = E(rng.choice(("o % 2 == g0 % 2", "o >= g0", "o != g0", "o < g0 and o > 0")), [], "truth")
+    store = rng.choice(("r[o] = g1", "r[o] += g1", "r[o] = r[r.shape[0] - 1 - o]"))
+    if rng.random() < 0.5:
+        body = [S("for o in range(r.shape[0]):", [], [[S("if {0}:", [test], [[S(store)]])]])]
+    else:
+        at = E("max(min(g0, r.shape[0] - 1), 0)", [], "wi")
+        body = [S("if r.shape[0] > 0:", [], [[S("r[{0}] = g1", [at])]])]
+    made.helpers.append(Function("p0", ["r", "g0", "g1"], body))
+    scope.procedures.append("p0")
+
+
 def declare_buffers(made: Program, scope: Scope) -> list[S]:
     """Names of extents, outputs, temporaries."""
     rng = scope.rng
@@ -182,7 +204,7 @@ def declare_buffers(made: Program, scope: Scope) -> list[S]:
     outputs = []
     for n in range(count + rng.choice((0, 0, 0, 1))):
         name, word = (f"out{n}", "output_tensor") if n < count else ("t0", "allocate")
-        rank = rng.choice((0, 1, 1, 2, 2, 3))
+        rank = rng.choice((0, 1, 1, 2, 2, 3) if scope.nest > 1 else (0, 1))
         shape = [rng.choice(known) if scope.chance(0.85) else Dim("", rng.randint(1, 4)) for _ in range(rank)]
         shape = [Dim(d.size, d.plus + 1) if d.size and scope.chance(0.1) else d for d in shape]
         dtype = rng.choice(USUAL) if scope.chance(0.5) else rng.choice(DTYPES)

@@ -124,9 +124,9 @@ def test_a_bad_index_known_at_compile_time_is_told(words: str) -> None:
         "def f(n):\n    out = output_tensor((4,), 'int32')\n    for i in range(n):\n"
         "        for j in const_range(2):\n            out[j] = out[j - 1]\n    return out\n"
     )
-    with kw.debug(words), pytest.warns(kw.UninitializedReadWarning):
-        with pytest.raises(kw.KernelIndexError, match="index -1 is out of range for dimension 0 of 'out'"):
-            f(2)
+    told = pytest.raises(kw.KernelIndexError, match="index -1 is out of range for dimension 0 of 'out'")
+    with kw.debug(words), pytest.warns(kw.UninitializedReadWarning), told:
+        f(2)
 
 
 FIRST = (
@@ -148,3 +148,14 @@ def test_the_first_bad_element_in_the_order_of_cpython_is_told(
         f.py(np.zeros(4, "int64"), 8, 9)
     with kw.debug(words), pytest.raises(kw.KernelIndexError, match=f"index {index} is out of range"):
         f(np.zeros(4, "int64"), 8, 9)
+
+
+@pytest.mark.parametrize("fault", ["np.nothing(0)", "a[0, 0]", "nothing"])
+def test_an_error_in_a_loop_is_told_where_it_makes_a_carried_name_faulty(fault: str) -> None:
+    f = kernel(
+        "import numpy as np\ndef f(a):\n    acc = 0\n    for j in range(3):\n"
+        f"        acc += {fault}\n    a[0] = acc\n    return a\n"
+    )
+    with pytest.raises((kw.KernelSyntaxError, kw.KernelTypeError), match=r":5:16: error\[E") as told:
+        f(np.zeros(4))
+    assert str(told.value).count("error[") == 1

@@ -6,6 +6,7 @@ A verdict is a class of what happened and, when the ways disagree, a complaint. 
 from __future__ import annotations
 
 import linecache
+import math
 import re
 import signal
 import time
@@ -66,7 +67,7 @@ def load(p: Program) -> types.FunctionType:
     """The function of a program, with its text where inspect looks for it."""
     text = p.text()
     linecache.cache[NAME] = (len(text), None, text.splitlines(keepends=True), NAME)
-    space: dict[str, Any] = dict(p.captured)
+    space: dict[str, Any] = {"np": np, "math": math, "kw": kw, **p.captured}
     exec(compile(text, NAME, "exec"), space)
     function: types.FunctionType = space["f"]
     return function
@@ -142,7 +143,7 @@ def same_fault(ours: Ran, oracle: Ran, inlined: bool) -> bool:
 
 def moved(p: Program) -> bool:
     """Whether some operands are evaluated before what stands left of them."""
-    return not p.features.isdisjoint(("helper", "helper with a tensor", "select"))
+    return not p.features.isdisjoint(("helper", "helper with a tensor", "helper that writes", "select"))
 
 
 def agrees(ours: Ran, oracle: Ran, inlined: bool) -> bool:
@@ -229,6 +230,8 @@ def judge(p: Program, default: bool = True) -> Verdict:
     if refusal:
         return refusal
     machine = compiled(p, function, "strict", "")
+    if machine.what == "TimeoutError":
+        return Verdict("slow")
     if machine.differs(strict):
         complaint = f"interpreter: {show(strict)}\nmachine code: {show(machine)}"
         return Verdict("ok", f"strict: interpreter {strict.what}, machine code {machine.what}", complaint)
@@ -236,6 +239,8 @@ def judge(p: Program, default: bool = True) -> Verdict:
     if verdict.complaint or not default:
         return verdict
     one, two = compiled(p, function, "default", "interp"), compiled(p, function, "default", "")
+    if "TimeoutError" in (one.what, two.what):
+        return Verdict("slow")
     if one.differs(two):
         complaint = f"interpreter: {show(one)}\nmachine code: {show(two)}"
         return Verdict("ok", f"default: interpreter {one.what}, machine code {two.what}", complaint)
