@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field, replace
 
-from program import Dim, E, slots
+from program import Dim, E, expressions, slots
 from scalar_types import (
     DTYPES,
     FLOATS,
@@ -371,7 +371,10 @@ def ternary(s: Scope, depth: int) -> E:
         t = a.type if not is_weak(a.type) else b.type
         a, b = (e if e.type == t else cast(s, t, tame(s, e)) for e in (a, b))
     form = "({0} if {2} else {1})"
-    return E(form, [a, b, condition(s, depth - 1)], t, f"M({t!r}, {form[1:-1]})")
+    test = condition(s, depth - 1)
+    if all(e.kids or e.const is not None for e in expressions(test)):  # decided before types merge
+        test = E("({0} < {1})", [s.size(next(iter(s.sizes), Dim("", 1))), literal(3)], "bool")
+    return E(form, [a, b, test], t, f"M({t!r}, {form[1:-1]})")
 
 
 def helper_call(s: Scope, depth: int) -> E:
