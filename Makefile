@@ -4,10 +4,10 @@ CMAKE_FLAGS := -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY)
 ASAN_RUN = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 
-.PHONY: help setup build demo demo-errors errors test oracle exhaustive seeds bench asan tsan format lint ci wheel clean
+.PHONY: help setup build demo demo-errors errors test oracle fuzz exhaustive seeds bench asan tsan format lint ci wheel clean
 
 help:
-	@echo "make demo | demo-errors | test | oracle | exhaustive | seeds | bench | asan | tsan | errors | format | lint | ci | wheel | clean"
+	@echo "make demo | demo-errors | test | oracle | fuzz SEED=1 N=1000 | exhaustive | seeds | bench | asan | tsan | errors | format | lint | ci | wheel | clean"
 
 setup:
 	@third_party/install.sh
@@ -33,6 +33,9 @@ oracle: build
 	@rm -f tests/oracle/results.txt
 	@KW_ORACLE=$(or $(N),20000) KW_ORACLE_RESULTS=tests/oracle/results.txt build/tests/kw_oracle --gtest_brief=1
 
+fuzz: build
+	@$(PY) tests/fuzz/kw_fuzz.py $(or $(SEED),1) $(or $(N),1000)
+
 exhaustive: build
 	@cmake -S . -B build -DKW_EXHAUSTIVE=ON >/dev/null
 	@ninja -C build --quiet kw_exhaustive
@@ -52,7 +55,7 @@ asan: setup
 	@ninja -C build-asan --quiet
 	@ASAN_OPTIONS=detect_leaks=0 build-asan/tests/kw_unit --gtest_brief=1
 	@ASAN_OPTIONS=detect_leaks=0 KW_ORACLE=200 build-asan/tests/kw_oracle --gtest_brief=1
-	@$(ASAN_RUN) PYTHONPATH=build-asan $(PYTEST) tests/kernels tests/python/test_calls.py tests/python/test_scalar_ops.py tests/fuzz/test_found.py
+	@$(ASAN_RUN) PYTHONPATH=build-asan $(PYTEST) tests/kernels tests/python/test_calls.py tests/python/test_scalar_ops.py tests/fuzz/test_found.py tests/fuzz/test_programs.py
 
 tsan: setup
 	@cmake -S . -B build-tsan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug -DKW_SANITIZE=thread >/dev/null

@@ -224,7 +224,13 @@ Expr compare_with_u64(BinOp op, const Expr &a, const Expr &b, Loc loc) {
   Expr others = binary(op, cast(DType::u64, a, loc), cast(DType::u64, b, loc), loc);
   // a negative number is less than, and different from, every uint64
   bool if_negative = op == BinOp::ne || (left && op != BinOp::eq);
-  if (auto known = as_int(negative)) return *known ? const_bool(if_negative, loc) : others;
+  if (auto known = as_int(negative); known && *known) {  // a comparison with 0 that decides nothing else
+    Expr zero = constant(from_int(DType::u64, 0), loc);
+    const Expr &other = left ? b : a;
+    return if_negative ? binary(BinOp::le, zero, other, loc) : binary(BinOp::lt, other, zero, loc);
+  } else if (known) {
+    return others;
+  }
   if (if_negative) return binary(BinOp::bit_or, negative, others, loc);
   return binary(BinOp::bit_and, unary(UnOp::logical_not, negative, loc), others, loc);
 }

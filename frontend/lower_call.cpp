@@ -5,6 +5,7 @@
 #include "ir/intrinsics.h"
 #include "ir/match.h"
 #include "ir/print.h"
+#include "ir/walk.h"
 #include "support/text.h"
 
 namespace kw {
@@ -74,6 +75,12 @@ Operand Lowering::cast_call(const std::string &word, Operand arg, Loc loc) {
   return scalar_operand(cast(to, arg.expr, loc), weak, loc);
 }
 
+void read_elements(const Expr &e, BlockBuilder &builder) {
+  bool reads = false;
+  walk(e, [&](const Load &n, const Expr &) { reads |= !n.index.empty(); });
+  if (reads) builder.add_let(make_sym(SymKind::local, e.dtype(), "unread", e.loc()), e, e.loc());
+}
+
 Operand Lowering::select_call(std::vector<Operand> args, Loc loc) {
   Expr cond = truth_of(args[0]);
   adapt(args[1], args[1].kind == Operand::Kind::scalar ? args[1].expr.dtype() : DType::f64);
@@ -86,6 +93,7 @@ Operand Lowering::select_call(std::vector<Operand> args, Loc loc) {
         demand_operand(args[i], t.dtype);
       }
   Expr yes = cast(t.dtype, args[1].expr, args[1].loc), no = cast(t.dtype, args[2].expr, args[2].loc);
+  for (const Expr &side : {yes, no}) read_elements(side, *builder_);
   return scalar_operand(select(cond, yes, no, loc), t.weak, loc);
 }
 

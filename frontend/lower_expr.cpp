@@ -303,7 +303,11 @@ Operand Lowering::combine(ast::Operator op, const Operand &a, const Operand &b, 
 Operand Lowering::binary_expr(const ast::BinaryExpr &n, Loc loc) {
   Operand a = scalar(n.a), b = scalar(n.b);
   bool tuples = a.kind == Operand::Kind::tuple || b.kind == Operand::Kind::tuple;
-  if (!tuples) return combine(n.op, a, b, loc);
+  if (!tuples) {
+    Operand result = combine(n.op, a, b, loc);
+    if (as_const(result.expr)) read_elements(a.expr, *builder_);  // x ** 0
+    return result;
+  }
   Operand o;
   o.kind = Operand::Kind::tuple;
   o.loc = loc;

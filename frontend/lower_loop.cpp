@@ -95,6 +95,7 @@ Loop Lowering::open_loop(const ast::Block &body, bool nested) {
 /// Lowers a loop again until the types at its head and behind it no longer change.
 void Lowering::settle(Loop &loop, const std::vector<Join *> &joins, const std::function<void()> &attempt) {
   Sink *outer_sink = sink_;
+  std::vector<Diagnostic> first;  // the attempts after an error know its names as faulty and say no more
   for (bool stable = false; !stable;) {
     Sink found;
     std::vector<Cell> cells = cells_;
@@ -121,6 +122,15 @@ void Lowering::settle(Loop &loop, const std::vector<Join *> &joins, const std::f
     loops_.pop_back();
     live_ = true;
     stable = told == loop.tell && std::none_of(joins.begin(), joins.end(), [](Join *j) { return j->grew; });
+    auto is_error = [](const Diagnostic &d) { return !d.is_warning(); };
+    auto poisoned = [](const Join *j) {
+      return std::any_of(j->env.begin(), j->env.end(),
+                         [](const auto &b) { return b.second.kind == Binding::Kind::poisoned; });
+    };
+    bool silent = std::none_of(found.all().begin(), found.all().end(), is_error);
+    if (stable && silent && std::any_of(joins.begin(), joins.end(), poisoned))
+      for (const Diagnostic &d : first) sink_->add(d);
+    if (!silent) first.assign(found.all().begin(), found.all().end());
     if (stable)
       for (const Diagnostic &d : found.all()) sink_->add(d);
     else

@@ -57,6 +57,9 @@ class BlockBuilder {
   bool only_checks_ = true;
 };
 
+/// The elements in an operand that nobody may ask for are read all the same, for their subscripts.
+void read_elements(const Expr &e, BlockBuilder &builder);
+
 /// Directs statements to another builder while this lives.
 class Building {
  public:

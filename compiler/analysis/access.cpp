@@ -34,8 +34,8 @@ class AccessWalk {
     match(
         s,
         [&](const Store &n) {
+          expression(n.value);  // as in CPython, before the subscript
           for (const Expr &e : n.index) expression(e);
-          expression(n.value);
           report(s.loc(), n.buf, n.index, true);
         },
         [&](const Let &n) { expression(n.value); }, [](const Alloc &) {},
@@ -78,6 +78,8 @@ class AccessWalk {
     context_.drop(assumed);
   }
 
+  static bool written_before(Loc a, Loc b) { return a.source == b.source && a.end <= b.begin && a.known(); }
+
   /// A shared node is looked at once in each lazy context: what holds outside holds inside.
   void expression(const Expr &e) {
     if (e.p.use_count() > 1 && !seen_.insert(e.p.get()).second) return;
@@ -87,7 +89,11 @@ class AccessWalk {
           for (const Expr &i : n.index) expression(i);
           report(e.loc(), n.buf, n.index, false);
         },
-        [&](const Unary &n) { expression(n.a); }, [&](const Binary &n) { expression(n.a), expression(n.b); },
+        [&](const Unary &n) { expression(n.a); },
+        [&](const Binary &n) {
+          bool turned = written_before(n.b.loc(), n.a.loc());  // a > b is b < a
+          expression(turned ? n.b : n.a), expression(turned ? n.a : n.b);
+        },
         [&](const Logic &n) { expression(n.a), lazily(n.b, n.a, n.is_and); },
         [&](const Select &n) {
           expression(n.cond), lazily(n.yes, n.cond, true), lazily(n.no, n.cond, false);

@@ -99,8 +99,11 @@ class Guard {
   void add_check(const Access &a, size_t d) {
     const Expr &index = (*a.index)[d];
     if (!check_data_ && is_data(index)) return;
-    Expr inside = binary(BinOp::lt, cast(DType::u64, index), cast(DType::u64, a.buf->extents[d]), a.loc);
+    Expr place = cast(DType::u64, index), extent = cast(DType::u64, a.buf->extents[d]);
+    Expr inside = binary(BinOp::lt, place, extent, a.loc);
     if (as_int(inside) == 1) return;
+    if (as_const(inside))
+      inside = make_expr(DType::b1, a.loc, Binary{BinOp::lt, place, extent});  // tells them
     checks_[a.statement.p.get()].push_back(under_path(a, check(inside, site_of(a, d), a.loc)));
   }
 

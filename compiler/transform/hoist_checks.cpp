@@ -225,7 +225,7 @@ Func run_checks_early(Func f) {
 /// A check, or one that depends on whether a loop runs.
 bool is_check(const Stmt &s) {
   const If *n = as<If>(s);
-  return as<Check>(s) || (n && !n->no && as<Check>(n->yes));
+  return as<Check>(s) || (n && n->yes && !n->no && as<Check>(n->yes));
 }
 
 /// True when no iteration of the loop changes what the check sees.
@@ -242,7 +242,7 @@ bool is_invariant(const Stmt &checked, const For &loop, const Buffers &stored) {
 
 Stmt step_out(const For &n, const Stmt &s) {
   const Seq *body = as<Seq>(n.body);
-  if (!body || !is_check(body->items.front()) || jumps_of(n.body).any()) return s;
+  if (!body || body->items.empty() || !is_check(body->items.front()) || jumps_of(n.body).any()) return s;
   Buffers stored = stored_in(n.body);
   size_t count = 0;
   while (count + 1 < body->items.size() && is_check(body->items[count]) &&

@@ -1,12 +1,26 @@
-// Dead scalar elimination, repeated until nothing is dead.
+// Dead scalar elimination, repeated until nothing is dead. An element that a dead value reads is still read:
+// its subscript may be out of range.
 #include "transform/simplify.h"
 
 #include <unordered_set>
 
+#include "ir/build.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 
 namespace kw {
+
+static bool reads_elements(const Expr &e) {
+  bool found = false;
+  walk(e, [&](const Load &n, const Expr &) { found |= !n.index.empty(); });
+  return found;
+}
+
+/// What stays of a store that nobody reads.
+static Stmt without_store(const Store &n, const Stmt &s) {
+  if (!reads_elements(n.value)) return seq({});
+  return let(make_sym(SymKind::local, n.value.dtype(), "unread", s.loc()), n.value, seq({}), s.loc());
+}
 
 static bool remove_dead_scalars(Func &f) {
   std::unordered_set<const BufNode *> read;
@@ -16,7 +30,7 @@ static bool remove_dead_scalars(Func &f) {
   walk(f.body, [&](const Alloc &n, const Stmt &) { dead |= is_dead(n.buf); });
   if (!dead) return false;
   f.body = rewrite(
-      f.body, [&](const Store &n, const Stmt &s) { return is_dead(n.buf) ? seq({}) : s; },
+      f.body, [&](const Store &n, const Stmt &s) { return is_dead(n.buf) ? without_store(n, s) : s; },
       [&](const Alloc &n, const Stmt &s) { return is_dead(n.buf) ? n.body : s; });
   return true;
 }

@@ -87,3 +87,75 @@ PARSED = (
 def test_what_cpython_parses_is_not_called_malformed(text: str) -> None:
     compile(text, "<text>", "exec")
     assert "E100" not in _core.compile_text(text, [("float64", 1)])
+
+
+UNREAD = (
+    "u = a[k] * 2\n    u = 3\n    a[0] = u",
+    "u = 1.0\n    if True:\n        u = a[k]",
+    "a[0] = select(a[0] > 100, a[k], 1.0)",
+    "a[0] = select(True, 1.0, a[k])",
+    "a[0] = a[k] ** 0",
+    "a[0] = uint64(a[0]) > -1 and uint64(a[k]) > -1",
+    "if uint64(a[k]) > -1:\n        a[0] = 1",
+    "if -1 == uint64(a[k]):\n        a[0] = 1",
+)
+
+
+@pytest.mark.parametrize("words", BACKENDS)
+@pytest.mark.parametrize("body", UNREAD)
+def test_an_element_whose_value_nobody_asks_for_is_still_checked(body: str, words: str) -> None:
+    f = kernel(f"def f(a, k):\n    {body}\n    return a\n")
+    with pytest.raises(IndexError):
+        f.py(np.zeros(4), 9)
+    with kw.debug(words), pytest.raises(kw.KernelIndexError, match="index 9 is out of range"):
+        f(np.zeros(4), 9)
+
+
+@pytest.mark.parametrize("words", BACKENDS)
+def test_an_unread_element_behind_a_guard_is_not_checked(words: str) -> None:
+    f = kernel("def f(a, k):\n    a[0] = select(a[1] > 1, a[k], 1.0) if a[0] > 5 else 3\n    return a\n")
+    with kw.debug(words):
+        assert f(np.zeros(4), 9).tolist() == [3, 0, 0, 0]
+
+
+@pytest.mark.parametrize("words", BACKENDS)
+def test_a_bad_index_known_at_compile_time_is_told(words: str) -> None:
+    f = kernel(
+        "def f(n):\n    out = output_tensor((4,), 'int32')\n    for i in range(n):\n"
+        "        for j in const_range(2):\n            out[j] = out[j - 1]\n    return out\n"
+    )
+    told = pytest.raises(kw.KernelIndexError, match="index -1 is out of range for dimension 0 of 'out'")
+    with kw.debug(words), pytest.warns(kw.UninitializedReadWarning), told:
+        f(2)
+
+
+FIRST = (
+    ("a[a[i]] = a[k]", 9),
+    ("a[i] = a[k] if a[k] > a[i] else 0", 9),
+    ("a[0] = a[k] > a[i]", 9),
+    ("a[0] = a[i] >= a[k]", 8),
+    ("a[k] += a[i]", 9),
+)
+
+
+@pytest.mark.parametrize("words", BACKENDS)
+@pytest.mark.parametrize(("statement", "index"), FIRST)
+def test_the_first_bad_element_in_the_order_of_cpython_is_told(
+    statement: str, index: int, words: str
+) -> None:
+    f = kernel(f"def f(a, i, k):\n    {statement}\n    return a\n")
+    with pytest.raises(IndexError, match=f"index {index} is out of bounds"):
+        f.py(np.zeros(4, "int64"), 8, 9)
+    with kw.debug(words), pytest.raises(kw.KernelIndexError, match=f"index {index} is out of range"):
+        f(np.zeros(4, "int64"), 8, 9)
+
+
+@pytest.mark.parametrize("fault", ["np.nothing(0)", "a[0, 0]", "nothing"])
+def test_an_error_in_a_loop_is_told_where_it_makes_a_carried_name_faulty(fault: str) -> None:
+    f = kernel(
+        "import numpy as np\ndef f(a):\n    acc = 0\n    for j in range(3):\n"
+        f"        acc += {fault}\n    a[0] = acc\n    return a\n"
+    )
+    with pytest.raises((kw.KernelSyntaxError, kw.KernelTypeError), match=r":5:16: error\[E") as told:
+        f(np.zeros(4))
+    assert str(told.value).count("error[") == 1

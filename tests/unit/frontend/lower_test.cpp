@@ -144,6 +144,7 @@ TEST(LowerMerge, names_assigned_on_some_paths_only) {
 TEST(LowerMerge, ternaries_merge_and_select_promotes) {
   EXPECT_EQ(body_of("c[0, 0] = a[0, 0] if p > 0 else float64(p)"), "E210 3:13");
   EXPECT_EQ(body_of("c[0, 0] = select(p > 0, a[0, 0], float64(p))"),
+            "  unread: f64 = cast(f64, a[0, 0])\n"
             "  c[0, 0] = cast(f32, cast(f64, a[0, 0]) if (0 < p) else cast(f64, p))\n");
 }
 

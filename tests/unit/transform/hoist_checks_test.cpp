@@ -60,6 +60,11 @@ TEST(HoistChecks, loops_that_the_index_does_not_depend_on_are_left_out) {
             "? : cast(u64, idx[0]) < cast(u64, x_0)");
 }
 
+TEST(HoistChecks, a_loop_without_a_body_is_left_alone) {
+  EXPECT_EQ(places(hoisted("for i in range(p):\n  pass\ny[idx[0], 0] = 1.0")),
+            (Places{": cast(u64, idx[0]) < cast(u64, x_0)"}));
+}
+
 TEST(HoistChecks, equal_checks_run_once) {
   EXPECT_EQ(places(hoisted("for i in range(idx.shape[0]):\n  y[idx[i], 0] += x[idx[i], 0]")).size(), 1u);
 }

@@ -19,8 +19,13 @@ Func with_body(std::string_view body) {
 std::string simplified(std::string_view body) { return print(simplify(with_body(body), unit::with_fma())); }
 
 TEST(Simplify, a_scalar_that_is_never_read_vanishes_with_its_stores) {
-  EXPECT_EQ(simplified("  t = alloc(f64, (), 'registers')\n  t[()] = 0.0\n  c[0] = a[0]\n  t[()] = a[1]\n"),
+  EXPECT_EQ(simplified("  t = alloc(f64, (), 'registers')\n  t[()] = 0.0\n  c[0] = a[0]\n  t[()] = 1.0\n"),
             print(with_body("  c[0] = a[0]\n")));
+}
+
+TEST(Simplify, an_element_that_is_read_for_nothing_is_still_read) {
+  EXPECT_EQ(simplified("  t = alloc(f64, (), 'registers')\n  t[()] = a[1] * 2.0\n  c[0] = a[0]\n"),
+            print(with_body("  with let(unread, f64, a[1] * 2.0):\n    pass\n  c[0] = a[0]\n")));
 }
 
 TEST(Simplify, removal_makes_others_dead) {

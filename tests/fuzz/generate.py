@@ -1,0 +1,221 @@
+"""Draws a whole program from a seed: sizes, arguments, captured constants, helpers, the kernel.
+
+The same seed gives the same program. Runs nothing.
+"""
+
+from __future__ import annotations
+
+import random
+
+import gen_stmt
+from gen_expr import Helper, Scope, Tensor, value
+from program import Arg, Dim, E, Function, Program, S, slots
+from scalar_types import DTYPES, FLOATS, is_weak
+
+EXTENTS = (0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 9)
+LAYOUTS = ("C", "C", "C", "F", "reversed", "step", "broadcast", "offset", "unaligned")
+USUAL = ("float32", "float32", "float64", "float64", "int32", "int64")
+
+
+def program(seed: int, inside: bool | None = None) -> Program:
+    """The program of a seed; a third of all programs steps into table 2a unless told."""
+    rng = random.Random(seed)
+    drawn = rng.random() < 0.33
+    inside = drawn if inside is None else inside
+    sizes = {n: rng.choice(EXTENTS) for n in ("N", "M", "K")}
+    long = rng.random() < 0.06
+    if long:
+        sizes["N"] = rng.choice((64, 65, 100, 130, 200))
+    scope = Scope(rng, wild=0.7 if inside else 0.04, risk=0.15 if rng.random() < 0.12 else 0.0)
+    made = Program(seed, inside, sizes, [], {}, [], Function("f", [], []), scope.features)
+    if long:
+        scope.nest = 1
+        scope.features.add("sum in lanes")
+    declare_arguments(made, scope)
+    if scope.chance(0.4):
+        capture(made, scope)
+    if scope.chance(0.12):
+        declare_procedure(made, scope)
+    while len(scope.helpers) < 2 and scope.chance(0.2):
+        declare_helper(made, scope)
+    body = declare_buffers(made, scope)
+    scope.depth = rng.choice((1, 2, 2, 2, 3))
+    first = gen_stmt.loop(scope, 3) if scope.chance(0.7) else []
+    if long:
+        first = gen_stmt.accumulate(scope, 1) + first
+    made.main.body = body + first + gen_stmt.block(scope, rng.choice((1, 1, 2, 2, 3)))
+    made.main.params = [a.name for a in made.args]
+    if inside:
+        scope.features.add("inside table 2a")
+    return made
+
+
+def dims(scope: Scope) -> list[Dim]:
+    rank = scope.rng.choice((0, 1, 1, 1, 1, 2, 2, 2, 3) if scope.nest > 1 else (0, 1))
+    return [Dim(scope.rng.choice("NNMK")) for _ in range(rank)]
+
+
+def declare_arguments(made: Program, scope: Scope) -> None:
+    """One to four tensors, perhaps an index array, perhaps scalars."""
+    rng = scope.rng
+    for n in range(rng.choice((1, 1, 2, 2, 3))):
+        shape = dims(scope) if n else [Dim("N"), *dims(scope)[: scope.nest // 2]]
+        dtype = rng.choice(USUAL) if scope.chance(0.5) else rng.choice(DTYPES)
+        arg = Arg("abcd"[n], dtype, shape, number=n)
+        arg.layout = rng.choice(LAYOUTS)
+        arg.content = rng.choice(
+            ("small", "small", "special", "wide") if made.inside else ("small", "small", "special")
+        )
+        made.args.append(arg)
+    if scope.chance(0.15):
+        share(made, scope)
+    if scope.chance(0.35):
+        limit = Dim(rng.choice("NM"))
+        arg = Arg(
+            "idx",
+            rng.choice(("int64", "int32", "int8", "uint8", "uint64")),
+            [Dim(rng.choice("NMK"))],
+            number=7,
+        )
+        arg.content, arg.limit = "index", limit
+        if scope.chance(0.1):
+            scope.features.add("indices out of range")
+            arg.content = "bad index"
+        arg.layout = rng.choice(("C", "C", "reversed", "step"))
+        made.args.append(arg)
+    for arg in made.args:
+        written = not arg.readonly() and arg.content != "index" and arg.partner == "" and scope.chance(0.35)
+        limit = arg.limit if arg.limit else None
+        if written and not limit:
+            scope.features.add("in-place argument")
+            made.main.returns.append(arg.name)
+        if arg.layout != "C":
+            scope.features.add("layout " + arg.layout)
+        scope.tensors.append(Tensor(arg.name, arg.dtype, list(arg.shape or []), written and not limit, limit))
+    for n in range(rng.choice((0, 0, 1, 1, 2))):
+        t = rng.choice(("wi", "wf", "wb", "wi", *DTYPES))
+        made.args.append(Arg(f"s{n}", t, None, number=20 + n))
+        scope.scalars[f"s{n}"] = t
+        scope.features.add("weak scalar" if is_weak(t) else "strong scalar")
+
+
+def share(made: Program, scope: Scope) -> None:
+    """One more argument over the memory of an earlier one: the same array, or a view beside it."""
+    first = made.args[0]
+    other = Arg("z0", first.dtype, first.shape, scope.rng.choice(("same", "shifted")), number=first.number)
+    if first.layout == "broadcast" or first.shape is None:
+        first.layout = "C"
+    if other.layout == "shifted" or first.layout == "unaligned":
+        first.layout = "C"
+    other.partner = first.name
+    scope.features.add("overlapping arguments")
+    made.args.append(other)
+
+
+def capture(made: Program, scope: Scope) -> None:
+    rng = scope.rng
+    scope.captured["C0"] = rng.choice((2, 3, -1, 5, 0.5, 2.5, True))
+    if scope.chance(0.5):
+        scope.captured["C1"] = tuple(rng.choice((1, 2, 0.25, 3.0, 7)) for _ in range(3))
+    made.captured.update(scope.captured)
+
+
+def declare_helper(made: Program, scope: Scope) -> None:
+    """A function of scalars and perhaps a tensor, which loops over it."""
+    rng = scope.rng
+    name = f"h{len(scope.helpers)}"
+    types: list[str | Tensor] = [
+        rng.choice((*FLOATS, "int32", "int64", "wi")) for _ in range(rng.randint(1, 2))
+    ]
+    local = Scope(rng, scope.wild, features=scope.features, captured=scope.captured)
+    names = [f"g{n}" for n in range(len(types))]
+    local.scalars = {n: t for n, t in zip(names, types, strict=True) if isinstance(t, str)}
+    body: list[S] = []
+    given = [t for t in scope.tensors if len(t.dims) == 1 and not t.limit]
+    if given and scope.chance(0.5):
+        pattern = rng.choice(given)
+        types.append(pattern)
+        names.append("r")
+        local.tensors = [Tensor("r", pattern.dtype, pattern.dims, False)]
+        local.sizes = {pattern.dims[0]: "r.shape[0]", Dim(pattern.dims[0].size): "r.shape[0]"}
+        body.append(
+            S(
+                f"sum_ = {pattern.dtype.replace('bool', 'bool_')}(0)",
+                [],
+                [],
+                f"sum_ = CAST({pattern.dtype!r}, L(0))",
+            )
+        )
+        test = E("{0}", [E("r[o] < r[0]", [], "truth", "r[o] < r[N(0)]")], "truth")
+        steps = [S("if {0}:", [test], [[S(rng.choice(("continue", "break", "pass")))]]), S("sum_ += r[o]")]
+        body.append(S("for o in range(r.shape[0]):", [], [steps]))
+        local.locals["sum_"] = pattern.dtype
+        scope.features.add("helper with a tensor")
+    elif scope.chance(0.4):
+        first = names[0]
+        arm = value(local, 1)
+        t = str(types[0])
+        form = f"{first} = {{0}}"
+        kid = arm if arm.type == t else E({"wi": "int"}.get(t, t) + "({0})", [arm], t)
+        body.append(S(form, [kid]))
+    e = value(local, 2)
+    if e.const is not None:
+        e = E("float64({0})", [e], "float64")
+    body.append(S("return {0}", [e]))
+    made.helpers.append(Function(name, names, body))
+    scope.helpers.append(Helper(name, types, e.type))
+
+
+def declare_procedure(made: Program, scope: Scope) -> None:
+    """A function that writes some elements of a tensor of one dimension."""
+    rng = scope.rng
+    test = E(rng.choice(("o % 2 == g0 % 2", "o >= g0", "o != g0", "o < g0 and o > 0")), [], "truth")
+    store = rng.choice(("r[o] = g1", "r[o] += g1", "r[o] = r[r.shape[0] - 1 - o]"))
+    if rng.random() < 0.5:
+        body = [S("for o in range(r.shape[0]):", [], [[S("if {0}:", [test], [[S(store)]])]])]
+    else:
+        at = E("max(min(g0, r.shape[0] - 1), 0)", [], "wi")
+        body = [S("if r.shape[0] > 0:", [], [[S("r[{0}] = g1", [at])]])]
+    made.helpers.append(Function("p0", ["r", "g0", "g1"], body))
+    scope.procedures.append("p0")
+
+
+def declare_buffers(made: Program, scope: Scope) -> list[S]:
+    """Names of extents, outputs, temporaries."""
+    rng = scope.rng
+    body: list[S] = []
+    for t in scope.tensors:
+        for k, d in enumerate(t.dims):
+            if d in scope.sizes:
+                continue
+            text = f"{t.name}.shape[{k}]"
+            if scope.chance(0.4):
+                name = "nmlkh"[len(scope.sizes)]
+                body.append(S(f"{name} = {text}"))
+                text = name
+            scope.sizes[d] = text
+    pairs = [t for t in scope.tensors if len(t.dims) == 2]
+    if pairs and scope.chance(0.2):
+        body.append(S(f"n0, n1 = {pairs[0].name}.shape"))
+    known = list(scope.sizes)
+    count = rng.choice((1, 1, 1, 2, 2)) if made.main.returns else rng.choice((1, 1, 2, 2, 3))
+    if made.main.returns and scope.chance(0.3):
+        count = 0
+    outputs = []
+    for n in range(count + rng.choice((0, 0, 0, 1))):
+        name, word = (f"out{n}", "output_tensor") if n < count else ("t0", "allocate")
+        rank = rng.choice((0, 1, 1, 2, 2, 3) if scope.nest > 1 else (0, 1))
+        shape = [rng.choice(known) if scope.chance(0.85) else Dim("", rng.randint(1, 4)) for _ in range(rank)]
+        shape = [Dim(d.size, d.plus + 1) if d.size and scope.chance(0.1) else d for d in shape]
+        dtype = rng.choice(USUAL) if scope.chance(0.5) else rng.choice(DTYPES)
+        text = dtype if dtype == "bfloat16" or (scope.chance(0.3) and dtype != "bool") else f"'{dtype}'"
+        kids = [scope.size(d) for d in shape]
+        items = slots(0, rank) + ("," if rank == 1 else "")
+        form = f"{name} = {word}(({items}), {text}"
+        outputs.append(S(form + ")", kids, [], f"{form}, {name!r})"))
+        scope.tensors.append(Tensor(name, dtype, shape, True))
+        if word == "output_tensor":
+            made.main.returns.append(name)
+        else:
+            scope.features.add("allocate")
+    return body + outputs

@@ -1,0 +1,39 @@
+"""Generated kernels: CPython or the reference = interpreter = machine code, as kw_fuzz.py runs them.
+
+KW_FUZZ_SEED gives other programs; the seed stands in the output of a failing test.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+FUZZ = Path(__file__).with_name("kw_fuzz.py")
+SEED = os.environ.get("KW_FUZZ_SEED") or "20261122"
+SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
+PROGRAMS = 300 if SANITIZED else 10_000
+SECONDS = 240.0
+
+
+def test_generated_programs_agree() -> None:
+    env = {k: v for k, v in os.environ.items() if not k.startswith("KW_")}
+    command = [sys.executable, str(FUZZ), SEED, str(PROGRAMS), "2", str(SECONDS)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    print(done.stdout)
+    assert done.returncode == 0, f"KW_FUZZ_SEED={SEED}\n{done.stdout}\n{done.stderr[-3000:]}"
+    counted = re.match(r"(\d+) programs", done.stdout)
+    assert counted and int(counted[1]) >= PROGRAMS // 4, done.stdout
+    for feature in (
+        "gather",
+        "while",
+        "grid",
+        "ternary",
+        "helper",
+        "inside table 2a",
+        "overlapping arguments",
+    ):
+        assert f"'{feature}'" in done.stdout, feature
+    assert "KernelIndexError due" in done.stdout and "inside 2a" in done.stdout
