@@ -97,6 +97,7 @@ class EarlyChecks {
   bool is_constant(const Buf &b) const { return b->space == Space::param && !stored_.count(b.get()); }
 
   void note(const Check &n, const Stmt &s) {
+    if (loops_.empty()) return;
     EarlyCheck out{replaced(n.cond, values_), n.site, s.loc(), {}, {}};
     if (!is_early(out.cond, true)) return;
     std::vector<Expr> depends{out.cond};

@@ -30,6 +30,7 @@ FAULT = re.compile(
     r":(\d+):\d+: error\[E303\]: index (-?\d+) is out of range for dimension (\d+) of '(\w+)',"
     r" whose extent is (\d+)"
 )
+DEBUG_CODES = ("E305", "E306", "E307", "E308", "E309", "E310", "E311", "E312")
 CPYTHON = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")
 
 
@@ -97,9 +98,9 @@ def timed(call: Any, args: list[Any]) -> Ran:
     return Ran("ok", [bits(v) for v in (*results, *arrays)])
 
 
-def compiled(p: Program, function: types.FunctionType, fp: str, words: str, unchecked: bool = False) -> Ran:
+def compiled(p: Program, function: types.FunctionType, fp: str, words: str, **options: bool) -> Ran:
     with kw.debug("cache=off; " + words):
-        ran = timed(kw.kernel(fp=fp, unchecked=unchecked)(function), gen_args.arguments(p))
+        ran = timed(kw.kernel(fp=fp, **options)(function), gen_args.arguments(p))
     return Ran(ran.what, ran.bits if ran.what == "ok" else [], ran.text)
 
 
@@ -157,6 +158,14 @@ def agrees(ours: Ran, oracle: Ran, inlined: bool) -> bool:
     return False
 
 
+def told_early(p: Program, function: types.FunctionType, ours: Ran, oracle: Ran) -> bool:
+    """Whether a check before the loops found another bad element than the first, which debug=True tells."""
+    if code_of(ours.text) != "E303" or oracle.what not in ("IndexError", "IndexFault"):
+        return False
+    in_order = compiled(p, function, "strict", "", debug=True)
+    return agrees(in_order, oracle, moved(p)) or code_of(in_order.text) in DEBUG_CODES
+
+
 def first_line(text: str) -> str:
     line = text.splitlines()[0] if text else ""
     return re.sub(r"<\w+>:\d+:\d+: ", "", line)
@@ -185,6 +194,8 @@ def against_oracle(p: Program, function: types.FunctionType, strict: Ran) -> Ver
         first = by_cpython(p, function)
         if agrees(strict, first, moved(p)):
             return Verdict(outcome)
+        if told_early(p, function, strict, first):
+            return Verdict(f"{outcome}, told early")
         if first.what == "TimeoutError":
             return Verdict("slow")
     ran, events = by_reference(p)
@@ -196,6 +207,8 @@ def against_oracle(p: Program, function: types.FunctionType, strict: Ran) -> Ver
             return Verdict(f"{outcome}, inside 2a" if events else outcome)
         assert first is not None
         return Verdict(outcome, "outside the table", f"CPython: {show(first)}\nkernel: {show(strict)}")
+    if told_early(p, function, strict, ran):
+        return Verdict(f"{outcome}, told early")
     same_without_rows = first is not None and not events
     kind = f"differs from {'CPython' if same_without_rows else 'the table'}: {ran.what} {strict.what}"
     return Verdict(
