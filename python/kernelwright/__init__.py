@@ -10,6 +10,8 @@ def add(a, b):
     return c
 """
 
+import importlib
+
 from ._core import Kernel
 from ._debug import debug
 from .errors import (
@@ -51,3 +53,12 @@ __all__ = [
     "debug",
     "kernel",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The functions and casts of the kernel language: in a kernel `kw.sqrt` means the intrinsic."""
+    lang = importlib.import_module(".lang", __name__)
+    if name not in lang.attributes:
+        raise AttributeError(f"module 'kernelwright' has no attribute '{name}'")
+    globals()[name] = found = getattr(lang, name)
+    return found

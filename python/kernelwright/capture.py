@@ -177,8 +177,8 @@ class _Describer:
         attributes = []
         space = vars(module)
         for name in names:
-            if name not in space:
-                continue
+            if name not in space and not (module.__name__ == "kernelwright" and hasattr(module, name)):
+                continue  # the package finds the words of the language when they are asked for
             value = space[name]
             self.places.append((space, name, False, value))
             described = _describe_value(value)

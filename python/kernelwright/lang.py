@@ -331,7 +331,11 @@ _functions = frozenset(
     "sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh erf erfc"
     " sigmoid floor ceil trunc round abs sign power fmod isnan isinf isfinite popcount ceil_div".split()
 )
-
+attributes = _functions | frozenset(
+    "min max select bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32"
+    " float64".split()
+)
+"""Names that are attributes of the package as well."""
 
 _Done = dict[types.FunctionType, types.FunctionType]
 

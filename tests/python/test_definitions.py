@@ -211,6 +211,18 @@ def test_functions_of_imported_modules() -> None:
     assert roots(ONES).tolist() == [2.0] * 3
 
 
+def test_functions_of_the_package() -> None:
+    @kw.kernel
+    def mixed(a):
+        c = output_tensor(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            c[i] = kw.sqrt(a[i]) + kw.max(a[i], kw.float32(i)) + kw.select(i > 1, 1.0, kw.sigmoid(a[i]))
+        return c
+
+    assert mixed(ONES).tolist() == mixed.py(ONES).tolist()
+    assert not hasattr(kw, "sqr") and not hasattr(kw, "output_tensor")
+
+
 def test_annotations_mean_nothing() -> None:
     @kw.kernel
     def annotated(a: tuple[int, ...], b: {unit: m} = 3) -> np.ndarray | None:
