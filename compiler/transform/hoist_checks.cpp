@@ -52,12 +52,18 @@ struct EarlyCheck {
   Loc loc;
   std::vector<const For *> loops;
   Expr only_if;  ///< every other loop around it runs; null for always
+  const StmtNode *statement = nullptr;
 };
 
 /// Finds the checks that may run before the kernel.
 class EarlyChecks {
  public:
-  explicit EarlyChecks(const Func &f) : stored_(stored_in(f.body)) { visit(f.body); }
+  explicit EarlyChecks(const Func &f) : stored_(stored_in(f.body)) {
+    visit(f.body);
+    while (drop_unprotected(f)) {
+    }
+    for (const EarlyCheck &c : found) statements.insert(c.statement);
+  }
 
   /// The bounds of a loop over extents, parameters and outer iterators.
   std::pair<Expr, Expr> bounds_of(const For &n) const {
@@ -98,7 +104,7 @@ class EarlyChecks {
 
   void note(const Check &n, const Stmt &s) {
     if (loops_.empty()) return;
-    EarlyCheck out{replaced(n.cond, values_), n.site, s.loc(), {}, {}};
+    EarlyCheck out{replaced(n.cond, values_), n.site, s.loc(), {}, {}, s.p.get()};
     if (!is_early(out.cond, true)) return;
     std::vector<Expr> depends{out.cond};
     for (auto loop = loops_.rbegin(); loop != loops_.rend(); ++loop) {
@@ -114,7 +120,23 @@ class EarlyChecks {
     }
     if (!out.loops.empty() && out.loops.back()->step != 1) return;
     found.push_back(std::move(out));
-    statements.insert(s.p.get());
+  }
+
+  /// A condition that reads what a check at its old place protects stays behind that check.
+  bool drop_unprotected(const Func &f) {
+    std::unordered_set<const StmtNode *> early;
+    for (const EarlyCheck &c : found) early.insert(c.statement);
+    Buffers late;
+    walk(f.body, [&](const Check &n, const Stmt &s) {
+      if (!early.count(s.p.get())) late.insert(f.sites[n.site].buf.get());
+    });
+    size_t before = found.size();
+    std::erase_if(found, [&](const EarlyCheck &c) {
+      bool reads = false;
+      walk(c.cond, [&](const Load &n, const Expr &) { reads |= late.count(n.buf.get()) > 0; });
+      return reads;
+    });
+    return found.size() < before;
   }
 
   Buffers stored_;
@@ -125,13 +147,12 @@ class EarlyChecks {
 /// Checks over the same loops; none reads what another of them protects.
 struct Group {
   std::vector<EarlyCheck> checks;
+  Buffers protects;  ///< also by checks that were left out because an equal one is here
 
-  bool takes(const EarlyCheck &c, const Func &f) const {
+  bool takes(const EarlyCheck &c) const {
     if (c.loops != checks.front().loops) return false;
     bool reads_protected = false;
-    walk(c.cond, [&](const Load &n, const Expr &) {
-      for (const EarlyCheck &other : checks) reads_protected |= f.sites[other.site].buf == n.buf;
-    });
+    walk(c.cond, [&](const Load &n, const Expr &) { reads_protected |= protects.count(n.buf.get()) > 0; });
     return !reads_protected;
   }
   bool has(const EarlyCheck &c) const {
@@ -208,11 +229,14 @@ Func run_checks_early(Func f) {
   if (early.found.empty()) return f;
   std::vector<Group> groups;
   for (EarlyCheck &c : early.found) {
-    if (std::any_of(groups.begin(), groups.end(), [&](const Group &g) { return g.has(c); })) continue;
-    if (!groups.empty() && groups.back().takes(c, f))
-      groups.back().checks.push_back(std::move(c));
-    else
-      groups.push_back({{std::move(c)}});
+    const BufNode *protects = f.sites[c.site].buf.get();
+    auto same = std::find_if(groups.begin(), groups.end(), [&](const Group &g) { return g.has(c); });
+    if (same == groups.end()) {
+      if (groups.empty() || !groups.back().takes(c)) groups.push_back({});
+      same = std::prev(groups.end());
+      same->checks.push_back(std::move(c));
+    }
+    same->protects.insert(protects);
   }
   std::vector<Stmt> items;
   for (const Group &group : groups) items.push_back(run_early(group, early));

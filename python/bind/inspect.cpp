@@ -68,16 +68,22 @@ py::list findings_of(const ResolvedExplanation &found, const std::vector<TextPla
   return out;
 }
 
-py::dict explain_one(const KernelState &k, const Request &request, const SourceText &source,
-                     const Plan *plan) {
+/// One version to explain. Holds no plan: another thread may drop it while the source is read.
+struct Wanted {
+  Request request;
+  bool main, plain;  ///< whether that body has been compiled
+};
+
+py::dict explain_one(const KernelState &k, const Wanted &wanted, const SourceText &source) {
+  const Request &request = wanted.request;
   ResolvedExplanation found = explain(request, source);
   py::list parameters;
   for (size_t i = 0; i < request.signature.args.size(); ++i)
     parameters.append(py::make_tuple(utf8(k.parameters[i].get()), type_text(request.signature.args[i])));
   py::dict out;
   out["parameters"] = parameters;
-  out["main"] = plan != nullptr;
-  out["plain"] = plan && plan->plain;
+  out["main"] = wanted.main;
+  out["plain"] = wanted.plain;
   out["conditions"] = found.conditions;
   out["findings"] = findings_of(found, k.place.texts());
   return out;
@@ -116,10 +122,10 @@ py::object inspect_kernel(PyObject *kernel, const py::tuple &args, const py::dic
 py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dict &keywords) {
   KernelState *k = state_of(kernel);
   if (!k || !k->refresh()) return {};
-  std::vector<std::pair<Request, const Plan *>> wanted;
+  std::vector<Wanted> wanted;
   if (args.empty() && keywords.empty())
     for (const auto &plan : k->plans)
-      if (plan->generation == k->generation) wanted.emplace_back(plan->request, plan.get());
+      if (plan->generation == k->generation) wanted.push_back({plan->request, true, plan->plain != nullptr});
   if (wanted.empty() && args.empty() && keywords.empty() && needs_arguments(*k)) {
     ask_for_arguments(*k, "explain");
     return {};
@@ -127,16 +133,16 @@ py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dic
   if (wanted.empty()) {
     auto signature = signature_of(*k, args, keywords);
     if (!signature) return {};
-    wanted.emplace_back(k->request(*signature, Body::main), nullptr);
-    std::string key = key_text(wanted[0].first);
+    wanted.push_back({k->request(*signature, Body::main), false, false});
+    std::string key = key_text(wanted[0].request);
     for (const auto &plan : k->plans)
-      if (key_text(plan->request) == key) wanted[0].second = plan.get();
+      if (key_text(plan->request) == key) wanted[0].main = true, wanted[0].plain = plan->plain != nullptr;
   }
   SourceText source;
   if (!k->read_source(source)) return {};
   try {
     py::list out;
-    for (const auto &[request, plan] : wanted) out.append(explain_one(*k, request, source, plan));
+    for (const Wanted &w : wanted) out.append(explain_one(*k, w, source));
     return out;
   } catch (const ResolvedError &e) {
     raise_errors(e.errors, k->place);

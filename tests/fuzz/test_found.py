@@ -159,3 +159,63 @@ def test_an_error_in_a_loop_is_told_where_it_makes_a_carried_name_faulty(fault: 
     with pytest.raises((kw.KernelSyntaxError, kw.KernelTypeError), match=r":5:16: error\[E") as told:
         f(np.zeros(4))
     assert str(told.value).count("error[") == 1
+
+
+def _index_error(kernel: kw.Kernel, *args: object) -> str:
+    with pytest.raises(IndexError) as caught:
+        kernel(*args)
+    return str(caught.value).splitlines()[0]
+
+
+FAR = 10**12
+
+
+def test_a_check_that_stays_in_a_strided_loop_still_protects_what_early_checks_read() -> None:
+    @kw.kernel
+    def strided(a, p, q, m):
+        y = output_tensor((1,), a.dtype)
+        for i in range(0, p.shape[0], 2):
+            for j in range(m):
+                y[0] = a[q[p[i]] + j]
+        return y
+
+    @kw.kernel
+    def backwards(a, p, q, m):
+        y = output_tensor((1,), a.dtype)
+        for i in range(p.shape[0] - 1, -1, -1):
+            for j in range(m):
+                y[0] = a[q[p[i]] + j]
+        return y
+
+    for kernel in (strided, backwards):
+        said = _index_error(kernel, np.ones(8), np.array([FAR, 0]), np.array([0]), 2)
+        assert f"index {FAR} is out of range for dimension 0 of 'q'" in said
+
+
+def _fills(y, t, j):
+    for i in range(y.shape[0]):
+        y[i] = t[j + i]
+
+
+def test_a_check_outside_of_loops_still_protects_what_early_checks_read() -> None:
+    @kw.kernel
+    def outside(a, q, p):
+        y = output_tensor((2,), a.dtype)
+        _fills(y, a, q[p[0]])
+        return y
+
+    said = _index_error(outside, np.ones(8), np.array([0, 0]), np.array([FAR]))
+    assert f"index {FAR} is out of range for dimension 0 of 'q'" in said
+
+
+def test_a_check_left_out_for_an_equal_one_still_protects_its_tensor() -> None:
+    @kw.kernel
+    def twice(a, b, idx):
+        z = output_tensor((a.shape[0],), "int64")
+        y = output_tensor((idx.shape[0],), a.dtype)
+        for i in range(idx.shape[0]):
+            y[i] = a[idx[i]] + b[z[idx[i]]]
+        return y, z
+
+    said = _index_error(twice, np.ones(4), np.ones(4), np.array([0, 1, FAR]))
+    assert f"index {FAR} is out of range" in said

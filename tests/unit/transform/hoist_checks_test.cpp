@@ -94,6 +94,19 @@ TEST(HoistChecks, a_subscript_within_a_subscript_is_checked_first) {
                     "cast(u64, idx[idx[i + k]]) < cast(u64, x_0)"}));
 }
 
+/// Every early check of what another check protects comes behind it.
+TEST(HoistChecks, what_a_check_that_stays_protects_is_not_read_early) {
+  // the protecting check stays in a loop of step 2, which no block scans
+  Places got =
+      places(hoisted("for i in range(0, idx.shape[0], 2):\n  for j in range(p):\n"
+                     "    y[idx[idx[i]] + j, 0] = 1.0"));
+  for (const std::string &p : got) EXPECT_EQ(p.find("i "), 0u) << p;
+  // it stands outside of every loop
+  got = places(hoisted("r = idx[idx[0]]\nfor i in range(p):\n  y[r + i, 0] = 1.0"));
+  ASSERT_EQ(got.size(), 2u);
+  EXPECT_EQ(got[0], ": cast(u64, idx[0]) < cast(u64, idx_0)");
+}
+
 TEST(HoistChecks, bounds_at_the_ends_of_the_integers_are_scanned_whole) {
   for (std::string_view range : {"range(p, 9223372036854775807)", "range(-9223372036854775807, p)"}) {
     Func f = hoisted(cat("for i in ", range, ":\n  y[i, 0] = 1.0"));
