@@ -21,6 +21,14 @@
 
 namespace kw::unit {
 
+/// Tests of values look at every nth sample under the sanitizers, which slow them some thirty times and see
+/// the same code at work in each sample.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr int every_nth = 16;
+#else
+inline constexpr int every_nth = 1;
+#endif
+
 /// Printed IR without its opening line → function; throws CompileError when the text is malformed.
 Func ir(std::string_view text);
 

@@ -44,7 +44,7 @@ void check_accuracy(DType t, double low, double high, int count) {
   unit::Random random(unit::seed());
   std::uniform_real_distribution<double> whole(low, high);
   for (const Target &target : {unit::with_fma(), unit::without_fma()})
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < count / unit::every_nth; ++i) {
       double x = whole(random);
       if (i % 4 == 1) x = std::ldexp(x, -static_cast<int>(random() % 60));  // small arguments
       if (i % 4 == 2) x = (std::floor(x) + 0.5) * 0.6931471805599453;       // where k changes
