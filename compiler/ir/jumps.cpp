@@ -7,7 +7,11 @@ namespace kw {
 
 static void find(const Stmt &root, Jumps &out) {
   for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
-    if (const Jump *n = as<Jump>(*s)) (n->kind == JumpKind::break_loop ? out.breaks : out.continues) = true;
+    if (const Jump *n = as<Jump>(*s)) {
+      bool breaks = n->kind == JumpKind::break_loop;
+      if (breaks && !out.breaks) out.first_break = s->loc();
+      (breaks ? out.breaks : out.continues) = true;
+    }
     if (const If *n = as<If>(*s)) find(n->yes, out), find(n->no, out);
     if (const Seq *n = as<Seq>(*s))
       for (size_t i = 0; i + 1 < n->items.size(); ++i) find(n->items[i], out);

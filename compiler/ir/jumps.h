@@ -8,6 +8,7 @@ namespace kw {
 
 struct Jumps {
   bool breaks = false, continues = false;
+  Loc first_break = {};  ///< in source order
   bool any() const { return breaks || continues; }
 };
 

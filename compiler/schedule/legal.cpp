@@ -11,28 +11,15 @@ namespace kw {
 
 namespace {
 
-Loc find_break(const Stmt &root) {
-  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
-    if (const Jump *n = as<Jump>(*s); n && n->kind == JumpKind::break_loop) return s->loc();
-    if (const If *n = as<If>(*s))
-      for (const Stmt &side : {n->yes, n->no})
-        if (Loc at = find_break(side); at.known()) return at;
-    if (const Seq *n = as<Seq>(*s))
-      for (size_t i = 0; i + 1 < n->items.size(); ++i)
-        if (Loc at = find_break(n->items[i]); at.known()) return at;
-  }
-  return {};
-}
-
 class Judge {
  public:
   Judge(const Nest &nest, const Directive &directive) : nest_(nest), directive_(directive) {}
 
   Verdict run(const Func &f) {
     const For &loop = *nest_.loops[directive_.loop].loop;
-    if (jumps_of(loop.body).breaks) {
+    if (Jumps jumps = jumps_of(loop.body); jumps.breaks) {
       Verdict out{Reason::jump};
-      out.jump = find_break(loop.body);
+      out.jump = jumps.first_break;
       return out;
     }
     std::vector<const BufNode *> own = private_scalars(f, nest_, directive_.loop);
