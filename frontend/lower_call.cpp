@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "frontend/lowering.h"
+#include "ir/accumulation.h"
 #include "ir/intrinsics.h"
 #include "ir/match.h"
 #include "ir/print.h"
@@ -76,9 +77,7 @@ Operand Lowering::cast_call(const std::string &word, Operand arg, Loc loc) {
 }
 
 void read_elements(const Expr &e, BlockBuilder &builder) {
-  bool reads = false;
-  walk(e, [&](const Load &n, const Expr &) { reads |= !n.index.empty(); });
-  if (reads) builder.add_let(make_sym(SymKind::local, e.dtype(), "unread", e.loc()), e, e.loc());
+  if (reads_elements(e)) builder.add_let(make_sym(SymKind::local, e.dtype(), "unread", e.loc()), e, e.loc());
 }
 
 Operand Lowering::select_call(std::vector<Operand> args, Loc loc) {

@@ -147,12 +147,6 @@ class InitAnalysis {
     std::erase_if(regions, [&](const Region &r) { return r.buf == buf; });
   }
 
-  static bool has_load(const Expr &e) {
-    bool found = false;
-    walk(e, [&](const Load &, const Expr &) { found = true; });
-    return found;
-  }
-
   static Regions common(Regions a, const Regions &b) {
     std::erase_if(a, [&](const Region &r) {
       return std::none_of(b.begin(), b.end(), [&](const Region &o) { return same(r, o); });

@@ -25,6 +25,18 @@ bool mentions(const std::vector<Expr> &list, const Sym &sym) {
   return std::any_of(list.begin(), list.end(), [&](const Expr &e) { return mentions(e, sym); });
 }
 
+bool has_load(const Expr &e) {
+  bool found = false;
+  walk(e, [&](const Load &, const Expr &) { found = true; });
+  return found;
+}
+
+bool reads_elements(const Expr &e) {
+  bool found = false;
+  walk(e, [&](const Load &n, const Expr &) { found |= !n.index.empty(); });
+  return found;
+}
+
 bool same_place(const Load &a, const Store &s) {
   if (a.buf != s.buf) return false;
   for (size_t d = 0; d < a.index.size(); ++d)

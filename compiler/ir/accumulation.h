@@ -23,6 +23,10 @@ int64_t step_size(const For &loop);
 bool same_place(const Load &a, const Store &s);
 bool mentions(const Expr &e, const Sym &sym);
 bool mentions(const std::vector<Expr> &list, const Sym &sym);
+/// True when the value depends on memory, cells included.
+bool has_load(const Expr &e);
+/// True when evaluating reads an element of rank 1 or more, whose subscript may be out of range.
+bool reads_elements(const Expr &e);
 
 /// The reduced band of language.md 3: of the loops around the store (outermost first, null for a while, which
 /// ends the band), the maximal run of

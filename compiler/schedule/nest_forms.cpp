@@ -68,12 +68,6 @@ int tree_size(const Expr &e, int limit) {
   return size;
 }
 
-bool has_load(const Expr &e) {
-  bool found = false;
-  walk(e, [&](const Load &, const Expr &) { found = true; });
-  return found;
-}
-
 }  // namespace
 
 NestForms::NestForms(Nest &nest, const Stmt &root) : nest_(nest) {

@@ -4,17 +4,12 @@
 
 #include <unordered_set>
 
+#include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 
 namespace kw {
-
-static bool reads_elements(const Expr &e) {
-  bool found = false;
-  walk(e, [&](const Load &n, const Expr &) { found |= !n.index.empty(); });
-  return found;
-}
 
 /// What stays of a store that nobody reads.
 static Stmt without_store(const Store &n, const Stmt &s) {
