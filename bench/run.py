@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -17,12 +18,23 @@ ROOT = HERE.parent
 ROUNDS = 9
 
 Row = tuple[str, float, float, str, str]  # what, median, best, unit, target
+pulses: list[float] = []  # how long the same loop took, all through the run
+
+
+def feel_pulse() -> None:
+    """Times a fixed loop: where it varies, other work on the machine varies the rest of the table too."""
+    begin = time.perf_counter()
+    total = 0
+    for i in range(20_000):
+        total += i
+    pulses.append((time.perf_counter() - begin) * 1e3)
 
 
 def probe(*arguments: str, cache: str) -> list[float]:
     command = [sys.executable, str(HERE / "probe.py"), *arguments]
     environment = {**os.environ, "KW_CACHE_DIR": cache}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # imports come from bytecode, as users have them
+    feel_pulse()
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     return json.loads(done.stdout)
 
@@ -113,6 +125,7 @@ def machine() -> str:
 
 def main() -> None:
     rows = compile_rows() + warm_rows() + call_rows() + safety_rows() + core_rows()
+    rows.insert(0, row("the machine: one loop of Python between the others", pulses, "ms", "no noise: equal"))
     lines = [
         f"# {datetime.date.today()}, {machine()}",
         "",

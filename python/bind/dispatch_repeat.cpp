@@ -17,15 +17,18 @@ namespace {
 
 PyArrayObject *as_array(const void *o) { return static_cast<PyArrayObject *>(const_cast<void *>(o)); }
 
-/// Type, layout, dtype and shape in one look.
-inline bool is_like(PyObject *o, const Repeat::Tensor &t, int wanted_flags, const int64_t *extents) {
+/// Type, layout, dtype and shape in one look; `copied` gets the shape.
+inline bool is_like(PyObject *o, const Repeat::Tensor &t, int wanted_flags, const int64_t *extents,
+                    int64_t *copied) {
   if (!PyArray_CheckExact(o)) return false;
   PyArrayObject *a = as_array(o);
   if ((PyArray_FLAGS(a) & wanted_flags) != wanted_flags || PyArray_DESCR(a) != t.descr ||
       PyArray_NDIM(a) != static_cast<int>(t.rank))
     return false;
-  for (uint32_t d = 0; d < t.rank; ++d)
+  for (uint32_t d = 0; d < t.rank; ++d) {
     if (PyArray_DIMS(a)[d] != extents[d]) return false;
+    copied[d] = extents[d];
+  }
   return true;
 }
 
@@ -41,7 +44,7 @@ const void *descr_of(PyArrayObject *a) {
 bool matches_out(const Plan &plan, PyObject *o, RepeatedCall &c) {
   const Repeat &r = plan.repeat;
   const Repeat::Tensor &t = r.tensors[r.inputs];
-  if (!is_like(o, t, plain_flags | NPY_ARRAY_WRITEABLE, c.out_extents)) return false;
+  if (!is_like(o, t, plain_flags | NPY_ARRAY_WRITEABLE, plan.out_extents.data(), c.out_extents)) return false;
   char *low = PyArray_BYTES(as_array(o)), *high = low + t.bytes;
   for (uint32_t i = 0; i < r.inputs; ++i) {
     char *other = static_cast<char *>(c.data[i]);
@@ -64,6 +67,7 @@ void remember(Plan &plan, const LoadedKernel &kernel, PyObject *const *args) {
     return;
   r.inputs = 0;
   const int64_t *extents = plan.extents.data();
+  int64_t copied[max_rank];
   auto size = [](DType dtype, size_t rank, const int64_t *dims) {
     int64_t bytes = item_size(dtype);
     for (size_t d = 0; d < rank; ++d) bytes *= dims[d];
@@ -73,7 +77,7 @@ void remember(Plan &plan, const LoadedKernel &kernel, PyObject *const *args) {
     PyObject *o = args[r.inputs];
     const void *descr = s.kind == ArgKind::tensor && PyArray_CheckExact(o) ? descr_of(as_array(o)) : nullptr;
     if (!descr || s.stride_class != StrideClass::contiguous ||
-        !is_like(o, {descr, s.rank}, plain_flags, extents))
+        !is_like(o, {descr, s.rank}, plain_flags, extents, copied))
       return;
     r.tensors[r.inputs++] = {descr, s.rank, false, size(s.dtype, s.rank, extents)};
     extents += s.rank;
@@ -96,15 +100,17 @@ bool matches_repeat(const Plan &plan, PyObject *const *args, size_t nargs, PyObj
   int64_t *copied = c.extents;
   for (uint32_t i = 0; i < r.inputs; ++i) {
     const Repeat::Tensor &t = r.tensors[i];
-    if (!is_like(args[i], t, plain_flags, extents)) return false;
+    if (!is_like(args[i], t, plain_flags, extents, copied)) return false;
     c.data[i] = PyArray_DATA(as_array(args[i]));
-    for (uint32_t d = 0; d < t.rank; ++d) *copied++ = *extents++;
+    extents += t.rank, copied += t.rank;
   }
-  c.extent_count = plan.extents.size();
-  for (uint32_t d = 0; d < r.tensors[r.inputs].rank; ++d) c.out_extents[d] = plan.out_extents[d];
+  c.extent_count = static_cast<size_t>(copied - c.extents);
   c.workspace = plan.workspace;
   c.work = plan.work;
-  if (!kwnames) return true;
+  if (!kwnames) {
+    for (uint32_t d = 0; d < r.tensors[r.inputs].rank; ++d) c.out_extents[d] = plan.out_extents[d];
+    return true;
+  }
   return PyTuple_GET_SIZE(kwnames) == 1 && PyTuple_GET_ITEM(kwnames, 0) == out_key &&
          matches_out(plan, args[nargs], c);
 }
