@@ -39,7 +39,7 @@ fuzz: build
 exhaustive: build
 	@cmake -S . -B build -DKW_EXHAUSTIVE=ON >/dev/null
 	@ninja -C build --quiet kw_exhaustive
-	@build/tests/kw_exhaustive $(STRIDE)
+	@$(PY) tests/exhaustive/run.py $(STRIDE)
 
 seeds: build
 	@$(PYTEST) tests/seeds -rs

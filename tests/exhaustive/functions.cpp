@@ -1,12 +1,16 @@
-// Every float32 argument of every elementary function of one argument, by compiled kernels, against the
-// float64 functions of the C library. Prints the largest error of each in units of the last place and lists
-// points that lie within 1e-4 of the bound, where that reference is no judge. Arguments: a stride over the
-// bit patterns (1: all), then names of functions (none: all). Ends with 1 when a bound is broken.
+// Float32 functions by compiled kernels against the float64 functions of the C library: every argument of one
+// function of one argument, or random pairs for one of two. Prints the largest error in units of the last
+// place and lists the points within 1e-4 of the bound, where that reference is no judge; run.py asks mpmath.
+// Arguments: a name, then a stride over the bit patterns (1: all) or, for pairs, their number and a seed.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "runtime/jit.h"
@@ -23,7 +27,14 @@ struct Row {
   double bound;
 };
 
+struct PairRow {
+  const char *name;
+  double (*truth)(double, double);
+  double bound;
+};
+
 constexpr Row table[] = {
+    {"sqrt", std::sqrt, 1},
     {"rsqrt", [](double x) { return 1 / std::sqrt(x); }, 2},
     {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, 3},
     {"exp", std::exp, 1},
@@ -46,15 +57,21 @@ constexpr Row table[] = {
     {"erfc", std::erfc, 1},
 };
 
-std::shared_ptr<const LoadedKernel> compiled(const std::string &name) {
-  SourceText source{
-      cat("def k(a):\n    c = output_tensor(a.shape, a.dtype)\n    for i in range(a.shape[0]):\n",
-          "        c[i] = ", name, "(a[i])\n    return c\n"),
-      "k.py", 1};
+constexpr PairRow pairs[] = {{"atan2", std::atan2, 1}, {"power", std::pow, 1}, {"fmod", std::fmod, 0}};
+
+constexpr size_t block = 1 << 16;
+constexpr double doubtful = 1e-4;  ///< what the float64 reference itself may be wrong by, in float32's places
+
+std::shared_ptr<const LoadedKernel> compiled(const std::string &name, bool pair) {
+  SourceText source{cat("def k(", pair ? "a, b" : "a",
+                        "):\n    c = output_tensor(a.shape, a.dtype)\n    for i in range(a.shape[0]):\n",
+                        "        c[i] = ", name, pair ? "(a[i], b[i])" : "(a[i])", "\n    return c\n"),
+                    "k.py", 1};
   Request r;
   r.name = "k";
   r.identity = source.text;
-  r.signature = unit::signature({unit::tensor(1, DType::f32)});
+  r.signature = pair ? unit::signature({unit::tensor(1, DType::f32), unit::tensor(1, DType::f32)})
+                     : unit::signature({unit::tensor(1, DType::f32)});
   r.target = host_target();
   return Jit("", 0).compile(r, source);
 }
@@ -68,43 +85,87 @@ double error_in_ulp(float got, double truth) {
   return std::abs(value - truth) * std::ldexp(1.0, -exponent);
 }
 
-/// The largest error over every stride-th bit pattern.
-double worst_error(const Row &row, uint64_t stride) {
-  constexpr size_t block = 1 << 16;
-  auto kernel = compiled(row.name);
+/// The worst point so far, and those that need a better judge.
+class Judge {
+ public:
+  Judge(const char *name, double bound) : name_(name), bound_(bound) {}
+  void look(float got, double truth, float x, float y) {
+    if (static_cast<float>(truth) == got && worst_ >= 0.5) return;  // rounded right: at most half a place
+    double error = error_in_ulp(got, truth);
+    if (!(error <= worst_)) worst_ = error;
+    if (bound_ > 0 && error > bound_ - doubtful)
+      std::printf("near %s %a %a %a %.6f\n", name_, static_cast<double>(x), static_cast<double>(y),
+                  static_cast<double>(got), error);
+  }
+  void tell() const { std::printf("worst %s %.6f %g\n", name_, worst_, bound_); }
+
+ private:
+  const char *name_;
+  double bound_, worst_ = 0;
+};
+
+/// False when the kernel fails.
+bool run_all(const Row &row, uint64_t stride) {
+  auto kernel = compiled(row.name, false);
   std::vector<float> x(block), y(block);
-  double worst = 0;
-  int listed = 0;
+  Judge judge(row.name, row.bound);
   for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += block * stride) {
     for (size_t i = 0; i < block; ++i) x[i] = std::bit_cast<float>(static_cast<uint32_t>(bits + i * stride));
     void *data[] = {x.data(), y.data()};
     int64_t dims[] = {static_cast<int64_t>(block)};
-    if (run_here(*kernel, {data, dims, nullptr, 0}, nullptr).status != 0) return HUGE_VAL;
-    for (size_t i = 0; i < block; ++i) {
-      double error = error_in_ulp(y[i], row.truth(x[i]));
-      worst = std::max(worst, error);
-      if (error > row.bound - 1e-4 && ++listed <= 20)
-        std::printf("  %s(%a) = %a: %.6f ULP\n", row.name, static_cast<double>(x[i]),
-                    static_cast<double>(y[i]), error);
-    }
+    if (run_here(*kernel, {data, dims, nullptr, 0}, nullptr).status != 0) return false;
+    for (size_t i = 0; i < block; ++i) judge.look(y[i], row.truth(x[i]), x[i], 0);
   }
-  return worst;
+  judge.tell();
+  return true;
+}
+
+/// A pair of one of three kinds: any bits, both near 1, or (for a power) a result that is in range.
+std::pair<float, float> pair_at(std::mt19937_64 &random, bool power) {
+  uint64_t bits = random();
+  float x = std::bit_cast<float>(static_cast<uint32_t>(bits)),
+        y = std::bit_cast<float>(static_cast<uint32_t>(bits >> 32));
+  std::uniform_real_distribution<double> unit(-1, 1);
+  switch (random() % 3) {
+    case 0: return {x, y};
+    case 1: return {static_cast<float>(unit(random)), static_cast<float>(unit(random))};
+    default: break;
+  }
+  if (!power) return {static_cast<float>(unit(random) * 1e6), static_cast<float>(unit(random) * 10)};
+  double base = random() % 2 ? 1 + unit(random) * 1e-3 : std::exp(unit(random) * 20);
+  return {static_cast<float>(base), static_cast<float>(unit(random) * 104 / std::abs(std::log(base)))};
+}
+
+bool run_pairs(const PairRow &row, uint64_t count, uint64_t seed) {
+  auto kernel = compiled(row.name, true);
+  std::vector<float> x(block), y(block), z(block);
+  Judge judge(row.name, row.bound);
+  std::mt19937_64 random(seed);
+  for (uint64_t done = 0; done < count; done += block) {
+    for (size_t i = 0; i < block; ++i) std::tie(x[i], y[i]) = pair_at(random, row.truth(2, 3) == 8);
+    void *data[] = {x.data(), y.data(), z.data()};
+    int64_t dims[] = {static_cast<int64_t>(block), static_cast<int64_t>(block)};
+    if (run_here(*kernel, {data, dims, nullptr, 0}, nullptr).status != 0) return false;
+    for (size_t i = 0; i < block; ++i) judge.look(z[i], row.truth(x[i], y[i]), x[i], y[i]);
+  }
+  judge.tell();
+  return true;
+}
+
+uint64_t number(char **words, int count, int at, uint64_t otherwise) {
+  return count > at ? std::strtoull(words[at], nullptr, 10) : otherwise;
 }
 
 }  // namespace
 }  // namespace kw
 
 int main(int count, char **words) {
-  uint64_t stride = count > 1 ? std::strtoull(words[1], nullptr, 10) : 1;
-  bool broken = false;
-  for (const kw::Row &row : kw::table) {
-    bool wanted = count <= 2;
-    for (int i = 2; i < count; ++i) wanted |= std::string(words[i]) == row.name;
-    if (!wanted) continue;
-    double worst = kw::worst_error(row, stride ? stride : 1);
-    std::printf("%-8s %.6f ULP (bound %g)\n", row.name, worst, row.bound);
-    std::fflush(stdout);
-    broken |= !(worst <= row.bound);
-  }
-  return broken;
+  std::string name = count > 1 ? words[1] : "";
+  for (const kw::Row &row : kw::table)
+    if (name == row.name) return !kw::run_all(row, std::max(uint64_t{1}, kw::number(words, count, 2, 1)));
+  for (const kw::PairRow &row : kw::pairs)
+    if (name == row.name)
+      return !kw::run_pairs(row, kw::number(words, count, 2, 10'000'000), kw::number(words, count, 3, 1));
+  std::fprintf(stderr, "usage: kw_exhaustive FUNCTION [STRIDE], or atan2|power|fmod [PAIRS [SEED]]\n");
+  return 2;
 }
