@@ -6,10 +6,10 @@ import functools
 import os
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from . import _core, capture  # noqa: F401 (the core calls capture at each first call)
+from . import _core, capture, text  # noqa: F401 (the core calls capture at each first call)
 from ._core import Kernel
 
 if TYPE_CHECKING:
@@ -20,14 +20,24 @@ if TYPE_CHECKING:
 def kernel(function: Callable[..., Any]) -> Kernel: ...
 @overload
 def kernel(
-    *, fp: str = "default", debug: bool = False, unchecked: bool = False
-) -> Callable[[Callable[..., Any]], Kernel]: ...
-def kernel(
-    function: Callable[..., Any] | None = None,
+    function: str,
     *,
     fp: str = "default",
     debug: bool = False,
     unchecked: bool = False,
+    scope: Mapping[str, object] | None = None,
+) -> Kernel: ...
+@overload
+def kernel(
+    *, fp: str = "default", debug: bool = False, unchecked: bool = False
+) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(
+    function: Callable[..., Any] | str | None = None,
+    *,
+    fp: str = "default",
+    debug: bool = False,
+    unchecked: bool = False,
+    scope: Mapping[str, object] | None = None,
 ) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
     """Turns a Python function in the kernel language into a compiled operator.
 
@@ -35,11 +45,16 @@ def kernel(
     is "strict", "default" or "fast" (how sums may be rounded). `debug` runs asserts, checks every access and
     first read, and raises where values differ from CPython's: ints beyond 64 bits or the type that takes
     them, divisions by zero. `unchecked` leaves out the run-time checks of subscripts that are data: an index
-    out of range then reads or writes foreign memory. Raises TypeError when `function` is no Python function;
-    errors in the kernel itself are raised by the first call or by `.check()`.
+    out of range then reads or writes foreign memory. Instead of a function, the text of a module that ends
+    with it will do: it sees the names in `scope` and what it defines and imports itself. Raises TypeError
+    when `function` is neither; errors in the kernel itself are raised by the first call or by `.check()`.
     """
 
-    def make(f: Callable[..., Any]) -> Kernel:
+    def make(f: Callable[..., Any] | str) -> Kernel:
+        if isinstance(f, str):
+            f = text.define(f, scope or {})
+        elif scope is not None:
+            raise TypeError("kernel: scope= goes with a text; a function has its own globals")
         if not isinstance(f, types.FunctionType):
             raise TypeError(f"kernel: expected a Python function, got {type(f).__name__}; decorate a `def`")
         made = Kernel(f, fp=fp, debug=debug, unchecked=unchecked)

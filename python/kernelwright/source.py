@@ -38,7 +38,7 @@ def read(function: types.FunctionType) -> str:
         raise _error(
             "E120",
             f"the source text of kernel '{function.__name__}' cannot be found",
-            "define it in a file or a notebook cell; exec, `python -c` and a plain prompt leave no text",
+            "define it in a file or cell, or pass its text: exec, `python -c` and a prompt leave none",
             function,
         )
     text = "".join(lines)

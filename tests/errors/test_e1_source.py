@@ -31,7 +31,7 @@ def executed(path: str, text: str = TEXT) -> kw.Kernel:
 
 NO_SOURCE = """
     FILE:@1:1: error[E120]: the source text of kernel 'bare' cannot be found
-          = help: define it in a file or a notebook cell; exec, `python -c` and a plain prompt leave no text
+          = help: define it in a file or cell, or pass its text: exec, `python -c` and a prompt leave none
     """
 EDITED = """
     FILE:@1:1: error[E121]: the source of kernel 'bare' was edited after it was imported

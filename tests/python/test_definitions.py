@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import runpy
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import kernelwright as kw
 from kernelwright import KernelSyntaxError
 
 ONES = np.ones(3, np.float32)
-NO_TEXT = "exec, `python -c` and a plain prompt leave no text"
+NO_TEXT = "exec, `python -c` and a prompt leave none"
 
 
 @kw.kernel
@@ -279,7 +280,7 @@ except SyntaxError as e:
 """
 MISSING = """\
 {place}: error[E120]: the source text of kernel 'double' cannot be found
-      = help: define it in a file or a notebook cell; {why}
+      = help: define it in a file or cell, or pass its text: {why}
 """
 
 
@@ -403,3 +404,77 @@ def test_notebook(tmp_path: Path) -> None:
         "      |            ^",
         "      = help: did you mean 'a'?",
     ]
+
+
+TEXT = """
+    import math
+
+    HALF = 0.5
+
+
+    def smaller(x, y):
+        return min(x, y)
+
+
+    def k(a):
+        c = output_tensor(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            c[i] = smaller(a[i] * HALF + math.pi, LIMIT)
+        return c
+"""
+
+
+def test_text() -> None:
+    """The last definition of the text, with what the text defines and imports and the names of scope."""
+    scope = {"LIMIT": 3.5}
+    made = kw.kernel(TEXT, scope=scope)
+    assert made(ONES).tolist() == [3.5] * 3 and made(-ONES).tolist() == made.py(-ONES).tolist()
+    assert made.__name__ == "k" and scope == {"LIMIT": 3.5}
+    debugged = kw.kernel(fp="strict", debug=True)("def k(a):\n    assert len(a) > 3, 'short'\n    return a\n")
+    with pytest.raises(AssertionError, match="short"):
+        debugged(ONES)
+
+
+def test_errors_in_a_text_name_its_lines() -> None:
+    with pytest.raises(SyntaxError, match="line 2"):
+        kw.kernel("def k(a):\n    c = = a\n")
+    with pytest.raises(KernelSyntaxError) as caught:
+        kw.kernel("ONE = 1\ndef k(a):\n    return b\n")(ONES)
+    assert caught.value.lineno == 3 and str(caught.value.filename).startswith("<kernel text ")
+    assert "    return b\n" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("", "it is empty"),
+        ("def k(a):\n    return a\nx = 1\n", "its last statement is in line 3"),
+        ("def same(f): return f\n@same\ndef k(a):\n    return a\n", "its last statement is in line 3"),
+    ],
+)
+def test_a_text_ends_with_its_kernel(text: str, where: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        kw.kernel(text)
+    said = f"kernel: the text must end with the `def` of the kernel, undecorated; {where}"
+    assert str(caught.value) == said
+
+
+def test_scope_is_for_texts() -> None:
+    with pytest.raises(TypeError, match=r"^kernel: scope= goes with a text; a function has its own globals$"):
+        kw.kernel(of_module.__wrapped__, scope={})
+
+
+def test_a_text_is_compiled_once_for_all_processes(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import kernelwright as kw, numpy as np\n"
+        "k = kw.kernel('def k(a):\\n    c = output_tensor(a.shape, a.dtype)\\n    return c\\n')\n"
+        "print(k(np.ones(2)))\n"
+    )
+    environment = {**os.environ, "KW_CACHE_DIR": str(tmp_path / "cache"), "KW_DEBUG": "time"}
+    done = [
+        subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    assert [d.stdout for d in done] == ["[0. 0.]\n"] * 2
+    assert [" emit " in d.stderr for d in done] == [True, False]
