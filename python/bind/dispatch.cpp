@@ -6,6 +6,7 @@
 
 #include "bind/dispatch_args.h"
 #include "bind/dispatch_errors.h"
+#include "bind/dispatch_notes.h"
 #include "bind/dispatch_repeat.h"
 #include "runtime/entry.h"
 #include "runtime/launch.h"
@@ -204,12 +205,12 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   if (PyObject *result = call_again(k, args, nargs, kwnames)) return result;
   if (PyErr_Occurred()) return nullptr;
   CallFrame f;
-  if (!bind_call(k, args, nargs, kwnames, f) || !read_arguments(k, f)) return nullptr;
+  if (!bind_call(k, args, nargs, kwnames, f)) return nullptr;
+  if (!read_arguments(k, f)) return note_call(k, f);
   if (!k.fresh || !k.guards_hold()) [[unlikely]]
     if (!k.refresh()) return nullptr;
   PlanUse plan(need_plan(k, f));
-  if (!plan) return nullptr;
-  if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return nullptr;
+  if (!plan || ((plan->has_inout || f.has_out) && !check_written(k, *plan, f))) return note_call(k, f);
   if (f.same_views && !f.overlaps) {  // they are compiled as one buffer
     add_alias_words(f);
     if (!(plan = need_plan(k, f))) return nullptr;
@@ -228,7 +229,7 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
     kernel = plan->plain.get();
     workspace = entered.workspace, work = entered.work;
   }
-  if (f.has_out && !check_out(k, *kernel, f, outs.extents)) return nullptr;
+  if (f.has_out && !check_out(k, *kernel, f, outs.extents)) return note_call(k, f);
   if (!make_outputs(*kernel, f, outs)) return nullptr;
   if (f.stride_count) std::copy(f.strides, f.strides + f.stride_count, f.extents + f.extent_count);
   RunResult r = run(*kernel, work, {f.data, f.extents, f.scalars, workspace});

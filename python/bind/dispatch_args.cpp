@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "bind/dispatch_foreign.h"
+#include "bind/dispatch_notes.h"
 #include "support/text.h"
 
 namespace kw {
@@ -342,13 +343,14 @@ static bool set_keyword(const KernelState &k, PyObject *key, PyObject *value, Ca
     int same = key == k.parameters[p].get() ? 1 : PyUnicode_Compare(key, k.parameters[p].get()) == 0;
     if (!same) continue;
     if (f.args[p])
-      return PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", k.name.c_str(), key),
+      return PyErr_Format(PyExc_TypeError, "%s got multiple values for argument '%U'", call_form(k).c_str(),
+                          key),
              false;
     f.args[p] = value;
     return true;
   }
   if (PyUnicode_CompareWithASCIIString(key, "out") == 0) return set_out(k, value, f);
-  PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", k.name.c_str(), key);
+  PyErr_Format(PyExc_TypeError, "%s got an unexpected keyword argument '%U'", call_form(k).c_str(), key);
   return false;
 }
 
@@ -356,8 +358,8 @@ bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, P
                     CallFrame &f) {
   size_t count = k.parameters.size();
   if (nargs > count) {
-    PyErr_Format(PyExc_TypeError, "%s() takes %zu arguments but %zu were given", k.name.c_str(), count,
-                 nargs);
+    PyErr_Format(PyExc_TypeError, "%s takes %zu argument%s but %zu were given", call_form(k).c_str(), count,
+                 count == 1 ? "" : "s", nargs);
     return false;
   }
   f.arg_count = count;
@@ -369,7 +371,8 @@ bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, P
   for (size_t p = 0; p < count; ++p) {
     if (!f.args[p]) f.args[p] = k.defaults[p].get();
     if (f.args[p]) continue;
-    PyErr_Format(PyExc_TypeError, "%s() missing the argument '%U'", k.name.c_str(), k.parameters[p].get());
+    PyErr_Format(PyExc_TypeError, "%s is missing the argument '%U'", call_form(k).c_str(),
+                 k.parameters[p].get());
     return false;
   }
   return true;

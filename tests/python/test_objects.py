@@ -293,13 +293,13 @@ def test_keywords_and_defaults() -> None:
 
 
 WRONG_CALLS: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
-    ((), {}, "add() missing the argument 'a'"),
-    ((ONES,), {}, "add() missing the argument 'b'"),
-    ((), {"b": ONES}, "add() missing the argument 'a'"),
-    ((ONES, ONES, 1, 2), {}, "add() takes 3 arguments but 4 were given"),
-    ((ONES,), {"a": ONES}, "add() got multiple values for argument 'a'"),
-    ((ONES, ONES), {"scale": 1}, "add() got an unexpected keyword argument 'scale'"),
-    ((ONES,), {"out": None, "scale": 1}, "add() got an unexpected keyword argument 'scale'"),
+    ((), {}, "add(a, b, factor=2.0) is missing the argument 'a'"),
+    ((ONES,), {}, "add(a, b, factor=2.0) is missing the argument 'b'"),
+    ((), {"b": ONES}, "add(a, b, factor=2.0) is missing the argument 'a'"),
+    ((ONES, ONES, 1, 2), {}, "add(a, b, factor=2.0) takes 3 arguments but 4 were given"),
+    ((ONES,), {"a": ONES}, "add(a, b, factor=2.0) got multiple values for argument 'a'"),
+    ((ONES, ONES), {"scale": 1}, "add(a, b, factor=2.0) got an unexpected keyword argument 'scale'"),
+    ((ONES,), {"out": None, "scale": 1}, "add(a, b, factor=2.0) got an unexpected keyword argument 'scale'"),
 ]
 
 
@@ -308,13 +308,29 @@ def test_wrong_calls(args: tuple[Any, ...], keywords: dict[str, Any], text: str)
     assert raised(TypeError, lambda: add(*args, **keywords)) == text
 
 
+@pytest.mark.parametrize(
+    ("args", "note"),
+    [
+        ((ONES, np.ones((2, 2))), "in the call add(a: float32[:], b: float64[:, :], factor: float)"),
+        ((ONES, "text", 1), "in the call add(a: float32[:], b: str, factor: int)"),
+        ((ONES.astype(complex), ONES), "in the call add(a: complex128[:], b: float32[:], factor: float)"),
+    ],
+)
+def test_errors_about_arguments_say_how_it_was_called(args: tuple[Any, ...], note: str) -> None:
+    """As a note, which Python prints below the message from 3.11 on."""
+    with pytest.raises(kw.KernelTypeError) as caught:
+        add(*args)
+    assert caught.value.__notes__ == [note]  # type: ignore[attr-defined]
+
+
 def test_position_only_parameters() -> None:
     @kw.kernel
     def keep(a, /):
         return a
 
     assert keep(ONES) is ONES
-    assert "keep()" in raised(TypeError, lambda: keep(a=ONES))
+    assert raised(TypeError, lambda: keep(a=ONES)) == "keep(a, /) got an unexpected keyword argument 'a'"
+    assert raised(TypeError, lambda: keep(ONES, ONES)) == "keep(a, /) takes 1 argument but 2 were given"
 
 
 def test_inspection() -> None:
@@ -325,8 +341,11 @@ def test_inspection() -> None:
             "kernel 'add' has not been called yet: call it first, or give arguments, "
             f"`add.{method}(a, b, factor)`"
         )
-    assert raised(TypeError, lambda: fresh.ir(ONES)) == "add() missing the argument 'b'"
-    assert raised(TypeError, lambda: fresh.ir(scale=1)) == "add() got an unexpected keyword argument 'scale'"
+    assert raised(TypeError, lambda: fresh.ir(ONES)) == "add(a, b, factor=2.0) is missing the argument 'b'"
+    assert (
+        raised(TypeError, lambda: fresh.ir(scale=1))
+        == "add(a, b, factor=2.0) got an unexpected keyword argument 'scale'"
+    )
     single = fresh.ir(ONES, ONES)
     assert single.startswith("# kw-ir 1\ndef add(a: buf(f32, (a_0,)), b: buf(f32, (b_0,)), factor: weak(f64)")
     assert fresh.ir(ONES, ONES, stage="lower") == single
