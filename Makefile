@@ -3,6 +3,7 @@ PY := .venv/bin/python
 CMAKE_FLAGS := -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY)
 ASAN_RUN = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider
+ALL_CORES := -n auto --dist worksteal
 
 .PHONY: help setup build demo demo-errors errors test oracle fuzz exhaustive seeds bench asan tsan format lint ci wheel clean
 
@@ -27,7 +28,7 @@ demo-errors: build
 test: build
 	@build/tests/kw_unit --gtest_brief=1
 	@build/tests/kw_oracle --gtest_brief=1
-	@$(PYTEST) tests
+	@$(PYTEST) $(ALL_CORES) tests
 
 oracle: build
 	@rm -f tests/oracle/results.txt
@@ -55,7 +56,7 @@ asan: setup
 	@ninja -C build-asan --quiet
 	@ASAN_OPTIONS=detect_leaks=0 build-asan/tests/kw_unit --gtest_brief=1
 	@ASAN_OPTIONS=detect_leaks=0 KW_ORACLE=200 build-asan/tests/kw_oracle --gtest_brief=1
-	@$(ASAN_RUN) PYTHONPATH=build-asan $(PYTEST) tests/kernels tests/python/test_calls.py tests/python/test_scalar_ops.py tests/fuzz/test_found.py tests/fuzz/test_programs.py
+	@$(ASAN_RUN) PYTHONPATH=build-asan $(PYTEST) $(ALL_CORES) tests/kernels tests/python/test_calls.py tests/python/test_scalar_ops.py tests/fuzz/test_found.py tests/fuzz/test_programs.py
 
 tsan: setup
 	@cmake -S . -B build-tsan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug -DKW_SANITIZE=thread >/dev/null
