@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "python"))
 
 import numpy as np  # noqa: E402
-from math_points import FUNCTIONS, POINTS, exact_error, kernel_of, points  # noqa: E402
+from math_points import FUNCTIONS, POINTS, coordinates, exact_error, kernel_of, points, powers  # noqa: E402
 
 import kernelwright as kw  # noqa: E402
 
@@ -61,6 +61,26 @@ def float64_row(name: str, count: int, seed: int) -> Row:
     return (name, "float64", f"{done:,}", worst, FUNCTIONS[name][0], time.monotonic() - begin)
 
 
+def float64_pairs_row(name: str, count: int, seed: int) -> Row:
+    """Every pair by mpmath; the remainder is exact, so NumPy's bits are the judge."""
+    begin = time.monotonic()
+    kernel = kw.kernel(kernel_of(name, 2))
+    rng = np.random.default_rng(seed)
+    worst, done = 0.0, 0
+    while done < count:
+        x, y = (powers if name == "power" else coordinates)("float64", rng)
+        got = kernel(x, y)
+        if name == "fmod":
+            with np.errstate(all="ignore"):
+                same = np.array_equal(got, np.fmod(x, y), equal_nan=True)
+            worst = worst if same else float("inf")
+        else:
+            of = zip(got, x.tolist(), y.tolist(), strict=True)
+            worst = max(worst, *(exact_error(name, g, v, w) for g, v, w in of))
+        done += len(x)
+    return (name, "float64", f"{done:,} pairs", worst, PAIRS[name], time.monotonic() - begin)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("stride", nargs="?", type=int, default=1, help="over the float32 bit patterns")
@@ -77,6 +97,7 @@ def main() -> int:
             jobs.append(pool.submit(float32_row, name, options.stride))
         jobs += [pool.submit(float32_row, name, options.pairs, options.seed) for name in PAIRS]
         jobs += [pool.submit(float64_row, name, options.points, options.seed) for name in FUNCTIONS]
+        jobs += [pool.submit(float64_pairs_row, name, options.points, options.seed) for name in PAIRS]
         for job in jobs:
             rows.append(job.result())
             name, dtype, what, worst, bound, seconds = rows[-1]

@@ -91,6 +91,34 @@ def points(name: str, dtype: str, rng: np.random.Generator) -> Array:
     return np.abs(x) if name in ("rsqrt", "log", "log2", "log10") else x
 
 
+def coordinates(dtype: str, rng: np.random.Generator) -> tuple[Array, Array]:
+    """For atan2: numbers of any size, in the unit square, near the slopes where the expansion changes."""
+    parts = [(arbitrary(rng, dtype, 6000), arbitrary(rng, dtype, 6000))]
+    wide = 10.0 ** rng.uniform(-6, 6, (2, 5000)) * rng.choice([-1.0, 1.0], (2, 5000))
+    parts += [tuple(rng.uniform(-1, 1, (2, 8000))), tuple(wide)]
+    parts += [(near(v, dtype), np.ones(81)) for v in (1.0, 2**0.5 - 1, 2**0.5 + 1)]
+    tiny = float(np.finfo(dtype).tiny)
+    parts += [(rng.uniform(0, 4 * tiny, 2000), rng.uniform(-3, 3, 2000))]
+    return tuple(np.concatenate([p[k].astype(dtype) for p in parts]) for k in (0, 1))  # type: ignore
+
+
+def powers(dtype: str, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Bases of every size with exponents whose results stay in range, bases near 1, whole exponents."""
+    info = np.finfo(dtype)
+    base = np.concatenate([
+        np.abs(arbitrary(rng, dtype, 9000)),
+        1 + rng.uniform(-1e-3, 1e-3, 4000),
+        1 + rng.uniform(-1e-6, 1e-6, 2000),
+        rng.uniform(0, 10, 5000),
+    ]).astype(dtype)  # fmt: skip
+    with np.errstate(all="ignore"):
+        limit = math.log(float(info.max)) / np.abs(np.log(base.astype(float)))
+    exponent = np.minimum(limit, 1e30) * rng.uniform(-1.1, 1.02, len(base))
+    whole = rng.integers(-20, 21, 2000)
+    base = np.concatenate([base, rng.uniform(-3, 3, 2000).astype(dtype)])
+    return base, np.concatenate([exponent, whole]).astype(dtype)
+
+
 def _special(name: str) -> Callable[[Any], Any] | None:
     """Functions that NumPy has under another name or not at all."""
     own = {"rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: 1 / (1 + np.exp(-x))}

@@ -4,7 +4,6 @@ special values as C99 and NumPy.
 
 from __future__ import annotations
 
-import math
 import os
 import random
 from typing import Any
@@ -17,12 +16,12 @@ from math_points import (
     NAN,
     POINTS,
     Array,
-    arbitrary,
+    coordinates,
     errors_in_ulp,
     exact_error,
     kernel_of,
-    near,
     points,
+    powers,
     reference,
 )
 
@@ -81,33 +80,6 @@ def test_functions_of_one_argument(name: str, dtype: str) -> None:
     got = evaluate(name, x)
     assert bits(got) == bits(kw.kernel(kernel_of(name))(x)), "default and strict differ"
     check_bound(name, FUNCTIONS[name][0], got, x)
-
-
-def coordinates(dtype: str, rng: np.random.Generator) -> tuple[Array, Array]:
-    parts = [(arbitrary(rng, dtype, 6000), arbitrary(rng, dtype, 6000))]
-    wide = 10.0 ** rng.uniform(-6, 6, (2, 5000)) * rng.choice([-1.0, 1.0], (2, 5000))
-    parts += [tuple(rng.uniform(-1, 1, (2, 8000))), tuple(wide)]
-    parts += [(near(v, dtype), np.ones(81)) for v in (1.0, 2**0.5 - 1, 2**0.5 + 1)]
-    tiny = float(np.finfo(dtype).tiny)
-    parts += [(rng.uniform(0, 4 * tiny, 2000), rng.uniform(-3, 3, 2000))]
-    return tuple(np.concatenate([p[k].astype(dtype) for p in parts]) for k in (0, 1))  # type: ignore
-
-
-def powers(dtype: str, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Bases of every size with exponents whose results stay in range, bases near 1, whole exponents."""
-    info = np.finfo(dtype)
-    base = np.concatenate([
-        np.abs(arbitrary(rng, dtype, 9000)),
-        1 + rng.uniform(-1e-3, 1e-3, 4000),
-        1 + rng.uniform(-1e-6, 1e-6, 2000),
-        rng.uniform(0, 10, 5000),
-    ]).astype(dtype)  # fmt: skip
-    with np.errstate(all="ignore"):
-        limit = math.log(float(info.max)) / np.abs(np.log(base.astype(float)))
-    exponent = np.minimum(limit, 1e30) * rng.uniform(-1.1, 1.02, len(base))
-    whole = rng.integers(-20, 21, 2000)
-    base = np.concatenate([base, rng.uniform(-3, 3, 2000).astype(dtype)])
-    return base, np.concatenate([exponent, whole]).astype(dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
