@@ -130,7 +130,13 @@ def _import_guesses(function: types.FunctionType) -> Iterator[list[str]]:
 def _compiles_to(found: ast.FunctionDef, code: types.CodeType, owner: str, imported: list[str]) -> bool:
     """True when the definition, inside its class and a scope with its free variables, compiles to `code`."""
     lines = [f"import a as {name}" for name in imported if name in code.co_names and name.isidentifier()]
-    lines += ["def outer():", *(f"    {name} = None" for name in code.co_freevars)]
+    free = code.co_freevars
+    # what the code reads as a global is one, also where the scope around it binds the same name
+    lines += [
+        "def outer():",
+        *(f"    global {name}" for name in code.co_names if name.isidentifier() and name not in free),
+    ]
+    lines += [f"    {name} = None" for name in free]
     lines += [f"    class {owner or 'a'}:", "        pass"]
     tree = ast.parse("\n".join(lines))
     scope = tree.body[-1]

@@ -406,6 +406,47 @@ def test_notebook(tmp_path: Path) -> None:
     ]
 
 
+class thrice:  # its name is that of the function below
+    @kw.kernel
+    def of_its_own_name(self, a):
+        b = output_tensor(a.shape, a.dtype)
+        b[0] = thrice(a[0])
+        return b
+
+
+holder = thrice()
+
+
+def thrice(x):  # type: ignore[no-redef]
+    return x * 3
+
+
+class Reads:
+    SIZE = 3
+
+    @kw.kernel
+    def own_attribute(self, a):
+        a[0] = Reads.SIZE
+        return a
+
+
+if True:
+
+    @kw.kernel
+    def calls_itself(a):
+        calls_itself(a)
+        return a
+
+
+def test_names_of_the_scope_around_a_kernel() -> None:
+    """Globals that have the name of the kernel or of its class are no names of that scope."""
+    assert holder.of_its_own_name(ONES).tolist() == [3, 0, 0]
+    with pytest.raises(KernelSyntaxError, match="E117"):
+        Reads().own_attribute(ONES)
+    with pytest.raises(KernelSyntaxError, match="E118"):
+        calls_itself(ONES)
+
+
 TEXT = """
     import math
 
