@@ -161,6 +161,12 @@ void Rules::parameters(Sink &sink) const {
                 "a parameter named 'out' collides with the out= of a call",
                 {},
                 {"rename the parameter"}});
+  if (f_.params.size() > max_args)
+    sink.add({Code::E112,
+              f_.params[max_args].loc,
+              cat("a kernel has at most ", max_args, " parameters, this one has ", f_.params.size()),
+              {},
+              {"put several into one array, or capture what does not change"}});
 }
 
 void Rules::missing_return(Sink &sink) const {

@@ -253,17 +253,14 @@ bool read_function(KernelState &k, PyObject *function) {
   if (!only || !by_keyword || !flags) return false;
   k.positional_only = static_cast<size_t>(PyLong_AsLong(only.get()));
   constexpr int64_t stars = 0x4 | 0x8;  // CO_VARARGS, CO_VARKEYWORDS
-  k.starred = PyLong_AsLong(by_keyword.get()) > 0 || (PyLong_AsLong(flags.get()) & stars);
   PyRef names(PyObject_GetAttrString(code.get(), "co_varnames")),
       count(PyObject_GetAttrString(code.get(), "co_argcount"));
   PyRef path(PyObject_GetAttrString(code.get(), "co_filename")),
       line(PyObject_GetAttrString(code.get(), "co_firstlineno"));
   if (!names || !count || !path || !line) return false;
   auto n = static_cast<size_t>(PyLong_AsLong(count.get()));
-  if (n > max_args) {
-    raise_error(Code::E112, cat("a kernel has at most ", max_args, " parameters, this one has ", n));
-    return false;
-  }
+  k.refused = PyLong_AsLong(by_keyword.get()) > 0 || (PyLong_AsLong(flags.get()) & stars) || n > max_args;
+  if (n > max_args) n = 0;  // no call binds them, so that the first one says what is wrong
   size_t given = defaults.get() == Py_None ? 0 : static_cast<size_t>(PyTuple_GET_SIZE(defaults.get()));
   for (size_t i = 0; i < n; ++i) {
     k.parameters.emplace_back(Py_NewRef(PyTuple_GET_ITEM(names.get(), static_cast<Py_ssize_t>(i))));
@@ -349,9 +346,10 @@ void *slot(F *f) {
 bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f) {
   if (bind_arguments(k, args, nargs, kwnames, f)) [[likely]]
     return true;
-  if (!k.starred) return false;
+  if (!k.refused) return false;
   PyErr_Clear();
-  if (k.check()) raise_error(Code::E112, cat("kernel '", k.name, "' has '*' parameters"));
+  if (k.check())
+    raise_error(Code::E112, cat("kernel '", k.name, "' has parameters that kernels cannot have"));
   return false;
 }
 

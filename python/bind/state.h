@@ -131,7 +131,7 @@ class KernelState {
   std::string name;
   std::vector<PyRef> parameters, defaults;  ///< interned names; defaults may be null
   size_t positional_only = 0;
-  bool starred = false;  ///< the function has `*` parameters, which kernels cannot have (E112)
+  bool refused = false;  ///< the function has parameters that kernels cannot have (E112)
   KernelPlace place;
   CodegenOptions options;
   std::string identity;

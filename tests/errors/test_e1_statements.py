@@ -146,12 +146,19 @@ def takes_a_keyword(a, *, n=1):
     return a
 
 
+MANY = ", ".join(f"a{n}" for n in range(33))
+
+
 def test_too_many_parameters() -> None:
-    space: dict[str, Any] = {}
-    exec(f"def many({', '.join(f'a{n}' for n in range(33))}):\n    return a0\n", space)
-    with pytest.raises(KernelSyntaxError) as caught:
-        kw.kernel(space["many"])
-    assert str(caught.value) == "error[E112]: a kernel has at most 32 parameters, this one has 33"
+    """Told by the first call and by check(), not by the decorator."""
+    many = kw.kernel(f"def many({MANY}):\n    return a0\n")
+    for call in (many.check, lambda: many(ONES), lambda: many(*[ONES] * 33), many):
+        with pytest.raises(KernelSyntaxError) as caught:
+            call()
+        lines = str(caught.value).splitlines()
+        assert lines[0].endswith(":1:160: error[E112]: a kernel has at most 32 parameters, this one has 33")
+        assert lines[2].endswith("^~~") and lines[2].index("^") == lines[1].index("a32")
+        assert lines[3] == "      = help: put several into one array, or capture what does not change"
 
 
 @pytest.mark.parametrize(
