@@ -344,10 +344,8 @@ void *slot(F *f) {
 }  // namespace
 
 bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f) {
-  if (bind_arguments(k, args, nargs, kwnames, f)) [[likely]]
-    return true;
-  if (!k.refused) return false;
-  PyErr_Clear();
+  if (!k.refused) [[likely]]
+    return bind_arguments(k, args, nargs, kwnames, f);
   if (k.check())
     raise_error(Code::E112, cat("kernel '", k.name, "' has parameters that kernels cannot have"));
   return false;

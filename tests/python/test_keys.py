@@ -104,14 +104,41 @@ def test_arguments_that_leave_the_key() -> None:
 
 def test_options_that_change_the_key() -> None:
     kernels = {
-        f"{fp} {debug}": kw.kernel(fp=fp, debug=debug)(add_all)
+        f"{fp} {debug} {unchecked}": kw.kernel(fp=fp, debug=debug, unchecked=unchecked)(add_all)
         for fp in ("strict", "default", "fast")
         for debug in (False, True)
+        for unchecked in (False, True)
     }
     assert_all_differ({name: key(kernel, F4, 1) for name, kernel in kernels.items()})
     with kw.debug("interp"):
-        interpreted = key(kernels["default False"], F4, 1)
-    assert interpreted != key(kernels["default False"], F4, 1)
+        interpreted = key(kernels["default False False"], F4, 1)
+    assert interpreted != key(kernels["default False False"], F4, 1)
+
+
+DEBUG_OPTIONS = ("", "time", "verify=each", "log=2", "dump:after=all", "kernel=x*")
+
+
+def test_options_for_looking_change_no_byte(tmp_path: Path) -> None:
+    """The files that fresh processes leave in the cache, with a kernel of several stages."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import kernelwright as kw, numpy as np\n"
+        "@kw.kernel\n"
+        "def k(a, idx):\n"
+        "    c = output_tensor(a.shape, a.dtype)\n"
+        "    for i in range(a.shape[0]):\n"
+        "        c[0] += exp(a[idx[i]])\n"
+        "    return c\n"
+        "k(np.ones(3, np.float32), np.arange(3))\n"
+    )
+    found: dict[str, dict[str, bytes]] = {}
+    for words in DEBUG_OPTIONS:
+        cache = tmp_path / f"cache{len(found)}"
+        environment = {**os.environ, "KW_CACHE_DIR": str(cache), "KW_DEBUG": words}
+        subprocess.run([sys.executable, script], env=environment, capture_output=True, check=True)
+        found[words] = {p.name: p.read_bytes() for p in cache.iterdir()}
+    assert len(found[""]) >= 1
+    assert [words for words, files in found.items() if files != found[""]] == []
 
 
 def test_number_of_parameters_changes_the_key() -> None:

@@ -81,6 +81,7 @@ TEST(RequestKey, name_identity_backend_options_and_target) {
       {"fp fast", [](Request &r) { r.options.fp = FpMode::fast; }},
       {"body", [](Request &r) { r.options.body = Body::plain; }},
       {"debug", [](Request &r) { r.options.debug = true; }},
+      {"unchecked", [](Request &r) { r.options.unchecked = true; }},
       {"triple", [](Request &r) { r.target.triple = "aarch64-unknown-linux-gnu"; }},
       {"more features", [](Request &r) { r.target.features.push_back("sse2"); }},
       {"fewer features", [](Request &r) { r.target.features.pop_back(); }},

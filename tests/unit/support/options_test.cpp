@@ -77,11 +77,12 @@ TEST(CodegenOptions, every_field_is_walked_by_name) {
 
 TEST(CodegenOptions, every_field_changes_the_key) {
   Request base;
-  std::array<Request, 4> changed;
+  std::array<Request, 5> changed;
   changed[0].options.fp = FpMode::strict;
   changed[1].options.fp = FpMode::fast;
   changed[2].options.body = Body::plain;
   changed[3].options.debug = true;
+  changed[4].options.unchecked = true;
   for (const Request &r : changed) EXPECT_NE(key_of(r), key_of(base)) << key_text(r);
 }
 
