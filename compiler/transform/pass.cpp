@@ -2,9 +2,14 @@
 #include "transform/pass.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <utility>
 
 #include "ir/print.h"
 #include "ir/verify.h"
@@ -26,9 +31,17 @@ static void dump(std::string_view stage, const Func &f, const DebugOptions &opti
     std::fwrite(out.data(), 1, out.size(), stderr);
     return;
   }
+  std::error_code error;
+  std::filesystem::create_directories(options.dump_dir, error);
   std::ofstream file(cat(options.dump_dir, "/", f.name, ".", stage, ".kwir"), std::ios::binary);
   file << text;
-  if (!file) log_line(0, cat("cannot write a dump into ", options.dump_dir));
+  if (file) return;
+  static std::mutex mutex;
+  static std::string told;  // once for each directory
+  std::scoped_lock lock(mutex);
+  if (std::exchange(told, options.dump_dir) == options.dump_dir) return;
+  log_line(0, cat("cannot write dumps into ", options.dump_dir, ": ",
+                  error ? error.message() : std::strerror(errno)));
 }
 
 void report_stage(std::string_view stage, const Func &f, double ms) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -63,4 +64,5 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
     if args.command == "run":
         return _run(args)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `kw cache ls | head` ends without a traceback
     return {"ls": _cache_ls, "clear": _cache_clear, "verify": _cache_verify}[args.action]()

@@ -153,9 +153,15 @@ def test_dump_into_a_directory(tmp_path: Path, capfd: pytest.CaptureFixture[str]
         assert _core.round_trip(path.read_text())[1:] == ("", True)
 
 
-def test_dump_into_a_missing_directory_goes_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert fresh(f"dump:after=lower; dump:dir={tmp_path}/missing").shape == A.shape
-    assert "cannot write a dump" in capfd.readouterr().err
+def test_dump_makes_its_directory(tmp_path: Path) -> None:
+    fresh(f"dump:after=lower; dump:dir={tmp_path}/new/one")
+    assert (tmp_path / "new" / "one" / "double_it.lower.kwir").is_file()
+
+
+def test_dump_into_an_unusable_directory_goes_on(capfd: pytest.CaptureFixture[str]) -> None:
+    """And says so once for all stages."""
+    assert fresh("dump:after=all; dump:dir=/proc/nowhere").shape == A.shape
+    assert capfd.readouterr().err == "[kw] cannot write dumps into /proc/nowhere: No such file or directory\n"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ Reads errors.md beside the package, which tests keep equal to what the compiler 
 from __future__ import annotations
 
 import re
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,4 +41,5 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the end of `… | head` is no error
     sys.exit(main(sys.argv[1:]))

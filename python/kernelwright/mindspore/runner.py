@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -9,11 +10,13 @@ import os
 import runpy
 import sys
 from collections.abc import Sequence
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any
 
 from ..errors import DeviceError
 from . import context
+
+_STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stand_in")
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -30,12 +33,33 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         try:
             return importlib.import_module(f"kernelwright.{spec.name}")
         except ModuleNotFoundError as e:
-            raise ModuleNotFoundError(
-                f"{spec.name} is not part of kernelwright's MindSpore layer", name=spec.name
-            ) from e
+            if e.name != f"kernelwright.{spec.name}":
+                raise
+            text = f"{spec.name} is not part of kernelwright's MindSpore layer"
+            raise ModuleNotFoundError(text, name=spec.name) from None
 
     def exec_module(self, module: ModuleType) -> None:
         """The module was executed under its own name."""
+
+
+def install() -> None:
+    """Makes `mindspore` mean our layer in this process, and in those that get its sys.path."""
+    for name in [n for n in sys.modules if n == "mindspore" or n.startswith("mindspore.")]:
+        del sys.modules[name]
+    sys.meta_path.insert(0, _Finder())
+    sys.modules["mindspore"] = importlib.import_module("kernelwright.mindspore")
+    if _STAND_IN not in sys.path:
+        sys.path.insert(1, _STAND_IN)
+
+
+def _print_error(
+    script: str, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """As Python does, from the program's own first line on."""
+    own = trace
+    while own and own.tb_frame.f_code.co_filename != script:
+        own = own.tb_next
+    sys.__excepthook__(kind, error.with_traceback(own or trace), own or trace)
 
 
 def run_program(script: str, arguments: Sequence[str], device: str | None) -> int:
@@ -51,10 +75,10 @@ def run_program(script: str, arguments: Sequence[str], device: str | None) -> in
     except DeviceError as e:
         print(f"kw run: {type(e).__name__} {e.code}: {e.message}; use --device cpu", file=sys.stderr)
         return 1
-    sys.meta_path.insert(0, _Finder())
-    for name in [n for n in sys.modules if n == "mindspore" or n.startswith("mindspore.")]:
-        del sys.modules[name]
     sys.argv = [script, *arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(script))
+    install()
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = functools.partial(_print_error, script)
     runpy.run_path(script, run_name="__main__")
     return 0

@@ -1,0 +1,7 @@
+"""What `import mindspore` finds in processes that a program of `kw run` starts. They get its sys.path, in
+which this folder stands, but not its import hook. Replaces itself by the layer.
+"""
+
+from kernelwright.mindspore.runner import install
+
+install()

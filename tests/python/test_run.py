@@ -1,0 +1,72 @@
+"""`kw run`: what a program sees of the process it runs in, also in processes that it starts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def kw_run(folder: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (folder / "program.py").write_text(text)
+    command = [sys.executable, "-m", "kernelwright", "run", "program.py", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=100, check=False)
+
+
+def test_the_program_is_main_with_its_arguments(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("HERE = 7\n")
+    text = "import sys, beside, mindspore.ops\nprint(__name__, sys.argv, beside.HERE, mindspore.ops)\n"
+    done = kw_run(tmp_path, text, "--device", "x", "-v")
+    assert done.stderr == "" and done.stdout.startswith(
+        "__main__ ['program.py', '--device', 'x', '-v'] 7 <module"
+    )
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+def test_processes_of_the_program_find_the_layer(tmp_path: Path, method: str) -> None:
+    text = f"""\
+import multiprocessing
+import mindspore as ms
+
+def known(name):
+    from mindspore import ops
+    return hasattr(ops, name) and ms.Tensor is not None
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("{method}").Pool(1) as pool:
+        print(pool.map_async(known, ["Custom", "Nothing"]).get(90))
+"""
+    done = kw_run(tmp_path, text)
+    assert (done.stdout, done.stderr) == ("[True, False]\n", "")
+
+
+def test_tracebacks_begin_in_the_program(tmp_path: Path) -> None:
+    done = kw_run(tmp_path, "def f():\n    return 1 / 0\nf()\n")
+    assert done.returncode == 1
+    lines = [line for line in done.stderr.splitlines() if "^" not in line]
+    assert lines == [
+        "Traceback (most recent call last):",
+        '  File "program.py", line 3, in <module>',
+        "    f()",
+        '  File "program.py", line 2, in f',
+        "    return 1 / 0",
+        "ZeroDivisionError: division by zero",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("statement", "last"),
+    [
+        (
+            "import mindspore.nn",
+            "ModuleNotFoundError: mindspore.nn is not part of kernelwright's MindSpore layer",
+        ),
+        ("ms.float32", "AttributeError: mindspore.float32 is not part of kernelwright's MindSpore layer"),
+    ],
+)
+def test_what_the_layer_lacks_is_named(tmp_path: Path, statement: str, last: str) -> None:
+    done = kw_run(tmp_path, f"import mindspore as ms\n{statement}\n")
+    assert done.returncode == 1 and done.stderr.splitlines()[-1] == last
+    assert "During handling" not in done.stderr and "direct cause" not in done.stderr
