@@ -61,7 +61,7 @@ asan: setup
 tsan: setup
 	@cmake -S . -B build-tsan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug -DKW_SANITIZE=thread >/dev/null
 	@ninja -C build-tsan --quiet kw_unit kernelwright_llvm
-	@build-tsan/tests/kw_unit --gtest_brief=1 --gtest_filter='*Jit*:*Cache*:*Launch*'
+	@build-tsan/tests/kw_unit --gtest_brief=1 --gtest_filter='*Jit*:*Cache*:*Launch*:*Once*'
 
 errors: build
 	@BLESS=1 $(PYTEST) tests/errors/test_catalogue.py

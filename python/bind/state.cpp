@@ -195,55 +195,17 @@ bool KernelState::check() {
   return errors.empty();
 }
 
-void KernelState::compile_into(Cell &cell, const Request &r, const SourceText &source) noexcept {
-  std::shared_ptr<const LoadedKernel> kernel;
-  std::vector<Resolved> errors;
-  try {
-    try {
-      kernel = jit().compile(r, source);
-    } catch (const ResolvedError &e) {
-      errors = e.errors;
-    } catch (const std::exception &e) {
-      errors = {Resolved{Code::E503, -1, 0, 0, {}, e.what(), {}, {}}};
-    }
-  } catch (...) {  // no memory for the error either: raise_errors says that there is none
-  }
-  std::scoped_lock lock(cell.mutex);
-  cell.kernel = std::move(kernel);
-  cell.errors = std::move(errors);
-  cell.done = true;
-  cell.ready.notify_all();
-}
-
 std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r) {
   if (auto kernel = jit().find(r)) return kernel;
   SourceText source;
   if (!read_source(source)) return nullptr;
-  std::shared_ptr<Cell> cell;
-  std::string key = key_text(r);
-  bool first = false;
-  {
-    std::scoped_lock lock(cells_mutex_);
-    std::shared_ptr<Cell> &slot = cells_[key];
-    if (!slot || slot->process != getpid()) slot = std::make_shared<Cell>(), first = true;
-    cell = slot;
-  }
-  {
+  auto without_gil = [](const std::function<void()> &body) {
     GilReleased released;
-    if (first) {
-      compile_into(*cell, r, source);
-    } else {
-      std::unique_lock lock(cell->mutex);
-      cell->ready.wait(lock, [&] { return cell->done; });
-    }
-  }
-  if (first) {  // whoever comes later finds the plan or the cache entry
-    std::scoped_lock lock(cells_mutex_);
-    cells_.erase(key);
-  }
-  if (cell->kernel) return cell->kernel;
-  raise_errors(cell->errors, place);
-  return nullptr;
+    body();
+  };
+  Compiled made = compiler_.get(key_text(r), [&] { return jit().compile(r, source); }, without_gil);
+  if (!made.kernel) raise_errors(made.errors, place);
+  return std::move(made.kernel);
 }
 
 /// W501, each kind once in a process.

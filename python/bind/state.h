@@ -7,16 +7,14 @@
 #include <unistd.h>
 
 #include <array>
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "bind/raise.h"
-#include "runtime/jit.h"
+#include "runtime/once.h"
 
 namespace kw {
 
@@ -181,18 +179,8 @@ class KernelState {
   bool warn_once(const LoadedKernel &kernel);
 
  private:
-  struct Cell {
-    std::mutex mutex;
-    std::condition_variable ready;
-    bool done = false;
-    int process = getpid();  ///< a child of fork has the cell but not the thread that compiles
-    std::shared_ptr<const LoadedKernel> kernel;
-    std::vector<Resolved> errors;
-  };
-  std::mutex cells_mutex_;
-  std::map<std::string, std::shared_ptr<Cell>> cells_;
+  OnceCompiler compiler_;
   bool has_plans_of(uint64_t number) const;
-  void compile_into(Cell &cell, const Request &r, const SourceText &source) noexcept;
 };
 
 /// The process's compiler and cache, opened at first use.

@@ -1,0 +1,60 @@
+// A cell per key that is being compiled.
+#include "runtime/once.h"
+
+#include <unistd.h>
+
+#include <condition_variable>
+
+namespace kw {
+
+struct OnceCompiler::Cell {
+  pid_t process = getpid();  ///< a child of fork has no thread that would finish its parent's cell
+  std::mutex mutex;
+  std::condition_variable ready;
+  bool done = false;
+  Compiled result;
+};
+
+static Compiled run(const OnceCompiler::Compile &compile) noexcept {
+  try {
+    try {
+      return {compile(), {}};
+    } catch (const ResolvedError &e) {
+      return {nullptr, e.errors};
+    } catch (const std::exception &e) {
+      return {nullptr, {Resolved{Code::E503, -1, 0, 0, {}, e.what(), {}, {}}}};
+    }
+  } catch (...) {  // no memory for the error either
+    return {};
+  }
+}
+
+Compiled OnceCompiler::get(const std::string &key, const Compile &compile, const Unlocked &unlocked) {
+  std::shared_ptr<Cell> cell;
+  bool first = false;
+  {
+    std::scoped_lock lock(mutex_);
+    std::shared_ptr<Cell> &slot = cells_[key];
+    if (!slot || slot->process != getpid()) slot = std::make_shared<Cell>(), first = true;
+    cell = slot;
+  }
+  Compiled result;
+  unlocked([&] {
+    if (first) result = run(compile);
+    std::unique_lock lock(cell->mutex);
+    if (first) {
+      cell->result = result;
+      cell->done = true;
+      cell->ready.notify_all();
+    }
+    cell->ready.wait(lock, [&] { return cell->done; });
+    result = cell->result;
+  });
+  if (first) {
+    std::scoped_lock lock(mutex_);
+    cells_.erase(key);
+  }
+  return result;
+}
+
+}  // namespace kw

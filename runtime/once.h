@@ -1,0 +1,40 @@
+// One compilation for all threads that ask for the same kernel at the same time. Knows nothing of Python but
+// that a caller may hold a lock which it gives up while it compiles or waits.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "runtime/jit.h"
+
+namespace kw {
+
+/// A kernel, or the errors why there is none.
+struct Compiled {
+  std::shared_ptr<const LoadedKernel> kernel;
+  std::vector<Resolved> errors;
+};
+
+/// Threads that compile, and those that wait for them.
+class OnceCompiler {
+ public:
+  using Compile = std::function<std::shared_ptr<const LoadedKernel>()>;
+  /// Runs what takes long with the caller's own lock given up; all else happens under that lock, so that a
+  /// fork under it never copies this object while another thread changes it.
+  using Unlocked = std::function<void(const std::function<void()> &)>;
+
+  /// What `compile` gives. Of the threads that ask for a key at the same time one runs its `compile`; the
+  /// others wait and get the same. Nothing is kept: later calls look into plans and caches first.
+  /// An exception of `compile` becomes an error; after a fork the child compiles itself.
+  Compiled get(const std::string &key, const Compile &compile, const Unlocked &unlocked);
+
+ private:
+  struct Cell;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Cell>> cells_;
+};
+
+}  // namespace kw

@@ -1,0 +1,154 @@
+// First calls of eight threads at once: one compilation, one result, and errors for all; children of a fork.
+#include "runtime/once.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <latch>
+#include <stdexcept>
+#include <thread>
+
+#include "runtime/launch.h"
+#include "tests/unit/helpers.h"
+
+namespace kw {
+namespace {
+
+constexpr int threads = 8;
+const OnceCompiler::Unlocked at_once = [](const std::function<void()> &body) { body(); };
+
+/// c[i] = a[i] + 1 for the interpreter, without a cache.
+std::shared_ptr<const LoadedKernel> compile_increment() {
+  SourceText source{
+      "def k(a):\n    c = output_tensor(a.shape, a.dtype)\n    for i in range(a.shape[0]):\n"
+      "        c[i] = a[i] + 1\n    return c\n",
+      "k.py",
+      1,
+      {}};
+  Request r;
+  r.name = "k";
+  r.identity = source.text;
+  r.signature = unit::signature({unit::tensor(1, DType::f64)});
+  r.target = unit::with_fma();
+  r.backend = "interp";
+  return Jit("", 0).compile(r, source);
+}
+
+/// Calls `body` in eight threads that begin together.
+template <class F>
+void together(F body) {
+  std::latch begin(threads);
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t)
+    all.emplace_back([&, t] {
+      begin.arrive_and_wait();
+      body(t);
+    });
+  for (std::thread &t : all) t.join();
+}
+
+TEST(Once, eight_threads_compile_once_and_run) {
+  OnceCompiler once;
+  std::atomic<int> begun = 0, compiled = 0;
+  std::shared_ptr<const LoadedKernel> seen[threads];
+  together([&](int t) {
+    ++begun;
+    auto compile = [&] {
+      while (begun < threads) std::this_thread::yield();  // so that all ask before it is done
+      ++compiled;
+      return compile_increment();
+    };
+    Compiled got = once.get("key", compile, at_once);
+    ASSERT_TRUE(got.kernel) << (got.errors.empty() ? "" : got.errors[0].message);
+    double a[] = {1, 2, static_cast<double>(t)}, c[3];
+    void *data[] = {a, c};
+    int64_t dims[] = {3};
+    EXPECT_EQ(run_here(*got.kernel, {data, dims, nullptr, 0}, nullptr).status, 0);
+    EXPECT_EQ(c[2], t + 1);
+    seen[t] = std::move(got.kernel);
+  });
+  // a thread that was late between its count and its question compiles again, which is no error
+  EXPECT_GE(compiled, 1);
+  EXPECT_LE(compiled, threads);
+}
+
+TEST(Once, keys_do_not_wait_for_each_other) {
+  OnceCompiler once;
+  std::latch inside(threads);
+  together([&](int t) {
+    auto compile = [&] {
+      inside.arrive_and_wait();  // all eight are compiling
+      return compile_increment();
+    };
+    EXPECT_TRUE(once.get(std::to_string(t), compile, at_once).kernel);
+  });
+}
+
+TEST(Once, those_who_wait_get_the_errors_too) {
+  OnceCompiler once;
+  std::atomic<int> waiting = 0;
+  std::atomic<bool> open = false;
+  std::thread first([&] {
+    auto fail = [&]() -> std::shared_ptr<const LoadedKernel> {
+      open = true;
+      while (waiting < 1) std::this_thread::yield();
+      throw ResolvedError({Resolved{Code::E103, 3, 1, 2, {}, "no such name", {}, {}}});
+    };
+    Compiled got = once.get("key", fail, at_once);
+    EXPECT_EQ(got.errors.at(0).code, Code::E103);
+  });
+  while (!open) std::this_thread::yield();
+  auto announce = [&](const std::function<void()> &body) {
+    ++waiting;  // the cell of the first thread is found by now
+    body();
+  };
+  auto never = []() -> std::shared_ptr<const LoadedKernel> { throw std::logic_error("compiled twice"); };
+  Compiled got = once.get("key", never, announce);
+  first.join();
+  EXPECT_FALSE(got.kernel);
+  ASSERT_EQ(got.errors.size(), 1U);
+  EXPECT_EQ(got.errors[0].message, "no such name");
+}
+
+TEST(Once, other_exceptions_become_internal_errors_and_nothing_is_kept) {
+  OnceCompiler once;
+  auto fail = []() -> std::shared_ptr<const LoadedKernel> { throw std::runtime_error("broken"); };
+  Compiled got = once.get("key", fail, at_once);
+  ASSERT_EQ(got.errors.size(), 1U);
+  EXPECT_EQ(got.errors[0].code, Code::E503);
+  EXPECT_EQ(got.errors[0].message, "broken");
+  EXPECT_TRUE(once.get("key", compile_increment, at_once).kernel);
+}
+
+TEST(Once, a_child_compiles_what_its_parent_was_compiling) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer does not follow a fork of several threads";
+#endif
+  OnceCompiler once;
+  std::atomic<bool> open = false, close = false;
+  std::thread parent([&] {
+    auto slow = [&] {
+      open = true;
+      while (!close) std::this_thread::yield();
+      return std::shared_ptr<const LoadedKernel>();
+    };
+    once.get("key", slow, at_once);
+  });
+  while (!open) std::this_thread::yield();
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    Compiled got = once.get("key", [] { return std::shared_ptr<const LoadedKernel>(); }, at_once);
+    _exit(got.errors.empty() ? 7 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  close = true;
+  parent.join();
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+}  // namespace
+}  // namespace kw
