@@ -3,6 +3,7 @@ PY := .venv/bin/python
 CMAKE_FLAGS := -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY)
 ASAN_RUN = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider
+WHEEL_CHECK := "import kernelwright as kw, numpy as np; print(kw.__file__, kw.kernel('def k(a):\n  a[0] += 2\n  return a')(np.ones(2)))"
 ALL_CORES := -n auto --dist worksteal
 
 .PHONY: help setup build demo demo-errors errors test oracle fuzz exhaustive seeds bench asan tsan format lint ci wheel clean
@@ -77,7 +78,10 @@ lint: setup
 ci: test asan
 
 wheel: setup
+	@rm -rf dist
 	@$(PY) -m pip wheel -q --no-deps -w dist .
+	@$(PY) -m venv dist/empty && dist/empty/bin/python -m pip install -q --disable-pip-version-check dist/*.whl
+	@env -i KW_CACHE_DIR=dist/cache dist/empty/bin/python -c $(WHEEL_CHECK)
 
 clean:
-	rm -rf build build-asan build-tsan dist
+	rm -rf build build-asan build-tsan build-bench build-wheel dist
