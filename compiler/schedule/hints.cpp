@@ -15,18 +15,6 @@ namespace {
 
 using Verb = Directive::Verb;
 
-bool has_claim(const Stmt &root) {
-  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
-    if (const For *n = as<For>(*s); n && (claim_of(n->hint) || has_claim(n->body))) return true;
-    if (const While *n = as<While>(*s); n && has_claim(n->body)) return true;
-    if (const If *n = as<If>(*s); n && (has_claim(n->yes) || has_claim(n->no))) return true;
-    if (const Seq *n = as<Seq>(*s))
-      for (size_t i = 0; i + 1 < n->items.size(); ++i)
-        if (has_claim(n->items[i])) return true;
-  }
-  return false;
-}
-
 /// The text of one refusal.
 class Refusal {
  public:
@@ -172,7 +160,7 @@ class HintWalk {
  public:
   HintWalk(const Func &f, const SourceMap &sources) : f_(f), sources_(sources) {}
 
-  std::vector<Diagnostic> run() {
+  std::vector<JudgedClaim> run() {
     statements(f_.body);
     return std::move(found_);
   }
@@ -206,20 +194,27 @@ class HintWalk {
     if (!verb) return;
     Nest nest = extract_nest(s, scope_);
     Verdict verdict = legal(f_, nest, {*verb, 0});
-    if (!verdict.ok()) found_.push_back(Refusal(f_, sources_, nest, *verb, verdict).diagnostic());
+    found_.push_back({&n, *verb, {}});
+    if (!verdict.ok()) found_.back().refusal = Refusal(f_, sources_, nest, *verb, verdict).diagnostic();
   }
 
   const Func &f_;
   const SourceMap &sources_;
   NestScope scope_;
-  std::vector<Diagnostic> found_;
+  std::vector<JudgedClaim> found_;
 };
 
 }  // namespace
 
-std::vector<Diagnostic> check_hints(const Func &f, const SourceMap &sources) {
-  if (!has_claim(f.body)) return {};
+std::vector<JudgedClaim> judge_claims(const Func &f, const SourceMap &sources) {
   return HintWalk(f, sources).run();
+}
+
+std::vector<Diagnostic> check_hints(const Func &f, const SourceMap &sources) {
+  std::vector<Diagnostic> out;
+  for (JudgedClaim &claim : judge_claims(f, sources))
+    if (claim.refusal) out.push_back(std::move(*claim.refusal));
+  return out;
 }
 
 }  // namespace kw

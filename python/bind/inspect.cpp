@@ -85,6 +85,7 @@ py::dict explain_one(const KernelState &k, const Wanted &wanted, const SourceTex
   out["main"] = wanted.main;
   out["plain"] = wanted.plain;
   out["conditions"] = found.conditions;
+  out["shared"] = found.shared;
   out["findings"] = findings_of(found, k.place.texts());
   return out;
 }

@@ -29,9 +29,9 @@ _access_words = {
 class Fact:
     """One fact about one place.
 
-    `kind` is "access", "buffer", "local" or "sum"; `subject` the source text or name that it is about; `what`
-    the fact ("proved", "checked", "zeroed", "float32", "lanes", …), `why` its reason or "". `dim` is the
-    dimension of an access, else -1. `line` counts in `file` from 1.
+    `kind` is "loop", "access", "buffer", "local" or "sum"; `subject` the source text or name that it is
+    about; `what` the fact ("serial", "proved", "checked", "zeroed", "float32", "lanes", …), `why` its reason
+    or "". `dim` is the dimension of an access, else -1. `line` counts in `file` from 1.
     """
 
     kind: str
@@ -56,6 +56,8 @@ class Version:
     conditions: tuple[str, ...]
     """Tested once per call, besides that no extent is 0; when one fails the plain body runs."""
     facts: tuple[Fact, ...]
+    shared: tuple[tuple[str, str], ...] = ()
+    """Arguments and outputs that are the same view as an earlier argument, with its name: ("c", "a")."""
 
     def of(self, kind: str) -> tuple[Fact, ...]:
         """The facts of one kind, in source order."""
@@ -89,6 +91,7 @@ def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
             v["plain"],
             tuple(v["conditions"]),
             tuple(Fact(*f) for f in v["findings"]),
+            tuple(v["shared"]),
         )
         for v in _core.explain(kernel, args, keywords)
     )
@@ -97,7 +100,9 @@ def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
 
 
 def _signature(version: Version) -> str:
-    return ", ".join(f"{name}: {kind}" for name, kind in version.parameters)
+    types = ", ".join(f"{name}: {kind}" for name, kind in version.parameters)
+    shared = ", ".join(f"{name} is the buffer of {argument}" for name, argument in version.shared)
+    return f"({types})" + (f", where {shared}" if shared else "")
 
 
 def _place(fact: Fact, version: Version) -> str:
@@ -107,10 +112,11 @@ def _place(fact: Fact, version: Version) -> str:
 
 
 def _version_lines(version: Version) -> Iterator[str]:
-    yield f"version ({_signature(version)})"
+    yield f"version {_signature(version)}"
     yield from _section("bodies", _bodies(version))
     conditions = [f"{c}" for c in version.conditions]
     yield from _section("conditions", conditions or ["none but that no extent is 0"])
+    yield from _section("loops", [_line(f, version) for f in version.of("loop")])
     yield from _section("accesses", _accesses(version))
     for title, kind in (("buffers", "buffer"), ("locals", "local"), ("sums", "sum")):
         yield from _section(title, [_line(f, version) for f in version.of(kind)])

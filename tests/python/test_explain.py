@@ -109,6 +109,62 @@ def writes_all(a):
     return c
 
 
+@kw.kernel
+def claims(a, b, n):
+    c = output_tensor(a.shape, a.dtype)
+    for i in parallel(1, a.shape[0]):
+        c[i] = b[i]
+    for i in parallel(a.shape[0] - 1, 0, -1):
+        c[i] = c[i - 1]
+    k = n * n
+    while k > 3:
+        k -= 1
+    for i, j in grid((k, 3)):
+        c[0] = i + j
+    return c
+
+
+def test_loops() -> None:
+    args = (np.ones(3), np.ones(3), 2)
+    assert facts(claims, "loop", *args) == [
+        (4, "i in parallel(1, a.shape[0])", -1, "serial", PROVED),
+        (6, "i in parallel(a.shape[0] - 1, 0, -1)", -1, "serial", FALSE),
+        (9, "while k > 3", -1, "serial", ""),
+        (11, "i in range(k)", -1, "serial", ""),
+        (11, "j in range(3)", -1, "serial", ""),
+    ]
+    line = first_line(claims) + 3
+    start = f"  loops       line {line}: i in parallel(1, a.shape[0]): serial, `parallel(i)` is proved: "
+    assert start in str(claims.explain(*args))
+
+
+PROVED = "`parallel(i)` is proved: no iteration depends on another"
+FALSE = "W401: `parallel(i)` was not applied: iterations of `i` depend on each other"
+
+
+@kw.kernel
+def adds(a, b):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] + b[i]
+    return c
+
+
+def test_an_output_in_the_buffer_of_an_argument() -> None:
+    """It is neither zeroed nor left alone: the heading tells whose it is."""
+    kernel = kw.kernel(adds.__wrapped__)
+    a, b = np.ones(3), np.ones(3)
+    kernel(a, b)
+    kernel(a, b, out=b)
+    kernel(a, a, out=a)
+    found = {v.shared: v for v in kernel.explain().versions}
+    assert set(found) == {(), (("c", "b"),), (("b", "a"), ("c", "a"))}
+    assert [[f.subject for f in v.of("buffer")] for s, v in sorted(found.items())] == [["c"], [], []]
+    types = "version (a: float64[:], b: float64[:])"
+    both = str(found[("b", "a"), ("c", "a")])
+    assert both.startswith(f"{types}, where b is the buffer of a, c is the buffer of a\n")
+
+
 def test_outputs() -> None:
     text = "output float64[:], not every element is proved written before the return"
     assert facts(writes_some, "buffer", np.ones(3)) == [(3, "c", -1, "zeroed", text)]
