@@ -24,7 +24,8 @@ class Refusal {
   Diagnostic diagnostic() const {
     std::string iterator = nest_.loops[0].loop->iter->name;
     Diagnostic d{code(), nest_.loops[0].loc, {}, {}, {}};
-    d.message = cat("`", verb_name(verb_), "(", iterator, ")` was not applied: ", what(iterator));
+    d.message = cat("`", verb_name(verb_), "(", iterator, ")` ",
+                    is_refuted() ? "is false: " : "could not be proved: ", what(iterator));
     if (v_.cause) d.notes.push_back(cause_note());
     if (v_.witness) {
       d.notes.push_back(cat(lead(), pair_note()));
@@ -49,19 +50,25 @@ class Refusal {
     }
   }
 
+  /// True when two iterations are known that surely show the claim false.
+  bool is_refuted() const {
+    bool shown = v_.reason == Reason::conflict || v_.reason == Reason::ordered;
+    return v_.reason == Reason::jump || (shown && v_.witness && v_.witness->certain);
+  }
+
   std::string what(const std::string &iterator) const {
+    std::string_view depend = is_refuted() ? "depend on each other" : "may depend on each other";
     switch (v_.reason) {
       case Reason::jump: return "`break` lets an iteration decide whether later ones run";
       case Reason::repeated: return cat("two iterations may write the same element of '", name(), "'");
       case Reason::ordered:
         return cat("it ", reduction_verb(from().reduction.kind), " '", name(),
                    "', and that keeps the order of the iterations");
-      case Reason::unproved: return cat("its iterations could not be proved independent");
+      case Reason::unproved: return cat("its iterations ", depend);
       default: break;
     }
-    if (verb_ == Verb::vectorize)
-      return cat("iterations of `", iterator, "` in one vector depend on each other");
-    return cat("iterations of `", iterator, "` depend on each other",
+    if (verb_ == Verb::vectorize) return cat("iterations of `", iterator, "` in one vector ", depend);
+    return cat("iterations of `", iterator, "` ", depend,
                verb_ == Verb::reduce ? " by more than a reduction" : "");
   }
 
@@ -117,10 +124,8 @@ class Refusal {
 
   std::string sizes_note() const {
     std::vector<std::string> parts;
-    for (auto [v, value] : v_.witness->symbols) {
-      const NestVariable &symbol = nest_.variables[v];
-      if (!symbol.reads_data) parts.push_back(cat(bound_text(f_, symbol.expr), " = ", value));
-    }
+    for (const auto &[size, value] : v_.witness->sizes)
+      parts.push_back(cat(bound_text(f_, size), " = ", value));
     return parts.empty() ? std::string() : cat("for example with ", join_text(parts, ", "));
   }
 

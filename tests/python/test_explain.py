@@ -139,7 +139,7 @@ def test_loops() -> None:
 
 
 PROVED = "`parallel(i)` is proved: no iteration depends on another"
-FALSE = "W401: `parallel(i)` was not applied: iterations of `i` depend on each other"
+FALSE = "W401: `parallel(i)` is false: iterations of `i` depend on each other"
 
 
 @kw.kernel

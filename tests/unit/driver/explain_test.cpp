@@ -60,7 +60,7 @@ TEST(Explain, loops_have_their_claims) {
   EXPECT_EQ(
       text.substr(0, text.find(" k[i]=")),
       "i in parallel(2, k.shape[0], 3)=serial (`parallel(i)` is proved: no iteration depends on another) "
-      "j in parallel(1, k.shape[0])=serial (W401: `parallel(j)` was not applied: iterations of `j` "
+      "j in parallel(1, k.shape[0])=serial (W401: `parallel(j)` is false: iterations of `j` "
       "depend on each other) "
       "m in reduce(n)=serial (`reduce(m)` is proved: iterations depend on each other by a reduction at "
       "most) "
