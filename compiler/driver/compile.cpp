@@ -99,9 +99,10 @@ void describe_sites(const Func &f, const Func &source, const SourceMap &sources,
   auto conditions = f.sites.empty() ? decltype(find_conditions(source)){} : find_conditions(source);
   for (const Site &s : f.sites) {
     Resolved r = resolve(Diagnostic{s.code, s.loc, {}, {}, {}}, sources);
-    const std::string &what = s.buf ? s.buf->sym->name : s.message;
-    a.sites.push_back({s.code, r.line, r.column, r.end_column, r.line_text, what, s.dim, s.from_end,
-                       conditions[{s.loc.source, s.loc.begin, what, s.dim}], r.notes, r.text});
+    std::string tensor = s.buf ? s.buf->sym->name : std::string();
+    a.sites.push_back({s.code, r.line, r.column, r.end_column, r.line_text, tensor, s.dim, s.from_end,
+                       conditions[{s.loc.source, s.loc.begin, tensor, s.dim}], r.notes, r.text, s.message,
+                       s.rank});
   }
 }
 
