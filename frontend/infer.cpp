@@ -143,9 +143,9 @@ void require_range(const Expr &e, DType to, Loc loc) {
   auto v = as_const(e);
   if (!v || is_float(v->dtype) || !is_int(to) || fits(*v, to)) return;
   std::string text = constant_text(*v);
-  type_error(Code::E203, loc, cat("the constant ", text, " does not fit into ", numpy_name(to)),
-             cat("convert the other operand to a wider type, or write ", numpy_name(to), "(", text,
-                 ") to wrap (an error under debug=True)"));
+  type_error(
+      Code::E203, loc, cat("the constant ", text, " does not fit into ", numpy_name(to)),
+      cat("widen the other operand, or wrap by ", numpy_name(to), "(", text, "), which debug=True refuses"));
 }
 
 ScalarType common_type(ScalarType a, ScalarType b, Loc loc) {

@@ -77,8 +77,8 @@ struct Artifact {
   std::vector<Resolved> warnings;
   CodeKind code_kind = CodeKind::elf;
   std::string code;
-  std::string explain;
-  std::string from;  ///< build id of the producer
+  std::string explain;  ///< the conditions on shapes, one a line: what is told without the source
+  std::string from;     ///< build id of the producer
 };
 
 std::string serialize(const Artifact &a);

@@ -9,6 +9,7 @@
 #include "analysis/bounds.h"
 #include "analysis/init.h"
 #include "codegen/backend.h"
+#include "driver/explain.h"
 #include "driver/pipeline.h"
 #include "ir/match.h"
 #include "ir/verify.h"
@@ -106,15 +107,6 @@ void describe_sites(const Func &f, const Func &source, const SourceMap &sources,
   }
 }
 
-std::string summary(const Func &f) {
-  std::string out = cat("kernel ", f.name, "\n", f.facts.size(), " conditions on shapes, ", f.sites.size(),
-                        " accesses checked at run time\n");
-  for (const Expr &fact : f.facts)
-    if (const Binary *b = std::get_if<Binary>(&fact->v))
-      out += cat("  ", bound_text(f, b->a), " <= ", bound_text(f, b->b), "\n");
-  return out;
-}
-
 }  // namespace
 
 static std::array<PassList, 3> all_passes(const CodegenOptions &options, std::string_view backend) {
@@ -181,7 +173,7 @@ Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagn
   a.code_kind = backend.code_kind;
   a.code = backend.emit(ready, input.target);
   report_stage("emit", ready, now_ms() - begin);
-  a.explain = summary(ready);
+  a.explain = join_text(condition_texts(safe), "\n");
   a.from = build_id();
   return a;
 }

@@ -53,8 +53,7 @@ class Explainer {
       : f_(f), in_(input), safe_(run_pipeline(f, input.options, input.target)) {}
 
   Explanation run() {
-    for (const Expr &fact : safe_.facts)
-      if (!is_extent_fact(safe_, fact)) out_.conditions.push_back(fact_text(safe_, fact));
+    out_.conditions = condition_texts(safe_);
     find_shared();
     loops();
     for_each_access(f_, in_.options.body == Body::main && !in_.options.debug,
@@ -259,6 +258,13 @@ class Explainer {
 };
 
 }  // namespace
+
+std::vector<std::string> condition_texts(const Func &safe) {
+  std::vector<std::string> out;
+  for (const Expr &fact : safe.facts)
+    if (!is_extent_fact(safe, fact)) out.push_back(fact_text(safe, fact));
+  return out;
+}
 
 std::string excerpt(const SourceMap &sources, Loc loc) {
   std::string_view text = sources.text(loc.source);

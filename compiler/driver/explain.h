@@ -31,6 +31,9 @@ struct Explanation {
 /// Explains the body of `input.options` of a function as the front end made it.
 Explanation explain(const Func &f, const CompileInput &input);
 
+/// The conditions on shapes that a call tests for the function that the pipeline left, largest side first.
+std::vector<std::string> condition_texts(const Func &safe);
+
 /// The source text of a place, in one line.
 std::string excerpt(const SourceMap &sources, Loc loc);
 

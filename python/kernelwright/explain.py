@@ -58,6 +58,8 @@ class Version:
     facts: tuple[Fact, ...]
     shared: tuple[tuple[str, str], ...] = ()
     """Arguments and outputs that are the same view as an earlier argument, with its name: ("c", "a")."""
+    stored: bool = False
+    """The source text cannot be read: only conditions and checks are known, from the compiled version."""
 
     def of(self, kind: str) -> tuple[Fact, ...]:
         """The facts of one kind, in source order."""
@@ -92,6 +94,7 @@ def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
             tuple(v["conditions"]),
             tuple(Fact(*f) for f in v["findings"]),
             tuple(v["shared"]),
+            v["stored"],
         )
         for v in _core.explain(kernel, args, keywords)
     )
@@ -114,6 +117,8 @@ def _place(fact: Fact, version: Version) -> str:
 def _version_lines(version: Version) -> Iterator[str]:
     yield f"version {_signature(version)}"
     yield from _section("bodies", _bodies(version))
+    if version.stored:
+        yield from _section("source", ["cannot be read: told are conditions and checks alone"])
     conditions = [f"{c}" for c in version.conditions]
     yield from _section("conditions", conditions or ["none but that no extent is 0"])
     yield from _section("loops", [_line(f, version) for f in version.of("loop")])
@@ -137,12 +142,14 @@ def _accesses(version: Version) -> list[str]:
     facts = version.of("access")
     counts = Counter(f.what for f in facts)
     if not facts:
-        return ["none"]
+        return ["none checked at run time" if version.stored else "none"]
     lines = [", ".join(f"{counts[what]} {words}" for what, words in _access_words.items() if counts[what])]
     for fact in facts:
         if fact.what != "proved":
             dimension = f", dimension {fact.dim}" if "," in fact.subject else ""
             said = fact.why if fact.what == "conditional" else f"{fact.what}, {fact.why}"
+            if version.stored:
+                dimension, said = f", dimension {fact.dim}", "checked"
             lines.append(f"{_place(fact, version)}: {fact.subject}{dimension}: {said}")
     return lines
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import warnings
 from typing import Any
 
@@ -359,6 +360,28 @@ def test_explaining_compiles_nothing_and_changes_no_byte() -> None:
     before = kw._core.cache_list()
     kernel.explain(np.ones(3, np.int16))
     assert kw._core.cache_list() == before
+
+
+def test_a_kernel_whose_source_is_gone() -> None:
+    """The compiled version tells its conditions and what it checks."""
+    text = "def f(a, k):\n    for i in range(a.shape[0]):\n        a[k[i]] = 1.0\n    return a\n"
+    linecache.cache["<gone>"] = (len(text), None, text.splitlines(True), "<gone>")
+    space: dict[str, Any] = {}
+    exec(compile(text, "<gone>", "exec"), space)
+    kernel = kw.kernel(space["f"])
+    args = (np.ones(3), np.arange(3))
+    kernel(*args)
+    whole = only(kernel.explain())
+    del linecache.cache["<gone>"]
+    stored = only(kernel.explain())
+    assert not whole.stored and stored.stored and only(kernel.explain(*args)).stored
+    assert stored.conditions == whole.conditions == ("k.shape[0] >= a.shape[0]",)
+    assert stored.parameters == whole.parameters and stored.main
+    assert stored.facts == (Fact("access", "<gone>", 3, "a", 0, "checked", ""),)
+    assert "  source      cannot be read: told are conditions and checks alone" in str(stored).splitlines()
+    assert "              line 3: a, dimension 0: checked" in str(stored).splitlines()
+    with pytest.raises(kw.KernelSyntaxError, match="E120"):
+        kernel.explain(np.ones(3, np.float32), np.arange(3))
 
 
 def test_errors_are_those_of_a_call() -> None:
