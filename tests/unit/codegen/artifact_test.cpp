@@ -168,7 +168,7 @@ std::string repaired(std::string_view body) {
   ByteWriter w;
   Hash128 checksum = hash_bytes(body);
   for (char c : std::string_view("KWA1")) w.u8(static_cast<uint8_t>(c));
-  w.u32(1);
+  w.u32(artifact_version);
   w.u64(header_size + body.size());
   w.u64(checksum.low);
   w.u64(checksum.high);
