@@ -145,7 +145,7 @@ void require_range(const Expr &e, DType to, Loc loc) {
   std::string text = constant_text(*v);
   type_error(
       Code::E203, loc, cat("the constant ", text, " does not fit into ", numpy_name(to)),
-      cat("convert the other operand to a wider type, or write ", numpy_name(to), "(", text, ") to wrap"));
+      cat("widen the other operand, or wrap by ", numpy_name(to), "(", text, "), which debug=True refuses"));
 }
 
 ScalarType common_type(ScalarType a, ScalarType b, Loc loc) {

@@ -60,6 +60,7 @@ class IrReader {
                   std::optional<Alloc> &alloc_head);
   Stmt scope(const ast::WithStmt &n, Loc loc);
   Buf buffer(const std::string &name, const ast::CallExpr &c, size_t first, Space space, Loc loc);
+  void site(const ast::CallExpr &c, Loc loc);
   void header(const ast::Block &body, size_t &at);
   void param(const ast::Parameter &p);
   Fill fill_of(const ast::CallExpr &c);
@@ -449,6 +450,28 @@ void IrReader::param(const ast::Parameter &p) {
   func_.params.push_back(std::move(out));
 }
 
+/// `site(code, buf, dim)`, `site('E310', buf, rank=2)`, or a message in one or two parts around a value.
+void IrReader::site(const ast::CallExpr &c, Loc loc) {
+  Site site;
+  site.code = code_of(c);
+  site.loc = loc;
+  bool has_buffer = ast::as<ast::Name>(c.args[1]) != nullptr;
+  site_names_.push_back(has_buffer ? name_of(c.args[1]) : std::string());
+  if (has_buffer) {
+    site.from_end = keyword(c, "from_end") != nullptr;
+    if (c.args.size() == 3) site.dim = static_cast<uint32_t>(integer_of(c.args[2]));
+    if (auto *rank = keyword(c, "rank")) site.rank = static_cast<uint32_t>(integer_of(*rank));
+  } else {
+    SiteMessage &m = site.message;
+    m.before = text_of(c.args[1]);
+    if (c.args.size() == 3) m.after = text_of(c.args[2]);
+    if (auto *value = keyword(c, "value"))
+      m.value = word<SiteMessage::Value>(text_of(*value), value_text, 4, loc);
+    if (auto *note = keyword(c, "note")) m.note = text_of(*note);
+  }
+  func_.sites.push_back(std::move(site));
+}
+
 /// fp, dims, fact and site lines; `at` becomes the first statement of the body.
 void IrReader::header(const ast::Block &body, size_t &at) {
   for (; at < body.size(); ++at) {
@@ -461,17 +484,8 @@ void IrReader::header(const ast::Block &body, size_t &at) {
       func_.fp = mode == "strict" ? FpMode::strict : mode == "fast" ? FpMode::fast : FpMode::normal;
     } else if (kind == "fact" && c->args.size() == 1) {
       func_.facts.push_back(expr(c->args[0]));
-    } else if (kind == "site" && c->args.size() == 2) {
-      site_names_.emplace_back();
-      func_.sites.push_back({code_of(*c), body[at].loc, {}, 0, false, text_of(c->args[1])});
-    } else if (kind == "site" && c->args.size() == 3) {
-      Site site;
-      site.code = code_of(*c);
-      site_names_.push_back(name_of(c->args[1]));
-      site.loc = body[at].loc;
-      site.from_end = keyword(*c, "from_end") != nullptr;
-      site.dim = static_cast<uint32_t>(integer_of(c->args[2]));
-      func_.sites.push_back(site);
+    } else if (kind == "site" && (c->args.size() == 2 || c->args.size() == 3)) {
+      site(*c, body[at].loc);
     } else if (kind != "dims") {
       return;
     }

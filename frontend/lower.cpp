@@ -215,7 +215,8 @@ void Lowering::assertion(const ast::AssertStmt &s, Loc loc) {
   auto same = [&](const Site &site) { return site.loc == s.cond->loc; };  // the statement is lowered again
   auto found = std::find_if(sites.begin(), sites.end(), same);
   auto number = static_cast<uint32_t>(found - sites.begin());
-  if (found == sites.end()) sites.push_back({Code::E305, s.cond->loc, {}, 0, false, message.text});
+  if (found == sites.end())
+    sites.push_back({Code::E305, s.cond->loc, {}, 0, false, {message.text, {}, {}, {}}});
   builder_->add(check(cond, number, loc));
 }
 

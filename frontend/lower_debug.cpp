@@ -13,7 +13,7 @@ namespace kw {
 
 namespace {
 
-constexpr std::string_view wraps = "\nwithout debug=True it wraps";
+constexpr std::string_view wraps = "without debug=True it wraps";
 
 /// The ends of an integer type.
 struct Ends {
@@ -54,12 +54,23 @@ Expr float_in_range(const Expr &x, DType to) {
   return binary(BinOp::eq, x, clamped(x, from_double(DType::f64, least), from_double(DType::f64, most)));
 }
 
-/// The value in a message: a constant itself, or the slot that the fault's value fills.
-std::string text_of(const Expr &x) {
-  auto v = as_const(x);
-  if (is_float(x.dtype())) return v ? float_text(to_double(*v)) : "{f}";
-  if (x.dtype() == DType::u64) return v ? cat(v->bits) : "{u}";
-  return v ? cat(to_int(*v)) : "{i}";
+/// A message that tells the value: of a constant itself, of others that of the fault.
+SiteMessage telling(std::string before, const Expr &x, std::string_view after, std::string_view note) {
+  using Value = SiteMessage::Value;
+  bool real = is_float(x.dtype()), wide = x.dtype() == DType::u64;
+  if (auto v = as_const(x)) {
+    std::string text = real ? float_text(to_double(*v)) : wide ? cat(v->bits) : cat(to_int(*v));
+    return {cat(before, text, after), Value::none, {}, std::string(note)};
+  }
+  return {std::move(before),
+          real   ? Value::f64
+          : wide ? Value::u64
+                 : Value::i64,
+          std::string(after), std::string(note)};
+}
+
+SiteMessage plainly(std::string text, std::string_view note) {
+  return {std::move(text), SiteMessage::Value::none, {}, std::string(note)};
 }
 
 Expr both(const Expr &a, const Expr &b) { return binary(BinOp::bit_and, a, b); }
@@ -122,7 +133,7 @@ Expr fits_in_64_bits(ast::Operator op, const Expr &a, const Expr &b) {
 }  // namespace
 
 /// A Check of `ok` in front of the present statement; none when it is known to hold.
-void Lowering::demand(const Expr &ok, Code code, Loc loc, std::string message) {
+void Lowering::demand(const Expr &ok, Code code, Loc loc, SiteMessage message) {
   if (!ok || as_int(ok).value_or(0) == 1) return;
   std::vector<Site> &sites = root_->func_.sites;
   auto same = [&](const Site &s) { return s.loc == loc && s.code == code && s.message == message; };
@@ -136,7 +147,7 @@ void Lowering::demand(const Expr &ok, Code code, Loc loc, std::string message) {
 void Lowering::demand_operand(const Operand &o, DType to) {
   if (!in_.options.debug || !o.weak || !is_int(o.expr.dtype()) || !is_int(to)) return;
   demand(in_range(o.expr, to), Code::E306, o.loc,
-         cat("the Python int ", text_of(o.expr), " does not fit into ", numpy_name(to), wraps));
+         telling("the Python int ", o.expr, cat(" does not fit into ", numpy_name(to)), wraps));
 }
 
 /// V3: a value that is stored in, or cast to, another type.
@@ -144,37 +155,36 @@ void Lowering::demand_conversion(const Operand &o, DType to) {
   if (!in_.options.debug || o.kind != Operand::Kind::scalar || !is_int(to)) return;
   DType from = o.expr.dtype();
   std::string into = cat(" does not fit into ", numpy_name(to));
-  if (is_int(from)) return demand(in_range(o.expr, to), Code::E308, o.loc, cat(text_of(o.expr), into, wraps));
+  if (is_int(from)) return demand(in_range(o.expr, to), Code::E308, o.loc, telling({}, o.expr, into, wraps));
   if (!is_float(from)) return;
   Expr x = cast(DType::f64, o.expr);
   demand(binary(BinOp::eq, x, x), Code::E309, o.loc,
-         cat("NaN is no value of ", numpy_name(to), "\nwithout debug=True it becomes 0"));
+         plainly(cat("NaN is no value of ", numpy_name(to)), "without debug=True it becomes 0"));
   demand(float_in_range(x, to), Code::E308, o.loc,
-         cat(text_of(x), into, "\nwithout debug=True it becomes the nearest value"));
+         telling({}, x, into, "without debug=True it becomes the nearest value"));
 }
 
 /// V2: Python ints are 64 bits wide here.
 void Lowering::demand_int64(const Operand &o) {
   if (!in_.options.debug || !o.weak || o.expr.dtype() != DType::u64) return;
   demand(in_range(o.expr, DType::i64), Code::E307, o.loc,
-         cat("the Python int ", text_of(o.expr), " does not fit into 64 bits with a sign", wraps));
+         telling("the Python int ", o.expr, " does not fit into 64 bits with a sign", wraps));
 }
 
 /// V4, and V5 for the power.
 void Lowering::demand_divisor(const Operand &b, bool whole, Loc loc) {
   Expr zero = is_float(b.expr.dtype()) ? const_float(b.expr.dtype(), 0) : constant({b.expr.dtype(), 0});
   demand(binary(BinOp::ne, b.expr, zero, loc), Code::E311, loc,
-         cat("a Python number is divided by zero\nwithout debug=True the result is ",
-             whole ? "0" : "inf or nan"));
+         plainly("a Python number is divided by zero",
+                 cat("without debug=True the result is ", whole ? "0" : "inf or nan")));
 }
 
 void Lowering::demand_exponent(const Operand &n, Loc loc) {
   if (!in_.options.debug || !is_signed_int(n.expr.dtype())) return;
   Expr v = cast(DType::i64, n.expr);
   demand(binary(BinOp::eq, v, clamped(v, from_int(DType::i64, 0), {})), Code::E312, loc,
-         "an integer to the power {i} is no integer\nwithout debug=True the result is 0, or 1 or -1 for a "
-         "base of "
-         "1 or -1");
+         telling("an integer to the power ", n.expr, " is no integer",
+                 "without debug=True the result is 0, or 1 or -1 for a base of 1 or -1"));
 }
 
 void Lowering::demand_arithmetic(ast::Operator op, const Operand &a, const Operand &b, const Operand &result,
@@ -197,14 +207,14 @@ void Lowering::demand_arithmetic(ast::Operator op, const Operand &a, const Opera
   demand_int64(a), demand_int64(b);
   if (power && !constant_exponent) demand_exponent(b, b.loc);
   demand(fits_in_64_bits(op, cast(t, a.expr), cast(t, b.expr)), Code::E307, loc,
-         cat("the result of `", operator_text(op), "` does not fit into 64 bits", wraps));
+         plainly(cat("the result of `", operator_text(op), "` does not fit into 64 bits"), wraps));
 }
 
 /// V2 for -x and abs(x).
 void Lowering::demand_opposite(std::string_view what, const Operand &a, Loc loc) {
   if (!in_.options.debug || !a.weak || a.expr.dtype() != DType::i64) return;
   demand(binary(BinOp::ne, a.expr, const_int(INT64_MIN), loc), Code::E307, loc,
-         cat("the result of `", what, "` does not fit into 64 bits", wraps));
+         plainly(cat("the result of `", what, "` does not fit into 64 bits"), wraps));
 }
 
 }  // namespace kw

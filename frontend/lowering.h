@@ -211,7 +211,7 @@ class Lowering {
   Operand select_call(std::vector<Operand> args, Loc loc);
 
   // lower_debug.cpp: what debug=True checks of values
-  void demand(const Expr &ok, Code code, Loc loc, std::string message);
+  void demand(const Expr &ok, Code code, Loc loc, SiteMessage message);
   void demand_operand(const Operand &o, DType to);
   void demand_conversion(const Operand &o, DType to);
   void demand_int64(const Operand &o);

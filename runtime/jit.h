@@ -65,7 +65,8 @@ struct ResolvedFinding {
 };
 struct ResolvedExplanation {
   std::vector<std::string> conditions;
-  std::vector<ResolvedFinding> findings;  ///< accesses, buffers, locals, sums
+  std::vector<ResolvedFinding> findings;                    ///< loops, accesses, buffers, locals, sums
+  std::vector<std::pair<std::string, std::string>> shared;  ///< as in Explanation
 };
 /// What the compiler does with a request, computed anew. Throws ResolvedError.
 ResolvedExplanation explain(const Request &r, const SourceText &source);

@@ -3,14 +3,13 @@
 
 #include <bit>
 
+#include "codegen/artifact.h"
 #include "support/build_id.h"
 #include "support/text.h"
 
 namespace kw {
 
 namespace {
-
-constexpr std::string_view artifact_version = "1";
 
 void captured_text(const Captured &c, std::string &out) {
   out += cat(static_cast<int>(c.kind), ":", c.integer ? cat(*c.integer, c.exceeds_int64 ? "u" : "") : "-",

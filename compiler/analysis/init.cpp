@@ -20,29 +20,47 @@ namespace {
 /// A written interval of one dimension: [low, high), or everything when both are null.
 struct Span {
   Expr low, high;
+  std::optional<Affine> from, to;  ///< the forms of low and high
+
+  Span() = default;
+  Span(Expr l, Expr h) : low(std::move(l)), high(std::move(h)), from(affine_of(low)), to(affine_of(high)) {}
   bool whole() const { return !low; }
+  bool constant() const { return whole() || (from && to && from->is_constant() && to->is_constant()); }
 };
 
 /// A written part of a buffer: a box of spans.
 struct Region {
   const BufNode *buf;
   std::vector<Span> spans;
+  bool joined = false;  ///< made of others, which were known before
+
+  bool constant() const {
+    return std::all_of(spans.begin(), spans.end(), [](const Span &s) { return s.constant(); });
+  }
 };
 using Regions = std::vector<Region>;
 
-/// Null-safe structural equality of affine values.
-bool same_value(const Expr &a, const Expr &b) {
-  if (!a || !b) return !a && !b;
-  auto x = affine_of(a), y = affine_of(b);
-  auto difference = x && y ? add_scaled(*x, *y, -1) : std::nullopt;
-  return difference && difference->is_constant() && difference->constant == 0;
+/// `b` - `a` when it is a constant.
+std::optional<int64_t> distance(const std::optional<Affine> &a, const std::optional<Affine> &b) {
+  if (!a || !b || a->terms.size() != b->terms.size()) return std::nullopt;
+  auto difference = add_scaled(*b, *a, -1);
+  return difference && difference->is_constant() ? std::optional(difference->constant) : std::nullopt;
 }
-bool same(const Span &a, const Span &b) { return same_value(a.low, b.low) && same_value(a.high, b.high); }
 
-bool same(const Region &a, const Region &b) {
+bool same(const Span &a, const Span &b) {
+  if (a.whole() || b.whole()) return a.whole() && b.whole();
+  return distance(a.from, b.from) == 0 && distance(a.to, b.to) == 0;
+}
+
+/// True when `a` surely holds all of `b`.
+bool contains(const Span &a, const Span &b) {
+  if (a.whole() || b.whole()) return a.whole();
+  return distance(a.from, b.from).value_or(-1) >= 0 && distance(b.to, a.to).value_or(-1) >= 0;
+}
+bool contains(const Region &a, const Region &b) {
   if (a.buf != b.buf) return false;
   for (size_t d = 0; d < a.spans.size(); ++d)
-    if (!same(a.spans[d], b.spans[d])) return false;
+    if (!contains(a.spans[d], b.spans[d])) return false;
   return true;
 }
 
@@ -57,8 +75,9 @@ bool extend(Region &a, const Region &b) {
     at = d;
   }
   if (at == SIZE_MAX || a.spans[at].whole() || b.spans[at].whole()) return false;
-  if (!same_value(a.spans[at].high, b.spans[at].low)) return false;
-  a.spans[at].high = b.spans[at].high;
+  if (distance(a.spans[at].to, b.spans[at].from) != 0) return false;
+  a.spans[at] = Span(a.spans[at].low, b.spans[at].high);
+  a.joined = true;
   return true;
 }
 
@@ -98,7 +117,7 @@ class InitAnalysis {
               std::any_of(n.index.begin(), n.index.end(), [](const Expr &e) { return has_load(e); });
           if (by_data) return;
           Region r{n.buf.get(), {}};
-          for (const Expr &e : n.index) r.spans.push_back({e, add(e, const_int(1))});
+          for (const Expr &e : n.index) r.spans.emplace_back(e, add(e, const_int(1)));
           add_region(std::move(r));
         },
         [&](const Let &n) { reads(n.value); },
@@ -147,10 +166,17 @@ class InitAnalysis {
     std::erase_if(regions, [&](const Region &r) { return r.buf == buf; });
   }
 
+  /// What is surely in both.
   static Regions common(Regions a, const Regions &b) {
-    std::erase_if(a, [&](const Region &r) {
-      return std::none_of(b.begin(), b.end(), [&](const Region &o) { return same(r, o); });
-    });
+    auto held = [](const Regions &list, const Region &r) {
+      return std::any_of(list.begin(), list.end(), [&](const Region &o) { return contains(o, r); });
+    };
+    Regions more;
+    for (const Region &r : b)
+      if (held(a, r)) more.push_back(r);
+    std::erase_if(a, [&](const Region &r) { return !held(b, r); });
+    for (Region &r : more)
+      if (!held(a, r)) a.push_back(std::move(r));
     return a;
   }
 
@@ -167,15 +193,27 @@ class InitAnalysis {
     size_t left = written_.size();
     for (bool grown = true; grown && left > 0; --left) {
       grown = false;
-      for (size_t i = 0; i < written_.size() && !grown; ++i) {
-        Region joined = written_[i];
-        if (extend(joined, r))
-          r = std::move(joined), grown = true;
-        else if (joined = r; extend(joined, written_[i]))
-          r = std::move(joined), grown = true;
-      }
+      for (size_t i = 0; i < written_.size() && !grown; ++i) grown = join(r, written_[i]);
     }
+    // many writes side by side stay few regions; a part that moves with a loop is told by itself there
+    std::erase_if(written_, [&](const Region &o) { return (o.joined || o.constant()) && contains(r, o); });
     written_.push_back(std::move(r));
+  }
+
+  static bool join(Region &r, const Region &known) {
+    if (r.buf != known.buf || r.spans.empty()) return false;
+    for (size_t d = 0, apart = 0; d < r.spans.size(); ++d) {
+      const Span &a = r.spans[d], &b = known.spans[d];
+      bool meets = distance(a.to, b.from) == 0 || distance(b.to, a.from) == 0;
+      if (!same(a, b) && (!meets || ++apart > 1)) return false;
+    }
+    Region joined = known;
+    if (!extend(joined, r)) {
+      joined = r;
+      if (!extend(joined, known)) return false;
+    }
+    r = std::move(joined);
+    return true;
   }
 
   /// The body is looked at twice: first for what one iteration writes, then with what all earlier ones wrote.
@@ -213,24 +251,21 @@ class InitAnalysis {
     bool runs = lo && hi && (n.step > 0 ? *lo < *hi : *lo > *hi);
     if (uses == 0 && (earlier || !runs)) return;
     for (size_t d = 0; d < r.spans.size(); ++d)
-      if (same_value(r.spans[d].low, const_int(0)) && same_value(r.spans[d].high, r.buf->extents[d]))
-        r.spans[d] = {};
+      if (!r.spans[d].whole() && same(r.spans[d], Span(const_int(0), r.buf->extents[d]))) r.spans[d] = {};
     add_region(std::move(r));
   }
 
   /// [i + c, i + c + width) over i in a loop of step 1 or -1. Claims the first element of each interval only,
   /// so that an empty loop claims nothing.
   static bool sweep(Span &s, const For &n, bool earlier) {
-    auto low = affine_of(s.low), high = affine_of(s.high);
-    auto width = low && high ? add_scaled(*high, *low, -1) : std::nullopt;
-    if (!width || !width->is_constant() || width->constant < 1 || (n.step != 1 && n.step != -1)) return false;
-    auto rest = add_scaled(*low, Affine{{{ref(n.iter), 1}}, 0}, -1);
+    if (distance(s.from, s.to).value_or(0) < 1 || (n.step != 1 && n.step != -1)) return false;
+    auto rest = add_scaled(*s.from, Affine{{{ref(n.iter), 1}}, 0}, -1);
     if (!rest || mentions(to_expr(*rest), n.iter)) return false;
     Expr offset = to_expr(*rest), now = ref(n.iter), one = const_int(1);
     Expr first = n.step == 1 ? n.lo : add(earlier ? now : n.hi, one);
     Expr end = n.step == 1 ? (earlier ? now : n.hi) : add(n.lo, one);
-    s = {add(offset, first), add(offset, end)};
-    return affine_of(s.low) && affine_of(s.high);
+    s = Span(add(offset, first), add(offset, end));
+    return s.from && s.to;
   }
 
   bool whole(const Buf &buf) const {
@@ -245,6 +280,7 @@ class InitAnalysis {
   }
 
   void reads(const Expr &e) {
+    if (tracked_.empty()) return;
     walk(e, [&](const Load &n, const Expr &at) {
       if (!tracked_.count(n.buf.get())) return;
       bool covered = std::any_of(written_.begin(), written_.end(), [&](const Region &r) {
@@ -267,12 +303,14 @@ class InitAnalysis {
 
   bool inside(const Expr &index, const Span &span) const {
     if (span.whole()) return true;
-    return at_most(span.low, index) && at_most(add(index, const_int(1)), span.high);
+    auto place = affine_of(index);
+    if (!at_most(span.from, place, 0)) return false;
+    return at_most(place, span.to, 1);
   }
-  bool at_most(const Expr &a, const Expr &b) const {
-    auto x = affine_of(a), y = affine_of(b);
-    auto room = x && y ? add_scaled(*y, *x, -1) : std::nullopt;
-    return room && context_.nonnegative(*room).kind == Proof::Kind::proved;
+  bool at_most(const std::optional<Affine> &a, const std::optional<Affine> &b, int64_t gap) const {
+    auto room = a && b ? add_scaled(*b, *a, -1) : std::nullopt;
+    if (!room || __builtin_sub_overflow(room->constant, gap, &room->constant)) return false;
+    return context_.nonnegative(*room).kind == Proof::Kind::proved;
   }
 
   BoundsContext context_{false};

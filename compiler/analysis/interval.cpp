@@ -83,21 +83,12 @@ struct BoundsContext::Search {
   bool by_constraint(const Affine &goal) const {
     return std::any_of(context.constraints_.begin(), context.constraints_.end(), [&](const Affine &c) {
       auto rest = add_scaled(goal, c, -1);
-      return rest && surely_nonnegative(*rest);
+      return rest && context.surely_nonnegative(*rest);
     });
   }
 
-  bool surely_nonnegative(const Affine &a) const {
-    int64_t least = a.constant;
-    for (const AffineTerm &t : a.terms) {
-      if (!is_extent(t.atom) || t.coefficient < 0) return false;
-      if (context.extents_positive_) least += t.coefficient;
-    }
-    return least >= 0;
-  }
-
   Proof decide(const Affine &goal) const {
-    if (surely_nonnegative(goal)) return {Proof::Kind::proved, {}, goal};
+    if (context.surely_nonnegative(goal)) return {Proof::Kind::proved, {}, goal};
     int64_t most = goal.constant;
     bool bounded = true;
     for (const AffineTerm &t : goal.terms) {
@@ -146,15 +137,23 @@ struct BoundsContext::Search {
     if (!n) return {};
     if (n->op == BinOp::min) return want_low ? both(with(n->a), with(n->b)) : either(with(n->a), with(n->b));
     if (n->op == BinOp::max) return want_low ? either(with(n->a), with(n->b)) : both(with(n->a), with(n->b));
+    exact = false;
+    if (n->op == BinOp::floor_mod) return remainder(goal, i, *n);
     auto divisor = as_int(n->b);
     if (!divisor || *divisor <= 0 || *divisor > (1 << 14)) return {};
-    exact = false;
-    if (n->op == BinOp::floor_mod) return one(with(const_int(want_low ? 0 : *divisor - 1)));
     if (n->op == BinOp::floor_div) return division(goal, i, *n, *divisor);
     return {};
   }
 
   Proof one(const std::optional<Affine> &next) { return next ? run(*next) : Proof{}; }
+
+  /// x % d is in [0, d - 1] for a positive d, whatever x is.
+  Proof remainder(const Affine &goal, size_t i, const Binary &n) {
+    auto last = context.exact_form(n.b);
+    if (!last || __builtin_sub_overflow(last->constant, 1, &last->constant)) return {};
+    if (!context.surely_nonnegative(*last)) return {};
+    return one(substitute(goal, i, goal.terms[i].coefficient > 0 ? Affine{} : *last));
+  }
 
   /// x // d is monotone: bound x, then divide; x // d >= 0 follows from x >= 0, and x // d <= x from x >= 0.
   Proof division(const Affine &goal, size_t i, const Binary &n, int64_t divisor) {
@@ -167,6 +166,15 @@ struct BoundsContext::Search {
     return one(form ? substitute(goal, i, *form) : std::nullopt);
   }
 };
+
+bool BoundsContext::surely_nonnegative(const Affine &a) const {
+  int64_t least = a.constant;
+  for (const AffineTerm &t : a.terms) {
+    if (!is_extent(t.atom) || t.coefficient < 0) return false;
+    if (extents_positive_ && __builtin_add_overflow(least, t.coefficient, &least)) return false;
+  }
+  return least >= 0;
+}
 
 /// The least (or greatest) value of a form over all loops, when only its iterators stand in the way.
 Expr BoundsContext::end_value(Affine form, bool least) const {

@@ -47,6 +47,8 @@ class BoundsContext {
   /// By elimination over everything that is known here (interval_solve.cpp).
   bool proved_by_elimination(const Affine &goal) const;
   Expr end_value(Affine form, bool least) const;
+  /// For all extents: of at least 1, or 0 when these may be.
+  bool surely_nonnegative(const Affine &a) const;
   std::optional<int64_t> magnitude(const Expr &atom) const;
   std::optional<int64_t> magnitude(const Affine &form) const;
   std::optional<Affine> exact_form(const Expr &e) const;

@@ -68,6 +68,11 @@ class BoundsSystem {
         if (side) between(is_min ? value : *side, is_min ? *side : value, 0);
       return;
     }
+    if (n.op == BinOp::floor_mod && b) {
+      Affine last = *b;
+      if (!__builtin_sub_overflow(last.constant, 1, &last.constant) && context_.surely_nonnegative(last))
+        at_least_zero(value), between(value, last, 0);
+    }
     auto divisor = as_int(n.b);
     if (!a || !divisor || *divisor <= 0 || *divisor > (1 << 14)) return;
     if (n.op == BinOp::floor_div) {

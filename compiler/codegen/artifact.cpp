@@ -9,7 +9,6 @@ namespace kw {
 namespace {
 
 constexpr std::string_view magic = "KWA1";
-constexpr uint32_t version = 1;
 constexpr size_t header_size = 4 + 4 + 8 + 16 + 4;
 
 enum class Section : uint32_t { key = 1, sig, prog, sites, diag, elf, ir, explain, from };
@@ -82,6 +81,22 @@ void read_texts(ByteReader &r, std::vector<std::string> &list) {
   for (std::string &t : list) t = r.text();
 }
 
+void write_message(ByteWriter &w, const SiteMessage &m) {
+  w.text(m.before);
+  w.u8(static_cast<uint8_t>(m.value));
+  w.text(m.after);
+  w.text(m.note);
+}
+bool read_message(ByteReader &r, SiteMessage &m) {
+  m.before = r.text();
+  uint8_t value = r.u8();
+  if (value > static_cast<uint8_t>(SiteMessage::Value::f64)) return false;
+  m.value = static_cast<SiteMessage::Value>(value);
+  m.after = r.text();
+  m.note = r.text();
+  return true;
+}
+
 std::string site_bytes(const Artifact &a) {
   ByteWriter w;
   w.u32(static_cast<uint32_t>(a.sites.size()));
@@ -98,6 +113,8 @@ std::string site_bytes(const Artifact &a) {
     for (const ShapeCondition &c : s.conditions) write_sum(w, c.larger), write_sum(w, c.smaller);
     write_texts(w, s.notes);
     w.u32(s.text);
+    write_message(w, s.message);
+    w.u32(s.rank);
   }
   return w.take();
 }
@@ -125,6 +142,8 @@ bool read_sites(std::string_view bytes, Artifact &a) {
     for (ShapeCondition &c : s.conditions) read_sum(r, c.larger), read_sum(r, c.smaller);
     read_texts(r, s.notes);
     s.text = r.u32();
+    if (!read_message(r, s.message)) return false;
+    s.rank = r.u32();
   }
   return r.ok() && r.at_end();
 }
@@ -209,7 +228,7 @@ std::string serialize(const Artifact &a) {
   Hash128 checksum = hash_bytes(rest);
   ByteWriter head;
   for (char c : magic) head.u8(static_cast<uint8_t>(c));
-  head.u32(version);
+  head.u32(artifact_version);
   head.u64(header_size - 4 + rest.size());
   head.u64(checksum.low);
   head.u64(checksum.high);
@@ -219,7 +238,7 @@ std::string serialize(const Artifact &a) {
 std::optional<Artifact> deserialize(std::string_view bytes) {
   if (bytes.size() < header_size || bytes.substr(0, 4) != magic) return std::nullopt;
   ByteReader head(bytes.substr(4, header_size - 8));
-  if (head.u32() != version || head.u64() != bytes.size()) return std::nullopt;
+  if (head.u32() != artifact_version || head.u64() != bytes.size()) return std::nullopt;
   Hash128 checksum;
   checksum.low = head.u64();
   checksum.high = head.u64();

@@ -14,6 +14,9 @@
 
 namespace kw {
 
+/// Of the bytes of a whole artifact; a part of every key.
+inline constexpr uint32_t artifact_version = 2;
+
 /// One parameter of the compiled function, in the order of the ABI.
 struct ParamRecord {
   std::string name;
@@ -51,12 +54,14 @@ struct SiteRecord {
   int32_t line = -1;
   uint32_t column = 0, end_column = 0;
   std::string line_text;
-  std::string tensor;  ///< of a site without a tensor: the message, as in Site
+  std::string tensor;  ///< "" of a site that has a message
   uint32_t dim = 0;
   bool from_end = false;  ///< the value counts from 0, the source counted from the end
   std::vector<ShapeCondition> conditions;
   std::vector<std::string> notes;  ///< the calls that inlined the place
   uint32_t text = 0;               ///< as in Resolved
+  SiteMessage message{};           ///< as in Site
+  uint32_t rank = 0;               ///< as in Site
 };
 
 enum class CodeKind : uint8_t { elf, ir };
@@ -72,8 +77,8 @@ struct Artifact {
   std::vector<Resolved> warnings;
   CodeKind code_kind = CodeKind::elf;
   std::string code;
-  std::string explain;
-  std::string from;  ///< build id of the producer
+  std::string explain;  ///< the conditions on shapes, one a line: what is told without the source
+  std::string from;     ///< build id of the producer
 };
 
 std::string serialize(const Artifact &a);

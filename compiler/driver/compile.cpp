@@ -9,6 +9,7 @@
 #include "analysis/bounds.h"
 #include "analysis/init.h"
 #include "codegen/backend.h"
+#include "driver/explain.h"
 #include "driver/pipeline.h"
 #include "ir/match.h"
 #include "ir/verify.h"
@@ -99,19 +100,11 @@ void describe_sites(const Func &f, const Func &source, const SourceMap &sources,
   auto conditions = f.sites.empty() ? decltype(find_conditions(source)){} : find_conditions(source);
   for (const Site &s : f.sites) {
     Resolved r = resolve(Diagnostic{s.code, s.loc, {}, {}, {}}, sources);
-    const std::string &what = s.buf ? s.buf->sym->name : s.message;
-    a.sites.push_back({s.code, r.line, r.column, r.end_column, r.line_text, what, s.dim, s.from_end,
-                       conditions[{s.loc.source, s.loc.begin, what, s.dim}], r.notes, r.text});
+    std::string tensor = s.buf ? s.buf->sym->name : std::string();
+    a.sites.push_back({s.code, r.line, r.column, r.end_column, r.line_text, tensor, s.dim, s.from_end,
+                       conditions[{s.loc.source, s.loc.begin, tensor, s.dim}], r.notes, r.text, s.message,
+                       s.rank});
   }
-}
-
-std::string summary(const Func &f) {
-  std::string out = cat("kernel ", f.name, "\n", f.facts.size(), " conditions on shapes, ", f.sites.size(),
-                        " accesses checked at run time\n");
-  for (const Expr &fact : f.facts)
-    if (const Binary *b = std::get_if<Binary>(&fact->v))
-      out += cat("  ", bound_text(f, b->a), " <= ", bound_text(f, b->b), "\n");
-  return out;
 }
 
 }  // namespace
@@ -180,7 +173,7 @@ Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagn
   a.code_kind = backend.code_kind;
   a.code = backend.emit(ready, input.target);
   report_stage("emit", ready, now_ms() - begin);
-  a.explain = summary(ready);
+  a.explain = join_text(condition_texts(safe), "\n");
   a.from = build_id();
   return a;
 }

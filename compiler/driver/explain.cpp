@@ -13,6 +13,7 @@
 #include "ir/match.h"
 #include "ir/print.h"
 #include "ir/walk.h"
+#include "schedule/hints.h"
 #include "support/text.h"
 
 namespace kw {
@@ -52,8 +53,9 @@ class Explainer {
       : f_(f), in_(input), safe_(run_pipeline(f, input.options, input.target)) {}
 
   Explanation run() {
-    for (const Expr &fact : safe_.facts)
-      if (!is_extent_fact(safe_, fact)) out_.conditions.push_back(fact_text(safe_, fact));
+    out_.conditions = condition_texts(safe_);
+    find_shared();
+    loops();
     for_each_access(f_, in_.options.body == Body::main && !in_.options.debug,
                     [&](const Access &a, const BoundsContext &context) {
                       for (size_t d = 0; d < a.index->size(); ++d) access(a, d, context);
@@ -63,6 +65,73 @@ class Explainer {
   }
 
  private:
+  void find_shared() {
+    const Signature &signature = in_.signature;
+    size_t arg = 0, out = 0;
+    std::vector<std::string> names(signature.args.size());
+    for (const Param &p : f_.params) {
+      std::string name = p.buf ? p.buf->sym->name : p.sym->name;
+      size_t same = UINT8_MAX;
+      if (p.mode == ParamMode::out) {
+        same = out < signature.out_aliases.size() ? signature.out_aliases[out] : same;
+        ++out;
+      } else {
+        while (arg < names.size() && signature.args[arg].kind == ArgKind::unused) ++arg;
+        ensure(arg < names.size(), "more parameters than arguments");
+        names[arg] = name;
+        if (p.buf && signature.args[arg].alias < arg) same = signature.args[arg].alias;
+        ++arg;
+      }
+      if (same < names.size()) out_.shared.emplace_back(std::move(name), names[same]);
+    }
+  }
+
+  bool is_shared(const std::string &name) const {
+    auto is_it = [&](const auto &pair) { return pair.first == name; };
+    return std::any_of(out_.shared.begin(), out_.shared.end(), is_it);
+  }
+
+  void loops() {
+    std::vector<JudgedClaim> claims = judge_claims(f_, in_.sources);
+    walk(
+        f_.body,
+        [&](const For &n, const Stmt &s) {
+          if (n.iter->loc == s.loc()) return;  // one copy of an expanded loop
+          auto claim =
+              std::find_if(claims.begin(), claims.end(), [&](const JudgedClaim &c) { return c.loop == &n; });
+          add({"loop", s.loc(), cat(n.iter->name, " in ", range_text(n)), -1, std::string(kind_text(n.kind)),
+               claim == claims.end() ? std::string() : claim_text(*claim)});
+        },
+        [&](const While &n, const Stmt &s) {
+          std::string condition = excerpt(in_.sources, n.cond.loc());
+          add({"loop", s.loc(), cat("while ", condition), -1, "serial", {}});
+        });
+  }
+
+  /// "parallel(1, a.shape[0])", as the source could have it.
+  std::string range_text(const For &n) const {
+    bool from_zero = as_int(n.lo) == 0 && n.step == 1;
+    return cat(n.hint == Hint::none ? "range" : hint_text(n.hint), "(",
+               from_zero ? "" : cat(end_text(n.lo), ", "), end_text(n.hi),
+               n.step == 1 ? "" : cat(", ", n.step), ")");
+  }
+
+  /// An end of a range: over sizes when it is a sum of them, else in the words of the source.
+  std::string end_text(const Expr &e) const {
+    bool named = true;
+    walk(e, [&](const Load &, const Expr &) { named = false; });
+    std::string words = excerpt(in_.sources, e.loc());
+    return words.empty() || (named && affine_of(e)) ? bound_text(f_, e) : words;
+  }
+
+  std::string claim_text(const JudgedClaim &c) const {
+    if (c.refusal) return cat(row_of(c.refusal->code).name, ": ", c.refusal->message);
+    std::string_view fact = "no iteration depends on another";
+    if (c.verb == Directive::Verb::vectorize) fact = "iterations of one vector do not depend on each other";
+    if (c.verb == Directive::Verb::reduce) fact = "iterations depend on each other by a reduction at most";
+    return cat("`", verb_name(c.verb), "(", c.loop->iter->name, ")` is proved: ", fact);
+  }
+
   void access(const Access &a, size_t d, const BoundsContext &context) {
     IndexProof proof = prove_index(a, d, context);
     Finding finding{"access", a.loc, target_text(a), static_cast<int32_t>(d), {}, {}};
@@ -134,7 +203,8 @@ class Explainer {
   void buffers() {
     InitReport report = analyse_initialisation(f_);
     for (const Param &p : safe_.params)
-      if (p.buf && p.mode == ParamMode::out) buffer(p.buf, p.fill, "output", report);
+      if (p.buf && p.mode == ParamMode::out && !is_shared(p.buf->sym->name))
+        buffer(p.buf, p.fill, "output", report);
     std::unordered_set<const SymNode *>
         own;  // what passes add, as the shadows of debug mode, is not the user's
     walk(f_.body, [&](const Alloc &n, const Stmt &) { own.insert(n.buf->sym.get()); });
@@ -188,6 +258,13 @@ class Explainer {
 };
 
 }  // namespace
+
+std::vector<std::string> condition_texts(const Func &safe) {
+  std::vector<std::string> out;
+  for (const Expr &fact : safe.facts)
+    if (!is_extent_fact(safe, fact)) out.push_back(fact_text(safe, fact));
+  return out;
+}
 
 std::string excerpt(const SourceMap &sources, Loc loc) {
   std::string_view text = sources.text(loc.source);

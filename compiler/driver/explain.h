@@ -1,6 +1,6 @@
-// What the compiler made of a kernel, as data: why each access is safe, which buffers are zeroed, and under
-// which conditions on shapes the optimised body runs. Asked for on demand from the IR of the front end; no
-// compilation waits for it and no byte of an artifact depends on it.
+// What the compiler made of a kernel, as data: how each loop runs, why each access is safe, which buffers are
+// zeroed or shared, and under which conditions on shapes the optimised body runs. Asked for on demand from
+// the IR of the front end; no compilation waits for it and no byte of an artifact depends on it.
 #pragma once
 
 #include <string>
@@ -12,22 +12,27 @@ namespace kw {
 
 /// One fact about one place of the source.
 struct Finding {
-  std::string kind;  ///< "access", "buffer"; of the front end "local", "sum"
+  std::string kind;  ///< "loop", "access", "buffer"; of the front end "local", "sum"
   Loc loc;
-  std::string subject;  ///< "a[i + 1]", "c", "total"
+  std::string subject;  ///< "i in range(a.shape[0])", "a[i + 1]", "c", "total"
   int32_t dim = -1;     ///< of an access
-  std::string
-      what;  ///< "proved", "conditional", "checked", "unchecked"; "zeroed", "not zeroed"; a type; an order
-  std::string why;  ///< "" where there is nothing to add
+  std::string what;     ///< of a loop how it runs, "serial"; "proved", "conditional", "checked", "unchecked";
+                        ///< "zeroed", "not zeroed"; a type; an order
+  std::string why;      ///< "" where there is nothing to add
 };
 
 struct Explanation {
   std::vector<std::string> conditions;  ///< tested once per call: "b.shape[0] >= a.shape[0]"
-  std::vector<Finding> findings;        ///< accesses, then buffers, each in source order
+  std::vector<Finding> findings;        ///< loops, then accesses, then buffers, each in source order
+  /// Names of arguments and outputs that are the same view as an earlier argument, with its name.
+  std::vector<std::pair<std::string, std::string>> shared;
 };
 
 /// Explains the body of `input.options` of a function as the front end made it.
 Explanation explain(const Func &f, const CompileInput &input);
+
+/// The conditions on shapes that a call tests for the function that the pipeline left, largest side first.
+std::vector<std::string> condition_texts(const Func &safe);
 
 /// The source text of a place, in one line.
 std::string excerpt(const SourceMap &sources, Loc loc);

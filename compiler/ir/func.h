@@ -24,17 +24,27 @@ struct Param {
   Fill fill = Fill::none;
 };
 
+/// What the failure of a condition means: a sentence with the fault's value in it, and a note.
+struct SiteMessage {
+  enum class Value : uint8_t { none, i64, u64, f64 };  ///< how the fault's 64 bits are read
+  std::string before;
+  Value value = Value::none;
+  std::string after;
+  std::string note;  ///< "" when there is none
+
+  friend bool operator==(const SiteMessage &, const SiteMessage &) = default;
+};
+
 /// Where a Check stands and what it guards: the index of dimension `dim` of `buf`, the first read of an
-/// element of `buf` (E310, `dim` is its rank), or without a buffer a condition that `message` explains.
+/// element of `buf` (E310), or without a buffer a condition that `message` explains.
 struct Site {
   Code code = Code::E303;
   Loc loc;
   Buf buf;
   uint32_t dim = 0;
   bool from_end = false;  ///< the index was a negative constant, to which the extent was added
-  /// Without a buffer: what the failure means. Of E305 the user's own words; of others a line that may hold
-  /// {i}, {u} or {f} in the place of the fault's value (an i64, u64 or f64), then lines that are notes.
-  std::string message;
+  SiteMessage message{};  ///< without a buffer; of E305 the user's own words
+  uint32_t rank = 0;      ///< of E310: the rank of `buf`, from which the fault's value tells the element
 };
 
 struct Func {

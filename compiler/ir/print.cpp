@@ -23,6 +23,10 @@ std::string_view kind_text(ForKind kind) {
   static constexpr std::string_view names[] = {"serial", "parallel", "vector", "unroll", "grid", "block"};
   return names[static_cast<size_t>(kind)];
 }
+std::string_view value_text(SiteMessage::Value value) {
+  static constexpr std::string_view names[] = {"none", "i64", "u64", "f64"};
+  return names[static_cast<size_t>(value)];
+}
 std::string_view hint_text(Hint hint) {
   static constexpr std::string_view names[] = {"none", "serial", "parallel", "vectorize", "unroll", "reduce"};
   return names[static_cast<size_t>(hint)];
@@ -54,6 +58,7 @@ class Printer {
   std::string operand(const Expr &e);
   std::string buffer_type(const BufNode &b);
   std::string param(const Param &p);
+  std::string site(const Site &s);
   void block(const Stmt &s, bool last);
   void statement(const Stmt &s);
   std::string allocation(const Alloc &n);
@@ -224,6 +229,16 @@ std::string Printer::param(const Param &p) {
              p.fill == Fill::zero ? ", fill='zero')" : ")");
 }
 
+std::string Printer::site(const Site &s) {
+  std::string out = cat("site('", row_of(s.code).name, "', ");
+  if (s.buf && s.code == Code::E310) return cat(out, name(s.buf->sym), ", rank=", s.rank, ")");
+  if (s.buf) return cat(out, name(s.buf->sym), ", ", s.dim, s.from_end ? ", from_end=True)" : ")");
+  out += quoted(s.message.before);
+  if (s.message.value != SiteMessage::Value::none)
+    out += cat(", ", quoted(s.message.after), ", value='", value_text(s.message.value), "'");
+  return cat(out, s.message.note.empty() ? "" : cat(", note=", quoted(s.message.note)), ")");
+}
+
 std::string Printer::function(const Func &f) {
   std::string extents, params;
   for (const Sym &s : f.extents) extents += (extents.empty() ? "" : ", ") + name(s);
@@ -234,10 +249,7 @@ std::string Printer::function(const Func &f) {
   line(cat("fp('", fp_name(f.fp), "')"));
   line(cat("dims(", extents, ")"));
   for (const Expr &fact : f.facts) line("fact(" + expr(fact) + ")");
-  for (const Site &s : f.sites)
-    line(s.buf ? cat("site('", row_of(s.code).name, "', ", name(s.buf->sym), ", ", s.dim,
-                     s.from_end ? ", from_end=True)" : ")")
-               : cat("site('", row_of(s.code).name, "', ", quoted(s.message), ")"));
+  for (const Site &s : f.sites) line(site(s));
   block(f.body, true);
   std::string results;
   for (const Buf &b : f.results) results += (results.empty() ? "" : ", ") + name(b->sym);

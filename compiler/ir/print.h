@@ -17,6 +17,7 @@ std::string print(const Expr &e);
 std::string_view op_text(BinOp op);
 std::string_view kind_text(ForKind kind);
 std::string_view hint_text(Hint hint);
+std::string_view value_text(SiteMessage::Value value);
 std::string_view space_text(Space space);
 std::string_view order_text(Order order);
 

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/equal.h"
+#include "ir/match.h"
+
 namespace kw {
 
 namespace {
@@ -119,16 +122,84 @@ void PairSystem::restrict_distance(uint32_t m, bool below, int64_t distance) {
   add_difference(m, below ? -1 : 1, below ? distance : -distance, false);
 }
 
-void PairSystem::keep_in_bounds() {
-  const NestAccess &a = access(at_source);
+void PairSystem::keep_in_bounds(Side side, const NestAccess &a) {
   for (size_t d = 0; d < a.subscripts.size(); ++d) {
-    add(at_source, {a.subscripts[d], false});
+    add(side, {a.subscripts[d], false});
     if (!a.extents[d]) continue;
     std::vector<int64_t> row;
     int64_t constant = -1;
-    if (put(at_source, *a.extents[d], 1, row, constant) && put(at_source, a.subscripts[d], -1, row, constant))
+    if (put(side, *a.extents[d], 1, row, constant) && put(side, a.subscripts[d], -1, row, constant))
       system_.at_least_zero(std::move(row), constant);
   }
+}
+
+void PairSystem::keep_in_bounds() {
+  constexpr size_t most_others = 32;
+  keep_in_bounds(at_source, access(at_source));
+  bool exact = exact_;  // what the other accesses read is no condition of the conflict
+  for (Side side : {at_source, at_sink}) {
+    const auto &all = statement(side).accesses;
+    for (size_t i = 0; i < std::min(all.size(), most_others); ++i)
+      if (!all[i].may && all[i].guard.empty()) keep_in_bounds(side, all[i]);
+  }
+  exact_ = exact;
+}
+
+std::optional<uint32_t> PairSystem::symbol_of(const Expr &atom) const {
+  for (uint32_t v = 0; v < nest_.variables.size(); ++v)
+    if (nest_.variables[v].kind == NestVariable::Kind::symbol && equal(nest_.variables[v].expr, atom))
+      return v;
+  return std::nullopt;
+}
+
+std::vector<std::pair<Expr, size_t>>::const_iterator PairSystem::find_other(const Expr &atom) const {
+  return std::find_if(others_.begin(), others_.end(), [&](const auto &o) { return equal(o.first, atom); });
+}
+
+/// True when the condition speaks of a size that the system has, and of nothing that it cannot speak of.
+bool PairSystem::bears(const Affine &condition) const {
+  bool known = condition.is_constant() && condition.constant < 0;
+  for (const AffineTerm &t : condition.terms) {
+    const Ref *r = as<Ref>(t.atom);
+    auto v = symbol_of(t.atom);
+    if (!v && !(r && (r->sym->kind == SymKind::extent || r->sym->kind == SymKind::param))) return false;
+    known = known || find_other(t.atom) != others_.end() || (v && columns_[at_source][*v] != SIZE_MAX);
+  }
+  return known;
+}
+
+void PairSystem::add_size_condition(const Affine &condition) {
+  std::vector<int64_t> row;
+  for (const AffineTerm &t : condition.terms) {
+    size_t at;
+    if (auto v = symbol_of(t.atom)) {
+      at = column(at_source, *v);
+    } else if (auto found = find_other(t.atom); found != others_.end()) {
+      at = found->second;
+    } else {
+      at = system_.add_variable();
+      others_.emplace_back(t.atom, at);
+      std::vector<int64_t> one(at + 1);
+      one[at] = 1;
+      if (as<Ref>(t.atom)->sym->kind == SymKind::extent) system_.at_least_zero(std::move(one), -1);
+    }
+    if (row.size() <= at) row.resize(at + 1);
+    row[at] += t.coefficient;
+  }
+  system_.at_least_zero(std::move(row), condition.constant);
+}
+
+void PairSystem::keep_sizes(std::vector<Affine> conditions) {
+  bool exact = exact_;
+  for (bool more = true; more;) {
+    auto is_aside = [&](const Affine &c) { return !bears(c); };
+    auto rest = std::stable_partition(conditions.begin(), conditions.end(), is_aside);
+    std::vector<Affine> now(rest, conditions.end());
+    conditions.erase(rest, conditions.end());
+    for (const Affine &c : now) add_size_condition(c);
+    more = !now.empty();
+  }
+  exact_ = exact;
 }
 
 std::optional<PairSystem::Point> PairSystem::find_point() {
@@ -139,10 +210,12 @@ std::optional<PairSystem::Point> PairSystem::find_point() {
         if (std::find(order.begin(), order.end(), at) == order.end()) order.push_back(at);
   };
   add_kind(at_source, NestVariable::Kind::symbol);
+  for (const auto &other : others_) order.push_back(other.second);
   for (Side side : {at_source, at_sink}) add_kind(side, NestVariable::Kind::iterator);
   auto found = system_.find_point(order);
   if (!found) return std::nullopt;
   Point out;
+  for (const auto &[atom, at] : others_) out.others.emplace_back(atom, (*found)[at]);
   for (Side side : {at_source, at_sink})
     for (size_t at : columns_[side])
       (side == at_source ? out.at_source : out.at_sink)

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "analysis/affine.h"
 #include "analysis/solve.h"
 #include "schedule/nest.h"
 
@@ -54,14 +55,17 @@ class PairSystem {
   void restrict_to(uint32_t m, Direction direction);
   /// Restricts the distance of common loop `m` to at least (or, below, at most) `distance`.
   void restrict_distance(uint32_t m, bool below, int64_t distance);
-  /// The subscripts lie within the extents.
+  /// The subscripts of both statements lie within the extents.
   void keep_in_bounds();
+  /// Conditions (each >= 0) over sizes and scalar arguments, as far as they bear on those of the system.
+  void keep_sizes(std::vector<Affine> conditions);
   bool surely_empty(int64_t *work) const { return system_.surely_empty(work); }
 
   /// Values of the variables at both ends, small ones first; nothing for those that the pair does not depend
   /// on.
   struct Point {
     std::vector<std::optional<int64_t>> at_source, at_sink;
+    std::vector<std::pair<Expr, int64_t>> others;  ///< sizes that only keep_sizes knows
   };
   std::optional<Point> find_point();
   /// False when the system leaves out a condition, or has a variable that is a guess: a point of it may be no
@@ -84,13 +88,19 @@ class PairSystem {
   }
   bool put(Side side, const LinearForm &form, int64_t factor, std::vector<int64_t> &row, int64_t &constant);
   void add_domain(Side side);
+  void keep_in_bounds(Side side, const NestAccess &a);
+  std::optional<uint32_t> symbol_of(const Expr &atom) const;
+  std::vector<std::pair<Expr, size_t>>::const_iterator find_other(const Expr &atom) const;
+  bool bears(const Affine &condition) const;
+  void add_size_condition(const Affine &condition);
   void add_difference(uint32_t m, int64_t factor, int64_t constant, bool equality);
 
   const Nest &nest_;
   Dependence pair_;
   uint32_t equal_;
   bool exact_;
-  std::vector<size_t> columns_[2];  ///< of each variable; SIZE_MAX when it has none
+  std::vector<size_t> columns_[2];               ///< of each variable; SIZE_MAX when it has none
+  std::vector<std::pair<Expr, size_t>> others_;  ///< columns of sizes that are no variables of the nest
   LinearSystem system_{0};
 };
 

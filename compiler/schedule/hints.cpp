@@ -15,18 +15,6 @@ namespace {
 
 using Verb = Directive::Verb;
 
-bool has_claim(const Stmt &root) {
-  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
-    if (const For *n = as<For>(*s); n && (claim_of(n->hint) || has_claim(n->body))) return true;
-    if (const While *n = as<While>(*s); n && has_claim(n->body)) return true;
-    if (const If *n = as<If>(*s); n && (has_claim(n->yes) || has_claim(n->no))) return true;
-    if (const Seq *n = as<Seq>(*s))
-      for (size_t i = 0; i + 1 < n->items.size(); ++i)
-        if (has_claim(n->items[i])) return true;
-  }
-  return false;
-}
-
 /// The text of one refusal.
 class Refusal {
  public:
@@ -36,7 +24,8 @@ class Refusal {
   Diagnostic diagnostic() const {
     std::string iterator = nest_.loops[0].loop->iter->name;
     Diagnostic d{code(), nest_.loops[0].loc, {}, {}, {}};
-    d.message = cat("`", verb_name(verb_), "(", iterator, ")` was not applied: ", what(iterator));
+    d.message = cat("`", verb_name(verb_), "(", iterator, ")` ",
+                    is_refuted() ? "is false: " : "could not be proved: ", what(iterator));
     if (v_.cause) d.notes.push_back(cause_note());
     if (v_.witness) {
       d.notes.push_back(cat(lead(), pair_note()));
@@ -61,19 +50,25 @@ class Refusal {
     }
   }
 
+  /// True when two iterations are known that surely show the claim false.
+  bool is_refuted() const {
+    bool shown = v_.reason == Reason::conflict || v_.reason == Reason::ordered;
+    return v_.reason == Reason::jump || (shown && v_.witness && v_.witness->certain);
+  }
+
   std::string what(const std::string &iterator) const {
+    std::string_view depend = is_refuted() ? "depend on each other" : "may depend on each other";
     switch (v_.reason) {
       case Reason::jump: return "`break` lets an iteration decide whether later ones run";
       case Reason::repeated: return cat("two iterations may write the same element of '", name(), "'");
       case Reason::ordered:
         return cat("it ", reduction_verb(from().reduction.kind), " '", name(),
                    "', and that keeps the order of the iterations");
-      case Reason::unproved: return cat("its iterations could not be proved independent");
+      case Reason::unproved: return cat("its iterations ", depend);
       default: break;
     }
-    if (verb_ == Verb::vectorize)
-      return cat("iterations of `", iterator, "` in one vector depend on each other");
-    return cat("iterations of `", iterator, "` depend on each other",
+    if (verb_ == Verb::vectorize) return cat("iterations of `", iterator, "` in one vector ", depend);
+    return cat("iterations of `", iterator, "` ", depend,
                verb_ == Verb::reduce ? " by more than a reduction" : "");
   }
 
@@ -129,10 +124,8 @@ class Refusal {
 
   std::string sizes_note() const {
     std::vector<std::string> parts;
-    for (auto [v, value] : v_.witness->symbols) {
-      const NestVariable &symbol = nest_.variables[v];
-      if (!symbol.reads_data) parts.push_back(cat(bound_text(f_, symbol.expr), " = ", value));
-    }
+    for (const auto &[size, value] : v_.witness->sizes)
+      parts.push_back(cat(bound_text(f_, size), " = ", value));
     return parts.empty() ? std::string() : cat("for example with ", join_text(parts, ", "));
   }
 
@@ -172,7 +165,7 @@ class HintWalk {
  public:
   HintWalk(const Func &f, const SourceMap &sources) : f_(f), sources_(sources) {}
 
-  std::vector<Diagnostic> run() {
+  std::vector<JudgedClaim> run() {
     statements(f_.body);
     return std::move(found_);
   }
@@ -206,20 +199,27 @@ class HintWalk {
     if (!verb) return;
     Nest nest = extract_nest(s, scope_);
     Verdict verdict = legal(f_, nest, {*verb, 0});
-    if (!verdict.ok()) found_.push_back(Refusal(f_, sources_, nest, *verb, verdict).diagnostic());
+    found_.push_back({&n, *verb, {}});
+    if (!verdict.ok()) found_.back().refusal = Refusal(f_, sources_, nest, *verb, verdict).diagnostic();
   }
 
   const Func &f_;
   const SourceMap &sources_;
   NestScope scope_;
-  std::vector<Diagnostic> found_;
+  std::vector<JudgedClaim> found_;
 };
 
 }  // namespace
 
-std::vector<Diagnostic> check_hints(const Func &f, const SourceMap &sources) {
-  if (!has_claim(f.body)) return {};
+std::vector<JudgedClaim> judge_claims(const Func &f, const SourceMap &sources) {
   return HintWalk(f, sources).run();
+}
+
+std::vector<Diagnostic> check_hints(const Func &f, const SourceMap &sources) {
+  std::vector<Diagnostic> out;
+  for (JudgedClaim &claim : judge_claims(f, sources))
+    if (claim.refusal) out.push_back(std::move(*claim.refusal));
+  return out;
 }
 
 }  // namespace kw

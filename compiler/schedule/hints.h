@@ -3,10 +3,22 @@
 #pragma once
 
 #include "ir/func.h"
+#include "schedule/directives.h"
 #include "support/diagnostic.h"
 
 namespace kw {
 
+/// One claim, and what is told when it does not hold; nothing when it is proved.
+struct JudgedClaim {
+  const For *loop = nullptr;
+  Directive::Verb verb = Directive::Verb::parallel;
+  std::optional<Diagnostic> refusal{};
+};
+
+/// The claims of a function in source order.
+std::vector<JudgedClaim> judge_claims(const Func &f, const SourceMap &sources);
+
+/// The warnings of those that are not proved.
 std::vector<Diagnostic> check_hints(const Func &f, const SourceMap &sources);
 
 }  // namespace kw

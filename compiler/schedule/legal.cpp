@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "analysis/access.h"
+#include "ir/build.h"
 #include "ir/jumps.h"
 #include "ir/match.h"
 #include "schedule/privatise.h"
@@ -11,18 +13,49 @@ namespace kw {
 
 namespace {
 
+/// What `larger` >= `smaller` says, when it is linear.
+void add_at_least(const Expr &larger, const Expr &smaller, std::vector<Affine> &out) {
+  auto a = affine_of(larger), b = affine_of(smaller);
+  if (auto room = a && b ? add_scaled(*a, *b, -1) : std::nullopt) out.push_back(std::move(*room));
+}
+
+void add_fact(const Expr &fact, std::vector<Affine> &out) {
+  if (const Logic *n = as<Logic>(fact); n && n->is_and) add_fact(n->a, out), add_fact(n->b, out);
+  if (const Binary *n = as<Binary>(fact); n && n->op == BinOp::le) add_at_least(n->b, n->a, out);
+}
+
+/// Conditions on sizes and scalar arguments, each >= 0, under which the linear accesses of a function stay in
+/// bounds, those behind guards included: some may be stricter than needed.
+std::vector<Affine> size_conditions(const Func &f) {
+  std::vector<Affine> out;
+  for_each_access(f, true, [&](const Access &a, const BoundsContext &context) {
+    for (size_t d = 0; d < a.index->size(); ++d) {
+      IndexProof proof = prove_index(a, d, context);
+      for (const Proof *p : {&proof.low, &proof.high}) {
+        if (p->kind == Proof::Kind::under_fact) add_fact(p->fact, out);
+        if (p->kind == Proof::Kind::refuted) out.push_back(p->worst);
+      }
+    }
+  });
+  for (const Param &p : f.params)
+    if (p.mode == ParamMode::out)
+      for (const Expr &extent : p.buf->extents) add_at_least(extent, const_int(1), out);
+  return out;
+}
+
 class Judge {
  public:
-  Judge(const Nest &nest, const Directive &directive) : nest_(nest), directive_(directive) {}
+  Judge(const Func &f, const Nest &nest, const Directive &directive)
+      : f_(f), nest_(nest), directive_(directive) {}
 
-  Verdict run(const Func &f) {
+  Verdict run() {
     const For &loop = *nest_.loops[directive_.loop].loop;
     if (Jumps jumps = jumps_of(loop.body); jumps.breaks) {
       Verdict out{Reason::jump};
       out.jump = jumps.first_break;
       return out;
     }
-    std::vector<const BufNode *> own = private_scalars(f, nest_, directive_.loop);
+    std::vector<const BufNode *> own = private_scalars(f_, nest_, directive_.loop);
     Dependences carried = find_dependences(nest_, {directive_.loop});
     if (!carried.complete) return {Reason::unproved};
     std::vector<Verdict> refusals;
@@ -38,7 +71,7 @@ class Judge {
   const NestAccess &to(const Dependence &d) const { return nest_.statements[d.sink].accesses[d.to]; }
 
   /// The refusal that is told: of those with the highest rank one that has a witness.
-  Verdict worst_of(std::vector<Verdict> refusals) const {
+  Verdict worst_of(std::vector<Verdict> refusals) {
     std::stable_sort(refusals.begin(), refusals.end(),
                      [&](const Verdict &a, const Verdict &b) { return rank(a) > rank(b); });
     if (refusals.empty()) return {};
@@ -107,12 +140,19 @@ class Judge {
     return true;
   }
 
+  /// Values at which the dependence shows in a run that no linear access ends, or nothing.
+  std::optional<PairSystem::Point> find_point(PairSystem &system) {
+    system.keep_in_bounds();
+    if (!conditions_) conditions_ = size_conditions(f_);
+    system.keep_sizes(*conditions_);
+    return system.find_point();
+  }
+
   /// Without a witness a conflict is only unproved. Iterations that meet by a guess are shown for data only.
-  Verdict with_witness(Verdict v) const {
+  Verdict with_witness(Verdict v) {
     if (v.cause && !nest_.variables[*v.cause].reads_data) return v;
     PairSystem system(nest_, *v.dependence, v.dependence->level, true);
-    system.keep_in_bounds();
-    auto point = system.find_point();
+    auto point = find_point(system);
     if (!point) {
       if (v.reason == Reason::conflict) v.reason = Reason::unproved;
       return v;
@@ -120,8 +160,10 @@ class Judge {
     Witness w;
     w.certain = system.exact();
     for (uint32_t i = 0; i < nest_.variables.size(); ++i)
-      if (nest_.variables[i].kind == NestVariable::Kind::symbol && point->at_source[i])
-        w.symbols.emplace_back(i, *point->at_source[i]);
+      if (const NestVariable &n = nest_.variables[i];
+          n.kind == NestVariable::Kind::symbol && !n.reads_data && point->at_source[i])
+        w.sizes.emplace_back(n.expr, *point->at_source[i]);
+    w.sizes.insert(w.sizes.end(), point->others.begin(), point->others.end());
     auto iterations = [&](uint32_t statement, const auto &values, std::vector<int64_t> &out) {
       for (uint32_t l : nest_.statements[statement].loops)
         out.push_back(nest_.loops[l].loop ? values[nest_.loops[l].variable].value_or(0) : 0);
@@ -139,14 +181,16 @@ class Judge {
 
   static constexpr size_t max_searches = 16;
 
+  const Func &f_;
   const Nest &nest_;
   const Directive &directive_;
+  std::optional<std::vector<Affine>> conditions_;  ///< once a witness is looked for
 };
 
 }  // namespace
 
 Verdict legal(const Func &f, const Nest &nest, const Directive &directive) {
-  return Judge(nest, directive).run(f);
+  return Judge(f, nest, directive).run();
 }
 
 }  // namespace kw

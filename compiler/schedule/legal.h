@@ -17,11 +17,12 @@ enum class Reason : uint8_t {
   jump,      ///< a `break` lets an iteration decide whether later ones run
 };
 
-/// Two concrete iterations at the ends of a dependence, and the sizes for which they run.
+/// Two concrete iterations at the ends of a dependence, and sizes for which they run and no access that is
+/// linear leaves its tensor.
 struct Witness {
-  std::vector<std::pair<uint32_t, int64_t>> symbols;  ///< (variable of the nest, value)
-  std::vector<int64_t> source, sink;                  ///< one value per loop around that statement
-  std::vector<int64_t> element;                       ///< the subscripts that meet
+  std::vector<std::pair<Expr, int64_t>> sizes;  ///< of extents and other symbols of the call
+  std::vector<int64_t> source, sink;            ///< one value per loop around that statement
+  std::vector<int64_t> element;                 ///< the subscripts that meet
   bool certain = true;  ///< false: it is no conflict when a condition that depends on data does not hold
 };
 

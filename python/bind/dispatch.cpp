@@ -320,11 +320,33 @@ int kernel_clear(PyObject *self) {
   return 0;
 }
 
+/// The class of kernels that are bound to an instance, and the names of its two slots; kept for good.
+struct BoundClass {
+  PyTypeObject *type = nullptr;
+  PyObject *function = nullptr, *instance = nullptr;
+
+  bool find() {
+    if (type) return true;
+    PyRef module(PyImport_ImportModule("kernelwright.kernel"));
+    PyRef found(module ? PyObject_GetAttrString(module.get(), "BoundKernel") : nullptr);
+    function = found ? PyUnicode_InternFromString("__func__") : nullptr;
+    instance = function ? PyUnicode_InternFromString("__self__") : nullptr;
+    if (!instance) return false;
+    type = reinterpret_cast<PyTypeObject *>(found.release());
+    return true;
+  }
+};
+BoundClass bound_class;
+
+/// `instance.kernel`: made without a call, as methods are.
 PyObject *kernel_get(PyObject *self, PyObject *instance, PyObject *) {
   if (!instance || instance == Py_None) return Py_NewRef(self);
-  PyRef module(PyImport_ImportModule("kernelwright.kernel"));
-  PyRef bound(module ? PyObject_GetAttrString(module.get(), "BoundKernel") : nullptr);
-  return bound ? PyObject_CallFunctionObjArgs(bound.get(), self, instance, nullptr) : nullptr;
+  if (!bound_class.find()) return nullptr;
+  PyRef bound(bound_class.type->tp_alloc(bound_class.type, 0));
+  if (!bound || PyObject_GenericSetAttr(bound.get(), bound_class.function, self) < 0 ||
+      PyObject_GenericSetAttr(bound.get(), bound_class.instance, instance) < 0)
+    return nullptr;
+  return bound.release();
 }
 
 PyMemberDef members[] = {

@@ -60,26 +60,29 @@ std::string failed_condition(const ShapeCondition &c, std::span<const int64_t> e
              c.smaller.terms.empty() ? "" : cat(" = ", smaller));
 }
 
-/// A message with the fault's value in the place of its slot; further lines become notes.
-void fill_message(const std::string &text, const KwFault &fault, Resolved &e) {
-  std::vector<std::string> lines = split_text(text, '\n');
-  auto put = [&](std::string_view slot, const std::string &value) {
-    if (size_t at = lines[0].find(slot); at != std::string::npos) lines[0].replace(at, slot.size(), value);
-  };
-  put("{i}", cat(fault.value));
-  put("{u}", cat(static_cast<uint64_t>(fault.value)));
-  put("{f}", float_text(std::bit_cast<double>(fault.value)));
-  e.message = lines[0];
-  e.notes.insert(e.notes.begin(), lines.begin() + 1, lines.end());
+std::string value_of(SiteMessage::Value kind, const KwFault &fault) {
+  switch (kind) {
+    case SiteMessage::Value::i64: return cat(fault.value);
+    case SiteMessage::Value::u64: return cat(static_cast<uint64_t>(fault.value));
+    case SiteMessage::Value::f64: return float_text(std::bit_cast<double>(fault.value));
+    default: return {};
+  }
 }
 
-/// The element of a first read: site.dim is its rank.
+/// A message with the fault's value in its place.
+void fill_message(const SiteMessage &m, const KwFault &fault, Resolved &e) {
+  e.message = cat(m.before, value_of(m.value, fault), m.after);
+  if (!m.note.empty()) e.notes.insert(e.notes.begin(), m.note);
+}
+
+/// The element of a first read.
 std::string element_read(const SiteRecord &s, const KwFault &fault) {
   int64_t place = fault.value - fault.bound;  // of two dimensions the bound is the extent of the last one
-  std::string which = s.dim == 0   ? ""
-                      : s.dim == 1 ? cat("element ", place, " of ")
-                      : s.dim == 2 ? cat("element [", place / fault.bound, ", ", place % fault.bound, "] of ")
-                                   : cat("element ", place, " (row by row) of ");
+  std::string which = s.rank == 0   ? ""
+                      : s.rank == 1 ? cat("element ", place, " of ")
+                      : s.rank == 2
+                          ? cat("element [", place / fault.bound, ", ", place % fault.bound, "] of ")
+                          : cat("element ", place, " (row by row) of ");
   return cat(which, "'", s.tensor, "' is read before it is written");
 }
 
@@ -96,17 +99,13 @@ PyObject *raise_fault(const KernelState &k, const LoadedKernel &kernel, std::spa
   e.line_text = s.line_text;
   e.text = s.text;
   e.notes = s.notes;
-  if (s.code == Code::E305) {
-    e.message = s.tensor;
-    return raise_errors({e}, k.place);
-  }
   if (s.code == Code::E310) {
     e.message = element_read(s, fault);
     e.notes.push_back("without debug=True it is 0");
     return raise_errors({e}, k.place);
   }
-  if (s.code >= Code::E306 && s.code <= Code::E312) {
-    fill_message(s.tensor, fault, e);
+  if (s.tensor.empty()) {
+    fill_message(s.message, fault, e);
     return raise_errors({e}, k.place);
   }
   if (s.code == Code::E304) {

@@ -72,19 +72,46 @@ py::list findings_of(const ResolvedExplanation &found, const std::vector<TextPla
 struct Wanted {
   Request request;
   bool main, plain;  ///< whether that body has been compiled
+  std::shared_ptr<const LoadedKernel> loaded{};
 };
 
-py::dict explain_one(const KernelState &k, const Wanted &wanted, const SourceText &source) {
-  const Request &request = wanted.request;
-  ResolvedExplanation found = explain(request, source);
+py::dict describe(const KernelState &k, const Wanted &wanted) {
   py::list parameters;
-  for (size_t i = 0; i < request.signature.args.size(); ++i)
-    parameters.append(py::make_tuple(utf8(k.parameters[i].get()), type_text(request.signature.args[i])));
+  const std::vector<ArgSpec> &args = wanted.request.signature.args;
+  for (size_t i = 0; i < args.size(); ++i)
+    parameters.append(py::make_tuple(utf8(k.parameters[i].get()), type_text(args[i])));
   py::dict out;
   out["parameters"] = parameters;
   out["main"] = wanted.main;
   out["plain"] = wanted.plain;
+  return out;
+}
+
+/// What the compiled version itself tells, for a kernel whose source text cannot be read.
+py::dict explain_stored(const KernelState &k, const Wanted &wanted) {
+  const Artifact &a = wanted.loaded->artifact();
+  const std::vector<TextPlace> texts = k.place.texts();
+  py::list checks;
+  for (const SiteRecord &s : a.sites) {
+    if (s.code != Code::E303) continue;
+    const TextPlace &at = place_of(s.text, texts);
+    int64_t line = s.line < 0 ? 0 : int64_t{at.first_line} + s.line;
+    checks.append(py::make_tuple("access", at.path, line, s.tensor, s.dim, "checked", ""));
+  }
+  py::dict out = describe(k, wanted);
+  out["conditions"] = a.explain.empty() ? std::vector<std::string>() : split_text(a.explain, '\n');
+  out["shared"] = py::list();
+  out["stored"] = true;
+  out["findings"] = checks;
+  return out;
+}
+
+py::dict explain_one(const KernelState &k, const Wanted &wanted, const SourceText &source) {
+  ResolvedExplanation found = explain(wanted.request, source);
+  py::dict out = describe(k, wanted);
   out["conditions"] = found.conditions;
+  out["shared"] = found.shared;
+  out["stored"] = false;
   out["findings"] = findings_of(found, k.place.texts());
   return out;
 }
@@ -125,7 +152,8 @@ py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dic
   std::vector<Wanted> wanted;
   if (args.empty() && keywords.empty())
     for (const auto &plan : k->plans)
-      if (plan->generation == k->generation) wanted.push_back({plan->request, true, plan->plain != nullptr});
+      if (plan->generation == k->generation)
+        wanted.push_back({plan->request, true, plan->plain != nullptr, plan->main});
   if (wanted.empty() && args.empty() && keywords.empty() && needs_arguments(*k)) {
     ask_for_arguments(*k, "explain");
     return {};
@@ -136,12 +164,21 @@ py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dic
     wanted.push_back({k->request(*signature, Body::main), false, false});
     std::string key = key_text(wanted[0].request);
     for (const auto &plan : k->plans)
-      if (key_text(plan->request) == key) wanted[0].main = true, wanted[0].plain = plan->plain != nullptr;
+      if (key_text(plan->request) == key)
+        wanted[0].main = true, wanted[0].plain = plan->plain != nullptr, wanted[0].loaded = plan->main;
   }
   SourceText source;
-  if (!k->read_source(source)) return {};
+  bool loaded =
+      std::all_of(wanted.begin(), wanted.end(), [](const Wanted &w) { return w.loaded != nullptr; });
+  bool readable = k->read_source(source);
+  if (!readable && !loaded) return {};
+  if (!readable) PyErr_Clear();
   try {
     py::list out;
+    if (!readable) {
+      for (const Wanted &w : wanted) out.append(explain_stored(*k, w));
+      return out;
+    }
     for (const Wanted &w : wanted) out.append(explain_one(*k, w, source));
     return out;
   } catch (const ResolvedError &e) {

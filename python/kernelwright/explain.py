@@ -29,9 +29,9 @@ _access_words = {
 class Fact:
     """One fact about one place.
 
-    `kind` is "access", "buffer", "local" or "sum"; `subject` the source text or name that it is about; `what`
-    the fact ("proved", "checked", "zeroed", "float32", "lanes", …), `why` its reason or "". `dim` is the
-    dimension of an access, else -1. `line` counts in `file` from 1.
+    `kind` is "loop", "access", "buffer", "local" or "sum"; `subject` the source text or name that it is
+    about; `what` the fact ("serial", "proved", "checked", "zeroed", "float32", "lanes", …), `why` its reason
+    or "". `dim` is the dimension of an access, else -1. `line` counts in `file` from 1.
     """
 
     kind: str
@@ -56,6 +56,10 @@ class Version:
     conditions: tuple[str, ...]
     """Tested once per call, besides that no extent is 0; when one fails the plain body runs."""
     facts: tuple[Fact, ...]
+    shared: tuple[tuple[str, str], ...] = ()
+    """Arguments and outputs that are the same view as an earlier argument, with its name: ("c", "a")."""
+    stored: bool = False
+    """The source text cannot be read: only conditions and checks are known, from the compiled version."""
 
     def of(self, kind: str) -> tuple[Fact, ...]:
         """The facts of one kind, in source order."""
@@ -89,6 +93,8 @@ def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
             v["plain"],
             tuple(v["conditions"]),
             tuple(Fact(*f) for f in v["findings"]),
+            tuple(v["shared"]),
+            v["stored"],
         )
         for v in _core.explain(kernel, args, keywords)
     )
@@ -97,7 +103,9 @@ def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
 
 
 def _signature(version: Version) -> str:
-    return ", ".join(f"{name}: {kind}" for name, kind in version.parameters)
+    types = ", ".join(f"{name}: {kind}" for name, kind in version.parameters)
+    shared = ", ".join(f"{name} is the buffer of {argument}" for name, argument in version.shared)
+    return f"({types})" + (f", where {shared}" if shared else "")
 
 
 def _place(fact: Fact, version: Version) -> str:
@@ -107,10 +115,13 @@ def _place(fact: Fact, version: Version) -> str:
 
 
 def _version_lines(version: Version) -> Iterator[str]:
-    yield f"version ({_signature(version)})"
+    yield f"version {_signature(version)}"
     yield from _section("bodies", _bodies(version))
+    if version.stored:
+        yield from _section("source", ["cannot be read: told are conditions and checks alone"])
     conditions = [f"{c}" for c in version.conditions]
     yield from _section("conditions", conditions or ["none but that no extent is 0"])
+    yield from _section("loops", [_line(f, version) for f in version.of("loop")])
     yield from _section("accesses", _accesses(version))
     for title, kind in (("buffers", "buffer"), ("locals", "local"), ("sums", "sum")):
         yield from _section(title, [_line(f, version) for f in version.of(kind)])
@@ -131,12 +142,14 @@ def _accesses(version: Version) -> list[str]:
     facts = version.of("access")
     counts = Counter(f.what for f in facts)
     if not facts:
-        return ["none"]
+        return ["none checked at run time" if version.stored else "none"]
     lines = [", ".join(f"{counts[what]} {words}" for what, words in _access_words.items() if counts[what])]
     for fact in facts:
         if fact.what != "proved":
             dimension = f", dimension {fact.dim}" if "," in fact.subject else ""
             said = fact.why if fact.what == "conditional" else f"{fact.what}, {fact.why}"
+            if version.stored:
+                dimension, said = f", dimension {fact.dim}", "checked"
             lines.append(f"{_place(fact, version)}: {fact.subject}{dimension}: {said}")
     return lines
 

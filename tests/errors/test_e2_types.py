@@ -168,7 +168,7 @@ def adds_the_limit(a):
             FILE:@3:19: error[E203]: the constant 3000000000 does not fit into int32
                @3 |     a[0] = a[0] + 3000000000
                   |                   ^~~~~~~~~~
-                  = help: convert the other operand to a wider type, or write int32(3000000000) to wrap
+                  = help: widen the other operand, or wrap by int32(3000000000), which debug=True refuses
             """,
         ),
         calls(
@@ -179,7 +179,7 @@ def adds_the_limit(a):
             FILE:@3:19: error[E203]: the constant 2147483648 does not fit into int32
                @3 |     a[0] = a[0] + limit
                   |                   ^~~~~
-                  = help: convert the other operand to a wider type, or write int32(2147483648) to wrap
+                  = help: widen the other operand, or wrap by int32(2147483648), which debug=True refuses
             """,
         ),
         *texts("E203"),

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+import os
+import random
+import re
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pytest
 from diagnostics import CASES, warned
@@ -227,6 +235,82 @@ def test_w403_repeated_index() -> None:
 def test_w404_ordered_reduction() -> None:
     check(dots, "w404", F32, F32)
     check(finds_the_largest, "w404", F32)
+
+
+def run_at_told_sizes(kernel: kw.Kernel, args: tuple[object, ...]) -> bool:
+    """Calls with the sizes of the warning, and zeros as data; False when there is none or it tells none."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with contextlib.suppress(kw.KernelIndexError):  # these may be too small for it
+            kernel(*(np.zeros_like(a) if isinstance(a, np.ndarray) else a for a in args))
+        notes = "".join(str(w.message).partition("for example with")[2] for w in caught)
+        told = dict(re.findall(r"([\w.\[\]]+) = (-?\d+)", notes))
+        if not told:
+            return False
+        fitted: list[object] = []
+        for name, a in zip(inspect.signature(kernel).parameters, args, strict=True):
+            if isinstance(a, np.ndarray):
+                shape = [int(told.get(f"{name}.shape[{d}]", 40)) for d in range(a.ndim)]
+                fitted.append(np.zeros(shape, a.dtype))
+            else:
+                fitted.append(int(told.get(name, 0)))
+        kernel(*fitted)
+    return True
+
+
+def test_kernels_run_at_the_sizes_that_are_told() -> None:
+    kernels = [factorises, keeps_the_last, shifts, positive, shares_a_temporary, carries_a_scalar, not_a_sum]
+    for kernel in kernels:
+        assert run_at_told_sizes(again(kernel), (SQUARE if kernel is factorises else F32,)), kernel
+    cases = [(below, (F32, 1)), (running_sum, (SQUARE,)), (scatters, (F32, I64)), (histogram, (I64,))]
+    cases += [(dots, (F32, F32)), (finds_the_largest, (F32,)), (follows, (F32, I64))]
+    for kernel, args in cases:
+        assert run_at_told_sizes(again(kernel), args), kernel
+
+
+def again(kernel: kw.Kernel) -> kw.Kernel:
+    """A new kernel of the same function, which has not warned yet."""
+    return kw.kernel(kernel.__wrapped__)
+
+
+def random_kernel(number: int, random: random.Random) -> str:
+    """A loop over a that is claimed parallel, with accesses to b and to d, and loops that tie sizes."""
+
+    def place(iterator: str) -> str:
+        factor = random.choice(["", "", "2 * "])
+        return f"{factor}{iterator} + {random.randrange(4)}"
+
+    lines = [f"@kw.kernel\ndef k{number}(a, b, d, idx, p):"]
+    if random.random() < 0.5:
+        lines += ["    for j in range(b.shape[0]):", f"        d[{place('j')}] = 1.0"]
+    bound = random.choice(["a.shape[0] - 6", "b.shape[0]", "p", "9"])
+    lines.append(f"    for i in parallel({random.choice(['', '2, '])}{bound}):")
+    inside = " " * 8
+    if random.random() < 0.3:
+        lines.append(f"{inside}if i > p:")
+        inside += " " * 4
+    target = random.choice([place("i"), place("i"), "idx[i]", "i // 2", "3"])
+    lines.append(f"{inside}a[{target}] = a[{place('i')}] + b[{place('i')}] + d[{place('i')}]")
+    return "\n".join([*lines, "    return a, d"])
+
+
+def test_random_kernels_run_at_the_sizes_that_are_told(tmp_path: Path) -> None:
+    seed = int(os.environ.get("KW_TEST_SEED", "20250611"))
+    print("KW_TEST_SEED", seed)
+    count = 80
+    texts = [random_kernel(k, random.Random(seed + k)) for k in range(count)]
+    path = tmp_path / "kernels.py"
+    path.write_text("\n\n\n".join(["import kernelwright as kw", *texts]) + "\n")
+    space: dict[str, kw.Kernel] = {}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    args = (np.ones(60), np.ones(20), np.ones(50), np.zeros(30, int), 5)
+    told = 0
+    for k, text in enumerate(texts):
+        try:
+            told += run_at_told_sizes(space[f"k{k}"], args)
+        except kw.KernelIndexError as error:
+            raise AssertionError(text) from error
+    assert told > count // 2
 
 
 def test_w405_unproved() -> None:

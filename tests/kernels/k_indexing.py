@@ -242,3 +242,13 @@ def rank_zero(scale, count):
         out[()] += scale[()] * i
         count[()] += i
     return out, count
+
+
+@case(lambda rng: (floats(rng, 5), rng.integers(-9, 9, 7)))
+def wraps_around(x, offset):
+    """Remainders by an extent, of numbers of both signs: in bounds without a check."""
+    n = x.shape[0]
+    out = output_tensor(offset.shape, x.dtype)
+    for i in range(offset.shape[0]):
+        out[i] = x[offset[i] % n] - x[(i - 3) % x.shape[0]] * x[i * i % (n + n - 1) // 2]
+    return out

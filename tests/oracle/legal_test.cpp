@@ -179,10 +179,10 @@ bool keeps_memory(const Program &program, int root, Verb verb, Random &random) {
 }
 
 /// True when the two iterations of a certain witness touch its element.
-bool meets(const Program &program, const Nest &nest, const Numbers &numbers, const Verdict &v) {
+bool meets(const Program &program, const Numbers &numbers, const Verdict &v) {
   std::map<std::string, int64_t> symbols = {{"n", 1}, {"m", 1}, {"p", 0}};
-  for (auto [variable, value] : v.witness->symbols)
-    if (const Ref *r = std::get_if<Ref>(&nest.variables[variable].expr->v)) symbols[r->sym->name] = value;
+  for (const auto &[size, value] : v.witness->sizes)
+    if (const Ref *r = std::get_if<Ref>(&size->v)) symbols[r->sym->name] = value;
   auto [s, x, t, y, level] = numbers.claim(*v.dependence);
   bool found[2] = {false, false};
   for (const Touch &touch : run(program, symbols["n"], symbols["m"], symbols["p"])) {
@@ -225,7 +225,7 @@ TEST(LegalOracle, what_is_legal_changes_nothing_and_a_witness_meets) {
       harmless += !v.ok() && same;
       if (!v.witness || !v.witness->certain || v.reason == Reason::ordered) continue;
       ++witnesses;
-      EXPECT_TRUE(meets(program, nest, numbers, v)) << verb_name(verb) << ": the witness does not meet";
+      EXPECT_TRUE(meets(program, numbers, v)) << verb_name(verb) << ": the witness does not meet";
     }
   }
   record(cat("verdicts by execution: seed ", seed, ", ", count, " nests, ", legal_count, " legal, ", refused,

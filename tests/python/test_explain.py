@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import warnings
 from typing import Any
 
@@ -107,6 +108,62 @@ def writes_all(a):
     for i in range(a.shape[0]):
         c[i] = a[i]
     return c
+
+
+@kw.kernel
+def claims(a, b, n):
+    c = output_tensor(a.shape, a.dtype)
+    for i in parallel(1, a.shape[0]):
+        c[i] = b[i]
+    for i in parallel(a.shape[0] - 1, 0, -1):
+        c[i] = c[i - 1]
+    k = n * n
+    while k > 3:
+        k -= 1
+    for i, j in grid((k, 3)):
+        c[0] = i + j
+    return c
+
+
+def test_loops() -> None:
+    args = (np.ones(3), np.ones(3), 2)
+    assert facts(claims, "loop", *args) == [
+        (4, "i in parallel(1, a.shape[0])", -1, "serial", PROVED),
+        (6, "i in parallel(a.shape[0] - 1, 0, -1)", -1, "serial", FALSE),
+        (9, "while k > 3", -1, "serial", ""),
+        (11, "i in range(k)", -1, "serial", ""),
+        (11, "j in range(3)", -1, "serial", ""),
+    ]
+    line = first_line(claims) + 3
+    start = f"  loops       line {line}: i in parallel(1, a.shape[0]): serial, `parallel(i)` is proved: "
+    assert start in str(claims.explain(*args))
+
+
+PROVED = "`parallel(i)` is proved: no iteration depends on another"
+FALSE = "W401: `parallel(i)` is false: iterations of `i` depend on each other"
+
+
+@kw.kernel
+def adds(a, b):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] + b[i]
+    return c
+
+
+def test_an_output_in_the_buffer_of_an_argument() -> None:
+    """It is neither zeroed nor left alone: the heading tells whose it is."""
+    kernel = kw.kernel(adds.__wrapped__)
+    a, b = np.ones(3), np.ones(3)
+    kernel(a, b)
+    kernel(a, b, out=b)
+    kernel(a, a, out=a)
+    found = {v.shared: v for v in kernel.explain().versions}
+    assert set(found) == {(), (("c", "b"),), (("b", "a"), ("c", "a"))}
+    assert [[f.subject for f in v.of("buffer")] for s, v in sorted(found.items())] == [["c"], [], []]
+    types = "version (a: float64[:], b: float64[:])"
+    both = str(found[("b", "a"), ("c", "a")])
+    assert both.startswith(f"{types}, where b is the buffer of a, c is the buffer of a\n")
 
 
 def test_outputs() -> None:
@@ -303,6 +360,28 @@ def test_explaining_compiles_nothing_and_changes_no_byte() -> None:
     before = kw._core.cache_list()
     kernel.explain(np.ones(3, np.int16))
     assert kw._core.cache_list() == before
+
+
+def test_a_kernel_whose_source_is_gone() -> None:
+    """The compiled version tells its conditions and what it checks."""
+    text = "def f(a, k):\n    for i in range(a.shape[0]):\n        a[k[i]] = 1.0\n    return a\n"
+    linecache.cache["<gone>"] = (len(text), None, text.splitlines(True), "<gone>")
+    space: dict[str, Any] = {}
+    exec(compile(text, "<gone>", "exec"), space)
+    kernel = kw.kernel(space["f"])
+    args = (np.ones(3), np.arange(3))
+    kernel(*args)
+    whole = only(kernel.explain())
+    del linecache.cache["<gone>"]
+    stored = only(kernel.explain())
+    assert not whole.stored and stored.stored and only(kernel.explain(*args)).stored
+    assert stored.conditions == whole.conditions == ("k.shape[0] >= a.shape[0]",)
+    assert stored.parameters == whole.parameters and stored.main
+    assert stored.facts == (Fact("access", "<gone>", 3, "a", 0, "checked", ""),)
+    assert "  source      cannot be read: told are conditions and checks alone" in str(stored).splitlines()
+    assert "              line 3: a, dimension 0: checked" in str(stored).splitlines()
+    with pytest.raises(kw.KernelSyntaxError, match="E120"):
+        kernel.explain(np.ones(3, np.float32), np.arange(3))
 
 
 def test_errors_are_those_of_a_call() -> None:

@@ -52,7 +52,7 @@ def test_warnings_come_again_on_a_warm_start(tmp_path: Path) -> None:
         said.append(done.stdout.splitlines())
     assert [s[0] for s in said] == ["True", "False"]
     assert said[0][1:] == said[1][1:]
-    assert said[0][1].startswith(f"{program}:8:14: warning[W401]: `parallel(i)` was not applied")
+    assert said[0][1].startswith(f"{program}:8:14: warning[W401]: `parallel(i)` is false")
 
 
 @kw.kernel

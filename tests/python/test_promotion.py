@@ -12,7 +12,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from test_half_floats import bits_of
+from scalar_cases import bits_of
 
 import kernelwright as kw
 from kernelwright import _core

@@ -93,6 +93,16 @@ TEST(Initialisation, writes_in_both_branches_count_and_in_one_do_not) {
       needs_c);
 }
 
+TEST(Initialisation, writes_side_by_side_are_one_whose_parts_count_too) {
+  std::string_view read = "c[0, 1] += c[0, 0]";
+  std::string_view both = "if p > 0:\n  c[0, 0] = 1.0\n  c[0, 1] = 1.0\nelse:\n  c[0, 0] = 2.0\n";
+  EXPECT_EQ(report_of(cat(both, "c[0, 2] = c[0, 0]")), "zero: c; warn:");
+  EXPECT_EQ(report_of(cat(both, read)), "zero: c; warn: 8:3");
+  EXPECT_EQ(report_of("for i in range(a.shape[0]):\n  for j in const_range(3):\n    c[i, j] = 1.0\n"
+                      "for i in range(a.shape[0]):\n  c[i, 3] = c[i, 0] + c[i, 2]"),
+            "zero: c; warn:");
+}
+
 TEST(Initialisation, loops_that_may_not_run_write_nothing_for_what_follows) {
   EXPECT_EQ(report_of("t = allocate((1,))\nfor i in range(p):\n  t[0] = 1.0\nc[0, 0] = t[0]"),
             "zero: t c; warn: 6:13");

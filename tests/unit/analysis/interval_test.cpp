@@ -149,7 +149,7 @@ TEST(Interval, guards_combine_by_logic) {
 
 TEST(Interval, clamps_bound_what_they_clamp) {
   Scene s;
-  Expr wild = binary(BinOp::floor_mod, mul(s.i, s.j), s.n);  // nothing is known of it
+  Expr wild = binary(BinOp::floor_mod, mul(s.i, s.j), s.p);  // nothing is known of it
   Expr clamped = binary(BinOp::max, binary(BinOp::min, wild, sub(s.n, c(1))), c(0));
   EXPECT_EQ(s.outcome(clamped), "proved");
   EXPECT_EQ(s.outcome(sub(sub(s.n, clamped), c(1))), "proved");
@@ -189,6 +189,24 @@ TEST(Interval, loaded_values_are_unknown) {
   EXPECT_EQ(s.outcome(loaded), "unknown");
   EXPECT_EQ(s.outcome(sub(loaded, loaded)), "proved");
   EXPECT_EQ(s.outcome(binary(BinOp::max, loaded, c(0))), "proved");
+}
+
+TEST(Interval, a_remainder_is_below_a_divisor_that_is_surely_positive) {
+  Scene s;
+  auto mod = [&](const Expr &d) { return binary(BinOp::floor_mod, sub(mul(s.i, s.p), c(7)), d); };
+  auto room = [&](const Expr &d) { return sub(sub(d, mod(d)), c(1)); };
+  Expr sum = sub(add(s.n, s.m), c(1));
+  for (const Expr &divisor : {s.n, sum, add(mul(c(2), s.m), c(3)), c(40'000)}) {
+    EXPECT_EQ(s.outcome(mod(divisor)), "proved") << print(divisor);
+    EXPECT_EQ(s.outcome(room(divisor)), "proved") << print(divisor);
+    EXPECT_NE(s.outcome(sub(room(divisor), c(1))), "proved") << print(divisor);
+  }
+  for (const Expr &divisor : {s.p, sub(s.n, c(1)), sub(s.n, s.m), c(0), c(-3)}) {
+    EXPECT_NE(s.outcome(mod(divisor)), "proved") << print(divisor);
+    EXPECT_NE(s.outcome(room(divisor)), "proved") << print(divisor);
+  }
+  BoundsContext none(false);  // where n is 0, so is the remainder
+  EXPECT_NE(none.nonnegative(*affine_of(room(s.n))).kind, Kind::proved);
 }
 
 TEST(Interval, upper_bounds_replace_iterators) {

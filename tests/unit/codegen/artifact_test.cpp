@@ -34,7 +34,9 @@ Artifact sample() {
               true,
               {{{"a.shape[0]", {{0, 1}}, 0}, {"2 * b.shape[0] - 3", {{2, 2}}, -3}}},
               {"inlined"},
-              1},
+              1,
+              {"before ", SiteMessage::Value::u64, " after", "note"},
+              2},
              {Code::E304, -1, 0, 0, "", "c", 0, false, {}, {}, 0}};
   a.warnings = {{Code::W301, 2, 4, 6, "x = c[0]", "'c' may be read", {"note 1", "note 2"}, {"help"}, 3}};
   a.code_kind = CodeKind::ir;
@@ -67,6 +69,8 @@ void expect_equal(const SiteRecord &a, const SiteRecord &b) {
   EXPECT_EQ(a.conditions, b.conditions);
   EXPECT_EQ(a.notes, b.notes);
   EXPECT_EQ(a.text, b.text);
+  EXPECT_EQ(a.message, b.message);
+  EXPECT_EQ(a.rank, b.rank);
 }
 
 void expect_equal(const EntryProgram &a, const EntryProgram &b) {
@@ -107,8 +111,10 @@ TEST(Artifact, no_field_is_forgotten) {
   auto [key, name, params, results, tuple_of_one, program, sites, warnings, code_kind, code, explain, from] =
       sample();
   auto [p_name, is_tensor, dtype, rank, mode, stride_class, fill, arg] = params[0];
-  auto [s_code, line, column, end_column, line_text, tensor, dim, from_end, conditions, notes_of, of] =
-      sites[0];
+  auto [s_code, line, column, end_column, line_text, tensor, dim, from_end, conditions, notes_of, of,
+        site_message, site_rank] = sites[0];
+  auto [before, value, after, note] = site_message;
+  EXPECT_EQ(cat(before, static_cast<int>(value), after, note, site_rank), "before 2 afternote2");
   auto [larger, smaller] = conditions.at(0);
   auto [sum_text, terms, constant] = smaller;
   auto [term_dim, factor] = terms.at(0);
@@ -162,7 +168,7 @@ std::string repaired(std::string_view body) {
   ByteWriter w;
   Hash128 checksum = hash_bytes(body);
   for (char c : std::string_view("KWA1")) w.u8(static_cast<uint8_t>(c));
-  w.u32(1);
+  w.u32(artifact_version);
   w.u64(header_size + body.size());
   w.u64(checksum.low);
   w.u64(checksum.high);

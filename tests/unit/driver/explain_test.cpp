@@ -13,34 +13,75 @@ constexpr std::string_view gather =
     "def f(a, k):\n  c = output_tensor(k.shape, a.dtype)\n  for i in range(k.shape[0]):\n"
     "    c[i] = a[k[i]] + a[0]\n  return c\n";
 
-/// "subject[dim]=what" of each access, then "name=what" of each buffer.
-std::string found(std::string_view text, const CodegenOptions &options = {}) {
-  Signature signature = unit::signature({unit::tensor(1), unit::tensor(1, DType::i64)});
+/// "subject=what" of each loop, access and buffer; for claims with the reason.
+std::string found(std::string_view text, const CodegenOptions &options = {}, Signature signature = {}) {
+  if (signature.args.empty()) signature = unit::signature({unit::tensor(1), unit::tensor(1, DType::i64)});
   unit::Lowered lowered = unit::lower_text(text, signature, options);
   Target target = host_target();
   Explanation e = explain(lowered.func, {*lowered.sources, signature, options, target});
   std::string out;
   for (const Finding &finding : e.findings)
-    out += cat(out.empty() ? "" : " ", finding.subject, "=", finding.what);
+    out += cat(out.empty() ? "" : " ", finding.subject, "=", finding.what,
+               finding.kind == "loop" && !finding.why.empty() ? cat(" (", finding.why, ")") : "");
+  for (const auto &[name, argument] : e.shared) out += cat(" | ", name, " is ", argument);
   for (const std::string &condition : e.conditions) out += cat(" | ", condition);
   return out;
 }
 
 TEST(Explain, findings_are_what_the_pipeline_did) {
-  EXPECT_EQ(found(gather), "k[i]=proved a[k[i]]=checked a[0]=proved c[i]=proved c=not zeroed");
+  EXPECT_EQ(found(gather),
+            "i in range(k.shape[0])=serial k[i]=proved a[k[i]]=checked a[0]=proved c[i]=proved c=not zeroed");
 }
 
 TEST(Explain, options_decide) {
   CodegenOptions plain, trusting;
   plain.body = Body::plain;
   trusting.unchecked = true;
-  EXPECT_EQ(found(gather, plain), "k[i]=checked a[k[i]]=checked a[0]=checked c[i]=checked c=not zeroed");
-  EXPECT_EQ(found(gather, trusting), "k[i]=proved a[k[i]]=unchecked a[0]=proved c[i]=proved c=not zeroed");
+  EXPECT_EQ(
+      found(gather, plain),
+      "i in range(k.shape[0])=serial k[i]=checked a[k[i]]=checked a[0]=checked c[i]=checked c=not zeroed");
+  EXPECT_EQ(
+      found(gather, trusting),
+      "i in range(k.shape[0])=serial k[i]=proved a[k[i]]=unchecked a[0]=proved c[i]=proved c=not zeroed");
 }
 
 TEST(Explain, conditions_have_the_larger_side_first) {
   EXPECT_EQ(found("def f(a, k):\n  for i in range(a.shape[0]):\n    k[i + 2] = 1\n  return k\n"),
-            "k[i + 2]=conditional | k.shape[0] >= a.shape[0] + 2");
+            "i in range(a.shape[0])=serial k[i + 2]=conditional | k.shape[0] >= a.shape[0] + 2");
+}
+
+TEST(Explain, loops_have_their_claims) {
+  std::string_view claims =
+      "def f(a, k):\n  for i in parallel(2, k.shape[0], 3):\n    k[i] = 1\n"
+      "  for j in parallel(1, k.shape[0]):\n    k[j] = k[j - 1]\n"
+      "  n = k[0]\n  for m in reduce(n):\n    k[0] += 1\n  for o in vectorize(n):\n    k[o] = 1\n"
+      "  return k\n";
+  std::string text = found(claims);
+  EXPECT_EQ(
+      text.substr(0, text.find(" k[i]=")),
+      "i in parallel(2, k.shape[0], 3)=serial (`parallel(i)` is proved: no iteration depends on another) "
+      "j in parallel(1, k.shape[0])=serial (W401: `parallel(j)` is false: iterations of `j` "
+      "depend on each other) "
+      "m in reduce(n)=serial (`reduce(m)` is proved: iterations depend on each other by a reduction at "
+      "most) "
+      "o in vectorize(n)=serial (`vectorize(o)` is proved: iterations of one vector do not depend on each "
+      "other)");
+}
+
+TEST(Explain, copies_of_an_expanded_loop_are_no_loops) {
+  EXPECT_EQ(found("def f(a, k):\n  for i in const_range(2):\n    if k[0] > 3:\n      break\n    k[0] = i\n"
+                  "  while k[0] > 0:\n    k[0] -= 1\n  return k\n")
+                .substr(0, 21),
+            "while k[0] > 0=serial");
+}
+
+TEST(Explain, a_shared_buffer_is_told_once) {
+  Signature s = unit::signature({unit::tensor(1), unit::tensor(1)});
+  s.args[1].alias = 0;
+  s.outs = {StrideClass::contiguous};
+  s.out_aliases = {0};
+  EXPECT_EQ(found("def f(a, b):\n  c = output_tensor(a.shape, a.dtype)\n  c[0] = b[0]\n  return c\n", {}, s),
+            "b[0]=proved c[0]=proved | b is a | c is a");
 }
 
 TEST(Explain, excerpts_are_one_line) {

@@ -16,6 +16,8 @@ constexpr std::string_view sample =
   dims(n, m, s)
   fact(1 <= n)
   site('E303', a, 1)
+  site('E310', a, rank=2)
+  site('E308', 'this ', 'is wrong', value='i64', note='why')
   t = alloc(f32, (), 'registers', fill='zero')
   for i in parallel(0, n, 2, width=8, hint='reduce'):
     u: i64 = i + p
@@ -72,6 +74,10 @@ TEST(Equal, everything_else_does_matter) {
       {"fact(1 <= n)", "fact(2 <= n)"},
       {"site('E303', a, 1)", "site('E303', a, 0)"},
       {"site('E303', a", "site('E303', c"},
+      {"rank=2", "rank=1"},
+      {"value='i64'", "value='u64'"},
+      {"'is wrong'", "'is right'"},
+      {"note='why'", "note='how'"},
       {"'E303'", "'E304'"},
       {"'registers', fill='zero'", "'registers'"},
       {"'registers'", "'stack'"},

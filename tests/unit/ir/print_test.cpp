@@ -26,6 +26,9 @@ def f(a: buf(f32, (n, m), strides=(s, 1)), w: inout(i64, (n,)), p: weak(i64), q:
   fact(n <= m)
   site('E303', a, 1)
   site('E304', t, 0)
+  site('E310', a, rank=2)
+  site('E305', 'it is so')
+  site('E308', '', ' is too large', value='f64', note='it wraps')
   with let(k, i64, 3):
     w[0] = neg(k)
   with alloc(t, f32, (4,), 'stack', fill='zero'):

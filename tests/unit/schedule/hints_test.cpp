@@ -47,7 +47,7 @@ TEST(Hints, a_loop_can_be_too_large_for_a_proof) {
   }
   EXPECT_EQ(
       warnings_of(lines),
-      "2:12 W405 `parallel(i)` was not applied: its iterations could not be proved independent / it is too "
+      "2:12 W405 `parallel(i)` could not be proved: its iterations may depend on each other / it is too "
       "large for a proof / the loop runs in order");
 }
 

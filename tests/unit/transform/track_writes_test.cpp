@@ -35,7 +35,7 @@ TEST(TrackWrites, what_is_surely_written_first_is_left_alone) {
 
 TEST(TrackWrites, an_output_has_its_shadow_around_the_body) {
   EXPECT_EQ(tracked("  c[0] = c[1] + a[0]\n"),
-            "  site('E310', c, 1)\n"
+            "  site('E310', c, rank=1)\n"
             "  c_1 = alloc(b1, (n,), 'heap', fill='zero')\n"
             "  check(((-1) if c_1[1] else 1) < 0, site=0)\n"
             "  c[0] = c[1] + a[0]\n"
@@ -45,7 +45,7 @@ TEST(TrackWrites, an_output_has_its_shadow_around_the_body) {
 
 TEST(TrackWrites, a_temporary_of_each_iteration_has_a_shadow_of_its_own) {
   EXPECT_EQ(tracked("  for i in serial(0, n, 1):\n    t = alloc(f64, (2, 3), 'stack')\n    c[i] = t[1, 2]\n"),
-            "  site('E310', t, 2)\n"
+            "  site('E310', t, rank=2)\n"
             "  for i in serial(0, n, 1):\n"
             "    t = alloc(f64, (2, 3), 'stack')\n"
             "    t_1 = alloc(b1, (2, 3), 'stack', fill='zero')\n"
@@ -56,7 +56,7 @@ TEST(TrackWrites, a_temporary_of_each_iteration_has_a_shadow_of_its_own) {
 
 TEST(TrackWrites, a_lazy_read_is_asked_for_where_it_happens_only) {
   EXPECT_EQ(tracked("  c[0] = a[0] if (0.0 < a[0]) else c[1]\n"),
-            "  site('E310', c, 1)\n"
+            "  site('E310', c, rank=1)\n"
             "  c_1 = alloc(b1, (n,), 'heap', fill='zero')\n"
             "  if not (0.0 < a[0]):\n"
             "    check(((-1) if c_1[1] else 1) < 0, site=0)\n"
