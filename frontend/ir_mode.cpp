@@ -470,6 +470,7 @@ void IrReader::header(const ast::Block &body, size_t &at) {
       site_names_.push_back(name_of(c->args[1]));
       site.loc = body[at].loc;
       site.from_end = keyword(*c, "from_end") != nullptr;
+      site.is_unsigned = keyword(*c, "is_unsigned") != nullptr;
       site.dim = static_cast<uint32_t>(integer_of(c->args[2]));
       func_.sites.push_back(site);
     } else if (kind != "dims") {

@@ -101,7 +101,7 @@ void describe_sites(const Func &f, const Func &source, const SourceMap &sources,
     Resolved r = resolve(Diagnostic{s.code, s.loc, {}, {}, {}}, sources);
     const std::string &what = s.buf ? s.buf->sym->name : s.message;
     a.sites.push_back({s.code, r.line, r.column, r.end_column, r.line_text, what, s.dim, s.from_end,
-                       conditions[{s.loc.source, s.loc.begin, what, s.dim}], r.notes, r.text});
+                       s.is_unsigned, conditions[{s.loc.source, s.loc.begin, what, s.dim}], r.notes, r.text});
   }
 }
 

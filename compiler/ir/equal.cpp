@@ -23,8 +23,8 @@ class Comparer {
   bool same(const Buf &a, const Buf &b);
   bool same(const Param &a, const Param &b);
   bool same(const Site &a, const Site &b) {
-    return a.code == b.code && a.dim == b.dim && a.from_end == b.from_end && a.message == b.message &&
-           same(a.buf, b.buf);
+    return a.code == b.code && a.dim == b.dim && a.from_end == b.from_end && a.is_unsigned == b.is_unsigned &&
+           a.message == b.message && same(a.buf, b.buf);
   }
   template <class T>
   bool same(const std::vector<T> &a, const std::vector<T> &b) {

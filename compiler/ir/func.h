@@ -35,6 +35,7 @@ struct Site {
   /// Without a buffer: what the failure means. Of E305 the user's own words; of others a line that may hold
   /// {i}, {u} or {f} in the place of the fault's value (an i64, u64 or f64), then lines that are notes.
   std::string message;
+  bool is_unsigned = false;  ///< the index is an unsigned number, of which a fault holds the bits
 };
 
 struct Func {

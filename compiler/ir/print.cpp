@@ -236,7 +236,7 @@ std::string Printer::function(const Func &f) {
   for (const Expr &fact : f.facts) line("fact(" + expr(fact) + ")");
   for (const Site &s : f.sites)
     line(s.buf ? cat("site('", row_of(s.code).name, "', ", name(s.buf->sym), ", ", s.dim,
-                     s.from_end ? ", from_end=True)" : ")")
+                     s.from_end ? ", from_end=True" : "", s.is_unsigned ? ", is_unsigned=True" : "", ")")
                : cat("site('", row_of(s.code).name, "', ", quoted(s.message), ")"));
   block(f.body, true);
   std::string results;

@@ -32,10 +32,11 @@ Artifact sample() {
               "a",
               1,
               true,
+              true,
               {{{"a.shape[0]", {{0, 1}}, 0}, {"2 * b.shape[0] - 3", {{2, 2}}, -3}}},
               {"inlined"},
               1},
-             {Code::E304, -1, 0, 0, "", "c", 0, false, {}, {}, 0}};
+             {Code::E304, -1, 0, 0, "", "c", 0, false, false, {}, {}, 0}};
   a.warnings = {{Code::W301, 2, 4, 6, "x = c[0]", "'c' may be read", {"note 1", "note 2"}, {"help"}, 3}};
   a.code_kind = CodeKind::ir;
   a.code = std::string("# kw-ir 1\n\0binary", 17);
@@ -64,6 +65,7 @@ void expect_equal(const SiteRecord &a, const SiteRecord &b) {
   EXPECT_EQ(a.tensor, b.tensor);
   EXPECT_EQ(a.dim, b.dim);
   EXPECT_EQ(a.from_end, b.from_end);
+  EXPECT_EQ(a.is_unsigned, b.is_unsigned);
   EXPECT_EQ(a.conditions, b.conditions);
   EXPECT_EQ(a.notes, b.notes);
   EXPECT_EQ(a.text, b.text);
@@ -107,8 +109,8 @@ TEST(Artifact, no_field_is_forgotten) {
   auto [key, name, params, results, tuple_of_one, program, sites, warnings, code_kind, code, explain, from] =
       sample();
   auto [p_name, is_tensor, dtype, rank, mode, stride_class, fill, arg] = params[0];
-  auto [s_code, line, column, end_column, line_text, tensor, dim, from_end, conditions, notes_of, of] =
-      sites[0];
+  auto [s_code, line, column, end_column, line_text, tensor, dim, from_end, is_unsigned, conditions, notes_of,
+        of] = sites[0];
   auto [larger, smaller] = conditions.at(0);
   auto [sum_text, terms, constant] = smaller;
   auto [term_dim, factor] = terms.at(0);
@@ -117,7 +119,7 @@ TEST(Artifact, no_field_is_forgotten) {
   auto [d_code, d_line, d_column, d_end, d_text, message, notes, help, d_of] = warnings[0];
   auto [bytes, bounded, extent_places] = program;
   EXPECT_EQ(key.size() + name.size() + results.size() + code.size() + explain.size() + from.size(), 52u);
-  EXPECT_TRUE(tuple_of_one && code_kind == CodeKind::ir && is_tensor && from_end && !bounded &&
+  EXPECT_TRUE(tuple_of_one && code_kind == CodeKind::ir && is_tensor && from_end && is_unsigned && !bounded &&
               bytes.size() == 3);
   EXPECT_EQ(cat(p_name, short_name(dtype), rank, static_cast<int>(mode), static_cast<int>(stride_class),
                 static_cast<int>(fill), arg),
