@@ -25,7 +25,7 @@ def content(arg: Arg, count: int, sizes: dict[str, int], rng: np.random.Generato
         values = rng.integers(0, high, count)
         if arg.content == "bad index" and count:
             far = (-1, -high - 1, -high) if "u" not in arg.dtype else (99, 100, 101)
-            values[rng.integers(0, count)] = rng.choice((high, high + 3, *far, LIMITS[arg.dtype][1] // 2))
+            values[rng.integers(0, count)] = rng.choice((high, *far, *2 * (LIMITS[arg.dtype][1] // 2,)))
         return values.astype(dtype)
     if arg.content == "ones":
         return np.ones(count, dtype)

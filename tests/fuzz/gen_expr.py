@@ -191,7 +191,10 @@ def gathered(s: Scope, d: Dim, depth: int, raw: bool) -> E:
         ]
         if any("[" in k.text(False) for k in kids):
             s.features.add("gather in a gather")
-        return E(f"{t.name}[{slots(0, len(kids))}]", kids, t.dtype)
+        e = E(f"{t.name}[{slots(0, len(kids))}]", kids, t.dtype)
+        if raw and s.loops and s.chance(0.4):
+            e = E(f"({{0}} + {rng.choice(list(s.loops))})", [e], t.dtype)
+        return e
     if not arrays:
         return index(s, d, 0)
     t = rng.choice(arrays)

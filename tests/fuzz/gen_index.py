@@ -27,7 +27,10 @@ def nest(s: Scope, size: int) -> list[S]:
     s.features |= {"loop over an index array", feature}
     body: list[S] = []
     for _ in range(rng.randint(1, max(size, 1))):
-        if s.chance(0.3) and size > 1:
+        links = chain(inner) if s.chance(0.3) else []
+        if links:
+            body += links
+        elif s.chance(0.3) and size > 1:
             body += nest(inner, size - 1)
         elif s.chance(0.15):
             body.append(store(inner))
@@ -37,6 +40,41 @@ def nest(s: Scope, size: int) -> list[S]:
     if s.chance(0.1):
         return [S("if {0}:", [comparison(s)], [loops])]
     return loops
+
+
+def chain(s: Scope) -> list[S]:
+    """An element through two index arrays, `x[q[p[i]] + j]` with an inner loop over j, none of it guarded."""
+    rng = s.rng
+    links = [
+        (x, q, p)
+        for q in s.tensors
+        for p in s.tensors
+        for x in s.tensors
+        if q.limit and len(q.dims) == len(p.dims) == len(x.dims) == 1 and x.dims[0] == q.limit
+        if p.limit == q.dims[0]
+    ]
+    if not links or len(s.loops) > 3:
+        return []
+    x, q, p = rng.choice(links)
+    s.features |= {"chain of index arrays", "gather in a gather"}
+    sub = E(f"{q.name}[{p.name}[{{0}}]]", [index(s, p.dims[0], 0)], q.dtype)
+    var = new_loop(s)
+    inner = s.inner()
+    count = literal(rng.randint(1, 2)) if s.chance(0.6) else weak_int(s, 0)
+    inner.loops[var] = None
+    w = rng.choice([w for w in s.tensors if w.writable])
+    where = [index(s, d, 0) for d in w.dims]
+    if s.chance(0.2):
+        s.features.add("subscript in a local")
+        first = [S("z_ = {0}", [sub])]
+        at = E(f"z_ + {var}", [], q.dtype)
+    else:
+        first, at = [], E(f"{{0}} + {var}", [sub], q.dtype)
+    if x.writable and s.chance(0.3):
+        action = put(s, x, [at], value(s, 0))
+    else:
+        action = put(s, w, where, E(f"{x.name}[{{0}}]", [at], x.dtype))
+    return [*first, S(f"for {var} in range({{0}}):", [count], [[action]])]
 
 
 def comparison(s: Scope) -> E:

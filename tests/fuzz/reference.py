@@ -18,6 +18,7 @@ import kernelwright.lang as lang
 
 EVENTS: set[str] = set()  # rows of the table that were met
 UNWRITTEN: set[str] = set()  # buffers of which an element was read before it was written
+FAULTS: list[tuple[int, int, str, int]] | None = None  # of a survey, which goes on behind a bad element
 GIVEN: dict[str, np.ndarray] = {}  # the arrays of out=, by the name of the output
 HALF = 2**63
 
@@ -267,7 +268,7 @@ class Buffer:
         self.dtype, self.ndim = array.dtype, array.ndim
         self.type = "bfloat16" if array.dtype == BFLOAT16 else array.dtype.name
 
-    def place(self, index: Any) -> tuple[int, ...]:
+    def place(self, index: Any) -> tuple[int, ...] | None:
         items = index if isinstance(index, tuple) else (index,)
         out = []
         for n, (item, extent) in enumerate(zip(items, self.array.shape, strict=True)):
@@ -278,18 +279,25 @@ class Buffer:
                     EVENTS.add("V8")
                 if k >= HALF:
                     EVENTS.add("huge index")  # OverflowError in CPython
-                raise IndexFault(k, n, self.name, extent)
+                if FAULTS is None:
+                    raise IndexFault(k, n, self.name, extent)
+                FAULTS.append((k, n, self.name, extent))
+                continue
             out.append(k)
-        return tuple(out)
+        return tuple(out) if len(out) == len(items) else None
 
     def __getitem__(self, index: Any) -> R:
         place = self.place(index)
+        if place is None:
+            return R(self.array.dtype.type(0))
         if self.written is not None and not self.written[place]:
             UNWRITTEN.add(self.name)
         return R(self.array[place])
 
     def __setitem__(self, index: Any, value: Any) -> None:
         place = self.place(index)
+        if place is None:
+            return
         self.array[place] = convert(bare(value), self.type)
         if self.written is not None:
             self.written[place] = True

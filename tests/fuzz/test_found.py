@@ -239,3 +239,12 @@ def test_a_bad_unsigned_index_is_told_as_it_is(words: str) -> None:
         f(np.zeros(4), np.zeros(1, "uint64"))
     assert "error[E303]: index 18446744073709551615 is out of range for dimension 0 of 'a'" in str(told.value)
     assert "below 0" not in str(told.value)
+
+
+def test_the_mark_of_an_unsigned_index_survives_printing() -> None:
+    f = kernel("def f(a, k):\n    a[k[0] - 1] = 1\n    return a\n")
+    text = f.ir("final", np.zeros(4), np.zeros(1, "uint64"))
+    assert text.count(", is_unsigned=True)") == 1
+    assert "is_unsigned" not in f.ir("final", np.zeros(4), np.zeros(1, "int64"))
+    printed, error, same = _core.round_trip(text)
+    assert same and error == "" and printed == text

@@ -14,6 +14,7 @@ PROGRAMS = 2000
 AT_LEAST = {  # per thousand programs
     "gather": 150,
     "gather in a gather": 100,
+    "chain of index arrays": 40,
     "scatter": 80,
     "raw index": 60,
     "indices out of range": 60,
