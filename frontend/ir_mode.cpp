@@ -459,6 +459,7 @@ void IrReader::site(const ast::CallExpr &c, Loc loc) {
   site_names_.push_back(has_buffer ? name_of(c.args[1]) : std::string());
   if (has_buffer) {
     site.from_end = keyword(c, "from_end") != nullptr;
+    site.is_unsigned = keyword(c, "is_unsigned") != nullptr;
     if (c.args.size() == 3) site.dim = static_cast<uint32_t>(integer_of(c.args[2]));
     if (auto *rank = keyword(c, "rank")) site.rank = static_cast<uint32_t>(integer_of(*rank));
   } else {

@@ -216,7 +216,7 @@ void Lowering::assertion(const ast::AssertStmt &s, Loc loc) {
   auto found = std::find_if(sites.begin(), sites.end(), same);
   auto number = static_cast<uint32_t>(found - sites.begin());
   if (found == sites.end())
-    sites.push_back({Code::E305, s.cond->loc, {}, 0, false, {message.text, {}, {}, {}}});
+    sites.push_back({Code::E305, s.cond->loc, {}, 0, false, false, {message.text, {}, {}, {}}});
   builder_->add(check(cond, number, loc));
 }
 

@@ -139,7 +139,7 @@ void Lowering::demand(const Expr &ok, Code code, Loc loc, SiteMessage message) {
   auto same = [&](const Site &s) { return s.loc == loc && s.code == code && s.message == message; };
   auto found = std::find_if(sites.begin(), sites.end(), same);  // a loop is lowered repeatedly
   auto number = static_cast<uint32_t>(found - sites.begin());
-  if (found == sites.end()) sites.push_back({code, loc, {}, 0, false, std::move(message)});
+  if (found == sites.end()) sites.push_back({code, loc, {}, 0, false, false, std::move(message)});
   builder_->add_check(check(ok, number, loc));
 }
 

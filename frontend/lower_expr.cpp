@@ -84,6 +84,13 @@ static std::vector<std::string> notes_of(const Merge &clash) {
   return {clash.note};
 }
 
+/// The operand as it stands at another place.
+static Operand placed(Operand o, Loc loc) {
+  o.loc = loc;
+  if (o.kind == Operand::Kind::scalar) o.expr = make_expr(o.expr.dtype(), loc, o.expr->v);
+  return o;
+}
+
 Operand Lowering::read(const Binding &b, const std::string &id, Loc loc) {
   switch (b.kind) {
     case Binding::Kind::cell:
@@ -99,9 +106,7 @@ Operand Lowering::read(const Binding &b, const std::string &id, Loc loc) {
     case Binding::Kind::iter:
     case Binding::Kind::tensor: break;
   }
-  Operand o = b.value;
-  o.loc = loc;
-  if (o.kind == Operand::Kind::scalar) o.expr = make_expr(o.expr.dtype(), loc, o.expr->v);  // it stands here
+  Operand o = placed(b.value, loc);
   if (o.kind == Operand::Kind::none && !o.text.empty())
     type_error(Code::E117, loc, cat("the argument '", id, "' is neither a tensor nor a number"),
                "pass what the kernel needs as arrays or numbers");
@@ -223,9 +228,7 @@ Operand Lowering::tuple_item(const Operand &tuple, const ast::Subscript &n, Loc 
   int64_t k = constant_int(n.index[0], "the index of a tuple", Code::E206);
   if (k < -size || k >= size)
     type_error(Code::E206, n.index[0]->loc, cat("index ", k, " is outside of a tuple of ", size));
-  Operand o = tuple.items[static_cast<size_t>(k < 0 ? k + size : k)];
-  o.loc = loc;
-  return o;
+  return placed(tuple.items[static_cast<size_t>(k < 0 ? k + size : k)], loc);
 }
 
 std::vector<Expr> Lowering::indices(const Operand &tensor, const ast::Subscript &n, Loc loc) {
@@ -243,6 +246,7 @@ std::vector<Expr> Lowering::indices(const Operand &tensor, const ast::Subscript 
   }
   if (fits && parts.size() == 1 && items[0].kind == Operand::Kind::tuple && !listed && !n.is_tuple) {
     std::vector<Operand> point = std::move(items[0].items);
+    for (Operand &o : point) o = placed(std::move(o), parts[0]->loc);
     from_end.assign(point.size(), from_end[0]);
     items = std::move(point);
   }

@@ -109,6 +109,7 @@ std::string site_bytes(const Artifact &a) {
     w.text(s.tensor);
     w.u32(s.dim);
     w.u8(s.from_end);
+    w.u8(s.is_unsigned);
     w.u32(static_cast<uint32_t>(s.conditions.size()));
     for (const ShapeCondition &c : s.conditions) write_sum(w, c.larger), write_sum(w, c.smaller);
     write_texts(w, s.notes);
@@ -138,6 +139,7 @@ bool read_sites(std::string_view bytes, Artifact &a) {
     s.tensor = r.text();
     s.dim = r.u32();
     s.from_end = r.u8() != 0;
+    s.is_unsigned = r.u8() != 0;
     s.conditions.resize(r.count());
     for (ShapeCondition &c : s.conditions) read_sum(r, c.larger), read_sum(r, c.smaller);
     read_texts(r, s.notes);

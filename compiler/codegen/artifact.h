@@ -56,7 +56,8 @@ struct SiteRecord {
   std::string line_text;
   std::string tensor;  ///< "" of a site that has a message
   uint32_t dim = 0;
-  bool from_end = false;  ///< the value counts from 0, the source counted from the end
+  bool from_end = false;     ///< the value counts from 0, the source counted from the end
+  bool is_unsigned = false;  ///< the value is an unsigned number
   std::vector<ShapeCondition> conditions;
   std::vector<std::string> notes;  ///< the calls that inlined the place
   uint32_t text = 0;               ///< as in Resolved

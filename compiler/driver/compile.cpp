@@ -102,8 +102,8 @@ void describe_sites(const Func &f, const Func &source, const SourceMap &sources,
     Resolved r = resolve(Diagnostic{s.code, s.loc, {}, {}, {}}, sources);
     std::string tensor = s.buf ? s.buf->sym->name : std::string();
     a.sites.push_back({s.code, r.line, r.column, r.end_column, r.line_text, tensor, s.dim, s.from_end,
-                       conditions[{s.loc.source, s.loc.begin, tensor, s.dim}], r.notes, r.text, s.message,
-                       s.rank});
+                       s.is_unsigned, conditions[{s.loc.source, s.loc.begin, tensor, s.dim}], r.notes, r.text,
+                       s.message, s.rank});
   }
 }
 

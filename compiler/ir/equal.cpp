@@ -24,7 +24,7 @@ class Comparer {
   bool same(const Param &a, const Param &b);
   bool same(const Site &a, const Site &b) {
     return a.code == b.code && a.dim == b.dim && a.rank == b.rank && a.from_end == b.from_end &&
-           a.message == b.message && same(a.buf, b.buf);
+           a.is_unsigned == b.is_unsigned && a.message == b.message && same(a.buf, b.buf);
   }
   template <class T>
   bool same(const std::vector<T> &a, const std::vector<T> &b) {

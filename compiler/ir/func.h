@@ -42,9 +42,10 @@ struct Site {
   Loc loc;
   Buf buf;
   uint32_t dim = 0;
-  bool from_end = false;  ///< the index was a negative constant, to which the extent was added
-  SiteMessage message{};  ///< without a buffer; of E305 the user's own words
-  uint32_t rank = 0;      ///< of E310: the rank of `buf`, from which the fault's value tells the element
+  bool from_end = false;     ///< the index was a negative constant, to which the extent was added
+  bool is_unsigned = false;  ///< the index is an unsigned number, of which a fault holds the bits
+  SiteMessage message{};     ///< without a buffer; of E305 the user's own words
+  uint32_t rank = 0;         ///< of E310: the rank of `buf`, from which the fault's value tells the element
 };
 
 struct Func {

@@ -232,7 +232,9 @@ std::string Printer::param(const Param &p) {
 std::string Printer::site(const Site &s) {
   std::string out = cat("site('", row_of(s.code).name, "', ");
   if (s.buf && s.code == Code::E310) return cat(out, name(s.buf->sym), ", rank=", s.rank, ")");
-  if (s.buf) return cat(out, name(s.buf->sym), ", ", s.dim, s.from_end ? ", from_end=True)" : ")");
+  if (s.buf)
+    return cat(out, name(s.buf->sym), ", ", s.dim, s.from_end ? ", from_end=True" : "",
+               s.is_unsigned ? ", is_unsigned=True" : "", ")");
   out += quoted(s.message.before);
   if (s.message.value != SiteMessage::Value::none)
     out += cat(", ", quoted(s.message.after), ", value='", value_text(s.message.value), "'");

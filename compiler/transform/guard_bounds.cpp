@@ -73,14 +73,20 @@ class Guard {
     return sum && sum->op == BinOp::add && equal(sum->a, extent) && as_int(sum->b).value_or(0) < 0;
   }
 
+  static bool was_unsigned(const Expr &index) {
+    const Cast *n = as<Cast>(index);
+    return n && n->a.dtype() == DType::u64;
+  }
+
   uint32_t site_of(const Access &a, size_t d) {
     const Expr &index = (*a.index)[d];
     Loc loc = index.loc().known() ? index.loc() : a.loc;
     for (size_t i = 0; i < out_.sites.size(); ++i)
       if (out_.sites[i].loc == loc && out_.sites[i].buf == a.buf && out_.sites[i].dim == d)
         return static_cast<uint32_t>(i);
+    bool from_end = counts_from_end(index, a.buf->extents[d]);
     out_.sites.push_back(
-        {Code::E303, loc, a.buf, static_cast<uint32_t>(d), counts_from_end(index, a.buf->extents[d]), {}});
+        {Code::E303, loc, a.buf, static_cast<uint32_t>(d), from_end, was_unsigned(index), {}});
     return static_cast<uint32_t>(out_.sites.size() - 1);
   }
 
@@ -90,7 +96,7 @@ class Guard {
       const Expr &extent = n.buf->extents[d];
       auto form = affine_of(extent);
       if (form && BoundsContext(false).nonnegative(*form).kind == Proof::Kind::proved) continue;
-      out_.sites.push_back({Code::E304, n.buf->sym->loc, n.buf, static_cast<uint32_t>(d), false, {}});
+      out_.sites.push_back({Code::E304, n.buf->sym->loc, n.buf, static_cast<uint32_t>(d), false, false, {}});
       auto site = static_cast<uint32_t>(out_.sites.size() - 1);
       checks_[s.p.get()].push_back(check(binary(BinOp::le, const_int(0), extent), site, n.buf->sym->loc));
     }

@@ -65,7 +65,8 @@ class Tracking {
     auto found = std::find_if(out_.sites.begin(), out_.sites.end(), same);
     auto number = static_cast<uint32_t>(found - out_.sites.begin());
     if (found == out_.sites.end())
-      out_.sites.push_back({Code::E310, a.loc, a.buf, 0, false, {}, static_cast<uint32_t>(a.index->size())});
+      out_.sites.push_back(
+          {Code::E310, a.loc, a.buf, 0, false, false, {}, static_cast<uint32_t>(a.index->size())});
     return number;
   }
 

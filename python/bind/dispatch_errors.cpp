@@ -113,10 +113,12 @@ PyObject *raise_fault(const KernelState &k, const LoadedKernel &kernel, std::spa
     return raise_errors({e}, k.place);
   }
   int64_t index = s.from_end ? fault.value - fault.bound : fault.value;
-  e.message = cat("index ", index, " is out of range for dimension ", s.dim, " of '", s.tensor,
-                  "', whose extent is ", fault.bound);
+  e.message =
+      cat("index ", s.is_unsigned ? cat(static_cast<uint64_t>(index)) : cat(index),
+          " is out of range for dimension ", s.dim, " of '", s.tensor, "', whose extent is ", fault.bound);
   if (fault.bound > 0) e.message += cat(" (valid 0..", fault.bound - 1, ")");
-  if (index < 0 && !s.from_end) e.notes.push_back("a variable index below 0 does not count from the end");
+  if (index < 0 && !s.from_end && !s.is_unsigned)
+    e.notes.push_back("a variable index below 0 does not count from the end");
   for (const ShapeCondition &c : s.conditions)
     if (std::string note = failed_condition(c, extents); !note.empty()) e.notes.push_back(std::move(note));
   return raise_errors({e}, k.place);

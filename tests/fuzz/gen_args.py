@@ -6,12 +6,14 @@ The same program gives equal fresh arguments at each call. Knows nothing of the 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from program import Arg, Program
+from program import Arg, Call, Program
 from scalar_types import LIMITS, dtype_of, is_float
 
+LAYOUTS = ("F", "reversed", "step", "offset", "broadcast", "broadcast last", "unaligned")
 SPECIAL = (0.0, -0.0, 0.5, -0.5, 1.0, 2.5, -3.0, 1e-40, 6e-8, 65504.0, 3e38, math.inf, -math.inf, math.nan)
 
 
@@ -22,7 +24,8 @@ def content(arg: Arg, count: int, sizes: dict[str, int], rng: np.random.Generato
         high = max(arg.limit.value(sizes), 1)
         values = rng.integers(0, high, count)
         if arg.content == "bad index" and count:
-            values[rng.integers(0, count)] = rng.choice((high, high + 3, -1 if "u" not in arg.dtype else 99))
+            far = (-1, -high - 1, -high) if "u" not in arg.dtype else (99, 100, 101)
+            values[rng.integers(0, count)] = rng.choice((high, *far, *2 * (LIMITS[arg.dtype][1] // 2,)))
         return values.astype(dtype)
     if arg.content == "ones":
         return np.ones(count, dtype)
@@ -47,7 +50,7 @@ def content(arg: Arg, count: int, sizes: dict[str, int], rng: np.random.Generato
 def laid_out(arg: Arg, shape: tuple[int, ...], flat: np.ndarray) -> np.ndarray:
     """The elements in an array of the wanted strides."""
     dtype, plain = flat.dtype, flat.reshape(shape)
-    if arg.layout in ("C", "same", "shifted") or not shape:
+    if arg.layout not in LAYOUTS or not shape:
         return plain.copy()
     if arg.layout == "F":
         return np.asfortranarray(plain)
@@ -63,6 +66,8 @@ def laid_out(arg: Arg, shape: tuple[int, ...], flat: np.ndarray) -> np.ndarray:
         view = wide[tuple(slice(1, 1 + n) for n in shape)]
         view[...] = plain
         return view
+    if arg.layout == "broadcast last":
+        return np.broadcast_to(plain[..., :1], shape) if shape[-1] else plain
     if arg.layout == "broadcast":
         return np.broadcast_to(plain[:1], shape) if shape[0] else plain
     if arg.layout == "unaligned":
@@ -83,28 +88,76 @@ def scalar(arg: Arg, rng: np.random.Generator) -> Any:
     return content(arg, 1, {}, rng)[0]
 
 
-def arguments(p: Program) -> list[Any]:
-    """Fresh arguments for a call."""
+def arguments(p: Program, call: Call | None = None) -> list[Any]:
+    """Fresh arguments for a call, by default the first one."""
+    return list(named(p, call or p.calls[0]).values())
+
+
+def named(p: Program, call: Call) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for arg in p.args:
-        rng = np.random.default_rng([p.seed, arg.number])
+        layout = call.layouts.get(arg.name, arg.layout)
+        arg = replace(arg, layout=layout, content=call.contents.get(arg.name, arg.content))
+        rng = np.random.default_rng([p.seed, arg.number, call.salt])
         if arg.shape is None:
             made[arg.name] = scalar(arg, rng)
             continue
-        shape = tuple(max(d.value(p.sizes), 0) for d in arg.shape)
-        if arg.partner:
+        shape = tuple(max(d.value(call.sizes), 0) for d in arg.shape)
+        if arg.partner and not call.apart:
             made[arg.name] = shared(made, arg, shape, rng)
         else:
-            made[arg.name] = laid_out(arg, shape, content(arg, math.prod(shape), p.sizes, rng))
-    return list(made.values())
+            made[arg.name] = laid_out(arg, shape, content(arg, math.prod(shape), call.sizes, rng))
+    return made
 
 
 def shared(made: dict[str, Any], arg: Arg, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """The partner itself, or a view one element further on that overlaps it; the partner then moves too."""
+    """A view of the partner, or one that overlaps it in part; the partner then moves into a wider array."""
     first: np.ndarray = made[arg.partner]
     if arg.layout == "same" or not shape or first.size == 0:
-        return first
+        return first.reshape(shape) if first.size == 0 else first
+    if arg.layout == "turned":
+        return first[::-1]
+    if arg.layout == "transposed":
+        return first.T
     row = first.size // shape[0]
-    wide = np.concatenate([first.reshape(-1), rng.permutation(first.reshape(-1))[:row]])
-    made[arg.partner] = wide[: first.size].reshape(shape)
-    return wide[row:].reshape(shape)
+    more = rng.permutation(np.concatenate([first.reshape(-1)] * 2))
+    if arg.layout == "every other":
+        wide = np.concatenate([first.reshape(-1), more])[: 2 * first.size]
+        made[arg.partner] = wide[: first.size].reshape(first.shape)
+        return wide.reshape(2 * shape[0], *shape[1:])[::2]
+    wide = np.concatenate([more[:row], first.reshape(-1), more[row : 2 * row]])
+    made[arg.partner] = wide[row : row + first.size].reshape(first.shape)
+    start = 0 if arg.layout == "before" else 2 * row
+    return wide[start : start + first.size].reshape(shape)
+
+
+def outputs(p: Program, call: Call, made: dict[str, Any]) -> list[Any]:
+    """What out= gets, an array or None for each output, with wrong values in it; may move arguments."""
+    given = []
+    for arg in p.outputs:
+        layout = call.out.get(arg.name)
+        if layout is None or arg.shape is None:
+            given.append(None)
+            continue
+        shape = tuple(max(d.value(call.sizes), 0) for d in arg.shape)
+        rng = np.random.default_rng([p.seed, arg.number, call.salt])
+        word, _, other = layout.partition(" ")
+        if word == "over":
+            given.append(made[other])
+        elif word == "beside":
+            given.append(shared(made, replace(arg, layout="shifted", partner=other), shape, rng))
+        else:
+            wrong = content(replace(arg, content="special"), math.prod(shape), call.sizes, rng)
+            given.append(laid_out(replace(arg, layout=layout), shape, wrong))
+    return given
+
+
+def spilled(layout: str, view: np.ndarray) -> bool:
+    """Whether memory around a view of laid_out, which was zero, was written."""
+    if layout not in ("step", "offset") or view.base is None or view.size == 0:
+        return False
+    kept = view.copy()
+    view[...] = 0
+    found = bool(view.base.astype(bool).any())
+    view[...] = kept
+    return found

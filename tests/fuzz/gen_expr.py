@@ -72,6 +72,9 @@ class Scope:
     nest: int = 3  # loops one in another
     procedures: list[str] = field(default_factory=list)  # helpers that write a tensor of one dimension
     risk: float = 0.0  # how often an index may be out of range
+    deep: float = 0.0  # how often a subscript reads an index array
+    long: bool = False  # one extent is that of sums in lanes
+    raw: float = 0.0  # how often such a subscript is not brought into range
 
     def inner(self) -> Scope:
         """The scope of a block below."""
@@ -139,6 +142,8 @@ def index(s: Scope, d: Dim, depth: int) -> E:
     within = [n for n, r in s.loops.items() if r and r.size == d.size and r.plus <= d.plus]
     gathers = [t for t in s.tensors if t.limit == d and t.dims]
     names = [*s.loops, *(n for n, t in s.locals.items() if t == "wi")]
+    if depth > 0 and s.deep and s.chance(s.deep):
+        return gathered(s, d, depth, s.chance(s.raw))
     if names and s.chance(s.risk):
         s.features.add("risky index")
         name = rng.choice(names)
@@ -165,6 +170,51 @@ def index(s: Scope, d: Dim, depth: int) -> E:
         return E("{0} % {1}", [e, n], "wi")
     s.features.add("clamped index")
     return E("max(min({0}, {1} - 1), 0)", [e, n], "wi")
+
+
+def is_index(t: Tensor) -> bool:
+    """Whether elements of a tensor may be subscripts."""
+    return is_int(t.dtype) and bool(t.dims)
+
+
+def gathered(s: Scope, d: Dim, depth: int, raw: bool) -> E:
+    """A subscript for an extent that is read from index arrays; `raw` leaves it where it falls."""
+    rng = s.rng
+    exact = [t for t in s.tensors if t.limit == d and t.dims]
+    arrays = [t for t in s.tensors if is_index(t)]
+    pick = rng.random()
+    s.features.add("gather")
+    if exact and pick < 0.6:
+        t = rng.choice(exact)
+        kids = [
+            gathered(s, k, depth - 1, raw) if depth > 1 and s.chance(0.6) else index(s, k, 0) for k in t.dims
+        ]
+        if any("[" in k.text(False) for k in kids):
+            s.features.add("gather in a gather")
+        e = E(f"{t.name}[{slots(0, len(kids))}]", kids, t.dtype)
+        if raw and s.loops and s.chance(0.4):
+            e = E(f"({{0}} + {rng.choice(list(s.loops))})", [e], t.dtype)
+        return e
+    if not arrays:
+        return index(s, d, 0)
+    t = rng.choice(arrays)
+    if t.writable:
+        s.features.add("index array that is written")
+    kids = [gathered(s, k, depth - 1, raw) if depth > 1 and s.chance(0.4) else index(s, k, 0) for k in t.dims]
+    if any("[" in k.text(False) for k in kids):
+        s.features.add("gather in a gather")
+    e = E(f"{t.name}[{slots(0, len(kids))}]", kids, t.dtype)
+    if s.chance(0.5):
+        other = rng.choice(arrays)
+        b = load(s, other, 0) if s.chance(0.5) else weak_int(s, 0)
+        if b.const is None and is_int(promote(e.type, b.type)):
+            e = E(f"({{0}} {rng.choice('++-')} {{1}})", [e, b], promote(e.type, b.type))
+    if raw:
+        s.features.add("raw index")
+        return e
+    if rng.random() < 0.7:
+        return E("{0} % {1}", [e, s.size(d)], e.type)
+    return E("max(min({0}, {1} - 1), 0)", [e, s.size(d)], e.type)
 
 
 def load(s: Scope, t: Tensor, depth: int) -> E:

@@ -23,6 +23,20 @@ from scalar_types import DTYPES, LIMITS, arithmetic, is_bool, is_float, is_weak,
 
 HINTS = ("serial", "parallel", "vectorize", "unroll", "reduce")
 LOOPS = "ijkpq"
+# bounds by an outer loop variable {0} and an extent {1}: the inner one stays in the extent x or n
+TRIANGLES = (
+    ("{0} + 1", "x"),
+    ("{0}", "x"),
+    ("0, {0}, 2", "x"),
+    ("{0}, -1, -1", "x"),
+    ("{0}, {1}", "n"),
+    ("{0} + 1, {1}", "n"),
+    ("{0}, {1}, 3", "n"),
+    ("{1} - {0}", "n"),
+    ("{1} - 1, {0} - 1, -1", "n"),
+    ("{0}, {0} + 2", ""),
+    ("{0} // 2, {0} + 1", ""),
+)
 
 
 def block(s: Scope, size: int, jumps: bool = False) -> list[S]:
@@ -176,10 +190,17 @@ def branch(s: Scope, size: int, jumps: bool) -> list[S]:
                 where = [index(inner, x, 1) for x in w.dims]
                 to = slots(len(kids), len(where)) or "()"
                 return [S("if {0}:", [test], [[S(f"{w.name}[{to}] = {t.name}[{at}]", [*kids, *where])]])]
-    if s.chance(0.06):
+    if s.chance(0.2):
         s.features.add("folded condition")
-        t = rng.choice([t for t in s.tensors])
-        texts = (f"{t.name}.ndim == {len(t.dims)}", f"{t.name}.dtype != 'float64'", "True", "False")
+        t = rng.choice(s.tensors)
+        dead = rng.choice([w for w in s.tensors if w.writable])
+        if s.chance(0.4):  # a branch that would not compile
+            wrong = ", ".join("0" * (len(dead.dims) + 1))
+            test = E(f"{dead.name}.ndim != {len(dead.dims)}", [], "truth")
+            blocks = [[S(f"{dead.name}[{wrong}] = {{0}}", [literal(1)])], block(s.inner(), size // 2, jumps)]
+            return [S("if {0}:", [test], blocks)]
+        texts = [f"{t.name}.ndim == {len(t.dims)}", f"{t.name}.dtype != 'float64'", "True", "False"]
+        texts += ["C0 > 2", "C0 > 2"] if "C0" in s.captured else []
         test = E(rng.choice(texts), [], "truth")
     else:
         test = condition(s, 2)
@@ -201,10 +222,14 @@ def bounds(s: Scope, d: Dim) -> tuple[E, Dim | None, str]:
     rng = s.rng
     n = s.size(d)
     pick = rng.random()
-    outer = [x for x, r in s.loops.items() if r == d]
-    if outer and pick < 0.2:
-        form = rng.choice(("{0} + 1", "{0}", "{0}, {1}"))
-        return E(form, [E(rng.choice(outer), [], "wi"), n], ""), d, "triangular"
+    outer = [x for x, r in s.loops.items() if r]
+    if outer and s.chance(0.35):
+        x = rng.choice(outer)
+        form, extent = rng.choice(TRIANGLES)
+        within = {"x": s.loops[x], "n": d, "": None}[extent]
+        return E(form, [E(x, [], "wi"), n], ""), within, "triangular"
+    if s.chance(0.03):
+        return E(rng.choice(("{0}, {0}", "{0}, 0", "0, {0}, -1", "3, 3", "-2")), [n], ""), d, "empty range"
     if pick < 0.45:
         return E("{0}", [n], ""), d, "range"
     if pick < 0.53:
@@ -262,7 +287,7 @@ def grid(s: Scope, size: int) -> list[S]:
     rng = s.rng
     inner = s.inner()
     wide = [t for t in s.tensors if len(t.dims) == 2 and t.writable]
-    if wide and s.chance(0.3):
+    if wide and s.chance(0.45):
         s.features.add("grid tuple variable")
         t = rng.choice(wide)
         for n, d in enumerate(t.dims):

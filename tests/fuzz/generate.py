@@ -7,13 +7,21 @@ from __future__ import annotations
 
 import random
 
+import gen_calls
+import gen_index
 import gen_stmt
+import gen_sums
 from gen_expr import Helper, Scope, Tensor, value
-from program import Arg, Dim, E, Function, Program, S, slots
+from program import Arg, Call, Dim, E, Function, Program, S, slots
 from scalar_types import DTYPES, FLOATS, is_weak
 
 EXTENTS = (0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 9)
-LAYOUTS = ("C", "C", "C", "F", "reversed", "step", "broadcast", "offset", "unaligned")
+LONG = (64, 65, 100, 130, 200)
+LAYOUTS = (
+    *("C", "C", "C", "C", "F", "reversed", "step", "step", "offset", "unaligned"),
+    *("broadcast", "broadcast last"),
+)
+OVERLAPS = ("same", "shifted", "before", "turned", "transposed", "every other")
 USUAL = ("float32", "float32", "float64", "float64", "int32", "int64")
 
 
@@ -25,12 +33,15 @@ def program(seed: int, inside: bool | None = None) -> Program:
     sizes = {n: rng.choice(EXTENTS) for n in ("N", "M", "K")}
     long = rng.random() < 0.06
     if long:
-        sizes["N"] = rng.choice((64, 65, 100, 130, 200))
+        sizes["N"] = rng.choice(LONG) if rng.random() < 0.95 else rng.choice((4096, 4100, 8200))
     scope = Scope(rng, wild=0.7 if inside else 0.04, risk=0.15 if rng.random() < 0.12 else 0.0)
-    made = Program(seed, inside, sizes, [], {}, [], Function("f", [], []), scope.features)
+    made = Program(seed, inside, [Call(sizes)], [], {}, [], Function("f", [], []), scope.features)
+    scope.long = long
     if long:
         scope.nest = 1
-        scope.features.add("sum in lanes")
+    elif scope.chance(0.3):
+        scope.deep, scope.raw = 0.15, rng.choice((0.0, 0.3, 0.7))
+        scope.features.add("index arrays")
     declare_arguments(made, scope)
     if scope.chance(0.4):
         capture(made, scope)
@@ -40,14 +51,30 @@ def program(seed: int, inside: bool | None = None) -> Program:
         declare_helper(made, scope)
     body = declare_buffers(made, scope)
     scope.depth = rng.choice((1, 2, 2, 2, 3))
-    first = gen_stmt.loop(scope, 3) if scope.chance(0.7) else []
-    if long:
-        first = gen_stmt.accumulate(scope, 1) + first
-    made.main.body = body + first + gen_stmt.block(scope, rng.choice((1, 1, 2, 2, 3)))
+    made.main.body = body + statements(scope)
     made.main.params = [a.name for a in made.args]
     if inside:
         scope.features.add("inside table 2a")
+    gen_calls.place(made, rng)
+    if made.outputs and scope.chance(0.12):
+        gen_calls.give_outputs(made, made.calls[0], rng)
+    if scope.chance(0.25):
+        gen_calls.again(made, LONG if long else EXTENTS, rng)
     return made
+
+
+def statements(scope: Scope) -> list[S]:
+    """What the kernel does."""
+    body: list[S] = []
+    if scope.long or scope.chance(0.14):
+        body += gen_sums.reduction(scope) if scope.chance(0.7) else gen_stmt.accumulate(scope, 1)
+    if scope.deep:
+        body += gen_index.nest(scope, 3)
+    if scope.chance(0.7 if not scope.deep else 0.2):
+        body += gen_stmt.loop(scope, 3)
+    if scope.deep and scope.chance(0.5):
+        return body
+    return body + gen_stmt.block(scope, scope.rng.choice((1, 1, 2, 2, 3)))
 
 
 def dims(scope: Scope) -> list[Dim]:
@@ -67,31 +94,49 @@ def declare_arguments(made: Program, scope: Scope) -> None:
             ("small", "small", "special", "wide") if made.inside else ("small", "small", "special")
         )
         made.args.append(arg)
-    if scope.chance(0.15):
+    if scope.chance(0.18):
         share(made, scope)
-    if scope.chance(0.35):
-        limit = Dim(rng.choice("NM"))
-        arg = Arg(
-            "idx",
-            rng.choice(("int64", "int32", "int8", "uint8", "uint64")),
-            [Dim(rng.choice("NMK"))],
-            number=7,
+    if scope.deep or scope.chance(0.35):
+        made.args.append(index_array(scope, "idx", Dim(rng.choice("NM")), 7))
+    if scope.deep and scope.chance(0.8):
+        assert made.args[-1].shape
+        made.args.append(index_array(scope, "idx2", rng.choice(made.args[-1].shape), 8))
+    if scope.deep and scope.chance(0.3):
+        made.args.append(
+            Arg("near", rng.choice(("int64", "int32", "int8")), [Dim(rng.choice("NMK"))], number=9)
         )
-        arg.content, arg.limit = "index", limit
-        if scope.chance(0.1):
-            scope.features.add("indices out of range")
-            arg.content = "bad index"
-        arg.layout = rng.choice(("C", "C", "reversed", "step"))
-        made.args.append(arg)
     for arg in made.args:
-        written = not arg.readonly() and arg.content != "index" and arg.partner == "" and scope.chance(0.35)
-        limit = arg.limit if arg.limit else None
-        if written and not limit:
+        limit = arg.limit
+        own = bool(limit) and bool(scope.deep) and scope.chance(0.25)  # an index array that the kernel writes
+        written = not arg.readonly() and (own or (not limit and scope.chance(0.35)))
+        if own:
+            limit = None
+            scope.features.add("index argument that is written")
+        if written:
             scope.features.add("in-place argument")
             made.main.returns.append(arg.name)
         if arg.layout != "C":
-            scope.features.add("layout " + arg.layout)
-        scope.tensors.append(Tensor(arg.name, arg.dtype, list(arg.shape or []), written and not limit, limit))
+            scope.features.add(("overlap " if arg.partner else "layout ") + arg.layout)
+        scope.tensors.append(Tensor(arg.name, arg.dtype, list(arg.shape or []), written, limit))
+    declare_scalars(made, scope)
+
+
+def index_array(scope: Scope, name: str, limit: Dim, number: int) -> Arg:
+    """An argument whose elements lie below an extent, unless they are made bad."""
+    rng = scope.rng
+    rank = 2 if scope.deep and scope.chance(0.15) else 1
+    dtype = rng.choice(("int64", "int64", "int32", "int8", "uint8", "uint64"))
+    arg = Arg(name, dtype, [Dim(rng.choice("NMK")) for _ in range(rank)], number=number)
+    arg.content, arg.limit = "index", limit
+    if scope.chance(0.2 if scope.deep else 0.1):
+        scope.features.add("indices out of range")
+        arg.content = "bad index"
+    arg.layout = rng.choice(("C", "C", "reversed", "step"))
+    return arg
+
+
+def declare_scalars(made: Program, scope: Scope) -> None:
+    rng = scope.rng
     for n in range(rng.choice((0, 0, 1, 1, 2))):
         t = rng.choice(("wi", "wf", "wb", "wi", *DTYPES))
         made.args.append(Arg(f"s{n}", t, None, number=20 + n))
@@ -102,11 +147,13 @@ def declare_arguments(made: Program, scope: Scope) -> None:
 def share(made: Program, scope: Scope) -> None:
     """One more argument over the memory of an earlier one: the same array, or a view beside it."""
     first = made.args[0]
-    other = Arg("z0", first.dtype, first.shape, scope.rng.choice(("same", "shifted")), number=first.number)
-    if first.layout == "broadcast" or first.shape is None:
+    other = Arg("z0", first.dtype, first.shape, scope.rng.choice(OVERLAPS), number=first.number)
+    if first.shape is None or first.layout.startswith("broadcast") or first.layout == "unaligned":
         first.layout = "C"
-    if other.layout == "shifted" or first.layout == "unaligned":
+    if other.layout in ("shifted", "before", "every other"):
         first.layout = "C"
+    if other.layout == "transposed" and first.shape:
+        other.shape = first.shape[::-1]
     other.partner = first.name
     scope.features.add("overlapping arguments")
     made.args.append(other)
@@ -208,6 +255,9 @@ def declare_buffers(made: Program, scope: Scope) -> list[S]:
         shape = [rng.choice(known) if scope.chance(0.85) else Dim("", rng.randint(1, 4)) for _ in range(rank)]
         shape = [Dim(d.size, d.plus + 1) if d.size and scope.chance(0.1) else d for d in shape]
         dtype = rng.choice(USUAL) if scope.chance(0.5) else rng.choice(DTYPES)
+        if word == "output_tensor" and scope.chance(0.2):  # as an argument, so that it may be out= itself
+            pattern = rng.choice(scope.tensors)
+            shape, dtype, rank = list(pattern.dims), pattern.dtype, len(pattern.dims)
         text = dtype if dtype == "bfloat16" or (scope.chance(0.3) and dtype != "bool") else f"'{dtype}'"
         kids = [scope.size(d) for d in shape]
         items = slots(0, rank) + ("," if rank == 1 else "")
@@ -216,6 +266,7 @@ def declare_buffers(made: Program, scope: Scope) -> list[S]:
         scope.tensors.append(Tensor(name, dtype, shape, True))
         if word == "output_tensor":
             made.main.returns.append(name)
+            made.outputs.append(Arg(name, dtype, shape, number=40 + n))
         else:
             scope.features.add("allocate")
     return body + outputs

@@ -49,7 +49,7 @@ def worker(first: int, count: int, step: int, seconds: float, last: str) -> None
             done += 1
             continue
         done += 1
-        tally[verdict.what] += 1
+        tally.update(verdict.ended)
         features.update(p.features)
         if verdict.complaint:
             found.append((seed, verdict.kind))
@@ -133,11 +133,16 @@ def explain(seed: int, seconds: float) -> str:
     p, kind = shrink.shrink(generate.program(seed), seconds)
     lines = [f"seed {seed}: {kind or 'no failure'}", p.text()]
     lines += [f"{name} = {value!r}" for name, value in p.captured.items() if name in p.text()]
-    for arg, value in zip(p.args, gen_args.arguments(p), strict=True):
-        lines.append(
-            f"{arg.name} = {value!r} of {arg.dtype}, {arg.layout}"
-            + (f" over {arg.partner}" if arg.partner else "")
-        )
+    for n, call in enumerate(p.calls):
+        lines.append(f"call {n}: {call}")
+        made = gen_args.named(p, call)
+        given = gen_args.outputs(p, call, made)
+        for arg, value in zip(p.args, made.values(), strict=True):
+            over = f" over {arg.partner}" if arg.partner and not call.apart else ""
+            lines.append(
+                f"{arg.name} = {value!r} of {arg.dtype}, {call.layouts.get(arg.name, arg.layout)}{over}"
+            )
+        lines += [f"out= of {a.name}: {g!r}" for a, g in zip(p.outputs, given, strict=False) if g is not None]
     if kind and not kind.startswith(("crash", "hangs")):
         try:
             lines.append(trial.judge(p).complaint)

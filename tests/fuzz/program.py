@@ -87,7 +87,7 @@ class Arg:
     number: int = 0  # seeds the content
 
     def readonly(self) -> bool:
-        return self.layout == "broadcast"
+        return self.layout.startswith("broadcast")
 
 
 @dataclass(frozen=True)
@@ -102,20 +102,49 @@ class Dim:
 
 
 @dataclass
+class Call:
+    """One call of a kernel: its extents, and in what it differs from what the arguments say."""
+
+    sizes: dict[str, int]
+    salt: int = 0  # other values in the arrays and scalars
+    layouts: dict[str, str] = field(default_factory=dict)
+    contents: dict[str, str] = field(default_factory=dict)
+    captured: dict[str, Any] = field(default_factory=dict)  # values that differ from the program's
+    out: dict[str, str] = field(default_factory=dict)  # a layout, "over ARG" or "beside ARG"
+    apart: bool = False  # arguments that share memory have memory of their own here
+
+
+@dataclass
 class Program:
     """All that a trial needs; `inside` says that the generator steps into table 2a on purpose."""
 
     seed: int
     inside: bool
-    sizes: dict[str, int]
+    calls: list[Call]
     args: list[Arg]
     captured: dict[str, Any]
     helpers: list[Function]
     main: Function
     features: set[str] = field(default_factory=set)
+    outputs: list[Arg] = field(default_factory=list)
+    place: str = "module"  # where the kernel stands: "module", "closure", "method"
 
     def text(self, ref: bool = False) -> str:
-        return "\n".join(f.text(ref) for f in (*self.helpers, self.main))
+        if ref or self.place == "module":
+            return "\n".join(f.text(ref) for f in (*self.helpers, self.main))
+        if self.place == "closure":
+            inner = "\n".join(f.text(False) for f in (*self.helpers, self.main)) + "\nreturn f\n"
+            return f"def made({', '.join(self.captured)}):\n" + indented(inner)
+        method = self.main.text(False).replace("def f(", "def f(self, ", 1)
+        return "\n".join([*(f.text(False) for f in self.helpers), "class Layer:\n" + indented(method)])
+
+    def overlapping_out(self, call: Call) -> bool:
+        """Whether an array given as out= shares memory with an argument."""
+        return any(layout.startswith(("over ", "beside ")) for layout in call.out.values())
+
+
+def indented(text: str) -> str:
+    return "".join("    " + line if line.strip() else line for line in text.splitlines(keepends=True))
 
 
 def slots(first: int, count: int) -> str:

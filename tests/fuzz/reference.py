@@ -17,6 +17,9 @@ from scalar_types import BFLOAT16, DTYPES, LIMITS, arithmetic, dtype_of, is_floa
 import kernelwright.lang as lang
 
 EVENTS: set[str] = set()  # rows of the table that were met
+UNWRITTEN: set[str] = set()  # buffers of which an element was read before it was written
+FAULTS: list[tuple[int, int, str, int]] | None = None  # of a survey, which goes on behind a bad element
+GIVEN: dict[str, np.ndarray] = {}  # the arrays of out=, by the name of the output
 HALF = 2**63
 
 
@@ -259,13 +262,13 @@ for _op, _name in {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=
 class Buffer:
     """A tensor: bare integers in a subscript are constants and count from the end, others do not."""
 
-    def __init__(self, name: str, array: np.ndarray) -> None:
-        self.name, self.array = name, array
+    def __init__(self, name: str, array: np.ndarray, written: np.ndarray | None = None) -> None:
+        self.name, self.array, self.written = name, array, written
         self.shape = tuple(R(n) for n in array.shape)
         self.dtype, self.ndim = array.dtype, array.ndim
         self.type = "bfloat16" if array.dtype == BFLOAT16 else array.dtype.name
 
-    def place(self, index: Any) -> tuple[int, ...]:
+    def place(self, index: Any) -> tuple[int, ...] | None:
         items = index if isinstance(index, tuple) else (index,)
         out = []
         for n, (item, extent) in enumerate(zip(items, self.array.shape, strict=True)):
@@ -274,15 +277,30 @@ class Buffer:
             if not low <= k < extent:
                 if -extent <= k < 0:
                     EVENTS.add("V8")
-                raise IndexFault(k, n, self.name, extent)
+                if k >= HALF:
+                    EVENTS.add("huge index")  # OverflowError in CPython
+                if FAULTS is None:
+                    raise IndexFault(k, n, self.name, extent)
+                FAULTS.append((k, n, self.name, extent))
+                continue
             out.append(k)
-        return tuple(out)
+        return tuple(out) if len(out) == len(items) else None
 
     def __getitem__(self, index: Any) -> R:
-        return R(self.array[self.place(index)])
+        place = self.place(index)
+        if place is None:
+            return R(self.array.dtype.type(0))
+        if self.written is not None and not self.written[place]:
+            UNWRITTEN.add(self.name)
+        return R(self.array[place])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.array[self.place(index)] = convert(bare(value), self.type)
+        place = self.place(index)
+        if place is None:
+            return
+        self.array[place] = convert(bare(value), self.type)
+        if self.written is not None:
+            self.written[place] = True
 
 
 def merge(t: str, x: Any) -> R:
@@ -361,9 +379,13 @@ def raised(a: Any, n: Any) -> R:
 
 
 def declared(shape: Any, dtype: Any, name: str) -> Buffer:
-    """A zeroed buffer; reference texts name it."""
+    """A zeroed buffer, or the array that out= gives for it; reference texts name it."""
     kind = dtype if isinstance(dtype, str) else dtype.reference
-    return Buffer(name, np.zeros(tuple(int(bare(n)) for n in shape), dtype_of(kind)))
+    extents = tuple(int(bare(n)) for n in shape)
+    array = GIVEN.get(name)
+    if array is None:
+        array = np.zeros(extents, dtype_of(kind))
+    return Buffer(name, array, np.zeros(extents, np.bool_))
 
 
 class Cast:
@@ -399,6 +421,7 @@ def words() -> dict[str, Any]:
 def run(text: str, captured: dict[str, Any], names: list[str], args: list[Any]) -> list[np.ndarray]:
     """The results of a reference text; raises IndexFault with the line that it happened at."""
     EVENTS.clear()
+    UNWRITTEN.clear()
     space = words()
     for name, value in captured.items():
         space[name] = tuple(R(v) for v in value) if isinstance(value, tuple) else R(value)

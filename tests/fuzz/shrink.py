@@ -119,12 +119,33 @@ def cut_expressions(p: Program) -> Iterator[Callable[[Program], None]]:
                 yield replaced(place, lambda _, simple=simple: copy.deepcopy(simple))  # type: ignore[misc]
 
 
+def in_call(k: int, change: Callable[..., None]) -> Callable[[Program], None]:
+    """A change of one call as a change of the program."""
+    return lambda q: change(q.calls[k])
+
+
+def cut_calls(p: Program) -> Iterator[Callable[[Program], None]]:
+    """Fewer calls, smaller extents, and calls that differ in less."""
+    for k, call in enumerate(p.calls):
+        if len(p.calls) > 1:
+            yield lambda q, k=k: q.calls.__delitem__(k)  # type: ignore[misc]
+        for name, n in call.sizes.items():
+            for less in sorted({0, 1, 2, n // 2, n - 1}):
+                if 0 <= less < n:
+                    yield in_call(k, lambda c, name=name, n=less: c.sizes.__setitem__(name, n))
+        for part in ("layouts", "contents", "captured", "out"):
+            for name in getattr(call, part):
+                yield in_call(k, lambda c, part=part, name=name: getattr(c, part).pop(name))
+        for part, plain in (("salt", 0), ("apart", False)):
+            if getattr(call, part) != plain:
+                yield in_call(k, lambda c, part=part, plain=plain: setattr(c, part, plain))
+    if p.place != "module":
+        yield lambda q: setattr(q, "place", "module")
+
+
 def cut_arguments(p: Program) -> Iterator[Callable[[Program], None]]:
     """Smaller extents, plainer layouts and contents, fewer arguments, results and helpers."""
-    for name, n in p.sizes.items():
-        for less in sorted({0, 1, 2, n // 2, n - 1}):
-            if 0 <= less < n:
-                yield lambda q, name=name, less=less: q.sizes.__setitem__(name, less)  # type: ignore[misc]
+    yield from cut_calls(p)
     for k, arg in enumerate(p.args):
 
         def plain(q: Program, k: int = k) -> None:
@@ -135,6 +156,10 @@ def cut_arguments(p: Program) -> Iterator[Callable[[Program], None]]:
 
         def without(q: Program, k: int = k) -> None:
             name = q.args.pop(k).name
+            for call in q.calls:
+                call.layouts.pop(name, None)
+                call.contents.pop(name, None)
+                call.out = {o: layout for o, layout in call.out.items() if not layout.endswith(" " + name)}
             q.main.params.remove(name)
             q.main.returns = [r for r in q.main.returns if r != name]
 
@@ -150,6 +175,9 @@ def cut_arguments(p: Program) -> Iterator[Callable[[Program], None]]:
 
         def silent(q: Program, name: str = name) -> None:
             q.main.returns.remove(name)
+            q.outputs = [a for a in q.outputs if a.name != name]
+            for call in q.calls:
+                call.out.pop(name, None)
             q.main.body = [s for s in q.main.body if not s.form.startswith(name + " = ")]
 
         if len(p.main.returns) > 1:

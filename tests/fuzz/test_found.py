@@ -219,3 +219,32 @@ def test_a_check_left_out_for_an_equal_one_still_protects_its_tensor() -> None:
 
     said = _index_error(twice, np.ones(4), np.ones(4), np.array([0, 1, FAR]))
     assert f"index {FAR} is out of range" in said
+
+
+@pytest.mark.parametrize("words", BACKENDS)
+@pytest.mark.parametrize(("subscript", "column"), [("e[1], 0", 22), ("0, e[1]", 25), ("e", 22)])
+def test_a_bad_item_of_a_grid_point_is_told_where_it_stands(subscript: str, column: int, words: str) -> None:
+    f = kernel(
+        "def f(b):\n    y = output_tensor((1, 1), 'int64')\n    for e in grid((2, 2)):\n"
+        f"        y[0, 0] += b[{subscript}]\n    return y\n"
+    )
+    with kw.debug(words), pytest.raises(kw.KernelIndexError, match=rf":4:{column}: error\[E303\]"):
+        f(np.zeros((1, 1), "int64"))
+
+
+@pytest.mark.parametrize("words", BACKENDS)
+def test_a_bad_unsigned_index_is_told_as_it_is(words: str) -> None:
+    f = kernel("def f(a, k):\n    a[k[0] - 1] = 1\n    return a\n")
+    with kw.debug(words), pytest.raises(kw.KernelIndexError) as told:
+        f(np.zeros(4), np.zeros(1, "uint64"))
+    assert "error[E303]: index 18446744073709551615 is out of range for dimension 0 of 'a'" in str(told.value)
+    assert "below 0" not in str(told.value)
+
+
+def test_the_mark_of_an_unsigned_index_survives_printing() -> None:
+    f = kernel("def f(a, k):\n    a[k[0] - 1] = 1\n    return a\n")
+    text = f.ir("final", np.zeros(4), np.zeros(1, "uint64"))
+    assert text.count(", is_unsigned=True)") == 1
+    assert "is_unsigned" not in f.ir("final", np.zeros(4), np.zeros(1, "int64"))
+    printed, error, same = _core.round_trip(text)
+    assert same and error == "" and printed == text

@@ -32,12 +32,13 @@ Artifact sample() {
               "a",
               1,
               true,
+              true,
               {{{"a.shape[0]", {{0, 1}}, 0}, {"2 * b.shape[0] - 3", {{2, 2}}, -3}}},
               {"inlined"},
               1,
               {"before ", SiteMessage::Value::u64, " after", "note"},
               2},
-             {Code::E304, -1, 0, 0, "", "c", 0, false, {}, {}, 0}};
+             {Code::E304, -1, 0, 0, "", "c", 0, false, false, {}, {}, 0}};
   a.warnings = {{Code::W301, 2, 4, 6, "x = c[0]", "'c' may be read", {"note 1", "note 2"}, {"help"}, 3}};
   a.code_kind = CodeKind::ir;
   a.code = std::string("# kw-ir 1\n\0binary", 17);
@@ -66,6 +67,7 @@ void expect_equal(const SiteRecord &a, const SiteRecord &b) {
   EXPECT_EQ(a.tensor, b.tensor);
   EXPECT_EQ(a.dim, b.dim);
   EXPECT_EQ(a.from_end, b.from_end);
+  EXPECT_EQ(a.is_unsigned, b.is_unsigned);
   EXPECT_EQ(a.conditions, b.conditions);
   EXPECT_EQ(a.notes, b.notes);
   EXPECT_EQ(a.text, b.text);
@@ -111,8 +113,8 @@ TEST(Artifact, no_field_is_forgotten) {
   auto [key, name, params, results, tuple_of_one, program, sites, warnings, code_kind, code, explain, from] =
       sample();
   auto [p_name, is_tensor, dtype, rank, mode, stride_class, fill, arg] = params[0];
-  auto [s_code, line, column, end_column, line_text, tensor, dim, from_end, conditions, notes_of, of,
-        site_message, site_rank] = sites[0];
+  auto [s_code, line, column, end_column, line_text, tensor, dim, from_end, is_unsigned, conditions, notes_of,
+        of, site_message, site_rank] = sites[0];
   auto [before, value, after, note] = site_message;
   EXPECT_EQ(cat(before, static_cast<int>(value), after, note, site_rank), "before 2 afternote2");
   auto [larger, smaller] = conditions.at(0);
@@ -123,7 +125,7 @@ TEST(Artifact, no_field_is_forgotten) {
   auto [d_code, d_line, d_column, d_end, d_text, message, notes, help, d_of] = warnings[0];
   auto [bytes, bounded, extent_places] = program;
   EXPECT_EQ(key.size() + name.size() + results.size() + code.size() + explain.size() + from.size(), 52u);
-  EXPECT_TRUE(tuple_of_one && code_kind == CodeKind::ir && is_tensor && from_end && !bounded &&
+  EXPECT_TRUE(tuple_of_one && code_kind == CodeKind::ir && is_tensor && from_end && is_unsigned && !bounded &&
               bytes.size() == 3);
   EXPECT_EQ(cat(p_name, short_name(dtype), rank, static_cast<int>(mode), static_cast<int>(stride_class),
                 static_cast<int>(fill), arg),

@@ -168,7 +168,7 @@ TEST(Jit, errors_have_relative_lines_and_nothing_is_stored) {
             "E103 11:9 E103 12:9 ");
   EXPECT_EQ(the_entry(temp), "");
   source.text = "def scale(a):\n    a[a.shape[0]] = 1.0\n    return a\n";
-  EXPECT_EQ(errors_of([&] { jit.compile(request_for(source), source); }, source.first_line), "E301 10:11 ");
+  EXPECT_EQ(errors_of([&] { jit.compile(request_for(source), source); }, source.first_line), "E301 11:7 ");
 }
 
 TEST(Jit, warnings_come_from_the_cache_as_well) {

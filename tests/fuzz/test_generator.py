@@ -1,0 +1,90 @@
+"""How often the generator draws each construct: a share of 2,000 programs, of which none is run.
+
+A construct that becomes rare is as good as untested. Says nothing about what the programs do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import generate
+import pytest
+
+PROGRAMS = 2000
+AT_LEAST = {  # per thousand programs
+    "gather": 150,
+    "gather in a gather": 100,
+    "chain of index arrays": 40,
+    "scatter": 80,
+    "raw index": 60,
+    "indices out of range": 60,
+    "another call with bad indices": 20,
+    "index argument that is written": 50,
+    "index array that is written": 80,
+    "half a guard": 40,
+    "subscript in a local": 20,
+    "indexed if": 40,
+    "indexed else": 20,
+    "indexed and": 20,
+    "indexed or": 20,
+    "indexed ternary": 20,
+    "indexed jump": 20,
+    "indexed while": 20,
+    "indexed unread": 20,
+    "out=": 80,
+    "out= over an argument": 3,
+    "out= beside an argument": 3,
+    "closure": 100,
+    "method": 30,
+    "captured value changed": 30,
+    "called again": 150,
+    "called again with other extents": 80,
+    "called again with other strides": 40,
+    "apart in another call": 8,
+    "overlapping arguments": 120,
+    "overlap same": 10,
+    "overlap shifted": 10,
+    "overlap before": 10,
+    "overlap turned": 10,
+    "overlap transposed": 10,
+    "overlap every other": 10,
+    "layout broadcast": 80,
+    "layout broadcast last": 80,
+    "triangular": 60,
+    "empty range": 15,
+    "negative step": 60,
+    "while": 60,
+    "break/continue": 50,
+    "folded condition": 20,
+    "const_range": 50,
+    "grid tuple variable": 40,
+    "reduction +": 40,
+    "reduction *": 8,
+    "reduction min": 15,
+    "reduction max": 15,
+    "accumulator of float16": 8,
+    "accumulator of bfloat16": 8,
+    "accumulator of float32": 15,
+    "accumulator of float64": 15,
+    "sum in lanes": 30,
+    "sum of products": 10,
+}
+
+
+@pytest.fixture(scope="module")
+def drawn() -> Counter[str]:
+    counted: Counter[str] = Counter()
+    for seed in range(PROGRAMS):
+        counted.update(generate.program(seed).features)
+    return counted
+
+
+@pytest.mark.parametrize("construct", AT_LEAST)
+def test_a_construct_is_drawn_often_enough(construct: str, drawn: Counter[str]) -> None:
+    share = 1000 * drawn[construct] // PROGRAMS
+    assert share >= AT_LEAST[construct], f"{construct}: {share} of 1,000 programs"
+
+
+def test_a_seed_gives_the_same_program() -> None:
+    for seed in range(50):
+        assert generate.program(seed) == generate.program(seed)
