@@ -26,6 +26,7 @@ demo-errors: build
 
 test: build
 	@build/tests/kw_unit --gtest_brief=1
+	@build/tests/kw_machine --gtest_brief=1
 	@build/tests/kw_oracle --gtest_brief=1
 	@$(PYTEST) tests
 
