@@ -197,20 +197,3 @@ thread.join()
 assert abs(results[0] - 2.0) < 1e-9
 """
     assert run(body, tmp_path).split()[0] == "interrupted"
-
-
-def test_a_loop_goes_on_behind_each_look_for_a_signal(tmp_path: Path) -> None:
-    """The innermost loop looks every 2^20 iterations; none is left out there."""
-    body = """
-@kw.kernel
-def counts(n):
-    out = output_tensor((n,), "int32")
-    for i in range(n):
-        out[i] = i + 1
-    return out
-
-for n in (2**20 - 1, 2**20, 2**20 + 1, 2**21 + 5):
-    assert (counts(n) == np.arange(1, n + 1)).all(), n
-print("counted")
-"""
-    assert run(body, tmp_path) == "counted\n"
