@@ -4,10 +4,10 @@ CMAKE_FLAGS := -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY)
 ASAN_RUN = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 
-.PHONY: help setup build demo demo-errors errors test oracle fuzz exhaustive seeds bench asan tsan format lint ci wheel clean
+.PHONY: help setup build demo demo-errors errors test oracle fuzz exhaustive mutants seeds bench asan tsan format lint ci wheel clean
 
 help:
-	@echo "make demo | demo-errors | test | oracle | fuzz SEED=1 N=1000 | exhaustive | seeds | bench | asan | tsan | errors | format | lint | ci | wheel | clean"
+	@echo "make demo | demo-errors | test | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench | asan | tsan | errors | format | lint | ci | wheel | clean"
 
 setup:
 	@third_party/install.sh
@@ -41,6 +41,9 @@ exhaustive: build
 	@cmake -S . -B build -DKW_EXHAUSTIVE=ON >/dev/null
 	@ninja -C build --quiet kw_exhaustive
 	@build/tests/kw_exhaustive $(STRIDE)
+
+mutants: setup
+	@$(PY) tests/mutants/run.py $(ONLY)
 
 seeds: build
 	@$(PYTEST) tests/seeds -rs
@@ -80,4 +83,4 @@ wheel: setup
 	@$(PY) -m pip wheel -q --no-deps -w dist .
 
 clean:
-	rm -rf build build-asan build-tsan dist
+	rm -rf build build-asan build-tsan build-mutants dist
