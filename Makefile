@@ -6,10 +6,10 @@ PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 WHEEL_CHECK := "import kernelwright as kw, numpy as np; print(kw.__file__, kw.kernel('def k(a):\n  a[0] += 2\n  return a')(np.ones(2)))"
 ALL_CORES := -n auto --dist worksteal
 
-.PHONY: help setup build demo demo-errors errors test oracle fuzz exhaustive seeds bench asan tsan format lint ci wheel clean
+.PHONY: help setup build demo demo-errors errors test oracle fuzz exhaustive mutants seeds bench asan tsan format lint ci wheel clean
 
 help:
-	@echo "make demo | demo-errors | test | oracle | fuzz SEED=1 N=1000 | exhaustive | seeds | bench | asan | tsan | errors | format | lint | ci | wheel | clean"
+	@echo "make demo | demo-errors | test | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench | asan | tsan | errors | format | lint | ci | wheel | clean"
 
 setup:
 	@third_party/install.sh
@@ -28,6 +28,7 @@ demo-errors: build
 
 test: build
 	@build/tests/kw_unit --gtest_brief=1
+	@build/tests/kw_machine --gtest_brief=1
 	@build/tests/kw_oracle --gtest_brief=1
 	@$(PYTEST) $(ALL_CORES) tests
 
@@ -43,6 +44,9 @@ exhaustive: build
 	@ninja -C build --quiet kw_exhaustive
 	@$(PY) tests/exhaustive/run.py $(STRIDE)
 
+mutants: setup
+	@$(PY) tests/mutants/run.py $(ONLY)
+
 seeds: build
 	@$(PYTEST) tests/seeds -rs
 
@@ -56,6 +60,7 @@ asan: setup
 	@cmake -S . -B build-asan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug "-DKW_SANITIZE=address;undefined" >/dev/null
 	@ninja -C build-asan --quiet
 	@ASAN_OPTIONS=detect_leaks=0 build-asan/tests/kw_unit --gtest_brief=1
+	@ASAN_OPTIONS=detect_leaks=0 build-asan/tests/kw_machine --gtest_brief=1
 	@ASAN_OPTIONS=detect_leaks=0 KW_ORACLE=200 build-asan/tests/kw_oracle --gtest_brief=1
 	@$(ASAN_RUN) PYTHONPATH=build-asan $(PYTEST) $(ALL_CORES) tests/kernels tests/python/test_calls.py tests/python/test_scalar_ops.py tests/fuzz/test_found.py tests/fuzz/test_programs.py
 
@@ -84,4 +89,4 @@ wheel: setup
 	@env -i KW_CACHE_DIR=dist/cache dist/empty/bin/python -c $(WHEEL_CHECK)
 
 clean:
-	rm -rf build build-asan build-tsan build-bench build-wheel dist
+	rm -rf build build-asan build-tsan build-bench build-wheel build-mutants dist

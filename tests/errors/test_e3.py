@@ -425,6 +425,21 @@ def test_no_temporary_no_error() -> None:
 
 
 @kw.kernel
+def through_a_temporary(a, n):
+    t = allocate((n,), a.dtype)
+    for i in range(n):
+        t[i] = a[i] + 1
+    for i in range(n):
+        a[i] = t[i]
+    return a
+
+
+def test_a_temporary_without_elements_is_no_error() -> None:
+    assert through_a_temporary(F32.copy(), 0).tolist() == F32.tolist()
+    assert through_a_temporary(F32.copy(), 1).tolist() == [F32[0] + 1, *F32[1:]]
+
+
+@kw.kernel
 def adds_to_nothing(a):
     c = output_tensor(a.shape, a.dtype)
     for i in range(a.shape[0]):

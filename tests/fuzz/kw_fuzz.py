@@ -1,4 +1,5 @@
-"""Generated kernels run every way: `kw_fuzz.py SEED N [WORKERS [SECONDS]]`, or `kw_fuzz.py one SEED`.
+"""Generated kernels run every way: `kw_fuzz.py SEED N [WORKERS [SECONDS]]`, or `kw_fuzz.py one SEED`, or
+`kw_fuzz.py first SEED N`, which stops soon after the first finding and names it.
 
 Workers of their own count programs and note the seed in work, so that a crash or a hang is a finding as well.
 Findings are cut down and printed; the exit status is 1 when there are any.
@@ -158,6 +159,20 @@ def explain_apart(seed: int) -> str:
     return done.stdout + done.stderr[-2000:]
 
 
+def first_finding(first: int, count: int) -> int:
+    """Runs parts that grow, so that a common failure costs few programs."""
+    done = 0
+    while done < count:
+        part = min(max(100, 3 * done), count - done)
+        total = run(first + done, part, 2, 1e9)
+        if total["found"]:
+            print("seed {}: {}".format(*min(tuple(f) for f in total["found"])))
+            return 1
+        done += total["done"]
+    print(f"{done} programs, no finding")
+    return 0
+
+
 def main(first: int, count: int, workers: int = 2, seconds: float = 1e9) -> int:
     begin = time.monotonic()
     total = run(first, count, workers, seconds)
@@ -182,5 +197,7 @@ if __name__ == "__main__":
         worker(int(rest[0]), int(rest[1]), int(rest[2]), float(rest[3]), rest[4])
     elif what == "one":
         print(explain(int(rest[0]), float(rest[1]) if len(rest) > 1 else SHRINK_SECONDS))
+    elif what == "first":
+        sys.exit(first_finding(int(rest[0]), int(rest[1])))
     else:
         sys.exit(main(int(what), int(rest[0]), *(int(r) for r in rest[1:2]), *(float(r) for r in rest[2:3])))

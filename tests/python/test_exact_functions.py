@@ -161,3 +161,20 @@ def test_weak_operands_adopt_the_type_of_strong_ones() -> None:
     got = kw.kernel(weak_beside_strong)(x)
     assert bits(got) == bits(kw.kernel(weak_beside_strong).py(x))
     assert (got == got.astype("float32")).all()
+
+
+def roots(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] ** 0.5
+    return c
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("words", ["cache=off", "cache=off; interp"])
+def test_a_root_by_an_exponent_is_that_of_power(words: str, dtype: str) -> None:
+    """sqrt differs: of -0.0 it is -0.0, and of minus infinity NaN."""
+    values = np.array([-0.0, 0.0, -INF, INF, NAN, -1.0, 2.0, 4.0], dtype)
+    with kw.debug(words), np.errstate(invalid="ignore"):
+        got = kw.kernel(roots)(values)
+        assert bits(got) == bits(np.power(values, np.full_like(values, 0.5)))

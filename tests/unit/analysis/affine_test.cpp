@@ -63,6 +63,9 @@ TEST(Affine, what_could_wrap_has_no_form) {
   EXPECT_EQ(shown(affine_of(mul(n, const_int(1 << 15)))), "32768*n 0");
   EXPECT_EQ(shown(affine_of(mul(n, const_int((1 << 15) + 1)))), "none");
   EXPECT_EQ(shown(affine_of(add(n, const_int((int64_t{1} << 61) + 1)))), "none");
+  Expr most = mul(n, const_int((1 << 15) - 1));
+  EXPECT_EQ(shown(affine_of(add(most, m))), "32767*n 1*m 0");
+  EXPECT_EQ(shown(affine_of(add(most, sub(i, m)))), "none");  // all coefficients together count
   Expr grown = n;
   for (int k = 0; k < 20; ++k) grown = add(grown, grown);
   EXPECT_EQ(shown(affine_of(grown)), "none");

@@ -90,6 +90,8 @@ TEST(StaticBounds, a_loop_that_a_jump_may_end_is_certain_of_nothing) {
   EXPECT_EQ(
       errors_of("for i in range(v.shape[0]):\n  if i + 1 == v.shape[0]:\n    continue\n  c[0, 0] = v[i + 1]"),
       "none");
+  EXPECT_EQ(errors_of("for i in range(v.shape[0]):\n  if v[i] > 0:\n    continue\n  c[0, 0] = v[i + 1]"),
+            "none");
   EXPECT_EQ(errors_of("while p > 0:\n  c[0, 0] = v[v.shape[0]]\n  break"), "none");
   EXPECT_NE(errors_of("for i in range(v.shape[0]):\n  while p > 0:\n    break\n  c[0, 0] = v[i + 1]"),
             "none");

@@ -114,6 +114,8 @@ TEST(Orders, an_accumulator_that_is_read_elsewhere_keeps_its_order) {
 
 TEST(Orders, an_accumulator_that_is_written_elsewhere_keeps_its_order) {
   EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  c[0] += v[k]\n  c[0] += w[k]"), "source source");
+  EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  if w[k] > 9.0:\n    c[0] = 0.0\n  c[0] += v[k]"),
+            "source source");
 }
 
 TEST(Orders, a_read_outside_of_the_band_does_no_harm) {

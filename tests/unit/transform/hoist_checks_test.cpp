@@ -69,6 +69,13 @@ TEST(HoistChecks, equal_checks_run_once) {
   EXPECT_EQ(places(hoisted("for i in range(idx.shape[0]):\n  y[idx[i], 0] += x[idx[i], 0]")).size(), 1u);
 }
 
+TEST(HoistChecks, a_check_is_not_left_out_for_an_equal_one_that_may_not_run) {
+  EXPECT_EQ(places(hoisted("for i in range(idx.shape[0]):\n  for j in range(p):\n    y[idx[i], 0] = 1.0\n"
+                           "  y[idx[i], 0] = 2.0")),
+            (Places{"i ? k ? : cast(u64, idx[i + k]) < cast(u64, x_0)",
+                    "i ? k : cast(u64, idx[i + k]) < cast(u64, x_0)"}));
+}
+
 TEST(HoistChecks, what_a_guard_or_a_jump_may_pass_by_stays) {
   EXPECT_EQ(places(hoisted("for i in range(idx.shape[0]):\n  if i > p:\n    y[idx[i], 0] = 1.0")),
             (Places{"i ? : cast(u64, idx[i]) < cast(u64, x_0)"}));
@@ -79,6 +86,8 @@ TEST(HoistChecks, what_a_guard_or_a_jump_may_pass_by_stays) {
 TEST(HoistChecks, a_table_that_the_kernel_writes_is_checked_where_it_is_read) {
   EXPECT_EQ(places(hoisted("for i in range(w.shape[0]):\n  w[i] = i\n  y[w[i], 0] = 1.0")),
             (Places{"i : cast(u64, w[i]) < cast(u64, x_0)"}));
+  EXPECT_EQ(places(hoisted("for i in range(p):\n  y[w[0], 0] = 1.0\n  w[0] = i\n  y[0, 0] = 2.0")),
+            (Places{"i : cast(u64, w[0]) < cast(u64, x_0)"}));
   EXPECT_EQ(places(hoisted("w[0] = 1\nfor i in range(w.shape[0]):\n  for j in range(x.shape[1]):\n"
                            "    y[w[i], j] = 1.0")),
             (Places{"i : cast(u64, w[i]) < cast(u64, x_0)"}));  // in front of the inner loop

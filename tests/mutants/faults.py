@@ -1,0 +1,256 @@
+"""The faults of the mutation check: each one small and in one place, such as a slip of the pen would make.
+
+A fault is a text that stands once in a file and what replaces it; test_faults.py sees to that. Runs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fault:
+    """`breaks` tells in a phrase what goes wrong, and for which kernels only."""
+
+    name: str
+    path: str
+    old: str
+    new: str
+    breaks: str
+
+    def applied(self, text: str) -> str:
+        count = text.count(self.old)
+        if count != 1:
+            raise ValueError(f"{self.name}: its text stands {count} times in {self.path}; renew the fault")
+        return text.replace(self.old, self.new)
+
+
+SCALAR_OPS = [
+    Fault(
+        "half_subnormal",
+        "compiler/ir/scalar_ops.cpp",
+        "if (exponent < 1 - bias) exponent = 1 - bias;",
+        "if (exponent < 1 - bias) exponent = -bias;",
+        "subnormal results of 16-bit floats",
+    ),
+    Fault(
+        "quotient_zero_sign",
+        "compiler/ir/scalar_ops.cpp",
+        "quotient = std::copysign(T(0), a / b);",
+        "quotient = T(0);",
+        "the sign of a float quotient `//` that is zero",
+    ),
+    Fault(
+        "shift_by_width",
+        "compiler/ir/scalar_ops.cpp",
+        "to_int(b) >= 0 && to_int(b) < width",
+        "to_int(b) >= 0 && to_int(b) <= width",
+        "shifts of int64 by exactly 64, when folded or interpreted",
+    ),
+    Fault(
+        "round_once",
+        "compiler/ir/scalar_ops.cpp",
+        "magnitude < (uint64_t{1} << 53)",
+        "magnitude < (uint64_t{1} << 62)",
+        "large integers that become 16-bit floats are rounded twice",
+    ),
+]
+
+INFERENCE = [
+    Fault(
+        "promote_int16_with_half",
+        "compiler/ir/dtype.cpp",
+        "if (int_bits <= 8) return f;",
+        "if (int_bits <= 16) return f;",
+        "the common type of a 16-bit integer and a 16-bit float",
+    ),
+    Fault(
+        "u64_not_below_negative",
+        "frontend/infer.cpp",
+        "(left && op != BinOp::eq)",
+        "(left && op == BinOp::lt)",
+        "`<=` of a negative number and a uint64",
+    ),
+    Fault(
+        "root_of_minus_zero",
+        "frontend/infer.cpp",
+        "return select(binary(BinOp::eq, x, const_float(t, 0, loc), loc), const_float(t, 0, loc), result,",
+        "return select(binary(BinOp::eq, x, const_float(t, 0, loc), loc), result, result,",
+        "`x ** 0.5` of -0.0",
+    ),
+    Fault(
+        "negative_constant_fits",
+        "frontend/infer.cpp",
+        "return negative == stays && convert(v.dtype, there) == v;",
+        "return (negative || !stays) && convert(v.dtype, there) == v;",
+        "a negative constant beside a uint64 is no longer an error",
+    ),
+    Fault(
+        "int_merges_into_bool",
+        "frontend/infer.cpp",
+        "(is_int(a.dtype) && b.dtype == DType::i64)",
+        "b.dtype == DType::i64",
+        "a bool on one path and a Python int on the other is no longer an error",
+    ),
+    Fault(
+        "sum_written_twice",
+        "frontend/order.cpp",
+        "return reads > 1 || writes > 1;",
+        "return reads > 1 && writes > 0;",
+        "a sum that is set anew inside its loop is split into lanes",
+    ),
+]
+
+ANALYSIS = [
+    Fault(
+        "affine_weight",
+        "compiler/analysis/affine.cpp",
+        "return weight <= max_weight && a.constant",
+        "return weight >= 0 && a.constant",
+        "forms with many large coefficients are taken as free of overflow",
+    ),
+    Fault(
+        "equality_opposite",
+        "compiler/analysis/solve.cpp",
+        "      opposite.k = -opposite.k;\n",
+        "",
+        "equalities without a coefficient of 1 say too much",
+    ),
+    Fault(
+        "stepping_loop_is_exact",
+        "compiler/analysis/interval.cpp",
+        "if (loop.step != 1 && loop.step != -1) exact = false;",
+        "if (loop.step < -1) exact = false;",
+        "a loop of step 2 is believed to reach its bound, which makes correct kernels errors",
+    ),
+    Fault(
+        "else_of_less",
+        "compiler/analysis/interval.cpp",
+        "if (n->op == BinOp::lt) holds ? push(b, a, 1) : push(a, b, 0);",
+        "if (n->op == BinOp::lt) holds ? push(b, a, 1) : push(a, b, 1);",
+        "where `a < b` fails, a > b is assumed",
+    ),
+    Fault(
+        "remainder_range",
+        "compiler/analysis/interval_solve.cpp",
+        "between(rest, Affine{{}, divisor}, 1);",
+        "between(rest, Affine{{}, divisor}, 2);",
+        "the greatest remainder of `%` and `//` is forgotten in proofs by elimination",
+    ),
+    Fault(
+        "continue_ends_certainty",
+        "compiler/analysis/access.cpp",
+        "bool early = jumps_of(n.body).any();",
+        "bool early = jumps_of(n.body).breaks;",
+        "an access behind `continue` is believed to run, which makes correct kernels errors",
+    ),
+    Fault(
+        "other_side_of_select",
+        "compiler/analysis/access.cpp",
+        "lazily(n.no, n.cond, false)",
+        "lazily(n.no, n.cond, true)",
+        "the condition of a ternary is believed on its other side",
+    ),
+]
+
+CHECKS = [
+    Fault(
+        "empty_temporary",
+        "compiler/transform/guard_bounds.cpp",
+        "check(binary(BinOp::le, const_int(0), extent)",
+        "check(binary(BinOp::lt, const_int(0), extent)",
+        "temporaries without elements are refused",
+    ),
+    Fault(
+        "stores_of_the_last_item",
+        "compiler/transform/hoist_checks.cpp",
+        "Buffers stored = stored_in(n.body);",
+        "Buffers stored = stored_in(body->items.back());",
+        "a check steps out of a loop that changes what it reads",
+    ),
+    Fault(
+        "first_of_a_group",
+        "compiler/transform/hoist_checks.cpp",
+        "    same->protects.insert(protects);",
+        "    if (same->checks.size() > 1) same->protects.insert(protects);",
+        "an early check reads what the first check of its own block protects",
+    ),
+    Fault(
+        "no_guard_is_any_guard",
+        "compiler/transform/hoist_checks.cpp",
+        "bool same_guard = !c.only_if == !other.only_if && (!c.only_if ||",
+        "bool same_guard = !c.only_if || !other.only_if || (!c.only_if ||",
+        "a check is left out for an equal one that runs only when some loop does",
+    ),
+]
+
+EMITTER = [
+    Fault(
+        "least_by_minus_one",
+        "compiler/codegen/llvm/emit_ops.cpp",
+        "V safe = b_.CreateSelect(b_.CreateOr(by_zero, by_minus_one), one, b);",
+        "V safe = b_.CreateSelect(by_zero, one, b);",
+        "the least int32 or int64 // -1 kills the process",
+    ),
+    Fault(
+        "nan_is_true",
+        "compiler/codegen/llvm/emit_ops.cpp",
+        "is_float(from) ? b_.CreateFCmpUNE(a, llvm::ConstantFP::get(a->getType(), 0.0))",
+        "is_float(from) ? b_.CreateFCmpONE(a, llvm::ConstantFP::get(a->getType(), 0.0))",
+        "the truth of NaN",
+    ),
+    Fault(
+        "floor_without_instruction",
+        "compiler/codegen/llvm/emit_ops.cpp",
+        "b_.CreateFCmpOGT(nearest, a)",
+        "b_.CreateFCmpOGE(nearest, a)",
+        "`//` of floats on machines without an instruction for floor",
+    ),
+    Fault(
+        "fmod_subnormal",
+        "compiler/codegen/llvm/emit_fmod.cpp",
+        "V room = b_.CreateSub(exponent, number(1));",
+        "V room = exponent;",
+        "remainders that are subnormal",
+    ),
+    Fault(
+        "last_vector",
+        "compiler/codegen/llvm/emit_vector.cpp",
+        "found->addIncoming(now, body);",
+        "found->addIncoming(seen, body);",
+        "a bad subscript among the last eight of a block of early checks",
+    ),
+    Fault(
+        "second_stretch",
+        "compiler/codegen/llvm/emit.cpp",
+        "start->addIncoming(limit, more);",
+        "start->addIncoming(b_.CreateAdd(limit, one), more);",
+        "inner loops of more than 2^20 iterations leave one out",
+    ),
+]
+
+TRANSFORM = [
+    Fault(
+        "half_ties",
+        "compiler/transform/half_words.cpp",
+        "(magnitude - rebias + ((magnitude >> 13) & 1) + 0xFFF) >> 13",
+        "(magnitude - rebias + 0x1000) >> 13",
+        "ties of float16 on machines without an instruction for its conversion",
+    ),
+    Fault(
+        "last_block",
+        "compiler/transform/lower_lanes.cpp",
+        "select(is_last, block, trailing_ones)",
+        "select(is_last, trailing_ones, block)",
+        "sums in lanes of more than 8,192 terms",
+    ),
+    Fault(
+        "fill_behind_break",
+        "compiler/analysis/init.cpp",
+        "    if (jumps_of(n.body).breaks) return;  // later iterations may not come\n",
+        "",
+        "an output is not filled with zeros though a loop with `break` may leave it unwritten",
+    ),
+]
+
+FAULTS = [*SCALAR_OPS, *INFERENCE, *ANALYSIS, *CHECKS, *EMITTER, *TRANSFORM]
