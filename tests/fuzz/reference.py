@@ -100,6 +100,8 @@ def weak(v: Any, t: str) -> Any:
         if math.isnan(x) or not -HALF <= n < HALF:
             EVENTS.add("V3")
         return min(max(n, -HALF), HALF - 1)
+    if not -HALF <= int(v) < HALF:
+        EVENTS.add("V3")
     return wrapped(int(v))
 
 
