@@ -6,16 +6,18 @@ Prints JSON {name: [ns, …]}.
 
 from __future__ import annotations
 
+import functools
 import json
 import timeit
 from collections.abc import Callable
 
 import numpy as np
+from quiet import undisturbed
 
 import kernelwright as kw
 from kernelwright.examples import kernels
 
-ROUNDS, LOOPS = 15, 50_000
+ROUNDS, LOOPS = 31, 10_000
 A, B, C, D, E, F, G, H = (float(n) for n in range(8))
 GUARDS = 8
 
@@ -75,7 +77,8 @@ def main() -> None:
     times: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(ROUNDS):
         for name, f in functions.items():
-            times[name].append(timeit.timeit(f, number=LOOPS) / LOOPS * 1e9)
+            seconds = undisturbed(functools.partial(timeit.timeit, f, number=LOOPS))
+            times[name].append(seconds / LOOPS * 1e9)
     base = min(times.pop("empty loop"))
     pairs = zip(times.pop("captures eight"), times.pop("captures none"), strict=True)
     guards = [(eight - none) / GUARDS for eight, none in pairs]

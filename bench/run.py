@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import os
 import platform
@@ -10,31 +11,21 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+from quiet import pulses, samples, undisturbed
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 ROUNDS = 9
 
 Row = tuple[str, float, float, str, str]  # what, median, best, unit, target
-pulses: list[float] = []  # how long the same loop took, all through the run
-
-
-def feel_pulse() -> None:
-    """Times a fixed loop: where it varies, other work on the machine varies the rest of the table too."""
-    begin = time.perf_counter()
-    total = 0
-    for i in range(20_000):
-        total += i
-    pulses.append((time.perf_counter() - begin) * 1e3)
 
 
 def probe(*arguments: str, cache: str) -> list[float]:
     command = [sys.executable, str(HERE / "probe.py"), *arguments]
     environment = {**os.environ, "KW_CACHE_DIR": cache}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # imports come from bytecode, as users have them
-    feel_pulse()
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     return json.loads(done.stdout)
 
@@ -43,15 +34,19 @@ def row(what: str, series: list[float], unit: str, target: str) -> Row:
     return (what, statistics.median(series), min(series), unit, target)
 
 
+def cold_compiles(names: list[str]) -> list[float]:
+    with tempfile.TemporaryDirectory() as cache:
+        return probe("first", *names, cache=cache)
+
+
 def compile_rows() -> list[Row]:
     names = ("add", "softmax", "matmul")
     first: dict[str, list[float]] = {n: [] for n in names}
     later: dict[str, list[float]] = {n: [] for n in names}
     for _ in range(ROUNDS):
         for i, name in enumerate(names):
-            with tempfile.TemporaryDirectory() as cache:
-                order = [name, *names[:i], *names[i + 1 :]]
-                times = probe("first", *order, cache=cache)
+            order = [name, *names[:i], *names[i + 1 :]]
+            times = undisturbed(functools.partial(cold_compiles, order))
             first[name].append(times[0])
             for other, t in zip(order[1:], times[1:], strict=True):
                 later[other].append(t)
@@ -65,8 +60,8 @@ def compile_rows() -> list[Row]:
 def warm_rows() -> list[Row]:
     with tempfile.TemporaryDirectory() as cache:
         probe("first", "add", cache=cache)
-        cached = [probe("first", "add", cache=cache)[0] for _ in range(ROUNDS)]
-        imports = [probe("import", cache=cache)[0] for _ in range(ROUNDS)]
+        cached = [undisturbed(lambda: probe("first", "add", cache=cache)[0]) for _ in range(ROUNDS)]
+        imports = [undisturbed(lambda: probe("import", cache=cache)[0]) for _ in range(ROUNDS)]
     return [
         row("first call in a new process, from the cache", cached, "ms", "<= 1"),
         row("import kernelwright beside NumPy", imports, "ms", "<= 30"),
@@ -134,7 +129,7 @@ def machine() -> str:
 
 def main() -> None:
     rows = compile_rows() + warm_rows() + call_rows() + safety_rows() + core_rows()
-    rows.insert(0, row("the machine: one loop of Python between the others", pulses, "ms", "no noise: equal"))
+    rows.insert(0, row("the machine: one short loop of Python, all through the run", pulses, "ms", "-"))
     lines = [
         f"# {datetime.date.today()}, {machine()}",
         "",
@@ -142,6 +137,7 @@ def main() -> None:
         "|---|---|---|---|---|",
     ]
     lines += [f"| {w} | {m:.3g} | {b:.3g} | {u} | {t} |" for w, m, b, u, t in rows]
+    lines += ["", "Samples of whole processes: {kept} kept, {disturbed} taken again.".format(**samples)]
     text = "\n".join(lines) + "\n"
     print(text)
     folder = HERE / "results"
