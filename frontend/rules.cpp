@@ -43,8 +43,20 @@ constexpr std::string_view whole_array_functions[] = {
     "sum", "prod", "mean", "std", "var", "dot", "matmul", "cumsum", "argmax", "argmin", "any", "all",
 };
 
+/// Functions that make an array.
+constexpr std::string_view array_makers[] = {
+    "zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "array",
+};
+
 bool contains(std::span<const std::string_view> list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+/// What to write instead of a function of NumPy.
+std::string help_for_numpy(std::string_view word) {
+  if (contains(whole_array_functions, word)) return "write the loop over the elements";
+  if (!contains(array_makers, word)) return {};
+  return "write output_tensor(shape, dtype), or allocate(shape, dtype) for a temporary";
 }
 
 const RefusedWord *refused_word(std::string_view word) {
@@ -375,7 +387,9 @@ void Rules::captured(const Captured &c, const std::string &id, Loc loc) const {
     case Kind::other:
       type_error(Code::E117, loc,
                  cat("the captured object '", id, "' (", c.text, ") is no constant that a kernel can use"),
-                 "capture an int, float, bool, str or a tuple of them, or pass it as an argument");
+                 dtype_from_numpy(c.text) ? "capture float(x) or int(x) of it, or pass it as an argument"
+                                          : "capture an int, float, bool, str or a tuple of them, or pass it "
+                                            "as an argument");
     case Kind::integer:
     case Kind::real:
     case Kind::boolean:
@@ -434,7 +448,7 @@ std::string Rules::callee_word(const ast::ExprPtr &callee) const {
     const Captured *c = module_of(*attr);
     if (!c)
       type_error(Code::E104, callee->loc, cat("methods cannot be called in a kernel ('", attr->name, "')"),
-                 contains(whole_array_functions, attr->name) ? "write the loop over the elements" : "");
+                 help_for_numpy(attr->name));
     for (const auto &[key, value] : c->attributes)
       if (key == attr->name && value.kind == Captured::Kind::word)
         return value.text;
@@ -443,7 +457,7 @@ std::string Rules::callee_word(const ast::ExprPtr &callee) const {
     type_error(Code::E103, callee->loc,
                cat("module '", ast::as<ast::Name>(attr->value)->id, "' has no function '", attr->name,
                    "' that a kernel can use"),
-               contains(whole_array_functions, attr->name) ? "write the loop over the elements" : "");
+               help_for_numpy(attr->name));
   }
   const auto *n = ast::as<ast::Name>(callee);
   if (!n) type_error(Code::E104, callee->loc, "only functions of the language can be called in a kernel");

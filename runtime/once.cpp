@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <condition_variable>
+#include <new>
 
 namespace kw {
 
@@ -43,7 +44,10 @@ Compiled OnceCompiler::get(const std::string &key, const Compile &compile, const
     if (first) result = run(compile);
     std::unique_lock lock(cell->mutex);
     if (first) {
-      cell->result = result;
+      try {
+        cell->result = result;
+      } catch (const std::bad_alloc &) {  // those who wait get neither kernel nor errors, but do not wait on
+      }
       cell->done = true;
       cell->ready.notify_all();
     }

@@ -1,10 +1,13 @@
 // Static bounds errors and their texts.
 #include "analysis/bounds.h"
 
+#include <map>
+
 #include "analysis/access.h"
 #include "ir/build.h"
 #include "ir/match.h"
 #include "ir/print.h"
+#include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "support/text.h"
 
@@ -19,6 +22,18 @@ std::string symbol_text(const Func &f, const Sym &sym) {
       if (r && r->sym == sym) return cat(p.buf->sym->name, ".shape[", d, "]");
     }
   return sym->name;
+}
+
+/// An expression with the extents of arguments in the words of the source.
+std::string expr_text(const Func &f, const Expr &e) {
+  std::map<Sym, Sym> named;
+  return print(rewrite(e, [&](const Ref &n, const Expr &same) {
+    std::string text = symbol_text(f, n.sym);
+    if (text == n.sym->name) return same;
+    Sym &sym = named[n.sym];
+    if (!sym) sym = make_sym(n.sym->kind, n.sym->dtype, text);
+    return kw::ref(sym);
+  }));
 }
 
 /// "range(1, a.shape[0])": what the loop of an iterator runs over.
@@ -38,8 +53,7 @@ std::string range_of(const Func &f, const Sym &iter) {
 std::string affine_text(const Func &f, const Affine &a) {
   std::string out;
   for (const AffineTerm &t : a.terms) {
-    const Ref *r = as<Ref>(t.atom);
-    std::string atom = r ? symbol_text(f, r->sym) : print(t.atom);
+    std::string atom = expr_text(f, t.atom);
     int64_t size = t.coefficient < 0 ? -t.coefficient : t.coefficient;
     out += out.empty() ? (t.coefficient < 0 ? "-" : "") : (t.coefficient < 0 ? " - " : " + ");
     out += size == 1 ? atom : cat(size, " * ", atom);
@@ -51,7 +65,7 @@ std::string affine_text(const Func &f, const Affine &a) {
 
 std::string bound_text(const Func &f, const Expr &e) {
   auto form = affine_of(e);
-  return form ? affine_text(f, *form) : print(e);
+  return form ? affine_text(f, *form) : expr_text(f, e);
 }
 
 std::vector<Diagnostic> find_bounds_errors(const Func &f, const SourceMap &sources) {

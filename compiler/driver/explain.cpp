@@ -127,7 +127,6 @@ class Explainer {
   std::string claim_text(const JudgedClaim &c) const {
     if (c.refusal) return cat(row_of(c.refusal->code).name, ": ", c.refusal->message);
     std::string_view fact = "no iteration depends on another";
-    if (c.verb == Directive::Verb::vectorize) fact = "iterations of one vector do not depend on each other";
     if (c.verb == Directive::Verb::reduce) fact = "iterations depend on each other by a reduction at most";
     return cat("`", verb_name(c.verb), "(", c.loop->iter->name, ")` is proved: ", fact);
   }

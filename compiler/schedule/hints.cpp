@@ -50,10 +50,10 @@ class Refusal {
     }
   }
 
-  /// True when two iterations are known that surely show the claim false.
+  /// True when two iterations are known that show the claim false.
   bool is_refuted() const {
     bool shown = v_.reason == Reason::conflict || v_.reason == Reason::ordered;
-    return v_.reason == Reason::jump || (shown && v_.witness && v_.witness->certain);
+    return shown && v_.witness && v_.witness->certain;
   }
 
   std::string what(const std::string &iterator) const {
@@ -67,7 +67,6 @@ class Refusal {
       case Reason::unproved: return cat("its iterations ", depend);
       default: break;
     }
-    if (verb_ == Verb::vectorize) return cat("iterations of `", iterator, "` in one vector ", depend);
     return cat("iterations of `", iterator, "` ", depend,
                verb_ == Verb::reduce ? " by more than a reduction" : "");
   }

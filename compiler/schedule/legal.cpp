@@ -7,6 +7,7 @@
 #include "ir/build.h"
 #include "ir/jumps.h"
 #include "ir/match.h"
+#include "ir/walk.h"
 #include "schedule/privatise.h"
 
 namespace kw {
@@ -22,6 +23,15 @@ void add_at_least(const Expr &larger, const Expr &smaller, std::vector<Affine> &
 void add_fact(const Expr &fact, std::vector<Affine> &out) {
   if (const Logic *n = as<Logic>(fact); n && n->is_and) add_fact(n->a, out), add_fact(n->b, out);
   if (const Binary *n = as<Binary>(fact); n && n->op == BinOp::le) add_at_least(n->b, n->a, out);
+}
+
+/// A sum of extents and scalar arguments.
+bool is_of_sizes(const Expr &e) {
+  auto form = affine_of(e);
+  return form && std::all_of(form->terms.begin(), form->terms.end(), [](const AffineTerm &t) {
+           const Ref *r = as<Ref>(t.atom);
+           return r && (r->sym->kind == SymKind::extent || r->sym->kind == SymKind::param);
+         });
 }
 
 /// Conditions on sizes and scalar arguments, each >= 0, under which the linear accesses of a function stay in
@@ -40,6 +50,10 @@ std::vector<Affine> size_conditions(const Func &f) {
   for (const Param &p : f.params)
     if (p.mode == ParamMode::out)
       for (const Expr &extent : p.buf->extents) add_at_least(extent, const_int(1), out);
+  walk(f.body, [&](const Alloc &n, const Stmt &) {
+    for (const Expr &extent : n.buf->extents)
+      if (is_of_sizes(extent)) add_at_least(extent, const_int(0), out);
+  });
   return out;
 }
 
@@ -164,6 +178,10 @@ class Judge {
           n.kind == NestVariable::Kind::symbol && !n.reads_data && point->at_source[i])
         w.sizes.emplace_back(n.expr, *point->at_source[i]);
     w.sizes.insert(w.sizes.end(), point->others.begin(), point->others.end());
+    if (!std::all_of(w.sizes.begin(), w.sizes.end(), [](const auto &s) { return as<Ref>(s.first); })) {
+      w.sizes.clear();  // what is no size of its own, like n % 4, may not be able to have that value
+      w.certain = false;
+    }
     auto iterations = [&](uint32_t statement, const auto &values, std::vector<int64_t> &out) {
       for (uint32_t l : nest_.statements[statement].loops)
         out.push_back(nest_.loops[l].loop ? values[nest_.loops[l].variable].value_or(0) : 0);

@@ -73,9 +73,11 @@ class Guard {
     return sum && sum->op == BinOp::add && equal(sum->a, extent) && as_int(sum->b).value_or(0) < 0;
   }
 
+  /// An index of 64 unsigned bits as it stands in the source; a cast that the user wrote has a place of its
+  /// own.
   static bool was_unsigned(const Expr &index) {
     const Cast *n = as<Cast>(index);
-    return n && n->a.dtype() == DType::u64;
+    return n && n->a.dtype() == DType::u64 && n->a.loc() == index.loc();
   }
 
   uint32_t site_of(const Access &a, size_t d) {

@@ -213,11 +213,11 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   if (!plan || ((plan->has_inout || f.has_out) && !check_written(k, *plan, f))) return note_call(k, f);
   if (f.same_views && !f.overlaps) {  // they are compiled as one buffer
     add_alias_words(f);
-    if (!(plan = need_plan(k, f))) return nullptr;
+    if (!(plan = need_plan(k, f))) return note_call(k, f);
   }
   bool same_shape = plan->shape_known && plan->extents.size() == f.extent_count &&
                     same(plan->extents.data(), f.extents, f.extent_count);
-  if (!same_shape && !enter_shape(k, *plan, f)) return nullptr;
+  if (!same_shape && !enter_shape(k, *plan, f)) return note_call(k, f);
   // copied before anything may run Python code or give up the GIL: another call may change the plan's shape
   const LoadedKernel *kernel = plan->use_plain ? plan->plain.get() : plan->main.get();
   Outputs outs;

@@ -44,7 +44,10 @@ std::string call_form(const KernelState &k) {
   std::string out = k.name + "(";
   for (size_t i = 0; i < k.parameters.size(); ++i) {
     out += cat(i ? ", " : "", utf8(k.parameters[i].get()));
-    if (k.defaults[i]) out += "=" + words_of(PyObject_Repr(k.defaults[i].get()));
+    if (k.defaults[i]) {
+      std::string value = words_of(PyObject_Repr(k.defaults[i].get()));
+      out += "=" + (value.size() > 20 ? "..." : value);
+    }
     if (i + 1 == k.positional_only) out += ", /";
   }
   return out + ")";
@@ -54,7 +57,9 @@ PyObject *note_call(const KernelState &k, const CallFrame &f) {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
-  bool ours = value && PyObject_HasAttrString(value, "code");
+  PyRef module(value ? PyObject_GetAttrString(reinterpret_cast<PyObject *>(Py_TYPE(value)), "__module__")
+                     : nullptr);
+  bool ours = module && PyUnicode_Check(module.get()) && utf8(module.get()) == "kernelwright.errors";
   if (ours && !PyErr_GivenExceptionMatches(value, PyExc_SyntaxError)) {  // syntax is the same for all types
     PyRef notes(Py_BuildValue("[N]", PyUnicode_FromString(("in the call " + call_types(k, f)).c_str())));
     // what Python 3.11 prints below the message; older ones keep it as an attribute

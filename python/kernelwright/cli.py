@@ -64,5 +64,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
     if args.command == "run":
         return _run(args)
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `kw cache ls | head` ends without a traceback
+    if argv is None:  # as a command: `kw cache ls | head` ends without a traceback
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     return {"ls": _cache_ls, "clear": _cache_clear, "verify": _cache_verify}[args.action]()

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from . import _core
 from .errors import KernelSyntaxError, make_error
+from .text import lines_of
 
 _future_mask = 0
 for _feature in future_features.all_feature_names:
@@ -66,8 +67,10 @@ def _block(code: types.CodeType, space: dict[str, object]) -> list[str]:
 
     `inspect.getsource` finds the same, in several milliseconds instead of a fraction of one.
     """
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, space)
+    lines = lines_of(code.co_filename)
+    if lines is None:
+        linecache.checkcache(code.co_filename)
+        lines = linecache.getlines(code.co_filename, space)
     first = code.co_firstlineno - 1
     if first >= len(lines):
         return []

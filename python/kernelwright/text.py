@@ -6,11 +6,19 @@ Makes the function and leaves the text where tracebacks and the compiler find it
 from __future__ import annotations
 
 import ast
+import io
 import linecache
 import textwrap
 import types
-import zlib
 from collections.abc import Mapping
+
+_files: dict[str, str] = {}  # of each text the name that stands for its file
+_lines: dict[str, list[str]] = {}  # of each such name the text
+
+
+def lines_of(file: str) -> list[str] | None:
+    """The lines of a text that was given; None for real files."""
+    return _lines.get(file)
 
 
 def define(text: str, scope: Mapping[str, object]) -> types.FunctionType:
@@ -19,7 +27,7 @@ def define(text: str, scope: Mapping[str, object]) -> types.FunctionType:
     Raises SyntaxError as CPython does, ValueError when the text does not end with a plain `def`.
     """
     text = textwrap.dedent(text)
-    file = f"<kernel text {zlib.crc32(text.encode()):08x}>"
+    file = _files.get(text, f"<kernel text {len(_files) + 1}>")
     tree = ast.parse(text, file)
     last = tree.body[-1] if tree.body else None
     if not isinstance(last, ast.FunctionDef) or last.decorator_list:
@@ -27,9 +35,13 @@ def define(text: str, scope: Mapping[str, object]) -> types.FunctionType:
             "kernel: the text must end with the `def` of the kernel, undecorated; "
             + (f"its last statement is in line {last.lineno}" if last else "it is empty")
         )
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    _files[text] = file
+    _lines[file] = io.StringIO(
+        text, newline=None
+    ).readlines()  # split as Python splits files, at nothing else
+    linecache.cache[file] = (len(text), None, _lines[file], file)  # for tracebacks
     names: dict[str, object] = {"__name__": "<kernel text>", **scope}
-    exec(compile(tree, file, "exec"), names)
+    exec(compile(tree, file, "exec", dont_inherit=True), names)
     function = names[last.name]
     assert isinstance(function, types.FunctionType)
     return function

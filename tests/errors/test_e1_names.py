@@ -33,6 +33,12 @@ def misses_a_function(a):
 
 
 @kw.kernel
+def makes_an_array_by_numpy(a):
+    c = np.zeros(a.shape)
+    return c
+
+
+@kw.kernel
 def adds_up_by_numpy(a):
     c = output_tensor((1,), a.dtype)
     c[0] = np.sum(a)
@@ -108,6 +114,17 @@ TWO_NAMES = """
                @4 |     c[0] = np.sum(a)
                   |            ^~~~~~
                   = help: write the loop over the elements
+            """,
+        ),
+        calls(
+            makes_an_array_by_numpy,
+            (ONES,),
+            KernelSyntaxError,
+            """
+            FILE:@3:9: error[E103]: module 'np' has no function 'zeros' that a kernel can use
+               @3 |     c = np.zeros(a.shape)
+                  |         ^~~~~~~~
+                  = help: write output_tensor(shape, dtype), or allocate(shape, dtype) for a temporary
             """,
         ),
         calls(

@@ -309,6 +309,12 @@ CAPTURED = """
           |                ^~~~~
           = help: capture an int, float, bool, str or a tuple of them, or pass it as an argument
     """
+NUMPY_SCALAR = """
+    FILE:@3:16: error[E117]: the captured object 'value' (float32) is no constant that a kernel can use
+       @3 |         a[0] = value
+          |                ^~~~~
+          = help: capture float(x) or int(x) of it, or pass it as an argument
+    """
 MODULE = """
     FILE:@3:16: error[E117]: the module 'value' is used as a value
        @3 |         a[0] = value
@@ -321,7 +327,6 @@ OBJECTS = {
     "complex": 1j,
     "bytes": b"x",
     "ndarray": ONES,
-    "float32": np.float32(1),
     "Fraction": fractions.Fraction(1, 2),
     "type": decimal.Decimal,
 }
@@ -370,6 +375,7 @@ def _checked(kernel: kw.Kernel, text: str, name: str) -> Any:
             calls(captures(value), (ONES,), KernelSyntaxError, CAPTURED.format(name), id=name)
             for name, value in OBJECTS.items()
         ),
+        calls(captures(np.float32(2)), (ONES,), KernelSyntaxError, NUMPY_SCALAR, id="NumPy scalar"),
         calls(captures(decimal), (ONES,), KernelSyntaxError, MODULE, id="module"),
         *(
             call(reads_an_attribute_of(owner), ATTRIBUTE.format(what), name)

@@ -94,13 +94,18 @@ def test_debug_mode_gives_the_same_bits_or_an_error(case: corpus.Case) -> None:
             _same(result, expected, case.name)
 
 
-@pytest.mark.parametrize("stage", ["lower", "final"])
+STAGES = "lower simplify fuse_fma fill_buffers guard_bounds hoist_checks lower_lanes expand_math final"
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-def test_printed_ir_parses_back(case: corpus.Case, stage: str) -> None:
-    text = kw.kernel(case.fn).ir(*case.make(np.random.default_rng(0)), stage=stage)
-    printed, error, same = _core.round_trip(text)
-    assert error == "" and same, error
-    assert printed == text
+def test_printed_ir_parses_back_after_every_pass(case: corpus.Case) -> None:
+    arguments = case.make(np.random.default_rng(0))
+    kernel = kw.kernel(case.fn)
+    for stage in STAGES.split():
+        text = kernel.ir(*arguments, stage=stage)
+        printed, error, same = _core.round_trip(text)
+        assert error == "" and same, (stage, error)
+        assert printed == text, stage
 
 
 def test_corpus_is_large_enough() -> None:

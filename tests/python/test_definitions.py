@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import math
 import os
 import runpy
@@ -519,3 +520,24 @@ def test_a_text_is_compiled_once_for_all_processes(tmp_path: Path) -> None:
     ]
     assert [d.stdout for d in done] == ["[0. 0.]\n"] * 2
     assert [" emit " in d.stderr for d in done] == [True, False]
+
+
+@pytest.mark.parametrize("odd", ["\x0c", "\u2028", "\x1c", "\r\n"])
+def test_a_text_is_split_as_python_splits_it(odd: str) -> None:
+    made = kw.kernel(f"# c{odd}\ndef k(a):\n    # d{odd}\n    a[0] = 2\n    return a\n")
+    assert made(np.ones(2)).tolist() == [2, 1]
+
+
+def test_texts_stay_readable_and_apart() -> None:
+    kernels = [kw.kernel(f"def k(a):\n    a[0] = {n}\n    return a\n") for n in (7, 8)]
+    linecache.clearcache()
+    assert [k(np.ones(1)).tolist() for k in kernels] == [[7], [8]]
+    files = {
+        kw.kernel(f"def k(a):\n    return a + {n % 2}\n").__wrapped__.__code__.co_filename for n in range(4)
+    }
+    assert len(files) == 2
+
+
+def test_annotations_of_a_text_are_run_as_in_a_file() -> None:
+    with pytest.raises(NameError, match="undefined"):
+        kw.kernel("def k(a: undefined):\n    return a\n")

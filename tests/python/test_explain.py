@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import linecache
+import runpy
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -382,6 +384,27 @@ def test_a_kernel_whose_source_is_gone() -> None:
     assert "              line 3: a, dimension 0: checked" in str(stored).splitlines()
     with pytest.raises(kw.KernelSyntaxError, match="E120"):
         kernel.explain(np.ones(3, np.float32), np.arange(3))
+
+
+def test_an_edited_file_is_no_lost_source(tmp_path: Path) -> None:
+    """Lines of the stored explanation would point into another text."""
+    path = tmp_path / "edited.py"
+    text = "import kernelwright as kw\n\n@kw.kernel\ndef k(a):\n    a[0] = 1\n    return a\n"
+    path.write_text(text)
+    kernel = runpy.run_path(str(path))["k"]
+    kernel(np.ones(2))
+    path.write_text(text.replace("= 1", "= 1 + 1"))
+    with pytest.raises(kw.KernelSyntaxError, match="E121"):
+        kernel.explain()
+
+
+def test_extents_have_the_words_of_the_source() -> None:
+    kernel = kw.kernel(
+        "def k(a):\n    for i in range(a.shape[0] % 3):\n"
+        "        for j in range(i // 2, min(a.shape[1], i * i)):\n            a[i, j] = 1\n    return a\n"
+    )
+    told = str(kernel.explain(np.ones((2, 2))))
+    assert "i in range(a.shape[0] % 3)" in told and "min(a.shape[1], i * i)" in told and "a_0" not in told
 
 
 def test_errors_are_those_of_a_call() -> None:

@@ -81,3 +81,34 @@ def test_a_warning_can_stop_the_call() -> None:
         warnings.simplefilter("error")
         with pytest.raises(kw.HintIgnoredWarning, match="W404"):
             kernel(np.ones(3, "float32"))
+
+
+REFUTED_BY_IMPOSSIBLE_SIZES = """
+def k(a):
+    n = a.shape[0]
+    if {}:
+        for i in parallel(a.shape[0]):
+            a[0] = 3.0
+    return a
+"""
+
+
+@pytest.mark.parametrize("condition", ["n * n < 0", "n * n == 3"])
+def test_no_example_is_made_of_what_is_no_size(condition: str) -> None:
+    """Such a value may not be possible, so the claim is not called false and no size is told."""
+    kernel = kw.kernel(REFUTED_BY_IMPOSSIBLE_SIZES.format(condition))
+    with pytest.warns(kw.HintIgnoredWarning) as seen:
+        kernel(np.ones(3))
+    text = str(seen[0].message)
+    assert "could not be proved: iterations of `i` may depend on each other" in text
+    assert "for example" not in text and "a_0" not in text
+
+
+def test_an_example_leaves_temporaries_an_extent() -> None:
+    kernel = kw.kernel(
+        "def k(a):\n    n = a.shape[0]\n    t = allocate((1 - n,), a.dtype)\n    for i in parallel(n):\n"
+        "        a[0] = 3.0\n    return a\n"
+    )
+    with pytest.warns(kw.HintIgnoredWarning) as seen:
+        kernel(np.ones(1))
+    assert "is false" not in str(seen[0].message) and "n = 2" not in str(seen[0].message)

@@ -9,6 +9,7 @@ import pickle
 import pydoc
 import subprocess
 import sys
+import warnings
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -321,6 +322,31 @@ def test_errors_about_arguments_say_how_it_was_called(args: tuple[Any, ...], not
     with pytest.raises(kw.KernelTypeError) as caught:
         add(*args)
     assert caught.value.__notes__ == [note]  # type: ignore[attr-defined]
+
+
+def test_notes_are_for_errors_of_this_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    def leave(*_: Any, **__: Any) -> None:
+        error = SystemExit(3)
+        error.__notes__ = ["mine"]  # type: ignore[attr-defined]
+        raise error
+
+    unread = kw.kernel("def k(a):\n    b = output_tensor((2,), a.dtype)\n    b[0] += a[0]\n    return b\n")
+    monkeypatch.setattr("warnings.showwarning", leave)
+    with warnings.catch_warnings(), pytest.raises(SystemExit) as caught:
+        warnings.simplefilter("always")
+        monkeypatch.setattr("warnings.showwarning", leave)
+        unread(ONES)
+    assert caught.value.__notes__ == ["mine"]  # type: ignore[attr-defined]
+
+
+def test_long_defaults_are_cut() -> None:
+    values = np.arange(3000)
+
+    @kw.kernel
+    def takes_table(a, table=values):
+        return a
+
+    assert raised(TypeError, takes_table) == "takes_table(a, table=...) is missing the argument 'a'"
 
 
 def test_position_only_parameters() -> None:

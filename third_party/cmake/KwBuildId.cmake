@@ -7,7 +7,10 @@ file(GLOB_RECURSE kw_id_sources CONFIGURE_DEPENDS
   ${CMAKE_SOURCE_DIR}/runtime/*.cpp ${CMAKE_SOURCE_DIR}/runtime/*.h)
 set(KW_BUILD_ID_CPP ${CMAKE_BINARY_DIR}/build_id.cpp)
 set(kw_id_flags "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_CXX_FLAGS}")
-string(APPEND kw_id_flags " ${CMAKE_BUILD_TYPE}")
+string(TOUPPER "${CMAKE_BUILD_TYPE}" kw_id_type)
+get_directory_property(kw_id_options COMPILE_OPTIONS)
+string(REPLACE ";" " " kw_id_options "${kw_id_options}")
+string(APPEND kw_id_flags " ${CMAKE_BUILD_TYPE} ${CMAKE_CXX_FLAGS_${kw_id_type}} ${kw_id_options}")
 string(APPEND kw_id_flags " ${KW_SANITIZE} LLVM ${KwLlvm_VERSION}")
 add_custom_command(OUTPUT ${KW_BUILD_ID_CPP}
   COMMAND ${CMAKE_COMMAND} -DOUT=${KW_BUILD_ID_CPP} -DROOT=${CMAKE_SOURCE_DIR} "-DFLAGS=${kw_id_flags}"

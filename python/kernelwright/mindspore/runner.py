@@ -59,7 +59,9 @@ def _print_error(
     own = trace
     while own and own.tb_frame.f_code.co_filename != script:
         own = own.tb_next
-    sys.__excepthook__(kind, error.with_traceback(own or trace), own or trace)
+    if own is None and not isinstance(error, SyntaxError):  # that of the program has no frame in it
+        own = trace
+    sys.__excepthook__(kind, error.with_traceback(own), own)
 
 
 def run_program(script: str, arguments: Sequence[str], device: str | None) -> int:

@@ -64,8 +64,7 @@ TEST(Explain, loops_have_their_claims) {
       "depend on each other) "
       "m in reduce(n)=serial (`reduce(m)` is proved: iterations depend on each other by a reduction at "
       "most) "
-      "o in vectorize(n)=serial (`vectorize(o)` is proved: iterations of one vector do not depend on each "
-      "other)");
+      "o in vectorize(n)=serial (`vectorize(o)` is proved: no iteration depends on another)");
 }
 
 TEST(Explain, copies_of_an_expanded_loop_are_no_loops) {
