@@ -6,7 +6,7 @@ PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 WHEEL_CHECK := "import kernelwright as kw, numpy as np; print(kw.__file__, kw.kernel('def k(a):\n  a[0] += 2\n  return a')(np.ones(2)))"
 ALL_CORES := -n auto --dist worksteal
 
-.PHONY: help setup build demo demo-errors errors test oracle fuzz exhaustive mutants seeds bench asan tsan format lint ci wheel clean
+.PHONY: help setup build demo demo-errors errors test oracle fuzz exhaustive mutants seeds bench asan asan-unit asan-python tsan format lint ci wheel clean
 
 help:
 	@echo "make demo | demo-errors | test | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench | asan | tsan | errors | format | lint | ci | wheel | clean"
@@ -59,9 +59,14 @@ bench: build
 asan: setup
 	@cmake -S . -B build-asan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug "-DKW_SANITIZE=address;undefined" >/dev/null
 	@ninja -C build-asan --quiet
+	@$(MAKE) --no-print-directory -j2 asan-unit asan-python
+
+asan-unit:
 	@ASAN_OPTIONS=detect_leaks=0 build-asan/tests/kw_unit --gtest_brief=1
 	@ASAN_OPTIONS=detect_leaks=0 build-asan/tests/kw_machine --gtest_brief=1
 	@ASAN_OPTIONS=detect_leaks=0 KW_ORACLE=200 build-asan/tests/kw_oracle --gtest_brief=1
+
+asan-python:
 	@$(ASAN_RUN) PYTHONPATH=build-asan $(PYTEST) $(ALL_CORES) tests/kernels tests/python/test_calls.py tests/python/test_scalar_ops.py tests/fuzz/test_found.py tests/fuzz/test_programs.py
 
 tsan: setup
