@@ -117,7 +117,7 @@ class Trial:
         return Ran(ran.what, ran.bits if ran.what == "ok" else [], ran.text)
 
     def same_code(self, call: Call) -> bool:
-        """Whether the last stage of the default mode is that of the strict one, up to the name of the mode."""
+        """Whether the last stage of the default mode is that of the strict one but for the mode's name."""
         arguments = gen_args.arguments(self.p, call)
         stages = [self.kernel(fp, "", fp=fp).ir(*arguments, stage="final") for fp in ("strict", "default")]
         return stages[0].replace("fp('strict')", "fp('default')", 1) == stages[1]

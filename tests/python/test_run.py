@@ -42,6 +42,27 @@ if __name__ == "__main__":
     assert (done.stdout, done.stderr) == ("[True, False]\n", "")
 
 
+def test_processes_of_the_program_run_on_its_device(tmp_path: Path) -> None:
+    text = """\
+import multiprocessing
+import mindspore as ms
+
+def choose(_):
+    ms.set_context(device_target="Ascend")
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        pool.map_async(choose, [0]).get(90)
+"""
+    (tmp_path / "program.py").write_text(text)
+    said = []
+    for options in ([], ["--device", "cpu"]):
+        command = [sys.executable, "-m", "kernelwright", "run", *options, "program.py"]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=100, check=True)
+        said.append(done.stderr)
+    assert said == ["no Ascend device: running on the CPU\n", ""]
+
+
 def test_tracebacks_begin_in_the_program(tmp_path: Path) -> None:
     done = kw_run(tmp_path, "def f():\n    return 1 / 0\nf()\n")
     assert done.returncode == 1

@@ -10,7 +10,7 @@ from ..errors import make_error
 
 GRAPH_MODE, PYNATIVE_MODE = 0, 1
 
-_decided: str | None = None  # by `kw run --device`
+_decided: str | None = os.environ.get("KW_RUN_DEVICE")  # of the `kw run` that started this process
 _told = False
 
 
@@ -30,6 +30,9 @@ def decide_device(device: str | None) -> None:
         rendered = f"error[E501]: {why}\n      = help: use --device cpu"
         raise make_error("DeviceError", "E501", rendered, why, "", 0, 0, 0, "", "")
     _decided = device
+    os.environ.pop("KW_RUN_DEVICE", None)
+    if device:
+        os.environ["KW_RUN_DEVICE"] = device  # for processes that the program starts
 
 
 def set_context(**options: Any) -> None:
