@@ -2,9 +2,7 @@
 #include "bind/dispatch_args.h"
 
 #define PY_ARRAY_UNIQUE_SYMBOL kernelwright_numpy
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#define NPY_TARGET_VERSION NPY_1_22_API_VERSION
-#include <numpy/arrayobject.h>
+#include "bind/dispatch_numpy.h"
 
 #include <algorithm>
 #include <array>

@@ -1,11 +1,7 @@
 // Compares NumPy objects with what the plan remembers of its last call.
 #include "bind/dispatch_repeat.h"
 
-#define PY_ARRAY_UNIQUE_SYMBOL kernelwright_numpy
-#define NO_IMPORT_ARRAY
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#define NPY_TARGET_VERSION NPY_1_22_API_VERSION
-#include <numpy/arrayobject.h>
+#include "bind/dispatch_numpy.h"
 
 #include <cstring>
 

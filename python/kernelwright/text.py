@@ -36,9 +36,8 @@ def define(text: str, scope: Mapping[str, object]) -> types.FunctionType:
             + (f"its last statement is in line {last.lineno}" if last else "it is empty")
         )
     _files[text] = file
-    _lines[file] = io.StringIO(
-        text, newline=None
-    ).readlines()  # split as Python splits files, at nothing else
+    # split as Python splits files, at nothing else
+    _lines[file] = io.StringIO(text, newline=None).readlines()
     linecache.cache[file] = (len(text), None, _lines[file], file)  # for tracebacks
     names: dict[str, object] = {"__name__": "<kernel text>", **scope}
     exec(compile(tree, file, "exec", dont_inherit=True), names)
