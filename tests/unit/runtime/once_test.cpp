@@ -2,7 +2,6 @@
 #include "runtime/once.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -137,17 +136,14 @@ TEST(Once, a_child_compiles_what_its_parent_was_compiling) {
     once.get("key", slow, at_once);
   });
   while (!open) std::this_thread::yield();
-  pid_t child = fork();
-  if (child == 0) {
+  int code = unit::run_in_child([&] {
     alarm(20);
     Compiled got = once.get("key", [] { return std::shared_ptr<const LoadedKernel>(); }, at_once);
-    _exit(got.errors.empty() ? 7 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
+    return got.errors.empty() ? 7 : 1;
+  });
   close = true;
   parent.join();
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+  EXPECT_EQ(code, 7);
 }
 
 }  // namespace
