@@ -12,49 +12,32 @@ namespace kw {
 
 namespace detail {
 
+/// The way through the nodes, which is the same for all lambdas.
+class Traversal {
+ public:
+  void visit(const Expr &e);
+  void visit(const Stmt &root);
+
+ protected:
+  ~Traversal() = default;
+
+ private:
+  virtual void meet(const Expr &e) = 0;
+  virtual void meet(const Stmt &s) = 0;
+  void visit_all(const std::vector<Expr> &list);
+  void visit_heads(const Stmt &s);
+
+  std::unordered_set<const void *> seen_;
+};
+
 template <class... Fs>
-class Walker {
+class Walker final : public Traversal {
  public:
   explicit Walker(Fs &...fs) : f_{fs...} {}
 
-  void visit(const Expr &e) {
-    if (!e || (e.p.use_count() > 1 && !seen_.insert(e.p.get()).second)) return;
-    call(e, e.p->v);
-    match(
-        e, [](const Const &) {}, [](const Ref &) {}, [&](const Load &n) { visit_all(n.index); },
-        [&](const Unary &n) { visit(n.a); }, [&](const Binary &n) { visit(n.a), visit(n.b); },
-        [&](const Logic &n) { visit(n.a), visit(n.b); },
-        [&](const Select &n) { visit(n.cond), visit(n.yes), visit(n.no); },
-        [&](const Cast &n) { visit(n.a); }, [&](const Call &n) { visit_all(n.args); });
-  }
-
-  void visit(const Stmt &root) {
-    const Stmt *s = &root;
-    while (s && *s) {
-      if (s->p.use_count() > 1 && !seen_.insert(s->p.get()).second) return;
-      call(*s, s->p->v);
-      visit_heads(*s);
-      s = chain_next(*s->p);
-    }
-  }
-
  private:
-  void visit_all(const std::vector<Expr> &list) {
-    for (const Expr &e : list) visit(e);
-  }
-
-  /// Everything below a statement except the continuation of its chain.
-  void visit_heads(const Stmt &s) {
-    match(
-        s, [&](const Store &n) { visit_all(n.index), visit(n.value); }, [&](const Let &n) { visit(n.value); },
-        [](const Alloc &) {}, [&](const For &n) { visit(n.lo), visit(n.hi), visit(n.body); },
-        [&](const While &n) { visit(n.cond), visit(n.body); }, [](const Jump &) {},
-        [&](const If &n) { visit(n.cond), visit(n.yes), visit(n.no); },
-        [&](const Check &n) { visit(n.cond); },
-        [&](const Seq &n) {
-          for (size_t i = 0; i + 1 < n.items.size(); ++i) visit(n.items[i]);
-        });
-  }
+  void meet(const Expr &e) override { call(e, e.p->v); }
+  void meet(const Stmt &s) override { call(s, s.p->v); }
 
   template <class H, class V>
   void call(const H &h, const V &v) {
@@ -70,7 +53,6 @@ class Walker {
   }
 
   std::tuple<Fs &...> f_;
-  std::unordered_set<const void *> seen_;
 };
 
 }  // namespace detail
