@@ -237,6 +237,11 @@ std::string serialize(const Artifact &a) {
   return head.take() + rest;
 }
 
+bool is_of_another_version(std::string_view bytes) {
+  if (bytes.size() < header_size || bytes.substr(0, 4) != magic) return false;
+  return ByteReader(bytes.substr(4)).u32() != artifact_version;
+}
+
 std::optional<Artifact> deserialize(std::string_view bytes) {
   if (bytes.size() < header_size || bytes.substr(0, 4) != magic) return std::nullopt;
   ByteReader head(bytes.substr(4, header_size - 8));

@@ -85,5 +85,7 @@ struct Artifact {
 std::string serialize(const Artifact &a);
 /// Nothing when a magic, length, count or checksum is wrong: the entry is corrupt and a cache miss.
 std::optional<Artifact> deserialize(std::string_view bytes);
+/// Whether a file says that another version of this format is in it.
+bool is_of_another_version(std::string_view bytes);
 
 }  // namespace kw

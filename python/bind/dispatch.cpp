@@ -373,6 +373,16 @@ bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   return false;
 }
 
+bool note_same_views(KernelState &k, CallFrame &f) {
+  Plan *last = k.last;
+  PlanUse plan(find_plan(k, f));
+  k.last = last;
+  if (!plan || !(plan->has_inout || f.has_out)) return true;
+  if (!check_written(k, *plan, f)) return false;
+  if (f.same_views && !f.overlaps) add_alias_words(f);
+  return true;
+}
+
 PyObject *make_kernel_type() {
   PyType_Slot slots[] = {{Py_tp_new, slot(kernel_new)},
                          {Py_tp_dealloc, slot(kernel_dealloc)},

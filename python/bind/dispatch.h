@@ -17,5 +17,8 @@ KernelState *state_of(PyObject *kernel);
 /// Binds the arguments of a call; parameters with `*` are refused as such, not by the count that they
 /// confuse. False with an exception.
 bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f);
+/// Notes the written arguments that are the same view as another one, when a version that was called tells
+/// which are written. False with an exception.
+bool note_same_views(KernelState &k, CallFrame &f);
 
 }  // namespace kw

@@ -63,7 +63,7 @@ std::optional<Signature> signature_of(KernelState &k, const py::tuple &args, con
   }
   CallFrame f;
   bool bound = bind_call(k, values.data(), args.size(), names.empty() ? nullptr : names.ptr(), f);
-  if (!bound || !read_arguments(k, f)) return std::nullopt;
+  if (!bound || !read_arguments(k, f) || !note_same_views(k, f)) return std::nullopt;
   return describe_signature(f);
 }
 

@@ -150,12 +150,16 @@ std::string llvm_fault(const std::string &ir, int what) {
 py::list cache_list() {
   py::list out;
   for (const CacheEntry &e : jit().cache().list()) {
-    std::string name = "?";
-    bool valid = false;
+    std::string name = "?", state = "damaged";
     auto key = Hash128::parse(e.key);
-    if (auto bytes = key ? jit().cache().read(*key) : std::nullopt)
-      if (auto a = deserialize(*bytes)) name = a->name, valid = hash_bytes(a->key) == *key;
-    out.append(py::make_tuple(e.key, e.bytes, e.used, name, valid));
+    if (auto bytes = key ? jit().cache().read(*key) : std::nullopt) {
+      if (is_of_another_version(*bytes)) state = "of another version";
+      if (auto a = deserialize(*bytes)) {
+        name = a->name;
+        if (hash_bytes(a->key) == *key) state = "sound";
+      }
+    }
+    out.append(py::make_tuple(e.key, e.bytes, e.used, name, state));
   }
   return out;
 }

@@ -13,9 +13,9 @@ from . import __version__, _core
 
 def _cache_ls() -> int:
     entries = _core.cache_list()
-    for key, size, used, name, valid in entries:
+    for key, size, used, name, state in entries:
         day = time.strftime("%Y-%m-%d %H:%M", time.localtime(used))
-        print(f"{key}  {size:>9}  {day}  {name}{'' if valid else '  (damaged)'}")
+        print(f"{key}  {size:>9}  {day}  {name}{'' if state == 'sound' else f'  ({state})'}")
     total = sum(e[1] for e in entries)
     print(f"{len(entries)} entries, {total} bytes in {_core.cache_directory()}", file=sys.stderr)
     return 0
@@ -28,11 +28,15 @@ def _cache_clear() -> int:
 
 def _cache_verify() -> int:
     entries = _core.cache_list()
-    damaged = [e for e in entries if not e[4]]
-    for key, *_ in damaged:
-        _core.cache_remove(key)
-        print(f"{key}  damaged: removed")
-    print(f"{len(entries) - len(damaged)} entries are sound, {len(damaged)} were damaged")
+    states = [e[4] for e in entries]
+    for key, *_, state in entries:
+        if state == "damaged":
+            _core.cache_remove(key)
+            print(f"{key}  damaged: removed")
+    sound, damaged, other = (states.count(s) for s in ("sound", "damaged", "of another version"))
+    print(f"{sound} entries are sound, {damaged} were damaged")
+    if other:
+        print(f"{other} entries are of another version of kernelwright and are left alone")
     return 1 if damaged else 0
 
 

@@ -422,9 +422,15 @@ def ternary(s: Scope, depth: int) -> E:
         a, b = (e if e.type == t else cast(s, t, tame(s, e)) for e in (a, b))
     form = "({0} if {2} else {1})"
     test = condition(s, depth - 1)
-    if all(e.kids or e.const is not None for e in expressions(test)):  # decided before types merge
+    if all(e.kids or is_constant(s, e) for e in expressions(test)):  # decided before types merge
         test = E("({0} < {1})", [s.size(next(iter(s.sizes), Dim("", 1))), literal(3)], "bool")
     return E(form, [a, b, test], t, f"M({t!r}, {form[1:-1]})")
+
+
+def is_constant(s: Scope, leaf: E) -> bool:
+    """Whether a leaf is a number, or the variable of a loop that is expanded."""
+    extent = s.loops.get(leaf.form)
+    return leaf.const is not None or (extent is not None and not extent.size)
 
 
 def helper_call(s: Scope, depth: int) -> E:

@@ -272,6 +272,8 @@ class Buffer:
 
     def place(self, index: Any) -> tuple[int, ...] | None:
         items = index if isinstance(index, tuple) else (index,)
+        if any(int(bare(item)) >= HALF for item in items):
+            EVENTS.add("huge index")  # OverflowError in CPython
         out = []
         for n, (item, extent) in enumerate(zip(items, self.array.shape, strict=True)):
             k = int(bare(item))
@@ -279,8 +281,6 @@ class Buffer:
             if not low <= k < extent:
                 if -extent <= k < 0:
                     EVENTS.add("V8")
-                if k >= HALF:
-                    EVENTS.add("huge index")  # OverflowError in CPython
                 if FAULTS is None:
                     raise IndexFault(k, n, self.name, extent)
                 FAULTS.append((k, n, self.name, extent))

@@ -294,7 +294,7 @@ def test_leftovers_are_harmless(tmp_path: Path) -> None:
     for name in names:
         (entry.parent / name).write_bytes(b"half an entry")
     (entry.parent / ("a" * 32 + ".kwa")).mkdir()
-    count = "\nprint(len([e for e in _core.cache_list() if e[4]]))"
+    count = "\nprint(len([e for e in _core.cache_list() if e[4] == 'sound']))"
     assert run(tmp_path, "check(2.0, 3.0)" + count) == "2\n"
     assert run(tmp_path, "_core.cache_clear()\ncheck(2.0)" + count) == "1\n"
     assert not (entry.parent / names[0]).exists()
@@ -318,6 +318,13 @@ def test_command_lists_verifies_and_clears(tmp_path: Path) -> None:
     bad = cli(tmp_path, "verify")
     assert bad.returncode == 1 and one.stem in bad.stdout + bad.stderr
     assert not one.exists() and two.exists()
+    sound = two.read_bytes()
+    two.write_bytes(sound[:4] + b"\x01" + sound[5:])
+    other = cli(tmp_path, "verify")
+    last = "1 entries are of another version of kernelwright and are left alone"
+    assert other.returncode == 0 and other.stdout.splitlines()[-1] == last, other.stderr
+    assert "(of another version)" in cli(tmp_path, "ls").stdout
+    two.write_bytes(sound)
     assert cli(tmp_path, "verify").returncode == 0
     cleared = cli(tmp_path, "clear")
     assert cleared.returncode == 0 and "1" in cleared.stdout

@@ -166,6 +166,13 @@ def test_an_output_in_the_buffer_of_an_argument() -> None:
     types = "version (a: float64[:], b: float64[:])"
     both = str(found[("b", "a"), ("c", "a")])
     assert both.startswith(f"{types}, where b is the buffer of a, c is the buffer of a\n")
+    for given, out, shared in (
+        ((a, b), None, ()),
+        ((a, b), b, (("c", "b"),)),
+        ((a, a), a, (("b", "a"), ("c", "a"))),
+    ):
+        (version,) = kernel.explain(*given, out=out).versions
+        assert version.shared == shared
 
 
 def test_outputs() -> None:

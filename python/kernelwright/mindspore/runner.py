@@ -47,7 +47,8 @@ def install() -> None:
     for name in [n for n in sys.modules if n == "mindspore" or n.startswith("mindspore.")]:
         del sys.modules[name]
     sys.meta_path.insert(0, _Finder())
-    sys.modules["mindspore"] = importlib.import_module("kernelwright.mindspore")
+    layer = sys.modules["mindspore"] = importlib.import_module("kernelwright.mindspore")
+    layer.__name__ = "mindspore"  # as Python's own messages tell it
     if _STAND_IN not in sys.path:
         sys.path.insert(1, _STAND_IN)
 
