@@ -53,7 +53,7 @@ class OrderMarker {
     std::vector<OrderedSum> out;
     for_each_store(f.body, [&](const Stmt &s, const Store &n, const Loops &loops) {
       Accumulation acc = accumulation_of(n);
-      if (!acc.term) return;
+      if (!acc.is_sum_or_product()) return;
       std::vector<const For *> reduced = reduced_band(n, loops);
       if (reduced.empty()) return;
       auto [order, why] = order_of(n, acc.term, reduced, loops);

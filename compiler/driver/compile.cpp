@@ -24,8 +24,9 @@ namespace {
 /// Parameter records: the arguments that the code receives, then the outputs. Their dtypes are those of the
 /// source, which a back end may have lowered to words.
 void describe_parameters(const Func &f, const Func &source, const Signature &signature, Artifact &a) {
-  size_t arg = 0, out = 0;
+  size_t out = 0;
   ensure(f.params.size() == source.params.size(), "a pass changed the parameters");
+  std::vector<std::optional<size_t>> args = argument_numbers(f, signature);
   for (size_t i = 0; i < f.params.size(); ++i) {
     const Param &p = f.params[i], &declared = source.params[i];
     ParamRecord r;
@@ -39,10 +40,8 @@ void describe_parameters(const Func &f, const Func &source, const Signature &sig
       r.stride_class = out < signature.outs.size() ? signature.outs[out] : StrideClass::contiguous;
       ++out;
     } else {
-      while (arg < signature.args.size() && signature.args[arg].kind == ArgKind::unused) ++arg;
-      ensure(arg < signature.args.size(), "more parameters than arguments");
-      r.stride_class = signature.args[arg].stride_class;
-      r.arg = static_cast<int32_t>(arg++);
+      r.stride_class = signature.args[*args[i]].stride_class;
+      r.arg = static_cast<int32_t>(*args[i]);
     }
     a.params.push_back(std::move(r));
   }
@@ -108,6 +107,21 @@ void describe_sites(const Func &f, const Func &source, const SourceMap &sources,
 }
 
 }  // namespace
+
+std::vector<std::optional<size_t>> argument_numbers(const Func &f, const Signature &signature) {
+  std::vector<std::optional<size_t>> out;
+  size_t arg = 0;
+  for (const Param &p : f.params) {
+    if (p.mode == ParamMode::out) {
+      out.emplace_back();
+      continue;
+    }
+    while (arg < signature.args.size() && signature.args[arg].kind == ArgKind::unused) ++arg;
+    ensure(arg < signature.args.size(), "more parameters than arguments");
+    out.emplace_back(arg++);
+  }
+  return out;
+}
 
 static std::array<PassList, 3> all_passes(const CodegenOptions &options, std::string_view backend) {
   auto [common, safe] = pipeline_passes(options);

@@ -21,6 +21,10 @@ struct CompileInput {
 /// with those found here. Throws CompileError.
 Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagnostic> warnings);
 
+/// The argument of each parameter that is one: its number in the signature, where unused ones count too.
+/// Outputs have none.
+std::vector<std::optional<size_t>> argument_numbers(const Func &f, const Signature &signature);
+
 /// The IR after a stage, for inspection: "lower" (as it came), a pass by its name (the first of that name),
 /// or "final" (what the back end gets). Nothing for other names.
 std::optional<Func> func_at_stage(Func f, const CompileInput &input, std::string_view stage);

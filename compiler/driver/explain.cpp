@@ -67,20 +67,20 @@ class Explainer {
  private:
   void find_shared() {
     const Signature &signature = in_.signature;
-    size_t arg = 0, out = 0;
+    std::vector<std::optional<size_t>> args = argument_numbers(f_, signature);
     std::vector<std::string> names(signature.args.size());
-    for (const Param &p : f_.params) {
+    size_t out = 0;
+    for (size_t i = 0; i < f_.params.size(); ++i) {
+      const Param &p = f_.params[i];
       std::string name = p.buf ? p.buf->sym->name : p.sym->name;
       size_t same = UINT8_MAX;
       if (p.mode == ParamMode::out) {
         same = out < signature.out_aliases.size() ? signature.out_aliases[out] : same;
         ++out;
       } else {
-        while (arg < names.size() && signature.args[arg].kind == ArgKind::unused) ++arg;
-        ensure(arg < names.size(), "more parameters than arguments");
+        size_t arg = *args[i];
         names[arg] = name;
         if (p.buf && signature.args[arg].alias < arg) same = signature.args[arg].alias;
-        ++arg;
       }
       if (same < names.size()) out_.shared.emplace_back(std::move(name), names[same]);
     }

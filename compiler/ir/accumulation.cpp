@@ -44,17 +44,29 @@ bool same_place(const Load &a, const Store &s) {
   return true;
 }
 
+static bool accumulates(BinOp op) {
+  switch (op) {
+    case BinOp::add:
+    case BinOp::sub:
+    case BinOp::mul:
+    case BinOp::min:
+    case BinOp::max:
+    case BinOp::bit_and:
+    case BinOp::bit_or:
+    case BinOp::bit_xor: return true;
+    default: return false;
+  }
+}
+
 Accumulation accumulation_of(const Store &s) {
   const Binary *n = as<Binary>(s.value);
-  if (!n) return {};
+  if (!n || !accumulates(n->op)) return {};
   auto is_accumulator = [&](const Expr &e) {
     const Load *l = as<Load>(e);
     return l && same_place(*l, s);
   };
-  bool commutes = n->op == BinOp::add || n->op == BinOp::mul;
-  if ((commutes || n->op == BinOp::sub) && is_accumulator(n->a))
-    return {n->op == BinOp::sub ? unary(UnOp::neg, n->b) : n->b, n->op == BinOp::mul};
-  if (commutes && is_accumulator(n->b)) return {n->a, n->op == BinOp::mul};
+  if (is_accumulator(n->a)) return {n->op, n->a, n->b};
+  if (n->op != BinOp::sub && is_accumulator(n->b)) return {n->op, n->b, n->a};
   return {};
 }
 

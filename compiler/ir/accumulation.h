@@ -9,10 +9,14 @@
 
 namespace kw {
 
-/// The term of an accumulation by + - or *, or null. For `-` the term is negated.
+/// What a store puts together with the element that it writes: by + - * min max & | ^, on either side but
+/// for -. The first operand counts as the element when both are.
 struct Accumulation {
-  Expr term;
-  bool is_product = false;
+  BinOp op{};
+  Expr read, term;  ///< null when the store is none
+  bool is_sum_or_product() const {
+    return term && (op == BinOp::add || op == BinOp::sub || op == BinOp::mul);
+  }
 };
 Accumulation accumulation_of(const Store &s);
 

@@ -51,17 +51,11 @@ bool same_element(const std::vector<Expr> &a, const std::vector<Expr> &b) {
 }  // namespace
 
 AccumulatingStore reduction_of(const Store &s, const std::vector<const For *> &loops) {
-  const Binary *n = as<Binary>(s.value);
+  Accumulation found = accumulation_of(s);
   AccumulatingStore out;
-  if (!n || kind_of(n->op) == Reduction::none) return out;
-  auto accumulates = [&](const Expr &read, const Expr &term) {
-    const Load *l = as<Load>(read);
-    bool found = l && same_place(*l, s) && !may_meet(term, s);
-    if (found) out.read = read.p.get();
-    return found;
-  };
-  if (!accumulates(n->a, n->b) && (n->op == BinOp::sub || !accumulates(n->b, n->a))) return out;
-  out.mark.kind = kind_of(n->op);
+  if (!found.term || may_meet(found.term, s)) return out;
+  out.read = found.read.p.get();
+  out.mark.kind = kind_of(found.op);
   bool rounds = out.mark.kind == Reduction::sum || out.mark.kind == Reduction::product;
   out.mark.any_order = !rounds || !is_float(s.buf->dtype) || s.order == Order::any;
   if (s.order == Order::lanes) out.mark.free = reduced_band(s, loops);

@@ -56,12 +56,12 @@ TEST(Orders, integer_sums_need_no_mark) {
 }
 
 TEST(Orders, a_matrix_product_is_summed_in_source_order) {
-  EXPECT_EQ(orders_of(matmul), "source");  // j, which is not reduced, occurs in a last subscript
-  EXPECT_EQ(
-      orders_of(
-          "for i in range(a.shape[0]):\n  for j in range(b.shape[0]):\n    for k in range(a.shape[1]):\n"
-          "      d[i, j] += a[i, k] * b[j, k]"),
-      "source");  // the transposed product: i only in the first factor, j only in the second
+  EXPECT_EQ(orders_of(matmul), "source");   // j, which is not reduced, occurs in a last subscript
+  for (std::string_view op : {"+=", "-="})  // transposed: i only in the first factor, j only in the second
+    EXPECT_EQ(orders_of(cat("for i in range(a.shape[0]):\n  for j in range(b.shape[0]):\n"
+                            "    for k in range(a.shape[1]):\n      d[i, j] ",
+                            op, " a[i, k] * b[j, k]")),
+              "source");
 }
 
 TEST(Orders, row_sums_and_matrix_vector_products_run_in_lanes) {

@@ -26,13 +26,13 @@ Store the_store(const Func &f) {
 std::string term_of(std::string_view statement) {
   Func f = with_body(cat("  ", statement, "\n"));
   Accumulation found = accumulation_of(the_store(f));
-  return found.term ? cat(found.is_product ? "* " : "+ ", print(found.term)) : "none";
+  return found.is_sum_or_product() ? cat(op_text(found.op), " ", print(found.term)) : "none";
 }
 
 TEST(Accumulation, recognises_sums_products_and_negated_terms) {
   EXPECT_EQ(term_of("s[0] = s[0] + a[0, 1]"), "+ a[0, 1]");
   EXPECT_EQ(term_of("s[0] = a[0, 1] + s[0]"), "+ a[0, 1]");
-  EXPECT_EQ(term_of("s[0] = s[0] - a[0, 1]"), "+ neg(a[0, 1])");
+  EXPECT_EQ(term_of("s[0] = s[0] - a[0, 1]"), "- a[0, 1]");
   EXPECT_EQ(term_of("s[0] = s[0] * a[0, 1]"), "* a[0, 1]");
   EXPECT_EQ(term_of("s[0] = a[0, 1] * s[0]"), "* a[0, 1]");
 }
