@@ -202,7 +202,8 @@ void Lowering::scope_arguments(const ast::ExprPtr &context) {
 
 void Lowering::assertion(const ast::AssertStmt &s, Loc loc) {
   BlockBuilder unused;
-  Building inside(builder_, in_.options.debug ? *builder_ : unused);
+  bool counts = in_.options.debug && in_.options.asserts;
+  Building inside(builder_, counts ? *builder_ : unused);
   Expr cond = truth_of(scalar(s.cond));
   Operand message;
   message.text = "the assertion failed";
@@ -210,7 +211,7 @@ void Lowering::assertion(const ast::AssertStmt &s, Loc loc) {
   if (s.message && message.kind != Operand::Kind::text)
     type_error(Code::E202, s.message->loc, cat("the message of an assert is ", describe(message)),
                "write a string");
-  if (!in_.options.debug) return;
+  if (!counts) return;
   std::vector<Site> &sites = root_->func_.sites;
   auto same = [&](const Site &site) { return site.loc == s.cond->loc; };  // the statement is lowered again
   auto found = std::find_if(sites.begin(), sites.end(), same);

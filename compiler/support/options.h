@@ -19,6 +19,7 @@ struct CodegenOptions {
   Body body = Body::main;
   bool debug = false;      ///< every access is checked, also those proved in bounds
   bool unchecked = false;  ///< accesses whose subscripts are data are not checked
+  bool asserts = true;     ///< with debug, assert statements count; as in CPython they do not under -O
 };
 
 /// Calls f(name, value) for every field, in declaration order; values are printed as text into the key.
@@ -28,6 +29,7 @@ void for_each_field(const CodegenOptions &o, F &&f) {
   f("body", static_cast<int>(o.body));
   f("debug", static_cast<int>(o.debug));
   f("unchecked", static_cast<int>(o.unchecked));
+  f("asserts", static_cast<int>(o.asserts));
 }
 
 struct DebugOptions {

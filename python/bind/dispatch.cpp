@@ -205,6 +205,7 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   if (PyObject *result = call_again(k, args, nargs, kwnames)) return result;
   if (PyErr_Occurred()) return nullptr;
   CallFrame f;
+  if (!k.function_holds() && !k.read_function()) return nullptr;
   if (!bind_call(k, args, nargs, kwnames, f)) return nullptr;
   if (!read_arguments(k, f)) return note_call(k, f);
   if (!k.fresh || !k.guards_hold()) [[unlikely]]
@@ -242,38 +243,6 @@ PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf
   });
 }
 
-bool read_function(KernelState &k, PyObject *function) {
-  PyRef code(PyObject_GetAttrString(function, "__code__")),
-      defaults(PyObject_GetAttrString(function, "__defaults__"));
-  PyRef name(PyObject_GetAttrString(function, "__name__"));
-  if (!code || !defaults || !name) return false;
-  PyRef only(PyObject_GetAttrString(code.get(), "co_posonlyargcount")),
-      by_keyword(PyObject_GetAttrString(code.get(), "co_kwonlyargcount")),
-      flags(PyObject_GetAttrString(code.get(), "co_flags"));
-  if (!only || !by_keyword || !flags) return false;
-  k.positional_only = static_cast<size_t>(PyLong_AsLong(only.get()));
-  constexpr int64_t stars = 0x4 | 0x8;  // CO_VARARGS, CO_VARKEYWORDS
-  PyRef names(PyObject_GetAttrString(code.get(), "co_varnames")),
-      count(PyObject_GetAttrString(code.get(), "co_argcount"));
-  PyRef path(PyObject_GetAttrString(code.get(), "co_filename")),
-      line(PyObject_GetAttrString(code.get(), "co_firstlineno"));
-  if (!names || !count || !path || !line) return false;
-  auto n = static_cast<size_t>(PyLong_AsLong(count.get()));
-  k.refused = PyLong_AsLong(by_keyword.get()) > 0 || (PyLong_AsLong(flags.get()) & stars) || n > max_args;
-  if (n > max_args) n = 0;  // no call binds them, so that the first one says what is wrong
-  size_t given = defaults.get() == Py_None ? 0 : static_cast<size_t>(PyTuple_GET_SIZE(defaults.get()));
-  for (size_t i = 0; i < n; ++i) {
-    k.parameters.emplace_back(Py_NewRef(PyTuple_GET_ITEM(names.get(), static_cast<Py_ssize_t>(i))));
-    bool has = i + given >= n;
-    k.defaults.emplace_back(
-        has ? Py_NewRef(PyTuple_GET_ITEM(defaults.get(), static_cast<Py_ssize_t>(i + given - n))) : nullptr);
-  }
-  k.function = Py_NewRef(function);
-  k.name = utf8(name.get());
-  k.place = {utf8(path.get()), static_cast<uint32_t>(PyLong_AsLong(line.get())), {}};
-  return true;
-}
-
 PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   static const char *keywords[] = {"function", "fp", "debug", "unchecked", nullptr};
   PyObject *function = nullptr;
@@ -290,7 +259,11 @@ PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     state->options.fp = mode == "strict" ? FpMode::strict : mode == "fast" ? FpMode::fast : FpMode::normal;
     state->options.debug = debug != 0;
     state->options.unchecked = unchecked != 0;
-    if (!read_function(*state, function)) return nullptr;
+    PyRef optimize(PyObject_GetAttrString(PySys_GetObject("flags"), "optimize"));
+    if (!optimize) return nullptr;
+    state->options.asserts = !debug || PyLong_AsLong(optimize.get()) == 0;
+    state->function = Py_NewRef(function);
+    if (!state->read_function()) return nullptr;
     PyObject *self = type->tp_alloc(type, 0);
     if (!self) return nullptr;
     as_kernel(self)->vectorcall = kernel_vectorcall;

@@ -134,6 +134,13 @@ bool refused_subclass(PyObject *o) {
 bool check_array(const KernelState &k, size_t i, PyArrayObject *a, int &dtype) {
   auto *o = reinterpret_cast<PyObject *>(a);
   dtype = dtype_of_descr(PyArray_DESCR(a));
+  if (dtype < 0 && PyArray_ISCOMPLEX(a)) {
+    raise_error(Code::E102,
+                cat("argument '", parameter_name(k, i), "' of kernel '", k.name, "' is an array of dtype ",
+                    dtype_text(a), ", which is not available yet"),
+                "pass its real and its imaginary part");
+    return false;
+  }
   if (dtype < 0)
     return refuse_type(k, i, cat("an array of dtype ", dtype_text(a)), "convert it with .astype(...)");
   if (PyArray_DESCR(a)->byteorder == '>' || (PyArray_DESCR(a)->byteorder == '<' && !PyArray_ISNBO('<')))
@@ -367,7 +374,7 @@ bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, P
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
     if (!set_keyword(k, PyTuple_GET_ITEM(kwnames, i), args[nargs + static_cast<size_t>(i)], f)) return false;
   for (size_t p = 0; p < count; ++p) {
-    if (!f.args[p]) f.args[p] = k.defaults[p].get();
+    if (!f.args[p] && k.defaults[p]) f.args[p] = k.defaults[p].get(), f.defaults = k.default_values;
     if (f.args[p]) continue;
     PyErr_Format(PyExc_TypeError, "%s is missing the argument '%U'", call_form(k).c_str(),
                  k.parameters[p].get());

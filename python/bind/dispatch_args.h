@@ -33,6 +33,8 @@ struct CallFrame {
   std::vector<std::pair<PyRef, PyObject *>> copies;   ///< (contiguous copy, original)
   std::vector<std::pair<PyRef, PyObject *>> foreign;  ///< (the array in `args`, what the caller passed)
 
+  PyRef defaults;  ///< holds the default values among `args`
+
   /// An argument as the caller passed it.
   PyObject *passed(size_t i) const {
     for (const auto &[view, original] : foreign)

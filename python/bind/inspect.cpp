@@ -90,7 +90,7 @@ py::dict describe(const KernelState &k, const Wanted &wanted) {
   py::list parameters;
   const std::vector<ArgSpec> &args = wanted.request.signature.args;
   for (size_t i = 0; i < args.size(); ++i)
-    parameters.append(py::make_tuple(utf8(k.parameters[i].get()), type_text(args[i])));
+    parameters.append(py::make_tuple(parameter_name(k, i), type_text(args[i])));
   py::dict out;
   out["parameters"] = parameters;
   out["main"] = wanted.main;

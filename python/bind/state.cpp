@@ -22,13 +22,16 @@ Jit &jit() {
 
 namespace {
 
-/// kernelwright.<module>.<function>(argument), a new reference or null.
-PyObject *call_hook(const char *module_name, const char *function, PyObject *argument) {
+/// kernelwright.<module>.<hook>(function, code), a new reference or null.
+PyObject *call_hook(const char *module_name, const char *hook, PyObject *function, const PyRef &code) {
   PyRef module(PyImport_ImportModule(module_name));
   if (!module) return nullptr;
-  PyRef callable(PyObject_GetAttrString(module.get(), function));
-  return callable ? PyObject_CallOneArg(callable.get(), argument) : nullptr;
+  PyRef callable(PyObject_GetAttrString(module.get(), hook));
+  PyRef running(code);  // the kernel may forget it meanwhile
+  return callable ? PyObject_CallFunctionObjArgs(callable.get(), function, running.get(), nullptr) : nullptr;
 }
+
+PyObject *tuple_item(PyObject *tuple, Py_ssize_t i) { return Py_NewRef(PyTuple_GET_ITEM(tuple, i)); }
 
 /// An int from 2^63 to 2^64 - 1; leaves `c` alone for greater ones.
 void read_unsigned(PyObject *value, Captured &c) {
@@ -116,7 +119,8 @@ KernelState::~KernelState() { Py_XDECREF(function); }
 int KernelState::traverse(visitproc visit, void *arg) {
   Py_VISIT(function);
   for (const PyRef &value : defaults) Py_VISIT(value.get());
-  for (const PyRef &callee : callees) Py_VISIT(callee.get());
+  for (const Callee &callee : callees) Py_VISIT(callee.function.get());
+  Py_VISIT(default_values.get());
   for (const Guard &g : guards) {
     Py_VISIT(g.container.get());
     Py_VISIT(g.seen.get());
@@ -124,31 +128,66 @@ int KernelState::traverse(visitproc visit, void *arg) {
   return 0;
 }
 
+bool KernelState::read_function() {
+  PyRef running(Py_NewRef(PyFunction_GET_CODE(function)));
+  PyRef values(Py_XNewRef(PyFunction_GET_DEFAULTS(function)));
+  auto read = [&](const char *name) { return PyRef(PyObject_GetAttrString(running.get(), name)); };
+  PyRef only = read("co_posonlyargcount"), by_keyword = read("co_kwonlyargcount"), flags = read("co_flags"),
+        names = read("co_varnames"), count = read("co_argcount"), path = read("co_filename"),
+        line = read("co_firstlineno"), own_name(PyObject_GetAttrString(function, "__name__"));
+  if (!only || !by_keyword || !flags || !names || !count || !path || !line || !own_name) return false;
+  constexpr int64_t stars = 0x4 | 0x8;  // CO_VARARGS, CO_VARKEYWORDS
+  auto n = static_cast<size_t>(PyLong_AsLong(count.get()));
+  refused = PyLong_AsLong(by_keyword.get()) > 0 || (PyLong_AsLong(flags.get()) & stars) || n > max_args;
+  if (n > max_args) n = 0;  // no call binds them, so that the first one says what is wrong
+  size_t given = values ? static_cast<size_t>(PyTuple_GET_SIZE(values.get())) : 0;
+  std::vector<PyRef> names_now, defaults_now;
+  for (size_t i = 0; i < n; ++i) {
+    names_now.emplace_back(tuple_item(names.get(), static_cast<Py_ssize_t>(i)));
+    bool has = i + given >= n;
+    defaults_now.emplace_back(has ? tuple_item(values.get(), static_cast<Py_ssize_t>(i + given - n))
+                                  : nullptr);
+  }
+  positional_only = static_cast<size_t>(PyLong_AsLong(only.get()));
+  name = utf8(own_name.get());
+  place = {utf8(path.get()), static_cast<uint32_t>(PyLong_AsLong(line.get())), {}};
+  fresh = false;
+  std::swap(code, running);
+  parameters.swap(names_now);
+  defaults.swap(defaults_now);
+  std::swap(default_values, values);  // what was there goes last: a finaliser may call this kernel
+  return true;
+}
+
 bool KernelState::refresh() {
-  PyRef described(call_hook("kernelwright.capture", "describe", function));
+  PyRef described(call_hook("kernelwright.capture", "describe", function, code));
   if (!described) return false;
-  // (identity, ((container, key, is_cell, object), …), ((name, description), …), ((callee, file, line), …))
+  // (identity, ((container, key, kind, object), …), ((name, description), …), ((callee, code, file, line),
+  // …))
   PyObject *id = PyTuple_GET_ITEM(described.get(), 0), *places = PyTuple_GET_ITEM(described.get(), 1),
            *values = PyTuple_GET_ITEM(described.get(), 2), *called = PyTuple_GET_ITEM(described.get(), 3);
   identity.assign(PyBytes_AS_STRING(id), static_cast<size_t>(PyBytes_GET_SIZE(id)));
   std::vector<Guard> guards_now;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(places); ++i) {
     PyObject *p = PyTuple_GET_ITEM(places, i);
-    auto item = [&](Py_ssize_t k) { return PyRef(Py_NewRef(PyTuple_GET_ITEM(p, k))); };
-    guards_now.push_back({item(0), item(1), item(3), PyTuple_GET_ITEM(p, 2) == Py_True});
+    auto item = [&](Py_ssize_t k) { return PyRef(tuple_item(p, k)); };
+    auto kind = static_cast<Guard::Kind>(PyLong_AsLong(PyTuple_GET_ITEM(p, 2)));
+    bool may_lack = kind == Guard::Kind::defaults || kind == Guard::Kind::keyword_defaults;
+    bool lacks = may_lack && PyTuple_GET_ITEM(p, 3) == Py_None;
+    guards_now.push_back({item(0), item(1), lacks ? PyRef() : item(3), kind});
   }
   Captures values_now;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); ++i) {
     PyObject *v = PyTuple_GET_ITEM(values, i);
     values_now.emplace_back(utf8(PyTuple_GET_ITEM(v, 0)), captured_from(PyTuple_GET_ITEM(v, 1)));
   }
-  std::vector<PyRef> callees_now;
+  std::vector<Callee> callees_now;
   place.callees.clear();
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(called); ++i) {
     PyObject *c = PyTuple_GET_ITEM(called, i);
-    callees_now.emplace_back(Py_NewRef(PyTuple_GET_ITEM(c, 0)));
+    callees_now.push_back({PyRef(tuple_item(c, 0)), PyRef(tuple_item(c, 1))});
     place.callees.push_back(
-        {utf8(PyTuple_GET_ITEM(c, 1)), static_cast<uint32_t>(PyLong_AsUnsignedLong(PyTuple_GET_ITEM(c, 2)))});
+        {utf8(PyTuple_GET_ITEM(c, 2)), static_cast<uint32_t>(PyLong_AsUnsignedLong(PyTuple_GET_ITEM(c, 3)))});
   }
   Request of_values;
   of_values.captures = values_now;
@@ -176,13 +215,15 @@ Request KernelState::request(const Signature &signature, Body body) const {
 }
 
 bool KernelState::read_source(SourceText &out) const {
-  PyRef text(call_hook("kernelwright.source", "read", function));
+  PyRef text(call_hook("kernelwright.source", "read", function, code));
   if (!text) return false;
   out = {utf8(text.get()), place.path, place.first_line, {}};
-  for (size_t i = 0; i < callees.size(); ++i) {
-    PyRef callee(call_hook("kernelwright.source", "read", callees[i].get()));
+  const std::vector<Callee> called = callees;  // reading runs Python code, which may call this kernel
+  const std::vector<TextPlace> places = place.callees;
+  for (size_t i = 0; i < called.size(); ++i) {
+    PyRef callee(call_hook("kernelwright.source", "read", called[i].function.get(), called[i].code));
     if (!callee) return false;
-    out.callees.push_back({utf8(callee.get()), place.callees[i].path, place.callees[i].first_line, {}});
+    out.callees.push_back({utf8(callee.get()), places[i].path, places[i].first_line, {}});
   }
   return true;
 }

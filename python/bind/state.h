@@ -38,10 +38,29 @@ class PyRef {
   PyObject *p_ = nullptr;
 };
 
-/// A captured name: a dict and key, or a cell; `seen` is the object that the current captures were made from.
+/// A place of which the current captures were made, with the object seen there: the entry of a dict, a cell,
+/// or what a function runs and its default values. Numbered as in kernelwright.capture.
 struct Guard {
+  enum class Kind : uint8_t { entry, cell, code, defaults, keyword_defaults };
   PyRef container, key, seen;
-  bool is_cell = false;
+  Kind kind{};
+
+  bool holds() const {
+    PyObject *c = container.get(), *now = nullptr;
+    switch (kind) {
+      case Kind::entry: now = PyDict_GetItem(c, key.get()); break;
+      case Kind::cell: now = PyCell_GET(c); break;
+      case Kind::code: now = PyFunction_GET_CODE(c); break;
+      case Kind::defaults: now = PyFunction_GET_DEFAULTS(c); break;
+      case Kind::keyword_defaults: now = PyFunction_GET_KW_DEFAULTS(c); break;
+    }
+    return now == seen.get();
+  }
+};
+
+/// A Python function that a kernel calls, and what it ran when the captures were made.
+struct Callee {
+  PyRef function, code;
 };
 
 inline constexpr size_t max_words = 2 * (max_args + max_outputs);
@@ -126,6 +145,7 @@ class GilReleased {
 class KernelState {
  public:
   PyObject *function = nullptr;  ///< owned
+  PyRef code, default_values;    ///< what it ran, and its defaults or null, when read_function read it
   std::string name;
   std::vector<PyRef> parameters, defaults;  ///< interned names; defaults may be null
   size_t positional_only = 0;
@@ -134,7 +154,7 @@ class KernelState {
   CodegenOptions options;
   std::string identity;
   std::vector<Guard> guards;
-  std::vector<PyRef> callees;  ///< Python functions that the kernel calls, also through others
+  std::vector<Callee> callees;  ///< also those called through others
   Captures captures;
   uint64_t generation = 0;
   std::map<std::string, uint64_t> generations;  ///< by the captured values, of those that have plans
@@ -152,13 +172,18 @@ class KernelState {
 
   /// True when every captured name still has the object it had.
   bool guards_hold() const {
-    for (const Guard &g : guards) {
-      PyObject *now =
-          g.is_cell ? PyCell_GET(g.container.get()) : PyDict_GetItem(g.container.get(), g.key.get());
-      if (now != g.seen.get()) return false;
-    }
+    for (const Guard &g : guards)
+      if (!g.holds()) return false;
     return true;
   }
+  /// True when the function still runs the code, with the default values, that read_function found.
+  bool function_holds() const {
+    return PyFunction_GET_CODE(function) == code.get() &&
+           PyFunction_GET_DEFAULTS(function) == default_values.get();
+  }
+  /// Reads name, parameters and place of the function; the captures are read anew at the next call. False
+  /// when Python raised.
+  bool read_function();
   /// Reads the captured values anew (kernelwright.capture); a change of value starts a new generation. False
   /// when Python raised.
   bool refresh();

@@ -15,6 +15,8 @@ from . import _core
 
 Described = tuple[Any, ...]
 
+_ENTRY, _CELL, _CODE, _DEFAULTS, _KEYWORD_DEFAULTS = range(5)  # kinds of places, as the core numbers them
+
 _opcodes: tuple[int, int, int] | None = None
 
 
@@ -68,9 +70,9 @@ def _code_bytes(code: types.CodeType, out: list[bytes]) -> None:
             out.append(f"{type(constant).__name__}:{constant!r};".encode())
 
 
-def _identity(function: types.FunctionType) -> bytes:
+def _identity(code: types.CodeType) -> bytes:
     out = [sys.version.encode()]
-    _code_bytes(function.__code__, out)
+    _code_bytes(code, out)
     return b"".join(out)
 
 
@@ -102,7 +104,8 @@ _numpy_words = frozenset(
     " ceil trunc round abs sign power fmod min max isnan isinf isfinite popcount".split()
 )
 _dtype_names = frozenset(
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16".split()
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16"
+    " complex64 complex128".split()
 )
 
 
@@ -146,23 +149,27 @@ class _Describer:
 
     def __init__(self, function: types.FunctionType) -> None:
         self.places: list[Described] = []
-        self.callees: list[types.FunctionType] = []
+        self.callees: list[tuple[types.FunctionType, types.CodeType]] = []
         self._numbers: dict[types.FunctionType, int] = {function: 0}
 
-    def captures(self, function: types.FunctionType) -> list[Described]:
-        """(name, description) of the closures and globals that a function names; their places are kept."""
-        code, space = function.__code__, function.__globals__
+    def captures(self, function: types.FunctionType, code: types.CodeType) -> list[Described]:
+        """(name, description) of the closures and globals that a function names; their places are kept.
+
+        `code` is what the function runs, read once: it may be replaced at any time.
+        """
+        space = function.__globals__
+        self.places.append((function, "__code__", _CODE, code))
         values: list[Described] = []
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
             except ValueError:
                 continue  # not yet assigned
-            self.places.append((cell, name, True, value))
+            self.places.append((cell, name, _CELL, value))
             values.append((name, self._value(value, code)))
         for name in global_names(code):
             if name in space:
-                self.places.append((space, name, False, space[name]))
+                self.places.append((space, name, _ENTRY, space[name]))
                 values.append((name, self._value(space[name], code)))
         return values
 
@@ -180,7 +187,7 @@ class _Describer:
             if name not in space and not (module.__name__ == "kernelwright" and hasattr(module, name)):
                 continue  # the package finds the words of the language when they are asked for
             value = space[name]
-            self.places.append((space, name, False, value))
+            self.places.append((space, name, _ENTRY, value))
             described = _describe_value(value)
             if described[0] == "function":
                 described = self._function(value)
@@ -198,35 +205,39 @@ class _Describer:
             return ("function", (function.__name__, known), ())
         if len(self.callees) == _max_callees:
             return ("other", "function")
-        self.callees.append(function)
+        code = function.__code__
+        self.callees.append((function, code))
         number = self._numbers[function] = len(self.callees)
-        defaults = _defaults(function)
-        return ("function", (function.__name__, number), (*self.captures(function), *defaults))
+        defaults = self._defaults(function, code)
+        return ("function", (function.__name__, number), (*self.captures(function, code), *defaults))
+
+    def _defaults(self, function: types.FunctionType, code: types.CodeType) -> list[Described]:
+        """("p=", description) of each parameter p with a default value."""
+        values, by_name = function.__defaults__, function.__kwdefaults__
+        self.places.append((function, "__defaults__", _DEFAULTS, values))
+        self.places.append((function, "__kwdefaults__", _KEYWORD_DEFAULTS, by_name))
+        names = code.co_varnames[: code.co_argcount]
+        given = (values or ())[-len(names) :] if names else ()
+        pairs = [*zip(names[len(names) - len(given) :], given, strict=True)]
+        for name, value in (by_name or {}).items():
+            self.places.append((by_name, name, _ENTRY, value))
+            pairs.append((name, value))
+        return [(f"{name}=", _describe_value(value)) for name, value in pairs]
 
 
 _max_callees = 64
 
 
-def _defaults(function: types.FunctionType) -> list[Described]:
-    """("p=", description) of each parameter p with a default value."""
-    code = function.__code__
-    values = function.__defaults__ or ()
-    names = code.co_varnames[: code.co_argcount]
-    pairs = [*zip(names[len(names) - len(values) :], values, strict=True)]
-    pairs += (function.__kwdefaults__ or {}).items()
-    return [(f"{name}=", _describe_value(value)) for name, value in pairs]
-
-
 def describe(
-    function: types.FunctionType,
+    function: types.FunctionType, code: types.CodeType
 ) -> tuple[bytes, tuple[Described, ...], tuple[Described, ...], tuple[Described, ...]]:
-    """(identity, guarded places, described values, called functions) of a kernel's function.
+    """(identity, guarded places, described values, called functions) of a kernel's function that runs `code`.
 
-    A place is (dict or cell, key, is it a cell, the object found there); a value is (name, description); a
-    called function is (function, file, first line).
+    A place is (dict, cell or function, key, kind, the object found there); a value is (name, description); a
+    called function is (function, its code, file, first line).
     """
     found = _Describer(function)
-    values = found.captures(function)
-    identity = b"".join(_identity(f) for f in (function, *found.callees))
-    called = ((f, f.__code__.co_filename, f.__code__.co_firstlineno) for f in found.callees)
+    values = found.captures(function, code)
+    identity = b"".join(_identity(c) for c in (code, *(c for _, c in found.callees)))
+    called = ((f, c, c.co_filename, c.co_firstlineno) for f, c in found.callees)
     return identity, tuple(found.places), tuple(values), tuple(called)

@@ -19,8 +19,8 @@ for _feature in future_features.all_feature_names:
     _future_mask |= getattr(future_features, _feature).compiler_flag
 
 
-def _error(code: str, message: str, help_text: str, function: types.FunctionType) -> KernelSyntaxError:
-    path, line = function.__code__.co_filename, function.__code__.co_firstlineno
+def _error(code: str, message: str, help_text: str, running: types.CodeType) -> KernelSyntaxError:
+    path, line = running.co_filename, running.co_firstlineno
     below = f"      = help: {help_text}"
     rendered = f"{path}:{line}:1: error[{code}]: {message}\n{below}"
     error = make_error("KernelSyntaxError", code, rendered, message, path, line, 1, 1, "", below)
@@ -28,38 +28,69 @@ def _error(code: str, message: str, help_text: str, function: types.FunctionType
     return error
 
 
-def read(function: types.FunctionType) -> str:
+def read(function: types.FunctionType, code: types.CodeType) -> str:
     """The text of the function, from its first decorator to its last line, as it stands in the file.
 
-    Raises KernelSyntaxError E120 when there is no text, E121 when the text is no longer what the running code
-    was compiled from.
+    `code` is what the function ran when the caller looked. Names are as CPython reads them (PEP 3131).
+    Raises KernelSyntaxError E120 when there is no text, E121 when the text is not what `code` was compiled
+    from, E105 when CPython itself finds the text nested too deeply.
     """
-    lines = _block(function.__code__, function.__globals__)
+    lines = _block(code, function.__globals__)
     if not lines:
         raise _error(
             "E120",
             f"the source text of kernel '{function.__name__}' cannot be found",
-            "define it in a file or cell, or pass its text: exec, `python -c` and a prompt leave none",
-            function,
+            'define it in a file or a cell without magics, or give its text: kw.kernel("""def …""")',
+            code,
         )
     text = "".join(lines)
-    if not _same_code(function, text):
-        if "@pytest_ar" in function.__code__.co_names:
+    try:
+        same = _same_code(function, code, text)
+    except RecursionError:
+        raise _error(
+            "E105",
+            f"kernel '{function.__name__}' is nested too deeply for Python's own compiler",
+            "split its longest expression into statements",
+            code,
+        ) from None
+    if not same:
+        if "@pytest_ar" in code.co_names:
             raise _error(
                 "E121",
                 f"pytest has rewritten the `assert` in kernel '{function.__name__}': "
                 "its code is not its text",
                 "move the kernel to a module that pytest does not rewrite, or begin this file with the"
                 ' docstring "PYTEST_DONT_REWRITE"',
-                function,
+                code,
             )
         raise _error(
             "E121",
-            f"the source of kernel '{function.__name__}' was edited after it was imported",
-            "reload the module or restart Python, so that the text and the running code agree",
-            function,
+            f"the text at this place is not what kernel '{function.__name__}' was compiled from",
+            "after an edit, reload the module or restart Python; for exec, give the text:"
+            ' kw.kernel("""def …""")',
+            code,
         )
-    return text
+    return text if text.isascii() else _normalised(text)
+
+
+def _normalised(text: str) -> str:
+    """The text with its names in the form NFKC, by which CPython compares them."""
+    import tokenize
+    import unicodedata
+
+    if unicodedata.is_normalized("NFKC", text):
+        return text
+    lines = text.splitlines(keepends=True)
+    try:
+        tokens = list(tokenize.generate_tokens(iter(lines).__next__))
+    except (tokenize.TokenError, SyntaxError):
+        return text  # the parser says what is wrong with it
+    for token in reversed(tokens):
+        if token.type == tokenize.NAME:
+            (row, begin), (_, end) = token.start, token.end
+            line = lines[row - 1]
+            lines[row - 1] = line[:begin] + unicodedata.normalize("NFKC", token.string) + line[end:]
+    return "".join(lines)
 
 
 def _block(code: types.CodeType, space: dict[str, object]) -> list[str]:
@@ -82,9 +113,8 @@ def _block(code: types.CodeType, space: dict[str, object]) -> list[str]:
     return rest[: _core.count_definition_lines("".join(rest))] or inspect.getblock(rest)
 
 
-def _same_code(function: types.FunctionType, text: str) -> bool:
+def _same_code(function: types.FunctionType, code: types.CodeType, text: str) -> bool:
     """Compiles the text as CPython did and compares the code objects."""
-    code = function.__code__
     indented = text[:1] in (" ", "\t")
     if not indented and _compiles_as_it_stands(text, code):
         return True
@@ -101,11 +131,12 @@ def _same_code(function: types.FunctionType, text: str) -> bool:
     if indented:
         ast.increment_lineno(found, -1)
     found.decorator_list = []
-    found.args.defaults = [ast.Constant(None) for _ in found.args.defaults]
-    found.args.kw_defaults = [None if d is None else ast.Constant(None) for d in found.args.kw_defaults]
+    none = ast.copy_location(ast.Constant(None), found)
+    found.args.defaults = [none for _ in found.args.defaults]
+    found.args.kw_defaults = [None if d is None else none for d in found.args.kw_defaults]
     owner = function.__qualname__.split(".")[-2:-1]  # a class mangles private names
     scope = owner[0] if owner and owner[0].isidentifier() else ""
-    return any(_compiles_to(found, code, scope, names) for names in _import_guesses(function))
+    return any(_compiles_to(found, code, scope, names) for names in _import_guesses(function, code))
 
 
 def _compiles_as_it_stands(text: str, code: types.CodeType) -> bool:
@@ -123,11 +154,11 @@ def _compiles_as_it_stands(text: str, code: types.CodeType) -> bool:
     )
 
 
-def _import_guesses(function: types.FunctionType) -> Iterator[list[str]]:
+def _import_guesses(function: types.FunctionType, code: types.CodeType) -> Iterator[list[str]]:
     """Which names the module may import, cheapest guess first; CPython compiles `np.f()` by them."""
     yield []
     yield [name for name, value in function.__globals__.items() if isinstance(value, types.ModuleType)]
-    yield _imported_names("".join(linecache.getlines(function.__code__.co_filename)))
+    yield _imported_names("".join(linecache.getlines(code.co_filename)))
 
 
 def _compiles_to(found: ast.FunctionDef, code: types.CodeType, owner: str, imported: list[str]) -> bool:
@@ -150,9 +181,7 @@ def _compiles_to(found: ast.FunctionDef, code: types.CodeType, owner: str, impor
         scope.body[-1] = found
     flags = code.co_flags & _future_mask
     try:
-        compiled = compile(
-            ast.fix_missing_locations(tree), "<kernel>", "exec", flags=flags, dont_inherit=True
-        )
+        compiled = compile(tree, "<kernel>", "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError):
         return False
     fresh: types.CodeType | None = compiled

@@ -40,7 +40,7 @@ def define(text: str, scope: Mapping[str, object]) -> types.FunctionType:
     _lines[file] = io.StringIO(text, newline=None).readlines()
     linecache.cache[file] = (len(text), None, _lines[file], file)  # for tracebacks
     names: dict[str, object] = {"__name__": "<kernel text>", **scope}
-    exec(compile(tree, file, "exec", dont_inherit=True), names)
+    exec(compile(text, file, "exec", dont_inherit=True), names)
     function = names[last.name]
     assert isinstance(function, types.FunctionType)
     return function

@@ -31,11 +31,12 @@ def executed(path: str, text: str = TEXT) -> kw.Kernel:
 
 NO_SOURCE = """
     FILE:@1:1: error[E120]: the source text of kernel 'bare' cannot be found
-          = help: define it in a file or cell, or pass its text: exec, `python -c` and a prompt leave none
+          = help: define it in a file or a cell without magics, or give its text: kw.kernel(\"""def …\""")
     """
 EDITED = """
-    FILE:@1:1: error[E121]: the source of kernel 'bare' was edited after it was imported
-          = help: reload the module or restart Python, so that the text and the running code agree
+    FILE:@1:1: error[E121]: the text at this place is not what kernel 'bare' was compiled from
+          = help: after an edit, reload the module or restart Python; for exec, give the text: \
+kw.kernel(\"""def …\""")
     """
 
 

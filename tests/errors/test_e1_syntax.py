@@ -22,7 +22,7 @@ def sound(a):
 def read_malformed() -> None:
     """No function that Python accepts is malformed, so another text is read."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source, "read", lambda function: "@kw.kernel\ndef sound(a):\n    x = $\n    return a\n")
+        patch.setattr(source, "read", lambda *_: "@kw.kernel\ndef sound(a):\n    x = $\n    return a\n")
         text = """
             FILE:@3:9: error[E100]: invalid character '$'
                @3 |     x = $
@@ -117,6 +117,16 @@ def check_cast(dtype: str) -> None:
 
 
 NOT_AVAILABLE = [
+    calls(
+        sound,
+        (np.ones(3, "c8"),),
+        UnsupportedError,
+        """
+        error[E102]: argument 'a' of kernel 'sound' is an array of dtype complex64, which is not available yet
+              = help: pass its real and its imaginary part
+        """,
+        id="complex array",
+    ),
     calls(
         sizes_by_data,
         (np.ones(3, np.int32),),

@@ -67,7 +67,6 @@ WRONG_TYPES: dict[str, tuple[Any, str, str]] = {
     "range": (range(3), "a range", PASS_ARRAY),
     "object": (object(), "an object", PASS_ARRAY),
     "byte-swapped": (np.ones(2, ">f4"), "an array of foreign byte order (>f4)", AS_NATIVE),
-    "complex array": (np.ones(2, "c8"), "an array of dtype complex64", AS_TYPE),
     "object array": (np.ones(2, "O"), "an array of dtype object", AS_TYPE),
     "string array": (np.array(["x"]), "an array of dtype <U1", AS_TYPE),
     "dates": (np.zeros(2, "M8[s]"), "an array of dtype datetime64[s]", AS_TYPE),

@@ -19,7 +19,6 @@ import kernelwright as kw
 from kernelwright import KernelSyntaxError
 
 ONES = np.ones(3, np.float32)
-NO_TEXT = "exec, `python -c` and a prompt leave none"
 
 
 @kw.kernel
@@ -281,7 +280,7 @@ except SyntaxError as e:
 """
 MISSING = """\
 {place}: error[E120]: the source text of kernel 'double' cannot be found
-      = help: define it in a file or cell, or pass its text: {why}
+      = help: define it in a file or a cell without magics, or give its text: kw.kernel(\"""def …\""")
 """
 
 
@@ -293,16 +292,16 @@ def python(*arguments: str | Path, text: str = "", folder: Path | None = None) -
 
 
 def test_command_line() -> None:
-    assert python("-c", KERNEL + CALL) == MISSING.format(place="<string>:4:1", why=NO_TEXT)
+    assert python("-c", KERNEL + CALL) == MISSING.format(place="<string>:4:1")
 
 
 def test_standard_input() -> None:
-    assert python("-", text=KERNEL + CALL) == MISSING.format(place="<stdin>:4:1", why=NO_TEXT)
+    assert python("-", text=KERNEL + CALL) == MISSING.format(place="<stdin>:4:1")
 
 
 def test_prompt() -> None:
     """A plain prompt, fed line by line."""
-    assert python("-i", text=KERNEL + CALL) == MISSING.format(place="<stdin>:1:1", why=NO_TEXT)
+    assert python("-i", text=KERNEL + CALL) == MISSING.format(place="<stdin>:1:1")
 
 
 def test_script(tmp_path: Path) -> None:
@@ -366,8 +365,9 @@ def test_edited_while_running(tmp_path: Path) -> None:
         + CALL
     )
     assert python(script) == (
-        f"{script}:4:1: error[E121]: the source of kernel 'double' was edited after it was imported\n"
-        "      = help: reload the module or restart Python, so that the text and the running code agree\n"
+        f"{script}:4:1: error[E121]: the text at this place is not what kernel 'double' was compiled from\n"
+        "      = help: after an edit, reload the module or restart Python; for exec, give the text:"
+        ' kw.kernel("""def …""")\n'
     )
     assert python(script) == "[30. 30.]\n"
 

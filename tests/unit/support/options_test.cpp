@@ -66,13 +66,14 @@ TEST(ParseDebug, a_wrong_word_behind_right_ones_is_still_an_error) {
 
 TEST(CodegenOptions, every_field_is_walked_by_name) {
   // A new field breaks this binding: hash it in for_each_field and add it here.
-  auto [fp, body, debug, unchecked] = CodegenOptions{};
+  auto [fp, body, debug, unchecked, asserts] = CodegenOptions{};
   EXPECT_EQ(fp, FpMode::normal);
   EXPECT_EQ(body, Body::main);
   EXPECT_FALSE(debug || unchecked);
+  EXPECT_TRUE(asserts);
   std::vector<std::string_view> names;
   for_each_field(CodegenOptions{}, [&](std::string_view name, int) { names.push_back(name); });
-  EXPECT_EQ(names, (std::vector<std::string_view>{"fp", "body", "debug", "unchecked"}));
+  EXPECT_EQ(names, (std::vector<std::string_view>{"fp", "body", "debug", "unchecked", "asserts"}));
 }
 
 TEST(CodegenOptions, every_field_changes_the_key) {
