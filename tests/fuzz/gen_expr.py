@@ -421,10 +421,15 @@ def ternary(s: Scope, depth: int) -> E:
         t = a.type if not is_weak(a.type) else b.type
         a, b = (e if e.type == t else cast(s, t, tame(s, e)) for e in (a, b))
     form = "({0} if {2} else {1})"
-    test = condition(s, depth - 1)
-    if all(e.kids or is_constant(s, e) for e in expressions(test)):  # decided before types merge
-        test = E("({0} < {1})", [s.size(next(iter(s.sizes), Dim("", 1))), literal(3)], "bool")
-    return E(form, [a, b, test], t, f"M({t!r}, {form[1:-1]})")
+    return E(form, [a, b, undecided(s, depth - 1)], t, f"M({t!r}, {form[1:-1]})")
+
+
+def undecided(s: Scope, depth: int) -> E:
+    """A condition that is not decided before types merge."""
+    test = condition(s, depth)
+    if all(e.kids or is_constant(s, e) for e in expressions(test)):
+        return E("({0} < {1})", [s.size(next(iter(s.sizes), Dim("", 1))), literal(3)], "bool")
+    return test
 
 
 def is_constant(s: Scope, leaf: E) -> bool:

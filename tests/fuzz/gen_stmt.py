@@ -15,6 +15,7 @@ from gen_expr import (
     index,
     literal,
     tame,
+    undecided,
     value,
     weak_int,
 )
@@ -153,7 +154,7 @@ def merge(s: Scope) -> list[S]:
     if not name or t is None or e.const is not None or is_bool(e.type) or t != e.type:
         return [store(s)]
     s.features.add("merge of weak and strong")
-    taken = S("if {0}:", [condition(s, 1)], [[S(f"{name} = {{0}}", [e])]])
+    taken = S("if {0}:", [undecided(s, 1)], [[S(f"{name} = {{0}}", [e])]])
     s.locals[name] = t
     return [S(f"{name} = {{0}}", [start]), taken, S("pass", [], [], f"{name} = M({t!r}, {name})")]
 
