@@ -1,4 +1,4 @@
-// A cell per key that is being compiled.
+// A cell per key that is being compiled; a weak reference per kernel that was.
 #include "runtime/once.h"
 
 #include <unistd.h>
@@ -35,9 +35,10 @@ Compiled OnceCompiler::get(const std::string &key, const Compile &compile, const
   bool first = false;
   {
     std::scoped_lock lock(mutex_);
-    std::shared_ptr<Cell> &slot = cells_[key];
-    if (!slot || slot->process != getpid()) slot = std::make_shared<Cell>(), first = true;
-    cell = slot;
+    Slot &slot = slots_[key];
+    if (auto made = slot.made.lock()) return {std::move(made), {}};
+    if (!slot.cell || slot.cell->process != getpid()) slot.cell = std::make_shared<Cell>(), first = true;
+    cell = slot.cell;
   }
   Compiled result;
   unlocked([&] {
@@ -56,7 +57,8 @@ Compiled OnceCompiler::get(const std::string &key, const Compile &compile, const
   });
   if (first) {
     std::scoped_lock lock(mutex_);
-    cells_.erase(key);
+    slots_[key] = {nullptr, result.kernel};
+    std::erase_if(slots_, [](const auto &s) { return !s.second.cell && s.second.made.expired(); });
   }
   return result;
 }

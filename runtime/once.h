@@ -27,14 +27,19 @@ class OnceCompiler {
   using Unlocked = std::function<void(const std::function<void()> &)>;
 
   /// What `compile` gives. Of the threads that ask for a key at the same time one runs its `compile`; the
-  /// others wait and get the same. Nothing is kept: later calls look into plans and caches first.
+  /// others wait and get the same, and so do those that come while the kernel is held anywhere. Nothing is
+  /// kept alive: later calls look into plans and caches first.
   /// An exception of `compile` becomes an error; after a fork the child compiles itself.
   Compiled get(const std::string &key, const Compile &compile, const Unlocked &unlocked);
 
  private:
   struct Cell;
+  struct Slot {
+    std::shared_ptr<Cell> cell;              ///< while a thread compiles
+    std::weak_ptr<const LoadedKernel> made;  ///< afterwards
+  };
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Cell>> cells_;
+  std::map<std::string, Slot> slots_;
 };
 
 }  // namespace kw

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import io
-import linecache
 import textwrap
 import types
 from collections.abc import Mapping
@@ -26,6 +25,8 @@ def define(text: str, scope: Mapping[str, object]) -> types.FunctionType:
 
     Raises SyntaxError as CPython does, ValueError when the text does not end with a plain `def`.
     """
+    import linecache  # late: it brings the tokenizer
+
     text = textwrap.dedent(text)
     file = _files.get(text, f"<kernel text {len(_files) + 1}>")
     tree = ast.parse(text, file)
