@@ -331,6 +331,42 @@ def test_command_lists_verifies_and_clears(tmp_path: Path) -> None:
     assert entries(tmp_path) == []
 
 
+def test_verify_judges_by_the_bytes_and_tells_wrong_modes(tmp_path: Path) -> None:
+    run(tmp_path, "check(2.0, 3.0)")
+    folder, (one, two) = tmp_path / "cache", entries(tmp_path)
+    folder.chmod(0o770)
+    open_to_others = cli(tmp_path, "verify")
+    assert open_to_others.returncode == 1 and open_to_others.stdout.splitlines() == [
+        f"the cache is not used as it should be: {folder} can be written by others (chmod 700 it)",
+        "2 entries are sound, 0 were damaged",
+    ]
+    folder.chmod(0o700)
+    one.chmod(0o666)
+    shown = cli(tmp_path, "verify")
+    assert shown.returncode == 1 and shown.stdout.splitlines() == [
+        f"{one.stem}  not private: not used before it is yours alone (chmod 600 {one})",
+        "1 entries are sound, 0 were damaged",
+        "1 entries have the wrong mode and are left alone",
+    ]
+    assert f"{one.stem} " in cli(tmp_path, "ls").stdout and "(not private)" in cli(tmp_path, "ls").stdout
+    one.write_bytes(one.read_bytes()[:-1] + b"?")
+    assert f"{one.stem}  damaged: removed" in cli(tmp_path, "verify").stdout
+    assert not one.exists() and two.exists()
+    two.chmod(0o000)
+    if os.getuid() != 0:
+        assert f"{two.stem}  not readable: not used (chmod 600 {two})" in cli(tmp_path, "verify").stdout
+    two.chmod(0o600)
+    assert cli(tmp_path, "verify").stdout == "1 entries are sound, 0 were damaged\n"
+
+
+def test_verify_is_no_use(tmp_path: Path) -> None:
+    run(tmp_path, "check(2.0)")
+    (entry,) = entries(tmp_path)
+    os.utime(entry, times=(1e9, 1e9))
+    assert cli(tmp_path, "verify").returncode == cli(tmp_path, "ls").returncode == 0
+    assert entry.stat().st_mtime == 1e9
+
+
 def test_command_on_an_empty_cache(tmp_path: Path) -> None:
     for word in ("ls", "verify", "clear"):
         done = cli(tmp_path, word)
