@@ -119,9 +119,23 @@ def _repr_html(self: Kernel) -> str:
     return to_html(self)
 
 
-class BoundKernel:
-    """A kernel as a method of an instance, which every call and every inspection gets as first argument."""
+class _FromKernel(str):
+    """A text of the class that its instances take from their kernels: of two attributes that every class has
+    and that therefore never reach `__getattr__`.
+    """
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.attribute = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return str(self) if instance is None else getattr(instance.__func__, self.attribute)
+
+
+class BoundKernel:
+    __doc__ = _FromKernel(
+        "A kernel as a method of an instance, which every call and every inspection gets as first argument."
+    )
+    __module__ = _FromKernel(__name__)
     __slots__ = ("__func__", "__self__", "__weakref__")
 
     def __init__(self, kernel: Kernel, instance: object) -> None:

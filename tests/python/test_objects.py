@@ -49,6 +49,7 @@ class Layer:
 
     @kw.kernel
     def forward(self, a):
+        """Doubles a."""
         c = output_tensor(a.shape, a.dtype)
         for i in range(a.shape[0]):
             c[i] = a[i] * 2
@@ -222,6 +223,14 @@ def test_bound_kernels_are_good_objects() -> None:
     assert repr(layer.forward) == f"<bound kernel {__name__}.Layer.forward of {layer!r}>"
     assert layer.forward.__name__ == "forward" and layer.forward.check() is None
     assert not hasattr(layer.forward, "no_such_thing")
+    assert layer.forward.__doc__ == inspect.getdoc(layer.forward) == "Doubles a."
+    assert layer.forward.__module__ == __name__
+    assert pydoc.render_doc(layer.forward, renderer=pydoc.plaintext).startswith(
+        f"Python Library Documentation: method forward in module {__name__}\n"
+    )
+    assert layer.uses_self.__doc__ is None
+    bound = type(layer.forward)
+    assert bound.__module__ == "kernelwright.kernel" and inspect.getdoc(bound).startswith("A kernel as a")
 
 
 def test_self_is_never_used() -> None:
