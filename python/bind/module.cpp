@@ -74,11 +74,14 @@ KernelState &kernel_state(py::handle kernel) {
   return *k;
 }
 
-/// The options of a kernel that are not the usual ones: ", fp='strict', debug=True", or "".
-std::string options_of(py::handle kernel) {
+/// The options of a kernel that are not the usual ones, by their names in Python.
+py::dict options_of(py::handle kernel) {
   const CodegenOptions &o = kernel_state(kernel).options;
-  return cat(o.fp == FpMode::normal ? "" : cat(", fp='", fp_name(o.fp), "'"), o.debug ? ", debug=True" : "",
-             o.unchecked ? ", unchecked=True" : "");
+  py::dict out;
+  if (o.fp != FpMode::normal) out["fp"] = std::string(fp_name(o.fp));
+  if (o.debug) out["debug"] = true;
+  if (o.unchecked) out["unchecked"] = true;
+  return out;
 }
 
 void check_kernel(py::handle kernel) {
