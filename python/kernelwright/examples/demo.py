@@ -93,6 +93,9 @@ def _run_programs(programs: list[str]) -> None:
         subprocess.run([sys.executable, "-m", "kernelwright", "run", program], check=True)
 
 
+_assembly_lines = 14
+
+
 def _show_table() -> None:
     _title("five kernels in plain loops: checked against CPython and NumPy")
     print(f"{'kernel':<12}{'compile, ms':>14}{'new process, from cache, ms':>30}")
@@ -113,9 +116,8 @@ def _show_stages() -> None:
     _title("the IR of matmul: one condition on shapes, no check left inside the loops")
     print(kernels.matmul.ir(a, b, stage="final").rstrip())
     _title("its assembly begins")
-    print(
-        "\n".join(line for line in kernels.matmul.asm(a, b).splitlines() if not line.startswith("\t."))[:400]
-    )
+    lines = [line for line in kernels.matmul.asm(a, b).splitlines() if not line.startswith("\t.")]
+    print("\n".join(lines[:_assembly_lines]))
 
 
 def _show_error() -> None:
