@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -201,12 +202,28 @@ void DiskCache::trim() {
   counted_ = true;
 }
 
+static std::string env(const char *name) {
+  const char *v = std::getenv(name);
+  return v ? v : "";
+}
+
+static std::string home_of(const std::string &user) {
+  struct passwd entry{}, *found = nullptr;
+  std::vector<char> buffer(1 << 14);
+  if (::getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || !found) return {};
+  return found->pw_dir;
+}
+
+/// A leading ~ or ~user as in a shell, which does not expand it in every place; "" without such a home.
+static std::string expand_home(const std::string &path) {
+  if (path[0] != '~') return path;
+  size_t end = std::min(path.find('/'), path.size());
+  std::string user = path.substr(1, end - 1), home = user.empty() ? env("HOME") : home_of(user);
+  return home.empty() ? "" : home + path.substr(end);
+}
+
 std::string default_cache_directory() {
-  auto env = [](const char *name) {
-    const char *v = std::getenv(name);
-    return std::string(v ? v : "");
-  };
-  if (std::string own = env("KW_CACHE_DIR"); !own.empty()) return own;
+  if (std::string own = env("KW_CACHE_DIR"); !own.empty()) return expand_home(own);
   if (std::string xdg = env("XDG_CACHE_HOME"); !xdg.empty() && xdg[0] == '/') return xdg + "/kernelwright";
   std::string home = env("HOME");
   return home.empty() ? "" : home + "/.cache/kernelwright";

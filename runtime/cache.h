@@ -60,7 +60,8 @@ class DiskCache {
   bool counted_ = false;
 };
 
-/// KW_CACHE_DIR, else $XDG_CACHE_HOME/kernelwright, else ~/.cache/kernelwright.
+/// KW_CACHE_DIR (~ and ~user lead to home directories), else $XDG_CACHE_HOME/kernelwright, else
+/// ~/.cache/kernelwright.
 std::string default_cache_directory();
 /// KW_CACHE_SIZE ("500M", "2G", bytes), default 1 GiB.
 uint64_t default_cache_size();

@@ -6,6 +6,7 @@ Everything runs in new processes with directories of their own.
 from __future__ import annotations
 
 import os
+import pwd
 import random
 import re
 import subprocess
@@ -253,6 +254,21 @@ def test_places_of_the_directory(tmp_path: Path) -> None:
         assert not place.exists()
         said = run(tmp_path, "check(2.0)\nprint(_core.cache_directory())", **env)
         assert said == f"{place}\n" and len(list(place.iterdir())) == 1
+
+
+def test_tilde_is_a_home_directory(tmp_path: Path) -> None:
+    show = "check(2.0)\nprint(_core.cache_directory())"
+    home = {"HOME": str(tmp_path / "home")}
+    for place in ("~", "~/zz", "~/z~/~"):
+        said = run(tmp_path, show, KW_CACHE_DIR=place, **home)
+        assert said == f"{tmp_path}/home{place[1:]}\n"
+    assert run(tmp_path, show, KW_CACHE_DIR=f"{tmp_path}/~").startswith(f"{tmp_path}/~")
+    where = "print(_core.cache_directory(), _core.cache_problem())"
+    root = pwd.getpwuid(0)
+    assert run(tmp_path, where, KW_CACHE_DIR=f"~{root.pw_name}").split()[0] == root.pw_dir
+    for unknown in ({"KW_CACHE_DIR": "~no.such.user/x"}, {"KW_CACHE_DIR": "~/x", "HOME": ""}):
+        assert run(tmp_path, where, **unknown) == " there is no home directory for it\n"
+    assert [p.name for p in tmp_path.glob("~*")] == ["~"]  # the one that was asked for by its path
 
 
 def test_least_recently_used_entries_go_first(tmp_path: Path) -> None:
