@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,6 +67,28 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
+/// Ours, and nobody else can write it: the check of design.md 8.
+bool is_private(const struct stat &st) {
+  return st.st_uid == ::geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+std::optional<std::string> read_all(int fd, off_t size) {
+  if (size > max_entry_bytes) return std::nullopt;  // none of ours
+  std::string bytes(static_cast<size_t>(size), '\0');
+  size_t have = 0;
+  while (have < bytes.size()) {
+    ssize_t n = ::read(fd, bytes.data() + have, bytes.size() - have);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return std::nullopt;
+    have += static_cast<size_t>(n);
+  }
+  return bytes;
+}
+
+int open_entry(const std::string &path) {
+  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
 }  // namespace
 
 DiskCache::DiskCache(std::string directory, uint64_t max_bytes)
@@ -89,22 +112,24 @@ std::string DiskCache::check_directory() const {
 
 std::optional<std::string> DiskCache::read(const Hash128 &key) const {
   if (!trusted_) return std::nullopt;
-  std::string path = path_of(key.text());
-  File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  File file(open_entry(path_of(key.text())));
   struct stat st{};
   if (file.fd() < 0 || ::fstat(file.fd(), &st) != 0 || !S_ISREG(st.st_mode)) return std::nullopt;
-  if (st.st_uid != ::geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH))) return std::nullopt;
-  if (st.st_size > max_entry_bytes) return std::nullopt;  // none of ours
-  std::string bytes(static_cast<size_t>(st.st_size), '\0');
-  size_t have = 0;
-  while (have < bytes.size()) {
-    ssize_t n = ::read(file.fd(), bytes.data() + have, bytes.size() - have);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return std::nullopt;
-    have += static_cast<size_t>(n);
-  }
-  if (std::time(nullptr) - st.st_mtime > touch_after) ::futimens(file.fd(), nullptr);
+  if (!is_private(st)) return std::nullopt;
+  std::optional<std::string> bytes = read_all(file.fd(), st.st_size);
+  if (bytes && std::time(nullptr) - st.st_mtime > touch_after) ::futimens(file.fd(), nullptr);
   return bytes;
+}
+
+StoredEntry DiskCache::inspect(const Hash128 &key) const {
+  StoredEntry out;
+  File file(open_entry(path_of(key.text())));
+  struct stat st{};
+  out.is_readable = file.fd() >= 0 || (errno != EACCES && errno != EPERM);
+  if (file.fd() < 0 || ::fstat(file.fd(), &st) != 0 || !S_ISREG(st.st_mode)) return out;
+  out.is_private = is_private(st);
+  out.bytes = read_all(file.fd(), st.st_size);
+  return out;
 }
 
 void DiskCache::write(const Hash128 &key, std::string_view bytes) {
@@ -177,12 +202,28 @@ void DiskCache::trim() {
   counted_ = true;
 }
 
+static std::string env(const char *name) {
+  const char *v = std::getenv(name);
+  return v ? v : "";
+}
+
+static std::string home_of(const std::string &user) {
+  struct passwd entry{}, *found = nullptr;
+  std::vector<char> buffer(1 << 14);
+  if (::getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || !found) return {};
+  return found->pw_dir;
+}
+
+/// A leading ~ or ~user as in a shell, which does not expand it in every place; "" without such a home.
+static std::string expand_home(const std::string &path) {
+  if (path[0] != '~') return path;
+  size_t end = std::min(path.find('/'), path.size());
+  std::string user = path.substr(1, end - 1), home = user.empty() ? env("HOME") : home_of(user);
+  return home.empty() ? "" : home + path.substr(end);
+}
+
 std::string default_cache_directory() {
-  auto env = [](const char *name) {
-    const char *v = std::getenv(name);
-    return std::string(v ? v : "");
-  };
-  if (std::string own = env("KW_CACHE_DIR"); !own.empty()) return own;
+  if (std::string own = env("KW_CACHE_DIR"); !own.empty()) return expand_home(own);
   if (std::string xdg = env("XDG_CACHE_HOME"); !xdg.empty() && xdg[0] == '/') return xdg + "/kernelwright";
   std::string home = env("HOME");
   return home.empty() ? "" : home + "/.cache/kernelwright";

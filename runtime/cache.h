@@ -20,6 +20,13 @@ struct CacheEntry {
   int64_t used_ns = 0;  ///< and nanoseconds
 };
 
+/// What a file of the cache holds, whether or not the cache would use it.
+struct StoredEntry {
+  std::optional<std::string> bytes;
+  bool is_readable = true;  ///< false where permissions keep this user from its bytes
+  bool is_private = false;  ///< ours, and nobody else can write it; others are never used
+};
+
 class DiskCache {
  public:
   /// Opens (and makes) the directory. When it cannot be used safely, `problem()` says why and the cache does
@@ -30,6 +37,8 @@ class DiskCache {
   const std::string &problem() const { return problem_; }
 
   std::optional<std::string> read(const Hash128 &key) const;
+  /// For judging a file by its bytes, apart from who may write it; does not count as a use.
+  StoredEntry inspect(const Hash128 &key) const;
   /// Writes a temporary sibling and renames it; failures leave nothing behind and set `problem()` once.
   void write(const Hash128 &key, std::string_view bytes);
   void remove(const Hash128 &key) const;
@@ -51,7 +60,8 @@ class DiskCache {
   bool counted_ = false;
 };
 
-/// KW_CACHE_DIR, else $XDG_CACHE_HOME/kernelwright, else ~/.cache/kernelwright.
+/// KW_CACHE_DIR (~ and ~user lead to home directories), else $XDG_CACHE_HOME/kernelwright, else
+/// ~/.cache/kernelwright.
 std::string default_cache_directory();
 /// KW_CACHE_SIZE ("500M", "2G", bytes), default 1 GiB.
 uint64_t default_cache_size();

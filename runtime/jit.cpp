@@ -41,6 +41,11 @@ auto resolving(const SourceMap &sources, F &&f) {
   }
 }
 
+/// The body and the first digits of the key: readable, and another for each entry of the cache.
+std::string version_text(const Request &r) {
+  return cat(r.options.body == Body::plain ? "plain-" : "main-", key_of(r).text().substr(0, 8));
+}
+
 void parse(const Request &r, const SourceText &source, Parsed &p, std::vector<LocalNote> *locals = nullptr) {
   double begin = now_ms();
   // first line 0: all lines are relative to the function's first one
@@ -52,6 +57,7 @@ void parse(const Request &r, const SourceText &source, Parsed &p, std::vector<Lo
     p.func = compile_source({p.sources, id, r.signature, r.captures, r.options, callees, locals}, p.sink);
     return 0;
   });
+  if (!debug_options()->dump_dir.empty()) p.func.version = version_text(r);
   report_stage("lower", p.func, now_ms() - begin);
 }
 

@@ -157,9 +157,10 @@ std::vector<std::string> stage_names(const CompileInput &input) {
 
 std::vector<std::string> dump_names() {
   std::vector<std::string> out;
-  CodegenOptions plain;
+  CodegenOptions plain, debug;
   plain.body = Body::plain;
-  for (const CodegenOptions &options : {CodegenOptions{}, plain}) add_stages(options, "llvm", out);
+  debug.debug = true;
+  for (const CodegenOptions &options : {CodegenOptions{}, plain, debug}) add_stages(options, "llvm", out);
   out.insert(out.end(), {"emit", "all"});
   return out;
 }

@@ -50,6 +50,7 @@ struct Site {
 
 struct Func {
   std::string name;
+  std::string version;        ///< tells compiled versions of a kernel apart in names of dumps; means nothing
   std::vector<Param> params;  ///< in the order of the ABI: inputs as called, then outputs
   std::vector<Sym> extents;   ///< extent and stride symbols in the order of the ABI's dims
   std::vector<Expr> facts;    ///< b1 over extents and scalar parameters; the body may assume them

@@ -11,12 +11,19 @@ namespace {
 constexpr uint32_t max_errors = 20;
 constexpr char mark_begin = '\x02', mark_end = '\x03';
 
+/// The line below the source line. Tabs of the source stand before the caret too, so that it points right
+/// whatever a terminal makes of them.
 std::string caret_line(const Resolved &d) {
-  uint32_t width = std::max<uint32_t>(1, d.end_column > d.column ? d.end_column - d.column : 1);
-  uint32_t line_width = count_code_points(d.line_text);
-  if (d.column + width > line_width + 1)
-    width = std::max<uint32_t>(1, line_width + 1 > d.column ? line_width + 1 - d.column : 1);
-  return std::string(d.column - 1, ' ') + '^' + std::string(width - 1, '~');
+  std::u32string line = decode_utf8(d.line_text);
+  size_t begin = d.column - 1, end = std::min<size_t>(std::max(d.end_column, d.column) - 1, line.size());
+  std::string padding;
+  for (size_t i = 0; i < begin; ++i) {
+    char32_t point = i < line.size() ? line[i] : U' ';
+    padding += point == U'\t' ? "\t" : std::string(display_width(point), ' ');
+  }
+  uint32_t width = 0;
+  for (size_t i = begin; i < end; ++i) width += display_width(line[i]);
+  return padding + '^' + std::string(std::max<uint32_t>(width, 1) - 1, '~');
 }
 }  // namespace
 

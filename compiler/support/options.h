@@ -40,7 +40,7 @@ struct DebugOptions {
   bool verify_each = false;             ///< verify the IR after each pass also in release builds
   bool interp = false;                  ///< run kernels by the IR interpreter
   bool cache = true;                    ///< use the disk cache
-  int log = 0;
+  int log = 0;                          ///< 0, or 1: also tell of cache entries that are of no use
 };
 
 struct ParsedDebug {
@@ -48,7 +48,7 @@ struct ParsedDebug {
   std::string error;  ///< empty, or which word is wrong and which words there are
 };
 
-/// Parses "dump:after=unroll; time; log=2". Unknown words are errors.
+/// Parses "dump:after=unroll; time; log=1". Unknown words are errors.
 ParsedDebug parse_debug(std::string_view text);
 
 /// The options in force (initially KW_DEBUG's, default when that is malformed); never null. Thread-safe.

@@ -42,6 +42,43 @@ uint32_t count_code_points(std::string_view text) {
       text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
+std::u32string decode_utf8(std::string_view text) {
+  std::u32string out;
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    if ((byte & 0xC0) == 0x80) {
+      if (!out.empty()) out.back() = out.back() << 6 | (byte & 0x3F);
+    } else {
+      out += byte < 0x80 ? byte : byte < 0xE0 ? byte & 0x1F : byte < 0xF0 ? byte & 0x0F : byte & 0x07;
+    }
+  }
+  return out;
+}
+
+namespace {
+struct PointRange {
+  char32_t first, last;
+};
+
+constexpr PointRange combining[] = {
+    {0x300, 0x36F},   {0x483, 0x489},   {0x591, 0x5BD},   {0x610, 0x61A},   {0x64B, 0x65F},
+    {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0x302A, 0x302D},
+    {0x3099, 0x309A}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F},
+};
+constexpr PointRange wide[] = {
+    {0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0x4DBF},   {0x4E00, 0xA4CF},   {0xA960, 0xA97F},
+    {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF01, 0xFF60},   {0xFFE0, 0xFFE6},
+    {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD},
+};
+
+bool is_in(std::span<const PointRange> ranges, char32_t point) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [point](PointRange r) { return r.first <= point && point <= r.last; });
+}
+}  // namespace
+
+uint32_t display_width(char32_t point) { return is_in(combining, point) ? 0 : is_in(wide, point) ? 2 : 1; }
+
 namespace {
 template <class T>
 std::string shortest(T v) {

@@ -40,6 +40,10 @@ bool starts_with(std::string_view text, std::string_view prefix);
 
 /// Number of Unicode code points in UTF-8 text (continuation bytes do not count).
 uint32_t count_code_points(std::string_view text);
+/// The code points of UTF-8 text, as many as `count_code_points` counts.
+std::u32string decode_utf8(std::string_view text);
+/// Columns of a terminal that a code point takes: 2 for East Asian wide ones and emoji, 0 for combining ones.
+uint32_t display_width(char32_t point);
 
 /// Shortest decimal text that reads back as the same double, always with a '.', an exponent, "inf" or "nan".
 std::string float_text(double v);

@@ -24,6 +24,11 @@ double now_ms() {
   return std::chrono::duration<double, std::milli>(since).count();
 }
 
+/// "add.main-1a2b3c4d.lower.kwir"; kernels and versions of one name have files of their own.
+static std::string dump_file(std::string_view stage, const Func &f) {
+  return cat(f.name, f.version.empty() ? "" : ".", f.version, ".", stage, ".kwir");
+}
+
 static void dump(std::string_view stage, const Func &f, const DebugOptions &options) {
   std::string text = print(f);
   if (options.dump_dir.empty()) {
@@ -33,7 +38,7 @@ static void dump(std::string_view stage, const Func &f, const DebugOptions &opti
   }
   std::error_code error;
   std::filesystem::create_directories(options.dump_dir, error);
-  std::ofstream file(cat(options.dump_dir, "/", f.name, ".", stage, ".kwir"), std::ios::binary);
+  std::ofstream file(cat(options.dump_dir, "/", dump_file(stage, f)), std::ios::binary);
   file << text;
   if (file) return;
   static std::mutex mutex;

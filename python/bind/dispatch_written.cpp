@@ -73,14 +73,16 @@ std::string subject(const char *parameter) { return parameter ? cat("argument '"
 bool check_writable(const KernelState &k, const char *parameter, PyArrayObject *a) {
   if (!(PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE)) {
     raise_error(Code::E222, cat(subject(parameter), " of kernel '", k.name, "' is written but read-only"),
-                "pass a writable copy: a.copy()");
+                parameter ? "pass a writable copy: a.copy()"
+                          : "pass a writable array, or leave out= away and take the result");
     return false;
   }
   if (overlaps_itself(a)) {
     raise_error(Code::E222,
                 cat(subject(parameter), " of kernel '", k.name,
                     "' is written but several of its elements share memory"),
-                "pass a copy: a.copy()");
+                parameter ? "pass a copy: a.copy()"
+                          : "pass an array of its own, or leave out= away and take the result");
     return false;
   }
   return true;

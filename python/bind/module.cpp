@@ -74,11 +74,14 @@ KernelState &kernel_state(py::handle kernel) {
   return *k;
 }
 
-/// The options of a kernel that are not the usual ones: ", fp='strict', debug=True", or "".
-std::string options_of(py::handle kernel) {
+/// The options of a kernel that are not the usual ones, by their names in Python.
+py::dict options_of(py::handle kernel) {
   const CodegenOptions &o = kernel_state(kernel).options;
-  return cat(o.fp == FpMode::normal ? "" : cat(", fp='", fp_name(o.fp), "'"), o.debug ? ", debug=True" : "",
-             o.unchecked ? ", unchecked=True" : "");
+  py::dict out;
+  if (o.fp != FpMode::normal) out["fp"] = std::string(fp_name(o.fp));
+  if (o.debug) out["debug"] = true;
+  if (o.unchecked) out["unchecked"] = true;
+  return out;
 }
 
 void check_kernel(py::handle kernel) {
@@ -147,18 +150,22 @@ std::string llvm_fault(const std::string &ir, int what) {
   return f ? provoke_llvm_fault(*f, host_target(), what) : error;
 }
 
+/// The name in a file of the cache, and its state: damage is a matter of its bytes alone.
+std::pair<std::string, std::string> judge_entry(const Hash128 &key) {
+  StoredEntry stored = jit().cache().inspect(key);
+  if (!stored.is_readable) return {"?", "not readable"};
+  if (!stored.bytes) return {"?", "damaged"};
+  if (is_of_another_version(*stored.bytes)) return {"?", "of another version"};
+  auto artifact = deserialize(*stored.bytes);
+  if (!artifact) return {"?", "damaged"};
+  if (hash_bytes(artifact->key) != key) return {artifact->name, "damaged"};
+  return {artifact->name, stored.is_private ? "sound" : "not private"};
+}
+
 py::list cache_list() {
   py::list out;
   for (const CacheEntry &e : jit().cache().list()) {
-    std::string name = "?", state = "damaged";
-    auto key = Hash128::parse(e.key);
-    if (auto bytes = key ? jit().cache().read(*key) : std::nullopt) {
-      if (is_of_another_version(*bytes)) state = "of another version";
-      if (auto a = deserialize(*bytes)) {
-        name = a->name;
-        if (hash_bytes(a->key) == *key) state = "sound";
-      }
-    }
+    auto [name, state] = judge_entry(Hash128::parse(e.key).value());
     out.append(py::make_tuple(e.key, e.bytes, e.used, name, state));
   }
   return out;

@@ -27,17 +27,28 @@ def _cache_clear() -> int:
 
 
 def _cache_verify() -> int:
+    """Removes what is damaged; files and directories with the wrong mode are told and stay as they are."""
+    directory, problem = _core.cache_directory(), _core.cache_problem()
     entries = _core.cache_list()
     states = [e[4] for e in entries]
+    if problem:
+        print(f"the cache is not used as it should be: {problem}")
     for key, *_, state in entries:
         if state == "damaged":
             _core.cache_remove(key)
             print(f"{key}  damaged: removed")
+        elif state == "not private":
+            print(f"{key}  not private: not used before it is yours alone (chmod 600 {directory}/{key}.kwa)")
+        elif state == "not readable":
+            print(f"{key}  not readable: not used (chmod 600 {directory}/{key}.kwa)")
     sound, damaged, other = (states.count(s) for s in ("sound", "damaged", "of another version"))
+    closed = states.count("not private") + states.count("not readable")
     print(f"{sound} entries are sound, {damaged} were damaged")
+    if closed:
+        print(f"{closed} entries have the wrong mode and are left alone")
     if other:
         print(f"{other} entries are of another version of kernelwright and are left alone")
-    return 1 if damaged else 0
+    return 1 if damaged or closed or problem else 0
 
 
 def _run(args: argparse.Namespace) -> int:

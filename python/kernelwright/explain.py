@@ -84,6 +84,11 @@ class Explanation:
     __repr__ = __str__
 
 
+def _options(kernel: Kernel) -> str:
+    """Those that are not the usual ones: ", fp='strict', debug=True", or ""."""
+    return "".join(f", {name}={value!r}" for name, value in _core.options_of(kernel).items())
+
+
 def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any]) -> Explanation:
     """The explanation for the given arguments, or for each compiled version."""
     versions = tuple(
@@ -99,7 +104,7 @@ def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
         for v in _core.explain(kernel, args, keywords)
     )
     function = _core.function_of(kernel)
-    return Explanation(function.__qualname__, _core.options_of(kernel), versions)
+    return Explanation(function.__qualname__, _options(kernel), versions)
 
 
 def _signature(version: Version) -> str:
@@ -162,7 +167,7 @@ def _line(fact: Fact, version: Version) -> str:
 def to_html(kernel: Kernel) -> str:
     """The notebook view of a kernel; every text is escaped."""
     function = _core.function_of(kernel)
-    title = f"kernel {function.__qualname__}{inspect.signature(function)}{_core.options_of(kernel)}"
+    title = f"kernel {function.__qualname__}{inspect.signature(function)}{_options(kernel)}"
     try:
         source = inspect.getsource(function)
     except (OSError, TypeError):

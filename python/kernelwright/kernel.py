@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
-import sys
 import types
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, overload
@@ -119,9 +117,23 @@ def _repr_html(self: Kernel) -> str:
     return to_html(self)
 
 
-class BoundKernel:
-    """A kernel as a method of an instance, which every call and every inspection gets as first argument."""
+class _FromKernel(str):
+    """A text of the class that its instances take from their kernels: of two attributes that every class has
+    and that therefore never reach `__getattr__`.
+    """
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.attribute = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return str(self) if instance is None else getattr(instance.__func__, self.attribute)
+
+
+class BoundKernel:
+    __doc__ = _FromKernel(
+        "A kernel as a method of an instance, which every call and every inspection gets as first argument."
+    )
+    __module__ = _FromKernel(__name__)
     __slots__ = ("__func__", "__self__", "__weakref__")
 
     def __init__(self, kernel: Kernel, instance: object) -> None:
@@ -178,41 +190,11 @@ class BoundKernel:
         return f"<bound {repr(self.__func__)[1:-1]} of {self.__self__!r}>"
 
 
-def _reduce(self: Kernel) -> str | tuple[Any, ...]:
+def _reduce(self: Kernel) -> tuple[Any, ...]:
     """Pickles by qualified name, like a function."""
-    module, name = self.__module__, self.__qualname__
-    target: Any = sys.modules.get(module)
-    for part in name.split("."):
-        target = getattr(target, part, None)
-    if target is not self:
-        raise TypeError(
-            f"cannot pickle kernel {name}: it is not found as {module}.{name}; define it at module level"
-        )
-    script = getattr(sys.modules[module], "__file__", None) if module == "__main__" else None
-    return (_find, (module, name, os.path.abspath(script)) if script else (module, name))
+    from .pickling import reduce
 
-
-def _find(module: str, name: str, script: str | None = None) -> Any:
-    """The kernel of a qualified name, for unpickling.
-
-    A worker whose `__main__` is another program (joblib's) runs the script once, under a name that is not
-    "__main__", as multiprocessing does.
-    """
-    import importlib
-
-    target: Any = importlib.import_module(module)
-    if script and not hasattr(target, name.split(".")[0]):
-        target = _script(script)
-    for part in name.split("."):
-        target = getattr(target, part)
-    return target
-
-
-@functools.cache
-def _script(path: str) -> types.SimpleNamespace:
-    import runpy
-
-    return types.SimpleNamespace(**runpy.run_path(path, run_name="__mp_main__"))
+    return reduce(self)
 
 
 def _repr(self: Kernel) -> str:

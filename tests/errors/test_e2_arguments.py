@@ -148,6 +148,9 @@ def shared_elements() -> np.ndarray[Any, Any]:
 FIRST = "error[E222]: argument 'a' of kernel 'scale' is written but"
 SHARED = "several of its elements share memory\n      = help: pass a copy: a.copy()"
 READ_ONLY = "read-only\n      = help: pass a writable copy: a.copy()"
+LEAVE_OUT = "or leave out= away and take the result"
+OUT_SHARED = f"several of its elements share memory\n      = help: pass an array of its own, {LEAVE_OUT}"
+OUT_READ_ONLY = f"read-only\n      = help: pass a writable array, {LEAVE_OUT}"
 OUT = "error[E222]: out= of kernel 'copy'"
 ONE_EACH = "give one array or None per output_tensor"
 BLOCK = np.ones((3, 4), np.float32)
@@ -162,8 +165,8 @@ def wrong_out(array: Any, text: str, name: str) -> Any:
     [
         calls(scale, (read_only(), 2), KernelValueError, f"{FIRST} {READ_ONLY}", id="read-only"),
         calls(scale, (shared_elements(), 2), KernelValueError, f"{FIRST} {SHARED}", id="stride 0"),
-        wrong_out(read_only(), f"is written but {READ_ONLY}", "out read-only"),
-        wrong_out(shared_elements(), f"is written but {SHARED}", "out stride 0"),
+        wrong_out(read_only(), f"is written but {OUT_READ_ONLY}", "out read-only"),
+        wrong_out(shared_elements(), f"is written but {OUT_SHARED}", "out stride 0"),
         wrong_out(np.ones(3, "f4"), "for 'c' is float32 (3,) but must be float32 (4,)", "out shape"),
         wrong_out(np.ones((4, 1), "f4"), "for 'c' is float32 (4, 1) but must be float32 (4,)", "out rank"),
         wrong_out(np.array(1, "f4"), "for 'c' is float32 () but must be float32 (4,)", "out rank 0"),

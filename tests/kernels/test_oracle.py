@@ -94,18 +94,32 @@ def test_debug_mode_gives_the_same_bits_or_an_error(case: corpus.Case) -> None:
             _same(result, expected, case.name)
 
 
-STAGES = "lower simplify fuse_fma fill_buffers guard_bounds hoist_checks lower_lanes expand_math final"
+VARIANTS: tuple[dict[str, bool], ...] = ({}, {"debug": True}, {"unchecked": True})
+# inspection compiles the main body; the fully checked one differs from it by this pass, which debug runs too
+PASSES = set(_core.set_debug("dump:after=?").rpartition(": ")[2].split(", ")) - {"emit", "all"}
+
+
+def _dumped(case: corpus.Case, options: dict[str, bool], folder: Path) -> dict[str, str]:
+    """The IR after every stage that the core runs for a kernel, by one compilation."""
+    arguments = case.make(np.random.default_rng(0))
+    with kw.debug("verify=each", dump_after="all", dump_dir=folder):
+        final = kw.kernel(**options)(case.fn).ir(*arguments, stage="final")
+    texts = {path.name.split(".")[2]: path.read_text() for path in folder.iterdir()}
+    assert final in texts.values()
+    return texts
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-def test_printed_ir_parses_back_after_every_pass(case: corpus.Case) -> None:
-    arguments = case.make(np.random.default_rng(0))
-    kernel = kw.kernel(case.fn)
-    for stage in STAGES.split():
-        text = kernel.ir(*arguments, stage=stage)
-        printed, error, same = _core.round_trip(text)
-        assert error == "" and same, (stage, error)
-        assert printed == text, stage
+def test_printed_ir_parses_back_after_every_pass(case: corpus.Case, tmp_path: Path) -> None:
+    seen: set[str] = set()
+    for n, options in enumerate(VARIANTS):
+        texts = _dumped(case, options, tmp_path / str(n))
+        seen |= texts.keys()
+        for stage, text in texts.items():
+            printed, error, same = _core.round_trip(text)
+            assert error == "" and same, (options, stage, error)
+            assert printed == text, (options, stage)
+    assert seen == PASSES
 
 
 def test_corpus_is_large_enough() -> None:

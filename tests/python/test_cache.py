@@ -6,6 +6,7 @@ Everything runs in new processes with directories of their own.
 from __future__ import annotations
 
 import os
+import pwd
 import random
 import re
 import subprocess
@@ -113,7 +114,7 @@ DAMAGE = """
 import random
 seed, path = int(sys.argv[1]), sys.argv[2]
 rng, whole = random.Random(seed), open(path, "rb").read()
-for n in range(1000):
+for n in range(int(sys.argv[3])):
     data = bytearray(whole)
     if n % 4 == 3:
         data = data[: rng.randrange(len(data))]
@@ -135,7 +136,8 @@ def test_thousand_damaged_entries_are_misses(tmp_path: Path) -> None:
     seed = random.randrange(2**32)
     print("seed", seed)
     (tmp_path / "program.py").write_text(PROGRAM + DAMAGE)
-    done = start("program.py", str(seed), str(entry), folder=tmp_path)
+    count = 150 if "asan" in os.environ.get("LD_PRELOAD", "") else 1000
+    done = start("program.py", str(seed), str(entry), str(count), folder=tmp_path)
     assert done.returncode == 0 and done.stderr == "", f"seed {seed}: {done.stderr}"
 
 
@@ -255,6 +257,21 @@ def test_places_of_the_directory(tmp_path: Path) -> None:
         assert said == f"{place}\n" and len(list(place.iterdir())) == 1
 
 
+def test_tilde_is_a_home_directory(tmp_path: Path) -> None:
+    show = "check(2.0)\nprint(_core.cache_directory())"
+    home = {"HOME": str(tmp_path / "home")}
+    for place in ("~", "~/zz", "~/z~/~"):
+        said = run(tmp_path, show, KW_CACHE_DIR=place, **home)
+        assert said == f"{tmp_path}/home{place[1:]}\n"
+    assert run(tmp_path, show, KW_CACHE_DIR=f"{tmp_path}/~").startswith(f"{tmp_path}/~")
+    where = "print(_core.cache_directory(), _core.cache_problem())"
+    root = pwd.getpwuid(0)
+    assert run(tmp_path, where, KW_CACHE_DIR=f"~{root.pw_name}").split()[0] == root.pw_dir
+    for unknown in ({"KW_CACHE_DIR": "~no.such.user/x"}, {"KW_CACHE_DIR": "~/x", "HOME": ""}):
+        assert run(tmp_path, where, **unknown) == " there is no home directory for it\n"
+    assert [p.name for p in tmp_path.glob("~*")] == ["~"]  # the one that was asked for by its path
+
+
 def test_least_recently_used_entries_go_first(tmp_path: Path) -> None:
     day = 86400.0
     for age, k in ((9, 2.0), (8, 3.0), (7, 4.0), (6, 5.0)):
@@ -329,6 +346,42 @@ def test_command_lists_verifies_and_clears(tmp_path: Path) -> None:
     cleared = cli(tmp_path, "clear")
     assert cleared.returncode == 0 and "1" in cleared.stdout
     assert entries(tmp_path) == []
+
+
+def test_verify_judges_by_the_bytes_and_tells_wrong_modes(tmp_path: Path) -> None:
+    run(tmp_path, "check(2.0, 3.0)")
+    folder, (one, two) = tmp_path / "cache", entries(tmp_path)
+    folder.chmod(0o770)
+    open_to_others = cli(tmp_path, "verify")
+    assert open_to_others.returncode == 1 and open_to_others.stdout.splitlines() == [
+        f"the cache is not used as it should be: {folder} can be written by others (chmod 700 it)",
+        "2 entries are sound, 0 were damaged",
+    ]
+    folder.chmod(0o700)
+    one.chmod(0o666)
+    shown = cli(tmp_path, "verify")
+    assert shown.returncode == 1 and shown.stdout.splitlines() == [
+        f"{one.stem}  not private: not used before it is yours alone (chmod 600 {one})",
+        "1 entries are sound, 0 were damaged",
+        "1 entries have the wrong mode and are left alone",
+    ]
+    assert f"{one.stem} " in cli(tmp_path, "ls").stdout and "(not private)" in cli(tmp_path, "ls").stdout
+    one.write_bytes(one.read_bytes()[:-1] + b"?")
+    assert f"{one.stem}  damaged: removed" in cli(tmp_path, "verify").stdout
+    assert not one.exists() and two.exists()
+    two.chmod(0o000)
+    if os.getuid() != 0:
+        assert f"{two.stem}  not readable: not used (chmod 600 {two})" in cli(tmp_path, "verify").stdout
+    two.chmod(0o600)
+    assert cli(tmp_path, "verify").stdout == "1 entries are sound, 0 were damaged\n"
+
+
+def test_verify_is_no_use(tmp_path: Path) -> None:
+    run(tmp_path, "check(2.0)")
+    (entry,) = entries(tmp_path)
+    os.utime(entry, times=(1e9, 1e9))
+    assert cli(tmp_path, "verify").returncode == cli(tmp_path, "ls").returncode == 0
+    assert entry.stat().st_mtime == 1e9
 
 
 def test_command_on_an_empty_cache(tmp_path: Path) -> None:

@@ -1,21 +1,16 @@
-"""A kernel is a good Python object: its names, signature, help, pickling, binding and lifetime."""
+"""A kernel is a good Python object: its names, signature, help, binding and lifetime."""
 
 from __future__ import annotations
 
-import copy
 import gc
 import inspect
 import pickle
 import pydoc
-import subprocess
-import sys
 import warnings
 import weakref
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import numpy as np
 import pytest
 
@@ -49,6 +44,7 @@ class Layer:
 
     @kw.kernel
     def forward(self, a):
+        """Doubles a."""
         c = output_tensor(a.shape, a.dtype)
         for i in range(a.shape[0]):
             c[i] = a[i] * 2
@@ -115,80 +111,6 @@ def test_equality_hash_and_attributes() -> None:
     assert not hasattr(twin, "note")
 
 
-def test_pickle_by_name() -> None:
-    for kernel in (add, Layer.forward, Layer.half):
-        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
-            assert pickle.loads(pickle.dumps(kernel, protocol)) is kernel
-    assert cloudpickle.loads(cloudpickle.dumps(add)) is add
-    assert len(pickle.dumps(add)) < 200
-    assert copy.copy(add) is add and copy.deepcopy([add])[0] is add
-
-
-def test_pickle_refuses_what_has_no_name() -> None:
-    @kw.kernel
-    def local(a):
-        return a
-
-    name = "test_pickle_refuses_what_has_no_name.<locals>.local"
-    with pytest.raises(TypeError) as caught:
-        pickle.dumps(local)
-    where = f"it is not found as {__name__}.{name}; define it at module level"
-    assert str(caught.value) == f"cannot pickle kernel {name}: {where}"
-    with pytest.raises(TypeError) as caught:
-        pickle.dumps(kw.kernel(plain))
-    where = f"it is not found as {__name__}.plain; define it at module level"
-    assert str(caught.value) == f"cannot pickle kernel plain: {where}"
-
-
-KERNELS = """\
-import kernelwright as kw
-
-
-@kw.kernel
-def double(a):
-    c = output_tensor(a.shape, a.dtype)
-    for i in range(a.shape[0]):
-        c[i] = a[i] * 2
-    return c
-"""
-WORKERS = """\
-import multiprocessing
-import sys
-
-import joblib
-import numpy as np
-import kernels
-import kernelwright as kw
-
-
-@kw.kernel
-def triple(a):
-    c = output_tensor(a.shape, a.dtype)
-    for i in range(a.shape[0]):
-        c[i] = a[i] * 3
-    return c
-
-
-if __name__ == "__main__":
-    both, arrays = (kernels.double, triple), [np.full(2, n, np.float32) for n in (1, 2)]
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        print([r.tolist() for kernel in both for r in pool.map(kernel, arrays)])
-    with joblib.Parallel(n_jobs=2) as parallel:
-        jobs = [joblib.delayed(kernel)(a) for kernel in both for a in arrays]
-        print([r.tolist() for r in parallel(jobs)])
-"""
-
-
-def test_worker_processes(tmp_path: Path) -> None:
-    """multiprocessing (spawn) and joblib send kernels of modules and of the script itself."""
-    (tmp_path / "kernels.py").write_text(KERNELS)
-    script = tmp_path / "workers.py"
-    script.write_text(WORKERS)
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, cwd=tmp_path)
-    doubled, tripled = [[2.0, 2.0], [4.0, 4.0]], [[3.0, 3.0], [6.0, 6.0]]
-    assert done.stdout.splitlines() == [str(doubled + tripled)] * 2
-
-
 def test_methods() -> None:
     layer = Layer()
     for call in (layer.forward, lambda a: Layer.forward(layer, a)):
@@ -222,6 +144,14 @@ def test_bound_kernels_are_good_objects() -> None:
     assert repr(layer.forward) == f"<bound kernel {__name__}.Layer.forward of {layer!r}>"
     assert layer.forward.__name__ == "forward" and layer.forward.check() is None
     assert not hasattr(layer.forward, "no_such_thing")
+    assert layer.forward.__doc__ == inspect.getdoc(layer.forward) == "Doubles a."
+    assert layer.forward.__module__ == __name__
+    assert pydoc.render_doc(layer.forward, renderer=pydoc.plaintext).startswith(
+        f"Python Library Documentation: method forward in module {__name__}\n"
+    )
+    assert layer.uses_self.__doc__ is None
+    bound = type(layer.forward)
+    assert bound.__module__ == "kernelwright.kernel" and inspect.getdoc(bound).startswith("A kernel as a")
 
 
 def test_self_is_never_used() -> None:

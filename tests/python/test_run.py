@@ -94,3 +94,29 @@ def test_what_the_layer_lacks_is_named(tmp_path: Path, statement: str, last: str
     assert done.returncode == 1
     assert re.sub(r"\(/.*\)", "(…)", done.stderr.splitlines()[-1]) == last
     assert "During handling" not in done.stderr and "direct cause" not in done.stderr
+
+
+DECLARED = """\
+import numpy as np
+from mindspore import Tensor, ops
+
+def copied(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i]
+    return c
+
+x = Tensor(np.ones(2, np.float32))
+for shape in ((2,), [2], lambda s: s):
+    for dtype in (np.float32, np.dtype("float32"), "float32", lambda d: d, float):
+        try:
+            print(ops.Custom(copied, shape, dtype, func_type="akg")(x).dtype)
+        except TypeError as e:
+            print(e)
+"""
+
+
+def test_declared_types_are_values_classes_or_functions(tmp_path: Path) -> None:
+    done = kw_run(tmp_path, DECLARED)
+    wrong = "Custom: out_dtype is float64, but the kernel returns float32"
+    assert (done.stdout.splitlines(), done.stderr) == ((["float32"] * 4 + [wrong]) * 3, "")

@@ -20,7 +20,7 @@ import numpy as np
 
 import kernelwright as kw
 
-from . import kernels
+from . import kernels, mistakes
 
 Arrays = tuple[np.ndarray[Any, Any], ...]
 _here = Path(__file__).resolve().parent
@@ -40,18 +40,19 @@ def _inputs(name: str, n: int) -> Arrays:
 def _reference(name: str, args: Arrays) -> np.ndarray[Any, Any]:
     """The same by NumPy, in float64 where sums are involved."""
     x = args[0].astype(np.float64)
+    out: np.ndarray[Any, Any] = np.zeros_like(x)
     if name == "add":
-        return args[0] + args[1]
-    if name == "matmul":
-        return x @ args[1]
-    if name == "softmax":
+        out = args[0] + args[1]
+    elif name == "matmul":
+        out = x @ args[1]
+    elif name == "softmax":
         e = np.exp(x - x.max(axis=1, keepdims=True))
-        return e / e.sum(axis=1, keepdims=True)
-    if name == "layernorm":
+        out = e / e.sum(axis=1, keepdims=True)
+    elif name == "layernorm":
         mean, var = x.mean(axis=1, keepdims=True), x.var(axis=1, keepdims=True)
-        return (x - mean) / np.sqrt(var + 1e-5) * args[1] + args[2]
-    out = np.zeros_like(x)
-    out[1:-1, 1:-1] = 0.25 * (x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:]) - x[1:-1, 1:-1]
+        out = (x - mean) / np.sqrt(var + 1e-5) * args[1] + args[2]
+    else:
+        out[1:-1, 1:-1] = 0.25 * (x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:]) - x[1:-1, 1:-1]
     return out
 
 
@@ -93,6 +94,9 @@ def _run_programs(programs: list[str]) -> None:
         subprocess.run([sys.executable, "-m", "kernelwright", "run", program], check=True)
 
 
+_assembly_lines = 14
+
+
 def _show_table() -> None:
     _title("five kernels in plain loops: checked against CPython and NumPy")
     print(f"{'kernel':<12}{'compile, ms':>14}{'new process, from cache, ms':>30}")
@@ -113,23 +117,14 @@ def _show_stages() -> None:
     _title("the IR of matmul: one condition on shapes, no check left inside the loops")
     print(kernels.matmul.ir(a, b, stage="final").rstrip())
     _title("its assembly begins")
-    print(
-        "\n".join(line for line in kernels.matmul.asm(a, b).splitlines() if not line.startswith("\t."))[:400]
-    )
+    lines = [line for line in kernels.matmul.asm(a, b).splitlines() if not line.startswith("\t.")]
+    print("\n".join(lines[:_assembly_lines]))
 
 
 def _show_error() -> None:
     _title("what an error looks like")
-
-    @kw.kernel
-    def blur(a):
-        c = output_tensor(a.shape, a.dtype)
-        for i in range(a.shape[0]):
-            c[i] = 0.5 * (a[i] + a[i + 1])
-        return c
-
     try:
-        blur(np.zeros(4, np.float32))
+        mistakes.one_step_too_far(np.zeros(4, np.float32))
     except kw.KernelIndexError as error:
         print(error)
 

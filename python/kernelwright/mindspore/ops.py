@@ -48,8 +48,7 @@ class Custom:
     def _check_results(self, inputs: tuple[Any, ...], results: tuple[Any, ...]) -> None:
         tensors = [x for x in inputs if isinstance(x, Tensor)]
         shapes, dtypes = [list(t.shape) for t in tensors], [t.dtype for t in tensors]
-        shape = self._out_shape(*shapes) if callable(self._out_shape) else self._out_shape
-        dtype = self._out_dtype(*dtypes) if callable(self._out_dtype) else self._out_dtype
+        shape, dtype = _declared(self._out_shape, shapes), _declared(self._out_dtype, dtypes)
         several = len(results) > 1
         if shape is not None:
             declared = [tuple(s) for s in (shape if several else [shape])]
@@ -67,6 +66,12 @@ class Custom:
                     f"Custom: out_dtype is {_one_or_all(kinds)}, but the kernel returns"
                     f" {_one_or_all(kinds_found)}"
                 )
+
+
+def _declared(declaration: Any, inputs: list[Any]) -> Any:
+    """A value as it is, a function of what the inputs have; a class of scalars is a dtype, no function."""
+    is_function = callable(declaration) and not isinstance(declaration, type)
+    return declaration(*inputs) if is_function else declaration
 
 
 def _one_or_all(items: list[Any]) -> str:

@@ -92,6 +92,27 @@ TEST(Render, carets_never_run_past_the_line) {
             "      |   ^~\n");
 }
 
+std::string caret_below(const char *line, uint32_t column, uint32_t end_column) {
+  Resolved r = resolve(error_at({}, "x"), SourceMap{});
+  r.line = 0, r.column = column, r.end_column = end_column, r.line_text = line;
+  std::string text = render(r, "k.py", 1);
+  return split_text(text, '\n')[2].substr(8);
+}
+
+TEST(Render, tabs_before_the_caret_are_copied) {
+  EXPECT_EQ(caret_below("\t\tx = ab", 7, 9), "\t\t    ^~");
+  EXPECT_EQ(caret_below("\tx =\tab", 6, 8), "\t   \t^~");
+  EXPECT_EQ(caret_below("\t", 1, 2), "^");
+}
+
+TEST(Render, wide_characters_take_two_columns_and_combining_ones_none) {
+  EXPECT_EQ(caret_below("\xE5\xB9\x85 = a", 5, 6), "     ^");                // a CJK ideograph before
+  EXPECT_EQ(caret_below("x = \xE5\xB9\x85\xE5\xB9\x85", 5, 7), "    ^~~~");  // two below the caret
+  EXPECT_EQ(caret_below("'\xF0\x9F\x98\x80' + a", 7, 8), "       ^");        // an emoji
+  EXPECT_EQ(caret_below("e\xCC\x81 = a", 6, 7), "    ^");                    // e and a combining acute
+  EXPECT_EQ(caret_below("\xC3\xA4 = a", 5, 6), "    ^");
+}
+
 TEST(Render, without_a_place_only_the_path_leads) {
   Resolved r = resolve({Code::E502, {}, "no library", {}, {"install it"}}, SourceMap{});
   EXPECT_EQ(render(r, "k.py", 5), "k.py: error[E502]: no library\n      = help: install it\n");

@@ -37,7 +37,8 @@ TEST(ParseDebug, knows_every_word) {
   EXPECT_TRUE(parsed("verify=each").verify_each);
   EXPECT_TRUE(parsed("interp").interp);
   EXPECT_FALSE(parsed("cache=off").cache);
-  EXPECT_EQ(parsed("log=2").log, 2);
+  EXPECT_EQ(parsed("log=1").log, 1);
+  EXPECT_EQ(parsed("log=1; log=0").log, 0);
 }
 
 TEST(ParseDebug, words_combine_and_spaces_do_not_matter) {
@@ -49,9 +50,9 @@ TEST(ParseDebug, words_combine_and_spaces_do_not_matter) {
 }
 
 TEST(ParseDebug, refuses_unknown_words_and_names_the_known_ones) {
-  for (std::string_view text : {"tme", "time=1", "dump:after", "dump:after=", "dump:dir=", "dump=all",
-                                "kernel=", "verify", "verify=all", "interp=1", "cache", "cache=on", "log",
-                                "log=", "log=x", "log=2x", "Time", "=", "log=99999999999"}) {
+  for (std::string_view text :
+       {"tme", "time=1", "dump:after", "dump:after=", "dump:dir=", "dump=all", "kernel=", "verify",
+        "verify=all", "interp=1", "cache", "cache=on", "log", "log=", "log=x", "log=2x", "Time", "="}) {
     std::string error = parse_debug(text).error;
     EXPECT_NE(error.find(std::string("unknown word '") + std::string(text) + "'"), std::string::npos) << text;
     for (std::string_view word :
@@ -60,8 +61,14 @@ TEST(ParseDebug, refuses_unknown_words_and_names_the_known_ones) {
   }
 }
 
+TEST(ParseDebug, refuses_levels_that_do_not_exist) {
+  for (std::string level : {"2", "9", "-1", "99999999999", "01"})
+    EXPECT_EQ(parse_debug("time; log=" + level).error,
+              "KW_DEBUG: there is no log level " + level + "; the levels are 0 and 1");
+}
+
 TEST(ParseDebug, a_wrong_word_behind_right_ones_is_still_an_error) {
-  EXPECT_NE(parse_debug("time; nonsense; log=2").error.find("'nonsense'"), std::string::npos);
+  EXPECT_NE(parse_debug("time; nonsense; log=1").error.find("'nonsense'"), std::string::npos);
 }
 
 TEST(CodegenOptions, every_field_is_walked_by_name) {

@@ -47,6 +47,17 @@ TEST(Text, code_points_are_counted_not_bytes) {
   EXPECT_EQ(count_code_points("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80"), 3u);  // two, three and four bytes
 }
 
+TEST(Text, utf8_is_decoded_and_measured) {
+  EXPECT_EQ(decode_utf8("a\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80"), U"a\u00E4\u20AC\U0001F600");
+  EXPECT_EQ(decode_utf8("\x80"
+                        "a\xC3"),
+            U"a\u0003");  // damaged text gives something
+  for (char32_t point : std::u32string_view(U"\u1100\u3042\u4E00\uAC00\uFF01\U0001F600\U00020000"))
+    EXPECT_EQ(display_width(point), 2u) << static_cast<uint32_t>(point);
+  for (char32_t point : {U'a', U'\u00E4', U'\u20AC', U'\uFF61'}) EXPECT_EQ(display_width(point), 1u);
+  for (char32_t point : {U'\u0300', U'\u200D', U'\uFE0F'}) EXPECT_EQ(display_width(point), 0u);
+}
+
 TEST(Text, float_text_always_looks_like_a_float) {
   EXPECT_EQ(float_text(1.0), "1.0");
   EXPECT_EQ(float_text(-0.0), "-0.0");

@@ -84,6 +84,10 @@ TEST(Passes, dumps_go_into_files_that_read_back) {
   run_passes(passes, sample(), {});
   EXPECT_EQ(content(temp.path("f.two.kwir")), print(add_two(sample(), {})));
   EXPECT_FALSE(std::filesystem::exists(temp.path("f.three.kwir")));
+  Func version = sample();
+  version.version = "plain-12ab";
+  run_passes(passes, version, {});
+  EXPECT_EQ(content(temp.path("f.plain-12ab.two.kwir")), print(add_two(sample(), {})));
 }
 
 TEST(Passes, dumps_of_all_stages_of_chosen_kernels) {

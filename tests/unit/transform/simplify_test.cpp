@@ -1,4 +1,4 @@
-// Dead scalars vanish, and the fill of buffers follows from what is written.
+// Dead scalars vanish.
 #include "transform/simplify.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,6 @@
 #include "ir/print.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
-#include "transform/fill_buffers.h"
 
 namespace kw {
 namespace {
@@ -45,25 +44,6 @@ TEST(Simplify, what_is_read_stays) {
 TEST(Simplify, without_dead_scalars_the_body_is_shared) {
   Func f = with_body("  c[0] = a[0]\n");
   EXPECT_EQ(simplify(f, unit::with_fma()).body.p, f.body.p);
-}
-
-std::string filled(std::string_view body) { return print(fill_buffers(with_body(body), unit::with_fma())); }
-
-TEST(FillBuffers, outputs_that_are_not_wholly_written_are_zeroed) {
-  EXPECT_NE(filled("  c[0] = a[0]\n").find("c: out(f64, (n,), fill='zero')"), std::string::npos);
-  EXPECT_NE(filled("  for i in serial(0, n, 1):\n    c[i] = a[i]\n").find("c: out(f64, (n,))"),
-            std::string::npos);
-}
-
-TEST(FillBuffers, temporaries_lose_a_needless_fill_and_get_a_needed_one) {
-  std::string written = "  for i in serial(0, 4, 1):\n    t[i] = a[0]\n  c[0] = t[3]\n",
-              unwritten = "  c[0] = t[3]\n";
-  EXPECT_NE(filled("  t = alloc(f64, (4,), 'heap', fill='zero')\n" + written)
-                .find("t = alloc(f64, (4,), 'heap')\n"),
-            std::string::npos);
-  EXPECT_NE(filled("  t = alloc(f64, (4,), 'heap')\n" + unwritten)
-                .find("t = alloc(f64, (4,), 'heap', fill='zero')"),
-            std::string::npos);
 }
 
 }  // namespace

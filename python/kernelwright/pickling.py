@@ -1,0 +1,99 @@
+"""Kernels in other processes: how pickle, multiprocessing and joblib find one again or make it anew.
+
+A kernel goes by its qualified name, as functions do. One of `__main__` needs more where the worker's
+`__main__` is another program: the script or module to run, or the kernel itself, source text included. Knows
+nothing of compiling; the worker's disk cache serves what this process compiled.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import linecache
+import os
+import pickle
+import sys
+import types
+from typing import Any
+
+from . import _core, capture
+from ._core import Kernel
+
+# how a worker comes to what its own `__main__` lacks: ("script", path), ("module", name) or ("value", bytes)
+Way = tuple[str, Any]
+
+
+def reduce(kernel: Kernel) -> tuple[Any, ...]:
+    """For `Kernel.__reduce__`; raises TypeError when the name of the kernel leads to something else."""
+    module, name = kernel.__module__, kernel.__qualname__
+    target: Any = sys.modules.get(module)
+    for part in name.split("."):
+        target = getattr(target, part, None)
+    if target is not kernel:
+        raise TypeError(
+            f"cannot pickle kernel {name}: it is not found as {module}.{name}; define it at module level"
+        )
+    return (find, (module, name, _way(kernel) if module == "__main__" else None))
+
+
+def find(module: str, name: str, way: Way | None = None) -> Any:
+    """The kernel of a qualified name, for unpickling."""
+    target: Any = importlib.import_module(module)
+    if way and not hasattr(target, name.split(".")[0]):
+        if way[0] == "value":
+            return _of_value(way[1])
+        target = _run(*way)
+    for part in name.split("."):
+        target = getattr(target, part)
+    return target
+
+
+def _way(kernel: Kernel) -> Way | None:
+    main = sys.modules["__main__"]
+    spec, script = getattr(main, "__spec__", None), getattr(main, "__file__", None)
+    if spec is not None and spec.name != "__main__":  # python -m
+        return ("module", spec.name)
+    if script:
+        return ("script", os.path.abspath(script))
+    value = _to_value(kernel)  # a notebook or a prompt
+    return ("value", value) if value else None
+
+
+@functools.cache
+def _run(how: str, what: str) -> types.SimpleNamespace:
+    """Runs the sender's program once, under a name that is not "__main__", as multiprocessing does."""
+    import runpy
+
+    run = runpy.run_module if how == "module" else runpy.run_path
+    return types.SimpleNamespace(**run(what, run_name="__mp_main__"))
+
+
+def _to_value(kernel: Kernel) -> bytes | None:
+    """All that makes the kernel again: by cloudpickle, which joblib and its like bring; None without it."""
+    names = ("cloudpickle", "joblib.externals.cloudpickle")
+    cloudpickle = next((sys.modules[name] for name in names if name in sys.modules), None)
+    if cloudpickle is None:
+        return None
+    function = _core.function_of(kernel)
+    called = [f for f, *_ in capture.describe(function)[3]]
+    files = {f.__code__.co_filename for f in (function, *called)}
+    texts = {file: linecache.getlines(file) for file in files if not os.path.exists(file)}
+    try:
+        value = cloudpickle.dumps((function, _core.options_of(kernel), texts))
+        assert isinstance(value, bytes)
+        return value
+    except Exception as e:
+        raise pickle.PicklingError(
+            f"cannot send kernel {kernel.__qualname__} to another process with all that it captures: {e}; "
+            "define it in a module of its own and import it"
+        ) from e
+
+
+@functools.lru_cache(maxsize=64)
+def _of_value(value: bytes) -> Kernel:
+    function, options, texts = pickle.loads(value)
+    for file, lines in texts.items():
+        linecache.cache[file] = (sum(map(len, lines)), None, lines, file)
+    kernel = Kernel(function, **options)
+    functools.update_wrapper(kernel, function)
+    return kernel
