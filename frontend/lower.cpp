@@ -135,11 +135,20 @@ void Lowering::statements(const ast::Block &b) {
       rules_.statement(s, builder_->owners[0] == &f_.body);
       statement(s);
     } catch (const CompileError &error) {
-      for (const Diagnostic &d : error.found()) sink_->add(d);
+      for (const Diagnostic &d : error.found()) report(d);
       leave_out();
       poison(s);
     }
   }
+}
+
+/// Records an error; types that clash where ways meet are told at the first of the reads alone.
+void Lowering::report(const Diagnostic &d) {
+  auto same = [&](const Diagnostic &other) {
+    return other.code == d.code && other.message == d.message && other.notes == d.notes;
+  };
+  bool clash = (d.code == Code::E210 || d.code == Code::E211) && !d.notes.empty();
+  if (!clash || std::none_of(sink_->all().begin(), sink_->all().end(), same)) sink_->add(d);
 }
 
 /// After an error, the names that the statement would have assigned are taken as known, so that one fault
@@ -226,8 +235,23 @@ void Lowering::assign(const ast::Assign &s, Loc loc) {
   if (std::string word = rules_.declaration(s); !word.empty())
     return declare(ast::as<ast::Name>(s.target)->id, *ast::as<ast::CallExpr>(s.value), word, loc,
                    s.target->loc);
+  refuse_sliced(s.target);
   alone_ = ast::as<ast::Name>(s.target) ? ast::as<ast::CallExpr>(s.value) : nullptr;
   assign_target(s.target, expression(s.value), loc);
+}
+
+/// E109 for slices that would be assigned: the value beside one is often a tensor, which is no fault of its
+/// own.
+void Lowering::refuse_sliced(const ast::ExprPtr &target) {
+  if (const auto *tuple = ast::as<ast::Tuple>(target))
+    for (const ast::ExprPtr &item : tuple->items) refuse_sliced(item);
+  const auto *n = ast::as<ast::Subscript>(target);
+  if (!n) return;
+  auto slice = std::find_if(n->index.begin(), n->index.end(),
+                            [](const ast::ExprPtr &item) { return ast::as<ast::Slice>(item) != nullptr; });
+  if (slice == n->index.end()) return;
+  Operand base = expression(n->value);
+  if (base.kind == Operand::Kind::tensor) refuse_slice(base.buf->sym->name, (*slice)->loc);
 }
 
 void Lowering::assign_target(const ast::ExprPtr &target, Operand value, Loc loc) {
@@ -235,6 +259,10 @@ void Lowering::assign_target(const ast::ExprPtr &target, Operand value, Loc loc)
     return assign_name(n->id, std::move(value), loc, target->loc);
   if (const auto *n = ast::as<ast::Subscript>(target)) return assign_element(*n, target->loc, value, loc);
   const auto *tuple = ast::as<ast::Tuple>(target);
+  if (value.kind == Operand::Kind::poisoned) {
+    for (const ast::ExprPtr &item : tuple->items) assign_target(item, value, loc);
+    return;
+  }
   if (value.kind != Operand::Kind::tuple)
     type_error(Code::E206, loc, cat(describe(value), " cannot be unpacked"));
   if (value.items.size() != tuple->items.size())

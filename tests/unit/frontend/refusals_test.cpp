@@ -189,7 +189,8 @@ TEST(Refusals, returns) {
 TEST(Refusals, headers) {
   Signature s = unit::signature({unit::tensor(1)});
   auto errors = [&](std::string_view text) { return join_text(all_errors(text, s), " | "); };
-  EXPECT_EQ(errors("def f(*a):\n  return a\n"), "E112 1:7 a kernel has no '*' parameters");
+  EXPECT_EQ(errors("def f(*a):\n  return a\n"),
+            "E112 1:7 '*' parameters are not part of the kernel language");
   EXPECT_EQ(errors("def f(a, *, b):\n  return a\n"), "E112 1:10 a kernel has no '*' parameters");
   EXPECT_EQ(errors("def f(out):\n  return out\n"),
             "E112 1:7 a parameter named 'out' collides with the out= of a call");
