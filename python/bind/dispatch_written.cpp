@@ -73,14 +73,14 @@ std::string subject(const char *parameter) { return parameter ? cat("argument '"
 bool check_writable(const KernelState &k, const char *parameter, PyArrayObject *a) {
   if (!(PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE)) {
     raise_error(Code::E222, cat(subject(parameter), " of kernel '", k.name, "' is written but read-only"),
-                "pass a writable copy: a.copy()");
+                cat("pass a writable copy: ", parameter ? parameter : "a", ".copy()"));
     return false;
   }
   if (overlaps_itself(a)) {
     raise_error(Code::E222,
                 cat(subject(parameter), " of kernel '", k.name,
                     "' is written but several of its elements share memory"),
-                "pass a copy: a.copy()");
+                cat("pass a copy: ", parameter ? parameter : "a", ".copy()"));
     return false;
   }
   return true;
