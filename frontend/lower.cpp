@@ -402,7 +402,9 @@ void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::
   auto found = env_.find(name);
   if (found != env_.end() &&
       found->second.kind != Binding::Kind::partial)  // a block before had one of its own
-    type_error(Code::E212, name_loc, cat("'", name, "' is already in use"),
+    type_error(Code::E212, name_loc,
+               found->second.kind == Binding::Kind::tensor ? cat("the tensor '", name, "' is redefined")
+                                                           : cat("'", name, "' is already in use"),
                "use another name for the buffer");
   if (is_output && outputs_.size() >= max_outputs)
     type_error(Code::E110, loc, cat("a kernel has at most ", max_outputs, " outputs"),
@@ -468,7 +470,7 @@ void Lowering::return_values(const ast::ReturnStmt &s) {
     const std::string &name = o.buf->sym->name;
     if (o.buf->space != Space::param)
       type_error(Code::E209, (*item)->loc, cat("'", name, "' is a temporary and cannot be returned"),
-                 "declare it by output_tensor");
+                 "return an input tensor or a tensor allocated by output_tensor");
     if (std::find(func_.results.begin(), func_.results.end(), o.buf) != func_.results.end())
       type_error(Code::E209, (*item)->loc, cat("'", name, "' is returned twice"));
     func_.results.push_back(o.buf);
@@ -480,7 +482,7 @@ void Lowering::finish_results() {
     if (rules_.returned() && !names_.returned.count(name))
       sink_->add({Code::E208,
                   loc,
-                  cat("output '", name, "' is not returned"),
+                  cat("output '", name, "' is not in the return value"),
                   {},
                   {cat("return it, or use allocate for a temporary")}});
   for (Param &p : func_.params) {

@@ -276,7 +276,7 @@ Stmt Parser::assignment(Loc start) {
   ExprPtr value = e_.expression_list();
   if (c_.peek().is("="))
     parse_error(Code::E101, join(start, c_.peek().loc),
-                "a chained assignment is not part of the kernel language",
+                "a statement with multiple assignments is not part of the kernel language",
                 "assign each name in a statement of its own");
   return {join(start, value->loc), Assign{std::move(target), std::move(value), std::move(noted)}};
 }

@@ -155,7 +155,8 @@ void refuse_slice(const std::string &tensor, Loc loc) {
 }
 
 void refuse_result(std::string_view what, Loc loc) {
-  type_error(Code::E115, loc, cat("a kernel returns tensors, not ", what),
+  type_error(Code::E115, loc,
+             cat("the return value should be either a single tensor or a tuple of tensors, not ", what),
              what == "scalars"  ? "write it to `output_tensor((1,), ...)` and return that"
              : what == "a list" ? "return a tuple: `return a, b`"
                                 : "");
@@ -390,10 +391,19 @@ void Rules::order_of_use(const std::string &id, Loc loc) const {
   auto found = names_.misuses.find(loc.begin);
   if (found == names_.misuses.end() || excused_.count(id)) return;
   if (found->second == Misuse::assigned_in_loop)
-    type_error(Code::E106, loc, cat("'", id, "' is the variable of a loop and cannot be assigned in it"),
+    type_error(Code::E106, loc, cat("'", id, "' is the variable of a loop and cannot be overwritten in it"),
                "use another name");
   type_error(Code::E107, loc, cat("the loop variable '", id, "' is read after its loop"),
              cat("keep its value in another name: `last = ", id, "` in the loop"));
+}
+
+/// E103; `lead` stands before the message.
+void Rules::refuse_undefined(const std::string &id, Loc loc, std::string_view lead) const {
+  std::string help = help_for_numpy(id);
+  // of a name with fewer letters every other one is a neighbour
+  std::string near = help.empty() && id.size() > 2 ? closest(id, known_names()) : "";
+  type_error(Code::E103, loc, cat(lead, "name '", id, "' is not defined"),
+             near.empty() ? help : cat("did you mean '", near, "'?"));
 }
 
 void Rules::name(const std::string &id, Loc loc) const {
@@ -402,11 +412,7 @@ void Rules::name(const std::string &id, Loc loc) const {
   if (dtype_from_numpy(id)) return;
   if (is_language_word(id))
     type_error(Code::E104, loc, cat("'", id, "' is a function of the language and must be called"));
-  std::string help = help_for_numpy(id);
-  // of a name with fewer letters every other one is a neighbour
-  std::string near = help.empty() && id.size() > 2 ? closest(id, known_names()) : "";
-  type_error(Code::E103, loc, cat("name '", id, "' is not defined"),
-             near.empty() ? help : cat("did you mean '", near, "'?"));
+  refuse_undefined(id, loc, "undeclared variable: ");
 }
 
 void Rules::captured(const Captured &c, const std::string &id, Loc loc) const {
@@ -505,7 +511,7 @@ std::string Rules::callee_word(const ast::ExprPtr &callee) const {
     type_error(Code::E104, callee->loc, cat("'", n->id, "' is a variable, not a function"));
   const Captured *c = find_captured(captures_, n->id);
   if (!c) {
-    if (!is_language_word(n->id) && !refused_word(n->id)) name(n->id, callee->loc);
+    if (!is_language_word(n->id) && !refused_word(n->id)) refuse_undefined(n->id, callee->loc, "");
     return n->id;
   }
   if (c->kind == Captured::Kind::word) return c->text;

@@ -226,10 +226,11 @@ def returns_an_argument(a, n):
     return n
 
 
-NO_SCALARS = """
-    FILE:@3:12: error[E115]: a kernel returns tensors, not scalars
-       @3 |     return {}
-          |            ^{}
+EITHER = "the return value should be either a single tensor or a tuple of tensors"
+NO_SCALARS = f"""
+    FILE:@3:12: error[E115]: {EITHER}, not scalars
+       @3 |     return {{}}
+          |            ^{{}}
           = help: write it to `output_tensor((1,), ...)` and return that
     """
 

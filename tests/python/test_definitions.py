@@ -399,7 +399,7 @@ def test_notebook(tmp_path: Path) -> None:
     view = book.cells[-2].outputs[0]["data"]["text/html"]
     assert "<summary><code>version (a: float64[:])</code></summary>" in view and "a[i] * 3" in view
     first, *shown = texts[-1].splitlines()
-    assert first.endswith(":3:12: error[E103]: name 'b' is not defined")
+    assert first.endswith(":3:12: error[E103]: undeclared variable: name 'b' is not defined")
     assert shown == ["    3 |     return b", "      |            ^"]
 
 
