@@ -164,12 +164,14 @@ struct Parameter {
   std::string name;
   Loc loc;
   ExprPtr annotation;
+  bool by_keyword = false;  ///< behind a bare `*`
 };
 
 struct Function {
   std::string name;
   Loc loc;  ///< of the name
   std::vector<Parameter> params;
+  Loc star{};  ///< of a bare `*` among the parameters
   Block body;
 };
 

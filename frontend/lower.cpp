@@ -135,11 +135,20 @@ void Lowering::statements(const ast::Block &b) {
       rules_.statement(s, builder_->owners[0] == &f_.body);
       statement(s);
     } catch (const CompileError &error) {
-      for (const Diagnostic &d : error.found()) sink_->add(d);
+      for (const Diagnostic &d : error.found()) report(d);
       leave_out();
       poison(s);
     }
   }
+}
+
+/// Records an error; types that clash where ways meet are told at the first of the reads alone.
+void Lowering::report(const Diagnostic &d) {
+  auto same = [&](const Diagnostic &other) {
+    return other.code == d.code && other.message == d.message && other.notes == d.notes;
+  };
+  bool clash = (d.code == Code::E210 || d.code == Code::E211) && !d.notes.empty();
+  if (!clash || std::none_of(sink_->all().begin(), sink_->all().end(), same)) sink_->add(d);
 }
 
 /// After an error, the names that the statement would have assigned are taken as known, so that one fault
@@ -227,8 +236,23 @@ void Lowering::assign(const ast::Assign &s, Loc loc) {
   if (std::string word = rules_.declaration(s); !word.empty())
     return declare(ast::as<ast::Name>(s.target)->id, *ast::as<ast::CallExpr>(s.value), word, loc,
                    s.target->loc);
+  refuse_sliced(s.target);
   alone_ = ast::as<ast::Name>(s.target) ? ast::as<ast::CallExpr>(s.value) : nullptr;
   assign_target(s.target, expression(s.value), loc);
+}
+
+/// E109 for slices that would be assigned: the value beside one is often a tensor, which is no fault of its
+/// own.
+void Lowering::refuse_sliced(const ast::ExprPtr &target) {
+  if (const auto *tuple = ast::as<ast::Tuple>(target))
+    for (const ast::ExprPtr &item : tuple->items) refuse_sliced(item);
+  const auto *n = ast::as<ast::Subscript>(target);
+  if (!n) return;
+  auto slice = std::find_if(n->index.begin(), n->index.end(),
+                            [](const ast::ExprPtr &item) { return ast::as<ast::Slice>(item) != nullptr; });
+  if (slice == n->index.end()) return;
+  Operand base = expression(n->value);
+  if (base.kind == Operand::Kind::tensor) refuse_slice(base.buf->sym->name, (*slice)->loc);
 }
 
 void Lowering::assign_target(const ast::ExprPtr &target, Operand value, Loc loc) {
@@ -236,6 +260,10 @@ void Lowering::assign_target(const ast::ExprPtr &target, Operand value, Loc loc)
     return assign_name(n->id, std::move(value), loc, target->loc);
   if (const auto *n = ast::as<ast::Subscript>(target)) return assign_element(*n, target->loc, value, loc);
   const auto *tuple = ast::as<ast::Tuple>(target);
+  if (value.kind == Operand::Kind::poisoned) {
+    for (const ast::ExprPtr &item : tuple->items) assign_target(item, value, loc);
+    return;
+  }
   if (value.kind != Operand::Kind::tuple)
     type_error(Code::E206, loc, cat(describe(value), " cannot be unpacked"));
   if (value.items.size() != tuple->items.size())
@@ -375,7 +403,9 @@ void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::
   auto found = env_.find(name);
   if (found != env_.end() &&
       found->second.kind != Binding::Kind::partial)  // a block before had one of its own
-    type_error(Code::E212, name_loc, cat("'", name, "' is already in use"),
+    type_error(Code::E212, name_loc,
+               found->second.kind == Binding::Kind::tensor ? cat("the tensor '", name, "' is redefined")
+                                                           : cat("'", name, "' is already in use"),
                "use another name for the buffer");
   if (is_output && outputs_.size() >= max_outputs)
     type_error(Code::E110, loc, cat("a kernel has at most ", max_outputs, " outputs"),
@@ -441,7 +471,7 @@ void Lowering::return_values(const ast::ReturnStmt &s) {
     const std::string &name = o.buf->sym->name;
     if (o.buf->space != Space::param)
       type_error(Code::E209, (*item)->loc, cat("'", name, "' is a temporary and cannot be returned"),
-                 "declare it by output_tensor");
+                 "return an input tensor or a tensor allocated by output_tensor");
     if (std::find(func_.results.begin(), func_.results.end(), o.buf) != func_.results.end())
       type_error(Code::E209, (*item)->loc, cat("'", name, "' is returned twice"));
     func_.results.push_back(o.buf);
@@ -453,7 +483,7 @@ void Lowering::finish_results() {
     if (rules_.returned() && !names_.returned.count(name))
       sink_->add({Code::E208,
                   loc,
-                  cat("output '", name, "' is not returned"),
+                  cat("output '", name, "' is not in the return value"),
                   {},
                   {cat("return it, or use allocate for a temporary")}});
   for (Param &p : func_.params) {

@@ -193,7 +193,7 @@ Operand Lowering::attribute(const ast::Attribute &n, Loc loc) {
   }
   if (n.name == "ndim")
     return scalar_operand(const_int(static_cast<int64_t>(base.buf->rank()), loc), true, loc);
-  type_error(Code::E202, loc, cat("a tensor has no attribute '", n.name, "' in a kernel"),
+  type_error(Code::E202, loc, cat("a tensor object has no attribute called '", n.name, "' in a kernel"),
              "shape, dtype and ndim are");
 }
 

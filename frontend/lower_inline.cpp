@@ -35,10 +35,12 @@ void Lowering::refuse_recursion(const Captured &c, Loc loc) const {
 std::vector<Operand> Lowering::arguments_of(const Captured &c, const ast::Function &f, const ast::CallExpr &n,
                                             Loc loc, const Captures &defaults,
                                             std::vector<const ast::ExprPtr *> &sources) {
-  if (n.args.size() > f.params.size())
-    type_error(
-        Code::E104, loc,
-        cat("'", c.text, "' takes ", counted(f.params.size(), "argument"), ", ", n.args.size(), " given"));
+  auto positions = static_cast<size_t>(
+      std::count_if(f.params.begin(), f.params.end(), [](const ast::Parameter &p) { return !p.by_keyword; }));
+  if (n.args.size() > positions)
+    type_error(Code::E104, loc,
+               cat("'", c.text, "' takes ", counted(positions, "argument"),
+                   positions < f.params.size() ? " by position, " : ", ", n.args.size(), " given"));
   sources.resize(f.params.size());
   for (size_t i = 0; i < n.args.size(); ++i) sources[i] = &n.args[i];
   for (const ast::Keyword &k : n.keywords) {

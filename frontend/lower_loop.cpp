@@ -129,10 +129,10 @@ void Lowering::settle(Loop &loop, const std::vector<Join *> &joins, const std::f
     };
     bool silent = std::none_of(found.all().begin(), found.all().end(), is_error);
     if (stable && silent && std::any_of(joins.begin(), joins.end(), poisoned))
-      for (const Diagnostic &d : first) sink_->add(d);
+      for (const Diagnostic &d : first) report(d);
     if (!silent) first.assign(found.all().begin(), found.all().end());
     if (stable)
-      for (const Diagnostic &d : found.all()) sink_->add(d);
+      for (const Diagnostic &d : found.all()) report(d);
     else
       cells_ = std::move(cells), shadow_warned_ = std::move(shadow_warned), root_->left_out_ = left_out;
   }
@@ -140,12 +140,15 @@ void Lowering::settle(Loop &loop, const std::vector<Join *> &joins, const std::f
 
 /// The types at the loop's head; a loop that `ends` by itself goes on behind it with these.
 void Lowering::begin_attempt(Loop &loop, bool ends) {
+  loop.faulty.clear();
   env_ = loop.next.env;
   if (ends && !std::exchange(loop.exit.arrived, true)) loop.exit.env = env_;
 }
 
 /// The end of a body meets the loop's head, and the head meets what follows.
 void Lowering::end_attempt(Loop &loop, bool ends) {
+  for (const auto &[name, binding] : env_)
+    if (binding.kind == Binding::Kind::poisoned) loop.faulty.insert(name);
   if (live_) arrive(loop.next, loop.names);
   if (!ends) return;
   BlockBuilder unused;
@@ -176,7 +179,7 @@ void Lowering::close_loop(Loop &loop, const Stmt &s, Loc loc) {
     auto found = env_.find(name);
     if (found != env_.end() && found->second.kind == Binding::Kind::cell) continue;
     Binding b;
-    b.kind = Binding::Kind::partial;
+    b.kind = loop.faulty.count(name) ? Binding::Kind::poisoned : Binding::Kind::partial;
     b.loc = loc;
     bind(name, std::move(b));
   }

@@ -94,12 +94,13 @@ struct Join {
 
 /// A loop around the statement being lowered.
 struct Loop {
-  std::set<std::string> names;  ///< what the body assigns or loops over
-  Env before;                   ///< at its entry
-  Join next, exit;              ///< where `continue` and `break` go
-  Buf left;                     ///< set by `break`, when that is to be told from the end of the loop
-  bool tell = false;            ///< it is
-  bool breaks = false;          ///< the body has a `break` of this loop
+  std::set<std::string> names;   ///< what the body assigns or loops over
+  Env before;                    ///< at its entry
+  Join next, exit;               ///< where `continue` and `break` go
+  Buf left;                      ///< set by `break`, when that is to be told from the end of the loop
+  bool tell = false;             ///< it is
+  bool breaks = false;           ///< the body has a `break` of this loop
+  std::set<std::string> faulty;  ///< names that a refused statement of the body would have bound first
 };
 
 /// True for what follows from extents and scalar arguments alone, and the iterators when these are allowed:
@@ -127,6 +128,7 @@ class Lowering {
   void statement(const ast::Stmt &s);
   Stmt block(const ast::Block &b);
   void assign(const ast::Assign &s, Loc loc);
+  void refuse_sliced(const ast::ExprPtr &target);
   void assign_target(const ast::ExprPtr &target, Operand value, Loc loc);
   void evaluate_items(Operand &tuple);
   void assign_name(const std::string &name, Operand value, Loc loc, Loc name_loc);
@@ -140,6 +142,7 @@ class Lowering {
   void return_values(const ast::ReturnStmt &s);
   void finish_results();
   bool returns(const Buf &input) const;
+  void report(const Diagnostic &d);
   void poison(const ast::Stmt &s);
   void leave_out() { root_->left_out_ = true; }
 

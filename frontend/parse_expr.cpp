@@ -373,7 +373,9 @@ ExprPtr ExprParser::atom() {
       if (t.text == "(") return display(t, ")");
       if (t.text == "[") return display(t, "]");
       if (t.text == "{") parse_error(Code::E101, t.loc, "a dict or set is not part of the kernel language");
-      if (t.text == "...") parse_error(Code::E101, t.loc, "'...' is not part of the kernel language");
+      if (t.text == "...")
+        parse_error(Code::E101, t.loc, "'...' is not part of the kernel language",
+                    "in an index name every dimension: `a[i, j]`");
       break;
     case TokenKind::name:
       if (t.text == "True" || t.text == "False") return make_node(t.loc, 0, Boolean{t.text == "True"});

@@ -94,17 +94,18 @@ void Parser::default_value() {
 void Parser::parameters(Function &f) {
   e_.expect("(", "after the function's name");
   while (!c_.peek().is(")")) {
-    if (c_.peek().is("*") || c_.peek().is("**"))
-      parse_error(Code::E112, c_.peek().loc, "a kernel has no '*' parameters",
-                  c_.peek(1).is(",") ? "remove the '*': every parameter can be given by keyword"
-                                     : "name every tensor");
+    bool bare = c_.peek().is("*") && c_.peek(1).is(",") && !f.star.known();
+    if (!bare && (c_.peek().is("*") || c_.peek().is("**")))
+      parse_error(Code::E112, c_.peek().loc, "'*' parameters are not part of the kernel language",
+                  "name every parameter");
+    if (bare) f.star = c_.next().loc, c_.accept(",");
     if (c_.accept("/")) {
       if (!c_.accept(",")) break;
       continue;
     }
     const Token &name = c_.next();
     if (name.kind != TokenKind::name) parse_error(Code::E100, name.loc, "expected a parameter's name");
-    Parameter p{std::string(name.text), name.loc, {}};
+    Parameter p{std::string(name.text), name.loc, {}, f.star.known()};
     if (c_.accept(":")) p.annotation = annotation();
     default_value();
     f.params.push_back(std::move(p));
@@ -275,7 +276,7 @@ Stmt Parser::assignment(Loc start) {
   ExprPtr value = e_.expression_list();
   if (c_.peek().is("="))
     parse_error(Code::E101, join(start, c_.peek().loc),
-                "a chained assignment is not part of the kernel language",
+                "a statement with multiple assignments is not part of the kernel language",
                 "assign each name in a statement of its own");
   return {join(start, value->loc), Assign{std::move(target), std::move(value), std::move(noted)}};
 }

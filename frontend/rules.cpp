@@ -38,6 +38,38 @@ constexpr RefusedWord refused_words[] = {
     {"list", "use allocate for a temporary buffer"},
     {"isinstance", "compare `x.dtype` or `x.ndim`"},
 };
+/// Functions of NumPy by the words that do the same to elements.
+constexpr RefusedWord numpy_words[] = {
+    {"maximum", "write `max(x, y)`"},
+    {"minimum", "write `min(x, y)`"},
+    {"amax", "write a loop that keeps the maximum in a local"},
+    {"amin", "write a loop that keeps the minimum in a local"},
+    {"where", "write `select(c, x, y)`, or `x if c else y`"},
+    {"clip", "write `min(max(x, low), high)`"},
+    {"absolute", "write `abs(x)`"},
+    {"fabs", "write `abs(x)`"},
+    {"square", "write `x * x`"},
+    {"reciprocal", "write `1 / x`"},
+    {"negative", "write `-x`"},
+    {"add", "write `x + y`"},
+    {"subtract", "write `x - y`"},
+    {"multiply", "write `x * y`"},
+    {"divide", "write `x / y`"},
+    {"true_divide", "write `x / y`"},
+    {"floor_divide", "write `x // y`"},
+    {"mod", "write `x % y`"},
+    {"remainder", "write `x % y`"},
+    {"float_power", "write `x ** y`"},
+    {"arcsin", "write `asin(x)`"},
+    {"arccos", "write `acos(x)`"},
+    {"arctan", "write `atan(x)`"},
+    {"arctan2", "write `atan2(y, x)`"},
+    {"rint", "write `round(x)`"},
+    {"logical_and", "write `x and y`"},
+    {"logical_or", "write `x or y`"},
+    {"logical_not", "write `not x`"},
+    {"arange", "loop over a range"},
+};
 /// Functions over whole arrays that a module has and the language has not.
 constexpr std::string_view whole_array_functions[] = {
     "sum", "prod", "mean", "std", "var", "dot", "matmul", "cumsum", "argmax", "argmin", "any", "all",
@@ -55,6 +87,8 @@ bool contains(std::span<const std::string_view> list, std::string_view word) {
 /// What to write instead of a function of NumPy.
 std::string help_for_numpy(std::string_view word) {
   if (contains(whole_array_functions, word)) return "write the loop over the elements";
+  for (const RefusedWord &known : numpy_words)
+    if (known.name == word) return std::string(known.help);
   if (!contains(array_makers, word)) return {};
   return "write output_tensor(shape, dtype), or allocate(shape, dtype) for a temporary";
 }
@@ -121,7 +155,8 @@ void refuse_slice(const std::string &tensor, Loc loc) {
 }
 
 void refuse_result(std::string_view what, Loc loc) {
-  type_error(Code::E115, loc, cat("a kernel returns tensors, not ", what),
+  type_error(Code::E115, loc,
+             cat("the return value should be either a single tensor or a tuple of tensors, not ", what),
              what == "scalars"  ? "write it to `output_tensor((1,), ...)` and return that"
              : what == "a list" ? "return a tuple: `return a, b`"
                                 : "");
@@ -166,6 +201,9 @@ BufferArguments buffer_arguments(const ast::CallExpr &n, std::string_view word, 
 }
 
 void Rules::parameters(Sink &sink) const {
+  if (f_.star.known())
+    type_error(Code::E112, f_.star, "a kernel has no '*' parameters",
+               "remove the '*': every parameter can be given by keyword");
   for (const ast::Parameter &p : f_.params)
     if (p.name == "out")
       sink.add({Code::E112,
@@ -353,10 +391,19 @@ void Rules::order_of_use(const std::string &id, Loc loc) const {
   auto found = names_.misuses.find(loc.begin);
   if (found == names_.misuses.end() || excused_.count(id)) return;
   if (found->second == Misuse::assigned_in_loop)
-    type_error(Code::E106, loc, cat("'", id, "' is the variable of a loop and cannot be assigned in it"),
+    type_error(Code::E106, loc, cat("'", id, "' is the variable of a loop and cannot be overwritten in it"),
                "use another name");
   type_error(Code::E107, loc, cat("the loop variable '", id, "' is read after its loop"),
              cat("keep its value in another name: `last = ", id, "` in the loop"));
+}
+
+/// E103; `lead` stands before the message.
+void Rules::refuse_undefined(const std::string &id, Loc loc, std::string_view lead) const {
+  std::string help = help_for_numpy(id);
+  // of a name with fewer letters every other one is a neighbour
+  std::string near = help.empty() && id.size() > 2 ? closest(id, known_names()) : "";
+  type_error(Code::E103, loc, cat(lead, "name '", id, "' is not defined"),
+             near.empty() ? help : cat("did you mean '", near, "'?"));
 }
 
 void Rules::name(const std::string &id, Loc loc) const {
@@ -365,9 +412,7 @@ void Rules::name(const std::string &id, Loc loc) const {
   if (dtype_from_numpy(id)) return;
   if (is_language_word(id))
     type_error(Code::E104, loc, cat("'", id, "' is a function of the language and must be called"));
-  std::string near = closest(id, known_names());
-  type_error(Code::E103, loc, cat("name '", id, "' is not defined"),
-             near.empty() ? "" : cat("did you mean '", near, "'?"));
+  refuse_undefined(id, loc, "undeclared variable: ");
 }
 
 void Rules::captured(const Captured &c, const std::string &id, Loc loc) const {
@@ -431,7 +476,8 @@ void Rules::attribute(const ast::Attribute &n, Loc loc) const {
   for (const auto &[key, value] : owner->attributes)
     if (key == n.name) return captured(value, cat(base->id, ".", key), loc);
   type_error(Code::E103, loc,
-             cat("module '", base->id, "' has no constant or function '", n.name, "' that a kernel can use"));
+             cat("module '", base->id, "' has no constant or function '", n.name, "' that a kernel can use"),
+             help_for_numpy(n.name));
 }
 
 const Captured *Rules::function_of(const ast::ExprPtr &callee) const {
@@ -465,11 +511,15 @@ std::string Rules::callee_word(const ast::ExprPtr &callee) const {
     type_error(Code::E104, callee->loc, cat("'", n->id, "' is a variable, not a function"));
   const Captured *c = find_captured(captures_, n->id);
   if (!c) {
-    if (!is_language_word(n->id) && !refused_word(n->id)) name(n->id, callee->loc);
+    if (!is_language_word(n->id) && !refused_word(n->id)) refuse_undefined(n->id, callee->loc, "");
     return n->id;
   }
   if (c->kind == Captured::Kind::word) return c->text;
   if (c->kind == Captured::Kind::dtype) return std::string(numpy_name(c->dtype));
+  if (is_language_word(n->id))
+    type_error(Code::E117, callee->loc,
+               cat("the global '", n->id, "' shadows the word '", n->id, "' of the kernel language"),
+               "rename or delete the global");
   captured(*c, n->id, callee->loc);
   type_error(Code::E104, callee->loc, cat("'", n->id, "' is a captured constant, not a function"));
 }

@@ -75,6 +75,7 @@ class Rules {
   void return_statement(const ast::ReturnStmt &s, Loc loc, bool top_level);
   void expression_statement(const ast::ExprStmt &s, Loc loc) const;
   void name(const std::string &id, Loc loc) const;
+  [[noreturn]] void refuse_undefined(const std::string &id, Loc loc, std::string_view lead) const;
   void order_of_use(const std::string &id, Loc loc) const;
   void captured(const Captured &c, const std::string &id, Loc loc) const;
   void attribute(const ast::Attribute &n, Loc loc) const;

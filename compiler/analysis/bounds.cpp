@@ -1,6 +1,7 @@
 // Static bounds errors and their texts.
 #include "analysis/bounds.h"
 
+#include <algorithm>
 #include <map>
 
 #include "analysis/access.h"
@@ -68,6 +69,39 @@ std::string bound_text(const Func &f, const Expr &e) {
   return form ? affine_text(f, *form) : expr_text(f, e);
 }
 
+namespace {
+
+/// What stands at a place of the source, without spaces.
+std::string words_at(const SourceMap &sources, Loc loc) {
+  std::string_view text = sources.text(loc.source);
+  if (loc.begin >= text.size() || loc.end > text.size()) return {};
+  std::string out(text.substr(loc.begin, loc.end - loc.begin));
+  std::erase(out, ' ');
+  return out;
+}
+
+/// "-5", but neither "K" nor "2+3".
+bool is_literal(std::string_view words) {
+  return words.find_first_not_of("0123456789", words.starts_with('-') ? 1 : 0) == std::string_view::npos;
+}
+
+/// "index 1 of 'a' reaches n, but a.shape[1] is m (valid 0..m - 1)"; a literal as it is written.
+std::string reach_text(const Func &f, const Access &a, size_t d, const Affine &reached,
+                       const std::string &literal) {
+  const Expr &extent = a.buf->extents[d];
+  std::string extent_text = bound_text(f, extent);
+  std::string shape = cat(a.buf->sym->name, ".shape[", d, "]");
+  std::string out = cat("index ", d, " of '", a.buf->sym->name, "' ",
+                        literal.empty() ? cat("reaches ", affine_text(f, reached)) : cat("is ", literal));
+  if (extent_text != shape) out += cat(", but ", shape, " is ", extent_text);
+  auto last = affine_of(extent);
+  if (last) last->constant -= 1;
+  std::string first = literal.starts_with('-') ? cat("-", extent_text) : "0";
+  return cat(out, " (valid ", first, "..", last ? affine_text(f, *last) : cat(extent_text, " - 1"), ")");
+}
+
+}  // namespace
+
 std::vector<Diagnostic> find_bounds_errors(const Func &f, const SourceMap &sources) {
   std::vector<Diagnostic> out;
   for_each_access(f, true, [&](const Access &a, const BoundsContext &context) {
@@ -83,21 +117,20 @@ std::vector<Diagnostic> find_bounds_errors(const Func &f, const SourceMap &sourc
         form->constant -= 1;
         reached = *add_scaled(*form, proof.high.worst, -1);
       }
-      std::string extent_text = bound_text(f, extent);
       Loc at = index.loc().known() ? index.loc() : a.loc;
+      std::string words = as<Const>(index) ? words_at(sources, at) : "";
       Diagnostic diagnostic{Code::E301, at, {}, {}, {}};
-      std::string shape = cat(a.buf->sym->name, ".shape[", d, "]");
-      diagnostic.message = cat("index ", d, " of '", a.buf->sym->name, "' reaches ", affine_text(f, reached));
-      if (extent_text != shape) diagnostic.message += cat(", but ", shape, " is ", extent_text);
-      auto last = affine_of(extent);
-      if (last) last->constant -= 1;
-      diagnostic.message += cat(" (valid 0..", last ? affine_text(f, *last) : cat(extent_text, " - 1"), ")");
+      diagnostic.message = reach_text(f, a, d, reached, is_literal(words) ? words : "");
       if (auto form = affine_of(index))
         for (const AffineTerm &t : form->terms)
           if (const Ref *r = as<Ref>(t.atom); r && r->sym->kind == SymKind::iter)
             diagnostic.notes.push_back(cat("'", r->sym->name, "' runs over ", range_of(f, r->sym),
                                            " at line ", line_mark(sources, r->sym->loc)));
-      diagnostic.help.push_back("shorten the loop, or guard the access with `if`");
+      auto is_letter = [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
+      if (!diagnostic.notes.empty())
+        diagnostic.help.push_back("shorten the loop, or guard the access with `if`");
+      else if (std::any_of(words.begin(), words.end(), is_letter))
+        diagnostic.help.push_back("guard the access with `if`");
       out.push_back(std::move(diagnostic));
     }
   });

@@ -126,8 +126,13 @@ class Explainer {
 
   std::string claim_text(const JudgedClaim &c) const {
     if (c.refusal) return cat(row_of(c.refusal->code).name, ": ", c.refusal->message);
-    std::string_view fact = "no iteration depends on another";
-    if (c.verb == Directive::Verb::reduce) fact = "iterations depend on each other by a reduction at most";
+    std::vector<std::string> shared;
+    for (const SharedReduction &r : c.shared)
+      shared.push_back(cat(reduction_noun(r.kind), ", whose order is ", r.free ? "free" : "kept"));
+    if (c.in_step) shared.emplace_back("the order of statements, which lanes keep");
+    std::string fact = "no iteration depends on another";
+    if (!shared.empty())
+      fact = cat("iterations depend on each other only by ", join_text(shared, ", and by "));
     return cat("`", verb_name(c.verb), "(", c.loop->iter->name, ")` is proved: ", fact);
   }
 

@@ -6,7 +6,6 @@
 #include "analysis/bounds.h"
 #include "ir/match.h"
 #include "ir/print.h"
-#include "schedule/legal.h"
 #include "support/text.h"
 
 namespace kw {
@@ -198,7 +197,7 @@ class HintWalk {
     if (!verb) return;
     Nest nest = extract_nest(s, scope_);
     Verdict verdict = legal(f_, nest, {*verb, 0});
-    found_.push_back({&n, *verb, {}});
+    found_.push_back({&n, *verb, verdict.shared, verdict.in_step, {}});
     if (!verdict.ok()) found_.back().refusal = Refusal(f_, sources_, nest, *verb, verdict).diagnostic();
   }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ir/func.h"
-#include "schedule/directives.h"
+#include "schedule/legal.h"
 #include "support/diagnostic.h"
 
 namespace kw {
@@ -12,6 +12,8 @@ namespace kw {
 struct JudgedClaim {
   const For *loop = nullptr;
   Directive::Verb verb = Directive::Verb::parallel;
+  std::vector<SharedReduction> shared{};  ///< of a proved one
+  bool in_step = false;                   ///< likewise, see Verdict
   std::optional<Diagnostic> refusal{};
 };
 

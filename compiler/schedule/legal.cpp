@@ -77,7 +77,9 @@ class Judge {
       if (std::find(own.begin(), own.end(), from(d).buf.get()) != own.end()) continue;
       if (Verdict v = judge(d); !v.ok()) refusals.push_back(std::move(v));
     }
-    return worst_of(std::move(refusals));
+    Verdict out = worst_of(std::move(refusals));
+    if (out.ok()) out.shared = std::move(shared_), out.in_step = in_step_;
+    return out;
   }
 
  private:
@@ -117,14 +119,24 @@ class Judge {
         x, y, [](const NestVariable &v) { return v.kind == NestVariable::Kind::opaque || v.reads_data; });
     if (relaxable(x.reduction, y.reduction)) {
       bool free = order_is_free(x.reduction, loop) && order_is_free(y.reduction, loop);
-      if (directive_.verb == Directive::Verb::reduce || (free && !data)) return {};
+      if (directive_.verb == Directive::Verb::reduce || (free && !data)) return note(x.reduction.kind, free);
       if (!data) return {Reason::ordered, d, {}, {}, {}};
     }
-    if (directive_.verb == Directive::Verb::vectorize && lanes_keep_order(d)) return {};
+    if (directive_.verb == Directive::Verb::vectorize && lanes_keep_order(d)) {
+      in_step_ = true;
+      return {};
+    }
     auto guess = in_subscripts(x, y, [](const NestVariable &v) { return v.is_guess(); });
     if (!guess) return {Reason::conflict, d, {}, {}, {}};
     bool reads = nest_.variables[*guess].reads_data;
     return {reads && x.is_write && y.is_write ? Reason::repeated : Reason::unproved, d, {}, guess, {}};
+  }
+
+  Verdict note(Reduction kind, bool free) {
+    bool known = std::any_of(shared_.begin(), shared_.end(),
+                             [&](const SharedReduction &s) { return s.kind == kind && s.free == free; });
+    if (!known) shared_.push_back({kind, free});
+    return {};
   }
 
   template <class F>
@@ -202,6 +214,8 @@ class Judge {
   const Func &f_;
   const Nest &nest_;
   const Directive &directive_;
+  std::vector<SharedReduction> shared_;
+  bool in_step_ = false;
   std::optional<std::vector<Affine>> conditions_;  ///< once a witness is looked for
 };
 

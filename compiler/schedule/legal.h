@@ -26,12 +26,20 @@ struct Witness {
   bool certain = true;  ///< false: it is no conflict when a condition that depends on data does not hold
 };
 
+/// What iterations of a legal loop share all the same.
+struct SharedReduction {
+  Reduction kind = Reduction::none;
+  bool free = false;  ///< its order changes no bit
+};
+
 struct Verdict {
   Reason reason = Reason::legal;
   std::optional<Dependence> dependence{};
   std::optional<Witness> witness{};
   std::optional<uint32_t> cause{};  ///< repeated, unproved: the variable of the nest that is not affine
   Loc jump{};
+  std::vector<SharedReduction> shared{};  ///< of a legal directive, each once
+  bool in_step = false;  ///< legal for lanes only: a later iteration writes what an earlier one reads
 
   bool ok() const { return reason == Reason::legal; }
 };

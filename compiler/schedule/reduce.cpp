@@ -108,4 +108,19 @@ std::string_view reduction_verb(Reduction kind) {
   }
 }
 
+std::string_view reduction_noun(Reduction kind) {
+  switch (kind) {
+    case Reduction::none: break;
+    case Reduction::sum: return "a sum";
+    case Reduction::product: return "a product";
+    case Reduction::minimum: return "a minimum";
+    case Reduction::maximum: return "a maximum";
+    case Reduction::bit_and: return "a bitwise and";
+    case Reduction::bit_or: return "a bitwise or";
+    case Reduction::bit_xor: return "a bitwise exclusive or";
+    case Reduction::selection: return "a selection";
+  }
+  return "a reduction";
+}
+
 }  // namespace kw

@@ -53,5 +53,7 @@ bool relaxable(const ReductionMark &a, const ReductionMark &b);
 bool order_is_free(const ReductionMark &a, const For *loop);
 
 std::string_view reduction_verb(Reduction kind);
+/// "a sum", "a maximum".
+std::string_view reduction_noun(Reduction kind);
 
 }  // namespace kw

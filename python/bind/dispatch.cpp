@@ -180,7 +180,7 @@ PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &o
 
 PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outputs &outs,
                  const RunResult &r) {
-  if (!end_run(k, kernel, {f.extents, f.extent_count}, r)) return nullptr;
+  if (!end_run(k, kernel, {f.extents, f.extent_count}, r)) return note_call(k, f);
   if (!f.copies.empty() && !write_back(kernel, f)) return nullptr;
   return make_result(kernel, f, outs);
 }
@@ -198,7 +198,7 @@ PyObject *call_again(KernelState &k, PyObject *const *args, size_t nargs, PyObje
   PyRef out(open_output(*plan, c));
   if (!out) return nullptr;
   RunResult r = run(kernel, c.work, {c.data, c.extents, nullptr, c.workspace});
-  return end_run(k, kernel, {c.extents, c.extent_count}, r) ? out.release() : nullptr;
+  return end_run(k, kernel, {c.extents, c.extent_count}, r) ? out.release() : note_call(k, args);
 }
 
 PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames) {
@@ -211,7 +211,8 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   if (!k.fresh || !k.guards_hold()) [[unlikely]]
     if (!k.refresh()) return nullptr;
   PlanUse plan(need_plan(k, f));
-  if (!plan || ((plan->has_inout || f.has_out) && !check_written(k, *plan, f))) return note_call(k, f);
+  if (!plan || (f.has_out && !check_out_count(k, *plan->main, f))) return note_call(k, f);
+  if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return note_call(k, f);
   if (f.same_views && !f.overlaps) {  // they are compiled as one buffer
     add_alias_words(f);
     if (!(plan = need_plan(k, f))) return note_call(k, f);
@@ -226,7 +227,7 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   int64_t workspace = plan->workspace, work = plan->work;
   if (f.overlaps && kernel != plan->plain.get()) {  // serial and in source order, whatever the memory
     EntryResult entered;
-    if (!need_plain(k, *plan) || !enter(k, *plan->plain, f, entered)) return nullptr;
+    if (!need_plain(k, *plan) || !enter(k, *plan->plain, f, entered)) return note_call(k, f);
     kernel = plan->plain.get();
     workspace = entered.workspace, work = entered.work;
   }
@@ -351,6 +352,7 @@ bool note_same_views(KernelState &k, CallFrame &f) {
   PlanUse plan(find_plan(k, f));
   k.last = last;
   if (!plan || !(plan->has_inout || f.has_out)) return true;
+  if (f.has_out && !check_out_count(k, *plan->main, f)) return false;
   if (!check_written(k, *plan, f)) return false;
   if (f.same_views && !f.overlaps) add_alias_words(f);
   return true;

@@ -145,7 +145,8 @@ bool check_array(const KernelState &k, size_t i, PyArrayObject *a, int &dtype) {
     return refuse_type(k, i, cat("an array of dtype ", dtype_text(a)), "convert it with .astype(...)");
   if (PyArray_DESCR(a)->byteorder == '>' || (PyArray_DESCR(a)->byteorder == '<' && !PyArray_ISNBO('<')))
     return refuse_type(k, i, cat("an array of foreign byte order (", dtype_text(a), ")"),
-                       "convert it with .astype(a.dtype.newbyteorder('='))");
+                       cat("convert it with .astype(", i < k.parameters.size() ? parameter_name(k, i) : "a",
+                           ".dtype.newbyteorder('='))"));
   if (PyArray_NDIM(a) > static_cast<int>(max_rank))
     return refuse_type(
         k, i, cat("an array of ", PyArray_NDIM(a), " dimensions; at most ", max_rank, " are possible"), "");
@@ -461,13 +462,18 @@ bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame
     at += p.rank;
     ++out;
   }
-  if (f.has_out && out != f.out_count) {
-    raise_error(Code::E222,
-                cat("out= of kernel '", k.name, "' has ", f.out_count, " entries for ", out, " outputs"),
-                "give one array or None per output_tensor");
-    return false;
-  }
   return true;
+}
+
+bool check_out_count(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f) {
+  size_t outputs = 0;
+  for (const ParamRecord &p : kernel.artifact().params) outputs += p.mode == ParamMode::out;
+  if (outputs == f.out_count) return true;
+  raise_error(Code::E222,
+              cat("out= of kernel '", k.name, "' has ", f.out_count, f.out_count == 1 ? " entry" : " entries",
+                  " for ", counted(outputs, "output")),
+              outputs ? "give one array or None per output_tensor" : "call it without out=");
+  return false;
 }
 
 bool zero_array(PyObject *array) {

@@ -70,6 +70,8 @@ PyObject *new_array(DType dtype, size_t rank, const int64_t *extents);
 /// Checks of arrays that the kernel writes: writable, no element twice; notes overlaps with other tensors.
 /// False with an exception.
 bool check_written(const KernelState &k, const Plan &plan, CallFrame &f);
+/// Checks that out= has an entry per output; false with an exception.
+bool check_out_count(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f);
 /// Checks out= against the outputs' shapes and dtypes; false with an exception.
 bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f,
                const int64_t *out_extents);

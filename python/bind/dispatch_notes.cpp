@@ -18,20 +18,35 @@ std::string words_of(PyObject *text) {
   return "?";
 }
 
-/// "float32[:, :]" for arrays, else the name of the type.
+/// "float32[2, 3]" for arrays, else the name of the type.
 std::string type_of(PyObject *o) {
   if (!PyArray_Check(o)) return Py_TYPE(o)->tp_name;
   auto *a = reinterpret_cast<PyArrayObject *>(o);
   std::string out = words_of(PyObject_Str(reinterpret_cast<PyObject *>(PyArray_DESCR(a)))) + "[";
-  for (int d = 0; d < PyArray_NDIM(a); ++d) out += d ? ", :" : ":";
+  for (int d = 0; d < PyArray_NDIM(a); ++d) out += cat(d ? ", " : "", PyArray_DIM(a, d));
   return out + "]";
 }
 
-std::string call_types(const KernelState &k, const CallFrame &f) {
+/// `passed(i)` is the argument of the parameter i.
+template <class Passed>
+std::string call_types(const KernelState &k, const Passed &passed) {
   std::string out = k.name + "(";
-  for (size_t i = 0; i < f.arg_count; ++i)
-    out += cat(i ? ", " : "", utf8(k.parameters[i].get()), ": ", type_of(f.passed(i)));
+  for (size_t i = 0; i < k.parameters.size(); ++i)
+    out += cat(i ? ", " : "", utf8(k.parameters[i].get()), ": ", type_of(passed(i)));
   return out + ")";
+}
+
+template <class Passed>
+PyObject *add_note(const KernelState &k, const Passed &passed) {
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  PyRef errors(PyImport_ImportModule("kernelwright.errors"));
+  PyRef text(PyUnicode_FromString(("in the call " + call_types(k, passed)).c_str()));
+  PyRef done(errors && text && value ? PyObject_CallMethod(errors.get(), "note_call", "OO", value, text.get())
+                                     : nullptr);
+  PyErr_Restore(type, value, trace);  // also clears what the note itself may have raised
+  return nullptr;
 }
 
 }  // namespace
@@ -50,19 +65,11 @@ std::string call_form(const KernelState &k) {
 }
 
 PyObject *note_call(const KernelState &k, const CallFrame &f) {
-  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
-  PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
-  PyRef module(value ? PyObject_GetAttrString(reinterpret_cast<PyObject *>(Py_TYPE(value)), "__module__")
-                     : nullptr);
-  bool ours = module && PyUnicode_Check(module.get()) && utf8(module.get()) == "kernelwright.errors";
-  if (ours && !PyErr_GivenExceptionMatches(value, PyExc_SyntaxError)) {  // syntax is the same for all types
-    PyRef notes(Py_BuildValue("[N]", PyUnicode_FromString(("in the call " + call_types(k, f)).c_str())));
-    // what Python 3.11 prints below the message; older ones keep it as an attribute
-    if (!notes || PyObject_SetAttrString(value, "__notes__", notes.get()) != 0) PyErr_Clear();
-  }
-  PyErr_Restore(type, value, trace);
-  return nullptr;
+  return add_note(k, [&](size_t i) { return f.passed(i); });
+}
+
+PyObject *note_call(const KernelState &k, PyObject *const *args) {
+  return add_note(k, [&](size_t i) { return args[i]; });
 }
 
 }  // namespace kw

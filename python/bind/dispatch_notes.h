@@ -8,8 +8,10 @@ namespace kw {
 
 /// "add(a, b, scale=2)": the kernel as its `def` line has it.
 std::string call_form(const KernelState &k);
-/// Adds "in the call add(a: float32[:, :], b: int)" to the notes of a pending error of this package
-/// about types or values; null.
+/// Adds "in the call add(a: float32[2, 3], b: int)" to a pending error of this package about types or values;
+/// null.
 PyObject *note_call(const KernelState &k, const CallFrame &f);
+/// The same from one argument per parameter.
+PyObject *note_call(const KernelState &k, PyObject *const *args);
 
 }  // namespace kw

@@ -73,7 +73,7 @@ std::string subject(const char *parameter) { return parameter ? cat("argument '"
 bool check_writable(const KernelState &k, const char *parameter, PyArrayObject *a) {
   if (!(PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE)) {
     raise_error(Code::E222, cat(subject(parameter), " of kernel '", k.name, "' is written but read-only"),
-                parameter ? "pass a writable copy: a.copy()"
+                parameter ? cat("pass a writable copy: ", parameter, ".copy()")
                           : "pass a writable array, or leave out= away and take the result");
     return false;
   }
@@ -81,7 +81,7 @@ bool check_writable(const KernelState &k, const char *parameter, PyArrayObject *
     raise_error(Code::E222,
                 cat(subject(parameter), " of kernel '", k.name,
                     "' is written but several of its elements share memory"),
-                parameter ? "pass a copy: a.copy()"
+                parameter ? cat("pass a copy: ", parameter, ".copy()")
                           : "pass an array of its own, or leave out= away and take the result");
     return false;
   }

@@ -51,8 +51,10 @@ void ask_for_arguments(const KernelState &k, std::string_view method) {
   PyErr_SetString(PyExc_TypeError, text.c_str());
 }
 
-/// The signature of a call with these arguments; nothing with an exception.
-std::optional<Signature> signature_of(KernelState &k, const py::tuple &args, const py::dict &keywords) {
+/// The signature of a call with these arguments, and whether a written one overlaps another; nothing with an
+/// exception.
+std::optional<Signature> signature_of(KernelState &k, const py::tuple &args, const py::dict &keywords,
+                                      bool &overlaps) {
   std::vector<PyObject *> values;
   for (py::handle value : args) values.push_back(value.ptr());
   py::tuple names(keywords.size());
@@ -64,6 +66,7 @@ std::optional<Signature> signature_of(KernelState &k, const py::tuple &args, con
   CallFrame f;
   bool bound = bind_call(k, values.data(), args.size(), names.empty() ? nullptr : names.ptr(), f);
   if (!bound || !read_arguments(k, f) || !note_same_views(k, f)) return std::nullopt;
+  overlaps = f.overlaps;
   return describe_signature(f);
 }
 
@@ -84,6 +87,7 @@ struct Wanted {
   Request request;
   bool main, plain;  ///< whether that body has been compiled
   std::shared_ptr<const LoadedKernel> loaded{};
+  bool overlaps = false;  ///< the given arguments: their call runs the body `plain`
 };
 
 py::dict describe(const KernelState &k, const Wanted &wanted) {
@@ -95,6 +99,7 @@ py::dict describe(const KernelState &k, const Wanted &wanted) {
   out["parameters"] = parameters;
   out["main"] = wanted.main;
   out["plain"] = wanted.plain;
+  out["overlaps"] = wanted.overlaps;
   return out;
 }
 
@@ -141,7 +146,8 @@ py::object inspect_kernel(PyObject *kernel, const py::tuple &args, const py::dic
     ask_for_arguments(*k, stage == "llvm" || stage == "asm" ? stage : "ir");
     return {};
   } else {
-    signature = signature_of(*k, args, keywords);
+    bool overlaps = false;
+    signature = signature_of(*k, args, keywords, overlaps);
   }
   SourceText source;
   if (!signature || !k->read_source(source)) return {};
@@ -170,9 +176,11 @@ py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dic
     return {};
   }
   if (wanted.empty()) {
-    auto signature = signature_of(*k, args, keywords);
+    bool overlaps = false;
+    auto signature = signature_of(*k, args, keywords, overlaps);
     if (!signature) return {};
     wanted.push_back({k->request(*signature, Body::main), false, false});
+    wanted[0].overlaps = overlaps;
     std::string key = key_text(wanted[0].request);
     for (const auto &plan : k->plans)
       if (key_text(plan->request) == key)

@@ -58,6 +58,9 @@ class Version:
     facts: tuple[Fact, ...]
     shared: tuple[tuple[str, str], ...] = ()
     """Arguments and outputs that are the same view as an earlier argument, with its name: ("c", "a")."""
+    overlaps: bool = False
+    """A written one of the given arguments shares memory with another, so that the call runs the plain body;
+    known once the version is compiled."""
     stored: bool = False
     """The source text cannot be read: only conditions and checks are known, from the compiled version."""
 
@@ -99,6 +102,7 @@ def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
             tuple(v["conditions"]),
             tuple(Fact(*f) for f in v["findings"]),
             tuple(v["shared"]),
+            v["overlaps"],
             v["stored"],
         )
         for v in _core.explain(kernel, args, keywords)
@@ -140,7 +144,8 @@ def _section(title: str, lines: list[str]) -> Iterator[str]:
 def _bodies(version: Version) -> list[str]:
     main = "main: ready" if version.main else "main: not compiled yet"
     plain = "ready" if version.plain else "compiled when a condition fails or arguments overlap"
-    return [main, f"plain: {plain}"]
+    chosen = ["these arguments overlap: the call runs the plain body"] if version.overlaps else []
+    return [main, f"plain: {plain}", *chosen]
 
 
 def _accesses(version: Version) -> list[str]:

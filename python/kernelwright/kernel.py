@@ -202,11 +202,30 @@ def _repr(self: Kernel) -> str:
     return f"<kernel {function.__module__}.{function.__qualname__}>"
 
 
+def _cuda(self: Kernel, *_: Any, **__: Any) -> str:
+    """The CUDA text of a version; not available yet."""
+    raise _no_gpu("cuda")
+
+
+def _ptx(self: Kernel, *_: Any, **__: Any) -> str:
+    """The PTX text of a version; not available yet."""
+    raise _no_gpu("ptx")
+
+
+def _no_gpu(method: str) -> BaseException:
+    from .errors import make_error
+
+    message = f"kernels run on the CPU alone, `.{method}()` is not available yet"
+    return make_error("UnsupportedError", "E102", f"error[E102]: {message}", message, "", 0, 0, 0, "", "")
+
+
 _methods: dict[str, Callable[..., Any]] = {
     "py": _py,
     "ir": _ir,
     "llvm": _llvm,
     "asm": _asm,
+    "cuda": _cuda,
+    "ptx": _ptx,
     "explain": _explain,
     "check": _check,
     "_repr_html_": _repr_html,

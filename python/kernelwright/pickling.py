@@ -75,7 +75,7 @@ def _to_value(kernel: Kernel) -> bytes | None:
     if cloudpickle is None:
         return None
     function = _core.function_of(kernel)
-    called = [f for f, *_ in capture.describe(function)[3]]
+    called = [f for f, *_ in capture.describe(function, function.__code__)[3]]
     files = {f.__code__.co_filename for f in (function, *called)}
     texts = {file: linecache.getlines(file) for file in files if not os.path.exists(file)}
     try:

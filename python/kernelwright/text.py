@@ -31,7 +31,11 @@ def define(text: str, scope: Mapping[str, object]) -> types.FunctionType:
     file = _files.get(text, f"<kernel text {len(_files) + 1}>")
     tree = ast.parse(text, file)
     last = tree.body[-1] if tree.body else None
-    if not isinstance(last, ast.FunctionDef) or last.decorator_list:
+    kinds = (
+        ast.FunctionDef,
+        ast.AsyncFunctionDef,
+    )  # an async one is refused with its place, as a function is
+    if not isinstance(last, kinds) or last.decorator_list:
         raise ValueError(
             "kernel: the text must end with the `def` of the kernel, undecorated; "
             + (f"its last statement is in line {last.lineno}" if last else "it is empty")

@@ -83,7 +83,7 @@ def test_demo_shows_ten_diagnostics() -> None:
     parts = done.stdout.split("\n--- ")
     assert len(parts) == 10
     found = [catalogue.DEMO_CODE.findall(part) for part in parts]
-    expected = "E103,E103 E101 E109 E213 E203 E210,E210 E207 E301 E303 W301"
+    expected = "E103,E103 E101 E109 E213 E203 E210 E207 E301 E303 W301"
     assert [",".join(codes) for codes in found] == expected.split(" ")
     assert all("= help: " in part or "= note: " in part for part in parts)
     assert str(Path(_core.__file__).parent) not in done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 
 import numpy as np
 import pytest
@@ -74,9 +75,17 @@ def test_faults_in_functions_tell_the_calls() -> None:
         assert text.index(outer) < text.index(inner)
 
 
+def named(a, *, i, far=1):
+    return a[i] + far
+
+
+def several(a, *rest):
+    return a[0]
+
+
 def call_of(source: str) -> str:
     """The code of the error of a kernel that calls `neighbour` in some way."""
-    space = {"neighbour": neighbour, "kw": kw, "np": np}
+    space = {"neighbour": neighbour, "named": named, "several": several, "kw": kw, "np": np}
     name = f"<{source}>"
     text = f"def k(a):\n    a[0] = {source}\n    return a\n"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
@@ -91,6 +100,9 @@ def call_of(source: str) -> str:
     [
         ("neighbour(a)", "E104 'neighbour' needs the argument 'i'"),
         ("neighbour(a, 1, 2)", "E104 'neighbour' takes 2 arguments, 3 given"),
+        ("named(a, 1)", "E104 'named' takes 1 argument by position, 2 given"),
+        ("named(a)", "E104 'named' needs the argument 'i'"),
+        ("several(a, 1)", "E112 '*' parameters are not part of the kernel language"),
         ("neighbour(a, j=1)", "E104 'neighbour' has no parameter 'j'"),
         ("neighbour(a, 1, a=a)", "E104 'neighbour' gets 'a' twice"),
         ("neighbour + 1", "E117 the function 'neighbour' is used as a value"),
@@ -99,6 +111,24 @@ def call_of(source: str) -> str:
 )
 def test_wrong_calls(source: str, said: str) -> None:
     assert call_of(source) == said
+
+
+def two(x):
+    return x, 2 * x
+
+
+@kw.kernel
+def unpacks_what_is_refused(a):
+    c = output_tensor(a.shape, a.dtype)
+    x, c[0] = two(a[0])
+    c[1] = x
+    return c
+
+
+def test_what_a_refused_call_would_give_is_no_fault_of_its_own() -> None:
+    with pytest.raises(KernelError) as caught:
+        unpacks_what_is_refused(ONES)
+    assert re.findall(r"error\[(\w+)\]", str(caught.value)) == ["E115"]
 
 
 def test_a_changed_callee_compiles_anew() -> None:

@@ -61,11 +61,11 @@ def misses_two(a):
 
 
 TWO_NAMES = """
-    FILE:@4:12: error[E103]: name 'first' is not defined
+    FILE:@4:12: error[E103]: undeclared variable: name 'first' is not defined
        @4 |     c[0] = first
           |            ^~~~~
 
-    FILE:@5:12: error[E103]: name 'second' is not defined
+    FILE:@5:12: error[E103]: undeclared variable: name 'second' is not defined
        @5 |     c[1] = second
           |            ^~~~~~
     """
@@ -259,7 +259,7 @@ def assigns_its_variable(a):
             (ONES,),
             KernelSyntaxError,
             """
-            FILE:@4:9: error[E106]: 'i' is the variable of a loop and cannot be assigned in it
+            FILE:@4:9: error[E106]: 'i' is the variable of a loop and cannot be overwritten in it
                @4 |         i = i + 1
                   |         ^
                   = help: use another name

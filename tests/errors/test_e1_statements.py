@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import decimal
 import fractions
+import functools
 import types
 from typing import Any
 
 import numpy as np
 import pytest
-from diagnostics import Check, calls, checks, texts, warned
+from diagnostics import Check, calls, checks, raises, texts, warned
 
 import kernelwright as kw
 from kernelwright import KernelSyntaxError
@@ -121,10 +122,10 @@ def takes_more(a, *more):
 
 
 MORE = """
-    FILE:@2:19: error[E112]: a kernel has no '*' parameters
+    FILE:@2:19: error[E112]: '*' parameters are not part of the kernel language
        @2 | def takes_more(a, *more):
           |                   ^
-          = help: name every tensor
+          = help: name every parameter
     """
 
 
@@ -134,10 +135,10 @@ def takes_named(a, **more):
 
 
 NAMED = """
-    FILE:@2:20: error[E112]: a kernel has no '*' parameters
+    FILE:@2:20: error[E112]: '*' parameters are not part of the kernel language
        @2 | def takes_named(a, **more):
           |                    ^~
-          = help: name every tensor
+          = help: name every parameter
     """
 
 
@@ -225,10 +226,11 @@ def returns_an_argument(a, n):
     return n
 
 
-NO_SCALARS = """
-    FILE:@3:12: error[E115]: a kernel returns tensors, not scalars
-       @3 |     return {}
-          |            ^{}
+EITHER = "the return value should be either a single tensor or a tuple of tensors"
+NO_SCALARS = f"""
+    FILE:@3:12: error[E115]: {EITHER}, not scalars
+       @3 |     return {{}}
+          |            ^{{}}
           = help: write it to `output_tensor((1,), ...)` and return that
     """
 
@@ -450,6 +452,46 @@ def test_functions_of_the_user_are_shadows_too() -> None:
               = help: rename or delete the global
         """
     warned(calls_its_own, (ONES,), KernelWarning, text)
+
+
+reduce = functools.reduce
+unroll = 4
+
+
+@kw.kernel
+def loops_over_a_shadow(a):
+    for i in reduce(a.shape[0]):
+        a[0] += a[i]
+    return a
+
+
+@kw.kernel
+def loops_over_a_number(a):
+    for i in unroll(a.shape[0]):
+        a[0] += a[i]
+    return a
+
+
+@kw.kernel
+def loops_over_a_function(a):
+    for i in sigmoid(a.shape[0]):
+        a[0] += a[i]
+    return a
+
+
+@pytest.mark.parametrize(
+    ("kernel", "word"),
+    [(loops_over_a_shadow, "reduce"), (loops_over_a_number, "unroll"), (loops_over_a_function, "sigmoid")],
+)
+def test_a_shadow_used_as_the_word_is_told_as_one(kernel: kw.Kernel, word: str) -> None:
+    text = f"""
+        FILE:@3:14: error[E117]: the global '{word}' shadows the word '{word}' of the kernel language
+           @3 |     for i in {word}(a.shape[0]):
+              |              {"^" + "~" * (len(word) - 1)}
+              = help: rename or delete the global
+        """
+    for action in (kernel.check, lambda: kernel(ONES.copy())):
+        raises(action, kernel, KernelSyntaxError, text)
 
 
 def test_w101_shadow() -> None:

@@ -24,6 +24,13 @@ def copy(a):
 
 
 @kw.kernel
+def shift(by, grid_points):
+    for i in range(grid_points.shape[0]):
+        grid_points[i] += by
+    return grid_points
+
+
+@kw.kernel
 def scale(a, s):
     for i in range(a.shape[0]):
         a[i] = a[i] * s
@@ -171,15 +178,41 @@ def wrong_out(array: Any, text: str, name: str) -> Any:
         wrong_out(np.ones((4, 1), "f4"), "for 'c' is float32 (4, 1) but must be float32 (4,)", "out rank"),
         wrong_out(np.array(1, "f4"), "for 'c' is float32 () but must be float32 (4,)", "out rank 0"),
         wrong_out(np.ones(4), "for 'c' is float64 (4,) but must be float32 (4,)", "out dtype"),
-        wrong_out((), f"has 0 entries for 1 outputs\n      = help: {ONE_EACH}", "no entries"),
-        wrong_out((None, None), f"has 2 entries for 1 outputs\n      = help: {ONE_EACH}", "two entries"),
+        wrong_out((), f"has 0 entries for 1 output\n      = help: {ONE_EACH}", "no entries"),
+        wrong_out((None, None), f"has 2 entries for 1 output\n      = help: {ONE_EACH}", "two entries"),
         calls(
             split,
             (F32,),
             KernelValueError,
-            f"error[E222]: out= of kernel 'split' has 1 entries for 2 outputs\n      = help: {ONE_EACH}",
+            f"error[E222]: out= of kernel 'split' has 1 entry for 2 outputs\n      = help: {ONE_EACH}",
             out=np.ones(4, np.float32),
             id="one array for two outputs",
+        ),
+        wrong_out((F32, F32), f"has 2 entries for 1 output\n      = help: {ONE_EACH}", "one array twice"),
+        calls(
+            scale,
+            (np.ones(4, np.float32), 2),
+            KernelValueError,
+            "error[E222]: out= of kernel 'scale' has 1 entry for 0 outputs\n"
+            "      = help: call it without out=",
+            out=np.ones(4, np.float32),
+            id="out= without outputs",
+        ),
+        calls(
+            shift,
+            (2, read_only()),
+            KernelValueError,
+            "error[E222]: argument 'grid_points' of kernel 'shift' is written but read-only\n"
+            "      = help: pass a writable copy: grid_points.copy()",
+            id="read-only, by its name",
+        ),
+        calls(
+            shift,
+            (2, shared_elements()),
+            KernelValueError,
+            "error[E222]: argument 'grid_points' of kernel 'shift' is written but several of its elements"
+            " share memory\n      = help: pass a copy: grid_points.copy()",
+            id="stride 0, by its name",
         ),
         calls(
             split,

@@ -328,7 +328,7 @@ def forgets_the_output(a):
             (F32,),
             KernelTypeError,
             """
-            FILE:@3:5: error[E208]: output 'c' is not returned
+            FILE:@3:5: error[E208]: output 'c' is not in the return value
                @3 |     c = output_tensor(a.shape, a.dtype)
                   |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
                   = help: return it, or use allocate for a temporary
@@ -358,7 +358,7 @@ def returns_a_temporary(a):
             FILE:@4:12: error[E209]: 't' is a temporary and cannot be returned
                @4 |     return t
                   |            ^
-                  = help: declare it by output_tensor
+                  = help: return an input tensor or a tensor allocated by output_tensor
             """,
         ),
         *texts("E209"),

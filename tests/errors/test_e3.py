@@ -45,6 +45,23 @@ def writes_before(a):
     return c
 
 
+PLACE = 7
+
+
+@kw.kernel
+def writes_a_named_place(a):
+    c = output_tensor((3,), a.dtype)
+    c[PLACE] = a[0]
+    return c
+
+
+@kw.kernel
+def writes_behind_the_end(a):
+    c = output_tensor(a.shape, a.dtype)
+    c[a.shape[0]] = a[0]
+    return c
+
+
 @kw.kernel
 def reads_wider(a):
     c = output_tensor((2 * a.shape[0],), a.dtype)
@@ -97,22 +114,42 @@ ALWAYS_OUTSIDE = [
         writes_beyond,
         (F32,),
         KernelIndexError,
-        f"""
-        FILE:@4:7: error[E301]: index 0 of 'c' reaches 3, but c.shape[0] is 3 (valid 0..2)
+        """
+        FILE:@4:7: error[E301]: index 0 of 'c' is 3, but c.shape[0] is 3 (valid 0..2)
            @4 |     c[3] = a[0]
               |       ^
-              {SHORTEN}
         """,
     ),
     calls(
         writes_before,
         (F32,),
         KernelIndexError,
-        f"""
-        FILE:@4:7: error[E301]: index 0 of 'c' reaches -1, but c.shape[0] is 3 (valid 0..2)
+        """
+        FILE:@4:7: error[E301]: index 0 of 'c' is -4, but c.shape[0] is 3 (valid -3..2)
            @4 |     c[-4] = a[0]
               |       ^~
-              {SHORTEN}
+        """,
+    ),
+    calls(
+        writes_a_named_place,
+        (F32,),
+        KernelIndexError,
+        """
+        FILE:@4:7: error[E301]: index 0 of 'c' reaches 7, but c.shape[0] is 3 (valid 0..2)
+           @4 |     c[PLACE] = a[0]
+              |       ^~~~~
+              = help: guard the access with `if`
+        """,
+    ),
+    calls(
+        writes_behind_the_end,
+        (F32,),
+        KernelIndexError,
+        """
+        FILE:@4:7: error[E301]: index 0 of 'c' reaches a.shape[0], but c.shape[0] is a.shape[0] \
+(valid 0..a.shape[0] - 1)
+           @4 |     c[a.shape[0]] = a[0]
+              |       ^~~~~~~~~~
         """,
     ),
     calls(

@@ -169,9 +169,10 @@ def test_twenty_errors_of_one_call(tmp_path: Path) -> None:
     place, line, caret, message = shown[:4]
     assert (place, line) == (f'  File "{program}", line 8', "    c[i] = a[i] + missing_0")
     assert caret.rstrip("^") == " " * line.index("missing_0")  # how wide depends on the version of Python
-    assert message == "kernelwright.errors.KernelSyntaxError: [E103] name 'missing_0' is not defined"
+    said = "[E103] undeclared variable: name 'missing_0' is not defined"
+    assert message == f"kernelwright.errors.KernelSyntaxError: {said}"
     heads = [line for line in shown if f"{program}:" in line]
-    text = "{}:{}:23: error[E103]: name 'missing_{}' is not defined"
+    text = "{}:{}:23: error[E103]: undeclared variable: name 'missing_{}' is not defined"
     assert heads == [text.format(program, 8 + n, n) for n in range(1, 20)]
     assert shown.count("      |                       ^~~~~~~~~") == 9  # those with one digit
     assert shown.count("      |                       ^~~~~~~~~~") == 10
@@ -187,7 +188,8 @@ def test_what_stands_below_the_caret() -> None:
     with pytest.raises(KernelSyntaxError) as caught:
         kw.kernel(space["k"])(np.ones(2))  # type: ignore[arg-type]
     _, _, _, *rest = str(caught.value).split("\n")
-    assert caught.value.msg.split("\n") == ["[E103] name 'missing' is not defined", *rest]
+    said = "[E103] undeclared variable: name 'missing' is not defined"
+    assert caught.value.msg.split("\n") == [said, *rest]
     assert rest[1:] == [
         f"{name}:3:12: error[E101]: sum is not part of the kernel language",
         "    3 |     a[1] = sum(a)",

@@ -107,8 +107,9 @@ def main() -> int:
     minutes = (time.monotonic() - begin) / 60
     lines = [
         "# Errors of the elementary functions",
-        f"`make exhaustive` on {datetime.date.today()}, seed {options.seed}, {minutes:.0f} min. In units of",
-        "the last place; float32 against the C library, points near the bound and float64 against mpmath.",
+        f"`make exhaustive` on {datetime.date.today()}, seed {options.seed}, {minutes:.0f} min on",
+        f"{os.cpu_count()} cores, their load {os.getloadavg()[2]:.1f} at the end. In units of the last",
+        "place; float32 against the C library, points near the bound and float64 against mpmath.",
         "",
         "| function | dtype | points | worst | bound |",
         "|---|---|---|---|---|",

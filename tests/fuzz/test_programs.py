@@ -15,7 +15,7 @@ FUZZ = Path(__file__).with_name("kw_fuzz.py")
 SEED = os.environ.get("KW_FUZZ_SEED") or "20261122"
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 PROGRAMS = 300 if SANITIZED else 10_000
-SECONDS = 240.0
+SECONDS = 900.0  # a limit for slow machines: quiet ones take 100 to 200 s
 
 
 def test_generated_programs_agree() -> None:
@@ -25,7 +25,7 @@ def test_generated_programs_agree() -> None:
     print(done.stdout)
     assert done.returncode == 0, f"KW_FUZZ_SEED={SEED}\n{done.stdout}\n{done.stderr[-3000:]}"
     counted = re.match(r"(\d+) programs", done.stdout)
-    assert counted and int(counted[1]) >= PROGRAMS // 4, done.stdout
+    assert counted and int(counted[1]) >= PROGRAMS, done.stdout
     for feature in (
         "gather",
         "while",

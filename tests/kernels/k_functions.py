@@ -45,6 +45,11 @@ def find(a, wanted):
     return k
 
 
+def weighted(x, *, scale=2.0, shift):
+    """Parameters that are given by keyword alone, one with a default before one without."""
+    return x * scale + shift
+
+
 @kw.kernel
 def square(x):
     """A kernel that another one calls."""
@@ -88,4 +93,13 @@ def calls_that_may_not_happen(x, w):
         while n + find(w, x[i]) < 12:
             n += 2
         out[2, i] = n
+    return out
+
+
+@case(lambda rng: (floats(rng, 9),))
+def calls_of_a_helper_with_keyword_only_parameters(x):
+    out = output_tensor((2, x.shape[0]), x.dtype)
+    for i in range(x.shape[0]):
+        out[0, i] = weighted(x[i], shift=0.5)
+        out[1, i] = weighted(shift=x[i], x=x[i], scale=3)
     return out

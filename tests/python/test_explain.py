@@ -337,6 +337,25 @@ def test_kinds_of_parameters() -> None:
 
 
 @kw.kernel
+def follows(a, b):
+    for i in parallel(b.shape[0]):
+        a[i] = b[i] + 1
+    return a
+
+
+def test_a_call_whose_arguments_overlap_runs_the_plain_body() -> None:
+    """Its loop is proved for tensors that are apart: a line says that such a call is another one."""
+    kernel = kw.kernel(follows.__wrapped__)
+    g, line = np.zeros(5), "these arguments overlap: the call runs the plain body"
+    kernel(g[1:], g[:-1])
+    assert g.tolist() == [0, 1, 2, 3, 4]
+    for args, overlap in (((g[1:], g[:-1]), True), ((g[:2], g[3:]), False), ((g, g), False), ((), False)):
+        found = kernel.explain(*args)
+        assert only(found).overlaps is overlap
+        assert (f"              {line}\n" in str(found)) is overlap
+
+
+@kw.kernel
 def writes_two(a):
     a[0, 0] = 1.0
     return a

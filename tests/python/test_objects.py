@@ -6,7 +6,6 @@ import gc
 import inspect
 import pickle
 import pydoc
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -239,36 +238,6 @@ def test_wrong_calls(args: tuple[Any, ...], keywords: dict[str, Any], text: str)
     assert raised(TypeError, lambda: add(*args, **keywords)) == text
 
 
-@pytest.mark.parametrize(
-    ("args", "note"),
-    [
-        ((ONES, np.ones((2, 2))), "in the call add(a: float32[:], b: float64[:, :], factor: float)"),
-        ((ONES, "text", 1), "in the call add(a: float32[:], b: str, factor: int)"),
-        ((ONES.astype(object), ONES), "in the call add(a: object[:], b: float32[:], factor: float)"),
-    ],
-)
-def test_errors_about_arguments_say_how_it_was_called(args: tuple[Any, ...], note: str) -> None:
-    """As a note, which Python prints below the message from 3.11 on."""
-    with pytest.raises(kw.KernelTypeError) as caught:
-        add(*args)
-    assert caught.value.__notes__ == [note]  # type: ignore[attr-defined]
-
-
-def test_notes_are_for_errors_of_this_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    def leave(*_: Any, **__: Any) -> None:
-        error = SystemExit(3)
-        error.__notes__ = ["mine"]  # type: ignore[attr-defined]
-        raise error
-
-    unread = kw.kernel("def k(a):\n    b = output_tensor((2,), a.dtype)\n    b[0] += a[0]\n    return b\n")
-    monkeypatch.setattr("warnings.showwarning", leave)
-    with warnings.catch_warnings(), pytest.raises(SystemExit) as caught:
-        warnings.simplefilter("always")
-        monkeypatch.setattr("warnings.showwarning", leave)
-        unread(ONES)
-    assert caught.value.__notes__ == ["mine"]  # type: ignore[attr-defined]
-
-
 def test_long_defaults_are_cut() -> None:
     values = np.arange(3000)
 
@@ -321,6 +290,16 @@ def test_inspection() -> None:
     assert "fact(a_0 <= b_0)" in found[4] and "fact(a_0 <= b_0)" not in found[3]
     assert raised(ValueError, lambda: fresh.ir("asm")) == "ir: asm is no IR of ours; use .asm()"
     assert fresh.check() is None
+
+
+@pytest.mark.parametrize("method", ["cuda", "ptx"])
+def test_texts_of_gpu_kernels_are_not_available_yet(method: str) -> None:
+    for args in ((), (ONES, ONES)):
+        with pytest.raises(kw.UnsupportedError) as caught:
+            getattr(add, method)(*args)
+        said = f"kernels run on the CPU alone, `.{method}()` is not available yet"
+        assert (caught.value.code, caught.value.message) == ("E102", said)
+        assert str(caught.value) == f"error[E102]: {said}"
 
 
 def test_running_under_python(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ The core creates them through `make_error` and `issue_warning`; their text is re
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 
@@ -135,6 +136,19 @@ def make_error(
         if line:
             error.text, error.end_lineno, error.end_offset = line_text, line, end_column
     return error
+
+
+def note_call(error: BaseException, call: str) -> None:
+    """Adds a call to an error about it; called by the core for every error that a call raises.
+
+    Syntax is the same for all calls, and errors that are not ours know nothing of them.
+    """
+    if not isinstance(error, KernelError) or isinstance(error, KernelSyntaxError):
+        return
+    if sys.version_info >= (3, 11):
+        error.add_note(call)  # stands below the message in tracebacks
+    else:
+        error.args = (f"{error}\n      = note: {call}",)
 
 
 def issue_warning(class_name: str, code: str, rendered: str, path: str, line: int, column: int) -> None:

@@ -11,6 +11,8 @@ from ..errors import make_error
 from ..kernel import kernel
 from .tensor import Tensor
 
+_func_types = ["hybrid", "akg", "tbe", "aicpu", "aot", "pyfunc", "julia"]
+
 
 def _unsupported(message: str, help_text: str) -> Exception:
     rendered = f"error[E102]: {message}\n      = help: {help_text}"
@@ -31,6 +33,13 @@ class Custom:
         out_dtype: Any = None,
         func_type: str = "hybrid",
     ) -> None:
+        if func_type not in _func_types:
+            raise ValueError(
+                f"For 'Custom', 'func_type': {func_type}, 'func': {func},"
+                f" 'func_type' must be one of {_func_types}, but got {func_type}"
+            )
+        if not callable(func) and not isinstance(func, str):
+            raise TypeError(f"For 'Custom', 'func' must be of type function or str, but got {type(func)}")
         if func_type != "akg":
             raise _unsupported(f"func_type {func_type!r} is not available yet", 'use func_type="akg"')
         self._kernel = kernel(func)

@@ -62,9 +62,36 @@ TEST(Explain, loops_have_their_claims) {
       "i in parallel(2, k.shape[0], 3)=serial (`parallel(i)` is proved: no iteration depends on another) "
       "j in parallel(1, k.shape[0])=serial (W401: `parallel(j)` is false: iterations of `j` "
       "depend on each other) "
-      "m in reduce(n)=serial (`reduce(m)` is proved: iterations depend on each other by a reduction at "
-      "most) "
+      "m in reduce(n)=serial (`reduce(m)` is proved: iterations depend on each other only by a sum, whose "
+      "order is free) "
       "o in vectorize(n)=serial (`vectorize(o)` is proved: no iteration depends on another)");
+}
+
+/// What is said of the claim of the first loop, from "is proved: " on.
+std::string claim_of(std::string_view loop, FpMode fp = FpMode::normal) {
+  CodegenOptions options;
+  options.fp = fp;
+  std::string text =
+      found(cat("def f(a, k):\n  s = float64(0)\n", loop, "  a[0] = s\n  return a, k\n"), options,
+            unit::signature({unit::tensor(1, DType::f64), unit::tensor(1, DType::i64)}));
+  size_t at = text.find("is proved: "), end = text.find(')', at);
+  return at == std::string::npos ? text : text.substr(at + 11, end - at - 11);
+}
+
+TEST(Explain, a_proved_claim_names_the_reductions_that_its_iterations_share) {
+  std::string by = "iterations depend on each other only by ", sum = by + "a sum, whose order is free";
+  std::string_view line = "  for i in parallel(a.shape[0]):\n    s += a[i]\n";
+  EXPECT_EQ(claim_of(line), sum);
+  EXPECT_EQ(claim_of(line, FpMode::fast), sum);
+  EXPECT_EQ(claim_of("  for i in vectorize(a.shape[0]):\n    s = max(s, a[i])\n"),
+            by + "a maximum, whose order is free");
+  EXPECT_EQ(claim_of("  for i in parallel(a.shape[0]):\n    k[0] += 1\n    k[1] ^= 1\n"),
+            by + "a sum, whose order is free, and by a bitwise exclusive or, whose order is free");
+  EXPECT_EQ(claim_of("  for i in reduce(a.shape[0]):\n    s += a[i]\n", FpMode::strict),
+            by + "a sum, whose order is kept");
+  EXPECT_EQ(claim_of("  for i in vectorize(a.shape[0] - 1):\n    a[i] = a[i + 1]\n"),
+            by + "the order of statements, which lanes keep");
+  EXPECT_EQ(claim_of("  for i in reduce(a.shape[0]):\n    a[i] = 1\n"), "no iteration depends on another");
 }
 
 TEST(Explain, copies_of_an_expanded_loop_are_no_loops) {
