@@ -283,7 +283,12 @@ Stmt Parser::assignment(Loc start) {
 
 /// Names of a for loop: operands, since `in` would be taken for a comparison.
 ExprPtr Parser::for_target() {
-  ExprPtr first = e_.operand();
+  auto variable = [&] {
+    if (c_.peek().is("*"))
+      parse_error(Code::E101, c_.peek().loc, "unpacking with '*' is not part of the kernel language");
+    return e_.operand();
+  };
+  ExprPtr first = variable();
   Loc loc = first->loc;
   Tuple tuple;
   bool is_tuple = c_.peek().is(",");
@@ -295,7 +300,7 @@ ExprPtr Parser::for_target() {
   }
   while (c_.accept(",")) {
     if (c_.peek().is("in")) break;
-    tuple.items.push_back(e_.operand());
+    tuple.items.push_back(variable());
   }
   loc = join(loc, c_.previous().loc);
   for (const ExprPtr &item : tuple.items)

@@ -136,6 +136,18 @@ PASS_OUT = "pass an array, or a tuple with one array or None per output"
             out=np.ones(4, ">f4"),
             id="out byte-swapped",
         ),
+        calls(
+            shift,
+            (2, np.ones(4, ">f4")),
+            KernelTypeError,
+            e221(
+                "grid_points",
+                "shift",
+                "an array of foreign byte order (>f4)",
+                "convert it with .astype(grid_points.dtype.newbyteorder('='))",
+            ),
+            id="byte-swapped, by its name",
+        ),
     ],
 )
 def test_e221_argument_type(case: Check) -> None:
