@@ -83,6 +83,8 @@ def _to_value(kernel: Kernel) -> bytes | None:
         assert isinstance(value, bytes)
         return value
     except Exception as e:
+        if str(e).startswith("cannot send kernel"):
+            raise  # of a kernel that this one calls
         raise pickle.PicklingError(
             f"cannot send kernel {kernel.__qualname__} to another process with all that it captures: {e}; "
             "define it in a module of its own and import it"

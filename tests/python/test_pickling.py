@@ -153,20 +153,23 @@ except pickle.PicklingError as e:
 )
 
 
-def test_worker_processes_of_a_notebook(tmp_path: Path) -> None:
-    """Without a file to run the kernel goes by value, with its source, options and all that it captures."""
+def run_notebook(cells: tuple[str, ...], folder: Path) -> list[str]:
+    """The lines that cells print when each is a source of its own, as in Jupyter."""
     driver = "import linecache\n" + "".join(
         f"linecache.cache['<cell {n}>'] = (0, None, {cell.splitlines(keepends=True)!r}, '<cell {n}>')\n"
         f"exec(compile({cell!r}, '<cell {n}>', 'exec'))\n"
-        for n, cell in enumerate(NOTEBOOK)
+        for n, cell in enumerate(cells)
     )
     line = [sys.executable, "-c", driver]
-    env = {**os.environ, "KW_CACHE_DIR": str(tmp_path / "cache")}
-    done = subprocess.run(
-        line, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120, env=env
-    )
+    env = {**os.environ, "KW_CACHE_DIR": str(folder / "cache")}
+    done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=folder, timeout=120, env=env)
     assert done.returncode == 0, done.stderr
-    *results, refused = done.stdout.splitlines()
+    return done.stdout.splitlines()
+
+
+def test_worker_processes_of_a_notebook(tmp_path: Path) -> None:
+    """Without a file to run the kernel goes by value, with its source, options and all that it captures."""
+    *results, refused = run_notebook(NOTEBOOK, tmp_path)
     assert results == [
         "[[4.0, 4.0], [5.0, 5.0]]",
         "('Doc.', 'rooted', \", fp='strict', debug=True\", 'rooted')",
@@ -174,3 +177,35 @@ def test_worker_processes_of_a_notebook(tmp_path: Path) -> None:
     ]
     assert refused.startswith("cannot send kernel rooted to another process with all that it captures: ")
     assert refused.endswith("; define it in a module of its own and import it")
+
+
+KERNEL_IN_KERNEL = (
+    "import joblib, pickle\nimport numpy as np\nimport kernelwright as kw\n",
+    "@kw.kernel\ndef inner(x):\n    return x + 1\n",
+    """\
+def make(k):
+    @kw.kernel
+    def outer(a):
+        c = output_tensor(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            c[i] = inner(a[i]) * k
+        return c
+    return outer
+outer = make(5)
+outer.__qualname__ = "outer"
+""",
+    "@kw.kernel\ndef selfish(a):\n    a[0] = selfish\n    return a\n",
+    """\
+print(*joblib.Parallel(n_jobs=2)([joblib.delayed(outer)(np.ones(2))]))
+try:
+    pickle.dumps(selfish)
+except pickle.PicklingError as e:
+    print(e)
+""",
+)
+
+
+def test_kernels_that_call_kernels_take_them_along(tmp_path: Path) -> None:
+    result, refused = run_notebook(KERNEL_IN_KERNEL, tmp_path)
+    assert result == "[10. 10.]"
+    assert refused.startswith("cannot send kernel selfish ") and refused.count("cannot send") == 1
