@@ -45,9 +45,13 @@ Lowering::Lowering(const ast::Function &f, const FrontendInput &input, Sink &sin
 Func Lowering::run() {
   func_.name = f_.name;
   func_.fp = in_.options.fp;
+  BlockBuilder body;
+  body.owners.push_back(&f_.body);
+  builder_ = &body;
   parameters();
   note_callees(in_.captures);
-  func_.body = block(f_.body);
+  statements(f_.body);
+  func_.body = body.finish(cells_of(body.owners));
   rules_.throw_if_refused();
   rules_.missing_return(*sink_);
   finish_results();
@@ -86,6 +90,21 @@ Buf Lowering::parameter_buffer(const ast::Parameter &p, const ArgSpec &spec, std
                   std::move(stride_exprs));
 }
 
+/// A number that the kernel assigns anew is a local that the call assigned first.
+Binding Lowering::assigned_parameter(const ast::Parameter &p, const Operand &value) {
+  LocalInfo &info = names_.locals[p.name];
+  info.home = &f_.body;
+  ++info.assignments;  // the call's own
+  Binding b;
+  b.loc = p.loc;
+  b.kind = Binding::Kind::cell;
+  b.type = value.type();
+  b.cell = cell_for(p.name, b.type);
+  b.known = value.expr;
+  builder_->add(store(b.cell, {}, value.expr, p.loc));
+  return b;
+}
+
 void Lowering::parameter(size_t number, std::vector<Sym> &strides) {
   const ast::Parameter &p = f_.params[number];
   const ArgSpec &spec = in_.signature.args[number];
@@ -105,6 +124,8 @@ void Lowering::parameter(size_t number, std::vector<Sym> &strides) {
     param.weak = spec.kind == ArgKind::weak_scalar;
     b.kind = Binding::Kind::value;
     b.value = scalar_operand(ref(param.sym, p.loc), param.weak, p.loc);
+    auto local = names_.locals.find(p.name);
+    if (local != names_.locals.end() && local->second.assignments > 0) b = assigned_parameter(p, b.value);
   } else {
     param.buf = parameter_buffer(p, spec, strides);
     b.kind = Binding::Kind::tensor;
@@ -117,15 +138,6 @@ void Lowering::parameter(size_t number, std::vector<Sym> &strides) {
   }
   func_.params.push_back(std::move(param));
   bind(p.name, std::move(b));
-}
-
-Stmt Lowering::block(const ast::Block &b) {
-  BlockBuilder builder;
-  builder.owners.push_back(&b);
-  BlockBuilder *outer = std::exchange(builder_, &builder);
-  statements(b);
-  builder_ = outer;
-  return builder.finish(cells_of(builder.owners));
 }
 
 void Lowering::statements(const ast::Block &b) {

@@ -122,10 +122,10 @@ class Lowering {
   // lower.cpp: the function and its statements
   void parameters();
   void parameter(size_t number, std::vector<Sym> &strides);
+  Binding assigned_parameter(const ast::Parameter &p, const Operand &value);
   Buf parameter_buffer(const ast::Parameter &p, const ArgSpec &spec, std::vector<Sym> &strides);
   void statements(const ast::Block &block);
   void statement(const ast::Stmt &s);
-  Stmt block(const ast::Block &b);
   void assign(const ast::Assign &s, Loc loc);
   void assign_target(const ast::ExprPtr &target, Operand value, Loc loc);
   void evaluate_items(Operand &tuple);
