@@ -295,23 +295,40 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
                cat("use '", value.buf->sym->name, "' itself"));
   evaluate_items(value);
   if (in_.locals) note_local(name, value, name_loc);
-  Binding b;
-  b.loc = name_loc;
-  bool is_constant = value.kind != Operand::Kind::scalar;
   const LocalInfo &info = names_.locals[name];
   // a jump may make the one assignment in a branch reach what follows the branch
   auto &owners = builder_->owners;
   bool at_home = std::find(owners.begin(), owners.end(), info.home) != owners.end();
-  if (is_constant || (info.assignments == 1 && at_home)) {
-    b.kind = Binding::Kind::value;
-    b.value = std::move(value);
-    if (!is_constant && !is_call_constant(b.value.expr, true)) {
-      Sym sym = make_sym(SymKind::local, b.value.expr.dtype(), name, name_loc);
-      builder_->add_let(sym, b.value.expr, loc);
-      b.value.expr = ref(sym, name_loc);
-    }
-    bind(name, std::move(b));
+  if (info.assignments != 1 || !at_home) {
+    bind(name, variable(name, std::move(value), loc, name_loc));
     return;
+  }
+  Binding b;
+  b.loc = name_loc;
+  b.kind = Binding::Kind::value;
+  b.value = std::move(value);
+  if (b.value.kind == Operand::Kind::scalar && !is_call_constant(b.value.expr, true)) {
+    Sym sym = make_sym(SymKind::local, b.value.expr.dtype(), name, name_loc);
+    builder_->add_let(sym, b.value.expr, loc);
+    b.value.expr = ref(sym, name_loc);
+  }
+  bind(name, std::move(b));
+}
+
+/// What a name is that other assignments may reach as well: numbers, and those in a tuple, have cells.
+Binding Lowering::variable(const std::string &name, Operand value, Loc loc, Loc name_loc) {
+  Binding b;
+  b.loc = name_loc;
+  if (value.kind == Operand::Kind::tuple) {
+    b.kind = Binding::Kind::tuple;
+    for (size_t k = 0; k < value.items.size(); ++k)
+      b.items.push_back(variable(item_name(name, k), std::move(value.items[k]), loc, name_loc));
+    value.items.clear();
+  }
+  if (value.kind != Operand::Kind::scalar) {
+    if (b.kind != Binding::Kind::tuple) b.kind = Binding::Kind::value;
+    b.value = std::move(value);
+    return b;
   }
   if (value.truth) refuse_truth_value(value, "kept as a value");
   demand_int64(value);
@@ -320,7 +337,7 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
   b.cell = cell_for(name, b.type);
   if (is_call_constant(value.expr, false)) b.known = value.expr;
   builder_->add(store(b.cell, {}, cast(b.type.dtype, value.expr, loc), loc));
-  bind(name, std::move(b));
+  return b;
 }
 
 /// Loops are lowered until their types settle: the last word on a place counts.
@@ -337,8 +354,11 @@ void Lowering::note_local(const std::string &name, const Operand &value, Loc loc
 Buf Lowering::cell_for(const std::string &name, ScalarType type) {
   for (const Cell &c : cells_)
     if (c.name == name && c.type == type) return c.buf;
-  Buf buf = make_buf(make_sym(SymKind::buffer, type.dtype, name), {}, Space::registers);
-  cells_.push_back({name, type, names_.locals[name].home, buf});
+  std::string local = name.substr(0, name.find('[')), symbol;  // of an item, that of the tuple
+  for (char c : name)
+    if (c != ']') symbol += c == '[' ? '_' : c;
+  Buf buf = make_buf(make_sym(SymKind::buffer, type.dtype, symbol), {}, Space::registers);
+  cells_.push_back({name, type, names_.locals[local].home, buf});
   return buf;
 }
 

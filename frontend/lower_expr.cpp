@@ -96,6 +96,13 @@ Operand Lowering::read(const Binding &b, const std::string &id, Loc loc) {
     case Binding::Kind::cell:
       return scalar_operand(b.known ? make_expr(b.known->dtype(), loc, (*b.known)->v) : load(b.cell, {}, loc),
                             b.type.weak, loc);
+    case Binding::Kind::tuple: {
+      Operand o;
+      o.kind = Operand::Kind::tuple;
+      o.loc = loc;
+      for (size_t k = 0; k < b.items.size(); ++k) o.items.push_back(read(b.items[k], item_name(id, k), loc));
+      return o;
+    }
     case Binding::Kind::partial:
       type_error(Code::E302, loc, cat("'", id, "' may be unassigned here: only some paths assign it"),
                  cat("assign '", id, "' before the branch or loop"));

@@ -74,16 +74,29 @@ class Building {
 
 /// What a name stands for at a point of the program.
 struct Binding {
-  enum class Kind : uint8_t { value, cell, iter, tensor, partial, conflict, poisoned };
+  enum class Kind : uint8_t { value, cell, tuple, iter, tensor, partial, conflict, poisoned };
   Kind kind = Kind::poisoned;
-  Operand value;              ///< value, iter, tensor
-  Buf cell;                   ///< cell
-  ScalarType type;            ///< cell
-  std::optional<Expr> known;  ///< cell: its value, when it follows from the call alone
-  Merge clash;                ///< conflict: reported when the name is read
+  Operand value;               ///< value, iter, tensor
+  Buf cell;                    ///< cell
+  ScalarType type;             ///< cell
+  std::optional<Expr> known;   ///< cell: its value, when it follows from the call alone
+  std::vector<Binding> items;  ///< tuple that is assigned again: each a cell, a value or a tuple
+  Merge clash;                 ///< conflict: reported when the name is read
   Loc loc;
+
+  bool is_variable() const { return kind == Kind::cell || kind == Kind::tuple; }
+  /// Visits this binding and those of its items.
+  void for_each(const std::function<void(Binding &)> &visit) {
+    visit(*this);
+    for (Binding &item : items) item.for_each(visit);
+  }
 };
 using Env = std::map<std::string, Binding>;
+
+/// "t[0]": an item of a tuple, in messages.
+inline std::string item_name(const std::string &tuple, size_t k) {
+  return tuple + "[" + std::to_string(k) + "]";
+}
 
 /// A place that several ways of control flow reach: the head of a loop, or what follows it.
 struct Join {
@@ -130,6 +143,7 @@ class Lowering {
   void assign_target(const ast::ExprPtr &target, Operand value, Loc loc);
   void evaluate_items(Operand &tuple);
   void assign_name(const std::string &name, Operand value, Loc loc, Loc name_loc);
+  Binding variable(const std::string &name, Operand value, Loc loc, Loc name_loc);
   void note_local(const std::string &name, const Operand &value, Loc loc) const;
   void assign_element(const ast::Subscript &target, Loc target_loc, const Operand &value, Loc loc);
   void augmented(const ast::AugAssign &s, Loc loc);
@@ -150,7 +164,9 @@ class Lowering {
   void arrive(Join &join, const std::set<std::string> &names);
   void leave_block(const Env &outside, const std::set<std::string> &names);
   Binding merge(const std::string &name, const Binding *a, const Binding *b);
+  Merge clash_of(const std::string &name, const Binding &a, const Binding &b) const;
   void report_range(const Expr &value, DType to, Loc loc);
+  void convert_cell(const Binding &from, const Binding &to);
   void convert_cells(const Env &from, const Env &to, const std::set<std::string> &names);
   static bool cells_differ(const Env &from, const Env &to, const std::set<std::string> &names);
   std::set<std::string> changed_in(const ast::Block &b) const;
@@ -175,6 +191,7 @@ class Lowering {
   Stmt while_attempt(const ast::WhileStmt &s, Loc loc, Loop &loop);
   Loop open_loop(const ast::Block &body, bool nested);
   void settle(Loop &loop, const std::vector<Join *> &joins, const std::function<void()> &attempt);
+  void renew_cells(const std::string &name, Binding &b);
   void begin_attempt(Loop &loop, bool ends);
   void end_attempt(Loop &loop, bool ends);
   void close_loop(Loop &loop, const Stmt &s, Loc loc);
