@@ -424,13 +424,14 @@ Operand Lowering::ternary(const ast::Ternary &n, Loc loc) {
   adapt(no, no.kind == Operand::Kind::scalar ? no.expr.dtype() : DType::f64);
   Merge merge = merge_types("the conditional expression", yes.type(), no.type());
   if (!merge.type) type_error(merge.code, loc, merge.message, merge.help);
-  DType t = merge.type->dtype;
-  for (const Operand *o : {&yes, &no})
-    if (o->weak && !merge.type->weak) {
-      require_range(o->expr, t, o->loc);
-      Building inside(builder_, o == &yes ? on_yes : on_no);
-      demand_operand(*o, t);
-    }
+  DType t = meeting_dtype(*merge.type, yes, no);
+  for (const Operand *o : {&yes, &no}) {
+    Building inside(builder_, o == &yes ? on_yes : on_no);
+    if (merge.type->weak && t == DType::i64) demand_int64(*o);
+    if (!o->weak || merge.type->weak) continue;
+    require_range(o->expr, t, o->loc);
+    demand_operand(*o, t);
+  }
   if (on_yes.only_checks() && on_no.only_checks()) {
     check_under(cond, true, on_yes, loc);
     check_under(cond, false, on_no, loc);
