@@ -180,6 +180,7 @@ void Lowering::poison(const ast::Stmt &s) {
 }
 
 void Lowering::statement(const ast::Stmt &s) {
+  evaluated_.clear();
   // the rules have refused what is missing here
   std::visit(Overload{[&](const ast::Assign &n) { assign(n, s.loc); },
                       [&](const ast::AugAssign &n) { augmented(n, s.loc); },
@@ -193,8 +194,7 @@ void Lowering::statement(const ast::Stmt &s) {
                       },
                       [&](const ast::AssertStmt &n) { assertion(n, s.loc); },
                       [&](const ast::ExprStmt &n) {
-                        alone_ = ast::as<ast::CallExpr>(n.value);
-                        if (alone_) expression(n.value);
+                        if (ast::as<ast::CallExpr>(n.value)) expression(n.value);
                       },
                       [&](const ast::IfStmt &n) { if_statement(n, s.loc); },
                       [&](const ast::ReturnStmt &n) { caller_ ? return_scalar(n) : return_values(n); },
@@ -208,6 +208,7 @@ void Lowering::scope_arguments(const ast::ExprPtr &context) {
     for (const ast::ExprPtr &item : several->items) scope_arguments(item);
   BlockBuilder unused;
   Building inside(builder_, unused);
+  Within place(root_->unevaluated_, "the argument of a scope");
   if (const auto *call = ast::as<ast::CallExpr>(context))
     for (const ast::ExprPtr &arg : call->args) expression(arg);
 }
@@ -215,6 +216,7 @@ void Lowering::scope_arguments(const ast::ExprPtr &context) {
 void Lowering::assertion(const ast::AssertStmt &s, Loc loc) {
   BlockBuilder unused;
   Building inside(builder_, in_.options.debug ? *builder_ : unused);
+  Within place(root_->unevaluated_, "an assert");
   Expr cond = truth_of(scalar(s.cond));
   Operand message;
   message.text = "the assertion failed";
@@ -238,7 +240,6 @@ void Lowering::assign(const ast::Assign &s, Loc loc) {
   if (std::string word = rules_.declaration(s); !word.empty())
     return declare(ast::as<ast::Name>(s.target)->id, *ast::as<ast::CallExpr>(s.value), word, loc,
                    s.target->loc);
-  alone_ = ast::as<ast::Name>(s.target) ? ast::as<ast::CallExpr>(s.value) : nullptr;
   assign_target(s.target, expression(s.value), loc);
 }
 
@@ -376,9 +377,10 @@ Expr Lowering::store_value(const Operand &value, DType to) {
   return cast(to, value.expr, value.loc);
 }
 
-void Lowering::assign_element(const ast::Subscript &target, Loc target_loc, const Operand &value, Loc loc) {
+/// The tensor that a store names; null after a fault that was told.
+Buf Lowering::written_tensor(const ast::Subscript &target, Loc target_loc) {
   Operand base = expression(target.value);
-  if (base.kind == Operand::Kind::poisoned || value.kind == Operand::Kind::poisoned) return leave_out();
+  if (base.kind == Operand::Kind::poisoned) return nullptr;
   if (base.kind != Operand::Kind::tensor)
     type_error(Code::E202, target.value->loc, cat(describe(base), " has no elements that could be assigned"));
   const std::string &name = base.buf->sym->name;
@@ -389,15 +391,35 @@ void Lowering::assign_element(const ast::Subscript &target, Loc target_loc, cons
   root_->written_.insert(name);
   writes_ |= caller_ && ast::as<ast::Name>(target.value) &&
              rules_.is_parameter(ast::as<ast::Name>(target.value)->id);
-  builder_->add(store(base.buf, indices(base, target, target_loc), store_value(value, base.buf->dtype), loc));
+  return base.buf;
+}
+
+void Lowering::assign_element(const ast::Subscript &target, Loc target_loc, Operand value, Loc loc) {
+  Buf buf = written_tensor(target, target_loc);
+  if (!buf || value.kind == Operand::Kind::poisoned) return leave_out();
+  Operand base;
+  base.kind = Operand::Kind::tensor;
+  base.buf = buf;
+  Place place = here();
+  std::vector<Expr> index = indices(base, target, target_loc);
+  evaluate_before(place, value);
+  builder_->add(store(buf, std::move(index), store_value(value, buf->dtype), loc));
 }
 
 void Lowering::augmented(const ast::AugAssign &s, Loc loc) {
   if (const auto *n = ast::as<ast::Name>(s.target); n && mentions_expanded(s.value)) expanded_.insert(n->id);
   Operand old = expression(s.target);
+  const Load *element = ast::as<ast::Subscript>(s.target) && old.expr ? as<Load>(old.expr) : nullptr;
+  std::vector<Expr> index = element ? element->index : std::vector<Expr>{};
+  Place place = here();
   Operand value = expression(s.value);
   if (old.kind == Operand::Kind::poisoned || value.kind == Operand::Kind::poisoned) return leave_out();
-  assign_target(s.target, combine(s.op, old, value, loc), loc);
+  evaluate_before(place, old);
+  if (!element) return assign_target(s.target, combine(s.op, old, value, loc), loc);
+  for (size_t d = index.size(); d-- > 0;) evaluate_before(place, index[d]);
+  Operand result = combine(s.op, old, value, loc);
+  Buf buf = written_tensor(*ast::as<ast::Subscript>(s.target), s.target->loc);
+  builder_->add(store(buf, std::move(index), store_value(result, buf->dtype), loc));
 }
 
 void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc,

@@ -44,8 +44,7 @@ Operand Lowering::call_word(const std::string &word, const ast::CallExpr &n, Loc
       type_error(Code::E202, loc, cat("len of ", describe(o)));
     return scalar_operand(o.buf->extents[0], true, loc);
   }
-  std::vector<Operand> args;
-  for (const ast::ExprPtr &a : n.args) args.push_back(scalar(a));
+  std::vector<Operand> args = operands(n.args);
   if (word == "min" || word == "max") return smallest(word == "min", std::move(args), loc);
   if (word == "select") return select_call(std::move(args), loc);
   if (word == "likely") return args[0];
