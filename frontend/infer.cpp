@@ -5,6 +5,7 @@
 
 #include "ir/intrinsics.h"
 #include "ir/signature.h"
+#include "ir/wide_int.h"
 #include "support/text.h"
 
 namespace kw {
@@ -182,9 +183,95 @@ Merge merge_types(const std::string &name, ScalarType a, ScalarType b) {
           cat("start from ", is_float(b.dtype) ? "float64" : "int64", "(...)")};
 }
 
+namespace {
+
+/// The number of a weak int or bool that is known.
+std::optional<WideInt> known_int(const Operand &o) {
+  if (!o.weak) return std::nullopt;
+  auto v = as_const(o.expr);
+  return v && !is_float(v->dtype) ? std::optional(wide_value(*v)) : std::nullopt;
+}
+
+Operand exact_operand(std::optional<WideInt> result, std::string_view what, Loc loc) {
+  auto v = result ? narrowed(*result) : std::nullopt;
+  if (!v)
+    type_error(Code::E215, loc, cat("the constant result of `", what, "` does not fit into 64 bits"),
+               "use a float, or a smaller constant");
+  return scalar_operand(constant(*v, loc), true, loc);
+}
+
+std::optional<WideInt> exact(Operator op, WideInt a, WideInt b) {
+  switch (op) {
+    case Operator::add: return a + b;
+    case Operator::sub: return a - b;
+    case Operator::mul: return wide_product(a, b);
+    case Operator::floor_div: return wide_floor_div(a, b);
+    case Operator::mod: return a - wide_floor_div(a, b) * b;
+    case Operator::bit_and: return a & b;
+    case Operator::bit_or: return a | b;
+    case Operator::bit_xor: return a ^ b;
+    case Operator::shl: return wide_shl(a, b);
+    case Operator::shr: return wide_shr(a, b);
+    case Operator::pow: return wide_power(a, b);
+    case Operator::div:
+    case Operator::matmul: break;
+  }
+  internal_error(__FILE__, __LINE__, "operator without a meaning for integers");
+}
+
+/// What Python makes of two ints that are known; nothing for other operands and where Python raises.
+std::optional<Operand> exact_arithmetic(Operator op, const Operand &a, const Operand &b, Loc loc) {
+  auto x = known_int(a), y = known_int(b);
+  if (!x || !y) return std::nullopt;
+  bool divides = op == Operator::div || op == Operator::floor_div || op == Operator::mod;
+  bool counts = op == Operator::shl || op == Operator::shr || op == Operator::pow;
+  bool bits = op == Operator::bit_and || op == Operator::bit_or || op == Operator::bit_xor;
+  if ((divides && *y == 0) || (counts && *y < 0)) return std::nullopt;
+  if (bits && a.expr.dtype() == DType::b1 && b.expr.dtype() == DType::b1) return std::nullopt;  // bools
+  if (op == Operator::div)
+    return scalar_operand(const_float(DType::f64, wide_quotient(*x, *y), loc), true, loc);
+  return exact_operand(exact(op, *x, *y), operator_text(op), loc);
+}
+
+/// The lesser or greater of two weak ints, one of them a uint64: as numbers, not as words of 64 bits.
+Expr exact_minimum(bool is_min, const Expr &a, const Expr &b, Loc loc) {
+  auto x = as_const(a), y = as_const(b);
+  if (x && y) return (wide_value(*x) < wide_value(*y)) == is_min ? a : b;
+  BinOp op = is_min ? BinOp::min : BinOp::max;
+  if (a.dtype() == b.dtype()) return binary(op, a, b, loc);
+  // one has a sign: the lesser of both is an int64, the greater is not negative
+  auto side = [&](const Expr &e) {
+    if (is_min && e.dtype() == DType::u64)
+      return cast(DType::i64, binary(BinOp::min, e, constant({DType::u64, INT64_MAX}), loc), loc);
+    Expr v = e.dtype() == DType::u64 ? e : cast(DType::i64, e, loc);
+    return is_min || v.dtype() == DType::u64
+               ? v
+               : cast(DType::u64, binary(BinOp::max, v, const_int(0), loc), loc);
+  };
+  return binary(op, side(a), side(b), loc);
+}
+
+}  // namespace
+
+std::optional<Operand> exact_abs(const Operand &a, Loc loc) {
+  auto x = known_int(a);
+  return x ? std::optional(exact_operand(*x < 0 ? -*x : *x, "abs", loc)) : std::nullopt;
+}
+
+DType meeting_dtype(ScalarType merged, const Operand &a, const Operand &b) {
+  auto fits_u64 = [](const Operand &o) {
+    auto v = known_int(o);
+    return o.expr.dtype() == DType::u64 || (v && *v >= 0);
+  };
+  bool needs = a.expr.dtype() == DType::u64 || b.expr.dtype() == DType::u64;
+  bool ints = merged.weak && merged.dtype == DType::i64;
+  return ints && needs && fits_u64(a) && fits_u64(b) ? DType::u64 : merged.dtype;
+}
+
 Operand arithmetic(Operator op, const Operand &a, const Operand &b, Loc loc) {
   require_scalar(a);
   require_scalar(b);
+  if (auto known = exact_arithmetic(op, a, b, loc)) return *known;
   if (op == Operator::pow) return power(a, b, loc);
   ScalarType common = common_type(a.type(), b.type(), loc);
   if (is_bitwise(op) && is_float(common.dtype))
@@ -266,9 +353,12 @@ Operand unary_minus(const Operand &a, Loc loc) {
   if (a.expr.dtype() == DType::b1 && !a.weak)
     type_error(Code::E205, loc, "`-` is not defined for bool",
                "use `not x` or `x ^ True`, or convert: `-int32(x)`");
-  if (auto v = as_const(a.expr); v && a.weak && v->dtype == DType::u64 && v->bits != uint64_t{1} << 63)
-    type_error(Code::E215, loc, cat("the constant -", v->bits, " does not fit into 64 bits"),
-               "use a float, or a smaller constant");
+  if (auto known = known_int(a)) {
+    if (*known > -static_cast<WideInt>(INT64_MIN))
+      type_error(Code::E215, loc, cat("the constant -", as_const(a.expr)->bits, " does not fit into 64 bits"),
+                 "use a float, or a smaller constant");
+    return exact_operand(-*known, "-", loc);
+  }
   Expr x = is_float(a.expr.dtype()) ? a.expr : cast(a.type().dtype, a.expr, loc);
   if (x.dtype() == DType::b1) x = cast(DType::i64, x, loc);
   return scalar_operand(unary(UnOp::neg, x, loc), a.weak, loc);
@@ -279,6 +369,7 @@ Operand invert(const Operand &a, Loc loc) {
   DType t = a.expr.dtype();
   if (is_float(t)) type_error(Code::E200, loc, cat("`~` needs an integer or bool, not ", describe(a)));
   if (t == DType::b1 && !a.weak) return scalar_operand(unary(UnOp::logical_not, a.expr, loc), false, loc);
+  if (auto known = known_int(a)) return exact_operand(~*known, "~", loc);
   Expr x = a.weak ? cast(DType::i64, a.expr, loc) : a.expr;
   return scalar_operand(unary(UnOp::bit_not, x, loc), a.weak, loc);
 }
@@ -290,9 +381,16 @@ Operand minimum(bool is_min, std::vector<Operand> args, Loc loc) {
     require_scalar(args[i]);
     common = common_type(common, args[i].type(), loc);
   }
-  Expr result = as_operand(args[0], common);
-  for (size_t i = 1; i < args.size(); ++i)
-    result = binary(is_min ? BinOp::min : BinOp::max, result, as_operand(args[i], common), loc);
+  auto operand = [&](const Operand &o) {  // a uint64 stays one among weak ints
+    return common.weak && common.dtype == DType::i64 && o.expr.dtype() == DType::u64 ? o.expr
+                                                                                     : as_operand(o, common);
+  };
+  Expr result = operand(args[0]);
+  for (size_t i = 1; i < args.size(); ++i) {
+    Expr next = operand(args[i]);
+    result = result.dtype() != next.dtype() ? exact_minimum(is_min, result, next, loc)
+                                            : binary(is_min ? BinOp::min : BinOp::max, result, next, loc);
+  }
   return scalar_operand(result, common.weak, loc);
 }
 

@@ -73,11 +73,17 @@ struct Merge {
 };
 Merge merge_types(const std::string &name, ScalarType a, ScalarType b);
 
+/// Of ints that are known it gives what Python gives, or E215; others wrap at 64 bits.
 Operand arithmetic(ast::Operator op, const Operand &a, const Operand &b, Loc loc);
 Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc);
 Operand unary_minus(const Operand &a, Loc loc);
 Operand invert(const Operand &a, Loc loc);
 Operand minimum(bool is_min, std::vector<Operand> args, Loc loc);
+/// |a| of an int that is known; nothing for other operands.
+std::optional<Operand> exact_abs(const Operand &a, Loc loc);
+/// The dtype in which two weak operands meet whose merged type is `merged`: uint64 instead of int64 when each
+/// is known not to be negative and one needs it.
+DType meeting_dtype(ScalarType merged, const Operand &a, const Operand &b);
 /// x ** n: products for small whole exponents of integers, x * x, 1 / x and the square root where the
 /// constant says so, else the function power.
 Operand power(const Operand &base, const Operand &exponent, Loc loc);

@@ -45,9 +45,13 @@ Lowering::Lowering(const ast::Function &f, const FrontendInput &input, Sink &sin
 Func Lowering::run() {
   func_.name = f_.name;
   func_.fp = in_.options.fp;
+  BlockBuilder body;
+  body.owners.push_back(&f_.body);
+  builder_ = &body;
   parameters();
   note_callees(in_.captures);
-  func_.body = block(f_.body);
+  statements(f_.body);
+  func_.body = body.finish(cells_of(body.owners));
   rules_.throw_if_refused();
   rules_.missing_return(*sink_);
   finish_results();
@@ -86,6 +90,21 @@ Buf Lowering::parameter_buffer(const ast::Parameter &p, const ArgSpec &spec, std
                   std::move(stride_exprs));
 }
 
+/// A number that the kernel assigns anew is a local that the call assigned first.
+Binding Lowering::assigned_parameter(const ast::Parameter &p, const Operand &value) {
+  LocalInfo &info = names_.locals[p.name];
+  info.home = &f_.body;
+  ++info.assignments;  // the call's own
+  Binding b;
+  b.loc = p.loc;
+  b.kind = Binding::Kind::cell;
+  b.type = value.type();
+  b.cell = cell_for(p.name, b.type);
+  b.known = value.expr;
+  builder_->add(store(b.cell, {}, value.expr, p.loc));
+  return b;
+}
+
 void Lowering::parameter(size_t number, std::vector<Sym> &strides) {
   const ast::Parameter &p = f_.params[number];
   const ArgSpec &spec = in_.signature.args[number];
@@ -105,6 +124,8 @@ void Lowering::parameter(size_t number, std::vector<Sym> &strides) {
     param.weak = spec.kind == ArgKind::weak_scalar;
     b.kind = Binding::Kind::value;
     b.value = scalar_operand(ref(param.sym, p.loc), param.weak, p.loc);
+    auto local = names_.locals.find(p.name);
+    if (local != names_.locals.end() && local->second.assignments > 0) b = assigned_parameter(p, b.value);
   } else {
     param.buf = parameter_buffer(p, spec, strides);
     b.kind = Binding::Kind::tensor;
@@ -117,15 +138,6 @@ void Lowering::parameter(size_t number, std::vector<Sym> &strides) {
   }
   func_.params.push_back(std::move(param));
   bind(p.name, std::move(b));
-}
-
-Stmt Lowering::block(const ast::Block &b) {
-  BlockBuilder builder;
-  builder.owners.push_back(&b);
-  BlockBuilder *outer = std::exchange(builder_, &builder);
-  statements(b);
-  builder_ = outer;
-  return builder.finish(cells_of(builder.owners));
 }
 
 void Lowering::statements(const ast::Block &b) {
@@ -177,6 +189,7 @@ void Lowering::poison(const ast::Stmt &s) {
 }
 
 void Lowering::statement(const ast::Stmt &s) {
+  evaluated_.clear();
   // the rules have refused what is missing here
   std::visit(Overload{[&](const ast::Assign &n) { assign(n, s.loc); },
                       [&](const ast::AugAssign &n) { augmented(n, s.loc); },
@@ -190,8 +203,7 @@ void Lowering::statement(const ast::Stmt &s) {
                       },
                       [&](const ast::AssertStmt &n) { assertion(n, s.loc); },
                       [&](const ast::ExprStmt &n) {
-                        alone_ = ast::as<ast::CallExpr>(n.value);
-                        if (alone_) expression(n.value);
+                        if (ast::as<ast::CallExpr>(n.value)) expression(n.value);
                       },
                       [&](const ast::IfStmt &n) { if_statement(n, s.loc); },
                       [&](const ast::ReturnStmt &n) { caller_ ? return_scalar(n) : return_values(n); },
@@ -205,6 +217,7 @@ void Lowering::scope_arguments(const ast::ExprPtr &context) {
     for (const ast::ExprPtr &item : several->items) scope_arguments(item);
   BlockBuilder unused;
   Building inside(builder_, unused);
+  Within place(root_->unevaluated_, "the argument of a scope");
   if (const auto *call = ast::as<ast::CallExpr>(context))
     for (const ast::ExprPtr &arg : call->args) expression(arg);
 }
@@ -213,6 +226,7 @@ void Lowering::assertion(const ast::AssertStmt &s, Loc loc) {
   BlockBuilder unused;
   bool counts = in_.options.debug && in_.options.asserts;
   Building inside(builder_, counts ? *builder_ : unused);
+  Within place(root_->unevaluated_, "an assert");
   Expr cond = truth_of(scalar(s.cond));
   Operand message;
   message.text = "the assertion failed";
@@ -237,7 +251,6 @@ void Lowering::assign(const ast::Assign &s, Loc loc) {
     return declare(ast::as<ast::Name>(s.target)->id, *ast::as<ast::CallExpr>(s.value), word, loc,
                    s.target->loc);
   refuse_sliced(s.target);
-  alone_ = ast::as<ast::Name>(s.target) ? ast::as<ast::CallExpr>(s.value) : nullptr;
   assign_target(s.target, expression(s.value), loc);
 }
 
@@ -312,23 +325,40 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
                cat("use '", value.buf->sym->name, "' itself"));
   evaluate_items(value);
   if (in_.locals) note_local(name, value, name_loc);
-  Binding b;
-  b.loc = name_loc;
-  bool is_constant = value.kind != Operand::Kind::scalar;
   const LocalInfo &info = names_.locals[name];
   // a jump may make the one assignment in a branch reach what follows the branch
   auto &owners = builder_->owners;
   bool at_home = std::find(owners.begin(), owners.end(), info.home) != owners.end();
-  if (is_constant || (info.assignments == 1 && at_home)) {
-    b.kind = Binding::Kind::value;
-    b.value = std::move(value);
-    if (!is_constant && !is_call_constant(b.value.expr, true)) {
-      Sym sym = make_sym(SymKind::local, b.value.expr.dtype(), name, name_loc);
-      builder_->add_let(sym, b.value.expr, loc);
-      b.value.expr = ref(sym, name_loc);
-    }
-    bind(name, std::move(b));
+  if (info.assignments != 1 || !at_home) {
+    bind(name, variable(name, std::move(value), loc, name_loc));
     return;
+  }
+  Binding b;
+  b.loc = name_loc;
+  b.kind = Binding::Kind::value;
+  b.value = std::move(value);
+  if (b.value.kind == Operand::Kind::scalar && !is_call_constant(b.value.expr, true)) {
+    Sym sym = make_sym(SymKind::local, b.value.expr.dtype(), name, name_loc);
+    builder_->add_let(sym, b.value.expr, loc);
+    b.value.expr = ref(sym, name_loc);
+  }
+  bind(name, std::move(b));
+}
+
+/// What a name is that other assignments may reach as well: numbers, and those in a tuple, have cells.
+Binding Lowering::variable(const std::string &name, Operand value, Loc loc, Loc name_loc) {
+  Binding b;
+  b.loc = name_loc;
+  if (value.kind == Operand::Kind::tuple) {
+    b.kind = Binding::Kind::tuple;
+    for (size_t k = 0; k < value.items.size(); ++k)
+      b.items.push_back(variable(item_name(name, k), std::move(value.items[k]), loc, name_loc));
+    value.items.clear();
+  }
+  if (value.kind != Operand::Kind::scalar) {
+    if (b.kind != Binding::Kind::tuple) b.kind = Binding::Kind::value;
+    b.value = std::move(value);
+    return b;
   }
   if (value.truth) refuse_truth_value(value, "kept as a value");
   demand_int64(value);
@@ -337,7 +367,7 @@ void Lowering::assign_name(const std::string &name, Operand value, Loc loc, Loc 
   b.cell = cell_for(name, b.type);
   if (is_call_constant(value.expr, false)) b.known = value.expr;
   builder_->add(store(b.cell, {}, cast(b.type.dtype, value.expr, loc), loc));
-  bind(name, std::move(b));
+  return b;
 }
 
 /// Loops are lowered until their types settle: the last word on a place counts.
@@ -354,8 +384,11 @@ void Lowering::note_local(const std::string &name, const Operand &value, Loc loc
 Buf Lowering::cell_for(const std::string &name, ScalarType type) {
   for (const Cell &c : cells_)
     if (c.name == name && c.type == type) return c.buf;
-  Buf buf = make_buf(make_sym(SymKind::buffer, type.dtype, name), {}, Space::registers);
-  cells_.push_back({name, type, names_.locals[name].home, buf});
+  std::string local = name.substr(0, name.find('[')), symbol;  // of an item, that of the tuple
+  for (char c : name)
+    if (c != ']') symbol += c == '[' ? '_' : c;
+  Buf buf = make_buf(make_sym(SymKind::buffer, type.dtype, symbol), {}, Space::registers);
+  cells_.push_back({name, type, names_.locals[local].home, buf});
   return buf;
 }
 
@@ -373,9 +406,10 @@ Expr Lowering::store_value(const Operand &value, DType to) {
   return cast(to, value.expr, value.loc);
 }
 
-void Lowering::assign_element(const ast::Subscript &target, Loc target_loc, const Operand &value, Loc loc) {
+/// The tensor that a store names; null after a fault that was told.
+Buf Lowering::written_tensor(const ast::Subscript &target, Loc target_loc) {
   Operand base = expression(target.value);
-  if (base.kind == Operand::Kind::poisoned || value.kind == Operand::Kind::poisoned) return leave_out();
+  if (base.kind == Operand::Kind::poisoned) return nullptr;
   if (base.kind != Operand::Kind::tensor)
     type_error(Code::E202, target.value->loc, cat(describe(base), " has no elements that could be assigned"));
   const std::string &name = base.buf->sym->name;
@@ -386,15 +420,35 @@ void Lowering::assign_element(const ast::Subscript &target, Loc target_loc, cons
   root_->written_.insert(name);
   writes_ |= caller_ && ast::as<ast::Name>(target.value) &&
              rules_.is_parameter(ast::as<ast::Name>(target.value)->id);
-  builder_->add(store(base.buf, indices(base, target, target_loc), store_value(value, base.buf->dtype), loc));
+  return base.buf;
+}
+
+void Lowering::assign_element(const ast::Subscript &target, Loc target_loc, Operand value, Loc loc) {
+  Buf buf = written_tensor(target, target_loc);
+  if (!buf || value.kind == Operand::Kind::poisoned) return leave_out();
+  Operand base;
+  base.kind = Operand::Kind::tensor;
+  base.buf = buf;
+  Place place = here();
+  std::vector<Expr> index = indices(base, target, target_loc);
+  evaluate_before(place, value);
+  builder_->add(store(buf, std::move(index), store_value(value, buf->dtype), loc));
 }
 
 void Lowering::augmented(const ast::AugAssign &s, Loc loc) {
   if (const auto *n = ast::as<ast::Name>(s.target); n && mentions_expanded(s.value)) expanded_.insert(n->id);
   Operand old = expression(s.target);
+  const Load *element = ast::as<ast::Subscript>(s.target) && old.expr ? as<Load>(old.expr) : nullptr;
+  std::vector<Expr> index = element ? element->index : std::vector<Expr>{};
+  Place place = here();
   Operand value = expression(s.value);
   if (old.kind == Operand::Kind::poisoned || value.kind == Operand::Kind::poisoned) return leave_out();
-  assign_target(s.target, combine(s.op, old, value, loc), loc);
+  evaluate_before(place, old);
+  if (!element) return assign_target(s.target, combine(s.op, old, value, loc), loc);
+  for (size_t d = index.size(); d-- > 0;) evaluate_before(place, index[d]);
+  Operand result = combine(s.op, old, value, loc);
+  Buf buf = written_tensor(*ast::as<ast::Subscript>(s.target), s.target->loc);
+  builder_->add(store(buf, std::move(index), store_value(result, buf->dtype), loc));
 }
 
 void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc,

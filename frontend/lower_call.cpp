@@ -44,8 +44,7 @@ Operand Lowering::call_word(const std::string &word, const ast::CallExpr &n, Loc
       type_error(Code::E202, loc, cat("len of ", describe(o)));
     return scalar_operand(o.buf->extents[0], true, loc);
   }
-  std::vector<Operand> args;
-  for (const ast::ExprPtr &a : n.args) args.push_back(scalar(a));
+  std::vector<Operand> args = operands(n.args);
   if (word == "min" || word == "max") return smallest(word == "min", std::move(args), loc);
   if (word == "select") return select_call(std::move(args), loc);
   if (word == "likely") return args[0];
@@ -60,7 +59,8 @@ Operand Lowering::call_word(const std::string &word, const ast::CallExpr &n, Loc
 
 Operand Lowering::smallest(bool is_min, std::vector<Operand> args, Loc loc) {
   Operand o = minimum(is_min, args, loc);
-  for (const Operand &a : args) o.weak ? demand_int64(a) : demand_operand(a, o.expr.dtype());
+  for (const Operand &a : args)
+    if (!o.weak) demand_operand(a, o.expr.dtype());
   return o;
 }
 
@@ -71,6 +71,8 @@ Operand Lowering::cast_call(const std::string &word, Operand arg, Loc loc) {
              : word == "bool"  ? DType::b1
                                : *dtype_from_numpy(word);
   if (to == DType::b1) return scalar_operand(truth_of(arg), weak, loc);
+  if (weak && to == DType::i64 && arg.weak && arg.kind == Operand::Kind::scalar && is_int(arg.expr.dtype()))
+    return scalar_operand(arg.expr, true, loc);
   if (arg.kind != Operand::Kind::scalar || arg.truth) adapt(arg, to);
   demand_conversion(arg, to);
   return scalar_operand(cast(to, arg.expr, loc), weak, loc);
@@ -91,7 +93,10 @@ Operand Lowering::select_call(std::vector<Operand> args, Loc loc) {
         require_range(args[i].expr, t.dtype, args[i].loc);
         demand_operand(args[i], t.dtype);
       }
-  Expr yes = cast(t.dtype, args[1].expr, args[1].loc), no = cast(t.dtype, args[2].expr, args[2].loc);
+  DType in = meeting_dtype(t, args[1], args[2]);
+  for (size_t i : {1u, 2u})
+    if (in == DType::i64) demand_int64(args[i]);
+  Expr yes = cast(in, args[1].expr, args[1].loc), no = cast(in, args[2].expr, args[2].loc);
   for (const Expr &side : {yes, no}) read_elements(side, *builder_);
   return scalar_operand(select(cond, yes, no, loc), t.weak, loc);
 }
@@ -115,6 +120,8 @@ Operand Lowering::intrinsic_call(const std::string &word, std::vector<Operand> a
   for (const Operand &a : args) adapt(a, a.kind == Operand::Kind::scalar ? a.expr.dtype() : DType::f64);
   ScalarType common = args[0].type();
   if (row.arity == 2) common = common_type(common, args[1].type(), loc);
+  if (row.fn == Fn::abs)
+    if (auto known = exact_abs(args[0], loc)) return *known;
   DType t = argument_dtype(row, common, loc);
   require_available(t, loc);
   std::vector<Expr> values;

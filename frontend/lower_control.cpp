@@ -28,6 +28,21 @@ bool same_operand(const Operand &a, const Operand &b) {
   return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), same_operand);
 }
 
+/// What an assignment of a number, a tuple, a dtype or a text gives to a name.
+bool is_local_value(const Binding &b) {
+  using Kind = Binding::Kind;
+  if (b.kind != Kind::value) return b.is_variable();
+  return b.value.kind == Operand::Kind::dtype || b.value.kind == Operand::Kind::text ||
+         b.value.kind == Operand::Kind::tuple;
+}
+
+/// Whether the two are merged in different ways.
+bool differ(const Binding &a, const Binding &b) {
+  return a.kind != b.kind || a.type != b.type ||
+         !std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(),
+                     [](const Binding &x, const Binding &y) { return !differ(x, y); });
+}
+
 /// True when the names of the operand's expressions are bound wherever the call's own are.
 bool outlives_blocks(const Operand &o) {
   bool scalar = o.kind == Operand::Kind::scalar;
@@ -56,27 +71,58 @@ void Lowering::report_range(const Expr &value, DType to, Loc loc) {
   }
 }
 
+/// Stores a cell, or those of a tuple, over from its type in `a` to its type in `b`.
+void Lowering::convert_cell(const Binding &a, const Binding &b) {
+  if (a.kind != b.kind) return;
+  for (size_t k = 0; k < std::min(a.items.size(), b.items.size()); ++k) convert_cell(a.items[k], b.items[k]);
+  if (a.kind != Binding::Kind::cell || a.type == b.type) return;
+  Expr value = a.known ? *a.known : load(a.cell, {}, a.loc);
+  if (a.type.weak && !b.type.weak) {
+    report_range(value, b.type.dtype, a.loc);
+    demand_operand(scalar_operand(value, true, a.loc), b.type.dtype);
+  }
+  builder_->add(store(b.cell, {}, cast(b.type.dtype, value), a.loc));
+}
+
 /// Stores each cell of `names` over from its type in `from` to its type in `to`, at the end of the current
 /// block.
 void Lowering::convert_cells(const Env &from, const Env &to, const std::set<std::string> &names) {
   for (const std::string &name : names) {
     const Binding *a = find(from, name), *b = find(to, name);
-    if (!a || !b || a->kind != Binding::Kind::cell || b->kind != Binding::Kind::cell) continue;
-    if (a->type == b->type) continue;
-    Expr value = a->known ? *a->known : load(a->cell, {}, a->loc);
-    if (a->type.weak && !b->type.weak) {
-      report_range(value, b->type.dtype, a->loc);
-      demand_operand(scalar_operand(value, true, a->loc), b->type.dtype);
-    }
-    builder_->add(store(b->cell, {}, cast(b->type.dtype, value), a->loc));
+    if (a && b) convert_cell(*a, *b);
   }
 }
 
 bool Lowering::cells_differ(const Env &from, const Env &to, const std::set<std::string> &names) {
   return std::any_of(names.begin(), names.end(), [&](const std::string &name) {
     const Binding *a = find(from, name), *b = find(to, name);
-    return a && b && a->kind == Binding::Kind::cell && b->kind == Binding::Kind::cell && a->type != b->type;
+    return a && b && a->kind == b->kind && differ(*a, *b);
   });
+}
+
+/// Why what both ways assign is nothing that a name can be behind them.
+Merge Lowering::clash_of(const std::string &name, const Binding &a, const Binding &b) const {
+  auto text = [](const Binding &side) {
+    if (side.kind == Binding::Kind::cell) return type_text(side.type);
+    if (side.kind == Binding::Kind::tuple) return cat("a tuple of ", side.items.size());
+    bool dtype = side.value.kind == Operand::Kind::dtype;
+    return dtype ? cat("the dtype ", numpy_name(side.value.dtype)) : describe(side.value);
+  };
+  std::string one = text(a), other = text(b);
+  if (one == other) other = cat("another", one.substr(1));
+  bool tuples = a.kind == Binding::Kind::tuple || b.kind == Binding::Kind::tuple;
+  bool dtypes = a.value.kind == Operand::Kind::dtype || b.value.kind == Operand::Kind::dtype;
+  Merge out{std::nullopt,
+            tuples   ? Code::E206
+            : dtypes ? Code::E216
+                     : Code::E202,
+            cat("'", name, "' is ", one, " on one path and ", other, " on the other"),
+            "only numbers can change between paths: write out what each path does with its own",
+            {}};
+  if (a.loc.known() && b.loc.known())
+    out.note = cat("'", name, "' is ", one, " from line ", line_mark(in_.sources, a.loc), ", and ", other,
+                   " from line ", line_mark(in_.sources, b.loc));
+  return out;
 }
 
 /// What a name is behind a meeting of two ways; null stands for unassigned.
@@ -86,11 +132,23 @@ Binding Lowering::merge(const std::string &name, const Binding *a, const Binding
     if (side && side->kind == Kind::conflict) return *side;
   for (const Binding *side : {a, b})
     if (side && side->kind == Kind::poisoned) return *side;
-  if (a && b && a->kind == b->kind && a->kind != Kind::cell && same_operand(a->value, b->value)) return *a;
+  if (a && b && a->kind == b->kind && !a->is_variable() && same_operand(a->value, b->value)) return *a;
   Binding out;
   out.loc = a ? a->loc : b->loc;
   out.kind = Kind::partial;
-  if (!a || !b || a->kind != Kind::cell || b->kind != Kind::cell) return out;
+  if (!a || !b || !is_local_value(*a) || !is_local_value(*b)) return out;
+  if (a->kind == Kind::tuple && b->kind == Kind::tuple && a->items.size() == b->items.size()) {
+    out.kind = Kind::tuple;
+    out.value = a->value;
+    for (size_t k = 0; k < a->items.size(); ++k)
+      out.items.push_back(merge(item_name(name, k), &a->items[k], &b->items[k]));
+    return out;
+  }
+  if (a->kind != Kind::cell || b->kind != Kind::cell) {
+    out.kind = Kind::conflict;
+    out.clash = clash_of(name, *a, *b);
+    return out;
+  }
   Merge types = merge_types(name, a->type, b->type);
   out.kind = types.type ? Kind::cell : Kind::conflict;
   if (types.type) {
@@ -139,9 +197,9 @@ void Lowering::arrive(Join &join, const std::set<std::string> &names) {
     if (here && there->second.kind == Kind::poisoned) there->second = *here, join.grew = true;
     Binding both = merge(name, &there->second, here);
     if (both.kind == Binding::Kind::conflict && here) both.loc = here->loc;
-    join.grew |= both.kind != there->second.kind || both.type != there->second.type;
+    join.grew |= differ(both, there->second);
     there->second = std::move(both);
-    there->second.known.reset();
+    there->second.for_each([](Binding &b) { b.known.reset(); });
   }
   convert_cells(env_, join.env, names);
 }

@@ -203,7 +203,7 @@ void Lowering::demand_arithmetic(ast::Operator op, const Operand &a, const Opera
     demand_divisor(b, !is_float(t), loc);
   if (constant_exponent && to_double(convert(DType::f64, *as_const(b.expr))) < 0)
     demand_divisor(a, false, loc);
-  if (t != DType::i64) return;
+  if (t != DType::i64 || as_const(result.expr)) return;  // constants are exact
   demand_int64(a), demand_int64(b);
   if (power && !constant_exponent) demand_exponent(b, b.loc);
   demand(fits_in_64_bits(op, cast(t, a.expr), cast(t, b.expr)), Code::E307, loc,
@@ -212,7 +212,7 @@ void Lowering::demand_arithmetic(ast::Operator op, const Operand &a, const Opera
 
 /// V2 for -x and abs(x).
 void Lowering::demand_opposite(std::string_view what, const Operand &a, Loc loc) {
-  if (!in_.options.debug || !a.weak || a.expr.dtype() != DType::i64) return;
+  if (!in_.options.debug || !a.weak || a.expr.dtype() != DType::i64 || as_const(a.expr)) return;
   demand(binary(BinOp::ne, a.expr, const_int(INT64_MIN), loc), Code::E307, loc,
          plainly(cat("the result of `", what, "` does not fit into 64 bits"), wraps));
 }

@@ -38,7 +38,7 @@ Operand Lowering::expression(const ast::ExprPtr &e) {
                                Operand o;
                                o.kind = Operand::Kind::tuple;
                                o.loc = e->loc;
-                               for (const ast::ExprPtr &item : n.items) o.items.push_back(expression(item));
+                               o.items = operands(n.items, false);
                                return o;
                              },
                              [](const auto &) -> Operand {
@@ -96,6 +96,13 @@ Operand Lowering::read(const Binding &b, const std::string &id, Loc loc) {
     case Binding::Kind::cell:
       return scalar_operand(b.known ? make_expr(b.known->dtype(), loc, (*b.known)->v) : load(b.cell, {}, loc),
                             b.type.weak, loc);
+    case Binding::Kind::tuple: {
+      Operand o;
+      o.kind = Operand::Kind::tuple;
+      o.loc = loc;
+      for (size_t k = 0; k < b.items.size(); ++k) o.items.push_back(read(b.items[k], item_name(id, k), loc));
+      return o;
+    }
     case Binding::Kind::partial:
       type_error(Code::E302, loc, cat("'", id, "' may be unassigned here: only some paths assign it"),
                  cat("assign '", id, "' before the branch or loop"));
@@ -240,10 +247,9 @@ std::vector<Expr> Lowering::indices(const Operand &tensor, const ast::Subscript 
   for (const ast::ExprPtr &part : parts)
     if (ast::as<ast::Slice>(part)) refuse_slice(buf.sym->name, part->loc);
   bool fits = parts.size() == buf.rank() || (parts.size() == 1 && !listed && !n.is_tuple);
-  for (const ast::ExprPtr &part : parts) {
-    items.push_back(fits ? scalar(part) : Operand{});
-    from_end.push_back(!mentions_expanded(part));
-  }
+  if (fits) items = operands(parts);
+  items.resize(parts.size());
+  for (const ast::ExprPtr &part : parts) from_end.push_back(!mentions_expanded(part));
   if (fits && parts.size() == 1 && items[0].kind == Operand::Kind::tuple && !listed && !n.is_tuple) {
     std::vector<Operand> point = std::move(items[0].items);
     for (Operand &o : point) o = placed(std::move(o), parts[0]->loc);
@@ -305,7 +311,10 @@ Operand Lowering::combine(ast::Operator op, const Operand &a, const Operand &b, 
 }
 
 Operand Lowering::binary_expr(const ast::BinaryExpr &n, Loc loc) {
-  Operand a = scalar(n.a), b = scalar(n.b);
+  Operand a = scalar(n.a);
+  Place place = here();
+  Operand b = scalar(n.b);
+  evaluate_before(place, a);
   bool tuples = a.kind == Operand::Kind::tuple || b.kind == Operand::Kind::tuple;
   if (!tuples) {
     Operand result = combine(n.op, a, b, loc);
@@ -362,6 +371,7 @@ Operand Lowering::comparison(const ast::CompareExpr &n, Loc loc) {
   Operand left = scalar(n.items[0]);
   for (size_t k = 0; k < n.ops.size(); ++k) {
     BlockBuilder more;
+    Place place = here();
     Operand right = apart(n.items[k + 1], more);
     if (!more.only_checks() && all)
       type_error(Code::E102, n.items[k + 1]->loc,
@@ -371,6 +381,7 @@ Operand Lowering::comparison(const ast::CompareExpr &n, Loc loc) {
       check_under(all, true, more, loc);
     else
       builder_->append(std::move(more));
+    evaluate_before(place, left);
     Expr one;
     if (auto known = static_compare(n.ops[k], left, right)) {
       one = const_bool(*known, loc);
@@ -417,13 +428,14 @@ Operand Lowering::ternary(const ast::Ternary &n, Loc loc) {
   adapt(no, no.kind == Operand::Kind::scalar ? no.expr.dtype() : DType::f64);
   Merge merge = merge_types("the conditional expression", yes.type(), no.type());
   if (!merge.type) type_error(merge.code, loc, merge.message, merge.help);
-  DType t = merge.type->dtype;
-  for (const Operand *o : {&yes, &no})
-    if (o->weak && !merge.type->weak) {
-      require_range(o->expr, t, o->loc);
-      Building inside(builder_, o == &yes ? on_yes : on_no);
-      demand_operand(*o, t);
-    }
+  DType t = meeting_dtype(*merge.type, yes, no);
+  for (const Operand *o : {&yes, &no}) {
+    Building inside(builder_, o == &yes ? on_yes : on_no);
+    if (merge.type->weak && t == DType::i64) demand_int64(*o);
+    if (!o->weak || merge.type->weak) continue;
+    require_range(o->expr, t, o->loc);
+    demand_operand(*o, t);
+  }
   if (on_yes.only_checks() && on_no.only_checks()) {
     check_under(cond, true, on_yes, loc);
     check_under(cond, false, on_no, loc);

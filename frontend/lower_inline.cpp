@@ -1,17 +1,53 @@
 // Lowering of calls of Python functions: the callee is parsed and lowered in place, its scalars by value, its
-// tensors by reference. Knows nothing of Python objects: texts and captured values come with the request.
+// tensors by reference. An operand that takes such statements must not come before the operands on its left:
+// these remain expressions, so that sums and products keep their form, but their elements are read ahead.
+// Knows nothing of Python objects: texts and captured values come with the request.
 #include <algorithm>
 
 #include "frontend/lowering.h"
 #include "frontend/parser.h"
+#include "ir/accumulation.h"
 #include "ir/match.h"
+#include "ir/rewrite.h"
+#include "ir/walk.h"
 #include "support/text.h"
 
 namespace kw {
 
 namespace {
 constexpr uint32_t max_inlined = 4096, max_calls = 64;
+
+/// The parts of an operand that read elements of tensors, as large as they are always evaluated as a whole.
+void element_reads(const Expr &e, std::vector<Expr> &out) {
+  auto known = [&] { return std::any_of(out.begin(), out.end(), [&](const Expr &o) { return o.p == e.p; }); };
+  match(
+      e, [](const Const &) {}, [](const Ref &) {},
+      [&](const Load &n) {
+        if (!n.index.empty() && !known()) out.push_back(e);
+      },
+      [&](const Unary &n) { element_reads(n.a, out); },
+      [&](const Binary &n) { element_reads(n.a, out), element_reads(n.b, out); },
+      [&](const Logic &) {
+        if (reads_elements(e) && !known()) out.push_back(e);
+      },
+      [&](const Select &) {
+        if (reads_elements(e) && !known()) out.push_back(e);
+      },
+      [&](const Cast &n) { element_reads(n.a, out); },
+      [&](const Call &n) {
+        for (const Expr &a : n.args) element_reads(a, out);
+      });
 }
+
+bool uses_elements(const Stmt &s) {
+  bool found = false;
+  walk(
+      s, [&](const Load &n, const Expr &) { found |= !n.index.empty(); },
+      [&](const Store &n, const Stmt &) { found |= !n.index.empty(); });
+  return found;
+}
+
+}  // namespace
 
 /// Finds what each function captures: it stands with the first mention of its number.
 void Lowering::note_callees(const Captures &captures) {
@@ -59,7 +95,10 @@ std::vector<Operand> Lowering::arguments_of(const Captured &c, const ast::Functi
     if (!sources[i] && !value)
       type_error(Code::E104, loc, cat("'", c.text, "' needs the argument '", name, "'"));
     if (value) rules_.constant(*value, name, loc);
-    out.push_back(value ? captured(*value, name, loc) : scalar(*sources[i]));
+    Place place = here();
+    Operand o = value ? captured(*value, name, loc) : scalar(*sources[i]);
+    evaluate_before(place, out);
+    out.push_back(std::move(o));
   }
   return out;
 }
@@ -103,7 +142,6 @@ Operand Lowering::inlined_result(Lowering &callee, const std::string &name, Loc 
 }
 
 Operand Lowering::inline_call(const Captured &c, const ast::CallExpr &n, Loc loc) {
-  bool alone = std::exchange(alone_, nullptr) == &n;
   refuse_recursion(c, loc);
   uint32_t calls = 0;
   for (const Lowering *at = this; at; at = at->caller_) ++calls;
@@ -139,10 +177,12 @@ Operand Lowering::inline_call(const Captured &c, const ast::CallExpr &n, Loc loc
   }
   callee.statements(f.body);
   writes_ |= caller_ && callee.writes_;
-  if (callee.writes_ && !alone)
-    type_error(Code::E102, loc,
-               cat("'", c.text, "' writes a tensor inside an expression, which is not available yet"),
-               "call it in a statement of its own, or assign its result to a name");
+  if (callee.writes_ && !root_->unevaluated_.empty())
+    type_error(
+        Code::E102, loc,
+        cat("'", c.text, "' writes a tensor inside ", root_->unevaluated_, ", which does not always run"),
+        "call it in a statement of its own");
+  root_->writing_calls_ += callee.writes_;
   for (const Buf &cell : callee.cells_of(inside.owners)) builder_->add_alloc(cell, Fill::none, loc);
   builder_->append(std::move(inside));
   return inlined_result(callee, c.text, loc);
@@ -166,6 +206,65 @@ Expr Lowering::decide_lazily(bool is_and, const Expr &so_far, BlockBuilder &&mor
   Expr open = load(decided, {}, loc);
   builder_->add(if_else(is_and ? open : unary(UnOp::logical_not, open, loc), more.finish({}), {}, loc));
   return load(decided, {}, loc);
+}
+
+bool BlockBuilder::uses_elements_from(size_t place) const {
+  return std::any_of(items_.begin() + static_cast<std::ptrdiff_t>(place), items_.end(), [](const Item &item) {
+    return !item.is_check && (item.stmt ? uses_elements(item.stmt) : item.sym && reads_elements(item.value));
+  });
+}
+
+/// What was lowered before `place` is evaluated there, if statements that use tensors have come since: its
+/// elements are read there for their subscripts and, when tensors were written since, for their values.
+void Lowering::evaluate_before(const Place &place, Expr &earlier) {
+  bool written = root_->writing_calls_ != place.writes;
+  if (!written && !builder_->uses_elements_from(place.item)) return;
+  std::vector<Expr> reads;
+  element_reads(earlier, reads);
+  auto by_place = [](const Expr &a, const Expr &b) { return a.loc().begin < b.loc().begin; };
+  std::stable_sort(reads.begin(), reads.end(), by_place);
+  size_t at = place.item;
+  std::vector<std::pair<const ExprNode *, Expr>> values;
+  for (const Expr &e : reads) {
+    auto known = [&](const Expr &o) { return o.p == e.p; };
+    if (!written && std::any_of(evaluated_.begin(), evaluated_.end(), known)) continue;
+    Sym sym = make_sym(SymKind::local, e.dtype(), written ? "earlier" : "unread", e.loc());
+    builder_->insert_let(at++, sym, e, e.loc());
+    evaluated_.push_back(e);
+    values.emplace_back(e.p.get(), ref(sym, e.loc()));
+  }
+  if (!written) return;
+  auto replaced = [&](const auto &, const Expr &now, const Expr &before) {
+    for (const auto &[node, value] : values)
+      if (node == before.p.get()) return value;
+    return now;
+  };
+  earlier = rewrite(
+      earlier, [&](const Load &n, const Expr &e, const Expr &o) { return replaced(n, e, o); },
+      [&](const Logic &n, const Expr &e, const Expr &o) { return replaced(n, e, o); },
+      [&](const Select &n, const Expr &e, const Expr &o) { return replaced(n, e, o); });
+}
+
+void Lowering::evaluate_before(const Place &place, std::vector<Operand> &earlier) {
+  // each goes to the front of what was put there before
+  for (auto o = earlier.rbegin(); o != earlier.rend(); ++o) evaluate_before(place, *o);
+}
+
+void Lowering::evaluate_before(const Place &place, Operand &earlier) {
+  if (earlier.kind == Operand::Kind::scalar) evaluate_before(place, earlier.expr);
+  evaluate_before(place, earlier.items);
+}
+
+/// Operands from left to right; `numbers` refuses faulty ones.
+std::vector<Operand> Lowering::operands(const std::vector<ast::ExprPtr> &list, bool numbers) {
+  std::vector<Operand> out;
+  for (const ast::ExprPtr &e : list) {
+    Place place = here();
+    Operand o = numbers ? scalar(e) : expression(e);
+    evaluate_before(place, out);
+    out.push_back(std::move(o));
+  }
+  return out;
 }
 
 }  // namespace kw

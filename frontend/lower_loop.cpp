@@ -39,9 +39,14 @@ void Lowering::grid_header(const ast::ForStmt &s, const ast::CallExpr &call, Loo
 void Lowering::range_header(const ast::CallExpr &call, LoopHeader &h) {
   LoopHeader::Level &level = h.levels.back();
   Expr zero = const_int(0, call.args[0]->loc);
-  Expr first = index_of(scalar(call.args[0]), "the bound of a loop");
+  Expr first = index_of(scalar(call.args[0]), "the bound of a loop"), second = first;
+  if (call.args.size() > 1) {
+    Place place = here();
+    second = index_of(scalar(call.args[1]), "the bound of a loop");
+    evaluate_before(place, first);
+  }
   level.lo = call.args.size() == 1 ? zero : first;
-  level.hi = call.args.size() == 1 ? first : index_of(scalar(call.args[1]), "the bound of a loop");
+  level.hi = second;
   if (call.args.size() == 3) level.step = constant_int(call.args[2], "the step of a loop", Code::E116);
   if (level.step == 0) refuse_zero_step(call.args[2]->loc);
 }
@@ -83,13 +88,19 @@ Loop Lowering::open_loop(const ast::Block &body, bool nested) {
   loop.next.arrived = true;
   loop.next.env = env_;
   for (const std::string &name : loop.names)
-    if (auto found = loop.next.env.find(name); found != loop.next.env.end()) found->second.known.reset();
+    if (auto found = loop.next.env.find(name); found != loop.next.env.end())
+      found->second.for_each([](Binding &b) { b.known.reset(); });
   // the second iteration begins with what an inner loop left in its variable
   for (const std::string &name : looped_in(body))
     if (auto found = loop.next.env.find(name);
         found != loop.next.env.end() && found->second.kind != Binding::Kind::tensor)
       found->second.kind = Binding::Kind::partial;
   return loop;
+}
+
+void Lowering::renew_cells(const std::string &name, Binding &b) {
+  if (b.kind == Binding::Kind::cell) b.cell = cell_for(name, b.type);
+  for (size_t k = 0; k < b.items.size(); ++k) renew_cells(item_name(name, k), b.items[k]);
 }
 
 /// Lowers a loop again until the types at its head and behind it no longer change.
@@ -103,8 +114,7 @@ void Lowering::settle(Loop &loop, const std::vector<Join *> &joins, const std::f
     // the merged cells were created inside an attempt
     for (Join *join : joins) {
       join->grew = false;
-      for (auto &[name, binding] : join->env)
-        if (binding.kind == Binding::Kind::cell) binding.cell = cell_for(name, binding.type);
+      for (auto &[name, binding] : join->env) renew_cells(name, binding);
     }
     bool told = loop.tell, left_out = root_->left_out_;
     if (told && !loop.left)
@@ -177,7 +187,7 @@ void Lowering::close_loop(Loop &loop, const Stmt &s, Loc loc) {
   for (const std::string &name : loop.names) {
     if (loop.before.count(name) && env_.count(name)) continue;
     auto found = env_.find(name);
-    if (found != env_.end() && found->second.kind == Binding::Kind::cell) continue;
+    if (found != env_.end() && found->second.is_variable()) continue;
     Binding b;
     b.kind = loop.faulty.count(name) ? Binding::Kind::poisoned : Binding::Kind::partial;
     b.loc = loc;

@@ -21,15 +21,23 @@ class BlockBuilder {
     only_checks_ = false;
   }
   /// A statement that only checks: what stands beside it can remain an expression.
-  void add_check(Stmt s) { items_.push_back({std::move(s), {}, {}, {}, {}, {}}); }
+  void add_check(Stmt s) { items_.push_back({std::move(s), {}, {}, {}, {}, {}, true}); }
   void add_let(Sym sym, Expr value, Loc loc) {
-    items_.push_back({{}, std::move(sym), std::move(value), {}, {}, loc});
-    only_checks_ = false;
+    insert_let(items_.size(), std::move(sym), std::move(value), loc);
   }
   void add_alloc(Buf buf, Fill fill, Loc loc) {
     items_.push_back({{}, {}, {}, std::move(buf), fill, loc});
     only_checks_ = false;
   }
+  /// In front of the item that stands at that place.
+  void insert_let(size_t place, Sym sym, Expr value, Loc loc) {
+    items_.insert(items_.begin() + static_cast<std::ptrdiff_t>(place),
+                  {{}, std::move(sym), std::move(value), {}, {}, loc});
+    only_checks_ = false;
+  }
+  size_t size() const { return items_.size(); }
+  /// True when elements of tensors are used from that place on, other than by checks.
+  bool uses_elements_from(size_t place) const;
   Stmt finish(const std::vector<Buf> &cells) const;
   bool empty() const { return items_.empty(); }
   /// True also for an empty one.
@@ -52,6 +60,7 @@ class BlockBuilder {
     Buf buf;
     Fill fill;
     Loc loc;
+    bool is_check = false;
   };
   std::vector<Item> items_;
   bool only_checks_ = true;
@@ -72,18 +81,43 @@ class Building {
   BlockBuilder *outer_;
 };
 
+/// Sets a word while this lives.
+class Within {
+ public:
+  Within(std::string_view &slot, std::string_view word) : slot_(slot), outer_(slot) { slot = word; }
+  ~Within() { slot_ = outer_; }
+  Within(const Within &) = delete;
+
+ private:
+  std::string_view &slot_;
+  std::string_view outer_;
+};
+
 /// What a name stands for at a point of the program.
 struct Binding {
-  enum class Kind : uint8_t { value, cell, iter, tensor, partial, conflict, poisoned };
+  enum class Kind : uint8_t { value, cell, tuple, iter, tensor, partial, conflict, poisoned };
   Kind kind = Kind::poisoned;
-  Operand value;              ///< value, iter, tensor
-  Buf cell;                   ///< cell
-  ScalarType type;            ///< cell
-  std::optional<Expr> known;  ///< cell: its value, when it follows from the call alone
-  Merge clash;                ///< conflict: reported when the name is read
+  Operand value;               ///< value, iter, tensor
+  Buf cell;                    ///< cell
+  ScalarType type;             ///< cell
+  std::optional<Expr> known;   ///< cell: its value, when it follows from the call alone
+  std::vector<Binding> items;  ///< tuple that is assigned again: each a cell, a value or a tuple
+  Merge clash;                 ///< conflict: reported when the name is read
   Loc loc;
+
+  bool is_variable() const { return kind == Kind::cell || kind == Kind::tuple; }
+  /// Visits this binding and those of its items.
+  void for_each(const std::function<void(Binding &)> &visit) {
+    visit(*this);
+    for (Binding &item : items) item.for_each(visit);
+  }
 };
 using Env = std::map<std::string, Binding>;
+
+/// "t[0]": an item of a tuple, in messages.
+inline std::string item_name(const std::string &tuple, size_t k) {
+  return tuple + "[" + std::to_string(k) + "]";
+}
 
 /// A place that several ways of control flow reach: the head of a loop, or what follows it.
 struct Join {
@@ -123,17 +157,19 @@ class Lowering {
   // lower.cpp: the function and its statements
   void parameters();
   void parameter(size_t number, std::vector<Sym> &strides);
+  Binding assigned_parameter(const ast::Parameter &p, const Operand &value);
   Buf parameter_buffer(const ast::Parameter &p, const ArgSpec &spec, std::vector<Sym> &strides);
   void statements(const ast::Block &block);
   void statement(const ast::Stmt &s);
-  Stmt block(const ast::Block &b);
   void assign(const ast::Assign &s, Loc loc);
   void refuse_sliced(const ast::ExprPtr &target);
   void assign_target(const ast::ExprPtr &target, Operand value, Loc loc);
   void evaluate_items(Operand &tuple);
   void assign_name(const std::string &name, Operand value, Loc loc, Loc name_loc);
+  Binding variable(const std::string &name, Operand value, Loc loc, Loc name_loc);
   void note_local(const std::string &name, const Operand &value, Loc loc) const;
-  void assign_element(const ast::Subscript &target, Loc target_loc, const Operand &value, Loc loc);
+  Buf written_tensor(const ast::Subscript &target, Loc target_loc);
+  void assign_element(const ast::Subscript &target, Loc target_loc, Operand value, Loc loc);
   void augmented(const ast::AugAssign &s, Loc loc);
   void declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc,
                Loc name_loc);
@@ -153,7 +189,9 @@ class Lowering {
   void arrive(Join &join, const std::set<std::string> &names);
   void leave_block(const Env &outside, const std::set<std::string> &names);
   Binding merge(const std::string &name, const Binding *a, const Binding *b);
+  Merge clash_of(const std::string &name, const Binding &a, const Binding &b) const;
   void report_range(const Expr &value, DType to, Loc loc);
+  void convert_cell(const Binding &from, const Binding &to);
   void convert_cells(const Env &from, const Env &to, const std::set<std::string> &names);
   static bool cells_differ(const Env &from, const Env &to, const std::set<std::string> &names);
   std::set<std::string> changed_in(const ast::Block &b) const;
@@ -178,6 +216,7 @@ class Lowering {
   Stmt while_attempt(const ast::WhileStmt &s, Loc loc, Loop &loop);
   Loop open_loop(const ast::Block &body, bool nested);
   void settle(Loop &loop, const std::vector<Join *> &joins, const std::function<void()> &attempt);
+  void renew_cells(const std::string &name, Binding &b);
   void begin_attempt(Loop &loop, bool ends);
   void end_attempt(Loop &loop, bool ends);
   void close_loop(Loop &loop, const Stmt &s, Loc loc);
@@ -224,7 +263,18 @@ class Lowering {
                          Loc loc);
   void demand_opposite(std::string_view what, const Operand &a, Loc loc);
 
-  // lower_inline.cpp: calls of Python functions
+  // lower_inline.cpp: the order in which operands are evaluated
+  struct Place {
+    size_t item;      ///< of the block under construction
+    uint32_t writes;  ///< calls before it of helpers that write tensors
+  };
+  Place here() const { return {builder_->size(), root_->writing_calls_}; }
+  void evaluate_before(const Place &place, Operand &earlier);
+  void evaluate_before(const Place &place, std::vector<Operand> &earlier);
+  void evaluate_before(const Place &place, Expr &earlier);
+  std::vector<Operand> operands(const std::vector<ast::ExprPtr> &list, bool numbers = true);
+
+  // and calls of Python functions
   Operand inline_call(const Captured &c, const ast::CallExpr &n, Loc loc);
   void refuse_recursion(const Captured &c, Loc loc) const;
   std::vector<Operand> arguments_of(const Captured &c, const ast::Function &f, const ast::CallExpr &n,
@@ -273,11 +323,13 @@ class Lowering {
   Lowering *root_ = this, *caller_ = nullptr;
   uint32_t number_ = 0;                          ///< of the function being lowered; 0 is the kernel
   std::map<int64_t, const Captures *> callees_;  ///< root: what each function captures
+  uint32_t writing_calls_ = 0;                   ///< root: calls so far of helpers that write tensors
+  std::string_view unevaluated_;                 ///< root: within what is not always evaluated
   uint32_t inlined_ = 0;                         ///< root: calls that were inlined so far
   bool left_out_ = false;                        ///< root: something was not lowered; an error says why
   Operand result_;                               ///< what a helper returns
   bool writes_ = false;                          ///< a helper: it writes a tensor of its caller
-  const ast::CallExpr *alone_ = nullptr;         ///< the call that is a statement of its own, or its value
+  std::vector<Expr> evaluated_;  ///< elements whose subscripts this statement has checked ahead
 };
 
 }  // namespace kw

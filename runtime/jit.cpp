@@ -86,6 +86,7 @@ std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
   if (artifact && artifact->key == key_text(r))
     if (auto kernel = LoadedKernel::load(std::move(*artifact), error)) {
       report_time("cached", r.name, now_ms() - begin);
+      log_line(2, cat("cache entry ", key.text(), " serves '", r.name, "'"));
       return kernel;
     }
   log_line(1, cat("cache entry ", key.text(), " is unusable (", error, "), compiling again"));

@@ -6,6 +6,7 @@
 
 #include "ir/jumps.h"
 #include "ir/match.h"
+#include "ir/walk.h"
 #include "schedule/nest_forms.h"
 #include "support/diagnostic.h"
 
@@ -15,7 +16,9 @@ namespace {
 
 class NestBuilder {
  public:
-  NestBuilder(Nest &nest, const Stmt &root) : nest_(nest), forms_(nest, root) {}
+  NestBuilder(Nest &nest, const Stmt &root) : nest_(nest), forms_(nest, root) {
+    walk(root, [&](const Ref &n, const Expr &) { asked_for_.insert(n.sym.get()); });
+  }
 
   void run(const Stmt &root, const NestScope &scope) {
     for (const ScopeItem &item : scope) {
@@ -42,7 +45,11 @@ class NestBuilder {
     match(
         s, [&](const Store &n) { store(s, n); },
         [&](const Let &n) {
-          reads_of(s, {n.value});
+          const Load *element = as<Load>(n.value);
+          if (element && !asked_for_.count(n.sym.get()))
+            reads_of(s, element->index);  // which is all that matters of a value that nobody asks for
+          else
+            reads_of(s, {n.value});
           forms_.define(n.sym, n.value);
         },
         [&](const Alloc &n) { homes_[n.buf.get()] = loops_.size(); }, [&](const For &n) { loop(s, n); },
@@ -132,7 +139,7 @@ class NestBuilder {
   void finish() {
     if (!current_.accesses.empty()) nest_.statements.push_back(std::move(current_));
   }
-  void reads_of(const Stmt &s, std::initializer_list<Expr> list) {
+  void reads_of(const Stmt &s, const std::vector<Expr> &list) {
     begin(s);
     for (const Expr &e : list) expression(e);
     finish();
@@ -187,6 +194,7 @@ class NestBuilder {
   std::vector<uint32_t> loops_;
   std::vector<const For *> around_;
   std::unordered_map<const BufNode *, size_t> homes_;
+  std::unordered_set<const SymNode *> asked_for_;
   std::vector<Constraint> guard_, path_;
   int may_ = 0, path_may_ = 0;
   NestStatement current_;

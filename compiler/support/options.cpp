@@ -12,7 +12,7 @@ namespace kw {
 namespace {
 
 constexpr std::string_view known_words =
-    "dump:after=PASS, dump:dir=DIR, kernel=GLOB, time, verify=each, interp, cache=off, log=0|1";
+    "dump:after=PASS, dump:dir=DIR, kernel=GLOB, time, verify=each, interp, cache=off, log=0|1|2";
 
 /// Applies one word; returns false when it is not known.
 bool apply_word(DebugOptions &o, std::string_view key, std::string_view value) {
@@ -23,7 +23,7 @@ bool apply_word(DebugOptions &o, std::string_view key, std::string_view value) {
   if (key == "verify" && value == "each") return o.verify_each = true;
   if (key == "interp" && value.empty()) return o.interp = true;
   if (key == "cache" && value == "off") return o.cache = false, true;
-  if (key == "log" && (value == "0" || value == "1")) return o.log = value == "1", true;
+  if (key == "log" && value.size() == 1 && value >= "0" && value <= "2") return o.log = value[0] - '0', true;
   return false;
 }
 
@@ -51,7 +51,7 @@ ParsedDebug parse_debug(std::string_view text) {
     std::string_view value = equals == std::string_view::npos ? "" : trim(word.substr(equals + 1));
     if (apply_word(out.options, key, value)) continue;
     bool is_level = key == "log" && !value.empty() && value.find_first_not_of("-0123456789") == value.npos;
-    out.error = is_level ? cat("KW_DEBUG: there is no log level ", value, "; the levels are 0 and 1")
+    out.error = is_level ? cat("KW_DEBUG: there is no log level ", value, "; the levels are 0, 1 and 2")
                          : cat("KW_DEBUG: unknown word '", word, "'; the words are: ", known_words);
     return out;
   }

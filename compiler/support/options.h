@@ -40,7 +40,7 @@ struct DebugOptions {
   bool verify_each = false;             ///< verify the IR after each pass also in release builds
   bool interp = false;                  ///< run kernels by the IR interpreter
   bool cache = true;                    ///< use the disk cache
-  int log = 0;                          ///< 0, or 1: also tell of cache entries that are of no use
+  int log = 0;                          ///< 1: tells of cache entries of no use, 2: also of others
 };
 
 struct ParsedDebug {

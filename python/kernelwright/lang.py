@@ -182,7 +182,9 @@ def abs(x: Any, /) -> Any:
 
 
 def sign(x: Any, /) -> Any:
-    """-1, 0 or 1; NaN stays NaN."""
+    """-1, 0 or 1; NaN stays NaN. Of -0 it is 0, as NumPy has it, also where ml_dtypes keeps the sign."""
+    if _is_bfloat16(x):
+        return type(x)(np.sign(np.float32(x)))
     return type(x)(np.sign(x)) if type(x) in (int, float) else int(x) if type(x) is bool else np.sign(x)
 
 

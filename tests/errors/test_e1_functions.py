@@ -131,6 +131,34 @@ def test_what_a_refused_call_would_give_is_no_fault_of_its_own() -> None:
     assert re.findall(r"error\[(\w+)\]", str(caught.value)) == ["E115"]
 
 
+def bumps(a):
+    a[0] += 1
+    return a[0]
+
+
+@pytest.mark.parametrize(
+    ("statement", "column", "place"),
+    [
+        ("assert bumps(a) > 0", 12, "an assert"),
+        ("with attr('key', 1 + bumps(a)): pass", 26, "the argument of a scope"),
+    ],
+)
+@pytest.mark.parametrize("debug", [False, True])
+def test_writes_in_what_does_not_always_run_are_refused(
+    statement: str, column: int, place: str, debug: bool
+) -> None:
+    name, text = f"<{statement}>", f"def k(a):\n    {statement}\n    return a\n"
+    space = {"bumps": bumps}
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    exec(compile(text, name, "exec"), space)
+    with pytest.raises(KernelError) as caught:
+        kw.kernel(space["k"], debug=debug)(ONES.copy())
+    error = caught.value
+    assert (error.code, error.lineno, error.offset) == ("E102", 2, column)
+    assert error.message == f"'bumps' writes a tensor inside {place}, which does not always run"
+    assert "= help: call it in a statement of its own" in str(error)
+
+
 def test_a_changed_callee_compiles_anew() -> None:
     def one(x):
         return x + 1.0

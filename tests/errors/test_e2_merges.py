@@ -23,9 +23,29 @@ def sums_wider(a, b):
     return a
 
 
+@kw.kernel
+def widens_argument(a, x):
+    if a[0] > 0:
+        x = a[0]
+    a[0] = x
+    return a
+
+
 @pytest.mark.parametrize(
     "case",
     [
+        calls(
+            widens_argument,
+            (F32, np.float64(2)),
+            KernelTypeError,
+            """
+            FILE:@5:12: error[E210]: 'x' is float32 on one path and float64 on the other
+               @5 |     a[0] = x
+                  |            ^
+                  = note: 'x' is float32 from line @4, and float64 from line @2
+                  = help: give both the same dtype, e.g. start from float64(...)
+            """,
+        ),
         calls(
             sums_wider,
             (F32, F64),
@@ -58,9 +78,29 @@ def starts_whole(a):
     return a
 
 
+@kw.kernel
+def halves_argument(a, x):
+    if a[0] > 5:
+        x = 0.5
+    a[0] = x
+    return a
+
+
 @pytest.mark.parametrize(
     "case",
     [
+        calls(
+            halves_argument,
+            (F32, np.int32(2)),
+            KernelTypeError,
+            f"""
+            FILE:@5:12: error[E211]: {CLASH}
+               @5 |     a[0] = x
+                  |            ^
+                  = note: 'x' is a Python float from line @4, and int32 from line @2
+                  = help: start from float64(...)
+            """,
+        ),
         calls(
             starts_whole,
             (I32,),

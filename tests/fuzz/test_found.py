@@ -135,7 +135,22 @@ FIRST = (
     ("a[0] = a[k] > a[i]", 9),
     ("a[0] = a[i] >= a[k]", 8),
     ("a[k] += a[i]", 9),
+    ("a[0] = a[k] + twice(a[i])", 9),
+    ("a[0] = a[k] + select(a[0] > 1, a[i], a[0])", 9),
+    ("a[0] = a[k] - (a[i] + twice(a[i + 2]))", 9),
+    ("a[0] = max(a[1], a[k], twice(a[i]))", 9),
+    ("a[0] = a[k] > twice(a[i])", 9),
+    ("a[k] += twice(a[i])", 9),
+    ("a[twice(a[i])] = a[k]", 9),
+    ("a[0] = product(a[k], twice(a[i]))", 9),
+    ("a[0] = 1 if a[k] > 0 and twice(a[i]) > 0 else 0", 9),
+    ("p, q = a[k], twice(a[i])", 9),
+    ("for j in range(a[k], twice(a[i])):\n        a[0] = j", 9),
+    ("a[0] = (a[k] if a[0] == 0 else a[1]) + twice(a[i])", 9),
+    ("a[0] = (a[k] if a[0] == 1 else a[1]) + twice(a[i])", 8),
+    ("a[0] = a[1] + twice(a[i]) * a[k]", 8),
 )
+HELPERS = "def twice(x):\n    return x + x\ndef product(x, y):\n    return x * y\n"
 
 
 @pytest.mark.parametrize("words", BACKENDS)
@@ -143,7 +158,7 @@ FIRST = (
 def test_the_first_bad_element_in_the_order_of_cpython_is_told(
     statement: str, index: int, words: str
 ) -> None:
-    f = kernel(f"def f(a, i, k):\n    {statement}\n    return a\n")
+    f = kernel(f"{HELPERS}def f(a, i, k):\n    {statement}\n    return a\n")
     with pytest.raises(IndexError, match=f"index {index} is out of bounds"):
         f.py(np.zeros(4, "int64"), 8, 9)
     with kw.debug(words), pytest.raises(kw.KernelIndexError, match=f"index {index} is out of range"):

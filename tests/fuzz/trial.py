@@ -194,14 +194,10 @@ def code_of(text: str) -> str:
     return (re.findall(r"error\[(\w+)\]", text) or [""])[0]
 
 
-def same_fault(ours: Ran, oracle: Ran, inlined: bool) -> bool:
-    """Whether an IndexError of ours tells the element that the oracle fell over.
-
-    What is evaluated in a statement of its own comes before what stands left of it, so that any element may
-    be the first.
-    """
+def same_fault(ours: Ran, oracle: Ran) -> bool:
+    """Whether an IndexError of ours tells the element that the oracle fell over."""
     found = FAULT.search(ours.text)
-    if not found or inlined:
+    if not found:
         return code_of(ours.text) in ("E301", "E303")
     line, value, dim, name, extent = found.groups()
     if oracle.what == "IndexFault":
@@ -211,17 +207,12 @@ def same_fault(ours: Ran, oracle: Ran, inlined: bool) -> bool:
     return bool(said) and said.groups() == (value, dim, extent) and oracle.bits == [int(line)]
 
 
-def moved(p: Program) -> bool:
-    """Whether some operands are evaluated before what stands left of them."""
-    return not p.features.isdisjoint(("helper", "helper with a tensor", "helper that writes", "select"))
-
-
-def agrees(ours: Ran, oracle: Ran, inlined: bool) -> bool:
-    """Whether a compiled run ended as its oracle did; `inlined` as in `moved`."""
+def agrees(ours: Ran, oracle: Ran) -> bool:
+    """Whether a compiled run ended as its oracle did."""
     if ours.what == "ok":
         return oracle.what == "ok" and ours.bits == oracle.bits
     if oracle.what in ("IndexError", "IndexFault"):
-        return same_fault(ours, oracle, inlined)
+        return same_fault(ours, oracle)
     if code_of(ours.text) == "E304":
         return "negative dimensions" in oracle.text
     return False
@@ -232,9 +223,9 @@ def told_early(t: Trial, call: Call, ours: Ran, oracle: Ran) -> bool:
     if code_of(ours.text) != "E303" or oracle.what not in ("IndexError", "IndexFault"):
         return False
     in_order = t.compiled(call, "strict", "", debug=True)
-    if not agrees(in_order, oracle, moved(t.p)) and code_of(in_order.text) not in ROWS:
+    if not agrees(in_order, oracle) and code_of(in_order.text) not in ROWS:
         return False
-    return moved(t.p) or is_real(t.p, call, ours)
+    return is_real(t.p, call, ours)
 
 
 def is_real(p: Program, call: Call, ours: Ran) -> bool:
@@ -279,21 +270,21 @@ def against_oracle(t: Trial, call: Call, strict: Ran) -> Verdict:
     first = None
     if not p.inside and not p.overlapping_out(call):
         first = t.by_cpython(call)
-        if agrees(strict, first, moved(p)):
+        if agrees(strict, first):
             return Verdict(outcome)
         if told_early(t, call, strict, first):
             return Verdict(f"{outcome}, told early")
         if first.what == "TimeoutError":
             return Verdict("slow")
     ran, events = by_reference(p, call)
-    if p.overlapping_out(call) and not agrees(strict, ran, moved(p)):
+    if p.overlapping_out(call) and not agrees(strict, ran):
         other, more = by_reference(p, call, zeroed=False)
         if not reference.UNWRITTEN:  # then the kernel may know that it needs no zeros
             ran, events = other, more
     if ran.what == "TimeoutError":
         return Verdict("slow")
     rows = ",".join(sorted(events))
-    if agrees(strict, ran, moved(p)):
+    if agrees(strict, ran):
         if first is None or events:
             return Verdict(f"{outcome}, inside 2a" if events else outcome)
         return Verdict(outcome, "outside the table", f"CPython: {show(first)}\nkernel: {show(strict)}")
@@ -340,7 +331,7 @@ def judge_debug(t: Trial, call: Call, strict: Ran) -> Verdict | None:
     oracle, events = by_reference(t.p, call)
     if code in ROWS and (ROWS[code] in events or (code == "E310" and reference.UNWRITTEN)):
         return None
-    if code not in ROWS and strict.what != "ok" and agrees(ran, oracle, moved(t.p)):
+    if code not in ROWS and strict.what != "ok" and agrees(ran, oracle):
         return None
     place = re.search(r":(\d+):\d+: error", ran.text)
     if oracle.what == "IndexFault" and place and int(place[1]) == oracle.bits[0] + (t.p.place != "module"):

@@ -50,6 +50,12 @@ def weighted(x, *, scale=2.0, shift):
     return x * scale + shift
 
 
+def bump(t, i):
+    """Writes an element of the caller's tensor and returns what it holds then."""
+    t[i] = t[i] * 2 + 1
+    return t[i]
+
+
 @kw.kernel
 def square(x):
     """A kernel that another one calls."""
@@ -103,3 +109,29 @@ def calls_of_a_helper_with_keyword_only_parameters(x):
         out[0, i] = weighted(x[i], shift=0.5)
         out[1, i] = weighted(shift=x[i], x=x[i], scale=3)
     return out
+
+
+@case(lambda rng: (ints(rng, 6), ints(rng, 6, low=0, high=6)), mutates=(0, 1), warns=("W301",))
+def writing_calls_in_expressions(x, w):
+    """Helpers that write what the operands on both sides of the call read: each has its value of then."""
+    out = output_tensor((8, x.shape[0]), x.dtype)
+    for i in range(x.shape[0]):
+        out[0, i] = x[i] - bump(x, i) * x[i]
+        x[i] += bump(x, i)
+        out[1, i] = max(x[i], 3, bump(x, i), x[i]) - (x[i] if x[i] > 0 else -x[i])
+        out[2, i] = x[i] < bump(x, i)
+        w[bump(w, i) % 6] -= w[i] + bump(w, 0)
+        w[abs(w[i]) % 6] = w[i] + bump(w, i)
+        w[abs(w[0]) % 6] += bump(w, 0)
+        if x[i] > 5 and bump(x, 0) > x[1] or w[i] > 2:
+            out[3, i] = clamp(x[0], bump(x, 0), x[0])
+        out[4, i] = bump(x, i) if w[i] > 0 else x[i] + bump(w, i)
+        t = (x[i], bump(x, i), x[i])
+        out[5, i] = t[0] + t[1] * t[2]
+        n = 0
+        while n < 4 and x[i] + bump(x, i) != 7:
+            n += 1
+        out[6, i] = n
+        for k in range(w[i] % 3, bump(w, i) % 5):
+            out[7, i] += k
+    return out, x, w

@@ -340,3 +340,60 @@ def tuples_keep_their_values(x):
     out[2] = u[0] + u[1]
     out[3] = n
     return out
+
+
+@case(lambda rng: (floats(rng, 9), bools(rng, 9)))
+def tuples_of_two_paths(x, p):
+    """Tuples that branches assign merge item by item, also where one item is a tuple."""
+    out = output_tensor((4, x.shape[0]), x.dtype)
+    for i in range(x.shape[0]):
+        t = (1, (x[i], 2))
+        if p[i]:
+            t = (3, (t[0], 0.5))
+        out[0, i] = t[0]
+        out[1, i] = t[1][0]
+        out[2, i] = t[1][1] * x[i]
+        if p[i]:
+            u = (i, x[i])
+        else:
+            u = (t[0], t[1][0])
+        out[3, i] = u[0] + u[1]
+    return out
+
+
+@case(lambda rng: (ints(rng, 9, dtype="int64"),))
+def carried_tuple(a):
+    """A tuple that each iteration makes of its own items, which jumps may cut short."""
+    out = output_tensor((2, a.shape[0]), "int64")
+    p = (0, 1)
+    for i in range(a.shape[0]):
+        out[0, i] = p[0]
+        p = (p[1], p[0] + p[1])
+    q = (a[0], a[1])
+    for i in range(a.shape[0]):
+        if a[i] > q[0]:
+            q = (a[i], q[0])
+            continue
+        if a[i] == 0:
+            break
+        out[1, i] = q[1] - a[i]
+        q = (q[1], q[0])
+    return out
+
+
+@case(lambda rng: (floats(rng, 3),))
+def tuple_of_copies(x):
+    """Copies of a body hand a tuple on, with constants in it as long as one way alone leads there."""
+    out = output_tensor((5,), x.dtype)
+    t = (1, 2)
+    for k in const_range(3):
+        if x[k] > 0:
+            t = (k, t[0])
+            continue
+        t = (t[1], t[0] + k)
+    out[0] = t[0]
+    out[1] = t[1]
+    s = (2, 0)
+    s = (s[1], s[0])
+    out[s[0] + 2] = x[s[1]]
+    return out

@@ -184,3 +184,46 @@ def iota_tables(n, m):
         whole[i, j] = i * (m + 1) - 2 * j
         real[i, j] = (i + 1) / (j + 3) - 0.1 * i
     return whole, real
+
+
+@case(lambda rng: (floats(rng, 8), 30, np.int32(5)))
+def argument_assigned_in_a_branch(x, n, m):
+    """Arguments that a branch replaces: a weak int by an extent, an int32 by itself."""
+    out = output_tensor((2, x.shape[0]), x.dtype)
+    if n > x.shape[0]:
+        n = x.shape[0]
+    if x[0] > x[0]:
+        m = m + m
+    else:
+        m -= int32(1)
+    for i in range(n):
+        out[0, i] = x[i]
+    for i in range(m):
+        out[1, i] = x[i] * n
+    return out
+
+
+@case(lambda rng: (floats(rng, 8), 1.5, np.float64(0.25), 2))
+def argument_that_sums(x, s, t, w):
+    """Weak and strong arguments that a loop adds to."""
+    out = output_tensor((3,), "float64")
+    for i in range(x.shape[0]):
+        s += x[i]
+        t += x[i]
+        w = w + x[i]
+    out[0] = s
+    out[1] = t
+    out[2] = w
+    return out
+
+
+@case(lambda rng: (floats(rng, 8), 6))
+def argument_that_counts_down(x, n, step=2):
+    """An argument that gives an extent first and then counts a while; a default that changes on its way."""
+    out = output_tensor((n,), x.dtype)
+    while n > 0:
+        n -= step
+        out[n] = x[n] * step
+        if n < 3:
+            step = 1
+    return out

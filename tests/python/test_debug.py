@@ -250,6 +250,9 @@ def test_log_tells_of_damaged_entries(tmp_path: Path) -> None:
         assert done.returncode == 0 and ("is unusable" in done.stderr) == expected, done.stderr
         for entry in (tmp_path / "cache").iterdir():
             entry.write_bytes(b"?" + entry.read_bytes()[1:])
+    for words, served in (("log=2", 0), ("log=2", 1), ("log=1", 0)):
+        done = run(tmp_path, PROGRAM, **env, KW_DEBUG=words)
+        assert (" serves '" in done.stderr) == bool(served), done.stderr
 
 
 UNKNOWN = (

@@ -224,3 +224,20 @@ def test_outputs_without_ml_dtypes_are_refused(tmp_path: Path) -> None:
         "error[E102]: an output of dtype bfloat16 needs the package ml_dtypes, which is missing\n"
         "      = help: pip install ml_dtypes\n"
     )
+
+
+def signs(a):
+    out = output_tensor((1, a.shape[0]), a.dtype)
+    for i in range(a.shape[0]):
+        out[0, i] = sign(a[i])
+    return out
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=["float16", "bfloat16"])
+def test_the_sign_of_every_value_is_that_of_a_float32(dtype: np.dtype[Any]) -> None:
+    """Of -0 it is 0, which ml_dtypes alone sees otherwise."""
+    a = ALL.view(dtype)
+    with np.errstate(invalid="ignore"):
+        expected = np.sign(a.astype("float32")).astype(dtype)
+    for ours in (kw.kernel(signs)(a)[0], kw.kernel(signs).py(a)[0]):
+        assert bits_of(ours).tolist() == bits_of(expected).tolist()

@@ -112,3 +112,25 @@ def test_an_example_leaves_temporaries_an_extent() -> None:
     with pytest.warns(kw.HintIgnoredWarning) as seen:
         kernel(np.ones(1))
     assert "is false" not in str(seen[0].message) and "n = 2" not in str(seen[0].message)
+
+
+def twice(x):
+    return x + x
+
+
+@kw.kernel(fp="fast")
+def sums_calls(a, b):
+    c = output_tensor((1,), a.dtype)
+    c[0] = 0
+    for i in reduce(a.shape[0]):
+        c[0] += b[i] * twice(a[i])
+    return c
+
+
+def test_an_element_that_is_read_ahead_of_a_call_makes_no_claim_false() -> None:
+    """The old value is read for its subscript before the call, and nothing depends on that."""
+    a = np.arange(100, dtype="float32")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sums_calls(a, np.ones_like(a))[0] == 2 * a.sum()
+    assert "@ any" in sums_calls.ir(a, a)

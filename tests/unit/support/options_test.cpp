@@ -62,9 +62,9 @@ TEST(ParseDebug, refuses_unknown_words_and_names_the_known_ones) {
 }
 
 TEST(ParseDebug, refuses_levels_that_do_not_exist) {
-  for (std::string level : {"2", "9", "-1", "99999999999", "01"})
+  for (std::string level : {"3", "9", "-1", "99999999999", "01"})
     EXPECT_EQ(parse_debug("time; log=" + level).error,
-              "KW_DEBUG: there is no log level " + level + "; the levels are 0 and 1");
+              "KW_DEBUG: there is no log level " + level + "; the levels are 0, 1 and 2");
 }
 
 TEST(ParseDebug, a_wrong_word_behind_right_ones_is_still_an_error) {
