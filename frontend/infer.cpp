@@ -331,6 +331,8 @@ Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc) 
   ScalarType common = common_type(a.type(), b.type(), loc);
   bool integers = is_int(a.expr.dtype()) && is_int(b.expr.dtype());
   std::optional<DType> t = integers ? exact_type(a, b) : common.dtype;
+  for (const auto &[x, y] : {std::pair(&a, &b), std::pair(&b, &a)})  // a bool beside a constant from 2^63 on
+    if (x->expr.dtype() == DType::b1 && y->expr.dtype() == DType::u64) t = DType::u64;
   auto make = [&](BinOp o, const Operand &l, const Operand &r) {
     Expr e = t ? binary(o, cast(*t, l.expr, l.loc), cast(*t, r.expr, r.loc), loc)
                : compare_with_u64(o, l.expr, r.expr, loc);

@@ -3,6 +3,7 @@
 // these remain expressions, so that sums and products keep their form, but their elements are read ahead.
 // Knows nothing of Python objects: texts and captured values come with the request.
 #include <algorithm>
+#include <unordered_set>
 
 #include "frontend/lowering.h"
 #include "frontend/parser.h"
@@ -18,26 +19,27 @@ namespace {
 constexpr uint32_t max_inlined = 4096, max_calls = 64;
 
 /// The parts of an operand that read elements of tensors, as large as they are always evaluated as a whole.
-void element_reads(const Expr &e, std::vector<Expr> &out) {
-  auto known = [&] { return std::any_of(out.begin(), out.end(), [&](const Expr &o) { return o.p == e.p; }); };
-  match(
-      e, [](const Const &) {}, [](const Ref &) {},
-      [&](const Load &n) {
-        if (!n.index.empty() && !known()) out.push_back(e);
-      },
-      [&](const Unary &n) { element_reads(n.a, out); },
-      [&](const Binary &n) { element_reads(n.a, out), element_reads(n.b, out); },
-      [&](const Logic &) {
-        if (reads_elements(e) && !known()) out.push_back(e);
-      },
-      [&](const Select &) {
-        if (reads_elements(e) && !known()) out.push_back(e);
-      },
-      [&](const Cast &n) { element_reads(n.a, out); },
-      [&](const Call &n) {
-        for (const Expr &a : n.args) element_reads(a, out);
-      });
-}
+class ElementReads {
+ public:
+  explicit ElementReads(const Expr &e) { visit(e); }
+  std::vector<Expr> found;
+
+ private:
+  void keep(const Expr &e) {
+    if (reads_elements(e)) found.push_back(e);
+  }
+  void visit(const Expr &e) {
+    if (!seen_.insert(e.p.get()).second) return;
+    match(
+        e, [](const Const &) {}, [](const Ref &) {}, [&](const Load &) { keep(e); },
+        [&](const Unary &n) { visit(n.a); }, [&](const Binary &n) { visit(n.a), visit(n.b); },
+        [&](const Logic &) { keep(e); }, [&](const Select &) { keep(e); }, [&](const Cast &n) { visit(n.a); },
+        [&](const Call &n) {
+          for (const Expr &a : n.args) visit(a);
+        });
+  }
+  std::unordered_set<const ExprNode *> seen_;
+};
 
 bool uses_elements(const Stmt &s) {
   bool found = false;
@@ -219,25 +221,22 @@ bool BlockBuilder::uses_elements_from(size_t place) const {
 void Lowering::evaluate_before(const Place &place, Expr &earlier) {
   bool written = root_->writing_calls_ != place.writes;
   if (!written && !builder_->uses_elements_from(place.item)) return;
-  std::vector<Expr> reads;
-  element_reads(earlier, reads);
+  std::vector<Expr> reads = ElementReads(earlier).found;
   auto by_place = [](const Expr &a, const Expr &b) { return a.loc().begin < b.loc().begin; };
   std::stable_sort(reads.begin(), reads.end(), by_place);
   size_t at = place.item;
-  std::vector<std::pair<const ExprNode *, Expr>> values;
+  std::unordered_map<const ExprNode *, Expr> values;
   for (const Expr &e : reads) {
-    auto known = [&](const Expr &o) { return o.p == e.p; };
-    if (!written && std::any_of(evaluated_.begin(), evaluated_.end(), known)) continue;
+    bool known = !evaluated_.emplace(e.p.get(), e).second;
+    if (known && !written) continue;
     Sym sym = make_sym(SymKind::local, e.dtype(), written ? "earlier" : "unread", e.loc());
     builder_->insert_let(at++, sym, e, e.loc());
-    evaluated_.push_back(e);
-    values.emplace_back(e.p.get(), ref(sym, e.loc()));
+    values.emplace(e.p.get(), ref(sym, e.loc()));
   }
   if (!written) return;
   auto replaced = [&](const auto &, const Expr &now, const Expr &before) {
-    for (const auto &[node, value] : values)
-      if (node == before.p.get()) return value;
-    return now;
+    auto value = values.find(before.p.get());
+    return value == values.end() ? now : value->second;
   };
   earlier = rewrite(
       earlier, [&](const Load &n, const Expr &e, const Expr &o) { return replaced(n, e, o); },

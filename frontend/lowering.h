@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "frontend/infer.h"
@@ -329,7 +330,8 @@ class Lowering {
   bool left_out_ = false;                        ///< root: something was not lowered; an error says why
   Operand result_;                               ///< what a helper returns
   bool writes_ = false;                          ///< a helper: it writes a tensor of its caller
-  std::vector<Expr> evaluated_;  ///< elements whose subscripts this statement has checked ahead
+  /// Elements whose subscripts this statement has checked ahead.
+  std::unordered_map<const ExprNode *, Expr> evaluated_;
 };
 
 }  // namespace kw

@@ -33,7 +33,7 @@ def give_outputs(made: Program, call: Call, rng: random.Random) -> None:
             continue
         call.out[arg.name] = rng.choice(OUT_LAYOUTS)
         made.features.add("out=")
-    if call.out and rng.random() < 0.6:
+    if call.out and rng.random() < 0.75:
         over_argument(made, call, rng)
 
 

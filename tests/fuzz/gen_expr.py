@@ -29,6 +29,16 @@ UNARY = (
     "rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh erf erfc sigmoid"
 ).split()
 ROUNDING = ("floor", "ceil", "trunc", "round")
+WIDE = (
+    "9223372036854775808",
+    "18446744073709551615",
+    "(2**63 + 1)",
+    "(1 << 63)",
+    "(18446744073709551615 // 3)",
+    "(18446744073709551615 >> 1)",
+    "max(9223372036854775809, 5)",
+    "(-(-(2**63)))",
+)
 COMPARE = ("<", "<=", ">", ">=", "==", "!=")
 CASTS = {"bool": "bool_"}
 
@@ -119,6 +129,8 @@ def any_literal(s: Scope, beside: str = "") -> E:
     kind = s.rng.choice(kinds)
     if kind == "b":
         return literal(s.chance(0.5))
+    if (beside == "uint64" or (is_float(beside) and beside != "bfloat16")) and s.chance(0.12):
+        return wide_literal(s)
     if kind == "f":
         return literal(s.rng.choice((0.0, 0.5, 1.0, -2.5, 0.1, 3.0, -0.75, 1e-3, 2.0, 100.0, 7.25)))
     value = s.rng.choice((0, 1, 2, 3, 4, 5, 7, 9, -1, -2, -3, 10, 16, 31, 100))
@@ -126,6 +138,25 @@ def any_literal(s: Scope, beside: str = "") -> E:
         value = s.rng.choice((127, 128, 255, 256, 32767, 65535, 2**31 - 1, 2**31, 2**40, 2**63 - 1, -(2**62)))
     low, high = LIMITS.get(beside, (-(2**63), 2**63 - 1))
     return literal(value if low <= value <= high else s.rng.randint(0, 5))
+
+
+def wide_literal(s: Scope) -> E:
+    """A constant whose bits exceed int64, or whose making does."""
+    s.features.add("wide constant")
+    text = s.rng.choice(WIDE)
+    return E(text, [], "wi", f"L({eval(text)})", eval(text))
+
+
+def beside_wide(s: Scope, depth: int) -> E:
+    """Such a constant beside a type that holds it, or compared with any for which CPython takes it."""
+    t = s.rng.choice([t for t in ("uint64", *DTYPES) if t not in ("bool", "bfloat16")])
+    a = cast(s, t, tame(s, value(s, depth - 1)))
+    if (t != "uint64" and not is_float(t)) or s.chance(0.3):
+        return E(f"({{0}} {s.rng.choice(COMPARE)} {{1}})", [a, wide_literal(s)], "bool")
+    if s.chance(0.2):
+        return E("max({0}, {1})", [a, wide_literal(s)], t)
+    op = s.rng.choice(("+", "-", "*") if is_float(t) else ("+", "-", "*", "//", "%", "&", "|", "^"))
+    return E(f"({{0}} {op} {{1}})", [a, wide_literal(s)], t)
 
 
 def cast(s: Scope, t: str, e: E) -> E:
@@ -296,6 +327,8 @@ def value(s: Scope, depth: int) -> E:
         return E("({0})", [condition(s, depth - 1, True)], "bool")
     if pick < 0.95 and s.helpers:
         return helper_call(s, depth)
+    if pick < 0.955:
+        return beside_wide(s, depth)
     return leaf(s, depth)
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gen_locals
 from gen_expr import (
     COMPARE,
     Scope,
@@ -15,12 +16,11 @@ from gen_expr import (
     index,
     literal,
     tame,
-    undecided,
     value,
     weak_int,
 )
 from program import Dim, E, S, slots
-from scalar_types import DTYPES, LIMITS, arithmetic, is_bool, is_float, is_weak, merged, promote
+from scalar_types import DTYPES, LIMITS, arithmetic, is_bool, is_float, is_weak, promote
 
 HINTS = ("serial", "parallel", "vectorize", "unroll", "reduce")
 LOOPS = "ijkpq"
@@ -55,9 +55,11 @@ def statement(s: Scope, size: int, jumps: bool) -> list[S]:
     if pick < 0.34:
         return procedure(s) or [store(s)]
     if pick < 0.38:
-        return merge(s)
-    if pick < 0.52:
-        return assign(s)
+        return gen_locals.merge(s) or [store(s)]
+    if pick < 0.40:
+        return gen_locals.tuples(s)
+    if pick < 0.53:
+        return gen_locals.assign(s) or [store(s)]
     if pick < 0.62 and size > 1:
         return branch(s, size, jumps)
     if pick < 0.66 and jumps:
@@ -107,56 +109,6 @@ def store(s: Scope) -> S:
     if e.type == "wb" and e.const is None and is_bool(t.dtype):
         e = cast(s, "bool", e)
     return S(f"{t.name}[{at}] = {{{n}}}", [*kids, e])
-
-
-def assign(s: Scope) -> list[S]:
-    """A local: new, again with its type, augmented, or in both arms of a branch."""
-    rng = s.rng
-    own = [n for n in s.locals if n not in s.fixed]
-    pick = rng.random()
-    if own and pick < 0.6:
-        name = rng.choice(own)
-        t = s.locals[name]
-        e = value(s, s.depth)
-        if pick < 0.3 and not is_bool(t):
-            op = rng.choice("+-*")
-            if e.const is not None:
-                e = any_literal(s, t)
-            if not is_weak(t) and promote(t, e.type) != t:
-                e = cast(s, t, tame(s, e))
-            elif is_weak(t) and (not is_weak(e.type) or merged(t, e.type) != t or is_bool(e.type)):
-                e = cast(s, t, e)
-            if t == "wi" and op == "*" and not s.chance(s.wild):
-                op = "+"
-            return [S(f"{name} {op}= {{0}}", [e])]
-        return [S(f"{name} = {{0}}", [e if e.type == t else cast(s, t, tame(s, e))])]
-    name = next((n for n in ("u", "v", "w", "x", "y", "z") if n not in s.locals), "")
-    if not name:
-        return [store(s)]
-    if pick > 0.9:
-        t = rng.choice(DTYPES)
-        arms = [[S(f"{name} = {{0}}", [cast(s, t, tame(s, value(s, 2)))])] for _ in range(2)]
-        out = [S("if {0}:", [condition(s, 2)], arms)]
-        s.locals[name] = t
-        return out
-    e = value(s, s.depth)
-    s.locals[name] = e.type
-    return [S(f"{name} = {{0}}", [e])]
-
-
-def merge(s: Scope) -> list[S]:
-    """A local that starts as a Python number and takes a dtype on one path."""
-    name = next((n for n in ("u", "v", "w", "x", "y", "z") if n not in s.locals), "")
-    inner = s.inner()
-    e = value(inner, 2)
-    start = any_literal(s, e.type)
-    t = merged(start.type, e.type)
-    if not name or t is None or e.const is not None or is_bool(e.type) or t != e.type:
-        return [store(s)]
-    s.features.add("merge of weak and strong")
-    taken = S("if {0}:", [undecided(s, 1)], [[S(f"{name} = {{0}}", [e])]])
-    s.locals[name] = t
-    return [S(f"{name} = {{0}}", [start]), taken, S("pass", [], [], f"{name} = M({t!r}, {name})")]
 
 
 def procedure(s: Scope) -> list[S]:

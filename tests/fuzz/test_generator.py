@@ -68,6 +68,15 @@ AT_LEAST = {  # per thousand programs
     "accumulator of float64": 15,
     "sum in lanes": 30,
     "sum of products": 10,
+    "assigned argument": 15,
+    "assigned argument in a loop": 15,
+    "argument assigned in a branch": 10,
+    "assigned on some paths": 3,
+    "augmented local": 15,
+    "tuple assignment": 40,
+    "tuple assigned in a branch": 15,
+    "tuple carried by a loop": 5,
+    "wide constant": 20,
 }
 
 

@@ -248,15 +248,15 @@ def first_line(text: str) -> str:
     return re.sub(r"<\w+>:\d+:\d+: ", "", line)
 
 
-def judge_refusal(call: Call, strict: Ran) -> Verdict | None:
+def judge_refusal(p: Program, call: Call, strict: Ran) -> Verdict | None:
     """A program that does not compile, where that may be so; None when it ran or must be compared."""
     code = code_of(strict.text)
     if strict.what == "ok" or code in ("E303", "E301", "E304"):
         if code == "E301" and 0 in call.sizes.values():
             return Verdict("refused E301")
         return None
-    if code == "E203":
-        return Verdict("refused E203")
+    if code in ("E203", "E215") or (code == "E302" and "assigned on some paths" in p.features):
+        return Verdict(f"refused {code}")
     if strict.what == "TimeoutError":
         return Verdict("slow")
     kind = f"refused {code} {re.sub(r'[0-9]+', '', first_line(strict.text))}" if code else strict.what
@@ -350,7 +350,7 @@ def judge_call(t: Trial, call: Call, default: bool) -> Verdict:
     strict = t.compiled(call, "strict", "interp")
     if strict.what in BROKEN:
         return Verdict(strict.what, f"{strict.what} {first_line(strict.text)}"[:150], strict.text)
-    refusal = judge_refusal(call, strict)
+    refusal = judge_refusal(t.p, call, strict)
     if refusal:
         return refusal
     machine = t.compiled(call, "strict", "")

@@ -102,6 +102,21 @@ def test_wide_constants_beside_what_only_the_call_knows(n: int, debug: bool) -> 
         np.testing.assert_array_equal(ours, python)
 
 
+def with_bools(p):
+    out = output_tensor((4,), "bool")
+    out[0] = p[0] < 2**63
+    out[1] = p[0] != WIDE
+    out[2] = p[0] >= WIDE
+    out[3] = (p[0] > 5) < WIDE
+    return out
+
+
+@pytest.mark.parametrize("p", [False, True])
+def test_a_bool_compares_with_a_wide_constant_as_a_number(p: bool) -> None:
+    """NumPy raises OverflowError there; comparisons with Python ints are exact (language.md 10)."""
+    assert kw.kernel(with_bools)(np.array([p])).tolist() == [True, True, False, True]
+
+
 def wraps(n):
     c = output_tensor((1,), "int64")
     c[0] = WIDE if n > 0 else n
