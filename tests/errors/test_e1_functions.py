@@ -114,7 +114,7 @@ def bumps(a):
     ],
 )
 @pytest.mark.parametrize("debug", [False, True])
-def test_e102_writes_in_what_does_not_always_run(
+def test_writes_in_what_does_not_always_run_are_refused(
     statement: str, column: int, place: str, debug: bool
 ) -> None:
     name, text = f"<{statement}>", f"def k(a):\n    {statement}\n    return a\n"
