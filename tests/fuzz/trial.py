@@ -328,6 +328,8 @@ def judge_debug(t: Trial, call: Call, strict: Ran) -> Verdict | None:
     if t.p.overlapping_out(call):
         return None
     code = code_of(ran.text)
+    if "wide constant" in t.p.features and "does not fit into 64 bits with a sign" in ran.text:
+        return None  # kept in a name, where it would wrap behind a merge
     oracle, events = by_reference(t.p, call)
     if code in ROWS and (ROWS[code] in events or (code == "E310" and reference.UNWRITTEN)):
         return None
