@@ -177,7 +177,8 @@ while not sent or sent[-1] > end - 0.05:  # until a run outlasts its three signa
     sender.join()
     assert result[0] == n * n * (n - 1) / 2
     n *= 2
-assert len(seen) == 3 and all(0 <= b - a < 1.0 for a, b in zip(sent, seen)), (sent, seen)
+# signals that come close together may be one
+assert seen and all(any(0 <= b - a < 1.0 for b in seen) for a in sent), (sent, seen)
 assert seen[-1] < end
 print("finished")
 """
