@@ -1,4 +1,4 @@
-"""One measurement in a new process; prints milliseconds as JSON.
+"""One measurement in a new process; prints milliseconds as JSON: what was measured, then the loops beside it.
 
 `probe.py import`, `probe.py first NAME…`.
 """
@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 import numpy as np
+from quiet import pulse
 
 
 def _arguments(name: str) -> tuple[np.ndarray[Any, Any], ...]:
@@ -21,23 +22,25 @@ def _arguments(name: str) -> tuple[np.ndarray[Any, Any], ...]:
 
 
 def main() -> None:
+    beside = [pulse()]
     start = time.perf_counter()
     import kernelwright
 
     imported = (time.perf_counter() - start) * 1e3
     assert kernelwright
     if sys.argv[1] == "import":
-        print(json.dumps([imported]))
+        print(json.dumps([[imported], [*beside, pulse()]]))
         return
     from kernelwright.examples import kernels
 
-    times = []
+    times, beside = [], [pulse()]
     for name in sys.argv[2:]:
         kernel, args = getattr(kernels, name), _arguments(name)
         start = time.perf_counter()
         kernel(*args)
         times.append((time.perf_counter() - start) * 1e3)
-    print(json.dumps(times))
+        beside.append(pulse())
+    print(json.dumps([times, beside]))
 
 
 main()

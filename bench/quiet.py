@@ -1,7 +1,7 @@
 """Samples from moments at which nothing else slows the machine.
 
-A short loop of Python is timed before and after every sample; a sample between slow loops is taken again.
-What is measured has no say in that.
+A short loop of Python is timed before and after every sample, in the process that takes it; a sample beside a
+slow loop is taken again. What is measured has no say in that.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ samples = {"kept": 0, "disturbed": 0}
 
 
 def pulse() -> float:
+    """Milliseconds of the loop."""
     begin = time.perf_counter()
     total = 0
     for i in range(20_000):
         total += i
-    pulses.append((time.perf_counter() - begin) * 1e3)
-    return pulses[-1]
+    return (time.perf_counter() - begin) * 1e3
 
 
 def undisturbed(measure: Callable[[], T], patience: float = 0.4) -> T:
@@ -31,13 +31,23 @@ def undisturbed(measure: Callable[[], T], patience: float = 0.4) -> T:
 
     On a machine that is not that quiet for `patience` seconds, the last try.
     """
+
+    def sample() -> tuple[T, list[float]]:
+        before = pulse()
+        return measure(), [before, pulse()]
+
+    return undisturbed_sample(sample, patience)
+
+
+def undisturbed_sample(sample: Callable[[], tuple[T, list[float]]], patience: float) -> T:
+    """The same of a sample that brings the loops beside it, as those of another process do."""
     while len(pulses) < 100:
-        pulse()
+        pulses.append(pulse())
     until = time.perf_counter() + patience
     while True:
-        before = pulse()
-        value = measure()
-        if max(before, pulse()) <= SLOWER * min(pulses):
+        value, beside = sample()
+        pulses.extend(beside)
+        if max(beside) <= SLOWER * min(pulses):
             samples["kept"] += 1
             return value
         samples["disturbed"] += 1

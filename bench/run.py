@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import functools
 import json
 import os
 import platform
@@ -13,31 +12,38 @@ import sys
 import tempfile
 from pathlib import Path
 
-from quiet import pulses, samples, undisturbed
+from quiet import pulses, samples, undisturbed_sample
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 ROUNDS = 9
-PATIENCE = 4.0  # seconds that a sample waits for a quiet moment
+PATIENCE = 2.0  # seconds that a sample waits for a quiet moment
 
 Row = tuple[str, float, float, str, str]  # what, median, best, unit, target
 
 
-def probe(*arguments: str, cache: str) -> list[float]:
+def probe(*arguments: str, cache: str) -> tuple[list[float], list[float]]:
+    """Milliseconds of a new process, and those of the loops beside them."""
     command = [sys.executable, str(HERE / "probe.py"), *arguments]
     environment = {**os.environ, "KW_CACHE_DIR": cache}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # imports come from bytecode, as users have them
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    return json.loads(done.stdout)
+    times, beside = json.loads(done.stdout)
+    return times, beside
+
+
+def quiet_probe(*arguments: str, cache: str = "") -> list[float]:
+    """Of a process that found the machine quiet; each in a new directory for the cache unless told."""
+
+    def sample() -> tuple[list[float], list[float]]:
+        with tempfile.TemporaryDirectory() as fresh:
+            return probe(*arguments, cache=cache or fresh)
+
+    return undisturbed_sample(sample, PATIENCE)
 
 
 def row(what: str, series: list[float], unit: str, target: str) -> Row:
     return (what, statistics.median(series), min(series), unit, target)
-
-
-def cold_compiles(names: list[str]) -> list[float]:
-    with tempfile.TemporaryDirectory() as cache:
-        return probe("first", *names, cache=cache)
 
 
 def compile_rows() -> list[Row]:
@@ -47,7 +53,7 @@ def compile_rows() -> list[Row]:
     for _ in range(ROUNDS):
         for i, name in enumerate(names):
             order = [name, *names[:i], *names[i + 1 :]]
-            times = undisturbed(functools.partial(cold_compiles, order), PATIENCE)
+            times = quiet_probe("first", *order)
             first[name].append(times[0])
             for other, t in zip(order[1:], times[1:], strict=True):
                 later[other].append(t)
@@ -61,8 +67,8 @@ def compile_rows() -> list[Row]:
 def warm_rows() -> list[Row]:
     with tempfile.TemporaryDirectory() as cache:
         probe("first", "add", cache=cache)
-        cached = [undisturbed(lambda: probe("first", "add", cache=cache)[0], PATIENCE) for _ in range(ROUNDS)]
-        imports = [undisturbed(lambda: probe("import", cache=cache)[0], PATIENCE) for _ in range(ROUNDS)]
+        cached = [quiet_probe("first", "add", cache=cache)[0] for _ in range(ROUNDS)]
+        imports = [quiet_probe("import", cache=cache)[0] for _ in range(ROUNDS)]
     return [
         row("first call in a new process, from the cache", cached, "ms", "<= 1"),
         row("import kernelwright beside NumPy", imports, "ms", "<= 30"),
