@@ -233,12 +233,10 @@ std::optional<Operand> exact_arithmetic(Operator op, const Operand &a, const Ope
   return exact_operand(exact(op, *x, *y), operator_text(op), loc);
 }
 
-/// The lesser or greater of two weak ints, one of them a uint64: as numbers, not as words of 64 bits.
+/// The lesser or greater of two weak ints, one of which is a uint64: as numbers, not as words of 64 bits.
 Expr exact_minimum(bool is_min, const Expr &a, const Expr &b, Loc loc) {
   auto x = as_const(a), y = as_const(b);
   if (x && y) return (wide_value(*x) < wide_value(*y)) == is_min ? a : b;
-  BinOp op = is_min ? BinOp::min : BinOp::max;
-  if (a.dtype() == b.dtype()) return binary(op, a, b, loc);
   // one has a sign: the lesser of both is an int64, the greater is not negative
   auto side = [&](const Expr &e) {
     if (is_min && e.dtype() == DType::u64)
@@ -248,7 +246,7 @@ Expr exact_minimum(bool is_min, const Expr &a, const Expr &b, Loc loc) {
                ? v
                : cast(DType::u64, binary(BinOp::max, v, const_int(0), loc), loc);
   };
-  return binary(op, side(a), side(b), loc);
+  return binary(is_min ? BinOp::min : BinOp::max, side(a), side(b), loc);
 }
 
 }  // namespace

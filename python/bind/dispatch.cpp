@@ -198,7 +198,7 @@ PyObject *call_again(KernelState &k, PyObject *const *args, size_t nargs, PyObje
   PyRef out(open_output(*plan, c));
   if (!out) return nullptr;
   RunResult r = run(kernel, c.work, {c.data, c.extents, nullptr, c.workspace});
-  return end_run(k, kernel, {c.extents, c.extent_count}, r) ? out.release() : note_call(k, args);
+  return end_run(k, kernel, {c.extents, c.extent_count}, r) ? out.release() : note_call(k, args, nargs);
 }
 
 PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames) {

@@ -27,22 +27,23 @@ std::string type_of(PyObject *o) {
   return out + "]";
 }
 
-/// `passed(i)` is the argument of the parameter i.
+/// `passed(i)` is the argument of the parameter i, of as many as were bound: the function may have other
+/// parameters by now.
 template <class Passed>
-std::string call_types(const KernelState &k, const Passed &passed) {
+std::string call_types(const KernelState &k, size_t count, const Passed &passed) {
   std::string out = k.name + "(";
-  for (size_t i = 0; i < k.parameters.size(); ++i)
-    out += cat(i ? ", " : "", utf8(k.parameters[i].get()), ": ", type_of(passed(i)));
+  for (size_t i = 0; i < count; ++i)
+    out += cat(i ? ", " : "", parameter_name(k, i), ": ", type_of(passed(i)));
   return out + ")";
 }
 
 template <class Passed>
-PyObject *add_note(const KernelState &k, const Passed &passed) {
+PyObject *add_note(const KernelState &k, size_t count, const Passed &passed) {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
   PyRef errors(PyImport_ImportModule("kernelwright.errors"));
-  PyRef text(PyUnicode_FromString(("in the call " + call_types(k, passed)).c_str()));
+  PyRef text(PyUnicode_FromString(("in the call " + call_types(k, count, passed)).c_str()));
   PyRef done(errors && text && value ? PyObject_CallMethod(errors.get(), "note_call", "OO", value, text.get())
                                      : nullptr);
   PyErr_Restore(type, value, trace);  // also clears what the note itself may have raised
@@ -65,11 +66,11 @@ std::string call_form(const KernelState &k) {
 }
 
 PyObject *note_call(const KernelState &k, const CallFrame &f) {
-  return add_note(k, [&](size_t i) { return f.passed(i); });
+  return add_note(k, f.arg_count, [&](size_t i) { return f.passed(i); });
 }
 
-PyObject *note_call(const KernelState &k, PyObject *const *args) {
-  return add_note(k, [&](size_t i) { return args[i]; });
+PyObject *note_call(const KernelState &k, PyObject *const *args, size_t nargs) {
+  return add_note(k, nargs, [&](size_t i) { return args[i]; });
 }
 
 }  // namespace kw

@@ -11,7 +11,7 @@ std::string call_form(const KernelState &k);
 /// Adds "in the call add(a: float32[2, 3], b: int)" to a pending error of this package about types or values;
 /// null.
 PyObject *note_call(const KernelState &k, const CallFrame &f);
-/// The same from one argument per parameter.
-PyObject *note_call(const KernelState &k, PyObject *const *args);
+/// The same from arguments by position.
+PyObject *note_call(const KernelState &k, PyObject *const *args, size_t nargs);
 
 }  // namespace kw

@@ -137,7 +137,7 @@ py::dict explain_one(const KernelState &k, const Wanted &wanted, const SourceTex
 py::object inspect_kernel(PyObject *kernel, const py::tuple &args, const py::dict &keywords,
                           const std::string &stage) {
   KernelState *k = state_of(kernel);
-  if (!k || !k->refresh()) return {};
+  if (!k || !k->look()) return {};
   bool given = !args.empty() || !keywords.empty();
   std::optional<Signature> signature;
   if (!given && k->last && !k->parameters.empty()) {
@@ -165,7 +165,7 @@ py::object inspect_kernel(PyObject *kernel, const py::tuple &args, const py::dic
 
 py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dict &keywords) {
   KernelState *k = state_of(kernel);
-  if (!k || !k->refresh()) return {};
+  if (!k || !k->look()) return {};
   std::vector<Wanted> wanted;
   if (args.empty() && keywords.empty())
     for (const auto &plan : k->plans)

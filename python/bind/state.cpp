@@ -230,7 +230,7 @@ bool KernelState::read_source(SourceText &out) const {
 
 bool KernelState::check() {
   SourceText source;
-  if (!refresh() || !read_source(source)) return false;
+  if (!look() || !read_source(source)) return false;
   std::vector<Resolved> errors = check_text(source, captures);
   if (!errors.empty()) raise_errors(errors, place);
   return errors.empty();

@@ -184,6 +184,9 @@ class KernelState {
   /// Reads name, parameters and place of the function; the captures are read anew at the next call. False
   /// when Python raised.
   bool read_function();
+  /// What a look at the kernel without a call begins with: the function and its captured values as they are
+  /// now. False when Python raised.
+  bool look() { return (function_holds() || read_function()) && refresh(); }
   /// Reads the captured values anew (kernelwright.capture); a change of value starts a new generation. False
   /// when Python raised.
   bool refresh();

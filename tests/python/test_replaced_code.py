@@ -82,6 +82,12 @@ def test_parameters_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
         adds(np.ones(1))
     assert adds(np.ones(1), 5.0)[0] == adds(np.ones(1), b=5.0)[0] == 6.0
     monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(function, "__code__", adds_both.__wrapped__.__code__)
+        adds.check()
+        assert adds.ir(np.ones(1), 5.0) != adds.ir(np.ones(1), 5)
+        (version,) = adds.explain(np.ones(1), 5.0).versions
+        assert [name for name, _ in version.parameters] == ["a", "b"]
     assert same_as_cpython(adds) == 2.0
 
 
