@@ -1,6 +1,7 @@
 // The pass lists of both bodies.
 #include "driver/pipeline.h"
 
+#include "schedule/choose_cpu.h"
 #include "transform/fill_buffers.h"
 #include "transform/fuse_fma.h"
 #include "transform/guard_bounds.h"
@@ -18,8 +19,10 @@ constexpr Pass to_every_body[] = {
     {"fill_buffers", fill_buffers},  // from here on every element that is read has been written
 };
 // from here on every access is safe
-constexpr Pass guarded[] = {{"guard_bounds", guard_bounds}, {"hoist_checks", hoist_checks}};
-constexpr Pass guarded_but_data[] = {{"guard_bounds", guard_bounds_but_data}, {"hoist_checks", hoist_checks}};
+constexpr Pass guarded[] = {
+    {"guard_bounds", guard_bounds}, {"hoist_checks", hoist_checks}, {"choose_cpu", choose_cpu}};
+constexpr Pass guarded_but_data[] = {
+    {"guard_bounds", guard_bounds_but_data}, {"hoist_checks", hoist_checks}, {"choose_cpu", choose_cpu}};
 constexpr Pass debugged[] = {{"check_all_bounds", check_all_bounds}, {"track_writes", track_writes}};
 constexpr Pass checked[] = {{"check_all_bounds", check_all_bounds}};
 constexpr Pass checked_but_data[] = {{"check_all_bounds", check_all_bounds_but_data}};

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "ir/accumulation.h"
+#include "ir/build.h"
 #include "ir/equal.h"
+#include "ir/intrinsics.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 
@@ -50,8 +52,17 @@ bool same_element(const std::vector<Expr> &a, const std::vector<Expr> &b) {
 
 }  // namespace
 
+/// A product that is fused into its sum is a term of it.
+static Accumulation fused_accumulation_of(const Store &s) {
+  const Call *n = as<Call>(s.value);
+  const Load *read = n && n->fn == Fn::fma ? as<Load>(n->args[2]) : nullptr;
+  if (!read || !same_place(*read, s)) return {};
+  return {BinOp::add, n->args[2], binary(BinOp::mul, n->args[0], n->args[1])};
+}
+
 AccumulatingStore reduction_of(const Store &s, const std::vector<const For *> &loops) {
   Accumulation found = accumulation_of(s);
+  if (!found.term) found = fused_accumulation_of(s);
   AccumulatingStore out;
   if (!found.term || may_meet(found.term, s)) return out;
   out.read = found.read.p.get();

@@ -20,6 +20,15 @@ struct Target {
   bool has_half() const { return has("f16c") || triple.starts_with("aarch64"); }
   /// An instruction that rounds a float to an integer of the same type.
   bool has_rounding() const { return has("sse4.1") || has("avx") || triple.starts_with("aarch64"); }
+  /// Of one vector register.
+  uint32_t vector_bytes() const { return has("avx512f") ? 64 : has("avx2") ? 32 : 16; }
+  uint32_t vector_registers() const { return has("avx512f") || triple.starts_with("aarch64") ? 32 : 16; }
+  /// Loads and stores of some lanes only, of elements from `bits` on, at the price of whole ones.
+  bool has_masks(uint32_t bits) const {
+    return bits >= 32 ? has("avx512f") || has("avx") : has("avx512f") && has("avx512bw");
+  }
+  /// Loads from places that each lane has for itself, and stores to them, in one instruction.
+  bool has_gather() const { return has("avx512f"); }
   /// "+avx,+avx2,…"
   std::string feature_text() const;
 };

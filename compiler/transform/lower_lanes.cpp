@@ -52,9 +52,12 @@ struct LaneSum {
   std::vector<const For *> band;  ///< innermost first
   bool guarded;                   ///< some iterations may add nothing
   bool in_blocks;                 ///< the band is one loop, which runs block by block
+  bool in_vectors = false;        ///< likewise, and its iterations run in vectors
   Buf lanes, partial;             ///< accumulators; partial sums of blocks, by level
   Buf carry, due, used;  ///< sum of blocks; iteration that ends the block; 1 when something was added
   Sym count, number;     ///< iterations of the band; the present one, from 0
+  Sym lane;              ///< the lane of the present one; in vectors only
+  Buf left{}, right{};   ///< in vectors: the factors of fused products, of fewer terms than lanes
 
   Expr identity() const { return const_float(target->dtype, op == BinOp::mul ? 1.0 : -0.0); }
   Expr combine(Expr a, Expr b) const { return binary(op, std::move(a), std::move(b)); }
@@ -98,28 +101,74 @@ Named name_operands(const Store &n) {
 
 /// The accumulation of one iteration: into the target itself or into a lane.
 Stmt accumulate(const LaneSum &sum, const Store &n) {
-  std::vector<Expr> lane{binary(BinOp::bit_and, kw::ref(sum.number), const_int(lane_count - 1))};
+  std::vector<Expr> lane{sum.in_vectors
+                             ? kw::ref(sum.lane)
+                             : binary(BinOp::bit_and, kw::ref(sum.number), const_int(lane_count - 1))};
   Named named = name_operands(n);
   Expr value = rewrite(named.value, [&](const Load &l, const Expr &e) {
     return same_place(l, n) ? load(sum.lanes, lane) : e;
   });
-  Stmt out = if_else(sum.is_short(), store(n.buf, n.index, named.value, sum.loc),
-                     store(sum.lanes, lane, value, sum.loc));
-  if (sum.guarded) out = seq({store(sum.used, {}, const_int(1)), out});
+  Stmt out = store(sum.lanes, lane, value, sum.loc);
+  if (sum.left) {
+    const Call *product = as<Call>(named.value);
+    Stmt keep = seq({store(sum.left, lane, product->args[0]), store(sum.right, lane, product->args[1])});
+    out = seq({out, if_else(sum.is_short(), keep, {})});
+  }
+  if (!sum.in_vectors) out = if_else(sum.is_short(), store(n.buf, n.index, named.value, sum.loc), out);
+  if (sum.guarded)
+    out = seq({store(sum.used, {}, binary(BinOp::bit_or, load(sum.used, {}), const_int(1))), out});
   for (auto name = named.names.rbegin(); name != named.names.rend(); ++name)
     out = let(name->first, name->second, out);
   return out;
 }
 
+Stmt in_vector(const Sym &iter, Expr hi, int64_t width, Stmt body) {
+  return for_loop({iter, const_int(0), std::move(hi), 1, ForKind::vector, static_cast<uint32_t>(width),
+                   Hint::none, std::move(body)});
+}
+
 Stmt reset_lanes(const LaneSum &sum) {
   Sym l = iterator("l");
+  if (sum.in_vectors) {
+    std::vector<Stmt> items{sum.set_lane(kw::ref(l), sum.identity())};
+    if (sum.left && sum.guarded) {  // -0.0 · 1.0 adds nothing
+      items.push_back(store(sum.left, {kw::ref(l)}, const_float(sum.target->dtype, -0.0)));
+      items.push_back(store(sum.right, {kw::ref(l)}, const_float(sum.target->dtype, 1.0)));
+    }
+    return in_vector(l, const_int(lane_count), lane_count, seq(std::move(items)));
+  }
   Expr used = binary(BinOp::min, kw::ref(sum.count), const_int(lane_count));
   return counted(l, const_int(0), used, sum.set_lane(kw::ref(l), sum.identity()));
+}
+
+/// Lanes 0, 1, … take up those that lie half of the lanes behind them, until there is one.
+Stmt fold_in_halves(const LaneSum &sum) {
+  std::vector<Stmt> items;
+  for (int64_t half = lane_count / 2; half > 1; half /= 2) {
+    Sym l = iterator("l");
+    Expr upper = load(sum.lanes, {add(kw::ref(l), const_int(half))});
+    Expr folded = sum.combine(load(sum.lanes, {kw::ref(l)}), upper);
+    items.push_back(in_vector(l, const_int(half), half, sum.set_lane(kw::ref(l), folded)));
+  }
+  Expr first = load(sum.lanes, {const_int(0)}), second = load(sum.lanes, {const_int(1)});
+  items.push_back(sum.set_lane(const_int(0), sum.combine(first, second)));
+  return seq(std::move(items));
+}
+
+/// Of fewer iterations than lanes: their terms in the order of the source.
+Stmt add_lanes_in_order(const LaneSum &sum) {
+  Sym l = iterator("l");
+  Expr before = load(sum.target, sum.index, sum.loc);
+  Expr after = sum.left ? call(Fn::fma, {load(sum.left, {kw::ref(l)}), load(sum.right, {kw::ref(l)}), before})
+                        : sum.combine(before, load(sum.lanes, {kw::ref(l)}));
+  Stmt next = store(sum.target, sum.index, after, sum.loc);
+  return counted(l, const_int(0), kw::ref(sum.count), next);
 }
 
 /// Lanes 63 to 1 fold into the lane that lies half of the lanes still in use before them: l without its
 /// highest bit.
 Stmt fold_lanes(const LaneSum &sum) {
+  if (sum.in_vectors) return fold_in_halves(sum);
   Sym l = iterator("l"), bits = make_sym(SymKind::local, DType::i64, "bits");
   auto smear = [](const Expr &e, int64_t by) {
     return binary(BinOp::bit_or, e, binary(BinOp::shr, e, const_int(by)));
@@ -177,6 +226,7 @@ Stmt enclose(const LaneSum &sum, Stmt band) {
   Stmt add_all = store(sum.target, sum.index, sum.combine(before, load(sum.carry, {})), sum.loc);
   std::vector<Stmt> items{store(sum.carry, {}, sum.identity())};
   std::vector<Buf> buffers{sum.carry, sum.partial, sum.lanes};
+  if (sum.left) buffers.insert(buffers.end(), {sum.left, sum.right});
   if (sum.guarded) {
     items.push_back(store(sum.used, {}, const_int(0)));
     buffers.push_back(sum.used);
@@ -194,6 +244,27 @@ Stmt enclose(const LaneSum &sum, Stmt band) {
   return out;
 }
 
+/// The iterations of a block in rows of 64, one for each lane: for row: for part: for l in vector: …
+Stmt run_in_rows(const For &block, const std::vector<const LaneSum *> &sums, const Loc &loc) {
+  int64_t width = block.width;
+  Sym row = iterator("row"), part = iterator("part"), l = iterator("l"),
+      start = make_sym(SymKind::local, DType::i64, "start"),
+      lane = make_sym(SymKind::local, DType::i64, "lane");
+  Expr first = width == lane_count ? const_int(0) : mul(kw::ref(part), const_int(width));
+  Stmt body = let(block.iter, add(kw::ref(start), kw::ref(l)), block.body);
+  for (const LaneSum *sum : sums) body = let(sum->lane, kw::ref(lane), body);
+  body = let(lane, add(first, kw::ref(l)), body);
+  Expr most = binary(BinOp::min, sub(block.hi, kw::ref(start)), const_int(width));
+  For lanes = block;
+  lanes.iter = l, lanes.lo = const_int(0), lanes.hi = most, lanes.step = 1;
+  lanes.body = std::move(body);
+  body = let(start, add(add(block.lo, mul(kw::ref(row), const_int(lane_count))), first),
+             for_loop(std::move(lanes), loc));
+  if (width < lane_count) body = counted(part, const_int(0), const_int(lane_count / width), std::move(body));
+  Expr rows = binary(BinOp::shr, add(sub(block.hi, block.lo), const_int(lane_count - 1)), const_int(6));
+  return counted(row, const_int(0), rows, std::move(body));
+}
+
 /// The one loop of the bands of these sums, in blocks of 4,096 iterations, each with its end.
 Stmt run_in_blocks(const For &n, const std::vector<const LaneSum *> &sums, const Loc &loc) {
   Expr count = kw::ref(sums.front()->count), one = const_int(1);
@@ -203,23 +274,30 @@ Stmt run_in_blocks(const For &n, const std::vector<const LaneSum *> &sums, const
   For inner = n;
   inner.lo = kw::ref(first), inner.step = 1;
   inner.hi = binary(BinOp::min, count, add(kw::ref(first), const_int(block_size)));
-  bool counts_itself = n.step == 1 && as_int(n.lo) == 0;
-  if (!counts_itself) {
+  bool counts_itself = n.step == 1 && as_int(n.lo) == 0, in_vectors = sums.front()->in_vectors;
+  if (!counts_itself || in_vectors) {
     Sym at = make_sym(SymKind::local, DType::i64, n.iter->name);
-    inner.iter = iterator("k");
+    inner.iter = in_vectors ? make_sym(SymKind::local, DType::i64, "k") : iterator("k");
     inner.body = rewrite(
         n.body, [&](const Ref &r, const Expr &e) { return r.sym == n.iter ? kw::ref(at, e.loc()) : e; });
-    inner.body = let(at, add(kw::ref(start), mul(kw::ref(inner.iter), const_int(n.step))), inner.body);
+    Expr k = kw::ref(inner.iter);
+    inner.body = let(at, counts_itself ? k : add(kw::ref(start), mul(k, const_int(n.step))), inner.body);
   }
-  std::vector<Stmt> parts, ends;
+  std::vector<Stmt> parts, ends, in_order;
   for (const LaneSum *sum : sums) {
     parts.push_back(reset_lanes(*sum));
-    inner.body = let(sum->number, kw::ref(inner.iter), inner.body);
+    if (in_vectors)
+      in_order.push_back(add_lanes_in_order(*sum));
+    else
+      inner.body = let(sum->number, kw::ref(inner.iter), inner.body);
     ends.push_back(
         end_block(*sum, kw::ref(block), binary(BinOp::eq, add(kw::ref(block), one), kw::ref(blocks))));
   }
-  parts.push_back(for_loop(inner, loc));
-  parts.push_back(if_else(unary(UnOp::logical_not, sums.front()->is_short()), seq(ends), {}));
+  parts.push_back(in_vectors ? run_in_rows(inner, sums, loc) : for_loop(inner, loc));
+  if (in_vectors)
+    parts.push_back(if_else(sums.front()->is_short(), seq(in_order), seq(ends)));
+  else
+    parts.push_back(if_else(unary(UnOp::logical_not, sums.front()->is_short()), seq(ends), {}));
   Stmt body = let(first, binary(BinOp::shl, kw::ref(block), const_int(block_bits)), seq(parts));
   Stmt out = let(blocks, add(binary(BinOp::shr, sub(count, one), const_int(block_bits)), one),
                  counted(block, const_int(0), kw::ref(blocks), body));
@@ -253,10 +331,10 @@ class LaneLowering {
     sums_.emplace(
         s.p.get(),
         LaneSum{n.buf, n.index, s.loc(), b && b->op == BinOp::mul ? BinOp::mul : BinOp::add, band,
-                !always_reached(band.front()->body, s.p.get()), false, array(t, lane_count, "lanes"),
+                !always_reached(band.front()->body, s.p.get()), false, false, array(t, lane_count, "lanes"),
                 array(t, levels, "partial"), cell(t, "carry"), cell(DType::i64, "due"),
                 cell(DType::i64, "used"), make_sym(SymKind::local, DType::i64, "n"),
-                make_sym(SymKind::local, DType::i64, "k")});
+                make_sym(SymKind::local, DType::i64, "k"), make_sym(SymKind::local, DType::i64, "lane")});
     order_.push_back(s.p.get());
   }
 
@@ -270,6 +348,14 @@ class LaneLowering {
                                                                          sum.band.front()) == band.end();
                                   }) &&
                       sum.band.size() == 1;
+    for (auto &[at, sum] : sums_) {
+      const For &loop = *sum.band.front();
+      sum.in_vectors = sum.in_blocks && loop.kind == ForKind::vector && loop.width <= lane_count;
+      const auto &store = std::get<Store>(at->v);
+      if (!sum.in_vectors || !as<Call>(store.value)) continue;
+      sum.left = array(store.buf->dtype, lane_count, "left");
+      sum.right = array(store.buf->dtype, lane_count, "right");
+    }
   }
 
   Stmt loop(const For &n, const Stmt &s, const Stmt &original) {

@@ -13,11 +13,7 @@ using llvm::ConstantInt;
 using llvm::Function;
 using llvm::FunctionType;
 
-namespace {
-/// Iterations between two looks at the cancel flag in an innermost loop.
-constexpr int64_t poll_interval = int64_t{1} << 20;
-
-bool contains_loop(const Stmt &root) {
+bool FunctionEmitter::contains_loop(const Stmt &root) {
   for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
     if (as<For>(*s) || as<While>(*s)) return true;
     if (const If *n = as<If>(*s); n && (contains_loop(n->yes) || contains_loop(n->no))) return true;
@@ -28,7 +24,6 @@ bool contains_loop(const Stmt &root) {
   }
   return false;
 }
-}  // namespace
 
 FunctionEmitter::FunctionEmitter(llvm::Module &module, const Func &f, const Target &target)
     : module_(module), context_(module.getContext()), f_(f), target_(target), b_(context_) {}
@@ -118,6 +113,7 @@ void FunctionEmitter::statements(const Stmt &root) {
 
 void FunctionEmitter::statement(const Stmt &s) {
   memo_.clear();
+  if (lanes_ && wide_statement(s)) return;
   match(
       s, [&](const Store &n) { store(n); }, [&](const Let &n) { values_[n.sym.get()] = expr(n.value); },
       [&](const Alloc &n) { allocate(n); }, [&](const For &n) { loop(n); },
@@ -270,8 +266,10 @@ void FunctionEmitter::poll(BasicBlock *on) {
 void FunctionEmitter::loop(const For &n) {
   V lo = expr(n.lo), hi = expr(n.hi);
   V trips = trip_count(n, lo, hi);
-  if (runs_in_vectors(n))
-    vector_loop(n, lo, trips);
+  std::optional<LaneView> view;
+  if (runs_in_vectors(n)) view.emplace(n);
+  if (view && view->widens())
+    vector_loop(n, *view, lo, trips);
   else if (contains_loop(n.body))
     plain_loop(n, lo, trips, true);
   else if (is_short(n, trips))

@@ -1,6 +1,6 @@
-// IR → an llvm::Module with one exported function, kw_entry. Emits code in source order; loops of every kind
-// but vector run serially here. Decides nothing: checks, facts, fma and the order of sums are already in the
-// IR.
+// IR → an llvm::Module with one exported function, kw_entry. Emits code in source order; a loop of the kind
+// vector runs several iterations at once, unroll repeats the body, others run serially here. Decides nothing:
+// checks, facts, fma and the order of sums are already in the IR.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "analysis/cost.h"
+#include "analysis/lane_view.h"
 #include "ir/func.h"
 #include "support/target.h"
 
@@ -21,6 +22,8 @@ class FunctionEmitter {
 
  private:
   using V = llvm::Value *;
+  /// Iterations between two looks at the cancel flag in an innermost loop.
+  static constexpr int64_t poll_interval = int64_t{1} << 20;
   struct Memory {
     V base = nullptr;
     std::vector<V> strides;  // null: 1
@@ -43,6 +46,7 @@ class FunctionEmitter {
   void jump(const Jump &n);
   void body_with_targets(const Stmt &body, llvm::BasicBlock *done);
   void plain_loop(const For &n, V lo, V trips, bool polls);
+  static bool contains_loop(const Stmt &root);
   static bool is_short(const For &n, V trips);
   void inner_loop(const For &n, V lo, V trips);
   V trip_count(const For &n, V lo, V hi);
@@ -58,6 +62,7 @@ class FunctionEmitter {
   V load(const Load &n);
   int left_after(const Expr &e, int budget) const;
   bool is_eager(const Expr &e) const;
+  bool is_known(const Expr &e) const;
   void evaluate_common(const Expr &yes, const Expr &no);
   V lazily(V cond, const Expr &yes, const Expr &no, V yes_value, V no_value);
   V select(const Select &n);
@@ -69,16 +74,59 @@ class FunctionEmitter {
   V from_memory(V v, DType t);
 
   // emit_vector.cpp: loops of the kind vector
-  struct VectorLoop {
-    Sym iter;
-    V first;  ///< of the iterations that one vector holds
-    uint32_t width;
+  /// The iterations that run at once: lane l is the iteration first + l · step.
+  struct Lanes {
+    LaneView *view;
+    int64_t step;
+    uint32_t count;
+    V first;
+    V mask = nullptr;  ///< of the lanes that run; null: all
+    std::unordered_map<const SymNode *, V> values{};
+    std::unordered_map<const BufNode *, V> cells{};
+    std::unordered_map<const ExprNode *, V> memo{};  ///< within one statement
   };
   bool runs_in_vectors(const For &n) const;
-  void vector_loop(const For &n, V lo, V trips);
-  bool is_regular(const Load &n, const Sym &iter) const;
-  bool widens(const Expr &e, const Sym &iter) const;
-  V widen(const Expr &e, const VectorLoop &at);
+  using SumCells = std::vector<std::pair<OuterSum, V>>;
+  void vector_loop(const For &n, LaneView &view, V lo, V trips);
+  template <class F>
+  void in_one_chunk(V from, V to, F &&body);
+  template <class F>
+  void in_chunks(V from, V to, uint32_t size, bool polls, F &&body);
+  void lane_body(const For &n, LaneView &view, V lo, V k, uint32_t count, const SumCells &sums, V mask);
+  uint32_t rest_lanes(const LaneView &view, uint32_t width) const;
+  V rest_mask(V rest, uint32_t count);
+  V identity_of(const OuterSum &sum, uint32_t count);
+  SumCells open_sums(const LaneView &view, uint32_t count);
+  V folded(const OuterSum &sum, V lanes, uint32_t from, uint32_t to);
+  void narrow_sums(SumCells &sums, uint32_t from, uint32_t to);
+  void close_sums(const SumCells &sums, uint32_t count);
+
+  // emit_wide.cpp: statements and expressions over lanes
+  /// Where the lanes of an access lie: `at` in lane 0, then `step` elements apart, or `offsets` from `at`.
+  struct WidePlace {
+    V at;
+    V offsets = nullptr;
+    std::optional<int64_t> step{};
+  };
+  bool wide_statement(const Stmt &s);
+  void wide_store(const Store &n);
+  void wide_allocate(const Alloc &n);
+  void wide_branch(const If &n);
+  template <class F>
+  void where(V mask, F &&body);
+  V both(V mask, V cond);
+  V widen(const Expr &e);
+  V widen_uncached(const Expr &e);
+  V splat(V v);
+  V widen_ref(const Ref &n);
+  V widen_load(const Load &n);
+  V widen_side(const Expr &e, V mask);
+  V widen_select(const Select &n);
+  V widen_logic(const Logic &n);
+  WidePlace wide_place(const Buf &b, const std::vector<Expr> &index);
+  V wide_pointers(const WidePlace &place, llvm::Type *element);
+  V reversed(V v);
+  V any_lane(V mask);
 
   // emit_ops.cpp: scalar operations, by the rules of ir/scalar_ops
   V unary(UnOp op, DType t, V a);
@@ -92,7 +140,8 @@ class FunctionEmitter {
   V floor_value(DType t, V a);
   V float_divmod(DType t, V a, V b, bool quotient);
   V convert(DType from, DType to, V a);
-  V call(const Call &n, DType t);
+  V call(Fn fn, DType from, DType t, const std::vector<V> &args);
+  static llvm::Type *shaped_as(V v, llvm::Type *element);
   llvm::Function *fmod_function(DType t);
 
   llvm::Module &module_;
@@ -116,6 +165,7 @@ class FunctionEmitter {
   std::unordered_map<const BufNode *, V> cells_;
   std::unordered_map<const BufNode *, V> slots_;
   std::unordered_map<const ExprNode *, V> memo_;  ///< within one statement
+  Lanes *lanes_ = nullptr;                        ///< set inside a vector loop
   llvm::Function *raise_ = nullptr;
   std::unordered_map<int, llvm::Function *> fmods_;
 };

@@ -56,7 +56,11 @@ FunctionEmitter::V FunctionEmitter::expr_uncached(const Expr &e) {
       },
       [&](const Logic &n) { return logic(n); }, [&](const Select &n) { return select(n); },
       [&](const Cast &n) { return convert(n.a.dtype(), t, expr(n.a)); },
-      [&](const Call &n) { return call(n, t); });
+      [&](const Call &n) {
+        std::vector<V> args;
+        for (const Expr &a : n.args) args.push_back(expr(a));
+        return call(n.fn, n.args[0].dtype(), t, args);
+      });
 }
 
 /// The row and the place in it are added one after the other: in a loop over the last subscript the row
@@ -87,7 +91,7 @@ FunctionEmitter::V FunctionEmitter::load(const Load &n) {
 /// What is left of a budget of operations after evaluating e now; negative for a load from memory. What this
 /// statement has evaluated already is free.
 int FunctionEmitter::left_after(const Expr &e, int budget) const {
-  if (budget < 0 || memo_.count(e.p.get())) return budget;
+  if (budget < 0 || is_known(e)) return budget;
   auto both = [&](const Expr &a, const Expr &b, int cost) {
     return left_after(b, left_after(a, budget - cost));
   };
@@ -108,8 +112,13 @@ int FunctionEmitter::left_after(const Expr &e, int budget) const {
       });
 }
 
-/// Evaluating it early is safe and cheap: no load, few operations.
-bool FunctionEmitter::is_eager(const Expr &e) const { return left_after(e, 8) >= 0; }
+/// Evaluating it early is safe and cheap: no load, few operations. Between lanes a branch saves less.
+bool FunctionEmitter::is_eager(const Expr &e) const { return left_after(e, lanes_ ? 24 : 8) >= 0; }
+
+/// This statement has evaluated it.
+bool FunctionEmitter::is_known(const Expr &e) const {
+  return memo_.count(e.p.get()) || (lanes_ && lanes_->memo.count(e.p.get()));
+}
 
 namespace {
 
@@ -137,10 +146,9 @@ void each_certain(const Expr &e, F &&f) {
 /// branch.
 void FunctionEmitter::evaluate_common(const Expr &yes, const Expr &no) {
   std::unordered_set<const ExprNode *> of_yes, visited;
-  each_certain(yes,
-               [&](const Expr &e) { return !memo_.count(e.p.get()) && of_yes.insert(e.p.get()).second; });
+  each_certain(yes, [&](const Expr &e) { return !is_known(e) && of_yes.insert(e.p.get()).second; });
   each_certain(no, [&](const Expr &e) {
-    if (of_yes.count(e.p.get())) return expr(e), false;
+    if (of_yes.count(e.p.get())) return lanes_ && lanes_->view->varies(e) ? widen(e) : expr(e), false;
     return visited.insert(e.p.get()).second;
   });
 }

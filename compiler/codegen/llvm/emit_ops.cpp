@@ -115,11 +115,11 @@ FunctionEmitter::V FunctionEmitter::float_binary(BinOp op, DType t, V a, V b) {
 /// bits) rounds, and what came out too large is mended.
 FunctionEmitter::V FunctionEmitter::floor_value(DType t, V a) {
   if (target_.has_rounding()) return b_.CreateUnaryIntrinsic(intrinsic::floor, a);
-  V big = llvm::ConstantFP::get(type(t), t == DType::f32 ? 0x1p23 : 0x1p52);
+  V big = llvm::ConstantFP::get(a->getType(), t == DType::f32 ? 0x1p23 : 0x1p52);
   V size = b_.CreateUnaryIntrinsic(intrinsic::fabs, a);
   V rounded = b_.CreateBinaryIntrinsic(intrinsic::copysign, b_.CreateFSub(b_.CreateFAdd(size, big), big), a);
   V nearest = b_.CreateSelect(b_.CreateFCmpOLT(size, big), rounded, a);
-  V one_less = b_.CreateFSub(nearest, llvm::ConstantFP::get(type(t), 1.0));
+  V one_less = b_.CreateFSub(nearest, llvm::ConstantFP::get(a->getType(), 1.0));
   return b_.CreateSelect(b_.CreateFCmpOGT(nearest, a), one_less, nearest);
 }
 
@@ -149,7 +149,7 @@ FunctionEmitter::V FunctionEmitter::float_divmod(DType t, V a, V b, bool quotien
 }
 
 FunctionEmitter::V FunctionEmitter::convert(DType from, DType to, V a) {
-  llvm::Type *type_to = type(to);
+  llvm::Type *type_to = shaped_as(a, type(to));
   if (to == DType::b1)
     return is_float(from) ? b_.CreateFCmpUNE(a, llvm::ConstantFP::get(a->getType(), 0.0))
                           : b_.CreateICmpNE(a, llvm::ConstantInt::get(a->getType(), 0));
@@ -162,11 +162,15 @@ FunctionEmitter::V FunctionEmitter::convert(DType from, DType to, V a) {
   return is_signed_int(from) ? b_.CreateSExtOrTrunc(a, type_to) : b_.CreateZExtOrTrunc(a, type_to);
 }
 
-FunctionEmitter::V FunctionEmitter::call(const Call &n, DType t) {
-  std::vector<V> args;
-  for (const Expr &a : n.args) args.push_back(expr(a));
-  DType from = n.args[0].dtype();
-  switch (n.fn) {
+/// `element`, or a vector of as many as `v` has.
+llvm::Type *FunctionEmitter::shaped_as(V v, llvm::Type *element) {
+  auto *lanes = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
+  return lanes ? llvm::FixedVectorType::get(element, lanes->getNumElements()) : element;
+}
+
+/// `from` is the type of the arguments, of single values or of lanes.
+FunctionEmitter::V FunctionEmitter::call(Fn fn, DType from, DType t, const std::vector<V> &args) {
+  switch (fn) {
     case Fn::sqrt: return b_.CreateUnaryIntrinsic(intrinsic::sqrt, args[0]);
     case Fn::floor: return b_.CreateUnaryIntrinsic(intrinsic::floor, args[0]);
     case Fn::ceil: return b_.CreateUnaryIntrinsic(intrinsic::ceil, args[0]);
@@ -180,10 +184,10 @@ FunctionEmitter::V FunctionEmitter::call(const Call &n, DType t) {
                                  : args[0];
     case Fn::fma: return b_.CreateIntrinsic(intrinsic::fma, {args[0]->getType()}, args);
     case Fn::to_bits:
-    case Fn::from_bits: return b_.CreateBitCast(args[0], type(t));
+    case Fn::from_bits: return b_.CreateBitCast(args[0], shaped_as(args[0], type(t)));
     default:
       internal_error(__FILE__, __LINE__,
-                     cat("function ", row_of(n.fn).name, " reached the emitter unexpanded"));
+                     cat("function ", row_of(fn).name, " reached the emitter unexpanded"));
   }
 }
 

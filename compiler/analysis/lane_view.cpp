@@ -1,0 +1,195 @@
+// One walk in the order of the text: what varies is known before it is used.
+#include "analysis/lane_view.h"
+
+#include <algorithm>
+
+#include "analysis/affine.h"
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/intrinsics.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+/// True when the terms may come in any order and every bit stays.
+bool is_free(BinOp op, DType t) {
+  switch (op) {
+    case BinOp::min:
+    case BinOp::max: return true;
+    case BinOp::add:
+    case BinOp::mul:
+    case BinOp::bit_and:
+    case BinOp::bit_or:
+    case BinOp::bit_xor: return !is_float(t);
+    default: return false;
+  }
+}
+
+bool is_cell(const Buf &b) { return b->space == Space::registers; }
+
+}  // namespace
+
+LaneView::LaneView(const For &loop) : loop_(loop) {
+  lets_[loop.iter.get()] = loop.step;
+  find_sums(loop.body);
+  statements(loop.body);
+}
+
+const OuterSum *LaneView::sum_of(const Buf &cell) const {
+  auto found = std::find_if(sums_.begin(), sums_.end(), [&](const OuterSum &s) { return s.cell == cell; });
+  return found == sums_.end() ? nullptr : &*found;
+}
+
+/// Cells from outside that the loop writes: each is a sum, or the loop has no form over lanes.
+void LaneView::find_sums(const Stmt &body) {
+  std::unordered_map<const BufNode *, int> reads, stores;
+  walk(body, [&](const Alloc &n, const Stmt &) { own_cells_.insert(n.buf.get()); });
+  walk(body, [&](const Store &n, const Stmt &) {
+    if (!is_cell(n.buf) || own_cells_.count(n.buf.get()) || n.order == Order::lanes) return;
+    Accumulation a = accumulation_of(n);
+    const OuterSum *known = sum_of(n.buf);
+    if (!a.term || !is_free(a.op, n.buf->dtype) || (known && known->op != a.op)) {
+      widens_ = false;
+      return;
+    }
+    if (!known) sums_.push_back({n.buf, a.op, n.buf->dtype});
+    ++stores[n.buf.get()];
+  });
+  walk(body, [&](const Load &n, const Expr &) { ++reads[n.buf.get()]; });
+  for (const OuterSum &s : sums_)
+    if (reads[s.cell.get()] != stores[s.cell.get()]) widens_ = false;
+}
+
+void LaneView::statements(const Stmt &root) {
+  for (const Stmt *s = &root; s && *s && widens_; s = chain_next(*s->p))
+    match(
+        *s, [&](const Store &n) { store(n); }, [&](const Let &n) { define(n); },
+        [&](const Alloc &n) { widens_ = widens_ && is_cell(n.buf) && n.fill == Fill::none; },
+        [&](const For &n) {
+          look(n.lo), look(n.hi);
+          widens_ = widens_ && !varies(n.lo) && !varies(n.hi);
+          statements(n.body);
+        },
+        [&](const While &) { widens_ = false; }, [&](const Jump &) { widens_ = false; },
+        [&](const If &n) {
+          look(n.cond);
+          statements(n.yes);
+          if (n.no) statements(n.no);
+        },
+        [&](const Check &) { widens_ = false; },
+        [&](const Seq &n) {
+          for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i]);
+        });
+}
+
+void LaneView::store(const Store &n) {
+  for (const Expr &i : n.index) look(i);
+  look(n.value);
+  bool moves = std::any_of(n.index.begin(), n.index.end(), [&](const Expr &i) { return varies(i); });
+  bool own = own_cells_.count(n.buf.get()) > 0;
+  if (n.order == Order::lanes) {
+    has_lane_sums_ = true;
+    widens_ = widens_ && !moves && !own;
+    return;
+  }
+  if (is_cell(n.buf)) return;
+  // several lanes that write one element would have to do so in their order
+  widens_ = widens_ && moves;
+  note_access(n.buf, n.index, true);
+}
+
+void LaneView::define(const Let &n) {
+  look(n.value);
+  if (!varies(n.value)) return;
+  lets_[n.sym.get()] = n.value.dtype() == DType::i64 ? step(n.value) : std::nullopt;
+}
+
+/// A row is a step to the next or the previous element along the last dimension.
+void LaneView::note_access(const Buf &b, const std::vector<Expr> &index, bool is_store) {
+  uint32_t bits = std::max<uint32_t>(bit_width(b->dtype), 8);
+  widest_element_ = std::max(widest_element_, bits);
+  narrowest_element_ = narrowest_element_ ? std::min(narrowest_element_, bits) : bits;
+  size_t varying = 0;
+  for (const Expr &i : index) varying += varies(i) ? 1 : 0;
+  if (varying == 0) return;
+  auto last = step(index.back());
+  bool unit = b->strides.empty() || as_int(b->strides.back()) == 1;
+  bool row = varying == 1 && unit && (last == 1 || last == -1);
+  ++(row ? work_.rows : is_store ? work_.scatters : work_.gathers);
+}
+
+/// Every part of an expression must have a form, and counts as an element or a value.
+void LaneView::look(const Expr &e) {
+  if (!widens_ || !looked_.insert(e.p.get()).second) return;
+  auto each = [&](std::initializer_list<const Expr *> parts) {
+    for (const Expr *part : parts) look(*part);
+  };
+  match(
+      e, [](const Const &) {}, [](const Ref &) {},
+      [&](const Load &n) {
+        for (const Expr &i : n.index) look(i);
+        if (!is_cell(n.buf)) note_access(n.buf, n.index, false);
+      },
+      [&](const Unary &n) { look(n.a); }, [&](const Binary &n) { each({&n.a, &n.b}); },
+      [&](const Logic &n) { each({&n.a, &n.b}); }, [&](const Select &n) { each({&n.cond, &n.yes, &n.no}); },
+      [&](const Cast &n) { look(n.a); },
+      [&](const Call &n) {
+        for (const Expr &a : n.args) look(a);
+      });
+  if (!varies(e)) return;
+  if (!is_simple(e)) widens_ = false;
+  bool addresses = e.dtype() == DType::i64 && step(e);  // is no vector
+  if (addresses || as<Ref>(e) || as<Load>(e)) return;
+  const Call *function = as<Call>(e);
+  work_.operations += function && row_of(function->fn).cost == Cost::function ? 24 : 1;
+  widest_value_ = std::max<uint32_t>(widest_value_, bit_width(e.dtype()));
+}
+
+/// Not the operations that machines have for single values only.
+bool LaneView::is_simple(const Expr &e) {
+  if (const Call *n = as<Call>(e)) return n->fn != Fn::fmod;
+  const Binary *n = as<Binary>(e);
+  if (!n || (n->op != BinOp::floor_div && n->op != BinOp::floor_mod)) return true;
+  return !is_float(e.dtype()) && as<Const>(n->b);
+}
+
+bool LaneView::varies(const Expr &e) {
+  if (auto found = varies_.find(e.p.get()); found != varies_.end()) return found->second;
+  bool out = match(
+      e, [](const Const &) { return false; }, [&](const Ref &n) { return lets_.count(n.sym.get()) > 0; },
+      [&](const Load &n) {
+        return own_cells_.count(n.buf.get()) > 0 || sum_of(n.buf) ||
+               std::any_of(n.index.begin(), n.index.end(), [&](const Expr &i) { return varies(i); });
+      },
+      [&](const Unary &n) { return varies(n.a); },
+      [&](const Binary &n) { return varies(n.a) || varies(n.b); },
+      [&](const Logic &n) { return varies(n.a) || varies(n.b); },
+      [&](const Select &n) { return varies(n.cond) || varies(n.yes) || varies(n.no); },
+      [&](const Cast &n) { return varies(n.a); },
+      [&](const Call &n) {
+        return std::any_of(n.args.begin(), n.args.end(), [&](const Expr &a) { return varies(a); });
+      });
+  varies_[e.p.get()] = out;
+  return out;
+}
+
+std::optional<int64_t> LaneView::step(const Expr &e) {
+  if (!varies(e)) return 0;
+  auto form = affine_of(e);
+  if (!form) return std::nullopt;
+  int64_t out = 0;
+  for (const AffineTerm &t : form->terms) {
+    if (!varies(t.atom)) continue;
+    const Ref *r = as<Ref>(t.atom);
+    auto grows = r ? lets_.at(r->sym.get()) : std::nullopt;
+    int64_t part = 0;
+    if (!grows || __builtin_mul_overflow(*grows, t.coefficient, &part) ||
+        __builtin_add_overflow(out, part, &out))
+      return std::nullopt;
+  }
+  return out;
+}
+
+}  // namespace kw
