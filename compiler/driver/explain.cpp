@@ -99,13 +99,26 @@ class Explainer {
           if (n.iter->loc == s.loc()) return;  // one copy of an expanded loop
           auto claim =
               std::find_if(claims.begin(), claims.end(), [&](const JudgedClaim &c) { return c.loop == &n; });
-          add({"loop", s.loc(), cat(n.iter->name, " in ", range_text(n)), -1, std::string(kind_text(n.kind)),
-               claim == claims.end() ? std::string() : claim_text(*claim)});
+          const For *runs = scheduled(n, s.loc());
+          std::string how(kind_text(runs ? runs->kind : n.kind)), why;
+          if (runs && runs->kind == ForKind::vector) why = cat(runs->width, " iterations at once");
+          if (claim != claims.end()) why += cat(why.empty() ? "" : "; ", claim_text(*claim));
+          add({"loop", s.loc(), cat(n.iter->name, " in ", range_text(n)), -1, std::move(how),
+               std::move(why)});
         },
         [&](const While &n, const Stmt &s) {
           std::string condition = excerpt(in_.sources, n.cond.loc());
           add({"loop", s.loc(), cat("while ", condition), -1, "serial", {}});
         });
+  }
+
+  /// What the schedule made of a loop; null when it is gone.
+  const For *scheduled(const For &loop, Loc at) const {
+    const For *found = nullptr;
+    walk(safe_.body, [&](const For &n, const Stmt &s) {
+      if (s.loc() == at && n.iter->name == loop.iter->name) found = &n;
+    });
+    return found;
   }
 
   /// "parallel(1, a.shape[0])", as the source could have it.

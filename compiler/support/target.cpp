@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+
+#include "support/text.h"
 
 namespace kw {
 
@@ -61,10 +64,47 @@ Target detect() {
   return t;
 }
 
+/// What a lesser x86 target does not have.
+void remove_features(Target &t, std::initializer_list<std::string_view> from) {
+  std::erase_if(t.features, [&](const std::string &f) {
+    return std::any_of(from.begin(), from.end(), [&](std::string_view name) { return f.starts_with(name); });
+  });
+}
+
 }  // namespace
 
 const Target &host_target() {
   static const Target t = detect();
+  return t;
+}
+
+NamedTarget parse_target(std::string_view name, const Target &host) {
+  NamedTarget out{host, {}};
+  if (name.empty() || name == "host") return out;
+  bool is_x86 = host.triple.starts_with("x86_64");
+  bool has_avx512 =
+      host.has("avx512f") && host.has("avx512bw") && host.has("avx512dq") && host.has("avx512vl");
+  if (name == "avx512" && has_avx512) return out;
+  if (name == "avx2" && host.has("avx2") && host.has("fma")) {
+    remove_features(out.target, {"avx512"});
+    return out;
+  }
+  if (name == "generic" && is_x86) {
+    remove_features(out.target, {"avx", "fma", "f16c", "bmi"});
+    return out;
+  }
+  bool is_known = name == "avx512" || name == "avx2" || name == "generic";
+  out.error = is_known ? cat("KW_TARGET: this processor cannot run code for '", name, "'")
+                       : cat("KW_TARGET: there is no target '", name,
+                             "'; the targets are: host, avx512, avx2, generic");
+  return out;
+}
+
+const NamedTarget &kernel_target() {
+  static const NamedTarget t = [] {
+    const char *name = std::getenv("KW_TARGET");
+    return parse_target(name ? name : "", host_target());
+  }();
   return t;
 }
 

@@ -45,4 +45,16 @@ void for_each_field(const Target &t, F &&f) {
 /// The machine that runs us, read once.
 const Target &host_target();
 
+struct NamedTarget {
+  Target target;
+  std::string error;  ///< empty, or what is wrong with the name
+};
+
+/// A target that `host` runs, by its name: "host", "avx512", "avx2" or "generic", each without the vector
+/// features beyond it. "" is "host".
+NamedTarget parse_target(std::string_view name, const Target &host);
+
+/// What kernels are compiled for: KW_TARGET, read once; with an error the host itself.
+const NamedTarget &kernel_target();
+
 }  // namespace kw

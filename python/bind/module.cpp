@@ -58,7 +58,7 @@ uint64_t call_intrinsic(const std::string &name, const std::string &dtype,
     throw py::value_error(cat("no function ", name, " of ", bits.size(), " ", dtype));
   std::vector<Expr> args;
   for (uint64_t b : bits) args.push_back(constant(Value{*t, b}));
-  return evaluate(expand_call(row->fn, args, {}, host_target())).bits;
+  return evaluate(expand_call(row->fn, args, {}, kernel_target().target)).bits;
 }
 
 /// One scalar as another dtype, by the rules of kernels; bits in and out.
@@ -109,7 +109,7 @@ std::vector<std::string> held_versions(py::handle kernel) {
 std::string compile_text(const std::string &text, const std::vector<std::pair<std::string, int>> &tensors) {
   Request r;
   r.name = "text";
-  r.target = host_target();
+  r.target = kernel_target().target;
   r.backend = "interp";
   for (const auto &[dtype, rank] : tensors) {
     ArgSpec a;
@@ -147,7 +147,7 @@ py::tuple round_trip(const std::string &text) {
 std::string llvm_fault(const std::string &ir, int what) {
   std::string error;
   auto f = parse_ir_text(ir, error);
-  return f ? provoke_llvm_fault(*f, host_target(), what) : error;
+  return f ? provoke_llvm_fault(*f, kernel_target().target, what) : error;
 }
 
 /// The name in a file of the cache, and its state: damage is a matter of its bytes alone.
@@ -180,6 +180,7 @@ PYBIND11_MODULE(_core, m) {
   m.attr("build_id") = std::string(build_id());
   m.def("codes", codes);
   m.def("set_debug", set_debug);
+  m.def("target_error", [] { return kernel_target().error; });
   m.def("call_intrinsic", call_intrinsic);
   m.def("convert_scalar", convert_scalar);
   m.def("inspect",

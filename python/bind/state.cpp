@@ -209,7 +209,13 @@ bool KernelState::refresh() {
 }
 
 Request KernelState::request(const Signature &signature, Body body) const {
-  Request r{name, identity, captures, signature, options, host_target(), interpreting() ? "interp" : "llvm"};
+  Request r{name,
+            identity,
+            captures,
+            signature,
+            options,
+            kernel_target().target,
+            interpreting() ? "interp" : "llvm"};
   r.options.body = body;
   return r;
 }

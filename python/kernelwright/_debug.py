@@ -41,3 +41,5 @@ def debug(text: str = "", **words: object) -> Iterator[None]:
 
 if _current:
     _apply(_current)
+if wrong := _core.target_error():
+    raise ValueError(wrong)

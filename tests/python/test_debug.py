@@ -274,6 +274,24 @@ def test_unknown_word_in_the_environment_is_an_error_at_import(tmp_path: Path) -
     assert done.stderr.splitlines()[-1].startswith("ValueError: KW_DEBUG: unknown word 'tiem'; ")
 
 
+def test_an_unknown_target_is_an_error_at_import(tmp_path: Path) -> None:
+    done = run(tmp_path, "import kernelwright", KW_TARGET="avx3")
+    assert done.returncode == 1
+    told = "ValueError: KW_TARGET: there is no target 'avx3'; the targets are: host, avx512, avx2, generic"
+    assert done.stderr.splitlines()[-1] == told
+
+
+def test_a_lesser_target_has_entries_and_code_of_its_own(tmp_path: Path) -> None:
+    program = PROGRAM + "\nprint(sorted({w for w in check.asm().split() if w.startswith(('%zmm', '%ymm'))}))"
+    cache = tmp_path / "cache"
+    done = run(tmp_path, program, KW_CACHE_DIR=str(cache), KW_TARGET="generic")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"
+    before = len(list(cache.rglob("*.kwa")))
+    assert run(tmp_path, PROGRAM, KW_CACHE_DIR=str(cache), KW_TARGET="host").returncode == 0
+    assert len(list(cache.rglob("*.kwa"))) > before
+
+
 @pytest.mark.parametrize(
     "text", ["", ";", " ; ;", "time ;", " log = 1 ", "kernel=*;kernel=x", "dump:after = all"]
 )

@@ -155,7 +155,7 @@ Value Interpreter::call(const Call &n, DType result) {
       x.parameters.push_back(make_sym(SymKind::local, v.dtype, "x"));
       args.push_back(kw::ref(x.parameters.back()));
     }
-    x.body = expand_call(n.fn, args, {}, args_.target ? *args_.target : host_target());
+    x.body = expand_call(n.fn, args, {}, args_.target ? *args_.target : kernel_target().target);
     ensure(!as<Call>(x.body) || as<Call>(x.body)->fn != n.fn, "a function without an expansion");
   }
   for (size_t i = 0; i < values.size(); ++i) set(x.parameters[i], values[i]);

@@ -4,6 +4,7 @@
 
 #include "codegen/llvm/object.h"
 
+#include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
@@ -104,6 +105,8 @@ static bool add_code_generator(llvm::legacy::PassManager &passes, llvm::TargetMa
 
 std::string generate(llvm::Module &module, llvm::TargetMachine &machine, KwLlvmWant want) {
   llvm::legacy::PassManager passes;
+  // before the first pass that asks what the machine can do: else masked accesses are taken to pieces
+  passes.add(llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
   passes.add(llvm::createPromoteMemoryToRegisterPass());
   passes.add(llvm::createEarlyCSEPass(false));
   llvm::SmallVector<char, 0> bytes;

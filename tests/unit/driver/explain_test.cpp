@@ -17,7 +17,7 @@ constexpr std::string_view gather =
 std::string found(std::string_view text, const CodegenOptions &options = {}, Signature signature = {}) {
   if (signature.args.empty()) signature = unit::signature({unit::tensor(1), unit::tensor(1, DType::i64)});
   unit::Lowered lowered = unit::lower_text(text, signature, options);
-  Target target = host_target();
+  Target target = unit::with_fma();
   Explanation e = explain(lowered.func, {*lowered.sources, signature, options, target});
   std::string out;
   for (const Finding &finding : e.findings)
@@ -47,7 +47,8 @@ TEST(Explain, options_decide) {
 
 TEST(Explain, conditions_have_the_larger_side_first) {
   EXPECT_EQ(found("def f(a, k):\n  for i in range(a.shape[0]):\n    k[i + 2] = 1\n  return k\n"),
-            "i in range(a.shape[0])=serial k[i + 2]=conditional | k.shape[0] >= a.shape[0] + 2");
+            "i in range(a.shape[0])=vector (16 iterations at once) k[i + 2]=conditional | k.shape[0] >= "
+            "a.shape[0] + 2");
 }
 
 TEST(Explain, loops_have_their_claims) {

@@ -42,6 +42,46 @@ TEST(Target, the_host_has_sorted_unique_features_and_caches) {
   EXPECT_GE(t.l2_bytes, t.l1_bytes);
 }
 
+Target xeon() {
+  return {
+      "x86_64-unknown-linux-gnu",
+      {"avx", "avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "bmi", "f16c", "fma", "sse2", "sse4.2"},
+      1,
+      1};
+}
+
+TEST(Target, a_name_takes_features_away) {
+  EXPECT_EQ(parse_target("", xeon()).target.feature_text(), xeon().feature_text());
+  EXPECT_EQ(parse_target("host", xeon()).target.feature_text(), xeon().feature_text());
+  EXPECT_EQ(parse_target("avx512", xeon()).target.feature_text(), xeon().feature_text());
+  Target avx2 = parse_target("avx2", xeon()).target;
+  EXPECT_EQ(avx2.feature_text(), "+avx,+avx2,+bmi,+f16c,+fma,+sse2,+sse4.2");
+  EXPECT_EQ(parse_target("generic", avx2).target.feature_text(), "+sse2,+sse4.2");
+}
+
+TEST(Target, what_the_processor_cannot_run_is_an_error) {
+  Target avx2 = parse_target("avx2", xeon()).target;
+  EXPECT_EQ(parse_target("avx512", avx2).error, "KW_TARGET: this processor cannot run code for 'avx512'");
+  EXPECT_EQ(parse_target("avx2", parse_target("generic", avx2).target).error,
+            "KW_TARGET: this processor cannot run code for 'avx2'");
+  EXPECT_EQ(parse_target("AVX2", avx2).error,
+            "KW_TARGET: there is no target 'AVX2'; the targets are: host, avx512, avx2, generic");
+  EXPECT_EQ(parse_target("generic", avx2).error, "");
+}
+
+TEST(Target, registers_and_masks_follow_from_the_features) {
+  Target avx512 = xeon(), avx2 = parse_target("avx2", avx512).target,
+         generic = parse_target("generic", avx512).target, arm{"aarch64-unknown-linux-gnu", {"neon"}, 1, 1};
+  auto shape = [](const Target &t) { return std::pair(t.vector_bytes(), t.vector_registers()); };
+  EXPECT_EQ(shape(avx512), std::pair(64u, 32u));
+  EXPECT_EQ(shape(avx2), std::pair(32u, 16u));
+  EXPECT_EQ(shape(generic), std::pair(16u, 16u));
+  EXPECT_EQ(shape(arm), std::pair(16u, 32u));
+  EXPECT_TRUE(avx512.has_masks(8) && avx512.has_masks(64) && avx512.has_gather());
+  EXPECT_TRUE(avx2.has_masks(32) && !avx2.has_masks(16) && !avx2.has_gather());
+  EXPECT_FALSE(generic.has_masks(64) || generic.has_gather());
+}
+
 TEST(Target, every_field_is_walked_by_name) {
   // A new field breaks this binding: hash it in for_each_field and add it here.
   auto [triple, features, l1_bytes, l2_bytes] = Target{"t", {"f"}, 1, 2};

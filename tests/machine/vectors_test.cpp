@@ -1,0 +1,231 @@
+// Vector loops as machine code, for this processor and lesser ones: memory is as the interpreter leaves it,
+// whatever the number of iterations leaves for the rest. Says nothing on which loops become vectors.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "codegen/backend.h"
+#include "codegen/interp/interp.h"
+#include "ir/verify.h"
+#include "runtime/abi.h"
+#include "runtime/cpu/loader.h"
+#include "support/text.h"
+#include "tests/unit/helpers.h"
+#include "transform/pass.h"
+
+namespace kw {
+namespace {
+
+constexpr const char *head =
+    "def f(x: buf(f32, (n,)), y: buf(f32, (n,)), z: buf(f64, (n,)), h: buf(u8, (n,)), k: buf(i64, (n,)), "
+    "e: buf(f16, (n,)), o: inout(f32, (n,)), d: inout(f64, (n,)), c: inout(i64, (n,)), b: inout(b1, (n,)), "
+    "u: inout(u8, (n,)), v: inout(f16, (n,)), r: inout(f32, (4,)), g: inout(i64, (4,)), "
+    "t: inout(f32, (n, 3))):\n  fp('default')\n  dims(n)\n";
+
+/// The arguments of `head` for n elements; k is a permutation, no float is a NaN.
+struct Memory {
+  explicit Memory(int64_t n)
+      : x(size(n)), y(size(n)), o(size(n)), t(3 * size(n)), r(4), z(size(n)), d(size(n)) {
+    unit::Random random(unit::seed());
+    auto number = [&] { return static_cast<float>(static_cast<int>(random() % 4001) - 2000) / 250.0f; };
+    for (auto *floats : {&x, &y, &o, &t, &r})
+      for (float &value : *floats) value = number();
+    for (auto *doubles : {&z, &d})
+      for (double &value : *doubles) value = number();
+    k.resize(size(n)), c.resize(size(n)), g = {5, -6, 7, 8};
+    std::iota(k.begin(), k.end(), 0);
+    std::shuffle(k.begin(), k.end(), random);
+    for (int64_t &value : c) value = static_cast<int64_t>(random());
+    for (auto *bytes : {&h, &b, &u}) bytes->resize(size(n));
+    for (size_t i = 0; i < h.size(); ++i)
+      h[i] = static_cast<uint8_t>(random()), u[i] = static_cast<uint8_t>(random()), b[i] = random() & 1;
+    for (auto *halves : {&e, &v})
+      for (size_t i = 0; i < h.size(); ++i) halves->push_back(static_cast<uint16_t>(random() % 0x7c00));
+  }
+  static size_t size(int64_t n) { return static_cast<size_t>(n); }
+
+  std::vector<void *> data() {
+    return {x.data(), y.data(), z.data(), h.data(), k.data(), e.data(), o.data(), d.data(),
+            c.data(), b.data(), u.data(), v.data(), r.data(), g.data(), t.data()};
+  }
+  /// NaNs are equal whatever their bits.
+  bool operator==(const Memory &other) const {
+    auto same = [](const auto &a, const auto &b) {
+      return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                        [](auto p, auto q) { return p == q || (p != p && q != q); });
+    };
+    return same(o, other.o) && same(t, other.t) && same(r, other.r) && same(d, other.d) && c == other.c &&
+           g == other.g && b == other.b && u == other.u && v == other.v;
+  }
+
+  std::vector<float> x, y, o, t, r;
+  std::vector<double> z, d;
+  std::vector<int64_t> k, c, g;
+  std::vector<uint8_t> h, b, u;
+  std::vector<uint16_t> e, v;
+};
+
+/// This processor, and what it runs of the lesser ones.
+std::vector<std::pair<std::string, Target>> targets() {
+  std::vector<std::pair<std::string, Target>> out{{"host", host_target()}};
+  for (const char *name : {"avx2", "generic"})
+    if (NamedTarget t = parse_target(name, host_target()); t.error.empty()) out.emplace_back(name, t.target);
+  return out;
+}
+
+void no_region(const KwEnv *, int64_t, void (*)(void *, int64_t, int32_t), void *) {}
+void *no_scratch(const KwEnv *, size_t) { return nullptr; }
+
+int32_t run(const LoadedObject &object, Memory &memory, int64_t n) {
+  uint32_t cancel = 0;
+  KwEnv env{KW_ABI_VERSION, 1, no_region, no_scratch, &cancel};
+  KwFault fault{};
+  std::vector<void *> data = memory.data();
+  return reinterpret_cast<KwEntry>(object.entry)(&env, data.data(), &n, nullptr, nullptr, &fault);
+}
+
+/// Replaces "vector(" … ")" by the same with a width.
+std::string with_width(std::string body, uint32_t width) {
+  for (size_t at = 0; (at = body.find(" vector(", at)) != std::string::npos; ++at)
+    body.insert(body.find("):", at), cat(", width=", width));
+  return body;
+}
+
+void expect_same(const std::string &body, std::initializer_list<uint32_t> widths = {2, 8, 16, 64}) {
+  const Backend &llvm = find_backend("llvm");
+  for (uint32_t width : widths) {
+    std::string text = cat(head, with_width(body, width), "  return o\n");
+    Func f = unit::ir(text);
+    ASSERT_EQ(verify(f), "") << text;
+    for (const auto &[name, target] : targets()) {
+      if (!target.has_fma() && body.find("fma(") != body.npos) continue;  // the front end makes none
+      Func ready = run_passes(llvm.lowering, f, target);
+      LoadedObject object = load_object(llvm.emit(ready, target), "kw_entry");
+      ASSERT_EQ(object.error, "");
+      for (int64_t n : {1, 2, 3, 7, 8, 9, 16, 17, 31, 63, 64, 65, 130, 4096, 4161}) {
+        Memory got(n), want(n);
+        std::vector<void *> data = want.data();
+        InterpArgs args{data.data(), &n, nullptr, nullptr, &target};
+        ASSERT_EQ(interpret(f, args).status, 0);
+        ASSERT_EQ(run(object, got, n), 0);
+        ASSERT_TRUE(got == want) << name << ", " << n << " iterations, width " << width << ":\n" << text;
+      }
+    }
+  }
+}
+
+TEST(VectorLoops, rows_forwards_and_backwards) {
+  expect_same("  for i in vector(0, n, 1):\n    o[i] = x[i] * y[i] + f32(0.25)\n");
+  expect_same("  for i in vector(0, n, 1):\n    o[i] = x[n - 1 - i] - y[i]\n");
+  expect_same("  for i in vector(0, n, 1):\n    o[n - 1 - i] = x[i]\n");
+  expect_same("  for i in vector(n - 1, -1, -1):\n    o[i] = x[i] / y[n - 1 - i]\n");
+  expect_same("  for i in vector(1, n - 1, 1):\n    o[i] = x[i - 1] + x[i + 1]\n");
+}
+
+TEST(VectorLoops, places_apart) {
+  expect_same("  for i in vector(0, n, 1):\n    o[i] = t[i, 1]\n");
+  expect_same("  for i in vector(0, n, 1):\n    t[i, 2] = x[i]\n    t[n - 1 - i, 0] = y[i]\n");
+  expect_same("  for i in vector(0, n, 1):\n    o[i] = x[k[i]] + y[k[n - 1 - i]]\n");
+  expect_same("  for i in vector(0, n, 1):\n    o[k[i]] = x[i]\n");
+  expect_same("  for i in vector(0, n, 3):\n    o[i] = x[i] + y[i]\n");
+  expect_same("  for i in vector(0, n, 1):\n    c[i] = i * 7 - k[i]\n");
+}
+
+TEST(VectorLoops, elements_of_many_sizes) {
+  expect_same("  for i in vector(0, n, 1):\n    d[i] = cast(f64, x[i]) + z[i]\n    o[i] = cast(f32, h[i])\n");
+  expect_same("  for i in vector(0, n, 1):\n    u[i] = h[i] + u[i]\n");
+  expect_same("  for i in vector(0, n, 1):\n    b[i] = x[i] < y[i]\n    c[i] = 1 if b[i] else k[i]\n");
+  expect_same("  for i in vector(0, n, 1):\n    o[i] = cast(f32, e[i])\n    v[i] = cast(f16, x[i])\n");
+  expect_same(
+      "  for i in vector(0, n, 1):\n    c[i] = cast(i64, x[i])\n    u[i] = cast(u8, cast(i64, y[i]))\n");
+}
+
+TEST(VectorLoops, integers) {
+  expect_same("  for i in vector(0, n, 1):\n    c[i] = (c[i] // 3) + (c[i] % 7) * k[i]\n");
+  expect_same("  for i in vector(0, n, 1):\n    c[i] = (c[i] << k[i]) ^ (c[i] >> 3) | (k[i] & c[i])\n");
+  expect_same("  for i in vector(0, n, 1):\n    c[i] = min(c[i], k[i] * 1000)\n    u[i] = max(h[i], u[i])\n");
+  expect_same("  for i in vector(0, n, 1):\n    c[i] = abs(c[i])\n    u[i] = ~(h[i])\n");
+}
+
+TEST(VectorLoops, lanes_under_conditions) {
+  expect_same("  for i in vector(0, n, 1):\n    o[i] = x[i] if (f32(0.5) < y[i]) else x[n - 1 - i]\n");
+  expect_same("  for i in vector(0, n, 1):\n    b[i] = (0 < i) and (x[i - 1] < y[i])\n");
+  expect_same("  for i in vector(0, n, 1):\n    b[i] = ((n - 1) <= i) or (x[i + 1] < y[i])\n");
+  expect_same(
+      "  for i in vector(0, n, 1):\n    if x[i] < y[i]:\n      o[i] = x[i]\n    else:\n      o[i] = "
+      "y[k[i]]\n");
+  expect_same(
+      "  for i in vector(0, n, 1):\n    if x[i] < f32(0.0):\n      if y[i] < f32(0.0):\n        c[i] = 1\n"
+      "      else:\n        o[k[i]] = x[i]\n");
+  expect_same(
+      "  for i in vector(0, n, 1):\n    if 3 < n:\n      o[i] = x[i]\n    else:\n      o[i] = y[i]\n");
+  expect_same("  for i in vector(0, n, 1):\n    o[i] = exp(x[i]) if (x[i] < y[i]) else sqrt(abs(y[i]))\n");
+}
+
+TEST(VectorLoops, scalars_of_each_lane) {
+  expect_same(
+      "  for i in vector(0, n, 1):\n    q = alloc(f32, (), 'registers')\n    q[()] = x[i]\n"
+      "    if q[()] < y[i]:\n      q[()] = q[()] * f32(2.0)\n    o[i] = q[()] + f32(1.0)\n");
+  expect_same(
+      "  for i in vector(0, n, 1):\n    q = alloc(f32, (), 'registers')\n    q[()] = f32(0.0)\n"
+      "    for j in serial(0, min(n, 5), 1):\n      q[()] = q[()] + x[i] * y[j]\n    o[i] = q[()]\n");
+  expect_same(
+      "  for i in vector(0, n, 1):\n    at: i64 = n - 1 - i\n    half: i64 = k[i] >> 1\n"
+      "    o[at] = x[half] + y[at]\n");
+  expect_same(
+      "  for j in serial(0, 3, 1):\n    for i in vector(0, n, 1):\n      t[i, j] = x[i] + t[i, 2 - j]\n");
+}
+
+TEST(VectorLoops, accumulators_in_any_order) {
+  auto sum = [](const char *type, const char *start, const char *term, const char *to) {
+    return cat("  s = alloc(", type, ", (), 'registers')\n  s[()] = ", start,
+               "\n  for i in vector(0, n, 1):\n    ", term, "\n  ", to, " = s[()]\n");
+  };
+  expect_same(sum("i64", "g[0]", "s[()] = s[()] + k[i] * c[i]", "g[1]"));
+  expect_same(sum("i64", "g[0]", "s[()] = c[i] * s[()]", "g[1]"));
+  expect_same(sum("i64", "g[2]", "s[()] = min(s[()], c[i])", "g[0]"));
+  expect_same(sum("f32", "r[0]", "s[()] = max(s[()], x[i])", "r[1]"));
+  expect_same(sum("f32", "r[0]", "s[()] = min(x[i] - y[i], s[()])", "r[2]"));
+  expect_same(sum("b1", "False", "s[()] = s[()] | (x[i] < f32(-7.9))", "b[0]"));
+  expect_same(sum("u8", "u[0]", "s[()] = s[()] & (h[i] | u8(240))", "u[0]"));
+  expect_same(sum("u8", "u[0]", "s[()] = s[()] ^ h[i]", "u[0]"));
+  expect_same(sum("i64", "g[0]", "if x[i] < y[i]:\n      s[()] = s[()] + 3", "g[1]"));
+}
+
+TEST(VectorLoops, sums_in_lanes) {
+  auto sum = [](const char *term) {
+    return cat("  s = alloc(f32, (), 'registers')\n  s[()] = r[0]\n  for i in vector(0, n, 1):\n    ", term,
+               "\n  r[1] = s[()]\n");
+  };
+  expect_same(sum("s[()] = (s[()] + x[i]) @ lanes"), {8, 64});
+  expect_same(sum("s[()] = (s[()] - x[i] * y[i]) @ lanes"), {16});
+  expect_same(sum("s[()] = (s[()] * y[i]) @ lanes"), {16});
+  expect_same(sum("s[()] = fma(x[i], y[i], s[()]) @ lanes"), {16, 64});
+  expect_same(sum("if x[i] < y[i]:\n      s[()] = (s[()] + x[i]) @ lanes"), {16});
+  expect_same(sum("if x[i] < y[i]:\n      s[()] = fma(x[i], y[i], s[()]) @ lanes"), {16});
+  expect_same(sum("o[i] = exp(x[i])\n    s[()] = (s[()] + o[i]) @ lanes"), {16});
+  expect_same("  for i in vector(n - 1, -1, -2):\n    r[2] = (r[2] + x[i]) @ lanes\n", {16, 64});
+}
+
+TEST(VectorLoops, what_has_no_form_over_lanes_runs_in_order) {
+  expect_same("  for i in vector(0, n, 1):\n    c[i] = c[i] // k[i]\n");
+  expect_same("  for i in vector(0, n, 1):\n    o[i] = fmod(x[i], y[i])\n");
+  expect_same("  for i in vector(0, n, 1):\n    r[0] = x[i]\n");
+}
+
+TEST(VectorLoops, elementary_functions) {
+  for (const char *name :
+       {"exp", "log1p", "sin", "tanh", "erf", "floor", "round", "rsqrt", "sigmoid", "atan"})
+    expect_same(
+        cat("  for i in vector(0, n, 1):\n    o[i] = ", name, "(abs(x[i]))\n    d[i] = ", name, "(z[i])\n"),
+        {8});
+  expect_same("  for i in vector(0, n, 1):\n    o[i] = power(abs(x[i]), y[i])\n    d[i] = sin(z[i] * 1e+9)\n",
+              {8});
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,88 @@
+// Which loops have a form over lanes, and how their values move from lane to lane.
+#include "analysis/lane_view.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/match.h"
+#include "ir/walk.h"
+#include "support/text.h"
+#include "tests/unit/helpers.h"
+
+namespace kw {
+namespace {
+
+Func with_loop(std::string_view body, std::string_view before = "") {
+  return unit::ir(
+      cat("def f(a: inout(f32, (n, n)), w: inout(i64, (n,)), h: inout(u8, (n,))):\n  fp('default')\n"
+          "  dims(n)\n",
+          before, "  for i in serial(0, n, 1):\n", body, "  return a\n"));
+}
+const For &loop_of(const Func &f) { return *as<For>(unit::find_loop(f, "i").loop); }
+bool widens(std::string_view body, std::string_view before = "") {
+  Func f = with_loop(body, before);
+  return LaneView(loop_of(f)).widens();
+}
+
+TEST(LaneView, assignments_conditions_and_inner_loops_widen) {
+  EXPECT_TRUE(widens("    w[i] = w[i] + 1\n"));
+  EXPECT_TRUE(widens("    if w[i] < 3:\n      w[i] = 2\n    else:\n      h[i] = u8(1)\n"));
+  EXPECT_TRUE(widens("    for j in serial(0, n, 1):\n      a[i, j] = f32(0.0)\n"));
+  EXPECT_TRUE(widens("    t = alloc(i64, (), 'registers')\n    t[()] = i\n    w[i] = t[()]\n"));
+}
+
+TEST(LaneView, what_lanes_cannot_do_together_does_not_widen) {
+  EXPECT_FALSE(widens("    while w[i] < 3:\n      w[i] = w[i] + 1\n"));
+  EXPECT_FALSE(widens("    if w[i] < 3:\n      continue\n    w[i] = 1\n"));
+  EXPECT_FALSE(widens("    for j in serial(0, i, 1):\n      a[i, j] = f32(0.0)\n"));
+  EXPECT_FALSE(widens("    w[0] = i\n"));
+  EXPECT_FALSE(widens("    w[i] = w[i] // (i + 1)\n"));
+  EXPECT_FALSE(widens("    a[i, 0] = a[i, 0] % f32(2.0)\n"));
+  EXPECT_FALSE(widens("    t = alloc(i64, (4,), 'stack')\n    t[0] = i\n    w[i] = t[0]\n"));
+}
+
+TEST(LaneView, a_scalar_from_outside_must_be_a_sum_whose_order_is_free) {
+  std::string_view cell = "  s = alloc(i64, (), 'registers')\n  s[()] = 0\n",
+                   real = "  s = alloc(f32, (), 'registers')\n  s[()] = f32(0.0)\n";
+  EXPECT_TRUE(widens("    s[()] = s[()] + w[i]\n", cell));
+  EXPECT_TRUE(widens("    if w[i] < 4:\n      s[()] = max(w[i], s[()])\n", cell));
+  EXPECT_TRUE(widens("    w[i] = s[()]\n", cell));
+  EXPECT_FALSE(widens("    s[()] = w[i]\n", cell));
+  EXPECT_FALSE(widens("    s[()] = s[()] + w[i]\n    w[i] = s[()]\n", cell));
+  EXPECT_FALSE(widens("    s[()] = s[()] + w[i]\n    s[()] = max(s[()], i)\n", cell));
+  EXPECT_FALSE(widens("    s[()] = s[()] + a[i, 0]\n", real));
+  EXPECT_TRUE(widens("    s[()] = min(s[()], a[i, 0])\n", real));
+}
+
+TEST(LaneView, a_sum_in_lanes_is_told_apart) {
+  Func f = with_loop("    s[()] = (s[()] + a[0, i]) @ lanes\n",
+                     "  s = alloc(f32, (), 'registers')\n  s[()] = f32(0.0)\n");
+  LaneView view(loop_of(f));
+  EXPECT_TRUE(view.widens() && view.has_lane_sums());
+  EXPECT_TRUE(view.sums().empty());
+}
+
+TEST(LaneView, steps_go_through_names_and_sums) {
+  Func f = with_loop(
+      "    q: i64 = 3 - 2 * i\n    r: i64 = w[i]\n    w[i] = q + n\n    w[i] = r\n    w[i] = 7\n"
+      "    w[i] = i * i\n");
+  const For &loop = loop_of(f);
+  LaneView view(loop);
+  std::vector<std::optional<int64_t>> steps;
+  walk(loop.body, [&](const Store &n, const Stmt &) { steps.push_back(view.step(n.value)); });
+  EXPECT_EQ(steps, (std::vector<std::optional<int64_t>>{-2, std::nullopt, 0, std::nullopt}));
+}
+
+TEST(LaneView, rows_and_places_apart_are_counted) {
+  Func f = with_loop(
+      "    a[0, i] = a[1, n - 1 - i] + a[i, 0] * a[2, 2]\n    w[w[i]] = w[i] + 1\n    h[i] = u8(0)\n");
+  LaneView view(loop_of(f));
+  EXPECT_EQ(view.work().rows, 5u);
+  EXPECT_EQ(view.work().gathers, 1u);
+  EXPECT_EQ(view.work().scatters, 1u);
+  EXPECT_EQ(view.work().operations, 3u);
+  EXPECT_EQ(view.widest_element(), 64u);
+  EXPECT_EQ(view.narrowest_element(), 8u);
+}
+
+}  // namespace
+}  // namespace kw
