@@ -173,6 +173,7 @@ def test_tracemalloc_sees_results() -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer ends the process")
 def test_a_result_larger_than_memory_is_a_memory_error() -> None:
     @kw.kernel
     def outer(a, b):

@@ -14,6 +14,9 @@
 #include <thread>
 
 #include "runtime/cpu/map_pages.h"
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace kw {
 namespace {
@@ -82,6 +85,19 @@ TEST(Buffer, stays_as_it_is_when_it_cannot_grow) {
   release_buffer(p);
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+TEST(Buffer, is_closed_to_all_but_its_holder) {
+  for (size_t bytes : {size_t{100}, size_t{70'000}, 2 * huge_page + 9}) {
+    auto *p = static_cast<char *>(allocate_buffer(bytes));
+    EXPECT_FALSE(__asan_region_is_poisoned(p, bytes));
+    EXPECT_TRUE(__asan_address_is_poisoned(p + bytes)) << bytes;
+    release_buffer(p);
+    EXPECT_TRUE(__asan_address_is_poisoned(p));
+    EXPECT_TRUE(__asan_address_is_poisoned(p + bytes - 1));
+  }
+}
+#endif
+
 TEST(Buffer, larger_than_any_memory_is_refused) {
   EXPECT_EQ(allocate_buffer(size_t{1} << 47), nullptr);
   EXPECT_EQ(allocate_buffer(SIZE_MAX), nullptr);
@@ -96,10 +112,10 @@ TEST(Buffer, kept_memory_makes_room_for_another_size) {
     give_back_buffers();
     void *blocks[4];
     for (void *&b : blocks) b = allocate_buffer(size_t{8} << 20);
-    long pages = 0;
+    rlim_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
     rlimit limit{};
-    limit.rlim_cur = limit.rlim_max = static_cast<rlim_t>(pages) * 4096 + (4u << 20);
+    limit.rlim_cur = limit.rlim_max = pages * 4096 + (4u << 20);
     if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(3);
     if (allocate_buffer(size_t{16} << 20)) _exit(4);
     for (void *b : blocks) release_buffer(b);
@@ -164,15 +180,18 @@ TEST(Buffer, is_released_while_a_thread_ends) {
   EXPECT_EQ(good, 3);
 }
 
-long resident_pages() {
-  long size = 0, resident = 0;
+int64_t resident_pages() {
+  int64_t size = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> size >> resident;
   return resident;
 }
 
 TEST(Buffer, of_the_lists_of_a_thread_are_freed_with_it) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizer holds freed memory for a while";
+#endif
   constexpr int turns = 1000, blocks = 16, bytes = 4096;
-  long before = resident_pages();
+  int64_t before = resident_pages();
   for (int turn = 0; turn < turns; ++turn)
     std::thread([] {
       void *held[blocks];

@@ -5,7 +5,9 @@
 
 #include <unistd.h>
 
+#include <cinttypes>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -19,8 +21,9 @@ std::string flags_at(const void *address) {
   auto wanted = reinterpret_cast<uintptr_t>(address);
   bool inside = false;
   for (std::string line; std::getline(file, line);) {
-    unsigned long low = 0, high = 0;
-    if (std::sscanf(line.c_str(), "%lx-%lx ", &low, &high) == 2) inside = low <= wanted && wanted < high;
+    uintptr_t low = 0, high = 0;
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &low, &high) == 2)
+      inside = low <= wanted && wanted < high;
     if (inside && line.starts_with("VmFlags:")) return line + " ";
   }
   return {};
