@@ -45,6 +45,7 @@ class Engine:
             "numba": lambda *a: engines.prepare_numba(*a, parallel=False),
             "prange": lambda *a: engines.prepare_numba(*a, parallel=True),
             "numpy": engines.prepare_numpy,
+            "onednn": lambda *a: engines.prepare_onednn(*a, compiler, str(folder)),
             "limit": lambda *a: engines.prepare_limit(*a, compiler, str(folder), int(threads)),
         }.get(kind, lambda *a: engines.prepare_c(*a, compiler, str(folder)))
 

@@ -9,6 +9,7 @@ import ctypes
 import functools
 import shutil
 import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -61,10 +62,18 @@ def any_compiler() -> str:
 
 
 @functools.lru_cache
-def library(compiler: str, family: str, folder: str) -> ctypes.CDLL:
+def library(compiler: str, family: str, folder: str, *more: str) -> ctypes.CDLL:
     out = Path(folder) / f"{family}-{Path(compiler).name}.so"
-    subprocess.run([compiler, *FLAGS, "-o", str(out), str(HERE / f"{family}.c"), "-lm"], check=True)
+    subprocess.run([compiler, *FLAGS, "-o", str(out), str(HERE / f"{family}.c"), *more, "-lm"], check=True)
     return ctypes.CDLL(str(out))
+
+
+def find_onednn() -> tuple[str, ...]:
+    """How to compile with what its wheels put beside this Python, or ()."""
+    prefix = Path(sys.prefix)
+    if not (prefix / "lib/libdnnl.so").exists() or not (prefix / "include/oneapi/dnnl/dnnl.h").exists():
+        return ()
+    return (f"-I{prefix}/include", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-ldnnl")
 
 
 def prepare_kw(case: Case, args: Arguments, wanted: tuple[Array, ...], unchecked: bool) -> Timed:
@@ -114,6 +123,30 @@ def prepare_numpy(case: Case, args: Arguments, wanted: tuple[Array, ...]) -> Tim
     if not case.numpy:
         raise ValueError("is no operation of NumPy")
     return timed(functools.partial(case.reference, *args))
+
+
+def prepare_onednn(
+    case: Case, args: Arguments, wanted: tuple[Array, ...], compiler: str, folder: str
+) -> Timed:
+    results = tuple(np.empty_like(w) for w in wanted)
+    arrays = [a for a in (*args, *results) if isinstance(a, np.ndarray)]
+    extents = arrays[0].shape
+    functions = library(compiler, "onednn", folder, *find_onednn())
+    functions.prepare.restype = ctypes.c_void_p
+    data = (ctypes.c_void_p * len(arrays))(*(a.ctypes.data for a in arrays))
+    words = (ctypes.c_long * len(extents))(*extents)
+    made = functions.prepare(case.name.encode(), data, words, len(extents))
+    if not made:
+        raise ValueError("is no operation of oneDNN")
+
+    def seconds(loops: int, keep: Any = arrays) -> float:
+        start = time.perf_counter()
+        if status := functions.run(ctypes.c_void_p(made), ctypes.c_long(loops)):
+            raise RuntimeError(f"oneDNN says {status}")
+        return time.perf_counter() - start
+
+    seconds(1)
+    return Timed(results, seconds)
 
 
 def prepare_limit(

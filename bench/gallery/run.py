@@ -22,7 +22,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import table
-from engines import any_compiler, find_compiler
+from engines import any_compiler, find_compiler, find_onednn
 from families import CASES
 
 import kernelwright as kw
@@ -113,7 +113,12 @@ def choose_engines() -> tuple[dict[str, str], dict[str, str]]:
     else:
         skipped["numba"] = "not installed"
     engines["numpy"] = f"NumPy {numpy.__version__}, one thread"
-    skipped["oneDNN"] = "has no simple interface for Python"
+    if not find_onednn() or not any_compiler():
+        skipped["oneDNN"] = "not installed"
+    else:
+        engines["onednn 1"] = "oneDNN, one thread"
+        if two:
+            engines["onednn 2"] = "oneDNN, two threads"
     return engines, skipped
 
 

@@ -9,14 +9,15 @@ from typing import Any
 Row = dict[str, Any]
 OURS = ("kw 1", "kw 2")
 C = ("gcc", "clang")
+ONEDNN = ("onednn 1", "onednn 2")
 NUMBA = ("numba 1", "prange 2")
 UNCHECKED = ("unchecked 1", "unchecked 2")
 LIMITS = ("limit 1", "limit 2")
 NOISE = 0.95  # a ratio from here on counts as reached
 
 COLUMNS = (
-    ("kernel", "size", "ours", "ours, 2 threads", "gcc", "clang", "Numba", "Numba prange", "NumPy")
-    + ("over C", "unchecked over C", "over Numba", "over NumPy", "of the limit")
+    ("kernel", "size", "ours", "ours, 2 threads", "gcc", "clang", "Numba", "Numba prange", "NumPy", "oneDNN")
+    + ("over C", "unchecked over C", "over Numba", "over NumPy", "over oneDNN", "of the limit")
 )  # fmt: skip
 
 
@@ -60,12 +61,13 @@ def ratios(row: Row) -> dict[str, float | None]:
         "unchecked over C": ratio(best(row, C), median(row, "unchecked 1")),
         "over Numba": ratio(best(row, NUMBA), ours),
         "over NumPy": ratio(median(row, "numpy"), ours),
+        "over oneDNN": ratio(best(row, ONEDNN), ours),
         "of the limit": ratio(limit, ours),
     }
 
 
 def line(row: Row) -> str:
-    shown = [median(row, e) for e in (*OURS, *C, *NUMBA, "numpy")]
+    shown = [median(row, e) for e in (*OURS, *C, *NUMBA, "numpy")] + [best(row, ONEDNN)]
     return cells_line([row["kernel"], row["size"], *map(duration, shown), *map(times, ratios(row).values())])
 
 
@@ -75,7 +77,7 @@ def geometric_mean(values: list[float]) -> float:
 
 def means(rows: list[Row]) -> list[str]:
     out = []
-    for what in ("over C", "over Numba", "over NumPy"):
+    for what in ("over C", "over Numba", "over NumPy", "over oneDNN"):
         found = [r for row in rows if (r := ratios(row)[what]) is not None]
         if found:
             out.append(f"{what}: geometric mean {geometric_mean(found):.2f} of {len(found)} rows")

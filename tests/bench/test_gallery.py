@@ -106,12 +106,13 @@ def test_table_holds_medians_and_ratios() -> None:
             "clang": [1e-3, 1e-3],
             "numba 1": [1e-6],
             "prange 2": [8e-3],
+            "onednn 1": [3e-3],
             "limit 1": [1e-3],
             "limit 2": [5e-4],
         },
     }
     assert table.line(row) == (
-        "| add | DRAM | 2 ms | - | 4 ms | 1 ms | 1 us | 8 ms | - | 0.50 | - | 0.00 | - | 0.50 |"
+        "| add | DRAM | 2 ms | - | 4 ms | 1 ms | 1 us | 8 ms | - | 3 ms | 0.50 | - | 0.00 | - | 1.50 | 0.50 |"
     )
     row["seconds"]["kw 2"] = [4e-3]
     data = {"date": "D", "machine": "M", "rounds": 3, "engines": {"gcc": "12"}, "skipped": {"numba": "gone"}}
