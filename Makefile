@@ -6,10 +6,10 @@ PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 WHEEL_CHECK := "import kernelwright as kw, numpy as np; print(kw.__file__, kw.kernel('def k(a):\n  a[0] += 2\n  return a')(np.ones(2)))"
 ALL_CORES := -n auto --dist worksteal
 
-.PHONY: help setup build demo demo-errors errors test oracle fuzz exhaustive mutants seeds bench asan asan-unit asan-python tsan format lint ci wheel clean
+.PHONY: help setup build demo demo-errors errors test oracle fuzz exhaustive mutants seeds bench gallery asan asan-unit asan-python tsan format lint ci wheel clean
 
 help:
-	@echo "make demo | demo-errors | test | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench | asan | tsan | errors | format | lint | ci | wheel | clean"
+	@echo "make demo | demo-errors | test | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench | gallery ONLY=… | asan | tsan | errors | format | lint | ci | wheel | clean"
 
 setup:
 	@third_party/install.sh
@@ -56,6 +56,10 @@ bench: build
 	@ninja -C build-bench --quiet
 	@$(PY) bench/run.py
 
+gallery: build
+	@third_party/install.sh bench
+	@$(PY) bench/gallery/run.py $(ONLY)
+
 asan: setup
 	@cmake -S . -B build-asan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug "-DKW_SANITIZE=address;undefined" >/dev/null
 	@ninja -C build-asan --quiet
@@ -67,12 +71,12 @@ asan-unit:
 	@ASAN_OPTIONS=detect_leaks=0 KW_ORACLE=200 build-asan/tests/kw_oracle --gtest_brief=1
 
 asan-python:
-	@$(ASAN_RUN) PYTHONPATH=build-asan $(PYTEST) $(ALL_CORES) tests/kernels tests/errors tests/python/test_calls.py tests/python/test_cache.py tests/python/test_scalar_ops.py tests/fuzz/test_found.py tests/fuzz/test_programs.py tests/fuzz/test_mutations.py
+	@$(ASAN_RUN) PYTHONPATH=build-asan $(PYTEST) $(ALL_CORES) tests/kernels tests/errors tests/python/test_calls.py tests/python/test_result_memory.py tests/python/test_cache.py tests/python/test_scalar_ops.py tests/fuzz/test_found.py tests/fuzz/test_programs.py tests/fuzz/test_mutations.py
 
 tsan: setup
 	@cmake -S . -B build-tsan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug -DKW_SANITIZE=thread >/dev/null
 	@ninja -C build-tsan --quiet kw_unit kernelwright_llvm
-	@build-tsan/tests/kw_unit --gtest_brief=1 --gtest_filter='*Jit*:*Cache*:*Launch*:*Once*'
+	@build-tsan/tests/kw_unit --gtest_brief=1 --gtest_filter='*Jit*:*Cache*:*Launch*:*Once*:*Buffer*'
 
 errors: build
 	@BLESS=1 $(PYTEST) tests/errors/test_catalogue.py

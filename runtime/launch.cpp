@@ -3,41 +3,43 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <thread>
 
 #include <csignal>
 
+#include "runtime/buffer.h"
+
 namespace kw {
 
 namespace {
 
-constexpr size_t kept_bytes = size_t{8} << 20;  ///< a thread keeps this much workspace between runs
+constexpr size_t kept_bytes = size_t{8} << 20;  ///< a thread keeps this much workspace for itself
 constexpr auto look_interval = std::chrono::milliseconds(50);
 const volatile uint32_t never = 0;
 
-/// 64-byte aligned memory of one thread, grown on demand.
+/// A buffer of one thread, grown on demand.
 class Arena {
  public:
-  ~Arena() { std::free(data_); }
+  ~Arena() { drop(); }
   void *need(size_t bytes) {
     if (bytes <= size_ && data_) return data_;
-    std::free(data_);
-    size_ = (bytes + 63) / 64 * 64;
-    data_ = std::aligned_alloc(64, size_ ? size_ : 64);
-    if (!data_) size_ = 0;
+    drop();
+    data_ = allocate_buffer(bytes);
+    if (data_) size_ = bytes;
     return data_;
   }
   void shrink() {
-    if (size_ <= kept_bytes) return;
-    std::free(data_);
-    data_ = nullptr;
-    size_ = 0;
+    if (size_ > kept_bytes) drop();
   }
 
  private:
+  void drop() {
+    if (data_) release_buffer(data_);
+    data_ = nullptr;
+    size_ = 0;
+  }
   void *data_ = nullptr;
   size_t size_ = 0;
 };

@@ -149,12 +149,13 @@ bool make_outputs(const LoadedKernel &kernel, CallFrame &f, Outputs &outs) {
   for (const ParamRecord &p : kernel.artifact().params) {
     if (p.mode != ParamMode::out) continue;
     PyObject *given = outs.count < f.out_count ? f.outs[outs.count] : nullptr;
-    PyObject *array = given ? Py_NewRef(given) : new_array(p.dtype, p.rank, outs.extents + at);
+    bool zeroed = p.fill == Fill::zero;
+    PyObject *array = given ? Py_NewRef(given) : new_array(p.dtype, p.rank, outs.extents + at, zeroed);
     if (!array) return false;
     outs.array[outs.count++] = array;
     // an output that is an argument too is wholly written: its own buffer only seems to need zeros
     bool aliased = given && f.same_views && !f.overlaps && f.out_alias[outs.count - 1] != UINT8_MAX;
-    if (p.fill == Fill::zero && !aliased && !zero_array(array)) return false;
+    if (zeroed && given && !aliased && !zero_array(array)) return false;
     f.data[f.data_count++] = array_data(array);
     at += p.rank;
   }

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "bind/dispatch_foreign.h"
+#include "bind/dispatch_memory.h"
 #include "bind/dispatch_notes.h"
 #include "support/text.h"
 
@@ -298,7 +299,7 @@ int dtype_of_array(PyObject *array) {
   return dtype_of_descr(PyArray_DESCR(reinterpret_cast<PyArrayObject *>(array)));
 }
 
-bool import_numpy() { return _import_array() >= 0; }
+bool import_numpy() { return _import_array() >= 0 && make_memory_handler(); }
 
 /// Puts the NumPy view of another library's array in its place; leaves everything else as it is.
 static bool adopt_foreign(const KernelState &k, size_t i, CallFrame &f) {
@@ -420,19 +421,21 @@ const void *output_descr(DType dtype) {
   return descr;
 }
 
-PyObject *new_array(DType dtype, size_t rank, const int64_t *extents) {
-  static_assert(sizeof(npy_intp) == sizeof(int64_t));
+int64_t bytes_of(DType dtype, size_t rank, const int64_t *extents) {
+  uint64_t bytes = item_size(dtype);  // wraps where an extent of 0 comes after huge ones
+  for (size_t d = 0; d < rank; ++d) bytes *= static_cast<uint64_t>(extents[d]);
+  return static_cast<int64_t>(bytes);
+}
+
+PyObject *new_array(DType dtype, size_t rank, const int64_t *extents, bool zeroed) {
   int number = number_of_dtype(dtype);
   if (number < 0)
     return raise_error(Code::E102,
                        "an output of dtype bfloat16 needs the package ml_dtypes, which is missing",
                        "pip install ml_dtypes"),
            nullptr;
-  PyArray_Descr *descr = PyArray_DescrFromType(number);
-  npy_intp dims[max_rank];
-  for (size_t d = 0; d < rank; ++d) dims[d] = extents[d];
-  return PyArray_NewFromDescr(&PyArray_Type, descr, static_cast<int>(rank), dims, nullptr, nullptr, 0,
-                              nullptr);
+  return new_result(PyArray_DescrFromType(number), rank, extents,
+                    static_cast<size_t>(bytes_of(dtype, rank, extents)), zeroed);
 }
 
 static std::string shape_text(size_t rank, const int64_t *extents) {

@@ -65,8 +65,10 @@ bool import_numpy();
 int dtype_of_array(PyObject *array);
 /// NumPy's immortal object of a dtype, borrowed; null for bfloat16 without ml_dtypes.
 const void *output_descr(DType dtype);
+/// Of the elements of a contiguous array.
+int64_t bytes_of(DType dtype, size_t rank, const int64_t *extents);
 /// A new array for an output; E102 for bfloat16 without ml_dtypes.
-PyObject *new_array(DType dtype, size_t rank, const int64_t *extents);
+PyObject *new_array(DType dtype, size_t rank, const int64_t *extents, bool zeroed);
 /// Checks of arrays that the kernel writes: writable, no element twice; notes overlaps with other tensors.
 /// False with an exception.
 bool check_written(const KernelState &k, const Plan &plan, CallFrame &f);

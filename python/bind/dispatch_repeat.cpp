@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "bind/dispatch_args.h"
+#include "bind/dispatch_memory.h"
 
 namespace kw {
 
@@ -64,25 +65,20 @@ void remember(Plan &plan, const LoadedKernel &kernel, PyObject *const *args) {
   r.inputs = 0;
   const int64_t *extents = plan.extents.data();
   int64_t copied[max_rank];
-  auto size = [](DType dtype, size_t rank, const int64_t *dims) {
-    int64_t bytes = item_size(dtype);
-    for (size_t d = 0; d < rank; ++d) bytes *= dims[d];
-    return bytes;
-  };
   for (const ArgSpec &s : plan.request.signature.args) {
     PyObject *o = args[r.inputs];
     const void *descr = s.kind == ArgKind::tensor && PyArray_CheckExact(o) ? descr_of(as_array(o)) : nullptr;
     if (!descr || s.stride_class != StrideClass::contiguous ||
         !is_like(o, {descr, s.rank}, plain_flags, extents, copied))
       return;
-    r.tensors[r.inputs++] = {descr, s.rank, false, size(s.dtype, s.rank, extents)};
+    r.tensors[r.inputs++] = {descr, s.rank, false, bytes_of(s.dtype, s.rank, extents)};
     extents += s.rank;
   }
   for (const ParamRecord &p : a.params) {
     if (p.mode != ParamMode::out) continue;
     const void *descr = output_descr(p.dtype);
     r.tensors[r.inputs] = {descr, p.rank, p.fill == Fill::zero,
-                           size(p.dtype, p.rank, plan.out_extents.data())};
+                           bytes_of(p.dtype, p.rank, plan.out_extents.data())};
     r.valid = descr != nullptr;
   }
 }
@@ -118,15 +114,13 @@ PyObject *open_output(const Plan &plan, RepeatedCall &c) {
   if (o) {
     Py_INCREF(o);
   } else {
-    static_assert(sizeof(npy_intp) == sizeof(int64_t));
     auto *descr = static_cast<PyArray_Descr *>(const_cast<void *>(t.descr));
     Py_INCREF(descr);
-    o = PyArray_NewFromDescr(&PyArray_Type, descr, static_cast<int>(t.rank),
-                             reinterpret_cast<npy_intp *>(c.out_extents), nullptr, nullptr, 0, nullptr);
+    o = new_result(descr, t.rank, c.out_extents, static_cast<size_t>(t.bytes), t.zeroed);
     if (!o) return nullptr;
   }
   c.data[at] = PyArray_DATA(as_array(o));
-  if (t.zeroed) std::memset(c.data[at], 0, static_cast<size_t>(t.bytes));
+  if (t.zeroed && c.out) std::memset(c.data[at], 0, static_cast<size_t>(t.bytes));
   return o;
 }
 

@@ -13,6 +13,7 @@
 #include "ir/equal.h"
 #include "ir/intrinsics.h"
 #include "ir/print.h"
+#include "runtime/buffer.h"
 #include "support/build_id.h"
 #include "support/text.h"
 #include "transform/math/expand.h"
@@ -202,6 +203,8 @@ PYBIND11_MODULE(_core, m) {
   m.def("check_text", check_rendered);
   m.def("round_trip", round_trip);
   m.def("llvm_fault", llvm_fault);
+  m.def("kept_memory", kept_buffer_bytes);
+  m.def("give_back_memory", give_back_buffers);
   m.def("cache_directory", [] { return jit().cache().directory(); });
   m.def("cache_problem", [] { return jit().cache_problem(); });
   m.def("cache_list", cache_list);
