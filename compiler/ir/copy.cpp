@@ -10,7 +10,7 @@ namespace {
 
 class Substituter {
  public:
-  explicit Substituter(const Substitution &with) : with_(with) {}
+  Substituter(const Substitution &with, bool anew) : with_(with), anew_(anew) {}
 
   template <class H>
   H run(const H &root) {
@@ -25,8 +25,12 @@ class Substituter {
         },
         [&](const Store &n, const Stmt &s) {
           Buf buf = buffer(n.buf);
-          return buf == n.buf ? s : store(buf, n.index, n.value, s.loc(), n.order);
+          return buf == n.buf && !anew_ ? s : store(buf, n.index, n.value, s.loc(), n.order);
         },
+        [&](const If &n, const Stmt &s) { return anew(n, s); },
+        [&](const While &n, const Stmt &s) { return anew(n, s); },
+        [&](const Check &n, const Stmt &s) { return anew(n, s); },
+        [&](const Jump &n, const Stmt &s) { return anew(n, s); },
         [&](const Let &n, const Stmt &s) {
           Sym sym = symbol(n.sym);
           return sym == n.sym ? s : let(sym, n.value, n.body, s.loc());
@@ -60,13 +64,20 @@ class Substituter {
     return renamed ? renamed->sym : s;
   }
 
+  /// A copy shares no statement with its original: analyses tell statements apart by their identity.
+  template <class K>
+  Stmt anew(const K &kind, const Stmt &s) const {
+    return anew_ ? make_stmt(s.loc(), kind) : s;
+  }
+
   const Substitution &with_;
+  bool anew_;
 };
 
 }  // namespace
 
-Expr substituted(const Expr &e, const Substitution &with) { return Substituter(with).run(e); }
-Stmt substituted(const Stmt &root, const Substitution &with) { return Substituter(with).run(root); }
+Expr substituted(const Expr &e, const Substitution &with) { return Substituter(with, false).run(e); }
+Stmt substituted(const Stmt &root, const Substitution &with) { return Substituter(with, false).run(root); }
 
 Stmt copy_of(const Stmt &root, Substitution with) {
   auto renew = [&](const Sym &s) {
@@ -82,7 +93,7 @@ Stmt copy_of(const Stmt &root, Substitution with) {
       for (Expr &e : *list) e = substituted(e, with);
     with.buffers[n.buf.get()] = std::make_shared<const BufNode>(std::move(node));
   });
-  return substituted(root, with);
+  return Substituter(with, true).run(root);
 }
 
 }  // namespace kw

@@ -15,7 +15,8 @@ struct Substitution {
   std::unordered_map<const BufNode *, Buf> buffers{};
 };
 
-/// The tree with its own loops, definitions and buffers under new identities of the same names.
+/// The tree with its own loops, definitions and buffers under new identities of the same names; no statement
+/// is shared with the original.
 Stmt copy_of(const Stmt &root, Substitution with = {});
 
 /// The same tree with free symbols replaced; its own symbols stay, so it must take the place of `root`.

@@ -126,18 +126,20 @@ class OrderJudge {
 
   /// All iterations of the first part come before those of the second.
   Verdict distribute() {
-    std::unordered_set<const StmtNode *> first;
+    std::unordered_set<const StmtNode *> first, second;
     Chain body = chain_of(nest_.loops[d_.loop].loop->body);
-    for (size_t i = 0; i <= static_cast<size_t>(d_.sizes[0]); ++i) {
-      first.insert(body[i].s.p.get());
-      if (!body[i].opens) add_all(body[i].s, first);
+    for (size_t i = 0; i < body.size(); ++i) {
+      auto &part = i <= static_cast<size_t>(d_.sizes[0]) ? first : second;
+      part.insert(body[i].s.p.get());
+      if (!body[i].opens) add_all(body[i].s, part);
     }
     Dependences carried = find_dependences(nest_, {d_.loop});
     if (!carried.complete) return {Reason::unproved};
     for (const Dependence &d : carried.found) {
-      bool sink_first = first.count(nest_.statements[d.sink].at.p.get()) > 0;
-      bool source_first = first.count(nest_.statements[d.source].at.p.get()) > 0;
-      if (source_first || !sink_first || is_ignored(d, {})) continue;
+      auto is_in_part = [&](uint32_t statement, const auto &part) {
+        return part.count(nest_.statements[statement].at.p.get()) > 0;
+      };
+      if (!is_in_part(d.source, second) || !is_in_part(d.sink, first) || is_ignored(d, {})) continue;
       PairSystem system(nest_, d, d.level, true);
       if (!is_excluded(d, system)) return verdict_;
     }

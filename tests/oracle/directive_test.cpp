@@ -9,6 +9,7 @@
 
 #include "codegen/interp/interp.h"
 #include "ir/build.h"
+#include "ir/copy.h"
 #include "ir/match.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
@@ -82,11 +83,12 @@ Func backwards(const Func &f) {
     Expr trips = binary(BinOp::max, binary(BinOp::floor_div, add(span, const_int(size - 1)), const_int(size)),
                         const_int(0));
     Expr at = add(kw::ref(lo), mul(sub(sub(kw::ref(count), const_int(1)), kw::ref(k)), const_int(n.step)));
-    Stmt body = let(n.iter, at, n.body);
+    Substitution with;
+    with.values[n.iter.get()] = at;
+    Stmt body = substituted(n.body, with);
     Stmt loop = for_loop({k, const_int(0), kw::ref(count), 1, ForKind::serial, 0, Hint::none, body});
     return let(lo, n.lo, let(count, trips, loop));
   });
-  // an iterator has become a local of another kind, which nothing asks for
   return out;
 }
 
@@ -221,10 +223,20 @@ std::optional<Func> forced(const LoopNest &nest, const Directive &d) {
   return verify(f).empty() ? std::optional(f) : std::nullopt;
 }
 
+/// Seconds that verdicts and applications take.
+struct Cost {
+  double verdicts = 0, steps = 0;
+  int64_t asked = 0, applied = 0;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 class Sequence {
  public:
-  Sequence(Random &random, std::map<Verb, Counts> &counts, double &seconds, int64_t &steps)
-      : random_(random), counts_(counts), seconds_(seconds), steps_(steps) {}
+  Sequence(Random &random, std::map<Verb, Counts> &counts, Cost &cost)
+      : random_(random), counts_(counts), cost_(cost) {}
 
   void run(const RandomKernel &kernel) {
     Func f = unit::ir(kernel.text);
@@ -242,15 +254,17 @@ class Sequence {
       expect_reads_back(nest, *d, line);
       auto begin = std::chrono::steady_clock::now();
       Verdict v = nest.legal(*d);
+      cost_.verdicts += seconds_since(begin), ++cost_.asked;
       Counts &count = counts_[d->verb];
       if (!v.ok()) {
         refuse(nest, *d, v, trials, count);
         continue;
       }
       std::string before = print(nest.func());
+      begin = std::chrono::steady_clock::now();
       nest.apply(*d);
-      seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      ++steps_, --left, ++count.applied;
+      cost_.steps += seconds_since(begin), ++cost_.applied;
+      --left, ++count.applied;
       text += line + "\n";
       ASSERT_EQ(verify(nest.func()), "") << print(nest.func());
       bool marked = is_marked(nest.func());
@@ -285,21 +299,19 @@ class Sequence {
 
   Random &random_;
   std::map<Verb, Counts> &counts_;
-  double &seconds_;
-  int64_t &steps_;
+  Cost &cost_;
 };
 
 TEST(DirectiveOracle, what_is_legal_keeps_memory_bit_by_bit) {
   uint64_t seed = unit::seed();
   std::map<Verb, Counts> counts;
-  double seconds = 0;
-  int64_t steps = 0;
+  Cost cost;
   int count = count_of_programs(3000), done = 0;
   for (int k = 0; k < count && !testing::Test::HasFailure(); ++k, ++done) {
     Random random(seed + static_cast<uint64_t>(k));
     RandomKernel kernel = random_kernel(random);
     SCOPED_TRACE(cat("KW_TEST_SEED=", seed + static_cast<uint64_t>(k), "\n", kernel.text));
-    Sequence(random, counts, seconds, steps).run(kernel);
+    Sequence(random, counts, cost).run(kernel);
   }
   std::string verbs;
   Counts all;
@@ -311,8 +323,9 @@ TEST(DirectiveOracle, what_is_legal_keeps_memory_bit_by_bit) {
   record(cat("directives by execution: seed ", seed, ", ", done, " sequences, ", all.applied, " applied, ",
              all.refused, " refused, of which no execution shows harm: ",
              all.refused ? all.harmless * 1000 / all.refused : 0, " per mille", verbs));
-  std::printf("%.1f us for a verdict, its application and the new nest\n",
-              steps ? seconds * 1e6 / static_cast<double>(steps) : 0.0);
+  std::printf("%.1f us for a verdict, %.1f us for a rewrite and its nest\n",
+              cost.verdicts * 1e6 / static_cast<double>(std::max<int64_t>(1, cost.asked)),
+              cost.steps * 1e6 / static_cast<double>(std::max<int64_t>(1, cost.applied)));
 }
 
 }  // namespace

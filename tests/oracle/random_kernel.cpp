@@ -18,8 +18,9 @@ class KernelMaker {
         "def f(a: inout(i64, (n, m), strides=(sa, 1)), b: inout(i64, (n,)), c: inout(f64, (n,)), "
         "idx: buf(i64, (5,)), p: weak(i64), q: weak(i64)):\n"
         "  fp('strict')\n  dims(n, m, sa)\n  site('E303', b, 0)\n  site('E303', a, 1)\n"
-        "  s = alloc(i64, (), 'registers')\n  s[()] = 0\n  r = alloc(f64, (), 'registers')\n  r[()] = 0.0\n";
-    for (int k = one_in(3) ? 2 : 1; k > 0; --k) loop(1);
+        "  s = alloc(i64, (), 'registers')\n  s[()] = 0\n  r = alloc(f64, (), 'registers')\n  r[()] = 0.0\n"
+        "  v = alloc(i64, (), 'registers')\n  v[()] = 1\n";
+    for (int k = one_in(2) ? 2 : 1; k > 0; --k) loop(1);
     text_ += "  b[0] = b[0] + s[()]\n  c[0] = c[0] + r[()]\n  return a, b, c\n";
     return {text_, depth_};
   }
@@ -60,11 +61,12 @@ class KernelMaker {
       if (other == name) name = cat("i", count_);
     ++count_;
     std::string lo = lower(), hi = upper();
-    if (one_in(3) && !last_lo_.empty() && depth == last_depth_) lo = last_lo_, hi = last_hi_;
-    last_lo_ = lo, last_hi_ = hi, last_depth_ = depth;
     int step = one_in(6) ? number(2, 3) : 1;
     if (one_in(7)) std::swap(lo, hi), step = -step, lo += " - 1", hi += " - 1";
-    line(cat("for ", name, " in serial(", lo, ", ", hi, ", ", step, "):"));
+    std::string &range = ranges_[depth];
+    if (range.empty() || one_in(2)) range = cat(lo, ", ", hi, ", ", step);
+    ranges_[depth + 1].clear();
+    line(cat("for ", name, " in serial(", range, "):"));
     open_.push_back(name);
     body(depth);
     open_.pop_back();
@@ -141,7 +143,7 @@ class KernelMaker {
   std::string element() {
     if (tables_ > 0 && one_in(3))
       return cat("t", number(0, static_cast<int>(tables_) - 1), "[(", index(), ") % 4]");
-    if (one_in(8)) return "s[()]";
+    if (one_in(8)) return one_in(8) ? "v[()]" : "s[()]";
     return one_in(2) ? cat("b[", index(), "]") : cat("a[", index(), ", ", index(), "]");
   }
   std::string value() {
@@ -167,8 +169,9 @@ class KernelMaker {
       std::string total = cat(sum, " + c[", index(), "] * 1.25");
       line(cat(sum, " = ", lanes ? cat("(", total, ") @ lanes") : total));
     } else if (kind == 5) {
-      line(cat("s[()] = ", value()));
-      line(cat(target, " = s[()] + ", index()));
+      std::string scalar = one_in(2) ? "s[()]" : "v[()]";
+      line(cat(scalar, " = ", value()));
+      line(cat(target, " = ", scalar, " + ", index()));
     } else {
       line(cat(target, " = 5 - (", value(), ")"));
     }
@@ -177,9 +180,9 @@ class KernelMaker {
   Random &random_;
   std::string text_;
   std::vector<std::string> open_, closed_, lets_;
-  std::string last_lo_, last_hi_;
+  std::string ranges_[6];  ///< of the last loop at each depth, for a neighbour
   size_t extra_ = 0, tables_ = 0;
-  int most_depth_ = 1, depth_ = 1, count_ = 0, last_depth_ = 0;
+  int most_depth_ = 1, depth_ = 1, count_ = 0;
   bool plain_ = false, ends_in_definition_ = false;
 };
 
