@@ -37,20 +37,24 @@ Expr bound_once(const Expr &bound, Chain &before) {
 struct Blocks {
   const For *loop = nullptr;
   int64_t size = 0;
-  Expr lo, hi, count;
+  Expr lo, hi, count, is_even;
   Sym outer, inner;
 
   Expr offset(const Expr &number) const { return add(lo, mul(number, const_int(loop->step))); }
-  Expr first_of_rest() const { return offset(mul(count, const_int(size))); }
+  Expr first_of_rest() const {
+    Expr first = offset(mul(count, const_int(size)));
+    return is_even ? select(is_even, hi, first) : first;
+  }
   /// The value of the iterator in iteration `k` of the block that `outer` counts.
   Expr value(const Expr &k) const { return offset(add(mul(kw::ref(outer), const_int(size)), k)); }
 };
 
 Blocks blocks_of(const Nest &nest, uint32_t loop, int64_t size, Chain &before) {
-  Blocks b{nest.loops[loop].loop, size, {}, {}, {}, {}, {}};
+  Blocks b{nest.loops[loop].loop, size, {}, {}, {}, {}, {}, {}};
   b.lo = bound_once(b.loop->lo, before);
   b.hi = bound_once(b.loop->hi, before);
-  b.count = whole_blocks(nest, loop, b.lo, b.hi, size);
+  auto [count, is_even] = count_blocks(nest, loop, b.lo, b.hi, size);
+  b.count = count, b.is_even = is_even;
   b.outer = iterator_like(*b.loop, "0");
   b.inner = iterator_like(*b.loop, "1");
   return b;

@@ -132,7 +132,7 @@ bool is_never_inverted(const Nest &nest, uint32_t loop) {
   return known;
 }
 
-Expr whole_blocks(const Nest &nest, uint32_t loop, const Expr &lo, const Expr &hi, int64_t size) {
+BlockCount count_blocks(const Nest &nest, uint32_t loop, const Expr &lo, const Expr &hi, int64_t size) {
   const For &n = *nest.loops[loop].loop;
   bool up = n.step > 0;
   const Expr &from = up ? lo : hi, &to = up ? hi : lo;
@@ -141,15 +141,16 @@ Expr whole_blocks(const Nest &nest, uint32_t loop, const Expr &lo, const Expr &h
     if (!is_never_inverted(nest, loop)) span = binary(BinOp::max, span, const_int(0));
     int64_t step = step_size(n), per_block;
     if (step > 1 && !__builtin_mul_overflow(step, size, &per_block) && per_block < small)
-      return binary(BinOp::floor_div, add(span, const_int(step - 1)), const_int(per_block));
-    if (step == 1) return binary(BinOp::floor_div, span, const_int(size));
+      return {binary(BinOp::floor_div, add(span, const_int(step - 1)), const_int(per_block))};
+    if (step == 1) return {binary(BinOp::floor_div, span, const_int(size))};
   }
   uint64_t step = up ? static_cast<uint64_t>(n.step) : 0 - static_cast<uint64_t>(n.step);
   Expr span = sub(cast(DType::u64, to), cast(DType::u64, from));
   Expr trips = add(binary(BinOp::floor_div, sub(span, u64(1)), u64(step)), u64(1));
-  Expr any = binary(BinOp::lt, from, to);
-  Expr blocks = binary(BinOp::floor_div, trips, u64(static_cast<uint64_t>(size)));
-  return select(any, cast(DType::i64, blocks), const_int(0));
+  trips = select(binary(BinOp::lt, from, to), trips, u64(0));
+  Expr per_block = u64(static_cast<uint64_t>(size));
+  Expr left = binary(BinOp::floor_mod, trips, per_block);
+  return {cast(DType::i64, binary(BinOp::floor_div, trips, per_block)), binary(BinOp::eq, left, u64(0))};
 }
 
 std::optional<uint64_t> constant_trips(const For &loop) {

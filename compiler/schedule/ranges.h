@@ -13,8 +13,13 @@ bool is_small_at(const Nest &nest, uint32_t loop, const Expr &e);
 /// True when the first bound is proved not to be behind the second.
 bool is_never_inverted(const Nest &nest, uint32_t loop);
 
-/// The number of whole blocks of `size` >= 2 iterations that the loop has, from bounds that mean its own.
-Expr whole_blocks(const Nest &nest, uint32_t loop, const Expr &lo, const Expr &hi, int64_t size);
+/// The number of whole blocks of `size` >= 2 iterations that a loop has, and whether none is left over; null
+/// when the iterator's next value can be had without wrapping in any case.
+struct BlockCount {
+  Expr whole, is_even{};
+};
+/// From bounds that mean the loop's own.
+BlockCount count_blocks(const Nest &nest, uint32_t loop, const Expr &lo, const Expr &hi, int64_t size);
 /// The number of iterations, when the bounds are constants.
 std::optional<uint64_t> constant_trips(const For &loop);
 
