@@ -266,9 +266,10 @@ class LineParser {
   int64_t number() {
     int64_t value = 0;
     bool digits = !word_.empty();
-    for (char c : word_) digits = digits && c >= '0' && c <= '9' && value < INT64_MAX / 100;
-    for (char c : word_)
+    for (char c : word_) {
+      digits = digits && c >= '0' && c <= '9' && value < INT64_MAX / 100;
       if (digits) value = value * 10 + (c - '0');
+    }
     if (!digits) fail(loc_, cat("a number is expected ", here()), "");
     next();
     return value;

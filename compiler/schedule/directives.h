@@ -1,5 +1,5 @@
 // The directives of a schedule as data, one line of text each. A hint of the user is one of them; whether one
-// may be followed is the question of schedule/legal, and schedule/apply_loops follows it.
+// may be followed is the question of schedule/legal, and schedule/tree/apply_loops follows it.
 #pragma once
 
 #include <optional>

@@ -6,8 +6,8 @@
 
 #include "ir/match.h"
 #include "ir/walk.h"
-#include "schedule/chain.h"
 #include "schedule/privatise.h"
+#include "schedule/tree/chain.h"
 #include "schedule/witness.h"
 
 namespace kw {

@@ -1,9 +1,9 @@
 // Verdicts on a tree and its rewriting, one directive after the other.
 #include "schedule/loop_nest.h"
 
-#include "schedule/apply_loops.h"
 #include "schedule/legal_order.h"
-#include "schedule/shape.h"
+#include "schedule/tree/apply_loops.h"
+#include "schedule/tree/shape.h"
 
 namespace kw {
 

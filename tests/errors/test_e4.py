@@ -35,7 +35,12 @@ FAULTS = {
         "",
     ),
     "parallel i j": ("1:12", "the directive ends before `j`", "           ^", ""),
-    "private x at i": ("1:9", "no buffer of this nest is named `x`", "        ^", "      = help: there are `a`"),
+    "private x at i": (
+        "1:9",
+        "no buffer of this nest is named `x`",
+        "        ^",
+        "      = help: there are `a`",
+    ),
     "iss j at i + x": (
         "1:14",
         "no value of this nest is named `x`",

@@ -1,5 +1,5 @@
 // What each directive makes of a loop, as text, and that blocks are right at the ends of 64 bits.
-#include "schedule/apply_loops.h"
+#include "schedule/tree/apply_loops.h"
 
 #include <gtest/gtest.h>
 

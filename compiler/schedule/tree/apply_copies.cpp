@@ -1,9 +1,9 @@
 // Copies of bodies, in sequence or interleaved.
-#include "schedule/apply_copies.h"
+#include "schedule/tree/apply_copies.h"
 
 #include "ir/build.h"
-#include "ir/copy.h"
 #include "ir/match.h"
+#include "schedule/tree/copy.h"
 
 namespace kw {
 

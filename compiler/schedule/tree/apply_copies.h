@@ -1,8 +1,9 @@
-// The rewrites that write a body out several times: unroll and jam. Part of schedule/apply_loops.
+// The rewrites that write a body out several times, one copy behind the other or statement beside statement:
+// what unroll and jam are made of. Knows nothing of the loop that the copies come from.
 #pragma once
 
-#include "schedule/chain.h"
 #include "schedule/nest.h"
+#include "schedule/tree/chain.h"
 
 namespace kw {
 

@@ -1,5 +1,5 @@
 // Proofs on the ranges of loops, and trip counts.
-#include "schedule/ranges.h"
+#include "schedule/tree/ranges.h"
 
 #include <algorithm>
 

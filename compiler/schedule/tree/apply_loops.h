@@ -4,12 +4,13 @@
 //     for i in 0..n: S(i)   →   for i in (n // 8) * 8..n: S(i)
 #pragma once
 
-#include "schedule/chain.h"
 #include "schedule/directives.h"
+#include "schedule/tree/chain.h"
 
 namespace kw {
 
-/// The region after a directive that fits it (schedule/shape) and keeps its meaning (schedule/loop_nest).
+/// The region after a directive that fits it (schedule/tree/shape) and keeps its meaning
+/// (schedule/loop_nest).
 Stmt apply_directive(const Func &f, const Stmt &region, const Nest &nest, const Directive &d);
 
 }  // namespace kw

@@ -1,5 +1,5 @@
 // Lists from chains and back.
-#include "schedule/chain.h"
+#include "schedule/tree/chain.h"
 
 #include "ir/build.h"
 #include "ir/match.h"

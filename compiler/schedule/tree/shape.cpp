@@ -1,5 +1,5 @@
 // One look at the tree for each verb.
-#include "schedule/shape.h"
+#include "schedule/tree/shape.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -10,10 +10,10 @@
 #include "ir/jumps.h"
 #include "ir/match.h"
 #include "ir/walk.h"
-#include "schedule/band.h"
-#include "schedule/chain.h"
 #include "schedule/privatise.h"
-#include "schedule/ranges.h"
+#include "schedule/tree/band.h"
+#include "schedule/tree/chain.h"
+#include "schedule/tree/ranges.h"
 
 namespace kw {
 

@@ -1,15 +1,15 @@
 // Taking bands apart, and exchanging two of their loops.
-#include "schedule/band.h"
+#include "schedule/tree/band.h"
 
 #include <algorithm>
 
 #include "analysis/affine.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
-#include "ir/copy.h"
 #include "ir/match.h"
-#include "schedule/chain.h"
-#include "schedule/ranges.h"
+#include "schedule/tree/chain.h"
+#include "schedule/tree/copy.h"
+#include "schedule/tree/ranges.h"
 
 namespace kw {
 

@@ -1,17 +1,17 @@
 // One function for each verb.
-#include "schedule/apply_loops.h"
+#include "schedule/tree/apply_loops.h"
 
 #include <algorithm>
 
 #include "ir/accumulation.h"
 #include "ir/build.h"
-#include "ir/copy.h"
 #include "ir/match.h"
-#include "schedule/apply_copies.h"
-#include "schedule/band.h"
 #include "schedule/privatise.h"
-#include "schedule/ranges.h"
-#include "schedule/shape.h"
+#include "schedule/tree/apply_copies.h"
+#include "schedule/tree/band.h"
+#include "schedule/tree/copy.h"
+#include "schedule/tree/ranges.h"
+#include "schedule/tree/shape.h"
 #include "support/diagnostic.h"
 #include "support/text.h"
 
