@@ -9,12 +9,14 @@
 
 #include "codegen/interp/interp.h"
 #include "ir/build.h"
+#include "ir/equal.h"
 #include "ir/match.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
 #include "schedule/loop_nest.h"
+#include "schedule/privatise.h"
 #include "schedule/tree/apply_loops.h"
 #include "schedule/tree/copy.h"
 #include "schedule/tree/shape.h"
@@ -110,7 +112,8 @@ Sizes random_sizes(Random &random, int depth) {
 
 class DirectiveMaker {
  public:
-  DirectiveMaker(Random &random, const LoopNest &nest) : random_(random), nest_(nest.nest()) {}
+  DirectiveMaker(Random &random, const LoopNest &nest)
+      : random_(random), f_(nest.func()), nest_(nest.nest()) {}
 
   /// Nothing when there is no loop.
   std::optional<Directive> run() {
@@ -120,6 +123,7 @@ class DirectiveMaker {
     if (counting.empty()) return std::nullopt;
     Directive d;
     d.verb = static_cast<Verb>(random_() % 13);
+    if (d.verb == Verb::reduce && random_() % 8) d.verb = Verb::fuse;
     d.loop = counting[random_() % counting.size()];
     auto size = [&] { return pick(random_, {2, 2, 3, 4, 5, 8}); };
     switch (d.verb) {
@@ -129,24 +133,28 @@ class DirectiveMaker {
         if (random_() % 4) d.sizes = {size()};
         break;
       case Verb::vectorize: d.sizes = {pick(random_, {2, 4, 8})}; break;
-      case Verb::reorder: band(d), shuffle(d); break;
+      case Verb::reorder: band(d, counting), shuffle(d); break;
       case Verb::tile:
-        band(d);
+        band(d, counting);
         for (size_t i = 0; i <= d.others.size(); ++i) d.sizes.push_back(size());
         break;
-      case Verb::fuse: d.others = {neighbour(d.loop)}; break;
+      case Verb::fuse: pair(d, counting); break;
       case Verb::distribute: d.sizes = {static_cast<int64_t>(random_() % 4)}; break;
       case Verb::peel: d.sizes = {pick(random_, {1, 2, 3})}, d.last = random_() % 2; break;
       case Verb::iss: d.at = place(d.loop); break;
-      case Verb::make_own: d.buf = buffer(); break;
+      case Verb::make_own: own(d, counting); break;
       default: break;
     }
     return d;
   }
 
  private:
-  /// Loops that may form a band from the chosen one inwards.
-  void band(Directive &d) {
+  /// Loops that may form a band, from one inwards.
+  void band(Directive &d, const std::vector<uint32_t> &counting) {
+    std::vector<uint32_t> outer;
+    for (uint32_t l : counting)
+      if (as<For>(nest_.loops[l].loop->body)) outer.push_back(l);
+    if (!outer.empty()) d.loop = outer[random_() % outer.size()];
     for (uint32_t l = d.loop; d.others.size() < 2 && l + 1 < nest_.loops.size(); ++l)
       if (nest_.loops[l + 1].parent == l && nest_.loops[l + 1].loop && (d.others.empty() || random_() % 2))
         d.others.push_back(l + 1);
@@ -159,10 +167,21 @@ class DirectiveMaker {
     if (random_() % 2) std::swap(all.front(), all.back());
     d.loop = all[0], d.others.assign(all.begin() + 1, all.end());
   }
-  uint32_t neighbour(uint32_t loop) const {
-    for (uint32_t l = loop + 1; l < nest_.loops.size(); ++l)
-      if (nest_.loops[l].parent == nest_.loops[loop].parent) return l;
-    return loop;
+  /// Two neighbours, which often have the same bounds.
+  void pair(Directive &d, const std::vector<uint32_t> &counting) {
+    std::vector<std::pair<uint32_t, uint32_t>> any, alike;
+    for (uint32_t l : counting)
+      for (uint32_t k = l + 1; k < nest_.loops.size(); ++k)
+        if (const For *x = nest_.loops[l].loop, *y = nest_.loops[k].loop;
+            y && nest_.loops[k].parent == nest_.loops[l].parent) {
+          any.emplace_back(l, k);
+          if (equal(x->lo, y->lo) && equal(x->hi, y->hi) && x->step == y->step) alike.emplace_back(l, k);
+          break;
+        }
+    const auto &list = alike.empty() ? any : alike;
+    if (list.empty()) return d.others.push_back(d.loop);
+    auto [first, second] = list[random_() % list.size()];
+    d.loop = first, d.others = {second};
   }
   Expr place(uint32_t loop) {
     uint32_t parent = nest_.loops[loop].parent;
@@ -174,16 +193,21 @@ class DirectiveMaker {
         if (const Ref *r = as<Ref>(v.expr); r && r->sym->kind == SymKind::extent) out = v.expr;
     return random_() % 3 ? out : sub(out, const_int(1));
   }
-  Buf buffer() {
-    std::vector<Buf> all;
+  /// A buffer and a loop, which often has it for itself.
+  void own(Directive &d, const std::vector<uint32_t> &counting) {
+    std::vector<std::pair<Buf, uint32_t>> any, fitting;
     for (const NestStatement &s : nest_.statements)
-      for (const NestAccess &a : s.accesses) all.push_back(a.buf);
-    for (const Buf &b : all)
-      if (b->space == Space::registers && random_() % 2) return b;
-    return all.empty() ? Buf{} : all[random_() % all.size()];
+      for (const NestAccess &a : s.accesses) any.emplace_back(a.buf, d.loop);
+    for (uint32_t l : counting)
+      for (const BufNode *b : private_scalars(f_, nest_, l))
+        for (const auto &[buf, loop] : any)
+          if (buf.get() == b) fitting.emplace_back(buf, l);
+    const auto &list = fitting.empty() ? any : fitting;
+    if (!list.empty()) std::tie(d.buf, d.loop) = list[random_() % list.size()];
   }
 
   Random &random_;
+  const Func &f_;
   const Nest &nest_;
 };
 

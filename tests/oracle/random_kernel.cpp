@@ -19,7 +19,7 @@ class KernelMaker {
         "idx: buf(i64, (5,)), p: weak(i64), q: weak(i64)):\n"
         "  fp('strict')\n  dims(n, m, sa)\n  site('E303', b, 0)\n  site('E303', a, 1)\n"
         "  s = alloc(i64, (), 'registers')\n  s[()] = 0\n  r = alloc(f64, (), 'registers')\n  r[()] = 0.0\n"
-        "  v = alloc(i64, (), 'registers')\n  v[()] = 1\n";
+        "  v = alloc(i64, (), 'registers')\n  v[()] = 1\n  z = alloc(i64, (), 'registers')\n  z[()] = 0\n";
     for (int k = one_in(2) ? 2 : 1; k > 0; --k) loop(1);
     text_ += "  b[0] = b[0] + s[()]\n  c[0] = c[0] + r[()]\n  return a, b, c\n";
     return {text_, depth_};
@@ -41,7 +41,7 @@ class KernelMaker {
 
   std::string upper() {
     if (!open_.empty() && one_in(4)) return cat(iterator(), one_in(2) ? "" : " + 1");
-    if (!open_.empty() && one_in(12)) return cat(size(), " - ", iterator());
+    if (!open_.empty() && one_in(5)) return cat(size(), " - ", iterator());
     if (one_in(6)) return cat(number(0, 9));
     std::string out = size();
     if (one_in(4)) out = cat(out, " - ", number(1, 2));
@@ -106,6 +106,10 @@ class KernelMaker {
     } else if (kind == 3 && one_in(2)) {
       line(cat("check(", index(), " < ", number(4, 40), ", site=", number(0, 1), ")"));
       ends_in_definition_ = true;
+    } else if (kind == 3) {
+      line("z[()] = 0");
+      line(cat("while z[()] < ", number(1, 3), ":"));
+      ++extra_, line("z[()] = z[()] + 1"), store(), --extra_;
     } else if (kind <= 5) {
       line(cat("if ", condition(), ":"));
       ++extra_, store();
@@ -154,8 +158,19 @@ class KernelMaker {
     return out;
   }
 
+  /// An element near that of the innermost iteration.
+  std::string neighbour() {
+    auto near = [&](size_t inwards) {
+      const std::string &name = open_[open_.size() - 1 - inwards];
+      int distance = number(-1, 1);
+      return distance ? cat(name, distance < 0 ? " - 1" : " + 1") : name;
+    };
+    return open_.size() > 1 ? cat("a[", near(1), ", ", near(0), "]") : cat("b[", near(0), "]");
+  }
+
   void store() {
     ends_in_definition_ = false;
+    if (one_in(3)) return line(cat(neighbour(), " = 3 * ", neighbour(), " - ", neighbour()));
     std::string target = element();
     int kind = number(0, 9);
     if (kind <= 1) {
