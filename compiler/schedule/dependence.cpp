@@ -98,8 +98,13 @@ void PairSystem::add_domain(Side side) {
 /// factor · (sink - source) + constant >= 0 (or = 0), for the iterators of a common loop.
 void PairSystem::add_difference(uint32_t m, int64_t factor, int64_t constant, bool equality) {
   const NestLoop &loop = nest_.loops[statement(at_source).loops[m]];
-  if (!loop.loop) return;  // the iterations of a while have no number
-  size_t from = column(at_source, loop.variable), to = column(at_sink, loop.variable);
+  if (loop.loop)
+    add_difference(loop, loop, factor, constant, equality);  // iterations of a while have no number
+}
+
+void PairSystem::add_difference(const NestLoop &source_loop, const NestLoop &sink_loop, int64_t factor,
+                                int64_t constant, bool equality) {
+  size_t from = column(at_source, source_loop.variable), to = column(at_sink, sink_loop.variable);
   std::vector<int64_t> row(system_.variables());
   row[from] -= factor;
   row[to] += factor;
@@ -116,6 +121,11 @@ void PairSystem::restrict_to(uint32_t m, Direction direction) {
     add_difference(m, 1, 0, true);
   else
     add_difference(m, direction == Direction::later ? forward : -forward, -1, false);
+}
+
+void PairSystem::restrict_to_earlier(uint32_t source_loop, uint32_t sink_loop) {
+  const NestLoop &from = nest_.loops[source_loop], &to = nest_.loops[sink_loop];
+  add_difference(from, to, from.loop->step < 0 ? 1 : -1, -1, false);
 }
 
 void PairSystem::restrict_distance(uint32_t m, bool below, int64_t distance) {

@@ -55,6 +55,9 @@ class PairSystem {
   void restrict_to(uint32_t m, Direction direction);
   /// Restricts the distance of common loop `m` to at least (or, below, at most) `distance`.
   void restrict_distance(uint32_t m, bool below, int64_t distance);
+  /// Puts the sink's iteration of one loop in front of the source's iteration of another one with the same
+  /// range; both loops are around their statement.
+  void restrict_to_earlier(uint32_t source_loop, uint32_t sink_loop);
   /// The subscripts of both statements lie within the extents.
   void keep_in_bounds();
   /// Conditions (each >= 0) over sizes and scalar arguments, as far as they bear on those of the system.
@@ -94,6 +97,8 @@ class PairSystem {
   bool bears(const Affine &condition) const;
   void add_size_condition(const Affine &condition);
   void add_difference(uint32_t m, int64_t factor, int64_t constant, bool equality);
+  void add_difference(const NestLoop &source_loop, const NestLoop &sink_loop, int64_t factor,
+                      int64_t constant, bool equality);
 
   const Nest &nest_;
   Dependence pair_;

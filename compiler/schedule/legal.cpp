@@ -1,66 +1,20 @@
-// The rules of each directive, and the search for a witness.
+// The rules of the directives that let iterations run in any order, or as lanes.
 #include "schedule/legal.h"
 
 #include <algorithm>
 
-#include "analysis/access.h"
-#include "ir/build.h"
 #include "ir/jumps.h"
-#include "ir/match.h"
-#include "ir/walk.h"
 #include "schedule/privatise.h"
+#include "schedule/witness.h"
 
 namespace kw {
 
 namespace {
 
-/// What `larger` >= `smaller` says, when it is linear.
-void add_at_least(const Expr &larger, const Expr &smaller, std::vector<Affine> &out) {
-  auto a = affine_of(larger), b = affine_of(smaller);
-  if (auto room = a && b ? add_scaled(*a, *b, -1) : std::nullopt) out.push_back(std::move(*room));
-}
-
-void add_fact(const Expr &fact, std::vector<Affine> &out) {
-  if (const Logic *n = as<Logic>(fact); n && n->is_and) add_fact(n->a, out), add_fact(n->b, out);
-  if (const Binary *n = as<Binary>(fact); n && n->op == BinOp::le) add_at_least(n->b, n->a, out);
-}
-
-/// A sum of extents and scalar arguments.
-bool is_of_sizes(const Expr &e) {
-  auto form = affine_of(e);
-  return form && std::all_of(form->terms.begin(), form->terms.end(), [](const AffineTerm &t) {
-           const Ref *r = as<Ref>(t.atom);
-           return r && (r->sym->kind == SymKind::extent || r->sym->kind == SymKind::param);
-         });
-}
-
-/// Conditions on sizes and scalar arguments, each >= 0, under which the linear accesses of a function stay in
-/// bounds, those behind guards included: some may be stricter than needed.
-std::vector<Affine> size_conditions(const Func &f) {
-  std::vector<Affine> out;
-  for_each_access(f, true, [&](const Access &a, const BoundsContext &context) {
-    for (size_t d = 0; d < a.index->size(); ++d) {
-      IndexProof proof = prove_index(a, d, context);
-      for (const Proof *p : {&proof.low, &proof.high}) {
-        if (p->kind == Proof::Kind::under_fact) add_fact(p->fact, out);
-        if (p->kind == Proof::Kind::refuted) out.push_back(p->worst);
-      }
-    }
-  });
-  for (const Param &p : f.params)
-    if (p.mode == ParamMode::out)
-      for (const Expr &extent : p.buf->extents) add_at_least(extent, const_int(1), out);
-  walk(f.body, [&](const Alloc &n, const Stmt &) {
-    for (const Expr &extent : n.buf->extents)
-      if (is_of_sizes(extent)) add_at_least(extent, const_int(0), out);
-  });
-  return out;
-}
-
 class Judge {
  public:
-  Judge(const Func &f, const Nest &nest, const Directive &directive)
-      : f_(f), nest_(nest), directive_(directive) {}
+  Judge(const Func &f, const Nest &nest, const Directive &directive, bool shown)
+      : f_(f), nest_(nest), directive_(directive), shown_(shown), search_(f, nest) {}
 
   Verdict run() {
     const For &loop = *nest_.loops[directive_.loop].loop;
@@ -83,17 +37,20 @@ class Judge {
   }
 
  private:
-  const NestAccess &from(const Dependence &d) const { return nest_.statements[d.source].accesses[d.from]; }
-  const NestAccess &to(const Dependence &d) const { return nest_.statements[d.sink].accesses[d.to]; }
+  const NestAccess &from(const Dependence &d) const { return search_.from(d); }
+  const NestAccess &to(const Dependence &d) const { return search_.to(d); }
 
   /// The refusal that is told: of those with the highest rank one that has a witness.
   Verdict worst_of(std::vector<Verdict> refusals) {
     std::stable_sort(refusals.begin(), refusals.end(),
                      [&](const Verdict &a, const Verdict &b) { return rank(a) > rank(b); });
     if (refusals.empty()) return {};
+    if (!shown_) return refusals[0];
     Verdict worst;
     for (size_t i = 0; i < std::min(refusals.size(), max_searches); ++i) {
-      Verdict v = with_witness(std::move(refusals[i]));
+      Dependence d = *refusals[i].dependence;
+      PairSystem system(nest_, d, d.level, true);
+      Verdict v = search_.with_witness(std::move(refusals[i]), system);
       if (rank(v) > rank(worst)) worst = std::move(v);
       if (i + 1 < refusals.size() && rank(worst) >= rank(refusals[i + 1])) break;
     }
@@ -115,8 +72,8 @@ class Judge {
   Verdict judge(const Dependence &d) {
     const For *loop = nest_.loops[directive_.loop].loop;
     const NestAccess &x = from(d), &y = to(d);
-    std::optional<uint32_t> data = in_subscripts(
-        x, y, [](const NestVariable &v) { return v.kind == NestVariable::Kind::opaque || v.reads_data; });
+    std::optional<uint32_t> data = search_.in_subscripts(
+        d, [](const NestVariable &v) { return v.kind == NestVariable::Kind::opaque || v.reads_data; });
     if (relaxable(x.reduction, y.reduction)) {
       bool free = order_is_free(x.reduction, loop) && order_is_free(y.reduction, loop);
       if (directive_.verb == Directive::Verb::reduce || (free && !data)) return note(x.reduction.kind, free);
@@ -126,10 +83,7 @@ class Judge {
       in_step_ = true;
       return {};
     }
-    auto guess = in_subscripts(x, y, [](const NestVariable &v) { return v.is_guess(); });
-    if (!guess) return {Reason::conflict, d, {}, {}, {}};
-    bool reads = nest_.variables[*guess].reads_data;
-    return {reads && x.is_write && y.is_write ? Reason::repeated : Reason::unproved, d, {}, guess, {}};
+    return search_.refusal(d);
   }
 
   Verdict note(Reduction kind, bool free) {
@@ -137,15 +91,6 @@ class Judge {
                              [&](const SharedReduction &s) { return s.kind == kind && s.free == free; });
     if (!known) shared_.push_back({kind, free});
     return {};
-  }
-
-  template <class F>
-  std::optional<uint32_t> in_subscripts(const NestAccess &x, const NestAccess &y, F &&matches) const {
-    for (const NestAccess *a : {&x, &y})
-      for (const LinearForm &form : a->subscripts)
-        for (auto [v, c] : form.terms)
-          if (matches(nest_.variables[v])) return v;
-    return std::nullopt;
   }
 
   /// True when running the iterations in lockstep, statement by statement, keeps the source before the sink:
@@ -166,63 +111,21 @@ class Judge {
     return true;
   }
 
-  /// Values at which the dependence shows in a run that no linear access ends, or nothing.
-  std::optional<PairSystem::Point> find_point(PairSystem &system) {
-    system.keep_in_bounds();
-    if (!conditions_) conditions_ = size_conditions(f_);
-    system.keep_sizes(*conditions_);
-    return system.find_point();
-  }
-
-  /// Without a witness a conflict is only unproved. Iterations that meet by a guess are shown for data only.
-  Verdict with_witness(Verdict v) {
-    if (v.cause && !nest_.variables[*v.cause].reads_data) return v;
-    PairSystem system(nest_, *v.dependence, v.dependence->level, true);
-    auto point = find_point(system);
-    if (!point) {
-      if (v.reason == Reason::conflict) v.reason = Reason::unproved;
-      return v;
-    }
-    Witness w;
-    w.certain = system.exact();
-    for (uint32_t i = 0; i < nest_.variables.size(); ++i)
-      if (const NestVariable &n = nest_.variables[i];
-          n.kind == NestVariable::Kind::symbol && !n.reads_data && point->at_source[i])
-        w.sizes.emplace_back(n.expr, *point->at_source[i]);
-    w.sizes.insert(w.sizes.end(), point->others.begin(), point->others.end());
-    if (!std::all_of(w.sizes.begin(), w.sizes.end(), [](const auto &s) { return as<Ref>(s.first); })) {
-      w.sizes.clear();  // what is no size of its own, like n % 4, may not be able to have that value
-      w.certain = false;
-    }
-    auto iterations = [&](uint32_t statement, const auto &values, std::vector<int64_t> &out) {
-      for (uint32_t l : nest_.statements[statement].loops)
-        out.push_back(nest_.loops[l].loop ? values[nest_.loops[l].variable].value_or(0) : 0);
-    };
-    iterations(v.dependence->source, point->at_source, w.source);
-    iterations(v.dependence->sink, point->at_sink, w.sink);
-    for (const LinearForm &form : from(*v.dependence).subscripts) {
-      int64_t value = form.constant;
-      for (auto [i, c] : form.terms) value += c * point->at_source[i].value_or(0);
-      w.element.push_back(value);
-    }
-    v.witness = std::move(w);
-    return v;
-  }
-
   static constexpr size_t max_searches = 16;
 
   const Func &f_;
   const Nest &nest_;
   const Directive &directive_;
+  bool shown_;
   std::vector<SharedReduction> shared_;
   bool in_step_ = false;
-  std::optional<std::vector<Affine>> conditions_;  ///< once a witness is looked for
+  WitnessSearch search_;
 };
 
 }  // namespace
 
-Verdict legal(const Func &f, const Nest &nest, const Directive &directive) {
-  return Judge(f, nest, directive).run();
+Verdict legal(const Func &f, const Nest &nest, const Directive &directive, bool shown) {
+  return Judge(f, nest, directive, shown).run();
 }
 
 }  // namespace kw

@@ -15,6 +15,7 @@ enum class Reason : uint8_t {
   ordered,   ///< they share only a reduction, whose order is fixed
   unproved,  ///< no proof and no witness
   jump,      ///< a `break` lets an iteration decide whether later ones run
+  misfit,    ///< the tree has not the form that the directive needs, see Verdict::why
 };
 
 /// Two concrete iterations at the ends of a dependence, and sizes for which they run and no access that is
@@ -36,15 +37,18 @@ struct Verdict {
   Reason reason = Reason::legal;
   std::optional<Dependence> dependence{};
   std::optional<Witness> witness{};
-  std::optional<uint32_t> cause{};  ///< repeated, unproved: the variable of the nest that is not affine
-  Loc jump{};
+  std::optional<uint32_t> cause{};        ///< repeated, unproved: the variable of the nest that is not affine
+  Loc jump{};                             ///< jump, misfit: what stands in the way
   std::vector<SharedReduction> shared{};  ///< of a legal directive, each once
-  bool in_step = false;  ///< legal for lanes only: a later iteration writes what an earlier one reads
+  bool in_step = false;    ///< legal for lanes only: a later iteration writes what an earlier one reads
+  std::string_view why{};  ///< of a misfit: a phrase
 
   bool ok() const { return reason == Reason::legal; }
 };
 
-/// `f` is the function that the nest lies in.
-Verdict legal(const Func &f, const Nest &nest, const Directive &directive);
+/// Of parallel, vectorize and reduce, as claims: schedule/loop_nest asks more before it applies one. `f` is
+/// the function that the nest lies in. With `shown` a witness is looked for, which takes longer than the
+/// verdict.
+Verdict legal(const Func &f, const Nest &nest, const Directive &directive, bool shown = true);
 
 }  // namespace kw

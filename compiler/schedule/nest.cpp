@@ -20,7 +20,8 @@ class NestBuilder {
     walk(root, [&](const Ref &n, const Expr &) { asked_for_.insert(n.sym.get()); });
   }
 
-  void run(const Stmt &root, const NestScope &scope) {
+  void run(const Stmt &root, const NestScope &scope, bool is_region) {
+    is_region_ = is_region;
     for (const ScopeItem &item : scope) {
       if (item.sym)
         forms_.define_outside(item.sym, item.expr);
@@ -31,7 +32,7 @@ class NestBuilder {
       if (item.loop) nest_.exact &= forms_.enter_outside(*item.loop);
       nest_.exact &= item.loop || item.sym || item.expr;  // a while
     }
-    statement(root);
+    statements(root);
   }
 
  private:
@@ -73,7 +74,7 @@ class NestBuilder {
   }
 
   void loop(const Stmt &s, const For &n) {
-    if (!loops_.empty()) reads_of(s, {n.lo, n.hi});  // the root's bounds are read before it
+    if (is_region_ || !loops_.empty()) reads_of(s, {n.lo, n.hi});  // a root's bounds are read before it
     uint32_t id = enter(s, &n);
     forms_.enter(id, n);
     body(n.body, jumps_of(n.body).breaks);
@@ -90,6 +91,7 @@ class NestBuilder {
   uint32_t enter(const Stmt &s, const For *loop) {
     uint32_t id = static_cast<uint32_t>(nest_.loops.size());
     nest_.loops.push_back({loop, s.loc()});
+    if (!loops_.empty()) nest_.loops.back().parent = loops_.back();
     loops_.push_back(id);
     around_.push_back(loop);
     forms_.set_loops(loops_);
@@ -189,6 +191,7 @@ class NestBuilder {
   static constexpr size_t max_accesses = 2000;
 
   Nest &nest_;
+  bool is_region_ = false;
   size_t accesses_ = 0;
   NestForms forms_;
   std::vector<uint32_t> loops_;
@@ -214,7 +217,13 @@ bool NestVariable::is_guess() const {
 Nest extract_nest(const Stmt &root, const NestScope &scope) {
   ensure(as<For>(root) != nullptr, "a nest begins at a loop");
   Nest nest;
-  NestBuilder(nest, root).run(root, scope);
+  NestBuilder(nest, root).run(root, scope, false);
+  return nest;
+}
+
+Nest extract_region(const Stmt &region, const NestScope &scope) {
+  Nest nest;
+  NestBuilder(nest, region).run(region, scope, true);
   return nest;
 }
 

@@ -51,6 +51,9 @@ struct NestLoop {
   uint32_t variable = 0;            ///< its iterator; of no meaning for a while
   std::vector<Constraint> range{};  ///< what its iterator satisfies
   bool exact = true;                ///< every iteration in the range runs
+  uint32_t parent = no_loop;        ///< the loop of the nest around it
+
+  static constexpr uint32_t no_loop = UINT32_MAX;
 };
 
 struct NestAccess {
@@ -75,7 +78,7 @@ struct NestStatement {
   std::vector<NestAccess> accesses;
 };
 
-/// Statements are in the order of the text; loops[0] is the root and around all of them.
+/// Statements and loops are in the order of the text; of a nest at a For, loops[0] is that and around all.
 struct Nest {
   std::vector<NestVariable> variables;
   std::vector<NestLoop> loops;
@@ -97,5 +100,7 @@ using NestScope = std::vector<ScopeItem>;  ///< outermost first
 
 /// The nest under a For statement. Extents are taken as at least 1: for others the plain body runs.
 Nest extract_nest(const Stmt &root, const NestScope &scope);
+/// The loops and statements of a whole chain: there may be several outermost loops, or none.
+Nest extract_region(const Stmt &region, const NestScope &scope);
 
 }  // namespace kw

@@ -68,6 +68,7 @@ constexpr CodeRow table[] = {
     {Code::E311, "E311", zero_division, "division of Python numbers by zero", "test_e311_zero_division"},
     {Code::E312, "E312", value, "integer to a negative power at run time", "test_e312_negative_exponent"},
     {Code::W301, "W301", uninitialized, "read before write", "test_w301_uninitialized_read"},
+    {Code::E401, "E401", schedule, "malformed schedule", "test_e401_malformed_schedule"},
     {Code::W401, "W401", hint, "claimed iterations depend on each other", "test_w401_dependent_iterations"},
     {Code::W402, "W402", hint, "claimed lanes depend on each other", "test_w402_dependent_lanes"},
     {Code::W403, "W403", hint, "claimed writes may meet by data", "test_w403_repeated_index"},

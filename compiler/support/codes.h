@@ -83,6 +83,7 @@ enum class Code : uint8_t {
   E311,
   E312,
   W301,
+  E401,
   W401,
   W402,
   W403,

@@ -14,6 +14,7 @@
 #include "ir/intrinsics.h"
 #include "ir/print.h"
 #include "runtime/buffer.h"
+#include "schedule/loop_nest.h"
 #include "support/build_id.h"
 #include "support/text.h"
 #include "transform/math/expand.h"
@@ -145,6 +146,24 @@ py::tuple round_trip(const std::string &text) {
   return py::make_tuple(printed, error, second && equal(*first, *second));
 }
 
+/// IR after the directives of a schedule, or "" and what is wrong with one of them (tests).
+std::pair<std::string, std::string> schedule_ir(const std::string &ir, const std::string &schedule) {
+  std::string error;
+  auto f = parse_ir_text(ir, error);
+  if (!f) return {"", error};
+  SourceMap sources;
+  uint32_t text = sources.add_text("<schedule>", 0, schedule);
+  LoopNest nest(*f);
+  try {
+    auto refused = nest.replay(sources, text);
+    if (!refused) return {print(nest.func()), ""};
+    return {"", cat("refused: ",
+                    sources.text(text).substr(refused->line.begin, refused->line.end - refused->line.begin))};
+  } catch (const CompileError &e) {
+    return {"", render(resolve(e.found()[0], sources), "<schedule>", 1)};
+  }
+}
+
 std::string llvm_fault(const std::string &ir, int what) {
   std::string error;
   auto f = parse_ir_text(ir, error);
@@ -202,6 +221,7 @@ PYBIND11_MODULE(_core, m) {
   m.def("compile_text", compile_text);
   m.def("check_text", check_rendered);
   m.def("round_trip", round_trip);
+  m.def("schedule_ir", schedule_ir);
   m.def("llvm_fault", llvm_fault);
   m.def("kept_memory", kept_buffer_bytes);
   m.def("give_back_memory", give_back_buffers);

@@ -253,4 +253,84 @@ TRANSFORM = [
     ),
 ]
 
-FAULTS = [*SCALAR_OPS, *INFERENCE, *ANALYSIS, *CHECKS, *EMITTER, *TRANSFORM]
+SCHEDULE = [
+    Fault(
+        "last_of_the_new_order",
+        "compiler/schedule/legal_order.cpp",
+        "for (size_t i = 0; i < order.size(); ++i) {",
+        "for (size_t i = 0; i + 1 < order.size(); ++i) {",
+        "the innermost loop of a new order, and of a tile, may run against a dependence",
+    ),
+    Fault(
+        "equal_and_earlier",
+        "compiler/schedule/legal_order.cpp",
+        "in_new_order && before < i; ++before",
+        "in_new_order && before <= i; ++before",
+        "loops are exchanged whatever depends on their order",
+    ),
+    Fault(
+        "text_within_a_block",
+        "compiler/schedule/legal_order.cpp",
+        "if (m == d.common && d.source <= d.sink) break;",
+        "if (m == d.common) break;",
+        "jam puts a statement in front of one of an earlier iteration that it needs",
+    ),
+    Fault(
+        "loops_within_a_block",
+        "compiler/schedule/legal_order.cpp",
+        "if (m < d.common) system.restrict_to(m, Direction::earlier);",
+        "if (m < d.common) system.restrict_to(m, Direction::later);",
+        "jam merges loops against a dependence",
+    ),
+    Fault(
+        "reach_of_a_block",
+        "compiler/schedule/legal_order.cpp",
+        "__builtin_mul_overflow(step, d_.sizes[0] - 1, &far)",
+        "__builtin_mul_overflow(step, d_.sizes[0] - 2, &far)",
+        "jam forgets that the first and the last iteration of a block may meet",
+    ),
+    Fault(
+        "rounded_sums_in_any_order",
+        "compiler/schedule/legal_order.cpp",
+        "relaxable(x, y) && x.any_order && y.any_order",
+        "relaxable(x, y)",
+        "sums of floats change their order",
+    ),
+    Fault(
+        "parts_the_other_way",
+        "compiler/schedule/legal_order.cpp",
+        "!is_in_part(d.source, second) || !is_in_part(d.sink, first)",
+        "!is_in_part(d.source, first) || !is_in_part(d.sink, second)",
+        "a loop is distributed though its first part needs the second",
+    ),
+    Fault(
+        "fused_too_early",
+        "compiler/schedule/dependence.cpp",
+        "add_difference(from, to, from.loop->step < 0 ? 1 : -1, -1, false);",
+        "add_difference(from, to, from.loop->step < 0 ? -1 : 1, -1, false);",
+        "loops are fused though one reads what later iterations of the other write",
+    ),
+    Fault(
+        "almost_inverted",
+        "compiler/schedule/tree/ranges.cpp",
+        "LinearForm out{{}, -2};",
+        "LinearForm out{{}, -3};",
+        "a range whose end is one before its beginning is believed to be none",
+    ),
+    Fault(
+        "triangle_of_one_more",
+        "compiler/schedule/tree/band.cpp",
+        "if (p.factor == -1) new_inner.hi = binary(BinOp::min, new_inner.hi, sub(p.rest, at));",
+        "if (p.factor == -1) new_inner.hi = binary(BinOp::min, new_inner.hi, add(sub(p.rest, at), one));",
+        "an exchange of triangular loops visits iterations beyond the diagonal",
+    ),
+    Fault(
+        "lanes_in_step",
+        "compiler/schedule/loop_nest.cpp",
+        "if (v.in_step) {",
+        "if (v.in_step && d.sizes.empty()) {",
+        "a vector loop is made of iterations that must not run in any order",
+    ),
+]
+
+FAULTS = [*SCALAR_OPS, *INFERENCE, *ANALYSIS, *CHECKS, *EMITTER, *TRANSFORM, *SCHEDULE]

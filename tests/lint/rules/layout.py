@@ -17,6 +17,7 @@ SUBFOLDERS: dict[str, set[str]] = {
     "compiler": set(COMPILER),
     "compiler/codegen": {"interp", "llvm", "cuda"},
     "compiler/transform": {"math"},
+    "compiler/schedule": {"tree"},
     "runtime": {"cpu", "cuda", "ops"},
     "python": {"bind", "kernelwright"},
 }

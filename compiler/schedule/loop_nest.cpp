@@ -1,0 +1,67 @@
+// Verdicts on a tree and its rewriting, one directive after the other.
+#include "schedule/loop_nest.h"
+
+#include "schedule/legal_order.h"
+#include "schedule/tree/apply_loops.h"
+#include "schedule/tree/shape.h"
+
+namespace kw {
+
+using Verb = Directive::Verb;
+
+LoopNest::LoopNest(Func f) : f_(std::move(f)), region_(f_.body), nest_(extract_region(region_, scope_)) {}
+
+LoopNest::LoopNest(Func f, Stmt region, NestScope scope)
+    : f_(std::move(f)),
+      region_(std::move(region)),
+      scope_(std::move(scope)),
+      nest_(extract_region(region_, scope_)) {}
+
+Verdict LoopNest::legal(const Directive &d, bool shown) const {
+  if (Misfit misfit = misfit_of(f_, region_, nest_, d)) {
+    Verdict out{Reason::misfit};
+    out.why = misfit.why, out.jump = misfit.at;
+    return out;
+  }
+  if (d.verb != Verb::parallel && d.verb != Verb::vectorize && d.verb != Verb::reduce)
+    return legal_order(f_, nest_, d, shown);
+  Verdict v = kw::legal(f_, nest_, d, shown);
+  if (!v.ok() || d.verb == Verb::reduce) return v;
+  if (!v.shared.empty()) {  // whoever runs the iterations must know how to put their results together
+    Verdict out{Reason::ordered};
+    out.shared = std::move(v.shared);
+    return out;
+  }
+  if (v.in_step) {  // a kind promises any order
+    Verdict out{Reason::conflict};
+    out.in_step = true;
+    return out;
+  }
+  return v;
+}
+
+void LoopNest::apply(const Directive &d) {
+  Stmt before = region_;
+  region_ = apply_directive(f_, before, nest_, d);
+  if (before.p == region_.p) return;
+  f_.body = before.p == f_.body.p ? region_ : replace_statement(f_.body, before, region_);
+  nest_ = extract_region(region_, scope_);
+}
+
+Verdict LoopNest::try_apply(const Directive &d) {
+  Verdict v = legal(d);
+  if (v.ok()) apply(d);
+  return v;
+}
+
+std::optional<LoopNest::Refused> LoopNest::replay(const SourceMap &sources, uint32_t source) {
+  for (Loc line : directive_lines(sources, source)) {
+    Directive d = parse_directive(f_, nest_, sources, line);
+    Verdict v = legal(d, true);
+    if (!v.ok()) return Refused{line, std::move(v)};
+    apply(d);
+  }
+  return std::nullopt;
+}
+
+}  // namespace kw

@@ -1,0 +1,47 @@
+// A region of a kernel under directives: what heuristics, replayed schedules and tests all go through. Each
+// directive is asked for and applied here, and the nest is taken anew from the tree. Chooses nothing.
+#pragma once
+
+#include <functional>
+
+#include "schedule/directives.h"
+#include "schedule/legal.h"
+
+namespace kw {
+
+class LoopNest {
+ public:
+  /// The whole body of a function.
+  explicit LoopNest(Func f);
+  /// A statement of it, and what stands around that.
+  LoopNest(Func f, Stmt region, NestScope scope);
+
+  /// The function as it is now.
+  const Func &func() const { return f_; }
+  const Stmt &region() const { return region_; }
+  const Nest &nest() const { return nest_; }
+
+  /// Whether a directive keeps the meaning of the kernel. With `shown` a refusal has a witness where one is
+  /// found.
+  Verdict legal(const Directive &d, bool shown = false) const;
+  /// Rewrites the tree by a legal directive.
+  void apply(const Directive &d);
+  /// Applies a directive when it is legal.
+  Verdict try_apply(const Directive &d);
+
+  /// Lines of text, each applied when it is legal; the first that is not ends it. Malformed text throws
+  /// CompileError with E401.
+  struct Refused {
+    Loc line;
+    Verdict verdict;
+  };
+  std::optional<Refused> replay(const SourceMap &sources, uint32_t source);
+
+ private:
+  Func f_;
+  Stmt region_;
+  NestScope scope_;
+  Nest nest_;
+};
+
+}  // namespace kw

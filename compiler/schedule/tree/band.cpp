@@ -1,0 +1,136 @@
+// Taking bands apart, and exchanging two of their loops.
+#include "schedule/tree/band.h"
+
+#include <algorithm>
+
+#include "analysis/affine.h"
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/match.h"
+#include "schedule/tree/chain.h"
+#include "schedule/tree/copy.h"
+#include "schedule/tree/ranges.h"
+
+namespace kw {
+
+std::optional<std::vector<uint32_t>> in_text_order(const Nest &nest, std::vector<uint32_t> loops) {
+  std::sort(loops.begin(), loops.end());
+  for (size_t i = 0; i + 1 < loops.size(); ++i)
+    if (nest.loops[loops[i + 1]].parent != loops[i]) return std::nullopt;
+  return loops;
+}
+
+std::optional<Band> band_of(const Nest &nest, const std::vector<uint32_t> &loops) {
+  Band out;
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const For *n = nest.loops[loops[i]].loop;
+    if (!n || (i > 0 && as<For>(out.body) != n)) return std::nullopt;
+    out.heads.push_back({*n, nest.loops[loops[i]].loc});
+    out.heads.back().loop.body = {};
+    out.body = n->body;
+  }
+  return out;
+}
+
+bool bounds_mention(const For &loop, const Sym &sym) {
+  return mentions(loop.lo, sym) || mentions(loop.hi, sym);
+}
+
+Stmt statement_of(const Band &band) {
+  Stmt out = band.body;
+  for (auto head = band.heads.rbegin(); head != band.heads.rend(); ++head) {
+    For loop = head->loop;
+    loop.body = out;
+    out = for_loop(std::move(loop), head->loc);
+  }
+  return out;
+}
+
+namespace {
+
+/// A part of a bound as `factor` · iterator + rest, with factor -1, 0 or 1.
+struct Part {
+  Expr whole, rest;
+  int64_t factor = 0;
+};
+
+/// The operands of a bound that is a max (or min) of several.
+bool parts_of(const Expr &bound, BinOp joined_by, const Sym &iter, std::vector<Part> &out) {
+  if (const Binary *n = as<Binary>(bound); n && n->op == joined_by)
+    return parts_of(n->a, joined_by, iter, out) && parts_of(n->b, joined_by, iter, out);
+  auto form = affine_of(bound);
+  if (!form) return false;
+  Part part{bound, {}, 0};
+  Affine rest{{}, form->constant};
+  for (const AffineTerm &t : form->terms) {
+    const Ref *r = as<Ref>(t.atom);
+    if (r && r->sym == iter)
+      part.factor = t.coefficient;
+    else if (mentions(t.atom, iter))
+      return false;
+    else
+      rest.terms.push_back(t);
+  }
+  part.rest = to_expr(rest, bound.loc());
+  out.push_back(std::move(part));
+  return out.back().factor >= -1 && out.back().factor <= 1;
+}
+
+Expr joined(BinOp op, Expr all, const Expr &more) { return all ? binary(op, all, more) : more; }
+
+/// Exchanges an outer loop and an inner one whose bounds mention its iterator; both count up by 1. What the
+/// new outer loop runs through may be more than is needed: then the inner one has no iteration.
+bool exchange_triangular(For &outer, For &inner) {
+  std::vector<Part> low, high;
+  if (outer.step != 1 || inner.step != 1 || !parts_of(inner.lo, BinOp::max, outer.iter, low) ||
+      !parts_of(inner.hi, BinOp::min, outer.iter, high))
+    return false;
+  Expr last = sub(outer.hi, const_int(1)), one = const_int(1), at = kw::ref(inner.iter);
+  auto with = [&](const Part &p, const Expr &value) {
+    Substitution s;
+    s.values[outer.iter.get()] = value;
+    return p.factor ? substituted(p.whole, s) : p.whole;
+  };
+  For new_outer = inner, new_inner = outer;
+  new_outer.lo = new_outer.hi = {};
+  for (const Part &p : low) {
+    new_outer.lo = joined(BinOp::max, new_outer.lo, with(p, p.factor == 1 ? outer.lo : last));
+    if (p.factor == 1) new_inner.hi = binary(BinOp::min, new_inner.hi, add(sub(at, p.rest), one));
+    if (p.factor == -1) new_inner.lo = binary(BinOp::max, new_inner.lo, sub(p.rest, at));
+  }
+  for (const Part &p : high) {
+    new_outer.hi = joined(BinOp::min, new_outer.hi, with(p, p.factor == 1 ? last : outer.lo));
+    if (p.factor == 1) new_inner.lo = binary(BinOp::max, new_inner.lo, add(sub(at, p.rest), one));
+    if (p.factor == -1) new_inner.hi = binary(BinOp::min, new_inner.hi, sub(p.rest, at));
+  }
+  outer = std::move(new_outer), inner = std::move(new_inner);
+  return true;
+}
+
+}  // namespace
+
+std::optional<Band> permuted(const Nest &nest, const std::vector<uint32_t> &text_order,
+                             const std::vector<uint32_t> &order) {
+  auto band = band_of(nest, text_order);
+  if (!band) return std::nullopt;
+  for (const Band::Head &h : band->heads)
+    if (has_load(h.loop.lo) || has_load(h.loop.hi)) return std::nullopt;
+  std::vector<size_t> rank;  // of each head: its place in the new order
+  for (uint32_t l : text_order)
+    rank.push_back(static_cast<size_t>(std::find(order.begin(), order.end(), l) - order.begin()));
+  auto small = [&](size_t i) { return has_small_bounds(nest, order[rank[i]]); };
+  for (size_t done = 0; done < rank.size(); ++done)
+    for (size_t i = 0; i + 1 < rank.size(); ++i) {
+      if (rank[i] < rank[i + 1]) continue;
+      auto &a = band->heads[i], &b = band->heads[i + 1];
+      if (!bounds_mention(b.loop, a.loop.iter))
+        std::swap(a.loop, b.loop);
+      else if (!small(i) || !small(i + 1) || !exchange_triangular(a.loop, b.loop))
+        return std::nullopt;
+      std::swap(a.loc, b.loc);
+      std::swap(rank[i], rank[i + 1]);
+    }
+  return band;
+}
+
+}  // namespace kw

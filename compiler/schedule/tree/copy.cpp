@@ -1,0 +1,99 @@
+// A walk that names anew what a tree binds, and one rewrite.
+#include "schedule/tree/copy.h"
+
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+class Substituter {
+ public:
+  Substituter(const Substitution &with, bool anew) : with_(with), anew_(anew) {}
+
+  template <class H>
+  H run(const H &root) {
+    return rewrite(
+        root, [&](const Ref &n, const Expr &e) { return value(n, e); },
+        [&](const Load &n, const Expr &e) {
+          Buf buf = buffer(n.buf);
+          return buf == n.buf ? e : load(buf, n.index, e.loc());
+        },
+        [&](const Binary &n, const Expr &e, const Expr &before) {
+          return e.p == before.p ? e : binary(n.op, n.a, n.b, e.loc());  // which folds
+        },
+        [&](const Store &n, const Stmt &s) {
+          Buf buf = buffer(n.buf);
+          return buf == n.buf && !anew_ ? s : store(buf, n.index, n.value, s.loc(), n.order);
+        },
+        [&](const If &n, const Stmt &s) { return anew(n, s); },
+        [&](const While &n, const Stmt &s) { return anew(n, s); },
+        [&](const Check &n, const Stmt &s) { return anew(n, s); },
+        [&](const Jump &n, const Stmt &s) { return anew(n, s); },
+        [&](const Let &n, const Stmt &s) {
+          Sym sym = symbol(n.sym);
+          return sym == n.sym ? s : let(sym, n.value, n.body, s.loc());
+        },
+        [&](const Alloc &n, const Stmt &s) {
+          Buf buf = buffer(n.buf);
+          return buf == n.buf ? s : alloc(buf, n.fill, n.body, s.loc());
+        },
+        [&](const For &n, const Stmt &s) {
+          Sym iter = symbol(n.iter);
+          if (iter == n.iter) return s;
+          For loop = n;
+          loop.iter = iter;
+          return for_loop(std::move(loop), s.loc());
+        });
+  }
+
+ private:
+  Expr value(const Ref &n, const Expr &e) const {
+    auto found = with_.values.find(n.sym.get());
+    return found == with_.values.end() ? e : found->second;
+  }
+  Buf buffer(const Buf &b) const {
+    auto found = with_.buffers.find(b.get());
+    return found == with_.buffers.end() ? b : found->second;
+  }
+  /// Of a binding: the symbol that its new references name.
+  Sym symbol(const Sym &s) const {
+    auto found = with_.values.find(s.get());
+    const Ref *renamed = found == with_.values.end() ? nullptr : as<Ref>(found->second);
+    return renamed ? renamed->sym : s;
+  }
+
+  /// A copy shares no statement with its original: analyses tell statements apart by their identity.
+  template <class K>
+  Stmt anew(const K &kind, const Stmt &s) const {
+    return anew_ ? make_stmt(s.loc(), kind) : s;
+  }
+
+  const Substitution &with_;
+  bool anew_;
+};
+
+}  // namespace
+
+Expr substituted(const Expr &e, const Substitution &with) { return Substituter(with, false).run(e); }
+Stmt substituted(const Stmt &root, const Substitution &with) { return Substituter(with, false).run(root); }
+
+Stmt copy_of(const Stmt &root, Substitution with) {
+  auto renew = [&](const Sym &s) {
+    with.values[s.get()] = ref(make_sym(s->kind, s->dtype, s->name, s->loc), s->loc);
+  };
+  walk(
+      root, [&](const Let &n, const Stmt &) { renew(n.sym); },
+      [&](const For &n, const Stmt &) { renew(n.iter); });
+  walk(root, [&](const Alloc &n, const Stmt &) {
+    BufNode node = *n.buf;
+    node.sym = make_sym(node.sym->kind, node.sym->dtype, node.sym->name, node.sym->loc);
+    for (auto *list : {&node.extents, &node.strides})
+      for (Expr &e : *list) e = substituted(e, with);
+    with.buffers[n.buf.get()] = std::make_shared<const BufNode>(std::move(node));
+  });
+  return Substituter(with, true).run(root);
+}
+
+}  // namespace kw

@@ -1,0 +1,356 @@
+// Random directives on random kernels: what is called legal is applied, and the interpreter finds the same
+// memory, bit by bit, before and after, also when parallel and vector loops run backwards. What is refused is
+// applied too: how often no execution shows harm is printed.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <map>
+
+#include "codegen/interp/interp.h"
+#include "ir/build.h"
+#include "ir/equal.h"
+#include "ir/match.h"
+#include "ir/print.h"
+#include "ir/rewrite.h"
+#include "ir/verify.h"
+#include "ir/walk.h"
+#include "schedule/loop_nest.h"
+#include "schedule/privatise.h"
+#include "schedule/tree/apply_loops.h"
+#include "schedule/tree/copy.h"
+#include "schedule/tree/shape.h"
+#include "support/text.h"
+#include "tests/oracle/claims.h"
+#include "tests/oracle/random_kernel.h"
+#include "tests/unit/helpers.h"
+
+namespace kw::oracle {
+namespace {
+
+using Verb = Directive::Verb;
+
+struct Sizes {
+  int64_t n = 1, m = 1, p = 0, q = 0;
+  int64_t most() const { return std::max(std::max(n, m), std::max(p, q)); }
+};
+
+/// What a run leaves: the arrays with all that lies around them, or the fault that ended it.
+struct Outcome {
+  InterpResult result;
+  std::vector<int64_t> a, b;
+  std::vector<double> c;
+
+  bool same(const Outcome &o, bool order_of_faults) const {
+    if (result.status != o.result.status) return false;
+    if (result.status != 0 && !order_of_faults) return true;
+    return result.site == o.result.site && result.value == o.result.value && a == o.a && b == o.b &&
+           std::memcmp(c.data(), o.c.data(), c.size() * sizeof(double)) == 0;
+  }
+};
+
+Outcome run(const Func &f, const Sizes &s) {
+  int64_t far = reach(s.most()), width = 2 * far;
+  Outcome out;
+  out.a.resize(static_cast<size_t>(width * width)), out.b.resize(static_cast<size_t>(width));
+  out.c.resize(static_cast<size_t>(width));
+  uint64_t state = 88172645463325252u;
+  auto next = [&] {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return static_cast<int64_t>(state % 17) - 8;
+  };
+  for (int64_t &x : out.a) x = next();
+  for (int64_t &x : out.b) x = next();
+  for (double &x : out.c) x = static_cast<double>(next()) / 3;
+  int64_t idx[5];
+  for (int64_t k = 0; k < 5; ++k) idx[k] = element_of_idx(k);
+  void *data[] = {&out.a[static_cast<size_t>(far * width + far)], &out.b[static_cast<size_t>(far)],
+                  &out.c[static_cast<size_t>(far)], idx};
+  int64_t dims[] = {s.n, s.m, width};
+  uint64_t scalars[] = {static_cast<uint64_t>(s.p), static_cast<uint64_t>(s.q)};
+  out.result = interpret(f, {data, dims, scalars});
+  return out;
+}
+
+/// Loops whose iterations may come in any order, from the last to the first.
+Func backwards(const Func &f) {
+  Func out = f;
+  out.body = rewrite(f.body, [](const For &n, const Stmt &s) {
+    if (n.kind == ForKind::serial) return s;
+    bool up = n.step > 0;
+    Sym count = make_sym(SymKind::local, DType::i64, "count"), k = make_sym(SymKind::iter, DType::i64, "k");
+    Sym lo = make_sym(SymKind::local, DType::i64, "lo");
+    Expr span = up ? sub(n.hi, kw::ref(lo)) : sub(kw::ref(lo), n.hi);
+    int64_t size = up ? n.step : -n.step;
+    Expr trips = binary(BinOp::max, binary(BinOp::floor_div, add(span, const_int(size - 1)), const_int(size)),
+                        const_int(0));
+    Expr at = add(kw::ref(lo), mul(sub(sub(kw::ref(count), const_int(1)), kw::ref(k)), const_int(n.step)));
+    Substitution with;
+    with.values[n.iter.get()] = at;
+    Stmt body = substituted(n.body, with);
+    Stmt loop = for_loop({k, const_int(0), kw::ref(count), 1, ForKind::serial, 0, Hint::none, body});
+    return let(lo, n.lo, let(count, trips, loop));
+  });
+  return out;
+}
+
+int64_t pick(Random &random, std::initializer_list<int64_t> values) {
+  return *(values.begin() + random() % values.size());
+}
+
+/// Sizes of few iterations in all, among 1, 2, 3, 7, 8, 9, 17, 33, and 0 for scalars.
+Sizes random_sizes(Random &random, int depth) {
+  for (;;) {
+    auto extent = [&] { return pick(random, {1, 2, 3, 7, 8, 9, 17, 33}); };
+    auto scalar = [&] { return pick(random, {0, 0, 1, 2, 3, 7, 8, 9, 17, 33, -1}); };
+    Sizes s{extent(), extent(), scalar(), scalar()};
+    int64_t most = s.most(), all = 1;
+    for (int k = 0; k < depth; ++k) all *= most;
+    if (all <= 1100) return s;
+  }
+}
+
+class DirectiveMaker {
+ public:
+  DirectiveMaker(Random &random, const LoopNest &nest)
+      : random_(random), f_(nest.func()), nest_(nest.nest()) {}
+
+  /// Nothing when there is no loop.
+  std::optional<Directive> run() {
+    std::vector<uint32_t> counting;
+    for (uint32_t l = 0; l < nest_.loops.size(); ++l)
+      if (nest_.loops[l].loop) counting.push_back(l);
+    if (counting.empty()) return std::nullopt;
+    Directive d;
+    d.verb = static_cast<Verb>(random_() % 13);
+    if (d.verb == Verb::reduce && random_() % 8) d.verb = Verb::fuse;
+    d.loop = counting[random_() % counting.size()];
+    auto size = [&] { return pick(random_, {2, 2, 3, 4, 5, 8}); };
+    switch (d.verb) {
+      case Verb::split:
+      case Verb::jam: d.sizes = {size()}; break;
+      case Verb::unroll:
+        if (random_() % 4) d.sizes = {size()};
+        break;
+      case Verb::vectorize: d.sizes = {pick(random_, {2, 4, 8})}; break;
+      case Verb::reorder: band(d, counting), shuffle(d); break;
+      case Verb::tile:
+        band(d, counting);
+        for (size_t i = 0; i <= d.others.size(); ++i) d.sizes.push_back(size());
+        break;
+      case Verb::fuse: pair(d, counting); break;
+      case Verb::distribute: d.sizes = {static_cast<int64_t>(random_() % 4)}; break;
+      case Verb::peel: d.sizes = {pick(random_, {1, 2, 3})}, d.last = random_() % 2; break;
+      case Verb::iss: d.at = place(d.loop); break;
+      case Verb::make_own: own(d, counting); break;
+      default: break;
+    }
+    return d;
+  }
+
+ private:
+  /// Loops that may form a band, from one inwards.
+  void band(Directive &d, const std::vector<uint32_t> &counting) {
+    std::vector<uint32_t> outer;
+    for (uint32_t l : counting)
+      if (as<For>(nest_.loops[l].loop->body)) outer.push_back(l);
+    if (!outer.empty()) d.loop = outer[random_() % outer.size()];
+    for (uint32_t l = d.loop; d.others.size() < 2 && l + 1 < nest_.loops.size(); ++l)
+      if (nest_.loops[l + 1].parent == l && nest_.loops[l + 1].loop && (d.others.empty() || random_() % 2))
+        d.others.push_back(l + 1);
+      else
+        break;
+  }
+  void shuffle(Directive &d) {
+    std::vector<uint32_t> all = d.loops();
+    std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(1 % all.size()), all.end());
+    if (random_() % 2) std::swap(all.front(), all.back());
+    d.loop = all[0], d.others.assign(all.begin() + 1, all.end());
+  }
+  /// Two neighbours, which often have the same bounds.
+  void pair(Directive &d, const std::vector<uint32_t> &counting) {
+    std::vector<std::pair<uint32_t, uint32_t>> any, alike;
+    for (uint32_t l : counting)
+      for (uint32_t k = l + 1; k < nest_.loops.size(); ++k)
+        if (const For *x = nest_.loops[l].loop, *y = nest_.loops[k].loop;
+            y && nest_.loops[k].parent == nest_.loops[l].parent) {
+          any.emplace_back(l, k);
+          if (equal(x->lo, y->lo) && equal(x->hi, y->hi) && x->step == y->step) alike.emplace_back(l, k);
+          break;
+        }
+    const auto &list = alike.empty() ? any : alike;
+    if (list.empty()) return d.others.push_back(d.loop);
+    auto [first, second] = list[random_() % list.size()];
+    d.loop = first, d.others = {second};
+  }
+  Expr place(uint32_t loop) {
+    uint32_t parent = nest_.loops[loop].parent;
+    Expr out = const_int(pick(random_, {0, 1, 3, 8}));
+    if (parent != NestLoop::no_loop && nest_.loops[parent].loop && random_() % 2)
+      out = kw::ref(nest_.loops[parent].loop->iter);
+    else if (random_() % 2)
+      for (const NestVariable &v : nest_.variables)
+        if (const Ref *r = as<Ref>(v.expr); r && r->sym->kind == SymKind::extent) out = v.expr;
+    return random_() % 3 ? out : sub(out, const_int(1));
+  }
+  /// A buffer and a loop, which often has it for itself.
+  void own(Directive &d, const std::vector<uint32_t> &counting) {
+    std::vector<std::pair<Buf, uint32_t>> any, fitting;
+    for (const NestStatement &s : nest_.statements)
+      for (const NestAccess &a : s.accesses) any.emplace_back(a.buf, d.loop);
+    for (uint32_t l : counting)
+      for (const BufNode *b : private_scalars(f_, nest_, l))
+        for (const auto &[buf, loop] : any)
+          if (buf.get() == b) fitting.emplace_back(buf, l);
+    const auto &list = fitting.empty() ? any : fitting;
+    if (!list.empty()) std::tie(d.buf, d.loop) = list[random_() % list.size()];
+  }
+
+  Random &random_;
+  const Func &f_;
+  const Nest &nest_;
+};
+
+/// The sizes that a kernel is tried on, and what it gives for them.
+struct Trials {
+  std::vector<Sizes> sizes;
+  std::vector<Outcome> expected;
+
+  Trials(const Func &f, Random &random, int depth) {
+    for (int k = 0; k < 3; ++k) {
+      sizes.push_back(random_sizes(random, depth));
+      expected.push_back(run(f, sizes.back()));
+    }
+  }
+  bool hold(const Func &f, bool has_parallel) const {
+    for (size_t i = 0; i < sizes.size(); ++i)
+      if (!run(f, sizes[i]).same(expected[i], !has_parallel)) return false;
+    return true;
+  }
+};
+
+/// What became of the directives of one verb.
+struct Counts {
+  int64_t applied = 0, misfit = 0, refused = 0, harmless = 0;
+};
+
+bool is_marked(const Func &f) {
+  bool found = false;
+  walk(f.body, [&](const For &n, const Stmt &) { found |= n.kind != ForKind::serial; });
+  return found;
+}
+
+/// The region after a directive that was refused, when its tree is sound.
+std::optional<Func> forced(const LoopNest &nest, const Directive &d) {
+  Func f = nest.func();
+  f.body = apply_directive(f, nest.region(), nest.nest(), d);
+  return verify(f).empty() ? std::optional(f) : std::nullopt;
+}
+
+/// Seconds that verdicts and applications take.
+struct Cost {
+  double verdicts = 0, steps = 0;
+  int64_t asked = 0, applied = 0;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+class Sequence {
+ public:
+  Sequence(Random &random, std::map<Verb, Counts> &counts, Cost &cost)
+      : random_(random), counts_(counts), cost_(cost) {}
+
+  void run(const RandomKernel &kernel) {
+    Func f = unit::ir(kernel.text);
+    ASSERT_EQ(verify(f), "");
+    Trials trials(f, random_, kernel.depth);
+    LoopNest nest(f);
+    SourceMap sources;
+    std::string text;
+    for (int left = 4, tries = 0; left > 0 && tries < 12; ++tries) {
+      auto d = DirectiveMaker(random_, nest).run();
+      if (!d) return;
+      std::string line = "?";
+      if (d->verb != Verb::make_own || d->buf) line = print_directive(nest.nest(), *d);
+      SCOPED_TRACE(text + line);
+      expect_reads_back(nest, *d, line);
+      auto begin = std::chrono::steady_clock::now();
+      Verdict v = nest.legal(*d);
+      cost_.verdicts += seconds_since(begin), ++cost_.asked;
+      Counts &count = counts_[d->verb];
+      if (!v.ok()) {
+        refuse(nest, *d, v, trials, count);
+        continue;
+      }
+      std::string before = print(nest.func());
+      begin = std::chrono::steady_clock::now();
+      nest.apply(*d);
+      cost_.steps += seconds_since(begin), ++cost_.applied;
+      --left, ++count.applied;
+      text += line + "\n";
+      ASSERT_EQ(verify(nest.func()), "") << print(nest.func());
+      bool marked = is_marked(nest.func());
+      ASSERT_TRUE(trials.hold(nest.func(), marked)) << before << print(nest.func());
+      ASSERT_TRUE(!marked || trials.hold(backwards(nest.func()), marked)) << "backwards\n"
+                                                                          << before << print(nest.func());
+    }
+  }
+
+ private:
+  /// The text of a directive is that directive.
+  void expect_reads_back(const LoopNest &nest, const Directive &d, const std::string &line) {
+    bool readable = line != "?" && (d.verb != Verb::fuse || d.others[0] != d.loop);
+    if (!readable) return;
+    SourceMap sources;
+    Loc at{sources.add_text("<schedule>", 1, line), 0, static_cast<uint32_t>(line.size())};
+    EXPECT_EQ(print_directive(nest.nest(), parse_directive(nest.func(), nest.nest(), sources, at)), line);
+  }
+
+  void refuse(const LoopNest &nest, const Directive &d, const Verdict &v, const Trials &trials,
+              Counts &count) {
+    if (v.reason == Reason::misfit || v.reason == Reason::jump) {
+      ++count.misfit;
+      return;
+    }
+    ++count.refused;
+    auto f = forced(nest, d);
+    if (!f) return;
+    bool same = trials.hold(*f, true) && (!is_marked(*f) || trials.hold(backwards(*f), true));
+    count.harmless += same;
+  }
+
+  Random &random_;
+  std::map<Verb, Counts> &counts_;
+  Cost &cost_;
+};
+
+TEST(DirectiveOracle, what_is_legal_keeps_memory_bit_by_bit) {
+  uint64_t seed = unit::seed();
+  std::map<Verb, Counts> counts;
+  Cost cost;
+  int count = count_of_programs(3000), done = 0;
+  for (int k = 0; k < count && !testing::Test::HasFailure(); ++k, ++done) {
+    Random random(seed + static_cast<uint64_t>(k));
+    RandomKernel kernel = random_kernel(random);
+    SCOPED_TRACE(cat("KW_TEST_SEED=", seed + static_cast<uint64_t>(k), "\n", kernel.text));
+    Sequence(random, counts, cost).run(kernel);
+  }
+  std::string verbs;
+  Counts all;
+  for (const auto &[verb, c] : counts) {
+    verbs += cat("; ", verb_name(verb), " ", c.applied, " applied, ", c.refused, " refused, ", c.harmless,
+                 " of them harmless, ", c.misfit, " do not fit");
+    all.applied += c.applied, all.refused += c.refused, all.harmless += c.harmless;
+  }
+  record(cat("directives by execution: seed ", seed, ", ", done, " sequences, ", all.applied, " applied, ",
+             all.refused, " refused, of which no execution shows harm: ",
+             all.refused ? all.harmless * 1000 / all.refused : 0, " per mille", verbs));
+  std::printf("%.1f us for a verdict, %.1f us for a rewrite and its nest\n",
+              cost.verdicts * 1e6 / static_cast<double>(std::max<int64_t>(1, cost.asked)),
+              cost.steps * 1e6 / static_cast<double>(std::max<int64_t>(1, cost.applied)));
+}
+
+}  // namespace
+}  // namespace kw::oracle
