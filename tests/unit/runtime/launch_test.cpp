@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "elf_object.h"
+#include "runtime/cpu/thread_count.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
 
@@ -173,9 +174,12 @@ TEST(Launch, an_impossible_workspace_is_out_of_memory) {
 
 TEST(Launch, native_code_gets_the_environment_and_the_dims) {
   Call c;
+  uint32_t before = thread_count();
+  set_thread_count(3);
   ASSERT_EQ(run_here(*native(), c.words, nullptr).status, 0);
+  set_thread_count(before);
   EXPECT_EQ(c.w[1] & 0xFFFFFFFF, KW_ABI_VERSION);
-  EXPECT_EQ(c.w[1] >> 32, 1);  // threads
+  EXPECT_EQ(c.w[1] >> 32, 3);  // threads
   EXPECT_EQ(c.w[2], 4);
 }
 #endif
