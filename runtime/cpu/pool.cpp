@@ -100,18 +100,22 @@ class Pool {
 Pool pool;
 
 /// Runs the ticket that was just taken from `ticket` and all that it can take after it; how many those were.
+/// Of a cancelled region it takes the rest at once.
 uint64_t Pool::run_tickets(const Region &r, uint64_t ticket, int32_t worker) noexcept {
   int64_t each = chunks_each_.load(std::memory_order_relaxed);
   uint64_t all = tickets_.load(std::memory_order_relaxed), count = 1;
-  for (;; ++count) {
+  for (;;) {
     int64_t chunk = static_cast<int64_t>(all - left_of(ticket)) * each;
     int64_t end = chunk + std::min(each, r.chunks - chunk);
     while (chunk < end && !is_set(r.cancel)) r.body(r.frame, chunk++, worker);
     // this region goes on as long as a ticket of this thread is not finished
     ticket = ticket_.load(std::memory_order_relaxed);
+    uint64_t taken;
     do {
       if (left_of(ticket) == 0) return count;
-    } while (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_relaxed));
+      taken = is_set(r.cancel) ? left_of(ticket) : 1;
+    } while (!ticket_.compare_exchange_weak(ticket, ticket - taken, std::memory_order_relaxed));
+    count += taken;
   }
 }
 
