@@ -4,6 +4,7 @@
 #include "runtime/cpu/pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -21,7 +22,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto spin_time = std::chrono::microseconds(100);  ///< before a thread goes to sleep
+constexpr auto worker_spin = std::chrono::microseconds(100);  ///< without work, before a worker sleeps
+constexpr auto caller_spin = std::chrono::microseconds(20);   ///< before it sleeps until a worker is done
 constexpr uint32_t left_bits = 24;
 constexpr uint64_t most_tickets = (uint64_t{1} << left_bits) - 1;
 
@@ -33,16 +35,25 @@ void relax() noexcept {
 #endif
 }
 
-/// Spins until `ready` or for spin_time; whether it was ready.
-template <class F>
-bool spin_until(F &&ready) noexcept {
-  for (Clock::time_point end{};;) {
+/// The processor that this thread runs on, or -1.
+int current_processor() noexcept {
+#if defined(__linux__)
+  return ::sched_getcpu();
+#else
+  return -1;
+#endif
+}
+
+/// Spins until `ready` or for some time; whether it was ready. `rest` is called every few microseconds.
+template <class F, class G>
+bool spin_until(std::chrono::microseconds time, F &&ready, G &&rest) noexcept {
+  for (Clock::time_point end{};; rest()) {
     for (int k = 0; k < 64; ++k) {
       if (ready()) return true;
       relax();
     }
     Clock::time_point now = Clock::now();
-    if (end == Clock::time_point{}) end = now + spin_time;
+    if (end == Clock::time_point{}) end = now + time;
     if (now >= end) return false;
   }
 }
@@ -90,6 +101,7 @@ class Pool {
   std::atomic<int64_t> chunks_{0}, chunks_each_{1};
   std::atomic<uint64_t> tickets_{0}, float_control_{0};
   std::atomic<uint32_t> threads_{0};
+  std::atomic<int> caller_processor_{-1};
   std::atomic<const volatile uint32_t *> cancel_{nullptr};
   struct alignas(64) Bed {
     std::atomic<uint32_t> asleep{0};
@@ -135,6 +147,7 @@ void Pool::run(const Region &r) noexcept {
   threads_.store(threads, std::memory_order_relaxed);
   cancel_.store(r.cancel, std::memory_order_relaxed);
   float_control_.store(float_control(), std::memory_order_relaxed);
+  caller_processor_.store(current_processor(), std::memory_order_relaxed);
   finished_.store(0, std::memory_order_relaxed);
   uint64_t number = (ticket_.load(std::memory_order_relaxed) >> left_bits) + 1;
   // the caller's own first ticket is never in the word
@@ -146,10 +159,10 @@ void Pool::run(const Region &r) noexcept {
   busy_.store(false, std::memory_order_release);
 }
 
-/// Until workers have finished `count` tickets. The caller looks at the processor's time first: a chunk that
-/// runs ends soon, unless its worker was interrupted.
+/// Until workers have finished `count` tickets.
 void Pool::await(uint32_t count) noexcept {
-  if (spin_until([&] { return finished_.load(std::memory_order_acquire) == count; })) return;
+  auto done = [&] { return finished_.load(std::memory_order_acquire) == count; };
+  if (spin_until(caller_spin, done, [] {})) return;
   caller_sleeps_.store(1, std::memory_order_seq_cst);
   for (uint32_t now; (now = finished_.load(std::memory_order_seq_cst)) != count;) park_while(finished_, now);
   caller_sleeps_.store(0, std::memory_order_relaxed);
@@ -210,9 +223,14 @@ void Pool::wake(uint32_t count, uint32_t threads) noexcept {
   }
 }
 
+/// A worker that was woken on its caller's processor does not spin there in the caller's place.
 void Pool::work(uint32_t index) noexcept {
+  auto help_once = [&] { return help(index); };
+  auto make_way = [&] {
+    if (current_processor() == caller_processor_.load(std::memory_order_relaxed)) ::sched_yield();
+  };
   for (;;)
-    if (!spin_until([&] { return help(index); })) sleep(index);
+    if (!spin_until(worker_spin, help_once, make_way)) sleep(index);
 }
 
 void *Pool::enter(void *index) noexcept {

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "codegen/llvm_library.h"
+#include "ir/build.h"
 #include "runtime/cpu/float_control.h"
 #include "runtime/cpu/pool.h"
 #include "runtime/cpu/thread_count.h"
@@ -278,6 +280,37 @@ TEST(MachineParallel, a_cell_from_outside_cannot_be_written) {
                                     "  for i in parallel(0, n, 1):\n    c[()] = c[()] + a[i]\n"),
                             error));
   EXPECT_NE(error.find("a parallel loop stores to a cell made outside it"), std::string::npos) << error;
+}
+
+/// What emitting a function says, which nothing has verified.
+std::string error_of(Stmt body) {
+  Func f;
+  f.name = "f";
+  f.body = std::move(body);
+  try {
+    call_llvm(f, host_target(), LlvmWant::object);
+  } catch (const CompileError &e) {
+    return e.what();
+  }
+  return "emitted";
+}
+
+TEST(MachineParallel, what_cannot_be_captured_is_an_internal_error) {
+  Buf cell = make_buf(make_sym(SymKind::buffer, DType::i64, "x"), {}, Space::registers);
+  Sym i = make_sym(SymKind::iter, DType::i64, "i"), t = make_sym(SymKind::local, DType::i64, "t");
+  auto loop = [&](Stmt body) {
+    return make_stmt(
+        {}, For{i, const_int(0), const_int(9), 1, ForKind::parallel, 0, Hint::none, std::move(body)});
+  };
+  auto made = [&](Stmt body) { return alloc(cell, Fill::zero, std::move(body)); };
+  auto says = [&](Stmt body, std::string_view what) {
+    std::string text = error_of(std::move(body));
+    EXPECT_NE(text.find(what), std::string::npos) << text;
+  };
+  says(loop(made(store(cell, {}, kw::ref(i)))), "emitted");
+  says(made(loop(store(cell, {}, kw::ref(i)))), "the parallel loop stores to 'x', a cell made outside it");
+  says(loop(made(store(cell, {}, kw::ref(t)))), "'t' has no value before a parallel loop that uses it");
+  says(loop(let(t, load(cell, {}), {})), "'x' is not there before a parallel loop that uses it");
 }
 
 TEST(MachineParallel, memory_of_threads_that_cannot_be_had_is_told) {

@@ -14,12 +14,6 @@
 #include "ir/walk.h"
 #include "support/text.h"
 
-#if defined(__SANITIZE_THREAD__)
-/// Children of processes that have the pool's workers start threads too, which the sanitizer refuses
-/// otherwise.
-extern "C" const char *__tsan_default_options() { return "die_after_fork=0"; }
-#endif
-
 namespace kw::unit {
 
 Func ir(std::string_view text) {

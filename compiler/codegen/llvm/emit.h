@@ -86,6 +86,7 @@ class FunctionEmitter {
   class Frame;
   struct Region;
   void parallel_loop(const For &n, V lo, V trips);
+  void leave_region(const Region &r, V frame);
   void capture(Region &r);
   llvm::Function *chunk_function(const Region &r);
   void emit_chunk(const Region &r, const FunctionEmitter &outside);

@@ -24,6 +24,7 @@ struct Uses {
   std::vector<Sym> symbols;
   std::vector<Buf> buffers;
   std::unordered_set<const SymNode *> made, seen;
+  bool checks = false;
 
   explicit Uses(const For &loop) {
     made.insert(loop.iter.get());
@@ -36,7 +37,8 @@ struct Uses {
           sizes.insert(sizes.end(), n.buf->extents.begin(), n.buf->extents.end());
           sizes.insert(sizes.end(), n.buf->strides.begin(), n.buf->strides.end());
         },
-        [&](const Ref &n, const Expr &) { use(n.sym); }, [&](const Load &n, const Expr &) { use(n.buf); },
+        [&](const Check &, const Stmt &) { checks = true; }, [&](const Ref &n, const Expr &) { use(n.sym); },
+        [&](const Load &n, const Expr &) { use(n.buf); },
         [&](const Store &n, const Stmt &) {
           bool cell = n.buf->space == Space::registers;
           ensure(!cell || made.count(n.buf->sym.get()),
@@ -60,7 +62,7 @@ struct Uses {
 /// The frame of a region: how its chunks ended and how they are cut, then values of the function around it.
 class FunctionEmitter::Frame {
  public:
-  enum Field : unsigned { status, per_chunk, rest, first_value };
+  enum Field : unsigned { status, per_chunk, first_value };
 
   /// A value that chunks need; constants they have anyway.
   void hold(V v) {
@@ -71,7 +73,7 @@ class FunctionEmitter::Frame {
 
   /// In the function around the region, which it fills the frame for.
   V make(llvm::IRBuilder<> &b, BasicBlock *entry) {
-    std::vector<llvm::Type *> types{b.getInt32Ty(), b.getInt64Ty(), b.getInt64Ty()};
+    std::vector<llvm::Type *> types{b.getInt32Ty(), b.getInt64Ty()};
     for (V v : values_) types.push_back(v->getType());
     type_ = llvm::StructType::get(b.getContext(), types);
     V frame = llvm::IRBuilder<>(entry, entry->begin()).CreateAlloca(type_, nullptr, "frame");
@@ -106,6 +108,8 @@ struct FunctionEmitter::Region {
   std::unordered_map<const BufNode *, V> cells{};    ///< their values, which do not change meanwhile
   std::unordered_map<const BufNode *, V> offsets{};  ///< of temporaries in the memory of a thread
   V bytes = nullptr;                                 ///< of that memory
+
+  bool can_fail() const { return uses.checks || !offsets.empty(); }
 };
 
 /// Threads run chunks of `width` iterations, or without a width one chunk each; one thread alone runs them
@@ -124,28 +128,38 @@ void FunctionEmitter::parallel_loop(const For &n, V lo, V trips) {
   BasicBlock *alone = block("alone"), *together = block("together"), *joined = block("joined");
   V several = b_.CreateAnd(b_.CreateICmpUGT(threads, one), b_.CreateICmpSGT(chunks, one));
   b_.CreateCondBr(several, together, alone);
-  auto cut = [&](V per_chunk, V rest) {
-    b_.CreateStore(per_chunk, region.frame.field(b_, frame, Frame::per_chunk));
-    b_.CreateStore(rest, region.frame.field(b_, frame, Frame::rest));
-  };
   b_.SetInsertPoint(alone);
-  cut(trips, zero);
+  V per_chunk = region.frame.field(b_, frame, Frame::per_chunk);
+  b_.CreateStore(trips, per_chunk);
   b_.CreateCall(body, {frame, zero, b_.getInt32(0)});
   b_.CreateBr(joined);
   b_.SetInsertPoint(together);
-  cut(n.width ? width : b_.CreateUDiv(trips, chunks), n.width ? zero : b_.CreateURem(trips, chunks));
+  per_chunk = region.frame.field(b_, frame, Frame::per_chunk);
+  V even = n.width ? width : b_.CreateAdd(b_.CreateUDiv(b_.CreateSub(trips, one), chunks), one);
+  b_.CreateStore(even, per_chunk);
   llvm::Type *p = b_.getPtrTy();
   b_.CreateCall(FunctionType::get(b_.getVoidTy(), {p, wide, p, p}, false), load_env(p, 8),
                 {env_, chunks, body, frame});
   b_.CreateBr(joined);
   b_.SetInsertPoint(joined);
-  V status = region.frame.load(b_, frame, Frame::status);
-  BasicBlock *failed = block("failed"), *sound = block("sound"), *on = block("on");
-  b_.CreateCondBr(b_.CreateICmpNE(status, b_.getInt32(0)), failed, sound);
-  b_.SetInsertPoint(failed);
-  b_.CreateRet(status);
-  b_.SetInsertPoint(sound);
-  poll(on);  // chunks of a cancelled run were left out
+  leave_region(region, frame);
+}
+
+/// Behind a region: ends the kernel where a chunk failed or chunks were left out because it is cancelled.
+void FunctionEmitter::leave_region(const Region &r, V frame) {
+  BasicBlock *on = block("on");
+  if (!r.can_fail()) {
+    poll(on);
+    b_.SetInsertPoint(on);
+    return;
+  }
+  V status = r.frame.load(b_, frame, Frame::status), zero = b_.getInt32(0);
+  V cancelled = b_.CreateICmpNE(b_.CreateLoad(b_.getInt32Ty(), cancel_, true), zero);
+  V failed = b_.CreateICmpNE(status, zero);
+  BasicBlock *ended = block("ended");
+  b_.CreateCondBr(b_.CreateOr(failed, cancelled), ended, on);
+  b_.SetInsertPoint(ended);
+  b_.CreateRet(b_.CreateSelect(failed, status, b_.getInt32(2)));
   b_.SetInsertPoint(on);
 }
 
@@ -155,7 +169,8 @@ FunctionEmitter::V FunctionEmitter::load_env(llvm::Type *t, uint64_t offset) {
 
 /// Lets the frame hold all that a chunk uses of this function.
 void FunctionEmitter::capture(Region &r) {
-  for (V v : {r.lo, r.trips, env_, fault_, cancel_}) r.frame.hold(v);
+  for (V v : {r.lo, r.trips, cancel_}) r.frame.hold(v);
+  if (r.uses.checks) r.frame.hold(fault_);
   for (const Sym &s : r.uses.symbols) {
     ensure(values_.count(s.get()), cat("'", s->name, "' has no value before a parallel loop that uses it"));
     r.frame.hold(values_.at(s.get()));
@@ -177,6 +192,7 @@ void FunctionEmitter::capture(Region &r) {
     r.frame.hold(r.offsets[slot.buf.get()] = r.bytes);
     r.bytes = b_.CreateAdd(r.bytes, expr(slot.bytes), "", true, true);
   }
+  if (!r.offsets.empty()) r.frame.hold(env_);
   r.frame.hold(r.bytes);
   memo_.clear();
 }
@@ -203,18 +219,19 @@ void FunctionEmitter::emit_chunk(const Region &r, const FunctionEmitter &outside
   cancelled_ = block("left");
   b_.SetInsertPoint(entry_);
   status_ = r.frame.field(b_, frame, Frame::status);
-  auto *status = b_.CreateAlignedLoad(b_.getInt32Ty(), status_, llvm::Align(4));
-  status->setAtomic(llvm::AtomicOrdering::Monotonic);
-  BasicBlock *begin = block("begin");  // unless another chunk has failed
-  b_.CreateCondBr(b_.CreateICmpNE(status, b_.getInt32(0)), cancelled_, begin);
-  b_.SetInsertPoint(begin);
+  if (r.can_fail()) {  // what is left is not worth running once a chunk has failed
+    auto *status = b_.CreateAlignedLoad(b_.getInt32Ty(), status_, llvm::Align(4));
+    status->setAtomic(llvm::AtomicOrdering::Monotonic);
+    BasicBlock *begin = block("begin");
+    b_.CreateCondBr(b_.CreateICmpNE(status, b_.getInt32(0)), cancelled_, begin);
+    b_.SetInsertPoint(begin);
+  }
   receive(r, frame, outside);
-  V per_chunk = r.frame.load(b_, frame, Frame::per_chunk), rest = r.frame.load(b_, frame, Frame::rest);
+  V per_chunk = r.frame.load(b_, frame, Frame::per_chunk);
   V trips = r.frame.inside(b_, frame, r.trips), lo = r.frame.inside(b_, frame, r.lo);
-  V first = b_.CreateAdd(b_.CreateMul(chunk, per_chunk),
-                         b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, chunk, rest));
-  V size = b_.CreateAdd(per_chunk, b_.CreateZExt(b_.CreateICmpULT(chunk, rest), b_.getInt64Ty()));
-  V count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, size, b_.CreateSub(trips, first));
+  auto least = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };
+  V first = least(b_.CreateMul(chunk, per_chunk), trips);  // chunks behind the last iteration are empty
+  V count = least(per_chunk, b_.CreateSub(trips, first));
   iterations(r.loop, iteration(r.loop, lo, first), count);
   b_.CreateRetVoid();
   b_.SetInsertPoint(cancelled_);
@@ -224,7 +241,8 @@ void FunctionEmitter::emit_chunk(const Region &r, const FunctionEmitter &outside
 /// In a chunk: everything that the frame holds becomes what it was outside, and temporaries get memory.
 void FunctionEmitter::receive(const Region &r, V frame, const FunctionEmitter &outside) {
   auto inside = [&](V v) { return r.frame.inside(b_, frame, v); };
-  env_ = inside(outside.env_), fault_ = inside(outside.fault_), cancel_ = inside(outside.cancel_);
+  cancel_ = inside(outside.cancel_);
+  if (r.uses.checks) fault_ = inside(outside.fault_);
   for (const Sym &s : r.uses.symbols) values_[s.get()] = inside(outside.values_.at(s.get()));
   for (const Buf &b : r.uses.buffers) {
     if (auto value = r.cells.find(b.get()); value != r.cells.end()) {
@@ -239,6 +257,7 @@ void FunctionEmitter::receive(const Region &r, V frame, const FunctionEmitter &o
     buffers_[b.get()] = std::move(m);
   }
   if (r.offsets.empty()) return;
+  env_ = inside(outside.env_);
   llvm::Type *p = b_.getPtrTy();
   V base = b_.CreateCall(FunctionType::get(p, {p, b_.getInt64Ty()}, false), load_env(p, 16),
                          {env_, inside(r.bytes)}, "scratch");

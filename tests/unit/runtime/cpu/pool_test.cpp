@@ -181,6 +181,7 @@ TEST(Pool, workers_compute_as_their_caller_does) {
 #endif
 
 TEST(Pool, a_child_of_fork_starts_its_own_workers) {
+  if (!unit::children_may_start_threads) GTEST_SKIP() << "the sanitizer ends such children";
   std::atomic<uint32_t> here{0};
   meet(3, here);
   int code = unit::run_in_child([] {
@@ -199,6 +200,7 @@ TEST(Pool, a_child_of_fork_starts_its_own_workers) {
 /// Forks come while another thread is somewhere in a region, also where it has claimed what nobody in the
 /// child will finish.
 TEST(Pool, a_child_of_fork_is_not_stuck_in_a_region_of_its_parent) {
+  if (!unit::children_may_start_threads) GTEST_SKIP() << "the sanitizer ends such children";
   std::atomic<bool> stop{false};
   std::thread caller([&] {
     while (!stop) region(64, 3, [](int64_t, int32_t) { sched_yield(); });
