@@ -86,6 +86,22 @@ TEST(Pool, workers_come_also_after_a_rest) {
   }
 }
 
+/// The caller has nothing left to do and sleeps meanwhile.
+TEST(Pool, the_caller_waits_for_a_slow_worker) {
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<uint32_t> here{0};
+    int done = 0;
+    region(2, 2, [&](int64_t, int32_t worker) {
+      ++here;
+      while (here < 2) std::this_thread::yield();
+      if (worker == 0) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(round % 3));
+      done = 1;
+    });
+    ASSERT_EQ(done, 1);
+  }
+}
+
 TEST(Pool, no_more_threads_take_part_than_asked_for) {
   std::atomic<uint32_t> here{0};
   meet(6, here);  // now there are five workers at least
