@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
@@ -211,6 +212,21 @@ TEST(Pool, a_child_of_fork_starts_its_own_workers) {
   here = 0;
   meet(3, here);  // and the parent still has them
   EXPECT_EQ(here, 3u);
+}
+
+TEST(Pool, does_without_threads_that_the_system_refuses) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizers need memory of their own";
+#endif
+  int code = unit::run_in_child([] {
+    std::vector<int> once(100, 1);
+    rlimit none{1, 1};
+    if (setrlimit(RLIMIT_AS, &none) != 0) return 1;  // no new stacks; a few old ones may be there
+    for (int round = 0; round < 3; ++round)
+      if (counts(100, 64) != once) return 2;
+    return pool_workers() < 63 ? 0 : 3;
+  });
+  EXPECT_EQ(code, 0);
 }
 
 /// Forks come while another thread is somewhere in a region, also where it has claimed what nobody in the
