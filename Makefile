@@ -76,7 +76,8 @@ asan-python:
 tsan: setup
 	@cmake -S . -B build-tsan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug -DKW_SANITIZE=thread >/dev/null
 	@ninja -C build-tsan --quiet kw_unit kernelwright_llvm
-	@build-tsan/tests/kw_unit --gtest_brief=1 --gtest_filter='*Jit*:*Cache*:*Launch*:*Once*:*Buffer*'
+	@build-tsan/tests/kw_unit --gtest_brief=1 --gtest_filter='*Jit*:*Cache*:*Launch*:*Once*:*ThreadCount*:*Buffer*'
+	@build-tsan/tests/kw_unit --gtest_brief=1 --gtest_filter='*Pool*:*Launch*:*Parallel*'
 
 errors: build
 	@BLESS=1 $(PYTEST) tests/errors/test_catalogue.py

@@ -1,11 +1,19 @@
-// Loading of a cached object and the front end's time for a kernel of twenty lines.
+// Loading of a cached object, the front end's time for a kernel of twenty lines, and what a parallel region
+// costs beside its work.
 #include <benchmark/benchmark.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include "frontend/lower.h"
+#include "runtime/cpu/pool.h"
 #include "runtime/jit.h"
 
 namespace kw {
@@ -101,11 +109,70 @@ void load_cached(benchmark::State &state) {
 }
 BENCHMARK(load_cached)->Unit(benchmark::kMicrosecond);
 
+using Clock = std::chrono::steady_clock;
+
+double microseconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+}
+
+/// A chain of multiplications, so that no other work of the core shortens it.
+void work(int64_t steps) {
+  uint64_t x = 1;
+  for (int64_t k = 0; k < steps; ++k) benchmark::DoNotOptimize(x *= 0x9E3779B97F4A7C15u);
+}
+
+/// Steps of about so many microseconds.
+int64_t steps_of(double microseconds) {
+  constexpr int64_t probe = 100'000;
+  double best = 1e9;
+  for (int k = 0; k < 50; ++k) {
+    auto begin = Clock::now();
+    work(probe);
+    best = std::min(best, microseconds_since(begin));
+  }
+  return static_cast<int64_t>(probe * microseconds / best);
+}
+
+/// Microseconds that a region of two chunks of equal work takes beyond the work of one chunk; the share
+/// `quantile` of `count` regions takes less.
+double region_cost(double chunk_work, int count, double quantile, std::chrono::milliseconds rest) {
+  static const volatile uint32_t never = 0;
+  int64_t steps = steps_of(chunk_work);
+  auto body = [](void *frame, int64_t, int32_t) { work(*static_cast<int64_t *>(frame)); };
+  std::vector<double> costs;
+  for (int k = 0; k < count; ++k) {
+    if (rest.count() > 0) std::this_thread::sleep_for(rest);
+    auto begin = Clock::now();
+    run_region({body, &steps, 2, 2, &never});
+    costs.push_back(microseconds_since(begin) - chunk_work);
+  }
+  std::sort(costs.begin(), costs.end());
+  return costs[static_cast<size_t>(quantile * (count - 1))];
+}
+
+/// `kw_bench fork_join`: one round, four numbers. The last is taken while another process fills a core.
+int fork_join() {
+  std::chrono::milliseconds at_once(0), idle(50);
+  double empty = region_cost(0, 20'000, 0.5, at_once), hot = region_cost(5, 5'000, 0.5, at_once);
+  double cold = region_cost(5, 21, 0.5, idle);
+  pid_t other = fork();
+  if (other == 0)
+    for (;;) work(1 << 20);
+  double beside_other = other > 0 ? region_cost(20, 5'000, 0.99, at_once) : 0;
+  if (other > 0) {
+    kill(other, SIGKILL);
+    waitpid(other, nullptr, 0);
+  }
+  std::printf("%g %g %g %g\n", empty, hot, cold, beside_other);
+  return 0;
+}
+
 }  // namespace
 }  // namespace kw
 
 int main(int argc, char **argv) {
   if (argc == 3 && std::string_view(argv[1]) == "first_load") return kw::first_load(argv[2]);
+  if (argc == 2 && std::string_view(argv[1]) == "fork_join") return kw::fork_join();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();

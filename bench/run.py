@@ -128,6 +128,22 @@ def core_rows() -> list[Row]:
     return [*rows, row("load of a cached object, the first in a process", first, "us", "<= 100")]
 
 
+def thread_rows() -> list[Row]:
+    command = [str(ROOT / "build-bench" / "bench" / "kw_bench"), "fork_join"]
+    rounds = [
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        for _ in range(ROUNDS)
+    ]
+    names = {
+        "two empty chunks": "<= 0.7",
+        "5 us in each chunk": "<= 0.7",
+        "5 us in each chunk, after 50 ms of rest": "<= 20",
+        "20 us in each chunk, a core busy elsewhere, p99": "<= 100",
+    }
+    columns = zip(names.items(), zip(*rounds, strict=True), strict=True)
+    return [row(f"fork-join: {n}", [float(x) for x in series], "us", t) for (n, t), series in columns]
+
+
 def machine() -> str:
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     model = next((x.split(":")[1].strip() for x in lines if x.startswith("model name")), "?")
@@ -136,6 +152,7 @@ def machine() -> str:
 
 def main() -> None:
     rows = compile_rows() + warm_rows() + call_rows() + safety_rows() + core_rows()
+    rows += thread_rows()
     rows.insert(0, row("the machine: one short loop of Python, all through the run", pulses, "ms", "-"))
     lines = [
         f"# {datetime.date.today()}, {machine()}",

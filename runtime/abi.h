@@ -16,11 +16,11 @@ typedef struct KwEnv {
   uint32_t abi, threads;
   void (*parallel)(const struct KwEnv *, int64_t n, void (*body)(void *frame, int64_t chunk, int32_t worker),
                    void *frame);
-  void *(*scratch)(const struct KwEnv *, size_t bytes);
-  const volatile uint32_t *cancel; /* never null; polled, non-zero ends the run */
+  void *(*scratch)(const struct KwEnv *, size_t bytes); /* this thread's; null when there is no memory */
+  const volatile uint32_t *cancel;                      /* never null; polled, non-zero ends the run */
 } KwEnv;
 
-/* 0 ok, 1 fault, 2 cancelled */
+/* 0 ok, 1 fault, 2 cancelled, 3 no memory for scratch */
 typedef int32_t (*KwEntry)(const KwEnv *, void *const *data, const int64_t *dims, const uint64_t *scalars,
                            void *workspace, KwFault *);
 

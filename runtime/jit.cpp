@@ -1,7 +1,9 @@
 // Compilation through the cache.
 #include "runtime/jit.h"
 
+#include "analysis/cost.h"
 #include "codegen/backend.h"
+#include "codegen/entry_program.h"
 #include "codegen/llvm_library.h"
 #include "driver/compile.h"
 #include "frontend/check.h"
@@ -199,6 +201,35 @@ std::shared_ptr<const Func> parse_ir_text(std::string_view text, std::string &er
   uint32_t id = sources.add_text("<ir>", 0, std::string(text));
   try {
     return std::make_shared<const Func>(parse_ir(sources, id));
+  } catch (const CompileError &e) {
+    error = e.what();
+    return nullptr;
+  }
+}
+
+std::shared_ptr<const LoadedKernel> load_ir_text(std::string_view text, std::string &error) {
+  auto f = parse_ir_text(text, error);
+  if (!f) return nullptr;
+  SourceMap none;
+  try {
+    const Backend &backend = find_backend("llvm");
+    Target target = host_target();
+    Func ready = run_passes(backend.lowering, *f, target);
+    Artifact a;
+    a.name = f->name;
+    for (const Param &p : f->params) {
+      ParamRecord r;
+      r.name = p.buf ? p.buf->sym->name : p.sym->name;
+      r.is_tensor = p.buf != nullptr;
+      r.dtype = p.buf ? p.buf->dtype : p.sym->dtype;
+      r.rank = p.buf ? static_cast<uint8_t>(p.buf->rank()) : 0;
+      r.mode = p.mode;
+      a.params.push_back(std::move(r));
+    }
+    a.program = build_entry_program(ready, estimate_work(ready), none);
+    a.code_kind = backend.code_kind;
+    a.code = backend.emit(ready, target);
+    return LoadedKernel::load(std::move(a), error);
   } catch (const CompileError &e) {
     error = e.what();
     return nullptr;

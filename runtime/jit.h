@@ -80,4 +80,8 @@ uint32_t count_definition_lines(std::string_view text);
 /// Printed IR → function, or null with `error`.
 std::shared_ptr<const Func> parse_ir_text(std::string_view text, std::string &error);
 
+/// Printed IR as machine code of the host, or null with `error`. Nothing that the IR leaves out is proved or
+/// checked: for tests and measurements.
+std::shared_ptr<const LoadedKernel> load_ir_text(std::string_view text, std::string &error);
+
 }  // namespace kw

@@ -1,4 +1,4 @@
-// Workspace and threads of a run.
+// Workspace, environment and watching of a run; the threads of its parallel regions are the pool's.
 #include "runtime/launch.h"
 
 #include <chrono>
@@ -9,61 +9,26 @@
 
 #include <csignal>
 
-#include "runtime/buffer.h"
+#include "runtime/cpu/pool.h"
+#include "runtime/cpu/scratch.h"
+#include "runtime/cpu/thread_count.h"
 
 namespace kw {
 
 namespace {
 
-constexpr size_t kept_bytes = size_t{8} << 20;  ///< a thread keeps this much workspace for itself
 constexpr auto look_interval = std::chrono::milliseconds(50);
 const volatile uint32_t never = 0;
-
-/// A buffer of one thread, grown on demand.
-class Arena {
- public:
-  ~Arena() { drop(); }
-  void *need(size_t bytes) {
-    if (bytes <= size_ && data_) return data_;
-    drop();
-    data_ = allocate_buffer(bytes);
-    if (data_) size_ = bytes;
-    return data_;
-  }
-  void shrink() {
-    if (size_ > kept_bytes) drop();
-  }
-
- private:
-  void drop() {
-    if (data_) release_buffer(data_);
-    data_ = nullptr;
-    size_ = 0;
-  }
-  void *data_ = nullptr;
-  size_t size_ = 0;
-};
 
 Arena &workspace_arena() {
   thread_local Arena arena;
   return arena;
 }
-Arena &scratch_arena() {
-  thread_local Arena arena;
-  return arena;
-}
-
-/// The serial region: until there is a pool, chunks run in the caller.
 void run_chunks(const KwEnv *env, int64_t n, void (*body)(void *, int64_t, int32_t), void *frame) {
-  for (int64_t chunk = 0; chunk < n && !__atomic_load_n(env->cancel, __ATOMIC_RELAXED); ++chunk)
-    body(frame, chunk, 0);
+  run_region({body, frame, n, env->threads, env->cancel});
 }
 
-void *scratch(const KwEnv *, size_t bytes) {
-  void *p = scratch_arena().need(bytes);
-  if (!p) throw std::bad_alloc();
-  return p;
-}
+void *scratch(const KwEnv *, size_t bytes) { return scratch_arena().need(bytes); }
 
 void block_all_signals() {
   sigset_t all;
@@ -83,7 +48,7 @@ RunResult run_here(const LoadedKernel &kernel, const CallWords &words, const vol
       return out;
     }
   }
-  KwEnv env{KW_ABI_VERSION, 1, run_chunks, scratch, cancel ? cancel : &never};
+  KwEnv env{KW_ABI_VERSION, thread_count(), run_chunks, scratch, cancel ? cancel : &never};
   out.status = kernel.run(&env, words.data, words.dims, words.scalars, workspace, &out.fault);
   if (workspace) workspace_arena().shrink();
   return out;

@@ -107,15 +107,17 @@ class WorkspacePlanner {
   void visit(const Stmt &root) {
     for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
       if (const Alloc *n = as<Alloc>(*s); n && n->buf->space == Space::heap)
-        slots_.push_back({n->buf, size_of(*n->buf)});
+        slots_.push_back({n->buf, size_of(*n->buf), parallel_loops_ > 0});
       if (const If *n = as<If>(*s)) visit(n->yes), visit(n->no);
       if (const While *n = as<While>(*s)) visit(n->body);
       if (const Seq *n = as<Seq>(*s))
         for (size_t i = 0; i + 1 < n->items.size(); ++i) visit(n->items[i]);
       if (const For *n = as<For>(*s)) {
+        parallel_loops_ += n->kind == ForKind::parallel;
         context_.enter_loop(*n);
         visit(n->body);
         context_.leave_loop();
+        parallel_loops_ -= n->kind == ForKind::parallel;
       }
     }
   }
@@ -152,6 +154,7 @@ class WorkspacePlanner {
   }
 
   BoundsContext context_{false};
+  int parallel_loops_ = 0;
   std::vector<WorkspaceSlot> slots_;
 };
 

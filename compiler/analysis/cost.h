@@ -18,6 +18,7 @@ WorkEstimate estimate_work(const Func &f);
 struct WorkspaceSlot {
   Buf buf;
   Expr bytes;
+  bool per_thread = false;  ///< stands in a parallel loop: each thread that runs it has one of its own
 };
 /// Slots in order of declaration. Throws E102 when the size of a temporary in a loop has no bound over the
 /// extents.

@@ -123,6 +123,7 @@ EntryProgram build_entry_program(const Func &f, const WorkEstimate &work, const 
     b.op(Op::fact);
   }
   for (const WorkspaceSlot &slot : plan_workspace(f)) {
+    if (slot.per_thread) continue;
     ensure(b.expression(slot.bytes), "a workspace size that the entry program cannot express");
     b.op(Op::workspace);
   }

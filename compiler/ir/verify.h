@@ -15,6 +15,7 @@ namespace kw {
 ///   accessed only where visible
 /// - the number of indices equals the rank; a stored value has the buffer's dtype, a Let's value its symbol's
 /// - step is not 0; Jump stands inside a serial For or a While; no `vector` loop contains a While
+/// - no parallel loop stores to a cell that was made outside it
 /// - no Seq stands directly in a Seq
 /// - Check sites are in range; results are parameters; depth is at most 1,000
 std::string verify(const Func &f);

@@ -14,6 +14,9 @@
 #include "ir/intrinsics.h"
 #include "ir/print.h"
 #include "runtime/buffer.h"
+#include "runtime/cpu/thread_count.h"
+#include "runtime/entry.h"
+#include "runtime/launch.h"
 #include "schedule/loop_nest.h"
 #include "support/build_id.h"
 #include "support/text.h"
@@ -164,6 +167,28 @@ std::pair<std::string, std::string> schedule_ir(const std::string &ir, const std
   }
 }
 
+/// Runs printed IR as machine code on the memory of arrays, under Ctrl-C as kernels do; the status and the
+/// fault's value (tests: loops that the front end does not write).
+std::pair<int, int64_t> run_ir(const std::string &text, const std::vector<py::buffer> &arrays,
+                               const std::vector<int64_t> &dims) {
+  std::vector<py::buffer_info> views;
+  std::vector<void *> data;
+  for (const py::buffer &array : arrays) data.push_back(views.emplace_back(array.request(true)).ptr);
+  std::string error;
+  RunResult r;
+  {
+    GilReleased released;
+    if (auto kernel = load_ir_text(text, error)) {
+      EntryResult entry = evaluate_entry(kernel->artifact().program, dims.data(), dims.size(), nullptr, 0);
+      r = run_watched(*kernel, {data.data(), dims.data(), nullptr, entry.workspace},
+                      [&] { return released.with_gil([] { return PyErr_CheckSignals() != 0; }); });
+    }
+  }
+  if (!error.empty()) throw py::value_error(error);
+  if (PyErr_Occurred()) throw py::error_already_set();
+  return {r.status, r.fault.value};
+}
+
 std::string llvm_fault(const std::string &ir, int what) {
   std::string error;
   auto f = parse_ir_text(ir, error);
@@ -225,6 +250,11 @@ PYBIND11_MODULE(_core, m) {
   m.def("llvm_fault", llvm_fault);
   m.def("kept_memory", kept_buffer_bytes);
   m.def("give_back_memory", give_back_buffers);
+  m.def("run_ir", run_ir);
+  m.def("threads", thread_count);
+  m.def("set_threads", set_thread_count);
+  m.def("threads_problem", thread_count_problem);
+  m.attr("max_threads") = max_threads;
   m.def("cache_directory", [] { return jit().cache().directory(); });
   m.def("cache_problem", [] { return jit().cache_problem(); });
   m.def("cache_list", cache_list);

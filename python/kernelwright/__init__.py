@@ -14,6 +14,7 @@ import importlib
 
 from ._core import Kernel
 from ._debug import debug
+from ._threads import set_threads, threads
 from .errors import (
     DeviceError,
     HintIgnoredWarning,
@@ -52,6 +53,8 @@ __all__ = [
     "UnsupportedError",
     "debug",
     "kernel",
+    "set_threads",
+    "threads",
 ]
 
 

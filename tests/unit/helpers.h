@@ -81,6 +81,12 @@ using Random = std::mt19937_64;
 
 /// Runs `f` to its end in a thread with a stack of `bytes`.
 void run_on_stack(size_t bytes, const std::function<void()> &f);
+/// Whether a child of a process that has other threads may start some: the thread sanitizer ends it.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool children_may_start_threads = false;
+#else
+inline constexpr bool children_may_start_threads = true;
+#endif
 /// Runs `f` in a forked child: its exit code, or minus the number of the signal that ended it.
 int run_in_child(const std::function<int()> &f);
 

@@ -40,13 +40,17 @@ void FunctionEmitter::signature() {
     fn_->getArg(i)->setName(names[i]);
     *slots[i] = fn_->getArg(i);
   }
+  set_attributes();
+  entry_ = block("entry");
+  b_.SetInsertPoint(entry_);
+  cancelled_ = block("cancelled");
+}
+
+void FunctionEmitter::set_attributes() {
   fn_->setDoesNotThrow();
   fn_->addFnAttr("no-builtins");
   fn_->addFnAttr("frame-pointer", "all");
   fn_->addFnAttr("target-features", target_.feature_text());
-  entry_ = block("entry");
-  b_.SetInsertPoint(entry_);
-  cancelled_ = block("cancelled");
 }
 
 void FunctionEmitter::parameters() {
@@ -71,10 +75,11 @@ void FunctionEmitter::parameters() {
                             p.buf->sym->name));
 }
 
-/// Every heap temporary gets a fixed place in the workspace, computed once.
+/// Every heap temporary outside parallel loops gets a fixed place in the workspace, computed once.
 void FunctionEmitter::workspace() {
   V offset = b_.getInt64(0);
   for (const WorkspaceSlot &slot : plan_workspace(f_)) {
+    if (slot.per_thread) continue;
     slots_[slot.buf.get()] = b_.CreateInBoundsGEP(b_.getInt8Ty(), workspace_, offset, slot.buf->sym->name);
     offset = b_.CreateAdd(offset, expr(slot.bytes), "", true, true);
   }
@@ -136,7 +141,8 @@ void FunctionEmitter::store(const Store &n) {
 void FunctionEmitter::allocate(const Alloc &n) {
   llvm::IRBuilder<> at_entry(entry_, entry_->begin());
   if (n.buf->space == Space::registers) {
-    cells_[n.buf.get()] = at_entry.CreateAlloca(type(n.buf->dtype), nullptr, n.buf->sym->name);
+    V cell = cells_[n.buf.get()] = at_entry.CreateAlloca(type(n.buf->dtype), nullptr, n.buf->sym->name);
+    if (n.fill == Fill::zero) b_.CreateStore(llvm::Constant::getNullValue(type(n.buf->dtype)), cell);
     return;
   }
   V base = nullptr;
@@ -235,7 +241,7 @@ void FunctionEmitter::check(const Check &n) {
   else if (c && c->a.dtype() == DType::f64)
     value = b_.CreateBitCast(expr(c->a), b_.getInt64Ty());
   b_.CreateCall(fault_function(), {fault_, b_.getInt32(n.site), value, bound});
-  b_.CreateRet(b_.getInt32(1));
+  end_with(1);
   b_.SetInsertPoint(good);
 }
 
@@ -266,6 +272,15 @@ void FunctionEmitter::poll(BasicBlock *on) {
 void FunctionEmitter::loop(const For &n) {
   V lo = expr(n.lo), hi = expr(n.hi);
   V trips = trip_count(n, lo, hi);
+  if (n.kind == ForKind::parallel && !status_)
+    parallel_loop(n, lo, trips);
+  else
+    iterations(n, lo, trips);
+  memo_.clear();
+}
+
+/// `trips` iterations in this function, the first with the value `lo`.
+void FunctionEmitter::iterations(const For &n, V lo, V trips) {
   std::optional<LaneView> view;
   if (runs_in_vectors(n)) view.emplace(n);
   if (view && view->widens())
@@ -276,7 +291,6 @@ void FunctionEmitter::loop(const For &n) {
     plain_loop(n, lo, trips, false);
   else
     inner_loop(n, lo, trips);
-  memo_.clear();
 }
 
 /// Emits the body and goes on where the next iteration begins.

@@ -1,6 +1,6 @@
 // IR → an llvm::Module with one exported function, kw_entry. Emits code in source order; a loop of the kind
-// vector runs several iterations at once, unroll repeats the body, others run serially here. Decides nothing:
-// checks, facts, fma and the order of sums are already in the IR.
+// vector runs several iterations at once, a parallel one on several threads, others run serially here.
+// Decides nothing: checks, facts, fma and the order of sums are already in the IR.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -31,6 +31,7 @@ class FunctionEmitter {
 
   // emit.cpp: the function, its parameters and statements
   void signature();
+  void set_attributes();
   void parameters();
   void workspace();
   void declare(const Buf &b, V base);
@@ -42,6 +43,7 @@ class FunctionEmitter {
   void branch(const If &n);
   void check(const Check &n);
   void loop(const For &n);
+  void iterations(const For &n, V lo, V trips);
   void while_loop(const While &n);
   void jump(const Jump &n);
   void body_with_targets(const Stmt &body, llvm::BasicBlock *done);
@@ -128,6 +130,18 @@ class FunctionEmitter {
   V reversed(V v);
   V any_lane(V mask);
 
+  // emit_parallel.cpp: loops of the kind parallel
+  class Frame;
+  struct Region;
+  void parallel_loop(const For &n, V lo, V trips);
+  void leave_region(const Region &r, V frame);
+  void capture(Region &r);
+  llvm::Function *chunk_function(const Region &r);
+  void emit_chunk(const Region &r, const FunctionEmitter &outside);
+  void receive(const Region &r, V frame, const FunctionEmitter &outside);
+  V load_env(llvm::Type *t, uint64_t offset);
+  void end_with(uint32_t status);
+
   // emit_ops.cpp: scalar operations, by the rules of ir/scalar_ops
   V unary(UnOp op, DType t, V a);
   V binary(BinOp op, DType t, V a, V b);
@@ -154,6 +168,7 @@ class FunctionEmitter {
   V env_ = nullptr, data_ = nullptr, dims_ = nullptr, scalars_ = nullptr, workspace_ = nullptr,
     fault_ = nullptr, cancel_ = nullptr;
   llvm::BasicBlock *cancelled_ = nullptr;
+  V status_ = nullptr;  ///< in a chunk of a region: where its fault is told
   /// Where the jumps of each loop around the place go.
   struct JumpTargets {
     llvm::BasicBlock *next;  ///< made by the first `continue`

@@ -36,6 +36,16 @@ TEST(Workspace, sizes_in_loops_are_bounded_over_the_loop) {
   EXPECT_NE(text.find("max(a_0, 0)"), std::string::npos) << text;
 }
 
+TEST(Workspace, temporaries_in_parallel_loops_belong_to_threads) {
+  Func f = unit::ir(
+      "def f(c: inout(f64, (n,))):\n  fp('strict')\n  dims(n)\n  t = alloc(f64, (n,), 'heap')\n"
+      "  for i in parallel(0, n, 1):\n    for j in serial(0, n, 1):\n      u = alloc(f64, (n,), 'heap')\n"
+      "      u[j] = 1.0\n      c[i] = u[j]\n  v = alloc(f64, (n,), 'heap')\n  return c\n");
+  std::string text;
+  for (const WorkspaceSlot &s : plan_workspace(f)) text += cat(s.buf->sym->name, s.per_thread ? "* " : " ");
+  EXPECT_EQ(text, "t u* v ");
+}
+
 TEST(Workspace, a_size_that_depends_on_data_is_e102) {
   Func f = over_matrix("t = allocate(w[0], float64)\nt[0] = 1");
   try {

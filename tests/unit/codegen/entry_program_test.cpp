@@ -60,6 +60,15 @@ TEST(EntryProgram, extents_follow_from_dims_and_scalars) {
   EXPECT_EQ(s.extent(select(unary(UnOp::logical_not, kw::ref(s.t)), n, m), 2, 5, 0, 0, true), 5);
 }
 
+TEST(EntryProgram, workspace_is_that_of_temporaries_outside_parallel_loops) {
+  Func f = unit::ir(
+      "def f(c: inout(f64, (n,))):\n  fp('strict')\n  dims(n)\n  t = alloc(f64, (n,), 'heap')\n"
+      "  for i in parallel(0, n, 1):\n    u = alloc(f64, (100 * n,), 'heap')\n    u[i] = 1.0\n"
+      "    c[i] = u[i]\n  return c\n");
+  int64_t dims[] = {8};
+  EXPECT_EQ(evaluate_entry(built(f), dims, 1, nullptr, 0).workspace, 64);
+}
+
 TEST(EntryProgram, extents_come_in_order_of_outputs_and_dimensions) {
   Scene s;
   EntryResult result = s.run(s.with({kw::ref(s.m), const_int(7), kw::ref(s.n)}), 2, 3);

@@ -123,7 +123,7 @@ constexpr std::string_view sample =
   with let(k, i64, 3):
     c[0] = cast(f32, neg(k))
   x = alloc(f32, (), 'registers', fill='zero')
-  for i in parallel(0, n, 1, width=16, hint='vectorize'):
+  for i in grid(0, n, 1, width=16, hint='vectorize'):
     u: i64 = (i * 3) // p
     check(cast(u64, u) < cast(u64, m), site=0)
     if (u == 0) and (not (p < 2)):

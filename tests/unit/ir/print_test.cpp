@@ -36,7 +36,7 @@ def f(a: buf(f32, (n, m), strides=(s, 1)), w: inout(i64, (n,)), p: weak(i64), q:
     t[1] = q / f32(3.0)
   x = alloc(f32, (), 'registers')
   x[()] = f32(0.0)
-  for i in parallel(0, n, 1, width=16, hint='vectorize'):
+  for i in grid(0, n, 1, width=16, hint='vectorize'):
     u: i64 = (i * 3) // p
     check(cast(u64, u) < cast(u64, m), site=0)
     if (u == 0) and (not (p < 2)):
@@ -47,6 +47,8 @@ def f(a: buf(f32, (n, m), strides=(s, 1)), w: inout(i64, (n,)), p: weak(i64), q:
     if p != 0:
       continue
     w[i_1] = (((w[i_1] & 7) | (p ^ 1)) << 2) >> (~p)
+  for i_2 in parallel(0, n, 1):
+    c[i_2] = q
   while (x[()] < f32(0.5)) or (p == (-9223372036854775808)):
     x[()] = x[()] @ any
     break

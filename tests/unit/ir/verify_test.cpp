@@ -191,6 +191,25 @@ TEST(Verify, extent_symbols_are_i64) {
   EXPECT_NE(verify(f), "");
 }
 
+TEST(Verify, parallel_loops_store_to_cells_of_their_own_only) {
+  Sample s;
+  Buf cell = make_buf(make_sym(SymKind::buffer, DType::f32, "x"), {}, Space::registers);
+  Sym j = make_sym(SymKind::iter, DType::i64, "j");
+  Stmt write = store(cell, {}, s.one), read = store(s.c, {s.zero}, load(cell, {}));
+  auto made = [&](Stmt body) { return alloc(cell, Fill::none, std::move(body)); };
+  auto parallel = [&](Stmt body) { return s.loop(std::move(body), ForKind::parallel); };
+  Stmt inner = make_stmt({}, For{j, s.zero, s.zero, 1, ForKind::parallel, 0, Hint::none, read});
+  EXPECT_EQ(s.body(made(s.loop(write))), "");
+  EXPECT_EQ(s.body(parallel(made(write))), "");
+  EXPECT_EQ(s.body(made(parallel(read))), "");
+  EXPECT_EQ(s.body(parallel(made(make_stmt({}, Seq{{inner, write}})))), "");
+  std::string_view error = "a parallel loop stores to a cell made outside it";
+  EXPECT_EQ(s.body(made(parallel(write))), error);
+  EXPECT_EQ(s.body(made(parallel(if_else(s.yes, write, {})))), error);
+  Stmt wrong = make_stmt({}, For{j, s.zero, s.zero, 1, ForKind::parallel, 0, Hint::none, write});
+  EXPECT_EQ(s.body(parallel(made(wrong))), error);
+}
+
 TEST(Verify, missing_parts_are_reported) {
   Sample s;
   EXPECT_NE(s.storing(make_expr(DType::f32, {}, Binary{BinOp::add, s.one, Expr{}})), "");

@@ -1,0 +1,282 @@
+// The pool: claims by compare-and-swap of one word, a short spin before sleep, no barriers. Workers start
+// when a region first wants them and are never joined: they hold nothing, and a child of fork has none of
+// them.
+#include "runtime/cpu/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+
+#include "runtime/cpu/float_control.h"
+#include "runtime/cpu/park.h"
+#include "runtime/cpu/scratch.h"
+#include "runtime/cpu/thread_count.h"
+
+namespace kw {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto worker_spin = std::chrono::microseconds(100);  ///< without work, before a worker sleeps
+constexpr auto caller_spin = std::chrono::microseconds(20);   ///< before it sleeps until a worker is done
+constexpr uint32_t left_bits = 24;
+constexpr uint64_t most_tickets = (uint64_t{1} << left_bits) - 1;
+
+void relax() noexcept {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+/// The processor that this thread runs on, or -1.
+int current_processor() noexcept {
+#if defined(__linux__)
+  return ::sched_getcpu();
+#else
+  return -1;
+#endif
+}
+
+/// Spins until `ready` or for some time; whether it was ready. `rest` is called every few microseconds.
+template <class F, class G>
+bool spin_until(std::chrono::microseconds time, F &&ready, G &&rest) noexcept {
+  for (Clock::time_point end{};; rest()) {
+    for (int k = 0; k < 64; ++k) {
+      if (ready()) return true;
+      relax();
+    }
+    Clock::time_point now = Clock::now();
+    if (end == Clock::time_point{}) end = now + time;
+    if (now >= end) return false;
+  }
+}
+
+bool is_set(const volatile uint32_t *word) noexcept { return __atomic_load_n(word, __ATOMIC_RELAXED) != 0; }
+
+void run_alone(const Region &r) noexcept {
+  for (int64_t chunk = 0; chunk < r.chunks && !is_set(r.cancel); ++chunk) r.body(r.frame, chunk, 0);
+}
+
+/// One in a process, in memory that is never released: sleeping workers look at it until the process ends.
+class Pool {
+ public:
+  void run(const Region &r) noexcept;
+  void forget_workers() noexcept;
+  uint32_t workers() const noexcept { return started_.load(std::memory_order_relaxed); }
+
+ private:
+  static uint64_t left_of(uint64_t ticket) noexcept { return ticket & most_tickets; }
+  void start_workers(uint32_t wanted) noexcept;
+  static void *enter(void *index) noexcept;
+  [[noreturn]] void work(uint32_t index) noexcept;
+  bool help(uint32_t index) noexcept;
+  bool has_work(uint32_t index) const noexcept;
+  void sleep(uint32_t index) noexcept;
+  void wake(uint32_t count, uint32_t threads) noexcept;
+  uint64_t run_tickets(const Region &r, uint64_t ticket, int32_t worker) noexcept;
+  Region region() const noexcept;
+  void await(uint32_t count) noexcept;
+
+  /// A number of the region, and how many of its tickets nobody has claimed. Where none is left nothing can
+  /// be claimed, so whoever takes one from `left` knows that all it read of the region before is of this one.
+  alignas(64) std::atomic<uint64_t> ticket_{0};
+  /// Tickets that workers have run; the caller sleeps on it when `caller_sleeps_`.
+  alignas(64) std::atomic<uint32_t> finished_{0};
+  std::atomic<uint32_t> caller_sleeps_{0};
+  /// Held by the thread whose region it is; it guards what only that thread writes.
+  alignas(64) std::atomic<bool> busy_{false};
+  std::atomic<uint32_t> sleepers_{0}, started_{0};
+  uint32_t tried_ = 0;  ///< workers that were started or refused by the system
+  bool watches_forks_ = false;
+  /// The region and its tickets: `chunks_each_` chunks a ticket, the first the one that is claimed first.
+  std::atomic<decltype(Region::body)> body_{nullptr};
+  std::atomic<void *> frame_{nullptr};
+  std::atomic<int64_t> chunks_{0}, chunks_each_{1};
+  std::atomic<uint64_t> tickets_{0}, float_control_{0};
+  std::atomic<uint32_t> threads_{0};
+  std::atomic<int> caller_processor_{-1};
+  std::atomic<const volatile uint32_t *> cancel_{nullptr};
+  struct alignas(64) Bed {
+    std::atomic<uint32_t> asleep{0};
+  };
+  Bed beds_[max_threads];  ///< by the worker's index, which begins at 1
+};
+
+Pool pool;
+
+/// Runs the ticket that was just taken from `ticket` and all that it can take after it; how many those were.
+/// Of a cancelled region it takes the rest at once.
+uint64_t Pool::run_tickets(const Region &r, uint64_t ticket, int32_t worker) noexcept {
+  int64_t each = chunks_each_.load(std::memory_order_relaxed);
+  uint64_t all = tickets_.load(std::memory_order_relaxed), count = 1;
+  for (;;) {
+    int64_t chunk = static_cast<int64_t>(all - left_of(ticket)) * each;
+    int64_t end = chunk + std::min(each, r.chunks - chunk);
+    while (chunk < end && !is_set(r.cancel)) r.body(r.frame, chunk++, worker);
+    // this region goes on as long as a ticket of this thread is not finished
+    ticket = ticket_.load(std::memory_order_relaxed);
+    uint64_t taken;
+    do {
+      if (left_of(ticket) == 0) return count;
+      taken = is_set(r.cancel) ? left_of(ticket) : 1;
+    } while (!ticket_.compare_exchange_weak(ticket, ticket - taken, std::memory_order_relaxed));
+    count += taken;
+  }
+}
+
+void Pool::run(const Region &r) noexcept {
+  uint32_t threads = std::min(r.threads, max_threads);
+  if (threads < 2 || r.chunks < 2 || busy_.load(std::memory_order_relaxed) ||
+      busy_.exchange(true, std::memory_order_acquire))
+    return run_alone(r);
+  start_workers(threads - 1);
+  auto chunks = static_cast<uint64_t>(r.chunks), each = (chunks - 1) / most_tickets + 1;
+  uint64_t tickets = (chunks - 1) / each + 1;
+  body_.store(r.body, std::memory_order_relaxed);
+  frame_.store(r.frame, std::memory_order_relaxed);
+  chunks_.store(r.chunks, std::memory_order_relaxed);
+  chunks_each_.store(static_cast<int64_t>(each), std::memory_order_relaxed);
+  tickets_.store(tickets, std::memory_order_relaxed);
+  threads_.store(threads, std::memory_order_relaxed);
+  cancel_.store(r.cancel, std::memory_order_relaxed);
+  float_control_.store(float_control(), std::memory_order_relaxed);
+  caller_processor_.store(current_processor(), std::memory_order_relaxed);
+  finished_.store(0, std::memory_order_relaxed);
+  uint64_t number = (ticket_.load(std::memory_order_relaxed) >> left_bits) + 1;
+  // the caller's own first ticket is never in the word
+  uint64_t first = (number << left_bits) + tickets;
+  ticket_.store(first - 1, std::memory_order_seq_cst);
+  if (sleepers_.load(std::memory_order_seq_cst) > 0) wake(1, threads);
+  uint64_t own = run_tickets(r, first, 0);
+  if (own < tickets) await(static_cast<uint32_t>(tickets - own));
+  busy_.store(false, std::memory_order_release);
+}
+
+/// Until workers have finished `count` tickets.
+void Pool::await(uint32_t count) noexcept {
+  auto done = [&] { return finished_.load(std::memory_order_acquire) == count; };
+  if (spin_until(caller_spin, done, [] {})) return;
+  caller_sleeps_.store(1, std::memory_order_seq_cst);
+  for (uint32_t now; (now = finished_.load(std::memory_order_seq_cst)) != count;) park_while(finished_, now);
+  caller_sleeps_.store(0, std::memory_order_relaxed);
+}
+
+Region Pool::region() const noexcept {
+  return {body_.load(std::memory_order_relaxed), frame_.load(std::memory_order_relaxed),
+          chunks_.load(std::memory_order_relaxed), threads_.load(std::memory_order_relaxed),
+          cancel_.load(std::memory_order_relaxed)};
+}
+
+/// Takes part in the present region; false when it has no chunk for this worker.
+bool Pool::help(uint32_t index) noexcept {
+  uint64_t ticket = ticket_.load(std::memory_order_acquire);
+  Region r;
+  uint64_t control;
+  do {
+    if (left_of(ticket) == 0) return false;
+    r = region();
+    control = float_control_.load(std::memory_order_relaxed);
+    if (index >= r.threads) return false;
+  } while (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel,
+                                          std::memory_order_acquire));
+  if (left_of(ticket) > 1 && sleepers_.load(std::memory_order_relaxed) > 0) wake(2, r.threads);
+  if (float_control() != control) set_float_control(control);
+  auto count = static_cast<uint32_t>(run_tickets(r, ticket, static_cast<int32_t>(index)));
+  finished_.fetch_add(count, std::memory_order_seq_cst);
+  if (caller_sleeps_.load(std::memory_order_seq_cst)) unpark_one(finished_);
+  return true;
+}
+
+bool Pool::has_work(uint32_t index) const noexcept {
+  return left_of(ticket_.load(std::memory_order_seq_cst)) > 0 &&
+         index < threads_.load(std::memory_order_relaxed);
+}
+
+void Pool::sleep(uint32_t index) noexcept {
+  scratch_arena().shrink();
+  std::atomic<uint32_t> &asleep = beds_[index].asleep;
+  asleep.store(1, std::memory_order_seq_cst);
+  sleepers_.fetch_add(1, std::memory_order_seq_cst);
+  if (has_work(index)) {  // it came before anyone could see this worker asleep
+    if (asleep.exchange(0, std::memory_order_seq_cst)) sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+    return;
+  }
+  while (asleep.load(std::memory_order_acquire)) park_while(asleep, 1);
+}
+
+/// Wakes up to `count` workers that may take part. Each of them wakes two more when tickets are left, so that
+/// no one pays for all.
+void Pool::wake(uint32_t count, uint32_t threads) noexcept {
+  for (uint32_t i = 1; i < threads && count > 0; ++i) {
+    std::atomic<uint32_t> &asleep = beds_[i].asleep;
+    if (!asleep.load(std::memory_order_acquire) || !asleep.exchange(0, std::memory_order_seq_cst)) continue;
+    sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+    unpark_one(asleep);
+    --count;
+  }
+}
+
+/// A worker that was woken on its caller's processor does not spin there in the caller's place.
+void Pool::work(uint32_t index) noexcept {
+  auto help_once = [&] { return help(index); };
+  auto make_way = [&] {
+    if (current_processor() == caller_processor_.load(std::memory_order_relaxed)) ::sched_yield();
+  };
+  for (;;)
+    if (!spin_until(worker_spin, help_once, make_way)) sleep(index);
+}
+
+void *Pool::enter(void *index) noexcept {
+  pool.work(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(index)));
+}
+
+/// Only the owner of the region comes here. A thread that the system refuses is not asked for again.
+void Pool::start_workers(uint32_t wanted) noexcept {
+  if (wanted <= tried_) return;
+  if (!watches_forks_)
+    watches_forks_ = ::pthread_atfork(nullptr, nullptr, [] { pool.forget_workers(); }) == 0;
+  if (!watches_forks_) return;
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_t attributes;
+  if (::pthread_attr_init(&attributes) == 0) {
+    ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    for (bool more = true; more && tried_ < wanted;) {
+      pthread_t thread;
+      uintptr_t index = started_.load(std::memory_order_relaxed) + 1;
+      more = ::pthread_create(&thread, &attributes, enter, reinterpret_cast<void *>(index)) == 0;
+      if (more) started_.fetch_add(1, std::memory_order_relaxed);
+      tried_ = more ? tried_ + 1 : wanted;
+    }
+    ::pthread_attr_destroy(&attributes);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+/// In the child of a fork, which has one thread: whatever the others did is over.
+void Pool::forget_workers() noexcept {
+  for (uint32_t i = 0; i <= started_.load(std::memory_order_relaxed) + 1 && i < max_threads; ++i)
+    beds_[i].asleep.store(0, std::memory_order_relaxed);
+  ticket_.store(ticket_.load(std::memory_order_relaxed) & ~most_tickets, std::memory_order_relaxed);
+  finished_.store(0, std::memory_order_relaxed);
+  caller_sleeps_.store(0, std::memory_order_relaxed);
+  sleepers_.store(0, std::memory_order_relaxed);
+  started_.store(0, std::memory_order_relaxed);
+  tried_ = 0;
+  busy_.store(false, std::memory_order_release);
+}
+
+}  // namespace
+
+void run_region(const Region &region) noexcept { pool.run(region); }
+uint32_t pool_workers() noexcept { return pool.workers(); }
+
+}  // namespace kw

@@ -1,0 +1,31 @@
+// Memory that a thread keeps for the temporaries of its kernels: aligned, grown on demand, never shared. What
+// lies in it means nothing once the code that asked for it has returned.
+#pragma once
+
+#include <cstddef>
+
+namespace kw {
+
+/// 64-byte aligned memory of one thread.
+class Arena {
+ public:
+  Arena() = default;
+  Arena(const Arena &) = delete;
+  Arena &operator=(const Arena &) = delete;
+  ~Arena();
+  /// At least `bytes`, valid until the next call; null when there is no memory.
+  void *need(size_t bytes) noexcept;
+  /// Gives memory beyond what a thread keeps between runs back.
+  void shrink() noexcept;
+
+ private:
+  void drop() noexcept;
+
+  void *data_ = nullptr;
+  size_t size_ = 0;
+};
+
+/// Of the calling thread, for the temporaries of the chunks that it runs.
+Arena &scratch_arena() noexcept;
+
+}  // namespace kw

@@ -1,0 +1,123 @@
+// The affinity mask, and the quotas of control groups of both versions: files of the kernel, read once.
+#include "runtime/cpu/thread_count.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <thread>
+#include <vector>
+
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+std::string read_file(const std::string &path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::optional<int64_t> leading_integer(std::string_view text) {
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} ? std::optional(value) : std::nullopt;
+}
+
+/// Time per period as a number of processors, rounded up; nothing for "max" and -1.
+std::optional<uint32_t> share(std::optional<int64_t> quota, std::optional<int64_t> period) {
+  if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
+  return static_cast<uint32_t>(std::min<int64_t>((*quota - 1) / *period + 1, max_threads));
+}
+
+/// The limit of one group: "200000 100000" or "max 100000" in one file, or two files.
+std::optional<uint32_t> limit_of(const std::string &folder, bool second_version) {
+  if (!second_version)
+    return share(leading_integer(read_file(folder + "/cpu.cfs_quota_us")),
+                 leading_integer(read_file(folder + "/cpu.cfs_period_us")));
+  std::string both = read_file(folder + "/cpu.max");
+  size_t space = both.find(' ');
+  if (space == std::string::npos) return std::nullopt;
+  return share(leading_integer(both), leading_integer(std::string_view(both).substr(space + 1)));
+}
+
+/// The least limit of a group and those around it. Of a group that cannot be seen from here (a container's
+/// name outside) those around it still count.
+void lower_to_limits(const std::string &mount, std::string path, bool second_version,
+                     std::optional<uint32_t> &least) {
+  for (;;) {
+    while (!path.empty() && path.back() == '/') path.pop_back();
+    if (auto limit = limit_of(mount + path, second_version)) least = std::min(least.value_or(*limit), *limit);
+    if (path.empty()) return;
+    size_t slash = path.rfind('/');
+    path.resize(slash == std::string::npos ? 0 : slash);
+  }
+}
+
+}  // namespace
+
+std::optional<uint32_t> quota_threads(const std::string &root) {
+  std::optional<uint32_t> least;
+  std::string groups = read_file(root + "/proc/self/cgroup"), top = root + "/sys/fs/cgroup";
+  for (size_t at = 0; at < groups.size();) {  // number:controllers:path
+    size_t end = std::min(groups.find('\n', at), groups.size());
+    std::string_view line = std::string_view(groups).substr(at, end - at);
+    at = end + 1;
+    size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string_view::npos || second == std::string_view::npos) continue;
+    std::string controllers(line.substr(first + 1, second - first - 1)), path(line.substr(second + 1));
+    if (controllers.empty()) {
+      lower_to_limits(top, path, true, least);
+      lower_to_limits(top + "/unified", path, true, least);
+    } else if (cat(",", controllers, ",").find(",cpu,") != std::string::npos) {
+      lower_to_limits(cat(top, "/", controllers), path, false, least);
+      lower_to_limits(top + "/cpu", path, false, least);
+    }
+  }
+  return least;
+}
+
+uint32_t available_threads() {
+  uint32_t n = 0;
+#if defined(__linux__)
+  for (size_t bits = 1024; bits <= size_t{1} << 18 && n == 0; bits *= 4) {  // too short a mask is refused
+    std::vector<cpu_set_t> mask(bits / (8 * sizeof(cpu_set_t)));
+    size_t bytes = mask.size() * sizeof(cpu_set_t);
+    if (::sched_getaffinity(0, bytes, mask.data()) == 0)
+      n = static_cast<uint32_t>(CPU_COUNT_S(bytes, mask.data()));
+  }
+#endif
+  if (n == 0) n = std::thread::hardware_concurrency();
+  if (auto quota = quota_threads("")) n = std::min(n, *quota);
+  return std::clamp(n, uint32_t{1}, max_threads);
+}
+
+std::optional<uint32_t> parse_thread_count(std::string_view text) {
+  uint32_t n = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole && n >= 1 && n <= max_threads ? std::optional(n) : std::nullopt;
+}
+
+std::string thread_count_problem() {
+  const char *text = std::getenv("KW_THREADS");
+  if (!text || !*text || parse_thread_count(text)) return {};
+  return cat("KW_THREADS is '", text, "', which is no number of threads: give a whole number from 1 to ",
+             max_threads);
+}
+
+void set_thread_count(uint32_t n) { detail::thread_count.store(n, std::memory_order_relaxed); }
+
+uint32_t detail::decide_thread_count() {
+  const char *text = std::getenv("KW_THREADS");
+  auto asked = text ? parse_thread_count(text) : std::nullopt;
+  uint32_t undecided = 0, n = asked ? *asked : available_threads();
+  // someone else may have set another number meanwhile
+  return thread_count.compare_exchange_strong(undecided, n, std::memory_order_relaxed) ? n : undecided;
+}
+
+}  // namespace kw
