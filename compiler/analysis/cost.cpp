@@ -34,10 +34,12 @@ int64_t weight(const Stmt &s) {
 class Estimator {
  public:
   WorkEstimate run(const Func &f) {
-    WorkEstimate out;
-    out.operations = statements(f.body);
-    out.bounded = bounded_;
-    return out;
+    Expr operations = statements(f.body);
+    return {operations, bounded_};
+  }
+  WorkEstimate run(const For &n) {
+    Expr operations = mul(trips(n), body(n));
+    return {operations, bounded_};
   }
 
  private:
@@ -161,6 +163,7 @@ class WorkspacePlanner {
 }  // namespace
 
 WorkEstimate estimate_work(const Func &f) { return Estimator().run(f); }
+WorkEstimate estimate_work(const For &loop) { return Estimator().run(loop); }
 std::vector<WorkspaceSlot> plan_workspace(const Func &f) { return WorkspacePlanner().run(f); }
 
 }  // namespace kw

@@ -99,9 +99,7 @@ class Explainer {
           if (n.iter->loc == s.loc()) return;  // one copy of an expanded loop
           auto claim =
               std::find_if(claims.begin(), claims.end(), [&](const JudgedClaim &c) { return c.loop == &n; });
-          const For *runs = scheduled(n, s.loc());
-          std::string how(kind_text(runs ? runs->kind : n.kind)), why;
-          if (runs && runs->kind == ForKind::vector) why = cat(runs->width, " iterations at once");
+          auto [how, why] = scheduled(n, s.loc());
           if (claim != claims.end()) why += cat(why.empty() ? "" : "; ", claim_text(*claim));
           add({"loop", s.loc(), cat(n.iter->name, " in ", range_text(n)), -1, std::move(how),
                std::move(why)});
@@ -112,13 +110,19 @@ class Explainer {
         });
   }
 
-  /// What the schedule made of a loop; null when it is gone.
-  const For *scheduled(const For &loop, Loc at) const {
-    const For *found = nullptr;
+  /// How the schedule runs a loop, "parallel vector", and what there is to say of it.
+  std::pair<std::string, std::string> scheduled(const For &loop, Loc at) const {
+    const For *threads = nullptr, *lanes = nullptr;
     walk(safe_.body, [&](const For &n, const Stmt &s) {
-      if (s.loc() == at && n.iter->name == loop.iter->name) found = &n;
+      if (!(s.loc() == at) || !(n.iter->loc == loop.iter->loc)) return;
+      if (n.kind == ForKind::parallel) threads = &n;
+      if (n.kind == ForKind::vector) lanes = &n;
     });
-    return found;
+    std::vector<std::string> how, why;
+    if (threads) how.emplace_back("parallel"), why.emplace_back("on as many threads as its work is worth");
+    if (lanes) how.emplace_back("vector"), why.push_back(cat(lanes->width, " iterations at once"));
+    if (how.empty()) how.emplace_back(kind_text(loop.kind));
+    return {join_text(how, " "), join_text(why, ", ")};
   }
 
   /// "parallel(1, a.shape[0])", as the source could have it.

@@ -1,14 +1,18 @@
-// From the innermost loops outwards: the first loop of a path that may run in lanes and gains by it does.
+// Threads from the outermost loops inwards, lanes from the innermost outwards: the first loop of a path that
+// may and gains by it does. Code generation decides at run time how many threads a loop's work is worth.
 #include "schedule/choose_cpu.h"
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "analysis/cost.h"
 #include "analysis/lane_view.h"
 #include "ir/accumulation.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/legal.h"
+#include "support/text.h"
 
 namespace kw {
 
@@ -62,19 +66,41 @@ class LoopChooser {
 
   Func run() {
     statements(f_.body);
-    if (widths_.empty()) return f_;
+    if (widths_.empty() && parallel_.empty()) return f_;
     Func out = f_;
     out.body = rewrite(f_.body, [&](const For &n, const Stmt &s, const Stmt &original) {
-      auto chosen = widths_.find(original.p.get());
-      if (chosen == widths_.end()) return s;
+      auto width = widths_.find(original.p.get());
+      bool threads = parallel_.count(original.p.get()) > 0;
+      if (width == widths_.end() && !threads) return s;
       For loop = n;
-      loop.kind = ForKind::vector, loop.width = chosen->second;
-      return for_loop(std::move(loop), s.loc());
+      if (width == widths_.end()) {
+        loop.kind = ForKind::parallel;
+        return for_loop(std::move(loop), s.loc());
+      }
+      loop.kind = ForKind::vector, loop.width = width->second;
+      return threads ? in_blocks(std::move(loop), s.loc()) : for_loop(std::move(loop), s.loc());
     });
     return out;
   }
 
  private:
+  static constexpr int64_t block = 1 << 14;  ///< iterations of a vector loop that stay on one thread
+
+  /// A loop over blocks on threads around the vector loop over one of them.
+  static Stmt in_blocks(For loop, Loc loc) {
+    Sym number = make_sym(SymKind::iter, DType::i64, cat(loop.iter->name, "_block"), loop.iter->loc);
+    Expr span = loop.step > 0 ? sub(loop.hi, loop.lo) : sub(loop.lo, loop.hi);
+    int64_t size = block * step_size(loop);
+    Expr blocks = binary(BinOp::floor_div, add(span, const_int(size - 1)), const_int(size));
+    Expr first = add(loop.lo, mul(kw::ref(number), const_int(block * loop.step)));
+    Expr end = add(first, const_int(block * loop.step));
+    loop.hi = binary(loop.step > 0 ? BinOp::min : BinOp::max, loop.hi, end);
+    loop.lo = first;
+    return for_loop(
+        {number, const_int(0), blocks, 1, ForKind::parallel, 0, Hint::none, for_loop(std::move(loop), loc)},
+        loc);
+  }
+
   /// True when some loop in it runs in lanes.
   bool statements(const Stmt &root) {
     size_t before = scope_.size();
@@ -102,13 +128,37 @@ class LoopChooser {
   }
 
   bool loop(const Stmt &s, const For &n) {
+    bool threads = !on_threads_ && may_run_on_threads(s, n);
+    if (threads) parallel_.insert(s.p.get()), on_threads_ = true;
     loops_.push_back(&n);
     bool found = inside({&n, {}, {}}, n.body);
     loops_.pop_back();
+    if (threads) on_threads_ = false;
     if (found || n.kind != ForKind::serial) return true;
     uint32_t width = n.hint == Hint::serial ? 0 : lanes_of(s, n);
     if (width >= 2) widths_[s.p.get()] = width;
     return width >= 2;
+  }
+
+  /// Not with checks inside: which of several faults is told would depend on the threads.
+  bool may_run_on_threads(const Stmt &s, const For &n) {
+    auto trips = constant_trips(n);
+    if (n.kind != ForKind::serial || n.hint == Hint::serial || (trips && *trips < 2)) return false;
+    if (step_size(n) >= int64_t{1} << 32) return false;
+    WorkEstimate work = estimate_work(n);
+    if (auto constant = as_int(work.operations); constant && *constant < 2 * work_per_thread) return false;
+    std::unordered_set<const BufNode *> own;
+    bool fine = true;
+    walk(n.body, [&](const Alloc &a, const Stmt &) { own.insert(a.buf.get()); });
+    walk(
+        n.body, [&](const Check &, const Stmt &) { fine = false; },
+        [&](const Store &a, const Stmt &) {
+          fine = fine && (a.buf->space != Space::registers || own.count(a.buf.get()));
+        });
+    if (!fine) return false;
+    Nest nest = extract_nest(s, scope_);
+    Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0});
+    return v.ok() && v.shared.empty();
   }
 
   uint32_t lanes_of(const Stmt &s, const For &n) {
@@ -139,7 +189,9 @@ class LoopChooser {
   WidthModel model_;
   NestScope scope_;
   std::vector<const For *> loops_;  ///< around the place
+  bool on_threads_ = false;         ///< the place is inside a parallel loop
   std::unordered_map<const StmtNode *, uint32_t> widths_;
+  std::unordered_set<const StmtNode *> parallel_;
 };
 
 }  // namespace

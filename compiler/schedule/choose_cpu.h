@@ -1,5 +1,7 @@
-// The schedule of a kernel for CPUs: which loops run their iterations side by side in vector registers.
-//     for j in serial(0, n): y[i, j] = x[i, j] * 2   →   for j in vector(0, n, width=64): …
+// The schedule of a kernel for CPUs: which loops run on several threads, and which run their iterations side
+// by side in vector registers.
+//     for i in serial(0, m): for j in serial(0, n): …   →   for i in parallel(0, m): for j in vector(0, n,
+//     width=64): …
 // Every choice is asked of schedule/legal first. Changes no statement, no order of a sum, no result.
 #pragma once
 

@@ -133,6 +133,7 @@ class FunctionEmitter {
   // emit_parallel.cpp: loops of the kind parallel
   class Frame;
   struct Region;
+  V even_chunks(const For &n, V threads, V trips);
   void parallel_loop(const For &n, V lo, V trips);
   void leave_region(const Region &r, V frame);
   void capture(Region &r);

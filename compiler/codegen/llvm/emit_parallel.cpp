@@ -112,6 +112,15 @@ struct FunctionEmitter::Region {
   bool can_fail() const { return uses.checks || !offsets.empty(); }
 };
 
+/// Of a loop without a width: as many chunks as threads that its work is worth, at most one an iteration.
+FunctionEmitter::V FunctionEmitter::even_chunks(const For &n, V threads, V trips) {
+  auto least = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };
+  V worth = b_.CreateAShr(expr(estimate_work(n).operations), log2_work_per_thread);
+  memo_.clear();
+  worth = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, worth, b_.getInt64(1));
+  return least(least(threads, trips), worth);
+}
+
 /// Threads run chunks of `width` iterations, or without a width one chunk each; one thread alone runs them
 /// all as one chunk.
 void FunctionEmitter::parallel_loop(const For &n, V lo, V trips) {
@@ -124,7 +133,7 @@ void FunctionEmitter::parallel_loop(const For &n, V lo, V trips) {
   V threads = b_.CreateZExt(load_env(b_.getInt32Ty(), 4), wide, "threads");
   V chunks = n.width ? b_.CreateAdd(b_.CreateUDiv(trips, width),
                                     b_.CreateZExt(b_.CreateICmpNE(b_.CreateURem(trips, width), zero), wide))
-                     : b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, threads, trips);
+                     : even_chunks(n, threads, trips);
   BasicBlock *alone = block("alone"), *together = block("together"), *joined = block("joined");
   V several = b_.CreateAnd(b_.CreateICmpUGT(threads, one), b_.CreateICmpSGT(chunks, one));
   b_.CreateCondBr(several, together, alone);
