@@ -118,7 +118,7 @@ def test_table_holds_medians_and_ratios() -> None:
     data = {"date": "D", "machine": "M", "rounds": 3, "engines": {"gcc": "12"}, "skipped": {"numba": "gone"}}
     text = table.markdown(data | {"rows": [row], "wrong": ["add small, gcc: 1 instead of 2"]})
     assert "- gcc: 12\n- skipped: numba: gone\n- over C: geometric mean 0.50 of 1 rows\n" in text
-    assert "- slower than the better of gcc and clang: 1 of 1 rows\n" in text
+    assert "- slower than the better of gcc and clang: 1 of 1 rows (add DRAM)\n" in text
     assert "- slower with 2 threads than with 1: add DRAM\n- WRONG: add small, gcc: 1 instead of 2\n" in text
     assert "| 0.25 |\n" in text  # of the limit of two threads
     assert "5 samples were taken beside quiet loops, 1 while" in text
