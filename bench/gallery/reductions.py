@@ -122,7 +122,7 @@ CASES = [
     Case(
         dot,
         LINES,
-        lambda r, n: (floats(r, n), floats(r, n)),
+        lambda r, n: (floats(r, n) - np.float32(0.5), floats(r, n)),
         lambda x, y: np.dot(x, y)[None],
         shape,
         limit="read",

@@ -87,8 +87,11 @@ def means(rows: list[Row]) -> list[str]:
 def behind(rows: list[Row]) -> list[str]:
     """Rows that are slower than C, and rows that two threads make slower."""
     out = []
-    slow = [f"{r['kernel']} {r['size']}" for r in rows if (ratios(r)["over C"] or 1) < NOISE]
-    out.append(f"slower than the better of gcc and clang: {len(slow)} of {len(rows)} rows")
+    over = [(r, ratio) for r in rows if (ratio := ratios(r)["over C"]) is not None]
+    slow = [f"{r['kernel']} {r['size']}" for r, ratio in over if ratio < NOISE]
+    if over:
+        names = f" ({', '.join(slow)})" if slow else ""
+        out.append(f"slower than the better of gcc and clang: {len(slow)} of {len(over)} rows{names}")
     both = [(r, median(r, "kw 1"), median(r, "kw 2")) for r in rows]
     lost = [f"{r['kernel']} {r['size']}" for r, one, two in both if one and two and one / two < NOISE]
     if any(two for _, _, two in both):

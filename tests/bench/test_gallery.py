@@ -5,6 +5,7 @@ Times nothing.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import warnings
@@ -16,6 +17,7 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "bench" / "gallery"
 sys.path.insert(0, str(FOLDER))
 
+import run  # noqa: E402
 import table  # noqa: E402
 from case import difference, results_of  # noqa: E402
 from families import CASES  # noqa: E402
@@ -118,7 +120,31 @@ def test_table_holds_medians_and_ratios() -> None:
     data = {"date": "D", "machine": "M", "rounds": 3, "engines": {"gcc": "12"}, "skipped": {"numba": "gone"}}
     text = table.markdown(data | {"rows": [row], "wrong": ["add small, gcc: 1 instead of 2"]})
     assert "- gcc: 12\n- skipped: numba: gone\n- over C: geometric mean 0.50 of 1 rows\n" in text
-    assert "- slower than the better of gcc and clang: 1 of 1 rows\n" in text
+    assert "- slower than the better of gcc and clang: 1 of 1 rows (add DRAM)\n" in text
     assert "- slower with 2 threads than with 1: add DRAM\n- WRONG: add small, gcc: 1 instead of 2\n" in text
     assert "| 0.25 |\n" in text  # of the limit of two threads
     assert "5 samples were taken beside quiet loops, 1 while" in text
+
+
+def test_results_are_written_by_date_and_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "HERE", tmp_path / "gallery")
+    data = {"date": "2026-01-02", "machine": "Some(R) CPU 7, AVX2, 2 cores", "rounds": 1, "engines": {}}
+    data |= {"skipped": {}, "rows": [], "wrong": []}
+    run.write(data, whole=False)
+    assert not (tmp_path / "results").exists()
+    run.write(data, whole=True)
+    stem = tmp_path / "results" / "gallery-2026-01-02-some-r-cpu-7"
+    assert json.loads(stem.with_suffix(".json").read_text()) == data
+    assert (
+        stem.with_suffix(".md")
+        .read_text()
+        .startswith("# Gallery, 2026-01-02, Some(R) CPU 7, AVX2, 2 cores\n")
+    )
+
+
+def test_engines_and_what_is_missing_are_named() -> None:
+    engines, skipped = run.choose_engines()
+    assert {"kw 1", "unchecked 1", "numpy"} <= engines.keys()
+    named = {name.split()[0] for name in engines} | {name.split()[0].lower() for name in skipped}
+    assert {"gcc", "clang", "numba", "onednn", "limit"} <= named
+    assert not engines.keys() & skipped.keys()
