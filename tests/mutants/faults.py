@@ -319,7 +319,7 @@ SCHEDULE = [
     ),
     Fault(
         "triangle_of_one_more",
-        "compiler/schedule/tree/band.cpp",
+        "compiler/schedule/tree/perfect_nest.cpp",
         "if (p.factor == -1) new_inner.hi = binary(BinOp::min, new_inner.hi, sub(p.rest, at));",
         "if (p.factor == -1) new_inner.hi = binary(BinOp::min, new_inner.hi, add(sub(p.rest, at), one));",
         "an exchange of triangular loops visits iterations beyond the diagonal",
