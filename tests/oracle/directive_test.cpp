@@ -98,7 +98,8 @@ int64_t pick(Random &random, std::initializer_list<int64_t> values) {
   return *(values.begin() + random() % values.size());
 }
 
-/// Sizes of few iterations in all, among 1, 2, 3, 7, 8, 9, 17, 33, and 0 for scalars.
+/// Sizes of few iterations in all, among 1, 2, 3, 7, 8, 9, 17, 33. No extent is 0, for which the plain body
+/// runs; loops without iterations come from scalars.
 Sizes random_sizes(Random &random, int depth) {
   for (;;) {
     auto extent = [&] { return pick(random, {1, 2, 3, 7, 8, 9, 17, 33}); };
