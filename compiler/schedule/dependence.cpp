@@ -302,10 +302,56 @@ class DependenceSearch {
       if (query_.loop && loops[d.level] != *query_.loop) continue;
       // a buffer made inside the loop is another one in each iteration
       if (access(d.source, d.from).home > d.level) continue;
-      if (may_hold(d, true)) add(d);
+      if (!steps_apart(d) && may_hold(d, true)) add(d);
     }
     if (query_.loop || d.source > d.sink || (d.source == d.sink && d.from >= d.to)) return;
     if (may_hold(d, false)) add(d);
+  }
+
+  /// True when a subscript is one sum at both ends that takes another value in each iteration of the loop
+  /// that would carry the dependence: inner loops cannot make up for one step of it. Most pairs of blocked
+  /// loops are told apart by this, without a system.
+  bool steps_apart(const Dependence &d) const {
+    const NestAccess &x = access(d.source, d.from), &y = access(d.sink, d.to);
+    for (size_t k = 0; k < x.subscripts.size(); ++k)
+      if (x.subscripts[k] == y.subscripts[k] && outruns_inner_loops(x.subscripts[k], d)) return true;
+    return false;
+  }
+
+  bool outruns_inner_loops(const LinearForm &form, const Dependence &d) const {
+    constexpr int64_t small = int64_t{1} << 30;
+    const auto &loops = nest_.statements[d.source].loops;
+    int64_t step = 0, inner = 0;
+    for (auto [v, c] : form.terms) {
+      const NestVariable &variable = nest_.variables[v];
+      if (variable.kind == NestVariable::Kind::symbol) continue;
+      if (variable.kind != NestVariable::Kind::iterator || c > small || c < -small) return false;
+      auto end = loops.begin() + d.common;
+      auto m = static_cast<uint32_t>(std::find(loops.begin(), end, variable.loops[0]) - loops.begin());
+      if (m < d.level) continue;
+      int64_t size = c < 0 ? -c : c;
+      if (m == d.level) {
+        step = size;
+        continue;
+      }
+      auto width = m < d.common ? constant_width(nest_.loops[loops[m]], v) : std::nullopt;
+      if (!width || *width > small) return false;
+      inner += size * *width;
+    }
+    return step > inner;
+  }
+
+  /// The most by which two values of an iterator differ, when its bounds are constants.
+  static std::optional<int64_t> constant_width(const NestLoop &loop, uint32_t variable) {
+    std::optional<int64_t> low, high;
+    for (const Constraint &c : loop.range) {
+      bool alone = !c.equality && c.form.terms.size() == 1 && c.form.terms[0].first == variable;
+      if (alone && c.form.terms[0].second == 1) low = -c.form.constant;
+      if (alone && c.form.terms[0].second == -1) high = c.form.constant;
+    }
+    int64_t width;
+    if (!low || !high || __builtin_sub_overflow(*high, *low, &width)) return std::nullopt;
+    return std::max<int64_t>(width, 0);
   }
 
   /// Different constants in some dimension.

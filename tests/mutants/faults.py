@@ -311,6 +311,13 @@ SCHEDULE = [
         "loops are fused though one reads what later iterations of the other write",
     ),
     Fault(
+        "as_far_as_inner_loops",
+        "compiler/schedule/dependence.cpp",
+        "return step > inner;",
+        "return step >= inner;",
+        "blocks that overlap by one element are believed to be apart",
+    ),
+    Fault(
         "almost_inverted",
         "compiler/schedule/tree/ranges.cpp",
         "LinearForm out{{}, -2};",
