@@ -243,14 +243,18 @@ class DependenceSearch {
   Dependences run() {
     std::map<const BufNode *, Touches> touches;
     std::vector<const BufNode *> buffers;  // in the order of the text
-    for (uint32_t s = 0; s < nest_.statements.size(); ++s)
+    uint64_t count = 0;
+    for (uint32_t s = 0; s < nest_.statements.size(); ++s) {
+      alike_.emplace_back();
       for (uint32_t a = 0; a < nest_.statements[s].accesses.size(); ++a) {
+        alike_[s].push_back(first_alike(s, a, count++));
         const NestAccess &access = nest_.statements[s].accesses[a];
         Touches &list = touches[access.buf.get()];
         if (list.all.empty()) buffers.push_back(access.buf.get());
         list.all.emplace_back(s, a);
         if (access.is_write) list.writes.emplace_back(s, a);
       }
+    }
     for (const BufNode *buf : buffers)
       for (auto [s, x] : touches[buf].all)
         for (auto [t, y] : access(s, x).is_write ? touches[buf].all : touches[buf].writes)
@@ -272,6 +276,24 @@ class DependenceSearch {
     return !system.surely_empty(&work_);
   }
 
+  /// The number of the first access of a statement to the same element, as its accumulator has two.
+  uint64_t first_alike(uint32_t s, uint32_t a, uint64_t number) const {
+    const NestAccess &x = access(s, a);
+    for (uint32_t b = 0; b < a && x.guard.empty() && !x.may; ++b)
+      if (const NestAccess &y = access(s, b);
+          y.buf == x.buf && y.guard.empty() && !y.may && y.subscripts == x.subscripts)
+        return alike_[s][b];
+    return number;
+  }
+
+  /// The same question has the same answer for accesses that are alike.
+  bool may_hold(const Dependence &d, bool later) {
+    uint64_t from = alike_[d.source][d.from], to = alike_[d.sink][d.to];
+    auto [at, is_new] = answers_.try_emplace({from << 32 | to, d.level}, false);
+    if (is_new) at->second = may_hold(PairSystem(nest_, d, d.level, later));
+    return at->second;
+  }
+
   void pair(Dependence d) {
     d.common = common_loops(nest_.statements[d.source], nest_.statements[d.sink]);
     const auto &loops = nest_.statements[d.source].loops;
@@ -280,10 +302,56 @@ class DependenceSearch {
       if (query_.loop && loops[d.level] != *query_.loop) continue;
       // a buffer made inside the loop is another one in each iteration
       if (access(d.source, d.from).home > d.level) continue;
-      if (may_hold(PairSystem(nest_, d, d.level, true))) add(d);
+      if (!steps_apart(d) && may_hold(d, true)) add(d);
     }
     if (query_.loop || d.source > d.sink || (d.source == d.sink && d.from >= d.to)) return;
-    if (may_hold(PairSystem(nest_, d, d.common, false))) add(d);
+    if (may_hold(d, false)) add(d);
+  }
+
+  /// True when a subscript is one sum at both ends that takes another value in each iteration of the loop
+  /// that would carry the dependence: inner loops cannot make up for one step of it. Most pairs of blocked
+  /// loops are told apart by this, without a system.
+  bool steps_apart(const Dependence &d) const {
+    const NestAccess &x = access(d.source, d.from), &y = access(d.sink, d.to);
+    for (size_t k = 0; k < x.subscripts.size(); ++k)
+      if (x.subscripts[k] == y.subscripts[k] && outruns_inner_loops(x.subscripts[k], d)) return true;
+    return false;
+  }
+
+  bool outruns_inner_loops(const LinearForm &form, const Dependence &d) const {
+    constexpr int64_t small = int64_t{1} << 30;
+    const auto &loops = nest_.statements[d.source].loops;
+    int64_t step = 0, inner = 0;
+    for (auto [v, c] : form.terms) {
+      const NestVariable &variable = nest_.variables[v];
+      if (variable.kind == NestVariable::Kind::symbol) continue;
+      if (variable.kind != NestVariable::Kind::iterator || c > small || c < -small) return false;
+      auto end = loops.begin() + d.common;
+      auto m = static_cast<uint32_t>(std::find(loops.begin(), end, variable.loops[0]) - loops.begin());
+      if (m < d.level) continue;
+      int64_t size = c < 0 ? -c : c;
+      if (m == d.level) {
+        step = size;
+        continue;
+      }
+      auto width = m < d.common ? constant_width(nest_.loops[loops[m]], v) : std::nullopt;
+      if (!width || *width > small) return false;
+      inner += size * *width;
+    }
+    return step > inner;
+  }
+
+  /// The most by which two values of an iterator differ, when its bounds are constants.
+  static std::optional<int64_t> constant_width(const NestLoop &loop, uint32_t variable) {
+    std::optional<int64_t> low, high;
+    for (const Constraint &c : loop.range) {
+      bool alone = !c.equality && c.form.terms.size() == 1 && c.form.terms[0].first == variable;
+      if (alone && c.form.terms[0].second == 1) low = -c.form.constant;
+      if (alone && c.form.terms[0].second == -1) high = c.form.constant;
+    }
+    int64_t width;
+    if (!low || !high || __builtin_sub_overflow(*high, *low, &width)) return std::nullopt;
+    return std::max<int64_t>(width, 0);
   }
 
   /// Different constants in some dimension.
@@ -343,6 +411,8 @@ class DependenceSearch {
   const DependenceQuery &query_;
   int64_t work_;
   std::vector<Dependence> found_;
+  std::vector<std::vector<uint64_t>> alike_;  ///< by statement and access
+  std::map<std::pair<uint64_t, uint32_t>, bool> answers_;
 };
 
 }  // namespace

@@ -23,8 +23,8 @@ class OrderJudge {
 
   Verdict run() {
     switch (d_.verb) {
-      case Verb::reorder: return band(true);
-      case Verb::tile: return band(false);
+      case Verb::reorder: return perfect_loops(true);
+      case Verb::tile: return perfect_loops(false);
       case Verb::jam: return jam();
       case Verb::fuse: return fuse();
       case Verb::distribute: return distribute();
@@ -53,8 +53,9 @@ class OrderJudge {
     return false;
   }
 
-  /// The loops of a band are in consecutive places of the loops around each statement in it.
-  Verdict band(bool in_new_order) {
+  /// Loops that stand directly in one another are in consecutive places of the loops around each statement in
+  /// it.
+  Verdict perfect_loops(bool in_new_order) {
     std::vector<uint32_t> order = d_.loops(), sorted = order;
     std::sort(sorted.begin(), sorted.end());
     std::vector<const BufNode *> own = private_scalars(f_, nest_, sorted.back());

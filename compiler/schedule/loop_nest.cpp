@@ -9,23 +9,25 @@ namespace kw {
 
 using Verb = Directive::Verb;
 
-LoopNest::LoopNest(Func f) : f_(std::move(f)), region_(f_.body), nest_(extract_region(region_, scope_)) {}
+LoopNest::LoopNest(Func f) : f_(std::move(f)), region_(f_.body) {}
 
 LoopNest::LoopNest(Func f, Stmt region, NestScope scope)
-    : f_(std::move(f)),
-      region_(std::move(region)),
-      scope_(std::move(scope)),
-      nest_(extract_region(region_, scope_)) {}
+    : f_(std::move(f)), region_(std::move(region)), scope_(std::move(scope)) {}
+
+const Nest &LoopNest::nest() const {
+  if (!nest_) nest_ = extract_region(region_, scope_);
+  return *nest_;
+}
 
 Verdict LoopNest::legal(const Directive &d, bool shown) const {
-  if (Misfit misfit = misfit_of(f_, region_, nest_, d)) {
+  if (Misfit misfit = misfit_of(f_, region_, nest(), d)) {
     Verdict out{Reason::misfit};
     out.why = misfit.why, out.jump = misfit.at;
     return out;
   }
   if (d.verb != Verb::parallel && d.verb != Verb::vectorize && d.verb != Verb::reduce)
-    return legal_order(f_, nest_, d, shown);
-  Verdict v = kw::legal(f_, nest_, d, shown);
+    return legal_order(f_, nest(), d, shown);
+  Verdict v = kw::legal(f_, nest(), d, shown);
   if (!v.ok() || d.verb == Verb::reduce) return v;
   if (!v.shared.empty()) {  // whoever runs the iterations must know how to put their results together
     Verdict out{Reason::ordered};
@@ -42,10 +44,10 @@ Verdict LoopNest::legal(const Directive &d, bool shown) const {
 
 void LoopNest::apply(const Directive &d) {
   Stmt before = region_;
-  region_ = apply_directive(f_, before, nest_, d);
+  region_ = apply_directive(f_, before, nest(), d);
   if (before.p == region_.p) return;
   f_.body = before.p == f_.body.p ? region_ : replace_statement(f_.body, before, region_);
-  nest_ = extract_region(region_, scope_);
+  nest_.reset();
 }
 
 Verdict LoopNest::try_apply(const Directive &d) {
@@ -56,7 +58,7 @@ Verdict LoopNest::try_apply(const Directive &d) {
 
 std::optional<LoopNest::Refused> LoopNest::replay(const SourceMap &sources, uint32_t source) {
   for (Loc line : directive_lines(sources, source)) {
-    Directive d = parse_directive(f_, nest_, sources, line);
+    Directive d = parse_directive(f_, nest(), sources, line);
     Verdict v = legal(d, true);
     if (!v.ok()) return Refused{line, std::move(v)};
     apply(d);

@@ -19,7 +19,7 @@ class LoopNest {
   /// The function as it is now.
   const Func &func() const { return f_; }
   const Stmt &region() const { return region_; }
-  const Nest &nest() const { return nest_; }
+  const Nest &nest() const;
 
   /// Whether a directive keeps the meaning of the kernel. With `shown` a refusal has a witness where one is
   /// found.
@@ -41,7 +41,7 @@ class LoopNest {
   Func f_;
   Stmt region_;
   NestScope scope_;
-  Nest nest_;
+  mutable std::optional<Nest> nest_;  ///< of the present region, once it is asked for
 };
 
 }  // namespace kw

@@ -311,6 +311,13 @@ SCHEDULE = [
         "loops are fused though one reads what later iterations of the other write",
     ),
     Fault(
+        "as_far_as_inner_loops",
+        "compiler/schedule/dependence.cpp",
+        "return step > inner;",
+        "return step >= inner;",
+        "blocks that overlap by one element are believed to be apart",
+    ),
+    Fault(
         "almost_inverted",
         "compiler/schedule/tree/ranges.cpp",
         "LinearForm out{{}, -2};",
@@ -319,7 +326,7 @@ SCHEDULE = [
     ),
     Fault(
         "triangle_of_one_more",
-        "compiler/schedule/tree/band.cpp",
+        "compiler/schedule/tree/perfect_nest.cpp",
         "if (p.factor == -1) new_inner.hi = binary(BinOp::min, new_inner.hi, sub(p.rest, at));",
         "if (p.factor == -1) new_inner.hi = binary(BinOp::min, new_inner.hi, add(sub(p.rest, at), one));",
         "an exchange of triangular loops visits iterations beyond the diagonal",

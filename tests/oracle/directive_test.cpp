@@ -98,7 +98,8 @@ int64_t pick(Random &random, std::initializer_list<int64_t> values) {
   return *(values.begin() + random() % values.size());
 }
 
-/// Sizes of few iterations in all, among 1, 2, 3, 7, 8, 9, 17, 33, and 0 for scalars.
+/// Sizes of few iterations in all, among 1, 2, 3, 7, 8, 9, 17, 33. No extent is 0, for which the plain body
+/// runs; loops without iterations come from scalars.
 Sizes random_sizes(Random &random, int depth) {
   for (;;) {
     auto extent = [&] { return pick(random, {1, 2, 3, 7, 8, 9, 17, 33}); };
@@ -133,9 +134,9 @@ class DirectiveMaker {
         if (random_() % 4) d.sizes = {size()};
         break;
       case Verb::vectorize: d.sizes = {pick(random_, {2, 4, 8})}; break;
-      case Verb::reorder: band(d, counting), shuffle(d); break;
+      case Verb::reorder: inwards(d, counting), shuffle(d); break;
       case Verb::tile:
-        band(d, counting);
+        inwards(d, counting);
         for (size_t i = 0; i <= d.others.size(); ++i) d.sizes.push_back(size());
         break;
       case Verb::fuse: pair(d, counting); break;
@@ -149,8 +150,8 @@ class DirectiveMaker {
   }
 
  private:
-  /// Loops that may form a band, from one inwards.
-  void band(Directive &d, const std::vector<uint32_t> &counting) {
+  /// A loop, and those that stand directly in one another from it.
+  void inwards(Directive &d, const std::vector<uint32_t> &counting) {
     std::vector<uint32_t> outer;
     for (uint32_t l : counting)
       if (as<For>(nest_.loops[l].loop->body)) outer.push_back(l);

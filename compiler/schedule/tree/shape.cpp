@@ -11,8 +11,8 @@
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "schedule/privatise.h"
-#include "schedule/tree/band.h"
 #include "schedule/tree/chain.h"
+#include "schedule/tree/perfect_nest.h"
 #include "schedule/tree/ranges.h"
 
 namespace kw {
@@ -154,20 +154,20 @@ class Fit {
     return is_small_at(nest_, d_.loop, d_.at) ? Misfit{} : here("the place is no sum of sizes and iterators");
   }
 
-  std::optional<std::vector<uint32_t>> band() const {
+  std::optional<std::vector<uint32_t>> perfect_loops() const {
     auto loops = in_text_order(nest_, d_.loops());
-    return loops && band_of(nest_, *loops) ? loops : std::nullopt;
+    return loops && perfect_nest_of(nest_, *loops) ? loops : std::nullopt;
   }
 
   Misfit reorder() const {
-    auto loops = band();
+    auto loops = perfect_loops();
     if (!loops) return here("the loops do not stand directly in one another");
     if (has_check(loop(loops->front()).body)) return here("checks in it keep their order");
     return permuted(nest_, *loops, d_.loops()) ? Misfit{} : here("a bound depends on another of the loops");
   }
 
   Misfit tile() const {
-    auto loops = band();
+    auto loops = perfect_loops();
     if (!loops || *loops != d_.loops()) return here("the loops do not stand directly in one another");
     if (loops->size() > 3) return here("more than three loops are tiled");
     if (has_check(loop().body)) return here("checks in it keep their order");

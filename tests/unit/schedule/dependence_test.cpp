@@ -85,6 +85,17 @@ TEST(Dependence, buffers_of_an_iteration_carry_nothing) {
       "0w>1r (=) 0");
 }
 
+TEST(Dependence, blocks_are_apart_until_they_overlap) {
+  auto blocks = [](int size, std::string_view step) {
+    return dependences_of(cat("for i in range(a.shape[0]):\n  for j in range(", size, "):\n    v[", step,
+                              " * i + j] = a[i, j]"));
+  };
+  EXPECT_EQ(blocks(4, "4"), "none");
+  EXPECT_EQ(blocks(4, "(-4)"), "none");
+  EXPECT_EQ(blocks(5, "4"), "0w>0w (<, >) 1 -4");
+  EXPECT_EQ(blocks(5, "(-4)"), "0w>0w (<, <) 1 4");
+}
+
 TEST(Dependence, one_loop_can_be_asked_for) {
   EXPECT_EQ(dependences_of("for i in range(1, a.shape[0]):\n  for j in range(1, a.shape[1]):\n"
                            "    a[i, j] = a[i - 1, j] + a[i, j - 1]",

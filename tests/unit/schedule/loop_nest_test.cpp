@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "driver/pipeline.h"
 #include "ir/match.h"
 #include "ir/print.h"
 #include "ir/verify.h"
@@ -112,6 +113,17 @@ TEST(LoopNest, softmax_of_rows) {
                      "vectorize j#3 by 8: legal", "fuse j#2 j#3: conflict s",
                      "fuse j j#2: misfit: the loops are no neighbours", "distribute j#2 after 0: legal"}));
   follow(nest, "parallel i\ndistribute j#2 after 0\nvectorize j#2 by 8\nvectorize j#4 by 8\n");
+}
+
+TEST(LoopNest, the_safe_body_allows_what_the_source_does) {
+  LoopNest source = nest_of(
+      "for i in range(a.shape[0]):\n  for j in range(b.shape[1]):\n    s = 0.0\n"
+      "    for k in range(a.shape[1]):\n      s += a[i, k] * b[k, j]\n    c[i, j] = s");
+  LoopNest nest(run_pipeline(source.func(), {}, unit::with_fma()));
+  EXPECT_EQ(ask_all(nest, {"parallel i", "reorder j i", "tile i by 4, j by 8", "jam j by 8"}),
+            (Answers{"parallel i: legal", "reorder j i: legal", "tile i by 4, j by 8: legal",
+                     "jam j by 8: legal"}));
+  follow(nest, "tile i by 4, j by 8\nparallel i0\njam j1 by 2\n");
 }
 
 TEST(LoopNest, seidel_has_a_wave) {

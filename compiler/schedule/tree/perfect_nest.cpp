@@ -1,5 +1,5 @@
-// Taking bands apart, and exchanging two of their loops.
-#include "schedule/tree/band.h"
+// Taking perfect nests apart, and exchanging two of their loops.
+#include "schedule/tree/perfect_nest.h"
 
 #include <algorithm>
 
@@ -20,8 +20,8 @@ std::optional<std::vector<uint32_t>> in_text_order(const Nest &nest, std::vector
   return loops;
 }
 
-std::optional<Band> band_of(const Nest &nest, const std::vector<uint32_t> &loops) {
-  Band out;
+std::optional<PerfectNest> perfect_nest_of(const Nest &nest, const std::vector<uint32_t> &loops) {
+  PerfectNest out;
   for (size_t i = 0; i < loops.size(); ++i) {
     const For *n = nest.loops[loops[i]].loop;
     if (!n || (i > 0 && as<For>(out.body) != n)) return std::nullopt;
@@ -36,9 +36,9 @@ bool bounds_mention(const For &loop, const Sym &sym) {
   return mentions(loop.lo, sym) || mentions(loop.hi, sym);
 }
 
-Stmt statement_of(const Band &band) {
-  Stmt out = band.body;
-  for (auto head = band.heads.rbegin(); head != band.heads.rend(); ++head) {
+Stmt statement_of(const PerfectNest &nest) {
+  Stmt out = nest.body;
+  for (auto head = nest.heads.rbegin(); head != nest.heads.rend(); ++head) {
     For loop = head->loop;
     loop.body = out;
     out = for_loop(std::move(loop), head->loc);
@@ -109,11 +109,11 @@ bool exchange_triangular(For &outer, For &inner) {
 
 }  // namespace
 
-std::optional<Band> permuted(const Nest &nest, const std::vector<uint32_t> &text_order,
-                             const std::vector<uint32_t> &order) {
-  auto band = band_of(nest, text_order);
-  if (!band) return std::nullopt;
-  for (const Band::Head &h : band->heads)
+std::optional<PerfectNest> permuted(const Nest &nest, const std::vector<uint32_t> &text_order,
+                                    const std::vector<uint32_t> &order) {
+  auto found = perfect_nest_of(nest, text_order);
+  if (!found) return std::nullopt;
+  for (const PerfectNest::Head &h : found->heads)
     if (has_load(h.loop.lo) || has_load(h.loop.hi)) return std::nullopt;
   std::vector<size_t> rank;  // of each head: its place in the new order
   for (uint32_t l : text_order)
@@ -122,7 +122,7 @@ std::optional<Band> permuted(const Nest &nest, const std::vector<uint32_t> &text
   for (size_t done = 0; done < rank.size(); ++done)
     for (size_t i = 0; i + 1 < rank.size(); ++i) {
       if (rank[i] < rank[i + 1]) continue;
-      auto &a = band->heads[i], &b = band->heads[i + 1];
+      auto &a = found->heads[i], &b = found->heads[i + 1];
       if (!bounds_mention(b.loop, a.loop.iter))
         std::swap(a.loop, b.loop);
       else if (!small(i) || !small(i + 1) || !exchange_triangular(a.loop, b.loop))
@@ -130,7 +130,7 @@ std::optional<Band> permuted(const Nest &nest, const std::vector<uint32_t> &text
       std::swap(a.loc, b.loc);
       std::swap(rank[i], rank[i + 1]);
     }
-  return band;
+  return found;
 }
 
 }  // namespace kw
