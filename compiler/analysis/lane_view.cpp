@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "analysis/affine.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/intrinsics.h"
@@ -147,9 +146,9 @@ void LaneView::look(const Expr &e) {
   widest_value_ = std::max<uint32_t>(widest_value_, bit_width(e.dtype()));
 }
 
-/// Not the operations that machines have for single values only.
+/// Not the operations that machines have for single values only, nor those whose code is long.
 bool LaneView::is_simple(const Expr &e) {
-  if (const Call *n = as<Call>(e)) return n->fn != Fn::fmod;
+  if (const Call *n = as<Call>(e)) return n->fn != Fn::fmod && (n->fn != Fn::power || is_float(e.dtype()));
   const Binary *n = as<Binary>(e);
   if (!n || (n->op != BinOp::floor_div && n->op != BinOp::floor_mod)) return true;
   return !is_float(e.dtype()) && as<Const>(n->b);
@@ -175,21 +174,29 @@ bool LaneView::varies(const Expr &e) {
   return out;
 }
 
+/// Modulo 2^64, as the values themselves are.
 std::optional<int64_t> LaneView::step(const Expr &e) {
   if (!varies(e)) return 0;
-  auto form = affine_of(e);
-  if (!form) return std::nullopt;
-  int64_t out = 0;
-  for (const AffineTerm &t : form->terms) {
-    if (!varies(t.atom)) continue;
-    const Ref *r = as<Ref>(t.atom);
-    auto grows = r ? lets_.at(r->sym.get()) : std::nullopt;
-    int64_t part = 0;
-    if (!grows || __builtin_mul_overflow(*grows, t.coefficient, &part) ||
-        __builtin_add_overflow(out, part, &out))
-      return std::nullopt;
-  }
+  if (auto found = steps_.find(e.p.get()); found != steps_.end()) return found->second;
+  std::optional<int64_t> out;
+  if (const Ref *n = as<Ref>(e)) out = lets_.at(n->sym.get());
+  if (const Binary *n = as<Binary>(e); n && e.dtype() == DType::i64) out = step_of(*n);
+  steps_[e.p.get()] = out;
   return out;
+}
+
+std::optional<int64_t> LaneView::step_of(const Binary &n) {
+  if (n.op != BinOp::add && n.op != BinOp::sub && n.op != BinOp::mul) return std::nullopt;
+  auto a = step(n.a), b = step(n.b);
+  if (!a || !b) return std::nullopt;
+  auto wrapped = [](uint64_t x) { return static_cast<int64_t>(x); };
+  auto x = static_cast<uint64_t>(*a), y = static_cast<uint64_t>(*b);
+  if (n.op == BinOp::add) return wrapped(x + y);
+  if (n.op == BinOp::sub) return wrapped(x - y);
+  auto left = as_int(n.a), right = as_int(n.b);
+  if (left) return wrapped(static_cast<uint64_t>(*left) * y);
+  if (right) return wrapped(x * static_cast<uint64_t>(*right));
+  return std::nullopt;
 }
 
 }  // namespace kw

@@ -56,6 +56,7 @@ class LaneView {
   void statements(const Stmt &root);
   void store(const Store &n);
   void define(const Let &n);
+  std::optional<int64_t> step_of(const Binary &n);
   void look(const Expr &e);
   bool is_simple(const Expr &e);
   void note_access(const Buf &b, const std::vector<Expr> &index, bool is_store);
@@ -66,6 +67,7 @@ class LaneView {
   std::unordered_map<const SymNode *, std::optional<int64_t>> lets_;  ///< varying ones and their steps
   std::unordered_set<const BufNode *> own_cells_;                     ///< made in the loop
   std::unordered_map<const ExprNode *, bool> varies_;
+  std::unordered_map<const ExprNode *, std::optional<int64_t>> steps_;
   std::unordered_set<const ExprNode *> looked_;
   std::vector<OuterSum> sums_;
   Work work_;

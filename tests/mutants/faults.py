@@ -216,9 +216,9 @@ EMITTER = [
     Fault(
         "last_vector",
         "compiler/codegen/llvm/emit_vector.cpp",
-        "found->addIncoming(now, body);",
-        "found->addIncoming(seen, body);",
-        "a bad subscript among the last eight of a block of early checks",
+        "half >= to && half >= 1; half /= 2",
+        "half > to; half /= 2",
+        "what every second lane of a sum has gathered is left out",
     ),
     Fault(
         "second_stretch",

@@ -22,6 +22,7 @@ STAGES = (
     "fill_buffers",
     "guard_bounds",
     "hoist_checks",
+    "choose_cpu",
     "lower_lanes",
     "expand_math",
 )
@@ -282,7 +283,7 @@ def test_an_unknown_target_is_an_error_at_import(tmp_path: Path) -> None:
 
 
 def test_a_lesser_target_has_entries_and_code_of_its_own(tmp_path: Path) -> None:
-    program = PROGRAM + "\nprint(sorted({w for w in check.asm().split() if w.startswith(('%zmm', '%ymm'))}))"
+    program = PROGRAM + "\nprint(sorted({w for w in pick.asm().split() if w.startswith(('%zmm', '%ymm'))}))"
     cache = tmp_path / "cache"
     done = run(tmp_path, program, KW_CACHE_DIR=str(cache), KW_TARGET="generic")
     assert done.returncode == 0, done.stderr

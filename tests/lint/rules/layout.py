@@ -34,7 +34,7 @@ UNCOUNTED = ("tests/", "bench/results")
 # compiler .cpp files without a header of their own: they continue the header named here.
 CONTINUATIONS: dict[str, str] = {
     f"compiler/codegen/llvm/{name}.cpp": "compiler/codegen/llvm/emit.h"
-    for name in ("emit_expr", "emit_fmod", "emit_ops", "emit_parallel", "emit_vector")
+    for name in ("emit_expr", "emit_fmod", "emit_ops", "emit_parallel", "emit_vector", "emit_wide")
 } | {"compiler/analysis/interval_solve.cpp": "compiler/analysis/interval.h"}
 
 

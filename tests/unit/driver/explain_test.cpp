@@ -30,7 +30,8 @@ std::string found(std::string_view text, const CodegenOptions &options = {}, Sig
 
 TEST(Explain, findings_are_what_the_pipeline_did) {
   EXPECT_EQ(found(gather),
-            "i in range(k.shape[0])=serial k[i]=proved a[k[i]]=checked a[0]=proved c[i]=proved c=not zeroed");
+            "i in range(k.shape[0])=parallel (on as many threads as its work is worth) k[i]=proved "
+            "a[k[i]]=checked a[0]=proved c[i]=proved c=not zeroed");
 }
 
 TEST(Explain, options_decide) {
@@ -40,15 +41,17 @@ TEST(Explain, options_decide) {
   EXPECT_EQ(
       found(gather, plain),
       "i in range(k.shape[0])=serial k[i]=checked a[k[i]]=checked a[0]=checked c[i]=checked c=not zeroed");
-  EXPECT_EQ(
-      found(gather, trusting),
-      "i in range(k.shape[0])=serial k[i]=proved a[k[i]]=unchecked a[0]=proved c[i]=proved c=not zeroed");
+  EXPECT_EQ(found(gather, trusting),
+            "i in range(k.shape[0])=parallel (on as many threads as its work is worth) k[i]=proved "
+            "a[k[i]]=unchecked a[0]=proved c[i]=proved c=not zeroed");
 }
 
 TEST(Explain, conditions_have_the_larger_side_first) {
-  EXPECT_EQ(found("def f(a, k):\n  for i in range(a.shape[0]):\n    k[i + 2] = 1\n  return k\n"),
-            "i in range(a.shape[0])=vector (16 iterations at once) k[i + 2]=conditional | k.shape[0] >= "
-            "a.shape[0] + 2");
+  EXPECT_EQ(
+      found("def f(a, k):\n  for i in range(a.shape[0]):\n    k[i + 2] = 1\n  return k\n"),
+      "i in range(a.shape[0])=parallel vector (on as many threads as its work is worth, 16 iterations at "
+      "once) k[i + 2]=conditional | k.shape[0] >= "
+      "a.shape[0] + 2");
 }
 
 TEST(Explain, loops_have_their_claims) {
@@ -60,7 +63,8 @@ TEST(Explain, loops_have_their_claims) {
   std::string text = found(claims);
   EXPECT_EQ(
       text.substr(0, text.find(" k[i]=")),
-      "i in parallel(2, k.shape[0], 3)=serial (`parallel(i)` is proved: no iteration depends on another) "
+      "i in parallel(2, k.shape[0], 3)=parallel (on as many threads as its work is worth; `parallel(i)` is "
+      "proved: no iteration depends on another) "
       "j in parallel(1, k.shape[0])=serial (W401: `parallel(j)` is false: iterations of `j` "
       "depend on each other) "
       "m in reduce(n)=serial (`reduce(m)` is proved: iterations depend on each other only by a sum, whose "

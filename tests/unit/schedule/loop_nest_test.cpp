@@ -119,7 +119,10 @@ TEST(LoopNest, the_safe_body_allows_what_the_source_does) {
   LoopNest source = nest_of(
       "for i in range(a.shape[0]):\n  for j in range(b.shape[1]):\n    s = 0.0\n"
       "    for k in range(a.shape[1]):\n      s += a[i, k] * b[k, j]\n    c[i, j] = s");
-  LoopNest nest(run_pipeline(source.func(), {}, unit::with_fma()));
+  auto [common, safe] = pipeline_passes({});
+  ASSERT_EQ(safe.back().name, "choose_cpu");
+  Target target = unit::with_fma();
+  LoopNest nest(run_passes(safe.first(safe.size() - 1), run_passes(common, source.func(), target), target));
   EXPECT_EQ(ask_all(nest, {"parallel i", "reorder j i", "tile i by 4, j by 8", "jam j by 8"}),
             (Answers{"parallel i: legal", "reorder j i: legal", "tile i by 4, j by 8: legal",
                      "jam j by 8: legal"}));
