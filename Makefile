@@ -58,7 +58,7 @@ bench: build
 
 gallery: build
 	@third_party/install.sh bench
-	@$(PY) bench/gallery/run.py $(ONLY)
+	@$(PY) bench/gallery/gallery.py $(ONLY)
 
 asan: setup
 	@cmake -S . -B build-asan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug "-DKW_SANITIZE=address;undefined" >/dev/null

@@ -1,6 +1,9 @@
 // Work and workspace estimates.
 #include "analysis/cost.h"
 
+#include <algorithm>
+
+#include "analysis/affine.h"
 #include "analysis/interval.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
@@ -69,7 +72,18 @@ class Estimator {
     return inner;
   }
 
+  /// Of `for i in (first, min(end, first + size))`, a block of a longer loop; else null.
+  Expr block_trips(const For &n) const {
+    const Binary *least = as<Binary>(n.hi);
+    if (!least || least->op != BinOp::min || n.step != 1) return {};
+    auto size = affine_of(sub(least->b, n.lo));
+    if (!size || !size->is_constant()) return {};
+    Expr most = const_int(std::max<int64_t>(size->constant, 0)), rest = largest(sub(least->a, n.lo));
+    return rest ? binary(BinOp::max, binary(BinOp::min, rest, most), const_int(0)) : most;
+  }
+
   Expr trips(const For &n) {
+    if (Expr bound = block_trips(n)) return bound;
     Expr span = n.step > 0 ? sub(n.hi, n.lo) : sub(n.lo, n.hi);
     auto lo = as_int(n.lo), hi = as_int(n.hi);
     int64_t wide;

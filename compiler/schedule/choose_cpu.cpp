@@ -3,12 +3,15 @@
 #include "schedule/choose_cpu.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/affine.h"
 #include "analysis/cost.h"
 #include "analysis/lane_view.h"
 #include "ir/accumulation.h"
+#include "ir/jumps.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/legal.h"
@@ -78,7 +81,9 @@ class LoopChooser {
         return for_loop(std::move(loop), s.loc());
       }
       loop.kind = ForKind::vector, loop.width = width->second;
-      return threads ? in_blocks(std::move(loop), s.loc()) : for_loop(std::move(loop), s.loc());
+      return threads && n.step == 1 && is_moderate(n.lo) && is_moderate(n.hi)
+                 ? in_blocks(std::move(loop), s.loc())
+                 : for_loop(std::move(loop), s.loc());
     });
     return out;
   }
@@ -88,17 +93,25 @@ class LoopChooser {
 
   /// A loop over blocks on threads around the vector loop over one of them.
   static Stmt in_blocks(For loop, Loc loc) {
-    Sym number = make_sym(SymKind::iter, DType::i64, cat(loop.iter->name, "_block"), loop.iter->loc);
-    Expr span = loop.step > 0 ? sub(loop.hi, loop.lo) : sub(loop.lo, loop.hi);
-    int64_t size = block * step_size(loop);
-    Expr blocks = binary(BinOp::floor_div, add(span, const_int(size - 1)), const_int(size));
-    Expr first = add(loop.lo, mul(kw::ref(number), const_int(block * loop.step)));
-    Expr end = add(first, const_int(block * loop.step));
-    loop.hi = binary(loop.step > 0 ? BinOp::min : BinOp::max, loop.hi, end);
-    loop.lo = first;
-    return for_loop(
-        {number, const_int(0), blocks, 1, ForKind::parallel, 0, Hint::none, for_loop(std::move(loop), loc)},
-        loc);
+    Sym first = make_sym(SymKind::iter, DType::i64, cat(loop.iter->name, "_first"), loop.iter->loc);
+    For blocks{first, loop.lo, loop.hi, block, ForKind::parallel, 0, Hint::none, {}};
+    loop.lo = kw::ref(first);
+    loop.hi = binary(BinOp::min, loop.hi, add(loop.lo, const_int(block)));
+    blocks.body = for_loop(std::move(loop), loc);
+    return for_loop(std::move(blocks), loc);
+  }
+
+  /// True when `end` is far from the ends of 64 bits: over sizes and other iterators.
+  static bool is_moderate(const Expr &end) {
+    auto form = affine_of(end);
+    return form && std::abs(form->constant) < int64_t{1} << 46 &&
+           std::all_of(
+               form->terms.begin(), form->terms.end(),
+               [](const AffineTerm &t) {
+                 const Ref *r = as<Ref>(t.atom);
+                 return r && std::abs(t.coefficient) < 1 << 10 &&
+                        (r->sym->kind == SymKind::extent || r->sym->kind == SymKind::iter);
+               });
   }
 
   /// True when some loop in it runs in lanes.
@@ -143,8 +156,8 @@ class LoopChooser {
   /// Not with checks inside: which of several faults is told would depend on the threads.
   bool may_run_on_threads(const Stmt &s, const For &n) {
     auto trips = constant_trips(n);
+    if (jumps_of(n.body).any()) return false;
     if (n.kind != ForKind::serial || n.hint == Hint::serial || (trips && *trips < 2)) return false;
-    if (step_size(n) >= int64_t{1} << 32) return false;
     WorkEstimate work = estimate_work(n);
     if (auto constant = as_int(work.operations); constant && *constant < 2 * work_per_thread) return false;
     std::unordered_set<const BufNode *> own;

@@ -17,7 +17,7 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "bench" / "gallery"
 sys.path.insert(0, str(FOLDER))
 
-import run  # noqa: E402
+import gallery  # noqa: E402
 import table  # noqa: E402
 from case import difference, results_of  # noqa: E402
 from families import CASES  # noqa: E402
@@ -127,12 +127,12 @@ def test_table_holds_medians_and_ratios() -> None:
 
 
 def test_results_are_written_by_date_and_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "HERE", tmp_path / "gallery")
+    monkeypatch.setattr(gallery, "HERE", tmp_path / "gallery")
     data = {"date": "2026-01-02", "machine": "Some(R) CPU 7, AVX2, 2 cores", "rounds": 1, "engines": {}}
     data |= {"skipped": {}, "rows": [], "wrong": []}
-    run.write(data, whole=False)
+    gallery.write(data, whole=False)
     assert not (tmp_path / "results").exists()
-    run.write(data, whole=True)
+    gallery.write(data, whole=True)
     stem = tmp_path / "results" / "gallery-2026-01-02-some-r-cpu-7"
     assert json.loads(stem.with_suffix(".json").read_text()) == data
     assert (
@@ -143,7 +143,7 @@ def test_results_are_written_by_date_and_cpu(tmp_path: Path, monkeypatch: pytest
 
 
 def test_engines_and_what_is_missing_are_named() -> None:
-    engines, skipped = run.choose_engines()
+    engines, skipped = gallery.choose_engines()
     assert {"kw 1", "unchecked 1", "numpy"} <= engines.keys()
     named = {name.split()[0] for name in engines} | {name.split()[0].lower() for name in skipped}
     assert {"gcc", "clang", "numba", "onednn", "limit"} <= named
