@@ -15,6 +15,7 @@
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/legal.h"
+#include "schedule/privatise.h"
 #include "support/text.h"
 
 namespace kw {
@@ -160,14 +161,8 @@ class LoopChooser {
     if (n.kind != ForKind::serial || n.hint == Hint::serial || (trips && *trips < 2)) return false;
     WorkEstimate work = estimate_work(n);
     if (auto constant = as_int(work.operations); constant && *constant < 2 * work_per_thread) return false;
-    std::unordered_set<const BufNode *> own;
-    bool fine = true;
-    walk(n.body, [&](const Alloc &a, const Stmt &) { own.insert(a.buf.get()); });
-    walk(
-        n.body, [&](const Check &, const Stmt &) { fine = false; },
-        [&](const Store &a, const Stmt &) {
-          fine = fine && (a.buf->space != Space::registers || own.count(a.buf.get()));
-        });
+    bool fine = !writes_outer_scalar(n.body);
+    walk(n.body, [&](const Check &, const Stmt &) { fine = false; });
     if (!fine) return false;
     Nest nest = extract_nest(s, scope_);
     Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0});

@@ -2,6 +2,7 @@
 #include "schedule/loop_nest.h"
 
 #include "schedule/legal_order.h"
+#include "schedule/privatise.h"
 #include "schedule/tree/apply_loops.h"
 #include "schedule/tree/shape.h"
 
@@ -32,6 +33,13 @@ Verdict LoopNest::legal(const Directive &d, bool shown) const {
   if (!v.shared.empty()) {  // whoever runs the iterations must know how to put their results together
     Verdict out{Reason::ordered};
     out.shared = std::move(v.shared);
+    return out;
+  }
+  bool shares = d.verb == Verb::parallel &&
+                writes_outer_scalar(nest().loops[d.loop].loop->body, private_scalars(f_, nest(), d.loop));
+  if (shares) {
+    Verdict out{Reason::misfit};
+    out.why = "it stores to a scalar that is made outside it";
     return out;
   }
   if (v.in_step) {  // a kind promises any order

@@ -61,4 +61,14 @@ std::vector<const BufNode *> private_scalars(const Func &f, const Nest &nest, ui
   return candidates;
 }
 
+bool writes_outer_scalar(const Stmt &s, const std::vector<const BufNode *> &but) {
+  Bufs own(but.begin(), but.end());
+  bool found = false;
+  walk(s, [&](const Alloc &n, const Stmt &) { own.insert(n.buf.get()); });
+  walk(s, [&](const Store &n, const Stmt &) {
+    found = found || (n.buf->space == Space::registers && !own.count(n.buf.get()));
+  });
+  return found;
+}
+
 }  // namespace kw

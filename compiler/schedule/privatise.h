@@ -12,4 +12,7 @@ namespace kw {
 /// nothing reads outside the loop.
 std::vector<const BufNode *> private_scalars(const Func &f, const Nest &nest, uint32_t loop);
 
+/// True when the statement stores to a mutable scalar that is made outside it and is not among `but`.
+bool writes_outer_scalar(const Stmt &s, const std::vector<const BufNode *> &but = {});
+
 }  // namespace kw

@@ -1,6 +1,7 @@
 // Captured values, compilation cells and warnings of one kernel.
 #include "bind/state.h"
 
+#include <cxxabi.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -218,6 +219,14 @@ Request KernelState::request(const Signature &signature, Body body) const {
             interpreting() ? "interp" : "llvm"};
   r.options.body = body;
   return r;
+}
+
+void take_gil(PyThreadState *saved) noexcept {
+  try {
+    PyEval_RestoreThread(saved);
+  } catch (abi::__forced_unwind &) {  // pthread_exit
+    for (;;) ::pause();
+  }
 }
 
 bool KernelState::read_source(SourceText &out) const {

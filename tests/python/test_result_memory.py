@@ -240,6 +240,13 @@ def forever():
 threading.Thread(target=forever, daemon=True).start()
 good()
 """,
+    "a thread that runs without the GIL": """
+def forever():
+    while True:
+        good(300_000)
+threading.Thread(target=forever, daemon=True).start()
+good(300_000)
+""",
     "a forked child that frees and makes": """
 child = os.fork()
 if child == 0:

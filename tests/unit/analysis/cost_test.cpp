@@ -80,5 +80,14 @@ TEST(Work, steps_divide_the_trips) {
   EXPECT_GE(ten, one / 20);
 }
 
+TEST(Work, a_block_of_a_longer_loop_has_no_more_iterations_than_the_loop) {
+  Func f = unit::ir(
+      "def f(c: inout(f64, (n,))):\n  fp('strict')\n  dims(n)\n  for b in parallel(0, n, 1000):\n"
+      "    for i in vector(b, min(n, b + 1000), 1, width=8):\n      c[i] = 1.0\n  return c\n");
+  WorkEstimate work = estimate_work(f);
+  EXPECT_TRUE(work.bounded);
+  EXPECT_NE(print(work.operations).find("min(n, 1000)"), std::string::npos) << print(work.operations);
+}
+
 }  // namespace
 }  // namespace kw

@@ -20,7 +20,8 @@ Target avx512() {
 }
 
 /// "j/64": the loops in lanes of a kernel over a, b: f32[n, m], v: f32[k], w: i64[l].
-std::string chosen(std::string_view lines, const Target &target = avx512(), FpMode fp = FpMode::normal) {
+std::string chosen(std::string_view lines, const Target &target = avx512(), FpMode fp = FpMode::normal,
+                   ForKind kind = ForKind::vector) {
   std::string text = "def f(a, b, v, w):\n";
   for (const std::string &line : split_text(lines, '\n')) text += cat("  ", line, "\n");
   Signature s =
@@ -30,7 +31,8 @@ std::string chosen(std::string_view lines, const Target &target = avx512(), FpMo
   Func f = run_pipeline(unit::kernel(text + "  return a, v, w\n", s, options), options, target);
   std::vector<std::string> out;
   walk(f.body, [&](const For &n, const Stmt &at) {
-    if (n.kind == ForKind::vector && at.loc().known()) out.push_back(cat(n.iter->name, "/", n.width));
+    if (n.kind == kind && at.loc().known())
+      out.push_back(kind == ForKind::vector ? cat(n.iter->name, "/", n.width) : n.iter->name);
   });
   return join_text(out, " ");
 }
@@ -74,6 +76,33 @@ TEST(ChooseCpu, places_apart_and_short_loops_gain_nothing) {
   EXPECT_EQ(chosen("for i in range(v.shape[0]):\n  v[i] = a[i, 0]"), "");
   EXPECT_EQ(chosen("for i in range(3):\n  v[i] = 1.0"), "");
   EXPECT_EQ(chosen("for i in range(8):\n  v[i] = 1.0"), "i/16");
+}
+
+/// The loops on threads of the same kernels.
+std::string on_threads(std::string_view lines) {
+  return chosen(lines, avx512(), FpMode::normal, ForKind::parallel);
+}
+
+TEST(ChooseCpu, the_outermost_independent_loop_runs_on_threads) {
+  EXPECT_EQ(on_threads("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] += 1.0"),
+            "i");
+  EXPECT_EQ(
+      on_threads("for i in range(1, a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] += a[i - 1, j]"),
+      "j_first");
+  EXPECT_EQ(on_threads("for i in range(v.shape[0]):\n  v[i] += 1.0"), "i_first");
+  EXPECT_EQ(on_threads("for i in serial(v.shape[0]):\n  v[i] += 1.0"), "");
+}
+
+TEST(ChooseCpu, loops_that_share_something_stay_on_one_thread) {
+  EXPECT_EQ(on_threads("for i in range(1, v.shape[0]):\n  v[i] += v[i - 1]"), "");
+  EXPECT_EQ(on_threads("m = v[0]\nfor i in range(v.shape[0]):\n  m = max(m, v[i])\nv[0] = m"), "");
+  EXPECT_EQ(on_threads("for i in range(v.shape[0]):\n  if v[i] < 0.0:\n    continue\n  v[i] = 1.0"), "");
+  EXPECT_EQ(on_threads("for i in range(v.shape[0] - 1):\n  v[i] += v[i + 1]"), "");
+}
+
+TEST(ChooseCpu, little_work_stays_on_one_thread) {
+  EXPECT_EQ(on_threads("for i in range(1000):\n  v[i] = 1.0"), "");
+  EXPECT_EQ(on_threads("for i in range(1000000):\n  v[i] = 1.0"), "i_first");
 }
 
 TEST(ChooseCpu, serial_is_obeyed) { EXPECT_EQ(chosen("for i in serial(v.shape[0]):\n  v[i] = 1.0"), ""); }

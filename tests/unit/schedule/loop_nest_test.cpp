@@ -129,6 +129,12 @@ TEST(LoopNest, the_safe_body_allows_what_the_source_does) {
   follow(nest, "tile i by 4, j by 8\nparallel i0\njam j1 by 2\n");
 }
 
+TEST(LoopNest, a_scalar_from_outside_keeps_a_loop_on_one_thread) {
+  LoopNest nest = nest_of("s = a[0, 0]\nfor i in range(1):\n  s = s * a[0, i]\nc[0, 0] = s");
+  EXPECT_EQ(ask_all(nest, {"parallel i"}),
+            (Answers{"parallel i: misfit: it stores to a scalar that is made outside it"}));
+}
+
 TEST(LoopNest, seidel_has_a_wave) {
   LoopNest nest = nest_of(
       "for i in range(1, a.shape[0] - 1):\n  for j in range(1, a.shape[1] - 1):\n"
