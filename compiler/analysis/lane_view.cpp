@@ -12,25 +12,11 @@ namespace kw {
 
 namespace {
 
-/// True when the terms may come in any order and every bit stays.
-bool is_free(BinOp op, DType t) {
-  switch (op) {
-    case BinOp::min:
-    case BinOp::max: return true;
-    case BinOp::add:
-    case BinOp::mul:
-    case BinOp::bit_and:
-    case BinOp::bit_or:
-    case BinOp::bit_xor: return !is_float(t);
-    default: return false;
-  }
-}
-
 bool is_cell(const Buf &b) { return b->space == Space::registers; }
 
 }  // namespace
 
-LaneView::LaneView(const For &loop) : loop_(loop) {
+LaneView::LaneView(const For &loop) {
   lets_[loop.iter.get()] = loop.step;
   find_sums(loop.body);
   statements(loop.body);
@@ -49,11 +35,11 @@ void LaneView::find_sums(const Stmt &body) {
     if (!is_cell(n.buf) || own_cells_.count(n.buf.get()) || n.order == Order::lanes) return;
     Accumulation a = accumulation_of(n);
     const OuterSum *known = sum_of(n.buf);
-    if (!a.term || !is_free(a.op, n.buf->dtype) || (known && known->op != a.op)) {
+    if (!a.term || a.op == BinOp::sub || !is_exact(a.op, n.buf->dtype) || (known && known->op != a.op)) {
       widens_ = false;
       return;
     }
-    if (!known) sums_.push_back({n.buf, a.op, n.buf->dtype});
+    if (!known) sums_.push_back({n.buf, a.op});
     ++stores[n.buf.get()];
   });
   walk(body, [&](const Load &n, const Expr &) { ++reads[n.buf.get()]; });

@@ -15,7 +15,6 @@ namespace kw {
 struct OuterSum {
   Buf cell;
   BinOp op{};
-  DType dtype{};
 };
 
 /// Valid as long as the loop.
@@ -62,7 +61,6 @@ class LaneView {
   void note_access(const Buf &b, const std::vector<Expr> &index, bool is_store);
   void find_sums(const Stmt &body);
 
-  const For &loop_;
   bool widens_ = true, has_lane_sums_ = false;
   std::unordered_map<const SymNode *, std::optional<int64_t>> lets_;  ///< varying ones and their steps
   std::unordered_set<const BufNode *> own_cells_;                     ///< made in the loop

@@ -58,6 +58,11 @@ static bool accumulates(BinOp op) {
   }
 }
 
+bool is_exact(BinOp op, DType t) {
+  bool rounds = op == BinOp::add || op == BinOp::sub || op == BinOp::mul;
+  return !rounds || !is_float(t);
+}
+
 Accumulation accumulation_of(const Store &s) {
   const Binary *n = as<Binary>(s.value);
   if (!n || !accumulates(n->op)) return {};

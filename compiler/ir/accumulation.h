@@ -19,6 +19,8 @@ struct Accumulation {
   }
 };
 Accumulation accumulation_of(const Store &s);
+/// True when terms that such an operation puts together may come in any order and every bit stays.
+bool is_exact(BinOp op, DType t);
 
 /// The magnitude of a loop's step; that of -2^63 is taken as 2^63 - 1.
 int64_t step_size(const For &loop);

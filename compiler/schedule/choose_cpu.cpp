@@ -16,20 +16,12 @@
 #include "ir/walk.h"
 #include "schedule/legal.h"
 #include "schedule/privatise.h"
+#include "schedule/tree/ranges.h"
 #include "support/text.h"
 
 namespace kw {
 
 namespace {
-
-/// The number of iterations, where it is constant.
-std::optional<int64_t> constant_trips(const For &n) {
-  auto lo = as_int(n.lo), hi = as_int(n.hi);
-  int64_t span = 0;
-  if (!lo || !hi || __builtin_sub_overflow(n.step > 0 ? *hi : *lo, n.step > 0 ? *lo : *hi, &span))
-    return std::nullopt;
-  return span <= 0 ? 0 : (span - 1) / step_size(n) + 1;
-}
 
 /// Lanes at once, from the size of the registers and of what they hold.
 class WidthModel {

@@ -67,8 +67,7 @@ AccumulatingStore reduction_of(const Store &s, const std::vector<const For *> &l
   if (!found.term || may_meet(found.term, s)) return out;
   out.read = found.read.p.get();
   out.mark.kind = kind_of(found.op);
-  bool rounds = out.mark.kind == Reduction::sum || out.mark.kind == Reduction::product;
-  out.mark.any_order = !rounds || !is_float(s.buf->dtype) || s.order == Order::any;
+  out.mark.any_order = is_exact(found.op, s.buf->dtype) || s.order == Order::any;
   if (s.order == Order::lanes) out.mark.free = reduced_band(s, loops);
   return out;
 }

@@ -105,9 +105,9 @@ struct FunctionEmitter::Region {
   V lo, trips;
   Uses uses;
   Frame frame{};
-  std::unordered_map<const BufNode *, V> cells{};    ///< their values, which do not change meanwhile
-  std::unordered_map<const BufNode *, V> offsets{};  ///< of temporaries in the memory of a thread
-  V bytes = nullptr;                                 ///< of that memory
+  std::unordered_map<const BufNode *, V> cells{};        ///< their values, which do not change meanwhile
+  std::vector<std::pair<const BufNode *, V>> offsets{};  ///< of temporaries in the memory of a thread
+  V bytes = nullptr;                                     ///< of that memory
 
   bool can_fail() const { return uses.checks || !offsets.empty(); }
 };
@@ -198,7 +198,8 @@ void FunctionEmitter::capture(Region &r) {
   r.bytes = b_.getInt64(0);
   for (const WorkspaceSlot &slot : plan_workspace(f_)) {
     if (!r.uses.made.count(slot.buf->sym.get())) continue;
-    r.frame.hold(r.offsets[slot.buf.get()] = r.bytes);
+    r.offsets.emplace_back(slot.buf.get(), r.bytes);
+    r.frame.hold(r.bytes);
     r.bytes = b_.CreateAdd(r.bytes, expr(slot.bytes), "", true, true);
   }
   if (!r.offsets.empty()) r.frame.hold(env_);
@@ -275,9 +276,8 @@ void FunctionEmitter::receive(const Region &r, V frame, const FunctionEmitter &o
   b_.SetInsertPoint(none);
   end_with(3);
   b_.SetInsertPoint(some);
-  for (const WorkspaceSlot &slot : plan_workspace(f_))
-    if (auto offset = r.offsets.find(slot.buf.get()); offset != r.offsets.end())
-      slots_[slot.buf.get()] = b_.CreateInBoundsGEP(b_.getInt8Ty(), base, inside(offset->second));
+  for (auto [buf, offset] : r.offsets)
+    slots_[buf] = b_.CreateInBoundsGEP(b_.getInt8Ty(), base, inside(offset));
 }
 
 /// Ends the kernel with a status, or inside a region the chunk: the kernel ends behind the region.

@@ -39,15 +39,15 @@ FunctionEmitter::V FunctionEmitter::rest_mask(V rest, uint32_t count) {
 
 /// The value that adds nothing.
 FunctionEmitter::V FunctionEmitter::identity_of(const OuterSum &sum, uint32_t count) {
-  llvm::Type *t = type(sum.dtype);
+  llvm::Type *t = type(sum.cell->dtype);
   V one = nullptr;
-  uint32_t bits = bit_width(sum.dtype);
+  uint32_t bits = bit_width(sum.cell->dtype);
   bool largest = sum.op == BinOp::min;
-  if (is_float(sum.dtype)) {
+  if (is_float(sum.cell->dtype)) {
     one = llvm::ConstantFP::getInfinity(t, !largest);
   } else if (sum.op == BinOp::min || sum.op == BinOp::max) {
     llvm::APInt end =
-        is_signed_int(sum.dtype)
+        is_signed_int(sum.cell->dtype)
             ? (largest ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getSignedMinValue(bits))
             : (largest ? llvm::APInt::getMaxValue(bits) : llvm::APInt::getZero(bits));
     one = llvm::ConstantInt::get(t, end);
@@ -76,7 +76,7 @@ FunctionEmitter::V FunctionEmitter::folded(const OuterSum &sum, V lanes, uint32_
     std::vector<int> low(half), high(half);
     for (uint32_t l = 0; l < half; ++l) low[l] = static_cast<int>(l), high[l] = static_cast<int>(l + half);
     V a = b_.CreateShuffleVector(lanes, low), b = b_.CreateShuffleVector(lanes, high);
-    lanes = binary(sum.op, sum.dtype, a, b);
+    lanes = binary(sum.op, sum.cell->dtype, a, b);
   }
   return lanes;
 }
@@ -84,7 +84,7 @@ FunctionEmitter::V FunctionEmitter::folded(const OuterSum &sum, V lanes, uint32_
 void FunctionEmitter::narrow_sums(SumCells &sums, uint32_t from, uint32_t to) {
   llvm::IRBuilder<> at_entry(entry_, entry_->begin());
   for (auto &[sum, cell] : sums) {
-    V lanes = b_.CreateLoad(llvm::FixedVectorType::get(type(sum.dtype), from), cell);
+    V lanes = b_.CreateLoad(llvm::FixedVectorType::get(type(sum.cell->dtype), from), cell);
     V fewer = folded(sum, lanes, from, to);
     cell = at_entry.CreateAlloca(fewer->getType(), nullptr, sum.cell->sym->name);
     b_.CreateStore(fewer, cell);
@@ -94,11 +94,11 @@ void FunctionEmitter::narrow_sums(SumCells &sums, uint32_t from, uint32_t to) {
 /// Adds what the lanes gathered to the accumulators.
 void FunctionEmitter::close_sums(const SumCells &sums, uint32_t count) {
   for (const auto &[sum, cell] : sums) {
-    V lanes = b_.CreateLoad(llvm::FixedVectorType::get(type(sum.dtype), count), cell);
+    V lanes = b_.CreateLoad(llvm::FixedVectorType::get(type(sum.cell->dtype), count), cell);
     V gathered = b_.CreateExtractElement(folded(sum, lanes, count, 1), uint64_t{0});
     V target = cells_.at(sum.cell.get());
-    V before = b_.CreateLoad(type(sum.dtype), target);
-    b_.CreateStore(binary(sum.op, sum.dtype, before, gathered), target);
+    V before = b_.CreateLoad(type(sum.cell->dtype), target);
+    b_.CreateStore(binary(sum.op, sum.cell->dtype, before, gathered), target);
   }
 }
 
