@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/accumulation.h"
 #include "ir/jumps.h"
@@ -13,13 +14,58 @@ namespace kw {
 
 namespace {
 
-std::vector<Expr> last_subscripts(const Expr &term, const Store &accumulator) {
-  std::vector<Expr> out;
-  walk(term, [&](const Load &n, const Expr &) {
-    if (!n.index.empty() && !same_place(n, accumulator)) out.push_back(n.index.back());
-  });
-  return out;
-}
+/// The term of a sum with what the locals in it stand for, of those that a loop of the sum names once.
+class SumTerm {
+ public:
+  SumTerm(Expr term, const For *outermost) : term_(std::move(term)) {
+    walk(outermost->body, [&](const Let &n, const Stmt &) { locals_[n.sym.get()] = n.value; });
+  }
+
+  std::vector<Expr> last_subscripts(const Store &accumulator) const {
+    std::vector<Expr> out;
+    for (const Expr &e : with_locals(term_))
+      walk(e, [&](const Load &n, const Expr &) {
+        if (!n.index.empty() && !same_place(n, accumulator)) out.push_back(n.index.back());
+      });
+    return out;
+  }
+
+  /// True for a product of which one factor reads along a loop that the other one does not, and vice versa.
+  bool is_matrix_product(const std::vector<const For *> &others) const {
+    const Expr *whole = &term_;
+    for (const Ref *r = as<Ref>(*whole); r && locals_.count(r->sym.get()); r = as<Ref>(*whole))
+      whole = &locals_.at(r->sym.get());
+    const Binary *product = as<Binary>(*whole);
+    if (!product || product->op != BinOp::mul) return false;
+    auto only_in = [&](const Expr &with, const Expr &without) {
+      return std::any_of(others.begin(), others.end(), [&](const For *loop) {
+        return depends_on(with, loop->iter) && !depends_on(without, loop->iter);
+      });
+    };
+    return only_in(product->a, product->b) && only_in(product->b, product->a);
+  }
+
+ private:
+  /// An expression, and what it uses through locals, each once.
+  std::vector<Expr> with_locals(const Expr &e) const {
+    std::unordered_set<const SymNode *> seen;
+    std::vector<Expr> out{e};
+    for (size_t i = 0; i < out.size(); ++i)
+      walk(Expr(out[i]), [&](const Ref &n, const Expr &) {
+        auto local = locals_.find(n.sym.get());
+        if (local != locals_.end() && seen.insert(n.sym.get()).second) out.push_back(local->second);
+      });
+    return out;
+  }
+
+  bool depends_on(const Expr &e, const Sym &sym) const {
+    std::vector<Expr> parts = with_locals(e);
+    return std::any_of(parts.begin(), parts.end(), [&](const Expr &part) { return mentions(part, sym); });
+  }
+
+  Expr term_;
+  std::unordered_map<const SymNode *, Expr> locals_;
+};
 
 /// True for subscripts with different constants in some dimension.
 bool surely_apart(const std::vector<Expr> &a, const std::vector<Expr> &b) {
@@ -88,7 +134,8 @@ class OrderMarker {
     auto early = [](const For *loop) { return jumps_of(loop->body).any(); };
     if (std::any_of(reduced.begin(), reduced.end(), early)) return {Order::source, "the loop can end early"};
     if (fp_ == FpMode::fast) return {Order::any, "fp='fast'"};
-    std::vector<Expr> last = last_subscripts(term, s);
+    SumTerm sum(term, reduced.back());
+    std::vector<Expr> last = sum.last_subscripts(s);
     auto in_last = [&](const For *loop) { return mentions(last, loop->iter); };
     if (std::none_of(reduced.begin(), reduced.end(), in_last))
       return {Order::source, "no loop of the sum runs along the last subscript of what is read"};
@@ -97,19 +144,8 @@ class OrderMarker {
       if (loop && std::find(reduced.begin(), reduced.end(), loop) == reduced.end()) others.push_back(loop);
     if (std::any_of(others.begin(), others.end(), in_last))
       return {Order::source, "another loop runs along the last subscript of what is read"};
-    if (is_matrix_product(term, others)) return {Order::source, "a matrix product"};
+    if (sum.is_matrix_product(others)) return {Order::source, "a matrix product"};
     return {Order::lanes, "the sum runs along the last subscript of what is read"};
-  }
-
-  static bool is_matrix_product(const Expr &term, const std::vector<const For *> &others) {
-    const Binary *product = as<Binary>(term);
-    if (!product || product->op != BinOp::mul) return false;
-    auto only_in = [&](const Expr &with, const Expr &without) {
-      return std::any_of(others.begin(), others.end(), [&](const For *loop) {
-        return mentions(with, loop->iter) && !mentions(without, loop->iter);
-      });
-    };
-    return only_in(product->a, product->b) && only_in(product->b, product->a);
   }
 
   FpMode fp_;

@@ -1,6 +1,6 @@
 // Decides the order of sums and products on the source program (language.md 3): which accumulating stores are
-// summed in lanes. Looks at subscripts only, never at strides, extents or the target; the mark then travels
-// with the Store and no pass changes it.
+// summed in lanes. Looks at subscripts only, also at those in the value of a local that is assigned once in a
+// loop of the sum; never at strides, extents or the target. The mark travels with the Store, unchanged.
 #pragma once
 
 #include "ir/func.h"

@@ -164,7 +164,8 @@ ResolvedExplanation explain(const Request &r, const SourceText &source) {
     found.findings.push_back({"sum", sum.store.loc(), excerpt(p.sources, sum.store.loc()), -1,
                               order_words(sum.order), cat("over ", join_text(names, ", "), "; ", sum.why)});
   }
-  ResolvedExplanation out{std::move(found.conditions), {}, std::move(found.shared)};
+  ResolvedExplanation out{
+      std::move(found.conditions), std::move(found.schedule), {}, std::move(found.shared)};
   for (Finding &f : found.findings) {
     bool known = f.loc.known();
     int32_t line = known ? static_cast<int32_t>(p.sources.position(f.loc).line) : -1;

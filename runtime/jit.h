@@ -65,6 +65,7 @@ struct ResolvedFinding {
 };
 struct ResolvedExplanation {
   std::vector<std::string> conditions;
+  std::vector<std::string> schedule;                        ///< as in Explanation
   std::vector<ResolvedFinding> findings;                    ///< loops, accesses, buffers, locals, sums
   std::vector<std::pair<std::string, std::string>> shared;  ///< as in Explanation
 };

@@ -2,13 +2,9 @@
 #include "runtime/launch.h"
 
 #include <chrono>
-#include <condition_variable>
 #include <exception>
-#include <mutex>
-#include <thread>
 
-#include <csignal>
-
+#include "runtime/cpu/aside.h"
 #include "runtime/cpu/pool.h"
 #include "runtime/cpu/scratch.h"
 #include "runtime/cpu/thread_count.h"
@@ -30,12 +26,6 @@ void run_chunks(const KwEnv *env, int64_t n, void (*body)(void *, int64_t, int32
 
 void *scratch(const KwEnv *, size_t bytes) { return scratch_arena().need(bytes); }
 
-void block_all_signals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, nullptr);
-}
-
 }  // namespace
 
 RunResult run_here(const LoadedKernel &kernel, const CallWords &words, const volatile uint32_t *cancel) {
@@ -55,46 +45,33 @@ RunResult run_here(const LoadedKernel &kernel, const CallWords &words, const vol
 }
 
 RunResult run_watched(const LoadedKernel &kernel, const CallWords &words, const std::function<bool()> &look) {
-  RunResult out;
-  volatile uint32_t cancel = 0;  // read by the worker at any time
-  auto stop = [&] { __atomic_store_n(&cancel, 1u, __ATOMIC_RELAXED); };
-  std::mutex mutex;
-  std::condition_variable finished;
-  bool done = false;
-  std::exception_ptr error;
-  std::thread worker([&] {
-    block_all_signals();
-    RunResult r;
-    std::exception_ptr thrown;
+  struct Frame {
+    const LoadedKernel &kernel;
+    const CallWords &words;
+    volatile uint32_t cancel = 0;  // read by the worker at any time
+    RunResult result{};
+    std::exception_ptr error{}, look_error{};
+    void stop() { __atomic_store_n(&cancel, 1u, __ATOMIC_RELAXED); }
+  } frame{kernel, words};
+  auto work = [](void *of) {
+    Frame &f = *static_cast<Frame *>(of);
     try {
-      r = run_here(kernel, words, &cancel);
+      f.result = run_here(f.kernel, f.words, &f.cancel);
     } catch (...) {  // the interpreter's; generated code throws nothing
-      thrown = std::current_exception();
+      f.error = std::current_exception();
     }
-    std::scoped_lock lock(mutex);
-    out = r;
-    error = thrown;
-    done = true;
-    finished.notify_one();
+  };
+  run_aside(work, &frame, look_interval, [&] {
+    try {
+      if (!frame.look_error && look()) frame.stop();
+    } catch (...) {  // the run ends before the error goes on
+      frame.look_error = std::current_exception();
+      frame.stop();
+    }
   });
-  std::exception_ptr look_error;
-  {
-    std::unique_lock lock(mutex);
-    while (!finished.wait_for(lock, look_interval, [&] { return done; })) {
-      lock.unlock();
-      try {
-        if (!look_error && look()) stop();
-      } catch (...) {  // the run ends before the error goes on
-        look_error = std::current_exception();
-        stop();
-      }
-      lock.lock();
-    }
-  }
-  worker.join();
-  if (look_error) std::rethrow_exception(look_error);
-  if (error) std::rethrow_exception(error);
-  return out;
+  if (frame.look_error) std::rethrow_exception(frame.look_error);
+  if (frame.error) std::rethrow_exception(frame.error);
+  return frame.result;
 }
 
 }  // namespace kw

@@ -2,6 +2,8 @@
 #include "analysis/cost.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <unordered_set>
 
 #include "analysis/affine.h"
 #include "analysis/interval.h"
@@ -41,6 +43,10 @@ class Estimator {
     return {operations, bounded_};
   }
   WorkEstimate run(const For &n) {
+    walk(n.body, [&](const For &inner, const Stmt &) { inside_.insert(inner.iter.get()); });
+    walk(n.body, [&](const Let &inner, const Stmt &) { inside_.insert(inner.sym.get()); });
+    inside_.insert(n.iter.get());
+    is_known_before_ = true;
     Expr operations = mul(trips(n), body(n));
     return {operations, bounded_};
   }
@@ -61,7 +67,10 @@ class Estimator {
     if (const If *n = as<If>(s))
       return add(const_int(weight(s)), add(statements(n->yes), n->no ? statements(n->no) : const_int(0)));
     if (const For *n = as<For>(s)) return mul(trips(*n), body(*n));
-    if (as<While>(s)) bounded_ = false;
+    if (const While *n = as<While>(s)) {
+      bounded_ = false;
+      return mul(const_int(while_trips), add(const_int(1), statements(n->body)));
+    }
     return const_int(weight(s));
   }
 
@@ -105,10 +114,28 @@ class Estimator {
       const Const *most = least && least->op == BinOp::min ? as<Const>(least->b) : nullptr;
       if (most && most->bits < uint64_t{1} << 46) return const_int(static_cast<int64_t>(most->bits));
     }
-    return context_.upper_bound(e);
+    Expr bound = context_.upper_bound(e);
+    return !bound && is_known_before_ && is_moderate_before(e) ? e : bound;
   }
 
+  /// True for a small sum of extents and of iterators of loops around the one that is estimated.
+  bool is_moderate_before(const Expr &e) const {
+    auto form = affine_of(e);
+    return form && std::abs(form->constant) < int64_t{1} << 46 &&
+           std::all_of(
+               form->terms.begin(), form->terms.end(),
+               [&](const AffineTerm &t) {
+                 const Ref *r = as<Ref>(t.atom);
+                 return r && std::abs(t.coefficient) < 1 << 10 && !inside_.count(r->sym.get()) &&
+                        (r->sym->kind == SymKind::extent || r->sym->kind == SymKind::iter);
+               });
+  }
+
+  static constexpr int64_t while_trips = 16;  ///< a guess
+
   BoundsContext context_{false};
+  std::unordered_set<const SymNode *> inside_;  ///< what the estimated loop binds
+  bool is_known_before_ = false;                ///< iterators of loops around it have a value
   bool bounded_ = true;
 };
 

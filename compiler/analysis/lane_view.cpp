@@ -2,6 +2,7 @@
 #include "analysis/lane_view.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/accumulation.h"
 #include "ir/build.h"
@@ -12,14 +13,44 @@ namespace kw {
 
 namespace {
 
-bool is_cell(const Buf &b) { return b->space == Space::registers; }
+bool is_cell(const Buf &b) { return b->space == Space::registers && b->rank() == 0; }
 
 }  // namespace
 
+/// How often a loop's body reads and writes each buffer.
+struct LaneView::Uses {
+  std::unordered_map<const BufNode *, int> reads, stores;
+
+  explicit Uses(const Stmt &body) {
+    walk(
+        body, [&](const Let &n, const Stmt &) { read(n.value); },
+        [&](const Store &n, const Stmt &) {
+          for (const Expr &i : n.index) read(i);
+          read(n.value);
+          ++stores[n.buf.get()];
+        },
+        [&](const For &n, const Stmt &) { read(n.lo), read(n.hi); },
+        [&](const While &n, const Stmt &) { read(n.cond); },
+        [&](const If &n, const Stmt &) { read(n.cond); });
+  }
+  /// Expressions are shared between statements; each reads for itself.
+  void read(const Expr &e) {
+    walk(e, [&](const Load &n, const Expr &) { ++reads[n.buf.get()]; });
+  }
+  static int count(const std::unordered_map<const BufNode *, int> &uses, const Buf &buf) {
+    auto found = uses.find(buf.get());
+    return found == uses.end() ? 0 : found->second;
+  }
+};
+
 LaneView::LaneView(const For &loop) {
   lets_[loop.iter.get()] = loop.step;
-  find_sums(loop.body);
+  walk(loop.body, [&](const Alloc &n, const Stmt &) { own_cells_.insert(n.buf.get()); });
+  Uses uses(loop.body);
+  find_selections(loop.body, uses);
+  find_sums(loop.body, uses);
   statements(loop.body);
+  if (has_lane_sums() && !selections_.empty()) widens_ = false;
 }
 
 const OuterSum *LaneView::sum_of(const Buf &cell) const {
@@ -27,12 +58,46 @@ const OuterSum *LaneView::sum_of(const Buf &cell) const {
   return found == sums_.end() ? nullptr : &*found;
 }
 
-/// Cells from outside that the loop writes: each is a sum, or the loop has no form over lanes.
-void LaneView::find_sums(const Stmt &body) {
-  std::unordered_map<const BufNode *, int> reads, stores;
-  walk(body, [&](const Alloc &n, const Stmt &) { own_cells_.insert(n.buf.get()); });
+bool OuterSelection::keeps(const Buf &cell) const {
+  return std::find(selection.kept.begin(), selection.kept.end(), cell) != selection.kept.end();
+}
+
+const OuterSelection *LaneView::selection_at(const If &n) const {
+  auto found = std::find_if(selections_.begin(), selections_.end(),
+                            [&](const OuterSelection &s) { return s.at == &n; });
+  return found == selections_.end() ? nullptr : &*found;
+}
+
+/// Conditionals outside inner loops, whose cells nothing else in the loop uses. The iteration that is
+/// selected runs once more at the end, so that memory must be then as it was.
+void LaneView::find_selections(const Stmt &body, const Uses &uses) {
+  for (const Stmt *s = &body; s && *s; s = chain_next(*s->p)) {
+    if (const Seq *n = as<Seq>(*s))
+      for (size_t i = 0; i + 1 < n->items.size(); ++i) find_selections(n->items[i], uses);
+    const If *n = as<If>(*s);
+    if (!n) continue;
+    OuterSelection found{n, selection_of(*n)};
+    auto is_kept = [&](const Buf &b) {
+      auto stores = std::count(found.selection.kept.begin(), found.selection.kept.end(), b);
+      return is_cell(b) && !is_own(b) && Uses::count(uses.stores, b) == stores &&
+             Uses::count(uses.reads, b) == (b == found.selection.best ? 1 : 0);
+    };
+    const auto &kept = found.selection.kept;
+    if (found.selection && std::all_of(kept.begin(), kept.end(), is_kept))
+      selections_.push_back(std::move(found));
+    else
+      find_selections(n->yes, uses), find_selections(n->no, uses);
+  }
+  for (const auto &[buf, count] : uses.stores)
+    if (!selections_.empty() && buf->space != Space::registers && uses.reads.count(buf)) widens_ = false;
+}
+
+/// Cells from outside that the loop writes otherwise: each is a sum, or the loop has no form over lanes.
+void LaneView::find_sums(const Stmt &body, const Uses &uses) {
   walk(body, [&](const Store &n, const Stmt &) {
-    if (!is_cell(n.buf) || own_cells_.count(n.buf.get()) || n.order == Order::lanes) return;
+    if (!is_cell(n.buf) || is_own(n.buf) || n.order == Order::lanes) return;
+    if (std::any_of(selections_.begin(), selections_.end(), [&](const auto &s) { return s.keeps(n.buf); }))
+      return;
     Accumulation a = accumulation_of(n);
     const OuterSum *known = sum_of(n.buf);
     if (!a.term || a.op == BinOp::sub || !is_exact(a.op, n.buf->dtype) || (known && known->op != a.op)) {
@@ -40,11 +105,24 @@ void LaneView::find_sums(const Stmt &body) {
       return;
     }
     if (!known) sums_.push_back({n.buf, a.op});
-    ++stores[n.buf.get()];
   });
-  walk(body, [&](const Load &n, const Expr &) { ++reads[n.buf.get()]; });
   for (const OuterSum &s : sums_)
-    if (reads[s.cell.get()] != stores[s.cell.get()]) widens_ = false;
+    if (Uses::count(uses.reads, s.cell) != Uses::count(uses.stores, s.cell)) widens_ = false;
+}
+
+/// What else is kept is computed once, in the iteration that is selected.
+void LaneView::select(const OuterSelection &s) {
+  look(s.selection.value);
+  ++work_.operations;
+  widest_value_ = std::max<uint32_t>(widest_value_, bit_width(s.selection.best->dtype));
+}
+
+void LaneView::repeat(const While &n) {
+  has_while_ = true;
+  look(n.cond);
+  bool outside = std::exchange(jumps_here_, true);
+  statements(n.body);
+  jumps_here_ = outside;
 }
 
 void LaneView::statements(const Stmt &root) {
@@ -55,10 +133,13 @@ void LaneView::statements(const Stmt &root) {
         [&](const For &n) {
           look(n.lo), look(n.hi);
           widens_ = widens_ && !varies(n.lo) && !varies(n.hi);
+          bool outside = std::exchange(jumps_here_, false);
           statements(n.body);
+          jumps_here_ = outside;
         },
-        [&](const While &) { widens_ = false; }, [&](const Jump &) { widens_ = false; },
+        [&](const While &n) { repeat(n); }, [&](const Jump &) { widens_ = widens_ && jumps_here_; },
         [&](const If &n) {
+          if (const OuterSelection *chosen = selection_at(n)) return select(*chosen);
           look(n.cond);
           statements(n.yes);
           if (n.no) statements(n.no);
@@ -75,8 +156,8 @@ void LaneView::store(const Store &n) {
   bool moves = std::any_of(n.index.begin(), n.index.end(), [&](const Expr &i) { return varies(i); });
   bool own = own_cells_.count(n.buf.get()) > 0;
   if (n.order == Order::lanes) {
-    has_lane_sums_ = true;
-    widens_ = widens_ && !moves && !own;
+    lane_sum_bits_ += bit_width(n.buf->dtype);
+    widens_ = widens_ && !moves && !own && !sum_of(n.buf);
     return;
   }
   if (is_cell(n.buf)) return;
@@ -183,6 +264,12 @@ std::optional<int64_t> LaneView::step_of(const Binary &n) {
   if (left) return wrapped(static_cast<uint64_t>(*left) * y);
   if (right) return wrapped(x * static_cast<uint64_t>(*right));
   return std::nullopt;
+}
+
+bool can_mask(const LaneView &view, const Target &target) {
+  uint32_t narrowest = view.narrowest_element() ? view.narrowest_element() : 32;
+  return target.has_masks(narrowest) && (!view.work().gathers || target.has_gather()) &&
+         (!view.work().scatters || target.has("avx512f"));
 }
 
 }  // namespace kw

@@ -7,7 +7,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ir/node.h"
+#include "analysis/selection.h"
+#include "support/target.h"
 
 namespace kw {
 
@@ -15,6 +16,13 @@ namespace kw {
 struct OuterSum {
   Buf cell;
   BinOp op{};
+};
+
+/// A selection among the iterations, of which scalars from outside the loop keep one.
+struct OuterSelection {
+  const If *at = nullptr;
+  Selection selection{};
+  bool keeps(const Buf &cell) const;
 };
 
 /// Valid as long as the loop.
@@ -33,11 +41,21 @@ class LaneView {
   std::optional<int64_t> step_of(const Sym &sym) const { return lets_.at(sym.get()); }
   /// Whether it adds to a place from outside in lanes of their own (Order::lanes), which is for
   /// transform/lower_lanes to make explicit.
-  bool has_lane_sums() const { return has_lane_sums_; }
+  bool has_lane_sums() const { return lane_sum_bits_ > 0; }
+  /// Bits of one lane of all these sums.
+  uint32_t lane_sum_bits() const { return lane_sum_bits_; }
   /// The accumulators of the loop, in the order of their first store.
   const std::vector<OuterSum> &sums() const { return sums_; }
   /// The sum that a store to this cell adds to, or null.
   const OuterSum *sum_of(const Buf &cell) const;
+  /// The selections of the loop, in the order of the text.
+  const std::vector<OuterSelection> &selections() const { return selections_; }
+  /// The one that a conditional is, or null.
+  const OuterSelection *selection_at(const If &n) const;
+  /// True for a scalar that is made in the loop.
+  bool is_own(const Buf &cell) const { return own_cells_.count(cell.get()) > 0; }
+  /// Whether a `while` stands in it, which runs until it ends in all lanes.
+  bool has_while() const { return has_while_; }
   struct Work {
     uint32_t rows = 0;        ///< accesses whose lanes lie side by side in memory
     uint32_t gathers = 0;     ///< loads from places that are no row
@@ -59,17 +77,27 @@ class LaneView {
   void look(const Expr &e);
   bool is_simple(const Expr &e);
   void note_access(const Buf &b, const std::vector<Expr> &index, bool is_store);
-  void find_sums(const Stmt &body);
+  struct Uses;
+  void find_selections(const Stmt &body, const Uses &uses);
+  void find_sums(const Stmt &body, const Uses &uses);
+  void select(const OuterSelection &s);
+  void repeat(const While &n);
 
-  bool widens_ = true, has_lane_sums_ = false;
+  bool widens_ = true, has_while_ = false;
+  bool jumps_here_ = false;  ///< the innermost loop around the place may be left by each lane for itself
+  uint32_t lane_sum_bits_ = 0;
   std::unordered_map<const SymNode *, std::optional<int64_t>> lets_;  ///< varying ones and their steps
   std::unordered_set<const BufNode *> own_cells_;                     ///< made in the loop
   std::unordered_map<const ExprNode *, bool> varies_;
   std::unordered_map<const ExprNode *, std::optional<int64_t>> steps_;
   std::unordered_set<const ExprNode *> looked_;
   std::vector<OuterSum> sums_;
+  std::vector<OuterSelection> selections_;
   Work work_;
   uint32_t widest_element_ = 0, narrowest_element_ = 0, widest_value_ = 0;
 };
+
+/// Whether the target can run some lanes of the loop and leave the others alone.
+bool can_mask(const LaneView &view, const Target &target);
 
 }  // namespace kw

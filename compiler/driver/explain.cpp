@@ -13,6 +13,7 @@
 #include "ir/match.h"
 #include "ir/print.h"
 #include "ir/walk.h"
+#include "schedule/choose_cpu.h"
 #include "schedule/hints.h"
 #include "support/text.h"
 
@@ -49,8 +50,15 @@ bool is_extent_fact(const Func &f, const Expr &fact) {
 
 class Explainer {
  public:
-  Explainer(const Func &f, const CompileInput &input)
-      : f_(f), in_(input), safe_(run_pipeline(f, input.options, input.target)) {}
+  Explainer(const Func &f, const CompileInput &input) : f_(f), in_(input) {
+    auto [common, safe] = pipeline_passes(input.options);
+    bool scheduled = safe.back().name == "choose_cpu";
+    safe_ =
+        run_passes(safe.first(safe.size() - scheduled), run_passes(common, f, input.target), input.target);
+    if (!scheduled) return;
+    out_.schedule = schedule_for_cpu(safe_, input.target);
+    safe_ = run_passes(safe.last(1), std::move(safe_), input.target);
+  }
 
   Explanation run() {
     out_.conditions = condition_texts(safe_);
@@ -116,7 +124,7 @@ class Explainer {
     walk(safe_.body, [&](const For &n, const Stmt &s) {
       if (!(s.loc() == at) || !(n.iter->loc == loop.iter->loc)) return;
       if (n.kind == ForKind::parallel) threads = &n;
-      if (n.kind == ForKind::vector) lanes = &n;
+      if (n.kind == ForKind::vector || (n.kind == ForKind::parallel && n.width)) lanes = &n;
     });
     std::vector<std::string> how, why;
     if (threads) how.emplace_back("parallel"), why.emplace_back("on as many threads as its work is worth");

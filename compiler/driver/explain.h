@@ -23,6 +23,7 @@ struct Finding {
 
 struct Explanation {
   std::vector<std::string> conditions;  ///< tested once per call: "b.shape[0] >= a.shape[0]"
+  std::vector<std::string> schedule;    ///< what was done to the loops, as directives: "vectorize j by 64"
   std::vector<Finding> findings;        ///< loops, then accesses, then buffers, each in source order
   /// Names of arguments and outputs that are the same view as an earlier argument, with its name.
   std::vector<std::pair<std::string, std::string>> shared;

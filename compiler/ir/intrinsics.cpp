@@ -54,12 +54,13 @@ constexpr IntrinsicRow table[] = {
     {Fn::fma, "fma", 3, same, cheap, no, yes, ""},
     {Fn::to_bits, "to_bits", 1, bits, cheap, no, yes, ""},
     {Fn::from_bits, "from_bits", 1, bits, cheap, no, yes, ""},
+    {Fn::scale, "scale", 2, same, cheap, no, yes, ""},
 };
 
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(table); ++i)
     if (static_cast<size_t>(table[i].fn) != i) return false;
-  return std::size(table) == static_cast<size_t>(Fn::from_bits) + 1;
+  return std::size(table) == static_cast<size_t>(Fn::scale) + 1;
 }
 static_assert(in_order(), "one row per function, in the order of the enumeration");
 
@@ -136,6 +137,12 @@ DType result_dtype(Fn fn, DType arg) {
 Value apply(Fn fn, std::span<const Value> args) {
   const Value &x = args[0];
   if (fn == Fn::to_bits || fn == Fn::from_bits) return {same_width(x.dtype), x.bits};
+  if (fn == Fn::scale) {
+    double n = to_double(args[1]);
+    bool far = !(std::abs(n) <= 4096);
+    if (x.dtype == DType::f32) return from_float(far ? NAN : std::ldexp(to_float(x), static_cast<int>(n)));
+    return from_double(x.dtype, far ? NAN : std::ldexp(to_double(x), static_cast<int>(n)));
+  }
   if (fn == Fn::fma && x.dtype == DType::f32)
     return from_float(std::fma(to_float(x), to_float(args[1]), to_float(args[2])));
   if (fn == Fn::fma)

@@ -51,6 +51,7 @@ enum class Fn : uint8_t {
   fma,
   to_bits,
   from_bits,
+  scale,  ///< x · 2^n, rounded once, for n an integer in the type of x whose half is an exponent of it
 };
 
 /// How the result dtype follows from the (promoted) argument dtype.

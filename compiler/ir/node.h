@@ -9,7 +9,8 @@
 //   side of a Select is evaluated.
 // - Statements run in order. Let binds a value once for its body. Alloc makes a buffer that lives as
 //   long as its body runs; its elements are unspecified unless fill is zero. A mutable scalar is an
-//   Alloc of rank 0 in Space::registers.
+//   Alloc of rank 0 in Space::registers. Back ends make cells of rank 1 there, of a constant size, whose
+//   elements are lanes: a vector loop as wide as the cell has iteration l in lane l.
 // - For runs iter = lo, lo + step, … while iter < hi (step > 0) or iter > hi (step < 0). lo and hi are
 //   evaluated once. `kind` is a fact that code generation acts on, `hint` a claim of the user that
 //   only the scheduler reads. vector promises that groups of `width` iterations, one group after the
@@ -19,7 +20,7 @@
 //   the fault carries its operands as value and bound; an index check is `lt` of two u64 casts, so
 //   that negative indices fail too.
 // - Store{order}: how the sum or product that this store accumulates may be ordered. It decides
-//   results, so no pass changes it.
+//   results, so no pass changes it, whatever the kinds of the loops around.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ class Verifier {
   std::string error_;
   size_t site_count_ = 0;
   int jump_targets_ = 0;
-  bool in_vector_ = false, in_parallel_ = false;
+  bool in_parallel_ = false;
   std::unordered_set<const SymNode *> cells_;  ///< made in the innermost parallel loop around
   std::unordered_set<const SymNode *> bound_, visible_;
   std::unordered_set<const ExprNode *> sound_;  ///< shared expressions that were checked in this scope
@@ -134,16 +134,13 @@ bool Verifier::loop(const For &n) {
   if (!need(n.step != 0, "a loop has step 0") || !need(n.iter->dtype == DType::i64, "an iterator is not i64"))
     return false;
   if (!bind(n.iter)) return false;
-  bool outer_vector = in_vector_;
   int outer_targets = jump_targets_;
-  in_vector_ |= n.kind == ForKind::vector;
   jump_targets_ = n.kind == ForKind::serial ? jump_targets_ + 1 : 0;
   bool outer_parallel = in_parallel_, parallel = n.kind == ForKind::parallel;
   decltype(cells_) outer_cells;
   if (parallel) in_parallel_ = true, outer_cells.swap(cells_);
   bool ok = stmt(n.body);
   if (parallel) in_parallel_ = outer_parallel, cells_.swap(outer_cells);
-  in_vector_ = outer_vector;
   jump_targets_ = outer_targets;
   hide(n.iter.get());
   return ok;
@@ -153,7 +150,8 @@ bool Verifier::head(const Stmt &s) {
   return match(
       s,
       [&](const Store &n) {
-        bool foreign = in_parallel_ && n.buf->space == Space::registers && !cells_.count(n.buf->sym.get());
+        bool foreign = in_parallel_ && n.buf->space == Space::registers && n.order != Order::lanes &&
+                       !cells_.count(n.buf->sym.get());
         return need(!foreign, "a parallel loop stores to a cell made outside it") &&
                index_ok(n.buf, n.index) && expr(n.value) &&
                need(n.value.dtype() == n.buf->dtype, "a stored value has another dtype than its buffer");
@@ -170,8 +168,7 @@ bool Verifier::head(const Stmt &s) {
       [&](const For &n) { return loop(n); },
       [&](const While &n) {
         ++jump_targets_;
-        bool ok = need(!in_vector_, "a while stands in a vector loop") && expr(n.cond) &&
-                  need(n.cond.dtype() == DType::b1, "a condition is no bool") && stmt(n.body);
+        bool ok = expr(n.cond) && need(n.cond.dtype() == DType::b1, "a condition is no bool") && stmt(n.body);
         --jump_targets_;
         return ok;
       },

@@ -14,7 +14,7 @@ namespace kw {
 /// - every Sym is bound once (parameter, extent, Let, For) and before use; every buffer is declared once and
 ///   accessed only where visible
 /// - the number of indices equals the rank; a stored value has the buffer's dtype, a Let's value its symbol's
-/// - step is not 0; Jump stands inside a serial For or a While; no `vector` loop contains a While
+/// - step is not 0; Jump stands inside a serial For or a While
 /// - no parallel loop stores to a cell that was made outside it
 /// - no Seq stands directly in a Seq
 /// - Check sites are in range; results are parameters; depth is at most 1,000

@@ -1,9 +1,10 @@
-// The schedule of a kernel for CPUs: which loops run on several threads, and which run their iterations side
-// by side in vector registers.
-//     for i in serial(0, m): for j in serial(0, n): …   →   for i in parallel(0, m): for j in vector(0, n,
-//     width=64): …
-// Every choice is asked of schedule/legal first. Changes no statement, no order of a sum, no result.
+// The schedule of a kernel for CPUs, step by step (schedule/cpu): the loops are brought into a form and an
+// order that suits memory, and then run on several threads and in vector registers. Every choice is asked of
+// schedule/legal first. Changes no order of a sum and no result.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "ir/func.h"
 #include "support/target.h"
@@ -11,5 +12,8 @@
 namespace kw {
 
 Func choose_cpu(const Func &f, const Target &target);
+
+/// What choose_cpu does to a function, as directives in the order of their application.
+std::vector<std::string> schedule_for_cpu(const Func &f, const Target &target);
 
 }  // namespace kw

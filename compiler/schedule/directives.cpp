@@ -17,9 +17,9 @@ using Verb = Directive::Verb;
 
 namespace {
 
-constexpr std::string_view verbs[] = {"parallel", "vectorize", "reduce", "split", "reorder",
-                                      "tile",     "jam",       "unroll", "fuse",  "distribute",
-                                      "peel",     "iss",       "private"};
+constexpr std::string_view verbs[] = {"parallel", "vectorize", "reduce",   "split", "reorder",    "tile",
+                                      "strip",    "jam",       "unroll",   "fuse",  "distribute", "peel",
+                                      "iss",      "private",   "contract", "expand"};
 
 /// Names in their order; the second of one name becomes "x#2".
 std::vector<std::string> numbered(std::vector<std::string> names) {
@@ -119,7 +119,7 @@ std::string print_directive(const Nest &nest, const Directive &d) {
   auto tail = [&](std::string_view word) {
     if (!d.sizes.empty()) out += cat(" ", word, " ", size(0));
   };
-  if (d.verb == Verb::make_own) {
+  if (d.verb == Verb::make_own || d.verb == Verb::contract || d.verb == Verb::expand) {
     NamedBuffers all = buffers_of(nest);
     auto at = std::find(all.bufs.begin(), all.bufs.end(), d.buf) - all.bufs.begin();
     ensure(static_cast<size_t>(at) < all.names.size(), "a directive names a buffer that its nest has not");
@@ -133,6 +133,7 @@ std::string print_directive(const Nest &nest, const Directive &d) {
       for (uint32_t l : d.others) out += cat(" ", names[l]);
       break;
     case Verb::tile:
+    case Verb::strip:
       tail("by");
       for (size_t i = 0; i < d.others.size(); ++i) out += cat(", ", names[d.others[i]], " by ", size(i + 1));
       break;
@@ -174,7 +175,7 @@ class LineParser {
 
  private:
   void operands(Directive &d) {
-    if (d.verb == Verb::make_own) {
+    if (d.verb == Verb::make_own || d.verb == Verb::contract || d.verb == Verb::expand) {
       NamedBuffers all = buffers_of(nest_);
       d.buf = all.bufs[choose(all.names, "buffer")];
       expect("at");
@@ -183,7 +184,9 @@ class LineParser {
     switch (d.verb) {
       case Verb::parallel: optional_size(d, "grain"); break;
       case Verb::reduce:
-      case Verb::make_own: break;
+      case Verb::make_own:
+      case Verb::contract:
+      case Verb::expand: break;
       case Verb::vectorize:
       case Verb::unroll: optional_size(d, "by"); break;
       case Verb::reorder:
@@ -191,6 +194,7 @@ class LineParser {
         break;
       case Verb::fuse: d.others.push_back(loop()); break;
       case Verb::tile:
+      case Verb::strip:
         size(d, "by");
         while (accept(",")) d.others.push_back(loop()), size(d, "by");
         break;

@@ -20,6 +20,7 @@ struct Directive {
     split,       ///< split LOOP by N: whole blocks of N, and a loop for the rest
     reorder,     ///< reorder L1 L2 ...: the loops of a perfect nest in this order
     tile,        ///< tile A by N, B by M: blocks of a perfect nest
+    strip,       ///< strip A by N, B by M: the same in one copy of the code, the last blocks cut short
     jam,         ///< jam LOOP by N: N iterations as one, inner loops merged
     unroll,      ///< unroll LOOP [by N]
     fuse,        ///< fuse A B: two neighbours in one loop
@@ -27,14 +28,16 @@ struct Directive {
     peel,        ///< peel LOOP first|last N
     iss,         ///< iss LOOP at EXPR: the iterations before, at and behind it
     make_own,    ///< private BUF at LOOP: a buffer of its own for each iteration
+    contract,    ///< contract BUF at LOOP: a scalar for the one element that an iteration uses
+    expand,      ///< expand BUF at LOOP: an array with an element for each iteration in place of a scalar
   };
   Verb verb = Verb::parallel;
   uint32_t loop = 0;               ///< of the nest
-  std::vector<uint32_t> others{};  ///< of reorder: those that follow; of tile and fuse: the others
+  std::vector<uint32_t> others{};  ///< of reorder: those that follow; of tile, strip and fuse: the others
   std::vector<int64_t> sizes{};    ///< the numbers, in the order of the text; empty: not given
   bool last = false;               ///< of peel
   Expr at{};                       ///< of iss
-  Buf buf{};                       ///< of private
+  Buf buf{};                       ///< of private, contract and expand
   std::string reason{};            ///< why it was chosen; means nothing
 
   std::vector<uint32_t> loops() const;

@@ -76,6 +76,7 @@ class Judge {
         d, [](const NestVariable &v) { return v.kind == NestVariable::Kind::opaque || v.reads_data; });
     if (relaxable(x.reduction, y.reduction)) {
       bool free = order_is_free(x.reduction, loop) && order_is_free(y.reduction, loop);
+      if (is_selected_in_lanes(x)) return note(x.reduction.kind, true);
       if (directive_.verb == Directive::Verb::reduce || (free && !data)) return note(x.reduction.kind, free);
       if (!data) return {Reason::ordered, d, {}, {}, {}};
     }
@@ -84,6 +85,12 @@ class Judge {
       return {};
     }
     return search_.refusal(d);
+  }
+
+  /// Lanes that select remember their iterations, so that the one that the serial loop selects is found.
+  bool is_selected_in_lanes(const NestAccess &x) const {
+    return directive_.verb == Directive::Verb::vectorize && x.reduction.kind == Reduction::selection &&
+           x.buf->space == Space::registers;
   }
 
   Verdict note(Reduction kind, bool free) {

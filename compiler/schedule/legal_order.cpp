@@ -24,7 +24,8 @@ class OrderJudge {
   Verdict run() {
     switch (d_.verb) {
       case Verb::reorder: return perfect_loops(true);
-      case Verb::tile: return perfect_loops(false);
+      case Verb::tile:
+      case Verb::strip: return perfect_loops(false);
       case Verb::jam: return jam();
       case Verb::fuse: return fuse();
       case Verb::distribute: return distribute();

@@ -51,6 +51,7 @@ Verdict LoopNest::legal(const Directive &d, bool shown) const {
 }
 
 void LoopNest::apply(const Directive &d) {
+  if (lines_) lines_->push_back(print_directive(nest(), d));
   Stmt before = region_;
   region_ = apply_directive(f_, before, nest(), d);
   if (before.p == region_.p) return;

@@ -26,6 +26,8 @@ class LoopNest {
   Verdict legal(const Directive &d, bool shown = false) const;
   /// Rewrites the tree by a legal directive.
   void apply(const Directive &d);
+  /// Directives that are applied from here on are printed to the end of `lines`.
+  void record(std::vector<std::string> *lines) { lines_ = lines; }
   /// Applies a directive when it is legal.
   Verdict try_apply(const Directive &d);
 
@@ -41,6 +43,7 @@ class LoopNest {
   Func f_;
   Stmt region_;
   NestScope scope_;
+  std::vector<std::string> *lines_ = nullptr;
   mutable std::optional<Nest> nest_;  ///< of the present region, once it is asked for
 };
 

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/selection.h"
 #include "ir/jumps.h"
 #include "ir/match.h"
 #include "ir/walk.h"

@@ -1,11 +1,10 @@
-// Patterns of accumulation and selection.
+// Patterns of accumulation.
 #include "schedule/reduce.h"
 
 #include <algorithm>
 
 #include "ir/accumulation.h"
 #include "ir/build.h"
-#include "ir/equal.h"
 #include "ir/intrinsics.h"
 #include "ir/match.h"
 #include "ir/walk.h"
@@ -28,26 +27,11 @@ Reduction kind_of(BinOp op) {
   }
 }
 
-bool loads_from(const Expr &e, const Buf &buf) {
-  bool found = false;
-  walk(e, [&](const Load &n, const Expr &) { found |= n.buf == buf; });
-  return found;
-}
-
 /// True when the load may read the element that the store writes.
 bool may_meet(const Expr &term, const Store &s) {
   bool found = false;
   walk(term, [&](const Load &n, const Expr &) { found |= same_place(n, s); });
   return found;
-}
-
-/// Equal subscripts, or constants: what one iteration keeps, the next that is better overwrites.
-bool same_element(const std::vector<Expr> &a, const std::vector<Expr> &b) {
-  auto constants = [](const std::vector<Expr> &list) {
-    return std::all_of(list.begin(), list.end(), [](const Expr &e) { return as<Const>(e) != nullptr; });
-  };
-  auto same = [](const Expr &x, const Expr &y) { return equal(x, y); };
-  return (constants(a) && constants(b)) || std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
 }
 
 }  // namespace
@@ -70,35 +54,6 @@ AccumulatingStore reduction_of(const Store &s, const std::vector<const For *> &l
   out.mark.any_order = is_exact(found.op, s.buf->dtype) || s.order == Order::any;
   if (s.order == Order::lanes) out.mark.free = reduced_band(s, loops);
   return out;
-}
-
-Selection selection_of(const If &n) {
-  const Binary *c = as<Binary>(n.cond);
-  if (!c || (c->op != BinOp::lt && c->op != BinOp::le) || n.no) return {};
-  std::vector<const Store *> stores;
-  bool plain = true;
-  for (const Stmt *s = &n.yes; s && *s; s = chain_next(*s->p)) {
-    auto keep = [&](const Stmt &item) {
-      const Store *store = as<Store>(item);
-      plain = plain && (store || as<Seq>(item));
-      if (store) stores.push_back(store);
-    };
-    if (const Seq *q = as<Seq>(*s))
-      for (size_t i = 0; i + 1 < q->items.size(); ++i) keep(q->items[i]);
-    keep(*s);
-  }
-  if (!plain) return {};
-  for (const Store *s : stores)  // nothing that is kept is read again
-    for (const Store *other : stores)
-      if (loads_from(other->value, s->buf) || !same_element(s->index, stores[0]->index)) return {};
-  for (const Store *s : stores)
-    for (auto [best, value] : {std::pair{c->a, c->b}, std::pair{c->b, c->a}}) {
-      const Load *l = as<Load>(best);
-      bool reads_kept = std::any_of(stores.begin(), stores.end(),
-                                    [&](const Store *o) { return loads_from(value, o->buf); });
-      if (l && same_place(*l, *s) && equal(s->value, value) && !reads_kept) return {best.p.get()};
-    }
-  return {};
 }
 
 bool relaxable(const ReductionMark &a, const ReductionMark &b) {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/node.h"
+#include "analysis/selection.h"
 
 namespace kw {
 
@@ -39,12 +39,6 @@ struct AccumulatingStore {
   const ExprNode *read = nullptr;  ///< the Load of the accumulator
 };
 AccumulatingStore reduction_of(const Store &s, const std::vector<const For *> &loops);
-
-/// A conditional that selects the extreme of what a loop visits: `if x < best: best = x; where = i`.
-struct Selection {
-  const ExprNode *read = nullptr;  ///< the Load of `best` in the condition; null when it is no selection
-};
-Selection selection_of(const If &n);
 
 /// True when accesses with these marks do the same work in either order of two iterations of the loop, except
 /// for rounding (see order_is_free).

@@ -29,6 +29,14 @@ struct Target {
   }
   /// Loads from places that each lane has for itself, and stores to them, in one instruction.
   bool has_gather() const { return has("avx512f"); }
+  /// An instruction that multiplies floats by powers of two, also where the result is subnormal.
+  bool has_scale() const { return has("avx512f"); }
+  /// Bytes of a call from which on results that it only writes go past the caches, in whole lines of 64
+  /// bytes: what the last cache holds for one kernel; 0: never. Measured on one machine of each width.
+  uint64_t stream_bytes() const {
+    if (!triple.starts_with("x86_64")) return 0;
+    return has("avx512f") ? uint64_t{64} << 20 : has("avx2") ? uint64_t{32} << 20 : 0;
+  }
   /// "+avx,+avx2,…"
   std::string feature_text() const;
 };

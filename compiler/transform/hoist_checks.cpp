@@ -17,7 +17,7 @@ namespace kw {
 namespace {
 
 constexpr int64_t block_size = 1024;  ///< iterations until a failing check ends the run
-constexpr uint32_t lanes = 8;  ///< 64-bit subscripts in the widest vectors; narrower machines take several
+constexpr uint32_t lanes = 32;  ///< 64-bit subscripts in the widest vectors; narrower machines take several
 
 using Symbols = std::unordered_map<const SymNode *, Expr>;
 using Buffers = std::unordered_set<const BufNode *>;

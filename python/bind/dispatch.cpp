@@ -17,8 +17,10 @@ namespace kw {
 namespace {
 
 constexpr int64_t release_gil_above = 16'000;  ///< operations, about 5 µs (core.md 5)
-constexpr int64_t watch_above =
-    6'000'000;  ///< operations, about 2 ms: long enough that Ctrl-C must be noticed
+/// Operations of a run that a thread of its own is worth, so that this one can notice Ctrl-C: about 30 ms, or
+/// a second where all of them wait for memory. Starting it, and moving to the caches of another core, costs a
+/// fifth of a run of 0.1 ms.
+constexpr int64_t watch_above = 100'000'000;
 
 struct KernelObject {
   PyObject_HEAD vectorcallfunc vectorcall;

@@ -115,6 +115,7 @@ py::dict explain_stored(const KernelState &k, const Wanted &wanted) {
     checks.append(py::make_tuple("access", at.path, line, s.tensor, s.dim, "checked", ""));
   }
   py::dict out = describe(k, wanted);
+  out["schedule"] = std::vector<std::string>();
   out["conditions"] = a.explain.empty() ? std::vector<std::string>() : split_text(a.explain, '\n');
   out["shared"] = py::list();
   out["stored"] = true;
@@ -126,6 +127,7 @@ py::dict explain_one(const KernelState &k, const Wanted &wanted, const SourceTex
   ResolvedExplanation found = explain(wanted.request, source);
   py::dict out = describe(k, wanted);
   out["conditions"] = found.conditions;
+  out["schedule"] = found.schedule;
   out["shared"] = found.shared;
   out["stored"] = false;
   out["findings"] = findings_of(found, k.place.texts());

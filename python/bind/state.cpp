@@ -1,7 +1,6 @@
 // Captured values, compilation cells and warnings of one kernel.
 #include "bind/state.h"
 
-#include <cxxabi.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -224,7 +223,7 @@ Request KernelState::request(const Signature &signature, Body body) const {
 void take_gil(PyThreadState *saved) noexcept {
   try {
     PyEval_RestoreThread(saved);
-  } catch (abi::__forced_unwind &) {  // pthread_exit
+  } catch (...) {  // pthread_exit, which unwinds the stack; an object to bind by name there is none
     for (;;) ::pause();
   }
 }

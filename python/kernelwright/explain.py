@@ -56,6 +56,8 @@ class Version:
     conditions: tuple[str, ...]
     """Tested once per call, besides that no extent is 0; when one fails the plain body runs."""
     facts: tuple[Fact, ...]
+    schedule: tuple[str, ...] = ()
+    """What was done to the loops of the optimised body, step by step: "vectorize j by 64"."""
     shared: tuple[tuple[str, str], ...] = ()
     """Arguments and outputs that are the same view as an earlier argument, with its name: ("c", "a")."""
     overlaps: bool = False
@@ -101,6 +103,7 @@ def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
             v["plain"],
             tuple(v["conditions"]),
             tuple(Fact(*f) for f in v["findings"]),
+            tuple(v["schedule"]),
             tuple(v["shared"]),
             v["overlaps"],
             v["stored"],
@@ -131,6 +134,7 @@ def _version_lines(version: Version) -> Iterator[str]:
     conditions = [f"{c}" for c in version.conditions]
     yield from _section("conditions", conditions or ["none but that no extent is 0"])
     yield from _section("loops", [_line(f, version) for f in version.of("loop")])
+    yield from _section("schedule", list(version.schedule))
     yield from _section("accesses", _accesses(version))
     for title, kind in (("buffers", "buffer"), ("locals", "local"), ("sums", "sum")):
         yield from _section(title, [_line(f, version) for f in version.of(kind)])

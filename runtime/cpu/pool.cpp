@@ -14,26 +14,17 @@
 #include "runtime/cpu/float_control.h"
 #include "runtime/cpu/park.h"
 #include "runtime/cpu/scratch.h"
+#include "runtime/cpu/spin.h"
 #include "runtime/cpu/thread_count.h"
 
 namespace kw {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr auto worker_spin = std::chrono::microseconds(100);  ///< without work, before a worker sleeps
 constexpr auto caller_spin = std::chrono::microseconds(20);   ///< before it sleeps until a worker is done
 constexpr uint32_t left_bits = 24;
 constexpr uint64_t most_tickets = (uint64_t{1} << left_bits) - 1;
-
-void relax() noexcept {
-#if defined(__x86_64__)
-  _mm_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
 
 /// The processor that this thread runs on, or -1.
 int current_processor() noexcept {
@@ -42,20 +33,6 @@ int current_processor() noexcept {
 #else
   return -1;
 #endif
-}
-
-/// Spins until `ready` or for some time; whether it was ready. `rest` is called every few microseconds.
-template <class F, class G>
-bool spin_until(std::chrono::microseconds time, F &&ready, G &&rest) noexcept {
-  for (Clock::time_point end{};; rest()) {
-    for (int k = 0; k < 64; ++k) {
-      if (ready()) return true;
-      relax();
-    }
-    Clock::time_point now = Clock::now();
-    if (end == Clock::time_point{}) end = now + time;
-    if (now >= end) return false;
-  }
 }
 
 bool is_set(const volatile uint32_t *word) noexcept { return __atomic_load_n(word, __ATOMIC_RELAXED) != 0; }

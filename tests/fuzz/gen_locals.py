@@ -121,6 +121,8 @@ def tuples(s: Scope) -> list[S]:
         return [S(f"{a}, {b} = {b}, {a}")]
     name = next((n for n in ("tp", "tq") if f"{n}[0]" not in s.locals), "")
     items = [value(s, 2), value(s, 2)]
+    if s.chance(0.5):
+        items[1] = of_type(s, items[1], items[0].type)
     types = [e.type for e in items]
     if not name:
         return [S("pass")]

@@ -9,6 +9,7 @@ import random
 
 import gen_calls
 import gen_index
+import gen_lanes
 import gen_stmt
 import gen_sums
 from gen_expr import Helper, Scope, Tensor, value
@@ -17,6 +18,7 @@ from scalar_types import DTYPES, FLOATS, is_weak
 
 EXTENTS = (0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 9)
 LONG = (64, 65, 100, 130, 200)
+WIDE = (8, 15, 16, 17, 20, 31, 33, 40, 66)  # of whole vectors and their rests
 LAYOUTS = (
     *("C", "C", "C", "C", "F", "reversed", "step", "step", "offset", "unaligned"),
     *("broadcast", "broadcast last"),
@@ -34,6 +36,9 @@ def program(seed: int, inside: bool | None = None) -> Program:
     long = rng.random() < 0.06
     if long:
         sizes["N"] = rng.choice(LONG) if rng.random() < 0.95 else rng.choice((4096, 4100, 8200))
+    if not long and rng.random() < 0.1:
+        sizes[rng.choice("NM")] = rng.choice(WIDE)
+        sizes[rng.choice("NM")] = rng.choice(WIDE)
     scope = Scope(rng, wild=0.7 if inside else 0.04, risk=0.15 if rng.random() < 0.12 else 0.0)
     made = Program(seed, inside, [Call(sizes)], [], {}, [], Function("f", [], []), scope.features)
     scope.long = long
@@ -51,7 +56,7 @@ def program(seed: int, inside: bool | None = None) -> Program:
         declare_helper(made, scope)
     body = declare_buffers(made, scope)
     scope.depth = rng.choice((1, 2, 2, 2, 3))
-    made.main.body = body + statements(scope)
+    made.main.body = body + statements(scope, seed)
     made.main.params = [a.name for a in made.args]
     if inside:
         scope.features.add("inside table 2a")
@@ -63,11 +68,23 @@ def program(seed: int, inside: bool | None = None) -> Program:
     return made
 
 
-def statements(scope: Scope) -> list[S]:
-    """What the kernel does."""
+def lane_loops(scope: Scope, seed: int) -> list[S]:
+    """Loops of gen_lanes in some programs, drawn apart: what else a seed draws does not change with them."""
+    own, scope.rng = scope.rng, random.Random(-seed - 1)
     body: list[S] = []
     if scope.long or scope.chance(0.14):
         body += gen_sums.reduction(scope) if scope.chance(0.7) else gen_stmt.accumulate(scope, 1)
+    if scope.chance(0.3 if scope.long else 0.06):
+        body += gen_lanes.selection(scope)
+    if scope.chance(0.3 if scope.long else 0.06):
+        body += gen_lanes.escapes(scope)
+    scope.rng = own
+    return body
+
+
+def statements(scope: Scope, seed: int) -> list[S]:
+    """What the kernel does."""
+    body = lane_loops(scope, seed)
     if scope.deep:
         body += gen_index.nest(scope, 3)
     if scope.chance(0.7 if not scope.deep else 0.2):

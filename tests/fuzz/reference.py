@@ -97,7 +97,7 @@ def weak(v: Any, t: str) -> Any:
     if is_float(type_of(v)):
         x = float(v)
         n = 0 if math.isnan(x) else (HALF if x > 0 else -HALF) if math.isinf(x) else math.trunc(x)
-        if math.isnan(x) or not -HALF <= n < HALF:
+        if not math.isfinite(x) or not -HALF <= n < HALF:
             EVENTS.add("V3")
         return min(max(n, -HALF), HALF - 1)
     if not -HALF <= int(v) < HALF:

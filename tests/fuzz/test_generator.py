@@ -67,6 +67,8 @@ AT_LEAST = {  # per thousand programs
     "accumulator of float32": 15,
     "accumulator of float64": 15,
     "sum in lanes": 30,
+    "selection": 40,
+    "while in each iteration": 40,
     "sum of products": 10,
     "assigned argument": 15,
     "assigned argument in a loop": 15,

@@ -167,6 +167,27 @@ TEST(VectorLoops, lanes_under_conditions) {
   expect_same("  for i in vector(0, n, 1):\n    o[i] = exp(x[i]) if (x[i] < y[i]) else sqrt(abs(y[i]))\n");
 }
 
+/// Division tells the zeros apart.
+TEST(VectorLoops, least_and_largest_of_zeros_and_nans) {
+  for (const char *op : {"min", "max"}) {
+    expect_same(cat("  for i in vector(0, n, 1):\n    o[i] = f32(1.0) / ", op,
+                    "(x[i] * f32(0.0), y[i] * f32(0.0))\n    d[i] = ", op, "(sqrt(z[i]), z[n - 1 - i])\n"),
+                {4, 16});
+    expect_same(cat("  for i in vector(0, n, 1):\n    o[i] = ", op, "(x[i], sqrt(y[i]))\n    v[i] = ", op,
+                    "(e[i], v[i])\n"),
+                {16});
+  }
+}
+
+TEST(VectorLoops, serial_loops_beside_them_run_several_iterations_at_a_time) {
+  expect_same("  for i in serial(1, n, 1):\n    o[i] = o[i - 1] * f32(0.5) + x[i]\n", {2});
+  expect_same("  for i in serial(n - 1, -1, -3):\n    g[k[i] & 3] = g[k[i] & 3] + c[i]\n", {2});
+  expect_same(
+      "  q = alloc(i64, (), 'registers')\n  q[()] = 1\n  for i in serial(0, n, 1):\n"
+      "    if x[i] < y[i]:\n      q[()] = q[()] + i\n    c[i] = q[()]\n",
+      {2});
+}
+
 TEST(VectorLoops, scalars_of_each_lane) {
   expect_same(
       "  for i in vector(0, n, 1):\n    q = alloc(f32, (), 'registers')\n    q[()] = x[i]\n"
@@ -195,6 +216,94 @@ TEST(VectorLoops, accumulators_in_any_order) {
   expect_same(sum("u8", "u[0]", "s[()] = s[()] & (h[i] | u8(240))", "u[0]"));
   expect_same(sum("u8", "u[0]", "s[()] = s[()] ^ h[i]", "u[0]"));
   expect_same(sum("i64", "g[0]", "if x[i] < y[i]:\n      s[()] = s[()] + 3", "g[1]"));
+}
+
+/// A selection of `value`, from the place on that `order` finds better, in text with the best and its place.
+std::string selection(std::string_view type, std::string_view order, std::string_view value,
+                      std::string_view start, std::string_view to) {
+  std::string condition(order);
+  condition.replace(condition.find('x'), 1, value);
+  return cat("  s = alloc(", type, ", (), 'registers')\n  p = alloc(i64, (), 'registers')\n  s[()] = ", start,
+             "\n  p[()] = -5\n  for i in vector(0, n, 1):\n    if ", condition, ":\n      s[()] = ", value,
+             "\n      p[()] = i\n  ", to, " = s[()]\n  g[1] = p[()]\n");
+}
+
+TEST(VectorLoops, selections_of_the_first_and_of_the_last) {
+  for (std::string_view order : {"x < s[()]", "s[()] < x", "x <= s[()]", "s[()] <= x"}) {
+    expect_same(selection("f32", order, "x[i]", "r[0]", "r[1]"), {8, 64});
+    expect_same(selection("f32", order, "x[i]", "x[0]", "r[1]"), {16});
+    expect_same(selection("u8", order, "h[i]", "h[n - 1]", "u[0]"), {16, 64});
+    expect_same(selection("i64", order, "(k[i] >> 2)", "g[2]", "g[0]"), {2, 16});
+    expect_same(selection("f64", order, "z[i]", "d[0]", "d[1 if (1 < n) else 0]"), {16});
+  }
+}
+
+TEST(VectorLoops, selections_among_zeros_and_nans) {
+  for (std::string_view order : {"x < s[()]", "s[()] < x", "x <= s[()]", "s[()] <= x"}) {
+    std::string zero = selection("f32", order, "(x[i] * f32(0.0))", "(y[0] * f32(0.0))", "r[1]");
+    expect_same(zero + "  r[2] = f32(1.0) / r[1]\n", {16});  // which zero it is
+    expect_same(selection("f32", order, "sqrt(x[i])", "f32(1.0)", "r[1]"), {16, 64});
+    expect_same(selection("f32", order, "x[i]", "sqrt(f32(-1.0))", "r[1]"), {16});
+    expect_same(selection("f32", order, "sqrt(f32(-1.0) - abs(x[i]))", "r[0]", "r[1]"), {16});
+  }
+}
+
+TEST(VectorLoops, selections_beside_other_statements) {
+  std::string cells =
+      "  s = alloc(f32, (), 'registers')\n  p = alloc(i64, (), 'registers')\n  q = alloc(f32, (), "
+      "'registers')\n  s[()] = r[0]\n  p[()] = -1\n  q[()] = r[1]\n";
+  std::string kept = "  r[2] = s[()]\n  r[3] = q[()]\n  g[3] = p[()]\n";
+  expect_same(cat(cells,
+                  "  for i in vector(n - 1, -1, -1):\n    w: f32 = x[i] - y[i]\n    if y[i] < f32(2.0):\n"
+                  "      if s[()] < w:\n        p[()] = k[i]\n        q[()] = w * y[i]\n"
+                  "        s[()] = w\n    o[i] = w\n",
+                  kept));
+  expect_same(cat(cells,
+                  "  for i in vector(0, n, 3):\n    w = alloc(f32, (), 'registers')\n    w[()] = x[i]\n"
+                  "    if w[()] < f32(0.0):\n      w[()] = w[()] * f32(-1.0)\n"
+                  "    if s[()] < w[()]:\n      s[()] = w[()]\n"
+                  "    if y[i] <= q[()]:\n      q[()] = y[i]\n      p[()] = i\n    g[0] = g[0]\n",
+                  kept));
+  expect_same(cat(cells,
+                  "  c2 = alloc(i64, (), 'registers')\n  c2[()] = 0\n  for i in vector(0, n, 1):\n"
+                  "    if x[i] < s[()]:\n      s[()] = x[i]\n      p[()] = i * 2\n"
+                  "    if y[i] < f32(0.0):\n      c2[()] = c2[()] + k[i]\n  g[0] = c2[()]\n",
+                  kept));
+}
+
+TEST(VectorLoops, lanes_that_end_at_different_times) {
+  std::string made =
+      "  for i in vector(0, n, 1):\n    q = alloc(f32, (), 'registers')\n    w = alloc(i64, (), "
+      "'registers')\n"
+      "    q[()] = x[i]\n    w[()] = 0\n";
+  std::string stored = "    o[i] = q[()]\n    c[i] = w[()]\n";
+  expect_same(cat(made,
+                  "    while (w[()] < (k[i] & 15)) and (q[()] < f32(4.0)):\n"
+                  "      q[()] = q[()] * f32(1.5) + y[i]\n      w[()] = w[()] + 1\n",
+                  stored));
+  expect_same(cat(made,
+                  "    while w[()] < 9:\n      w[()] = w[()] + 1\n      if q[()] < y[i]:\n"
+                  "        q[()] = q[()] + f32(1.0)\n        continue\n      if f32(6.0) < q[()]:\n"
+                  "        q[()] = q[()] - f32(20.0)\n        break\n      q[()] = q[()] + x[i]\n",
+                  stored),
+              {8, 16});
+  expect_same(cat(made,
+                  "    while w[()] < 5:\n      if n < 9:\n        break\n      w[()] = w[()] + 1\n"
+                  "      if y[i] < f32(0.0):\n        continue\n      else:\n        break\n"
+                  "      w[()] = 77\n",
+                  stored),
+              {8});
+}
+
+TEST(VectorLoops, whiles_in_whiles_and_under_conditions) {
+  expect_same(
+      "  for i in vector(0, n, 1):\n    w = alloc(i64, (), 'registers')\n    w[()] = k[i] & 7\n"
+      "    if x[i] < y[i]:\n      while 0 < w[()]:\n        w[()] = w[()] - 1\n"
+      "        z2 = alloc(i64, (), 'registers')\n        z2[()] = w[()]\n        while z2[()] != 0:\n"
+      "          z2[()] = z2[()] >> 1\n          c[i] = c[i] + k[n - 1 - i]\n"
+      "          if c[i] < 0:\n            break\n        o[i] = o[i] + y[k[i]]\n      o[i] = f32(1.0) + "
+      "o[i]\n    c[i] = c[i] * w[()]\n",
+      {8, 16});
 }
 
 TEST(VectorLoops, sums_in_lanes) {

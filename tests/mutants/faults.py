@@ -239,7 +239,7 @@ TRANSFORM = [
     ),
     Fault(
         "last_block",
-        "compiler/transform/lower_lanes.cpp",
+        "compiler/transform/lane_sum.cpp",
         "select(is_last, block, trailing_ones)",
         "select(is_last, trailing_ones, block)",
         "sums in lanes of more than 8,192 terms",

@@ -19,6 +19,7 @@
 #include "schedule/privatise.h"
 #include "schedule/tree/apply_loops.h"
 #include "schedule/tree/copy.h"
+#include "schedule/tree/ranges.h"
 #include "schedule/tree/shape.h"
 #include "support/text.h"
 #include "tests/oracle/claims.h"
@@ -123,7 +124,8 @@ class DirectiveMaker {
       if (nest_.loops[l].loop) counting.push_back(l);
     if (counting.empty()) return std::nullopt;
     Directive d;
-    d.verb = static_cast<Verb>(random_() % 13);
+    d.verb = static_cast<Verb>(random_() % 16);
+    if (random_() % 4 == 0 && has_short_loop_with_scalar(counting)) d.verb = Verb::expand;
     if (d.verb == Verb::reduce && random_() % 8) d.verb = Verb::fuse;
     d.loop = counting[random_() % counting.size()];
     auto size = [&] { return pick(random_, {2, 2, 3, 4, 5, 8}); };
@@ -136,6 +138,7 @@ class DirectiveMaker {
       case Verb::vectorize: d.sizes = {pick(random_, {2, 4, 8})}; break;
       case Verb::reorder: inwards(d, counting), shuffle(d); break;
       case Verb::tile:
+      case Verb::strip:
         inwards(d, counting);
         for (size_t i = 0; i <= d.others.size(); ++i) d.sizes.push_back(size());
         break;
@@ -144,6 +147,11 @@ class DirectiveMaker {
       case Verb::peel: d.sizes = {pick(random_, {1, 2, 3})}, d.last = random_() % 2; break;
       case Verb::iss: d.at = place(d.loop); break;
       case Verb::make_own: own(d, counting); break;
+      case Verb::contract: temporary(d, counting); break;
+      case Verb::expand:
+        own(d, counting);
+        if (random_() % 2 && !most_trips(*nest_.loops[d.loop].loop)) d.verb = Verb::strip, d.sizes = {size()};
+        break;
       default: break;
     }
     return d;
@@ -194,6 +202,12 @@ class DirectiveMaker {
         if (const Ref *r = as<Ref>(v.expr); r && r->sym->kind == SymKind::extent) out = v.expr;
     return random_() % 3 ? out : sub(out, const_int(1));
   }
+  /// True when a scalar can become an array over a loop that was made short.
+  bool has_short_loop_with_scalar(const std::vector<uint32_t> &counting) const {
+    return std::any_of(counting.begin(), counting.end(), [&](uint32_t l) {
+      return most_trips(*nest_.loops[l].loop) && !private_scalars(f_, nest_, l).empty();
+    });
+  }
   /// A buffer and a loop, which often has it for itself.
   void own(Directive &d, const std::vector<uint32_t> &counting) {
     std::vector<std::pair<Buf, uint32_t>> any, fitting;
@@ -205,6 +219,18 @@ class DirectiveMaker {
           if (buf.get() == b) fitting.emplace_back(buf, l);
     const auto &list = fitting.empty() ? any : fitting;
     if (!list.empty()) std::tie(d.buf, d.loop) = list[random_() % list.size()];
+  }
+
+  /// An array and a loop that uses it.
+  void temporary(Directive &d, const std::vector<uint32_t> &counting) {
+    d.loop = counting[random_() % counting.size()];
+    for (const NestStatement &s : nest_.statements)
+      for (const NestAccess &a : s.accesses)
+        if (!a.index.empty() && (!d.buf || random_() % 2)) {
+          d.buf = a.buf;
+          if (!s.loops.empty()) d.loop = s.loops[random_() % s.loops.size()];
+        }
+    if (!d.buf) d.verb = Verb::reduce;
   }
 
   Random &random_;
@@ -274,7 +300,8 @@ class Sequence {
       auto d = DirectiveMaker(random_, nest).run();
       if (!d) return;
       std::string line = "?";
-      if (d->verb != Verb::make_own || d->buf) line = print_directive(nest.nest(), *d);
+      bool of_buffer = d->verb == Verb::make_own || d->verb == Verb::expand;
+      if (!of_buffer || d->buf) line = print_directive(nest.nest(), *d);
       SCOPED_TRACE(text + line);
       expect_reads_back(nest, *d, line);
       auto begin = std::chrono::steady_clock::now();

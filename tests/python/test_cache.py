@@ -136,7 +136,7 @@ def test_thousand_damaged_entries_are_misses(tmp_path: Path) -> None:
     seed = random.randrange(2**32)
     print("seed", seed)
     (tmp_path / "program.py").write_text(PROGRAM + DAMAGE)
-    count = 150 if "asan" in os.environ.get("LD_PRELOAD", "") else 1000
+    count = 60 if "asan" in os.environ.get("LD_PRELOAD", "") else 1000
     done = start("program.py", str(seed), str(entry), str(count), folder=tmp_path)
     assert done.returncode == 0 and done.stderr == "", f"seed {seed}: {done.stderr}"
 

@@ -386,6 +386,24 @@ def test_text() -> None:
     assert max(map(len, lines)) < 120
 
 
+@kw.kernel
+def turned(a):
+    c = output_tensor((a.shape[1], a.shape[0]), a.dtype)
+    for i in range(a.shape[1]):
+        for j in range(a.shape[0]):
+            c[i, j] = a[j, i]
+    return c
+
+
+def test_the_schedule_is_told_step_by_step() -> None:
+    found = turned.explain(F32)
+    strip, threads, lanes = only(found).schedule
+    assert strip == "strip i by 64, j by 64  # read along one loop, written along the other"
+    assert threads == "parallel i0" and re.fullmatch(r"vectorize i by (4|8|16)", lanes)
+    assert f"  schedule    {strip}\n              {threads}\n              {lanes}\n" in str(found)
+    assert only(kw.kernel(turned.__wrapped__, debug=True).explain(F32)).schedule == ()
+
+
 def test_explaining_compiles_nothing_and_changes_no_byte() -> None:
     kernel = kw.kernel(writes_all.__wrapped__)
     before = kw._core.cache_list()

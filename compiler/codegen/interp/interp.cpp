@@ -30,6 +30,8 @@ struct LaneStore {
   std::vector<const For *> band;
 };
 
+bool is_cell(const Buf &b) { return b->space == Space::registers && b->rank() == 0; }
+
 /// Ends execution from any depth: a fault, a cancellation, or a jump of the program.
 enum class Flow : uint8_t { next, break_loop, continue_loop, stop };
 
@@ -181,7 +183,7 @@ Value Interpreter::evaluated(const Expr &e) {
 
 Flow Interpreter::statements(const Stmt &root) {
   for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
-    if (const Alloc *n = as<Alloc>(*s); n && n->buf->space != Space::registers) return allocate(*n);
+    if (const Alloc *n = as<Alloc>(*s); n && !is_cell(n->buf)) return allocate(*n);
     if (Flow flow = statement(*s); flow != Flow::next) return flow;
   }
   return Flow::next;
@@ -323,7 +325,8 @@ void Interpreter::close_lanes(const std::vector<LaneStore> &stores) {
     if (open == open_.end()) continue;
     const auto &n = std::get<Store>(s.store->v);
     seen_.clear();
-    if (!open->second.empty()) {  // else no iteration reached the store, whose element may not even exist
+    bool exists = n.index.empty();  // an element that no iteration reached need not
+    if (exists || !open->second.empty()) {
       char *at = address(n.buf, n.index);
       write(at, open->second.finish(read(at, n.buf->dtype)));
     }

@@ -1,9 +1,13 @@
 // Function frame, statements and loops.
 #include "codegen/llvm/emit.h"
 
+#include <algorithm>
+#include <unordered_set>
+
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/match.h"
+#include "ir/walk.h"
 #include "support/diagnostic.h"
 
 namespace kw {
@@ -15,7 +19,9 @@ using llvm::FunctionType;
 
 bool FunctionEmitter::contains_loop(const Stmt &root) {
   for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
-    if (as<For>(*s) || as<While>(*s)) return true;
+    if (as<While>(*s)) return true;
+    if (const For *n = as<For>(*s); n && (!(is_row(*n) || fits_one_chunk(*n)) || contains_loop(n->body)))
+      return true;
     if (const If *n = as<If>(*s); n && (contains_loop(n->yes) || contains_loop(n->no))) return true;
     if (const Seq *n = as<Seq>(*s))
       for (size_t i = 0; i + 1 < n->items.size(); ++i)
@@ -106,7 +112,9 @@ void FunctionEmitter::run() {
   signature();
   parameters();
   workspace();
+  find_streams();
   statements(f_.body);
+  end_streams();
   b_.CreateRet(b_.getInt32(0));
   b_.SetInsertPoint(cancelled_);
   b_.CreateRet(b_.getInt32(2));
@@ -130,9 +138,16 @@ void FunctionEmitter::statement(const Stmt &s) {
 }
 
 void FunctionEmitter::store(const Store &n) {
+  if (is_left_out(n)) return;
   V value = expr(n.value);
   if (auto cell = cells_.find(n.buf.get()); cell != cells_.end()) {
     b_.CreateStore(value, cell->second);
+    return;
+  }
+  if (auto cell = lane_cells_.find(n.buf.get()); cell != lane_cells_.end()) {
+    auto *lanes = llvm::cast<llvm::AllocaInst>(cell->second)->getAllocatedType();
+    V one = b_.CreateInsertElement(b_.CreateLoad(lanes, cell->second), value, expr(n.index[0]));
+    b_.CreateStore(one, cell->second);
     return;
   }
   b_.CreateStore(to_memory(value, n.buf->dtype), address(n.buf, n.index));
@@ -140,6 +155,12 @@ void FunctionEmitter::store(const Store &n) {
 
 void FunctionEmitter::allocate(const Alloc &n) {
   llvm::IRBuilder<> at_entry(entry_, entry_->begin());
+  if (n.buf->space == Space::registers && n.buf->rank() == 1) {
+    auto count = static_cast<unsigned>(as_int(n.buf->extents[0]).value_or(1));
+    lane_cells_[n.buf.get()] = at_entry.CreateAlloca(llvm::FixedVectorType::get(type(n.buf->dtype), count),
+                                                     nullptr, n.buf->sym->name);
+    return;
+  }
   if (n.buf->space == Space::registers) {
     V cell = cells_[n.buf.get()] = at_entry.CreateAlloca(type(n.buf->dtype), nullptr, n.buf->sym->name);
     if (n.fill == Fill::zero) b_.CreateStore(llvm::Constant::getNullValue(type(n.buf->dtype)), cell);
@@ -179,8 +200,21 @@ void FunctionEmitter::zero_fill(const Buf &b) {
   b_.SetInsertPoint(done);
 }
 
+/// `if cond: cell = value`, where the value costs less than a branch that is guessed wrong; else null.
+const Store *FunctionEmitter::chosen_store(const If &n) const {
+  const Store *store = n.no ? nullptr : as<Store>(n.yes);
+  bool cheap = store && store->buf->space == Space::registers && left_after(store->value, 2) >= 0;
+  return cheap ? store : nullptr;
+}
+
 void FunctionEmitter::branch(const If &n) {
   V cond = expr(n.cond);
+  if (const Store *chosen = lanes_ ? nullptr : chosen_store(n)) {
+    if (is_left_out(*chosen)) return;
+    V value = expr(chosen->value), cell = cells_.at(chosen->buf.get());
+    b_.CreateStore(without_branch(cond, value, b_.CreateLoad(value->getType(), cell)), cell);
+    return;
+  }
   BasicBlock *yes = block("then"), *done = block("endif"), *no = n.no ? block("else") : done;
   b_.CreateCondBr(cond, yes, no);
   b_.SetInsertPoint(yes);
@@ -260,7 +294,9 @@ FunctionEmitter::V FunctionEmitter::trip_count(const For &n, V lo, V hi) {
 
 FunctionEmitter::V FunctionEmitter::iteration(const For &n, V lo, V k) {
   V offset = n.step == 1 ? k : b_.CreateMul(k, ConstantInt::getSigned(b_.getInt64Ty(), n.step));
-  return b_.CreateAdd(lo, offset, n.iter->name);
+  V value = sum_of(lo, offset);
+  if (!llvm::isa<llvm::Constant>(value) && !value->hasName()) value->setName(n.iter->name);
+  return value;
 }
 
 /// Goes on at `on` unless the run is cancelled.
@@ -281,16 +317,49 @@ void FunctionEmitter::loop(const For &n) {
 
 /// `trips` iterations in this function, the first with the value `lo`.
 void FunctionEmitter::iterations(const For &n, V lo, V trips) {
+  BasicBlock *last = &fn_->back(), *before = b_.GetInsertBlock();
   std::optional<LaneView> view;
   if (runs_in_vectors(n)) view.emplace(n);
-  if (view && view->widens())
+  if (view && view->widens() && is_row(n))
+    row(n, *view, lo, trips);
+  else if (view && view->widens())
     vector_loop(n, *view, lo, trips);
   else if (contains_loop(n.body))
     plain_loop(n, lo, trips, true);
+  else if (auto blocks = blocks_in(n))
+    block_loop(n, *blocks, lo, trips);
   else if (is_short(n, trips))
     plain_loop(n, lo, trips, false);
   else
     inner_loop(n, lo, trips);
+  hoist_behind(last, before);
+}
+
+/// Moves sums and products of whole numbers, and places in memory, that do not change in a loop to the block
+/// in front of it: the row of an access, mostly. The blocks of the loop are those behind `last`.
+void FunctionEmitter::hoist_behind(BasicBlock *last, BasicBlock *before) {
+  llvm::Instruction *end = before->getTerminator();
+  if (!end) return;
+  std::unordered_set<const llvm::Value *> inside;
+  for (auto at = std::next(last->getIterator()); at != fn_->end(); ++at)
+    for (llvm::Instruction &i : *at) inside.insert(&i);
+  auto is_plain = [](const llvm::Instruction &i) {
+    using Op = llvm::Instruction;
+    switch (i.getOpcode()) {
+      case Op::Add:
+      case Op::Sub:
+      case Op::Mul: return i.getType()->isIntegerTy();
+      case Op::GetElementPtr: return !i.getType()->isVectorTy();
+      default: return false;
+    }
+  };
+  for (auto at = std::next(last->getIterator()); at != fn_->end(); ++at)
+    for (llvm::Instruction &i : llvm::make_early_inc_range(*at)) {
+      bool changes = std::any_of(i.op_begin(), i.op_end(), [&](V v) { return inside.count(v) > 0; });
+      if (changes || !is_plain(i)) continue;
+      i.moveBefore(end->getIterator());
+      inside.erase(&i);
+    }
 }
 
 /// Emits the body and goes on where the next iteration begins.
@@ -360,27 +429,82 @@ bool FunctionEmitter::is_short(const For &n, V trips) {
   return sum && sum->op == BinOp::add && equal(sum->a, n.lo) && as_int(sum->b).value_or(few + 1) <= few;
 }
 
+/// How many iterations of a loop become one of the machine's: several where each has only a few instructions.
+uint32_t FunctionEmitter::copies_of(const Stmt &body) const {
+  constexpr int most_operations = 20;
+  int left = most_operations;
+  auto pay = [&](const Expr &e) {
+    walk(
+        e, [&](const Load &n, const Expr &) { left -= n.index.empty() ? 0 : 1; },
+        [&](const Binary &n, const Expr &) { left -= as<Const>(n.b) ? 0 : 1; },
+        [&](const Call &, const Expr &) { left -= 4; }, [&](const Select &, const Expr &) { left = -1; },
+        [&](const Logic &, const Expr &) { left = -1; });
+  };
+  for (const Stmt *s = &body; s && *s && left >= 0; s = chain_next(*s->p)) {
+    auto statement = [&](const Stmt &one) {
+      const If *branch = as<If>(one);
+      const Store *store = branch ? chosen_store(*branch) : as<Store>(one);
+      if (branch) pay(branch->cond);
+      if (store) pay(store->value);
+      bool plain = store || as<Let>(one) || as<Seq>(one) || as<Alloc>(one);
+      if (const Let *let = as<Let>(one)) pay(let->value);
+      if (!plain) left = -1;
+    };
+    if (const Seq *n = as<Seq>(*s))
+      for (size_t i = 0; i + 1 < n->items.size(); ++i) statement(n->items[i]);
+    statement(*s);
+  }
+  return left >= 0 ? 4 : 1;
+}
+
+/// Iterations from, from + 1, … below to, `copies` at a time; from < to, and their difference is a multiple.
+void FunctionEmitter::run_of_iterations(const For &n, V lo, V from, V to, uint32_t copies, BasicBlock *done) {
+  BasicBlock *before = b_.GetInsertBlock(), *body = block("loop"), *end = block("end");
+  b_.CreateBr(body);
+  b_.SetInsertPoint(body);
+  llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
+  k->addIncoming(from, before);
+  V next = k;
+  for (uint32_t c = 0; c < copies; ++c) {
+    values_[n.iter.get()] = iteration(n, lo, next);
+    body_with_targets(n.body, done);
+    next = b_.CreateAdd(k, b_.getInt64(c + 1), "", true, true);
+  }
+  k->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpEQ(next, to), end, body);
+  b_.SetInsertPoint(end);
+  memo_.clear();
+}
+
 /// Runs in stretches of poll_interval iterations, so that the loop itself has no poll.
 void FunctionEmitter::inner_loop(const For &n, V lo, V trips) {
-  BasicBlock *before = b_.GetInsertBlock(), *stretch = block("stretch"), *body = block("loop"),
-             *end = block("end"), *more = block("more"), *done = block("done");
-  V zero = b_.getInt64(0), one = b_.getInt64(1);
+  BasicBlock *before = b_.GetInsertBlock(), *stretch = block("stretch"), *more = block("more"),
+             *done = block("done");
+  uint32_t copies = copies_of(n.body);
+  V zero = b_.getInt64(0);
   b_.CreateCondBr(b_.CreateICmpEQ(trips, zero), done, stretch);
   b_.SetInsertPoint(stretch);
   llvm::PHINode *start = b_.CreatePHI(b_.getInt64Ty(), 2);
   start->addIncoming(zero, before);
   V limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, trips,
                                      b_.CreateAdd(start, b_.getInt64(poll_interval), "", true, true));
-  b_.CreateBr(body);
-  b_.SetInsertPoint(body);
-  llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
-  k->addIncoming(start, stretch);
-  values_[n.iter.get()] = iteration(n, lo, k);
-  body_with_targets(n.body, done);
-  V next = b_.CreateAdd(k, one, "", true, true);
-  k->addIncoming(next, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateICmpEQ(next, limit), end, body);
-  b_.SetInsertPoint(end);
+  if (copies == 1) {
+    run_of_iterations(n, lo, start, limit, 1, done);
+  } else {
+    BasicBlock *several = block("several"), *rest = block("rest"), *one = block("one"), *ran = block("ran");
+    V span = b_.CreateSub(limit, start);
+    V whole = b_.CreateAdd(start, b_.CreateAnd(span, ~uint64_t{copies - 1}));
+    b_.CreateCondBr(b_.CreateICmpEQ(start, whole), rest, several);
+    b_.SetInsertPoint(several);
+    run_of_iterations(n, lo, start, whole, copies, done);
+    b_.CreateBr(rest);
+    b_.SetInsertPoint(rest);
+    b_.CreateCondBr(b_.CreateICmpEQ(whole, limit), ran, one);
+    b_.SetInsertPoint(one);
+    run_of_iterations(n, lo, whole, limit, 1, done);
+    b_.CreateBr(ran);
+    b_.SetInsertPoint(ran);
+  }
   b_.CreateCondBr(b_.CreateICmpEQ(limit, trips), done, more);
   b_.SetInsertPoint(more);
   start->addIncoming(limit, more);

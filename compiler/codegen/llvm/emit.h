@@ -6,10 +6,13 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <functional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "analysis/cost.h"
 #include "analysis/lane_view.h"
+#include "analysis/row_blocks.h"
 #include "ir/func.h"
 #include "support/target.h"
 
@@ -40,16 +43,22 @@ class FunctionEmitter {
   void store(const Store &n);
   void allocate(const Alloc &n);
   void zero_fill(const Buf &b);
+  const Store *chosen_store(const If &n) const;
   void branch(const If &n);
   void check(const Check &n);
   void loop(const For &n);
   void iterations(const For &n, V lo, V trips);
   void while_loop(const While &n);
   void jump(const Jump &n);
+  void hoist_behind(llvm::BasicBlock *last, llvm::BasicBlock *before);
   void body_with_targets(const Stmt &body, llvm::BasicBlock *done);
   void plain_loop(const For &n, V lo, V trips, bool polls);
   static bool contains_loop(const Stmt &root);
+  static bool is_row(const For &n);
+  static bool fits_one_chunk(const For &n);
   static bool is_short(const For &n, V trips);
+  uint32_t copies_of(const Stmt &body) const;
+  void run_of_iterations(const For &n, V lo, V from, V to, uint32_t copies, llvm::BasicBlock *done);
   void inner_loop(const For &n, V lo, V trips);
   V trip_count(const For &n, V lo, V hi);
   V iteration(const For &n, V lo, V k);
@@ -76,52 +85,102 @@ class FunctionEmitter {
   V from_memory(V v, DType t);
 
   // emit_vector.cpp: loops of the kind vector
+  /// The blocks of the iterations that run now, which are as many as lanes.
+  struct OpenBlocks {
+    const RowBlocks *view;
+    uint32_t iteration = 0;
+    std::vector<std::vector<V>> values{};  ///< of each block: per iteration the value in each lane
+  };
+  /// What the lanes gather for scalars from outside: of sums a term in each lane, of selections the best of
+  /// each lane and the number of its iteration.
+  struct BestCells {
+    const OuterSelection *selection;
+    V best, number;
+  };
+  struct OuterCells {
+    std::vector<std::pair<OuterSum, V>> sums{};
+    std::vector<BestCells> bests{};
+  };
   /// The iterations that run at once: lane l is the iteration first + l · step.
   struct Lanes {
     LaneView *view;
     int64_t step;
     uint32_t count;
     V first;
+    V number;          ///< of lane 0, from 0
     V mask = nullptr;  ///< of the lanes that run; null: all
     std::unordered_map<const SymNode *, V> values{};
     std::unordered_map<const BufNode *, V> cells{};
     std::unordered_map<const ExprNode *, V> memo{};  ///< within one statement
+    OpenBlocks *blocks = nullptr;                    ///< inside a loop whose memory goes through them
+    const OuterCells *outer = nullptr;
+    /// Of each `while` around the place: the lanes that go on, and those of them that go on in this
+    /// iteration.
+    struct Turns {
+      V alive, running;
+    };
+    std::vector<Turns> turns{};
   };
   bool runs_in_vectors(const For &n) const;
-  using SumCells = std::vector<std::pair<OuterSum, V>>;
   void vector_loop(const For &n, LaneView &view, V lo, V trips);
+  void row(const For &n, LaneView &view, V lo, V trips);
   template <class F>
   void in_one_chunk(V from, V to, F &&body);
   template <class F>
-  void in_chunks(V from, V to, uint32_t size, bool polls, F &&body);
-  void lane_body(const For &n, LaneView &view, V lo, V k, uint32_t count, const SumCells &sums, V mask);
+  void in_few_chunks(V from, V to, uint32_t size, F &&body);
+  void in_chunks(V from, V to, uint32_t size, bool polls, llvm::function_ref<void(V)> body);
+  void lane_body(const For &n, LaneView &view, V lo, V k, uint32_t count, const OuterCells &outer, V mask);
   uint32_t rest_lanes(const LaneView &view, uint32_t width) const;
   V rest_mask(V rest, uint32_t count);
+  V row_mask(V lo, V hi, uint32_t count);
   V identity_of(const OuterSum &sum, uint32_t count);
-  SumCells open_sums(const LaneView &view, uint32_t count);
+  OuterCells open_cells(const LaneView &view, uint32_t count);
+  std::pair<V, V> halves(V lanes, uint32_t half);
   V folded(const OuterSum &sum, V lanes, uint32_t from, uint32_t to);
-  void narrow_sums(SumCells &sums, uint32_t from, uint32_t to);
-  void close_sums(const SumCells &sums, uint32_t count);
+  void narrow_cells(OuterCells &outer, uint32_t from, uint32_t to);
+  void close_cells(const OuterCells &outer, const For &n, const LaneView &view, V lo, uint32_t count);
+
+  // emit_selection.cpp: selections among lanes
+  V cell_of_lanes(llvm::Type *element, uint32_t count, const std::string &name);
+  V no_number(const OuterSelection &s);
+  BestCells open_best(const OuterSelection &s, uint32_t count);
+  std::pair<V, V> folded(const BestCells &cells, uint32_t from, uint32_t to);
+  void close_best(const BestCells &cells, const For &n, const LaneView &view, V lo, uint32_t count);
+  bool is_left_out(const Store &n) const;
+  void wide_selection(const OuterSelection &s);
+
+  // emit_stream.cpp: stores past the caches
+  void find_streams();
+  bool may_stream(const For &n, const LaneView &view) const;
+  V streams_from(const For &n, V lo);
+  void stream_store(V value, V at);
+  void end_streams();
 
   // emit_wide.cpp: statements and expressions over lanes
-  /// Where the lanes of an access lie: `at` in lane 0, then `step` elements apart, or `offsets` from `at`.
+  /// Where the lanes of an access lie: `at` in lane 0, then `step` or `by` elements apart, or `offsets` from
+  /// `at`.
   struct WidePlace {
     V at;
     V offsets = nullptr;
     std::optional<int64_t> step{};
+    V by = nullptr;  ///< elements from lane to lane, where that is no constant and the offsets are all even
   };
   bool wide_statement(const Stmt &s);
   void wide_store(const Store &n);
   void wide_allocate(const Alloc &n);
   void wide_branch(const If &n);
-  template <class F>
-  void where(V mask, F &&body);
+  void leave_out_those_that_jumped();
+  void wide_while(const While &n);
+  void wide_jump(const Jump &n);
+  void where(V mask, const std::function<void(llvm::BasicBlock *)> &body);
   V both(V mask, V cond);
   V widen(const Expr &e);
   V widen_uncached(const Expr &e);
   V splat(V v);
   V widen_ref(const Ref &n);
   V widen_load(const Load &n);
+  V lanes_of(const Load &n, V cell);
+  void store_lanes(const Store &n, V cell, V value);
   V widen_side(const Expr &e, V mask);
   V widen_select(const Select &n);
   V widen_logic(const Logic &n);
@@ -129,6 +188,14 @@ class FunctionEmitter {
   V wide_pointers(const WidePlace &place, llvm::Type *element);
   V reversed(V v);
   V any_lane(V mask);
+
+  // emit_blocks.cpp: loops inside lanes whose memory is read and written in rows
+  std::optional<RowBlocks> blocks_in(const For &n);
+  void block_loop(const For &n, const RowBlocks &view, V lo, V trips);
+  V row_of_block(const WidePlace &place, llvm::Type *element, uint32_t lane);
+  std::vector<V> turned(std::vector<V> rows);
+  void read_block(const RowBlocks::Block &block, std::vector<V> &values);
+  void write_block(const RowBlocks::Block &block, const std::vector<V> &values);
 
   // emit_parallel.cpp: loops of the kind parallel
   class Frame;
@@ -146,16 +213,20 @@ class FunctionEmitter {
   // emit_ops.cpp: scalar operations, by the rules of ir/scalar_ops
   V unary(UnOp op, DType t, V a);
   V binary(BinOp op, DType t, V a, V b);
+  V without_branch(V cond, V yes, V no);
+  V sum_of(V a, V b);
   V integer_binary(BinOp op, DType t, V a, V b);
   V float_binary(BinOp op, DType t, V a, V b);
   V floor_div(DType t, V a, V b);
   V floor_mod(DType t, V a, V b);
   V shift(BinOp op, DType t, V a, V b);
   V compare(BinOp op, DType t, V a, V b);
+  V least_lanes(DType t, V a, V b);
   V floor_value(DType t, V a);
   V float_divmod(DType t, V a, V b, bool quotient);
   V convert(DType from, DType to, V a);
   V call(Fn fn, DType from, DType t, const std::vector<V> &args);
+  V scaled(V x, V n);
   static llvm::Type *shaped_as(V v, llvm::Type *element);
   llvm::Function *fmod_function(DType t);
 
@@ -179,9 +250,16 @@ class FunctionEmitter {
   std::unordered_map<const SymNode *, V> values_;
   std::unordered_map<const BufNode *, Memory> buffers_;
   std::unordered_map<const BufNode *, V> cells_;
+  std::unordered_map<const BufNode *, V> lane_cells_;  ///< of rank 1
   std::unordered_map<const BufNode *, V> slots_;
-  std::unordered_map<const ExprNode *, V> memo_;  ///< within one statement
-  Lanes *lanes_ = nullptr;                        ///< set inside a vector loop
+  std::unordered_map<const ExprNode *, V> memo_;      ///< within one statement
+  std::unordered_set<const BufNode *> only_written_;  ///< results that the function never reads
+  V streams_ = nullptr;     ///< whether this call is large enough; null: nothing can
+  bool streaming_ = false;  ///< rows of only_written_ are whole lines, to go past the caches
+  Lanes *lanes_ = nullptr;  ///< set inside a vector loop
+  /// Set while an iteration runs once more for a selection: it stores to nothing else from outside.
+  const OuterSelection *selected_ = nullptr;
+  const LaneView *selected_view_ = nullptr;
   llvm::Function *raise_ = nullptr;
   std::unordered_map<int, llvm::Function *> fmods_;
 };

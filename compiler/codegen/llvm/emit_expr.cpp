@@ -84,6 +84,10 @@ FunctionEmitter::V FunctionEmitter::address(const Buf &b, const std::vector<Expr
 FunctionEmitter::V FunctionEmitter::load(const Load &n) {
   if (auto cell = cells_.find(n.buf.get()); cell != cells_.end())
     return b_.CreateLoad(type(n.buf->dtype), cell->second);
+  if (auto cell = lane_cells_.find(n.buf.get()); cell != lane_cells_.end()) {
+    auto *lanes = llvm::cast<llvm::AllocaInst>(cell->second)->getAllocatedType();
+    return b_.CreateExtractElement(b_.CreateLoad(lanes, cell->second), expr(n.index[0]));
+  }
   V at = address(n.buf, n.index);
   return from_memory(b_.CreateLoad(memory_type(n.buf->dtype), at), n.buf->dtype);
 }

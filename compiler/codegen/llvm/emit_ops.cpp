@@ -1,5 +1,6 @@
 // Scalar operations with the guards that their rules demand; the counterpart of ir/scalar_ops in LLVM IR.
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include "codegen/llvm/emit.h"
 #include "ir/intrinsics.h"
@@ -37,16 +38,44 @@ FunctionEmitter::V FunctionEmitter::compare(BinOp op, DType t, V a, V b) {
   }
 }
 
+/// A select that stays one: the code generator would make branches of those on a loop's longest chain.
+FunctionEmitter::V FunctionEmitter::without_branch(V cond, V yes, V no) {
+  V out = b_.CreateSelect(cond, yes, no);
+  if (auto *made = llvm::dyn_cast<llvm::SelectInst>(out))
+    made->setMetadata(llvm::LLVMContext::MD_unpredictable, llvm::MDNode::get(context_, {}));
+  return out;
+}
+
+/// (x + c) + d as x + (c + d): places of neighbouring iterations are then told by their constants alone.
+FunctionEmitter::V FunctionEmitter::sum_of(V a, V b) {
+  if (llvm::isa<llvm::ConstantInt>(a)) std::swap(a, b);
+  auto *c = llvm::dyn_cast<llvm::ConstantInt>(b);
+  if (!c) return b_.CreateAdd(a, b);
+  llvm::APInt total = c->getValue();
+  auto *inner = llvm::dyn_cast<llvm::BinaryOperator>(a);
+  if (inner && inner->getOpcode() == llvm::Instruction::Add)
+    if (auto *d = llvm::dyn_cast<llvm::ConstantInt>(inner->getOperand(1)))
+      a = inner->getOperand(0), total += d->getValue();
+  return total.isZero() ? a : b_.CreateAdd(a, llvm::ConstantInt::get(a->getType(), total));
+}
+
 FunctionEmitter::V FunctionEmitter::integer_binary(BinOp op, DType t, V a, V b) {
   bool is_signed = is_signed_int(t), is_bool = t == DType::b1;
   switch (op) {
-    case BinOp::add: return is_bool ? b_.CreateOr(a, b) : b_.CreateAdd(a, b);
-    case BinOp::sub: return b_.CreateSub(a, b);
+    case BinOp::add: return is_bool ? b_.CreateOr(a, b) : sum_of(a, b);
+    case BinOp::sub: {
+      auto *c = llvm::dyn_cast<llvm::ConstantInt>(b);
+      return c ? sum_of(a, llvm::ConstantInt::get(c->getType(), -c->getValue())) : b_.CreateSub(a, b);
+    }
     case BinOp::mul: return is_bool ? b_.CreateAnd(a, b) : b_.CreateMul(a, b);
     case BinOp::floor_div: return floor_div(t, a, b);
     case BinOp::floor_mod: return floor_mod(t, a, b);
-    case BinOp::min: return b_.CreateBinaryIntrinsic(is_signed ? intrinsic::smin : intrinsic::umin, a, b);
-    case BinOp::max: return b_.CreateBinaryIntrinsic(is_signed ? intrinsic::smax : intrinsic::umax, a, b);
+    case BinOp::min:
+      if (!a->getType()->isVectorTy()) return without_branch(compare(BinOp::lt, t, a, b), a, b);
+      return b_.CreateBinaryIntrinsic(is_signed ? intrinsic::smin : intrinsic::umin, a, b);
+    case BinOp::max:
+      if (!a->getType()->isVectorTy()) return without_branch(compare(BinOp::lt, t, b, a), a, b);
+      return b_.CreateBinaryIntrinsic(is_signed ? intrinsic::smax : intrinsic::umax, a, b);
     case BinOp::bit_and: return b_.CreateAnd(a, b);
     case BinOp::bit_or: return b_.CreateOr(a, b);
     case BinOp::bit_xor: return b_.CreateXor(a, b);
@@ -105,10 +134,24 @@ FunctionEmitter::V FunctionEmitter::float_binary(BinOp op, DType t, V a, V b) {
     case BinOp::true_div: return b_.CreateFDiv(a, b);
     case BinOp::floor_div: return float_divmod(t, a, b, true);
     case BinOp::floor_mod: return float_divmod(t, a, b, false);
-    case BinOp::min: return b_.CreateBinaryIntrinsic(intrinsic::minimum, a, b);
+    case BinOp::min:
+      return a->getType()->isVectorTy() ? least_lanes(t, a, b)
+                                        : b_.CreateBinaryIntrinsic(intrinsic::minimum, a, b);
     case BinOp::max: return b_.CreateBinaryIntrinsic(intrinsic::maximum, a, b);
     default: internal_error(__FILE__, __LINE__, "float operation without an instruction");
   }
+}
+
+/// x86 has `a < b ? a : b` in one instruction. Both ways round they differ only where the operands are zeros,
+/// of which -0.0 has the bit more, or where one is a NaN, which the bits of the other leave a NaN.
+FunctionEmitter::V FunctionEmitter::least_lanes(DType t, V a, V b) {
+  if (!target_.triple.starts_with("x86_64") || bit_width(t) < 32)
+    return b_.CreateBinaryIntrinsic(intrinsic::minimum, a, b);
+  llvm::Type *bits = shaped_as(a, b_.getIntNTy(bit_width(t)));
+  V one = b_.CreateSelect(b_.CreateFCmpOLT(a, b), a, b),
+    other = b_.CreateSelect(b_.CreateFCmpOLT(b, a), b, a);
+  return b_.CreateBitCast(b_.CreateOr(b_.CreateBitCast(one, bits), b_.CreateBitCast(other, bits)),
+                          a->getType());
 }
 
 /// floor; without an instruction for it LLVM would call the library, so adding and subtracting 2^(mantissa
@@ -168,6 +211,37 @@ llvm::Type *FunctionEmitter::shaped_as(V v, llvm::Type *element) {
   return lanes ? llvm::FixedVectorType::get(element, lanes->getNumElements()) : element;
 }
 
+/// In whole registers of the instruction, the only one of the machine for this; what is missing there is 0.
+FunctionEmitter::V FunctionEmitter::scaled(V x, V n) {
+  auto *lanes = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  llvm::Type *element = x->getType()->getScalarType();
+  uint32_t count = lanes ? lanes->getNumElements() : 1, most = element->isFloatTy() ? 16 : 8;
+  auto *whole = llvm::FixedVectorType::get(element, most);
+  V none = llvm::Constant::getNullValue(whole);
+  auto register_of = [&](V v, uint32_t first) -> V {
+    if (!lanes) return b_.CreateInsertElement(none, v, uint64_t{0});
+    std::vector<int> places(most);
+    for (uint32_t l = 0; l < most; ++l) places[l] = static_cast<int>(std::min(first + l, count));
+    return b_.CreateShuffleVector(v, llvm::Constant::getNullValue(v->getType()), places);
+  };
+  auto id = element->isFloatTy() ? intrinsic::x86_avx512_mask_scalef_ps_512
+                                 : intrinsic::x86_avx512_mask_scalef_pd_512;
+  V all = llvm::ConstantInt::getAllOnesValue(b_.getIntNTy(most)), rounding = b_.getInt32(4);
+  V out = lanes ? llvm::PoisonValue::get(x->getType()) : nullptr;
+  for (uint32_t first = 0; first < count; first += most) {
+    V part = b_.CreateIntrinsic(id, {}, {register_of(x, first), register_of(n, first), none, all, rounding});
+    if (!lanes) return b_.CreateExtractElement(part, uint64_t{0});
+    std::vector<int> widened(count), places(count);
+    for (uint32_t l = 0; l < count; ++l) {
+      bool here = l >= first && l < first + most;
+      widened[l] = here ? static_cast<int>(l - first) : -1;
+      places[l] = static_cast<int>(here ? count + l : l);
+    }
+    out = b_.CreateShuffleVector(out, b_.CreateShuffleVector(part, widened), places);
+  }
+  return out;
+}
+
 /// `from` is the type of the arguments, of single values or of lanes.
 FunctionEmitter::V FunctionEmitter::call(Fn fn, DType from, DType t, const std::vector<V> &args) {
   switch (fn) {
@@ -185,6 +259,7 @@ FunctionEmitter::V FunctionEmitter::call(Fn fn, DType from, DType t, const std::
     case Fn::fma: return b_.CreateIntrinsic(intrinsic::fma, {args[0]->getType()}, args);
     case Fn::to_bits:
     case Fn::from_bits: return b_.CreateBitCast(args[0], shaped_as(args[0], type(t)));
+    case Fn::scale: return scaled(args[0], args[1]);
     default:
       internal_error(__FILE__, __LINE__,
                      cat("function ", row_of(fn).name, " reached the emitter unexpanded"));

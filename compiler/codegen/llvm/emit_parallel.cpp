@@ -113,12 +113,18 @@ struct FunctionEmitter::Region {
 };
 
 /// Of a loop without a width: as many chunks as threads that its work is worth, at most one an iteration.
+/// Where data decide how long an iteration takes there are more of them, since they end at different times.
 FunctionEmitter::V FunctionEmitter::even_chunks(const For &n, V threads, V trips) {
+  constexpr uint64_t chunks_per_thread = 16;
   auto least = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };
-  V worth = b_.CreateAShr(expr(estimate_work(n).operations), log2_work_per_thread);
+  WorkEstimate work = estimate_work(n);
+  V worth = b_.CreateAShr(expr(work.operations), log2_work_per_thread);
   memo_.clear();
   worth = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, worth, b_.getInt64(1));
-  return least(least(threads, trips), worth);
+  V wanted = least(threads, worth);
+  if (work.bounded) return least(wanted, trips);
+  V parts = b_.CreateMul(wanted, b_.getInt64(chunks_per_thread));
+  return least(b_.CreateSelect(b_.CreateICmpUGT(wanted, b_.getInt64(1)), parts, wanted), trips);
 }
 
 /// Threads run chunks of `width` iterations, or without a width one chunk each; one thread alone runs them
@@ -180,6 +186,7 @@ FunctionEmitter::V FunctionEmitter::load_env(llvm::Type *t, uint64_t offset) {
 void FunctionEmitter::capture(Region &r) {
   for (V v : {r.lo, r.trips, cancel_}) r.frame.hold(v);
   if (r.uses.checks) r.frame.hold(fault_);
+  r.frame.hold(streams_);
   for (const Sym &s : r.uses.symbols) {
     ensure(values_.count(s.get()), cat("'", s->name, "' has no value before a parallel loop that uses it"));
     r.frame.hold(values_.at(s.get()));
@@ -243,6 +250,7 @@ void FunctionEmitter::emit_chunk(const Region &r, const FunctionEmitter &outside
   V first = least(b_.CreateMul(chunk, per_chunk), trips);  // chunks behind the last iteration are empty
   V count = least(per_chunk, b_.CreateSub(trips, first));
   iterations(r.loop, iteration(r.loop, lo, first), count);
+  end_streams();
   b_.CreateRetVoid();
   b_.SetInsertPoint(cancelled_);
   b_.CreateRetVoid();
@@ -252,6 +260,7 @@ void FunctionEmitter::emit_chunk(const Region &r, const FunctionEmitter &outside
 void FunctionEmitter::receive(const Region &r, V frame, const FunctionEmitter &outside) {
   auto inside = [&](V v) { return r.frame.inside(b_, frame, v); };
   cancel_ = inside(outside.cancel_);
+  streams_ = inside(outside.streams_), only_written_ = outside.only_written_;
   if (r.uses.checks) fault_ = inside(outside.fault_);
   for (const Sym &s : r.uses.symbols) values_[s.get()] = inside(outside.values_.at(s.get()));
   for (const Buf &b : r.uses.buffers) {

@@ -1,5 +1,5 @@
 // Loops of the kind vector: `width` iterations at once, in chunks; what is left of them in chunks of one
-// register with a mask, or one by one. Accumulators from outside have a lane each and are folded at the end.
+// register with a mask, or one by one. Scalars from outside gather in a lane each and are folded at the end.
 // A loop that has no form over lanes runs serially, which means the same.
 #include "codegen/llvm/emit.h"
 #include "ir/build.h"
@@ -16,10 +16,7 @@ bool FunctionEmitter::runs_in_vectors(const For &n) const {
 
 /// Lanes of the chunks that run what is left; 0: one by one.
 uint32_t FunctionEmitter::rest_lanes(const LaneView &view, uint32_t width) const {
-  uint32_t narrowest = view.narrowest_element() ? view.narrowest_element() : 32;
-  if (!target_.has_masks(narrowest) ||
-      ((view.work().gathers || view.work().scatters) && !target_.has_gather()))
-    return 0;
+  if (!can_mask(view, target_)) return 0;
   uint32_t widest = std::max({view.widest_element(), view.widest_value(), 8u});
   return std::min(width, std::max(target_.vector_bytes() * 8 / widest, 2u));
 }
@@ -59,47 +56,67 @@ FunctionEmitter::V FunctionEmitter::identity_of(const OuterSum &sum, uint32_t co
   return b_.CreateVectorSplat(count, one);
 }
 
-FunctionEmitter::SumCells FunctionEmitter::open_sums(const LaneView &view, uint32_t count) {
-  SumCells out;
+FunctionEmitter::V FunctionEmitter::cell_of_lanes(llvm::Type *element, uint32_t count,
+                                                  const std::string &name) {
   llvm::IRBuilder<> at_entry(entry_, entry_->begin());
+  return at_entry.CreateAlloca(llvm::FixedVectorType::get(element, count), nullptr, name);
+}
+
+FunctionEmitter::OuterCells FunctionEmitter::open_cells(const LaneView &view, uint32_t count) {
+  OuterCells out;
   for (const OuterSum &sum : view.sums()) {
-    V identity = identity_of(sum, count);
-    out.emplace_back(sum, at_entry.CreateAlloca(identity->getType(), nullptr, sum.cell->sym->name));
-    b_.CreateStore(identity, out.back().second);
+    out.sums.emplace_back(sum, cell_of_lanes(type(sum.cell->dtype), count, sum.cell->sym->name));
+    b_.CreateStore(identity_of(sum, count), out.sums.back().second);
   }
+  for (const OuterSelection &s : view.selections()) out.bests.push_back(open_best(s, count));
   return out;
+}
+
+/// Lanes 0 … half - 1, and those behind them.
+std::pair<FunctionEmitter::V, FunctionEmitter::V> FunctionEmitter::halves(V lanes, uint32_t half) {
+  std::vector<int> low(half), high(half);
+  for (uint32_t l = 0; l < half; ++l) low[l] = static_cast<int>(l), high[l] = static_cast<int>(l + half);
+  return {b_.CreateShuffleVector(lanes, low), b_.CreateShuffleVector(lanes, high)};
 }
 
 /// Lane l takes up lane l + half, again and again, until `to` lanes are left.
 FunctionEmitter::V FunctionEmitter::folded(const OuterSum &sum, V lanes, uint32_t from, uint32_t to) {
   for (uint32_t half = from / 2; half >= to && half >= 1; half /= 2) {
-    std::vector<int> low(half), high(half);
-    for (uint32_t l = 0; l < half; ++l) low[l] = static_cast<int>(l), high[l] = static_cast<int>(l + half);
-    V a = b_.CreateShuffleVector(lanes, low), b = b_.CreateShuffleVector(lanes, high);
+    auto [a, b] = halves(lanes, half);
     lanes = binary(sum.op, sum.cell->dtype, a, b);
   }
   return lanes;
 }
 
-void FunctionEmitter::narrow_sums(SumCells &sums, uint32_t from, uint32_t to) {
-  llvm::IRBuilder<> at_entry(entry_, entry_->begin());
-  for (auto &[sum, cell] : sums) {
-    V lanes = b_.CreateLoad(llvm::FixedVectorType::get(type(sum.cell->dtype), from), cell);
-    V fewer = folded(sum, lanes, from, to);
-    cell = at_entry.CreateAlloca(fewer->getType(), nullptr, sum.cell->sym->name);
+void FunctionEmitter::narrow_cells(OuterCells &outer, uint32_t from, uint32_t to) {
+  auto replace = [&](V &cell, V fewer, llvm::Type *element, const Buf &scalar) {
+    cell = cell_of_lanes(element, to, scalar->sym->name);
     b_.CreateStore(fewer, cell);
+  };
+  for (auto &[sum, cell] : outer.sums) {
+    llvm::Type *t = type(sum.cell->dtype);
+    V lanes = b_.CreateLoad(llvm::FixedVectorType::get(t, from), cell);
+    replace(cell, folded(sum, lanes, from, to), t, sum.cell);
+  }
+  for (BestCells &cells : outer.bests) {
+    const Buf &scalar = cells.selection->selection.best;
+    auto [best, number] = folded(cells, from, to);
+    replace(cells.best, best, type(scalar->dtype), scalar);
+    replace(cells.number, number, b_.getInt64Ty(), scalar);
   }
 }
 
-/// Adds what the lanes gathered to the accumulators.
-void FunctionEmitter::close_sums(const SumCells &sums, uint32_t count) {
-  for (const auto &[sum, cell] : sums) {
+/// Adds what the lanes gathered to the accumulators, and lets the scalars of selections be what they kept.
+void FunctionEmitter::close_cells(const OuterCells &outer, const For &n, const LaneView &view, V lo,
+                                  uint32_t count) {
+  for (const auto &[sum, cell] : outer.sums) {
     V lanes = b_.CreateLoad(llvm::FixedVectorType::get(type(sum.cell->dtype), count), cell);
     V gathered = b_.CreateExtractElement(folded(sum, lanes, count, 1), uint64_t{0});
     V target = cells_.at(sum.cell.get());
     V before = b_.CreateLoad(type(sum.cell->dtype), target);
     b_.CreateStore(binary(sum.op, sum.cell->dtype, before, gathered), target);
   }
+  for (const BestCells &cells : outer.bests) close_best(cells, n, view, lo, count);
 }
 
 /// Calls body(from) if that is below to.
@@ -114,10 +131,25 @@ void FunctionEmitter::in_one_chunk(V from, V to, F &&body) {
   memo_.clear();
 }
 
+/// Calls body(k) for k = from, from + size, … below to, which are few.
+template <class F>
+void FunctionEmitter::in_few_chunks(V from, V to, uint32_t size, F &&body) {
+  BasicBlock *before = b_.GetInsertBlock(), *chunk = block("vectors"), *done = block("done");
+  b_.CreateCondBr(b_.CreateICmpULT(from, to), chunk, done);
+  b_.SetInsertPoint(chunk);
+  llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
+  k->addIncoming(from, before);
+  body(k);
+  V next = b_.CreateAdd(k, b_.getInt64(size), "", true, true);
+  k->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpULT(next, to), chunk, done);
+  b_.SetInsertPoint(done);
+  memo_.clear();
+}
+
 /// Calls body(k) for k = from, from + size, … below to. Looks at the cancel flag after each chunk, or after
 /// stretches of them.
-template <class F>
-void FunctionEmitter::in_chunks(V from, V to, uint32_t size, bool polls, F &&body) {
+void FunctionEmitter::in_chunks(V from, V to, uint32_t size, bool polls, llvm::function_ref<void(V)> body) {
   BasicBlock *before = b_.GetInsertBlock(), *stretch = block("stretch"), *chunk = block("vectors"),
              *end = block("end"), *more = block("more"), *done = block("done");
   b_.CreateCondBr(b_.CreateICmpULT(from, to), stretch, done);
@@ -144,22 +176,76 @@ void FunctionEmitter::in_chunks(V from, V to, uint32_t size, bool polls, F &&bod
 }
 
 /// The iterations k, k + 1, … of the loop.
-void FunctionEmitter::lane_body(const For &n, LaneView &view, V lo, V k, uint32_t count, const SumCells &sums,
-                                V mask) {
-  Lanes here{&view, n.step, count, iteration(n, lo, k), mask};
+void FunctionEmitter::lane_body(const For &n, LaneView &view, V lo, V k, uint32_t count,
+                                const OuterCells &outer, V mask) {
+  Lanes here{&view, n.step, count, iteration(n, lo, k), k, mask};
   values_[n.iter.get()] = here.first;
-  for (const auto &[sum, cell] : sums) here.cells[sum.cell.get()] = cell;
+  here.outer = &outer;
+  for (const auto &[sum, cell] : outer.sums) here.cells[sum.cell.get()] = cell;
   lanes_ = &here;
   statements(n.body);
   lanes_ = nullptr;
   memo_.clear();
 }
 
-/// True when there are `width` iterations at most, because the end of the loop is min(x, width).
-static bool fits_one_chunk(const For &n) {
+/// True of a vector loop of `width` iterations at most, because its end is min(x, width).
+bool FunctionEmitter::fits_one_chunk(const For &n) {
   const Binary *least = as<Binary>(n.hi);
-  return n.step == 1 && as_int(n.lo) == 0 && least && least->op == BinOp::min &&
+  return n.kind == ForKind::vector && n.step == 1 && as_int(n.lo) == 0 && least && least->op == BinOp::min &&
          as_int(least->b).value_or(n.width + 1) <= n.width;
+}
+
+/// True of a vector loop that fills a cell of as many lanes.
+bool FunctionEmitter::is_row(const For &n) {
+  auto fills = [](const auto &self, const Stmt &root) -> bool {
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+      const Store *to = as<Store>(*s);
+      if (to && to->buf->space == Space::registers && to->buf->rank() == 1) return true;
+      if (const If *branch = as<If>(*s); branch && (self(self, branch->yes) || self(self, branch->no)))
+        return true;
+      if (const Seq *list = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < list->items.size(); ++i)
+          if (self(self, list->items[i])) return true;
+    }
+    return false;
+  };
+  return n.kind == ForKind::vector && fills(fills, n.body);
+}
+
+/// The lanes from lo to hi, of which there is one at least.
+FunctionEmitter::V FunctionEmitter::row_mask(V lo, V hi, uint32_t count) {
+  V below = rest_mask(hi, count);
+  if (auto *first = llvm::dyn_cast<llvm::ConstantInt>(lo); first && first->isZero()) return below;
+  if (target_.has("avx512f") && count >= 8) {
+    V ones = b_.CreateShl(llvm::ConstantInt::getAllOnesValue(b_.getInt64Ty()), lo);
+    V from = b_.CreateBitCast(b_.CreateTrunc(ones, b_.getIntNTy(count)), below->getType());
+    return b_.CreateAnd(below, from);
+  }
+  V all = b_.CreateVectorSplat(count, b_.CreateTrunc(lo, b_.getInt32Ty()));
+  return b_.CreateAnd(below, b_.CreateICmpUGE(b_.CreateStepVector(all->getType()), all));
+}
+
+/// Iterations that have a lane of their own each, all of them or, with a mask, some.
+void FunctionEmitter::row(const For &n, LaneView &view, V lo, V trips) {
+  V zero = b_.getInt64(0), all = b_.getInt64(n.width), from = lo, count = trips;
+  auto body = [&](V mask) {
+    OuterCells outer = open_cells(view, n.width);
+    lane_body(n, view, zero, zero, n.width, outer, mask);
+    close_cells(outer, n, view, zero, n.width);
+  };
+  if (count == all) return body(nullptr);
+  BasicBlock *whole = block("row"), *rest = block("rest"), *part = block("part"), *done = block("done");
+  b_.CreateCondBr(b_.CreateICmpEQ(count, all), whole, rest);
+  b_.SetInsertPoint(whole);
+  body(nullptr);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(rest);
+  b_.CreateCondBr(b_.CreateICmpEQ(count, zero), done, part);
+  b_.SetInsertPoint(part);
+  body(row_mask(from, b_.CreateAdd(from, count), n.width));
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  memo_.clear();
 }
 
 /// Whole chunks, then what is left of the iterations.
@@ -167,20 +253,43 @@ void FunctionEmitter::vector_loop(const For &n, LaneView &view, V lo, V trips) {
   uint32_t width = n.width;
   bool polls = contains_loop(n.body), one = fits_one_chunk(n);
   V zero = b_.getInt64(0), whole = b_.CreateAnd(trips, ~uint64_t{width - 1});
-  SumCells sums = open_sums(view, width);
-  auto run = [&](V from, V to, uint32_t lanes, bool once, auto &&body) {
-    once ? in_one_chunk(from, to, body) : in_chunks(from, to, lanes, polls, body);
-  };
-  run(zero, whole, width, one, [&](V k) { lane_body(n, view, lo, k, width, sums, nullptr); });
-  auto *count = llvm::dyn_cast<llvm::ConstantInt>(trips);
-  if (count && count->getZExtValue() % width == 0) return close_sums(sums, width);
-  if (uint32_t fewer = rest_lanes(view, width)) {
-    narrow_sums(sums, width, fewer);
-    run(whole, trips, fewer, fewer == width,
-        [&](V k) { lane_body(n, view, lo, k, fewer, sums, rest_mask(b_.CreateSub(trips, k), fewer)); });
-    return close_sums(sums, fewer);
+  OuterCells outer = open_cells(view, width);
+  if (trips == b_.getInt64(width)) {
+    lane_body(n, view, lo, zero, width, outer, nullptr);
+    return close_cells(outer, n, view, lo, width);
   }
-  close_sums(sums, width);
+  bool few = !polls && is_short(n, trips);
+  auto run = [&](V from, V to, uint32_t lanes, bool once, auto &&body) {
+    bool is_rest = lanes < width && !polls;
+    once             ? in_one_chunk(from, to, body)
+    : few || is_rest ? in_few_chunks(from, to, lanes, body)
+                     : in_chunks(from, to, lanes, polls, body);
+  };
+  auto chunk = [&](V k) { lane_body(n, view, lo, k, width, outer, nullptr); };
+  if (!one && may_stream(n, view)) {
+    BasicBlock *past = block("past"), *through = block("through"), *behind = block("behind");
+    b_.CreateCondBr(streams_from(n, lo), past, through);
+    b_.SetInsertPoint(past);
+    streaming_ = true;
+    run(zero, whole, width, one, chunk);
+    streaming_ = false;
+    b_.CreateBr(behind);
+    b_.SetInsertPoint(through);
+    run(zero, whole, width, one, chunk);
+    b_.CreateBr(behind);
+    b_.SetInsertPoint(behind);
+  } else {
+    run(zero, whole, width, one, chunk);
+  }
+  auto *count = llvm::dyn_cast<llvm::ConstantInt>(trips);
+  if (count && count->getZExtValue() % width == 0) return close_cells(outer, n, view, lo, width);
+  if (uint32_t fewer = rest_lanes(view, width)) {
+    narrow_cells(outer, width, fewer);
+    run(whole, trips, fewer, fewer == width,
+        [&](V k) { lane_body(n, view, lo, k, fewer, outer, rest_mask(b_.CreateSub(trips, k), fewer)); });
+    return close_cells(outer, n, view, lo, fewer);
+  }
+  close_cells(outer, n, view, lo, width);
   plain_loop(n, iteration(n, lo, whole), b_.CreateSub(trips, whole), polls);
 }
 

@@ -2,18 +2,28 @@
 // single value; memory is read and written in rows, with the lanes in reverse, or lane by lane.
 #include "codegen/llvm/emit.h"
 #include "ir/build.h"
+#include "ir/jumps.h"
 #include "ir/match.h"
+#include "support/diagnostic.h"
 
 namespace kw {
 
 using llvm::BasicBlock;
+
+/// True when lanes may leave their iteration of the loop around it.
+static bool may_jump(const If &n) { return jumps_of(n.yes).any() || (n.no && jumps_of(n.no).any()); }
 
 /// False when the statement is emitted as it is anywhere else.
 bool FunctionEmitter::wide_statement(const Stmt &s) {
   lanes_->memo.clear();
   if (const Store *n = as<Store>(s)) return wide_store(*n), true;
   if (const Alloc *n = as<Alloc>(s)) return wide_allocate(*n), true;
-  if (const If *n = as<If>(s); n && lanes_->view->varies(n->cond)) return wide_branch(*n), true;
+  if (const If *n = as<If>(s)) {
+    if (const OuterSelection *chosen = lanes_->view->selection_at(*n)) return wide_selection(*chosen), true;
+    if (lanes_->view->varies(n->cond) || may_jump(*n)) return wide_branch(*n), true;
+  }
+  if (const While *n = as<While>(s)) return wide_while(*n), true;
+  if (const Jump *n = as<Jump>(s)) return wide_jump(*n), true;
   const Let *n = as<Let>(s);
   if (!n || !lanes_->view->varies(n->value)) return false;
   if (n->value.dtype() == DType::i64 && lanes_->view->step(n->value))
@@ -31,12 +41,18 @@ void FunctionEmitter::wide_allocate(const Alloc &n) {
 
 void FunctionEmitter::wide_store(const Store &n) {
   V value = widen(n.value);
-  if (n.buf->space == Space::registers) {
+  if (auto block = lanes_->blocks ? lanes_->blocks->view->block_of(n) : std::nullopt) {
+    lanes_->blocks->values[*block][lanes_->blocks->iteration] = value;
+    return;
+  }
+  if (n.buf->space == Space::registers && n.buf->rank() == 0) {
     V cell = lanes_->cells.at(n.buf.get());
     if (lanes_->mask) value = b_.CreateSelect(lanes_->mask, value, b_.CreateLoad(value->getType(), cell));
     b_.CreateStore(value, cell);
     return;
   }
+  if (auto cell = lane_cells_.find(n.buf.get()); cell != lane_cells_.end())
+    return store_lanes(n, cell->second, value);
   DType t = n.buf->dtype;
   if (t == DType::b1) value = b_.CreateZExt(value, shaped_as(value, b_.getInt8Ty()));
   WidePlace place = wide_place(n.buf, n.index);
@@ -52,6 +68,8 @@ void FunctionEmitter::wide_store(const Store &n) {
                            mask ? mask : splat(b_.getInt1(true)));
   else if (mask)
     b_.CreateMaskedStore(value, place.at, align, mask);
+  else if (streaming_ && place.step == 1 && only_written_.count(n.buf.get()))
+    stream_store(value, place.at);
   else
     b_.CreateAlignedStore(value, place.at, align);
 }
@@ -64,8 +82,7 @@ FunctionEmitter::V FunctionEmitter::splat(V v) {
 FunctionEmitter::V FunctionEmitter::reversed(V v) { return b_.CreateVectorReverse(v); }
 
 /// The body for the lanes of the mask, unless there is none.
-template <class F>
-void FunctionEmitter::where(V mask, F &&body) {
+void FunctionEmitter::where(V mask, const std::function<void(llvm::BasicBlock *)> &body) {
   BasicBlock *some = block("some"), *done = block("joined");
   b_.CreateCondBr(any_lane(mask), some, done);
   V outer = std::exchange(lanes_->mask, mask);
@@ -84,6 +101,51 @@ void FunctionEmitter::wide_branch(const If &n) {
   where(yes, run(n.yes));
   if (n.no) where(no, run(n.no));
   memo_.clear(), lanes_->memo.clear();
+  if (may_jump(n)) leave_out_those_that_jumped();
+}
+
+/// Behind a statement by which lanes may have left the iteration of the `while` around it.
+void FunctionEmitter::leave_out_those_that_jumped() {
+  auto *lanes = llvm::FixedVectorType::get(b_.getInt1Ty(), lanes_->count);
+  lanes_->mask = both(lanes_->mask, b_.CreateLoad(lanes, lanes_->turns.back().running));
+}
+
+/// Runs until no lane goes on; those that have ended keep what they have.
+void FunctionEmitter::wide_while(const While &n) {
+  auto *lanes = llvm::FixedVectorType::get(b_.getInt1Ty(), lanes_->count);
+  BasicBlock *head = block("while"), *body = block("loop"), *done = block("done");
+  V outer = lanes_->mask;
+  Lanes::Turns turns{cell_of_lanes(b_.getInt1Ty(), lanes_->count, "alive"),
+                     cell_of_lanes(b_.getInt1Ty(), lanes_->count, "running")};
+  b_.CreateStore(outer ? outer : splat(b_.getInt1(true)), turns.alive);
+  b_.CreateBr(head);
+  b_.SetInsertPoint(head);
+  memo_.clear(), lanes_->memo.clear();
+  lanes_->mask = b_.CreateLoad(lanes, turns.alive);
+  V going = both(lanes_->mask, widen(n.cond));
+  b_.CreateStore(going, turns.alive), b_.CreateStore(going, turns.running);
+  b_.CreateCondBr(any_lane(going), body, done);
+  b_.SetInsertPoint(body);
+  lanes_->mask = going;
+  lanes_->turns.push_back(turns);
+  statements(n.body);
+  lanes_->turns.pop_back();
+  poll(head);
+  b_.SetInsertPoint(done);
+  lanes_->mask = outer;
+  memo_.clear(), lanes_->memo.clear();
+}
+
+/// What follows in the block runs in no lane.
+void FunctionEmitter::wide_jump(const Jump &n) {
+  auto *lanes = llvm::FixedVectorType::get(b_.getInt1Ty(), lanes_->count);
+  const Lanes::Turns &turns = lanes_->turns.back();
+  auto leave = [&](V cell) {
+    b_.CreateStore(b_.CreateAnd(b_.CreateLoad(lanes, cell), b_.CreateNot(lanes_->mask)), cell);
+  };
+  leave(turns.running);
+  if (n.kind == JumpKind::break_loop) leave(turns.alive);
+  lanes_->mask = llvm::Constant::getNullValue(lanes);
 }
 
 /// The value in each lane.
@@ -165,6 +227,10 @@ FunctionEmitter::WidePlace FunctionEmitter::wide_place(const Buf &b, const std::
   auto *lanes = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_->count);
   V even = nullptr;
   if (moves && step) moves = b_.CreateAdd(moves, llvm::ConstantInt::getSigned(b_.getInt64Ty(), step));
+  if (moves && !out.offsets) {
+    out.by = moves;
+    return out;
+  }
   if (moves)
     even = b_.CreateMul(b_.CreateStepVector(lanes), splat(moves));
   else if (step)
@@ -177,16 +243,42 @@ FunctionEmitter::WidePlace FunctionEmitter::wide_place(const Buf &b, const std::
 FunctionEmitter::V FunctionEmitter::wide_pointers(const WidePlace &place, llvm::Type *element) {
   auto *lanes = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_->count);
   V offsets = place.offsets;
-  if (!offsets)
+  if (place.by)
+    offsets = b_.CreateMul(b_.CreateStepVector(lanes), splat(place.by));
+  else if (!offsets)
     offsets =
         b_.CreateMul(b_.CreateStepVector(lanes), llvm::ConstantInt::getSigned(lanes, place.step.value()));
   return b_.CreateGEP(element, place.at, offsets);
 }
 
+/// Of a cell of lanes those that begin at a place known here.
+FunctionEmitter::V FunctionEmitter::lanes_of(const Load &n, V cell) {
+  auto *first = llvm::dyn_cast<llvm::ConstantInt>(expr(n.index[0]));
+  ensure(first && lanes_->view->step(n.index[0]) == 1, "lanes of a cell are read from a place not known");
+  auto *all = llvm::cast<llvm::FixedVectorType>(llvm::cast<llvm::AllocaInst>(cell)->getAllocatedType());
+  V lanes = b_.CreateLoad(all, cell);
+  if (all->getNumElements() == lanes_->count) return lanes;
+  std::vector<int> part(lanes_->count);
+  for (uint32_t l = 0; l < lanes_->count; ++l) part[l] = static_cast<int>(first->getZExtValue() + l);
+  return b_.CreateShuffleVector(lanes, part);
+}
+
+void FunctionEmitter::store_lanes(const Store &n, V cell, V value) {
+  V first = expr(n.index[0]);
+  ensure(
+      first == b_.getInt64(0) && value->getType() == llvm::cast<llvm::AllocaInst>(cell)->getAllocatedType(),
+      "a part of the lanes of a cell is written");
+  if (lanes_->mask) value = b_.CreateSelect(lanes_->mask, value, b_.CreateLoad(value->getType(), cell));
+  b_.CreateStore(value, cell);
+}
+
 FunctionEmitter::V FunctionEmitter::widen_load(const Load &n) {
   DType t = n.buf->dtype;
+  if (auto block = lanes_->blocks ? lanes_->blocks->view->block_of(n) : std::nullopt)
+    return from_memory(lanes_->blocks->values[*block][lanes_->blocks->iteration], t);
   if (auto cell = lanes_->cells.find(n.buf.get()); cell != lanes_->cells.end())
     return b_.CreateLoad(llvm::FixedVectorType::get(type(t), lanes_->count), cell->second);
+  if (auto cell = lane_cells_.find(n.buf.get()); cell != lane_cells_.end()) return lanes_of(n, cell->second);
   WidePlace place = wide_place(n.buf, n.index);
   auto *lanes = llvm::FixedVectorType::get(memory_type(t), lanes_->count);
   llvm::Align align(std::max(bit_width(t), 8u) / 8);

@@ -4,6 +4,7 @@
 #include "ir/build.h"
 #include "ir/match.h"
 #include "schedule/tree/copy.h"
+#include "schedule/tree/share_loads.h"
 
 namespace kw {
 
@@ -23,16 +24,24 @@ Chain one_after_another(const std::vector<Stmt> &bodies) {
   return out;
 }
 
-Chain side_by_side(const std::vector<Stmt> &bodies) {
+Chain side_by_side(const std::vector<Stmt> &bodies, const std::unordered_set<const BufNode *> &apart) {
   std::vector<Chain> chains;
   for (const Stmt &body : bodies) chains.push_back(chain_of(body));
+  auto is_loop = [&](size_t i) { return !chains[0][i].opens && as<For>(chains[0][i].s); };
   Chain out;
   for (size_t i = 0; i < chains[0].size(); ++i) {
-    const For *first = chains[0][i].opens ? nullptr : as<For>(chains[0][i].s);
-    if (!first) {
-      for (const Chain &chain : chains) out.push_back(chain[i]);
+    if (!is_loop(i)) {
+      size_t end = i + 1;
+      while (end < chains[0].size() && !is_loop(end)) ++end;
+      std::vector<Chain> parts;
+      for (const Chain &chain : chains)
+        parts.emplace_back(chain.begin() + static_cast<std::ptrdiff_t>(i),
+                           chain.begin() + static_cast<std::ptrdiff_t>(end));
+      append(out, share_loads(parts, apart));
+      i = end - 1;
       continue;
     }
+    const For *first = as<For>(chains[0][i].s);
     std::vector<Stmt> inner;
     for (const Chain &chain : chains) {
       const For *n = as<For>(chain[i].s);
@@ -41,7 +50,7 @@ Chain side_by_side(const std::vector<Stmt> &bodies) {
       inner.push_back(substituted(n->body, with));
     }
     For merged = *first;
-    merged.body = statement_of(side_by_side(inner));
+    merged.body = statement_of(side_by_side(inner, apart));
     out.push_back({loop_like(chains[0][i].s, std::move(merged))});
   }
   return out;

@@ -6,8 +6,12 @@
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/match.h"
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+#include "schedule/dependence.h"
 #include "schedule/privatise.h"
 #include "schedule/tree/apply_copies.h"
+#include "schedule/tree/contract.h"
 #include "schedule/tree/copy.h"
 #include "schedule/tree/perfect_nest.h"
 #include "schedule/tree/ranges.h"
@@ -96,11 +100,14 @@ class Apply {
       case Verb::iss: return replaced([&](const Stmt &s) { return iss(s); });
       case Verb::distribute: return replaced([&](const Stmt &s) { return distribute(s); });
       case Verb::tile: return replaced([&](const Stmt &) { return tile(); });
+      case Verb::strip: return replaced([&](const Stmt &) { return strip(); });
       case Verb::reorder: return reorder();
       case Verb::fuse:
         return replace_pair(region_, &loop(), nest_.loops[d_.others[0]].loop,
                             [&](const Stmt &a, const Stmt &b) { return fuse(a, b); });
+      case Verb::contract: return contracted(region_, loop(), d_.buf);
       case Verb::make_own: return replaced([&](const Stmt &s) { return Chain{{with_own(s, {d_.buf})}}; });
+      case Verb::expand: return replaced([&](const Stmt &s) { return expand(s); });
     }
     return region_;
   }
@@ -171,6 +178,23 @@ class Apply {
     return out;
   }
 
+  /// A loop over stretches around the loop over one of them, which goes up to its end.
+  /// The loop with an array for a scalar: an element for each iteration.
+  Chain expand(const Stmt &s) const {
+    Buf all = make_buf(make_sym(SymKind::buffer, d_.buf->dtype, d_.buf->sym->name, d_.buf->sym->loc),
+                       {const_int(static_cast<int64_t>(*most_trips(loop())))}, Space::stack);
+    std::vector<Expr> at{sub(kw::ref(loop().iter), loop().lo)};
+    For changed = loop();
+    changed.body = rewrite(
+        loop().body,
+        [&](const Load &n, const Expr &e) { return n.buf == d_.buf ? load(all, at, e.loc()) : e; },
+        [&](const Store &n, const Stmt &x) {
+          return n.buf == d_.buf ? store(all, at, n.value, x.loc(), n.order) : x;
+        },
+        [&](const Alloc &n, const Stmt &x) { return n.buf == d_.buf ? n.body : x; });
+    return {{alloc(all, Fill::none, {}, d_.buf->sym->loc), true}, {loop_like(s, std::move(changed))}};
+  }
+
   static std::vector<Expr> values_in(const Blocks &b) {
     std::vector<Expr> out;
     for (int64_t k = 0; k < b.size; ++k) out.push_back(b.value(const_int(k)));
@@ -195,8 +219,23 @@ class Apply {
     Stmt own = with_own(s, scalars_of_iterations());
     Chain out;
     Blocks b = blocks_of(nest_, d_.loop, d_.sizes[0], out);
-    Chain bodies = side_by_side(copies_of(as<For>(own)->body, b.loop->iter, values_in(b)));
+    Chain bodies = side_by_side(copies_of(as<For>(own)->body, b.loop->iter, values_in(b)), apart());
     return in_blocks(s, b, statement_of(bodies), std::move(out));
+  }
+
+  /// The buffers that the loop both reads and writes, of which no iteration touches what another writes.
+  std::unordered_set<const BufNode *> apart() const {
+    std::unordered_set<const BufNode *> read, out;
+    walk(loop().body, [&](const Load &n, const Expr &) { read.insert(n.buf.get()); });
+    walk(loop().body, [&](const Store &n, const Stmt &) {
+      if (!n.index.empty() && read.count(n.buf.get())) out.insert(n.buf.get());
+    });
+    if (out.empty()) return out;
+    Dependences carried = find_dependences(nest_, {d_.loop});
+    if (!carried.complete) return {};
+    for (const Dependence &d : carried.found)
+      out.erase(nest_.statements[d.source].accesses[d.from].buf.get());
+    return out;
   }
 
   /// Loops over blocks outside, loops within a block inside, for whole blocks and rests of each loop.
@@ -238,6 +277,24 @@ class Apply {
                      : serial_loop(b.loop->iter, b.first_of_rest(), b.hi, b.loop->step, out, loc_of(i));
     }
     return out;
+  }
+
+  /// Loops over the begins of blocks outside, loops from there to the end of the block or of all inside.
+  Chain strip() const {
+    std::vector<uint32_t> loops = d_.loops();
+    Stmt out = nest_.loops[loops.back()].loop->body;
+    std::vector<Sym> begins;
+    for (uint32_t l : loops) begins.push_back(iterator_like(*nest_.loops[l].loop, "0"));
+    for (size_t i = loops.size(); i-- > 0;) {
+      const For &n = *nest_.loops[loops[i]].loop;
+      Expr end = add(kw::ref(begins[i]), const_int(d_.sizes[i]));
+      out = serial_loop(n.iter, kw::ref(begins[i]), binary(BinOp::min, n.hi, end), 1, out, loc_of(i));
+    }
+    for (size_t i = loops.size(); i-- > 0;) {
+      const For &n = *nest_.loops[loops[i]].loop;
+      out = serial_loop(begins[i], n.lo, n.hi, d_.sizes[i], out, loc_of(i), n.hint);
+    }
+    return {{out}};
   }
 
   // ---- pieces

@@ -163,4 +163,31 @@ std::optional<uint64_t> constant_trips(const For &loop) {
   return (span - 1) / (up ? word(loop.step) : 0 - word(loop.step)) + 1;
 }
 
+/// The operands of nested minima or maxima.
+static void operands_of(const Expr &e, BinOp op, std::vector<Expr> &out) {
+  const Binary *n = as<Binary>(e);
+  if (!n || n->op != op) {
+    out.push_back(e);
+    return;
+  }
+  operands_of(n->a, op, out), operands_of(n->b, op, out);
+}
+
+std::optional<uint64_t> most_trips(const For &loop) {
+  if (auto known = constant_trips(loop)) return known;
+  if (step_size(loop) != 1) return std::nullopt;
+  const Expr &low = loop.step > 0 ? loop.lo : loop.hi, &high = loop.step > 0 ? loop.hi : loop.lo;
+  std::vector<Expr> lows, highs;
+  operands_of(low, BinOp::max, lows), operands_of(high, BinOp::min, highs);
+  std::optional<uint64_t> most;
+  for (const Expr &a : lows)
+    for (const Expr &b : highs) {
+      auto span = affine_of(sub(b, a));
+      if (!span || !span->is_constant()) continue;
+      auto trips = static_cast<uint64_t>(std::max<int64_t>(span->constant, 0));
+      most = std::min(most.value_or(trips), trips);
+    }
+  return most;
+}
+
 }  // namespace kw

@@ -22,5 +22,7 @@ struct BlockCount {
 BlockCount count_blocks(const Nest &nest, uint32_t loop, const Expr &lo, const Expr &hi, int64_t size);
 /// The number of iterations, when the bounds are constants.
 std::optional<uint64_t> constant_trips(const For &loop);
+/// At most so many, where the bounds tell: 1 of `for j in range(max(k, a), min(k + 1, b))`.
+std::optional<uint64_t> most_trips(const For &loop);
 
 }  // namespace kw

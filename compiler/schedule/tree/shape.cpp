@@ -12,6 +12,7 @@
 #include "ir/walk.h"
 #include "schedule/privatise.h"
 #include "schedule/tree/chain.h"
+#include "schedule/tree/contract.h"
 #include "schedule/tree/perfect_nest.h"
 #include "schedule/tree/ranges.h"
 
@@ -21,7 +22,7 @@ using Verb = Directive::Verb;
 
 namespace {
 
-constexpr int64_t most_copies = 64, most_size = int64_t{1} << 15;
+constexpr int64_t most_copies = 64, most_size = int64_t{1} << 15, most_elements = 1 << 10;
 constexpr uint16_t deepest = 800;  // of what still grows
 constexpr size_t most_statements = 20'000;
 
@@ -55,8 +56,10 @@ class Fit {
     if (n.loop->kind != ForKind::serial) return {"the loop has its kind already", n.loc};
     Jumps jumps = jumps_of(n.loop->body);
     bool loops_stay = d_.verb == Verb::split || d_.verb == Verb::peel || d_.verb == Verb::iss ||
-                      d_.verb == Verb::make_own || d_.verb == Verb::reorder || d_.verb == Verb::tile;
-    if (jumps.breaks && d_.verb != Verb::make_own)
+                      d_.verb == Verb::make_own || d_.verb == Verb::reorder || d_.verb == Verb::tile ||
+                      d_.verb == Verb::strip || d_.verb == Verb::contract || d_.verb == Verb::expand;
+    bool stays = d_.verb == Verb::make_own || d_.verb == Verb::contract || d_.verb == Verb::expand;
+    if (jumps.breaks && !stays)
       return {"`break` lets an iteration decide whether later ones run", jumps.first_break};
     if (jumps.continues && !loops_stay) return {"`continue` ends iterations of it early", n.loc};
     return {};
@@ -66,7 +69,8 @@ class Fit {
   Misfit lanes() const {
     if (d_.verb == Verb::reduce) return {};
     bool moves = d_.verb != Verb::split && d_.verb != Verb::peel && d_.verb != Verb::iss &&
-                 d_.verb != Verb::distribute && d_.verb != Verb::fuse && !only_marks();
+                 d_.verb != Verb::distribute && d_.verb != Verb::fuse && d_.verb != Verb::contract &&
+                 !(d_.verb == Verb::strip && d_.others.empty()) && !only_marks();
     std::vector<uint32_t> mine = d_.loops();
     Misfit found;
     for_each_store(region_, [&](const Stmt &s, const Store &n, const std::vector<const For *> &loops) {
@@ -98,14 +102,20 @@ class Fit {
     return found;
   }
 
+  bool keeps_size() const {
+    return d_.verb == Verb::make_own || d_.verb == Verb::reorder || d_.verb == Verb::strip ||
+           d_.verb == Verb::contract || d_.verb == Verb::expand;
+  }
+
   /// What the tree may grow to by copies.
   bool is_too_large() const {
-    if (only_marks() || d_.verb == Verb::make_own || d_.verb == Verb::reorder) return false;
+    if (only_marks() || keeps_size()) return false;
     size_t statements = 0;
     walk(
         region_, [&](const Store &, const Stmt &) { ++statements; },
         [&](const Let &, const Stmt &) { ++statements; });
-    size_t copies = d_.verb == Verb::jam || d_.verb == Verb::unroll
+    size_t copies = d_.verb == Verb::strip ? 1
+                    : d_.verb == Verb::jam || d_.verb == Verb::unroll
                         ? static_cast<size_t>(most_copies)
                         : size_t{1} << std::min<size_t>(1 + d_.others.size(), 8);
     return region_->depth > deepest || statements * copies > most_statements;
@@ -125,11 +135,14 @@ class Fit {
       case Verb::iss: return iss();
       case Verb::reorder: return reorder();
       case Verb::tile: return tile();
+      case Verb::strip: return strip();
       case Verb::jam: return jam();
       case Verb::unroll: return unroll();
       case Verb::fuse: return fuse();
       case Verb::distribute: return distribute();
       case Verb::make_own: return make_own();
+      case Verb::contract: return contract();
+      case Verb::expand: return expand();
     }
     return {};
   }
@@ -178,6 +191,14 @@ class Fit {
     for (uint32_t l : *loops)
       if (has_load(loop(l).lo) || has_load(loop(l).hi)) return here("a bound is read from memory");
     return size_fits(most_size);
+  }
+
+  Misfit strip() const {
+    for (uint32_t l : d_.loops()) {
+      if (loop(l).step != 1) return here("its step is not 1");
+      if (!has_small_bounds(nest_, l)) return here("its bounds are no sums of sizes");
+    }
+    return d_.others.empty() ? size_fits(most_size) : tile();
   }
 
   Misfit unroll() const {
@@ -233,13 +254,32 @@ class Fit {
                : here("a value crosses from one part to the other");
   }
 
-  Misfit make_own() const {
+  Misfit expand() const {
+    if (Misfit found = is_not_own()) return found;
+    auto most = most_trips(loop());
+    bool few = most && *most >= 1 && *most <= static_cast<uint64_t>(most_elements);
+    if (!few) return here("it is not known to have few iterations");
+    return loop().step == 1 ? Misfit{} : here("its step is not 1");
+  }
+
+  Misfit is_not_own() const {
     std::vector<const BufNode *> own = private_scalars(f_, nest_, d_.loop);
-    if (std::find(own.begin(), own.end(), d_.buf.get()) == own.end())
-      return here("its iterations may not write it before they read it, or it is read elsewhere");
+    bool is_own = std::find(own.begin(), own.end(), d_.buf.get()) != own.end();
+    return is_own ? Misfit{}
+                  : here("its iterations may not write it before they read it, or it is read elsewhere");
+  }
+
+  Misfit make_own() const {
+    if (Misfit found = is_not_own()) return found;
     bool outside = true;
     walk(loop().body, [&](const Alloc &n, const Stmt &) { outside = outside && n.buf != d_.buf; });
     return outside ? Misfit{} : here("each iteration has its own already");
+  }
+
+  Misfit contract() const {
+    if (!is_temporary(region_, d_.buf)) return here("the buffer is not made in the kernel");
+    return uses_one_element(region_, loop(), d_.buf) ? Misfit{}
+                                                     : here("an iteration uses more of it than one element");
   }
 
   const Func &f_;

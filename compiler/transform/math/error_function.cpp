@@ -38,7 +38,7 @@ Pair erf_series(const Arith &a, const Expr &x) {
 /// f at (x − 4) / (x + 4). What the quotient loses counts by f', which follows from f: the derivative of
 /// e^(x²) erfc x is 2 x e^(x²) erfc x − 2 / √π.
 Pair chebyshev_factor(const Arith &a, const Expr &x) {
-  Pair q = a.div(a.two_sum(x, real(-4)), a.two_sum(x, real(4)));
+  Pair q = a.ratio(a.two_sum(x, real(-4)), a.two_sum(x, real(4)));
   Expr rest = mul(q.hi, a.wide() ? a.poly(f64, q.hi) : a.poly(f32, q.hi));
   if (q.lo) {
     Expr below = add(real(1), add(x, x)), f = add(real(0x1.3ba5916e9fd7fp+0), rest), from_4 = add(x, real(4));
@@ -60,7 +60,7 @@ ErfcParts erfc_parts(const Arith &a, const Expr &size) {
   Expr x = binary(BinOp::min, size, real(a.wide() ? 28 : 11));
   ExpParts e = exp_parts(a, a.negate(a.two_product(x, x)));
   Pair below = a.two_sum(real(1), add(x, x));
-  return {e.k, a.div(a.mul(one_plus(a, e.p), chebyshev_factor(a, x)), below)};
+  return {e.k, a.ratio(a.mul(one_plus(a, e.p), chebyshev_factor(a, x)), below)};
 }
 
 /// The pair itself, with what float64 cannot hold as 0.

@@ -59,10 +59,12 @@ Expr expand_exp(const Expr &x, const Target &target) {
   Expr magic = number(t.magic);
   Expr shifted = times_plus(clamped, number(1.4426950408889634), magic);
   Expr k = sub(shifted, magic);
-  Expr r = sub(sub(clamped, mul(k, number(t.ln2_high))), mul(k, number(t.ln2_low)));
+  Expr r = times_plus(k, number(-t.ln2_high), clamped);  // exact, fused or not
+  r = times_plus(k, number(-t.ln2_low), r);
   Expr q = number(t.q.back());
   for (size_t i = t.q.size() - 1; i-- > 0;) q = times_plus(q, r, number(t.q[i]));
-  Expr e = add(number(1), add(r, mul(mul(r, r), q)));
+  Expr e = add(number(1), times_plus(mul(r, r), q, r));
+  if (target.has_scale()) return call(Fn::scale, {e, k}, x.loc());
   // 2^k in two factors, so that neither overflows and a subnormal result is rounded once
   auto word = [&](const Expr &v) { return cast(t.word, call(Fn::to_bits, {v})); };
   Expr n = sub(word(shifted), word(magic));

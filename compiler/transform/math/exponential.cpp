@@ -70,7 +70,8 @@ Expr expand_sigmoid(const Arith &a, const Expr &x) {
   ExpParts parts = exp_parts(a, {clamp_exponent(a, unary(UnOp::neg, magnitude(x))), {}});
   Expr e = scaled(a, a.value(one_plus(a, parts.p)), parts.k);
   Expr numerator = blend(mask_of(less(x, real(0))), e, real(1));
-  return binary(BinOp::true_div, numerator, add(e, real(1)));
+  if (a.wide()) return binary(BinOp::true_div, numerator, add(e, real(1)));
+  return a.value(a.ratio({numerator, {}}, {add(e, real(1)), {}}));
 }
 
 }  // namespace kw

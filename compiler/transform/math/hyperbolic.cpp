@@ -1,6 +1,8 @@
 // The hyperbolic functions.
 #include "transform/math/hyperbolic.h"
 
+#include "transform/math/exponential.h"
+
 namespace kw {
 
 namespace {
@@ -35,7 +37,17 @@ Scaled scaled_functions(const Arith &a, const Expr &x) {
 
 }  // namespace
 
+/// With e = e^(2x) - 1, of which float64 keeps the low bits that float32 needs: e / (e + 2).
+static Expr short_tanh(const Arith &a, const Expr &x) {
+  Expr size = magnitude(x), y = binary(BinOp::min, size, real(12));
+  ExpParts parts = exp_parts(a, {add(y, y), {}});
+  Expr power = power_of_two(parts.k), e = a.mad(parts.p.hi, power, sub(power, real(1)));
+  Expr result = a.value(a.ratio({e, {}}, {add(e, real(2)), {}}));
+  return select(less(size, real(0x1p-28)), x, copy_sign(result, x));
+}
+
 Expr expand_hyperbolic(const Arith &a, Fn fn, const Expr &x) {
+  if (fn == Fn::tanh && !a.wide()) return short_tanh(a, x);
   double top = fn == Fn::tanh ? 24 : a.wide() ? 710.6 : 90;
   Expr size = magnitude(x);
   Scaled h = scaled_functions(a, binary(BinOp::min, size, real(top)));

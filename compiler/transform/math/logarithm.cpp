@@ -22,7 +22,7 @@ struct LogParts {
 Pair log_of_mantissa(const Arith &a, const Pair &m) {
   Expr less_one = sub(m.hi, real(1));
   Pair f = m.lo ? a.two_sum(less_one, m.lo) : Pair{less_one, {}};
-  Pair s = a.div(f, a.add(m, {real(1), {}}));
+  Pair s = a.ratio(f, a.add(m, {real(1), {}}));
   Pair z = a.mul(s, s);
   Expr rest = mul(z.hi, a.wide() ? a.poly(p64, z.hi) : a.poly(p32, z.hi));
   Pair factor = a.add(a.constant(0x1.5555555555555p-1, 0x1.5555555555555p-55), {rest, {}});

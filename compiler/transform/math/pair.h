@@ -62,6 +62,8 @@ class Arith {
   Pair subtract(const Pair &a, const Pair &b) const { return add(a, negate(b)); }
   Pair mul(const Pair &a, const Pair &b) const;
   Pair div(const Pair &a, const Pair &b) const;
+  /// The same for b within 2^±500, at the price of a few products when not wide.
+  Pair ratio(const Pair &a, const Pair &b) const;
   Pair square_root(const Pair &a) const;
   Pair negate(const Pair &a) const;
   /// Times a power of two.

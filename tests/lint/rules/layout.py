@@ -17,7 +17,7 @@ SUBFOLDERS: dict[str, set[str]] = {
     "compiler": set(COMPILER),
     "compiler/codegen": {"interp", "llvm", "cuda"},
     "compiler/transform": {"math"},
-    "compiler/schedule": {"tree"},
+    "compiler/schedule": {"cpu", "tree"},
     "runtime": {"cpu", "cuda", "ops"},
     "python": {"bind", "kernelwright"},
 }
@@ -34,7 +34,17 @@ UNCOUNTED = ("tests/", "bench/results")
 # compiler .cpp files without a header of their own: they continue the header named here.
 CONTINUATIONS: dict[str, str] = {
     f"compiler/codegen/llvm/{name}.cpp": "compiler/codegen/llvm/emit.h"
-    for name in ("emit_expr", "emit_fmod", "emit_ops", "emit_parallel", "emit_vector", "emit_wide")
+    for name in (
+        "emit_blocks",
+        "emit_expr",
+        "emit_fmod",
+        "emit_ops",
+        "emit_parallel",
+        "emit_selection",
+        "emit_stream",
+        "emit_vector",
+        "emit_wide",
+    )
 } | {"compiler/analysis/interval_solve.cpp": "compiler/analysis/interval.h"}
 
 

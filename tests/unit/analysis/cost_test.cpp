@@ -5,6 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/print.h"
+#include "ir/walk.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
 
@@ -70,6 +71,18 @@ TEST(Work, trip_counts_from_data_are_no_estimate) {
   EXPECT_FALSE(work.bounded);
   EXPECT_TRUE(estimate_work(over_matrix("for i in range(a.shape[0]):\n  c[i, 0] = 1.0")).bounded);
   EXPECT_FALSE(estimate_work(over_matrix("for i in range(-2**63, 2):\n  c[0, 0] = 1.0")).bounded);
+}
+
+TEST(Work, iterators_around_a_loop_are_known_where_it_begins) {
+  Func f = over_matrix(
+      "for k in range(a.shape[0]):\n  for i in range(k + 1, a.shape[0]):\n"
+      "    for j in range(k + 1, a.shape[0]):\n      c[i, j] = a[k, j]");
+  const For *middle = nullptr;
+  walk(f.body, [&](const For &n, const Stmt &) { middle = n.iter->name == "i" ? &n : middle; });
+  WorkEstimate work = estimate_work(*middle);
+  EXPECT_TRUE(work.bounded);
+  std::string text = print(work.operations);
+  EXPECT_NE(text.find("a_0 - (k + 1)"), std::string::npos) << text;
 }
 
 TEST(Work, steps_divide_the_trips) {

@@ -31,13 +31,44 @@ TEST(LaneView, assignments_conditions_and_inner_loops_widen) {
 }
 
 TEST(LaneView, what_lanes_cannot_do_together_does_not_widen) {
-  EXPECT_FALSE(widens("    while w[i] < 3:\n      w[i] = w[i] + 1\n"));
   EXPECT_FALSE(widens("    if w[i] < 3:\n      continue\n    w[i] = 1\n"));
   EXPECT_FALSE(widens("    for j in serial(0, i, 1):\n      a[i, j] = f32(0.0)\n"));
   EXPECT_FALSE(widens("    w[0] = i\n"));
   EXPECT_FALSE(widens("    w[i] = w[i] // (i + 1)\n"));
   EXPECT_FALSE(widens("    a[i, 0] = a[i, 0] % f32(2.0)\n"));
   EXPECT_FALSE(widens("    t = alloc(i64, (4,), 'stack')\n    t[0] = i\n    w[i] = t[0]\n"));
+}
+
+TEST(LaneView, a_while_runs_until_all_lanes_have_ended) {
+  EXPECT_TRUE(widens("    while w[i] < 3:\n      w[i] = w[i] + 1\n"));
+  EXPECT_TRUE(widens("    while w[i] < 3:\n      w[i] = w[i] + 1\n      if w[i] == 2:\n        break\n"));
+  EXPECT_FALSE(widens("    while w[i] < 3:\n      w[0] = w[i] + 1\n"));
+  EXPECT_FALSE(
+      widens("    while w[i] < 3:\n      w[i] = w[i] + 1\n      for j in serial(0, n, 1):\n        break\n"));
+  Func f = with_loop("    w[i] = 1\n"), g = with_loop("    while w[i] < 3:\n      w[i] = w[i] + 1\n");
+  EXPECT_FALSE(LaneView(loop_of(f)).has_while());
+  EXPECT_TRUE(LaneView(loop_of(g)).has_while());
+}
+
+TEST(LaneView, selections_keep_scalars_that_nothing_else_uses) {
+  std::string_view cells =
+      "  s = alloc(f32, (), 'registers')\n  s[()] = f32(0.0)\n  p = alloc(i64, (), 'registers')\n  p[()] = "
+      "0\n";
+  auto selects = [&](std::string_view body) {
+    Func f = with_loop(body, cells);
+    LaneView view(loop_of(f));
+    return view.widens() && view.selections().size() == 1;
+  };
+  std::string_view pick = "    if a[0, i] < s[()]:\n      s[()] = a[0, i]\n      p[()] = i\n";
+  EXPECT_TRUE(selects(pick));
+  EXPECT_TRUE(selects(cat(pick, "    w[i] = 1\n")));
+  EXPECT_TRUE(selects("    if w[i] < 3:\n      if s[()] <= a[0, i]:\n        s[()] = a[0, i]\n"));
+  EXPECT_FALSE(selects(cat(pick, "    w[i] = p[()]\n")));
+  EXPECT_FALSE(selects(cat(pick, "    p[()] = i\n")));
+  EXPECT_FALSE(selects(cat(pick, "    a[1, i] = f32(0.0)\n")));  // it would run once more on other elements
+  EXPECT_FALSE(
+      selects("    for j in serial(0, 3, 1):\n      if a[j, i] < s[()]:\n        s[()] = a[j, i]\n"));
+  EXPECT_FALSE(selects("    if a[0, 0] < a[0, i]:\n      a[0, 0] = a[0, i]\n"));
 }
 
 TEST(LaneView, a_scalar_from_outside_must_be_a_sum_whose_order_is_free) {

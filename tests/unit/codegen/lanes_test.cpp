@@ -9,7 +9,10 @@
 #include <cstring>
 
 #include "codegen/interp/interp.h"
+#include "ir/print.h"
+#include "ir/rewrite.h"
 #include "ir/verify.h"
+#include "ir/walk.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
 #include "transform/lower_lanes.h"
@@ -57,19 +60,49 @@ std::vector<float> random_floats(size_t count, unit::Random &random, float low =
 
 uint32_t bits(float v) { return std::bit_cast<uint32_t>(v); }
 
+/// The function as a schedule may leave it: the innermost loops in lanes, the outermost on threads.
+Func scheduled(const Func &f, uint32_t width, bool threads) {
+  Func out = f;
+  std::vector<const For *> outer;
+  walk(f.body, [&](const For &n, const Stmt &) {
+    walk(n.body, [&](const For &, const Stmt &) { outer.push_back(&n); });
+  });
+  out.body = rewrite(f.body, [&](const For &n, const Stmt &s, const Stmt &original) {
+    const For *source = as<For>(original);
+    bool innermost = std::find(outer.begin(), outer.end(), source) == outer.end();
+    bool outermost = original.p == f.body.p;
+    For loop = n;
+    if (innermost && n.step == 1) loop.kind = ForKind::vector, loop.width = width;
+    if (outermost && threads) loop.kind = ForKind::parallel;
+    return for_loop(std::move(loop), s.loc());
+  });
+  return out;
+}
+
+Target without_masks() { return {"x86_64-unknown-linux-gnu", {"sse2"}, 32 << 10, 512 << 10}; }
+Target with_masks() {
+  return {"x86_64-unknown-linux-gnu", {"avx", "avx2", "avx512bw", "avx512f", "fma"}, 48 << 10, 2 << 20};
+}
+
 /// Runs a body over a: f32[n, m] and s: f32[r] whose elements start as 0.5, by its marks and lowered.
 std::vector<float> run(std::string_view body, std::vector<float> a, int64_t n, int64_t m, int64_t r) {
   Func f =
       unit::ir(cat("def f(a: buf(f32, (n, m)), s: inout(f32, (r,))):\n  fp('default')\n  dims(n, m, r)\n",
                    body, "  return s\n"));
-  Func lowered = lower_lanes(f, host_target());
-  EXPECT_EQ(verify(lowered), "");
-  std::vector<float> s(static_cast<size_t>(r), 0.5f), t = s;
-  void *marked_data[] = {a.data(), s.data()}, *lowered_data[] = {a.data(), t.data()};
+  const Func forms[] = {lower_lanes(f, host_target()), lower_lanes(scheduled(f, 64, false), with_masks()),
+                        lower_lanes(scheduled(f, 16, false), with_masks()),
+                        lower_lanes(scheduled(f, 64, true), without_masks())};
+  std::vector<float> s(static_cast<size_t>(r), 0.5f), start = s;
+  void *marked_data[] = {a.data(), s.data()};
   int64_t dims[] = {n, m, r};
   EXPECT_EQ(interpret(f, {marked_data, dims}).status, 0);
-  EXPECT_EQ(interpret(lowered, {lowered_data, dims}).status, 0);
-  for (size_t i = 0; i < s.size(); ++i) EXPECT_EQ(bits(s[i]), bits(t[i])) << "lowered, " << i;
+  for (const Func &lowered : forms) {
+    EXPECT_EQ(verify(lowered), "") << print(lowered);
+    std::vector<float> t = start;
+    void *lowered_data[] = {a.data(), t.data()};
+    EXPECT_EQ(interpret(lowered, {lowered_data, dims}).status, 0);
+    for (size_t i = 0; i < s.size(); ++i) EXPECT_EQ(bits(s[i]), bits(t[i])) << i << print(lowered);
+  }
   return s;
 }
 
@@ -140,6 +173,26 @@ TEST(Lanes, a_band_of_two_loops_is_numbered_row_by_row) {
   std::string_view body =
       "  for i in serial(0, n, 1):\n    for k in serial(0, m, 1):\n      s[0] = (s[0] + a[i, k]) @ lanes\n";
   EXPECT_EQ(bits(run(body, a, 7, 90, 1)[0]), bits(reference(0.5f, all_of(a), false)));
+}
+
+TEST(Lanes, bands_of_several_loops_begin_and_end_their_rows_anywhere) {
+  SCOPED_TRACE(cat("seed ", unit::seed()));
+  unit::Random random(unit::seed());
+  for (auto [n, m] : {std::pair{1, 63}, {64, 1}, {3, 30}, {65, 63}, {2, 4096}, {5, 1000}, {700, 13}}) {
+    std::vector<float> a = random_floats(static_cast<size_t>(n) * static_cast<size_t>(m), random);
+    std::string_view two =
+        "  for i in serial(0, n, 1):\n    for k in serial(0, m, 1):\n      s[0] = (s[0] + a[i, k]) @ "
+        "lanes\n";
+    EXPECT_EQ(bits(run(two, a, n, m, 1)[0]), bits(reference(0.5f, all_of(a), false))) << n << " " << m;
+    std::vector<Element> twice;
+    for (int round = 0; round < 2; ++round)
+      for (int i = n - 1; i >= 0; --i)
+        for (int k = 0; k < m; ++k) twice.push_back({true, a[static_cast<size_t>(i * m + k)]});
+    std::string_view three =
+        "  for r in serial(0, 2, 1):\n    for i in serial(n - 1, -1, -1):\n      for k in serial(0, m, 1):\n"
+        "        s[0] = (s[0] + a[i, k]) @ lanes\n";
+    EXPECT_EQ(bits(run(three, a, n, m, 1)[0]), bits(reference(0.5f, twice, false))) << n << " " << m;
+  }
 }
 
 TEST(Lanes, every_entry_of_the_band_is_a_sum_of_its_own) {

@@ -76,6 +76,24 @@ TEST(Orders, row_sums_and_matrix_vector_products_run_in_lanes) {
             "lanes");
 }
 
+TEST(Orders, a_local_of_the_loop_counts_as_its_value) {
+  EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  for k in range(a.shape[1]):\n    t = a[i, k] - v[i]\n"
+                      "    u = t * t\n    c[i] += u"),
+            "source");  // v[i]: another loop
+  std::string_view spread =
+      "m = 0.5\nfor i in range(a.shape[0]):\n  for k in range(a.shape[1]):\n    t = a[i, k] - m\n"
+      "    c[i] += t * t";
+  EXPECT_EQ(orders_of(spread), "lanes");
+  EXPECT_EQ(orders_of(spread, FpMode::strict), "source");
+  EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  m = v[i]\n  for k in range(a.shape[1]):\n"
+                      "    c[i] += a[i, k] * m"),
+            "lanes");  // evaluated outside of the sum
+  EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  for j in range(b.shape[0]):\n"
+                      "    for k in range(a.shape[1]):\n      t = a[i, k]\n      u = b[j, k]\n"
+                      "      d[i, j] += t * u"),
+            "source");  // a matrix product
+}
+
 TEST(Orders, column_sums_keep_the_source_order) {
   EXPECT_EQ(orders_of("for j in range(a.shape[0]):\n  for k in range(a.shape[0]):\n    c[j] += a[k, j]"),
             "source");

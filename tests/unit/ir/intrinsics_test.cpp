@@ -31,7 +31,7 @@ TEST(Intrinsics, every_row_is_complete_and_found_by_name) {
 }
 
 TEST(Intrinsics, machine_functions_have_no_name_in_the_language) {
-  for (std::string_view name : {"fma", "to_bits", "from_bits"})
+  for (std::string_view name : {"fma", "to_bits", "from_bits", "scale"})
     EXPECT_FALSE(find_intrinsic(name)->in_language) << name;
   for (std::string_view name : {"sqrt", "exp", "abs", "floor", "power", "ceil_div"})
     EXPECT_TRUE(find_intrinsic(name)->in_language) << name;
@@ -78,7 +78,7 @@ TEST(Intrinsics, a_row_that_folds_has_a_meaning_for_floats) {
 
 TEST(Intrinsics, a_row_that_folds_has_a_meaning_for_integers) {
   for (const IntrinsicRow &row : intrinsics()) {
-    if (!row.folds || row.rule == TypeRule::bits || row.fn == Fn::fma) continue;
+    if (!row.folds || row.rule == TypeRule::bits || row.fn == Fn::fma || row.fn == Fn::scale) continue;
     for (DType t : {DType::i8, DType::i32, DType::i64, DType::u64})
       EXPECT_EQ(folded_type(row, from_int(t, 5)), result_dtype(row.fn, t))
           << row.name << " " << short_name(t);
@@ -116,6 +116,14 @@ TEST(Intrinsics, fma_rounds_once) {
   EXPECT_EQ(run(Fn::fma, {from_float(a), from_float(a), from_float(-1.0f)}), from_float(0x1p-11f + 0x1p-24f));
   double b = 1.0 + 0x1p-30;
   EXPECT_EQ(run(Fn::fma, {f64(b), f64(b), f64(-1.0)}), f64(0x1p-29 + 0x1p-60));
+}
+
+TEST(Intrinsics, scale_rounds_once_where_the_result_is_subnormal) {
+  EXPECT_EQ(run(Fn::scale, {f64(1.5), f64(3)}), f64(12));
+  EXPECT_EQ(run(Fn::scale, {f64(1 + 0x1p-52), f64(-1074)}), f64(0x1p-1074));
+  EXPECT_EQ(run(Fn::scale, {from_float(1.5f), from_float(-149)}), from_float(0x1p-148f));  // a tie
+  EXPECT_EQ(run(Fn::scale, {from_float(-1), from_float(200)}), from_float(-INFINITY));
+  EXPECT_TRUE(std::isnan(to_double(run(Fn::scale, {f64(1), f64(NAN)}))));
 }
 
 TEST(Intrinsics, fmod_has_the_sign_of_the_dividend) {

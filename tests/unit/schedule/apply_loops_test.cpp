@@ -92,6 +92,31 @@ TEST(ApplyLoops, tile_visits_whole_blocks_and_rests) {
 )");
 }
 
+TEST(ApplyLoops, strip_cuts_the_last_blocks_short) {
+  EXPECT_EQ(after("  for i in serial(0, n, 1):\n    for j in serial(3, m, 1):\n      w[i, j] = j\n",
+                  "strip i by 2, j by 4"),
+            R"(
+  for i0 in serial(0, n, 2):
+    for j0 in serial(3, m, 4):
+      for i in serial(i0, min(n, i0 + 2), 1):
+        for j in serial(j0, min(m, j0 + 4), 1):
+          w[i, j] = j
+)");
+}
+
+TEST(ApplyLoops, contract_makes_scalars_of_elements) {
+  EXPECT_EQ(after("  t = alloc(i64, (n,), 'heap')\n  for i in serial(0, n, 1):\n    t[i] = i + 1\n"
+                  "    if t[i] < m:\n      w[i, 0] = t[i] * t[i]\n",
+                  "contract t at i"),
+            R"(
+  for i in serial(0, n, 1):
+    t = alloc(i64, (), 'registers')
+    t[()] = i + 1
+    if t[()] < m:
+      w[i, 0] = t[()] * t[()]
+)");
+}
+
 TEST(ApplyLoops, unroll_writes_the_body_out) {
   EXPECT_EQ(after("  for i in serial(0, 3, 1):\n    u: i64 = w[i, 0]\n    w[i, 1] = u\n", "unroll i"), R"(
   u: i64 = w[0, 0]
@@ -101,6 +126,56 @@ TEST(ApplyLoops, unroll_writes_the_body_out) {
   u_2: i64 = w[2, 0]
   w[2, 1] = u_2
 )");
+}
+
+TEST(ApplyLoops, jam_reads_once_what_its_copies_share) {
+  EXPECT_EQ(
+      after("  for i in serial(0, 3, 1):\n    for j in serial(0, m, 1):\n      w[0, j] = w[0, j] * p + i\n",
+            "jam i by 3"),
+      R"(
+  for i0 in serial(0, 1, 1):
+    for j in serial(0, m, 1):
+      w_1: i64 = w[0, j]
+      w_2: i64 = (w_1 * p) + (i0 * 3)
+      w_3: i64 = (w_2 * p) + ((i0 * 3) + 1)
+      w_4: i64 = (w_3 * p) + ((i0 * 3) + 2)
+      w[0, j] = w_4
+)");
+}
+
+TEST(ApplyLoops, jam_reads_again_what_a_copy_may_have_written) {
+  std::string text = after(
+      "  for i in serial(0, 4, 1):\n    for j in serial(0, m, 1):\n"
+      "      w[i, j] = w[p, j] + w[0, j]\n",
+      "jam i by 4");  // row p may be any of the four
+  size_t reads = 0;
+  for (size_t at = text.find("= w[p, j]"); at != std::string::npos; at = text.find("= w[p, j]", at + 1))
+    ++reads;
+  EXPECT_EQ(reads, 4u) << text;
+}
+
+TEST(ApplyLoops, block_runs_stretches) {
+  EXPECT_EQ(after("  for i in serial(2, n, 1):\n    w[i, 0] = i\n", "strip i by 4"), R"(
+  for i0 in serial(2, n, 4):
+    for i in serial(i0, min(n, i0 + 4), 1):
+      w[i, 0] = i
+)");
+  EXPECT_EQ(after("  for i in serial(0, n, 2):\n    w[i, 0] = i\n", "strip i by 4"),
+            "refused: its step is not 1");
+}
+
+TEST(ApplyLoops, expand_gives_each_iteration_an_element) {
+  std::string_view loop =
+      "  for i in serial(3, n, 1):\n    s = alloc(i64, (), 'registers')\n    s[()] = i\n    w[i, 0] = "
+      "s[()]\n";
+  EXPECT_EQ(after(loop, "strip i by 4\nexpand s at i"), R"(
+  for i0 in serial(3, n, 4):
+    s = alloc(i64, (4,), 'stack')
+    for i in serial(i0, min(n, i0 + 4), 1):
+      s[i - i0] = i
+      w[i, 0] = s[i - i0]
+)");
+  EXPECT_EQ(after(loop, "expand s at i"), "refused: it is not known to have few iterations");
 }
 
 TEST(ApplyLoops, jam_merges_the_loops_inside) {

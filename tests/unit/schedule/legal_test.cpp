@@ -112,6 +112,9 @@ TEST(Legal, selections_keep_their_order) {
       "a[0, 0] = best + at";
   EXPECT_EQ(verdict_of("reduce", pick), "legal");
   EXPECT_EQ(verdict_of("parallel", pick), "ordered best 0 -> 1?");
+  EXPECT_EQ(verdict_of("vectorize", pick), "legal");  // lanes know which of them came first
+  EXPECT_EQ(verdict_of("vectorize", "for i in range(v.shape[0]):\n  if v[i] > a[0, 0]:\n    a[0, 0] = v[i]"),
+            "ordered a 0 -> 1?");
   EXPECT_EQ(verdict_of("reduce",
                        "for i in range(v.shape[0]):\n  if v[i] > a[0, 0]:\n    a[0, 0] = v[i]\n"
                        "    h[i // 2] = 1"),

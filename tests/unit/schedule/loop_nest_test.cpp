@@ -129,6 +129,22 @@ TEST(LoopNest, the_safe_body_allows_what_the_source_does) {
   follow(nest, "tile i by 4, j by 8\nparallel i0\njam j1 by 2\n");
 }
 
+TEST(LoopNest, an_array_is_contracted_where_an_iteration_uses_one_element) {
+  auto contract = [](std::string_view body) {
+    return ask(nest_of(cat("t = allocate(c.shape, c.dtype)\nfor i in range(c.shape[0]):\n", body)),
+               "contract t at i");
+  };
+  EXPECT_EQ(contract("  t[i, 0] = a[0, i]\n  c[i, 0] = t[i, 0]"), "legal");
+  std::string_view more = "misfit: an iteration uses more of it than one element";
+  EXPECT_EQ(contract("  t[i, 0] = a[0, i]\n  c[i, 0] = t[0, 0]"), more);
+  EXPECT_EQ(contract("  if i > 2:\n    t[i, 0] = a[0, i]\n  c[i, 0] = t[i, 0]"), more);
+  EXPECT_EQ(contract("  c[i, 0] = t[i, 0]\n  t[i, 0] = a[0, i]"), more);
+  EXPECT_EQ(contract("  t[i, 0] = a[0, i]\nfor j in range(c.shape[0]):\n  c[j, 0] = t[j, 0]"), more);
+  EXPECT_EQ(
+      ask(nest_of("for i in range(c.shape[0]):\n  c[i, 0] = 1.0\n  a[i, 0] = c[i, 0]"), "contract c at i"),
+      "misfit: the buffer is not made in the kernel");
+}
+
 TEST(LoopNest, a_scalar_from_outside_keeps_a_loop_on_one_thread) {
   LoopNest nest = nest_of("s = a[0, 0]\nfor i in range(1):\n  s = s * a[0, i]\nc[0, 0] = s");
   EXPECT_EQ(ask_all(nest, {"parallel i"}),

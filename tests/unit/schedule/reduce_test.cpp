@@ -1,4 +1,4 @@
-// Recognition of accumulating stores and of selections.
+// Recognition of accumulating stores, and which accesses relax each other.
 #include "schedule/reduce.h"
 
 #include <gtest/gtest.h>
@@ -28,17 +28,6 @@ std::string kinds_of(std::string_view body, std::string_view dtype = "f32") {
   return out;
 }
 
-bool selects(std::string_view body) {
-  std::string text =
-      "def f(a: buf(f32, (n, m)), s: inout(f32, (n,)), w: inout(i64, (n,))):\n  fp('default')\n  dims(n, m)\n"
-      "  for i in serial(0, n, 1):\n";
-  for (const std::string &line : split_text(body, '\n')) text += cat("    ", line, "\n");
-  Func f = unit::ir(text + "  return s, w\n");
-  bool found = false;
-  walk(f.body, [&](const If &n, const Stmt &) { found |= selection_of(n).read != nullptr; });
-  return found;
-}
-
 TEST(Reduction, kinds_of_stores) {
   EXPECT_EQ(kinds_of("s[0] = s[0] + a[0, 1]\ns[0] = a[0, 1] + s[0]\ns[0] = s[0] - a[0, 1]"), "sum sum sum");
   EXPECT_EQ(kinds_of("s[0] = a[0, 1] * s[0]\ns[0] = max(s[0], a[0, 0])\ns[0] = min(a[0, 0], s[0])"),
@@ -52,21 +41,6 @@ TEST(Reduction, other_stores_are_none) {
             "none none none");
   EXPECT_EQ(kinds_of("s[0] = s[0] + s[0] * a[0, 1]\ns[0] = s[0] + s[0]"), "none none");
   EXPECT_EQ(kinds_of("s[0] = s[0] + s[1] * a[0, 1]"), "sum");  // the other read keeps its dependences
-}
-
-TEST(Reduction, selections_keep_what_belongs_to_the_best) {
-  EXPECT_TRUE(selects("if s[0] < a[i, 0]:\n  s[0] = a[i, 0]"));
-  EXPECT_TRUE(selects("if a[i, 0] <= s[0]:\n  w[0] = i\n  s[0] = a[i, 0]"));
-  EXPECT_TRUE(selects("if s[i] < a[i, 0]:\n  s[i] = a[i, 0]\n  w[i] = i"));
-}
-
-TEST(Reduction, other_conditionals_select_nothing) {
-  EXPECT_FALSE(selects("if s[0] < a[i, 0]:\n  s[0] = a[i, 1]"));
-  EXPECT_FALSE(selects("if s[0] < a[i, 0]:\n  s[0] = a[i, 0]\nelse:\n  w[0] = i"));
-  EXPECT_FALSE(selects("if s[0] < a[i, 0]:\n  s[0] = a[i, 0]\n  w[i] = 1"));
-  EXPECT_FALSE(selects("if s[0] < a[i, 0]:\n  s[0] = a[i, 0]\n  w[0] = w[0] + 1"));
-  EXPECT_FALSE(selects("if s[0] == a[i, 0]:\n  s[0] = a[i, 0]"));
-  EXPECT_FALSE(selects("if s[0] < s[i]:\n  s[0] = s[i]"));
 }
 
 TEST(Reduction, marks_of_one_kind_relax_each_other) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -60,6 +61,22 @@ TEST(ExpandExp, results_that_are_subnormal_are_within_one_ulp) {
   for (const Target &target : {unit::with_fma(), unit::without_fma()}) {
     for (double x = -87.0; x > -103.9; x -= 0.01) check_sample(DType::f32, x, target);
     for (double x = -708.0; x > -745.1; x -= 0.05) check_sample(DType::f64, x, target);
+  }
+}
+
+TEST(ExpandExp, an_instruction_for_powers_of_two_changes_no_bit) {
+  SCOPED_TRACE(cat("seed ", unit::seed()));
+  unit::Random random(unit::seed());
+  Target scales = unit::with_fma();
+  scales.features.insert(std::upper_bound(scales.features.begin(), scales.features.end(), "avx512f"),
+                         "avx512f");
+  ASSERT_TRUE(scales.has_scale() && !unit::with_fma().has_scale());
+  std::uniform_real_distribution<double> whole(-760, 720), small(-106, 90);
+  for (int i = 0; i < 20000 / unit::every_nth; ++i) {
+    double x = i % 50 ? whole(random) : i % 3 ? inf : -inf;
+    EXPECT_EQ(expanded(DType::f64, x, scales), expanded(DType::f64, x, unit::with_fma())) << x;
+    double y = small(random);
+    EXPECT_EQ(expanded(DType::f32, y, scales), expanded(DType::f32, y, unit::with_fma())) << y;
   }
 }
 

@@ -41,5 +41,41 @@ TEST(LowerLanes, sums_in_source_order_stay_as_they_are) {
   EXPECT_EQ(lower_lanes(f, unit::with_fma()).body.p, f.body.p);
 }
 
+/// Kinds of the loops and spaces of the buffers that a sum over a vector loop of this width gets.
+std::string made(std::string_view loops, const Target &target) {
+  Func lowered = lower_lanes(with_body(loops), target);
+  EXPECT_EQ(verify(lowered), "") << print(lowered);
+  std::string out;
+  walk(
+      lowered.body,
+      [&](const For &n, const Stmt &) {
+        if (n.kind == ForKind::parallel) out += cat("threads by ", n.width, " ");
+      },
+      [&](const Alloc &n, const Stmt &) {
+        if (n.buf->sym->name == "lanes") out += n.buf->space == Space::registers ? "cell" : "memory";
+      });
+  return out;
+}
+
+Target without_masks() { return {"x86_64-unknown-linux-gnu", {"sse2"}, 32 << 10, 512 << 10}; }
+
+TEST(LowerLanes, rows_stay_in_registers_where_a_row_can_end_early) {
+  Target masks{"x86_64-unknown-linux-gnu", {"avx", "avx2", "avx512bw", "avx512f", "fma"}, 48 << 10, 2 << 20};
+  std::string_view row = "  for k in vector(0, n, 1, width=64):\n    s[0] = (s[0] + a[k]) @ lanes\n",
+                   half = "  for k in vector(0, n, 1, width=32):\n    s[0] = (s[0] + a[k]) @ lanes\n";
+  EXPECT_EQ(made(row, masks), "cell");
+  EXPECT_EQ(made(half, masks), "memory");
+  EXPECT_EQ(made(row, without_masks()), "memory");
+}
+
+TEST(LowerLanes, blocks_of_a_parallel_loop_run_on_threads) {
+  std::string_view all = "  for k in parallel(0, n, 1, width=64):\n    s[0] = (s[0] + a[k]) @ lanes\n";
+  EXPECT_EQ(made(all, without_masks()), "threads by 25 memory");
+  std::string_view some =
+      "  for k in parallel(0, n, 1, width=64):\n    if f32(0.0) < a[k]:\n"
+      "      s[0] = (s[0] + a[k]) @ lanes\n";
+  EXPECT_EQ(made(some, without_masks()), "memory");  // an element that may never be reached
+}
+
 }  // namespace
 }  // namespace kw

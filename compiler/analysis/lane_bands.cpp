@@ -1,0 +1,63 @@
+// One look at what stands between the loops, one at what is in them.
+#include "analysis/lane_bands.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "analysis/interval.h"
+#include "ir/accumulation.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+/// The loop that is all of a body but for names of values before it, or null.
+const For *only_loop(const Stmt &body) {
+  const Stmt *s = &body;
+  while (const Let *n = as<Let>(*s)) s = &n->body;
+  return as<For>(*s);
+}
+
+}  // namespace
+
+bool is_pure_band(const std::vector<const For *> &band, const std::vector<const For *> &around) {
+  for (size_t d = 1; d < band.size(); ++d)
+    if (only_loop(band[d]->body) != band[d - 1]) return false;
+  const Stmt &body = band.back()->body;
+  bool pure = true;
+  std::unordered_set<const BufNode *> own;
+  walk(
+      body, [&](const Alloc &n, const Stmt &) { own.insert(n.buf.get()); },
+      [&](const Check &, const Stmt &) { pure = false; }, [&](const While &, const Stmt &) { pure = false; },
+      [&](const Jump &, const Stmt &) { pure = false; });
+  if (!pure) return false;
+  for_each_store(body, [&](const Stmt &, const Store &n, const std::vector<const For *> &inner) {
+    if (n.order != Order::lanes) {
+      pure = pure && own.count(n.buf.get()) && n.buf->space == Space::registers;
+      return;
+    }
+    std::vector<const For *> loops = around;
+    loops.push_back(band.back());
+    loops.insert(loops.end(), inner.begin(), inner.end());
+    pure = pure && reduced_band(n, loops) == band;
+  });
+  return pure;
+}
+
+bool has_ends_of_call(const std::vector<const For *> &band) {
+  BoundsContext of_call(false);
+  auto known = [&](const Expr &end) { return of_call.upper_bound(end).p == end.p; };
+  return std::all_of(band.begin(), band.end(), [&](const For *n) { return known(n->lo) && known(n->hi); });
+}
+
+std::vector<const For *> pure_band_at(const For &outermost, const std::vector<const For *> &around) {
+  std::vector<const For *> band{&outermost};
+  bool sums = false;
+  for (const For *n = only_loop(outermost.body); n; n = only_loop(n->body)) band.insert(band.begin(), n);
+  walk(band.front()->body, [&](const Store &n, const Stmt &) { sums = sums || n.order == Order::lanes; });
+  return sums && is_pure_band(band, around) ? band : std::vector<const For *>{};
+}
+
+}  // namespace kw

@@ -1,0 +1,71 @@
+// Patterns of selection.
+#include "analysis/selection.h"
+
+#include <algorithm>
+
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/equal.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+bool loads_from(const Expr &e, const Buf &buf) {
+  bool found = false;
+  walk(e, [&](const Load &n, const Expr &) { found |= n.buf == buf; });
+  return found;
+}
+
+/// Equal subscripts, or constants: what one iteration keeps, the next that is better overwrites.
+bool same_element(const std::vector<Expr> &a, const std::vector<Expr> &b) {
+  auto constants = [](const std::vector<Expr> &list) {
+    return std::all_of(list.begin(), list.end(), [](const Expr &e) { return as<Const>(e) != nullptr; });
+  };
+  auto same = [](const Expr &x, const Expr &y) { return equal(x, y); };
+  return (constants(a) && constants(b)) || std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+}
+
+/// The stores of a statement that holds nothing else; none when it does.
+std::vector<const Store *> stores_of(const Stmt &body) {
+  std::vector<const Store *> stores;
+  bool plain = true;
+  for (const Stmt *s = &body; s && *s; s = chain_next(*s->p)) {
+    auto keep = [&](const Stmt &item) {
+      const Store *store = as<Store>(item);
+      plain = plain && (store || as<Seq>(item));
+      if (store) stores.push_back(store);
+    };
+    if (const Seq *q = as<Seq>(*s))
+      for (size_t i = 0; i + 1 < q->items.size(); ++i) keep(q->items[i]);
+    keep(*s);
+  }
+  return plain ? stores : std::vector<const Store *>{};
+}
+
+}  // namespace
+
+Selection selection_of(const If &n) {
+  const Binary *c = as<Binary>(n.cond);
+  if (!c || (c->op != BinOp::lt && c->op != BinOp::le) || n.no) return {};
+  std::vector<const Store *> stores = stores_of(n.yes);
+  for (const Store *s : stores)  // nothing that is kept is read again
+    for (const Store *other : stores)
+      if (loads_from(other->value, s->buf) || !same_element(s->index, stores[0]->index)) return {};
+  for (const Store *s : stores)
+    for (bool left : {true, false}) {
+      const Expr &best = left ? c->a : c->b, &value = left ? c->b : c->a;
+      const Load *l = as<Load>(best);
+      bool reads_kept = std::any_of(stores.begin(), stores.end(),
+                                    [&](const Store *o) { return loads_from(value, o->buf); });
+      if (!l || !same_place(*l, *s) || !equal(s->value, value) || reads_kept) continue;
+      Selection out{best.p.get(), s->buf, value, c->op, left};
+      for (const Store *o : stores) out.kept.push_back(o->buf);
+      return out;
+    }
+  return {};
+}
+
+}  // namespace kw

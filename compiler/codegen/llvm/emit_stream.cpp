@@ -1,0 +1,106 @@
+// Stores that go past the caches: of results that the function only writes, in calls that are larger than the
+// caches, where rows begin at a line of 64 bytes. Else lines would be read that are written whole. Chooses by
+// the target's rule; changes no value.
+#include <algorithm>
+
+#include "codegen/llvm/emit.h"
+#include "ir/build.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+
+#include <llvm/IR/IntrinsicsX86.h>
+
+namespace kw {
+
+using llvm::BasicBlock;
+
+namespace {
+
+constexpr uint64_t line = 64;
+
+/// True when the place is the same in each run of a loop's body but for the loop's iterator.
+bool is_plain(const std::vector<Expr> &index, const For &n,
+              const std::unordered_map<const SymNode *, llvm::Value *> &known) {
+  bool plain = true;
+  for (const Expr &i : index)
+    walk(
+        i, [&](const Load &, const Expr &) { plain = false; },
+        [&](const Ref &r, const Expr &) {
+          plain = plain && (r.sym == n.iter || known.count(r.sym.get()) > 0);
+        });
+  return plain;
+}
+
+}  // namespace
+
+/// Finds results that vector loops store to and nothing reads, and whether all arrays together are large.
+void FunctionEmitter::find_streams() {
+  if (target_.stream_bytes() == 0) return;
+  walk(f_.body, [&](const For &n, const Stmt &) {
+    if (n.kind != ForKind::vector) return;
+    walk(n.body, [&](const Store &s, const Stmt &) {
+      bool row = s.buf->strides.empty() || as_int(s.buf->strides.back()) == 1;
+      if (s.buf->space == Space::param && row && !s.index.empty()) only_written_.insert(s.buf.get());
+    });
+  });
+  if (only_written_.empty()) return;
+  walk(f_.body, [&](const Load &l, const Expr &) { only_written_.erase(l.buf.get()); });
+  if (only_written_.empty()) return;
+  V bytes = b_.getInt64(0);
+  for (const Param &p : f_.params) {
+    if (!p.buf) continue;
+    V size = b_.getInt64(item_size(p.buf->dtype));
+    for (const Expr &e : p.buf->extents) size = b_.CreateMul(size, expr(e));
+    bytes = b_.CreateAdd(bytes, size);
+  }
+  streams_ = b_.CreateICmpUGT(bytes, b_.getInt64(target_.stream_bytes()), "streams");
+  memo_.clear();
+}
+
+/// Loops that mostly move memory, in chunks of whole lines; the code of others would only grow.
+bool FunctionEmitter::may_stream(const For &n, const LaneView &view) const {
+  constexpr uint32_t few = 16;
+  if (!streams_ || n.step != 1 || view.work().operations > few || view.work().scatters > 0) return false;
+  bool some = false, plain = true;
+  walk(
+      n.body,
+      [&](const Store &s, const Stmt &) {
+        if (!only_written_.count(s.buf.get())) return;
+        some = true;
+        plain = plain && is_plain(s.index, n, values_) && n.width * item_size(s.buf->dtype) % line == 0;
+      },
+      [&](const For &, const Stmt &) { plain = false; }, [&](const If &, const Stmt &) { plain = false; });
+  return some && plain;
+}
+
+/// Whether the call is large and every row that the loop stores begins at a line.
+FunctionEmitter::V FunctionEmitter::streams_from(const For &n, V lo) {
+  values_[n.iter.get()] = lo;
+  V low = b_.getInt64(0);
+  walk(n.body, [&](const Store &s, const Stmt &) {
+    if (!only_written_.count(s.buf.get())) return;
+    low = b_.CreateOr(low, b_.CreatePtrToInt(address(s.buf, s.index), b_.getInt64Ty()));
+  });
+  memo_.clear();
+  V within = b_.CreateAnd(b_.CreateFreeze(low), line - 1);  // of no iteration the place may be none
+  return b_.CreateAnd(streams_, b_.CreateICmpEQ(within, b_.getInt64(0)));
+}
+
+void FunctionEmitter::stream_store(V value, V at) {
+  auto *store = b_.CreateAlignedStore(value, at, llvm::Align(line));
+  llvm::Metadata *one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
+  store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context_, {one}));
+}
+
+/// Such stores are seen by other threads in no order until here.
+void FunctionEmitter::end_streams() {
+  if (!streams_) return;
+  BasicBlock *fence = block("fence"), *done = block("done");
+  b_.CreateCondBr(streams_, fence, done);
+  b_.SetInsertPoint(fence);
+  b_.CreateIntrinsic(b_.getVoidTy(), llvm::Intrinsic::x86_sse_sfence, {});
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+}
+
+}  // namespace kw

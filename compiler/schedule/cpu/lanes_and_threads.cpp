@@ -1,0 +1,205 @@
+// Threads from the outermost loops inwards, lanes from the innermost outwards: the first loop of a path that
+// may and gains by it does. Code generation decides at run time how many threads a loop's work is worth.
+#include "schedule/cpu/lanes_and_threads.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "analysis/affine.h"
+#include "analysis/cost.h"
+#include "analysis/lane_bands.h"
+#include "analysis/lane_view.h"
+#include "analysis/row_blocks.h"
+#include "ir/accumulation.h"
+#include "ir/jumps.h"
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+#include "schedule/cpu/register_model.h"
+#include "schedule/legal.h"
+#include "schedule/privatise.h"
+#include "schedule/tree/ranges.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+class LoopChooser {
+ public:
+  LoopChooser(const Func &f, const Target &target) : f_(f), target_(target) {}
+
+  Func run() {
+    statements(f_.body);
+    if (widths_.empty() && parallel_.empty()) return f_;
+    Func out = f_;
+    out.body = rewrite(f_.body, [&](const For &n, const Stmt &s, const Stmt &original) {
+      auto width = widths_.find(original.p.get());
+      bool threads = parallel_.count(original.p.get()) > 0;
+      if (width == widths_.end() && !threads) return s;
+      For loop = n;
+      bool one_sum = threads && width != widths_.end() && is_sum_on_threads(original);
+      if (width == widths_.end() || one_sum) {
+        loop.kind = ForKind::parallel, loop.width = one_sum ? width->second : 0;
+        return for_loop(std::move(loop), s.loc());
+      }
+      loop.kind = ForKind::vector, loop.width = width->second;
+      return threads && n.step == 1 && is_moderate(n.lo) && is_moderate(n.hi)
+                 ? in_blocks(std::move(loop), s.loc())
+                 : for_loop(std::move(loop), s.loc());
+    });
+    return out;
+  }
+
+ private:
+  /// Iterations of a vector loop that stay on one thread.
+  static int64_t block_of(const For &loop) {
+    bool nested = false;
+    walk(loop.body, [&](const For &, const Stmt &) { nested = true; });
+    return nested ? loop.width : 1 << 14;
+  }
+
+  /// A loop over blocks on threads around the vector loop over one of them.
+  static Stmt in_blocks(For loop, Loc loc) {
+    Sym first = make_sym(SymKind::iter, DType::i64, cat(loop.iter->name, "0"), loop.iter->loc);
+    int64_t block = block_of(loop);
+    For blocks{first, loop.lo, loop.hi, block, ForKind::parallel, 0, Hint::none, {}};
+    loop.lo = kw::ref(first);
+    loop.hi = binary(BinOp::min, loop.hi, add(loop.lo, const_int(block)));
+    blocks.body = for_loop(std::move(loop), loc);
+    return for_loop(std::move(blocks), loc);
+  }
+
+  /// True when `end` is far from the ends of 64 bits: over sizes and other iterators.
+  static bool is_moderate(const Expr &end) {
+    auto form = affine_of(end);
+    return form && std::abs(form->constant) < int64_t{1} << 46 &&
+           std::all_of(
+               form->terms.begin(), form->terms.end(),
+               [](const AffineTerm &t) {
+                 const Ref *r = as<Ref>(t.atom);
+                 return r && std::abs(t.coefficient) < 1 << 10 &&
+                        (r->sym->kind == SymKind::extent || r->sym->kind == SymKind::iter);
+               });
+  }
+
+  /// True when some loop in it runs in lanes.
+  bool statements(const Stmt &root) {
+    size_t before = scope_.size();
+    bool found = false;
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+      if (const Let *n = as<Let>(*s)) scope_.push_back({nullptr, n->sym, n->value});
+      if (const For *n = as<For>(*s)) found |= loop(*s, *n);
+      if (const While *n = as<While>(*s)) found |= inside({}, n->body);
+      if (const If *n = as<If>(*s)) {
+        found |= inside({nullptr, {}, n->cond, true}, n->yes);
+        found |= inside({nullptr, {}, n->cond, false}, n->no);
+      }
+      if (const Seq *n = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < n->items.size(); ++i) found |= statements(n->items[i]);
+    }
+    scope_.resize(before);
+    return found;
+  }
+
+  bool inside(ScopeItem item, const Stmt &body) {
+    scope_.push_back(std::move(item));
+    bool found = statements(body);
+    scope_.pop_back();
+    return found;
+  }
+
+  bool loop(const Stmt &s, const For &n) {
+    bool before = on_threads_, threads = !on_threads_ && may_run_on_threads(s, n);
+    if (threads) parallel_.insert(s.p.get());
+    on_threads_ = before || threads || n.kind == ForKind::parallel;
+    loops_.push_back(&n);
+    bool found = inside({&n, {}, {}}, n.body);
+    loops_.pop_back();
+    on_threads_ = before;
+    if (!found && n.kind != ForKind::serial) return true;
+    uint32_t width = found || n.hint == Hint::serial ? 0 : lanes_of(s, n);
+    if (width >= 2) widths_[s.p.get()] = width;
+    bool lanes = found || width >= 2;
+    if (lanes && !threads && !on_threads_ && may_sum_on_threads(s, n))
+      parallel_.insert(s.p.get()), sums_on_threads_.insert(s.p.get());
+    return lanes;
+  }
+
+  bool is_sum_on_threads(const Stmt &s) const { return sums_on_threads_.count(s.p.get()) > 0; }
+
+  /// True when nothing but sums in lanes begins here: their blocks can run at the same time. Not under a
+  /// condition: the call makes room for their sums before it knows.
+  bool may_sum_on_threads(const Stmt &s, const For &n) {
+    bool conditional = std::any_of(scope_.begin(), scope_.end(),
+                                   [](const ScopeItem &i) { return !i.loop && !i.sym && i.expr; });
+    if (n.kind != ForKind::serial || n.hint == Hint::serial || conditional) return false;
+    std::vector<const For *> band = pure_band_at(n, loops_);
+    if (band.empty() || !has_ends_of_call(band)) return false;
+    WorkEstimate work = estimate_work(n);
+    if (auto constant = as_int(work.operations); constant && *constant < 2 * work_per_thread) return false;
+    Nest nest = extract_nest(s, scope_);
+    Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0});
+    return v.ok() &&
+           std::all_of(v.shared.begin(), v.shared.end(), [](const SharedReduction &r) { return r.free; });
+  }
+
+  /// Not with checks inside: which of several faults is told would depend on the threads.
+  bool may_run_on_threads(const Stmt &s, const For &n) {
+    auto trips = most_trips(n);
+    if (jumps_of(n.body).any()) return false;
+    if (n.kind != ForKind::serial || n.hint == Hint::serial || (trips && *trips < 2)) return false;
+    WorkEstimate work = estimate_work(n);
+    if (auto constant = as_int(work.operations); constant && *constant < 2 * work_per_thread) return false;
+    bool fine = !writes_outer_scalar(n.body);
+    walk(n.body, [&](const Check &, const Stmt &) { fine = false; });
+    if (!fine) return false;
+    Nest nest = extract_nest(s, scope_);
+    Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0});
+    return v.ok() && v.shared.empty();
+  }
+
+  uint32_t lanes_of(const Stmt &s, const For &n) {
+    LaneView view(n);
+    if (!view.widens() || (view.has_lane_sums() && !sums_only_here(n))) return 0;
+    uint32_t width = lanes_of_loop(target_, n, view);
+    if (width < 2) return 0;
+    Nest nest = extract_nest(s, scope_);
+    return legal(f_, nest, {Directive::Verb::vectorize, 0}).ok() ? width : 0;
+  }
+
+  /// True when the sums in lanes of this loop run over no other loop, or over loops that do nothing else.
+  bool sums_only_here(const For &n) {
+    bool fine = true;
+    std::vector<const For *> band;
+    std::vector<const For *> around = loops_;
+    around.push_back(&n);
+    for_each_store(n.body, [&](const Stmt &, const Store &store, const std::vector<const For *> &inner) {
+      if (store.order != Order::lanes) return;
+      std::vector<const For *> all = around;
+      all.insert(all.end(), inner.begin(), inner.end());
+      std::vector<const For *> theirs = reduced_band(store, all);
+      fine = fine && theirs.front() == &n && (band.empty() || theirs == band);
+      band = std::move(theirs);
+    });
+    if (!fine || band.size() < 2) return fine;
+    auto outer = static_cast<std::ptrdiff_t>(band.size()) - 1;
+    return is_pure_band(band, {loops_.begin(), loops_.end() - outer});
+  }
+
+  const Func &f_;
+  const Target &target_;
+  NestScope scope_;
+  std::vector<const For *> loops_;  ///< around the place
+  bool on_threads_ = false;         ///< the place is inside a parallel loop
+  std::unordered_map<const StmtNode *, uint32_t> widths_;
+  std::unordered_set<const StmtNode *> parallel_;
+  std::unordered_set<const StmtNode *> sums_on_threads_;
+};
+
+}  // namespace
+
+Func run_in_lanes_and_threads(const Func &f, const Target &target) { return LoopChooser(f, target).run(); }
+
+}  // namespace kw

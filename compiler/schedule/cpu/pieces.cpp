@@ -1,0 +1,35 @@
+// One directive after the other, each for the last piece.
+#include "schedule/cpu/pieces.h"
+
+#include "ir/match.h"
+#include "schedule/cpu/motion.h"
+#include "schedule/tree/chain.h"
+
+namespace kw {
+
+static std::vector<uint32_t> neighbours(const Nest &nest, const Sym &around) {
+  return loops_in(nest, around ? find_loop(nest, around).value() : NestLoop::no_loop);
+}
+
+uint32_t loop_at(const Nest &nest, const Sym &around, size_t place) {
+  return neighbours(nest, around).at(place);
+}
+
+std::optional<Pieces> distribute_all(LoopNest &nest, const Sym &around, size_t place) {
+  Pieces out{place, 1};
+  for (;; ++out.count) {
+    uint32_t last = loop_at(nest.nest(), around, place + out.count - 1);
+    Chain body = chain_of(nest.nest().loops[last].loop->body);
+    size_t at = 0;
+    while (at < body.size() && body[at].opens) ++at;
+    bool is_loop = at < body.size() && as<For>(body[at].s);
+    while (!is_loop && at + 1 < body.size() && !as<For>(body[at + 1].s)) ++at;
+    if (at + 1 >= body.size()) return out;
+    Directive d{Directive::Verb::distribute, last, {}, {static_cast<int64_t>(at)}};
+    size_t before = neighbours(nest.nest(), around).size();
+    if (!nest.try_apply(d).ok()) return std::nullopt;
+    if (neighbours(nest.nest(), around).size() != before + 1) return std::nullopt;  // a part does nothing
+  }
+}
+
+}  // namespace kw

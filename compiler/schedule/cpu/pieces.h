@@ -1,0 +1,19 @@
+// A loop taken apart so that each loop in it, and what stands between them, is all that is in a loop of its
+// own. Chooses nothing.
+#pragma once
+
+#include "schedule/loop_nest.h"
+
+namespace kw {
+
+/// The places of the pieces among the loops that stand in `around` (null: among the outermost ones), of the
+/// loop at `place` there; nothing when a step is refused, with the nest as it is then.
+struct Pieces {
+  size_t first = 0, count = 0;
+};
+std::optional<Pieces> distribute_all(LoopNest &nest, const Sym &around, size_t place);
+
+/// The loop at such a place.
+uint32_t loop_at(const Nest &nest, const Sym &around, size_t place);
+
+}  // namespace kw

@@ -1,0 +1,88 @@
+// Two arithmetic units, two loads and one store a cycle, and four cycles until a sum can go on: so are the
+// machines that have the vectors we know.
+#include "schedule/cpu/register_model.h"
+
+#include <algorithm>
+
+#include "analysis/row_blocks.h"
+#include "schedule/tree/ranges.h"
+
+namespace kw {
+
+namespace {
+
+constexpr double units = 2, loads_per_cycle = 2, latency = 4;
+constexpr uint32_t most_lanes = 64;  // as many as a sum in lanes has
+
+/// True when a whole row of accumulators has registers, and what one row computes has them as well.
+bool sums_stay_in_registers(const Target &target, const LaneView &view) {
+  uint32_t all = target.vector_registers();
+  auto taken = [&](uint32_t bits) { return most_lanes * bits / 8 / target.vector_bytes(); };
+  uint32_t accumulators = taken(view.lane_sum_bits());
+  uint32_t value = taken(std::max(view.widest_element(), view.widest_value()));
+  bool light = view.work().operations <= all / 4;
+  bool fits = light ? accumulators <= all / 2
+                    : view.work().operations <= all && accumulators + 4 * value <= 3 * all / 4;
+  return accumulators > 0 && fits && view.sums().empty() && can_mask(view, target) &&
+         view.work().gathers + view.work().scatters == 0;
+}
+
+/// The lanes when blocks of as many iterations make rows of all that lies apart; else 0. Where the lanes of
+/// other accesses lie side by side, both are whole lines of memory.
+uint32_t lanes_of_blocks(const Target &target, const For &loop, LaneView &view) {
+  const LaneView::Work &work = view.work();
+  if (work.gathers + work.scatters == 0) return 0;
+  uint32_t bytes = work.rows > 0 ? target.vector_bytes() : std::min(target.vector_bytes(), 32u);
+  uint32_t lanes = bytes * 8 / std::max(view.widest_element(), 8u);
+  LaneView::Work left = work_with_blocks(loop, view, view.widest_element());
+  return lanes >= 4 && left.gathers + left.scatters == 0 ? lanes : 0;
+}
+
+}  // namespace
+
+int64_t registers_of(const BodyWork &work, int64_t vectors, bool fused) {
+  int64_t streamed = work.scalars + work.operations > 0 ? 1 : 0, product = fused ? 0 : 1;
+  return work.accumulators * vectors + work.held * vectors + streamed + product;
+}
+
+bool fits_registers(const Target &target, const BodyWork &work, int64_t vectors, bool fused) {
+  return registers_of(work, vectors, fused) <= target.vector_registers();
+}
+
+double cycles_of(const BodyWork &work, int64_t vectors) {
+  auto n = static_cast<double>(vectors);
+  double arithmetic = static_cast<double>(work.operations) * n / units;
+  double loads = (static_cast<double>(work.rows) * n + static_cast<double>(work.scalars)) / loads_per_cycle;
+  double stores = static_cast<double>(work.stores) * n;
+  return std::max({arithmetic, loads, stores, work.accumulators > 0 ? latency : 0.0});
+}
+
+BodyWork tile_work(int64_t rows, bool fused) { return {1, rows, 0, fused ? rows : 2 * rows, rows, 1}; }
+
+uint32_t vectors_per_value(const Target &target, const LaneView::Work &work) {
+  if (work.gathers + work.scatters > 0) return 1;
+  uint32_t few = target.vector_registers() / 8;
+  return work.operations <= few ? 4 : work.operations <= 3 * few ? 2 : 1;
+}
+
+uint32_t lanes_of_loop(const Target &target, const For &loop, LaneView &view) {
+  const LaneView::Work &work = view.work();
+  auto trips = most_trips(loop);
+  if (trips && *trips < 4) return 0;
+  if (uint32_t square = lanes_of_blocks(target, loop, view); square && !(trips && *trips < square))
+    return square;
+  uint32_t apart = work.gathers + 2 * work.scatters;
+  uint32_t worth = target.has_gather() ? work.operations + 2 * work.rows : work.operations / 2;
+  if (4 * apart > worth) return 0;
+  if (work.rows + work.operations == 0) return 0;
+  // the iterations of a `while` wait for each other: a second register fills the time better than a narrow
+  // counter would, and more lanes would end too late
+  uint32_t widest = std::max({view.widest_element(), view.has_while() ? 32u : view.widest_value(), 8u});
+  uint32_t lanes = std::min(target.vector_bytes() * 8 / widest, most_lanes);
+  uint32_t vectors = view.has_while() ? 2 : vectors_per_value(target, work);
+  uint32_t wanted = std::min(lanes * vectors, most_lanes);
+  while (trips && wanted > lanes && wanted > *trips) wanted /= 2;
+  return sums_stay_in_registers(target, view) && (!trips || *trips >= most_lanes) ? most_lanes : wanted;
+}
+
+}  // namespace kw

@@ -1,0 +1,15 @@
+// Serial loops in which all dependences pass through one iteration: the iterations before it, itself and
+// those behind it become loops of their own, of which the first and the last may run in any order. Keeps the
+// order of all iterations.
+//     for j in range(n): d[j] = d[j] + d[k]   →   for j in range(k): …   for j in (k,): …   for j in range(k
+//     + 1, n): …
+#pragma once
+
+#include "schedule/loop_nest.h"
+#include "support/target.h"
+
+namespace kw {
+
+void split_index_sets(LoopNest &nest, const Target &target);
+
+}  // namespace kw

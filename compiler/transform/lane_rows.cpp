@@ -1,0 +1,191 @@
+// From the inside out: the iterations of a row, the rows of a run of iterations, the runs of a block, blocks.
+#include "transform/lane_rows.h"
+
+#include <algorithm>
+
+#include "analysis/lane_view.h"
+#include "ir/accumulation.h"
+#include "ir/match.h"
+
+namespace kw {
+
+namespace {
+
+Sym local(const char *name) { return make_sym(SymKind::local, DType::i64, name); }
+Expr at_most(Expr a, Expr b) { return binary(BinOp::min, std::move(a), std::move(b)); }
+Expr at_least(Expr a, Expr b) { return binary(BinOp::max, std::move(a), std::move(b)); }
+Expr shifted_down(Expr a, int64_t bits) { return binary(BinOp::shr, std::move(a), const_int(bits)); }
+Expr shifted_up(Expr a, int64_t bits) { return binary(BinOp::shl, std::move(a), const_int(bits)); }
+
+class RowBuilder {
+ public:
+  RowBuilder(const For &outermost, const std::vector<const LaneSum *> &sums, const Loc &loc)
+      : sums_(sums), loc_(loc), loops_{&outermost} {
+    while (loops_.size() < sums[0]->band.size()) {
+      const Stmt *s = &loops_.back()->body;
+      for (; as<Let>(*s); s = &as<Let>(*s)->body) names_.push_back(as<Let>(*s));
+      loops_.push_back(as<For>(*s));
+    }
+  }
+
+  Stmt run() {
+    const LaneSum &any = *sums_[0];
+    Expr count = kw::ref(any.count);
+    Sym block = lane_iterator("block"), blocks = local("blocks");
+    Stmt body = one_block(block, kw::ref(blocks));
+    Expr all = shifted_down(add(count, const_int(block_size - 1)), block_bits);
+    For loop{block, const_int(0), kw::ref(blocks), 1, ForKind::serial, 0, Hint::none, std::move(body)};
+    if (any.on_threads) loop.kind = ForKind::parallel, loop.width = blocks_per_chunk();
+    std::vector<Stmt> in_order, ends;
+    for (const LaneSum *sum : sums_) {
+      in_order.push_back(add_terms_in_order(*sum));
+      if (sum->on_threads) ends.push_back(fold_sums(*sum, kw::ref(blocks)));
+      ends.push_back(add_carry(*sum));
+    }
+    Stmt out = seq({for_loop(std::move(loop)), if_else(any.is_short(), seq(in_order), seq(ends))});
+    for (const LaneSum *sum : sums_) {
+      std::vector<Buf> buffers{sum->left};
+      if (sum->right) buffers.push_back(sum->right);
+      if (sum->sums) buffers.push_back(sum->sums);
+      if (!sum->on_threads) buffers.push_back(sum->partial);
+      if (sum->guarded) {
+        out = seq({store(sum->used, {}, const_int(0)), out});
+        buffers.push_back(sum->used);
+      }
+      out = alloc(sum->carry, Fill::none, out);
+      for (const Buf &b : buffers) out = alloc(b, Fill::none, out);
+    }
+    return let(blocks, all, out);
+  }
+
+ private:
+  const For &innermost() const { return *loops_.back(); }
+
+  /// Chunks are worth a thread's while: as many operations as analysis/cost asks for.
+  uint32_t blocks_per_chunk() const {
+    constexpr uint32_t worth = 128;  // blocks of one operation for each iteration
+    LaneView view(innermost());
+    return std::max(1u, worth / (4 + view.work().operations));
+  }
+
+  Stmt one_block(const Sym &block, const Expr &blocks) const {
+    Sym first = local("first"), end = local("end");
+    Expr b = kw::ref(block);
+    std::vector<Stmt> parts;
+    for (const LaneSum *sum : sums_) parts.push_back(reset_lanes(*sum));
+    parts.push_back(iterations(first, kw::ref(end)));
+    std::vector<Stmt> kept, folded;
+    for (const LaneSum *sum : sums_) {
+      kept.push_back(keep_terms(*sum));
+      Stmt done = sum->on_threads ? store(sum->sums, {b}, load(sum->folded, {}))
+                                  : add_block(*sum, b, binary(BinOp::eq, add(b, const_int(1)), blocks));
+      folded.push_back(fold_lanes(*sum, std::move(done)));
+    }
+    parts.push_back(if_else(sums_[0]->is_short(), seq(kept), seq(folded)));
+    Stmt out = seq(parts);
+    for (const LaneSum *sum : sums_) {
+      out = alloc(sum->lanes, Fill::none, out);
+      if (sum->on_threads) out = alloc(sum->folded, Fill::none, out);
+    }
+    Expr count = kw::ref(sums_[0]->count);
+    return let(first, shifted_up(b, block_bits),
+               let(end, at_most(count, add(kw::ref(first), const_int(block_size))), out));
+  }
+
+  /// The iterations `first` to `end` of the band: with several loops run by run of the innermost one.
+  Stmt iterations(const Sym &first, const Expr &end) const {
+    if (loops_.size() == 1) return rows(kw::ref(first), true, end, const_int(0));
+    Sym trips = local("trips"), run = lane_iterator("run"), base = local("base"), lo = local("lo"),
+        hi = local("hi");
+    Expr m = kw::ref(trips), f = kw::ref(first), t = kw::ref(run), from = kw::ref(base);
+    Stmt body = rows(kw::ref(lo), false, kw::ref(hi), from);
+    for (size_t i = names_.size(); i-- > 0;) body = let(names_[i]->sym, names_[i]->value, body);
+    body = outer_iterators(run, std::move(body));
+    body = let(lo, at_least(f, from), let(hi, at_most(end, add(from, m)), body));
+    body = let(base, mul(t, m), body);
+    Expr last = binary(BinOp::floor_div, sub(end, const_int(1)), m);
+    Stmt out = counted_loop(run, binary(BinOp::floor_div, f, m), add(last, const_int(1)), body);
+    return let(trips, trips_of(innermost()), out);
+  }
+
+  /// Iterators of the loops around the innermost one in its run number `run`.
+  Stmt outer_iterators(const Sym &run, Stmt body) const {
+    std::vector<std::pair<Sym, Expr>> bound;
+    Expr left = kw::ref(run);
+    for (size_t d = loops_.size() - 1; d-- > 0;) {
+      const For &n = *loops_[d];
+      Expr at = left;
+      if (d > 0) {
+        Sym trips = local("trips"), rest = local("rest");
+        bound.emplace_back(trips, trips_of(n));
+        bound.emplace_back(rest, binary(BinOp::floor_div, left, kw::ref(trips)));
+        at = sub(left, mul(kw::ref(rest), kw::ref(trips)));
+        left = kw::ref(rest);
+      }
+      bound.emplace_back(n.iter, add(n.lo, mul(at, const_int(n.step))));
+    }
+    for (size_t i = bound.size(); i-- > 0;) body = let(bound[i].first, bound[i].second, std::move(body));
+    return body;
+  }
+
+  /// The iterations `lo` to `hi` of the band, in a run of the innermost loop that begins with number `base`.
+  Stmt rows(const Expr &lo, bool aligned, const Expr &hi, const Expr &base) const {
+    Sym before = local("before"), row = lane_iterator("row"), start = local("start");
+    Expr first = kw::ref(before), at = kw::ref(start);
+    Stmt body = sums_[0]->in_registers ? row_in_registers(lo, aligned, hi, at, base)
+                                       : row_in_parts(lo, aligned, hi, at, base);
+    body = let(start, shifted_up(kw::ref(row), 6), std::move(body));
+    Expr ceiling = shifted_down(add(hi, const_int(lane_count - 1)), 6);
+    Expr end = at_most(ceiling, add(first, const_int(block_size / lane_count)));
+    return let(before, shifted_down(lo, 6), counted_loop(row, first, end, std::move(body)));
+  }
+
+  Stmt row_in_registers(const Expr &lo, bool aligned, const Expr &hi, const Expr &start,
+                        const Expr &base) const {
+    Sym l = lane_iterator("l");
+    Expr from = aligned ? const_int(0) : at_least(sub(lo, start), const_int(0));
+    return vector_loop(l, from, at_most(sub(hi, start), const_int(lane_count)), lane_count,
+                       iteration(add(sub(start, base), kw::ref(l)), kw::ref(l)));
+  }
+
+  /// The lanes of a row in parts of as many as the loop runs at once.
+  Stmt row_in_parts(const Expr &lo, bool aligned, const Expr &hi, const Expr &row, const Expr &base) const {
+    int64_t width = innermost().width;
+    Sym part = lane_iterator("part"), l = lane_iterator("l"), start = local("start"), begin = local("begin");
+    Expr at = kw::ref(start), offset = kw::ref(l), first = at;
+    Expr end = at_most(hi, add(at, const_int(width)));
+    Expr lanes = binary(BinOp::bit_and, at, const_int(lane_count - 1));
+    if (!aligned) {
+      first = kw::ref(begin);
+      lanes = binary(BinOp::bit_and, first, const_int(lane_count - 1));
+    }
+    Expr trips = at_most(sub(end, first), const_int(width));
+    Stmt body = vector_loop(l, const_int(0), trips, width,
+                            iteration(add(sub(first, base), offset), add(lanes, offset)));
+    if (!aligned) body = let(begin, at_least(at, lo), body);
+    if (width == lane_count) return let(start, row, body);
+    body = let(start, add(row, mul(kw::ref(part), const_int(width))), body);
+    return counted_loop(part, const_int(0), const_int(lane_count / width), body);
+  }
+
+  /// One iteration of the innermost loop: its number in the run and its lane.
+  Stmt iteration(const Expr &number, const Expr &lane) const {
+    const For &n = innermost();
+    Stmt body = let(n.iter, add(n.lo, mul(number, const_int(n.step))), n.body);
+    for (const LaneSum *sum : sums_) body = let(sum->lane, lane, body);
+    return body;
+  }
+
+  const std::vector<const LaneSum *> &sums_;
+  Loc loc_;
+  std::vector<const For *> loops_;  ///< outermost first
+  std::vector<const Let *> names_;  ///< between the loops
+};
+
+}  // namespace
+
+Stmt run_in_rows(const For &outermost, const std::vector<const LaneSum *> &sums, const Loc &loc) {
+  return RowBuilder(outermost, sums, loc).run();
+}
+
+}  // namespace kw

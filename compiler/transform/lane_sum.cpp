@@ -1,0 +1,270 @@
+// Accumulation, folds of lanes and folds of blocks.
+#include "transform/lane_sum.h"
+
+#include "ir/accumulation.h"
+#include "ir/intrinsics.h"
+#include "ir/rewrite.h"
+
+namespace kw {
+
+namespace {
+
+constexpr int64_t levels = 48;  ///< more than 2^48 blocks cannot be counted through
+
+Buf array(DType dtype, int64_t size, const char *name, Space space = Space::stack) {
+  return make_buf(make_sym(SymKind::buffer, dtype, name), {const_int(size)}, space);
+}
+
+bool is_product(const Store &n) {
+  const Binary *b = as<Binary>(n.value);
+  return b && b->op == BinOp::mul;
+}
+
+}  // namespace
+
+LaneSum::LaneSum(const Store &n, Loc loc_, std::vector<const For *> band_, bool skips_)
+    : target(n.buf),
+      index(n.index),
+      loc(loc_),
+      op(is_product(n) ? BinOp::mul : BinOp::add),
+      band(std::move(band_)),
+      skips(skips_),
+      guarded(skips && !n.index.empty()),
+      fused(as<Call>(n.value) != nullptr),
+      count(make_sym(SymKind::local, DType::i64, "n")),
+      number(make_sym(SymKind::local, DType::i64, "k")),
+      lanes(array(target->dtype, lane_count, "lanes")),
+      partial(array(target->dtype, levels, "partial")),
+      carry(lane_cell(target->dtype, "carry")),
+      due(lane_cell(DType::i64, "due")),
+      used(lane_cell(DType::i64, "used")),
+      folded(carry) {}
+
+void LaneSum::run_in_rows(bool registers, bool threads) {
+  form = Form::in_rows, in_registers = registers, on_threads = threads;
+  DType t = target->dtype;
+  if (registers) lanes = array(t, lane_count, "lanes", Space::registers);
+  lane = make_sym(SymKind::local, DType::i64, "lane");
+  left = array(t, lane_count, fused ? "left" : "terms");
+  if (fused) right = array(t, lane_count, "right");
+  if (!threads) return;
+  Expr blocks = const_int(1);
+  for (const For *loop : band) blocks = mul(blocks, trips_of(*loop));
+  blocks = binary(BinOp::floor_div, add(blocks, const_int(block_size - 1)), const_int(block_size));
+  folded = lane_cell(t, "folded");
+  sums = make_buf(make_sym(SymKind::buffer, t, "sums"), {blocks}, Space::heap);
+}
+
+Buf lane_cell(DType dtype, const char *name) {
+  return make_buf(make_sym(SymKind::buffer, dtype, name), {}, Space::registers);
+}
+Sym lane_iterator(const char *name) { return make_sym(SymKind::iter, DType::i64, name); }
+
+Stmt counted_loop(const Sym &iter, Expr lo, Expr hi, Stmt body, int64_t step) {
+  return for_loop(
+      {iter, std::move(lo), std::move(hi), step, ForKind::serial, 0, Hint::none, std::move(body)});
+}
+Stmt vector_loop(const Sym &iter, Expr lo, Expr hi, int64_t width, Stmt body) {
+  return for_loop({iter, std::move(lo), std::move(hi), 1, ForKind::vector, static_cast<uint32_t>(width),
+                   Hint::none, std::move(body)});
+}
+
+Expr steps_between(const Expr &low, const Expr &high, int64_t size) {
+  if (size == 1) return sub(high, low);
+  auto word = [](const Expr &e) { return cast(DType::u64, e); };
+  return cast(DType::i64, binary(BinOp::floor_div, sub(word(high), word(low)), word(const_int(size))));
+}
+
+Expr trips_of(const For &n) {
+  const Expr &low = n.step > 0 ? n.lo : n.hi, &high = n.step > 0 ? n.hi : n.lo;
+  int64_t size = step_size(n);
+  if (size == 1) return binary(BinOp::max, sub(high, low), const_int(0));
+  Expr all = add(steps_between(low, sub(high, const_int(1)), size), const_int(1));
+  return select(binary(BinOp::lt, low, high), all, const_int(0));
+}
+
+namespace {
+
+/// Operands beside the accumulator get names, so that both forms of the store can use them.
+struct Named {
+  std::vector<std::pair<Sym, Expr>> names;
+  Expr value;
+};
+Named name_operands(const Store &n) {
+  Named out;
+  auto named = [&](const Expr &e) {
+    if (as<Const>(e) || as<Ref>(e) || as<Load>(e)) return e;
+    out.names.emplace_back(make_sym(SymKind::local, e.dtype(), "term"), e);
+    return kw::ref(out.names.back().first, e.loc());
+  };
+  out.value = n.value;
+  if (const Binary *b = as<Binary>(n.value)) {
+    Expr left = named(b->a);
+    out.value = binary(b->op, left, named(b->b), n.value.loc());
+  } else if (const Call *c = as<Call>(n.value); c && c->fn == Fn::fma) {
+    Expr left = named(c->args[0]), right = named(c->args[1]);
+    out.value = call(Fn::fma, {left, right, named(c->args[2])}, n.value.loc());
+  }
+  return out;
+}
+
+}  // namespace
+
+Stmt accumulate(const LaneSum &sum, const Store &n) {
+  bool rows = sum.form == LaneSum::Form::in_rows;
+  std::vector<Expr> lane{rows ? kw::ref(sum.lane)
+                              : binary(BinOp::bit_and, kw::ref(sum.number), const_int(lane_count - 1))};
+  Named named = name_operands(n);
+  Expr value = rewrite(named.value, [&](const Load &l, const Expr &e) {
+    return same_place(l, n) ? load(sum.lanes, lane) : e;
+  });
+  Stmt out = store(sum.lanes, lane, value, sum.loc);
+  if (rows && sum.fused) {
+    const Call *product = as<Call>(named.value);
+    Stmt keep = seq({store(sum.left, lane, product->args[0]), store(sum.right, lane, product->args[1])});
+    out = seq({out, if_else(sum.is_short(), keep, {})});
+  }
+  if (sum.form == LaneSum::Form::scattered) out = seq({end_blocks_before(sum, kw::ref(sum.number)), out});
+  if (!rows) out = if_else(sum.is_short(), store(n.buf, n.index, named.value, sum.loc), out);
+  if (sum.guarded)
+    out = seq({store(sum.used, {}, binary(BinOp::bit_or, load(sum.used, {}), const_int(1))), out});
+  for (auto name = named.names.rbegin(); name != named.names.rend(); ++name)
+    out = let(name->first, name->second, out);
+  return out;
+}
+
+Stmt reset_lanes(const LaneSum &sum) {
+  Sym l = lane_iterator("l");
+  Stmt reset = sum.set_lane(kw::ref(l), sum.identity());
+  if (sum.form == LaneSum::Form::in_rows) {
+    if (sum.fused && sum.skips)  // -0.0 · 1.0 adds nothing
+      reset = seq({reset, store(sum.left, {kw::ref(l)}, const_float(sum.target->dtype, -0.0)),
+                   store(sum.right, {kw::ref(l)}, const_float(sum.target->dtype, 1.0))});
+    return vector_loop(l, const_int(0), const_int(lane_count), lane_count, reset);
+  }
+  Expr used = binary(BinOp::min, kw::ref(sum.count), const_int(lane_count));
+  return counted_loop(l, const_int(0), used, reset);
+}
+
+namespace {
+
+/// Lanes 0, 1, … take up those that lie half of the lanes behind them, each time into fewer accumulators.
+Stmt fold_in_halves(const LaneSum &sum, const Buf &lanes, int64_t half, Stmt next) {
+  if (half == 1) {
+    Expr first = load(lanes, {const_int(0)}), second = load(lanes, {const_int(1)});
+    return seq({store(sum.folded, {}, sum.combine(first, second)), std::move(next)});
+  }
+  Sym l = lane_iterator("l");
+  Expr folded = sum.combine(load(lanes, {kw::ref(l)}), load(lanes, {add(kw::ref(l), const_int(half))}));
+  Buf fewer = array(sum.target->dtype, half, "fewer", Space::registers);
+  Stmt fold = vector_loop(l, const_int(0), const_int(half), half, store(fewer, {kw::ref(l)}, folded));
+  return alloc(fewer, Fill::none, seq({fold, fold_in_halves(sum, fewer, half / 2, std::move(next))}));
+}
+
+}  // namespace
+
+/// One by one, lanes 63 to 1 fold into the lane that lies half of the lanes still in use before them: l
+/// without its highest bit.
+Stmt fold_lanes(const LaneSum &sum, Stmt next) {
+  if (sum.form == LaneSum::Form::in_rows)
+    return fold_in_halves(sum, sum.lanes, lane_count / 2, std::move(next));
+  Sym l = lane_iterator("l"), bits = make_sym(SymKind::local, DType::i64, "bits");
+  auto smear = [](const Expr &e, int64_t by) {
+    return binary(BinOp::bit_or, e, binary(BinOp::shr, e, const_int(by)));
+  };
+  Expr below_highest = binary(BinOp::shr, smear(smear(smear(kw::ref(l), 1), 2), 4), const_int(1));
+  Expr to = binary(BinOp::bit_and, kw::ref(l), kw::ref(bits));
+  Expr folded = sum.combine(load(sum.lanes, {to}), load(sum.lanes, {kw::ref(l)}));
+  Stmt fold = counted_loop(l, const_int(lane_count - 1), const_int(0),
+                           let(bits, below_highest, sum.set_lane(to, folded)), -1);
+  return seq({fold, store(sum.carry, {}, load(sum.lanes, {const_int(0)})), std::move(next)});
+}
+
+/// The finished block, number b, takes up the partial sums of the levels whose bits are the trailing ones of
+/// b and stays at the level after them; the last block takes up every level whose bit of b is set. Right
+/// operands are later blocks, so the counter folds as pairs of pairs do.
+Stmt add_block(const LaneSum &sum, const Expr &block, const Expr &is_last) {
+  Buf level = lane_cell(DType::i64, "level");
+  Sym closed = make_sym(SymKind::local, DType::i64, "closed");
+  Expr trailing_ones =
+      binary(BinOp::shr, binary(BinOp::bit_xor, block, add(block, const_int(1))), const_int(1));
+  Expr above = binary(BinOp::shr, kw::ref(closed), load(level, {}));
+  Expr bit = binary(BinOp::ne, binary(BinOp::bit_and, above, const_int(1)), const_int(0));
+  Stmt take = store(sum.carry, {}, sum.combine(load(sum.partial, {load(level, {})}), load(sum.carry, {})));
+  Stmt climb = seq({if_else(bit, take, {}), store(level, {}, add(load(level, {}), const_int(1)))});
+  Stmt body = seq({store(level, {}, const_int(0)),
+                   make_stmt({}, While{binary(BinOp::ne, above, const_int(0)), climb}),
+                   store(sum.partial, {load(level, {})}, load(sum.carry, {}))});
+  return let(closed, select(is_last, block, trailing_ones), alloc(level, Fill::none, body));
+}
+
+namespace {
+
+/// The last iteration of the block that ends next; behind all numbers when there is none.
+Expr no_block() { return const_int(INT64_MAX); }
+Expr last_of(const LaneSum &sum, Expr at_most) {
+  return binary(BinOp::min, sub(kw::ref(sum.count), const_int(1)), std::move(at_most));
+}
+
+}  // namespace
+
+Stmt begin_blocks(const LaneSum &sum) {
+  return store(sum.due, {}, select(sum.is_short(), no_block(), last_of(sum, const_int(block_size - 1))));
+}
+
+Stmt end_blocks_before(const LaneSum &sum, Expr number) {
+  Expr due = load(sum.due, {});
+  Sym block = make_sym(SymKind::local, DType::i64, "block");
+  Expr is_last = binary(BinOp::eq, add(due, const_int(1)), kw::ref(sum.count));
+  Expr next = select(is_last, no_block(), last_of(sum, add(due, const_int(block_size))));
+  Stmt end = seq(
+      {fold_lanes(sum, add_block(sum, kw::ref(block), is_last)), reset_lanes(sum), store(sum.due, {}, next)});
+  end = let(block, binary(BinOp::shr, due, const_int(block_bits)), end);
+  return make_stmt({}, While{binary(BinOp::lt, due, std::move(number)), end});
+}
+
+/// Factors are kept as they come (see accumulate); other terms are what the lanes hold.
+Stmt keep_terms(const LaneSum &sum) {
+  if (sum.fused) return {};
+  Sym l = lane_iterator("l");
+  Stmt keep = store(sum.left, {kw::ref(l)}, load(sum.lanes, {kw::ref(l)}));
+  return vector_loop(l, const_int(0), const_int(lane_count), lane_count, keep);
+}
+
+/// Leaves an element alone that no iteration reached.
+static Stmt where_used(const LaneSum &sum, Stmt s) {
+  return sum.guarded ? if_else(binary(BinOp::ne, load(sum.used, {}), const_int(0)), std::move(s), {}) : s;
+}
+
+Stmt add_terms_in_order(const LaneSum &sum) {
+  Sym l = lane_iterator("l");
+  Expr before = load(sum.target, sum.index, sum.loc), term = load(sum.left, {kw::ref(l)});
+  Expr after =
+      sum.fused ? call(Fn::fma, {term, load(sum.right, {kw::ref(l)}), before}) : sum.combine(before, term);
+  return where_used(
+      sum, counted_loop(l, const_int(0), kw::ref(sum.count), store(sum.target, sum.index, after, sum.loc)));
+}
+
+/// Pair by pair, an odd one carried, until one is left.
+Stmt fold_sums(const LaneSum &sum, const Expr &blocks) {
+  Buf left = lane_cell(DType::i64, "left");
+  Sym i = lane_iterator("i"), half = make_sym(SymKind::local, DType::i64, "half"),
+      odd = make_sym(SymKind::local, DType::i64, "odd");
+  Expr now = load(left, {}), one = const_int(1), even = mul(kw::ref(i), const_int(2));
+  Expr pair = sum.combine(load(sum.sums, {even}), load(sum.sums, {add(even, one)}));
+  Stmt carry_odd = store(sum.sums, {kw::ref(half)}, load(sum.sums, {sub(now, one)}));
+  Stmt level = seq({counted_loop(i, const_int(0), kw::ref(half), store(sum.sums, {kw::ref(i)}, pair)),
+                    if_else(binary(BinOp::ne, kw::ref(odd), const_int(0)), carry_odd, {}),
+                    store(left, {}, add(kw::ref(half), kw::ref(odd)))});
+  level = let(half, binary(BinOp::shr, now, one), let(odd, binary(BinOp::bit_and, now, one), level));
+  Stmt all = seq({store(left, {}, blocks), make_stmt({}, While{binary(BinOp::lt, one, now), level}),
+                  store(sum.carry, {}, load(sum.sums, {const_int(0)}))});
+  return alloc(left, Fill::none, all);
+}
+
+Stmt add_carry(const LaneSum &sum) {
+  Expr before = load(sum.target, sum.index, sum.loc);
+  return where_used(sum, store(sum.target, sum.index, sum.combine(before, load(sum.carry, {})), sum.loc));
+}
+
+}  // namespace kw

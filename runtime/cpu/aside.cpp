@@ -1,0 +1,185 @@
+// The thread that is kept: handed its work by one word, on which it spins and then sleeps. It is never
+// joined: it holds nothing, and a child of fork has none.
+#include "runtime/cpu/aside.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <thread>
+
+#include "runtime/cpu/float_control.h"
+#include "runtime/cpu/park.h"
+#include "runtime/cpu/scratch.h"
+#include "runtime/cpu/spin.h"
+
+namespace kw {
+
+namespace {
+
+constexpr auto worker_spin = std::chrono::microseconds(100);  ///< without work, before it sleeps
+constexpr auto caller_spin = std::chrono::microseconds(4);    ///< before it sleeps until the work has ended
+
+struct Job {
+  void (*work)(void *) = nullptr;
+  void *frame = nullptr;
+  uint64_t control = 0;
+
+  void run() const noexcept {
+    set_float_control(control);
+    work(frame);
+  }
+};
+
+/// What the caller sleeps on while it waits; made anew where a fork may have copied it locked.
+struct Doorbell {
+  std::mutex mutex;
+  std::condition_variable rung;
+};
+
+/// One in a process, in memory that is never released.
+class Aside {
+ public:
+  /// False when it is busy or the system refuses a thread.
+  bool run(const Job &job, std::chrono::milliseconds interval, const std::function<void()> &look);
+  void forget_thread() noexcept;
+  bool has_thread() const noexcept { return started_.load(std::memory_order_relaxed); }
+
+ private:
+  enum State : uint32_t { idle, given, ended };
+  bool start() noexcept;
+  static void *enter(void *self) noexcept;
+  [[noreturn]] void work() noexcept;
+  void sleep() noexcept;
+
+  std::atomic<bool> busy_{false}, started_{false};
+  bool watches_forks_ = false;
+  Job job_;
+  alignas(64) std::atomic<uint32_t> state_{idle};
+  std::atomic<uint32_t> asleep_{0};
+  std::atomic<bool> caller_sleeps_{false};
+  Doorbell *bell_ = nullptr;
+};
+
+Aside aside;
+
+bool Aside::run(const Job &job, std::chrono::milliseconds interval, const std::function<void()> &look) {
+  if (busy_.exchange(true, std::memory_order_acquire)) return false;
+  if (!has_thread() && !start()) {
+    busy_.store(false, std::memory_order_release);
+    return false;
+  }
+  job_ = job;
+  state_.store(given, std::memory_order_seq_cst);
+  if (asleep_.load(std::memory_order_seq_cst) && asleep_.exchange(0, std::memory_order_seq_cst))
+    unpark_one(asleep_);
+  auto has_ended = [&] { return state_.load(std::memory_order_seq_cst) == ended; };
+  if (!spin_until(caller_spin, has_ended, [] {})) {
+    std::unique_lock lock(bell_->mutex);
+    caller_sleeps_.store(true, std::memory_order_seq_cst);
+    while (!bell_->rung.wait_for(lock, interval, has_ended)) {
+      lock.unlock();
+      look();
+      lock.lock();
+    }
+    caller_sleeps_.store(false, std::memory_order_relaxed);
+  }
+  state_.store(idle, std::memory_order_relaxed);
+  busy_.store(false, std::memory_order_release);
+  return true;
+}
+
+void Aside::work() noexcept {
+  for (;;) {
+    auto has_work = [&] { return state_.load(std::memory_order_acquire) == given; };
+    while (!spin_until(worker_spin, has_work, [] {})) sleep();
+    job_.run();
+    Doorbell *bell = bell_;
+    state_.store(ended, std::memory_order_seq_cst);
+    if (!caller_sleeps_.load(std::memory_order_seq_cst)) continue;
+    std::scoped_lock lock(bell->mutex);
+    bell->rung.notify_one();
+  }
+}
+
+void Aside::sleep() noexcept {
+  scratch_arena().shrink();
+  asleep_.store(1, std::memory_order_seq_cst);
+  if (state_.load(std::memory_order_seq_cst) ==
+      given) {  // it came before anyone could see this thread asleep
+    asleep_.store(0, std::memory_order_relaxed);
+    return;
+  }
+  while (asleep_.load(std::memory_order_acquire)) park_while(asleep_, 1);
+}
+
+void *Aside::enter(void *self) noexcept { static_cast<Aside *>(self)->work(); }
+
+/// Only the caller that made it busy comes here.
+bool Aside::start() noexcept {
+  if (!watches_forks_)
+    watches_forks_ = ::pthread_atfork(nullptr, nullptr, [] { aside.forget_thread(); }) == 0;
+  if (!watches_forks_) return false;
+  if (!bell_) bell_ = new (std::nothrow) Doorbell;
+  pthread_attr_t attributes;
+  if (!bell_ || ::pthread_attr_init(&attributes) != 0) return false;
+  ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  bool made = ::pthread_create(&thread, &attributes, enter, this) == 0;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_attr_destroy(&attributes);
+  started_.store(made, std::memory_order_relaxed);
+  return made;
+}
+
+/// In the child of a fork, which has one thread.
+void Aside::forget_thread() noexcept {
+  bell_ = nullptr;  // the old one may be locked for ever
+  asleep_.store(0, std::memory_order_relaxed);
+  caller_sleeps_.store(false, std::memory_order_relaxed);
+  state_.store(idle, std::memory_order_relaxed);
+  started_.store(false, std::memory_order_relaxed);
+  busy_.store(false, std::memory_order_release);
+}
+
+/// A thread for this work alone.
+void run_in_new_thread(const Job &job, std::chrono::milliseconds interval,
+                       const std::function<void()> &look) {
+  Doorbell bell;
+  bool has_ended = false;
+  std::thread worker([&] {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    job.run();
+    std::scoped_lock lock(bell.mutex);
+    has_ended = true;
+    bell.rung.notify_one();
+  });
+  {
+    std::unique_lock lock(bell.mutex);
+    while (!bell.rung.wait_for(lock, interval, [&] { return has_ended; })) {
+      lock.unlock();
+      look();
+      lock.lock();
+    }
+  }
+  worker.join();
+}
+
+}  // namespace
+
+void run_aside(void (*work)(void *), void *frame, std::chrono::milliseconds interval,
+               const std::function<void()> &look) {
+  Job job{work, frame, float_control()};
+  if (!aside.run(job, interval, look)) run_in_new_thread(job, interval, look);
+}
+
+bool has_thread_aside() noexcept { return aside.has_thread(); }
+
+}  // namespace kw

@@ -1,0 +1,69 @@
+// The model against tiles of matrix products that were measured: which of them spill, and which are faster.
+#include "schedule/cpu/register_model.h"
+
+#include <gtest/gtest.h>
+
+namespace kw {
+namespace {
+
+Target avx2() { return {"x86_64-unknown-linux-gnu", {"avx", "avx2", "fma"}, 32 << 10, 512 << 10}; }
+Target avx512() { return {"x86_64-unknown-linux-gnu", {"avx", "avx2", "avx512f", "fma"}, 48 << 10, 2 << 20}; }
+
+struct Tile {
+  int64_t rows, vectors;
+  double gflops;  ///< measured, in the nearest cache
+};
+
+bool fits(const Target &target, const Tile &t, bool fused) {
+  return fits_registers(target, tile_work(t.rows, fused), t.vectors, fused);
+}
+/// Products per cycle.
+double rate(const Tile &t, bool fused) {
+  return static_cast<double>(t.rows * t.vectors) / cycles_of(tile_work(t.rows, fused), t.vectors);
+}
+
+TEST(RegisterModel, tiles_that_spill_do_not_fit) {
+  for (Tile t : {Tile{4, 3, 101.9},
+                 {5, 2, 100.9},
+                 {4, 2, 100.8},
+                 {6, 2, 99.3},
+                 {8, 1, 82.7},
+                 {12, 1, 67.3},
+                 {4, 1, 52.2}})
+    EXPECT_TRUE(fits(avx2(), t, true)) << t.rows << "x" << t.vectors;
+  for (Tile t : {Tile{3, 4, 43.3}, {7, 2, 37.1}, {8, 2, 40.8}, {5, 3, 37.2}})
+    EXPECT_FALSE(fits(avx2(), t, true)) << t.rows << "x" << t.vectors;
+  for (Tile t : {Tile{6, 2, 92.4}, {5, 2, 89.7}, {4, 2, 84.4}})
+    EXPECT_TRUE(fits(avx2(), t, false)) << t.rows << "x" << t.vectors;
+  for (Tile t : {Tile{4, 3, 46.3}, {3, 4, 46.4}})
+    EXPECT_FALSE(fits(avx2(), t, false)) << t.rows << "x" << t.vectors;
+  EXPECT_TRUE(fits(avx512(), {14, 2, 176}, true));
+  EXPECT_TRUE(fits(avx512(), {14, 2, 90}, false));
+  EXPECT_FALSE(fits(avx512(), {15, 2, 141}, true));
+  EXPECT_FALSE(fits(avx512(), {7, 4, 53}, true));
+  EXPECT_FALSE(fits(avx512(), {10, 3, 53}, true));
+}
+
+TEST(RegisterModel, faster_tiles_are_not_thought_slower) {
+  std::vector<Tile> tiles{{4, 2, 100.8}, {6, 2, 99.3}, {8, 1, 82.7}, {4, 1, 52.2}};
+  for (size_t i = 0; i + 1 < tiles.size(); ++i)
+    EXPECT_GE(rate(tiles[i], true), rate(tiles[i + 1], true)) << i;
+  EXPECT_DOUBLE_EQ(rate({6, 2, 0}, true), 2);  // the peak
+  EXPECT_DOUBLE_EQ(rate({4, 1, 0}, true), 1);  // the sums wait for themselves
+  EXPECT_LT(rate({8, 1, 0}, true), 2);         // the loads
+  EXPECT_DOUBLE_EQ(rate({14, 2, 0}, false), 1);
+}
+
+TEST(RegisterModel, more_operations_leave_fewer_registers_for_each_value) {
+  auto vectors = [](const Target &target, uint32_t operations) {
+    LaneView::Work work;
+    work.operations = operations;
+    return vectors_per_value(target, work);
+  };
+  EXPECT_EQ(vectors(avx512(), 1), 4u);
+  EXPECT_EQ(vectors(avx512(), 8), 2u);
+  EXPECT_EQ(vectors(avx2(), 8), 1u);
+}
+
+}  // namespace
+}  // namespace kw

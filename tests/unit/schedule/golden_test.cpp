@@ -1,0 +1,80 @@
+// The schedules of the kernels in tests/golden/kernels.py for two kinds of processors, line by line. BLESS=1
+// writes them anew.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "driver/pipeline.h"
+#include "schedule/choose_cpu.h"
+#include "support/text.h"
+#include "tests/unit/helpers.h"
+
+namespace kw {
+namespace {
+
+std::string read(const std::string &path) {
+  std::ifstream in(path);
+  std::stringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+/// "f32[:, :] i64" → one argument each.
+Signature signature_of(const std::string &types) {
+  std::vector<ArgSpec> args;
+  for (size_t at = 0; at < types.size();) {
+    size_t space = at;
+    for (int open = 0; space < types.size() && (open || types[space] != ' '); ++space)
+      open += types[space] == '[' ? 1 : types[space] == ']' ? -1 : 0;
+    std::string type = types.substr(at, space - at);
+    DType t = type.starts_with("f32") ? DType::f32 : DType::i64;
+    auto rank = static_cast<uint8_t>(std::count(type.begin(), type.end(), ':'));
+    args.push_back(rank ? unit::tensor(rank, t) : unit::weak(t));
+    at = space + 1;
+  }
+  return unit::signature(std::move(args));
+}
+
+/// The directives of each kernel of the file, under its name. A kernel is a paragraph that begins with the
+/// types of its arguments.
+std::string schedules(const std::string &kernels, const Target &target) {
+  std::string out;
+  auto [common, safe] = pipeline_passes({});
+  for (size_t at = kernels.find("\n\n\n# "); at != std::string::npos; at = kernels.find("\n\n\n# ", at)) {
+    at += 5;
+    size_t text = kernels.find('\n', at) + 1, end = kernels.find("\n\n\n", at);
+    std::string types = kernels.substr(at, text - 1 - at);
+    Func f = unit::kernel(kernels.substr(text, end == std::string::npos ? end : end + 1 - text),
+                          signature_of(types));
+    f = run_passes(safe.first(safe.size() - 1), run_passes(common, f, target), target);
+    out += cat(f.name, "\n");
+    std::vector<std::string> lines = schedule_for_cpu(f, target);
+    if (lines.empty()) lines.emplace_back("as written");
+    for (const std::string &line : lines) out += cat("  ", line, "\n");
+  }
+  return out;
+}
+
+void expect_golden(const std::string &name, const Target &target) {
+  std::string path = cat(KW_GOLDEN, "/", name, ".txt"),
+              found = schedules(read(cat(KW_GOLDEN, "/kernels.py")), target);
+  if (std::getenv("BLESS")) std::ofstream(path) << found;
+  EXPECT_EQ(found, read(path)) << "BLESS=1 writes " << path << " anew";
+  EXPECT_GT(std::count(found.begin(), found.end(), '\n'), 60);
+}
+
+TEST(GoldenSchedules, avx2) {
+  expect_golden("avx2", {"x86_64-unknown-linux-gnu", {"avx", "avx2", "fma"}, 32 << 10, 512 << 10});
+}
+
+TEST(GoldenSchedules, avx512) {
+  expect_golden("avx512", {"x86_64-unknown-linux-gnu",
+                           {"avx", "avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "fma"},
+                           48 << 10,
+                           2 << 20});
+}
+
+}  // namespace
+}  // namespace kw
