@@ -111,6 +111,19 @@ def wrapped(heads: list[S], body: list[S]) -> list[S]:
     return body
 
 
+def band(s: Scope, heads: list[S], body: list[S]) -> list[S]:
+    """The loops of a sum, perhaps with a condition that leaves out iterations of the outer one."""
+    if len(heads) < 2 or not s.chance(0.25):
+        return wrapped(heads, body)
+    s.features.add("guard between loops of a sum")
+    outer = heads[0].form.split()[1]
+    test = s.rng.choice(
+        (f"{outer} % 2 == {{0}}", f"{outer} % 3 != {{0}}", f"{outer} <= {{0}}", f"{outer} > {{0}}")
+    )
+    guard = S("if {0}:", [E(f"({test})", [literal(1)], "truth")])
+    return wrapped([heads[0], guard, *heads[1:]], body)
+
+
 def by_local(s: Scope, inner: Scope, kind: str, e: E, heads: list[S], kept: int) -> list[S]:
     """The sum in a local, stored behind it."""
     name = next((n for n in ("sum0", "sum1", "sum2") if n not in s.locals), "")
@@ -132,7 +145,7 @@ def by_local(s: Scope, inner: Scope, kind: str, e: E, heads: list[S], kept: int)
         value = cast(s, w.dtype, E("min(max({0}, {1}), {2})", [value, literal(0.0), literal(100.0)], t))
     last = S("{0} = {1}", [target, value])
     body = update(s, inner, kind, name, [], e)
-    return wrapped(heads[:kept], [first, *wrapped(heads[kept:], body), last])
+    return wrapped(heads[:kept], [first, *band(s, heads[kept:], body), last])
 
 
 def by_element(
@@ -159,4 +172,4 @@ def by_element(
             subs.append(E("0 % {0}", [s.size(d)], "wi", "L(0) % {0}"))
     if is_float(w.dtype):
         s.features.add("accumulator of " + w.dtype)
-    return wrapped(heads, update(s, inner, kind, f"{w.name}[{slots(0, len(subs)) or '()'}]", subs, e))
+    return band(s, heads, update(s, inner, kind, f"{w.name}[{slots(0, len(subs)) or '()'}]", subs, e))

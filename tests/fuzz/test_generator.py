@@ -57,6 +57,7 @@ AT_LEAST = {  # per thousand programs
     "break/continue": 50,
     "folded condition": 20,
     "const_range": 50,
+    "guard between loops of a sum": 5,
     "grid tuple variable": 40,
     "reduction +": 40,
     "reduction *": 8,

@@ -127,6 +127,41 @@ def of_a_triangle(x, y):
     return s
 
 
+def of_guarded_rows(x, y):
+    s = output_tensor((2,), x.dtype)
+    for i in range(x.shape[0]):
+        if y[i, 0] > 0.0:
+            for j in range(x.shape[1]):
+                s[0] += x[i, j]
+    for i in range(x.shape[0] - 1, -1, -1):
+        if y[i, 0] <= 0.0:
+            for j in range(x.shape[1]):
+                if y[i, j] > 0.25:
+                    s[1] += x[i, j] * y[i, j]
+    return s
+
+
+def of_long_steps(x, y):
+    s = output_tensor((2,), x.dtype)
+    for i in range(x.shape[0]):
+        for k in range(0 - 2**62, 2**62, 2**55):
+            s[0] += x[i, 0] * 0.5
+        for k in range(2**62, 0 - 2**62, 0 - 3 * 2**54):
+            s[1] += x[i, 0]
+    return s
+
+
+def of_a_loop_that_may_not_run(x, y):
+    s = output_tensor((1,), x.dtype)
+    n = x.shape[1] if x[0, 0] > 0.5 else 2**61
+    total = 0.0
+    if x[0, 0] > 0.5:
+        for j in range(n):
+            total += x[0, j % x.shape[1]]
+    s[0] = total
+    return s
+
+
 KERNELS = [f for name, f in list(globals().items()) if name.startswith("of_")]
 SHAPES = [(1, 63), (1, 64), (1, 4096), (2, 4096), (1, 12289), (64, 64), (3, 1), (5, 0), (70, 63), (9, 1000)]
 
