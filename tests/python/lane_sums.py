@@ -144,9 +144,9 @@ def of_guarded_rows(x, y):
 def of_long_steps(x, y):
     s = output_tensor((2,), x.dtype)
     for i in range(x.shape[0]):
-        for k in range(0 - 2**62, 2**62, 2**55):
+        for _k in range(0 - 2**62, 2**62, 2**55):
             s[0] += x[i, 0] * 0.5
-        for k in range(2**62, 0 - 2**62, 0 - 3 * 2**54):
+        for _k in range(2**62, 0 - 2**62, 0 - 3 * 2**54):
             s[1] += x[i, 0]
     return s
 
