@@ -141,7 +141,7 @@ class LoopChooser {
     if (auto constant = as_int(work.operations); constant && *constant < 2 * target_.work_per_thread())
       return false;
     Nest nest = extract_nest(s, scope_);
-    Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0});
+    Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0}, false);
     return v.ok() &&
            std::all_of(v.shared.begin(), v.shared.end(), [](const SharedReduction &r) { return r.free; });
   }
@@ -158,7 +158,7 @@ class LoopChooser {
     walk(n.body, [&](const Check &, const Stmt &) { fine = false; });
     if (!fine) return false;
     Nest nest = extract_nest(s, scope_);
-    Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0});
+    Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0}, false);
     return v.ok() && v.shared.empty();
   }
 
@@ -168,7 +168,7 @@ class LoopChooser {
     uint32_t width = lanes_of_loop(target_, n, view);
     if (width < 2) return 0;
     Nest nest = extract_nest(s, scope_);
-    return legal(f_, nest, {Directive::Verb::vectorize, 0}).ok() ? width : 0;
+    return legal(f_, nest, {Directive::Verb::vectorize, 0}, false).ok() ? width : 0;
   }
 
   /// True when the sums in lanes of this loop run over no other loop, or over loops that do nothing else.
