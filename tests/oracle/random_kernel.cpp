@@ -1,6 +1,8 @@
 // The choices of a random kernel, from its root to its stores.
 #include "tests/oracle/random_kernel.h"
 
+#include <algorithm>
+
 #include "support/text.h"
 
 namespace kw::oracle {
@@ -221,6 +223,9 @@ class KernelMaker {
 
 RandomKernel random_kernel(Random &random) { return KernelMaker(random).run(); }
 
-int64_t reach(int64_t most) { return 2 * (most + 4) + 8; }
+int64_t reach(int64_t most) {
+  constexpr int64_t greatest_bound = 9;  // that a kernel names
+  return 2 * (std::max(most, greatest_bound) + 4) + 8;
+}
 
 }  // namespace kw::oracle
