@@ -2,6 +2,7 @@
 #include "transform/math/single_functions.h"
 
 #include <limits>
+#include <span>
 
 #include "transform/math/exp.h"
 #include "transform/math/single.h"
@@ -14,25 +15,60 @@ using namespace single;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-/// (log(1 + f) − f + f²/2) / f³ on |f| <= 1/3, degree 7; 4.7e-9 of the logarithm.
-constexpr double log_tail[] = {-0.5,        0.333332151,  -0.249998048, 0.200104445, -0.166801795,
-                               0.140053406, -0.121883787, 0.139867067,  -0.128742918};
+/// x = (1 + f) · 2^k with 1 + f in [2/3, 4/3); f is exact.
+struct Reduced {
+  Expr f, scaled_k;  ///< the latter is k · 2^23
+};
 
-/// x = (1 + f) · 2^k with 1 + f in [2/3, 4/3), then k ln 2 + (f − f²/2 + f³ q(f)). The sum for k = ±1 is
-/// exact where it is smaller than its parts. Beside 1, f is exact and is the result but for a few last
-/// places.
-Expr log_single(const Expr &x) {
+Reduced reduced(const Expr &x) {
   Expr tiny = binary(BinOp::lt, x, number(0x1p-126));
   Expr bits = bits_of(select(tiny, mul(x, number(0x1p23)), x));
   Expr power = binary(BinOp::bit_and, sub(bits, word(0x3F2AAAAB)), word(0xFF800000));
   Expr f = sub(from_word(sub(bits, power)), number(1));
-  Expr scaled_k = cast(DType::f32, cast(DType::i32, sub(power, select(tiny, word(23 << 23), word(0)))));
-  Expr log_m = mad(horner(log_tail, f), mul(f, f), f);
-  Expr result = mad(scaled_k, number(0x1.62e43p-24), log_m);  // ln 2 / 2^23
+  return {f, cast(DType::f32, cast(DType::i32, sub(power, select(tiny, word(23 << 23), word(0)))))};
+}
+
+/// A logarithm where it is one of a positive finite number.
+Expr with_ends(const Expr &x, const Expr &logarithm) {
   Expr nan = number(std::numeric_limits<double>::quiet_NaN());
   return select(binary(BinOp::lt, number(0), x),
-                select(binary(BinOp::lt, x, number(inf)), result, number(inf)),
+                select(binary(BinOp::lt, x, number(inf)), logarithm, number(inf)),
                 select(binary(BinOp::eq, x, number(0)), number(-inf), nan));
+}
+
+// (log(1 + f) − f log'(1)) / f² on |f| <= 1/3, degree 8; 4.7e-9 of the logarithm.
+constexpr double log_tail[] = {-0.5,        0.333332151,  -0.249998048, 0.200104445, -0.166801795,
+                               0.140053406, -0.121883787, 0.139867067,  -0.128742918};
+constexpr double log2_tail[] = {-0.721347511, 0.480896711,  -0.36067152, 0.288686514, -0.24063246,
+                                0.202098325,  -0.175938755, 0.201595172, -0.185446396};
+constexpr double log10_tail[] = {-0.217147246, 0.144764289,   -0.108572409, 0.0869053677, -0.0724499375,
+                                 0.0608091205, -0.0528454632, 0.0608094931, -0.0562212244};
+
+/// k ln 2 + (f + f² q(f)). The sum for k = ±1 is exact where it is smaller than its parts.
+Expr log_single(const Expr &x) {
+  Reduced r = reduced(x);
+  Expr log_m = mad(horner(log_tail, r.f), mul(r.f, r.f), r.f);
+  return with_ends(x, mad(r.scaled_k, number(0x1.62e43p-24), log_m));  // ln 2 / 2^23
+}
+
+/// A logarithm to another base: both factors in two parts, of which k · power_high is exact.
+struct Base {
+  std::span<const double> tail;
+  double slope_high, slope_low;  ///< 1 / ln base
+  double power_high, power_low;  ///< log 2 / 2^23
+};
+const Base base2{log2_tail, 0x1.715476p+0, 0x1.4ae0cp-26, 0x1p-23, 0};
+const Base base10{log10_tail, 0x1.bcb7b2p-2, -0x1.5b235ep-27, 0x1.344p-25, 0x1.3509f8p-41};
+
+/// k log 2 and f / ln base are added exactly, then come their low parts and the tail.
+Expr log_single(const Expr &x, const Base &base) {
+  Reduced r = reduced(x);
+  Expr slope = number(base.slope_high), linear = mul(r.f, slope);
+  Expr rest = mad(r.f, slope, unary(UnOp::neg, linear));
+  rest = mad(horner(base.tail, r.f), mul(r.f, r.f), mad(r.f, number(base.slope_low), rest));
+  if (base.power_low != 0) rest = mad(r.scaled_k, number(base.power_low), rest);
+  Expr whole = mul(r.scaled_k, number(base.power_high)), sum = add(whole, linear);
+  return with_ends(x, add(sum, add(add(sub(whole, sum), linear), rest)));
 }
 
 /// (tanh x / x − 1) / x² as a polynomial of x² on |x| <= 1, degree 6; 4.7e-9 of the result.
@@ -87,6 +123,8 @@ Expr expand_single(Fn fn, const Expr &x, const Target &target) {
   if (!target.has_fma()) return {};
   switch (fn) {
     case Fn::log: return log_single(x);
+    case Fn::log2: return log_single(x, base2);
+    case Fn::log10: return log_single(x, base10);
     case Fn::tanh: return tanh_single(x);
     case Fn::erf: return erf_single(x);
     default: return {};

@@ -17,7 +17,7 @@ namespace kw {
 namespace {
 
 constexpr float inf = std::numeric_limits<float>::infinity(), least = 0x1p-149f;
-const std::vector<Fn> in_single = {Fn::log, Fn::tanh, Fn::erf, Fn::sigmoid};
+const std::vector<Fn> in_single = {Fn::log, Fn::log2, Fn::log10, Fn::tanh, Fn::erf, Fn::sigmoid};
 
 float expanded(Fn fn, float x) {
   return static_cast<float>(
