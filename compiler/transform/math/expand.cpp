@@ -18,7 +18,7 @@ namespace kw {
 
 namespace {
 
-/// Functions that compute in float64 whatever their type; null for others.
+/// Functions that compute in float64, also for float32 where that has no form of its own; null for others.
 Expr expand_real(const Arith &a, Fn fn, const Expr &x, const Expr &y, const Target &target) {
   switch (fn) {
     case Fn::exp2: return expand_exp2(a, x);

@@ -99,12 +99,20 @@ TEST(SingleFunctions, where_the_forms_change) {
       ASSERT_LE(error_at(Fn::tanh, x, std::tanh(static_cast<double>(x))), 1) << x;
     }
   }
-  for (float middle : {0x1.555555p-1f, 0x1.555555p+0f}) {
+}
+
+TEST(SingleFunctions, logarithms_where_the_power_of_two_changes) {
+  for (float middle : {0x1.5561aap-1f, 0x1.555556p+0f, 0x1.5561aap+0f, 0x1.5561aap+9f}) {
     float x = middle;
     for (int step = 0; step < 200; ++step) x = std::nextafter(x, 0.0f);
-    for (int step = 0; step < 400; ++step, x = std::nextafter(x, 9.0f))
+    for (int step = 0; step < 400; ++step, x = std::nextafter(x, 1e9f)) {
       ASSERT_LE(error_at(Fn::log, x, std::log(static_cast<double>(x))), 1) << x;
+      ASSERT_LE(error_at(Fn::log2, x, std::log2(static_cast<double>(x))), 1) << x;
+      ASSERT_LE(error_at(Fn::log10, x, std::log10(static_cast<double>(x))), 1) << x;
+    }
   }
+  for (float x : {0x1.5557b2p+0f, 0x1.555d3ep+0f})  // log10 just below 1/8
+    EXPECT_LE(error_at(Fn::log10, x, std::log10(static_cast<double>(x))), 1) << x;
 }
 
 }  // namespace
