@@ -172,3 +172,19 @@ def test_the_operator_is_the_function(dtype: str) -> None:
         operators = kw.kernel(powers_of_operators)(a, b, n)
         assert bits(operators) == bits(kw.kernel(functions_of_operators)(a, b, n))
         assert np.allclose(operators, kw.kernel(powers_of_operators).py(a, b, n), rtol=1e-6)
+
+
+def jumps(name: str) -> int:
+    """Of a kernel that applies a function to every float32."""
+    kernel = kw.kernel(kernel_of(name))
+    kernel(np.ones(64, "float32"))
+    assembly = kernel.asm()
+    if "vfmadd" not in assembly:
+        pytest.skip("a target without fma has float64 forms")
+    return sum(line.strip().startswith("j") for line in assembly.splitlines())
+
+
+@pytest.mark.parametrize("name", ["log", "log2", "log10", "tanh", "erf", "sigmoid"])
+def test_lanes_of_float32_do_not_branch(name: str) -> None:
+    """Special values and the parts of a range are chosen lane by lane, as in exp, which has no parts."""
+    assert jumps(name) == jumps("exp")

@@ -71,6 +71,8 @@ class FunctionEmitter {
   V expr_uncached(const Expr &e);
   V address(const Buf &b, const std::vector<Expr> &index);
   V load(const Load &n);
+  using Counted = std::unordered_set<const ExprNode *>;
+  int left_after(const Expr &e, int budget, Counted &counted) const;
   int left_after(const Expr &e, int budget) const;
   bool is_eager(const Expr &e) const;
   bool is_known(const Expr &e) const;

@@ -3,6 +3,7 @@
 
 #include "codegen/llvm/emit.h"
 #include "ir/build.h"
+#include "ir/intrinsics.h"
 #include "ir/match.h"
 #include "support/diagnostic.h"
 
@@ -92,32 +93,49 @@ FunctionEmitter::V FunctionEmitter::load(const Load &n) {
   return from_memory(b_.CreateLoad(memory_type(n.buf->dtype), at), n.buf->dtype);
 }
 
+namespace {
+
+/// Operations of a function call itself, in those of an addition.
+int cost_of(Fn fn) {
+  if (fn == Fn::to_bits || fn == Fn::from_bits) return 0;
+  return fn == Fn::fma || fn == Fn::abs || fn == Fn::scale ? 1 : 4;
+}
+
+}  // namespace
+
 /// What is left of a budget of operations after evaluating e now; negative for a load from memory. What this
-/// statement has evaluated already is free.
-int FunctionEmitter::left_after(const Expr &e, int budget) const {
+/// statement has evaluated already is free, and so is what has been `counted`.
+int FunctionEmitter::left_after(const Expr &e, int budget, Counted &counted) const {
   if (budget < 0 || is_known(e)) return budget;
+  if (e.p.use_count() > 1 && !counted.insert(e.p.get()).second) return budget;
   auto both = [&](const Expr &a, const Expr &b, int cost) {
-    return left_after(b, left_after(a, budget - cost));
+    return left_after(b, left_after(a, budget - cost, counted), counted);
   };
   return match(
       e, [&](const Const &) { return budget; }, [&](const Ref &) { return budget; },
       [&](const Load &n) { return n.buf->space == Space::registers ? budget : -1; },
-      [&](const Unary &n) { return left_after(n.a, budget); },
+      [&](const Unary &n) { return left_after(n.a, budget, counted); },
       [&](const Binary &n) {
         return both(n.a, n.b, n.op == BinOp::floor_div || n.op == BinOp::floor_mod ? 8 : 1);
       },
       [&](const Logic &n) { return both(n.a, n.b, 0); },
-      [&](const Select &n) { return left_after(n.cond, both(n.yes, n.no, 0)); },
-      [&](const Cast &n) { return left_after(n.a, budget); },
+      [&](const Select &n) { return left_after(n.cond, both(n.yes, n.no, 0), counted); },
+      [&](const Cast &n) { return left_after(n.a, budget, counted); },
       [&](const Call &n) {
-        int left = budget - 4;
-        for (const Expr &a : n.args) left = left_after(a, left);
+        int left = budget - cost_of(n.fn);
+        for (const Expr &a : n.args) left = left_after(a, left, counted);
         return left;
       });
 }
 
-/// Evaluating it early is safe and cheap: no load, few operations. Between lanes a branch saves less.
-bool FunctionEmitter::is_eager(const Expr &e) const { return left_after(e, lanes_ ? 24 : 8) >= 0; }
+int FunctionEmitter::left_after(const Expr &e, int budget) const {
+  Counted counted;
+  return left_after(e, budget, counted);
+}
+
+/// Evaluating it early is safe and cheap: no load, few operations. Between lanes a branch saves less: it is
+/// taken when one of them takes it.
+bool FunctionEmitter::is_eager(const Expr &e) const { return left_after(e, lanes_ ? 32 : 8) >= 0; }
 
 /// This statement has evaluated it.
 bool FunctionEmitter::is_known(const Expr &e) const {

@@ -11,13 +11,14 @@
 #include "transform/math/inverse.h"
 #include "transform/math/logarithm.h"
 #include "transform/math/power.h"
+#include "transform/math/single_functions.h"
 #include "transform/math/trigonometric.h"
 
 namespace kw {
 
 namespace {
 
-/// Functions that compute in float64 whatever their type; null for others.
+/// Functions that compute in float64, also for float32 where that has no form of its own; null for others.
 Expr expand_real(const Arith &a, Fn fn, const Expr &x, const Expr &y, const Target &target) {
   switch (fn) {
     case Fn::exp2: return expand_exp2(a, x);
@@ -73,6 +74,8 @@ Expr expand_call(Fn fn, const std::vector<Expr> &args, Loc loc, const Target &ta
   }
   if (fn == Fn::fmod && !real) return expand_integer_fmod(x, args[1]);
   if (fn == Fn::power && !real) return expand_integer_power(x, args[1]);
+  if (t == DType::f32)
+    if (Expr result = expand_single(fn, x, target)) return result;
   Expr y = args.size() > 1 ? cast(DType::f64, args[1]) : Expr{};
   Arith arith(target, x.dtype() == DType::f64);
   if (Expr result = real ? expand_real(arith, fn, cast(DType::f64, x), y, target) : Expr{})

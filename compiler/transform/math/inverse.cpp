@@ -55,7 +55,7 @@ Pair complement(const Arith &a, const Expr &x) {
   return a.square_root(a.subtract({real(1), {}}, square));
 }
 
-/// The coordinates of atan2 after scaling, so that pairs neither overflow nor underflow.
+/// The coordinates of atan2 after scaling, so that pairs neither overflow nor underflow; (1, 0) for none.
 struct Ratio {
   Expr y, x;
 };
@@ -66,12 +66,13 @@ Ratio scaled_ratio(const Arith &a, const Expr &y, const Expr &x) {
     Expr flag = cast(DType::f64, binary(BinOp::eq, v, real(inf)));
     return select(infinite, flag, v);
   };
-  Ratio r = {bounded(y), select(zero, real(1), bounded(x))};
-  if (!a.wide()) return r;
+  auto nonzero = [&](const Expr &v) { return select(zero, real(1), v); };
+  Ratio r = {bounded(y), bounded(x)};
+  if (!a.wide()) return {r.y, nonzero(r.x)};
   Expr biased = cast(DType::i64, binary(BinOp::shr, bits_of(larger), word(52)));
   Expr factor = power_of_two(binary(BinOp::max, sub(const_int(1021), biased), const_int(-1022)));
   factor = select(infinite, real(1), factor);
-  return {mul(r.y, factor), mul(r.x, factor)};
+  return {mul(r.y, factor), nonzero(mul(r.x, factor))};
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // Arithmetic on unevaluated sums of two float64 as IR, from which the elementary functions are built. A
-// result in float32 needs plain float64 only: the same formulas then leave out the low parts. Knows no
-// function. Sources: Dekker, A floating-point technique for extending the available precision (1971); Joldes,
-// Muller, Popescu, Tight and rigorous error bounds for basic building blocks of double-word arithmetic
-// (2017).
+// result in float32 needs plain float64 only: the same formulas then leave out the low parts (single.h has
+// float32 itself). Knows no function. Sources: Dekker, A floating-point technique for extending the available
+// precision (1971); Joldes, Muller, Popescu, Tight and rigorous error bounds for basic building blocks of
+// double-word arithmetic (2017).
 #pragma once
 
 #include <span>

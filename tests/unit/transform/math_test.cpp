@@ -156,6 +156,17 @@ TEST(ExpandMath, zeros_keep_their_sign) {
     }
 }
 
+TEST(ExpandMath, angles_of_zeros) {
+  constexpr double pi = 0x1.921fb54442d18p+1;
+  for (const Target &target : {unit::with_fma(), unit::without_fma()})
+    for (double y : {0.0, -0.0})
+      for (double x : {0.0, -0.0}) {
+        double angle = expanded(Fn::atan2, DType::f64, {y, x}, target);
+        EXPECT_EQ(angle, std::signbit(x) ? std::copysign(pi, y) : 0);
+        EXPECT_EQ(std::signbit(angle), std::signbit(y));
+      }
+}
+
 TEST(ExpandMath, nothing_but_machine_functions_is_left) {
   for (const Target &target : {unit::with_fma(), unit::without_fma()})
     for (const IntrinsicRow &row : intrinsics()) {
