@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/access.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/intrinsics.h"
@@ -183,7 +184,8 @@ void LaneView::note_access(const Buf &b, const std::vector<Expr> &index, bool is
   auto last = step(index.back());
   bool unit = b->strides.empty() || as_int(b->strides.back()) == 1;
   bool row = varying == 1 && unit && (last == 1 || last == -1);
-  ++(row ? work_.rows : is_store ? work_.scatters : work_.gathers);
+  bool strided = !row && !is_store && is_short_stride(element_step(b, index));
+  ++(row ? work_.rows : strided ? work_.strided : is_store ? work_.scatters : work_.gathers);
 }
 
 /// Every part of an expression must have a form, and counts as an element or a value.
@@ -264,6 +266,12 @@ std::optional<int64_t> LaneView::step_of(const Binary &n) {
   if (left) return wrapped(static_cast<uint64_t>(*left) * y);
   if (right) return wrapped(x * static_cast<uint64_t>(*right));
   return std::nullopt;
+}
+
+std::optional<int64_t> LaneView::element_step(const Buf &b, const std::vector<Expr> &index) {
+  std::vector<std::optional<int64_t>> steps;
+  for (const Expr &i : index) steps.push_back(step(i));
+  return elements_of(*b, steps);
 }
 
 bool can_mask(const LaneView &view, const Target &target) {

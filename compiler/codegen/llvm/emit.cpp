@@ -319,7 +319,7 @@ void FunctionEmitter::loop(const For &n) {
 void FunctionEmitter::iterations(const For &n, V lo, V trips) {
   BasicBlock *last = &fn_->back(), *before = b_.GetInsertBlock();
   std::optional<LaneView> view;
-  if (runs_in_vectors(n)) view.emplace(n);
+  if (runs_in_vectors(n)) view.emplace(n), strided_.emplace(n, *view);
   if (view && view->widens() && is_row(n))
     row(n, *view, lo, trips);
   else if (view && view->widens())

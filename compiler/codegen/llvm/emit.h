@@ -7,12 +7,14 @@
 #include <llvm/IR/Module.h>
 
 #include <functional>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "analysis/cost.h"
 #include "analysis/lane_view.h"
 #include "analysis/row_blocks.h"
+#include "analysis/strided_loads.h"
 #include "ir/func.h"
 #include "support/target.h"
 
@@ -197,6 +199,24 @@ class FunctionEmitter {
   void read_block(const RowBlocks::Block &block, std::vector<V> &values);
   void write_block(const RowBlocks::Block &block, const std::vector<V> &values);
 
+  // emit_strided.cpp: loads whose lanes lie a few elements apart
+  /// Windows of `size` elements, one for each lane and `step` elements apart, cut into rows of `row`
+  /// elements.
+  struct StridedRows {
+    V first;  ///< the element lowest in memory
+    llvm::Type *element;
+    int64_t step;
+    uint32_t size, row;
+    std::unordered_map<uint32_t, V> loaded{};
+  };
+  V strided_load(const Load &n, const WidePlace &own);
+  uint32_t extent_of(const StridedRows &rows) const;
+  uint32_t begin_of_row(const StridedRows &rows, uint32_t number) const;
+  V row_in_memory(StridedRows &rows, uint32_t number);
+  V mask_of_strided(const StridedRows &rows, uint32_t number);
+  V lanes_from(StridedRows &rows, uint32_t element, uint32_t from);
+  V signed_word(int64_t value) { return llvm::ConstantInt::getSigned(b_.getInt64Ty(), value); }
+
   // emit_parallel.cpp: loops of the kind parallel
   class Frame;
   struct Region;
@@ -257,6 +277,7 @@ class FunctionEmitter {
   V streams_ = nullptr;     ///< whether this call is large enough; null: nothing can
   bool streaming_ = false;  ///< rows of only_written_ are whole lines, to go past the caches
   Lanes *lanes_ = nullptr;  ///< set inside a vector loop
+  std::optional<StridedLoads> strided_{};
   /// Set while an iteration runs once more for a selection: it stores to nothing else from outside.
   const OuterSelection *selected_ = nullptr;
   const LaneView *selected_view_ = nullptr;

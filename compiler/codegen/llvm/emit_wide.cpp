@@ -220,6 +220,8 @@ FunctionEmitter::WidePlace FunctionEmitter::wide_place(const Buf &b, const std::
       row = b_.CreateAdd(row, here);
   }
   if (row) out.at = b_.CreateGEP(element, out.at, row);
+  if (auto *constant = llvm::dyn_cast_or_null<llvm::ConstantInt>(moves))
+    step += constant->getSExtValue(), moves = nullptr;
   if (!moves && !out.offsets) {
     out.step = step;
     return out;
@@ -291,6 +293,8 @@ FunctionEmitter::V FunctionEmitter::widen_load(const Load &n) {
   } else if (place.step == 1) {
     v = mask ? b_.CreateMaskedLoad(lanes, place.at, align, mask, none)
              : static_cast<V>(b_.CreateAlignedLoad(lanes, place.at, align));
+  } else if (is_short_stride(place.step) && (!mask || target_.has_masks(bit_width(t)))) {
+    v = strided_load(n, place);
   } else {
     v = b_.CreateMaskedGather(lanes, wide_pointers(place, memory_type(t)), align,
                               mask ? mask : splat(b_.getInt1(true)), none);

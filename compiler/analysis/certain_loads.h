@@ -1,0 +1,13 @@
+// The loads that evaluating an expression evaluates in any case.
+#pragma once
+
+#include <functional>
+
+#include "ir/node.h"
+
+namespace kw {
+
+/// Calls f for each load outside what a condition decides, from the left. Subscripts are not searched.
+void for_each_certain_load(const Expr &e, const std::function<void(const Load &)> &f);
+
+}  // namespace kw
