@@ -1,6 +1,8 @@
 // Function frame, statements and loops.
 #include "codegen/llvm/emit.h"
 
+#include <llvm/IR/IntrinsicInst.h>
+
 #include <algorithm>
 #include <unordered_set>
 
@@ -335,8 +337,8 @@ void FunctionEmitter::iterations(const For &n, V lo, V trips) {
   hoist_behind(last, before);
 }
 
-/// Moves sums and products of whole numbers, and places in memory, that do not change in a loop to the block
-/// in front of it: the row of an access, mostly. The blocks of the loop are those behind `last`.
+/// Moves what is computed of whole numbers, and places in memory, that do not change in a loop to the block
+/// in front of it: the row of an access, the trips of a loop. The blocks of the loop are those behind `last`.
 void FunctionEmitter::hoist_behind(BasicBlock *last, BasicBlock *before) {
   llvm::Instruction *end = before->getTerminator();
   if (!end) return;
@@ -348,8 +350,16 @@ void FunctionEmitter::hoist_behind(BasicBlock *last, BasicBlock *before) {
     switch (i.getOpcode()) {
       case Op::Add:
       case Op::Sub:
-      case Op::Mul: return i.getType()->isIntegerTy();
+      case Op::Mul:
+      case Op::And:
+      case Op::Or:
+      case Op::Xor:
+      case Op::LShr:
+      case Op::AShr:
+      case Op::ICmp:
+      case Op::Select: return i.getType()->isIntegerTy() && i.getOperand(0)->getType()->isIntegerTy();
       case Op::GetElementPtr: return !i.getType()->isVectorTy();
+      case Op::Call: return llvm::isa<llvm::MinMaxIntrinsic>(i) && i.getType()->isIntegerTy();
       default: return false;
     }
   };

@@ -109,8 +109,10 @@ class FunctionEmitter {
     int64_t step;
     uint32_t count;
     V first;
-    V number;          ///< of lane 0, from 0
-    V mask = nullptr;  ///< of the lanes that run; null: all
+    V number;           ///< of lane 0, from 0
+    V mask = nullptr;   ///< of the lanes that run; null: all
+    V begun = nullptr;  ///< of those that began the iteration
+    V rest = nullptr;   ///< how many they are, where they are the first ones
     std::unordered_map<const SymNode *, V> values{};
     std::unordered_map<const BufNode *, V> cells{};
     std::unordered_map<const ExprNode *, V> memo{};  ///< within one statement
@@ -131,8 +133,11 @@ class FunctionEmitter {
   template <class F>
   void in_few_chunks(V from, V to, uint32_t size, F &&body);
   void in_chunks(V from, V to, uint32_t size, bool polls, llvm::function_ref<void(V)> body);
-  void lane_body(const For &n, LaneView &view, V lo, V k, uint32_t count, const OuterCells &outer, V mask);
+  void lane_body(const For &n, LaneView &view, V lo, V k, uint32_t count, const OuterCells &outer,
+                 V mask = nullptr, V rest = nullptr);
   uint32_t rest_lanes(const LaneView &view, uint32_t width) const;
+  bool may_run_again(const For &n, const LaneView &view) const;
+  void rest_of_lanes(const For &n, LaneView &view, V lo, V trips, OuterCells &outer);
   V rest_mask(V rest, uint32_t count);
   V row_mask(V lo, V hi, uint32_t count);
   V identity_of(const OuterSum &sum, uint32_t count);
@@ -241,7 +246,9 @@ class FunctionEmitter {
   V floor_mod(DType t, V a, V b);
   V shift(BinOp op, DType t, V a, V b);
   V compare(BinOp op, DType t, V a, V b);
-  V least_lanes(DType t, V a, V b);
+  V least(DType t, V a, V b);
+  V largest(DType t, V a, V b);
+  bool has_cheap_least(DType t, V a) const;
   V floor_value(DType t, V a);
   V float_divmod(DType t, V a, V b, bool quotient);
   V convert(DType from, DType to, V a);

@@ -55,10 +55,16 @@ FunctionEmitter::V FunctionEmitter::row_in_memory(StridedRows &rows, uint32_t nu
   return rows.loaded[number] = out;
 }
 
-/// Of a row the elements in the windows of lanes that run.
+/// Of a row the elements in the windows of lanes that run, or all between them where these are the first.
 FunctionEmitter::V FunctionEmitter::mask_of_strided(const StridedRows &rows, uint32_t number) {
   auto step = static_cast<uint32_t>(std::abs(rows.step));
   uint32_t count = lanes_->count;
+  if (lanes_->rest && lanes_->mask == lanes_->begun && rows.step > 0) {
+    V running = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, lanes_->rest, b_.getInt64(count));
+    V end = b_.CreateSub(b_.CreateMul(running, b_.getInt64(step)), b_.getInt64(step - rows.size));
+    V here = b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, end, b_.getInt64(number * rows.row));
+    return rest_mask(here, rows.row);
+  }
   std::vector<int> lanes(rows.row);
   for (uint32_t e = 0; e < rows.row; ++e) {
     uint32_t place = number * rows.row + e, lane = place / step;

@@ -47,7 +47,9 @@ void FunctionEmitter::wide_store(const Store &n) {
   }
   if (n.buf->space == Space::registers && n.buf->rank() == 0) {
     V cell = lanes_->cells.at(n.buf.get());
-    if (lanes_->mask) value = b_.CreateSelect(lanes_->mask, value, b_.CreateLoad(value->getType(), cell));
+    bool all = lanes_->mask == lanes_->begun && lanes_->view->is_own(n.buf);  // who reads it writes it
+    if (lanes_->mask && !all)
+      value = b_.CreateSelect(lanes_->mask, value, b_.CreateLoad(value->getType(), cell));
     b_.CreateStore(value, cell);
     return;
   }
