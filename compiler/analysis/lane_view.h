@@ -39,9 +39,12 @@ class LaneView {
   std::optional<int64_t> step(const Expr &e);
   /// The same of a symbol that varies.
   std::optional<int64_t> step_of(const Sym &sym) const { return lets_.at(sym.get()); }
-  /// How many elements lie between the places of an access in one lane and in the next; nothing when that is
-  /// no constant.
+  /// How many elements lie between the places of an access in one lane and in the next, with rows as long as
+  /// they are likely to be; nothing when that is no constant.
   std::optional<int64_t> element_step(const Buf &b, const std::vector<Expr> &index);
+  /// Buffers of few columns, each of which the loop names: how long their rows are, most likely.
+  ///     p[j, 0] * p[j, 1] + p[j, 2]   →   p: 3
+  const std::vector<std::pair<Buf, int64_t>> &likely_rows() const { return likely_rows_; }
   /// Whether it adds to a place from outside in lanes of their own (Order::lanes), which is for
   /// transform/lower_lanes to make explicit.
   bool has_lane_sums() const { return lane_sum_bits_ > 0; }
@@ -82,6 +85,7 @@ class LaneView {
   bool is_simple(const Expr &e);
   void note_access(const Buf &b, const std::vector<Expr> &index, bool is_store);
   struct Uses;
+  void guess_rows(const Stmt &body);
   void find_selections(const Stmt &body, const Uses &uses);
   void find_sums(const Stmt &body, const Uses &uses);
   void select(const OuterSelection &s);
@@ -95,6 +99,7 @@ class LaneView {
   std::unordered_map<const ExprNode *, bool> varies_;
   std::unordered_map<const ExprNode *, std::optional<int64_t>> steps_;
   std::unordered_set<const ExprNode *> looked_;
+  std::vector<std::pair<Buf, int64_t>> likely_rows_;
   std::vector<OuterSum> sums_;
   std::vector<OuterSelection> selections_;
   Work work_;

@@ -322,10 +322,8 @@ void FunctionEmitter::iterations(const For &n, V lo, V trips) {
   BasicBlock *last = &fn_->back(), *before = b_.GetInsertBlock();
   std::optional<LaneView> view;
   if (runs_in_vectors(n)) view.emplace(n), strided_.emplace(n, *view);
-  if (view && view->widens() && is_row(n))
-    row(n, *view, lo, trips);
-  else if (view && view->widens())
-    vector_loop(n, *view, lo, trips);
+  if (view && view->widens())
+    lanes(n, *view, lo, trips);
   else if (contains_loop(n.body))
     plain_loop(n, lo, trips, true);
   else if (auto blocks = blocks_in(n))

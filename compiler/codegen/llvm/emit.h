@@ -128,6 +128,7 @@ class FunctionEmitter {
   bool runs_in_vectors(const For &n) const;
   void vector_loop(const For &n, LaneView &view, V lo, V trips);
   void row(const For &n, LaneView &view, V lo, V trips);
+  void lanes(const For &n, LaneView &view, V lo, V trips);
   template <class F>
   void in_one_chunk(V from, V to, F &&body);
   template <class F>

@@ -249,6 +249,31 @@ void FunctionEmitter::row(const For &n, LaneView &view, V lo, V trips) {
   memo_.clear();
 }
 
+/// The loop, and where rows are likely to have a length that makes loads strided once more for this length.
+void FunctionEmitter::lanes(const For &n, LaneView &view, V lo, V trips) {
+  auto run = [&] { is_row(n) ? row(n, view, lo, trips) : vector_loop(n, view, lo, trips); };
+  if (view.likely_rows().empty() || view.work().strided == 0) return run();
+  V likely = b_.getInt1(true);
+  auto before = buffers_;
+  for (const auto &[buf, length] : view.likely_rows()) {
+    Memory &m = buffers_.at(buf.get());
+    likely = b_.CreateAnd(likely, b_.CreateICmpEQ(m.strides[buf->rank() - 2], b_.getInt64(length)));
+    m.strides[buf->rank() - 2] = b_.getInt64(length);
+  }
+  BasicBlock *known = block("known"), *other = block("other"), *done = block("done");
+  b_.CreateCondBr(likely, known, other);
+  b_.SetInsertPoint(known);
+  run();
+  b_.CreateBr(done);
+  buffers_ = std::move(before);
+  b_.SetInsertPoint(other);
+  memo_.clear();
+  run();
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  memo_.clear();
+}
+
 /// Whole chunks, then what is left of the iterations.
 void FunctionEmitter::vector_loop(const For &n, LaneView &view, V lo, V trips) {
   uint32_t width = n.width;
