@@ -1,4 +1,5 @@
-// The loads that evaluating an expression evaluates in any case.
+// The loads that evaluating an expression evaluates in any case: not those that a lazy operator may leave
+// out. Asks nothing of the statement that the expression stands in.
 #pragma once
 
 #include <functional>
