@@ -54,14 +54,14 @@ class LoopChooser {
 
  private:
   /// Iterations of a vector loop that stay on one thread.
-  static int64_t block_of(const For &loop) {
+  int64_t block_of(const For &loop) const {
     bool nested = false;
     walk(loop.body, [&](const For &, const Stmt &) { nested = true; });
-    return nested ? loop.width : 1 << 14;
+    return nested ? loop.width : std::max<int64_t>(target_.work_per_thread() >> 5, loop.width);
   }
 
   /// A loop over blocks on threads around the vector loop over one of them.
-  static Stmt in_blocks(For loop, Loc loc) {
+  Stmt in_blocks(For loop, Loc loc) const {
     Sym first = make_sym(SymKind::iter, DType::i64, cat(loop.iter->name, "0"), loop.iter->loc);
     int64_t block = block_of(loop);
     For blocks{first, loop.lo, loop.hi, block, ForKind::parallel, 0, Hint::none, {}};
@@ -111,8 +111,9 @@ class LoopChooser {
   }
 
   bool loop(const Stmt &s, const For &n) {
-    bool before = on_threads_, threads = !on_threads_ && may_run_on_threads(s, n);
+    bool before = on_threads_, threads = (!on_threads_ || &n == next_) && may_run_on_threads(s, n);
     if (threads) parallel_.insert(s.p.get());
+    next_ = !before && threads ? next_in(n) : nullptr;
     on_threads_ = before || threads || n.kind == ForKind::parallel;
     loops_.push_back(&n);
     bool found = inside({&n, {}, {}}, n.body);
@@ -127,6 +128,14 @@ class LoopChooser {
     return lanes;
   }
 
+  /// The loop that is all a parallel one does: where that has few iterations, threads share this one's too.
+  static const For *next_in(const For &n) {
+    const Stmt *s = &n.body;
+    while (as<Let>(*s)) s = &as<Let>(*s)->body;
+    const For *inner = as<For>(*s);
+    return inner && !as_int(inner->hi) ? inner : nullptr;
+  }
+
   bool is_sum_on_threads(const Stmt &s) const { return sums_on_threads_.count(s.p.get()) > 0; }
 
   /// True when nothing but sums in lanes begins here: their blocks can run at the same time. Not under a
@@ -138,9 +147,10 @@ class LoopChooser {
     std::vector<const For *> band = pure_band_at(n, loops_);
     if (band.empty() || !has_ends_of_call(band)) return false;
     WorkEstimate work = estimate_work(n);
-    if (auto constant = as_int(work.operations); constant && *constant < 2 * work_per_thread) return false;
+    if (auto constant = as_int(work.operations); constant && *constant < 2 * target_.work_per_thread())
+      return false;
     Nest nest = extract_nest(s, scope_);
-    Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0});
+    Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0}, false);
     return v.ok() &&
            std::all_of(v.shared.begin(), v.shared.end(), [](const SharedReduction &r) { return r.free; });
   }
@@ -151,12 +161,13 @@ class LoopChooser {
     if (jumps_of(n.body).any()) return false;
     if (n.kind != ForKind::serial || n.hint == Hint::serial || (trips && *trips < 2)) return false;
     WorkEstimate work = estimate_work(n);
-    if (auto constant = as_int(work.operations); constant && *constant < 2 * work_per_thread) return false;
+    if (auto constant = as_int(work.operations); constant && *constant < 2 * target_.work_per_thread())
+      return false;
     bool fine = !writes_outer_scalar(n.body);
     walk(n.body, [&](const Check &, const Stmt &) { fine = false; });
     if (!fine) return false;
     Nest nest = extract_nest(s, scope_);
-    Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0});
+    Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0}, false);
     return v.ok() && v.shared.empty();
   }
 
@@ -166,7 +177,7 @@ class LoopChooser {
     uint32_t width = lanes_of_loop(target_, n, view);
     if (width < 2) return 0;
     Nest nest = extract_nest(s, scope_);
-    return legal(f_, nest, {Directive::Verb::vectorize, 0}).ok() ? width : 0;
+    return legal(f_, nest, {Directive::Verb::vectorize, 0}, false).ok() ? width : 0;
   }
 
   /// True when the sums in lanes of this loop run over no other loop, or over loops that do nothing else.
@@ -193,6 +204,7 @@ class LoopChooser {
   NestScope scope_;
   std::vector<const For *> loops_;  ///< around the place
   bool on_threads_ = false;         ///< the place is inside a parallel loop
+  const For *next_ = nullptr;       ///< the loop directly in it
   std::unordered_map<const StmtNode *, uint32_t> widths_;
   std::unordered_set<const StmtNode *> parallel_;
   std::unordered_set<const StmtNode *> sums_on_threads_;
