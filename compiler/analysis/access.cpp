@@ -137,4 +137,25 @@ IndexProof prove_index(const Access &a, size_t dim, const BoundsContext &context
   return out;
 }
 
+std::optional<int64_t> elements_of(const BufNode &b, const std::vector<std::optional<int64_t>> &growth,
+                                   std::optional<int64_t> row) {
+  int64_t out = 0;
+  std::optional<int64_t> dense = 1;  // the stride, if there are no gaps
+  for (size_t d = growth.size(); d-- > 0;) {
+    std::optional<int64_t> by = growth[d], stride = b.strides.empty() ? dense : as_int(b.strides[d]);
+    int64_t moved = 0;
+    if (!by || (*by != 0 && !stride)) return std::nullopt;
+    if (*by != 0 &&
+        (__builtin_mul_overflow(*by, *stride, &moved) || __builtin_add_overflow(out, moved, &out)))
+      return std::nullopt;
+    auto extent = as_int(b.extents[d]);
+    if (!extent && d + 1 == growth.size()) extent = row;
+    if (dense && extent && !__builtin_mul_overflow(*dense, *extent, &moved))
+      dense = moved;
+    else
+      dense.reset();
+  }
+  return out;
+}
+
 }  // namespace kw

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/access.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -48,10 +49,29 @@ LaneView::LaneView(const For &loop) {
   lets_[loop.iter.get()] = loop.step;
   walk(loop.body, [&](const Alloc &n, const Stmt &) { own_cells_.insert(n.buf.get()); });
   Uses uses(loop.body);
+  guess_rows(loop.body);
   find_selections(loop.body, uses);
   find_sums(loop.body, uses);
   statements(loop.body);
   if (has_lane_sums() && !selections_.empty()) widens_ = false;
+}
+
+void LaneView::guess_rows(const Stmt &body) {
+  std::unordered_map<const BufNode *, int64_t> columns;  // one more than the last one named; 0: others too
+  std::vector<Buf> order;
+  auto note = [&](const Buf &b, const std::vector<Expr> &index) {
+    if (b->rank() < 2 || !b->strides.empty() || b->space == Space::registers || as_int(b->extents.back()))
+      return;
+    auto [known, is_new] = columns.try_emplace(b.get(), 1);
+    if (is_new) order.push_back(b);
+    auto column = as_int(index.back());
+    bool few = column && *column >= 0 && *column < 4 && known->second > 0;
+    known->second = few ? std::max(known->second, *column + 1) : 0;
+  };
+  walk(body, [&](const Load &n, const Expr &) { note(n.buf, n.index); });
+  walk(body, [&](const Store &n, const Stmt &) { note(n.buf, n.index); });
+  for (const Buf &b : order)
+    if (int64_t length = columns.at(b.get()); length >= 2) likely_rows_.emplace_back(b, length);
 }
 
 const OuterSum *LaneView::sum_of(const Buf &cell) const {
@@ -184,7 +204,8 @@ void LaneView::note_access(const Buf &b, const std::vector<Expr> &index, bool is
   auto last = step(index.back());
   bool unit = b->strides.empty() || as_int(b->strides.back()) == 1;
   bool row = varying == 1 && unit && (last == 1 || last == -1);
-  ++(row ? work_.rows : is_store ? work_.scatters : work_.gathers);
+  bool strided = !row && !is_store && is_short_stride(element_step(b, index));
+  ++(row ? work_.rows : strided ? work_.strided : is_store ? work_.scatters : work_.gathers);
 }
 
 /// Every part of an expression must have a form, and counts as an element or a value.
@@ -265,6 +286,14 @@ std::optional<int64_t> LaneView::step_of(const Binary &n) {
   if (left) return wrapped(static_cast<uint64_t>(*left) * y);
   if (right) return wrapped(x * static_cast<uint64_t>(*right));
   return std::nullopt;
+}
+
+std::optional<int64_t> LaneView::element_step(const Buf &b, const std::vector<Expr> &index) {
+  std::vector<std::optional<int64_t>> steps;
+  for (const Expr &i : index) steps.push_back(step(i));
+  auto likely = std::find_if(likely_rows_.begin(), likely_rows_.end(),
+                             [&](const auto &rows) { return rows.first == b; });
+  return elements_of(*b, steps, likely == likely_rows_.end() ? std::nullopt : std::optional(likely->second));
 }
 
 bool can_mask(const LaneView &view, const Target &target) {

@@ -39,6 +39,12 @@ class LaneView {
   std::optional<int64_t> step(const Expr &e);
   /// The same of a symbol that varies.
   std::optional<int64_t> step_of(const Sym &sym) const { return lets_.at(sym.get()); }
+  /// How many elements lie between the places of an access in one lane and in the next, with rows as long as
+  /// they are likely to be; nothing when that is no constant.
+  std::optional<int64_t> element_step(const Buf &b, const std::vector<Expr> &index);
+  /// Buffers of few columns, each of which the loop names: how long their rows are, most likely.
+  ///     p[j, 0] * p[j, 1] + p[j, 2]   →   p: 3
+  const std::vector<std::pair<Buf, int64_t>> &likely_rows() const { return likely_rows_; }
   /// Whether it adds to a place from outside in lanes of their own (Order::lanes), which is for
   /// transform/lower_lanes to make explicit.
   bool has_lane_sums() const { return lane_sum_bits_ > 0; }
@@ -58,8 +64,9 @@ class LaneView {
   bool has_while() const { return has_while_; }
   struct Work {
     uint32_t rows = 0;        ///< accesses whose lanes lie side by side in memory
-    uint32_t gathers = 0;     ///< loads from places that are no row
-    uint32_t scatters = 0;    ///< stores to such places
+    uint32_t strided = 0;     ///< loads from every second to fourth element of a row
+    uint32_t gathers = 0;     ///< loads from other places
+    uint32_t scatters = 0;    ///< stores to places that are no row
     uint32_t operations = 0;  ///< on values that vary
   };
   const Work &work() const { return work_; }
@@ -78,6 +85,7 @@ class LaneView {
   bool is_simple(const Expr &e);
   void note_access(const Buf &b, const std::vector<Expr> &index, bool is_store);
   struct Uses;
+  void guess_rows(const Stmt &body);
   void find_selections(const Stmt &body, const Uses &uses);
   void find_sums(const Stmt &body, const Uses &uses);
   void select(const OuterSelection &s);
@@ -91,11 +99,17 @@ class LaneView {
   std::unordered_map<const ExprNode *, bool> varies_;
   std::unordered_map<const ExprNode *, std::optional<int64_t>> steps_;
   std::unordered_set<const ExprNode *> looked_;
+  std::vector<std::pair<Buf, int64_t>> likely_rows_;
   std::vector<OuterSum> sums_;
   std::vector<OuterSelection> selections_;
   Work work_;
   uint32_t widest_element_ = 0, narrowest_element_ = 0, widest_value_ = 0;
 };
+
+/// True of a step from lane to lane at which rows hold the lanes of a load among few other elements.
+inline bool is_short_stride(std::optional<int64_t> step) {
+  return step && (*step < 0 ? *step <= -2 && *step >= -4 : *step >= 2 && *step <= 4);
+}
 
 /// Whether the target can run some lanes of the loop and leave the others alone.
 bool can_mask(const LaneView &view, const Target &target);

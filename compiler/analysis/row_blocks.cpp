@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "analysis/affine.h"
+#include "analysis/certain_loads.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -30,7 +31,7 @@ RowBlocks::RowBlocks(const For &inner, LaneView &view, uint32_t bits)
     : inner_(inner), view_(view), bits_(bits) {
   if (inner.kind != ForKind::serial || inner.step != 1 || !is_plain(inner.body)) return;
   statements(inner.body);
-  if (blocks_.size() > most_blocks) blocks_.clear(), found_.clear(), loads_ = 0;
+  if (blocks_.size() > most_blocks) blocks_.clear(), found_.clear(), loads_ = strided_ = 0;
 }
 
 std::optional<uint32_t> RowBlocks::find(const void *access) const {
@@ -53,9 +54,9 @@ bool RowBlocks::is_plain(const Stmt &body) {
 /// What runs in each iteration; conditions and what hangs on them are left out.
 void RowBlocks::statements(const Stmt &root) {
   for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
-    if (const Let *n = as<Let>(*s)) always_read(n->value);
+    if (const Let *n = as<Let>(*s)) read(n->value);
     if (const Store *n = as<Store>(*s)) {
-      always_read(n->value);
+      read(n->value);
       note(n, n->buf, n->index, true);
     }
     if (const Seq *n = as<Seq>(*s))
@@ -63,15 +64,8 @@ void RowBlocks::statements(const Stmt &root) {
   }
 }
 
-void RowBlocks::always_read(const Expr &e) {
-  match(
-      e, [](const Const &) {}, [](const Ref &) {}, [&](const Load &n) { note(&n, n.buf, n.index, false); },
-      [&](const Unary &n) { always_read(n.a); }, [&](const Binary &n) { always_read(n.a), always_read(n.b); },
-      [&](const Logic &n) { always_read(n.a); }, [&](const Select &n) { always_read(n.cond); },
-      [&](const Cast &n) { always_read(n.a); },
-      [&](const Call &n) {
-        for (const Expr &a : n.args) always_read(a);
-      });
+void RowBlocks::read(const Expr &e) {
+  for_each_certain_load(e, [&](const Load &n) { note(&n, n.buf, n.index, false); });
 }
 
 void RowBlocks::note(const void *access, const Buf &b, const std::vector<Expr> &index, bool is_store) {
@@ -81,6 +75,7 @@ void RowBlocks::note(const void *access, const Buf &b, const std::vector<Expr> &
   });
   found_[access] = static_cast<uint32_t>(known - blocks_.begin());
   loads_ += is_store ? 0 : 1;
+  strided_ += !is_store && is_short_stride(view_.element_step(b, index)) ? 1 : 0;
   if (known == blocks_.end()) blocks_.push_back({b, index, is_store});
 }
 
@@ -151,7 +146,8 @@ LaneView::Work work_with_blocks(const For &lanes, LaneView &view, uint32_t bits)
   LaneView::Work out = view.work();
   walk(lanes.body, [&](const For &n, const Stmt &) {
     RowBlocks inside(n, view, bits);
-    out.gathers -= std::min(out.gathers, inside.loads());
+    out.gathers -= std::min(out.gathers, inside.loads() - inside.strided());
+    out.strided -= std::min(out.strided, inside.strided());
     out.scatters -= std::min(out.scatters, inside.stores());
     out.rows += inside.loads() + inside.stores();
   });

@@ -25,6 +25,8 @@ class RowBlocks {
   const std::vector<Block> &blocks() const { return blocks_; }
   /// How many accesses of the text the blocks stand for.
   uint32_t loads() const { return loads_; }
+  /// Of the loads those that the view counts as strided.
+  uint32_t strided() const { return strided_; }
   uint32_t stores() const { return static_cast<uint32_t>(found_.size()) - loads_; }
   /// The number of the block that an access goes through.
   std::optional<uint32_t> block_of(const Load &n) const { return find(&n); }
@@ -38,7 +40,7 @@ class RowBlocks {
   static bool is_written_last(const Buf &b, const Stmt &root);
   std::optional<int64_t> growth(const Expr &index) const;
   void statements(const Stmt &root);
-  void always_read(const Expr &e);
+  void read(const Expr &e);
   void note(const void *access, const Buf &b, const std::vector<Expr> &index, bool is_store);
 
   const For &inner_;
@@ -47,7 +49,7 @@ class RowBlocks {
   std::unordered_set<const SymNode *> defined_;  ///< in the body of the inner loop
   std::vector<Block> blocks_;
   std::unordered_map<const void *, uint32_t> found_;
-  uint32_t loads_ = 0;
+  uint32_t loads_ = 0, strided_ = 0;
 };
 
 /// The work of a loop in lanes, with what goes through blocks of its inner loops counted as rows.

@@ -6,6 +6,7 @@
 #include "transform/fuse_fma.h"
 #include "transform/guard_bounds.h"
 #include "transform/hoist_checks.h"
+#include "transform/narrow_words.h"
 #include "transform/simplify.h"
 #include "transform/track_writes.h"
 
@@ -19,10 +20,14 @@ constexpr Pass to_every_body[] = {
     {"fill_buffers", fill_buffers},  // from here on every element that is read has been written
 };
 // from here on every access is safe
-constexpr Pass guarded[] = {
-    {"guard_bounds", guard_bounds}, {"hoist_checks", hoist_checks}, {"choose_cpu", choose_cpu}};
-constexpr Pass guarded_but_data[] = {
-    {"guard_bounds", guard_bounds_but_data}, {"hoist_checks", hoist_checks}, {"choose_cpu", choose_cpu}};
+constexpr Pass guarded[] = {{"guard_bounds", guard_bounds},
+                            {"hoist_checks", hoist_checks},
+                            {"narrow_words", narrow_words},
+                            {"choose_cpu", choose_cpu}};
+constexpr Pass guarded_but_data[] = {{"guard_bounds", guard_bounds_but_data},
+                                     {"hoist_checks", hoist_checks},
+                                     {"narrow_words", narrow_words},
+                                     {"choose_cpu", choose_cpu}};
 constexpr Pass debugged[] = {{"check_all_bounds", check_all_bounds}, {"track_writes", track_writes}};
 constexpr Pass checked[] = {{"check_all_bounds", check_all_bounds}};
 constexpr Pass checked_but_data[] = {{"check_all_bounds", check_all_bounds_but_data}};

@@ -29,6 +29,10 @@ struct Target {
   bool has_masks(uint32_t bits) const {
     return bits >= 32 ? has("avx512f") || has("avx") : has("avx512f") && has("avx512bw");
   }
+  /// Any order of the elements of two registers at a price of few instructions, for elements from `bits` on.
+  bool has_shuffles(uint32_t bits) const {
+    return bits >= 32 || has("avx2") || triple.starts_with("aarch64");
+  }
   /// Loads from places that each lane has for itself, and stores to them, in one instruction.
   bool has_gather() const { return has("avx512f"); }
   /// An instruction that multiplies floats by powers of two, also where the result is subnormal.

@@ -79,7 +79,9 @@ Expr trips_of(const For &n) {
   const Expr &low = n.step > 0 ? n.lo : n.hi, &high = n.step > 0 ? n.hi : n.lo;
   int64_t size = step_size(n);
   if (size == 1) return binary(BinOp::max, sub(high, low), const_int(0));
-  Expr all = add(steps_between(low, sub(high, const_int(1)), size), const_int(1));
+  // the room for sums is planned from both sides of the select: one trip is the least that this one says
+  Expr last = binary(BinOp::max, sub(high, const_int(1)), low);
+  Expr all = add(steps_between(low, last, size), const_int(1));
   return select(binary(BinOp::lt, low, high), all, const_int(0));
 }
 

@@ -234,3 +234,25 @@ def invert_in_place_uint8(image):
             image[i, j] += i * 3 + j
             image[i, j] >>= 1
     return image
+
+
+@case(
+    lambda rng: (
+        ints(rng, 5, 71, low=0, high=256, dtype="uint8"),
+        ints(rng, 5, 71, low=-128, high=128, dtype="int8"),
+    )
+)
+def sums_of_bytes_in_more_bits(a, b):
+    """Sums that 16 bits hold, sums that they just do not hold, and names for them."""
+    c = output_tensor((4, a.shape[0], a.shape[1]), "int32")
+    d = output_tensor(a.shape, "uint8")
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            x = int32(a[i, j]) * 2 - int32(b[i, j]) * 3
+            y = max(abs(x) + 7, -x)
+            c[0, i, j] = x if x < y - 200 else -y
+            c[1, i, j] = int32(b[i, j]) * 256 * int32(b[i, j])
+            c[2, i, j] = int32(a[i, j]) * 128 + int32(b[i, j])
+            c[3, i, j] = int32(a[i, j]) * 129
+            d[i, j] = min(x + y, 255)
+    return c, d

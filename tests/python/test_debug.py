@@ -22,6 +22,7 @@ STAGES = (
     "fill_buffers",
     "guard_bounds",
     "hoist_checks",
+    "narrow_words",
     "choose_cpu",
     "lower_lanes",
     "expand_math",

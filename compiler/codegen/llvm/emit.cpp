@@ -1,6 +1,8 @@
 // Function frame, statements and loops.
 #include "codegen/llvm/emit.h"
 
+#include <llvm/IR/IntrinsicInst.h>
+
 #include <algorithm>
 #include <unordered_set>
 
@@ -320,11 +322,9 @@ void FunctionEmitter::loop(const For &n) {
 void FunctionEmitter::iterations(const For &n, V lo, V trips) {
   BasicBlock *last = &fn_->back(), *before = b_.GetInsertBlock();
   std::optional<LaneView> view;
-  if (runs_in_vectors(n)) view.emplace(n);
-  if (view && view->widens() && is_row(n))
-    row(n, *view, lo, trips);
-  else if (view && view->widens())
-    vector_loop(n, *view, lo, trips);
+  if (runs_in_vectors(n)) view.emplace(n), strided_.emplace(n, *view);
+  if (view && view->widens())
+    lanes(n, *view, lo, trips);
   else if (contains_loop(n.body))
     plain_loop(n, lo, trips, true);
   else if (auto blocks = blocks_in(n))
@@ -336,8 +336,8 @@ void FunctionEmitter::iterations(const For &n, V lo, V trips) {
   hoist_behind(last, before);
 }
 
-/// Moves sums and products of whole numbers, and places in memory, that do not change in a loop to the block
-/// in front of it: the row of an access, mostly. The blocks of the loop are those behind `last`.
+/// Moves what is computed of whole numbers, and places in memory, that do not change in a loop to the block
+/// in front of it: the row of an access, the trips of a loop. The blocks of the loop are those behind `last`.
 void FunctionEmitter::hoist_behind(BasicBlock *last, BasicBlock *before) {
   llvm::Instruction *end = before->getTerminator();
   if (!end) return;
@@ -349,8 +349,16 @@ void FunctionEmitter::hoist_behind(BasicBlock *last, BasicBlock *before) {
     switch (i.getOpcode()) {
       case Op::Add:
       case Op::Sub:
-      case Op::Mul: return i.getType()->isIntegerTy();
+      case Op::Mul:
+      case Op::And:
+      case Op::Or:
+      case Op::Xor:
+      case Op::LShr:
+      case Op::AShr:
+      case Op::ICmp:
+      case Op::Select: return i.getType()->isIntegerTy() && i.getOperand(0)->getType()->isIntegerTy();
       case Op::GetElementPtr: return !i.getType()->isVectorTy();
+      case Op::Call: return llvm::isa<llvm::MinMaxIntrinsic>(i) && i.getType()->isIntegerTy();
       default: return false;
     }
   };

@@ -7,12 +7,14 @@
 #include <llvm/IR/Module.h>
 
 #include <functional>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "analysis/cost.h"
 #include "analysis/lane_view.h"
 #include "analysis/row_blocks.h"
+#include "analysis/strided_loads.h"
 #include "ir/func.h"
 #include "support/target.h"
 
@@ -109,8 +111,10 @@ class FunctionEmitter {
     int64_t step;
     uint32_t count;
     V first;
-    V number;          ///< of lane 0, from 0
-    V mask = nullptr;  ///< of the lanes that run; null: all
+    V number;           ///< of lane 0, from 0
+    V mask = nullptr;   ///< of the lanes that run; null: all
+    V begun = nullptr;  ///< of those that began the iteration
+    V rest = nullptr;   ///< how many they are, where they are the first ones
     std::unordered_map<const SymNode *, V> values{};
     std::unordered_map<const BufNode *, V> cells{};
     std::unordered_map<const ExprNode *, V> memo{};  ///< within one statement
@@ -126,13 +130,17 @@ class FunctionEmitter {
   bool runs_in_vectors(const For &n) const;
   void vector_loop(const For &n, LaneView &view, V lo, V trips);
   void row(const For &n, LaneView &view, V lo, V trips);
+  void lanes(const For &n, LaneView &view, V lo, V trips);
   template <class F>
   void in_one_chunk(V from, V to, F &&body);
   template <class F>
   void in_few_chunks(V from, V to, uint32_t size, F &&body);
   void in_chunks(V from, V to, uint32_t size, bool polls, llvm::function_ref<void(V)> body);
-  void lane_body(const For &n, LaneView &view, V lo, V k, uint32_t count, const OuterCells &outer, V mask);
+  void lane_body(const For &n, LaneView &view, V lo, V k, uint32_t count, const OuterCells &outer,
+                 V mask = nullptr, V rest = nullptr);
   uint32_t rest_lanes(const LaneView &view, uint32_t width) const;
+  bool may_run_again(const For &n, const LaneView &view) const;
+  void rest_of_lanes(const For &n, LaneView &view, V lo, V trips, OuterCells &outer);
   V rest_mask(V rest, uint32_t count);
   V row_mask(V lo, V hi, uint32_t count);
   V identity_of(const OuterSum &sum, uint32_t count);
@@ -199,6 +207,24 @@ class FunctionEmitter {
   void read_block(const RowBlocks::Block &block, std::vector<V> &values);
   void write_block(const RowBlocks::Block &block, const std::vector<V> &values);
 
+  // emit_strided.cpp: loads whose lanes lie a few elements apart
+  /// Windows of `size` elements, one for each lane and `step` elements apart, cut into rows of `row`
+  /// elements.
+  struct StridedRows {
+    V first;  ///< the element lowest in memory
+    llvm::Type *element;
+    int64_t step;
+    uint32_t size, row;
+    std::unordered_map<uint32_t, V> loaded{};
+  };
+  V strided_load(const Load &n, const WidePlace &own);
+  uint32_t extent_of(const StridedRows &rows) const;
+  uint32_t begin_of_row(const StridedRows &rows, uint32_t number) const;
+  V row_in_memory(StridedRows &rows, uint32_t number);
+  V mask_of_strided(const StridedRows &rows, uint32_t number);
+  V lanes_from(StridedRows &rows, uint32_t element, uint32_t from);
+  V signed_word(int64_t value) { return llvm::ConstantInt::getSigned(b_.getInt64Ty(), value); }
+
   // emit_parallel.cpp: loops of the kind parallel
   class Frame;
   struct Region;
@@ -225,7 +251,9 @@ class FunctionEmitter {
   V floor_mod(DType t, V a, V b);
   V shift(BinOp op, DType t, V a, V b);
   V compare(BinOp op, DType t, V a, V b);
-  V least_lanes(DType t, V a, V b);
+  V least(DType t, V a, V b);
+  V largest(DType t, V a, V b);
+  bool has_cheap_least(DType t, V a) const;
   V floor_value(DType t, V a);
   V float_divmod(DType t, V a, V b, bool quotient);
   V convert(DType from, DType to, V a);
@@ -263,6 +291,7 @@ class FunctionEmitter {
   V streams_ = nullptr;     ///< whether this call is large enough; null: nothing can
   bool streaming_ = false;  ///< rows of only_written_ are whole lines, to go past the caches
   Lanes *lanes_ = nullptr;  ///< set inside a vector loop
+  std::optional<StridedLoads> strided_{};
   /// Set while an iteration runs once more for a selection: it stores to nothing else from outside.
   const OuterSelection *selected_ = nullptr;
   const LaneView *selected_view_ = nullptr;

@@ -1,6 +1,7 @@
 // Scalar operations with the guards that their rules demand; the counterpart of ir/scalar_ops in LLVM IR.
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include "codegen/llvm/emit.h"
 #include "ir/intrinsics.h"
@@ -86,7 +87,16 @@ FunctionEmitter::V FunctionEmitter::integer_binary(BinOp op, DType t, V a, V b) 
 }
 
 /// Divisors 0 and -1 never reach the instruction: both trap on some machines.
+/// The exponent of a constant power of two, in all lanes.
+static std::optional<uint64_t> log2_of(llvm::Value *v) {
+  const llvm::APInt *constant = nullptr;
+  if (!llvm::PatternMatch::match(v, llvm::PatternMatch::m_APInt(constant))) return std::nullopt;
+  bool power = constant->isStrictlyPositive() && constant->isPowerOf2();
+  return power ? std::optional<uint64_t>(constant->logBase2()) : std::nullopt;
+}
+
 FunctionEmitter::V FunctionEmitter::floor_div(DType t, V a, V b) {
+  if (auto exponent = log2_of(b); exponent && is_signed_int(t)) return b_.CreateAShr(a, *exponent);
   V zero = llvm::ConstantInt::get(a->getType(), 0), one = llvm::ConstantInt::get(a->getType(), 1);
   V by_zero = b_.CreateICmpEQ(b, zero);
   if (!is_signed_int(t)) {
@@ -104,6 +114,8 @@ FunctionEmitter::V FunctionEmitter::floor_div(DType t, V a, V b) {
 }
 
 FunctionEmitter::V FunctionEmitter::floor_mod(DType t, V a, V b) {
+  if (auto exponent = log2_of(b); exponent && is_signed_int(t))
+    return b_.CreateAnd(a, b_.CreateSub(b, llvm::ConstantInt::get(a->getType(), 1)));
   V zero = llvm::ConstantInt::get(a->getType(), 0), one = llvm::ConstantInt::get(a->getType(), 1);
   V special = b_.CreateICmpEQ(b, zero);
   if (is_signed_int(t))
@@ -134,24 +146,32 @@ FunctionEmitter::V FunctionEmitter::float_binary(BinOp op, DType t, V a, V b) {
     case BinOp::true_div: return b_.CreateFDiv(a, b);
     case BinOp::floor_div: return float_divmod(t, a, b, true);
     case BinOp::floor_mod: return float_divmod(t, a, b, false);
-    case BinOp::min:
-      return a->getType()->isVectorTy() ? least_lanes(t, a, b)
-                                        : b_.CreateBinaryIntrinsic(intrinsic::minimum, a, b);
-    case BinOp::max: return b_.CreateBinaryIntrinsic(intrinsic::maximum, a, b);
+    case BinOp::min: return least(t, a, b);
+    case BinOp::max: return largest(t, a, b);
     default: internal_error(__FILE__, __LINE__, "float operation without an instruction");
   }
 }
 
 /// x86 has `a < b ? a : b` in one instruction. Both ways round they differ only where the operands are zeros,
 /// of which -0.0 has the bit more, or where one is a NaN, which the bits of the other leave a NaN.
-FunctionEmitter::V FunctionEmitter::least_lanes(DType t, V a, V b) {
-  if (!target_.triple.starts_with("x86_64") || bit_width(t) < 32)
-    return b_.CreateBinaryIntrinsic(intrinsic::minimum, a, b);
+FunctionEmitter::V FunctionEmitter::least(DType t, V a, V b) {
+  if (!has_cheap_least(t, a)) return b_.CreateBinaryIntrinsic(intrinsic::minimum, a, b);
   llvm::Type *bits = shaped_as(a, b_.getIntNTy(bit_width(t)));
   V one = b_.CreateSelect(b_.CreateFCmpOLT(a, b), a, b),
     other = b_.CreateSelect(b_.CreateFCmpOLT(b, a), b, a);
   return b_.CreateBitCast(b_.CreateOr(b_.CreateBitCast(one, bits), b_.CreateBitCast(other, bits)),
                           a->getType());
+}
+
+/// -min(-a, -b): changes of the sign are cheaper than what asks for zeros and NaNs. LLVM knows a constant.
+FunctionEmitter::V FunctionEmitter::largest(DType t, V a, V b) {
+  bool known = llvm::isa<llvm::Constant>(a) || llvm::isa<llvm::Constant>(b);
+  if (known || !has_cheap_least(t, a)) return b_.CreateBinaryIntrinsic(intrinsic::maximum, a, b);
+  return b_.CreateFNeg(least(t, b_.CreateFNeg(a), b_.CreateFNeg(b)));
+}
+
+bool FunctionEmitter::has_cheap_least(DType t, V a) const {
+  return a->getType()->isVectorTy() && target_.triple.starts_with("x86_64") && bit_width(t) >= 32;
 }
 
 /// floor; without an instruction for it LLVM would call the library, so adding and subtracting 2^(mantissa

@@ -4,6 +4,7 @@
 #include "codegen/llvm/emit.h"
 #include "ir/build.h"
 #include "ir/match.h"
+#include "ir/walk.h"
 
 namespace kw {
 
@@ -14,19 +15,19 @@ bool FunctionEmitter::runs_in_vectors(const For &n) const {
   return !lanes_ && n.kind == ForKind::vector && n.width >= 2 && n.width <= 64 && is_power;
 }
 
-/// Lanes of the chunks that run what is left; 0: one by one.
+/// Lanes of the chunks that run what is left.
 uint32_t FunctionEmitter::rest_lanes(const LaneView &view, uint32_t width) const {
-  if (!can_mask(view, target_)) return 0;
   uint32_t widest = std::max({view.widest_element(), view.widest_value(), 8u});
   return std::min(width, std::max(target_.vector_bytes() * 8 / widest, 2u));
 }
 
-/// The first `rest` of `count` lanes; rest is at least 1.
+/// The first `rest` of `count` lanes.
 FunctionEmitter::V FunctionEmitter::rest_mask(V rest, uint32_t count) {
   V most = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, b_.getInt64(count));
   if (target_.has("avx512f") && count >= 8) {  // a mask register: as many ones as lanes run
-    V ones = b_.CreateLShr(llvm::ConstantInt::getAllOnesValue(b_.getInt64Ty()),
-                           b_.CreateSub(b_.getInt64(64), most));
+    V every = llvm::ConstantInt::getAllOnesValue(b_.getInt64Ty());
+    V ones = b_.CreateNot(b_.CreateShl(every, most));
+    if (count == 64) ones = b_.CreateSelect(b_.CreateICmpEQ(most, b_.getInt64(64)), every, ones);
     return b_.CreateBitCast(b_.CreateTrunc(ones, b_.getIntNTy(count)),
                             llvm::FixedVectorType::get(b_.getInt1Ty(), count));
   }
@@ -177,8 +178,8 @@ void FunctionEmitter::in_chunks(V from, V to, uint32_t size, bool polls, llvm::f
 
 /// The iterations k, k + 1, … of the loop.
 void FunctionEmitter::lane_body(const For &n, LaneView &view, V lo, V k, uint32_t count,
-                                const OuterCells &outer, V mask) {
-  Lanes here{&view, n.step, count, iteration(n, lo, k), k, mask};
+                                const OuterCells &outer, V mask, V rest) {
+  Lanes here{&view, n.step, count, iteration(n, lo, k), k, mask, mask, rest};
   values_[n.iter.get()] = here.first;
   here.outer = &outer;
   for (const auto &[sum, cell] : outer.sums) here.cells[sum.cell.get()] = cell;
@@ -248,6 +249,31 @@ void FunctionEmitter::row(const For &n, LaneView &view, V lo, V trips) {
   memo_.clear();
 }
 
+/// The loop, and where rows are likely to have a length that makes loads strided once more for this length.
+void FunctionEmitter::lanes(const For &n, LaneView &view, V lo, V trips) {
+  auto run = [&] { is_row(n) ? row(n, view, lo, trips) : vector_loop(n, view, lo, trips); };
+  if (view.likely_rows().empty() || view.work().strided == 0) return run();
+  V likely = b_.getInt1(true);
+  auto before = buffers_;
+  for (const auto &[buf, length] : view.likely_rows()) {
+    Memory &m = buffers_.at(buf.get());
+    likely = b_.CreateAnd(likely, b_.CreateICmpEQ(m.strides[buf->rank() - 2], b_.getInt64(length)));
+    m.strides[buf->rank() - 2] = b_.getInt64(length);
+  }
+  BasicBlock *known = block("known"), *other = block("other"), *done = block("done");
+  b_.CreateCondBr(likely, known, other);
+  b_.SetInsertPoint(known);
+  run();
+  b_.CreateBr(done);
+  buffers_ = std::move(before);
+  b_.SetInsertPoint(other);
+  memo_.clear();
+  run();
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  memo_.clear();
+}
+
 /// Whole chunks, then what is left of the iterations.
 void FunctionEmitter::vector_loop(const For &n, LaneView &view, V lo, V trips) {
   uint32_t width = n.width;
@@ -255,42 +281,90 @@ void FunctionEmitter::vector_loop(const For &n, LaneView &view, V lo, V trips) {
   V zero = b_.getInt64(0), whole = b_.CreateAnd(trips, ~uint64_t{width - 1});
   OuterCells outer = open_cells(view, width);
   if (trips == b_.getInt64(width)) {
-    lane_body(n, view, lo, zero, width, outer, nullptr);
+    lane_body(n, view, lo, zero, width, outer);
     return close_cells(outer, n, view, lo, width);
   }
   bool few = !polls && is_short(n, trips);
-  auto run = [&](V from, V to, uint32_t lanes, bool once, auto &&body) {
-    bool is_rest = lanes < width && !polls;
-    once             ? in_one_chunk(from, to, body)
-    : few || is_rest ? in_few_chunks(from, to, lanes, body)
-                     : in_chunks(from, to, lanes, polls, body);
+  auto run = [&] {
+    auto chunk = [&](V k) { lane_body(n, view, lo, k, width, outer); };
+    one   ? in_one_chunk(zero, whole, chunk)
+    : few ? in_few_chunks(zero, whole, width, chunk)
+          : in_chunks(zero, whole, width, polls, chunk);
   };
-  auto chunk = [&](V k) { lane_body(n, view, lo, k, width, outer, nullptr); };
   if (!one && may_stream(n, view)) {
     BasicBlock *past = block("past"), *through = block("through"), *behind = block("behind");
     b_.CreateCondBr(streams_from(n, lo), past, through);
     b_.SetInsertPoint(past);
     streaming_ = true;
-    run(zero, whole, width, one, chunk);
+    run();
     streaming_ = false;
     b_.CreateBr(behind);
     b_.SetInsertPoint(through);
-    run(zero, whole, width, one, chunk);
+    run();
     b_.CreateBr(behind);
     b_.SetInsertPoint(behind);
   } else {
-    run(zero, whole, width, one, chunk);
+    run();
   }
   auto *count = llvm::dyn_cast<llvm::ConstantInt>(trips);
   if (count && count->getZExtValue() % width == 0) return close_cells(outer, n, view, lo, width);
-  if (uint32_t fewer = rest_lanes(view, width)) {
-    narrow_cells(outer, width, fewer);
-    run(whole, trips, fewer, fewer == width,
-        [&](V k) { lane_body(n, view, lo, k, fewer, outer, rest_mask(b_.CreateSub(trips, k), fewer)); });
-    return close_cells(outer, n, view, lo, fewer);
+  rest_of_lanes(n, view, lo, trips, outer);
+}
+
+/// True when iterations may run a second time, and do so gladly: rows of a loop around, whose elements the
+/// loop does not read.
+bool FunctionEmitter::may_run_again(const For &n, const LaneView &view) const {
+  constexpr uint32_t few = 64;
+  if (targets_.empty() || !view.sums().empty() || !view.selections().empty()) return false;
+  if (contains_loop(n.body) || view.work().operations > few) return false;
+  bool fine = true;
+  std::unordered_set<const BufNode *> written;
+  walk(n.body, [&](const Store &s, const Stmt &) {
+    fine = fine && s.order != Order::lanes && (s.buf->space != Space::registers || view.is_own(s.buf));
+    if (!view.is_own(s.buf)) written.insert(s.buf.get());
+  });
+  walk(n.body, [&](const Load &l, const Expr &) { fine = fine && !written.count(l.buf.get()); });
+  return fine;
+}
+
+/// What whole chunks leave: in chunks of one register, of which the last one begins early enough to be whole,
+/// or has a mask; or one by one.
+void FunctionEmitter::rest_of_lanes(const For &n, LaneView &view, V lo, V trips, OuterCells &outer) {
+  uint32_t width = n.width, fewer = rest_lanes(view, width);
+  bool polls = contains_loop(n.body), masks = can_mask(view, target_);
+  V whole = b_.CreateAnd(trips, ~uint64_t{width - 1});
+  auto run = [&](auto &&body) {
+    fewer == width ? in_one_chunk(whole, trips, body)
+    : polls        ? in_chunks(whole, trips, fewer, true, body)
+                   : in_few_chunks(whole, trips, fewer, body);
+  };
+  auto masked = [&](V k) {
+    V rest = b_.CreateSub(trips, k);
+    lane_body(n, view, lo, k, fewer, outer, rest_mask(rest, fewer), rest);
+  };
+  auto one_by_one = [&] { plain_loop(n, iteration(n, lo, whole), b_.CreateSub(trips, whole), polls); };
+  if (may_run_again(n, view)) {
+    V last = b_.CreateSub(trips, b_.getInt64(fewer));
+    BasicBlock *again = block("again"), *part = block("part"), *done = block("done");
+    b_.CreateCondBr(b_.CreateICmpUGE(trips, b_.getInt64(fewer)), again, part);
+    b_.SetInsertPoint(again);
+    run([&](V k) {
+      lane_body(n, view, lo, b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, k, last), fewer, outer);
+    });
+    b_.CreateBr(done);
+    b_.SetInsertPoint(part);
+    if (masks)
+      in_one_chunk(whole, trips, masked);
+    else
+      one_by_one();
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+    memo_.clear();
+    return;
   }
-  close_cells(outer, n, view, lo, width);
-  plain_loop(n, iteration(n, lo, whole), b_.CreateSub(trips, whole), polls);
+  if (masks) narrow_cells(outer, width, fewer), run(masked);
+  close_cells(outer, n, view, lo, masks ? fewer : width);
+  if (!masks) one_by_one();
 }
 
 }  // namespace kw

@@ -47,7 +47,9 @@ void FunctionEmitter::wide_store(const Store &n) {
   }
   if (n.buf->space == Space::registers && n.buf->rank() == 0) {
     V cell = lanes_->cells.at(n.buf.get());
-    if (lanes_->mask) value = b_.CreateSelect(lanes_->mask, value, b_.CreateLoad(value->getType(), cell));
+    bool all = lanes_->mask == lanes_->begun && lanes_->view->is_own(n.buf);  // who reads it writes it
+    if (lanes_->mask && !all)
+      value = b_.CreateSelect(lanes_->mask, value, b_.CreateLoad(value->getType(), cell));
     b_.CreateStore(value, cell);
     return;
   }
@@ -220,6 +222,8 @@ FunctionEmitter::WidePlace FunctionEmitter::wide_place(const Buf &b, const std::
       row = b_.CreateAdd(row, here);
   }
   if (row) out.at = b_.CreateGEP(element, out.at, row);
+  if (auto *constant = llvm::dyn_cast_or_null<llvm::ConstantInt>(moves))
+    step += constant->getSExtValue(), moves = nullptr;
   if (!moves && !out.offsets) {
     out.step = step;
     return out;
@@ -291,6 +295,8 @@ FunctionEmitter::V FunctionEmitter::widen_load(const Load &n) {
   } else if (place.step == 1) {
     v = mask ? b_.CreateMaskedLoad(lanes, place.at, align, mask, none)
              : static_cast<V>(b_.CreateAlignedLoad(lanes, place.at, align));
+  } else if (is_short_stride(place.step) && (!mask || target_.has_masks(bit_width(t)))) {
+    v = strided_load(n, place);
   } else {
     v = b_.CreateMaskedGather(lanes, wide_pointers(place, memory_type(t)), align,
                               mask ? mask : splat(b_.getInt1(true)), none);

@@ -11,6 +11,7 @@ namespace kw {
 
 namespace {
 
+constexpr uint32_t shuffles = 2;  // for a strided load
 constexpr double units = 2, loads_per_cycle = 2, latency = 4;
 constexpr uint32_t most_lanes = 64;  // as many as a sum in lanes has
 
@@ -61,8 +62,8 @@ BodyWork tile_work(int64_t rows, bool fused) { return {1, rows, 0, fused ? rows 
 
 uint32_t vectors_per_value(const Target &target, const LaneView::Work &work) {
   if (work.gathers + work.scatters > 0) return 1;
-  uint32_t few = target.vector_registers() / 8;
-  return work.operations <= few ? 4 : work.operations <= 3 * few ? 2 : 1;
+  uint32_t few = target.vector_registers() / 8, instructions = work.operations + shuffles * work.strided;
+  return instructions <= few ? 4 : instructions <= 3 * few ? 2 : 1;
 }
 
 uint32_t lanes_of_loop(const Target &target, const For &loop, LaneView &view) {
@@ -71,10 +72,11 @@ uint32_t lanes_of_loop(const Target &target, const For &loop, LaneView &view) {
   if (trips && *trips < 4) return 0;
   if (uint32_t square = lanes_of_blocks(target, loop, view); square && !(trips && *trips < square))
     return square;
-  uint32_t apart = work.gathers + 2 * work.scatters;
+  bool shuffled = target.has_shuffles(view.narrowest_element());
+  uint32_t apart = work.gathers + 2 * work.scatters + (shuffled ? 0 : work.strided);
   uint32_t worth = target.has_gather() ? work.operations + 2 * work.rows : work.operations / 2;
   if (4 * apart > worth) return 0;
-  if (work.rows + work.operations == 0) return 0;
+  if (work.rows + work.strided + work.operations == 0) return 0;
   // the iterations of a `while` wait for each other: a second register fills the time better than a narrow
   // counter would, and more lanes would end too late
   uint32_t widest = std::max({view.widest_element(), view.has_while() ? 32u : view.widest_value(), 8u});

@@ -42,6 +42,7 @@ CONTINUATIONS: dict[str, str] = {
         "emit_parallel",
         "emit_selection",
         "emit_stream",
+        "emit_strided",
         "emit_vector",
         "emit_wide",
     )
