@@ -253,35 +253,74 @@ bool is_check(const Stmt &s) {
   return as<Check>(s) || (n && n->yes && !n->no && as<Check>(n->yes));
 }
 
-/// True when no iteration of the loop changes what the check sees.
-bool is_invariant(const Stmt &checked, const For &loop, const Buffers &stored) {
-  bool fine = true;
-  auto look = [&](const Expr &e) {
-    fine = fine && !mentions(e, loop.iter);
-    walk(e, [&](const Load &n, const Expr &) { fine = fine && !stored.count(n.buf.get()); });
-  };
-  if (const If *n = as<If>(checked)) look(n->cond), look(as<Check>(n->yes)->cond);
-  if (const Check *n = as<Check>(checked)) look(n->cond);
+/// True when no iteration of the loop changes the value.
+bool is_invariant(const Expr &e, const For &loop, const Buffers &stored) {
+  bool fine = !mentions(e, loop.iter);
+  walk(e, [&](const Load &n, const Expr &) { fine = fine && !stored.count(n.buf.get()); });
   return fine;
 }
+bool is_invariant_check(const Stmt &s, const For &loop, const Buffers &stored) {
+  const If *guard = as<If>(s);
+  const Check *n = as<Check>(guard ? guard->yes : s);
+  return is_invariant(n->cond, loop, stored) && (!guard || is_invariant(guard->cond, loop, stored));
+}
 
+/// What the loop adds to its iterator to get the index that the check compares with an extent, when that and
+/// the extent are the same in each iteration; else null.
+Expr offset_of(const Check &c, const For &loop, const Buffers &stored) {
+  const Binary *inside = as<Binary>(c.cond);
+  const Cast *place = inside && inside->op == BinOp::lt ? as<Cast>(inside->a) : nullptr;
+  if (!place || inside->a.dtype() != DType::u64 || place->a.dtype() != DType::i64) return {};
+  auto is_iterator = [&](const Expr &e) { return as<Ref>(e) && as<Ref>(e)->sym == loop.iter; };
+  Expr out = is_iterator(place->a) ? const_int(0) : Expr{};
+  if (const Binary *n = as<Binary>(place->a); n && (n->op == BinOp::add || n->op == BinOp::sub)) {
+    Expr other = n->op == BinOp::sub ? binary(BinOp::sub, const_int(0), n->b) : n->b;
+    if (is_iterator(n->a)) out = other;
+    if (is_iterator(n->b) && n->op == BinOp::add) out = n->a;
+  }
+  bool fine = out && is_invariant(out, loop, stored) && is_invariant(inside->b, loop, stored);
+  return fine ? out : Expr{};
+}
+
+/// The checks of a loop that steps by 1 and runs: of its first index, and of the last one or, where that is
+/// out of range, of the first that is.
+void check_range(const Check &c, const For &loop, const Expr &offset, Loc loc, std::vector<Stmt> &out) {
+  const Expr &extent = as<Binary>(c.cond)->b;
+  auto word = [](const Expr &e) { return cast(DType::u64, e); };
+  Expr first = add(loop.lo, offset), steps = word(sub(sub(loop.hi, loop.lo), const_int(1)));
+  Expr room = binary(BinOp::sub, extent, word(first));
+  Expr last = add(first, cast(DType::i64, binary(BinOp::min, steps, room)));
+  for (const Expr &index : {first, last})
+    out.push_back(check(binary(BinOp::lt, word(index), extent), c.site, loc));
+}
+
+/// The checks at the head of a loop's body that need not run in each iteration. Those of a whole range stand
+/// with the loop under the condition that it runs.
 Stmt step_out(const For &n, const Stmt &s) {
   const Seq *body = as<Seq>(n.body);
   if (!body || body->items.empty() || !is_check(body->items.front()) || jumps_of(n.body).any()) return s;
   Buffers stored = stored_in(n.body);
-  size_t count = 0;
-  while (count + 1 < body->items.size() && is_check(body->items[count]) &&
-         is_invariant(body->items[count], n, stored))
-    ++count;
-  if (count == 0) return s;
-  auto first_kept = body->items.begin() + static_cast<ptrdiff_t>(count);
-  std::vector<Stmt> before(body->items.begin(), first_kept);
-  For rest = n;
-  rest.body = seq({first_kept, body->items.end()});
   Expr some = runs(n, n.lo, n.hi);
-  if (some)
-    for (Stmt &c : before) c = if_else(some, c, {});
-  before.push_back(for_loop(rest, s.loc()));
+  std::vector<Stmt> before, ranges;
+  size_t count = 0;
+  for (; count + 1 < body->items.size() && is_check(body->items[count]); ++count) {
+    const Stmt &item = body->items[count];
+    if (is_invariant_check(item, n, stored)) {
+      ranges.empty() ? before.push_back(guarded_by(some, item)) : ranges.push_back(item);
+      continue;
+    }
+    const Check *c = n.step == 1 ? as<Check>(item) : nullptr;
+    Expr offset = c ? offset_of(*c, n, stored) : Expr{};
+    if (!offset) break;
+    check_range(*c, n, offset, item.loc(), ranges);
+  }
+  if (count == 0) return s;
+  For rest = n;
+  rest.body = seq({body->items.begin() + static_cast<ptrdiff_t>(count), body->items.end()});
+  bool ranged = !ranges.empty();
+  ranges.push_back(for_loop(rest, s.loc()));
+  Stmt all = seq(std::move(ranges), s.loc());
+  before.push_back(ranged ? guarded_by(some, all) : all);
   return seq(std::move(before), s.loc());
 }
 

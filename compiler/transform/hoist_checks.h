@@ -11,8 +11,8 @@
 namespace kw {
 
 /// Early are checks of index arrays that are arguments and never written, in loops with fixed bounds. Any
-/// other that begins a loop's body and is the same in each iteration moves in front of that loop. Extents are
-/// at least 1.
+/// other that begins a loop's body and is the same in each iteration moves in front of that loop, and one of
+/// a subscript that steps by 1 becomes two, of its first and last value. Extents are at least 1.
 Func hoist_checks(const Func &f, const Target &target);
 
 }  // namespace kw
