@@ -185,6 +185,19 @@ Stmt checks_of(const Group &group, const Symbols &iterators) {
   return seq(std::move(items));
 }
 
+/// Negative where the condition may be false: of an index below an extent, both it and what is left above it
+/// have no sign.
+Expr alarm_of(const Expr &cond) {
+  const Binary *inside = as<Binary>(cond);
+  const Cast *place = inside && inside->op == BinOp::lt ? as<Cast>(inside->a) : nullptr;
+  const Cast *extent = place ? as<Cast>(inside->b) : nullptr;
+  bool is_index = extent && inside->a.dtype() == DType::u64 && place->a.dtype() == DType::i64 &&
+                  extent->a.dtype() == DType::i64;
+  if (!is_index) return select(cond, const_int(0), const_int(-1));
+  Expr above = sub(sub(extent->a, const_int(1)), place->a);
+  return binary(BinOp::bit_or, place->a, above);
+}
+
 /// The innermost loop runs in blocks. One run of a block notices whether any check fails; only then another
 /// finds the first.
 Stmt run_early(const Group &group, const EarlyChecks &source) {
@@ -204,19 +217,19 @@ Stmt run_early(const Group &group, const EarlyChecks &source) {
     return for_loop({k, const_int(0), size, 1, kind, width, Hint::none, body(here)});
   };
 
-  Buf bad = make_buf(make_sym(SymKind::buffer, DType::b1, "bad"), {}, Space::registers);
+  Buf bad = make_buf(make_sym(SymKind::buffer, DType::i64, "bad"), {}, Space::registers);
   Stmt notice = within_block(ForKind::vector, lanes, [&](const Symbols &here) {
     Expr fails = load(bad, {});
     for (const EarlyCheck &c : group.checks) {
-      Expr one = unary(UnOp::logical_not, replaced(c.cond, here));
-      if (c.only_if) one = logic(true, replaced(c.only_if, here), one);
+      Expr one = alarm_of(replaced(c.cond, here));
+      if (c.only_if) one = select(replaced(c.only_if, here), one, const_int(0));
       fails = binary(BinOp::bit_or, fails, one);
     }
     return store(bad, {}, fails);
   });
   Stmt find = within_block(ForKind::serial, 0, [&](const Symbols &here) { return checks_of(group, here); });
-  Stmt body = alloc(bad, Fill::none,
-                    seq({store(bad, {}, const_bool(false)), notice, if_else(load(bad, {}), find, {})}));
+  Expr failed = binary(BinOp::lt, load(bad, {}), const_int(0));
+  Stmt body = alloc(bad, Fill::none, seq({store(bad, {}, const_int(0)), notice, if_else(failed, find, {})}));
   for (auto loop = nest.rbegin(); loop != nest.rend(); ++loop) {
     loop->body = std::move(body);
     body = for_loop(std::move(*loop));

@@ -207,6 +207,13 @@ const Store *FunctionEmitter::chosen_store(const If &n) const {
   return cheap ? store : nullptr;
 }
 
+/// Of a branch whose first way is taken nearly always, or pays for registers that the other one takes.
+llvm::MDNode *FunctionEmitter::mostly() {
+  return llvm::MDNode::get(context_, {llvm::MDString::get(context_, "branch_weights"),
+                                      llvm::ConstantAsMetadata::get(b_.getInt32(1 << 20)),
+                                      llvm::ConstantAsMetadata::get(b_.getInt32(1))});
+}
+
 void FunctionEmitter::branch(const If &n) {
   V cond = expr(n.cond);
   if (const Store *chosen = lanes_ ? nullptr : chosen_store(n)) {
@@ -216,7 +223,9 @@ void FunctionEmitter::branch(const If &n) {
     return;
   }
   BasicBlock *yes = block("then"), *done = block("endif"), *no = n.no ? block("else") : done;
-  b_.CreateCondBr(cond, yes, no);
+  const For *few = n.no ? as<For>(n.yes) : nullptr;
+  bool light = few && few->kind == ForKind::serial && few->width > 0;
+  b_.CreateCondBr(cond, yes, no, light ? mostly() : nullptr);
   b_.SetInsertPoint(yes);
   statements(n.yes);
   b_.CreateBr(done);
@@ -264,10 +273,7 @@ Function *FunctionEmitter::fault_function() {
 void FunctionEmitter::check(const Check &n) {
   V cond = expr(n.cond);
   BasicBlock *bad = block("fault"), *good = block("checked");
-  llvm::MDNode *weights = llvm::MDNode::get(context_, {llvm::MDString::get(context_, "branch_weights"),
-                                                       llvm::ConstantAsMetadata::get(b_.getInt32(1 << 20)),
-                                                       llvm::ConstantAsMetadata::get(b_.getInt32(1))});
-  b_.CreateCondBr(cond, good, bad, weights);
+  b_.CreateCondBr(cond, good, bad, mostly());
   V value = b_.getInt64(0), bound = b_.getInt64(0);
   b_.SetInsertPoint(bad);
   if (const Binary *c = as<Binary>(n.cond); c && bit_width(c->a.dtype()) == 64 && !is_float(c->a.dtype()))

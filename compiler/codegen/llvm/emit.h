@@ -44,6 +44,7 @@ class FunctionEmitter {
   void allocate(const Alloc &n);
   void zero_fill(const Buf &b);
   const Store *chosen_store(const If &n) const;
+  llvm::MDNode *mostly();
   void branch(const If &n);
   void check(const Check &n);
   void loop(const For &n);
