@@ -19,9 +19,13 @@ namespace {
 
 using Verb = Directive::Verb;
 
+/// Of a kernel whose loops are changed: every change looks at all of them again.
+constexpr size_t most_statements = 100;
+
 Func chosen(const Func &f, const Target &target, std::vector<std::string> *lines) {
   LoopNest nest(f);
   nest.record(lines);
+  if (nest.nest().statements.size() > most_statements) return run_in_lanes_and_threads(f, target);
   split_index_sets(nest, target);
   fuse_loops(nest);
   unroll_taps(nest, target);

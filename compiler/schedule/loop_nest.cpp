@@ -59,6 +59,12 @@ void LoopNest::apply(const Directive &d) {
   nest_.reset();
 }
 
+void LoopNest::adopt(LoopNest trial, const Directive &d) {
+  if (lines_) lines_->push_back(print_directive(nest(), d));
+  trial.lines_ = lines_;
+  *this = std::move(trial);
+}
+
 Verdict LoopNest::try_apply(const Directive &d) {
   Verdict v = legal(d);
   if (v.ok()) apply(d);

@@ -28,6 +28,8 @@ class LoopNest {
   void apply(const Directive &d);
   /// Directives that are applied from here on are printed to the end of `lines`.
   void record(std::vector<std::string> *lines) { lines_ = lines; }
+  /// Becomes a copy of itself that the directive was applied to.
+  void adopt(LoopNest trial, const Directive &d);
   /// Applies a directive when it is legal.
   Verdict try_apply(const Directive &d);
 

@@ -293,3 +293,16 @@ def sums_of_data_lengths(lengths, x):
         for j in range(m):
             out[0] += x[j]
     return out
+
+
+@case(lambda rng: (floats(rng, 9001),))
+def sums_of_every_other_element(x):
+    """One loop with a step each, forwards and backwards: how many blocks there are follows from the shape."""
+    out = output_tensor((2,), x.dtype)
+    out[0] = 0.0
+    out[1] = 0.5
+    for i in range(0, x.shape[0], 2):
+        out[0] += x[i]
+    for i in range(x.shape[0] - 1, -1, -3):
+        out[1] += x[i]
+    return out

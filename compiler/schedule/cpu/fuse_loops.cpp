@@ -87,7 +87,7 @@ class Fuser {
     if (!trial.try_apply(d).ok()) return false;
     if (threads && !trial.legal({Verb::parallel, a}).ok()) return false;
     if (lanes && !trial.legal({Verb::vectorize, a}).ok()) return false;
-    nest_.apply(d);
+    nest_.adopt(std::move(trial), d);
     return fused_ = true;
   }
   bool runs(Verb verb, uint32_t loop) const { return nest_.legal({verb, loop}).ok(); }
