@@ -397,10 +397,13 @@ def turned(a):
 
 def test_the_schedule_is_told_step_by_step() -> None:
     found = turned.explain(F32)
-    strip, threads, lanes = only(found).schedule
+    strip, *threads, lanes = only(found).schedule
     assert strip == "strip i by 64, j by 64  # read along one loop, written along the other"
-    assert threads == "parallel i0" and re.fullmatch(r"vectorize i by (4|8|16)", lanes)
-    assert f"  schedule    {strip}\n              {threads}\n              {lanes}\n" in str(found)
+    assert threads == ["parallel i0", "parallel j0"] and re.fullmatch(r"vectorize i by (4|8|16)", lanes)
+    assert (
+        f"  schedule    {strip}\n              parallel i0\n              parallel j0\n              {lanes}\n"
+        in str(found)
+    )
     assert only(kw.kernel(turned.__wrapped__, debug=True).explain(F32)).schedule == ()
 
 
