@@ -68,3 +68,14 @@ def sum_into_one_element(x, y):
             else:
                 out[j] = out[j] - x[i] * y[j]
     return out
+
+
+@case(lambda rng: (floats(rng, 3),), warns=("W301",))
+def temporary_of_one_iteration(x):
+    """A temporary that each iteration gets anew, which no iteration before has stored to."""
+    out = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        t = allocate((1,), "float32")
+        t[0] += x[i]
+        out[i] = t[0]
+    return out

@@ -91,7 +91,9 @@ class LoopLook {
         [&](const Jump &, const Stmt &) { plain = false; },
         [&](const Check &, const Stmt &) { plain = false; });
     if (!plain) return;
-    walk(loop.body, [&](const Store &n, const Stmt &) { ++stores_[n.buf.get()]; });
+    walk(
+        loop.body, [&](const Store &n, const Stmt &) { ++stores_[n.buf.get()]; },
+        [&](const Alloc &n, const Stmt &) { own_.insert(n.buf.get()); });
     find_stores(loop.body);
   }
   std::vector<Carried> found;
@@ -108,7 +110,7 @@ class LoopLook {
 
   void note(const Store &n, const Stmt &s) {
     if (n.index.empty() || n.order == Order::lanes || stores_[n.buf.get()] != 1) return;
-    if (n.buf->space == Space::registers) return;
+    if (n.buf->space == Space::registers || own_.count(n.buf.get())) return;
     Earlier earlier(loop_, n);
     if (!earlier.known()) return;
     Carried out{s.p.get(), n.buf, earlier.at_first(loop_)};
@@ -153,6 +155,7 @@ class LoopLook {
 
   const For &loop_;
   std::unordered_map<const BufNode *, int> stores_;
+  std::unordered_set<const BufNode *> own_;  ///< new in each iteration
   const StmtNode *store_ = nullptr;
   const Earlier *earlier_ = nullptr;
   bool certain_ = false, late_ = false, stored_ = false;

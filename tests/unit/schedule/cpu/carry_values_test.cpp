@@ -49,6 +49,12 @@ TEST(CarryValues, other_elements_are_read_again) {
            "    m[i, i] = m[i - 1, i] + a[i]\n",                      // in the other direction
        })
     EXPECT_EQ(carried(cat("  for i in serial(2, n, 1):\n", body)), "") << body;
+  EXPECT_EQ(carried("  for i in serial(1, n, 1):\n    t = alloc(f32, (1,), 'stack')\n    t[0] = a[i]\n"
+                    "    s[i] = t[0]\n"),
+            "");
+  EXPECT_EQ(carried("  for i in serial(0, 1, 1):\n    t = alloc(f32, (1,), 'stack', fill='zero')\n"
+                    "    t[0] = t[0] + a[i]\n"),
+            "");
   EXPECT_EQ(carried("  for i in parallel(1, n, 1):\n    s[i] = s[i - 1] * a[i]\n"), "");
 }
 
