@@ -10,6 +10,7 @@
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/intrinsics.h"
+#include "ir/jumps.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "support/diagnostic.h"
@@ -35,6 +36,65 @@ int64_t weight(const Stmt &s) {
   if (const If *x = as<If>(s)) count(x->cond);
   return n;
 }
+
+/// Extents that the iterations of a loop cannot outnumber: each iteration reaches an element of its own, at
+/// an index that is the iterator's multiple and what does not change.
+class VisitedExtents {
+ public:
+  explicit VisitedExtents(const For &n) : loop_(n) {
+    if (jumps_of(n.body).any()) return;
+    walk(n.body, [&](const Let &let, const Stmt &) { own_.insert(let.sym.get()); });
+    walk(n.body, [&](const For &inner, const Stmt &) { own_.insert(inner.iter.get()); });
+    visit(n.body);
+  }
+  std::vector<Expr> found;
+
+ private:
+  void visit(const Stmt &root) {
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+      if (const Seq *n = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < n->items.size(); ++i) visit(n->items[i]);
+      if (const Let *n = as<Let>(*s)) loads(n->value);
+      if (const Store *n = as<Store>(*s)) {
+        loads(n->value);
+        for (const Expr &i : n->index) loads(i);
+        note(n->buf, n->index);
+      }
+    }
+  }
+
+  /// Not behind operators that may pass them by.
+  void loads(const Expr &e) {
+    match(
+        e, [](const auto &) {},
+        [&](const Load &n) {
+          for (const Expr &i : n.index) loads(i);
+          note(n.buf, n.index);
+        },
+        [&](const Unary &n) { loads(n.a); }, [&](const Binary &n) { loads(n.a), loads(n.b); },
+        [&](const Cast &n) { loads(n.a); },
+        [&](const Call &n) {
+          for (const Expr &a : n.args) loads(a);
+        });
+  }
+
+  void note(const Buf &buf, const std::vector<Expr> &index) {
+    for (size_t d = 0; d < index.size(); ++d) {
+      auto form = affine_of(index[d]);
+      if (!form) continue;
+      bool moves = false, fixed = true;
+      for (const AffineTerm &t : form->terms) {
+        const Ref *r = as<Ref>(t.atom);
+        moves |= r && r->sym == loop_.iter;
+        fixed = fixed && r && !own_.count(r->sym.get());
+      }
+      if (moves && fixed) found.push_back(buf->extents[d]);
+    }
+  }
+
+  const For &loop_;
+  std::unordered_set<const SymNode *> own_;  ///< bound in the loop
+};
 
 class Estimator {
  public:
@@ -98,6 +158,7 @@ class Estimator {
     int64_t wide;
     bool wraps = lo && hi && __builtin_sub_overflow(n.step > 0 ? *hi : *lo, n.step > 0 ? *lo : *hi, &wide);
     Expr bound = wraps ? Expr{} : largest(span);
+    if (!bound && !is_known_before_) bound = most_visited(n);
     if (!bound) {
       bounded_ = false;
       return const_int(256);
@@ -105,6 +166,14 @@ class Estimator {
     int64_t step = step_size(n);
     if (step != 1) bound = add(binary(BinOp::floor_div, bound, const_int(step)), const_int(1));
     return binary(BinOp::max, bound, const_int(0));
+  }
+
+  /// The iterations of a loop over data, by the smallest extent that they stay in; null when none is known.
+  Expr most_visited(const For &n) const {
+    Expr out;
+    for (const Expr &extent : VisitedExtents(n).found)
+      if (Expr bound = largest(extent)) out = out ? binary(BinOp::min, out, bound) : bound;
+    return out;
   }
 
   /// An upper bound over extents and parameters, or null.

@@ -64,23 +64,6 @@ bool contains(const Region &a, const Region &b) {
   return true;
 }
 
-/// Extends `a` by `b` when they differ in one dimension, where b begins as a ends. Right for empty spans too:
-/// the union then claims less than was written.
-bool extend(Region &a, const Region &b) {
-  if (a.buf != b.buf) return false;
-  size_t at = SIZE_MAX;
-  for (size_t d = 0; d < a.spans.size(); ++d) {
-    if (same(a.spans[d], b.spans[d])) continue;
-    if (at != SIZE_MAX) return false;
-    at = d;
-  }
-  if (at == SIZE_MAX || a.spans[at].whole() || b.spans[at].whole()) return false;
-  if (distance(a.spans[at].to, b.spans[at].from) != 0) return false;
-  a.spans[at] = Span(a.spans[at].low, b.spans[at].high);
-  a.joined = true;
-  return true;
-}
-
 constexpr size_t max_nest = 6;  ///< deeper loops are not analysed for what earlier iterations wrote
 
 class InitAnalysis {
@@ -200,20 +183,35 @@ class InitAnalysis {
     written_.push_back(std::move(r));
   }
 
-  static bool join(Region &r, const Region &known) {
-    if (r.buf != known.buf || r.spans.empty()) return false;
-    for (size_t d = 0, apart = 0; d < r.spans.size(); ++d) {
-      const Span &a = r.spans[d], &b = known.spans[d];
-      bool meets = distance(a.to, b.from) == 0 || distance(b.to, a.from) == 0;
-      if (!same(a, b) && (!meets || ++apart > 1)) return false;
+  /// Extends `r` along the one dimension in which the other region does not hold it, when it ends there as
+  /// that one begins or begins as that one ends. Right for empty spans too: the union then claims less than
+  /// was written.
+  bool join(Region &r, const Region &known) const {
+    if (r.buf != known.buf) return false;
+    size_t at = SIZE_MAX;
+    for (size_t d = 0; d < r.spans.size(); ++d) {
+      if (holds(known.spans[d], r.spans[d])) continue;
+      if (at != SIZE_MAX) return false;
+      at = d;
     }
-    Region joined = known;
-    if (!extend(joined, r)) {
-      joined = r;
-      if (!extend(joined, known)) return false;
-    }
-    r = std::move(joined);
+    if (at == SIZE_MAX || r.spans[at].whole() || known.spans[at].whole()) return false;
+    const Span &mine = r.spans[at], &other = known.spans[at];
+    if (distance(mine.to, other.from) == 0)
+      r.spans[at] = Span(mine.low, other.high);
+    else if (distance(other.to, mine.from) == 0)
+      r.spans[at] = Span(other.low, mine.high);
+    else
+      return false;
+    find_whole_spans(r);
+    r.joined = true;
     return true;
+  }
+  bool holds(const Span &a, const Span &b) const {
+    return contains(a, b) || (!b.whole() && at_most(a.from, b.from, 0) && at_most(b.to, a.to, 0));
+  }
+  static void find_whole_spans(Region &r) {
+    for (size_t d = 0; d < r.spans.size(); ++d)
+      if (!r.spans[d].whole() && same(r.spans[d], Span(const_int(0), r.buf->extents[d]))) r.spans[d] = {};
   }
 
   /// The body is looked at twice: first for what one iteration writes, then with what all earlier ones wrote.
@@ -250,8 +248,7 @@ class InitAnalysis {
     auto lo = as_int(n.lo), hi = as_int(n.hi);
     bool runs = lo && hi && (n.step > 0 ? *lo < *hi : *lo > *hi);
     if (uses == 0 && (earlier || !runs)) return;
-    for (size_t d = 0; d < r.spans.size(); ++d)
-      if (!r.spans[d].whole() && same(r.spans[d], Span(const_int(0), r.buf->extents[d]))) r.spans[d] = {};
+    find_whole_spans(r);
     add_region(std::move(r));
   }
 

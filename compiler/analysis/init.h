@@ -1,5 +1,6 @@
 // Which elements of outputs and temporaries are written before they are read, and before the kernel returns.
-// A region is one index expression, or everything, per dimension; unions of regions are not formed.
+// A region is one index expression, or everything, per dimension; two of them are one where one
+// goes on as the other ends.
 #pragma once
 
 #include <vector>

@@ -15,7 +15,8 @@
 //   evaluated once. `kind` is a fact that code generation acts on, `hint` a claim of the user that
 //   only the scheduler reads. vector promises that groups of `width` iterations, one group after the
 //   other, may run statement by statement, all reads of a statement before its writes and inner loops
-//   in step; the other kinds but serial that the iterations may run in any order.
+//   in step; the other kinds but serial that the iterations may run in any order. A serial loop with a
+//   `width` runs at most so many iterations.
 // - Check evaluates cond and ends the kernel with a fault when it is false. When cond is a comparison,
 //   the fault carries its operands as value and bound; an index check is `lt` of two u64 casts, so
 //   that negative indices fail too.

@@ -5,6 +5,7 @@
 #include "ir/build.h"
 #include "ir/match.h"
 #include "schedule/cpu/block_columns.h"
+#include "schedule/cpu/carry_values.h"
 #include "schedule/cpu/fuse_loops.h"
 #include "schedule/cpu/jam_loops.h"
 #include "schedule/cpu/lanes_and_threads.h"
@@ -38,7 +39,7 @@ Func chosen(const Func &f, const Target &target, std::vector<std::string> *lines
 
 }  // namespace
 
-Func choose_cpu(const Func &f, const Target &target) { return chosen(f, target, nullptr); }
+Func choose_cpu(const Func &f, const Target &target) { return carry_values(chosen(f, target, nullptr)); }
 
 std::vector<std::string> schedule_for_cpu(const Func &f, const Target &target) {
   std::vector<std::string> out;

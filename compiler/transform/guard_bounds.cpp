@@ -2,6 +2,7 @@
 #include "transform/guard_bounds.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "analysis/access.h"
 #include "ir/build.h"
@@ -22,6 +23,7 @@ class Guard {
   Func run() {
     if (assume_) extent_facts();
     Func source = out_;
+    find_loops_over_data(source);
     for_each_access(source, assume_, [&](const Access &a, const BoundsContext &context) {
       for (size_t d = 0; d < a.index->size(); ++d) index(a, d, context);
     });
@@ -59,13 +61,20 @@ class Guard {
     add_check(a, d);
   }
 
-  /// Read from memory, or from a local that may have been.
-  static bool is_data(const Expr &index) {
+  /// Read from memory, from a local that may have been, or what counts from or to such a value.
+  bool is_data(const Expr &index) const {
     bool read = false;
     walk(
         index, [&](const Load &, const Expr &) { read = true; },
-        [&](const Ref &n, const Expr &) { read |= n.sym->kind == SymKind::local; });
+        [&](const Ref &n, const Expr &) {
+          read |= n.sym->kind == SymKind::local || over_data_.count(n.sym.get()) > 0;
+        });
     return read;
+  }
+  void find_loops_over_data(const Func &f) {
+    walk(f.body, [&](const For &n, const Stmt &) {
+      if (is_data(n.lo) || is_data(n.hi)) over_data_.insert(n.iter.get());
+    });
   }
 
   static bool counts_from_end(const Expr &index, const Expr &extent) {
@@ -117,6 +126,7 @@ class Guard {
 
   Func out_;
   bool assume_, check_data_;
+  std::unordered_set<const SymNode *> over_data_;  ///< iterators of loops whose bounds are data
   Placed checks_;
 };
 

@@ -16,8 +16,8 @@ Func guard_bounds(const Func &f, const Target &target);
 
 /// The plain body: every access is checked, nothing is assumed.
 Func check_all_bounds(const Func &f, const Target &target);
-/// The same for kernels that vouch for their data (`unchecked=True`): a subscript that is read from memory is
-/// left alone.
+/// The same for kernels that vouch for their data (`unchecked=True`): a subscript that is read from memory,
+/// or that counts between values from there, is left alone.
 Func guard_bounds_but_data(const Func &f, const Target &target);
 Func check_all_bounds_but_data(const Func &f, const Target &target);
 

@@ -185,6 +185,19 @@ Stmt checks_of(const Group &group, const Symbols &iterators) {
   return seq(std::move(items));
 }
 
+/// Negative where the condition may be false: of an index below an extent, both it and what is left above it
+/// have no sign.
+Expr alarm_of(const Expr &cond) {
+  const Binary *inside = as<Binary>(cond);
+  const Cast *place = inside && inside->op == BinOp::lt ? as<Cast>(inside->a) : nullptr;
+  const Cast *extent = place ? as<Cast>(inside->b) : nullptr;
+  bool is_index = extent && inside->a.dtype() == DType::u64 && place->a.dtype() == DType::i64 &&
+                  extent->a.dtype() == DType::i64;
+  if (!is_index) return select(cond, const_int(0), const_int(-1));
+  Expr above = sub(sub(extent->a, const_int(1)), place->a);
+  return binary(BinOp::bit_or, place->a, above);
+}
+
 /// The innermost loop runs in blocks. One run of a block notices whether any check fails; only then another
 /// finds the first.
 Stmt run_early(const Group &group, const EarlyChecks &source) {
@@ -204,19 +217,19 @@ Stmt run_early(const Group &group, const EarlyChecks &source) {
     return for_loop({k, const_int(0), size, 1, kind, width, Hint::none, body(here)});
   };
 
-  Buf bad = make_buf(make_sym(SymKind::buffer, DType::b1, "bad"), {}, Space::registers);
+  Buf bad = make_buf(make_sym(SymKind::buffer, DType::i64, "bad"), {}, Space::registers);
   Stmt notice = within_block(ForKind::vector, lanes, [&](const Symbols &here) {
     Expr fails = load(bad, {});
     for (const EarlyCheck &c : group.checks) {
-      Expr one = unary(UnOp::logical_not, replaced(c.cond, here));
-      if (c.only_if) one = logic(true, replaced(c.only_if, here), one);
+      Expr one = alarm_of(replaced(c.cond, here));
+      if (c.only_if) one = select(replaced(c.only_if, here), one, const_int(0));
       fails = binary(BinOp::bit_or, fails, one);
     }
     return store(bad, {}, fails);
   });
   Stmt find = within_block(ForKind::serial, 0, [&](const Symbols &here) { return checks_of(group, here); });
-  Stmt body = alloc(bad, Fill::none,
-                    seq({store(bad, {}, const_bool(false)), notice, if_else(load(bad, {}), find, {})}));
+  Expr failed = binary(BinOp::lt, load(bad, {}), const_int(0));
+  Stmt body = alloc(bad, Fill::none, seq({store(bad, {}, const_int(0)), notice, if_else(failed, find, {})}));
   for (auto loop = nest.rbegin(); loop != nest.rend(); ++loop) {
     loop->body = std::move(body);
     body = for_loop(std::move(*loop));
@@ -253,35 +266,74 @@ bool is_check(const Stmt &s) {
   return as<Check>(s) || (n && n->yes && !n->no && as<Check>(n->yes));
 }
 
-/// True when no iteration of the loop changes what the check sees.
-bool is_invariant(const Stmt &checked, const For &loop, const Buffers &stored) {
-  bool fine = true;
-  auto look = [&](const Expr &e) {
-    fine = fine && !mentions(e, loop.iter);
-    walk(e, [&](const Load &n, const Expr &) { fine = fine && !stored.count(n.buf.get()); });
-  };
-  if (const If *n = as<If>(checked)) look(n->cond), look(as<Check>(n->yes)->cond);
-  if (const Check *n = as<Check>(checked)) look(n->cond);
+/// True when no iteration of the loop changes the value.
+bool is_invariant(const Expr &e, const For &loop, const Buffers &stored) {
+  bool fine = !mentions(e, loop.iter);
+  walk(e, [&](const Load &n, const Expr &) { fine = fine && !stored.count(n.buf.get()); });
   return fine;
 }
+bool is_invariant_check(const Stmt &s, const For &loop, const Buffers &stored) {
+  const If *guard = as<If>(s);
+  const Check *n = as<Check>(guard ? guard->yes : s);
+  return is_invariant(n->cond, loop, stored) && (!guard || is_invariant(guard->cond, loop, stored));
+}
 
+/// What the loop adds to its iterator to get the index that the check compares with an extent, when that and
+/// the extent are the same in each iteration; else null.
+Expr offset_of(const Check &c, const For &loop, const Buffers &stored) {
+  const Binary *inside = as<Binary>(c.cond);
+  const Cast *place = inside && inside->op == BinOp::lt ? as<Cast>(inside->a) : nullptr;
+  if (!place || inside->a.dtype() != DType::u64 || place->a.dtype() != DType::i64) return {};
+  auto is_iterator = [&](const Expr &e) { return as<Ref>(e) && as<Ref>(e)->sym == loop.iter; };
+  Expr out = is_iterator(place->a) ? const_int(0) : Expr{};
+  if (const Binary *n = as<Binary>(place->a); n && (n->op == BinOp::add || n->op == BinOp::sub)) {
+    Expr other = n->op == BinOp::sub ? binary(BinOp::sub, const_int(0), n->b) : n->b;
+    if (is_iterator(n->a)) out = other;
+    if (is_iterator(n->b) && n->op == BinOp::add) out = n->a;
+  }
+  bool fine = out && is_invariant(out, loop, stored) && is_invariant(inside->b, loop, stored);
+  return fine ? out : Expr{};
+}
+
+/// The checks of a loop that steps by 1 and runs: of its first index, and of the last one or, where that is
+/// out of range, of the first that is.
+void check_range(const Check &c, const For &loop, const Expr &offset, Loc loc, std::vector<Stmt> &out) {
+  const Expr &extent = as<Binary>(c.cond)->b;
+  auto word = [](const Expr &e) { return cast(DType::u64, e); };
+  Expr first = add(loop.lo, offset), steps = word(sub(sub(loop.hi, loop.lo), const_int(1)));
+  Expr room = binary(BinOp::sub, extent, word(first));
+  Expr last = add(first, cast(DType::i64, binary(BinOp::min, steps, room)));
+  for (const Expr &index : {first, last})
+    out.push_back(check(binary(BinOp::lt, word(index), extent), c.site, loc));
+}
+
+/// The checks at the head of a loop's body that need not run in each iteration. Those of a whole range stand
+/// with the loop under the condition that it runs.
 Stmt step_out(const For &n, const Stmt &s) {
   const Seq *body = as<Seq>(n.body);
   if (!body || body->items.empty() || !is_check(body->items.front()) || jumps_of(n.body).any()) return s;
   Buffers stored = stored_in(n.body);
-  size_t count = 0;
-  while (count + 1 < body->items.size() && is_check(body->items[count]) &&
-         is_invariant(body->items[count], n, stored))
-    ++count;
-  if (count == 0) return s;
-  auto first_kept = body->items.begin() + static_cast<ptrdiff_t>(count);
-  std::vector<Stmt> before(body->items.begin(), first_kept);
-  For rest = n;
-  rest.body = seq({first_kept, body->items.end()});
   Expr some = runs(n, n.lo, n.hi);
-  if (some)
-    for (Stmt &c : before) c = if_else(some, c, {});
-  before.push_back(for_loop(rest, s.loc()));
+  std::vector<Stmt> before, ranges;
+  size_t count = 0;
+  for (; count + 1 < body->items.size() && is_check(body->items[count]); ++count) {
+    const Stmt &item = body->items[count];
+    if (is_invariant_check(item, n, stored)) {
+      ranges.empty() ? before.push_back(guarded_by(some, item)) : ranges.push_back(item);
+      continue;
+    }
+    const Check *c = n.step == 1 ? as<Check>(item) : nullptr;
+    Expr offset = c ? offset_of(*c, n, stored) : Expr{};
+    if (!offset) break;
+    check_range(*c, n, offset, item.loc(), ranges);
+  }
+  if (count == 0) return s;
+  For rest = n;
+  rest.body = seq({body->items.begin() + static_cast<ptrdiff_t>(count), body->items.end()});
+  bool ranged = !ranges.empty();
+  ranges.push_back(for_loop(rest, s.loc()));
+  Stmt all = seq(std::move(ranges), s.loc());
+  before.push_back(ranged ? guarded_by(some, all) : all);
   return seq(std::move(before), s.loc());
 }
 

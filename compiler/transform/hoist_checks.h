@@ -1,6 +1,7 @@
 // Checks leave the loops they need not be in. What is known before the kernel begins is checked first:
-//     for i in serial(0, n, 1):     for b in serial(0, n, 1024): for k in vector(…): bad |= not idx[b+k] < m
-//       check(idx[i] < m)       →                                if bad: for k in …: check(idx[b+k] < m)
+//     for i in serial(0, n, 1):     for b in serial(0, n, 1024): for k in vector(…): bad |= idx[b+k] |
+//     (m-1-idx[b+k])
+//       check(idx[i] < m)       →                                if bad < 0: for k in …: check(idx[b+k] < m)
 //       y[i] = x[idx[i]]          for i in serial(0, n, 1): y[i] = x[idx[i]]
 // Does not move what a guard or a jump may pass by.
 #pragma once
@@ -11,8 +12,8 @@
 namespace kw {
 
 /// Early are checks of index arrays that are arguments and never written, in loops with fixed bounds. Any
-/// other that begins a loop's body and is the same in each iteration moves in front of that loop. Extents are
-/// at least 1.
+/// other that begins a loop's body and is the same in each iteration moves in front of that loop, and one of
+/// a subscript that steps by 1 becomes two, of its first and last value. Extents are at least 1.
 Func hoist_checks(const Func &f, const Target &target);
 
 }  // namespace kw

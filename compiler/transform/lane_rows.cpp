@@ -39,22 +39,21 @@ class RowBuilder {
     if (any.on_threads) loop.kind = ForKind::parallel, loop.width = blocks_per_chunk();
     std::vector<Stmt> in_order, ends;
     for (const LaneSum *sum : sums_) {
-      in_order.push_back(add_terms_in_order(*sum));
+      if (!any.long_only) in_order.push_back(add_terms_in_order(*sum));
       if (sum->on_threads) ends.push_back(fold_sums(*sum, kw::ref(blocks)));
       ends.push_back(add_carry(*sum));
     }
-    Stmt out = seq({for_loop(std::move(loop)), if_else(any.is_short(), seq(in_order), seq(ends))});
+    Stmt out = seq({for_loop(std::move(loop)), any.by_length(seq(in_order), seq(ends))});
     for (const LaneSum *sum : sums_) {
-      std::vector<Buf> buffers{sum->left};
-      if (sum->right) buffers.push_back(sum->right);
-      if (sum->sums) buffers.push_back(sum->sums);
+      std::vector<Buf> buffers{sum->left, sum->right, sum->sums};
       if (!sum->on_threads) buffers.push_back(sum->partial);
       if (sum->guarded) {
         out = seq({store(sum->used, {}, const_int(0)), out});
         buffers.push_back(sum->used);
       }
       out = alloc(sum->carry, Fill::none, out);
-      for (const Buf &b : buffers) out = alloc(b, Fill::none, out);
+      for (const Buf &b : buffers)
+        if (b) out = alloc(b, Fill::none, out);
     }
     return let(blocks, all, out);
   }
@@ -77,12 +76,12 @@ class RowBuilder {
     parts.push_back(iterations(first, kw::ref(end)));
     std::vector<Stmt> kept, folded;
     for (const LaneSum *sum : sums_) {
-      kept.push_back(keep_terms(*sum));
+      if (!sum->long_only) kept.push_back(keep_terms(*sum));
       Stmt done = sum->on_threads ? store(sum->sums, {b}, load(sum->folded, {}))
                                   : add_block(*sum, b, binary(BinOp::eq, add(b, const_int(1)), blocks));
       folded.push_back(fold_lanes(*sum, std::move(done)));
     }
-    parts.push_back(if_else(sums_[0]->is_short(), seq(kept), seq(folded)));
+    parts.push_back(sums_[0]->by_length(seq(kept), seq(folded)));
     Stmt out = seq(parts);
     for (const LaneSum *sum : sums_) {
       out = alloc(sum->lanes, Fill::none, out);

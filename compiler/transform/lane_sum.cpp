@@ -40,16 +40,28 @@ LaneSum::LaneSum(const Store &n, Loc loc_, std::vector<const For *> band_, bool 
       used(lane_cell(DType::i64, "used")),
       folded(carry) {}
 
+Stmt LaneSum::by_length(Stmt if_short, Stmt if_long) const {
+  if (long_only) return if_long;
+  if (!if_short) return if_else(unary(UnOp::logical_not, is_short()), std::move(if_long), {});
+  return if_else(is_short(), std::move(if_short), std::move(if_long));
+}
+
 void LaneSum::run_in_rows(bool registers, bool threads) {
   form = Form::in_rows, in_registers = registers, on_threads = threads;
   DType t = target->dtype;
   if (registers) lanes = array(t, lane_count, "lanes", Space::registers);
   lane = make_sym(SymKind::local, DType::i64, "lane");
-  left = array(t, lane_count, fused ? "left" : "terms");
-  if (fused) right = array(t, lane_count, "right");
+  if (!long_only) {
+    left = array(t, lane_count, fused ? "left" : "terms");
+    if (fused) right = array(t, lane_count, "right");
+  }
   if (!threads) return;
   Expr blocks = const_int(1);
-  for (const For *loop : band) blocks = mul(blocks, trips_of(*loop));
+  for (const For *loop : band) {
+    bool up = loop->step > 0;
+    Expr span = sub(up ? loop->hi : loop->lo, up ? loop->lo : loop->hi);
+    blocks = mul(blocks, binary(BinOp::max, span, const_int(0)));  // a bound: steps of 1
+  }
   blocks = binary(BinOp::floor_div, add(blocks, const_int(block_size - 1)), const_int(block_size));
   folded = lane_cell(t, "folded");
   sums = make_buf(make_sym(SymKind::buffer, t, "sums"), {blocks}, Space::heap);
@@ -78,10 +90,9 @@ Expr steps_between(const Expr &low, const Expr &high, int64_t size) {
 Expr trips_of(const For &n) {
   const Expr &low = n.step > 0 ? n.lo : n.hi, &high = n.step > 0 ? n.hi : n.lo;
   int64_t size = step_size(n);
-  if (size == 1) return binary(BinOp::max, sub(high, low), const_int(0));
   // the room for sums is planned from both sides of the select: one trip is the least that this one says
-  Expr last = binary(BinOp::max, sub(high, const_int(1)), low);
-  Expr all = add(steps_between(low, last, size), const_int(1));
+  auto last = [&] { return binary(BinOp::max, sub(high, const_int(1)), low); };
+  Expr all = size == 1 ? sub(high, low) : add(steps_between(low, last(), size), const_int(1));
   return select(binary(BinOp::lt, low, high), all, const_int(0));
 }
 
@@ -121,13 +132,13 @@ Stmt accumulate(const LaneSum &sum, const Store &n) {
     return same_place(l, n) ? load(sum.lanes, lane) : e;
   });
   Stmt out = store(sum.lanes, lane, value, sum.loc);
-  if (rows && sum.fused) {
+  if (rows && sum.fused && !sum.long_only) {
     const Call *product = as<Call>(named.value);
     Stmt keep = seq({store(sum.left, lane, product->args[0]), store(sum.right, lane, product->args[1])});
     out = seq({out, if_else(sum.is_short(), keep, {})});
   }
   if (sum.form == LaneSum::Form::scattered) out = seq({end_blocks_before(sum, kw::ref(sum.number)), out});
-  if (!rows) out = if_else(sum.is_short(), store(n.buf, n.index, named.value, sum.loc), out);
+  if (!rows) out = sum.by_length(store(n.buf, n.index, named.value, sum.loc), out);
   if (sum.guarded)
     out = seq({store(sum.used, {}, binary(BinOp::bit_or, load(sum.used, {}), const_int(1))), out});
   for (auto name = named.names.rbegin(); name != named.names.rend(); ++name)
@@ -139,7 +150,7 @@ Stmt reset_lanes(const LaneSum &sum) {
   Sym l = lane_iterator("l");
   Stmt reset = sum.set_lane(kw::ref(l), sum.identity());
   if (sum.form == LaneSum::Form::in_rows) {
-    if (sum.fused && sum.skips)  // -0.0 · 1.0 adds nothing
+    if (sum.right && sum.skips)  // -0.0 · 1.0 adds nothing
       reset = seq({reset, store(sum.left, {kw::ref(l)}, const_float(sum.target->dtype, -0.0)),
                    store(sum.right, {kw::ref(l)}, const_float(sum.target->dtype, 1.0))});
     return vector_loop(l, const_int(0), const_int(lane_count), lane_count, reset);

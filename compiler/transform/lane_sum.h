@@ -33,6 +33,7 @@ struct LaneSum {
     in_rows,    ///< block by block, in rows of 64 iterations
   };
   Form form = Form::scattered;
+  bool long_only = false;     ///< bands shorter than a row run elsewhere, in the order of the source
   bool in_registers = false;  ///< in rows: the accumulators are a cell with 64 lanes
   bool on_threads = false;    ///< in rows: blocks may run at the same time
   Sym lane{};                 ///< in rows: the lane of the present iteration
@@ -45,6 +46,8 @@ struct LaneSum {
   Expr identity() const { return const_float(target->dtype, op == BinOp::mul ? 1.0 : -0.0); }
   Expr combine(Expr a, Expr b) const { return binary(op, std::move(a), std::move(b)); }
   Expr is_short() const { return binary(BinOp::lt, kw::ref(count), const_int(lane_count)); }
+  /// What a band runs by its length, where both can come.
+  Stmt by_length(Stmt if_short, Stmt if_long) const;
   Stmt set_lane(Expr lane_, Expr value) const { return store(lanes, {std::move(lane_)}, std::move(value)); }
   /// Gets the buffers of that form.
   void run_in_rows(bool registers, bool threads);

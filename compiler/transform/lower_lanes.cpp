@@ -10,6 +10,8 @@
 #include "ir/accumulation.h"
 #include "ir/match.h"
 #include "ir/rewrite.h"
+#include "ir/walk.h"
+#include "transform/copy.h"
 #include "transform/lane_rows.h"
 
 namespace kw {
@@ -33,6 +35,27 @@ bool always_reached(const Stmt &s, const StmtNode *store) {
   return false;
 }
 
+/// True when one iteration costs no more than adding its terms in order does: vectors would gain nothing
+/// on the way to such a sum.
+bool is_light(const For &n) {
+  constexpr uint32_t operations = 8;
+  bool innermost = true;
+  walk(
+      n.body, [&](const For &, const Stmt &) { innermost = false; },
+      [&](const While &, const Stmt &) { innermost = false; });
+  return innermost && LaneView(n).work().operations <= operations;
+}
+
+/// The loop as it is written, every sum in the order of the source; it has fewer iterations than lanes.
+Stmt in_source_order(const Stmt &loop) {
+  Stmt plain = rewrite(loop, [](const Store &n, const Stmt &s) {
+    return n.order == Order::lanes ? store(n.buf, n.index, n.value, s.loc()) : s;
+  });
+  For out = *as<For>(plain);
+  out.kind = ForKind::serial, out.width = lane_count;
+  return copy_of(for_loop(std::move(out), loop.loc()));
+}
+
 /// The band with its accumulators; what they gathered is added to the target.
 Stmt enclose(const LaneSum &sum, Stmt band) {
   std::vector<Stmt> items{store(sum.carry, {}, sum.identity())};
@@ -48,7 +71,7 @@ Stmt enclose(const LaneSum &sum, Stmt band) {
   }
   items.push_back(std::move(band));
   if (sum.form == LaneSum::Form::scattered) items.push_back(end_blocks_before(sum, kw::ref(sum.count)));
-  items.push_back(if_else(unary(UnOp::logical_not, sum.is_short()), add_carry(sum), {}));
+  items.push_back(sum.by_length({}, add_carry(sum)));
   Stmt out = seq(std::move(items));
   for (const Buf &b : buffers) out = alloc(b, Fill::none, out);
   return out;
@@ -80,7 +103,7 @@ Stmt run_in_blocks(const For &n, const std::vector<const LaneSum *> &sums, const
     ends.push_back(fold_lanes(*sum, add_block(*sum, kw::ref(block), is_last)));
   }
   parts.push_back(for_loop(inner, loc));
-  parts.push_back(if_else(unary(UnOp::logical_not, sums.front()->is_short()), seq(ends), {}));
+  parts.push_back(sums.front()->by_length({}, seq(ends)));
   Stmt body = let(first, binary(BinOp::shl, kw::ref(block), const_int(block_bits)), seq(parts));
   Stmt out = let(blocks, add(binary(BinOp::shr, sub(count, one), const_int(block_bits)), one),
                  counted_loop(block, const_int(0), kw::ref(blocks), body));
@@ -133,6 +156,7 @@ class LaneLowering {
     for (auto &[at, sum] : sums_) {
       const For &inner = *sum.band.front();
       if (!pure_.count(at) || !is_alone(sum.band)) continue;
+      sum.long_only = sum.band.size() == 1 && is_light(inner);
       bool threads = sum.band.back()->kind == ForKind::parallel;
       bool lanes = inner.kind == ForKind::vector || (threads && sum.band.size() == 1);
       if (lanes && inner.width >= 2 && inner.width <= lane_count) {
@@ -168,7 +192,7 @@ class LaneLowering {
       const LaneSum &sum = sums_.at(at);
       if (sum.band.back() == source) (sum.form == LaneSum::Form::in_rows ? rows : whole).push_back(&sum);
       if (sum.form == LaneSum::Form::in_rows || !is_in(sum.band, source)) continue;
-      inner.kind = inner.kind == ForKind::parallel ? ForKind::serial : inner.kind;
+      if (inner.kind == ForKind::parallel) inner.kind = ForKind::serial, inner.width = 0;
       out = for_loop(inner, s.loc());
       if (sum.band.front() != source) continue;
       if (sum.form == LaneSum::Form::in_blocks)
@@ -180,7 +204,14 @@ class LaneLowering {
     if (!rows.empty()) out = run_in_rows(n, rows, s.loc(), target_);
     for (const LaneSum *sum : rows) out = let(sum->count, count_of(*sum), out);
     for (const LaneSum *sum : whole) out = let(sum->count, count_of(*sum), enclose(*sum, out));
-    return out;
+    bool long_only = (!rows.empty() && rows[0]->long_only) || (!blocked.empty() && blocked[0]->long_only);
+    return long_only ? if_short(*source, in_source_order(original), std::move(out)) : out;
+  }
+
+  static Stmt if_short(const For &n, Stmt yes, Stmt no) {
+    Sym trips = make_sym(SymKind::local, DType::i64, "trips");
+    Expr is_short = binary(BinOp::lt, kw::ref(trips), const_int(lane_count));
+    return let(trips, trips_of(n), if_else(std::move(is_short), std::move(yes), std::move(no)));
   }
 
   static bool is_in(const std::vector<const For *> &band, const For *loop) {

@@ -252,3 +252,63 @@ def wraps_around(x, offset):
     for i in range(offset.shape[0]):
         out[i] = x[offset[i] % n] - x[(i - 3) % x.shape[0]] * x[i * i % (n + n - 1) // 2]
     return out
+
+
+def rows_of(rng, rows, longest, extent):
+    """Where rows of random lengths begin and end, and a place below the extent for each of their entries."""
+    begin = np.concatenate([[0], rng.integers(0, longest, rows).cumsum()])
+    return begin, ints(rng, int(begin[-1]), low=0, high=extent, dtype="int64")
+
+
+def sparse(rng, rows, longest):
+    begin, at = rows_of(rng, rows, longest, rows)
+    return begin, at, floats(rng, at.size), floats(rng, rows)
+
+
+@case(lambda rng: sparse(rng, 9, 7))
+def sparse_rows(begin, at, value, x):
+    """Sums over ranges read from a tensor, some of them empty, all shorter than a row of lanes."""
+    out = output_tensor((begin.shape[0] - 1,), x.dtype)
+    for i in range(begin.shape[0] - 1):
+        total = 0.0
+        for p in range(begin[i], begin[i + 1]):
+            total += value[p] * x[at[p]]
+        out[i] = total
+    return out
+
+
+@case(lambda rng: sparse(rng, 5, 200))
+def sparse_long_rows(begin, at, value, x):
+    """The same with rows on both sides of the 64 lanes, into an element and not a local."""
+    out = output_tensor((begin.shape[0] - 1,), x.dtype)
+    for i in range(begin.shape[0] - 1):
+        out[i] = 1.0
+        for p in range(begin[i], begin[i + 1]):
+            out[i] += value[p] * x[at[p]]
+    return out
+
+
+@case(lambda rng: (np.array([2, 7], "int64"), floats(rng, 9)))
+def range_with_offset(ends, x):
+    """A range read from a tensor, with a subscript that lies beside its loop variable."""
+    out = output_tensor((9,), x.dtype)
+    for p in range(ends[0], ends[1]):
+        out[p - 1] = x[p + 1]
+    return out
+
+
+@case(lambda rng: (ints(rng, 6, low=0, high=3), ints(rng, 9, low=0, high=3)))
+def edit_distance(a, b):
+    """A table whose border is written first; each element follows from three neighbours."""
+    d = output_tensor((a.shape[0] + 1, b.shape[0] + 1), "int32")
+    for k in range(a.shape[0] + 1):
+        d[k, 0] = k
+    for k in range(b.shape[0] + 1):
+        d[0, k] = k
+    for r in range(1, a.shape[0] + 1):
+        for j in range(1, b.shape[0] + 1):
+            step = d[r - 1, j - 1]
+            if a[r - 1] != b[j - 1]:
+                step += 1
+            d[r, j] = min(step, min(d[r - 1, j], d[r, j - 1]) + 1)
+    return d

@@ -18,13 +18,13 @@
 #include "schedule/loop_nest.h"
 #include "schedule/privatise.h"
 #include "schedule/tree/apply_loops.h"
-#include "schedule/tree/copy.h"
 #include "schedule/tree/ranges.h"
 #include "schedule/tree/shape.h"
 #include "support/text.h"
 #include "tests/oracle/claims.h"
 #include "tests/oracle/random_kernel.h"
 #include "tests/unit/helpers.h"
+#include "transform/copy.h"
 
 namespace kw::oracle {
 namespace {

@@ -180,6 +180,24 @@ def gather(a, idx):
     return c
 
 
+@pytest.mark.parametrize(
+    ("ends", "value"), [((-2, 3), -2), ((9, 12), 9), ((1, 9), 6), ((2, 2**62), 6), ((-(2**63), 2), -(2**63))]
+)
+def test_a_range_from_data_names_its_first_index_outside(ends: tuple[int, int], value: int) -> None:
+    @kw.kernel
+    def head(x, ends):  # type: ignore[no-untyped-def]
+        out = output_tensor(x.shape, x.dtype)  # type: ignore[name-defined]
+        for p in range(ends[0], ends[1]):
+            out[p] = x[p]
+        return out
+
+    x = np.arange(6, dtype=np.float32)
+    with pytest.raises(kw.KernelIndexError, match=f"index {value} is out of range for dimension 0 of 'x'"):
+        head(x, np.array(ends))
+    assert head(x, np.array([5, -(2**63)])).sum() == 0
+    assert head(x, np.array([1, 6])).sum() == 15
+
+
 def test_unchecked() -> None:
     a, idx = np.arange(5.0), np.array([4, 0, 2])
     trusting = kw.kernel(unchecked=True)(gather.__wrapped__)

@@ -209,6 +209,13 @@ const Store *FunctionEmitter::chosen_store(const If &n) const {
   return cheap ? store : nullptr;
 }
 
+/// Of a branch whose first way is taken nearly always, or pays for registers that the other one takes.
+llvm::MDNode *FunctionEmitter::mostly() {
+  return llvm::MDNode::get(context_, {llvm::MDString::get(context_, "branch_weights"),
+                                      llvm::ConstantAsMetadata::get(b_.getInt32(1 << 20)),
+                                      llvm::ConstantAsMetadata::get(b_.getInt32(1))});
+}
+
 void FunctionEmitter::branch(const If &n) {
   V cond = expr(n.cond);
   if (const Store *chosen = lanes_ ? nullptr : chosen_store(n)) {
@@ -218,7 +225,9 @@ void FunctionEmitter::branch(const If &n) {
     return;
   }
   BasicBlock *yes = block("then"), *done = block("endif"), *no = n.no ? block("else") : done;
-  b_.CreateCondBr(cond, yes, no);
+  const For *few = n.no ? as<For>(n.yes) : nullptr;
+  bool light = few && few->kind == ForKind::serial && few->width > 0;
+  b_.CreateCondBr(cond, yes, no, light ? mostly() : nullptr);
   b_.SetInsertPoint(yes);
   statements(n.yes);
   b_.CreateBr(done);
@@ -266,10 +275,7 @@ Function *FunctionEmitter::fault_function() {
 void FunctionEmitter::check(const Check &n) {
   V cond = expr(n.cond);
   BasicBlock *bad = block("fault"), *good = block("checked");
-  llvm::MDNode *weights = llvm::MDNode::get(context_, {llvm::MDString::get(context_, "branch_weights"),
-                                                       llvm::ConstantAsMetadata::get(b_.getInt32(1 << 20)),
-                                                       llvm::ConstantAsMetadata::get(b_.getInt32(1))});
-  b_.CreateCondBr(cond, good, bad, weights);
+  b_.CreateCondBr(cond, good, bad, mostly());
   V value = b_.getInt64(0), bound = b_.getInt64(0);
   b_.SetInsertPoint(bad);
   if (const Binary *c = as<Binary>(n.cond); c && bit_width(c->a.dtype()) == 64 && !is_float(c->a.dtype()))
@@ -329,8 +335,10 @@ void FunctionEmitter::iterations(const For &n, V lo, V trips) {
     plain_loop(n, lo, trips, true);
   else if (auto blocks = blocks_in(n))
     block_loop(n, *blocks, lo, trips);
-  else if (is_short(n, trips))
+  else if (is_short(n, trips) && llvm::isa<ConstantInt>(trips))
     plain_loop(n, lo, trips, false);
+  else if (is_short(n, trips))
+    short_loop(n, lo, trips);
   else
     inner_loop(n, lo, trips);
   hoist_behind(last, before);
@@ -426,11 +434,13 @@ void FunctionEmitter::plain_loop(const For &n, V lo, V trips, bool polls) {
   b_.SetInsertPoint(done);
 }
 
-/// True when a loop runs a few iterations at most: its trip count or the form `lo .. min(x, lo + c)` tells.
+/// True when a loop runs a few iterations at most: its trip count, its width or the form
+/// `lo .. min(x, lo + c)` tells.
 /// The loops around it look at the cancel flag.
 bool FunctionEmitter::is_short(const For &n, V trips) {
   constexpr int64_t few = 4096;
   if (auto *count = llvm::dyn_cast<ConstantInt>(trips)) return count->getZExtValue() <= few;
+  if (n.kind == ForKind::serial && n.width > 0) return n.width <= few;
   const Binary *least = as<Binary>(n.hi);
   if (n.step != 1 || !least || least->op != BinOp::min) return false;
   if (as_int(n.lo) == 0) return as_int(least->b).value_or(few + 1) <= few;
@@ -485,11 +495,40 @@ void FunctionEmitter::run_of_iterations(const For &n, V lo, V from, V to, uint32
   memo_.clear();
 }
 
+/// Iterations from, from + 1, … below to, several at a time as long as that goes; from < to.
+void FunctionEmitter::copied_iterations(const For &n, V lo, V from, V to, BasicBlock *done) {
+  uint32_t copies = copies_of(n.body);
+  if (copies == 1) return run_of_iterations(n, lo, from, to, 1, done);
+  BasicBlock *several = block("several"), *rest = block("rest"), *one = block("one"), *ran = block("ran");
+  V span = b_.CreateSub(to, from);
+  V whole = b_.CreateAdd(from, b_.CreateAnd(span, ~uint64_t{copies - 1}));
+  b_.CreateCondBr(b_.CreateICmpEQ(from, whole), rest, several);
+  b_.SetInsertPoint(several);
+  run_of_iterations(n, lo, from, whole, copies, done);
+  b_.CreateBr(rest);
+  b_.SetInsertPoint(rest);
+  b_.CreateCondBr(b_.CreateICmpEQ(whole, to), ran, one);
+  b_.SetInsertPoint(one);
+  run_of_iterations(n, lo, whole, to, 1, done);
+  b_.CreateBr(ran);
+  b_.SetInsertPoint(ran);
+}
+
+/// A loop that ends before a poll is due.
+void FunctionEmitter::short_loop(const For &n, V lo, V trips) {
+  BasicBlock *some = block("some"), *done = block("done");
+  V zero = b_.getInt64(0);
+  b_.CreateCondBr(b_.CreateICmpEQ(trips, zero), done, some);
+  b_.SetInsertPoint(some);
+  copied_iterations(n, lo, zero, trips, done);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+}
+
 /// Runs in stretches of poll_interval iterations, so that the loop itself has no poll.
 void FunctionEmitter::inner_loop(const For &n, V lo, V trips) {
   BasicBlock *before = b_.GetInsertBlock(), *stretch = block("stretch"), *more = block("more"),
              *done = block("done");
-  uint32_t copies = copies_of(n.body);
   V zero = b_.getInt64(0);
   b_.CreateCondBr(b_.CreateICmpEQ(trips, zero), done, stretch);
   b_.SetInsertPoint(stretch);
@@ -497,23 +536,7 @@ void FunctionEmitter::inner_loop(const For &n, V lo, V trips) {
   start->addIncoming(zero, before);
   V limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, trips,
                                      b_.CreateAdd(start, b_.getInt64(poll_interval), "", true, true));
-  if (copies == 1) {
-    run_of_iterations(n, lo, start, limit, 1, done);
-  } else {
-    BasicBlock *several = block("several"), *rest = block("rest"), *one = block("one"), *ran = block("ran");
-    V span = b_.CreateSub(limit, start);
-    V whole = b_.CreateAdd(start, b_.CreateAnd(span, ~uint64_t{copies - 1}));
-    b_.CreateCondBr(b_.CreateICmpEQ(start, whole), rest, several);
-    b_.SetInsertPoint(several);
-    run_of_iterations(n, lo, start, whole, copies, done);
-    b_.CreateBr(rest);
-    b_.SetInsertPoint(rest);
-    b_.CreateCondBr(b_.CreateICmpEQ(whole, limit), ran, one);
-    b_.SetInsertPoint(one);
-    run_of_iterations(n, lo, whole, limit, 1, done);
-    b_.CreateBr(ran);
-    b_.SetInsertPoint(ran);
-  }
+  copied_iterations(n, lo, start, limit, done);
   b_.CreateCondBr(b_.CreateICmpEQ(limit, trips), done, more);
   b_.SetInsertPoint(more);
   start->addIncoming(limit, more);

@@ -46,6 +46,7 @@ class FunctionEmitter {
   void allocate(const Alloc &n);
   void zero_fill(const Buf &b);
   const Store *chosen_store(const If &n) const;
+  llvm::MDNode *mostly();
   void branch(const If &n);
   void check(const Check &n);
   void loop(const For &n);
@@ -60,6 +61,8 @@ class FunctionEmitter {
   static bool fits_one_chunk(const For &n);
   static bool is_short(const For &n, V trips);
   uint32_t copies_of(const Stmt &body) const;
+  void short_loop(const For &n, V lo, V trips);
+  void copied_iterations(const For &n, V lo, V from, V to, llvm::BasicBlock *done);
   void run_of_iterations(const For &n, V lo, V from, V to, uint32_t copies, llvm::BasicBlock *done);
   void inner_loop(const For &n, V lo, V trips);
   V trip_count(const For &n, V lo, V hi);

@@ -3,8 +3,8 @@
 
 #include "ir/build.h"
 #include "ir/match.h"
-#include "schedule/tree/copy.h"
 #include "schedule/tree/share_loads.h"
+#include "transform/copy.h"
 
 namespace kw {
 

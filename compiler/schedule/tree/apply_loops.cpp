@@ -12,12 +12,12 @@
 #include "schedule/privatise.h"
 #include "schedule/tree/apply_copies.h"
 #include "schedule/tree/contract.h"
-#include "schedule/tree/copy.h"
 #include "schedule/tree/perfect_nest.h"
 #include "schedule/tree/ranges.h"
 #include "schedule/tree/shape.h"
 #include "support/diagnostic.h"
 #include "support/text.h"
+#include "transform/copy.h"
 
 namespace kw {
 

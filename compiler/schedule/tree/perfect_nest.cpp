@@ -8,8 +8,8 @@
 #include "ir/build.h"
 #include "ir/match.h"
 #include "schedule/tree/chain.h"
-#include "schedule/tree/copy.h"
 #include "schedule/tree/ranges.h"
+#include "transform/copy.h"
 
 namespace kw {
 

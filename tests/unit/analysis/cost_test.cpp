@@ -73,6 +73,16 @@ TEST(Work, trip_counts_from_data_are_no_estimate) {
   EXPECT_FALSE(estimate_work(over_matrix("for i in range(-2**63, 2):\n  c[0, 0] = 1.0")).bounded);
 }
 
+TEST(Work, a_loop_over_data_that_visits_elements_ends_with_them) {
+  auto bounded = [](std::string_view body) { return estimate_work(over_matrix(body)).bounded; };
+  EXPECT_TRUE(bounded("for i in range(w[0], w[1]):\n  c[i, 0] = 1.0"));
+  EXPECT_TRUE(bounded("t = 0.0\nfor i in range(w[0], w[1], 3):\n  t += a[2 * i + 1, 0]\nc[0, 0] = t"));
+  EXPECT_FALSE(bounded("for i in range(w[0], w[1]):\n  if i > 3:\n    c[i, 0] = 1.0"));
+  EXPECT_FALSE(bounded("for i in range(w[0], w[1]):\n  c[0, 0] = a[i, 0] if i < 3 else 1.0"));
+  EXPECT_FALSE(bounded("for i in range(w[0], w[1]):\n  k = w[i % 2]\n  c[i - k, 0] = 1.0"));
+  EXPECT_FALSE(bounded("for i in range(w[0], w[1]):\n  if i == 3:\n    continue\n  c[i, 0] = 1.0"));
+}
+
 TEST(Work, iterators_around_a_loop_are_known_where_it_begins) {
   Func f = over_matrix(
       "for k in range(a.shape[0]):\n  for i in range(k + 1, a.shape[0]):\n"

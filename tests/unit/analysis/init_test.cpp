@@ -103,6 +103,22 @@ TEST(Initialisation, writes_side_by_side_are_one_whose_parts_count_too) {
             "zero: c; warn:");
 }
 
+TEST(Initialisation, a_border_and_what_it_frames_are_everything) {
+  std::string_view border = "for k in range(c.shape[0]):\n  c[k, 0] = 0.0\n",
+                   top = "for k in range(c.shape[1]):\n  c[0, k] = 0.0\n",
+                   rest = "for i in range(1, c.shape[0]):\n  for j in range(1, c.shape[1]):\n    c[i, j] = ";
+  EXPECT_EQ(report_of(cat(border, top, rest, "c[i - 1, j - 1] + c[i - 1, j] + c[i, j - 1]")), clean);
+  EXPECT_EQ(report_of(cat(top, rest, "c[i - 1, j - 1]")), "zero: c; warn: 7:17");
+  EXPECT_EQ(report_of(cat(border, rest, "c[i, j - 1]")), "zero: c; warn:");
+}
+
+TEST(Initialisation, rows_above_and_the_begun_row_are_one_triangle) {
+  EXPECT_EQ(report_of("t = allocate((8, 8))\nfor i in range(8):\n  for j in range(i + 1):\n    s = 0.0\n"
+                      "    for k in range(j):\n      s += t[i, k] * t[j, k]\n    t[i, j] = s\n"
+                      "  for j in range(i + 1, 8):\n    t[i, j] = 0.0\nc[0, 0] = t[7, 7]"),
+            needs_c);
+}
+
 TEST(Initialisation, loops_that_may_not_run_write_nothing_for_what_follows) {
   EXPECT_EQ(report_of("t = allocate((1,))\nfor i in range(p):\n  t[0] = 1.0\nc[0, 0] = t[0]"),
             "zero: t c; warn: 6:13");

@@ -69,7 +69,8 @@ TEST(Explain, loops_have_their_claims) {
       "depend on each other) "
       "m in reduce(n)=serial (`reduce(m)` is proved: iterations depend on each other only by a sum, whose "
       "order is free) "
-      "o in vectorize(n)=serial (`vectorize(o)` is proved: no iteration depends on another)");
+      "o in vectorize(n)=vector (16 iterations at once; `vectorize(o)` is proved: no iteration depends on "
+      "another)");
 }
 
 /// What is said of the claim of the first loop, from "is proved: " on.

@@ -112,8 +112,22 @@ TEST(HoistChecks, what_a_check_that_stays_protects_is_not_read_early) {
   for (const std::string &p : got) EXPECT_EQ(p.find("i "), 0u) << p;
   // it stands outside of every loop
   got = places(hoisted("r = idx[idx[0]]\nfor i in range(p):\n  y[r + i, 0] = 1.0"));
-  ASSERT_EQ(got.size(), 2u);
+  ASSERT_EQ(got.size(), 3u);
   EXPECT_EQ(got[0], ": cast(u64, idx[0]) < cast(u64, idx_0)");
+}
+
+TEST(HoistChecks, a_range_is_checked_at_its_ends) {
+  Places got = places(hoisted("for i in range(idx[0], idx[1]):\n  y[i + p, 0] = 1.0"));
+  ASSERT_EQ(got.size(), 2u);
+  EXPECT_EQ(got[0], "? : cast(u64, idx[0] + p) < cast(u64, x_0)");
+  EXPECT_EQ(got[1],
+            "? : cast(u64, (idx[0] + p) + cast(i64, min(cast(u64, (idx[1] - idx[0]) - 1), cast(u64, x_0) - "
+            "cast(u64, idx[0] + p)))) < cast(u64, x_0)");
+  // the elements between may be outside, or not the same when the loop comes there
+  for (std::string_view body : {"for i in range(idx[0], idx[1], 2):\n  y[i, 0] = 1.0",
+                                "for i in range(idx[0], idx[1]):\n  y[2 * i, 0] = 1.0",
+                                "for i in range(w[0], w[1]):\n  y[i + w[2], 0] = 1.0\n  w[2] = i"})
+    EXPECT_EQ(places(hoisted(body)).back().find("i : "), 0u) << body;
 }
 
 TEST(HoistChecks, bounds_at_the_ends_of_the_integers_are_scanned_whole) {

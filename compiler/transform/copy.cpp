@@ -1,5 +1,5 @@
 // A walk that names anew what a tree binds, and one rewrite.
-#include "schedule/tree/copy.h"
+#include "transform/copy.h"
 
 #include "ir/rewrite.h"
 #include "ir/walk.h"

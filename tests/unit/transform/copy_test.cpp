@@ -1,5 +1,5 @@
 // Copies bind symbols of their own, share no statement, and take values for what is free in them.
-#include "schedule/tree/copy.h"
+#include "transform/copy.h"
 
 #include <gtest/gtest.h>
 
