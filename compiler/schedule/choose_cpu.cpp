@@ -18,9 +18,7 @@ namespace {
 
 using Verb = Directive::Verb;
 
-Func chosen(const Func &f, const Target &target, std::vector<std::string> *lines) {
-  LoopNest nest(f);
-  nest.record(lines);
+Func chosen(LoopNest &nest, const Target &target) {
   split_index_sets(nest, target);
   fuse_loops(nest);
   unroll_taps(nest, target);
@@ -40,11 +38,17 @@ const For *block_of(const For &blocks) {
 
 }  // namespace
 
-Func choose_cpu(const Func &f, const Target &target) { return chosen(f, target, nullptr); }
+Func choose_cpu(const Func &f, const Target &target) {
+  LoopNest nest(f);
+  return chosen(nest, target);
+}
 
-std::vector<std::string> schedule_for_cpu(const Func &f, const Target &target) {
-  std::vector<std::string> out;
-  LoopNest end(chosen(f, target, &out));
+CpuSchedule schedule_for_cpu(const Func &f, const Target &target) {
+  std::vector<RefusedDirective> refused;
+  LoopNest begin(f);
+  begin.record(&refused);
+  LoopNest end(chosen(begin, target));
+  std::vector<std::string> out = begin.lines();
   const Nest &nest = end.nest();
   for (uint32_t l = 0; l < nest.loops.size(); ++l) {
     const For *n = nest.loops[l].loop;
@@ -58,7 +62,7 @@ std::vector<std::string> schedule_for_cpu(const Func &f, const Target &target) {
     if (n && n->kind == ForKind::vector)
       out.push_back(print_directive(nest, {Verb::vectorize, l, {}, {int64_t{n->width}}}));
   }
-  return out;
+  return {end.func(), std::move(out), begin.lines().size(), std::move(refused)};
 }
 
 }  // namespace kw
