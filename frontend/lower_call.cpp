@@ -97,6 +97,7 @@ Operand Lowering::select_call(std::vector<Operand> args, Loc loc) {
   for (size_t i : {1u, 2u})
     if (in == DType::i64) demand_int64(args[i]);
   Expr yes = cast(in, args[1].expr, args[1].loc), no = cast(in, args[2].expr, args[2].loc);
+  if (reads_elements(yes) || reads_elements(no)) read_elements(cond, *builder_);  // the first fault is told
   for (const Expr &side : {yes, no}) read_elements(side, *builder_);
   return scalar_operand(select(cond, yes, no, loc), t.weak, loc);
 }

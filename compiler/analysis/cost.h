@@ -18,9 +18,6 @@ struct WorkEstimate {
 WorkEstimate estimate_work(const Func &f);
 /// Of one loop, over what is known where it begins.
 WorkEstimate estimate_work(const For &loop);
-/// Operations that are worth a thread of their own: some 20 us of vector code.
-inline constexpr int log2_work_per_thread = 19;
-inline constexpr int64_t work_per_thread = int64_t{1} << log2_work_per_thread;
 
 /// A heap temporary and its size in bytes over extents and parameters, rounded up to 64.
 struct WorkspaceSlot {

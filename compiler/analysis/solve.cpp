@@ -16,27 +16,48 @@ void LinearSystem::equal_zero(std::vector<int64_t> coefficients, int64_t constan
   equalities_.push_back({std::move(coefficients), constant});
 }
 
+/// Rows of coefficients, each with its constant behind them, in one piece of memory.
+class RowTable {
+ public:
+  explicit RowTable(size_t width) : width_(width) {}
+
+  size_t size() const { return numbers_.size() / (width_ + 1); }
+  bool empty() const { return numbers_.empty(); }
+  int64_t *operator[](size_t row) { return numbers_.data() + row * (width_ + 1); }
+  const int64_t *operator[](size_t row) const { return numbers_.data() + row * (width_ + 1); }
+  /// A row of zeros; ends the life of pointers to others.
+  int64_t *add() {
+    numbers_.resize(numbers_.size() + width_ + 1);
+    return (*this)[size() - 1];
+  }
+  void add(const int64_t *row) { numbers_.insert(numbers_.end(), row, row + width_ + 1); }
+  void reserve(size_t rows) { numbers_.reserve(rows * (width_ + 1)); }
+  void drop_last() { numbers_.resize(numbers_.size() - width_ - 1); }
+  void clear() { numbers_.clear(); }
+
+ private:
+  size_t width_;
+  std::vector<int64_t> numbers_;
+};
+
 /// One run on a copy of the rows. Every member answers true when the system is shown to be empty.
 class Elimination {
  public:
   Elimination(const LinearSystem &s, int64_t *work)
-      : width_(s.variables_), equalities_(s.equalities_), rows_(s.inequalities_), work_(work) {
-    for (auto *list : {&equalities_, &rows_})
-      for (Row &r : *list) {
-        r.c.resize(width_);
-        gave_up_ |= r.k == INT64_MIN || std::count(r.c.begin(), r.c.end(), INT64_MIN) > 0;
-      }
+      : width_(s.variables_), equalities_(width_), rows_(width_), work_(work) {
+    copy(s.equalities_, equalities_);
+    copy(s.inequalities_, rows_);
   }
 
   bool run() {
     if (gave_up_) return false;
-    for (Row &r : equalities_)
-      if (tighten_equality(r)) return true;
-    for (Row &r : rows_)
-      if (tighten(r)) return true;
+    for (size_t e = 0; e < equalities_.size(); ++e)
+      if (tighten_equality(equalities_[e])) return true;
+    for (size_t r = 0; r < rows_.size(); ++r)
+      if (tighten(rows_[r])) return true;
     if (substitute_all()) return true;
     if (gave_up_) return false;
-    split_equalities();
+    leave_only_used();
     while (!gave_up_ && !rows_.empty()) {
       if (merge_parallel()) return true;
       std::optional<size_t> variable = cheapest();
@@ -47,12 +68,22 @@ class Elimination {
   }
 
  private:
-  using Row = LinearSystem::Row;
   static constexpr size_t max_rows = 300;
 
-  static int64_t gcd_of(const Row &r) {
+  void copy(const std::vector<LinearSystem::Row> &from, RowTable &to) {
+    to.reserve(from.size());
+    for (const LinearSystem::Row &r : from) {
+      int64_t *row = to.add();
+      std::copy(r.c.begin(), r.c.end(), row);
+      row[width_] = r.k;
+      gave_up_ |= std::count(row, row + width_ + 1, INT64_MIN) > 0;
+    }
+  }
+
+  int64_t gcd_of(const int64_t *row) const {
     int64_t g = 0;
-    for (int64_t c : r.c) g = std::gcd(g, c);
+    for (size_t i = 0; i < width_ && g != 1; ++i)
+      if (row[i]) g = std::gcd(g, row[i]);
     return g;
   }
   static int64_t floor_divide(int64_t a, int64_t b) {
@@ -61,33 +92,33 @@ class Elimination {
   }
 
   /// Divides by the gcd; the constant is rounded down, which keeps all integer points.
-  static bool tighten(Row &r) {
-    int64_t g = gcd_of(r);
-    if (g == 0) return r.k < 0;
+  bool tighten(int64_t *row) const {
+    int64_t g = gcd_of(row);
+    if (g == 0) return row[width_] < 0;
     if (g > 1) {
-      for (int64_t &c : r.c) c /= g;
-      r.k = floor_divide(r.k, g);
+      for (size_t i = 0; i < width_; ++i) row[i] /= g;
+      row[width_] = floor_divide(row[width_], g);
     }
     return false;
   }
-  static bool tighten_equality(Row &r) {
-    int64_t g = gcd_of(r);
-    if (g == 0) return r.k != 0;
-    if (r.k % g != 0) return true;
-    for (int64_t &c : r.c) c /= g;
-    r.k /= g;
+  bool tighten_equality(int64_t *row) const {
+    int64_t g = gcd_of(row);
+    if (g == 0) return row[width_] != 0;
+    if (row[width_] % g != 0) return true;
+    if (g > 1)
+      for (size_t i = 0; i <= width_; ++i) row[i] /= g;
     return false;
   }
 
   /// a += factor · b; gives up when a number leaves 64 bits or cannot be negated.
-  void add_multiple(Row &a, const Row &b, int64_t factor) {
-    auto step = [&](int64_t &x, int64_t y) {
+  void add_multiple(int64_t *a, const int64_t *b, int64_t factor) {
+    bool wide = false;
+    for (size_t i = 0; i <= width_; ++i) {
       int64_t part;
-      gave_up_ |=
-          __builtin_mul_overflow(y, factor, &part) || __builtin_add_overflow(x, part, &x) || x == INT64_MIN;
-    };
-    for (size_t i = 0; i < width_; ++i) step(a.c[i], b.c[i]);
-    step(a.k, b.k);
+      wide |= __builtin_mul_overflow(b[i], factor, &part) || __builtin_add_overflow(a[i], part, &a[i]) ||
+              a[i] == INT64_MIN;
+    }
+    gave_up_ |= wide;
   }
 
   /// Solves an equality with a coefficient of 1 or -1 for that variable and substitutes it everywhere.
@@ -96,7 +127,7 @@ class Elimination {
       found = false;
       for (size_t e = 0; e < equalities_.size() && !found; ++e)
         for (size_t v = 0; v < width_ && !found; ++v)
-          if (equalities_[e].c[v] == 1 || equalities_[e].c[v] == -1) {
+          if (equalities_[e][v] == 1 || equalities_[e][v] == -1) {
             found = true;
             if (substitute(e, v)) return true;
           }
@@ -104,39 +135,63 @@ class Elimination {
     return false;
   }
   bool substitute(size_t e, size_t v) {
-    Row pivot = equalities_[e];
-    equalities_.erase(equalities_.begin() + static_cast<std::ptrdiff_t>(e));
-    for (Row &r : equalities_) {
-      if (r.c[v]) add_multiple(r, pivot, -r.c[v] * pivot.c[v]);
-      if (!gave_up_ && tighten_equality(r)) return true;
+    std::vector<int64_t> pivot(equalities_[e], equalities_[e] + width_ + 1);
+    if (e + 1 != equalities_.size()) {
+      const int64_t *last = equalities_[equalities_.size() - 1];
+      std::copy(last, last + width_ + 1, equalities_[e]);
     }
-    for (Row &r : rows_) {
-      if (r.c[v]) add_multiple(r, pivot, -r.c[v] * pivot.c[v]);
-      if (!gave_up_ && tighten(r)) return true;
-    }
+    equalities_.drop_last();
+    for (auto *table : {&equalities_, &rows_})
+      for (size_t r = 0; r < table->size(); ++r) {
+        int64_t *row = (*table)[r];
+        if (!row[v]) continue;
+        add_multiple(row, pivot.data(), -row[v] * pivot[v]);
+        if (gave_up_) return false;
+        if (table == &rows_ ? tighten(row) : tighten_equality(row)) return true;
+      }
     return false;
   }
 
-  void split_equalities() {
-    for (const Row &r : equalities_) {
-      Row opposite = r;
-      for (int64_t &c : opposite.c) c = -c;
-      opposite.k = -opposite.k;
-      rows_.push_back(r);
-      rows_.push_back(opposite);
+  /// Equalities become two rows each, and variables that no row has any more lose their column.
+  void leave_only_used() {
+    std::vector<size_t> used;
+    for (size_t v = 0; v < width_; ++v) {
+      bool has = false;
+      for (const auto *table : {&equalities_, &rows_})
+        for (size_t r = 0; r < table->size() && !has; ++r) has = (*table)[r][v] != 0;
+      if (has) used.push_back(v);
     }
+    used.push_back(width_);
+    RowTable rows(used.size() - 1);
+    rows.reserve(rows_.size() + 2 * equalities_.size());
+    auto add = [&](const int64_t *from, int64_t sign) {
+      int64_t *to = rows.add();
+      for (size_t i = 0; i < used.size(); ++i) to[i] = sign * from[used[i]];
+    };
+    for (size_t r = 0; r < rows_.size(); ++r) add(rows_[r], 1);
+    for (size_t e = 0; e < equalities_.size(); ++e) add(equalities_[e], 1), add(equalities_[e], -1);
+    width_ = used.size() - 1;
+    rows_ = std::move(rows);
     equalities_.clear();
   }
 
   /// Of rows with equal coefficients only the tightest stays; rows without variables are decided.
   bool merge_parallel() {
-    std::sort(rows_.begin(), rows_.end(),
-              [](const Row &a, const Row &b) { return a.c != b.c ? a.c < b.c : a.k < b.k; });
-    rows_.erase(
-        std::unique(rows_.begin(), rows_.end(), [](const Row &a, const Row &b) { return a.c == b.c; }),
-        rows_.end());
-    for (const Row &r : rows_)
-      if (r.k < 0 && std::all_of(r.c.begin(), r.c.end(), [](int64_t c) { return c == 0; })) return true;
+    std::vector<const int64_t *> order;
+    for (size_t r = 0; r < rows_.size(); ++r) order.push_back(rows_[r]);
+    std::sort(order.begin(), order.end(), [&](const int64_t *a, const int64_t *b) {
+      return std::lexicographical_compare(a, a + width_ + 1, b, b + width_ + 1);
+    });
+    RowTable next(width_);
+    next.reserve(order.size());
+    for (const int64_t *row : order) {
+      size_t kept = next.size();
+      if (kept && std::equal(row, row + width_, next[kept - 1])) continue;
+      bool has_variables = std::any_of(row, row + width_, [](int64_t c) { return c != 0; });
+      if (!has_variables && row[width_] < 0) return true;
+      if (has_variables) next.add(row);
+    }
+    rows_ = std::move(next);
     return false;
   }
 
@@ -146,7 +201,7 @@ class Elimination {
     int64_t least = INT64_MAX;
     for (size_t v = 0; v < width_; ++v) {
       int64_t above = 0, below = 0;
-      for (const Row &r : rows_) above += r.c[v] > 0, below += r.c[v] < 0;
+      for (size_t r = 0; r < rows_.size(); ++r) above += rows_[r][v] > 0, below += rows_[r][v] < 0;
       int64_t growth = above * below - above - below;
       if (above + below > 0 && growth < least) best = v, least = growth;
     }
@@ -154,21 +209,22 @@ class Elimination {
   }
 
   bool eliminate(size_t v) {
-    std::vector<Row> next;
-    for (const Row &r : rows_)
-      if (r.c[v] == 0) next.push_back(r);
-    for (const Row &low : rows_) {
-      if (low.c[v] <= 0) continue;
-      for (const Row &high : rows_) {
-        if (high.c[v] >= 0) continue;
-        Row sum;
-        sum.c.resize(width_);
-        add_multiple(sum, low, -high.c[v]);
-        add_multiple(sum, high, low.c[v]);
+    RowTable next(width_);
+    next.reserve(rows_.size());
+    for (size_t r = 0; r < rows_.size(); ++r)
+      if (rows_[r][v] == 0) next.add(rows_[r]);
+    for (size_t l = 0; l < rows_.size(); ++l) {
+      const int64_t *low = rows_[l];
+      if (low[v] <= 0) continue;
+      for (size_t h = 0; h < rows_.size(); ++h) {
+        const int64_t *high = rows_[h];
+        if (high[v] >= 0) continue;
+        int64_t *sum = next.add();
+        add_multiple(sum, low, -high[v]);
+        add_multiple(sum, high, low[v]);
         gave_up_ |= work_ && --*work_ < 0;
         if (gave_up_) return false;
         if (tighten(sum)) return true;
-        next.push_back(std::move(sum));
       }
     }
     rows_ = std::move(next);
@@ -177,7 +233,7 @@ class Elimination {
   }
 
   size_t width_;
-  std::vector<Row> equalities_, rows_;
+  RowTable equalities_, rows_;
   int64_t *work_;
   bool gave_up_ = false;
 };

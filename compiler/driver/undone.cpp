@@ -90,7 +90,7 @@ class Undone {
     if (n.hint == Hint::serial) return "`serial` keeps it in order";
     auto trips = most_trips(n);
     auto work = as_int(estimate_work(n).operations);
-    if ((trips && *trips < 2) || (work && *work < 2 * work_per_thread))
+    if ((trips && *trips < 2) || (work && *work < 2 * in_.target.work_per_thread()))
       return "its work is worth one thread only";
     bool checks = false;
     walk(n.body, [&](const Check &, const Stmt &) { checks = true; });

@@ -18,7 +18,11 @@ namespace {
 
 using Verb = Directive::Verb;
 
+/// Of a kernel whose loops are changed: every change looks at all of them again.
+constexpr size_t most_statements = 100;
+
 Func chosen(LoopNest &nest, const Target &target) {
+  if (nest.nest().statements.size() > most_statements) return run_in_lanes_and_threads(nest.func(), target);
   split_index_sets(nest, target);
   fuse_loops(nest);
   unroll_taps(nest, target);

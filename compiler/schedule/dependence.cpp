@@ -258,7 +258,7 @@ class DependenceSearch {
     for (const BufNode *buf : buffers)
       for (auto [s, x] : touches[buf].all)
         for (auto [t, y] : access(s, x).is_write ? touches[buf].all : touches[buf].writes)
-          if (work_ > 0) pair({s, t, x, y});
+          if (work_ > 0 && !ended_) pair({s, t, x, y});
     return {std::move(found_), nest_.complete && work_ > 0};
   }
 
@@ -298,15 +298,16 @@ class DependenceSearch {
     d.common = common_loops(nest_.statements[d.source], nest_.statements[d.sink]);
     const auto &loops = nest_.statements[d.source].loops;
     if (apart(access(d.source, d.from), access(d.sink, d.to))) return;
-    for (d.level = 0; d.level < d.common; ++d.level) {
+    for (d.level = 0; d.level < d.common && !ended_; ++d.level) {
       if (query_.loop && loops[d.level] != *query_.loop) continue;
       // a buffer made inside the loop is another one in each iteration
       if (access(d.source, d.from).home > d.level) continue;
-      if (!steps_apart(d) && may_hold(d, true)) add(d);
+      if (is_wanted(d) && !steps_apart(d) && may_hold(d, true)) add(d);
     }
     if (query_.loop || d.source > d.sink || (d.source == d.sink && d.from >= d.to)) return;
-    if (may_hold(d, false)) add(d);
+    if (!ended_ && is_wanted(d) && may_hold(d, false)) add(d);
   }
+  bool is_wanted(const Dependence &d) const { return !query_.wanted || query_.wanted(d); }
 
   /// True when a subscript is one sum at both ends that takes another value in each iteration of the loop
   /// that would carry the dependence: inner loops cannot make up for one step of it. Most pairs of blocked
@@ -369,6 +370,7 @@ class DependenceSearch {
         d.directions.push_back(direction(d, m));
         d.distances.push_back(distance(d, m));
       }
+    ended_ = query_.on_found && !query_.on_found(d);
     found_.push_back(std::move(d));
   }
 
@@ -411,6 +413,7 @@ class DependenceSearch {
   const DependenceQuery &query_;
   int64_t work_;
   std::vector<Dependence> found_;
+  bool ended_ = false;                        ///< whoever asks has seen enough
   std::vector<std::vector<uint64_t>> alike_;  ///< by statement and access
   std::map<std::pair<uint64_t, uint32_t>, bool> answers_;
 };

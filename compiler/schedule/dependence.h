@@ -3,6 +3,7 @@
 // little. Knows nothing of what is done with them.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "analysis/affine.h"
@@ -31,6 +32,10 @@ struct DependenceQuery {
   std::optional<uint32_t> loop;  ///< only those that this loop of the nest carries
   bool directions = false;
   int64_t work = 100'000;  ///< products of rows; when they are used up the search ends
+  /// Whether a pair of accesses at a level is of interest, before it is searched; empty: all are.
+  std::function<bool(const Dependence &)> wanted{};
+  /// Told of each that is found; false ends the search. May be empty.
+  std::function<bool(const Dependence &)> on_found{};
 };
 
 struct Dependences {

@@ -24,13 +24,16 @@ class Judge {
       return out;
     }
     std::vector<const BufNode *> own = private_scalars(f_, nest_, directive_.loop);
-    Dependences carried = find_dependences(nest_, {directive_.loop});
-    if (!carried.complete) return {Reason::unproved};
     std::vector<Verdict> refusals;
-    for (const Dependence &d : carried.found) {
-      if (std::find(own.begin(), own.end(), from(d).buf.get()) != own.end()) continue;
+    DependenceQuery query{directive_.loop};
+    query.wanted = [&](const Dependence &d) {
+      return std::find(own.begin(), own.end(), from(d).buf.get()) == own.end();
+    };
+    query.on_found = [&](const Dependence &d) {
       if (Verdict v = judge(d); !v.ok()) refusals.push_back(std::move(v));
-    }
+      return shown_ || refusals.empty();  // which of several is told matters only where one is
+    };
+    if (!find_dependences(nest_, query).complete) return {Reason::unproved};
     Verdict out = worst_of(std::move(refusals));
     if (out.ok()) out.shared = std::move(shared_), out.in_step = in_step_;
     return out;

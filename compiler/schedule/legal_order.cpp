@@ -54,6 +54,13 @@ class OrderJudge {
     return false;
   }
 
+  /// What counts of the dependences that a loop carries.
+  Dependences carried_by(uint32_t loop, const std::vector<const BufNode *> &own) const {
+    DependenceQuery query{loop};
+    query.wanted = [&](const Dependence &d) { return !is_ignored(d, own); };
+    return find_dependences(nest_, query);
+  }
+
   /// Loops that stand directly in one another are in consecutive places of the loops around each statement in
   /// it.
   Verdict perfect_loops(bool in_new_order) {
@@ -61,10 +68,9 @@ class OrderJudge {
     std::sort(sorted.begin(), sorted.end());
     std::vector<const BufNode *> own = private_scalars(f_, nest_, sorted.back());
     for (uint32_t carrier : sorted) {
-      Dependences carried = find_dependences(nest_, {carrier});
+      Dependences carried = carried_by(carrier, own);
       if (!carried.complete) return {Reason::unproved};
       for (const Dependence &d : carried.found) {
-        if (is_ignored(d, own)) continue;
         uint32_t first = place_of(d.source, sorted[0]);
         for (size_t i = 0; i < order.size(); ++i) {
           PairSystem system(nest_, d, d.level, true);
@@ -88,12 +94,11 @@ class OrderJudge {
   /// Of iterations in one block the same statements come together, in loops that they share.
   Verdict jam() {
     std::vector<const BufNode *> own = private_scalars(f_, nest_, d_.loop);
-    Dependences carried = find_dependences(nest_, {d_.loop});
+    Dependences carried = carried_by(d_.loop, own);
     if (!carried.complete) return {Reason::unproved};
     int64_t step = nest_.loops[d_.loop].loop->step, far;
     bool bounded = !__builtin_mul_overflow(step, d_.sizes[0] - 1, &far);
     for (const Dependence &d : carried.found) {
-      if (is_ignored(d, own)) continue;
       for (uint32_t m = d.level + 1; m <= d.common; ++m) {
         if (m == d.common && d.source <= d.sink) break;
         PairSystem system(nest_, d, d.level, true);
@@ -110,11 +115,13 @@ class OrderJudge {
   /// An iteration of the second loop comes before later ones of the first.
   Verdict fuse() {
     uint32_t first = d_.loop, second = d_.others[0];
-    Dependences all = find_dependences(nest_);
+    DependenceQuery query;
+    query.wanted = [&](const Dependence &d) {
+      return d.level == d.common && !is_ignored(d, {}) && is_in(d.source, first) && is_in(d.sink, second);
+    };
+    Dependences all = find_dependences(nest_, query);
     if (!all.complete) return {Reason::unproved};
     for (const Dependence &d : all.found) {
-      if (d.level < d.common || is_ignored(d, {}) || !is_in(d.source, first) || !is_in(d.sink, second))
-        continue;
       PairSystem system(nest_, d, d.common, false);
       system.restrict_to_earlier(first, second);
       if (!is_excluded(d, system)) return verdict_;
@@ -135,13 +142,16 @@ class OrderJudge {
       part.insert(body[i].s.p.get());
       if (!body[i].opens) add_all(body[i].s, part);
     }
-    Dependences carried = find_dependences(nest_, {d_.loop});
+    auto is_in_part = [&](uint32_t statement, const auto &part) {
+      return part.count(nest_.statements[statement].at.p.get()) > 0;
+    };
+    DependenceQuery query{d_.loop};
+    query.wanted = [&](const Dependence &d) {
+      return is_in_part(d.source, second) && is_in_part(d.sink, first) && !is_ignored(d, {});
+    };
+    Dependences carried = find_dependences(nest_, query);
     if (!carried.complete) return {Reason::unproved};
     for (const Dependence &d : carried.found) {
-      auto is_in_part = [&](uint32_t statement, const auto &part) {
-        return part.count(nest_.statements[statement].at.p.get()) > 0;
-      };
-      if (!is_in_part(d.source, second) || !is_in_part(d.sink, first) || is_ignored(d, {})) continue;
       PairSystem system(nest_, d, d.level, true);
       if (!is_excluded(d, system)) return verdict_;
     }

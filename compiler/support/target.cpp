@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 
 #include "support/text.h"
@@ -71,6 +72,19 @@ void remove_features(Target &t, std::initializer_list<std::string_view> from) {
   });
 }
 
+/// By "grain=N"; returns what is wrong with it.
+std::string set_grain(Target &t, std::string_view word) {
+  constexpr std::string_view key = "grain=";
+  uint32_t grain = 0;
+  const char *end = word.data() + word.size();
+  auto read = word.starts_with(key) ? std::from_chars(word.data() + key.size(), end, grain)
+                                    : std::from_chars_result{word.data(), std::errc::invalid_argument};
+  if (read.ec != std::errc{} || read.ptr != end || grain > 40)
+    return cat("KW_TARGET: '", word, "' is not grain=N with N from 0 to 40");
+  t.log2_work_per_thread = grain;
+  return {};
+}
+
 }  // namespace
 
 const Target &host_target() {
@@ -78,25 +92,23 @@ const Target &host_target() {
   return t;
 }
 
-NamedTarget parse_target(std::string_view name, const Target &host) {
+NamedTarget parse_target(std::string_view text, const Target &host) {
   NamedTarget out{host, {}};
-  if (name.empty() || name == "host") return out;
+  std::string_view name = text.substr(0, text.find(',')), rest = text.substr(name.size());
   bool is_x86 = host.triple.starts_with("x86_64");
   bool has_avx512 =
       host.has("avx512f") && host.has("avx512bw") && host.has("avx512dq") && host.has("avx512vl");
-  if (name == "avx512" && has_avx512) return out;
-  if (name == "avx2" && host.has("avx2") && host.has("fma")) {
+  bool is_host = name.empty() || name == "host" || (name == "avx512" && has_avx512);
+  if (name == "avx2" && host.has("avx2") && host.has("fma"))
     remove_features(out.target, {"avx512"});
-    return out;
-  }
-  if (name == "generic" && is_x86) {
+  else if (name == "generic" && is_x86)
     remove_features(out.target, {"avx", "fma", "f16c", "bmi"});
-    return out;
-  }
-  bool is_known = name == "avx512" || name == "avx2" || name == "generic";
-  out.error = is_known ? cat("KW_TARGET: this processor cannot run code for '", name, "'")
-                       : cat("KW_TARGET: there is no target '", name,
-                             "'; the targets are: host, avx512, avx2, generic");
+  else if (name == "avx512" || name == "avx2" || name == "generic")
+    out.error = is_host ? "" : cat("KW_TARGET: this processor cannot run code for '", name, "'");
+  else if (!is_host)
+    out.error =
+        cat("KW_TARGET: there is no target '", name, "'; the targets are: host, avx512, avx2, generic");
+  if (!rest.empty() && out.error.empty()) out.error = set_grain(out.target, rest.substr(1));
   return out;
 }
 

@@ -13,6 +13,8 @@ struct Target {
   std::string triple;                 ///< e.g. "x86_64-unknown-linux-gnu"; objects are ELF on every system
   std::vector<std::string> features;  ///< LLVM names, sorted, without '+'
   uint32_t l1_bytes = 32 << 10, l2_bytes = 512 << 10;
+  /// Operations that are worth a thread of their own, as a power of two: some 20 us of vector code.
+  uint32_t log2_work_per_thread = 19;
 
   bool has(std::string_view feature) const;
   bool has_fma() const { return has("fma") || triple.starts_with("aarch64"); }
@@ -37,6 +39,7 @@ struct Target {
     if (!triple.starts_with("x86_64")) return 0;
     return has("avx512f") ? uint64_t{64} << 20 : has("avx2") ? uint64_t{32} << 20 : 0;
   }
+  int64_t work_per_thread() const { return int64_t{1} << log2_work_per_thread; }
   /// "+avx,+avx2,…"
   std::string feature_text() const;
 };
@@ -48,6 +51,7 @@ void for_each_field(const Target &t, F &&f) {
   f("features", t.feature_text());
   f("l1_bytes", std::to_string(t.l1_bytes));
   f("l2_bytes", std::to_string(t.l2_bytes));
+  f("log2_work_per_thread", std::to_string(t.log2_work_per_thread));
 }
 
 /// The machine that runs us, read once.
@@ -59,7 +63,7 @@ struct NamedTarget {
 };
 
 /// A target that `host` runs, by its name: "host", "avx512", "avx2" or "generic", each without the vector
-/// features beyond it. "" is "host".
+/// features beyond it. "" is "host". Behind the name ",grain=N" says that 2^N operations are worth a thread.
 NamedTarget parse_target(std::string_view name, const Target &host);
 
 /// What kernels are compiled for: KW_TARGET, read once; with an error the host itself.

@@ -19,8 +19,9 @@ Expr shifted_up(Expr a, int64_t bits) { return binary(BinOp::shl, std::move(a), 
 
 class RowBuilder {
  public:
-  RowBuilder(const For &outermost, const std::vector<const LaneSum *> &sums, const Loc &loc)
-      : sums_(sums), loc_(loc), loops_{&outermost} {
+  RowBuilder(const For &outermost, const std::vector<const LaneSum *> &sums, const Loc &loc,
+             const Target &target)
+      : sums_(sums), loc_(loc), target_(target), loops_{&outermost} {
     while (loops_.size() < sums[0]->band.size()) {
       const Stmt *s = &loops_.back()->body;
       for (; as<Let>(*s); s = &as<Let>(*s)->body) names_.push_back(as<Let>(*s));
@@ -63,9 +64,9 @@ class RowBuilder {
 
   /// Chunks are worth a thread's while: as many operations as analysis/cost asks for.
   uint32_t blocks_per_chunk() const {
-    constexpr uint32_t worth = 128;  // blocks of one operation for each iteration
+    int64_t worth = target_.work_per_thread() >> block_bits;  // blocks of one operation for each iteration
     LaneView view(innermost());
-    return std::max(1u, worth / (4 + view.work().operations));
+    return static_cast<uint32_t>(std::clamp<int64_t>(worth / (4 + view.work().operations), 1, 1 << 20));
   }
 
   Stmt one_block(const Sym &block, const Expr &blocks) const {
@@ -178,14 +179,16 @@ class RowBuilder {
 
   const std::vector<const LaneSum *> &sums_;
   Loc loc_;
+  const Target &target_;
   std::vector<const For *> loops_;  ///< outermost first
   std::vector<const Let *> names_;  ///< between the loops
 };
 
 }  // namespace
 
-Stmt run_in_rows(const For &outermost, const std::vector<const LaneSum *> &sums, const Loc &loc) {
-  return RowBuilder(outermost, sums, loc).run();
+Stmt run_in_rows(const For &outermost, const std::vector<const LaneSum *> &sums, const Loc &loc,
+                 const Target &target) {
+  return RowBuilder(outermost, sums, loc, target).run();
 }
 
 }  // namespace kw

@@ -5,12 +5,14 @@
 // in the middle. Blocks of a band whose outermost loop is parallel run on threads. Chooses no form of a sum.
 #pragma once
 
+#include "support/target.h"
 #include "transform/lane_sum.h"
 
 namespace kw {
 
 /// The loop that a pure band begins with, or the one loop of a band, with all in it accumulating in lanes, as
 /// blocks. Leaves the counts of the sums to the caller.
-Stmt run_in_rows(const For &outermost, const std::vector<const LaneSum *> &sums, const Loc &loc);
+Stmt run_in_rows(const For &outermost, const std::vector<const LaneSum *> &sums, const Loc &loc,
+                 const Target &target);
 
 }  // namespace kw

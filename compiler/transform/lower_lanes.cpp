@@ -177,7 +177,7 @@ class LaneLowering {
         number_all(inner, sum), out = for_loop(inner, s.loc());
     }
     if (!blocked.empty()) out = run_in_blocks(inner, blocked, s.loc());
-    if (!rows.empty()) out = run_in_rows(n, rows, s.loc());
+    if (!rows.empty()) out = run_in_rows(n, rows, s.loc(), target_);
     for (const LaneSum *sum : rows) out = let(sum->count, count_of(*sum), out);
     for (const LaneSum *sum : whole) out = let(sum->count, count_of(*sum), enclose(*sum, out));
     return out;

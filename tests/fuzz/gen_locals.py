@@ -39,7 +39,7 @@ def assign(s: Scope) -> list[S]:
         s.locals[name] = t
         return out
     if pick < 0.68:
-        return on_some_paths(s, name)
+        return on_some_paths(s)
     e = value(s, s.depth)
     s.locals[name] = e.type
     return [S(f"{name} = {{0}}", [e])]
@@ -83,8 +83,11 @@ def in_a_branch(s: Scope, name: str) -> list[S]:
     return [S("if {0}:", [condition(s, 2)], [again(inner, name, s.chance(0.5))])]
 
 
-def on_some_paths(s: Scope, name: str) -> list[S]:
-    """A name that one way does not assign and that is read behind both: E302, if the place is reached."""
+def on_some_paths(s: Scope) -> list[S]:
+    """A name that one way does not assign and that is read behind both: E302, if the place is reached.
+
+    Names of their own for each dtype: earlier arms may have made them too.
+    """
     readable = [t for t in s.tensors if t.dims]
     targets = [t for t in s.tensors if t.writable]
     if not readable or not s.chance(0.25):
@@ -92,6 +95,7 @@ def on_some_paths(s: Scope, name: str) -> list[S]:
     s.features.add("assigned on some paths")
     test = E("({0} > {1})", [load(s, s.rng.choice(readable), 1), literal(1)], "bool")
     t = s.rng.choice(targets)
+    name = f"some_{t.dtype}"
     taken = S("if {0}:", [test], [[S(f"{name} = {{0}}", [cast(s, t.dtype, tame(s, value(s, 1)))])]])
     return [taken, S(f"{t.name}[{', '.join('0' * len(t.dims)) or '()'}] = {name}")]
 

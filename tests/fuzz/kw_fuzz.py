@@ -2,13 +2,16 @@
 `kw_fuzz.py first SEED N`, which stops soon after the first finding and names it.
 
 Workers of their own count programs and note the seed in work, so that a crash or a hang is a finding as well.
-Findings are cut down and printed; the exit status is 1 when there are any.
+Even seeds run for the machine itself and odd ones for AVX2, pairs of seeds by one thread and by two in turn;
+a KW_TARGET that is set stands for all. Loops are worth a thread however short they are. Findings are cut down
+and printed; the exit status is 1 when there are any.
 """
 
 from __future__ import annotations
 
 import json
 import mmap
+import os
 import struct
 import subprocess
 import sys
@@ -23,6 +26,18 @@ HANG = 60.0  # seconds without a new seed
 SHOWN = 6  # findings that are cut down
 SHRINK_SECONDS = 40.0
 DEFAULT_SHARE = 3  # every third program runs in the default mode as well
+
+
+def target_of(seed: int) -> str:
+    """What machine code of a program is for."""
+    has_both = "avx512f" in Path("/proc/cpuinfo").read_text()
+    return ("avx2" if has_both and seed % 2 else "host") + ",grain=0"
+
+
+def set_threads(seed: int) -> None:
+    import kernelwright as kw
+
+    kw.set_threads(1 + seed // 2 % 2)
 
 
 def worker(first: int, count: int, step: int, seconds: float, last: str) -> None:
@@ -44,6 +59,7 @@ def worker(first: int, count: int, step: int, seconds: float, last: str) -> None
         memory[:16] = struct.pack("qq", seed, done)
         try:
             p = generate.program(seed)
+            set_threads(seed)
             verdict = trial.judge(p, seed % DEFAULT_SHARE == 0)
         except Exception as e:
             found.append((seed, f"exception of the fuzzer: {e!r}"[:200]))
@@ -72,7 +88,10 @@ class Share:
         self.last.write_bytes(struct.pack("qq", self.next, 0))
         left = str(max(self.until - time.monotonic(), 1.0))
         command = [sys.executable, __file__, "worker", str(self.next), str(self.left), str(self.step), left]
-        self.process = subprocess.Popen([*command, str(self.last)], stdout=subprocess.PIPE, text=True)
+        env = {"KW_TARGET": target_of(self.next), **os.environ}
+        self.process = subprocess.Popen(
+            [*command, str(self.last)], stdout=subprocess.PIPE, text=True, env=env
+        )
         self.seen, self.since = (self.next, 0), time.monotonic()
 
     def poll(self) -> bool:
@@ -108,7 +127,8 @@ class Share:
 
 
 def run(first: int, count: int, workers: int, seconds: float) -> dict[str, Any]:
-    """Tallies of `count` programs from a seed on."""
+    """Tallies of `count` programs from a seed on, by an even number of workers."""
+    workers += workers % 2
     with tempfile.TemporaryDirectory() as folder:
         counts = [len(range(k, count, workers)) for k in range(workers)]
         shares = [Share(first + k, n, workers, seconds, Path(folder)) for k, n in enumerate(counts) if n]
@@ -125,10 +145,13 @@ def run(first: int, count: int, workers: int, seconds: float) -> dict[str, Any]:
 
 def explain(seed: int, seconds: float) -> str:
     """The finding of a seed, cut down."""
+    os.environ.setdefault("KW_TARGET", target_of(seed))
     import gen_args
     import generate
     import shrink
     import trial
+
+    set_threads(seed)
 
     warnings.simplefilter("ignore")
     p, kind = shrink.shrink(generate.program(seed), seconds)

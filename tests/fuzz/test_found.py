@@ -263,3 +263,16 @@ def test_the_mark_of_an_unsigned_index_survives_printing() -> None:
     assert "is_unsigned" not in f.ir("final", np.zeros(4), np.zeros(1, "int64"))
     printed, error, same = _core.round_trip(text)
     assert same and error == "" and printed == text
+
+
+@pytest.mark.parametrize("words", BACKENDS)
+@pytest.mark.parametrize("extent", [0, 1])
+def test_a_bad_index_in_the_condition_of_select_is_told_before_those_behind_it(
+    extent: int, words: str
+) -> None:
+    f = kernel(
+        "def f(c, idx):\n    y = output_tensor((1,), c.dtype)\n"
+        "    y[0] = select(idx[0] > 1, c[0], 0)\n    return y\n"
+    )
+    with kw.debug(words), pytest.raises(kw.KernelIndexError, match=r":3:23: error\[E303\].* of 'idx'"):
+        f(np.zeros(extent), np.zeros(0, "int64"))

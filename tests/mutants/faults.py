@@ -112,9 +112,9 @@ ANALYSIS = [
     Fault(
         "equality_opposite",
         "compiler/analysis/solve.cpp",
-        "      opposite.k = -opposite.k;\n",
-        "",
-        "equalities without a coefficient of 1 say too much",
+        "if (g == 0) return row[width_] != 0;",
+        "if (g == 0) return true;",
+        "an equality without variables is taken for a contradiction",
     ),
     Fault(
         "stepping_loop_is_exact",
@@ -299,8 +299,8 @@ SCHEDULE = [
     Fault(
         "parts_the_other_way",
         "compiler/schedule/legal_order.cpp",
-        "!is_in_part(d.source, second) || !is_in_part(d.sink, first)",
-        "!is_in_part(d.source, first) || !is_in_part(d.sink, second)",
+        "is_in_part(d.source, second) && is_in_part(d.sink, first)",
+        "is_in_part(d.source, first) && is_in_part(d.sink, second)",
         "a loop is distributed though its first part needs the second",
     ),
     Fault(
@@ -338,6 +338,44 @@ SCHEDULE = [
         "if (v.in_step && d.sizes.empty()) {",
         "a vector loop is made of iterations that must not run in any order",
     ),
+    Fault(
+        "read_behind_the_loop",
+        "compiler/schedule/tree/contract.cpp",
+        "!(uses_of(region, buf) == uses_of(loop.body, buf))",
+        "uses_of(region, buf).stores != uses_of(loop.body, buf).stores",
+        "a temporary that is read behind a loop becomes a scalar of it",
+    ),
 ]
 
-FAULTS = [*SCALAR_OPS, *INFERENCE, *ANALYSIS, *CHECKS, *EMITTER, *TRANSFORM, *SCHEDULE]
+LANES = [
+    Fault(
+        "later_of_equal_lanes",
+        "compiler/codegen/llvm/emit_selection.cpp",
+        "? b_.CreateICmpULT(at_b, at_a)",
+        "? b_.CreateICmpUGT(at_b, at_a)",
+        "of equal bests in lanes another one is kept than in the serial loop",
+    ),
+    Fault(
+        "middle_of_a_row",
+        "compiler/transform/lane_rows.cpp",
+        "Expr from = aligned ? const_int(0) : at_least(sub(lo, start), const_int(0));",
+        "Expr from = aligned ? const_int(0) : at_least(sub(lo, start), const_int(1));",
+        "a row of a sum that begins in its middle loses a term",
+    ),
+    Fault(
+        "one_block_behind_a_guard",
+        "compiler/transform/lane_sum.cpp",
+        "return make_stmt({}, While{binary(BinOp::lt, due, std::move(number)), end});",
+        "return if_else(binary(BinOp::lt, due, std::move(number)), end, {});",
+        "a condition that leaves out whole blocks of a sum loses one of them",
+    ),
+    Fault(
+        "stream_beside_a_line",
+        "compiler/codegen/llvm/emit_stream.cpp",
+        "V within = b_.CreateAnd(b_.CreateFreeze(low), line - 1);",
+        "V within = b_.CreateAnd(b_.CreateFreeze(low), line / 2 - 1);",
+        "results that begin in the middle of a line are streamed",
+    ),
+]
+
+FAULTS = [*SCALAR_OPS, *INFERENCE, *ANALYSIS, *CHECKS, *EMITTER, *TRANSFORM, *SCHEDULE, *LANES]

@@ -226,7 +226,7 @@ class DirectiveMaker {
     d.loop = counting[random_() % counting.size()];
     for (const NestStatement &s : nest_.statements)
       for (const NestAccess &a : s.accesses)
-        if (!a.index.empty() && (!d.buf || random_() % 2)) {
+        if (!a.index.empty() && (!d.buf || a.buf->sym->name == "w")) {
           d.buf = a.buf;
           if (!s.loops.empty()) d.loop = s.loops[random_() % s.loops.size()];
         }

@@ -1,6 +1,8 @@
 // The choices of a random kernel, from its root to its stores.
 #include "tests/oracle/random_kernel.h"
 
+#include <algorithm>
+
 #include "support/text.h"
 
 namespace kw::oracle {
@@ -20,7 +22,9 @@ class KernelMaker {
         "  fp('strict')\n  dims(n, m, sa)\n  site('E303', b, 0)\n  site('E303', a, 1)\n"
         "  s = alloc(i64, (), 'registers')\n  s[()] = 0\n  r = alloc(f64, (), 'registers')\n  r[()] = 0.0\n"
         "  v = alloc(i64, (), 'registers')\n  v[()] = 1\n  z = alloc(i64, (), 'registers')\n  z[()] = 0\n";
+    size_t head = text_.size();
     for (int k = one_in(2) ? 2 : 1; k > 0; --k) loop(1);
+    if (has_temporary_) text_.insert(head, "  w = alloc(i64, (4,), 'heap', fill='zero')\n");
     text_ += "  b[0] = b[0] + s[()]\n  c[0] = c[0] + r[()]\n  return a, b, c\n";
     return {text_, depth_};
   }
@@ -89,7 +93,7 @@ class KernelMaker {
   }
 
   void statement() {
-    int kind = plain_ ? number(4, 14) : number(0, 14);
+    int kind = plain_ ? number(4, 15) : number(0, 15);
     ends_in_definition_ = kind == 0 || kind == 2;
     if (kind == 0) {
       std::string name = cat("u", count_++);
@@ -116,9 +120,23 @@ class KernelMaker {
       if (one_in(3)) store();
       --extra_;
       if (one_in(3)) line("else:"), ++extra_, store(), --extra_;
+    } else if (kind == 15 && !has_temporary_) {
+      temporary();
     } else {
       store();
     }
+  }
+
+  /// An array of which an iteration mostly uses the one element that it writes first.
+  void temporary() {
+    has_temporary_ = true;
+    std::string at = cat("w[(", index(), ") % 4]");
+    line(cat(at, " = ", value()));
+    for (int k = number(1, 2); k > 0; --k) {
+      std::string read = one_in(6) ? cat("w[(", index(), ") % 4]") : at;
+      line(cat(one_in(5) ? read : element(), " = ", read, " * 2 - ", element()));
+    }
+    ends_in_definition_ = false;
   }
 
   std::string condition() {
@@ -198,13 +216,16 @@ class KernelMaker {
   std::string ranges_[6];  ///< of the last loop at each depth, for a neighbour
   size_t extra_ = 0, tables_ = 0;
   int most_depth_ = 1, depth_ = 1, count_ = 0;
-  bool plain_ = false, ends_in_definition_ = false;
+  bool plain_ = false, ends_in_definition_ = false, has_temporary_ = false;
 };
 
 }  // namespace
 
 RandomKernel random_kernel(Random &random) { return KernelMaker(random).run(); }
 
-int64_t reach(int64_t most) { return 2 * (most + 4) + 8; }
+int64_t reach(int64_t most) {
+  constexpr int64_t greatest_bound = 9;  // that a kernel names
+  return 2 * (std::max(most, greatest_bound) + 4) + 8;
+}
 
 }  // namespace kw::oracle

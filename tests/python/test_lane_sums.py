@@ -12,7 +12,7 @@ import pytest
 PROGRAM = Path(__file__).with_name("lane_sums.py")
 
 
-@pytest.mark.parametrize("target", ["host", "avx2", "generic"])
+@pytest.mark.parametrize("target", ["host", "avx2,grain=4", "generic,grain=0"])
 def test_machine_code_sums_as_the_interpreter_does(target: str) -> None:
     seed = int(os.environ.get("KW_TEST_SEED", "11"))
     done = subprocess.run(

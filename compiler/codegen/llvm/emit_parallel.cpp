@@ -118,7 +118,7 @@ FunctionEmitter::V FunctionEmitter::even_chunks(const For &n, V threads, V trips
   constexpr uint64_t chunks_per_thread = 16;
   auto least = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };
   WorkEstimate work = estimate_work(n);
-  V worth = b_.CreateAShr(expr(work.operations), log2_work_per_thread);
+  V worth = b_.CreateAShr(expr(work.operations), target_.log2_work_per_thread);
   memo_.clear();
   worth = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, worth, b_.getInt64(1));
   V wanted = least(threads, worth);

@@ -54,14 +54,14 @@ class LoopChooser {
 
  private:
   /// Iterations of a vector loop that stay on one thread.
-  static int64_t block_of(const For &loop) {
+  int64_t block_of(const For &loop) const {
     bool nested = false;
     walk(loop.body, [&](const For &, const Stmt &) { nested = true; });
-    return nested ? loop.width : 1 << 14;
+    return nested ? loop.width : std::max<int64_t>(target_.work_per_thread() >> 5, loop.width);
   }
 
   /// A loop over blocks on threads around the vector loop over one of them.
-  static Stmt in_blocks(For loop, Loc loc) {
+  Stmt in_blocks(For loop, Loc loc) const {
     Sym first = make_sym(SymKind::iter, DType::i64, cat(loop.iter->name, "0"), loop.iter->loc);
     int64_t block = block_of(loop);
     For blocks{first, loop.lo, loop.hi, block, ForKind::parallel, 0, Hint::none, {}};
@@ -138,9 +138,10 @@ class LoopChooser {
     std::vector<const For *> band = pure_band_at(n, loops_);
     if (band.empty() || !has_ends_of_call(band)) return false;
     WorkEstimate work = estimate_work(n);
-    if (auto constant = as_int(work.operations); constant && *constant < 2 * work_per_thread) return false;
+    if (auto constant = as_int(work.operations); constant && *constant < 2 * target_.work_per_thread())
+      return false;
     Nest nest = extract_nest(s, scope_);
-    Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0});
+    Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0}, false);
     return v.ok() &&
            std::all_of(v.shared.begin(), v.shared.end(), [](const SharedReduction &r) { return r.free; });
   }
@@ -151,12 +152,13 @@ class LoopChooser {
     if (jumps_of(n.body).any()) return false;
     if (n.kind != ForKind::serial || n.hint == Hint::serial || (trips && *trips < 2)) return false;
     WorkEstimate work = estimate_work(n);
-    if (auto constant = as_int(work.operations); constant && *constant < 2 * work_per_thread) return false;
+    if (auto constant = as_int(work.operations); constant && *constant < 2 * target_.work_per_thread())
+      return false;
     bool fine = !writes_outer_scalar(n.body);
     walk(n.body, [&](const Check &, const Stmt &) { fine = false; });
     if (!fine) return false;
     Nest nest = extract_nest(s, scope_);
-    Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0});
+    Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0}, false);
     return v.ok() && v.shared.empty();
   }
 
@@ -166,7 +168,7 @@ class LoopChooser {
     uint32_t width = lanes_of_loop(target_, n, view);
     if (width < 2) return 0;
     Nest nest = extract_nest(s, scope_);
-    return legal(f_, nest, {Directive::Verb::vectorize, 0}).ok() ? width : 0;
+    return legal(f_, nest, {Directive::Verb::vectorize, 0}, false).ok() ? width : 0;
   }
 
   /// True when the sums in lanes of this loop run over no other loop, or over loops that do nothing else.

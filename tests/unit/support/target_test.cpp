@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "support/text.h"
+
 namespace kw {
 namespace {
 
@@ -69,6 +71,18 @@ TEST(Target, what_the_processor_cannot_run_is_an_error) {
   EXPECT_EQ(parse_target("generic", avx2).error, "");
 }
 
+TEST(Target, a_grain_stands_behind_the_name) {
+  EXPECT_EQ(parse_target("avx2", xeon()).target.work_per_thread(), 1 << 19);
+  EXPECT_EQ(parse_target("avx2,grain=3", xeon()).target.work_per_thread(), 8);
+  EXPECT_EQ(parse_target(",grain=0", xeon()).target.work_per_thread(), 1);
+  EXPECT_FALSE(parse_target("avx2,grain=3", xeon()).target.has("avx512f"));
+  for (std::string_view wrong : {"avx2,grain=", "host,grain=41", ",grain=-1", "host,grain=2,", "host,"})
+    EXPECT_EQ(parse_target(wrong, xeon()).error,
+              cat("KW_TARGET: '", wrong.substr(wrong.find(',') + 1), "' is not grain=N with N from 0 to 40"));
+  EXPECT_EQ(parse_target("avx3,grain=2", xeon()).error,
+            "KW_TARGET: there is no target 'avx3'; the targets are: host, avx512, avx2, generic");
+}
+
 TEST(Target, registers_and_masks_follow_from_the_features) {
   Target avx512 = xeon(), avx2 = parse_target("avx2", avx512).target,
          generic = parse_target("generic", avx512).target, arm{"aarch64-unknown-linux-gnu", {"neon"}, 1, 1};
@@ -84,13 +98,14 @@ TEST(Target, registers_and_masks_follow_from_the_features) {
 
 TEST(Target, every_field_is_walked_by_name) {
   // A new field breaks this binding: hash it in for_each_field and add it here.
-  auto [triple, features, l1_bytes, l2_bytes] = Target{"t", {"f"}, 1, 2};
+  auto [triple, features, l1_bytes, l2_bytes, work] = Target{"t", {"f"}, 1, 2, 3};
   std::vector<std::string> seen;
-  for_each_field(Target{triple, features, l1_bytes, l2_bytes},
+  for_each_field(Target{triple, features, l1_bytes, l2_bytes, work},
                  [&](std::string_view name, const std::string &text) {
                    seen.push_back(std::string(name) + "=" + text);
                  });
-  EXPECT_EQ(seen, (std::vector<std::string>{"triple=t", "features=+f", "l1_bytes=1", "l2_bytes=2"}));
+  EXPECT_EQ(seen, (std::vector<std::string>{"triple=t", "features=+f", "l1_bytes=1", "l2_bytes=2",
+                                            "log2_work_per_thread=3"}));
 }
 
 }  // namespace
