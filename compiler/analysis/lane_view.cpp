@@ -6,6 +6,7 @@
 
 #include "ir/accumulation.h"
 #include "ir/build.h"
+#include "ir/equal.h"
 #include "ir/intrinsics.h"
 #include "ir/walk.h"
 
@@ -270,6 +271,18 @@ bool can_mask(const LaneView &view, const Target &target) {
   uint32_t narrowest = view.narrowest_element() ? view.narrowest_element() : 32;
   return target.has_masks(narrowest) && (!view.work().gathers || target.has_gather()) &&
          (!view.work().scatters || target.has("avx512f"));
+}
+
+const For *lanes_of_block(const For &blocks) {
+  const For *n = as<For>(blocks.body);
+  if (!n || n->kind != ForKind::vector || n->step != 1 || blocks.step < 1) return nullptr;
+  const Ref *begin = as<Ref>(n->lo);
+  const Binary *end = as<Binary>(n->hi);
+  if (!begin || begin->sym != blocks.iter || !end || end->op != BinOp::min) return nullptr;
+  Expr whole = binary(BinOp::min, blocks.hi, add(kw::ref(blocks.iter), const_int(blocks.step)));
+  bool only_there = equal(n->hi, whole);
+  walk(n->body, [&](const Ref &r, const Expr &) { only_there = only_there && r.sym != blocks.iter; });
+  return only_there ? n : nullptr;
 }
 
 }  // namespace kw

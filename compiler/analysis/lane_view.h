@@ -100,4 +100,8 @@ class LaneView {
 /// Whether the target can run some lanes of the loop and leave the others alone.
 bool can_mask(const LaneView &view, const Target &target);
 
+/// Of a loop over blocks of a vector loop, `for b in (lo, hi, size): for i in vector(b, min(hi, b + size))`,
+/// that vector loop; of any other one null.
+const For *lanes_of_block(const For &blocks);
+
 }  // namespace kw

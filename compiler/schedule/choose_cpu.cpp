@@ -1,6 +1,7 @@
 // The steps in their order: each leaves a form that the next can use.
 #include "schedule/choose_cpu.h"
 
+#include "analysis/lane_view.h"
 #include "ir/build.h"
 #include "ir/match.h"
 #include "schedule/cpu/block_columns.h"
@@ -33,13 +34,6 @@ Func chosen(LoopNest &nest, const Target &target) {
   return run_in_lanes_and_threads(nest.func(), target);
 }
 
-/// The loop in lanes of one block of a parallel loop, or null.
-const For *block_of(const For &blocks) {
-  const For *n = as<For>(blocks.body);
-  const Ref *begin = n && n->kind == ForKind::vector ? as<Ref>(n->lo) : nullptr;
-  return begin && begin->sym == blocks.iter ? n : nullptr;
-}
-
 }  // namespace
 
 Func choose_cpu(const Func &f, const Target &target) {
@@ -57,7 +51,7 @@ CpuSchedule schedule_for_cpu(const Func &f, const Target &target) {
   for (uint32_t l = 0; l < nest.loops.size(); ++l) {
     const For *n = nest.loops[l].loop;
     if (!n) continue;
-    if (n->kind == ForKind::parallel && block_of(*n))
+    if (n->kind == ForKind::parallel && lanes_of_block(*n))
       out.push_back(print_directive(nest, {Verb::strip, l + 1, {}, {n->step}}));
   }
   for (uint32_t l = 0; l < nest.loops.size(); ++l) {

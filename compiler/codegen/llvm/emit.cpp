@@ -307,11 +307,12 @@ void FunctionEmitter::poll(BasicBlock *on) {
 
 void FunctionEmitter::loop(const For &n) {
   V lo = expr(n.lo), hi = expr(n.hi);
-  V trips = trip_count(n, lo, hi);
-  if (n.kind == ForKind::parallel && !status_)
-    parallel_loop(n, lo, trips);
+  if (n.kind != ForKind::parallel)
+    iterations(n, lo, trip_count(n, lo, hi));
+  else if (status_)
+    loop_in_chunk(n, lo, hi);
   else
-    iterations(n, lo, trips);
+    parallel_loop(n, lo, trip_count(n, lo, hi));
   memo_.clear();
 }
 

@@ -200,7 +200,9 @@ class FunctionEmitter {
   // emit_parallel.cpp: loops of the kind parallel
   class Frame;
   struct Region;
-  V even_chunks(const For &n, V threads, V trips);
+  V wanted_chunks(const For &n, V threads);
+  V cut_inner(const Region &r, V frame, V wanted);
+  void loop_in_chunk(const For &n, V lo, V hi);
   void parallel_loop(const For &n, V lo, V trips);
   void leave_region(const Region &r, V frame);
   void capture(Region &r);
@@ -240,7 +242,9 @@ class FunctionEmitter {
   V env_ = nullptr, data_ = nullptr, dims_ = nullptr, scalars_ = nullptr, workspace_ = nullptr,
     fault_ = nullptr, cancel_ = nullptr;
   llvm::BasicBlock *cancelled_ = nullptr;
-  V status_ = nullptr;  ///< in a chunk of a region: where its fault is told
+  V status_ = nullptr;                        ///< in a chunk of a region: where its fault is told
+  const For *cut_ = nullptr;                  ///< in a chunk: an inner loop of which it runs one piece
+  V piece_from_ = nullptr, piece_ = nullptr;  ///< the first iteration of the piece, and how many it has
   /// Where the jumps of each loop around the place go.
   struct JumpTargets {
     llvm::BasicBlock *next;  ///< made by the first `continue`

@@ -1,8 +1,10 @@
 // Loops of the kind parallel: the body becomes a function over one chunk of the iterations, which the
 // caller's pool runs on its threads. What the body uses of the function around it goes through a frame on the
-// stack. One loop deep: parallel loops inside another one run as serial ones.
+// stack. Parallel loops inside another one run as serial ones; where the outer one has fewer iterations than
+// there are threads, the one directly in it is cut too, and chunks run a piece of one outer iteration.
 #include <unordered_set>
 
+#include "analysis/lane_view.h"
 #include "codegen/llvm/emit.h"
 #include "ir/build.h"
 #include "ir/match.h"
@@ -62,7 +64,7 @@ struct Uses {
 /// The frame of a region: how its chunks ended and how they are cut, then values of the function around it.
 class FunctionEmitter::Frame {
  public:
-  enum Field : unsigned { status, per_chunk, first_value };
+  enum Field : unsigned { status, per_chunk, pieces, piece, first_value };
 
   /// A value that chunks need; constants they have anyway.
   void hold(V v) {
@@ -73,7 +75,7 @@ class FunctionEmitter::Frame {
 
   /// In the function around the region, which it fills the frame for.
   V make(llvm::IRBuilder<> &b, BasicBlock *entry) {
-    std::vector<llvm::Type *> types{b.getInt32Ty(), b.getInt64Ty()};
+    std::vector<llvm::Type *> types{b.getInt32Ty(), b.getInt64Ty(), b.getInt64Ty(), b.getInt64Ty()};
     for (V v : values_) types.push_back(v->getType());
     type_ = llvm::StructType::get(b.getContext(), types);
     V frame = llvm::IRBuilder<>(entry, entry->begin()).CreateAlloca(type_, nullptr, "frame");
@@ -103,6 +105,7 @@ class FunctionEmitter::Frame {
 struct FunctionEmitter::Region {
   const For &loop;
   V lo, trips;
+  const For *cut;  ///< the loop whose iterations are shared out too, or null
   Uses uses;
   Frame frame{};
   std::unordered_map<const BufNode *, V> cells{};        ///< their values, which do not change meanwhile
@@ -112,9 +115,9 @@ struct FunctionEmitter::Region {
   bool can_fail() const { return uses.checks || !offsets.empty(); }
 };
 
-/// Of a loop without a width: as many chunks as threads that its work is worth, at most one an iteration.
-/// Where data decide how long an iteration takes there are more of them, since they end at different times.
-FunctionEmitter::V FunctionEmitter::even_chunks(const For &n, V threads, V trips) {
+/// Of a loop without a width: as many chunks as threads that its work is worth. Where data decide how long an
+/// iteration takes there are more of them, since they end at different times.
+FunctionEmitter::V FunctionEmitter::wanted_chunks(const For &n, V threads) {
   constexpr uint64_t chunks_per_thread = 16;
   auto least = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };
   WorkEstimate work = estimate_work(n);
@@ -122,9 +125,43 @@ FunctionEmitter::V FunctionEmitter::even_chunks(const For &n, V threads, V trips
   memo_.clear();
   worth = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, worth, b_.getInt64(1));
   V wanted = least(threads, worth);
-  if (work.bounded) return least(wanted, trips);
+  if (work.bounded) return wanted;
   V parts = b_.CreateMul(wanted, b_.getInt64(chunks_per_thread));
-  return least(b_.CreateSelect(b_.CreateICmpUGT(wanted, b_.getInt64(1)), parts, wanted), trips);
+  return b_.CreateSelect(b_.CreateICmpUGT(wanted, b_.getInt64(1)), parts, wanted);
+}
+
+/// The parallel loop that is all another one does, when both have their ranges whatever the other one does;
+/// or null.
+static const For *loop_to_cut(const For &n) {
+  std::unordered_set<const SymNode *> made{n.iter.get()};
+  const Stmt *s = &n.body;
+  for (; as<Let>(*s); s = &as<Let>(*s)->body) made.insert(as<Let>(*s)->sym.get());
+  const For *inner = as<For>(*s);
+  if (n.width || !inner || inner->kind != ForKind::parallel || inner->width) return nullptr;
+  bool apart = true;
+  for (const Expr &end : {inner->lo, inner->hi})
+    walk(
+        end, [&](const Ref &r, const Expr &) { apart = apart && !made.count(r.sym.get()); },
+        [&](const Load &, const Expr &) { apart = false; });
+  return apart ? inner : nullptr;
+}
+
+/// Where the loop has fewer iterations than chunks are wanted: into how many pieces each of them is cut, and
+/// how long these are, in whole lines of memory. Returns the number of chunks.
+FunctionEmitter::V FunctionEmitter::cut_inner(const Region &r, V frame, V wanted) {
+  constexpr uint64_t line = 64;
+  V one = b_.getInt64(1);
+  const For *lanes = lanes_of_block(*r.cut);
+  V inner = trip_count(lanes ? *lanes : *r.cut, expr(r.cut->lo), expr(r.cut->hi));
+  auto ceiling = [&](V a, V b) { return b_.CreateUDiv(b_.CreateAdd(a, b_.CreateSub(b, one)), b); };
+  V few = b_.CreateICmpULT(r.trips, wanted);
+  V pieces = b_.CreateSelect(few, ceiling(wanted, r.trips), one);
+  V piece = ceiling(inner, pieces);
+  if (lanes) piece = b_.CreateAnd(b_.CreateAdd(piece, b_.getInt64(line - 1)), ~(line - 1));
+  b_.CreateStore(pieces, r.frame.field(b_, frame, Frame::pieces));
+  b_.CreateStore(b_.CreateSelect(few, piece, inner), r.frame.field(b_, frame, Frame::piece));
+  memo_.clear();
+  return b_.CreateSelect(few, b_.CreateMul(r.trips, pieces), wanted);
 }
 
 /// Threads run chunks of `width` iterations, or without a width one chunk each; one thread alone runs them
@@ -132,24 +169,31 @@ FunctionEmitter::V FunctionEmitter::even_chunks(const For &n, V threads, V trips
 void FunctionEmitter::parallel_loop(const For &n, V lo, V trips) {
   llvm::Type *wide = b_.getInt64Ty();
   V zero = b_.getInt64(0), one = b_.getInt64(1), width = b_.getInt64(n.width);
-  Region region{n, lo, trips, Uses(n)};
+  Region region{n, lo, trips, loop_to_cut(n), Uses(n)};
   capture(region);
   V frame = region.frame.make(b_, entry_);
   Function *body = chunk_function(region);
   V threads = b_.CreateZExt(load_env(b_.getInt32Ty(), 4), wide, "threads");
   V chunks = n.width ? b_.CreateAdd(b_.CreateUDiv(trips, width),
                                     b_.CreateZExt(b_.CreateICmpNE(b_.CreateURem(trips, width), zero), wide))
-                     : even_chunks(n, threads, trips);
+                     : wanted_chunks(n, threads);
+  if (!n.width && !region.cut) chunks = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, chunks, trips);
   BasicBlock *alone = block("alone"), *together = block("together"), *joined = block("joined");
   V several = b_.CreateAnd(b_.CreateICmpUGT(threads, one), b_.CreateICmpSGT(chunks, one));
+  if (region.cut) several = b_.CreateAnd(several, b_.CreateICmpNE(trips, zero));
   b_.CreateCondBr(several, together, alone);
   b_.SetInsertPoint(alone);
   V per_chunk = region.frame.field(b_, frame, Frame::per_chunk);
   b_.CreateStore(trips, per_chunk);
+  if (region.cut) {
+    b_.CreateStore(one, region.frame.field(b_, frame, Frame::pieces));
+    b_.CreateStore(b_.getInt64(INT64_MAX), region.frame.field(b_, frame, Frame::piece));
+  }
   b_.CreateCall(body, {frame, zero, b_.getInt32(0)});
   b_.CreateBr(joined);
   b_.SetInsertPoint(together);
   per_chunk = region.frame.field(b_, frame, Frame::per_chunk);
+  if (region.cut) chunks = cut_inner(region, frame, chunks);
   V even = n.width ? width : b_.CreateAdd(b_.CreateUDiv(b_.CreateSub(trips, one), chunks), one);
   b_.CreateStore(even, per_chunk);
   llvm::Type *p = b_.getPtrTy();
@@ -247,6 +291,12 @@ void FunctionEmitter::emit_chunk(const Region &r, const FunctionEmitter &outside
   V per_chunk = r.frame.load(b_, frame, Frame::per_chunk);
   V trips = r.frame.inside(b_, frame, r.trips), lo = r.frame.inside(b_, frame, r.lo);
   auto least = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };
+  if (r.cut) {
+    V pieces = r.frame.load(b_, frame, Frame::pieces);
+    cut_ = r.cut, piece_ = r.frame.load(b_, frame, Frame::piece);
+    piece_from_ = b_.CreateMul(b_.CreateURem(chunk, pieces), piece_);
+    chunk = b_.CreateUDiv(chunk, pieces);
+  }
   V first = least(b_.CreateMul(chunk, per_chunk), trips);  // chunks behind the last iteration are empty
   V count = least(per_chunk, b_.CreateSub(trips, first));
   iterations(r.loop, iteration(r.loop, lo, first), count);
@@ -254,6 +304,19 @@ void FunctionEmitter::emit_chunk(const Region &r, const FunctionEmitter &outside
   b_.CreateRetVoid();
   b_.SetInsertPoint(cancelled_);
   b_.CreateRetVoid();
+}
+
+/// A parallel loop inside a chunk: one loop, also where it stands as blocks, or its piece of one.
+void FunctionEmitter::loop_in_chunk(const For &n, V lo, V hi) {
+  const For *lanes = lanes_of_block(n);
+  const For &whole = lanes ? *lanes : n;
+  V trips = trip_count(whole, lo, hi);
+  if (cut_ == &n) {
+    auto least = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };
+    V from = least(piece_from_, trips);
+    lo = iteration(whole, lo, from), trips = least(piece_, b_.CreateSub(trips, from));
+  }
+  iterations(whole, lo, trips);
 }
 
 /// In a chunk: everything that the frame holds becomes what it was outside, and temporaries get memory.

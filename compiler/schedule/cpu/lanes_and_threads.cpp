@@ -111,8 +111,9 @@ class LoopChooser {
   }
 
   bool loop(const Stmt &s, const For &n) {
-    bool before = on_threads_, threads = !on_threads_ && may_run_on_threads(s, n);
+    bool before = on_threads_, threads = (!on_threads_ || &n == next_) && may_run_on_threads(s, n);
     if (threads) parallel_.insert(s.p.get());
+    next_ = !before && threads ? next_in(n) : nullptr;
     on_threads_ = before || threads || n.kind == ForKind::parallel;
     loops_.push_back(&n);
     bool found = inside({&n, {}, {}}, n.body);
@@ -125,6 +126,14 @@ class LoopChooser {
     if (lanes && !threads && !on_threads_ && may_sum_on_threads(s, n))
       parallel_.insert(s.p.get()), sums_on_threads_.insert(s.p.get());
     return lanes;
+  }
+
+  /// The loop that is all a parallel one does: where that has few iterations, threads share this one's too.
+  static const For *next_in(const For &n) {
+    const Stmt *s = &n.body;
+    while (as<Let>(*s)) s = &as<Let>(*s)->body;
+    const For *inner = as<For>(*s);
+    return inner && !as_int(inner->hi) ? inner : nullptr;
   }
 
   bool is_sum_on_threads(const Stmt &s) const { return sums_on_threads_.count(s.p.get()) > 0; }
@@ -195,6 +204,7 @@ class LoopChooser {
   NestScope scope_;
   std::vector<const For *> loops_;  ///< around the place
   bool on_threads_ = false;         ///< the place is inside a parallel loop
+  const For *next_ = nullptr;       ///< the loop directly in it
   std::unordered_map<const StmtNode *, uint32_t> widths_;
   std::unordered_set<const StmtNode *> parallel_;
   std::unordered_set<const StmtNode *> sums_on_threads_;

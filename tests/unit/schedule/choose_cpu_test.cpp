@@ -79,10 +79,10 @@ TEST(ChooseCpu, what_is_turned_over_runs_in_as_many_lanes_as_a_register_has) {
 TEST(ChooseCpu, what_is_turned_over_is_cut_into_squares_for_threads) {
   std::string_view turned =
       "for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i]";
-  EXPECT_EQ(chosen(turned, avx512(), FpMode::normal, ForKind::parallel), "i0");
+  EXPECT_EQ(chosen(turned, avx512(), FpMode::normal, ForKind::parallel), "i0 j0");
   std::string_view planes =
       "for i in range(100):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i]";  // too few rows to cut
-  EXPECT_EQ(chosen(planes, avx512(), FpMode::normal, ForKind::parallel), "i0");
+  EXPECT_EQ(chosen(planes, avx512(), FpMode::normal, ForKind::parallel), "i0 j");
 }
 
 /// The directives for a kernel over a, b: f32[n, m], v: f32[k], w: i64[l], joined by "; ".
@@ -222,13 +222,25 @@ std::string on_threads(std::string_view lines) {
 }
 
 TEST(ChooseCpu, the_outermost_independent_loop_runs_on_threads) {
-  EXPECT_EQ(on_threads("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] += 1.0"),
-            "i");
+  EXPECT_EQ(on_threads("for i in range(a.shape[0]):\n  for j in range(i):\n    v[i] += a[i, j]"), "i");
   EXPECT_EQ(
       on_threads("for i in range(1, a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] += a[i - 1, j]"),
       "j0");
   EXPECT_EQ(on_threads("for i in range(v.shape[0]):\n  v[i] += 1.0"), "i0");
   EXPECT_EQ(on_threads("for i in serial(v.shape[0]):\n  v[i] += 1.0"), "");
+}
+
+TEST(ChooseCpu, threads_share_the_loop_in_one_of_few_iterations) {
+  std::string_view both = "for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] += 1.0";
+  EXPECT_EQ(on_threads(both), "i j0");
+  EXPECT_EQ(chosen(both), "j/64");
+  EXPECT_EQ(on_threads("for i in range(a.shape[0]):\n  for j in range(16):\n    a[i, j] += 1.0"), "i");
+  EXPECT_EQ(on_threads("for i in range(a.shape[0]):\n  for j in range(1, a.shape[1]):\n"
+                       "    a[i, j] += a[i, j - 1]"),
+            "i");
+  EXPECT_EQ(on_threads("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n"
+                       "    if v[i] > 0.0:\n      a[i, j] += 1.0"),
+            "i j0");
 }
 
 TEST(ChooseCpu, loops_that_share_something_stay_on_one_thread) {
