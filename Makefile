@@ -9,7 +9,7 @@ ALL_CORES := -n auto --dist worksteal
 .PHONY: help setup build demo demo-errors errors test oracle fuzz exhaustive mutants seeds bench gallery asan asan-unit asan-python tsan format lint ci wheel clean
 
 help:
-	@echo "make demo | demo-errors | test | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench | gallery ONLY=… | asan | tsan | errors | format | lint | ci | wheel | clean"
+	@echo "make demo | demo-errors | test | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench ONLY=… | gallery ONLY=… | asan | tsan | errors | format | lint | ci | wheel | clean"
 
 setup:
 	@third_party/install.sh
@@ -54,7 +54,7 @@ bench: build
 	@third_party/install.sh bench
 	@cmake -S . -B build-bench $(CMAKE_FLAGS) -DKW_BENCH=ON -DKW_TESTS=OFF >/dev/null
 	@ninja -C build-bench --quiet
-	@$(PY) bench/run.py
+	@$(PY) bench/run.py $(ONLY)
 
 gallery: build
 	@third_party/install.sh bench

@@ -1,20 +1,29 @@
-"""The whole benchmark run: prints a table and writes it to bench/results/."""
+"""The whole benchmark run: targets, figures and the gallery, printed and written to bench/results/.
+
+`run.py [KERNEL…]`; with kernels only these are measured, beside their targets, and nothing is written.
+"""
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import plot
+import scheduler
 from quiet import pulses, samples, undisturbed_sample
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "gallery"))
+
+import gallery  # noqa: E402
+import table  # noqa: E402
+import targets  # noqa: E402
+
 ROOT = HERE.parent
 ROUNDS = 9
 PATIENCE = 2.0  # seconds that a sample waits for a quiet moment
@@ -57,7 +66,7 @@ def compile_rows() -> list[Row]:
             first[name].append(times[0])
             for other, t in zip(order[1:], times[1:], strict=True):
                 later[other].append(t)
-    targets = {"add": ("8", "4"), "softmax": ("15", "9"), "matmul": ("10", "5")}
+    targets = {"add": ("8", "7"), "softmax": ("15", "14"), "matmul": ("10", "7")}
     rows = [
         row(f"cold compile, first in a process: {n}", first[n], "ms", f"<= {targets[n][0]}") for n in names
     ]
@@ -144,29 +153,55 @@ def thread_rows() -> list[Row]:
     return [row(f"fork-join: {n}", [float(x) for x in series], "us", t) for (n, t), series in columns]
 
 
-def machine() -> str:
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    model = next((x.split(":")[1].strip() for x in lines if x.startswith("model name")), "?")
-    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"
+def scheduler_rows() -> list[Row]:
+    times = sorted(scheduler.measure(ROUNDS))
+    p95 = times[min(len(times) - 1, int(0.95 * len(times)))]
+    return [
+        row("scheduler, p50 of the gallery", [statistics.median(times)], "ms", "<= 0.3"),
+        row("scheduler, p95 of the gallery", [p95], "ms", "<= 1"),
+    ]
+
+
+def micro_rows() -> list[Row]:
+    """What surrounds a kernel: compile time, loading, calls, threads."""
+    rows = compile_rows() + scheduler_rows() + warm_rows() + call_rows() + safety_rows() + core_rows()
+    rows += thread_rows()
+    rows.insert(0, row("the machine: one short loop of Python, all through the run", pulses, "ms", "-"))
+    return rows
+
+
+def micro_table(rows: list[Row]) -> str:
+    lines = ["| what | median | best | unit | target |", "|---|---|---|---|---|"]
+    lines += [f"| {w} | {m:.3g} | {b:.3g} | {u} | {t} |" for w, m, b, u, t in rows]
+    lines += ["", "Samples of whole processes: {kept} kept, {disturbed} taken again.".format(**samples)]
+    return "\n".join(lines) + "\n"
+
+
+def report(data: targets.Data, rows: list[Row], judged: list[targets.Judged]) -> str:
+    parts = [f"# Bench, {data['date']}, {data['machine']}", ""]
+    parts += [f"- skipped: {name}: {why}" for name, why in data["skipped"].items()]
+    parts += ["", "## Targets", "", targets.markdown(judged)]
+    if rows:
+        parts += ["## Around the kernels", "", micro_table(rows)]
+    return "\n".join([*parts, table.markdown(data).replace("# Gallery,", "## Gallery,", 1)])
 
 
 def main() -> None:
-    rows = compile_rows() + warm_rows() + call_rows() + safety_rows() + core_rows()
-    rows += thread_rows()
-    rows.insert(0, row("the machine: one short loop of Python, all through the run", pulses, "ms", "-"))
-    lines = [
-        f"# {datetime.date.today()}, {machine()}",
-        "",
-        "| what | median | best | unit | target |",
-        "|---|---|---|---|---|",
-    ]
-    lines += [f"| {w} | {m:.3g} | {b:.3g} | {u} | {t} |" for w, m, b, u, t in rows]
-    lines += ["", "Samples of whole processes: {kept} kept, {disturbed} taken again.".format(**samples)]
-    text = "\n".join(lines) + "\n"
+    chosen = gallery.chosen_options()
+    rows = [] if chosen.names else micro_rows()
+    data = gallery.measure(chosen.names, chosen.rounds, chosen.seconds)
+    data["micro"] = {what: median for what, median, *_ in rows}
+    judged = [j for j in targets.judge_all(data) if j.share or not chosen.names]
+    text = report(data, rows, judged)
     print(text)
-    folder = HERE / "results"
-    folder.mkdir(exist_ok=True)
-    (folder / f"{datetime.date.today()}.md").write_text(text)
+    if not chosen.names:
+        stem = gallery.results_stem("bench", data)
+        stem.with_suffix(".md").write_text(text)
+        data["targets"] = [vars(j) for j in judged]
+        stem.with_suffix(".json").write_text(json.dumps(data, indent=1) + "\n")
+        stem.with_suffix(".svg").write_text(plot.bars([(j.what, j.share) for j in judged if j.share]))
+    sys.exit(bool(data["wrong"]))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -16,6 +16,12 @@ Array = np.ndarray[Any, Any]
 Arguments = tuple[Any, ...]
 
 
+# what is measured besides: results written into given memory, and C that may reorder sums (-ffast-math, with
+# which gcc calls libmvec)
+WITH_OUT = {"copy", "add", "chain", "broadcast_row", "broadcast_column", "stencil_1d", "stencil_2d"}
+WITH_FAST_C = {"exponential", "n_body"}
+
+
 @dataclass(frozen=True)
 class Case:
     """One kernel: its inputs at each size, what it must give, and how the peers run the same loops."""

@@ -38,10 +38,14 @@ class Engine:
         kind, _, threads = name.partition(" ")
         self.folder = folder
         self.timed: engines.Timed | None = None
-        compiler = engines.find_compiler(kind) if kind in engines.COMPILERS else engines.any_compiler()
+        word = kind.removesuffix("-fast")
+        compiler = engines.find_compiler(word) if word in engines.COMPILERS else engines.any_compiler()
         self.make: Any = {
             "kw": lambda *a: engines.prepare_kw(*a, unchecked=False),
             "unchecked": lambda *a: engines.prepare_kw(*a, unchecked=True),
+            "out": engines.prepare_out,
+            "gcc-fast": lambda *a: engines.prepare_fast_c(*a, compiler, str(folder)),
+            "clang-fast": lambda *a: engines.prepare_fast_c(*a, compiler, str(folder)),
             "numba": lambda *a: engines.prepare_numba(*a, parallel=False),
             "prange": lambda *a: engines.prepare_numba(*a, parallel=True),
             "numpy": engines.prepare_numpy,

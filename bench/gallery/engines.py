@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from case import Arguments, Array, Case, results_of
+from case import WITH_FAST_C, WITH_OUT, Arguments, Array, Case, results_of
 from numba_source import numba_function
 
 import kernelwright as kw
@@ -63,7 +63,7 @@ def any_compiler() -> str:
 
 @functools.lru_cache
 def library(compiler: str, family: str, folder: str, *more: str) -> ctypes.CDLL:
-    out = Path(folder) / f"{family}-{Path(compiler).name}.so"
+    out = Path(folder) / f"{family}-{Path(compiler).name}{''.join(m for m in more if m.startswith('-ff'))}.so"
     subprocess.run([compiler, *FLAGS, "-o", str(out), str(HERE / f"{family}.c"), *more, "-lm"], check=True)
     return ctypes.CDLL(str(out))
 
@@ -85,7 +85,25 @@ def prepare_kw(case: Case, args: Arguments, wanted: tuple[Array, ...], unchecked
         return timed(functools.partial(kernel, *args))
 
 
-def prepare_c(case: Case, args: Arguments, wanted: tuple[Array, ...], compiler: str, folder: str) -> Timed:
+def prepare_out(case: Case, args: Arguments, wanted: tuple[Array, ...]) -> Timed:
+    """Ours, with its result in memory that has been written before."""
+    if case.name not in WITH_OUT:
+        raise ValueError("is not measured with out=")
+    return timed(functools.partial(case.kernel, *args, out=np.zeros_like(wanted[0])))
+
+
+def prepare_fast_c(
+    case: Case, args: Arguments, wanted: tuple[Array, ...], compiler: str, folder: str
+) -> Timed:
+    """C whose sums and functions need not be exact."""
+    if case.name not in WITH_FAST_C:
+        raise ValueError("is not measured with -ffast-math")
+    return prepare_c(case, args, wanted, compiler, folder, "-ffast-math")
+
+
+def prepare_c(
+    case: Case, args: Arguments, wanted: tuple[Array, ...], compiler: str, folder: str, *more: str
+) -> Timed:
     results = tuple(np.empty_like(w) for w in wanted)
     words: list[Any] = []
     number = ctypes.c_float if case.real is np.float32 else ctypes.c_double
@@ -94,7 +112,7 @@ def prepare_c(case: Case, args: Arguments, wanted: tuple[Array, ...], compiler: 
             words.append(ctypes.c_void_p(value.ctypes.data))
         else:
             words.append(number(value) if isinstance(value, float) else ctypes.c_long(value))
-    functions = library(compiler, case.family, folder)
+    functions = library(compiler, case.family, folder, *more)
     nothing = library(compiler, "nothing", folder).nothing
     function = getattr(functions, case.name)
     function.restype = nothing.restype = None

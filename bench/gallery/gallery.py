@@ -87,15 +87,17 @@ def choose_engines() -> tuple[dict[str, str], dict[str, str]]:
 
     two = (os.cpu_count() or 1) >= 2
     engines = {"kw 1": f"kernelwright {kw.__version__}", "unchecked 1": "kernels made with unchecked=True"}
+    engines["out 1"] = "kernels called with out="
     skipped: dict[str, str] = {}
     if not hasattr(kw, "set_threads"):
         skipped["kw 2"] = "kernels run in one thread yet"
     elif two:
-        engines["kw 2"] = engines["unchecked 2"] = "with two threads"
+        engines["kw 2"] = engines["unchecked 2"] = engines["out 2"] = "with two threads"
     for name in table.C:
         path = find_compiler(name)
         if path:
             engines[name] = f"{version(path)}, -O3 -march=native"
+            engines[f"{name}-fast"] = "with -ffast-math"
         else:
             skipped[name] = "not installed"
     if not any_compiler():
@@ -155,19 +157,49 @@ def measure_row(
     return row, wrong
 
 
+def results_stem(kind: str, data: dict[str, Any]) -> Path:
+    """Of the files of results: "…/gallery-DATE-CPU"."""
+    folder = HERE.parent / "results"
+    folder.mkdir(exist_ok=True)
+    cpu = re.sub(r"[^a-z0-9]+", "-", data["machine"].split(",")[0].lower()).strip("-")
+    return folder / f"{kind}-{data['date']}-{cpu}"
+
+
 def write(data: dict[str, Any], whole: bool) -> None:
     print(table.markdown(data))
     if not whole:
         return
-    folder = HERE.parent / "results"
-    folder.mkdir(exist_ok=True)
-    cpu = re.sub(r"[^a-z0-9]+", "-", data["machine"].split(",")[0].lower()).strip("-")
-    stem = folder / f"gallery-{data['date']}-{cpu}"
+    stem = results_stem("gallery", data)
     stem.with_suffix(".md").write_text(table.markdown(data))
     stem.with_suffix(".json").write_text(json.dumps(data, indent=1) + "\n")
 
 
-def main() -> None:
+def measure(names: list[str], rounds: int, seconds: float) -> dict[str, Any]:
+    """The samples of the kernels, of all when none is named, with what the machine and the engines are."""
+    engines, skipped = choose_engines()
+    data: dict[str, Any] = {
+        "date": str(datetime.date.today()),
+        "machine": machine(),
+        "rounds": rounds,
+        "engines": engines,
+        "skipped": skipped,
+        "rows": [],
+        "wrong": [],
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        processes = {name: Process(name, folder) for name in engines}
+        for name in names or CASES:
+            for size in CASES[name].sizes:
+                row, wrong = measure_row(processes, name, size, rounds, seconds)
+                data["rows"].append(row)
+                data["wrong"] += wrong
+                print(table.line(row), *wrong, sep="\n", file=sys.stderr, flush=True)
+        for process in processes.values():
+            process.end()
+    return data
+
+
+def chosen_options() -> argparse.Namespace:
     options = argparse.ArgumentParser()
     options.add_argument(
         "names", nargs="*", help="kernels; all of them, and a file of results, when none is named"
@@ -178,26 +210,12 @@ def main() -> None:
     unknown = [n for n in chosen.names if n not in CASES]
     if unknown:
         options.error(f"no kernel {unknown[0]}; the gallery has {', '.join(CASES)}")
-    engines, skipped = choose_engines()
-    data: dict[str, Any] = {
-        "date": str(datetime.date.today()),
-        "machine": machine(),
-        "rounds": chosen.rounds,
-        "engines": engines,
-        "skipped": skipped,
-        "rows": [],
-        "wrong": [],
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        processes = {name: Process(name, folder) for name in engines}
-        for name in chosen.names or CASES:
-            for size in CASES[name].sizes:
-                row, wrong = measure_row(processes, name, size, chosen.rounds, chosen.seconds)
-                data["rows"].append(row)
-                data["wrong"] += wrong
-                print(table.line(row), *wrong, sep="\n", file=sys.stderr, flush=True)
-        for process in processes.values():
-            process.end()
+    return chosen
+
+
+def main() -> None:
+    chosen = chosen_options()
+    data = measure(chosen.names, chosen.rounds, chosen.seconds)
     write(data, not chosen.names)
     sys.exit(bool(data["wrong"]))
 

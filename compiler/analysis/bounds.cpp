@@ -57,7 +57,8 @@ std::string affine_text(const Func &f, const Affine &a) {
     std::string atom = expr_text(f, t.atom);
     int64_t size = t.coefficient < 0 ? -t.coefficient : t.coefficient;
     out += out.empty() ? (t.coefficient < 0 ? "-" : "") : (t.coefficient < 0 ? " - " : " + ");
-    out += size == 1 ? atom : cat(size, " * ", atom);
+    bool is_name = atom.find(' ') == std::string::npos;
+    out += size == 1 ? atom : cat(size, " * ", is_name ? "" : "(", atom, is_name ? "" : ")");
   }
   if (out.empty()) return cat(a.constant);
   if (a.constant) out += a.constant < 0 ? cat(" - ", -a.constant) : cat(" + ", a.constant);

@@ -161,7 +161,7 @@ class Estimator {
     if (!bound && !is_known_before_) bound = most_visited(n);
     if (!bound) {
       bounded_ = false;
-      return const_int(256);
+      return const_int(unknown_trips);
     }
     int64_t step = step_size(n);
     if (step != 1) bound = add(binary(BinOp::floor_div, bound, const_int(step)), const_int(1));
@@ -199,8 +199,6 @@ class Estimator {
                         (r->sym->kind == SymKind::extent || r->sym->kind == SymKind::iter);
                });
   }
-
-  static constexpr int64_t while_trips = 16;  ///< a guess
 
   BoundsContext context_{false};
   std::unordered_set<const SymNode *> inside_;  ///< what the estimated loop binds

@@ -8,6 +8,9 @@
 
 namespace kw {
 
+/// How often a loop runs whose count depends on data, and one whose size nobody knows: guesses.
+inline constexpr int64_t while_trips = 16, unknown_trips = 256;
+
 struct WorkEstimate {
   Expr operations;      ///< i64 over extents and parameters: scalar operations, about 0.3 ns each
   bool bounded = true;  ///< false when a trip count depends on data

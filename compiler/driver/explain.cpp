@@ -8,12 +8,13 @@
 #include "analysis/access.h"
 #include "analysis/bounds.h"
 #include "analysis/init.h"
+#include "driver/loop_lines.h"
 #include "driver/pipeline.h"
+#include "driver/undone.h"
 #include "ir/build.h"
 #include "ir/match.h"
 #include "ir/print.h"
 #include "ir/walk.h"
-#include "schedule/choose_cpu.h"
 #include "schedule/hints.h"
 #include "support/text.h"
 
@@ -56,8 +57,11 @@ class Explainer {
     safe_ =
         run_passes(safe.first(safe.size() - scheduled), run_passes(common, f, input.target), input.target);
     if (!scheduled) return;
-    out_.schedule = schedule_for_cpu(safe_, input.target);
-    safe_ = run_passes(safe.last(1), std::move(safe_), input.target);
+    CpuSchedule schedule = schedule_for_cpu(safe_, input.target);
+    out_.findings = describe_loops(safe_, schedule, input.target);
+    for (Finding &finding : describe_undone(safe_, schedule, input)) add(std::move(finding));
+    out_.schedule = std::move(schedule.directives);
+    safe_ = std::move(schedule.func);
   }
 
   Explanation run() {

@@ -12,10 +12,10 @@ namespace kw {
 
 /// One fact about one place of the source.
 struct Finding {
-  std::string kind;  ///< "loop", "access", "buffer"; of the front end "local", "sum"
+  std::string kind;  ///< "loop", "nest", "undone", "access", "buffer"; of the front end "local", "sum"
   Loc loc;
   std::string subject;  ///< "i in range(a.shape[0])", "a[i + 1]", "c", "total"
-  int32_t dim = -1;     ///< of an access
+  int32_t dim = -1;     ///< of an access; the depth of a loop of the schedule's nest
   std::string what;     ///< of a loop how it runs, "serial"; "proved", "conditional", "checked", "unchecked";
                         ///< "zeroed", "not zeroed"; a type; an order
   std::string why;      ///< "" where there is nothing to add
@@ -24,7 +24,9 @@ struct Finding {
 struct Explanation {
   std::vector<std::string> conditions;  ///< tested once per call: "b.shape[0] >= a.shape[0]"
   std::vector<std::string> schedule;    ///< what was done to the loops, as directives: "vectorize j by 64"
-  std::vector<Finding> findings;        ///< loops, then accesses, then buffers, each in source order
+  /// The schedule's nest from the outside inwards and what was not done, then the source's loops, accesses
+  /// and buffers, each in source order.
+  std::vector<Finding> findings;
   /// Names of arguments and outputs that are the same view as an earlier argument, with its name.
   std::vector<std::pair<std::string, std::string>> shared;
 };

@@ -23,10 +23,8 @@ using Verb = Directive::Verb;
 /// Of a kernel whose loops are changed: every change looks at all of them again.
 constexpr size_t most_statements = 100;
 
-Func chosen(const Func &f, const Target &target, std::vector<std::string> *lines) {
-  LoopNest nest(f);
-  nest.record(lines);
-  if (nest.nest().statements.size() > most_statements) return run_in_lanes_and_threads(f, target);
+Func chosen(LoopNest &nest, const Target &target) {
+  if (nest.nest().statements.size() > most_statements) return run_in_lanes_and_threads(nest.func(), target);
   split_index_sets(nest, target);
   fuse_loops(nest);
   unroll_taps(nest, target);
@@ -39,11 +37,17 @@ Func chosen(const Func &f, const Target &target, std::vector<std::string> *lines
 
 }  // namespace
 
-Func choose_cpu(const Func &f, const Target &target) { return carry_values(chosen(f, target, nullptr)); }
+Func choose_cpu(const Func &f, const Target &target) {
+  LoopNest nest(f);
+  return carry_values(chosen(nest, target));
+}
 
-std::vector<std::string> schedule_for_cpu(const Func &f, const Target &target) {
-  std::vector<std::string> out;
-  LoopNest end(chosen(f, target, &out));
+CpuSchedule schedule_for_cpu(const Func &f, const Target &target) {
+  std::vector<RefusedDirective> refused;
+  LoopNest begin(f);
+  begin.record(&refused);
+  LoopNest end(chosen(begin, target));
+  std::vector<std::string> out = begin.lines();
   const Nest &nest = end.nest();
   for (uint32_t l = 0; l < nest.loops.size(); ++l) {
     const For *n = nest.loops[l].loop;
@@ -57,7 +61,7 @@ std::vector<std::string> schedule_for_cpu(const Func &f, const Target &target) {
     if (n && n->kind == ForKind::vector)
       out.push_back(print_directive(nest, {Verb::vectorize, l, {}, {int64_t{n->width}}}));
   }
-  return out;
+  return {end.func(), std::move(out), begin.lines().size(), std::move(refused)};
 }
 
 }  // namespace kw

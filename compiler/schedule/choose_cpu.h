@@ -7,13 +7,20 @@
 #include <vector>
 
 #include "ir/func.h"
+#include "schedule/loop_nest.h"
 #include "support/target.h"
 
 namespace kw {
 
 Func choose_cpu(const Func &f, const Target &target);
 
-/// What choose_cpu does to a function, as directives in the order of their application.
-std::vector<std::string> schedule_for_cpu(const Func &f, const Target &target);
+/// What choose_cpu does to a function, and how it came to that.
+struct CpuSchedule {
+  Func func;                            ///< as choose_cpu gives it
+  std::vector<std::string> directives;  ///< in the order of their application
+  size_t rewrites = 0;  ///< so many of them come first; the others say what lanes and threads run
+  std::vector<RefusedDirective> refused;  ///< those that would have gained, in the order of the questions
+};
+CpuSchedule schedule_for_cpu(const Func &f, const Target &target);
 
 }  // namespace kw

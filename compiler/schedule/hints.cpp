@@ -39,12 +39,25 @@ class Refusal {
     return d;
   }
 
+  /// What is wrong and where, without what becomes of it.
+  std::string text() const {
+    std::string out = what(nest_.loops[0].loop->iter->name);
+    if (v_.cause) out += cat("; ", cause_note());
+    if (v_.witness) out += cat("; ", lead(), pair_note());
+    if (!v_.witness && v_.dependence) out += cat("; ", places_note());
+    if (v_.reason == Reason::jump) out += cat(" (line ", line(v_.jump), ")");
+    return out;
+  }
+
  private:
   Code code() const {
     switch (v_.reason) {
       case Reason::repeated: return Code::W403;
       case Reason::ordered: return Code::W404;
       case Reason::unproved: return Code::W405;
+      case Reason::conflict:
+        if (is_shared_temporary()) return Code::W408;
+        [[fallthrough]];
       default: return verb_ == Verb::vectorize ? Code::W402 : Code::W401;
     }
   }
@@ -53,6 +66,12 @@ class Refusal {
   bool is_refuted() const {
     bool shown = v_.reason == Reason::conflict || v_.reason == Reason::ordered;
     return shown && v_.witness && v_.witness->certain;
+  }
+
+  /// True when iterations are in each other's way in an array that is made outside the loop.
+  bool is_shared_temporary() const {
+    return v_.reason == Reason::conflict && v_.dependence && from().buf->space != Space::param &&
+           from().buf->space != Space::registers;
   }
 
   std::string what(const std::string &iterator) const {
@@ -66,6 +85,8 @@ class Refusal {
       case Reason::unproved: return cat("its iterations ", depend);
       default: break;
     }
+    if (is_shared_temporary())
+      return cat("iterations of `", iterator, "` share the temporary '", name(), "'");
     return cat("iterations of `", iterator, "` ", depend,
                verb_ == Verb::reduce ? " by more than a reduction" : "");
   }
@@ -139,10 +160,9 @@ class Refusal {
   std::string help_for(const std::string &iterator) const {
     if (v_.reason == Reason::ordered && from().reduction.kind != Reduction::selection)
       return cat("`reduce(", iterator, ")` is the claim that holds here");
-    bool temporary = v_.reason == Reason::conflict && from().buf->space != Space::param &&
-                     from().buf->space != Space::registers;
-    return temporary ? cat("allocate '", name(), "' inside the loop: then each iteration has its own")
-                     : std::string();
+    return is_shared_temporary()
+               ? cat("allocate '", name(), "' inside the loop: then each iteration has its own")
+               : std::string();
   }
 
   const NestAccess &from() const {
@@ -211,6 +231,11 @@ class HintWalk {
 
 std::vector<JudgedClaim> judge_claims(const Func &f, const SourceMap &sources) {
   return HintWalk(f, sources).run();
+}
+
+std::string refusal_text(const Func &f, const SourceMap &sources, const Nest &nest, Verb verb,
+                         const Verdict &verdict) {
+  return Refusal(f, sources, nest, verb, verdict).text();
 }
 
 std::vector<Diagnostic> check_hints(const Func &f, const SourceMap &sources) {

@@ -1,4 +1,4 @@
-// The user's claims on loops, checked: W401 to W405 for those that are false or cannot be proved. The loops
+// The user's claims on loops, checked: W401 to W408 for those that are false or cannot be proved. The loops
 // keep their meaning either way. A kernel without such a claim costs one look at its statements.
 #pragma once
 
@@ -22,5 +22,9 @@ std::vector<JudgedClaim> judge_claims(const Func &f, const SourceMap &sources);
 
 /// The warnings of those that are not proved.
 std::vector<Diagnostic> check_hints(const Func &f, const SourceMap &sources);
+
+/// Why a loop may not be run as `verb` asks, in one line, for a verdict on the nest at that loop.
+std::string refusal_text(const Func &f, const SourceMap &sources, const Nest &nest, Directive::Verb verb,
+                         const Verdict &verdict);
 
 }  // namespace kw

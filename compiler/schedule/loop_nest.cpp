@@ -10,6 +10,17 @@ namespace kw {
 
 using Verb = Directive::Verb;
 
+static RefusedDirective refusal_of(const Nest &nest, const Directive &d, const Verdict &v) {
+  RefusedDirective out{print_directive(nest, d), nest.loops[d.loop].loc, v.reason};
+  out.why = v.why;
+  if (const auto &at = v.dependence) {
+    const NestAccess &from = nest.statements[at->source].accesses[at->from];
+    out.buffer = from.buf->sym->name, out.from = from.loc;
+    out.to = nest.statements[at->sink].accesses[at->to].loc;
+  }
+  return out;
+}
+
 LoopNest::LoopNest(Func f) : f_(std::move(f)), region_(f_.body) {}
 
 LoopNest::LoopNest(Func f, Stmt region, NestScope scope)
@@ -51,7 +62,7 @@ Verdict LoopNest::legal(const Directive &d, bool shown) const {
 }
 
 void LoopNest::apply(const Directive &d) {
-  if (lines_) lines_->push_back(print_directive(nest(), d));
+  if (refused_) lines_.push_back(print_directive(nest(), d));
   Stmt before = region_;
   region_ = apply_directive(f_, before, nest(), d);
   if (before.p == region_.p) return;
@@ -59,15 +70,12 @@ void LoopNest::apply(const Directive &d) {
   nest_.reset();
 }
 
-void LoopNest::adopt(LoopNest trial, const Directive &d) {
-  if (lines_) lines_->push_back(print_directive(nest(), d));
-  trial.lines_ = lines_;
-  *this = std::move(trial);
-}
-
 Verdict LoopNest::try_apply(const Directive &d) {
   Verdict v = legal(d);
-  if (v.ok()) apply(d);
+  if (v.ok())
+    apply(d);
+  else if (refused_)
+    refused_->push_back(refusal_of(nest(), d, v));
   return v;
 }
 

@@ -9,6 +9,16 @@
 
 namespace kw {
 
+/// A directive that was wanted, and why it was not followed.
+struct RefusedDirective {
+  std::string line;
+  Loc loop;  ///< the statement
+  Reason reason = Reason::legal;
+  std::string why{};     ///< of a misfit
+  std::string buffer{};  ///< of a dependence, with the places of its two accesses
+  Loc from{}, to{};
+};
+
 class LoopNest {
  public:
   /// The whole body of a function.
@@ -26,10 +36,11 @@ class LoopNest {
   Verdict legal(const Directive &d, bool shown = false) const;
   /// Rewrites the tree by a legal directive.
   void apply(const Directive &d);
-  /// Directives that are applied from here on are printed to the end of `lines`.
-  void record(std::vector<std::string> *lines) { lines_ = lines; }
-  /// Becomes a copy of itself that the directive was applied to.
-  void adopt(LoopNest trial, const Directive &d);
+  /// From here on directives that are applied are noted in lines(), and those that try_apply refuses in
+  /// `refused`, also by copies of this nest.
+  void record(std::vector<RefusedDirective> *refused) { refused_ = refused; }
+  /// The recorded directives as text, in their order: of a copy those of the original as well.
+  const std::vector<std::string> &lines() const { return lines_; }
   /// Applies a directive when it is legal.
   Verdict try_apply(const Directive &d);
 
@@ -45,8 +56,9 @@ class LoopNest {
   Func f_;
   Stmt region_;
   NestScope scope_;
-  std::vector<std::string> *lines_ = nullptr;
-  mutable std::optional<Nest> nest_;  ///< of the present region, once it is asked for
+  std::vector<std::string> lines_;
+  std::vector<RefusedDirective> *refused_ = nullptr;  ///< null: nothing is recorded
+  mutable std::optional<Nest> nest_;                  ///< of the present region, once it is asked for
 };
 
 }  // namespace kw

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/cost.h"
 #include "bind/dispatch.h"
 #include "bind/dispatch_args.h"
 #include "bind/inspect.h"
@@ -223,6 +224,7 @@ PYBIND11_MODULE(_core, m) {
   if (!import_numpy()) throw py::error_already_set();
   m.attr("Kernel") = checked(make_kernel_type());
   m.attr("build_id") = std::string(build_id());
+  m.attr("unknown_trips") = unknown_trips;
   m.def("codes", codes);
   m.def("set_debug", set_debug);
   m.def("target_error", [] { return kernel_target().error; });

@@ -4,6 +4,7 @@ from .explain import Explanation
 
 build_id: str
 max_threads: int
+unknown_trips: int
 
 class Kernel:
     __wrapped__: Any

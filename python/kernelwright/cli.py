@@ -1,4 +1,4 @@
-"""The command `kw`: run programs written for other frameworks, look after the cache."""
+"""The command `kw`: explain kernels, run programs written for other frameworks, look after the cache."""
 
 from __future__ import annotations
 
@@ -57,12 +57,33 @@ def _run(args: argparse.Namespace) -> int:
     return run_program(args.script, args.arguments, args.device)
 
 
+def _explain(args: argparse.Namespace) -> int:
+    from .explain_file import WrongRequestError, explain_file
+
+    worked = True
+    try:
+        for number, (text, is_explained) in enumerate(explain_file(args.file, args.args)):
+            print(f"{chr(10) if number else ''}{text}")
+            worked &= is_explained
+    except WrongRequestError as error:
+        print(f"kw explain: {error}", file=sys.stderr)
+        return 2
+    return 0 if worked else 1
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="kw", description="kernelwright: plain Python loops as fast operators"
     )
     parser.add_argument("--version", action="version", version=f"kernelwright {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
+    told = commands.add_parser("explain", help="tell what the compiler makes of the kernels of a file")
+    told.add_argument(
+        "file", metavar="FILE[:NAME]", help="a file of Python, and one kernel or function of it"
+    )
+    told.add_argument(
+        "--args", default="", help='their arguments, as "f32[4096,1024],f32[1024],3,float"; else guessed'
+    )
     run = commands.add_parser("run", help="run a MindSpore program unchanged, on kernelwright's kernels")
     run.add_argument(
         "--device", choices=("cpu", "gpu"), help="decides the device; otherwise the program does"
@@ -81,4 +102,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(args)
     if argv is None:  # as a command: `kw cache ls | head` ends without a traceback
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if args.command == "explain":
+        return _explain(args)
     return {"ls": _cache_ls, "clear": _cache_clear, "verify": _cache_verify}[args.action]()

@@ -29,9 +29,10 @@ _access_words = {
 class Fact:
     """One fact about one place.
 
-    `kind` is "loop", "access", "buffer", "local" or "sum"; `subject` the source text or name that it is
-    about; `what` the fact ("serial", "proved", "checked", "zeroed", "float32", "lanes", …), `why` its reason
-    or "". `dim` is the dimension of an access, else -1. `line` counts in `file` from 1.
+    `kind` is "loop", "nest", "undone", "access", "buffer", "local" or "sum"; `subject` the source text or
+    name that it is about; `what` the fact ("serial", "proved", "checked", "zeroed", "float32", "lanes", …),
+    `why` its reason or "". `dim` is the dimension of an access or, of a "nest", the number of loops around,
+    else -1. `line` counts in `file` from 1; 0 for a loop that the compiler made for its checks.
     """
 
     kind: str
@@ -134,7 +135,9 @@ def _version_lines(version: Version) -> Iterator[str]:
     conditions = [f"{c}" for c in version.conditions]
     yield from _section("conditions", conditions or ["none but that no extent is 0"])
     yield from _section("loops", [_line(f, version) for f in version.of("loop")])
-    yield from _section("schedule", list(version.schedule))
+    yield from _section("schedule", _nest(version))
+    yield from _section("steps", list(version.schedule))
+    yield from _section("not done", [line for f in version.of("undone") for line in _undone(f, version)])
     yield from _section("accesses", _accesses(version))
     for title, kind in (("buffers", "buffer"), ("locals", "local"), ("sums", "sum")):
         yield from _section(title, [_line(f, version) for f in version.of(kind)])
@@ -150,6 +153,28 @@ def _bodies(version: Version) -> list[str]:
     plain = "ready" if version.plain else "compiled when a condition fails or arguments overlap"
     chosen = ["these arguments overlap: the call runs the plain body"] if version.overlaps else []
     return [main, f"plain: {plain}", *chosen]
+
+
+def _nest(version: Version) -> list[str]:
+    """The loops as they run; what the model says of a loop's own statements stands under it."""
+    lines = []
+    for fact in version.of("nest"):
+        indent = "  " * fact.dim
+        place = _place(fact, version) if fact.line else "checks of subscripts"
+        lines.append(f"{indent}{fact.subject}: {fact.what}  [{place}]")
+        lines += [f"{indent}  {fact.why}"] if fact.why else []
+    if any(fact.why for fact in version.of("nest")):
+        sizes = f"{_core.unknown_trips} for each size that is no constant"
+        lines.append(f"(by a model: one thread, all data near, {sizes})")
+    return lines
+
+
+def _undone(fact: Fact, version: Version) -> list[str]:
+    """In one line, or the reason part by part."""
+    head = f"{_place(fact, version)}: {fact.subject}"
+    if len(head) + len(fact.why) < 100:
+        return [f"{head}: {fact.why}"]
+    return [f"{head}:", *(f"  {part}" for part in fact.why.split("; "))]
 
 
 def _accesses(version: Version) -> list[str]:

@@ -212,7 +212,6 @@ SQUARE = np.eye(4, dtype=np.float32)
         (shifts, (F32,)),
         (below, (F32, 1)),
         (positive, (F32,)),
-        (shares_a_temporary, (F32,)),
         (carries_a_scalar, (F32,)),
         (leaves, (F32,)),
         (not_a_sum, (F32,)),
@@ -317,3 +316,7 @@ def test_w405_unproved() -> None:
     check(follows, "w405", F32, I64)
     check(squares, "w405", F32)
     check(far, "w405", F32, 3)
+
+
+def test_w408_shared_temporary() -> None:
+    check(shares_a_temporary, "w408", F32)

@@ -400,11 +400,54 @@ def test_the_schedule_is_told_step_by_step() -> None:
     strip, *threads, lanes = only(found).schedule
     assert strip == "strip i by 64, j by 64  # read along one loop, written along the other"
     assert threads == ["parallel i0", "parallel j0"] and re.fullmatch(r"vectorize i by (4|8|16)", lanes)
-    assert (
-        f"  schedule    {strip}\n              parallel i0\n              parallel j0\n              {lanes}\n"
-        in str(found)
-    )
+    steps = "\n              ".join([f"  steps       {strip}", *threads, lanes])
+    assert f"{steps}\n" in str(found)
     assert only(kw.kernel(turned.__wrapped__, debug=True).explain(F32)).schedule == ()
+
+
+TOLD = r"""  schedule    i0 in range\(0, a.shape\[1\], 64\): on threads  \[line 4\]
+                j0 in range\(0, a.shape\[0\], 64\): on threads  \[line 5\]
+                  i in its block at i0: in lanes, \d+ at once  \[line 4\]
+                    j in its block at j0: serial  \[line 5\]
+                      8 bytes, [\d.]+ cycles? each: 100 % of the time
+              \(by a model: one thread, all data near, 256 for each size that is no constant\)
+"""
+
+
+def lines_from_1(kernel: kw.Kernel, *args: Any) -> str:
+    """The explanation with lines counted from the kernel's first decorator as 1."""
+    start = first_line(kernel) - 1
+    return re.sub(r"\bline (\d+)", lambda m: f"line {int(m[1]) - start}", str(kernel.explain(*args)))
+
+
+def test_loops_are_told_as_they_run_with_what_the_model_says() -> None:
+    assert re.search(TOLD, lines_from_1(turned, F32))
+
+
+UNDONE = """
+  not done    line 6: threads and lanes for i:
+                iterations of `i` depend on each other
+                iteration i = 2 reads c[1] (line 7), which iteration i = 1 writes (line 7)
+              line 9: threads for p: its work is worth one thread only
+              line 9: lanes for p: it runs 3 times at most
+"""
+
+
+@kw.kernel
+def runs_on(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i]
+    for i in range(1, a.shape[0]):
+        c[i] = c[i] + c[i - 1] * 0.5
+    if a.shape[0] > 9:
+        for p in range(3):
+            c[p] += 1
+    return c
+
+
+def test_what_is_not_done_has_its_reason() -> None:
+    assert UNDONE in lines_from_1(runs_on, F32[0])
 
 
 def test_explaining_compiles_nothing_and_changes_no_byte() -> None:

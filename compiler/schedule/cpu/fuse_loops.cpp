@@ -83,11 +83,10 @@ class Fuser {
     LoopNest trial = nest_;
     Directive d{Verb::fuse, a, {b}};
     d.reason = "they share memory";
-    trial.record(nullptr);
     if (!trial.try_apply(d).ok()) return false;
     if (threads && !trial.legal({Verb::parallel, a}).ok()) return false;
     if (lanes && !trial.legal({Verb::vectorize, a}).ok()) return false;
-    nest_.adopt(std::move(trial), d);
+    nest_ = std::move(trial);
     return fused_ = true;
   }
   bool runs(Verb verb, uint32_t loop) const { return nest_.legal({verb, loop}).ok(); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/cost.h"
 #include "ir/jumps.h"
 #include "ir/match.h"
 #include "schedule/cpu/motion.h"
@@ -18,9 +19,10 @@ namespace {
 
 /// Lines of the cache that a body fetches per iteration when this loop is innermost.
 double lines_of(const Nest &nest, uint32_t body_of, uint32_t loop) {
-  constexpr double line = 64, unknown_trips = 256;
+  constexpr double line = 64;
   auto trips = constant_trips(*nest.loops[loop].loop);
-  double out = 0, count = trips ? static_cast<double>(std::max<uint64_t>(*trips, 1)) : unknown_trips;
+  double out = 0, count = trips ? static_cast<double>(std::max<uint64_t>(*trips, 1))
+                                : static_cast<double>(unknown_trips);
   for (const NestStatement &s : nest.statements) {
     if (!is_inside(s, body_of)) continue;
     for (const NestAccess &a : s.accesses) {

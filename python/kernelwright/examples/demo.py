@@ -1,5 +1,5 @@
-"""The tour: a custom operator run unchanged, five kernels checked and timed, IR, assembly and an error
-message.
+"""The tour: a custom operator run unchanged, five kernels checked and timed, the schedule, IR and assembly of
+one, and an error message.
 
 `python -m kernelwright.examples.demo [PROGRAM …]`; programs are run through `kw run` too.
 """
@@ -20,7 +20,7 @@ import numpy as np
 
 import kernelwright as kw
 
-from . import kernels, mistakes
+from . import kernels, mistakes, speed
 
 Arrays = tuple[np.ndarray[Any, Any], ...]
 _here = Path(__file__).resolve().parent
@@ -112,8 +112,15 @@ def _show_table() -> None:
     print(f"\nadd of two 4x4 arrays, per call: {ours:.0f} ns (NumPy's a + b: {theirs:.0f} ns)")
 
 
+def _show_speed() -> None:
+    _title("how fast they are here")
+    speed.show()
+
+
 def _show_stages() -> None:
     a, b = _inputs("matmul", 4)
+    _title("what was done to the loops of matmul: kernel.explain()")
+    print(kernels.matmul.explain(a, b))
     _title("the IR of matmul: one condition on shapes, no check left inside the loops")
     print(kernels.matmul.ir(a, b, stage="final").rstrip())
     _title("its assembly begins")
@@ -135,6 +142,7 @@ def main(programs: list[str], clock: Callable[[], float] = time.perf_counter) ->
         os.environ["KW_CACHE_DIR"] = cache
         _run_programs(programs)
         _show_table()
+        _show_speed()
         _show_stages()
         _show_error()
     print(

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "driver/explain.h"
 #include "driver/pipeline.h"
 #include "schedule/choose_cpu.h"
 #include "support/text.h"
@@ -37,6 +38,15 @@ Signature signature_of(const std::string &types) {
   return unit::signature(std::move(args));
 }
 
+/// Each directive that the engine chose is legal where it was applied: none needs another look.
+void expect_replay(const Func &f, const std::vector<std::string> &lines) {
+  SourceMap sources;
+  LoopNest nest(f);
+  uint32_t text = sources.add_text("schedule", 0, join_text(lines, "\n"));
+  auto refused = nest.replay(sources, text);
+  EXPECT_FALSE(refused) << f.name << ": " << excerpt(sources, refused->line);
+}
+
 /// The directives of each kernel of the file, under its name. A kernel is a paragraph that begins with the
 /// types of its arguments.
 std::string schedules(const std::string &kernels, const Target &target) {
@@ -50,7 +60,9 @@ std::string schedules(const std::string &kernels, const Target &target) {
                           signature_of(types));
     f = run_passes(safe.first(safe.size() - 1), run_passes(common, f, target), target);
     out += cat(f.name, "\n");
-    std::vector<std::string> lines = schedule_for_cpu(f, target);
+    CpuSchedule chosen = schedule_for_cpu(f, target);
+    std::vector<std::string> lines = std::move(chosen.directives);
+    expect_replay(f, {lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(chosen.rewrites)});
     if (lines.empty()) lines.emplace_back("as written");
     for (const std::string &line : lines) out += cat("  ", line, "\n");
   }

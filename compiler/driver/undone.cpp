@@ -1,0 +1,169 @@
+// The questions of schedule/cpu, asked once more of the loops as they were before; the first that is answered
+// with no is the reason.
+#include "driver/undone.h"
+
+#include <algorithm>
+
+#include "analysis/cost.h"
+#include "analysis/lane_view.h"
+#include "ir/build.h"
+#include "ir/jumps.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+#include "schedule/cpu/register_model.h"
+#include "schedule/hints.h"
+#include "schedule/privatise.h"
+#include "schedule/tree/ranges.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+using Verb = Directive::Verb;
+
+class Undone {
+ public:
+  Undone(const Func &safe, const CpuSchedule &schedule, const CompileInput &input)
+      : safe_(safe), schedule_(schedule), in_(input) {
+    walk(schedule.func.body, [&](const For &n, const Stmt &) {
+      if (n.kind == ForKind::parallel) on_threads_.push_back(n.iter->loc);
+      if (n.width >= 2) in_lanes_.push_back(n.iter->loc);
+      left_.push_back(n.iter->loc);
+    });
+  }
+
+  std::vector<Finding> run() {
+    statements(safe_.body);
+    refused();
+    return std::move(out_);
+  }
+
+ private:
+  static bool has(const std::vector<Loc> &list, const For &n) {
+    return std::any_of(list.begin(), list.end(), [&](Loc at) { return at == n.iter->loc; });
+  }
+
+  void statements(const Stmt &root) {
+    size_t before = scope_.size();
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+      if (const Let *n = as<Let>(*s)) scope_.push_back({nullptr, n->sym, n->value});
+      if (const For *n = as<For>(*s)) {
+        if (s->loc().known()) loop(*s, *n);  // else the compiler's own, as for checks
+        inside({n, {}, {}}, n->body);
+      }
+      if (const While *n = as<While>(*s)) inside({}, n->body);
+      if (const If *n = as<If>(*s))
+        inside({nullptr, {}, n->cond, true}, n->yes), inside({nullptr, {}, n->cond, false}, n->no);
+      if (const Seq *n = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < n->items.size(); ++i) statements(n->items[i]);
+    }
+    scope_.resize(before);
+  }
+
+  void inside(ScopeItem item, const Stmt &body) {
+    scope_.push_back(std::move(item));
+    statements(body);
+    scope_.pop_back();
+  }
+
+  void loop(const Stmt &s, const For &n) {
+    bool is_outermost =
+        std::none_of(scope_.begin(), scope_.end(), [](const ScopeItem &i) { return !i.sym && !i.expr; });
+    bool threads = has(on_threads_, n), lanes = has(in_lanes_, n), is_innermost = true;
+    for (const ScopeItem &i : scope_)
+      if (i.loop) lanes |= has(in_lanes_, *i.loop);
+    walk(n.body, [&](const For &inner, const Stmt &) {
+      threads |= has(on_threads_, inner);
+      is_innermost = false;
+    });
+    std::string no_threads, no_lanes;
+    if (is_outermost && !threads) no_threads = why_no_threads(s, n);
+    if (is_innermost && !lanes && has(left_, n)) no_lanes = why_no_lanes(s, n);
+    if (!no_threads.empty() && no_threads == no_lanes)
+      return add(s, cat("threads and lanes for ", n.iter->name), std::move(no_lanes));
+    if (!no_threads.empty()) add(s, cat("threads for ", n.iter->name), std::move(no_threads));
+    if (!no_lanes.empty()) add(s, cat("lanes for ", n.iter->name), std::move(no_lanes));
+  }
+
+  std::string why_no_threads(const Stmt &s, const For &n) {
+    if (n.hint == Hint::serial) return "`serial` keeps it in order";
+    auto trips = most_trips(n);
+    auto work = as_int(estimate_work(n).operations);
+    if ((trips && *trips < 2) || (work && *work < 2 * in_.target.work_per_thread()))
+      return "its work is worth one thread only";
+    bool checks = false;
+    walk(n.body, [&](const Check &, const Stmt &) { checks = true; });
+    if (checks) return "subscripts are checked in it, and the first bad one is told";
+    if (std::string why = refused(s, Verb::parallel); !why.empty()) return why;
+    if (writes_outer_scalar(n.body)) return "it writes a scalar that is made outside it";
+    if (has(in_lanes_, n)) return "it runs in lanes, and its range does not follow from shapes alone";
+    return "no gain was found";
+  }
+
+  std::string why_no_lanes(const Stmt &s, const For &n) {
+    if (n.hint == Hint::serial) return "`serial` keeps it in order";
+    bool checks = false;
+    walk(n.body, [&](const Check &, const Stmt &) { checks = true; });
+    if (checks) return "subscripts are checked in it, one after the other";
+    if (std::string why = refused(s, Verb::vectorize); !why.empty()) return why;
+    LaneView view(n);
+    if (!view.widens()) return "it holds a statement that has no form in lanes";
+    auto trips = most_trips(n);
+    if (trips && *trips < 4) return cat("it runs ", counted(*trips, "time"), " at most");
+    const LaneView::Work &work = view.work();
+    if (work.gathers + work.scatters > 0 && lanes_of_loop(in_.target, n, view) == 0)
+      return cat("elements lie apart in memory: ", work.gathers + work.scatters, " access",
+                 work.gathers + work.scatters == 1 ? "" : "es", " one by one for ",
+                 counted(work.operations, "operation"), " in lanes");
+    return "no gain was found";
+  }
+
+  /// Why the loop's iterations need their order, or "".
+  std::string refused(const Stmt &s, Verb verb) const {
+    Nest nest = extract_nest(s, scope_);
+    Verdict v = legal(safe_, nest, {verb, 0});
+    if (!v.ok()) return refusal_text(safe_, in_.sources, nest, verb, v);
+    std::vector<std::string> shared;
+    for (const SharedReduction &r : v.shared) shared.emplace_back(reduction_noun(r.kind));
+    return verb == Verb::vectorize || shared.empty()
+               ? std::string()
+               : cat("its iterations share ", join_text(shared, " and "));
+  }
+
+  /// Directives that would have gained, but for those that another one of the same kind stood in for.
+  void refused() {
+    for (const RefusedDirective &r : schedule_.refused) {
+      std::string_view verb = std::string_view(r.line).substr(0, r.line.find(' '));
+      bool is_told = verb == "fuse" || verb == "jam" || verb == "strip" || verb == "reorder";
+      bool in_place = std::any_of(schedule_.directives.begin(), schedule_.directives.end(),
+                                  [&](const std::string &d) { return d.starts_with(verb); });
+      if (!is_told || in_place || !r.loop.known()) continue;
+      std::string why = r.why.empty() ? "the order of iterations would change" : r.why;
+      if (!r.buffer.empty() && r.why.empty())
+        why = cat("lines ", line_mark(in_.sources, r.from), " and ", line_mark(in_.sources, r.to),
+                  " would meet in '", r.buffer, "' in another order");
+      out_.push_back({"undone", r.loop, r.line.substr(0, r.line.find("  #")), -1, "refused", std::move(why)});
+    }
+  }
+
+  void add(const Stmt &s, std::string subject, std::string why) {
+    out_.push_back({"undone", s.loc(), std::move(subject), -1, "not done", std::move(why)});
+  }
+
+  const Func &safe_;
+  const CpuSchedule &schedule_;
+  const CompileInput &in_;
+  NestScope scope_;
+  std::vector<Loc> on_threads_, in_lanes_, left_;  ///< of the iterators of scheduled loops
+  std::vector<Finding> out_;
+};
+
+}  // namespace
+
+std::vector<Finding> describe_undone(const Func &safe, const CpuSchedule &schedule,
+                                     const CompileInput &input) {
+  return Undone(safe, schedule, input).run();
+}
+
+}  // namespace kw

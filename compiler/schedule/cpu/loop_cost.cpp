@@ -1,0 +1,230 @@
+// One walk: sizes of ranges are evaluated with a guess for each extent and the middle for each iterator
+// around.
+#include "schedule/cpu/loop_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <unordered_set>
+
+#include "analysis/affine.h"
+#include "analysis/cost.h"
+#include "analysis/lane_view.h"
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/equal.h"
+#include "ir/intrinsics.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+#include "schedule/cpu/register_model.h"
+
+namespace kw {
+
+namespace {
+
+constexpr int64_t divide_weight = 4, function_weight = 20, integer_divide_weight = 10;
+
+int64_t weight(const Binary &b) {
+  if (b.op == BinOp::floor_div || b.op == BinOp::floor_mod) return integer_divide_weight;
+  return b.op == BinOp::true_div ? divide_weight : 1;
+}
+int64_t weight(const Call &c) {
+  Cost cost = row_of(c.fn).cost;
+  return cost == Cost::function ? function_weight : cost == Cost::divide ? divide_weight : 1;
+}
+
+/// The own statements of one loop, run by the lanes of `lanes` where there are any.
+class Body {
+ public:
+  Body(const For &loop, const For *lanes) : loop_(loop), lanes_(lanes) {
+    if (lanes_) view_.emplace(*lanes_);
+  }
+
+  void value(const Expr &e, double times) {
+    std::unordered_set<const void *> index;  // what computes places is not counted
+    walk(e, [&](const Load &n, const Expr &) {
+      for (const Expr &i : n.index) walk(i, [&](const auto &, const Expr &x) { index.insert(x.p.get()); });
+      load(n, times);
+    });
+    auto count = [&](const Expr &at, int64_t cost, int64_t done) {
+      if (index.count(at.p.get())) return;
+      operations_ += times * static_cast<double>(cost), done_ += times * static_cast<double>(done);
+    };
+    walk(
+        e, [&](const Binary &n, const Expr &at) { count(at, weight(n), weight(n)); },
+        [&](const Unary &, const Expr &at) { count(at, 1, 1); },
+        [&](const Select &, const Expr &at) { count(at, 1, 1); },
+        [&](const Call &n, const Expr &at) { count(at, weight(n), n.fn == Fn::fma ? 2 : weight(n)); });
+  }
+
+  void store(const Store &n, double times) {
+    value(n.value, times);
+    if (n.order == Order::lanes) return;  // into registers until the sum is complete
+    if (n.buf->space == Space::registers || !moves(n.index)) {
+      waits_ |= static_cast<bool>(accumulation_of(n).term);
+      return;
+    }
+    bytes_ += times * item_size(n.buf->dtype);
+    stores_ += times * (apart(n.buf, n.index) ? width() : 1);
+  }
+
+  void define(const Sym &sym) { own_.insert(sym.get()); }
+
+  void finish(const Target &target, LoopCost &out) const {
+    double vectors = 1;
+    if (view_) {
+      uint32_t widest = std::max({view_->widest_element(), view_->widest_value(), 8U});
+      vectors = std::max(1.0, width() * widest / 8 / target.vector_bytes());
+      out.sum_registers = view_->lane_sum_bits() * width_ceiling / 8 / target.vector_bytes();
+    }
+    auto whole = [](double n) { return static_cast<int64_t>(n + 0.5); };
+    bool waits = waits_ || out.sum_registers > 0;
+    BodyWork work{whole(rows_), whole(singles_), whole(stores_), whole(operations_), waits ? 1 : 0, 0};
+    out.bytes = bytes_, out.operations = done_;
+    bool idle = rows_ + singles_ + stores_ + operations_ == 0;
+    out.cycles = idle ? 0 : cycles_of(work, static_cast<int64_t>(vectors)) / width();
+  }
+
+ private:
+  static constexpr int64_t width_ceiling = 64;  // lanes of a sum
+
+  double width() const { return lanes_ ? lanes_->width : 1; }
+
+  void load(const Load &n, double times) {
+    if (n.buf->space == Space::registers) return;
+    bool known = std::any_of(seen_.begin(), seen_.end(), [&](const Load *o) {
+      return o->buf == n.buf && std::equal(o->index.begin(), o->index.end(), n.index.begin(), n.index.end(),
+                                           [](const Expr &a, const Expr &b) { return equal(a, b); });
+    });
+    if (known || !moves(n.index)) return;  // it stays in a register
+    seen_.push_back(&n);
+    bytes_ += times * item_size(n.buf->dtype);
+    if (!view_ || !varies(n.index))
+      singles_ += times;
+    else
+      (apart(n.buf, n.index) ? singles_ : rows_) += times * (apart(n.buf, n.index) ? width() : 1);
+  }
+
+  /// True when the place changes from one iteration of the loop to the next.
+  bool moves(const std::vector<Expr> &index) const {
+    bool found = false;
+    for (const Expr &i : index)
+      walk(
+          i, [&](const Ref &r, const Expr &) { found |= r.sym == loop_.iter || own_.count(r.sym.get()) > 0; },
+          [&](const Load &, const Expr &) { found = true; });
+    return found;
+  }
+
+  bool varies(const std::vector<Expr> &index) {
+    return std::any_of(index.begin(), index.end(), [&](const Expr &i) { return view_->varies(i); });
+  }
+
+  /// True when the lanes' elements are no row in memory.
+  bool apart(const Buf &b, const std::vector<Expr> &index) {
+    if (!view_ || !varies(index)) return false;
+    for (size_t d = 0; d + 1 < index.size(); ++d)
+      if (view_->varies(index[d])) return true;
+    auto step = view_->step(index.back());
+    bool unit = b->strides.empty() || as_int(b->strides.back()) == 1;
+    return !unit || !step || (*step != 1 && *step != -1);
+  }
+
+  const For &loop_;
+  const For *lanes_;
+  std::optional<LaneView> view_;
+  std::unordered_set<const SymNode *> own_;  ///< symbols that its statements define
+  std::vector<const Load *> seen_;
+  double bytes_ = 0, operations_ = 0, done_ = 0, rows_ = 0, singles_ = 0, stores_ = 0;
+  bool waits_ = false;  ///< a sum goes on in the next iteration
+};
+
+class Costs {
+ public:
+  explicit Costs(const Target &target) : target_(target) {}
+
+  std::unordered_map<const For *, LoopCost> run(const Func &f) {
+    statements(f.body, nullptr, 1, 1);
+    return std::move(out_);
+  }
+
+ private:
+  /// `times`: how often per iteration of the loop that `body` is of.
+  void statements(const Stmt &root, Body *body, double runs, double times) {
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+      if (const Let *n = as<Let>(*s)) {
+        if (body) body->value(n->value, times), body->define(n->sym);
+        values_[n->sym.get()] = evaluate(n->value);
+      }
+      if (const Store *n = as<Store>(*s); n && body) body->store(*n, times);
+      if (const If *n = as<If>(*s)) {
+        if (body) body->value(n->cond, times);
+        statements(n->yes, body, runs, times), statements(n->no, body, runs, times);
+      }
+      if (const While *n = as<While>(*s)) {
+        if (body) body->value(n->cond, times * while_trips);
+        statements(n->body, body, runs, times * while_trips);
+      }
+      if (const Seq *n = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < n->items.size(); ++i) statements(n->items[i], body, runs, times);
+      if (const For *n = as<For>(*s)) loop(*n, runs * times);
+    }
+  }
+
+  void loop(const For &n, double entries) {
+    auto lo = evaluate(n.lo), hi = evaluate(n.hi);
+    double trips = unknown_trips, step = static_cast<double>(n.step);
+    if (lo && hi) trips = std::max(0.0, std::ceil((*hi - *lo) / step));
+    std::optional<double> middle;
+    if (lo) middle = *lo + std::max(0.0, trips - 1) / 2 * step;
+    values_[n.iter.get()] = middle;
+    const For *before = lanes_;
+    if (n.width >= 2) lanes_ = &n;
+    Body body(n, lanes_);
+    LoopCost cost;
+    cost.runs = entries * trips;
+    statements(n.body, &body, cost.runs, 1);
+    body.finish(target_, cost);
+    out_[&n] = cost;
+    lanes_ = before;
+  }
+
+  /// The value of a bound when each extent is unknown_trips and each iterator in the middle of its range.
+  std::optional<double> evaluate(const Expr &e) const {
+    if (auto n = as_int(e)) return static_cast<double>(*n);
+    if (const Ref *r = as<Ref>(e)) {
+      if (r->sym->kind == SymKind::extent) return unknown_trips;
+      auto found = values_.find(r->sym.get());
+      return found == values_.end() ? std::nullopt : found->second;
+    }
+    if (const Cast *c = as<Cast>(e)) return evaluate(c->a);
+    const Binary *b = as<Binary>(e);
+    if (!b) return std::nullopt;
+    auto x = evaluate(b->a), y = evaluate(b->b);
+    return x && y ? result(b->op, *x, *y) : std::nullopt;
+  }
+
+  static std::optional<double> result(BinOp op, double x, double y) {
+    switch (op) {
+      case BinOp::add: return x + y;
+      case BinOp::sub: return x - y;
+      case BinOp::mul: return x * y;
+      case BinOp::min: return std::min(x, y);
+      case BinOp::max: return std::max(x, y);
+      case BinOp::floor_div: return y > 0 ? std::optional(x / y) : std::nullopt;
+      default: return std::nullopt;
+    }
+  }
+
+  const Target &target_;
+  std::unordered_map<const SymNode *, std::optional<double>> values_;
+  const For *lanes_ = nullptr;  ///< the loop around the place that runs in lanes
+  std::unordered_map<const For *, LoopCost> out_;
+};
+
+}  // namespace
+
+std::unordered_map<const For *, LoopCost> cost_of_loops(const Func &f, const Target &target) {
+  return Costs(target).run(f);
+}
+
+}  // namespace kw
