@@ -179,3 +179,28 @@ def sums_down_to_each_row(x):
         for j in range(x.shape[1]):
             y[i, j] = y[i - 1, j] + x[i, j]
     return y
+
+
+@case(lambda rng: (floats(rng, 4, 70), floats(rng, 4, 70)), mutates=(1,))
+def columns_beside_a_maximum(x, y):
+    """The loop around may not run on threads but in lanes, the one in it on threads but not in lanes."""
+    o = output_tensor((1,), x.dtype)
+    m = float32(0)
+    for j in range(x.shape[1]):
+        for i in range(x.shape[0]):
+            y[i, j] = x[i, j]
+        m = max(m, x[0, j])
+    o[0] = m
+    return y, o
+
+
+@case(lambda rng: (floats(rng, 3, 40), floats(rng, 3, 40), floats(rng, 40)), mutates=(0, 2))
+def columns_in_step(y, a, s):
+    """Lanes in step, with a value of each iteration in a loop inside them."""
+    for j in range(1, y.shape[1]):
+        t = a[0, j] * float32(2)
+        t = max(t, a[1, j])
+        for i in range(y.shape[0]):
+            y[i, j] = a[i, j] + t
+        s[j] = y[0, j - 1]
+    return y, s

@@ -317,7 +317,7 @@ void FunctionEmitter::loop(const For &n) {
   V lo = expr(n.lo), hi = expr(n.hi);
   if (n.kind != ForKind::parallel)
     iterations(n, lo, trip_count(n, lo, hi));
-  else if (status_)
+  else if (status_ || lanes_)
     loop_in_chunk(n, lo, hi);
   else
     parallel_loop(n, lo, trip_count(n, lo, hi));

@@ -113,6 +113,7 @@ class LoopChooser {
   bool loop(const Stmt &s, const For &n) {
     bool before = on_threads_, threads = (!on_threads_ || &n == next_) && may_run_on_threads(s, n);
     if (threads) parallel_.insert(s.p.get());
+    std::unordered_set<const StmtNode *> parallel_before = parallel_;
     next_ = !before && threads ? next_in(n) : nullptr;
     on_threads_ = before || threads || n.kind == ForKind::parallel;
     loops_.push_back(&n);
@@ -121,7 +122,10 @@ class LoopChooser {
     on_threads_ = before;
     if (!found && n.kind != ForKind::serial) return true;
     uint32_t width = found || n.hint == Hint::serial ? 0 : lanes_of(s, n);
-    if (width >= 2) widths_[s.p.get()] = width;
+    if (width >= 2) {
+      widths_[s.p.get()] = width;
+      parallel_ = std::move(parallel_before);  // loops in lanes run on the thread of these
+    }
     bool lanes = found || width >= 2;
     if (lanes && !threads && !on_threads_ && may_sum_on_threads(s, n))
       parallel_.insert(s.p.get()), sums_on_threads_.insert(s.p.get());

@@ -82,7 +82,7 @@ TEST(ChooseCpu, what_is_turned_over_is_cut_into_squares_for_threads) {
   EXPECT_EQ(chosen(turned, avx512(), FpMode::normal, ForKind::parallel), "i0 j0");
   std::string_view planes =
       "for i in range(100):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i]";  // too few rows to cut
-  EXPECT_EQ(chosen(planes, avx512(), FpMode::normal, ForKind::parallel), "i0 j");
+  EXPECT_EQ(chosen(planes, avx512(), FpMode::normal, ForKind::parallel), "i0");
 }
 
 /// The directives for a kernel over a, b: f32[n, m], v: f32[k], w: i64[l], joined by "; ".
