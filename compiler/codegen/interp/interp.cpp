@@ -112,7 +112,7 @@ class Interpreter {
   std::unordered_map<const BufNode *, Memory> buffers_;
   std::unordered_map<const BufNode *, Value> cells_;
   std::map<const For *, std::vector<LaneStore>> lanes_at_;
-  std::unordered_map<const StmtNode *, LaneSum> open_;
+  std::unordered_map<const StmtNode *, RunningLanes> open_;
   std::unordered_map<const StmtNode *, const LaneStore *> lane_store_;
   std::unordered_map<const For *, int64_t> counters_, trip_counts_;
   /// The expansion of an elementary function over symbols for its arguments.
@@ -311,10 +311,10 @@ void Interpreter::open_lanes(const std::vector<LaneStore> &stores) {
     for (const For *loop : s.band)
       elements *= trip_counts_[loop] =
           static_cast<int64_t>(trips(integer(loop->lo), integer(loop->hi), loop->step));
-    if (elements < LaneSum::lanes) continue;
+    if (elements < RunningLanes::lanes) continue;
     const auto &n = std::get<Store>(s.store->v);
     const Binary *b = as<Binary>(n.value);
-    open_.emplace(s.store, LaneSum(n.buf->dtype, b && b->op == BinOp::mul));
+    open_.emplace(s.store, RunningLanes(n.buf->dtype, b && b->op == BinOp::mul));
     lane_store_[s.store] = &s;
   }
 }

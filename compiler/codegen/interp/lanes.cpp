@@ -3,7 +3,7 @@
 
 namespace kw {
 
-Value LaneSum::finish(const Value &before) {
+Value RunningLanes::finish(const Value &before) {
   std::vector<Value> sums;
   for (auto &b : blocks_) {
     for (size_t half = lanes / 2; half > 0; half /= 2)

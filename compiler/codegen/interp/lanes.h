@@ -1,5 +1,5 @@
 // The lane order of a sum or product (language.md 3): blocks of 4,096 elements, element k in lane k % 64,
-// lanes and then blocks folded pairwise. One LaneSum is one entry of a reduced band.
+// lanes and then blocks folded pairwise. One RunningLanes is one entry of a reduced band.
 #pragma once
 
 #include <array>
@@ -9,11 +9,11 @@
 
 namespace kw {
 
-class LaneSum {
+class RunningLanes {
  public:
   static constexpr int64_t lanes = 64, block = 4096;
 
-  LaneSum(DType dtype, bool is_product)
+  RunningLanes(DType dtype, bool is_product)
       : op_(is_product ? BinOp::mul : BinOp::add), identity_(from_double(dtype, is_product ? 1.0 : -0.0)) {}
 
   /// The lane that element k accumulates into.

@@ -153,8 +153,10 @@ bool is_free(const LoopNest &nest, uint32_t loop) {
          legal(nest.func(), nest.nest(), {Verb::vectorize, loop}, false).ok();
 }
 
-/// Threads are of no use to a loop inside one that runs on threads.
+/// Threads are of no use to a loop inside one that runs on threads, and pieces of a short loop to nobody.
 bool can_gain(const LoopNest &nest, uint32_t loop) {
+  constexpr uint64_t few = 8;
+  if (auto trips = constant_trips(*nest.nest().loops[loop].loop); trips && *trips <= few) return false;
   if (is_free(nest, loop)) return false;
   if (is_innermost(nest.nest(), loop)) return true;
   for (uint32_t l = nest.nest().loops[loop].parent; l != NestLoop::no_loop; l = nest.nest().loops[l].parent)

@@ -32,6 +32,11 @@ std::string pieces(std::string_view lines) {
   return out;
 }
 
+TEST(SplitIndexSets, short_loops_stay_whole) {
+  EXPECT_EQ(pieces("for i in serial(0, 8, 1):\n  v[i] = v[i] + v[0]"), "i[0, 8]");
+  EXPECT_EQ(pieces("for i in serial(0, 9, 1):\n  v[i] = v[i] + v[0]"), "i[0, 1] i[1, 9]");
+}
+
 TEST(SplitIndexSets, the_element_that_all_others_read) {
   EXPECT_EQ(pieces("for k in serial(0, m, 1):\n  for i in serial(0, n, 1):\n    v[i] = v[i] + v[min(k, 0)]"),
             "k[0, m] i[0, n]");  // no sum of sizes and iterators
