@@ -18,6 +18,19 @@ def test_types() -> None:
     tree.expect_clean(naming.check_types(tree.files()))
 
 
+def test_types_are_one() -> None:
+    tree.expect_clean(naming.check_types_are_one(tree.files()))
+
+
+def test_reports_two_types_of_one_name() -> None:
+    sample = {
+        "compiler/a/x.h": "namespace kw {\nclass Sum;\nclass Sum {\n};\n}\n",
+        "compiler/b/y.h": "namespace kw {\nstruct Sum {\n};\n}\n",
+        "frontend/z.h": "namespace kw::ast {\nstruct Sum {\n};\n}\n",
+    }
+    tree.expect_reported(naming.check_types_are_one(sample), "compiler/b/y.h:2: Sum is also a type of")
+
+
 def test_functions() -> None:
     tree.expect_clean(naming.check_functions(tree.files()))
 

@@ -148,3 +148,24 @@ def check_long(files: Mapping[str, str]) -> list[str]:
             if words.count("long") == 1 and "double" not in words:
                 found.append(f"{path}:{line_of(clean, match.start())}: type {match[0]}: use a fixed width")
     return found
+
+
+_NAMESPACE = re.compile(r"^namespace (\S+) \{", re.MULTILINE)
+_OUTERMOST = re.compile(r"^(?:struct|class|union|enum class) (\w+)[^;\n]*\{", re.MULTILINE)
+
+
+def check_types_are_one(files: Mapping[str, str]) -> list[str]:
+    """Types of headers have names of their own in their namespace: the linker makes two of one name one."""
+    places: dict[tuple[str, str], str] = {}
+    found = []
+    for path, text in _cpp(files):
+        if not path.startswith(PRODUCT) or not path.endswith(".h"):
+            continue
+        spaces = [(m.start(), m[1]) for m in _NAMESPACE.finditer(text)]
+        for m in _OUTERMOST.finditer(text):
+            space = [name for at, name in spaces if at < m.start()][-1:]
+            key = (space[0] if space else "", m[1])
+            if key in places:
+                found.append(f"{path}:{line_of(text, m.start())}: {m[1]} is also a type of {places[key]}")
+            places.setdefault(key, path)
+    return found
