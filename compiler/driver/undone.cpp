@@ -6,6 +6,7 @@
 
 #include "analysis/cost.h"
 #include "analysis/lane_view.h"
+#include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/jumps.h"
 #include "ir/match.h"
@@ -92,9 +93,7 @@ class Undone {
     auto work = as_int(estimate_work(n).operations);
     if ((trips && *trips < 2) || (work && *work < 2 * in_.target.work_per_thread()))
       return "its work is worth one thread only";
-    bool checks = false;
-    walk(n.body, [&](const Check &, const Stmt &) { checks = true; });
-    if (checks) return "subscripts are checked in it, and the first bad one is told";
+    if (has_check(n.body)) return "subscripts are checked in it, and the first bad one is told";
     if (std::string why = refused(s, Verb::parallel); !why.empty()) return why;
     if (writes_outer_scalar(n.body)) return "it writes a scalar that is made outside it";
     if (has(in_lanes_, n)) return "it runs in lanes, and its range does not follow from shapes alone";
@@ -103,9 +102,7 @@ class Undone {
 
   std::string why_no_lanes(const Stmt &s, const For &n) {
     if (n.hint == Hint::serial) return "`serial` keeps it in order";
-    bool checks = false;
-    walk(n.body, [&](const Check &, const Stmt &) { checks = true; });
-    if (checks) return "subscripts are checked in it, one after the other";
+    if (has_check(n.body)) return "subscripts are checked in it, one after the other";
     if (std::string why = refused(s, Verb::vectorize); !why.empty()) return why;
     LaneView view(n);
     if (!view.widens()) return "it holds a statement that has no form in lanes";

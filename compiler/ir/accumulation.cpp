@@ -31,6 +31,12 @@ bool has_load(const Expr &e) {
   return found;
 }
 
+bool has_check(const Stmt &s) {
+  bool found = false;
+  walk(s, [&](const Check &, const Stmt &) { found = true; });
+  return found;
+}
+
 bool reads_elements(const Expr &e) {
   bool found = false;
   walk(e, [&](const Load &n, const Expr &) { found |= !n.index.empty(); });

@@ -340,9 +340,7 @@ Stmt step_out(const For &n, const Stmt &s) {
 }  // namespace
 
 Func hoist_checks(const Func &f, const Target &) {
-  bool checks = false;
-  walk(f.body, [&](const Check &, const Stmt &) { checks = true; });
-  if (!checks) return f;
+  if (!has_check(f.body)) return f;
   Func out = run_checks_early(f);
   out.body = rewrite(out.body, [](const For &n, const Stmt &s) { return step_out(n, s); });
   return out;

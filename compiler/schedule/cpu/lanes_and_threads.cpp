@@ -167,9 +167,7 @@ class LoopChooser {
     WorkEstimate work = estimate_work(n);
     if (auto constant = as_int(work.operations); constant && *constant < 2 * target_.work_per_thread())
       return false;
-    bool fine = !writes_outer_scalar(n.body);
-    walk(n.body, [&](const Check &, const Stmt &) { fine = false; });
-    if (!fine) return false;
+    if (writes_outer_scalar(n.body) || has_check(n.body)) return false;
     Nest nest = extract_nest(s, scope_);
     Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0}, false);
     return v.ok() && v.shared.empty();

@@ -203,9 +203,8 @@ bool frees(const LoopNest &nest, const Directive &d) {
 /// Makes the cut, and loops around others run on threads, which was proved of them.
 void make(LoopNest &nest, const Directive &d) {
   const For &loop = *nest.nest().loops[d.loop].loop;
-  bool on_threads =
-      !is_innermost(nest.nest(), d.loop) && !constant_trips(loop) && !writes_outer_scalar(loop.body);
-  walk(loop.body, [&](const Check &, const Stmt &) { on_threads = false; });
+  bool on_threads = !is_innermost(nest.nest(), d.loop) && !constant_trips(loop) &&
+                    !writes_outer_scalar(loop.body) && !has_check(loop.body);
   std::vector<uint32_t> pieces = pieces_of(nest.nest(), d);
   if (!nest.try_apply(d).ok() || !on_threads) return;
   for (uint32_t piece : pieces) nest.apply({Verb::parallel, piece});

@@ -86,11 +86,6 @@ class Fit {
     return found;
   }
 
-  static bool has_check(const Stmt &s) {
-    bool found = false;
-    walk(s, [&](const Check &, const Stmt &) { found = true; });
-    return found;
-  }
   static bool has_jump(const Stmt &s) {
     bool found = false;
     walk(s, [&](const Jump &, const Stmt &) { found = true; });
