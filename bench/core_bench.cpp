@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "frontend/lower.h"
+#include "frontend/lower/lower.h"
 #include "runtime/cpu/pool.h"
 #include "runtime/jit.h"
 

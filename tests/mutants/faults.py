@@ -94,7 +94,7 @@ INFERENCE = [
     ),
     Fault(
         "sum_written_twice",
-        "frontend/order.cpp",
+        "frontend/lower/order.cpp",
         "return reads > 1 || writes > 1;",
         "return reads > 1 && writes > 0;",
         "a sum that is set anew inside its loop is split into lanes",

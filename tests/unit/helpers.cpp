@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "frontend/ir_mode.h"
-#include "frontend/lower.h"
+#include "frontend/lower/lower.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "support/text.h"

@@ -18,10 +18,11 @@ SUBFOLDERS: dict[str, set[str]] = {
     "compiler/codegen": {"interp", "llvm", "cuda"},
     "compiler/transform": {"math"},
     "compiler/schedule": {"cpu", "tree"},
+    "frontend": {"lower"},
     "runtime": {"cpu", "cuda", "ops"},
     "python": {"bind", "kernelwright"},
 }
-WITHOUT_SUBFOLDERS = {"frontend", "python/bind"} | {
+WITHOUT_SUBFOLDERS = {"python/bind"} | {
     f"{parent}/{name}" for parent, names in SUBFOLDERS.items() if parent != "python" for name in names
 }
 SUBFOLDERS.update({folder: set() for folder in WITHOUT_SUBFOLDERS - SUBFOLDERS.keys()})

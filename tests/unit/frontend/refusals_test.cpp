@@ -1,7 +1,7 @@
 // What is not in the language: the code, place and words of each refusal, through the whole front end.
 #include <gtest/gtest.h>
 
-#include "frontend/lower.h"
+#include "frontend/lower/lower.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
 

@@ -1,7 +1,7 @@
 // Lowering of loops and of the jumps that end their iterations.
 #include <algorithm>
 
-#include "frontend/lowering.h"
+#include "frontend/lower/lowering.h"
 #include "ir/jumps.h"
 #include "ir/match.h"
 #include "support/text.h"

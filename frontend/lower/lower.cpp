@@ -1,11 +1,11 @@
 // Lowering of the function: parameters, statements, declarations and results.
-#include "frontend/lower.h"
+#include "frontend/lower/lower.h"
 
 #include <algorithm>
 
 #include "frontend/ir_mode.h"
-#include "frontend/lowering.h"
-#include "frontend/order.h"
+#include "frontend/lower/lowering.h"
+#include "frontend/lower/order.h"
 #include "frontend/parser.h"
 #include "ir/match.h"
 #include "ir/walk.h"

@@ -1,7 +1,7 @@
 // Lowering of calls: casts, intrinsics, select, min and max, and the arguments of declarations.
 #include <algorithm>
 
-#include "frontend/lowering.h"
+#include "frontend/lower/lowering.h"
 #include "ir/accumulation.h"
 #include "ir/intrinsics.h"
 #include "ir/match.h"

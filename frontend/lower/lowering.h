@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "frontend/infer.h"
-#include "frontend/lower.h"
+#include "frontend/lower/lower.h"
 #include "frontend/rules.h"
 
 namespace kw {

@@ -1,7 +1,7 @@
 // Lowering of branches, and of what a name is where several ways of control flow meet.
 #include <algorithm>
 
-#include "frontend/lowering.h"
+#include "frontend/lower/lowering.h"
 #include "ir/equal.h"
 #include "ir/match.h"
 #include "support/text.h"

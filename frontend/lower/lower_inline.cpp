@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "frontend/lowering.h"
+#include "frontend/lower/lowering.h"
 #include "frontend/parser.h"
 #include "ir/accumulation.h"
 #include "ir/match.h"

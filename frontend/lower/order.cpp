@@ -1,5 +1,5 @@
 // The rule for the order of sums, applied to every accumulating store with the loops around it.
-#include "frontend/order.h"
+#include "frontend/lower/order.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -2,7 +2,7 @@
 // that jumps may end is a loop of one iteration.
 #include <algorithm>
 
-#include "frontend/lowering.h"
+#include "frontend/lower/lowering.h"
 #include "ir/build.h"
 #include "ir/match.h"
 #include "support/text.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "frontend/lowering.h"
+#include "frontend/lower/lowering.h"
 #include "ir/intrinsics.h"
 #include "ir/match.h"
 #include "support/text.h"

@@ -1,5 +1,5 @@
 // Lowering: kernels become this IR. Types merge at control flow, faults are told where names are read.
-#include "frontend/lower.h"
+#include "frontend/lower/lower.h"
 #include "frontend/check.h"
 
 #include <gtest/gtest.h>

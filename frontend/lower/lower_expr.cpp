@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "frontend/lowering.h"
+#include "frontend/lower/lowering.h"
 #include "ir/intrinsics.h"
 #include "ir/match.h"
 #include "support/text.h"

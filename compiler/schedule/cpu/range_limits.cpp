@@ -1,0 +1,60 @@
+// What is bounded follows the form of an expression: sums, minima, quotients, and names by their kind.
+#include "schedule/cpu/range_limits.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "analysis/affine.h"
+#include "ir/build.h"
+#include "ir/match.h"
+
+namespace kw {
+
+bool RangeLimits::bounded(const Expr &e, bool above) const {
+  constexpr int64_t most_constant = int64_t{1} << 46, most_factor = 1 << 10;
+  auto form = affine_of(e);
+  if (!form || form->terms.size() > 8 || std::abs(form->constant) >= most_constant) return false;
+  return std::all_of(form->terms.begin(), form->terms.end(), [&](const AffineTerm &t) {
+    return std::abs(t.coefficient) < most_factor && atom_bounded(t.atom, above == (t.coefficient > 0));
+  });
+}
+
+bool RangeLimits::atom_bounded(const Expr &atom, bool above) const {
+  if (const Ref *name = as<Ref>(atom)) return name_bounded(name->sym, above);
+  const Binary *n = as<Binary>(atom);
+  if (!n) return false;
+  bool one_suffices = n->op == (above ? BinOp::min : BinOp::max);
+  if (n->op == BinOp::min || n->op == BinOp::max)
+    return one_suffices ? bounded(n->a, above) || bounded(n->b, above)
+                        : bounded(n->a, above) && bounded(n->b, above);
+  auto divisor = as_int(n->b);
+  return n->op == BinOp::floor_div && divisor && *divisor > 0 && bounded(n->a, above);
+}
+
+bool RangeLimits::name_bounded(const Sym &sym, bool above) const {
+  if (sym->kind == SymKind::extent || sym->kind == SymKind::iter) return true;
+  auto value =
+      std::find_if(scope_.begin(), scope_.end(), [&](const ScopeItem &item) { return item.sym == sym; });
+  if (value != scope_.end()) return value->expr.dtype() == DType::i64 && bounded(value->expr, above);
+  return argument_bounded(sym, above);
+}
+
+/// By a fact of the call, `low <= high`, between the argument and sizes.
+bool RangeLimits::argument_bounded(const Sym &sym, bool above) const {
+  return std::any_of(f_.facts.begin(), f_.facts.end(), [&](const Expr &fact) {
+    const Binary *n = as<Binary>(fact);
+    if (!n || n->op != BinOp::le) return false;
+    auto low = affine_of(n->a), high = affine_of(n->b);
+    auto room = low && high ? add_scaled(*high, *low, -1) : std::nullopt;
+    bool tied = false, sizes = room && std::abs(room->constant) < int64_t{1} << 46;
+    for (size_t i = 0; sizes && i < room->terms.size(); ++i) {
+      const Ref *name = as<Ref>(room->terms[i].atom);
+      bool is_argument = name && name->sym == sym;
+      tied |= is_argument && above == (room->terms[i].coefficient < 0);
+      sizes = is_argument || (name && name->sym->kind == SymKind::extent);
+    }
+    return tied && sizes;
+  });
+}
+
+}  // namespace kw

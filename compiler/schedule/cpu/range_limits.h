@@ -1,0 +1,27 @@
+// Whether the end of a loop stays far from the ends of 64 bits, so that sums over it cannot wrap. Sizes and
+// iterators do; a scalar argument does where a fact ties it to a size.
+#pragma once
+
+#include "ir/func.h"
+#include "schedule/nest.h"
+
+namespace kw {
+
+/// What is known at one place of a function. Refers to both, which must outlive it.
+class RangeLimits {
+ public:
+  RangeLimits(const Func &f, const NestScope &scope) : f_(f), scope_(scope) {}
+
+  /// True when the value is at most (`above`) or at least some 2^60 in size.
+  bool bounded(const Expr &e, bool above) const;
+
+ private:
+  bool atom_bounded(const Expr &atom, bool above) const;
+  bool name_bounded(const Sym &sym, bool above) const;
+  bool argument_bounded(const Sym &sym, bool above) const;
+
+  const Func &f_;
+  const NestScope &scope_;
+};
+
+}  // namespace kw
