@@ -165,7 +165,7 @@ def roots_of_some(x, which):
     return out
 
 
-@case(lambda rng: (np.abs(floats(rng, 70, 70)) * 9,), mutates=(0,))
+@case(lambda rng: (np.abs(floats(rng, 36, 36)) * 9,), mutates=(0,))
 def shortest_paths(d):
     """Rows and columns before and behind row k and column k are free of each other."""
     for k in range(d.shape[0]):

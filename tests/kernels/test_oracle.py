@@ -36,32 +36,35 @@ def _same(a: Any, b: Any, what: str) -> None:
             raise AssertionError(f"{what}: equal values with other bits (signed zeros)\n{x}\n{y}")
 
 
-def _run(case: corpus.Case, how: str, seed: int) -> tuple[Any, tuple[Any, ...], list[str]]:
-    """(result, arguments after the call, codes of the kernel warnings)."""
+def _run(case: corpus.Case, how: str) -> tuple[list[tuple[Any, tuple[Any, ...]]], set[str]]:
+    """Two calls of one kernel: (result, arguments after the call) each, and the codes of their warnings."""
     kernel = kw.kernel(fp="strict")(case.fn)
-    args = case.make(np.random.default_rng(seed))
+    calls = []
     with warnings.catch_warnings(record=True) as seen, np.errstate(all="ignore"):
         warnings.simplefilter("always")
-        if how == "cpython":
-            result = kernel.py(*args)
-        else:
-            with kw.debug("interp" if how == "interp" else ""), kw.debug("cache=off; verify=each"):
-                result = kernel(*args)
-    codes = [str(w.message).split("[", 1)[1][:4] for w in seen if issubclass(w.category, kw.KernelWarning)]
-    return result, args, codes
+        for seed in (0, 1):
+            args = case.make(np.random.default_rng(seed))
+            if how == "cpython":
+                result = kernel.py(*args)
+            else:
+                with kw.debug("interp" if how == "interp" else ""), kw.debug("cache=off; verify=each"):
+                    result = kernel(*args)
+            calls.append((result, args))
+    codes = {str(w.message).split("[", 1)[1][:4] for w in seen if issubclass(w.category, kw.KernelWarning)}
+    return calls, codes
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_kernel_agrees(case: corpus.Case) -> None:
-    for seed in (0, 1):
-        expected, expected_args, _ = _run(case, "cpython", seed)
-        for how in ("interp", "llvm"):
-            result, args, codes = _run(case, how, seed)
-            _same(result, expected, f"{case.name} by {how}, seed {seed}")
-            for i, (x, y) in enumerate(zip(args, expected_args, strict=True)):
+    expected, _ = _run(case, "cpython")
+    for how in ("interp", "llvm"):
+        calls, codes = _run(case, how)
+        for seed, ((result, args), (right, right_args)) in enumerate(zip(calls, expected, strict=True)):
+            _same(result, right, f"{case.name} by {how}, seed {seed}")
+            for i, (x, y) in enumerate(zip(args, right_args, strict=True)):
                 if isinstance(x, np.ndarray):
                     _same(x, y, f"{case.name} by {how}, argument {i} afterwards")
-            assert sorted(set(codes)) == sorted(case.warns), f"{case.name}: warnings {codes}"
+        assert codes == set(case.warns), f"{case.name}: warnings {codes}"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
