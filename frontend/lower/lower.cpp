@@ -5,6 +5,7 @@
 
 #include "frontend/ir_mode.h"
 #include "frontend/lower/lowering.h"
+#include "frontend/lower/narrow_locals.h"
 #include "frontend/lower/order.h"
 #include "frontend/parser.h"
 #include "ir/match.h"
@@ -57,7 +58,7 @@ Func Lowering::run() {
   finish_results();
   sink_->throw_if_errors();
   ensure(!left_out_, cat("a statement of '", f_.name, "' was left out without an error"));
-  return mark_orders(func_);
+  return mark_orders(narrow_locals(func_));
 }
 
 void Lowering::parameters() {

@@ -397,3 +397,26 @@ def tuple_of_copies(x):
     s = (s[1], s[0])
     out[s[0] + 2] = x[s[1]]
     return out
+
+
+@case(lambda rng: (floats(rng, 4, 37), floats(rng, 4)), warns=("W301",))
+def one_name_for_sums_of_two_loops(a, w):
+    """A name set before two loops that both sum into it: each iteration begins anew."""
+    out = output_tensor((2, a.shape[0]), a.dtype)
+    s = w[0]
+    out[0, 0] = s
+    for i in range(a.shape[0]):
+        s = 0.0
+        t = w[i]
+        for j in range(a.shape[1]):
+            s += a[i, j] * t
+        out[0, i] += s
+    for i in range(a.shape[0]):
+        if w[i] < 0.0:
+            continue
+        s = 0.0
+        t = w[i] * w[i]
+        for j in range(a.shape[1]):
+            s += a[i, j]
+        out[1, i] = s + t
+    return out

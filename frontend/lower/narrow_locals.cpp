@@ -1,6 +1,6 @@
 // Liveness of one cell at a time, on the tree: what a statement does to it has a closed form, so that no
 // loop needs a fixed point.
-#include "frontend/narrow_locals.h"
+#include "frontend/lower/narrow_locals.h"
 
 #include <algorithm>
 #include <unordered_map>
