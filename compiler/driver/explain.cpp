@@ -171,7 +171,7 @@ class Explainer {
     if (has_site(a, d)) {
       finding.what = "checked";
       finding.why = why_checked(a, d, proof);
-    } else if (std::vector<std::string> needed = conditions(proof); !needed.empty() && !a.guarded) {
+    } else if (std::vector<std::string> needed = conditions(proof); !needed.empty()) {
       finding.what = "conditional";
       finding.why = cat("needs ", join_text(needed, " and "));
     } else if (proof.low.kind == Kind::proved && proof.high.kind == Kind::proved) {

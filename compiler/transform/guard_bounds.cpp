@@ -21,8 +21,11 @@ class Guard {
   Guard(const Func &f, bool assume, bool check_data) : out_(f), assume_(assume), check_data_(check_data) {}
 
   Func run() {
-    if (assume_) extent_facts();
     Func source = out_;
+    if (assume_) {
+      extent_facts();
+      for (bool guarded : {false, true}) assume_conditions(source, guarded);
+    }
     find_loops_over_data(source);
     for_each_access(source, assume_, [&](const Access &a, const BoundsContext &context) {
       for (size_t d = 0; d < a.index->size(); ++d) index(a, d, context);
@@ -39,24 +42,45 @@ class Guard {
       if (s->kind == SymKind::extent) add_fact(binary(BinOp::le, const_int(1), ref(s, s->loc)));
   }
 
+  bool assumed(const Expr &fact) const {
+    return std::any_of(out_.facts.begin(), out_.facts.end(), [&](const Expr &f) { return equal(f, fact); });
+  }
   void add_fact(const Expr &fact) {
-    bool known =
-        std::any_of(out_.facts.begin(), out_.facts.end(), [&](const Expr &f) { return equal(f, fact); });
-    if (!known) out_.facts.push_back(fact);
+    if (!assumed(fact)) out_.facts.push_back(fact);
+  }
+
+  /// The facts that prove the indices of all accesses, the guarded ones or the others.
+  void assume_conditions(const Func &f, bool guarded) {
+    for_each_access(f, true, [&](const Access &a, const BoundsContext &context) {
+      for (size_t d = 0; a.guarded == guarded && d < a.index->size(); ++d) {
+        IndexProof proof = prove_index(a, d, context);
+        if (!provable(proof.low, a.guarded) || !provable(proof.high, a.guarded)) continue;
+        for (const Proof *p : {&proof.low, &proof.high})
+          if (p->kind == Proof::Kind::under_fact) add_fact(p->fact);
+      }
+    });
+  }
+
+  /// What a guarded access needs may well fail in calls that never reach it. It is assumed only where it says
+  /// that one size is at least another: so tensors of the same loops are related, guarded or not.
+  bool provable(const Proof &p, bool guarded) const {
+    if (p.kind != Proof::Kind::under_fact || !guarded || assumed(p.fact))
+      return p.kind == Proof::Kind::proved || p.kind == Proof::Kind::under_fact;
+    auto has_term = [&](int sign) {
+      return std::any_of(p.worst.terms.begin(), p.worst.terms.end(),
+                         [&](const AffineTerm &t) { return (t.coefficient > 0) == (sign > 0); });
+    };
+    bool sizes = std::all_of(p.worst.terms.begin(), p.worst.terms.end(), [](const AffineTerm &t) {
+      const Ref *name = as<Ref>(t.atom);
+      return name && name->sym->kind == SymKind::extent;
+    });
+    return sizes && has_term(1) && has_term(-1);
   }
 
   void index(const Access &a, size_t d, const BoundsContext &context) {
-    using Kind = Proof::Kind;
     if (assume_) {
       IndexProof proof = prove_index(a, d, context);
-      auto fine = [&](const Proof &p) {
-        return p.kind == Kind::proved || (p.kind == Kind::under_fact && !a.guarded);
-      };
-      if (fine(proof.low) && fine(proof.high)) {
-        for (const Proof *p : {&proof.low, &proof.high})
-          if (p->kind == Kind::under_fact) add_fact(p->fact);
-        return;
-      }
+      if (provable(proof.low, a.guarded) && provable(proof.high, a.guarded)) return;
     }
     add_check(a, d);
   }

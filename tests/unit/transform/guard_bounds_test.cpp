@@ -96,7 +96,18 @@ TEST(GuardBounds, conditions_on_extents_and_parameters_become_facts) {
   EXPECT_EQ(outcome("c[3, 0] = 1.0"), "4 <= a_0 ;");
 }
 
-TEST(GuardBounds, guarded_accesses_are_checked_instead) {
+TEST(GuardBounds, a_guarded_access_relates_sizes_only) {
+  std::string_view guarded = "for i in range(a.shape[0]):\n  if a[i, 0] > 0.0:\n    c[i, 0] += w[i]";
+  EXPECT_EQ(outcome(guarded), "a_0 <= w_0 ;");
+  EXPECT_EQ(outcome("for i in range(p):\n  if w[0] > 0:\n    c[i, 0] = 1.0"),
+            "; cast(u64, i) < cast(u64, a_0)");
+}
+
+TEST(GuardBounds, what_another_access_needs_proves_a_guarded_one) {
+  EXPECT_EQ(outcome("for i in range(p):\n  if w[0] > 0:\n    c[i, 0] = 1.0\n  c[i, 0] += 1.0"), "p <= a_0 ;");
+}
+
+TEST(GuardBounds, other_guarded_accesses_are_checked_instead) {
   EXPECT_EQ(outcome("if p > 3:\n  c[3, 0] = 1.0"), "; u64(3) < cast(u64, a_0)");
   EXPECT_EQ(outcome("c[0, 0] = a[3, 0] if p > 3 else 0.0").find(";"), 0u);
 }
