@@ -141,14 +141,21 @@ class Estimator {
     return inner;
   }
 
-  /// Of `for i in (first, min(end, first + size))`, a block of a longer loop; else null.
+  /// Of `for i in (first, min(end, first + size))`, a block of a longer loop, or of the same downwards; else
+  /// null.
   Expr block_trips(const For &n) const {
-    const Binary *least = as<Binary>(n.hi);
-    if (!least || least->op != BinOp::min || n.step != 1) return {};
-    auto size = affine_of(sub(least->b, n.lo));
+    bool up = n.step > 0;
+    const Binary *end = as<Binary>(n.hi);
+    if (!end || end->op != (up ? BinOp::min : BinOp::max)) return {};
+    auto span = [&](const Expr &to) { return up ? sub(to, n.lo) : sub(n.lo, to); };
+    auto size = affine_of(span(end->b));
     if (!size || !size->is_constant()) return {};
-    Expr most = const_int(std::max<int64_t>(size->constant, 0)), rest = largest(sub(least->a, n.lo));
-    return rest ? binary(BinOp::max, binary(BinOp::min, rest, most), const_int(0)) : most;
+    int64_t step = step_size(n);
+    auto steps = [&](const Expr &length) {
+      return step == 1 ? length : binary(BinOp::floor_div, add(length, const_int(step - 1)), const_int(step));
+    };
+    Expr most = steps(const_int(std::max<int64_t>(size->constant, 0))), rest = largest(span(end->a));
+    return rest ? binary(BinOp::max, binary(BinOp::min, steps(rest), most), const_int(0)) : most;
   }
 
   Expr trips(const For &n) {

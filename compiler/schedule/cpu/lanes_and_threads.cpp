@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "analysis/affine.h"
 #include "analysis/cost.h"
 #include "analysis/lane_bands.h"
 #include "analysis/lane_view.h"
@@ -16,6 +15,7 @@
 #include "ir/jumps.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
+#include "schedule/cpu/range_limits.h"
 #include "schedule/cpu/register_model.h"
 #include "schedule/legal.h"
 #include "schedule/privatise.h"
@@ -45,9 +45,7 @@ class LoopChooser {
         return for_loop(std::move(loop), s.loc());
       }
       loop.kind = ForKind::vector, loop.width = width->second;
-      return threads && n.step == 1 && is_moderate(n.lo) && is_moderate(n.hi)
-                 ? in_blocks(std::move(loop), s.loc())
-                 : for_loop(std::move(loop), s.loc());
+      return threads ? in_blocks(std::move(loop), s.loc()) : for_loop(std::move(loop), s.loc());
     });
     return out;
   }
@@ -63,25 +61,19 @@ class LoopChooser {
   /// A loop over blocks on threads around the vector loop over one of them.
   Stmt in_blocks(For loop, Loc loc) const {
     Sym first = make_sym(SymKind::iter, DType::i64, cat(loop.iter->name, "0"), loop.iter->loc);
-    int64_t block = block_of(loop);
+    int64_t block = block_of(loop) * loop.step;
     For blocks{first, loop.lo, loop.hi, block, ForKind::parallel, 0, Hint::none, {}};
     loop.lo = kw::ref(first);
-    loop.hi = binary(BinOp::min, loop.hi, add(loop.lo, const_int(block)));
+    loop.hi = binary(loop.step > 0 ? BinOp::min : BinOp::max, loop.hi, add(loop.lo, const_int(block)));
     blocks.body = for_loop(std::move(loop), loc);
     return for_loop(std::move(blocks), loc);
   }
 
-  /// True when `end` is far from the ends of 64 bits: over sizes and other iterators.
-  static bool is_moderate(const Expr &end) {
-    auto form = affine_of(end);
-    return form && std::abs(form->constant) < int64_t{1} << 46 &&
-           std::all_of(
-               form->terms.begin(), form->terms.end(),
-               [](const AffineTerm &t) {
-                 const Ref *r = as<Ref>(t.atom);
-                 return r && std::abs(t.coefficient) < 1 << 10 &&
-                        (r->sym->kind == SymKind::extent || r->sym->kind == SymKind::iter);
-               });
+  /// True when the places where blocks begin cannot leave 64 bits.
+  bool can_run_in_blocks(const For &n) const {
+    RangeLimits limits(f_, scope_);
+    bool up = n.step > 0;
+    return std::abs(n.step) < 1 << 10 && limits.bounded(n.lo, !up) && limits.bounded(n.hi, up);
   }
 
   /// True when some loop in it runs in lanes.
@@ -125,6 +117,7 @@ class LoopChooser {
     if (width >= 2) {
       widths_[s.p.get()] = width;
       parallel_ = std::move(parallel_before);  // loops in lanes run on the thread of these
+      if (threads && !can_run_in_blocks(n)) parallel_.erase(s.p.get());
     }
     bool lanes = found || width >= 2;
     if (lanes && !threads && !on_threads_ && may_sum_on_threads(s, n))

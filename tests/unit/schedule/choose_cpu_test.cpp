@@ -243,6 +243,12 @@ TEST(ChooseCpu, threads_share_the_loop_in_one_of_few_iterations) {
             "i j0");
 }
 
+TEST(ChooseCpu, ranges_of_every_form_are_cut_into_blocks) {
+  for (std::string_view range : {"v.shape[0] - 1, -1, -1", "0, v.shape[0], 2", "v.shape[0] // 2",
+                                 "min(a.shape[0], v.shape[0])", "max(0, a.shape[0] - 3), v.shape[0]"})
+    EXPECT_EQ(on_threads(cat("for i in range(", range, "):\n  v[i] = exp(v[i])")), "i0") << range;
+}
+
 TEST(ChooseCpu, loops_that_share_something_stay_on_one_thread) {
   EXPECT_EQ(on_threads("for i in range(1, v.shape[0]):\n  v[i] += v[i - 1]"), "");
   EXPECT_EQ(on_threads("m = v[0]\nfor i in range(v.shape[0]):\n  m = max(m, v[i])\nv[0] = m"), "");
