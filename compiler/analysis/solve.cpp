@@ -246,8 +246,8 @@ bool LinearSystem::surely_empty(int64_t *work) const {
 /// row.
 class PointSearch {
  public:
-  PointSearch(const LinearSystem &s, const std::vector<size_t> &order)
-      : order_(order), rows_(s.inequalities_) {
+  PointSearch(const LinearSystem &s, const std::vector<size_t> &order, int64_t *work)
+      : order_(order), rows_(s.inequalities_), work_(work) {
     for (const auto &r : s.equalities_) {
       if (r.k == INT64_MIN || std::count(r.c.begin(), r.c.end(), INT64_MIN) > 0) choices_ = 0;
       if (!choices_) return;
@@ -290,6 +290,7 @@ class PointSearch {
     for (int round = 0; changed && round < max_rounds; ++round) {
       changed = false;
       for (const auto &r : rows_) {
+        if (work_ && --*work_ < 0) return false;
         Wide room = r.k;
         for (size_t v = 0; v < r.c.size(); ++v) room += most(ranges, r.c[v], v);
         if (room < 0) return false;
@@ -319,7 +320,7 @@ class PointSearch {
       if (!up && !down) return false;
       for (int64_t sign : {1, -1}) {
         if (sign > 0 ? !up : !down || distance == 0) continue;
-        if (--choices_ < 0) return false;
+        if (--choices_ < 0 || (work_ && *work_ <= 0)) return false;
         Ranges next = ranges;
         next[v] = {start + sign * distance, start + sign * distance};
         if (!narrow(next) || !fix(at + 1, next)) continue;
@@ -339,12 +340,14 @@ class PointSearch {
 
   std::vector<size_t> order_;
   std::vector<LinearSystem::Row> rows_;
+  int64_t *work_;
   Ranges ranges_;
   int choices_ = max_choices;
 };
 
-std::optional<std::vector<int64_t>> LinearSystem::find_point(const std::vector<size_t> &order) const {
-  return PointSearch(*this, order).run();
+std::optional<std::vector<int64_t>> LinearSystem::find_point(const std::vector<size_t> &order,
+                                                             int64_t *work) const {
+  return PointSearch(*this, order, work).run();
 }
 
 }  // namespace kw

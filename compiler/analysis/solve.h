@@ -29,8 +29,9 @@ class LinearSystem {
 
   /// A point that satisfies all constraints, or nothing when the search ends without one, which proves
   /// nothing. Variables are fixed in the given order, then the others by their number; each takes values near
-  /// 0 first.
-  std::optional<std::vector<int64_t>> find_point(const std::vector<size_t> &order) const;
+  /// 0 first. Every look at a row takes one from `work`, and at 0 the search ends.
+  std::optional<std::vector<int64_t>> find_point(const std::vector<size_t> &order,
+                                                 int64_t *work = nullptr) const;
 
  private:
   struct Row {

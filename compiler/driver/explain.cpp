@@ -57,11 +57,11 @@ class Explainer {
     safe_ =
         run_passes(safe.first(safe.size() - scheduled), run_passes(common, f, input.target), input.target);
     if (!scheduled) return;
-    CpuSchedule schedule = schedule_for_cpu(safe_, input.target);
-    out_.findings = describe_loops(safe_, schedule, input.target);
-    for (Finding &finding : describe_undone(safe_, schedule, input)) add(std::move(finding));
-    out_.schedule = std::move(schedule.directives);
-    safe_ = std::move(schedule.func);
+    schedule_ = schedule_for_cpu(safe_, input.target);
+    out_.findings = describe_loops(safe_, schedule_, input.target);
+    for (Finding &finding : describe_undone(safe_, schedule_, input)) add(std::move(finding));
+    out_.schedule = schedule_.directives;
+    safe_ = schedule_.func;
   }
 
   Explanation run() {
@@ -111,7 +111,7 @@ class Explainer {
           if (n.iter->loc == s.loc()) return;  // one copy of an expanded loop
           auto claim =
               std::find_if(claims.begin(), claims.end(), [&](const JudgedClaim &c) { return c.loop == &n; });
-          auto [how, why] = scheduled(n, s.loc());
+          auto [how, why] = scheduled(n);
           if (claim != claims.end()) why += cat(why.empty() ? "" : "; ", claim_text(*claim));
           add({"loop", s.loc(), cat(n.iter->name, " in ", range_text(n)), -1, std::move(how),
                std::move(why)});
@@ -123,14 +123,16 @@ class Explainer {
   }
 
   /// How the schedule runs a loop, "parallel vector", and what there is to say of it.
-  std::pair<std::string, std::string> scheduled(const For &loop, Loc at) const {
+  std::pair<std::string, std::string> scheduled(const For &loop) const {
     const For *threads = nullptr, *lanes = nullptr;
-    walk(safe_.body, [&](const For &n, const Stmt &s) {
-      if (!(s.loc() == at) || !(n.iter->loc == loop.iter->loc)) return;
+    Loc at = schedule_.iterator_of(loop);
+    walk(safe_.body, [&](const For &n, const Stmt &) {
+      if (!(n.iter->loc == at)) return;
       if (n.kind == ForKind::parallel) threads = &n;
       if (n.kind == ForKind::vector || (n.kind == ForKind::parallel && n.width)) lanes = &n;
     });
     std::vector<std::string> how, why;
+    if (!(at == loop.iter->loc)) why.push_back(cat("one with the loop of line ", line_mark(in_.sources, at)));
     if (threads) how.emplace_back("parallel"), why.emplace_back("on as many threads as its work is worth");
     if (lanes) how.emplace_back("vector"), why.push_back(cat(lanes->width, " iterations at once"));
     if (how.empty()) how.emplace_back(kind_text(loop.kind));
@@ -287,6 +289,7 @@ class Explainer {
   const Func &f_;
   const CompileInput &in_;
   Func safe_;
+  CpuSchedule schedule_;  ///< of the main body; else empty
   Explanation out_;
 };
 

@@ -41,8 +41,8 @@ class Undone {
   }
 
  private:
-  static bool has(const std::vector<Loc> &list, const For &n) {
-    return std::any_of(list.begin(), list.end(), [&](Loc at) { return at == n.iter->loc; });
+  bool has(const std::vector<Loc> &list, const For &n) const {
+    return std::find(list.begin(), list.end(), schedule_.iterator_of(n)) != list.end();
   }
 
   void statements(const Stmt &root) {

@@ -12,6 +12,7 @@
 #include "schedule/cpu/order_loops.h"
 #include "schedule/cpu/split_index_sets.h"
 #include "schedule/cpu/strip_turned.h"
+#include "schedule/cpu/unroll_hints.h"
 #include "schedule/cpu/unroll_taps.h"
 
 namespace kw {
@@ -39,7 +40,7 @@ Func chosen(LoopNest &nest, const Target &target) {
 
 Func choose_cpu(const Func &f, const Target &target) {
   LoopNest nest(f);
-  return carry_values(chosen(nest, target));
+  return unroll_hinted(carry_values(chosen(nest, target)));
 }
 
 CpuSchedule schedule_for_cpu(const Func &f, const Target &target) {
@@ -61,7 +62,14 @@ CpuSchedule schedule_for_cpu(const Func &f, const Target &target) {
     if (n && n->kind == ForKind::vector)
       out.push_back(print_directive(nest, {Verb::vectorize, l, {}, {int64_t{n->width}}}));
   }
-  return {end.func(), std::move(out), begin.lines().size(), std::move(refused)};
+  return {end.func(), std::move(out), begin.lines().size(), std::move(refused), begin.fused()};
+}
+
+Loc CpuSchedule::iterator_of(const For &loop) const {
+  Loc at = loop.iter->loc;
+  for (const FusedLoop &f : fused)  // in their order: one that took others in may be fused itself
+    if (f.iter == at) at = f.into;
+  return at;
 }
 
 }  // namespace kw

@@ -20,6 +20,10 @@ struct CpuSchedule {
   std::vector<std::string> directives;  ///< in the order of their application
   size_t rewrites = 0;  ///< so many of them come first; the others say what lanes and threads run
   std::vector<RefusedDirective> refused;  ///< those that would have gained, in the order of the questions
+  std::vector<FusedLoop> fused{};
+
+  /// The place of the iterator that runs a loop's iterations: its own, or that of the loop it became part of.
+  Loc iterator_of(const For &loop) const;
 };
 CpuSchedule schedule_for_cpu(const Func &f, const Target &target);
 

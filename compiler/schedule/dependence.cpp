@@ -212,7 +212,7 @@ void PairSystem::keep_sizes(std::vector<Affine> conditions) {
   exact_ = exact;
 }
 
-std::optional<PairSystem::Point> PairSystem::find_point() {
+std::optional<PairSystem::Point> PairSystem::find_point(int64_t *work) {
   std::vector<size_t> order;
   auto add_kind = [&](Side side, NestVariable::Kind kind) {
     for (uint32_t v = 0; v < nest_.variables.size(); ++v)
@@ -222,7 +222,7 @@ std::optional<PairSystem::Point> PairSystem::find_point() {
   add_kind(at_source, NestVariable::Kind::symbol);
   for (const auto &other : others_) order.push_back(other.second);
   for (Side side : {at_source, at_sink}) add_kind(side, NestVariable::Kind::iterator);
-  auto found = system_.find_point(order);
+  auto found = system_.find_point(order, work);
   if (!found) return std::nullopt;
   Point out;
   for (const auto &[atom, at] : others_) out.others.emplace_back(atom, (*found)[at]);

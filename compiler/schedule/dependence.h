@@ -75,7 +75,7 @@ class PairSystem {
     std::vector<std::optional<int64_t>> at_source, at_sink;
     std::vector<std::pair<Expr, int64_t>> others;  ///< sizes that only keep_sizes knows
   };
-  std::optional<Point> find_point();
+  std::optional<Point> find_point(int64_t *work = nullptr);
   /// False when the system leaves out a condition, or has a variable that is a guess: a point of it may be no
   /// conflict then.
   bool exact() const { return exact_; }

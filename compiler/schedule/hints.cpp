@@ -6,6 +6,7 @@
 #include "analysis/bounds.h"
 #include "ir/match.h"
 #include "ir/print.h"
+#include "schedule/cpu/unroll_hints.h"
 #include "support/text.h"
 
 namespace kw {
@@ -213,12 +214,28 @@ class HintWalk {
   }
 
   void claim(const Stmt &s, const For &n) {
+    if (n.hint == Hint::unroll) return unrolled(s, n);
     auto verb = claim_of(n.hint);
     if (!verb) return;
     Nest nest = extract_nest(s, scope_);
     Verdict verdict = legal(f_, nest, {*verb, 0});
     found_.push_back({&n, *verb, verdict.shared, verdict.in_step, {}});
     if (!verdict.ok()) found_.back().refusal = Refusal(f_, sources_, nest, *verb, verdict).diagnostic();
+  }
+
+  /// W406 where not all iterations are written out, though their number is known, and where none is.
+  void unrolled(const Stmt &s, const For &n) {
+    UnrollPlan plan = unroll_plan(n);
+    if (!plan.jumps && (!plan.trips || *plan.trips <= plan.copies)) return;
+    Diagnostic d{Code::W406, s.loc(), {}, {}, {}};
+    d.message = cat("`unroll(", n.iter->name, ")` is not followed", plan.copies > 1 ? " in full: " : ": ");
+    d.message += plan.jumps ? std::string("the loop can end early")
+                            : cat("its ", counted(*plan.trips, "iteration"), " have ",
+                                  counted(*plan.trips * plan.operations, "operation"), ", and the limit is ",
+                                  most_operations_written);
+    d.notes.emplace_back(plan.copies > 1 ? "as many iterations as fit are written out at a time"
+                                         : "the loop runs as it stands");
+    found_.push_back({&n, Verb::unroll, {}, false, std::move(d)});
   }
 
   const Func &f_;

@@ -62,7 +62,12 @@ Verdict LoopNest::legal(const Directive &d, bool shown) const {
 }
 
 void LoopNest::apply(const Directive &d) {
-  if (refused_) lines_.push_back(print_directive(nest(), d));
+  if (refused_) {
+    lines_.push_back(print_directive(nest(), d));
+    auto iterator = [&](uint32_t loop) { return nest().loops[loop].loop->iter->loc; };
+    if (d.verb == Verb::fuse)
+      for (uint32_t other : d.others) fused_.push_back({iterator(other), iterator(d.loop)});
+  }
   Stmt before = region_;
   region_ = apply_directive(f_, before, nest(), d);
   if (before.p == region_.p) return;

@@ -19,6 +19,11 @@ struct RefusedDirective {
   Loc from{}, to{};
 };
 
+/// A loop that became one with another, by the places of their iterators.
+struct FusedLoop {
+  Loc iter, into;
+};
+
 class LoopNest {
  public:
   /// The whole body of a function.
@@ -41,6 +46,7 @@ class LoopNest {
   void record(std::vector<RefusedDirective> *refused) { refused_ = refused; }
   /// The recorded directives as text, in their order: of a copy those of the original as well.
   const std::vector<std::string> &lines() const { return lines_; }
+  const std::vector<FusedLoop> &fused() const { return fused_; }
   /// Applies a directive when it is legal.
   Verdict try_apply(const Directive &d);
 
@@ -57,6 +63,7 @@ class LoopNest {
   Stmt region_;
   NestScope scope_;
   std::vector<std::string> lines_;
+  std::vector<FusedLoop> fused_;
   std::vector<RefusedDirective> *refused_ = nullptr;  ///< null: nothing is recorded
   mutable std::optional<Nest> nest_;                  ///< of the present region, once it is asked for
 };

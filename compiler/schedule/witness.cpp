@@ -70,7 +70,7 @@ std::optional<PairSystem::Point> WitnessSearch::find_point(PairSystem &system) {
   system.keep_in_bounds();
   if (!conditions_) conditions_ = size_conditions(f_);
   system.keep_sizes(*conditions_);
-  return system.find_point();
+  return system.find_point(&work_);
 }
 
 Verdict WitnessSearch::with_witness(Verdict v, PairSystem &system) {

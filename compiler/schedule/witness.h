@@ -36,6 +36,7 @@ class WitnessSearch {
   const Func &f_;
   const Nest &nest_;
   std::optional<std::vector<Affine>> conditions_;  ///< once a witness is looked for
+  int64_t work_ = 400'000;                         ///< for all searches together: some 20 ms
 };
 
 }  // namespace kw

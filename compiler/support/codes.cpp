@@ -74,6 +74,7 @@ constexpr CodeRow table[] = {
     {Code::W403, "W403", hint, "claimed writes may meet by data", "test_w403_repeated_index"},
     {Code::W404, "W404", hint, "claimed loop is an ordered reduction", "test_w404_ordered_reduction"},
     {Code::W405, "W405", hint, "claim without a proof", "test_w405_unproved"},
+    {Code::W406, "W406", hint, "claimed loop is too large to be written out", "test_w406_unroll"},
     {Code::W408, "W408", hint, "claimed iterations share a temporary", "test_w408_shared_temporary"},
     {Code::E501, "E501", device, "no such device", "test_e501_device"},
     {Code::E502, "E502", device, "compiler library", "test_e502_library"},

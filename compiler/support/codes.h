@@ -89,6 +89,7 @@ enum class Code : uint8_t {
   W403,
   W404,
   W405,
+  W406,
   W408,
   E501,
   E502,

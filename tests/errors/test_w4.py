@@ -1,4 +1,4 @@
-"""W401 to W405: hints whose claim is false or could not be proved; their texts are in cases/w40*.txt."""
+"""W401 to W408: hints whose claim is false or could not be proved; their texts are in cases/w40*.txt."""
 
 from __future__ import annotations
 
@@ -316,6 +316,28 @@ def test_w405_unproved() -> None:
     check(follows, "w405", F32, I64)
     check(squares, "w405", F32)
     check(far, "w405", F32, 3)
+
+
+@kw.kernel
+def written_out(a):
+    for i in range(a.shape[0]):
+        for k in unroll(200):
+            a[i] = a[i] * a[i] + k
+    return a
+
+
+@kw.kernel
+def written_out_with_a_jump(a):
+    for i in unroll(4):
+        if a[i] > 0:
+            break
+        a[i] += 1
+    return a
+
+
+def test_w406_unroll() -> None:
+    check(written_out, "w406", F32)
+    check(written_out_with_a_jump, "w406", F32)
 
 
 def test_w408_shared_temporary() -> None:

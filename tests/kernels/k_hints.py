@@ -105,3 +105,25 @@ def false_claim_of_a_helper(x):
     for i in parallel(x.shape[0]):
         _sweep(x, i)
     return x
+
+
+@case(lambda rng: (floats(rng, 23), floats(rng, 5, 6)), warns=("W406",), mutates=(0,))
+def written_out(x, w):
+    """Loops in full, by a part with a rest, of an unknown number, backwards, and with a loop inside."""
+    for k in unroll(2, 9):
+        x[k] = x[k - 1] * x[k - 2] + 0.5
+    for k in unroll(x.shape[0] - 2, -1, -1):
+        x[k] = x[k] - 0.25 * x[k + 1]
+    for i in unroll(1, 5):
+        for j in range(1, w.shape[1]):
+            x[j] = x[j - 1] * w[i, j] + w[i - 1, j - 1]
+    for k in unroll(1, 22):
+        x[k] = (
+            x[k - 1] * 0.5 + x[k] * 0.25 + x[k + 1] * 0.125 + w[0, 0] * w[0, 1] * w[0, 2] + w[1, 0] * w[1, 1]
+        )
+        x[k] = x[k] - x[0] * w[2, 0] - x[0] * w[2, 1] - x[0] * w[2, 2] - x[0] * w[2, 3] + w[3, 3] * x[k - 1]
+    for k in unroll(4):
+        if x[k] > 3.0:
+            continue
+        x[k] += 1.0
+    return x

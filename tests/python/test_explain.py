@@ -536,3 +536,22 @@ def test_notebook_view_never_fails() -> None:
     exec("def f(a):\n    return a", space)
     view = kw.kernel(space["f"])._repr_html_()
     assert "(no source text)" in view
+
+
+@kw.kernel
+def two_rows_of_sums(a):
+    o = output_tensor((a.shape[0],), a.dtype)
+    p = output_tensor((a.shape[0],), a.dtype)
+    for i in range(a.shape[0]):
+        o[i] = a[i, 0]
+    for i in range(a.shape[0]):
+        p[i] = a[i, 0] + o[i]
+    return o, p
+
+
+def test_a_fused_loop_tells_where_it_went() -> None:
+    (version,) = two_rows_of_sums.explain(np.ones((3, 4), np.float32)).versions
+    first, second = version.of("loop")
+    assert second.why.startswith(f"one with the loop of line {first.line}")
+    assert second.what == first.what == "parallel"
+    assert not version.of("undone")

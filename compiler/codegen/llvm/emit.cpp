@@ -331,6 +331,8 @@ void FunctionEmitter::iterations(const For &n, V lo, V trips) {
   if (runs_in_vectors(n)) view.emplace(n), strided_.emplace(n, *view);
   if (view && view->widens())
     lanes(n, *view, lo, trips);
+  else if (n.kind == ForKind::unroll)
+    unrolled_loop(n, lo, trips);
   else if (contains_loop(n.body))
     plain_loop(n, lo, trips, true);
   else if (auto blocks = blocks_in(n))
@@ -432,6 +434,29 @@ void FunctionEmitter::plain_loop(const For &n, V lo, V trips, bool polls) {
   k->addIncoming(next, b_.GetInsertBlock());
   b_.CreateCondBr(b_.CreateICmpEQ(next, trips), done, body);
   b_.SetInsertPoint(done);
+}
+
+/// As many copies of the body as the loop is wide, one after the other, then the iterations that are left.
+void FunctionEmitter::unrolled_loop(const For &n, V lo, V trips) {
+  auto copies = [&](auto place) {
+    for (uint32_t c = 0; c < n.width; ++c) {
+      values_[n.iter.get()] = iteration(n, lo, place(c));
+      memo_.clear();
+      statements(n.body);
+    }
+  };
+  auto *known = llvm::dyn_cast<ConstantInt>(trips);
+  if (known && known->getZExtValue() == n.width) {
+    copies([&](uint32_t c) { return b_.getInt64(c); });
+    memo_.clear();
+    return;
+  }
+  V whole = b_.CreateSub(trips, b_.CreateURem(trips, b_.getInt64(n.width)));
+  bool polls = contains_loop(n.body);
+  in_chunks(b_.getInt64(0), whole, n.width, polls, [&](V k) {
+    copies([&](uint32_t c) { return b_.CreateAdd(k, b_.getInt64(c), "", true, true); });
+  });
+  plain_loop(n, iteration(n, lo, whole), b_.CreateSub(trips, whole), polls);
 }
 
 /// True when a loop runs a few iterations at most: its trip count, its width or the form

@@ -55,6 +55,7 @@ class FunctionEmitter {
   void jump(const Jump &n);
   void hoist_behind(llvm::BasicBlock *last, llvm::BasicBlock *before);
   void body_with_targets(const Stmt &body, llvm::BasicBlock *done);
+  void unrolled_loop(const For &n, V lo, V trips);
   void plain_loop(const For &n, V lo, V trips, bool polls);
   static bool contains_loop(const Stmt &root);
   static bool is_row(const For &n);

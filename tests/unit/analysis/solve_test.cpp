@@ -118,6 +118,17 @@ TEST(LinearSystem, a_search_for_a_point_ends) {
   EXPECT_EQ(wide.find_point({}), std::nullopt);
 }
 
+TEST(LinearSystem, a_search_for_a_point_ends_with_its_budget) {
+  LinearSystem s(2);
+  s.at_least_zero({1, -1}, -9);  // x >= y + 9
+  s.at_least_zero({0, 1}, 0);
+  int64_t work = 1000;
+  EXPECT_TRUE(s.find_point({0, 1}, &work));
+  EXPECT_LT(work, 1000);
+  work = 3;
+  EXPECT_EQ(s.find_point({0, 1}, &work), std::nullopt);
+}
+
 TEST(LinearSystem, work_is_counted_and_ends) {
   LinearSystem s(2);  // 0 <= x <= y <= -1 needs two products
   s.at_least_zero({1, 0}, 0);
