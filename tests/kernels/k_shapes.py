@@ -208,3 +208,36 @@ def outer_product_rank4(a, b, c, d):
                 for m in range(len(d)):
                     out[i, j, k, m] = a[i] * b[j] * c[k] * d[m]
     return out
+
+
+@case(lambda rng: (floats(rng, 41, 3), floats(rng, 41, 3), floats(rng, 41, 5)))
+def rows_end_to_end(p, v, wide):
+    """Short rows: of arrays alike, beside one with longer rows, under a condition, and of a constant length."""
+    near = output_tensor(p.shape, p.dtype)
+    far = output_tensor(p.shape, p.dtype)
+    fixed = output_tensor(p.shape, p.dtype)
+    for i in range(p.shape[0]):
+        for k in range(p.shape[1]):
+            near[i, k] = p[i, k] + 0.5 * v[i, k]
+    for i in range(p.shape[0]):
+        for k in range(p.shape[1]):
+            far[i, k] = p[i, k] - wide[i, k]
+    for i in range(2, p.shape[0] - 1):
+        for k in range(3):
+            if v[i, k] > 0.0:
+                fixed[i, k] = p[i, k] * p[0, 1]
+    return near, far, fixed
+
+
+@case(lambda rng: (floats(rng, 2, 19, 7), floats(rng, 7)), mutates=(0,))
+def planes_of_short_rows(x, w):
+    """Rows within planes, in place; and rows beside one that all of them share."""
+    for b in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            for j in range(x.shape[2]):
+                x[b, i, j] = x[b, i, j] * x[b, i, j] + w[0]
+    for b in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            for j in range(x.shape[2]):
+                x[1 - b, i, j] += w[j] + x[b, i, j]
+    return x

@@ -315,7 +315,9 @@ void FunctionEmitter::poll(BasicBlock *on) {
 
 void FunctionEmitter::loop(const For &n) {
   V lo = expr(n.lo), hi = expr(n.hi);
-  if (n.kind != ForKind::parallel)
+  if (&n == joined_row_)
+    iterations(n, lo, joined_length_);
+  else if (n.kind != ForKind::parallel)
     iterations(n, lo, trip_count(n, lo, hi));
   else if (status_ || lanes_)
     loop_in_chunk(n, lo, hi);
@@ -333,6 +335,8 @@ void FunctionEmitter::iterations(const For &n, V lo, V trips) {
     lanes(n, *view, lo, trips);
   else if (n.kind == ForKind::unroll)
     unrolled_loop(n, lo, trips);
+  else if (const For *row = row_to_join(n))
+    rows_loop(n, *row, lo, trips);
   else if (contains_loop(n.body))
     plain_loop(n, lo, trips, true);
   else if (auto blocks = blocks_in(n))
@@ -462,9 +466,10 @@ void FunctionEmitter::unrolled_loop(const For &n, V lo, V trips) {
 /// True when a loop runs a few iterations at most: its trip count, its width or the form
 /// `lo .. min(x, lo + c)` tells.
 /// The loops around it look at the cancel flag.
-bool FunctionEmitter::is_short(const For &n, V trips) {
+bool FunctionEmitter::is_short(const For &n, V trips) const {
   constexpr int64_t few = 4096;
   if (auto *count = llvm::dyn_cast<ConstantInt>(trips)) return count->getZExtValue() <= few;
+  if (&n == joined_row_) return false;
   if (n.kind == ForKind::serial && n.width > 0) return n.width <= few;
   const Binary *least = as<Binary>(n.hi);
   if (n.step != 1 || !least || least->op != BinOp::min) return false;

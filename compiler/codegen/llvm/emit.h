@@ -60,7 +60,7 @@ class FunctionEmitter {
   static bool contains_loop(const Stmt &root);
   static bool is_row(const For &n);
   static bool fits_one_chunk(const For &n);
-  static bool is_short(const For &n, V trips);
+  bool is_short(const For &n, V trips) const;
   uint32_t copies_of(const Stmt &body) const;
   void short_loop(const For &n, V lo, V trips);
   void copied_iterations(const For &n, V lo, V from, V to, llvm::BasicBlock *done);
@@ -211,6 +211,10 @@ class FunctionEmitter {
   void read_block(const RowBlocks::Block &block, std::vector<V> &values);
   void write_block(const RowBlocks::Block &block, const std::vector<V> &values);
 
+  // emit_flat.cpp: rows that lie end to end
+  const For *row_to_join(const For &rows);
+  void rows_loop(const For &rows, const For &row, V lo, V trips);
+
   // emit_strided.cpp: loads whose lanes lie a few elements apart
   /// Windows of `size` elements, one for each lane and `step` elements apart, cut into rows of `row`
   /// elements.
@@ -279,6 +283,9 @@ class FunctionEmitter {
   V status_ = nullptr;                        ///< in a chunk of a region: where its fault is told
   const For *cut_ = nullptr;                  ///< in a chunk: an inner loop of which it runs one piece
   V piece_from_ = nullptr, piece_ = nullptr;  ///< the first iteration of the piece, and how many it has
+  V whole_rows_ = nullptr;                    ///< whether that piece is all of them
+  const For *joined_row_ = nullptr;           ///< a loop over elements of a row, or of all rows
+  V joined_length_ = nullptr;                 ///< its iterations
   /// Where the jumps of each loop around the place go.
   struct JumpTargets {
     llvm::BasicBlock *next;  ///< made by the first `continue`

@@ -295,6 +295,7 @@ void FunctionEmitter::emit_chunk(const Region &r, const FunctionEmitter &outside
     V pieces = r.frame.load(b_, frame, Frame::pieces);
     cut_ = r.cut, piece_ = r.frame.load(b_, frame, Frame::piece);
     piece_from_ = b_.CreateMul(b_.CreateURem(chunk, pieces), piece_);
+    whole_rows_ = b_.CreateICmpEQ(pieces, b_.getInt64(1));
     chunk = b_.CreateUDiv(chunk, pieces);
   }
   V first = least(b_.CreateMul(chunk, per_chunk), trips);  // chunks behind the last iteration are empty
@@ -310,6 +311,7 @@ void FunctionEmitter::emit_chunk(const Region &r, const FunctionEmitter &outside
 void FunctionEmitter::loop_in_chunk(const For &n, V lo, V hi) {
   const For *lanes = lanes_of_block(n);
   const For &whole = lanes ? *lanes : n;
+  if (&whole == joined_row_) return iterations(whole, lo, joined_length_);
   V trips = trip_count(whole, lo, hi);
   if (cut_ == &n) {
     auto least = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };

@@ -38,6 +38,7 @@ CONTINUATIONS: dict[str, str] = {
     for name in (
         "emit_blocks",
         "emit_expr",
+        "emit_flat",
         "emit_fmod",
         "emit_ops",
         "emit_parallel",
