@@ -212,7 +212,7 @@ def outer_product_rank4(a, b, c, d):
 
 @case(lambda rng: (floats(rng, 41, 3), floats(rng, 41, 3), floats(rng, 41, 5)))
 def rows_end_to_end(p, v, wide):
-    """Short rows: of arrays alike, beside one with longer rows, under a condition, and of a constant length."""
+    """Short rows: of arrays alike, beside one with longer rows, under a condition, of a constant length."""
     near = output_tensor(p.shape, p.dtype)
     far = output_tensor(p.shape, p.dtype)
     fixed = output_tensor(p.shape, p.dtype)
