@@ -6,6 +6,7 @@
 #include "ir/build.h"
 #include "ir/jumps.h"
 #include "ir/match.h"
+#include "ir/walk.h"
 
 namespace kw {
 
@@ -43,9 +44,9 @@ class AccessWalk {
           expression(n.lo), expression(n.hi);
           bool early = jumps_of(n.body).any();  // no iteration is certain to get to its end, or to come
           context_.enter_loop(n);
-          guards_ += early;
+          guards_ += early, varying_guards_ += early;
           statements(n.body);
-          guards_ -= early;
+          guards_ -= early, varying_guards_ -= early;
           context_.leave_loop();
         },
         [&](const While &n) { expression(n.cond), branch(n.body, n.cond, true); }, [](const Jump &) {},
@@ -62,20 +63,35 @@ class AccessWalk {
   void branch(const Stmt &body, const Expr &cond, bool holds) {
     if (!body) return;
     size_t assumed = context_.assume(cond, holds);
-    ++guards_;
+    bool here = varies(cond);
+    ++guards_, varying_guards_ += here;
     statements(body);
-    --guards_;
+    --guards_, varying_guards_ -= here;
     context_.drop(assumed);
   }
 
   void lazily(const Expr &e, const Expr &cond, bool holds) {
     size_t assumed = context_.assume(cond, holds);
     path_.emplace_back(cond, holds);
+    bool here = varies(cond);
+    varying_guards_ += here;
     auto before = seen_;
     expression(e);
     seen_ = std::move(before);
+    varying_guards_ -= here;
     path_.pop_back();
     context_.drop(assumed);
+  }
+
+  /// Reads memory, or an iterator or local.
+  static bool varies(const Expr &cond) {
+    bool found = false;
+    walk(
+        cond, [&](const Load &, const Expr &) { found = true; },
+        [&](const Ref &n, const Expr &) {
+          found |= n.sym->kind == SymKind::iter || n.sym->kind == SymKind::local;
+        });
+    return found;
   }
 
   static bool written_before(Loc a, Loc b) { return a.source == b.source && a.end <= b.begin && a.known(); }
@@ -106,14 +122,15 @@ class AccessWalk {
 
   void report(Loc loc, const Buf &buf, const std::vector<Expr> &index, bool is_store) {
     if (buf->space == Space::registers && index.empty()) return;
-    visit_(Access{current_, loc, buf, &index, is_store, guards_ > 0 || !path_.empty(), path_}, context_);
+    bool guarded = guards_ > 0 || !path_.empty();
+    visit_(Access{current_, loc, buf, &index, is_store, guarded, varying_guards_ > 0, path_}, context_);
   }
 
   BoundsContext context_;
   const std::function<void(const Access &, const BoundsContext &)> &visit_;
   Stmt current_;
   std::unordered_set<const ExprNode *> seen_;
-  int guards_ = 0;
+  int guards_ = 0, varying_guards_ = 0;
   size_t behind_guards_ = 0;  ///< constraints of the present block that guards with jumps have left
   std::vector<std::pair<Expr, bool>> path_;
 };

@@ -16,6 +16,7 @@ struct Access {
   const std::vector<Expr> *index;
   bool is_store = false;
   bool guarded = false;  ///< inside an If, a While or a loop that a jump may end, or behind a lazy operator
+  bool guard_varies = false;  ///< and what decides is not the same in the whole call
   /// Lazy conditions inside the statement under which the access happens: (condition, value it must have).
   std::vector<std::pair<Expr, bool>> path;
 };

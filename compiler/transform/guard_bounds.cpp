@@ -54,7 +54,7 @@ class Guard {
     for_each_access(f, true, [&](const Access &a, const BoundsContext &context) {
       for (size_t d = 0; a.guarded == guarded && d < a.index->size(); ++d) {
         IndexProof proof = prove_index(a, d, context);
-        if (!provable(proof.low, a.guarded) || !provable(proof.high, a.guarded)) continue;
+        if (!provable(proof.low, a) || !provable(proof.high, a)) continue;
         for (const Proof *p : {&proof.low, &proof.high})
           if (p->kind == Proof::Kind::under_fact) add_fact(p->fact);
       }
@@ -62,10 +62,12 @@ class Guard {
   }
 
   /// What a guarded access needs may well fail in calls that never reach it. It is assumed only where it says
-  /// that one size is at least another: so tensors of the same loops are related, guarded or not.
-  bool provable(const Proof &p, bool guarded) const {
-    if (p.kind != Proof::Kind::under_fact || !guarded || assumed(p.fact))
+  /// that one size is at least another: so tensors of the same loops are related, guarded or not. Where the
+  /// call itself decides, its check is hoisted with the guard, and a tensor may be there for its place only.
+  bool provable(const Proof &p, const Access &a) const {
+    if (p.kind != Proof::Kind::under_fact || !a.guarded || assumed(p.fact))
       return p.kind == Proof::Kind::proved || p.kind == Proof::Kind::under_fact;
+    if (!a.guard_varies) return false;
     auto has_term = [&](int sign) {
       return std::any_of(p.worst.terms.begin(), p.worst.terms.end(),
                          [&](const AffineTerm &t) { return (t.coefficient > 0) == (sign > 0); });
@@ -80,7 +82,7 @@ class Guard {
   void index(const Access &a, size_t d, const BoundsContext &context) {
     if (assume_) {
       IndexProof proof = prove_index(a, d, context);
-      if (provable(proof.low, a.guarded) && provable(proof.high, a.guarded)) return;
+      if (provable(proof.low, a) && provable(proof.high, a)) return;
     }
     add_check(a, d);
   }

@@ -51,7 +51,7 @@ struct EarlyCheck {
   uint32_t site;
   Loc loc;
   std::vector<const For *> loops;
-  Expr only_if;  ///< every other loop around it runs; null for always
+  Expr only_if;  ///< every other loop around it runs, and the guards hold; null for always
   const StmtNode *statement = nullptr;
 };
 
@@ -80,12 +80,30 @@ class EarlyChecks {
       if (const Seq *n = as<Seq>(*s))
         for (size_t i = 0; i + 1 < n->items.size(); ++i) visit(n->items[i]);
       if (const Check *n = as<Check>(*s)) note(*n, *s);
+      if (const If *n = as<If>(*s)) guarded(*n);
       if (const For *n = as<For>(*s); n && !jumps_of(n->body).any()) {
         loops_.push_back(n);
         visit(n->body);
         loops_.pop_back();
       }
     }
+  }
+
+  /// A condition on the call's own scalars and sizes guards early checks as well.
+  void guarded(const If &n) {
+    bool of_call = true;
+    Expr cond = replaced(n.cond, values_);
+    walk(
+        cond, [&](const Load &, const Expr &) { of_call = false; },
+        [&](const Ref &r, const Expr &) {
+          of_call = of_call && (r.sym->kind == SymKind::param || r.sym->kind == SymKind::extent);
+        });
+    if (!of_call) return;
+    guards_.push_back(cond);
+    visit(n.yes);
+    guards_.back() = unary(UnOp::logical_not, cond, cond.loc());
+    if (n.no) visit(n.no);
+    guards_.pop_back();
   }
 
   /// Cheap integer arithmetic on what is known before the kernel begins.
@@ -119,6 +137,8 @@ class EarlyChecks {
       }
     }
     if (!out.loops.empty() && out.loops.back()->step != 1) return;
+    for (auto guard = guards_.rbegin(); guard != guards_.rend(); ++guard)
+      out.only_if = out.only_if ? logic(true, *guard, out.only_if) : *guard;
     found.push_back(std::move(out));
   }
 
@@ -142,6 +162,7 @@ class EarlyChecks {
   Buffers stored_;
   Symbols values_;
   std::vector<const For *> loops_;
+  std::vector<Expr> guards_;
 };
 
 /// Checks over the same loops; none reads what another of them protects.

@@ -3,7 +3,7 @@
 //     (m-1-idx[b+k])
 //       check(idx[i] < m)       →                                if bad < 0: for k in …: check(idx[b+k] < m)
 //       y[i] = x[idx[i]]          for i in serial(0, n, 1): y[i] = x[idx[i]]
-// Does not move what a guard or a jump may pass by.
+// Does not move what a guard or a jump may pass by; a guard on scalars and sizes of the call moves along.
 #pragma once
 
 #include "ir/func.h"

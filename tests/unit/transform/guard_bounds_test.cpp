@@ -107,6 +107,11 @@ TEST(GuardBounds, what_another_access_needs_proves_a_guarded_one) {
   EXPECT_EQ(outcome("for i in range(p):\n  if w[0] > 0:\n    c[i, 0] = 1.0\n  c[i, 0] += 1.0"), "p <= a_0 ;");
 }
 
+TEST(GuardBounds, a_guard_of_the_call_is_checked_with_it) {
+  EXPECT_EQ(outcome("for i in range(a.shape[0]):\n  if p > 0:\n    c[i, 0] += w[i]"),
+            "; cast(u64, i) < cast(u64, w_0)");
+}
+
 TEST(GuardBounds, other_guarded_accesses_are_checked_instead) {
   EXPECT_EQ(outcome("if p > 3:\n  c[3, 0] = 1.0"), "; u64(3) < cast(u64, a_0)");
   EXPECT_EQ(outcome("c[0, 0] = a[3, 0] if p > 3 else 0.0").find(";"), 0u);

@@ -83,6 +83,15 @@ TEST(HoistChecks, what_a_guard_or_a_jump_may_pass_by_stays) {
             (Places{"i : cast(u64, idx[i]) < cast(u64, x_0)"}));
 }
 
+TEST(HoistChecks, a_guard_of_the_call_moves_along) {
+  std::string_view either =
+      "for i in range(x.shape[0]):\n  if p > 3:\n    y[i, 0] = idx[i]\n  else:\n    y[i, 0] = w[i]";
+  Places found = places(hoisted(either));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0], "i ? k ? : cast(u64, i + k) < cast(u64, idx_0)");
+  EXPECT_EQ(found[1], "i ? k ? : cast(u64, i + k) < cast(u64, w_0)");
+}
+
 TEST(HoistChecks, a_table_that_the_kernel_writes_is_checked_where_it_is_read) {
   EXPECT_EQ(places(hoisted("for i in range(w.shape[0]):\n  w[i] = i\n  y[w[i], 0] = 1.0")),
             (Places{"i : cast(u64, w[i]) < cast(u64, x_0)"}));
