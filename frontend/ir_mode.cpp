@@ -519,11 +519,14 @@ Func IrReader::function(const ast::Function &f) {
   size_t at = 0;
   header(f.body, at);
   func_.body = block(f.body, at);
-  for (size_t i = 0; i < site_names_.size(); ++i) {  // a site may name a buffer that the body declares
+  // a site may name a buffer that the body declares, or one that no pass has left there
+  for (size_t i = 0; i < site_names_.size(); ++i) {
     if (site_names_[i].empty()) continue;
     auto found = bufs_.find(site_names_[i]);
-    if (found == bufs_.end()) fail(func_.sites[i].loc, "a site of an unknown buffer");
-    func_.sites[i].buf = found->second;
+    func_.sites[i].buf =
+        found != bufs_.end()
+            ? found->second
+            : make_buf(make_sym(SymKind::buffer, DType::i64, site_names_[i]), {}, Space::registers);
   }
   if (std::string wrong = verify(func_); !wrong.empty()) fail(f.loc, wrong);
   return std::move(func_);

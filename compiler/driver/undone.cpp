@@ -95,6 +95,7 @@ class Undone {
       return "its work is worth one thread only";
     if (has_check(n.body)) return "subscripts are checked in it, and the first bad one is told";
     if (std::string why = refused(s, Verb::parallel); !why.empty()) return why;
+    if (jumps_of(n.body).any()) return "`continue` ends some of its iterations early";
     if (writes_outer_scalar(n.body)) return "it writes a scalar that is made outside it";
     if (has(in_lanes_, n)) return "it runs in lanes, and its range does not follow from shapes alone";
     return "no gain was found";

@@ -24,7 +24,12 @@ class Comparer {
   bool same(const Param &a, const Param &b);
   bool same(const Site &a, const Site &b) {
     return a.code == b.code && a.dim == b.dim && a.rank == b.rank && a.from_end == b.from_end &&
-           a.is_unsigned == b.is_unsigned && a.message == b.message && same(a.buf, b.buf);
+           a.is_unsigned == b.is_unsigned && a.message == b.message && same_of_site(a.buf, b.buf);
+  }
+  /// Of a buffer that no pass has left in the body a site keeps the name only.
+  bool same_of_site(const Buf &a, const Buf &b) {
+    bool lost = a && b && !left_.count(a->sym.get()) && !right_.count(b->sym.get());
+    return lost || same(a, b);
   }
   template <class T>
   bool same(const std::vector<T> &a, const std::vector<T> &b) {
@@ -64,7 +69,7 @@ bool Comparer::same(const Param &a, const Param &b) {
 bool Comparer::same(const Func &a, const Func &b) {
   return a.name == b.name && a.fp == b.fp && a.tuple_of_one == b.tuple_of_one && same(a.extents, b.extents) &&
          same(a.params, b.params) && same(a.facts, b.facts) && same(a.results, b.results) &&
-         same(a.sites, b.sites) && same(a.body, b.body);
+         same(a.body, b.body) && same(a.sites, b.sites);
 }
 
 bool Comparer::same(const Expr &a, const Expr &b) {

@@ -226,13 +226,14 @@ class HintWalk {
   /// W406 where not all iterations are written out, though their number is known, and where none is.
   void unrolled(const Stmt &s, const For &n) {
     UnrollPlan plan = unroll_plan(n);
-    if (!plan.jumps && (!plan.trips || *plan.trips <= plan.copies)) return;
+    bool followed = plan.trips ? *plan.trips <= plan.copies : plan.copies > 1;
+    if (followed && !plan.jumps) return;
+    std::string all = plan.trips ? counted(*plan.trips, "iteration") : std::string("iterations");
     Diagnostic d{Code::W406, s.loc(), {}, {}, {}};
     d.message = cat("`unroll(", n.iter->name, ")` is not followed", plan.copies > 1 ? " in full: " : ": ");
     d.message += plan.jumps ? std::string("the loop can end early")
-                            : cat("its ", counted(*plan.trips, "iteration"), " have ",
-                                  counted(*plan.trips * plan.operations, "operation"), ", and the limit is ",
-                                  most_operations_written);
+                            : cat("its ", all, " of ", counted(plan.operations, "operation"),
+                                  " exceed the limit of ", most_operations_written);
     d.notes.emplace_back(plan.copies > 1 ? "as many iterations as fit are written out at a time"
                                          : "the loop runs as it stands");
     found_.push_back({&n, Verb::unroll, {}, false, std::move(d)});

@@ -79,8 +79,10 @@ class Judge {
         d, [](const NestVariable &v) { return v.kind == NestVariable::Kind::opaque || v.reads_data; });
     if (relaxable(x.reduction, y.reduction)) {
       bool free = order_is_free(x.reduction, loop) && order_is_free(y.reduction, loop);
-      if (is_selected_in_lanes(x)) return note(x.reduction.kind, true);
-      if (directive_.verb == Directive::Verb::reduce || (free && !data)) return note(x.reduction.kind, free);
+      bool in_memory = x.buf->space != Space::registers;
+      if (is_selected_in_lanes(x)) return note({x.reduction.kind, true, in_memory});
+      if (directive_.verb == Directive::Verb::reduce || (free && !data))
+        return note({x.reduction.kind, free, in_memory});
       if (!data) return {Reason::ordered, d, {}, {}, {}};
     }
     if (directive_.verb == Directive::Verb::vectorize && lanes_keep_order(d)) {
@@ -96,10 +98,11 @@ class Judge {
            x.buf->space == Space::registers;
   }
 
-  Verdict note(Reduction kind, bool free) {
-    bool known = std::any_of(shared_.begin(), shared_.end(),
-                             [&](const SharedReduction &s) { return s.kind == kind && s.free == free; });
-    if (!known) shared_.push_back({kind, free});
+  Verdict note(const SharedReduction &r) {
+    bool known = std::any_of(shared_.begin(), shared_.end(), [&](const SharedReduction &s) {
+      return s.kind == r.kind && s.free == r.free && s.in_memory == r.in_memory;
+    });
+    if (!known) shared_.push_back(r);
     return {};
   }
 

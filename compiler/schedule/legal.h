@@ -30,7 +30,8 @@ struct Witness {
 /// What iterations of a legal loop share all the same.
 struct SharedReduction {
   Reduction kind = Reduction::none;
-  bool free = false;  ///< its order changes no bit
+  bool free = false;       ///< its order changes no bit
+  bool in_memory = false;  ///< in elements of an array, not in a scalar
 };
 
 struct Verdict {

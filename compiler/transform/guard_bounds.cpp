@@ -67,7 +67,7 @@ class Guard {
   bool provable(const Proof &p, const Access &a) const {
     if (p.kind != Proof::Kind::under_fact || !a.guarded || assumed(p.fact))
       return p.kind == Proof::Kind::proved || p.kind == Proof::Kind::under_fact;
-    if (!a.guard_varies) return false;
+    if (!a.guard_varies || !as<Binary>(p.fact)) return false;  // of several facts `worst` is one
     auto has_term = [&](int sign) {
       return std::any_of(p.worst.terms.begin(), p.worst.terms.end(),
                          [&](const AffineTerm &t) { return (t.coefficient > 0) == (sign > 0); });

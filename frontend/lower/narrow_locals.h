@@ -9,7 +9,7 @@
 
 namespace kw {
 
-/// Moves cells into the outermost loops that hand no value of theirs on, from one iteration or to what
+/// Moves cells into the innermost loops that hand no value of theirs on, from one iteration or to what
 /// follows; a cell that is then stored once, before all its reads, becomes a Let.
 Func narrow_locals(const Func &f);
 

@@ -306,3 +306,33 @@ def sums_of_every_other_element(x):
     for i in range(x.shape[0] - 1, -1, -3):
         out[1] += x[i]
     return out
+
+
+@case(lambda rng: (floats(rng, 150), np.abs(ints(rng, 150))))
+def several_iterations_into_one_element(x, k):
+    """Neighbours, and iterations some elements apart, accumulate into one element."""
+    top = output_tensor((75,), x.dtype)
+    rest = output_tensor((4,), k.dtype)
+    halves = output_tensor((75,), k.dtype)
+    for j in range(75):
+        top[j] = -1e30
+        halves[j] = 0
+    for j in range(4):
+        rest[j] = 0
+    for i in range(x.shape[0]):
+        top[i // 2] = max(top[i // 2], exp(sin(x[i]) * cos(x[i])) + exp(x[i] * 0.25) + tanh(x[i]))
+    for i in range(x.shape[0]):
+        rest[i % 4] += (k[i] * k[i] + 3) * (k[i] - 5) * (k[i] + 7) * (k[i] * 11 - 2)
+    for i in range(x.shape[0]):
+        halves[i // 2] += (k[i] * k[i] + 3) * (k[i] - 5) * (k[i] + 7) * (k[i] * 11 - 2) * (k[i] + 3)
+    return top, rest, halves
+
+
+@case(lambda rng: (floats(rng, 12),))
+def one_iteration_of_a_huge_step(x):
+    c = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0] - 1, -1, -(2**63)):
+        c[i] = exp(x[i]) * x[i]
+    for i in range(0, x.shape[0], 2**62):
+        c[i] = exp(x[i]) * x[i]
+    return c

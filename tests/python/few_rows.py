@@ -19,6 +19,13 @@ def of_rows(x):
     return y
 
 
+def of_rows_in_place(x):
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            x[i, j] = x[i, j] * x[i, j] + 1.0
+    return x
+
+
 def of_inner_rows(x):
     y = output_tensor((x.shape[0], x.shape[1] - 2), x.dtype)
     for i in range(x.shape[0]):
@@ -100,6 +107,10 @@ def main():
                     wanted = got if wanted is None else wanted
                     if got.tobytes() != wanted.tobytes():
                         print(f"{f.__name__} of {dtype}{shape}, {threads} threads")
+                        failures += 1
+                    turned = np.ascontiguousarray(x[:, ::-1])[:, ::-1]
+                    if k(turned).tobytes() != wanted.tobytes():
+                        print(f"{f.__name__} of {dtype}{shape} backwards, {threads} threads")
                         failures += 1
                 with kw.debug("cache=off; interp"):
                     if x.size < 3000 and k(x.copy()).tobytes() != wanted.tobytes():

@@ -469,7 +469,7 @@ void FunctionEmitter::unrolled_loop(const For &n, V lo, V trips) {
 bool FunctionEmitter::is_short(const For &n, V trips) const {
   constexpr int64_t few = 4096;
   if (auto *count = llvm::dyn_cast<ConstantInt>(trips)) return count->getZExtValue() <= few;
-  if (&n == joined_row_) return false;
+  if (&n == joined_row_ || &n == whole_block_) return false;
   if (n.kind == ForKind::serial && n.width > 0) return n.width <= few;
   const Binary *least = as<Binary>(n.hi);
   if (n.step != 1 || !least || least->op != BinOp::min) return false;

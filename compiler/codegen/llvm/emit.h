@@ -284,6 +284,7 @@ class FunctionEmitter {
   const For *cut_ = nullptr;                  ///< in a chunk: an inner loop of which it runs one piece
   V piece_from_ = nullptr, piece_ = nullptr;  ///< the first iteration of the piece, and how many it has
   V whole_rows_ = nullptr;                    ///< whether that piece is all of them
+  const For *whole_block_ = nullptr;          ///< in a chunk: a loop that stands as blocks, but runs whole
   const For *joined_row_ = nullptr;           ///< a loop over elements of a row, or of all rows
   V joined_length_ = nullptr;                 ///< its iterations
   /// Where the jumps of each loop around the place go.

@@ -84,8 +84,10 @@ void FunctionEmitter::rows_loop(const For &rows, const For &row, V lo, V trips) 
   V length = trip_count(row, zero, expr(as<For>(rows.body)->hi));
   V joined = whole_rows_ ? whole_rows_ : b_.getTrue();
   for (const Buf &b : buffers_in_rows(rows, row)) {
-    V stride = buffers_.at(b.get()).strides[b->rank() - 2];
+    const std::vector<V> &strides = buffers_.at(b.get()).strides;  // null: 1
+    V stride = strides[b->rank() - 2], last = strides.back();
     joined = b_.CreateAnd(joined, b_.CreateICmpEQ(stride ? stride : one, length));
+    if (last) joined = b_.CreateAnd(joined, b_.CreateICmpEQ(last, one));
   }
   V all = b_.CreateMul(length, trips), fewest = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, trips, one);
   memo_.clear();

@@ -311,14 +311,17 @@ void FunctionEmitter::emit_chunk(const Region &r, const FunctionEmitter &outside
 void FunctionEmitter::loop_in_chunk(const For &n, V lo, V hi) {
   const For *lanes = lanes_of_block(n);
   const For &whole = lanes ? *lanes : n;
-  if (&whole == joined_row_) return iterations(whole, lo, joined_length_);
-  V trips = trip_count(whole, lo, hi);
+  bool may_join = &whole == joined_row_;
+  V trips = may_join ? joined_length_ : trip_count(whole, lo, hi);
   if (cut_ == &n) {
     auto least = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };
-    V from = least(piece_from_, trips);
-    lo = iteration(whole, lo, from), trips = least(piece_, b_.CreateSub(trips, from));
+    V from = least(piece_from_, trips), part = least(piece_, b_.CreateSub(trips, from));
+    lo = iteration(whole, lo, from);  // the first, where the piece is all
+    trips = may_join ? b_.CreateSelect(whole_rows_, trips, part) : part;
   }
+  whole_block_ = lanes;
   iterations(whole, lo, trips);
+  whole_block_ = nullptr;
 }
 
 /// In a chunk: everything that the frame holds becomes what it was outside, and temporaries get memory.

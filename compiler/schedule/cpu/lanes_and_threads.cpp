@@ -3,7 +3,6 @@
 #include "schedule/cpu/lanes_and_threads.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -73,7 +72,7 @@ class LoopChooser {
   bool can_run_in_blocks(const For &n) const {
     RangeLimits limits(f_, scope_);
     bool up = n.step > 0;
-    return std::abs(n.step) < 1 << 10 && limits.bounded(n.lo, !up) && limits.bounded(n.hi, up);
+    return step_size(n) < 1 << 10 && limits.bounded(n.lo, !up) && limits.bounded(n.hi, up);
   }
 
   /// True when some loop in it runs in lanes.
@@ -155,7 +154,7 @@ class LoopChooser {
   /// Not with checks inside: which of several faults is told would depend on the threads.
   bool may_run_on_threads(const Stmt &s, const For &n) {
     auto trips = most_trips(n);
-    if (jumps_of(n.body).any()) return false;
+    if (jumps_of(n.body).any()) return false;  // a parallel loop takes no jumps (ir/verify)
     if (n.kind != ForKind::serial || n.hint == Hint::serial || (trips && *trips < 2)) return false;
     WorkEstimate work = estimate_work(n);
     if (auto constant = as_int(work.operations); constant && *constant < 2 * target_.work_per_thread())
@@ -172,7 +171,21 @@ class LoopChooser {
     uint32_t width = lanes_of_loop(target_, n, view);
     if (width < 2) return 0;
     Nest nest = extract_nest(s, scope_);
-    return legal(f_, nest, {Directive::Verb::vectorize, 0}, false).ok() ? width : 0;
+    Verdict v = legal(f_, nest, {Directive::Verb::vectorize, 0}, false);
+    bool may_meet =
+        std::any_of(v.shared.begin(), v.shared.end(), [](const SharedReduction &r) { return r.in_memory; });
+    return v.ok() && !(may_meet && accumulates_apart(n, view)) ? width : 0;
+  }
+
+  /// True when it accumulates in memory at places that differ from lane to lane: of two lanes at one place,
+  /// as by i // 2, one would be lost.
+  static bool accumulates_apart(const For &n, LaneView &view) {
+    bool found = false;
+    walk(n.body, [&](const Store &s, const Stmt &) {
+      if (s.buf->space == Space::registers) return;
+      for (const Expr &i : s.index) found |= view.varies(i);
+    });
+    return found;
   }
 
   /// True when the sums in lanes of this loop run over no other loop, or over loops that do nothing else.

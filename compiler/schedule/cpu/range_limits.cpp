@@ -2,7 +2,6 @@
 #include "schedule/cpu/range_limits.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "analysis/affine.h"
 #include "ir/build.h"
@@ -10,12 +9,16 @@
 
 namespace kw {
 
+namespace {
+constexpr int64_t most_constant = int64_t{1} << 46, most_factor = 1 << 10;
+bool within(int64_t value, int64_t limit) { return -limit < value && value < limit; }
+}  // namespace
+
 bool RangeLimits::bounded(const Expr &e, bool above) const {
-  constexpr int64_t most_constant = int64_t{1} << 46, most_factor = 1 << 10;
   auto form = affine_of(e);
-  if (!form || form->terms.size() > 8 || std::abs(form->constant) >= most_constant) return false;
+  if (!form || form->terms.size() > 8 || !within(form->constant, most_constant)) return false;
   return std::all_of(form->terms.begin(), form->terms.end(), [&](const AffineTerm &t) {
-    return std::abs(t.coefficient) < most_factor && atom_bounded(t.atom, above == (t.coefficient > 0));
+    return within(t.coefficient, most_factor) && atom_bounded(t.atom, above == (t.coefficient > 0));
   });
 }
 
@@ -32,11 +35,21 @@ bool RangeLimits::atom_bounded(const Expr &atom, bool above) const {
 }
 
 bool RangeLimits::name_bounded(const Sym &sym, bool above) const {
-  if (sym->kind == SymKind::extent || sym->kind == SymKind::iter) return true;
+  if (sym->kind == SymKind::extent) return true;
+  if (sym->kind == SymKind::iter) return iterator_bounded(sym, above);
   auto value =
       std::find_if(scope_.begin(), scope_.end(), [&](const ScopeItem &item) { return item.sym == sym; });
   if (value != scope_.end()) return value->expr.dtype() == DType::i64 && bounded(value->expr, above);
   return argument_bounded(sym, above);
+}
+
+/// By the ends of its loop.
+bool RangeLimits::iterator_bounded(const Sym &sym, bool above) const {
+  auto loop = std::find_if(scope_.begin(), scope_.end(),
+                           [&](const ScopeItem &item) { return item.loop && item.loop->iter == sym; });
+  if (loop == scope_.end()) return false;
+  const For &n = *loop->loop;
+  return bounded(above == (n.step > 0) ? n.hi : n.lo, above);
 }
 
 /// By a fact of the call, `low <= high`, between the argument and sizes.
@@ -46,7 +59,7 @@ bool RangeLimits::argument_bounded(const Sym &sym, bool above) const {
     if (!n || n->op != BinOp::le) return false;
     auto low = affine_of(n->a), high = affine_of(n->b);
     auto room = low && high ? add_scaled(*high, *low, -1) : std::nullopt;
-    bool tied = false, sizes = room && std::abs(room->constant) < int64_t{1} << 46;
+    bool tied = false, sizes = room && within(room->constant, most_constant);
     for (size_t i = 0; sizes && i < room->terms.size(); ++i) {
       const Ref *name = as<Ref>(room->terms[i].atom);
       bool is_argument = name && name->sym == sym;

@@ -1,5 +1,5 @@
-// Whether the end of a loop stays far from the ends of 64 bits, so that sums over it cannot wrap. Sizes and
-// iterators do; a scalar argument does where a fact ties it to a size.
+// Whether the end of a loop stays far from the ends of 64 bits, so that sums over it cannot wrap. Sizes do,
+// and iterators between such ends; a scalar argument does where a fact ties it to a size.
 #pragma once
 
 #include "ir/func.h"
@@ -18,6 +18,7 @@ class RangeLimits {
  private:
   bool atom_bounded(const Expr &atom, bool above) const;
   bool name_bounded(const Sym &sym, bool above) const;
+  bool iterator_bounded(const Sym &sym, bool above) const;
   bool argument_bounded(const Sym &sym, bool above) const;
 
   const Func &f_;

@@ -16,6 +16,12 @@ namespace {
 
 constexpr uint64_t copies_of_unknown_count = 8;
 
+/// The copies that an inner loop will have, or has.
+uint64_t copies_in(const For &n) {
+  if (n.kind == ForKind::unroll) return n.width;
+  return n.hint == Hint::unroll && n.kind == ForKind::serial ? unroll_plan(n).copies : 1;
+}
+
 uint64_t operations_of(const Stmt &body) {
   uint64_t out = 0;
   auto count = [&](const auto &, const auto &) { ++out; };
@@ -26,7 +32,8 @@ uint64_t operations_of(const Stmt &body) {
       [&](const Logic &n, const Expr &e) { count(n, e); },
       [&](const Select &n, const Expr &e) { count(n, e); },
       [&](const Cast &n, const Expr &e) { count(n, e); }, [&](const Call &n, const Expr &e) { count(n, e); },
-      [&](const Store &n, const Stmt &s) { count(n, s); }, [&](const For &n, const Stmt &s) { count(n, s); },
+      [&](const Store &n, const Stmt &s) { count(n, s); },
+      [&](const For &n, const Stmt &) { out += 1 + (copies_in(n) - 1) * operations_of(n.body); },
       [&](const While &n, const Stmt &s) { count(n, s); }, [&](const If &n, const Stmt &s) { count(n, s); });
   return std::max<uint64_t>(out, 1);
 }
@@ -35,7 +42,10 @@ uint64_t operations_of(const Stmt &body) {
 bool is_plain(const For &n) {
   bool plain = n.kind == ForKind::serial;
   walk(
-      n.body, [&](const For &inner, const Stmt &) { plain &= inner.kind == ForKind::serial; },
+      n.body,
+      [&](const For &inner, const Stmt &) {
+        plain &= inner.kind == ForKind::serial || inner.kind == ForKind::unroll;
+      },
       [&](const Store &s, const Stmt &) { plain &= s.order == Order::source; });
   return plain;
 }
@@ -49,11 +59,8 @@ UnrollPlan unroll_plan(const For &loop) {
   plan.jumps = jumps_of(loop.body).any();
   if (plan.jumps) return plan;
   uint64_t fit = most_operations_written / plan.operations;
-  if (plan.trips && *plan.trips <= fit)
-    plan.copies = static_cast<uint32_t>(std::max<uint64_t>(*plan.trips, 1));
-  else
-    plan.copies = static_cast<uint32_t>(
-        std::bit_floor(std::clamp<uint64_t>(fit, 1, plan.trips ? fit | 1 : copies_of_unknown_count)));
+  uint64_t wanted = plan.trips ? std::max<uint64_t>(*plan.trips, 1) : copies_of_unknown_count;
+  plan.copies = static_cast<uint32_t>(wanted <= fit ? wanted : std::bit_floor(std::max<uint64_t>(fit, 1)));
   return plan;
 }
 

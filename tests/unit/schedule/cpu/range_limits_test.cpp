@@ -20,8 +20,11 @@ struct Limits {
   }
 };
 
-TEST(RangeLimits, sizes_and_iterators_are_bounded_on_both_sides) {
+TEST(RangeLimits, sizes_and_iterators_between_them_are_bounded_on_both_sides) {
   Limits l;
+  EXPECT_EQ(l.of(kw::ref(l.i)), "");
+  For loop{l.i, const_int(0), kw::ref(l.n), 1, ForKind::serial, 0, Hint::none, seq({})};
+  l.scope.push_back({&loop});
   EXPECT_EQ(l.of(add(kw::ref(l.n), const_int(-1))), "below above");
   EXPECT_EQ(l.of(sub(kw::ref(l.n), mul(kw::ref(l.i), const_int(3)))), "below above");
   EXPECT_EQ(l.of(mul(kw::ref(l.n), const_int(4096))), "");
@@ -52,8 +55,11 @@ TEST(RangeLimits, minima_quotients_and_locals_pass_on_what_they_are_made_of) {
   EXPECT_EQ(l.of(binary(BinOp::floor_div, kw::ref(l.n), const_int(2))), "below above");
   EXPECT_EQ(l.of(binary(BinOp::floor_div, kw::ref(l.n), kw::ref(l.k))), "");
   EXPECT_EQ(l.of(kw::ref(l.m)), "");
+  For down{l.i, kw::ref(l.n), kw::ref(l.k), -1, ForKind::serial, 0, Hint::none, seq({})};
+  l.scope.push_back({&down});
+  EXPECT_EQ(l.of(kw::ref(l.i)), "above");
   l.scope.push_back({nullptr, l.m, binary(BinOp::floor_div, kw::ref(l.n), const_int(2)), true});
-  EXPECT_EQ(l.of(add(kw::ref(l.m), kw::ref(l.i))), "below above");
+  EXPECT_EQ(l.of(add(kw::ref(l.m), kw::ref(l.n))), "below above");
 }
 
 }  // namespace

@@ -39,6 +39,15 @@ TEST(UnrollHints, others_by_a_power_of_two) {
   EXPECT_EQ(written_out(cat("for k in unroll(2, v.shape[0]):", follow)), "k/8");
 }
 
+TEST(UnrollHints, a_loop_around_one_that_is_written_out_counts_its_copies) {
+  auto nest = [](int inner) {
+    return cat("for i in unroll(2, 6):\n  for k in unroll(2, ", inner,
+               "):\n    v[k] = v[k - 1] * v[k - 2] + 1.0");
+  };
+  EXPECT_EQ(written_out(nest(6)), "i/4 k/4");
+  EXPECT_EQ(written_out(nest(34)), "i/2 k/32");
+}
+
 TEST(UnrollHints, loops_in_lanes_and_sums_of_lanes_stay_whole) {
   EXPECT_EQ(written_out("for k in unroll(64):\n  v[k] += 1.0"), "");
   EXPECT_EQ(written_out("s = 0.0\nfor k in unroll(100):\n  s += v[k]\nv[0] = s"), "");
