@@ -494,7 +494,9 @@ std::string Rules::callee_word(const ast::ExprPtr &callee) const {
     const Captured *c = module_of(*attr);
     if (!c)
       type_error(Code::E104, callee->loc, cat("methods cannot be called in a kernel ('", attr->name, "')"),
-                 help_for_numpy(attr->name));
+                 find_intrinsic(attr->name)
+                     ? cat("`", attr->name, "` is a function of the language: call it by that name")
+                     : help_for_numpy(attr->name));
     for (const auto &[key, value] : c->attributes)
       if (key == attr->name && value.kind == Captured::Kind::word)
         return value.text;

@@ -1,4 +1,5 @@
-"""Loops that vector registers run in forms of their own: selections, and whiles in independent iterations.
+"""Loops that vector registers run in forms of their own: selections, whiles in independent iterations, and
+iterations that meet in one element.
 
 A selection keeps the best of what a loop visits with what belongs to it; a while ends at another time in each
 iteration. Draws no other statements.
@@ -129,3 +130,30 @@ def escapes(s: Scope) -> list[S]:
         ),
     ]
     return wrapped(heads, made)
+
+
+def meetings(s: Scope) -> list[S]:
+    """`w[i // 2] = max(w[i // 2], …)`: several iterations accumulate into one element, and compute much."""
+    rng = s.rng
+    targets = [t for t in s.tensors if t.writable and t.dims and not is_bool(t.dtype)]
+    if not targets:
+        return []
+    s.features.add("iterations that meet")
+    w = rng.choice(targets)
+    inner, heads, places = s.inner(), [], []
+    for d in w.dims:
+        var = new_loop(inner)
+        inner.loops[var] = d
+        heads.append(S(f"for {var} in range({{0}}):", [s.size(d)]))
+        it = E(var, [], "wi")
+        form = rng.choice(("({0} // {1})", "({0} // {1})", "({0} % {1})", ""))
+        places.append(E(form, [it, literal(rng.randint(2, 5))], "wi") if form else it)
+    place = E(f"{w.name}[{slots(0, len(places))}]", places, w.dtype)
+    term = value(inner, 4)
+    for _ in range(rng.randint(0, 3)):
+        term = E(
+            "({0} + {1})", [cast(s, w.dtype, tame(inner, term)), cast(s, w.dtype, value(inner, 2))], w.dtype
+        )
+    new = cast(s, w.dtype, tame(inner, term))
+    change = E(rng.choice(("max({0}, {1})", "min({0}, {1})", "({0} + {1})")), [place, new], w.dtype)
+    return wrapped(heads, [S(f"{w.name}[{slots(0, len(places))}] = {{{len(places)}}}", [*places, change])])

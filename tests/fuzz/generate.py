@@ -78,6 +78,8 @@ def lane_loops(scope: Scope, seed: int) -> list[S]:
         body += gen_lanes.selection(scope)
     if scope.chance(0.3 if scope.long else 0.06):
         body += gen_lanes.escapes(scope)
+    if scope.chance(0.2 if scope.long else 0.06):
+        body += gen_lanes.meetings(scope)
     scope.rng = own
     return body
 

@@ -70,6 +70,7 @@ AT_LEAST = {  # per thousand programs
     "sum in lanes": 30,
     "selection": 40,
     "while in each iteration": 40,
+    "iterations that meet": 40,
     "sum of products": 10,
     "assigned argument": 15,
     "assigned argument in a loop": 15,

@@ -172,12 +172,12 @@ def timed(call: Any, args: list[Any], keywords: dict[str, Any] | None = None) ->
 
 
 def by_reference(p: Program, call: Call, zeroed: bool = True) -> tuple[Ran, set[str]]:
-    """The outcome by the table, and the rows of it that were met; `zeroed` says what out= holds at first."""
+    """The outcome by the table, and the rows of it that were met; `zeroed`: also out= over an argument."""
     names, made = [a.name for a in p.args], gen_args.named(p, call)
     given = gen_args.outputs(p, call, made) if p.overlapping_out(call) else []
     reference.GIVEN = {a.name: g for a, g in zip(p.outputs, given, strict=False) if g is not None}
-    if zeroed:
-        for array in reference.GIVEN.values():
+    for name, array in reference.GIVEN.items():
+        if zeroed or not call.out[name].startswith(("over ", "beside ")):
             array[...] = 0
     captured = {**p.captured, **call.captured}
 

@@ -40,7 +40,7 @@ bool RangeLimits::name_bounded(const Sym &sym, bool above) const {
   auto value =
       std::find_if(scope_.begin(), scope_.end(), [&](const ScopeItem &item) { return item.sym == sym; });
   if (value != scope_.end()) return value->expr.dtype() == DType::i64 && bounded(value->expr, above);
-  return argument_bounded(sym, above);
+  return is_size(sym) || argument_bounded(sym, above);
 }
 
 /// By the ends of its loop.
@@ -50,6 +50,17 @@ bool RangeLimits::iterator_bounded(const Sym &sym, bool above) const {
   if (loop == scope_.end()) return false;
   const For &n = *loop->loop;
   return bounded(above == (n.step > 0) ? n.hi : n.lo, above);
+}
+
+/// As a size of a result, which there is memory for.
+bool RangeLimits::is_size(const Sym &sym) const {
+  return std::any_of(f_.params.begin(), f_.params.end(), [&](const Param &p) {
+    if (!p.buf || p.mode != ParamMode::out) return false;
+    return std::any_of(p.buf->extents.begin(), p.buf->extents.end(), [&](const Expr &e) {
+      const Ref *name = as<Ref>(e);
+      return name && name->sym == sym;
+    });
+  });
 }
 
 /// By a fact of the call, `low <= high`, between the argument and sizes.

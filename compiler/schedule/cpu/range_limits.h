@@ -1,5 +1,5 @@
 // Whether the end of a loop stays far from the ends of 64 bits, so that sums over it cannot wrap. Sizes do,
-// and iterators between such ends; a scalar argument does where a fact ties it to a size.
+// and iterators between such ends; a scalar argument does where it is one, or a fact ties it to one.
 #pragma once
 
 #include "ir/func.h"
@@ -19,6 +19,7 @@ class RangeLimits {
   bool atom_bounded(const Expr &atom, bool above) const;
   bool name_bounded(const Sym &sym, bool above) const;
   bool iterator_bounded(const Sym &sym, bool above) const;
+  bool is_size(const Sym &sym) const;
   bool argument_bounded(const Sym &sym, bool above) const;
 
   const Func &f_;

@@ -41,6 +41,15 @@ TEST(RangeLimits, an_argument_is_bounded_where_a_fact_ties_it_to_sizes) {
   EXPECT_EQ(l.of(kw::ref(l.k)), "below above");
 }
 
+TEST(RangeLimits, an_argument_that_is_the_size_of_a_result_is_bounded) {
+  Limits l;
+  Buf c = make_buf(make_sym(SymKind::buffer, DType::f32, "c"), {kw::ref(l.k)}, Space::param);
+  l.f.params.push_back({c, {}, ParamMode::in});
+  EXPECT_EQ(l.of(kw::ref(l.k)), "");
+  l.f.params.back().mode = ParamMode::out;
+  EXPECT_EQ(l.of(kw::ref(l.k)), "below above");
+}
+
 TEST(RangeLimits, a_fact_between_arguments_bounds_neither) {
   Limits l;
   Sym other = make_sym(SymKind::param, DType::i64, "q");
