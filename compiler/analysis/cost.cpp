@@ -124,14 +124,25 @@ class Estimator {
       for (size_t i = 0; i + 1 < n->items.size(); ++i) sum = add(sum, statements(n->items[i]));
       return sum;
     }
-    if (const If *n = as<If>(s))
-      return add(const_int(weight(s)), add(statements(n->yes), n->no ? statements(n->no) : const_int(0)));
+    if (const If *n = as<If>(s)) {
+      Expr yes = add(const_int(weight(s)), statements(n->yes));
+      return n->no && !is_short_form(*n) ? add(yes, statements(n->no)) : yes;
+    }
     if (const For *n = as<For>(s)) return mul(trips(*n), body(*n));
     if (const While *n = as<While>(s)) {
       bounded_ = false;
       return mul(const_int(while_trips), add(const_int(1), statements(n->body)));
     }
     return const_int(weight(s));
+  }
+
+  /// A loop that runs as it stands where it is short, and in another form elsewhere (transform/lower_lanes):
+  /// its work is the same in both.
+  static bool is_short_form(const If &n) {
+    const Binary *few = as<Binary>(n.cond);
+    const For *loop = as<For>(n.yes);
+    return few && few->op == BinOp::lt && loop && loop->kind == ForKind::serial && loop->width > 0 &&
+           as_int(few->b) == loop->width;
   }
 
   Expr body(const For &n) {
@@ -160,11 +171,10 @@ class Estimator {
 
   Expr trips(const For &n) {
     if (Expr bound = block_trips(n)) return bound;
-    Expr span = n.step > 0 ? sub(n.hi, n.lo) : sub(n.lo, n.hi);
     auto lo = as_int(n.lo), hi = as_int(n.hi);
     int64_t wide;
     bool wraps = lo && hi && __builtin_sub_overflow(n.step > 0 ? *hi : *lo, n.step > 0 ? *lo : *hi, &wide);
-    Expr bound = wraps ? Expr{} : largest(span);
+    Expr bound = wraps ? Expr{} : n.step > 0 ? largest_span(n.hi, n.lo) : largest_span(n.lo, n.hi);
     if (!bound && !is_known_before_) bound = most_visited(n);
     if (!bound) {
       bounded_ = false;
@@ -173,6 +183,25 @@ class Estimator {
     int64_t step = step_size(n);
     if (step != 1) bound = add(binary(BinOp::floor_div, bound, const_int(step)), const_int(1));
     return binary(BinOp::max, bound, const_int(0));
+  }
+
+  /// An upper bound of high - low, through minima and maxima of either, or null.
+  Expr largest_span(const Expr &high, const Expr &low) const {
+    auto choose = [&](const Expr &e, BinOp op) {
+      const Binary *n = as<Binary>(e);
+      return n && n->op == op ? n : nullptr;
+    };
+    auto either = [](const Expr &a, const Expr &b) { return a && b ? binary(BinOp::min, a, b) : a ? a : b; };
+    auto both = [](const Expr &a, const Expr &b) { return a && b ? binary(BinOp::max, a, b) : Expr{}; };
+    if (const Binary *n = choose(high, BinOp::min))
+      return either(largest_span(n->a, low), largest_span(n->b, low));
+    if (const Binary *n = choose(low, BinOp::max))
+      return either(largest_span(high, n->a), largest_span(high, n->b));
+    if (const Binary *n = choose(high, BinOp::max))
+      return both(largest_span(n->a, low), largest_span(n->b, low));
+    if (const Binary *n = choose(low, BinOp::min))
+      return both(largest_span(high, n->a), largest_span(high, n->b));
+    return largest(sub(high, low));
   }
 
   /// The iterations of a loop over data, by the smallest extent that they stay in; null when none is known.

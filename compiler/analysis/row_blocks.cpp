@@ -20,11 +20,6 @@ namespace {
 constexpr size_t most_blocks = 3;       // each takes half of the registers, or all of few
 constexpr size_t most_statements = 12;  // the code of a block repeats them for each iteration
 
-bool same_index(const std::vector<Expr> &a, const std::vector<Expr> &b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Expr &x, const Expr &y) { return equal(x, y); });
-}
-
 }  // namespace
 
 RowBlocks::RowBlocks(const For &inner, LaneView &view, uint32_t bits)
@@ -71,7 +66,7 @@ void RowBlocks::read(const Expr &e) {
 void RowBlocks::note(const void *access, const Buf &b, const std::vector<Expr> &index, bool is_store) {
   if (found_.count(access) || !is_block(b, index) || !may_move(b, index)) return;
   auto known = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block &other) {
-    return other.buf == b && other.is_store == is_store && same_index(other.index, index);
+    return other.buf == b && other.is_store == is_store && equal(other.index, index);
   });
   found_[access] = static_cast<uint32_t>(known - blocks_.begin());
   loads_ += is_store ? 0 : 1;
@@ -114,11 +109,11 @@ bool RowBlocks::may_move(const Buf &b, const std::vector<Expr> &index) const {
   size_t stores = 0;
   bool same = true;
   walk(inner_.body, [&](const Store &n, const Stmt &) {
-    if (n.buf == b) ++stores, same = same && same_index(n.index, index);
+    if (n.buf == b) ++stores, same = same && equal(n.index, index);
   });
   if (stores == 0) return true;
   walk(inner_.body, [&](const Load &n, const Expr &) {
-    if (n.buf == b) same = same && same_index(n.index, index);
+    if (n.buf == b) same = same && equal(n.index, index);
   });
   return stores == 1 && same && is_written_last(b, inner_.body);
 }

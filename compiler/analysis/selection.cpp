@@ -24,8 +24,7 @@ bool same_element(const std::vector<Expr> &a, const std::vector<Expr> &b) {
   auto constants = [](const std::vector<Expr> &list) {
     return std::all_of(list.begin(), list.end(), [](const Expr &e) { return as<Const>(e) != nullptr; });
   };
-  auto same = [](const Expr &x, const Expr &y) { return equal(x, y); };
-  return (constants(a) && constants(b)) || std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+  return (constants(a) && constants(b)) || equal(a, b);
 }
 
 /// The stores of a statement that holds nothing else; none when it does.

@@ -35,7 +35,10 @@ class Undone {
   }
 
   std::vector<Finding> run() {
-    statements(safe_.body);
+    for_each_loop(safe_.body, [&](const Stmt &s, const For &n, const NestScope &scope) {
+      scope_ = &scope;
+      if (s.loc().known()) loop(s, n);  // else the compiler's own, as for checks
+    });
     refused();
     return std::move(out_);
   }
@@ -45,34 +48,11 @@ class Undone {
     return std::find(list.begin(), list.end(), schedule_.iterator_of(n)) != list.end();
   }
 
-  void statements(const Stmt &root) {
-    size_t before = scope_.size();
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
-      if (const Let *n = as<Let>(*s)) scope_.push_back({nullptr, n->sym, n->value});
-      if (const For *n = as<For>(*s)) {
-        if (s->loc().known()) loop(*s, *n);  // else the compiler's own, as for checks
-        inside({n, {}, {}}, n->body);
-      }
-      if (const While *n = as<While>(*s)) inside({}, n->body);
-      if (const If *n = as<If>(*s))
-        inside({nullptr, {}, n->cond, true}, n->yes), inside({nullptr, {}, n->cond, false}, n->no);
-      if (const Seq *n = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < n->items.size(); ++i) statements(n->items[i]);
-    }
-    scope_.resize(before);
-  }
-
-  void inside(ScopeItem item, const Stmt &body) {
-    scope_.push_back(std::move(item));
-    statements(body);
-    scope_.pop_back();
-  }
-
   void loop(const Stmt &s, const For &n) {
     bool is_outermost =
-        std::none_of(scope_.begin(), scope_.end(), [](const ScopeItem &i) { return !i.sym && !i.expr; });
+        std::none_of(scope_->begin(), scope_->end(), [](const ScopeItem &i) { return !i.sym && !i.expr; });
     bool threads = has(on_threads_, n), lanes = has(in_lanes_, n), is_innermost = true;
-    for (const ScopeItem &i : scope_)
+    for (const ScopeItem &i : *scope_)
       if (i.loop) lanes |= has(in_lanes_, *i.loop);
     walk(n.body, [&](const For &inner, const Stmt &) {
       threads |= has(on_threads_, inner);
@@ -119,7 +99,7 @@ class Undone {
 
   /// Why the loop's iterations need their order, or "".
   std::string refused(const Stmt &s, Verb verb) const {
-    Nest nest = extract_nest(s, scope_);
+    Nest nest = extract_nest(s, *scope_);
     Verdict v = legal(safe_, nest, {verb, 0});
     if (!v.ok()) return refusal_text(safe_, in_.sources, nest, verb, v);
     std::vector<std::string> shared;
@@ -152,7 +132,7 @@ class Undone {
   const Func &safe_;
   const CpuSchedule &schedule_;
   const CompileInput &in_;
-  NestScope scope_;
+  const NestScope *scope_ = nullptr;               ///< of the loop that is looked at
   std::vector<Loc> on_threads_, in_lanes_, left_;  ///< of the iterators of scheduled loops
   std::vector<Finding> out_;
 };

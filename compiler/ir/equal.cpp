@@ -1,6 +1,7 @@
 // Equality with a one-to-one map between the symbols of both sides.
 #include "ir/equal.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "ir/match.h"
@@ -165,5 +166,9 @@ bool Comparer::same_head(const StmtNode &a, const StmtNode &b) {
 
 bool equal(const Func &a, const Func &b) { return Comparer(false).same(a, b); }
 bool equal(const Expr &a, const Expr &b) { return Comparer(true).same(a, b); }
+bool equal(const std::vector<Expr> &a, const std::vector<Expr> &b) {
+  auto same = [](const Expr &x, const Expr &y) { return equal(x, y); };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+}
 
 }  // namespace kw

@@ -26,9 +26,9 @@ constexpr size_t most_statements = 100;
 
 Func chosen(LoopNest &nest, const Target &target) {
   if (nest.nest().statements.size() > most_statements) return run_in_lanes_and_threads(nest.func(), target);
-  split_index_sets(nest, target);
+  split_index_sets(nest);
   fuse_loops(nest);
-  unroll_taps(nest, target);
+  unroll_taps(nest);
   order_loops(nest, target);
   strip_turned(nest);
   block_columns(nest, target);

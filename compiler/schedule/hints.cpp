@@ -185,39 +185,16 @@ class HintWalk {
   HintWalk(const Func &f, const SourceMap &sources) : f_(f), sources_(sources) {}
 
   std::vector<JudgedClaim> run() {
-    statements(f_.body);
+    for_each_loop(f_.body, [&](const Stmt &s, const For &n, const NestScope &scope) { claim(s, n, scope); });
     return std::move(found_);
   }
 
  private:
-  void statements(const Stmt &root) {
-    size_t before = scope_.size();
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
-      if (const Let *n = as<Let>(*s)) scope_.push_back({nullptr, n->sym, n->value});
-      if (const For *n = as<For>(*s)) {
-        claim(*s, *n);
-        inside({n, {}, {}}, n->body);
-      }
-      if (const While *n = as<While>(*s)) inside({}, n->body);
-      if (const If *n = as<If>(*s))
-        inside({nullptr, {}, n->cond, true}, n->yes), inside({nullptr, {}, n->cond, false}, n->no);
-      if (const Seq *n = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < n->items.size(); ++i) statements(n->items[i]);
-    }
-    scope_.resize(before);
-  }
-
-  void inside(ScopeItem item, const Stmt &body) {
-    scope_.push_back(std::move(item));
-    statements(body);
-    scope_.pop_back();
-  }
-
-  void claim(const Stmt &s, const For &n) {
+  void claim(const Stmt &s, const For &n, const NestScope &scope) {
     if (n.hint == Hint::unroll) return unrolled(s, n);
     auto verb = claim_of(n.hint);
     if (!verb) return;
-    Nest nest = extract_nest(s, scope_);
+    Nest nest = extract_nest(s, scope);
     Verdict verdict = legal(f_, nest, {*verb, 0});
     found_.push_back({&n, *verb, verdict.shared, verdict.in_step, {}});
     if (!verdict.ok()) found_.back().refusal = Refusal(f_, sources_, nest, *verb, verdict).diagnostic();
@@ -241,7 +218,6 @@ class HintWalk {
 
   const Func &f_;
   const SourceMap &sources_;
-  NestScope scope_;
   std::vector<JudgedClaim> found_;
 };
 

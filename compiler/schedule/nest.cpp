@@ -228,4 +228,46 @@ Nest extract_region(const Stmt &region, const NestScope &scope) {
   return nest;
 }
 
+namespace {
+
+class LoopWalk {
+ public:
+  explicit LoopWalk(const std::function<void(const Stmt &, const For &, const NestScope &)> &visit)
+      : visit_(visit) {}
+
+  void statements(const Stmt &root) {
+    size_t before = scope_.size();
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+      if (const Let *n = as<Let>(*s)) scope_.push_back({nullptr, n->sym, n->value});
+      if (const For *n = as<For>(*s)) {
+        visit_(*s, *n, scope_);
+        inside({n, {}, {}}, n->body);
+      }
+      if (const While *n = as<While>(*s)) inside({}, n->body);
+      if (const If *n = as<If>(*s))
+        inside({nullptr, {}, n->cond, true}, n->yes), inside({nullptr, {}, n->cond, false}, n->no);
+      if (const Seq *n = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < n->items.size(); ++i) statements(n->items[i]);
+    }
+    scope_.resize(before);
+  }
+
+ private:
+  void inside(ScopeItem item, const Stmt &body) {
+    scope_.push_back(std::move(item));
+    statements(body);
+    scope_.pop_back();
+  }
+
+  const std::function<void(const Stmt &, const For &, const NestScope &)> &visit_;
+  NestScope scope_;
+};
+
+}  // namespace
+
+void for_each_loop(const Stmt &root,
+                   const std::function<void(const Stmt &, const For &, const NestScope &)> &visit) {
+  LoopWalk(visit).statements(root);
+}
+
 }  // namespace kw

@@ -3,6 +3,7 @@
 // is given up. Extraction only: nothing here says what depends on what.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -97,6 +98,10 @@ struct ScopeItem {
   bool holds = true;
 };
 using NestScope = std::vector<ScopeItem>;  ///< outermost first
+
+/// Calls visit(statement, loop, scope) for each For under a statement, outer ones first.
+void for_each_loop(const Stmt &root,
+                   const std::function<void(const Stmt &, const For &, const NestScope &)> &visit);
 
 /// The nest under a For statement. Extents are taken as at least 1: for others the plain body runs.
 Nest extract_nest(const Stmt &root, const NestScope &scope);

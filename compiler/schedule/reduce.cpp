@@ -27,8 +27,8 @@ Reduction kind_of(BinOp op) {
   }
 }
 
-/// True when the load may read the element that the store writes.
-bool may_meet(const Expr &term, const Store &s) {
+/// True when it reads the very place that the store writes; other places are for schedule/dependence.
+bool reads_same_place(const Expr &term, const Store &s) {
   bool found = false;
   walk(term, [&](const Load &n, const Expr &) { found |= same_place(n, s); });
   return found;
@@ -48,7 +48,7 @@ AccumulatingStore reduction_of(const Store &s, const std::vector<const For *> &l
   Accumulation found = accumulation_of(s);
   if (!found.term) found = fused_accumulation_of(s);
   AccumulatingStore out;
-  if (!found.term || may_meet(found.term, s)) return out;
+  if (!found.term || reads_same_place(found.term, s)) return out;
   out.read = found.read.p.get();
   out.mark.kind = kind_of(found.op);
   out.mark.any_order = is_exact(found.op, s.buf->dtype) || s.order == Order::any;

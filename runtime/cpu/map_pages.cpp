@@ -10,6 +10,8 @@
 #include <fstream>
 #include <string>
 
+#include "runtime/cpu/control_groups.h"
+
 namespace kw {
 
 namespace {
@@ -34,27 +36,11 @@ size_t limit_in(const std::string &path) {
   return file >> limit ? limit : SIZE_MAX;
 }
 
-/// The least limit of a control group and those around it.
-size_t least_limit(const std::string &root, std::string group, const char *name) {
-  size_t least = limit_in(root + "/" + name);
-  while (group.size() > 1) {
-    least = std::min(least, limit_in(root + group + "/" + name));
-    group.resize(std::min(group.size(), group.rfind('/')));
-  }
-  return least;
-}
-
 size_t control_group_limit() {
   size_t least = SIZE_MAX;
-  std::ifstream file("/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {  // number:controllers:path
-    size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    std::string controllers = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);
-    if (controllers.empty()) least = std::min(least, least_limit("/sys/fs/cgroup", path, "memory.max"));
-    if (controllers == "memory")
-      least = std::min(least, least_limit("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes"));
-  }
+  for_each_control_group("", "memory", [&](const std::string &folder, bool second_version) {
+    least = std::min(least, limit_in(folder + (second_version ? "/memory.max" : "/memory.limit_in_bytes")));
+  });
   return least;
 }
 

@@ -6,21 +6,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <thread>
 #include <vector>
 
+#include "runtime/cpu/control_groups.h"
 #include "support/text.h"
 
 namespace kw {
 
 namespace {
-
-std::string read_file(const std::string &path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 std::optional<int64_t> leading_integer(std::string_view text) {
   int64_t value = 0;
@@ -45,39 +39,13 @@ std::optional<uint32_t> limit_of(const std::string &folder, bool second_version)
   return share(leading_integer(both), leading_integer(std::string_view(both).substr(space + 1)));
 }
 
-/// The least limit of a group and those around it. Of a group that cannot be seen from here (a container's
-/// name outside) those around it still count.
-void lower_to_limits(const std::string &mount, std::string path, bool second_version,
-                     std::optional<uint32_t> &least) {
-  for (;;) {
-    while (!path.empty() && path.back() == '/') path.pop_back();
-    if (auto limit = limit_of(mount + path, second_version)) least = std::min(least.value_or(*limit), *limit);
-    if (path.empty()) return;
-    size_t slash = path.rfind('/');
-    path.resize(slash == std::string::npos ? 0 : slash);
-  }
-}
-
 }  // namespace
 
 std::optional<uint32_t> quota_threads(const std::string &root) {
   std::optional<uint32_t> least;
-  std::string groups = read_file(root + "/proc/self/cgroup"), top = root + "/sys/fs/cgroup";
-  for (size_t at = 0; at < groups.size();) {  // number:controllers:path
-    size_t end = std::min(groups.find('\n', at), groups.size());
-    std::string_view line = std::string_view(groups).substr(at, end - at);
-    at = end + 1;
-    size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string_view::npos || second == std::string_view::npos) continue;
-    std::string controllers(line.substr(first + 1, second - first - 1)), path(line.substr(second + 1));
-    if (controllers.empty()) {
-      lower_to_limits(top, path, true, least);
-      lower_to_limits(top + "/unified", path, true, least);
-    } else if (cat(",", controllers, ",").find(",cpu,") != std::string::npos) {
-      lower_to_limits(cat(top, "/", controllers), path, false, least);
-      lower_to_limits(top + "/cpu", path, false, least);
-    }
-  }
+  for_each_control_group(root, "cpu", [&](const std::string &folder, bool second_version) {
+    if (auto limit = limit_of(folder, second_version)) least = std::min(least.value_or(*limit), *limit);
+  });
   return least;
 }
 

@@ -215,7 +215,7 @@ void make(LoopNest &nest, const Directive &d) {
 /// All are decided on the nest as it was: a cut keeps the order, and with it what another one frees. They are
 /// made from the last loop of the text to the first, so that the numbers of those before stay and inner loops
 /// are cut before the loop around them is copied.
-void split_index_sets(LoopNest &nest, const Target &) {
+void split_index_sets(LoopNest &nest) {
   constexpr size_t most_cuts = 2;
   auto planes = PlaneSearch().run(nest.func().body);
   if (planes.empty()) return;

@@ -6,10 +6,9 @@
 #pragma once
 
 #include "schedule/loop_nest.h"
-#include "support/target.h"
 
 namespace kw {
 
-void split_index_sets(LoopNest &nest, const Target &target);
+void split_index_sets(LoopNest &nest);
 
 }  // namespace kw

@@ -42,7 +42,7 @@ bool is_in_rows(const Nest &nest, uint32_t loop) {
 
 }  // namespace
 
-void unroll_taps(LoopNest &nest, const Target &) {
+void unroll_taps(LoopNest &nest) {
   for (uint32_t l = static_cast<uint32_t>(nest.nest().loops.size()); l-- > 0;) {
     const NestLoop &loop = nest.nest().loops[l];
     if (loop.loop && is_few(*loop.loop) && is_in_rows(nest.nest(), l))

@@ -5,10 +5,9 @@
 #pragma once
 
 #include "schedule/loop_nest.h"
-#include "support/target.h"
 
 namespace kw {
 
-void unroll_taps(LoopNest &nest, const Target &target);
+void unroll_taps(LoopNest &nest);
 
 }  // namespace kw

@@ -16,11 +16,6 @@ namespace kw {
 
 namespace {
 
-bool same_index(const std::vector<Expr> &a, const std::vector<Expr> &b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Expr &x, const Expr &y) { return equal(x, y); });
-}
-
 struct Uses {
   size_t loads = 0, stores = 0;
   friend bool operator==(const Uses &, const Uses &) = default;
@@ -66,12 +61,8 @@ bool uses_one_element(const Stmt &region, const For &loop, const Buf &buf) {
   bool fine = std::none_of(first->index.begin(), first->index.end(), has_load);
   walk(
       loop.body,
-      [&](const Load &n, const Expr &) {
-        fine = fine && (n.buf != buf || same_index(n.index, first->index));
-      },
-      [&](const Store &n, const Stmt &) {
-        fine = fine && (n.buf != buf || same_index(n.index, first->index));
-      },
+      [&](const Load &n, const Expr &) { fine = fine && (n.buf != buf || equal(n.index, first->index)); },
+      [&](const Store &n, const Stmt &) { fine = fine && (n.buf != buf || equal(n.index, first->index)); },
       [&](const Alloc &n, const Stmt &) { fine = fine && n.buf != buf; });
   return fine;
 }

@@ -57,6 +57,28 @@ TEST(Workspace, a_size_that_depends_on_data_is_e102) {
   }
 }
 
+WorkEstimate work_of_first_loop(std::string_view body) {
+  Func f = unit::ir(cat("def f(c: inout(f32, (n,))):\n  fp('strict')\n  dims(n)\n", body, "  return c\n"));
+  return estimate_work(*as<For>(f.body));
+}
+
+TEST(Work, pieces_of_a_range_are_bounded_by_their_ends) {
+  for (std::string_view range :
+       {"0, min(n, 9), 1", "max(n - 9, 0), n, 1", "min(n, 9), -1, -1", "0, max(n, 3), 1"})
+    EXPECT_TRUE(work_of_first_loop(cat("  for i in serial(", range, "):\n    c[0] = f32(1.0)\n")).bounded)
+        << range;
+}
+
+TEST(Work, of_a_sum_in_lanes_is_that_of_the_loop_as_it_stands) {
+  std::string_view lines =
+      "  for i in parallel(0, n, 1):\n    if n < 64:\n      for j in serial(0, n, 1, width=64):\n"
+      "        c[i] = c[i] + f32(1.0)\n    else:\n      b: i64 = n >> 12\n      for k in serial(0, b, 1):\n"
+      "        while c[i] < f32(2.0):\n          c[i] = f32(3.0)\n";
+  WorkEstimate work = work_of_first_loop(lines);
+  EXPECT_TRUE(work.bounded);
+  EXPECT_EQ(print(work.operations).find("256"), std::string::npos) << print(work.operations);
+}
+
 TEST(Work, grows_with_the_product_of_trips) {
   WorkEstimate flat = estimate_work(over_matrix("for i in range(10):\n  c[0, 0] = a[0, 0]"));
   WorkEstimate nested =

@@ -19,7 +19,7 @@ std::string pieces(std::string_view lines) {
       "m)\n";
   for (const std::string &line : split_text(lines, '\n')) text += cat("  ", line, "\n");
   LoopNest nest(unit::ir(text + "  return a, v, w\n"));
-  split_index_sets(nest, Target{});
+  split_index_sets(nest);
   EXPECT_EQ(verify(nest.func()), "");
   std::string out;
   for (const std::string &line : split_text(print(nest.func()), '\n')) {

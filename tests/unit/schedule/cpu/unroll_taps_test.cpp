@@ -10,7 +10,7 @@ namespace {
 
 using unit::loops_after;
 
-void unroll(LoopNest &nest) { unroll_taps(nest, unit::avx512_machine()); }
+void unroll(LoopNest &nest) { unroll_taps(nest); }
 
 TEST(UnrollTaps, the_taps_of_a_window_are_written_out) {
   EXPECT_EQ(
