@@ -64,7 +64,8 @@ def over(
         out = []
         for r in rows_of(data, names or None, sizes):
             theirs = table.best(r, table.C) if other == "C" else median(r, other)
-            if (found := ratio(theirs, median(r, ours))) is not None:
+            mine = table.loops(r, ours) if other == "C" else median(r, ours)
+            if (found := ratio(theirs, mine)) is not None:
                 out.append((f"{r['kernel']} {r['size']}", found))
         return out
 

@@ -85,6 +85,15 @@ def prepare_kw(case: Case, args: Arguments, wanted: tuple[Array, ...], unchecked
         return timed(functools.partial(kernel, *args))
 
 
+def prepare_call(case: Case, args: Arguments, wanted: tuple[Array, ...]) -> Timed:
+    """A kernel with the same arguments that stores one number: what a call of ours costs without its loops."""
+    names = ", ".join(f"a{n}" for n in range(len(args)))
+    kernel = kw.kernel(
+        f"def idle({names}):\n    c = output_tensor((1,), float32)\n    c[0] = 0.0\n    return c\n"
+    )
+    return Timed(None, timed(functools.partial(kernel, *args)).seconds)
+
+
 def prepare_out(case: Case, args: Arguments, wanted: tuple[Array, ...]) -> Timed:
     """Ours, with its result in memory that has been written before."""
     if case.name not in WITH_OUT:

@@ -147,7 +147,8 @@ void NestForms::iterate(uint32_t variable, const For &loop, std::vector<Constrai
   NestVariable count{NestVariable::Kind::quotient, {}, loops_, true, false, {}, {}};
   LinearForm number = of_variable(add_variable(std::move(count)));
   LinearForm rest = iterator;
-  if (first && add_to(rest, *first, -1) && add_to(rest, number, -loop.step))
+  bool negates = loop.step != INT64_MIN;
+  if (negates && first && add_to(rest, *first, -1) && add_to(rest, number, -loop.step))
     range.push_back({std::move(rest), true});
   else
     exact = false;

@@ -241,3 +241,15 @@ def planes_of_short_rows(x, w):
             for j in range(x.shape[2]):
                 x[1 - b, i, j] += w[j] + x[b, i, j]
     return x
+
+
+@case(lambda rng: (floats(rng, 4),))
+def a_temporary_of_no_iteration(x):
+    c = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        c[i] = x[i]
+        for j in range(0):
+            t = allocate((3,), x.dtype)
+            t[i] = x[i]
+            c[i] += t[i]
+    return c
