@@ -86,7 +86,7 @@ def prepare_kw(case: Case, args: Arguments, wanted: tuple[Array, ...], unchecked
 
 
 def prepare_call(case: Case, args: Arguments, wanted: tuple[Array, ...]) -> Timed:
-    """A kernel with the same arguments that stores one number: what a call of ours costs without its loops."""
+    """A kernel with the same arguments that stores one number: what our call costs without its loops."""
     names = ", ".join(f"a{n}" for n in range(len(args)))
     kernel = kw.kernel(
         f"def idle({names}):\n    c = output_tensor((1,), float32)\n    c[0] = 0.0\n    return c\n"
