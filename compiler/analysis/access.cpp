@@ -3,10 +3,10 @@
 
 #include <unordered_set>
 
+#include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/jumps.h"
 #include "ir/match.h"
-#include "ir/walk.h"
 
 namespace kw {
 
@@ -63,7 +63,7 @@ class AccessWalk {
   void branch(const Stmt &body, const Expr &cond, bool holds) {
     if (!body) return;
     size_t assumed = context_.assume(cond, holds);
-    bool here = varies(cond);
+    bool here = !is_of_call(cond);
     ++guards_, varying_guards_ += here;
     statements(body);
     --guards_, varying_guards_ -= here;
@@ -73,7 +73,7 @@ class AccessWalk {
   void lazily(const Expr &e, const Expr &cond, bool holds) {
     size_t assumed = context_.assume(cond, holds);
     path_.emplace_back(cond, holds);
-    bool here = varies(cond);
+    bool here = !is_of_call(cond);
     varying_guards_ += here;
     auto before = seen_;
     expression(e);
@@ -81,17 +81,6 @@ class AccessWalk {
     varying_guards_ -= here;
     path_.pop_back();
     context_.drop(assumed);
-  }
-
-  /// Reads memory, or an iterator or local.
-  static bool varies(const Expr &cond) {
-    bool found = false;
-    walk(
-        cond, [&](const Load &, const Expr &) { found = true; },
-        [&](const Ref &n, const Expr &) {
-          found |= n.sym->kind == SymKind::iter || n.sym->kind == SymKind::local;
-        });
-    return found;
   }
 
   static bool written_before(Loc a, Loc b) { return a.source == b.source && a.end <= b.begin && a.known(); }

@@ -152,25 +152,7 @@ class Estimator {
     return inner;
   }
 
-  /// Of `for i in (first, min(end, first + size))`, a block of a longer loop, or of the same downwards; else
-  /// null.
-  Expr block_trips(const For &n) const {
-    bool up = n.step > 0;
-    const Binary *end = as<Binary>(n.hi);
-    if (!end || end->op != (up ? BinOp::min : BinOp::max)) return {};
-    auto span = [&](const Expr &to) { return up ? sub(to, n.lo) : sub(n.lo, to); };
-    auto size = affine_of(span(end->b));
-    if (!size || !size->is_constant()) return {};
-    int64_t step = step_size(n);
-    auto steps = [&](const Expr &length) {
-      return step == 1 ? length : binary(BinOp::floor_div, add(length, const_int(step - 1)), const_int(step));
-    };
-    Expr most = steps(const_int(std::max<int64_t>(size->constant, 0))), rest = largest(span(end->a));
-    return rest ? binary(BinOp::max, binary(BinOp::min, steps(rest), most), const_int(0)) : most;
-  }
-
   Expr trips(const For &n) {
-    if (Expr bound = block_trips(n)) return bound;
     auto lo = as_int(n.lo), hi = as_int(n.hi);
     int64_t wide;
     bool wraps = lo && hi && __builtin_sub_overflow(n.step > 0 ? *hi : *lo, n.step > 0 ? *lo : *hi, &wide);

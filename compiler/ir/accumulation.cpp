@@ -31,6 +31,16 @@ bool has_load(const Expr &e) {
   return found;
 }
 
+bool is_of_call(const Expr &e) {
+  bool fine = true;
+  walk(
+      e, [&](const Load &, const Expr &) { fine = false; },
+      [&](const Ref &n, const Expr &) {
+        fine = fine && (n.sym->kind == SymKind::param || n.sym->kind == SymKind::extent);
+      });
+  return fine;
+}
+
 bool has_check(const Stmt &s) {
   bool found = false;
   walk(s, [&](const Check &, const Stmt &) { found = true; });

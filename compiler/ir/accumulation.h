@@ -31,6 +31,8 @@ bool mentions(const Expr &e, const Sym &sym);
 bool mentions(const std::vector<Expr> &list, const Sym &sym);
 /// True when the value depends on memory, cells included.
 bool has_load(const Expr &e);
+/// True when it is made of constants, sizes and scalar arguments: the same in the whole call.
+bool is_of_call(const Expr &e);
 bool has_check(const Stmt &s);
 /// True when evaluating reads an element of rank 1 or more, whose subscript may be out of range.
 bool reads_elements(const Expr &e);

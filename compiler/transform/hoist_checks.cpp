@@ -91,14 +91,8 @@ class EarlyChecks {
 
   /// A condition on the call's own scalars and sizes guards early checks as well.
   void guarded(const If &n) {
-    bool of_call = true;
     Expr cond = replaced(n.cond, values_);
-    walk(
-        cond, [&](const Load &, const Expr &) { of_call = false; },
-        [&](const Ref &r, const Expr &) {
-          of_call = of_call && (r.sym->kind == SymKind::param || r.sym->kind == SymKind::extent);
-        });
-    if (!of_call) return;
+    if (!is_of_call(cond)) return;
     guards_.push_back(cond);
     visit(n.yes);
     guards_.back() = unary(UnOp::logical_not, cond, cond.loc());

@@ -335,8 +335,8 @@ void FunctionEmitter::iterations(const For &n, V lo, V trips) {
     lanes(n, *view, lo, trips);
   else if (n.kind == ForKind::unroll)
     unrolled_loop(n, lo, trips);
-  else if (const For *row = row_to_join(n))
-    rows_loop(n, *row, lo, trips);
+  else if (RowToJoin joint = row_to_join(n); !joint.buffers.empty())
+    rows_loop(n, joint, lo, trips);
   else if (contains_loop(n.body))
     plain_loop(n, lo, trips, true);
   else if (auto blocks = blocks_in(n))

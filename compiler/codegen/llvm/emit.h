@@ -212,8 +212,12 @@ class FunctionEmitter {
   void write_block(const RowBlocks::Block &block, const std::vector<V> &values);
 
   // emit_flat.cpp: rows that lie end to end
-  const For *row_to_join(const For &rows);
-  void rows_loop(const For &rows, const For &row, V lo, V trips);
+  struct RowToJoin {
+    const For *row = nullptr;
+    std::vector<Buf> buffers{};  ///< none: it cannot
+  };
+  RowToJoin row_to_join(const For &rows) const;
+  void rows_loop(const For &rows, const RowToJoin &joint, V lo, V trips);
 
   // emit_strided.cpp: loads whose lanes lie a few elements apart
   /// Windows of `size` elements, one for each lane and `step` elements apart, cut into rows of `row`

@@ -66,24 +66,24 @@ std::vector<Buf> buffers_in_rows(const For &rows, const For &row) {
 }  // namespace
 
 /// The vector loop over a row that is all the loop does, when it could run over all rows at once.
-const For *FunctionEmitter::row_to_join(const For &rows) {
+FunctionEmitter::RowToJoin FunctionEmitter::row_to_join(const For &rows) const {
   const For *whole = as<For>(rows.body), *row = whole;
   if (row && row->kind == ForKind::parallel && (status_ || lanes_)) row = lanes_of_block(*row);
   bool fits = row && rows.step == 1 && row->step == 1 && runs_in_vectors(*row) && as_int(whole->lo) == 0 &&
               (as<Ref>(whole->hi) || as_int(whole->hi)) && !mentions(whole->hi, rows.iter);
-  if (!fits) return nullptr;
+  if (!fits) return {};
   LaneView view(*row);
   bool joins = view.widens() && view.sums().empty() && view.selections().empty() && !view.has_lane_sums();
-  return joins && !buffers_in_rows(rows, *row).empty() ? row : nullptr;
+  return joins ? RowToJoin{row, buffers_in_rows(rows, *row)} : RowToJoin{};
 }
 
 /// Rows one by one, or as one row where they lie end to end. Rows of a constant length have code of their
 /// own.
-void FunctionEmitter::rows_loop(const For &rows, const For &row, V lo, V trips) {
+void FunctionEmitter::rows_loop(const For &rows, const RowToJoin &joint, V lo, V trips) {
   V zero = b_.getInt64(0), one = b_.getInt64(1);
-  V length = trip_count(row, zero, expr(as<For>(rows.body)->hi));
+  V length = trip_count(*joint.row, zero, expr(as<For>(rows.body)->hi));
   V joined = whole_rows_ ? whole_rows_ : b_.getTrue();
-  for (const Buf &b : buffers_in_rows(rows, row)) {
+  for (const Buf &b : joint.buffers) {
     const std::vector<V> &strides = buffers_.at(b.get()).strides;  // null: 1
     V stride = strides[b->rank() - 2], last = strides.back();
     joined = b_.CreateAnd(joined, b_.CreateICmpEQ(stride ? stride : one, length));
@@ -92,7 +92,7 @@ void FunctionEmitter::rows_loop(const For &rows, const For &row, V lo, V trips) 
   V all = b_.CreateMul(length, trips), fewest = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, trips, one);
   memo_.clear();
   auto run = [&](V joined_length, V count) {
-    joined_row_ = &row, joined_length_ = joined_length;
+    joined_row_ = joint.row, joined_length_ = joined_length;
     plain_loop(rows, lo, count, true);
     joined_row_ = nullptr;
     memo_.clear();

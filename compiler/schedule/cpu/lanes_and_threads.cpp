@@ -174,12 +174,12 @@ class LoopChooser {
     Verdict v = legal(f_, nest, {Directive::Verb::vectorize, 0}, false);
     bool may_meet =
         std::any_of(v.shared.begin(), v.shared.end(), [](const SharedReduction &r) { return r.in_memory; });
-    return v.ok() && !(may_meet && accumulates_apart(n, view)) ? width : 0;
+    return v.ok() && !(may_meet && stores_apart(n, view)) ? width : 0;
   }
 
-  /// True when it accumulates in memory at places that differ from lane to lane: of two lanes at one place,
-  /// as by i // 2, one would be lost.
-  static bool accumulates_apart(const For &n, LaneView &view) {
+  /// True when it stores in memory at places that may differ from lane to lane. Of two lanes that accumulate
+  /// at one place, as by i // 2, one would be lost.
+  static bool stores_apart(const For &n, LaneView &view) {
     bool found = false;
     walk(n.body, [&](const Store &s, const Stmt &) {
       if (s.buf->space == Space::registers) return;

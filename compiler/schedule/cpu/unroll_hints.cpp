@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_set>
 
 #include "ir/jumps.h"
 #include "ir/rewrite.h"
@@ -65,19 +66,14 @@ UnrollPlan unroll_plan(const For &loop) {
 }
 
 Func unroll_hinted(const Func &f) {
-  Func out = f;
-  std::vector<const For *> in_lanes;
-  walk(f.body, [&](const For &n, const Stmt &) {
-    if (n.kind == ForKind::vector) in_lanes.push_back(&n);
+  std::unordered_set<const SymNode *> in_lanes;  // iterators
+  walk(f.body, [&](const For &lanes, const Stmt &) {
+    if (lanes.kind == ForKind::vector)
+      walk(lanes.body, [&](const For &n, const Stmt &) { in_lanes.insert(n.iter.get()); });
   });
-  auto is_in_lanes = [&](const Sym &iter) {
-    bool found = false;
-    for (const For *lanes : in_lanes)
-      walk(lanes->body, [&](const For &n, const Stmt &) { found |= n.iter == iter; });
-    return found;
-  };
+  Func out = f;
   out.body = rewrite(f.body, [&](const For &n, const Stmt &s) {
-    if (n.hint != Hint::unroll || n.width || !is_plain(n) || is_in_lanes(n.iter)) return s;
+    if (n.hint != Hint::unroll || n.width || !is_plain(n) || in_lanes.count(n.iter.get())) return s;
     uint32_t copies = unroll_plan(n).copies;
     if (copies < 2) return s;
     For loop = n;
