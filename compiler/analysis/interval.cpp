@@ -55,8 +55,16 @@ bool is_extent(const Expr &e) {
   return r && r->sym->kind == SymKind::extent;
 }
 
+/// The end of a range as long as an iteration runs: that of `range(lo, max(lo, x))` is x.
+const Expr &end_when_run(const For &loop) {
+  const Binary *n = as<Binary>(loop.hi);
+  if (!n || n->op != (loop.step > 0 ? BinOp::max : BinOp::min)) return loop.hi;
+  if (equal(n->a, loop.lo)) return n->b;
+  return equal(n->b, loop.lo) ? n->a : loop.hi;
+}
+
 bool range_words(const For &loop, Affine &low, Affine &high) {
-  auto lo = affine_of(loop.lo), hi = affine_of(loop.hi);
+  auto lo = affine_of(loop.lo), hi = affine_of(end_when_run(loop));
   if (!lo || !hi) return false;
   low = loop.step > 0 ? *lo : *hi;
   high = loop.step > 0 ? *hi : *lo;
@@ -101,7 +109,7 @@ struct BoundsContext::Search {
     });
   }
 
-  Proof decide(const Affine &goal) const {
+  Proof decide(const Affine &goal) {
     if (context.surely_nonnegative(goal)) return {Proof::Kind::proved, {}, goal};
     int64_t most = goal.constant;
     bool bounded = true;
@@ -112,6 +120,11 @@ struct BoundsContext::Search {
     }
     if (bounded && most < 0 && exact) return {Proof::Kind::refuted, {}, goal};
     if (goal.is_constant()) return {};
+    for (size_t i = 0; i < goal.terms.size(); ++i) {
+      const Binary *n = as<Binary>(goal.terms[i].atom);
+      if (!n || (n->op != BinOp::min && n->op != BinOp::max)) continue;
+      if (Proof p = split(goal, i); p.kind == Proof::Kind::proved) return p;
+    }
     Affine low, high;  // goal = high - low, both with positive coefficients only
     for (const AffineTerm &t : goal.terms)
       (t.coefficient < 0 ? low : high)
@@ -128,6 +141,23 @@ struct BoundsContext::Search {
     if (y.kind == Proof::Kind::proved) return x;
     bool facts = x.kind == Proof::Kind::under_fact && y.kind == Proof::Kind::under_fact;
     return facts ? Proof{Proof::Kind::under_fact, logic(true, x.fact, y.fact), x.worst} : Proof{};
+  }
+  /// Each under the condition by which it is chosen.
+  Proof chosen(const Select &n, const std::optional<Affine> &yes, const std::optional<Affine> &no) {
+    auto where = [&](bool holds, const std::optional<Affine> &goal) {
+      BoundsContext here = context;
+      here.assume(n.cond, holds);
+      Search inside{here, steps, false};
+      Proof out = goal ? inside.run(*goal) : Proof{};
+      steps = inside.steps;
+      return out;
+    };
+    exact = false;
+    Proof x = where(true, yes);
+    if (x.kind == Proof::Kind::unknown) return x;
+    Proof y = where(false, no);
+    if (x.kind == Proof::Kind::proved) return y;
+    return y.kind == Proof::Kind::proved ? x : both(yes, no);
   }
   /// Either suffices.
   Proof either(const std::optional<Affine> &a, const std::optional<Affine> &b) {
@@ -146,7 +176,7 @@ struct BoundsContext::Search {
       auto form = affine_of(value);
       return form ? substitute(goal, i, *form) : std::nullopt;
     };
-    if (const Select *n = as<Select>(atom)) return both(with(n->yes), with(n->no));
+    if (const Select *n = as<Select>(atom)) return chosen(*n, with(n->yes), with(n->no));
     const Binary *n = as<Binary>(atom);
     if (!n) return {};
     if (n->op == BinOp::min) return want_low ? both(with(n->a), with(n->b)) : either(with(n->a), with(n->b));
@@ -268,6 +298,36 @@ std::optional<Affine> BoundsContext::exact_form(const Expr &e) const {
   auto form = loads ? std::nullopt : affine_of(e);
   if (!form || as<Ref>(e)) return form;
   return magnitude(*form) ? form : std::nullopt;
+}
+
+std::optional<bool> BoundsContext::truth(const Expr &cond) const {
+  if (const Unary *n = as<Unary>(cond); n && n->op == UnOp::logical_not) {
+    auto a = truth(n->a);
+    return a ? std::optional(!*a) : a;
+  }
+  if (const Logic *n = as<Logic>(cond)) {
+    auto a = truth(n->a);
+    if (a) return *a == n->is_and ? truth(n->b) : a;
+    auto b = truth(n->b);
+    return b && *b != n->is_and ? b : std::nullopt;
+  }
+  const Binary *n = as<Binary>(cond);
+  if (!n || n->a.dtype() != DType::i64) return std::nullopt;
+  auto a = exact_form(n->a), b = exact_form(n->b);
+  if (!a || !b) return std::nullopt;
+  auto exceeds = [&](const Affine &big, const Affine &small, int64_t by) {
+    auto difference = add_scaled(big, small, -1);
+    if (!difference) return false;
+    difference->constant -= by;
+    return nonnegative(*difference).kind == Proof::Kind::proved;
+  };
+  bool equality = n->op == BinOp::eq || n->op == BinOp::ne;
+  if (equality && (exceeds(*a, *b, 1) || exceeds(*b, *a, 1))) return n->op == BinOp::ne;
+  if (equality && exceeds(*a, *b, 0) && exceeds(*b, *a, 0)) return n->op == BinOp::eq;
+  int64_t gap = n->op == BinOp::lt ? 1 : 0;
+  if (n->op != BinOp::lt && n->op != BinOp::le) return std::nullopt;
+  if (exceeds(*b, *a, gap)) return true;
+  return exceeds(*a, *b, 1 - gap) ? std::optional(false) : std::nullopt;
 }
 
 size_t BoundsContext::assume(const Expr &cond, bool holds) {

@@ -36,6 +36,8 @@ class BoundsContext {
   size_t assume_behind(const If &branch);
 
   Proof nonnegative(const Affine &goal) const;
+  /// What a condition over integers is here in every iteration, when that is known.
+  std::optional<bool> truth(const Expr &cond) const;
   /// The largest value of an i64 expression over extents and parameters, or null.
   Expr upper_bound(const Expr &e) const;
   /// True when every loop around this place runs at least once for extents >= 1.

@@ -10,10 +10,11 @@
 #include "schedule/cpu/jam_loops.h"
 #include "schedule/cpu/lanes_and_threads.h"
 #include "schedule/cpu/order_loops.h"
-#include "schedule/cpu/split_index_sets.h"
 #include "schedule/cpu/strip_turned.h"
-#include "schedule/cpu/unroll_hints.h"
-#include "schedule/cpu/unroll_taps.h"
+#include "schedule/index_sets/split_borders.h"
+#include "schedule/index_sets/split_index_sets.h"
+#include "schedule/index_sets/unroll_hints.h"
+#include "schedule/index_sets/unroll_taps.h"
 
 namespace kw {
 
@@ -29,6 +30,7 @@ Func chosen(LoopNest &nest, const Target &target) {
   split_index_sets(nest);
   fuse_loops(nest);
   unroll_taps(nest);
+  if (split_borders(nest)) unroll_taps(nest);
   order_loops(nest, target);
   strip_turned(nest);
   block_columns(nest, target);

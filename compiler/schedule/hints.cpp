@@ -6,7 +6,7 @@
 #include "analysis/bounds.h"
 #include "ir/match.h"
 #include "ir/print.h"
-#include "schedule/cpu/unroll_hints.h"
+#include "schedule/index_sets/unroll_hints.h"
 #include "support/text.h"
 
 namespace kw {

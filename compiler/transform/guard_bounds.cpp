@@ -62,8 +62,9 @@ class Guard {
   }
 
   /// What a guarded access needs may well fail in calls that never reach it. It is assumed only where it says
-  /// that one size is at least another: so tensors of the same loops are related, guarded or not. Where the
-  /// call itself decides, its check is hoisted with the guard, and a tensor may be there for its place only.
+  /// that one size is at least another, or at least a number: so tensors of the same loops are related, and
+  /// weights have their taps, guarded or not. Where the call itself decides, its check is hoisted with the
+  /// guard, and a tensor may be there for its place only.
   bool provable(const Proof &p, const Access &a) const {
     if (p.kind != Proof::Kind::under_fact || !a.guarded || assumed(p.fact))
       return p.kind == Proof::Kind::proved || p.kind == Proof::Kind::under_fact;
@@ -76,7 +77,7 @@ class Guard {
       const Ref *name = as<Ref>(t.atom);
       return name && name->sym->kind == SymKind::extent;
     });
-    return sizes && has_term(1) && has_term(-1);
+    return sizes && has_term(1) && (has_term(-1) || p.worst.terms.size() == 1);
   }
 
   void index(const Access &a, size_t d, const BoundsContext &context) {

@@ -132,11 +132,11 @@ void Lowering::return_scalar(const ast::ReturnStmt &s) {
                result_.kind == Operand::Kind::tensor ? "pass the tensor and write its elements" : "");
 }
 
-/// The callee's value where the call stands, evaluated there and then.
+/// The callee's value where the call stands, evaluated there and then unless it is the same later.
 Operand Lowering::inlined_result(Lowering &callee, const std::string &name, Loc loc) {
   Operand result = std::move(callee.result_);
   result.loc = loc;
-  if (result.kind != Operand::Kind::scalar || as<Const>(result.expr) || as<Ref>(result.expr)) return result;
+  if (result.kind != Operand::Kind::scalar || is_call_constant(result.expr, true)) return result;
   Sym sym = make_sym(SymKind::local, result.expr.dtype(), name, loc);
   builder_->add_let(sym, result.expr, loc);
   result.expr = ref(sym, loc);

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 
+import gen_borders
 import gen_calls
 import gen_index
 import gen_lanes
@@ -80,6 +81,8 @@ def lane_loops(scope: Scope, seed: int) -> list[S]:
         body += gen_lanes.escapes(scope)
     if scope.chance(0.2 if scope.long else 0.06):
         body += gen_lanes.meetings(scope)
+    if scope.chance(0.3 if scope.long else 0.1):
+        body += gen_borders.borders(scope)
     scope.rng = own
     return body
 

@@ -71,6 +71,7 @@ AT_LEAST = {  # per thousand programs
     "selection": 40,
     "while in each iteration": 40,
     "iterations that meet": 40,
+    "borders": 80,
     "sum of products": 10,
     "assigned argument": 15,
     "assigned argument in a loop": 15,

@@ -252,3 +252,93 @@ def cheapest_path(cost):
                 least = min(least, best[i - 1, j + 1])
             best[i, j] = least + cost[i, j]
     return best
+
+
+@case(lambda rng: (floats(rng, 21, 37), floats(rng, 3, 3)))
+def padded_window(x, k):
+    """Zeros around an image by a guard over all taps; long enough to have an inside."""
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            s = 0.0
+            for di in range(3):
+                for dj in range(3):
+                    ii = i + di - 1
+                    jj = j + dj - 1
+                    if ii >= 0 and ii < x.shape[0] and jj >= 0 and jj < x.shape[1]:
+                        s = s + x[ii, jj] * k[di, dj]
+            y[i, j] = s
+    return y
+
+
+@case(lambda rng: (floats(rng, 19, 40), 1.5))
+def wrapped_plane(a, rate):
+    """Neighbours around a torus, in both directions, and those two places away."""
+    h, w = a.shape
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(h):
+        for j in range(w):
+            near = a[(i + 1) % h, j] + a[(i - 1) % h, j] + a[i, (j + 1) % w] + a[i, (j - 1) % w]
+            c[i, j] = near - rate * a[(i + 2) % h, (j - 2) % w]
+    return c
+
+
+@case(lambda rng: (floats(rng, 50), floats(rng, 5)))
+def strided_window_with_padding(x, k):
+    """Windows that begin outside, two places apart; the last ones end outside."""
+    n = x.shape[0]
+    y = output_tensor(((n + 1) // 2,), x.dtype)
+    for i in range((n + 1) // 2):
+        best = x[2 * i]
+        for t in range(5):
+            at = 2 * i + t - 2
+            if 0 <= at < n:
+                best = max(best, x[at] * k[t])
+        y[i] = best
+    return y
+
+
+@case(lambda rng: (floats(rng, 33),), mutates=(0,))
+def ends_in_place(x):
+    """Iterations that leave early at both ends, and others that read what was written."""
+    n = x.shape[0]
+    for i in range(n):
+        if i < 2:
+            continue
+        if i >= n - 3:
+            x[i] = 0.5
+            continue
+        x[i] = x[i - 2] + x[i + 3]
+    return x
+
+
+def held(v, low, high):
+    return low if v < low else (high if v > high else v)
+
+
+@case(lambda rng: (floats(rng, 6, 41),))
+def clamped_by_a_helper(a):
+    """A clamp by nested choices in a function of the user."""
+    h, w = a.shape
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(h):
+        for j in range(w):
+            c[i, j] = a[i, held(j + 1, 0, w - 1)] + a[i, held(j - 1, 0, w - 1)] - a[held(i, 1, h - 1), j]
+    return c
+
+
+@case(lambda rng: (floats(rng, 5, 70), 0.25, 0.75))
+def limited_by_branches(a, low, high):
+    """Lanes that take a branch for one value."""
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            v = a[i, j]
+            if v < low:
+                v = low
+            elif v > high:
+                v = high
+                if v > 0.5:
+                    v = v - 0.5
+            c[i, j] = v
+    return c

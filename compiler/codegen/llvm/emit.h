@@ -80,6 +80,7 @@ class FunctionEmitter {
   using Counted = std::unordered_set<const ExprNode *>;
   int left_after(const Expr &e, int budget, Counted &counted) const;
   int left_after(const Expr &e, int budget) const;
+  int left_after_all(const Stmt &s, int budget) const;
   bool is_eager(const Expr &e) const;
   bool is_known(const Expr &e) const;
   void evaluate_common(const Expr &yes, const Expr &no);

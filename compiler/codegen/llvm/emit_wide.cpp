@@ -96,12 +96,36 @@ void FunctionEmitter::where(V mask, const std::function<void(llvm::BasicBlock *)
   memo_ = std::move(memo), lanes_->memo = std::move(wide_memo);
 }
 
+/// What is left of a budget of operations after running s in all lanes, of which those that do not run keep
+/// their cells; negative where s does more than to set cells of values that are safe to compute.
+int FunctionEmitter::left_after_all(const Stmt &s, int budget) const {
+  if (budget < 0) return budget;
+  if (const Seq *n = as<Seq>(s)) {
+    for (const Stmt &one : n->items) budget = left_after_all(one, budget);
+    return budget;
+  }
+  if (const Let *n = as<Let>(s)) return left_after(n->value, budget);
+  if (const Store *n = as<Store>(s))
+    return lanes_->cells.count(n->buf.get()) ? left_after(n->value, budget) - 1 : -1;
+  const If *n = as<If>(s);
+  if (!n) return -1;
+  budget = left_after_all(n->yes, left_after(n->cond, budget));
+  return n->no ? left_after_all(n->no, budget) : budget;
+}
+
+/// Few operations run in all lanes: asking whether any lane wants them costs as much, and guesses go wrong.
 void FunctionEmitter::wide_branch(const If &n) {
   V cond = widen(n.cond);
   V yes = both(lanes_->mask, cond), no = n.no ? both(lanes_->mask, b_.CreateNot(cond)) : nullptr;
-  auto run = [&](const Stmt &body) { return [&](BasicBlock *done) { statements(body), b_.CreateBr(done); }; };
-  where(yes, run(n.yes));
-  if (n.no) where(no, run(n.no));
+  bool in_all = left_after_all(n.yes, 16) >= 0 && (!n.no || left_after_all(n.no, 16) >= 0);
+  auto run = [&](V mask, const Stmt &body) {
+    if (!in_all) return where(mask, [&](BasicBlock *done) { statements(body), b_.CreateBr(done); });
+    V outer = std::exchange(lanes_->mask, mask);
+    statements(body);
+    lanes_->mask = outer;
+  };
+  run(yes, n.yes);
+  if (n.no) run(no, n.no);
   memo_.clear(), lanes_->memo.clear();
   if (may_jump(n)) leave_out_those_that_jumped();
 }

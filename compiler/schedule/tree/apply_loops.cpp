@@ -12,6 +12,7 @@
 #include "schedule/privatise.h"
 #include "schedule/tree/apply_copies.h"
 #include "schedule/tree/contract.h"
+#include "schedule/tree/decide.h"
 #include "schedule/tree/perfect_nest.h"
 #include "schedule/tree/ranges.h"
 #include "schedule/tree/shape.h"
@@ -67,11 +68,6 @@ Blocks blocks_of(const Nest &nest, uint32_t loop, int64_t size, Chain &before) {
 Stmt serial_loop(const Sym &iter, Expr lo, Expr hi, int64_t step, Stmt body, Loc loc,
                  Hint hint = Hint::none) {
   return for_loop({iter, std::move(lo), std::move(hi), step, ForKind::serial, 0, hint, std::move(body)}, loc);
-}
-
-bool surely_none(const Expr &lo, const Expr &hi, int64_t step) {
-  auto a = as_int(lo), b = as_int(hi);
-  return a && b && (step > 0 ? *a >= *b : *a <= *b);
 }
 
 /// A copy of a loop over other bounds, under the same name; none when it surely has no iteration.
@@ -298,6 +294,16 @@ class Apply {
   }
 
   // ---- pieces
+  /// A part of the range, with what it decides of the body; none where it does nothing.
+  void part(Chain &out, const Stmt &s, const Expr &lo, const Expr &hi) const {
+    For piece = loop();
+    piece.lo = lo, piece.hi = hi;
+    std::vector<const For *> around;
+    for (uint32_t l = nest_.loops[d_.loop].parent; l != NestLoop::no_loop; l = nest_.loops[l].parent)
+      if (nest_.loops[l].loop) around.insert(around.begin(), nest_.loops[l].loop);
+    if (Stmt body = decided_body(piece, around)) add_piece(out, s, lo, hi, body);
+  }
+
   Chain peel(const Stmt &s) const {
     Chain out;
     Expr lo = bound_once(loop().lo, out), hi = bound_once(loop().hi, out);
@@ -306,12 +312,12 @@ class Apply {
           farther = loop().step > 0 ? BinOp::max : BinOp::min;
     if (d_.last) {
       Expr cut = binary(farther, sub(hi, const_int(loop().step * count)), lo);
-      add_piece(out, s, lo, cut, loop().body);
-      add_piece(out, s, cut, hi, loop().body);
+      part(out, s, lo, cut);
+      part(out, s, cut, hi);
     } else {
       Expr cut = add(lo, mul(const_int(count), const_int(loop().step)));
-      add_piece(out, s, lo, binary(nearer, cut, hi), loop().body);
-      add_piece(out, s, cut, hi, loop().body);
+      part(out, s, lo, binary(nearer, cut, hi));
+      part(out, s, cut, hi);
     }
     return out;
   }
@@ -322,9 +328,9 @@ class Apply {
     BinOp nearer = loop().step > 0 ? BinOp::min : BinOp::max,
           farther = loop().step > 0 ? BinOp::max : BinOp::min;
     Expr behind = add(d_.at, const_int(loop().step));
-    add_piece(out, s, lo, binary(nearer, d_.at, hi), loop().body);
-    add_piece(out, s, binary(farther, d_.at, lo), binary(nearer, behind, hi), loop().body);
-    add_piece(out, s, binary(farther, behind, lo), hi, loop().body);
+    part(out, s, lo, binary(nearer, d_.at, hi));
+    part(out, s, binary(farther, d_.at, lo), binary(nearer, behind, hi));
+    part(out, s, binary(farther, behind, lo), hi);
     return out;
   }
 

@@ -153,6 +153,11 @@ BlockCount count_blocks(const Nest &nest, uint32_t loop, const Expr &lo, const E
   return {cast(DType::i64, binary(BinOp::floor_div, trips, per_block)), binary(BinOp::eq, left, u64(0))};
 }
 
+bool surely_none(const Expr &lo, const Expr &hi, int64_t step) {
+  auto a = as_int(lo), b = as_int(hi);
+  return a && b && (step > 0 ? *a >= *b : *a <= *b);
+}
+
 std::optional<uint64_t> constant_trips(const For &loop) {
   auto lo = as_int(loop.lo), hi = as_int(loop.hi);
   if (!lo || !hi) return std::nullopt;

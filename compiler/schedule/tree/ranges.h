@@ -20,6 +20,8 @@ struct BlockCount {
 };
 /// From bounds that mean the loop's own.
 BlockCount count_blocks(const Nest &nest, uint32_t loop, const Expr &lo, const Expr &hi, int64_t size);
+/// True when the bounds are constants and no iteration is between them.
+bool surely_none(const Expr &lo, const Expr &hi, int64_t step);
 /// The number of iterations, when the bounds are constants.
 std::optional<uint64_t> constant_trips(const For &loop);
 /// At most so many, where the bounds tell: 1 of `for j in range(max(k, a), min(k + 1, b))`.

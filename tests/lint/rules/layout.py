@@ -17,7 +17,7 @@ SUBFOLDERS: dict[str, set[str]] = {
     "compiler": set(COMPILER),
     "compiler/codegen": {"interp", "llvm", "cuda"},
     "compiler/transform": {"math"},
-    "compiler/schedule": {"cpu", "tree"},
+    "compiler/schedule": {"cpu", "index_sets", "tree"},
     "frontend": {"lower"},
     "runtime": {"cpu", "cuda", "ops"},
     "python": {"bind", "kernelwright"},

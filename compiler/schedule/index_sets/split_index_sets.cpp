@@ -1,6 +1,6 @@
 // Candidates from the subscripts alone: one access moves with the loop where another one of the same buffer
 // stands still. Whether a cut there frees the pieces is tried on a copy of the nest.
-#include "schedule/cpu/split_index_sets.h"
+#include "schedule/index_sets/split_index_sets.h"
 
 #include <algorithm>
 #include <unordered_map>

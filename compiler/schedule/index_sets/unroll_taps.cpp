@@ -1,5 +1,5 @@
 // Inner loops first, so that the loop around one that is written out may be next.
-#include "schedule/cpu/unroll_taps.h"
+#include "schedule/index_sets/unroll_taps.h"
 
 #include <algorithm>
 

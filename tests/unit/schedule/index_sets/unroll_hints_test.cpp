@@ -1,5 +1,5 @@
 // How many copies a hinted loop gets, and which loops get none.
-#include "schedule/cpu/unroll_hints.h"
+#include "schedule/index_sets/unroll_hints.h"
 
 #include <gtest/gtest.h>
 

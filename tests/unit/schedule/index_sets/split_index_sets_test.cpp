@@ -1,5 +1,5 @@
 // Which loops are cut where, and that others stay as they are.
-#include "schedule/cpu/split_index_sets.h"
+#include "schedule/index_sets/split_index_sets.h"
 
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ TEST(SplitIndexSets, rows_and_columns_of_shortest_paths) {
   std::string floyd = pieces(
       "for k in serial(0, n, 1):\n  for i in serial(0, n, 1):\n    for j in serial(0, n, 1):\n"
       "      a[i, j] = min(a[i, j], a[i, k] + a[k, j])");
-  std::string rows = "j[0, min(k, n)] j[max(k, 0), min(k + 1, n)] j[max(k + 1, 0), n]";
+  std::string rows = "j[0, k] j[k, k + 1] j[k + 1, n]";  // as 0 <= k < n
   EXPECT_EQ(floyd, cat("k[0, n] i[0, min(k, n)] ", rows, " i[max(k, 0), min(k + 1, n)] ", rows,
                        " i[max(k + 1, 0), n] ", rows));
 }

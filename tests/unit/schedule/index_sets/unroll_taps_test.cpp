@@ -1,5 +1,5 @@
 // Which loops are written out.
-#include "schedule/cpu/unroll_taps.h"
+#include "schedule/index_sets/unroll_taps.h"
 
 #include <gtest/gtest.h>
 

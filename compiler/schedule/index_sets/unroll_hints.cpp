@@ -1,6 +1,6 @@
 // A loop of a known count is written out in full if it fits; else, and where the count is not known, by a
 // power of two.
-#include "schedule/cpu/unroll_hints.h"
+#include "schedule/index_sets/unroll_hints.h"
 
 #include <algorithm>
 #include <bit>
