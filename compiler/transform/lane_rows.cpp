@@ -6,6 +6,7 @@
 #include "analysis/lane_view.h"
 #include "ir/accumulation.h"
 #include "ir/match.h"
+#include "transform/copy.h"
 
 namespace kw {
 
@@ -129,27 +130,41 @@ class RowBuilder {
   }
 
   /// The iterations `lo` to `hi` of the band, in a run of the innermost loop that begins with number `base`.
+  /// Where the first is that of lane 0, whole rows and what is left of the last one stand apart.
   Stmt rows(const Expr &lo, bool aligned, const Expr &hi, const Expr &base) const {
-    Sym before = local("before"), row = lane_iterator("row"), start = local("start");
-    Expr first = kw::ref(before), at = kw::ref(start);
-    Stmt body = sums_[0]->in_registers ? row_in_registers(lo, aligned, hi, at, base)
-                                       : row_in_parts(lo, aligned, hi, at, base);
-    body = let(start, shifted_up(kw::ref(row), 6), std::move(body));
-    Expr ceiling = shifted_down(add(hi, const_int(lane_count - 1)), 6);
-    Expr end = at_most(ceiling, add(first, const_int(block_size / lane_count)));
-    return let(before, shifted_down(lo, 6), counted_loop(row, first, end, std::move(body)));
+    Sym before = local("before"), row = lane_iterator("row"), start = local("start"), rest = local("start");
+    Expr first = kw::ref(before), most = add(first, const_int(block_size / lane_count));
+    Expr rows_to = shifted_down(aligned ? hi : add(hi, const_int(lane_count - 1)), 6);
+    Stmt body =
+        let(start, shifted_up(kw::ref(row), 6), one_row(lo, aligned, hi, kw::ref(start), base, aligned));
+    Stmt out = counted_loop(row, first, at_most(rows_to, most), std::move(body));
+    if (aligned) {
+      Expr left = binary(BinOp::bit_and, hi, const_int(lane_count - 1));
+      Stmt last = copy_of(let(rest, sub(hi, left), one_row(lo, aligned, hi, kw::ref(rest), base, false)));
+      out = seq({out, if_else(binary(BinOp::lt, const_int(0), left), std::move(last), {})});
+    }
+    return let(before, shifted_down(lo, 6), std::move(out));
   }
 
-  Stmt row_in_registers(const Expr &lo, bool aligned, const Expr &hi, const Expr &start,
-                        const Expr &base) const {
+  Stmt one_row(const Expr &lo, bool aligned, const Expr &hi, const Expr &start, const Expr &base,
+               bool whole) const {
+    return sums_[0]->in_registers ? row_in_registers(lo, aligned, hi, start, base, whole)
+                                  : row_in_parts(lo, aligned, hi, start, base, whole);
+  }
+
+  Stmt row_in_registers(const Expr &lo, bool aligned, const Expr &hi, const Expr &start, const Expr &base,
+                        bool whole) const {
     Sym l = lane_iterator("l");
     Expr from = aligned ? const_int(0) : at_least(sub(lo, start), const_int(0));
-    return vector_loop(l, from, at_most(sub(hi, start), const_int(lane_count)), lane_count,
+    Expr trips = aligned ? binary(BinOp::bit_and, hi, const_int(lane_count - 1))
+                         : at_most(sub(hi, start), const_int(lane_count));
+    return vector_loop(l, from, whole ? const_int(lane_count) : trips, lane_count,
                        iteration(add(sub(start, base), kw::ref(l)), kw::ref(l)));
   }
 
   /// The lanes of a row in parts of as many as the loop runs at once.
-  Stmt row_in_parts(const Expr &lo, bool aligned, const Expr &hi, const Expr &row, const Expr &base) const {
+  Stmt row_in_parts(const Expr &lo, bool aligned, const Expr &hi, const Expr &row, const Expr &base,
+                    bool whole) const {
     int64_t width = innermost().width;
     Sym part = lane_iterator("part"), l = lane_iterator("l"), start = local("start"), begin = local("begin");
     Expr at = kw::ref(start), offset = kw::ref(l), first = at;
@@ -159,7 +174,7 @@ class RowBuilder {
       first = kw::ref(begin);
       lanes = binary(BinOp::bit_and, first, const_int(lane_count - 1));
     }
-    Expr trips = at_most(sub(end, first), const_int(width));
+    Expr trips = whole ? const_int(width) : at_most(sub(end, first), const_int(width));
     Stmt body = vector_loop(l, const_int(0), trips, width,
                             iteration(add(sub(first, base), offset), add(lanes, offset)));
     if (!aligned) body = let(begin, at_least(at, lo), body);

@@ -209,7 +209,7 @@ const Store *FunctionEmitter::chosen_store(const If &n) const {
   return cheap ? store : nullptr;
 }
 
-/// Of a branch whose first way is taken nearly always, or pays for registers that the other one takes.
+/// Of a branch whose first way is taken nearly always.
 llvm::MDNode *FunctionEmitter::mostly() {
   return llvm::MDNode::get(context_, {llvm::MDString::get(context_, "branch_weights"),
                                       llvm::ConstantAsMetadata::get(b_.getInt32(1 << 20)),
@@ -225,9 +225,7 @@ void FunctionEmitter::branch(const If &n) {
     return;
   }
   BasicBlock *yes = block("then"), *done = block("endif"), *no = n.no ? block("else") : done;
-  const For *few = n.no ? as<For>(n.yes) : nullptr;
-  bool light = few && few->kind == ForKind::serial && few->width > 0;
-  b_.CreateCondBr(cond, yes, no, light ? mostly() : nullptr);
+  b_.CreateCondBr(cond, yes, no);
   b_.SetInsertPoint(yes);
   statements(n.yes);
   b_.CreateBr(done);

@@ -235,12 +235,15 @@ void FunctionEmitter::row(const For &n, LaneView &view, V lo, V trips) {
     close_cells(outer, n, view, zero, n.width);
   };
   if (count == all) return body(nullptr);
-  BasicBlock *whole = block("row"), *rest = block("rest"), *part = block("part"), *done = block("done");
-  b_.CreateCondBr(b_.CreateICmpEQ(count, all), whole, rest);
-  b_.SetInsertPoint(whole);
-  body(nullptr);
-  b_.CreateBr(done);
-  b_.SetInsertPoint(rest);
+  BasicBlock *part = block("part"), *done = block("done");
+  if (const Binary *end = as<Binary>(n.hi); !end || end->op != BinOp::bit_and) {  // else never all
+    BasicBlock *whole = block("row"), *rest = block("rest");
+    b_.CreateCondBr(b_.CreateICmpEQ(count, all), whole, rest);
+    b_.SetInsertPoint(whole);
+    body(nullptr);
+    b_.CreateBr(done);
+    b_.SetInsertPoint(rest);
+  }
   b_.CreateCondBr(b_.CreateICmpEQ(count, zero), done, part);
   b_.SetInsertPoint(part);
   body(row_mask(from, b_.CreateAdd(from, count), n.width));
