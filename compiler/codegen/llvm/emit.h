@@ -29,6 +29,7 @@ class FunctionEmitter {
   using V = llvm::Value *;
   /// Iterations between two looks at the cancel flag in an innermost loop.
   static constexpr int64_t poll_interval = int64_t{1} << 20;
+  static constexpr uint64_t line_bytes = 64;  ///< of the caches
   struct Memory {
     V base = nullptr;
     std::vector<V> strides;  // null: 1
@@ -169,6 +170,8 @@ class FunctionEmitter {
   bool may_stream(const For &n, const LaneView &view) const;
   V streams_from(const For &n, V lo);
   void stream_store(V value, V at);
+  void read_ahead(V at, uint64_t distance, uint64_t bytes);
+  void read_page_ahead(V at, uint64_t bytes);
   void end_streams();
 
   // emit_wide.cpp: statements and expressions over lanes

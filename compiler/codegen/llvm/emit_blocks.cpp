@@ -56,6 +56,8 @@ void FunctionEmitter::read_block(const RowBlocks::Block &block, std::vector<V> &
   WidePlace place = wide_place(block.buf, block.index);
   auto *row = llvm::FixedVectorType::get(memory_type(t), lanes_->count);
   for (uint32_t lane = 0; lane < lanes_->count; ++lane)
+    read_ahead(row_of_block(place, memory_type(t), lane), 8 * line_bytes, line_bytes);
+  for (uint32_t lane = 0; lane < lanes_->count; ++lane)
     values[lane] =
         b_.CreateAlignedLoad(row, row_of_block(place, memory_type(t), lane), llvm::Align(bit_width(t) / 8));
   values = turned(std::move(values));

@@ -1,6 +1,6 @@
 // Stores that go past the caches: of results that the function only writes, in calls that are larger than the
 // caches, where rows begin at a line of 64 bytes. Else lines would be read that are written whole. Chooses by
-// the target's rule; changes no value.
+// the target's rule; changes no value. And loads ahead of those that the machine does not foresee.
 #include <algorithm>
 
 #include "codegen/llvm/emit.h"
@@ -16,8 +16,6 @@ using llvm::BasicBlock;
 
 namespace {
 
-constexpr uint64_t line = 64;
-
 /// True when the place is the same in each run of a loop's body but for the loop's iterator.
 bool is_plain(const std::vector<Expr> &index, const For &n,
               const std::unordered_map<const SymNode *, llvm::Value *> &known) {
@@ -32,6 +30,23 @@ bool is_plain(const std::vector<Expr> &index, const For &n,
 }
 
 }  // namespace
+
+/// Asks for `bytes` that are read `distance` later.
+void FunctionEmitter::read_ahead(V at, uint64_t distance, uint64_t bytes) {
+  for (uint64_t offset = 0; offset < bytes; offset += line_bytes) {
+    V ahead = b_.CreateConstGEP1_64(b_.getInt8Ty(), at, distance + offset);
+    V kind[] = {ahead, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)};  // a read, into all caches, of data
+    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {at->getType()}, kind);
+  }
+}
+
+/// Loops that compare what they read look ahead over a part of a page only, and at each page the machine's
+/// own search for rows begins anew.
+void FunctionEmitter::read_page_ahead(V at, uint64_t bytes) {
+  constexpr uint64_t page = 4096;
+  bool compares = !lanes_->outer->sums.empty() || !lanes_->outer->bests.empty();
+  if (compares && !lanes_->blocks) read_ahead(at, page, bytes);
+}
 
 /// Finds results that vector loops store to and nothing reads, and whether all arrays together are large.
 void FunctionEmitter::find_streams() {
@@ -67,7 +82,7 @@ bool FunctionEmitter::may_stream(const For &n, const LaneView &view) const {
       [&](const Store &s, const Stmt &) {
         if (!only_written_.count(s.buf.get())) return;
         some = true;
-        plain = plain && is_plain(s.index, n, values_) && n.width * item_size(s.buf->dtype) % line == 0;
+        plain = plain && is_plain(s.index, n, values_) && n.width * item_size(s.buf->dtype) % line_bytes == 0;
       },
       [&](const For &, const Stmt &) { plain = false; }, [&](const If &, const Stmt &) { plain = false; });
   return some && plain;
@@ -82,12 +97,12 @@ FunctionEmitter::V FunctionEmitter::streams_from(const For &n, V lo) {
     low = b_.CreateOr(low, b_.CreatePtrToInt(address(s.buf, s.index), b_.getInt64Ty()));
   });
   memo_.clear();
-  V within = b_.CreateAnd(b_.CreateFreeze(low), line - 1);  // of no iteration the place may be none
+  V within = b_.CreateAnd(b_.CreateFreeze(low), line_bytes - 1);  // of no iteration the place may be none
   return b_.CreateAnd(streams_, b_.CreateICmpEQ(within, b_.getInt64(0)));
 }
 
 void FunctionEmitter::stream_store(V value, V at) {
-  auto *store = b_.CreateAlignedStore(value, at, llvm::Align(line));
+  auto *store = b_.CreateAlignedStore(value, at, llvm::Align(line_bytes));
   llvm::Metadata *one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
   store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context_, {one}));
 }

@@ -317,6 +317,7 @@ FunctionEmitter::V FunctionEmitter::widen_load(const Load &n) {
              : static_cast<V>(b_.CreateAlignedLoad(lanes, first, align));
     v = reversed(v);
   } else if (place.step == 1) {
+    if (!mask) read_page_ahead(place.at, uint64_t{lanes_->count} * item_size(t));
     v = mask ? b_.CreateMaskedLoad(lanes, place.at, align, mask, none)
              : static_cast<V>(b_.CreateAlignedLoad(lanes, place.at, align));
   } else if (is_short_stride(place.step) && (!mask || target_.has_masks(bit_width(t)))) {
