@@ -60,6 +60,7 @@ class Machine {
     auto dtype = static_cast<DType>(bytes(1));
     if (index >= scalar_count_ || !(is_int(dtype) || dtype == DType::b1))
       return fail(EntryResult::Error::malformed);
+    out_.reads_scalars = true;
     push(to_int(Value{dtype, scalars_[index]}));
   }
 

@@ -19,6 +19,7 @@ struct EntryResult {
   bool facts_hold = true;        ///< the optimised body may run
   int64_t workspace = 0;         ///< bytes
   int64_t work = 0;              ///< scalar operations; INT64_MAX when it overflows
+  bool reads_scalars = false;    ///< else all of this follows from the extents and strides
 };
 
 /// Runs the program on the extents and strides (`dims`) and the scalar arguments of a call.

@@ -114,7 +114,7 @@ bool enter(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f,
 bool enter_shape(KernelState &k, Plan &plan, const CallFrame &f) {
   EntryResult r;
   if (!enter(k, *plan.main, f, r)) return false;
-  bool use_plain = !r.facts_hold;
+  bool use_plain = !r.facts_hold, reads_scalars = r.reads_scalars;
   if (use_plain && (!need_plain(k, plan) || !enter(k, *plan.plain, f, r))) return false;
   const LoadedKernel &kernel = use_plain ? *plan.plain : *plan.main;
   plan.extents.assign(f.extents, f.extents + f.extent_count);
@@ -122,8 +122,8 @@ bool enter_shape(KernelState &k, Plan &plan, const CallFrame &f) {
   plan.workspace = r.workspace;
   plan.work = r.work;
   plan.use_plain = use_plain;
-  // scalars enter entry programs too, so shapes are only remembered for kernels without them
-  plan.shape_known = f.scalar_count == 0;
+  plan.scalars.assign(f.scalars, f.scalars + (reads_scalars || r.reads_scalars ? f.scalar_count : 0));
+  plan.shape_known = true;
   remember(plan, kernel, f.args);
   return true;
 }
@@ -200,7 +200,7 @@ PyObject *call_again(KernelState &k, PyObject *const *args, size_t nargs, PyObje
   const LoadedKernel &kernel = plan->use_plain ? *plan->plain : *plan->main;
   PyRef out(open_output(*plan, c));
   if (!out) return nullptr;
-  RunResult r = run(kernel, c.work, {c.data, c.extents, nullptr, c.workspace});
+  RunResult r = run(kernel, c.work, {c.data, c.extents, c.scalars, c.workspace});
   return end_run(k, kernel, {c.extents, c.extent_count}, r) ? out.release() : note_call(k, args, nargs);
 }
 
@@ -221,7 +221,8 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
     if (!(plan = need_plan(k, f))) return note_call(k, f);
   }
   bool same_shape = plan->shape_known && plan->extents.size() == f.extent_count &&
-                    same(plan->extents.data(), f.extents, f.extent_count);
+                    same(plan->extents.data(), f.extents, f.extent_count) &&
+                    std::equal(plan->scalars.begin(), plan->scalars.end(), f.scalars);
   if (!same_shape && !enter_shape(k, *plan, f)) return note_call(k, f);
   // copied before anything may run Python code or give up the GIL: another call may change the plan's shape
   const LoadedKernel *kernel = plan->use_plain ? plan->plain.get() : plan->main.get();

@@ -3,6 +3,7 @@
 
 #include "bind/dispatch_numpy.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "bind/dispatch_args.h"
@@ -38,6 +39,27 @@ const void *descr_of(PyArrayObject *a) {
   return own == PyArray_DESCR(a) ? own : nullptr;
 }
 
+/// Of a Python number; `tensor` of anything else.
+Repeat::Kind kind_of_number(PyObject *o) {
+  if (PyFloat_CheckExact(o)) return Repeat::Kind::real;
+  if (PyLong_CheckExact(o)) return Repeat::Kind::integer;
+  return PyBool_Check(o) ? Repeat::Kind::truth : Repeat::Kind::tensor;
+}
+
+/// The bits of a Python number of this kind; false for any other object.
+inline bool read_number(PyObject *o, Repeat::Kind kind, uint64_t &bits) {
+  if (kind_of_number(o) != kind) return false;
+  if (kind == Repeat::Kind::real) {
+    double v = PyFloat_AS_DOUBLE(o);
+    std::memcpy(&bits, &v, sizeof bits);
+    return true;
+  }
+  int overflow = 0;
+  bits = kind == Repeat::Kind::truth ? o == Py_True
+                                     : static_cast<uint64_t>(PyLong_AsLongLongAndOverflow(o, &overflow));
+  return overflow == 0;
+}
+
 bool matches_out(const Plan &plan, PyObject *o, RepeatedCall &c) {
   const Repeat &r = plan.repeat;
   const Repeat::Tensor &t = r.tensors[r.inputs];
@@ -62,11 +84,14 @@ void remember(Plan &plan, const LoadedKernel &kernel, PyObject *const *args) {
   if (!plan.shape_known || plan.has_inout || outputs != 1 || a.results.size() != 1 || a.tuple_of_one ||
       !plan.request.signature.outs.empty())
     return;
-  r.inputs = 0;
+  r.arguments = r.inputs = 0;
   const int64_t *extents = plan.extents.data();
   int64_t copied[max_rank];
   for (const ArgSpec &s : plan.request.signature.args) {
-    PyObject *o = args[r.inputs];
+    PyObject *o = args[r.arguments];
+    auto kind = s.kind == ArgKind::weak_scalar ? kind_of_number(o) : Repeat::Kind::tensor;
+    r.kinds[r.arguments++] = kind;
+    if (kind != Repeat::Kind::tensor) continue;
     const void *descr = s.kind == ArgKind::tensor && PyArray_CheckExact(o) ? descr_of(as_array(o)) : nullptr;
     if (!descr || s.stride_class != StrideClass::contiguous ||
         !is_like(o, {descr, s.rank}, plain_flags, extents, copied))
@@ -87,15 +112,22 @@ bool matches_repeat(const Plan &plan, PyObject *const *args, size_t nargs, PyObj
                     RepeatedCall &c) {
   static PyObject *const out_key = PyUnicode_InternFromString("out");
   const Repeat &r = plan.repeat;
-  if (nargs != r.inputs) return false;
+  if (nargs != r.arguments) return false;
   const int64_t *extents = plan.extents.data();
   int64_t *copied = c.extents;
-  for (uint32_t i = 0; i < r.inputs; ++i) {
-    const Repeat::Tensor &t = r.tensors[i];
-    if (!is_like(args[i], t, plain_flags, extents, copied)) return false;
-    c.data[i] = PyArray_DATA(as_array(args[i]));
-    extents += t.rank, copied += t.rank;
+  uint64_t *number = c.scalars;
+  const Repeat::Tensor *t = r.tensors;
+  void **data = c.data;
+  for (uint32_t i = 0; i < r.arguments; ++i) {
+    if (r.kinds[i] != Repeat::Kind::tensor) {
+      if (!read_number(args[i], r.kinds[i], *number++)) return false;
+      continue;
+    }
+    if (!is_like(args[i], *t, plain_flags, extents, copied)) return false;
+    *data++ = PyArray_DATA(as_array(args[i]));
+    extents += t->rank, copied += t->rank, ++t;
   }
+  if (!std::equal(plan.scalars.begin(), plan.scalars.end(), c.scalars)) return false;
   c.extent_count = static_cast<size_t>(copied - c.extents);
   c.workspace = plan.workspace;
   c.work = plan.work;

@@ -10,6 +10,7 @@ namespace kw {
 struct RepeatedCall {
   void *data[max_args + 1];
   int64_t extents[max_dims], out_extents[max_rank];
+  uint64_t scalars[max_args];
   size_t extent_count = 0;
   PyObject *out = nullptr;  ///< given as out=; borrowed
   int64_t workspace = 0, work = 0;

@@ -68,7 +68,7 @@ inline constexpr size_t max_plans = 64;  ///< a kernel forgets the least recentl
 inline constexpr size_t max_dims = max_rank * (2 * max_args + max_outputs);
 
 /// What a call that repeats the last one's types and shapes is recognised by: plain arrays of NumPy's own
-/// dtypes, one output. Not valid for any other call.
+/// dtypes, Python's numbers, one output. Not valid for any other call.
 struct Repeat {
   struct Tensor {
     const void *descr = nullptr;  ///< NumPy's immortal object of the dtype
@@ -76,9 +76,11 @@ struct Repeat {
     bool zeroed = false;
     int64_t bytes = 0;
   };
+  enum class Kind : uint8_t { tensor, truth, integer, real };
   bool valid = false;
-  uint32_t inputs = 0;
-  Tensor tensors[max_args + 1];  ///< the arguments, then the output
+  uint32_t arguments = 0, inputs = 0;  ///< inputs: those of the arguments that are tensors
+  Kind kinds[max_args] = {};
+  Tensor tensors[max_args + 1];  ///< the inputs, then the output
 };
 
 /// One compiled version and what the last call with it computed.
@@ -93,6 +95,7 @@ struct Plan {
   uint32_t users = 0;  ///< calls that hold it: it cannot be forgotten now
   // of the last call
   std::vector<int64_t> extents;
+  std::vector<uint64_t> scalars;  ///< where what follows depends on them; else empty
   bool shape_known = false, use_plain = false;
   std::vector<int64_t> out_extents;
   Repeat repeat;

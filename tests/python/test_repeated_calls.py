@@ -168,3 +168,63 @@ def test_results_are_new_arrays() -> None:
     first, second = add(a, a), add(a, a)
     assert not np.shares_memory(first, second)
     assert first.flags.owndata and first.flags.c_contiguous and first.flags.writeable
+
+
+@kw.kernel
+def fill(n, a, value, upward):
+    c = output_tensor((n,), a.dtype)
+    for i in range(n):
+        k = i if upward else n - 1 - i
+        c[i] = a[k % a.shape[0]] * value
+    return c
+
+
+NUMBERS: list[tuple[Any, Any, Any]] = [
+    (3, 2.5, True),
+    (3, -0.0, True),
+    (3, float("nan"), False),
+    (5, 2.5, False),
+    (0, 2.5, True),
+    (3, 2, True),  # an integer is another type
+    (3, True, True),
+    (np.int64(3), 2.5, True),
+    (3, np.float32(2.5), True),
+    (3, np.float64(2.5), np.bool_(False)),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), list(itertools.permutations(range(len(NUMBERS)), 2)))
+def test_numbers_may_change_in_value_and_type(before: int, after: int) -> None:
+    a = np.array([1, -2, 3, 4], np.float32)
+    for number in (before, before, after, after, before):
+        n, value, upward = NUMBERS[number]
+        result, expected = fill(n, a, value, upward), fill.py(n, a, value, upward)
+        assert result.dtype == np.float32
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_a_number_that_does_not_fit_after_one_that_does() -> None:
+    a = np.ones(4, np.float32)
+    for _ in range(2):
+        fill(3, a, 1.0, True)
+    with pytest.raises(OverflowError, match="does not fit into 64 bits"):
+        fill(1 << 64, a, 1.0, True)
+    with pytest.raises(IndexError, match="is negative: -1"):
+        fill(-1, a, 1.0, True)
+    assert fill(3, a, 1.0, True).shape == (3,)
+
+
+@kw.kernel
+def front(a, n):
+    c = output_tensor((2,), a.dtype)
+    for i in range(n):
+        c[i % 2] = a[i]
+    return c
+
+
+def test_a_number_that_decides_which_body_runs() -> None:
+    a = np.arange(6, dtype=np.float32)
+    for n in (6, 6, 2, 6, 4, 4):
+        np.testing.assert_array_equal(front(a, n), front.py(a, n))
+        with pytest.raises(IndexError):
+            front(a, 7)

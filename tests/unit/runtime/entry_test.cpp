@@ -93,6 +93,11 @@ TEST(EntryMachine, scalars_extend_by_their_dtype) {
   EXPECT_EQ(run(Code().scalar(0, DType::f64).op(Op::out_extent)).error, Error::malformed);
 }
 
+TEST(EntryMachine, says_whether_scalars_were_read) {
+  EXPECT_FALSE(run(Code().push(3).op(Op::out_extent)).reads_scalars);
+  EXPECT_TRUE(run(Code().scalar(0, DType::i64).op(Op::fact)).reads_scalars);
+}
+
 TEST(EntryMachine, extents_are_neither_negative_nor_huge) {
   EntryResult r = run(Code().push(3).op(Op::out_extent).push(-1).op(Op::out_extent));
   EXPECT_EQ(r.error, Error::negative_extent);
