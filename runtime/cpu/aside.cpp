@@ -21,6 +21,7 @@ namespace {
 
 constexpr auto worker_spin = std::chrono::microseconds(100);  ///< without work, before it sleeps
 constexpr auto caller_spin = std::chrono::microseconds(4);    ///< before it sleeps until the work has ended
+constexpr uint32_t look_again = 64;                           ///< calls after which a caller spins anyway
 
 struct Job {
   void (*work)(void *) = nullptr;
@@ -60,6 +61,9 @@ class Aside {
   alignas(64) std::atomic<uint32_t> state_{idle};
   std::atomic<uint32_t> asleep_{0};
   std::atomic<bool> caller_sleeps_{false};
+  std::atomic<int> caller_core_{-1};
+  std::atomic<bool> crowded_{false};  ///< both threads are on one core, where each spins at the other's cost
+  uint32_t calls_ = 0;
   Doorbell *bell_ = nullptr;
 };
 
@@ -72,11 +76,13 @@ bool Aside::run(const Job &job, std::chrono::milliseconds interval, const std::f
     return false;
   }
   job_ = job;
+  caller_core_.store(current_processor(), std::memory_order_relaxed);
   state_.store(given, std::memory_order_seq_cst);
   if (asleep_.load(std::memory_order_seq_cst) && asleep_.exchange(0, std::memory_order_seq_cst))
     unpark_one(asleep_);
   auto has_ended = [&] { return state_.load(std::memory_order_seq_cst) == ended; };
-  if (!spin_until(caller_spin, has_ended, [] {})) {
+  bool spins = !crowded_.load(std::memory_order_relaxed) || ++calls_ % look_again == 0;
+  if (!spins || !spin_until(caller_spin, has_ended, [] {})) {
     std::unique_lock lock(bell_->mutex);
     caller_sleeps_.store(true, std::memory_order_seq_cst);
     while (!bell_->rung.wait_for(lock, interval, has_ended)) {
@@ -94,11 +100,16 @@ bool Aside::run(const Job &job, std::chrono::milliseconds interval, const std::f
 void Aside::work() noexcept {
   for (;;) {
     auto has_work = [&] { return state_.load(std::memory_order_acquire) == given; };
+    if (crowded_.load(std::memory_order_relaxed)) sleep();
     while (!spin_until(worker_spin, has_work, [] {})) sleep();
     job_.run();
     Doorbell *bell = bell_;
     state_.store(ended, std::memory_order_seq_cst);
-    if (!caller_sleeps_.load(std::memory_order_seq_cst)) continue;
+    bool sleeps = caller_sleeps_.load(std::memory_order_seq_cst);
+    int core = current_processor();
+    crowded_.store(sleeps && core >= 0 && core == caller_core_.load(std::memory_order_relaxed),
+                   std::memory_order_relaxed);
+    if (!sleeps) continue;
     std::scoped_lock lock(bell->mutex);
     bell->rung.notify_one();
   }

@@ -26,15 +26,6 @@ constexpr auto caller_spin = std::chrono::microseconds(20);   ///< before it sle
 constexpr uint32_t left_bits = 24;
 constexpr uint64_t most_tickets = (uint64_t{1} << left_bits) - 1;
 
-/// The processor that this thread runs on, or -1.
-int current_processor() noexcept {
-#if defined(__linux__)
-  return ::sched_getcpu();
-#else
-  return -1;
-#endif
-}
-
 bool is_set(const volatile uint32_t *word) noexcept { return __atomic_load_n(word, __ATOMIC_RELAXED) != 0; }
 
 void run_alone(const Region &r) noexcept {

@@ -4,6 +4,10 @@
 
 #include <chrono>
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -16,6 +20,15 @@ inline void relax() noexcept {
   _mm_pause();
 #elif defined(__aarch64__)
   __asm__ volatile("yield");
+#endif
+}
+
+/// The processor that this thread runs on, or -1: a thread that waits for one on its own spins in vain.
+inline int current_processor() noexcept {
+#if defined(__linux__)
+  return ::sched_getcpu();
+#else
+  return -1;
 #endif
 }
 

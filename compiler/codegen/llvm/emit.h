@@ -273,6 +273,7 @@ class FunctionEmitter {
   V floor_value(DType t, V a);
   V float_divmod(DType t, V a, V b, bool quotient);
   V convert(DType from, DType to, V a);
+  V lanes_to_int(DType from, DType to, V a);
   V call(Fn fn, DType from, DType t, const std::vector<V> &args);
   V scaled(V x, V n);
   static llvm::Type *shaped_as(V v, llvm::Type *element);

@@ -3,6 +3,8 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include <cmath>
+
 #include "codegen/llvm/emit.h"
 #include "ir/intrinsics.h"
 #include "support/diagnostic.h"
@@ -218,11 +220,39 @@ FunctionEmitter::V FunctionEmitter::convert(DType from, DType to, V a) {
                           : b_.CreateICmpNE(a, llvm::ConstantInt::get(a->getType(), 0));
   if (is_float(from) && is_float(to))
     return bit_width(to) > bit_width(from) ? b_.CreateFPExt(a, type_to) : b_.CreateFPTrunc(a, type_to);
-  if (is_float(from))
+  if (is_float(from)) {
+    if (V all = lanes_to_int(from, to, a)) return all;
     return b_.CreateIntrinsic(is_signed_int(to) ? intrinsic::fptosi_sat : intrinsic::fptoui_sat,
                               {type_to, a->getType()}, {a});
+  }
   if (is_float(to)) return is_signed_int(from) ? b_.CreateSIToFP(a, type_to) : b_.CreateUIToFP(a, type_to);
   return is_signed_int(from) ? b_.CreateSExtOrTrunc(a, type_to) : b_.CreateZExtOrTrunc(a, type_to);
+}
+
+/// Lanes as integers, saturated, NaN as 0; null where the machine has no instruction for the range between.
+/// LLVM would take the saturating intrinsics apart, lane by lane.
+FunctionEmitter::V FunctionEmitter::lanes_to_int(DType from, DType to, V a) {
+  bool wide = bit_width(to) == 64, is_signed = is_signed_int(to);
+  if (!a->getType()->isVectorTy() || bit_width(from) < 32 || (wide && !target_.has("avx512dq")))
+    return nullptr;
+  llvm::Type *ints = shaped_as(a, wide ? b_.getInt64Ty() : b_.getInt32Ty());
+  int bits = static_cast<int>(bit_width(to));
+  auto number = [&](double v) { return llvm::ConstantFP::get(a->getType(), v); };
+  V low = number(is_signed ? -std::ldexp(1.0, bits - 1) : -1.0),
+    high = number(std::ldexp(1.0, is_signed ? bits - 1 : bits));
+  V between = b_.CreateAnd(b_.CreateFCmpOGT(a, low), b_.CreateFCmpOLT(a, high));
+  V inside = b_.CreateSelect(between, a, number(0.0));
+  bool as_signed = is_signed || bits < 32;  // what fits is the same in both
+  V out = as_signed ? b_.CreateFPToSI(inside, ints) : b_.CreateFPToUI(inside, ints);
+  uint32_t width = wide ? 64 : 32, size = static_cast<uint32_t>(bits);
+  auto word = [&](const llvm::APInt &v) {
+    return llvm::ConstantInt::get(ints, is_signed ? v.sext(width) : v.zext(width));
+  };
+  if (is_signed)
+    out = b_.CreateSelect(b_.CreateFCmpOLE(a, low), word(llvm::APInt::getSignedMinValue(size)), out);
+  llvm::APInt most = is_signed ? llvm::APInt::getSignedMaxValue(size) : llvm::APInt::getMaxValue(size);
+  out = b_.CreateSelect(b_.CreateFCmpOGE(a, high), word(most), out);
+  return b_.CreateTrunc(out, shaped_as(a, type(to)));
 }
 
 /// `element`, or a vector of as many as `v` has.
