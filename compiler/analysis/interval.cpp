@@ -300,6 +300,18 @@ std::optional<Affine> BoundsContext::exact_form(const Expr &e) const {
   return magnitude(*form) ? form : std::nullopt;
 }
 
+/// True when the ends of the loops over the iterators in e mean the same in 64 bits as in the integers.
+bool BoundsContext::has_exact_range(const Expr &e) const {
+  bool exact = true;
+  walk(e, [&](const Ref &r, const Expr &) {
+    for (const For *loop : loops_)
+      if (exact && loop->iter == r.sym)
+        exact = exact_form(loop->lo) && exact_form(loop->hi) && has_exact_range(loop->lo) &&
+                has_exact_range(loop->hi);
+  });
+  return exact;
+}
+
 std::optional<bool> BoundsContext::truth(const Expr &cond) const {
   if (const Unary *n = as<Unary>(cond); n && n->op == UnOp::logical_not) {
     auto a = truth(n->a);
@@ -314,7 +326,7 @@ std::optional<bool> BoundsContext::truth(const Expr &cond) const {
   const Binary *n = as<Binary>(cond);
   if (!n || n->a.dtype() != DType::i64) return std::nullopt;
   auto a = exact_form(n->a), b = exact_form(n->b);
-  if (!a || !b) return std::nullopt;
+  if (!a || !b || !has_exact_range(n->a) || !has_exact_range(n->b)) return std::nullopt;
   auto exceeds = [&](const Affine &big, const Affine &small, int64_t by) {
     auto difference = add_scaled(big, small, -1);
     if (!difference) return false;

@@ -136,7 +136,11 @@ void Lowering::return_scalar(const ast::ReturnStmt &s) {
 Operand Lowering::inlined_result(Lowering &callee, const std::string &name, Loc loc) {
   Operand result = std::move(callee.result_);
   result.loc = loc;
-  if (result.kind != Operand::Kind::scalar || is_call_constant(result.expr, true)) return result;
+  if (result.kind != Operand::Kind::scalar) return result;
+  if (is_call_constant(result.expr, true)) {
+    result.expr = make_expr(result.expr.dtype(), loc, result.expr->v);
+    return result;
+  }
   Sym sym = make_sym(SymKind::local, result.expr.dtype(), name, loc);
   builder_->add_let(sym, result.expr, loc);
   result.expr = ref(sym, loc);

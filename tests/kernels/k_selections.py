@@ -191,3 +191,15 @@ def relative_to_the_first(v):
     for i in range(v.shape[0]):
         v[i] = v[i] - v[0] * 0.5
     return v
+
+
+@case(lambda rng: (floats(rng, 100), floats(rng, 100), 1 << 42))
+def named_in_a_rare_branch(x, b, j):
+    """What no lane reaches is not read, also where it is given a name first."""
+    out = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        v = x[i]
+        if v > 0.5 and 0 <= j and j < b.shape[0]:
+            t = v * 2.0
+            out[i] = t + b[j]
+    return out

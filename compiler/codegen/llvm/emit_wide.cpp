@@ -104,7 +104,7 @@ int FunctionEmitter::left_after_all(const Stmt &s, int budget) const {
     for (const Stmt &one : n->items) budget = left_after_all(one, budget);
     return budget;
   }
-  if (const Let *n = as<Let>(s)) return left_after(n->value, budget);
+  if (const Let *n = as<Let>(s)) return left_after_all(n->body, left_after(n->value, budget));
   if (const Store *n = as<Store>(s))
     return lanes_->cells.count(n->buf.get()) ? left_after(n->value, budget) - 1 : -1;
   const If *n = as<If>(s);

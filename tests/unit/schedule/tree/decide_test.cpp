@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/match.h"
+#include <algorithm>
+
 #include "ir/print.h"
 #include "ir/walk.h"
 #include "support/text.h"
@@ -24,10 +25,13 @@ std::string decided(std::string_view loop, std::string_view lines) {
   if (!body) return "nothing";
   f.body = body;
   std::string out;
-  for (const std::string &line : split_text(print(f), '\n'))
-    if (line.find("[") != line.npos || line.find("  if") == 0 || line.find("  for") == 0 ||
-        line.find("continue") != line.npos)
-      out += line.substr(2) + "\n";
+  for (const std::string &line : split_text(print(f), '\n')) {
+    std::string_view words =
+        std::string_view(line).substr(std::min(line.find_first_not_of(' '), line.size()));
+    bool shown = words.find("[") != words.npos || words.starts_with("if ") || words.starts_with("for ") ||
+                 words.starts_with("else") || words == "continue";
+    if (shown) out += line.substr(2) + "\n";
+  }
   return out;
 }
 
@@ -55,6 +59,21 @@ TEST(Decide, clamps_and_remainders_go) {
 TEST(Decide, a_number_of_any_size_may_wrap) {
   EXPECT_EQ(decided(inner, "if (i + k) < (k + n):\n  a[i] = f32(1.0)"),
             "if (i + k) < (k + n):\n  a[i] = f32(1.0)\n");
+}
+
+TEST(Decide, ends_of_loops_may_wrap) {
+  EXPECT_EQ(decided(inner, "for j in serial(k, n, 1):\n  if k <= j:\n    b[i, j] = f32(0.0)"),
+            "for j in serial(k, n, 1):\n  b[i, j] = f32(0.0)\n");
+  std::string_view wraps = "for j in serial(k + 5, n, 1):\n  if k <= j:\n    b[i, j] = f32(0.0)";
+  EXPECT_EQ(decided(inner, wraps), cat(wraps, "\n"));
+}
+
+TEST(Decide, sums_in_lanes_keep_their_loops_and_places) {
+  // with all ends alike the two loops would count as one
+  std::string_view band =
+      "for j in serial(0, min(m, (m + i) - 1), 1):\n  a[min(i + 1, i)] = (a[min(i + 1, i)] + b[i, j]) @ "
+      "lanes";
+  EXPECT_EQ(decided(inner, band), cat(band, "\n"));
 }
 
 TEST(Decide, what_inner_loops_say_holds_in_them_only) {
