@@ -176,7 +176,9 @@ Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagn
   for (Diagnostic &d : check_hints(f, input.sources)) sink.add(std::move(d));
 
   const Backend &backend = find_backend(input.backend);
-  Func safe = run_pipeline(f, input.options, input.target);
+  // what the interpreter runs is the loops as they were written: so a schedule is tested against them
+  bool scheduled = backend.code_kind != CodeKind::ir;
+  Func safe = run_pipeline(f, input.options, input.target, scheduled);
   Func ready = run_passes(backend.lowering, safe, input.target);
   Artifact a;
   a.name = f.name;

@@ -44,8 +44,9 @@ std::array<PassList, 2> pipeline_passes(const CodegenOptions &options) {
   return {to_every_body, safety(options)};
 }
 
-Func run_pipeline(const Func &f, const CodegenOptions &options, const Target &target) {
+Func run_pipeline(const Func &f, const CodegenOptions &options, const Target &target, bool scheduled) {
   auto [common, safe] = pipeline_passes(options);
+  if (!scheduled && safe.back().name == "choose_cpu") safe = safe.first(safe.size() - 1);
   return run_passes(safe, run_passes(common, f, target), target);
 }
 

@@ -14,7 +14,7 @@ using PassList = std::span<const Pass>;
 
 /// The passes of a body before the back end's tail, in order.
 std::array<PassList, 2> pipeline_passes(const CodegenOptions &options);
-/// Runs them.
-Func run_pipeline(const Func &f, const CodegenOptions &options, const Target &target);
+/// Runs them; `scheduled` false leaves the loops as they were written.
+Func run_pipeline(const Func &f, const CodegenOptions &options, const Target &target, bool scheduled = true);
 
 }  // namespace kw
