@@ -11,6 +11,7 @@
 #include "schedule/cpu/lanes_and_threads.h"
 #include "schedule/cpu/order_loops.h"
 #include "schedule/cpu/strip_turned.h"
+#include "schedule/index_sets/part_sums.h"
 #include "schedule/index_sets/split_borders.h"
 #include "schedule/index_sets/split_index_sets.h"
 #include "schedule/index_sets/unroll_hints.h"
@@ -27,6 +28,7 @@ constexpr size_t most_statements = 100;
 
 Func chosen(LoopNest &nest, const Target &target) {
   if (nest.nest().statements.size() > most_statements) return run_in_lanes_and_threads(nest.func(), target);
+  part_sums(nest);
   split_index_sets(nest);
   fuse_loops(nest);
   unroll_taps(nest);

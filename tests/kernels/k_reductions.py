@@ -336,3 +336,20 @@ def one_iteration_of_a_huge_step(x):
     for i in range(0, x.shape[0], 2**62):
         c[i] = exp(x[i]) * x[i]
     return c
+
+
+@case(lambda rng: (floats(rng, 5, 70), floats(rng, 6, 70)))
+def cosines(a, b):
+    """Sums of two orders in one loop: the product of matrices in source order, the squares in lanes."""
+    c = output_tensor((a.shape[0], b.shape[0]), a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(b.shape[0]):
+            ab = 0.0
+            aa = 0.0
+            bb = 0.0
+            for k in range(a.shape[1]):
+                aa += a[i, k] * a[i, k]
+                ab += a[i, k] * b[j, k]
+                bb += b[j, k] * b[j, k]
+            c[i, j] = ab / sqrt(aa * bb)
+    return c

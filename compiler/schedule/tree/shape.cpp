@@ -80,7 +80,8 @@ class Fit {
         const For *at = nest_.loops[l].loop;
         bool inside = std::find(loops.begin(), loops.end(), at) != loops.end();
         bool counts = std::find(band.begin(), band.end(), at) != band.end();
-        if (counts || (inside && moves)) found = {"a sum in it runs in lanes", s.loc()};
+        bool parts = d_.verb == Verb::distribute;  // each part counts as before
+        if ((counts && !parts) || (inside && moves)) found = {"a sum in it runs in lanes", s.loc()};
       }
     });
     return found;
