@@ -372,10 +372,62 @@ LANES = [
     Fault(
         "stream_beside_a_line",
         "compiler/codegen/llvm/emit_stream.cpp",
-        "V within = b_.CreateAnd(b_.CreateFreeze(low), line - 1);",
-        "V within = b_.CreateAnd(b_.CreateFreeze(low), line / 2 - 1);",
+        "V within = b_.CreateAnd(b_.CreateFreeze(low), line_bytes - 1);",
+        "V within = b_.CreateAnd(b_.CreateFreeze(low), line_bytes / 2 - 1);",
         "results that begin in the middle of a line are streamed",
     ),
 ]
 
-FAULTS = [*SCALAR_OPS, *INFERENCE, *ANALYSIS, *CHECKS, *EMITTER, *TRANSFORM, *SCHEDULE, *LANES]
+BORDERS = [
+    Fault(
+        "remainder_of_its_divisor",
+        "compiler/schedule/tree/decide.cpp",
+        "holds(BinOp::lt, n.a, n.b))",
+        "holds(BinOp::le, n.a, n.b))",
+        "a remainder by what the index may just reach is dropped",
+    ),
+    Fault(
+        "band_of_a_cut_loop",
+        "compiler/schedule/tree/decide.cpp",
+        "if (!sums_in_lanes(n.body)) changed.lo",
+        "if (n.step != 0) changed.lo",
+        "sums in lanes count more loops where a border makes these rectangular",
+    ),
+    Fault(
+        "ends_that_wrap",
+        "compiler/analysis/interval.cpp",
+        "if (!a || !b || !has_exact_range(n->a) || !has_exact_range(n->b)) return std::nullopt;",
+        "if (!a || !b) return std::nullopt;",
+        "a condition is decided by an end of a loop that wraps",
+    ),
+    Fault(
+        "rest_of_a_chain",
+        "compiler/codegen/llvm/emit_wide.cpp",
+        "return left_after_all(n->body, left_after(n->value, budget));",
+        "return left_after(n->value, budget);",
+        "a branch that begins with a name runs in all lanes",
+    ),
+    Fault(
+        "largest_that_fits",
+        "compiler/codegen/llvm/emit_ops.cpp",
+        "out = b_.CreateSelect(b_.CreateFCmpOGE(a, high), word(most), out);",
+        "out = b_.CreateSelect(b_.CreateFCmpOGT(a, high), word(most), out);",
+        "lanes of the first number that is too large become 0",
+    ),
+    Fault(
+        "rest_of_a_row",
+        "compiler/transform/lane_rows.cpp",
+        "Expr left = binary(BinOp::bit_and, hi, const_int(lane_count - 1));",
+        "Expr left = binary(BinOp::bit_and, hi, const_int(lane_count / 2 - 1));",
+        "elements at the end of a sum in lanes are left out",
+    ),
+    Fault(
+        "numbers_of_the_last_call",
+        "python/bind/dispatch_repeat.cpp",
+        "if (!std::equal(plan.scalars.begin(), plan.scalars.end(), c.scalars)) return false;",
+        "if (plan.scalars.size() > max_args) return false;",
+        "a call with another number takes the shapes of the one before",
+    ),
+]
+
+FAULTS = [*SCALAR_OPS, *INFERENCE, *ANALYSIS, *CHECKS, *EMITTER, *TRANSFORM, *SCHEDULE, *LANES, *BORDERS]

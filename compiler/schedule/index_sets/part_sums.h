@@ -1,5 +1,5 @@
-// Innermost loops that sum in lanes beside sums in source order: each kind gets a loop of its own, since lanes
-// make the other one wait for every element.
+// Innermost loops that sum in lanes beside sums in source order: each kind gets a loop of its own, since
+// lanes make the other one wait for every element.
 #pragma once
 
 #include "schedule/loop_nest.h"
