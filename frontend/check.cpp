@@ -146,7 +146,9 @@ void Checker::loop(const ForStmt &s) {
     const Integer *digits = as<Integer>(step);
     if (digits && digits->digits.find_first_not_of("0_") == std::string::npos) refuse_zero_step(step->loc);
     bool is_variable = as<Real>(step) || as<Text>(step) || as<Tuple>(step) || varies(*step);
-    if (is_variable) refuse_variable("the step of a loop", Code::E116, step->loc);
+    bool counts = !expanded && varies(*step);
+    if (is_variable)
+      refuse_variable("the step of a loop", Code::E116, step->loc, counts ? step_help : constant_help);
   });
 }
 

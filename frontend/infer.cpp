@@ -71,7 +71,8 @@ void require_scalar(const Operand &o) {
     type_error(Code::E202, o.loc, cat(describe(o), " is used as a number"),
                cat("index it: `", element_text(*o.buf), "`"));
   if (o.kind != Operand::Kind::scalar)
-    type_error(Code::E202, o.loc, cat(describe(o), " is used as a number"));
+    type_error(Code::E202, o.loc, cat(describe(o), " is used as a number"),
+               std::string(o.kind == Operand::Kind::text ? text_help : ""));
   if (o.truth) refuse_truth_value(o, "used as a value");
 }
 
@@ -196,7 +197,7 @@ Operand exact_operand(std::optional<WideInt> result, std::string_view what, Loc 
   auto v = result ? narrowed(*result) : std::nullopt;
   if (!v)
     type_error(Code::E215, loc, cat("the constant result of `", what, "` does not fit into 64 bits"),
-               "use a float, or a smaller constant");
+               std::string(wide_help));
   return scalar_operand(constant(*v, loc), true, loc);
 }
 
@@ -453,10 +454,19 @@ Expr truth_of(const Operand &o) {
   return cast(DType::b1, o.expr, o.loc);
 }
 
+/// True for an int divided by an int through `/`.
+static bool is_quotient_of_ints(const Expr &e) {
+  const Binary *n = std::get_if<Binary>(&e->v);
+  auto is_int_or_constant = [](const Expr &x) {
+    const Cast *converted = std::get_if<Cast>(&x->v);
+    return as_const(x) || (converted && is_int(converted->a.dtype()));
+  };
+  return n && n->op == BinOp::true_div && is_int_or_constant(n->a) && is_int_or_constant(n->b);
+}
+
 Expr index_of(const Operand &o, std::string_view what, std::string_view help) {
   require_scalar(o);
-  const Binary *quotient = std::get_if<Binary>(&o.expr->v);
-  if (quotient && quotient->op == BinOp::true_div) help = "use `//`, which keeps integers";
+  if (is_quotient_of_ints(o.expr)) help = quotient_help;
   if (!is_int(o.expr.dtype()))
     type_error(Code::E213, o.loc, cat(what, " is ", type_text(o.type()), ", not an integer"),
                is_float(o.expr.dtype()) ? std::string(help) : "");

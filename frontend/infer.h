@@ -91,6 +91,12 @@ Operand power(const Operand &base, const Operand &exponent, Loc loc);
 Expr truth_of(const Operand &o);
 /// What to do about a float that stands for an integer.
 inline constexpr std::string_view integer_help = "convert it: `int64(...)`";
+inline constexpr std::string_view quotient_help = "use `//`, which keeps integers";
+/// What to do about an int beyond 64 bits.
+inline constexpr std::string_view wide_help =
+    "use a float, a smaller constant, or `uint64(...)` arithmetic, which wraps at 2**64";
+/// What to do about a string that is no name.
+inline constexpr std::string_view text_help = "kernels compute numbers: format the text outside";
 /// A scalar as i64, for indices and loop bounds; E213 for anything but integers, with `help` for floats.
 Expr index_of(const Operand &o, std::string_view what, std::string_view help = integer_help);
 std::string_view operator_text(ast::Operator op);

@@ -70,6 +70,11 @@ void parse_error(Code code, Loc loc, std::string message, std::string help) {
   throw CompileError(Diagnostic{code, loc, std::move(message), {}, std::move(helps)});
 }
 
+[[noreturn]] static void refuse_word(const Token &t) {
+  parse_error(Code::E101, t.loc, cat("'", t.text, "' is not part of the kernel language"),
+              t.is("yield") ? "write each value to an element of a tensor" : "");
+}
+
 /// Counts nested expressions and nested signs apart: a level of parentheses is one of each.
 struct ExprParser::Guard {
   Guard(ExprParser &parser, uint32_t &depth) : depth_(depth) {
@@ -110,8 +115,7 @@ ExprPtr ExprParser::expression() {
   if (start.is("lambda"))
     parse_error(Code::E101, start.loc, "a lambda is not part of the kernel language",
                 "write the expression in place");
-  if (start.is("yield") || start.is("await"))
-    parse_error(Code::E101, start.loc, cat("'", start.text, "' is not part of the kernel language"));
+  if (start.is("yield") || start.is("await")) refuse_word(start);
   if (start.is("*") || start.is("**"))
     parse_error(Code::E101, start.loc, "unpacking with '*' is not part of the kernel language");
   ExprPtr yes = logic_or();
@@ -357,10 +361,10 @@ ExprPtr ExprParser::atom() {
     case TokenKind::imaginary:
       parse_error(Code::E101, t.loc, "complex numbers are not part of the kernel language");
     case TokenKind::fstring:
+      parse_error(Code::E101, t.loc, "an f-string is not part of the kernel language",
+                  "kernels compute numbers: format the text outside");
     case TokenKind::bytes:
-      parse_error(Code::E101, t.loc,
-                  cat(t.kind == TokenKind::bytes ? "a bytes literal" : "an f-string",
-                      " is not part of the kernel language"));
+      parse_error(Code::E101, t.loc, "a bytes literal is not part of the kernel language");
     case TokenKind::string: {
       Text text{t.value};
       Loc loc = t.loc;
@@ -372,7 +376,9 @@ ExprPtr ExprParser::atom() {
     case TokenKind::op:
       if (t.text == "(") return display(t, ")");
       if (t.text == "[") return display(t, "]");
-      if (t.text == "{") parse_error(Code::E101, t.loc, "a dict or set is not part of the kernel language");
+      if (t.text == "{")
+        parse_error(Code::E101, t.loc, "a dict or set is not part of the kernel language",
+                    "use arrays, indexed by integers");
       if (t.text == "...")
         parse_error(Code::E101, t.loc, "'...' is not part of the kernel language",
                     "in an index name every dimension: `a[i, j]`");
@@ -381,8 +387,7 @@ ExprPtr ExprParser::atom() {
       if (t.text == "True" || t.text == "False") return make_node(t.loc, 0, Boolean{t.text == "True"});
       if (t.text == "None") return make_node(t.loc, 0, NoneLiteral{});
       if (!is_keyword(t.text)) return make_node(t.loc, 0, Name{std::string(t.text)});
-      if (t.text == "lambda" || t.text == "yield" || t.text == "await")
-        parse_error(Code::E101, t.loc, cat("'", t.text, "' is not part of the kernel language"));
+      if (t.text == "lambda" || t.text == "yield" || t.text == "await") refuse_word(t);
       break;
     default: break;
   }

@@ -38,7 +38,9 @@ constexpr RefusedWord refused_words[] = {
     {"list", "use allocate for a temporary buffer"},
     {"isinstance", "compare `x.dtype` or `x.ndim`"},
 };
-/// Functions of NumPy by the words that do the same to elements.
+constexpr std::string_view functions_help = "`help(kernelwright.lang)` lists the functions that there are";
+constexpr std::string_view random_help = "draw the numbers before the call and pass them as an array";
+/// Functions of NumPy, and Numba's prange, by the words that do the same to elements.
 constexpr RefusedWord numpy_words[] = {
     {"maximum", "write `max(x, y)`"},
     {"minimum", "write `min(x, y)`"},
@@ -69,6 +71,13 @@ constexpr RefusedWord numpy_words[] = {
     {"logical_or", "write `x or y`"},
     {"logical_not", "write `not x`"},
     {"arange", "loop over a range"},
+    {"prange", "write `for i in parallel(n):`"},
+    {"random", random_help},
+    {"rand", random_help},
+    {"randn", random_help},
+    {"randint", random_help},
+    {"uniform", random_help},
+    {"normal", random_help},
 };
 /// Functions over whole arrays that a module has and the language has not.
 constexpr std::string_view whole_array_functions[] = {
@@ -84,13 +93,11 @@ bool contains(std::span<const std::string_view> list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-/// What to write instead of a function of NumPy.
-std::string help_for_numpy(std::string_view word) {
-  if (contains(whole_array_functions, word)) return "write the loop over the elements";
-  for (const RefusedWord &known : numpy_words)
-    if (known.name == word) return std::string(known.help);
-  if (!contains(array_makers, word)) return {};
-  return "write output_tensor(shape, dtype), or allocate(shape, dtype) for a temporary";
+/// How a kernel comes to know a module.
+std::string help_for_module(std::string_view id) {
+  std::string_view module = id == "np" ? "numpy" : id;
+  return cat("import it above the kernel; a kernel given as text imports it itself, or gets scope={'", id,
+             "': ", module, "}");
 }
 
 const RefusedWord *refused_word(std::string_view word) {
@@ -133,6 +140,14 @@ void refuse_comparison(ast::CompareOp op, Loc loc) {
 
 }  // namespace
 
+std::string help_for_numpy(std::string_view word) {
+  if (contains(whole_array_functions, word)) return "write the loop over the elements";
+  for (const RefusedWord &known : numpy_words)
+    if (known.name == word) return std::string(known.help);
+  if (!contains(array_makers, word)) return {};
+  return "write output_tensor(shape, dtype), or allocate(shape, dtype) for a temporary";
+}
+
 bool is_loop_word(std::string_view name) { return contains(loop_words, name); }
 
 bool is_language_word(std::string_view name) {
@@ -166,9 +181,8 @@ void refuse_zero_step(Loc loc) {
   type_error(Code::E116, loc, "the step of a loop is 0", "use a step of 1 or -1");
 }
 
-void refuse_variable(std::string_view what, Code code, Loc loc) {
-  type_error(code, loc, cat(what, " is not a compile-time constant integer"),
-             "use a literal or a captured constant");
+void refuse_variable(std::string_view what, Code code, Loc loc, std::string_view help) {
+  type_error(code, loc, cat(what, " is not a compile-time constant integer"), std::string(help));
 }
 
 BufferArguments buffer_arguments(const ast::CallExpr &n, std::string_view word, Loc loc) {
@@ -399,7 +413,8 @@ void Rules::order_of_use(const std::string &id, Loc loc) const {
 
 /// E103; `lead` stands before the message.
 void Rules::refuse_undefined(const std::string &id, Loc loc, std::string_view lead) const {
-  std::string help = help_for_numpy(id);
+  bool is_module = id == "np" || id == "numpy" || id == "math";
+  std::string help = is_module ? help_for_module(id) : help_for_numpy(id);
   // of a name with fewer letters every other one is a neighbour
   std::string near = help.empty() && id.size() > 2 ? closest(id, known_names()) : "";
   type_error(Code::E103, loc, cat(lead, "name '", id, "' is not defined"),
@@ -489,23 +504,41 @@ const Captured *Rules::function_of(const ast::ExprPtr &callee) const {
   return found && found->kind == Captured::Kind::function && found->integer ? found : nullptr;
 }
 
+/// The callee is an attribute of what is no module: of a name that is not defined, or a method.
+void Rules::refuse_method(const ast::Attribute &n, Loc loc) const {
+  std::string help = help_for_numpy(n.name);
+  std::string by_name = cat("`", n.name, "` is a function of the language: call it by that name");
+  const ast::ExprPtr *root = &n.value;
+  while (const auto *outer = ast::as<ast::Attribute>(*root)) root = &outer->value;
+  const auto *base = ast::as<ast::Name>(*root);
+  if (base && !is_bound(base->id) && !find_captured(captures_, base->id) && !is_language_word(base->id)) {
+    std::vector<std::string> helps;
+    if (!help.empty()) helps.push_back(help);
+    if (is_language_word(n.name)) helps.push_back(by_name);
+    if (help.empty()) helps.push_back(help_for_module(base->id));
+    throw CompileError(Diagnostic{
+        Code::E103, (*root)->loc, cat("name '", base->id, "' is not defined"), {}, std::move(helps)});
+  }
+  if (find_intrinsic(n.name)) help = by_name;
+  if (ast::as<ast::Text>(*root)) help = text_help;
+  type_error(Code::E104, loc, cat("methods cannot be called in a kernel ('", n.name, "')"),
+             help.empty() ? std::string(functions_help) : help);
+}
+
 std::string Rules::callee_word(const ast::ExprPtr &callee) const {
   if (const auto *attr = ast::as<ast::Attribute>(callee)) {
     const Captured *c = module_of(*attr);
-    if (!c)
-      type_error(Code::E104, callee->loc, cat("methods cannot be called in a kernel ('", attr->name, "')"),
-                 find_intrinsic(attr->name)
-                     ? cat("`", attr->name, "` is a function of the language: call it by that name")
-                     : help_for_numpy(attr->name));
+    if (!c) refuse_method(*attr, callee->loc);
     for (const auto &[key, value] : c->attributes)
       if (key == attr->name && value.kind == Captured::Kind::word)
         return value.text;
       else if (key == attr->name && value.kind == Captured::Kind::dtype)
         return std::string(numpy_name(value.dtype));
+    std::string help = help_for_numpy(attr->name);
     type_error(Code::E103, callee->loc,
                cat("module '", ast::as<ast::Name>(attr->value)->id, "' has no function '", attr->name,
                    "' that a kernel can use"),
-               help_for_numpy(attr->name));
+               help.empty() ? std::string(functions_help) : help);
   }
   const auto *n = ast::as<ast::Name>(callee);
   if (!n) type_error(Code::E104, callee->loc, "only functions of the language can be called in a kernel");
@@ -522,6 +555,8 @@ std::string Rules::callee_word(const ast::ExprPtr &callee) const {
     type_error(Code::E117, callee->loc,
                cat("the global '", n->id, "' shadows the word '", n->id, "' of the kernel language"),
                "rename or delete the global");
+  if (std::string help = help_for_numpy(n->id); c->kind == Captured::Kind::other && !help.empty())
+    type_error(Code::E117, callee->loc, cat("'", n->id, "' is no function that a kernel can call"), help);
   captured(*c, n->id, callee->loc);
   type_error(Code::E104, callee->loc, cat("'", n->id, "' is a captured constant, not a function"));
 }

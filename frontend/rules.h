@@ -76,6 +76,7 @@ class Rules {
   void expression_statement(const ast::ExprStmt &s, Loc loc) const;
   void name(const std::string &id, Loc loc) const;
   [[noreturn]] void refuse_undefined(const std::string &id, Loc loc, std::string_view lead) const;
+  [[noreturn]] void refuse_method(const ast::Attribute &n, Loc loc) const;
   void order_of_use(const std::string &id, Loc loc) const;
   void captured(const Captured &c, const std::string &id, Loc loc) const;
   void attribute(const ast::Attribute &n, Loc loc) const;
@@ -100,6 +101,13 @@ Hint hint_of_word(std::string_view word);
 /// E115; `what` is "scalars", "a tuple", …
 [[noreturn]] void refuse_result(std::string_view what, Loc loc);
 [[noreturn]] void refuse_zero_step(Loc loc);
-[[noreturn]] void refuse_variable(std::string_view what, Code code, Loc loc);
+inline constexpr std::string_view constant_help = "use a literal or a captured constant";
+inline constexpr std::string_view step_help =
+    "use a literal or a captured constant, or count: "
+    "`for t in range((stop - start + step - 1) // step): i = start + t * step`";
+[[noreturn]] void refuse_variable(std::string_view what, Code code, Loc loc,
+                                  std::string_view help = constant_help);
+/// What to write instead of a function of NumPy, or of Numba's prange.
+std::string help_for_numpy(std::string_view word);
 
 }  // namespace kw

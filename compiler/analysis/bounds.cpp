@@ -72,11 +72,16 @@ std::string bound_text(const Func &f, const Expr &e) {
 
 namespace {
 
-/// What stands at a place of the source, without spaces.
-std::string words_at(const SourceMap &sources, Loc loc) {
+/// What stands at a place of the source.
+std::string text_at(const SourceMap &sources, Loc loc) {
   std::string_view text = sources.text(loc.source);
   if (loc.begin >= text.size() || loc.end > text.size()) return {};
-  std::string out(text.substr(loc.begin, loc.end - loc.begin));
+  return std::string(text.substr(loc.begin, loc.end - loc.begin));
+}
+
+/// The same without spaces.
+std::string words_at(const SourceMap &sources, Loc loc) {
+  std::string out = text_at(sources, loc);
   std::erase(out, ' ');
   return out;
 }
@@ -99,6 +104,19 @@ std::string reach_text(const Func &f, const Access &a, size_t d, const Affine &r
   if (last) last->constant -= 1;
   std::string first = literal.starts_with('-') ? cat("-", extent_text) : "0";
   return cat(out, " (valid ", first, "..", last ? affine_text(f, *last) : cat(extent_text, " - 1"), ")");
+}
+
+/// Help for an access in a loop; a negative index may be one that should count from the end.
+void advise_loop(Diagnostic &d, const Access &a, size_t dimension, bool low, const std::string &index) {
+  std::string help = "shorten the loop, or guard the access with `if`";
+  if (low) {
+    d.notes.emplace_back("a negative index counts from the end only where it is a constant");
+    bool is_name = index.find_first_of(" +-*/%<>&|^") == std::string::npos;
+    if (!index.empty() && index.find('\n') == std::string::npos)
+      help = cat("shorten the loop, guard the access with `if`, or count from the end: `", is_name ? "" : "(",
+                 index, is_name ? "" : ")", " % ", a.buf->sym->name, ".shape[", dimension, "]`");
+  }
+  d.help.push_back(std::move(help));
 }
 
 }  // namespace
@@ -129,7 +147,7 @@ std::vector<Diagnostic> find_bounds_errors(const Func &f, const SourceMap &sourc
                                            " at line ", line_mark(sources, r->sym->loc)));
       auto is_letter = [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
       if (!diagnostic.notes.empty())
-        diagnostic.help.push_back("shorten the loop, or guard the access with `if`");
+        advise_loop(diagnostic, a, d, low, text_at(sources, at));
       else if (std::any_of(words.begin(), words.end(), is_letter))
         diagnostic.help.push_back("guard the access with `if`");
       out.push_back(std::move(diagnostic));

@@ -412,7 +412,8 @@ Buf Lowering::written_tensor(const ast::Subscript &target, Loc target_loc) {
   Operand base = expression(target.value);
   if (base.kind == Operand::Kind::poisoned) return nullptr;
   if (base.kind != Operand::Kind::tensor)
-    type_error(Code::E202, target.value->loc, cat(describe(base), " has no elements that could be assigned"));
+    type_error(Code::E202, target.value->loc, cat(describe(base), " has no elements that could be assigned"),
+               buffer_help(target.value, base));
   const std::string &name = base.buf->sym->name;
   bool is_input = base.buf->space == Space::param && !root_->outputs_.count(name);
   if (is_input && !root_->returns(base.buf))

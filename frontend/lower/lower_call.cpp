@@ -162,8 +162,11 @@ std::vector<Expr> Lowering::shape_argument(const ast::ExprPtr &e, std::string_vi
   if (o.kind != Operand::Kind::tuple)
     type_error(Code::E206, e->loc, cat("a shape is a tuple of integers, not ", describe(o)));
   std::vector<Expr> out;
+  const auto *listed = ast::as<ast::Tuple>(e);
   for (const Operand &item : o.items) {
-    Expr extent = index_of(item, "an extent", help);
+    const ast::ExprPtr &part =
+        listed && listed->items.size() == o.items.size() ? listed->items[out.size()] : e;
+    Expr extent = index_of(item, "an extent", float_help(item, *part, help));
     if (auto v = as_int(extent); v && *v < 0)
       type_error(Code::E206, item.loc, cat("an extent is negative: ", *v));
     out.push_back(extent);

@@ -70,7 +70,7 @@ Operand Lowering::integer_literal(const std::string &digits, Loc loc) {
   auto result = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (result.ec != std::errc{} || result.ptr != text.data() + text.size())
     type_error(Code::E215, loc, cat("the constant ", digits, " does not fit into 64 bits"),
-               "use a float, or a smaller constant");
+               std::string(wide_help));
   return scalar_operand(constant({value >> 63 ? DType::u64 : DType::i64, value}, loc), true, loc);
 }
 
@@ -147,7 +147,7 @@ Operand Lowering::captured(const Captured &c, const std::string &id, Loc loc) {
     case Kind::integer:
       if (!c.integer)
         type_error(Code::E215, loc, cat("the captured constant '", id, "' does not fit into 64 bits"),
-                   "use a float, or a smaller constant");
+                   std::string(wide_help));
       return scalar_operand(
           constant({c.exceeds_int64 ? DType::u64 : DType::i64, static_cast<uint64_t>(*c.integer)}, loc), true,
           loc);
@@ -204,11 +204,70 @@ Operand Lowering::attribute(const ast::Attribute &n, Loc loc) {
              "shape, dtype and ndim are");
 }
 
-int64_t Lowering::constant_int(const ast::ExprPtr &e, std::string_view what, Code code) {
+int64_t Lowering::constant_int(const ast::ExprPtr &e, std::string_view what, Code code,
+                               std::string_view help) {
   Operand o = scalar(e);
-  auto v = o.kind == Operand::Kind::scalar ? as_int(o.expr) : std::nullopt;
-  if (!v) refuse_variable(what, code, e->loc);
+  bool is_number = o.kind == Operand::Kind::scalar;
+  auto v = is_number ? as_int(o.expr) : std::nullopt;
+  bool varies = o.kind == Operand::Kind::tensor || (is_number && !as_const(o.expr));
+  if (!v) refuse_variable(what, code, e->loc, varies ? help : constant_help);
   return *v;
+}
+
+/// The declaration that makes a buffer of a local tuple of numbers; nothing for other expressions.
+std::string Lowering::buffer_help(const ast::ExprPtr &e, const Operand &tuple) const {
+  const auto *n = ast::as<ast::Name>(e);
+  auto found = n ? names_.locals.find(n->id) : names_.locals.end();
+  if (found == names_.locals.end() || found->second.assignments == 0 || tuple.items.empty()) return {};
+  for (const Operand &item : tuple.items)
+    if (item.kind != Operand::Kind::scalar) return {};
+  DType t = tuple.items[0].expr.dtype();
+  for (const Operand &item : tuple.items)
+    if (item.expr.dtype() != t) t = DType::f64;
+  return cat("declare a buffer: `", n->id, " = allocate((", tuple.items.size(), ",), ", numpy_name(t), ")`");
+}
+
+/// What to do about a tuple whose element depends on a variable.
+std::string Lowering::item_help(const ast::ExprPtr &e, const Operand &tuple) const {
+  const auto *n = ast::as<ast::Name>(e);
+  std::string buffer = buffer_help(e, tuple), loop = "loop with const_range";
+  if (!buffer.empty()) return cat(buffer, ", or ", loop);
+  if (n && !env_.count(n->id)) return cat("pass '", n->id, "' as an array argument, or ", loop);
+  return cat(constant_help, ", or ", loop);
+}
+
+/// True when a float literal or a function of floats is among the operands.
+static bool names_float(const ast::ExprPtr &e) {
+  if (const auto *n = ast::as<ast::UnaryExpr>(e)) return names_float(n->a);
+  if (const auto *n = ast::as<ast::BinaryExpr>(e)) return names_float(n->a) || names_float(n->b);
+  const auto *call = ast::as<ast::CallExpr>(e);
+  const auto *callee = call ? ast::as<ast::Name>(call->callee) : nullptr;
+  return ast::as<ast::Real>(e) || (callee && (find_intrinsic(callee->id) || callee->id == "float"));
+}
+
+/// True when a value comes from integers by way of `/`.
+bool Lowering::divides(const ast::Expr &e, int chain) const {
+  if (const auto *n = std::get_if<ast::UnaryExpr>(&e.v)) return divides(*n->a, chain);
+  if (const auto *n = std::get_if<ast::Ternary>(&e.v))
+    return divides(*n->yes, chain) || divides(*n->no, chain);
+  if (const auto *n = std::get_if<ast::BinaryExpr>(&e.v)) {
+    if (names_float(n->a) || names_float(n->b)) return false;
+    return n->op == ast::Operator::div || divides(*n->a, chain) || divides(*n->b, chain);
+  }
+  const auto *n = std::get_if<ast::Name>(&e.v);
+  auto found = n && chain < 3 ? names_.locals.find(n->id) : names_.locals.end();
+  return found != names_.locals.end() &&
+         std::any_of(found->second.values.begin(), found->second.values.end(),
+                     [&](const ast::Expr *value) { return value && divides(*value, chain + 1); });
+}
+
+std::string_view Lowering::float_help(const Operand &o, const ast::Expr &e, std::string_view help) const {
+  return o.weak && is_float(o.expr.dtype()) && divides(e) ? quotient_help : help;
+}
+
+Expr Lowering::index_from(const ast::ExprPtr &e, std::string_view what) {
+  Operand o = scalar(e);
+  return index_of(o, what, float_help(o, *e, integer_help));
 }
 
 Operand Lowering::tuple_item(const Operand &tuple, const ast::Subscript &n, Loc loc) {
@@ -232,9 +291,14 @@ Operand Lowering::tuple_item(const Operand &tuple, const ast::Subscript &n, Loc 
       o.items.push_back(tuple.items[static_cast<size_t>(k)]);
     return o;
   }
-  int64_t k = constant_int(n.index[0], "the index of a tuple", Code::E206);
-  if (k < -size || k >= size)
-    type_error(Code::E206, n.index[0]->loc, cat("index ", k, " is outside of a tuple of ", size));
+  int64_t k = constant_int(n.index[0], "the index of a tuple", Code::E206, item_help(n.value, tuple));
+  if (k < -size || k >= size) {
+    const auto *shape = ast::as<ast::Attribute>(n.value);
+    const auto *tensor = shape && size == 0 ? ast::as<ast::Name>(shape->value) : nullptr;
+    type_error(
+        Code::E206, n.index[0]->loc, cat("index ", k, " is outside of a tuple of ", size),
+        tensor ? cat("'", tensor->id, "' has no dimensions: its element is `", tensor->id, "[()]`") : "");
+  }
   return placed(tuple.items[static_cast<size_t>(k < 0 ? k + size : k)], loc);
 }
 
@@ -263,7 +327,8 @@ std::vector<Expr> Lowering::indices(const Operand &tensor, const ast::Subscript 
                cat("write `", element_text(buf), "`"));
   std::vector<Expr> out;
   for (size_t d = 0; d < items.size(); ++d) {
-    Expr e = index_of(items[d], "an index");
+    const ast::ExprPtr &part = parts[std::min(d, parts.size() - 1)];
+    Expr e = index_of(items[d], "an index", float_help(items[d], *part, integer_help));
     auto v = as_int(e);
     out.push_back(v && *v < 0 && from_end[d] ? binary(BinOp::add, buf.extents[d], e, items[d].loc) : e);
   }

@@ -64,8 +64,13 @@ void Lowering::refuse_recursion(const Captured &c, Loc loc) const {
   std::string chain = c.text;
   for (const Lowering *at = this; at; at = at->caller_) {
     chain = cat(at->f_.name, " → ", chain);
-    if (at->number_ == static_cast<uint32_t>(*c.integer))
-      type_error(Code::E118, loc, cat("'", c.text, "' calls itself: ", chain), "write a loop");
+    if (at->number_ != static_cast<uint32_t>(*c.integer)) continue;
+    std::string help = "write a loop", instead = help_for_numpy(c.text);
+    if (is_language_word(c.text))
+      help = cat("the function's name hides the word '", c.text, "' of the language: rename the function");
+    else if (!instead.empty())
+      help = cat("the function's name hides every other '", c.text, "': ", instead);
+    type_error(Code::E118, loc, cat("'", c.text, "' calls itself: ", chain), help);
   }
 }
 

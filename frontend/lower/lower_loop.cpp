@@ -39,15 +39,16 @@ void Lowering::grid_header(const ast::ForStmt &s, const ast::CallExpr &call, Loo
 void Lowering::range_header(const ast::CallExpr &call, LoopHeader &h) {
   LoopHeader::Level &level = h.levels.back();
   Expr zero = const_int(0, call.args[0]->loc);
-  Expr first = index_of(scalar(call.args[0]), "the bound of a loop"), second = first;
+  Expr first = index_from(call.args[0], "the bound of a loop"), second = first;
   if (call.args.size() > 1) {
     Place place = here();
-    second = index_of(scalar(call.args[1]), "the bound of a loop");
+    second = index_from(call.args[1], "the bound of a loop");
     evaluate_before(place, first);
   }
   level.lo = call.args.size() == 1 ? zero : first;
   level.hi = second;
-  if (call.args.size() == 3) level.step = constant_int(call.args[2], "the step of a loop", Code::E116);
+  if (call.args.size() == 3)
+    level.step = constant_int(call.args[2], "the step of a loop", Code::E116, step_help);
   if (level.step == 0) refuse_zero_step(call.args[2]->loc);
 }
 

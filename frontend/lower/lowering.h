@@ -240,7 +240,15 @@ class Lowering {
   Operand unary_expr(const ast::UnaryExpr &n, Loc loc);
   std::optional<bool> static_compare(ast::CompareOp op, const Operand &a, const Operand &b);
   std::vector<Expr> indices(const Operand &tensor, const ast::Subscript &n, Loc loc);
-  int64_t constant_int(const ast::ExprPtr &e, std::string_view what, Code code);
+  int64_t constant_int(const ast::ExprPtr &e, std::string_view what, Code code,
+                       std::string_view help = constant_help);
+  std::string buffer_help(const ast::ExprPtr &e, const Operand &tuple) const;
+  std::string item_help(const ast::ExprPtr &e, const Operand &tuple) const;
+  bool divides(const ast::Expr &e, int chain = 0) const;
+  /// What to do about a float in the place of an integer, `help` unless `/` made it.
+  std::string_view float_help(const Operand &o, const ast::Expr &e, std::string_view help) const;
+  /// A bound as i64.
+  Expr index_from(const ast::ExprPtr &e, std::string_view what);
 
   // lower_call.cpp: calls by name
   Operand call_expr(const ast::CallExpr &n, Loc loc);

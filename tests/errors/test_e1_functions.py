@@ -7,12 +7,17 @@ import re
 
 import numpy as np
 import pytest
+from diagnostics import Check, calls
 
 import kernelwright as kw
 from kernelwright import KernelIndexError, KernelSyntaxError
 from kernelwright.errors import KernelError
 
 ONES = np.ones(4, np.float32)
+HIDDEN = (
+    "the function's name hides every other 'zeros': "
+    "write output_tensor(shape, dtype), or allocate(shape, dtype) for a temporary"
+)
 
 
 def even(n):
@@ -44,6 +49,18 @@ def itself(a):
 
 
 @kw.kernel
+def sqrt(a):
+    a[0] = sqrt(a[0])
+    return a
+
+
+@kw.kernel
+def zeros(a):
+    c = zeros(a.shape)
+    return c
+
+
+@kw.kernel
 def looks_ahead(a, n):
     c = output_tensor(a.shape, a.dtype)
     for i in range(n):
@@ -60,6 +77,49 @@ def test_e118_recursion() -> None:
     assert str(caught.value).count("error[") == 1  # nothing follows from the value that it has not
     with pytest.raises(KernelSyntaxError, match="'itself' calls itself: itself → itself"):
         itself(ONES.copy())
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        calls(
+            itself,
+            (ONES,),
+            KernelSyntaxError,
+            """
+            FILE:@3:12: error[E118]: 'itself' calls itself: itself → itself
+               @3 |     a[0] = itself(a)
+                  |            ^~~~~~~~~
+                  = help: write a loop
+            """,
+        ),
+        calls(
+            sqrt,
+            (ONES,),
+            KernelSyntaxError,
+            """
+            FILE:@3:12: error[E118]: 'sqrt' calls itself: sqrt → sqrt
+               @3 |     a[0] = sqrt(a[0])
+                  |            ^~~~~~~~~~
+                  = help: the function's name hides the word 'sqrt' of the language: rename the function
+            """,
+        ),
+        calls(
+            zeros,
+            (ONES,),
+            KernelSyntaxError,
+            f"""
+            FILE:@3:9: error[E118]: 'zeros' calls itself: zeros → zeros
+               @3 |     c = zeros(a.shape)
+                  |         ^~~~~~~~~~~~~~
+                  = help: {HIDDEN}
+            """,
+        ),
+    ],
+)
+def test_names_hidden_by_a_function(case: Check) -> None:
+    """A function that is named like one of the language or of NumPy."""
+    case()
 
 
 def test_faults_in_functions_tell_the_calls() -> None:

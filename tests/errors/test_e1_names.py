@@ -103,6 +103,7 @@ TWO_NAMES = """
             FILE:@4:12: error[E103]: module 'np' has no function 'sine' that a kernel can use
                @4 |     c[0] = np.sine(a[0])
                   |            ^~~~~~~
+                  = help: `help(kernelwright.lang)` lists the functions that there are
             """,
         ),
         calls(
@@ -153,6 +154,20 @@ def names_a_function(a):
     return c
 
 
+@kw.kernel
+def draws_numbers(a):
+    c = output_tensor(a.shape, a.dtype)
+    c[0] = np.random.rand()
+    return c
+
+
+@kw.kernel
+def calls_a_module_of_numpy(a):
+    c = output_tensor(a.shape, a.dtype)
+    c[0] = np.linalg.norm(a)
+    return c
+
+
 ratio = 2.5
 
 
@@ -174,6 +189,28 @@ def calls_a_constant(a):
             FILE:@4:12: error[E104]: 'np.exp' is a function of the language and must be called
                @4 |     c[0] = np.exp
                   |            ^~~~~~
+            """,
+        ),
+        calls(
+            draws_numbers,
+            (ONES,),
+            KernelSyntaxError,
+            """
+            FILE:@4:12: error[E104]: methods cannot be called in a kernel ('rand')
+               @4 |     c[0] = np.random.rand()
+                  |            ^~~~~~~~~~~~~~
+                  = help: draw the numbers before the call and pass them as an array
+            """,
+        ),
+        calls(
+            calls_a_module_of_numpy,
+            (ONES,),
+            KernelSyntaxError,
+            """
+            FILE:@4:12: error[E104]: methods cannot be called in a kernel ('norm')
+               @4 |     c[0] = np.linalg.norm(a)
+                  |            ^~~~~~~~~~~~~~
+                  = help: `help(kernelwright.lang)` lists the functions that there are
             """,
         ),
         calls(

@@ -248,6 +248,7 @@ def test_e115_scalar_return(case: Check) -> None:
 
 
 stride = 0
+COUNTED = "`for t in range((stop - start + step - 1) // step): i = start + t * step`"
 
 
 @kw.kernel
@@ -271,11 +272,11 @@ def steps_by_nothing(a):
             steps_by_an_argument,
             (ONES, 2),
             KernelSyntaxError,
-            """
+            f"""
             FILE:@3:35: error[E116]: the step of a loop is not a compile-time constant integer
                @3 |     for i in range(0, a.shape[0], n):
                   |                                   ^
-                  = help: use a literal or a captured constant
+                  = help: use a literal or a captured constant, or count: {COUNTED}
             """,
         ),
         calls(
@@ -355,6 +356,17 @@ ATTRIBUTE = """
     """
 
 
+class prange:
+    """Stands for the class of Numba."""
+
+
+@kw.kernel
+def loops_by_numba(a):
+    for i in prange(a.shape[0]):
+        a[i] = 1
+    return a
+
+
 @kw.kernel
 def takes_a_thing(thing, n):
     c = output_tensor((1,))
@@ -376,6 +388,17 @@ def _checked(kernel: kw.Kernel, text: str, name: str) -> Any:
         *(
             calls(captures(value), (ONES,), KernelSyntaxError, CAPTURED.format(name), id=name)
             for name, value in OBJECTS.items()
+        ),
+        calls(
+            loops_by_numba,
+            (ONES,),
+            KernelSyntaxError,
+            """
+            FILE:@3:14: error[E117]: 'prange' is no function that a kernel can call
+               @3 |     for i in prange(a.shape[0]):
+                  |              ^~~~~~
+                  = help: write `for i in parallel(n):`
+            """,
         ),
         calls(captures(np.float32(2)), (ONES,), KernelSyntaxError, NUMPY_SCALAR, id="NumPy scalar"),
         calls(captures(decimal), (ONES,), KernelSyntaxError, MODULE, id="module"),

@@ -253,7 +253,7 @@ def adds_huge(a):
             FILE:@3:19: error[E215]: the captured constant 'huge' does not fit into 64 bits
                @3 |     a[0] = a[0] + huge
                   |                   ^~~~
-                  = help: use a float, or a smaller constant
+                  = help: use a float, a smaller constant, or `uint64(...)` arithmetic, which wraps at 2**64
             """,
         ),
         *texts("E215"),

@@ -249,6 +249,16 @@ def unpacks(a):
     return a
 
 
+WEIGHTS = (0.25, 0.5, 0.25)
+
+
+@kw.kernel
+def looks_up(a):
+    for i in range(3):
+        a[i] = WEIGHTS[i]
+    return a
+
+
 @kw.kernel
 def sizes_by_an_element(a):
     c = output_tensor((a[0],), a.dtype)
@@ -277,6 +287,17 @@ def sizes_by_an_element(a):
                @3 |     c = output_tensor((a[0],), a.dtype)
                   |                        ^~~~
                   = help: pass the size as an argument
+            """,
+        ),
+        calls(
+            looks_up,
+            (F32,),
+            KernelTypeError,
+            """
+            FILE:@4:24: error[E206]: the index of a tuple is not a compile-time constant integer
+               @4 |         a[i] = WEIGHTS[i]
+                  |                        ^
+                  = help: pass 'WEIGHTS' as an array argument, or loop with const_range
             """,
         ),
         *texts("E206"),

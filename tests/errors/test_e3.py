@@ -32,6 +32,26 @@ def looks_back(a):
 
 
 @kw.kernel
+def looks_back_by_a_local(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        before = i - 1
+        c[i] = a[before]
+    return c
+
+
+@kw.kernel
+def looks_back_over_two_lines(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[
+            i  # a comment
+            - 1
+        ]
+    return c
+
+
+@kw.kernel
 def writes_beyond(a):
     c = output_tensor((3,), a.dtype)
     c[3] = a[0]
@@ -83,6 +103,8 @@ SHORTER = "index 0 of 'c' reaches {0}, but c.shape[0] is {0} (valid 0..a.shape[0
     "a.shape[0] - 1"
 )
 SHORTEN = "= help: shorten the loop, or guard the access with `if`"
+COUNT = "= help: shorten the loop, guard the access with `if`, or count from the end"
+FROM_END = "= note: a negative index counts from the end only where it is a constant"
 
 
 ALWAYS_OUTSIDE = [
@@ -107,6 +129,33 @@ ALWAYS_OUTSIDE = [
            @5 |         c[i] = a[i - 1]
               |                  ^~~~~
               = note: 'i' runs over range(a.shape[0]) at line @4
+              {FROM_END}
+              {COUNT}: `(i - 1) % a.shape[0]`
+        """,
+    ),
+    calls(
+        looks_back_by_a_local,
+        (F32,),
+        KernelIndexError,
+        f"""
+        FILE:@6:18: error[E301]: index 0 of 'a' reaches -1 (valid 0..a.shape[0] - 1)
+           @6 |         c[i] = a[before]
+              |                  ^~~~~~
+              = note: 'i' runs over range(a.shape[0]) at line @4
+              {FROM_END}
+              {COUNT}: `before % a.shape[0]`
+        """,
+    ),
+    calls(
+        looks_back_over_two_lines,
+        (F32,),
+        KernelIndexError,
+        f"""
+        FILE:@6:13: error[E301]: index 0 of 'a' reaches -1 (valid 0..a.shape[0] - 1)
+           @6 |             i  # a comment
+              |             ^~~~~~~~~~~~~~
+              = note: 'i' runs over range(a.shape[0]) at line @4
+              {FROM_END}
               {SHORTEN}
         """,
     ),

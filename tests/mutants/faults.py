@@ -390,7 +390,7 @@ BORDERS = [
         "band_of_a_cut_loop",
         "compiler/schedule/tree/decide.cpp",
         "if (!sums_in_lanes(n.body)) changed.lo",
-        "if (n.step != 0) changed.lo",
+        "if (!sums_in_lanes(n.body) || n.step != 0) changed.lo",
         "sums in lanes count more loops where a border makes these rectangular",
     ),
     Fault(

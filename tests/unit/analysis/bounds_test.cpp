@@ -37,7 +37,8 @@ TEST(StaticBounds, one_behind_the_end) {
 TEST(StaticBounds, before_the_beginning) {
   EXPECT_EQ(errors_of("for i in range(v.shape[0]):\n  c[0, 0] = v[i - 1]"),
             "4:17 index 0 of 'v' reaches -1 (valid 0..v.shape[0] - 1) / "
-            "'i' runs over range(v.shape[0]) at line 3");
+            "'i' runs over range(v.shape[0]) at line 3 / "
+            "a negative index counts from the end only where it is a constant");
 }
 
 TEST(StaticBounds, constant_extents_are_named) {
