@@ -387,13 +387,6 @@ BORDERS = [
         "a remainder by what the index may just reach is dropped",
     ),
     Fault(
-        "band_of_a_cut_loop",
-        "compiler/schedule/tree/decide.cpp",
-        "if (!sums_in_lanes(n.body)) changed.lo",
-        "if (!sums_in_lanes(n.body) || n.step != 0) changed.lo",
-        "sums in lanes count more loops where a border makes these rectangular",
-    ),
-    Fault(
         "ends_that_wrap",
         "compiler/analysis/interval.cpp",
         "if (!a || !b || !has_exact_range(n->a) || !has_exact_range(n->b)) return std::nullopt;",
@@ -420,13 +413,6 @@ BORDERS = [
         "Expr left = binary(BinOp::bit_and, hi, const_int(lane_count - 1));",
         "Expr left = binary(BinOp::bit_and, hi, const_int(lane_count / 2 - 1));",
         "elements at the end of a sum in lanes are left out",
-    ),
-    Fault(
-        "numbers_of_the_last_call",
-        "python/bind/dispatch_repeat.cpp",
-        "if (!std::equal(plan.scalars.begin(), plan.scalars.end(), c.scalars)) return false;",
-        "if (plan.scalars.size() > max_args) return false;",
-        "a call with another number takes the shapes of the one before",
     ),
 ]
 
