@@ -104,7 +104,7 @@ Hint hint_of_word(std::string_view word);
 inline constexpr std::string_view constant_help = "use a literal or a captured constant";
 inline constexpr std::string_view step_help =
     "use a literal or a captured constant, or count: "
-    "`for t in range((stop - start + step - 1) // step): i = start + t * step`";
+    "`for t in range(ceil_div(stop - start, step)): i = start + t * step`";
 [[noreturn]] void refuse_variable(std::string_view what, Code code, Loc loc,
                                   std::string_view help = constant_help);
 /// What to write instead of a function of NumPy, or of Numba's prange.

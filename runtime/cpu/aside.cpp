@@ -153,6 +153,7 @@ void Aside::forget_thread() noexcept {
   bell_ = nullptr;  // the old one may be locked for ever
   asleep_.store(0, std::memory_order_relaxed);
   caller_sleeps_.store(false, std::memory_order_relaxed);
+  crowded_.store(false, std::memory_order_relaxed);
   state_.store(idle, std::memory_order_relaxed);
   started_.store(false, std::memory_order_relaxed);
   busy_.store(false, std::memory_order_release);

@@ -248,7 +248,7 @@ def test_e115_scalar_return(case: Check) -> None:
 
 
 stride = 0
-COUNTED = "`for t in range((stop - start + step - 1) // step): i = start + t * step`"
+COUNTED = "`for t in range(ceil_div(stop - start, step)): i = start + t * step`"
 
 
 @kw.kernel

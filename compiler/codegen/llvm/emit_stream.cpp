@@ -40,12 +40,12 @@ void FunctionEmitter::read_ahead(V at, uint64_t distance, uint64_t bytes) {
   }
 }
 
-/// Loops that compare what they read look ahead over a part of a page only, and at each page the machine's
-/// own search for rows begins anew.
+/// Loops that gather a scalar, such as a maximum or a position, look ahead over a part of a page only, and at
+/// each page the machine's own search for rows begins anew.
 void FunctionEmitter::read_page_ahead(V at, uint64_t bytes) {
   constexpr uint64_t page = 4096;
-  bool compares = !lanes_->outer->sums.empty() || !lanes_->outer->bests.empty();
-  if (compares && !lanes_->blocks) read_ahead(at, page, bytes);
+  bool gathers = !lanes_->outer->sums.empty() || !lanes_->outer->bests.empty();
+  if (gathers && !lanes_->blocks) read_ahead(at, page, bytes);
 }
 
 /// Finds results that vector loops store to and nothing reads, and whether all arrays together are large.
