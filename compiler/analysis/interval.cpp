@@ -300,6 +300,14 @@ std::optional<Affine> BoundsContext::exact_form(const Expr &e) const {
   return magnitude(*form) ? form : std::nullopt;
 }
 
+/// True when `big - small >= by` is proved.
+bool BoundsContext::exceeds(const Affine &big, const Affine &small, int64_t by) const {
+  auto difference = add_scaled(big, small, -1);
+  if (!difference) return false;
+  difference->constant -= by;
+  return nonnegative(*difference).kind == Proof::Kind::proved;
+}
+
 /// True when the ends of the loops over the iterators in e mean the same in 64 bits as in the integers.
 bool BoundsContext::has_exact_range(const Expr &e) const {
   bool exact = true;
@@ -327,12 +335,6 @@ std::optional<bool> BoundsContext::truth(const Expr &cond) const {
   if (!n || n->a.dtype() != DType::i64) return std::nullopt;
   auto a = exact_form(n->a), b = exact_form(n->b);
   if (!a || !b || !has_exact_range(n->a) || !has_exact_range(n->b)) return std::nullopt;
-  auto exceeds = [&](const Affine &big, const Affine &small, int64_t by) {
-    auto difference = add_scaled(big, small, -1);
-    if (!difference) return false;
-    difference->constant -= by;
-    return nonnegative(*difference).kind == Proof::Kind::proved;
-  };
   bool equality = n->op == BinOp::eq || n->op == BinOp::ne;
   if (equality && (exceeds(*a, *b, 1) || exceeds(*b, *a, 1))) return n->op == BinOp::ne;
   if (equality && exceeds(*a, *b, 0) && exceeds(*b, *a, 0)) return n->op == BinOp::eq;
@@ -364,13 +366,9 @@ size_t BoundsContext::assume(const Expr &cond, bool holds) {
     bool equal = n->op == BinOp::eq || n->op == BinOp::ne, same = (n->op == BinOp::eq) == holds;
     if (equal && same) push(a, b, 0), push(b, a, 0);
     if (equal && !same) {  // one side is greater where the other cannot be
-      auto never_less = [&](const std::optional<Affine> &big, const std::optional<Affine> &small) {
-        auto difference = big && small ? add_scaled(*big, *small, -1) : std::nullopt;
-        return difference && nonnegative(*difference).kind == Proof::Kind::proved;
-      };
-      if (never_less(a, b))
+      if (a && b && exceeds(*a, *b, 0))
         push(a, b, 1);
-      else if (never_less(b, a))
+      else if (a && b && exceeds(*b, *a, 0))
         push(b, a, 1);
     }
   }

@@ -55,6 +55,7 @@ class BoundsContext {
   std::optional<int64_t> magnitude(const Affine &form) const;
   std::optional<Affine> exact_form(const Expr &e) const;
   bool has_exact_range(const Expr &e) const;
+  bool exceeds(const Affine &big, const Affine &small, int64_t by) const;
   std::vector<const For *> loops_;
   std::vector<Affine> constraints_;  // each >= 0
   bool extents_positive_;

@@ -1,9 +1,8 @@
 // Cuts a body where the order of its sums changes, the last place first.
 #include "schedule/index_sets/part_sums.h"
 
-#include "ir/accumulation.h"
-#include "ir/intrinsics.h"
 #include "ir/match.h"
+#include "schedule/reduce.h"
 #include "schedule/tree/chain.h"
 
 namespace kw {
@@ -11,11 +10,10 @@ namespace kw {
 namespace {
 
 /// The order of a sum, when the statement is one.
-std::optional<Order> order_of_sum(const Stmt &s) {
+std::optional<Order> order_of_sum(const Stmt &s, const For &loop) {
   const Store *n = as<Store>(s);
-  if (!n) return std::nullopt;
-  const Call *c = as<Call>(n->value);
-  bool sums = accumulation_of(*n).is_sum_or_product() || (c && c->fn == Fn::fma);
+  Reduction kind = n ? reduction_of(*n, {&loop}).mark.kind : Reduction::none;
+  bool sums = kind == Reduction::sum || kind == Reduction::product;
   return sums ? std::optional(n->order) : std::nullopt;
 }
 
@@ -25,7 +23,7 @@ std::vector<size_t> changes_in(const For &loop) {
   std::optional<Order> before;
   Chain body = chain_of(loop.body);
   for (size_t i = 0; i < body.size(); ++i) {
-    std::optional<Order> order = body[i].opens ? std::nullopt : order_of_sum(body[i].s);
+    std::optional<Order> order = body[i].opens ? std::nullopt : order_of_sum(body[i].s, loop);
     if (!order) return {};
     if (before && before != order) out.push_back(i - 1);
     before = order;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/affine.h"
+#include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/match.h"
 #include "ir/walk.h"
@@ -38,7 +39,7 @@ class BorderSearch {
           if (touches_memory(n.yes) || (n.no && touches_memory(n.no))) condition(n.cond);
         },
         [&](const Select &n, const Expr &) {
-          if (reads_memory(n.yes) || reads_memory(n.no)) condition(n.cond);
+          if (reads_elements(n.yes) || reads_elements(n.no)) condition(n.cond);
         },
         [&](const Load &n, const Expr &) { subscripts(n.index); },
         [&](const Store &n, const Stmt &) { subscripts(n.index); });
@@ -49,11 +50,6 @@ class BorderSearch {
   /// Taps reach so far from their place.
   static constexpr int64_t most_iterations = 8;
 
-  static bool reads_memory(const Expr &e) {
-    bool found = false;
-    walk(e, [&](const Load &n, const Expr &) { found |= !n.index.empty(); });
-    return found;
-  }
   static bool touches_memory(const Stmt &s) {
     bool found = false;
     walk(
