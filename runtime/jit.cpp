@@ -1,6 +1,8 @@
 // Compilation through the cache.
 #include "runtime/jit.h"
 
+#include <pthread.h>
+
 #include "analysis/cost.h"
 #include "codegen/backend.h"
 #include "codegen/entry_program.h"
@@ -11,6 +13,7 @@
 #include "frontend/lexer.h"
 #include "frontend/lower/lower.h"
 #include "frontend/lower/order.h"
+#include "frontend/parser.h"
 #include "ir/print.h"
 #include "support/log.h"
 #include "support/text.h"
@@ -127,6 +130,14 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
   return kernel;
 }
 
+Jit &process_jit() {
+  static Jit instance(default_cache_directory(), default_cache_size());
+  static const int handlers = pthread_atfork([] { instance.before_fork(); }, [] { instance.after_fork(); },
+                                             [] { instance.after_fork(); });
+  static_cast<void>(handlers);
+  return instance;
+}
+
 std::string Jit::cache_problem() const {
   std::scoped_lock lock(mutex_);
   return cache_.problem();
@@ -187,6 +198,19 @@ std::vector<Resolved> check_text(const SourceText &source, const Captures &captu
     for (const Diagnostic &d : e.found()) out.push_back(resolve(d, sources));
   }
   return out;
+}
+
+std::vector<std::string> parameter_names(const SourceText &source) {
+  SourceMap sources;
+  uint32_t id = sources.add_text(source.path, 0, source.text);
+  return resolving(sources, [&] {
+    Sink sink;
+    ast::Function f = parse_function(tokenize(sources, id), sink);
+    sink.throw_if_errors();
+    std::vector<std::string> names;
+    for (const ast::Parameter &p : f.params) names.push_back(p.name);
+    return names;
+  });
 }
 
 uint32_t count_definition_lines(std::string_view text) {

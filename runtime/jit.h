@@ -8,7 +8,7 @@
 #include "driver/explain.h"
 #include "runtime/cache.h"
 #include "runtime/kernel.h"
-#include "runtime/request.h"
+#include "runtime/versions/request.h"
 #include "support/diagnostic.h"
 
 namespace kw {
@@ -50,6 +50,9 @@ class Jit {
   DiskCache cache_;
 };
 
+/// The process's compiler and cache, opened at first use.
+Jit &process_jit();
+
 /// The artifact of a request, neither stored nor loaded. Throws ResolvedError.
 Artifact compile_request(const Request &r, const SourceText &source);
 
@@ -74,6 +77,9 @@ ResolvedExplanation explain(const Request &r, const SourceText &source);
 
 /// E1xx errors that need no types; empty when there are none.
 std::vector<Resolved> check_text(const SourceText &source, const Captures &captures);
+
+/// Names of the kernel's parameters. Throws ResolvedError for a text that cannot be parsed.
+std::vector<std::string> parameter_names(const SourceText &source);
 
 /// Number of lines of the definition that the text begins with; 0 when it cannot be told.
 uint32_t count_definition_lines(std::string_view text);

@@ -8,7 +8,6 @@
 #include "bind/dispatch_errors.h"
 #include "bind/dispatch_notes.h"
 #include "bind/dispatch_repeat.h"
-#include "runtime/entry.h"
 #include "runtime/launch.h"
 #include "support/text.h"
 
@@ -61,7 +60,7 @@ Plan *make_plan(KernelState &k, const CallFrame &f) {
   plan->word_count = f.word_count;
   plan->generation = k.generation;
   plan->interp = interpreting();
-  plan->request = k.request(describe_signature(f), Body::main);
+  plan->request = k.request(signature_of(std::span(f.words, f.word_count)), Body::main);
   plan->main = k.obtain(plan->request);
   if (!plan->main) k.fresh = false;  // a name that was missing may be defined by the next call
   if (!plan->main || !k.warn_once(*plan->main) || !k.count_version()) return nullptr;
@@ -75,57 +74,21 @@ Plan *need_plan(KernelState &k, const CallFrame &f) {
   return plan ? plan : make_plan(k, f);
 }
 
-/// Elements of each output stay below 2^46 too, not only its extents.
-bool check_sizes(const KernelState &k, const LoadedKernel &kernel, const std::vector<int64_t> &extents) {
-  size_t at = 0;
-  for (const ParamRecord &p : kernel.artifact().params) {
-    if (p.mode != ParamMode::out) continue;
-    int64_t elements = 1;
-    bool empty = false, wide = false;
-    for (size_t d = 0; d < p.rank; ++d) {
-      empty |= extents[at + d] == 0;
-      wide |= __builtin_mul_overflow(elements, extents[at + d], &elements) || elements >= (int64_t{1} << 46);
-    }
-    if (wide && !empty) return raise_extent_error(k, kernel, at, Code::E224, 0);
-    at += p.rank;
-  }
-  return true;
-}
-
 /// The body `plain`, compiled at its first use.
 bool need_plain(KernelState &k, Plan &plan) {
-  if (plan.plain) return true;
-  Request request = plan.request;
-  request.options.body = Body::plain;
-  plan.plain = k.obtain(request);
+  if (!plan.plain) plan.plain = k.obtain(plan.plain_request());
   return plan.plain != nullptr;
 }
 
-/// What the entry program of a body says of a call; false with an exception.
-bool enter(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f, EntryResult &r) {
-  const EntryProgram &program = kernel.artifact().program;
-  r = evaluate_entry(program, f.extents, f.extent_count, f.scalars, f.scalar_count);
-  if (r.error != EntryResult::Error::none) return raise_entry_error(k, kernel, r);
-  if (!program.bounded) r.work = INT64_MAX;
-  return check_sizes(k, kernel, r.extents);
-}
+CallSizes sizes_of(const CallFrame &f) { return {{f.extents, f.extent_count}, {f.scalars, f.scalar_count}}; }
 
-/// Runs the entry program for new extents; chooses the body.
+/// Runs the entry program for new extents; chooses the body. False with an exception.
 bool enter_shape(KernelState &k, Plan &plan, const CallFrame &f) {
-  EntryResult r;
-  if (!enter(k, *plan.main, f, r)) return false;
-  bool use_plain = !r.facts_hold, reads_scalars = r.reads_scalars;
-  if (use_plain && (!need_plain(k, plan) || !enter(k, *plan.plain, f, r))) return false;
-  const LoadedKernel &kernel = use_plain ? *plan.plain : *plan.main;
-  plan.extents.assign(f.extents, f.extents + f.extent_count);
-  plan.out_extents = std::move(r.extents);
-  plan.workspace = r.workspace;
-  plan.work = r.work;
-  plan.use_plain = use_plain;
-  plan.scalars.assign(f.scalars, f.scalars + (reads_scalars || r.reads_scalars ? f.scalar_count : 0));
-  plan.shape_known = true;
-  remember(plan, kernel, f.args);
-  return true;
+  Resolved error;
+  Entered entered = enter_shape(plan, sizes_of(f), [&] { return need_plain(k, plan); }, error);
+  if (entered == Entered::refused) raise_in_call(k, error);
+  if (entered == Entered::ok) remember(plan, plan.body(), f.args);
+  return entered == Entered::ok;
 }
 
 RunResult run(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
@@ -197,7 +160,7 @@ PyObject *call_again(KernelState &k, PyObject *const *args, size_t nargs, PyObje
       plan->generation != k.generation || plan->interp != interpreting() || !k.guards_hold())
     return nullptr;
   PlanUse held(c.work > release_gil_above ? k.last : nullptr);  // other runs let no other call in
-  const LoadedKernel &kernel = plan->use_plain ? *plan->plain : *plan->main;
+  const LoadedKernel &kernel = plan->body();
   PyRef out(open_output(*plan, c));
   if (!out) return nullptr;
   RunResult r = run(kernel, c.work, {c.data, c.extents, c.scalars, c.workspace});
@@ -220,18 +183,17 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
     add_alias_words(f);
     if (!(plan = need_plan(k, f))) return note_call(k, f);
   }
-  bool same_shape = plan->shape_known && plan->extents.size() == f.extent_count &&
-                    same(plan->extents.data(), f.extents, f.extent_count) &&
-                    std::equal(plan->scalars.begin(), plan->scalars.end(), f.scalars);
-  if (!same_shape && !enter_shape(k, *plan, f)) return note_call(k, f);
+  if (!plan->knows(sizes_of(f)) && !enter_shape(k, *plan, f)) return note_call(k, f);
   // copied before anything may run Python code or give up the GIL: another call may change the plan's shape
-  const LoadedKernel *kernel = plan->use_plain ? plan->plain.get() : plan->main.get();
+  const LoadedKernel *kernel = &plan->body();
   Outputs outs;
   for (size_t i = 0; i < plan->out_extents.size(); ++i) outs.extents[i] = plan->out_extents[i];
   int64_t workspace = plan->workspace, work = plan->work;
   if (f.overlaps && kernel != plan->plain.get()) {  // serial and in source order, whatever the memory
     EntryResult entered;
-    if (!need_plain(k, *plan) || !enter(k, *plan->plain, f, entered)) return note_call(k, f);
+    Resolved error;
+    if (!need_plain(k, *plan)) return note_call(k, f);
+    if (!enter(*plan->plain, sizes_of(f), entered, error)) return raise_in_call(k, error), note_call(k, f);
     kernel = plan->plain.get();
     workspace = entered.workspace, work = entered.work;
   }

@@ -13,6 +13,7 @@
 #include "bind/dispatch_foreign.h"
 #include "bind/dispatch_memory.h"
 #include "bind/dispatch_notes.h"
+#include "runtime/tensor.h"
 #include "support/text.h"
 
 namespace kw {
@@ -71,12 +72,6 @@ int number_of_dtype(DType t) {
                                     NPY_UINT8, NPY_UINT16, NPY_UINT32, NPY_UINT64, NPY_HALF,
                                     -1,        NPY_FLOAT,  NPY_DOUBLE};
   return numbers[static_cast<size_t>(t)];
-}
-
-// words: kind 2 bits, dtype 4, rank 4, class 2
-uint16_t make_word(ArgKind kind, int dtype, size_t rank, StrideClass c) {
-  return static_cast<uint16_t>(static_cast<unsigned>(kind) | static_cast<unsigned>(dtype) << 2 |
-                               static_cast<unsigned>(rank) << 6 | static_cast<unsigned>(c) << 10);
 }
 
 std::string type_name(PyObject *o) { return Py_TYPE(o)->tp_name; }
@@ -174,8 +169,8 @@ inline bool read_plain_tensor(PyObject *o, CallFrame &f) {
   for (int d = 0; d < rank; ++d) bits |= f.extents[f.extent_count + static_cast<size_t>(d)] = dims[d];
   if (bits >= max_reach) return false;
   f.extent_count += static_cast<size_t>(rank);
-  f.words[f.word_count++] =
-      make_word(ArgKind::tensor, dtype, static_cast<size_t>(rank), StrideClass::contiguous);
+  f.words[f.word_count++] = argument_word(ArgKind::tensor, static_cast<DType>(dtype),
+                                          static_cast<size_t>(rank), StrideClass::contiguous);
   f.data[f.data_count++] = PyArray_DATA(a);
   return true;
 }
@@ -197,7 +192,8 @@ bool read_tensor(const KernelState &k, size_t i, CallFrame &f) {
     return false;
   }
   int rank = PyArray_NDIM(a);
-  f.words[f.word_count++] = make_word(ArgKind::tensor, dtype, static_cast<size_t>(rank), c);
+  f.words[f.word_count++] =
+      argument_word(ArgKind::tensor, static_cast<DType>(dtype), static_cast<size_t>(rank), c);
   f.data[f.data_count++] = PyArray_DATA(a);
   for (int d = 0; d < rank; ++d) f.extents[f.extent_count++] = PyArray_DIM(a, d);
   if (c != StrideClass::contiguous) push_strides(f, a, c);
@@ -205,7 +201,7 @@ bool read_tensor(const KernelState &k, size_t i, CallFrame &f) {
 }
 
 bool push_scalar(CallFrame &f, ArgKind kind, DType t, uint64_t bits) {
-  f.words[f.word_count++] = make_word(kind, static_cast<int>(t), 0, StrideClass::contiguous);
+  f.words[f.word_count++] = argument_word(kind, t, 0, StrideClass::contiguous);
   f.scalars[f.scalar_count++] = bits;
   return true;
 }
@@ -252,7 +248,7 @@ bool read_other(const KernelState &k, size_t i, CallFrame &f) {
                    PyBytes_Check(o) || o == Py_None;
   if (i == 0 && !container &&
       k.parameters.size() > 1) {  // the `self` of a method; using it is an error of the compilation
-    f.words[f.word_count++] = make_word(ArgKind::unused, 0, 0, StrideClass::contiguous);
+    f.words[f.word_count++] = argument_word(ArgKind::unused, DType::b1, 0, StrideClass::contiguous);
     return true;
   }
   return refuse_type(
@@ -283,7 +279,7 @@ bool read_out(const KernelState &k, CallFrame &f) {
   for (size_t i = 0; i < f.out_count; ++i) {
     auto *a = reinterpret_cast<PyArrayObject *>(f.outs[i]);
     bool general = a && classify(a) != StrideClass::contiguous;
-    f.words[f.word_count++] = static_cast<uint16_t>(0x8000u | (general ? 1u : 0u));
+    f.words[f.word_count++] = output_word(general);
     if (general) push_strides(f, a, StrideClass::general);
   }
   return true;
@@ -385,34 +381,6 @@ bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, P
   return true;
 }
 
-Signature describe_signature(const CallFrame &f) {
-  Signature s;
-  for (size_t i = 0; i < f.word_count; ++i) {
-    uint16_t w = f.words[i];
-    if (w >= out_alias_word) {
-      s.out_aliases.resize(((w >> 5) & 31u) + 1, UINT8_MAX);
-      s.out_aliases.back() = static_cast<uint8_t>(w & 31u);
-      continue;
-    }
-    if (w >= alias_word) {
-      s.args[(w >> 5) & 31u].alias = static_cast<uint8_t>(w & 31u);
-      continue;
-    }
-    if (w & 0x8000u) {
-      s.outs.push_back(w & 1u ? StrideClass::general : StrideClass::contiguous);
-      continue;
-    }
-    ArgSpec a;
-    a.kind = static_cast<ArgKind>(w & 3u);
-    a.dtype = static_cast<DType>((w >> 2) & 15u);
-    a.rank = static_cast<uint8_t>((w >> 6) & 15u);
-    a.stride_class = static_cast<StrideClass>((w >> 10) & 3u);
-    a.alias = static_cast<uint8_t>(i);
-    s.args.push_back(a);
-  }
-  return s;
-}
-
 const void *output_descr(DType dtype) {
   int number = number_of_dtype(dtype);
   if (number < 0) return nullptr;
@@ -438,12 +406,6 @@ PyObject *new_array(DType dtype, size_t rank, const int64_t *extents, bool zeroe
                     static_cast<size_t>(bytes_of(dtype, rank, extents)), zeroed);
 }
 
-static std::string shape_text(size_t rank, const int64_t *extents) {
-  std::string out = "(";
-  for (size_t d = 0; d < rank; ++d) out += cat(d ? ", " : "", extents[d]);
-  return out + (rank == 1 ? ",)" : ")");
-}
-
 bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f,
                const int64_t *out_extents) {
   size_t out = 0, at = 0;
@@ -458,8 +420,8 @@ bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame
       int64_t dims[max_rank];
       for (int d = 0; d < PyArray_NDIM(a) && d < static_cast<int>(max_rank); ++d) dims[d] = PyArray_DIM(a, d);
       raise_error(Code::E222, cat("out= of kernel '", k.name, "' for '", p.name, "' is ", dtype_text(a), " ",
-                                  shape_text(static_cast<size_t>(PyArray_NDIM(a)), dims), " but must be ",
-                                  numpy_name(p.dtype), " ", shape_text(p.rank, out_extents + at)));
+                                  shape_text({dims, static_cast<size_t>(PyArray_NDIM(a))}), " but must be ",
+                                  numpy_name(p.dtype), " ", shape_text({out_extents + at, p.rank})));
       return false;
     }
     at += p.rank;
@@ -469,8 +431,7 @@ bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame
 }
 
 bool check_out_count(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f) {
-  size_t outputs = 0;
-  for (const ParamRecord &p : kernel.artifact().params) outputs += p.mode == ParamMode::out;
+  size_t outputs = output_count(kernel);
   if (outputs == f.out_count) return true;
   raise_error(Code::E222,
               cat("out= of kernel '", k.name, "' has ", f.out_count, f.out_count == 1 ? " entry" : " entries",

@@ -50,14 +50,8 @@ bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, P
 bool read_arguments(const KernelState &k, CallFrame &f);
 /// The name of a parameter, or "out" behind the last one.
 std::string parameter_name(const KernelState &k, size_t i);
-/// Mark words that hold two indices of 5 bits: an argument (an output) and the first argument that is the
-/// same view.
-inline constexpr uint16_t alias_word = 0xC000, out_alias_word = 0xE000;
-static_assert(max_args <= 32);
 /// Appends what `alias` says: such calls have plans of their own.
 void add_alias_words(CallFrame &f);
-/// The words as a Signature.
-Signature describe_signature(const CallFrame &f);
 
 /// NumPy's C interface, imported once by the module; false with an exception.
 bool import_numpy();

@@ -79,10 +79,8 @@ void remember(Plan &plan, const LoadedKernel &kernel, PyObject *const *args) {
   Repeat &r = plan.repeat;
   const Artifact &a = kernel.artifact();
   r.valid = false;
-  size_t outputs = 0;
-  for (const ParamRecord &p : a.params) outputs += p.mode == ParamMode::out;
-  if (!plan.shape_known || plan.has_inout || outputs != 1 || a.results.size() != 1 || a.tuple_of_one ||
-      !plan.request.signature.outs.empty())
+  if (!plan.shape_known || plan.has_inout || output_count(kernel) != 1 || a.results.size() != 1 ||
+      a.tuple_of_one || !plan.request.signature.outs.empty())
     return;
   r.arguments = r.inputs = 0;
   const int64_t *extents = plan.extents.data();

@@ -190,13 +190,10 @@ bool check_written(const KernelState &k, const Plan &plan, CallFrame &f) {
 }
 
 void add_alias_words(CallFrame &f) {
-  auto add = [&](uint16_t mark, size_t which, uint8_t first) {
-    f.words[f.word_count++] = static_cast<uint16_t>(mark | which << 5 | first);
-  };
   for (size_t i = 0; i < f.arg_count; ++i)
-    if (f.alias[i] != i) add(alias_word, i, f.alias[i]);
+    if (f.alias[i] != i) f.words[f.word_count++] = alias_word(i, f.alias[i]);
   for (size_t i = 0; i < f.out_count; ++i)
-    if (f.out_alias[i] != UINT8_MAX) add(out_alias_word, i, f.alias[f.out_alias[i]]);
+    if (f.out_alias[i] != UINT8_MAX) f.words[f.word_count++] = out_alias_word(i, f.alias[f.out_alias[i]]);
 }
 
 }  // namespace kw

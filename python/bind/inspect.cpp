@@ -53,8 +53,8 @@ void ask_for_arguments(const KernelState &k, std::string_view method) {
 
 /// The signature of a call with these arguments, and whether a written one overlaps another; nothing with an
 /// exception.
-std::optional<Signature> signature_of(KernelState &k, const py::tuple &args, const py::dict &keywords,
-                                      bool &overlaps) {
+std::optional<Signature> signature_of_call(KernelState &k, const py::tuple &args, const py::dict &keywords,
+                                           bool &overlaps) {
   std::vector<PyObject *> values;
   for (py::handle value : args) values.push_back(value.ptr());
   py::tuple names(keywords.size());
@@ -67,7 +67,7 @@ std::optional<Signature> signature_of(KernelState &k, const py::tuple &args, con
   bool bound = bind_call(k, values.data(), args.size(), names.empty() ? nullptr : names.ptr(), f);
   if (!bound || !read_arguments(k, f) || !note_same_views(k, f)) return std::nullopt;
   overlaps = f.overlaps;
-  return describe_signature(f);
+  return signature_of(std::span(f.words, f.word_count));
 }
 
 py::list findings_of(const ResolvedExplanation &found, const std::vector<TextPlace> &texts) {
@@ -149,7 +149,7 @@ py::object inspect_kernel(PyObject *kernel, const py::tuple &args, const py::dic
     return {};
   } else {
     bool overlaps = false;
-    signature = signature_of(*k, args, keywords, overlaps);
+    signature = signature_of_call(*k, args, keywords, overlaps);
   }
   SourceText source;
   if (!signature || !k->read_source(source)) return {};
@@ -179,7 +179,7 @@ py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dic
   }
   if (wanted.empty()) {
     bool overlaps = false;
-    auto signature = signature_of(*k, args, keywords, overlaps);
+    auto signature = signature_of_call(*k, args, keywords, overlaps);
     if (!signature) return {};
     wanted.push_back({k->request(*signature, Body::main), false, false});
     wanted[0].overlaps = overlaps;

@@ -16,8 +16,8 @@
 #include "ir/print.h"
 #include "runtime/buffer.h"
 #include "runtime/cpu/thread_count.h"
-#include "runtime/entry.h"
 #include "runtime/launch.h"
+#include "runtime/versions/entry.h"
 #include "schedule/loop_nest.h"
 #include "support/build_id.h"
 #include "support/text.h"
@@ -101,7 +101,7 @@ std::string key_preimage(py::handle kernel, const py::tuple &args) {
   bool ok = k.refresh() && bind_arguments(k, PySequence_Fast_ITEMS(args.ptr()), args.size(), nullptr, f) &&
             read_arguments(k, f);
   if (!ok) throw py::error_already_set();
-  return key_text(k.request(describe_signature(f), Body::main));
+  return key_text(k.request(signature_of(std::span(f.words, f.word_count)), Body::main));
 }
 
 /// The keys of the versions that a kernel holds, the last used first, for tests.
@@ -198,7 +198,7 @@ std::string llvm_fault(const std::string &ir, int what) {
 
 /// The name in a file of the cache, and its state: damage is a matter of its bytes alone.
 std::pair<std::string, std::string> judge_entry(const Hash128 &key) {
-  StoredEntry stored = jit().cache().inspect(key);
+  StoredEntry stored = process_jit().cache().inspect(key);
   if (!stored.is_readable) return {"?", "not readable"};
   if (!stored.bytes) return {"?", "damaged"};
   if (is_of_another_version(*stored.bytes)) return {"?", "of another version"};
@@ -210,7 +210,7 @@ std::pair<std::string, std::string> judge_entry(const Hash128 &key) {
 
 py::list cache_list() {
   py::list out;
-  for (const CacheEntry &e : jit().cache().list()) {
+  for (const CacheEntry &e : process_jit().cache().list()) {
     auto [name, state] = judge_entry(Hash128::parse(e.key).value());
     out.append(py::make_tuple(e.key, e.bytes, e.used, name, state));
   }
@@ -257,12 +257,12 @@ PYBIND11_MODULE(_core, m) {
   m.def("set_threads", set_thread_count);
   m.def("threads_problem", thread_count_problem);
   m.attr("max_threads") = max_threads;
-  m.def("cache_directory", [] { return jit().cache().directory(); });
-  m.def("cache_problem", [] { return jit().cache_problem(); });
+  m.def("cache_directory", [] { return process_jit().cache().directory(); });
+  m.def("cache_problem", [] { return process_jit().cache_problem(); });
   m.def("cache_list", cache_list);
-  m.def("cache_clear", [] { return jit().cache().clear(); });
+  m.def("cache_clear", [] { return process_jit().cache().clear(); });
   m.def("cache_remove", [](const std::string &key) {
-    if (auto h = Hash128::parse(key)) jit().cache().remove(*h);
+    if (auto h = Hash128::parse(key)) process_jit().cache().remove(*h);
   });
 }
 

@@ -1,7 +1,6 @@
 // Captured values, compilation cells and warnings of one kernel.
 #include "bind/state.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,14 +10,6 @@
 #include "support/text.h"
 
 namespace kw {
-
-Jit &jit() {
-  static Jit instance(default_cache_directory(), default_cache_size());
-  static const int handlers = pthread_atfork([] { instance.before_fork(); }, [] { instance.after_fork(); },
-                                             [] { instance.after_fork(); });
-  static_cast<void>(handlers);
-  return instance;
-}
 
 namespace {
 
@@ -251,14 +242,14 @@ bool KernelState::check() {
 }
 
 std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r) {
-  if (auto kernel = jit().find(r)) return kernel;
+  if (auto kernel = process_jit().find(r)) return kernel;
   SourceText source;
   if (!read_source(source)) return nullptr;
   auto without_gil = [](const std::function<void()> &body) {
     GilReleased released;
     body();
   };
-  Compiled made = compiler_.get(key_text(r), [&] { return jit().compile(r, source); }, without_gil);
+  Compiled made = compiler_.get(key_text(r), [&] { return process_jit().compile(r, source); }, without_gil);
   if (!made.kernel) raise_errors(made.errors, place);
   return std::move(made.kernel);
 }
@@ -274,7 +265,7 @@ static bool warn_of_cache() {
     w.help.push_back(std::move(help));
     return issue_warning(w, {});
   };
-  std::string problem = jit().cache_problem(), size = told_size ? "" : cache_size_problem();
+  std::string problem = process_jit().cache_problem(), size = told_size ? "" : cache_size_problem();
   told_size = true;
   if (!size.empty() && !warn(cat(size, ": the disk cache keeps up to 1 GiB"),
                              "give bytes, or a number with K, M or G: KW_CACHE_SIZE=500M"))

@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "bind/raise.h"
-#include "runtime/once.h"
+#include "runtime/versions/once.h"
+#include "runtime/versions/signature_words.h"
+#include "runtime/versions/version.h"
 
 namespace kw {
 
@@ -63,7 +65,6 @@ struct Callee {
   PyRef function, code;
 };
 
-inline constexpr size_t max_words = 2 * (max_args + max_outputs);
 inline constexpr size_t max_plans = 64;  ///< a kernel forgets the least recently used ones beyond these
 inline constexpr size_t max_dims = max_rank * (2 * max_args + max_outputs);
 
@@ -83,23 +84,14 @@ struct Repeat {
   Tensor tensors[max_args + 1];  ///< the inputs, then the output
 };
 
-/// One compiled version and what the last call with it computed.
-struct Plan {
+/// A version with what recognises its calls.
+struct Plan : Version {
   std::array<uint16_t, max_words> words{};
   size_t word_count = 0;
   uint64_t generation = 0;  ///< of the captured values
   bool interp = false;      ///< made for the interpreter
-  Request request;          ///< for the body `main`, with the captured values of the generation
-  std::shared_ptr<const LoadedKernel> main, plain;
-  bool has_inout = false;
-  uint32_t users = 0;  ///< calls that hold it: it cannot be forgotten now
-  // of the last call
-  std::vector<int64_t> extents;
-  std::vector<uint64_t> scalars;  ///< where what follows depends on them; else empty
-  bool shape_known = false, use_plain = false;
-  std::vector<int64_t> out_extents;
-  Repeat repeat;
-  int64_t workspace = 0, work = 0;
+  uint32_t users = 0;       ///< calls that hold it: it cannot be forgotten now
+  Repeat repeat;            ///< of the last call
 };
 
 /// Holds a plan for a call.
@@ -217,8 +209,5 @@ class KernelState {
   OnceCompiler compiler_;
   bool has_plans_of(uint64_t number) const;
 };
-
-/// The process's compiler and cache, opened at first use.
-Jit &jit();
 
 }  // namespace kw

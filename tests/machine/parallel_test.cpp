@@ -12,7 +12,7 @@
 #include "runtime/cpu/float_control.h"
 #include "runtime/cpu/pool.h"
 #include "runtime/cpu/thread_count.h"
-#include "runtime/entry.h"
+#include "runtime/versions/entry.h"
 #include "runtime/jit.h"
 #include "runtime/launch.h"
 #include "support/text.h"

@@ -19,7 +19,7 @@ SUBFOLDERS: dict[str, set[str]] = {
     "compiler/transform": {"math"},
     "compiler/schedule": {"cpu", "index_sets", "tree"},
     "frontend": {"lower"},
-    "runtime": {"cpu", "cuda", "ops"},
+    "runtime": {"cpu", "cuda", "ops", "versions"},
     "python": {"bind", "kernelwright"},
 }
 WITHOUT_SUBFOLDERS = {"python/bind"} | {

@@ -6,7 +6,7 @@
 #include "codegen/interp/interp.h"
 #include "ir/build.h"
 #include "ir/print.h"
-#include "runtime/entry.h"
+#include "runtime/versions/entry.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
 

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "runtime/request.h"
+#include "runtime/versions/request.h"
 
 namespace kw {
 namespace {

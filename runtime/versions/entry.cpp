@@ -1,5 +1,5 @@
 // The stack machine. Arithmetic that overflows poisons its result: a fact then fails, an extent is an error.
-#include "runtime/entry.h"
+#include "runtime/versions/entry.h"
 
 #include <cstring>
 

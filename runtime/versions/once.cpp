@@ -1,5 +1,5 @@
 // A cell per key that is being compiled; a weak reference per kernel that was.
-#include "runtime/once.h"
+#include "runtime/versions/once.h"
 
 #include <unistd.h>
 

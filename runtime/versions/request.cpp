@@ -1,5 +1,5 @@
 // Preimage of the cache key.
-#include "runtime/request.h"
+#include "runtime/versions/request.h"
 
 #include <bit>
 

@@ -1,5 +1,5 @@
 // First calls of eight threads at once: one compilation, one result, and errors for all; children of a fork.
-#include "runtime/once.h"
+#include "runtime/versions/once.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

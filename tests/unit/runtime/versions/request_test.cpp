@@ -1,5 +1,5 @@
 // Request keys: every field of every part changes them, and nothing else does.
-#include "runtime/request.h"
+#include "runtime/versions/request.h"
 
 #include <gtest/gtest.h>
 

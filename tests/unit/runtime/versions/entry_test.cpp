@@ -1,5 +1,5 @@
 // The stack machine of entry programs: overflow, errors, and any bytes at all.
-#include "runtime/entry.h"
+#include "runtime/versions/entry.h"
 
 #include <gtest/gtest.h>
 

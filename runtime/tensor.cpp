@@ -1,0 +1,178 @@
+// Tensors and the memory below them.
+#include "runtime/tensor.h"
+
+#include <algorithm>
+#include <new>
+
+#include "runtime/buffer.h"
+#include "runtime/op_error.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+constexpr int64_t max_reach = int64_t{1} << 46;  ///< elements, as for the arguments of a kernel
+
+void check_shape(Extents shape) {
+  if (shape.size() > max_rank)
+    throw_value_error(cat("a tensor of ", shape.size(), " dimensions; at most ", max_rank, " are possible"));
+  int64_t elements = 1;
+  bool empty = false, wide = false;
+  for (int64_t e : shape) {
+    if (e < 0) throw_value_error(cat("the shape ", shape_text(shape), " has a negative extent"));
+    empty |= e == 0;
+    wide |= e >= max_reach || __builtin_mul_overflow(elements, e, &elements) || elements >= max_reach;
+  }
+  if (wide && !empty) throw_value_error(cat("the shape ", shape_text(shape), " exceeds 2^46 elements"));
+}
+
+size_t bytes_of(DType dtype, Extents shape) {
+  size_t bytes = item_size(dtype);
+  for (int64_t e : shape) bytes *= static_cast<size_t>(e);  // wraps where an extent of 0 follows huge ones
+  return bytes;
+}
+
+}  // namespace
+
+std::shared_ptr<Storage> Storage::allocate(size_t bytes, bool zeroed) {
+  void *data = allocate_buffer(bytes, zeroed);
+  if (!data) throw std::bad_alloc();
+  return std::shared_ptr<Storage>(new Storage(data, true, {}));
+}
+
+std::shared_ptr<Storage> Storage::adopt(void *data, bool writable, std::function<void()> release) {
+  return std::shared_ptr<Storage>(new Storage(data, writable, std::move(release)));
+}
+
+Storage::~Storage() {
+  if (release_)
+    release_();
+  else
+    release_buffer(data_);
+}
+
+Tensor Tensor::empty(DType dtype, Extents shape) {
+  check_shape(shape);
+  auto storage = Storage::allocate(bytes_of(dtype, shape));
+  void *data = storage->data();
+  return over(std::move(storage), data, dtype, shape, {});
+}
+
+Tensor Tensor::zeros(DType dtype, Extents shape) {
+  check_shape(shape);
+  auto storage = Storage::allocate(bytes_of(dtype, shape), true);
+  void *data = storage->data();
+  return over(std::move(storage), data, dtype, shape, {});
+}
+
+Tensor Tensor::over(std::shared_ptr<Storage> storage, void *data, DType dtype, Extents shape,
+                    Extents strides) {
+  check_shape(shape);
+  Tensor t;
+  t.body_ = std::make_shared<Body>();
+  t.body_->storage = std::move(storage);
+  t.body_->data = data;
+  t.body_->dtype = dtype;
+  t.body_->rank = shape.size();
+  int64_t stride = 1, reach = 0;
+  for (size_t d = shape.size(); d-- > 0;) {
+    t.body_->shape[d] = shape[d];
+    t.body_->strides[d] = strides.empty() ? stride : strides[d];
+    stride *= std::max<int64_t>(shape[d], 1);
+    int64_t part, of = t.body_->strides[d];
+    if (__builtin_mul_overflow(of < 0 ? -of : of, shape[d], &part) ||
+        __builtin_add_overflow(reach, part, &reach) || reach >= max_reach)
+      throw_value_error("a tensor reaches beyond 2^46 elements");
+  }
+  return t;
+}
+
+int64_t Tensor::size() const {
+  uint64_t n = 1;
+  for (int64_t e : shape()) n *= static_cast<uint64_t>(e);
+  return static_cast<int64_t>(n);
+}
+
+int64_t Tensor::bytes() const { return static_cast<int64_t>(bytes_of(dtype(), shape())); }
+
+StrideClass Tensor::stride_class() const {
+  int64_t expected = 1;
+  bool contiguous = true;
+  for (size_t d = rank(); d-- > 0;) {
+    int64_t extent = body_->shape[d];
+    if (extent == 0) return StrideClass::contiguous;
+    if (extent != 1 && body_->strides[d] != expected) contiguous = false;
+    expected *= extent;
+  }
+  if (contiguous) return StrideClass::contiguous;
+  return body_->strides[rank() - 1] == 1 ? StrideClass::inner_unit : StrideClass::general;
+}
+
+std::span<const std::byte> Tensor::address_range() const {
+  const auto *low = static_cast<const std::byte *>(data()), *high = low;
+  auto item = static_cast<int64_t>(item_size(dtype()));
+  for (size_t d = 0; d < rank(); ++d) {
+    if (body_->shape[d] == 0) return {};
+    int64_t span = (body_->shape[d] - 1) * body_->strides[d] * item;
+    (span < 0 ? low : high) += span;
+  }
+  return {low, high + item};
+}
+
+Tensor Tensor::reshaped(Extents shape) const {
+  if (!is_contiguous()) return {};
+  return over(body_->storage, data(), dtype(), shape, {});
+}
+
+Tensor Tensor::permuted(std::span<const size_t> axes) const {
+  std::array<int64_t, max_rank> to_shape{}, to_strides{};
+  for (size_t d = 0; d < axes.size(); ++d) {
+    to_shape[d] = body_->shape[axes[d]];
+    to_strides[d] = body_->strides[axes[d]];
+  }
+  return over(body_->storage, data(), dtype(), {to_shape.data(), axes.size()},
+              {to_strides.data(), axes.size()});
+}
+
+Tensor Tensor::broadcast(Extents to) const {
+  std::array<int64_t, max_rank> to_strides{};
+  bool fits = to.size() >= rank() && to.size() <= max_rank;
+  size_t skipped = fits ? to.size() - rank() : 0;
+  for (size_t d = skipped; fits && d < to.size(); ++d) {
+    int64_t extent = body_->shape[d - skipped];
+    fits = extent == to[d] || extent == 1;
+    to_strides[d] = extent == to[d] ? body_->strides[d - skipped] : 0;
+  }
+  if (!fits)
+    throw_value_error(
+        cat("a tensor of shape ", shape_text(shape()), " cannot be stretched to the shape ", shape_text(to)));
+  return over(body_->storage, data(), dtype(), to, {to_strides.data(), to.size()});
+}
+
+Tensor Tensor::detached() const { return over(body_->storage, data(), dtype(), shape(), strides()); }
+
+std::string shape_text(Extents shape) {
+  std::string out = "(";
+  for (size_t d = 0; d < shape.size(); ++d) out += cat(d ? ", " : "", shape[d]);
+  return out + (shape.size() == 1 ? ",)" : ")");
+}
+
+std::string type_text(DType dtype, Extents shape) {
+  std::string out = cat(numpy_name(dtype), "[");
+  for (size_t d = 0; d < shape.size(); ++d) out += cat(d ? ", " : "", shape[d]);
+  return out + "]";
+}
+
+std::vector<int64_t> broadcast_shape(Extents a, Extents b) {
+  std::vector<int64_t> out(std::max(a.size(), b.size()));
+  for (size_t k = 0; k < out.size(); ++k) {  // from the last dimension on
+    int64_t x = k < a.size() ? a[a.size() - 1 - k] : 1, y = k < b.size() ? b[b.size() - 1 - k] : 1;
+    if (x != y && x != 1 && y != 1)
+      throw_value_error(cat("the shapes ", shape_text(a), " and ", shape_text(b), " do not fit together"));
+    out[out.size() - 1 - k] = x == 1 ? y : x;
+  }
+  return out;
+}
+
+}  // namespace kw

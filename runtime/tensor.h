@@ -1,0 +1,121 @@
+// Arrays as the runtime hands them around without Python: a dtype, a shape and strides over shared memory,
+// and what computed them when gradients are recorded. Does no arithmetic.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/dtype.h"
+#include "ir/signature.h"
+
+namespace kw {
+
+struct Node;  // runtime/tape.h
+
+/// Memory that tensors share. Counts the writes into it, so that a gradient can tell whether what it saved is
+/// still what it was.
+class Storage {
+ public:
+  /// From the pool of results; throws std::bad_alloc.
+  static std::shared_ptr<Storage> allocate(size_t bytes, bool zeroed = false);
+  /// Somebody else's memory; `release` runs once, in any thread, when no tensor needs it any more.
+  static std::shared_ptr<Storage> adopt(void *data, bool writable, std::function<void()> release);
+  Storage(const Storage &) = delete;
+  ~Storage();
+
+  void *data() const { return data_; }
+  bool writable() const { return writable_; }
+  uint64_t writes() const { return writes_.load(std::memory_order_relaxed); }
+  void note_write() { writes_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  Storage(void *data, bool writable, std::function<void()> release)
+      : data_(data), writable_(writable), release_(std::move(release)) {}
+
+  void *data_;
+  bool writable_;
+  std::function<void()> release_;  ///< empty: the memory is the pool's
+  std::atomic<uint64_t> writes_{0};
+};
+
+using Extents = std::span<const int64_t>;
+
+/// Where a tensor comes from when gradients are recorded: output `output` of a node, or a variable that a
+/// gradient may be asked for.
+struct History {
+  std::shared_ptr<Node> node;
+  uint32_t output = 0;
+  bool is_variable = false;
+  explicit operator bool() const { return node || is_variable; }
+};
+
+/// A handle: copies are the same tensor. Strides count elements. Up to 8 dimensions.
+class Tensor {
+ public:
+  Tensor() = default;  ///< none at all
+  /// Row-major memory of its own, not initialised. Throws std::bad_alloc, and OpError for extents that are
+  /// negative or too large.
+  static Tensor empty(DType dtype, Extents shape);
+  static Tensor zeros(DType dtype, Extents shape);
+  /// A view of memory; `strides` empty: row-major.
+  static Tensor over(std::shared_ptr<Storage> storage, void *data, DType dtype, Extents shape,
+                     Extents strides);
+
+  explicit operator bool() const { return body_ != nullptr; }
+  bool is(const Tensor &o) const { return body_ == o.body_; }
+  DType dtype() const { return body_->dtype; }
+  size_t rank() const { return body_->rank; }
+  Extents shape() const { return {body_->shape.data(), body_->rank}; }
+  Extents strides() const { return {body_->strides.data(), body_->rank}; }
+  int64_t size() const;   ///< elements
+  int64_t bytes() const;  ///< of its elements
+  void *data() const { return body_->data; }
+  Storage &storage() const { return *body_->storage; }
+  const std::shared_ptr<Storage> &shared_storage() const { return body_->storage; }
+  StrideClass stride_class() const;
+  bool is_contiguous() const { return stride_class() == StrideClass::contiguous; }
+  std::span<const std::byte> address_range() const;  ///< of its elements; empty without any
+
+  /// The same elements under another shape of as many; null when that needs a copy.
+  Tensor reshaped(Extents shape) const;
+  /// Dimension d is dimension axes[d] of this.
+  Tensor permuted(std::span<const size_t> axes) const;
+  /// Stretched by NumPy's rules; throws OpError.
+  Tensor broadcast(Extents shape) const;
+  /// Another tensor over the same memory, without history.
+  Tensor detached() const;
+
+  const History &history() const { return body_->history; }
+  void set_history(History history) const { body_->history = std::move(history); }
+  /// Whether no other handle of this tensor exists; its node then is the caller's to take.
+  bool is_only_handle() const { return body_.use_count() == 1; }
+  std::shared_ptr<Node> take_node() { return std::exchange(body_->history.node, nullptr); }
+  /// Tells the tensor from all others, as long as it lives.
+  const void *identity() const { return body_.get(); }
+
+ private:
+  struct Body {
+    std::shared_ptr<Storage> storage;
+    void *data = nullptr;
+    DType dtype = DType::f32;
+    size_t rank = 0;
+    std::array<int64_t, max_rank> shape{}, strides{};
+    History history;
+  };
+  std::shared_ptr<Body> body_;
+};
+
+/// "float32[2, 3]".
+std::string type_text(DType dtype, Extents shape);
+/// "(2, 3)", "(2,)".
+std::string shape_text(Extents shape);
+/// NumPy's common shape of two; throws OpError naming both.
+std::vector<int64_t> broadcast_shape(Extents a, Extents b);
+
+}  // namespace kw

@@ -1,0 +1,134 @@
+// Messages of entry programs and runs, from the artifact's places and sites.
+#include "runtime/versions/faults.h"
+
+#include <bit>
+
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+int64_t value_of(const ExtentSum &sum, std::span<const int64_t> extents) {
+  auto value = static_cast<uint64_t>(sum.constant);
+  for (const ExtentSum::Term &t : sum.terms)
+    if (t.dim < extents.size())
+      value += static_cast<uint64_t>(t.factor) * static_cast<uint64_t>(extents[t.dim]);
+  return static_cast<int64_t>(value);
+}
+
+/// "b.shape[1] is 3 but must be at least a.shape[1] = 4", or "" when the condition holds.
+std::string failed_condition(const ShapeCondition &c, std::span<const int64_t> extents) {
+  int64_t larger = value_of(c.larger, extents), smaller = value_of(c.smaller, extents);
+  if (larger >= smaller) return {};
+  if (c.larger.terms.empty()) return cat(c.smaller.text, " is ", smaller, " but must be at most ", larger);
+  return cat(c.larger.text, " is ", larger, " but must be at least ", c.smaller.text,
+             c.smaller.terms.empty() ? "" : cat(" = ", smaller));
+}
+
+std::string value_of(SiteMessage::Value kind, const KwFault &fault) {
+  switch (kind) {
+    case SiteMessage::Value::i64: return cat(fault.value);
+    case SiteMessage::Value::u64: return cat(static_cast<uint64_t>(fault.value));
+    case SiteMessage::Value::f64: return float_text(std::bit_cast<double>(fault.value));
+    default: return {};
+  }
+}
+
+/// A message with the fault's value in its place.
+void fill_message(const SiteMessage &m, const KwFault &fault, Resolved &e) {
+  e.message = cat(m.before, value_of(m.value, fault), m.after);
+  if (!m.note.empty()) e.notes.insert(e.notes.begin(), m.note);
+}
+
+/// The element of a first read.
+std::string element_read(const SiteRecord &s, const KwFault &fault) {
+  int64_t place = fault.value - fault.bound;  // of two dimensions the bound is the extent of the last one
+  std::string which = s.rank == 0   ? ""
+                      : s.rank == 1 ? cat("element ", place, " of ")
+                      : s.rank == 2
+                          ? cat("element [", place / fault.bound, ", ", place % fault.bound, "] of ")
+                          : cat("element ", place, " (row by row) of ");
+  return cat(which, "'", s.tensor, "' is read before it is written");
+}
+
+Resolved without_place(Code code, std::string message) {
+  Resolved e;
+  e.code = code;
+  e.message = std::move(message);
+  return e;
+}
+
+}  // namespace
+
+Resolved extent_error(const LoadedKernel &kernel, size_t index, Code code, int64_t value) {
+  size_t extent = index;
+  std::string output;
+  for (const ParamRecord &p : kernel.artifact().params) {
+    if (p.mode != ParamMode::out) continue;
+    output = p.name;
+    if (extent < p.rank) break;
+    extent -= p.rank;
+  }
+  Resolved e;
+  e.code = code;
+  const auto &places = kernel.artifact().program.extent_places;
+  if (index < places.size()) {
+    e.line = places[index].line;
+    e.column = places[index].column;
+    e.end_column = places[index].end_column;
+    e.line_text = places[index].line_text;
+  }
+  e.message = code == Code::E304 ? cat("extent ", extent, " of output '", output, "' is negative: ", value)
+                                 : cat("the extents of output '", output, "' exceed 2^46 elements");
+  return e;
+}
+
+Resolved entry_error(const LoadedKernel &kernel, const EntryResult &r) {
+  const std::string &name = kernel.artifact().name;
+  if (r.error == EntryResult::Error::malformed)
+    return without_place(Code::E503, cat("the entry program of '", name, "' is malformed"));
+  if (r.error == EntryResult::Error::workspace)
+    return without_place(Code::E224, cat("the temporaries of kernel '", name, "' exceed 2^46 bytes"));
+  bool negative = r.error == EntryResult::Error::negative_extent;
+  return extent_error(kernel, r.error_index, negative ? Code::E304 : Code::E224, r.error_value);
+}
+
+Resolved fault_error(const LoadedKernel &kernel, std::span<const int64_t> extents, const KwFault &fault) {
+  const auto &sites = kernel.artifact().sites;
+  if (fault.site >= sites.size()) return without_place(Code::E503, "a fault of an unknown site");
+  const SiteRecord &s = sites[fault.site];
+  Resolved e;
+  e.code = s.code;
+  e.line = s.line;
+  e.column = s.column;
+  e.end_column = s.end_column;
+  e.line_text = s.line_text;
+  e.text = s.text;
+  e.notes = s.notes;
+  if (s.code == Code::E310) {
+    e.message = element_read(s, fault);
+    e.notes.push_back("without debug=True it is 0");
+    return e;
+  }
+  if (s.tensor.empty()) {
+    fill_message(s.message, fault, e);
+    return e;
+  }
+  if (s.code == Code::E304) {
+    e.message = cat("extent ", s.dim, " of '", s.tensor, "' is negative: ", fault.bound);
+    return e;
+  }
+  int64_t index = s.from_end ? fault.value - fault.bound : fault.value;
+  e.message =
+      cat("index ", s.is_unsigned ? cat(static_cast<uint64_t>(index)) : cat(index),
+          " is out of range for dimension ", s.dim, " of '", s.tensor, "', whose extent is ", fault.bound);
+  if (fault.bound > 0) e.message += cat(" (valid 0..", fault.bound - 1, ")");
+  if (index < 0 && !s.from_end && !s.is_unsigned)
+    e.notes.push_back("a variable index below 0 does not count from the end");
+  for (const ShapeCondition &c : s.conditions)
+    if (std::string note = failed_condition(c, extents); !note.empty()) e.notes.push_back(std::move(note));
+  return e;
+}
+
+}  // namespace kw

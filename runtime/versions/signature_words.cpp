@@ -1,0 +1,31 @@
+// Words → Signature.
+#include "runtime/versions/signature_words.h"
+
+namespace kw {
+
+Signature signature_of(std::span<const uint16_t> words) {
+  Signature s;
+  for (size_t i = 0; i < words.size(); ++i) {
+    uint16_t w = words[i];
+    auto first = static_cast<uint8_t>(w & 31u);
+    if (w >= out_alias_word(0, 0)) {
+      s.out_aliases.resize(((w >> 5) & 31u) + 1, UINT8_MAX);
+      s.out_aliases.back() = first;
+    } else if (w >= alias_word(0, 0)) {
+      s.args[(w >> 5) & 31u].alias = first;
+    } else if (w >= output_word(false)) {
+      s.outs.push_back(w == output_word(true) ? StrideClass::general : StrideClass::contiguous);
+    } else {
+      ArgSpec a;
+      a.kind = static_cast<ArgKind>(w & 3u);
+      a.dtype = static_cast<DType>((w >> 2) & 15u);
+      a.rank = static_cast<uint8_t>((w >> 6) & 15u);
+      a.stride_class = static_cast<StrideClass>((w >> 10) & 3u);
+      a.alias = static_cast<uint8_t>(i);
+      s.args.push_back(a);
+    }
+  }
+  return s;
+}
+
+}  // namespace kw

@@ -1,0 +1,33 @@
+// A signature as words of 16 bits, by which calls are compared with the versions that exist: one per
+// argument, then marks of outputs that are given and of arguments that are the same view.
+#pragma once
+
+#include <span>
+
+#include "ir/signature.h"
+
+namespace kw {
+
+inline constexpr size_t max_words = 2 * (max_args + max_outputs);
+static_assert(max_args <= 32);  // marks hold indices of 5 bits
+
+// an argument: kind 2 bits, dtype 4, rank 4, class 2
+constexpr uint16_t argument_word(ArgKind kind, DType dtype, size_t rank, StrideClass c) {
+  return static_cast<uint16_t>(static_cast<unsigned>(kind) | static_cast<unsigned>(dtype) << 2 |
+                               static_cast<unsigned>(rank) << 6 | static_cast<unsigned>(c) << 10);
+}
+/// An array given for the next output.
+constexpr uint16_t output_word(bool general) { return static_cast<uint16_t>(0x8000u | (general ? 1u : 0u)); }
+/// Argument `which` is the same view as argument `first`.
+constexpr uint16_t alias_word(size_t which, size_t first) {
+  return static_cast<uint16_t>(0xC000u | which << 5 | first);
+}
+/// The array of output `which` is the same view as argument `first`.
+constexpr uint16_t out_alias_word(size_t which, size_t first) {
+  return static_cast<uint16_t>(0xE000u | which << 5 | first);
+}
+
+/// The signature that words of these kinds describe.
+Signature signature_of(std::span<const uint16_t> words);
+
+}  // namespace kw

@@ -1,0 +1,86 @@
+// Entry programs of a call, and the choice between the two bodies.
+#include "runtime/versions/version.h"
+
+#include <algorithm>
+
+#include "runtime/versions/faults.h"
+
+namespace kw {
+
+namespace {
+
+/// Elements of each output stay below 2^46 too, not only its extents. The first extent of the output that
+/// does not, or nothing.
+std::optional<size_t> too_large_output(const LoadedKernel &kernel, const std::vector<int64_t> &extents) {
+  size_t at = 0;
+  for (const ParamRecord &p : kernel.artifact().params) {
+    if (p.mode != ParamMode::out) continue;
+    int64_t elements = 1;
+    bool empty = false, wide = false;
+    for (size_t d = 0; d < p.rank; ++d) {
+      empty |= extents[at + d] == 0;
+      wide |= __builtin_mul_overflow(elements, extents[at + d], &elements) || elements >= (int64_t{1} << 46);
+    }
+    if (wide && !empty) return at;
+    at += p.rank;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool Version::knows(const CallSizes &sizes) const {
+  // element by element: for a few elements faster than the call of memcmp that std::equal becomes
+  if (!shape_known || extents.size() != sizes.extents.size()) return false;
+  for (size_t i = 0; i < extents.size(); ++i)
+    if (extents[i] != sizes.extents[i]) return false;
+  return std::equal(scalars.begin(), scalars.end(), sizes.scalars.begin());
+}
+
+Request Version::plain_request() const {
+  Request r = request;
+  r.options.body = Body::plain;
+  return r;
+}
+
+size_t output_count(const LoadedKernel &kernel) {
+  const auto &params = kernel.artifact().params;
+  return static_cast<size_t>(std::count_if(params.begin(), params.end(),
+                                           [](const ParamRecord &p) { return p.mode == ParamMode::out; }));
+}
+
+bool enter(const LoadedKernel &kernel, const CallSizes &sizes, EntryResult &r, Resolved &error) {
+  const EntryProgram &program = kernel.artifact().program;
+  r = evaluate_entry(program, sizes.extents.data(), sizes.extents.size(), sizes.scalars.data(),
+                     sizes.scalars.size());
+  if (r.error != EntryResult::Error::none) {
+    error = entry_error(kernel, r);
+    return false;
+  }
+  if (!program.bounded) r.work = INT64_MAX;
+  auto large = too_large_output(kernel, r.extents);
+  if (large) error = extent_error(kernel, *large, Code::E224, 0);
+  return !large;
+}
+
+Entered enter_shape(Version &v, const CallSizes &sizes, const std::function<bool()> &need_plain,
+                    Resolved &error) {
+  EntryResult r;
+  if (!enter(*v.main, sizes, r, error)) return Entered::refused;
+  bool use_plain = !r.facts_hold, reads_scalars = r.reads_scalars;
+  if (use_plain) {
+    if (!need_plain()) return Entered::no_plain;
+    if (!enter(*v.plain, sizes, r, error)) return Entered::refused;
+  }
+  v.extents.assign(sizes.extents.begin(), sizes.extents.end());
+  v.out_extents = std::move(r.extents);
+  v.workspace = r.workspace;
+  v.work = r.work;
+  v.use_plain = use_plain;
+  size_t counted = reads_scalars || r.reads_scalars ? sizes.scalars.size() : 0;
+  v.scalars.assign(sizes.scalars.begin(), sizes.scalars.begin() + static_cast<ptrdiff_t>(counted));
+  v.shape_known = true;
+  return Entered::ok;
+}
+
+}  // namespace kw
