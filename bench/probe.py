@@ -1,6 +1,7 @@
 """One measurement in a new process; prints milliseconds as JSON: what was measured, then the loops beside it.
 
-`probe.py import`, `probe.py first NAME…`.
+`probe.py import`, `probe.py first NAME…`; `probe.py scalar NAME…` calls them with a result that overlaps an
+argument, so that it is the body for such calls, which is scalar code, that is compiled.
 """
 
 from __future__ import annotations
@@ -35,9 +36,12 @@ def main() -> None:
 
     times, beside = [], [pulse()]
     for name in sys.argv[2:]:
-        kernel, args = getattr(kernels, name), _arguments(name)
+        kernel, args, out = getattr(kernels, name), _arguments(name), None
+        if sys.argv[1] == "scalar":
+            memory = np.ones((5, 4), np.float32)
+            args, out = (memory[:4], *args[1:]), memory[1:]
         start = time.perf_counter()
-        kernel(*args)
+        kernel(*args, out=out)
         times.append((time.perf_counter() - start) * 1e3)
         beside.append(pulse())
     print(json.dumps([times, beside]))
