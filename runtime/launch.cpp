@@ -24,6 +24,8 @@ void run_chunks(const KwEnv *env, int64_t n, void (*body)(void *, int64_t, int32
   run_region({body, frame, n, env->threads, env->cancel});
 }
 
+std::atomic<Runner> runner_in_force{nullptr};
+
 void *scratch(const KwEnv *, size_t bytes) { return scratch_arena().need(bytes); }
 
 }  // namespace
@@ -72,6 +74,13 @@ RunResult run_watched(const LoadedKernel &kernel, const CallWords &words, const 
   if (frame.look_error) std::rethrow_exception(frame.look_error);
   if (frame.error) std::rethrow_exception(frame.error);
   return frame.result;
+}
+
+void set_runner(Runner runner) { runner_in_force.store(runner); }
+
+RunResult run_by_runner(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
+  Runner runner = runner_in_force.load();
+  return runner ? runner(kernel, work, words) : run_here(kernel, words, nullptr);
 }
 
 }  // namespace kw

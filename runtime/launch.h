@@ -29,4 +29,9 @@ RunResult run_here(const LoadedKernel &kernel, const CallWords &words, const vol
 /// true to cancel. Used where Ctrl-C has to be noticed.
 RunResult run_watched(const LoadedKernel &kernel, const CallWords &words, const std::function<bool()> &look);
 
+/// How calls from C++ run; `work` counts scalar operations. Until another one is set: in the calling thread.
+using Runner = RunResult (*)(const LoadedKernel &kernel, int64_t work, const CallWords &words);
+void set_runner(Runner runner);
+RunResult run_by_runner(const LoadedKernel &kernel, int64_t work, const CallWords &words);
+
 }  // namespace kw
