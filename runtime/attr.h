@@ -1,0 +1,69 @@
+// Attributes of operators: constants of a call that are no tensors, and the types that they are declared
+// with. Knows no operators.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir/dtype.h"
+
+namespace kw {
+
+/// None, a truth value, a number, text, a dtype, or a list of attributes.
+struct Attr {
+  std::variant<std::monostate, bool, int64_t, double, std::string, DType, std::vector<Attr>> value;
+
+  Attr() = default;
+  template <class T>
+    requires(!std::is_same_v<std::decay_t<T>, Attr>)
+  Attr(T &&v) {  // NOLINT: an attribute is written as its value
+    using V = std::decay_t<T>;
+    if constexpr (std::is_same_v<V, bool> || std::is_same_v<V, DType> || std::is_same_v<V, std::string> ||
+                  std::is_same_v<V, std::vector<Attr>>)
+      value = std::forward<T>(v);
+    else if constexpr (std::is_integral_v<V>)
+      value = static_cast<int64_t>(v);
+    else if constexpr (std::is_floating_point_v<V>)
+      value = static_cast<double>(v);
+    else
+      value = std::string(v);
+  }
+
+  template <class T>
+  const T *as() const {
+    return std::get_if<T>(&value);
+  }
+  bool is_none() const { return value.index() == 0; }
+  friend bool operator==(const Attr &, const Attr &) = default;
+};
+
+/// By name, in the order of the operator's declaration.
+using Attrs = std::vector<std::pair<std::string, Attr>>;
+
+const Attr *find_attr(const Attrs &attrs, std::string_view name);
+
+/// As Python writes it: `True`, `0.5`, `'same'`, `[1, 2]`, `float32`.
+std::string attr_text(const Attr &a);
+
+/// What values an attribute takes; `any` leaves it open.
+enum class AttrType : uint8_t {
+  any,
+  boolean,
+  integer,
+  real,
+  text,
+  dtype,
+  integers,
+  reals,
+  booleans,
+  texts,
+};
+std::string_view attr_type_name(AttrType t);  ///< "bool", "int", "float", "str", "dtype", "list of int", …
+
+/// The value as one of this type: an int serves as a float, an int as a list of one. False when it is none.
+bool convert_attr(Attr &a, AttrType t);
+
+}  // namespace kw

@@ -1,0 +1,316 @@
+// Operators along the last axis: softmax, log-softmax, layer norm, gelu and cross entropy. Rows are computed
+// in float32 at least.
+#include <algorithm>
+
+#include "runtime/op_error.h"
+#include "runtime/ops/ops.h"
+#include "runtime/ops/table.h"
+#include "support/text.h"
+
+namespace kw::ops {
+
+namespace {
+
+constexpr const char *softmax_text = R"(def softmax_rows(x):
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        m = x[i, 0]
+        for j in range(x.shape[1]):
+            m = max(m, x[i, j])
+        s = 0
+        for j in range(x.shape[1]):
+            y[i, j] = exp(x[i, j] - m)
+            s = s + y[i, j]
+        for j in range(x.shape[1]):
+            y[i, j] = y[i, j] / s
+    return y
+)";
+
+constexpr const char *log_softmax_text = R"(def log_softmax_rows(x):
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        m = x[i, 0]
+        for j in range(x.shape[1]):
+            m = max(m, x[i, j])
+        s = 0
+        for j in range(x.shape[1]):
+            s = s + exp(x[i, j] - m)
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j] - m - log(s)
+    return y
+)";
+
+constexpr const char *layernorm_text = R"(def layernorm_rows(x, gamma, beta, epsilon):
+    y = output_tensor(x.shape, x.dtype)
+    mean = output_tensor((x.shape[0],), x.dtype)
+    inverse = output_tensor((x.shape[0],), x.dtype)
+    for i in range(x.shape[0]):
+        s = 0
+        for j in range(x.shape[1]):
+            s = s + x[i, j]
+        m = s / x.shape[1]
+        v = 0
+        for j in range(x.shape[1]):
+            v = v + (x[i, j] - m) * (x[i, j] - m)
+        r = 1 / sqrt(v / x.shape[1] + epsilon)
+        mean[i] = m
+        inverse[i] = r
+        for j in range(x.shape[1]):
+            y[i, j] = (x[i, j] - m) * r * gamma[j] + beta[j]
+    return y, mean, inverse
+)";
+
+constexpr const char *gelu_text = R"(def gelu_of(x):
+    y = output_tensor(x.shape, x.dtype)
+    for p in grid(x.shape):
+        t = tanh(0.7978845608028654 * (x[p] + 0.044715 * x[p] * x[p] * x[p]))
+        y[p] = 0.5 * x[p] * (1 + t)
+    return y
+)";
+
+/// x as rows along `axis`, and back.
+struct RowView {
+  size_t axis, rank;
+  std::vector<int64_t> moved;  ///< the shape with the axis last
+
+  std::vector<size_t> order() const {
+    std::vector<size_t> out;
+    for (size_t d = 0; d < rank; ++d)
+      if (d != axis) out.push_back(d);
+    out.push_back(axis);
+    return out;
+  }
+  Tensor rows(const Tensor &x) {
+    Tensor last = contiguous(x.permuted(order()));
+    moved = shape_of(last);
+    int64_t length = moved.back(), count = 1;
+    for (size_t d = 0; d + 1 < rank; ++d) count *= moved[d];
+    return last.reshaped(std::array{count, length});
+  }
+  Tensor back(const Tensor &rows) const {
+    std::vector<size_t> there = order(), home(rank);
+    for (size_t d = 0; d < rank; ++d) home[there[d]] = d;
+    return rows.reshaped(moved).permuted(home);
+  }
+};
+
+std::vector<TensorType> same_float(const OpCall &c) {
+  need_floats(c);
+  return {type_of(c.inputs[0])};
+}
+
+void add_softmax(Registration &to, const char *name, const char *text,
+                 Tensor (*grad)(const GradCall &, const Axes &)) {
+  LoopKernel &kernel = loops(cat(name, "_rows"), text, __builtin_FILE());
+  Row row;
+  row.name = name;
+  row.inputs = inputs({"x"});
+  row.attrs = {{"axis", AttrType::integer, Attr(-1)}};
+  row.infer = [](const OpCall &c) {
+    const Tensor &x = c.inputs[0];
+    size_t axis = positive_axis(c, c.get<int64_t>("axis"), x.rank());
+    if (x.shape()[axis] == 0) throw_value_error(cat(call_text(c), ": axis ", axis, " has no elements"));
+    return same_float(c);
+  };
+  row.run = [&kernel](const OpCall &c, std::span<const TensorType> types) {
+    const Tensor &x = c.inputs[0];
+    RowView view{positive_axis(c, c.get<int64_t>("axis"), x.rank()), x.rank(), {}};
+    Tensor y = kernel({view.rows(converted(x, working_dtype(x.dtype())))})[0];
+    return Tensors{converted(contiguous(view.back(y)), types[0].dtype)};
+  };
+  row.grad = [grad](const GradCall &g) { return Tensors{grad(g, {g.call.get<int64_t>("axis")})}; };
+  row.saves_inputs = false;
+  add_row(to, std::move(row));
+}
+
+void add_gelu(Registration &to) {
+  LoopKernel &kernel = loops("gelu_of", gelu_text, __builtin_FILE());
+  Row row;
+  row.name = "gelu";
+  row.inputs = inputs({"x"});
+  row.infer = same_float;
+  row.run = [&kernel](const OpCall &c, std::span<const TensorType>) {
+    DType t = c.inputs[0].dtype();
+    return Tensors{converted(kernel({converted(c.inputs[0], working_dtype(t))})[0], t)};
+  };
+  row.grad = [](const GradCall &g) {
+    const Tensor &x = g.call.inputs[0];
+    auto num = [&](double v) { return number(x.dtype(), v); };
+    constexpr double root = 0.7978845608028654, cubic = 0.044715;
+    Tensor square = mul(x, x);
+    Tensor t = unary("tanh", mul(num(root), mul(x, add(num(1), mul(num(cubic), square)))));
+    Tensor slope = mul(num(root), add(num(1), mul(num(3 * cubic), square)));
+    Tensor inner = mul(mul(mul(num(0.5), x), sub(num(1), mul(t, t))), slope);
+    return Tensors{mul(g.grads[0], add(mul(num(0.5), add(num(1), t)), inner))};
+  };
+  row.saves_outputs = false;
+  add_row(to, std::move(row));
+}
+
+void check_layernorm(const OpCall &c) {
+  need_floats(c);
+  const Tensor &x = c.inputs[0];
+  for (size_t i = 1; i < 3; ++i) {
+    const Tensor &t = c.inputs[i];
+    if (x.rank() == 0 || t.rank() != 1 || t.shape()[0] != x.shape().back() || t.dtype() != x.dtype())
+      throw_value_error(cat(call_text(c), ": '", c.op->def.inputs[i].name,
+                            "' must have one element, of the same dtype, per column"));
+  }
+}
+
+/// (y, mean, 1 / deviation); the gradients treat the last two as what they are, functions of x.
+void add_layernorm(Registration &to) {
+  LoopKernel &kernel = loops("layernorm_rows", layernorm_text, __builtin_FILE());
+  Row row;
+  row.name = "layernorm";
+  row.inputs = inputs({"x", "gamma", "beta"});
+  row.outputs = {"output", "mean", "inverse"};
+  row.attrs = {{"epsilon", AttrType::real, Attr(1e-5)}};
+  row.infer = [](const OpCall &c) {
+    check_layernorm(c);
+    TensorType x = type_of(c.inputs[0]);
+    std::vector<int64_t> per_row = x.shape;
+    per_row.back() = 1;
+    return std::vector<TensorType>{x, {x.dtype, per_row}, {x.dtype, per_row}};
+  };
+  row.run = [&kernel](const OpCall &c, std::span<const TensorType> types) {
+    DType t = working_dtype(types[0].dtype);
+    RowView view{c.inputs[0].rank() - 1, c.inputs[0].rank(), {}};
+    Tensor x = view.rows(converted(c.inputs[0], t));
+    Tensors made =
+        kernel({x, converted(c.inputs[1], t), converted(c.inputs[2], t), c.get<double>("epsilon")});
+    for (size_t i = 0; i < made.size(); ++i)
+      made[i] = converted(made[i].reshaped(types[i].shape), types[i].dtype);
+    return made;
+  };
+  row.grad = [](const GradCall &g) {
+    const Tensor &x = g.call.inputs[0], &gamma = g.call.inputs[1], &dy = g.grads[0];
+    const Tensor &mean = g.outputs[1], &inverse = g.outputs[2];
+    Axes last{-1}, others;
+    for (size_t d = 0; d + 1 < x.rank(); ++d) others.push_back(static_cast<int64_t>(d));
+    Tensor n = number(x.dtype(), static_cast<double>(x.shape().back()));
+    Tensor centred = sub(x, mean), normal = mul(centred, inverse), dn = mul(dy, gamma);
+    // normal = (x - mean) inverse; both depend on x
+    Tensor through_mean = div(sum(dn, last, true), n);
+    Tensor through_scale = mul(normal, div(sum(mul(dn, normal), last, true), n));
+    Tensor dx = mul(inverse, sub(sub(dn, through_mean), through_scale));
+    // d mean / dx = 1 / n, d inverse / dx = -inverse^3 (x - mean) / n
+    Tensor cube = mul(inverse, mul(inverse, inverse));
+    Tensor of_rest = sub(g.grads[1], mul(g.grads[2], mul(cube, centred)));
+    dx = add(dx, div(of_rest, n));
+    auto columns = [&](const Tensor &t) { return others.empty() ? t : sum(t, others, false); };
+    return Tensors{dx, columns(mul(dy, normal)), columns(dy)};
+  };
+  add_row(to, std::move(row));
+}
+
+constexpr const char *pick_text = R"(def pick(x, labels):
+    y = output_tensor((x.shape[0],), x.dtype)
+    for i in range(x.shape[0]):
+        y[i] = -x[i, labels[i]]
+    return y
+)";
+
+constexpr const char *place_text = R"(def place(x, labels, dy):
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            y[i, j] = -dy[i] if labels[i] == j else 0
+    return y
+)";
+
+/// Of log-probabilities (n, classes) the negative one of each row's label.
+void add_nll(Registration &to) {
+  LoopKernel &pick = loops("pick", pick_text, __builtin_FILE()),
+             &place = loops("place", place_text, __builtin_FILE());
+  auto check = [](const OpCall &c) {
+    const Tensor &x = c.inputs[0], &labels = c.inputs[1];
+    if (x.rank() != 2 || labels.rank() != 1 || labels.shape()[0] != x.shape()[0] || !is_float(x.dtype()) ||
+        !is_int(labels.dtype()))
+      throw_value_error(cat(call_text(c), " takes floats of shape (n, classes) and n integers"));
+  };
+  Row row;
+  row.name = "nll_rows";
+  row.inputs = inputs({"x", "labels"});
+  row.infer = [check](const OpCall &c) {
+    check(c);
+    return std::vector<TensorType>{{c.inputs[0].dtype(), {c.inputs[0].shape()[0]}}};
+  };
+  row.run = [&pick](const OpCall &c, std::span<const TensorType>) {
+    return pick({c.inputs[0], c.inputs[1]});
+  };
+  row.grad = [](const GradCall &g) {
+    return Tensors{call_op("kw::nll_rows_grad", {g.call.inputs[0], g.call.inputs[1], g.grads[0]})[0],
+                   Tensor()};
+  };
+  row.saves_outputs = false;
+  add_row(to, std::move(row));
+
+  Row back;
+  back.name = "nll_rows_grad";
+  back.inputs = inputs({"x", "labels", "dy"});
+  back.infer = [](const OpCall &c) { return std::vector<TensorType>{type_of(c.inputs[0])}; };
+  back.run = [&place](const OpCall &c, std::span<const TensorType>) {
+    return place({c.inputs[0], c.inputs[1], c.inputs[2]});
+  };
+  back.grad = [](const GradCall &g) {
+    return Tensors{Tensor(), Tensor(), call_op("kw::nll_rows", {g.grads[0], g.call.inputs[1]})[0]};
+  };
+  back.saves_outputs = false;
+  add_row(to, std::move(back));
+}
+
+Tensor softmax_grad(const GradCall &g, const Axes &axis) {
+  const Tensor &y = g.outputs[0], &dy = g.grads[0];
+  return mul(y, sub(dy, sum(mul(dy, y), axis, true)));
+}
+
+Tensor log_softmax_grad(const GradCall &g, const Axes &axis) {
+  return sub(g.grads[0], mul(exp(g.outputs[0]), sum(g.grads[0], axis, true)));
+}
+
+/// Logits (n, classes) and labels (n) to one number, or n of them.
+void add_cross_entropy(Registration &to) {
+  Row row;
+  row.name = "cross_entropy";
+  row.inputs = inputs({"logits", "labels"});
+  row.attrs = {{"reduction", AttrType::text, Attr("mean"), [](const Attr &a) -> std::string {
+                  const std::string &s = *a.as<std::string>();
+                  return s == "mean" || s == "sum" || s == "none"
+                             ? ""
+                             : cat("must be 'mean', 'sum' or 'none', but got '", s, "'");
+                }}};
+  auto losses = [](const OpCall &c, const Tensor &x) {
+    Tensor logarithms = call_op("kw::log_softmax", {x})[0];
+    Tensor rows = call_op("kw::nll_rows", {logarithms, c.inputs[1]})[0];
+    const std::string &reduction = c.get<std::string>("reduction");
+    if (reduction == "none") return rows;
+    return call_op(cat("kw::", reduction), {rows})[0];
+  };
+  row.run = [losses](const OpCall &c, std::span<const TensorType>) {
+    return Tensors{losses(c, c.inputs[0])};
+  };
+  row.grad = [losses](const GradCall &g) {
+    // by its parts: their own gradients give this one, and those of higher order
+    bool outer = is_recording();
+    Recording on(true);
+    Tensor x = make_variable(g.call.inputs[0]), y = losses(g.call, x);
+    Recording as_before(outer);
+    return Tensors{gradients({y}, {g.grads[0]}, {x})[0], Tensor()};
+  };
+  row.saves_outputs = false;
+  add_row(to, std::move(row));
+}
+
+}  // namespace
+
+void register_rows(Registration &to) {
+  add_softmax(to, "softmax", softmax_text, softmax_grad);
+  add_softmax(to, "log_softmax", log_softmax_text, log_softmax_grad);
+  add_gelu(to);
+  add_layernorm(to);
+  add_nll(to);
+  add_cross_entropy(to);
+}
+
+}  // namespace kw::ops

@@ -1,0 +1,240 @@
+// Operators that change shapes: views where the memory allows it, copies elsewhere.
+#include <algorithm>
+
+#include "runtime/op_error.h"
+#include "runtime/ops/ops.h"
+#include "runtime/ops/table.h"
+#include "support/text.h"
+
+namespace kw::ops {
+
+namespace {
+
+/// The shape of a call of reshape, -1 replaced by what is left.
+std::vector<int64_t> wanted_shape(const OpCall &c) {
+  Axes shape = axes_of(c, "shape");
+  int64_t known = 1, elements = c.inputs[0].size();
+  auto open = std::find(shape.begin(), shape.end(), -1);
+  for (auto e = shape.begin(); e != shape.end(); ++e)
+    if (e != open && (*e < 0 || __builtin_mul_overflow(known, *e, &known)))
+      throw_value_error(cat(call_text(c), ": only one extent may be -1, the others are at least 0"));
+  if (open != shape.end()) *open = known ? elements / known : 0;
+  int64_t all = open == shape.end() ? known : known * *open;
+  if (all != elements)
+    throw_value_error(
+        cat(call_text(c), ": ", elements, " elements do not fill the shape ", shape_text(shape)));
+  return shape;
+}
+
+std::vector<size_t> wanted_axes(const OpCall &c) {
+  Axes given = axes_of(c, "axes");
+  size_t rank = c.inputs[0].rank();
+  std::vector<size_t> axes;
+  if (given.empty())
+    for (size_t d = rank; d-- > 0;) axes.push_back(d);
+  for (int64_t a : given) axes.push_back(positive_axis(c, a, rank));
+  positive_axes(c, given, rank);
+  if (axes.size() != rank)
+    throw_value_error(
+        cat(call_text(c), ": ", counted(axes.size(), "axis"), " for ", counted(rank, "dimension")));
+  return axes;
+}
+
+std::vector<TensorType> like(const Tensor &x, std::vector<int64_t> shape) {
+  return {{x.dtype(), std::move(shape)}};
+}
+
+void add_reshape(Registration &to) {
+  Row row;
+  row.name = "reshape";
+  row.inputs = inputs({"x"});
+  row.attrs = {{"shape", AttrType::integers}};
+  row.infer = [](const OpCall &c) { return like(c.inputs[0], wanted_shape(c)); };
+  row.run = [](const OpCall &c, std::span<const TensorType> types) {
+    return Tensors{contiguous(c.inputs[0]).reshaped(types[0].shape)};
+  };
+  row.grad = [](const GradCall &g) { return Tensors{reshape(g.grads[0], g.call.inputs[0].shape())}; };
+  row.saves_inputs = row.saves_outputs = false;
+  row.kind = BodyKind::cpp_kernel;
+  add_row(to, std::move(row));
+}
+
+void add_transpose(Registration &to) {
+  Row row;
+  row.name = "transpose";
+  row.inputs = inputs({"x"});
+  row.attrs = {{"axes", AttrType::integers, Attr(std::vector<Attr>{})}};
+  row.infer = [](const OpCall &c) {
+    std::vector<int64_t> shape;
+    for (size_t a : wanted_axes(c)) shape.push_back(c.inputs[0].shape()[a]);
+    return like(c.inputs[0], std::move(shape));
+  };
+  row.run = [](const OpCall &c, std::span<const TensorType>) {
+    return Tensors{c.inputs[0].permuted(wanted_axes(c))};
+  };
+  row.grad = [](const GradCall &g) {
+    std::vector<size_t> axes = wanted_axes(g.call);
+    Axes back(axes.size());
+    for (size_t d = 0; d < axes.size(); ++d) back[axes[d]] = static_cast<int64_t>(d);
+    return Tensors{back.empty() ? g.grads[0] : transpose(g.grads[0], back)};
+  };
+  row.saves_inputs = row.saves_outputs = false;
+  row.kind = BodyKind::cpp_kernel;
+  add_row(to, std::move(row));
+}
+
+void add_broadcast(Registration &to) {
+  Row row;
+  row.name = "broadcast_to";
+  row.inputs = inputs({"x"});
+  row.attrs = {{"shape", AttrType::integers}};
+  row.infer = [](const OpCall &c) {
+    Axes shape = axes_of(c, "shape");
+    size_t skipped = shape.size() - std::min(shape.size(), c.inputs[0].rank());
+    for (size_t d = skipped; d < shape.size(); ++d)
+      if (shape[d] == -1) shape[d] = c.inputs[0].shape()[d - skipped];
+    static_cast<void>(c.inputs[0].broadcast(shape));
+    return like(c.inputs[0], std::move(shape));
+  };
+  row.run = [](const OpCall &c, std::span<const TensorType> types) {
+    return Tensors{contiguous(c.inputs[0].broadcast(types[0].shape))};
+  };
+  row.grad = [](const GradCall &g) { return Tensors{sum_to(g.grads[0], g.call.inputs[0].shape())}; };
+  row.saves_inputs = row.saves_outputs = false;
+  add_row(to, std::move(row));
+}
+
+LoopKernel &copy_into() {
+  static LoopKernel &kernel = loops("copy_into",
+                                    "def copy_into(y, x):\n"
+                                    "    for p in grid(x.shape):\n"
+                                    "        y[p] = x[p]\n"
+                                    "    return y\n",
+                                    __builtin_FILE());
+  return kernel;
+}
+
+/// Of x along an axis: `count` steps from `first` on.
+Tensor part_of(const Tensor &x, size_t axis, int64_t first, int64_t count) {
+  std::vector<int64_t> shape = shape_of(x);
+  shape[axis] = count;
+  auto *data = static_cast<std::byte *>(x.data()) +
+               first * x.strides()[axis] * static_cast<int64_t>(item_size(x.dtype()));
+  return Tensor::over(x.shared_storage(), data, x.dtype(), shape, x.strides());
+}
+
+void add_concat(Registration &to) {
+  Row row;
+  row.name = "concat";
+  row.inputs = {{"values", Arity::dynamic}};
+  row.attrs = {{"axis", AttrType::integer, Attr(0)}};
+  row.infer = [](const OpCall &c) {
+    if (c.inputs.empty()) throw_value_error("concat of no tensors");
+    size_t axis = positive_axis(c, c.get<int64_t>("axis"), c.inputs[0].rank());
+    std::vector<int64_t> shape = shape_of(c.inputs[0]);
+    shape[axis] = 0;
+    for (const Tensor &t : c.inputs) {
+      std::vector<int64_t> other = shape_of(t);
+      int64_t added = axis < other.size() ? std::exchange(other[axis], shape[axis]) : 0;
+      if (other != shape || t.dtype() != c.inputs[0].dtype())
+        throw_value_error(cat(call_text(c), ": shapes may differ along axis ", axis, " alone, dtypes not"));
+      shape[axis] += added;
+    }
+    return like(c.inputs[0], std::move(shape));
+  };
+  row.run = [](const OpCall &c, std::span<const TensorType> types) {
+    Tensor y = Tensor::empty(types[0].dtype, types[0].shape);
+    size_t axis = positive_axis(c, c.get<int64_t>("axis"), y.rank());
+    int64_t at = 0;
+    for (const Tensor &t : c.inputs) {
+      copy_into()({part_of(y, axis, at, t.shape()[axis]), t});
+      at += t.shape()[axis];
+    }
+    return Tensors{y};
+  };
+  row.grad = [](const GradCall &g) {
+    Tensors out;
+    size_t axis = positive_axis(g.call, g.call.get<int64_t>("axis"), g.grads[0].rank());
+    int64_t at = 0;
+    for (const Tensor &t : g.call.inputs) {
+      int64_t count = t.shape()[axis];
+      out.push_back(call_op("kw::narrow", {g.grads[0]},
+                            {{"axis", Attr(axis)}, {"first", Attr(at)}, {"count", Attr(count)}})[0]);
+      at += count;
+    }
+    return out;
+  };
+  row.saves_inputs = row.saves_outputs = false;
+  add_row(to, std::move(row));
+}
+
+void add_narrow(Registration &to) {
+  Row row;
+  row.name = "narrow";
+  row.inputs = inputs({"x"});
+  row.attrs = {{"axis", AttrType::integer}, {"first", AttrType::integer}, {"count", AttrType::integer}};
+  row.infer = [](const OpCall &c) {
+    std::vector<int64_t> shape = shape_of(c.inputs[0]);
+    int64_t &extent = shape[positive_axis(c, c.get<int64_t>("axis"), shape.size())];
+    int64_t first = c.get<int64_t>("first"), count = c.get<int64_t>("count");
+    if (first < 0 || count < 0 || first > extent || count > extent - first)
+      throw_value_error(cat(call_text(c), ": the extent is ", extent));
+    extent = count;
+    return like(c.inputs[0], std::move(shape));
+  };
+  row.run = [](const OpCall &c, std::span<const TensorType>) {
+    const Tensor &x = c.inputs[0];
+    size_t axis = positive_axis(c, c.get<int64_t>("axis"), x.rank());
+    return Tensors{part_of(x, axis, c.get<int64_t>("first"), c.get<int64_t>("count"))};
+  };
+  row.grad = [](const GradCall &g) {
+    const Tensor &x = g.call.inputs[0];
+    size_t axis = positive_axis(g.call, g.call.get<int64_t>("axis"), x.rank());
+    int64_t first = g.call.get<int64_t>("first"),
+            behind = x.shape()[axis] - first - g.call.get<int64_t>("count");
+    auto zeros = [&](int64_t count) {
+      std::vector<int64_t> shape = shape_of(x);
+      shape[axis] = count;
+      return Tensor::zeros(x.dtype(), shape);
+    };
+    return Tensors{
+        call_op("kw::concat", {zeros(first), g.grads[0], zeros(behind)}, {{"axis", Attr(axis)}})[0]};
+  };
+  row.saves_inputs = row.saves_outputs = false;
+  row.kind = BodyKind::cpp_kernel;
+  add_row(to, std::move(row));
+}
+
+}  // namespace
+
+void register_shapes(Registration &to) {
+  add_reshape(to);
+  add_transpose(to);
+  add_broadcast(to);
+  add_concat(to);
+  add_narrow(to);
+}
+
+Tensor reshape(const Tensor &x, Extents shape) {
+  return call_op("kw::reshape", {x}, {{"shape", list_attr(shape)}})[0];
+}
+
+Tensor transpose(const Tensor &x, std::span<const int64_t> axes) {
+  return call_op("kw::transpose", {x}, {{"axes", list_attr(axes)}})[0];
+}
+
+Tensor broadcast_to(const Tensor &x, Extents shape) {
+  return call_op("kw::broadcast_to", {x}, {{"shape", list_attr(shape)}})[0];
+}
+
+Tensor sum_to(const Tensor &x, Extents shape) {
+  if (std::equal(x.shape().begin(), x.shape().end(), shape.begin(), shape.end())) return x;
+  size_t skipped = x.rank() - shape.size();
+  Axes stretched;
+  for (size_t d = 0; d < x.rank(); ++d)
+    if (d < skipped || (shape[d - skipped] == 1 && x.shape()[d] != 1))
+      stretched.push_back(static_cast<int64_t>(d));
+  return reshape(stretched.empty() ? x : sum(x, stretched, true), shape);
+}
+
+}  // namespace kw::ops

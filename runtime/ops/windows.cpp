@@ -1,0 +1,315 @@
+// Operators over windows of images (batch, channels, rows, columns): convolution and maximum. Padding is
+// zeros for the one and counts for nothing in the other.
+#include <algorithm>
+
+#include "runtime/op_error.h"
+#include "runtime/ops/ops.h"
+#include "runtime/ops/table.h"
+#include "support/text.h"
+
+namespace kw::ops {
+
+namespace {
+
+// group g convolves its own channels; sy, sx: strides; py, px: padding before; ey, ex: steps of the window
+constexpr const char *conv_text = R"(def conv2d_of(x, w, rows, columns, sy, sx, py, px, ey, ex, groups):
+    y = output_tensor((x.shape[0], w.shape[0], rows, columns), x.dtype)
+    for n in range(x.shape[0]):
+        for o in range(w.shape[0]):
+            first = o * groups // w.shape[0] * w.shape[1]
+            for i in range(rows):
+                for j in range(columns):
+                    s = 0
+                    for c in range(w.shape[1]):
+                        for u in range(w.shape[2]):
+                            for v in range(w.shape[3]):
+                                a = i * sy - py + u * ey
+                                b = j * sx - px + v * ex
+                                if 0 <= a and a < x.shape[2] and 0 <= b and b < x.shape[3]:
+                                    s = s + x[n, first + c, a, b] * w[o, c, u, v]
+                    y[n, o, i, j] = s
+    return y
+)";
+
+constexpr const char *conv_by_x_text =
+    R"(def conv2d_by_x(dy, w, channels, rows, columns, sy, sx, py, px, ey, ex, groups):
+    dx = output_tensor((dy.shape[0], channels, rows, columns), dy.dtype)
+    for n in range(dy.shape[0]):
+        for o in range(w.shape[0]):
+            first = o * groups // w.shape[0] * w.shape[1]
+            for i in range(dy.shape[2]):
+                for j in range(dy.shape[3]):
+                    for c in range(w.shape[1]):
+                        for u in range(w.shape[2]):
+                            for v in range(w.shape[3]):
+                                a = i * sy - py + u * ey
+                                b = j * sx - px + v * ex
+                                if 0 <= a and a < rows and 0 <= b and b < columns:
+                                    dx[n, first + c, a, b] += dy[n, o, i, j] * w[o, c, u, v]
+    return dx
+)";
+
+constexpr const char *conv_by_w_text =
+    R"(def conv2d_by_w(x, dy, channels, height, width, sy, sx, py, px, ey, ex, groups):
+    dw = output_tensor((dy.shape[1], channels, height, width), x.dtype)
+    for n in range(x.shape[0]):
+        for o in range(dy.shape[1]):
+            first = o * groups // dy.shape[1] * channels
+            for i in range(dy.shape[2]):
+                for j in range(dy.shape[3]):
+                    for c in range(channels):
+                        for u in range(height):
+                            for v in range(width):
+                                a = i * sy - py + u * ey
+                                b = j * sx - px + v * ex
+                                if 0 <= a and a < x.shape[2] and 0 <= b and b < x.shape[3]:
+                                    dw[o, c, u, v] += dy[n, o, i, j] * x[n, first + c, a, b]
+    return dw
+)";
+
+constexpr const char *pool_text = R"(def maxpool_of(x, rows, columns, height, width, sy, sx, py, px):
+    y = output_tensor((x.shape[0], x.shape[1], rows, columns), x.dtype)
+    for n in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            for i in range(rows):
+                for j in range(columns):
+                    top = max(i * sy - py, 0)
+                    left = max(j * sx - px, 0)
+                    s = x[n, c, top, left]
+                    for u in range(height):
+                        for v in range(width):
+                            a = i * sy - py + u
+                            b = j * sx - px + v
+                            if 0 <= a and a < x.shape[2] and 0 <= b and b < x.shape[3]:
+                                s = max(s, x[n, c, a, b])
+                    y[n, c, i, j] = s
+    return y
+)";
+
+// the first of the greatest elements of a window gets its gradient
+constexpr const char *pool_grad_text = R"(def maxpool_grad_of(x, y, dy, height, width, sy, sx, py, px):
+    dx = output_tensor(x.shape, x.dtype)
+    for n in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            for i in range(y.shape[2]):
+                for j in range(y.shape[3]):
+                    is_open = True
+                    for u in range(height):
+                        for v in range(width):
+                            a = i * sy - py + u
+                            b = j * sx - px + v
+                            if is_open and 0 <= a and a < x.shape[2] and 0 <= b and b < x.shape[3]:
+                                if x[n, c, a, b] == y[n, c, i, j]:
+                                    dx[n, c, a, b] += dy[n, c, i, j]
+                                    is_open = False
+    return dx
+)";
+
+/// A pair of numbers, given as one or two.
+std::array<int64_t, 2> pair_of(const OpCall &c, const char *name, int64_t least) {
+  Axes given = axes_of(c, name);
+  if (given.size() == 1) given.push_back(given[0]);
+  if (given.size() != 2 || given[0] < least || given[1] < least)
+    throw_value_error(cat(call_text(c), ": '", name, "' must be one or two numbers of at least ", least));
+  return {given[0], given[1]};
+}
+
+/// How windows lie on an image.
+struct Windows {
+  std::array<int64_t, 2> size, stride, pad, step{1, 1};
+
+  int64_t count(const OpCall &c, size_t axis, int64_t extent) const {
+    int64_t reach = (size[axis] - 1) * step[axis] + 1, room = extent + 2 * pad[axis] - reach;
+    if (room < 0)
+      throw_value_error(
+          cat(call_text(c), ": a window of ", reach, " does not fit into ", extent + 2 * pad[axis]));
+    return room / stride[axis] + 1;
+  }
+};
+
+void need_image(const OpCall &c, size_t i) {
+  const Tensor &t = c.inputs[i];
+  if (t.rank() != 4 || !is_float(t.dtype()) || t.dtype() != c.inputs[0].dtype())
+    throw_value_error(cat(call_text(c), ": '", c.op->def.inputs[i].name,
+                          "' must be a tensor of 4 dimensions of the same kind of floats"));
+}
+
+std::vector<OpAttr> conv_attrs() {
+  auto list = [](std::initializer_list<int64_t> v) { return Attr(std::vector<Attr>(v.begin(), v.end())); };
+  return {{"stride", AttrType::integers, list({1})},
+          {"pad", AttrType::integers, list({0})},
+          {"dilation", AttrType::integers, list({1})},
+          {"groups", AttrType::integer, Attr(1)}};
+}
+
+/// The numbers that the loops of a convolution end with.
+void append_windows(std::vector<Operand> &to, const Windows &w) {
+  for (const auto &pair : {w.stride, w.pad, w.step}) to.insert(to.end(), {pair[0], pair[1]});
+}
+
+Windows conv_windows(const OpCall &c, Extents weights) {
+  return {{weights[2], weights[3]}, pair_of(c, "stride", 1), pair_of(c, "pad", 0), pair_of(c, "dilation", 1)};
+}
+
+struct ConvKernels {
+  LoopKernel &forward = loops("conv2d_of", conv_text, __builtin_FILE());
+  LoopKernel &by_x = loops("conv2d_by_x", conv_by_x_text, __builtin_FILE());
+  LoopKernel &by_w = loops("conv2d_by_w", conv_by_w_text, __builtin_FILE());
+};
+
+/// One of the loops over tensors of dtype t, computed in its working dtype.
+Tensors convolve(LoopKernel &kernel, const OpCall &c, std::initializer_list<int64_t> extents,
+                 const Windows &w) {
+  DType t = c.inputs[0].dtype(), working = working_dtype(t);
+  std::vector<Operand> operands{converted(c.inputs[0], working), converted(c.inputs[1], working)};
+  operands.insert(operands.end(), extents.begin(), extents.end());
+  append_windows(operands, w);
+  operands.push_back(c.get<int64_t>("groups"));
+  return {converted(kernel(operands)[0], t)};
+}
+
+Attrs with_shape(const OpCall &c, const Tensor &like) {
+  Attrs attrs = c.attrs;
+  if (find_attr(attrs, "shape")) attrs.pop_back();
+  attrs.emplace_back("shape", list_attr(like.shape()));
+  return attrs;
+}
+
+Attrs without_shape(const OpCall &c) {
+  Attrs attrs = c.attrs;
+  attrs.pop_back();
+  return attrs;
+}
+
+/// Convolution is linear in both operands, so its gradients are each other's.
+void add_conv(Registration &to) {
+  static ConvKernels k;
+  Row row;
+  row.name = "conv2d";
+  row.inputs = inputs({"x", "weights"});
+  row.attrs = conv_attrs();
+  row.infer = [](const OpCall &c) {
+    need_image(c, 0), need_image(c, 1);
+    Extents x = c.inputs[0].shape(), w = c.inputs[1].shape();
+    int64_t groups = c.get<int64_t>("groups");
+    if (groups < 1 || x[1] != w[1] * groups || w[0] % groups != 0)
+      throw_value_error(cat(call_text(c), ": ", x[1], " channels in ", groups,
+                            " groups do not meet weights for ", w[1], " channels and ", w[0], " results"));
+    Windows windows = conv_windows(c, w);
+    return std::vector<TensorType>{
+        {c.inputs[0].dtype(), {x[0], w[0], windows.count(c, 0, x[2]), windows.count(c, 1, x[3])}}};
+  };
+  row.run = [](const OpCall &c, std::span<const TensorType> types) {
+    return convolve(k.forward, c, {types[0].shape[2], types[0].shape[3]},
+                    conv_windows(c, c.inputs[1].shape()));
+  };
+  row.grad = [](const GradCall &g) {
+    const Tensor &x = g.call.inputs[0], &w = g.call.inputs[1], &dy = g.grads[0];
+    return Tensors{call_op("kw::conv2d_by_x", {dy, w}, with_shape(g.call, x))[0],
+                   call_op("kw::conv2d_by_weights", {x, dy}, with_shape(g.call, w))[0]};
+  };
+  row.saves_outputs = false;
+  add_row(to, std::move(row));
+
+  auto of_shape = [](const OpCall &c) {
+    return std::vector<TensorType>{{c.inputs[0].dtype(), axes_of(c, "shape")}};
+  };
+  Row by_x;
+  by_x.name = "conv2d_by_x";
+  by_x.inputs = inputs({"dy", "weights"});
+  by_x.attrs = conv_attrs();
+  by_x.attrs.push_back({"shape", AttrType::integers});
+  by_x.infer = of_shape;
+  by_x.run = [](const OpCall &c, std::span<const TensorType> types) {
+    Extents s = types[0].shape;
+    return convolve(k.by_x, c, {s[1], s[2], s[3]}, conv_windows(c, c.inputs[1].shape()));
+  };
+  by_x.grad = [](const GradCall &g) {
+    const Tensor &dy = g.call.inputs[0], &w = g.call.inputs[1], &ddx = g.grads[0];
+    return Tensors{call_op("kw::conv2d", {ddx, w}, without_shape(g.call))[0],
+                   call_op("kw::conv2d_by_weights", {ddx, dy}, with_shape(g.call, w))[0]};
+  };
+  by_x.saves_outputs = false;
+  add_row(to, std::move(by_x));
+
+  Row by_w;
+  by_w.name = "conv2d_by_weights";
+  by_w.inputs = inputs({"x", "dy"});
+  by_w.attrs = conv_attrs();
+  by_w.attrs.push_back({"shape", AttrType::integers});
+  by_w.infer = of_shape;
+  by_w.run = [](const OpCall &c, std::span<const TensorType> types) {
+    Extents s = types[0].shape;
+    return convolve(k.by_w, c, {s[1], s[2], s[3]}, conv_windows(c, s));
+  };
+  by_w.grad = [](const GradCall &g) {
+    const Tensor &x = g.call.inputs[0], &dy = g.call.inputs[1], &ddw = g.grads[0];
+    return Tensors{call_op("kw::conv2d_by_x", {dy, ddw}, with_shape(g.call, x))[0],
+                   call_op("kw::conv2d", {x, ddw}, without_shape(g.call))[0]};
+  };
+  by_w.saves_outputs = false;
+  add_row(to, std::move(by_w));
+}
+
+Windows pool_windows(const OpCall &c) {
+  Windows w{pair_of(c, "size", 1), {}, pair_of(c, "pad", 0)};
+  w.stride = axes_of(c, "stride").empty() ? w.size : pair_of(c, "stride", 1);
+  for (size_t i = 0; i < 2; ++i)
+    if (2 * w.pad[i] > w.size[i])
+      throw_value_error(cat(call_text(c), ": padding of more than half a window"));
+  return w;
+}
+
+std::vector<OpAttr> pool_attrs() {
+  return {{"size", AttrType::integers},
+          {"stride", AttrType::integers, Attr(std::vector<Attr>{})},
+          {"pad", AttrType::integers, Attr(std::vector<Attr>{Attr(0)})}};
+}
+
+void add_maxpool(Registration &to) {
+  LoopKernel &forward = loops("maxpool_of", pool_text, __builtin_FILE()),
+             &backward = loops("maxpool_grad_of", pool_grad_text, __builtin_FILE());
+  Row row;
+  row.name = "maxpool2d";
+  row.inputs = inputs({"x"});
+  row.attrs = pool_attrs();
+  row.infer = [](const OpCall &c) {
+    need_image(c, 0);
+    Extents x = c.inputs[0].shape();
+    Windows w = pool_windows(c);
+    return std::vector<TensorType>{
+        {c.inputs[0].dtype(), {x[0], x[1], w.count(c, 0, x[2]), w.count(c, 1, x[3])}}};
+  };
+  row.run = [&forward](const OpCall &c, std::span<const TensorType> types) {
+    Windows w = pool_windows(c);
+    return forward({c.inputs[0], types[0].shape[2], types[0].shape[3], w.size[0], w.size[1], w.stride[0],
+                    w.stride[1], w.pad[0], w.pad[1]});
+  };
+  row.grad = [](const GradCall &g) {
+    return Tensors{
+        call_op("kw::maxpool2d_grad", {g.call.inputs[0], g.outputs[0], g.grads[0]}, g.call.attrs)[0]};
+  };
+  add_row(to, std::move(row));
+
+  Row back;
+  back.name = "maxpool2d_grad";
+  back.inputs = inputs({"x", "y", "dy"});
+  back.attrs = pool_attrs();
+  back.infer = [](const OpCall &c) { return std::vector<TensorType>{type_of(c.inputs[0])}; };
+  back.run = [&backward](const OpCall &c, std::span<const TensorType>) {
+    Windows w = pool_windows(c);
+    return backward({c.inputs[0], c.inputs[1], c.inputs[2], w.size[0], w.size[1], w.stride[0], w.stride[1],
+                     w.pad[0], w.pad[1]});
+  };
+  back.no_gradient = "gradients of the second order through maxpool2d are not available yet";
+  add_row(to, std::move(back));
+}
+
+}  // namespace
+
+void register_windows(Registration &to) {
+  add_conv(to);
+  add_maxpool(to);
+}
+
+}  // namespace kw::ops

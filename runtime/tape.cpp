@@ -1,0 +1,246 @@
+// Nodes, and the way back through them.
+#include "runtime/tape.h"
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+
+#include "runtime/op_error.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+thread_local bool recording = false;
+std::atomic<uint64_t> next_number{1};
+
+/// What a gradient is collected for: an output of a node, or a variable without one.
+using Key = std::pair<const void *, uint32_t>;
+
+Key key_of(const Tensor &t) {
+  const History &h = t.history();
+  return h.node ? Key{h.node.get(), h.output} : Key{t.identity(), UINT32_MAX};
+}
+
+bool has_no_gradient(const Operator &op) { return !op.grad || op.grad->kind == GradKind::none; }
+
+std::string input_name(const OpCall &call, size_t flat) {
+  const OpDef &def = call.op->def;
+  size_t end = 0;
+  for (size_t i = 0; i < def.inputs.size(); ++i) {
+    end += call.counts.empty() ? 1 : call.counts[i];
+    if (flat < end) return def.inputs[i].name;
+  }
+  return cat(flat);
+}
+
+[[noreturn]] void refuse(const Operator &op, const std::string &why) {
+  throw_runtime_error(cat("the gradient of ", op.def.name,
+                          op.def.source.empty() ? "" : cat(" (", op.def.source, ")"), " ", why));
+}
+
+void check_unwritten(const Node &n) {
+  const Operator &op = *n.call.op;
+  if (!n.written.empty())
+    refuse(op, cat("cannot be computed: its kernel writes the input '", n.written, "' in place"));
+  auto is_as_it_was = [&](const Tensor &t, size_t at) { return !t || t.storage().writes() == n.writes[at]; };
+  for (size_t i = 0; op.grad->saves_inputs && i < n.call.inputs.size(); ++i)
+    if (!is_as_it_was(n.call.inputs[i], i))
+      refuse(op,
+             cat("cannot be computed: the input '", input_name(n.call, i), "' was written after the call"));
+  for (size_t i = 0; op.grad->saves_outputs && i < n.saved_outputs.size(); ++i)
+    if (!is_as_it_was(n.saved_outputs[i], n.call.inputs.size() + i))
+      refuse(op, cat("cannot be computed: output ", i, " was written after the call"));
+}
+
+void check_gradients(const Node &n, const std::vector<Tensor> &found) {
+  const Operator &op = *n.call.op;
+  if (found.size() != n.call.inputs.size())
+    refuse(op, cat("returns ", counted(found.size(), "value"),
+                   ", but must return one per input: ", n.call.inputs.size()));
+  for (size_t i = 0; i < found.size(); ++i) {
+    const Tensor &input = n.call.inputs[i];
+    if (!found[i] || !input) continue;
+    bool same =
+        found[i].dtype() == input.dtype() && std::equal(found[i].shape().begin(), found[i].shape().end(),
+                                                        input.shape().begin(), input.shape().end());
+    if (!same)
+      refuse(op, cat("returns ", type_text(found[i].dtype(), found[i].shape()), " for the input '",
+                     input_name(n.call, i), "', which is ", type_text(input.dtype(), input.shape())));
+  }
+}
+
+/// One way back: the nodes that lead from the outputs to what is wanted, and what has been collected.
+class Backward {
+ public:
+  Backward(const std::vector<Tensor> &outputs, const std::vector<Tensor> &wrt) {
+    for (const Tensor &t : wrt) wanted_.insert(key_of(t));
+    std::vector<std::shared_ptr<Node>> open;
+    auto visit = [&](const Tensor &t) {
+      if (t && t.history().node && nodes_.emplace(t.history().node->number, t.history().node).second)
+        open.push_back(t.history().node);
+    };
+    for (const Tensor &t : outputs) visit(t);
+    while (!open.empty()) {
+      std::shared_ptr<Node> n = std::move(open.back());
+      open.pop_back();
+      for (const Tensor &t : n->call.inputs) visit(t);
+    }
+    for (const auto &[number, n] : nodes_)  // from the first call on
+      for (const Tensor &t : n->call.inputs)
+        if (t && leads_to_wanted(t)) needed_.insert(n.get());
+  }
+
+  void add(const Tensor &to, Tensor gradient) {
+    if (!leads_to_wanted(to)) return;
+    Tensor &sum = sums_[key_of(to)];
+    sum = sum ? call_op("kw::add", {sum, std::move(gradient)})[0] : std::move(gradient);
+  }
+
+  void run() {
+    for (auto n = nodes_.rbegin(); n != nodes_.rend(); ++n)
+      if (needed_.contains(n->second.get())) step(n->second);
+  }
+
+  Tensor found(const Tensor &t) const {
+    auto sum = sums_.find(key_of(t));
+    return sum == sums_.end() ? Tensor() : sum->second;
+  }
+
+ private:
+  bool leads_to_wanted(const Tensor &t) const {
+    return wanted_.contains(key_of(t)) || (t.history().node && needed_.contains(t.history().node.get()));
+  }
+
+  void step(const std::shared_ptr<Node> &n) {
+    std::vector<Tensor> grads;
+    bool any = false;
+    for (uint32_t i = 0; i < n->output_types.size(); ++i) {
+      auto sum = sums_.find({n.get(), i});
+      any |= sum != sums_.end();
+      grads.push_back(sum == sums_.end() ? Tensor() : sum->second);
+    }
+    if (!any) return;
+    const Operator &op = *n->call.op;
+    if (has_no_gradient(op))
+      refuse(op, op.grad && !op.grad->why.empty() ? cat("does not exist: ", op.grad->why)
+                                                  : "was asked for, but none was given when it was made");
+    check_unwritten(*n);
+    for (size_t i = 0; i < grads.size(); ++i)
+      if (!grads[i]) grads[i] = Tensor::zeros(n->output_types[i].dtype, n->output_types[i].shape);
+    std::vector<Tensor> outputs(grads.size());
+    for (uint32_t i = 0; op.grad->saves_outputs && i < outputs.size(); ++i) {
+      outputs[i] = n->saved_outputs[i].detached();
+      outputs[i].set_history({n, i});
+    }
+    std::vector<Tensor> of_inputs = op.grad->run({n->call, outputs, grads});
+    check_gradients(*n, of_inputs);
+    for (size_t i = 0; i < of_inputs.size(); ++i)
+      if (of_inputs[i] && n->call.inputs[i]) add(n->call.inputs[i], of_inputs[i]);
+  }
+
+  std::map<uint64_t, std::shared_ptr<Node>> nodes_;
+  std::set<const Node *> needed_;
+  std::set<Key> wanted_;
+  std::map<Key, Tensor> sums_;
+};
+
+}  // namespace
+
+Recording::Recording(bool on) : before_(std::exchange(recording, on)) {}
+Recording::~Recording() { recording = before_; }
+bool is_recording() { return recording; }
+
+Node::~Node() {
+  // a long chain of calls ends one after the other, not one within the other
+  std::vector<std::shared_ptr<Node>> chain;
+  auto take = [&](std::vector<Tensor> &tensors) {
+    for (Tensor &t : tensors) {
+      if (!t || !t.is_only_handle()) continue;
+      if (auto node = t.take_node(); node && node.use_count() == 1) chain.push_back(std::move(node));
+    }
+    tensors.clear();
+  };
+  take(call.inputs);
+  while (!chain.empty()) {
+    std::shared_ptr<Node> n = std::move(chain.back());
+    chain.pop_back();
+    take(n->call.inputs);
+  }
+}
+
+Tensor make_variable(const Tensor &t) {
+  Tensor variable = t.detached();
+  History history{nullptr, 0, true};
+  if (recording && t.history()) {
+    auto node = std::make_shared<Node>();
+    node->call = {registry().need("kw::identity"), {t}};
+    node->output_types = {{t.dtype(), {t.shape().begin(), t.shape().end()}}};
+    node->saved_outputs.resize(1);
+    node->writes = count_writes(node->call.inputs);
+    node->number = next_number++;
+    history.node = std::move(node);
+  }
+  variable.set_history(std::move(history));
+  return variable;
+}
+
+bool is_recorded(const OpCall &call) {
+  return recording && std::any_of(call.inputs.begin(), call.inputs.end(),
+                                  [](const Tensor &t) { return t && t.history(); });
+}
+
+std::vector<uint64_t> count_writes(const std::vector<Tensor> &tensors) {
+  std::vector<uint64_t> out;
+  for (const Tensor &t : tensors) out.push_back(t ? t.storage().writes() : 0);
+  return out;
+}
+
+void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_t> &writes) {
+  auto node = std::make_shared<Node>();
+  std::vector<uint64_t> now = count_writes(call.inputs);
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (now[i] == writes[i]) continue;
+    node->written = input_name(call, i);
+    // the tensor itself gets the history of the output that it has become
+    Tensor before = call.inputs[i].detached();
+    before.set_history(call.inputs[i].history());
+    call.inputs[i] = before;
+  }
+  for (Tensor &out : outputs)
+    if (std::any_of(call.inputs.begin(), call.inputs.end(), [&](const Tensor &t) { return out.is(t); }))
+      out = out.detached();
+  const std::optional<GradDef> &grad = call.op->grad;
+  for (uint32_t i = 0; i < outputs.size(); ++i) {
+    const Tensor &out = outputs[i];
+    node->output_types.push_back({out.dtype(), {out.shape().begin(), out.shape().end()}});
+    node->saved_outputs.push_back(grad && grad->saves_outputs ? out.detached() : Tensor());
+    // numbers that are no reals, of an operator without a gradient, do not change with its inputs
+    if (is_float(out.dtype()) || !has_no_gradient(*call.op)) out.set_history({node, i});
+  }
+  node->writes = std::move(now);
+  std::vector<uint64_t> of_outputs = count_writes(node->saved_outputs);
+  node->writes.insert(node->writes.end(), of_outputs.begin(), of_outputs.end());
+  node->number = next_number++;
+  node->call = std::move(call);
+}
+
+std::vector<Tensor> gradients(const std::vector<Tensor> &outputs, const std::vector<Tensor> &seeds,
+                              const std::vector<Tensor> &wrt) {
+  for (const Tensor &t : wrt)
+    if (!t || !t.history())
+      throw_value_error("a gradient was asked for by a tensor that was no variable when the calls were made");
+  Backward back(outputs, wrt);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Tensor seed = i < seeds.size() ? seeds[i] : Tensor();
+    if (!seed) seed = call_op("kw::ones_like", {outputs[i]})[0];
+    back.add(outputs[i], std::move(seed));
+  }
+  back.run();
+  std::vector<Tensor> out;
+  for (const Tensor &t : wrt) out.push_back(back.found(t));
+  return out;
+}
+
+}  // namespace kw
