@@ -414,6 +414,20 @@ BORDERS = [
         "Expr left = binary(BinOp::bit_and, hi, const_int(lane_count / 2 - 1));",
         "elements at the end of a sum in lanes are left out",
     ),
+    Fault(
+        "band_of_a_cut_loop",
+        "compiler/schedule/tree/decide.cpp",
+        "if (!sums_in_lanes(n.body)) changed.lo",
+        "if (!sums_in_lanes(n.body) || n.step != 0) changed.lo",
+        "the loop of a sum in lanes is numbered anew where borders cut it",
+    ),
+    Fault(
+        "numbers_of_the_last_call",
+        "python/bind/dispatch_repeat.cpp",
+        "if (!std::equal(plan.scalars.begin(), plan.scalars.end(), c.scalars)) return false;",
+        "",
+        "a call with another number gets the shapes of the call before it",
+    ),
 ]
 
 FAULTS = [*SCALAR_OPS, *INFERENCE, *ANALYSIS, *CHECKS, *EMITTER, *TRANSFORM, *SCHEDULE, *LANES, *BORDERS]
