@@ -26,6 +26,7 @@ class ResolvedError : public std::exception {
   explicit ResolvedError(std::vector<Resolved> errors) : errors(std::move(errors)) {}
   const char *what() const noexcept override { return errors.empty() ? "" : errors[0].message.c_str(); }
   std::vector<Resolved> errors;
+  std::string path = {};  ///< of a text that was given in C++: its lines count from 1
 };
 
 class Jit {

@@ -137,6 +137,15 @@ LoopKernel::Entry LoopKernel::enter_call(Known &v, const Call &call, std::unique
 }
 
 std::vector<Tensor> LoopKernel::operator()(std::span<const Operand> operands) {
+  try {
+    return run(operands);
+  } catch (ResolvedError &e) {
+    e.path = source_.path;
+    throw;
+  }
+}
+
+std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands) {
   Call call{operands, {}, {}, {}, {}, {}};
   for (const Operand &o : operands) call.read(o);
   std::unique_lock lock(mutex_);

@@ -44,6 +44,7 @@ class LoopKernel {
     int64_t workspace = 0, work = 0;
   };
 
+  std::vector<Tensor> run(std::span<const Operand> operands);
   Known &find_version(const Call &call, std::unique_lock<std::mutex> &lock);
   std::shared_ptr<const LoadedKernel> obtain(const Request &r, std::unique_lock<std::mutex> &lock);
   Entry enter_call(Known &v, const Call &call, std::unique_lock<std::mutex> &lock);

@@ -15,13 +15,10 @@ namespace {
 thread_local bool recording = false;
 std::atomic<uint64_t> next_number{1};
 
-/// What a gradient is collected for: an output of a node, or a variable without one.
-using Key = std::pair<const void *, uint32_t>;
+/// What a gradient is collected for: an output of a node.
+using Key = std::pair<const Node *, uint32_t>;
 
-Key key_of(const Tensor &t) {
-  const History &h = t.history();
-  return h.node ? Key{h.node.get(), h.output} : Key{t.identity(), UINT32_MAX};
-}
+Key key_of(const Tensor &t) { return {t.history().node.get(), t.history().output}; }
 
 bool has_no_gradient(const Operator &op) { return !op.grad || op.grad->kind == GradKind::none; }
 
@@ -110,7 +107,7 @@ class Backward {
 
  private:
   bool leads_to_wanted(const Tensor &t) const {
-    return wanted_.contains(key_of(t)) || (t.history().node && needed_.contains(t.history().node.get()));
+    return t.history() && (wanted_.contains(key_of(t)) || needed_.contains(t.history().node.get()));
   }
 
   void step(const std::shared_ptr<Node> &n) {
@@ -148,7 +145,8 @@ class Backward {
 
 }  // namespace
 
-Recording::Recording(bool on) : before_(std::exchange(recording, on)) {}
+bool set_recording(bool on) { return std::exchange(recording, on); }
+Recording::Recording(bool on) : before_(set_recording(on)) {}
 Recording::~Recording() { recording = before_; }
 bool is_recording() { return recording; }
 
@@ -171,19 +169,22 @@ Node::~Node() {
 }
 
 Tensor make_variable(const Tensor &t) {
+  auto node = std::make_shared<Node>();
+  node->call.op = registry().need("kw::identity");
+  if (recording && t.history()) node->call.inputs = {t};
+  node->output_types = {{t.dtype(), {t.shape().begin(), t.shape().end()}}};
+  node->saved_outputs.resize(1);
+  node->writes = count_writes(node->call.inputs);
+  node->number = next_number++;
   Tensor variable = t.detached();
-  History history{nullptr, 0, true};
-  if (recording && t.history()) {
-    auto node = std::make_shared<Node>();
-    node->call = {registry().need("kw::identity"), {t}};
-    node->output_types = {{t.dtype(), {t.shape().begin(), t.shape().end()}}};
-    node->saved_outputs.resize(1);
-    node->writes = count_writes(node->call.inputs);
-    node->number = next_number++;
-    history.node = std::move(node);
-  }
-  variable.set_history(std::move(history));
+  variable.set_history({std::move(node), 0});
   return variable;
+}
+
+Tensor with_same_history(const Tensor &t) {
+  Tensor other = t.detached();
+  other.set_history(t.history());
+  return other;
 }
 
 bool is_recorded(const OpCall &call) {
@@ -200,17 +201,14 @@ std::vector<uint64_t> count_writes(const std::vector<Tensor> &tensors) {
 void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_t> &writes) {
   auto node = std::make_shared<Node>();
   std::vector<uint64_t> now = count_writes(call.inputs);
-  for (size_t i = 0; i < call.inputs.size(); ++i) {
-    if (now[i] == writes[i]) continue;
-    node->written = input_name(call, i);
-    // the tensor itself gets the history of the output that it has become
-    Tensor before = call.inputs[i].detached();
-    before.set_history(call.inputs[i].history());
-    call.inputs[i] = before;
-  }
   for (Tensor &out : outputs)
-    if (std::any_of(call.inputs.begin(), call.inputs.end(), [&](const Tensor &t) { return out.is(t); }))
-      out = out.detached();
+    for (size_t i = 0; i < call.inputs.size(); ++i)
+      if (out.is(call.inputs[i]) && now[i] == writes[i]) out = out.detached();
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (now[i] != writes[i]) node->written = input_name(call, i);
+    // what it is now: a kernel that changes it in place later gives the tensor itself another history
+    if (call.inputs[i]) call.inputs[i] = with_same_history(call.inputs[i]);
+  }
   const std::optional<GradDef> &grad = call.op->grad;
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const Tensor &out = outputs[i];

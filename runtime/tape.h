@@ -41,9 +41,14 @@ class Recording {
   bool before_;
 };
 bool is_recording();
+/// The same for as long as nothing else says otherwise; returns what it was.
+bool set_recording(bool on);
 
 /// The same elements as a tensor of its own, whose gradient can be asked for.
 Tensor make_variable(const Tensor &t);
+/// Stands for a tensor as it is now, also when a kernel changes it in place later: what gradients are asked
+/// by.
+Tensor with_same_history(const Tensor &t);
 
 /// Whether a call leaves a node: calls are recorded now, and an input has a history.
 bool is_recorded(const OpCall &call);

@@ -46,13 +46,11 @@ class Storage {
 
 using Extents = std::span<const int64_t>;
 
-/// Where a tensor comes from when gradients are recorded: output `output` of a node, or a variable that a
-/// gradient may be asked for.
+/// Where a tensor comes from when gradients are recorded: output `output` of a node.
 struct History {
   std::shared_ptr<Node> node;
   uint32_t output = 0;
-  bool is_variable = false;
-  explicit operator bool() const { return node || is_variable; }
+  explicit operator bool() const { return node != nullptr; }
 };
 
 /// A handle: copies are the same tensor. Strides count elements. Up to 8 dimensions.
@@ -96,8 +94,6 @@ class Tensor {
   /// Whether no other handle of this tensor exists; its node then is the caller's to take.
   bool is_only_handle() const { return body_.use_count() == 1; }
   std::shared_ptr<Node> take_node() { return std::exchange(body_->history.node, nullptr); }
-  /// Tells the tensor from all others, as long as it lives.
-  const void *identity() const { return body_.get(); }
 
  private:
   struct Body {

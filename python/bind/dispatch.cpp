@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "bind/dispatch_args.h"
-#include "bind/dispatch_errors.h"
 #include "bind/dispatch_notes.h"
 #include "bind/dispatch_repeat.h"
 #include "runtime/launch.h"
+#include "runtime/versions/faults.h"
 #include "support/text.h"
 
 namespace kw {
@@ -72,6 +72,24 @@ Plan *make_plan(KernelState &k, const CallFrame &f) {
 Plan *need_plan(KernelState &k, const CallFrame &f) {
   Plan *plan = find_plan(k, f);
   return plan ? plan : make_plan(k, f);
+}
+
+/// Raises an error of a call; returns false.
+bool raise_in_call(const KernelState &k, const Resolved &error) {
+  raise_errors({error}, error.line < 0 ? KernelPlace{} : k.place);
+  return false;
+}
+
+/// True for a run that ended well; else false with the exception. `extents` are those of the arguments.
+bool end_run(const KernelState &k, const LoadedKernel &kernel, std::span<const int64_t> extents,
+             const RunResult &r) {
+  if (r.status == 1) return raise_in_call(k, fault_error(kernel, extents, r.fault));
+  if (r.status == 3) {
+    PyErr_Format(PyExc_MemoryError, "no memory for the temporaries of kernel '%s'", k.name.c_str());
+    return false;
+  }
+  if (r.status == 2 && !PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+  return !PyErr_Occurred();  // also a signal handler may have raised as the run ended
 }
 
 /// The body `plain`, compiled at its first use.
@@ -304,6 +322,10 @@ void *slot(F *f) {
 }
 
 }  // namespace
+
+RunResult run_for_cpp(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
+  return PyGILState_Check() ? run(kernel, work, words) : run_here(kernel, words, nullptr);
+}
 
 bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f) {
   if (!k.refused) [[likely]]

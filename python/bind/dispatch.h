@@ -7,6 +7,7 @@
 #include <structmember.h>
 
 #include "bind/dispatch_args.h"
+#include "runtime/launch.h"
 
 namespace kw {
 
@@ -20,5 +21,8 @@ bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
 /// Notes the written arguments that are the same view as another one, when a version that was called tells
 /// which are written. False with an exception.
 bool note_same_views(KernelState &k, CallFrame &f);
+
+/// The runtime's Runner: as calls from Python run, when the thread holds the GIL.
+RunResult run_for_cpp(const LoadedKernel &kernel, int64_t work, const CallWords &words);
 
 }  // namespace kw

@@ -8,6 +8,7 @@
 #include "bind/dispatch.h"
 #include "bind/dispatch_args.h"
 #include "bind/inspect.h"
+#include "bind/operators.h"
 #include "codegen/interp/interp.h"
 #include "codegen/llvm_library.h"
 #include "ir/build.h"
@@ -223,6 +224,8 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "The compiled part of kernelwright.";
   if (!import_numpy()) throw py::error_already_set();
   m.attr("Kernel") = checked(make_kernel_type());
+  bind_operators(m);
+  set_runner(run_for_cpp);
   m.attr("build_id") = std::string(build_id());
   m.attr("unknown_trips") = unknown_trips;
   m.def("codes", codes);

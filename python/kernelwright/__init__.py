@@ -35,6 +35,16 @@ from .kernel import kernel
 
 __version__ = "0.1.0"
 
+_late = {  # what operators and their gradients need: imported when it is asked for
+    "Tensor": "tensor",
+    "grad": "gradients",
+    "ops": "",
+    "register_op": "operators",
+    "remove_op": "operators",
+    "value_and_grad": "gradients",
+    "vjp": "gradients",
+}
+
 __all__ = [
     "DeviceError",
     "HintIgnoredWarning",
@@ -49,19 +59,34 @@ __all__ = [
     "KernelWarning",
     "KernelZeroDivisionError",
     "ScheduleError",
+    "Tensor",
     "UninitializedReadWarning",
     "UnsupportedError",
     "debug",
+    "grad",
     "kernel",
+    "ops",
+    "register_op",
+    "remove_op",
     "set_threads",
     "threads",
+    "value_and_grad",
+    "vjp",
 ]
 
 
 def __getattr__(name: str) -> object:
-    """The functions and casts of the kernel language: in a kernel `kw.sqrt` means the intrinsic."""
+    """What is imported late; and the functions and casts of the kernel language: in a kernel `kw.sqrt` means
+    the intrinsic.
+    """
+    if name in _late:
+        module = importlib.import_module(f".{_late[name] or name}", __name__)
+        found = getattr(module, name) if _late[name] else module
+        globals()[name] = found
+        return found
     lang = importlib.import_module(".lang", __name__)
     if name not in lang.attributes:
         raise AttributeError(f"module 'kernelwright' has no attribute '{name}'")
-    globals()[name] = found = getattr(lang, name)
+    found = getattr(lang, name)
+    globals()[name] = found
     return found

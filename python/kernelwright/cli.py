@@ -71,6 +71,17 @@ def _explain(args: argparse.Namespace) -> int:
     return 0 if worked else 1
 
 
+def _ops(args: argparse.Namespace) -> int:
+    from . import ops
+
+    try:
+        print(ops.show(args.name) if args.name else "\n".join(ops.list()))
+    except ValueError as error:
+        print(f"kw ops: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="kw", description="kernelwright: plain Python loops as fast operators"
@@ -90,6 +101,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("script")
     run.add_argument("arguments", nargs=argparse.REMAINDER)
+    listed = commands.add_parser("ops", help="list the operators of the registry, or tell all of one")
+    listed.add_argument("name", nargs="?", metavar="NAMESPACE::NAME")
     cache = commands.add_parser("cache", help="look after the disk cache")
     cache.add_argument("action", choices=("ls", "clear", "verify"))
     return parser
@@ -104,4 +117,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if args.command == "explain":
         return _explain(args)
+    if args.command == "ops":
+        return _ops(args)
     return {"ls": _cache_ls, "clear": _cache_clear, "verify": _cache_verify}[args.action]()

@@ -72,7 +72,7 @@ void add_unary(Registration &to, const Unary &u) {
   LoopKernel &kernel = loops_of(u.name, "a", "a.dtype", u.expression);
   auto result = [domain = u.domain](const OpCall &c) {
     DType t = c.inputs[0].dtype();
-    return domain == Domain::reals && !is_float(t) ? DType::f32 : t;
+    return domain == Domain::reals && !is_float(t) ? DType::f64 : t;
   };
   Row row;
   row.name = u.name;
@@ -152,7 +152,7 @@ void add_binary(Registration &to, const Binary &b) {
   LoopKernel &kernel = loops_of(b.name, "a, b", b.compares ? "\"bool\"" : "a.dtype", b.expression);
   auto operand_dtype = [divides = b.divides](const OpCall &c) {
     DType t = common_dtype(c);
-    return divides && !is_float(t) ? DType::f32 : t;
+    return divides && !is_float(t) ? DType::f64 : t;
   };
   Row row;
   row.name = b.name;

@@ -9,19 +9,19 @@
 
 namespace kw::ops {
 
+/// "runtime/ops/rows.cpp" of a path that the compiler was given.
+static std::string short_path(std::string_view file) {
+  size_t at = file.rfind("runtime/ops/");
+  return std::string(at == std::string_view::npos ? file : file.substr(at));
+}
+
 LoopKernel &loops(std::string name, std::string text, const char *file) {
   static std::mutex mutex;
   static auto *const known = new std::map<std::string, std::unique_ptr<LoopKernel>>;  // used until the end
   std::scoped_lock lock(mutex);
   std::unique_ptr<LoopKernel> &slot = (*known)[text];
-  if (!slot) slot = std::make_unique<LoopKernel>(std::move(name), std::move(text), file);
+  if (!slot) slot = std::make_unique<LoopKernel>(std::move(name), std::move(text), short_path(file));
   return *slot;
-}
-
-/// "runtime/ops/rows.cpp" of a path that the compiler was given.
-static std::string short_path(std::string_view file) {
-  size_t at = file.rfind("runtime/ops/");
-  return std::string(at == std::string_view::npos ? file : file.substr(at));
 }
 
 void add_row(Registration &to, Row row, const char *file, int line) {

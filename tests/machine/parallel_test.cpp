@@ -12,9 +12,9 @@
 #include "runtime/cpu/float_control.h"
 #include "runtime/cpu/pool.h"
 #include "runtime/cpu/thread_count.h"
-#include "runtime/versions/entry.h"
 #include "runtime/jit.h"
 #include "runtime/launch.h"
+#include "runtime/versions/entry.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
 

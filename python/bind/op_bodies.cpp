@@ -1,0 +1,251 @@
+// Python functions as bodies, inference and gradients. They run with the GIL, in whatever thread calls.
+#include "bind/op_bodies.h"
+
+#include <pybind11/stl.h>
+
+#include <algorithm>
+
+#include "bind/dispatch_tensor.h"
+#include "bind/op_values.h"
+#include "runtime/tape.h"
+#include "support/text.h"
+
+namespace py = pybind11;
+
+namespace kw {
+
+namespace {
+
+/// A Python object that C++ may copy and drop without the GIL.
+std::shared_ptr<py::object> shared(py::object o) {
+  return {new py::object(std::move(o)), [](py::object *held) {
+            if (!Py_IsInitialized()) return;  // it goes with the interpreter
+            py::gil_scoped_acquire gil;
+            delete held;
+          }};
+}
+
+/// The inputs of a call as the arguments of a function: tuples for dynamic inputs.
+template <class Convert>
+py::list arguments(const OpCall &call, Convert &&convert) {
+  py::list out;
+  size_t at = 0;
+  for (size_t i = 0; i < call.op->def.inputs.size(); ++i) {
+    size_t n = call.counts.empty() ? 1 : call.counts[i];
+    if (call.op->def.inputs[i].arity != Arity::dynamic) {
+      out.append(convert(call.inputs[at++]));
+      continue;
+    }
+    py::tuple several(n);
+    for (size_t k = 0; k < n; ++k) several[k] = convert(call.inputs[at++]);
+    out.append(several);
+  }
+  return out;
+}
+
+void append_attrs(const OpCall &call, py::list &to) {
+  for (const auto &[name, value] : call.attrs) to.append(attr_to_python(value));
+}
+
+/// A kernel that gets arrays and returns arrays. An array that it got and returns is the input, written.
+std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
+  std::vector<py::object> arrays;
+  py::list args = arguments(call, [&](const Tensor &t) -> py::object {
+    if (!t) return py::none();
+    PyObject *array = array_over(t);
+    if (!array) throw py::error_already_set();
+    arrays.push_back(py::reinterpret_steal<py::object>(array));
+    return arrays.back();
+  });
+  append_attrs(call, args);
+  py::object result = function(*args);
+  std::vector<Tensor> out;
+  auto take = [&](py::handle o) {
+    size_t at = 0;
+    for (const Tensor &t : call.inputs) {
+      if (!t) continue;
+      if (arrays[at++].ptr() != o.ptr()) continue;
+      t.storage().note_write();
+      return out.push_back(t);
+    }
+    out.push_back(tensor_from_python(o, cat("a result of the kernel of ", call.op->def.name)));
+  };
+  if (!py::isinstance<py::tuple>(result))
+    take(result);
+  else
+    for (py::handle o : result) take(o);
+  return out;
+}
+
+KernelDef kernel_from_python(const std::string &op, const py::dict &told, PyTypeObject *type) {
+  KernelDef k;
+  k.op = op;
+  auto kind = py::cast<std::string>(told["kind"]);
+  for (BodyKind b : {BodyKind::cpp_kernel, BodyKind::aot_symbol, BodyKind::jit_loop, BodyKind::py_func})
+    if (kind == body_name(b)) k.kind = b;
+  k.source = py::cast<std::string>(told["source"]);
+  k.priority = py::cast<int>(told["priority"]);
+  if (py::cast<std::string>(told["device"]) != "CPU") k.device = Device::cuda;
+  for (py::handle row : told["rows"]) {
+    DTypeRow dtypes;
+    for (py::handle name : row) {
+      auto text = py::cast<std::string>(name);
+      auto dtype = dtype_from_numpy(text);
+      if (!dtype && !text.empty()) throw_type_error(cat("'", text, "' is no dtype of operators"));
+      dtypes.push_back(dtype);
+    }
+    k.rows.push_back(std::move(dtypes));
+  }
+  if (py::object when = told["when"]; !when.is_none()) {
+    k.predicate.text = py::cast<std::string>(told["when_text"]);
+    k.predicate.holds = [held = shared(std::move(when)), type](const OpCall &call) {
+      py::gil_scoped_acquire gil;
+      py::list args = arguments(call, [&](const Tensor &t) { return tensor_to_python(t, type); });
+      append_attrs(call, args);
+      return py::cast<bool>((*held)(*args));
+    };
+  }
+  k.run = [held = shared(told["run"])](const OpCall &call, std::span<const TensorType>) {
+    py::gil_scoped_acquire gil;
+    return run_on_arrays(*held, call);
+  };
+  return k;
+}
+
+/// What an inference was last asked and what it said: calls repeat.
+struct LastInference {
+  std::vector<TensorType> inputs;
+  std::vector<uint32_t> counts;
+  Attrs attrs;
+  std::vector<TensorType> outputs;
+};
+
+auto infer_from_python(py::object function) {
+  return [held = shared(std::move(function)),
+          last = std::make_shared<std::optional<LastInference>>()](const OpCall &call) {
+    py::gil_scoped_acquire gil;
+    std::vector<TensorType> types;
+    for (const Tensor &t : call.inputs)
+      types.push_back(t ? TensorType{t.dtype(), {t.shape().begin(), t.shape().end()}} : TensorType{});
+    if (*last && (*last)->inputs == types && (*last)->counts == call.counts && (*last)->attrs == call.attrs)
+      return (*last)->outputs;
+    py::list args = arguments(call, [](const Tensor &t) -> py::object {
+      if (!t) return py::none();
+      return type_to_python({t.dtype(), {t.shape().begin(), t.shape().end()}});
+    });
+    append_attrs(call, args);
+    std::vector<TensorType> out;
+    py::object told = (*held)(*args);
+    for (py::handle type : told) out.push_back(type_from_python(type));
+    *last = LastInference{std::move(types), call.counts, call.attrs, out};
+    return out;
+  };
+}
+
+/// A gradient by MindSpore's convention: inputs and attributes, outputs, gradients of the outputs; several
+/// outputs as tuples.
+auto bprop_from_python(py::object function, bool tuple, PyTypeObject *type) {
+  return [held = shared(std::move(function)), tuple, type](const GradCall &g) {
+    py::gil_scoped_acquire gil;
+    const OpDef &def = g.call.op->def;
+    auto object = [&](const Tensor &t) { return tensor_to_python(t, type); };
+    py::list args = arguments(g.call, object);
+    append_attrs(g.call, args);
+    size_t expected = args.size();
+    for (const std::vector<Tensor> *several : {&g.outputs, &g.grads}) {
+      if (several->size() == 1 && !tuple) {
+        args.append(object((*several)[0]));
+        continue;
+      }
+      py::tuple all(several->size());
+      for (size_t i = 0; i < several->size(); ++i) all[i] = object((*several)[i]);
+      args.append(all);
+    }
+    py::object result = (*held)(*args);
+    std::string subject =
+        cat("the bprop of ", def.name, def.source.empty() ? "" : cat(" (", def.source, ")"));
+    if (!py::isinstance<py::tuple>(result) && !py::isinstance<py::list>(result))
+      throw_type_error(cat(subject, " must return a tuple of one gradient per input, but returned ",
+                           with_article(Py_TYPE(result.ptr())->tp_name)));
+    auto gradients = py::reinterpret_borrow<py::sequence>(result);
+    size_t inputs = def.inputs.size();
+    if (gradients.size() != inputs && gradients.size() != expected)
+      throw_type_error(cat(subject, " returned ", counted(gradients.size(), "gradient"), ", but has ",
+                           counted(inputs, "input"),
+                           expected == inputs ? "" : cat(" and ", counted(expected - inputs, "attribute"))));
+    std::vector<Tensor> out;
+    for (size_t i = 0; i < inputs; ++i) {
+      auto what = [&] {
+        return cat("the gradient for input '", def.inputs[i].name, "' that ", subject, " returned");
+      };
+      py::object one = gradients[i];
+      size_t n = g.call.counts.empty() ? 1 : g.call.counts[i];
+      if (def.inputs[i].arity != Arity::dynamic || one.is_none()) {
+        for (size_t k = 0; k < n; ++k)
+          out.push_back(one.is_none() ? Tensor() : tensor_from_python(one, what()));
+      } else {
+        auto several = py::reinterpret_borrow<py::sequence>(one);
+        if (!PySequence_Check(one.ptr()) || several.size() != n)
+          throw_type_error(cat(what(), " must be a tuple of ", n));
+        for (py::handle o : several) out.push_back(o.is_none() ? Tensor() : tensor_from_python(o, what()));
+      }
+    }
+    return out;
+  };
+}
+
+OpDef def_from_python(const py::dict &told) {
+  OpDef def;
+  def.name = py::cast<std::string>(told["name"]);
+  def.source = py::cast<std::string>(told["source"]);
+  def.outputs = py::cast<std::vector<std::string>>(told["outputs"]);
+  for (py::handle input : told["inputs"]) {
+    auto [name, arity, is_mutable] = py::cast<std::tuple<std::string, std::string, bool>>(input);
+    Arity a = arity == "dynamic" ? Arity::dynamic : arity == "optional" ? Arity::optional : Arity::required;
+    def.inputs.push_back({name, a, is_mutable});
+  }
+  for (py::handle attr : told["attrs"]) {
+    auto items = py::reinterpret_borrow<py::tuple>(attr);
+    OpAttr a{py::cast<std::string>(items[0])};
+    auto type = py::cast<std::string>(items[1]);
+    bool known = false;
+    for (int t = 0; t <= static_cast<int>(AttrType::texts); ++t)
+      if (attr_type_name(static_cast<AttrType>(t)) == type) a.type = static_cast<AttrType>(t), known = true;
+    if (!known) throw_type_error(cat("'", type, "' is no type of attributes"));
+    if (py::cast<bool>(items[2])) a.fallback = attr_from_python(items[3], a.name);
+    def.attrs.push_back(std::move(a));
+  }
+  if (!told["infer"].is_none()) def.infer = infer_from_python(told["infer"]);
+  def.variable_outputs = py::cast<bool>(told["variable_outputs"]);
+  return def;
+}
+
+}  // namespace
+
+std::shared_ptr<const Operator> operator_from_python(const py::dict &told, bool is_registered) {
+  OpDef def = def_from_python(told);
+  std::string name = def.name;
+  // what the functions see is of this class, which is kept for good
+  auto *type = reinterpret_cast<PyTypeObject *>(told["tensor_class"].ptr());
+  std::vector<KernelDef> kernels;
+  for (py::handle k : told["kernels"])
+    kernels.push_back(kernel_from_python(name, py::reinterpret_borrow<py::dict>(k), type));
+  std::optional<GradDef> grad;
+  if (py::object bprop = told["bprop"]; !bprop.is_none())
+    grad = GradDef{name,
+                   GradKind::py_bprop,
+                   bprop_from_python(std::move(bprop), py::cast<bool>(told["tuple"]), type),
+                   true,
+                   true,
+                   {},
+                   def.source};
+  if (!is_registered) return make_op(std::move(def), std::move(kernels), std::move(grad));
+  Registration rows;
+  rows.ops.push_back(std::move(def));
+  rows.kernels = std::move(kernels);
+  if (grad) rows.grads.push_back(std::move(*grad));
+  registry().commit(std::move(rows));
+  return registry().need(name);
+}
+
+}  // namespace kw

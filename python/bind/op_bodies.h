@@ -1,0 +1,15 @@
+// Operators whose kernels, inference and gradients are Python functions: what the registry holds of them.
+// Calls no operator.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include "runtime/registry.h"
+
+namespace kw {
+
+/// An operator of what kernelwright/operators.py tells: name, source, inputs, outputs, attrs, infer, kernels,
+/// bprop. Into the registry or on its own; throws OpError.
+std::shared_ptr<const Operator> operator_from_python(const pybind11::dict &told, bool is_registered);
+
+}  // namespace kw

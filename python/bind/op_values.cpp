@@ -1,0 +1,113 @@
+// Conversions, and the table of exceptions.
+#include "bind/op_values.h"
+
+#include <pybind11/stl.h>
+
+#include "bind/dispatch_tensor.h"
+#include "support/text.h"
+
+namespace py = pybind11;
+
+namespace kw {
+
+Attr attr_from_python(py::handle o, std::string_view name) {
+  PyObject *p = o.ptr();
+  if (o.is_none()) return {};
+  if (PyBool_Check(p)) return Attr(p == Py_True);
+  if (PyUnicode_Check(p)) return Attr(utf8(p));
+  if (PyFloat_Check(p)) return Attr(PyFloat_AsDouble(p));
+  if (PyLong_Check(p) || PyIndex_Check(p)) {
+    py::object number = py::reinterpret_steal<py::object>(PyNumber_Index(p));
+    int overflow = 0;
+    int64_t v = number ? PyLong_AsLongLongAndOverflow(number.ptr(), &overflow) : 0;
+    if (!number) throw py::error_already_set();
+    if (overflow) throw_value_error(cat("attribute '", name, "' does not fit into 64 bits"));
+    return Attr(v);
+  }
+  if (PyList_Check(p) || PyTuple_Check(p)) {
+    std::vector<Attr> items;
+    for (py::handle item : py::reinterpret_borrow<py::sequence>(o))
+      items.push_back(attr_from_python(item, name));
+    return Attr(std::move(items));
+  }
+  if (py::hasattr(o, "kw_dtype")) return attr_from_python(o.attr("kw_dtype"), name);
+  if (py::hasattr(o, "name") && py::isinstance<py::str>(o.attr("name")))
+    if (auto dtype = dtype_from_numpy(py::cast<std::string>(o.attr("name")))) return Attr(*dtype);
+  if (PyNumber_Check(p) && !py::hasattr(o, "shape")) {
+    py::object number = py::reinterpret_steal<py::object>(PyNumber_Float(p));
+    if (number) return Attr(PyFloat_AsDouble(number.ptr()));
+    PyErr_Clear();
+  }
+  throw_type_error(cat("attribute '", name, "' is ", with_article(Py_TYPE(p)->tp_name),
+                       ", but must be None, a number, text, a dtype or a list of them"));
+}
+
+py::object attr_to_python(const Attr &a) {
+  if (const auto *b = a.as<bool>()) return py::bool_(*b);
+  if (const auto *i = a.as<int64_t>()) return py::int_(*i);
+  if (const auto *d = a.as<double>()) return py::float_(*d);
+  if (const auto *s = a.as<std::string>()) return py::str(*s);
+  if (const auto *t = a.as<DType>())
+    return py::module_::import("numpy").attr("dtype")(std::string(numpy_name(*t)));
+  const auto *items = a.as<std::vector<Attr>>();
+  if (!items) return py::none();
+  py::list out;
+  for (const Attr &item : *items) out.append(attr_to_python(item));
+  return out;
+}
+
+py::tuple type_to_python(const TensorType &t) {
+  py::tuple shape(t.shape.size());
+  for (size_t d = 0; d < t.shape.size(); ++d) shape[d] = py::int_(t.shape[d]);
+  return py::make_tuple(std::string(numpy_name(t.dtype)), shape);
+}
+
+TensorType type_from_python(py::handle o) {
+  auto [name, shape] = py::cast<std::pair<std::string, std::vector<int64_t>>>(o);
+  auto dtype = dtype_from_numpy(name);
+  if (!dtype) throw_type_error(cat("'", name, "' is no dtype of operators"));
+  return {*dtype, shape};
+}
+
+py::object tensor_to_python(const Tensor &t, PyTypeObject *type) {
+  if (!t) return py::none();
+  PyObject *o = wrap_tensor(type, t);
+  if (!o) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(o);
+}
+
+Tensor tensor_from_python(py::handle o, const std::string &what) {
+  if (const Tensor *t = tensor_of(o.ptr())) return *t;
+  if (!is_array_like(o.ptr()))
+    throw_type_error(cat(what, " is ", with_article(Py_TYPE(o.ptr())->tp_name), ", but must be a tensor"));
+  Tensor t = tensor_over(o.ptr(), what.c_str());
+  if (!t) throw py::error_already_set();
+  return t;
+}
+
+void raise_current() noexcept {
+  try {
+    throw;
+  } catch (py::error_already_set &e) {
+    e.restore();
+  } catch (const py::cast_error &e) {
+    PyErr_SetString(PyExc_TypeError, e.what());
+  } catch (const OpError &e) {
+    using Kind = OpError::Kind;
+    if (e.kind == Kind::unsupported) return static_cast<void>(raise_error(Code::E102, e.what()));
+    PyErr_SetString(e.kind == Kind::type    ? PyExc_TypeError
+                    : e.kind == Kind::value ? PyExc_ValueError
+                                            : PyExc_RuntimeError,
+                    e.what());
+  } catch (const ResolvedError &e) {
+    raise_errors(e.errors, {e.path, 1, {}});
+  } catch (const std::bad_alloc &) {
+    PyErr_NoMemory();
+  } catch (const std::exception &e) {
+    raise_error(Code::E503, e.what());
+  } catch (...) {
+    raise_error(Code::E503, "an unknown C++ exception");
+  }
+}
+
+}  // namespace kw

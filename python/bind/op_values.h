@@ -1,0 +1,52 @@
+// Values of operator calls between C++ and Python: attributes, types, tensors, and the exceptions of both
+// sides. Calls nothing.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include "bind/raise.h"
+#include "runtime/call.h"
+#include "runtime/jit.h"
+#include "runtime/op_error.h"
+
+namespace kw {
+
+/// None, bool, int, float, str, dtypes, and lists or tuples of them; throws OpError naming the attribute.
+Attr attr_from_python(pybind11::handle o, std::string_view name);
+pybind11::object attr_to_python(const Attr &a);
+
+/// ("float32", (2, 3)) and back; throws OpError.
+pybind11::tuple type_to_python(const TensorType &t);
+TensorType type_from_python(pybind11::handle o);
+
+/// A tensor as an object of `type`, or None.
+pybind11::object tensor_to_python(const Tensor &t, PyTypeObject *type);
+/// A tensor, or an array, as a tensor; throws OpError with `what` for other objects.
+Tensor tensor_from_python(pybind11::handle o, const std::string &what);
+
+/// Sets the Python exception of the C++ one that is being handled.
+void raise_current() noexcept;
+
+/// Runs f(), turning what it throws into a Python exception; null then.
+template <class F>
+PyObject *calling(F &&f) noexcept {
+  try {
+    return f();
+  } catch (...) {
+    raise_current();
+    return nullptr;
+  }
+}
+
+/// calling() for functions that pybind11 calls.
+template <class F>
+auto raising(F &&f) {
+  try {
+    return f();
+  } catch (...) {
+    raise_current();
+    throw pybind11::error_already_set();
+  }
+}
+
+}  // namespace kw

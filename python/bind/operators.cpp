@@ -1,0 +1,293 @@
+// Operators as Python objects: calls, making and looking up, gradients.
+#include "bind/operators.h"
+
+#include <pybind11/stl.h>
+#include <structmember.h>
+
+#include "bind/dispatch_tensor.h"
+#include "bind/op_bodies.h"
+#include "bind/op_values.h"
+#include "runtime/ops/ops.h"
+#include "runtime/tape.h"
+#include "support/text.h"
+
+namespace py = pybind11;
+
+namespace kw {
+
+namespace {
+
+struct OperatorObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  std::shared_ptr<const Operator> op;
+  bool tuple;  ///< a single output comes in a tuple too
+};
+
+PyTypeObject *operator_type = nullptr;
+
+OperatorObject *as_operator(PyObject *o) { return reinterpret_cast<OperatorObject *>(o); }
+
+/// A call as it is read from Python objects.
+struct CallReader {
+  OpCall call;
+  std::vector<PyObject *> objects;                     ///< of the inputs that are tensor objects, else null
+  std::vector<std::pair<size_t, PyObject *>> numbers;  ///< inputs that are Python numbers
+  PyTypeObject *result = nullptr;
+
+  std::string what(size_t input) const {
+    const OpDef &def = call.op->def;
+    return cat("input '", def.inputs[input].name, "' of ", def.name);
+  }
+
+  void add(Tensor t, PyObject *object) {
+    call.inputs.push_back(std::move(t));
+    objects.push_back(object);
+  }
+
+  void read_tensor(PyObject *o, size_t input) {
+    if (const Tensor *t = tensor_of(o)) [[likely]] {
+      if (!result) result = result_class(o);
+      return add(*t, o);
+    }
+    bool optional = call.op->def.inputs[input].arity == Arity::optional;
+    if (o == Py_None && optional) return add({}, nullptr);
+    if (PyFloat_Check(o) || PyLong_Check(o)) {
+      numbers.emplace_back(call.inputs.size(), o);
+      return add({}, nullptr);
+    }
+    add(tensor_from_python(o, what(input)), nullptr);
+  }
+
+  void read_input(PyObject *o, size_t input) {
+    if (call.op->def.inputs[input].arity != Arity::dynamic) {
+      read_tensor(o, input);
+      call.counts.push_back(1);
+      return;
+    }
+    if (!PyTuple_Check(o) && !PyList_Check(o))
+      throw_type_error(cat(what(input), " is ", with_article(Py_TYPE(o)->tp_name),
+                           ", but must be a tuple or list of tensors"));
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    for (Py_ssize_t i = 0; i < n; ++i) read_tensor(PySequence_Fast_GET_ITEM(o, i), input);
+    call.counts.push_back(static_cast<uint32_t>(n));
+  }
+
+  /// A number takes the dtype of the first tensor, as far as that can hold its kind.
+  void read_numbers() {
+    std::optional<DType> beside;
+    for (const Tensor &t : call.inputs)
+      if (t && !beside) beside = t.dtype();
+    for (auto [at, o] : numbers) {
+      bool truth = PyBool_Check(o), real = PyFloat_Check(o);
+      DType alone = truth ? DType::b1 : real ? DType::f64 : DType::i64;
+      DType dtype = beside.value_or(alone);
+      if ((real && !is_float(dtype)) || (!truth && dtype == DType::b1)) dtype = alone;
+      double v = real ? PyFloat_AS_DOUBLE(o) : PyLong_AsDouble(o);
+      if (PyErr_Occurred()) throw py::error_already_set();
+      call.inputs[at] = ops::number(dtype, v);
+    }
+  }
+
+  void read(PyObject *const *args, size_t nargs, PyObject *kwnames) {
+    const OpDef &def = call.op->def;
+    size_t most = def.inputs.size() + def.attrs.size();
+    if (nargs > most)
+      throw_type_error(cat(def.name, " takes ", counted(def.inputs.size(), "input"), " and ",
+                           counted(def.attrs.size(), "attribute"), ", but ", nargs, " values were given"));
+    std::vector<PyObject *> values(most, nullptr);
+    std::copy(args, args + nargs, values.begin());
+    for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
+      read_keyword(utf8(PyTuple_GET_ITEM(kwnames, i)), args[nargs + static_cast<size_t>(i)], values);
+    for (size_t i = 0; i < def.inputs.size(); ++i) {
+      if (!values[i] && def.inputs[i].arity == Arity::optional) values[i] = Py_None;
+      if (!values[i]) throw_type_error(cat(what(i), " is missing"));
+      read_input(values[i], i);
+    }
+    for (size_t a = 0; a < def.attrs.size(); ++a)
+      if (PyObject *v = values[def.inputs.size() + a])
+        call.attrs.emplace_back(def.attrs[a].name, attr_from_python(v, def.attrs[a].name));
+    if (!numbers.empty()) read_numbers();
+  }
+
+  void read_keyword(const std::string &name, PyObject *value, std::vector<PyObject *> &values) const {
+    const OpDef &def = call.op->def;
+    size_t at = 0;
+    for (; at < values.size(); ++at)
+      if (name == (at < def.inputs.size() ? def.inputs[at].name : def.attrs[at - def.inputs.size()].name))
+        break;
+    if (at == values.size()) throw_type_error(cat(def.name, " has no input or attribute '", name, "'"));
+    if (values[at]) throw_type_error(cat("'", name, "' of ", def.name, " is given twice"));
+    values[at] = value;
+  }
+
+  /// An output that is an input, changed in place, is the object that was passed.
+  PyObject *object_of(const Tensor &out) const {
+    for (PyObject *o : objects)
+      if (o && tensor_of(o)->is(out)) return Py_NewRef(o);
+    return tensor_to_python(out, result ? result : default_result_class()).release().ptr();
+  }
+};
+
+PyObject *operator_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+  return calling([&]() -> PyObject * {
+    CallReader r;
+    r.call.op = as_operator(self)->op;
+    r.read(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames);
+    std::vector<Tensor> outputs = call_op(std::move(r.call));
+    if (outputs.size() == 1 && !as_operator(self)->tuple) return r.object_of(outputs[0]);
+    py::tuple out(outputs.size());
+    for (size_t i = 0; i < outputs.size(); ++i)
+      out[i] = py::reinterpret_steal<py::object>(r.object_of(outputs[i]));
+    return out.release().ptr();
+  });
+}
+
+void operator_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  as_operator(self)->op.~shared_ptr();
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject *operator_repr(PyObject *self) {
+  return calling(
+      [&] { return PyUnicode_FromString(cat("<operator ", as_operator(self)->op->def.name, ">").c_str()); });
+}
+
+PyObject *operator_name(PyObject *self, void *) {
+  return PyUnicode_FromString(as_operator(self)->op->def.name.c_str());
+}
+
+PyGetSetDef getset[] = {{"name", operator_name, nullptr, "\"namespace::name\".", nullptr},
+                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(OperatorObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+template <class F>
+void *slot(F *f) {
+  return reinterpret_cast<void *>(f);
+}
+
+PyObject *make_operator_type() {
+  PyType_Slot slots[] = {{Py_tp_dealloc, slot(operator_dealloc)},
+                         {Py_tp_call, slot(PyVectorcall_Call)},
+                         {Py_tp_repr, slot(operator_repr)},
+                         {Py_tp_members, members},
+                         {Py_tp_getset, getset},
+                         {Py_tp_doc, const_cast<char *>("An operator of the registry; called with tensors.")},
+                         {0, nullptr}};
+  PyType_Spec spec{"kernelwright._core.Operator", sizeof(OperatorObject), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                   slots};
+  PyObject *type = PyType_FromSpec(&spec);
+  operator_type = reinterpret_cast<PyTypeObject *>(type);
+  return type;
+}
+
+py::object wrap_operator(std::shared_ptr<const Operator> op, bool tuple = false) {
+  PyObject *self = operator_type->tp_alloc(operator_type, 0);
+  if (!self) throw py::error_already_set();
+  as_operator(self)->vectorcall = operator_vectorcall;
+  new (&as_operator(self)->op) std::shared_ptr<const Operator>(std::move(op));
+  as_operator(self)->tuple = tuple;
+  return py::reinterpret_steal<py::object>(self);
+}
+
+const Operator &operator_of(py::handle o) {
+  if (!PyObject_TypeCheck(o.ptr(), operator_type)) throw_type_error("expected an operator");
+  return *as_operator(o.ptr())->op;
+}
+
+/// What the registry knows of an operator, for people.
+py::dict describe(const Operator &op) {
+  constexpr const char *arities[] = {"required", "optional", "dynamic"};
+  py::list inputs, attrs, kernels;
+  for (const OpInput &i : op.def.inputs)
+    inputs.append(py::make_tuple(i.name, arities[static_cast<size_t>(i.arity)], i.is_mutable));
+  for (const OpAttr &a : op.def.attrs)
+    attrs.append(py::make_tuple(a.name, std::string(attr_type_name(a.type)), a.fallback.has_value(),
+                                attr_to_python(a.fallback.value_or(Attr()))));
+  for (const KernelDef &k : op.kernels) {
+    py::list rows;
+    for (const DTypeRow &row : k.rows) {
+      py::list dtypes;
+      for (const auto &t : row) dtypes.append(t ? std::string(numpy_name(*t)) : "any");
+      rows.append(dtypes);
+    }
+    kernels.append(py::make_tuple(std::string(body_name(k.kind)), std::string(device_name(k.device)), rows,
+                                  k.predicate.text, k.priority, k.source));
+  }
+  py::dict out;
+  out["name"] = op.def.name;
+  out["source"] = op.def.source;
+  out["inputs"] = inputs;
+  out["outputs"] = op.def.outputs;
+  out["attrs"] = attrs;
+  out["kernels"] = kernels;
+  out["infers"] = static_cast<bool>(op.def.infer);
+  out["gradient"] =
+      op.grad
+          ? py::object(py::make_tuple(std::string(grad_name(op.grad->kind)), op.grad->source, op.grad->why))
+          : py::none();
+  return out;
+}
+
+/// The class of results beside an object.
+PyTypeObject *class_beside(py::handle o) {
+  PyTypeObject *type = result_class(o.ptr());
+  return type ? type : default_result_class();
+}
+
+std::vector<Tensor> tensors_from(py::handle list) {
+  std::vector<Tensor> out;
+  for (py::handle o : py::reinterpret_borrow<py::sequence>(list))
+    out.push_back(o.is_none() ? Tensor() : tensor_from_python(o, "a value"));
+  return out;
+}
+
+py::list gradients_of(py::handle outputs, py::handle seeds, py::handle wrt) {
+  return raising([&] {
+    std::vector<Tensor> found = gradients(tensors_from(outputs), tensors_from(seeds), tensors_from(wrt));
+    py::list out;
+    auto objects = py::reinterpret_borrow<py::sequence>(wrt);
+    for (size_t i = 0; i < found.size(); ++i)
+      out.append(tensor_to_python(found[i], class_beside(objects[i])));
+    return out;
+  });
+}
+
+}  // namespace
+
+void bind_operators(py::module_ &m) {
+  PyObject *tensor = make_tensor_type();
+  if (!tensor) throw py::error_already_set();
+  m.attr("Tensor") = py::reinterpret_steal<py::object>(tensor);
+  m.attr("Operator") = py::reinterpret_steal<py::object>(make_operator_type());
+  m.def("add_result_class",
+        [](py::handle type) { add_result_class(reinterpret_cast<PyTypeObject *>(type.ptr())); });
+  m.def("operator_names", [] { return registry().names(); });
+  m.def("find_operator", [](const std::string &name) {
+    return raising([&] { return wrap_operator(registry().need(name)); });
+  });
+  m.def("describe_operator",
+        [](py::handle op) { return raising([&] { return describe(operator_of(op)); }); });
+  m.def("remove_operator", [](const std::string &name) { return registry().remove(name); });
+  m.def("make_operator", [](const py::dict &told, bool is_registered, bool tuple) {
+    return raising([&] { return wrap_operator(operator_from_python(told, is_registered), tuple); });
+  });
+  m.def("is_recording", is_recording);
+  m.def("set_recording", [](bool on) { return set_recording(on); });
+  m.def("make_variable", [](py::handle o) {
+    return raising([&] {
+      Tensor variable = make_variable(tensor_from_python(o, "a value"));
+      PyTypeObject *type = class_beside(o);
+      return py::make_tuple(tensor_to_python(variable, type),
+                            tensor_to_python(with_same_history(variable), type));
+    });
+  });
+  m.def("gradients", gradients_of);
+}
+
+}  // namespace kw

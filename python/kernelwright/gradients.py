@@ -1,0 +1,116 @@
+"""Gradients of functions of tensors: the calls of operators are recorded and gone back through.
+
+Arrays may be passed for tensors; what is found for them comes back as arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from .tensor import Tensor
+
+
+@contextmanager
+def recording(on: bool = True) -> Any:
+    """Records the operator calls of this thread inside, or does not."""
+    before = _core.set_recording(on)
+    try:
+        yield
+    finally:
+        _core.set_recording(before)
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, (np.ndarray, np.generic))
+
+
+def _as_tensor(x: Any, position: int) -> Any:
+    if isinstance(x, _core.Tensor):
+        return x
+    if _is_array(x) or isinstance(x, (int, float)):
+        return Tensor(x, np.float32 if isinstance(x, (int, float)) else None)
+    raise TypeError(f"argument {position} is {type(x).__name__}; gradients are by tensors and arrays")
+
+
+def _flat(out: Any) -> list[Any]:
+    outputs = list(out) if isinstance(out, (tuple, list)) else [out]
+    for o in outputs:
+        if not isinstance(o, _core.Tensor):
+            raise TypeError(f"the function returned {type(o).__name__}, but must return tensors")
+    return outputs
+
+
+def record(
+    function: Callable[..., Any], args: Sequence[Any], positions: Sequence[int]
+) -> tuple[Any, list[Any]]:
+    """What the function returns for the arguments, and the variables that stood for some of them."""
+    given, variables = list(args), []
+    with recording():
+        for p in positions:
+            given[p], variable = _core.make_variable(_as_tensor(given[p], p))
+            variables.append(variable)
+        return function(*given), variables
+
+
+def _positions(argnums: int | Sequence[int], count: int) -> list[int]:
+    asked = [argnums] if isinstance(argnums, int) else list(argnums)
+    for p in asked:
+        if not -count <= p < count:
+            raise ValueError(f"a gradient by argument {p} was asked for, but there are {count} arguments")
+    return [p % count for p in asked]
+
+
+def _returned(gradient: Any, variable: Any, argument: Any) -> Any:
+    """Zeros where nothing depends on the argument; for an array an array, but where gradients of the gradient
+    need the tensor.
+    """
+    if gradient is None:
+        gradient = type(variable)._from_array(np.zeros(variable.shape, variable.numpy_dtype))
+    return gradient.numpy() if _is_array(argument) and not gradient._is_tracked else gradient
+
+
+def vjp(function: Callable[..., Any], *args: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+    """What the function returns, and a function from gradients of that to gradients of all arguments.
+
+    Its arguments are one tensor or array per output, or None for ones.
+    """
+    out, variables = record(function, args, range(len(args)))
+    outputs = _flat(out)
+
+    def pull(*seeds: Any) -> tuple[Any, ...]:
+        if len(seeds) != len(outputs):
+            raise TypeError(f"{len(seeds)} gradients for {len(outputs)} outputs")
+        found = _core.gradients(outputs, list(seeds), variables)
+        return tuple(map(_returned, found, variables, args))
+
+    return out, pull
+
+
+def value_and_grad(
+    function: Callable[..., Any], argnums: int | Sequence[int] = 0
+) -> Callable[..., tuple[Any, Any]]:
+    """A function that returns what `function` returns, and the gradient of its sum by an argument.
+
+    With several `argnums` a tuple of gradients. Raises RuntimeError for operators without a gradient.
+    """
+
+    def both(*args: Any) -> tuple[Any, Any]:
+        positions = _positions(argnums, len(args))
+        out, variables = record(function, args, positions)
+        found = _core.gradients(_flat(out), [], variables)
+        named = [args[p] for p in positions]
+        gradients = tuple(map(_returned, found, variables, named))
+        return out, gradients[0] if isinstance(argnums, int) else gradients
+
+    return both
+
+
+def grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """A function that returns the gradient of the sum of what `function` returns; see value_and_grad."""
+    both = value_and_grad(function, argnums)
+    return lambda *args: both(*args)[1]

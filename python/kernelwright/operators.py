@@ -1,0 +1,160 @@
+"""Operators of one's own: kernels and Python functions as rows of the registry, beside the built-in ones."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from .tensor import Tensor
+
+REQUIRED = inspect.Parameter.empty  # the default of an attribute that every call must give
+
+
+def source_of(function: Any) -> str:
+    """ "file:line" of a function or kernel; "" when it has none."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code else ""
+
+
+def kernel_row(
+    run: Callable[..., Any],
+    *,
+    kind: str | None = None,
+    rows: Sequence[Sequence[str | None]] = (),
+    when: Callable[..., bool] | None = None,
+    when_text: str = "",
+    priority: int = 0,
+    source: str | None = None,
+    device: str = "CPU",
+) -> dict[str, Any]:
+    """One kernel of an operator, for make_operator. It gets and returns arrays."""
+    return {
+        "run": run,
+        "kind": kind or ("JitLoop" if isinstance(run, _core.Kernel) else "PyFunc"),
+        "rows": [["" if t is None else np.dtype(t).name for t in row] for row in rows],
+        "when": when,
+        "when_text": when_text or getattr(when, "__doc__", None) or getattr(when, "__name__", ""),
+        "priority": priority,
+        "source": source_of(run) if source is None else source,
+        "device": device,
+    }
+
+
+def make_operator(
+    name: str,
+    kernels: Sequence[dict[str, Any]],
+    *,
+    inputs: Sequence[tuple[str, str, bool]],
+    outputs: Sequence[str],
+    attrs: Sequence[tuple[str, str, bool, Any]] = (),
+    infer: Callable[..., Any] | None = None,
+    bprop: Callable[..., Any] | None = None,
+    source: str = "",
+    tensor_class: type = Tensor,
+    variable_outputs: bool = False,
+    tuple_of_one: bool = False,
+    is_registered: bool = True,
+) -> Any:
+    """An operator; ValueError with all faults when it cannot be registered."""
+    told = {
+        "name": name,
+        "source": source,
+        "inputs": list(inputs),
+        "outputs": list(outputs),
+        "attrs": list(attrs),
+        "infer": infer,
+        "kernels": list(kernels),
+        "bprop": bprop,
+        "tensor_class": tensor_class,
+        "variable_outputs": variable_outputs,
+        "tuple": tuple_of_one or len(outputs) > 1,
+    }
+    return _core.make_operator(told, is_registered, tuple_of_one)
+
+
+_types = {bool: "bool", int: "int", float: "float", str: "str"}
+
+
+def _declared_attrs(
+    attrs: Sequence[str] | Mapping[str, Any], parameters: Mapping[str, inspect.Parameter]
+) -> list[tuple[str, str, bool, Any]]:
+    """Of names, or of names with types or with values that they have when none is given."""
+    given = attrs if isinstance(attrs, Mapping) else {name: REQUIRED for name in attrs}
+    out = []
+    for name, value in given.items():
+        if value is REQUIRED and name in parameters:
+            value = parameters[name].default
+        is_type = isinstance(value, type) and value is not REQUIRED
+        kind = value if is_type else type(value)
+        text = _types.get(kind, "any value")
+        has_default = value is not REQUIRED and not is_type
+        out.append((name, text, has_default, value if has_default else None))
+    return out
+
+
+def register_op(
+    name: str,
+    kernel: Callable[..., Any] | None = None,
+    *,
+    attrs: Sequence[str] | Mapping[str, Any] = (),
+    dtypes: Sequence[Sequence[str | None]] = (),
+    outputs: Sequence[str] = ("output",),
+    writes: Sequence[str] = (),
+    infer: Callable[..., Any] | None = None,
+    bprop: Callable[..., Any] | None = None,
+    priority: int = 0,
+) -> Any:
+    """Registers a kernel, or a Python function of arrays, as the operator `name` ("namespace::name").
+
+    Its parameters are the inputs, but for those in `attrs`: names, or a dict from names to their types or to
+    the values that they have when a call gives none. `dtypes`: rows with a dtype, or None for any, for each
+    input and output; without rows all are taken. `infer` gets (dtype, shape) of each input, then the
+    attributes, and returns a list of (dtype, shape); without it the kernel's results are taken as they come.
+    `bprop` gets the inputs and attributes, the output and its gradient (tuples of several), and returns a
+    tuple of one gradient, or None, per input. `writes` names inputs that the kernel changes in place.
+
+    Returns the operator, to be called with tensors or arrays. Without `kernel`: a decorator. Raises a
+    ValueError that lists what is wrong; nothing is registered then.
+    """
+    if kernel is None:
+        return lambda function: register_op(
+            name,
+            function,
+            attrs=attrs,
+            dtypes=dtypes,
+            outputs=outputs,
+            writes=writes,
+            infer=infer,
+            bprop=bprop,
+            priority=priority,
+        )
+    parameters = inspect.signature(kernel).parameters
+    unknown = [n for n in (*attrs, *writes) if n not in parameters]
+    if unknown:
+        raise ValueError(f"register_op({name!r}): the kernel has no parameter {', '.join(unknown)}")
+    starred = [p.name for p in parameters.values() if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    if starred:
+        raise ValueError(f"register_op({name!r}): the kernel has the parameter *{starred[0]}")
+    names = [n for n in parameters if n not in attrs]
+    if [*names, *attrs] != list(parameters):
+        raise ValueError(f"register_op({name!r}): attributes come behind the inputs, in the kernel's order")
+    return make_operator(
+        name,
+        [kernel_row(kernel, rows=dtypes, priority=priority)],
+        inputs=[(n, "required", n in writes) for n in names],
+        outputs=outputs,
+        attrs=_declared_attrs(attrs, parameters),
+        infer=infer,
+        bprop=bprop,
+        source=source_of(kernel),
+    )
+
+
+def remove_op(name: str) -> None:
+    """Takes an operator out of the registry; calls through objects that hold it go on. ValueError without."""
+    if not _core.remove_operator(name):
+        raise ValueError(f"there is no operator '{name}'")

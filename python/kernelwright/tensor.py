@@ -1,0 +1,161 @@
+"""Tensors: arrays that operators take and make, and that gradients go through.
+
+A tensor has the arithmetic of NumPy, each step one operator of the registry. It is never changed by its own
+operators; kernels that write an argument in place change it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _core
+
+_Axes = int | Sequence[int] | None
+
+
+@functools.cache
+def operator(name: str) -> Callable[..., Any]:
+    """A built-in operator by its name without the namespace; ValueError when there is none."""
+    return _core.find_operator(f"kw::{name}")
+
+
+def _axes(axis: _Axes) -> list[int]:
+    if axis is None:
+        return []
+    return [axis] if isinstance(axis, int) else list(axis)
+
+
+def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        if not isinstance(other, _operands):
+            return NotImplemented
+        return operator(name)(other, self) if reflected else operator(name)(self, other)
+
+    return method
+
+
+class Tensor(_core.Tensor):
+    """A copy of an array, or of what NumPy makes one of."""
+
+    __array_priority__ = 1000  # `array + tensor` is a tensor
+    __array_ufunc__ = None
+
+    def __new__(cls, array: Any, dtype: Any = None) -> Any:
+        given = array.numpy() if isinstance(array, _core.Tensor) else array
+        return _core.Tensor.__new__(cls, np.asarray(given, dtype))
+
+    @property
+    def dtype(self) -> Any:
+        return self.numpy_dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def T(self) -> Any:
+        return operator("transpose")(self)
+
+    __add__, __radd__ = _binary("add"), _binary("add", True)
+    __sub__, __rsub__ = _binary("sub"), _binary("sub", True)
+    __mul__, __rmul__ = _binary("mul"), _binary("mul", True)
+    __truediv__, __rtruediv__ = _binary("div"), _binary("div", True)
+    __floordiv__, __rfloordiv__ = _binary("floor_div"), _binary("floor_div", True)
+    __mod__, __rmod__ = _binary("mod"), _binary("mod", True)
+    __pow__, __rpow__ = _binary("pow"), _binary("pow", True)
+    __matmul__, __rmatmul__ = _binary("matmul"), _binary("matmul", True)
+    __lt__, __gt__ = _binary("less"), _binary("less", True)
+    __le__, __ge__ = _binary("less_equal"), _binary("less_equal", True)
+    __eq__, __ne__ = _binary("equal"), _binary("not_equal")
+    __hash__ = object.__hash__
+
+    def __neg__(self) -> Any:
+        return operator("neg")(self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return operator("abs")(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array: np.ndarray[Any, Any] = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a tensor without dimensions")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index: Any) -> Any:
+        """Integers and slices of step 1, up to an ellipsis; gradients go through."""
+        from .indexing import take
+
+        return take(self, index)
+
+    def item(self) -> Any:
+        """The only element as a Python number."""
+        return self.numpy().item()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        found = self.item()
+        if not isinstance(found, int):
+            raise TypeError("only a tensor of one integer can be an index")
+        return found
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError("the truth of a tensor of several elements is ambiguous")
+        return bool(self.item())
+
+    def __str__(self) -> str:
+        return str(self.numpy())
+
+    def __repr__(self) -> str:
+        return f"Tensor(shape={list(self.shape)}, dtype={self.numpy_dtype}, value=\n{self.numpy()!s})"
+
+    def astype(self, dtype: Any) -> Any:
+        return operator("cast")(self, np.dtype(dtype))
+
+    def reshape(self, *shape: Any) -> Any:
+        given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        return operator("reshape")(self, list(given))
+
+    def transpose(self, *axes: Any) -> Any:
+        given = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
+        return operator("transpose")(self, list(given))
+
+    def sum(self, axis: _Axes = None, keepdims: bool = False) -> Any:
+        return operator("sum")(self, _axes(axis), keepdims)
+
+    def mean(self, axis: _Axes = None, keepdims: bool = False) -> Any:
+        return operator("mean")(self, _axes(axis), keepdims)
+
+    def max(self, axis: _Axes = None, keepdims: bool = False) -> Any:
+        return operator("max")(self, _axes(axis), keepdims)
+
+    def min(self, axis: _Axes = None, keepdims: bool = False) -> Any:
+        return operator("min")(self, _axes(axis), keepdims)
+
+
+_operands = (_core.Tensor, int, float, np.ndarray, np.generic)
+_core.add_result_class(Tensor)

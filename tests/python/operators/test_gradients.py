@@ -1,0 +1,197 @@
+"""Gradients of the built-in operators beside finite differences in float64, also of the second order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kernelwright as kw
+
+STEP = 1e-5
+
+
+def some(*shape: int, seed: int = 1, low: float = -2, high: float = 2) -> Any:
+    return np.random.default_rng(seed).uniform(low, high, shape)
+
+
+def weigh(out: Any, seed: int = 7) -> Any:
+    """A number that every element of the outputs has its own part in."""
+    outputs = out if isinstance(out, tuple) else (out,)
+    total: Any = 0
+    for i, o in enumerate(outputs):
+        total = total + (o * some(*o.shape, seed=seed + i)).sum()
+    return total
+
+
+def differences(f: Callable[..., Any], args: list[Any], position: int) -> Any:
+    """The gradient of weigh(f(args)) by one array, by central differences."""
+    x = args[position]
+    found = np.zeros_like(x)
+    for at in np.ndindex(x.shape):
+        values = []
+        for sign in (1, -1):
+            moved = [a.copy() for a in args]
+            moved[position][at] += sign * STEP
+            values.append(float(weigh(f(*map(kw.Tensor, moved)))))
+        found[at] = (values[0] - values[1]) / (2 * STEP)
+    return found
+
+
+def check(f: Callable[..., Any], *args: Any, second: bool = True) -> None:
+    for p in range(len(args)):
+        gradient = kw.grad(lambda *a: weigh(f(*a)), p)
+        expected = differences(f, list(args), p)
+        np.testing.assert_allclose(gradient(*args), expected, 1e-6, 1e-6, err_msg=f"by argument {p}")
+    if second:
+        for p in range(len(args)):
+
+            def slope(*a: Any, p: int = p) -> Any:
+                return kw.grad(lambda *b: weigh(f(*b)), p)(*a)
+
+            for q in range(len(args)):
+                bend = kw.grad(lambda *a: weigh(slope(*a), 17), q)(*args)
+                expected = np.zeros_like(args[q])
+                for at in np.ndindex(args[q].shape):
+                    values = []
+                    for sign in (1, -1):
+                        moved = [a.copy() for a in args]
+                        moved[q][at] += sign * STEP
+                        values.append(float(weigh(slope(*map(kw.Tensor, moved)), 17)))
+                    expected[at] = (values[0] - values[1]) / (2 * STEP)
+                np.testing.assert_allclose(bend, expected, 1e-5, 1e-5, err_msg=f"by {p} and {q}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "identity",
+        "neg",
+        "exp",
+        "tanh",
+        "sin",
+        "cos",
+        "erf",
+        "sigmoid",
+        "gelu",
+        "abs",
+        "relu",
+        "sign",
+        "floor",
+    ],
+)
+def test_unary(name: str) -> None:
+    check(kw.ops.get(f"kw::{name}"), some(2, 3) + 0.01)
+
+
+@pytest.mark.parametrize("name", ["log", "sqrt"])
+def test_functions_of_positive_numbers(name: str) -> None:
+    check(kw.ops.get(f"kw::{name}"), some(2, 3, low=0.5))
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "maximum", "minimum"])
+@pytest.mark.parametrize("shapes", [((2, 3), (2, 3)), ((2, 1), (3,)), ((), (2,))])
+def test_binary(name: str, shapes: Any) -> None:
+    x, y = (some(*s, seed=i + 1, low=0.5) for i, s in enumerate(shapes))
+    check(kw.ops.get(f"kw::{name}"), x, y)
+
+
+def test_power() -> None:
+    check(kw.ops.pow, some(2, 3, low=0.5), some(3, low=0.5))
+    check(lambda x: x**3, some(4))
+    assert kw.grad(lambda x: x**2.0)(np.zeros(2)).tolist() == [0, 0]
+
+
+def test_equal_elements_share_a_gradient() -> None:
+    x = np.array([1.0, 2.0])
+    assert kw.grad(kw.ops.maximum)(x, np.array([1.0, 0.0])).tolist() == [0.5, 1]
+    assert kw.grad(lambda t: t.max())(np.array([3.0, 1.0, 3.0])).tolist() == [0.5, 0, 0.5]
+
+
+def test_modulo() -> None:
+    check(kw.ops.mod, np.array([2.3, -1.2]), np.array([0.7, 0.9]), second=False)
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2)])
+def test_reductions(axis: Any) -> None:
+    x = some(2, 3, 2)
+    check(lambda t: t.sum(axis), x)
+    check(lambda t: t.mean(axis, True), x)
+    check(lambda t: t.max(axis), x)
+    check(lambda t: t.min(axis), x)
+
+
+def test_rows() -> None:
+    x = some(2, 3)
+    check(lambda t: kw.ops.softmax(t), x)
+    check(lambda t: kw.ops.softmax(t, 0), x)
+    check(lambda t: kw.ops.log_softmax(t), x)
+    check(lambda t, g, b: kw.ops.layernorm(t, g, b)[0], x, some(3, seed=2), some(3, seed=3))
+    check(kw.ops.layernorm, x, some(3, seed=2), some(3, seed=3), second=False)
+
+
+@pytest.mark.parametrize("ta", [False, True])
+@pytest.mark.parametrize("tb", [False, True])
+def test_matmul(ta: bool, tb: bool) -> None:
+    x, y = some(*((3, 2) if ta else (2, 3))), some(*((2, 3) if tb else (3, 2)), seed=2)
+    check(lambda a, b: kw.ops.matmul(a, b, ta, tb), x, y)
+    batched = np.stack([x, x + 1])
+    check(lambda a, b: kw.ops.matmul(a, b, ta, tb), batched, y, second=False)
+
+
+def test_shapes() -> None:
+    x = some(2, 3)
+    check(lambda t: t.reshape(3, 2), x)
+    check(lambda t: t.T, x)
+    check(lambda t: kw.ops.broadcast_to(t, [2, 2, 3]), x)
+    check(lambda a, b: kw.ops.concat([a, b], 1), x, some(2, 2, seed=2))
+    check(lambda t: t[1, 1:], x)
+    check(lambda t: kw.ops.select(t > 0, t * t, t), x)
+
+
+def test_indices() -> None:
+    x, index = some(3, 2), np.array([2, 0, 2])
+    check(lambda t: kw.ops.gather(t, kw.Tensor(index)), x)
+    check(lambda t, u: kw.ops.scatter_add(t, kw.Tensor(index), u), x, some(3, 2, seed=2))
+    check(lambda t: kw.ops.cross_entropy(t, kw.Tensor(index)), some(3, 4))
+
+
+def test_windows() -> None:
+    x, w = some(1, 2, 4, 3), some(2, 1, 2, 2, seed=2)
+    check(lambda a, b: kw.ops.conv2d(a, b, [2, 1], [1, 0], [1, 2], 2), x, w, second=False)
+    check(lambda a, b: kw.ops.conv2d(a, b), some(1, 1, 2, 2), some(1, 1, 2, 1, seed=2))
+    check(lambda a: kw.ops.maxpool2d(a, [2], [1], [1]), x, second=False)
+
+
+def test_casts() -> None:
+    gradient = kw.grad(lambda t: kw.Tensor.astype(t, np.float64) * 3)(np.ones(2, np.float32))
+    assert gradient.dtype == np.float32 and gradient.tolist() == [3, 3]
+
+
+def test_unsaved_gradients_are_refused() -> None:
+    with pytest.raises(
+        RuntimeError, match=r"kw::maxpool2d_grad \(runtime/ops/windows.cpp:\d+\) does not exist: "
+    ):
+        slope = kw.grad(lambda t: kw.ops.maxpool2d(t, [2]).sum())
+        kw.grad(lambda t: slope(t * t).sum())(some(1, 1, 2, 2))
+
+
+def test_vjp_and_values() -> None:
+    x, y = some(3), some(3, seed=2)
+    out, pull = kw.vjp(lambda a, b: (a * b, a + b), x, y)
+    np.testing.assert_allclose(out[0].numpy(), x * y)
+    by_x, by_y = pull(np.full(3, 2.0), None)
+    np.testing.assert_allclose(by_x, 2 * y + 1)
+    np.testing.assert_allclose(by_y, 2 * x + 1)
+    value, (by_x, by_y) = kw.value_and_grad(lambda a, b: (a * b).sum(), (0, 1))(x, y)
+    np.testing.assert_allclose(float(value), (x * y).sum())
+    np.testing.assert_allclose(by_x, y)
+    assert kw.grad(lambda a, b: b)(x, kw.Tensor(y)).tolist() == [0, 0, 0]
+    with pytest.raises(ValueError, match="a gradient by argument 2 was asked for, but there are 2 arguments"):
+        kw.grad(lambda a, b: a, 2)(x, y)
+    with pytest.raises(TypeError, match="the function returned float, but must return tensors"):
+        kw.grad(lambda a: 1.0)(x)
+    with pytest.raises(TypeError, match="argument 0 is str; gradients are by tensors and arrays"):
+        kw.grad(lambda a: a)("x")
