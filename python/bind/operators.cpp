@@ -7,6 +7,7 @@
 #include "bind/dispatch_tensor.h"
 #include "bind/op_bodies.h"
 #include "bind/op_values.h"
+#include "runtime/cpu/aot.h"
 #include "runtime/ops/ops.h"
 #include "runtime/tape.h"
 #include "support/text.h"
@@ -258,9 +259,47 @@ py::list gradients_of(py::handle outputs, py::handle seeds, py::handle wrt) {
   });
 }
 
+std::shared_ptr<AotKernel> open_library(const std::string &path, const std::string &name,
+                                        const py::dict &given) {
+  return raising([&] {
+    Attrs attrs;
+    for (auto [key, value] : given) {
+      auto attr = py::cast<std::string>(key);
+      attrs.emplace_back(attr, attr_from_python(value, attr));
+    }
+    return std::make_shared<AotKernel>(path, name, std::move(attrs));
+  });
+}
+
+void bind_libraries(py::module_ &m) {
+  py::class_<AotKernel, std::shared_ptr<AotKernel>>(m, "AotKernel")
+      .def(py::init(&open_library))
+      .def_property_readonly("infers_shapes", &AotKernel::infers_shapes)
+      .def_property_readonly("infers_types", &AotKernel::infers_types)
+      .def("infer_shapes",
+           [](AotKernel &k, py::handle inputs, bool several) {
+             return raising([&] { return k.infer_shapes(tensors_from(inputs), several); });
+           })
+      .def("infer_types",
+           [](AotKernel &k, py::handle inputs, bool several) {
+             return raising([&] {
+               std::vector<std::string> names;
+               for (DType t : k.infer_types(tensors_from(inputs), several)) names.emplace_back(numpy_name(t));
+               return names;
+             });
+           })
+      .def("run", [](AotKernel &k, py::handle inputs, py::handle outputs) {
+        raising([&] {
+          k.run(tensors_from(inputs), tensors_from(outputs));
+          return 0;
+        });
+      });
+}
+
 }  // namespace
 
 void bind_operators(py::module_ &m) {
+  bind_libraries(m);
   PyObject *tensor = make_tensor_type();
   if (!tensor) throw py::error_already_set();
   m.attr("Tensor") = py::reinterpret_steal<py::object>(tensor);

@@ -11,6 +11,7 @@ def add(a, b):
 """
 
 import importlib
+import os
 
 from ._core import Kernel
 from ._debug import debug
@@ -34,6 +35,12 @@ from .errors import (
 from .kernel import kernel
 
 __version__ = "0.1.0"
+
+
+def include_paths() -> list[str]:
+    """Folders of the headers that ahead-of-time kernels include (custom_aot_extra.h)."""
+    return [os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")]
+
 
 _late = {  # what operators and their gradients need: imported when it is asked for
     "Tensor": "tensor",
@@ -64,6 +71,7 @@ __all__ = [
     "UnsupportedError",
     "debug",
     "grad",
+    "include_paths",
     "kernel",
     "ops",
     "register_op",

@@ -329,6 +329,9 @@ _words: dict[str, Callable[..., Any]] = {
     and callable(value)
     and name not in ("Any", "Callable", "Iterator", "annotations")
 }
+words = frozenset(_words)
+"""Every name of the language that Python does not have by itself."""
+
 _functions = frozenset(
     "sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh erf erfc"
     " sigmoid floor ceil trunc round abs sign power fmod isnan isinf isfinite popcount ceil_div".split()

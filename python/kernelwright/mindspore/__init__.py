@@ -1,18 +1,47 @@
-"""A small `mindspore`: enough of its custom-operator interface to run programs unchanged (`kw run`).
+"""A small `mindspore`: its custom-operator interface, and what programs of custom operators use beside it.
 
-Glue only.
+`kw run` makes `import mindspore` mean this package; `import kernelwright.mindspore as ms` does without.
 """
 
-from . import context, ops
-from .context import set_context
-from .tensor import Tensor
+from typing import Any
+
+from . import common, context, nn, ops
+from .common import Parameter, ParameterTuple, Tensor, dtype, jit, ms_function
+from .common.dtype import *  # noqa: F403
+from .common.dtype import dtype_to_nptype, dtype_to_pytype, pytype_to_dtype
+from .common.tensor import tensor
+from .context import get_context, set_context, set_device
+from .gradients import grad, value_and_grad
+from .missing import missing
 
 GRAPH_MODE, PYNATIVE_MODE = context.GRAPH_MODE, context.PYNATIVE_MODE
 
-__all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "Tensor", "context", "ops", "set_context"]
+__all__ = [
+    "GRAPH_MODE",
+    "PYNATIVE_MODE",
+    "Parameter",
+    "ParameterTuple",
+    "Tensor",
+    "common",
+    "context",
+    "dtype",
+    "dtype_to_nptype",
+    "dtype_to_pytype",
+    "get_context",
+    "grad",
+    "jit",
+    "ms_function",
+    "nn",
+    "ops",
+    "pytype_to_dtype",
+    "set_context",
+    "set_device",
+    "tensor",
+    "value_and_grad",
+]
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    raise AttributeError(f"mindspore.{name} is not part of kernelwright's MindSpore layer")
+    raise missing("mindspore", name, globals())

@@ -35,10 +35,19 @@ def decide_device(device: str | None) -> None:
         os.environ["KW_RUN_DEVICE"] = device  # for processes that the program starts
 
 
+_options: dict[str, Any] = {"mode": PYNATIVE_MODE, "device_target": "CPU"}
+
+
 def set_context(**options: Any) -> None:
     """Accepts MindSpore's options. A device other than the CPU is answered with one line on stderr."""
     global _told
+    _options.update(options)
     target = options.get("device_target", "CPU")
+    if target not in ("CPU", "GPU", "Ascend", "Davinci"):
+        raise ValueError(
+            "For 'context.set_context', the argument 'device_target' must be one of ['CPU', 'GPU', 'Ascend'],"
+            f" but got {target}"
+        )
     if target == "CPU" or _decided == "cpu" or _told:
         return
     _told = True
@@ -47,3 +56,15 @@ def set_context(**options: Any) -> None:
     else:
         kind = "CUDA" if target == "GPU" else target
         print(f"no {kind} device: running on the CPU", file=sys.stderr)
+
+
+def get_context(attr_key: str) -> Any:
+    """What was set; ValueError for an option that was not."""
+    if attr_key not in _options:
+        raise ValueError(f"For 'context.get_context', the option '{attr_key}' was not set")
+    return _options[attr_key]
+
+
+def set_device(device_target: str, device_id: int | None = None) -> None:
+    """As set_context(device_target=…)."""
+    set_context(device_target=device_target)

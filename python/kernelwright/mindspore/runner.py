@@ -6,6 +6,7 @@ import functools
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import os
 import runpy
 import sys
@@ -27,7 +28,12 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     ) -> importlib.machinery.ModuleSpec | None:
         if name != "mindspore" and not name.startswith("mindspore."):
             return None
-        return importlib.machinery.ModuleSpec(name, self, is_package=name == "mindspore")
+        try:
+            ours = importlib.util.find_spec(f"kernelwright.{name}")
+        except ModuleNotFoundError:
+            ours = None
+        is_package = ours is not None and ours.submodule_search_locations is not None
+        return importlib.machinery.ModuleSpec(name, self, is_package=is_package)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         try:

@@ -1,0 +1,46 @@
+"""`mindspore.Parameter`: a tensor that a Cell owns and that gradients are asked by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .tensor import Tensor
+
+
+class Parameter(Tensor):
+    """A copy of its first value; results of operators on it are plain tensors."""
+
+    name: str
+    requires_grad: bool
+
+    def __new__(
+        cls, default_input: Any, name: str | None = None, requires_grad: bool = True, **_: Any
+    ) -> Any:
+        made = Tensor.__new__(cls, default_input)
+        made.name = name or "Parameter"
+        made.requires_grad = requires_grad
+        return made
+
+    def __repr__(self) -> str:
+        kind = f"shape={self.shape}, dtype={self.dtype}, requires_grad={self.requires_grad}"
+        return f"Parameter (name={self.name}, {kind})"
+
+    def clone(self) -> Any:
+        return Parameter(self, self.name, self.requires_grad)
+
+    def value(self) -> Any:
+        return Tensor._as_class(self)
+
+
+class ParameterTuple(tuple[Any, ...]):
+    """Parameters, in the order in which gradients come back."""
+
+    def __new__(cls, parameters: Any) -> ParameterTuple:
+        given = tuple(parameters)
+        for p in given:
+            if not isinstance(p, Parameter):
+                raise TypeError(
+                    "For ParameterTuple initialization, the type of input should be 'Parameter', but got "
+                    f"{type(p)}"
+                )
+        return super().__new__(cls, given)

@@ -1,0 +1,3 @@
+"""`mindspore.dtype`."""
+
+from .common.dtype import *  # noqa: F403

@@ -1,0 +1,195 @@
+"""MindSpore's ways to ask for gradients: GradOperation, grad, value_and_grad, vjp."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..gradients import recording
+from .common.parameter import Parameter, ParameterTuple
+from .common.tensor import Tensor
+
+
+@contextmanager
+def _as_variables(weights: Sequence[Parameter]) -> Iterator[list[Any]]:
+    """Each parameter stands for a variable inside; what gradients are asked by."""
+    held = [Tensor._as_class(w) for w in weights]
+    variables = []
+    try:
+        for w in weights:
+            variable, by = _core.make_variable(w)
+            w._assign(variable)
+            variables.append(by)
+        yield variables
+    finally:
+        for w, before in zip(weights, held, strict=True):
+            w._assign(before)
+
+
+def _flat(out: Any) -> list[Any]:
+    if isinstance(out, (tuple, list)):
+        return [t for item in out for t in _flat(item)]
+    return [out] if isinstance(out, _core.Tensor) else []
+
+
+def _or_zeros(gradient: Any, variable: Any) -> Any:
+    if gradient is not None:
+        return gradient
+    return Tensor(np.zeros(variable.shape, variable.numpy_dtype))
+
+
+def _differentiate(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    positions: Sequence[int],
+    weights: Sequence[Parameter],
+    sens: Any = None,
+    has_aux: bool = False,
+) -> tuple[Any, list[Any], list[Any]]:
+    """What the function returns, the gradients by some arguments and those by the weights."""
+    given, variables = list(args), []
+    with _as_variables(weights) as of_weights:
+        with recording():
+            for p in positions:
+                if not isinstance(given[p], _core.Tensor):
+                    raise TypeError(
+                        f"a gradient by argument {p} was asked for, which is {type(given[p]).__name__},"
+                        " but must be a Tensor"
+                    )
+                given[p], by = _core.make_variable(given[p])
+                variables.append(by)
+            out = function(*given)
+        if has_aux and not (isinstance(out, tuple) and len(out) > 1):
+            raise ValueError("When has_aux is True, origin fn requires more than one outputs.")
+        outputs = _flat(out[0] if has_aux else out)
+        if not outputs:
+            raise TypeError(f"the function returned {type(out).__name__}, but must return tensors")
+        asked = [*variables, *of_weights]
+        seeds = [] if sens is None else [_as_seed(s) for s in _flat_seeds(sens)]
+        found = [_or_zeros(g, v) for g, v in zip(_core.gradients(outputs, seeds, asked), asked, strict=True)]
+    return out, found[: len(variables)], found[len(variables) :]
+
+
+def _flat_seeds(sens: Any) -> list[Any]:
+    return [s for item in sens for s in _flat_seeds(item)] if isinstance(sens, (tuple, list)) else [sens]
+
+
+def _as_seed(s: Any) -> Any:
+    return s if isinstance(s, _core.Tensor) else Tensor(s)
+
+
+def _listed(weights: Any) -> list[Parameter]:
+    return [weights] if isinstance(weights, Parameter) else list(weights)
+
+
+def _weight_gradients(weights: Any, found: list[Any]) -> Any:
+    return found[0] if isinstance(weights, Parameter) else tuple(found)
+
+
+class GradOperation:
+    """`GradOperation(get_all, get_by_list, sens_param)(function, weights)(*inputs[, sens])`.
+
+    Without options: the gradient by the first input, of the sum of the outputs.
+    """
+
+    def __init__(self, get_all: bool = False, get_by_list: bool = False, sens_param: bool = False) -> None:
+        for name, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
+            if not isinstance(value, bool):
+                raise TypeError(
+                    f"For 'GradOperation', the '{name}' should be bool, but got {type(value).__name__}"
+                )
+        self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
+
+    def __call__(self, fn: Callable[..., Any], weights: Any = None) -> Callable[..., Any]:
+        if self.get_by_list and weights is None:
+            parameters = getattr(fn, "trainable_params", None)
+            if parameters is None:
+                raise TypeError("For 'GradOperation', get_by_list needs weights: a ParameterTuple")
+            weights = ParameterTuple(parameters())
+
+        def gradient(*args: Any) -> Any:
+            inputs, sens = (args[:-1], args[-1]) if self.sens_param else (args, None)
+            tensors = [i for i, x in enumerate(inputs) if isinstance(x, _core.Tensor)]
+            positions = tensors if self.get_all else [] if self.get_by_list else tensors[:1]
+            listed = _listed(weights) if self.get_by_list else []
+            _, by_inputs, by_weights = _differentiate(fn, inputs, positions, listed, sens)
+            if self.get_by_list:
+                found = _weight_gradients(weights, by_weights)
+                return (tuple(by_inputs), found) if self.get_all else found
+            return tuple(by_inputs) if self.get_all else by_inputs[0]
+
+        return gradient
+
+
+def _positions(grad_position: Any, count: int) -> list[int]:
+    asked = list(grad_position) if isinstance(grad_position, tuple) else [grad_position]
+    for p in asked:
+        if not isinstance(p, int) or isinstance(p, bool):
+            raise TypeError("For 'F.grad', the 'grad_position' must be int or tuple.")
+        if not 0 <= p < count:
+            raise RuntimeError(f"Position index {p} is exceed input size.")
+    return asked
+
+
+def value_and_grad(
+    fn: Callable[..., Any],
+    grad_position: Any = 0,
+    weights: Any = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns what `fn` returns, and its gradients."""
+    if grad_position is None and weights is None:
+        raise ValueError("`grad_position` and `weight` can not be None at the same time.")
+    if grad_position is not None:
+        _positions(grad_position, 1 << 30)
+
+    def both(*args: Any) -> tuple[Any, Any]:
+        positions = [] if grad_position is None else _positions(grad_position, len(args))
+        listed = [] if weights is None else _listed(weights)
+        out, by_inputs, by_weights = _differentiate(fn, args, positions, listed, has_aux=has_aux)
+        several = isinstance(grad_position, tuple)
+        found: Any = None
+        if grad_position is not None:
+            pairs = [(p, g) if return_ids else g for p, g in zip(positions, by_inputs, strict=True)]
+            found = tuple(pairs) if several else pairs[0]
+        if weights is None:
+            return out, found
+        of_weights = _weight_gradients(weights, by_weights)
+        return out, of_weights if grad_position is None else (found, of_weights)
+
+    return both
+
+
+def grad(
+    fn: Callable[..., Any],
+    grad_position: Any = 0,
+    weights: Any = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns gradients of `fn`, and with `has_aux` its outputs but the first."""
+    both = value_and_grad(fn, grad_position, weights, has_aux, return_ids)
+
+    def gradient(*args: Any) -> Any:
+        out, found = both(*args)
+        return (found, out[1:]) if has_aux else found
+
+    return gradient
+
+
+def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
+    """(outputs, function of their gradients); the function gives gradients by all inputs."""
+
+    def pull(*sens: Any) -> Any:
+        listed = [] if weights is None else _listed(weights)
+        _, found, by_weights = _differentiate(fn, inputs, range(len(inputs)), listed, sens, has_aux)
+        by_inputs = tuple(found)
+        return by_inputs if weights is None else (by_inputs, _weight_gradients(weights, by_weights))
+
+    out = fn(*inputs)
+    return (out[0], pull, out[1:]) if has_aux else (out, pull)

@@ -1,0 +1,372 @@
+"""`ops.Custom`: an operator of the registry made of a function or of a compiled library.
+
+The kinds differ in what runs: loop kernels (hybrid, akg), Python functions (pyfunc), libraries (aot).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ... import _core
+from ...errors import make_error
+from ...kernel import kernel as kw_kernel
+from ...operators import kernel_row, make_operator, source_of
+from ..common import dtype as mstype
+from ..common.tensor import Tensor
+from . import kernel_check
+from .call_forms import Typed, form_of, name_part, ordered, places, shape_of, tensors_in, type_of, typed_tuple
+from .primitive import Primitive
+from .py_body import PyFuncBody
+from .reg_info import Info, flatten
+
+func_types = ["hybrid", "akg", "tbe", "aicpu", "aot", "pyfunc", "julia"]
+_targets = ["Ascend", "GPU", "CPU"]
+_instead = {
+    "tbe": 'write its loops as a kernel (func_type="hybrid")',
+    "aicpu": 'compile its source by func_type="aot"',
+    "julia": 'write it as a kernel (func_type="hybrid") or in C++ (func_type="aot")',
+}
+
+
+def unsupported(message: str, help_text: str) -> Exception:
+    rendered = f"error[E102]: {message}\n      = help: {help_text}"
+    return make_error("UnsupportedError", "E102", rendered, message, "", 0, 0, 0, "", "")
+
+
+def _kind_of(func: Any) -> str:
+    """What is meant when the type is left out."""
+    if isinstance(func, str):
+        return "aot"
+    return "hybrid" if getattr(func, "ms_kernel_flag", False) else "pyfunc"
+
+
+def _plain(func: Any) -> Any:
+    """The function below decorators."""
+    return inspect.unwrap(func)
+
+
+class Custom(Primitive):
+    """`Custom(func, out_shape, out_dtype, func_type, bprop, reg_info)`; called with tensors and attributes.
+
+    `out_shape` and `out_dtype` are values or functions of the shapes (lists) and types of all arguments. What
+    is wrong with the description is raised here: ValueError and TypeError in MindSpore's words; what is wrong
+    with the arguments, by the call.
+    """
+
+    registered_func: ClassVar[dict[str, list[str]]] = {}
+    attr_dict: ClassVar[dict[str, list[str]]] = {}
+
+    def __init__(
+        self,
+        func: Any,
+        out_shape: Any = None,
+        out_dtype: Any = None,
+        func_type: str | None = None,
+        bprop: Callable[..., Any] | None = None,
+        reg_info: Any = None,
+    ) -> None:
+        super().__init__("Custom")
+        self.func, self.func_type = func, func_type or _kind_of(func)
+        self.prefix = f"For 'Custom', 'func_type': {self.func_type}, 'func': {func}"
+        self.out_shape, self.out_dtype = out_shape, out_dtype
+        self._check_func()
+        self._check_declared()
+        self.bprop = self._checked_bprop(bprop)
+        self.uniq_name = self._unique_name()
+        self.add_prim_attr("func_type", self.func_type).add_prim_attr("uniq_name", self.uniq_name)
+        infos = list(flatten(reg_info if reg_info is not None else getattr(_plain(func), "reg_info", None)))
+        if reg_info is not None and not isinstance(reg_info, (dict, str, list, tuple)):
+            raise TypeError(
+                f"{self.prefix}, the registration information must be of type dict, but got {reg_info} with"
+                f" type {type(reg_info)}. Use 'CustomRegOp' to generate the registration information, then"
+                " pass it to 'reg_info'"
+            )
+        self.attr_names: list[str] = []  # of those that calls pass
+        self.fixed_attrs: dict[str, Any] = {}
+        self.rows: list[list[str]] = []
+        self.declared_inputs: int | None = None
+        self.declared_outputs: int | None = None
+        for info in infos:
+            self._register(info)
+        self._operators: dict[Any, Any] = {}
+        self._body = self._make_body()
+
+    # -- construction
+
+    def _check_func(self) -> None:
+        func, kind = self.func, self.func_type
+        if kind not in func_types:
+            raise ValueError(f"{self.prefix}, 'func_type' must be one of {func_types}, but got {kind}")
+        if kind in ("aot", "julia") and not isinstance(func, str):
+            raise TypeError(f"{self.prefix}, 'func' must be of type str, but got {type(func)}")
+        if kind == "hybrid" and not getattr(func, "ms_kernel_flag", False):
+            raise TypeError(f"{self.prefix}, 'func' must be a function decorated by kernel")
+        if kind == "tbe" and not callable(func):
+            raise TypeError(f"{self.prefix}, 'func' must be of type function, but got {type(func)}")
+        if not callable(func) and not isinstance(func, str):
+            raise TypeError(f"For 'Custom', 'func' must be of type function or str, but got {type(func)}")
+        if kind in _instead:
+            raise unsupported(f"{self.prefix}: func_type {kind!r} does not run here", _instead[kind])
+        if kind in ("pyfunc", "akg") and isinstance(func, str):
+            raise TypeError(f"For 'Custom', 'func' of func_type '{kind}' must be a function, but got a str")
+
+    def _check_declared(self) -> None:
+        def is_function(value: Any) -> bool:
+            return callable(value) and not isinstance(value, (type, mstype.Type, mstype.TensorType))
+
+        self._shape_function = self.out_shape if is_function(self.out_shape) else None
+        self._dtype_function = self.out_dtype if is_function(self.out_dtype) else None
+        may_lack = self.func_type in ("hybrid", "akg", "aot")
+        if self._shape_function is None and not (self.out_shape is None and may_lack):
+            self._check_shape(self.out_shape)
+        if self._dtype_function is None and not (self.out_dtype is None and may_lack):
+            self._check_dtype(self.out_dtype)
+
+    def _check_shape(self, value: Any) -> None:
+        if not isinstance(value, (tuple, list)):
+            raise TypeError(
+                f"{self.prefix}, 'out_shape' must be one of [tuple, list, function], but got {type(value)}"
+            )
+
+    def _check_dtype(self, value: Any) -> None:
+        fits = isinstance(value, (tuple, list, mstype.Type, mstype.TensorType, np.dtype))
+        if not fits and not (isinstance(value, type) and issubclass(value, (np.generic, bool, int, float))):
+            raise TypeError(
+                f"{self.prefix}, 'out_dtype' must be one of [mindspore.dtype, tuple, list, function], but"
+                f" got {type(value)}"
+            )
+
+    def _checked_bprop(self, bprop: Any) -> Any:
+        if bprop is not None and not callable(bprop):
+            raise TypeError(f"{self.prefix}, 'bprop' must be a function, but got {type(bprop)}")
+        return bprop
+
+    def _unique_name(self) -> str:
+        func = self.func
+        if isinstance(func, str):
+            return f"Custom_{func}"
+        plain = _plain(func)
+        try:
+            text = inspect.getsource(plain)
+        except (OSError, TypeError):
+            text = repr(getattr(getattr(plain, "__code__", None), "co_code", plain))
+        path = os.path.realpath(getattr(getattr(plain, "__code__", None), "co_filename", ""))
+        digest = hashlib.sha256((path + text).encode()).hexdigest()
+        return f"Custom_{getattr(plain, '__name__', type(plain).__name__)}_{digest}"
+
+    def _register(self, info: Info) -> None:
+        target = self._target_of(info)
+        key = self.func if isinstance(self.func, str) else self.uniq_name
+        names = [a.get("name", "") for a in info.get("attr", []) or [] if a.get("value") is None]
+        known = Custom.registered_func.setdefault(key, [])
+        if target in known and key in Custom.attr_dict and Custom.attr_dict[key] == names:
+            pass  # once per target; this object takes it all the same
+        elif key in Custom.attr_dict and target not in known and Custom.attr_dict[key] != names:
+            raise ValueError(
+                f"{self.prefix}, attr names set in registration information must be the same as previous"
+                f" saved one, but got {names} vs {Custom.attr_dict[key]}"
+            )
+        if target not in known:
+            known.append(target)
+        Custom.attr_dict.setdefault(key, names)
+        self.attr_names = names
+        for a in info.get("attr", []) or []:
+            if a.get("value") is not None:
+                self.fixed_attrs[a["name"]] = a["value"]
+        self.declared_inputs = len(info.get("inputs", [])) or None
+        self.declared_outputs = len(info.get("outputs", [])) or None
+        for row in info.get("dtype_format", []):
+            self.rows.append([("" if part[0] == "" else part[0]) for part in row])
+
+    def _target_of(self, info: Info) -> str:
+        by_processor = {"AiCore": "Ascend", "CUDA": "GPU", "CPU": "CPU"}
+        by_imply = {"TBE": "Ascend", "GPU": "GPU", "CPU": "CPU"}
+        found = info.get("target")
+        if found not in _targets:
+            found = by_processor.get(info.get("processor", "")) or by_imply.get(info.get("imply_type", ""))
+        if found is None and self.func_type == "pyfunc":
+            found = "CPU"
+        if found not in _targets:
+            shown = None if info.get("target") in (None, "UnKnown") else info.get("target")
+            raise ValueError(
+                f"{self.prefix}, target set in registration information must be one of {_targets}, but got"
+                f" {shown}"
+            )
+        return str(found)
+
+    def _make_body(self) -> Any:
+        """What the kind runs, from arrays to arrays."""
+        if self.func_type == "aot":
+            from .aot import AotBody
+
+            return AotBody(self._weak())
+        plain = _plain(self.func)
+        if self.func_type == "pyfunc":
+            return PyFuncBody(self._weak())
+        names = set(getattr(getattr(plain, "__code__", None), "co_names", ()))
+        for word in ("tvm", "topi", "ir_builder"):
+            if word in names:
+                raise unsupported(
+                    f"{self.prefix}: operators built with '{word}' do not run here",
+                    'write the loops of the operator as a kernel (func_type="hybrid")',
+                )
+        if self.func_type == "hybrid":
+            kernel_check.check(plain)
+        made = kw_kernel(plain)
+        made.check()
+        return made
+
+    def _weak(self) -> Any:
+        """For what the registry holds, which would keep this object alive."""
+        return weakref.proxy(self)
+
+    # -- calls
+
+    def __call__(self, *args: Any) -> Any:
+        pattern = tuple(map(form_of, args))
+        op = self._operators.get(pattern)
+        if op is None:
+            op = self._make_operator(pattern, args)
+        try:
+            return op(*ordered(pattern, args))
+        except TypeError as error:
+            if not str(error).startswith("no kernel of "):
+                raise
+            raise TypeError(self._no_row_text(pattern, args)) from None
+
+    def _no_row_text(self, pattern: Any, args: Sequence[Any]) -> str:
+        def shown(name: str) -> str:
+            return "" if not name else repr(mstype.of_numpy(name))
+
+        inputs = self.declared_inputs or 0
+        rows = "".join(
+            f"input[{' '.join(map(shown, r[:inputs]))}], output[{' '.join(map(shown, r[inputs:]))}]; "
+            for r in self.rows
+        )
+        _, dtypes, _ = self.declared_types(pattern, args)
+        given = "".join(f"{t.dtype} " for t in tensors_in(args))
+        made = "".join(f"{mstype.of_numpy(t)} " for t in dtypes or [])
+        return (
+            f"Select CPU operator[{self.uniq_name}] fail! Unsupported data type!\n"
+            f"The supported data types are {rows}, but get input[{given}] and output[{made}]"
+        )
+
+    def declared_types(self, pattern: Any, args: Sequence[Any]) -> tuple[Any, Any, bool]:
+        """The shapes and dtypes that are declared for outputs of a call (None: they are not), and whether its
+        result is a tuple.
+        """
+        shape, dtype = self.out_shape, self.out_dtype
+        if self._shape_function is not None:
+            shape = self._shape_function(*map(shape_of, args))
+            self._check_shape(shape)
+        if self._dtype_function is not None:
+            dtype = self._dtype_function(*map(type_of, args))
+            self._check_dtype(dtype)
+        several = isinstance(dtype, (tuple, list))
+        if shape is None and dtype is None and self.func_type != "aot":
+            return None, None, False
+        dtypes = None if dtype is None else [np.dtype(t) for t in (dtype if several else [dtype])]
+        shapes = None
+        if shape is not None:
+            nested = several or (len(shape) > 0 and isinstance(shape[0], (tuple, list)))
+            shapes = [tuple(int(e) for e in s) for s in (shape if nested else [shape])]
+        if self.func_type == "aot" and (shapes is None or dtypes is None):
+            shapes, dtypes = self._body.types(tensors_in(args), shapes, dtypes)
+            several = several or len(shapes) > 1
+        if shapes is not None and dtypes is not None and len(shapes) != len(dtypes):
+            raise ValueError(
+                f"{self.prefix}, 'out_shape' describes {len(shapes)} outputs, but 'out_dtype' {len(dtypes)}"
+            )
+        return shapes, dtypes, several
+
+    def _make_operator(self, pattern: Any, args: Sequence[Any]) -> Any:
+        """The operator for calls of this form: which arguments are tensors, tuples of them, or attributes."""
+        if self.attr_names and len(args) < (self.declared_inputs or 0) + len(self.attr_names):
+            missing = self.attr_names[len(args) - (self.declared_inputs or 0)]
+            raise TypeError(f"{self.prefix}, the attribute '{missing}' is missing from the call")
+        shapes, _, several = self.declared_types(pattern, args)
+        inputs = [i for i, form in enumerate(pattern) if form != "attribute"]
+        attributes = [i for i, form in enumerate(pattern) if form == "attribute"]
+        back = places(inputs, attributes)
+        if self.rows and self.declared_inputs is not None and len(inputs) != self.declared_inputs:
+            raise TypeError(
+                f"{self.prefix}, the registration information declares {self.declared_inputs} inputs, but the"
+                f" call has {len(inputs)}"
+            )
+
+        custom = self._weak()
+
+        def infer(*given: Any) -> Any:
+            return custom._infer(pattern, [given[k] for k in back])
+
+        name = f"custom::{name_part(self.uniq_name)}_{len(self._operators)}_{id(self):x}"
+        row = kernel_row(
+            self._runner(back, inputs, attributes),
+            kind={"pyfunc": "PyFunc", "aot": "AotSymbol"}.get(self.func_type, "JitLoop"),
+            rows=[[t or None for t in r] for r in self.rows] if "tuple" not in pattern else (),
+            source=self._source(),
+        )
+        op = make_operator(
+            name,
+            [row],
+            inputs=[(f"x{i}", "dynamic" if pattern[i] == "tuple" else "required", False) for i in inputs],
+            outputs=[f"y{i}" for i in range(len(shapes) if shapes else 1)],
+            attrs=[(f"a{i}", "any value", False, None) for i in attributes],
+            infer=infer if self._is_declared() else None,
+            bprop=None if self.bprop is None else self._back(back, inputs, len(pattern)),
+            source=self._source(),
+            tensor_class=Tensor,
+            variable_outputs=shapes is None,
+            tuple_of_one=several,
+        )
+        weakref.finalize(self, _core.remove_operator, name)
+        self._operators[pattern] = op
+        return op
+
+    def _is_declared(self) -> bool:
+        """Whether the types of outputs are known before the body runs."""
+        return self.func_type == "aot" or not (self.out_shape is None or self.out_dtype is None)
+
+    def _source(self) -> str:
+        return self.func if isinstance(self.func, str) else source_of(self.func)
+
+    def _infer(self, pattern: Any, given: Sequence[Any]) -> list[tuple[str, tuple[int, ...]]]:
+        args = [
+            Typed(g) if form == "tensor" else typed_tuple(g) if form == "tuple" else g
+            for form, g in zip(pattern, given, strict=True)
+        ]
+        shapes, dtypes, _ = self.declared_types(pattern, args)
+        return [(t.name, s) for t, s in zip(dtypes, shapes, strict=True)]
+
+    def _runner(self, back: list[int], inputs: list[int], attributes: list[int]) -> Any:
+        body = self._body
+        if back == sorted(back) and not isinstance(body, (PyFuncBody,)) and isinstance(body, _core.Kernel):
+            return body
+        return lambda *given: body(*(given[k] for k in back))
+
+    def _back(self, back: list[int], inputs: list[int], count: int) -> Any:
+        """The bprop in the order of the call: inputs and attributes as passed, then outputs."""
+        bprop, prefix = self.bprop, self.prefix
+        assert bprop is not None
+
+        def pull(*given: Any) -> Any:
+            arguments, rest = given[:count], given[count:]
+            found = bprop(*(arguments[k] for k in back), *rest)
+            if isinstance(found, _core.Tensor) and count == 1:
+                found = (found,)
+            if not isinstance(found, (tuple, list)) or len(found) != count:
+                told = len(found) if isinstance(found, (tuple, list)) else type(found).__name__
+                raise TypeError(
+                    f"{prefix}: the number of return values(gradients) of 'bprop' should be equal to the"
+                    f" number of input arguments except 'out' and 'dout', which is: {count}, but got:{told}."
+                )
+            return tuple(found[i] for i in inputs)
+
+        return pull

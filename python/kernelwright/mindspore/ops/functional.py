@@ -1,0 +1,153 @@
+"""`mindspore.ops` as functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...tensor import operator
+from ..common.tensor import Tensor
+from ..gradients import grad as grad
+from ..gradients import value_and_grad as value_and_grad
+from ..gradients import vjp as vjp
+from .primitive import as_tensor, functions, reduction
+from .primitive import matmul as matmul
+
+globals().update(functions)
+reduce_sum, reduce_mean, reduce_max, reduce_min = map(reduction, ("sum", "mean", "max", "min"))
+mean = reduce_mean
+
+
+def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Over one axis, several or all."""
+    found = reduce_sum(input, dim, keepdim)
+    return found if dtype is None else found.astype(dtype)
+
+
+def max(input: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """(values, indices); of all elements when there is no axis, with the index 0."""
+    t = as_tensor(input)
+    if axis is None:
+        return t.max(), Tensor(np.int64(0))
+    index = operator("argmax")(t, axis, np.dtype(np.int64))
+    if keepdims:
+        index = index.reshape([1 if d == axis % len(t.shape) else e for d, e in enumerate(t.shape)])
+    return t.max(axis, keepdims), index
+
+
+def argmax(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    t = as_tensor(input)
+    flat = t.reshape(-1) if dim is None else t
+    found = operator("argmax")(flat, 0 if dim is None else dim, np.dtype(np.int64))
+    if keepdim and dim is not None:
+        found = found.reshape([1 if d == dim % len(t.shape) else e for d, e in enumerate(t.shape)])
+    return found
+
+
+def softmax(input: Any, axis: int = -1, *, dtype: Any = None) -> Any:
+    t = as_tensor(input)
+    return operator("softmax")(t if dtype is None else t.astype(dtype), axis)
+
+
+def log_softmax(logits: Any, axis: int = -1) -> Any:
+    return operator("log_softmax")(as_tensor(logits), axis)
+
+
+def transpose(input: Any, input_perm: Any) -> Any:
+    return operator("transpose")(as_tensor(input), list(input_perm))
+
+
+def reshape(input: Any, shape: Any) -> Any:
+    return as_tensor(input).reshape(shape)
+
+
+def broadcast_to(input: Any, shape: Any) -> Any:
+    return operator("broadcast_to")(as_tensor(input), list(shape))
+
+
+def concat(tensors: Any, axis: int = 0) -> Any:
+    return operator("concat")([as_tensor(t) for t in tensors], axis)
+
+
+cat = concat
+
+
+def split(tensor: Any, split_size_or_sections: Any, axis: int = 0) -> Any:
+    """Parts of one size, the last one of what is left, or parts of the sizes of a list."""
+    extent = tensor.shape[axis]
+    if isinstance(split_size_or_sections, int):
+        step = split_size_or_sections
+        sizes = [min(step, extent - at) for at in range(0, extent, step)]
+    else:
+        sizes = list(split_size_or_sections)
+    parts, at = [], 0
+    for size in sizes:
+        parts.append(operator("narrow")(tensor, axis, at, size))
+        at += size
+    return tuple(parts)
+
+
+def gather(input_params: Any, input_indices: Any, axis: int, batch_dims: int = 0) -> Any:
+    if batch_dims:
+        raise ValueError("ops.gather here takes batch_dims=0")
+    return operator("gather")(as_tensor(input_params), as_tensor(input_indices), int(axis))
+
+
+def cast(input: Any, dtype: Any) -> Any:
+    return as_tensor(input).astype(dtype)
+
+
+def cross_entropy(input: Any, target: Any, reduction: str = "mean") -> Any:
+    return operator("cross_entropy")(as_tensor(input), as_tensor(target), reduction)
+
+
+def conv2d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Any:
+    """Of images (n, c, h, w); stride, padding and dilation are one number or two."""
+
+    def listed(v: Any) -> list[int]:
+        return [v] if isinstance(v, int) else list(v)
+
+    out = operator("conv2d")(input, weight, listed(stride), listed(padding), listed(dilation), groups)
+    return out if bias is None else out + bias.reshape(1, -1, 1, 1)
+
+
+def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Any:
+    def listed(v: Any) -> list[int]:
+        return [v] if isinstance(v, int) else list(v)
+
+    return operator("maxpool2d")(
+        x, listed(kernel_size), [] if stride is None else listed(stride), listed(padding)
+    )
+
+
+def layer_norm(x: Any, normalized_shape: Any, gamma: Any, beta: Any, epsilon: float = 1e-5) -> Any:
+    """Over the last axis."""
+    return operator("layernorm")(x, gamma, beta, epsilon)[0]
+
+
+def zeros(size: Any, dtype: Any = np.float32) -> Any:
+    return Tensor(np.zeros(size, np.dtype(dtype)))
+
+
+def ones(size: Any, dtype: Any = np.float32) -> Any:
+    return Tensor(np.ones(size, np.dtype(dtype)))
+
+
+def select(condition: Any, input: Any, other: Any) -> Any:
+    return operator("select")(condition, input, other)
+
+
+def one_hot(indices: Any, depth: int, on_value: Any = 1, off_value: Any = 0, axis: int = -1) -> Any:
+    """1 where the index is, times (on - off), plus off; along the last axis."""
+    if axis != -1:
+        raise ValueError("ops.one_hot here takes axis=-1")
+    return operator("one_hot")(as_tensor(indices), depth) * (on_value - off_value) + off_value

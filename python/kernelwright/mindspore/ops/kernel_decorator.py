@@ -1,0 +1,43 @@
+"""`@kernel`: a function in the hybrid DSL. Called, it runs under CPython over arrays."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ... import _core
+from ...kernel import kernel as kw_kernel
+
+
+def kernel(fn: Callable[..., Any] | None = None, reg_info: Any = None, compile_attrs: Any = None) -> Any:
+    """Marks a function for `ops.Custom(f, func_type="hybrid")`. TypeError for options of other types."""
+    if compile_attrs is not None and not isinstance(compile_attrs, dict):
+        raise TypeError(
+            f"The input 'compile_attrs' of @kernel must be a dict, but get a {type(compile_attrs)}"
+        )
+    for key in compile_attrs or {}:
+        if not isinstance(key, str):
+            raise TypeError(f"The key of 'compile_attrs' of @kernel must be a str, but get a {type(key)}")
+    if reg_info is not None and not isinstance(reg_info, (str, dict, tuple)):
+        raise TypeError(
+            "The input 'reg_info' of @kernel should be one of str, dict and tuple, but get a"
+            f" {type(reg_info)}"
+        )
+
+    def decorator(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapper(*args: Any) -> Any:
+            arrays = [x.numpy() if isinstance(x, _core.Tensor) else x for x in args]
+            return kw_kernel(function).py(*arrays)
+
+        wrapper.ms_kernel_flag = True  # type: ignore[attr-defined]
+        wrapper.compile_attrs = compile_attrs or {}  # type: ignore[attr-defined]
+        if reg_info is not None:
+            wrapper.reg_info = reg_info  # type: ignore[attr-defined]
+        return wrapper
+
+    return decorator if fn is None else decorator(fn)
+
+
+ms_kernel = ms_hybrid = kernel

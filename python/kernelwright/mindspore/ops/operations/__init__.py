@@ -1,0 +1,50 @@
+"""`mindspore.ops.operations`: the built-in operators as primitives."""
+
+from typing import Any
+
+from ...missing import missing
+from .. import primitive as _primitive
+from ..custom import Custom
+from ..primitive import (
+    Argmax,
+    BatchMatMul,
+    BroadcastTo,
+    Cast,
+    Concat,
+    Gather,
+    LayerNorm,
+    LogSoftmax,
+    MatMul,
+    Primitive,
+    PrimitiveWithInfer,
+    Reshape,
+    Softmax,
+    Transpose,
+)
+from .py_func import PyFunc
+
+globals().update(_primitive.classes)
+
+__all__ = [
+    "Argmax",
+    "BatchMatMul",
+    "BroadcastTo",
+    "Cast",
+    "Concat",
+    "Custom",
+    "Gather",
+    "LayerNorm",
+    "LogSoftmax",
+    "MatMul",
+    "Primitive",
+    "PrimitiveWithInfer",
+    "PyFunc",
+    "Reshape",
+    "Softmax",
+    "Transpose",
+    *_primitive.classes,
+]
+
+
+def __getattr__(name: str) -> Any:
+    raise missing("mindspore.ops.operations", name, globals())

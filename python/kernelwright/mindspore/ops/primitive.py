@@ -1,0 +1,261 @@
+"""`ops.Mul()` and its like: operators as objects, and the functions that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ...tensor import operator
+from ..common import dtype as mstype
+from ..common.tensor import Tensor, binary
+
+
+class Primitive:
+    """An operator as an object; attributes and devices may be set on it."""
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name or type(self).__name__
+        self.attrs: dict[str, Any] = {}
+
+    def add_prim_attr(self, name: str, value: Any) -> Primitive:
+        self.attrs[name] = value
+        return self
+
+    def del_prim_attr(self, name: str) -> Primitive:
+        self.attrs.pop(name, None)
+        return self
+
+    def set_device(self, device_target: str) -> Primitive:
+        return self.add_prim_attr("primitive_target", device_target)
+
+    def shard(self, *strategies: Any) -> Primitive:
+        """Programs are not spread over devices: accepted, and nothing changes."""
+        return self
+
+    def set_stage(self, stage: int) -> Primitive:
+        return self
+
+    def __repr__(self) -> str:
+        return f"Prim[{self.name}]"
+
+
+PrimitiveWithInfer = Primitive
+
+
+def as_tensor(x: Any) -> Any:
+    return x if isinstance(x, _core.Tensor) else Tensor(x)
+
+
+def unary(name: str) -> Callable[[Any], Any]:
+    """A function of one tensor; of integers functions over the reals make float32, as in MindSpore."""
+    over_reals = name not in {"neg", "abs", "sign", "relu", "floor", "identity", "ones_like", "zeros_like"}
+
+    def function(x: Any) -> Any:
+        t = as_tensor(x)
+        if over_reals and t.dtype.dtype.kind in "biu":
+            t = t.astype(mstype.float32)
+        return operator(name)(t)
+
+    function.__name__ = name
+    return function
+
+
+def _axes(axis: Any) -> list[int]:
+    if axis is None:
+        return []
+    return [axis] if isinstance(axis, int) else list(axis)
+
+
+def reduction(name: str) -> Callable[..., Any]:
+    def function(x: Any, axis: Any = None, keep_dims: bool = False) -> Any:
+        return operator(name)(as_tensor(x), _axes(axis), keep_dims)
+
+    return function
+
+
+def primitive(name: str, function: Callable[..., Any], count: int) -> type[Primitive]:
+    """A class whose instances call a function with `count` tensors."""
+
+    def call(self: Primitive, *inputs: Any) -> Any:
+        if len(inputs) != count:
+            raise TypeError(f"{name} takes {count} input{'s' * (count != 1)}, but {len(inputs)} were given")
+        return function(*inputs)
+
+    return type(name, (Primitive,), {"__call__": call, "__doc__": f"`ops.{name}()`."})
+
+
+def _reduce_class(name: str, op: str) -> type[Primitive]:
+    function = reduction(op)
+
+    def init(self: Any, keep_dims: bool = False) -> None:
+        Primitive.__init__(self)
+        self.keep_dims = keep_dims
+
+    def call(self: Any, x: Any, axis: Any = ()) -> Any:
+        return function(x, axis, self.keep_dims)
+
+    return type(name, (Primitive,), {"__init__": init, "__call__": call})
+
+
+unary_names = {
+    "neg": "Neg",
+    "exp": "Exp",
+    "log": "Log",
+    "sqrt": "Sqrt",
+    "tanh": "Tanh",
+    "sin": "Sin",
+    "cos": "Cos",
+    "erf": "Erf",
+    "abs": "Abs",
+    "sign": "Sign",
+    "floor": "Floor",
+    "relu": "ReLU",
+    "sigmoid": "Sigmoid",
+    "gelu": "GeLU",
+    "ones_like": "OnesLike",
+    "zeros_like": "ZerosLike",
+    "identity": "Identity",
+}
+binary_names = {
+    "add": "Add",
+    "sub": "Sub",
+    "mul": "Mul",
+    "div": "Div",
+    "pow": "Pow",
+    "maximum": "Maximum",
+    "minimum": "Minimum",
+    "less": "Less",
+    "less_equal": "LessEqual",
+    "equal": "Equal",
+    "not_equal": "NotEqual",
+}
+reduce_names = {"sum": "ReduceSum", "mean": "ReduceMean", "max": "ReduceMax", "min": "ReduceMin"}
+
+functions: dict[str, Callable[..., Any]] = {name: unary(name) for name in unary_names}
+functions.update({name: binary(name) for name in binary_names})
+classes: dict[str, type[Primitive]] = {
+    shown: primitive(shown, functions[name], 1) for name, shown in unary_names.items()
+}
+classes.update({shown: primitive(shown, functions[name], 2) for name, shown in binary_names.items()})
+classes.update({shown: _reduce_class(shown, name) for name, shown in reduce_names.items()})
+classes["RealDiv"] = primitive("RealDiv", functions["div"], 2)
+classes["TensorAdd"] = primitive("TensorAdd", functions["add"], 2)
+
+
+def matmul(input: Any, other: Any) -> Any:
+    """The matrix product of two tensors."""
+    return binary("matmul")(input, other)
+
+
+class MatMul(Primitive):
+    """`ops.MatMul(transpose_a, transpose_b)`, also of batches as `ops.BatchMatMul`."""
+
+    def __init__(self, transpose_a: bool = False, transpose_b: bool = False) -> None:
+        super().__init__()
+        self.transposed = (transpose_a, transpose_b)
+
+    def __call__(self, x: Any, y: Any) -> Any:
+        return operator("matmul")(as_tensor(x), as_tensor(y), *self.transposed)
+
+
+class BatchMatMul(MatMul):
+    """As MatMul."""
+
+
+class Softmax(Primitive):
+    """`ops.Softmax(axis)`."""
+
+    op = "softmax"
+
+    def __init__(self, axis: Any = -1) -> None:
+        super().__init__()
+        self.axis = axis[0] if isinstance(axis, (tuple, list)) else axis
+
+    def __call__(self, x: Any) -> Any:
+        return operator(self.op)(as_tensor(x), self.axis)
+
+
+class LogSoftmax(Softmax):
+    """`ops.LogSoftmax(axis)`."""
+
+    op = "log_softmax"
+
+
+class LayerNorm(Primitive):
+    """(output, mean, variance) over the last axis."""
+
+    def __init__(self, begin_norm_axis: int = -1, begin_params_axis: int = -1, epsilon: float = 1e-7) -> None:
+        super().__init__()
+        if begin_norm_axis != -1 or begin_params_axis != -1:
+            raise ValueError(
+                "ops.LayerNorm here takes the last axis: begin_norm_axis=-1, begin_params_axis=-1"
+            )
+        self.epsilon = epsilon
+
+    def __call__(self, x: Any, gamma: Any, beta: Any) -> Any:
+        out, mean, inverse = operator("layernorm")(x, gamma, beta, self.epsilon)
+        return out, mean, 1.0 / (inverse * inverse) - self.epsilon
+
+
+class Cast(Primitive):
+    """`ops.Cast()(x, dtype)`."""
+
+    def __call__(self, x: Any, dtype: Any) -> Any:
+        return as_tensor(x).astype(dtype)
+
+
+class Reshape(Primitive):
+    """`ops.Reshape()(x, shape)`."""
+
+    def __call__(self, x: Any, shape: Any) -> Any:
+        return as_tensor(x).reshape(shape)
+
+
+class Transpose(Primitive):
+    """`ops.Transpose()(x, axes)`."""
+
+    def __call__(self, x: Any, axes: Any) -> Any:
+        return operator("transpose")(as_tensor(x), list(axes))
+
+
+class BroadcastTo(Primitive):
+    """`ops.BroadcastTo(shape)(x)`."""
+
+    def __init__(self, shape: Sequence[int]) -> None:
+        super().__init__()
+        self.shape = list(shape)
+
+    def __call__(self, x: Any) -> Any:
+        return operator("broadcast_to")(as_tensor(x), self.shape)
+
+
+class Concat(Primitive):
+    """`ops.Concat(axis)(tensors)`."""
+
+    def __init__(self, axis: int = 0) -> None:
+        super().__init__()
+        self.axis = axis
+
+    def __call__(self, tensors: Any) -> Any:
+        return operator("concat")(list(tensors), self.axis)
+
+
+class Gather(Primitive):
+    """`ops.Gather()(x, indices, axis)`."""
+
+    def __call__(self, x: Any, indices: Any, axis: int) -> Any:
+        return operator("gather")(as_tensor(x), as_tensor(indices), int(axis))
+
+
+class Argmax(Primitive):
+    """`ops.Argmax(axis, output_type)`."""
+
+    def __init__(self, axis: int = -1, output_type: Any = mstype.int32) -> None:
+        super().__init__()
+        self.axis, self.output_type = axis, output_type
+
+    def __call__(self, x: Any) -> Any:
+        return operator("argmax")(as_tensor(x), self.axis, np.dtype(self.output_type))

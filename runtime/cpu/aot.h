@@ -1,0 +1,36 @@
+// Kernels that users compiled ahead of time, by MindSpore's C interface: one function per operator, with
+// optional functions beside it that prepare it and infer its outputs. Compiles nothing.
+#pragma once
+
+#include <mutex>
+#include <span>
+
+#include "runtime/attr.h"
+#include "runtime/library.h"
+#include "runtime/registry.h"
+
+namespace kw {
+
+class AotKernel {
+ public:
+  /// The function `name` of a library file, with the attributes that it may ask for. Throws OpError in
+  /// MindSpore's words when the file or the function is missing.
+  AotKernel(std::string path, std::string name, Attrs attrs);
+  AotKernel(const AotKernel &) = delete;
+  ~AotKernel();
+
+  bool infers_shapes() const;
+  bool infers_types() const;
+  /// Shapes of the outputs by the library's own function; `several`: it returns one per output.
+  std::vector<std::vector<int64_t>> infer_shapes(std::span<const Tensor> inputs, bool several);
+  std::vector<DType> infer_types(std::span<const Tensor> inputs, bool several);
+  /// Runs the kernel on row-major tensors. Throws OpError when it returns another value than 0 or throws.
+  void run(std::span<const Tensor> inputs, std::span<const Tensor> outputs);
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace kw

@@ -1,0 +1,250 @@
+"""Libraries and sources in C++ as custom operators: the C interface, attributes, what goes wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kernelwright as kw
+import kernelwright.mindspore as ms
+from kernelwright.mindspore import Tensor, ops
+from kernelwright.mindspore.ops import CustomRegOp
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++")
+
+x = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+head = "#include <cstdint>\n#include <cstring>\n#include <string>\n#include <vector>\n"
+arguments = (
+    "int nparam, void **params, int *ndims, int64_t **shapes, const char **dtypes, void *stream, void *extra"
+)
+double = f"""{head}
+extern "C" int Double({arguments}) {{
+  if (nparam != 2 || strcmp(dtypes[0], "float32") || stream) return 7;
+  int64_t n = 1;
+  for (int d = 0; d < 8; ++d) n *= shapes[1][d];  // padded with ones
+  for (int64_t i = 0; i < n; ++i) ((float *)params[1])[i] = 2 * ((float *)params[0])[i];
+  return 0;
+}}
+"""
+
+
+def first(s: Any, *_: Any) -> Any:
+    return s
+
+
+def write(folder: Path, text: str, name: str = "k.cc") -> str:
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+def values(t: Any) -> Any:
+    return t.asnumpy().tolist()
+
+
+def test_sources_and_libraries(tmp_path: Path) -> None:
+    source = write(tmp_path, double)
+    assert values(ops.Custom(f"{source}:Double", first, first, "aot")(Tensor(x))) == (2 * x).tolist()
+    assert values(ops.Custom(f"{source}:Double", first, first)(Tensor(x.T.copy()))) == (2 * x.T).tolist()
+    library = tmp_path / "k.so"
+    subprocess.run(["g++", "-shared", "-fPIC", "-o", library, source], check=True)
+    assert values(ops.Custom(f"{library}:Double", first, first, "aot")(Tensor(x))) == (2 * x).tolist()
+    turned = Tensor.from_numpy(x).T
+    assert values(ops.Custom(f"{library}:Double", first, first, "aot")(turned)) == (2 * x.T).tolist()
+    assert float(ops.Custom(f"{library}:Double", first, first, "aot")(Tensor(1.5))) == 3
+    os.chdir(tmp_path)
+    assert values(ops.Custom("./k.so:Double", first, first, "aot")(Tensor(x))) == (2 * x).tolist()
+
+
+def test_an_edited_source_is_compiled_anew(tmp_path: Path) -> None:
+    source = write(tmp_path, double)
+    before = ops.Custom(f"{source}:Double", first, first, "aot")
+    write(tmp_path, double.replace("2 * ((", "3 * (("))
+    assert values(ops.Custom(f"{source}:Double", first, first, "aot")(Tensor(x))) == (3 * x).tolist()
+    assert values(before(Tensor(x))) == (2 * x).tolist()
+    (tmp_path / "other").mkdir()
+    namesake = write(tmp_path / "other", double.replace("2 * ((", "4 * (("))
+    assert values(ops.Custom(f"{namesake}:Double", first, first, "aot")(Tensor(x))) == (4 * x).tolist()
+    write(tmp_path, "#define TIMES 5\n", "times.h")
+    with_header = '#include "times.h"\n' + double.replace("2 * ((", "TIMES * ((")
+    source = write(tmp_path, with_header)
+    assert values(ops.Custom(f"{source}:Double", first, first, "aot")(Tensor(x))) == (5 * x).tolist()
+    write(tmp_path, "#define TIMES 6\n", "times.h")
+    assert values(ops.Custom(f"{source}:Double", first, first, "aot")(Tensor(x))) == (6 * x).tolist()
+
+
+def test_bprop(tmp_path: Path) -> None:
+    source = write(tmp_path, double)
+    op = ops.Custom(f"{source}:Double", first, first, "aot", lambda a, out, dout: (dout * 2.0,))
+    assert values(ms.grad(lambda t: op(t))(Tensor(x))) == np.full((2, 3), 2.0).tolist()
+    plain = ops.Custom(f"{source}:Double", first, first, "aot")
+    with pytest.raises(RuntimeError, match=r"k\.cc:Double\) was asked for, but none was given"):
+        ms.grad(lambda t: plain(t))(Tensor(x))
+
+
+with_extra = f"""{head}
+#include "custom_aot_extra.h"
+
+class Kept : public AotKernelData {{
+ public:
+  float factor = 0;
+  std::string mode;
+  int calls = 0;
+}};
+
+extern "C" int ScaleInit(int *ndims, int64_t **shapes, const char **dtypes, AotExtra *extra) {{
+  auto *kept = new Kept;
+  kept->factor = extra->Attr<float>("factor");
+  kept->mode = extra->Attr<std::string>("mode");
+  if (!extra->Attr<bool>("on") || extra->Attr<int64_t>("number") != 7 || extra->HasAttr("none")) return 3;
+  auto ints = extra->Attr<std::vector<int64_t>>("ints");
+  auto table = extra->Attr<std::vector<std::vector<float>>>("table");
+  auto pairs = extra->Attr<std::vector<std::vector<int64_t>>>("pairs");
+  auto reals = extra->Attr<std::vector<float>>("reals");
+  if (ints != std::vector<int64_t>{{1, 2}} || table.size() != 2 || table[1][0] != 2.5f) return 4;
+  if (pairs[0][1] != 4 || reals[0] != 1 || kept->mode.size() != 40) return 5;
+  extra->SetKernelData(kept);
+  extra->SetWorkSpace({{(size_t)(shapes[0][0] * shapes[0][1])}});
+  return 0;
+}}
+
+extern "C" std::vector<int64_t> ScaleInferShape(int *ndims, int64_t **shapes, AotExtra *extra) {{
+  return {{shapes[0][1], shapes[0][0]}};
+}}
+
+extern "C" TypeId ScaleInferType(std::vector<TypeId> types, AotExtra *extra) {{
+  return types[0] == kNumberTypeFloat32 ? kNumberTypeFloat64 : kNumberTypeInt32;
+}}
+
+extern "C" int Scale({arguments}) {{
+  auto *kept = static_cast<Kept *>(static_cast<AotExtra *>(extra)->KernelData());
+  if (nparam != 3) return 6;
+  float *temporary = (float *)params[2];  // asked for elements, not bytes
+  int64_t n = shapes[0][0], m = shapes[0][1];
+  for (int64_t i = 0; i < n * m; ++i) temporary[i] = kept->factor * ((float *)params[0])[i];
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < m; ++j) ((double *)params[1])[j * n + i] = temporary[i * m + j];
+  return 0;
+}}
+"""
+
+
+def attributes() -> Any:
+    info = CustomRegOp("Scale").input(0, "x").output(0, "y").dtype_format(("float32", ""), ("float64", ""))
+    told = {
+        "factor": 3,
+        "mode": "m" * 40,
+        "on": True,
+        "number": 7,
+        "ints": [1, 2],
+        "table": [[1.5], [2.5]],
+        "pairs": [[3, 4], [5, 6]],
+        "reals": [1, 2.5],
+    }
+    for name, value in told.items():
+        info = info.attr(name, "required", "all", value=value)
+    return info.target("CPU").get_op_info()
+
+
+@pytest.mark.parametrize("abi", [0, 1])
+def test_attributes_workspaces_and_inference(tmp_path: Path, abi: int) -> None:
+    source = write(tmp_path, with_extra)
+    library = tmp_path / "k.so"
+    flags = [f"-D_GLIBCXX_USE_CXX11_ABI={abi}", *(f"-I{p}" for p in kw.include_paths())]
+    subprocess.run(["g++", "-shared", "-fPIC", *flags, "-o", library, source], check=True)
+    for func in (f"{library}:Scale", f"{source}:Scale"):
+        op = ops.Custom(func, None, None, "aot", reg_info=attributes())
+        for given in (x, x[:1], x):
+            found = op(Tensor(given))
+            assert found.dtype == ms.float64 and values(found) == (3 * given.T).tolist()
+
+
+def test_a_missing_attribute(tmp_path: Path) -> None:
+    source = write(tmp_path, with_extra)
+    info = CustomRegOp("Scale").input(0, "x").output(0, "y").attr("mode", "required", "str", value="up")
+    op = ops.Custom(f"{source}:Scale", None, None, "aot", reg_info=info.target("CPU").get_op_info())
+    with pytest.raises(RuntimeError, match="there is no attribute called factor! It has mode"):
+        op(Tensor(x))
+
+
+def test_values_that_stop_the_program(tmp_path: Path) -> None:
+    returns = ops.Custom(write(tmp_path, double) + ":Double", first, first, "aot")
+    with pytest.raises(RuntimeError) as e:
+        returns(Tensor(x.astype(np.float64)))
+    assert re.sub(r"\(/.*?\)", "(…)", str(e.value)) == (
+        "Return value from CPU AOT kernel(…)'s function(Double) is 7. Any return value not equal to 0 will be"
+        " treated as user defined error code and we will terminate execution. If termination is not your"
+        " purpose, please set return value to 0."
+    )
+    text = f"""#include <stdexcept>
+{head}
+extern "C" int T({arguments}) {{ throw std::runtime_error("user boom"); }}
+"""
+    throws = ops.Custom(write(tmp_path, text, "t.cc") + ":T", first, first, "aot")
+    with pytest.raises(RuntimeError) as e:
+        throws(Tensor(x))
+    assert re.sub(r"file /.*?!", "file …!", str(e.value)) == (
+        "For 'Custom' on CPU, operator failed when executing user defined file …! Error message is user boom"
+    )
+
+
+def test_libraries_that_are_not_there(tmp_path: Path) -> None:
+    source = write(tmp_path, double)
+    cases = [
+        (
+            "nofile.so:F",
+            RuntimeError,
+            r"For 'Custom' on CPU, couldn't find the AOT binary file: .*/nofile\.so",
+        ),
+        (
+            f"{source}:G",
+            RuntimeError,
+            r"error occurs when fetching function 'G'\. Error info: .*undefined symbol: G",
+        ),
+        ("./k.cc", TypeError, r"'func' should be like 'file_name:func_name', but got \./k\.cc"),
+        ("a:b:c", TypeError, "'func' should be like 'file_name:func_name', but got a:b:c"),
+        (
+            f"{tmp_path}/none.cc:F",
+            RuntimeError,
+            r"Compilation error in compiling .*none\.cc:\nthere is no such file",
+        ),
+        (
+            write(tmp_path, "int f( {\n", "broken.cc") + ":F",
+            RuntimeError,
+            r"(?s)Compilation error in compiling .*broken\.cc:\n.*error: ",
+        ),
+        (write(tmp_path, "text", "text.so") + ":F", RuntimeError, "(file too short|invalid ELF header)"),
+        (write(tmp_path, "", "k.cu") + ":F", RuntimeError, "is a CUDA source, and kernels for CUDA devices"),
+    ]
+    for func, kind, text in cases:
+        with pytest.raises(kind, match=text):
+            ops.Custom(func, first, first, "aot")
+    with pytest.raises(
+        RuntimeError, match="'out_shape' is None, but the library has no function DoubleInferShape"
+    ):
+        ops.Custom(f"{source}:Double", None, first, "aot")
+    with pytest.raises(
+        RuntimeError, match="'out_dtype' is None, but the library has no function DoubleInferType"
+    ):
+        ops.Custom(f"{source}:Double", first, None, "aot")
+
+
+def test_a_missing_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(RuntimeError, match="the C\\+\\+ compiler 'no-such-compiler' is missing: install it"):
+        ops.Custom(write(tmp_path, double) + ":Double", first, first, "aot")
+
+
+def test_the_white_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = write(tmp_path, double)
+    monkeypatch.setenv("MS_CUSTOM_AOT_WHITE_LIST", "/nowhere")
+    with pytest.raises(TypeError, match=f"the legal path for the file is /nowhere, but the file is {source}"):
+        ops.Custom(f"{source}:Double", first, first, "aot")
+    monkeypatch.setenv("MS_CUSTOM_AOT_WHITE_LIST", str(tmp_path))
+    assert values(ops.Custom(f"{source}:Double", first, first, "aot")(Tensor(x))) == (2 * x).tolist()

@@ -1,0 +1,309 @@
+"""`ops.Custom`: spellings, inference, attributes, registration information, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kernelwright as kw
+import kernelwright.mindspore as ms
+from kernelwright.mindspore import Tensor, ops
+from kernelwright.mindspore.ops import CustomRegOp, DataType
+
+x = np.array([[1, 2], [3, 4]], np.float32)
+
+
+def add(a, b):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            c[i, j] = a[i, j] + b[i, j]
+    return c
+
+
+def scaled(a, k):
+    c = output_tensor(a.shape, a.dtype)
+    for p in grid(a.shape):
+        c[p] = a[p] * k
+    return c
+
+
+def both(a, b):
+    c = output_tensor(a.shape, a.dtype)
+    d = output_tensor(a.shape, a.dtype)
+    for p in grid(a.shape):
+        c[p] = a[p] + b[p]
+        d[p] = a[p] * b[p]
+    return c, d
+
+
+marked_add, marked_both = ops.kernel(add), ops.kernel(both)
+
+
+def first(s: Any, *_: Any) -> Any:
+    return s
+
+
+def values(t: Any) -> Any:
+    return t.asnumpy().tolist()
+
+
+@pytest.mark.parametrize("mode", [ms.GRAPH_MODE, ms.PYNATIVE_MODE])
+def test_every_spelling(mode: int) -> None:
+    ms.set_context(mode=mode, device_target="CPU")
+    a, expected = Tensor(x), (x + x).tolist()
+    for op in (
+        ops.Custom(add, first, first, "akg"),
+        ops.Custom(add, out_shape=first, out_dtype=first, func_type="akg"),
+        ops.Custom(add, (2, 2), ms.float32, "akg"),
+        ops.Custom(add, [2, 2], ms.float32, func_type="akg", bprop=None, reg_info=None),
+        ops.Custom(add, lambda s, _: s, lambda t, _: ms.float32, func_type="pyfunc"),
+        ops.Custom(marked_add),
+        ops.Custom(marked_add, func_type="hybrid"),
+        ops.Custom(ops.ms_kernel(add), first, first, "hybrid"),
+        ops.Custom(ops.ms_hybrid(add), first, first, "hybrid"),
+    ):
+        found = op(a, a) if op.func_type != "pyfunc" else None
+        if found is not None:
+            assert values(found) == expected and found.dtype == ms.float32
+    assert values(ops.Custom(lambda a, b: a + b, first, first, "pyfunc")(a, a)) == expected
+    assert values(ops.Custom(lambda a, b: a + b, first, first)(a, a)) == expected  # a plain function
+
+
+def test_infer_functions_get_lists_and_types() -> None:
+    seen = []
+
+    def shape(*shapes: Any) -> Any:
+        seen.append(shapes)
+        return shapes[0]
+
+    def dtype(*types: Any) -> Any:
+        seen.append(tuple(map(repr, types)))
+        return types[0]
+
+    op = ops.Custom(lambda a, pair, s, n: a, shape, dtype, "pyfunc")
+    op(Tensor(x), (Tensor(x), Tensor(x[0])), Tensor(1.0), 0.5)
+    assert seen[0] == ([2, 2], ([2, 2], [2]), [], [])
+    f32 = "mindspore.tensor[float32]"
+    assert (f32, f"({f32}, {f32})", f32, "Float") in [tuple(s) for s in seen if isinstance(s[0], str)]
+
+
+def test_the_tuple_rule() -> None:
+    a = Tensor(x)
+    one = ops.Custom(add, ((2, 2),), (ms.float32,), "akg")(a, a)
+    assert isinstance(one, tuple) and values(one[0]) == (x + x).tolist()
+    listed = ops.Custom(add, lambda s, _: [s], lambda t, _: [t], "akg")(a, a)
+    assert isinstance(listed, tuple) and len(listed) == 1
+    c, d = ops.Custom(both, lambda s, _: (s, s), lambda t, _: (t, t), "akg")(a, a)
+    assert values(c) == (x + x).tolist() and values(d) == (x * x).tolist()
+    c, d = ops.Custom(marked_both)(a, a)  # inferred from output_tensor
+    assert values(d) == (x * x).tolist()
+    c, d = ops.Custom(lambda a, b: (a, b), ((2, 2), (2, 2)), (ms.float32, ms.float32), "pyfunc")(a, a)
+    assert values(c) == x.tolist()
+
+
+def test_shapes_may_change_from_call_to_call() -> None:
+    op = ops.Custom(add, first, first, "akg")
+    for n in (1, 3, 2):
+        a = Tensor(np.full((n, 2), n, np.float32))
+        assert values(op(a, a)) == np.full((n, 2), 2 * n).tolist()
+
+
+def test_declared_types_that_the_kernel_does_not_make() -> None:
+    a = Tensor(x)
+    with pytest.raises(
+        RuntimeError, match=r"makes float32\[2, 2\] as output 0, but float32\[4\] was inferred"
+    ):
+        ops.Custom(add, (4,), ms.float32, "akg")(a, a)
+    with pytest.raises(
+        RuntimeError, match=r"makes float32\[2, 2\] as output 0, but float64\[2, 2\] was inferred"
+    ):
+        ops.Custom(add, (2, 2), ms.float64, "akg")(a, a)
+
+
+def info(target: str = "CPU", dtype: str = "F32", attr: str = "") -> CustomRegOp:
+    made = CustomRegOp("test").input(0, "a").output(0, "c").target(target)
+    if attr:
+        made = made.attr(attr, "required", "float")
+    return made.dtype_format(*[getattr(DataType, f"{dtype}_Default")] * 2)
+
+
+def test_attributes_are_trailing_arguments() -> None:
+    op = ops.Custom(scaled, lambda s, _: s, lambda t, _: t, "akg", reg_info=info(attr="k").get_op_info())
+    assert values(op(Tensor(x), 0.5)) == (x * 0.5).tolist()
+    assert values(op(Tensor(x), 3)) == (x * 3).tolist()
+    with pytest.raises(TypeError, match="the attribute 'k' is missing from the call"):
+        op(Tensor(x))
+    op = ops.Custom(
+        scaled,
+        lambda s, _: s,
+        lambda t, _: t,
+        "akg",
+        bprop=lambda a, k, out, dout: (dout * k, 0),
+    )
+    assert values(ms.grad(lambda t: op(t, 3.0))(Tensor(x))) == np.full((2, 2), 3.0).tolist()
+
+
+def test_rows_of_dtypes_decide() -> None:
+    def plus_one(a):
+        c = output_tensor(a.shape, a.dtype)
+        for p in grid(a.shape):
+            c[p] = a[p] + 1
+        return c
+
+    op = ops.Custom(plus_one, first, first, "akg", reg_info=info(dtype="I32").get_op_info())
+    assert values(op(Tensor(np.array([1], np.int32)))) == [2]
+    with pytest.raises(TypeError) as e:
+        op(Tensor(x))
+    assert re.sub(r"\[Custom_.*?\]", "[Custom_…]", str(e.value)) == (
+        "Select CPU operator[Custom_…] fail! Unsupported data type!\nThe supported data types are"
+        " input[Int32], output[Int32]; , but get input[Float32 ] and output[Float32 ]"
+    )
+
+
+def test_registration_information_in_every_form() -> None:
+    import json
+
+    told = info().get_op_info()
+    for form in (told, json.dumps(told), [told], ((told,), [json.dumps(told)])):
+        op = ops.Custom(lambda a: a, first, first, "pyfunc", reg_info=form)
+        assert op.rows[0] == ["float32", "float32"]
+    decorated = ops.custom_info_register(info(dtype="I32").get_op_info())(lambda a: a)
+    assert ops.Custom(decorated, first, first, "pyfunc").rows == [["int32", "int32"]]
+    assert ops.Custom(decorated, first, first, "pyfunc", reg_info=told).rows == [["float32", "float32"]]
+
+
+def test_attribute_names_of_another_target_must_be_the_same() -> None:
+    def f(a, k):
+        c = output_tensor(a.shape, a.dtype)
+        for p in grid(a.shape):
+            c[p] = a[p] * k
+        return c
+
+    ops.Custom(f, first, first, "akg", reg_info=info("GPU", attr="k").get_op_info())
+    with pytest.raises(
+        ValueError, match=r"must be the same as previous saved one, but got \['z'\] vs \['k'\]"
+    ):
+        ops.Custom(f, first, first, "akg", reg_info=info("CPU", attr="z").get_op_info())
+
+
+listed = "['hybrid', 'akg', 'tbe', 'aicpu', 'aot', 'pyfunc', 'julia']"
+types = "[mindspore.dtype, tuple, list, function]"
+no_info = (
+    "the registration information must be of type dict, but got 3 with type <class 'int'>. Use 'CustomRegOp'"
+    " to generate the registration information, then pass it to 'reg_info'"
+)
+targets = "target set in registration information must be one of ['Ascend', 'GPU', 'CPU'], but got None"
+refused: list[tuple[type[Exception], str, tuple[Any, ...]]] = [
+    (ValueError, f"'func_type' must be one of {listed}, but got x", (add, (1,), ms.int32, "x")),
+    (TypeError, "'func' must be a function decorated by kernel", ("x", (1,), ms.int32, "hybrid")),
+    (TypeError, "'func' must be a function decorated by kernel", (add, (1,), ms.int32, "hybrid")),
+    (TypeError, "'func' must be of type str, but got <class 'function'>", (add, (1,), ms.int32, "aot")),
+    (TypeError, "'func' must be of type function, but got <class 'int'>", (3, (1,), ms.int32, "tbe")),
+    (
+        TypeError,
+        "'out_shape' must be one of [tuple, list, function], but got <class 'int'>",
+        (add, 3, ms.int32, "akg"),
+    ),
+    (TypeError, f"'out_dtype' must be one of {types}, but got <class 'str'>", (add, (3,), "float32", "akg")),
+    (
+        TypeError,
+        "'out_shape' must be one of [tuple, list, function], but got <class 'NoneType'>",
+        (add, None, ms.int32, "pyfunc"),
+    ),
+    (TypeError, no_info, (add, (3,), ms.int32, "akg", None, 3)),
+    (ValueError, targets, (add, (3,), ms.int32, "akg", None, CustomRegOp("t").get_op_info())),
+    (TypeError, "'bprop' must be a function, but got <class 'int'>", (add, (3,), ms.int32, "akg", 5)),
+]
+
+
+@pytest.mark.parametrize("kind, text, arguments", refused)
+def test_what_constructors_refuse(kind: type[Exception], text: str, arguments: tuple[Any, ...]) -> None:
+    with pytest.raises(kind) as e:
+        ops.Custom(*arguments)
+    assert str(e.value) == f"For 'Custom', 'func_type': {arguments[3]}, 'func': {arguments[0]}, {text}"
+
+
+def test_what_is_no_function_at_all() -> None:
+    with pytest.raises(TypeError) as e:
+        ops.Custom(3, (1,), ms.int32, "pyfunc")
+    assert str(e.value) == "For 'Custom', 'func' must be of type function or str, but got <class 'int'>"
+
+
+@pytest.mark.parametrize("kind", ["tbe", "aicpu", "julia"])
+def test_kinds_that_do_not_run_here(kind: str) -> None:
+    func = "f.jl:M:f" if kind == "julia" else add
+    with pytest.raises(kw.UnsupportedError, match=f"func_type '{kind}' does not run here\n      = help: "):
+        ops.Custom(func, first, first, kind)
+
+
+def test_words_of_a_comment_do_not_matter() -> None:
+    def computed(a):
+        # compute with ir_builder: def nothing
+        c = output_tensor(a.shape, a.dtype)
+        for p in grid(a.shape):
+            c[p] = a[p]
+        return c
+
+    assert values(ops.Custom(computed, first, first, "akg")(Tensor(x))) == x.tolist()
+
+    def by_tvm(a):
+        return tvm.compute(a.shape, lambda *i: a(*i))
+
+    with pytest.raises(kw.UnsupportedError, match="operators built with 'tvm' do not run here"):
+        ops.Custom(by_tvm, first, first, "akg")
+
+
+def test_closures_and_globals_are_captured() -> None:
+    def times(k: float) -> Any:
+        def f(a):
+            c = output_tensor(a.shape, a.dtype)
+            for p in grid(a.shape):
+                c[p] = a[p] * k
+            return c
+
+        return f
+
+    two, three = (ops.Custom(times(k), first, first, "akg") for k in (2.0, 3.0))
+    assert values(two(Tensor(x))) == (x * 2).tolist() and values(three(Tensor(x))) == (x * 3).tolist()
+
+
+def test_two_operators_of_one_function() -> None:
+    assert ops.Custom(lambda a: a, (2, 2), ms.float32, "pyfunc")(Tensor(x)).dtype == ms.float32
+    same = ops.Custom(lambda a: a.astype(np.int32), (2, 2), ms.int32, "pyfunc")
+    assert same(Tensor(x)).dtype == ms.int32
+
+
+def test_a_failed_compilation_does_not_spoil_the_next() -> None:
+    def wrong(a):
+        c = output_tensor(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            c[i] = a[i, 0, 0]
+        return c
+
+    with pytest.raises(kw.KernelTypeError):
+        ops.Custom(wrong, first, first, "akg")(Tensor(x[0]))
+    assert values(ops.Custom(add, first, first, "akg")(Tensor(x), Tensor(x))) == (x + x).tolist()
+
+
+def test_operators_of_custom_are_rows_of_the_registry() -> None:
+    op = ops.Custom(add, first, first, "akg")
+    op(Tensor(x), Tensor(x))
+    names = [n for n in kw.ops.list("custom") if n.startswith("custom::Custom_add")]
+    assert any("kernel JitLoop on CPU" in kw.ops.show(n) for n in names)
+    count = len(kw.ops.list("custom"))
+    del op
+    assert len(kw.ops.list("custom")) < count
+
+
+def test_arrays_are_no_tensors() -> None:
+    with pytest.raises(TypeError, match="an input of a custom operator is an array, but must be a Tensor"):
+        ops.Custom(add, first, first, "akg")(x, x)
+
+
+def test_primitive_methods_are_accepted() -> None:
+    op = ops.Custom(add, first, first, "akg")
+    assert op.add_prim_attr("primitive_target", "CPU").set_device("CPU").shard(((1,),)) is op

@@ -1,0 +1,229 @@
+"""What is wrong with a `@kernel` function: MindSpore's exceptions and words, with the place."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import kernelwright.mindspore as ms
+from kernelwright.mindspore import ops
+from kernelwright.text import define
+
+site = "For the full support list, please refer to 'Hybrid DSL' at https://www.mindspore.cn."
+written = "In the function f written in the Hybrid DSL, "
+element = "the element in the return value should be "
+kept = element + "either an input tensor or a tensor allocated by output_tensor, but get name: "
+result = "the return value should be either a single tensor or a tuple, but get a "
+loop = "for i in range(a.shape[0]):\n        "
+
+
+def function(body: str, returned: str = "return c") -> Any:
+    lines = [
+        "c = output_tensor(a.shape, a.dtype)",
+        "for i in range(a.shape[0]):",
+        "    c[i] = a[i]",
+        body,
+        returned,
+    ]
+    return define("def f(a, b):\n" + "\n".join("    " + line for line in lines if line), {})
+
+
+bodies = [
+    (
+        loop + "c[i] = print(a[i])",
+        ValueError,
+        ("In the function [f], function call id [print] not in intrinsics list of the Hybrid DSL. ") + site,
+    ),
+    (
+        loop + "c[i] = sqrt(a[i], b[i])",
+        TypeError,
+        "In the function [f], function [sqrt] expects one input, but get 2.",
+    ),
+    (
+        loop + "c[i] = sqrt()",
+        TypeError,
+        "In the function [f], function [sqrt] expects one input, but get 0.",
+    ),
+    (
+        loop + "c[i] = power(a[i])",
+        TypeError,
+        "In the function [f], function [power] expects two inputs, but get 1.",
+    ),
+    (
+        loop + "c[i] = ceil_div(a[i])",
+        TypeError,
+        "In the function [f], function [ceil_div] expects two inputs, but get 1.",
+    ),
+    (
+        loop + "i = 3",
+        ValueError,
+        written + "iter var cannot be overwritten: i",
+    ),
+    (
+        loop + "i += 1",
+        ValueError,
+        written + "iter var cannot be overwritten: i",
+    ),
+    (
+        loop + "c[i] = a[i] + K",
+        ValueError,
+        written + "there is a undeclared variable: K",
+    ),
+    (
+        "c[0] = i",
+        ValueError,
+        written + "there is a undeclared variable: i",
+    ),
+    (
+        "c = output_tensor(a.shape, a.dtype)",
+        ValueError,
+        written + "the tensor is redefined: c",
+    ),
+    (
+        "x = y = 1",
+        ValueError,
+        "One statement with multiple assignments is not allowed in the function f written in the Hybrid DSL.",
+    ),
+    (
+        "n = a.size",
+        ValueError,
+        written + "a tensor object has no attribute called size",
+    ),
+    (
+        "n = a.T",
+        ValueError,
+        written + "a tensor object has no attribute called T",
+    ),
+    (
+        "n = (a + b).shape",
+        ValueError,
+        written
+        + (
+            "getattr is only supported for a tensor object, not for the object with type: <class 'ast.BinOp'>"
+        ),
+    ),
+    (
+        "n = d.shape\n    d = allocate(a.shape, a.dtype)",
+        ValueError,
+        written + ("getattr is only supported for a tensor variable after its declaration, not for: d"),
+    ),
+    (
+        "with attr('k'):\n        x = 1",
+        ValueError,
+        written + "two inputs are expected by 'attr', but get 1",
+    ),
+    (
+        "with attr(1, 2):\n        x = 1",
+        ValueError,
+        written + "the first input of 'attr' should be a string, but get <class 'ast.Constant'>",
+    ),
+    (
+        "with attr('k', a):\n        x = 1",
+        ValueError,
+        written
+        + ("the second input of 'attr' should be a string, number or bool value, but get <class 'ast.Name'>"),
+    ),
+    (
+        "with block_realize(c, a):\n        x = 1",
+        ValueError,
+        written + "only one input is accepted by 'block_realize', but get 2",
+    ),
+    (
+        "with block_realize('c'):\n        x = 1",
+        ValueError,
+        written + ("the input of 'block_realize' should be a tensor name, but get <class 'ast.Constant'>"),
+    ),
+    (
+        "with open('x'):\n        x = 1",
+        ValueError,
+        "Unsupported function in With scope in the function f written in the Hybrid DSL: open",
+    ),
+]
+returns = [
+    ("return a + b", f"{result}<class 'ast.BinOp'>."),
+    ("return 1", f"{result}<class 'ast.Constant'>."),
+    ("return c[0]", f"{result}<class 'ast.Subscript'>."),
+    ("return [c]", f"{result}<class 'ast.List'>."),
+    ("return None", f"{result}<class 'ast.Constant'>."),
+    ("return", f"{result}<class 'NoneType'>."),
+    ("return (c, 1)", f"{element}the name of a tensor, but get a <class 'ast.Constant'>."),
+    ("return c, a[0]", f"{element}the name of a tensor, but get a <class 'ast.Subscript'>."),
+    ("return d", kept + "d"),
+    ("return c, d", kept + "d"),
+    ("return undefined_name", kept + "undefined_name"),
+    ("return a", "the tensor is allocated as an output tensor but not in the return value: c"),
+]
+
+
+@pytest.mark.parametrize("body, kind, text", bodies)
+def test_bodies(body: str, kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind) as e:
+        ops.Custom(ops.kernel(function(body)), lambda s, _: s, lambda t, _: t, "hybrid")
+    lines = str(e.value).splitlines()
+    assert lines[0] == text
+    assert re.fullmatch(r"  --> <kernel text \d+>:\d+:\d+", lines[1])
+
+
+@pytest.mark.parametrize("returned, text", returns)
+def test_returns(returned: str, text: str) -> None:
+    made = ops.kernel(function("d = allocate(a.shape, a.dtype)", returned))
+    with pytest.raises(TypeError) as e:
+        ops.Custom(made, lambda s, _: s, lambda t, _: t, "hybrid")
+    assert str(e.value).splitlines()[0] == written + text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        loop + "c[i] = sigmoid(a[i])",
+        loop + "c[i] = atan2(a[i], b[i])",
+        loop + "c[i] = float16(a[i])",
+        loop + "c[i] = a[i] ** 2",
+        loop + "if not a[i] > 0:\n            c[i] = 0",
+        loop + "c[i] = max(a[i], b[i], 0)",
+        "i = 0\n    while i < 3:\n        i = i + 1",
+        "d = allocate(a.shape, a.dtype, 'local')",
+        "d = allocate(a.shape)",
+        "n, = a.shape",
+        loop + "c[i] = np.sqrt(a[i]) * np.pi",
+        "with attr('k', 1):\n        x = 1",
+        "for i, in grid(a.shape):\n        c[i] = a[i]",
+    ],
+)
+def test_what_the_language_takes_beyond_mindspore(body: str) -> None:
+    import numpy as np
+
+    made = function(body)
+    made.__globals__["np"] = np
+    a = ms.Tensor([1.0, 2.0, 3.0])
+    ops.Custom(ops.kernel(made), lambda s, _: s, lambda t, _: t, "hybrid")(a, a)
+
+
+def test_options_of_the_decorator() -> None:
+    cases = [
+        (
+            {"compile_attrs": [1]},
+            "The input 'compile_attrs' of @kernel must be a dict, but get a <class 'list'>",
+        ),
+        (
+            {"compile_attrs": {1: 2}},
+            "The key of 'compile_attrs' of @kernel must be a str, but get a <class 'int'>",
+        ),
+        (
+            {"reg_info": [1]},
+            "The input 'reg_info' of @kernel should be one of str, dict and tuple, but get a <class 'list'>",
+        ),
+    ]
+    for options, text in cases:
+        with pytest.raises(TypeError) as e:
+            ops.kernel(**options)
+        assert str(e.value) == text
+
+
+def test_a_decorated_function_runs_under_cpython() -> None:
+    import numpy as np
+
+    made = ops.kernel(function(""))
+    assert made(np.ones(2), np.ones(2)).tolist() == [1, 1]
