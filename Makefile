@@ -71,12 +71,12 @@ asan-unit:
 	@ASAN_OPTIONS=detect_leaks=0 KW_ORACLE=100 build-asan/tests/kw_oracle --gtest_brief=1
 
 asan-python:
-	@$(ASAN_RUN) PYTHONPATH=build-asan $(PYTEST) $(ALL_CORES) tests/kernels tests/errors tests/python/test_calls.py tests/python/test_result_memory.py tests/python/test_cache.py tests/python/test_scalar_ops.py tests/fuzz/test_found.py tests/fuzz/test_programs.py tests/fuzz/test_mutations.py --deselect tests/errors/test_catalogue.py
+	@$(ASAN_RUN) PYTHONPATH=build-asan $(PYTEST) $(ALL_CORES) tests/kernels tests/errors tests/python/test_calls.py tests/python/test_result_memory.py tests/python/test_cache.py tests/python/test_scalar_ops.py tests/python/operators tests/python/mindspore tests/fuzz/test_found.py tests/fuzz/test_programs.py tests/fuzz/test_mutations.py --deselect tests/errors/test_catalogue.py
 
 tsan: setup
 	@cmake -S . -B build-tsan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug -DKW_SANITIZE=thread >/dev/null
 	@ninja -C build-tsan --quiet kw_unit kernelwright_llvm
-	@build-tsan/tests/kw_unit --gtest_brief=1 --gtest_filter='*Jit*:*Cache*:*Launch*:*Once*:*ThreadCount*:*Buffer*'
+	@build-tsan/tests/kw_unit --gtest_brief=1 --gtest_filter='*Jit*:*Cache*:*Launch*:*Once*:*ThreadCount*:*Buffer*:*LoopKernel*:*Registry*'
 	@build-tsan/tests/kw_unit --gtest_brief=1 --gtest_filter='*Pool*:*Launch*:*Parallel*'
 
 errors: build

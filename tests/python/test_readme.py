@@ -24,11 +24,14 @@ def blur(a):
 """
 
 
-def test_the_first_kernel(tmp_path: Path) -> None:
-    (found,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+def test_the_first_kernel_and_its_gradient(tmp_path: Path) -> None:
+    first, second = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     script = tmp_path / "first.py"
-    script.write_text(found)
+    script.write_text(first + second.replace("kw.grad(", "found = kw.grad("))
     names = runpy.run_path(str(script))
+    kw.remove_op("mine::cube")
+    at = np.array([1.0, 2.0])
+    np.testing.assert_allclose(names["found"], 3 * at * at + np.exp(at), rtol=1e-12)
     x = np.random.default_rng(1).standard_normal((3, 5)).astype(np.float32)
     e = np.exp(x - x.max(1, keepdims=True))
     np.testing.assert_allclose(names["softmax"](x), e / e.sum(1, keepdims=True), rtol=1e-5)

@@ -160,3 +160,17 @@ def test_declared_types_are_values_classes_or_functions(tmp_path: Path) -> None:
     done = kw_run(tmp_path, DECLARED)
     wrong = "float32[2] as output 0, but float64[2] was inferred"
     assert (done.stdout.splitlines(), done.stderr) == ((["Float32"] * 3 + [wrong]) * 3, "")
+
+
+def test_the_device_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = 'import mindspore as ms\nms.set_context(device_target="Ascend")\nms.set_device("GPU")\nprint(1)\n'
+    monkeypatch.setenv("KW_DEVICE", "cpu")
+    done = kw_run(tmp_path, text)
+    assert (done.stdout, done.stderr) == ("1\n", "")
+    monkeypatch.setenv("KW_DEVICE", "tpu")
+    done = kw_run(tmp_path, text)
+    assert done.returncode == 1
+    assert done.stderr == "kw run: DeviceError E501: KW_DEVICE is 'tpu', but must be cpu or gpu\n"
+    monkeypatch.setenv("KW_DEVICE", "gpu")
+    done = kw_run(tmp_path, text)
+    assert done.returncode == 1 and done.stderr.startswith("kw run: DeviceError E501: ")

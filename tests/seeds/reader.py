@@ -20,10 +20,39 @@ def code_blocks(text: str, language: str = "python") -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
-def program(number: str, contains: str) -> str | None:
-    """The first Python block of a document that contains a text, or None where the folder is absent."""
+def program(number: str, contains: str, language: str = "python") -> str | None:
+    """The first block of a document that contains a text, or None where the folder is absent."""
     text = document(number)
-    return next((b for b in code_blocks(text) if contains in b), None) if text else None
+    return next((b for b in code_blocks(text, language) if contains in b), None) if text else None
+
+
+def printed(number: str, after: str) -> str | None:
+    """The text block that follows a program: what the document says that it prints."""
+    text = document(number)
+    if text is None:
+        return None
+    begin = text.index(after)
+    return code_blocks(text[begin:], "text")[0]
+
+
+def _squeezed(code: str) -> str:
+    """Without comments and white space. Comments of a program on one line end where its next word begins."""
+    return re.sub(r"\s+", "", re.sub(r"#[^#\n]*?(?=\b(?:def|class|self)\b)", "", code))
+
+
+def restored_001() -> str | None:
+    """The program of document 001, whose line breaks the document lost: they are those of the same program in
+    document 002. Raises ValueError when the two differ in more than comments and white space.
+    """
+    text, layout = document("001"), program("002", "def square_grad")
+    if text is None or layout is None:
+        return None
+    block = text[text.index("```python") + len("```python") :]
+    lost = block[: block.index("```")]
+    plain = re.sub(r"^\s*#.*\n", "", layout, flags=re.MULTILINE)
+    if _squeezed(lost) != _squeezed(plain):
+        raise ValueError("documents 001 and 002 show different programs")
+    return plain
 
 
 def extract(folder: Path) -> list[Path]:

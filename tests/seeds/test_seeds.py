@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -19,13 +21,94 @@ import reader
 pytestmark = pytest.mark.skipif(not reader.SEEDS.is_dir(), reason="no seed documents beside this checkout")
 
 
-def test_akg_program_of_document_000_runs_unchanged(tmp_path: Path) -> None:
-    (path,) = reader.extract(tmp_path)
-    command = [sys.executable, "-m", "kernelwright", "run", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True)
+MATRIX = "[[2. 2.]\n [4. 4.]]\n"
+GRADIENT = "[ 2.  8. 18.]\n"
+
+
+@dataclass
+class Block:
+    """A program of a document: how it is found, and what it prints or why a CPU cannot run it."""
+
+    name: str
+    number: str
+    contains: str
+    prints: str = ""
+    not_here: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.name}"
+
+
+blocks = [
+    Block("akg", "000", 'func_type="akg")\n\n    x0', MATRIX),
+    Block("tbe", "000", 'func_type="tbe"', not_here="func_type 'tbe' does not run here"),
+    Block("aicpu", "000", 'func_type="aicpu"', not_here="func_type 'aicpu' does not run here"),
+    Block("aot GPU", "000", 'device_target="GPU")\n\nif __name__', not_here="add.so of a CUDA source"),
+    Block("aot CPU", "000", 'device_target="CPU")\n\nif __name__', MATRIX),
+    Block("pyfunc", "000", 'func_type="pyfunc"', MATRIX),
+    Block("bprop", "000", "ops.GradOperation(sens_param=True)", GRADIENT),
+    Block("bprop", "001", "", GRADIENT),
+    Block("bprop", "002", "def square_grad", GRADIENT),
+]
+
+
+def _text(block: Block) -> str:
+    text = reader.restored_001() if block.number == "001" else reader.program(block.number, block.contains)
+    assert text is not None
+    return text
+
+
+def _renamed(text: str) -> str:
+    """The program with only the import's name changed."""
+    text = re.sub(r"^import mindspore as ", "import kernelwright.mindspore as ", text, flags=re.MULTILINE)
+    text = re.sub(r"^import mindspore\.", "import kernelwright.mindspore.", text, flags=re.MULTILINE)
+    return re.sub(r"^from mindspore", "from kernelwright.mindspore", text, flags=re.MULTILINE)
+
+
+def _library(folder: Path) -> None:
+    """add.so beside the program, compiled as the document says."""
+    source = reader.program("000", "size *= shapes[2][i];\n  }\n  for (int i = 0; i < nparam", "cpp")
+    assert source is not None and "__global__" not in source
+    (folder / "add.cc").write_text(source, encoding="utf-8")
+    subprocess.run(["g++", "--shared", "-fPIC", "-o", "add.so", "add.cc"], cwd=folder, check=True)
+
+
+@pytest.mark.parametrize("block", [b for b in blocks if b.prints], ids=str)
+@pytest.mark.parametrize("way", ["kw run", "import renamed"])
+def test_programs_print_what_the_documents_say(block: Block, way: str, tmp_path: Path) -> None:
+    text = _text(block)
+    if block.name == "aot CPU":
+        _library(tmp_path)
+    path = tmp_path / "program.py"
+    path.write_text(text if way == "kw run" else _renamed(text), encoding="utf-8")
+    command = [sys.executable, *(["-m", "kernelwright", "run"] if way == "kw run" else []), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "[[2. 2.]\n [4. 4.]]\n"
-    assert done.stderr == "no CUDA device: running on the CPU\n"
+    assert done.stdout == block.prints
+    told = done.stderr.splitlines()[:1]
+    assert told == (["no CUDA device: running on the CPU"] if 'device_target="GPU"' in text else [])
+
+
+@pytest.mark.parametrize("block", [b for b in blocks if b.not_here], ids=str)
+def test_programs_that_are_not_for_a_cpu(block: Block, tmp_path: Path) -> None:
+    if block.name == "aot GPU":
+        assert "nvcc --shared" in (reader.document("000") or "")
+        pytest.skip(f"{block.number} {block.name}: {block.not_here}")
+    path = tmp_path / "program.py"
+    path.write_text(_text(block), encoding="utf-8")
+    command = [sys.executable, "-m", "kernelwright", "run", "--device", "cpu", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert block.not_here in done.stderr and "= help: " in done.stderr
+    pytest.skip(f"{block.number} {block.name}: {block.not_here}, and says what to use instead")
+
+
+def test_what_the_documents_print() -> None:
+    for block in blocks:
+        if block.number == "000" and block.prints:
+            said = reader.printed("000", block.contains)
+            assert said == block.prints
+    assert reader.printed("002", "def square_grad") == GRADIENT
 
 
 def _kernels_of_document_002(tmp_path: Path) -> ModuleType:

@@ -89,7 +89,7 @@ def _title(text: str) -> None:
 
 
 def _run_programs(programs: list[str]) -> None:
-    for program in [str(_here / "custom_op.py"), *programs]:
+    for program in programs:
         _title(f"kw run {os.path.basename(program)}")
         subprocess.run([sys.executable, "-m", "kernelwright", "run", program], check=True)
 
@@ -140,11 +140,12 @@ def main(programs: list[str], clock: Callable[[], float] = time.perf_counter) ->
     start = clock()
     with tempfile.TemporaryDirectory() as cache:
         os.environ["KW_CACHE_DIR"] = cache
-        _run_programs(programs)
+        _run_programs([str(_here / "custom_op.py"), *programs])
         _show_table()
         _show_speed()
         _show_stages()
         _show_error()
+        _run_programs([str(_here / "custom_grad.py")])
     print(
         f"\n{clock() - start:.1f} s. Read next: README.md,"
         " then compiler/README.md for how a kernel becomes machine code."

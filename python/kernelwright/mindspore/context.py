@@ -10,7 +10,7 @@ from ..errors import make_error
 
 GRAPH_MODE, PYNATIVE_MODE = 0, 1
 
-_decided: str | None = os.environ.get("KW_RUN_DEVICE")  # of the `kw run` that started this process
+_decided: str | None = os.environ.get("KW_DEVICE")  # also that of the `kw run` that started this process
 _told = False
 
 
@@ -19,20 +19,25 @@ def has_cuda_device() -> bool:
     return os.path.exists("/dev/nvidia0")
 
 
-def decide_device(device: str | None) -> None:
-    """Fixes the device for the whole program; None leaves the choice to it.
+def _device_error(why: str, help_text: str) -> Exception:
+    rendered = f"error[E501]: {why}\n      = help: {help_text}"
+    return make_error("DeviceError", "E501", rendered, why, "", 0, 0, 0, "", "")
 
-    Raises DeviceError for an absent GPU.
+
+def decide_device(device: str | None) -> None:
+    """Fixes the device for the whole program: this one, else that of KW_DEVICE; without either the program
+    chooses. Raises DeviceError for an absent GPU, and for other words in KW_DEVICE.
     """
     global _decided
-    if device == "gpu":
+    wanted = device or os.environ.get("KW_DEVICE") or None
+    if wanted not in ("cpu", "gpu", None):
+        raise _device_error(f"KW_DEVICE is '{wanted}', but must be cpu or gpu", "set KW_DEVICE=cpu")
+    if wanted == "gpu":
         why = "kernels for CUDA devices are not available yet" if has_cuda_device() else "no CUDA device"
-        rendered = f"error[E501]: {why}\n      = help: use --device cpu"
-        raise make_error("DeviceError", "E501", rendered, why, "", 0, 0, 0, "", "")
-    _decided = device
-    os.environ.pop("KW_RUN_DEVICE", None)
-    if device:
-        os.environ["KW_RUN_DEVICE"] = device  # for processes that the program starts
+        raise _device_error(why, "use --device cpu")
+    _decided = wanted
+    if wanted:
+        os.environ["KW_DEVICE"] = wanted  # for processes that the program starts
 
 
 _options: dict[str, Any] = {"mode": PYNATIVE_MODE, "device_target": "CPU"}

@@ -82,7 +82,8 @@ def run_program(script: str, arguments: Sequence[str], device: str | None) -> in
     try:
         context.decide_device(device)
     except DeviceError as e:
-        print(f"kw run: {type(e).__name__} {e.code}: {e.message}; use --device cpu", file=sys.stderr)
+        advice = "" if "KW_DEVICE" in e.message else "; use --device cpu"
+        print(f"kw run: {type(e).__name__} {e.code}: {e.message}{advice}", file=sys.stderr)
         return 1
     sys.argv = [script, *arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(script))

@@ -118,11 +118,14 @@ class Tensor(_Tensor):
         return str(self.numpy())
 
     def __repr__(self) -> str:
-        value = np.array2string(self.numpy(), separator=", ", prefix="value= ")
-        if self.dtype.dtype.kind == "f" and self.shape:
-            value = np.array2string(
-                self.numpy(), separator=", ", formatter={"float_kind": lambda v: f"{v: .8e}"}
-            )
+        is_float = self.dtype.dtype.kind == "f"
+        if not self.shape:
+            value = f"{self.item():g}" if is_float else str(self.item())
+        elif is_float:
+            form = {"float_kind": lambda v: f"{v: .8e}"}
+            value = np.array2string(self.numpy(), separator=", ", formatter=form)  # type: ignore[arg-type]
+        else:
+            value = np.array2string(self.numpy(), separator=", ")
         gap = "\n" if len(self.shape) > 1 else " "
         return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={gap}{value})"
 

@@ -1,0 +1,249 @@
+"""Tensors, parameters, cells and built-in operators under MindSpore's names and rules of types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kernelwright.mindspore as ms
+from kernelwright.mindspore import Parameter, ParameterTuple, Tensor, nn, ops
+from kernelwright.mindspore.ops import operations as P
+
+
+def test_data_and_types() -> None:
+    assert Tensor([1.0, 2.0]).dtype == ms.float32 and Tensor([1, 2]).dtype == ms.int64
+    assert Tensor(2.0).shape == () and Tensor(np.zeros(2)).dtype == ms.float64
+    assert Tensor([1, 2], ms.float16).dtype == ms.float16 and Tensor(True).dtype == ms.bool_
+    array = np.zeros(2, np.float32)
+    t = Tensor(array)
+    array[0] = 5
+    assert t.asnumpy().tolist() == [0, 0]  # a copy
+    t.asnumpy()[0] = 3
+    assert t[0] == 3 and t.shape == (2,) and t.ndim == 1 and t.size == 2 and t.itemsize == 4
+    placeholder = Tensor(shape=[4, None], dtype=ms.float32)
+    assert placeholder.declared_shape == (4, -1)
+    with pytest.raises(TypeError, match="contain unsupported element of type <U1"):
+        Tensor("a")
+    with pytest.raises(TypeError, match="there is no data"):
+        Tensor()
+
+
+def test_printing() -> None:
+    assert str(Tensor(np.array([2, 8, 18], np.float32))) == "[ 2.  8. 18.]"
+    assert str(ms.float32) == "Float32" and repr(ms.bool_) == "Bool"
+    assert repr(Tensor(6.0)) == "Tensor(shape=[], dtype=Float32, value= 6)"
+    assert repr(Tensor([1.0, 2.5])) == (
+        "Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  2.50000000e+00])"
+    )
+    assert repr(Tensor([[1, 2]])) == "Tensor(shape=[1, 2], dtype=Int64, value=\n[[1, 2]])"
+
+
+@pytest.mark.parametrize(
+    "found, dtype",
+    [
+        (lambda: Tensor([1], ms.int32) + 0.5, ms.float32),
+        (lambda: Tensor([1], ms.int32) + Tensor([1.0], ms.float32), ms.float32),
+        (lambda: Tensor([1], ms.int32) / 2, ms.float32),
+        (lambda: Tensor([1], ms.int32) * Tensor([1], ms.int64), ms.int64),
+        (lambda: Tensor([1], ms.uint8) * Tensor([1], ms.int8), ms.int16),
+        (lambda: Tensor([1.0], ms.float16) * Tensor([1], ms.int64), ms.float16),
+        (lambda: Tensor([1.0], ms.float16) * 2.5, ms.float16),
+        (lambda: 2 - Tensor([1], ms.int8), ms.int8),
+        (lambda: Tensor([True]) + 1, ms.int64),
+        (lambda: Tensor([1.0]) < 2, ms.bool_),
+        (lambda: np.ones(1, np.float32) * Tensor([1], ms.int32), ms.float32),
+        (lambda: ops.exp(Tensor([1], ms.int32)), ms.float32),
+    ],
+)
+def test_types_of_results(found: Any, dtype: Any) -> None:
+    assert found().dtype == dtype and isinstance(found(), Tensor)
+
+
+def test_operators_in_every_spelling() -> None:
+    a, b = Tensor([[1.0, -2.0], [3.0, 4.0]]), Tensor([[2.0, 1.0], [0.5, 4.0]])
+    x, y = a.asnumpy(), b.asnumpy()
+    cases: list[tuple[Any, Any]] = [
+        (ops.mul(a, b), x * y),
+        (ops.Mul()(a, b), x * y),
+        (P.Add()(a, b), x + y),
+        (P.Sub()(a, b), x - y),
+        (P.RealDiv()(a, b), x / y),
+        (P.Pow()(b, 3.0), y**3),
+        (P.Neg()(a), -x),
+        (P.ReLU()(a), np.maximum(x, 0)),
+        (ops.relu(a), np.maximum(x, 0)),
+        (P.OnesLike()(a), np.ones_like(x)),
+        (ops.ZerosLike()(a), np.zeros_like(x)),
+        (P.MatMul(transpose_b=True)(a, b), x @ y.T),
+        (ops.matmul(a, b), x @ y),
+        (ops.ReduceSum()(a), x.sum()),
+        (ops.ReduceSum(keep_dims=True)(a, 1), x.sum(1, keepdims=True)),
+        (ops.ReduceMean()(a, (0, 1)), x.mean()),
+        (ops.ReduceMax()(a, 0), x.max(0)),
+        (ops.sum(a, 0), x.sum(0)),
+        (ops.mean(a), x.mean()),
+        (ops.max(a, 1)[0], x.max(1)),
+        (ops.max(a, 1)[1], x.argmax(1)),
+        (ops.argmax(a, 0), x.argmax(0)),
+        (ops.Argmax(1)(a), x.argmax(1)),
+        (ops.Transpose()(a, (1, 0)), x.T),
+        (ops.transpose(a, (1, 0)), x.T),
+        (ops.Reshape()(a, (4,)), x.reshape(4)),
+        (ops.reshape(a, (1, 4)), x.reshape(1, 4)),
+        (ops.BroadcastTo((2, 2))(b[0]), np.broadcast_to(y[0], (2, 2))),
+        (ops.Concat(1)((a, b)), np.concatenate([x, y], 1)),
+        (ops.concat([a, b]), np.concatenate([x, y])),
+        (ops.split(a, 1)[1], x[1:]),
+        (ops.Gather()(a, Tensor([1, 0]), 0), x[[1, 0]]),
+        (ops.gather(a, Tensor([1]), 1), x[:, [1]]),
+        (ops.Cast()(a, ms.int32), x.astype(np.int32)),
+        (ops.one_hot(Tensor([1, 0]), 2), np.eye(2)[[1, 0]]),
+        (ops.select(a > 0, a, b), np.where(x > 0, x, y)),
+        (ops.maximum(a, b), np.maximum(x, y)),
+        (a.sum(), x.sum()),
+        (a.T, x.T),
+        (a[0, 1:], x[0, 1:]),
+        (ops.zeros((2,)), np.zeros(2)),
+        (ops.ones((2,), ms.int32), np.ones(2)),
+    ]
+    for found, expected in cases:
+        assert isinstance(found, Tensor)
+        np.testing.assert_allclose(found.asnumpy(), expected, 1e-6)
+    e = np.exp(x - x.max(1, keepdims=True))
+    for found in (ops.softmax(a), ops.Softmax()(a), ops.exp(ops.log_softmax(a))):
+        np.testing.assert_allclose(found.asnumpy(), e / e.sum(1, keepdims=True), 1e-5)
+    assert float(ops.cross_entropy(a, Tensor([0, 1]))) > 0
+    image, weight = ops.ones((1, 1, 3, 3)), ops.ones((1, 1, 2, 2))
+    assert ops.conv2d(image, weight).asnumpy().tolist() == [[[[4, 4], [4, 4]]]]
+    assert ops.max_pool2d(image, 3).shape == (1, 1, 1, 1)
+    _, mean, variance = ops.LayerNorm(epsilon=1e-7)(a, ops.ones((2,)), ops.zeros((2,)))
+    np.testing.assert_allclose(mean.asnumpy()[:, 0], x.mean(1), 1e-6)
+    np.testing.assert_allclose(variance.asnumpy()[:, 0], x.var(1), 1e-5)
+
+
+def test_in_place_methods() -> None:
+    a = Tensor([1.0, 2.0])
+    held = a
+    a.add_(Tensor([1.0, 1.0]))
+    a[0] = 7
+    assert held.asnumpy().tolist() == [7, 3] and a.contiguous() is not a
+    with pytest.raises(RuntimeError, match="add_ writes a tensor that gradients go through"):
+        ms.grad(lambda t: t.add_(1.0))(a)
+    with pytest.raises(RuntimeError, match="cannot be written by index"):
+
+        def f(t: Any) -> Any:
+            t[0] = 1
+            return t
+
+        ms.grad(f)(a)
+
+
+def test_free_attributes() -> None:
+    a = Tensor([1.0])
+    a.anything = 3
+    assert a.anything == 3
+
+
+def test_parameters_and_cells() -> None:
+    class Inner(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.p = Parameter(Tensor([1.0]), name="p")
+            self.fixed = Parameter(Tensor([2.0]), requires_grad=False)
+
+    class Net(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = Inner()
+            self.dense = nn.Dense(2, 3)
+            self.relu = nn.ReLU()
+
+        def construct(self, t: Any) -> Any:
+            return self.relu(self.dense(t)) * self.inner.p
+
+    net = Net()
+    assert [n for n, _ in net.parameters_and_names()] == [
+        "inner.p",
+        "inner.fixed",
+        "dense.weight",
+        "dense.bias",
+    ]
+    assert len(net.trainable_params()) == 3 and len(net.untrainable_params()) == 1
+    assert net.set_train().training and net.inner.training
+    net.set_inputs(Tensor(shape=[None, 2], dtype=ms.float32))
+    assert net(Tensor([[1.0, 2.0]])).shape == (1, 3)
+    assert isinstance(net.inner.p + 1, Tensor) and not isinstance(net.inner.p + 1, Parameter)
+    assert repr(net.inner.p) == "Parameter (name=p, shape=(1,), dtype=Float32, requires_grad=True)"
+    with pytest.raises(TypeError, match="the type of input should be 'Parameter'"):
+        ParameterTuple([Tensor([1.0])])
+    with pytest.raises(AttributeError, match="the method 'construct' of 'Inner' is not defined"):
+        net.inner(1)
+
+    class Hasty(nn.Cell):
+        def __init__(self) -> None:
+            self.p = Parameter(1.0)
+
+    with pytest.raises(
+        AttributeError, match=r"call super\(\).__init__\(\) of 'Hasty' before 'p' is assigned"
+    ):
+        Hasty()
+
+
+def test_py_func() -> None:
+    op = P.PyFunc(
+        lambda a, b: (a + b, a * b),
+        [ms.float32, ms.float32],
+        [(2,), (2,)],
+        [ms.float32, ms.float32],
+        [(2,), (2,)],
+    )
+    a = Tensor([1.0, 2.0])
+    total, product = op((a, a))
+    assert total.asnumpy().tolist() == [2, 4] and product.asnumpy().tolist() == [1, 4]
+
+
+@pytest.mark.parametrize(
+    "result, text",
+    [
+        (
+            lambda a: a.astype(np.float64),
+            r"output 0 is float64\[2\], but out_dtype and out_shape declare float32\[2\]",
+        ),
+        (lambda a: a[:1], r"output 0 is float32\[1\], but out_dtype and out_shape declare float32\[2\]"),
+        (lambda a: None, "output 0 is None, but must be an array"),
+        (lambda a: "text", "output 0 is 'text', but must be an array"),
+    ],
+)
+def test_results_of_python_functions_are_checked(result: Any, text: str) -> None:
+    op = ops.Custom(result, (2,), ms.float32, "pyfunc")
+    with pytest.raises(TypeError, match=text):
+        op(Tensor([1.0, 2.0]))
+
+
+def test_what_python_functions_get() -> None:
+    seen: list[Any] = []
+
+    def f(a: Any, zero_d: Any, number: Any) -> Any:
+        seen.append((type(a), type(zero_d), number))
+        a[:] = 0  # its own copy
+        return np.float32(zero_d)
+
+    x = Tensor([1.0, 2.0])
+    op = ops.Custom(f, (), ms.float32, "pyfunc")
+    assert float(op(x, Tensor(2.5), 7)) == 2.5
+    assert seen == [(np.ndarray, float, 7)] and x.asnumpy().tolist() == [1, 2]
+    with pytest.raises(RuntimeError, match=r"The output num is: 1, with 2 expect."):
+        ops.Custom(lambda a: a, ((2,), (2,)), (ms.float32, ms.float32), "pyfunc")(x)
+
+
+def test_contexts() -> None:
+    ms.set_context(mode=ms.GRAPH_MODE, device_target="CPU", save_graphs=False)
+    assert ms.get_context("mode") == ms.GRAPH_MODE and ms.get_context("device_target") == "CPU"
+    ms.context.set_context(mode=ms.PYNATIVE_MODE)
+    with pytest.raises(ValueError, match=r"'device_target' must be one of .* but got TPU"):
+        ms.set_context(device_target="TPU")
+    with pytest.raises(ValueError, match="the option 'none' was not set"):
+        ms.get_context("none")
+    assert ms.jit(len) is len and ms.jit(mode="PSJit")(len) is len
