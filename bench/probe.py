@@ -1,7 +1,8 @@
 """One measurement in a new process; prints milliseconds as JSON: what was measured, then the loops beside it.
 
 `probe.py import`, `probe.py first NAME…`; `probe.py scalar NAME…` calls them with a result that overlaps an
-argument, so that it is the body for such calls, which is scalar code, that is compiled.
+argument, so that it is the body for such calls, which is scalar code, that is compiled; `probe.py mindspore`
+imports that layer, and `probe.py custom` makes and calls a custom operator of it.
 """
 
 from __future__ import annotations
@@ -22,8 +23,33 @@ def _arguments(name: str) -> tuple[np.ndarray[Any, Any], ...]:
     )
 
 
+def add(a, b):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            c[i, j] = a[i, j] + b[i, j]
+    return c
+
+
+def _mindspore(calls: bool, beside: list[float]) -> list[list[float]]:
+    """Time of the import of the layer, or of making and calling a custom operator after it."""
+    start = time.perf_counter()
+    from kernelwright.mindspore import Tensor, ops
+
+    if calls:
+        a = np.ones((2, 2), np.float32)
+        beside.append(pulse())
+        start = time.perf_counter()
+        op = ops.Custom(add, lambda x, _: x, lambda x, _: x, func_type="akg")
+        op(Tensor(a), Tensor(a))
+    return [[(time.perf_counter() - start) * 1e3], [*beside, pulse()]]
+
+
 def main() -> None:
     beside = [pulse()]
+    if sys.argv[1] in ("mindspore", "custom"):
+        print(json.dumps(_mindspore(sys.argv[1] == "custom", beside)))
+        return
     start = time.perf_counter()
     import kernelwright
 

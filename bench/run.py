@@ -116,6 +116,23 @@ def call_rows() -> list[Row]:
     ]
 
 
+def operator_rows() -> list[Row]:
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "KW_CACHE_DIR": cache}
+        command = [sys.executable, str(HERE / "operators.py")]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        found = json.loads(done.stdout)
+        probe("custom", cache=cache)
+        layers = [quiet_probe("mindspore", cache=cache)[0] for _ in range(ROUNDS)]
+        programs = [quiet_probe("custom", cache=cache)[0] for _ in range(ROUNDS)]
+    return [
+        row("custom operator on two tensors, beyond its kernel", found["operator"], "ns", "<= 400"),
+        row("gradient of a custom operator, beyond its kernels", found["gradient"], "ns", "<= 3000"),
+        row("import kernelwright.mindspore beside NumPy", layers, "ms", "<= 60"),
+        row("first call of a custom operator in a new process, from the cache", programs, "ms", "<= 5"),
+    ]
+
+
 def safety_rows() -> list[Row]:
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "KW_CACHE_DIR": cache}
@@ -180,7 +197,15 @@ def scheduler_rows() -> list[Row]:
 
 def micro_rows() -> list[Row]:
     """What surrounds a kernel: compile time, loading, calls, threads."""
-    rows = compile_rows() + scheduler_rows() + warm_rows() + call_rows() + safety_rows() + core_rows()
+    rows = (
+        compile_rows()
+        + scheduler_rows()
+        + warm_rows()
+        + call_rows()
+        + operator_rows()
+        + safety_rows()
+        + core_rows()
+    )
     rows += thread_rows()
     rows.insert(0, row("the machine: one short loop of Python, all through the run", pulses, "ms", "-"))
     return rows

@@ -39,6 +39,7 @@ void check_inputs(const OpCall &call) {
 
 void check_attrs(OpCall &call) {
   const OpDef &def = call.op->def;
+  if (def.attrs.empty() && call.attrs.empty()) return;
   Attrs ordered;
   for (const OpAttr &declared : def.attrs) {
     const Attr *given = call.attr(declared.name);
@@ -70,16 +71,14 @@ std::string why_not(const KernelDef &k, const OpCall &call, std::span<const Tens
     return cat("is no ", body_name(*call.kind), ", which the call asks for");
   if (k.device != call.device)
     return cat("runs on ", device_name(k.device), ", not on ", device_name(call.device));
-  std::vector<DType> dtypes;
-  for (const Tensor &t : call.inputs) dtypes.push_back(t ? t.dtype() : DType::f32);
-  for (const TensorType &t : outputs) dtypes.push_back(t.dtype);
+  size_t inputs = call.inputs.size(), count = inputs + outputs.size();
   auto fits = [&](const DTypeRow &row) {
-    for (size_t i = 0; i < dtypes.size(); ++i) {
-      bool absent = i < call.inputs.size() && !call.inputs[i];
-      if (!absent && i < row.size() && row[i] && *row[i] != dtypes[i]) return false;
+    for (size_t i = 0; i < std::min(count, row.size()); ++i) {
+      if (!row[i] || (i < inputs && !call.inputs[i])) continue;
+      if (*row[i] != (i < inputs ? call.inputs[i].dtype() : outputs[i - inputs].dtype)) return false;
     }
     // outputs that are not inferred are whatever the kernel makes
-    return outputs.empty() ? row.size() >= dtypes.size() : row.size() == dtypes.size();
+    return outputs.empty() ? row.size() >= count : row.size() == count;
   };
   if (!k.rows.empty() && std::none_of(k.rows.begin(), k.rows.end(), fits)) {
     std::vector<std::string> rows;

@@ -10,38 +10,64 @@
 
 namespace kw {
 
-/// One call, taken apart in the order of the ABI.
-struct LoopKernel::Call {
+/// One call.
+struct LoopKernel::Call : OperandWords {
+  explicit Call(std::span<const Operand> operands) : OperandWords(operands), operands(operands) {}
   std::span<const Operand> operands;
-  std::vector<uint16_t> words;
-  std::vector<void *> data;
-  std::vector<int64_t> extents, strides;
-  std::vector<uint64_t> scalars;
   bool overlaps = false;  ///< a written tensor shares memory with another argument
 
-  CallSizes sizes() const { return {extents, scalars}; }
   const Tensor &tensor(size_t i) const { return std::get<Tensor>(operands[i]); }
-
-  void read(const Operand &o) {
-    if (const auto *t = std::get_if<Tensor>(&o)) return read_tensor(*t);
-    uint64_t bits = 0;
-    DType dtype = DType::b1;
-    if (const auto *b = std::get_if<bool>(&o)) bits = *b;
-    if (const auto *i = std::get_if<int64_t>(&o)) bits = static_cast<uint64_t>(*i), dtype = DType::i64;
-    if (const auto *d = std::get_if<double>(&o)) bits = std::bit_cast<uint64_t>(*d), dtype = DType::f64;
-    words.push_back(argument_word(ArgKind::weak_scalar, dtype, 0, StrideClass::contiguous));
-    scalars.push_back(bits);
-  }
-
-  void read_tensor(const Tensor &t) {
-    StrideClass c = t.stride_class();
-    words.push_back(argument_word(ArgKind::tensor, t.dtype(), t.rank(), c));
-    data.push_back(t.data());
-    extents.insert(extents.end(), t.shape().begin(), t.shape().end());
-    size_t told = c == StrideClass::contiguous ? 0 : c == StrideClass::inner_unit ? t.rank() - 1 : t.rank();
-    strides.insert(strides.end(), t.strides().begin(), t.strides().begin() + static_cast<ptrdiff_t>(told));
-  }
 };
+
+OperandWords::OperandWords(std::span<const Operand> operands) {
+  words.reserve(operands.size());
+  data.reserve(operands.size() + 1);
+  for (const Operand &o : operands) {
+    const auto *t = std::get_if<Tensor>(&o);
+    if (!t) {
+      uint64_t bits = 0;
+      DType dtype = DType::b1;
+      if (const auto *truth = std::get_if<bool>(&o)) bits = *truth;
+      if (const auto *i = std::get_if<int64_t>(&o)) bits = static_cast<uint64_t>(*i), dtype = DType::i64;
+      if (const auto *d = std::get_if<double>(&o)) bits = std::bit_cast<uint64_t>(*d), dtype = DType::f64;
+      words.push_back(argument_word(ArgKind::weak_scalar, dtype, 0, StrideClass::contiguous));
+      scalars.push_back(bits);
+      continue;
+    }
+    StrideClass c = t->stride_class();
+    words.push_back(argument_word(ArgKind::tensor, t->dtype(), t->rank(), c));
+    data.push_back(t->data());
+    extents.insert(extents.end(), t->shape().begin(), t->shape().end());
+    size_t told = c == StrideClass::contiguous ? 0 : c == StrideClass::inner_unit ? t->rank() - 1 : t->rank();
+    strides.insert(strides.end(), t->strides().begin(), t->strides().begin() + static_cast<ptrdiff_t>(told));
+  }
+}
+
+std::vector<Tensor> make_outputs(const LoadedKernel &kernel, std::span<const int64_t> out_extents,
+                                 std::span<const Operand> operands, std::vector<void *> &data) {
+  std::vector<Tensor> by_param;
+  by_param.reserve(kernel.artifact().params.size());
+  size_t at = 0;
+  for (const ParamRecord &p : kernel.artifact().params) {
+    if (p.mode != ParamMode::out) {
+      by_param.push_back(p.is_tensor ? std::get<Tensor>(operands[static_cast<size_t>(p.arg)]) : Tensor());
+      continue;
+    }
+    Extents shape = out_extents.subspan(at, p.rank);
+    Tensor out = p.fill == Fill::zero ? Tensor::zeros(p.dtype, shape) : Tensor::empty(p.dtype, shape);
+    data.push_back(out.data());
+    by_param.push_back(std::move(out));
+    at += p.rank;
+  }
+  return by_param;
+}
+
+std::vector<Tensor> pick_results(const LoadedKernel &kernel, const std::vector<Tensor> &by_param) {
+  std::vector<Tensor> results;
+  results.reserve(kernel.artifact().results.size());
+  for (uint32_t param : kernel.artifact().results) results.push_back(by_param[param]);
+  return results;
+}
 
 namespace {
 
@@ -146,8 +172,7 @@ std::vector<Tensor> LoopKernel::operator()(std::span<const Operand> operands) {
 }
 
 std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands) {
-  Call call{operands, {}, {}, {}, {}, {}};
-  for (const Operand &o : operands) call.read(o);
+  Call call(operands);
   std::unique_lock lock(mutex_);
   if (!parameters_) parameters_ = parameter_names(source_).size();
   if (*parameters_ != operands.size())
@@ -158,31 +183,16 @@ std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands) {
   Entry entry = enter_call(v, call, lock);
   lock.unlock();
 
-  const Artifact &a = entry.kernel->artifact();
-  std::vector<Tensor> by_param;
-  size_t at = 0;
-  for (const ParamRecord &p : a.params) {
-    if (p.mode != ParamMode::out) {
-      by_param.push_back(p.is_tensor ? call.tensor(static_cast<size_t>(p.arg)) : Tensor());
-      continue;
-    }
-    Extents shape(entry.out_extents.data() + at, p.rank);
-    Tensor out = p.fill == Fill::zero ? Tensor::zeros(p.dtype, shape) : Tensor::empty(p.dtype, shape);
-    call.data.push_back(out.data());
-    by_param.push_back(std::move(out));
-    at += p.rank;
-  }
+  std::vector<Tensor> by_param = make_outputs(*entry.kernel, entry.out_extents, operands, call.data);
   call.extents.insert(call.extents.end(), call.strides.begin(), call.strides.end());
   RunResult r = run_by_runner(*entry.kernel, entry.work,
                               {call.data.data(), call.extents.data(), call.scalars.data(), entry.workspace});
-  for (const ParamRecord &p : a.params)
+  for (const ParamRecord &p : entry.kernel->artifact().params)
     if (p.mode == ParamMode::inout) call.tensor(static_cast<size_t>(p.arg)).storage().note_write();
   if (r.status == 1) throw ResolvedError({fault_error(*entry.kernel, call.extents, r.fault)});
   if (r.status == 3) throw std::bad_alloc();
   if (r.status == 2) throw_runtime_error(cat("the run of kernel '", name_, "' was cancelled"));
-  std::vector<Tensor> results;
-  for (uint32_t param : a.results) results.push_back(by_param[param]);
-  return results;
+  return pick_results(*entry.kernel, by_param);
 }
 
 }  // namespace kw

@@ -15,6 +15,24 @@ namespace kw {
 /// An argument: a tensor, or a number that is weak as Python's are (language.md 2).
 using Operand = std::variant<Tensor, bool, int64_t, double>;
 
+/// Operands taken apart in the order of the ABI.
+struct OperandWords {
+  std::vector<uint16_t> words;
+  std::vector<void *> data;
+  std::vector<int64_t> extents, strides;
+  std::vector<uint64_t> scalars;
+
+  explicit OperandWords(std::span<const Operand> operands);
+  CallSizes sizes() const { return {extents, scalars}; }
+};
+
+/// New tensors for the outputs of a kernel, whose pointers go to the end of `data`; beside the tensors that
+/// it was called with, in the order of its parameters.
+std::vector<Tensor> make_outputs(const LoadedKernel &kernel, std::span<const int64_t> out_extents,
+                                 std::span<const Operand> operands, std::vector<void *> &data);
+/// What a kernel returns, of its parameters.
+std::vector<Tensor> pick_results(const LoadedKernel &kernel, const std::vector<Tensor> &by_param);
+
 class LoopKernel {
  public:
   /// `text` is one `def`, which `name` is the name of; `path` is where errors say that it stands.

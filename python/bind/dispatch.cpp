@@ -6,6 +6,7 @@
 
 #include "bind/dispatch_args.h"
 #include "bind/dispatch_notes.h"
+#include "bind/dispatch_operands.h"
 #include "bind/dispatch_repeat.h"
 #include "runtime/launch.h"
 #include "runtime/versions/faults.h"
@@ -322,6 +323,28 @@ void *slot(F *f) {
 }
 
 }  // namespace
+
+std::optional<std::vector<Tensor>> call_again(PyObject *kernel, std::span<const Operand> operands) {
+  KernelState *k = state_of(kernel);
+  if (!k) return std::vector<Tensor>();
+  Plan *plan = k->last;
+  if (!plan || plan->has_inout || !k->fresh || plan->generation != k->generation ||
+      plan->interp != interpreting() || !k->function_holds() || !k->guards_hold())
+    return std::nullopt;
+  OperandWords call(operands);
+  bool same_call = plan->word_count == call.words.size() &&
+                   same(plan->words.data(), call.words.data(), plan->word_count) && plan->knows(call.sizes());
+  if (!same_call) return std::nullopt;
+  PlanUse held(plan);
+  const LoadedKernel &body = plan->body();
+  std::vector<Tensor> by_param = make_outputs(body, plan->out_extents, operands, call.data);
+  size_t extents = call.extents.size();
+  call.extents.insert(call.extents.end(), call.strides.begin(), call.strides.end());
+  RunResult r =
+      run(body, plan->work, {call.data.data(), call.extents.data(), call.scalars.data(), plan->workspace});
+  if (!end_run(*k, body, {call.extents.data(), extents}, r)) return std::vector<Tensor>();
+  return pick_results(body, by_param);
+}
 
 RunResult run_for_cpp(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
   return PyGILState_Check() ? run(kernel, work, words) : run_here(kernel, words, nullptr);

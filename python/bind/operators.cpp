@@ -21,7 +21,8 @@ namespace {
 struct OperatorObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   std::shared_ptr<const Operator> op;
-  bool tuple;  ///< a single output comes in a tuple too
+  bool tuple;         ///< a single output comes in a tuple too
+  bool tensors_only;  ///< other arguments are answered by NotImplemented
 };
 
 PyTypeObject *operator_type = nullptr;
@@ -89,12 +90,25 @@ struct CallReader {
     }
   }
 
+  bool has_dynamic() const {
+    const auto &inputs = call.op->def.inputs;
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [](const OpInput &i) { return i.arity == Arity::dynamic; });
+  }
+
   void read(PyObject *const *args, size_t nargs, PyObject *kwnames) {
     const OpDef &def = call.op->def;
     size_t most = def.inputs.size() + def.attrs.size();
     if (nargs > most)
       throw_type_error(cat(def.name, " takes ", counted(def.inputs.size(), "input"), " and ",
                            counted(def.attrs.size(), "attribute"), ", but ", nargs, " values were given"));
+    call.inputs.reserve(def.inputs.size());
+    objects.reserve(def.inputs.size());
+    if (nargs == def.inputs.size() && !kwnames && !has_dynamic()) {  // tensors alone, as most calls
+      for (size_t i = 0; i < nargs; ++i) read_tensor(args[i], i);
+      if (!numbers.empty()) read_numbers();
+      return;
+    }
     std::vector<PyObject *> values(most, nullptr);
     std::copy(args, args + nargs, values.begin());
     for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
@@ -131,6 +145,9 @@ struct CallReader {
 
 PyObject *operator_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   return calling([&]() -> PyObject * {
+    if (as_operator(self)->tensors_only)
+      for (Py_ssize_t i = 0; i < PyVectorcall_NARGS(nargsf); ++i)
+        if (!tensor_of(args[i])) return Py_NewRef(Py_NotImplemented);
     CallReader r;
     r.call.op = as_operator(self)->op;
     r.read(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames);
@@ -187,12 +204,13 @@ PyObject *make_operator_type() {
   return type;
 }
 
-py::object wrap_operator(std::shared_ptr<const Operator> op, bool tuple = false) {
+py::object wrap_operator(std::shared_ptr<const Operator> op, bool tuple = false, bool tensors_only = false) {
   PyObject *self = operator_type->tp_alloc(operator_type, 0);
   if (!self) throw py::error_already_set();
   as_operator(self)->vectorcall = operator_vectorcall;
   new (&as_operator(self)->op) std::shared_ptr<const Operator>(std::move(op));
   as_operator(self)->tuple = tuple;
+  as_operator(self)->tensors_only = tensors_only;
   return py::reinterpret_steal<py::object>(self);
 }
 
@@ -248,16 +266,43 @@ std::vector<Tensor> tensors_from(py::handle list) {
   return out;
 }
 
-py::list gradients_of(py::handle outputs, py::handle seeds, py::handle wrt) {
-  return raising([&] {
-    std::vector<Tensor> found = gradients(tensors_from(outputs), tensors_from(seeds), tensors_from(wrt));
-    py::list out;
-    auto objects = py::reinterpret_borrow<py::sequence>(wrt);
-    for (size_t i = 0; i < found.size(); ++i)
-      out.append(tensor_to_python(found[i], class_beside(objects[i])));
-    return out;
+// plain functions of CPython: each gradient makes some of these calls
+
+PyObject *set_recording_to(PyObject *, PyObject *on) { return PyBool_FromLong(set_recording(on == Py_True)); }
+
+/// (the variable, what gradients are asked by) for a tensor.
+PyObject *variable_of(PyObject *, PyObject *o) {
+  return calling([&]() -> PyObject * {
+    Tensor variable = make_variable(tensor_from_python(o, "a value"));
+    PyTypeObject *type = class_beside(o);
+    py::object first = tensor_to_python(variable, type);
+    py::object second = tensor_to_python(with_same_history(variable), type);
+    return PyTuple_Pack(2, first.ptr(), second.ptr());
   });
 }
+
+/// gradients(outputs, seeds, wrt), lists of tensors.
+PyObject *gradients_of(PyObject *, PyObject *const *args, Py_ssize_t count) {
+  return calling([&]() -> PyObject * {
+    if (count != 3) throw_type_error("gradients takes three lists");
+    std::vector<Tensor> found =
+        gradients(tensors_from(args[0]), tensors_from(args[1]), tensors_from(args[2]));
+    py::list out(found.size());
+    auto objects = py::reinterpret_borrow<py::sequence>(args[2]);
+    for (size_t i = 0; i < found.size(); ++i) {
+      py::object by = objects[i];
+      out[i] = tensor_to_python(found[i], class_beside(by));
+    }
+    return out.release().ptr();
+  });
+}
+
+PyMethodDef functions[] = {
+    {"set_recording", set_recording_to, METH_O, "Whether calls are recorded from now on; what it was."},
+    {"make_variable", variable_of, METH_O, "A variable, and what gradients are asked by."},
+    {"gradients", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(gradients_of)), METH_FASTCALL,
+     "Gradients of outputs, weighed by seeds, by variables."},
+    {nullptr, nullptr, 0, nullptr}};
 
 std::shared_ptr<AotKernel> open_library(const std::string &path, const std::string &name,
                                         const py::dict &given) {
@@ -316,17 +361,14 @@ void bind_operators(py::module_ &m) {
   m.def("make_operator", [](const py::dict &told, bool is_registered, bool tuple) {
     return raising([&] { return wrap_operator(operator_from_python(told, is_registered), tuple); });
   });
-  m.def("is_recording", is_recording);
-  m.def("set_recording", [](bool on) { return set_recording(on); });
-  m.def("make_variable", [](py::handle o) {
+  m.def("for_tensors_only", [](py::handle op) {
     return raising([&] {
-      Tensor variable = make_variable(tensor_from_python(o, "a value"));
-      PyTypeObject *type = class_beside(o);
-      return py::make_tuple(tensor_to_python(variable, type),
-                            tensor_to_python(with_same_history(variable), type));
+      operator_of(op);
+      return wrap_operator(as_operator(op.ptr())->op, as_operator(op.ptr())->tuple, true);
     });
   });
-  m.def("gradients", gradients_of);
+  m.def("is_recording", is_recording);
+  if (PyModule_AddFunctions(m.ptr(), functions) < 0) throw py::error_already_set();
 }
 
 }  // namespace kw

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import _core
-from ..gradients import recording
 from .common.parameter import Parameter, ParameterTuple
 from .common.tensor import Tensor
 
 
-@contextmanager
-def _as_variables(weights: Sequence[Parameter]) -> Iterator[list[Any]]:
-    """Each parameter stands for a variable inside; what gradients are asked by."""
-    held = [Tensor._as_class(w) for w in weights]
-    variables = []
-    try:
-        for w in weights:
-            variable, by = _core.make_variable(w)
-            w._assign(variable)
-            variables.append(by)
-        yield variables
-    finally:
-        for w, before in zip(weights, held, strict=True):
-            w._assign(before)
+def _hold(weights: Sequence[Parameter]) -> tuple[list[Any], list[Any]]:
+    """Makes each parameter stand for a variable; what it held before, and what gradients are asked by."""
+    held, variables = [], []
+    for w in weights:
+        variable, by = _core.make_variable(w)
+        held.append(Tensor._as_class(w))
+        w._assign(variable)
+        variables.append(by)
+    return held, variables
 
 
 def _flat(out: Any) -> list[Any]:
+    if isinstance(out, _core.Tensor):
+        return [out]
     if isinstance(out, (tuple, list)):
         return [t for item in out for t in _flat(item)]
-    return [out] if isinstance(out, _core.Tensor) else []
+    return []
 
 
 def _or_zeros(gradient: Any, variable: Any) -> Any:
@@ -50,27 +45,38 @@ def _differentiate(
     sens: Any = None,
     has_aux: bool = False,
 ) -> tuple[Any, list[Any], list[Any]]:
-    """What the function returns, the gradients by some arguments and those by the weights."""
+    """What the function returns, the gradients by some arguments and those by the weights. Calls of the
+    gradients are recorded when those around are.
+    """
     given, variables = list(args), []
-    with _as_variables(weights) as of_weights:
-        with recording():
-            for p in positions:
-                if not isinstance(given[p], _core.Tensor):
-                    raise TypeError(
-                        f"a gradient by argument {p} was asked for, which is {type(given[p]).__name__},"
-                        " but must be a Tensor"
-                    )
-                given[p], by = _core.make_variable(given[p])
-                variables.append(by)
-            out = function(*given)
+    for p in positions:
+        if not isinstance(given[p], _core.Tensor):
+            raise TypeError(
+                f"a gradient by argument {p} was asked for, which is {type(given[p]).__name__}, but must be a"
+                " Tensor"
+            )
+    before = _core.set_recording(True)
+    held, of_weights = _hold(weights)
+    try:
+        for p in positions:
+            given[p], by = _core.make_variable(given[p])
+            variables.append(by)
+        out = function(*given)
+        _core.set_recording(before)
         if has_aux and not (isinstance(out, tuple) and len(out) > 1):
             raise ValueError("When has_aux is True, origin fn requires more than one outputs.")
         outputs = _flat(out[0] if has_aux else out)
         if not outputs:
             raise TypeError(f"the function returned {type(out).__name__}, but must return tensors")
-        asked = [*variables, *of_weights]
         seeds = [] if sens is None else [_as_seed(s) for s in _flat_seeds(sens)]
-        found = [_or_zeros(g, v) for g, v in zip(_core.gradients(outputs, seeds, asked), asked, strict=True)]
+        asked = variables + of_weights
+        found = _core.gradients(outputs, seeds, asked)
+    finally:
+        _core.set_recording(before)
+        for w, value in zip(weights, held, strict=True):
+            w._assign(value)
+    if any(g is None for g in found):
+        found = [_or_zeros(g, v) for g, v in zip(found, asked, strict=True)]
     return out, found[: len(variables)], found[len(variables) :]
 
 
