@@ -19,53 +19,69 @@ struct LoopKernel::Call : OperandWords {
   const Tensor &tensor(size_t i) const { return std::get<Tensor>(operands[i]); }
 };
 
+void OperandWords::reserve(size_t operands) {
+  words.reserve(operands);
+  data.reserve(operands + 1);
+  extents.reserve(4 * operands);
+}
+
+void OperandWords::add(const Tensor &t) {
+  StrideClass c = t.stride_class();
+  words.push_back(argument_word(ArgKind::tensor, t.dtype(), t.rank(), c));
+  data.push_back(t.data());
+  extents.insert(extents.end(), t.shape().begin(), t.shape().end());
+  size_t told = c == StrideClass::contiguous ? 0 : c == StrideClass::inner_unit ? t.rank() - 1 : t.rank();
+  strides.insert(strides.end(), t.strides().begin(), t.strides().begin() + static_cast<ptrdiff_t>(told));
+}
+
+OperandWords::OperandWords(std::span<const Tensor> tensors) {
+  reserve(tensors.size());
+  for (const Tensor &t : tensors) add(t);
+}
+
 OperandWords::OperandWords(std::span<const Operand> operands) {
-  words.reserve(operands.size());
-  data.reserve(operands.size() + 1);
+  reserve(operands.size());
   for (const Operand &o : operands) {
-    const auto *t = std::get_if<Tensor>(&o);
-    if (!t) {
-      uint64_t bits = 0;
-      DType dtype = DType::b1;
-      if (const auto *truth = std::get_if<bool>(&o)) bits = *truth;
-      if (const auto *i = std::get_if<int64_t>(&o)) bits = static_cast<uint64_t>(*i), dtype = DType::i64;
-      if (const auto *d = std::get_if<double>(&o)) bits = std::bit_cast<uint64_t>(*d), dtype = DType::f64;
-      words.push_back(argument_word(ArgKind::weak_scalar, dtype, 0, StrideClass::contiguous));
-      scalars.push_back(bits);
+    if (const auto *t = std::get_if<Tensor>(&o)) {
+      add(*t);
       continue;
     }
-    StrideClass c = t->stride_class();
-    words.push_back(argument_word(ArgKind::tensor, t->dtype(), t->rank(), c));
-    data.push_back(t->data());
-    extents.insert(extents.end(), t->shape().begin(), t->shape().end());
-    size_t told = c == StrideClass::contiguous ? 0 : c == StrideClass::inner_unit ? t->rank() - 1 : t->rank();
-    strides.insert(strides.end(), t->strides().begin(), t->strides().begin() + static_cast<ptrdiff_t>(told));
+    uint64_t bits = 0;
+    DType dtype = DType::b1;
+    if (const auto *truth = std::get_if<bool>(&o)) bits = *truth;
+    if (const auto *i = std::get_if<int64_t>(&o)) bits = static_cast<uint64_t>(*i), dtype = DType::i64;
+    if (const auto *d = std::get_if<double>(&o)) bits = std::bit_cast<uint64_t>(*d), dtype = DType::f64;
+    words.push_back(argument_word(ArgKind::weak_scalar, dtype, 0, StrideClass::contiguous));
+    scalars.push_back(bits);
   }
 }
 
 std::vector<Tensor> make_outputs(const LoadedKernel &kernel, std::span<const int64_t> out_extents,
-                                 std::span<const Operand> operands, std::vector<void *> &data) {
-  std::vector<Tensor> by_param;
-  by_param.reserve(kernel.artifact().params.size());
+                                 std::vector<void *> &data) {
+  std::vector<Tensor> outputs;
   size_t at = 0;
   for (const ParamRecord &p : kernel.artifact().params) {
-    if (p.mode != ParamMode::out) {
-      by_param.push_back(p.is_tensor ? std::get<Tensor>(operands[static_cast<size_t>(p.arg)]) : Tensor());
-      continue;
-    }
+    if (p.mode != ParamMode::out) continue;
     Extents shape = out_extents.subspan(at, p.rank);
     Tensor out = p.fill == Fill::zero ? Tensor::zeros(p.dtype, shape) : Tensor::empty(p.dtype, shape);
     data.push_back(out.data());
-    by_param.push_back(std::move(out));
+    outputs.push_back(std::move(out));
     at += p.rank;
   }
-  return by_param;
+  return outputs;
 }
 
-std::vector<Tensor> pick_results(const LoadedKernel &kernel, const std::vector<Tensor> &by_param) {
+/// What a kernel returns: outputs, and arguments that it changed.
+static std::vector<Tensor> pick_results(const Artifact &a, const std::vector<Tensor> &outputs,
+                                        std::span<const Operand> operands) {
   std::vector<Tensor> results;
-  results.reserve(kernel.artifact().results.size());
-  for (uint32_t param : kernel.artifact().results) results.push_back(by_param[param]);
+  for (uint32_t param : a.results) {
+    size_t number = 0;
+    for (uint32_t i = 0; i < param; ++i) number += a.params[i].mode == ParamMode::out;
+    const ParamRecord &p = a.params[param];
+    results.push_back(p.mode == ParamMode::out ? outputs[number]
+                                               : std::get<Tensor>(operands[static_cast<size_t>(p.arg)]));
+  }
   return results;
 }
 
@@ -183,7 +199,7 @@ std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands) {
   Entry entry = enter_call(v, call, lock);
   lock.unlock();
 
-  std::vector<Tensor> by_param = make_outputs(*entry.kernel, entry.out_extents, operands, call.data);
+  std::vector<Tensor> outputs = make_outputs(*entry.kernel, entry.out_extents, call.data);
   call.extents.insert(call.extents.end(), call.strides.begin(), call.strides.end());
   RunResult r = run_by_runner(*entry.kernel, entry.work,
                               {call.data.data(), call.extents.data(), call.scalars.data(), entry.workspace});
@@ -192,7 +208,7 @@ std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands) {
   if (r.status == 1) throw ResolvedError({fault_error(*entry.kernel, call.extents, r.fault)});
   if (r.status == 3) throw std::bad_alloc();
   if (r.status == 2) throw_runtime_error(cat("the run of kernel '", name_, "' was cancelled"));
-  return pick_results(*entry.kernel, by_param);
+  return pick_results(entry.kernel->artifact(), outputs, operands);
 }
 
 }  // namespace kw

@@ -23,15 +23,17 @@ struct OperandWords {
   std::vector<uint64_t> scalars;
 
   explicit OperandWords(std::span<const Operand> operands);
+  explicit OperandWords(std::span<const Tensor> tensors);
   CallSizes sizes() const { return {extents, scalars}; }
+
+ private:
+  void reserve(size_t operands);
+  void add(const Tensor &t);
 };
 
-/// New tensors for the outputs of a kernel, whose pointers go to the end of `data`; beside the tensors that
-/// it was called with, in the order of its parameters.
+/// New tensors for the outputs of a kernel, in their order, whose pointers go to the end of `data`.
 std::vector<Tensor> make_outputs(const LoadedKernel &kernel, std::span<const int64_t> out_extents,
-                                 std::span<const Operand> operands, std::vector<void *> &data);
-/// What a kernel returns, of its parameters.
-std::vector<Tensor> pick_results(const LoadedKernel &kernel, const std::vector<Tensor> &by_param);
+                                 std::vector<void *> &data);
 
 class LoopKernel {
  public:

@@ -35,14 +35,16 @@ size_t bytes_of(DType dtype, Extents shape) {
 
 }  // namespace
 
+struct Storage::Key {};
+
 std::shared_ptr<Storage> Storage::allocate(size_t bytes, bool zeroed) {
   void *data = allocate_buffer(bytes, zeroed);
   if (!data) throw std::bad_alloc();
-  return std::shared_ptr<Storage>(new Storage(data, true, {}));
+  return std::make_shared<Storage>(Key{}, data, true, nullptr);
 }
 
 std::shared_ptr<Storage> Storage::adopt(void *data, bool writable, std::function<void()> release) {
-  return std::shared_ptr<Storage>(new Storage(data, writable, std::move(release)));
+  return std::make_shared<Storage>(Key{}, data, writable, std::move(release));
 }
 
 Storage::~Storage() {

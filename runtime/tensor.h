@@ -26,6 +26,9 @@ class Storage {
   static std::shared_ptr<Storage> allocate(size_t bytes, bool zeroed = false);
   /// Somebody else's memory; `release` runs once, in any thread, when no tensor needs it any more.
   static std::shared_ptr<Storage> adopt(void *data, bool writable, std::function<void()> release);
+  struct Key;  ///< only the two above make one
+  Storage(const Key &, void *data, bool writable, std::function<void()> release)
+      : data_(data), writable_(writable), release_(std::move(release)) {}
   Storage(const Storage &) = delete;
   ~Storage();
 
@@ -35,9 +38,6 @@ class Storage {
   void note_write() { writes_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
-  Storage(void *data, bool writable, std::function<void()> release)
-      : data_(data), writable_(writable), release_(std::move(release)) {}
-
   void *data_;
   bool writable_;
   std::function<void()> release_;  ///< empty: the memory is the pool's

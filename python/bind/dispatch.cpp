@@ -55,6 +55,17 @@ Plan *find_plan(KernelState &k, const CallFrame &f) {
   return nullptr;
 }
 
+/// Whether a kernel returns its outputs in the order of their declarations, all of them.
+bool returns_outputs(const Artifact &a) {
+  size_t number = 0;
+  for (uint32_t i = 0; i < a.params.size(); ++i) {
+    if (a.params[i].mode != ParamMode::out) continue;
+    if (number >= a.results.size() || a.results[number] != i) return false;
+    ++number;
+  }
+  return number == a.results.size() && number > 0;
+}
+
 Plan *make_plan(KernelState &k, const CallFrame &f) {
   auto plan = std::make_unique<Plan>();
   std::copy(f.words, f.words + f.word_count, plan->words.begin());
@@ -65,7 +76,9 @@ Plan *make_plan(KernelState &k, const CallFrame &f) {
   plan->main = k.obtain(plan->request);
   if (!plan->main) k.fresh = false;  // a name that was missing may be defined by the next call
   if (!plan->main || !k.warn_once(*plan->main) || !k.count_version()) return nullptr;
-  for (const ParamRecord &p : plan->main->artifact().params) plan->has_inout |= p.mode == ParamMode::inout;
+  const Artifact &a = plan->main->artifact();
+  for (const ParamRecord &p : a.params) plan->has_inout |= p.mode == ParamMode::inout;
+  plan->results_are_outputs = returns_outputs(a);
   if (Plan *made_meanwhile = find_plan(k, f)) return made_meanwhile;
   return k.add_plan(std::move(plan));
 }
@@ -324,26 +337,27 @@ void *slot(F *f) {
 
 }  // namespace
 
-std::optional<std::vector<Tensor>> call_again(PyObject *kernel, std::span<const Operand> operands) {
+std::optional<std::vector<Tensor>> call_again(PyObject *kernel, std::span<const Tensor> tensors) {
   KernelState *k = state_of(kernel);
   if (!k) return std::vector<Tensor>();
   Plan *plan = k->last;
-  if (!plan || plan->has_inout || !k->fresh || plan->generation != k->generation ||
-      plan->interp != interpreting() || !k->function_holds() || !k->guards_hold())
+  if (!plan || plan->has_inout || !plan->results_are_outputs || !k->fresh ||
+      plan->generation != k->generation || plan->interp != interpreting() || !k->function_holds() ||
+      !k->guards_hold())
     return std::nullopt;
-  OperandWords call(operands);
+  if (std::any_of(tensors.begin(), tensors.end(), [](const Tensor &t) { return !t; })) return std::nullopt;
+  OperandWords call(tensors);
   bool same_call = plan->word_count == call.words.size() &&
                    same(plan->words.data(), call.words.data(), plan->word_count) && plan->knows(call.sizes());
   if (!same_call) return std::nullopt;
   PlanUse held(plan);
   const LoadedKernel &body = plan->body();
-  std::vector<Tensor> by_param = make_outputs(body, plan->out_extents, operands, call.data);
+  std::vector<Tensor> outputs = make_outputs(body, plan->out_extents, call.data);
   size_t extents = call.extents.size();
   call.extents.insert(call.extents.end(), call.strides.begin(), call.strides.end());
-  RunResult r =
-      run(body, plan->work, {call.data.data(), call.extents.data(), call.scalars.data(), plan->workspace});
+  RunResult r = run(body, plan->work, {call.data.data(), call.extents.data(), nullptr, plan->workspace});
   if (!end_run(*k, body, {call.extents.data(), extents}, r)) return std::vector<Tensor>();
-  return pick_results(body, by_param);
+  return outputs;
 }
 
 RunResult run_for_cpp(const LoadedKernel &kernel, int64_t work, const CallWords &words) {

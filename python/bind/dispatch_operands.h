@@ -10,8 +10,8 @@
 
 namespace kw {
 
-/// The results of a kernel object for operands that it was called with before, by their types and extents;
-/// nothing for other calls, and for kernels that write arguments. An empty list: Python raised.
-std::optional<std::vector<Tensor>> call_again(PyObject *kernel, std::span<const Operand> operands);
+/// The outputs of a kernel object for tensors of the types and extents that it was called with last; nothing
+/// for other calls, and for kernels that return more than their outputs. An empty list: Python raised.
+std::optional<std::vector<Tensor>> call_again(PyObject *kernel, std::span<const Tensor> tensors);
 
 }  // namespace kw

@@ -26,6 +26,17 @@ std::shared_ptr<py::object> shared(py::object o) {
           }};
 }
 
+/// The GIL, taken where the thread does not hold it: C++ calls from Python do.
+class GilHeld {
+ public:
+  GilHeld() {
+    if (!PyGILState_Check()) gil_.emplace();
+  }
+
+ private:
+  std::optional<py::gil_scoped_acquire> gil_;
+};
+
 /// The inputs of a call as the arguments of a function: tuples for dynamic inputs.
 template <class Convert>
 py::list arguments(const OpCall &call, Convert &&convert) {
@@ -108,10 +119,9 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &told, PyType
   }
   bool is_kernel = py::isinstance(told["run"], py::module_::import("kernelwright._core").attr("Kernel"));
   k.run = [held = shared(told["run"]), is_kernel](const OpCall &call, std::span<const TensorType>) {
-    py::gil_scoped_acquire gil;
+    GilHeld gil;
     if (is_kernel && call.attrs.empty()) {
-      std::vector<Operand> operands(call.inputs.begin(), call.inputs.end());
-      if (auto results = call_again(held->ptr(), operands)) {
+      if (auto results = call_again(held->ptr(), call.inputs)) {
         if (results->empty()) throw py::error_already_set();
         return std::move(*results);
       }
@@ -141,7 +151,7 @@ struct LastInference {
 auto infer_from_python(py::object function) {
   return [held = shared(std::move(function)),
           last = std::make_shared<std::optional<LastInference>>()](const OpCall &call) {
-    py::gil_scoped_acquire gil;
+    GilHeld gil;
     if (*last && (*last)->was(call)) return (*last)->outputs;
     std::vector<TensorType> types;
     for (const Tensor &t : call.inputs)

@@ -4,9 +4,12 @@
 #include <pybind11/stl.h>
 #include <structmember.h>
 
+#include <algorithm>
+
 #include "bind/dispatch_tensor.h"
 #include "bind/op_bodies.h"
 #include "bind/op_values.h"
+#include "bind/state.h"
 #include "runtime/cpu/aot.h"
 #include "runtime/ops/ops.h"
 #include "runtime/tape.h"
@@ -21,8 +24,7 @@ namespace {
 struct OperatorObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   std::shared_ptr<const Operator> op;
-  bool tuple;         ///< a single output comes in a tuple too
-  bool tensors_only;  ///< other arguments are answered by NotImplemented
+  bool tuple;  ///< a single output comes in a tuple too
 };
 
 PyTypeObject *operator_type = nullptr;
@@ -32,7 +34,6 @@ OperatorObject *as_operator(PyObject *o) { return reinterpret_cast<OperatorObjec
 /// A call as it is read from Python objects.
 struct CallReader {
   OpCall call;
-  std::vector<PyObject *> objects;                     ///< of the inputs that are tensor objects, else null
   std::vector<std::pair<size_t, PyObject *>> numbers;  ///< inputs that are Python numbers
   PyTypeObject *result = nullptr;
 
@@ -41,23 +42,20 @@ struct CallReader {
     return cat("input '", def.inputs[input].name, "' of ", def.name);
   }
 
-  void add(Tensor t, PyObject *object) {
-    call.inputs.push_back(std::move(t));
-    objects.push_back(object);
-  }
+  void add(Tensor t) { call.inputs.push_back(std::move(t)); }
 
   void read_tensor(PyObject *o, size_t input) {
     if (const Tensor *t = tensor_of(o)) [[likely]] {
       if (!result) result = result_class(o);
-      return add(*t, o);
+      return add(*t);
     }
     bool optional = call.op->def.inputs[input].arity == Arity::optional;
-    if (o == Py_None && optional) return add({}, nullptr);
+    if (o == Py_None && optional) return add({});
     if (PyFloat_Check(o) || PyLong_Check(o)) {
       numbers.emplace_back(call.inputs.size(), o);
-      return add({}, nullptr);
+      return add({});
     }
-    add(tensor_from_python(o, what(input)), nullptr);
+    add(tensor_from_python(o, what(input)));
   }
 
   void read_input(PyObject *o, size_t input) {
@@ -103,7 +101,6 @@ struct CallReader {
       throw_type_error(cat(def.name, " takes ", counted(def.inputs.size(), "input"), " and ",
                            counted(def.attrs.size(), "attribute"), ", but ", nargs, " values were given"));
     call.inputs.reserve(def.inputs.size());
-    objects.reserve(def.inputs.size());
     if (nargs == def.inputs.size() && !kwnames && !has_dynamic()) {  // tensors alone, as most calls
       for (size_t i = 0; i < nargs; ++i) read_tensor(args[i], i);
       if (!numbers.empty()) read_numbers();
@@ -136,26 +133,25 @@ struct CallReader {
   }
 
   /// An output that is an input, changed in place, is the object that was passed.
-  PyObject *object_of(const Tensor &out) const {
-    for (PyObject *o : objects)
-      if (o && tensor_of(o)->is(out)) return Py_NewRef(o);
+  PyObject *object_of(const Tensor &out, PyObject *const *args, Py_ssize_t count) const {
+    for (Py_ssize_t i = 0; i < count; ++i)
+      if (const Tensor *t = tensor_of(args[i]); t && t->is(out)) return Py_NewRef(args[i]);
     return tensor_to_python(out, result ? result : default_result_class()).release().ptr();
   }
 };
 
 PyObject *operator_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   return calling([&]() -> PyObject * {
-    if (as_operator(self)->tensors_only)
-      for (Py_ssize_t i = 0; i < PyVectorcall_NARGS(nargsf); ++i)
-        if (!tensor_of(args[i])) return Py_NewRef(Py_NotImplemented);
+    Py_ssize_t positional = PyVectorcall_NARGS(nargsf),
+               count = positional + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     CallReader r;
     r.call.op = as_operator(self)->op;
-    r.read(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames);
+    r.read(args, static_cast<size_t>(positional), kwnames);
     std::vector<Tensor> outputs = call_op(std::move(r.call));
-    if (outputs.size() == 1 && !as_operator(self)->tuple) return r.object_of(outputs[0]);
+    if (outputs.size() == 1 && !as_operator(self)->tuple) return r.object_of(outputs[0], args, count);
     py::tuple out(outputs.size());
     for (size_t i = 0; i < outputs.size(); ++i)
-      out[i] = py::reinterpret_steal<py::object>(r.object_of(outputs[i]));
+      out[i] = py::reinterpret_steal<py::object>(r.object_of(outputs[i], args, count));
     return out.release().ptr();
   });
 }
@@ -204,19 +200,98 @@ PyObject *make_operator_type() {
   return type;
 }
 
-py::object wrap_operator(std::shared_ptr<const Operator> op, bool tuple = false, bool tensors_only = false) {
+py::object wrap_operator(std::shared_ptr<const Operator> op, bool tuple = false) {
   PyObject *self = operator_type->tp_alloc(operator_type, 0);
   if (!self) throw py::error_already_set();
   as_operator(self)->vectorcall = operator_vectorcall;
   new (&as_operator(self)->op) std::shared_ptr<const Operator>(std::move(op));
   as_operator(self)->tuple = tuple;
-  as_operator(self)->tensors_only = tensors_only;
   return py::reinterpret_steal<py::object>(self);
 }
 
 const Operator &operator_of(py::handle o) {
   if (!PyObject_TypeCheck(o.ptr(), operator_type)) throw_type_error("expected an operator");
   return *as_operator(o.ptr())->op;
+}
+
+/// Base of classes whose instances are called with tensors most of the time: such calls of one length go to
+/// an operator at once, all others to the method `_call` as a tuple.
+struct ShortCallObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject *operator_;  ///< an OperatorObject, or null
+  Py_ssize_t count;
+};
+
+ShortCallObject *as_short(PyObject *o) { return reinterpret_cast<ShortCallObject *>(o); }
+
+/// Whether the pending error says that no kernel takes the dtypes: nothing has run then, and `_call` says it
+/// in its own words.
+bool found_no_kernel() {
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  PyRef text(value ? PyObject_Str(value) : nullptr);
+  bool found = text && utf8(text.get()).starts_with("no kernel of ");
+  PyErr_Restore(type, value, trace);
+  return found;
+}
+
+PyObject *short_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+  PyObject *op = as_short(self)->operator_;
+  Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+  if (op && count == as_short(self)->count && !kwnames && std::all_of(args, args + count, tensor_of)) {
+    PyRef held(Py_NewRef(op));
+    PyObject *result = operator_vectorcall(op, args, nargsf, nullptr);
+    if (result || !found_no_kernel()) return result;
+    PyErr_Clear();
+  }
+  if (kwnames) return PyErr_Format(PyExc_TypeError, "custom operators take no keyword arguments");
+  PyRef tuple(PyTuple_New(count));
+  for (Py_ssize_t i = 0; tuple && i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(args[i]));
+  return tuple ? PyObject_CallMethod(self, "_call", "(O)", tuple.get()) : nullptr;
+}
+
+PyObject *short_new(PyTypeObject *type, PyObject *, PyObject *) {
+  PyObject *self = type->tp_alloc(type, 0);
+  if (self) as_short(self)->vectorcall = short_vectorcall;
+  return self;
+}
+
+void short_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  Py_CLEAR(as_short(self)->operator_);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+/// _set_short(operator, count)
+PyObject *set_short(PyObject *self, PyObject *args) {
+  PyObject *op = nullptr;
+  Py_ssize_t count = 0;
+  if (!PyArg_ParseTuple(args, "O!n", operator_type, &op, &count)) return nullptr;
+  Py_XSETREF(as_short(self)->operator_, Py_NewRef(op));
+  as_short(self)->count = count;
+  return Py_NewRef(Py_None);
+}
+
+PyMemberDef short_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(ShortCallObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+PyMethodDef short_methods[] = {
+    {"_set_short", set_short, METH_VARARGS, "The operator for calls of one length."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyObject *make_short_call_type() {
+  PyType_Slot slots[] = {{Py_tp_new, slot(short_new)},
+                         {Py_tp_dealloc, slot(short_dealloc)},
+                         {Py_tp_call, slot(PyVectorcall_Call)},
+                         {Py_tp_members, short_members},
+                         {Py_tp_methods, short_methods},
+                         {Py_tp_doc, const_cast<char *>("Base of what is called with tensors.")},
+                         {0, nullptr}};
+  PyType_Spec spec{"kernelwright._core.ShortCall", sizeof(ShortCallObject), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+  return PyType_FromSpec(&spec);
 }
 
 /// What the registry knows of an operator, for people.
@@ -349,6 +424,7 @@ void bind_operators(py::module_ &m) {
   if (!tensor) throw py::error_already_set();
   m.attr("Tensor") = py::reinterpret_steal<py::object>(tensor);
   m.attr("Operator") = py::reinterpret_steal<py::object>(make_operator_type());
+  m.attr("ShortCall") = py::reinterpret_steal<py::object>(make_short_call_type());
   m.def("add_result_class",
         [](py::handle type) { add_result_class(reinterpret_cast<PyTypeObject *>(type.ptr())); });
   m.def("operator_names", [] { return registry().names(); });
@@ -360,12 +436,6 @@ void bind_operators(py::module_ &m) {
   m.def("remove_operator", [](const std::string &name) { return registry().remove(name); });
   m.def("make_operator", [](const py::dict &told, bool is_registered, bool tuple) {
     return raising([&] { return wrap_operator(operator_from_python(told, is_registered), tuple); });
-  });
-  m.def("for_tensors_only", [](py::handle op) {
-    return raising([&] {
-      operator_of(op);
-      return wrap_operator(as_operator(op.ptr())->op, as_operator(op.ptr())->tuple, true);
-    });
   });
   m.def("is_recording", is_recording);
   if (PyModule_AddFunctions(m.ptr(), functions) < 0) throw py::error_already_set();

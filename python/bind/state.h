@@ -88,10 +88,11 @@ struct Repeat {
 struct Plan : Version {
   std::array<uint16_t, max_words> words{};
   size_t word_count = 0;
-  uint64_t generation = 0;  ///< of the captured values
-  bool interp = false;      ///< made for the interpreter
-  uint32_t users = 0;       ///< calls that hold it: it cannot be forgotten now
-  Repeat repeat;            ///< of the last call
+  uint64_t generation = 0;           ///< of the captured values
+  bool interp = false;               ///< made for the interpreter
+  bool results_are_outputs = false;  ///< it returns its outputs in their order
+  uint32_t users = 0;                ///< calls that hold it: it cannot be forgotten now
+  Repeat repeat;                     ///< of the last call
 };
 
 /// Holds a plan for a call.

@@ -23,13 +23,6 @@ def test_an_unknown_func_type_is_a_value_error() -> None:
     )
 
 
-@pytest.mark.parametrize("func_type", ["hybrid", "tbe", "aicpu", "aot", "pyfunc", "julia"])
-def test_known_ones_that_are_not_available_yet_say_so(func_type: str) -> None:
-    with pytest.raises(kw.UnsupportedError) as caught:
-        ops.Custom(identity, func_type=func_type)
-    assert caught.value.message == f"func_type '{func_type}' is not available yet"
-
-
 def test_an_operator_is_made_of_a_function() -> None:
     with pytest.raises(TypeError) as caught:
         ops.Custom(3, func_type="akg")  # type: ignore[arg-type]

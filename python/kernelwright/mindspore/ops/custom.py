@@ -52,7 +52,7 @@ def _plain(func: Any) -> Any:
     return inspect.unwrap(func)
 
 
-class Custom(Primitive):
+class Custom(Primitive, _core.ShortCall):
     """`Custom(func, out_shape, out_dtype, func_type, bprop, reg_info)`; called with tensors and attributes.
 
     `out_shape` and `out_dtype` are values or functions of the shapes (lists) and types of all arguments. What
@@ -96,7 +96,6 @@ class Custom(Primitive):
         for info in infos:
             self._register(info)
         self._operators: dict[Any, Any] = {}
-        self._of_tensors: dict[int, Any] = {}  # by the number of arguments
         self._body = self._make_body()
 
     # -- construction
@@ -230,20 +229,8 @@ class Custom(Primitive):
 
     # -- calls
 
-    def __call__(self, *args: Any) -> Any:
-        short = self._of_tensors.get(len(args))
-        if short is not None:  # the short way of most calls: it takes tensors, and NotImplemented says no
-            try:
-                found = short(*args)
-            except TypeError as error:
-                if str(error).startswith("no kernel of "):
-                    raise TypeError(self._no_row_text(tuple(map(form_of, args)), args)) from None
-                raise
-            if found is not NotImplemented:
-                return found
-        return self._call(args)
-
     def _call(self, args: tuple[Any, ...]) -> Any:
+        """Every call but those of tensors alone, which the base class makes itself after the first of them."""
         pattern = tuple(map(form_of, args))
         op = self._operators.get(pattern)
         if op is None:
@@ -343,7 +330,7 @@ class Custom(Primitive):
         weakref.finalize(self, _core.remove_operator, name)
         self._operators[pattern] = op
         if all(form == "tensor" for form in pattern):
-            self._of_tensors[len(pattern)] = _core.for_tensors_only(op)
+            self._set_short(op, len(pattern))
         return op
 
     def _is_declared(self) -> bool:
