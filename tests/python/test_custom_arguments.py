@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-import kernelwright as kw
 from kernelwright.mindspore import ops
 
 

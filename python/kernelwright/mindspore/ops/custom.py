@@ -230,7 +230,7 @@ class Custom(Primitive, _core.ShortCall):
     # -- calls
 
     def _call(self, args: tuple[Any, ...]) -> Any:
-        """Every call but those of tensors alone, which the base class makes itself after the first of them."""
+        """Every call but those of tensors alone, which the base class makes after the first of them."""
         pattern = tuple(map(form_of, args))
         op = self._operators.get(pattern)
         if op is None:
