@@ -16,6 +16,22 @@ std::string loader_error() {
   return text ? text : "the loader does not say why";
 }
 
+/// A function of the library, which stays loaded as long as anything holds the function.
+template <class R, class... Args>
+void hold(const std::shared_ptr<Library> &library, std::function<R(Args...)> &f) {
+  if (!f) return;
+  f = [library, code = std::move(f)](Args... args) { return code(std::forward<Args>(args)...); };
+}
+
+void hold_all(const std::shared_ptr<Library> &library, Registration &rows) {
+  for (OpDef &op : rows.ops) {
+    hold(library, op.infer);
+    for (OpAttr &a : op.attrs) hold(library, a.complaint);
+  }
+  for (KernelDef &k : rows.kernels) hold(library, k.run), hold(library, k.predicate.holds);
+  for (GradDef &g : rows.grads) hold(library, g.run);
+}
+
 }  // namespace
 
 std::shared_ptr<Library> Library::open(const std::string &path) {
@@ -25,6 +41,7 @@ std::shared_ptr<Library> Library::open(const std::string &path) {
   if (!handle) throw_runtime_error(loader_error());
   std::shared_ptr<Library> library(new Library(path, handle));
   Registration rows = take_pending();
+  hold_all(library, rows);
   if (!rows.empty()) registry().commit(std::move(rows));
   return library;
 }

@@ -1,5 +1,6 @@
 // Libraries that a user compiled: opened, their symbols found, and the operators that their static
-// initialisers declare taken into the registry. Unloads a library when nothing holds it any more.
+// initialisers declare taken into the registry. A library is unloaded when neither its object nor an operator
+// of it is held any more.
 #pragma once
 
 #include <memory>

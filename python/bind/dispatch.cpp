@@ -360,6 +360,32 @@ std::optional<std::vector<Tensor>> call_again(PyObject *kernel, std::span<const 
   return outputs;
 }
 
+bool infer_outputs(KernelState &k, PyObject *const *args, size_t nargs, std::vector<TensorType> &out) {
+  CallFrame f;
+  if (!k.function_holds() && !k.read_function()) return false;
+  if (!bind_call(k, args, nargs, nullptr, f)) return false;
+  if (!read_arguments(k, f)) return note_call(k, f), false;
+  if ((!k.fresh || !k.guards_hold()) && !k.refresh()) return false;
+  PlanUse plan(need_plan(k, f));
+  if (!plan || (!plan->knows(sizes_of(f)) && !enter_shape(k, *plan, f))) return note_call(k, f), false;
+  const Artifact &a = plan->body().artifact();
+  std::vector<TensorType> by_param;
+  size_t at = 0;
+  for (const ParamRecord &p : a.params) {
+    TensorType type{p.dtype, {}};
+    if (p.mode == ParamMode::out) {
+      auto first = plan->out_extents.begin() + static_cast<ptrdiff_t>(at);
+      type.shape.assign(first, first + p.rank);
+      at += p.rank;
+    } else if (p.is_tensor) {
+      type.shape = shape_of_array(f.args[p.arg]);
+    }
+    by_param.push_back(std::move(type));
+  }
+  for (uint32_t param : a.results) out.push_back(by_param[param]);
+  return true;
+}
+
 RunResult run_for_cpp(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
   return PyGILState_Check() ? run(kernel, work, words) : run_here(kernel, words, nullptr);
 }

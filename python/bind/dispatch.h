@@ -8,6 +8,7 @@
 
 #include "bind/dispatch_args.h"
 #include "runtime/launch.h"
+#include "runtime/registry.h"
 
 namespace kw {
 
@@ -22,6 +23,9 @@ bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
 /// which are written. False with an exception.
 bool note_same_views(KernelState &k, CallFrame &f);
 
+/// The types of what a kernel would return for arguments, which it is compiled for but not run. False with an
+/// exception.
+bool infer_outputs(KernelState &k, PyObject *const *args, size_t nargs, std::vector<TensorType> &out);
 /// The runtime's Runner: as calls from Python run, when the thread holds the GIL.
 RunResult run_for_cpp(const LoadedKernel &kernel, int64_t work, const CallWords &words);
 

@@ -450,6 +450,11 @@ bool zero_array(PyObject *array) {
   return bool(done);
 }
 
+std::vector<int64_t> shape_of_array(PyObject *array) {
+  auto *a = reinterpret_cast<PyArrayObject *>(array);
+  return {PyArray_DIMS(a), PyArray_DIMS(a) + PyArray_NDIM(a)};
+}
+
 void *array_data(PyObject *array) { return PyArray_DATA(reinterpret_cast<PyArrayObject *>(array)); }
 
 bool write_back(const LoadedKernel &kernel, CallFrame &f) {

@@ -74,6 +74,7 @@ bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame
 /// False with an exception.
 bool zero_array(PyObject *array);
 void *array_data(PyObject *array);
+std::vector<int64_t> shape_of_array(PyObject *array);
 /// Copies written temporaries back to the arrays they stand for; false with an exception.
 bool write_back(const LoadedKernel &kernel, CallFrame &f);
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "bind/dispatch.h"
 #include "bind/dispatch_tensor.h"
 #include "bind/op_bodies.h"
 #include "bind/op_values.h"
@@ -436,6 +437,17 @@ void bind_operators(py::module_ &m) {
   m.def("remove_operator", [](const std::string &name) { return registry().remove(name); });
   m.def("make_operator", [](const py::dict &told, bool is_registered, bool tuple) {
     return raising([&] { return wrap_operator(operator_from_python(told, is_registered), tuple); });
+  });
+  m.def("output_types", [](py::handle kernel, const py::tuple &args) {
+    return raising([&] {
+      KernelState *k = state_of(kernel.ptr());
+      std::vector<TensorType> types;
+      if (!k || !infer_outputs(*k, PySequence_Fast_ITEMS(args.ptr()), args.size(), types))
+        throw py::error_already_set();
+      py::list out;
+      for (const TensorType &t : types) out.append(type_to_python(t));
+      return out;
+    });
   });
   m.def("is_recording", is_recording);
   if (PyModule_AddFunctions(m.ptr(), functions) < 0) throw py::error_already_set();

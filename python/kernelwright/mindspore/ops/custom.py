@@ -346,7 +346,21 @@ class Custom(Primitive, _core.ShortCall):
             for form, g in zip(pattern, given, strict=True)
         ]
         shapes, dtypes, _ = self.declared_types(pattern, args)
-        return [(t.name, s) for t, s in zip(dtypes, shapes, strict=True)]
+        declared = [(t.name, s) for t, s in zip(dtypes, shapes, strict=True)]
+        if isinstance(self._body, _core.Kernel) and "tuple" not in pattern:
+            self._check_made(declared, args)
+        return declared
+
+    def _check_made(self, declared: list[tuple[str, tuple[int, ...]]], args: Sequence[Any]) -> None:
+        """Compares what is declared with what the kernel would return, before it runs."""
+        arrays = (np.empty(a.shape, a.numpy_dtype) if isinstance(a, Typed) else a for a in args)
+        made = _core.output_types(self._body, tuple(arrays))
+        if made == declared:
+            return
+        shown = [" and ".join(f"{t}{list(s)}" for t, s in types) for types in (declared, made)]
+        raise TypeError(
+            f"{self.prefix}: out_shape and out_dtype declare {shown[0]}, but the kernel returns {shown[1]}"
+        )
 
     def _runner(self, back: list[int], inputs: list[int], attributes: list[int]) -> Any:
         body = self._body
