@@ -141,8 +141,10 @@ const KernelDef &resolve_kernel(const OpCall &call, std::span<const TensorType> 
   }
   const std::string &name = call.op->def.name;
   if (!best)
-    throw_type_error(
-        cat("no kernel of ", name, " runs ", call_text(call), table.empty() ? ": it has none" : ":", table));
+    throw OpError(
+        OpError::Kind::no_kernel,
+        cat("no kernel of ", name, " runs ", call_text(call), table.empty() ? ": it has none" : ":", table),
+        name);
   if (rival)
     throw_runtime_error(cat("two kernels of ", name, " run ", call_text(call),
                             " equally well: ", kernel_text(*best), " and ", kernel_text(*rival),

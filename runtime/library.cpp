@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include <mutex>
+
 #include "runtime/op_error.h"
 #include "runtime/registry.h"
 #include "support/text.h"
@@ -37,10 +39,14 @@ void hold_all(const std::shared_ptr<Library> &library, Registration &rows) {
 std::shared_ptr<Library> Library::open(const std::string &path) {
   // a name without a folder would be searched for among the system's libraries
   std::string file = path.find('/') == std::string::npos ? cat("./", path) : path;
+  static std::mutex mutex;  // what is pending after a load was declared by that library
+  std::unique_lock lock(mutex);
   void *handle = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (!handle) throw_runtime_error(loader_error());
-  std::shared_ptr<Library> library(new Library(path, handle));
+  std::string problem = handle ? "" : loader_error();
   Registration rows = take_pending();
+  lock.unlock();
+  if (!handle) throw_runtime_error(problem);
+  std::shared_ptr<Library> library(new Library(path, handle));
   hold_all(library, rows);
   if (!rows.empty()) registry().commit(std::move(rows));
   return library;

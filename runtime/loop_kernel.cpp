@@ -114,7 +114,7 @@ std::shared_ptr<const LoadedKernel> LoopKernel::obtain(const Request &r, std::un
   if (auto kernel = process_jit().find(r)) return kernel;
   auto unlocked = [&](const std::function<void()> &body) {
     lock.unlock();
-    body();
+    wait_for(body);
     lock.lock();
   };
   Compiled made = compiler_.get(key_text(r), [&] { return process_jit().compile(r, source_); }, unlocked);

@@ -9,9 +9,12 @@ namespace kw {
 
 class OpError : public std::runtime_error {
  public:
-  enum class Kind : uint8_t { type, value, runtime, unsupported };
-  OpError(Kind kind, const std::string &message) : std::runtime_error(message), kind(kind) {}
+  /// no_kernel: a type error of a call that none of the operator's kernels runs; nothing has run then.
+  enum class Kind : uint8_t { type, value, runtime, unsupported, no_kernel };
+  OpError(Kind kind, const std::string &message, std::string op = {})
+      : std::runtime_error(message), kind(kind), op(std::move(op)) {}
   Kind kind;
+  std::string op;  ///< of no_kernel: the operator's name
 };
 
 [[noreturn]] inline void throw_type_error(const std::string &message) {

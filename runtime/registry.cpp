@@ -94,9 +94,11 @@ std::string_view grad_name(GradKind k) {
 }
 
 void Registry::commit(Registration rows) {
+  // what goes may run a user's code, which may call the registry: it goes after the lock
+  std::vector<std::shared_ptr<const Operator>> replaced;
+  std::map<std::string, Operator, std::less<>> changed;
   std::scoped_lock lock(mutex_);
   Faults faults;
-  std::map<std::string, Operator, std::less<>> changed;
   for (OpDef &op : rows.ops) {
     check_names(op, faults);
     auto known = ops_.find(op.name);
@@ -133,13 +135,16 @@ void Registry::commit(Registration rows) {
       op->grad = std::move(g);
   }
   faults.throw_if_any();
-  for (auto &[name, op] : changed) ops_[name] = std::make_shared<const Operator>(std::move(op));
+  for (auto &[name, op] : changed)
+    replaced.push_back(std::exchange(ops_[name], std::make_shared<const Operator>(std::move(op))));
 }
 
 bool Registry::remove(std::string_view name) {
+  std::shared_ptr<const Operator> removed;  // as in commit
   std::scoped_lock lock(mutex_);
   auto found = ops_.find(name);
   if (found == ops_.end()) return false;
+  removed = std::move(found->second);
   ops_.erase(found);
   return true;
 }

@@ -32,6 +32,16 @@ std::string input_name(const OpCall &call, size_t flat) {
   return cat(flat);
 }
 
+/// Refuses a tensor whose memory another tensor over it was used to write: what it holds is no longer what
+/// its node made.
+void check_fresh(const Tensor &t, uint64_t writes) {
+  if (t.history() && t.history().writes != writes)
+    throw_runtime_error(
+        "gradients cannot go through a tensor whose memory was written by way of another tensor, a view of "
+        "it or "
+        "what it is a view of");
+}
+
 [[noreturn]] void refuse(const Operator &op, const std::string &why) {
   throw_runtime_error(cat("the gradient of ", op.def.name,
                           op.def.source.empty() ? "" : cat(" (", op.def.source, ")"), " ", why));
@@ -100,6 +110,9 @@ class Backward {
       if (needed_.contains(n->second.get())) step(n->second);
   }
 
+  /// Drops what was collected.
+  void forget() { sums_.clear(); }
+
   Tensor found(const Tensor &t) const {
     auto sum = sums_.find(key_of(t));
     return sum == sums_.end() ? Tensor() : sum->second;
@@ -129,7 +142,7 @@ class Backward {
     std::vector<Tensor> outputs(grads.size());
     for (uint32_t i = 0; op.grad->saves_outputs && i < outputs.size(); ++i) {
       outputs[i] = n->saved_outputs[i].detached();
-      outputs[i].set_history({n, i});
+      outputs[i].set_history({n, i, outputs[i].storage().writes()});
     }
     std::vector<Tensor> of_inputs = op.grad->run({n->call, outputs, grads});
     check_gradients(*n, of_inputs);
@@ -171,13 +184,16 @@ Node::~Node() {
 Tensor make_variable(const Tensor &t) {
   auto node = std::make_shared<Node>();
   node->call.op = registry().need("kw::identity");
-  if (recording && t.history()) node->call.inputs = {t};
+  if (recording && t.history()) {
+    check_fresh(t, t.storage().writes());
+    node->call.inputs = {with_same_history(t)};
+  }
   node->output_types = {{t.dtype(), {t.shape().begin(), t.shape().end()}}};
   node->saved_outputs.resize(1);
   node->writes = count_writes(node->call.inputs);
   node->number = next_number++;
   Tensor variable = t.detached();
-  variable.set_history({std::move(node), 0});
+  variable.set_history({std::move(node), 0, variable.storage().writes()});
   return variable;
 }
 
@@ -206,6 +222,7 @@ void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_
       if (out.is(call.inputs[i]) && now[i] == writes[i]) out = out.detached();
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     if (now[i] != writes[i]) node->written = input_name(call, i);
+    if (call.inputs[i]) check_fresh(call.inputs[i], writes[i]);
     // what it is now: a kernel that changes it in place later gives the tensor itself another history
     if (call.inputs[i]) call.inputs[i] = with_same_history(call.inputs[i]);
   }
@@ -215,7 +232,8 @@ void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_
     node->output_types.push_back({out.dtype(), {out.shape().begin(), out.shape().end()}});
     node->saved_outputs.push_back(grad && grad->saves_outputs ? out.detached() : Tensor());
     // numbers that are no reals, of an operator without a gradient, do not change with its inputs
-    if (is_float(out.dtype()) || !has_no_gradient(*call.op)) out.set_history({node, i});
+    if (is_float(out.dtype()) || !has_no_gradient(*call.op))
+      out.set_history({node, i, out.storage().writes()});
   }
   node->writes = std::move(now);
   std::vector<uint64_t> of_outputs = count_writes(node->saved_outputs);
@@ -229,15 +247,31 @@ std::vector<Tensor> gradients(const std::vector<Tensor> &outputs, const std::vec
   for (const Tensor &t : wrt)
     if (!t || !t.history())
       throw_value_error("a gradient was asked for by a tensor that was no variable when the calls were made");
+  if (!seeds.empty() && seeds.size() != outputs.size())
+    throw_type_error(cat(counted(seeds.size(), "gradient"), " for ", counted(outputs.size(), "output")));
+  for (const Tensor &t : outputs) check_fresh(t, t.storage().writes());
   Backward back(outputs, wrt);
   for (size_t i = 0; i < outputs.size(); ++i) {
     Tensor seed = i < seeds.size() ? seeds[i] : Tensor();
+    if (seed && type_text(seed.dtype(), seed.shape()) != type_text(outputs[i].dtype(), outputs[i].shape()))
+      throw_value_error(cat("the gradient for output ", i, " is ", type_text(seed.dtype(), seed.shape()),
+                            ", but the output is ", type_text(outputs[i].dtype(), outputs[i].shape())));
     if (!seed) seed = call_op("kw::ones_like", {outputs[i]})[0];
     back.add(outputs[i], std::move(seed));
   }
   back.run();
   std::vector<Tensor> out;
   for (const Tensor &t : wrt) out.push_back(back.found(t));
+  back.forget();
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!out[i]) continue;
+    auto is_same = [&](const Tensor &t) { return t && t.is(out[i]); };
+    bool is_shared = out[i].shared_storage().use_count() > 1 ||
+                     std::any_of(seeds.begin(), seeds.end(), is_same) ||
+                     std::any_of(out.begin(), out.begin() + static_cast<ptrdiff_t>(i), is_same);
+    if (is_shared) out[i] = call_op("kw::identity", {out[i]})[0];
+    if (!is_recording()) out[i] = out[i].detached();
+  }
   return out;
 }
 

@@ -61,7 +61,8 @@ void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_
 /// The gradients of the sum of outputs · seeds by each of `wrt`; none where the outputs do not depend on it.
 /// A seed that is none counts as ones. The calls are recorded when the thread records. Throws OpError: a
 /// tensor of `wrt` has no history, an operator on the way has no gradient, one returns the wrong number,
-/// shape or dtype of gradients, or memory that it saved was written since.
+/// shape or dtype of gradients, or memory that it saved was written since, or a seed is of another type than
+/// its output. What is found shares memory with nothing.
 std::vector<Tensor> gradients(const std::vector<Tensor> &outputs, const std::vector<Tensor> &seeds,
                               const std::vector<Tensor> &wrt);
 

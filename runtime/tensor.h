@@ -46,10 +46,12 @@ class Storage {
 
 using Extents = std::span<const int64_t>;
 
-/// Where a tensor comes from when gradients are recorded: output `output` of a node.
+/// Where a tensor comes from when gradients are recorded: output `output` of a node, as long as its memory
+/// was written `writes` times. More writes came through another tensor over the same memory.
 struct History {
   std::shared_ptr<Node> node;
   uint32_t output = 0;
+  uint64_t writes = 0;
   explicit operator bool() const { return node != nullptr; }
 };
 

@@ -100,7 +100,19 @@ PyObject *tensor_assign(PyObject *self, PyObject *other) {
   return Py_NewRef(Py_None);
 }
 
+PyObject *tensor_note_write(PyObject *self, PyObject *) {
+  as_tensor(self)->tensor.storage().note_write();
+  return Py_NewRef(Py_None);
+}
+
+PyObject *tensor_is(PyObject *self, PyObject *other) {
+  const Tensor *t = tensor_of(other);
+  return PyBool_FromLong(t && t->is(as_tensor(self)->tensor));
+}
+
 PyMethodDef methods[] = {
+    {"_note_write", tensor_note_write, METH_NOARGS, "Says that its memory was written."},
+    {"_is", tensor_is, METH_O, "Whether it stands for the same tensor as another object."},
     {"numpy", tensor_numpy, METH_NOARGS, "An array over the tensor's memory."},
     {"_from_array", tensor_from_array, METH_O | METH_CLASS, "A tensor over the memory of an array."},
     {"_as_class", tensor_as_class, METH_O | METH_CLASS, "The same tensor as an object of this class."},
@@ -159,9 +171,10 @@ PyTypeObject *default_result_class() { return result_classes.empty() ? tensor_ty
 
 bool is_array_like(PyObject *o) { return PyArray_Check(o) || PyArray_IsScalar(o, Generic); }
 
-Tensor tensor_over(PyObject *o, const char *name) {
+Tensor tensor_over(PyObject *o, const char *name, bool *copied) {
   if (!PyArray_Check(o)) {
     PyRef array(PyArray_FromScalar(o, nullptr));
+    if (copied) *copied = true;
     return array ? tensor_over(array.get(), name) : Tensor();
   }
   auto *a = reinterpret_cast<PyArrayObject *>(o);
@@ -180,6 +193,7 @@ Tensor tensor_over(PyObject *o, const char *name) {
   }
   if (!regular) {
     PyRef copy(PyArray_NewCopy(a, NPY_CORDER));
+    if (copied) *copied = true;
     return copy ? tensor_over(copy.get(), name) : Tensor();
   }
   static_assert(sizeof(npy_intp) == sizeof(int64_t));
@@ -187,7 +201,7 @@ Tensor tensor_over(PyObject *o, const char *name) {
   return Tensor::over(storage_of(a), PyArray_DATA(a), static_cast<DType>(dtype), shape, strides);
 }
 
-PyObject *array_over(const Tensor &t) {
+PyObject *array_over(const Tensor &t, bool writable) {
   const void *descr = output_descr(t.dtype());
   if (!descr) return PyErr_Format(PyExc_TypeError, "bfloat16 needs the package ml_dtypes");
   npy_intp dims[max_rank], strides[max_rank];
@@ -197,11 +211,11 @@ PyObject *array_over(const Tensor &t) {
   }
   PyRef owner(wrap_tensor(tensor_type, t));
   Py_INCREF(const_cast<void *>(descr));
-  PyRef array(owner ? PyArray_NewFromDescr(&PyArray_Type,
-                                           static_cast<PyArray_Descr *>(const_cast<void *>(descr)),
-                                           static_cast<int>(t.rank()), dims, strides, t.data(),
-                                           t.storage().writable() ? NPY_ARRAY_WRITEABLE : 0, nullptr)
-                    : nullptr);
+  PyRef array(
+      owner ? PyArray_NewFromDescr(&PyArray_Type, static_cast<PyArray_Descr *>(const_cast<void *>(descr)),
+                                   static_cast<int>(t.rank()), dims, strides, t.data(),
+                                   writable && t.storage().writable() ? NPY_ARRAY_WRITEABLE : 0, nullptr)
+            : nullptr);
   if (!array || PyArray_SetBaseObject(reinterpret_cast<PyArrayObject *>(array.get()), owner.release()) < 0)
     return nullptr;
   PyArray_UpdateFlags(reinterpret_cast<PyArrayObject *>(array.get()), NPY_ARRAY_UPDATE_ALL);

@@ -25,9 +25,11 @@ PyTypeObject *default_result_class();       ///< the first one that was added
 /// A tensor over the memory of an array (or of a copy of a number), which it keeps alive: arrays of our
 /// dtypes in native byte order, whose strides are multiples of their items; other strides are copied. None
 /// with a TypeError for others; `name` is what the array is called there.
-Tensor tensor_over(PyObject *array, const char *name);
+/// `copied` is set when it is over a copy.
+Tensor tensor_over(PyObject *array, const char *name, bool *copied = nullptr);
 /// An array over the tensor's memory, which it keeps alive; null with an exception.
-PyObject *array_over(const Tensor &t);
+/// `writable`: as far as the memory is.
+PyObject *array_over(const Tensor &t, bool writable = true);
 /// An array, or a number of NumPy.
 bool is_array_like(PyObject *o);
 

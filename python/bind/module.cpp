@@ -226,6 +226,11 @@ PYBIND11_MODULE(_core, m) {
   m.attr("Kernel") = checked(make_kernel_type());
   bind_operators(m);
   set_runner(run_for_cpp);
+  set_waiter([](const std::function<void()> &body) {
+    std::optional<py::gil_scoped_release> released;
+    if (PyGILState_Check()) released.emplace();
+    body();
+  });
   m.attr("build_id") = std::string(build_id());
   m.attr("unknown_trips") = unknown_trips;
   m.def("codes", codes);

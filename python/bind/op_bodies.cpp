@@ -8,6 +8,7 @@
 #include "bind/dispatch_operands.h"
 #include "bind/dispatch_tensor.h"
 #include "bind/op_values.h"
+#include "runtime/ops/ops.h"
 #include "runtime/tape.h"
 #include "support/text.h"
 
@@ -59,33 +60,52 @@ void append_attrs(const OpCall &call, py::list &to) {
   for (const auto &[name, value] : call.attrs) to.append(attr_to_python(value));
 }
 
-/// A kernel that gets arrays and returns arrays. An array that it got and returns is the input, written.
+/// Of each tensor of a call whether kernels may write it.
+std::vector<bool> mutable_tensors(const OpCall &call) {
+  std::vector<bool> out;
+  for (size_t i = 0; i < call.op->def.inputs.size(); ++i)
+    out.insert(out.end(), call.counts.empty() ? 1 : call.counts[i], call.op->def.inputs[i].is_mutable);
+  return out;
+}
+
+/// A result that somebody else may still change, or that is a part of another array, as one of its own.
+py::object own_array(py::object array) {
+  bool is_shared =
+      Py_REFCNT(array.ptr()) > 2 || (py::hasattr(array, "base") && !array.attr("base").is_none());
+  return is_shared && py::hasattr(array, "copy") ? py::object(array.attr("copy")()) : array;
+}
+
+/// A kernel that gets arrays and returns arrays. Inputs that it may not write come read-only; an array that
+/// it got and returns is that input, written where it may be.
 std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
-  std::vector<py::object> arrays;
+  std::vector<bool> may_write = mutable_tensors(call);
+  std::vector<PyObject *> arrays;
   py::list args = arguments(call, [&](const Tensor &t) -> py::object {
-    if (!t) return py::none();
-    PyObject *array = array_over(t);
+    bool writable = arrays.size() < may_write.size() && may_write[arrays.size()];
+    PyObject *array = t ? array_over(t, writable) : Py_NewRef(Py_None);
     if (!array) throw py::error_already_set();
-    arrays.push_back(py::reinterpret_steal<py::object>(array));
-    return arrays.back();
+    arrays.push_back(array);
+    return py::reinterpret_steal<py::object>(array);
   });
   append_attrs(call, args);
   py::object result = function(*args);
   std::vector<Tensor> out;
-  auto take = [&](py::handle o) {
-    size_t at = 0;
-    for (const Tensor &t : call.inputs) {
-      if (!t) continue;
-      if (arrays[at++].ptr() != o.ptr()) continue;
-      t.storage().note_write();
-      return out.push_back(t);
+  auto take = [&](py::object o) {
+    auto found = std::find(arrays.begin(), arrays.end(), o.ptr());
+    if (found != arrays.end() && !o.is_none()) {
+      auto at = static_cast<size_t>(found - arrays.begin());
+      out.push_back(may_write[at] ? call.inputs[at] : ops::copied(call.inputs[at]));
+      if (may_write[at]) call.inputs[at].storage().note_write();
+      return;
     }
-    out.push_back(tensor_from_python(o, cat("a result of the kernel of ", call.op->def.name)));
+    std::string what = cat("a result of the kernel of ", call.op->def.name);
+    out.push_back(tensor_from_python(tensor_of(o.ptr()) ? o : own_array(o), what));
   };
-  if (!py::isinstance<py::tuple>(result))
-    take(result);
-  else
-    for (py::handle o : result) take(o);
+  if (!py::isinstance<py::tuple>(result)) {
+    take(std::move(result));
+  } else {
+    for (py::handle o : result) take(py::reinterpret_borrow<py::object>(o));
+  }
   return out;
 }
 
@@ -148,11 +168,11 @@ struct LastInference {
   }
 };
 
-auto infer_from_python(py::object function) {
-  return [held = shared(std::move(function)),
+auto infer_from_python(py::object function, bool repeats) {
+  return [repeats, held = shared(std::move(function)),
           last = std::make_shared<std::optional<LastInference>>()](const OpCall &call) {
     GilHeld gil;
-    if (*last && (*last)->was(call)) return (*last)->outputs;
+    if (repeats && *last && (*last)->was(call)) return (*last)->outputs;
     std::vector<TensorType> types;
     for (const Tensor &t : call.inputs)
       types.push_back(t ? TensorType{t.dtype(), {t.shape().begin(), t.shape().end()}} : TensorType{});
@@ -163,10 +183,26 @@ auto infer_from_python(py::object function) {
     append_attrs(call, args);
     std::vector<TensorType> out;
     py::object told = (*held)(*args);
-    for (py::handle type : told) out.push_back(type_from_python(type));
+    try {
+      for (auto type : py::cast<py::list>(told)) out.push_back(type_from_python(type));
+    } catch (const py::cast_error &) {
+      throw_type_error(cat("the inference of ", call.op->def.name,
+                           " must return a list of (dtype, shape), but returned ",
+                           py::cast<std::string>(py::repr(told))));
+    }
     *last = LastInference{std::move(types), call.counts, call.attrs, out};
     return out;
   };
+}
+
+/// The same tensor, history and all, over memory that is not to be written.
+Tensor read_only(const Tensor &t) {
+  auto memory = Storage::adopt(t.data(), false, [held = t.shared_storage()] {});
+  Tensor out = Tensor::over(std::move(memory), t.data(), t.dtype(), t.shape(), t.strides());
+  History history = t.history();
+  history.writes = 0;
+  out.set_history(std::move(history));
+  return out;
 }
 
 /// A gradient by MindSpore's convention: inputs and attributes, outputs, gradients of the outputs; several
@@ -179,7 +215,11 @@ auto bprop_from_python(py::object function, bool tuple, PyTypeObject *type) {
     py::list args = arguments(g.call, object);
     append_attrs(g.call, args);
     size_t expected = args.size();
-    for (const std::vector<Tensor> *several : {&g.outputs, &g.grads}) {
+    // other gradients may be sums with the same memory: a bprop must not write what it gets
+    std::vector<Tensor> grads;
+    for (const Tensor &t : g.grads) grads.push_back(read_only(t));
+    for (const std::vector<Tensor> *several :
+         {&g.outputs, static_cast<const std::vector<Tensor> *>(&grads)}) {
       if (several->size() == 1 && !tuple) {
         args.append(object((*several)[0]));
         continue;
@@ -242,7 +282,8 @@ OpDef def_from_python(const py::dict &told) {
     if (py::cast<bool>(items[2])) a.fallback = attr_from_python(items[3], a.name);
     def.attrs.push_back(std::move(a));
   }
-  if (!told["infer"].is_none()) def.infer = infer_from_python(told["infer"]);
+  if (!told["infer"].is_none())
+    def.infer = infer_from_python(told["infer"], py::cast<bool>(told["infer_repeats"]));
   def.variable_outputs = py::cast<bool>(told["variable_outputs"]);
   return def;
 }
@@ -252,6 +293,8 @@ OpDef def_from_python(const py::dict &told) {
 std::shared_ptr<const Operator> operator_from_python(const py::dict &told, bool is_registered) {
   OpDef def = def_from_python(told);
   std::string name = def.name;
+  if (is_registered && name.starts_with("kw::"))
+    throw_value_error(cat("operator '", name, "': the namespace kw is that of the built-in operators"));
   // what the functions see is of this class, which is kept for good
   auto *type = reinterpret_cast<PyTypeObject *>(told["tensor_class"].ptr());
   std::vector<KernelDef> kernels;

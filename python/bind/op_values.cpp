@@ -10,7 +10,9 @@ namespace py = pybind11;
 
 namespace kw {
 
-Attr attr_from_python(py::handle o, std::string_view name) {
+Attr attr_from_python(py::handle o, std::string_view name, int depth) {
+  constexpr int most_nested = 16;
+  if (depth > most_nested) throw_value_error(cat("attribute '", name, "' is nested too deeply"));
   PyObject *p = o.ptr();
   if (o.is_none()) return {};
   if (PyBool_Check(p)) return Attr(p == Py_True);
@@ -27,13 +29,14 @@ Attr attr_from_python(py::handle o, std::string_view name) {
   if (PyList_Check(p) || PyTuple_Check(p)) {
     std::vector<Attr> items;
     for (py::handle item : py::reinterpret_borrow<py::sequence>(o))
-      items.push_back(attr_from_python(item, name));
+      items.push_back(attr_from_python(item, name, depth + 1));
     return Attr(std::move(items));
   }
-  if (py::hasattr(o, "kw_dtype")) return attr_from_python(o.attr("kw_dtype"), name);
+  if (py::hasattr(o, "kw_dtype")) return attr_from_python(o.attr("kw_dtype"), name, depth + 1);
   if (py::hasattr(o, "name") && py::isinstance<py::str>(o.attr("name")))
     if (auto dtype = dtype_from_numpy(py::cast<std::string>(o.attr("name")))) return Attr(*dtype);
-  if (PyNumber_Check(p) && !py::hasattr(o, "shape")) {
+  bool is_number = !py::hasattr(o, "shape") || py::len(o.attr("shape")) == 0;
+  if (PyNumber_Check(p) && is_number) {
     py::object number = py::reinterpret_steal<py::object>(PyNumber_Float(p));
     if (number) return Attr(PyFloat_AsDouble(number.ptr()));
     PyErr_Clear();
@@ -76,11 +79,11 @@ py::object tensor_to_python(const Tensor &t, PyTypeObject *type) {
   return py::reinterpret_steal<py::object>(o);
 }
 
-Tensor tensor_from_python(py::handle o, const std::string &what) {
+Tensor tensor_from_python(py::handle o, const std::string &what, bool *copied) {
   if (const Tensor *t = tensor_of(o.ptr())) return *t;
   if (!is_array_like(o.ptr()))
     throw_type_error(cat(what, " is ", with_article(Py_TYPE(o.ptr())->tp_name), ", but must be a tensor"));
-  Tensor t = tensor_over(o.ptr(), what.c_str());
+  Tensor t = tensor_over(o.ptr(), what.c_str(), copied);
   if (!t) throw py::error_already_set();
   return t;
 }
@@ -93,12 +96,7 @@ void raise_current() noexcept {
   } catch (const py::cast_error &e) {
     PyErr_SetString(PyExc_TypeError, e.what());
   } catch (const OpError &e) {
-    using Kind = OpError::Kind;
-    if (e.kind == Kind::unsupported) return static_cast<void>(raise_error(Code::E102, e.what()));
-    PyErr_SetString(e.kind == Kind::type    ? PyExc_TypeError
-                    : e.kind == Kind::value ? PyExc_ValueError
-                                            : PyExc_RuntimeError,
-                    e.what());
+    raise_op_error(e);
   } catch (const ResolvedError &e) {
     raise_errors(e.errors, {e.path, 1, {}});
   } catch (const std::bad_alloc &) {

@@ -12,7 +12,7 @@
 namespace kw {
 
 /// None, bool, int, float, str, dtypes, and lists or tuples of them; throws OpError naming the attribute.
-Attr attr_from_python(pybind11::handle o, std::string_view name);
+Attr attr_from_python(pybind11::handle o, std::string_view name, int depth = 0);
 pybind11::object attr_to_python(const Attr &a);
 
 /// ("float32", (2, 3)) and back; throws OpError.
@@ -22,7 +22,7 @@ TensorType type_from_python(pybind11::handle o);
 /// A tensor as an object of `type`, or None.
 pybind11::object tensor_to_python(const Tensor &t, PyTypeObject *type);
 /// A tensor, or an array, as a tensor; throws OpError with `what` for other objects.
-Tensor tensor_from_python(pybind11::handle o, const std::string &what);
+Tensor tensor_from_python(pybind11::handle o, const std::string &what, bool *copied = nullptr);
 
 /// Sets the Python exception of the C++ one that is being handled.
 void raise_current() noexcept;

@@ -25,7 +25,8 @@ namespace {
 struct OperatorObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   std::shared_ptr<const Operator> op;
-  bool tuple;  ///< a single output comes in a tuple too
+  bool tuple;            ///< a single output comes in a tuple too
+  PyTypeObject *class_;  ///< of results of calls without tensors
 };
 
 PyTypeObject *operator_type = nullptr;
@@ -36,7 +37,7 @@ OperatorObject *as_operator(PyObject *o) { return reinterpret_cast<OperatorObjec
 struct CallReader {
   OpCall call;
   std::vector<std::pair<size_t, PyObject *>> numbers;  ///< inputs that are Python numbers
-  PyTypeObject *result = nullptr;
+  PyTypeObject *result = nullptr, *fallback = nullptr;
 
   std::string what(size_t input) const {
     const OpDef &def = call.op->def;
@@ -52,11 +53,17 @@ struct CallReader {
     }
     bool optional = call.op->def.inputs[input].arity == Arity::optional;
     if (o == Py_None && optional) return add({});
-    if (PyFloat_Check(o) || PyLong_Check(o)) {
+    if (PyFloat_CheckExact(o) || PyLong_Check(o)) {
       numbers.emplace_back(call.inputs.size(), o);
       return add({});
     }
-    add(tensor_from_python(o, what(input)));
+    bool is_mutable = call.op->def.inputs[input].is_mutable, copied = false;
+    Tensor t = tensor_from_python(o, what(input), &copied);
+    if (copied && is_mutable)
+      throw_value_error(cat(what(input), " is written, and its strides are no multiples of its items"));
+    // an array may be written by anybody later: gradients keep what it holds now
+    if (is_recording() && !is_mutable && !copied) t = ops::copied(t);
+    add(std::move(t));
   }
 
   void read_input(PyObject *o, size_t input) {
@@ -73,19 +80,28 @@ struct CallReader {
     call.counts.push_back(static_cast<uint32_t>(n));
   }
 
-  /// A number takes the dtype of the first tensor, as far as that can hold its kind.
+  /// A number takes the dtype of the first tensor that is no truth value, as far as that can hold its kind.
   void read_numbers() {
     std::optional<DType> beside;
     for (const Tensor &t : call.inputs)
-      if (t && !beside) beside = t.dtype();
+      if (t && (!beside || *beside == DType::b1)) beside = t.dtype();
     for (auto [at, o] : numbers) {
       bool truth = PyBool_Check(o), real = PyFloat_Check(o);
       DType alone = truth ? DType::b1 : real ? DType::f64 : DType::i64;
       DType dtype = beside.value_or(alone);
       if ((real && !is_float(dtype)) || (!truth && dtype == DType::b1)) dtype = alone;
-      double v = real ? PyFloat_AS_DOUBLE(o) : PyLong_AsDouble(o);
-      if (PyErr_Occurred()) throw py::error_already_set();
-      call.inputs[at] = ops::number(dtype, v);
+      if (real) {
+        call.inputs[at] = ops::number(dtype, PyFloat_AS_DOUBLE(o));
+        continue;
+      }
+      int overflow = 0;
+      int64_t v = PyLong_AsLongLongAndOverflow(o, &overflow);
+      if (overflow || !ops::fits(dtype, v)) {
+        PyErr_Format(PyExc_OverflowError, "the number %S beside a tensor does not fit into its dtype %s", o,
+                     std::string(numpy_name(dtype)).c_str());
+        throw py::error_already_set();
+      }
+      call.inputs[at] = ops::integer(dtype, v);
     }
   }
 
@@ -137,7 +153,7 @@ struct CallReader {
   PyObject *object_of(const Tensor &out, PyObject *const *args, Py_ssize_t count) const {
     for (Py_ssize_t i = 0; i < count; ++i)
       if (const Tensor *t = tensor_of(args[i]); t && t->is(out)) return Py_NewRef(args[i]);
-    return tensor_to_python(out, result ? result : default_result_class()).release().ptr();
+    return tensor_to_python(out, result ? result : fallback).release().ptr();
   }
 };
 
@@ -147,6 +163,7 @@ PyObject *operator_vectorcall(PyObject *self, PyObject *const *args, size_t narg
                count = positional + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     CallReader r;
     r.call.op = as_operator(self)->op;
+    r.fallback = as_operator(self)->class_;
     r.read(args, static_cast<size_t>(positional), kwnames);
     std::vector<Tensor> outputs = call_op(std::move(r.call));
     if (outputs.size() == 1 && !as_operator(self)->tuple) return r.object_of(outputs[0], args, count);
@@ -201,12 +218,14 @@ PyObject *make_operator_type() {
   return type;
 }
 
-py::object wrap_operator(std::shared_ptr<const Operator> op, bool tuple = false) {
+py::object wrap_operator(std::shared_ptr<const Operator> op, bool tuple = false,
+                         PyTypeObject *type = nullptr) {
   PyObject *self = operator_type->tp_alloc(operator_type, 0);
   if (!self) throw py::error_already_set();
   as_operator(self)->vectorcall = operator_vectorcall;
   new (&as_operator(self)->op) std::shared_ptr<const Operator>(std::move(op));
   as_operator(self)->tuple = tuple;
+  as_operator(self)->class_ = type ? type : default_result_class();
   return py::reinterpret_steal<py::object>(self);
 }
 
@@ -225,14 +244,15 @@ struct ShortCallObject {
 
 ShortCallObject *as_short(PyObject *o) { return reinterpret_cast<ShortCallObject *>(o); }
 
-/// Whether the pending error says that no kernel takes the dtypes: nothing has run then, and `_call` says it
-/// in its own words.
-bool found_no_kernel() {
+/// Whether the pending error says that no kernel of the operator takes the dtypes: nothing has run then, and
+/// `_call` says it in its own words.
+bool found_no_kernel(PyObject *op) {
   if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
-  PyRef text(value ? PyObject_Str(value) : nullptr);
-  bool found = text && utf8(text.get()).starts_with("no kernel of ");
+  PyRef name(value ? PyObject_GetAttrString(value, "operator") : nullptr);
+  PyErr_Clear();
+  bool found = name && utf8(name.get()) == as_operator(op)->op->def.name;
   PyErr_Restore(type, value, trace);
   return found;
 }
@@ -243,7 +263,7 @@ PyObject *short_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
   if (op && count == as_short(self)->count && !kwnames && std::all_of(args, args + count, tensor_of)) {
     PyRef held(Py_NewRef(op));
     PyObject *result = operator_vectorcall(op, args, nargsf, nullptr);
-    if (result || !found_no_kernel()) return result;
+    if (result || !found_no_kernel(op)) return result;
     PyErr_Clear();
   }
   if (kwnames) return PyErr_Format(PyExc_TypeError, "custom operators take no keyword arguments");
@@ -380,15 +400,15 @@ PyMethodDef functions[] = {
      "Gradients of outputs, weighed by seeds, by variables."},
     {nullptr, nullptr, 0, nullptr}};
 
-std::shared_ptr<AotKernel> open_library(const std::string &path, const std::string &name,
-                                        const py::dict &given) {
+std::shared_ptr<AotKernel> open_library(const std::string &path, const std::string &shown,
+                                        const std::string &name, const py::dict &given) {
   return raising([&] {
     Attrs attrs;
     for (auto [key, value] : given) {
       auto attr = py::cast<std::string>(key);
       attrs.emplace_back(attr, attr_from_python(value, attr));
     }
-    return std::make_shared<AotKernel>(path, name, std::move(attrs));
+    return std::make_shared<AotKernel>(path, shown, name, std::move(attrs));
   });
 }
 
@@ -411,7 +431,9 @@ void bind_libraries(py::module_ &m) {
            })
       .def("run", [](AotKernel &k, py::handle inputs, py::handle outputs) {
         raising([&] {
-          k.run(tensors_from(inputs), tensors_from(outputs));
+          std::vector<Tensor> from = tensors_from(inputs), to = tensors_from(outputs);
+          py::gil_scoped_release released;  // before the kernel's own lock is taken
+          k.run(from, to);
           return 0;
         });
       });
@@ -434,9 +456,17 @@ void bind_operators(py::module_ &m) {
   });
   m.def("describe_operator",
         [](py::handle op) { return raising([&] { return describe(operator_of(op)); }); });
-  m.def("remove_operator", [](const std::string &name) { return registry().remove(name); });
+  m.def("remove_operator", [](const std::string &name) {
+    return raising([&] {
+      if (name.starts_with("kw::")) throw_value_error(cat("'", name, "' is built in"));
+      return registry().remove(name);
+    });
+  });
   m.def("make_operator", [](const py::dict &told, bool is_registered, bool tuple) {
-    return raising([&] { return wrap_operator(operator_from_python(told, is_registered), tuple); });
+    return raising([&] {
+      auto *type = reinterpret_cast<PyTypeObject *>(told["tensor_class"].ptr());
+      return wrap_operator(operator_from_python(told, is_registered), tuple, type);
+    });
   });
   m.def("output_types", [](py::handle kernel, const py::tuple &args) {
     return raising([&] {

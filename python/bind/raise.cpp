@@ -73,6 +73,23 @@ PyObject *raise_error(Code code, std::string message, std::string help) {
   return raise_errors({r}, {});
 }
 
+void raise_op_error(const OpError &e) {
+  using Kind = OpError::Kind;
+  if (e.kind == Kind::unsupported) return static_cast<void>(raise_error(Code::E102, e.what()));
+  PyObject *kind = e.kind == Kind::value     ? PyExc_ValueError
+                   : e.kind == Kind::runtime ? PyExc_RuntimeError
+                                             : PyExc_TypeError;
+  PyObject *message = text(e.what());
+  PyObject *error = message ? PyObject_CallOneArg(kind, message) : nullptr;
+  Py_XDECREF(message);
+  if (!error) return;
+  PyObject *name = e.kind == Kind::no_kernel ? text(e.op) : nullptr;
+  if (name && PyObject_SetAttrString(error, "operator", name) < 0) PyErr_Clear();
+  Py_XDECREF(name);
+  PyErr_SetObject(kind, error);
+  Py_DECREF(error);
+}
+
 bool issue_warning(const Resolved &warning, const KernelPlace &place) {
   const CodeRow &row = row_of(warning.code);
   std::vector<TextPlace> texts = place.texts();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/op_error.h"
 #include "support/diagnostic.h"
 
 namespace kw {
@@ -33,6 +34,9 @@ struct KernelPlace {
 PyObject *raise_errors(const std::vector<Resolved> &errors, const KernelPlace &place);
 /// One error without a place in the source.
 PyObject *raise_error(Code code, std::string message, std::string help = {});
+/// TypeError, ValueError, RuntimeError or UnsupportedError, as its kind says; of a call that no kernel runs a
+/// TypeError whose attribute `operator` is the operator's name.
+void raise_op_error(const OpError &e);
 /// Issues a warning through the warnings module; false when that raised.
 bool issue_warning(const Resolved &warning, const KernelPlace &place);
 
@@ -41,6 +45,8 @@ template <class F>
 auto guarded(F &&f, decltype(f()) failed = {}) noexcept -> decltype(f()) {
   try {
     return f();
+  } catch (const OpError &e) {
+    raise_op_error(e);
   } catch (const CompileError &e) {
     raise_error(e.found().empty() ? Code::E503 : e.found()[0].code, e.what());
   } catch (const std::bad_alloc &) {

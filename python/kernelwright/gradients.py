@@ -30,6 +30,9 @@ def _is_array(x: Any) -> bool:
 
 
 def _as_tensor(x: Any, position: int) -> Any:
+    kind = x.numpy_dtype if isinstance(x, _core.Tensor) else x.dtype if _is_array(x) else None
+    if kind is not None and kind.kind in "iub":
+        raise TypeError(f"argument {position} is of dtype {kind}; gradients are by floats: convert it")
     if isinstance(x, _core.Tensor):
         return x
     if _is_array(x) or isinstance(x, (int, float)):

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .tensor import Tensor, operator
 
 
 def _all_steps(index: Any, rank: int) -> list[Any]:
     """One step per dimension, an ellipsis replaced by what it stands for."""
     steps = list(index) if isinstance(index, tuple) else [index]
-    given = sum(s is not None and s is not Ellipsis for s in steps)
+    places = [i for i, s in enumerate(steps) if s is Ellipsis]
+    given = sum(s is not None for s in steps) - len(places)
     if given > rank:
         raise IndexError(f"{given} indices for a tensor of {rank} dimensions")
-    if steps.count(Ellipsis) > 1:
+    if len(places) > 1:
         raise IndexError("an index holds more than one ellipsis")
-    if Ellipsis not in steps:
+    at = places[0] if places else len(steps)
+    if not places:
         steps.append(Ellipsis)
-    at = steps.index(Ellipsis)
     return [*steps[:at], *[slice(None)] * (rank - given), *steps[at + 1 :]]
 
 
 def take(x: Tensor, index: Any) -> Any:
     """`x[index]` for integers, None and slices whose step is 1; IndexError and TypeError as NumPy's."""
-    if isinstance(index, Tensor) and index.shape:
+    if isinstance(index, list):
+        index = np.array(index)
+    is_array = isinstance(index, (Tensor, np.ndarray)) and len(index.shape) > 0
+    if is_array and np.dtype(getattr(index, "numpy_dtype", None) or index.dtype).kind in "iu":
         return operator("gather")(x, index)
     shape: list[int] = []
     dim = 0
@@ -48,6 +54,8 @@ def take(x: Tensor, index: Any) -> Any:
 
 def _position(step: Any, dim: int, extent: int) -> int:
     try:
+        if isinstance(step, (bool, np.bool_)):
+            raise TypeError
         i: int = step.__index__()
     except (AttributeError, TypeError):
         raise TypeError(f"an index of a tensor is {type(step).__name__}, but must be int or slice") from None

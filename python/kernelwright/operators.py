@@ -58,8 +58,17 @@ def make_operator(
     variable_outputs: bool = False,
     tuple_of_one: bool = False,
     is_registered: bool = True,
+    infer_repeats: bool | None = None,
 ) -> Any:
-    """An operator; ValueError with all faults when it cannot be registered."""
+    """An operator; ValueError with all faults when it cannot be registered.
+
+    `infer_repeats`: what `infer` says follows from its arguments alone, so that it is not asked twice.
+    """
+    for what, function in (("infer", infer), ("bprop", bprop)):
+        if function is not None and not callable(function):
+            raise TypeError(
+                f"{what} of operator '{name}' is {type(function).__name__}, but must be a function"
+            )
     told = {
         "name": name,
         "source": source,
@@ -67,6 +76,7 @@ def make_operator(
         "outputs": list(outputs),
         "attrs": list(attrs),
         "infer": infer,
+        "infer_repeats": _is_pure(infer) if infer_repeats is None else infer_repeats,
         "kernels": list(kernels),
         "bprop": bprop,
         "tensor_class": tensor_class,
@@ -74,6 +84,12 @@ def make_operator(
         "tuple": tuple_of_one or len(outputs) > 1,
     }
     return _core.make_operator(told, is_registered, tuple_of_one)
+
+
+def _is_pure(function: Any) -> bool:
+    """Whether a function reads nothing but its arguments; False where that cannot be told."""
+    code = getattr(function, "__code__", None)
+    return code is not None and not code.co_names and not code.co_freevars
 
 
 _types = {bool: "bool", int: "int", float: "float", str: "str"}

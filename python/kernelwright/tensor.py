@@ -86,7 +86,18 @@ class Tensor(_core.Tensor):
     def __abs__(self) -> Any:
         return operator("abs")(self)
 
+    def _check_leaving(self) -> None:
+        if self._is_tracked and _core.is_recording():
+            raise TypeError(
+                "a tensor that gradients go through cannot become an array or a number here: they would not"
+                " go on; compute with operators (kw.ops), or take .numpy() for what gradients need not see"
+            )
+
+    def __reduce__(self) -> Any:
+        return (_restore, (type(self), self.numpy().copy(), self.__dict__.copy()))
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        self._check_leaving()
         array: np.ndarray[Any, Any] = self.numpy()
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
@@ -108,6 +119,7 @@ class Tensor(_core.Tensor):
 
     def item(self) -> Any:
         """The only element as a Python number."""
+        self._check_leaving()
         return self.numpy().item()
 
     def __float__(self) -> float:
@@ -117,15 +129,15 @@ class Tensor(_core.Tensor):
         return int(self.item())
 
     def __index__(self) -> int:
-        found = self.item()
-        if not isinstance(found, int):
+        found = self.numpy().item()
+        if not isinstance(found, int) or isinstance(found, bool):
             raise TypeError("only a tensor of one integer can be an index")
         return found
 
     def __bool__(self) -> bool:
         if self.size != 1:
             raise ValueError("the truth of a tensor of several elements is ambiguous")
-        return bool(self.item())
+        return bool(self.numpy().item())
 
     def __str__(self) -> str:
         return str(self.numpy())
@@ -155,6 +167,13 @@ class Tensor(_core.Tensor):
 
     def min(self, axis: _Axes = None, keepdims: bool = False) -> Any:
         return operator("min")(self, _axes(axis), keepdims)
+
+
+def _restore(cls: type, array: Any, attributes: dict[str, Any]) -> Any:
+    """A tensor from a pickle: a copy, without history."""
+    made = cls._from_array(array)  # type: ignore[attr-defined]
+    made.__dict__.update(attributes)
+    return made
 
 
 _operands = (_core.Tensor, int, float, np.ndarray, np.generic)

@@ -73,7 +73,9 @@ struct AotKernel::State {
   AotAttrSource source{};
   const AotExtraApi *api = nullptr;
   void *extra = nullptr;
-  std::vector<std::vector<int64_t>> prepared;  ///< the shapes that init was last called for
+  std::vector<std::vector<int64_t>> prepared;  ///< the shapes, ranks and dtypes that init was last called for
+  std::vector<int> prepared_ranks;
+  std::vector<const char *> prepared_dtypes;
   bool is_prepared = false;
   std::string missing;  ///< an attribute that was asked for in vain
 
@@ -113,11 +115,14 @@ struct AotKernel::State {
   }
 
   void prepare(Arguments &a) {
-    if (!init || (is_prepared && prepared == a.shapes)) return;
+    bool same =
+        is_prepared && prepared == a.shapes && prepared_ranks == a.ndims && prepared_dtypes == a.dtypes;
+    if (!init || same) return;
+    is_prepared = false;
     int status =
         guarded([&] { return init(a.ndims.data(), a.shape_pointers.data(), a.dtypes.data(), extra); });
     check(status, name + "Init");
-    prepared = a.shapes;
+    prepared = a.shapes, prepared_ranks = a.ndims, prepared_dtypes = a.dtypes;
     is_prepared = true;
   }
 };
@@ -185,12 +190,13 @@ AotAttrSource source_of(AotKernel::State &state) {
 
 }  // namespace
 
-AotKernel::AotKernel(std::string path, std::string name, Attrs attrs) : state_(std::make_unique<State>()) {
+AotKernel::AotKernel(const std::string &path, std::string shown, std::string name, Attrs attrs)
+    : state_(std::make_unique<State>()) {
   State &s = *state_;
-  s.path = std::move(path), s.name = std::move(name), s.attrs = std::move(attrs);
-  if (access(s.path.c_str(), F_OK) != 0)
+  s.path = std::move(shown), s.name = std::move(name), s.attrs = std::move(attrs);
+  if (access(path.c_str(), F_OK) != 0)
     throw_runtime_error(cat("For 'Custom' on CPU, couldn't find the AOT binary file: ", s.path));
-  s.library = Library::open(s.path);
+  s.library = Library::open(path);
   try {
     s.run = reinterpret_cast<Run>(s.library->need(s.name.c_str()));
   } catch (const OpError &e) {
@@ -200,7 +206,7 @@ AotKernel::AotKernel(std::string path, std::string name, Attrs attrs) : state_(s
   s.init = reinterpret_cast<Init>(s.library->find((s.name + "Init").c_str()));
   s.infer_shape = s.library->find((s.name + "InferShape").c_str());
   s.infer_type = s.library->find((s.name + "InferType").c_str());
-  s.api = has_old_strings(s.path) ? &aot_extra_old() : &aot_extra_new();
+  s.api = has_old_strings(path) ? &aot_extra_old() : &aot_extra_new();
   s.source = source_of(s);
   s.extra = s.api->make(&s.source);
 }

@@ -13,9 +13,9 @@ namespace kw {
 
 class AotKernel {
  public:
-  /// The function `name` of a library file, with the attributes that it may ask for. Throws OpError in
-  /// MindSpore's words when the file or the function is missing.
-  AotKernel(std::string path, std::string name, Attrs attrs);
+  /// The function `name` of a library file, with the attributes that it may ask for; messages call the file
+  /// `shown`. Throws OpError in MindSpore's words when the file or the function is missing.
+  AotKernel(const std::string &path, std::string shown, std::string name, Attrs attrs);
   AotKernel(const AotKernel &) = delete;
   ~AotKernel();
 

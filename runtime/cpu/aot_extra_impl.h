@@ -12,12 +12,6 @@ namespace kw {
 
 namespace {
 
-/// As AotKernelData.
-class KernelData {
- public:
-  virtual ~KernelData() = default;
-};
-
 class Extra {
  public:
   explicit Extra(const AotAttrSource *source) : source_(*source) {}
@@ -49,7 +43,10 @@ class Extra {
   virtual std::vector<std::vector<float>> real_rows(std::string name) { return rows<float>(name); }
 
   void destroy_data() {
-    delete data_;
+    if (!data_) return;
+    // its class is the library's: the second entry of its table destroys and frees it (Itanium C++ ABI)
+    using Destroy = void (*)(void *);
+    (*reinterpret_cast<Destroy **>(data_))[1](data_);
     data_ = nullptr;
   }
   const std::vector<size_t> &workspace() const { return workspace_; }
@@ -83,7 +80,7 @@ class Extra {
 
   // what the kernel's own code reads and writes; then what it does not know of
   std::vector<size_t> workspace_;
-  KernelData *data_ = nullptr;
+  void *data_ = nullptr;
   AotAttrSource source_;
 };
 

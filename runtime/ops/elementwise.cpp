@@ -125,7 +125,9 @@ const Binary binaries[] = {
        Tensor less_one = sub(b, number(b.dtype(), 1)), zero = number(a.dtype(), 0);
        // by b: y log(a), which is 0 where a is 0 as its limit is
        Tensor logarithm = select(equal(a, zero), zeros_like(y), log(a));
-       return Pair{mul(dy, mul(b, binary("pow", a, less_one))), mul(dy, mul(y, logarithm))};
+       Tensor none = zeros_like(y);
+       Tensor slope = select(equal(b, number(b.dtype(), 0)), none, mul(b, binary("pow", a, less_one)));
+       return Pair{mul(dy, slope), mul(dy, mul(y, logarithm))};
      }},
     {"maximum", "max(a[p], b[p])", false, false,
      [](auto &a, auto &b, auto &, auto &dy) { return grad_of_extremum(neg(a), neg(b), dy); }},
@@ -255,6 +257,25 @@ Tensor number(DType dtype, double value) {
   Tensor t = Tensor::empty(DType::f64, {});
   *static_cast<double *>(t.data()) = value;
   return converted(t, dtype);
+}
+
+Tensor integer(DType dtype, int64_t value) {
+  Tensor t = Tensor::empty(DType::i64, {});
+  *static_cast<int64_t *>(t.data()) = value;
+  return converted(t, dtype);
+}
+
+bool fits(DType dtype, int64_t value) {
+  if (is_float(dtype)) return true;
+  if (dtype == DType::b1) return value == 0 || value == 1;
+  uint32_t bits = bit_width(dtype);
+  if (is_unsigned_int(dtype)) return value >= 0 && (bits == 64 || value >> bits == 0);
+  return bits == 64 || (value >= -(int64_t{1} << (bits - 1)) && value < int64_t{1} << (bits - 1));
+}
+
+Tensor copied(const Tensor &x) {
+  static LoopKernel &kernel = loops_of("copied", "a", "a.dtype", "a[p]");
+  return kernel({x})[0];
 }
 
 }  // namespace kw::ops

@@ -23,6 +23,11 @@ Tensor binary(std::string_view name, const Tensor &a, const Tensor &b);
 
 /// A tensor of one number, without dimensions.
 Tensor number(DType dtype, double value);
+Tensor integer(DType dtype, int64_t value);
+/// Whether an integer is one of the dtype's values; floats take all, rounded.
+bool fits(DType dtype, int64_t value);
+/// The same elements in memory of their own; not recorded.
+Tensor copied(const Tensor &x);
 Tensor cast(const Tensor &x, DType dtype);
 Tensor zeros_like(const Tensor &x);
 

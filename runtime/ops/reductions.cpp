@@ -102,7 +102,10 @@ void add_sum(Registration &to) {
   row.attrs = reduce_attrs();
   row.infer = [](const OpCall &c) {
     DType t = c.inputs[0].dtype();
-    return std::vector<TensorType>{{t == DType::b1 ? DType::i64 : t, reduced_shape(c)}};
+    // of narrow integers as NumPy: in 64 bits
+    if (t == DType::b1 || is_signed_int(t)) t = DType::i64;
+    if (is_unsigned_int(t)) t = DType::u64;
+    return std::vector<TensorType>{{t, reduced_shape(c)}};
   };
   row.run = [reduce = reducer(sum_loops)](const OpCall &c, std::span<const TensorType> types) {
     Tensor x = converted(c.inputs[0], working_dtype(types[0].dtype));

@@ -249,7 +249,12 @@ void add_nll(Registration &to) {
   Row back;
   back.name = "nll_rows_grad";
   back.inputs = inputs({"x", "labels", "dy"});
-  back.infer = [](const OpCall &c) { return std::vector<TensorType>{type_of(c.inputs[0])}; };
+  back.infer = [check](const OpCall &c) {
+    check(c);
+    if (type_of(c.inputs[2]) != TensorType{c.inputs[0].dtype(), {c.inputs[0].shape()[0]}})
+      throw_value_error(cat(call_text(c), ": 'dy' must have one element per row"));
+    return std::vector<TensorType>{type_of(c.inputs[0])};
+  };
   back.run = [&place](const OpCall &c, std::span<const TensorType>) {
     return place({c.inputs[0], c.inputs[1], c.inputs[2]});
   };

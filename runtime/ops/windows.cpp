@@ -109,8 +109,10 @@ constexpr const char *pool_grad_text = R"(def maxpool_grad_of(x, y, dy, height, 
 std::array<int64_t, 2> pair_of(const OpCall &c, const char *name, int64_t least) {
   Axes given = axes_of(c, name);
   if (given.size() == 1) given.push_back(given[0]);
-  if (given.size() != 2 || given[0] < least || given[1] < least)
-    throw_value_error(cat(call_text(c), ": '", name, "' must be one or two numbers of at least ", least));
+  constexpr int64_t most = 1 << 30;
+  if (given.size() != 2 || std::min(given[0], given[1]) < least || std::max(given[0], given[1]) > most)
+    throw_value_error(
+        cat(call_text(c), ": '", name, "' must be one or two numbers from ", least, " to ", most));
   return {given[0], given[1]};
 }
 
@@ -212,6 +214,9 @@ void add_conv(Registration &to) {
   add_row(to, std::move(row));
 
   auto of_shape = [](const OpCall &c) {
+    need_image(c, 0), need_image(c, 1);
+    if (axes_of(c, "shape").size() != 4)
+      throw_value_error(cat(call_text(c), ": 'shape' must have 4 extents"));
     return std::vector<TensorType>{{c.inputs[0].dtype(), axes_of(c, "shape")}};
   };
   Row by_x;
@@ -295,7 +300,12 @@ void add_maxpool(Registration &to) {
   back.name = "maxpool2d_grad";
   back.inputs = inputs({"x", "y", "dy"});
   back.attrs = pool_attrs();
-  back.infer = [](const OpCall &c) { return std::vector<TensorType>{type_of(c.inputs[0])}; };
+  back.infer = [](const OpCall &c) {
+    for (size_t i = 0; i < 3; ++i) need_image(c, i);
+    if (type_of(c.inputs[1]) != type_of(c.inputs[2]))
+      throw_value_error(cat(call_text(c), ": 'y' and 'dy' must be alike"));
+    return std::vector<TensorType>{type_of(c.inputs[0])};
+  };
   back.run = [&backward](const OpCall &c, std::span<const TensorType>) {
     Windows w = pool_windows(c);
     return backward({c.inputs[0], c.inputs[1], c.inputs[2], w.size[0], w.size[1], w.stride[0], w.stride[1],

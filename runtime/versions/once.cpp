@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <new>
 
@@ -61,6 +62,15 @@ Compiled OnceCompiler::get(const std::string &key, const Compile &compile, const
     std::erase_if(slots_, [](const auto &s) { return !s.second.cell && s.second.made.expired(); });
   }
   return result;
+}
+
+static std::atomic<Waiter> waiter_in_force{nullptr};
+
+void set_waiter(Waiter waiter) { waiter_in_force.store(waiter); }
+
+void wait_for(const std::function<void()> &body) {
+  Waiter waiter = waiter_in_force.load();
+  waiter ? waiter(body) : body();
 }
 
 }  // namespace kw

@@ -18,6 +18,12 @@ struct Compiled {
   std::vector<Resolved> errors;
 };
 
+/// How callers wait for a compilation when they hold a lock of an interpreter: it is given up meanwhile.
+/// Until one is set, nothing is.
+using Waiter = void (*)(const std::function<void()> &body);
+void set_waiter(Waiter waiter);
+void wait_for(const std::function<void()> &body);
+
 /// Threads that compile, and those that wait for them.
 class OnceCompiler {
  public:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,16 +12,31 @@ from .. import _core
 from .common.parameter import Parameter, ParameterTuple
 from .common.tensor import Tensor
 
+_weights_in_use = threading.RLock()  # parameters stand for variables of one gradient at a time
 
-def _hold(weights: Sequence[Parameter]) -> tuple[list[Any], list[Any]]:
-    """Makes each parameter stand for a variable; what it held before, and what gradients are asked by."""
-    held, variables = [], []
+
+def _hold(weights: Sequence[Parameter], held: list[Any], variables: list[Any]) -> list[Any]:
+    """Makes each parameter stand for a variable, once; what gradients are asked by, in their order."""
+    asked = []
     for w in weights:
-        variable, by = _core.make_variable(w)
-        held.append(Tensor._as_class(w))
-        w._assign(variable)
-        variables.append(by)
-    return held, variables
+        if not isinstance(w, Parameter):
+            raise TypeError(f"a weight is {type(w).__name__}, but must be a Parameter")
+        known = next((i for i, (other, _) in enumerate(held) if other is w), None)
+        if known is None:
+            variable, by = _core.make_variable(w)
+            known = len(held)
+            held.append((w, Tensor._as_class(w)))
+            variables.append((Tensor._as_class(variable), by))
+            w._assign(variable)
+        asked.append(variables[known][1])
+    return asked
+
+
+def _release(held: list[Any], variables: list[Any]) -> None:
+    """Each parameter as before, but for those that the function gave other values."""
+    for (w, before), (variable, _) in zip(held, variables, strict=False):
+        if w._is(variable):
+            w._assign(before)
 
 
 def _flat(out: Any) -> list[Any]:
@@ -55,9 +71,13 @@ def _differentiate(
                 f"a gradient by argument {p} was asked for, which is {type(given[p]).__name__}, but must be a"
                 " Tensor"
             )
+    held: list[Any] = []
+    holding: list[Any] = []
+    if weights:
+        _weights_in_use.acquire()
     before = _core.set_recording(True)
-    held, of_weights = _hold(weights)
     try:
+        of_weights = _hold(weights, held, holding)
         for p in positions:
             given[p], by = _core.make_variable(given[p])
             variables.append(by)
@@ -73,8 +93,9 @@ def _differentiate(
         found = _core.gradients(outputs, seeds, asked)
     finally:
         _core.set_recording(before)
-        for w, value in zip(weights, held, strict=True):
-            w._assign(value)
+        _release(held, holding)
+        if weights:
+            _weights_in_use.release()
     if any(g is None for g in found):
         found = [_or_zeros(g, v) for g, v in zip(found, asked, strict=True)]
     return out, found[: len(variables)], found[len(variables) :]
@@ -120,6 +141,8 @@ class GradOperation:
         def gradient(*args: Any) -> Any:
             inputs, sens = (args[:-1], args[-1]) if self.sens_param else (args, None)
             tensors = [i for i, x in enumerate(inputs) if isinstance(x, _core.Tensor)]
+            if not tensors and not self.get_by_list:
+                raise TypeError("For 'GradOperation', none of the inputs is a Tensor")
             positions = tensors if self.get_all else [] if self.get_by_list else tensors[:1]
             listed = _listed(weights) if self.get_by_list else []
             _, by_inputs, by_weights = _differentiate(fn, inputs, positions, listed, sens)
@@ -190,12 +213,25 @@ def grad(
 
 def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
     """(outputs, function of their gradients); the function gives gradients by all inputs."""
+    if weights is not None:
+        raise ValueError("vjp by weights is not available here: use value_and_grad")
+    given, variables = [], []
+    for i, x in enumerate(inputs):
+        if not isinstance(x, _core.Tensor):
+            raise TypeError(f"input {i} is {type(x).__name__}, but must be a Tensor")
+        variable, by = _core.make_variable(x)
+        given.append(variable)
+        variables.append(by)
+    before = _core.set_recording(True)
+    try:
+        out = fn(*given)
+    finally:
+        _core.set_recording(before)
+    outputs = _flat(out[0] if has_aux else out)
 
     def pull(*sens: Any) -> Any:
-        listed = [] if weights is None else _listed(weights)
-        _, found, by_weights = _differentiate(fn, inputs, range(len(inputs)), listed, sens, has_aux)
-        by_inputs = tuple(found)
-        return by_inputs if weights is None else (by_inputs, _weight_gradients(weights, by_weights))
+        seeds = [_as_seed(s) for s in _flat_seeds(sens)]
+        found = _core.gradients(outputs, seeds, variables)
+        return tuple(_or_zeros(g, v) for g, v in zip(found, variables, strict=True))
 
-    out = fn(*inputs)
     return (out[0], pull, out[1:]) if has_aux else (out, pull)

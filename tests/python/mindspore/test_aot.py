@@ -248,3 +248,47 @@ def test_the_white_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ops.Custom(f"{source}:Double", first, first, "aot")
     monkeypatch.setenv("MS_CUSTOM_AOT_WHITE_LIST", str(tmp_path))
     assert values(ops.Custom(f"{source}:Double", first, first, "aot")(Tensor(x))) == (2 * x).tolist()
+
+
+def test_a_library_that_is_replaced(tmp_path: Path) -> None:
+    library = tmp_path / "k.so"
+    kept = []
+    for factor in (2, 3, 4):
+        source = write(tmp_path, double.replace("2 * ((", f"{factor} * (("))
+        subprocess.run(["g++", "-shared", "-fPIC", "-o", tmp_path / "new.so", source], check=True)
+        library.write_bytes((tmp_path / "new.so").read_bytes())  # over the file that is in use
+        kept.append(ops.Custom(f"{library}:Double", first, first, "aot"))
+        assert values(kept[-1](Tensor(x))) == (factor * x).tolist()
+    library.unlink()
+    assert values(kept[0](Tensor(x))) == (2 * x).tolist()
+    whole = (tmp_path / "new.so").read_bytes()
+    for size in (3000, 9000):
+        library.write_bytes(whole[:size])
+        with pytest.raises(RuntimeError, match="the library is cut short"):
+            ops.Custom(f"{library}:Double", first, first, "aot")
+
+
+def test_init_runs_anew_for_other_types(tmp_path: Path) -> None:
+    text = f"""{head}
+#include "custom_aot_extra.h"
+static int64_t count = 0;
+extern "C" int CountInit(int *ndims, int64_t **shapes, const char **dtypes, AotExtra *extra) {{
+  ++count;
+  return 0;
+}}
+extern "C" int Count({arguments}) {{
+  *(int64_t *)params[1] = count;
+  return 0;
+}}
+"""
+    op = ops.Custom(write(tmp_path, text) + ":Count", (1,), ms.int64, "aot")
+    given = [np.zeros(2, np.float32), np.zeros(2, np.float32), np.zeros(2), np.zeros((2, 1)), np.zeros(2)]
+    assert [int(op(Tensor(a))) for a in given] == [1, 1, 2, 3, 4]
+
+
+def test_outputs_that_nobody_writes_are_zeros(tmp_path: Path) -> None:
+    text = f'{head}\nextern "C" int Nothing({arguments}) {{ return 0; }}\n'
+    op = ops.Custom(write(tmp_path, text) + ":Nothing", (1000,), ms.float32, "aot")
+    assert not op(Tensor(x)).asnumpy().any()
+    with pytest.raises(TypeError, match=r"argument 1 is 3.0, but libraries take tensors"):
+        op(Tensor(x), 3.0)

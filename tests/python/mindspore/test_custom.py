@@ -313,3 +313,65 @@ def test_arrays_are_no_tensors() -> None:
 def test_primitive_methods_are_accepted() -> None:
     op = ops.Custom(add, first, first, "akg")
     assert op.add_prim_attr("primitive_target", "CPU").set_device("CPU").shard(((1,),)) is op
+
+
+def test_information_of_the_kernel_decorator() -> None:
+    told = info(dtype="I32").get_op_info()
+
+    def same(a):
+        c = output_tensor(a.shape, a.dtype)
+        for p in grid(a.shape):
+            c[p] = a[p]
+        return c
+
+    assert ops.Custom(ops.kernel(same, reg_info=told)).rows == [["int32", "int32"]]
+
+
+def test_functions_that_read_more_than_their_arguments_are_asked_each_time() -> None:
+    size = [2]
+    op = ops.Custom(lambda a: np.ones(size[0], np.float32), lambda s: (size[0],), ms.float32, "pyfunc")
+    assert op(Tensor(x)).shape == (2,)
+    size[0] = 3
+    assert op(Tensor(x)).shape == (3,)
+    with pytest.raises(RuntimeError, match="'out_shape' raised ZeroDivisionError: "):
+        ops.Custom(lambda a: a, lambda s: 1 // 0, ms.float32, "pyfunc")(Tensor(x))
+    with pytest.raises(TypeError, match="must hold shapes of extents >= 0"):
+        ops.Custom(lambda a: a, (2, -1), ms.float32, "pyfunc")(Tensor(x))
+
+
+def test_one_declaration_alone_is_checked() -> None:
+    a = Tensor(x)
+    assert ops.Custom(marked_add, (2, 2), None)(a, a).shape == (2, 2)
+    with pytest.raises(TypeError, match="but the kernel returns"):
+        ops.Custom(marked_add, (3,), None)(a, a)
+    with pytest.raises(TypeError, match="but the kernel returns"):
+        ops.Custom(marked_add, None, ms.float64)(a, a)
+
+
+def test_python_functions_of_every_form() -> None:
+    a = Tensor(x)
+    pair = ops.Custom(lambda p: p[0] + p[1], lambda s: s[0], lambda t: t[0], "pyfunc")
+    assert values(pair((a, a))) == (x + x).tolist() and values(pair((a, a))) == (x + x).tolist()
+    seen = []
+    silent = ops.Custom(lambda t: seen.append(t.sum()), (), (), "pyfunc")
+    assert isinstance(silent(a), Tensor) and seen == [10.0]
+    with pytest.raises(RuntimeError, match="This CustomPyfunc must have no outputs, but got 1"):
+        ops.Custom(lambda t: t, (), (), "pyfunc")(a)
+    alone = ops.Custom(lambda: np.ones(2, np.float32), (2,), ms.float32, "pyfunc")
+    assert isinstance(alone(), Tensor)
+    assert ops.Custom(lambda t: t.sum(), (), ms.float32, "pyfunc")(a).shape == (1,)
+
+
+def test_errors_of_other_operators_are_theirs() -> None:
+    inner = ops.Custom(lambda a: a, first, first, "pyfunc", reg_info=info(dtype="I32").get_op_info())
+    calls = []
+
+    def outer(a: Any) -> Any:
+        calls.append(1)
+        return inner(Tensor(a)).asnumpy()
+
+    op = ops.Custom(outer, first, first, "pyfunc")
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"input\[Int32\]"):
+            op(Tensor(x))
+    assert len(calls) == 2

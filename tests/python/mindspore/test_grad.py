@@ -256,3 +256,74 @@ def test_a_step_of_learning() -> None:
     for w, g in zip(weights, found, strict=True):
         w.set_data(w - g * 0.1)
     assert float(step(data)[0]) < float(before)
+
+
+def test_cells_with_their_own_bprop_in_every_form() -> None:
+    class Pair(nn.Cell):
+        def construct(self, pair: Any, k: float = 1.0) -> Any:
+            return pair[0] * pair[1] * k
+
+        def bprop(self, pair: Any, k: float, out: Any, dout: Any) -> Any:
+            return (pair[1] * dout * k, pair[0] * dout * k), None
+
+    a, b = Tensor(x), Tensor(x + 1)
+    by_a, by_b = ms.grad(lambda a, b: Pair()((a, b)), (0, 1))(a, b)
+    assert values(by_a) == (x + 1).tolist() and values(by_b) == x.tolist()
+    assert values(ms.grad(lambda a: Pair()((a, b), k=2.0))(a)) == (2 * (x + 1)).tolist()
+
+    class One(nn.Cell):
+        def construct(self, a: Any) -> Any:
+            return (a * 2,)
+
+        def bprop(self, a: Any, out: Any, dout: Any) -> Any:
+            assert isinstance(out, tuple) and isinstance(dout, tuple)
+            return dout[0] * 7
+
+    assert values(ms.grad(lambda a: One()(a)[0])(a)) == [7, 7, 7]
+
+    class Held(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = Parameter(Tensor(x), name="w")
+
+        def construct(self, a: Any) -> Any:
+            return a * self.w
+
+        def bprop(self, a: Any, out: Any, dout: Any) -> Any:
+            return (dout * self.w,)
+
+    net = Held()
+    assert values(ms.grad(net)(a)) == x.tolist()
+    with pytest.raises(RuntimeError, match="the gradient by the parameter 'w' was asked for"):
+        ms.grad(net, None, net.w)(a)
+
+
+def test_long_chains_of_python_bprops_end_well() -> None:
+    class Same(nn.Cell):
+        def construct(self, a: Any) -> Any:
+            return a * 1
+
+        def bprop(self, a: Any, out: Any, dout: Any) -> Any:
+            return (dout,)
+
+    same = Same()
+
+    def f(t: Any) -> Any:
+        for _ in range(10_000):
+            t = same(t)
+        return t
+
+    assert values(ms.grad(f)(Tensor(x))) == [1, 1, 1]
+
+
+def test_vjp_runs_once() -> None:
+    calls = []
+
+    def f(t: Any) -> Any:
+        calls.append(1)
+        return t * 3
+
+    _, pull = ops.vjp(f, Tensor(x))
+    assert values(pull(Tensor(x))[0]) == (3 * x).tolist() and len(calls) == 1
+    with pytest.raises(TypeError, match="none of the inputs is a Tensor"):
+        ops.GradOperation()(f)(3)

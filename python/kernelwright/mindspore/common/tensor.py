@@ -84,6 +84,8 @@ class Tensor(_Tensor):
     def __new__(
         cls, input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None, **_: Any
     ) -> Any:
+        if init is not None:
+            raise ValueError("For Tensor, 'init' is not available here: give the data")
         if input_data is None and shape is not None:
             known = [1 if e is None or e < 0 else e for e in np.atleast_1d(np.array(shape, object))]
             made = _core.Tensor.__new__(cls, np.zeros(known, np.dtype(dtype or np.float32)))
@@ -166,6 +168,7 @@ class Tensor(_Tensor):
         """Writes in place; RuntimeError for a tensor that gradients go through."""
         if self._is_tracked:
             raise RuntimeError("a tensor that gradients go through cannot be written by index")
+        self._note_write()
         self.numpy()[index] = value.numpy() if isinstance(value, _core.Tensor) else value
 
     def assign_value(self, value: Any) -> Any:
@@ -182,6 +185,7 @@ def _in_place(name: str) -> Callable[[Any, Any], Any]:
             raise RuntimeError(f"{name}_ writes a tensor that gradients go through")
         found = binary(name)(self, other).astype(self.dtype)
         np.copyto(self.numpy(), found.numpy())
+        self._note_write()
         return self
 
     return method

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,38 @@ from ... import _core
 from ...operators import kernel_row, make_operator, source_of
 from ..common.parameter import Parameter
 from ..common.tensor import Tensor
+
+_TENSOR = object()  # stands for a tensor in what is left of the inputs of a call
+
+
+def _take_apart(value: Any, tensors: list[Any]) -> Any:
+    """The tensors in tuples and lists, to the list; and what is left."""
+    if isinstance(value, _core.Tensor):
+        tensors.append(value)
+        return _TENSOR
+    if isinstance(value, (tuple, list)):
+        return type(value)(_take_apart(item, tensors) for item in value)
+    return value
+
+
+def _put_together(form: Any, tensors: list[Any]) -> Any:
+    """What was taken apart, with other tensors, which are taken from the list."""
+    if form is _TENSOR:
+        return tensors.pop(0)
+    if isinstance(form, (tuple, list)):
+        return type(form)(_put_together(item, tensors) for item in form)
+    return form
+
+
+def _select(form: Any, values: Any) -> list[Any]:
+    """Of values in the form of the inputs those that stand where tensors were."""
+    if form is _TENSOR:
+        return [values]
+    if not isinstance(form, (tuple, list)):
+        return []
+    if values is None:
+        values = [None] * len(form)
+    return [v for f, item in zip(form, values, strict=True) for v in _select(f, item)]
 
 
 class Cell:
@@ -27,6 +60,9 @@ class Cell:
 
     def __setattr__(self, name: str, value: Any) -> None:
         held = self.__dict__.get("_cells")
+        if held is not None and name in self._params and type(value) is Tensor:
+            self._params[name].set_data(value)
+            return
         if isinstance(value, (Cell, Parameter)) and held is None:
             raise AttributeError(
                 f"For 'Cell', call super().__init__() of '{type(self).__name__}' before '{name}' is assigned"
@@ -47,40 +83,48 @@ class Cell:
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         own = getattr(type(self), "bprop", None)
-        if own is None or not _core.is_recording() or keywords:
+        if own is None or not _core.is_recording():
             return self.construct(*inputs, **keywords)
-        return self._with_own_bprop(inputs)
+        bound = inspect.signature(self.construct).bind(*inputs, **keywords)
+        bound.apply_defaults()
+        return self._with_own_bprop(tuple(bound.arguments.values()))
 
     def _with_own_bprop(self, inputs: tuple[Any, ...]) -> Any:
-        """One recorded call whose gradient is the method `bprop`; inputs that are no tensors pass through."""
-        tensors = [i for i, x in enumerate(inputs) if isinstance(x, _core.Tensor)]
+        """One recorded call whose gradient is the method `bprop`; what is no tensor passes through."""
+        name = type(self).__name__
+        for p in self.get_parameters():
+            if p._is_tracked:
+                raise RuntimeError(
+                    f"the gradient by the parameter '{p.name}' was asked for, but the method 'bprop' of"
+                    f" '{name}' gives gradients by inputs alone"
+                )
+        tensors: list[Any] = []
+        form = _take_apart(inputs, tensors)
         single = True
 
         def run(*arrays: Any) -> Any:
             nonlocal single
-            given = list(inputs)
-            for i, a in zip(tensors, arrays, strict=True):
-                given[i] = Tensor._from_array(a)
-            out = self.construct(*given)
-            single = not isinstance(out, tuple)
-            return tuple(t.numpy() for t in out) if isinstance(out, tuple) else out.numpy()
+            out = self.construct(*_put_together(form, list(map(Tensor._from_array, arrays))))
+            single = not isinstance(out, (tuple, list))
+            return (out.numpy(),) if single else tuple(t.numpy() for t in out)
 
         def back(*args: Any) -> Any:
-            given, rest = list(inputs), args[len(tensors) :]
-            for i, t in zip(tensors, args, strict=False):
-                given[i] = t
-            found = self.bprop(*given, *rest)  # type: ignore[attr-defined]
-            if not isinstance(found, (tuple, list)) or len(found) != len(inputs):
-                count = len(found) if isinstance(found, (tuple, list)) else 1
+            given, (out, dout) = _put_together(form, list(args[:-2])), args[-2:]
+            ends = (out[0], dout[0]) if single else (out, dout)
+            found = self.bprop(*given, *ends)  # type: ignore[attr-defined]
+            if isinstance(found, _core.Tensor):
+                found = (found,)
+            if not isinstance(found, (tuple, list)) or len(found) != len(form):
+                told = len(found) if isinstance(found, (tuple, list)) else type(found).__name__
                 raise TypeError(
-                    f"For user defined method 'bprop' of net '{type(self).__name__}', the number of return"
-                    " values(gradients) should be equal to the number of input arguments except 'out' and"
-                    f" 'dout', which is: {len(inputs)}, but got:{count}."
+                    f"For user defined method 'bprop' of net '{name}', the number of return values(gradients)"
+                    " should be equal to the number of input arguments except 'out' and 'dout', which is:"
+                    f" {len(form)}, but got:{told}."
                 )
-            return tuple(found[i] for i in tensors)
+            return tuple(_select(form, found))
 
         op = make_operator(
-            f"cell::{type(self).__name__}",
+            f"cell::{name}",
             [kernel_row(run, source=source_of(type(self).construct))],
             inputs=[(f"x{i}", "required", False) for i in range(len(tensors))],
             outputs=["output"],
@@ -88,9 +132,11 @@ class Cell:
             source=source_of(type(self).bprop),  # type: ignore[attr-defined]
             tensor_class=Tensor,
             variable_outputs=True,
+            tuple_of_one=True,
             is_registered=False,
         )
-        return op(*(inputs[i] for i in tensors))
+        outputs = op(*tensors)
+        return outputs[0] if single else outputs
 
     def cells(self) -> Iterator[Cell]:
         return iter(self._cells.values())

@@ -31,6 +31,12 @@ class Dense(Cell):
         def first(init: Any, *shape: int) -> Any:
             if isinstance(init, Tensor):
                 return init
+            if isinstance(init, np.ndarray):
+                return init
+            if init not in (None, "ones", "zeros", "uniform"):
+                raise ValueError(
+                    f"For 'Dense', the initial value {init!r} is not available here: give a Tensor"
+                )
             if init in ("ones", "zeros"):
                 return np.full(shape, float(init == "ones"), np.float32)
             return np.random.uniform(-bound, bound, shape).astype(np.float32)

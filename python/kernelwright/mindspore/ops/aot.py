@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import struct
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -82,6 +84,44 @@ def compile_source(source: str) -> str:
     return library
 
 
+def _check_whole(path: str, data: bytes) -> None:
+    """RuntimeError for a library that was cut short: loading it would end the process."""
+    is_elf = len(data) >= 64 and data[:5] == b"\x7fELF\x02" and sys.byteorder == "little"
+    if not is_elf:
+        return  # the loader says what it is
+    program, section = struct.unpack_from("<QQ", data, 32)
+    program_size, programs, section_size, sections = struct.unpack_from("<HHHH", data, 54)
+    end = max(program + program_size * programs, section + section_size * sections)
+    for i in range(programs if end <= len(data) else 0):
+        offset, _, _, size = struct.unpack_from("<QQQQ", data, program + i * program_size + 8)
+        end = max(end, offset + size)
+    if end > len(data):
+        raise RuntimeError(f"{path}: the library is cut short: {len(data)} of at least {end} bytes are there")
+
+
+def _kept_copy(path: str) -> str:
+    """A copy of a library under the name of its contents: the file may be replaced or removed while the copy
+    is in use. Libraries that look for others beside themselves stay where they are.
+    """
+    if not os.path.isfile(path):
+        return path  # the loader's caller says what is missing
+    with open(path, "rb") as file:
+        data = file.read()
+    _check_whole(path, data)
+    if b"$ORIGIN" in data:
+        return path
+    stem = os.path.splitext(os.path.basename(path))[0]
+    folder = _folder()
+    copy = os.path.join(folder, f"{stem}.{hashlib.sha256(data).hexdigest()[:32]}.so")
+    if not os.path.exists(copy):
+        number, partial = tempfile.mkstemp(suffix=".so", dir=folder)
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+        os.chmod(partial, 0o700)
+        os.replace(partial, copy)
+    return copy
+
+
 class AotBody:
     """One function of a library. Raises what is wrong with its name here, with its file or symbol as well."""
 
@@ -93,9 +133,9 @@ class AotBody:
             raise TypeError(
                 f"{custom.prefix}, the legal path for the file is {white}, but the file is {path}"
             )
-        self.path, self.name = path, name
+        self.name = name
         library = self._library(path)
-        self.kernel = _core.AotKernel(library, name, custom.fixed_attrs)
+        self.kernel = _core.AotKernel(library, path, name, custom.fixed_attrs)
         if custom.out_shape is None and not self.kernel.infers_shapes:
             raise RuntimeError(
                 f"{custom.prefix}: 'out_shape' is None, but the library has no function {name}InferShape"
@@ -120,18 +160,19 @@ class AotBody:
             raise RuntimeError(
                 f"{self.custom.prefix}: {path} is a CUDA source, and kernels for CUDA devices do not run here"
             )
-        return compile_source(path) if path.endswith((".cc", ".cpp")) else path
+        return compile_source(path) if path.endswith((".cc", ".cpp")) else _kept_copy(path)
 
-    def types(self, inputs: Sequence[Any], shapes: Any, dtypes: Any) -> tuple[Any, Any]:
+    def types(self, inputs: Sequence[Any], shapes: Any, dtypes: Any, count: int) -> tuple[Any, Any]:
         """Shapes and dtypes of the outputs, the library's own where none are declared."""
-        infos = self.custom.declared_outputs
         given = [
             Tensor._from_array(np.empty(t.shape, t.numpy_dtype)) if isinstance(t, Typed) else t
             for t in inputs
         ]
         if shapes is None:
-            found = self.kernel.infer_shapes(given, infos is not None and infos > 1)
+            found = self.kernel.infer_shapes(given, count > 1)
             shapes = [tuple(s) for s in found]
+            if any(e < 0 for s in shapes for e in s):
+                raise RuntimeError(f"{self.custom.prefix}: {self.name}InferShape returned {found}")
         if dtypes is None:
             dtypes = [np.dtype(t) for t in self.kernel.infer_types(given, len(shapes) > 1)]
         return shapes, dtypes
@@ -144,6 +185,6 @@ class AotBody:
         given = [tuple(map(Tensor._from_array, a)) if isinstance(a, tuple) else
                  Tensor._from_array(a) if isinstance(a, np.ndarray) else a for a in args]  # fmt: skip
         shapes, dtypes, _ = self.custom.declared_types(None, given)
-        outputs = [np.empty(s, t) for s, t in zip(shapes, dtypes, strict=True)]
+        outputs = [np.zeros(s, t) for s, t in zip(shapes, dtypes, strict=True)]
         self.kernel.run(inputs, outputs)
         return tuple(outputs)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import itertools
 import os
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -17,7 +19,7 @@ import numpy as np
 from ... import _core
 from ...errors import make_error
 from ...kernel import kernel as kw_kernel
-from ...operators import kernel_row, make_operator, source_of
+from ...operators import _is_pure, kernel_row, make_operator, source_of
 from ..common import dtype as mstype
 from ..common.tensor import Tensor
 from . import kernel_check
@@ -52,6 +54,15 @@ def _plain(func: Any) -> Any:
     return inspect.unwrap(func)
 
 
+def _bound_info(func: Any) -> Any:
+    """What a decorator bound to the function."""
+    return getattr(func, "reg_info", None) or getattr(_plain(func), "reg_info", None)
+
+
+_numbers = itertools.count()  # for names in the registry
+_making = threading.RLock()
+
+
 class Custom(Primitive, _core.ShortCall):
     """`Custom(func, out_shape, out_dtype, func_type, bprop, reg_info)`; called with tensors and attributes.
 
@@ -81,7 +92,7 @@ class Custom(Primitive, _core.ShortCall):
         self.bprop = self._checked_bprop(bprop)
         self.uniq_name = self._unique_name()
         self.add_prim_attr("func_type", self.func_type).add_prim_attr("uniq_name", self.uniq_name)
-        infos = list(flatten(reg_info if reg_info is not None else getattr(_plain(func), "reg_info", None)))
+        infos = list(flatten(reg_info if reg_info is not None else _bound_info(func)))
         if reg_info is not None and not isinstance(reg_info, (dict, str, list, tuple)):
             raise TypeError(
                 f"{self.prefix}, the registration information must be of type dict, but got {reg_info} with"
@@ -234,11 +245,12 @@ class Custom(Primitive, _core.ShortCall):
         pattern = tuple(map(form_of, args))
         op = self._operators.get(pattern)
         if op is None:
-            op = self._make_operator(pattern, args)
+            with _making:
+                op = self._operators.get(pattern) or self._make_operator(pattern, args)
         try:
             return op(*ordered(pattern, args))
         except TypeError as error:
-            if not str(error).startswith("no kernel of "):
+            if getattr(error, "operator", None) != op.name:
                 raise
             raise TypeError(self._no_row_text(pattern, args)) from None
 
@@ -264,11 +276,13 @@ class Custom(Primitive, _core.ShortCall):
         result is a tuple.
         """
         shape, dtype = self.out_shape, self.out_dtype
+        if self._is_silent():
+            return [(1,)], [np.dtype(np.int32)], False
         if self._shape_function is not None:
-            shape = self._shape_function(*map(shape_of, args))
+            shape = self._asked("out_shape", self._shape_function, map(shape_of, args))
             self._check_shape(shape)
         if self._dtype_function is not None:
-            dtype = self._dtype_function(*map(type_of, args))
+            dtype = self._asked("out_dtype", self._dtype_function, map(type_of, args))
             self._check_dtype(dtype)
         several = isinstance(dtype, (tuple, list))
         if shape is None and dtype is None and self.func_type != "aot":
@@ -277,15 +291,33 @@ class Custom(Primitive, _core.ShortCall):
         shapes = None
         if shape is not None:
             nested = several or (len(shape) > 0 and isinstance(shape[0], (tuple, list)))
-            shapes = [tuple(int(e) for e in s) for s in (shape if nested else [shape])]
+            shapes = [self._extents(s) for s in (shape if nested else [shape])]
         if self.func_type == "aot" and (shapes is None or dtypes is None):
-            shapes, dtypes = self._body.types(tensors_in(args), shapes, dtypes)
+            count = len(dtypes) if dtypes is not None and several else self.declared_outputs or 1
+            shapes, dtypes = self._body.types(tensors_in(args), shapes, dtypes, count)
             several = several or len(shapes) > 1
         if shapes is not None and dtypes is not None and len(shapes) != len(dtypes):
             raise ValueError(
                 f"{self.prefix}, 'out_shape' describes {len(shapes)} outputs, but 'out_dtype' {len(dtypes)}"
             )
         return shapes, dtypes, several
+
+    def _extents(self, shape: Any) -> tuple[int, ...]:
+        fits = isinstance(shape, (tuple, list)) and all(hasattr(e, "__index__") and e >= 0 for e in shape)
+        if not fits:
+            raise TypeError(
+                f"{self.prefix}: 'out_shape' holds {shape!r}, but must hold shapes of extents >= 0"
+            )
+        if not shape and self.func_type == "pyfunc":
+            return (1,)  # as MindSpore: one element, in one dimension
+        return tuple(int(e) for e in shape)
+
+    def _asked(self, what: str, function: Any, args: Any) -> Any:
+        """What a function of the shapes or types says; its errors name the operator."""
+        try:
+            return function(*args)
+        except Exception as error:
+            raise RuntimeError(f"{self.prefix}: '{what}' raised {type(error).__name__}: {error}") from error
 
     def _make_operator(self, pattern: Any, args: Sequence[Any]) -> Any:
         """The operator for calls of this form: which arguments are tensors, tuples of them, or attributes."""
@@ -302,12 +334,17 @@ class Custom(Primitive, _core.ShortCall):
                 f" call has {len(inputs)}"
             )
 
-        custom = self._weak()
+        custom, is_kernel = self._weak(), isinstance(self._body, _core.Kernel)
+        if self.func_type == "aot" and attributes:
+            raise TypeError(
+                f"{self.prefix}: argument {attributes[0]} is {args[attributes[0]]!r}, but libraries take"
+                " tensors; declare attributes with a value= in the registration information"
+            )
 
         def infer(*given: Any) -> Any:
             return custom._infer(pattern, [given[k] for k in back])
 
-        name = f"custom::{name_part(self.uniq_name)}_{len(self._operators)}_{id(self):x}"
+        name = f"custom::{name_part(self.uniq_name)}_{next(_numbers)}"
         row = kernel_row(
             self._runner(back, inputs, attributes),
             kind={"pyfunc": "PyFunc", "aot": "AotSymbol"}.get(self.func_type, "JitLoop"),
@@ -317,7 +354,7 @@ class Custom(Primitive, _core.ShortCall):
         op = make_operator(
             name,
             [row],
-            inputs=[(f"x{i}", "dynamic" if pattern[i] == "tuple" else "required", False) for i in inputs],
+            inputs=[(f"x{i}", "dynamic" if pattern[i] == "tuple" else "required", is_kernel) for i in inputs],
             outputs=[f"y{i}" for i in range(len(shapes) if shapes else 1)],
             attrs=[(f"a{i}", "any value", False, None) for i in attributes],
             infer=infer if self._is_declared() else None,
@@ -326,6 +363,7 @@ class Custom(Primitive, _core.ShortCall):
             tensor_class=Tensor,
             variable_outputs=shapes is None,
             tuple_of_one=several,
+            infer_repeats=all(f is None or _is_pure(f) for f in (self._shape_function, self._dtype_function)),
         )
         weakref.finalize(self, _core.remove_operator, name)
         self._operators[pattern] = op
@@ -334,8 +372,8 @@ class Custom(Primitive, _core.ShortCall):
         return op
 
     def _is_declared(self) -> bool:
-        """Whether the types of outputs are known before the body runs."""
-        return self.func_type == "aot" or not (self.out_shape is None or self.out_dtype is None)
+        """Whether something is known of the outputs before the body runs."""
+        return self.func_type == "aot" or not (self.out_shape is None and self.out_dtype is None)
 
     def _source(self) -> str:
         return self.func if isinstance(self.func, str) else source_of(self.func)
@@ -346,17 +384,20 @@ class Custom(Primitive, _core.ShortCall):
             for form, g in zip(pattern, given, strict=True)
         ]
         shapes, dtypes, _ = self.declared_types(pattern, args)
-        declared = [(t.name, s) for t, s in zip(dtypes, shapes, strict=True)]
         if isinstance(self._body, _core.Kernel) and "tuple" not in pattern:
-            self._check_made(declared, args)
-        return declared
+            return self._made(shapes, dtypes, args)
+        if shapes is None or dtypes is None:
+            raise TypeError(f"{self.prefix}: 'out_shape' and 'out_dtype' are both needed here")
+        return [(t.name, s) for t, s in zip(dtypes, shapes, strict=True)]
 
-    def _check_made(self, declared: list[tuple[str, tuple[int, ...]]], args: Sequence[Any]) -> None:
-        """Compares what is declared with what the kernel would return, before it runs."""
+    def _made(self, shapes: Any, dtypes: Any, args: Sequence[Any]) -> list[tuple[str, tuple[int, ...]]]:
+        """What the kernel returns, compared with what is declared of it, before it runs."""
         arrays = (np.empty(a.shape, a.numpy_dtype) if isinstance(a, Typed) else a for a in args)
         made = _core.output_types(self._body, tuple(arrays))
-        if made == declared:
-            return
+        names = [t for t, _ in made] if dtypes is None else [t.name for t in dtypes]
+        declared = list(zip(names, [s for _, s in made] if shapes is None else shapes, strict=False))
+        if made == declared and len(made) == max(len(names), len(shapes or made)):
+            return made
         shown = [" and ".join(f"{t}{list(s)}" for t, s in types) for types in (declared, made)]
         raise TypeError(
             f"{self.prefix}: out_shape and out_dtype declare {shown[0]}, but the kernel returns {shown[1]}"
@@ -367,6 +408,10 @@ class Custom(Primitive, _core.ShortCall):
         if back == sorted(back) and not isinstance(body, (PyFuncBody,)) and isinstance(body, _core.Kernel):
             return body
         return lambda *given: body(*(given[k] for k in back))
+
+    def _is_silent(self) -> bool:
+        """A Python function without outputs: the call returns a placeholder."""
+        return self.func_type == "pyfunc" and self.out_shape == () and self.out_dtype == ()
 
     def _back(self, back: list[int], inputs: list[int], count: int) -> Any:
         """The bprop in the order of the call: inputs and attributes as passed, then outputs."""

@@ -78,9 +78,13 @@ def split(tensor: Any, split_size_or_sections: Any, axis: int = 0) -> Any:
     extent = tensor.shape[axis]
     if isinstance(split_size_or_sections, int):
         step = split_size_or_sections
+        if step < 1:
+            raise ValueError(f"ops.split: a size of {step}")
         sizes = [min(step, extent - at) for at in range(0, extent, step)]
     else:
         sizes = list(split_size_or_sections)
+    if not isinstance(split_size_or_sections, int) and sum(sizes) != extent:
+        raise ValueError(f"ops.split: the sizes {sizes} do not add up to the extent {extent}")
     parts, at = [], 0
     for size in sizes:
         parts.append(operator("narrow")(tensor, axis, at, size))
@@ -151,3 +155,30 @@ def one_hot(indices: Any, depth: int, on_value: Any = 1, off_value: Any = 0, axi
     if axis != -1:
         raise ValueError("ops.one_hot here takes axis=-1")
     return operator("one_hot")(as_tensor(indices), depth) * (on_value - off_value) + off_value
+
+
+def expand_dims(input_x: Any, axis: int) -> Any:
+    t = as_tensor(input_x)
+    rank = len(t.shape) + 1
+    at = axis % rank
+    return t.reshape([*t.shape[:at], 1, *t.shape[at:]])
+
+
+def squeeze(input: Any, axis: Any = None) -> Any:
+    """Without the given dimensions of extent 1; without all of them when none is given."""
+    t = as_tensor(input)
+    listed = range(len(t.shape)) if axis is None else [axis] if isinstance(axis, int) else axis
+    gone = {a % max(len(t.shape), 1) for a in listed}
+    wrong = [a for a in gone if axis is not None and t.shape[a] != 1]
+    if wrong:
+        raise ValueError(f"ops.squeeze: dimension {wrong[0]} of the shape {t.shape} is not 1")
+    return t.reshape([e for d, e in enumerate(t.shape) if d not in gone or e != 1])
+
+
+def stack(tensors: Any, axis: int = 0) -> Any:
+    return concat([expand_dims(t, axis) for t in tensors], axis)
+
+
+def stop_gradient(value: Any) -> Any:
+    """A copy that gradients do not go through."""
+    return Tensor(value)

@@ -71,7 +71,9 @@ def _axes(axis: Any) -> list[int]:
 
 def reduction(name: str) -> Callable[..., Any]:
     def function(x: Any, axis: Any = None, keep_dims: bool = False) -> Any:
-        return operator(name)(as_tensor(x), _axes(axis), keep_dims)
+        t = as_tensor(x)
+        found = operator(name)(t, _axes(axis), keep_dims)
+        return found.astype(t.dtype) if t.dtype.dtype.kind in "iu" else found
 
     return function
 
@@ -98,6 +100,10 @@ def _reduce_class(name: str, op: str) -> type[Primitive]:
         return function(x, axis, self.keep_dims)
 
     return type(name, (Primitive,), {"__init__": init, "__call__": call})
+
+
+def _swapped(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: function(y, x)
 
 
 unary_names = {
@@ -134,13 +140,20 @@ binary_names = {
 }
 reduce_names = {"sum": "ReduceSum", "mean": "ReduceMean", "max": "ReduceMax", "min": "ReduceMin"}
 
+_turned = {"greater": "less", "greater_equal": "less_equal"}
+
 functions: dict[str, Callable[..., Any]] = {name: unary(name) for name in unary_names}
 functions.update({name: binary(name) for name in binary_names})
+functions.update({name: _swapped(binary(less)) for name, less in _turned.items()})
+functions["square"] = lambda x: binary("mul")(x, x)
 classes: dict[str, type[Primitive]] = {
     shown: primitive(shown, functions[name], 1) for name, shown in unary_names.items()
 }
 classes.update({shown: primitive(shown, functions[name], 2) for name, shown in binary_names.items()})
 classes.update({shown: _reduce_class(shown, name) for name, shown in reduce_names.items()})
+classes["Square"] = primitive("Square", functions["square"], 1)
+classes["Greater"] = primitive("Greater", functions["greater"], 2)
+classes["GreaterEqual"] = primitive("GreaterEqual", functions["greater_equal"], 2)
 classes["RealDiv"] = primitive("RealDiv", functions["div"], 2)
 classes["TensorAdd"] = primitive("TensorAdd", functions["add"], 2)
 

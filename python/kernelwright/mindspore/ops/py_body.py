@@ -26,7 +26,11 @@ class PyFuncBody:
             return tuple(map(passed, x)) if isinstance(x, tuple) else x
 
         out = self.func(*map(passed, args))
-        given = [Tensor._from_array(a) if isinstance(a, np.ndarray) else a for a in args]
+        if self.custom._is_silent():
+            if out is not None:
+                raise RuntimeError(f"{self.custom.prefix}: This CustomPyfunc must have no outputs, but got 1")
+            return np.zeros(1, np.int32)
+        given = list(map(_as_tensors, args))
         shapes, dtypes, several = self.custom.declared_types(None, given)
         results = list(out) if several and isinstance(out, (tuple, list)) else [out]
         if len(results) != len(dtypes):
@@ -47,9 +51,18 @@ class PyFuncBody:
         is_number = not isinstance(result, (np.ndarray, np.generic))
         if is_number and np.can_cast(array.dtype, dtype, "same_kind"):
             array = array.astype(dtype)
+        if shape == (1,) and array.shape == ():
+            array = array.reshape(1)
         if array.dtype != dtype or array.shape != shape:
             raise TypeError(
                 f"{self.custom.prefix}: output {number} is {array.dtype}{list(array.shape)}, but out_dtype"
                 f" and out_shape declare {dtype}{list(shape)}"
             )
         return array
+
+
+def _as_tensors(x: Any) -> Any:
+    """Arrays as tensors over them, also in tuples."""
+    if isinstance(x, tuple):
+        return tuple(map(_as_tensors, x))
+    return Tensor._from_array(x) if isinstance(x, np.ndarray) else x

@@ -1,0 +1,261 @@
+"""What gradients rest on: memory that nobody else writes, and a history that stays true. Each test is the
+smallest program that once showed a wrong result.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kernelwright as kw
+import kernelwright.mindspore as ms
+from kernelwright.mindspore import ops
+
+
+@kw.kernel
+def double_in_place(x):
+    for p in grid(x.shape):
+        x[p] = x[p] * 2
+    return x
+
+
+@pytest.fixture
+def double() -> Iterator[Any]:
+    yield kw.register_op("memory::double", double_in_place, writes=("x",), bprop=lambda x, o, d: (d * 2,))
+    kw.remove_op("memory::double")
+
+
+@pytest.fixture
+def registered() -> Iterator[Any]:
+    names = []
+
+    def make(function: Any, **options: Any) -> Any:
+        names.append(f"memory::f{len(names)}")
+        return kw.register_op(names[-1], function, **options)
+
+    yield make
+    for name in names:
+        kw.remove_op(name)
+
+
+def test_gradients_share_no_memory() -> None:
+    by_a, by_b = kw.grad(lambda a, b: a + b, (0, 1))(np.zeros(2), np.zeros(2))
+    by_a *= 0.1
+    assert by_b.tolist() == [1, 1]
+    _, pull = kw.vjp(lambda x: x + 0, np.ones(2))
+    seed = np.ones(2)
+    (found,) = pull(seed)
+    found *= 5
+    assert seed.tolist() == [1, 1]
+    sens = ms.Tensor([1.0, 1.0])
+    gradient = ops.GradOperation(sens_param=True)(lambda x: x)(ms.Tensor([1.0, 2.0]), sens)
+    gradient[0] = 9
+    assert sens.asnumpy().tolist() == [1, 1]
+
+
+def test_a_bprop_cannot_write_what_it_gets() -> None:
+    def bprop(x: Any, out: Any, dout: Any) -> Any:
+        dout.add_(1)
+        return (dout,)
+
+    op = ops.Custom(lambda x: x * x, lambda x: x, lambda x: x, "pyfunc", bprop=bprop)
+    with pytest.raises(ValueError, match="read-only"):
+        ms.grad(lambda x: op(x * 2) + x)(ms.Tensor([1.0, 2.0]))
+
+
+def test_views_of_written_memory_are_refused(double: Any) -> None:
+    def through_base(x: Any) -> Any:
+        y = x.reshape(3)
+        double(x)
+        return y * y
+
+    def through_view(x: Any) -> Any:
+        y = x.reshape(-1)
+        double(y)
+        return x * 1
+
+    for f in (through_base, through_view):
+        with pytest.raises(RuntimeError, match="written by way of another tensor"):
+            kw.grad(f)(np.array([1.0, 2.0, 3.0]))
+
+
+def test_inner_gradients_by_what_is_written_later(double: Any) -> None:
+    def f(x: Any) -> Any:
+        y = x * 1
+
+        def inner(t: Any) -> Any:
+            double(y)
+            return t * t
+
+        return kw.grad(inner)(y)
+
+    with pytest.raises(RuntimeError, match="whose memory was written by way of another tensor"):
+        kw.grad(f)(np.array([1.0, 2.0]))
+
+
+def test_writes_from_python_are_counted() -> None:
+    for write in (lambda w: w.__setitem__(0, 100.0), lambda w: w.add_(1.0)):
+        w = ms.Tensor([1.0, 2.0, 3.0])
+
+        def f(x: Any, w: Any = w, write: Any = write) -> Any:
+            y = x * w
+            write(w)
+            return y
+
+        with pytest.raises(RuntimeError, match="the input 'y' was written after the call"):
+            ms.grad(f)(ms.Tensor([1.0, 1.0, 1.0]))
+
+
+def test_arrays_are_kept_as_they_are() -> None:
+    w = np.ones(2)
+    _, pull = kw.vjp(lambda x: x * w, np.ones(2))
+    w[:] = 7
+    assert pull(None)[0].tolist() == [1, 1]
+
+
+def test_python_functions_own_neither_inputs_nor_results(registered: Any) -> None:
+    buffer = np.zeros(2)
+
+    def reuses(x: Any) -> Any:
+        buffer[:] = x
+        return buffer
+
+    op = registered(reuses)
+    a, b = op(np.ones(2)), op(np.full(2, 2.0))
+    assert a.numpy().tolist() == [1, 1] and b.numpy().tolist() == [2, 2]
+
+    def writes(x: Any) -> Any:
+        x[0] = 9
+        return x * 1
+
+    with pytest.raises(ValueError, match="read-only"):
+        registered(writes)(np.ones(2))
+    same = registered(lambda x: x, bprop=lambda x, out, dout: (dout,))
+    assert kw.grad(same)(np.ones(2)).tolist() == [1, 1]
+    x = kw.Tensor(np.ones(2))
+    same(x).numpy()[0] = 5
+    assert x.numpy().tolist() == [1, 1]
+    reverse = registered(lambda x: x[::-1])
+    reverse(x).numpy()[0] = 5
+    assert x.numpy().tolist() == [1, 1]
+
+
+def test_seeds_are_checked() -> None:
+    x = np.ones(2)
+    with pytest.raises(
+        ValueError, match=r"the gradient for output 0 is float64\[2, 2\], but the output is float64\[2\]"
+    ):
+        kw.vjp(lambda t: t * 2, x)[1](np.ones((2, 2)))
+    with pytest.raises(TypeError, match="2 gradients for 1 output"):
+        ops.GradOperation(sens_param=True)(lambda t: t)(ms.Tensor(x), (ms.Tensor(x), ms.Tensor(x)))
+
+
+def test_numbers_that_do_not_fit() -> None:
+    for f in (
+        lambda: kw.ops.add(np.ones(2, np.int8), 300),
+        lambda: kw.Tensor(np.ones(2, np.uint8)) * -1,
+        lambda: kw.Tensor(np.ones(2, np.uint8)) < 300,
+        lambda: kw.Tensor(np.ones(2, np.int32)) + 2**40,
+    ):
+        with pytest.raises(OverflowError, match="does not fit into its dtype"):
+            f()
+    assert (kw.Tensor(np.array([0])) + (2**53 + 1)).item() == 2**53 + 1
+    x = kw.Tensor(np.ones(2, np.float32))
+    assert kw.ops.select(x > 0, x, 0.0).numpy_dtype == np.float32
+    assert (x * np.float64(2)).numpy_dtype == np.float64
+
+
+def test_powers_of_zero() -> None:
+    assert kw.grad(lambda x: x**0.0)(np.zeros(1)).tolist() == [0]
+    slope = kw.grad(lambda x: x**1.0)
+    assert kw.grad(lambda x: slope(x))(np.zeros(1)).tolist() == [0]
+
+
+def test_leaving_for_numpy_is_refused() -> None:
+    for f in (lambda x: np.asarray(x) * x, lambda x: float(x[0]) * x):
+        with pytest.raises(TypeError, match="a tensor that gradients go through cannot become an array"):
+            kw.grad(f)(np.ones(2))
+    with pytest.raises(TypeError, match="argument 0 is of dtype int64; gradients are by floats"):
+        kw.grad(lambda x: x / 2)(np.array([1, 2]))
+
+
+def test_operators_may_go_while_others_are_used() -> None:
+    inner = ops.Custom(lambda d: d * 2, lambda d: d, lambda d: d, "pyfunc")
+    inner(ms.Tensor([1.0]))
+    held = [inner]
+    del inner
+    kw.register_op("memory::holds", lambda x: x * 1, bprop=lambda x, o, d, held=held: (held[0](d),))
+    del held
+    kw.remove_op("memory::holds")  # the last reference to `inner`, which removes an operator too
+
+
+def test_first_calls_by_many_threads() -> None:
+    op = ops.Custom(lambda x: x * 2, lambda s: s, lambda t: t, "pyfunc")
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda: found.append(op(ms.Tensor([1.0])).item())) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert found == [2.0] * 8
+
+
+def test_parameters_are_what_they_were_after_errors() -> None:
+    p = ms.Parameter(ms.Tensor([1.0]))
+    for weights in ([p, "no"], [p]):
+        with pytest.raises((TypeError, KeyError)):
+            ms.grad(lambda x: {}["none"], None, weights)(ms.Tensor([1.0]))
+        assert not p._is_tracked
+    assert [g.item() for g in ms.grad(lambda x: x * p, None, [p, p])(ms.Tensor([3.0]))] == [3, 3]
+    assert not p._is_tracked
+
+    def updates(x: Any) -> Any:
+        y = x * p
+        p.set_data(ms.Tensor([7.0]))
+        return y
+
+    ms.grad(updates, None, p)(ms.Tensor([3.0]))
+    assert p.item() == 7
+
+
+def test_built_in_operators_stay() -> None:
+    with pytest.raises(ValueError, match="'kw::add' is built in"):
+        kw.remove_op("kw::add")
+    with pytest.raises(ValueError, match="the namespace kw is that of the built-in operators"):
+        kw.register_op("kw::mine", lambda x: x)
+
+
+def test_bad_values_are_errors() -> None:
+    nested: list[Any] = []
+    nested.append(nested)
+    x = np.ones((1, 1, 2, 2), np.float32)
+    for f, kind, text in (
+        (lambda: kw.ops.reshape(x, nested), ValueError, "'shape' is nested too deeply"),
+        (lambda: kw.ops.conv2d_by_x(x, x, 1, 0, 1, 1, [1]), ValueError, "'shape' must have 4 extents"),
+        (lambda: kw.ops.conv2d(x, x, 1, 2**62), ValueError, "'pad' must be one or two numbers from 0 to"),
+        (lambda: kw.Tensor(np.zeros((1,) * 9)), ValueError, "a tensor of 9 dimensions"),
+        (
+            lambda: kw.register_op("memory::x", lambda x: x, bprop=3),
+            TypeError,
+            "bprop of operator 'memory::x' is int",
+        ),
+        (lambda: kw.Tensor(x)[True], TypeError, "an index of a tensor is bool"),
+    ):
+        with pytest.raises(kind, match=text):
+            f()
+    assert kw.ops.sum(np.array([200, 100], np.uint8)).item() == 300
+    assert kw.Tensor(np.arange(3))[np.array([2, 0])].numpy().tolist() == [2, 0]
+
+
+def test_copies_and_pickles() -> None:
+    t = ms.Parameter(ms.Tensor([1.0, 2.0]), name="w")
+    for other in (copy.deepcopy(t), pickle.loads(pickle.dumps(t))):
+        assert type(other) is ms.Parameter and other.name == "w" and other.asnumpy().tolist() == [1, 2]
+        other.asnumpy()[0] = 9
+    assert t.asnumpy().tolist() == [1, 2]
