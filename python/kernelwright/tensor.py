@@ -23,10 +23,11 @@ def operator(name: str) -> Callable[..., Any]:
     return _core.find_operator(f"kw::{name}")
 
 
-def _axes(axis: _Axes) -> list[int]:
-    if axis is None:
+def as_list(numbers: _Axes) -> list[int]:
+    """One number or several as a list; none of None."""
+    if numbers is None:
         return []
-    return [axis] if isinstance(axis, int) else list(axis)
+    return [numbers] if isinstance(numbers, int) else list(numbers)
 
 
 def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
@@ -157,16 +158,16 @@ class Tensor(_core.Tensor):
         return operator("transpose")(self, list(given))
 
     def sum(self, axis: _Axes = None, keepdims: bool = False) -> Any:
-        return operator("sum")(self, _axes(axis), keepdims)
+        return operator("sum")(self, as_list(axis), keepdims)
 
     def mean(self, axis: _Axes = None, keepdims: bool = False) -> Any:
-        return operator("mean")(self, _axes(axis), keepdims)
+        return operator("mean")(self, as_list(axis), keepdims)
 
     def max(self, axis: _Axes = None, keepdims: bool = False) -> Any:
-        return operator("max")(self, _axes(axis), keepdims)
+        return operator("max")(self, as_list(axis), keepdims)
 
     def min(self, axis: _Axes = None, keepdims: bool = False) -> Any:
-        return operator("min")(self, _axes(axis), keepdims)
+        return operator("min")(self, as_list(axis), keepdims)
 
 
 def _restore(cls: type, array: Any, attributes: dict[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 def missing(module: str, name: str, names: Mapping[str, Any]) -> AttributeError:
     """The error for an attribute of a module that is not there."""
     text = f"{module}.{name} is not part of kernelwright's MindSpore layer"
-    public = [n for n in names if not n.startswith("_") and name and not name.startswith("__")]
+    public = [n for n in names if not n.startswith("_")]
     near = difflib.get_close_matches(name, public, 3, 0.6)
     lower = [n for n in public if n.lower() == name.lower() and n not in near]
     if near or lower:

@@ -177,9 +177,8 @@ class Custom(Primitive, _core.ShortCall):
         key = self.func if isinstance(self.func, str) else self.uniq_name
         names = [a.get("name", "") for a in info.get("attr", []) or [] if a.get("value") is None]
         known = Custom.registered_func.setdefault(key, [])
-        if target in known and key in Custom.attr_dict and Custom.attr_dict[key] == names:
-            pass  # once per target; this object takes it all the same
-        elif key in Custom.attr_dict and target not in known and Custom.attr_dict[key] != names:
+        # once per target: what comes for one again is this object's alone
+        if key in Custom.attr_dict and target not in known and Custom.attr_dict[key] != names:
             raise ValueError(
                 f"{self.prefix}, attr names set in registration information must be the same as previous"
                 f" saved one, but got {names} vs {Custom.attr_dict[key]}"
@@ -194,7 +193,7 @@ class Custom(Primitive, _core.ShortCall):
         self.declared_inputs = len(info.get("inputs", [])) or None
         self.declared_outputs = len(info.get("outputs", [])) or None
         for row in info.get("dtype_format", []):
-            self.rows.append([("" if part[0] == "" else part[0]) for part in row])
+            self.rows.append([part[0] for part in row])
 
     def _target_of(self, info: Info) -> str:
         by_processor = {"AiCore": "Ascend", "CUDA": "GPU", "CPU": "CPU"}
@@ -346,7 +345,7 @@ class Custom(Primitive, _core.ShortCall):
 
         name = f"custom::{name_part(self.uniq_name)}_{next(_numbers)}"
         row = kernel_row(
-            self._runner(back, inputs, attributes),
+            self._runner(back),
             kind={"pyfunc": "PyFunc", "aot": "AotSymbol"}.get(self.func_type, "JitLoop"),
             rows=[[t or None for t in r] for r in self.rows] if "tuple" not in pattern else (),
             source=self._source(),
@@ -403,9 +402,9 @@ class Custom(Primitive, _core.ShortCall):
             f"{self.prefix}: out_shape and out_dtype declare {shown[0]}, but the kernel returns {shown[1]}"
         )
 
-    def _runner(self, back: list[int], inputs: list[int], attributes: list[int]) -> Any:
+    def _runner(self, back: list[int]) -> Any:
         body = self._body
-        if back == sorted(back) and not isinstance(body, (PyFuncBody,)) and isinstance(body, _core.Kernel):
+        if isinstance(body, _core.Kernel) and back == sorted(back):
             return body
         return lambda *given: body(*(given[k] for k in back))
 

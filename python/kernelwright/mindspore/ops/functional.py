@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tensor import operator
+from ...tensor import as_list, operator
 from ..common.tensor import Tensor
 from ..gradients import grad as grad
 from ..gradients import value_and_grad as value_and_grad
@@ -116,21 +116,12 @@ def conv2d(
     groups: int = 1,
 ) -> Any:
     """Of images (n, c, h, w); stride, padding and dilation are one number or two."""
-
-    def listed(v: Any) -> list[int]:
-        return [v] if isinstance(v, int) else list(v)
-
-    out = operator("conv2d")(input, weight, listed(stride), listed(padding), listed(dilation), groups)
+    out = operator("conv2d")(input, weight, as_list(stride), as_list(padding), as_list(dilation), groups)
     return out if bias is None else out + bias.reshape(1, -1, 1, 1)
 
 
 def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Any:
-    def listed(v: Any) -> list[int]:
-        return [v] if isinstance(v, int) else list(v)
-
-    return operator("maxpool2d")(
-        x, listed(kernel_size), [] if stride is None else listed(stride), listed(padding)
-    )
+    return operator("maxpool2d")(x, as_list(kernel_size), as_list(stride), as_list(padding))
 
 
 def layer_norm(x: Any, normalized_shape: Any, gamma: Any, beta: Any, epsilon: float = 1e-5) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ...tensor import operator
+from ...tensor import as_list, operator
 from ..common import dtype as mstype
 from ..common.tensor import Tensor, binary
 
@@ -63,16 +63,10 @@ def unary(name: str) -> Callable[[Any], Any]:
     return function
 
 
-def _axes(axis: Any) -> list[int]:
-    if axis is None:
-        return []
-    return [axis] if isinstance(axis, int) else list(axis)
-
-
 def reduction(name: str) -> Callable[..., Any]:
     def function(x: Any, axis: Any = None, keep_dims: bool = False) -> Any:
         t = as_tensor(x)
-        found = operator(name)(t, _axes(axis), keep_dims)
+        found = operator(name)(t, as_list(axis), keep_dims)
         return found.astype(t.dtype) if t.dtype.dtype.kind in "iu" else found
 
     return function
