@@ -302,6 +302,11 @@ bool can_mask(const LaneView &view, const Target &target) {
          (!view.work().scatters || target.has("avx512f"));
 }
 
+bool always_masked(const LaneView &view, const Target &target) {
+  constexpr uint32_t many = 16;  // operations: a function has more
+  return target.has("avx512f") && view.work().operations >= many && can_mask(view, target);
+}
+
 const For *lanes_of_block(const For &blocks) {
   const For *n = as<For>(blocks.body);
   if (!n || n->kind != ForKind::vector || n->step != 1 || blocks.step < 1) return nullptr;

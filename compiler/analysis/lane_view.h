@@ -113,6 +113,9 @@ inline bool is_short_stride(std::optional<int64_t> step) {
 
 /// Whether the target can run some lanes of the loop and leave the others alone.
 bool can_mask(const LaneView &view, const Target &target);
+/// True when rows of 64 iterations are emitted once, under a mask, and not apart for whole rows and the last
+/// one: long code costs more to compile twice than the masks of whole rows cost to run.
+bool always_masked(const LaneView &view, const Target &target);
 
 /// Of a loop over blocks of a vector loop, `for b in (lo, hi, size): for i in vector(b, min(hi, b + size))`,
 /// that vector loop; of any other one null.

@@ -29,12 +29,12 @@ constexpr Pass guarded_but_data[] = {{"guard_bounds", guard_bounds_but_data},
                                      {"narrow_words", narrow_words},
                                      {"choose_cpu", choose_cpu}};
 constexpr Pass debugged[] = {{"check_all_bounds", check_all_bounds}, {"track_writes", track_writes}};
-constexpr Pass checked[] = {{"check_all_bounds", check_all_bounds}};
-constexpr Pass checked_but_data[] = {{"check_all_bounds", check_all_bounds_but_data}};
+constexpr Pass plain[] = {{"guard_bounds", guard_bounds_without_facts}};
+constexpr Pass plain_but_data[] = {{"guard_bounds", guard_bounds_without_facts_but_data}};
 
 PassList safety(const CodegenOptions &options) {
   if (options.debug) return debugged;
-  if (options.body == Body::plain) return options.unchecked ? checked_but_data : checked;
+  if (options.body == Body::plain) return options.unchecked ? plain_but_data : plain;
   return options.unchecked ? guarded_but_data : guarded;
 }
 

@@ -16,18 +16,21 @@ namespace kw {
 
 namespace {
 
+/// What makes an access safe without a check.
+enum class Trust { nothing, loops, facts };
+
 class Guard {
  public:
-  Guard(const Func &f, bool assume, bool check_data) : out_(f), assume_(assume), check_data_(check_data) {}
+  Guard(const Func &f, Trust trust, bool check_data) : out_(f), trust_(trust), check_data_(check_data) {}
 
   Func run() {
     Func source = out_;
-    if (assume_) {
+    if (assumes()) {
       extent_facts();
       for (bool guarded : {false, true}) assume_conditions(source, guarded);
     }
     find_loops_over_data(source);
-    for_each_access(source, assume_, [&](const Access &a, const BoundsContext &context) {
+    for_each_access(source, assumes(), [&](const Access &a, const BoundsContext &context) {
       for (size_t d = 0; d < a.index->size(); ++d) index(a, d, context);
     });
     walk(source.body, [&](const Alloc &n, const Stmt &s) { extents_of(n, s); });
@@ -37,6 +40,8 @@ class Guard {
   }
 
  private:
+  bool assumes() const { return trust_ == Trust::facts; }
+
   void extent_facts() {
     for (const Sym &s : out_.extents)
       if (s->kind == SymKind::extent) add_fact(binary(BinOp::le, const_int(1), ref(s, s->loc)));
@@ -66,6 +71,7 @@ class Guard {
   /// weights have their taps, guarded or not. Where the call itself decides, its check is hoisted with the
   /// guard, and a tensor may be there for its place only.
   bool provable(const Proof &p, const Access &a) const {
+    if (!assumes()) return p.kind == Proof::Kind::proved;
     if (p.kind != Proof::Kind::under_fact || !a.guarded || assumed(p.fact))
       return p.kind == Proof::Kind::proved || p.kind == Proof::Kind::under_fact;
     if (!a.guard_varies || !as<Binary>(p.fact)) return false;  // of several facts `worst` is one
@@ -81,7 +87,7 @@ class Guard {
   }
 
   void index(const Access &a, size_t d, const BoundsContext &context) {
-    if (assume_) {
+    if (trust_ != Trust::nothing) {
       IndexProof proof = prove_index(a, d, context);
       if (provable(proof.low, a) && provable(proof.high, a)) return;
     }
@@ -152,16 +158,20 @@ class Guard {
   }
 
   Func out_;
-  bool assume_, check_data_;
+  Trust trust_;
+  bool check_data_;
   std::unordered_set<const SymNode *> over_data_;  ///< iterators of loops whose bounds are data
   Placed checks_;
 };
 
 }  // namespace
 
-Func guard_bounds(const Func &f, const Target &) { return Guard(f, true, true).run(); }
-Func check_all_bounds(const Func &f, const Target &) { return Guard(f, false, true).run(); }
-Func guard_bounds_but_data(const Func &f, const Target &) { return Guard(f, true, false).run(); }
-Func check_all_bounds_but_data(const Func &f, const Target &) { return Guard(f, false, false).run(); }
+Func guard_bounds(const Func &f, const Target &) { return Guard(f, Trust::facts, true).run(); }
+Func guard_bounds_without_facts(const Func &f, const Target &) { return Guard(f, Trust::loops, true).run(); }
+Func guard_bounds_but_data(const Func &f, const Target &) { return Guard(f, Trust::facts, false).run(); }
+Func guard_bounds_without_facts_but_data(const Func &f, const Target &) {
+  return Guard(f, Trust::loops, false).run();
+}
+Func check_all_bounds(const Func &f, const Target &) { return Guard(f, Trust::nothing, true).run(); }
 
 }  // namespace kw

@@ -60,6 +60,15 @@ class RowBuilder {
   }
 
  private:
+  /// The iterations `lo` to `hi` of the band, in a run of the innermost loop that begins with number `base`;
+  /// `aligned` when the first is that of lane 0.
+  struct Run {
+    Expr lo, hi, base;
+    bool aligned;
+  };
+  /// What is known of a row: it has all lanes, or it is what is left of an aligned run, or nothing.
+  enum class Part { whole, rest, any };
+
   const For &innermost() const { return *loops_.back(); }
 
   /// Chunks are worth a thread's while: as many operations as analysis/cost asks for.
@@ -95,11 +104,11 @@ class RowBuilder {
 
   /// The iterations `first` to `end` of the band: with several loops run by run of the innermost one.
   Stmt iterations(const Sym &first, const Expr &end) const {
-    if (loops_.size() == 1) return rows(kw::ref(first), true, end, const_int(0));
+    if (loops_.size() == 1) return rows({kw::ref(first), end, const_int(0), true});
     Sym trips = local("trips"), run = lane_iterator("run"), base = local("base"), lo = local("lo"),
         hi = local("hi");
     Expr m = kw::ref(trips), f = kw::ref(first), t = kw::ref(run), from = kw::ref(base);
-    Stmt body = rows(kw::ref(lo), false, kw::ref(hi), from);
+    Stmt body = rows({kw::ref(lo), kw::ref(hi), from, false});
     for (size_t i = names_.size(); i-- > 0;) body = let(names_[i]->sym, names_[i]->value, body);
     body = outer_iterators(run, std::move(body));
     body = let(lo, at_least(f, from), let(hi, at_most(end, add(from, m)), body));
@@ -129,55 +138,52 @@ class RowBuilder {
     return body;
   }
 
-  /// The iterations `lo` to `hi` of the band, in a run of the innermost loop that begins with number `base`.
-  /// Where the first is that of lane 0, whole rows and what is left of the last one stand apart.
-  Stmt rows(const Expr &lo, bool aligned, const Expr &hi, const Expr &base) const {
+  /// Where a run is aligned, whole rows and what is left of the last one stand apart, unless the code of a
+  /// row is long.
+  Stmt rows(const Run &run) const {
     Sym before = local("before"), row = lane_iterator("row"), start = local("start"), rest = local("start");
+    bool apart = run.aligned && !(sums_[0]->in_registers && always_masked(LaneView(innermost()), target_));
     Expr first = kw::ref(before), most = add(first, const_int(block_size / lane_count));
-    Expr rows_to = shifted_down(aligned ? hi : add(hi, const_int(lane_count - 1)), 6);
-    Stmt body =
-        let(start, shifted_up(kw::ref(row), 6), one_row(lo, aligned, hi, kw::ref(start), base, aligned));
+    Expr rows_to = shifted_down(apart ? run.hi : add(run.hi, const_int(lane_count - 1)), 6);
+    Stmt body = let(start, shifted_up(kw::ref(row), 6),
+                    one_row(run, apart ? Part::whole : Part::any, kw::ref(start)));
     Stmt out = counted_loop(row, first, at_most(rows_to, most), std::move(body));
-    if (aligned) {
-      Expr left = binary(BinOp::bit_and, hi, const_int(lane_count - 1));
-      Stmt last = copy_of(let(rest, sub(hi, left), one_row(lo, aligned, hi, kw::ref(rest), base, false)));
+    if (apart) {
+      Expr left = binary(BinOp::bit_and, run.hi, const_int(lane_count - 1));
+      Stmt last = copy_of(let(rest, sub(run.hi, left), one_row(run, Part::rest, kw::ref(rest))));
       out = seq({out, if_else(binary(BinOp::lt, const_int(0), left), std::move(last), {})});
     }
-    return let(before, shifted_down(lo, 6), std::move(out));
+    return let(before, shifted_down(run.lo, 6), std::move(out));
   }
 
-  Stmt one_row(const Expr &lo, bool aligned, const Expr &hi, const Expr &start, const Expr &base,
-               bool whole) const {
-    return sums_[0]->in_registers ? row_in_registers(lo, aligned, hi, start, base, whole)
-                                  : row_in_parts(lo, aligned, hi, start, base, whole);
+  Stmt one_row(const Run &run, Part part, const Expr &start) const {
+    return sums_[0]->in_registers ? row_in_registers(run, part, start) : row_in_parts(run, part, start);
   }
 
-  Stmt row_in_registers(const Expr &lo, bool aligned, const Expr &hi, const Expr &start, const Expr &base,
-                        bool whole) const {
+  Stmt row_in_registers(const Run &run, Part part, const Expr &start) const {
     Sym l = lane_iterator("l");
-    Expr from = aligned ? const_int(0) : at_least(sub(lo, start), const_int(0));
-    Expr trips = aligned ? binary(BinOp::bit_and, hi, const_int(lane_count - 1))
-                         : at_most(sub(hi, start), const_int(lane_count));
-    return vector_loop(l, from, whole ? const_int(lane_count) : trips, lane_count,
-                       iteration(add(sub(start, base), kw::ref(l)), kw::ref(l)));
+    Expr from = run.aligned ? const_int(0) : at_least(sub(run.lo, start), const_int(0));
+    Expr to = part == Part::whole  ? const_int(lane_count)
+              : part == Part::rest ? binary(BinOp::bit_and, run.hi, const_int(lane_count - 1))
+                                   : at_most(sub(run.hi, start), const_int(lane_count));
+    return vector_loop(l, from, to, lane_count, iteration(add(sub(start, run.base), kw::ref(l)), kw::ref(l)));
   }
 
   /// The lanes of a row in parts of as many as the loop runs at once.
-  Stmt row_in_parts(const Expr &lo, bool aligned, const Expr &hi, const Expr &row, const Expr &base,
-                    bool whole) const {
+  Stmt row_in_parts(const Run &run, Part which, const Expr &row) const {
     int64_t width = innermost().width;
     Sym part = lane_iterator("part"), l = lane_iterator("l"), start = local("start"), begin = local("begin");
     Expr at = kw::ref(start), offset = kw::ref(l), first = at;
-    Expr end = at_most(hi, add(at, const_int(width)));
+    Expr end = at_most(run.hi, add(at, const_int(width)));
     Expr lanes = binary(BinOp::bit_and, at, const_int(lane_count - 1));
-    if (!aligned) {
+    if (!run.aligned) {
       first = kw::ref(begin);
       lanes = binary(BinOp::bit_and, first, const_int(lane_count - 1));
     }
-    Expr trips = whole ? const_int(width) : at_most(sub(end, first), const_int(width));
+    Expr trips = which == Part::whole ? const_int(width) : at_most(sub(end, first), const_int(width));
     Stmt body = vector_loop(l, const_int(0), trips, width,
-                            iteration(add(sub(first, base), offset), add(lanes, offset)));
-    if (!aligned) body = let(begin, at_least(at, lo), body);
+                            iteration(add(sub(first, run.base), offset), add(lanes, offset)));
+    if (!run.aligned) body = let(begin, at_least(at, run.lo), body);
     if (width == lane_count) return let(start, row, body);
     body = let(start, add(row, mul(kw::ref(part), const_int(width))), body);
     return counted_loop(part, const_int(0), const_int(lane_count / width), body);

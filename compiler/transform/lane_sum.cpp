@@ -155,8 +155,7 @@ Stmt reset_lanes(const LaneSum &sum) {
                    store(sum.right, {kw::ref(l)}, const_float(sum.target->dtype, 1.0))});
     return vector_loop(l, const_int(0), const_int(lane_count), lane_count, reset);
   }
-  Expr used = binary(BinOp::min, kw::ref(sum.count), const_int(lane_count));
-  return counted_loop(l, const_int(0), used, reset);
+  return sum.by_length({}, counted_loop(l, const_int(0), const_int(lane_count), reset));
 }
 
 namespace {

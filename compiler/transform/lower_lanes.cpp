@@ -8,6 +8,7 @@
 #include "analysis/lane_bands.h"
 #include "analysis/lane_view.h"
 #include "ir/accumulation.h"
+#include "ir/intrinsics.h"
 #include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
@@ -39,11 +40,12 @@ bool always_reached(const Stmt &s, const StmtNode *store) {
 /// on the way to such a sum.
 bool is_light(const For &n) {
   constexpr uint32_t operations = 8;
-  bool innermost = true;
+  bool short_code = true;
   walk(
-      n.body, [&](const For &, const Stmt &) { innermost = false; },
-      [&](const While &, const Stmt &) { innermost = false; });
-  return innermost && LaneView(n).work().operations <= operations;
+      n.body, [&](const For &, const Stmt &) { short_code = false; },
+      [&](const While &, const Stmt &) { short_code = false; },
+      [&](const Call &c, const Expr &) { short_code &= row_of(c.fn).cost != Cost::function; });
+  return short_code && LaneView(n).work().operations <= operations;
 }
 
 /// The loop as it is written, every sum in the order of the source; it has fewer iterations than lanes.

@@ -358,8 +358,8 @@ LANES = [
     Fault(
         "middle_of_a_row",
         "compiler/transform/lane_rows.cpp",
-        "Expr from = aligned ? const_int(0) : at_least(sub(lo, start), const_int(0));",
-        "Expr from = aligned ? const_int(0) : at_least(sub(lo, start), const_int(1));",
+        "Expr from = run.aligned ? const_int(0) : at_least(sub(run.lo, start), const_int(0));",
+        "Expr from = run.aligned ? const_int(0) : at_least(sub(run.lo, start), const_int(1));",
         "a row of a sum that begins in its middle loses a term",
     ),
     Fault(
@@ -410,8 +410,8 @@ BORDERS = [
     Fault(
         "rest_of_a_row",
         "compiler/transform/lane_rows.cpp",
-        "Expr left = binary(BinOp::bit_and, hi, const_int(lane_count - 1));",
-        "Expr left = binary(BinOp::bit_and, hi, const_int(lane_count / 2 - 1));",
+        "Expr left = binary(BinOp::bit_and, run.hi, const_int(lane_count - 1));",
+        "Expr left = binary(BinOp::bit_and, run.hi, const_int(lane_count / 2 - 1));",
         "elements at the end of a sum in lanes are left out",
     ),
     Fault(

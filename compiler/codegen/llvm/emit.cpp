@@ -476,10 +476,12 @@ bool FunctionEmitter::is_short(const For &n, V trips) const {
   return sum && sum->op == BinOp::add && equal(sum->a, n.lo) && as_int(sum->b).value_or(few + 1) <= few;
 }
 
-/// How many iterations of a loop become one of the machine's: several where each has only a few instructions.
+/// How many iterations of a loop become one of the machine's: several where each has only a few instructions,
+/// and does not wait for what the one before it hands on.
 uint32_t FunctionEmitter::copies_of(const Stmt &body) const {
   constexpr int most_operations = 20;
   int left = most_operations;
+  std::unordered_set<const BufNode *> own;
   auto pay = [&](const Expr &e) {
     walk(
         e, [&](const Load &n, const Expr &) { left -= n.index.empty() ? 0 : 1; },
@@ -493,6 +495,8 @@ uint32_t FunctionEmitter::copies_of(const Stmt &body) const {
       const Store *store = branch ? chosen_store(*branch) : as<Store>(one);
       if (branch) pay(branch->cond);
       if (store) pay(store->value);
+      if (store && store->buf->space == Space::registers && !own.count(store->buf.get())) left = -1;
+      if (const Alloc *alloc = as<Alloc>(one)) own.insert(alloc->buf.get());
       bool plain = store || as<Let>(one) || as<Seq>(one) || as<Alloc>(one);
       if (const Let *let = as<Let>(one)) pay(let->value);
       if (!plain) left = -1;

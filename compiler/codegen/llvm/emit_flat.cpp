@@ -81,7 +81,9 @@ FunctionEmitter::RowToJoin FunctionEmitter::row_to_join(const For &rows) const {
 /// own.
 void FunctionEmitter::rows_loop(const For &rows, const RowToJoin &joint, V lo, V trips) {
   V zero = b_.getInt64(0), one = b_.getInt64(1);
-  V length = trip_count(*joint.row, zero, expr(as<For>(rows.body)->hi));
+  For elements = *as<For>(rows.body);  // may run in blocks
+  elements.step = 1;
+  V length = trip_count(elements, zero, expr(elements.hi));
   V joined = whole_rows_ ? whole_rows_ : b_.getTrue();
   for (const Buf &b : joint.buffers) {
     const std::vector<V> &strides = buffers_.at(b.get()).strides;  // null: 1

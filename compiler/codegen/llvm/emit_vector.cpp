@@ -238,7 +238,7 @@ void FunctionEmitter::row(const For &n, LaneView &view, V lo, V trips) {
   BasicBlock *part = block("part"), *done = block("done");
   const Binary *end = as<Binary>(n.hi);  // what is left of a row (transform/lane_rows) is never all of it
   bool is_rest = end && end->op == BinOp::bit_and && as_int(end->b).value_or(n.width) < n.width;
-  if (!is_rest) {
+  if (!is_rest && !always_masked(view, target_)) {
     BasicBlock *whole = block("row"), *rest = block("rest");
     b_.CreateCondBr(b_.CreateICmpEQ(count, all), whole, rest);
     b_.SetInsertPoint(whole);

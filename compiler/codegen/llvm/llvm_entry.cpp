@@ -25,45 +25,45 @@ namespace kw {
 
 namespace {
 
-/// Target machines that no compile uses at present. Making one takes longer than lowering a small kernel.
-class Machines {
+/// Writers that no compile uses at present. Making one takes longer than lowering a small kernel.
+class Writers {
  public:
-  std::unique_ptr<llvm::TargetMachine> take(const Target &target) {
+  std::unique_ptr<ObjectWriter> take(const Target &target) {
     {
       std::scoped_lock lock(mutex_);
       std::string name = name_of(target);
       auto found =
           std::find_if(idle_.begin(), idle_.end(), [&](const auto &idle) { return idle.first == name; });
       if (found != idle_.end()) {
-        auto machine = std::move(found->second);
+        auto writer = std::move(found->second);
         idle_.erase(found);
-        return machine;
+        return writer;
       }
     }
-    return make_machine(target);
+    return std::make_unique<ObjectWriter>(target);
   }
-  void give_back(const Target &target, std::unique_ptr<llvm::TargetMachine> machine) {
+  void give_back(const Target &target, std::unique_ptr<ObjectWriter> writer) {
     std::scoped_lock lock(mutex_);
-    if (idle_.size() < most_idle) idle_.emplace_back(name_of(target), std::move(machine));
+    if (idle_.size() < most_idle) idle_.emplace_back(name_of(target), std::move(writer));
   }
 
  private:
   static constexpr size_t most_idle = 8;
   static std::string name_of(const Target &target) { return cat(target.triple, " ", target.feature_text()); }
   std::mutex mutex_;
-  std::vector<std::pair<std::string, std::unique_ptr<llvm::TargetMachine>>> idle_;
+  std::vector<std::pair<std::string, std::unique_ptr<ObjectWriter>>> idle_;
 };
 
-Machines &machines() {
-  static auto *all = new Machines;  // never destroyed: LLVM's own statics may go first
+Writers &writers() {
+  static auto *all = new Writers;  // never destroyed: LLVM's own statics may go first
   return *all;
 }
 
-/// What one compile collects; on a fatal error it is leaked, with context and machine, whose state is
+/// What one compile collects; on a fatal error it is leaked, with context and writer, whose state is
 /// unknown.
 struct Compilation {
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::TargetMachine> machine;
+  std::unique_ptr<ObjectWriter> writer;
   std::string errors, result;
 };
 
@@ -111,11 +111,11 @@ void provoke(llvm::Module &module, int32_t what) {
 void compile(const KwLlvmRequest &request, Compilation &c) {
   c.context.setDiagnosticHandler(std::make_unique<CollectDiagnostics>(c.errors));
   llvm::Module module(request.func->name, c.context);
-  c.machine = machines().take(*request.target);
-  prepare_module(module, *c.machine, *request.target);
+  c.writer = writers().take(*request.target);
+  c.writer->prepare(module);
   FunctionEmitter(module, *request.func, *request.target).run();
   provoke(module, request.provoke);
-  c.result = generate(module, *c.machine, static_cast<KwLlvmWant>(request.want));
+  c.result = c.writer->write(module, static_cast<KwLlvmWant>(request.want));
 }
 
 /// Everything between here and the code that fails may be skipped by longjmp; it owns nothing but `c`.
@@ -152,13 +152,14 @@ extern "C" int32_t kw_llvm_compile(const KwLlvmRequest *request, KwLlvmReceive r
     }
     kw::install_handlers();
     if (!request->func) {
-      kw::machines().give_back(*request->target, kw::make_machine(*request->target));
+      kw::writers().give_back(*request->target, std::make_unique<kw::ObjectWriter>(*request->target));
       return 0;
     }
     auto *c = new kw::Compilation;
     bool returned = kw::guarded_compile(*request, c, error);
     std::string result = returned ? std::move(c->result) : std::string();
-    if (returned && c->machine) kw::machines().give_back(*request->target, std::move(c->machine));
+    bool is_clean = returned && error.empty();  // what met an error is not used again
+    if (is_clean) kw::writers().give_back(*request->target, std::move(c->writer));
     if (returned) delete c;
     const std::string &out = error.empty() && returned ? result : error;
     receive(context, out.data(), out.size());

@@ -4,10 +4,12 @@
 
 #include "codegen/llvm/object.h"
 
+#include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Pass.h>
@@ -19,7 +21,10 @@
 #include <llvm/Transforms/Scalar.h>
 #include <llvm/Transforms/Utils.h>
 
+#include <algorithm>
+#include <iterator>
 #include <mutex>
+#include <string_view>
 
 #include "support/diagnostic.h"
 #include "support/text.h"
@@ -32,14 +37,21 @@ static void initialize_once() {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     // Addresses come as a row and a place in it, and x86 adds them for nothing: reducing them to pointers
-    // that step costs a quarter of the compile time and gains nothing.
-    const char *words[] = {"kernelwright", "-disable-lsr"};
+    // that step (lsr) costs a quarter of the compile time and gains nothing. The others look for what our IR
+    // never holds.
+    const char *words[] = {"kernelwright",
+                           "-disable-lsr",
+                           "-disable-mergeicmps",
+                           "-disable-constant-hoisting",
+                           "-disable-partial-libcall-inlining",
+                           "-disable-replace-with-vec-lib"};
     llvm::raw_null_ostream silent;
-    ensure(llvm::cl::ParseCommandLineOptions(2, words, "", &silent), "LLVM does not know -disable-lsr");
+    bool known = llvm::cl::ParseCommandLineOptions(std::size(words), words, "", &silent);
+    ensure(known, "LLVM does not know an option of ours");
   });
 }
 
-std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
+static std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
   initialize_once();
   std::string error;
   llvm::Triple triple(target.triple);
@@ -63,29 +75,91 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
   return std::unique_ptr<llvm::TargetMachine>(machine);
 }
 
-void prepare_module(llvm::Module &module, llvm::TargetMachine &machine, const Target &target) {
-  module.setDataLayout(machine.createDataLayout());
-#if LLVM_VERSION_MAJOR >= 21
-  module.setTargetTriple(llvm::Triple(target.triple));
-#else
-  module.setTargetTriple(target.triple);
-#endif
-}
-
 #if LLVM_VERSION_MAJOR >= 22
-/// What addPassesToEmitFile does, less the passes for things that our IR never holds: garbage collection,
-/// stack maps, statepoints, debug values, funclets, XRay, patch points. They cost a tenth of a small compile.
+/// Takes passes for a list and leaves out those that look for what our IR never holds: exceptions, garbage
+/// collection, tiles, variable frames, hardening, profiles, debug values. Together they cost a tenth of a
+/// small compile and more of the first one, which also fetches their code. A name that LLVM changes costs
+/// that time again, nothing else.
+class UsefulPasses : public llvm::legacy::PassManagerBase {
+ public:
+  explicit UsefulPasses(llvm::legacy::PassManagerBase &list) : list_(list) {}
+  void add(llvm::Pass *pass) override {
+    static constexpr std::string_view useless[] = {
+        "Argument Stack Rebase",
+        "Check CFA info and insert CFI instructions if needed",
+        "Exception handling preparation",
+        "Expand indirectbr instructions",
+        "Expand memcmp() to load/stores",
+        "Init Undef Pass",
+        "Insert KCFI indirect call checks",
+        "Instrument function entry/exit with calls to e.g. mcount() (post inlining)",
+        "Local Dynamic TLS Access Clean-up",
+        "Lower AMX intrinsics",
+        "Lower AMX type for load/store",
+        "ObjC ARC contraction",
+        "Prepare callbr",
+        "Pseudo Probe Inserter",
+        "Register Allocation Pass Scoring",
+        "Safe Stack instrumentation pass",
+        "Stack Frame Layout Analysis",
+        "Tile Register Configure",
+        "Tile Register Pre-configure",
+        "Unpack machine instruction bundles",
+        "X86 Atom pad short functions",
+        "X86 Avoid Store Forwarding Blocks",
+        "X86 Domain Reassignment Pass",
+        "X86 DynAlloca Expander",
+        "X86 Indirect Branch Tracking",
+        "X86 Indirect Thunks",
+        "X86 Load Value Injection (LVI) Load Hardening",
+        "X86 Load Value Injection (LVI) Ret-Hardening",
+        "X86 Lower Tile Copy",
+        "X86 PIC Global Base Reg Initialization",
+        "X86 Return Thunks",
+        "X86 Speculative Execution Side Effect Suppression",
+        "X86 Suppress APX features for relocation",
+        "X86 insert wait instruction",
+        "X86 speculative load hardening"};
+    std::string_view name = pass->getPassName();
+    if (std::find(std::begin(useless), std::end(useless), name) == std::end(useless)) return list_.add(pass);
+    delete pass;
+  }
+
+ private:
+  llvm::legacy::PassManagerBase &list_;
+};
+
+/// What addPassesToEmitFile does, less the passes that find nothing to do.
 static bool add_code_generator(llvm::legacy::PassManager &passes, llvm::TargetMachine &machine,
                                llvm::raw_pwrite_stream &out, llvm::CodeGenFileType kind) {
   auto *info = new llvm::MachineModuleInfoWrapperPass(&machine);  // owned by `passes`, like the configuration
-  llvm::TargetPassConfig *config = machine.createPassConfig(passes);
+  UsefulPasses useful(passes);
+  llvm::TargetPassConfig *config = machine.createPassConfig(useful);
   config->setDisableVerify(true);
-  for (llvm::AnalysisID unused :
-       {&llvm::GCLoweringID, &llvm::ShadowStackGCLoweringID, &llvm::GCMachineCodeAnalysisID,
-        &llvm::StackMapLivenessID, &llvm::FixupStatepointCallerSavedID, &llvm::LiveDebugValuesID,
-        &llvm::RemoveRedundantDebugValuesID, &llvm::RemoveLoadsIntoFakeUsesID, &llvm::FuncletLayoutID,
-        &llvm::XRayInstrumentationID, &llvm::FEntryInserterID, &llvm::PatchableFunctionID,
-        &llvm::MachineSanitizerBinaryMetadataID, &llvm::StackFrameLayoutAnalysisPassID})
+  for (llvm::AnalysisID unused : {&llvm::GCLoweringID,
+                                  &llvm::ShadowStackGCLoweringID,
+                                  &llvm::GCMachineCodeAnalysisID,
+                                  &llvm::StackMapLivenessID,
+                                  &llvm::FixupStatepointCallerSavedID,
+                                  &llvm::LiveDebugValuesID,
+                                  &llvm::RemoveRedundantDebugValuesID,
+                                  &llvm::RemoveLoadsIntoFakeUsesID,
+                                  &llvm::FuncletLayoutID,
+                                  &llvm::XRayInstrumentationID,
+                                  &llvm::FEntryInserterID,
+                                  &llvm::PatchableFunctionID,
+                                  &llvm::MachineSanitizerBinaryMetadataID,
+                                  &llvm::StackFrameLayoutAnalysisPassID,
+                                  &llvm::StackColoringLegacyID,
+                                  &llvm::LocalStackSlotAllocationID,
+                                  &llvm::OptimizePHIsLegacyID,
+                                  &llvm::EarlyIfConverterLegacyID,
+                                  &llvm::ShrinkWrapID,
+                                  &llvm::PostRAMachineSinkingID,
+                                  &llvm::MachineLateInstrsCleanupID,
+                                  &llvm::StackSlotColoringID,
+                                  &llvm::PostRASchedulerID,
+                                  &llvm::UnpackMachineBundlesID})
     config->disablePass(unused);
   passes.add(config);
   passes.add(info);
@@ -103,23 +177,70 @@ static bool add_code_generator(llvm::legacy::PassManager &passes, llvm::TargetMa
 }
 #endif
 
-std::string generate(llvm::Module &module, llvm::TargetMachine &machine, KwLlvmWant want) {
-  llvm::legacy::PassManager passes;
-  // before the first pass that asks what the machine can do: else masked accesses are taken to pieces
-  passes.add(llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
-  passes.add(llvm::createPromoteMemoryToRegisterPass());
-  passes.add(llvm::createEarlyCSEPass(false));
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream out(bytes);
-  if (want == KW_WANT_IR) {
-    passes.run(module);
-    module.print(out, nullptr);
-    return std::string(bytes.begin(), bytes.end());
+/// Code that runs once in a call, or when a check fails, is compiled for speed of compilation: functions
+/// without loops that hand loops to threads, a fifth of the code of a small kernel, and cold ones.
+class HurryCodeThatRunsOnce : public llvm::FunctionPass {
+ public:
+  static inline char ID = 0;
+  HurryCodeThatRunsOnce() : llvm::FunctionPass(ID) {}
+  llvm::StringRef getPassName() const override { return "Hurry code that runs once"; }
+  bool runOnFunction(llvm::Function &f) override {
+    bool hands_over = false;
+    for (const llvm::Instruction &i : llvm::instructions(f)) {
+      auto *call = llvm::dyn_cast<llvm::CallBase>(&i);
+      hands_over |= call && call->isIndirectCall();
+    }
+    llvm::SmallVector<std::pair<const llvm::BasicBlock *, const llvm::BasicBlock *>, 4> backwards;
+    if (hands_over) llvm::FindFunctionBackedges(f, backwards);
+    bool hurries = f.hasFnAttribute(llvm::Attribute::Cold) || (hands_over && backwards.empty());
+    if (hurries) f.addFnAttr(llvm::Attribute::OptimizeNone);
+    if (hurries) f.addFnAttr(llvm::Attribute::NoInline);  // goes with it
+    return hurries;
   }
+};
+
+/// A list of passes and where its last one writes; it may run many times.
+struct ObjectWriter::Passes {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out{bytes};
+  llvm::legacy::PassManager list;
+};
+
+ObjectWriter::ObjectWriter(const Target &target)
+    : triple_(target.triple), machine_(make_machine(target)), to_object_(passes(KW_WANT_OBJECT)) {}
+ObjectWriter::~ObjectWriter() = default;
+
+void ObjectWriter::prepare(llvm::Module &module) const {
+  module.setDataLayout(machine_->createDataLayout());
+#if LLVM_VERSION_MAJOR >= 21
+  module.setTargetTriple(llvm::Triple(triple_));
+#else
+  module.setTargetTriple(triple_);
+#endif
+}
+
+std::unique_ptr<ObjectWriter::Passes> ObjectWriter::passes(KwLlvmWant want) const {
+  auto p = std::make_unique<Passes>();
+  // before the first pass that asks what the machine can do: else masked accesses are taken to pieces
+  p->list.add(llvm::createTargetTransformInfoWrapperPass(machine_->getTargetIRAnalysis()));
+  p->list.add(llvm::createPromoteMemoryToRegisterPass());
+  p->list.add(llvm::createEarlyCSEPass(false));
+  if (want == KW_WANT_IR) return p;
+  p->list.add(new HurryCodeThatRunsOnce);  // owned by the list
   auto kind = want == KW_WANT_ASM ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
-  ensure(add_code_generator(passes, machine, out, kind), "LLVM cannot emit this kind of file");
-  passes.run(module);
-  return std::string(bytes.begin(), bytes.end());
+  ensure(add_code_generator(p->list, *machine_, p->out, kind), "LLVM cannot emit this kind of file");
+  return p;
+}
+
+std::string ObjectWriter::write(llvm::Module &module, KwLlvmWant want) {
+  std::unique_ptr<Passes> of_text;
+  if (want != KW_WANT_OBJECT) of_text = passes(want);
+  Passes &p = of_text ? *of_text : *to_object_;
+  p.list.run(module);
+  if (want == KW_WANT_IR) module.print(p.out, nullptr);
+  std::string written(p.bytes.begin(), p.bytes.end());
+  p.bytes.clear();
+  return written;
 }
 
 }  // namespace kw

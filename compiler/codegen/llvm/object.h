@@ -4,6 +4,7 @@
 
 #include <llvm/IR/Module.h>
 
+#include <memory>
 #include <string>
 
 #include "codegen/llvm/llvm_entry.h"
@@ -11,10 +12,25 @@
 
 namespace kw {
 
-/// The target machine for `target`; throws an internal error when LLVM does not know the triple.
-std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target);
-void prepare_module(llvm::Module &module, llvm::TargetMachine &machine, const Target &target);
-/// mem2reg, EarlyCSE and code generation; the text forms are for reading.
-std::string generate(llvm::Module &module, llvm::TargetMachine &machine, KwLlvmWant want);
+/// Turns modules into objects for one target, one at a time; its owner may change threads in between. The
+/// passes for objects are set up once: that is a tenth of a small compile.
+class ObjectWriter {
+ public:
+  /// Throws an internal error when LLVM does not know the triple.
+  explicit ObjectWriter(const Target &target);
+  ~ObjectWriter();
+  /// Tells the module what it is for; comes before code is put into it.
+  void prepare(llvm::Module &module) const;
+  /// mem2reg, EarlyCSE and code generation; the text forms are for reading.
+  std::string write(llvm::Module &module, KwLlvmWant want);
+
+ private:
+  struct Passes;
+  std::unique_ptr<Passes> passes(KwLlvmWant want) const;
+
+  std::string triple_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+  std::unique_ptr<Passes> to_object_;
+};
 
 }  // namespace kw

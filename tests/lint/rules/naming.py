@@ -30,7 +30,7 @@ SNAKE_CASE = re.compile(r"_{0,2}[a-z][a-z0-9_]*")
 # C ABIs, Google Test hooks and the libFuzzer entry; code that overrides a foreign virtual is listed by name.
 FOREIGN_FUNCTIONS = re.compile(
     r"Py\w+|cu[A-Z]\w*|nvrtc[A-Z]\w*|SetUp(?:TestSuite)?|TearDown(?:TestSuite)?|PrintTo|LLVM\w+"
-    r"|handleDiagnostics"
+    r"|handleDiagnostics|runOnFunction|getPassName"
 )
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 MACROS = re.compile(r"KW_EXPORT|KW_\w+_H_?")

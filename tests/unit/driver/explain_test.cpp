@@ -104,7 +104,7 @@ TEST(Explain, options_decide) {
   trusting.unchecked = true;
   EXPECT_EQ(
       found(gather, plain),
-      "i in range(k.shape[0])=serial k[i]=checked a[k[i]]=checked a[0]=checked c[i]=checked c=not zeroed");
+      "i in range(k.shape[0])=serial k[i]=proved a[k[i]]=checked a[0]=checked c[i]=proved c=not zeroed");
   EXPECT_EQ(found(gather, trusting),
             "i in range(k.shape[0])=parallel (on as many threads as its work is worth) k[i]=proved "
             "a[k[i]]=unchecked a[0]=proved c[i]=proved c=not zeroed");

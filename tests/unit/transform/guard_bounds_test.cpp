@@ -159,6 +159,17 @@ TEST(CheckAllBounds, checks_every_access_and_assumes_nothing) {
   EXPECT_EQ(checks, 4);
 }
 
+TEST(GuardBoundsWithoutFacts, trusts_loops_and_assumes_no_extent) {
+  auto sites = [](std::string_view lines) {
+    Func f = guard_bounds_without_facts(source(lines), unit::with_fma());
+    EXPECT_TRUE(f.facts.empty());
+    return f.sites.size();
+  };
+  EXPECT_EQ(sites("for i, j in grid(c.shape):\n  c[i, j] = c[i, j] + 1.0"), 0u);
+  EXPECT_EQ(sites("c[0, 0] = 1.0"), 2u);  // of size 0 perhaps
+  EXPECT_EQ(sites("for i in range(1, c.shape[0]):\n  c[i - 1, 0] = 1.0"), 1u);
+}
+
 /// Accesses that are out of bounds although a condition or loop bound said otherwise before a scalar changed.
 TEST(GuardBounds, a_guard_ends_with_the_value_that_it_was_about) {
   std::string_view begin = "x = 0\nx = int(w[0])\nif 0 <= x and x < a.shape[0]:\n";
@@ -202,29 +213,40 @@ TEST(GuardBounds, the_condition_of_a_while_is_checked_each_time) {
   EXPECT_EQ(r.status, 1) << print(g);
 }
 
-/// Every access of random kernels stays inside, or the run ends with a fault, as the plain body does.
-TEST(GuardBounds, faults_exactly_where_the_plain_body_does) {
+/// Every access stays inside, or the run ends with a fault, as when each is checked. The plain body also runs
+/// where an extent is 0.
+TEST(GuardBounds, both_bodies_fault_exactly_where_a_check_of_everything_does) {
   std::string_view lines =
       "for i in range(w.shape[0]):\n  if i % 2 == 0:\n    c[w[i], 0] = a[i // 2, 0]\n"
-      "  c[min(i, a.shape[0] - 1), w[i] // 2] = 2.0";
+      "  c[min(i, a.shape[0] - 1), w[i] // 2] = 2.0\n"
+      "for i in range(c.shape[0]):\n  for j in range(1, c.shape[1]):\n    c[i, j] = a[i, j - 1]";
   Func main = guard_bounds(source(lines), unit::with_fma());
-  Func plain = check_all_bounds(source(lines), unit::with_fma());
+  Func plain = guard_bounds_without_facts(source(lines), unit::with_fma());
+  Func checked = check_all_bounds(source(lines), unit::with_fma());
   SCOPED_TRACE(cat("seed ", unit::seed()));
   unit::Random random(unit::seed());
-  for (int round = 0; round < 300; ++round) {
-    int64_t dims[] = {8, 4, 6};
-    std::vector<float> a(32, 1.0f), c1(32, 0.0f), c2(32, 0.0f);
+  int faults = 0;
+  for (int round = 0; round < 600; ++round) {
+    bool any_size = round % 2 == 1;
+    auto size = [&](int64_t usual) { return any_size ? static_cast<int64_t>(random() % 4) : usual; };
+    int64_t dims[] = {size(8), size(4), size(6)};
     std::vector<int64_t> w(6);
     for (int64_t &x : w) x = static_cast<int64_t>(random() % 10) - 1;
-    uint64_t scalars[] = {0};
-    void *data1[] = {a.data(), w.data(), c1.data()}, *data2[] = {a.data(), w.data(), c2.data()};
-    InterpResult r1 = interpret(main, {data1, dims, scalars, nullptr});
-    InterpResult r2 = interpret(plain, {data2, dims, scalars, nullptr});
+    auto run = [&](const Func &f, std::vector<float> &c) {
+      std::vector<float> a(32, 1.0f);
+      uint64_t scalars[] = {0};
+      void *data[] = {a.data(), w.data(), c.data()};
+      return interpret(f, {data, dims, scalars, nullptr});
+    };
+    std::vector<float> c1(32, 0.0f), c2(32, 0.0f);
+    InterpResult r1 = run(any_size ? plain : main, c1), r2 = run(checked, c2);
     ASSERT_EQ(r1.status, r2.status);
     ASSERT_EQ(r1.value, r2.value);
     ASSERT_EQ(r1.bound, r2.bound);
     ASSERT_EQ(c1, c2);
+    faults += r1.status != 0;
   }
+  EXPECT_GT(faults, 60);
 }
 
 TEST(GuardBounds, data_is_trusted_when_the_kernel_vouches_for_it) {
@@ -236,8 +258,9 @@ TEST(GuardBounds, data_is_trusted_when_the_kernel_vouches_for_it) {
   std::string_view gather = "for i in range(w.shape[0]):\n  c[w[i], 0] = a[i * i, 0]";
   EXPECT_EQ(checks(gather, guard_bounds), 2);
   EXPECT_EQ(checks(gather, guard_bounds_but_data), 1);
+  EXPECT_EQ(checks(gather, guard_bounds_without_facts), 4);
+  EXPECT_EQ(checks(gather, guard_bounds_without_facts_but_data), 3);
   EXPECT_EQ(checks(gather, check_all_bounds), 5);
-  EXPECT_EQ(checks(gather, check_all_bounds_but_data), 4);
 }
 
 TEST(GuardBounds, a_continue_does_not_pass_by_the_check_of_a_while) {
