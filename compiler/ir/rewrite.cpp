@@ -34,15 +34,16 @@ bool map_each(Rebuild &f, Hs &...hs) {
   return changed;
 }
 
-bool map_fields(decltype(ExprNode::v) &v, Rebuild &f) {
-  return std::visit(
-      Overload{[](Const &) { return false; }, [](Ref &) { return false; },
-               [&](Load &n) { return map_list(n.index, f); }, [&](Unary &n) { return map_one(n.a, f); },
-               [&](Binary &n) { return map_each(f, n.a, n.b); },
-               [&](Logic &n) { return map_each(f, n.a, n.b); },
-               [&](Select &n) { return map_each(f, n.cond, n.yes, n.no); },
-               [&](Cast &n) { return map_one(n.a, f); }, [&](Call &n) { return map_list(n.args, f); }},
-      v);
+/// The list after the rewrite; empty when nothing changed.
+std::vector<Expr> new_list(const std::vector<Expr> &list, Rebuild &f) {
+  std::vector<Expr> out;
+  for (size_t i = 0; i < list.size(); ++i) {
+    Expr mapped = f(list[i]);
+    if (out.empty() && mapped.p == list[i].p) continue;
+    if (out.empty()) out = list;  // those before it have not changed
+    out[i] = std::move(mapped);
+  }
+  return out;
 }
 
 /// Maps everything below a statement but its chain continuation.
@@ -79,42 +80,80 @@ Stmt remake(Loc loc, decltype(StmtNode::v) v) {
 
 }  // namespace
 
+/// Most nodes stay as they are: nothing is copied before an operand has changed.
+Expr Rebuild::with_new_operands(const Expr &e) {
+  auto made = [&](decltype(ExprNode::v) v) { return make_expr(e.dtype(), e.loc(), std::move(v)); };
+  auto one = [&](const Expr &a, auto make) {
+    Expr x = (*this)(a);
+    return x.p == a.p ? e : made(make(std::move(x)));
+  };
+  auto two = [&](const Expr &a, const Expr &b, auto make) {
+    Expr x = (*this)(a), y = (*this)(b);
+    return x.p == a.p && y.p == b.p ? e : made(make(std::move(x), std::move(y)));
+  };
+  auto several = [&](const std::vector<Expr> &list, auto make) {
+    std::vector<Expr> changed = new_list(list, *this);
+    return changed.empty() ? e : made(make(std::move(changed)));
+  };
+  return match(
+      e, [&](const Const &) { return e; }, [&](const Ref &) { return e; },
+      [&](const Load &n) {
+        return several(n.index, [&](std::vector<Expr> index) { return Load{n.buf, std::move(index)}; });
+      },
+      [&](const Unary &n) { return one(n.a, [&](Expr a) { return Unary{n.op, std::move(a)}; }); },
+      [&](const Binary &n) {
+        return two(n.a, n.b, [&](Expr a, Expr b) { return Binary{n.op, std::move(a), std::move(b)}; });
+      },
+      [&](const Logic &n) {
+        return two(n.a, n.b, [&](Expr a, Expr b) { return Logic{n.is_and, std::move(a), std::move(b)}; });
+      },
+      [&](const Select &n) {
+        Expr cond = (*this)(n.cond), yes = (*this)(n.yes), no = (*this)(n.no);
+        bool same = cond.p == n.cond.p && yes.p == n.yes.p && no.p == n.no.p;
+        return same ? e : made(Select{std::move(cond), std::move(yes), std::move(no)});
+      },
+      [&](const Cast &n) { return one(n.a, [](Expr a) { return Cast{std::move(a)}; }); },
+      [&](const Call &n) {
+        return several(n.args, [&](std::vector<Expr> args) { return Call{n.fn, std::move(args)}; });
+      });
+}
+
 Expr Rebuild::operator()(const Expr &e) {
-  if (auto found = exprs_.find(e.p.get()); found != exprs_.end()) return found->second;
-  auto v = e.p->v;
-  Expr rebuilt = map_fields(v, *this) ? make_expr(e.dtype(), e.loc(), std::move(v)) : e;
-  Expr out = apply(rebuilt, e);
-  if (e.p.use_count() > 1) exprs_.emplace(e.p.get(), out), keep_exprs_.push_back(e);
+  bool is_shared = e.p.use_count() > 1;
+  if (const Expr *found = is_shared ? exprs_.find(e.p.get()) : nullptr) return *found;
+  Expr out = apply(with_new_operands(e), e);
+  if (is_shared && exprs_.insert(e.p.get(), out)) keep_exprs_.push_back(e);
   return out;
 }
 
 Stmt Rebuild::operator()(const Stmt &root) {
-  std::vector<Stmt> chain;
+  std::vector<const Stmt *> chain;
   const Stmt *s = &root;
   Stmt tail;
   for (; s && *s; s = chain_next(*s->p)) {
-    if (auto found = stmts_.find(s->p.get()); found != stmts_.end()) {
-      tail = found->second;
+    if (const Stmt *found = stmts_.find(s->p.get())) {
+      tail = *found;
       break;
     }
-    chain.push_back(*s);
+    chain.push_back(s);
   }
   std::vector<std::pair<decltype(StmtNode::v), bool>> parts;
-  for (const Stmt &link : chain) {
-    auto v = link.p->v;
+  for (const Stmt *link : chain) {
+    auto v = link->p->v;
     bool changed = map_heads(v, *this);
     parts.emplace_back(std::move(v), changed);
   }
   for (size_t i = chain.size(); i-- > 0;) {
     auto &[v, changed] = parts[i];
-    if (const Stmt *old = chain_next(*chain[i].p)) {
+    if (const Stmt *old = chain_next(*chain[i]->p)) {
       changed |= old->p != tail.p;
       set_next(v, tail);
     }
-    Stmt rebuilt = changed ? remake(chain[i].loc(), std::move(v)) : chain[i];
-    bool dissolved = as<Seq>(chain[i]) && !as<Seq>(rebuilt);  // its one item has met the rules already
-    tail = dissolved ? rebuilt : apply(rebuilt, chain[i]);
-    if (chain[i].p.use_count() > 1) stmts_.emplace(chain[i].p.get(), tail), keep_stmts_.push_back(chain[i]);
+    Stmt rebuilt = changed ? remake(chain[i]->loc(), std::move(v)) : *chain[i];
+    bool dissolved = as<Seq>(*chain[i]) && !as<Seq>(rebuilt);  // its one item has met the rules already
+    tail = dissolved ? rebuilt : apply(rebuilt, *chain[i]);
+    bool is_shared = chain[i]->p.use_count() > 1;
+    if (is_shared && stmts_.insert(chain[i]->p.get(), tail)) keep_stmts_.push_back(*chain[i]);
   }
   return tail;
 }

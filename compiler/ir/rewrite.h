@@ -5,10 +5,10 @@
 #pragma once
 
 #include <tuple>
-#include <unordered_map>
 
 #include "ir/build.h"
 #include "ir/match.h"
+#include "support/pointer_map.h"
 
 namespace kw {
 
@@ -24,11 +24,13 @@ class Rebuild {
   ~Rebuild() = default;
 
  private:
+  Expr with_new_operands(const Expr &e);
+
   virtual Expr apply(const Expr &rebuilt, const Expr &original) = 0;
   virtual Stmt apply(const Stmt &rebuilt, const Stmt &original) = 0;
 
-  std::unordered_map<const void *, Expr> exprs_;
-  std::unordered_map<const void *, Stmt> stmts_;
+  PointerMap<Expr> exprs_;
+  PointerMap<Stmt> stmts_;
   std::vector<Expr> keep_exprs_;  // memo keys stay alive, so an address is never reused
   std::vector<Stmt> keep_stmts_;
 };

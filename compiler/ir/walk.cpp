@@ -5,7 +5,7 @@
 namespace kw::detail {
 
 void Traversal::visit(const Expr &e) {
-  if (!e || (e.p.use_count() > 1 && !seen_.insert(e.p.get()).second)) return;
+  if (!e || (e.p.use_count() > 1 && !seen_.insert(e.p.get()))) return;
   meet(e);
   match(
       e, [](const Const &) {}, [](const Ref &) {}, [&](const Load &n) { visit_all(n.index); },
@@ -18,7 +18,7 @@ void Traversal::visit(const Expr &e) {
 void Traversal::visit(const Stmt &root) {
   const Stmt *s = &root;
   while (s && *s) {
-    if (s->p.use_count() > 1 && !seen_.insert(s->p.get()).second) return;
+    if (s->p.use_count() > 1 && !seen_.insert(s->p.get())) return;
     meet(*s);
     visit_heads(*s);
     s = chain_next(*s->p);

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <tuple>
-#include <unordered_set>
 
 #include "ir/match.h"
+#include "support/pointer_map.h"
 
 namespace kw {
 
@@ -27,7 +27,7 @@ class Traversal {
   void visit_all(const std::vector<Expr> &list);
   void visit_heads(const Stmt &s);
 
-  std::unordered_set<const void *> seen_;
+  PointerSet seen_;
 };
 
 template <class... Fs>
