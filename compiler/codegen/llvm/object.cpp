@@ -39,15 +39,13 @@ static void initialize_once() {
     // Addresses come as a row and a place in it, and x86 adds them for nothing: reducing them to pointers
     // that step (lsr) costs a quarter of the compile time and gains nothing. The others look for what our IR
     // never holds.
-    const char *words[] = {"kernelwright",
-                           "-disable-lsr",
-                           "-disable-mergeicmps",
-                           "-disable-constant-hoisting",
-                           "-disable-partial-libcall-inlining",
-                           "-disable-replace-with-vec-lib"};
-    llvm::raw_null_ostream silent;
-    bool known = llvm::cl::ParseCommandLineOptions(std::size(words), words, "", &silent);
-    ensure(known, "LLVM does not know an option of ours");
+    auto &options = llvm::cl::getRegisteredOptions();  // parsing a command line looks at all of them
+    for (llvm::StringRef name : {"disable-lsr", "disable-mergeicmps", "disable-constant-hoisting",
+                                 "disable-partial-libcall-inlining", "disable-replace-with-vec-lib"}) {
+      auto found = options.find(name);
+      bool is_set = found != options.end() && !found->second->addOccurrence(0, name, "true");
+      ensure(is_set, cat("LLVM does not know -", name.str()));
+    }
   });
 }
 
