@@ -127,7 +127,9 @@ class UsefulPasses : public llvm::legacy::PassManagerBase {
   llvm::legacy::PassManagerBase &list_;
 };
 
-/// What addPassesToEmitFile does, less the passes that find nothing to do.
+/// What addPassesToEmitFile does, less the useless passes and two more kinds: those that LLVM lets us leave
+/// out by their address, which a compiler checks, and those behind StackColoring, whose gain in our loops is
+/// less than the time they take.
 static bool add_code_generator(llvm::legacy::PassManager &passes, llvm::TargetMachine &machine,
                                llvm::raw_pwrite_stream &out, llvm::CodeGenFileType kind) {
   auto *info = new llvm::MachineModuleInfoWrapperPass(&machine);  // owned by `passes`, like the configuration
