@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "bind/dispatch_operands.h"
 #include "bind/dispatch_tensor.h"

@@ -31,7 +31,7 @@ FAULT = re.compile(
     r" whose extent is (\d+)"
 )
 ROWS = {"E306": "V1", "E307": "V2", "E308": "V3", "E309": "V3", "E310": "", "E311": "V4", "E312": "V5"}
-DEBUG_SHARE, FREE_SHARE = 8, 5  # every so many programs run with debug=True, with unchecked=True
+DEBUG_SHARE, FREE_SHARE = 8, 7  # every so many programs run with debug=True, with unchecked=True
 CPYTHON = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")
 
 
@@ -225,7 +225,7 @@ def told_early(t: Trial, call: Call, ours: Ran, oracle: Ran) -> bool:
     """
     if code_of(ours.text) != "E303" or oracle.what not in ("IndexError", "IndexFault"):
         return False
-    in_order = t.compiled(call, "strict", "", debug=True)
+    in_order = t.compiled(call, "strict", "interp", debug=True)
     told = code_of(in_order.text)
     if (
         not agrees(in_order, oracle)

@@ -22,6 +22,19 @@ def test_no_cycles() -> None:
     tree.expect_clean(includes.check_cycles(tree.files()))
 
 
+def test_standard_headers() -> None:
+    tree.expect_clean(includes.check_standard(tree.files()))
+
+
+def test_reports_standard_headers() -> None:
+    sample = {
+        "compiler/ir/node.h": "#include <vector>\n",
+        "compiler/ir/node.cpp": '#include "ir/node.h"\nstd::vector<int> v;\nstd::map<int, int> m;\n',
+    }
+    found = includes.check_standard(sample)
+    assert found == ["compiler/ir/node.cpp:3: std::map without <map>"]
+
+
 REFUSED = [
     ("compiler/support/loc.cpp", "compiler/ir/node.h", "right of support"),
     ("compiler/ir/node.h", "runtime/abi.h", "right of ir"),

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
-from ..cpp_text import Include, includes, is_cpp, resolve
+from ..cpp_text import Include, includes, is_cpp, line_of, resolve, strip
 
 COMPILER = ["support", "ir", "analysis", "transform", "autodiff", "schedule", "codegen", "driver"]
 ORDER = [*COMPILER, "frontend", "runtime", "python"]
@@ -136,4 +136,46 @@ def check_foreign(files: Mapping[str, str]) -> list[str]:
     for path, include, target in _all_includes(files):
         if why := foreign_refusal(path, include.path, target):
             found.append(f"{path}:{include.line}: includes {include.path}: {why}")
+    return found
+
+
+# what needs which header of the standard library; the headers that the build reads once for all files
+# (KW_COMMON_HEADERS in CMakeLists.txt) would hide that a file forgets one
+STANDARD: dict[str, str] = {
+    "array": r"std::array\b",
+    "functional": r"std::(?:function|hash|ref|invoke)\b",
+    "map": r"std::(?:multi)?map\b",
+    "memory": r"std::(?:make_)?(?:unique|shared)(?:_ptr)?\b",
+    "optional": r"std::(?:optional|nullopt)\b",
+    "span": r"std::span\b",
+    "string": r"std::(?:string|to_string)\b",
+    "tuple": r"std::(?:tuple|make_tuple|tie)\b",
+    "unordered_map": r"std::unordered_map\b",
+    "unordered_set": r"std::unordered_set\b",
+    "variant": r"std::(?:variant|visit|get_if|holds_alternative)\b",
+    "vector": r"std::vector\b",
+}
+
+
+def reached_headers(path: str, files: Mapping[str, str], known: dict[str, set[str]]) -> set[str]:
+    """Headers in angle brackets that a file includes, also by headers of ours; `known` is filled."""
+    if path not in known:
+        known[path] = set()
+        for include in includes(files[path]):
+            target = resolve(path, include.path, files)
+            known[path] |= {include.path} if target is None else reached_headers(target, files, known)
+    return known[path]
+
+
+def check_standard(files: Mapping[str, str]) -> list[str]:
+    """Every name of the standard library stands beside its header, in the file or in one of ours."""
+    found: list[str] = []
+    known: dict[str, set[str]] = {}
+    for path, text in files.items():
+        if not is_cpp(path) or module_of(path) is None:
+            continue
+        code, reached = strip(text), reached_headers(path, files, known)
+        for header, pattern in STANDARD.items():
+            if header not in reached and (use := re.search(pattern, code)):
+                found.append(f"{path}:{line_of(code, use.start())}: {use[0]} without <{header}>")
     return found
