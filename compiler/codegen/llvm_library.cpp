@@ -1,10 +1,12 @@
-// dlopen of the LLVM part, once.
+// dlopen of the LLVM part, once, and never while the process forks.
 #include "codegen/llvm_library.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
 #include <csignal>
 
+#include <condition_variable>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -45,11 +47,44 @@ CompileFn open_now() {
   return fn;
 }
 
+/// The library and how many threads are in it. A fork waits until none is: its child would inherit their
+/// locks, the loader's among them, without the threads that give them up.
 class Library {
  public:
-  CompileFn entry() {
+  Library();
+  ~Library() {
+    if (!opener_.joinable()) return;
+    if (owner_ == getpid())
+      opener_.join();
+    else
+      opener_.detach();  // a child of fork has the object but not the thread
+  }
+
+  void enter() {
     std::scoped_lock lock(mutex_);
-    join();
+    ++users_;
+  }
+  void leave() {
+    std::scoped_lock lock(mutex_);
+    if (--users_ == 0) unused_.notify_all();
+  }
+  void before_fork() {
+    std::unique_lock lock(mutex_);
+    unused_.wait(lock, [&] { return users_ == 0; });
+    lock.release();  // held until after the fork
+  }
+  void after_fork() { mutex_.unlock(); }
+
+  /// For threads that are in.
+  CompileFn entry() {
+    std::unique_lock lock(mutex_);
+    if (opened_.valid()) {
+      std::shared_future<CompileFn> opened = opened_;
+      lock.unlock();
+      opened.wait();
+      lock.lock();
+      entry_ = opened.get();
+    }
     if (!entry_) entry_ = open_now();
     return entry_;
   }
@@ -57,44 +92,68 @@ class Library {
   void open_early(const Target &target) {
     std::scoped_lock lock(mutex_);
     if (entry_ || opener_.joinable()) return;
+    std::promise<CompileFn> promise;
+    opened_ = promise.get_future().share();
     owner_ = getpid();
-    opener_ = std::thread([this, target] {
-      sigset_t all;
-      sigfillset(&all);
-      pthread_sigmask(SIG_SETMASK, &all, nullptr);
-      try {
-        early_ = open_now();
-        std::string id(build_id());
-        KwLlvmRequest prepare{id.c_str(), nullptr, &target, 0, 0};
-        early_(&prepare, [](void *, const char *, size_t) {}, nullptr);
-      } catch (...) {  // entry() tries again and says what is wrong
-      }
-    });
+    opener_ = std::thread(&Library::open_and_prepare, this, target, std::move(promise));
+    ++users_;
   }
 
-  ~Library() { join(); }
-
  private:
-  void join() {
-    if (!opener_.joinable()) return;
-    if (owner_ == getpid()) {
-      opener_.join();
-      entry_ = early_;
-    } else {
-      opener_.detach();  // a child of fork has the object but not the thread
+  /// Tells once that the library is open, or at the end that it is not.
+  struct Announcement {
+    std::promise<CompileFn> &to;
+    CompileFn entry = nullptr;
+    bool is_made = false;
+    void make() {
+      if (!is_made) to.set_value(entry);
+      is_made = true;
     }
+  };
+
+  void open_and_prepare(const Target &target, std::promise<CompileFn> promise) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    Announcement opened{promise};
+    try {
+      opened.entry = open_now();
+      std::string id(build_id());
+      KwLlvmRequest prepare{id.c_str(), nullptr, &target, 0, 0};
+      auto announce = [](void *to, const char *, size_t) { static_cast<Announcement *>(to)->make(); };
+      opened.entry(&prepare, announce, &opened);
+    } catch (...) {  // entry() tries again and says what is wrong
+    }
+    opened.make();
+    leave();
   }
 
   std::mutex mutex_;
+  std::condition_variable unused_;
+  int users_ = 0;
   std::thread opener_;
+  std::shared_future<CompileFn> opened_;
   pid_t owner_ = 0;
-  CompileFn early_ = nullptr, entry_ = nullptr;
+  CompileFn entry_ = nullptr;
 };
 
 Library &library() {
   static Library it;
   return it;
 }
+
+Library::Library() {
+  ensure(pthread_atfork([] { library().before_fork(); }, [] { library().after_fork(); },
+                        [] { library().after_fork(); }) == 0,
+         "no memory for the handlers of fork");
+}
+
+struct InUse {
+  InUse() { library().enter(); }
+  ~InUse() { library().leave(); }
+  InUse(const InUse &) = delete;
+  InUse &operator=(const InUse &) = delete;
+};
 
 struct Received {
   int32_t status = 0;
@@ -108,6 +167,7 @@ Received request(const Func &f, const Target &target, int32_t want, int32_t prov
   auto receive = [](void *context, const char *data, size_t size) {
     static_cast<std::string *>(context)->assign(data, size);
   };
+  InUse in_use;
   out.status = library().entry()(&r, receive, &out.text);
   if (out.status == 2) library_error(std::move(out.text));
   return out;

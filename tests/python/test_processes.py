@@ -252,6 +252,28 @@ assert [os.waitstatus_to_exitcode(os.waitpid(c, 0)[1]) for c in children] == [7]
     assert len(list((tmp_path / "cache").iterdir())) == 1
 
 
+@pytest.mark.parametrize("milliseconds", [0, 0.5, 1, 1.5, 2, 4, 6])
+def test_fork_while_a_thread_compiles(tmp_path: Path, milliseconds: float) -> None:
+    body = f"""
+import signal
+thread = threading.Thread(target=lambda: scale(A))
+thread.start()
+time.sleep({milliseconds} / 1000)
+children = []
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        good = total(A)[0] == A.sum() and (scale(A) == A * 3.0).all()
+        os._exit(7 if good else 1)
+    children.append(child)
+    time.sleep(0.001)
+assert [os.waitpid(c, 0)[1] for c in children] == [7 << 8] * 3
+thread.join()
+"""
+    run(tmp_path, body, "cache=off")
+
+
 def test_spawned_workers_take_kernels_by_name(tmp_path: Path) -> None:
     body = """
 import multiprocessing

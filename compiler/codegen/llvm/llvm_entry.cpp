@@ -11,6 +11,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <csetjmp>
 #include <mutex>
 #include <vector>
@@ -28,10 +29,12 @@ namespace {
 /// Writers that no compile uses at present. Making one takes longer than lowering a small kernel.
 class Writers {
  public:
+  /// Waits for one that is being made early.
   std::unique_ptr<ObjectWriter> take(const Target &target) {
+    std::string name = name_of(target);
     {
-      std::scoped_lock lock(mutex_);
-      std::string name = name_of(target);
+      std::unique_lock lock(mutex_);
+      came_.wait(lock, [&] { return coming_ != name; });
       auto found =
           std::find_if(idle_.begin(), idle_.end(), [&](const auto &idle) { return idle.first == name; });
       if (found != idle_.end()) {
@@ -46,11 +49,33 @@ class Writers {
     std::scoped_lock lock(mutex_);
     if (idle_.size() < most_idle) idle_.emplace_back(name_of(target), std::move(writer));
   }
+  /// Makes one that nobody has asked for; `announce` is called when whoever asks would wait for it.
+  template <class F>
+  void make_early(const Target &target, F announce) {
+    {
+      std::scoped_lock lock(mutex_);
+      coming_ = name_of(target);
+    }
+    announce();
+    std::unique_ptr<ObjectWriter> made;
+    try {
+      made = std::make_unique<ObjectWriter>(target);
+    } catch (const std::exception &) {  // take() meets it again and tells it
+    }
+    {
+      std::scoped_lock lock(mutex_);
+      coming_.clear();
+      if (made) idle_.emplace_back(name_of(target), std::move(made));
+    }
+    came_.notify_all();
+  }
 
  private:
   static constexpr size_t most_idle = 8;
   static std::string name_of(const Target &target) { return cat(target.triple, " ", target.feature_text()); }
   std::mutex mutex_;
+  std::condition_variable came_;
+  std::string coming_;  // empty: none
   std::vector<std::pair<std::string, std::unique_ptr<ObjectWriter>>> idle_;
 };
 
@@ -111,10 +136,10 @@ void provoke(llvm::Module &module, int32_t what) {
 void compile(const KwLlvmRequest &request, Compilation &c) {
   c.context.setDiagnosticHandler(std::make_unique<CollectDiagnostics>(c.errors));
   llvm::Module module(request.func->name, c.context);
-  c.writer = writers().take(*request.target);
-  c.writer->prepare(module);
+  prepare_module(module, *request.target);
   FunctionEmitter(module, *request.func, *request.target).run();
   provoke(module, request.provoke);
+  c.writer = writers().take(*request.target);
   c.result = c.writer->write(module, static_cast<KwLlvmWant>(request.want));
 }
 
@@ -152,7 +177,7 @@ extern "C" int32_t kw_llvm_compile(const KwLlvmRequest *request, KwLlvmReceive r
     }
     kw::install_handlers();
     if (!request->func) {
-      kw::writers().give_back(*request->target, std::make_unique<kw::ObjectWriter>(*request->target));
+      kw::writers().make_early(*request->target, [&] { receive(context, nullptr, 0); });
       return 0;
     }
     auto *c = new kw::Compilation;

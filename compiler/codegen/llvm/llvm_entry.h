@@ -23,13 +23,14 @@ enum KwLlvmProvoke : int32_t {
 
 struct KwLlvmRequest {
   const char *build_id;  ///< of the caller; must equal the library's, since IR crosses as it lies in memory
-  const kw::Func *func;  ///< null: only set LLVM up for the target
+  const kw::Func *func;  ///< null: only set LLVM up for the target, which a compile beside it waits for
   const kw::Target *target;
   int32_t want;
   int32_t provoke;
 };
 
-/// Receives the result (or the error text) while the call runs.
+/// Receives the result (or the error text) while the call runs; without a function, nothing: it is called
+/// when other calls may come.
 typedef void (*KwLlvmReceive)(void *context, const char *data, size_t size);
 
 /// 0: `receive` got the bytes; 1: it got the text of an error, after which the library works on; 2: the same,

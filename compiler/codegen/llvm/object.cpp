@@ -199,6 +199,21 @@ class HurryCodeThatRunsOnce : public llvm::FunctionPass {
   }
 };
 
+void prepare_module(llvm::Module &module, const Target &target) {
+#if LLVM_VERSION_MAJOR >= 22
+  llvm::Triple triple(target.triple);
+  module.setDataLayout(triple.computeDataLayout());
+  module.setTargetTriple(triple);
+#else
+  module.setDataLayout(make_machine(target)->createDataLayout());
+#if LLVM_VERSION_MAJOR >= 21
+  module.setTargetTriple(llvm::Triple(target.triple));
+#else
+  module.setTargetTriple(target.triple);
+#endif
+#endif
+}
+
 /// A list of passes and where its last one writes; it may run many times.
 struct ObjectWriter::Passes {
   llvm::SmallVector<char, 0> bytes;
@@ -207,17 +222,8 @@ struct ObjectWriter::Passes {
 };
 
 ObjectWriter::ObjectWriter(const Target &target)
-    : triple_(target.triple), machine_(make_machine(target)), to_object_(passes(KW_WANT_OBJECT)) {}
+    : machine_(make_machine(target)), to_object_(passes(KW_WANT_OBJECT)) {}
 ObjectWriter::~ObjectWriter() = default;
-
-void ObjectWriter::prepare(llvm::Module &module) const {
-  module.setDataLayout(machine_->createDataLayout());
-#if LLVM_VERSION_MAJOR >= 21
-  module.setTargetTriple(llvm::Triple(triple_));
-#else
-  module.setTargetTriple(triple_);
-#endif
-}
 
 std::unique_ptr<ObjectWriter::Passes> ObjectWriter::passes(KwLlvmWant want) const {
   auto p = std::make_unique<Passes>();
@@ -236,6 +242,7 @@ std::string ObjectWriter::write(llvm::Module &module, KwLlvmWant want) {
   std::unique_ptr<Passes> of_text;
   if (want != KW_WANT_OBJECT) of_text = passes(want);
   Passes &p = of_text ? *of_text : *to_object_;
+  ensure(module.getDataLayout() == machine_->createDataLayout(), "the module is for another target");
   p.list.run(module);
   if (want == KW_WANT_IR) module.print(p.out, nullptr);
   std::string written(p.bytes.begin(), p.bytes.end());

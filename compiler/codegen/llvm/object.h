@@ -12,6 +12,10 @@
 
 namespace kw {
 
+/// Tells a module what it is for; comes before code is put into it. Throws an internal error when LLVM does
+/// not know the triple.
+void prepare_module(llvm::Module &module, const Target &target);
+
 /// Turns modules into objects for one target, one at a time; its owner may change threads in between. The
 /// passes for objects are set up once: that is a tenth of a small compile.
 class ObjectWriter {
@@ -19,8 +23,6 @@ class ObjectWriter {
   /// Throws an internal error when LLVM does not know the triple.
   explicit ObjectWriter(const Target &target);
   ~ObjectWriter();
-  /// Tells the module what it is for; comes before code is put into it.
-  void prepare(llvm::Module &module) const;
   /// mem2reg, EarlyCSE and code generation; the text forms are for reading.
   std::string write(llvm::Module &module, KwLlvmWant want);
 
@@ -28,7 +30,6 @@ class ObjectWriter {
   struct Passes;
   std::unique_ptr<Passes> passes(KwLlvmWant want) const;
 
-  std::string triple_;
   std::unique_ptr<llvm::TargetMachine> machine_;
   std::unique_ptr<Passes> to_object_;
 };
