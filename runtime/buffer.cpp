@@ -1,4 +1,4 @@
-// The process's pool, and before it lists of small blocks for each thread, which need no lock.
+// The process's pool, and before it lists of blocks up to 64 KB for each thread, which need no lock.
 #include "runtime/buffer.h"
 
 #include <pthread.h>
@@ -16,7 +16,9 @@ namespace kw {
 namespace {
 
 constexpr uint32_t small_classes = 20;             ///< up to 4 KB: in threads' lists only
-constexpr uint32_t most_listed = 16;               ///< blocks of a class and thread
+constexpr uint32_t listed_classes = 36;            ///< up to 64 KB: there first, then in the pool
+constexpr uint32_t most_listed = 16;               ///< small blocks of a class and thread
+constexpr uint32_t most_larger = 2;                ///< others: at most 0.8 MB of a thread
 constexpr size_t unquestioned = size_t{32} << 20;  ///< may be kept on any machine
 
 /// Many processes may share the machine, so little is kept that the system cannot take.
@@ -42,18 +44,18 @@ BufferPool &pool() {
 
 /// Small blocks that a thread released. Needs no destructor, so it can be used while the thread ends.
 struct ThreadLists {
-  Block *first[small_classes];
-  uint32_t count[small_classes];
-  uint32_t most;  ///< 0 before ThreadEnd watches and after it has cleared
+  Block *first[listed_classes];
+  uint32_t count[listed_classes];
+  uint32_t most[2];  ///< small blocks and others: 0 before ThreadEnd watches and after it has cleared
   bool ended;
 };
 constinit thread_local ThreadLists lists{};
 
 /// Frees the thread's lists when it ends.
 struct ThreadEnd {
-  void watch() const { lists.most = most_listed; }
+  void watch() const { lists.most[0] = most_listed, lists.most[1] = most_larger; }
   ~ThreadEnd() {
-    lists.most = 0;
+    lists.most[0] = lists.most[1] = 0;
     lists.ended = true;
     for (Block *&first : lists.first)
       while (first) free_block(std::exchange(first, first->next));
@@ -74,25 +76,28 @@ Block *make_small(uint32_t size_class) {
 }
 
 void release_unlisted(Block *block) {
-  if (block->size_class >= small_classes) return pool().keep(block);
-  if (lists.most == 0 && !lists.ended) {
+  if (block->size_class < listed_classes && lists.most[0] == 0 && !lists.ended) {
     end_of_thread.watch();
     return release_buffer(block->data());
   }
-  free_block(block);
+  if (block->size_class < small_classes)
+    free_block(block);
+  else
+    pool().keep(block);
 }
 
 }  // namespace
 
 void *allocate_buffer(size_t bytes, bool zeroed) noexcept {
   uint32_t size_class = size_class_of(bytes);
-  if (size_class < small_classes) [[likely]] {
+  if (size_class < listed_classes) [[likely]] {
     ThreadLists &mine = lists;
-    Block *block = mine.first[size_class];
-    if (!block) return open(make_small(size_class), bytes, zeroed);
-    mine.first[size_class] = block->next;
-    --mine.count[size_class];
-    return open(block, bytes, zeroed);
+    if (Block *block = mine.first[size_class]) {
+      mine.first[size_class] = block->next;
+      --mine.count[size_class];
+      return open(block, bytes, zeroed);
+    }
+    if (size_class < small_classes) return open(make_small(size_class), bytes, zeroed);
   }
   if (size_class >= size_classes) return nullptr;
   bool is_zero = false;
@@ -105,7 +110,8 @@ void release_buffer(void *data) noexcept {
   close_block(block);
   uint32_t size_class = block->size_class;
   ThreadLists &mine = lists;
-  if (size_class >= small_classes || mine.count[size_class] >= mine.most) return release_unlisted(block);
+  if (size_class >= listed_classes || mine.count[size_class] >= mine.most[size_class >= small_classes])
+    return release_unlisted(block);
   block->next = mine.first[size_class];
   mine.first[size_class] = block;
   ++mine.count[size_class];

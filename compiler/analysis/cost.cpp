@@ -128,7 +128,12 @@ class Estimator {
       Expr yes = add(const_int(weight(s)), statements(n->yes));
       return n->no && !is_short_form(*n) ? add(yes, statements(n->no)) : yes;
     }
-    if (const For *n = as<For>(s)) return mul(trips(*n), body(*n));
+    if (const For *n = as<For>(s)) {
+      Expr work = mul(trips(*n), body(*n));
+      return n->kind == ForKind::vector && n->width >= lanes_at_once && !is_known_before_
+                 ? binary(BinOp::floor_div, work, const_int(lanes_at_once))
+                 : work;
+    }
     if (const While *n = as<While>(s)) {
       bounded_ = false;
       return mul(const_int(while_trips), add(const_int(1), statements(n->body)));

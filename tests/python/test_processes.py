@@ -256,6 +256,7 @@ assert [os.waitstatus_to_exitcode(os.waitpid(c, 0)[1]) for c in children] == [7]
 def test_fork_while_a_thread_compiles(tmp_path: Path, milliseconds: float) -> None:
     body = f"""
 import signal
+import kernelwright.source  # a fork keeps the lock that Python holds while a thread imports a module
 thread = threading.Thread(target=lambda: scale(A))
 thread.start()
 time.sleep({milliseconds} / 1000)
