@@ -401,6 +401,13 @@ BORDERS = [
         "a branch that begins with a name runs in all lanes",
     ),
     Fault(
+        "rows_of_idle_lanes",
+        "compiler/codegen/llvm/emit_blocks.cpp",
+        "for (uint32_t lane = lanes_->count; lane-- > 0;)",
+        "for (uint32_t lane = 0; lane < lanes_->count; ++lane)",
+        "lanes that do not run write over the row of the first one",
+    ),
+    Fault(
         "largest_that_fits",
         "compiler/codegen/llvm/emit_ops.cpp",
         "out = b_.CreateSelect(b_.CreateFCmpOGE(a, high), word(most), out);",

@@ -5,9 +5,11 @@
 
 namespace kw {
 
-/// The blocks of an inner loop, when all lanes run and a register holds as many elements.
+/// The blocks of an inner loop, when all lanes run or the first ones, and a register holds as many elements.
 std::optional<RowBlocks> FunctionEmitter::blocks_in(const For &n) {
-  if (!lanes_ || lanes_->mask || lanes_->blocks) return std::nullopt;
+  if (!lanes_ || lanes_->blocks) return std::nullopt;
+  bool first_ones = lanes_->rest && lanes_->mask == lanes_->begun;
+  if (lanes_->mask && !first_ones) return std::nullopt;
   uint32_t bits = lanes_->view->widest_element();
   bool fits = lanes_->count >= 4 && lanes_->count * bits <= target_.vector_bytes() * 8;
   if (!fits || (bits != 32 && bits != 64)) return std::nullopt;
@@ -45,8 +47,14 @@ void FunctionEmitter::block_loop(const For &n, const RowBlocks &view, V lo, V tr
   plain_loop(n, iteration(n, lo, whole), b_.CreateSub(trips, whole), false);
 }
 
-/// Where the elements of one lane begin.
+/// Where the elements of one lane begin; of lanes that do not run, those of lane 0, which does.
 FunctionEmitter::V FunctionEmitter::row_of_block(const WidePlace &place, llvm::Type *element, uint32_t lane) {
+  if (lanes_->rest && lane > 0) {
+    V step = place.by ? place.by : b_.getInt64(static_cast<uint64_t>(place.step.value()));
+    V runs = b_.CreateICmpUGT(lanes_->rest, b_.getInt64(lane));
+    V distance = b_.CreateSelect(runs, b_.CreateMul(step, b_.getInt64(lane)), b_.getInt64(0));
+    return b_.CreateGEP(element, place.at, distance);
+  }
   if (!place.by) return b_.CreateConstGEP1_64(element, place.at, place.step.value() * int64_t{lane});
   return b_.CreateGEP(element, place.at, b_.CreateMul(place.by, b_.getInt64(lane)));
 }
@@ -63,11 +71,12 @@ void FunctionEmitter::read_block(const RowBlocks::Block &block, std::vector<V> &
   values = turned(std::move(values));
 }
 
+/// Row 0 comes last: lanes that do not run write to it before.
 void FunctionEmitter::write_block(const RowBlocks::Block &block, const std::vector<V> &values) {
   DType t = block.buf->dtype;
   WidePlace place = wide_place(block.buf, block.index);
   std::vector<V> rows = turned(values);
-  for (uint32_t lane = 0; lane < lanes_->count; ++lane)
+  for (uint32_t lane = lanes_->count; lane-- > 0;)
     b_.CreateAlignedStore(rows[lane], row_of_block(place, memory_type(t), lane),
                           llvm::Align(bit_width(t) / 8));
 }

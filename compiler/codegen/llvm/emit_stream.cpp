@@ -84,7 +84,11 @@ bool FunctionEmitter::may_stream(const For &n, const LaneView &view) const {
         some = true;
         plain = plain && is_plain(s.index, n, values_) && n.width * item_size(s.buf->dtype) % line_bytes == 0;
       },
-      [&](const For &, const Stmt &) { plain = false; }, [&](const If &, const Stmt &) { plain = false; });
+      [&](const For &, const Stmt &) { plain = false; },
+      [&](const If &, const Stmt &branch) {
+        walk(branch,
+             [&](const Store &s, const Stmt &) { plain = plain && !only_written_.count(s.buf.get()); });
+      });
   return some && plain;
 }
 
