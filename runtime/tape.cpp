@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <set>
 
 #include "runtime/op_error.h"
+#include "support/pointer_map.h"
 #include "support/text.h"
 
 namespace kw {
@@ -13,12 +13,9 @@ namespace kw {
 namespace {
 
 thread_local bool recording = false;
+thread_local bool is_said = false;                ///< by set_recording: whether this thread records
+thread_local std::shared_ptr<Recorder> recorder;  ///< while set_recording has it record
 std::atomic<uint64_t> next_number{1};
-
-/// What a gradient is collected for: an output of a node.
-using Key = std::pair<const Node *, uint32_t>;
-
-Key key_of(const Tensor &t) { return {t.history().node.get(), t.history().output}; }
 
 bool has_no_gradient(const Operator &op) { return !op.grad || op.grad->kind == GradKind::none; }
 
@@ -82,56 +79,72 @@ void check_gradients(const Node &n, const std::vector<Tensor> &found) {
 class Backward {
  public:
   Backward(const std::vector<Tensor> &outputs, const std::vector<Tensor> &wrt) {
-    for (const Tensor &t : wrt) wanted_.insert(key_of(t));
-    std::vector<std::shared_ptr<Node>> open;
-    auto visit = [&](const Tensor &t) {
-      if (t && t.history().node && nodes_.emplace(t.history().node->number, t.history().node).second)
-        open.push_back(t.history().node);
-    };
     for (const Tensor &t : outputs) visit(t);
-    while (!open.empty()) {
-      std::shared_ptr<Node> n = std::move(open.back());
-      open.pop_back();
-      for (const Tensor &t : n->call.inputs) visit(t);
+    for (size_t next = 0; next < stops_.size(); ++next) {
+      const Node &n = *stops_[next].node;  // stays where it is when stops_ grows
+      for (const Tensor &t : n.call.inputs) visit(t);
     }
-    for (const auto &[number, n] : nodes_)  // from the first call on
-      for (const Tensor &t : n->call.inputs)
-        if (t && leads_to_wanted(t)) needed_.insert(n.get());
+    for (const Tensor &t : wrt)
+      if (Stop *stop = stop_of(t)) stop->wanted.push_back(t.history().output);
+    for (uint32_t i = 0; i < stops_.size(); ++i) order_.push_back(i);
+    std::sort(order_.begin(), order_.end(),
+              [&](uint32_t a, uint32_t b) { return stops_[a].node->number < stops_[b].node->number; });
+    for (uint32_t at : order_)  // from the first call on
+      for (const Tensor &t : stops_[at].node->call.inputs) stops_[at].is_needed |= t && leads_to_wanted(t);
   }
 
   void add(const Tensor &to, Tensor gradient) {
     if (!leads_to_wanted(to)) return;
-    Tensor &sum = sums_[key_of(to)];
+    Stop &stop = *stop_of(to);
+    stop.sums.resize(stop.node->output_types.size());
+    Tensor &sum = stop.sums[to.history().output];
     sum = sum ? call_op("kw::add", {sum, std::move(gradient)})[0] : std::move(gradient);
   }
 
   void run() {
-    for (auto n = nodes_.rbegin(); n != nodes_.rend(); ++n)
-      if (needed_.contains(n->second.get())) step(n->second);
+    for (auto at = order_.rbegin(); at != order_.rend(); ++at)
+      if (stops_[*at].is_needed && !stops_[*at].sums.empty()) step(stops_[*at]);
   }
 
   /// Drops what was collected.
-  void forget() { sums_.clear(); }
+  void forget() {
+    for (Stop &stop : stops_) stop.sums.clear();
+  }
 
-  Tensor found(const Tensor &t) const {
-    auto sum = sums_.find(key_of(t));
-    return sum == sums_.end() ? Tensor() : sum->second;
+  Tensor found(const Tensor &t) {
+    Stop *stop = stop_of(t);
+    return stop && !stop->sums.empty() ? stop->sums[t.history().output] : Tensor();
   }
 
  private:
-  bool leads_to_wanted(const Tensor &t) const {
-    return t.history() && (wanted_.contains(key_of(t)) || needed_.contains(t.history().node.get()));
+  struct Stop {
+    std::shared_ptr<Node> node;
+    bool is_needed = false;          ///< its inputs lead to what is wanted
+    std::vector<uint32_t> wanted{};  ///< outputs that gradients are asked by
+    std::vector<Tensor> sums{};      ///< of each output, or empty
+  };
+
+  void visit(const Tensor &t) {
+    if (!t || !t.history().node) return;
+    if (numbers_.insert(t.history().node.get(), static_cast<uint32_t>(stops_.size())))
+      stops_.push_back({t.history().node});
   }
 
-  void step(const std::shared_ptr<Node> &n) {
-    std::vector<Tensor> grads;
-    bool any = false;
-    for (uint32_t i = 0; i < n->output_types.size(); ++i) {
-      auto sum = sums_.find({n.get(), i});
-      any |= sum != sums_.end();
-      grads.push_back(sum == sums_.end() ? Tensor() : sum->second);
-    }
-    if (!any) return;
+  Stop *stop_of(const Tensor &t) {
+    const uint32_t *number = t.history() ? numbers_.find(t.history().node.get()) : nullptr;
+    return number ? &stops_[*number] : nullptr;
+  }
+
+  bool leads_to_wanted(const Tensor &t) {
+    const Stop *stop = stop_of(t);
+    return stop && (stop->is_needed || std::find(stop->wanted.begin(), stop->wanted.end(),
+                                                 t.history().output) != stop->wanted.end());
+  }
+
+  /// Nothing is added to the sums afterwards; those that are not wanted are not kept.
+  void step(Stop &stop) {
+    const std::shared_ptr<Node> &n = stop.node;
+    std::vector<Tensor> grads = stop.wanted.empty() ? std::move(stop.sums) : stop.sums;
     const Operator &op = *n->call.op;
     if (has_no_gradient(op))
       refuse(op, op.grad && !op.grad->why.empty() ? cat("does not exist: ", op.grad->why)
@@ -150,17 +163,30 @@ class Backward {
       if (of_inputs[i] && n->call.inputs[i]) add(n->call.inputs[i], of_inputs[i]);
   }
 
-  std::map<uint64_t, std::shared_ptr<Node>> nodes_;
-  std::set<const Node *> needed_;
-  std::set<Key> wanted_;
-  std::map<Key, Tensor> sums_;
+  std::vector<Stop> stops_;
+  std::vector<uint32_t> order_;  ///< of the calls
+  PointerMap<uint32_t> numbers_;
 };
 
 }  // namespace
 
-bool set_recording(bool on) { return std::exchange(recording, on); }
-Recording::Recording(bool on) : before_(set_recording(on)) {}
-Recording::~Recording() { recording = before_; }
+std::optional<bool> set_recording(std::optional<bool> on) {
+  bool before = std::exchange(recording, on.value_or(false)),
+       was_said = std::exchange(is_said, on.has_value());
+  if (recording && !recorder) recorder = std::make_shared<Recorder>();
+  if (!recording && recorder) {
+    recorder->goes_on.store(false, std::memory_order_relaxed);
+    recorder.reset();
+  }
+  return was_said ? std::optional(before) : std::nullopt;
+}
+Recording::Recording(bool on) : before_(std::exchange(recording, on)), on_(on) {
+  if (!on_) recorder_ = std::move(recorder);
+}
+Recording::~Recording() {
+  recording = before_;
+  if (!on_) recorder = std::move(recorder_);
+}
 bool is_recording() { return recording; }
 
 Node::~Node() {
@@ -193,6 +219,7 @@ Tensor make_variable(const Tensor &t) {
   node->writes = count_writes(node->call.inputs);
   node->number = next_number++;
   Tensor variable = t.detached();
+  node->recorder = recorder;
   variable.set_history({std::move(node), 0, variable.storage().writes()});
   return variable;
 }
@@ -204,8 +231,18 @@ Tensor with_same_history(const Tensor &t) {
 }
 
 bool is_recorded(const OpCall &call) {
-  return recording && std::any_of(call.inputs.begin(), call.inputs.end(),
-                                  [](const Tensor &t) { return t && t.history(); });
+  bool any = false;
+  for (const Tensor &t : call.inputs) {
+    if (!t || !t.history()) continue;
+    any = true;
+    const Recorder *of = t.history().node->recorder.get();
+    if (!of || of == recorder.get() || (is_said && !recording)) continue;
+    if (of->goes_on.load(std::memory_order_relaxed) && of->thread != std::this_thread::get_id())
+      throw_runtime_error(cat(call.op->def.name,
+                              " was called on a tensor whose gradient another thread is about to ask for, "
+                              "which would not know of the call: call it in that thread"));
+  }
+  return any && recording;
 }
 
 std::vector<uint64_t> count_writes(const std::vector<Tensor> &tensors) {
@@ -239,6 +276,7 @@ void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_
   std::vector<uint64_t> of_outputs = count_writes(node->saved_outputs);
   node->writes.insert(node->writes.end(), of_outputs.begin(), of_outputs.end());
   node->number = next_number++;
+  node->recorder = recorder;
   node->call = std::move(call);
 }
 
@@ -256,7 +294,9 @@ std::vector<Tensor> gradients(const std::vector<Tensor> &outputs, const std::vec
     if (seed && type_text(seed.dtype(), seed.shape()) != type_text(outputs[i].dtype(), outputs[i].shape()))
       throw_value_error(cat("the gradient for output ", i, " is ", type_text(seed.dtype(), seed.shape()),
                             ", but the output is ", type_text(outputs[i].dtype(), outputs[i].shape())));
-    if (!seed) seed = call_op("kw::ones_like", {outputs[i]})[0];
+    if (!seed)  // which a gradient of this gradient goes through
+      seed = is_recording() ? call_op("kw::ones_like", {outputs[i]})[0]
+                            : Tensor::ones(outputs[i].dtype(), outputs[i].shape());
     back.add(outputs[i], std::move(seed));
   }
   back.run();

@@ -4,6 +4,9 @@
 // nothing of another's.
 #pragma once
 
+#include <atomic>
+#include <thread>
+
 #include "runtime/call.h"
 
 namespace kw {
@@ -14,6 +17,12 @@ struct GradCall {
   const OpCall &call;
   const std::vector<Tensor> &outputs;  ///< none each when the gradient does not save them
   const std::vector<Tensor> &grads;    ///< one per output; zeros where the result does not depend on it
+};
+
+/// A thread while it records calls for a gradient.
+struct Recorder {
+  std::thread::id thread = std::this_thread::get_id();
+  std::atomic<bool> goes_on{true};
 };
 
 /// A recorded call.
@@ -28,6 +37,7 @@ struct Node {
   std::vector<uint64_t> writes;  ///< into the memory of inputs, then outputs, when it was recorded
   std::string written;           ///< an input that the kernel itself wrote, or ""
   uint64_t number = 0;           ///< later calls have greater ones
+  std::shared_ptr<const Recorder> recorder{};
 };
 
 /// Whether calls of this thread are recorded while this lives.
@@ -38,11 +48,13 @@ class Recording {
   Recording(const Recording &) = delete;
 
  private:
-  bool before_;
+  bool before_, on_;
+  std::shared_ptr<Recorder> recorder_;  ///< of the calls around, put by while this says no
 };
 bool is_recording();
-/// The same for as long as nothing else says otherwise; returns what it was.
-bool set_recording(bool on);
+/// The same for as long as nothing else says otherwise; returns what it was, none where nothing was said in
+/// this thread.
+std::optional<bool> set_recording(std::optional<bool> on);
 
 /// The same elements as a tensor of its own, whose gradient can be asked for.
 Tensor make_variable(const Tensor &t);
@@ -50,7 +62,9 @@ Tensor make_variable(const Tensor &t);
 /// by.
 Tensor with_same_history(const Tensor &t);
 
-/// Whether a call leaves a node: calls are recorded now, and an input has a history.
+/// Whether a call leaves a node: calls are recorded now, and an input has a history. Throws OpError in a
+/// thread in which nothing was said when another thread still records calls on an input: a gradient would
+/// lack this one.
 bool is_recorded(const OpCall &call);
 /// How often the memory of each tensor was written so far.
 std::vector<uint64_t> count_writes(const std::vector<Tensor> &tensors);

@@ -2,10 +2,12 @@
 #include "runtime/tensor.h"
 
 #include <algorithm>
+#include <mutex>
 #include <new>
 
 #include "runtime/buffer.h"
 #include "runtime/op_error.h"
+#include "support/hash.h"
 #include "support/text.h"
 
 namespace kw {
@@ -47,7 +49,46 @@ std::shared_ptr<Storage> Storage::adopt(void *data, bool writable, std::function
   return std::make_shared<Storage>(Key{}, data, writable, std::move(release));
 }
 
+/// Bytes that others may write, and what they were when they were last looked at.
+struct Storage::Shown {
+  std::mutex mutex;
+  const std::byte *begin = nullptr, *end = nullptr;
+  Hash128 seen;
+
+  Hash128 look() const {
+    return hash_bytes({reinterpret_cast<const char *>(begin), static_cast<size_t>(end - begin)});
+  }
+};
+
+void Storage::show(std::span<const std::byte> part) const {
+  if (part.empty()) return;
+  Shown *shown = shown_.load(std::memory_order_acquire);
+  if (!shown) {
+    auto *made = new Shown;
+    if (shown_.compare_exchange_strong(shown, made, std::memory_order_acq_rel))
+      shown = made;
+    else
+      delete made;
+  }
+  std::scoped_lock lock(shown->mutex);
+  const std::byte *begin = part.data(), *end = begin + part.size();
+  if (shown->begin && shown->look() != shown->seen) note_write();
+  shown->begin = shown->begin ? std::min(shown->begin, begin) : begin;
+  shown->end = shown->end ? std::max(shown->end, end) : end;
+  shown->seen = shown->look();
+}
+
+uint64_t Storage::writes_to_shown() const {
+  Shown &shown = *shown_.load(std::memory_order_acquire);
+  std::scoped_lock lock(shown.mutex);
+  Hash128 now = shown.begin ? shown.look() : Hash128();
+  if (now != shown.seen) note_write();
+  shown.seen = now;
+  return writes_.load(std::memory_order_relaxed);
+}
+
 Storage::~Storage() {
+  delete shown_.load(std::memory_order_acquire);
   if (release_)
     release_();
   else
@@ -66,6 +107,26 @@ Tensor Tensor::zeros(DType dtype, Extents shape) {
   auto storage = Storage::allocate(bytes_of(dtype, shape), true);
   void *data = storage->data();
   return over(std::move(storage), data, dtype, shape, {});
+}
+
+Tensor Tensor::ones(DType dtype, Extents shape) {
+  Tensor out = empty(dtype, shape);
+  auto fill = [&](auto one) { std::fill_n(static_cast<decltype(one) *>(out.data()), out.size(), one); };
+  if (dtype == DType::f64)
+    fill(1.0);
+  else if (dtype == DType::f32)
+    fill(1.0F);
+  else if (dtype == DType::f16 || dtype == DType::bf16)
+    fill(static_cast<uint16_t>(dtype == DType::f16 ? 0x3C00 : 0x3F80));
+  else if (item_size(dtype) == 8)
+    fill(int64_t{1});
+  else if (item_size(dtype) == 4)
+    fill(int32_t{1});
+  else if (item_size(dtype) == 2)
+    fill(int16_t{1});
+  else
+    fill(int8_t{1});
+  return out;
 }
 
 Tensor Tensor::over(std::shared_ptr<Storage> storage, void *data, DType dtype, Extents shape,

@@ -34,14 +34,24 @@ class Storage {
 
   void *data() const { return data_; }
   bool writable() const { return writable_; }
-  uint64_t writes() const { return writes_.load(std::memory_order_relaxed); }
-  void note_write() { writes_.fetch_add(1, std::memory_order_relaxed); }
+  uint64_t writes() const {
+    return shown_.load(std::memory_order_acquire) ? writes_to_shown()
+                                                  : writes_.load(std::memory_order_relaxed);
+  }
+  void note_write() const { writes_.fetch_add(1, std::memory_order_relaxed); }
+  /// From now on somebody else may write a part of the memory and not tell: other bytes there than were last
+  /// seen count as a write, which makes `writes` read them all.
+  void show(std::span<const std::byte> part) const;
 
  private:
+  struct Shown;
+  uint64_t writes_to_shown() const;
+
   void *data_;
   bool writable_;
   std::function<void()> release_;  ///< empty: the memory is the pool's
-  std::atomic<uint64_t> writes_{0};
+  mutable std::atomic<uint64_t> writes_{0};
+  mutable std::atomic<Shown *> shown_{nullptr};
 };
 
 using Extents = std::span<const int64_t>;
@@ -63,6 +73,7 @@ class Tensor {
   /// negative or too large.
   static Tensor empty(DType dtype, Extents shape);
   static Tensor zeros(DType dtype, Extents shape);
+  static Tensor ones(DType dtype, Extents shape);
   /// A view of memory; `strides` empty: row-major.
   static Tensor over(std::shared_ptr<Storage> storage, void *data, DType dtype, Extents shape,
                      Extents strides);

@@ -72,7 +72,11 @@ PyObject *tensor_numpy_dtype(PyObject *self, void *) {
 }
 
 PyObject *tensor_numpy(PyObject *self, PyObject *) {
-  return guarded([&] { return array_over(as_tensor(self)->tensor); });
+  return guarded([&] {
+    const Tensor &t = as_tensor(self)->tensor;
+    if (t.storage().writable()) t.storage().show(t.address_range());
+    return array_over(t);
+  });
 }
 
 PyObject *tensor_tracked(PyObject *self, void *) {

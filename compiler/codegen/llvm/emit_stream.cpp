@@ -92,7 +92,7 @@ bool FunctionEmitter::may_stream(const For &n, const LaneView &view) const {
   return some && plain;
 }
 
-/// Whether the call is large and every row that the loop stores begins at a line.
+/// Whether every row that the loop stores begins at a line; of large calls.
 FunctionEmitter::V FunctionEmitter::streams_from(const For &n, V lo) {
   values_[n.iter.get()] = lo;
   V low = b_.getInt64(0);
@@ -102,7 +102,7 @@ FunctionEmitter::V FunctionEmitter::streams_from(const For &n, V lo) {
   });
   memo_.clear();
   V within = b_.CreateAnd(b_.CreateFreeze(low), line_bytes - 1);  // of no iteration the place may be none
-  return b_.CreateAnd(streams_, b_.CreateICmpEQ(within, b_.getInt64(0)));
+  return b_.CreateICmpEQ(within, b_.getInt64(0));
 }
 
 void FunctionEmitter::stream_store(V value, V at) {

@@ -297,7 +297,10 @@ void FunctionEmitter::vector_loop(const For &n, LaneView &view, V lo, V trips) {
           : in_chunks(zero, whole, width, polls, chunk);
   };
   if (!one && may_stream(n, view)) {
-    BasicBlock *past = block("past"), *through = block("through"), *behind = block("behind");
+    BasicBlock *large = block("large"), *past = block("past"), *through = block("through"),
+               *behind = block("behind");
+    b_.CreateCondBr(streams_, large, through);
+    b_.SetInsertPoint(large);
     b_.CreateCondBr(streams_from(n, lo), past, through);
     b_.SetInsertPoint(past);
     streaming_ = true;

@@ -64,6 +64,10 @@ def _differentiate(
     """What the function returns, the gradients by some arguments and those by the weights. Calls of the
     gradients are recorded when those around are.
     """
+    if not weights and not has_aux:
+        seeds = () if sens is None else [_as_seed(s) for s in _flat_seeds(sens)]
+        out, by_inputs = _core.differentiate(function, args, positions, seeds)
+        return out, by_inputs, []
     given, variables = list(args), []
     for p in positions:
         if not isinstance(given[p], _core.Tensor):
@@ -216,14 +220,14 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
     if weights is not None:
         raise ValueError("vjp by weights is not available here: use value_and_grad")
     given, variables = [], []
-    for i, x in enumerate(inputs):
-        if not isinstance(x, _core.Tensor):
-            raise TypeError(f"input {i} is {type(x).__name__}, but must be a Tensor")
-        variable, by = _core.make_variable(x)
-        given.append(variable)
-        variables.append(by)
     before = _core.set_recording(True)
     try:
+        for i, x in enumerate(inputs):
+            if not isinstance(x, _core.Tensor):
+                raise TypeError(f"input {i} is {type(x).__name__}, but must be a Tensor")
+            variable, by = _core.make_variable(x)
+            given.append(variable)
+            variables.append(by)
         out = fn(*given)
     finally:
         _core.set_recording(before)

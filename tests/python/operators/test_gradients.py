@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -195,3 +196,84 @@ def test_vjp_and_values() -> None:
         kw.grad(lambda a: 1.0)(x)
     with pytest.raises(TypeError, match="argument 0 is str; gradients are by tensors and arrays"):
         kw.grad(lambda a: a)("x")
+
+
+def in_a_thread(f: Callable[[], Any]) -> Any:
+    """What f returns in a thread of its own, or the text of its error."""
+    told: list[Any] = []
+
+    def work() -> None:
+        try:
+            told.append(f())
+        except RuntimeError as e:
+            told.append(str(e))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    return told[0]
+
+
+REFUSED = (
+    "kw::mul was called on a tensor whose gradient another thread is about to ask for, which would not know"
+    " of the call: call it in that thread"
+)
+
+
+def test_calls_of_another_thread_are_refused() -> None:
+    told: list[Any] = []
+
+    def f(x: Any) -> Any:
+        told.append(in_a_thread(lambda: x * x))
+        told.append(in_a_thread(lambda: kw.grad(lambda y: y * x)(np.ones(2))))
+        return x * 2.0
+
+    kw.grad(f)(np.ones(2))
+    assert told == [REFUSED, REFUSED]
+
+
+def test_other_threads_may_differentiate_and_use_what_is_left() -> None:
+    kept: list[Any] = []
+
+    def f(x: Any) -> Any:
+        kept.append(x)
+        kept.append(in_a_thread(lambda: kw.grad(lambda y: y * y)(np.full(2, 3.0))))
+        return x * 2.0
+
+    assert kw.grad(f)(np.ones(2)).tolist() == [2.0, 2.0]
+    assert kept[1].tolist() == [6.0, 6.0]
+    assert in_a_thread(lambda: np.asarray(kept[0] * kept[0]).tolist()) == [1.0, 1.0]
+
+
+def test_writes_through_arrays_are_seen() -> None:
+    def f(x: Any) -> Any:
+        y = x * x
+        x.numpy()[0] = 5.0
+        return y
+
+    with pytest.raises(RuntimeError, match=r"cannot be computed: the input 'x' was written after the call"):
+        kw.grad(f)(np.ones(2))
+
+
+def test_an_array_that_was_asked_for_before_is_watched() -> None:
+    x = kw.Tensor(np.ones(2))
+    array = x.numpy()
+
+    def f(t: Any) -> Any:
+        y = t * t
+        array[1] += 1.0
+        return y
+
+    with pytest.raises(RuntimeError, match=r"was written after the call"):
+        kw.grad(f)(x)
+    assert np.asarray(kw.grad(lambda t: t * t)(x)).tolist() == [2.0, 4.0]
+
+
+def test_arrays_may_be_read() -> None:
+    def f(x: Any) -> Any:
+        y = x * x
+        assert x.numpy().tolist() == [1.0, 1.0]
+        assert y.numpy().tolist() == [1.0, 1.0]
+        return y * x
+
+    assert kw.grad(f)(np.ones(2)).tolist() == [3.0, 3.0]

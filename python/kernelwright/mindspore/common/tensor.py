@@ -114,7 +114,9 @@ class Tensor(_Tensor):
     @classmethod
     def from_numpy(cls, array: np.ndarray[Any, Any]) -> Any:
         """A tensor over the memory of an array."""
-        return cls._from_array(array)
+        made = cls._from_array(array)
+        made.numpy()  # whoever has the array may write it, and gradients look for that
+        return made
 
     def __str__(self) -> str:
         return str(self.numpy())

@@ -1,4 +1,4 @@
-// Operators as Python objects: calls, making and looking up, gradients.
+// Operators as Python objects: calls, making and looking up.
 #include "bind/operators.h"
 
 #include <pybind11/stl.h>
@@ -9,6 +9,7 @@
 #include "bind/dispatch.h"
 #include "bind/dispatch_tensor.h"
 #include "bind/op_bodies.h"
+#include "bind/op_gradients.h"
 #include "bind/op_values.h"
 #include "bind/state.h"
 #include "runtime/cpu/aot.h"
@@ -349,57 +350,6 @@ py::dict describe(const Operator &op) {
   return out;
 }
 
-/// The class of results beside an object.
-PyTypeObject *class_beside(py::handle o) {
-  PyTypeObject *type = result_class(o.ptr());
-  return type ? type : default_result_class();
-}
-
-std::vector<Tensor> tensors_from(py::handle list) {
-  std::vector<Tensor> out;
-  for (py::handle o : py::reinterpret_borrow<py::sequence>(list))
-    out.push_back(o.is_none() ? Tensor() : tensor_from_python(o, "a value"));
-  return out;
-}
-
-// plain functions of CPython: each gradient makes some of these calls
-
-PyObject *set_recording_to(PyObject *, PyObject *on) { return PyBool_FromLong(set_recording(on == Py_True)); }
-
-/// (the variable, what gradients are asked by) for a tensor.
-PyObject *variable_of(PyObject *, PyObject *o) {
-  return calling([&]() -> PyObject * {
-    Tensor variable = make_variable(tensor_from_python(o, "a value"));
-    PyTypeObject *type = class_beside(o);
-    py::object first = tensor_to_python(variable, type);
-    py::object second = tensor_to_python(with_same_history(variable), type);
-    return PyTuple_Pack(2, first.ptr(), second.ptr());
-  });
-}
-
-/// gradients(outputs, seeds, wrt), lists of tensors.
-PyObject *gradients_of(PyObject *, PyObject *const *args, Py_ssize_t count) {
-  return calling([&]() -> PyObject * {
-    if (count != 3) throw_type_error("gradients takes three lists");
-    std::vector<Tensor> found =
-        gradients(tensors_from(args[0]), tensors_from(args[1]), tensors_from(args[2]));
-    py::list out(found.size());
-    auto objects = py::reinterpret_borrow<py::sequence>(args[2]);
-    for (size_t i = 0; i < found.size(); ++i) {
-      py::object by = objects[i];
-      out[i] = tensor_to_python(found[i], class_beside(by));
-    }
-    return out.release().ptr();
-  });
-}
-
-PyMethodDef functions[] = {
-    {"set_recording", set_recording_to, METH_O, "Whether calls are recorded from now on; what it was."},
-    {"make_variable", variable_of, METH_O, "A variable, and what gradients are asked by."},
-    {"gradients", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(gradients_of)), METH_FASTCALL,
-     "Gradients of outputs, weighed by seeds, by variables."},
-    {nullptr, nullptr, 0, nullptr}};
-
 std::shared_ptr<AotKernel> open_library(const std::string &path, const std::string &shown,
                                         const std::string &name, const py::dict &given) {
   return raising([&] {
@@ -480,7 +430,7 @@ void bind_operators(py::module_ &m) {
     });
   });
   m.def("is_recording", is_recording);
-  if (PyModule_AddFunctions(m.ptr(), functions) < 0) throw py::error_already_set();
+  bind_gradients(m);
 }
 
 }  // namespace kw

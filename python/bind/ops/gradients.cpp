@@ -1,0 +1,144 @@
+// Functions of CPython's own kind: each gradient makes some of these calls.
+#include "bind/op_gradients.h"
+
+#include <optional>
+#include <string_view>
+
+#include "bind/dispatch_tensor.h"
+#include "bind/op_values.h"
+#include "runtime/op_error.h"
+#include "runtime/tape.h"
+#include "support/text.h"
+
+namespace py = pybind11;
+
+namespace kw {
+
+std::vector<Tensor> tensors_from(py::handle list) {
+  std::vector<Tensor> out;
+  for (py::handle o : py::reinterpret_borrow<py::sequence>(list))
+    out.push_back(o.is_none() ? Tensor() : tensor_from_python(o, "a value"));
+  return out;
+}
+
+namespace {
+
+/// The class of results beside an object.
+PyTypeObject *class_beside(py::handle o) {
+  PyTypeObject *type = result_class(o.ptr());
+  return type ? type : default_result_class();
+}
+
+PyObject *set_recording_to(PyObject *, PyObject *on) {
+  std::optional<bool> before = set_recording(on == Py_None ? std::nullopt : std::optional(on == Py_True));
+  return before ? PyBool_FromLong(*before) : Py_NewRef(Py_None);
+}
+
+/// (the variable, what gradients are asked by) for a tensor.
+PyObject *variable_of(PyObject *, PyObject *o) {
+  return calling([&]() -> PyObject * {
+    Tensor variable = make_variable(tensor_from_python(o, "a value"));
+    PyTypeObject *type = class_beside(o);
+    py::object first = tensor_to_python(variable, type);
+    py::object second = tensor_to_python(with_same_history(variable), type);
+    return PyTuple_Pack(2, first.ptr(), second.ptr());
+  });
+}
+
+/// gradients(outputs, seeds, wrt), lists of tensors.
+PyObject *gradients_of(PyObject *, PyObject *const *args, Py_ssize_t count) {
+  return calling([&]() -> PyObject * {
+    if (count != 3) throw_type_error("gradients takes three lists");
+    std::vector<Tensor> found =
+        gradients(tensors_from(args[0]), tensors_from(args[1]), tensors_from(args[2]));
+    py::list out(found.size());
+    auto objects = py::reinterpret_borrow<py::sequence>(args[2]);
+    for (size_t i = 0; i < found.size(); ++i) {
+      py::object by = objects[i];
+      out[i] = tensor_to_python(found[i], class_beside(by));
+    }
+    return out.release().ptr();
+  });
+}
+
+std::string class_name(py::handle o) {
+  std::string_view name = Py_TYPE(o.ptr())->tp_name;
+  return std::string(name.substr(name.rfind('.') + 1));
+}
+
+/// Appends the tensors of a value and of tuples and lists in it.
+void flatten(py::handle o, std::vector<Tensor> &out) {
+  if (const Tensor *t = tensor_of(o.ptr())) return out.push_back(*t);
+  if (PyTuple_Check(o.ptr()) || PyList_Check(o.ptr()))
+    for (py::handle item : py::reinterpret_borrow<py::sequence>(o)) flatten(item, out);
+}
+
+/// Records the calls of this thread while it lives.
+class RecordingHere {
+ public:
+  RecordingHere() : before_(set_recording(true)) {}
+  ~RecordingHere() { set_recording(before_); }
+  RecordingHere(const RecordingHere &) = delete;
+
+ private:
+  std::optional<bool> before_;
+};
+
+/// differentiate(function, arguments, positions, seeds): (what the function returns, the gradients by the
+/// arguments at some positions, zeros where it does not depend on one).
+PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
+  return calling([&]() -> PyObject * {
+    if (count != 4) throw_type_error("differentiate takes a function, arguments, positions and seeds");
+    auto given = py::reinterpret_borrow<py::sequence>(args[1]);
+    std::vector<py::object> held(given.begin(), given.end());
+    std::vector<Tensor> asked, outputs;
+    std::vector<PyTypeObject *> types;
+    py::object out;
+    {
+      RecordingHere recording;
+      for (py::handle item : py::reinterpret_borrow<py::sequence>(args[2])) {
+        size_t at = py::cast<size_t>(item);
+        const Tensor *t = at < held.size() ? tensor_of(held[at].ptr()) : nullptr;
+        if (!t)
+          throw_type_error(cat("a gradient by argument ", at, " was asked for, which is ",
+                               at < held.size() ? class_name(held[at]) : "missing",
+                               ", but must be a Tensor"));
+        types.push_back(class_beside(held[at]));
+        Tensor variable = make_variable(*t);
+        asked.push_back(with_same_history(variable));
+        held[at] = tensor_to_python(variable, types.back());
+      }
+      std::vector<PyObject *> raw;
+      for (const py::object &o : held) raw.push_back(o.ptr());
+      out = py::reinterpret_steal<py::object>(PyObject_Vectorcall(args[0], raw.data(), raw.size(), nullptr));
+      if (!out) throw py::error_already_set();
+    }
+    flatten(out, outputs);
+    if (outputs.empty())
+      throw_type_error(cat("the function returned ", class_name(out), ", but must return tensors"));
+    std::vector<Tensor> found = gradients(outputs, tensors_from(args[3]), asked);
+    py::list by(found.size());
+    for (size_t i = 0; i < found.size(); ++i)
+      by[i] =
+          tensor_to_python(found[i] ? found[i] : Tensor::zeros(asked[i].dtype(), asked[i].shape()), types[i]);
+    return PyTuple_Pack(2, out.ptr(), by.ptr());
+  });
+}
+
+PyMethodDef functions[] = {
+    {"set_recording", set_recording_to, METH_O,
+     "Whether calls of this thread are recorded from now on; what it was, None if not said."},
+    {"make_variable", variable_of, METH_O, "A variable, and what gradients are asked by."},
+    {"gradients", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(gradients_of)), METH_FASTCALL,
+     "Gradients of outputs, weighed by seeds, by variables."},
+    {"differentiate", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(differentiate)), METH_FASTCALL,
+     "What a function returns, and its gradients by some of its arguments."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void bind_gradients(py::module_ &m) {
+  if (PyModule_AddFunctions(m.ptr(), functions) < 0) throw py::error_already_set();
+}
+
+}  // namespace kw
