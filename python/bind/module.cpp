@@ -8,7 +8,7 @@
 #include "bind/dispatch.h"
 #include "bind/dispatch_args.h"
 #include "bind/inspect.h"
-#include "bind/operators.h"
+#include "bind/ops/operators.h"
 #include "codegen/interp/interp.h"
 #include "codegen/llvm_library.h"
 #include "ir/build.h"

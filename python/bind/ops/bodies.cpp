@@ -1,5 +1,5 @@
 // Python functions as bodies, inference and gradients. They run with the GIL, in whatever thread calls.
-#include "bind/op_bodies.h"
+#include "bind/ops/bodies.h"
 
 #include <pybind11/stl.h>
 
@@ -8,7 +8,7 @@
 
 #include "bind/dispatch_operands.h"
 #include "bind/dispatch_tensor.h"
-#include "bind/op_values.h"
+#include "bind/ops/values.h"
 #include "runtime/ops/ops.h"
 #include "runtime/tape.h"
 #include "support/text.h"

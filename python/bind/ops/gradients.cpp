@@ -1,11 +1,11 @@
 // Functions of CPython's own kind: each gradient makes some of these calls.
-#include "bind/op_gradients.h"
+#include "bind/ops/gradients.h"
 
 #include <optional>
 #include <string_view>
 
 #include "bind/dispatch_tensor.h"
-#include "bind/op_values.h"
+#include "bind/ops/values.h"
 #include "runtime/op_error.h"
 #include "runtime/tape.h"
 #include "support/text.h"

@@ -1,4 +1,5 @@
-// Gradients for Python: recording, variables, the way back, and all of it in one call.
+// Gradients for Python: recording, variables, the way back, and all of it in one call, which is what a
+// gradient in a loop of training costs. Knows no operator.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,5 +1,5 @@
 // Operators as Python objects: calls, making and looking up.
-#include "bind/operators.h"
+#include "bind/ops/operators.h"
 
 #include <pybind11/stl.h>
 #include <structmember.h>
@@ -8,9 +8,9 @@
 
 #include "bind/dispatch.h"
 #include "bind/dispatch_tensor.h"
-#include "bind/op_bodies.h"
-#include "bind/op_gradients.h"
-#include "bind/op_values.h"
+#include "bind/ops/bodies.h"
+#include "bind/ops/gradients.h"
+#include "bind/ops/values.h"
 #include "bind/state.h"
 #include "runtime/cpu/aot.h"
 #include "runtime/ops/ops.h"

@@ -1,5 +1,5 @@
 // Conversions, and the table of exceptions.
-#include "bind/op_values.h"
+#include "bind/ops/values.h"
 
 #include <pybind11/stl.h>
 

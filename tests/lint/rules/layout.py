@@ -20,9 +20,10 @@ SUBFOLDERS: dict[str, set[str]] = {
     "compiler/schedule": {"cpu", "index_sets", "tree"},
     "frontend": {"lower"},
     "runtime": {"cpu", "cuda", "ops", "versions"},
+    "python/bind": {"ops"},
     "python": {"bind", "kernelwright"},
 }
-WITHOUT_SUBFOLDERS = {"python/bind"} | {
+WITHOUT_SUBFOLDERS = {
     f"{parent}/{name}" for parent, names in SUBFOLDERS.items() if parent != "python" for name in names
 }
 SUBFOLDERS.update({folder: set() for folder in WITHOUT_SUBFOLDERS - SUBFOLDERS.keys()})
