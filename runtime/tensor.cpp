@@ -52,7 +52,8 @@ std::shared_ptr<Storage> Storage::adopt(void *data, bool writable, std::function
 /// Bytes that others may write, and what they were when they were last looked at.
 struct Storage::Shown {
   std::mutex mutex;
-  const std::byte *begin = nullptr, *end = nullptr;
+  size_t holders = 0;
+  const std::byte *begin = nullptr, *end = nullptr;  ///< of all that was shown; null while nobody holds it
   Hash128 seen;
 
   Hash128 look() const {
@@ -61,7 +62,6 @@ struct Storage::Shown {
 };
 
 void Storage::show(std::span<const std::byte> part) const {
-  if (part.empty()) return;
   Shown *shown = shown_.load(std::memory_order_acquire);
   if (!shown) {
     auto *made = new Shown;
@@ -73,17 +73,28 @@ void Storage::show(std::span<const std::byte> part) const {
   std::scoped_lock lock(shown->mutex);
   const std::byte *begin = part.data(), *end = begin + part.size();
   if (shown->begin && shown->look() != shown->seen) note_write();
+  ++shown->holders;
+  if (part.empty()) return;
   shown->begin = shown->begin ? std::min(shown->begin, begin) : begin;
   shown->end = shown->end ? std::max(shown->end, end) : end;
   shown->seen = shown->look();
 }
 
+void Storage::hide() const {
+  writes_to_shown();
+  Shown &shown = *shown_.load(std::memory_order_acquire);
+  std::scoped_lock lock(shown.mutex);
+  if (--shown.holders == 0) shown.begin = shown.end = nullptr;
+}
+
 uint64_t Storage::writes_to_shown() const {
   Shown &shown = *shown_.load(std::memory_order_acquire);
   std::scoped_lock lock(shown.mutex);
-  Hash128 now = shown.begin ? shown.look() : Hash128();
-  if (now != shown.seen) note_write();
-  shown.seen = now;
+  if (shown.begin) {
+    Hash128 now = shown.look();
+    if (now != shown.seen) note_write();
+    shown.seen = now;
+  }
   return writes_.load(std::memory_order_relaxed);
 }
 

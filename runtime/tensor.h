@@ -40,8 +40,9 @@ class Storage {
   }
   void note_write() const { writes_.fetch_add(1, std::memory_order_relaxed); }
   /// From now on somebody else may write a part of the memory and not tell: other bytes there than were last
-  /// seen count as a write, which makes `writes` read them all.
+  /// seen count as a write, which makes `writes` read them all. Until `hide` was called as often.
   void show(std::span<const std::byte> part) const;
+  void hide() const;
 
  private:
   struct Shown;

@@ -18,6 +18,7 @@ namespace {
 
 struct TensorObject {
   PyObject_HEAD Tensor tensor;
+  bool shows;  ///< its memory, by an array that may be written and that keeps this alive
 };
 
 PyTypeObject *tensor_type = nullptr;
@@ -52,6 +53,7 @@ PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
 
 void tensor_dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
+  if (as_tensor(self)->shows) as_tensor(self)->tensor.storage().hide();
   as_tensor(self)->tensor.~Tensor();
   type->tp_free(self);
   Py_DECREF(type);
@@ -72,10 +74,22 @@ PyObject *tensor_numpy_dtype(PyObject *self, void *) {
 }
 
 PyObject *tensor_numpy(PyObject *self, PyObject *) {
+  return guarded([&]() -> PyObject * {
+    const Tensor &t = as_tensor(self)->tensor;
+    PyRef array(array_over(t));
+    if (!array || !t.storage().writable()) return array.release();
+    t.storage().show(t.address_range());
+    as_tensor(PyArray_BASE(reinterpret_cast<PyArrayObject *>(array.get())))->shows = true;
+    return array.release();
+  });
+}
+
+/// For memory that somebody else has an array over for good.
+PyObject *tensor_show(PyObject *self, PyObject *) {
   return guarded([&] {
     const Tensor &t = as_tensor(self)->tensor;
     if (t.storage().writable()) t.storage().show(t.address_range());
-    return array_over(t);
+    return Py_NewRef(Py_None);
   });
 }
 
@@ -118,6 +132,7 @@ PyMethodDef methods[] = {
     {"_note_write", tensor_note_write, METH_NOARGS, "Says that its memory was written."},
     {"_is", tensor_is, METH_O, "Whether it stands for the same tensor as another object."},
     {"numpy", tensor_numpy, METH_NOARGS, "An array over the tensor's memory."},
+    {"_show", tensor_show, METH_NOARGS, "Says that somebody else may write the memory."},
     {"_from_array", tensor_from_array, METH_O | METH_CLASS, "A tensor over the memory of an array."},
     {"_as_class", tensor_as_class, METH_O | METH_CLASS, "The same tensor as an object of this class."},
     {"_assign", tensor_assign, METH_O, "Makes this object stand for another tensor."},

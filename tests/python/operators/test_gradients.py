@@ -277,3 +277,36 @@ def test_arrays_may_be_read() -> None:
         return y * x
 
     assert kw.grad(f)(np.ones(2)).tolist() == [3.0, 3.0]
+
+
+def test_arrays_that_are_gone_are_not_looked_at() -> None:
+    x = kw.Tensor(np.ones(2))
+
+    def f(t: Any) -> Any:
+        y = t * t
+        array = x.numpy()
+        if writes:
+            array[1] += 1.0
+        return y
+
+    assert kw.Tensor(np.ones((0, 2))).numpy().shape == (0, 2)
+    for writes in (False, True):
+        if writes:
+            with pytest.raises(RuntimeError, match=r"was written after the call"):
+                kw.grad(f)(x)
+        else:
+            assert np.asarray(kw.grad(f)(x)).tolist() == [2.0, 2.0]
+
+
+def test_arrays_over_arrays_of_users_are_watched() -> None:
+    from kernelwright.mindspore import Tensor, grad
+
+    array = np.ones(2, np.float32)
+
+    def f(t: Any) -> Any:
+        y = t * t
+        array[0] = 3.0
+        return y
+
+    with pytest.raises(RuntimeError, match=r"was written after the call"):
+        grad(f)(Tensor.from_numpy(array))

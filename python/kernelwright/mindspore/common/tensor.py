@@ -115,7 +115,7 @@ class Tensor(_Tensor):
     def from_numpy(cls, array: np.ndarray[Any, Any]) -> Any:
         """A tensor over the memory of an array."""
         made = cls._from_array(array)
-        made.numpy()  # whoever has the array may write it, and gradients look for that
+        made._show()  # whoever has the array may write it, and gradients look for that
         return made
 
     def __str__(self) -> str:
