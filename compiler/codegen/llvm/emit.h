@@ -121,6 +121,8 @@ class FunctionEmitter {
     V mask = nullptr;   ///< of the lanes that run; null: all
     V begun = nullptr;  ///< of those that began the iteration
     V rest = nullptr;   ///< how many they are, where they are the first ones
+    /// Whether the lanes that run are the first ones, as many as `rest`.
+    bool runs_first_ones() const { return rest && mask == begun; }
     std::unordered_map<const SymNode *, V> values{};
     std::unordered_map<const BufNode *, V> cells{};
     std::unordered_map<const ExprNode *, V> memo{};  ///< within one statement

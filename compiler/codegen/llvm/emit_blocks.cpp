@@ -8,8 +8,7 @@ namespace kw {
 /// The blocks of an inner loop, when all lanes run or the first ones, and a register holds as many elements.
 std::optional<RowBlocks> FunctionEmitter::blocks_in(const For &n) {
   if (!lanes_ || lanes_->blocks) return std::nullopt;
-  bool first_ones = lanes_->rest && lanes_->mask == lanes_->begun;
-  if (lanes_->mask && !first_ones) return std::nullopt;
+  if (lanes_->mask && !lanes_->runs_first_ones()) return std::nullopt;
   uint32_t bits = lanes_->view->widest_element();
   bool fits = lanes_->count >= 4 && lanes_->count * bits <= target_.vector_bytes() * 8;
   if (!fits || (bits != 32 && bits != 64)) return std::nullopt;

@@ -59,7 +59,7 @@ FunctionEmitter::V FunctionEmitter::row_in_memory(StridedRows &rows, uint32_t nu
 FunctionEmitter::V FunctionEmitter::mask_of_strided(const StridedRows &rows, uint32_t number) {
   auto step = static_cast<uint32_t>(std::abs(rows.step));
   uint32_t count = lanes_->count;
-  if (lanes_->rest && lanes_->mask == lanes_->begun && rows.step > 0) {
+  if (lanes_->runs_first_ones() && rows.step > 0) {
     V running = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, lanes_->rest, b_.getInt64(count));
     V end = b_.CreateSub(b_.CreateMul(running, b_.getInt64(step)), b_.getInt64(step - rows.size));
     V here = b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, end, b_.getInt64(number * rows.row));

@@ -84,18 +84,20 @@ class RecordingHere {
   std::optional<bool> before_;
 };
 
-/// differentiate(function, arguments, positions, seeds): (what the function returns, the gradients by the
-/// arguments at some positions, zeros where it does not depend on one).
+/// differentiate(function, arguments, positions, more, seeds): (what the function returns, the gradients by
+/// the arguments at some positions and by what `more`, called when recording has begun, returns; zeros where
+/// it does not depend on one). `more` may be None.
 PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
   return calling([&]() -> PyObject * {
-    if (count != 4) throw_type_error("differentiate takes a function, arguments, positions and seeds");
+    if (count != 5) throw_type_error("differentiate takes five arguments");
     auto given = py::reinterpret_borrow<py::sequence>(args[1]);
     std::vector<py::object> held(given.begin(), given.end());
     std::vector<Tensor> asked, outputs;
     std::vector<PyTypeObject *> types;
-    py::object out;
+    py::object out, more = py::tuple();
     {
       RecordingHere recording;
+      if (args[3] != Py_None) more = py::reinterpret_borrow<py::object>(args[3])();
       for (py::handle item : py::reinterpret_borrow<py::sequence>(args[2])) {
         size_t at = py::cast<size_t>(item);
         const Tensor *t = at < held.size() ? tensor_of(held[at].ptr()) : nullptr;
@@ -116,7 +118,11 @@ PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
     flatten(out, outputs);
     if (outputs.empty())
       throw_type_error(cat("the function returned ", class_name(out), ", but must return tensors"));
-    std::vector<Tensor> found = gradients(outputs, tensors_from(args[3]), asked);
+    for (py::handle o : py::reinterpret_borrow<py::sequence>(more)) {
+      asked.push_back(tensor_from_python(o, "a value"));
+      types.push_back(class_beside(o));
+    }
+    std::vector<Tensor> found = gradients(outputs, tensors_from(args[4]), asked);
     py::list by(found.size());
     for (size_t i = 0; i < found.size(); ++i)
       by[i] =

@@ -64,45 +64,29 @@ def _differentiate(
     """What the function returns, the gradients by some arguments and those by the weights. Calls of the
     gradients are recorded when those around are.
     """
+    seeds = () if sens is None else [_as_seed(s) for s in _flat_seeds(sens)]
     if not weights and not has_aux:
-        seeds = () if sens is None else [_as_seed(s) for s in _flat_seeds(sens)]
-        out, by_inputs = _core.differentiate(function, args, positions, seeds)
-        return out, by_inputs, []
-    given, variables = list(args), []
-    for p in positions:
-        if not isinstance(given[p], _core.Tensor):
-            raise TypeError(
-                f"a gradient by argument {p} was asked for, which is {type(given[p]).__name__}, but must be a"
-                " Tensor"
-            )
+        return (*_core.differentiate(function, args, positions, None, seeds), [])
     held: list[Any] = []
     holding: list[Any] = []
+    returned = None
+
+    def called(*given: Any) -> Any:
+        nonlocal returned
+        returned = function(*given)
+        if has_aux and not (isinstance(returned, tuple) and len(returned) > 1):
+            raise ValueError("When has_aux is True, origin fn requires more than one outputs.")
+        return returned[0] if has_aux else returned
+
     if weights:
         _weights_in_use.acquire()
-    before = _core.set_recording(True)
     try:
-        of_weights = _hold(weights, held, holding)
-        for p in positions:
-            given[p], by = _core.make_variable(given[p])
-            variables.append(by)
-        out = function(*given)
-        _core.set_recording(before)
-        if has_aux and not (isinstance(out, tuple) and len(out) > 1):
-            raise ValueError("When has_aux is True, origin fn requires more than one outputs.")
-        outputs = _flat(out[0] if has_aux else out)
-        if not outputs:
-            raise TypeError(f"the function returned {type(out).__name__}, but must return tensors")
-        seeds = [] if sens is None else [_as_seed(s) for s in _flat_seeds(sens)]
-        asked = variables + of_weights
-        found = _core.gradients(outputs, seeds, asked)
+        _, found = _core.differentiate(called, args, positions, lambda: _hold(weights, held, holding), seeds)
     finally:
-        _core.set_recording(before)
         _release(held, holding)
         if weights:
             _weights_in_use.release()
-    if any(g is None for g in found):
-        found = [_or_zeros(g, v) for g, v in zip(found, asked, strict=True)]
-    return out, found[: len(variables)], found[len(variables) :]
+    return returned, found[: len(positions)], found[len(positions) :]
 
 
 def _flat_seeds(sens: Any) -> list[Any]:
