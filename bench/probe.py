@@ -16,6 +16,9 @@ import numpy as np
 from quiet import pulse
 
 
+SPINNING = 0.15  # seconds for which NumPy's BLAS keeps the other cores busy after its import
+
+
 def _arguments(name: str) -> tuple[np.ndarray[Any, Any], ...]:
     a = np.ones((4, 4), np.float32)
     return {"add": (a, a.copy()), "matmul": (a, a.copy()), "layernorm": (a, a[0].copy(), a[1].copy())}.get(
@@ -60,6 +63,7 @@ def main() -> None:
         return
     from kernelwright.examples import kernels
 
+    time.sleep(SPINNING)
     times, beside = [], [pulse()]
     for name in sys.argv[2:]:
         kernel, args, out = getattr(kernels, name), _arguments(name), None

@@ -5,8 +5,10 @@
 #include <unistd.h>
 #include <csignal>
 
+#include <array>
 #include <condition_variable>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -45,6 +47,13 @@ CompileFn open_now() {
   auto fn = reinterpret_cast<CompileFn>(dlsym(handle, "kw_llvm_compile"));
   if (!fn) library_error(cat(path, " has no entry kw_llvm_compile"));
   return fn;
+}
+
+/// What LLVM's tables take is asked for in one system call: glibc grows the heap of a thread page by page.
+void grow_heap_at_once() {
+  constexpr size_t piece = 96 << 10;  // larger ones are not of the heap
+  std::array<std::unique_ptr<char[]>, 5> pieces;
+  for (auto &p : pieces) p.reset(new char[piece]);
 }
 
 /// The library and how many threads are in it. A fork waits until none is: its child would inherit their
@@ -117,6 +126,7 @@ class Library {
     pthread_sigmask(SIG_SETMASK, &all, nullptr);
     Announcement opened{promise};
     try {
+      grow_heap_at_once();
       opened.entry = open_now();
       std::string id(build_id());
       KwLlvmRequest prepare{id.c_str(), nullptr, &target, 0, 0};

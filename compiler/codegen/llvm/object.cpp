@@ -75,9 +75,10 @@ static std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
 
 #if LLVM_VERSION_MAJOR >= 22
 /// Takes passes for a list and leaves out those that look for what our IR never holds: exceptions, garbage
-/// collection, tiles, variable frames, hardening, profiles, debug values. Together they cost a tenth of a
-/// small compile and more of the first one, which also fetches their code. A name that LLVM changes costs
-/// that time again, nothing else.
+/// collection, tiles, variable frames, hardening, profiles, debug values; and one that keeps vector constants
+/// short in memory, for which it sorts a large table. Together they cost a tenth of a small compile and more
+/// of the first one, which also fetches their code. A name that LLVM changes costs that time again, nothing
+/// else.
 class UsefulPasses : public llvm::legacy::PassManagerBase {
  public:
   explicit UsefulPasses(llvm::legacy::PassManagerBase &list) : list_(list) {}
@@ -107,6 +108,7 @@ class UsefulPasses : public llvm::legacy::PassManagerBase {
         "X86 Avoid Store Forwarding Blocks",
         "X86 Domain Reassignment Pass",
         "X86 DynAlloca Expander",
+        "X86 Fixup Vector Constants",
         "X86 Indirect Branch Tracking",
         "X86 Indirect Thunks",
         "X86 Load Value Injection (LVI) Load Hardening",
