@@ -17,7 +17,7 @@ from quiet import undisturbed
 import kernelwright as kw
 from kernelwright.examples import kernels
 
-ROUNDS, LOOPS = 31, 10_000
+ROUNDS, LOOPS, PATIENCE = 15, 4000, 1.0
 A, B, C, D, E, F, G, H = (float(n) for n in range(8))
 GUARDS = 8
 
@@ -77,7 +77,7 @@ def main() -> None:
     times: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(ROUNDS):
         for name, f in functions.items():
-            seconds = undisturbed(functools.partial(timeit.timeit, f, number=LOOPS))
+            seconds = undisturbed(functools.partial(timeit.timeit, f, number=LOOPS), PATIENCE)
             times[name].append(seconds / LOOPS * 1e9)
     base = min(times.pop("empty loop"))
     pairs = zip(times.pop("captures eight"), times.pop("captures none"), strict=True)

@@ -11,12 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from quiet import undisturbed
 
 import kernelwright as kw
 import kernelwright.mindspore as ms
 from kernelwright.mindspore import ops
 
-ROUNDS, CALLS = 15, 5000
+ROUNDS, CALLS, PATIENCE = 15, 3000, 1.0
 
 
 def add(a, b):
@@ -38,7 +39,7 @@ def add_grad(a, b, dout):
 
 
 def nanoseconds(f: Callable[[], Any], calls: int) -> float:
-    return timeit.timeit(f, number=calls) / calls * 1e9
+    return undisturbed(lambda: timeit.timeit(f, number=calls), PATIENCE) / calls * 1e9
 
 
 def main() -> None:
@@ -56,7 +57,7 @@ def main() -> None:
         kernel = nanoseconds(lambda: bare(x, x), CALLS)
         kernel_back = nanoseconds(lambda: bare_back(x, x, x), CALLS)
         found["operator"].append(nanoseconds(lambda: op(t, t), CALLS) - kernel)
-        found["gradient"].append(nanoseconds(lambda: gradient(t, t), CALLS // 5) - kernel - kernel_back)
+        found["gradient"].append(nanoseconds(lambda: gradient(t, t), CALLS // 10) - kernel - kernel_back)
     print(json.dumps(found))
 
 

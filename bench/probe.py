@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from quiet import pulse
 
-
 SPINNING = 0.15  # seconds for which NumPy's BLAS keeps the other cores busy after its import
 
 
