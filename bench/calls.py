@@ -79,10 +79,13 @@ def main() -> None:
         for name, f in functions.items():
             seconds = undisturbed(functools.partial(timeit.timeit, f, number=LOOPS), PATIENCE)
             times[name].append(seconds / LOOPS * 1e9)
-    base = min(times.pop("empty loop"))
+    empty = times.pop("empty loop")
     pairs = zip(times.pop("captures eight"), times.pop("captures none"), strict=True)
     guards = [(eight - none) / GUARDS for eight, none in pairs]
-    calls = {name: [t - base for t in series] for name, series in times.items()}
+    calls = {
+        name: [t - nothing for t, nothing in zip(series, empty, strict=True)]
+        for name, series in times.items()
+    }
     print(json.dumps(calls | {"each captured global": guards}))
 
 
