@@ -106,9 +106,7 @@ void check_outputs(const OpCall &call, const KernelDef &k, std::span<const Tenso
                             ", but ", types.size(), " were inferred"));
   for (size_t i = 0; i < outputs.size(); ++i) {
     Extents shape = outputs[i].shape();
-    if (outputs[i].dtype() == types[i].dtype &&
-        std::equal(shape.begin(), shape.end(), types[i].shape.begin(), types[i].shape.end()))
-      continue;
+    if (outputs[i].dtype() == types[i].dtype && types[i].shape == shape) continue;
     throw_runtime_error(cat(kernel_text(k), " of ", def.name, " makes ", type_text(outputs[i].dtype(), shape),
                             " as output ", i, ", but ", type_text(types[i].dtype, types[i].shape),
                             " was inferred"));

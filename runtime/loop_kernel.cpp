@@ -1,6 +1,7 @@
 // Operands → words, extents, strides and pointers → a version → a run → results.
 #include "runtime/loop_kernel.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "runtime/launch.h"
@@ -19,28 +20,20 @@ struct LoopKernel::Call : OperandWords {
   const Tensor &tensor(size_t i) const { return std::get<Tensor>(operands[i]); }
 };
 
-void OperandWords::reserve(size_t operands) {
-  words.reserve(operands);
-  data.reserve(operands + 1);
-  extents.reserve(4 * operands);
-}
-
 void OperandWords::add(const Tensor &t) {
   StrideClass c = t.stride_class();
   words.push_back(argument_word(ArgKind::tensor, t.dtype(), t.rank(), c));
   data.push_back(t.data());
-  extents.insert(extents.end(), t.shape().begin(), t.shape().end());
-  size_t told = c == StrideClass::contiguous ? 0 : c == StrideClass::inner_unit ? t.rank() - 1 : t.rank();
-  strides.insert(strides.end(), t.strides().begin(), t.strides().begin() + static_cast<ptrdiff_t>(told));
+  extents.append(t.shape());
+  if (c != StrideClass::contiguous)
+    strides.append(t.strides().first(c == StrideClass::inner_unit ? t.rank() - 1 : t.rank()));
 }
 
 OperandWords::OperandWords(std::span<const Tensor> tensors) {
-  reserve(tensors.size());
   for (const Tensor &t : tensors) add(t);
 }
 
 OperandWords::OperandWords(std::span<const Operand> operands) {
-  reserve(operands.size());
   for (const Operand &o : operands) {
     if (const auto *t = std::get_if<Tensor>(&o)) {
       add(*t);
@@ -57,14 +50,14 @@ OperandWords::OperandWords(std::span<const Operand> operands) {
 }
 
 std::vector<Tensor> make_outputs(const LoadedKernel &kernel, std::span<const int64_t> out_extents,
-                                 std::vector<void *> &data) {
+                                 OperandWords &call) {
   std::vector<Tensor> outputs;
   size_t at = 0;
   for (const ParamRecord &p : kernel.artifact().params) {
     if (p.mode != ParamMode::out) continue;
     Extents shape = out_extents.subspan(at, p.rank);
     Tensor out = p.fill == Fill::zero ? Tensor::zeros(p.dtype, shape) : Tensor::empty(p.dtype, shape);
-    data.push_back(out.data());
+    call.data.push_back(out.data());
     outputs.push_back(std::move(out));
     at += p.rank;
   }
@@ -125,12 +118,12 @@ std::shared_ptr<const LoadedKernel> LoopKernel::obtain(const Request &r, std::un
 LoopKernel::Known &LoopKernel::find_version(const Call &call, std::unique_lock<std::mutex> &lock) {
   auto known = [&]() -> Known * {
     for (const auto &v : versions_)
-      if (v->words == call.words && v->interp == interpreting()) return v.get();
+      if (std::ranges::equal(v->words, call.words) && v->interp == interpreting()) return v.get();
     return nullptr;
   };
   if (Known *v = known()) return *v;
   auto v = std::make_unique<Known>();
-  v->words = call.words;
+  v->words.assign(call.words.begin(), call.words.end());
   v->interp = interpreting();
   v->request.name = name_;
   v->request.identity = cat("text ", source_.text);
@@ -149,7 +142,7 @@ void LoopKernel::check_written(const Known &v, Call &call) const {
     if (p.mode != ParamMode::inout) continue;
     auto number = static_cast<size_t>(p.arg);
     const Tensor &written = call.tensor(number);
-    if (!written.storage().writable())
+    if (!written.writable())
       throw_value_error(cat("argument '", p.name, "' of kernel '", name_, "' is written but read-only"));
     if (may_overlap_itself(written))
       throw_value_error(cat("argument '", p.name, "' of kernel '", name_,
@@ -188,19 +181,19 @@ std::vector<Tensor> LoopKernel::operator()(std::span<const Operand> operands) {
 }
 
 std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands) {
-  Call call(operands);
   std::unique_lock lock(mutex_);
   if (!parameters_) parameters_ = parameter_names(source_).size();
   if (*parameters_ != operands.size())
     throw_type_error(cat("kernel '", name_, "' takes ", counted(*parameters_, "argument"), ", but ",
                          operands.size(), " were given"));
+  Call call(operands);
   Known &v = find_version(call, lock);
   check_written(v, call);
   Entry entry = enter_call(v, call, lock);
   lock.unlock();
 
-  std::vector<Tensor> outputs = make_outputs(*entry.kernel, entry.out_extents, call.data);
-  call.extents.insert(call.extents.end(), call.strides.begin(), call.strides.end());
+  std::vector<Tensor> outputs = make_outputs(*entry.kernel, entry.out_extents, call);
+  call.extents.append(call.strides);
   RunResult r = run_by_runner(*entry.kernel, entry.work,
                               {call.data.data(), call.extents.data(), call.scalars.data(), entry.workspace});
   for (const ParamRecord &p : entry.kernel->artifact().params)

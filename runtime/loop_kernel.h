@@ -9,31 +9,32 @@
 #include "runtime/versions/once.h"
 #include "runtime/versions/signature_words.h"
 #include "runtime/versions/version.h"
+#include "support/fixed_list.h"
 
 namespace kw {
 
 /// An argument: a tensor, or a number that is weak as Python's are (language.md 2).
 using Operand = std::variant<Tensor, bool, int64_t, double>;
 
-/// Operands taken apart in the order of the ABI.
+/// At most `max_args` operands taken apart in the order of the ABI.
 struct OperandWords {
-  std::vector<uint16_t> words;
-  std::vector<void *> data;
-  std::vector<int64_t> extents, strides;
-  std::vector<uint64_t> scalars;
+  FixedList<uint16_t, max_args> words;
+  FixedList<void *, max_args + max_outputs> data;
+  FixedList<int64_t, 2 * max_args * max_rank> extents;
+  FixedList<int64_t, max_args * max_rank> strides;
+  FixedList<uint64_t, max_args> scalars;
 
   explicit OperandWords(std::span<const Operand> operands);
   explicit OperandWords(std::span<const Tensor> tensors);
   CallSizes sizes() const { return {extents, scalars}; }
 
  private:
-  void reserve(size_t operands);
   void add(const Tensor &t);
 };
 
-/// New tensors for the outputs of a kernel, in their order, whose pointers go to the end of `data`.
+/// New tensors for the outputs of a kernel, in their order, whose pointers go to the end of `call.data`.
 std::vector<Tensor> make_outputs(const LoadedKernel &kernel, std::span<const int64_t> out_extents,
-                                 std::vector<void *> &data);
+                                 OperandWords &call);
 
 class LoopKernel {
  public:

@@ -39,7 +39,7 @@ struct OpAttr {
 /// What a tensor is made as.
 struct TensorType {
   DType dtype = DType::f32;
-  std::vector<int64_t> shape;
+  Shape shape;
   friend bool operator==(const TensorType &, const TensorType &) = default;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "runtime/buffer_allocator.h"
 #include "runtime/op_error.h"
 #include "support/pointer_map.h"
 #include "support/text.h"
@@ -79,6 +80,8 @@ void check_gradients(const Node &n, const std::vector<Tensor> &found) {
 class Backward {
  public:
   Backward(const std::vector<Tensor> &outputs, const std::vector<Tensor> &wrt) {
+    stops_.reserve(8);
+    order_.reserve(8);
     for (const Tensor &t : outputs) visit(t);
     for (size_t next = 0; next < stops_.size(); ++next) {
       const Node &n = *stops_[next].node;  // stays where it is when stops_ grows
@@ -208,13 +211,14 @@ Node::~Node() {
 }
 
 Tensor make_variable(const Tensor &t) {
-  auto node = std::make_shared<Node>();
-  node->call.op = registry().need("kw::identity");
+  static const auto identity = registry().need("kw::identity");
+  auto node = make_in_buffer<Node>();
+  node->call.op = identity;
   if (recording && t.history()) {
     check_fresh(t, t.storage().writes());
     node->call.inputs = {with_same_history(t)};
   }
-  node->output_types = {{t.dtype(), {t.shape().begin(), t.shape().end()}}};
+  node->output_types = {{t.dtype(), t.shape()}};
   node->saved_outputs.resize(1);
   node->writes = count_writes(node->call.inputs);
   node->number = next_number++;
@@ -247,12 +251,13 @@ bool is_recorded(const OpCall &call) {
 
 std::vector<uint64_t> count_writes(const std::vector<Tensor> &tensors) {
   std::vector<uint64_t> out;
+  out.reserve(tensors.size());
   for (const Tensor &t : tensors) out.push_back(t ? t.storage().writes() : 0);
   return out;
 }
 
 void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_t> &writes) {
-  auto node = std::make_shared<Node>();
+  auto node = make_in_buffer<Node>();
   std::vector<uint64_t> now = count_writes(call.inputs);
   for (Tensor &out : outputs)
     for (size_t i = 0; i < call.inputs.size(); ++i)
@@ -264,17 +269,19 @@ void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_
     if (call.inputs[i]) call.inputs[i] = with_same_history(call.inputs[i]);
   }
   const std::optional<GradDef> &grad = call.op->grad;
+  node->output_types.reserve(outputs.size());
+  node->saved_outputs.reserve(outputs.size());
+  now.reserve(now.size() + outputs.size());
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const Tensor &out = outputs[i];
-    node->output_types.push_back({out.dtype(), {out.shape().begin(), out.shape().end()}});
+    node->output_types.push_back({out.dtype(), out.shape()});
     node->saved_outputs.push_back(grad && grad->saves_outputs ? out.detached() : Tensor());
     // numbers that are no reals, of an operator without a gradient, do not change with its inputs
     if (is_float(out.dtype()) || !has_no_gradient(*call.op))
       out.set_history({node, i, out.storage().writes()});
   }
   node->writes = std::move(now);
-  std::vector<uint64_t> of_outputs = count_writes(node->saved_outputs);
-  node->writes.insert(node->writes.end(), of_outputs.begin(), of_outputs.end());
+  for (const Tensor &out : node->saved_outputs) node->writes.push_back(out ? out.storage().writes() : 0);
   node->number = next_number++;
   node->recorder = recorder;
   node->call = std::move(call);

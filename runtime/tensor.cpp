@@ -6,6 +6,7 @@
 #include <new>
 
 #include "runtime/buffer.h"
+#include "runtime/buffer_allocator.h"
 #include "runtime/op_error.h"
 #include "support/hash.h"
 #include "support/text.h"
@@ -16,9 +17,13 @@ namespace {
 
 constexpr int64_t max_reach = int64_t{1} << 46;  ///< elements, as for the arguments of a kernel
 
+void check_rank(size_t rank) {
+  if (rank > max_rank)
+    throw_value_error(cat("a tensor of ", rank, " dimensions; at most ", max_rank, " are possible"));
+}
+
 void check_shape(Extents shape) {
-  if (shape.size() > max_rank)
-    throw_value_error(cat("a tensor of ", shape.size(), " dimensions; at most ", max_rank, " are possible"));
+  check_rank(shape.size());
   int64_t elements = 1;
   bool empty = false, wide = false;
   for (int64_t e : shape) {
@@ -37,16 +42,21 @@ size_t bytes_of(DType dtype, Extents shape) {
 
 }  // namespace
 
+Shape::Shape(Extents extents) : rank_(extents.size()) {
+  check_rank(rank_);
+  std::copy(extents.begin(), extents.end(), extents_.begin());
+}
+
 struct Storage::Key {};
 
 std::shared_ptr<Storage> Storage::allocate(size_t bytes, bool zeroed) {
   void *data = allocate_buffer(bytes, zeroed);
   if (!data) throw std::bad_alloc();
-  return std::make_shared<Storage>(Key{}, data, true, nullptr);
+  return make_in_buffer<Storage>(Key{}, data, true, nullptr);
 }
 
 std::shared_ptr<Storage> Storage::adopt(void *data, bool writable, std::function<void()> release) {
-  return std::make_shared<Storage>(Key{}, data, writable, std::move(release));
+  return make_in_buffer<Storage>(Key{}, data, writable, std::move(release));
 }
 
 /// Bytes that others may write, and what they were when they were last looked at.
@@ -106,18 +116,24 @@ Storage::~Storage() {
     release_buffer(data_);
 }
 
-Tensor Tensor::empty(DType dtype, Extents shape) {
-  check_shape(shape);
-  auto storage = Storage::allocate(bytes_of(dtype, shape));
-  void *data = storage->data();
-  return over(std::move(storage), data, dtype, shape, {});
+Tensor::Body::Body(const Body &o) : Body(o.storage, o.data, o.dtype, o.rank, o.sealed) {
+  std::copy_n(o.shape.begin(), rank, shape.begin());
+  std::copy_n(o.strides.begin(), rank, strides.begin());
 }
 
-Tensor Tensor::zeros(DType dtype, Extents shape) {
+Tensor Tensor::make(DType dtype, Extents shape, bool zeroed) {
   check_shape(shape);
-  auto storage = Storage::allocate(bytes_of(dtype, shape), true);
+  auto storage = Storage::allocate(bytes_of(dtype, shape), zeroed);
   void *data = storage->data();
-  return over(std::move(storage), data, dtype, shape, {});
+  Tensor t;
+  t.body_ = make_in_buffer<Body>(std::move(storage), data, dtype, shape.size(), false);
+  for (int64_t d = std::ssize(shape) - 1, stride = 1; d >= 0; --d) {
+    auto at = static_cast<size_t>(d);
+    t.body_->shape[at] = shape[at];
+    t.body_->strides[at] = stride;
+    stride *= std::max<int64_t>(shape[at], 1);
+  }
+  return t;
 }
 
 Tensor Tensor::ones(DType dtype, Extents shape) {
@@ -144,11 +160,7 @@ Tensor Tensor::over(std::shared_ptr<Storage> storage, void *data, DType dtype, E
                     Extents strides) {
   check_shape(shape);
   Tensor t;
-  t.body_ = std::make_shared<Body>();
-  t.body_->storage = std::move(storage);
-  t.body_->data = data;
-  t.body_->dtype = dtype;
-  t.body_->rank = shape.size();
+  t.body_ = make_in_buffer<Body>(std::move(storage), data, dtype, shape.size(), false);
   int64_t stride = 1, reach = 0;
   for (size_t d = shape.size(); d-- > 0;) {
     t.body_->shape[d] = shape[d];
@@ -160,6 +172,12 @@ Tensor Tensor::over(std::shared_ptr<Storage> storage, void *data, DType dtype, E
       throw_value_error("a tensor reaches beyond 2^46 elements");
   }
   return t;
+}
+
+Tensor Tensor::view(void *data, Extents shape, Extents strides) const {
+  Tensor out = over(body_->storage, data, body_->dtype, shape, strides);
+  out.body_->sealed = body_->sealed;
+  return out;
 }
 
 int64_t Tensor::size() const {
@@ -196,7 +214,7 @@ std::span<const std::byte> Tensor::address_range() const {
 
 Tensor Tensor::reshaped(Extents shape) const {
   if (!is_contiguous()) return {};
-  return over(body_->storage, data(), dtype(), shape, {});
+  return view(data(), shape, {});
 }
 
 Tensor Tensor::permuted(std::span<const size_t> axes) const {
@@ -205,8 +223,7 @@ Tensor Tensor::permuted(std::span<const size_t> axes) const {
     to_shape[d] = body_->shape[axes[d]];
     to_strides[d] = body_->strides[axes[d]];
   }
-  return over(body_->storage, data(), dtype(), {to_shape.data(), axes.size()},
-              {to_strides.data(), axes.size()});
+  return view(data(), {to_shape.data(), axes.size()}, {to_strides.data(), axes.size()});
 }
 
 Tensor Tensor::broadcast(Extents to) const {
@@ -221,10 +238,22 @@ Tensor Tensor::broadcast(Extents to) const {
   if (!fits)
     throw_value_error(
         cat("a tensor of shape ", shape_text(shape()), " cannot be stretched to the shape ", shape_text(to)));
-  return over(body_->storage, data(), dtype(), to, {to_strides.data(), to.size()});
+  return view(data(), to, {to_strides.data(), to.size()});
 }
 
-Tensor Tensor::detached() const { return over(body_->storage, data(), dtype(), shape(), strides()); }
+Tensor Tensor::detached() const {
+  Tensor out;
+  out.body_ = make_in_buffer<Body>(*body_);
+  return out;
+}
+
+Tensor Tensor::sealed() const {
+  Tensor out;
+  out.body_ = make_in_buffer<Body>(*body_);
+  out.body_->history = body_->history;
+  out.body_->sealed = true;
+  return out;
+}
 
 std::string shape_text(Extents shape) {
   std::string out = "(";

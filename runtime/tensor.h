@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ir/dtype.h"
-#include "ir/signature.h"
+#include "runtime/shape.h"
 
 namespace kw {
 
@@ -55,8 +55,6 @@ class Storage {
   mutable std::atomic<Shown *> shown_{nullptr};
 };
 
-using Extents = std::span<const int64_t>;
-
 /// Where a tensor comes from when gradients are recorded: output `output` of a node, as long as its memory
 /// was written `writes` times. More writes came through another tensor over the same memory.
 struct History {
@@ -72,8 +70,8 @@ class Tensor {
   Tensor() = default;  ///< none at all
   /// Row-major memory of its own, not initialised. Throws std::bad_alloc, and OpError for extents that are
   /// negative or too large.
-  static Tensor empty(DType dtype, Extents shape);
-  static Tensor zeros(DType dtype, Extents shape);
+  static Tensor empty(DType dtype, Extents shape) { return make(dtype, shape, false); }
+  static Tensor zeros(DType dtype, Extents shape) { return make(dtype, shape, true); }
   static Tensor ones(DType dtype, Extents shape);
   /// A view of memory; `strides` empty: row-major.
   static Tensor over(std::shared_ptr<Storage> storage, void *data, DType dtype, Extents shape,
@@ -94,6 +92,8 @@ class Tensor {
   bool is_contiguous() const { return stride_class() == StrideClass::contiguous; }
   std::span<const std::byte> address_range() const;  ///< of its elements; empty without any
 
+  /// Another look at its memory, from `data` on; `strides` empty: row-major.
+  Tensor view(void *data, Extents shape, Extents strides) const;
   /// The same elements under another shape of as many; null when that needs a copy.
   Tensor reshaped(Extents shape) const;
   /// Dimension d is dimension axes[d] of this.
@@ -102,6 +102,9 @@ class Tensor {
   Tensor broadcast(Extents shape) const;
   /// Another tensor over the same memory, without history.
   Tensor detached() const;
+  /// Another one with its history, by way of which nobody may write the memory; nor by views of it.
+  Tensor sealed() const;
+  bool writable() const { return !body_->sealed && body_->storage->writable(); }
 
   const History &history() const { return body_->history; }
   void set_history(History history) const { body_->history = std::move(history); }
@@ -111,13 +114,18 @@ class Tensor {
 
  private:
   struct Body {
+    Body(std::shared_ptr<Storage> storage, void *data, DType dtype, size_t rank, bool sealed)
+        : storage(std::move(storage)), data(data), dtype(dtype), sealed(sealed), rank(rank) {}
+    explicit Body(const Body &o);  ///< without history
     std::shared_ptr<Storage> storage;
-    void *data = nullptr;
-    DType dtype = DType::f32;
-    size_t rank = 0;
-    std::array<int64_t, max_rank> shape{}, strides{};
+    void *data;
+    DType dtype;
+    bool sealed;
+    size_t rank;
+    std::array<int64_t, max_rank> shape, strides;  ///< the first `rank` mean something
     History history;
   };
+  static Tensor make(DType dtype, Extents shape, bool zeroed);
   std::shared_ptr<Body> body_;
 };
 

@@ -345,16 +345,17 @@ std::optional<std::vector<Tensor>> call_again(PyObject *kernel, std::span<const 
       plan->generation != k->generation || plan->interp != interpreting() || !k->function_holds() ||
       !k->guards_hold())
     return std::nullopt;
-  if (std::any_of(tensors.begin(), tensors.end(), [](const Tensor &t) { return !t; })) return std::nullopt;
+  if (tensors.size() > max_args || !std::all_of(tensors.begin(), tensors.end(), [](auto &t) { return !!t; }))
+    return std::nullopt;
   OperandWords call(tensors);
   bool same_call = plan->word_count == call.words.size() &&
                    same(plan->words.data(), call.words.data(), plan->word_count) && plan->knows(call.sizes());
   if (!same_call) return std::nullopt;
   PlanUse held(plan);
   const LoadedKernel &body = plan->body();
-  std::vector<Tensor> outputs = make_outputs(body, plan->out_extents, call.data);
+  std::vector<Tensor> outputs = make_outputs(body, plan->out_extents, call);
   size_t extents = call.extents.size();
-  call.extents.insert(call.extents.end(), call.strides.begin(), call.strides.end());
+  call.extents.append(call.strides);
   RunResult r = run(body, plan->work, {call.data.data(), call.extents.data(), nullptr, plan->workspace});
   if (!end_run(*k, body, {call.extents.data(), extents}, r)) return std::vector<Tensor>();
   return outputs;
@@ -374,8 +375,7 @@ bool infer_outputs(KernelState &k, PyObject *const *args, size_t nargs, std::vec
   for (const ParamRecord &p : a.params) {
     TensorType type{p.dtype, {}};
     if (p.mode == ParamMode::out) {
-      auto first = plan->out_extents.begin() + static_cast<ptrdiff_t>(at);
-      type.shape.assign(first, first + p.rank);
+      type.shape = Extents(plan->out_extents).subspan(at, p.rank);
       at += p.rank;
     } else if (p.is_tensor) {
       type.shape = shape_of_array(f.args[p.arg]);

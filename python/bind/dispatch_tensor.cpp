@@ -77,7 +77,7 @@ PyObject *tensor_numpy(PyObject *self, PyObject *) {
   return guarded([&]() -> PyObject * {
     const Tensor &t = as_tensor(self)->tensor;
     PyRef array(array_over(t));
-    if (!array || !t.storage().writable()) return array.release();
+    if (!array || !t.writable()) return array.release();
     t.storage().show(t.address_range());
     as_tensor(PyArray_BASE(reinterpret_cast<PyArrayObject *>(array.get())))->shows = true;
     return array.release();
@@ -88,7 +88,7 @@ PyObject *tensor_numpy(PyObject *self, PyObject *) {
 PyObject *tensor_show(PyObject *self, PyObject *) {
   return guarded([&] {
     const Tensor &t = as_tensor(self)->tensor;
-    if (t.storage().writable()) t.storage().show(t.address_range());
+    if (t.writable()) t.storage().show(t.address_range());
     return Py_NewRef(Py_None);
   });
 }
@@ -230,11 +230,11 @@ PyObject *array_over(const Tensor &t, bool writable) {
   }
   PyRef owner(wrap_tensor(tensor_type, t));
   Py_INCREF(const_cast<void *>(descr));
-  PyRef array(
-      owner ? PyArray_NewFromDescr(&PyArray_Type, static_cast<PyArray_Descr *>(const_cast<void *>(descr)),
-                                   static_cast<int>(t.rank()), dims, strides, t.data(),
-                                   writable && t.storage().writable() ? NPY_ARRAY_WRITEABLE : 0, nullptr)
-            : nullptr);
+  PyRef array(owner ? PyArray_NewFromDescr(&PyArray_Type,
+                                           static_cast<PyArray_Descr *>(const_cast<void *>(descr)),
+                                           static_cast<int>(t.rank()), dims, strides, t.data(),
+                                           writable && t.writable() ? NPY_ARRAY_WRITEABLE : 0, nullptr)
+                    : nullptr);
   if (!array || PyArray_SetBaseObject(reinterpret_cast<PyArrayObject *>(array.get()), owner.release()) < 0)
     return nullptr;
   PyArray_UpdateFlags(reinterpret_cast<PyArrayObject *>(array.get()), NPY_ARRAY_UPDATE_ALL);

@@ -48,9 +48,8 @@ Tensor batched(const Tensor &x, const std::vector<int64_t> &batch) {
   int64_t count = 1;
   for (int64_t e : batch) count *= e;
   if (x.rank() == 2 && count == 1)
-    return Tensor::over(x.shared_storage(), x.data(), x.dtype(),
-                        std::array{int64_t{1}, x.shape()[0], x.shape()[1]},
-                        std::array{int64_t{0}, x.strides()[0], x.strides()[1]});
+    return x.view(x.data(), std::array{int64_t{1}, x.shape()[0], x.shape()[1]},
+                  std::array{int64_t{0}, x.strides()[0], x.strides()[1]});
   return contiguous(x.broadcast(shape))
       .reshaped(std::array{count, x.shape()[x.rank() - 2], x.shape()[x.rank() - 1]});
 }

@@ -169,7 +169,7 @@ void add_layernorm(Registration &to) {
   row.infer = [](const OpCall &c) {
     check_layernorm(c);
     TensorType x = type_of(c.inputs[0]);
-    std::vector<int64_t> per_row = x.shape;
+    std::vector<int64_t> per_row = shape_of(c.inputs[0]);
     per_row.back() = 1;
     return std::vector<TensorType>{x, {x.dtype, per_row}, {x.dtype, per_row}};
   };

@@ -39,10 +39,28 @@ class GilHeld {
   std::optional<py::gil_scoped_acquire> gil_;
 };
 
-/// The inputs of a call as the arguments of a function: tuples for dynamic inputs.
+/// Arguments of a call of a Python function.
+class Arguments {
+ public:
+  explicit Arguments(size_t expected) { values_.reserve(expected); }
+  void append(py::object o) { values_.push_back(std::move(o)); }
+  size_t size() const { return values_.size(); }
+  py::object call(py::handle function) const {
+    static_assert(sizeof(py::object) == sizeof(PyObject *));
+    auto *raw = reinterpret_cast<PyObject *const *>(values_.data());
+    PyObject *result = PyObject_Vectorcall(function.ptr(), raw, values_.size(), nullptr);
+    if (!result) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(result);
+  }
+
+ private:
+  std::vector<py::object> values_;
+};
+
+/// The inputs of a call, dynamic ones as tuples, and its attributes.
 template <class Convert>
-py::list arguments(const OpCall &call, Convert &&convert) {
-  py::list out;
+Arguments arguments(const OpCall &call, Convert &&convert, size_t more = 0) {
+  Arguments out(call.op->def.inputs.size() + call.attrs.size() + more);
   size_t at = 0;
   for (size_t i = 0; i < call.op->def.inputs.size(); ++i) {
     size_t n = call.counts.empty() ? 1 : call.counts[i];
@@ -52,13 +70,10 @@ py::list arguments(const OpCall &call, Convert &&convert) {
     }
     py::tuple several(n);
     for (size_t k = 0; k < n; ++k) several[k] = convert(call.inputs[at++]);
-    out.append(several);
+    out.append(std::move(several));
   }
+  for (const auto &[name, value] : call.attrs) out.append(attr_to_python(value));
   return out;
-}
-
-void append_attrs(const OpCall &call, py::list &to) {
-  for (const auto &[name, value] : call.attrs) to.append(attr_to_python(value));
 }
 
 /// Of each tensor of a call whether kernels may write it.
@@ -81,15 +96,14 @@ py::object own_array(py::object array) {
 std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
   std::vector<bool> may_write = mutable_tensors(call);
   std::vector<PyObject *> arrays;
-  py::list args = arguments(call, [&](const Tensor &t) -> py::object {
+  Arguments args = arguments(call, [&](const Tensor &t) -> py::object {
     bool writable = arrays.size() < may_write.size() && may_write[arrays.size()];
     PyObject *array = t ? array_over(t, writable) : Py_NewRef(Py_None);
     if (!array) throw py::error_already_set();
     arrays.push_back(array);
     return py::reinterpret_steal<py::object>(array);
   });
-  append_attrs(call, args);
-  py::object result = function(*args);
+  py::object result = args.call(function);
   std::vector<Tensor> out;
   auto take = [&](py::object o) {
     auto found = std::find(arrays.begin(), arrays.end(), o.ptr());
@@ -133,9 +147,8 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &told, PyType
     k.predicate.text = py::cast<std::string>(told["when_text"]);
     k.predicate.holds = [held = shared(std::move(when)), type](const OpCall &call) {
       py::gil_scoped_acquire gil;
-      py::list args = arguments(call, [&](const Tensor &t) { return tensor_to_python(t, type); });
-      append_attrs(call, args);
-      return py::cast<bool>((*held)(*args));
+      Arguments args = arguments(call, [&](const Tensor &t) { return tensor_to_python(t, type); });
+      return py::cast<bool>(args.call(*held));
     };
   }
   bool is_kernel = py::isinstance(told["run"], py::module_::import("kernelwright._core").attr("Kernel"));
@@ -161,8 +174,7 @@ struct LastInference {
 
   bool was(const OpCall &call) const {
     auto same = [](const TensorType &type, const Tensor &t) {
-      return t && type.dtype == t.dtype() &&
-             std::equal(type.shape.begin(), type.shape.end(), t.shape().begin(), t.shape().end());
+      return t && type.dtype == t.dtype() && type.shape == t.shape();
     };
     return counts == call.counts && attrs == call.attrs &&
            std::equal(inputs.begin(), inputs.end(), call.inputs.begin(), call.inputs.end(), same);
@@ -175,15 +187,13 @@ auto infer_from_python(py::object function, bool repeats) {
     GilHeld gil;
     if (repeats && *last && (*last)->was(call)) return (*last)->outputs;
     std::vector<TensorType> types;
-    for (const Tensor &t : call.inputs)
-      types.push_back(t ? TensorType{t.dtype(), {t.shape().begin(), t.shape().end()}} : TensorType{});
-    py::list args = arguments(call, [](const Tensor &t) -> py::object {
+    for (const Tensor &t : call.inputs) types.push_back(t ? TensorType{t.dtype(), t.shape()} : TensorType{});
+    Arguments args = arguments(call, [](const Tensor &t) -> py::object {
       if (!t) return py::none();
-      return type_to_python({t.dtype(), {t.shape().begin(), t.shape().end()}});
+      return type_to_python({t.dtype(), t.shape()});
     });
-    append_attrs(call, args);
     std::vector<TensorType> out;
-    py::object told = (*held)(*args);
+    py::object told = args.call(*held);
     try {
       for (auto type : py::cast<py::list>(told)) out.push_back(type_from_python(type));
     } catch (const py::cast_error &) {
@@ -196,14 +206,10 @@ auto infer_from_python(py::object function, bool repeats) {
   };
 }
 
-/// The same tensor, history and all, over memory that is not to be written.
-Tensor read_only(const Tensor &t) {
-  auto memory = Storage::adopt(t.data(), false, [held = t.shared_storage()] {});
-  Tensor out = Tensor::over(std::move(memory), t.data(), t.dtype(), t.shape(), t.strides());
-  History history = t.history();
-  history.writes = 0;
-  out.set_history(std::move(history));
-  return out;
+template <class What>
+Tensor tensor_or_none(py::handle o, What &&what) {
+  if (const Tensor *t = tensor_of(o.ptr())) return *t;
+  return o.is_none() ? Tensor() : tensor_from_python(o, what());
 }
 
 /// A gradient by MindSpore's convention: inputs and attributes, outputs, gradients of the outputs; several
@@ -212,50 +218,45 @@ auto bprop_from_python(py::object function, bool tuple, PyTypeObject *type) {
   return [held = shared(std::move(function)), tuple, type](const GradCall &g) {
     py::gil_scoped_acquire gil;
     const OpDef &def = g.call.op->def;
-    auto object = [&](const Tensor &t) { return tensor_to_python(t, type); };
-    py::list args = arguments(g.call, object);
-    append_attrs(g.call, args);
+    auto object = [&](Tensor t) { return tensor_to_python(std::move(t), type); };
+    Arguments args = arguments(g.call, object, 2);
     size_t expected = args.size();
+    auto append = [&](const std::vector<Tensor> &several, auto &&convert) {
+      if (several.size() == 1 && !tuple) return args.append(convert(several[0]));
+      py::tuple all(several.size());
+      for (size_t i = 0; i < several.size(); ++i) all[i] = convert(several[i]);
+      args.append(std::move(all));
+    };
+    append(g.outputs, object);
     // other gradients may be sums with the same memory: a bprop must not write what it gets
-    std::vector<Tensor> grads;
-    for (const Tensor &t : g.grads) grads.push_back(read_only(t));
-    for (const std::vector<Tensor> *several :
-         {&g.outputs, static_cast<const std::vector<Tensor> *>(&grads)}) {
-      if (several->size() == 1 && !tuple) {
-        args.append(object((*several)[0]));
-        continue;
-      }
-      py::tuple all(several->size());
-      for (size_t i = 0; i < several->size(); ++i) all[i] = object((*several)[i]);
-      args.append(all);
-    }
-    py::object result = (*held)(*args);
-    std::string subject =
-        cat("the bprop of ", def.name, def.source.empty() ? "" : cat(" (", def.source, ")"));
+    append(g.grads, [&](const Tensor &t) { return object(t.sealed()); });
+    py::object result = args.call(*held);
+    auto subject = [&] {
+      return cat("the bprop of ", def.name, def.source.empty() ? "" : cat(" (", def.source, ")"));
+    };
     if (!py::isinstance<py::tuple>(result) && !py::isinstance<py::list>(result))
-      throw_type_error(cat(subject, " must return a tuple of one gradient per input, but returned ",
+      throw_type_error(cat(subject(), " must return a tuple of one gradient per input, but returned ",
                            with_article(Py_TYPE(result.ptr())->tp_name)));
     auto gradients = py::reinterpret_borrow<py::sequence>(result);
     size_t inputs = def.inputs.size();
     if (gradients.size() != inputs && gradients.size() != expected)
-      throw_type_error(cat(subject, " returned ", counted(gradients.size(), "gradient"), ", but has ",
+      throw_type_error(cat(subject(), " returned ", counted(gradients.size(), "gradient"), ", but has ",
                            counted(inputs, "input"),
                            expected == inputs ? "" : cat(" and ", counted(expected - inputs, "attribute"))));
     std::vector<Tensor> out;
     for (size_t i = 0; i < inputs; ++i) {
       auto what = [&] {
-        return cat("the gradient for input '", def.inputs[i].name, "' that ", subject, " returned");
+        return cat("the gradient for input '", def.inputs[i].name, "' that ", subject(), " returned");
       };
       py::object one = gradients[i];
       size_t n = g.call.counts.empty() ? 1 : g.call.counts[i];
       if (def.inputs[i].arity != Arity::dynamic || one.is_none()) {
-        for (size_t k = 0; k < n; ++k)
-          out.push_back(one.is_none() ? Tensor() : tensor_from_python(one, what()));
+        for (size_t k = 0; k < n; ++k) out.push_back(tensor_or_none(one, what));
       } else {
         auto several = py::reinterpret_borrow<py::sequence>(one);
         if (!PySequence_Check(one.ptr()) || several.size() != n)
           throw_type_error(cat(what(), " must be a tuple of ", n));
-        for (py::handle o : several) out.push_back(o.is_none() ? Tensor() : tensor_from_python(o, what()));
+        for (py::handle o : several) out.push_back(tensor_or_none(o, what));
       }
     }
     return out;

@@ -55,7 +55,7 @@ PyObject *gradients_of(PyObject *, PyObject *const *args, Py_ssize_t count) {
     auto objects = py::reinterpret_borrow<py::sequence>(args[2]);
     for (size_t i = 0; i < found.size(); ++i) {
       py::object by = objects[i];
-      out[i] = tensor_to_python(found[i], class_beside(by));
+      out[i] = tensor_to_python(std::move(found[i]), class_beside(by));
     }
     return out.release().ptr();
   });
@@ -108,7 +108,7 @@ PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
         types.push_back(class_beside(held[at]));
         Tensor variable = make_variable(*t);
         asked.push_back(with_same_history(variable));
-        held[at] = tensor_to_python(variable, types.back());
+        held[at] = tensor_to_python(std::move(variable), types.back());
       }
       std::vector<PyObject *> raw;
       for (const py::object &o : held) raw.push_back(o.ptr());

@@ -151,10 +151,10 @@ struct CallReader {
   }
 
   /// An output that is an input, changed in place, is the object that was passed.
-  PyObject *object_of(const Tensor &out, PyObject *const *args, Py_ssize_t count) const {
+  PyObject *object_of(Tensor out, PyObject *const *args, Py_ssize_t count) const {
     for (Py_ssize_t i = 0; i < count; ++i)
       if (const Tensor *t = tensor_of(args[i]); t && t->is(out)) return Py_NewRef(args[i]);
-    return tensor_to_python(out, result ? result : fallback).release().ptr();
+    return tensor_to_python(std::move(out), result ? result : fallback).release().ptr();
   }
 };
 
@@ -167,10 +167,11 @@ PyObject *operator_vectorcall(PyObject *self, PyObject *const *args, size_t narg
     r.fallback = as_operator(self)->class_;
     r.read(args, static_cast<size_t>(positional), kwnames);
     std::vector<Tensor> outputs = call_op(std::move(r.call));
-    if (outputs.size() == 1 && !as_operator(self)->tuple) return r.object_of(outputs[0], args, count);
+    if (outputs.size() == 1 && !as_operator(self)->tuple)
+      return r.object_of(std::move(outputs[0]), args, count);
     py::tuple out(outputs.size());
     for (size_t i = 0; i < outputs.size(); ++i)
-      out[i] = py::reinterpret_steal<py::object>(r.object_of(outputs[i], args, count));
+      out[i] = py::reinterpret_steal<py::object>(r.object_of(std::move(outputs[i]), args, count));
     return out.release().ptr();
   });
 }
@@ -258,9 +259,20 @@ bool found_no_kernel(PyObject *op) {
   return found;
 }
 
+/// A call of a class that got a `__call__` of its own after its objects were made.
+PyObject *call_as_class_says(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames) {
+  PyRef given(PyTuple_New(count)), named(kwnames ? PyDict_New() : nullptr);
+  if (!given || (kwnames && !named)) return nullptr;
+  for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(given.get(), i, Py_NewRef(args[i]));
+  for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
+    if (PyDict_SetItem(named.get(), PyTuple_GET_ITEM(kwnames, i), args[count + i]) < 0) return nullptr;
+  return Py_TYPE(self)->tp_call(self, given.get(), named.get());
+}
+
 PyObject *short_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   PyObject *op = as_short(self)->operator_;
   Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+  if (Py_TYPE(self)->tp_call != PyVectorcall_Call) return call_as_class_says(self, args, count, kwnames);
   if (op && count == as_short(self)->count && !kwnames && std::all_of(args, args + count, tensor_of)) {
     PyRef held(Py_NewRef(op));
     PyObject *result = operator_vectorcall(op, args, nargsf, nullptr);
@@ -274,6 +286,8 @@ PyObject *short_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
 }
 
 PyObject *short_new(PyTypeObject *type, PyObject *, PyObject *) {
+  // classes of Python's do not inherit this before CPython 3.12, and calls of their objects made a tuple
+  if (type->tp_call == PyVectorcall_Call) type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
   PyObject *self = type->tp_alloc(type, 0);
   if (self) as_short(self)->vectorcall = short_vectorcall;
   return self;

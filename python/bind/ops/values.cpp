@@ -72,9 +72,9 @@ TensorType type_from_python(py::handle o) {
   return {*dtype, shape};
 }
 
-py::object tensor_to_python(const Tensor &t, PyTypeObject *type) {
+py::object tensor_to_python(Tensor t, PyTypeObject *type) {
   if (!t) return py::none();
-  PyObject *o = wrap_tensor(type, t);
+  PyObject *o = wrap_tensor(type, std::move(t));
   if (!o) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(o);
 }

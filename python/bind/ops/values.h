@@ -20,7 +20,7 @@ pybind11::tuple type_to_python(const TensorType &t);
 TensorType type_from_python(pybind11::handle o);
 
 /// A tensor as an object of `type`, or None.
-pybind11::object tensor_to_python(const Tensor &t, PyTypeObject *type);
+pybind11::object tensor_to_python(Tensor t, PyTypeObject *type);
 /// A tensor, or an array, as a tensor; throws OpError with `what` for other objects.
 Tensor tensor_from_python(pybind11::handle o, const std::string &what, bool *copied = nullptr);
 

@@ -152,6 +152,19 @@ def _positions(grad_position: Any, count: int) -> list[int]:
     return asked
 
 
+def _by_inputs(fn: Callable[..., Any], asked: list[int], several: bool) -> Callable[..., tuple[Any, Any]]:
+    """value_and_grad without options."""
+    differentiate, last = _core.differentiate, max(asked, default=-1)
+
+    def both(*args: Any) -> tuple[Any, Any]:
+        if last >= len(args):
+            _positions(tuple(asked), len(args))  # says which one
+        out, found = differentiate(fn, args, asked, None, ())
+        return out, tuple(found) if several else found[0]
+
+    return both
+
+
 def value_and_grad(
     fn: Callable[..., Any],
     grad_position: Any = 0,
@@ -162,8 +175,9 @@ def value_and_grad(
     """A function that returns what `fn` returns, and its gradients."""
     if grad_position is None and weights is None:
         raise ValueError("`grad_position` and `weight` can not be None at the same time.")
-    if grad_position is not None:
-        _positions(grad_position, 1 << 30)
+    asked = [] if grad_position is None else _positions(grad_position, 1 << 30)
+    if weights is None and not has_aux and not return_ids:
+        return _by_inputs(fn, asked, isinstance(grad_position, tuple))
 
     def both(*args: Any) -> tuple[Any, Any]:
         positions = [] if grad_position is None else _positions(grad_position, len(args))
@@ -191,10 +205,12 @@ def grad(
 ) -> Callable[..., Any]:
     """A function that returns gradients of `fn`, and with `has_aux` its outputs but the first."""
     both = value_and_grad(fn, grad_position, weights, has_aux, return_ids)
+    if not has_aux:
+        return lambda *args: both(*args)[1]
 
     def gradient(*args: Any) -> Any:
         out, found = both(*args)
-        return (found, out[1:]) if has_aux else found
+        return found, out[1:]
 
     return gradient
 

@@ -375,3 +375,21 @@ def test_errors_of_other_operators_are_theirs() -> None:
         with pytest.raises(TypeError, match=r"input\[Int32\]"):
             op(Tensor(x))
     assert len(calls) == 2
+
+
+def test_classes_may_say_what_a_call_is() -> None:
+    class Loud(ops.Custom):
+        def __call__(self, *args: Any, **named: Any) -> Any:
+            return "loud", args, named
+
+    class Later(ops.Custom):
+        pass
+
+    x = ms.Tensor([1.0, 2.0])
+    made = [kind(lambda x: x + 1, lambda s: s, lambda d: d, "pyfunc") for kind in (Loud, Later)]
+    assert made[0](x) == ("loud", (x,), {})
+    assert made[1](x).asnumpy().tolist() == [2, 3]
+    Later.__call__ = Loud.__call__
+    assert made[1](x, 2, k=3) == ("loud", (x, 2), {"k": 3})
+    with pytest.raises(TypeError, match="custom operators take no keyword arguments"):
+        ops.Custom(lambda x: x + 1, lambda s: s, lambda d: d, "pyfunc")(x=x)

@@ -59,13 +59,32 @@ def test_gradients_share_no_memory() -> None:
     assert sens.asnumpy().tolist() == [1, 1]
 
 
-def test_a_bprop_cannot_write_what_it_gets() -> None:
+writes = {
+    "itself": lambda dout: dout.add_(1),
+    "a slice": lambda dout: dout[1:].add_(1),
+    "another shape": lambda dout: dout.reshape(2, 1).add_(1),
+    "a turned one": lambda dout: dout.reshape(2, 1).transpose(1, 0).add_(1),
+    "an array": lambda dout: dout.asnumpy().__setitem__(0, 1),
+}
+
+
+@pytest.mark.parametrize("write", writes.values(), ids=writes)
+def test_a_bprop_cannot_write_what_it_gets(write: Any) -> None:
     def bprop(x: Any, out: Any, dout: Any) -> Any:
-        dout.add_(1)
+        write(dout)
         return (dout,)
 
     op = ops.Custom(lambda x: x * x, lambda x: x, lambda x: x, "pyfunc", bprop=bprop)
     with pytest.raises(ValueError, match="read-only"):
+        ms.grad(lambda x: op(x * 2) + x)(ms.Tensor([1.0, 2.0]))
+
+
+def test_a_kernel_in_a_bprop_cannot_write_what_it_gets(double: Any) -> None:
+    def bprop(x: Any, out: Any, dout: Any) -> Any:
+        return (double(dout),)
+
+    op = ops.Custom(lambda x: x * x, lambda x: x, lambda x: x, "pyfunc", bprop=bprop)
+    with pytest.raises(ValueError, match="is written but read-only"):
         ms.grad(lambda x: op(x * 2) + x)(ms.Tensor([1.0, 2.0]))
 
 

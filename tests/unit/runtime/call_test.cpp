@@ -18,8 +18,7 @@ std::shared_ptr<const Operator> scale_op(bool infers = true) {
                 }}};
   if (infers)
     def.infer = [](const OpCall &c) {
-      return std::vector<TensorType>{
-          {c.inputs[0].dtype(), {c.inputs[0].shape().begin(), c.inputs[0].shape().end()}}};
+      return std::vector<TensorType>{{c.inputs[0].dtype(), c.inputs[0].shape()}};
     };
   KernelDef k;
   k.op = def.name;

@@ -81,6 +81,8 @@ TEST(LoopKernel, RefusesWhatCannotRun) {
             "index 4 is out of range for dimension 0 of 'a', whose extent is 4 (valid 0..3)");
   EXPECT_EQ(error_of<ResolvedError>([&] { pick({a, 0.5}); }), "an index is a Python float, not an integer");
   EXPECT_EQ(error_of<OpError>([&] { pick({a}); }), "kernel 'pick' takes 2 arguments, but 1 were given");
+  EXPECT_EQ(error_of<OpError>([&] { pick(std::vector<Operand>(40, a)); }),
+            "kernel 'pick' takes 2 arguments, but 40 were given");
   LoopKernel clear("clear",
                    "def clear(a):\n"
                    "    for i in range(a.shape[0]):\n"

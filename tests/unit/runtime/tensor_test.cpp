@@ -9,16 +9,14 @@
 namespace kw {
 namespace {
 
-using Shape = std::vector<int64_t>;
-
-Shape shape_of(const Tensor &t) { return {t.shape().begin(), t.shape().end()}; }
+Shape shape_of(const Tensor &t) { return t.shape(); }
 
 TEST(Tensor, HasRowMajorMemoryOfItsOwn) {
   Tensor t = Tensor::zeros(DType::f32, Shape{2, 3});
   EXPECT_EQ(t.size(), 6);
   EXPECT_EQ(t.bytes(), 24);
   EXPECT_TRUE(t.is_contiguous());
-  EXPECT_EQ(Shape(t.strides().begin(), t.strides().end()), (Shape{3, 1}));
+  EXPECT_EQ(Shape(t.strides()), (Shape{3, 1}));
   for (int i = 0; i < 6; ++i) EXPECT_EQ(static_cast<float *>(t.data())[i], 0.0f);
   EXPECT_EQ(type_text(t.dtype(), t.shape()), "float32[2, 3]");
 }
@@ -33,7 +31,7 @@ TEST(Tensor, SharesMemoryWithItsViews) {
   EXPECT_EQ(shape_of(t.reshaped(Shape{6})), (Shape{6}));
   Tensor row = Tensor::zeros(DType::i32, Shape{3});
   Tensor stretched = row.broadcast(Shape{4, 3});
-  EXPECT_EQ(Shape(stretched.strides().begin(), stretched.strides().end()), (Shape{0, 1}));
+  EXPECT_EQ(Shape(stretched.strides()), (Shape{0, 1}));
   EXPECT_EQ(stretched.stride_class(), StrideClass::inner_unit);
   EXPECT_EQ(stretched.address_range().size(), 12u);
 }
@@ -52,11 +50,39 @@ TEST(Tensor, ReleasesAdoptedMemoryOnce) {
   EXPECT_EQ(released, 1);
 }
 
+TEST(Tensor, KeepsItsViewsSealed) {
+  Tensor t = tensor({2, 2}, {1, 2, 3, 4});
+  t.set_history({nullptr, 3, 5});
+  Tensor sealed = t.sealed();
+  EXPECT_TRUE(t.writable());
+  EXPECT_FALSE(sealed.writable());
+  EXPECT_EQ(sealed.data(), t.data());
+  EXPECT_EQ(sealed.history().output, 3u);
+  EXPECT_EQ(sealed.detached().history().output, 0u);
+  for (const Tensor &view : {sealed.reshaped(Shape{4}), sealed.permuted(std::vector<size_t>{1, 0}),
+                             sealed.broadcast(Shape{3, 2, 2}), sealed.detached()})
+    EXPECT_FALSE(view.writable());
+  EXPECT_FALSE(sealed.view(sealed.data(), Shape{1}, {}).writable());
+  EXPECT_TRUE(t.view(t.data(), Shape{1}, {}).writable());
+}
+
+TEST(Shape, HoldsEightExtents) {
+  Shape most(std::vector<int64_t>(8, 2));
+  EXPECT_EQ(most.size(), 8u);
+  EXPECT_EQ(most, Extents(std::vector<int64_t>(8, 2)));
+  EXPECT_FALSE(most == Shape({2, 2}));
+  EXPECT_EQ(Shape().size(), 0u);
+  EXPECT_EQ(error_of<OpError>([] { Shape(std::vector<int64_t>(9, 1)); }),
+            "a tensor of 9 dimensions; at most 8 are possible");
+}
+
 TEST(Tensor, RefusesShapesThatCannotBe) {
-  auto of_shape = [](Shape shape) { return error_of<OpError>([&] { Tensor::empty(DType::f32, shape); }); };
+  auto of_shape = [](std::vector<int64_t> shape) {
+    return error_of<OpError>([&] { Tensor::empty(DType::f32, shape); });
+  };
   EXPECT_EQ(of_shape({2, -1}), "the shape (2, -1) has a negative extent");
   EXPECT_EQ(of_shape({1 << 30, 1 << 30}), "the shape (1073741824, 1073741824) exceeds 2^46 elements");
-  EXPECT_EQ(of_shape(Shape(9, 1)), "a tensor of 9 dimensions; at most 8 are possible");
+  EXPECT_EQ(of_shape(std::vector<int64_t>(9, 1)), "a tensor of 9 dimensions; at most 8 are possible");
   EXPECT_EQ(of_shape({int64_t{1} << 45, 0}), "no error");
 }
 

@@ -416,10 +416,10 @@ class Custom(Primitive, _core.ShortCall):
         """The bprop in the order of the call: inputs and attributes as passed, then outputs."""
         bprop, prefix = self.bprop, self.prefix
         assert bprop is not None
+        is_plain = back == inputs == list(range(count))
 
         def pull(*given: Any) -> Any:
-            arguments, rest = given[:count], given[count:]
-            found = bprop(*(arguments[k] for k in back), *rest)
+            found = bprop(*given) if is_plain else bprop(*(given[k] for k in back), *given[count:])
             if isinstance(found, _core.Tensor) and count == 1:
                 found = (found,)
             if not isinstance(found, (tuple, list)) or len(found) != count:
@@ -428,6 +428,6 @@ class Custom(Primitive, _core.ShortCall):
                     f"{prefix}: the number of return values(gradients) of 'bprop' should be equal to the"
                     f" number of input arguments except 'out' and 'dout', which is: {count}, but got:{told}."
                 )
-            return tuple(found[i] for i in inputs)
+            return found if is_plain else tuple(found[i] for i in inputs)
 
         return pull

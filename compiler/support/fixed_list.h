@@ -1,0 +1,39 @@
+// A short list in place, for paths that must not allocate. Its items are plain values: none is constructed
+// before it is pushed, and none is destroyed.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "support/diagnostic.h"
+
+namespace kw {
+
+template <class T, size_t N>
+class FixedList {
+ public:
+  /// The N + 1st is a fault of the caller.
+  void push_back(T item) {
+    ensure(count_ < N, "a list is longer than it may be");
+    items_[count_++] = item;
+  }
+  void append(std::span<const T> more) {
+    for (T item : more) push_back(item);
+  }
+  size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  T *data() { return items_.data(); }
+  const T *data() const { return items_.data(); }
+  T *begin() { return data(); }
+  T *end() { return data() + count_; }
+  const T *begin() const { return data(); }
+  const T *end() const { return data() + count_; }
+  const T &operator[](size_t i) const { return items_[i]; }
+
+ private:
+  std::array<T, N> items_;  // the first `count_` mean something
+  size_t count_ = 0;
+};
+
+}  // namespace kw
