@@ -29,7 +29,7 @@ import targets  # noqa: E402
 ROOT = HERE.parent
 ROUNDS = 9
 COMPILED = ("add", "softmax", "matmul")
-PATIENCE = 3.0  # seconds that a sample waits for a quiet moment
+PATIENCE = 5.0  # seconds that a sample waits for a quiet moment
 
 Row = tuple[str, float, float, str, str]  # what, median, best, unit, target
 
