@@ -46,17 +46,32 @@ struct Guard {
   enum class Kind : uint8_t { entry, cell, code, defaults, keyword_defaults };
   PyRef container, key, seen;
   Kind kind{};
+  mutable uint64_t version = 0;  ///< of a dict that had the entry; 0 is none's
 
   bool holds() const {
     PyObject *c = container.get(), *now = nullptr;
     switch (kind) {
-      case Kind::entry: now = PyDict_GetItem(c, key.get()); break;
+      case Kind::entry: return entry_holds();
       case Kind::cell: now = PyCell_GET(c); break;
       case Kind::code: now = PyFunction_GET_CODE(c); break;
       case Kind::defaults: now = PyFunction_GET_DEFAULTS(c); break;
       case Kind::keyword_defaults: now = PyFunction_GET_KW_DEFAULTS(c); break;
     }
     return now == seen.get();
+  }
+
+ private:
+  /// CPython numbers the states of all dicts (PEP 509) up to 3.11.
+  bool entry_holds() const {
+#if PY_VERSION_HEX < 0x030C0000
+    uint64_t now = reinterpret_cast<PyDictObject *>(container.get())->ma_version_tag;
+    if (now == version) return true;
+#else
+    uint64_t now = 0;
+#endif
+    if (PyDict_GetItem(container.get(), key.get()) != seen.get()) return false;
+    version = now;
+    return true;
   }
 };
 

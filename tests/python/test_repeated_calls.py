@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -161,6 +162,25 @@ def test_captured_values_are_looked_at_each_time() -> None:
     for value in (2, 2, 5, 5, 2):
         SCALE = value
         np.testing.assert_array_equal(scaled(a), a * value)
+
+
+WRITERS: dict[str, Callable[[dict[str, Any], Any], object]] = {
+    "the dict": lambda where, value: where.__setitem__("SCALE", value),
+    "an attribute": lambda where, value: setattr(sys.modules[__name__], "SCALE", value),
+    "update": lambda where, value: where.update(SCALE=value),
+    "exec": lambda where, value: exec(f"global SCALE; SCALE = {value!r}", where),
+    "taken out": lambda where, value: (where.pop("SCALE"), where.setdefault("SCALE", value)),
+}
+
+
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+def test_captured_values_are_seen_whoever_writes_them(write: Callable[..., object]) -> None:
+    a, where = np.ones(3, np.float32), scaled.__wrapped__.__globals__
+    for value in (7, 7, 3, 8, 8, 3):
+        write(where, value)
+        for _ in range(2):
+            np.testing.assert_array_equal(scaled(a), a * value)
+            where["_unrelated"] = value  # another state of the dict, with the same captured value
 
 
 def test_results_are_new_arrays() -> None:
