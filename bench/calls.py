@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import statistics
 import timeit
 from collections.abc import Callable
 
@@ -79,13 +80,10 @@ def main() -> None:
         for name, f in functions.items():
             seconds = undisturbed(functools.partial(timeit.timeit, f, number=LOOPS), PATIENCE)
             times[name].append(seconds / LOOPS * 1e9)
-    empty = times.pop("empty loop")
+    empty = statistics.median(times.pop("empty loop"))
     pairs = zip(times.pop("captures eight"), times.pop("captures none"), strict=True)
     guards = [(eight - none) / GUARDS for eight, none in pairs]
-    calls = {
-        name: [t - nothing for t, nothing in zip(series, empty, strict=True)]
-        for name, series in times.items()
-    }
+    calls = {name: [t - empty for t in series] for name, series in times.items()}
     print(json.dumps(calls | {"each captured global": guards}))
 
 

@@ -214,7 +214,11 @@ def micro_rows() -> list[Row]:
 def micro_table(rows: list[Row]) -> str:
     lines = ["| what | median | best | unit | target |", "|---|---|---|---|---|"]
     lines += [f"| {w} | {m:.3g} | {b:.3g} | {u} | {t} |" for w, m, b, u, t in rows]
-    lines += ["", "Samples of whole processes: {kept} kept, {disturbed} taken again.".format(**samples)]
+    lines += [
+        "",
+        "Of whole processes: {kept} samples beside quiet loops, {settled} the calmest of tries that were "
+        "not, {dropped} tries not used.".format(**samples),
+    ]
     return "\n".join(lines) + "\n"
 
 

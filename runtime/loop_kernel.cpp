@@ -186,6 +186,8 @@ std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands) {
   if (*parameters_ != operands.size())
     throw_type_error(cat("kernel '", name_, "' takes ", counted(*parameters_, "argument"), ", but ",
                          operands.size(), " were given"));
+  if (operands.size() > max_args)
+    throw_type_error(cat("kernel '", name_, "': a kernel has at most ", max_args, " parameters"));
   Call call(operands);
   Known &v = find_version(call, lock);
   check_written(v, call);

@@ -211,7 +211,8 @@ Node::~Node() {
 }
 
 Tensor make_variable(const Tensor &t) {
-  static const auto identity = registry().need("kw::identity");
+  static const auto &identity =
+      *new auto(registry().need("kw::identity"));  // for calls while the process ends
   auto node = make_in_buffer<Node>();
   node->call.op = identity;
   if (recording && t.history()) {
@@ -313,7 +314,8 @@ std::vector<Tensor> gradients(const std::vector<Tensor> &outputs, const std::vec
   for (size_t i = 0; i < out.size(); ++i) {
     if (!out[i]) continue;
     auto is_same = [&](const Tensor &t) { return t && t.is(out[i]); };
-    bool is_shared = out[i].shared_storage().use_count() > 1 ||
+    bool is_shared = !out[i].writable() || !out[i].is_only_handle() ||
+                     out[i].shared_storage().use_count() > 1 ||
                      std::any_of(seeds.begin(), seeds.end(), is_same) ||
                      std::any_of(out.begin(), out.begin() + static_cast<ptrdiff_t>(i), is_same);
     if (is_shared) out[i] = call_op("kw::identity", {out[i]})[0];

@@ -121,18 +121,23 @@ Tensor::Body::Body(const Body &o) : Body(o.storage, o.data, o.dtype, o.rank, o.s
   std::copy_n(o.strides.begin(), rank, strides.begin());
 }
 
+void Tensor::Body::lay_out(Extents extents) {
+  int64_t stride = 1;
+  for (size_t d = extents.size(); d-- > 0;) {
+    shape[d] = extents[d];
+    strides[d] = stride;
+    if (__builtin_mul_overflow(stride, std::max<int64_t>(extents[d], 1), &stride) || stride >= max_reach)
+      throw_value_error("a tensor reaches beyond 2^46 elements");  // behind an extent of 0
+  }
+}
+
 Tensor Tensor::make(DType dtype, Extents shape, bool zeroed) {
   check_shape(shape);
   auto storage = Storage::allocate(bytes_of(dtype, shape), zeroed);
   void *data = storage->data();
   Tensor t;
   t.body_ = make_in_buffer<Body>(std::move(storage), data, dtype, shape.size(), false);
-  for (int64_t d = std::ssize(shape) - 1, stride = 1; d >= 0; --d) {
-    auto at = static_cast<size_t>(d);
-    t.body_->shape[at] = shape[at];
-    t.body_->strides[at] = stride;
-    stride *= std::max<int64_t>(shape[at], 1);
-  }
+  t.body_->lay_out(shape);
   return t;
 }
 

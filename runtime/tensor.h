@@ -102,7 +102,7 @@ class Tensor {
   Tensor broadcast(Extents shape) const;
   /// Another tensor over the same memory, without history.
   Tensor detached() const;
-  /// Another one with its history, by way of which nobody may write the memory; nor by views of it.
+  /// Another one with its history, by way of which nobody may write the memory; nor by what is made of it.
   Tensor sealed() const;
   bool writable() const { return !body_->sealed && body_->storage->writable(); }
 
@@ -117,6 +117,8 @@ class Tensor {
     Body(std::shared_ptr<Storage> storage, void *data, DType dtype, size_t rank, bool sealed)
         : storage(std::move(storage)), data(data), dtype(dtype), sealed(sealed), rank(rank) {}
     explicit Body(const Body &o);  ///< without history
+    /// Row-major; throws OpError.
+    void lay_out(Extents extents);
     std::shared_ptr<Storage> storage;
     void *data;
     DType dtype;

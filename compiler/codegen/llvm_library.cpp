@@ -8,8 +8,8 @@
 #include <array>
 #include <condition_variable>
 #include <future>
-#include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "codegen/llvm/llvm_entry.h"
@@ -49,11 +49,13 @@ CompileFn open_now() {
   return fn;
 }
 
-/// What LLVM's tables take is asked for in one system call: glibc grows the heap of a thread page by page.
+/// What LLVM's tables take is asked for in a few system calls: glibc grows the heap of a thread page by page,
+/// but takes no page away that it has grown by.
 void grow_heap_at_once() {
   constexpr size_t piece = 96 << 10;  // larger ones are not of the heap
-  std::array<std::unique_ptr<char[]>, 5> pieces;
-  for (auto &p : pieces) p.reset(new char[piece]);
+  std::array<void *, 5> pieces;
+  for (void *&p : pieces) p = ::operator new(piece);
+  for (void *p : pieces) ::operator delete(p);
 }
 
 /// The library and how many threads are in it. A fork waits until none is: its child would inherit their

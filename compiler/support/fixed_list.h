@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 #include "support/diagnostic.h"
 
@@ -12,6 +13,8 @@ namespace kw {
 
 template <class T, size_t N>
 class FixedList {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_default_constructible_v<T>);
+
  public:
   /// The N + 1st is a fault of the caller.
   void push_back(T item) {

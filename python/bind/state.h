@@ -61,7 +61,7 @@ struct Guard {
   }
 
  private:
-  /// CPython numbers the states of all dicts (PEP 509) up to 3.11.
+  /// CPython numbers the states of all dicts (PEP 509); from 3.12 on it wants nobody to look.
   bool entry_holds() const {
 #if PY_VERSION_HEX < 0x030C0000
     uint64_t now = reinterpret_cast<PyDictObject *>(container.get())->ma_version_tag;

@@ -174,8 +174,12 @@ WRITERS: dict[str, Callable[[dict[str, Any], Any], object]] = {
 
 
 @pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
-def test_captured_values_are_seen_whoever_writes_them(write: Callable[..., object]) -> None:
+def test_captured_values_are_seen_whoever_writes_them(
+    write: Callable[..., object], monkeypatch: pytest.MonkeyPatch
+) -> None:
     a, where = np.ones(3, np.float32), scaled.__wrapped__.__globals__
+    monkeypatch.setitem(where, "SCALE", 1)
+    monkeypatch.setitem(where, "_unrelated", 1)
     for value in (7, 7, 3, 8, 8, 3):
         write(where, value)
         for _ in range(2):

@@ -259,6 +259,26 @@ bool found_no_kernel(PyObject *op) {
   return found;
 }
 
+/// What a call of such an object does.
+PyObject *call_short(PyObject *self, PyObject *const *args, Py_ssize_t count, bool has_keywords) {
+  PyObject *op = as_short(self)->operator_;
+  if (op && count == as_short(self)->count && !has_keywords && std::all_of(args, args + count, tensor_of)) {
+    PyRef held(Py_NewRef(op));
+    PyObject *result = operator_vectorcall(op, args, static_cast<size_t>(count), nullptr);
+    if (result || !found_no_kernel(op)) return result;
+    PyErr_Clear();
+  }
+  if (has_keywords) return PyErr_Format(PyExc_TypeError, "custom operators take no keyword arguments");
+  PyRef tuple(PyTuple_New(count));
+  for (Py_ssize_t i = 0; tuple && i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(args[i]));
+  return tuple ? PyObject_CallMethod(self, "_call", "(O)", tuple.get()) : nullptr;
+}
+
+PyObject *short_call(PyObject *self, PyObject *args, PyObject *named) {
+  bool has_keywords = named && PyDict_GET_SIZE(named) > 0;
+  return call_short(self, PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args), has_keywords);
+}
+
 /// A call of a class that got a `__call__` of its own after its objects were made.
 PyObject *call_as_class_says(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames) {
   PyRef given(PyTuple_New(count)), named(kwnames ? PyDict_New() : nullptr);
@@ -270,24 +290,14 @@ PyObject *call_as_class_says(PyObject *self, PyObject *const *args, Py_ssize_t c
 }
 
 PyObject *short_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
-  PyObject *op = as_short(self)->operator_;
   Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-  if (Py_TYPE(self)->tp_call != PyVectorcall_Call) return call_as_class_says(self, args, count, kwnames);
-  if (op && count == as_short(self)->count && !kwnames && std::all_of(args, args + count, tensor_of)) {
-    PyRef held(Py_NewRef(op));
-    PyObject *result = operator_vectorcall(op, args, nargsf, nullptr);
-    if (result || !found_no_kernel(op)) return result;
-    PyErr_Clear();
-  }
-  if (kwnames) return PyErr_Format(PyExc_TypeError, "custom operators take no keyword arguments");
-  PyRef tuple(PyTuple_New(count));
-  for (Py_ssize_t i = 0; tuple && i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(args[i]));
-  return tuple ? PyObject_CallMethod(self, "_call", "(O)", tuple.get()) : nullptr;
+  if (Py_TYPE(self)->tp_call != short_call) return call_as_class_says(self, args, count, kwnames);
+  return call_short(self, args, count, kwnames && PyTuple_GET_SIZE(kwnames) > 0);
 }
 
 PyObject *short_new(PyTypeObject *type, PyObject *, PyObject *) {
-  // classes of Python's do not inherit this before CPython 3.12, and calls of their objects made a tuple
-  if (type->tp_call == PyVectorcall_Call) type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+  // classes made in Python do not inherit this before CPython 3.12, and calls of their objects make a tuple
+  if (type->tp_call == short_call) type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
   PyObject *self = type->tp_alloc(type, 0);
   if (self) as_short(self)->vectorcall = short_vectorcall;
   return self;
@@ -320,7 +330,7 @@ PyMethodDef short_methods[] = {
 PyObject *make_short_call_type() {
   PyType_Slot slots[] = {{Py_tp_new, slot(short_new)},
                          {Py_tp_dealloc, slot(short_dealloc)},
-                         {Py_tp_call, slot(PyVectorcall_Call)},
+                         {Py_tp_call, slot(short_call)},
                          {Py_tp_members, short_members},
                          {Py_tp_methods, short_methods},
                          {Py_tp_doc, const_cast<char *>("Base of what is called with tensors.")},

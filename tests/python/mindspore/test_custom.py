@@ -385,7 +385,17 @@ def test_classes_may_say_what_a_call_is() -> None:
     class Later(ops.Custom):
         pass
 
+    class Counting(ops.Custom):
+        calls = 0
+
+        def __call__(self, *args: Any) -> Any:
+            self.calls += 1
+            return super().__call__(*args)
+
     x = ms.Tensor([1.0, 2.0])
+    counting = Counting(lambda x: x + 1, lambda s: s, lambda d: d, "pyfunc")
+    assert [counting(x).asnumpy().tolist() for _ in range(3)] == [[2, 3]] * 3 and counting.calls == 3
+    assert ops.Custom.__call__(counting, x).asnumpy().tolist() == [2, 3] and counting.calls == 3
     made = [kind(lambda x: x + 1, lambda s: s, lambda d: d, "pyfunc") for kind in (Loud, Later)]
     assert made[0](x) == ("loud", (x,), {})
     assert made[1](x).asnumpy().tolist() == [2, 3]

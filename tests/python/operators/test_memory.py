@@ -59,7 +59,7 @@ def test_gradients_share_no_memory() -> None:
     assert sens.asnumpy().tolist() == [1, 1]
 
 
-writes = {
+WRITES = {
     "itself": lambda dout: dout.add_(1),
     "a slice": lambda dout: dout[1:].add_(1),
     "another shape": lambda dout: dout.reshape(2, 1).add_(1),
@@ -68,7 +68,7 @@ writes = {
 }
 
 
-@pytest.mark.parametrize("write", writes.values(), ids=writes)
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 def test_a_bprop_cannot_write_what_it_gets(write: Any) -> None:
     def bprop(x: Any, out: Any, dout: Any) -> Any:
         write(dout)
@@ -77,6 +77,24 @@ def test_a_bprop_cannot_write_what_it_gets(write: Any) -> None:
     op = ops.Custom(lambda x: x * x, lambda x: x, lambda x: x, "pyfunc", bprop=bprop)
     with pytest.raises(ValueError, match="read-only"):
         ms.grad(lambda x: op(x * 2) + x)(ms.Tensor([1.0, 2.0]))
+
+
+def test_gradients_share_memory_with_nothing() -> None:
+    kept = []
+
+    def keeps(x: Any, out: Any, dout: Any) -> Any:
+        kept.append(dout * x)
+        return (kept[0],)
+
+    def passes_on(x: Any, out: Any, dout: Any) -> Any:
+        return (dout,)
+
+    for bprop in (keeps, passes_on):
+        op = ops.Custom(lambda x: x * x, lambda x: x, lambda x: x, "pyfunc", bprop=bprop)
+        gradient = ms.grad(op)(ms.Tensor([3.0, 5.0]))
+        gradient[0] = 9
+        assert gradient.asnumpy()[0] == 9
+    assert kept[0].asnumpy().tolist() == [3, 5]
 
 
 def test_a_kernel_in_a_bprop_cannot_write_what_it_gets(double: Any) -> None:

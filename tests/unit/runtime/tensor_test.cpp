@@ -84,6 +84,7 @@ TEST(Tensor, RefusesShapesThatCannotBe) {
   EXPECT_EQ(of_shape({1 << 30, 1 << 30}), "the shape (1073741824, 1073741824) exceeds 2^46 elements");
   EXPECT_EQ(of_shape(std::vector<int64_t>(9, 1)), "a tensor of 9 dimensions; at most 8 are possible");
   EXPECT_EQ(of_shape({int64_t{1} << 45, 0}), "no error");
+  EXPECT_EQ(of_shape({int64_t{1} << 40, int64_t{1} << 40, 0}), "a tensor reaches beyond 2^46 elements");
 }
 
 TEST(Tensor, StretchesByNumpysRules) {
