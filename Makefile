@@ -6,7 +6,7 @@ PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 WHEEL_CHECK := "import kernelwright as kw, numpy as np; print(kw.__file__, kw.kernel('def k(a):\n  a[0] += 2\n  return a')(np.ones(2)))"
 ALL_CORES := -n auto --dist worksteal
 
-.PHONY: help setup build demo demo-errors errors test oracle fuzz exhaustive mutants seeds bench gallery asan asan-unit asan-python tsan format lint ci wheel clean
+.PHONY: help setup build demo demo-errors errors test oracle fuzz exhaustive mutants seeds bench gallery asan asan-unit asan-python test-unit test-python tsan format lint ci wheel clean
 
 help:
 	@echo "make demo | demo-errors | test | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench ONLY=… | gallery ONLY=… | asan | tsan | errors | format | lint | ci | wheel | clean"
@@ -27,9 +27,14 @@ demo-errors: build
 	@$(PY) -m kernelwright.examples.errors
 
 test: build
+	@$(MAKE) --no-print-directory -j2 test-unit test-python
+
+test-unit:
 	@build/tests/kw_unit --gtest_brief=1
 	@build/tests/kw_machine --gtest_brief=1
 	@build/tests/kw_oracle --gtest_brief=1
+
+test-python:
 	@$(PYTEST) $(ALL_CORES) tests
 
 oracle: build
