@@ -46,14 +46,13 @@ def undisturbed_sample(sample: Callable[[], tuple[T, list[float]]], patience: fl
     until = time.perf_counter() + patience
     calmest, found = float("inf"), None
     while found is None or time.perf_counter() < until:
+        samples["dropped"] += found is not None  # of two tries one goes
         value, beside = sample()
         pulses.extend(beside)
         if max(beside) <= SLOWER * min(pulses):
             samples["kept"] += 1
             return value
-        samples["dropped"] += 1
         if max(beside) < calmest:
             calmest, found = max(beside), (value,)
-    samples["dropped"] -= 1
     samples["settled"] += 1
     return found[0]

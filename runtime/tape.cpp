@@ -250,10 +250,12 @@ bool is_recorded(const OpCall &call) {
   return any && recording;
 }
 
+static uint64_t writes_into(const Tensor &t) { return t ? t.storage().writes() : 0; }
+
 std::vector<uint64_t> count_writes(const std::vector<Tensor> &tensors) {
   std::vector<uint64_t> out;
   out.reserve(tensors.size());
-  for (const Tensor &t : tensors) out.push_back(t ? t.storage().writes() : 0);
+  for (const Tensor &t : tensors) out.push_back(writes_into(t));
   return out;
 }
 
@@ -282,7 +284,7 @@ void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_
       out.set_history({node, i, out.storage().writes()});
   }
   node->writes = std::move(now);
-  for (const Tensor &out : node->saved_outputs) node->writes.push_back(out ? out.storage().writes() : 0);
+  for (const Tensor &out : node->saved_outputs) node->writes.push_back(writes_into(out));
   node->number = next_number++;
   node->recorder = recorder;
   node->call = std::move(call);
@@ -313,12 +315,8 @@ std::vector<Tensor> gradients(const std::vector<Tensor> &outputs, const std::vec
   back.forget();
   for (size_t i = 0; i < out.size(); ++i) {
     if (!out[i]) continue;
-    auto is_same = [&](const Tensor &t) { return t && t.is(out[i]); };
-    bool is_shared = !out[i].writable() || !out[i].is_only_handle() ||
-                     out[i].shared_storage().use_count() > 1 ||
-                     std::any_of(seeds.begin(), seeds.end(), is_same) ||
-                     std::any_of(out.begin(), out.begin() + static_cast<ptrdiff_t>(i), is_same);
-    if (is_shared) out[i] = call_op("kw::identity", {out[i]})[0];
+    bool is_own = out[i].writable() && out[i].is_only_handle() && out[i].shared_storage().use_count() == 1;
+    if (!is_own) out[i] = call_op("kw::identity", {out[i]})[0];
     if (!is_recording()) out[i] = out[i].detached();
   }
   return out;

@@ -17,11 +17,6 @@ namespace {
 
 constexpr int64_t max_reach = int64_t{1} << 46;  ///< elements, as for the arguments of a kernel
 
-void check_rank(size_t rank) {
-  if (rank > max_rank)
-    throw_value_error(cat("a tensor of ", rank, " dimensions; at most ", max_rank, " are possible"));
-}
-
 void check_shape(Extents shape) {
   check_rank(shape.size());
   int64_t elements = 1;
@@ -42,9 +37,9 @@ size_t bytes_of(DType dtype, Extents shape) {
 
 }  // namespace
 
-Shape::Shape(Extents extents) : rank_(extents.size()) {
-  check_rank(rank_);
-  std::copy(extents.begin(), extents.end(), extents_.begin());
+void check_rank(size_t rank) {
+  if (rank > max_rank)
+    throw_value_error(cat("a tensor of ", rank, " dimensions; at most ", max_rank, " are possible"));
 }
 
 struct Storage::Key {};
@@ -66,8 +61,15 @@ struct Storage::Shown {
   const std::byte *begin = nullptr, *end = nullptr;  ///< of all that was shown; null while nobody holds it
   Hash128 seen;
 
-  Hash128 look() const {
-    return hash_bytes({reinterpret_cast<const char *>(begin), static_cast<size_t>(end - begin)});
+  void look() {
+    seen = hash_bytes({reinterpret_cast<const char *>(begin), static_cast<size_t>(end - begin)});
+  }
+  /// Looks again: whether there are other bytes than before.
+  bool has_changed() {
+    if (!begin) return false;
+    Hash128 before = seen;
+    look();
+    return seen != before;
   }
 };
 
@@ -82,12 +84,12 @@ void Storage::show(std::span<const std::byte> part) const {
   }
   std::scoped_lock lock(shown->mutex);
   const std::byte *begin = part.data(), *end = begin + part.size();
-  if (shown->begin && shown->look() != shown->seen) note_write();
+  if (shown->has_changed()) note_write();
   ++shown->holders;
   if (part.empty()) return;
   shown->begin = shown->begin ? std::min(shown->begin, begin) : begin;
   shown->end = shown->end ? std::max(shown->end, end) : end;
-  shown->seen = shown->look();
+  shown->look();
 }
 
 void Storage::hide() const {
@@ -100,11 +102,7 @@ void Storage::hide() const {
 uint64_t Storage::writes_to_shown() const {
   Shown &shown = *shown_.load(std::memory_order_acquire);
   std::scoped_lock lock(shown.mutex);
-  if (shown.begin) {
-    Hash128 now = shown.look();
-    if (now != shown.seen) note_write();
-    shown.seen = now;
-  }
+  if (shown.has_changed()) note_write();
   return writes_.load(std::memory_order_relaxed);
 }
 
@@ -116,18 +114,20 @@ Storage::~Storage() {
     release_buffer(data_);
 }
 
-Tensor::Body::Body(const Body &o) : Body(o.storage, o.data, o.dtype, o.rank, o.sealed) {
-  std::copy_n(o.shape.begin(), rank, shape.begin());
-  std::copy_n(o.strides.begin(), rank, strides.begin());
-}
-
-void Tensor::Body::lay_out(Extents extents) {
-  int64_t stride = 1;
+Tensor::Body::Body(std::shared_ptr<Storage> owner, void *first, DType type, Extents extents, Extents steps)
+    : storage(std::move(owner)),
+      data(first),
+      dtype(type),
+      shape(extents),
+      strides(steps.empty() ? extents : steps) {
+  int64_t row_major = 1, reach = 0;
   for (size_t d = extents.size(); d-- > 0;) {
-    shape[d] = extents[d];
-    strides[d] = stride;
-    if (__builtin_mul_overflow(stride, std::max<int64_t>(extents[d], 1), &stride) || stride >= max_reach)
-      throw_value_error("a tensor reaches beyond 2^46 elements");  // behind an extent of 0
+    if (steps.empty()) strides.data()[d] = row_major;
+    int64_t part, of = strides[d];
+    if (__builtin_mul_overflow(of < 0 ? -of : of, extents[d], &part) ||
+        __builtin_add_overflow(reach, part, &reach) || reach >= max_reach)
+      throw_value_error("a tensor reaches beyond 2^46 elements");
+    if (steps.empty()) row_major *= std::max<int64_t>(extents[d], 1);
   }
 }
 
@@ -135,10 +135,7 @@ Tensor Tensor::make(DType dtype, Extents shape, bool zeroed) {
   check_shape(shape);
   auto storage = Storage::allocate(bytes_of(dtype, shape), zeroed);
   void *data = storage->data();
-  Tensor t;
-  t.body_ = make_in_buffer<Body>(std::move(storage), data, dtype, shape.size(), false);
-  t.body_->lay_out(shape);
-  return t;
+  return Tensor(make_in_buffer<Body>(std::move(storage), data, dtype, shape, Extents()));
 }
 
 Tensor Tensor::ones(DType dtype, Extents shape) {
@@ -164,19 +161,7 @@ Tensor Tensor::ones(DType dtype, Extents shape) {
 Tensor Tensor::over(std::shared_ptr<Storage> storage, void *data, DType dtype, Extents shape,
                     Extents strides) {
   check_shape(shape);
-  Tensor t;
-  t.body_ = make_in_buffer<Body>(std::move(storage), data, dtype, shape.size(), false);
-  int64_t stride = 1, reach = 0;
-  for (size_t d = shape.size(); d-- > 0;) {
-    t.body_->shape[d] = shape[d];
-    t.body_->strides[d] = strides.empty() ? stride : strides[d];
-    stride *= std::max<int64_t>(shape[d], 1);
-    int64_t part, of = t.body_->strides[d];
-    if (__builtin_mul_overflow(of < 0 ? -of : of, shape[d], &part) ||
-        __builtin_add_overflow(reach, part, &reach) || reach >= max_reach)
-      throw_value_error("a tensor reaches beyond 2^46 elements");
-  }
-  return t;
+  return Tensor(make_in_buffer<Body>(std::move(storage), data, dtype, shape, strides));
 }
 
 Tensor Tensor::view(void *data, Extents shape, Extents strides) const {
@@ -246,16 +231,11 @@ Tensor Tensor::broadcast(Extents to) const {
   return view(data(), to, {to_strides.data(), to.size()});
 }
 
-Tensor Tensor::detached() const {
-  Tensor out;
-  out.body_ = make_in_buffer<Body>(*body_);
-  return out;
-}
+Tensor Tensor::detached() const { return Tensor(make_in_buffer<Body>(*body_)); }
 
 Tensor Tensor::sealed() const {
-  Tensor out;
-  out.body_ = make_in_buffer<Body>(*body_);
-  out.body_->history = body_->history;
+  Tensor out = detached();
+  out.set_history(history());
   out.body_->sealed = true;
   return out;
 }

@@ -2,7 +2,6 @@
 // and what computed them when gradients are recorded. Does no arithmetic.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -80,9 +79,9 @@ class Tensor {
   explicit operator bool() const { return body_ != nullptr; }
   bool is(const Tensor &o) const { return body_ == o.body_; }
   DType dtype() const { return body_->dtype; }
-  size_t rank() const { return body_->rank; }
-  Extents shape() const { return {body_->shape.data(), body_->rank}; }
-  Extents strides() const { return {body_->strides.data(), body_->rank}; }
+  size_t rank() const { return body_->shape.size(); }
+  Extents shape() const { return body_->shape; }
+  Extents strides() const { return body_->strides; }
   int64_t size() const;   ///< elements
   int64_t bytes() const;  ///< of its elements
   void *data() const { return body_->data; }
@@ -114,19 +113,24 @@ class Tensor {
 
  private:
   struct Body {
-    Body(std::shared_ptr<Storage> storage, void *data, DType dtype, size_t rank, bool sealed)
-        : storage(std::move(storage)), data(data), dtype(dtype), sealed(sealed), rank(rank) {}
-    explicit Body(const Body &o);  ///< without history
-    /// Row-major; throws OpError.
-    void lay_out(Extents extents);
+    /// No strides: row-major. Throws OpError where they reach too far.
+    Body(std::shared_ptr<Storage> storage, void *data, DType dtype, Extents shape, Extents strides);
+    /// Without history.
+    Body(const Body &o)
+        : storage(o.storage),
+          data(o.data),
+          dtype(o.dtype),
+          sealed(o.sealed),
+          shape(o.shape),
+          strides(o.strides) {}
     std::shared_ptr<Storage> storage;
     void *data;
     DType dtype;
-    bool sealed;
-    size_t rank;
-    std::array<int64_t, max_rank> shape, strides;  ///< the first `rank` mean something
+    bool sealed = false;
+    Shape shape, strides;
     History history;
   };
+  explicit Tensor(std::shared_ptr<Body> body) : body_(std::move(body)) {}
   static Tensor make(DType dtype, Extents shape, bool zeroed);
   std::shared_ptr<Body> body_;
 };

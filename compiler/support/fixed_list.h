@@ -2,6 +2,7 @@
 // before it is pushed, and none is destroyed.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -16,13 +17,13 @@ class FixedList {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_default_constructible_v<T>);
 
  public:
-  /// The N + 1st is a fault of the caller.
-  void push_back(T item) {
-    ensure(count_ < N, "a list is longer than it may be");
-    items_[count_++] = item;
-  }
+  /// More than N are a fault of the caller.
+  void push_back(T item) { append({&item, 1}); }
   void append(std::span<const T> more) {
-    for (T item : more) push_back(item);
+    if (more.size() > N - count_) [[unlikely]]
+      ensure(false, "a list is longer than it may be");
+    std::copy(more.begin(), more.end(), items_.begin() + count_);
+    count_ += more.size();
   }
   size_t size() const { return count_; }
   bool empty() const { return count_ == 0; }

@@ -330,11 +330,6 @@ PyMemberDef members[] = {
 PyGetSetDef getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-template <class F>
-void *slot(F *f) {
-  return reinterpret_cast<void *>(f);
-}
-
 }  // namespace
 
 std::optional<std::vector<Tensor>> call_again(PyObject *kernel, std::span<const Tensor> tensors) {

@@ -144,11 +144,6 @@ PyGetSetDef getset[] = {
     {"_is_tracked", tensor_tracked, nullptr, "Whether gradients can go through it.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-template <class F>
-void *slot(F *f) {
-  return reinterpret_cast<void *>(f);
-}
-
 }  // namespace
 
 PyObject *make_tensor_type() {

@@ -20,6 +20,12 @@
 
 namespace kw {
 
+/// A function of any type for a PyType_Slot.
+template <class F>
+void *slot(F *f) {
+  return reinterpret_cast<void *>(f);
+}
+
 /// Owning reference.
 class PyRef {
  public:

@@ -39,40 +39,23 @@ class GilHeld {
   std::optional<py::gil_scoped_acquire> gil_;
 };
 
-/// Arguments of a call of a Python function.
-class Arguments {
- public:
-  explicit Arguments(size_t expected) { values_.reserve(expected); }
-  void append(py::object o) { values_.push_back(std::move(o)); }
-  size_t size() const { return values_.size(); }
-  py::object call(py::handle function) const {
-    static_assert(sizeof(py::object) == sizeof(PyObject *));
-    auto *raw = reinterpret_cast<PyObject *const *>(values_.data());
-    PyObject *result = PyObject_Vectorcall(function.ptr(), raw, values_.size(), nullptr);
-    if (!result) throw py::error_already_set();
-    return py::reinterpret_steal<py::object>(result);
-  }
-
- private:
-  std::vector<py::object> values_;
-};
-
 /// The inputs of a call, dynamic ones as tuples, and its attributes.
 template <class Convert>
-Arguments arguments(const OpCall &call, Convert &&convert, size_t more = 0) {
-  Arguments out(call.op->def.inputs.size() + call.attrs.size() + more);
+std::vector<py::object> arguments(const OpCall &call, Convert &&convert, size_t more = 0) {
+  std::vector<py::object> out;
+  out.reserve(call.op->def.inputs.size() + call.attrs.size() + more);
   size_t at = 0;
   for (size_t i = 0; i < call.op->def.inputs.size(); ++i) {
     size_t n = call.counts.empty() ? 1 : call.counts[i];
     if (call.op->def.inputs[i].arity != Arity::dynamic) {
-      out.append(convert(call.inputs[at++]));
+      out.push_back(convert(call.inputs[at++]));
       continue;
     }
     py::tuple several(n);
     for (size_t k = 0; k < n; ++k) several[k] = convert(call.inputs[at++]);
-    out.append(std::move(several));
+    out.push_back(std::move(several));
   }
-  for (const auto &[name, value] : call.attrs) out.append(attr_to_python(value));
+  for (const auto &[name, value] : call.attrs) out.push_back(attr_to_python(value));
   return out;
 }
 
@@ -96,14 +79,14 @@ py::object own_array(py::object array) {
 std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
   std::vector<bool> may_write = mutable_tensors(call);
   std::vector<PyObject *> arrays;
-  Arguments args = arguments(call, [&](const Tensor &t) -> py::object {
+  std::vector<py::object> args = arguments(call, [&](const Tensor &t) -> py::object {
     bool writable = arrays.size() < may_write.size() && may_write[arrays.size()];
     PyObject *array = t ? array_over(t, writable) : Py_NewRef(Py_None);
     if (!array) throw py::error_already_set();
     arrays.push_back(array);
     return py::reinterpret_steal<py::object>(array);
   });
-  py::object result = args.call(function);
+  py::object result = call_with(function, args);
   std::vector<Tensor> out;
   auto take = [&](py::object o) {
     auto found = std::find(arrays.begin(), arrays.end(), o.ptr());
@@ -147,8 +130,9 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &told, PyType
     k.predicate.text = py::cast<std::string>(told["when_text"]);
     k.predicate.holds = [held = shared(std::move(when)), type](const OpCall &call) {
       py::gil_scoped_acquire gil;
-      Arguments args = arguments(call, [&](const Tensor &t) { return tensor_to_python(t, type); });
-      return py::cast<bool>(args.call(*held));
+      std::vector<py::object> args =
+          arguments(call, [&](const Tensor &t) { return tensor_to_python(t, type); });
+      return py::cast<bool>(call_with(*held, args));
     };
   }
   bool is_kernel = py::isinstance(told["run"], py::module_::import("kernelwright._core").attr("Kernel"));
@@ -188,12 +172,12 @@ auto infer_from_python(py::object function, bool repeats) {
     if (repeats && *last && (*last)->was(call)) return (*last)->outputs;
     std::vector<TensorType> types;
     for (const Tensor &t : call.inputs) types.push_back(t ? TensorType{t.dtype(), t.shape()} : TensorType{});
-    Arguments args = arguments(call, [](const Tensor &t) -> py::object {
+    std::vector<py::object> args = arguments(call, [](const Tensor &t) -> py::object {
       if (!t) return py::none();
       return type_to_python({t.dtype(), t.shape()});
     });
     std::vector<TensorType> out;
-    py::object told = args.call(*held);
+    py::object told = call_with(*held, args);
     try {
       for (auto type : py::cast<py::list>(told)) out.push_back(type_from_python(type));
     } catch (const py::cast_error &) {
@@ -206,12 +190,6 @@ auto infer_from_python(py::object function, bool repeats) {
   };
 }
 
-template <class What>
-Tensor tensor_or_none(py::handle o, What &&what) {
-  if (const Tensor *t = tensor_of(o.ptr())) return *t;
-  return o.is_none() ? Tensor() : tensor_from_python(o, what());
-}
-
 /// A gradient by MindSpore's convention: inputs and attributes, outputs, gradients of the outputs; several
 /// outputs as tuples.
 auto bprop_from_python(py::object function, bool tuple, PyTypeObject *type) {
@@ -219,18 +197,18 @@ auto bprop_from_python(py::object function, bool tuple, PyTypeObject *type) {
     py::gil_scoped_acquire gil;
     const OpDef &def = g.call.op->def;
     auto object = [&](Tensor t) { return tensor_to_python(std::move(t), type); };
-    Arguments args = arguments(g.call, object, 2);
+    std::vector<py::object> args = arguments(g.call, object, 2);
     size_t expected = args.size();
     auto append = [&](const std::vector<Tensor> &several, auto &&convert) {
-      if (several.size() == 1 && !tuple) return args.append(convert(several[0]));
+      if (several.size() == 1 && !tuple) return args.push_back(convert(several[0]));
       py::tuple all(several.size());
       for (size_t i = 0; i < several.size(); ++i) all[i] = convert(several[i]);
-      args.append(std::move(all));
+      args.push_back(std::move(all));
     };
     append(g.outputs, object);
     // other gradients may be sums with the same memory: a bprop must not write what it gets
     append(g.grads, [&](const Tensor &t) { return object(t.sealed()); });
-    py::object result = args.call(*held);
+    py::object result = call_with(*held, args);
     auto subject = [&] {
       return cat("the bprop of ", def.name, def.source.empty() ? "" : cat(" (", def.source, ")"));
     };

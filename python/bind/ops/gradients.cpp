@@ -17,7 +17,7 @@ namespace kw {
 std::vector<Tensor> tensors_from(py::handle list) {
   std::vector<Tensor> out;
   for (py::handle o : py::reinterpret_borrow<py::sequence>(list))
-    out.push_back(o.is_none() ? Tensor() : tensor_from_python(o, "a value"));
+    out.push_back(tensor_or_none(o, [] { return "a value"; }));
   return out;
 }
 
@@ -110,10 +110,7 @@ PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
         asked.push_back(with_same_history(variable));
         held[at] = tensor_to_python(std::move(variable), types.back());
       }
-      std::vector<PyObject *> raw;
-      for (const py::object &o : held) raw.push_back(o.ptr());
-      out = py::reinterpret_steal<py::object>(PyObject_Vectorcall(args[0], raw.data(), raw.size(), nullptr));
-      if (!out) throw py::error_already_set();
+      out = call_with(args[0], held);
     }
     flatten(out, outputs);
     if (outputs.empty())

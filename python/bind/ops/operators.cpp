@@ -199,11 +199,6 @@ PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(OperatorObject, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
-template <class F>
-void *slot(F *f) {
-  return reinterpret_cast<void *>(f);
-}
-
 PyObject *make_operator_type() {
   PyType_Slot slots[] = {{Py_tp_dealloc, slot(operator_dealloc)},
                          {Py_tp_call, slot(PyVectorcall_Call)},
@@ -259,6 +254,12 @@ bool found_no_kernel(PyObject *op) {
   return found;
 }
 
+PyRef tuple_of(PyObject *const *items, Py_ssize_t count) {
+  PyRef tuple(PyTuple_New(count));
+  for (Py_ssize_t i = 0; tuple && i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(items[i]));
+  return tuple;
+}
+
 /// What a call of such an object does.
 PyObject *call_short(PyObject *self, PyObject *const *args, Py_ssize_t count, bool has_keywords) {
   PyObject *op = as_short(self)->operator_;
@@ -269,8 +270,7 @@ PyObject *call_short(PyObject *self, PyObject *const *args, Py_ssize_t count, bo
     PyErr_Clear();
   }
   if (has_keywords) return PyErr_Format(PyExc_TypeError, "custom operators take no keyword arguments");
-  PyRef tuple(PyTuple_New(count));
-  for (Py_ssize_t i = 0; tuple && i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(args[i]));
+  PyRef tuple = tuple_of(args, count);
   return tuple ? PyObject_CallMethod(self, "_call", "(O)", tuple.get()) : nullptr;
 }
 
@@ -281,9 +281,8 @@ PyObject *short_call(PyObject *self, PyObject *args, PyObject *named) {
 
 /// A call of a class that got a `__call__` of its own after its objects were made.
 PyObject *call_as_class_says(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames) {
-  PyRef given(PyTuple_New(count)), named(kwnames ? PyDict_New() : nullptr);
+  PyRef given = tuple_of(args, count), named(kwnames ? PyDict_New() : nullptr);
   if (!given || (kwnames && !named)) return nullptr;
-  for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(given.get(), i, Py_NewRef(args[i]));
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
     if (PyDict_SetItem(named.get(), PyTuple_GET_ITEM(kwnames, i), args[count + i]) < 0) return nullptr;
   return Py_TYPE(self)->tp_call(self, given.get(), named.get());

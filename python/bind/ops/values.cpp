@@ -88,6 +88,14 @@ Tensor tensor_from_python(py::handle o, const std::string &what, bool *copied) {
   return t;
 }
 
+py::object call_with(py::handle function, const std::vector<py::object> &args) {
+  static_assert(sizeof(py::object) == sizeof(PyObject *));
+  auto *raw = reinterpret_cast<PyObject *const *>(args.data());
+  PyObject *result = PyObject_Vectorcall(function.ptr(), raw, args.size(), nullptr);
+  if (!result) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(result);
+}
+
 void raise_current() noexcept {
   try {
     throw;

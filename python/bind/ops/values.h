@@ -4,6 +4,9 @@
 
 #include <pybind11/pybind11.h>
 
+#include <vector>
+
+#include "bind/dispatch_tensor.h"
 #include "bind/raise.h"
 #include "runtime/call.h"
 #include "runtime/jit.h"
@@ -23,6 +26,16 @@ TensorType type_from_python(pybind11::handle o);
 pybind11::object tensor_to_python(Tensor t, PyTypeObject *type);
 /// A tensor, or an array, as a tensor; throws OpError with `what` for other objects.
 Tensor tensor_from_python(pybind11::handle o, const std::string &what, bool *copied = nullptr);
+
+/// The same, or none for None; `what` is a function, which is called for other objects.
+template <class What>
+Tensor tensor_or_none(pybind11::handle o, What &&what) {
+  if (const Tensor *t = tensor_of(o.ptr())) return *t;
+  return o.is_none() ? Tensor() : tensor_from_python(o, what());
+}
+
+/// What a function returns for positional arguments; throws error_already_set.
+pybind11::object call_with(pybind11::handle function, const std::vector<pybind11::object> &args);
 
 /// Sets the Python exception of the C++ one that is being handled.
 void raise_current() noexcept;
