@@ -25,7 +25,7 @@ from typing import Any
 HANG = 60.0  # seconds without a new seed
 SHOWN = 6  # findings that are cut down
 SHRINK_SECONDS = 40.0
-DEFAULT_SHARE = 4  # every fourth program runs in the default mode as well
+DEFAULT_SHARE = 5  # every fifth program runs in the default mode as well, by either target and thread count
 
 
 def target_of(seed: int) -> str:

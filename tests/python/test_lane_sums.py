@@ -19,7 +19,7 @@ PROGRAM = Path(__file__).with_name("lane_sums.py")
 def test_machine_code_sums_as_the_interpreter_does(target: str) -> None:
     seed = int(os.environ.get("KW_TEST_SEED", "11"))
     done = subprocess.run(
-        [sys.executable, str(PROGRAM), str(seed), "24"],
+        [sys.executable, str(PROGRAM), str(seed), "14"],
         capture_output=True,
         text=True,
         check=False,
