@@ -31,7 +31,7 @@ FAULT = re.compile(
     r" whose extent is (\d+)"
 )
 ROWS = {"E306": "V1", "E307": "V2", "E308": "V3", "E309": "V3", "E310": "", "E311": "V4", "E312": "V5"}
-# every so many programs run with debug=True, with unchecked=True; targets and thread counts turn with seed % 4
+# every so many programs run with debug=True, with unchecked=True; targets and threads go by seed % 4
 DEBUG_SHARE, FREE_SHARE = 9, 7
 CPYTHON = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")
 
