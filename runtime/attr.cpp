@@ -69,7 +69,10 @@ bool convert_attr(Attr &a, AttrType t) {
       if (const auto *i = a.as<int64_t>()) a = Attr(static_cast<double>(*i));
       return a.as<double>() != nullptr;
     case AttrType::text: return a.as<std::string>() != nullptr;
-    case AttrType::dtype: return a.as<DType>() != nullptr;
+    case AttrType::dtype:
+      if (const auto *name = a.as<std::string>())
+        if (auto dtype = dtype_from_numpy(*name)) a = Attr(*dtype);
+      return a.as<DType>() != nullptr;
     default: return true;
   }
 }

@@ -100,7 +100,13 @@ std::string kernel_text(const KernelDef &k) {
 void check_outputs(const OpCall &call, const KernelDef &k, std::span<const TensorType> types,
                    const std::vector<Tensor> &outputs) {
   const OpDef &def = call.op->def;
-  if (!def.infer) return;
+  if (!def.infer) {
+    if (!def.variable_outputs && outputs.size() != def.outputs.size())
+      throw_runtime_error(cat(kernel_text(k), " of ", def.name, " makes ", counted(outputs.size(), "output"),
+                              ", but ", def.outputs.size(), def.outputs.size() == 1 ? " is" : " are",
+                              " declared"));
+    return;
+  }
   if (types.size() != outputs.size())
     throw_runtime_error(cat(kernel_text(k), " of ", def.name, " makes ", counted(outputs.size(), "output"),
                             ", but ", types.size(), " were inferred"));

@@ -46,6 +46,8 @@ void check_names(const OpDef &op, Faults &faults) {
   };
   for (const OpInput &i : op.inputs) note(i.name);
   for (const OpAttr &a : op.attrs) note(a.name);
+  seen.clear();  // an output may have the name of an input
+  for (const std::string &name : op.outputs) note(name);
   for (const OpAttr &a : op.attrs) {
     Attr fallback = a.fallback.value_or(Attr());
     if (a.fallback && !fallback.is_none() && !convert_attr(fallback, a.type))

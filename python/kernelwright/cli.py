@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import time
 from collections.abc import Sequence
 
 from . import __version__, _core
+from .errors import DeviceError
 
 
 def _cache_ls() -> int:
@@ -52,9 +54,15 @@ def _cache_verify() -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from .mindspore.runner import run_program
-
-    return run_program(args.script, args.arguments, args.device)
+    if args.device:
+        os.environ["KW_DEVICE"] = args.device  # which the layer reads, here and in processes of the program
+    try:
+        from .mindspore.runner import run_program
+    except DeviceError as e:
+        advice = "" if "KW_DEVICE" in e.message else "; use --device cpu"
+        print(f"kw run: {type(e).__name__} {e.code}: {e.message}{advice}", file=sys.stderr)
+        return 1
+    return run_program(args.script, args.arguments)
 
 
 def _explain(args: argparse.Namespace) -> int:

@@ -20,6 +20,13 @@ def source_of(function: Any) -> str:
     return f"{code.co_filename}:{code.co_firstlineno}" if code else ""
 
 
+def _row_name(dtype: Any) -> str:
+    """ "" for any dtype; NumPy knows "bfloat16" only where ml_dtypes is imported."""
+    if dtype is None:
+        return ""
+    return dtype if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype).name
+
+
 def kernel_row(
     run: Callable[..., Any],
     *,
@@ -35,7 +42,7 @@ def kernel_row(
     return {
         "run": run,
         "kind": kind or ("JitLoop" if isinstance(run, _core.Kernel) else "PyFunc"),
-        "rows": [["" if t is None else np.dtype(t).name for t in row] for row in rows],
+        "rows": [list(map(_row_name, row)) for row in rows],
         "when": when,
         "when_text": when_text or getattr(when, "__doc__", None) or getattr(when, "__name__", ""),
         "priority": priority,
@@ -90,6 +97,23 @@ def _is_pure(function: Any) -> bool:
     """Whether a function reads nothing but its arguments; False where that cannot be told."""
     code = getattr(function, "__code__", None)
     return code is not None and not code.co_names and not code.co_freevars
+
+
+def check_parameters(whose: str, bprop: Callable[..., Any], count: int) -> None:
+    """TypeError for a bprop that cannot be called with `count` inputs and attributes, the outputs and their
+    gradients.
+    """
+    try:
+        signature = inspect.signature(bprop)
+    except ValueError:
+        return  # of a function in C, which does not tell
+    try:
+        signature.bind(*range(count + 2))
+    except TypeError:
+        raise TypeError(
+            f"{whose} takes {signature}, but is called with {count} input{'s' * (count != 1)}, the output and"
+            " its gradient"
+        ) from None
 
 
 _types = {bool: "bool", int: "int", float: "float", str: "str"}
@@ -155,6 +179,8 @@ def register_op(
     starred = [p.name for p in parameters.values() if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if starred:
         raise ValueError(f"register_op({name!r}): the kernel has the parameter *{starred[0]}")
+    if bprop is not None and callable(bprop):
+        check_parameters(f"register_op({name!r}): 'bprop'", bprop, len(parameters))
     names = [n for n in parameters if n not in attrs]
     if [*names, *attrs] != list(parameters):
         raise ValueError(f"register_op({name!r}): attributes come behind the inputs, in the kernel's order")

@@ -6,6 +6,7 @@ import builtins
 from typing import Any
 
 from . import _core
+from . import tensor as _results  # noqa: F401  what operators return is of its class
 
 Row = dict[str, Any]
 
@@ -17,8 +18,10 @@ def list(namespace: str = "") -> builtins.list[str]:
 
 
 def get(name: str) -> Any:
-    """The operator "namespace::name"; ValueError with the nearest name when there is none."""
-    return _core.find_operator(name)
+    """The operator "namespace::name", or the built-in one of a name alone; ValueError with the nearest name
+    when there is none.
+    """
+    return _core.find_operator(name if "::" in name else f"kw::{name}")
 
 
 def describe(name: str) -> Row:

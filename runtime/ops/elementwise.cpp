@@ -216,7 +216,11 @@ void add_cast(Registration &to) {
     Tensor y = converted(c.inputs[0], c.get<DType>("dtype"));
     return Tensors{y};
   };
-  row.grad = [](const GradCall &g) { return Tensors{cast(g.grads[0], g.call.inputs[0].dtype())}; };
+  row.grad = [](const GradCall &g) {
+    DType from = g.call.inputs[0].dtype();
+    bool goes_on = is_float(from) && is_float(g.call.get<DType>("dtype"));  // to integers it is made of steps
+    return Tensors{goes_on ? cast(g.grads[0], from) : Tensor()};
+  };
   row.saves_inputs = row.saves_outputs = false;
   add_row(to, std::move(row));
 }

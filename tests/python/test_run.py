@@ -85,7 +85,29 @@ def test_tracebacks_begin_in_the_program(tmp_path: Path) -> None:
             "import mindspore.dataset",
             "ModuleNotFoundError: mindspore.dataset is not part of kernelwright's MindSpore layer",
         ),
-        ("from mindspore import dataset", "ImportError: cannot import name 'dataset' from 'mindspore' (…)"),
+        (
+            "import mindspore.op",
+            "ModuleNotFoundError: mindspore.op is not part of kernelwright's MindSpore layer; nearby: ops",
+        ),
+        (
+            "from mindspore import dataset",
+            "ImportError: mindspore.dataset is not part of kernelwright's MindSpore layer",
+        ),
+        (
+            "from mindspore.ops import Relu",
+            "ImportError: mindspore.ops.Relu is not part of kernelwright's MindSpore layer;"
+            " nearby: ReLU, relu, gelu",
+        ),
+        (
+            "from mindspore.ops import functional as F; F.softmx",
+            "AttributeError: mindspore.ops.functional.softmx is not part of kernelwright's MindSpore layer;"
+            " nearby: softmax, log_softmax",
+        ),
+        (
+            "ms.common.dtype.float33",
+            "AttributeError: mindspore.common.dtype.float33 is not part of kernelwright's MindSpore layer;"
+            " nearby: float32, float_, float64",
+        ),
         (
             "ms.float33",
             "AttributeError: mindspore.float33 is not part of kernelwright's MindSpore layer;"
@@ -174,3 +196,13 @@ def test_the_device_of_the_environment(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("KW_DEVICE", "gpu")
     done = kw_run(tmp_path, text)
     assert done.returncode == 1 and done.stderr.startswith("kw run: DeviceError E501: ")
+
+
+def test_the_layer_without_kw_run_asks_for_the_same_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KW_DEVICE", "tpu")
+    command = [sys.executable, "-c", "import kernelwright.mindspore"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "DeviceError: error[E501]: KW_DEVICE is 'tpu', but must be cpu or gpu" in done.stderr

@@ -32,6 +32,10 @@ Attr attr_from_python(py::handle o, std::string_view name, int depth) {
       items.push_back(attr_from_python(item, name, depth + 1));
     return Attr(std::move(items));
   }
+  if (PyType_Check(p)) {  // np.float32, float
+    py::object dtype = py::module_::import("numpy").attr("dtype")(o);
+    return attr_from_python(dtype, name, depth + 1);
+  }
   if (py::hasattr(o, "kw_dtype")) return attr_from_python(o.attr("kw_dtype"), name, depth + 1);
   if (py::hasattr(o, "name") && py::isinstance<py::str>(o.attr("name")))
     if (auto dtype = dtype_from_numpy(py::cast<std::string>(o.attr("name")))) return Attr(*dtype);

@@ -14,6 +14,9 @@ from .context import get_context, set_context, set_device
 from .gradients import grad, value_and_grad
 from .missing import missing
 
+context.decide_device(None)  # a KW_DEVICE that cannot be is told here
+__version__ = "2.10.0"  # the one whose interface this is
+
 GRAPH_MODE, PYNATIVE_MODE = context.GRAPH_MODE, context.PYNATIVE_MODE
 
 __all__ = [

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from ..errors import make_error
+from .missing import missing
 
 GRAPH_MODE, PYNATIVE_MODE = 0, 1
 
@@ -46,13 +47,19 @@ _options: dict[str, Any] = {"mode": PYNATIVE_MODE, "device_target": "CPU"}
 def set_context(**options: Any) -> None:
     """Accepts MindSpore's options. A device other than the CPU is answered with one line on stderr."""
     global _told
-    _options.update(options)
     target = options.get("device_target", "CPU")
+    mode = options.get("mode", GRAPH_MODE)
+    if mode not in (GRAPH_MODE, PYNATIVE_MODE):
+        raise ValueError(
+            "For 'context.set_context', the argument 'mode' should be context.GRAPH_MODE (0) or"
+            f" context.PYNATIVE_MODE (1), but got {mode}."
+        )
     if target not in ("CPU", "GPU", "Ascend", "Davinci"):
         raise ValueError(
             "For 'context.set_context', the argument 'device_target' must be one of ['CPU', 'GPU', 'Ascend'],"
             f" but got {target}"
         )
+    _options.update(options)
     if target == "CPU" or _decided == "cpu" or _told:
         return
     _told = True
@@ -68,6 +75,12 @@ def get_context(attr_key: str) -> Any:
     if attr_key not in _options:
         raise ValueError(f"For 'context.get_context', the option '{attr_key}' was not set")
     return _options[attr_key]
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise missing("mindspore.context", name, globals())
 
 
 def set_device(device_target: str, device_id: int | None = None) -> None:

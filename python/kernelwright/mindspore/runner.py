@@ -14,10 +14,17 @@ from collections.abc import Sequence
 from types import ModuleType, TracebackType
 from typing import Any
 
-from ..errors import DeviceError
-from . import context
+from .missing import text_of
 
 _STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stand_in")
+
+
+def _text(name: str) -> str:
+    """What is said of a module that is not there; with the names that are, where its package is ours."""
+    outer, _, last = name.rpartition(".")
+    found = sys.modules.get(f"kernelwright.{outer}")
+    names = vars(found) if found else {}
+    return text_of(outer, last, {k: v for k, v in names.items() if isinstance(v, ModuleType)})
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -41,8 +48,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         except ModuleNotFoundError as e:
             if e.name != f"kernelwright.{spec.name}":
                 raise
-            text = f"{spec.name} is not part of kernelwright's MindSpore layer"
-            raise ModuleNotFoundError(text, name=spec.name) from None
+            raise ModuleNotFoundError(_text(spec.name), name=spec.name) from None
 
     def exec_module(self, module: ModuleType) -> None:
         """The module was executed under its own name."""
@@ -71,20 +77,11 @@ def _print_error(
     sys.__excepthook__(kind, error.with_traceback(own), own)
 
 
-def run_program(script: str, arguments: Sequence[str], device: str | None) -> int:
-    """Runs `script` with `arguments` as its sys.argv; returns the exit status.
-
-    Exceptions of the program pass through. A device that is not there is one line on stderr and status 1.
-    """
+def run_program(script: str, arguments: Sequence[str]) -> int:
+    """Runs `script` with `arguments` as its sys.argv and returns the exit status; exceptions pass through."""
     if not os.path.isfile(script):
         print(f"kw run: no such file: {script}", file=sys.stderr)
         return 2
-    try:
-        context.decide_device(device)
-    except DeviceError as e:
-        advice = "" if "KW_DEVICE" in e.message else "; use --device cpu"
-        print(f"kw run: {type(e).__name__} {e.code}: {e.message}{advice}", file=sys.stderr)
-        return 1
     sys.argv = [script, *arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(script))
     install()

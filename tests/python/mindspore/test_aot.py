@@ -165,6 +165,55 @@ def test_attributes_workspaces_and_inference(tmp_path: Path, abi: int) -> None:
             assert found.dtype == ms.float64 and values(found) == (3 * given.T).tolist()
 
 
+passed = f"""{head}
+#include "custom_aot_extra.h"
+
+extern "C" int AddInit(int *ndims, int64_t **shapes, const char **dtypes, AotExtra *extra) {{
+  return extra->HasAttr("refused") ? 9 : 0;
+}}
+
+extern "C" std::vector<int64_t> AddInferShape(int *ndims, int64_t **shapes, AotExtra *extra) {{
+  return {{shapes[0][0], shapes[0][1] * (int64_t)extra->Attr<std::vector<float>>("paddings").size() / 2}};
+}}
+
+extern "C" int Add({arguments}) {{
+  float scale = static_cast<AotExtra *>(extra)->Attr<float>("scale");
+  for (int64_t i = 0; i < shapes[0][0] * shapes[0][1]; ++i)
+    ((float *)params[2])[i] = ((float *)params[0])[i] + scale * ((float *)params[1])[i];
+  return 0;
+}}
+"""
+
+
+def test_attributes_that_calls_pass(tmp_path: Path) -> None:
+    source = write(tmp_path, passed)
+    info = CustomRegOp("Add").input(0, "a").input(1, "b").output(0, "c")
+    info = info.attr("scale", "required", "float").attr("paddings", "required", "all", value=[2.0, 2.0])
+    told = info.target("CPU").get_op_info()
+    op = ops.Custom(f"{source}:Add", None, first, "aot", reg_info=told)
+    for scale in (0.5, 2.0, 0.5):
+        assert values(op(Tensor(x), Tensor(x), scale)) == (x + np.float32(scale) * x).tolist()
+    with pytest.raises(TypeError, match="the attribute 'scale' is missing from the call"):
+        op(Tensor(x), Tensor(x))
+    with pytest.raises(
+        TypeError, match="argument 3 is 4, but libraries take tensors, and the attributes that"
+    ):
+        op(Tensor(x), Tensor(x), 1.0, 4)
+    plain = ops.Custom(f"{source}:Add", first, first, "aot")
+    plain.add_prim_attr("scale", 3.0)
+    assert values(plain(Tensor(x), Tensor(x))) == (4 * x).tolist()
+    plain.add_prim_attr("refused", True)
+    with pytest.raises(RuntimeError, match=r"'s function\(AddInit\) is 9"):
+        plain(Tensor(x), Tensor(x))
+
+
+def test_a_path_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MYLIB", write(tmp_path, double))
+    op = ops.Custom("MYLIB:Double", first, first, "aot")
+    op.add_prim_attr("path_from_env", True)
+    assert values(op(Tensor(x))) == (2 * x).tolist()
+
+
 def test_a_missing_attribute(tmp_path: Path) -> None:
     source = write(tmp_path, with_extra)
     info = CustomRegOp("Scale").input(0, "x").output(0, "y").attr("mode", "required", "str", value="up")
@@ -219,7 +268,15 @@ def test_libraries_that_are_not_there(tmp_path: Path) -> None:
             RuntimeError,
             r"(?s)Compilation error in compiling .*broken\.cc:\n.*error: ",
         ),
-        (write(tmp_path, "text", "text.so") + ":F", RuntimeError, "(file too short|invalid ELF header)"),
+        *(
+            (
+                write(tmp_path, "text", name) + ":F",
+                RuntimeError,
+                rf"/{name} is no library of this machine\. The source file must be a cc/cpp/cu file,"
+                " but get: /.*",
+            )
+            for name in ("text.so", "a.c")
+        ),
         (write(tmp_path, "", "k.cu") + ":F", RuntimeError, "is a CUDA source, and kernels for CUDA devices"),
     ]
     for func, kind, text in cases:

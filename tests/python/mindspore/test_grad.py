@@ -190,7 +190,10 @@ def test_none_counts_as_zeros() -> None:
         ),
         (lambda a, b, out, dout: (dout.astype(ms.float64), dout), r"returns float64\[3\] for the input 'x0'"),
         (lambda a, b, out, dout: (1.5, dout), "is a float, but must be a tensor"),
-        (lambda out, dout: (dout, dout), "takes 2 positional arguments but 4 were given"),
+        (
+            lambda out, dout: (dout, dout),
+            r": 'bprop' takes \(out, dout\), but is called with 2 inputs, the output and its gradient",
+        ),
     ],
 )
 def test_wrong_bprops(bprop: Any, text: str) -> None:
@@ -327,3 +330,15 @@ def test_vjp_runs_once() -> None:
     assert values(pull(Tensor(x))[0]) == (3 * x).tolist() and len(calls) == 1
     with pytest.raises(TypeError, match="none of the inputs is a Tensor"):
         ops.GradOperation()(f)(3)
+
+
+def test_parameters_are_named_by_their_place() -> None:
+    class Net(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = Parameter(Tensor(x))
+            self.layers = nn.SequentialCell(nn.Dense(3, 2, has_bias=False), nn.ReLU())
+            self.layer = nn.Dense(2, 2)
+
+    names = ["scale", "layers.0.weight", "layer.weight", "layer.bias"]
+    assert [p.name for p in Net().trainable_params()] == names

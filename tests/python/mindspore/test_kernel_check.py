@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import kernelwright as kw
 import kernelwright.mindspore as ms
 from kernelwright.mindspore import ops
 from kernelwright.text import define
@@ -17,6 +18,14 @@ element = "the element in the return value should be "
 kept = element + "either an input tensor or a tensor allocated by output_tensor, but get name: "
 result = "the return value should be either a single tensor or a tuple, but get a "
 loop = "for i in range(a.shape[0]):\n        "
+
+
+def unlisted(name: str) -> str:
+    return f"In the function [f], function call id [{name}] not in intrinsics list of the Hybrid DSL. {site}"
+
+
+def expects(name: str, what: str, given: int) -> str:
+    return f"In the function [f], function [{name}] expects {what}, but get {given}."
 
 
 def function(body: str, returned: str = "return c") -> Any:
@@ -140,6 +149,80 @@ bodies = [
         ValueError,
         "Unsupported function in With scope in the function f written in the Hybrid DSL: open",
     ),
+    (
+        "with allocate(a.shape, a.dtype) as d:\n        x = 1",
+        ValueError,
+        "Unsupported function in With scope in the function f written in the Hybrid DSL: allocate",
+    ),
+    (
+        "with attr('k', 1, 2):\n        x = 1",
+        ValueError,
+        written + "two inputs are expected by 'attr', but get 3",
+    ),
+    (
+        "with attr('k', None):\n        x = 1",
+        ValueError,
+        written
+        + "the second input of 'attr' should be a string, number or bool value, but get"
+        + " <class 'ast.Constant'>",
+    ),
+    (
+        "with block_realize(c[0]):\n        x = 1",
+        ValueError,
+        written + "the input of 'block_realize' should be a tensor name, but get <class 'ast.Subscript'>",
+    ),
+    (
+        "d = allocate(a.shape, a.dtype)\n    d = allocate(a.shape, a.dtype)",
+        ValueError,
+        written + "the tensor is redefined: d",
+    ),
+    ("c = sqrt(a[0])", ValueError, written + "the tensor is redefined: c"),
+    (
+        "n = a[0].shape",
+        ValueError,
+        written
+        + "getattr is only supported for a tensor object, not for the object with type:"
+        + " <class 'ast.Subscript'>",
+    ),
+    (
+        "x = 1\n    n = x.shape",
+        ValueError,
+        written + "getattr is only supported for a tensor variable after its declaration, not for: x",
+    ),
+    ("g = lambda x: x", ValueError, written + "there is a undeclared variable: x"),
+    (
+        "try:\n        x = 1\n    except ValueError:\n        x = 2",
+        ValueError,
+        written + "there is a undeclared variable: ValueError",
+    ),
+    ("raise ValueError('x')", ValueError, unlisted("ValueError")),
+    ("g = [x for x in range(3)]", ValueError, written + "there is a undeclared variable: x"),
+    (loop + "c[i] = unroll(a[i])", ValueError, unlisted("unroll")),
+    (loop + "c[i] = const_range(a[i])", ValueError, unlisted("const_range")),
+    *(
+        (loop + f"c[i] = {name}(a[i])", ValueError, unlisted(name))
+        for name in "zip sum enumerate bind".split()
+    ),
+    (loop + "c[i] = max_num_threads(a[i])", ValueError, unlisted("max_num_threads")),
+    *(
+        (loop + f"c[i] = {name}({given})", TypeError, expects(name, "one input", n))
+        for name in (
+            "sign log tanh exp abs rsqrt erf isnan sin cos isinf isfinite atan floor ceil trunc round int8"
+            " int16 int32 int64 float32 float64"
+        ).split()
+        for n, given in ((2, "a[i], b[i]"), (0, ""))
+    ),
+    (loop + "c[i] = power(a[i], b[i], a[i])", TypeError, expects("power", "two inputs", 3)),
+    (loop + "c[i] = power(a[i], b=b[i])", TypeError, expects("power", "two inputs", 1)),
+    ("d = output_tensor()", TypeError, expects("output_tensor", "two inputs", 0)),
+    ("d = output_tensor(a.shape, a.dtype, 'local')", TypeError, expects("output_tensor", "two inputs", 3)),
+    ("d = allocate()", TypeError, expects("allocate", "two inputs", 0)),
+    ("d = allocate(a.shape, a.dtype, 'local', 1)", TypeError, expects("allocate", "two inputs", 4)),
+    (
+        loop + "s = a[i]\n    c[0] = s",
+        ValueError,
+        written + "there is a variable used out of the scope it is defined: s",
+    ),
 ]
 returns = [
     ("return a + b", f"{result}<class 'ast.BinOp'>."),
@@ -182,6 +265,13 @@ def test_returns(returned: str, text: str) -> None:
         loop + "c[i] = float16(a[i])",
         loop + "c[i] = a[i] ** 2",
         loop + "if not a[i] > 0:\n            c[i] = 0",
+        loop + "c[i] = expm1(a[i])",
+        loop + "c[i] = a[i]\n        break",
+        loop + "continue",
+        "x: int = 1",
+        "n = a.ndim",
+        "d = allocate(shape=a.shape, dtype=a.dtype)",
+        "for i in range(3):\n        s = a[i]\n        c[i] = s\n    s = 1.0\n    c[0] = s",
         loop + "c[i] = max(a[i], b[i], 0)",
         "i = 0\n    while i < 3:\n        i = i + 1",
         "d = allocate(a.shape, a.dtype, 'local')",
@@ -199,6 +289,27 @@ def test_what_the_language_takes_beyond_mindspore(body: str) -> None:
     made.__globals__["np"] = np
     a = ms.Tensor([1.0, 2.0, 3.0])
     ops.Custom(ops.kernel(made), lambda s, _: s, lambda t, _: t, "hybrid")(a, a)
+
+
+def test_the_place_of_a_function_inside_another() -> None:
+    def f(a, b):
+        c = output_tensor(a.shape, a.dtype)
+        c[0] = K9
+        return c
+
+    with pytest.raises(ValueError) as e:
+        ops.Custom(ops.kernel(f), lambda s, _: s, lambda t, _: t, "hybrid")
+    line = f.__code__.co_firstlineno + 2
+    assert str(e.value).splitlines()[1] == f"  --> {__file__}:{line}:16"
+
+
+def test_what_only_the_language_refuses() -> None:
+    for made, text in (
+        (lambda a, b: a, "a kernel is a function defined by `def`"),
+        (function("def g(x): return x"), "a nested function is not part of the kernel language"),
+    ):
+        with pytest.raises(kw.KernelSyntaxError, match=text):
+            ops.Custom(ops.kernel(made), lambda s, _: s, lambda t, _: t, "hybrid")
 
 
 def test_options_of_the_decorator() -> None:

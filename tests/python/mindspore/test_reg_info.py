@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.mindspore.ops import CustomRegOp, DataType
+from kernelwright.mindspore.ops import CustomRegOp, DataType, TBERegOp
 
 
 def test_the_information() -> None:
@@ -72,6 +72,21 @@ def test_an_empty_one() -> None:
             "3 value must be str",
         ),
         (lambda: CustomRegOp().target(3), TypeError, "3 value must be str"),
+        (lambda: CustomRegOp().output("0", "y"), TypeError, "0 value must be int"),
+        (lambda: CustomRegOp().output(0, 3), TypeError, "3 value must be str"),
+        (lambda: CustomRegOp().attr("a", 3), TypeError, "3 value must be str"),
+        (lambda: CustomRegOp().attr("a", "required", 3), TypeError, "3 value must be str"),
+        (
+            lambda: CustomRegOp().dtype_format(DataType.F32_Default),
+            ValueError,
+            "The size of 'args' must be equal to the sum of input tensors and output tensors, but got 1 vs 0",
+        ),
+        (
+            lambda: CustomRegOp().input(0, "x").dtype_format(("a", "b", "c", "d")),
+            ValueError,
+            "dtype and format value must be tuple of two or three elements",
+        ),
+        (lambda: CustomRegOp().input(0, "x").dtype_format(("a", 3)), TypeError, "3 value must be str"),
         (lambda: CustomRegOp().fusion_type(3), TypeError, "3 value must be str"),
         (
             lambda: CustomRegOp().input(0, "x").output(0, "y").dtype_format(DataType.F32_Default),
@@ -104,3 +119,10 @@ def test_the_names_of_types() -> None:
     assert DataType.None_None == ("", "") and DataType.None_Default == ("", "DefaultFormat")
     assert DataType.F32_ND_RNNBIAS == ("float32", "ND_RNN_BIAS")
     assert DataType.I32_NCDHW == ("int32", "NCDHW") and not hasattr(DataType, "I64_NCDHW")
+
+
+def test_builders_of_other_processors_take_what_theirs_take() -> None:
+    made = TBERegOp("Op").fusion_type("OPAQUE").async_flag(False).partial_flag(True)
+    made = made.input(0, "x", False, "required", "all").output(0, "y", False, "required", "all")
+    told = made.dtype_format(DataType.F32_Default, DataType.F32_Default).get_op_info()
+    assert [i["paramType"] for i in (*told["inputs"], *told["outputs"])] == ["required", "required"]

@@ -175,7 +175,7 @@ def test_parameters_and_cells() -> None:
     net.set_inputs(Tensor(shape=[None, 2], dtype=ms.float32))
     assert net(Tensor([[1.0, 2.0]])).shape == (1, 3)
     assert isinstance(net.inner.p + 1, Tensor) and not isinstance(net.inner.p + 1, Parameter)
-    assert repr(net.inner.p) == "Parameter (name=p, shape=(1,), dtype=Float32, requires_grad=True)"
+    assert repr(net.inner.p) == "Parameter (name=inner.p, shape=(1,), dtype=Float32, requires_grad=True)"
     with pytest.raises(TypeError, match="the type of input should be 'Parameter'"):
         ParameterTuple([Tensor([1.0])])
     with pytest.raises(AttributeError, match="the method 'construct' of 'Inner' is not defined"):
@@ -247,3 +247,102 @@ def test_contexts() -> None:
     with pytest.raises(ValueError, match="the option 'none' was not set"):
         ms.get_context("none")
     assert ms.jit(len) is len and ms.jit(mode="PSJit")(len) is len
+
+
+def test_parts_of_tensors_by_the_names_of_primitives() -> None:
+    t = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+    parts = ops.Split(1, 3)(t)
+    assert [p.shape for p in parts] == [(2, 1)] * 3
+    assert ops.ExpandDims()(t, 1).shape == (2, 1, 3)
+    assert ops.Select()(t > 2, t, -t).asnumpy().tolist() == [[0, -1, -2], [3, 4, 5]]
+    assert ops.FloorDiv()(t, 2.0).asnumpy().tolist() == [[0, 0, 1], [1, 2, 2]]
+    assert ops.Mod()(t, 2.0).asnumpy().tolist() == [[0, 1, 0], [1, 0, 1]]
+    hot = ops.OneHot()(Tensor(np.array([1, 0])), 2, Tensor(3.0), Tensor(1.0))
+    assert hot.asnumpy().tolist() == [[1, 3], [3, 1]]
+    with pytest.raises(ValueError, match="an extent of 3 does not make 2 equal parts"):
+        ops.Split(1, 2)(t)
+
+
+def test_scatters() -> None:
+    t = Tensor(np.zeros((2, 3), np.float32))
+    at, updates = Tensor(np.array([[0, 1], [1, 2], [0, 1]])), Tensor(np.array([1, 2, 3], np.float32))
+    expected = [[0, 4, 0], [0, 0, 2]]
+    assert ops.TensorScatterAdd()(t, at, updates).asnumpy().tolist() == expected
+    found = ms.grad(lambda u: ops.tensor_scatter_add(t, at, u) * 2)(updates)
+    assert found.asnumpy().tolist() == [2, 2, 2]
+    rows = Tensor(np.array([[1], [1]]))
+    added = ops.tensor_scatter_add(t, rows, Tensor(np.ones((2, 3), np.float32)))
+    assert added.asnumpy().tolist() == [[0, 0, 0], [2, 2, 2]]
+    with pytest.raises(IndexError, match=r"ops\.tensor_scatter_add: an index is outside of \(2,\)"):
+        ops.tensor_scatter_add(t, Tensor(np.array([[2]])), Tensor(np.ones((1, 3), np.float32)))
+    with pytest.raises(ValueError, match=r"the last axis holds 1 to 2 integers"):
+        ops.tensor_scatter_add(t, updates, updates)
+    p = ms.Parameter(t)
+    ops.scatter_add(p, Tensor(np.array([1, 1])), Tensor(np.ones((2, 3), np.float32)))
+    assert p.asnumpy().tolist() == [[0, 0, 0], [2, 2, 2]]
+
+
+def test_windows() -> None:
+    image = Tensor(np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4))
+    weight = Tensor(np.ones((1, 1, 3, 3), np.float32))
+    assert ops.Conv2D(1, 3)(image, weight).asnumpy().tolist() == [[[[45, 54], [81, 90]]]]
+    assert ops.Conv2D(1, 3, pad_mode="pad", pad=1)(image, weight).shape == (1, 1, 4, 4)
+    assert ops.MaxPool(2, 2)(image).asnumpy().tolist() == [[[[5, 7], [13, 15]]]]
+    with pytest.raises(ValueError, match=r"was given a weight of the shape \(1, 1, 3, 3\)"):
+        ops.Conv2D(1, 2)(image, weight)
+    with pytest.raises(ValueError, match='pad_mode="valid"'):
+        ops.MaxPool(2, 2, "same")
+
+
+def test_functions_take_names_and_forms_of_their_own() -> None:
+    t = Tensor(np.array([1.0, 2.0], np.float32))
+    assert ops.add(input=t, other=t).asnumpy().tolist() == [2, 4]
+    assert ops.abs(input=-t).asnumpy().tolist() == [1, 2]
+    assert float(ops.gelu(t)[0]) == pytest.approx(0.8413447, abs=1e-6)
+    assert float(ops.gelu(t, approximate="tanh")[0]) == pytest.approx(0.841192, abs=1e-6)
+    with pytest.raises(ValueError, match="must be 'none' or 'tanh', but got 'erf'"):
+        ops.gelu(t, "erf")
+    with pytest.raises(ValueError, match=r"ops\.Softmax here takes one axis, but got \(0, 1\)"):
+        ops.Softmax((0, 1))
+
+
+def test_products_with_vectors() -> None:
+    v, m = np.arange(3, dtype=np.float32), np.arange(24, dtype=np.float32).reshape(2, 4, 3)
+    for a, b in ((v, v), (m, v), (v, m.transpose(0, 2, 1).copy()), (m[0], v)):
+        expected = a @ b
+        for found in (Tensor(a) @ Tensor(b), ops.matmul(Tensor(a), Tensor(b))):
+            assert found.shape == expected.shape and np.allclose(found.asnumpy(), expected)
+    assert ms.grad(lambda t: t @ t)(Tensor(v)).asnumpy().tolist() == [0, 2, 4]
+
+
+def test_layer_norms_over_several_axes() -> None:
+    x = np.random.default_rng(1).normal(size=(2, 3, 4)).astype(np.float32)
+    gamma, beta = np.full((3, 4), 2, np.float32), np.ones((3, 4), np.float32)
+    mean, var = x.mean((1, 2), keepdims=True), x.var((1, 2), keepdims=True)
+    expected = (x - mean) / np.sqrt(var + 1e-5) * gamma + beta
+    given = [Tensor(t) for t in (gamma, beta)]
+    assert np.allclose(ops.layer_norm(Tensor(x), (3, 4), *given).asnumpy(), expected, atol=1e-5)
+    out, by_mean, by_var = ops.LayerNorm(1, 1, 1e-5)(Tensor(x), *given)
+    assert np.allclose(out.asnumpy(), expected, atol=1e-5)
+    assert np.allclose(by_mean.asnumpy(), mean, atol=1e-5) and np.allclose(by_var.asnumpy(), var, atol=1e-5)
+    with pytest.raises(
+        ValueError, match=r"ops\.layer_norm over \(2, 4\) of a tensor of the shape \(2, 3, 4\)"
+    ):
+        ops.layer_norm(Tensor(x), (2, 4), *given)
+    with pytest.raises(ValueError, match=r"takes gamma and beta of that shape, but got \(3, 4\)"):
+        ops.LayerNorm(-1, -1)(Tensor(x), *given)
+
+
+def test_parameters_keep_their_shape_and_can_be_taken_away() -> None:
+    layer = ms.nn.Dense(2, 2)
+    with pytest.raises(
+        ValueError, match=r"the data of 'weight' must have the shape \(2, 2\), but has \(3,\)"
+    ):
+        layer.weight = Tensor(np.ones(3, np.float32))
+    del layer.bias
+    assert [p.name for p in layer.get_parameters()] == ["weight"] and not hasattr(layer, "bias")
+
+
+def test_half_floats_print_as_floats() -> None:
+    shown = repr(Tensor([1.5, 2.0], ms.bfloat16))
+    assert shown == "Tensor(shape=[2], dtype=BFloat16, value= [ 1.50000000e+00,  2.00000000e+00])"

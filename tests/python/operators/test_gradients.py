@@ -171,6 +171,21 @@ def test_casts() -> None:
     assert gradient.dtype == np.float32 and gradient.tolist() == [3, 3]
 
 
+def test_casts_to_integers_are_made_of_steps() -> None:
+    x = np.array([1.5, 2.5])
+    assert kw.grad(lambda t: t.astype(np.int32) * 1.0)(x).tolist() == [0, 0]
+    assert kw.grad(lambda t: t * t.astype(np.int32).astype(np.float64))(x).tolist() == [1, 2]
+
+
+def test_types_as_attributes() -> None:
+    x = np.array([1.5, 2.5])
+    for dtype in (np.int32, "int32", np.dtype(np.int32)):
+        assert kw.ops.cast(x, dtype).numpy().dtype == np.int32
+    assert kw.ops.argmax(x, 0, np.int64).numpy().dtype == np.int64
+    with pytest.raises(TypeError, match="attribute 'dtype' of kw::cast must be dtype, but got 'what'"):
+        kw.ops.cast(x, "what")
+
+
 def test_unsaved_gradients_are_refused() -> None:
     with pytest.raises(
         RuntimeError, match=r"kw::maxpool2d_grad \(runtime/ops/windows.cpp:\d+\) does not exist: "

@@ -237,3 +237,38 @@ def test_the_command_lists_and_tells() -> None:
     assert told.startswith("kw::concat(values..., axis: int = 0) -> output\n")
     wrong = run("kw::concate")
     assert wrong.returncode == 1 and "did you mean 'kw::concat'?" in wrong.stderr
+
+
+def test_results_are_tensors_whatever_was_imported_before() -> None:
+    program = "import numpy as np, kernelwright as kw; print(type(kw.ops.exp(np.ones(2))) is kw.Tensor)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
+def test_outputs_are_counted() -> None:
+    one = kw.register_op("test::one", sum_and_product)
+    two = kw.register_op("test::two", scale, attrs=("k",), outputs=("p", "q"))
+    x = np.ones(2, np.float32)
+    place = r"JitLoop \(.*test_registration\.py:\d+\)"
+    with pytest.raises(RuntimeError, match=f"^{place} of test::one makes 2 outputs, but 1 is declared"):
+        one(x, x)
+    with pytest.raises(RuntimeError, match=f"^{place} of test::two makes 1 output, but 2 are declared"):
+        two(x, 2.0)
+    with pytest.raises(ValueError, match="'p' is declared twice"):
+        kw.register_op("test::three", sum_and_product, outputs=("p", "p"))
+
+
+def test_a_bprop_of_other_parameters() -> None:
+    with pytest.raises(TypeError) as e:
+        kw.register_op("test::scale", scale, bprop=lambda out, dout: (dout,))
+    assert str(e.value) == (
+        "register_op('test::scale'): 'bprop' takes (out, dout), but is called with 2 inputs, the output and"
+        " its gradient"
+    )
+    assert "test::scale" not in kw.ops.list()
+
+
+def test_names_without_a_namespace_are_built_in() -> None:
+    assert kw.ops.show("softmax") == kw.ops.show("kw::softmax")
+    with pytest.raises(ValueError, match="softmax"):
+        kw.ops.get("softmx")

@@ -1,5 +1,8 @@
 """`mindspore.common`."""
 
+from typing import Any
+
+from ..missing import missing
 from . import api, dtype, parameter, tensor
 from .api import jit, ms_function
 from .dtype import *  # noqa: F403
@@ -17,3 +20,9 @@ __all__ = [
     "parameter",
     "tensor",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise missing("mindspore.common", name, globals())

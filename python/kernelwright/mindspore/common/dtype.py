@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..missing import missing
+
 
 class Type:
     """The type of a tensor's elements; `np.dtype(t)` is NumPy's."""
@@ -126,6 +128,11 @@ def of_numpy(dtype: Any) -> Type:
     return _names[name]
 
 
+def name_shown(name: str) -> str:
+    """A dtype's name as MindSpore shows it, also of those that tensors do not have."""
+    return repr(_names[name]) if name in _names else name.capitalize()
+
+
 def tensor_type(dtype: Any) -> TensorType:
     return _tensors[np.dtype(dtype).name]
 
@@ -167,3 +174,9 @@ def promoted(a: Type, b: Type) -> Type:
             return float32
         return a if a.itemsize >= b.itemsize else b
     return of_numpy(np.result_type(a.dtype, b.dtype)) if {a, b} != {int64, uint64} else int64
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise missing("mindspore.common.dtype", name, globals())

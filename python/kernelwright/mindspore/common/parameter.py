@@ -25,6 +25,16 @@ class Parameter(Tensor):
         kind = f"shape={self.shape}, dtype={self.dtype}, requires_grad={self.requires_grad}"
         return f"Parameter (name={self.name}, {kind})"
 
+    def set_data(self, data: Any, slice_shape: bool = False) -> Any:
+        """Makes this parameter hold other data; ValueError for a shape that is not its own."""
+        shape = Tensor(data).shape
+        if shape != self.shape and not slice_shape:
+            raise ValueError(
+                f"For 'Parameter', the data of '{self.name}' must have the shape {self.shape}, but has"
+                f" {shape}"
+            )
+        return self.assign_value(data)
+
     def clone(self) -> Any:
         return Parameter(self, self.name, self.requires_grad)
 

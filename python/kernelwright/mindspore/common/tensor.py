@@ -52,8 +52,10 @@ def operands(x: Any, y: Any) -> tuple[Any, Any]:
 def binary(name: str) -> Callable[[Any, Any], Any]:
     """A function of two operands by MindSpore's rule of types."""
 
-    def function(x: Any, y: Any) -> Any:
-        a, b = operands(x, y)
+    def function(input: Any, other: Any) -> Any:
+        a, b = operands(input, other)
+        if name == "matmul" and 1 in (a.ndim, b.ndim):
+            return _product_of_vectors(a, b)
         if name == "div" and isinstance(a, Tensor) and a.dtype.dtype.kind in "iub":
             a = a.astype(mstype.float32)
             b = b.astype(mstype.float32) if isinstance(b, Tensor) else float(b)
@@ -62,6 +64,14 @@ def binary(name: str) -> Callable[[Any, Any], Any]:
         return operator(name)(a, b)
 
     return function
+
+
+def _product_of_vectors(a: Any, b: Any) -> Any:
+    """A product of which an operand has one dimension, which the result then has not."""
+    found = operator("matmul")(a.reshape(1, -1) if a.ndim == 1 else a, b.reshape(-1, 1) if b.ndim == 1 else b)
+    outer = found.shape[:-2]
+    rows, columns = ([] if t.ndim == 1 else [e] for t, e in ((a, found.shape[-2]), (b, found.shape[-1])))
+    return found.reshape([*outer, *rows, *columns])
 
 
 _accepted = (_core.Tensor, int, float, np.ndarray, np.generic, list, tuple)
@@ -122,12 +132,13 @@ class Tensor(_Tensor):
         return str(self.numpy())
 
     def __repr__(self) -> str:
-        is_float = self.dtype.dtype.kind == "f"
+        is_float = self.dtype.dtype.kind not in "biu"
         if not self.shape:
-            value = f"{self.item():g}" if is_float else str(self.item())
+            value = f"{float(self.item()):g}" if is_float else str(self.item())
         elif is_float:
             form = {"float_kind": lambda v: f"{v: .8e}"}
-            value = np.array2string(self.numpy(), separator=", ", formatter=form)  # type: ignore[arg-type]
+            wide = self.numpy() if self.dtype.dtype.kind == "f" else self.numpy().astype(np.float32)
+            value = np.array2string(wide, separator=", ", formatter=form)  # type: ignore[arg-type]
         else:
             value = np.array2string(self.numpy(), separator=", ")
         gap = "\n" if len(self.shape) > 1 else " "

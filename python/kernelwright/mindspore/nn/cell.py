@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import _core
 from ...operators import kernel_row, make_operator, source_of
+from ..common.bprop_check import gradients
 from ..common.parameter import Parameter
 from ..common.tensor import Tensor
 
@@ -56,6 +57,7 @@ class Cell:
     def __init__(self, auto_prefix: bool = True, flags: Any = None) -> None:
         object.__setattr__(self, "_params", {})
         object.__setattr__(self, "_cells", {})
+        self.auto_prefix = auto_prefix
         self.training = False
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -72,11 +74,18 @@ class Cell:
             self._params.pop(name, None)
             if isinstance(value, Cell):
                 held[name] = value
+                if self.auto_prefix:
+                    value.update_parameters_name(f"{name}.")
             if isinstance(value, Parameter):
                 if value.name == "Parameter":
                     value.name = name
                 self._params[name] = value
         object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        self._cells.pop(name, None)
+        self._params.pop(name, None)
+        object.__delattr__(self, name)
 
     def construct(self, *inputs: Any, **keywords: Any) -> Any:
         raise AttributeError(f"For 'Cell', the method 'construct' of '{type(self).__name__}' is not defined.")
@@ -87,7 +96,7 @@ class Cell:
             return self.construct(*inputs, **keywords)
         bound = inspect.signature(self.construct).bind(*inputs, **keywords)
         bound.apply_defaults()
-        return self._with_own_bprop(tuple(bound.arguments.values()))
+        return self._with_own_bprop((*bound.args, *bound.kwargs.values()))
 
     def _with_own_bprop(self, inputs: tuple[Any, ...]) -> Any:
         """One recorded call whose gradient is the method `bprop`; what is no tensor passes through."""
@@ -106,22 +115,19 @@ class Cell:
             nonlocal single
             out = self.construct(*_put_together(form, list(map(Tensor._from_array, arrays))))
             single = not isinstance(out, (tuple, list))
+            for t in [out] if single else out:
+                if not isinstance(t, _core.Tensor):
+                    raise TypeError(
+                        f"the method 'construct' of '{name}', which has a method 'bprop', must return a"
+                        f" tensor or tensors, but returned a {type(t).__name__}"
+                    )
             return (out.numpy(),) if single else tuple(t.numpy() for t in out)
 
         def back(*args: Any) -> Any:
             given, (out, dout) = _put_together(form, list(args[:-2])), args[-2:]
             ends = (out[0], dout[0]) if single else (out, dout)
             found = self.bprop(*given, *ends)  # type: ignore[attr-defined]
-            if isinstance(found, _core.Tensor):
-                found = (found,)
-            if not isinstance(found, (tuple, list)) or len(found) != len(form):
-                told = len(found) if isinstance(found, (tuple, list)) else type(found).__name__
-                raise TypeError(
-                    f"For user defined method 'bprop' of net '{name}', the number of return values(gradients)"
-                    " should be equal to the number of input arguments except 'out' and 'dout', which is:"
-                    f" {len(form)}, but got:{told}."
-                )
-            return tuple(_select(form, found))
+            return tuple(_select(form, gradients(found, given, name)))
 
         op = make_operator(
             f"cell::{name}",
@@ -154,6 +160,11 @@ class Cell:
             yield (f"{name_prefix}.{name}" if name_prefix else name), p
         for name, cell in self._cells.items() if expand else ():
             yield from cell.parameters_and_names(f"{name_prefix}.{name}" if name_prefix else name)
+
+    def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
+        """Names each parameter by its place in this cell, behind a prefix."""
+        for name, p in self.parameters_and_names(expand=recurse):
+            p.name = prefix + name
 
     def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
         seen = set()

@@ -16,7 +16,7 @@ import numpy as np
 
 from ... import _core, include_paths
 from ..common.tensor import Tensor
-from .call_forms import Typed
+from .call_forms import Typed, as_tensors, tensors_in, values_in
 
 if TYPE_CHECKING:
     from .custom import Custom
@@ -85,10 +85,12 @@ def compile_source(source: str) -> str:
 
 
 def _check_whole(path: str, data: bytes) -> None:
-    """RuntimeError for a library that was cut short: loading it would end the process."""
+    """RuntimeError for what is no library, or one that was cut short: loading it would end the process."""
     is_elf = len(data) >= 64 and data[:5] == b"\x7fELF\x02" and sys.byteorder == "little"
     if not is_elf:
-        return  # the loader says what it is
+        raise RuntimeError(
+            f"{path} is no library of this machine. The source file must be a cc/cpp/cu file, but get: {path}"
+        )
     program, section = struct.unpack_from("<QQ", data, 32)
     program_size, programs, section_size, sections = struct.unpack_from("<HHHH", data, 54)
     end = max(program + program_size * programs, section + section_size * sections)
@@ -129,13 +131,14 @@ class AotBody:
         self.custom = custom
         path, name = self._parts(custom.func)
         white = os.environ.get("MS_CUSTOM_AOT_WHITE_LIST")
-        if white and white not in path:
+        if white and not all(white in p for p in (path, os.path.realpath(path))):
             raise TypeError(
                 f"{custom.prefix}, the legal path for the file is {white}, but the file is {path}"
             )
-        self.name = name
-        library = self._library(path)
-        self.kernel = _core.AotKernel(library, path, name, custom.fixed_attrs)
+        self.name, self.path = name, path
+        self.library = self._library(path)
+        self._kernels: dict[str, Any] = {}
+        self.kernel = self._kernel(())
         if custom.out_shape is None and not self.kernel.infers_shapes:
             raise RuntimeError(
                 f"{custom.prefix}: 'out_shape' is None, but the library has no function {name}InferShape"
@@ -145,14 +148,25 @@ class AotBody:
                 f"{custom.prefix}: 'out_dtype' is None, but the library has no function {name}InferType"
             )
 
+    def _kernel(self, passed: Sequence[Any]) -> Any:
+        """The kernel for the values of the attributes that a call passes, and those that were added."""
+        custom = self.custom
+        added = {k: v for k, v in custom.attrs.items() if k not in custom.own_attrs}
+        attrs = {**custom.fixed_attrs, **added, **dict(zip(custom.attr_names, passed, strict=False))}
+        key = repr(attrs)
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            kernel = self._kernels[key] = _core.AotKernel(self.library, self.path, self.name, attrs)
+        return kernel
+
     def _parts(self, func: str) -> tuple[str, str]:
         path, colon, name = func.rpartition(":")
         if not colon or not path or not name or ":" in path:
             raise TypeError(
                 f"{self.custom.prefix}, 'func' should be like 'file_name:func_name', but got {func}"
             )
-        if "path_from_env" in self.custom.attrs:
-            path = os.environ.get(path, path)
+        if path.isidentifier() and not os.path.exists(path):
+            path = os.environ.get(path, path)  # of operators that are then given the attribute path_from_env
         return os.path.abspath(path), name
 
     def _library(self, path: str) -> str:
@@ -162,29 +176,26 @@ class AotBody:
             )
         return compile_source(path) if path.endswith((".cc", ".cpp")) else _kept_copy(path)
 
-    def types(self, inputs: Sequence[Any], shapes: Any, dtypes: Any, count: int) -> tuple[Any, Any]:
-        """Shapes and dtypes of the outputs, the library's own where none are declared."""
+    def types(self, args: Sequence[Any], shapes: Any, dtypes: Any, count: int) -> tuple[Any, Any]:
+        """Shapes and dtypes of the outputs of a call, the library's own where none are declared."""
+        inputs, kernel = tensors_in(args), self._kernel(values_in(args))
         given = [
             Tensor._from_array(np.empty(t.shape, t.numpy_dtype)) if isinstance(t, Typed) else t
             for t in inputs
         ]
         if shapes is None:
-            found = self.kernel.infer_shapes(given, count > 1)
+            found = kernel.infer_shapes(given, count > 1)
             shapes = [tuple(s) for s in found]
             if any(e < 0 for s in shapes for e in s):
                 raise RuntimeError(f"{self.custom.prefix}: {self.name}InferShape returned {found}")
         if dtypes is None:
-            dtypes = [np.dtype(t) for t in self.kernel.infer_types(given, len(shapes) > 1)]
+            dtypes = [np.dtype(t) for t in kernel.infer_types(given, len(shapes) > 1)]
         return shapes, dtypes
 
     def __call__(self, *args: Any) -> Any:
-        arrays: list[Any] = []
-        for a in args:
-            arrays += list(a) if isinstance(a, tuple) else [a] if isinstance(a, np.ndarray) else []
-        inputs = [np.ascontiguousarray(a).reshape(a.shape) for a in arrays]
-        given = [tuple(map(Tensor._from_array, a)) if isinstance(a, tuple) else
-                 Tensor._from_array(a) if isinstance(a, np.ndarray) else a for a in args]  # fmt: skip
+        given = [as_tensors(a) for a in args]
+        inputs = [np.ascontiguousarray(t.numpy()).reshape(t.shape) for t in tensors_in(given)]
         shapes, dtypes, _ = self.custom.declared_types(None, given)
         outputs = [np.zeros(s, t) for s, t in zip(shapes, dtypes, strict=True)]
-        self.kernel.run(inputs, outputs)
+        self._kernel(values_in(given)).run(inputs, outputs)
         return tuple(outputs)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ... import _core
 from ..common import dtype as mstype
+from ..common.tensor import Tensor
 
 
 class Typed:
@@ -33,6 +34,12 @@ def form_of(x: Any) -> str:
         return "tensor"
     if isinstance(x, (tuple, list)) and x and all(isinstance(t, _core.Tensor) for t in x):
         return "tuple"
+    if isinstance(x, (tuple, list)) and any(isinstance(t, _core.Tensor) for t in x):
+        other = next(type(t).__name__ for t in x if not isinstance(t, _core.Tensor))
+        raise TypeError(
+            f"an input of a custom operator is a {type(x).__name__} of tensors and of {other}, but must hold"
+            " tensors alone"
+        )
     if isinstance(x, np.ndarray):
         raise TypeError("an input of a custom operator is an array, but must be a Tensor: Tensor(array)")
     return "attribute"
@@ -46,6 +53,18 @@ def tensors_in(args: Sequence[Any]) -> list[Any]:
         elif _is_tensor(x):
             out.append(x)
     return out
+
+
+def values_in(args: Sequence[Any]) -> list[Any]:
+    """The arguments that are neither tensors nor tuples of them."""
+    return [x for x in args if not _is_tensor(x) and not tensors_in([x])]
+
+
+def as_tensors(x: Any) -> Any:
+    """Arrays as tensors over them, also in tuples."""
+    if isinstance(x, tuple):
+        return tuple(map(as_tensors, x))
+    return Tensor._from_array(x) if isinstance(x, np.ndarray) else x
 
 
 def shape_of(x: Any) -> Any:

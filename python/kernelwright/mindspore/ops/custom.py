@@ -17,16 +17,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ... import _core
-from ...errors import make_error
+from ...errors import KernelError, make_error
 from ...kernel import kernel as kw_kernel
-from ...operators import _is_pure, kernel_row, make_operator, source_of
+from ...operators import _is_pure, check_parameters, kernel_row, make_operator, source_of
+from ..common import bprop_check
 from ..common import dtype as mstype
 from ..common.tensor import Tensor
 from . import kernel_check
 from .call_forms import Typed, form_of, name_part, ordered, places, shape_of, tensors_in, type_of, typed_tuple
 from .primitive import Primitive
 from .py_body import PyFuncBody
-from .reg_info import Info, flatten
+from .reg_info import Info, checked, default_of, flatten, is_plain, names_of
 
 func_types = ["hybrid", "akg", "tbe", "aicpu", "aot", "pyfunc", "julia"]
 _targets = ["Ascend", "GPU", "CPU"]
@@ -92,7 +93,9 @@ class Custom(Primitive, _core.ShortCall):
         self.bprop = self._checked_bprop(bprop)
         self.uniq_name = self._unique_name()
         self.add_prim_attr("func_type", self.func_type).add_prim_attr("uniq_name", self.uniq_name)
-        infos = list(flatten(reg_info if reg_info is not None else _bound_info(func)))
+        self.own_attrs = set(self.attrs)
+        self._reg_info = reg_info
+        infos = self._parts_of(reg_info if reg_info is not None else _bound_info(func))
         if reg_info is not None and not isinstance(reg_info, (dict, str, list, tuple)):
             raise TypeError(
                 f"{self.prefix}, the registration information must be of type dict, but got {reg_info} with"
@@ -100,8 +103,11 @@ class Custom(Primitive, _core.ShortCall):
                 " pass it to 'reg_info'"
             )
         self.attr_names: list[str] = []  # of those that calls pass
+        self.defaults: list[Any] = []  # of those, None where a call must tell
         self.fixed_attrs: dict[str, Any] = {}
-        self.rows: list[list[str]] = []
+        self.rows: list[list[str]] = []  # for the CPU, or for what is told first where there are none for it
+        self.shown_rows: list[list[str]] = []  # with those of layouts that tensors do not have here
+        self._has_rows_of_cpu = False
         self.declared_inputs: int | None = None
         self.declared_outputs: int | None = None
         for info in infos:
@@ -153,6 +159,10 @@ class Custom(Primitive, _core.ShortCall):
                 f"{self.prefix}, 'out_dtype' must be one of [mindspore.dtype, tuple, list, function], but"
                 f" got {type(value)}"
             )
+        for part in value if isinstance(value, (tuple, list)) else ():
+            if isinstance(part, (tuple, list)):
+                raise TypeError(f"{self.prefix}: 'out_dtype' holds {part}, but must hold dtypes")
+            self._check_dtype(part)
 
     def _checked_bprop(self, bprop: Any) -> Any:
         if bprop is not None and not callable(bprop):
@@ -168,14 +178,28 @@ class Custom(Primitive, _core.ShortCall):
             text = inspect.getsource(plain)
         except (OSError, TypeError):
             text = repr(getattr(getattr(plain, "__code__", None), "co_code", plain))
-        path = os.path.realpath(getattr(getattr(plain, "__code__", None), "co_filename", ""))
-        digest = hashlib.sha256((path + text).encode()).hexdigest()
+        code = getattr(plain, "__code__", None)
+        path = os.path.realpath(getattr(code, "co_filename", ""))
+        body = b"" if code is None else code.co_code + repr((code.co_names, code.co_varnames)).encode()
+        digest = hashlib.sha256((path + text).encode() + body).hexdigest()  # two lambdas may share a line
         return f"Custom_{getattr(plain, '__name__', type(plain).__name__)}_{digest}"
+
+    def _parts_of(self, reg_info: Any) -> list[Info]:
+        try:
+            return [checked(info) for info in flatten(reg_info)]
+        except ValueError as error:
+            raise ValueError(
+                f"{self.prefix}, the registration information is registered failed. Use 'CustomRegOp' to"
+                " generate the registration information, then pass it to 'reg_info' or use"
+                " 'custom_info_register' to bind it to 'func' if 'func' is a function."
+                f"\n{error}"
+            ) from None
 
     def _register(self, info: Info) -> None:
         target = self._target_of(info)
         key = self.func if isinstance(self.func, str) else self.uniq_name
-        names = [a.get("name", "") for a in info.get("attr", []) or [] if a.get("value") is None]
+        passed = [a for a in info["attr"] if a.get("value") is None]
+        names = [a["name"] for a in passed]
         known = Custom.registered_func.setdefault(key, [])
         # once per target: what comes for one again is this object's alone
         if key in Custom.attr_dict and target not in known and Custom.attr_dict[key] != names:
@@ -186,14 +210,18 @@ class Custom(Primitive, _core.ShortCall):
         if target not in known:
             known.append(target)
         Custom.attr_dict.setdefault(key, names)
-        self.attr_names = names
-        for a in info.get("attr", []) or []:
+        self.attr_names, self.defaults = names, [default_of(a) for a in passed]
+        for a in info["attr"]:
             if a.get("value") is not None:
                 self.fixed_attrs[a["name"]] = a["value"]
-        self.declared_inputs = len(info.get("inputs", [])) or None
-        self.declared_outputs = len(info.get("outputs", [])) or None
-        for row in info.get("dtype_format", []):
-            self.rows.append([part[0] for part in row])
+        self.declared_inputs = len(info["inputs"]) or None
+        self.declared_outputs = len(info["outputs"]) or None
+        if target == "CPU" or not self._has_rows_of_cpu:
+            if not self._has_rows_of_cpu:
+                self.rows, self.shown_rows = [], []
+            self.rows += [names_of(row) for row in info["dtype_format"] if is_plain(row)]
+            self.shown_rows += map(names_of, info["dtype_format"])
+            self._has_rows_of_cpu = target == "CPU"
 
     def _target_of(self, info: Info) -> str:
         by_processor = {"AiCore": "Ascend", "CUDA": "GPU", "CPU": "CPU"}
@@ -237,10 +265,20 @@ class Custom(Primitive, _core.ShortCall):
         """For what the registry holds, which would keep this object alive."""
         return weakref.proxy(self)
 
+    def __deepcopy__(self, memo: Any) -> Custom:
+        """Another operator of the same description."""
+        given = (self.func, self.out_shape, self.out_dtype, self.func_type, self.bprop, self._reg_info)
+        made = type(self).__new__(type(self))
+        Custom.__init__(made, *given)
+        made.attrs.update(self.attrs)
+        return made
+
     # -- calls
 
     def _call(self, args: tuple[Any, ...]) -> Any:
         """Every call but those of tensors alone, which the base class makes after the first of them."""
+        if self.attr_names:
+            args += tuple(self._left_out(len(args) - (self.declared_inputs or 0)))
         pattern = tuple(map(form_of, args))
         op = self._operators.get(pattern)
         if op is None:
@@ -253,22 +291,33 @@ class Custom(Primitive, _core.ShortCall):
                 raise
             raise TypeError(self._no_row_text(pattern, args)) from None
 
-    def _no_row_text(self, pattern: Any, args: Sequence[Any]) -> str:
-        def shown(name: str) -> str:
-            return "" if not name else repr(mstype.of_numpy(name))
+    def _left_out(self, count: int) -> list[Any]:
+        """The defaults of attributes behind the first `count`, as far as there are any."""
+        return list(itertools.takewhile(lambda d: d is not None, self.defaults[max(count, 0) :]))
 
+    def _no_row_text(self, pattern: Any, args: Sequence[Any]) -> str:
+        shown = mstype.name_shown
         inputs = self.declared_inputs or 0
         rows = "".join(
             f"input[{' '.join(map(shown, r[:inputs]))}], output[{' '.join(map(shown, r[inputs:]))}]; "
-            for r in self.rows
+            for r in self.shown_rows
         )
         _, dtypes, _ = self.declared_types(pattern, args)
         given = "".join(f"{t.dtype} " for t in tensors_in(args))
-        made = "".join(f"{mstype.of_numpy(t)} " for t in dtypes or [])
+        names = self._names_made(args) if dtypes is None else [t.name for t in dtypes]
+        made = "".join(f"{shown(n)} " for n in names)
         return (
             f"Select CPU operator[{self.uniq_name}] fail! Unsupported data type!\n"
             f"The supported data types are {rows}, but get input[{given}] and output[{made}]"
         )
+
+    def _names_made(self, args: Sequence[Any]) -> list[str]:
+        """The dtypes of a kernel's results, which nobody declares; none where it refuses the arguments."""
+        arrays = (np.empty(a.shape, a.numpy_dtype) if isinstance(a, _core.Tensor) else a for a in args)
+        try:
+            return [t for t, _ in _core.output_types(self._body, tuple(arrays))]
+        except KernelError:
+            return []
 
     def declared_types(self, pattern: Any, args: Sequence[Any]) -> tuple[Any, Any, bool]:
         """The shapes and dtypes that are declared for outputs of a call (None: they are not), and whether its
@@ -283,6 +332,8 @@ class Custom(Primitive, _core.ShortCall):
         if self._dtype_function is not None:
             dtype = self._asked("out_dtype", self._dtype_function, map(type_of, args))
             self._check_dtype(dtype)
+        if self.func_type == "pyfunc" and dtype == ():
+            dtype = mstype.int32  # as MindSpore, which has a placeholder there
         several = isinstance(dtype, (tuple, list))
         if shape is None and dtype is None and self.func_type != "aot":
             return None, None, False
@@ -290,10 +341,15 @@ class Custom(Primitive, _core.ShortCall):
         shapes = None
         if shape is not None:
             nested = several or (len(shape) > 0 and isinstance(shape[0], (tuple, list)))
+            if several and not all(isinstance(s, (tuple, list)) for s in shape):
+                raise TypeError(
+                    f"{self.prefix}: 'out_dtype' is a {type(dtype).__name__} of {len(dtype)}, so 'out_shape'"
+                    f" must be as many shapes, but is {shape}"
+                )
             shapes = [self._extents(s) for s in (shape if nested else [shape])]
         if self.func_type == "aot" and (shapes is None or dtypes is None):
             count = len(dtypes) if dtypes is not None and several else self.declared_outputs or 1
-            shapes, dtypes = self._body.types(tensors_in(args), shapes, dtypes, count)
+            shapes, dtypes = self._body.types(args, shapes, dtypes, count)
             several = several or len(shapes) > 1
         if shapes is not None and dtypes is not None and len(shapes) != len(dtypes):
             raise ValueError(
@@ -320,6 +376,8 @@ class Custom(Primitive, _core.ShortCall):
 
     def _make_operator(self, pattern: Any, args: Sequence[Any]) -> Any:
         """The operator for calls of this form: which arguments are tensors, tuples of them, or attributes."""
+        if isinstance(self._body, _core.Kernel):
+            self._check_scalars(pattern, args)
         if self.attr_names and len(args) < (self.declared_inputs or 0) + len(self.attr_names):
             missing = self.attr_names[len(args) - (self.declared_inputs or 0)]
             raise TypeError(f"{self.prefix}, the attribute '{missing}' is missing from the call")
@@ -327,17 +385,30 @@ class Custom(Primitive, _core.ShortCall):
         inputs = [i for i, form in enumerate(pattern) if form != "attribute"]
         attributes = [i for i, form in enumerate(pattern) if form == "attribute"]
         back = places(inputs, attributes)
+        if self.shown_rows and not self.rows:
+            raise TypeError(self._no_row_text(pattern, args))
         if self.rows and self.declared_inputs is not None and len(inputs) != self.declared_inputs:
             raise TypeError(
                 f"{self.prefix}, the registration information declares {self.declared_inputs} inputs, but the"
                 f" call has {len(inputs)}"
             )
 
-        custom, is_kernel = self._weak(), isinstance(self._body, _core.Kernel)
-        if self.func_type == "aot" and attributes:
+        if (
+            self.rows
+            and self.declared_outputs is not None
+            and shapes
+            and len(shapes) != self.declared_outputs
+        ):
             raise TypeError(
-                f"{self.prefix}: argument {attributes[0]} is {args[attributes[0]]!r}, but libraries take"
-                " tensors; declare attributes with a value= in the registration information"
+                f"{self.prefix}, the registration information declares {self.declared_outputs} outputs, but"
+                f" 'out_shape' and 'out_dtype' describe {len(shapes)}"
+            )
+        custom, is_kernel = self._weak(), isinstance(self._body, _core.Kernel)
+        if self.func_type == "aot" and len(attributes) > len(self.attr_names):
+            i = attributes[len(self.attr_names)]
+            raise TypeError(
+                f"{self.prefix}: argument {i} is {args[i]!r}, but libraries take tensors, and the attributes"
+                " that the registration information declares"
             )
 
         def infer(*given: Any) -> Any:
@@ -350,6 +421,8 @@ class Custom(Primitive, _core.ShortCall):
             rows=[[t or None for t in r] for r in self.rows] if "tuple" not in pattern else (),
             source=self._source(),
         )
+        if self.bprop is not None:
+            check_parameters(f"{self.prefix}: 'bprop'", self.bprop, len(pattern))
         op = make_operator(
             name,
             [row],
@@ -369,6 +442,13 @@ class Custom(Primitive, _core.ShortCall):
         if all(form == "tensor" for form in pattern):
             self._set_short(op, len(pattern))
         return op
+
+    def _check_scalars(self, pattern: Any, args: Sequence[Any]) -> None:
+        for i, (form, value) in enumerate(zip(pattern, args, strict=True)):
+            if form == "attribute" and not isinstance(value, (bool, int, float, np.generic)):
+                raise TypeError(
+                    f"{self.prefix}: argument {i} is {value!r}, but kernels take tensors and numbers"
+                )
 
     def _is_declared(self) -> bool:
         """Whether something is known of the outputs before the body runs."""
@@ -419,15 +499,10 @@ class Custom(Primitive, _core.ShortCall):
         is_plain = back == inputs == list(range(count))
 
         def pull(*given: Any) -> Any:
-            found = bprop(*given) if is_plain else bprop(*(given[k] for k in back), *given[count:])
-            if isinstance(found, _core.Tensor) and count == 1:
-                found = (found,)
-            if not isinstance(found, (tuple, list)) or len(found) != count:
-                told = len(found) if isinstance(found, (tuple, list)) else type(found).__name__
-                raise TypeError(
-                    f"{prefix}: the number of return values(gradients) of 'bprop' should be equal to the"
-                    f" number of input arguments except 'out' and 'dout', which is: {count}, but got:{told}."
-                )
+            args = given if is_plain else (*(given[k] for k in back), *given[count:])
+            found = bprop(*args)
+            if type(found) is not tuple or len(found) != count or bprop_check.is_asked():
+                found = bprop_check.gradients(found, args[:count], "", prefix)
             return found if is_plain else tuple(found[i] for i in inputs)
 
         return pull

@@ -11,12 +11,15 @@ from ..common.tensor import Tensor
 from ..gradients import grad as grad
 from ..gradients import value_and_grad as value_and_grad
 from ..gradients import vjp as vjp
-from .primitive import as_tensor, functions, reduction
+from ..missing import missing
+from .primitive import as_tensor, functions, layer_norm_from, reduction
 from .primitive import matmul as matmul
 
 globals().update(functions)
 reduce_sum, reduce_mean, reduce_max, reduce_min = map(reduction, ("sum", "mean", "max", "min"))
 mean = reduce_mean
+subtract, multiply, divide, negative = (functions[n] for n in ("sub", "mul", "div", "neg"))
+bmm = matmul
 
 
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -124,9 +127,22 @@ def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -
     return operator("maxpool2d")(x, as_list(kernel_size), as_list(stride), as_list(padding))
 
 
-def layer_norm(x: Any, normalized_shape: Any, gamma: Any, beta: Any, epsilon: float = 1e-5) -> Any:
-    """Over the last axis."""
-    return operator("layernorm")(x, gamma, beta, epsilon)[0]
+def layer_norm(input: Any, normalized_shape: Any, gamma: Any, beta: Any, eps: float = 1e-5) -> Any:
+    """Over as many axes from the last on as `normalized_shape` has extents; ValueError where these differ."""
+    inner = tuple(as_list(normalized_shape))
+    if not inner or tuple(input.shape[-len(inner) :]) != inner:
+        raise ValueError(f"ops.layer_norm over {inner} of a tensor of the shape {input.shape}")
+    return layer_norm_from(input, gamma, beta, -len(inner), eps)[0]
+
+
+def gelu(input: Any, approximate: str = "none") -> Any:
+    """x times the normal distribution function, or (approximate="tanh") what tanh makes of it."""
+    x = as_tensor(input)
+    if approximate not in ("none", "tanh"):
+        raise ValueError(f"ops.gelu: approximate must be 'none' or 'tanh', but got '{approximate}'")
+    if approximate == "tanh":
+        return operator("gelu")(x)
+    return x * 0.5 * (1.0 + functions["erf"](x * np.sqrt(0.5).item()))
 
 
 def zeros(size: Any, dtype: Any = np.float32) -> Any:
@@ -146,6 +162,33 @@ def one_hot(indices: Any, depth: int, on_value: Any = 1, off_value: Any = 0, axi
     if axis != -1:
         raise ValueError("ops.one_hot here takes axis=-1")
     return operator("one_hot")(as_tensor(indices), depth) * (on_value - off_value) + off_value
+
+
+where = select
+
+
+def tensor_scatter_add(input_x: Any, indices: Any, updates: Any) -> Any:
+    """`input_x` with updates added where the last axis of `indices` tells the first coordinates."""
+    x, at = as_tensor(input_x), np.asarray(as_tensor(indices).numpy())
+    depth = at.shape[-1] if at.ndim else 0
+    if not 1 <= depth <= len(x.shape) or at.dtype.kind not in "iu":
+        raise ValueError(
+            f"ops.tensor_scatter_add: indices of the shape {at.shape} and dtype {at.dtype} for a tensor of"
+            f" the shape {x.shape}: the last axis holds 1 to {len(x.shape)} integers"
+        )
+    outer, inner = x.shape[:depth], x.shape[depth:]
+    if ((at < 0) | (at >= outer)).any():
+        raise IndexError(f"ops.tensor_scatter_add: an index is outside of {outer}")
+    rows = np.ravel_multi_index(tuple(np.moveaxis(at, -1, 0)), outer)
+    flat = as_tensor(updates).reshape(rows.size, *inner)
+    found = operator("scatter_add")(x.reshape(-1, *inner), Tensor(rows.reshape(-1)), flat, 0)
+    return found.reshape(x.shape)
+
+
+def scatter_add(input_x: Any, indices: Any, updates: Any) -> Any:
+    """Adds updates to the rows of a Parameter that `indices` tell, in place, and returns it."""
+    input_x.set_data(operator("scatter_add")(input_x, as_tensor(indices), as_tensor(updates), 0))
+    return input_x
 
 
 def expand_dims(input_x: Any, axis: int) -> Any:
@@ -173,3 +216,9 @@ def stack(tensors: Any, axis: int = 0) -> Any:
 def stop_gradient(value: Any) -> Any:
     """A copy that gradients do not go through."""
     return Tensor(value)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise missing("mindspore.ops.functional", name, globals())

@@ -6,6 +6,7 @@ It reads the syntax tree alone; what the language takes although MindSpore's che
 from __future__ import annotations
 
 import ast
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,8 @@ _one = set(
     " floor ceil trunc round".split()
 ) | {"int8", "int16", "int32", "int64", "float16", "float32", "float64"}
 _two = {"power", "ceil_div", "atan2"}
+_loops = {"unroll", "const_range", "parallel", "vectorize", "reduce", "serial"}
+_declares = {"output_tensor": range(1, 3), "allocate": range(1, 4)}
 _builtin = {"range", "max", "min", "len", "int", "float", "bool", "abs", "round", "pow"}
 _site = "For the full support list, please refer to 'Hybrid DSL' at https://www.mindspore.cn."
 
@@ -26,13 +29,15 @@ _site = "For the full support list, please refer to 'Hybrid DSL' at https://www.
 class _Checker(ast.NodeVisitor):
     """One function; raises at the first thing that is wrong, as MindSpore does."""
 
-    def __init__(self, function: Any, tree: ast.FunctionDef) -> None:
-        self.function, self.name, self.tree = function, tree.name, tree
+    def __init__(self, function: Any, tree: ast.FunctionDef, indent: int) -> None:
+        self.function, self.name, self.tree, self.indent = function, tree.name, tree, indent
         self.inputs = [a.arg for a in tree.args.posonlyargs + tree.args.args]
         self.tensors: dict[str, str] = dict.fromkeys(self.inputs, "input")
         self.scalars: set[str] = set()
         self.loops: list[str] = []
+        self.headers: list[ast.expr] = []  # what loops run over
         self.past_loops: set[str] = set()
+        self.past_scopes: set[str] = set()  # what only bodies of loops over extents assign, behind them
         self.returned: set[str] = set()
         self.assigned = {
             n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
@@ -41,7 +46,7 @@ class _Checker(ast.NodeVisitor):
     def fail(self, kind: type[Exception], node: ast.AST, text: str) -> None:
         code = self.function.__code__
         line = code.co_firstlineno + getattr(node, "lineno", 1) - 1
-        column = getattr(node, "col_offset", 0) + 1
+        column = getattr(node, "col_offset", 0) + 1 + self.indent
         raise kind(f"{text}\n  --> {code.co_filename}:{line}:{column}")
 
     def where(self, text: str) -> str:
@@ -70,7 +75,19 @@ class _Checker(ast.NodeVisitor):
             or name in _builtin
         )
 
+    def visit_comprehension_of(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> None:
+        names = [n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
+        self.fail(ValueError, node.elt, self.where(f"there is a undeclared variable: {names[0]}"))
+
+    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_comprehension_of
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """Left to the language, which has no functions in kernels."""
+
     def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Load) and node.id in self.past_scopes:
+            text = f"there is a variable used out of the scope it is defined: {node.id}"
+            self.fail(ValueError, node, self.where(text))
         if isinstance(node.ctx, ast.Load) and not self.is_known(node.id):
             text = f"there is a undeclared variable: {node.id}"
             if node.id in self.past_loops or node.id not in self.assigned:
@@ -88,11 +105,16 @@ class _Checker(ast.NodeVisitor):
     def check_call(self, node: ast.Call, name: str) -> None:
         function = self.function
         own = name in function.__globals__ or name in function.__code__.co_freevars
-        if name not in lang.words and name not in _builtin and not own:
+        is_value = name in _loops and not any(node is loop for loop in self.headers)
+        if is_value or (name not in lang.words and name not in _builtin and not own):
             text = f"In the function [{self.name}], function call id [{name}] not in intrinsics list of the"
             self.fail(ValueError, node, f"{text} Hybrid DSL. {_site}")
         count = len(node.args)
-        expected = 1 if name in _one else 2 if name in _two else None
+        if name in _declares and not own:
+            count += len(node.keywords)
+            expected = None if count in _declares[name] else 2
+        else:
+            expected = 1 if name in _one else 2 if name in _two else None
         if own or expected is None or count == expected:
             return
         words = "one input" if expected == 1 else "two inputs"
@@ -145,6 +167,7 @@ class _Checker(ast.NodeVisitor):
             self.tensors[name] = kind
         else:
             self.scalars.add(name)
+            self.past_scopes.discard(name)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self.visit(node.value)
@@ -155,11 +178,15 @@ class _Checker(ast.NodeVisitor):
             self.visit(node.target)
 
     def visit_For(self, node: ast.For) -> None:
+        self.headers.append(node.iter)
         self.visit(node.iter)
         names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
         self.loops += names
+        before = set(self.scalars)
         for statement in node.body:
             self.visit(statement)
+        if any(isinstance(n, ast.Attribute) and n.attr == "shape" for n in ast.walk(node.iter)):
+            self.past_scopes |= self.scalars - before
         for name in names:
             self.loops.remove(name)
             self.past_loops.add(name)
@@ -220,26 +247,21 @@ def check(function: Callable[..., Any]) -> None:
     """Raises what is wrong with a `@kernel` function: MindSpore's exception and words, then the place; and
     the kernel language's own error for the rest.
     """
-    kernel = kw_kernel(function)
     try:
-        kernel.check()
+        kw_kernel(function).check()
     except KernelError as error:
-        tree = ast.parse(_text(function)).body[0]
-        assert isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef))
         try:
-            _Checker(function, tree).run()  # type: ignore[arg-type]
+            _check_tree(function)
         except (TypeError, ValueError) as told:
             if isinstance(told, KernelError):
                 raise
             raise type(told)(f"{told}\n{error}") from None
         raise
-    else:
-        tree = ast.parse(_text(function)).body[0]
-        if isinstance(tree, ast.FunctionDef):
-            _Checker(function, tree).run()
+    _check_tree(function)
 
 
-def _text(function: Any) -> str:
-    import textwrap
-
-    return textwrap.dedent(read(function, function.__code__))
+def _check_tree(function: Any) -> None:
+    text = read(function, function.__code__)
+    tree = ast.parse(textwrap.dedent(text)).body[0]
+    if isinstance(tree, ast.FunctionDef):  # a lambda is left to the language
+        _Checker(function, tree, len(text) - len(text.lstrip(" \t"))).run()

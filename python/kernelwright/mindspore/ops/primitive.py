@@ -53,8 +53,8 @@ def unary(name: str) -> Callable[[Any], Any]:
     """A function of one tensor; of integers functions over the reals make float32, as in MindSpore."""
     over_reals = name not in {"neg", "abs", "sign", "relu", "floor", "identity", "ones_like", "zeros_like"}
 
-    def function(x: Any) -> Any:
-        t = as_tensor(x)
+    def function(input: Any) -> Any:
+        t = as_tensor(input)
         if over_reals and t.dtype.dtype.kind in "biu":
             t = t.astype(mstype.float32)
         return operator(name)(t)
@@ -125,6 +125,8 @@ binary_names = {
     "mul": "Mul",
     "div": "Div",
     "pow": "Pow",
+    "floor_div": "FloorDiv",
+    "mod": "Mod",
     "maximum": "Maximum",
     "minimum": "Minimum",
     "less": "Less",
@@ -179,6 +181,8 @@ class Softmax(Primitive):
 
     def __init__(self, axis: Any = -1) -> None:
         super().__init__()
+        if isinstance(axis, (tuple, list)) and len(axis) != 1:
+            raise ValueError(f"ops.{type(self).__name__} here takes one axis, but got {axis}")
         self.axis = axis[0] if isinstance(axis, (tuple, list)) else axis
 
     def __call__(self, x: Any) -> Any:
@@ -191,19 +195,33 @@ class LogSoftmax(Softmax):
     op = "log_softmax"
 
 
-class LayerNorm(Primitive):
-    """(output, mean, variance) over the last axis."""
+def layer_norm_from(x: Any, gamma: Any, beta: Any, axis: int, epsilon: float) -> tuple[Any, Any, Any]:
+    """(output, mean, 1 / deviation) over all axes from one on."""
+    t = as_tensor(x)
+    if not -len(t.shape) <= axis < len(t.shape):
+        raise ValueError(f"a layer norm from axis {axis} on, of a tensor of the shape {t.shape}")
+    axis %= len(t.shape)
+    outer, inner = t.shape[:axis], t.shape[axis:]
+    wrong = [s for s in (gamma.shape, beta.shape) if s != inner]
+    if wrong:
+        raise ValueError(f"a layer norm over {inner} takes gamma and beta of that shape, but got {wrong[0]}")
+    flat = [v.reshape(-1) for v in (gamma, beta)]
+    out, mean, inverse = operator("layernorm")(t.reshape(*outer, -1), *flat, epsilon)
+    ones = [*outer, *(1 for _ in inner)]
+    return out.reshape(t.shape), mean.reshape(ones), inverse.reshape(ones)
 
-    def __init__(self, begin_norm_axis: int = -1, begin_params_axis: int = -1, epsilon: float = 1e-7) -> None:
+
+class LayerNorm(Primitive):
+    """(output, mean, variance) over all axes from `begin_norm_axis` on."""
+
+    def __init__(self, begin_norm_axis: int = 1, begin_params_axis: int = 1, epsilon: float = 1e-7) -> None:
         super().__init__()
-        if begin_norm_axis != -1 or begin_params_axis != -1:
-            raise ValueError(
-                "ops.LayerNorm here takes the last axis: begin_norm_axis=-1, begin_params_axis=-1"
-            )
-        self.epsilon = epsilon
+        if begin_norm_axis != begin_params_axis:
+            raise ValueError("ops.LayerNorm here takes begin_norm_axis and begin_params_axis alike")
+        self.axis, self.epsilon = begin_norm_axis, epsilon
 
     def __call__(self, x: Any, gamma: Any, beta: Any) -> Any:
-        out, mean, inverse = operator("layernorm")(x, gamma, beta, self.epsilon)
+        out, mean, inverse = layer_norm_from(x, gamma, beta, self.axis, self.epsilon)
         return out, mean, 1.0 / (inverse * inverse) - self.epsilon
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import _core
-from ..common.tensor import Tensor
+from .call_forms import as_tensors
 
 if TYPE_CHECKING:
     from .custom import Custom
@@ -30,8 +30,10 @@ class PyFuncBody:
             if out is not None:
                 raise RuntimeError(f"{self.custom.prefix}: This CustomPyfunc must have no outputs, but got 1")
             return np.zeros(1, np.int32)
-        given = list(map(_as_tensors, args))
+        given = list(map(as_tensors, args))
         shapes, dtypes, several = self.custom.declared_types(None, given)
+        if not several and isinstance(out, tuple) and len(out) == 1:
+            out = out[0]
         results = list(out) if several and isinstance(out, (tuple, list)) else [out]
         if len(results) != len(dtypes):
             raise RuntimeError(
@@ -48,9 +50,8 @@ class PyFuncBody:
         if result is None or isinstance(result, str):
             raise TypeError(f"{self.custom.prefix}: output {number} is {result!r}, but must be an array")
         array = np.asarray(result)
-        is_number = not isinstance(result, (np.ndarray, np.generic))
-        if is_number and np.can_cast(array.dtype, dtype, "same_kind"):
-            array = array.astype(dtype)
+        if not isinstance(result, (np.ndarray, np.generic)):
+            array = _fitted(array, dtype)
         if shape == (1,) and array.shape == ():
             array = array.reshape(1)
         if array.dtype != dtype or array.shape != shape:
@@ -61,8 +62,16 @@ class PyFuncBody:
         return array
 
 
-def _as_tensors(x: Any) -> Any:
-    """Arrays as tensors over them, also in tuples."""
-    if isinstance(x, tuple):
-        return tuple(map(_as_tensors, x))
-    return Tensor._from_array(x) if isinstance(x, np.ndarray) else x
+def _fitted(numbers: Any, dtype: Any) -> Any:
+    """Python's numbers in a dtype that holds their values; as they are where it does not, or where it is for
+    integers and they are not.
+    """
+    if numbers.dtype.kind not in "biuf" or (numbers.dtype.kind == "f" and dtype.kind in "biu"):
+        return numbers
+    with np.errstate(all="ignore"):
+        made = numbers.astype(dtype)
+        if dtype.kind in "biu":
+            fits = np.array_equal(made.astype(object), numbers.astype(object))
+        else:
+            fits = np.array_equal(np.isfinite(made), np.isfinite(numbers))
+    return made if fits else numbers

@@ -132,6 +132,17 @@ class TBERegOp(RegOp):
             raise AttributeError(name)
         return lambda *args, **others: self
 
+    def input(self, index: Any = None, name: Any = None, *flags: Any, **others: Any) -> Any:
+        return super().input(index, name, self._param_type(flags), **others)
+
+    def output(self, index: Any = None, name: Any = None, *flags: Any, **others: Any) -> Any:
+        return super().output(index, name, self._param_type(flags), **others)
+
+    @staticmethod
+    def _param_type(flags: Any) -> str:
+        """Behind the name stand need_compile, the kind of parameter and the shape: the kind."""
+        return next((f for f in flags if f in ("required", "optional", "dynamic")), "required")
+
 
 AkgGpuRegOp = AkgAscendRegOp = AkgCpuRegOp = AiCPURegOp = CpuRegOp = RegOp
 
@@ -157,14 +168,92 @@ def custom_info_register(*reg_info: Any) -> Callable[[Any], Any]:
 
 
 def flatten(reg_info: Any) -> Iterator[Info]:
-    """The dicts in a dict, its JSON text, or lists and tuples of them in any depth; others are left out."""
+    """The dicts in a dict, its JSON text, or lists and tuples of them in any depth; others are left out.
+
+    ValueError for other texts.
+    """
     if isinstance(reg_info, dict):
         yield reg_info
     elif isinstance(reg_info, str):
-        yield from flatten(json.loads(reg_info))
+        try:
+            read = json.loads(reg_info)
+        except ValueError as error:
+            raise ValueError(f"{reg_info!r} is no JSON text: {error}") from None
+        yield from flatten(read)
     elif isinstance(reg_info, (list, tuple)):
         for item in reg_info:
             yield from flatten(item)
+
+
+def checked(info: Info) -> Info:
+    """The information with all its lists; ValueError for parts that are not as the builder makes them."""
+    made = dict(info)
+    for key in ("inputs", "outputs", "attr", "dtype_format"):
+        made[key] = items = info.get(key) or []
+        kind = (list, tuple) if key == "dtype_format" else dict
+        if not isinstance(items, (list, tuple)) or not all(isinstance(i, kind) for i in items):
+            raise ValueError(f"{key} is {items!r}, but must be a list of {_kinds[kind]}")
+    for attr in made["attr"]:
+        if not isinstance(attr.get("name"), str):
+            raise ValueError(f"the attribute {attr!r} has no name")
+        default_of(attr)
+    for row in made["dtype_format"]:
+        parts = [p for p in row if isinstance(p, (list, tuple)) and p and isinstance(p[0], str)]
+        if len(parts) != len(row) or len(row) != len(made["inputs"]) + len(made["outputs"]):
+            raise ValueError(
+                f"the row {row!r} of dtype_format does not hold a (dtype, format) per input and output"
+            )
+    return made
+
+
+_kinds: dict[Any, str] = {dict: "dicts", (list, tuple): "rows"}
+
+
+def _bool(text: str) -> bool:
+    return {"true": True, "false": False, "True": True, "False": False}[text]
+
+
+_readers: dict[str, Callable[[str], Any]] = {
+    "int": int,
+    "str": str,
+    "bool": _bool,
+    "float": float,
+    "all": str,
+}
+_attr_types = (*_readers, *("listInt", "listStr", "listBool", "listFloat"))
+
+
+def default_of(attr: Info) -> Any:
+    """The default value of an attribute, read as its type says; None without. ValueError for other types and
+    for texts that are no such values.
+    """
+    kind = attr.get("type", attr.get("value_type")) or "all"
+    if kind not in _attr_types:
+        raise ValueError(f"Unsupported attr type: {kind}")
+    text = attr.get("defaultValue", attr.get("default_value"))
+    if text is None:
+        return None
+    try:
+        if kind.startswith("list"):
+            return [_readers[kind[4:].lower()](part.strip()) for part in text.split(",")]
+        return _readers[kind](text)
+    except (ValueError, KeyError):
+        raise ValueError(
+            f"Parse attr [{attr['name']}] failed! {text!r} is no value of the type {kind}"
+        ) from None
+
+
+def names_of(row: Any) -> list[str]:
+    """The dtypes of a row."""
+    return [part[0] for part in row]
+
+
+def is_plain(row: Any) -> bool:
+    """Whether a row is for tensors in one piece, the only ones there are here."""
+    return all(len(part) < 2 or part[1] in _plain_formats for part in row)
+
+
+_plain_formats = {"", "DefaultFormat", "ND", "NCHW", "NHWC", "HWCN", "NCDHW", "NDHWC", "DHWCN", "ChannelLast"}
 
 
 class DataType:

@@ -21,6 +21,8 @@ from ..primitive import (
     Softmax,
     Transpose,
 )
+from .array_ops import ExpandDims, OneHot, ScatterAdd, Select, Split, TensorScatterAdd
+from .nn_ops import Conv2D, MaxPool
 from .py_func import PyFunc
 
 globals().update(_primitive.classes)
@@ -31,16 +33,24 @@ __all__ = [
     "BroadcastTo",
     "Cast",
     "Concat",
+    "Conv2D",
     "Custom",
+    "ExpandDims",
     "Gather",
     "LayerNorm",
     "LogSoftmax",
     "MatMul",
+    "MaxPool",
+    "OneHot",
     "Primitive",
     "PrimitiveWithInfer",
     "PyFunc",
     "Reshape",
+    "ScatterAdd",
+    "Select",
     "Softmax",
+    "Split",
+    "TensorScatterAdd",
     "Transpose",
     *_primitive.classes,
 ]

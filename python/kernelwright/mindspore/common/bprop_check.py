@@ -1,0 +1,53 @@
+"""What a bprop returns, in MindSpore's words where it is wrong: how many gradients there are is always looked
+at, and with the context's `check_bprop` their kinds, shapes and types too. Computes no gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import _core
+from .. import context
+
+
+def is_asked() -> bool:
+    """Whether `set_context(check_bprop=True)` holds."""
+    return bool(context._options.get("check_bprop"))
+
+
+def gradients(found: Any, inputs: Sequence[Any], net: str, custom: str = "") -> Sequence[Any]:
+    """The gradients, one for each input; a tensor alone stands for a tuple of one.
+
+    `net` is the cell's class, "" for an operator, which `custom` describes. TypeError for another count. With
+    `check_bprop`: TypeError where the gradient of a tensor is something else than a tensor or None, or of
+    another dtype, ValueError where it has another shape.
+    """
+    words = f"For user defined method 'bprop' of net '{net}', the "
+    if isinstance(found, _core.Tensor) and len(inputs) == 1:
+        found = (found,)
+    if not isinstance(found, (tuple, list)) or len(found) != len(inputs):
+        told = len(found) if isinstance(found, (tuple, list)) else type(found).__name__
+        whose = f"{custom}: the number of return values(gradients) of 'bprop'"
+        if is_asked() or not custom:
+            whose = f"{words}number of return values(gradients)"
+        raise TypeError(
+            f"{whose} should be equal to the number of input arguments except 'out' and 'dout', which is:"
+            f" {len(inputs)}, but got:{told}."
+        )
+    if is_asked():
+        for i, (gradient, x) in enumerate(zip(found, inputs, strict=True)):
+            if gradient is not None and isinstance(x, _core.Tensor):
+                _check(f"{words}{i}th return value(gradient of the {i}th argument) should", gradient, x, i)
+    return found
+
+
+def _check(words: str, gradient: Any, x: Any, i: int) -> None:
+    if not isinstance(gradient, _core.Tensor):
+        raise TypeError(f"{words} be Tensor, but got {type(gradient).__name__}, and the value is {gradient}.")
+    for what, error in (("shape", ValueError), ("dtype", TypeError)):
+        wanted, made = getattr(x, what), getattr(gradient, what)
+        if wanted != made:
+            raise error(
+                f"{words} have the same {what} as the {i}th argument, which is:{wanted}, but got: {made}."
+            )

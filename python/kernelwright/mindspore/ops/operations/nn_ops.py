@@ -1,0 +1,54 @@
+"""Primitives over windows of images (n, c, h, w)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import functional
+from ..primitive import Primitive
+
+
+class Conv2D(Primitive):
+    """`ops.Conv2D(out_channel, kernel_size, pad_mode=…)(x, weight)`; pad_mode is "valid" or "pad"."""
+
+    def __init__(
+        self,
+        out_channel: int,
+        kernel_size: Any,
+        mode: int = 1,
+        pad_mode: str = "valid",
+        pad: Any = 0,
+        stride: Any = 1,
+        dilation: Any = 1,
+        group: int = 1,
+        data_format: str = "NCHW",
+    ) -> None:
+        super().__init__()
+        if mode != 1 or pad_mode not in ("valid", "pad") or data_format != "NCHW":
+            raise ValueError('ops.Conv2D here takes mode=1, pad_mode="valid" or "pad", data_format="NCHW"')
+        self.out_channel, self.stride, self.dilation, self.group = out_channel, stride, dilation, group
+        self.kernel = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
+        self.pad = pad if pad_mode == "pad" else 0
+
+    def __call__(self, x: Any, weight: Any) -> Any:
+        if weight.shape[0] != self.out_channel or tuple(weight.shape[2:]) != self.kernel:
+            raise ValueError(
+                f"ops.Conv2D of {self.out_channel} channels by a kernel of {self.kernel} was given a weight"
+                f" of the shape {weight.shape}"
+            )
+        return functional.conv2d(x, weight, None, self.stride, self.pad, self.dilation, self.group)
+
+
+class MaxPool(Primitive):
+    """`ops.MaxPool(kernel_size, strides)`: over whole windows alone (pad_mode="valid")."""
+
+    def __init__(
+        self, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
+    ) -> None:
+        super().__init__()
+        if pad_mode.lower() != "valid" or data_format != "NCHW":
+            raise ValueError('ops.MaxPool here takes pad_mode="valid", data_format="NCHW"')
+        self.kernel_size, self.strides = kernel_size, strides
+
+    def __call__(self, x: Any) -> Any:
+        return functional.max_pool2d(x, self.kernel_size, self.strides)
