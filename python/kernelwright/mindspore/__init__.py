@@ -45,6 +45,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
     raise missing("mindspore", name, globals())

@@ -78,8 +78,6 @@ def get_context(attr_key: str) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
     raise missing("mindspore.context", name, globals())
 
 

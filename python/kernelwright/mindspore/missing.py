@@ -25,6 +25,8 @@ def missing(module: str, name: str, names: Mapping[str, Any]) -> Exception:
 
     It is an ImportError in `from module import name`, whose own words would hide the text.
     """
+    if name.startswith("__"):
+        return AttributeError(name)  # which Python itself asks for
     frame = sys._getframe(2)
     is_import = frame.f_code.co_code[frame.f_lasti] == dis.opmap["IMPORT_FROM"]
     return (ImportError if is_import else AttributeError)(text_of(module, name, names))

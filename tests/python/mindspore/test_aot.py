@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from custom_cases import first
 
 import kernelwright as kw
 import kernelwright.mindspore as ms
@@ -33,10 +34,6 @@ extern "C" int Double({arguments}) {{
   return 0;
 }}
 """
-
-
-def first(s: Any, *_: Any) -> Any:
-    return s
 
 
 def write(folder: Path, text: str, name: str = "k.cc") -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from custom_cases import first, scaled
 
 import kernelwright as kw
 import kernelwright.mindspore as ms
@@ -24,13 +25,6 @@ def add(a, b):
     return c
 
 
-def scaled(a, k):
-    c = output_tensor(a.shape, a.dtype)
-    for p in grid(a.shape):
-        c[p] = a[p] * k
-    return c
-
-
 def both(a, b):
     c = output_tensor(a.shape, a.dtype)
     d = output_tensor(a.shape, a.dtype)
@@ -41,10 +35,6 @@ def both(a, b):
 
 
 marked_add, marked_both = ops.kernel(add), ops.kernel(both)
-
-
-def first(s: Any, *_: Any) -> Any:
-    return s
 
 
 def values(t: Any) -> Any:

@@ -177,6 +177,4 @@ def promoted(a: Type, b: Type) -> Type:
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
     raise missing("mindspore.common.dtype", name, globals())

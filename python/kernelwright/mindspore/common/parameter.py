@@ -27,13 +27,13 @@ class Parameter(Tensor):
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Any:
         """Makes this parameter hold other data; ValueError for a shape that is not its own."""
-        shape = Tensor(data).shape
-        if shape != self.shape and not slice_shape:
+        given = data if isinstance(data, Tensor) else Tensor(data)
+        if given.shape != self.shape and not slice_shape:
             raise ValueError(
                 f"For 'Parameter', the data of '{self.name}' must have the shape {self.shape}, but has"
-                f" {shape}"
+                f" {given.shape}"
             )
-        return self.assign_value(data)
+        return self.assign_value(given)
 
     def clone(self) -> Any:
         return Parameter(self, self.name, self.requires_grad)

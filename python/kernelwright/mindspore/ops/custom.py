@@ -313,11 +313,17 @@ class Custom(Primitive, _core.ShortCall):
 
     def _names_made(self, args: Sequence[Any]) -> list[str]:
         """The dtypes of a kernel's results, which nobody declares; none where it refuses the arguments."""
-        arrays = (np.empty(a.shape, a.numpy_dtype) if isinstance(a, _core.Tensor) else a for a in args)
         try:
-            return [t for t, _ in _core.output_types(self._body, tuple(arrays))]
+            return [t for t, _ in self._types_made(args)]
         except KernelError:
             return []
+
+    def _types_made(self, args: Sequence[Any]) -> list[tuple[str, tuple[int, ...]]]:
+        """The dtypes and shapes of a kernel's results; it does not run."""
+        tensors = (_core.Tensor, Typed)
+        arrays = (np.empty(a.shape, a.numpy_dtype) if isinstance(a, tensors) else a for a in args)
+        made: list[tuple[str, tuple[int, ...]]] = _core.output_types(self._body, tuple(arrays))
+        return made
 
     def declared_types(self, pattern: Any, args: Sequence[Any]) -> tuple[Any, Any, bool]:
         """The shapes and dtypes that are declared for outputs of a call (None: they are not), and whether its
@@ -471,8 +477,7 @@ class Custom(Primitive, _core.ShortCall):
 
     def _made(self, shapes: Any, dtypes: Any, args: Sequence[Any]) -> list[tuple[str, tuple[int, ...]]]:
         """What the kernel returns, compared with what is declared of it, before it runs."""
-        arrays = (np.empty(a.shape, a.numpy_dtype) if isinstance(a, Typed) else a for a in args)
-        made = _core.output_types(self._body, tuple(arrays))
+        made = self._types_made(args)
         names = [t for t, _ in made] if dtypes is None else [t.name for t in dtypes]
         declared = list(zip(names, [s for _, s in made] if shapes is None else shapes, strict=False))
         if made == declared and len(made) == max(len(names), len(shapes or made)):

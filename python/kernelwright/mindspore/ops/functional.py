@@ -219,6 +219,4 @@ def stop_gradient(value: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
     raise missing("mindspore.ops.functional", name, globals())
