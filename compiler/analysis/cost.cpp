@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "analysis/affine.h"
@@ -114,7 +115,10 @@ class Estimator {
  private:
   Expr statements(const Stmt &root) {
     Expr sum = const_int(0);
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) sum = add(sum, statement(*s));
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+      if (const Let *n = as<Let>(*s)) values_[n->sym.get()] = n->value;
+      sum = add(sum, statement(*s));
+    }
     return sum;
   }
 
@@ -151,6 +155,7 @@ class Estimator {
   }
 
   Expr body(const For &n) {
+    if (n.step > 0) begins_[n.iter.get()] = n.lo;
     context_.enter_loop(n);
     Expr inner = add(const_int(1), statements(n.body));
     context_.leave_loop();
@@ -188,7 +193,42 @@ class Estimator {
       return both(largest_span(n->a, low), largest_span(n->b, low));
     if (const Binary *n = choose(low, BinOp::min))
       return both(largest_span(high, n->a), largest_span(high, n->b));
-    return largest(sub(high, low));
+    Expr bound = largest(sub(high, low));
+    return !bound && is_nonnegative(low) ? most(high) : bound;
+  }
+
+  /// An upper bound over extents and parameters of what rounds and chooses, or null.
+  Expr most(const Expr &e) const {
+    if (const Ref *r = as<Ref>(e))
+      if (auto known = values_.find(r->sym.get()); known != values_.end()) return most(known->second);
+    if (Expr bound = largest(e)) return bound;
+    auto of_both = [&](BinOp op, const Expr &a, const Expr &b) {
+      Expr x = most(a), y = most(b);
+      return x && y ? binary(op, x, y) : Expr{};
+    };
+    if (const Select *n = as<Select>(e)) return of_both(BinOp::max, n->yes, n->no);
+    const Binary *n = as<Binary>(e);
+    if (!n) return {};
+    if (n->op == BinOp::add || n->op == BinOp::max) return of_both(n->op, n->a, n->b);
+    if (n->op == BinOp::min) {
+      Expr a = most(n->a), b = most(n->b);
+      return a && b ? binary(BinOp::min, a, b) : a ? a : b;
+    }
+    auto count = n->op == BinOp::shr ? as_int(n->b) : std::nullopt;
+    Expr a = count && *count >= 0 && *count < 46 ? most(n->a) : Expr{};
+    return a ? binary(BinOp::floor_div, a, const_int(int64_t{1} << *count)) : Expr{};
+  }
+
+  bool is_nonnegative(const Expr &e) const {
+    if (auto value = as_int(e)) return *value >= 0;
+    if (const Ref *r = as<Ref>(e)) {
+      if (auto known = values_.find(r->sym.get()); known != values_.end())
+        return is_nonnegative(known->second);
+      auto begin = begins_.find(r->sym.get());
+      return begin != begins_.end() && is_nonnegative(begin->second);
+    }
+    const Binary *n = as<Binary>(e);
+    return n && (n->op == BinOp::shl || n->op == BinOp::shr) && is_nonnegative(n->a);
   }
 
   /// The iterations of a loop over data, by the smallest extent that they stay in; null when none is known.
@@ -224,8 +264,10 @@ class Estimator {
   }
 
   BoundsContext context_{false};
-  std::unordered_set<const SymNode *> inside_;  ///< what the estimated loop binds
-  bool is_known_before_ = false;                ///< iterators of loops around it have a value
+  std::unordered_map<const SymNode *, Expr> values_;  ///< of the Lets seen so far
+  std::unordered_map<const SymNode *, Expr> begins_;  ///< of the loops around the place that count upward
+  std::unordered_set<const SymNode *> inside_;        ///< what the estimated loop binds
+  bool is_known_before_ = false;                      ///< iterators of loops around it have a value
   bool bounded_ = true;
 };
 

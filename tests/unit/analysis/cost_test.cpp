@@ -79,6 +79,21 @@ TEST(Work, of_a_sum_in_lanes_is_that_of_the_loop_as_it_stands) {
   EXPECT_EQ(print(work.operations).find("256"), std::string::npos) << print(work.operations);
 }
 
+TEST(Work, blocks_of_a_sum_in_lanes_are_counted_by_what_they_sum) {
+  std::string_view lines =
+      "  with let(m, i64, n if (0 < n) else 0):\n    blocks: i64 = (m + 4095) >> 12\n"
+      "    for block in serial(0, blocks, 1):\n      first: i64 = block << 12\n"
+      "      end: i64 = min(m, first + 4096)\n      with let(before, i64, first >> 6):\n"
+      "        for row in serial(before, min((end + 63) >> 6, before + 64), 1):\n          c[row] = "
+      "f32(1.0)\n";
+  Func f = unit::ir(cat("def f(c: inout(f32, (n,))):\n  fp('strict')\n  dims(n)\n", lines, "  return c\n"));
+  WorkEstimate work = estimate_work(f);
+  EXPECT_TRUE(work.bounded);
+  std::string text = print(work.operations);
+  EXPECT_NE(text.find("+ 4095) // 4096"), std::string::npos) << text;
+  EXPECT_NE(text.find("+ 63) // 64, 64)"), std::string::npos) << text;
+}
+
 TEST(Work, grows_with_the_product_of_trips) {
   WorkEstimate flat = estimate_work(over_matrix("for i in range(10):\n  c[0, 0] = a[0, 0]"));
   WorkEstimate nested =
