@@ -21,15 +21,16 @@ namespace kw {
 
 namespace {
 
-int64_t weight(const Stmt &s) {
-  int64_t n = 1;
+/// Operations of one statement, where each element that is read or written takes as long as `access` of them.
+int64_t weight(const Stmt &s, int64_t access) {
+  int64_t n = as<Store>(s) ? access : 1;
   auto count = [&](const Expr &e) {
     walk(
         e,
         [&](const Binary &b, const Expr &) {
           n += b.op == BinOp::floor_div || b.op == BinOp::floor_mod ? 10 : 1;
         },
-        [&](const Load &, const Expr &) { n += 1; },
+        [&](const Load &, const Expr &) { n += access; },
         [&](const Call &c, const Expr &) { n += row_of(c.fn).cost == Cost::function ? 20 : 4; });
   };
   if (const Store *x = as<Store>(s)) count(x->value);
@@ -129,7 +130,7 @@ class Estimator {
       return sum;
     }
     if (const If *n = as<If>(s)) {
-      Expr yes = add(const_int(weight(s)), statements(n->yes));
+      Expr yes = add(const_int(weight_of(s)), statements(n->yes));
       return n->no && !is_short_form(*n) ? add(yes, statements(n->no)) : yes;
     }
     if (const For *n = as<For>(s)) {
@@ -142,8 +143,11 @@ class Estimator {
       bounded_ = false;
       return mul(const_int(while_trips), add(const_int(1), statements(n->body)));
     }
-    return const_int(weight(s));
+    return const_int(weight_of(s));
   }
+
+  /// Where threads are to share a loop, what it moves counts: chains of one operation wait for it.
+  int64_t weight_of(const Stmt &s) const { return weight(s, is_known_before_ ? 2 : 1); }
 
   /// A loop that runs as it stands where it is short, and in another form elsewhere (transform/lower_lanes):
   /// its work is the same in both.

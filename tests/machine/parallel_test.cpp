@@ -147,6 +147,42 @@ TEST(MachineParallel, regions_one_after_the_other_in_serial_loops) {
       "k)\n");
 }
 
+/// How many chunks each region of a run has, with two threads.
+std::string chunks_of(std::string_view body, int64_t n) {
+  static std::string seen;
+  auto machine = compiled(body);
+  auto parallel = [](const KwEnv *, int64_t chunks, void (*run_chunk)(void *, int64_t, int32_t),
+                     void *frame) {
+    seen += cat(chunks, " ");
+    for (int64_t i = 0; i < chunks; ++i) run_chunk(frame, i, 0);
+  };
+  uint32_t cancel = 0;
+  KwEnv env{KW_ABI_VERSION, 2, parallel, nullptr, &cancel};
+  std::vector<double> a(static_cast<size_t>(n)), w(4 * static_cast<size_t>(n));
+  void *data[] = {a.data(), w.data()};
+  uint64_t p = 3;
+  KwFault fault{};
+  seen.clear();
+  EXPECT_EQ(machine->run(&env, data, &n, &p, nullptr, &fault), 0);
+  return seen;
+}
+
+TEST(MachineParallel, phases_that_a_loop_repeats_are_shared_out_together) {
+  std::string_view longer =
+      "    for i in parallel(0, n, 1):\n      w[i, 0] = a[i] + a[i] * a[i] + a[i] * w[i, 1]\n";
+  std::string_view shorter = "    for i in parallel(0, n, 1):\n      w[i, 1] = w[i, 0]\n";
+  std::string repeat = "  for k in serial(0, 2, 1):\n";
+  auto once = [](std::string_view loop) { return cat("  if 0 < p:\n", loop); };
+  constexpr int64_t size = 160000;  // 16 and 6 operations each, and 2^20 are worth two threads
+  EXPECT_EQ(chunks_of(once(longer), size), "2 ");
+  EXPECT_EQ(chunks_of(once(shorter), size), "");
+  EXPECT_EQ(chunks_of(cat(repeat, shorter), size), "");
+  EXPECT_EQ(chunks_of(cat(repeat, longer, shorter), size), "2 2 2 2 ");
+  EXPECT_EQ(chunks_of(cat(repeat, shorter, longer), size), "2 2 2 2 ");
+  std::string few = "    for i in parallel(0, n // 8, 1):\n      w[i, 1] = w[i, 0]\n";  // a quarter is needed
+  EXPECT_EQ(chunks_of(cat(repeat, longer, few), size), "2 2 ");
+}
+
 TEST(MachineParallel, functions_and_remainders_inside) {
   expect_same("  for i in parallel(0, n, 1):\n    w[i, 0] = exp(a[i]) + fmod(w[i, 1], 0.3) + a[i] % 0.07\n");
 }

@@ -246,6 +246,7 @@ class FunctionEmitter {
   // emit_parallel.cpp: loops of the kind parallel
   class Frame;
   struct Region;
+  V worth_of(const For &n, const WorkEstimate &work);
   V wanted_chunks(const For &n, V threads);
   V cut_inner(const Region &r, V frame, V wanted);
   void loop_in_chunk(const For &n, V lo, V hi);

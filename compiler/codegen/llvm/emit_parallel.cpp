@@ -2,6 +2,7 @@
 // caller's pool runs on its threads. What the body uses of the function around it goes through a frame on the
 // stack. Parallel loops inside another one run as serial ones; where the outer one has fewer iterations than
 // there are threads, the one directly in it is cut too, and chunks run a piece of one outer iteration.
+#include <algorithm>
 #include <unordered_set>
 
 #include "analysis/lane_view.h"
@@ -115,16 +116,53 @@ struct FunctionEmitter::Region {
   bool can_fail() const { return uses.checks || !offsets.empty(); }
 };
 
+/// The parallel loops that a serial loop around this one runs in turn with it, itself among them; none when
+/// it stands in no other loop.
+static std::vector<const For *> taken_in_turn(const Func &f, const For &n) {
+  std::vector<const For *> out;
+  walk(f.body, [&](const For &around, const Stmt &) {
+    if (around.kind != ForKind::serial) return;
+    std::vector<const For *> phases;
+    auto visit = [&](const auto &self, const Stmt &root) -> void {
+      for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+        if (const Seq *items = as<Seq>(*s))
+          for (size_t i = 0; i + 1 < items->items.size(); ++i) self(self, items->items[i]);
+        if (const For *phase = as<For>(*s); phase && phase->kind == ForKind::parallel && !phase->width)
+          phases.push_back(phase);
+      }
+    };
+    visit(visit, around.body);
+    if (std::find(phases.begin(), phases.end(), &n) != phases.end()) out = std::move(phases);
+  });
+  return out;
+}
+
+/// How many threads a loop is worth. Loops that a serial loop runs in turn over and over count together: were
+/// only the longer ones shared out, all that they write would move between the caches each time. A quarter of
+/// a thread's work is what each of them needs all the same.
+FunctionEmitter::V FunctionEmitter::worth_of(const For &n, const WorkEstimate &work) {
+  uint32_t grain = target_.log2_work_per_thread;
+  V own = expr(work.operations);
+  V worth = b_.CreateAShr(own, grain);
+  std::vector<const For *> phases = taken_in_turn(f_, n);
+  if (phases.size() > 1) {
+    V all = own;
+    for (const For *phase : phases)
+      if (phase != &n) all = b_.CreateAdd(all, expr(estimate_work(*phase).operations));
+    worth = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAShr(all, grain),
+                                     b_.CreateAShr(own, grain - std::min(grain, 2u)));
+  }
+  memo_.clear();
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, worth, b_.getInt64(1));
+}
+
 /// Of a loop without a width: as many chunks as threads that its work is worth. Where data decide how long an
 /// iteration takes there are more of them, since they end at different times.
 FunctionEmitter::V FunctionEmitter::wanted_chunks(const For &n, V threads) {
   constexpr uint64_t chunks_per_thread = 16;
   auto least = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };
   WorkEstimate work = estimate_work(n);
-  V worth = b_.CreateAShr(expr(work.operations), target_.log2_work_per_thread);
-  memo_.clear();
-  worth = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, worth, b_.getInt64(1));
-  V wanted = least(threads, worth);
+  V wanted = least(threads, worth_of(n, work));
   if (work.bounded) return wanted;
   V parts = b_.CreateMul(wanted, b_.getInt64(chunks_per_thread));
   return b_.CreateSelect(b_.CreateICmpUGT(wanted, b_.getInt64(1)), parts, wanted);
