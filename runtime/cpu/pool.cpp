@@ -41,6 +41,14 @@ class Pool {
 
  private:
   static uint64_t left_of(uint64_t ticket) noexcept { return ticket & most_tickets; }
+  /// A ticket is for so many chunks; the first ticket, which is claimed first, for the first ones.
+  static int64_t chunks_each(int64_t chunks) noexcept {
+    constexpr auto most = static_cast<int64_t>(most_tickets);
+    return chunks <= most ? 1 : (chunks - 1) / most + 1;
+  }
+  static uint64_t tickets_of(int64_t chunks, int64_t each) noexcept {
+    return static_cast<uint64_t>(each == 1 ? chunks : (chunks - 1) / each + 1);
+  }
   void start_workers(uint32_t wanted) noexcept;
   static void *enter(void *index) noexcept;
   [[noreturn]] void work(uint32_t index) noexcept;
@@ -52,9 +60,21 @@ class Pool {
   Region region() const noexcept;
   void await(uint32_t count) noexcept;
 
-  /// A number of the region, and how many of its tickets nobody has claimed. Where none is left nothing can
-  /// be claimed, so whoever takes one from `left` knows that all it read of the region before is of this one.
-  alignas(64) std::atomic<uint64_t> ticket_{0};
+  /// A region, in one line of memory, since a worker that waits for one has to fetch it from its caller's
+  /// cache: `ticket` is a number of the region, and how many of its tickets nobody has claimed. Where none is
+  /// left nothing can be claimed, so whoever takes one from `left` knows that all it read of the region
+  /// before is of this one.
+  struct alignas(64) Order {
+    std::atomic<uint64_t> ticket{0};
+    std::atomic<decltype(Region::body)> body{nullptr};
+    std::atomic<void *> frame{nullptr};
+    std::atomic<int64_t> chunks{0};
+    std::atomic<const volatile uint32_t *> cancel{nullptr};
+    std::atomic<uint64_t> float_control{0};
+    std::atomic<uint32_t> threads{0};
+    std::atomic<int> caller_processor{-1};
+  } order_;
+  static_assert(sizeof(Order) == 64);
   /// Tickets that workers have run; the caller sleeps on it when `caller_sleeps_`.
   alignas(64) std::atomic<uint32_t> finished_{0};
   std::atomic<uint32_t> caller_sleeps_{0};
@@ -63,14 +83,6 @@ class Pool {
   std::atomic<uint32_t> sleepers_{0}, started_{0};
   uint32_t tried_ = 0;  ///< workers that were started or refused by the system
   bool watches_forks_ = false;
-  /// The region and its tickets: `chunks_each_` chunks a ticket, the first the one that is claimed first.
-  std::atomic<decltype(Region::body)> body_{nullptr};
-  std::atomic<void *> frame_{nullptr};
-  std::atomic<int64_t> chunks_{0}, chunks_each_{1};
-  std::atomic<uint64_t> tickets_{0}, float_control_{0};
-  std::atomic<uint32_t> threads_{0};
-  std::atomic<int> caller_processor_{-1};
-  std::atomic<const volatile uint32_t *> cancel_{nullptr};
   struct alignas(64) Bed {
     std::atomic<uint32_t> asleep{0};
   };
@@ -82,19 +94,19 @@ Pool pool;
 /// Runs the ticket that was just taken from `ticket` and all that it can take after it; how many those were.
 /// Of a cancelled region it takes the rest at once.
 uint64_t Pool::run_tickets(const Region &r, uint64_t ticket, int32_t worker) noexcept {
-  int64_t each = chunks_each_.load(std::memory_order_relaxed);
-  uint64_t all = tickets_.load(std::memory_order_relaxed), count = 1;
+  int64_t each = chunks_each(r.chunks);
+  uint64_t all = tickets_of(r.chunks, each), count = 1;
   for (;;) {
     int64_t chunk = static_cast<int64_t>(all - left_of(ticket)) * each;
     int64_t end = chunk + std::min(each, r.chunks - chunk);
     while (chunk < end && !is_set(r.cancel)) r.body(r.frame, chunk++, worker);
     // this region goes on as long as a ticket of this thread is not finished
-    ticket = ticket_.load(std::memory_order_relaxed);
+    ticket = order_.ticket.load(std::memory_order_relaxed);
     uint64_t taken;
     do {
       if (left_of(ticket) == 0) return count;
       taken = is_set(r.cancel) ? left_of(ticket) : 1;
-    } while (!ticket_.compare_exchange_weak(ticket, ticket - taken, std::memory_order_relaxed));
+    } while (!order_.ticket.compare_exchange_weak(ticket, ticket - taken, std::memory_order_relaxed));
     count += taken;
   }
 }
@@ -105,22 +117,19 @@ void Pool::run(const Region &r) noexcept {
       busy_.exchange(true, std::memory_order_acquire))
     return run_alone(r);
   start_workers(threads - 1);
-  auto chunks = static_cast<uint64_t>(r.chunks), each = (chunks - 1) / most_tickets + 1;
-  uint64_t tickets = (chunks - 1) / each + 1;
-  body_.store(r.body, std::memory_order_relaxed);
-  frame_.store(r.frame, std::memory_order_relaxed);
-  chunks_.store(r.chunks, std::memory_order_relaxed);
-  chunks_each_.store(static_cast<int64_t>(each), std::memory_order_relaxed);
-  tickets_.store(tickets, std::memory_order_relaxed);
-  threads_.store(threads, std::memory_order_relaxed);
-  cancel_.store(r.cancel, std::memory_order_relaxed);
-  float_control_.store(float_control(), std::memory_order_relaxed);
-  caller_processor_.store(current_processor(), std::memory_order_relaxed);
+  uint64_t tickets = tickets_of(r.chunks, chunks_each(r.chunks));
+  order_.body.store(r.body, std::memory_order_relaxed);
+  order_.frame.store(r.frame, std::memory_order_relaxed);
+  order_.chunks.store(r.chunks, std::memory_order_relaxed);
+  order_.threads.store(threads, std::memory_order_relaxed);
+  order_.cancel.store(r.cancel, std::memory_order_relaxed);
+  order_.float_control.store(float_control(), std::memory_order_relaxed);
+  order_.caller_processor.store(current_processor(), std::memory_order_relaxed);
   finished_.store(0, std::memory_order_relaxed);
-  uint64_t number = (ticket_.load(std::memory_order_relaxed) >> left_bits) + 1;
+  uint64_t number = (order_.ticket.load(std::memory_order_relaxed) >> left_bits) + 1;
   // the caller's own first ticket is never in the word
   uint64_t first = (number << left_bits) + tickets;
-  ticket_.store(first - 1, std::memory_order_seq_cst);
+  order_.ticket.store(first - 1, std::memory_order_seq_cst);
   if (sleepers_.load(std::memory_order_seq_cst) > 0) wake(1, threads);
   uint64_t own = run_tickets(r, first, 0);
   if (own < tickets) await(static_cast<uint32_t>(tickets - own));
@@ -137,23 +146,23 @@ void Pool::await(uint32_t count) noexcept {
 }
 
 Region Pool::region() const noexcept {
-  return {body_.load(std::memory_order_relaxed), frame_.load(std::memory_order_relaxed),
-          chunks_.load(std::memory_order_relaxed), threads_.load(std::memory_order_relaxed),
-          cancel_.load(std::memory_order_relaxed)};
+  return {order_.body.load(std::memory_order_relaxed), order_.frame.load(std::memory_order_relaxed),
+          order_.chunks.load(std::memory_order_relaxed), order_.threads.load(std::memory_order_relaxed),
+          order_.cancel.load(std::memory_order_relaxed)};
 }
 
 /// Takes part in the present region; false when it has no chunk for this worker.
 bool Pool::help(uint32_t index) noexcept {
-  uint64_t ticket = ticket_.load(std::memory_order_acquire);
+  uint64_t ticket = order_.ticket.load(std::memory_order_acquire);
   Region r;
   uint64_t control;
   do {
     if (left_of(ticket) == 0) return false;
     r = region();
-    control = float_control_.load(std::memory_order_relaxed);
+    control = order_.float_control.load(std::memory_order_relaxed);
     if (index >= r.threads) return false;
-  } while (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel,
-                                          std::memory_order_acquire));
+  } while (!order_.ticket.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel,
+                                                std::memory_order_acquire));
   if (left_of(ticket) > 1 && sleepers_.load(std::memory_order_relaxed) > 0) wake(2, r.threads);
   if (float_control() != control) set_float_control(control);
   auto count = static_cast<uint32_t>(run_tickets(r, ticket, static_cast<int32_t>(index)));
@@ -163,8 +172,8 @@ bool Pool::help(uint32_t index) noexcept {
 }
 
 bool Pool::has_work(uint32_t index) const noexcept {
-  return left_of(ticket_.load(std::memory_order_seq_cst)) > 0 &&
-         index < threads_.load(std::memory_order_relaxed);
+  return left_of(order_.ticket.load(std::memory_order_seq_cst)) > 0 &&
+         index < order_.threads.load(std::memory_order_relaxed);
 }
 
 void Pool::sleep(uint32_t index) noexcept {
@@ -195,7 +204,7 @@ void Pool::wake(uint32_t count, uint32_t threads) noexcept {
 void Pool::work(uint32_t index) noexcept {
   auto help_once = [&] { return help(index); };
   auto make_way = [&] {
-    if (current_processor() == caller_processor_.load(std::memory_order_relaxed)) ::sched_yield();
+    if (current_processor() == order_.caller_processor.load(std::memory_order_relaxed)) ::sched_yield();
   };
   for (;;)
     if (!spin_until(worker_spin, help_once, make_way)) sleep(index);
@@ -233,7 +242,8 @@ void Pool::start_workers(uint32_t wanted) noexcept {
 void Pool::forget_workers() noexcept {
   for (uint32_t i = 0; i <= started_.load(std::memory_order_relaxed) + 1 && i < max_threads; ++i)
     beds_[i].asleep.store(0, std::memory_order_relaxed);
-  ticket_.store(ticket_.load(std::memory_order_relaxed) & ~most_tickets, std::memory_order_relaxed);
+  order_.ticket.store(order_.ticket.load(std::memory_order_relaxed) & ~most_tickets,
+                      std::memory_order_relaxed);
   finished_.store(0, std::memory_order_relaxed);
   caller_sleeps_.store(0, std::memory_order_relaxed);
   sleepers_.store(0, std::memory_order_relaxed);
