@@ -153,12 +153,15 @@ void FunctionEmitter::in_few_chunks(V from, V to, uint32_t size, F &&body) {
 void FunctionEmitter::in_chunks(V from, V to, uint32_t size, bool polls, llvm::function_ref<void(V)> body) {
   BasicBlock *before = b_.GetInsertBlock(), *stretch = block("stretch"), *chunk = block("vectors"),
              *end = block("end"), *more = block("more"), *done = block("done");
+  // the first stretch ends at a place that loops around this one do not change
+  V reach = b_.getInt64(polls ? size : poll_interval);
+  V first_limit =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, to, b_.CreateAdd(from, reach, "", true, true));
   b_.CreateCondBr(b_.CreateICmpULT(from, to), stretch, done);
   b_.SetInsertPoint(stretch);
-  llvm::PHINode *start = b_.CreatePHI(b_.getInt64Ty(), 2);
+  llvm::PHINode *start = b_.CreatePHI(b_.getInt64Ty(), 2), *limit = b_.CreatePHI(b_.getInt64Ty(), 2);
   start->addIncoming(from, before);
-  V reach = b_.CreateAdd(start, b_.getInt64(polls ? size : poll_interval), "", true, true);
-  V limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, to, reach);
+  limit->addIncoming(first_limit, before);
   b_.CreateBr(chunk);
   b_.SetInsertPoint(chunk);
   llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
@@ -171,6 +174,8 @@ void FunctionEmitter::in_chunks(V from, V to, uint32_t size, bool polls, llvm::f
   b_.CreateCondBr(b_.CreateICmpULT(limit, to), more, done);
   b_.SetInsertPoint(more);
   start->addIncoming(limit, more);
+  limit->addIncoming(
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, to, b_.CreateAdd(limit, reach, "", true, true)), more);
   poll(stretch);
   b_.SetInsertPoint(done);
   memo_.clear();
@@ -353,7 +358,10 @@ void FunctionEmitter::rest_of_lanes(const For &n, LaneView &view, V lo, V trips,
   auto one_by_one = [&] { plain_loop(n, iteration(n, lo, whole), b_.CreateSub(trips, whole), polls); };
   if (may_run_again(n, view)) {
     V last = b_.CreateSub(trips, b_.getInt64(fewer));
-    BasicBlock *again = block("again"), *part = block("part"), *done = block("done");
+    BasicBlock *left = block("left_over"), *again = block("again"), *part = block("part"),
+               *done = block("done");
+    b_.CreateCondBr(b_.CreateICmpULT(whole, trips), left, done);
+    b_.SetInsertPoint(left);
     b_.CreateCondBr(b_.CreateICmpUGE(trips, b_.getInt64(fewer)), again, part);
     b_.SetInsertPoint(again);
     run([&](V k) {
