@@ -21,16 +21,18 @@ namespace kw {
 
 namespace {
 
-/// Operations of one statement, where each element that is read or written takes as long as `access` of them.
+/// Operations of one statement, where each element of memory that is read or written takes as long as
+/// `access` of them.
 int64_t weight(const Stmt &s, int64_t access) {
-  int64_t n = as<Store>(s) ? access : 1;
+  auto moves = [&](const Buf &b) { return b->space == Space::registers ? 1 : access; };
+  int64_t n = as<Store>(s) ? moves(as<Store>(s)->buf) : 1;
   auto count = [&](const Expr &e) {
     walk(
         e,
         [&](const Binary &b, const Expr &) {
           n += b.op == BinOp::floor_div || b.op == BinOp::floor_mod ? 10 : 1;
         },
-        [&](const Load &, const Expr &) { n += access; },
+        [&](const Load &l, const Expr &) { n += moves(l.buf); },
         [&](const Call &c, const Expr &) { n += row_of(c.fn).cost == Cost::function ? 20 : 4; });
   };
   if (const Store *x = as<Store>(s)) count(x->value);
@@ -182,7 +184,7 @@ class Estimator {
   }
 
   /// An upper bound of high - low, through minima and maxima of either, or null.
-  Expr largest_span(const Expr &high, const Expr &low) const {
+  Expr largest_span(const Expr &high, const Expr &low) {
     auto choose = [&](const Expr &e, BinOp op) {
       const Binary *n = as<Binary>(e);
       return n && n->op == op ? n : nullptr;
@@ -202,13 +204,20 @@ class Estimator {
   }
 
   /// An upper bound over extents and parameters of what rounds and chooses, or null.
-  Expr most(const Expr &e) const {
+  Expr most(const Expr &e) {
     if (const Ref *r = as<Ref>(e))
-      if (auto known = values_.find(r->sym.get()); known != values_.end()) return most(known->second);
+      if (auto known = values_.find(r->sym.get()); known != values_.end()) {
+        auto [at, is_new] = bounds_.try_emplace(r->sym.get());
+        if (is_new) {
+          Expr bound = most(known->second);
+          at = bounds_.insert_or_assign(r->sym.get(), bound).first;
+        }
+        return at->second;
+      }
     if (Expr bound = largest(e)) return bound;
     auto of_both = [&](BinOp op, const Expr &a, const Expr &b) {
-      Expr x = most(a), y = most(b);
-      return x && y ? binary(op, x, y) : Expr{};
+      Expr x = most(a), y = x ? most(b) : Expr{};
+      return y ? binary(op, x, y) : Expr{};
     };
     if (const Select *n = as<Select>(e)) return of_both(BinOp::max, n->yes, n->no);
     const Binary *n = as<Binary>(e);
@@ -269,6 +278,7 @@ class Estimator {
 
   BoundsContext context_{false};
   std::unordered_map<const SymNode *, Expr> values_;  ///< of the Lets seen so far
+  std::unordered_map<const SymNode *, Expr> bounds_;  ///< of their values, null where there is none
   std::unordered_map<const SymNode *, Expr> begins_;  ///< of the loops around the place that count upward
   std::unordered_set<const SymNode *> inside_;        ///< what the estimated loop binds
   bool is_known_before_ = false;                      ///< iterators of loops around it have a value

@@ -20,7 +20,7 @@ struct WorkEstimate {
 };
 /// Of a run: operations in lanes count by the time they take.
 WorkEstimate estimate_work(const Func &f);
-/// Of one loop, over what is known where it begins; operations count one by one.
+/// Of one loop, over what is known where it begins; operations count one by one, elements of memory as two.
 WorkEstimate estimate_work(const For &loop);
 
 /// A heap temporary and its size in bytes over extents and parameters, rounded up to 64.

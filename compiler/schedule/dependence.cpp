@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 #include "ir/equal.h"
 #include "ir/match.h"
@@ -243,12 +244,17 @@ class DependenceSearch {
   Dependences run() {
     std::map<const BufNode *, Touches> touches;
     std::vector<const BufNode *> buffers;  // in the order of the text
+    std::unordered_set<const BufNode *> written;
+    for (const NestStatement &s : nest_.statements)
+      for (const NestAccess &a : s.accesses)
+        if (a.is_write) written.insert(a.buf.get());
     uint64_t count = 0;
     for (uint32_t s = 0; s < nest_.statements.size(); ++s) {
-      alike_.emplace_back();
+      alike_.emplace_back(nest_.statements[s].accesses.size());
       for (uint32_t a = 0; a < nest_.statements[s].accesses.size(); ++a) {
-        alike_[s].push_back(first_alike(s, a, count++));
         const NestAccess &access = nest_.statements[s].accesses[a];
+        if (!written.count(access.buf.get())) continue;
+        alike_[s][a] = first_alike(s, a, count++);
         Touches &list = touches[access.buf.get()];
         if (list.all.empty()) buffers.push_back(access.buf.get());
         list.all.emplace_back(s, a);

@@ -17,7 +17,8 @@ namespace {
 
 class NestBuilder {
  public:
-  NestBuilder(Nest &nest, const Stmt &root) : nest_(nest), forms_(nest, root) {
+  NestBuilder(Nest &nest, const Stmt &root, Reads reads = Reads::all)
+      : nest_(nest), reads_(reads), forms_(nest, root) {
     walk(root, [&](const Ref &n, const Expr &) { asked_for_.insert(n.sym.get()); });
   }
 
@@ -181,9 +182,11 @@ class NestBuilder {
 
   void add_access(Loc loc, const Buf &buf, const std::vector<Expr> &index, bool is_write,
                   const ReductionMark &mark) {
+    if (!is_write && reads_ == Reads::of_written && !forms_.is_written(buf)) return;
     NestAccess a{buf, loc, is_write, index, {}, {}, path_, path_may_ > 0, 0, mark};
+    a.subscripts.reserve(index.size());
     for (const Expr &e : index) a.subscripts.push_back(forms_.subscript(e));
-    for (const Expr &e : buf->extents) a.extents.push_back(forms_.exact_form(e));
+    a.extents = forms_.extents_of(buf);
     if (auto home = homes_.find(buf.get()); home != homes_.end()) a.home = home->second;
     current_.accesses.push_back(std::move(a));
     ++accesses_;
@@ -192,6 +195,7 @@ class NestBuilder {
   static constexpr size_t max_accesses = 2000;
 
   Nest &nest_;
+  Reads reads_;
   bool is_region_ = false;
   size_t accesses_ = 0;
   NestForms forms_;
@@ -215,10 +219,10 @@ bool NestVariable::is_guess() const {
   return kind == Kind::opaque || reads_data || (kind == Kind::symbol && !named);
 }
 
-Nest extract_nest(const Stmt &root, const NestScope &scope) {
+Nest extract_nest(const Stmt &root, const NestScope &scope, Reads reads) {
   ensure(as<For>(root) != nullptr, "a nest begins at a loop");
   Nest nest;
-  NestBuilder(nest, root).run(root, scope, false);
+  NestBuilder(nest, root, reads).run(root, scope, false);
   return nest;
 }
 

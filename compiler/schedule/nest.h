@@ -103,8 +103,12 @@ using NestScope = std::vector<ScopeItem>;  ///< outermost first
 void for_each_loop(const Stmt &root,
                    const std::function<void(const Stmt &, const For &, const NestScope &)> &visit);
 
+/// of_written: reads of buffers that the nest never stores to are left out, since no order of iterations
+/// changes them.
+enum class Reads : uint8_t { all, of_written };
+
 /// The nest under a For statement. Extents are taken as at least 1: for others the plain body runs.
-Nest extract_nest(const Stmt &root, const NestScope &scope);
+Nest extract_nest(const Stmt &root, const NestScope &scope, Reads reads = Reads::all);
 /// The loops and statements of a whole chain: there may be several outermost loops, or none.
 Nest extract_region(const Stmt &region, const NestScope &scope);
 

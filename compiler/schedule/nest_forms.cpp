@@ -93,7 +93,7 @@ void NestForms::define(const Sym &sym, const Expr &value) {
       d.form = of_variable(add_variable(std::move(v)));
     }
   }
-  definitions_[sym.get()] = std::move(d);
+  if (!definitions_.insert_or_assign(sym.get(), std::move(d)).second) forget_forms();
 }
 
 void NestForms::define_outside(const Sym &sym, const Expr &value) {
@@ -119,7 +119,7 @@ bool NestForms::enter_outside(const For &loop) {
 void NestForms::enter(uint32_t id, const For &loop) {
   NestVariable v{NestVariable::Kind::iterator, ref(loop.iter), {id}, true, false, {}, {}};
   uint32_t variable = add_variable(std::move(v));
-  iterators_[loop.iter.get()] = variable;
+  if (!iterators_.insert_or_assign(loop.iter.get(), variable).second) forget_forms();
   loop_ids_[loop.iter.get()] = id;
   nest_.loops[id].variable = variable;
   std::vector<Constraint> range;
@@ -168,9 +168,28 @@ void NestForms::limit(const Expr &bound, const LinearForm &iterator, Side side,
                                     : between(iterator, *form, side.gap, range));
 }
 
+/// Copies of a statement share most of their subscripts.
 LinearForm NestForms::subscript(const Expr &e) {
+  if (auto known = subscripts_.find(e.p.get()); known != subscripts_.end()) return known->second;
   auto form = loose_form(e);
-  return form ? *form : opaque(e);
+  LinearForm out = form ? std::move(*form) : opaque(e);
+  bool stable = std::all_of(out.terms.begin(), out.terms.end(),
+                            [&](const auto &t) { return nest_.variables[t.first].stable; });
+  if (stable) subscripts_.emplace(e.p.get(), out);
+  return out;
+}
+
+const std::vector<std::optional<LinearForm>> &NestForms::extents_of(const Buf &buf) {
+  auto [at, is_new] = extents_.try_emplace(buf.get());
+  if (is_new)
+    for (const Expr &e : buf->extents) at->second.push_back(exact_form(e));
+  return at->second;
+}
+
+/// A name stands for something else from here on.
+void NestForms::forget_forms() {
+  subscripts_.clear();
+  extents_.clear();
 }
 
 std::optional<LinearForm> NestForms::loose_form(const Expr &e) {

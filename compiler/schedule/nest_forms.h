@@ -26,6 +26,10 @@ class NestForms {
 
   /// The form of a subscript. An access that happens is in bounds, so one term may be of any size.
   LinearForm subscript(const Expr &e);
+  /// Whether the nest stores to a buffer.
+  bool is_written(const Buf &buf) const { return written_.count(buf.get()) > 0; }
+  /// Of a buffer, where they have one.
+  const std::vector<std::optional<LinearForm>> &extents_of(const Buf &buf);
   /// A linear form that cannot wrap in 64 bits.
   std::optional<LinearForm> exact_form(const Expr &e);
   /// Adds what the condition says when it has this value; `exact` becomes false when it says more.
@@ -62,6 +66,7 @@ class NestForms {
   std::optional<LinearForm> loose_form(const Expr &e);
   void compare(const Binary &n, bool holds, std::vector<Constraint> &out, bool &exact);
   Expr resolved(const Expr &e);
+  void forget_forms();
   Dependencies dependencies_of(const Expr &e) const;
 
   Nest &nest_;
@@ -70,7 +75,9 @@ class NestForms {
   std::unordered_map<const SymNode *, uint32_t> loop_ids_;
   std::unordered_map<const SymNode *, Definition> definitions_;
   std::unordered_set<const SymNode *> outside_;
-  std::unordered_set<const BufNode *> written_;  ///< in the nest
+  std::unordered_set<const BufNode *> written_;                  ///< in the nest
+  std::unordered_map<const ExprNode *, LinearForm> subscripts_;  ///< by node of the nest
+  std::unordered_map<const BufNode *, std::vector<std::optional<LinearForm>>> extents_;
 };
 
 }  // namespace kw

@@ -38,7 +38,12 @@ def kernel_row(
     source: str | None = None,
     device: str = "CPU",
 ) -> dict[str, Any]:
-    """One kernel of an operator, for make_operator. It gets and returns arrays."""
+    """One kernel of several that an operator has, for `register_op`: a `@kw.kernel` or a function of arrays.
+
+    It runs for `rows` of dtypes (None: any; no rows: those of `register_op`) on calls for which `when`, which
+    gets the inputs and attributes, is true (`when_text`, or its docstring, tells people what it wants). Of
+    those that fit, the one of the highest priority runs; then the kind decides, loops before functions.
+    """
     return {
         "run": run,
         "kind": kind or ("JitLoop" if isinstance(run, _core.Kernel) else "PyFunc"),
@@ -138,7 +143,7 @@ def _declared_attrs(
 
 def register_op(
     name: str,
-    kernel: Callable[..., Any] | None = None,
+    kernel: Callable[..., Any] | Sequence[Any] | None = None,
     *,
     attrs: Sequence[str] | Mapping[str, Any] = (),
     dtypes: Sequence[Sequence[str | None]] = (),
@@ -146,14 +151,14 @@ def register_op(
     writes: Sequence[str] = (),
     infer: Callable[..., Any] | None = None,
     bprop: Callable[..., Any] | None = None,
-    priority: int = 0,
 ) -> Any:
     """Registers a kernel, or a Python function of arrays, as the operator `name` ("namespace::name").
 
     Its parameters are the inputs, but for those in `attrs`: names, or a dict from names to their types or to
     the values that they have when a call gives none. `dtypes`: rows with a dtype, or None for any, for each
-    input and output; without rows all are taken. `infer` gets (dtype, shape) of each input, then the
-    attributes, and returns a list of (dtype, shape); without it the kernel's results are taken as they come.
+    input and output; without rows all are taken. Several kernels of the same parameters are a list of them,
+    or of what `kernel_row` makes of each. `infer` gets (dtype, shape) of each input, then the attributes, and
+    returns a list of (dtype, shape); without it the kernel's results are taken as they come.
     `bprop` gets the inputs and attributes, the output and its gradient (tuples of several), and returns a
     tuple of one gradient, or None, per input. `writes` names inputs that the kernel changes in place.
 
@@ -161,18 +166,15 @@ def register_op(
     ValueError that lists what is wrong; nothing is registered then.
     """
     if kernel is None:
-        return lambda function: register_op(
-            name,
-            function,
-            attrs=attrs,
-            dtypes=dtypes,
-            outputs=outputs,
-            writes=writes,
-            infer=infer,
-            bprop=bprop,
-            priority=priority,
-        )
-    parameters = inspect.signature(kernel).parameters
+        options: Any = {"attrs": attrs, "dtypes": dtypes, "outputs": outputs, "writes": writes}
+        return lambda function: register_op(name, function, **options, infer=infer, bprop=bprop)
+    given: list[Any] = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
+    if not given:
+        raise ValueError(f"register_op({name!r}): there is no kernel")
+    rows = [k if isinstance(k, dict) else kernel_row(k) for k in given]
+    common = [list(map(_row_name, row)) for row in dtypes]
+    rows = [{**row, "rows": row["rows"] or common} for row in rows]
+    parameters = _parameters_of_all(name, rows)
     unknown = [n for n in (*attrs, *writes) if n not in parameters]
     if unknown:
         raise ValueError(f"register_op({name!r}): the kernel has no parameter {', '.join(unknown)}")
@@ -186,14 +188,26 @@ def register_op(
         raise ValueError(f"register_op({name!r}): attributes come behind the inputs, in the kernel's order")
     return make_operator(
         name,
-        [kernel_row(kernel, rows=dtypes, priority=priority)],
+        rows,
         inputs=[(n, "required", n in writes) for n in names],
         outputs=outputs,
         attrs=_declared_attrs(attrs, parameters),
         infer=infer,
         bprop=bprop,
-        source=source_of(kernel),
+        source=rows[0]["source"],
     )
+
+
+def _parameters_of_all(name: str, rows: Sequence[dict[str, Any]]) -> Mapping[str, inspect.Parameter]:
+    """Those of the first kernel; ValueError when another one has others."""
+    found = [inspect.signature(row["run"]).parameters for row in rows]
+    for parameters in found:
+        if list(parameters) != list(found[0]):
+            raise ValueError(
+                f"register_op({name!r}): the kernels take ({', '.join(found[0])}) and"
+                f" ({', '.join(parameters)}), but must have the same parameters"
+            )
+    return found[0]
 
 
 def remove_op(name: str) -> None:

@@ -113,7 +113,7 @@ class Tensor(_core.Tensor):
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index: Any) -> Any:
-        """Integers and slices of step 1, up to an ellipsis; gradients go through."""
+        """Integers, slices, an ellipsis, None, one array of integers or booleans; gradients go through."""
         from .indexing import take
 
         return take(self, index)

@@ -79,3 +79,56 @@ def temporary_of_one_iteration(x):
         t[0] += x[i]
         out[i] = t[0]
     return out
+
+
+def _near_the_ends(rng, *shape):
+    """int32 close to both limits and to 0."""
+    base = rng.choice([-(2**31), 0, 2**31 - 4], shape)
+    return (base + rng.integers(0, 4, shape)).astype("int32")
+
+
+@case(lambda rng: (_near_the_ends(rng, 5), _near_the_ends(rng, 6), _near_the_ends(rng, 6, 7)), mutates=(2,))
+def edit_distance_that_wraps(a, b, d):
+    """A minimum from cell to cell, whose + 1 wraps."""
+    for r in range(1, a.shape[0] + 1):
+        for j in range(1, b.shape[0] + 1):
+            step = d[r - 1, j - 1]
+            if a[r - 1] != b[j - 1]:
+                step += 1
+            d[r, j] = min(step, min(d[r - 1, j], d[r, j - 1]) + 1)
+    return d
+
+
+@case(lambda rng: (_near_the_ends(rng, 3, 19), _near_the_ends(rng, 19)))
+def clamped_walks(low, moves):
+    """Largest of smallest from element to element, by rows; the value decides what is stored besides."""
+    out = output_tensor(low.shape, "int32")
+    turns = output_tensor((low.shape[0],), "int64")
+    for i in range(low.shape[0]):
+        at = low[i, 0]
+        turns[i] = 0
+        for j in range(low.shape[1]):
+            at = max(low[i, j], min(at - moves[j], moves[j] + 1))
+            out[i, j] = at
+            if at < 0:
+                turns[i] += j
+            if at == 2:
+                at = min(at, moves[0])
+    return out, turns
+
+
+@case(lambda rng: (ints(rng, 6, 8, dtype="int64"), ints(rng, 8, dtype="uint32")))
+def chains_of_other_integers(a, b):
+    """64 bits and unsigned: a smallest value, kept from one iteration to the next."""
+    out = output_tensor(a.shape, "int64")
+    least = output_tensor(b.shape, "uint32")
+    for i in range(a.shape[0]):
+        best = a[i, 0]
+        for j in range(a.shape[1]):
+            best = min(best + 1, a[i, j])
+            out[i, j] = best
+    now = b[0]
+    for j in range(b.shape[0]):
+        now = min(now + uint32(1), b[j])
+        least[j] = now
+    return out, least

@@ -130,7 +130,7 @@ void FunctionEmitter::statement(const Stmt &s) {
   memo_.clear();
   if (lanes_ && wide_statement(s)) return;
   match(
-      s, [&](const Store &n) { store(n); }, [&](const Let &n) { values_[n.sym.get()] = expr(n.value); },
+      s, [&](const Store &n) { store(n); }, [&](const Let &n) { let_value(n); },
       [&](const Alloc &n) { allocate(n); }, [&](const For &n) { loop(n); },
       [&](const While &n) { while_loop(n); }, [&](const Jump &n) { jump(n); },
       [&](const If &n) { branch(n); }, [&](const Check &n) { check(n); },
@@ -141,6 +141,10 @@ void FunctionEmitter::statement(const Stmt &s) {
 
 void FunctionEmitter::store(const Store &n) {
   if (is_left_out(n)) return;
+  if (chained_.count(n.buf.get())) {
+    b_.CreateStore(chained(n.value), cells_.at(n.buf.get()));
+    return;
+  }
   V value = expr(n.value);
   if (auto cell = cells_.find(n.buf.get()); cell != cells_.end()) {
     b_.CreateStore(value, cell->second);
@@ -164,8 +168,10 @@ void FunctionEmitter::allocate(const Alloc &n) {
     return;
   }
   if (n.buf->space == Space::registers) {
-    V cell = cells_[n.buf.get()] = at_entry.CreateAlloca(type(n.buf->dtype), nullptr, n.buf->sym->name);
-    if (n.fill == Fill::zero) b_.CreateStore(llvm::Constant::getNullValue(type(n.buf->dtype)), cell);
+    llvm::Type *t = type(n.buf->dtype);
+    if (!lanes_ && is_chained(n)) chained_.insert(n.buf.get()), t = llvm::FixedVectorType::get(t, 4);
+    V cell = cells_[n.buf.get()] = at_entry.CreateAlloca(t, nullptr, n.buf->sym->name);
+    if (n.fill == Fill::zero) b_.CreateStore(llvm::Constant::getNullValue(t), cell);
     return;
   }
   V base = nullptr;
@@ -205,7 +211,8 @@ void FunctionEmitter::zero_fill(const Buf &b) {
 /// `if cond: cell = value`, where the value costs less than a branch that is guessed wrong; else null.
 const Store *FunctionEmitter::chosen_store(const If &n) const {
   const Store *store = n.no ? nullptr : as<Store>(n.yes);
-  bool cheap = store && store->buf->space == Space::registers && left_after(store->value, 2) >= 0;
+  bool is_cell = store && store->buf->space == Space::registers && !chained_.count(store->buf.get());
+  bool cheap = is_cell && left_after(store->value, 2) >= 0;
   return cheap ? store : nullptr;
 }
 

@@ -94,6 +94,13 @@ class FunctionEmitter {
   V to_memory(V v, DType t);
   V from_memory(V v, DType t);
 
+  // emit_chain.cpp: minima and maxima of integers from iteration to iteration
+  bool is_chained(const Alloc &n) const;
+  bool comes_from_chain(const Expr &e) const;
+  V in_first_lane(V v);
+  V chained(const Expr &e);
+  void let_value(const Let &n);
+
   // emit_vector.cpp: loops of the kind vector
   /// The blocks of the iterations that run now, which are as many as lanes.
   struct OpenBlocks {
@@ -309,6 +316,8 @@ class FunctionEmitter {
   std::unordered_map<const BufNode *, Memory> buffers_;
   std::unordered_map<const BufNode *, V> cells_;
   std::unordered_map<const BufNode *, V> lane_cells_;  ///< of rank 1
+  std::unordered_set<const BufNode *> chained_;        ///< cells of which the first lane is the value
+  std::unordered_map<const SymNode *, V> chained_values_;
   std::unordered_map<const BufNode *, V> slots_;
   std::unordered_map<const ExprNode *, V> memo_;      ///< within one statement
   std::unordered_set<const BufNode *> only_written_;  ///< results that the function never reads

@@ -83,8 +83,11 @@ FunctionEmitter::V FunctionEmitter::address(const Buf &b, const std::vector<Expr
 }
 
 FunctionEmitter::V FunctionEmitter::load(const Load &n) {
-  if (auto cell = cells_.find(n.buf.get()); cell != cells_.end())
-    return b_.CreateLoad(type(n.buf->dtype), cell->second);
+  if (auto cell = cells_.find(n.buf.get()); cell != cells_.end()) {
+    if (!chained_.count(n.buf.get())) return b_.CreateLoad(type(n.buf->dtype), cell->second);
+    auto *lanes = llvm::FixedVectorType::get(type(n.buf->dtype), 4);
+    return b_.CreateExtractElement(b_.CreateLoad(lanes, cell->second), uint64_t{0});
+  }
   if (auto cell = lane_cells_.find(n.buf.get()); cell != lane_cells_.end()) {
     auto *lanes = llvm::cast<llvm::AllocaInst>(cell->second)->getAllocatedType();
     return b_.CreateExtractElement(b_.CreateLoad(lanes, cell->second), expr(n.index[0]));

@@ -145,7 +145,7 @@ class LoopChooser {
     WorkEstimate work = estimate_work(n);
     if (auto constant = as_int(work.operations); constant && *constant < 2 * target_.work_per_thread())
       return false;
-    Nest nest = extract_nest(s, scope_);
+    Nest nest = extract_nest(s, scope_, Reads::of_written);
     Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0}, false);
     return v.ok() &&
            std::all_of(v.shared.begin(), v.shared.end(), [](const SharedReduction &r) { return r.free; });
@@ -160,7 +160,7 @@ class LoopChooser {
     if (auto constant = as_int(work.operations); constant && *constant < 2 * target_.work_per_thread())
       return false;
     if (writes_outer_scalar(n.body) || has_check(n.body)) return false;
-    Nest nest = extract_nest(s, scope_);
+    Nest nest = extract_nest(s, scope_, Reads::of_written);
     Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0}, false);
     return v.ok() && v.shared.empty();
   }
@@ -170,7 +170,7 @@ class LoopChooser {
     if (!view.widens() || (view.has_lane_sums() && !sums_only_here(n))) return 0;
     uint32_t width = lanes_of_loop(target_, n, view);
     if (width < 2) return 0;
-    Nest nest = extract_nest(s, scope_);
+    Nest nest = extract_nest(s, scope_, Reads::of_written);
     Verdict v = legal(f_, nest, {Directive::Verb::vectorize, 0}, false);
     bool may_meet =
         std::any_of(v.shared.begin(), v.shared.end(), [](const SharedReduction &r) { return r.in_memory; });

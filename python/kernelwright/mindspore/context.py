@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 from typing import Any
@@ -43,10 +44,33 @@ def decide_device(device: str | None) -> None:
 
 _options: dict[str, Any] = {"mode": PYNATIVE_MODE, "device_target": "CPU"}
 
+_known = frozenset(
+    """mode device_target device_id precompile_only max_call_depth jit_config jit_syntax_level
+    jit_enable_inplace_ops exec_order grad_for_scalar pynative_synchronize check_bprop deterministic
+    save_graphs save_graphs_path enable_dump save_dump_path print_file_path env_config_path debug_level
+    reserve_class_name_in_scope enable_sparse support_binary enable_graph_kernel graph_kernel_flags
+    auto_tune_mode enable_reduce_precision enable_auto_mixed_precision variable_memory_max_size
+    max_device_memory mempool_block_size memory_optimize_level memory_offload enable_mem_offload
+    enable_profiling profiling_options enable_compile_cache compile_cache_path save_compile_cache
+    load_compile_cache runtime_num_threads inter_op_parallel_num host_scheduling_max_threshold
+    disable_format_transform op_timeout ascend_config gpu_config topo_order aoe_tune_mode aoe_config
+    disable_graph_kernel_inline graph_memory_max_size check_input_format""".split()
+)
+
 
 def set_context(**options: Any) -> None:
-    """Accepts MindSpore's options. A device other than the CPU is answered with one line on stderr."""
+    """Accepts MindSpore's options. A device other than the CPU is answered with one line on stderr.
+
+    ValueError for other options and values; nothing is set then.
+    """
     global _told
+    for key in options:
+        if key not in _known:
+            near = difflib.get_close_matches(key, _known, 3, 0.6)
+            raise ValueError(
+                f"For 'context.set_context', the keyword argument {key} is not recognized!"
+                + (f" Nearby: {', '.join(near)}." if near else "")
+            )
     target = options.get("device_target", "CPU")
     mode = options.get("mode", GRAPH_MODE)
     if mode not in (GRAPH_MODE, PYNATIVE_MODE):

@@ -38,6 +38,7 @@ CONTINUATIONS: dict[str, str] = {
     f"compiler/codegen/llvm/{name}.cpp": "compiler/codegen/llvm/emit.h"
     for name in (
         "emit_blocks",
+        "emit_chain",
         "emit_expr",
         "emit_flat",
         "emit_fmod",

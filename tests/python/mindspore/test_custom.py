@@ -167,9 +167,151 @@ def test_registration_information_in_every_form() -> None:
     for form in (told, json.dumps(told), [told], ((told,), [json.dumps(told)])):
         op = ops.Custom(lambda a: a, first, first, "pyfunc", reg_info=form)
         assert op.rows[0] == ["float32", "float32"]
-    decorated = ops.custom_info_register(info(dtype="I32").get_op_info())(lambda a: a)
-    assert ops.Custom(decorated, first, first, "pyfunc").rows == [["int32", "int32"]]
-    assert ops.Custom(decorated, first, first, "pyfunc", reg_info=told).rows == [["float32", "float32"]]
+    bind = ops.custom_info_register(info(dtype="I32").get_op_info())
+    assert ops.Custom(bind(lambda a: a), first, first, "pyfunc").rows == [["int32", "int32"]]
+    op = ops.Custom(bind(lambda a: a), first, first, "pyfunc", reg_info=told)
+    assert op.rows == [["float32", "float32"]]
+
+
+def test_a_target_keeps_what_was_registered_first() -> None:
+    import json
+    import warnings
+
+    def same(a: Any) -> Any:
+        return a
+
+    one, other = info().get_op_info(), info(dtype="I32").get_op_info()
+    ops.Custom(same, first, first, "pyfunc", reg_info=one)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ops.Custom(same, first, first, "pyfunc", reg_info=json.dumps(one))
+    with pytest.warns(UserWarning) as seen:
+        op = ops.Custom(same, first, first, "pyfunc", reg_info=other)
+    assert op.rows == [["float32", "float32"]]
+    assert seen[0].filename == __file__
+    assert str(seen[0].message) == (
+        f"For 'Custom', 'func_type': pyfunc, 'func': {same}, the registration information for CPU is left"
+        " out, since another one was registered for it before: one function has one per target"
+    )
+    assert ops.Custom(lambda a: a, first, first, "pyfunc", reg_info=other).rows == [["int32", "int32"]]
+
+
+def test_what_is_refused_is_not_kept() -> None:
+    def same(a: Any, k: Any) -> Any:
+        return a
+
+    def told(target: str, name: str) -> dict[str, Any]:
+        made = ops.CustomRegOp().input(0, "a").attr(name, "required", "float").target(target)
+        return dict(made.output(0, "c").get_op_info())
+
+    ops.Custom(same, first, first, "pyfunc", reg_info=told("GPU", "k"))
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"but got \['z'\] vs \['k'\]$"):
+            ops.Custom(same, first, first, "pyfunc", reg_info=told("CPU", "z"))
+    ops.Custom(same, first, first, "pyfunc", reg_info=told("CPU", "k"))
+
+    def factory() -> Any:
+        return lambda a, k: a
+
+    for name in ("k", "z"):  # functions of their own
+        ops.Custom(factory(), first, first, "pyfunc", reg_info=told("CPU", name))
+
+
+def test_kernels_get_what_the_cpu_is_told() -> None:
+    def told(target: str, value: float) -> dict[str, Any]:
+        made = ops.CustomRegOp().input(0, "a").attr("k", "required", "float", value=value).target(target)
+        return dict(made.output(0, "c").get_op_info())
+
+    for order in ((0, 1), (1, 0)):
+
+        def times(a, k):
+            c = output_tensor(a.shape, a.dtype)
+            for p in grid(a.shape):
+                c[p] = a[p] * k
+            return c
+
+        both_told = [told("CPU", 3.0), told("GPU", 5.0)]
+        op = ops.Custom(times, first, first, "akg", reg_info=[both_told[i] for i in order])
+        assert values(op(Tensor(x[0]))) == [3, 6]
+
+
+def test_methods_are_one_function() -> None:
+    class Shift:
+        def run(self, a: Any) -> Any:
+            return a + 1
+
+    shift = Shift()
+    op = ops.Custom(shift.run, first, first, "pyfunc", reg_info=info().get_op_info())
+    assert values(op(Tensor(x[0]))) == [2, 3]
+    with pytest.warns(UserWarning, match="is left out"):
+        ops.Custom(shift.run, first, first, "pyfunc", reg_info=info(dtype="I32").get_op_info())
+
+
+def rows_for(*inputs: tuple[str, str]) -> dict[str, Any]:
+    """Of (kind, dtype) of each input, and an output of the first one's dtype."""
+    told = ops.CustomRegOp()
+    for i, (kind, _) in enumerate(inputs):
+        told.input(i, f"x{i}", kind)
+    types = [getattr(ops.DataType, f"{dtype}_Default") for _, dtype in inputs]
+    return dict(told.output(0, "y").dtype_format(*types, types[0]).target("CPU").get_op_info())
+
+
+def test_dynamic_inputs_have_the_type_of_their_row() -> None:
+    told = rows_for(("required", "F32"), ("dynamic", "I32"))
+    op = ops.Custom(lambda a, many: a + sum(many), first, first, "pyfunc", reg_info=told)
+    a, number = Tensor(x[0]), Tensor(np.array([1, 2], np.int32))
+    with pytest.raises(TypeError) as e:
+        op(a, (number, a))
+    assert re.sub(r"\[Custom_.*?\]", "[Custom_…]", str(e.value)) == (
+        "Select CPU operator[Custom_…] fail! Unsupported data type!\nThe supported data types are"
+        " input[Float32 Int32], output[Float32]; , but get input[Float32 Int32 Float32 ] and output[Float32 ]"
+    )
+    op = ops.Custom(lambda a, many: (a + sum(many)).astype(np.float32), first, first, "pyfunc", reg_info=told)
+    assert values(op(a, (number, number, number))) == [4, 8]
+    assert values(op(a, (number,))) == [2, 4]
+
+
+def test_optional_inputs_may_be_left_out() -> None:
+    told = rows_for(("required", "F32"), ("optional", "F64"), ("required", "F32"))
+
+    def choose(a: Any, shift: Any, b: Any) -> Any:
+        return a + b if shift is None else a + b + shift.astype(np.float32)
+
+    op = ops.Custom(choose, first, first, "pyfunc", reg_info=told)
+    a, shift = Tensor(x[0]), Tensor(np.array([3.0, 4.0]))
+    for _ in range(2):
+        assert values(op(a, None, a)) == [2, 4]
+        assert values(op(a, shift, a)) == [5, 8]
+    with pytest.raises(TypeError, match="the registration information declares 3 inputs, but the call has 2"):
+        op(a, shift, None)
+    with pytest.raises(TypeError, match=r"but get input\[Float32 Float32 Float32 \]"):
+        op(a, a, a)
+    with pytest.raises(TypeError, match=r"but get input\[Float32 Float64 \]"):
+        op(a, None, shift)
+
+
+def test_values_of_the_registration_reach_kernels() -> None:
+    def shifted(a, k, s):
+        c = output_tensor(a.shape, a.dtype)
+        for p in grid(a.shape):
+            c[p] = a[p] * k + s
+        return c
+
+    told = (
+        ops.CustomRegOp()
+        .input(0, "a")
+        .output(0, "c")
+        .attr("k", "required", "float", value=3.0)
+        .attr("s", "required", "float")
+        .dtype_format(ops.DataType.F32_Default, ops.DataType.F32_Default)
+        .target("CPU")
+        .get_op_info()
+    )
+    a = Tensor(x[0])
+    op = ops.Custom(shifted, first, first, "akg", lambda a, s, out, dout: (dout * 3.0, None), told)
+    assert values(op(a, 0.5)) == [3.5, 6.5]
+    assert values(ms.grad(lambda t: op(t, 0.5))(a)) == [3, 3]
+    assert values(ops.Custom(shifted, None, None, "akg", reg_info=told)(a, 0.5)) == [3.5, 6.5]
 
 
 def test_attribute_names_of_another_target_must_be_the_same() -> None:

@@ -290,8 +290,119 @@ def test_windows() -> None:
     assert ops.MaxPool(2, 2)(image).asnumpy().tolist() == [[[[5, 7], [13, 15]]]]
     with pytest.raises(ValueError, match=r"was given a weight of the shape \(1, 1, 3, 3\)"):
         ops.Conv2D(1, 2)(image, weight)
-    with pytest.raises(ValueError, match='pad_mode="valid"'):
-        ops.MaxPool(2, 2, "same")
+
+
+def test_windows_with_pads() -> None:
+    image = Tensor(np.arange(25, dtype=np.float32).reshape(1, 1, 5, 5))
+    weight = Tensor(np.array([[[[1, 2], [3, 4]]]], np.float32))
+    padded = np.pad(image.asnumpy()[0, 0], 3)
+
+    def conv(top: int, left: int, count: int, stride: int) -> Any:
+        """By the definition; the window of the first result begins so far outside of the image."""
+        w = weight.asnumpy()[0, 0]
+        starts = [3 + stride * i for i in range(count)]
+        at = [(r - top, c - left) for r in starts for c in starts]
+        found = [float((padded[r : r + 2, c : c + 2] * w).sum()) for r, c in at]
+        return np.reshape(found, (count, count)).tolist()
+
+    for options, expected in (
+        ({}, conv(0, 0, 4, 1)),
+        ({"pad_mode": "same"}, conv(0, 0, 5, 1)),
+        ({"pad_mode": "same", "stride": 2}, conv(0, 0, 3, 2)),
+        ({"pad_mode": "pad", "padding": 1}, conv(1, 1, 6, 1)),
+        ({"pad_mode": "pad", "padding": (1, 1)}, conv(1, 1, 6, 1)),
+        ({"pad_mode": "pad", "padding": (1, 0, 1, 0)}, conv(1, 1, 5, 1)),
+    ):
+        assert ops.conv2d(image, weight, **options).asnumpy()[0, 0].tolist() == expected
+    assert ops.conv2d(image, weight, None, 1, "same").shape == (1, 1, 5, 5)
+    assert ops.Conv2D(1, 2, pad_mode="same")(image, weight).asnumpy()[0, 0].tolist() == conv(0, 0, 5, 1)
+    pooled = ops.MaxPool(2, 2, "same")(-image).asnumpy()[0, 0]
+    assert pooled.tolist() == [[0, -2, -4], [-10, -12, -14], [-20, -22, -24]]
+    for options, text in (
+        ({"pad_mode": "full"}, "ops.conv2d: pad_mode must be 'valid', 'same' or 'pad', but got 'full'"),
+        ({"padding": 1}, "ops.conv2d: the padding must be 0 where pad_mode is 'valid', but is 1"),
+        (
+            {"pad_mode": "pad", "padding": (1, 2, 3)},
+            "ops.conv2d: the padding must be one, two or four numbers, but is (1, 2, 3)",
+        ),
+        ({"stride": (1, 2, 3)}, "a window is told by one, two or four numbers, but got (1, 2, 3)"),
+    ):
+        with pytest.raises(ValueError) as e:
+            ops.conv2d(image, weight, **options)
+        assert str(e.value) == text
+    with pytest.raises(ValueError, match=r"ops\.MaxPool: pad_mode must be 'valid' or 'same', but got 'pad'"):
+        ops.MaxPool(2, 2, "pad")
+    with pytest.raises(
+        ValueError, match=r"ops\.Conv2D: the padding must be 0 where pad_mode is 'same', but is 1"
+    ):
+        ops.Conv2D(1, 2, pad_mode="same", pad=1)
+    for stride in (0, 1):
+        with pytest.raises(ValueError, match="conv2d"):
+            ops.conv2d(image if stride == 0 else image.reshape(1, 5, 5), weight, None, stride, "same")
+
+
+def test_cross_entropy_with_weights_and_labels_left_out() -> None:
+    logits = np.array([[1, 2, 0.5], [0, -1, 3], [2, 2, 1]], np.float32)
+    labels, weight = np.array([1, -100, 0]), np.array([0.5, 2, 1], np.float32)
+    rows = logits - np.log(np.exp(logits).sum(1, keepdims=True))
+    picked = np.array([rows[0, 1], 0, rows[2, 0]])
+    weights = np.array([2, 0, 0.5])
+    a, at, w = Tensor(logits), Tensor(labels), Tensor(weight)
+    for found, expected in (
+        (ops.cross_entropy(a, at), -picked.sum() / 2),
+        (ops.cross_entropy(a, at, w), -(picked * weights).sum() / 2.5),
+        (ops.cross_entropy(a, at, w, -100, "sum"), -(picked * weights).sum()),
+        (ops.cross_entropy(a, at, w, reduction="none"), -picked * weights),
+        (nn.CrossEntropyLoss(w, reduction="sum")(a, at), -(picked * weights).sum()),
+        (ops.cross_entropy(a, Tensor(np.array([1, 2, 0])), ignore_index=2), -picked.sum() / 2),
+        (ops.cross_entropy(a, Tensor(np.eye(3, dtype=np.float32))), -np.trace(rows) / 3),
+        (ops.cross_entropy(a, Tensor(np.eye(3, dtype=np.float32)), w), -(np.diag(rows) * weight).sum() / 3),
+    ):
+        np.testing.assert_allclose(found.asnumpy(), expected, 1e-5)
+    wild = Tensor(np.array([[-np.inf, 0, np.nan], [0, -1, 3]], np.float32))
+    rest = ops.cross_entropy(wild, Tensor(np.array([-100, 2])))
+    np.testing.assert_allclose(float(rest), -rows[1, 2], 1e-5)
+    slope = ms.grad(lambda t: ops.cross_entropy(t, Tensor(np.array([-100, 2]))))(wild).asnumpy()
+    assert slope[0].tolist() == [0, 0, 0] and abs(slope[1].sum()) < 1e-6
+    slope = ms.grad(lambda t: ops.cross_entropy(t, at, w))(a).asnumpy()
+    right = (np.exp(rows) - np.array([[0, 1, 0], [0, 0, 0], [1, 0, 0]])) * weights[:, None] / 2.5
+    np.testing.assert_allclose(slope, right, 1e-5, 1e-6)
+    for call, kind, text in (
+        (
+            lambda: ops.cross_entropy(a, at, label_smoothing=0.1),
+            ValueError,
+            "ops.cross_entropy here takes label_smoothing=0, but got 0.1",
+        ),
+        (
+            lambda: ops.cross_entropy(a, Tensor(np.array([1, 3, 0])), w),
+            IndexError,
+            "ops.cross_entropy: the label 3 of row 1 is none of 3 classes",
+        ),
+        (
+            lambda: ops.cross_entropy(a, at, w, reduction="all"),
+            ValueError,
+            "ops.cross_entropy: reduction must be 'mean', 'sum' or 'none', but got 'all'",
+        ),
+        (
+            lambda: ops.cross_entropy(a, Tensor(np.ones((3, 2), np.float32))),
+            ValueError,
+            "ops.cross_entropy takes logits (n, classes) and labels (n) or probabilities (n, classes), but"
+            " got the shapes (3, 3) and (3, 2)",
+        ),
+        (
+            lambda: ops.cross_entropy(a, at, Tensor(np.ones(5, np.float32))),
+            ValueError,
+            "ops.cross_entropy: weights of the shape (5,) for 3 classes",
+        ),
+        (
+            lambda: nn.CrossEntropyLoss(reduction="all"),
+            ValueError,
+            "nn.CrossEntropyLoss: reduction must be 'mean', 'sum' or 'none', but got 'all'",
+        ),
+    ):
+        with pytest.raises(kind) as e:
+            call()
+        assert str(e.value) == text
 
 
 def test_functions_take_names_and_forms_of_their_own() -> None:

@@ -180,7 +180,14 @@ def test_registration_information_that_is_none(wrong: Any, text: str) -> None:
 
 def test_defaults_of_attributes_stand_in() -> None:
     made = CustomRegOp("t").input(0, "a").output(0, "c").attr("k", "optional", "float", "2.5").target("CPU")
-    op = ops.Custom(scaled, first, first, "akg", None, made.get_op_info())
+
+    def times(a, k):
+        c = output_tensor(a.shape, a.dtype)
+        for p in grid(a.shape):
+            c[p] = a[p] * k
+        return c
+
+    op = ops.Custom(times, first, first, "akg", None, made.get_op_info())
     assert op(Tensor(x)).asnumpy().tolist() == (x * 2.5).tolist()
     assert op(Tensor(x), 3.0).asnumpy().tolist() == (x * 3).tolist()
     assert op(Tensor(x)).asnumpy().tolist() == (x * 2.5).tolist()
@@ -403,6 +410,12 @@ def test_options_of_the_context() -> None:
     )
     before = ms.get_context("device_target")
     assert "but got TPU" in said(lambda: ms.set_context(device_target="TPU"), ValueError)
+    assert said(lambda: ms.set_context(device_target="CPU", devic_id=0, mode=1), ValueError) == (
+        "For 'context.set_context', the keyword argument devic_id is not recognized! Nearby: device_id."
+    )
+    assert said(lambda: ms.set_context(qqq=0), ValueError) == (
+        "For 'context.set_context', the keyword argument qqq is not recognized!"
+    )
     assert ms.get_context("device_target") == before
 
 

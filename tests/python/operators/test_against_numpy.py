@@ -221,17 +221,69 @@ def test_indices() -> None:
         (None, 1),
         slice(5, 9),
         (slice(None), slice(-2, None)),
+        slice(None, None, 2),
+        (slice(None, None, -1), slice(3, 0, -2), 1),
+        (..., slice(None, None, -3)),
+        [2, 0],
+        [],
+        np.array([[0, 2], [1, -1]]),
+        (slice(None), [3, 1]),
+        (1, [3, 1]),
+        (..., np.array([[0], [4]]), None),
+        x > 0,
+        (slice(1, None), x[0] > 0),
+        (slice(None), x[0, :, 0] > 0),
+        [True, False, True],
+        np.zeros(3, bool),
     ):
         check(t[index], x[index])
+    check(t[kw.Tensor(np.array([1, 1]))], x[[1, 1]])
+    check(t[kw.Tensor(x > 0)], x[x > 0])
     assert [r.shape for r in t] == [(4, 5)] * 3
     with pytest.raises(IndexError, match="index 3 is out of range for dimension 0, whose extent is 3"):
         t[3]
     with pytest.raises(IndexError, match="4 indices for a tensor of 3 dimensions"):
         t[0, 0, 0, 0]
-    with pytest.raises(IndexError, match="slices of tensors have the step 1"):
-        t[::2]
     with pytest.raises(TypeError, match="an index of a tensor is float"):
         t[0.5]
+
+
+def test_indices_that_tensors_do_not_take() -> None:
+    t = kw.Tensor(some(3, 4, 5))
+    for index, error, text in (
+        (([0], [1]), IndexError, "an index of a tensor holds more than one array"),
+        (
+            (0, slice(None), [1]),
+            IndexError,
+            "an index of a tensor holds an array and an integer that do not stand side by side",
+        ),
+        (
+            np.zeros((4, 3), bool),
+            IndexError,
+            "a mask of the shape (4, 3) for dimensions of the shape (3, 4)",
+        ),
+        (
+            [0.5],
+            TypeError,
+            "an index of a tensor is an array of float64, but must be of integers or booleans",
+        ),
+        ([1, -4], IndexError, "index -4 is out of range for dimension 0, whose extent is 3"),
+        ((0, [4]), IndexError, "index 4 is out of range for dimension 1, whose extent is 4"),
+        (np.zeros((3, 4, 5, 1), bool), IndexError, "4 indices for a tensor of 3 dimensions"),
+        ((slice(None),) * 4, IndexError, "4 indices for a tensor of 3 dimensions"),
+        ((..., 0, ...), IndexError, "an index holds more than one ellipsis"),
+    ):
+        with pytest.raises(error) as e:
+            t[index]
+        assert str(e.value) == text
+
+
+def test_gradients_of_indices() -> None:
+    x = some(3, 4)
+    for index in (slice(None, None, 2), (slice(None), [1, 1]), x > 0, (..., slice(None, None, -1))):
+        picked = np.zeros_like(x)
+        np.add.at(picked, index, 2.0)
+        check(kw.grad(lambda t, index=index: (t[index] * 2.0).sum())(kw.Tensor(x)), picked)
 
 
 def test_gather_and_scatter() -> None:

@@ -141,6 +141,32 @@ def test_a_predicate_chooses() -> None:
     assert "kernel PyFunc on CPU, needs a square matrix, priority 1, from one" in kw.ops.show("test::chosen")
 
 
+def test_several_kernels_of_one_operator() -> None:
+    def is_long(x: Any, k: Any) -> bool:
+        """3 elements or more"""
+        return bool(x.size >= 3)
+
+    def by_hand(x: Any, k: Any) -> Any:
+        return x * 0 + 7
+
+    rows = [scale, kw.kernel_row(by_hand, when=is_long, priority=1)]
+    op = kw.register_op("test::several", rows, attrs={"k": 2.0}, bprop=lambda x, k, out, dout: (dout * k,))
+    assert op(np.ones(2)).numpy().tolist() == [2, 2]
+    assert op(np.ones(3)).numpy().tolist() == [7, 7, 7]
+    assert kw.grad(lambda t: op(t).sum())(np.ones(3)).tolist() == [2, 2, 2]
+    assert "needs 3 elements or more, priority 1" in kw.ops.show("test::several")
+    with pytest.raises(ValueError) as e:
+        kw.register_op("test::unlike", [scale, lambda x: x], attrs=("k",))
+    assert str(e.value) == (
+        "register_op('test::unlike'): the kernels take (x, k) and (x), but must have the same parameters"
+    )
+    with pytest.raises(ValueError, match=r"^register_op\('test::no_kernel'\): there is no kernel$"):
+        kw.register_op("test::no_kernel", [])
+    with pytest.raises(RuntimeError, match="equally well"):
+        tied = kw.register_op("test::tied", [lambda x: x, lambda x: x * 2])
+        tied(np.ones(2))
+
+
 def test_inference_is_checked() -> None:
     op = kw.register_op("test::wrong", lambda x: x, infer=lambda x: [("float64", (x[1][0] + 1,))])
     with pytest.raises(RuntimeError, match=r"makes float64\[2\] as output 0, but float64\[3\] was inferred"):

@@ -16,14 +16,14 @@ struct Extracted {
 };
 
 /// The nest at a loop of a kernel over a: f32[a_0, a_1], v: f32[v_0], w: i64[w_0] and a Python int p.
-Extracted nest_of(std::string_view lines, const std::string &iterator = "i") {
+Extracted nest_of(std::string_view lines, const std::string &iterator = "i", Reads reads = Reads::all) {
   std::string text = "def f(a, v, w, p):\n";
   for (const std::string &line : split_text(lines, '\n')) text += cat("  ", line, "\n");
   Signature s = unit::signature(
       {unit::tensor(2), unit::tensor(1), unit::tensor(1, DType::i64), unit::weak(DType::i64)});
   Extracted out{unit::kernel(text + "  return a, v\n", s), {}};
   unit::FoundLoop found = unit::find_loop(out.f, iterator);
-  out.nest = extract_nest(found.loop, found.scope);
+  out.nest = extract_nest(found.loop, found.scope, reads);
   return out;
 }
 
@@ -59,6 +59,14 @@ std::string accesses_text(const Nest &nest, size_t statement) {
                join_text(parts, ", "), "]", a.may ? "?" : "");
   }
   return out;
+}
+
+TEST(Nest, may_leave_out_reads_of_what_is_never_written) {
+  std::string_view lines = "for i in range(a.shape[0]):\n  a[i, 0] = a[i, 1] + v[w[i]]";
+  auto [f, all] = nest_of(lines);
+  EXPECT_NE(accesses_text(all, 0).find("r w[i]; r v["), std::string::npos) << accesses_text(all, 0);
+  auto [g, written] = nest_of(lines, "i", Reads::of_written);
+  EXPECT_EQ(accesses_text(written, 0), "r a[i, 1]; w a[i, 0]");
 }
 
 TEST(Nest, holds_the_ranges_of_its_loops) {

@@ -10,6 +10,7 @@ import numpy as np
 from ...tensor import operator
 from ..common.parameter import Parameter
 from ..common.tensor import Tensor
+from ..ops.losses import check_options, cross_entropy
 from .cell import Cell
 
 
@@ -134,11 +135,18 @@ class MSELoss(Cell):
 
 
 class CrossEntropyLoss(Cell):
-    """Of logits (n, classes) and labels (n)."""
+    """`ops.cross_entropy` of logits (n, classes) and labels (n)."""
 
-    def __init__(self, reduction: str = "mean") -> None:
+    def __init__(
+        self,
+        weight: Any = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
         super().__init__()
-        self.reduction = reduction
+        check_options("nn.CrossEntropyLoss", reduction, label_smoothing)
+        self.weight, self.ignore_index, self.reduction = weight, ignore_index, reduction
 
     def construct(self, logits: Any, labels: Any) -> Any:
-        return operator("cross_entropy")(logits, labels, self.reduction)
+        return cross_entropy(logits, labels, self.weight, self.ignore_index, self.reduction)

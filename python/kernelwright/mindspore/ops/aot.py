@@ -148,6 +148,11 @@ class AotBody:
                 f"{custom.prefix}: 'out_dtype' is None, but the library has no function {name}InferType"
             )
 
+    def _kernel_of(self, args: Sequence[Any]) -> Any:
+        """The kernel for a call, of which optional inputs that are left out are no attributes."""
+        absent = self.custom._absent(args)
+        return self._kernel(values_in([x for i, x in enumerate(args) if i not in absent]))
+
     def _kernel(self, passed: Sequence[Any]) -> Any:
         """The kernel for the values of the attributes that a call passes, and those that were added."""
         custom = self.custom
@@ -178,7 +183,7 @@ class AotBody:
 
     def types(self, args: Sequence[Any], shapes: Any, dtypes: Any, count: int) -> tuple[Any, Any]:
         """Shapes and dtypes of the outputs of a call, the library's own where none are declared."""
-        inputs, kernel = tensors_in(args), self._kernel(values_in(args))
+        inputs, kernel = tensors_in(args), self._kernel_of(args)
         given = [
             Tensor._from_array(np.empty(t.shape, t.numpy_dtype)) if isinstance(t, Typed) else t
             for t in inputs
@@ -197,5 +202,5 @@ class AotBody:
         inputs = [np.ascontiguousarray(t.numpy()).reshape(t.shape) for t in tensors_in(given)]
         shapes, dtypes, _ = self.custom.declared_types(None, given)
         outputs = [np.zeros(s, t) for s, t in zip(shapes, dtypes, strict=True)]
-        self._kernel(values_in(given)).run(inputs, outputs)
+        self._kernel_of(given).run(inputs, outputs)
         return tuple(outputs)

@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,8 @@ from . import kernel_check
 from .call_forms import Typed, form_of, name_part, ordered, places, shape_of, tensors_in, type_of, typed_tuple
 from .primitive import Primitive
 from .py_body import PyFuncBody
-from .reg_info import Info, checked, default_of, flatten, is_plain, names_of
+from .reg_info import Info, checked, default_of, flatten, is_plain, kind_of_input, names_of
+from .registered import Registered, passed_names
 
 func_types = ["hybrid", "akg", "tbe", "aicpu", "aot", "pyfunc", "julia"]
 _targets = ["Ascend", "GPU", "CPU"]
@@ -72,9 +73,6 @@ class Custom(Primitive, _core.ShortCall):
     with the arguments, by the call.
     """
 
-    registered_func: ClassVar[dict[str, list[str]]] = {}
-    attr_dict: ClassVar[dict[str, list[str]]] = {}
-
     def __init__(
         self,
         func: Any,
@@ -105,15 +103,20 @@ class Custom(Primitive, _core.ShortCall):
         self.attr_names: list[str] = []  # of those that calls pass
         self.defaults: list[Any] = []  # of those, None where a call must tell
         self.fixed_attrs: dict[str, Any] = {}
+        self.all_attrs: list[tuple[str, Any]] = []  # with None for the value of those that calls pass
+        self.input_kinds: list[str] = []  # "required", "optional" or "dynamic"
         self.rows: list[list[str]] = []  # for the CPU, or for what is told first where there are none for it
         self.shown_rows: list[list[str]] = []  # with those of layouts that tensors do not have here
         self._has_rows_of_cpu = False
         self.declared_inputs: int | None = None
         self.declared_outputs: int | None = None
+        registered = Registered(func, self.func_type, self.prefix)
         for info in infos:
-            self._register(info)
+            target = self._target_of(info)
+            self._register(target, registered.take(target, info))
         self._operators: dict[Any, Any] = {}
         self._body = self._make_body()
+        registered.keep()
 
     # -- construction
 
@@ -195,33 +198,20 @@ class Custom(Primitive, _core.ShortCall):
                 f"\n{error}"
             ) from None
 
-    def _register(self, info: Info) -> None:
-        target = self._target_of(info)
-        key = self.func if isinstance(self.func, str) else self.uniq_name
+    def _register(self, target: str, info: Info) -> None:
+        """Takes what is told for the CPU, or for what is told first where nothing is told for it."""
+        if target != "CPU" and self._has_rows_of_cpu:
+            return
         passed = [a for a in info["attr"] if a.get("value") is None]
-        names = [a["name"] for a in passed]
-        known = Custom.registered_func.setdefault(key, [])
-        # once per target: what comes for one again is this object's alone
-        if key in Custom.attr_dict and target not in known and Custom.attr_dict[key] != names:
-            raise ValueError(
-                f"{self.prefix}, attr names set in registration information must be the same as previous"
-                f" saved one, but got {names} vs {Custom.attr_dict[key]}"
-            )
-        if target not in known:
-            known.append(target)
-        Custom.attr_dict.setdefault(key, names)
-        self.attr_names, self.defaults = names, [default_of(a) for a in passed]
-        for a in info["attr"]:
-            if a.get("value") is not None:
-                self.fixed_attrs[a["name"]] = a["value"]
+        self.attr_names, self.defaults = passed_names(info), [default_of(a) for a in passed]
+        self.all_attrs = [(a["name"], a.get("value")) for a in info["attr"]]
+        self.fixed_attrs = {name: value for name, value in self.all_attrs if value is not None}
+        self.input_kinds = [kind_of_input(i) for i in info["inputs"]]
         self.declared_inputs = len(info["inputs"]) or None
         self.declared_outputs = len(info["outputs"]) or None
-        if target == "CPU" or not self._has_rows_of_cpu:
-            if not self._has_rows_of_cpu:
-                self.rows, self.shown_rows = [], []
-            self.rows += [names_of(row) for row in info["dtype_format"] if is_plain(row)]
-            self.shown_rows += map(names_of, info["dtype_format"])
-            self._has_rows_of_cpu = target == "CPU"
+        self.rows = [names_of(row) for row in info["dtype_format"] if is_plain(row)]
+        self.shown_rows = [*map(names_of, info["dtype_format"])]
+        self._has_rows_of_cpu = target == "CPU"
 
     def _target_of(self, info: Info) -> str:
         by_processor = {"AiCore": "Ascend", "CUDA": "GPU", "CPU": "CPU"}
@@ -280,16 +270,30 @@ class Custom(Primitive, _core.ShortCall):
         if self.attr_names:
             args += tuple(self._left_out(len(args) - (self.declared_inputs or 0)))
         pattern = tuple(map(form_of, args))
-        op = self._operators.get(pattern)
+        key = (pattern, self._absent(args)) if "optional" in self.input_kinds else pattern
+        op = self._operators.get(key)
         if op is None:
             with _making:
-                op = self._operators.get(pattern) or self._make_operator(pattern, args)
+                op = self._operators.get(key) or self._make_operator(key, pattern, args)
         try:
             return op(*ordered(pattern, args))
         except TypeError as error:
             if getattr(error, "operator", None) != op.name:
                 raise
             raise TypeError(self._no_row_text(pattern, args)) from None
+
+    def _absent(self, args: Sequence[Any]) -> tuple[int, ...]:
+        """Where optional inputs are None."""
+        kinds = enumerate(zip(args, self.input_kinds, strict=False))
+        return tuple(i for i, (x, kind) in kinds if x is None and kind == "optional")
+
+    def _with_fixed(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments of a kernel: inputs, then all attributes in the order of the registration, also those
+        that have their value from there.
+        """
+        count = len(args) - len(self.attr_names)
+        passed = iter(args[count:])
+        return args[:count] + tuple(next(passed) if v is None else v for _, v in self.all_attrs)
 
     def _left_out(self, count: int) -> list[Any]:
         """The defaults of attributes behind the first `count`, as far as there are any."""
@@ -303,7 +307,7 @@ class Custom(Primitive, _core.ShortCall):
             for r in self.shown_rows
         )
         _, dtypes, _ = self.declared_types(pattern, args)
-        given = "".join(f"{t.dtype} " for t in tensors_in(args))
+        given = "".join(f"{shown(str(t.numpy_dtype))} " for t in tensors_in(args))
         names = self._names_made(args) if dtypes is None else [t.name for t in dtypes]
         made = "".join(f"{shown(n)} " for n in names)
         return (
@@ -321,7 +325,9 @@ class Custom(Primitive, _core.ShortCall):
     def _types_made(self, args: Sequence[Any]) -> list[tuple[str, tuple[int, ...]]]:
         """The dtypes and shapes of a kernel's results; it does not run."""
         tensors = (_core.Tensor, Typed)
-        arrays = (np.empty(a.shape, a.numpy_dtype) if isinstance(a, tensors) else a for a in args)
+        arrays = [np.empty(a.shape, a.numpy_dtype) if isinstance(a, tensors) else a for a in args]
+        if self.fixed_attrs:
+            arrays = [*self._with_fixed(tuple(arrays))]
         made: list[tuple[str, tuple[int, ...]]] = _core.output_types(self._body, tuple(arrays))
         return made
 
@@ -380,8 +386,9 @@ class Custom(Primitive, _core.ShortCall):
         except Exception as error:
             raise RuntimeError(f"{self.prefix}: '{what}' raised {type(error).__name__}: {error}") from error
 
-    def _make_operator(self, pattern: Any, args: Sequence[Any]) -> Any:
+    def _make_operator(self, key: Any, pattern: Any, args: Sequence[Any]) -> Any:
         """The operator for calls of this form: which arguments are tensors, tuples of them, or attributes."""
+        absent = self._absent(args)
         if isinstance(self._body, _core.Kernel):
             self._check_scalars(pattern, args)
         if self.attr_names and len(args) < (self.declared_inputs or 0) + len(self.attr_names):
@@ -393,25 +400,11 @@ class Custom(Primitive, _core.ShortCall):
         back = places(inputs, attributes)
         if self.shown_rows and not self.rows:
             raise TypeError(self._no_row_text(pattern, args))
-        if self.rows and self.declared_inputs is not None and len(inputs) != self.declared_inputs:
-            raise TypeError(
-                f"{self.prefix}, the registration information declares {self.declared_inputs} inputs, but the"
-                f" call has {len(inputs)}"
-            )
-
-        if (
-            self.rows
-            and self.declared_outputs is not None
-            and shapes
-            and len(shapes) != self.declared_outputs
-        ):
-            raise TypeError(
-                f"{self.prefix}, the registration information declares {self.declared_outputs} outputs, but"
-                f" 'out_shape' and 'out_dtype' describe {len(shapes)}"
-            )
+        self._check_counts(len(inputs) + len(absent), len(shapes or ()))
         custom, is_kernel = self._weak(), isinstance(self._body, _core.Kernel)
-        if self.func_type == "aot" and len(attributes) > len(self.attr_names):
-            i = attributes[len(self.attr_names)]
+        values = [i for i in attributes if i not in absent]
+        if self.func_type == "aot" and len(values) > len(self.attr_names):
+            i = values[len(self.attr_names)]
             raise TypeError(
                 f"{self.prefix}: argument {i} is {args[i]!r}, but libraries take tensors, and the attributes"
                 " that the registration information declares"
@@ -424,7 +417,7 @@ class Custom(Primitive, _core.ShortCall):
         row = kernel_row(
             self._runner(back),
             kind={"pyfunc": "PyFunc", "aot": "AotSymbol"}.get(self.func_type, "JitLoop"),
-            rows=[[t or None for t in r] for r in self.rows] if "tuple" not in pattern else (),
+            rows=self._rows_of(absent) if "tuple" not in pattern else (),
             source=self._source(),
         )
         if self.bprop is not None:
@@ -435,7 +428,7 @@ class Custom(Primitive, _core.ShortCall):
             inputs=[(f"x{i}", "dynamic" if pattern[i] == "tuple" else "required", is_kernel) for i in inputs],
             outputs=[f"y{i}" for i in range(len(shapes) if shapes else 1)],
             attrs=[(f"a{i}", "any value", False, None) for i in attributes],
-            infer=infer if self._is_declared() else None,
+            infer=infer if self._is_declared() or (self.rows and "tuple" in pattern) else None,
             bprop=None if self.bprop is None else self._back(back, inputs, len(pattern)),
             source=self._source(),
             tensor_class=Tensor,
@@ -444,10 +437,40 @@ class Custom(Primitive, _core.ShortCall):
             infer_repeats=all(f is None or _is_pure(f) for f in (self._shape_function, self._dtype_function)),
         )
         weakref.finalize(self, _core.remove_operator, name)
-        self._operators[pattern] = op
+        self._operators[key] = op
         if all(form == "tensor" for form in pattern):
             self._set_short(op, len(pattern))
         return op
+
+    def _check_counts(self, inputs: int, outputs: int) -> None:
+        """TypeError where the registration has rows for other numbers of inputs or outputs."""
+        if self.rows and self.declared_inputs not in (None, inputs):
+            raise TypeError(
+                f"{self.prefix}, the registration information declares {self.declared_inputs} inputs, but the"
+                f" call has {inputs}"
+            )
+        if self.rows and outputs and self.declared_outputs not in (None, outputs):
+            raise TypeError(
+                f"{self.prefix}, the registration information declares {self.declared_outputs} outputs, but"
+                f" 'out_shape' and 'out_dtype' describe {outputs}"
+            )
+
+    def _rows_of(self, absent: Sequence[int]) -> list[list[str | None]]:
+        """The rows without the columns of inputs that a call leaves out."""
+        return [[t or None for i, t in enumerate(row) if i not in absent] for row in self.rows]
+
+    def _check_rows(self, pattern: Any, args: Sequence[Any], dtypes: Any) -> None:
+        """TypeError where no row fits a call with tuples of tensors, each of which has its input's type."""
+        inputs = [tensors_in([x]) for x, form in zip(args, pattern, strict=True) if form != "attribute"]
+        given = [{str(t.numpy_dtype) for t in tensors} for tensors in inputs]
+        given += [{t.name} for t in dtypes or ()]
+        rows = self._rows_of(self._absent(args))
+
+        def fits(row: list[str | None]) -> bool:
+            return all(t is None or names <= {t} for t, names in zip(row, given, strict=False))
+
+        if rows and not any(map(fits, rows)):
+            raise TypeError(self._no_row_text(pattern, args))
 
     def _check_scalars(self, pattern: Any, args: Sequence[Any]) -> None:
         for i, (form, value) in enumerate(zip(pattern, args, strict=True)):
@@ -471,6 +494,8 @@ class Custom(Primitive, _core.ShortCall):
         shapes, dtypes, _ = self.declared_types(pattern, args)
         if isinstance(self._body, _core.Kernel) and "tuple" not in pattern:
             return self._made(shapes, dtypes, args)
+        if "tuple" in pattern:
+            self._check_rows(pattern, args, dtypes)
         if shapes is None or dtypes is None:
             raise TypeError(f"{self.prefix}: 'out_shape' and 'out_dtype' are both needed here")
         return [(t.name, s) for t, s in zip(dtypes, shapes, strict=True)]
@@ -489,9 +514,12 @@ class Custom(Primitive, _core.ShortCall):
 
     def _runner(self, back: list[int]) -> Any:
         body = self._body
-        if isinstance(body, _core.Kernel) and back == sorted(back):
-            return body
-        return lambda *given: body(*(given[k] for k in back))
+        if not isinstance(body, _core.Kernel):
+            return lambda *given: body(*(given[k] for k in back))
+        if self.fixed_attrs:
+            custom = self._weak()
+            return lambda *given: body(*custom._with_fixed(tuple(given[k] for k in back)))
+        return body if back == sorted(back) else lambda *given: body(*(given[k] for k in back))
 
     def _is_silent(self) -> bool:
         """A Python function without outputs: the call returns a placeholder."""
@@ -501,13 +529,16 @@ class Custom(Primitive, _core.ShortCall):
         """The bprop in the order of the call: inputs and attributes as passed, then outputs."""
         bprop, prefix = self.bprop, self.prefix
         assert bprop is not None
-        is_plain = back == inputs == list(range(count))
+        asked = bprop_check.asked
 
-        def pull(*given: Any) -> Any:
-            args = given if is_plain else (*(given[k] for k in back), *given[count:])
+        def pull(*args: Any) -> Any:
             found = bprop(*args)
-            if type(found) is not tuple or len(found) != count or bprop_check.is_asked():
-                found = bprop_check.gradients(found, args[:count], "", prefix)
-            return found if is_plain else tuple(found[i] for i in inputs)
+            if type(found) is tuple and len(found) == count and not asked("check_bprop"):
+                return found
+            return bprop_check.gradients(found, args[:count], "", prefix)
 
-        return pull
+        def reordered(*given: Any) -> Any:
+            found = pull(*(given[k] for k in back), *given[count:])
+            return tuple(found[i] for i in inputs)
+
+        return pull if back == inputs == list(range(count)) else reordered

@@ -12,8 +12,11 @@ from ..gradients import grad as grad
 from ..gradients import value_and_grad as value_and_grad
 from ..gradients import vjp as vjp
 from ..missing import missing
+from .losses import cross_entropy as cross_entropy
 from .primitive import as_tensor, functions, layer_norm_from, reduction
 from .primitive import matmul as matmul
+from .windows import conv2d as conv2d
+from .windows import max_pool2d as max_pool2d
 
 globals().update(functions)
 reduce_sum, reduce_mean, reduce_max, reduce_min = map(reduction, ("sum", "mean", "max", "min"))
@@ -103,28 +106,6 @@ def gather(input_params: Any, input_indices: Any, axis: int, batch_dims: int = 0
 
 def cast(input: Any, dtype: Any) -> Any:
     return as_tensor(input).astype(dtype)
-
-
-def cross_entropy(input: Any, target: Any, reduction: str = "mean") -> Any:
-    return operator("cross_entropy")(as_tensor(input), as_tensor(target), reduction)
-
-
-def conv2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Any:
-    """Of images (n, c, h, w); stride, padding and dilation are one number or two."""
-    out = operator("conv2d")(input, weight, as_list(stride), as_list(padding), as_list(dilation), groups)
-    return out if bias is None else out + bias.reshape(1, -1, 1, 1)
-
-
-def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Any:
-    return operator("maxpool2d")(x, as_list(kernel_size), as_list(stride), as_list(padding))
 
 
 def layer_norm(input: Any, normalized_shape: Any, gamma: Any, beta: Any, eps: float = 1e-5) -> Any:

@@ -243,6 +243,11 @@ def default_of(attr: Info) -> Any:
         ) from None
 
 
+def kind_of_input(item: Info) -> str:
+    """ "required", "optional" (None may be passed) or "dynamic" (a tuple of tensors)."""
+    return str(item.get("paramType", item.get("param_type", "required")))
+
+
 def names_of(row: Any) -> list[str]:
     """The dtypes of a row."""
     return [part[0] for part in row]

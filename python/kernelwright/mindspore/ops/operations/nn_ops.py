@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import functional
+from .. import windows
 from ..primitive import Primitive
 
 
 class Conv2D(Primitive):
-    """`ops.Conv2D(out_channel, kernel_size, pad_mode=…)(x, weight)`; pad_mode is "valid" or "pad"."""
+    """`ops.Conv2D(out_channel, kernel_size, pad_mode=…)(x, weight)`; pad_mode is "valid", "same" or "pad"."""
 
     def __init__(
         self,
@@ -24,11 +24,12 @@ class Conv2D(Primitive):
         data_format: str = "NCHW",
     ) -> None:
         super().__init__()
-        if mode != 1 or pad_mode not in ("valid", "pad") or data_format != "NCHW":
-            raise ValueError('ops.Conv2D here takes mode=1, pad_mode="valid" or "pad", data_format="NCHW"')
+        if mode != 1 or data_format != "NCHW":
+            raise ValueError('ops.Conv2D here takes mode=1, data_format="NCHW"')
+        windows.check_pads("ops.Conv2D", pad_mode, pad)
         self.out_channel, self.stride, self.dilation, self.group = out_channel, stride, dilation, group
         self.kernel = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
-        self.pad = pad if pad_mode == "pad" else 0
+        self.pad_mode, self.pad = pad_mode, pad
 
     def __call__(self, x: Any, weight: Any) -> Any:
         if weight.shape[0] != self.out_channel or tuple(weight.shape[2:]) != self.kernel:
@@ -36,19 +37,21 @@ class Conv2D(Primitive):
                 f"ops.Conv2D of {self.out_channel} channels by a kernel of {self.kernel} was given a weight"
                 f" of the shape {weight.shape}"
             )
-        return functional.conv2d(x, weight, None, self.stride, self.pad, self.dilation, self.group)
+        pads = (self.pad_mode, self.pad)
+        return windows.conv2d(x, weight, None, self.stride, *pads, self.dilation, self.group)
 
 
 class MaxPool(Primitive):
-    """`ops.MaxPool(kernel_size, strides)`: over whole windows alone (pad_mode="valid")."""
+    """`ops.MaxPool(kernel_size, strides)`; pad_mode "valid" takes whole windows alone, "same" all."""
 
     def __init__(
         self, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
     ) -> None:
         super().__init__()
-        if pad_mode.lower() != "valid" or data_format != "NCHW":
-            raise ValueError('ops.MaxPool here takes pad_mode="valid", data_format="NCHW"')
-        self.kernel_size, self.strides = kernel_size, strides
+        if data_format != "NCHW":
+            raise ValueError('ops.MaxPool here takes data_format="NCHW"')
+        windows.check_pads("ops.MaxPool", pad_mode, modes=("valid", "same"))
+        self.kernel_size, self.strides, self.pad_mode = kernel_size, strides, pad_mode
 
     def __call__(self, x: Any) -> Any:
-        return functional.max_pool2d(x, self.kernel_size, self.strides)
+        return windows.max_pool(x, self.kernel_size, self.strides, self.pad_mode)

@@ -1,0 +1,82 @@
+"""Registration information that stays: what a function or library was given first for a target holds for the
+life of the process, as in MindSpore.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import warnings
+import weakref
+from typing import Any
+
+from .reg_info import Info
+
+_Kept = dict[tuple[str, str], Info]  # by the operator's name, for libraries alone, and the target
+
+_of_functions: weakref.WeakKeyDictionary[Any, _Kept] = weakref.WeakKeyDictionary()
+_of_libraries: dict[str, _Kept] = {}  # by "file:function"
+
+
+def _kept_for(func: Any, func_type: str) -> _Kept:
+    """What is kept for a function: below its decorators, but for kinds that call it as it was given."""
+    if isinstance(func, str):
+        return _of_libraries.setdefault(func, {})
+    own = func if func_type in ("hybrid", "pyfunc") else inspect.unwrap(func)
+    try:
+        return _of_functions.setdefault(getattr(own, "__func__", own), {})
+    except TypeError:
+        return {}  # of what has no weak references nothing is kept
+
+
+def passed_names(info: Info) -> list[str]:
+    """The attributes that calls pass."""
+    return [a["name"] for a in info["attr"] if a.get("value") is None]
+
+
+class Registered:
+    """What holds for one operator: the information that was kept before it, and its own.
+
+    `keep` makes the latter stay, once the operator is known to be sound.
+    """
+
+    def __init__(self, func: Any, func_type: str, prefix: str) -> None:
+        self._kept: _Kept = _kept_for(func, func_type)
+        self._own: _Kept = {}
+        self._is_library, self._prefix = isinstance(func, str), prefix
+
+    def take(self, target: str, info: Info) -> Info:
+        """The information that holds for the target: this one, or the one before it, of which it warns.
+
+        ValueError where other targets have other names of attributes.
+        """
+        key = (str(info.get("op_name", "")) if self._is_library else "", target)
+        first = self._kept.get(key) or self._own.get(key)
+        if first is None:
+            self._check_names(info)
+            first = self._own[key] = info
+        elif _text(first) != _text(info):
+            warnings.warn(
+                f"{self._prefix}, the registration information for {target} is left out, since another one"
+                " was registered for it before: one function has one per target",
+                stacklevel=3,
+            )
+        return first
+
+    def _check_names(self, info: Info) -> None:
+        names = passed_names(info)
+        for other in (*self._kept.values(), *self._own.values()):
+            if passed_names(other) != names:
+                raise ValueError(
+                    f"{self._prefix}, attr names set in registration information must be the same as previous"
+                    f" saved one, but got {names} vs {passed_names(other)}"
+                )
+
+    def keep(self) -> None:
+        for key, info in self._own.items():
+            self._kept.setdefault(key, copy.deepcopy(info))
+
+
+def _text(info: Info) -> str:
+    return json.dumps(info, default=str, sort_keys=True)
