@@ -65,6 +65,7 @@ def make_operator(
     attrs: Sequence[tuple[str, str, bool, Any]] = (),
     infer: Callable[..., Any] | None = None,
     bprop: Callable[..., Any] | None = None,
+    check: Callable[[Any, Any], Any] | None = None,
     source: str = "",
     tensor_class: type = Tensor,
     variable_outputs: bool = False,
@@ -74,7 +75,9 @@ def make_operator(
 ) -> Any:
     """An operator; ValueError with all faults when it cannot be registered.
 
-    `infer_repeats`: what `infer` says follows from its arguments alone, so that it is not asked twice.
+    `check(found, inputs)` makes gradients of what a bprop returned, or raises: it gets what is no tuple of
+    one for each input and attribute, and with `_core.check_gradients(True)` everything. `infer_repeats`: what
+    `infer` says follows from its arguments alone, so that it is not asked twice.
     """
     for what, function in (("infer", infer), ("bprop", bprop)):
         if function is not None and not callable(function):
@@ -91,6 +94,7 @@ def make_operator(
         "infer_repeats": _is_pure(infer) if infer_repeats is None else infer_repeats,
         "kernels": list(kernels),
         "bprop": bprop,
+        "check": check,
         "tensor_class": tensor_class,
         "variable_outputs": variable_outputs,
         "tuple": tuple_of_one or len(outputs) > 1,

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <tuple>
 
 #include "bind/dispatch_operands.h"
@@ -190,10 +191,14 @@ auto infer_from_python(py::object function, bool repeats) {
   };
 }
 
+std::atomic<bool> gradients_are_checked{false};  ///< by every checker, whatever a bprop returned
+
 /// A gradient by MindSpore's convention: inputs and attributes, outputs, gradients of the outputs; several
-/// outputs as tuples.
-auto bprop_from_python(py::object function, bool tuple, PyTypeObject *type) {
-  return [held = shared(std::move(function)), tuple, type](const GradCall &g) {
+/// outputs as tuples. `check(found, inputs)`, or None, gets what is no tuple of one gradient for each input
+/// and attribute, and everything while gradients are checked.
+auto bprop_from_python(py::object function, py::object check, bool tuple, PyTypeObject *type) {
+  auto checker = check.is_none() ? nullptr : shared(std::move(check));
+  return [held = shared(std::move(function)), checker = std::move(checker), tuple, type](const GradCall &g) {
     py::gil_scoped_acquire gil;
     const OpDef &def = g.call.op->def;
     auto object = [&](Tensor t) { return tensor_to_python(std::move(t), type); };
@@ -209,6 +214,12 @@ auto bprop_from_python(py::object function, bool tuple, PyTypeObject *type) {
     // other gradients may be sums with the same memory: a bprop must not write what it gets
     append(g.grads, [&](const Tensor &t) { return object(t.sealed()); });
     py::object result = call_with(*held, args);
+    bool plain = PyTuple_CheckExact(result.ptr()) && py::len(result) == expected;
+    if (checker && (!plain || gradients_are_checked)) {
+      py::tuple inputs(expected);
+      for (size_t i = 0; i < expected; ++i) inputs[i] = args[i];
+      result = (*checker)(result, inputs);
+    }
     auto subject = [&] {
       return cat("the bprop of ", def.name, def.source.empty() ? "" : cat(" (", def.source, ")"));
     };
@@ -270,6 +281,8 @@ OpDef def_from_python(const py::dict &told) {
 
 }  // namespace
 
+void check_gradients(bool all) { gradients_are_checked = all; }
+
 std::shared_ptr<const Operator> operator_from_python(const py::dict &told, bool is_registered) {
   OpDef def = def_from_python(told);
   std::string name = def.name;
@@ -284,7 +297,7 @@ std::shared_ptr<const Operator> operator_from_python(const py::dict &told, bool 
   if (py::object bprop = told["bprop"]; !bprop.is_none())
     grad = GradDef{name,
                    GradKind::py_bprop,
-                   bprop_from_python(std::move(bprop), py::cast<bool>(told["tuple"]), type),
+                   bprop_from_python(std::move(bprop), told["check"], py::cast<bool>(told["tuple"]), type),
                    true,
                    true,
                    {},

@@ -429,6 +429,7 @@ void bind_operators(py::module_ &m) {
   });
   m.def("describe_operator",
         [](py::handle op) { return raising([&] { return describe(operator_of(op)); }); });
+  m.def("check_gradients", check_gradients);
   m.def("remove_operator", [](const std::string &name) {
     return raising([&] {
       if (name.starts_with("kw::")) throw_value_error(cat("'", name, "' is built in"));

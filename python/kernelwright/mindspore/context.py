@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Any
 
+from .. import _core
 from ..errors import make_error
 from .missing import missing
 
@@ -84,6 +85,8 @@ def set_context(**options: Any) -> None:
             f" but got {target}"
         )
     _options.update(options)
+    if "check_bprop" in options:
+        _core.check_gradients(bool(options["check_bprop"]))
     if target == "CPU" or _decided == "cpu" or _told:
         return
     _told = True

@@ -10,7 +10,7 @@ from typing import Any
 from ... import _core
 from .. import context
 
-asked = context._options.get  # of "check_bprop": what gradients ask each time costs no frame of Python
+asked = context._options.get  # of "check_bprop"
 
 
 def gradients(found: Any, inputs: Sequence[Any], net: str, custom: str = "") -> Sequence[Any]:

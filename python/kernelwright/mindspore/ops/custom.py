@@ -429,7 +429,7 @@ class Custom(Primitive, _core.ShortCall):
             outputs=[f"y{i}" for i in range(len(shapes) if shapes else 1)],
             attrs=[(f"a{i}", "any value", False, None) for i in attributes],
             infer=infer if self._is_declared() or (self.rows and "tuple" in pattern) else None,
-            bprop=None if self.bprop is None else self._back(back, inputs, len(pattern)),
+            **self._back(back, inputs, len(pattern)),
             source=self._source(),
             tensor_class=Tensor,
             variable_outputs=shapes is None,
@@ -525,20 +525,18 @@ class Custom(Primitive, _core.ShortCall):
         """A Python function without outputs: the call returns a placeholder."""
         return self.func_type == "pyfunc" and self.out_shape == () and self.out_dtype == ()
 
-    def _back(self, back: list[int], inputs: list[int], count: int) -> Any:
-        """The bprop in the order of the call: inputs and attributes as passed, then outputs."""
+    def _back(self, back: list[int], inputs: list[int], count: int) -> dict[str, Any]:
+        """The bprop, which gets inputs and attributes as the call has them, then outputs; and its check."""
         bprop, prefix = self.bprop, self.prefix
-        assert bprop is not None
-        asked = bprop_check.asked
+        if bprop is None:
+            return {}
 
-        def pull(*args: Any) -> Any:
-            found = bprop(*args)
-            if type(found) is tuple and len(found) == count and not asked("check_bprop"):
-                return found
-            return bprop_check.gradients(found, args[:count], "", prefix)
+        def check(found: Any, args: Any) -> Any:
+            return bprop_check.gradients(found, args, "", prefix)
 
         def reordered(*given: Any) -> Any:
-            found = pull(*(given[k] for k in back), *given[count:])
+            args = [given[k] for k in back]
+            found = check(bprop(*args, *given[count:]), args)
             return tuple(found[i] for i in inputs)
 
-        return pull if back == inputs == list(range(count)) else reordered
+        return {"bprop": bprop, "check": check} if back == inputs == [*range(count)] else {"bprop": reordered}
