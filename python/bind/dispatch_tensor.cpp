@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "bind/dispatch_args.h"
 #include "runtime/op_error.h"
@@ -161,7 +162,12 @@ PyObject *make_tensor_type() {
 }
 
 const Tensor *tensor_of(PyObject *o) {
-  return PyObject_TypeCheck(o, tensor_type) ? &as_tensor(o)->tensor : nullptr;
+  static PyTypeObject *seen = nullptr;  // a class of tensors, which programs have one or two of; it is held
+  if (Py_TYPE(o) == seen) return &as_tensor(o)->tensor;
+  if (!PyObject_TypeCheck(o, tensor_type)) return nullptr;
+  Py_INCREF(Py_TYPE(o));
+  Py_XDECREF(std::exchange(seen, Py_TYPE(o)));
+  return &as_tensor(o)->tensor;
 }
 
 PyObject *wrap_tensor(PyTypeObject *type, Tensor t) {

@@ -152,8 +152,10 @@ def _positions(grad_position: Any, count: int) -> list[int]:
     return asked
 
 
-def _by_inputs(fn: Callable[..., Any], asked: list[int], several: bool) -> Callable[..., tuple[Any, Any]]:
-    """value_and_grad without options."""
+def _by_inputs(
+    fn: Callable[..., Any], asked: list[int], several: bool, with_value: bool
+) -> Callable[..., Any]:
+    """value_and_grad, or grad, without options: as few frames as there can be."""
     differentiate, last = _core.differentiate, max(asked, default=-1)
 
     def both(*args: Any) -> tuple[Any, Any]:
@@ -162,7 +164,13 @@ def _by_inputs(fn: Callable[..., Any], asked: list[int], several: bool) -> Calla
         out, found = differentiate(fn, args, asked, None, ())
         return out, tuple(found) if several else found[0]
 
-    return both
+    def gradient(*args: Any) -> Any:
+        if last >= len(args):
+            _positions(tuple(asked), len(args))
+        found = differentiate(fn, args, asked, None, ())[1]
+        return tuple(found) if several else found[0]
+
+    return both if with_value else gradient
 
 
 def value_and_grad(
@@ -177,7 +185,7 @@ def value_and_grad(
         raise ValueError("`grad_position` and `weight` can not be None at the same time.")
     asked = [] if grad_position is None else _positions(grad_position, 1 << 30)
     if weights is None and not has_aux and not return_ids:
-        return _by_inputs(fn, asked, isinstance(grad_position, tuple))
+        return _by_inputs(fn, asked, isinstance(grad_position, tuple), with_value=True)
 
     def both(*args: Any) -> tuple[Any, Any]:
         positions = [] if grad_position is None else _positions(grad_position, len(args))
@@ -204,6 +212,9 @@ def grad(
     return_ids: bool = False,
 ) -> Callable[..., Any]:
     """A function that returns gradients of `fn`, and with `has_aux` its outputs but the first."""
+    if grad_position is not None and weights is None and not has_aux and not return_ids:
+        asked = _positions(grad_position, 1 << 30)
+        return _by_inputs(fn, asked, isinstance(grad_position, tuple), with_value=False)
     both = value_and_grad(fn, grad_position, weights, has_aux, return_ids)
     if not has_aux:
         return lambda *args: both(*args)[1]
