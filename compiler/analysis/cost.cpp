@@ -183,18 +183,20 @@ class Estimator {
     return binary(BinOp::max, bound, const_int(0));
   }
 
+  /// Of two bounds, of which either may be null.
+  static Expr lesser(const Expr &a, const Expr &b) { return a && b ? binary(BinOp::min, a, b) : a ? a : b; }
+
   /// An upper bound of high - low, through minima and maxima of either, or null.
   Expr largest_span(const Expr &high, const Expr &low) {
     auto choose = [&](const Expr &e, BinOp op) {
       const Binary *n = as<Binary>(e);
       return n && n->op == op ? n : nullptr;
     };
-    auto either = [](const Expr &a, const Expr &b) { return a && b ? binary(BinOp::min, a, b) : a ? a : b; };
     auto both = [](const Expr &a, const Expr &b) { return a && b ? binary(BinOp::max, a, b) : Expr{}; };
     if (const Binary *n = choose(high, BinOp::min))
-      return either(largest_span(n->a, low), largest_span(n->b, low));
+      return lesser(largest_span(n->a, low), largest_span(n->b, low));
     if (const Binary *n = choose(low, BinOp::max))
-      return either(largest_span(high, n->a), largest_span(high, n->b));
+      return lesser(largest_span(high, n->a), largest_span(high, n->b));
     if (const Binary *n = choose(high, BinOp::max))
       return both(largest_span(n->a, low), largest_span(n->b, low));
     if (const Binary *n = choose(low, BinOp::min))
@@ -207,12 +209,8 @@ class Estimator {
   Expr most(const Expr &e) {
     if (const Ref *r = as<Ref>(e))
       if (auto known = values_.find(r->sym.get()); known != values_.end()) {
-        auto [at, is_new] = bounds_.try_emplace(r->sym.get());
-        if (is_new) {
-          Expr bound = most(known->second);
-          at = bounds_.insert_or_assign(r->sym.get(), bound).first;
-        }
-        return at->second;
+        if (auto [at, is_new] = bounds_.try_emplace(r->sym.get()); !is_new) return at->second;
+        return bounds_[r->sym.get()] = most(known->second);
       }
     if (Expr bound = largest(e)) return bound;
     auto of_both = [&](BinOp op, const Expr &a, const Expr &b) {
@@ -223,10 +221,7 @@ class Estimator {
     const Binary *n = as<Binary>(e);
     if (!n) return {};
     if (n->op == BinOp::add || n->op == BinOp::max) return of_both(n->op, n->a, n->b);
-    if (n->op == BinOp::min) {
-      Expr a = most(n->a), b = most(n->b);
-      return a && b ? binary(BinOp::min, a, b) : a ? a : b;
-    }
+    if (n->op == BinOp::min) return lesser(most(n->a), most(n->b));
     auto count = n->op == BinOp::shr ? as_int(n->b) : std::nullopt;
     Expr a = count && *count >= 0 && *count < 46 ? most(n->a) : Expr{};
     return a ? binary(BinOp::floor_div, a, const_int(int64_t{1} << *count)) : Expr{};
@@ -247,8 +242,7 @@ class Estimator {
   /// The iterations of a loop over data, by the smallest extent that they stay in; null when none is known.
   Expr most_visited(const For &n) const {
     Expr out;
-    for (const Expr &extent : VisitedExtents(n).found)
-      if (Expr bound = largest(extent)) out = out ? binary(BinOp::min, out, bound) : bound;
+    for (const Expr &extent : VisitedExtents(n).found) out = lesser(out, largest(extent));
     return out;
   }
 

@@ -9,6 +9,10 @@ import numpy as np
 from .tensor import Tensor, operator
 
 
+def _is_array(step: Any) -> bool:
+    return isinstance(step, (Tensor, np.ndarray)) and len(step.shape) > 0
+
+
 def _array_of(step: Any) -> Any:
     """A list, or an array that is more than one number, as an array; None for other steps.
 
@@ -16,7 +20,7 @@ def _array_of(step: Any) -> Any:
     """
     if isinstance(step, list):
         step = np.array(step, np.int64 if not step else None)
-    if not isinstance(step, (Tensor, np.ndarray)) or len(step.shape) == 0:
+    if not _is_array(step):
         return None
     dtype = step.numpy_dtype if isinstance(step, Tensor) else step.dtype
     if dtype.kind not in "iub":
@@ -45,10 +49,6 @@ def _all_steps(index: Any, rank: int) -> list[Any]:
     if not places:
         steps.append(Ellipsis)
     return [*steps[:at], *[slice(None)] * (rank - given), *steps[at + 1 :]]
-
-
-def _is_array(step: Any) -> bool:
-    return isinstance(step, (Tensor, np.ndarray)) and len(step.shape) > 0
 
 
 def _check_arrays(steps: list[Any]) -> None:

@@ -87,15 +87,12 @@ def _near_the_ends(rng, *shape):
     return (base + rng.integers(0, 4, shape)).astype("int32")
 
 
-@case(lambda rng: (_near_the_ends(rng, 5), _near_the_ends(rng, 6), _near_the_ends(rng, 6, 7)), mutates=(2,))
-def edit_distance_that_wraps(a, b, d):
-    """A minimum from cell to cell, whose + 1 wraps."""
-    for r in range(1, a.shape[0] + 1):
-        for j in range(1, b.shape[0] + 1):
-            step = d[r - 1, j - 1]
-            if a[r - 1] != b[j - 1]:
-                step += 1
-            d[r, j] = min(step, min(d[r - 1, j], d[r, j - 1]) + 1)
+@case(lambda rng: tuple(_near_the_ends(rng, 5, 7) for _ in range(3)), mutates=(2,))
+def least_steps_that_wrap(straight, above, d):
+    """A minimum from element to element, through memory, whose + 1 wraps."""
+    for r in range(d.shape[0]):
+        for j in range(1, d.shape[1]):
+            d[r, j] = min(straight[r, j], min(above[r, j], d[r, j - 1]) + 1)
     return d
 
 

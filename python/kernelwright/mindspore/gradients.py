@@ -158,19 +158,14 @@ def _by_inputs(
     """value_and_grad, or grad, without options: as few frames as there can be."""
     differentiate, last = _core.differentiate, max(asked, default=-1)
 
-    def both(*args: Any) -> tuple[Any, Any]:
+    def run(*args: Any) -> Any:
         if last >= len(args):
             _positions(tuple(asked), len(args))  # says which one
         out, found = differentiate(fn, args, asked, None, ())
-        return out, tuple(found) if several else found[0]
+        by_inputs = tuple(found) if several else found[0]
+        return (out, by_inputs) if with_value else by_inputs
 
-    def gradient(*args: Any) -> Any:
-        if last >= len(args):
-            _positions(tuple(asked), len(args))
-        found = differentiate(fn, args, asked, None, ())[1]
-        return tuple(found) if several else found[0]
-
-    return both if with_value else gradient
+    return run
 
 
 def value_and_grad(

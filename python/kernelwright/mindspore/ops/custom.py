@@ -28,7 +28,7 @@ from .call_forms import Typed, form_of, name_part, ordered, places, shape_of, te
 from .primitive import Primitive
 from .py_body import PyFuncBody
 from .reg_info import Info, checked, default_of, flatten, is_plain, kind_of_input, names_of
-from .registered import Registered, passed_names
+from .registered import Registered, passed_attrs
 
 func_types = ["hybrid", "akg", "tbe", "aicpu", "aot", "pyfunc", "julia"]
 _targets = ["Ascend", "GPU", "CPU"]
@@ -202,8 +202,8 @@ class Custom(Primitive, _core.ShortCall):
         """Takes what is told for the CPU, or for what is told first where nothing is told for it."""
         if target != "CPU" and self._has_rows_of_cpu:
             return
-        passed = [a for a in info["attr"] if a.get("value") is None]
-        self.attr_names, self.defaults = passed_names(info), [default_of(a) for a in passed]
+        passed = passed_attrs(info)
+        self.attr_names, self.defaults = [a["name"] for a in passed], [default_of(a) for a in passed]
         self.all_attrs = [(a["name"], a.get("value")) for a in info["attr"]]
         self.fixed_attrs = {name: value for name, value in self.all_attrs if value is not None}
         self.input_kinds = [kind_of_input(i) for i in info["inputs"]]

@@ -30,9 +30,13 @@ def _kept_for(func: Any, func_type: str) -> _Kept:
         return {}  # of what has no weak references nothing is kept
 
 
-def passed_names(info: Info) -> list[str]:
+def passed_attrs(info: Info) -> list[Info]:
     """The attributes that calls pass."""
-    return [a["name"] for a in info["attr"] if a.get("value") is None]
+    return [a for a in info["attr"] if a.get("value") is None]
+
+
+def _names(info: Info) -> list[str]:
+    return [a["name"] for a in passed_attrs(info)]
 
 
 class Registered:
@@ -65,12 +69,12 @@ class Registered:
         return first
 
     def _check_names(self, info: Info) -> None:
-        names = passed_names(info)
+        names = _names(info)
         for other in (*self._kept.values(), *self._own.values()):
-            if passed_names(other) != names:
+            if _names(other) != names:
                 raise ValueError(
                     f"{self._prefix}, attr names set in registration information must be the same as previous"
-                    f" saved one, but got {names} vs {passed_names(other)}"
+                    f" saved one, but got {names} vs {_names(other)}"
                 )
 
     def keep(self) -> None:
