@@ -185,6 +185,7 @@ Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagn
   describe_parameters(ready, f, input.signature, a);
   a.program = build_entry_program(ready, estimate_work(safe), input.sources);
   describe_sites(ready, f, input.sources, a);
+  for (const Diagnostic &d : ready.warnings) sink.add(d);
   for (const Diagnostic &d : sink.warnings()) a.warnings.push_back(resolve(d, input.sources));
   double begin = now_ms();
   a.code_kind = backend.code_kind;

@@ -119,10 +119,40 @@ class Undone {
       if (!is_told || in_place || !r.loop.known()) continue;
       std::string why = r.why.empty() ? "the order of iterations would change" : r.why;
       if (!r.buffer.empty() && r.why.empty())
-        why = cat("lines ", line_mark(in_.sources, r.from), " and ", line_mark(in_.sources, r.to),
-                  " would meet in '", r.buffer, "' in another order");
-      out_.push_back({"undone", r.loop, r.line.substr(0, r.line.find("  #")), -1, "refused", std::move(why)});
+        why = cat("lines ", line(r.from.loc), " and ", line(r.to.loc), " would meet in '", r.buffer,
+                  "' in another order");
+      std::string subject = r.line.substr(0, r.line.find("  #"));
+      if (verb == "fuse") subject = "W407", why = why_apart(r);
+      out_.push_back({"undone", r.loop, std::move(subject), -1, "refused", std::move(why)});
     }
+    for (const Diagnostic &d : schedule_.func.warnings)
+      out_.push_back({"undone", d.loc, std::string(row_of(d.code).name), -1, "refused", d.message});
+  }
+
+  std::string line(Loc at) const { return line_mark(in_.sources, at); }
+
+  /// "a[i]" of the text of an assignment, "a[i] += b[i]".
+  static std::string target_of(const std::string &assignment) {
+    std::string out = assignment.substr(0, assignment.find('='));
+    out.erase(out.find_last_not_of(" +-*/%&|^<>@") + 1);
+    return out;
+  }
+
+  /// Of two loops that share memory: what the second would do too early.
+  std::string why_apart(const RefusedDirective &r) const {
+    std::string out =
+        cat("fusion of the loops at lines ", line(r.loop), " and ", line(r.other), " was not applied: ");
+    if (r.buffer.empty()) return cat(out, r.why.empty() ? "it is too large for a proof" : r.why);
+    std::string element = excerpt(in_.sources, r.to.loc);
+    if (r.to.is_write) element = target_of(element);
+    bool sure = r.reason == Reason::conflict && !r.to.iteration.empty();
+    out += cat("line ", line(r.to.loc), sure ? " " : " may ", r.to.is_write ? "write" : "read",
+               sure ? "s " : " ", element.empty() ? r.buffer : element, " before line ", line(r.from.loc),
+               " has ", r.from.is_write ? "written" : "read", " it");
+    if (!r.to.iteration.empty())
+      out += cat(" (iteration ", r.to.iteration, r.to.is_write ? " overwrites" : " reads", " what iteration ",
+                 r.from.iteration, r.from.is_write ? " writes)" : " reads)");
+    return out;
   }
 
   void add(const Stmt &s, std::string subject, std::string why) {

@@ -8,6 +8,7 @@
 
 #include "ir/node.h"
 #include "support/codes.h"
+#include "support/diagnostic.h"
 #include "support/options.h"
 
 namespace kw {
@@ -57,6 +58,7 @@ struct Func {
   std::vector<Buf> results;
   bool tuple_of_one = false;  ///< the only result comes back in a tuple
   std::vector<Site> sites;
+  std::vector<Diagnostic> warnings{};  ///< that passes found
   FpMode fp = FpMode::normal;
   Stmt body;
 };

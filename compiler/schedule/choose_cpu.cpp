@@ -16,6 +16,7 @@
 #include "schedule/index_sets/split_index_sets.h"
 #include "schedule/index_sets/unroll_hints.h"
 #include "schedule/index_sets/unroll_taps.h"
+#include "support/text.h"
 
 namespace kw {
 
@@ -26,8 +27,9 @@ using Verb = Directive::Verb;
 /// Of a kernel whose loops are changed: every change looks at all of them again.
 constexpr size_t most_statements = 100;
 
-Func chosen(LoopNest &nest, const Target &target) {
-  if (nest.nest().statements.size() > most_statements) return run_in_lanes_and_threads(nest.func(), target);
+/// The loops in a form and an order that suits memory.
+void rewrite(LoopNest &nest, const Target &target) {
+  if (nest.nest().statements.size() > most_statements) return;
   part_sums(nest);
   split_index_sets(nest);
   fuse_loops(nest);
@@ -37,10 +39,38 @@ Func chosen(LoopNest &nest, const Target &target) {
   strip_turned(nest);
   block_columns(nest, target);
   jam_loops(nest, target);
-  return run_in_lanes_and_threads(nest.func(), target);
+}
+
+Diagnostic unsound_plan(const std::string &kernel, const RefusedDirective &step) {
+  std::string line = step.line.substr(0, step.line.find("  #"));
+  Diagnostic d{Code::W409, step.loop, {}, {}, {}};
+  d.message =
+      cat("the loops of '", kernel, "' run as they are written: `", line, "` was planned and is not legal");
+  if (!step.buffer.empty())
+    d.notes.push_back(cat("iterations would meet in '", step.buffer, "' in another order"));
+  if (!step.why.empty()) d.notes.emplace_back(step.why);
+  d.help.emplace_back("results are right, but not fast; this is a fault of kernelwright, please report it");
+  return d;
+}
+
+Func chosen(LoopNest &nest, const Target &target) {
+  bool sound = run_steps(nest, [&](LoopNest &n) { rewrite(n, target); });
+  return sound ? run_in_lanes_and_threads(nest.func(), target) : nest.func();
 }
 
 }  // namespace
+
+bool run_steps(LoopNest &nest, const std::function<void(LoopNest &)> &steps) {
+  Func written = nest.func();
+  try {
+    steps(nest);
+    return true;
+  } catch (const RefusedStep &refused) {
+    written.warnings.push_back(unsound_plan(written.name, refused.step));
+    nest = LoopNest(std::move(written));
+    return false;
+  }
+}
 
 Func choose_cpu(const Func &f, const Target &target) {
   LoopNest nest(f);

@@ -3,6 +3,7 @@
 // schedule/legal first. Changes no order of a sum and no result.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,10 @@
 namespace kw {
 
 Func choose_cpu(const Func &f, const Target &target);
+
+/// Runs steps that rewrite a nest. When they require what is not legal, the nest is again as it was, W409 is
+/// among the warnings of its function, and the result is false.
+bool run_steps(LoopNest &nest, const std::function<void(LoopNest &)> &steps);
 
 /// What choose_cpu does to a function, and how it came to that.
 struct CpuSchedule {

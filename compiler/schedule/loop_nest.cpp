@@ -5,18 +5,34 @@
 #include "schedule/privatise.h"
 #include "schedule/tree/apply_loops.h"
 #include "schedule/tree/shape.h"
+#include "support/text.h"
 
 namespace kw {
 
 using Verb = Directive::Verb;
 
+/// "i = 1, j = 0": the iteration of a witness that a statement runs in.
+static std::string iteration_of(const Nest &nest, uint32_t statement, const std::vector<int64_t> &values) {
+  std::vector<std::string> out;
+  const std::vector<uint32_t> &loops = nest.statements[statement].loops;
+  for (size_t l = 0; l < loops.size(); ++l)
+    if (const For *loop = nest.loops[loops[l]].loop) out.push_back(cat(loop->iter->name, " = ", values[l]));
+  return join_text(out, ", ");
+}
+
 static RefusedDirective refusal_of(const Nest &nest, const Directive &d, const Verdict &v) {
   RefusedDirective out{print_directive(nest, d), nest.loops[d.loop].loc, v.reason};
   out.why = v.why;
+  if (d.verb == Verb::fuse) out.other = nest.loops[d.others[0]].loc;
   if (const auto &at = v.dependence) {
-    const NestAccess &from = nest.statements[at->source].accesses[at->from];
-    out.buffer = from.buf->sym->name, out.from = from.loc;
-    out.to = nest.statements[at->sink].accesses[at->to].loc;
+    const NestAccess &from = nest.statements[at->source].accesses[at->from],
+                     &to = nest.statements[at->sink].accesses[at->to];
+    out.buffer = from.buf->sym->name;
+    out.from = {from.loc, from.is_write}, out.to = {to.loc, to.is_write};
+    if (v.witness) {
+      out.from.iteration = iteration_of(nest, at->source, v.witness->source);
+      out.to.iteration = iteration_of(nest, at->sink, v.witness->sink);
+    }
   }
   return out;
 }
@@ -76,12 +92,17 @@ void LoopNest::apply(const Directive &d) {
 }
 
 Verdict LoopNest::try_apply(const Directive &d) {
-  Verdict v = legal(d);
+  Verdict v = legal(d, refused_ != nullptr);
   if (v.ok())
     apply(d);
   else if (refused_)
     refused_->push_back(refusal_of(nest(), d, v));
   return v;
+}
+
+void LoopNest::require(const Directive &d) {
+  if (Verdict v = legal(d); !v.ok()) throw RefusedStep{refusal_of(nest(), d, v)};
+  apply(d);
 }
 
 std::optional<LoopNest::Refused> LoopNest::replay(const SourceMap &sources, uint32_t source) {

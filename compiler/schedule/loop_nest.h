@@ -9,14 +9,27 @@
 
 namespace kw {
 
+/// An access in the way of a directive.
+struct RefusedAccess {
+  Loc loc{};
+  bool is_write = false;
+  std::string iteration{};  ///< "i = 1, j = 0" where a witness is known
+};
+
 /// A directive that was wanted, and why it was not followed.
 struct RefusedDirective {
   std::string line;
   Loc loop;  ///< the statement
   Reason reason = Reason::legal;
   std::string why{};     ///< of a misfit
-  std::string buffer{};  ///< of a dependence, with the places of its two accesses
-  Loc from{}, to{};
+  std::string buffer{};  ///< of a dependence, with its two accesses
+  RefusedAccess from{}, to{};
+  Loc other{};  ///< of a fusion: the second loop
+};
+
+/// Thrown by LoopNest::require.
+struct RefusedStep {
+  RefusedDirective step;
 };
 
 /// A loop that became one with another, by the places of their iterators.
@@ -49,6 +62,9 @@ class LoopNest {
   const std::vector<FusedLoop> &fused() const { return fused_; }
   /// Applies a directive when it is legal.
   Verdict try_apply(const Directive &d);
+  /// Applies a directive that was proved before, in a form of the nest that this one follows from. Throws
+  /// RefusedStep when it is not legal after all.
+  void require(const Directive &d);
 
   /// Lines of text, each applied when it is legal; the first that is not ends it. Malformed text throws
   /// CompileError with E401.

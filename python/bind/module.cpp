@@ -19,7 +19,7 @@
 #include "runtime/cpu/thread_count.h"
 #include "runtime/launch.h"
 #include "runtime/versions/entry.h"
-#include "schedule/loop_nest.h"
+#include "schedule/choose_cpu.h"
 #include "support/build_id.h"
 #include "support/text.h"
 #include "transform/math/expand.h"
@@ -169,6 +169,25 @@ std::pair<std::string, std::string> schedule_ir(const std::string &ir, const std
   }
 }
 
+/// IR after a plan that takes each directive of a schedule for legal, and the warning when one is not
+/// (tests).
+std::pair<std::string, std::string> planned_ir(const std::string &ir, const std::string &schedule) {
+  std::string error;
+  auto f = parse_ir_text(ir, error);
+  if (!f) return {"", error};
+  SourceMap sources;
+  sources.add_text("<ir>", 0, ir);
+  uint32_t text = sources.add_text("<schedule>", 0, schedule);
+  LoopNest nest(*f);
+  run_steps(nest, [&](LoopNest &n) {
+    for (Loc line : directive_lines(sources, text))
+      n.require(parse_directive(n.func(), n.nest(), sources, line));
+  });
+  std::string warned;
+  for (const Diagnostic &d : nest.func().warnings) warned += render(resolve(d, sources), "<plan>", 1);
+  return {print(nest.func()), warned};
+}
+
 /// Runs printed IR as machine code on the memory of arrays, under Ctrl-C as kernels do; the status and the
 /// fault's value (tests: loops that the front end does not write).
 std::pair<int, int64_t> run_ir(const std::string &text, const std::vector<py::buffer> &arrays,
@@ -257,6 +276,7 @@ PYBIND11_MODULE(_core, m) {
   m.def("check_text", check_rendered);
   m.def("round_trip", round_trip);
   m.def("schedule_ir", schedule_ir);
+  m.def("planned_ir", planned_ir);
   m.def("llvm_fault", llvm_fault);
   m.def("kept_memory", kept_buffer_bytes);
   m.def("give_back_memory", give_back_buffers);

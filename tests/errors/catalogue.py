@@ -2,12 +2,15 @@
 
 An example file holds what the code means, then the sections `>>> fails` and `>>> mended` with one program
 each (np and kw are imported). After the word may stand `as text` for kernels that Python itself cannot read,
-or `with NAME=VALUE` for a process of its own. Else `>>> no kernel` names the test that shows the code.
+`with NAME=VALUE` for a process of its own, or `explained` where kernel.explain() tells it. Else
+`>>> no kernel` names the test that shows the code.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
+import io
 import linecache
 import os
 import re
@@ -25,7 +28,7 @@ from kernelwright.errors import KernelError, KernelWarning
 
 EXAMPLES = Path(__file__).parent / "examples"
 PAGE = Path(__file__).parents[2] / "python" / "kernelwright" / "errors.md"
-REPORTED = re.compile(r"(?:error|warning)\[(\w+)\]: ")
+REPORTED = re.compile(r"(?:error|warning)\[(\w+)\]: |^line \d+: (W\d+):", re.MULTILINE)
 DEMO_CODE = re.compile(r"(?:error|warning|Error: )\[(\w+)\]:? ")  # Python shows syntax errors its own way
 
 HEAD = """\
@@ -77,7 +80,8 @@ def said(program: str, how: str, name: str) -> str:
     if how.startswith("with "):
         return _said_in_process(program, dict(pair.split("=", 1) for pair in how[5:].split()), name)
     linecache.cache[name] = (len(program), None, program.splitlines(keepends=True), name)
-    with warnings.catch_warnings(record=True) as caught:
+    printed = io.StringIO()
+    with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(printed):
         warnings.simplefilter("always")
         errors: list[str] = []
         try:
@@ -85,7 +89,19 @@ def said(program: str, how: str, name: str) -> str:
         except KernelError as e:
             errors.append(str(e))
     told = [str(w.message) for w in caught if isinstance(w.message, KernelWarning)]
+    if how == "explained":
+        told += undone_codes(printed.getvalue())
     return "\n".join(errors + told).replace(name.removesuffix(".py") + "/", "")
+
+
+def undone_codes(explanation: str) -> list[str]:
+    """The entries with a code of what is not done, each in one line."""
+    lines = explanation.partition("  not done")[2].splitlines()
+    return [
+        f"{line.strip()} {lines[k + 1].strip()}"
+        for k, line in enumerate(lines)
+        if re.fullmatch(r" *line \d+: W\d+:", line)
+    ]
 
 
 PROCESS = """\
@@ -110,7 +126,7 @@ def _said_in_process(program: str, environment: dict[str, str], name: str) -> st
 
 def codes_in(text: str) -> list[str]:
     """The codes of all diagnostics of a rendering."""
-    return REPORTED.findall(text)
+    return ["".join(found) for found in REPORTED.findall(text)]
 
 
 def section(row: tuple[str, str, str, str]) -> str:

@@ -1,7 +1,9 @@
-"""W401 to W408: hints whose claim is false or could not be proved; their texts are in cases/w40*.txt."""
+"""W401 to W409: hints whose claim is false or could not be proved, with their texts in cases/w40*.txt, and
+plans of the scheduler that are not legal."""
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import inspect
 import os
@@ -15,7 +17,7 @@ import pytest
 from diagnostics import CASES, warned
 
 import kernelwright as kw
-from kernelwright import HintIgnoredWarning
+from kernelwright import HintIgnoredWarning, _core
 
 F32 = np.ones(4, np.float32)
 I64 = np.arange(4)
@@ -338,6 +340,111 @@ def written_out_with_a_jump(a):
 def test_w406_unroll() -> None:
     check(written_out, "w406", F32)
     check(written_out_with_a_jump, "w406", F32)
+
+
+@kw.kernel
+def reads_ahead(a):
+    t = allocate(a.shape, a.dtype)
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0] - 1):
+        for j in range(a.shape[1]):
+            t[i, j] = a[i, j] * 2.0
+    for i in range(a.shape[0] - 1):
+        for j in range(a.shape[1]):
+            c[i, j] = t[i, j] + t[i + 1, j]
+    return c
+
+
+@kw.kernel
+def reads_anywhere(a, p):
+    t = allocate(a.shape, a.dtype)
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        t[i] = a[i] * 2.0
+    for i in range(a.shape[0]):
+        c[i] = t[p[i]]
+    return c
+
+
+@kw.kernel
+def overwrites(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0] - 1):
+        c[i] = a[i] * a[i]
+    for i in range(a.shape[0] - 1):
+        a[i + 1] = 0.0
+    return a, c
+
+
+def elements(kernel: kw.Kernel, line: int, iteration: str) -> set[object]:
+    """Array and subscript of what a statement touches, by its line, in an iteration "i = 0, j = 0"."""
+    values = {name: int(value) for name, value in re.findall(r"(\w) = (\d)", iteration)}
+    text = inspect.getsource(kernel.__wrapped__).splitlines()[
+        line - kernel.__wrapped__.__code__.co_firstlineno
+    ]
+    space = {**values, "p": [1, 1]}  # data: any value that makes the two meet
+    return {
+        (node.value.id, eval(ast.unparse(node.slice), space))
+        for node in ast.walk(ast.parse(text.strip()))
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id != "p"
+    }
+
+
+@pytest.mark.parametrize("kernel", [reads_ahead, reads_anywhere, overwrites])
+def test_w407_unfused(kernel: kw.Kernel) -> None:
+    """Told by explain() alone; the two iterations that it names touch one element."""
+    block = (CASES / "w407.txt").read_text().split(f"## {kernel.__name__}\n")[1].split("\n## ")[0]
+    start = kernel.__wrapped__.__code__.co_firstlineno - 1
+    expected = re.sub(r"@(\d+)", lambda found: str(int(found[1]) + start), block).strip()
+    args = {reads_ahead: (SQUARE,), reads_anywhere: (F32, I64), overwrites: (F32,)}[kernel]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", kw.UninitializedReadWarning)
+        (version,) = kernel.explain(*args).versions
+    found = [(f.line, f.why) for f in version.of("undone") if f.subject == "W407"]
+    assert found == [(int(re.findall(r"at lines (\d+)", expected)[0]), expected)]
+    sink, source = re.findall(r"iteration ((?:\w = \d(?:, )?)+)", expected)
+    line, other = re.findall(r"line (\d+)", expected)
+    touched = {
+        iterations: elements(kernel, int(at), iterations)
+        for at, iterations in ((line, sink), (other, source))
+    }
+    assert touched[sink] & touched[source]
+
+
+RUNNING = """\
+# kw-ir 1
+def f(a: inout(f64, (n, m)), p: weak(i64)):
+  fp('strict')
+  dims(n, m)
+  for i in serial(0, n, 1):
+    for j in serial(1, m, 1):
+      a[i, j] = a[i, j] + a[i, j - 1]
+  return a
+"""
+
+
+def test_w409_refused_plan() -> None:
+    """What a plan did before its illegal step is taken back as well."""
+    untouched, nothing = _core.planned_ir(RUNNING, "")
+    assert nothing == ""
+    planned, nothing = _core.planned_ir(RUNNING, "parallel i\nsplit j by 4")
+    assert nothing == "" and "parallel" in planned and planned != untouched
+    text = """\
+<plan>:6:5: warning[W409]: the loops of 'f' run as they are written: `parallel j` was planned and is not legal
+    6 |     for j in serial(1, m, 1):
+      |     ^~~~~~~~~~~~~~~~~~~~~~~~
+      = note: iterations would meet in 'a' in another order
+      = help: results are right, but not fast; this is a fault of kernelwright, please report it
+"""
+    assert _core.planned_ir(RUNNING, "parallel i\nparallel j\nsplit j by 4") == (untouched, text)
+    text = """\
+<plan>:5:3: warning[W409]: the loops of 'f' run as they are written: `fuse i j` was planned and is not legal
+    5 |   for i in serial(0, n, 1):
+      |   ^~~~~~~~~~~~~~~~~~~~~~~~
+      = note: the loops are no neighbours
+      = help: results are right, but not fast; this is a fault of kernelwright, please report it
+"""
+    assert _core.planned_ir(RUNNING, "fuse i j") == (untouched, text)
 
 
 def test_w408_shared_temporary() -> None:

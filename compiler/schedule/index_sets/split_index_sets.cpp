@@ -207,7 +207,7 @@ void make(LoopNest &nest, const Directive &d) {
                     !writes_outer_scalar(loop.body) && !has_check(loop.body);
   std::vector<uint32_t> pieces = pieces_of(nest.nest(), d);
   if (!nest.try_apply(d).ok() || !on_threads) return;
-  for (uint32_t piece : pieces) nest.apply({Verb::parallel, piece});
+  for (uint32_t piece : pieces) nest.require({Verb::parallel, piece});
 }
 
 }  // namespace

@@ -90,6 +90,18 @@ TEST(Compile, warnings_travel_with_the_artifact) {
   EXPECT_EQ(a.warnings[0].line, 4);
 }
 
+TEST(Compile, warnings_of_passes_come_last) {
+  Signature s = unit::signature({unit::tensor(1)});
+  unit::Lowered found = unit::lower_text(
+      "def f(a):\n  s = a[0]\n  for i in parallel(a.shape[0]):\n    s = a[i]\n  a[0] = s\n  return a\n", s);
+  found.func.warnings.push_back({Code::W409, found.func.body.loc(), "of a pass", {}, {}});
+  Target target = unit::with_fma();
+  Artifact a = compile(found.func, {*found.sources, s, {}, target, "interp"}, {});
+  ASSERT_EQ(a.warnings.size(), 2u);
+  EXPECT_EQ(a.warnings[0].code, Code::W401);
+  EXPECT_EQ(a.warnings[1].message, "of a pass");
+}
+
 TEST(Compile, static_bounds_errors_end_it) {
   Signature s = unit::signature({unit::tensor(1)});
   unit::Lowered l = unit::lower_text(

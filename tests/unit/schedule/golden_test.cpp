@@ -61,6 +61,7 @@ std::string schedules(const std::string &kernels, const Target &target) {
     f = run_passes(safe.first(safe.size() - 1), run_passes(common, f, target), target);
     out += cat(f.name, "\n");
     CpuSchedule chosen = schedule_for_cpu(f, target);
+    EXPECT_TRUE(chosen.func.warnings.empty()) << f.name;  // W409: no step of its own is refused
     std::vector<std::string> lines = std::move(chosen.directives);
     expect_replay(f, {lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(chosen.rewrites)});
     if (lines.empty()) lines.emplace_back("as written");
