@@ -20,18 +20,6 @@ constexpr size_t unit = 64;
 
 bool is_mapped(uint32_t size_class) { return class_bytes(size_class) >= huge_page; }
 
-/// `bytes` at `data` may not be read or written, or may again.
-void forbid([[maybe_unused]] void *data, [[maybe_unused]] size_t bytes) {
-#if defined(__SANITIZE_ADDRESS__)
-  __asan_poison_memory_region(data, bytes);
-#endif
-}
-void permit([[maybe_unused]] void *data, [[maybe_unused]] size_t bytes) {
-#if defined(__SANITIZE_ADDRESS__)
-  __asan_unpoison_memory_region(data, bytes);
-#endif
-}
-
 void free_chain(Block *chain) {
   while (chain) {
     Block *next = chain->next;
@@ -71,16 +59,18 @@ Block *make_block(uint32_t size_class) {
 
 void free_block(Block *block) {
   size_t bytes = class_bytes(block->size_class);
-  permit(block->data(), bytes);
+  open_block(block, bytes);
   if (is_mapped(block->size_class))
     unmap_pages(block->data(), bytes);
   else
     std::free(block);
 }
 
-void open_block(Block *block, size_t bytes) { permit(block->data(), bytes); }
+#if defined(__SANITIZE_ADDRESS__)
+void open_block(Block *block, size_t bytes) { __asan_unpoison_memory_region(block->data(), bytes); }
 
-void close_block(Block *block) { forbid(block->data(), class_bytes(block->size_class)); }
+void close_block(Block *block) { __asan_poison_memory_region(block->data(), class_bytes(block->size_class)); }
+#endif
 
 Block *BufferPool::take(uint32_t size_class, bool &is_zero) {
   is_zero = false;

@@ -32,8 +32,13 @@ size_t class_bytes(uint32_t size_class);
 Block *make_block(uint32_t size_class);
 void free_block(Block *block);
 /// What AddressSanitizer lets pass: of the block in use, `bytes` of its data.
+#if defined(__SANITIZE_ADDRESS__)
 void open_block(Block *block, size_t bytes);
 void close_block(Block *block);
+#else
+inline void open_block(Block *, size_t) {}
+inline void close_block(Block *) {}
+#endif
 
 /// How much a pool keeps. Up to `hot` bytes stay as they are; older blocks are offered to the system, which
 /// takes their pages when it runs short, or freed where they cannot be; beyond `all` the oldest are freed.

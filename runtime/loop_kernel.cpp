@@ -52,8 +52,11 @@ OperandWords::OperandWords(std::span<const Operand> operands) {
 std::vector<Tensor> make_outputs(const LoadedKernel &kernel, std::span<const int64_t> out_extents,
                                  OperandWords &call) {
   std::vector<Tensor> outputs;
+  const auto &params = kernel.artifact().params;
+  outputs.reserve(static_cast<size_t>(
+      std::ranges::count_if(params, [](const ParamRecord &p) { return p.mode == ParamMode::out; })));
   size_t at = 0;
-  for (const ParamRecord &p : kernel.artifact().params) {
+  for (const ParamRecord &p : params) {
     if (p.mode != ParamMode::out) continue;
     Extents shape = out_extents.subspan(at, p.rank);
     Tensor out = p.fill == Fill::zero ? Tensor::zeros(p.dtype, shape) : Tensor::empty(p.dtype, shape);

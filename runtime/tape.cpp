@@ -13,9 +13,9 @@ namespace kw {
 
 namespace {
 
-thread_local bool recording = false;
-thread_local bool is_said = false;                ///< by set_recording: whether this thread records
-thread_local std::shared_ptr<Recorder> recorder;  ///< while set_recording has it record
+/// Of this thread. Asked several times in each call: without a destructor that takes one step.
+constinit thread_local RecordingState state{};
+thread_local std::shared_ptr<Recorder> newest;  ///< keeps those of this thread alive, for set_recording alone
 std::atomic<uint64_t> next_number{1};
 
 bool has_no_gradient(const Operator &op) { return !op.grad || op.grad->kind == GradKind::none; }
@@ -87,8 +87,12 @@ class Backward {
       const Node &n = *stops_[next].node;  // stays where it is when stops_ grows
       for (const Tensor &t : n.call.inputs) visit(t);
     }
+    uint32_t count = 0;
+    for (Stop &stop : stops_)
+      stop.first_sum = std::exchange(count, count + static_cast<uint32_t>(stop.node->output_types.size()));
+    sums_.resize(count);
     for (const Tensor &t : wrt)
-      if (Stop *stop = stop_of(t)) stop->wanted.push_back(t.history().output);
+      if (Sum *sum = sum_of(t)) sum->is_wanted = true;
     for (uint32_t i = 0; i < stops_.size(); ++i) order_.push_back(i);
     std::sort(order_.begin(), order_.end(),
               [&](uint32_t a, uint32_t b) { return stops_[a].node->number < stops_[b].node->number; });
@@ -98,37 +102,37 @@ class Backward {
 
   void add(const Tensor &to, Tensor gradient) {
     if (!leads_to_wanted(to)) return;
-    Stop &stop = *stop_of(to);
-    stop.sums.resize(stop.node->output_types.size());
-    Tensor &sum = stop.sums[to.history().output];
+    Tensor &sum = sum_of(to)->value;
     sum = sum ? call_op("kw::add", {sum, std::move(gradient)})[0] : std::move(gradient);
   }
 
   void run() {
     for (auto at = order_.rbegin(); at != order_.rend(); ++at)
-      if (stops_[*at].is_needed && !stops_[*at].sums.empty()) step(stops_[*at]);
+      if (stops_[*at].is_needed) step(stops_[*at]);
   }
 
-  /// Drops what was collected.
-  void forget() {
-    for (Stop &stop : stops_) stop.sums.clear();
-  }
-
+  /// What was collected; nothing where the outputs do not depend on it.
   Tensor found(const Tensor &t) {
-    Stop *stop = stop_of(t);
-    return stop && !stop->sums.empty() ? stop->sums[t.history().output] : Tensor();
+    const Sum *sum = sum_of(t);
+    return sum ? sum->value : Tensor();
   }
+  /// Drops it.
+  void forget() { sums_.clear(); }
 
  private:
   struct Stop {
     std::shared_ptr<Node> node;
-    bool is_needed = false;          ///< its inputs lead to what is wanted
-    std::vector<uint32_t> wanted{};  ///< outputs that gradients are asked by
-    std::vector<Tensor> sums{};      ///< of each output, or empty
+    bool is_needed = false;  ///< its inputs lead to what is wanted
+    uint32_t first_sum = 0;
+  };
+  /// Of one output of a node.
+  struct Sum {
+    Tensor value{};
+    bool is_wanted = false;  ///< a gradient is asked by it
   };
 
   void visit(const Tensor &t) {
-    if (!t || !t.history().node) return;
+    if (!t || !t.history()) return;
     if (numbers_.insert(t.history().node.get(), static_cast<uint32_t>(stops_.size())))
       stops_.push_back({t.history().node});
   }
@@ -138,16 +142,28 @@ class Backward {
     return number ? &stops_[*number] : nullptr;
   }
 
+  Sum *sum_of(const Tensor &t) {
+    const Stop *stop = stop_of(t);
+    return stop ? &sums_[stop->first_sum + t.history().output] : nullptr;
+  }
+
   bool leads_to_wanted(const Tensor &t) {
     const Stop *stop = stop_of(t);
-    return stop && (stop->is_needed || std::find(stop->wanted.begin(), stop->wanted.end(),
-                                                 t.history().output) != stop->wanted.end());
+    return stop && (stop->is_needed || sums_[stop->first_sum + t.history().output].is_wanted);
   }
 
   /// Nothing is added to the sums afterwards; those that are not wanted are not kept.
   void step(Stop &stop) {
     const std::shared_ptr<Node> &n = stop.node;
-    std::vector<Tensor> grads = stop.wanted.empty() ? std::move(stop.sums) : stop.sums;
+    std::vector<Tensor> grads;
+    grads.reserve(n->output_types.size());
+    bool any = false;
+    for (size_t i = 0; i < n->output_types.size(); ++i) {
+      Sum &sum = sums_[stop.first_sum + i];
+      any |= !!sum.value;
+      grads.push_back(sum.is_wanted ? sum.value : std::move(sum.value));
+    }
+    if (!any) return;
     const Operator &op = *n->call.op;
     if (has_no_gradient(op))
       refuse(op, op.grad && !op.grad->why.empty() ? cat("does not exist: ", op.grad->why)
@@ -163,10 +179,11 @@ class Backward {
     std::vector<Tensor> of_inputs = op.grad->run({n->call, outputs, grads});
     check_gradients(*n, of_inputs);
     for (size_t i = 0; i < of_inputs.size(); ++i)
-      if (of_inputs[i] && n->call.inputs[i]) add(n->call.inputs[i], of_inputs[i]);
+      if (of_inputs[i] && n->call.inputs[i]) add(n->call.inputs[i], std::move(of_inputs[i]));
   }
 
   std::vector<Stop> stops_;
+  std::vector<Sum> sums_;        ///< those of each stop follow one another
   std::vector<uint32_t> order_;  ///< of the calls
   PointerMap<uint32_t> numbers_;
 };
@@ -174,38 +191,51 @@ class Backward {
 }  // namespace
 
 std::optional<bool> set_recording(std::optional<bool> on) {
-  bool before = std::exchange(recording, on.value_or(false)),
-       was_said = std::exchange(is_said, on.has_value());
-  if (recording && !recorder) recorder = std::make_shared<Recorder>();
-  if (!recording && recorder) {
-    recorder->goes_on.store(false, std::memory_order_relaxed);
-    recorder.reset();
+  RecordingState before = state, now{on.value_or(false), on.has_value(), before.recorder};
+  if (now.on == (now.recorder == nullptr)) {
+    std::shared_ptr<Recorder> &chain = newest;
+    if (now.on) {
+      chain = std::make_shared<Recorder>(std::move(chain));
+      now.recorder = chain.get();
+    } else {
+      now.recorder->goes_on.store(false, std::memory_order_relaxed);
+      while (chain.get() != now.recorder) chain = std::move(chain->around);
+      chain = std::move(chain->around);
+      now.recorder = nullptr;
+    }
   }
-  return was_said ? std::optional(before) : std::nullopt;
+  state = now;
+  return before.is_said ? std::optional(before.on) : std::nullopt;
 }
-Recording::Recording(bool on) : before_(std::exchange(recording, on)), on_(on) {
-  if (!on_) recorder_ = std::move(recorder);
+Recording::Recording(bool on) : before_(state), on_(on) {
+  state.on = on_;
+  if (!on_) state.recorder = nullptr;
 }
 Recording::~Recording() {
-  recording = before_;
-  if (!on_) recorder = std::move(recorder_);
+  state.on = before_.on;
+  if (!on_) state.recorder = before_.recorder;
 }
-bool is_recording() { return recording; }
+bool is_recording() { return state.on; }
+
+static std::shared_ptr<const Recorder> present_recorder() {
+  return state.recorder ? state.recorder->shared_from_this() : nullptr;
+}
 
 Node::~Node() {
   // a long chain of calls ends one after the other, not one within the other
-  std::vector<std::shared_ptr<Node>> chain;
+  std::shared_ptr<Node> chain;
   auto take = [&](std::vector<Tensor> &tensors) {
     for (Tensor &t : tensors) {
       if (!t || !t.is_only_handle()) continue;
-      if (auto node = t.take_node(); node && node.use_count() == 1) chain.push_back(std::move(node));
+      if (auto node = t.take_node(); node && node.use_count() == 1)
+        node->next_to_end = std::exchange(chain, node);
     }
     tensors.clear();
   };
   take(call.inputs);
-  while (!chain.empty()) {
-    std::shared_ptr<Node> n = std::move(chain.back());
-    chain.pop_back();
+  while (chain) {
+    std::shared_ptr<Node> n = std::exchange(chain, nullptr);
+    chain = std::move(n->next_to_end);
     take(n->call.inputs);
   }
 }
@@ -215,16 +245,15 @@ Tensor make_variable(const Tensor &t) {
       *new auto(registry().need("kw::identity"));  // for calls while the process ends
   auto node = make_in_buffer<Node>();
   node->call.op = identity;
-  if (recording && t.history()) {
+  if (state.on && t.history()) {
     check_fresh(t, t.storage().writes());
     node->call.inputs = {with_same_history(t)};
   }
   node->output_types = {{t.dtype(), t.shape()}};
-  node->saved_outputs.resize(1);
   node->writes = count_writes(node->call.inputs);
   node->number = next_number++;
   Tensor variable = t.detached();
-  node->recorder = recorder;
+  node->recorder = present_recorder();
   variable.set_history({std::move(node), 0, variable.storage().writes()});
   return variable;
 }
@@ -236,18 +265,19 @@ Tensor with_same_history(const Tensor &t) {
 }
 
 bool is_recorded(const OpCall &call) {
+  const RecordingState now = state;
   bool any = false;
   for (const Tensor &t : call.inputs) {
     if (!t || !t.history()) continue;
     any = true;
     const Recorder *of = t.history().node->recorder.get();
-    if (!of || of == recorder.get() || (is_said && !recording)) continue;
+    if (!of || of == now.recorder || (now.is_said && !now.on)) continue;
     if (of->goes_on.load(std::memory_order_relaxed) && of->thread != std::this_thread::get_id())
       throw_runtime_error(cat(call.op->def.name,
                               " was called on a tensor whose gradient another thread is about to ask for, "
                               "which would not know of the call: call it in that thread"));
   }
-  return any && recording;
+  return any && now.on;
 }
 
 static uint64_t writes_into(const Tensor &t) { return t ? t.storage().writes() : 0; }
@@ -271,14 +301,14 @@ void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_
     // what it is now: a kernel that changes it in place later gives the tensor itself another history
     if (call.inputs[i]) call.inputs[i] = with_same_history(call.inputs[i]);
   }
-  const std::optional<GradDef> &grad = call.op->grad;
+  bool saves = call.op->grad && call.op->grad->saves_outputs;
   node->output_types.reserve(outputs.size());
-  node->saved_outputs.reserve(outputs.size());
+  if (saves) node->saved_outputs.reserve(outputs.size());
   now.reserve(now.size() + outputs.size());
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const Tensor &out = outputs[i];
     node->output_types.push_back({out.dtype(), out.shape()});
-    node->saved_outputs.push_back(grad && grad->saves_outputs ? out.detached() : Tensor());
+    if (saves) node->saved_outputs.push_back(out.detached());
     // numbers that are no reals, of an operator without a gradient, do not change with its inputs
     if (is_float(out.dtype()) || !has_no_gradient(*call.op))
       out.set_history({node, i, out.storage().writes()});
@@ -286,7 +316,7 @@ void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_
   node->writes = std::move(now);
   for (const Tensor &out : node->saved_outputs) node->writes.push_back(writes_into(out));
   node->number = next_number++;
-  node->recorder = recorder;
+  node->recorder = present_recorder();
   node->call = std::move(call);
 }
 
@@ -311,13 +341,14 @@ std::vector<Tensor> gradients(const std::vector<Tensor> &outputs, const std::vec
   }
   back.run();
   std::vector<Tensor> out;
+  out.reserve(wrt.size());
   for (const Tensor &t : wrt) out.push_back(back.found(t));
   back.forget();
   for (size_t i = 0; i < out.size(); ++i) {
     if (!out[i]) continue;
     bool is_own = out[i].writable() && out[i].is_only_handle() && out[i].shared_storage().use_count() == 1;
     if (!is_own) out[i] = call_op("kw::identity", {out[i]})[0];
-    if (!is_recording()) out[i] = out[i].detached();
+    if (!is_recording() && out[i].history()) out[i] = out[i].detached();
   }
   return out;
 }

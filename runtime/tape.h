@@ -20,9 +20,18 @@ struct GradCall {
 };
 
 /// A thread while it records calls for a gradient.
-struct Recorder {
+struct Recorder : std::enable_shared_from_this<Recorder> {
+  explicit Recorder(std::shared_ptr<Recorder> outer) : around(std::move(outer)) {}
   std::thread::id thread = std::this_thread::get_id();
   std::atomic<bool> goes_on{true};
+  std::shared_ptr<Recorder> around;  ///< the one that this thread began before
+};
+
+/// What a thread does with calls.
+struct RecordingState {
+  bool on;
+  bool is_said;        ///< by set_recording
+  Recorder *recorder;  ///< while set_recording has it record
 };
 
 /// A recorded call.
@@ -31,13 +40,15 @@ struct Node {
   Node(const Node &) = delete;
   ~Node();
 
-  OpCall call;                        ///< its inputs with their history
-  std::vector<Tensor> saved_outputs;  ///< without history, which would keep this node alive for ever
+  OpCall call;  ///< its inputs with their history
+  /// As far as the gradient saves them; without history, which would keep this node alive for ever.
+  std::vector<Tensor> saved_outputs;
   std::vector<TensorType> output_types;
   std::vector<uint64_t> writes;  ///< into the memory of inputs, then outputs, when it was recorded
   std::string written;           ///< an input that the kernel itself wrote, or ""
   uint64_t number = 0;           ///< later calls have greater ones
   std::shared_ptr<const Recorder> recorder{};
+  std::shared_ptr<Node> next_to_end{};  ///< in the chain of its destructor
 };
 
 /// Whether calls of this thread are recorded while this lives.
@@ -48,8 +59,8 @@ class Recording {
   Recording(const Recording &) = delete;
 
  private:
-  bool before_, on_;
-  std::shared_ptr<Recorder> recorder_;  ///< of the calls around, put by while this says no
+  RecordingState before_;  ///< its recorder is put by while this says no
+  bool on_;
 };
 bool is_recording();
 /// The same for as long as nothing else says otherwise; returns what it was, none where nothing was said in

@@ -172,6 +172,7 @@ auto infer_from_python(py::object function, bool repeats) {
     GilHeld gil;
     if (repeats && *last && (*last)->was(call)) return (*last)->outputs;
     std::vector<TensorType> types;
+    types.reserve(call.inputs.size());
     for (const Tensor &t : call.inputs) types.push_back(t ? TensorType{t.dtype(), t.shape()} : TensorType{});
     std::vector<py::object> args = arguments(call, [](const Tensor &t) -> py::object {
       if (!t) return py::none();
@@ -233,6 +234,7 @@ auto bprop_from_python(py::object function, py::object check, bool tuple, PyType
                            counted(inputs, "input"),
                            expected == inputs ? "" : cat(" and ", counted(expected - inputs, "attribute"))));
     std::vector<Tensor> out;
+    out.reserve(g.call.inputs.size());
     for (size_t i = 0; i < inputs; ++i) {
       auto what = [&] {
         return cat("the gradient for input '", def.inputs[i].name, "' that ", subject(), " returned");

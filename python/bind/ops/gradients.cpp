@@ -95,6 +95,7 @@ PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
     std::vector<Tensor> asked, outputs;
     std::vector<PyTypeObject *> types;
     py::object out, more = py::tuple();
+    asked.reserve(held.size()), types.reserve(held.size());
     {
       RecordingHere recording;
       if (args[3] != Py_None) more = py::reinterpret_borrow<py::object>(args[3])();
@@ -121,9 +122,10 @@ PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
     }
     std::vector<Tensor> found = gradients(outputs, tensors_from(args[4]), asked);
     py::list by(found.size());
-    for (size_t i = 0; i < found.size(); ++i)
-      by[i] =
-          tensor_to_python(found[i] ? found[i] : Tensor::zeros(asked[i].dtype(), asked[i].shape()), types[i]);
+    for (size_t i = 0; i < found.size(); ++i) {
+      if (!found[i]) found[i] = Tensor::zeros(asked[i].dtype(), asked[i].shape());
+      by[i] = tensor_to_python(std::move(found[i]), types[i]);
+    }
     return PyTuple_Pack(2, out.ptr(), by.ptr());
   });
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <thread>
 
 #include "runtime/op_error.h"
 #include "runtime/ops/ops.h"
@@ -109,6 +110,40 @@ TEST(Tape, RefusesMemoryThatWasWritten) {
   EXPECT_TRUE(text.starts_with("the gradient of kw::mul (runtime/ops/elementwise.cpp:")) << text;
   EXPECT_TRUE(text.ends_with(") cannot be computed: the input 'x' was written after the call")) << text;
   EXPECT_EQ(values(gradients({z}, {}, {x})[0]), (Values{2, 2}));  // a sum reads nothing
+}
+
+/// What a call on a tensor says in a thread that said nothing, or "".
+std::string said_elsewhere(const Tensor &t) {
+  std::string out;
+  std::thread([&] {
+    try {
+      ops::exp(t);
+    } catch (const OpError &e) {
+      out = e.what();
+    }
+  }).join();
+  return out;
+}
+
+TEST(Tape, RecordersOfOneThreadNest) {
+  Interpreted interpreted;
+  set_recording(true);
+  Tensor x = make_variable(tensor({1}, {2})), inner;
+  {
+    Recording off(false);
+    EXPECT_EQ(set_recording(true), std::optional(false));
+    inner = make_variable(tensor({1}, {3}));
+    EXPECT_NE(said_elsewhere(inner), "");
+    set_recording(std::nullopt);
+    EXPECT_EQ(said_elsewhere(inner), "");  // it ended, and the one around goes on
+    EXPECT_NE(said_elsewhere(x), "");
+    set_recording(true);  // never ended
+  }
+  EXPECT_TRUE(is_recording());
+  Tensor y = ops::mul(x, x);
+  set_recording(std::nullopt);
+  EXPECT_EQ(said_elsewhere(x), "");
+  EXPECT_EQ(values(gradients({y}, {}, {x})[0]), Values{4});
 }
 
 TEST(Tape, ReleasesLongChains) {

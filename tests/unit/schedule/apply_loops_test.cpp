@@ -76,6 +76,31 @@ TEST(ApplyLoops, reorder_takes_bounds_along) {
 )");
 }
 
+/// How often each (i, j) is visited, from (-8, -8) on, by loops over 0 <= i < n and a range of j.
+std::vector<int64_t> visits(const std::string &range, std::string_view schedule, int64_t n) {
+  Func f = unit::ir(cat("def f(w: inout(i64, (n, m)), p: weak(i64)):\n  fp('strict')\n  dims(n, m)\n",
+                        "  for i in serial(0, n, 1):\n    for j in serial(", range,
+                        ", 1):\n      w[0, i * 24 + j + 200] = w[0, i * 24 + j + 200] + 1\n  return w\n"));
+  LoopNest nest(f);
+  SourceMap sources;
+  EXPECT_FALSE(nest.replay(sources, sources.add_text("<schedule>", 1, std::string(schedule)))) << range;
+  int64_t dims[] = {n, 600};
+  std::vector<int64_t> w(600);
+  void *data[] = {w.data()};
+  uint64_t scalar = 0;
+  EXPECT_EQ(interpret(nest.func(), {data, dims, &scalar}).status, 0);
+  return w;
+}
+
+TEST(ApplyLoops, reorder_of_triangles_visits_the_same_iterations) {
+  for (std::string low : {"0", "i", "i - 2", "n - i", "2 - i", "max(1, 4 - i)", "max(i - 3, 3 - i)"})
+    for (std::string high : {"n", "i", "i + 3", "n - i", "5 - i", "min(n, i + 1)", "min(i + 2, 6 - i)"})
+      for (int64_t n : {1, 4, 6}) {
+        std::string range = cat(low, ", ", high);
+        EXPECT_EQ(visits(range, "reorder j i", n), visits(range, "", n)) << range << " with n = " << n;
+      }
+}
+
 TEST(ApplyLoops, tile_visits_whole_blocks_and_rests) {
   EXPECT_EQ(after("  for i in serial(0, n, 1):\n    for j in serial(0, 8, 1):\n      w[i, j] = j\n",
                   "tile i by 2, j by 4"),
