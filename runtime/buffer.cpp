@@ -10,6 +10,7 @@
 
 #include "runtime/buffer_pool.h"
 #include "runtime/cpu/map_pages.h"
+#include "support/thread_end.h"
 
 namespace kw {
 
@@ -46,22 +47,26 @@ BufferPool &pool() {
 struct ThreadLists {
   Block *first[listed_classes];
   uint32_t count[listed_classes];
-  uint32_t most[2];  ///< small blocks and others: 0 before ThreadEnd watches and after it has cleared
+  uint32_t most[2];  ///< small blocks and others: 0 before begin_lists and after clear_lists
   bool ended;
 };
 constinit thread_local ThreadLists lists{};
 
-/// Frees the thread's lists when it ends.
-struct ThreadEnd {
-  void watch() const { lists.most[0] = most_listed, lists.most[1] = most_larger; }
-  ~ThreadEnd() {
-    lists.most[0] = lists.most[1] = 0;
-    lists.ended = true;
-    for (Block *&first : lists.first)
-      while (first) free_block(std::exchange(first, first->next));
-  }
-};
-thread_local ThreadEnd end_of_thread;
+/// Frees the thread's lists.
+void clear_lists(void *) {
+  lists.most[0] = lists.most[1] = 0;
+  lists.ended = true;
+  for (Block *&first : lists.first)
+    while (first) free_block(std::exchange(first, first->next));
+}
+
+/// False where the thread ends or its end cannot be watched: it keeps no lists.
+bool begin_lists() {
+  static const AtThreadEnd thread_end(clear_lists);
+  if (lists.ended || !thread_end.watch(&lists)) return false;
+  lists.most[0] = most_listed, lists.most[1] = most_larger;
+  return true;
+}
 
 void *open(Block *block, size_t bytes, bool clear) {
   if (!block) return nullptr;
@@ -76,10 +81,8 @@ Block *make_small(uint32_t size_class) {
 }
 
 void release_unlisted(Block *block) {
-  if (block->size_class < listed_classes && lists.most[0] == 0 && !lists.ended) {
-    end_of_thread.watch();
+  if (block->size_class < listed_classes && lists.most[0] == 0 && begin_lists())
     return release_buffer(block->data());
-  }
   if (block->size_class < small_classes)
     free_block(block);
   else

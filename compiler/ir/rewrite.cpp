@@ -2,37 +2,11 @@
 // innermost outwards. Decides no replacement.
 #include "ir/rewrite.h"
 
+#include <optional>
+
 namespace kw::detail {
 
 namespace {
-
-template <class H>
-bool map_list(std::vector<H> &list, Rebuild &f) {
-  bool changed = false;
-  for (H &h : list) {
-    H mapped = f(h);
-    changed |= mapped.p != h.p;
-    h = std::move(mapped);
-  }
-  return changed;
-}
-
-template <class H>
-bool map_one(H &h, Rebuild &f) {
-  if (!h) return false;
-  H mapped = f(h);
-  bool changed = mapped.p != h.p;
-  h = std::move(mapped);
-  return changed;
-}
-
-/// One after the other, all of them.
-template <class... Hs>
-bool map_each(Rebuild &f, Hs &...hs) {
-  bool changed = false;
-  ((changed |= map_one(hs, f)), ...);
-  return changed;
-}
 
 /// The list after the rewrite; empty when nothing changed.
 std::vector<Expr> new_list(const std::vector<Expr> &list, Rebuild &f) {
@@ -46,34 +20,70 @@ std::vector<Expr> new_list(const std::vector<Expr> &list, Rebuild &f) {
   return out;
 }
 
-/// Maps everything below a statement but its chain continuation.
-bool map_heads(decltype(StmtNode::v) &v, Rebuild &f) {
-  return std::visit(
-      Overload{[&](Store &n) {
-                 bool changed = map_list(n.index, f);
-                 return map_one(n.value, f) || changed;
-               },
-               [&](Let &n) { return map_one(n.value, f); }, [](Alloc &) { return false; },
-               [&](For &n) { return map_each(f, n.lo, n.hi, n.body); },
-               [&](While &n) { return map_each(f, n.cond, n.body); }, [](Jump &) { return false; },
-               [&](If &n) { return map_each(f, n.cond, n.yes, n.no); },
-               [&](Check &n) { return map_one(n.cond, f); },
-               [&](Seq &n) {
-                 bool changed = false;
-                 for (size_t i = 0; i + 1 < n.items.size(); ++i) changed |= map_one(n.items[i], f);
-                 return changed;
-               }},
-      v);
+using Statement = decltype(StmtNode::v);
+
+/// The copy of a kind in which one operand after the other takes the place of what it was; nothing until one
+/// has changed.
+template <class K>
+class Changed {
+ public:
+  explicit Changed(const K &old) : old_(old) {}
+  template <class H>
+  void set(H K::*member, H now) {
+    if (now.p != (old_.*member).p) copy().*member = std::move(now);
+  }
+  void set(std::vector<Expr> K::*member, std::vector<Expr> now) {
+    if (!now.empty()) copy().*member = std::move(now);
+  }
+  K &copy() {
+    if (!new_) new_.emplace(old_);
+    return std::get<K>(*new_);
+  }
+  std::optional<Statement> take() { return std::move(new_); }
+
+ private:
+  const K &old_;
+  std::optional<Statement> new_;
+};
+
+/// A statement with everything below it mapped but its chain continuation; nothing when that changed nothing.
+std::optional<Statement> with_new_heads(const Stmt &s, Rebuild &f) {
+  auto one = [&](const auto &n, auto... members) {
+    Changed out(n);
+    (out.set(members, n.*members ? f(n.*members) : n.*members), ...);
+    return out.take();
+  };
+  return match(
+      s,
+      [&](const Store &n) {
+        Changed out(n);
+        out.set(&Store::index, new_list(n.index, f));
+        out.set(&Store::value, f(n.value));
+        return out.take();
+      },
+      [&](const Let &n) { return one(n, &Let::value); },
+      [](const Alloc &) { return std::optional<Statement>(); },
+      [&](const For &n) { return one(n, &For::lo, &For::hi, &For::body); },
+      [&](const While &n) { return one(n, &While::cond, &While::body); },
+      [](const Jump &) { return std::optional<Statement>(); },
+      [&](const If &n) { return one(n, &If::cond, &If::yes, &If::no); },
+      [&](const Check &n) { return one(n, &Check::cond); },
+      [&](const Seq &n) {
+        Changed out(n);
+        for (size_t i = 0; i + 1 < n.items.size(); ++i)
+          if (Stmt now = f(n.items[i]); now.p != n.items[i].p) out.copy().items[i] = std::move(now);
+        return out.take();
+      });
 }
 
-void set_next(decltype(StmtNode::v) &v, const Stmt &next) {
+void set_next(Statement &v, const Stmt &next) {
   if (auto *let = std::get_if<Let>(&v)) let->body = next;
   if (auto *alloc = std::get_if<Alloc>(&v)) alloc->body = next;
   if (auto *seq = std::get_if<Seq>(&v)) seq->items.back() = next;
 }
 
 /// Items that became sequences are spliced in: no Seq stands directly in another.
-Stmt remake(Loc loc, decltype(StmtNode::v) v) {
+Stmt remake(Loc loc, Statement v) {
   if (auto *items = std::get_if<Seq>(&v)) return seq(std::move(items->items), loc);
   return make_stmt(loc, std::move(v));
 }
@@ -131,25 +141,20 @@ Stmt Rebuild::operator()(const Stmt &root) {
   const Stmt *s = &root;
   Stmt tail;
   for (; s && *s; s = chain_next(*s->p)) {
-    if (const Stmt *found = stmts_.find(s->p.get())) {
+    if (const Stmt *found = s->p.use_count() > 1 ? stmts_.find(s->p.get()) : nullptr) {
       tail = *found;
       break;
     }
     chain.push_back(s);
   }
-  std::vector<std::pair<decltype(StmtNode::v), bool>> parts;
-  for (const Stmt *link : chain) {
-    auto v = link->p->v;
-    bool changed = map_heads(v, *this);
-    parts.emplace_back(std::move(v), changed);
-  }
+  std::vector<std::optional<Statement>> changed;
+  changed.reserve(chain.size());
+  for (const Stmt *link : chain) changed.push_back(with_new_heads(*link, *this));
   for (size_t i = chain.size(); i-- > 0;) {
-    auto &[v, changed] = parts[i];
-    if (const Stmt *old = chain_next(*chain[i]->p)) {
-      changed |= old->p != tail.p;
-      set_next(v, tail);
-    }
-    Stmt rebuilt = changed ? remake(chain[i]->loc(), std::move(v)) : *chain[i];
+    std::optional<Statement> &now = changed[i];
+    if (const Stmt *old = chain_next(*chain[i]->p); old && old->p != tail.p)
+      set_next(now ? *now : now.emplace(chain[i]->p->v), tail);
+    Stmt rebuilt = now ? remake(chain[i]->loc(), std::move(*now)) : *chain[i];
     bool dissolved = as<Seq>(*chain[i]) && !as<Seq>(rebuilt);  // its one item has met the rules already
     tail = dissolved ? rebuilt : apply(rebuilt, *chain[i]);
     bool is_shared = chain[i]->p.use_count() > 1;

@@ -247,13 +247,14 @@ class DependenceSearch {
     std::unordered_set<const BufNode *> written;
     for (const NestStatement &s : nest_.statements)
       for (const NestAccess &a : s.accesses)
-        if (a.is_write) written.insert(a.buf.get());
+        if (a.is_write && may_depend(s, a)) written.insert(a.buf.get());
+    for (const BufNode *b : query_.without) written.erase(b);
     uint64_t count = 0;
     for (uint32_t s = 0; s < nest_.statements.size(); ++s) {
       alike_.emplace_back(nest_.statements[s].accesses.size());
       for (uint32_t a = 0; a < nest_.statements[s].accesses.size(); ++a) {
         const NestAccess &access = nest_.statements[s].accesses[a];
-        if (!written.count(access.buf.get())) continue;
+        if (!written.count(access.buf.get()) || !may_depend(nest_.statements[s], access)) continue;
         alike_[s][a] = first_alike(s, a, count++);
         Touches &list = touches[access.buf.get()];
         if (list.all.empty()) buffers.push_back(access.buf.get());
@@ -274,6 +275,15 @@ class DependenceSearch {
     Places all, writes;
   };
   static constexpr int64_t work_of_system = 10;
+
+  /// False for what the loop that is asked of does not run, and for buffers that each of its iterations
+  /// makes.
+  bool may_depend(const NestStatement &s, const NestAccess &a) const {
+    if (!query_.loop) return true;
+    auto level =
+        static_cast<size_t>(std::find(s.loops.begin(), s.loops.end(), *query_.loop) - s.loops.begin());
+    return level < s.loops.size() && a.home <= level;
+  }
 
   const NestAccess &access(uint32_t s, uint32_t a) const { return nest_.statements[s].accesses[a]; }
 

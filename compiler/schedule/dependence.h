@@ -31,7 +31,8 @@ struct Dependence {
 struct DependenceQuery {
   std::optional<uint32_t> loop;  ///< only those that this loop of the nest carries
   bool directions = false;
-  int64_t work = 100'000;  ///< products of rows; when they are used up the search ends
+  int64_t work = 100'000;                  ///< products of rows; when they are used up the search ends
+  std::vector<const BufNode *> without{};  ///< buffers that nothing is asked of
   /// Whether a pair of accesses at a level is of interest, before it is searched; empty: all are.
   std::function<bool(const Dependence &)> wanted{};
   /// Told of each that is found; false ends the search. May be empty.

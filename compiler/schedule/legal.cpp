@@ -23,12 +23,9 @@ class Judge {
       out.jump = jumps.first_break;
       return out;
     }
-    std::vector<const BufNode *> own = private_scalars(f_, nest_, directive_.loop);
     std::vector<Verdict> refusals;
     DependenceQuery query{directive_.loop};
-    query.wanted = [&](const Dependence &d) {
-      return std::find(own.begin(), own.end(), from(d).buf.get()) == own.end();
-    };
+    query.without = private_scalars(f_, nest_, directive_.loop);
     query.on_found = [&](const Dependence &d) {
       if (Verdict v = judge(d); !v.ok()) refusals.push_back(std::move(v));
       return shown_ || refusals.empty();  // which of several is told matters only where one is

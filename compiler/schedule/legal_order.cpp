@@ -39,11 +39,10 @@ class OrderJudge {
   }
   const NestAccess &from(const Dependence &d) const { return search_.from(d); }
 
-  /// Reductions that may come in any order, and what each iteration has for itself.
-  bool is_ignored(const Dependence &d, const std::vector<const BufNode *> &own) const {
+  /// Reductions that may come in any order.
+  bool is_ignored(const Dependence &d) const {
     const ReductionMark &x = from(d).reduction, &y = search_.to(d).reduction;
-    if (relaxable(x, y) && x.any_order && y.any_order) return true;
-    return std::find(own.begin(), own.end(), from(d).buf.get()) != own.end();
+    return relaxable(x, y) && x.any_order && y.any_order;
   }
 
   /// True when the iterations that the system holds do not exist; else the verdict is kept.
@@ -54,10 +53,11 @@ class OrderJudge {
     return false;
   }
 
-  /// What counts of the dependences that a loop carries.
+  /// What counts of the dependences that a loop carries; `own` is what each iteration has for itself.
   Dependences carried_by(uint32_t loop, const std::vector<const BufNode *> &own) const {
     DependenceQuery query{loop};
-    query.wanted = [&](const Dependence &d) { return !is_ignored(d, own); };
+    query.without = own;
+    query.wanted = [&](const Dependence &d) { return !is_ignored(d); };
     return find_dependences(nest_, query);
   }
 
@@ -117,7 +117,7 @@ class OrderJudge {
     uint32_t first = d_.loop, second = d_.others[0];
     DependenceQuery query;
     query.wanted = [&](const Dependence &d) {
-      return d.level == d.common && !is_ignored(d, {}) && is_in(d.source, first) && is_in(d.sink, second);
+      return d.level == d.common && !is_ignored(d) && is_in(d.source, first) && is_in(d.sink, second);
     };
     Dependences all = find_dependences(nest_, query);
     if (!all.complete) return {Reason::unproved};
@@ -147,7 +147,7 @@ class OrderJudge {
     };
     DependenceQuery query{d_.loop};
     query.wanted = [&](const Dependence &d) {
-      return is_in_part(d.source, second) && is_in_part(d.sink, first) && !is_ignored(d, {});
+      return is_in_part(d.source, second) && is_in_part(d.sink, first) && !is_ignored(d);
     };
     Dependences carried = find_dependences(nest_, query);
     if (!carried.complete) return {Reason::unproved};

@@ -9,6 +9,7 @@
 #include "ir/equal.h"
 #include "ir/match.h"
 #include "ir/walk.h"
+#include "schedule/index_sets/split_index_sets.h"
 
 namespace kw {
 
@@ -77,6 +78,7 @@ class Fuser {
     const For &x = *nest_.nest().loops[a].loop, &y = *nest_.nest().loops[b].loop;
     if (!same_range(x, y) || !asked_.insert({x.iter.get(), y.iter.get()}).second || !would_gain(x, y))
       return false;
+    if (has_cut_inside(x) || has_cut_inside(y)) return false;
     bool threads = runs(Verb::parallel, a) && runs(Verb::parallel, b);
     bool lanes = runs(Verb::vectorize, a) && runs(Verb::vectorize, b);
     if (!threads && !lanes) return false;

@@ -3,6 +3,7 @@
 #include "schedule/cpu/lanes_and_threads.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -16,6 +17,7 @@
 #include "ir/walk.h"
 #include "schedule/cpu/range_limits.h"
 #include "schedule/cpu/register_model.h"
+#include "schedule/index_sets/split_index_sets.h"
 #include "schedule/legal.h"
 #include "schedule/privatise.h"
 #include "schedule/tree/ranges.h"
@@ -102,6 +104,7 @@ class LoopChooser {
   }
 
   bool loop(const Stmt &s, const For &n) {
+    if (loops_.empty()) outermost_.reset();
     bool before = on_threads_, threads = (!on_threads_ || &n == next_) && may_run_on_threads(s, n);
     if (threads) parallel_.insert(s.p.get());
     std::unordered_set<const StmtNode *> parallel_before = parallel_;
@@ -124,6 +127,13 @@ class LoopChooser {
     return lanes;
   }
 
+  /// True when it is known to be too little for two threads, which no range without a bound tells.
+  bool is_surely_short(const For &n) const {
+    if (!most_trips(n)) return false;
+    auto work = as_int(estimate_work(n).operations);
+    return work && *work < 2 * target_.work_per_thread();
+  }
+
   /// The loop that is all a parallel one does: where that has few iterations, threads share this one's too.
   static const For *next_in(const For &n) {
     const Stmt *s = &n.body;
@@ -142,13 +152,10 @@ class LoopChooser {
     if (n.kind != ForKind::serial || n.hint == Hint::serial || conditional) return false;
     std::vector<const For *> band = pure_band_at(n, loops_);
     if (band.empty() || !has_ends_of_call(band)) return false;
-    WorkEstimate work = estimate_work(n);
-    if (auto constant = as_int(work.operations); constant && *constant < 2 * target_.work_per_thread())
-      return false;
-    Nest nest = extract_nest(s, scope_, Reads::of_written);
-    Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0}, false);
-    return v.ok() &&
-           std::all_of(v.shared.begin(), v.shared.end(), [](const SharedReduction &r) { return r.free; });
+    if (is_surely_short(n)) return false;
+    return allows(s, n, Directive::Verb::parallel, [](const Verdict &v) {
+      return std::all_of(v.shared.begin(), v.shared.end(), [](const SharedReduction &r) { return r.free; });
+    });
   }
 
   /// Not with checks inside: which of several faults is told would depend on the threads.
@@ -156,13 +163,27 @@ class LoopChooser {
     auto trips = most_trips(n);
     if (jumps_of(n.body).any()) return false;  // a parallel loop takes no jumps (ir/verify)
     if (n.kind != ForKind::serial || n.hint == Hint::serial || (trips && *trips < 2)) return false;
-    WorkEstimate work = estimate_work(n);
-    if (auto constant = as_int(work.operations); constant && *constant < 2 * target_.work_per_thread())
-      return false;
-    if (writes_outer_scalar(n.body) || has_check(n.body)) return false;
-    Nest nest = extract_nest(s, scope_, Reads::of_written);
-    Verdict v = legal(f_, nest, {Directive::Verb::parallel, 0}, false);
-    return v.ok() && v.shared.empty();
+    if (is_surely_short(n)) return false;
+    if (writes_outer_scalar(n.body) || has_check(n.body) || has_cut_inside(n)) return false;
+    return allows(s, n, Directive::Verb::parallel, [](const Verdict &v) { return v.shared.empty(); });
+  }
+
+  /// True when a directive on the loop is legal with a verdict that `suits`. Most are asked of the outermost
+  /// nest, which is read once; one that it refuses is asked of the loop's own, which sees less around it.
+  template <class F>
+  bool allows(const Stmt &s, const For &n, Directive::Verb verb, F &&suits) {
+    auto fine = [&](const Nest &nest, uint32_t loop) {
+      Verdict v = legal(f_, nest, {verb, loop}, false);
+      return v.ok() && suits(v);
+    };
+    if (loops_.empty()) {
+      if (!outermost_) outermost_ = extract_nest(s, scope_, Reads::of_written);
+      return fine(*outermost_, 0);
+    }
+    if (outermost_)
+      for (uint32_t l = 1; l < outermost_->loops.size(); ++l)
+        if (outermost_->loops[l].loop == &n && fine(*outermost_, l)) return true;
+    return fine(extract_nest(s, scope_, Reads::of_written), 0);
   }
 
   uint32_t lanes_of(const Stmt &s, const For &n) {
@@ -170,11 +191,12 @@ class LoopChooser {
     if (!view.widens() || (view.has_lane_sums() && !sums_only_here(n))) return 0;
     uint32_t width = lanes_of_loop(target_, n, view);
     if (width < 2) return 0;
-    Nest nest = extract_nest(s, scope_, Reads::of_written);
-    Verdict v = legal(f_, nest, {Directive::Verb::vectorize, 0}, false);
-    bool may_meet =
-        std::any_of(v.shared.begin(), v.shared.end(), [](const SharedReduction &r) { return r.in_memory; });
-    return v.ok() && !(may_meet && stores_apart(n, view)) ? width : 0;
+    bool legal = allows(s, n, Directive::Verb::vectorize, [&](const Verdict &v) {
+      bool may_meet =
+          std::any_of(v.shared.begin(), v.shared.end(), [](const SharedReduction &r) { return r.in_memory; });
+      return !(may_meet && stores_apart(n, view));
+    });
+    return legal ? width : 0;
   }
 
   /// True when it stores in memory at places that may differ from lane to lane. Of two lanes that accumulate
@@ -211,6 +233,7 @@ class LoopChooser {
   const Target &target_;
   NestScope scope_;
   std::vector<const For *> loops_;  ///< around the place
+  std::optional<Nest> outermost_;   ///< at the first of these, once something was asked of it
   bool on_threads_ = false;         ///< the place is inside a parallel loop
   const For *next_ = nullptr;       ///< the loop directly in it
   std::unordered_map<const StmtNode *, uint32_t> widths_;

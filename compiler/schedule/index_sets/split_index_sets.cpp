@@ -212,6 +212,12 @@ void make(LoopNest &nest, const Directive &d) {
 
 }  // namespace
 
+bool has_cut_inside(const For &loop) {
+  bool found = false;
+  walk(loop.body, [&](const For &n, const Stmt &) { found |= n.kind == ForKind::parallel; });
+  return found;
+}
+
 /// All are decided on the nest as it was: a cut keeps the order, and with it what another one frees. They are
 /// made from the last loop of the text to the first, so that the numbers of those before stay and inner loops
 /// are cut before the loop around them is copied.

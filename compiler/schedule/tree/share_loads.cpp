@@ -2,6 +2,8 @@
 #include "schedule/tree/share_loads.h"
 
 #include <algorithm>
+#include <deque>
+#include <optional>
 #include <unordered_map>
 
 #include "analysis/affine.h"
@@ -76,12 +78,12 @@ class LoadSharer {
 
  private:
   struct Read {
-    Element element;
+    const Element *element;
     int count = 0;
   };
   /// An element that was read or written, and its value.
   struct Known {
-    Element element;
+    const Element *element;
     Expr value;
     size_t copy;  ///< that touched it first
     bool by_several = false;
@@ -113,13 +115,20 @@ class LoadSharer {
         });
   }
 
+  /// The element that a load reads, found once; null when it cannot be told.
+  const Element *element_at(const Load &n, const Expr &at) {
+    auto [found, is_new] = of_loads_.try_emplace(at.p.get());
+    if (is_new) found->second = {at, element_of(n.buf, n.index)};
+    return found->second.element ? &*found->second.element : nullptr;
+  }
+
   void count(const Stmt &s) {
-    auto note = [&](const Load &n, const Expr &, bool certain) {
-      auto element = element_of(n.buf, n.index);
-      if (!element || !certain) return;
+    auto note = [&](const Load &n, const Expr &at, bool certain) {
+      const Element *element = certain ? element_at(n, at) : nullptr;
+      if (!element) return;
       for (Read &r : reads_)
-        if (meeting_of(r.element, *element) == Meeting::always) return void(++r.count);
-      reads_.push_back({std::move(*element), 1});
+        if (meeting_of(*r.element, *element) == Meeting::always) return void(++r.count);
+      reads_.push_back({element, 1});
     };
     if (const Let *n = as<Let>(s)) for_each_load(n->value, true, note);
     const Store *n = as<Store>(s);
@@ -129,7 +138,7 @@ class LoadSharer {
   }
   bool is_read_again(const Element &e) const {
     return std::any_of(reads_.begin(), reads_.end(), [&](const Read &r) {
-      return r.count > 1 && meeting_of(r.element, e) == Meeting::always;
+      return r.count > 1 && meeting_of(*r.element, e) == Meeting::always;
     });
   }
 
@@ -137,10 +146,10 @@ class LoadSharer {
   Expr shared(const Expr &e) {
     std::unordered_map<const ExprNode *, Expr> values;
     for_each_load(e, true, [&](const Load &n, const Expr &at, bool certain) {
-      auto element = element_of(n.buf, n.index);
+      const Element *element = element_at(n, at);
       if (!element || values.count(at.p.get())) return;
       for (Known &k : known_) {
-        if (meeting_of(k.element, *element) != Meeting::always) continue;
+        if (meeting_of(*k.element, *element) != Meeting::always) continue;
         k.by_several = k.by_several || (certain && k.copy != copy_);
         return void(values[at.p.get()] = k.value);
       }
@@ -154,10 +163,11 @@ class LoadSharer {
     });
   }
 
+  /// `element` must stay where it is.
   Expr named(const Element &element, const Expr &value) {
     Sym sym = make_sym(SymKind::local, value.dtype(), element.buf->sym->name, value.loc());
     out_.emplace_back(let(sym, value, {}, value.loc()), true);
-    known_.push_back({element, kw::ref(sym, value.loc()), copy_});
+    known_.push_back({&element, kw::ref(sym, value.loc()), copy_});
     return known_.back().value;
   }
 
@@ -177,11 +187,12 @@ class LoadSharer {
     std::vector<Expr> index;
     for (const Expr &i : n.index) index.push_back(shared(i));
     Expr value = shared(n.value);
-    auto element = n.index.empty() ? std::nullopt : element_of(n.buf, n.index);
+    std::optional<Element> &element = of_stores_.emplace_back();
+    if (!n.index.empty()) element = element_of(n.buf, n.index);
     std::erase_if(known_, [&](const Known &k) {
       bool is_apart = apart_.count(n.buf.get()) > 0 && (k.by_several || k.copy != copy_);
-      Meeting m = element ? meeting_of(k.element, *element) : Meeting::unknown;
-      return k.element.buf == n.buf && (m == Meeting::always || (m == Meeting::unknown && !is_apart));
+      Meeting m = element ? meeting_of(*k.element, *element) : Meeting::unknown;
+      return k.element->buf == n.buf && (m == Meeting::always || (m == Meeting::unknown && !is_apart));
     });
     if (element && n.order == Order::source) {
       drop_store_before(*element, value);
@@ -194,10 +205,10 @@ class LoadSharer {
   void drop_store_before(const Element &element, const Expr &value) {
     bool is_read = false;
     auto look = [&](const Expr &e) {
-      for_each_load(e, true, [&](const Load &n, const Expr &, bool) {
-        auto read = element_of(n.buf, n.index);
-        is_read =
-            is_read || (n.buf == element.buf && (!read || meeting_of(*read, element) != Meeting::never));
+      for_each_load(e, true, [&](const Load &n, const Expr &at, bool) {
+        if (is_read || n.buf != element.buf) return;
+        const Element *read = element_at(n, at);
+        is_read = !read || meeting_of(*read, element) != Meeting::never;
       });
     };
     look(value);
@@ -219,6 +230,12 @@ class LoadSharer {
 
   const std::vector<Chain> &copies_;
   const std::unordered_set<const BufNode *> &apart_;
+  struct Found {
+    Expr load;  ///< whose address is not reused as long as it is here
+    std::optional<Element> element;
+  };
+  std::unordered_map<const ExprNode *, Found> of_loads_;
+  std::deque<std::optional<Element>> of_stores_;  ///< none moves when another comes
   std::vector<Read> reads_;
   std::vector<Known> known_;
   std::vector<Piece> out_;
