@@ -104,7 +104,7 @@ class LoopChooser {
   }
 
   bool loop(const Stmt &s, const For &n) {
-    if (loops_.empty()) outermost_.reset();
+    if (loops_.empty()) outermost_.reset(), outermost_loop_ = &s, scope_of_outermost_ = scope_.size();
     bool before = on_threads_, threads = (!on_threads_ || &n == next_) && may_run_on_threads(s, n);
     if (threads) parallel_.insert(s.p.get());
     std::unordered_set<const StmtNode *> parallel_before = parallel_;
@@ -176,13 +176,13 @@ class LoopChooser {
       Verdict v = legal(f_, nest, {verb, loop}, false);
       return v.ok() && suits(v);
     };
-    if (loops_.empty()) {
-      if (!outermost_) outermost_ = extract_nest(s, scope_, Reads::of_written);
-      return fine(*outermost_, 0);
+    if (!outermost_) {
+      NestScope around(scope_.begin(), scope_.begin() + static_cast<std::ptrdiff_t>(scope_of_outermost_));
+      outermost_ = extract_nest(*outermost_loop_, around, Reads::of_written);
     }
-    if (outermost_)
-      for (uint32_t l = 1; l < outermost_->loops.size(); ++l)
-        if (outermost_->loops[l].loop == &n && fine(*outermost_, l)) return true;
+    for (uint32_t l = 0; l < outermost_->loops.size(); ++l)
+      if (outermost_->loops[l].loop == &n && fine(*outermost_, l)) return true;
+    if (loops_.empty()) return false;
     return fine(extract_nest(s, scope_, Reads::of_written), 0);
   }
 
@@ -232,10 +232,12 @@ class LoopChooser {
   const Func &f_;
   const Target &target_;
   NestScope scope_;
-  std::vector<const For *> loops_;  ///< around the place
-  std::optional<Nest> outermost_;   ///< at the first of these, once something was asked of it
-  bool on_threads_ = false;         ///< the place is inside a parallel loop
-  const For *next_ = nullptr;       ///< the loop directly in it
+  std::vector<const For *> loops_;        ///< around the place
+  const Stmt *outermost_loop_ = nullptr;  ///< the first of these
+  size_t scope_of_outermost_ = 0;         ///< so many entries of the scope stand around it
+  std::optional<Nest> outermost_;         ///< once something was asked of it
+  bool on_threads_ = false;               ///< the place is inside a parallel loop
+  const For *next_ = nullptr;             ///< the loop directly in it
   std::unordered_map<const StmtNode *, uint32_t> widths_;
   std::unordered_set<const StmtNode *> parallel_;
   std::unordered_set<const StmtNode *> sums_on_threads_;
