@@ -1,5 +1,5 @@
-// The user's claims on loops, checked: W401 to W408 for those that are false or cannot be proved. The loops
-// keep their meaning either way. A kernel without such a claim costs one look at its statements.
+// The user's claims on loops, checked: W401 to W406 and W408 for those that are false or cannot be proved.
+// The loops keep their meaning either way. A kernel without such a claim costs one look at its statements.
 #pragma once
 
 #include "ir/func.h"

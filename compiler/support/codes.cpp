@@ -75,7 +75,7 @@ constexpr CodeRow table[] = {
     {Code::W404, "W404", hint, "claimed loop is an ordered reduction", "test_w404_ordered_reduction"},
     {Code::W405, "W405", hint, "claim without a proof", "test_w405_unproved"},
     {Code::W406, "W406", hint, "claimed loop is too large to be written out", "test_w406_unroll"},
-    {Code::W407, "W407", hint, "neighbouring loops that cannot become one", "test_w407_unfused"},
+    {Code::W407, "W407", warning, "neighbouring loops that cannot become one", "test_w407_unfused"},
     {Code::W408, "W408", hint, "claimed iterations share a temporary", "test_w408_shared_temporary"},
     {Code::W409, "W409", warning, "a plan of the scheduler that is not legal", "test_w409_refused_plan"},
     {Code::E501, "E501", device, "no such device", "test_e501_device"},

@@ -85,7 +85,7 @@ class UninitializedReadWarning(KernelWarning):
 
 
 class HintIgnoredWarning(KernelWarning):
-    """What a hint claims of a loop is false or could not be proved (W401 to W408); the loop runs in order."""
+    """What a hint claims of a loop is false or unproved (W401 to W406, W408); the loop runs in order."""
 
 
 _classes: dict[str, type[KernelError]] = {
