@@ -13,7 +13,7 @@ namespace kw {
 
 namespace {
 
-/// Of this thread. Asked several times in each call: without a destructor that takes one step.
+/// Of this thread. It is asked several times in each call, and asking is quick since it has no destructor.
 constinit thread_local RecordingState state{};
 thread_local std::shared_ptr<Recorder> newest;  ///< keeps those of this thread alive, for set_recording alone
 std::atomic<uint64_t> next_number{1};
@@ -198,9 +198,11 @@ std::optional<bool> set_recording(std::optional<bool> on) {
       chain = std::make_shared<Recorder>(std::move(chain));
       now.recorder = chain.get();
     } else {
-      now.recorder->goes_on.store(false, std::memory_order_relaxed);
-      while (chain.get() != now.recorder) chain = std::move(chain->around);
-      chain = std::move(chain->around);
+      for (bool is_last = false; !is_last;
+           chain = std::move(chain->around)) {  // and what was never ended in it
+        is_last = chain.get() == now.recorder;
+        chain->goes_on.store(false, std::memory_order_relaxed);
+      }
       now.recorder = nullptr;
     }
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/bounds.h"
 #include "analysis/cost.h"
 #include "analysis/lane_view.h"
 #include "ir/accumulation.h"
@@ -11,6 +12,7 @@
 #include "ir/jumps.h"
 #include "ir/match.h"
 #include "ir/walk.h"
+#include "schedule/cpu/lanes_and_threads.h"
 #include "schedule/cpu/register_model.h"
 #include "schedule/hints.h"
 #include "schedule/privatise.h"
@@ -70,9 +72,7 @@ class Undone {
   std::string why_no_threads(const Stmt &s, const For &n) {
     if (n.hint == Hint::serial) return "`serial` keeps it in order";
     auto trips = most_trips(n);
-    auto work = as_int(estimate_work(n).operations);
-    if ((trips && *trips < 2) || (work && *work < 2 * in_.target.work_per_thread()))
-      return "its work is worth one thread only";
+    if ((trips && *trips < 2) || is_surely_short(n, in_.target)) return "its work is worth one thread only";
     if (has_check(n.body)) return "subscripts are checked in it, and the first bad one is told";
     if (std::string why = refused(s, Verb::parallel); !why.empty()) return why;
     if (jumps_of(n.body).any()) return "`continue` ends some of its iterations early";
@@ -116,7 +116,7 @@ class Undone {
       bool is_told = verb == "fuse" || verb == "jam" || verb == "strip" || verb == "reorder";
       bool in_place = std::any_of(schedule_.directives.begin(), schedule_.directives.end(),
                                   [&](const std::string &d) { return d.starts_with(verb); });
-      if (!is_told || in_place || !r.loop.known()) continue;
+      if (!is_told || (in_place && verb != "fuse") || !r.loop.known()) continue;
       std::string why = r.why.empty() ? "the order of iterations would change" : r.why;
       if (!r.buffer.empty() && r.why.empty())
         why = cat("lines ", line(r.from.loc), " and ", line(r.to.loc), " would meet in '", r.buffer,
@@ -131,9 +131,15 @@ class Undone {
 
   std::string line(Loc at) const { return line_mark(in_.sources, at); }
 
-  /// "a[i]" of the text of an assignment, "a[i] += b[i]".
+  /// "a[i]" of the text of an assignment, "a[i] += b[i]"; "" where that has several targets.
   static std::string target_of(const std::string &assignment) {
-    std::string out = assignment.substr(0, assignment.find('='));
+    size_t end = 0;
+    for (int depth = 0; end < assignment.size() && (depth > 0 || assignment[end] != '='); ++end) {
+      char c = assignment[end];
+      depth += (c == '[' || c == '(') - (c == ']' || c == ')');
+      if (c == ',' && depth == 0) return "";
+    }
+    std::string out = assignment.substr(0, end);
     out.erase(out.find_last_not_of(" +-*/%&|^<>@") + 1);
     return out;
   }
@@ -145,14 +151,21 @@ class Undone {
     if (r.buffer.empty()) return cat(out, r.why.empty() ? "it is too large for a proof" : r.why);
     std::string element = excerpt(in_.sources, r.to.loc);
     if (r.to.is_write) element = target_of(element);
-    bool sure = r.reason == Reason::conflict && !r.to.iteration.empty();
+    bool sure = r.reason == Reason::conflict && r.is_certain;
     out += cat("line ", line(r.to.loc), sure ? " " : " may ", r.to.is_write ? "write" : "read",
-               sure ? "s " : " ", element.empty() ? r.buffer : element, " before line ", line(r.from.loc),
-               " has ", r.from.is_write ? "written" : "read", " it");
-    if (!r.to.iteration.empty())
-      out += cat(" (iteration ", r.to.iteration, r.to.is_write ? " overwrites" : " reads", " what iteration ",
-                 r.from.iteration, r.from.is_write ? " writes)" : " reads)");
-    return out;
+               sure ? "s " : " ", element.empty() ? cat("'", r.buffer, "'") : element, " before line ",
+               line(r.from.loc), " has ", r.from.is_write ? "written" : "read", " it");
+    return r.to.iteration.empty() ? out : cat(out, " (", pair_text(r, sure), ")");
+  }
+
+  std::string pair_text(const RefusedDirective &r, bool sure) const {
+    std::vector<std::string> sizes;
+    for (const auto &[size, value] : r.sizes) sizes.push_back(cat(bound_text(safe_, size), " = ", value));
+    std::string_view way = r.to.is_write ? (sure ? "overwrites" : "may overwrite")
+                           : sure        ? "reads"
+                                         : "may read";
+    return cat(sizes.empty() ? "" : cat("with ", join_text(sizes, ", "), ": "), "iteration ", r.to.iteration,
+               " ", way, " what iteration ", r.from.iteration, r.from.is_write ? " writes" : " reads");
   }
 
   void add(const Stmt &s, std::string subject, std::string why) {

@@ -61,13 +61,13 @@ Func chosen(LoopNest &nest, const Target &target) {
 }  // namespace
 
 bool run_steps(LoopNest &nest, const std::function<void(LoopNest &)> &steps) {
-  Func written = nest.func();
+  LoopNest before = nest;
   try {
     steps(nest);
     return true;
   } catch (const RefusedStep &refused) {
-    written.warnings.push_back(unsound_plan(written.name, refused.step));
-    nest = LoopNest(std::move(written));
+    nest = std::move(before);
+    nest.warn(unsound_plan(nest.func().name, refused.step));
     return false;
   }
 }

@@ -30,6 +30,8 @@ static RefusedDirective refusal_of(const Nest &nest, const Directive &d, const V
     out.buffer = from.buf->sym->name;
     out.from = {from.loc, from.is_write}, out.to = {to.loc, to.is_write};
     if (v.witness) {
+      out.is_certain = v.witness->certain;
+      out.sizes = v.witness->sizes;
       out.from.iteration = iteration_of(nest, at->source, v.witness->source);
       out.to.iteration = iteration_of(nest, at->sink, v.witness->sink);
     }
@@ -92,7 +94,7 @@ void LoopNest::apply(const Directive &d) {
 }
 
 Verdict LoopNest::try_apply(const Directive &d) {
-  Verdict v = legal(d, refused_ != nullptr);
+  Verdict v = legal(d, refused_ && d.verb == Verb::fuse);  // of which a witness is told
   if (v.ok())
     apply(d);
   else if (refused_)
@@ -100,10 +102,22 @@ Verdict LoopNest::try_apply(const Directive &d) {
   return v;
 }
 
-void LoopNest::require(const Directive &d) {
-  if (Verdict v = legal(d); !v.ok()) throw RefusedStep{refusal_of(nest(), d, v)};
-  apply(d);
+bool LoopNest::require(const Directive &d) {
+  if (legal(d).ok()) return apply(d), true;
+  Verdict v = legal(d, true);
+  if (v.witness || v.reason == Reason::misfit || v.reason == Reason::jump)
+    throw RefusedStep{refusal_of(nest(), d, v)};
+  return false;
 }
+
+void LoopNest::note_refusal(const Directive &d, std::string why) {
+  if (!refused_) return;
+  Verdict misfit{Reason::misfit};
+  refused_->push_back(refusal_of(nest(), d, misfit));
+  refused_->back().why = std::move(why);
+}
+
+void LoopNest::warn(Diagnostic d) { f_.warnings.push_back(std::move(d)); }
 
 std::optional<LoopNest::Refused> LoopNest::replay(const SourceMap &sources, uint32_t source) {
   for (Loc line : directive_lines(sources, source)) {

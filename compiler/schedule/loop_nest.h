@@ -9,7 +9,7 @@
 
 namespace kw {
 
-/// An access in the way of a directive.
+/// One of the two accesses in the way of a directive.
 struct RefusedAccess {
   Loc loc{};
   bool is_write = false;
@@ -25,6 +25,9 @@ struct RefusedDirective {
   std::string buffer{};  ///< of a dependence, with its two accesses
   RefusedAccess from{}, to{};
   Loc other{};  ///< of a fusion: the second loop
+  /// Of a witness: what its iterations need to meet, and whether nothing else is needed.
+  std::vector<std::pair<Expr, int64_t>> sizes{};
+  bool is_certain = false;
 };
 
 /// Thrown by LoopNest::require.
@@ -62,9 +65,14 @@ class LoopNest {
   const std::vector<FusedLoop> &fused() const { return fused_; }
   /// Applies a directive when it is legal.
   Verdict try_apply(const Directive &d);
-  /// Applies a directive that was proved before, in a form of the nest that this one follows from. Throws
-  /// RefusedStep when it is not legal after all.
-  void require(const Directive &d);
+  /// Applies a directive that was proved of a smaller form of the nest, when the same is proved of this
+  /// one; false where no proof is found. Throws RefusedStep when two iterations or the tree show it wrong.
+  bool require(const Directive &d);
+
+  /// Notes in `refused` what was wanted and not done, for another reason than legality.
+  void note_refusal(const Directive &d, std::string why);
+  /// Adds to the warnings of the function.
+  void warn(Diagnostic d);
 
   /// Lines of text, each applied when it is legal; the first that is not ends it. Malformed text throws
   /// CompileError with E401.

@@ -1,5 +1,6 @@
-// What is to be done when a thread ends. A thread_local object with a destructor does the same, and ends the
-// process where there is no memory to note it.
+// What is to be done when a thread ends. A thread_local object with a destructor ends the process where there
+// is no memory to note it. The library must stay loaded as long as threads live, and objects are static: a
+// process has some thousand keys.
 #pragma once
 
 #include <pthread.h>

@@ -86,8 +86,10 @@ class Fuser {
     Directive d{Verb::fuse, a, {b}};
     d.reason = "they share memory";
     if (!trial.try_apply(d).ok()) return false;
-    if (threads && !trial.legal({Verb::parallel, a}).ok()) return false;
-    if (lanes && !trial.legal({Verb::vectorize, a}).ok()) return false;
+    bool stays_free = (!threads || trial.legal({Verb::parallel, a}).ok()) &&
+                      (!lanes || trial.legal({Verb::vectorize, a}).ok());
+    if (!stays_free)
+      return nest_.note_refusal(d, "as one loop its iterations would depend on each other"), false;
     nest_ = std::move(trial);
     return fused_ = true;
   }

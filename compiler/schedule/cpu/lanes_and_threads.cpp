@@ -127,13 +127,6 @@ class LoopChooser {
     return lanes;
   }
 
-  /// True when it is known to be too little for two threads, which no range without a bound tells.
-  bool is_surely_short(const For &n) const {
-    if (!most_trips(n)) return false;
-    auto work = as_int(estimate_work(n).operations);
-    return work && *work < 2 * target_.work_per_thread();
-  }
-
   /// The loop that is all a parallel one does: where that has few iterations, threads share this one's too.
   static const For *next_in(const For &n) {
     const Stmt *s = &n.body;
@@ -152,7 +145,7 @@ class LoopChooser {
     if (n.kind != ForKind::serial || n.hint == Hint::serial || conditional) return false;
     std::vector<const For *> band = pure_band_at(n, loops_);
     if (band.empty() || !has_ends_of_call(band)) return false;
-    if (is_surely_short(n)) return false;
+    if (is_surely_short(n, target_)) return false;
     return allows(s, n, Directive::Verb::parallel, [](const Verdict &v) {
       return std::all_of(v.shared.begin(), v.shared.end(), [](const SharedReduction &r) { return r.free; });
     });
@@ -163,7 +156,7 @@ class LoopChooser {
     auto trips = most_trips(n);
     if (jumps_of(n.body).any()) return false;  // a parallel loop takes no jumps (ir/verify)
     if (n.kind != ForKind::serial || n.hint == Hint::serial || (trips && *trips < 2)) return false;
-    if (is_surely_short(n)) return false;
+    if (is_surely_short(n, target_)) return false;
     if (writes_outer_scalar(n.body) || has_check(n.body) || has_cut_inside(n)) return false;
     return allows(s, n, Directive::Verb::parallel, [](const Verdict &v) { return v.shared.empty(); });
   }
@@ -244,6 +237,13 @@ class LoopChooser {
 };
 
 }  // namespace
+
+bool is_surely_short(const For &loop, const Target &target) {
+  if (!most_trips(loop)) return false;
+  WorkEstimate work = estimate_work(loop);
+  auto operations = as_int(work.operations);
+  return operations && work.bounded && *operations < 2 * target.work_per_thread();
+}
 
 Func run_in_lanes_and_threads(const Func &f, const Target &target) { return LoopChooser(f, target).run(); }
 

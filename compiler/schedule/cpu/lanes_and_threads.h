@@ -11,4 +11,7 @@ namespace kw {
 
 Func run_in_lanes_and_threads(const Func &f, const Target &target);
 
+/// True when all that a loop does is known to be too little for two threads, whatever the call.
+bool is_surely_short(const For &loop, const Target &target);
+
 }  // namespace kw

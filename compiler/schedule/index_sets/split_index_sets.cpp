@@ -207,7 +207,7 @@ void make(LoopNest &nest, const Directive &d) {
                     !writes_outer_scalar(loop.body) && !has_check(loop.body);
   std::vector<uint32_t> pieces = pieces_of(nest.nest(), d);
   if (!nest.try_apply(d).ok() || !on_threads) return;
-  for (uint32_t piece : pieces) nest.require({Verb::parallel, piece});
+  for (uint32_t piece : pieces) nest.require({Verb::parallel, piece});  // proved before cuts in it
 }
 
 }  // namespace
@@ -215,7 +215,7 @@ void make(LoopNest &nest, const Directive &d) {
 bool has_cut_inside(const For &loop) {
   bool found = false;
   walk(loop.body, [&](const For &n, const Stmt &) { found |= n.kind == ForKind::parallel; });
-  return found;
+  return found && !constant_trips(loop);  // such a loop may be a piece, which make leaves to others
 }
 
 /// All are decided on the nest as it was: a cut keeps the order, and with it what another one frees. They are

@@ -11,7 +11,7 @@ namespace kw {
 
 void split_index_sets(LoopNest &nest);
 
-/// True when it put a loop inside this one on threads, which it does only where this one needs its order.
+/// True when it put a loop inside this one on threads, and not this one because that needs its order.
 bool has_cut_inside(const For &loop);
 
 }  // namespace kw

@@ -232,7 +232,7 @@ class Fit {
 
   Misfit fuse() const {
     const For &a = loop(), &b = loop(d_.others[0]);
-    if (!are_neighbours(region_, &a, &b)) return here("the loops are no neighbours");
+    if (!are_neighbours(region_, &a, &b)) return here("the loops do not follow each other directly");
     if (!equal(a.lo, b.lo) || !equal(a.hi, b.hi) || a.step != b.step)
       return here("the loops have other bounds");
     if (has_load(a.lo) || has_load(a.hi)) return here("a bound is read from memory");

@@ -138,11 +138,13 @@ TEST(Tape, RecordersOfOneThreadNest) {
     EXPECT_EQ(said_elsewhere(inner), "");  // it ended, and the one around goes on
     EXPECT_NE(said_elsewhere(x), "");
     set_recording(true);  // never ended
+    inner = make_variable(tensor({1}, {3}));
   }
   EXPECT_TRUE(is_recording());
   Tensor y = ops::mul(x, x);
   set_recording(std::nullopt);
   EXPECT_EQ(said_elsewhere(x), "");
+  EXPECT_EQ(said_elsewhere(inner), "");  // the end of what is around ends it
   EXPECT_EQ(values(gradients({y}, {}, {x})[0]), Values{4});
 }
 

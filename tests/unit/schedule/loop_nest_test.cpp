@@ -25,7 +25,8 @@ LoopNest nest_of(std::string_view lines, FpMode fp = FpMode::strict) {
   return LoopNest(unit::kernel(text + "  return a, b, c, v\n", s, options));
 }
 
-/// "legal", or the reason and what stands in the way: "conflict a", "misfit: the loops are no neighbours".
+/// "legal", or the reason and what stands in the way: "conflict a", "misfit: the loops do not follow each
+/// other directly".
 std::string ask(const LoopNest &nest, std::string_view directive) {
   SourceMap sources;
   Loc line{sources.add_text("<schedule>", 1, std::string(directive)), 0,
@@ -111,7 +112,8 @@ TEST(LoopNest, softmax_of_rows) {
                            "fuse j j#2", "distribute j#2 after 0"}),
             (Answers{"parallel i: legal", "parallel j: ordered", "parallel j#2: ordered s",
                      "vectorize j#3 by 8: legal", "fuse j#2 j#3: conflict s",
-                     "fuse j j#2: misfit: the loops are no neighbours", "distribute j#2 after 0: legal"}));
+                     "fuse j j#2: misfit: the loops do not follow each other directly",
+                     "distribute j#2 after 0: legal"}));
   follow(nest, "parallel i\ndistribute j#2 after 0\nvectorize j#2 by 8\nvectorize j#4 by 8\n");
 }
 
