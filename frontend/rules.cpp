@@ -395,7 +395,8 @@ std::vector<std::string> Rules::known_names() const {
   for (const auto &[key, value] : captures_) out.push_back(key);
   for (const IntrinsicRow &row : intrinsics())
     if (row.in_language) out.emplace_back(row.name);
-  for (const char *word : {"output_tensor", "allocate", "range", "grid", "select", "min", "max", "len"})
+  for (const char *word : {"output_tensor", "allocate", "range", "grid", "select", "min", "max", "len",
+                           "serial", "parallel", "vectorize", "unroll", "reduce"})
     out.emplace_back(word);
   return out;
 }

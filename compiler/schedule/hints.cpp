@@ -7,6 +7,7 @@
 #include "ir/match.h"
 #include "ir/print.h"
 #include "schedule/index_sets/unroll_hints.h"
+#include "schedule/privatise.h"
 #include "support/text.h"
 
 namespace kw {
@@ -69,10 +70,11 @@ class Refusal {
     return shown && v_.witness && v_.witness->certain;
   }
 
-  /// True when iterations are in each other's way in an array that is made outside the loop.
+  /// True when iterations are in each other's way in an array that is made outside the loop, and that each
+  /// could have for itself.
   bool is_shared_temporary() const {
     return v_.reason == Reason::conflict && v_.dependence && from().buf->space != Space::param &&
-           from().buf->space != Space::registers;
+           from().buf->space != Space::registers && could_be_private(f_, nest_, 0, *from().buf);
   }
 
   std::string what(const std::string &iterator) const {
@@ -99,7 +101,8 @@ class Refusal {
                                         "` (line ", line(at), ")")
                                   : cat("`", print(cause.expr), "`");
     if (v_.reason == Reason::repeated) return cat(text, " is data and can hold one value twice");
-    return cat("the subscript ", text, cause.reads_data ? " is computed from data" : " is not affine");
+    return cause.reads_data ? cat("the subscript ", text, " is computed from data")
+                            : cat(text, " is no sum of sizes and iterators");
   }
 
   std::string_view lead() const {

@@ -61,6 +61,18 @@ std::vector<const BufNode *> private_scalars(const Func &f, const Nest &nest, ui
   return candidates;
 }
 
+bool could_be_private(const Func &f, const Nest &nest, uint32_t loop, const BufNode &buf) {
+  Bufs elsewhere;
+  reads_without(f.body, nest.loops[loop].loop, elsewhere);
+  if (elsewhere.count(&buf)) return false;
+  for (const NestStatement &s : nest.statements) {
+    if (std::find(s.loops.begin(), s.loops.end(), loop) == s.loops.end()) continue;
+    for (const NestAccess &a : s.accesses)
+      if (a.buf.get() == &buf) return a.is_write;
+  }
+  return false;
+}
+
 bool writes_outer_scalar(const Stmt &s, const std::vector<const BufNode *> &but) {
   Bufs own(but.begin(), but.end());
   bool found = false;

@@ -60,6 +60,22 @@ def misses_two(a):
     return c
 
 
+@kw.kernel
+def misspells_a_hint(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in paralell(a.shape[0]):
+        c[i] = a[i]
+    return c
+
+
+@kw.kernel
+def misspells_a_parameter(a, scale):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] * scael
+    return c
+
+
 TWO_NAMES = """
     FILE:@4:12: error[E103]: undeclared variable: name 'first' is not defined
        @4 |     c[0] = first
@@ -71,9 +87,34 @@ TWO_NAMES = """
     """
 
 
+SLIPS = [
+    checks(
+        misspells_a_hint,
+        KernelSyntaxError,
+        """
+        FILE:@4:14: error[E103]: name 'paralell' is not defined
+           @4 |     for i in paralell(a.shape[0]):
+              |              ^~~~~~~~
+              = help: did you mean 'parallel'?
+        """,
+    ),
+    checks(
+        misspells_a_parameter,
+        KernelSyntaxError,
+        """
+        FILE:@5:23: error[E103]: undeclared variable: name 'scael' is not defined
+           @5 |         c[i] = a[i] * scael
+              |                       ^~~~~
+              = help: did you mean 'scale'?
+        """,
+    ),
+]
+
+
 @pytest.mark.parametrize(
     "case",
     [
+        *SLIPS,
         calls(
             misspells,
             (ONES,),

@@ -79,6 +79,29 @@ def shares_a_temporary(a):
 
 
 @kw.kernel
+def carries_an_element(a):
+    t = allocate((1,), a.dtype)
+    c = output_tensor(a.shape, a.dtype)
+    t[0] = 1.0
+    for i in parallel(a.shape[0]):
+        t[0] = t[0] * a[i]
+        c[i] = t[0]
+    return c
+
+
+@kw.kernel
+def leaves_an_element(a):
+    t = allocate((1,), a.dtype)
+    c = output_tensor((2,), a.dtype)
+    t[0] = 1.0
+    for i in parallel(a.shape[0]):
+        t[0] = a[i]
+        c[0] = 2.0 * t[0]
+    c[1] = t[0]
+    return c
+
+
+@kw.kernel
 def carries_a_scalar(a):
     last = float32(0.0)
     for i in parallel(a.shape[0]):
@@ -214,6 +237,8 @@ SQUARE = np.eye(4, dtype=np.float32)
         (shifts, (F32,)),
         (below, (F32, 1)),
         (positive, (F32,)),
+        (carries_an_element, (F32,)),
+        (leaves_an_element, (F32,)),
         (carries_a_scalar, (F32,)),
         (leaves, (F32,)),
         (not_a_sum, (F32,)),

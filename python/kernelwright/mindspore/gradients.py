@@ -130,7 +130,10 @@ class GradOperation:
             inputs, sens = (args[:-1], args[-1]) if self.sens_param else (args, None)
             tensors = [i for i, x in enumerate(inputs) if isinstance(x, _core.Tensor)]
             if not tensors and not self.get_by_list:
-                raise TypeError("For 'GradOperation', none of the inputs is a Tensor")
+                left = (
+                    " before the last argument, which is 'sens' (sens_param=True)," if self.sens_param else ""
+                )
+                raise TypeError(f"For 'GradOperation', none of the inputs{left} is a Tensor")
             positions = tensors if self.get_all else [] if self.get_by_list else tensors[:1]
             listed = _listed(weights) if self.get_by_list else []
             _, by_inputs, by_weights = _differentiate(fn, inputs, positions, listed, sens)

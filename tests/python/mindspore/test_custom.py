@@ -471,6 +471,22 @@ def test_functions_that_read_more_than_their_arguments_are_asked_each_time() -> 
         ops.Custom(lambda a: a, (2, -1), ms.float32, "pyfunc")(Tensor(x))
 
 
+def test_a_wrong_number_of_inputs_is_no_fault_of_out_shape() -> None:
+    def twice(a):
+        c = output_tensor(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            c[i] = a[i] * 2
+        return c
+
+    for kind in ("hybrid", "akg", "pyfunc"):
+        op = ops.Custom(ops.kernel(twice) if kind == "hybrid" else twice, lambda s: s, lambda d: d, kind)
+        for given in ((Tensor(x), Tensor(x)), ()):
+            with pytest.raises(TypeError) as e:
+                op(*given)
+            assert str(e.value).endswith(f"was called with {len(given)} inputs"), str(e.value)
+            assert ": twice(a) was" in str(e.value)
+
+
 def test_one_declaration_alone_is_checked() -> None:
     a = Tensor(x)
     assert ops.Custom(marked_add, (2, 2), None)(a, a).shape == (2, 2)

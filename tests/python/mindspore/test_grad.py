@@ -327,6 +327,12 @@ def test_vjp_runs_once() -> None:
     assert values(pull(Tensor(x))[0]) == (3 * x).tolist() and len(calls) == 1
     with pytest.raises(TypeError, match="none of the inputs is a Tensor"):
         ops.GradOperation()(f)(3)
+    with pytest.raises(TypeError) as e:
+        ops.GradOperation(sens_param=True)(f)(Tensor(x))
+    assert str(e.value) == (
+        "For 'GradOperation', none of the inputs before the last argument, which is 'sens' (sens_param=True),"
+        " is a Tensor"
+    )
 
 
 def test_parameters_are_named_by_their_place() -> None:

@@ -236,6 +236,9 @@ def test_what_python_functions_get() -> None:
     assert seen == [(np.ndarray, float, 7)] and x.asnumpy().tolist() == [1, 2]
     with pytest.raises(RuntimeError, match=r"The output num is: 1, with 2 expect."):
         ops.Custom(lambda a: a, ((2,), (2,)), (ms.float32, ms.float32), "pyfunc")(x)
+    for pair in (lambda a: (a, 2 * a), lambda a: (a[0], a[1])):
+        with pytest.raises(RuntimeError, match=r"The output num is: 2, with 1 expect."):
+            ops.Custom(pair, (2,), ms.float32, "pyfunc")(x)
 
 
 def test_contexts() -> None:

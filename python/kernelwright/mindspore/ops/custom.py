@@ -381,10 +381,23 @@ class Custom(Primitive, _core.ShortCall):
 
     def _asked(self, what: str, function: Any, args: Any) -> Any:
         """What a function of the shapes or types says; its errors name the operator."""
+        args = tuple(args)
         try:
             return function(*args)
         except Exception as error:
+            self._check_count(len(args))
             raise RuntimeError(f"{self.prefix}: '{what}' raised {type(error).__name__}: {error}") from error
+
+    def _check_count(self, count: int) -> None:
+        """TypeError when the operator's own function does not take so many arguments."""
+        if self.func_type not in ("hybrid", "akg", "pyfunc"):
+            return
+        signature = inspect.signature(_plain(self.func))
+        try:
+            signature.bind(*range(count))
+        except TypeError:
+            name = getattr(self.func, "__name__", "the function")
+            raise TypeError(f"{self.prefix}: {name}{signature} was called with {count} inputs") from None
 
     def _make_operator(self, key: Any, pattern: Any, args: Sequence[Any]) -> Any:
         """The operator for calls of this form: which arguments are tensors, tuples of them, or attributes."""

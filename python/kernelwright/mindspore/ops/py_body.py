@@ -34,7 +34,8 @@ class PyFuncBody:
         shapes, dtypes, several = self.custom.declared_types(None, given)
         if not several and isinstance(out, tuple) and len(out) == 1:
             out = out[0]
-        results = list(out) if several and isinstance(out, (tuple, list)) else [out]
+        is_list_of_outputs = isinstance(out, (tuple, list)) if several else isinstance(out, tuple)
+        results = list(out) if is_list_of_outputs else [out]
         if len(results) != len(dtypes):
             raise RuntimeError(
                 f"{self.custom.prefix}: The output num is: {len(results)}, with {len(dtypes)} expect."
