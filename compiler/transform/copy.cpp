@@ -29,7 +29,11 @@ class Substituter {
         },
         [&](const If &n, const Stmt &s) { return anew(n, s); },
         [&](const While &n, const Stmt &s) { return anew(n, s); },
-        [&](const Check &n, const Stmt &s) { return anew(n, s); },
+        [&](const Check &n, const Stmt &s, const Stmt &before) {
+          const Binary *compared = as<Binary>(as<Check>(before)->cond);
+          if (!compared || !as<Const>(n.cond)) return anew(n, s);
+          return check(unfolded(*compared, n.cond), n.site, s.loc());
+        },
         [&](const Jump &n, const Stmt &s) { return anew(n, s); },
         [&](const Let &n, const Stmt &s) {
           Sym sym = symbol(n.sym);
@@ -49,6 +53,12 @@ class Substituter {
   }
 
  private:
+  /// A fault tells the operands of the comparison that failed.
+  Expr unfolded(const Binary &compared, const Expr &folded) const {
+    Expr a = substituted(compared.a, with_), b = substituted(compared.b, with_);
+    return make_expr(DType::b1, folded.loc(), Binary{compared.op, std::move(a), std::move(b)});
+  }
+
   Expr value(const Ref &n, const Expr &e) const {
     auto found = with_.values.find(n.sym.get());
     return found == with_.values.end() ? e : found->second;

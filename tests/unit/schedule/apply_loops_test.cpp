@@ -28,6 +28,16 @@ std::string after(std::string_view body, std::string_view schedule) {
   return "\n" + out.substr(begin, end - begin);
 }
 
+TEST(ApplyLoops, a_check_with_constants_keeps_what_a_fault_tells) {
+  EXPECT_EQ(after("  site('E303', w, 0)\n  for i in serial(0, 2, 1):\n    check((2 * i) - 1 < 1, site=0)\n",
+                  "unroll i"),
+            R"(
+  site('E303', w, 0)
+  check((-1) < 1, site=0)
+  check(1 < 1, site=0)
+)");
+}
+
 TEST(ApplyLoops, split_leaves_a_loop_for_the_rest) {
   EXPECT_EQ(after("  for i in serial(0, n, 1):\n    w[i, 0] = i\n", "split i by 4"), R"(
   for i0 in serial(0, n // 4, 1):
