@@ -198,8 +198,8 @@ std::optional<bool> set_recording(std::optional<bool> on) {
       chain = std::make_shared<Recorder>(std::move(chain));
       now.recorder = chain.get();
     } else {
-      for (bool is_last = false; !is_last;
-           chain = std::move(chain->around)) {  // and what was never ended in it
+      // what was never ended in it ends with it
+      for (bool is_last = false; !is_last; chain = std::move(chain->around)) {
         is_last = chain.get() == now.recorder;
         chain->goes_on.store(false, std::memory_order_relaxed);
       }
