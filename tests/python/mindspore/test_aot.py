@@ -162,6 +162,27 @@ def test_attributes_workspaces_and_inference(tmp_path: Path, abi: int) -> None:
             assert found.dtype == ms.float64 and values(found) == (3 * given.T).tolist()
 
 
+def test_names_that_end_in_an_exclamation_mark(tmp_path: Path) -> None:
+    """As Julia's functions that write into their arguments; helpers hang their words behind the mark."""
+    named = f"""extern "C" int Scale({arguments}) __asm__("\\"scale!\\"");
+extern "C" int Doubled({arguments}) __asm__("scale");
+"""
+    helpers = """class AotExtra;
+extern "C" int ScaleInit(int *, int64_t **, const char **, AotExtra *) __asm__("\\"scale!Init\\"");
+"""
+    plain = double.removeprefix(head).replace("int Double", "int Doubled")
+    source = write(tmp_path, head + helpers + named + plain + with_extra.removeprefix(head))
+    library = tmp_path / "k.so"
+    includes = [f"-I{p}" for p in kw.include_paths()]
+    subprocess.run(["g++", "-shared", "-fPIC", *includes, "-o", library, source], check=True)
+    turned = lambda shape: (shape[1], shape[0])  # noqa: E731
+    op = ops.Custom(f"{library}:scale!", turned, ms.float64, "aot", reg_info=attributes())
+    assert values(op(Tensor(x))) == (3 * x.T).tolist()
+    assert values(ops.Custom(f"{library}:scale", first, first, "aot")(Tensor(x))) == (2 * x).tolist()
+    with pytest.raises(RuntimeError, match=r"fetching function 'double!'\. Error info: .*double!"):
+        ops.Custom(f"{library}:double!", first, first, "aot")(Tensor(x))
+
+
 passed = f"""{head}
 #include "custom_aot_extra.h"
 
