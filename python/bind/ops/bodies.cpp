@@ -108,7 +108,22 @@ std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
   return out;
 }
 
-KernelDef kernel_from_python(const std::string &op, const py::dict &told, PyTypeObject *type) {
+/// Tells what a registered kernel's error has to do with how it was registered.
+[[noreturn]] void rethrow_noted(py::error_already_set &error, const OpCall &call) {
+  const OpDef &def = call.op->def;
+  std::vector<bool> may_write = mutable_tensors(call);
+  py::list scalars, written;
+  for (size_t i = 0; call.counts.empty() && i < def.inputs.size(); ++i) {
+    if (call.inputs[i] && call.inputs[i].shape().empty()) scalars.append(def.inputs[i].name);
+    if (may_write[i]) written.append(def.inputs[i].name);
+  }
+  py::module_::import("kernelwright.errors")
+      .attr("note_operator")(error.value(), def.name, std::move(scalars), std::move(written));
+  throw error;
+}
+
+KernelDef kernel_from_python(const std::string &op, const py::dict &told, PyTypeObject *type,
+                             bool is_registered) {
   KernelDef k;
   k.op = op;
   auto kind = py::cast<std::string>(told["kind"]);
@@ -137,15 +152,21 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &told, PyType
     };
   }
   bool is_kernel = py::isinstance(told["run"], py::module_::import("kernelwright._core").attr("Kernel"));
-  k.run = [held = shared(told["run"]), is_kernel](const OpCall &call, std::span<const TensorType>) {
+  k.run = [held = shared(told["run"]), is_kernel, is_registered](const OpCall &call,
+                                                                 std::span<const TensorType>) {
     GilHeld gil;
-    if (is_kernel && call.attrs.empty()) {
-      if (auto results = call_again(held->ptr(), call.inputs)) {
-        if (results->empty()) throw py::error_already_set();
-        return std::move(*results);
+    try {
+      if (is_kernel && call.attrs.empty()) {
+        if (auto results = call_again(held->ptr(), call.inputs)) {
+          if (results->empty()) throw py::error_already_set();
+          return std::move(*results);
+        }
       }
+      return run_on_arrays(*held, call);
+    } catch (py::error_already_set &error) {
+      if (is_kernel && is_registered) rethrow_noted(error, call);
+      throw;
     }
-    return run_on_arrays(*held, call);
   };
   return k;
 }
@@ -294,7 +315,7 @@ std::shared_ptr<const Operator> operator_from_python(const py::dict &told, bool 
   auto *type = reinterpret_cast<PyTypeObject *>(told["tensor_class"].ptr());
   std::vector<KernelDef> kernels;
   for (py::handle k : told["kernels"])
-    kernels.push_back(kernel_from_python(name, py::reinterpret_borrow<py::dict>(k), type));
+    kernels.push_back(kernel_from_python(name, py::reinterpret_borrow<py::dict>(k), type, is_registered));
   std::optional<GradDef> grad;
   if (py::object bprop = told["bprop"]; !bprop.is_none())
     grad = GradDef{name,

@@ -143,12 +143,31 @@ def note_call(error: BaseException, call: str) -> None:
 
     Syntax is the same for all calls, and errors that are not ours know nothing of them.
     """
-    if not isinstance(error, KernelError) or isinstance(error, KernelSyntaxError):
+    if isinstance(error, KernelError) and not isinstance(error, KernelSyntaxError):
+        _add_note(error, call)
+
+
+def note_operator(error: BaseException, name: str, scalars: list[str], written: list[str]) -> None:
+    """Adds to an error of an operator's kernel what its registration has to do with it; called by the core.
+
+    `scalars`: inputs without dimensions; `written`: those that kernels may write.
+    """
+    if not isinstance(error, KernelError):
         return
+    if error.code == "E222" and "read-only" in error.message:
+        listed = ", ".join(repr(n) for n in written) or "none"
+        _add_note(error, f"operator '{name}' writes the inputs that writes= of register_op names: {listed}")
+    elif error.code == "E202" and scalars:
+        listed = ", ".join(repr(n) for n in scalars)
+        text = f"operator '{name}' takes {listed} as {'tensors' if len(scalars) > 1 else 'a tensor'}"
+        _add_note(error, f"{text}: numbers are attributes, which attrs= of register_op names")
+
+
+def _add_note(error: KernelError, text: str) -> None:
     if sys.version_info >= (3, 11):
-        error.add_note(call)  # stands below the message in tracebacks
+        error.add_note(text)  # stands below the message in tracebacks
     else:
-        error.args = (f"{error}\n      = note: {call}",)
+        error.args = (f"{error}\n      = note: {text}",)
 
 
 def issue_warning(class_name: str, code: str, rendered: str, path: str, line: int, column: int) -> None:

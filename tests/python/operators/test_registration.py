@@ -100,6 +100,24 @@ def test_an_operator_that_writes_its_input() -> None:
         kw.grad(lambda t: op(t, np.ones(2)))(np.zeros(2))
 
 
+def test_errors_that_the_registration_explains() -> None:
+    """A number given for an input, and an input that its kernel writes: the error says what to declare."""
+    plain = kw.register_op("test::undeclared", scale)
+    with pytest.raises(kw.KernelTypeError, match="the tensor 'k' is used as a number") as e:
+        plain(np.ones(2), 3.0)
+    assert e.value.__notes__[1:] == [  # type: ignore[attr-defined]
+        "operator 'test::undeclared' takes 'k' as a tensor: numbers are attributes, which attrs= of"
+        " register_op names"
+    ]
+    writes = kw.register_op("test::unwritten", shift)
+    for _ in range(2):
+        with pytest.raises(kw.KernelValueError, match="argument 'x' of kernel 'shift' is written") as e:
+            writes(np.ones(2), np.ones(1))
+        assert e.value.__notes__[1:] == [  # type: ignore[attr-defined]
+            "operator 'test::unwritten' writes the inputs that writes= of register_op names: none"
+        ]
+
+
 def test_memory_written_after_the_call_is_refused() -> None:
     op = kw.register_op("test::shift", shift, writes=("x",))
 
