@@ -21,6 +21,8 @@ from table import Row, median, ratio
 Data = dict[str, Any]  # of gallery.measure, with "micro": {what: median} of run.py
 Figures = list[tuple[str, float]]
 
+BIG = ("DRAM",)
+OUTER = ("cache", *BIG)
 NEAR = ("add", "copy", "chain", "broadcast_row", "broadcast_column", "stencil_1d", "stencil_2d")
 
 
@@ -92,16 +94,14 @@ def around(what: str, bound: float, unit: str, *names: str) -> Target:
 
 def near_limit(ours: str, out: str, limit: str) -> Callable[[Data], Figures]:
     def figures(data: Data) -> Figures:
-        sizes = ("cache", "DRAM")
-        fresh = over(limit, ours, *NEAR, sizes=sizes)(data)
-        given = [(f"{n}, out=", f) for n, f in over(limit, out, *NEAR, sizes=sizes)(data)]
+        fresh = over(limit, ours, *NEAR, sizes=OUTER)(data)
+        given = [(f"{n}, out=", f) for n, f in over(limit, out, *NEAR, sizes=OUTER)(data)]
         return [*fresh, *given]
 
     return figures
 
 
 SUMS = ("sum_rows", "sum_columns", "sum_all")
-BIG = ("DRAM",)
 WORK = ("compute",)
 NOISE = table.NOISE
 
@@ -134,11 +134,27 @@ TARGETS = (
         near_limit("kw 1", "out 1", "limit 1"),
     ),
     Target("the same with 2 threads", 0.9, near_limit("kw 2", "out 2", "limit 2")),
+    Target(
+        "these of aligned arrays, 1 thread: of the copy",
+        0.9,
+        over("limit 1", "aligned 1", *NEAR, sizes=OUTER),
+    ),
+    Target(
+        "these of aligned arrays, 2 threads: of the copy",
+        0.9,
+        over("limit 2", "aligned 2", *NEAR, sizes=OUTER),
+    ),
     Target("transpose 2048: of the copy", 0.5, over("limit 1", "kw 1", "transpose", sizes=("2048",))),
     Target("transpose 4096, 2 threads: of the copy", 0.6, over("limit 2", "kw 2", "transpose", sizes=BIG)),
     Target("cumsum of rows, DRAM: of the copy", 0.6, over("limit 1", "kw 1", "cumsum_rows", sizes=BIG)),
     Target("row, column and full sum: of reading, 1 thread", 0.8, over("limit 1", "kw 1", *SUMS, sizes=BIG)),
     Target("row, column and full sum: of reading, 2 threads", 0.9, over("limit 2", "kw 2", *SUMS, sizes=BIG)),
+    Target(
+        "sums of aligned arrays, 1 thread: of reading", 0.8, over("limit 1", "aligned 1", *SUMS, sizes=BIG)
+    ),
+    Target(
+        "sums of aligned arrays, 2 threads: of reading", 0.9, over("limit 2", "aligned 2", *SUMS, sizes=BIG)
+    ),
     over_clang("n-body", 4, "n_body"),
     Target(
         "n-body, 2 threads, over clang -ffast-math",

@@ -16,9 +16,10 @@ Array = np.ndarray[Any, Any]
 Arguments = tuple[Any, ...]
 
 
-# what is measured besides: results written into given memory, and C that may reorder sums (-ffast-math, with
-# which gcc calls libmvec)
+# what is measured besides: results written into given memory, arguments that begin at a line of the caches,
+# and C that may reorder sums (-ffast-math, with which gcc calls libmvec)
 WITH_OUT = {"copy", "add", "chain", "broadcast_row", "broadcast_column", "stencil_1d", "stencil_2d"}
+WITH_ALIGNED = WITH_OUT | {"sum_all", "sum_rows", "sum_columns", "transpose", "cumsum_rows"}
 WITH_FAST_C = {"exponential", "n_body"}
 
 

@@ -44,6 +44,7 @@ class Engine:
             "kw": lambda *a: engines.prepare_kw(*a, unchecked=False),
             "unchecked": lambda *a: engines.prepare_kw(*a, unchecked=True),
             "out": engines.prepare_out,
+            "aligned": engines.prepare_aligned,
             "call": engines.prepare_call,
             "gcc-fast": lambda *a: engines.prepare_fast_c(*a, compiler, str(folder)),
             "clang-fast": lambda *a: engines.prepare_fast_c(*a, compiler, str(folder)),

@@ -88,12 +88,15 @@ def choose_engines() -> tuple[dict[str, str], dict[str, str]]:
     two = (os.cpu_count() or 1) >= 2
     engines = {"kw 1": f"kernelwright {kw.__version__}", "unchecked 1": "kernels made with unchecked=True"}
     engines["out 1"] = "kernels called with out="
+    engines["aligned 1"] = "kernels of arrays that begin at a line of the caches"
     engines["call 1"] = "a kernel with the same arguments that does nothing, taken off ours beside C"
     skipped: dict[str, str] = {}
     if not hasattr(kw, "set_threads"):
         skipped["kw 2"] = "kernels run in one thread yet"
     elif two:
-        engines["kw 2"] = engines["unchecked 2"] = engines["out 2"] = "with two threads"
+        engines["kw 2"] = engines["unchecked 2"] = engines["out 2"] = engines["aligned 2"] = (
+            "with two threads"
+        )
     for name in table.C:
         path = find_compiler(name)
         if path:
