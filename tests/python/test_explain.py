@@ -398,15 +398,15 @@ def turned(a):
 def test_the_schedule_is_told_step_by_step() -> None:
     found = turned.explain(F32)
     strip, *threads, lanes = only(found).schedule
-    assert strip == "strip i by 64, j by 64  # read along one loop, written along the other"
+    assert strip == "strip i by 256, j by 16  # read along one loop, written along the other"
     assert threads == ["parallel i0", "parallel j0"] and re.fullmatch(r"vectorize i by (4|8|16)", lanes)
     steps = "\n              ".join([f"  steps       {strip}", *threads, lanes])
     assert f"{steps}\n" in str(found)
     assert only(kw.kernel(turned.__wrapped__, debug=True).explain(F32)).schedule == ()
 
 
-TOLD = r"""  schedule    i0 in range\(0, a.shape\[1\], 64\): on threads  \[line 4\]
-                j0 in range\(0, a.shape\[0\], 64\): on threads  \[line 5\]
+TOLD = r"""  schedule    i0 in range\(0, a.shape\[1\], 256\): on threads  \[line 4\]
+                j0 in range\(0, a.shape\[0\], 16\): on threads  \[line 5\]
                   i in its block at i0: in lanes, \d+ at once  \[line 4\]
                     j in its block at j0: serial  \[line 5\]
                       8 bytes, [\d.]+ cycles? each: 100 % of the time

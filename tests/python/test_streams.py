@@ -76,3 +76,44 @@ def test_the_machine_code_has_such_stores_where_the_target_has_a_rule() -> None:
     text = doubled.llvm()
     assert ("nontemporal" in text) == ("+avx2" in text)
     assert ("sfence" in text) == ("+avx2" in text)
+
+
+@kw.kernel
+def turned(a):
+    c = output_tensor((a.shape[1], a.shape[0]), a.dtype)
+    for i in range(a.shape[1]):
+        for j in range(a.shape[0]):
+            c[i, j] = a[j, i]
+    return c
+
+
+@kw.kernel
+def running(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        total = 0.0
+        for j in range(a.shape[1]):
+            total += a[i, j]
+            c[i, j] = total
+    return c
+
+
+@pytest.mark.parametrize("columns", [4096, 4100, 1000, 24])
+def test_rows_that_are_turned_over_in_registers(columns: int) -> None:
+    """Into rows that begin at lines, all of them or the first alone, and anywhere."""
+    rows = LARGE // columns // 16 * 16 + (columns == 1000)
+    a = (np.arange(rows * columns) % 3).astype(np.float32).reshape(rows, columns)
+    for kernel, wanted in ((turned, a.T), (running, np.cumsum(a, axis=1))):
+        for threads in (1, 2):
+            kw.set_threads(threads)
+            assert np.array_equal(kernel(a), wanted)
+        memory = np.full(a.size + 16, -1, np.float32)
+        kernel(a, out=memory[3:-13].reshape(wanted.shape))
+        assert np.array_equal(memory[3:-13].reshape(wanted.shape), wanted)
+        assert (memory[:3] == -1).all() and (memory[-13:] == -1).all()
+
+
+def test_turned_rows_have_such_stores_too() -> None:
+    for kernel in (turned, running):
+        kernel(np.ones((2, 2), np.float32))
+        assert ("nontemporal" in kernel.llvm()) == ("+avx2" in kernel.llvm())

@@ -15,6 +15,14 @@ def turn(a):
     return c
 
 
+def turn_by_rows(a):
+    c = output_tensor((a.shape[1], a.shape[0]), a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            c[j, i] = a[i, j]
+    return c
+
+
 def channels_last(a):
     c = output_tensor((a.shape[1], a.shape[2], a.shape[0]), a.dtype)
     for h in range(a.shape[1]):
@@ -47,14 +55,19 @@ def check(kernel, a, want):
     assert (memory == 77).all(), ("beside", kernel, a.shape, a.dtype)
 
 
-turn, channels_last, sums = (kw.kernel(f) for f in (turn, channels_last, sums))
-for dtype in (np.float32, np.float64, np.int32, np.int64):
+turn, turn_by_rows, channels_last, sums = map(kw.kernel, (turn, turn_by_rows, channels_last, sums))
+for dtype in (np.float32, np.float64, np.int32, np.int64, np.int16):
     for m in (1, 3, 8, 15, 16, 17, 28, 33, 40):
-        for n in (1, 2, 7, 8, 9, 15, 16, 23, 31, 32, 33, 63, 65):
+        for n in (1, 2, 7, 8, 9, 15, 16, 23, 24, 31, 32, 33, 56, 63, 65):
             a = np.arange(m * n).reshape(m, n).astype(dtype)
             check(turn, a, a.T)
+            check(turn_by_rows, a, a.T)
             check(sums, a, np.cumsum(a, axis=1, dtype=dtype))
             if n < 33:
                 b = np.arange(m * 2 * n).reshape(m, 2, n).astype(dtype)
                 check(channels_last, b, 2 * b.transpose(1, 2, 0))
+    for m, n in ((255, 257), (256, 16), (257, 33), (513, 8), (17, 600)):  # beyond one block
+        a = np.arange(m * n).reshape(m, n).astype(dtype)
+        for kernel in (turn, turn_by_rows):
+            check(kernel, a, a.T), check(kernel, a.T, a)
 print("right")

@@ -178,7 +178,7 @@ class FunctionEmitter {
   void find_streams();
   bool may_stream(const For &n, const LaneView &view) const;
   V streams_from(const For &n, V lo);
-  void stream_store(V value, V at);
+  void stream_store(V value, V at, uint64_t alignment = line_bytes);
   void read_ahead(V at, uint64_t distance, uint64_t bytes);
   void read_page_ahead(V at, uint64_t bytes);
   void end_streams();
@@ -220,9 +220,14 @@ class FunctionEmitter {
   std::optional<RowBlocks> blocks_in(const For &n);
   void block_loop(const For &n, const RowBlocks &view, V lo, V trips);
   V row_of_block(const WidePlace &place, llvm::Type *element, uint32_t lane);
+  V interleaved(V a, V b, uint32_t period, uint32_t unit, bool rest);
+  V every_second(V a, V b, uint32_t unit, bool odd);
   std::vector<V> turned(std::vector<V> rows);
-  void read_block(const RowBlocks::Block &block, std::vector<V> &values);
-  void write_block(const RowBlocks::Block &block, const std::vector<V> &values);
+  void blocks(const For &n, const RowBlocks &view, V first, uint32_t beside);
+  void read_blocks(const RowBlocks::Block &block, std::vector<V> &values);
+  void write_blocks(const RowBlocks::Block &block, std::vector<V> values);
+  void write_rows(const RowBlocks::Block &block, const WidePlace &place, const std::vector<V> &values,
+                  bool past);
 
   // emit_flat.cpp: rows that lie end to end
   struct RowToJoin {

@@ -105,8 +105,8 @@ FunctionEmitter::V FunctionEmitter::streams_from(const For &n, V lo) {
   return b_.CreateICmpEQ(within, b_.getInt64(0));
 }
 
-void FunctionEmitter::stream_store(V value, V at) {
-  auto *store = b_.CreateAlignedStore(value, at, llvm::Align(line_bytes));
+void FunctionEmitter::stream_store(V value, V at, uint64_t alignment) {
+  auto *store = b_.CreateAlignedStore(value, at, llvm::Align(alignment));
   llvm::Metadata *one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
   store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context_, {one}));
 }

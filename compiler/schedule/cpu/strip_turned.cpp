@@ -15,7 +15,9 @@ namespace kw {
 
 namespace {
 
-constexpr int64_t side = 64;  // elements: whole lines of memory, and both squares fit the first cache
+constexpr int64_t line_bytes = 64;  // of the caches
+constexpr int64_t side = 64;        // elements: whole lines of memory, and both squares fit the first cache
+constexpr int64_t long_side = 256;  // elements: what the machine reads ahead of itself
 
 /// True when an index grows with the iterator and depends on it in no other way.
 bool grows_with(const Expr &index, const Sym &iter) {
@@ -29,29 +31,51 @@ bool grows_with(const Expr &index, const Sym &iter) {
 /// The accesses of a body whose elements lie side by side along one iterator, and apart along another.
 struct Directions {
   bool along_outer = false, along_inner = false;
+  bool writes_outer = false, writes_inner = false;  ///< of stores among them
+  uint32_t bits = 0;                                ///< of the widest element
 
-  void note(const Buf &b, const std::vector<Expr> &index, const Sym &outer, const Sym &inner) {
+  void note(const Buf &b, const std::vector<Expr> &index, const Sym &outer, const Sym &inner, bool writes) {
+    bits = std::max(bits, bit_width(b->dtype));
     if (index.empty()) return;
     bool unit = b->strides.empty() || as_int(b->strides.back()) == 1;
     bool last_outer = grows_with(index.back(), outer), last_inner = grows_with(index.back(), inner);
     bool apart_outer = false, apart_inner = false;
     for (size_t d = 0; d + 1 < index.size(); ++d)
       apart_outer |= grows_with(index[d], outer), apart_inner |= grows_with(index[d], inner);
-    along_outer |= unit && last_outer && !last_inner && apart_inner;
-    along_inner |= unit && last_inner && !last_outer && apart_outer;
+    bool outwards = unit && last_outer && !last_inner && apart_inner;
+    bool inwards = unit && last_inner && !last_outer && apart_outer;
+    along_outer |= outwards, along_inner |= inwards;
+    writes_outer |= writes && outwards, writes_inner |= writes && inwards;
   }
 };
 
-bool is_turned(const For &outer, const For &inner) {
+Directions directions_of(const For &outer, const For &inner) {
   Directions seen;
-  walk(inner.body, [&](const Store &n, const Stmt &) { seen.note(n.buf, n.index, outer.iter, inner.iter); });
-  walk(inner.body, [&](const Load &n, const Expr &) { seen.note(n.buf, n.index, outer.iter, inner.iter); });
-  return seen.along_outer && seen.along_inner;
+  walk(inner.body,
+       [&](const Store &n, const Stmt &) { seen.note(n.buf, n.index, outer.iter, inner.iter, true); });
+  walk(inner.body,
+       [&](const Load &n, const Expr &) { seen.note(n.buf, n.index, outer.iter, inner.iter, false); });
+  return seen;
 }
 
-bool is_short(const For &n) {
+/// With what is read along the outer loop, where dependences let the loops change places.
+bool strip(LoopNest &nest, uint32_t l, const Directions &seen) {
+  bool lines = seen.bits == 32 || seen.bits == 64;
+  std::vector<int64_t> sizes{side, side};
+  if (lines) sizes = {long_side, line_bytes * 8 / seen.bits};
+  if (lines && seen.writes_outer && !seen.writes_inner) {
+    Directive outwards{Directive::Verb::reorder, l + 1, {l}};
+    outwards.reason = "what is read lies along the outer loop";
+    if (!nest.try_apply(outwards).ok()) return false;  // then they may not be cut either
+  }
+  Directive d{Directive::Verb::strip, l, {l + 1}, std::move(sizes)};
+  d.reason = "read along one loop, written along the other";
+  return nest.try_apply(d).ok();
+}
+
+bool may_be_cut(const For &n) {
   auto trips = constant_trips(n);
-  return trips && *trips <= 2 * static_cast<uint64_t>(side);
+  return n.step == 1 && n.hint != Hint::serial && (!trips || *trips > 2 * static_cast<uint64_t>(side));
 }
 
 /// `done` are the iterators of loops that are cut already.
@@ -59,13 +83,12 @@ bool strip_one(LoopNest &nest, std::unordered_set<const SymNode *> &done) {
   const std::vector<NestLoop> &loops = nest.nest().loops;
   for (uint32_t l = 0; l < loops.size(); ++l) {
     const For *outer = loops[l].loop, *inner = outer ? as<For>(outer->body) : nullptr;
-    if (!inner || as<For>(inner->body) || outer->step != 1 || inner->step != 1) continue;
-    if (done.count(inner->iter.get()) || is_short(*outer) || is_short(*inner) || !is_turned(*outer, *inner))
-      continue;
-    Directive d{Directive::Verb::strip, l, {l + 1}, {side, side}};
-    d.reason = "read along one loop, written along the other";
-    done.insert(inner->iter.get());
-    if (nest.try_apply(d).ok()) return true;
+    if (!inner || as<For>(inner->body) || done.count(inner->iter.get())) continue;
+    if (!may_be_cut(*outer) || !may_be_cut(*inner)) continue;
+    Directions seen = directions_of(*outer, *inner);
+    if (!seen.along_outer || !seen.along_inner) continue;
+    done.insert(inner->iter.get()), done.insert(outer->iter.get());  // they may change places
+    if (strip(nest, l, seen)) return true;
   }
   return false;
 }

@@ -76,7 +76,7 @@ TEST(ChooseCpu, what_is_turned_over_runs_in_as_many_lanes_as_a_register_has) {
   EXPECT_EQ(chosen(running), "i/8");
 }
 
-TEST(ChooseCpu, what_is_turned_over_is_cut_into_squares_for_threads) {
+TEST(ChooseCpu, what_is_turned_over_is_cut_into_blocks_for_threads) {
   std::string_view turned =
       "for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i]";
   EXPECT_EQ(chosen(turned, avx512(), FpMode::normal, ForKind::parallel), "i0 j0");
@@ -95,6 +95,20 @@ std::string schedule(std::string_view lines) {
   Func f = run_passes(common, unit::kernel(text + "  return a, v, w\n", s), avx512());
   f = run_passes(safe.first(safe.size() - 1), f, avx512());
   return join_text(schedule_for_cpu(f, avx512()).directives, "; ");
+}
+
+TEST(ChooseCpu, what_is_turned_over_is_read_along_the_outer_loop) {
+  auto begin = [](std::string_view lines) {
+    std::string steps = schedule(lines);
+    return steps.substr(0, steps.find("; parallel"));
+  };
+  EXPECT_EQ(begin("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i]"),
+            "strip i by 256, j by 16  # read along one loop, written along the other");
+  EXPECT_EQ(begin("for i in range(b.shape[0]):\n  for j in range(b.shape[1]):\n    a[j, i] = b[i, j]"),
+            "reorder j i  # what is read lies along the outer loop; "
+            "strip j by 256, i by 16  # read along one loop, written along the other");
+  EXPECT_EQ(begin("for i in serial(b.shape[0]):\n  for j in range(b.shape[1]):\n    a[j, i] = b[i, j]"),
+            "parallel j");
 }
 
 TEST(ChooseCpu, neighbours_that_share_memory_become_one_loop) {
