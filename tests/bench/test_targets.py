@@ -77,7 +77,7 @@ def test_what_is_missing_or_set_for_another_machine_is_said() -> None:
 def test_every_target_names_kernels_and_sizes_of_the_gallery() -> None:
     """On a machine where everything is measured every target has a figure."""
     engines = ("kw 1", "kw 2", "out 1", "out 2", "unchecked 1", "gcc", "clang", "gcc-fast", "clang-fast")
-    engines += ("limit 1", "limit 2", "onednn 1", "numba 1")
+    engines += ("aligned 1", "aligned 2", "limit 1", "limit 2", "onednn 1", "numba 1")
     rows = [
         {"kernel": name, "size": size, "seconds": {e: [1.0] for e in engines}}
         for name, case in targets.CASES.items()
