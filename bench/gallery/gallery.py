@@ -162,10 +162,10 @@ def measure_row(
 
 
 def results_stem(kind: str, data: dict[str, Any]) -> Path:
-    """Of the files of results: "…/gallery-DATE-CPU"."""
+    """Of the files of results: "…/gallery-DATE-CPU-WIDTH", since CPUs of one name differ in their vectors."""
     folder = HERE.parent / "results"
     folder.mkdir(exist_ok=True)
-    cpu = re.sub(r"[^a-z0-9]+", "-", data["machine"].split(",")[0].lower()).strip("-")
+    cpu = re.sub(r"[^a-z0-9]+", "-", " ".join(data["machine"].split(",")[:2]).lower()).strip("-")
     return folder / f"{kind}-{data['date']}-{cpu}"
 
 
