@@ -160,6 +160,9 @@ std::shared_ptr<const Operator> Registry::find(std::string_view name) const {
 std::shared_ptr<const Operator> Registry::need(std::string_view name) const {
   if (auto op = find(name)) return op;
   std::string near = closest(name, names());
+  auto alone = [](std::string_view full) { return full.substr(full.rfind(':') + 1); };
+  for (const std::string &other : names())
+    if (alone(other) == alone(name)) near = other;
   throw_value_error(
       cat("there is no operator '", name, "'", near.empty() ? "" : cat("; did you mean '", near, "'?")));
 }

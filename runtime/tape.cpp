@@ -166,8 +166,9 @@ class Backward {
     if (!any) return;
     const Operator &op = *n->call.op;
     if (has_no_gradient(op))
-      refuse(op, op.grad && !op.grad->why.empty() ? cat("does not exist: ", op.grad->why)
-                                                  : "was asked for, but none was given when it was made");
+      refuse(op, op.grad && !op.grad->why.empty()
+                     ? cat("does not exist: ", op.grad->why)
+                     : "was asked for, but none was given when it was made: `bprop=` gives one");
     check_unwritten(*n);
     for (size_t i = 0; i < grads.size(); ++i)
       if (!grads[i]) grads[i] = Tensor::zeros(n->output_types[i].dtype, n->output_types[i].shape);

@@ -293,7 +293,7 @@ class InitAnalysis {
           {Code::W301,
            at.loc(),
            cat("'", n.buf->sym->name, "' may be read here before it is written"),
-           {"unwritten elements are zero"},
+           {"unwritten elements are zero; where that is meant, nothing is to be done"},
            {cat("write '", n.buf->sym->name, "' first, or read the input that was meant")}});
     });
   }

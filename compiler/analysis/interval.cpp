@@ -242,6 +242,24 @@ Proof BoundsContext::nonnegative(const Affine &goal) const {
   Proof found = Search{*this}.run(goal);
   bool open = found.kind == Proof::Kind::under_fact || found.kind == Proof::Kind::unknown;
   if (open && proved_by_elimination(goal)) return {Proof::Kind::proved, {}, goal};
+  return found.kind == Proof::Kind::under_fact ? least_fact(goal, std::move(found)) : found;
+}
+
+/// A guard may ask for less than the last iterations of the loops: where `i + 1 < n` holds, b[i + 1] needs
+/// m >= n, not m >= n + 1.
+Proof BoundsContext::least_fact(const Affine &goal, Proof found) const {
+  auto varying = [](const Affine &form) {
+    return std::count_if(form.terms.begin(), form.terms.end(),
+                         [](const AffineTerm &t) { return !is_call_constant(t.atom); });
+  };
+  for (const Affine &c : constraints_) {
+    auto rest = add_scaled(goal, c, -1);
+    if (!rest || varying(*rest) >= varying(goal)) continue;
+    Proof p = Search{*this}.run(*rest);
+    if (p.kind != Proof::Kind::under_fact || !as<Binary>(p.fact)) continue;
+    auto spared = add_scaled(p.worst, found.worst, -1);
+    if (spared && surely_nonnegative(*spared)) found = std::move(p);
+  }
   return found;
 }
 

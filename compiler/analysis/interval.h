@@ -48,6 +48,7 @@ class BoundsContext {
   friend class BoundsSystem;
   /// By elimination over everything that is known here (interval_solve.cpp).
   bool proved_by_elimination(const Affine &goal) const;
+  Proof least_fact(const Affine &goal, Proof found) const;
   Expr end_value(Affine form, bool least) const;
   /// For all extents: of at least 1, or 0 when these may be.
   bool surely_nonnegative(const Affine &a) const;

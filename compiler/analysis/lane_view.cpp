@@ -53,7 +53,7 @@ LaneView::LaneView(const For &loop) {
   find_selections(loop.body, uses);
   find_sums(loop.body, uses);
   statements(loop.body);
-  if (has_lane_sums() && !selections_.empty()) widens_ = false;
+  if (has_lane_sums() && !selections_.empty()) refuse();
 }
 
 void LaneView::guess_rows(const Stmt &body) {
@@ -110,25 +110,23 @@ void LaneView::find_selections(const Stmt &body, const Uses &uses) {
       find_selections(n->yes, uses), find_selections(n->no, uses);
   }
   for (const auto &[buf, count] : uses.stores)
-    if (!selections_.empty() && buf->space != Space::registers && uses.reads.count(buf)) widens_ = false;
+    if (!selections_.empty() && buf->space != Space::registers && uses.reads.count(buf)) refuse();
 }
 
 /// Cells from outside that the loop writes otherwise: each is a sum, or the loop has no form over lanes.
 void LaneView::find_sums(const Stmt &body, const Uses &uses) {
-  walk(body, [&](const Store &n, const Stmt &) {
+  walk(body, [&](const Store &n, const Stmt &at) {
     if (!is_cell(n.buf) || is_own(n.buf) || n.order == Order::lanes) return;
     if (std::any_of(selections_.begin(), selections_.end(), [&](const auto &s) { return s.keeps(n.buf); }))
       return;
     Accumulation a = accumulation_of(n);
     const OuterSum *known = sum_of(n.buf);
-    if (!a.term || a.op == BinOp::sub || !is_exact(a.op, n.buf->dtype) || (known && known->op != a.op)) {
-      widens_ = false;
-      return;
-    }
+    if (!a.term || a.op == BinOp::sub || !is_exact(a.op, n.buf->dtype) || (known && known->op != a.op))
+      return refuse(at.loc());
     if (!known) sums_.push_back({n.buf, a.op});
   });
   for (const OuterSum &s : sums_)
-    if (Uses::count(uses.reads, s.cell) != Uses::count(uses.stores, s.cell)) widens_ = false;
+    if (Uses::count(uses.reads, s.cell) != Uses::count(uses.stores, s.cell)) refuse();
 }
 
 /// What else is kept is computed once, in the iteration that is selected.
@@ -146,44 +144,53 @@ void LaneView::repeat(const While &n) {
   jumps_here_ = outside;
 }
 
+void LaneView::refuse(Loc at) {
+  if (std::exchange(widens_, false)) obstacle_ = at;
+}
+
 void LaneView::statements(const Stmt &root) {
   for (const Stmt *s = &root; s && *s && widens_; s = chain_next(*s->p))
     match(
-        *s, [&](const Store &n) { store(n); }, [&](const Let &n) { define(n); },
-        [&](const Alloc &n) { widens_ = widens_ && is_cell(n.buf) && n.fill == Fill::none; },
+        *s, [&](const Store &n) { store(n, s->loc()); }, [&](const Let &n) { define(n); },
+        [&](const Alloc &n) {
+          if (!is_cell(n.buf) || n.fill != Fill::none) refuse(n.buf->sym->loc);
+        },
         [&](const For &n) {
           look(n.lo), look(n.hi);
-          widens_ = widens_ && !varies(n.lo) && !varies(n.hi);
+          if (varies(n.lo) || varies(n.hi)) refuse((varies(n.hi) ? n.hi : n.lo).loc());
           bool outside = std::exchange(jumps_here_, false);
           statements(n.body);
           jumps_here_ = outside;
         },
-        [&](const While &n) { repeat(n); }, [&](const Jump &) { widens_ = widens_ && jumps_here_; },
+        [&](const While &n) { repeat(n); },
+        [&](const Jump &) {
+          if (!jumps_here_) refuse(s->loc());
+        },
         [&](const If &n) {
           if (const OuterSelection *chosen = selection_at(n)) return select(*chosen);
           look(n.cond);
           statements(n.yes);
           if (n.no) statements(n.no);
         },
-        [&](const Check &) { widens_ = false; },
+        [&](const Check &) { refuse(s->loc()); },
         [&](const Seq &n) {
           for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i]);
         });
 }
 
-void LaneView::store(const Store &n) {
+void LaneView::store(const Store &n, Loc at) {
   for (const Expr &i : n.index) look(i);
   look(n.value);
   bool moves = std::any_of(n.index.begin(), n.index.end(), [&](const Expr &i) { return varies(i); });
   bool own = own_cells_.count(n.buf.get()) > 0;
   if (n.order == Order::lanes) {
     lane_sum_bits_ += bit_width(n.buf->dtype);
-    widens_ = widens_ && !moves && !own && !sum_of(n.buf);
+    if (moves || own || sum_of(n.buf)) refuse(at);
     return;
   }
   if (is_cell(n.buf)) return;
   // several lanes that write one element would have to do so in their order
-  widens_ = widens_ && moves;
+  if (!moves) refuse(at);
   note_access(n.buf, n.index, true);
 }
 
@@ -227,7 +234,7 @@ void LaneView::look(const Expr &e) {
         for (const Expr &a : n.args) look(a);
       });
   if (!varies(e)) return;
-  if (!is_simple(e)) widens_ = false;
+  if (!is_simple(e)) refuse(e.loc());
   bool addresses = e.dtype() == DType::i64 && step(e);  // is no vector
   if (addresses || as<Ref>(e) || as<Load>(e)) return;
   const Call *function = as<Call>(e);

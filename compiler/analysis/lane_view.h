@@ -32,6 +32,8 @@ class LaneView {
 
   /// True when the loop consists of statements and expressions that have a form over lanes.
   bool widens() const { return widens_; }
+  /// Where the first one stands that has none; unknown when it is more than one place.
+  Loc obstacle() const { return obstacle_; }
   /// Whether the value may differ between lanes.
   bool varies(const Expr &e);
   /// How much an i64 value grows from one lane to the next, 0 where it is the same in all; nothing when it
@@ -77,8 +79,9 @@ class LaneView {
   uint32_t widest_value() const { return widest_value_; }
 
  private:
+  void refuse(Loc at = {});
   void statements(const Stmt &root);
-  void store(const Store &n);
+  void store(const Store &n, Loc at);
   void define(const Let &n);
   std::optional<int64_t> step_of(const Binary &n);
   void look(const Expr &e);
@@ -92,6 +95,7 @@ class LaneView {
   void repeat(const While &n);
 
   bool widens_ = true, has_while_ = false;
+  Loc obstacle_{};
   bool jumps_here_ = false;  ///< the innermost loop around the place may be left by each lane for itself
   uint32_t lane_sum_bits_ = 0;
   std::unordered_map<const SymNode *, std::optional<int64_t>> lets_;  ///< varying ones and their steps

@@ -259,7 +259,8 @@ class Explainer {
       finding.why = cat(role, ", every element is written before it is read",
                         kind == "output" ? " and before the return" : "");
     else if (!lines.empty())
-      finding.why = cat(role, ", line ", join_text(lines, ", "), " may read an element before it is written");
+      finding.why = cat(role, lines.size() == 1 ? ", line " : ", lines ", join_text(lines, ", "),
+                        " may read an element before it is written");
     else
       finding.why = cat(role, ", not every element is proved written before the return");
     add(std::move(finding));
@@ -316,6 +317,11 @@ std::string excerpt(const SourceMap &sources, Loc loc) {
   return out;
 }
 
-Explanation explain(const Func &f, const CompileInput &input) { return Explainer(f, input).run(); }
+Explanation explain(const Func &f, const CompileInput &input) {
+  Sink sink;
+  for (Diagnostic &d : find_bounds_errors(f, input.sources)) sink.add(std::move(d));
+  sink.throw_if_errors();
+  return Explainer(f, input).run();
+}
 
 }  // namespace kw

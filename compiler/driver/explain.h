@@ -31,7 +31,8 @@ struct Explanation {
   std::vector<std::pair<std::string, std::string>> shared;
 };
 
-/// Explains the body of `input.options` of a function as the front end made it.
+/// Explains the body of `input.options` of a function as the front end made it. Throws CompileError for a
+/// function that is out of bounds in every run, as compile() does.
 Explanation explain(const Func &f, const CompileInput &input);
 
 /// The conditions on shapes that a call tests for the function that the pipeline left, largest side first.

@@ -86,7 +86,7 @@ class Undone {
     if (has_check(n.body)) return "subscripts are checked in it, one after the other";
     if (std::string why = refused(s, Verb::vectorize); !why.empty()) return why;
     LaneView view(n);
-    if (!view.widens()) return "it holds a statement that has no form in lanes";
+    if (!view.widens()) return without_lanes(view.obstacle());
     auto trips = most_trips(n);
     if (trips && *trips < 4) return cat("it runs ", counted(*trips, "time"), " at most");
     const LaneView::Work &work = view.work();
@@ -95,6 +95,12 @@ class Undone {
                  work.gathers + work.scatters == 1 ? "" : "es", " one by one for ",
                  counted(work.operations, "operation"), " in lanes");
     return "no gain was found";
+  }
+
+  std::string without_lanes(Loc at) const {
+    std::string text = at.known() ? excerpt(in_.sources, at) : "";
+    if (text.empty()) return "it holds a statement that has no form in lanes";
+    return cat("`", text, "` at line ", line(at), " has no form in lanes");
   }
 
   /// Why the loop's iterations need their order, or "".

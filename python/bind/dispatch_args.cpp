@@ -251,9 +251,12 @@ bool read_other(const KernelState &k, size_t i, CallFrame &f) {
     f.words[f.word_count++] = argument_word(ArgKind::unused, DType::b1, 0, StrideClass::contiguous);
     return true;
   }
-  return refuse_type(
-      k, i, with_article(type_name(o)),
-      PyList_Check(o) || PyTuple_Check(o) ? "convert it: np.asarray(...)" : "pass a NumPy array or a number");
+  std::string help = "pass a NumPy array or a number";
+  if (PyList_Check(o) || PyTuple_Check(o)) help = "convert it: np.asarray(...)";
+  if (PyObject_HasAttrString(o, "numpy_dtype"))  // a tensor, of operators and gradients
+    help = cat("operators take tensors: kw.register_op(\"namespace::", k.name, "\", ", k.name,
+               ") makes the kernel one; or pass its .numpy()");
+  return refuse_type(k, i, with_article(type_name(o)), help);
 }
 
 bool read_out(const KernelState &k, CallFrame &f) {

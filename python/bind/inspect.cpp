@@ -46,8 +46,9 @@ bool needs_arguments(const KernelState &k) {
 void ask_for_arguments(const KernelState &k, std::string_view method) {
   std::vector<std::string> names;
   for (const PyRef &p : k.parameters) names.push_back(utf8(p.get()));
-  std::string text = cat("kernel '", k.name, "' has not been called yet: call it first, or give arguments, `",
-                         k.name, ".", method, "(", join_text(names, ", "), ")`");
+  std::string text =
+      cat("kernel '", k.name, "' has no compiled version yet: call it first, or give arguments, `", k.name,
+          ".", method, "(", join_text(names, ", "), ")`");
   PyErr_SetString(PyExc_TypeError, text.c_str());
 }
 

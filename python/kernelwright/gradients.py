@@ -37,7 +37,10 @@ def _as_tensor(x: Any, position: int) -> Any:
         return x
     if _is_array(x) or isinstance(x, (int, float)):
         return Tensor(x, np.float32 if isinstance(x, (int, float)) else None)
-    raise TypeError(f"argument {position} is {type(x).__name__}; gradients are by tensors and arrays")
+    convert = ": convert it by np.asarray" if isinstance(x, (list, tuple)) else ""
+    raise TypeError(
+        f"argument {position} is {type(x).__name__}; gradients are by tensors and arrays{convert}"
+    )
 
 
 def _flat(out: Any) -> list[Any]:
@@ -64,7 +67,7 @@ def _positions(argnums: int | Sequence[int], count: int) -> list[int]:
     asked = [argnums] if isinstance(argnums, int) else list(argnums)
     for p in asked:
         if not -count <= p < count:
-            raise ValueError(f"a gradient by argument {p} was asked for, but there are {count} arguments")
+            raise ValueError(f"a gradient by argument {p} was asked for, but the call has {count}")
     return [p % count for p in asked]
 
 

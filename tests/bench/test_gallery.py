@@ -133,7 +133,7 @@ def test_results_are_written_by_date_and_cpu(tmp_path: Path, monkeypatch: pytest
     gallery.write(data, whole=False)
     assert not (tmp_path / "results").exists()
     gallery.write(data, whole=True)
-    stem = tmp_path / "results" / "gallery-2026-01-02-some-r-cpu-7"
+    stem = tmp_path / "results" / "gallery-2026-01-02-some-r-cpu-7-avx2"
     assert json.loads(stem.with_suffix(".json").read_text()) == data
     assert (
         stem.with_suffix(".md")

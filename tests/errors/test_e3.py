@@ -547,7 +547,7 @@ def test_w301_uninitialized_read() -> None:
         FILE:@5:{}: warning[W301]: '{}' may be read here before it is written
            @5 |         {}
               |         {}
-              = note: unwritten elements are zero
+              = note: unwritten elements are zero; where that is meant, nothing is to be done
               = help: write '{}' first, or read the input that was meant
         """
     added = text.format(9, "c", "c[i] += a[i]", "^~~~", "c")

@@ -333,7 +333,7 @@ def test_debug_still_warns_of_first_reads() -> None:
         FILE:@5:13: warning[W301]: 'c' may be read here before it is written
            @5 |             c[i] += a[i]
               |             ^~~~
-              = note: unwritten elements are zero
+              = note: unwritten elements are zero; where that is meant, nothing is to be done
               = help: write 'c' first, or read the input that was meant
         """,
     )

@@ -69,6 +69,48 @@ def test_accesses() -> None:
     ]
 
 
+@kw.kernel
+def next_is_large(a, b):
+    y = output_tensor(a.shape, a.dtype)
+    for k in range(a.shape[0]):
+        if k + 1 < a.shape[0] and b[k + 1] > 0.5:
+            y[k] = 1.0
+    return y
+
+
+def test_a_guard_makes_a_condition_weaker() -> None:
+    """Two arrays of one length fulfil it: their calls run the main body."""
+    a, b = np.zeros(3), np.array([0.0, 1.0, 0.0])
+    assert next_is_large(a, b).tolist() == next_is_large.py(a, b).tolist() == [1, 0, 0]
+    version = only(next_is_large.explain())
+    assert version.main and not version.plain and version.conditions == ("b.shape[0] >= a.shape[0]",)
+
+
+def test_what_cannot_run_is_not_explained() -> None:
+    @kw.kernel
+    def reaches_too_far(a):
+        for i in range(a.shape[0]):
+            a[i] = a[i + 1]
+        return a
+
+    with pytest.raises(kw.KernelIndexError, match=r"error\[E301\]: index 0 of 'a' reaches a\.shape\[0\]"):
+        reaches_too_far.explain(np.ones(3))
+
+
+@kw.kernel
+def counts_in_memory(m, s):
+    for k in range(m.shape[0]):
+        s[0] += 1 if m[k] else 2
+    return s
+
+
+def test_what_has_no_form_in_lanes_is_named() -> None:
+    args = np.ones(4, bool), np.zeros(1, int)
+    line = first_line(counts_in_memory) + 3
+    why = [w for _, subject, _, _, w in facts(counts_in_memory, "undone", *args) if subject == "lanes for k"]
+    assert why == [f"`s[0] += 1 if m[k] else 2` at line {line} has no form in lanes"]
+
+
 def test_conditions_are_those_that_a_call_tests() -> None:
     """A condition that fails selects the plain body, and no other call does."""
     version = only(gathers.explain(*ARGS))
@@ -313,7 +355,7 @@ def test_versions_are_those_of_the_captured_values() -> None:
     by_scale(np.ones(2))
     assert len(by_scale.explain().versions) == 1
     SCALE = 3.0
-    with pytest.raises(TypeError, match="has not been called yet"):
+    with pytest.raises(TypeError, match="has no compiled version yet"):
         by_scale.explain()
     by_scale(np.ones(2))
     assert len(by_scale.explain().versions) == 1
@@ -519,7 +561,7 @@ def test_notebook_view() -> None:
         return a
 
     before = compares._repr_html_()
-    assert "has not been called yet" in before and "<details>" not in before
+    assert "has no compiled version yet" in before and "<details>" not in before
     name = "test_notebook_view.&lt;locals&gt;.compares"
     assert (
         f"kernel {name}(a, b, c=&quot;&lt;x&gt; &amp; &#x27;y&#x27;&quot;), fp=&#x27;strict&#x27;" in before

@@ -281,7 +281,7 @@ def test_inspection() -> None:
     fresh = kw.kernel(add.__wrapped__)
     for method in ("ir", "llvm", "asm", "explain"):
         assert raised(TypeError, getattr(fresh, method)) == (
-            "kernel 'add' has not been called yet: call it first, or give arguments, "
+            "kernel 'add' has no compiled version yet: call it first, or give arguments, "
             f"`add.{method}(a, b, factor)`"
         )
     assert raised(TypeError, lambda: fresh.ir(ONES)) == "add(a, b, factor=2.0) is missing the argument 'b'"

@@ -329,7 +329,7 @@ def test_kernels_without_a_bprop_say_so() -> None:
         text = said(lambda op=op: ms.grad(lambda t: op(t))(Tensor(x)), RuntimeError)
         assert re.fullmatch(
             r"the gradient of custom::Custom_same_\w+ \(.*test_words\.py:\d+\) was asked for, but none was"
-            " given when it was made",
+            " given when it was made: `bprop=` gives one",
             text.splitlines()[0],
         )
 

@@ -205,7 +205,7 @@ def test_vjp_and_values() -> None:
     np.testing.assert_allclose(float(value), (x * y).sum())
     np.testing.assert_allclose(by_x, y)
     assert kw.grad(lambda a, b: b)(x, kw.Tensor(y)).tolist() == [0, 0, 0]
-    with pytest.raises(ValueError, match="a gradient by argument 2 was asked for, but there are 2 arguments"):
+    with pytest.raises(ValueError, match="a gradient by argument 2 was asked for, but the call has 2"):
         kw.grad(lambda a, b: a, 2)(x, y)
     with pytest.raises(TypeError, match="the function returned float, but must return tensors"):
         kw.grad(lambda a: 1.0)(x)

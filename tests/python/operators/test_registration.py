@@ -243,7 +243,8 @@ def test_an_operator_without_a_gradient_says_so() -> None:
     with pytest.raises(RuntimeError) as e:
         kw.grad(lambda t: op(t))(np.ones(2))
     assert str(e.value) == (
-        f"the gradient of test::plain ({where}) was asked for, but none was given when it was made"
+        f"the gradient of test::plain ({where}) was asked for, but none was given when it was made:"
+        " `bprop=` gives one"
     )
 
 
@@ -265,6 +266,8 @@ def test_faults_of_a_registration() -> None:
         kw.ops.get("test::scalf")
     with pytest.raises(AttributeError, match="there is no operator 'kw::softmacks'"):
         _ = kw.ops.softmacks
+    with pytest.raises(AttributeError, match="there is no operator 'kw::scale'; did you mean 'test::scale'"):
+        _ = kw.ops.scale
     kw.remove_op("test::scale")
     with pytest.raises(ValueError, match="there is no operator 'test::scale'"):
         kw.remove_op("test::scale")

@@ -53,6 +53,17 @@ TEST(Interval, loops_bound_their_iterators) {
   EXPECT_EQ(s.outcome(add(s.i, mul(c(3), s.j))), "proved");
 }
 
+TEST(Interval, a_guard_may_ask_for_less_than_the_last_iteration) {
+  Scene s;
+  Expr next = add(s.i, c(1)), room = sub(sub(s.m, next), c(1));  // m - 1 - (i + 1)
+  EXPECT_EQ(s.outcome(room), print(le(add(s.n, c(1)), s.m)));
+  size_t guards = s.context.assume(lt(next, s.n), true);
+  EXPECT_EQ(s.outcome(room), print(le(s.n, s.m)));
+  guards += s.context.assume(lt(s.i, sub(s.p, c(9))), true);  // says nothing of n
+  EXPECT_EQ(s.outcome(room), print(le(s.n, s.m)));
+  s.context.drop(guards);
+}
+
 TEST(Interval, extents_are_at_least_one_when_assumed) {
   Scene s;
   EXPECT_EQ(s.outcome(sub(s.n, c(1))), "proved");

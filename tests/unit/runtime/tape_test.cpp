@@ -73,7 +73,8 @@ TEST(Tape, SaysWhichOperatorHasNoGradient) {
   auto plain = make_op(def, {k}, {});
   auto f = [&](const Tensor &t) { return call_op(OpCall{plain, {t}})[0]; };
   EXPECT_EQ(error_of<OpError>([&] { gradient_of(f, tensor({1}, {1})); }),
-            "the gradient of t::plain (plain.py:3) was asked for, but none was given when it was made");
+            "the gradient of t::plain (plain.py:3) was asked for, but none was given when it was made: "
+            "`bprop=` gives one");
 }
 
 /// f(x) = 2 x whose gradient is `back`, reading what it saves.
