@@ -3,6 +3,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "codegen/llvm/emit.h"
@@ -141,6 +142,7 @@ FunctionEmitter::V FunctionEmitter::shift(BinOp op, DType t, V a, V b) {
 }
 
 FunctionEmitter::V FunctionEmitter::float_binary(BinOp op, DType t, V a, V b) {
+  if (op == BinOp::add || op == BinOp::sub || op == BinOp::mul) b = from_memory(b);
   switch (op) {
     case BinOp::add: return b_.CreateFAdd(a, b);
     case BinOp::sub: return b_.CreateFSub(a, b);
@@ -292,6 +294,29 @@ FunctionEmitter::V FunctionEmitter::scaled(V x, V n) {
   return out;
 }
 
+/// A constant that fills one register, as a load that the instruction does itself. LLVM would broadcast a
+/// scalar by an instruction of its own in each iteration, since the long bodies of functions leave no
+/// register for it: a third of all that they execute. AVX-512 broadcasts as it reads.
+FunctionEmitter::V FunctionEmitter::from_memory(V v) {
+  auto *known = llvm::dyn_cast<llvm::Constant>(v);
+  llvm::Type *t = v->getType();
+  bool fills = t->isVectorTy() && t->getPrimitiveSizeInBits() == target_.vector_bytes() * 8;
+  if (!known || known->isZeroValue() || !fills || !target_.has("avx2") || target_.has("avx512f")) return v;
+  auto same = [&](const llvm::GlobalVariable &g) {
+    return g.hasInitializer() && g.getInitializer() == known;
+  };
+  auto found = std::find_if(module_.global_begin(), module_.global_end(), same);
+  llvm::GlobalVariable *place = found == module_.global_end() ? nullptr : &*found;
+  if (!place) {  // "externally initialized": else the load would be folded
+    place = new llvm::GlobalVariable(module_, t, true, llvm::GlobalValue::PrivateLinkage, known, "constant",
+                                     nullptr, llvm::GlobalValue::NotThreadLocal, 0, true);
+    place->setAlignment(llvm::Align(target_.vector_bytes()));
+  }
+  llvm::LoadInst *load = b_.CreateAlignedLoad(t, place, llvm::Align(target_.vector_bytes()));
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+  return load;
+}
+
 /// `from` is the type of the arguments, of single values or of lanes.
 FunctionEmitter::V FunctionEmitter::call(Fn fn, DType from, DType t, const std::vector<V> &args) {
   switch (fn) {
@@ -306,7 +331,12 @@ FunctionEmitter::V FunctionEmitter::call(Fn fn, DType from, DType t, const std::
       if (is_float(from)) return b_.CreateUnaryIntrinsic(intrinsic::fabs, args[0]);
       return is_signed_int(from) ? b_.CreateBinaryIntrinsic(intrinsic::abs, args[0], b_.getInt1(false))
                                  : args[0];
-    case Fn::fma: return b_.CreateIntrinsic(intrinsic::fma, {args[0]->getType()}, args);
+    case Fn::fma: {
+      std::vector<V> read = args;
+      size_t last = llvm::isa<llvm::Constant>(args[2]) ? 2 : llvm::isa<llvm::Constant>(args[1]) ? 1 : 0;
+      read[last] = from_memory(args[last]);
+      return b_.CreateIntrinsic(intrinsic::fma, {args[0]->getType()}, read);
+    }
     case Fn::to_bits:
     case Fn::from_bits: return b_.CreateBitCast(args[0], shaped_as(args[0], type(t)));
     case Fn::scale: return scaled(args[0], args[1]);
