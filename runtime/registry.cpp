@@ -159,9 +159,10 @@ std::shared_ptr<const Operator> Registry::find(std::string_view name) const {
 
 std::shared_ptr<const Operator> Registry::need(std::string_view name) const {
   if (auto op = find(name)) return op;
-  std::string near = closest(name, names());
+  const std::vector<std::string> known = names();
+  std::string near = closest(name, known);
   auto alone = [](std::string_view full) { return full.substr(full.rfind(':') + 1); };
-  for (const std::string &other : names())
+  for (const std::string &other : known)
     if (alone(other) == alone(name)) near = other;
   throw_value_error(
       cat("there is no operator '", name, "'", near.empty() ? "" : cat("; did you mean '", near, "'?")));

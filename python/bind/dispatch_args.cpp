@@ -13,6 +13,7 @@
 #include "bind/dispatch_foreign.h"
 #include "bind/dispatch_memory.h"
 #include "bind/dispatch_notes.h"
+#include "bind/dispatch_tensor.h"
 #include "runtime/tensor.h"
 #include "support/text.h"
 
@@ -253,7 +254,7 @@ bool read_other(const KernelState &k, size_t i, CallFrame &f) {
   }
   std::string help = "pass a NumPy array or a number";
   if (PyList_Check(o) || PyTuple_Check(o)) help = "convert it: np.asarray(...)";
-  if (PyObject_HasAttrString(o, "numpy_dtype"))  // a tensor, of operators and gradients
+  if (tensor_of(o))
     help = cat("operators take tensors: kw.register_op(\"namespace::", k.name, "\", ", k.name,
                ") makes the kernel one; or pass its .numpy()");
   return refuse_type(k, i, with_article(type_name(o)), help);

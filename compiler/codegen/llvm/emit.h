@@ -290,7 +290,7 @@ class FunctionEmitter {
   V convert(DType from, DType to, V a);
   V lanes_to_int(DType from, DType to, V a);
   V call(Fn fn, DType from, DType t, const std::vector<V> &args);
-  V from_memory(V v);
+  V constant_operand(V v);
   V scaled(V x, V n);
   static llvm::Type *shaped_as(V v, llvm::Type *element);
   llvm::Function *fmod_function(DType t);

@@ -142,7 +142,7 @@ FunctionEmitter::V FunctionEmitter::shift(BinOp op, DType t, V a, V b) {
 }
 
 FunctionEmitter::V FunctionEmitter::float_binary(BinOp op, DType t, V a, V b) {
-  if (op == BinOp::add || op == BinOp::sub || op == BinOp::mul) b = from_memory(b);
+  if (op == BinOp::add || op == BinOp::sub || op == BinOp::mul) b = constant_operand(b);
   switch (op) {
     case BinOp::add: return b_.CreateFAdd(a, b);
     case BinOp::sub: return b_.CreateFSub(a, b);
@@ -297,7 +297,7 @@ FunctionEmitter::V FunctionEmitter::scaled(V x, V n) {
 /// A constant that fills one register, as a load that the instruction does itself. LLVM would broadcast a
 /// scalar by an instruction of its own in each iteration, since the long bodies of functions leave no
 /// register for it: a third of all that they execute. AVX-512 broadcasts as it reads.
-FunctionEmitter::V FunctionEmitter::from_memory(V v) {
+FunctionEmitter::V FunctionEmitter::constant_operand(V v) {
   auto *known = llvm::dyn_cast<llvm::Constant>(v);
   llvm::Type *t = v->getType();
   bool fills = t->isVectorTy() && t->getPrimitiveSizeInBits() == target_.vector_bytes() * 8;
@@ -334,7 +334,7 @@ FunctionEmitter::V FunctionEmitter::call(Fn fn, DType from, DType t, const std::
     case Fn::fma: {
       std::vector<V> read = args;
       size_t last = llvm::isa<llvm::Constant>(args[2]) ? 2 : llvm::isa<llvm::Constant>(args[1]) ? 1 : 0;
-      read[last] = from_memory(args[last]);
+      read[last] = constant_operand(args[last]);
       return b_.CreateIntrinsic(intrinsic::fma, {args[0]->getType()}, read);
     }
     case Fn::to_bits:
