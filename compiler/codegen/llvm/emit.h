@@ -167,10 +167,16 @@ class FunctionEmitter {
 
   // emit_selection.cpp: selections among lanes
   V cell_of_lanes(llvm::Type *element, uint32_t count, const std::string &name);
+  static constexpr uint64_t most_numbers = uint64_t{1} << 30;
+  llvm::IntegerType *number_type(const OuterSelection &s);
   V no_number(const OuterSelection &s);
   BestCells open_best(const OuterSelection &s, uint32_t count);
+  V load_numbers(const BestCells &cells, uint32_t count);
+  void store_numbers(const BestCells &cells, V numbers, uint32_t count);
   std::pair<V, V> folded(const BestCells &cells, uint32_t from, uint32_t to);
+  void narrow_best(BestCells &cells, uint32_t from, uint32_t to);
   void close_best(const BestCells &cells, const For &n, const LaneView &view, V lo, uint32_t count);
+  void in_numbered_stretches(const For &n, V lo, V trips, llvm::function_ref<void(V, V)> body);
   bool is_left_out(const Store &n) const;
   void wide_selection(const OuterSelection &s);
 

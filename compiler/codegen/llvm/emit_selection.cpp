@@ -8,38 +8,53 @@ namespace kw {
 
 using llvm::BasicBlock;
 
+/// What numbers of iterations are in: as wide as what is selected among, so that a lane's mask serves both.
+/// Numbers of 32 bits begin anew after most_numbers iterations.
+llvm::IntegerType *FunctionEmitter::number_type(const OuterSelection &s) {
+  return b_.getIntNTy(std::max(bit_width(s.selection.best->dtype), 32u));
+}
+
 /// The number of a lane that has selected nothing: behind all others where the first of equals is kept, as an
 /// unsigned number, and before them where the last one is, as a signed one.
-FunctionEmitter::V FunctionEmitter::no_number(const OuterSelection &) { return b_.getInt64(~uint64_t{0}); }
+FunctionEmitter::V FunctionEmitter::no_number(const OuterSelection &s) {
+  return llvm::ConstantInt::getAllOnesValue(number_type(s));
+}
 
 FunctionEmitter::BestCells FunctionEmitter::open_best(const OuterSelection &s, uint32_t count) {
   const Buf &best = s.selection.best;
   llvm::Type *t = type(best->dtype);
   BestCells out{&s, cell_of_lanes(t, count, best->sym->name),
-                cell_of_lanes(b_.getInt64Ty(), count, best->sym->name)};
+                cell_of_lanes(number_type(s), count, best->sym->name)};
   b_.CreateStore(b_.CreateVectorSplat(count, b_.CreateLoad(t, cells_.at(best.get()))), out.best);
-  b_.CreateStore(b_.CreateVectorSplat(count, no_number(s)), out.number);
+  store_numbers(out, b_.CreateVectorSplat(count, no_number(s)), count);
   return out;
 }
 
-/// The lanes that find something better take it, and remember where they are.
+/// In memory a lane's number counts from that lane, so that lanes of one chunk remember the same value.
+FunctionEmitter::V FunctionEmitter::load_numbers(const BestCells &cells, uint32_t count) {
+  auto *words = llvm::FixedVectorType::get(number_type(*cells.selection), count);
+  return b_.CreateAdd(b_.CreateLoad(words, cells.number), b_.CreateStepVector(words));
+}
+
+void FunctionEmitter::store_numbers(const BestCells &cells, V numbers, uint32_t count) {
+  auto *words = llvm::FixedVectorType::get(number_type(*cells.selection), count);
+  b_.CreateStore(b_.CreateSub(numbers, b_.CreateStepVector(words)), cells.number);
+}
+
+/// The lanes that find something better take it, and remember where they are. Without a branch: in rows of a
+/// few chunks nearly each one has a lane that does.
 void FunctionEmitter::wide_selection(const OuterSelection &s) {
   const BestCells *cells = nullptr;
   for (const BestCells &c : lanes_->outer->bests)
     if (c.selection->at == s.at) cells = &c;
   const Selection &n = s.selection;
-  uint32_t count = lanes_->count;
   V value = widen(n.value), best = b_.CreateLoad(value->getType(), cells->best);
   V better =
       n.best_is_left ? compare(n.op, n.best->dtype, best, value) : compare(n.op, n.best->dtype, value, best);
   V mask = both(lanes_->mask, better);
-  where(mask, [&](BasicBlock *done) {
-    auto *words = llvm::FixedVectorType::get(b_.getInt64Ty(), count);
-    V number = b_.CreateAdd(splat(lanes_->number), b_.CreateStepVector(words));
-    b_.CreateStore(b_.CreateSelect(mask, value, best), cells->best);
-    b_.CreateStore(b_.CreateSelect(mask, number, b_.CreateLoad(words, cells->number)), cells->number);
-    b_.CreateBr(done);
-  });
+  V here = splat(b_.CreateTrunc(lanes_->number, number_type(s)));
+  b_.CreateStore(b_.CreateSelect(mask, value, best), cells->best);
+  b_.CreateStore(b_.CreateSelect(mask, here, b_.CreateLoad(here->getType(), cells->number)), cells->number);
   memo_.clear(), lanes_->memo.clear();
 }
 
@@ -50,7 +65,7 @@ std::pair<FunctionEmitter::V, FunctionEmitter::V> FunctionEmitter::folded(const 
   const Selection &n = cells.selection->selection;
   DType t = n.best->dtype;
   V best = b_.CreateLoad(llvm::FixedVectorType::get(type(t), from), cells.best);
-  V number = b_.CreateLoad(llvm::FixedVectorType::get(b_.getInt64Ty(), from), cells.number);
+  V number = load_numbers(cells, from);
   for (uint32_t half = from / 2; half >= to && half >= 1; half /= 2) {
     auto [a, b] = halves(best, half);
     auto [at_a, at_b] = halves(number, half);
@@ -62,6 +77,16 @@ std::pair<FunctionEmitter::V, FunctionEmitter::V> FunctionEmitter::folded(const 
   return {best, number};
 }
 
+/// Lets the lanes be fewer.
+void FunctionEmitter::narrow_best(BestCells &cells, uint32_t from, uint32_t to) {
+  const Buf &scalar = cells.selection->selection.best;
+  auto [best, number] = folded(cells, from, to);
+  cells.best = cell_of_lanes(type(scalar->dtype), to, scalar->sym->name);
+  cells.number = cell_of_lanes(number_type(*cells.selection), to, scalar->sym->name);
+  b_.CreateStore(best, cells.best);
+  store_numbers(cells, number, to);
+}
+
 /// Runs the iteration that the lanes have selected, where there is one.
 void FunctionEmitter::close_best(const BestCells &cells, const For &n, const LaneView &view, V lo,
                                  uint32_t count) {
@@ -69,11 +94,30 @@ void FunctionEmitter::close_best(const BestCells &cells, const For &n, const Lan
   BasicBlock *again = block("selected"), *done = block("kept");
   b_.CreateCondBr(b_.CreateICmpEQ(number, no_number(*cells.selection)), done, again);
   b_.SetInsertPoint(again);
-  values_[n.iter.get()] = iteration(n, lo, number);
+  values_[n.iter.get()] = iteration(n, lo, b_.CreateZExt(number, b_.getInt64Ty()));
   selected_ = cells.selection, selected_view_ = &view;
   statements(n.body);
   selected_ = nullptr, selected_view_ = nullptr;
   b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  memo_.clear();
+}
+
+/// Calls body(lo, trips) for stretches of the loop whose iterations have a number each.
+void FunctionEmitter::in_numbered_stretches(const For &n, V lo, V trips,
+                                            llvm::function_ref<void(V, V)> body) {
+  auto *count = llvm::dyn_cast<llvm::ConstantInt>(trips);
+  if (count && count->getZExtValue() <= most_numbers) return body(lo, trips);
+  BasicBlock *before = b_.GetInsertBlock(), *stretch = block("numbered"), *done = block("done");
+  b_.CreateBr(stretch);
+  b_.SetInsertPoint(stretch);
+  llvm::PHINode *from = b_.CreatePHI(b_.getInt64Ty(), 2);
+  from->addIncoming(b_.getInt64(0), before);
+  V left = b_.CreateSub(trips, from);
+  body(iteration(n, lo, from),
+       b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, b_.getInt64(most_numbers)));
+  from->addIncoming(b_.CreateAdd(from, b_.getInt64(most_numbers)), b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpUGT(left, b_.getInt64(most_numbers)), stretch, done);
   b_.SetInsertPoint(done);
   memo_.clear();
 }

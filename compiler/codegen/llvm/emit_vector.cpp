@@ -90,21 +90,14 @@ FunctionEmitter::V FunctionEmitter::folded(const OuterSum &sum, V lanes, uint32_
 }
 
 void FunctionEmitter::narrow_cells(OuterCells &outer, uint32_t from, uint32_t to) {
-  auto replace = [&](V &cell, V fewer, llvm::Type *element, const Buf &scalar) {
-    cell = cell_of_lanes(element, to, scalar->sym->name);
-    b_.CreateStore(fewer, cell);
-  };
   for (auto &[sum, cell] : outer.sums) {
     llvm::Type *t = type(sum.cell->dtype);
     V lanes = b_.CreateLoad(llvm::FixedVectorType::get(t, from), cell);
-    replace(cell, folded(sum, lanes, from, to), t, sum.cell);
+    V fewer = cell_of_lanes(t, to, sum.cell->sym->name);
+    b_.CreateStore(folded(sum, lanes, from, to), fewer);
+    cell = fewer;
   }
-  for (BestCells &cells : outer.bests) {
-    const Buf &scalar = cells.selection->selection.best;
-    auto [best, number] = folded(cells, from, to);
-    replace(cells.best, best, type(scalar->dtype), scalar);
-    replace(cells.number, number, b_.getInt64Ty(), scalar);
-  }
+  for (BestCells &cells : outer.bests) narrow_best(cells, from, to);
 }
 
 /// Adds what the lanes gathered to the accumulators, and lets the scalars of selections be what they kept.
@@ -261,7 +254,12 @@ void FunctionEmitter::row(const For &n, LaneView &view, V lo, V trips) {
 
 /// The loop, and where rows are likely to have a length that makes loads strided once more for this length.
 void FunctionEmitter::lanes(const For &n, LaneView &view, V lo, V trips) {
-  auto run = [&] { is_row(n) ? row(n, view, lo, trips) : vector_loop(n, view, lo, trips); };
+  auto chunks = [&](V from, V count) { vector_loop(n, view, from, count); };
+  auto run = [&] {
+    is_row(n)                   ? row(n, view, lo, trips)
+    : view.selections().empty() ? chunks(lo, trips)
+                                : in_numbered_stretches(n, lo, trips, chunks);
+  };
   if (view.likely_rows().empty() || view.work().strided == 0) return run();
   V likely = b_.getInt1(true);
   auto before = buffers_;
