@@ -45,6 +45,8 @@ def values(t: Any) -> Any:
 def test_every_spelling(mode: int) -> None:
     ms.set_context(mode=mode, device_target="CPU")
     a, expected = Tensor(x), (x + x).tolist()
+    with pytest.warns(DeprecationWarning):
+        renamed = [ops.ms_kernel(add), ops.ms_hybrid(add)]
     for op in (
         ops.Custom(add, first, first, "akg"),
         ops.Custom(add, out_shape=first, out_dtype=first, func_type="akg"),
@@ -53,8 +55,7 @@ def test_every_spelling(mode: int) -> None:
         ops.Custom(add, lambda s, _: s, lambda t, _: ms.float32, func_type="pyfunc"),
         ops.Custom(marked_add),
         ops.Custom(marked_add, func_type="hybrid"),
-        ops.Custom(ops.ms_kernel(add), first, first, "hybrid"),
-        ops.Custom(ops.ms_hybrid(add), first, first, "hybrid"),
+        *(ops.Custom(marked, first, first, "hybrid") for marked in renamed),
     ):
         found = op(a, a) if op.func_type != "pyfunc" else None
         if found is not None:
@@ -322,10 +323,12 @@ def test_attribute_names_of_another_target_must_be_the_same() -> None:
         return c
 
     ops.Custom(f, first, first, "akg", reg_info=info("GPU", attr="k").get_op_info())
-    with pytest.raises(
-        ValueError, match=r"must be the same as previous saved one, but got \['z'\] vs \['k'\]"
-    ):
+    with pytest.raises(ValueError) as e:
         ops.Custom(f, first, first, "akg", reg_info=info("CPU", attr="z").get_op_info())
+    assert str(e.value) == (
+        f"For 'Custom', 'func_type': akg, 'func': {f}, attr names set in registration information must be the"
+        " same as previous saved one, but got ['z'] vs ['k']"
+    )
 
 
 listed = "['hybrid', 'akg', 'tbe', 'aicpu', 'aot', 'pyfunc', 'julia']"
@@ -409,10 +412,16 @@ def test_closures_and_globals_are_captured() -> None:
     assert values(two(Tensor(x))) == (x * 2).tolist() and values(three(Tensor(x))) == (x * 3).tolist()
 
 
-def test_two_operators_of_one_function() -> None:
-    assert ops.Custom(lambda a: a, (2, 2), ms.float32, "pyfunc")(Tensor(x)).dtype == ms.float32
-    same = ops.Custom(lambda a: a.astype(np.int32), (2, 2), ms.int32, "pyfunc")
-    assert same(Tensor(x)).dtype == ms.int32
+@pytest.mark.parametrize("mode", [ms.GRAPH_MODE, ms.PYNATIVE_MODE])
+def test_two_operators_of_one_function(mode: int) -> None:
+    ms.set_context(mode=mode)
+    g = lambda a: a.tolist()  # noqa: E731
+    matrix, vector = Tensor([[1, 2], [3, 4]]), Tensor([5, 6, 7])
+    told = [(matrix, (2, 2), ms.float32), (matrix, (2, 2), ms.int32), (vector, (3,), ms.float64)]
+    made = [ops.Custom(g, shape, dtype, "pyfunc") for _, shape, dtype in told]
+    for op, (given, shape, dtype) in [*zip(made, told, strict=True)] * 2:
+        found = op(given)
+        assert found.shape == shape and found.dtype == dtype and values(found) == values(given)
 
 
 def test_a_failed_compilation_does_not_spoil_the_next() -> None:

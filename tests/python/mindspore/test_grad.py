@@ -173,6 +173,13 @@ def test_none_counts_as_zeros() -> None:
     assert values(by_a) == [0, 0, 0] and values(by_b) == [1, 1, 1]
 
 
+def test_an_array_may_be_a_gradient() -> None:
+    double = ops.Custom(lambda a: a * 2, first, first, "pyfunc", lambda a, out, dout: (2 * dout.asnumpy(),))
+    for mode in (ms.GRAPH_MODE, ms.PYNATIVE_MODE):
+        ms.set_context(mode=mode)
+        assert values(ms.grad(lambda t: double(t) * t)(Tensor(x))) == (4 * x).tolist()
+
+
 @pytest.mark.parametrize(
     "bprop, text",
     [

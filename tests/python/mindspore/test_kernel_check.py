@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Any
 
 import pytest
@@ -207,13 +208,15 @@ bodies = [
     *(
         (loop + f"c[i] = {name}({given})", TypeError, expects(name, "one input", n))
         for name in (
-            "sign log tanh exp abs rsqrt erf isnan sin cos isinf isfinite atan floor ceil trunc round int8"
-            " int16 int32 int64 float32 float64"
+            "sign log tanh exp abs rsqrt erf isnan sin cos isinf isfinite atan expm1 floor ceil trunc round"
+            " int8 int16 int32 int64 float16 float32 float64"
         ).split()
         for n, given in ((2, "a[i], b[i]"), (0, ""))
     ),
     (loop + "c[i] = power(a[i], b[i], a[i])", TypeError, expects("power", "two inputs", 3)),
     (loop + "c[i] = power(a[i], b=b[i])", TypeError, expects("power", "two inputs", 1)),
+    (loop + "c[i] = atan2(a[i])", TypeError, expects("atan2", "two inputs", 1)),
+    (loop + "c[i] = a.sum()", ValueError, written + "a tensor object has no attribute called sum"),
     ("d = output_tensor()", TypeError, expects("output_tensor", "two inputs", 0)),
     ("d = output_tensor(a.shape, a.dtype, 'local')", TypeError, expects("output_tensor", "two inputs", 3)),
     ("d = allocate()", TypeError, expects("allocate", "two inputs", 0)),
@@ -235,6 +238,7 @@ returns = [
     ("return c, a[0]", f"{element}the name of a tensor, but get a <class 'ast.Subscript'>."),
     ("return d", kept + "d"),
     ("return c, d", kept + "d"),
+    ("return s", kept + "s"),
     ("return undefined_name", kept + "undefined_name"),
     ("return a", "the tensor is allocated as an output tensor but not in the return value: c"),
 ]
@@ -251,10 +255,20 @@ def test_bodies(body: str, kind: type[Exception], text: str) -> None:
 
 @pytest.mark.parametrize("returned, text", returns)
 def test_returns(returned: str, text: str) -> None:
-    made = ops.kernel(function("d = allocate(a.shape, a.dtype)", returned))
+    made = ops.kernel(function("d = allocate(a.shape, a.dtype)\n    s = 1.0", returned))
     with pytest.raises(TypeError) as e:
         ops.Custom(made, lambda s, _: s, lambda t, _: t, "hybrid")
     assert str(e.value).splitlines()[0] == written + text
+
+
+@pytest.mark.parametrize(
+    "given, body, name", [("a, *, b", loop + "c[i] = b[i]", "b"), ("a, **kw", "c[0] = kw", "kw")]
+)
+def test_parameters_that_are_not_positional(given: str, body: str, name: str) -> None:
+    text = f"def f({given}):\n    c = output_tensor(a.shape, a.dtype)\n    {body}\n    return c"
+    with pytest.raises(ValueError) as e:
+        ops.Custom(ops.kernel(define(text, {})), lambda s: s, lambda t: t, "hybrid")
+    assert str(e.value).splitlines()[0] == f"{written}there is a undeclared variable: {name}"
 
 
 @pytest.mark.parametrize(
@@ -291,6 +305,43 @@ def test_what_the_language_takes_beyond_mindspore(body: str) -> None:
     ops.Custom(ops.kernel(made), lambda s, _: s, lambda t, _: t, "hybrid")(a, a)
 
 
+@pytest.mark.parametrize(
+    "body, expected",
+    [
+        (loop + "c[i] = popcount(int32(a[i]) + 4)", [2, 2, 3]),
+        (loop + "if likely(a[i] > 1.0):\n            c[i] = 0.0", [1, 0, 0]),
+        (loop + "c[i] = uint8(a[i] + 0.5)", [1, 2, 3]),
+        ("x: float32 = 1.0\n    c[0] = x + 1.0", [2, 2, 3]),
+        ("for i, j in grid((2, 1)):\n        c[i] = a[j] + b[i]", [2, 3, 3]),
+    ],
+)
+def test_values_of_what_mindspore_refuses(body: str, expected: list[float]) -> None:
+    a = ms.Tensor([1.0, 2.0, 3.0])
+    assert ops.Custom(ops.kernel(function(body)))(a, a).asnumpy().tolist() == expected
+
+
+def test_an_output_without_a_type_is_of_float32() -> None:
+    made = function("d = output_tensor(a.shape)\n    for i in range(3):\n        d[i] = b[i]", "return c, d")
+    a = ms.Tensor([1.0, 2.0, 3.0], ms.float64)
+    c, d = ops.Custom(ops.kernel(made))(a, a)
+    assert c.dtype == ms.float64 and d.dtype == ms.float32 and d.asnumpy().tolist() == [1, 2, 3]
+
+
+def test_values_of_an_enclosing_function_are_captured() -> None:
+    def times(k: float) -> Any:
+        def f(a):
+            c = output_tensor(a.shape, a.dtype)
+            for i in range(a.shape[0]):
+                c[i] = a[i] * k
+            return c
+
+        return ops.kernel(f)
+
+    for k in (2.0, 3.0):
+        found = ops.Custom(times(k), func_type="hybrid")(ms.Tensor([1.0, 2.0]))
+        assert found.asnumpy().tolist() == [k, 2 * k]
+
+
 def test_the_place_of_a_function_inside_another() -> None:
     def f(a, b):
         c = output_tensor(a.shape, a.dtype)
@@ -312,6 +363,20 @@ def test_what_only_the_language_refuses() -> None:
             ops.Custom(ops.kernel(made), lambda s, _: s, lambda t, _: t, "hybrid")
 
 
+@pytest.mark.parametrize(
+    "body, text",
+    [
+        ("with a.b():\n        x = 1", "5:10: error[E104]: methods cannot be called in a kernel ('b')"),
+        ("with a:\n        x = 1", "5:10: error[E101]: this `with` scope is not part of the kernel language"),
+        ("for c[0] in range(3):\n        x = 1", "5:9: error[E113]: a loop variable is a name"),
+    ],
+)
+def test_scopes_and_targets_that_only_the_language_refuses(body: str, text: str) -> None:
+    with pytest.raises(kw.KernelSyntaxError) as e:
+        ops.Custom(ops.kernel(function(body)), lambda s, _: s, lambda t, _: t, "hybrid")
+    assert re.sub(r"<kernel text \d+>:", "", str(e.value).splitlines()[0]) == text
+
+
 def test_options_of_the_decorator() -> None:
     cases = [
         (
@@ -326,11 +391,29 @@ def test_options_of_the_decorator() -> None:
             {"reg_info": [1]},
             "The input 'reg_info' of @kernel should be one of str, dict and tuple, but get a <class 'list'>",
         ),
+        ({"foo": 1}, "kernel() got an unexpected keyword argument 'foo'"),
     ]
     for options, text in cases:
         with pytest.raises(TypeError) as e:
             ops.kernel(**options)
         assert str(e.value) == text
+
+
+def test_names_of_earlier_versions_are_deprecated() -> None:
+    for name in ("ms_kernel", "ms_hybrid"):
+        alias = getattr(ops, name)
+        with pytest.warns(DeprecationWarning) as seen:
+            marked = [alias(function("")), alias(compile_attrs={"k": 1})(function(""))]
+        assert [str(w.message) for w in seen] == [
+            f"'{name}' is deprecated from version 1.8 and will be removed in a future version, use 'kernel'"
+            " instead."
+        ] * 2
+        assert seen[0].filename == __file__ and marked[1].compile_attrs == {"k": 1}
+        a = ms.Tensor([1.0, 2.0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for made in (*marked, ops.kernel(function(""))):
+                assert ops.Custom(made)(a, a).asnumpy().tolist() == [1, 2]
 
 
 def test_a_decorated_function_runs_under_cpython() -> None:

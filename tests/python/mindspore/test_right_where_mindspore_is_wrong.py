@@ -39,6 +39,14 @@ def horner(a):
     return c
 
 
+def horner_in_range(a):
+    c = output_tensor((1,), a.dtype)
+    c[0] = 0.0
+    for i in range(a.shape[0]):
+        c[0] = c[0] * 2.0 + a[i]
+    return c
+
+
 def scalar_set_twice(a):
     c = output_tensor(a.shape, a.dtype)
     for i in range(a.shape[0]):
@@ -153,6 +161,7 @@ vectors = [
     sum_by_scalar,
     sum_in_place,
     horner,
+    horner_in_range,
     scalar_set_twice,
     temporary_in_a_loop,
     reversed_index,
@@ -193,6 +202,53 @@ def test_two_outputs() -> None:
         a = np.arange(n, dtype=np.float32)
         c, d = ops.Custom(both, lambda s, _: (s, s), lambda t, _: (t, t), "akg")(Tensor(a), Tensor(a))
         assert (c.asnumpy() == a + a).all() and (d.asnumpy() == a * a).all()
+
+
+@pytest.mark.parametrize("mode", [ms.GRAPH_MODE, ms.PYNATIVE_MODE])
+@pytest.mark.parametrize("kind", ["hybrid", "akg"])
+def test_two_outputs_of_rank_two(kind: str, mode: int) -> None:
+    def both(a, b):
+        c = output_tensor(a.shape, a.dtype)
+        d = output_tensor(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            for j in range(a.shape[1]):
+                c[i, j] = a[i, j] + b[i, j]
+                d[i, j] = a[i, j] * b[i, j]
+        return c, d
+
+    ms.set_context(mode=mode)
+    a = np.arange(16, dtype=np.float32).reshape(4, 4)
+    func = ops.kernel(both) if kind == "hybrid" else both
+    c, d = ops.Custom(func, lambda s, _: (s, s), lambda t, _: (t, t), kind)(Tensor(a), Tensor(a + 1))
+    assert c.asnumpy().tolist() == (a + (a + 1)).tolist()
+    assert d.asnumpy().tolist() == (a * (a + 1)).tolist()
+
+
+def times_a_fraction(a):
+    c = output_tensor(a.shape, "float32")
+    for i in range(a.shape[0]):
+        c[i] = a[i] * 2.5
+    return c
+
+
+def plus_a_fraction(a):
+    c = output_tensor(a.shape, "float32")
+    for i in range(a.shape[0]):
+        c[i] = a[i] + 0.5
+    return c
+
+
+@pytest.mark.parametrize("mode", [ms.GRAPH_MODE, ms.PYNATIVE_MODE])
+@pytest.mark.parametrize(
+    "func, expected", [(times_a_fraction, [2.5, 5, 7.5, -10]), (plus_a_fraction, [1.5, 2.5, 3.5, -3.5])]
+)
+def test_fractions_beside_integers_stay_fractions(func: Any, expected: list[float], mode: int) -> None:
+    ms.set_context(mode=mode)
+    a = np.array([1, 2, 3, -4], np.int32)
+    for op in (ops.Custom(ops.kernel(func)), ops.Custom(func, None, None, "akg")):
+        found = op(Tensor(a))
+        assert found.dtype == ms.float32 and found.asnumpy().tolist() == expected
+    assert kw.kernel(func).py(a).tolist() == expected
 
 
 def test_an_index_out_of_bounds_is_an_error() -> None:

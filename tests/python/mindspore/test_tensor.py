@@ -191,6 +191,41 @@ def test_parameters_and_cells() -> None:
         Hasty()
 
 
+class Scaled(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+
+        def twice(a):
+            c = output_tensor(a.shape, a.dtype)
+            for p in grid(a.shape):
+                c[p] = a[p] * 2.0
+            return c
+
+        self.op = ops.Custom(ops.kernel(twice), bprop=lambda a, out, dout: (dout * 2.0,))
+
+    def construct(this, a: Any) -> Any:
+        return this.op(a)
+
+
+@pytest.mark.parametrize("mode", [ms.GRAPH_MODE, ms.PYNATIVE_MODE])
+def test_cells_name_their_first_parameter_as_they_like(mode: int) -> None:
+    ms.set_context(mode=mode)
+    a = Tensor([1.0, 2.0])
+    assert Scaled()(a).asnumpy().tolist() == [2, 4]
+    assert ms.grad(Scaled())(a).asnumpy().tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("mode", [ms.GRAPH_MODE, ms.PYNATIVE_MODE])
+def test_cells_of_custom_operators_take_shapes_that_were_left_open(mode: int) -> None:
+    ms.set_context(mode=mode)
+    net = Scaled()
+    net.set_inputs(Tensor(shape=[None, 2], dtype=ms.float32))
+    for n in (1, 3, 1):
+        a = np.arange(2 * n, dtype=np.float32).reshape(n, 2)
+        assert net(Tensor(a)).asnumpy().tolist() == (a * 2).tolist()
+        assert ms.grad(net)(Tensor(a)).asnumpy().tolist() == np.full((n, 2), 2.0).tolist()
+
+
 def test_py_func() -> None:
     op = P.PyFunc(
         lambda a, b: (a + b, a * b),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from custom_cases import first, scaled
 
+import kernelwright as kw
 import kernelwright.mindspore as ms
 from kernelwright.mindspore import Tensor, nn, ops
 from kernelwright.mindspore.ops import CustomRegOp, DataType
@@ -162,11 +163,15 @@ def test_a_type_function_that_raises_and_a_function_without_types() -> None:
         ),
         (
             CustomRegOp("t").attr("k", "required", "int", default_value="abc").target("CPU").get_op_info(),
-            "Parse attr [k] failed! 'abc' is no value of the type int",
+            "Parse attr [k] of op [t] failed! 'abc' is no value of the type int",
         ),
         (
             CustomRegOp("t").attr("k", "required", "listBool", "true,2").target("CPU").get_op_info(),
-            "Parse attr [k] failed! 'true,2' is no value of the type listBool",
+            "Parse attr [k] of op [t] failed! 'true,2' is no value of the type listBool",
+        ),
+        (
+            {"target": "CPU", "attr": [{"name": "k", "type": "float", "defaultValue": "x"}]},
+            "Parse attr [k] of op [Custom] failed! 'x' is no value of the type float",
         ),
     ],
 )
@@ -250,6 +255,26 @@ def test_arguments_that_are_no_numbers() -> None:
     op = ops.Custom(lambda a: a[0], lambda s: s[0], lambda t: t[0], "pyfunc")
     assert said(lambda: op((Tensor(x), 3)), TypeError) == (
         "an input of a custom operator is a tuple of tensors and of int, but must hold tensors alone"
+    )
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("value, help_text", [(2.0, "`k[()]`"), ([2.0], "`k[i]`")])
+def test_a_tensor_for_an_attribute_of_a_kernel(value: Any, help_text: str, told: bool) -> None:
+    def times(a, k):
+        c = output_tensor(a.shape, a.dtype)
+        for p in grid(a.shape):
+            c[p] = a[p] * k
+        return c
+
+    made = CustomRegOp("t").input(0, "a").output(0, "c").attr("k", "required", "float").target("CPU")
+    op = ops.Custom(times, first, first, "akg", None, made.get_op_info() if told else None)
+    line = times.__code__.co_firstlineno + 3
+    assert said(lambda: op(Tensor(x), Tensor(value)), kw.KernelTypeError) == (
+        f"{__file__}:{line}:27: error[E202]: the tensor 'k' is used as a number\n"
+        f"{line:>5} |             c[p] = a[p] * k\n"
+        f"      |                           ^\n"
+        f"      = help: index it: {help_text}"
     )
 
 

@@ -130,10 +130,11 @@ class AotBody:
     def __init__(self, custom: Custom) -> None:
         self.custom = custom
         path, name = self._parts(custom.func)
-        white = os.environ.get("MS_CUSTOM_AOT_WHITE_LIST")
-        if white and not all(white in p for p in (path, os.path.realpath(path))):
+        white = os.environ.get("MS_CUSTOM_AOT_WHITE_LIST", "")
+        illegal = [p for p in (os.path.realpath(path), path) if white not in p]  # also where a link leads
+        if illegal:
             raise TypeError(
-                f"{custom.prefix}, the legal path for the file is {white}, but the file is {path}"
+                f"{custom.prefix}, the legal path for the file is {white}, but the file is {illegal[0]}"
             )
         self.name, self.path = name, path
         self.library = self._library(path)
@@ -167,6 +168,7 @@ class AotBody:
     def _parts(self, func: str) -> tuple[str, str]:
         path, colon, name = func.rpartition(":")
         if not colon or not path or not name or ":" in path:
+            # also where 'out_shape' is a function, unlike MindSpore: it is told before anything runs
             raise TypeError(
                 f"{self.custom.prefix}, 'func' should be like 'file_name:func_name', but got {func}"
             )

@@ -10,6 +10,7 @@ import inspect
 import itertools
 import os
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -72,6 +73,8 @@ class Custom(Primitive, _core.ShortCall):
     is wrong with the description is raised here: ValueError and TypeError in MindSpore's words; what is wrong
     with the arguments, by the call.
     """
+
+    _is_copy = False  # its maker was warned when the first one was made
 
     def __init__(
         self,
@@ -136,6 +139,12 @@ class Custom(Primitive, _core.ShortCall):
             raise unsupported(f"{self.prefix}: func_type {kind!r} does not run here", _instead[kind])
         if kind in ("pyfunc", "akg") and isinstance(func, str):
             raise TypeError(f"For 'Custom', 'func' of func_type '{kind}' must be a function, but got a str")
+        if kind == "pyfunc" and getattr(func, "ms_kernel_flag", False) and not self._is_copy:
+            warnings.warn(
+                f"{self.prefix}, 'func' is decorated by kernel, but CPython runs it, element by element:"
+                " func_type='hybrid' compiles it",
+                stacklevel=3,
+            )
 
     def _check_declared(self) -> None:
         def is_function(value: Any) -> bool:
@@ -203,7 +212,8 @@ class Custom(Primitive, _core.ShortCall):
         if target != "CPU" and self._has_rows_of_cpu:
             return
         passed = passed_attrs(info)
-        self.attr_names, self.defaults = [a["name"] for a in passed], [default_of(a) for a in passed]
+        self.attr_names = [a["name"] for a in passed]
+        self.defaults = [default_of(info, a) for a in passed]
         self.all_attrs = [(a["name"], a.get("value")) for a in info["attr"]]
         self.fixed_attrs = {name: value for name, value in self.all_attrs if value is not None}
         self.input_kinds = [kind_of_input(i) for i in info["inputs"]]
@@ -259,6 +269,7 @@ class Custom(Primitive, _core.ShortCall):
         """Another operator of the same description."""
         given = (self.func, self.out_shape, self.out_dtype, self.func_type, self.bprop, self._reg_info)
         made = type(self).__new__(type(self))
+        made._is_copy = True
         Custom.__init__(made, *given)
         made.attrs.update(self.attrs)
         return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -40,4 +41,21 @@ def kernel(fn: Callable[..., Any] | None = None, reg_info: Any = None, compile_a
     return decorator if fn is None else decorator(fn)
 
 
-ms_kernel = ms_hybrid = kernel
+def _deprecated(name: str) -> Callable[..., Any]:
+    """`kernel` under a name of earlier versions; each use of it warns."""
+
+    @functools.wraps(kernel)
+    def alias(*args: Any, **options: Any) -> Any:
+        warnings.warn(
+            f"'{name}' is deprecated from version 1.8 and will be removed in a future version, use 'kernel'"
+            " instead.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return kernel(*args, **options)
+
+    alias.__name__ = alias.__qualname__ = name
+    return alias
+
+
+ms_kernel, ms_hybrid = _deprecated("ms_kernel"), _deprecated("ms_hybrid")

@@ -196,7 +196,7 @@ def checked(info: Info) -> Info:
     for attr in made["attr"]:
         if not isinstance(attr.get("name"), str):
             raise ValueError(f"the attribute {attr!r} has no name")
-        default_of(attr)
+        default_of(made, attr)
     for row in made["dtype_format"]:
         parts = [p for p in row if isinstance(p, (list, tuple)) and p and isinstance(p[0], str)]
         if len(parts) != len(row) or len(row) != len(made["inputs"]) + len(made["outputs"]):
@@ -223,9 +223,9 @@ _readers: dict[str, Callable[[str], Any]] = {
 _attr_types = (*_readers, *("listInt", "listStr", "listBool", "listFloat"))
 
 
-def default_of(attr: Info) -> Any:
-    """The default value of an attribute, read as its type says; None without. ValueError for other types and
-    for texts that are no such values.
+def default_of(info: Info, attr: Info) -> Any:
+    """The default value of an attribute of an operator, read as its type says; None without. ValueError for
+    other types and for texts that are no such values.
     """
     kind = attr.get("type", attr.get("value_type")) or "all"
     if kind not in _attr_types:
@@ -239,7 +239,8 @@ def default_of(attr: Info) -> Any:
         return _readers[kind](text)
     except (ValueError, KeyError):
         raise ValueError(
-            f"Parse attr [{attr['name']}] failed! {text!r} is no value of the type {kind}"
+            f"Parse attr [{attr['name']}] of op [{info.get('op_name', 'Custom')}] failed! {text!r} is no"
+            f" value of the type {kind}"
         ) from None
 
 
