@@ -16,10 +16,6 @@ namespace {
 constexpr auto look_interval = std::chrono::milliseconds(50);
 const volatile uint32_t never = 0;
 
-Arena &workspace_arena() {
-  thread_local Arena arena;
-  return arena;
-}
 void run_chunks(const KwEnv *env, int64_t n, void (*body)(void *, int64_t, int32_t), void *frame) {
   run_region({body, frame, n, env->threads, env->cancel});
 }

@@ -2,15 +2,36 @@
 #include "runtime/cpu/scratch.h"
 
 #include "runtime/buffer.h"
+#include "support/thread_end.h"
 
 namespace kw {
 
 constexpr size_t kept_bytes = size_t{8} << 20;  ///< what a thread keeps for itself
 
-Arena::~Arena() { drop(); }
+namespace {
+
+/// They need no destructor, and a thread without them no memory to note that it ends.
+struct Arenas {
+  Arena scratch, workspace;
+  bool watched = false;
+};
+constinit thread_local Arenas arenas{};
+
+void drop_all(void *) {
+  arenas.scratch.drop(), arenas.workspace.drop();
+  arenas.watched = false;
+}
+
+bool end_is_watched() noexcept {
+  static const AtThreadEnd thread_end(drop_all);
+  return arenas.watched || (arenas.watched = thread_end.watch(&arenas));
+}
+
+}  // namespace
 
 void *Arena::need(size_t bytes) noexcept {
   if (bytes <= size_ && data_) return data_;
+  if (!end_is_watched()) return nullptr;
   drop();
   data_ = allocate_buffer(bytes);
   if (data_) size_ = bytes;
@@ -27,9 +48,7 @@ void Arena::drop() noexcept {
   size_ = 0;
 }
 
-Arena &scratch_arena() noexcept {
-  thread_local Arena arena;
-  return arena;
-}
+Arena &scratch_arena() noexcept { return arenas.scratch; }
+Arena &workspace_arena() noexcept { return arenas.workspace; }
 
 }  // namespace kw

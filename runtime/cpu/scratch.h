@@ -6,26 +6,24 @@
 
 namespace kw {
 
-/// 64-byte aligned memory of one thread.
+/// 64-byte aligned memory of the thread that it belongs to, until that ends.
 class Arena {
  public:
-  Arena() = default;
-  Arena(const Arena &) = delete;
-  Arena &operator=(const Arena &) = delete;
-  ~Arena();
   /// At least `bytes`, valid until the next call; null when there is no memory.
   void *need(size_t bytes) noexcept;
   /// Gives memory beyond what a thread keeps between runs back.
   void shrink() noexcept;
-
- private:
+  /// Gives all of it back.
   void drop() noexcept;
 
+ private:
   void *data_ = nullptr;
   size_t size_ = 0;
 };
 
 /// Of the calling thread, for the temporaries of the chunks that it runs.
 Arena &scratch_arena() noexcept;
+/// Of the calling thread, for the temporaries of the kernels that it calls.
+Arena &workspace_arena() noexcept;
 
 }  // namespace kw
