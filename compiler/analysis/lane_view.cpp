@@ -9,6 +9,7 @@
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/intrinsics.h"
+#include "ir/jumps.h"
 #include "ir/walk.h"
 
 namespace kw {
@@ -139,9 +140,35 @@ void LaneView::select(const OuterSelection &s) {
 void LaneView::repeat(const While &n) {
   has_while_ = true;
   look(n.cond);
+  counters_[&n] = find_counters(n);
   bool outside = std::exchange(jumps_here_, true);
+  constants_.clear();
   statements(n.body);
+  constants_.clear();
   jumps_here_ = outside;
+}
+
+std::vector<Counter> LaneView::find_counters(const While &n) const {
+  std::vector<Counter> out;
+  if (jumps_of(n.body).any()) return out;
+  std::unordered_map<const BufNode *, int> stores;
+  walk(n.body, [&](const Store &s, const Stmt &) { ++stores[s.buf.get()]; });
+  auto note = [&](const Store &s) {
+    auto first = constants_.find(s.buf.get());
+    Accumulation a = accumulation_of(s);
+    bool counts = a.term && as<Const>(a.term) && (a.op == BinOp::add || a.op == BinOp::sub);
+    if (counts && first != constants_.end() && stores.at(s.buf.get()) == 1 && is_exact(a.op, s.buf->dtype))
+      out.push_back({s.buf, first->second});
+  };
+  auto each = [&](const auto &self, const Stmt &root) -> void {
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+      if (const Store *store = as<Store>(*s)) note(*store);
+      if (const Seq *list = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < list->items.size(); ++i) self(self, list->items[i]);
+    }
+  };
+  each(each, n.body);
+  return out;
 }
 
 void LaneView::refuse(Loc at) {
@@ -159,7 +186,9 @@ void LaneView::statements(const Stmt &root) {
           look(n.lo), look(n.hi);
           if (varies(n.lo) || varies(n.hi)) refuse((varies(n.hi) ? n.hi : n.lo).loc());
           bool outside = std::exchange(jumps_here_, false);
+          constants_.clear();
           statements(n.body);
+          constants_.clear();
           jumps_here_ = outside;
         },
         [&](const While &n) { repeat(n); },
@@ -169,8 +198,11 @@ void LaneView::statements(const Stmt &root) {
         [&](const If &n) {
           if (const OuterSelection *chosen = selection_at(n)) return select(*chosen);
           look(n.cond);
+          auto before = constants_;
           statements(n.yes);
+          constants_ = std::move(before);
           if (n.no) statements(n.no);
+          constants_.clear();
         },
         [&](const Check &) { refuse(s->loc()); },
         [&](const Seq &n) {
@@ -188,7 +220,11 @@ void LaneView::store(const Store &n, Loc at) {
     if (moves || own || sum_of(n.buf)) refuse(at);
     return;
   }
-  if (is_cell(n.buf)) return;
+  if (is_cell(n.buf)) {
+    constants_.erase(n.buf.get());
+    if (own && as<Const>(n.value)) constants_.emplace(n.buf.get(), n.value);
+    return;
+  }
   // several lanes that write one element would have to do so in their order
   if (!moves) refuse(at);
   note_access(n.buf, n.index, true);

@@ -25,6 +25,13 @@ struct OuterSelection {
   bool keeps(const Buf &cell) const;
 };
 
+/// A scalar of the loop that counts the iterations of a `while`: a constant before it, and by another one
+/// more in each of them.
+struct Counter {
+  Buf cell;
+  Expr first;
+};
+
 /// Valid as long as the loop.
 class LaneView {
  public:
@@ -64,6 +71,9 @@ class LaneView {
   bool is_own(const Buf &cell) const { return own_cells_.count(cell.get()) > 0; }
   /// Whether a `while` stands in it, which runs until it ends in all lanes.
   bool has_while() const { return has_while_; }
+  /// What counts the iterations of a `while` of the loop, and is the same in all lanes that go on; nothing
+  /// where lanes may leave an iteration before its end.
+  const std::vector<Counter> &counters(const While &n) const { return counters_.at(&n); }
   struct Work {
     uint32_t rows = 0;        ///< accesses whose lanes lie side by side in memory
     uint32_t strided = 0;     ///< loads from every second to fourth element of a row
@@ -93,6 +103,7 @@ class LaneView {
   void find_sums(const Stmt &body, const Uses &uses);
   void select(const OuterSelection &s);
   void repeat(const While &n);
+  std::vector<Counter> find_counters(const While &n) const;
 
   bool widens_ = true, has_while_ = false;
   Loc obstacle_{};
@@ -106,6 +117,9 @@ class LaneView {
   std::vector<std::pair<Buf, int64_t>> likely_rows_;
   std::vector<OuterSum> sums_;
   std::vector<OuterSelection> selections_;
+  std::unordered_map<const BufNode *, Expr>
+      constants_;  ///< of the loop's own scalars, at this place of the walk
+  std::unordered_map<const While *, std::vector<Counter>> counters_;
   Work work_;
   uint32_t widest_element_ = 0, narrowest_element_ = 0, widest_value_ = 0;
 };

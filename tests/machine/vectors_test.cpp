@@ -295,6 +295,38 @@ TEST(VectorLoops, lanes_that_end_at_different_times) {
               {8});
 }
 
+TEST(VectorLoops, counters_of_a_while_are_the_same_in_all_lanes_that_go_on) {
+  std::string made =
+      "  for i in vector(0, n, 1):\n    q = alloc(f32, (), 'registers')\n"
+      "    w = alloc(i64, (), 'registers')\n    p = alloc(i32, (), 'registers')\n"
+      "    w[()] = 2\n    p[()] = i32(50)\n    q[()] = x[i]\n";
+  std::string step = "      w[()] = w[()] + 3\n",
+              stored = "    o[i] = q[()]\n    c[i] = w[()] + cast(i64, p[()])\n";
+  std::string grow = "      q[()] = q[()] * f32(1.5) + y[i]\n";
+  for (const char *cond :
+       {"(w[()] < 20) and (q[()] < f32(4.0))", "(q[()] < f32(4.0)) and (w[()] < 20)", "w[()] < 20",
+        "(w[()] < 20) and ((p[()] != i32(47)) and (k[i] < 70 - w[()]))",
+        "(w[()] < 40) and ((q[()] < f32(4.0)) or (w[()] < 9))", "cast(i64, p[()]) + w[()] < 60"}) {
+    expect_same(cat(made, "    while ", cond, ":\n", step, grow, "      p[()] = p[()] - i32(1)\n", stored),
+                {2, 16});
+  }
+  expect_same(
+      cat(made, "    while (w[()] < 20) and (q[()] < f32(4.0)):\n", step,
+          "      q[()] = q[()] + cast(f32, w[()])\n      if y[i] < q[()]:\n        o[i] = cast(f32, p[()])\n"
+          "      z2 = alloc(i64, (), 'registers')\n      z2[()] = 0\n"
+          "      while (z2[()] < w[()]) and (q[()] < f32(2.0)):\n        z2[()] = z2[()] + 1\n"
+          "        q[()] = q[()] + f32(0.25)\n      d[i] = d[i] + cast(f64, z2[()])\n",
+          "      p[()] = p[()] - i32(1)\n    c[i] = w[()] + cast(i64, p[()])\n"),
+      {8, 16});
+  // under a mask that may be empty: what follows a jump
+  expect_same(cat(made,
+                  "    while p[()] != i32(0):\n      p[()] = p[()] >> i32(1)\n"
+                  "      if q[()] < f32(100.0):\n        q[()] = q[()] + f32(40.0)\n        continue\n"
+                  "      w[()] = 2\n      while (w[()] < 12) and (y[i] < q[()]):\n  ",
+                  step, "        q[()] = q[()] - f32(50.0)\n", stored),
+              {8, 64});
+}
+
 TEST(VectorLoops, whiles_in_whiles_and_under_conditions) {
   expect_same(
       "  for i in vector(0, n, 1):\n    w = alloc(i64, (), 'registers')\n    w[()] = k[i] & 7\n"

@@ -132,8 +132,9 @@ class FunctionEmitter {
     bool runs_first_ones() const { return rest && mask == begun; }
     std::unordered_map<const SymNode *, V> values{};
     std::unordered_map<const BufNode *, V> cells{};
-    std::unordered_map<const ExprNode *, V> memo{};  ///< within one statement
-    OpenBlocks *blocks = nullptr;                    ///< inside a loop whose memory goes through them
+    std::unordered_map<const BufNode *, V> counts{};  ///< inside a `while`: what is the same in all lanes
+    std::unordered_map<const ExprNode *, V> memo{};   ///< within one statement
+    OpenBlocks *blocks = nullptr;                     ///< inside a loop whose memory goes through them
     const OuterCells *outer = nullptr;
     /// Of each `while` around the place: the lanes that go on, and those of them that go on in this
     /// iteration.
@@ -189,6 +190,18 @@ class FunctionEmitter {
   void read_page_ahead(V at, uint64_t bytes);
   void end_streams();
 
+  // emit_while.cpp: `while` over lanes
+  llvm::Type *words_type();
+  V words_of(V mask);
+  V mask_of(V words);
+  V any_word(V words);
+  void leave_out_those_that_jumped();
+  void wide_while(const While &n);
+  void open_count(const Counter &c);
+  V those_where(const Expr &cond, V lanes, llvm::BasicBlock *none);
+  void count_on(const While &n, V alive, V cell, llvm::BasicBlock *body, llvm::BasicBlock *done);
+  void wide_jump(const Jump &n);
+
   // emit_wide.cpp: statements and expressions over lanes
   /// Where the lanes of an access lie: `at` in lane 0, then `step` or `by` elements apart, or `offsets` from
   /// `at`.
@@ -202,9 +215,6 @@ class FunctionEmitter {
   void wide_store(const Store &n);
   void wide_allocate(const Alloc &n);
   void wide_branch(const If &n);
-  void leave_out_those_that_jumped();
-  void wide_while(const While &n);
-  void wide_jump(const Jump &n);
   void where(V mask, const std::function<void(llvm::BasicBlock *)> &body);
   V both(V mask, V cond);
   V widen(const Expr &e);

@@ -1,5 +1,7 @@
 // Statements and expressions of a vector loop, over all lanes at once. What is the same in each lane stays a
 // single value; memory is read and written in rows, with the lanes in reverse, or lane by lane.
+#include <llvm/Analysis/VectorUtils.h>
+
 #include "codegen/llvm/emit.h"
 #include "ir/build.h"
 #include "ir/jumps.h"
@@ -46,6 +48,10 @@ void FunctionEmitter::wide_store(const Store &n) {
     return;
   }
   if (n.buf->space == Space::registers && n.buf->rank() == 0) {
+    if (auto count = lanes_->counts.find(n.buf.get()); count != lanes_->counts.end()) {
+      b_.CreateStore(llvm::getSplatValue(value), count->second);
+      return;
+    }
     V cell = lanes_->cells.at(n.buf.get());
     bool all = lanes_->mask == lanes_->begun && lanes_->view->is_own(n.buf);  // who reads it writes it
     if (lanes_->mask && !all)
@@ -130,50 +136,6 @@ void FunctionEmitter::wide_branch(const If &n) {
   if (may_jump(n)) leave_out_those_that_jumped();
 }
 
-/// Behind a statement by which lanes may have left the iteration of the `while` around it.
-void FunctionEmitter::leave_out_those_that_jumped() {
-  auto *lanes = llvm::FixedVectorType::get(b_.getInt1Ty(), lanes_->count);
-  lanes_->mask = both(lanes_->mask, b_.CreateLoad(lanes, lanes_->turns.back().running));
-}
-
-/// Runs until no lane goes on; those that have ended keep what they have.
-void FunctionEmitter::wide_while(const While &n) {
-  auto *lanes = llvm::FixedVectorType::get(b_.getInt1Ty(), lanes_->count);
-  BasicBlock *head = block("while"), *body = block("loop"), *done = block("done");
-  V outer = lanes_->mask;
-  Lanes::Turns turns{cell_of_lanes(b_.getInt1Ty(), lanes_->count, "alive"),
-                     cell_of_lanes(b_.getInt1Ty(), lanes_->count, "running")};
-  b_.CreateStore(outer ? outer : splat(b_.getInt1(true)), turns.alive);
-  b_.CreateBr(head);
-  b_.SetInsertPoint(head);
-  memo_.clear(), lanes_->memo.clear();
-  lanes_->mask = b_.CreateLoad(lanes, turns.alive);
-  V going = both(lanes_->mask, widen(n.cond));
-  b_.CreateStore(going, turns.alive), b_.CreateStore(going, turns.running);
-  b_.CreateCondBr(any_lane(going), body, done);
-  b_.SetInsertPoint(body);
-  lanes_->mask = going;
-  lanes_->turns.push_back(turns);
-  statements(n.body);
-  lanes_->turns.pop_back();
-  poll(head);
-  b_.SetInsertPoint(done);
-  lanes_->mask = outer;
-  memo_.clear(), lanes_->memo.clear();
-}
-
-/// What follows in the block runs in no lane.
-void FunctionEmitter::wide_jump(const Jump &n) {
-  auto *lanes = llvm::FixedVectorType::get(b_.getInt1Ty(), lanes_->count);
-  const Lanes::Turns &turns = lanes_->turns.back();
-  auto leave = [&](V cell) {
-    b_.CreateStore(b_.CreateAnd(b_.CreateLoad(lanes, cell), b_.CreateNot(lanes_->mask)), cell);
-  };
-  leave(turns.running);
-  if (n.kind == JumpKind::break_loop) leave(turns.alive);
-  lanes_->mask = llvm::Constant::getNullValue(lanes);
-}
-
 /// The value in each lane.
 FunctionEmitter::V FunctionEmitter::widen(const Expr &e) {
   if (!lanes_->view->varies(e)) return splat(expr(e));
@@ -192,11 +154,15 @@ FunctionEmitter::V FunctionEmitter::widen_uncached(const Expr &e) {
       [&](const Load &n) { return widen_load(n); },
       [&](const Unary &n) { return unary(n.op, t, widen(n.a)); },
       [&](const Binary &n) {
-        V a = widen(n.a), b = widen(n.b);
+        V a = widen(n.a), b = widen(n.b), x = llvm::getSplatValue(a), y = llvm::getSplatValue(b);
+        if (x && y) return splat(binary(n.op, n.a.dtype(), x, y));  // of what counts in a `while`
         return binary(n.op, n.a.dtype(), a, b);
       },
       [&](const Logic &n) { return widen_logic(n); }, [&](const Select &n) { return widen_select(n); },
-      [&](const Cast &n) { return convert(n.a.dtype(), t, widen(n.a)); },
+      [&](const Cast &n) {
+        V a = widen(n.a), same = llvm::getSplatValue(a);
+        return same ? splat(convert(n.a.dtype(), t, same)) : convert(n.a.dtype(), t, a);
+      },
       [&](const Call &n) {
         std::vector<V> args;
         for (const Expr &a : n.args) args.push_back(widen(a));
@@ -304,6 +270,8 @@ FunctionEmitter::V FunctionEmitter::widen_load(const Load &n) {
   DType t = n.buf->dtype;
   if (auto block = lanes_->blocks ? lanes_->blocks->view->block_of(n) : std::nullopt)
     return from_memory(lanes_->blocks->values[*block][lanes_->blocks->iteration], t);
+  if (auto count = lanes_->counts.find(n.buf.get()); count != lanes_->counts.end())
+    return splat(b_.CreateLoad(type(t), count->second));
   if (auto cell = lanes_->cells.find(n.buf.get()); cell != lanes_->cells.end())
     return b_.CreateLoad(llvm::FixedVectorType::get(type(t), lanes_->count), cell->second);
   if (auto cell = lane_cells_.find(n.buf.get()); cell != lane_cells_.end()) return lanes_of(n, cell->second);

@@ -48,6 +48,7 @@ CONTINUATIONS: dict[str, str] = {
         "emit_stream",
         "emit_strided",
         "emit_vector",
+        "emit_while",
         "emit_wide",
     )
 } | {"compiler/analysis/interval_solve.cpp": "compiler/analysis/interval.h"}

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/build.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "support/text.h"
@@ -48,6 +49,39 @@ TEST(LaneView, a_while_runs_until_all_lanes_have_ended) {
   Func f = with_loop("    w[i] = 1\n"), g = with_loop("    while w[i] < 3:\n      w[i] = w[i] + 1\n");
   EXPECT_FALSE(LaneView(loop_of(f)).has_while());
   EXPECT_TRUE(LaneView(loop_of(g)).has_while());
+}
+
+/// The counters of the while in the loop, in text, from what stands before it and in it.
+std::string counters(std::string_view before, std::string_view inside) {
+  Func f =
+      with_loop(cat("    p = alloc(i64, (), 'registers')\n    q = alloc(i64, (), 'registers')\n", before,
+                    "    while (p[()] < n) and (q[()] < w[i]):\n", inside, "    w[i] = p[()] + q[()]\n"));
+  const For &loop = loop_of(f);
+  LaneView view(loop);
+  EXPECT_TRUE(view.widens());
+  std::string out;
+  walk(loop.body, [&](const While &n, const Stmt &) {
+    if (out.empty())
+      for (const Counter &c : view.counters(n)) out += cat(c.cell->sym->name, "=", *as_int(c.first), " ");
+  });
+  return out;
+}
+
+TEST(LaneView, counters_of_a_while_begin_with_a_constant_and_count_in_each_iteration) {
+  std::string_view both = "    p[()] = 3\n    q[()] = 4\n", p_counts = "      p[()] = p[()] + 1\n",
+                   q_counts = "      q[()] = q[()] - 2\n";
+  EXPECT_EQ(counters(both, cat(p_counts, q_counts)), "p=3 q=4 ");
+  EXPECT_EQ(counters(both, cat(p_counts, "      if w[i] < 3:\n  ", q_counts)), "p=3 ");
+  EXPECT_EQ(counters(both, cat(p_counts, q_counts, q_counts)), "p=3 ");
+  EXPECT_EQ(counters(both, cat(p_counts, "      q[()] = q[()] + w[i]\n")), "p=3 ");
+  EXPECT_EQ(counters(both, cat(p_counts, "      q[()] = q[()] * 2\n")), "p=3 ");
+  EXPECT_EQ(counters("    p[()] = 3\n    q[()] = w[i]\n", cat(p_counts, q_counts)), "p=3 ");
+  EXPECT_EQ(counters(cat(both, "    q[()] = w[i]\n"), cat(p_counts, q_counts)), "p=3 ");
+  EXPECT_EQ(counters(cat(both, "    if w[i] < 3:\n      q[()] = 5\n"), cat(p_counts, q_counts)), "");
+  EXPECT_EQ(counters(cat(both, "    for j in serial(0, n, 1):\n      q[()] = 5\n"), cat(p_counts, q_counts)),
+            "");
+  EXPECT_EQ(counters(both, cat(p_counts, "      if w[i] < 3:\n        break\n", q_counts)), "");
+  EXPECT_EQ(counters(both, cat(p_counts, "      if w[i] < 3:\n        continue\n", q_counts)), "");
 }
 
 TEST(LaneView, selections_keep_scalars_that_nothing_else_uses) {
