@@ -3,6 +3,7 @@
 #include "frontend/check.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "frontend/parser.h"
 #include "frontend/rules.h"
@@ -76,6 +77,7 @@ class Checker {
   Names names_;
   Rules rules_;
   Sink &sink_;
+  std::unordered_set<const ast::Expr *> refused_;  ///< of which nothing more is known
 };
 
 void Checker::statement(const ast::Stmt &s, bool top_level) {
@@ -199,7 +201,11 @@ void Checker::target(const ExprPtr &e) {
 }
 
 void Checker::expression(const ExprPtr &e) {
-  if (e && sound([&] { rules_.expression(e); })) operands(e);
+  if (!e) return;
+  if (sound([&] { rules_.expression(e); }))
+    operands(e);
+  else
+    refused_.insert(e.get());
 }
 
 void Checker::operands(const ExprPtr &e) {
@@ -260,6 +266,7 @@ Form Checker::form_of_name(const std::string &id, int chain) const {
 }
 
 Form Checker::form(const ast::Expr &e, int chain) const {
+  if (refused_.count(&e)) return Form::unknown;
   return std::visit(
       Overload{[](const Integer &) { return Form::scalar; }, [](const Real &) { return Form::scalar; },
                [](const Boolean &) { return Form::scalar; }, [](const UnaryExpr &) { return Form::scalar; },

@@ -355,7 +355,8 @@ void Rules::return_statement(const ast::ReturnStmt &s, Loc loc, bool top_level) 
   return_seen_ = true;
   if (!top_level)
     type_error(Code::E108, loc, "`return` stands inside a loop or branch",
-               "return once, at the end of the kernel");
+               helper_ ? "return once, at the end of the function: keep the result in a local until then"
+                       : "return once, at the end of the kernel");
   returned_ = true;
   if (!s.value && !helper_)
     type_error(Code::E108, loc, "`return` names nothing", "name what was computed: `return c`");

@@ -201,9 +201,10 @@ def kernels_of(path: str, name: str = "") -> dict[str, Kernel]:
         return {name: chosen}
     if inspect.isfunction(chosen):
         return {name: kernel(chosen)}
-    near = difflib.get_close_matches(name, found, 1)
-    hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(found) or 'none'}"
-    raise WrongRequestError(f"'{path}' has no kernel '{name}': {hint}")
+    functions = [n for n, f in names.items() if inspect.isfunction(f) and _is_of(f, path)]
+    near = difflib.get_close_matches(name, [*found, *functions], 1)
+    hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join([*found, *functions]) or 'none'}"
+    raise WrongRequestError(f"'{path}' has no kernel or function '{name}': {hint}")
 
 
 def _is_of(function: Any, path: str) -> bool:
@@ -216,11 +217,11 @@ def explain_file(request: str, given: str = "") -> Iterator[tuple[str, bool]]:
     if not colon or Path(request).is_file():
         path, name = request, ""
     values = arguments(given) if given else None
+    note = "" if values is not None else "\n(for guessed arguments; give others by --args)"
     for found in kernels_of(path, name).values():
         try:
             args = values if values is not None else guessed(found.__wrapped__)
-            yield str(found.explain(*args)), True
+            yield f"{found.explain(*args)}{note}", True
         except Exception as error:
             said = str(error) or type(error).__name__
-            help_line = "" if values is not None else "\n(for guessed arguments; give others by --args)"
-            yield f"kernel {found.__qualname__}\n{said}{help_line}", False
+            yield f"kernel {found.__qualname__}\n{said}{note}", False

@@ -40,12 +40,14 @@ def kernel(
     """Turns a Python function in the kernel language into a compiled operator.
 
     Compiled at the first call for each combination of dtypes and ranks, and kept in the disk cache. `fp`
-    is "strict", "default" or "fast" (how sums may be rounded). `debug` runs asserts, checks every access and
-    first read, and raises where values differ from CPython's: ints beyond 64 bits or the type that takes
-    them, divisions by zero. `unchecked` leaves out the run-time checks of subscripts that are data: an index
-    out of range then reads or writes foreign memory. Instead of a function, the text of a module that ends
-    with it will do: it sees the names in `scope` and what it defines and imports itself. Raises TypeError
-    when `function` is neither; errors in the kernel itself are raised by the first call or by `.check()`.
+    is "strict", "default" or "fast": how sums may be rounded, and whether a product and a sum with it are
+    rounded once where the machine has FMA, which "strict" never does. `debug` runs asserts, checks every
+    access and first read, and raises where values differ from CPython's: ints beyond 64 bits or the type
+    that takes them, divisions by zero. `unchecked` leaves out the run-time checks of subscripts that are
+    data: an index out of range then reads or writes foreign memory. Instead of a function, the text of a
+    module that ends with it will do: it sees the names in `scope` and what it defines and imports itself.
+    Raises TypeError when `function` is neither; errors in the kernel itself are raised by the first call or
+    by `.check()`.
     """
 
     def make(f: Callable[..., Any] | str) -> Kernel:

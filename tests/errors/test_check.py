@@ -152,6 +152,7 @@ def test_returns_of_locals() -> None:
     assert found("    x = output_tensor(a.shape)\n", "x") == []
     assert found("    s = a.shape\n", "a, s") == ["E115"]
     assert found("", "n") == []  # a tensor, perhaps
+    assert found("    x = output_tensr(a.shape)\n", "x") == ["E103"]  # nothing is known of the result
 
 
 @kw.kernel

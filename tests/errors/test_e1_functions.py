@@ -219,6 +219,29 @@ def test_writes_in_what_does_not_always_run_are_refused(
     assert "= help: call it in a statement of its own" in str(error)
 
 
+def returns_early(a, n):
+    for i in range(n):
+        if a[i] > 0:
+            return i
+    return n
+
+
+@kw.kernel
+def finds(a):
+    c = output_tensor((1,), "int64")
+    c[0] = returns_early(a, a.shape[0])
+    return c
+
+
+def test_returns_inside_loops_of_called_functions() -> None:
+    with pytest.raises(KernelError) as caught:
+        finds(ONES)
+    assert caught.value.code == "E108" and caught.value.message == "`return` stands inside a loop or branch"
+    assert "= help: return once, at the end of the function: keep the result in a local until then" in str(
+        caught.value
+    )
+
+
 def test_a_changed_callee_compiles_anew() -> None:
     def one(x):
         return x + 1.0

@@ -64,6 +64,7 @@ def test_kernels_that_the_file_itself_defines(path: str, capsys: pytest.CaptureF
         "kernel scale",
         "version (a: float64[:, :], factor: Python float, n: Python int, m: Python int, of: Python int)",
     ]
+    assert out.count("\n(for guessed arguments; give others by --args)\n") == 2
     assert "\n\nkernel scale\n" in out and "  schedule    i in range" in out
 
 
@@ -72,6 +73,7 @@ def test_one_of_them_with_given_arguments(path: str, capsys: pytest.CaptureFixtu
     assert (status, heads(out)) == (1, ["kernel gather"]) and "error[E201]" in out
     status, out, _ = said(capsys, f"{path}:gather", "--args", "f16[4],i32[3]")
     assert (status, heads(out)) == (0, ["kernel gather", "version (x: float16[:], idx: int32[:])"])
+    assert "guessed" not in out
     status, out, _ = said(capsys, f"{path}:plain")
     assert (status, heads(out)) == (0, ["kernel plain", "version (a: float32[:, :])"])
 
@@ -81,8 +83,9 @@ def test_requests_that_cannot_be(path: str, tmp_path: Path, capsys: pytest.Captu
     bad.write_text("1 / 0\n")
     empty.write_text("")
     cases = {
-        f"{path}:scal": f"'{path}' has no kernel 'scal': did you mean 'scale'?",
-        f"{path}:zzz": f"'{path}' has no kernel 'zzz': it has gather, scale",
+        f"{path}:scal": f"'{path}' has no kernel or function 'scal': did you mean 'scale'?",
+        f"{path}:zzz": f"'{path}' has no kernel or function 'zzz': it has gather, scale, plain",
+        f"{path}:plane": f"'{path}' has no kernel or function 'plane': did you mean 'plain'?",
         str(tmp_path / "gone.py"): f"there is no file '{tmp_path}/gone.py'",
         str(bad): f"running '{bad}' failed: ZeroDivisionError: division by zero",
         str(empty): f"'{empty}' defines no kernel; name a function as in '{empty}:NAME'",

@@ -269,7 +269,10 @@ PyObject *call_short(PyObject *self, PyObject *const *args, Py_ssize_t count, bo
     if (result || !found_no_kernel(op)) return result;
     PyErr_Clear();
   }
-  if (has_keywords) return PyErr_Format(PyExc_TypeError, "custom operators take no keyword arguments");
+  if (has_keywords)
+    return PyErr_Format(PyExc_TypeError,
+                        "custom operators take no keyword arguments: pass inputs and attributes "
+                        "by position, in the order of the function");
   PyRef tuple = tuple_of(args, count);
   return tuple ? PyObject_CallMethod(self, "_call", "(O)", tuple.get()) : nullptr;
 }

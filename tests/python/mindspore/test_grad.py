@@ -190,9 +190,9 @@ def test_an_array_may_be_a_gradient() -> None:
         ),
         (
             lambda a, b, out, dout: (dout.sum(), dout),
-            r"returns float32\[\] for the input 'x0', which is float32\[3\]",
+            r"returns float32\[\] for the input 'a', which is float32\[3\]",
         ),
-        (lambda a, b, out, dout: (dout.astype(ms.float64), dout), r"returns float64\[3\] for the input 'x0'"),
+        (lambda a, b, out, dout: (dout.astype(ms.float64), dout), r"returns float64\[3\] for the input 'a'"),
         (lambda a, b, out, dout: (1.5, dout), "is a float, but must be a tensor"),
         (
             lambda out, dout: (dout, dout),

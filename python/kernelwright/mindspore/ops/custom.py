@@ -410,6 +410,15 @@ class Custom(Primitive, _core.ShortCall):
             name = getattr(self.func, "__name__", "the function")
             raise TypeError(f"{self.prefix}: {name}{signature} was called with {count} inputs") from None
 
+    def _names_of(self, count: int) -> list[str]:
+        """Of the arguments: those of the function's parameters, where it has one for each."""
+        numbered = [f"x{i}" for i in range(count)]
+        if isinstance(self.func, str):
+            return numbered
+        names = list(inspect.signature(_plain(self.func)).parameters)[:count]
+        others = {f"{letter}{i}" for letter in "ay" for i in range(count)}  # of attributes and results
+        return numbered if len(names) < count or others & {*names} else names
+
     def _make_operator(self, key: Any, pattern: Any, args: Sequence[Any]) -> Any:
         """The operator for calls of this form: which arguments are tensors, tuples of them, or attributes."""
         absent = self._absent(args)
@@ -437,7 +446,7 @@ class Custom(Primitive, _core.ShortCall):
         def infer(*given: Any) -> Any:
             return custom._infer(pattern, [given[k] for k in back])
 
-        name = f"custom::{name_part(self.uniq_name)}_{next(_numbers)}"
+        name, names = f"custom::{name_part(self.uniq_name)}_{next(_numbers)}", self._names_of(len(pattern))
         row = kernel_row(
             self._runner(back),
             kind={"pyfunc": "PyFunc", "aot": "AotSymbol"}.get(self.func_type, "JitLoop"),
@@ -449,7 +458,9 @@ class Custom(Primitive, _core.ShortCall):
         op = make_operator(
             name,
             [row],
-            inputs=[(f"x{i}", "dynamic" if pattern[i] == "tuple" else "required", is_kernel) for i in inputs],
+            inputs=[
+                (names[i], "dynamic" if pattern[i] == "tuple" else "required", is_kernel) for i in inputs
+            ],
             outputs=[f"y{i}" for i in range(len(shapes) if shapes else 1)],
             attrs=[(f"a{i}", "any value", False, None) for i in attributes],
             infer=infer if self._is_declared() or (self.rows and "tuple" in pattern) else None,
