@@ -140,7 +140,8 @@ void LaneView::select(const OuterSelection &s) {
 void LaneView::repeat(const While &n) {
   has_while_ = true;
   look(n.cond);
-  counters_[&n] = find_counters(n);
+  // where the node stands twice, other constants may stand before it
+  if (auto [known, is_new] = counters_.try_emplace(&n, find_counters(n)); !is_new) known->second.clear();
   bool outside = std::exchange(jumps_here_, true);
   constants_.clear();
   statements(n.body);
@@ -148,26 +149,45 @@ void LaneView::repeat(const While &n) {
   jumps_here_ = outside;
 }
 
+namespace {
+
+/// The stores of a body, each as often as it stands there, and those that every iteration runs.
+struct StoresOf {
+  std::unordered_map<const BufNode *, int> count;
+  std::vector<const Store *> always;
+
+  void look(const Stmt &root, bool is_always) {
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p))
+      match(
+          *s, [&](const Store &n) { note(n, is_always); }, [&](const For &n) { look(n.body, false); },
+          [&](const While &n) { look(n.body, false); },
+          [&](const If &n) { look(n.yes, false), look(n.no, false); },
+          [&](const Seq &n) {
+            for (size_t i = 0; i + 1 < n.items.size(); ++i) look(n.items[i], is_always);
+          },
+          [](const Let &) {}, [](const Alloc &) {}, [](const Jump &) {}, [](const Check &) {});
+  }
+  void note(const Store &n, bool is_always) {
+    ++count[n.buf.get()];
+    if (is_always) always.push_back(&n);
+  }
+};
+
+}  // namespace
+
 std::vector<Counter> LaneView::find_counters(const While &n) const {
   std::vector<Counter> out;
   if (jumps_of(n.body).any()) return out;
-  std::unordered_map<const BufNode *, int> stores;
-  walk(n.body, [&](const Store &s, const Stmt &) { ++stores[s.buf.get()]; });
-  auto note = [&](const Store &s) {
-    auto first = constants_.find(s.buf.get());
-    Accumulation a = accumulation_of(s);
+  StoresOf stores;
+  stores.look(n.body, true);
+  for (const Store *s : stores.always) {
+    auto first = constants_.find(s->buf.get());
+    Accumulation a = accumulation_of(*s);
     bool counts = a.term && as<Const>(a.term) && (a.op == BinOp::add || a.op == BinOp::sub);
-    if (counts && first != constants_.end() && stores.at(s.buf.get()) == 1 && is_exact(a.op, s.buf->dtype))
-      out.push_back({s.buf, first->second});
-  };
-  auto each = [&](const auto &self, const Stmt &root) -> void {
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
-      if (const Store *store = as<Store>(*s)) note(*store);
-      if (const Seq *list = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < list->items.size(); ++i) self(self, list->items[i]);
-    }
-  };
-  each(each, n.body);
+    if (counts && first != constants_.end() && stores.count.at(s->buf.get()) == 1 &&
+        is_exact(a.op, s->buf->dtype))
+      out.push_back({s->buf, first->second});
+  }
   return out;
 }
 

@@ -1,6 +1,6 @@
-// Maps and sets keyed by addresses, which only grow: one array with linear probing, none while they are
-// empty. Passes make and drop them by the hundred, and a node of std::unordered_map for each entry is a
-// quarter of their time.
+// Maps and sets keyed by addresses, which only grow: one array with linear probing. Passes make and drop them
+// by the hundred, and a node of std::unordered_map for each entry is a quarter of their time. Maps have no
+// array while they are empty, sets a short one within themselves.
 #pragma once
 
 #include <cstddef>

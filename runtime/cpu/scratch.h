@@ -9,7 +9,8 @@ namespace kw {
 /// 64-byte aligned memory of the thread that it belongs to, until that ends.
 class Arena {
  public:
-  /// At least `bytes`, valid until the next call; null when there is no memory.
+  /// At least `bytes`, valid until the next call; null when there is no memory, or no way to give it back
+  /// when the thread ends.
   void *need(size_t bytes) noexcept;
   /// Gives memory beyond what a thread keeps between runs back.
   void shrink() noexcept;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <fstream>
 
 #include <cstdlib>
 #include <stdexcept>
@@ -127,6 +128,12 @@ void run_on_stack(size_t bytes, const std::function<void()> &f) {
   pthread_attr_destroy(&attributes);
   if (failed) throw std::runtime_error("no thread");
   pthread_join(thread, nullptr);
+}
+
+int64_t resident_pages() {
+  int64_t size = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> size >> resident;
+  return resident;
 }
 
 int run_in_child(const std::function<int()> &f) {

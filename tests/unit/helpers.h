@@ -87,6 +87,8 @@ inline constexpr bool children_may_start_threads = false;
 #else
 inline constexpr bool children_may_start_threads = true;
 #endif
+/// Pages of memory that this process has.
+int64_t resident_pages();
 /// Runs `f` in a forked child: its exit code, or minus the number of the signal that ended it.
 int run_in_child(const std::function<int()> &f);
 

@@ -1,5 +1,6 @@
 // `while` in lanes: it runs until no lane goes on, and those that have ended keep what they have. What counts
-// its iterations is the same in all lanes that go on, and stays a single value.
+// its iterations is the same in all lanes that go on, and stays a single value. Says nothing on which loops
+// may run so (analysis/lane_view).
 #include <llvm/Analysis/VectorUtils.h>
 
 #include "codegen/llvm/emit.h"
@@ -10,7 +11,7 @@ namespace kw {
 
 using llvm::BasicBlock;
 
-/// Masks of the loop where there are no mask registers: words as wide as most elements, all ones or all
+/// Masks of the loop where there are no mask registers: words as wide as the widest element, all ones or all
 /// zeros. LLVM would pack masks to bytes before each operation and at the end of each block.
 llvm::Type *FunctionEmitter::words_type() {
   uint32_t bits = target_.has("avx512f") ? 1 : std::clamp(lanes_->view->widest_element(), 32u, 64u);

@@ -49,7 +49,9 @@ void FunctionEmitter::wide_store(const Store &n) {
   }
   if (n.buf->space == Space::registers && n.buf->rank() == 0) {
     if (auto count = lanes_->counts.find(n.buf.get()); count != lanes_->counts.end()) {
-      b_.CreateStore(llvm::getSplatValue(value), count->second);
+      V same = llvm::getSplatValue(value);
+      ensure(same, "what counts the iterations of a while differs between lanes");
+      b_.CreateStore(same, count->second);
       return;
     }
     V cell = lanes_->cells.at(n.buf.get());

@@ -181,12 +181,6 @@ TEST(Buffer, is_released_while_a_thread_ends) {
   EXPECT_EQ(good, 3);
 }
 
-int64_t resident_pages() {
-  int64_t size = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> size >> resident;
-  return resident;
-}
-
 struct LateMany {
   void *held[16] = {};
   void fill() {
@@ -204,7 +198,7 @@ TEST(Buffer, of_a_thread_that_ended_are_freed) {
   GTEST_SKIP() << "the sanitizer holds freed memory for a while";
 #endif
   for (bool late : {false, true}) {
-    int64_t before = resident_pages();
+    int64_t before = unit::resident_pages();
     for (int turn = 0; turn < 1000; ++turn)
       std::thread([=] {
         thread_local LateMany many;
@@ -212,7 +206,7 @@ TEST(Buffer, of_a_thread_that_ended_are_freed) {
         release_buffer(allocate_buffer(64));
         if (!late) many.empty();  // into the thread's lists
       }).join();
-    EXPECT_LT(resident_pages() - before, 8000);  // of 16,000 pages that were used
+    EXPECT_LT(unit::resident_pages() - before, 8000);  // of 16,000 pages that were used
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "tests/unit/helpers.h"
 
@@ -37,6 +38,20 @@ TEST(PointerSet, tells_what_is_new) {
   EXPECT_TRUE(set.insert(&a));
   EXPECT_TRUE(set.insert(&b));
   EXPECT_FALSE(set.insert(&a));
+}
+
+TEST(PointerSet, holds_what_a_set_of_the_library_holds) {
+  SCOPED_TRACE("seed " + std::to_string(unit::seed()));
+  unit::Random random(unit::seed());
+  static char memory[1024];
+  for (size_t keys : {8, 24, 25, 96, 97, 1024}) {
+    PointerSet set;
+    std::unordered_set<const void *> expected;
+    for (int i = 0; i < 3000; ++i) {
+      const void *key = memory + random() % keys;
+      ASSERT_EQ(set.insert(key), expected.insert(key).second) << keys << " keys, turn " << i;
+    }
+  }
 }
 
 }  // namespace kw

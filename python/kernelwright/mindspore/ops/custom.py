@@ -52,6 +52,14 @@ def _kind_of(func: Any) -> str:
     return "hybrid" if getattr(func, "ms_kernel_flag", False) else "pyfunc"
 
 
+def _signature_of(func: Any) -> inspect.Signature | None:
+    """None for functions of C that tell none."""
+    try:
+        return inspect.signature(_plain(func))
+    except ValueError:
+        return None
+
+
 def _plain(func: Any) -> Any:
     """The function below decorators."""
     return inspect.unwrap(func)
@@ -403,9 +411,10 @@ class Custom(Primitive, _core.ShortCall):
         """TypeError when the operator's own function does not take so many arguments."""
         if self.func_type not in ("hybrid", "akg", "pyfunc"):
             return
-        signature = inspect.signature(_plain(self.func))
+        signature = _signature_of(self.func)
         try:
-            signature.bind(*range(count))
+            if signature:
+                signature.bind(*range(count))
         except TypeError:
             name = getattr(self.func, "__name__", "the function")
             raise TypeError(f"{self.prefix}: {name}{signature} was called with {count} inputs") from None
@@ -413,9 +422,8 @@ class Custom(Primitive, _core.ShortCall):
     def _names_of(self, count: int) -> list[str]:
         """Of the arguments: those of the function's parameters, where it has one for each."""
         numbered = [f"x{i}" for i in range(count)]
-        if isinstance(self.func, str):
-            return numbered
-        names = list(inspect.signature(_plain(self.func)).parameters)[:count]
+        signature = None if isinstance(self.func, str) else _signature_of(self.func)
+        names = list(signature.parameters)[:count] if signature else []
         others = {f"{letter}{i}" for letter in "ay" for i in range(count)}  # of attributes and results
         return numbered if len(names) < count or others & {*names} else names
 
