@@ -142,9 +142,14 @@ void LaneView::repeat(const While &n) {
   look(n.cond);
   // where the node stands twice, other constants may stand before it
   if (auto [known, is_new] = counters_.try_emplace(&n, find_counters(n)); !is_new) known->second.clear();
-  bool outside = std::exchange(jumps_here_, true);
+  loop_body(n.body, true);
+}
+
+/// Nothing is known of scalars in a later iteration, nor behind the last one.
+void LaneView::loop_body(const Stmt &body, bool may_jump) {
+  bool outside = std::exchange(jumps_here_, may_jump);
   constants_.clear();
-  statements(n.body);
+  statements(body);
   constants_.clear();
   jumps_here_ = outside;
 }
@@ -205,11 +210,7 @@ void LaneView::statements(const Stmt &root) {
         [&](const For &n) {
           look(n.lo), look(n.hi);
           if (varies(n.lo) || varies(n.hi)) refuse((varies(n.hi) ? n.hi : n.lo).loc());
-          bool outside = std::exchange(jumps_here_, false);
-          constants_.clear();
-          statements(n.body);
-          constants_.clear();
-          jumps_here_ = outside;
+          loop_body(n.body, false);
         },
         [&](const While &n) { repeat(n); },
         [&](const Jump &) {

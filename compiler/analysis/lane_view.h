@@ -103,6 +103,7 @@ class LaneView {
   void find_sums(const Stmt &body, const Uses &uses);
   void select(const OuterSelection &s);
   void repeat(const While &n);
+  void loop_body(const Stmt &body, bool may_jump);
   std::vector<Counter> find_counters(const While &n) const;
 
   bool widens_ = true, has_while_ = false;
@@ -117,8 +118,8 @@ class LaneView {
   std::vector<std::pair<Buf, int64_t>> likely_rows_;
   std::vector<OuterSum> sums_;
   std::vector<OuterSelection> selections_;
-  std::unordered_map<const BufNode *, Expr>
-      constants_;  ///< of the loop's own scalars, at this place of the walk
+  /// Of the loop's own scalars, at this place of the walk.
+  std::unordered_map<const BufNode *, Expr> constants_;
   std::unordered_map<const While *, std::vector<Counter>> counters_;
   Work work_;
   uint32_t widest_element_ = 0, narrowest_element_ = 0, widest_value_ = 0;

@@ -201,9 +201,9 @@ def kernels_of(path: str, name: str = "") -> dict[str, Kernel]:
         return {name: chosen}
     if inspect.isfunction(chosen):
         return {name: kernel(chosen)}
-    functions = [n for n, f in names.items() if inspect.isfunction(f) and _is_of(f, path)]
-    near = difflib.get_close_matches(name, [*found, *functions], 1)
-    hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join([*found, *functions]) or 'none'}"
+    known = [*found, *(n for n, f in names.items() if inspect.isfunction(f) and _is_of(f, path))]
+    near = difflib.get_close_matches(name, known, 1)
+    hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known) or 'none'}"
     raise WrongRequestError(f"'{path}' has no kernel or function '{name}': {hint}")
 
 

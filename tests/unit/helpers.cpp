@@ -4,9 +4,9 @@
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <fstream>
 
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 
 #include "frontend/ir_mode.h"

@@ -146,6 +146,7 @@ class FunctionEmitter {
   bool runs_in_vectors(const For &n) const;
   void vector_loop(const For &n, LaneView &view, V lo, V trips);
   void row(const For &n, LaneView &view, V lo, V trips);
+  void numbered_loop(const For &n, LaneView &view, V lo, V trips);
   void lanes(const For &n, LaneView &view, V lo, V trips);
   template <class F>
   void in_one_chunk(V from, V to, F &&body);
@@ -168,7 +169,7 @@ class FunctionEmitter {
 
   // emit_selection.cpp: selections among lanes
   V cell_of_lanes(llvm::Type *element, uint32_t count, const std::string &name);
-  static constexpr uint64_t most_numbers = uint64_t{1} << 30;
+  static constexpr uint32_t most_numbers = uint32_t{1} << 30;
   llvm::IntegerType *number_type(const OuterSelection &s);
   V no_number(const OuterSelection &s);
   BestCells open_best(const OuterSelection &s, uint32_t count);
@@ -177,7 +178,6 @@ class FunctionEmitter {
   std::pair<V, V> folded(const BestCells &cells, uint32_t from, uint32_t to);
   void narrow_best(BestCells &cells, uint32_t from, uint32_t to);
   void close_best(const BestCells &cells, const For &n, const LaneView &view, V lo, uint32_t count);
-  void in_numbered_stretches(const For &n, V lo, V trips, llvm::function_ref<void(V, V)> body);
   bool is_left_out(const Store &n) const;
   void wide_selection(const OuterSelection &s);
 
@@ -194,7 +194,6 @@ class FunctionEmitter {
   llvm::Type *words_type();
   V words_of(V mask);
   V mask_of(V words);
-  V any_word(V words);
   void leave_out_those_that_jumped();
   void wide_while(const While &n);
   void open_count(const Counter &c);

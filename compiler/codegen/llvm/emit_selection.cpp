@@ -103,25 +103,6 @@ void FunctionEmitter::close_best(const BestCells &cells, const For &n, const Lan
   memo_.clear();
 }
 
-/// Calls body(lo, trips) for stretches of the loop whose iterations have a number each.
-void FunctionEmitter::in_numbered_stretches(const For &n, V lo, V trips,
-                                            llvm::function_ref<void(V, V)> body) {
-  auto *count = llvm::dyn_cast<llvm::ConstantInt>(trips);
-  if (count && count->getZExtValue() <= most_numbers) return body(lo, trips);
-  BasicBlock *before = b_.GetInsertBlock(), *stretch = block("numbered"), *done = block("done");
-  b_.CreateBr(stretch);
-  b_.SetInsertPoint(stretch);
-  llvm::PHINode *from = b_.CreatePHI(b_.getInt64Ty(), 2);
-  from->addIncoming(b_.getInt64(0), before);
-  V left = b_.CreateSub(trips, from);
-  body(iteration(n, lo, from),
-       b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, b_.getInt64(most_numbers)));
-  from->addIncoming(b_.CreateAdd(from, b_.getInt64(most_numbers)), b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateICmpUGT(left, b_.getInt64(most_numbers)), stretch, done);
-  b_.SetInsertPoint(done);
-  memo_.clear();
-}
-
 bool FunctionEmitter::is_left_out(const Store &n) const {
   return selected_ && !selected_->keeps(n.buf) && !selected_view_->is_own(n.buf);
 }

@@ -252,13 +252,22 @@ void FunctionEmitter::row(const For &n, LaneView &view, V lo, V trips) {
   memo_.clear();
 }
 
+/// The loop in stretches whose iterations have a number each.
+void FunctionEmitter::numbered_loop(const For &n, LaneView &view, V lo, V trips) {
+  auto *count = llvm::dyn_cast<llvm::ConstantInt>(trips);
+  if (count && count->getZExtValue() <= most_numbers) return vector_loop(n, view, lo, trips);
+  in_few_chunks(b_.getInt64(0), trips, most_numbers, [&](V k) {
+    V left = b_.CreateSub(trips, k), most = b_.getInt64(most_numbers);
+    vector_loop(n, view, iteration(n, lo, k), b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, most));
+  });
+}
+
 /// The loop, and where rows are likely to have a length that makes loads strided once more for this length.
 void FunctionEmitter::lanes(const For &n, LaneView &view, V lo, V trips) {
-  auto chunks = [&](V from, V count) { vector_loop(n, view, from, count); };
   auto run = [&] {
     is_row(n)                   ? row(n, view, lo, trips)
-    : view.selections().empty() ? chunks(lo, trips)
-                                : in_numbered_stretches(n, lo, trips, chunks);
+    : view.selections().empty() ? vector_loop(n, view, lo, trips)
+                                : numbered_loop(n, view, lo, trips);
   };
   if (view.likely_rows().empty() || view.work().strided == 0) return run();
   V likely = b_.getInt1(true);

@@ -25,11 +25,6 @@ FunctionEmitter::V FunctionEmitter::mask_of(V words) {
   return t->getScalarSizeInBits() == 1 ? words : b_.CreateICmpSLT(words, llvm::Constant::getNullValue(t));
 }
 
-FunctionEmitter::V FunctionEmitter::any_word(V words) {
-  V together = b_.CreateOrReduce(words);
-  return b_.CreateICmpNE(together, llvm::Constant::getNullValue(together->getType()));
-}
-
 /// Behind a statement by which lanes may have left the iteration of the `while` around it.
 void FunctionEmitter::leave_out_those_that_jumped() {
   lanes_->mask = both(lanes_->mask, mask_of(b_.CreateLoad(words_type(), lanes_->turns.back().running)));
@@ -45,7 +40,7 @@ void FunctionEmitter::wide_while(const While &n) {
   b_.CreateStore(first, turns.alive);
   for (const Counter &c : counters) open_count(c);
   if (outer && !counters.empty())  // from here on some lane goes on
-    b_.CreateCondBr(any_word(first), head, done);
+    b_.CreateCondBr(any_lane(first), head, done);
   else
     b_.CreateBr(head);
   b_.SetInsertPoint(head);
@@ -55,7 +50,7 @@ void FunctionEmitter::wide_while(const While &n) {
     lanes_->mask = mask_of(alive);
     V going = b_.CreateAnd(alive, words_of(widen(n.cond)));
     b_.CreateStore(going, turns.alive);
-    b_.CreateCondBr(any_word(going), body, done);
+    b_.CreateCondBr(any_lane(going), body, done);
   } else {
     count_on(n, alive, turns.alive, body, done);
   }
@@ -109,10 +104,10 @@ void FunctionEmitter::count_on(const While &n, V alive, V cell, BasicBlock *body
   V going = those_where(n.cond, alive, none);
   V ended = b_.CreateAnd(alive, b_.CreateNot(going));
   b_.CreateStore(going, cell);
-  b_.CreateCondBr(any_word(ended), some, body);
+  b_.CreateCondBr(any_lane(ended), some, body);
   b_.SetInsertPoint(some);
   take_along(ended);
-  b_.CreateCondBr(any_word(going), body, done);
+  b_.CreateCondBr(any_lane(going), body, done);
   b_.SetInsertPoint(none);
   take_along(alive);
   b_.CreateBr(done);

@@ -85,7 +85,11 @@ void FunctionEmitter::wide_store(const Store &n) {
 }
 
 FunctionEmitter::V FunctionEmitter::both(V mask, V cond) { return mask ? b_.CreateAnd(mask, cond) : cond; }
-FunctionEmitter::V FunctionEmitter::any_lane(V mask) { return b_.CreateOrReduce(mask); }
+/// Of a mask, or of words that are all ones or all zeros.
+FunctionEmitter::V FunctionEmitter::any_lane(V mask) {
+  V together = b_.CreateOrReduce(mask);
+  return together->getType()->isIntegerTy(1) ? together : b_.CreateIsNotNull(together);
+}
 FunctionEmitter::V FunctionEmitter::splat(V v) {
   return v->getType()->isVectorTy() ? v : b_.CreateVectorSplat(lanes_->count, v);
 }
@@ -151,19 +155,21 @@ FunctionEmitter::V FunctionEmitter::widen(const Expr &e) {
 
 FunctionEmitter::V FunctionEmitter::widen_uncached(const Expr &e) {
   DType t = e.dtype();
+  // what counts in a `while` is the same in all lanes
+  auto once_if_same = [&](auto op, auto... lanes) {
+    return (llvm::getSplatValue(lanes) && ...) ? splat(op(llvm::getSplatValue(lanes)...)) : op(lanes...);
+  };
   return match(
       e, [&](const Const &) { return splat(expr(e)); }, [&](const Ref &n) { return widen_ref(n); },
       [&](const Load &n) { return widen_load(n); },
-      [&](const Unary &n) { return unary(n.op, t, widen(n.a)); },
+      [&](const Unary &n) { return once_if_same([&](V a) { return unary(n.op, t, a); }, widen(n.a)); },
       [&](const Binary &n) {
-        V a = widen(n.a), b = widen(n.b), x = llvm::getSplatValue(a), y = llvm::getSplatValue(b);
-        if (x && y) return splat(binary(n.op, n.a.dtype(), x, y));  // of what counts in a `while`
-        return binary(n.op, n.a.dtype(), a, b);
+        V a = widen(n.a), b = widen(n.b);
+        return once_if_same([&](V x, V y) { return binary(n.op, n.a.dtype(), x, y); }, a, b);
       },
       [&](const Logic &n) { return widen_logic(n); }, [&](const Select &n) { return widen_select(n); },
       [&](const Cast &n) {
-        V a = widen(n.a), same = llvm::getSplatValue(a);
-        return same ? splat(convert(n.a.dtype(), t, same)) : convert(n.a.dtype(), t, a);
+        return once_if_same([&](V a) { return convert(n.a.dtype(), t, a); }, widen(n.a));
       },
       [&](const Call &n) {
         std::vector<V> args;

@@ -66,9 +66,9 @@ Expr expand_exp(const Expr &x, const Target &target) {
   if (target.has_scale()) return call(Fn::scale, {e, k}, x.loc());
   // 2^k in two factors, so that neither overflows and a subnormal result is rounded once: k / 2 with the bias
   // of exponents, and what is left of k, which with twice the bias stands in `shifted`
-  Expr half = times_plus(k, number(0.5), number(integers_from(t.bias, t)));
-  Expr left = sub(call(Fn::to_bits, {shifted}), call(Fn::to_bits, {half}));
-  return mul(mul(e, with_exponent(call(Fn::to_bits, {half}), t)), with_exponent(left, t));
+  Expr half = call(Fn::to_bits, {times_plus(k, number(0.5), number(integers_from(t.bias, t)))});
+  Expr left = sub(call(Fn::to_bits, {shifted}), half);
+  return mul(mul(e, with_exponent(half, t)), with_exponent(left, t));
 }
 
 }  // namespace kw
