@@ -56,6 +56,7 @@ class IrReader {
   Stmt statement(const ast::Stmt &s);
   Stmt loop(const ast::ForStmt &n, Loc loc);
   Stmt assign(const ast::Assign &n, Loc loc);
+  OrderMark order_mark(const ast::ExprPtr &mark, Loc loc);
   void open_scope(const ast::Assign &n, Loc loc, std::optional<Let> &let_head,
                   std::optional<Alloc> &alloc_head);
   Stmt scope(const ast::WithStmt &n, Loc loc);
@@ -347,10 +348,22 @@ Stmt IrReader::assign(const ast::Assign &n, Loc loc) {
   if (found == bufs_.end()) fail(loc, "an unknown buffer");
   const auto *marked = ast::as<ast::BinaryExpr>(n.value);
   bool has_order = marked && marked->op == ast::Operator::matmul;
-  Order order = has_order ? word<Order>(name_of(marked->b), order_text, 3, loc) : Order::source;
+  OrderMark order = has_order ? order_mark(marked->b, loc) : OrderMark();
   Expr value = expr(has_order ? marked->a : n.value);
   if (value.dtype() != found->second->dtype) fail(loc, "a stored value of another dtype");
-  return store(found->second, index(*target), value, loc, order);
+  return store(found->second, index(*target), value, loc, std::move(order));
+}
+
+/// `lanes(i, j)`: an order and the iterators of its band.
+OrderMark IrReader::order_mark(const ast::ExprPtr &mark, Loc loc) {
+  const ast::CallExpr &c = call_of(mark, loc);
+  std::vector<Sym> band;
+  for (const ast::ExprPtr &arg : c.args) {
+    auto found = syms_.find(name_of(arg));
+    if (found == syms_.end()) fail(loc, "an order of an unknown loop");
+    band.push_back(found->second);
+  }
+  return {word<Order>(callee(c), order_text, 3, loc), std::move(band)};
 }
 
 void IrReader::open_scope(const ast::Assign &n, Loc loc, std::optional<Let> &let_head,

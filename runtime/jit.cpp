@@ -48,7 +48,8 @@ auto resolving(const SourceMap &sources, F &&f) {
 
 /// The body and the first digits of the key: readable, and another for each entry of the cache.
 std::string version_text(const Request &r) {
-  return cat(r.options.body == Body::plain ? "plain-" : "main-", key_of(r).text().substr(0, 8));
+  constexpr std::string_view names[] = {"main-", "plain-", "overlapping-"};
+  return cat(names[static_cast<size_t>(r.options.body)], key_of(r).text().substr(0, 8));
 }
 
 void parse(const Request &r, const SourceText &source, Parsed &p, std::vector<LocalNote> *locals = nullptr) {

@@ -159,15 +159,15 @@ void LoopKernel::check_written(const Known &v, Call &call) const {
 
 LoopKernel::Entry LoopKernel::enter_call(Known &v, const Call &call, std::unique_lock<std::mutex> &lock) {
   auto need_plain = [&] {
-    if (!v.plain) v.plain = obtain(v.plain_request(), lock);
+    if (!v.plain) v.plain = obtain(v.request_of(Body::plain), lock);
     return true;
   };
   Resolved error;
   if (call.overlaps) {  // serial and in source order, whatever the memory
-    need_plain();
+    if (!v.overlapping) v.overlapping = obtain(v.request_of(Body::overlapping), lock);
     EntryResult r;
-    if (!enter(*v.plain, call.sizes(), r, error)) throw ResolvedError({error});
-    return {v.plain, std::move(r.extents), r.workspace, r.work};
+    if (!enter(*v.overlapping, call.sizes(), r, error)) throw ResolvedError({error});
+    return {v.overlapping, std::move(r.extents), r.workspace, r.work};
   }
   if (!v.knows(call.sizes()) && enter_shape(v, call.sizes(), need_plain, error) == Entered::refused)
     throw ResolvedError({error});

@@ -5,7 +5,7 @@
 
 #include "ir/accumulation.h"
 #include "ir/build.h"
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 
 namespace kw {

@@ -11,7 +11,7 @@
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/intrinsics.h"
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "support/diagnostic.h"

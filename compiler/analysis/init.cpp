@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <unordered_set>
 
 #include "analysis/interval.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "support/text.h"
@@ -226,6 +227,7 @@ class InitAnalysis {
     --silent_;
     Regions once = std::exchange(written_, before);
     walk(n.body, [&](const Alloc &a, const Stmt &) { forget(once, a.buf.get()); });
+    forget_what_changes(once, n);
     if (!silent_ || nest_ <= max_nest) {
       for (const Region &r : once) add_swept(r, n, true);
       iteration(n.body);
@@ -235,6 +237,24 @@ class InitAnalysis {
     written_ = std::move(before);
     if (jumps_of(n.body).breaks) return;  // later iterations may not come
     for (const Region &r : once) add_swept(r, n, false);
+  }
+
+  /// Forgets regions with bounds that iterations of the loop set anew: locals of the body have other values
+  /// in other iterations.
+  static void forget_what_changes(Regions &regions, const For &n) {
+    std::unordered_set<const SymNode *> own;
+    walk(
+        n.body, [&](const Let &l, const Stmt &) { own.insert(l.sym.get()); },
+        [&](const For &inner, const Stmt &) { own.insert(inner.iter.get()); });
+    auto changes = [&](const Expr &e) {
+      bool found = false;
+      if (e) walk(e, [&](const Ref &r, const Expr &) { found |= own.count(r.sym.get()) > 0; });
+      return found;
+    };
+    std::erase_if(regions, [&](const Region &r) {
+      return std::any_of(r.spans.begin(), r.spans.end(),
+                         [&](const Span &s) { return changes(s.low) || changes(s.high); });
+    });
   }
 
   /// Adds what a region of one iteration covers over all iterations of a loop, or over those before the
@@ -261,6 +281,7 @@ class InitAnalysis {
     Expr offset = to_expr(*rest), now = ref(n.iter), one = const_int(1);
     Expr first = n.step == 1 ? n.lo : add(earlier ? now : n.hi, one);
     Expr end = n.step == 1 ? (earlier ? now : n.hi) : add(n.lo, one);
+    if (has_load(first) || has_load(end)) return false;  // memory may hold another value later
     s = Span(add(offset, first), add(offset, end));
     return s.from && s.to;
   }

@@ -5,7 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/equal.h"
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 

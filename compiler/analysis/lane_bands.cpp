@@ -41,7 +41,7 @@ bool is_pure_band(const std::vector<const For *> &band, const std::vector<const 
     std::vector<const For *> loops = around;
     loops.push_back(band.back());
     loops.insert(loops.end(), inner.begin(), inner.end());
-    pure = pure && reduced_band(n, loops) == band;
+    pure = pure && band_of(n, loops) == band;
   });
   return pure;
 }

@@ -9,7 +9,7 @@
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/intrinsics.h"
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "ir/walk.h"
 
 namespace kw {

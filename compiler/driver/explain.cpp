@@ -204,7 +204,7 @@ class Explainer {
 
   std::string why_checked(const Access &a, size_t d, const IndexProof &proof) const {
     if (in_.options.debug) return "debug=True checks every access";
-    if (in_.options.body == Body::plain) return "the plain body assumes nothing about sizes";
+    if (in_.options.body != Body::main) return "the plain body assumes nothing about sizes";
     const Expr &index = (*a.index)[d];
     bool memory = false, local = false;
     walk(

@@ -34,7 +34,7 @@ constexpr Pass plain_but_data[] = {{"guard_bounds", guard_bounds_without_facts_b
 
 PassList safety(const CodegenOptions &options) {
   if (options.debug) return debugged;
-  if (options.body == Body::plain) return options.unchecked ? plain_but_data : plain;
+  if (options.body != Body::main) return options.unchecked ? plain_but_data : plain;
   return options.unchecked ? guarded_but_data : guarded;
 }
 

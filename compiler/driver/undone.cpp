@@ -9,7 +9,7 @@
 #include "analysis/lane_view.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "schedule/cpu/lanes_and_threads.h"

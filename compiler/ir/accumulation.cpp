@@ -2,7 +2,6 @@
 #include "ir/accumulation.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -91,32 +90,11 @@ Accumulation accumulation_of(const Store &s) {
   return {};
 }
 
-/// True when each run of the body has a buffer of its own.
-static bool allocates(const Stmt &body, const Buf &buf) {
-  bool found = false;
-  walk(body, [&](const Alloc &n, const Stmt &) { found |= n.buf == buf; });
-  return found;
-}
-
-std::vector<const For *> reduced_band(const Store &s, const std::vector<const For *> &loops) {
+std::vector<const For *> band_of(const Store &s, const std::vector<const For *> &loops) {
+  const std::vector<Sym> &band = s.order.band;
   std::vector<const For *> out;
-  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-    if (!*loop || mentions(s.index, (*loop)->iter) || allocates((*loop)->body, s.buf)) break;
-    out.push_back(*loop);
-  }
-  std::unordered_set<const SymNode *> bound_inside;
-  for (const For *loop : out) bound_inside.insert(loop->iter.get());
-  if (out.size() > 1)
-    walk(out.back()->body, [&](const Let &n, const Stmt &) { bound_inside.insert(n.sym.get()); });
-  auto rectangular = [&](const For *inner) {
-    bool fixed = true;
-    for (const Expr &bound : {inner->lo, inner->hi})
-      walk(
-          bound, [&](const Load &, const Expr &) { fixed = false; },
-          [&](const Ref &n, const Expr &) { fixed = fixed && !bound_inside.count(n.sym.get()); });
-    return fixed;
-  };
-  if (out.size() > 1 && !std::all_of(out.begin(), out.end(), rectangular)) out.resize(1);
+  for (auto loop = loops.rbegin(); loop != loops.rend() && out.size() < band.size(); ++loop)
+    if (*loop && std::find(band.begin(), band.end(), (*loop)->iter) != band.end()) out.push_back(*loop);
   return out;
 }
 

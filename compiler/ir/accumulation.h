@@ -37,11 +37,9 @@ bool has_check(const Stmt &s);
 /// True when evaluating reads an element of rank 1 or more, whose subscript may be out of range.
 bool reads_elements(const Expr &e);
 
-/// The reduced band of language.md 3: of the loops around the store (outermost first, null for a while, which
-/// ends the band), the maximal run of
-/// innermost ones over which its element is invariant, with rectangular bounds, else the innermost only. The
-/// result is innermost first.
-std::vector<const For *> reduced_band(const Store &s, const std::vector<const For *> &loops);
+/// Returns the loops of the band that the store's mark names, innermost first, out of the loops around it
+/// (outermost first, null for a while).
+std::vector<const For *> band_of(const Store &s, const std::vector<const For *> &loops);
 
 /// Calls visit(statement, store, loops around it) for every store in source order. The loops are outermost
 /// first; a null stands for a While, beyond which no band reaches.

@@ -160,7 +160,7 @@ Expr call(Fn fn, std::vector<Expr> args, Loc loc) {
   return call(fn, result, std::move(args), loc);
 }
 
-Stmt store(Buf buf, std::vector<Expr> index, Expr value, Loc loc, Order order) {
+Stmt store(Buf buf, std::vector<Expr> index, Expr value, Loc loc, OrderMark order) {
   ensure(value.dtype() == buf->dtype, "store of another dtype");
   return make_stmt(loc, Store{std::move(buf), std::move(index), std::move(value), order});
 }

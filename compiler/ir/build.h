@@ -33,7 +33,7 @@ Expr cast(DType to, Expr a, Loc loc = {});
 Expr call(Fn fn, std::vector<Expr> args, Loc loc = {});
 Expr call(Fn fn, DType result, std::vector<Expr> args, Loc loc);
 
-Stmt store(Buf buf, std::vector<Expr> index, Expr value, Loc loc = {}, Order order = Order::source);
+Stmt store(Buf buf, std::vector<Expr> index, Expr value, Loc loc = {}, OrderMark order = {});
 Stmt let(Sym sym, Expr value, Stmt body, Loc loc = {});
 Stmt alloc(Buf buf, Fill fill, Stmt body, Loc loc = {});
 Stmt for_loop(For loop, Loc loc = {});

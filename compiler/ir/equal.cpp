@@ -122,8 +122,8 @@ bool Comparer::same(const Stmt &a, const Stmt &b) {
 bool Comparer::same_head(const StmtNode &a, const StmtNode &b) {
   return std::visit(Overload{[&](const Store &n) {
                                const auto &m = std::get<Store>(b.v);
-                               return n.order == m.order && same(n.buf, m.buf) && same(n.index, m.index) &&
-                                      same(n.value, m.value);
+                               return n.order == m.order.order && same(n.order.band, m.order.band) &&
+                                      same(n.buf, m.buf) && same(n.index, m.index) && same(n.value, m.value);
                              },
                              [&](const Let &n) {
                                const auto &m = std::get<Let>(b.v);

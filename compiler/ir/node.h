@@ -12,16 +12,18 @@
 //   Alloc of rank 0 in Space::registers. Back ends make cells of rank 1 there, of a constant size, whose
 //   elements are lanes: a vector loop as wide as the cell has iteration l in lane l.
 // - For runs iter = lo, lo + step, … while iter < hi (step > 0) or iter > hi (step < 0). lo and hi are
-//   evaluated once. `kind` is a fact that code generation acts on, `hint` a claim of the user that
-//   only the scheduler reads. vector promises that groups of `width` iterations, one group after the
-//   other, may run statement by statement, all reads of a statement before its writes and inner loops
-//   in step; the other kinds but serial that the iterations may run in any order. A serial loop with a
-//   `width` runs at most so many iterations.
+//   evaluated once, and the body writes nothing that they read. `kind` is a fact that code generation acts
+//   on, `hint` a claim of the user that only the scheduler reads. vector promises that groups of `width`
+//   iterations, one group after the other, may run statement by statement, all reads of a statement before
+//   its writes and inner loops in step; the other kinds but serial that the iterations may run in any order.
+//   A serial loop with a `width` runs at most so many iterations.
 // - Check evaluates cond and ends the kernel with a fault when it is false. When cond is a comparison,
 //   the fault carries its operands as value and bound; an index check is `lt` of two u64 casts, so
 //   that negative indices fail too.
-// - Store{order}: how the sum or product that this store accumulates may be ordered. It decides
-//   results, so no pass changes it, whatever the kinds of the loops around.
+// - Store{order}: how the sum or product that this store accumulates may be ordered, and the loops that it
+//   sums over: its band. It decides results, so no pass changes it, whatever the kinds of the loops around;
+//   a pass that renames a loop renames it here. The element that the store accumulates is the same one in
+//   all iterations of the band.
 #pragma once
 
 #include <cstdint>
@@ -129,11 +131,22 @@ struct Call {
   std::vector<Expr> args;
 };
 
+/// The order of a sum or product with the loops that it sums over.
+struct OrderMark {
+  Order order = Order::source;
+  std::vector<Sym> band{};  ///< their iterators, outermost first; empty in source order
+
+  // NOLINTNEXTLINE(google-explicit-constructor): source order needs no band
+  OrderMark(Order order_ = Order::source, std::vector<Sym> band_ = {})
+      : order(order_), band(std::move(band_)) {}
+  friend bool operator==(const OrderMark &a, Order b) { return a.order == b; }
+};
+
 struct Store {
   Buf buf;
   std::vector<Expr> index;
   Expr value;
-  Order order = Order::source;
+  OrderMark order;
 };
 struct Let {
   Sym sym;

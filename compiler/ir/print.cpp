@@ -308,7 +308,10 @@ void Printer::statement(const Stmt &root) {
         prepared(n.value);
         std::string target = name(n.buf->sym) + index(n.index) + " = ";
         if (n.order == Order::source) return line(target + expr(n.value));
-        line(cat(target, operand(n.value), " @ ", order_text(n.order)));
+        std::vector<std::string> band;
+        for (const Sym &loop : n.order.band) band.push_back(name(loop));
+        line(
+            cat(target, operand(n.value), " @ ", order_text(n.order.order), "(", join_text(band, ", "), ")"));
       },
       [&](const Let &n) {
         std::string value = expr(prepared(n.value));

@@ -2,12 +2,15 @@
 #include "ir/verify.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "ir/build.h"
 #include "ir/intrinsics.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/print.h"
+#include "ir/walk.h"
 #include "support/text.h"
 
 namespace kw {
@@ -39,8 +42,14 @@ class Verifier {
   bool stmt(const Stmt &s);
   bool head(const Stmt &s);
   bool loop(const For &n);
+  bool mark_ok(const Store &n);
+  const LoopInvariance &invariance(const For *loop) {
+    return invariance_.try_emplace(loop, *loop).first->second;
+  }
 
   std::string error_;
+  std::vector<const For *> loops_;  ///< around the place, outermost first
+  std::unordered_map<const For *, LoopInvariance> invariance_;
   size_t site_count_ = 0;
   int jump_targets_ = 0;
   bool in_parallel_ = false;
@@ -127,19 +136,54 @@ bool Verifier::expr(const Expr &e) {
   return ok;
 }
 
+/// The loops of a band stand around the store. In no two iterations of them the store accumulates different
+/// elements; those of a sum in lanes, which counts the iterations of its band, have fixed bounds.
+bool Verifier::mark_ok(const Store &n) {
+  bool lanes = n.order == Order::lanes;
+  if (!need(!lanes || !n.order.band.empty(), "a sum in lanes names no loops")) return false;
+  size_t at = 0;  // of the loop that the last name stands for
+  for (const Sym &name : n.order.band) {
+    while (at < loops_.size() && loops_[at]->iter != name) ++at;
+    if (at == loops_.size())
+      return fail(cat("the order of a sum names loop '", name->name, "', which is not around it"));
+    const For *loop = loops_[at];
+    bool fixed = lanes ? invariance(loop).holds(n.index) : invariance(loop).holds_at_one_place(n.index);
+    if (!fixed)
+      return fail(cat("a sum over loop '", name->name, "' accumulates elements that the loop chooses"));
+    for (size_t i = at + 1; lanes && i < loops_.size(); ++i)
+      if (std::find(n.order.band.begin(), n.order.band.end(), loops_[i]->iter) != n.order.band.end() &&
+          !invariance(loop).holds({loops_[i]->lo, loops_[i]->hi}))
+        return fail(cat("a sum over loop '", loops_[i]->iter->name, "' has a bound that the band changes"));
+  }
+  return true;
+}
+
+/// Whether the body writes what the bounds read: passes may evaluate bounds again in the body.
+static bool bounds_change(const For &n) {
+  std::unordered_set<const BufNode *> read;
+  for (const Expr &bound : {n.lo, n.hi})
+    walk(bound, [&](const Load &l, const Expr &) { read.insert(l.buf.get()); });
+  bool found = false;
+  if (!read.empty())
+    walk(n.body, [&](const Store &s, const Stmt &) { found |= read.count(s.buf.get()) > 0; });
+  return found;
+}
+
 bool Verifier::loop(const For &n) {
   if (!expr(n.lo) || !expr(n.hi)) return false;
   if (!need(n.lo.dtype() == DType::i64 && n.hi.dtype() == DType::i64, "a loop bound is not i64"))
     return false;
   if (!need(n.step != 0, "a loop has step 0") || !need(n.iter->dtype == DType::i64, "an iterator is not i64"))
     return false;
-  if (!bind(n.iter)) return false;
+  if (!need(!bounds_change(n), "a loop writes memory that its bounds read") || !bind(n.iter)) return false;
   int outer_targets = jump_targets_;
   jump_targets_ = n.kind == ForKind::serial ? jump_targets_ + 1 : 0;
   bool outer_parallel = in_parallel_, parallel = n.kind == ForKind::parallel;
   decltype(cells_) outer_cells;
   if (parallel) in_parallel_ = true, outer_cells.swap(cells_);
+  loops_.push_back(&n);
   bool ok = stmt(n.body);
+  loops_.pop_back();
   if (parallel) in_parallel_ = outer_parallel, cells_.swap(outer_cells);
   jump_targets_ = outer_targets;
   hide(n.iter.get());
@@ -154,7 +198,8 @@ bool Verifier::head(const Stmt &s) {
                        !cells_.count(n.buf->sym.get());
         return need(!foreign, "a parallel loop stores to a cell made outside it") &&
                index_ok(n.buf, n.index) && expr(n.value) &&
-               need(n.value.dtype() == n.buf->dtype, "a stored value has another dtype than its buffer");
+               need(n.value.dtype() == n.buf->dtype, "a stored value has another dtype than its buffer") &&
+               (n.order == Order::source || mark_ok(n));
       },
       [&](const Let &n) {
         return expr(n.value) &&

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "schedule/privatise.h"
 #include "schedule/witness.h"
 

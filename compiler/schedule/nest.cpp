@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "analysis/selection.h"
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "schedule/nest_forms.h"

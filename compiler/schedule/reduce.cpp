@@ -52,7 +52,7 @@ AccumulatingStore reduction_of(const Store &s, const std::vector<const For *> &l
   out.read = found.read.p.get();
   out.mark.kind = kind_of(found.op);
   out.mark.any_order = is_exact(found.op, s.buf->dtype) || s.order == Order::any;
-  if (s.order == Order::lanes) out.mark.free = reduced_band(s, loops);
+  if (s.order == Order::lanes) out.mark.free = band_of(s, loops);
   return out;
 }
 

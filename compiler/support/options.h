@@ -11,8 +11,8 @@ namespace kw {
 
 /// language.md 3: how sums may be reordered and whether products fuse with sums.
 enum class FpMode : uint8_t { strict, normal, fast };
-/// core.md 3: the optimised body, or the serial fully checked one.
-enum class Body : uint8_t { main, plain };
+/// core.md 3: the optimised body, or the serial fully checked one, also for arguments that share memory.
+enum class Body : uint8_t { main, plain, overlapping };
 
 struct CodegenOptions {
   FpMode fp = FpMode::normal;

@@ -25,7 +25,9 @@ class Substituter {
         },
         [&](const Store &n, const Stmt &s) {
           Buf buf = buffer(n.buf);
-          return buf == n.buf && !anew_ ? s : store(buf, n.index, n.value, s.loc(), n.order);
+          std::vector<Sym> loops = band(n.order.band);
+          if (buf == n.buf && loops == n.order.band && !anew_) return s;
+          return store(buf, n.index, n.value, s.loc(), {n.order.order, std::move(loops)});
         },
         [&](const If &n, const Stmt &s) { return anew(n, s); },
         [&](const While &n, const Stmt &s) { return anew(n, s); },
@@ -62,6 +64,23 @@ class Substituter {
   Expr value(const Ref &n, const Expr &e) const {
     auto found = with_.values.find(n.sym.get());
     return found == with_.values.end() ? e : found->second;
+  }
+  /// The loops that a mark names: under their new names, and without those that the copy runs one iteration
+  /// of.
+  std::vector<Sym> band(const std::vector<Sym> &before) const {
+    std::vector<Sym> out;
+    for (const Sym &s : before) {
+      auto several = with_.loops.find(s.get());
+      auto found = with_.values.find(s.get());
+      const Ref *renamed = found == with_.values.end() ? nullptr : as<Ref>(found->second);
+      if (several != with_.loops.end())
+        out.insert(out.end(), several->second.begin(), several->second.end());
+      else if (found == with_.values.end())
+        out.push_back(s);
+      else if (renamed && renamed->sym->kind == SymKind::iter)
+        out.push_back(renamed->sym);
+    }
+    return out;
   }
   Buf buffer(const Buf &b) const {
     auto found = with_.buffers.find(b.get());

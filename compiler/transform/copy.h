@@ -13,6 +13,8 @@ namespace kw {
 struct Substitution {
   std::unordered_map<const SymNode *, Expr> values{};
   std::unordered_map<const BufNode *, Buf> buffers{};
+  /// The loops that run the iterations of a loop that went, outermost first: what marks of sums name now.
+  std::unordered_map<const SymNode *, std::vector<Sym>> loops{};
 };
 
 /// The tree with its own loops, definitions and buffers under new identities of the same names; no statement

@@ -8,7 +8,7 @@
 
 #include "ir/accumulation.h"
 #include "ir/equal.h"
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 

@@ -9,6 +9,7 @@
 #include "analysis/lane_view.h"
 #include "ir/accumulation.h"
 #include "ir/intrinsics.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
@@ -135,12 +136,17 @@ class LaneLowering {
 
  private:
   void note(const Stmt &s, const Store &n, const std::vector<const For *> &loops) {
-    std::vector<const For *> band = reduced_band(n, loops);
+    std::vector<const For *> band = band_of(n, loops);
     if (band.empty()) return;
     bool skips = !always_reached(band.front()->body, s.p.get());
     std::vector<const For *> around(loops.begin(), loops.end() - static_cast<std::ptrdiff_t>(band.size()));
     if (band.size() == 1 || is_pure_band(band, around)) pure_.insert(s.p.get());
-    sums_.emplace(s.p.get(), LaneSum(n, s.loc(), std::move(band), skips));
+    Store sum = n;
+    if (!n.index.empty()) {  // which is asked for once more behind the band, out of the scope of its locals
+      LoopInvariance invariance(*band.back());
+      for (Expr &i : sum.index) i = invariance.without_locals(i);
+    }
+    sums_.emplace(s.p.get(), LaneSum(sum, s.loc(), std::move(band), skips));
     order_.push_back(s.p.get());
   }
 
@@ -234,6 +240,15 @@ class LaneLowering {
 
 }  // namespace
 
-Func lower_lanes(const Func &f, const Target &target) { return LaneLowering(target).run(f); }
+/// Marks that are left say "in any order" of sums whose loops may have been rewritten: they name no loop.
+static Func without_bands(const Func &f) {
+  Func out = f;
+  out.body = rewrite(f.body, [](const Store &n, const Stmt &s) {
+    return n.order.band.empty() ? s : store(n.buf, n.index, n.value, s.loc(), n.order.order);
+  });
+  return out;
+}
+
+Func lower_lanes(const Func &f, const Target &target) { return without_bands(LaneLowering(target).run(f)); }
 
 }  // namespace kw

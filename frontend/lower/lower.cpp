@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontend/ir_mode.h"
+#include "frontend/lower/fix_bounds.h"
 #include "frontend/lower/lowering.h"
 #include "frontend/lower/narrow_locals.h"
 #include "frontend/lower/order.h"
@@ -58,7 +59,9 @@ Func Lowering::run() {
   finish_results();
   sink_->throw_if_errors();
   ensure(!left_out_, cat("a statement of '", f_.name, "' was left out without an error"));
-  return mark_orders(narrow_locals(func_));
+  bool overlaps = in_.options.body == Body::overlapping;
+  Overlap overlap = overlaps ? Overlap::possible : Overlap::none;
+  return fix_bounds(mark_orders(narrow_locals(func_), overlap), overlap);
 }
 
 void Lowering::parameters() {

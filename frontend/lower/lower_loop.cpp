@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "frontend/lower/lowering.h"
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "support/text.h"
 

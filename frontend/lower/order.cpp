@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "ir/accumulation.h"
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 
@@ -78,24 +78,32 @@ bool surely_apart(const std::vector<Expr> &a, const std::vector<Expr> &b) {
 
 using Loops = std::vector<const For *>;  // null: a while
 
+/// True when each run of the body has a buffer of its own.
+bool allocates(const Stmt &body, const Buf &buf) {
+  bool found = false;
+  walk(body, [&](const Alloc &n, const Stmt &) { found |= n.buf == buf; });
+  return found;
+}
+
 class OrderMarker {
  public:
-  explicit OrderMarker(FpMode fp) : fp_(fp) {}
+  OrderMarker(FpMode fp, Overlap overlap) : fp_(fp), overlap_(overlap) {}
 
   Func run(const Func &f) {
+    std::unordered_map<const StmtNode *, OrderMark> marks;
     for (const OrderedSum &sum : sums(f))
-      if (sum.order != Order::source) orders_[sum.store.p.get()] = sum.order;
-    if (orders_.empty()) return f;
+      if (sum.order != Order::source) marks[sum.store.p.get()] = {sum.order, sum.band};
+    if (marks.empty()) return f;
     Func out = f;
     out.body = rewrite(f.body, [&](const Store &n, const Stmt &s) {
-      auto found = orders_.find(s.p.get());
-      if (found == orders_.end()) return s;
+      auto found = marks.find(s.p.get());
+      if (found == marks.end()) return s;
       return store(n.buf, n.index, n.value, s.loc(), found->second);
     });
     return out;
   }
 
-  std::vector<OrderedSum> sums(const Func &f) const {
+  std::vector<OrderedSum> sums(const Func &f) {
     std::vector<OrderedSum> out;
     for_each_store(f.body, [&](const Stmt &s, const Store &n, const Loops &loops) {
       Accumulation acc = accumulation_of(n);
@@ -111,6 +119,37 @@ class OrderMarker {
   }
 
  private:
+  const LoopInvariance &invariance(const For *loop) {
+    return invariance_.try_emplace(loop, *loop).first->second;
+  }
+
+  /// The reduced band of language.md 3, innermost first: the maximal run of innermost loops over which the
+  /// element of the store is invariant, with rectangular bounds, else the innermost only. A while ends it.
+  std::vector<const For *> reduced_band(const Store &s, const Loops &loops) {
+    std::vector<const For *> out;
+    for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+      if (!*loop || !invariance(*loop).holds(s.index) || allocates((*loop)->body, s.buf)) break;
+      out.push_back(*loop);
+    }
+    if (out.size() > 1 && !is_rectangular(out)) out.resize(1);
+    return out;
+  }
+
+  /// Whether no bound reads memory or a value that the loops of the band bind: their trip counts are known
+  /// before the band begins.
+  static bool is_rectangular(const std::vector<const For *> &band) {
+    std::unordered_set<const SymNode *> bound_inside;
+    for (const For *loop : band) bound_inside.insert(loop->iter.get());
+    walk(band.back()->body, [&](const Let &n, const Stmt &) { bound_inside.insert(n.sym.get()); });
+    bool fixed = true;
+    for (const For *loop : band)
+      for (const Expr &bound : {loop->lo, loop->hi})
+        walk(
+            bound, [&](const Load &, const Expr &) { fixed = false; },
+            [&](const Ref &n, const Expr &) { fixed = fixed && !bound_inside.count(n.sym.get()); });
+    return fixed;
+  }
+
   struct Decision {
     Order order;
     std::string_view why;
@@ -126,14 +165,34 @@ class OrderMarker {
     return reads > 1 || writes > 1;
   }
 
+  /// Whether arguments overlap and the loops read or write another one than the sum's: it may be the sum's
+  /// memory under another name.
+  bool may_be_argument_of(const Store &s, const For *outermost) const {
+    if (overlap_ == Overlap::none || s.buf->space != Space::param) return false;
+    bool found = false;
+    auto look = [&](const Buf &b) { found |= b != s.buf && b->space == Space::param; };
+    walk(
+        outermost->body, [&](const Load &n, const Expr &) { look(n.buf); },
+        [&](const Store &n, const Stmt &) { look(n.buf); });
+    return found;
+  }
+
   Decision order_of(const Store &s, const Expr &term, const std::vector<const For *> &reduced,
                     const Loops &loops) const {
     if (!is_float(s.buf->dtype)) return {Order::source, "integers: every order gives the same"};
     if (fp_ == FpMode::strict) return {Order::source, "fp='strict'"};
     if (read_elsewhere(s, reduced.back())) return {Order::source, "the sum is used inside its loop"};
+    if (may_be_argument_of(s, reduced.back())) return {Order::source, "arguments share memory"};
     auto early = [](const For *loop) { return jumps_of(loop->body).any(); };
     if (std::any_of(reduced.begin(), reduced.end(), early)) return {Order::source, "the loop can end early"};
-    if (fp_ == FpMode::fast) return {Order::any, "fp='fast'"};
+    Decision decision = lanes_or_source(s, term, reduced, loops);
+    if (fp_ == FpMode::fast && decision.order == Order::source) return {Order::any, "fp='fast'"};
+    return decision;
+  }
+
+  /// Rules (a) to (c) of language.md 3, which ask what stands in the subscripts.
+  static Decision lanes_or_source(const Store &s, const Expr &term, const std::vector<const For *> &reduced,
+                                  const Loops &loops) {
     SumTerm sum(term, reduced.back());
     std::vector<Expr> last = sum.last_subscripts(s);
     auto in_last = [&](const For *loop) { return mentions(last, loop->iter); };
@@ -149,13 +208,14 @@ class OrderMarker {
   }
 
   FpMode fp_;
-  std::unordered_map<const StmtNode *, Order> orders_;
+  Overlap overlap_;
+  std::unordered_map<const For *, LoopInvariance> invariance_;
 };
 
 }  // namespace
 
-std::vector<OrderedSum> find_sums(const Func &f) { return OrderMarker(f.fp).sums(f); }
+std::vector<OrderedSum> find_sums(const Func &f) { return OrderMarker(f.fp, Overlap::none).sums(f); }
 
-Func mark_orders(const Func &f) { return OrderMarker(f.fp).run(f); }
+Func mark_orders(const Func &f, Overlap overlap) { return OrderMarker(f.fp, overlap).run(f); }
 
 }  // namespace kw

@@ -7,9 +7,13 @@
 
 namespace kw {
 
-/// Sets Store::order of every accumulation: source in strict mode; lanes where the rule holds in default
-/// mode; any in fast mode.
-Func mark_orders(const Func &f);
+/// Whether different arguments of a call may share memory.
+enum class Overlap : uint8_t { none, possible };
+
+/// Sets Store::order of every accumulation, with its band: source in strict mode; lanes where the rule holds
+/// in default and fast mode; any elsewhere in fast mode. Where arguments overlap, a sum into one of them
+/// whose loops touch another stays in source order: its terms may be partial sums.
+Func mark_orders(const Func &f, Overlap overlap);
 
 /// An accumulating store, its order, and the rule that decided it.
 struct OrderedSum {

@@ -108,8 +108,14 @@ bool end_run(const KernelState &k, const LoadedKernel &kernel, std::span<const i
 
 /// The body `plain`, compiled at its first use.
 bool need_plain(KernelState &k, Plan &plan) {
-  if (!plan.plain) plan.plain = k.obtain(plan.plain_request());
+  if (!plan.plain) plan.plain = k.obtain(plan.request_of(Body::plain));
   return plan.plain != nullptr;
+}
+
+/// The body for arguments that share memory, likewise.
+bool need_overlapping(KernelState &k, Plan &plan) {
+  if (!plan.overlapping) plan.overlapping = k.obtain(plan.request_of(Body::overlapping));
+  return plan.overlapping != nullptr;
 }
 
 CallSizes sizes_of(const CallFrame &f) { return {{f.extents, f.extent_count}, {f.scalars, f.scalar_count}}; }
@@ -221,12 +227,13 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   Outputs outs;
   for (size_t i = 0; i < plan->out_extents.size(); ++i) outs.extents[i] = plan->out_extents[i];
   int64_t workspace = plan->workspace, work = plan->work;
-  if (f.overlaps && kernel != plan->plain.get()) {  // serial and in source order, whatever the memory
+  if (f.overlaps) {  // serial and in source order, whatever the memory
     EntryResult entered;
     Resolved error;
-    if (!need_plain(k, *plan)) return note_call(k, f);
-    if (!enter(*plan->plain, sizes_of(f), entered, error)) return raise_in_call(k, error), note_call(k, f);
-    kernel = plan->plain.get();
+    if (!need_overlapping(k, *plan)) return note_call(k, f);
+    if (!enter(*plan->overlapping, sizes_of(f), entered, error))
+      return raise_in_call(k, error), note_call(k, f);
+    kernel = plan->overlapping.get();
     workspace = entered.workspace, work = entered.work;
   }
   if (f.has_out && !check_out(k, *kernel, f, outs.extents)) return note_call(k, f);

@@ -37,9 +37,9 @@ bool Version::knows(const CallSizes &sizes) const {
   return std::equal(scalars.begin(), scalars.end(), sizes.scalars.begin());
 }
 
-Request Version::plain_request() const {
+Request Version::request_of(Body body) const {
   Request r = request;
-  r.options.body = Body::plain;
+  r.options.body = body;
   return r;
 }
 

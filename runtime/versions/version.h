@@ -20,6 +20,7 @@ struct CallSizes {
 struct Version {
   Request request;  ///< for the body `main`
   std::shared_ptr<const LoadedKernel> main, plain;
+  std::shared_ptr<const LoadedKernel> overlapping;  ///< for calls whose arguments share memory
   bool has_inout = false;
   // of the last call
   std::vector<int64_t> extents;
@@ -32,8 +33,8 @@ struct Version {
   const LoadedKernel &body() const { return use_plain ? *plain : *main; }
   /// Whether a call has the extents, and the scalars that count, of the last one.
   bool knows(const CallSizes &sizes) const;
-  /// The request of the body `plain`.
-  Request plain_request() const;
+  /// The request of another body than `main`.
+  Request request_of(Body body) const;
 };
 
 /// How many outputs a kernel makes.

@@ -27,6 +27,7 @@ class Case:
     make: Maker
     warns: tuple[str, ...] = ()  # codes of the warnings that compiling must issue, such as "W301"
     mutates: tuple[int, ...] = ()  # indices of the arguments that are changed in place
+    exact: bool = False  # sums and products are exact in any order: every mode gives the same bits
 
 
 CASES: list[Case] = []
@@ -37,14 +38,14 @@ SPECIAL = (0.0, -0.0, 0.5, -0.5, 1.0, 2.5, -3.0, 7.25, -1e-40, 1e30, np.inf, -np
 
 
 def case(
-    make: Maker, *, warns: tuple[str, ...] = (), mutates: tuple[int, ...] = ()
+    make: Maker, *, warns: tuple[str, ...] = (), mutates: tuple[int, ...] = (), exact: bool = False
 ) -> Callable[[Kernel], Kernel]:
     """Registers the decorated kernel under its own name and returns it unchanged."""
 
     def register(fn: Kernel) -> Kernel:
         if any(known.name == fn.__name__ for known in CASES):
             raise ValueError(f"two kernels are called {fn.__name__}")
-        CASES.append(Case(fn.__name__, fn, make, warns, mutates))
+        CASES.append(Case(fn.__name__, fn, make, warns, mutates, exact))
         return fn
 
     return register

@@ -36,9 +36,11 @@ def _same(a: Any, b: Any, what: str) -> None:
             raise AssertionError(f"{what}: equal values with other bits (signed zeros)\n{x}\n{y}")
 
 
-def _run(case: corpus.Case, how: str) -> tuple[list[tuple[Any, tuple[Any, ...]]], set[str]]:
+def _run(
+    case: corpus.Case, how: str, fp: str = "strict"
+) -> tuple[list[tuple[Any, tuple[Any, ...]]], set[str]]:
     """Two calls of one kernel: (result, arguments after the call) each, and the codes of their warnings."""
-    kernel = kw.kernel(fp="strict")(case.fn)
+    kernel = kw.kernel(fp=fp)(case.fn)
     calls = []
     with warnings.catch_warnings(record=True) as seen, np.errstate(all="ignore"):
         warnings.simplefilter("always")
@@ -65,6 +67,19 @@ def test_kernel_agrees(case: corpus.Case) -> None:
                 if isinstance(x, np.ndarray):
                     _same(x, y, f"{case.name} by {how}, argument {i} afterwards")
         assert codes == set(case.warns), f"{case.name}: warnings {codes}"
+
+
+@pytest.mark.parametrize("fp", ["default", "fast"])
+@pytest.mark.parametrize("case", [c for c in CASES if c.exact], ids=lambda c: c.name)
+def test_exact_sums_are_those_of_cpython_in_every_mode(case: corpus.Case, fp: str) -> None:
+    expected, _ = _run(case, "cpython")
+    for how in ("interp", "llvm"):
+        found, _ = _run(case, how, fp)
+        for (want, args_after), (result, args) in zip(expected, found, strict=True):
+            _same(result, want, f"{case.name} in {fp} by {how}")
+            for x, y in zip(args, args_after, strict=True):
+                if isinstance(x, np.ndarray):
+                    _same(x, y, f"{case.name} in {fp} by {how}: arguments")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)

@@ -343,14 +343,14 @@ TEST(VectorLoops, sums_in_lanes) {
     return cat("  s = alloc(f32, (), 'registers')\n  s[()] = r[0]\n  for i in vector(0, n, 1):\n    ", term,
                "\n  r[1] = s[()]\n");
   };
-  expect_same(sum("s[()] = (s[()] + x[i]) @ lanes"), {8, 64});
-  expect_same(sum("s[()] = (s[()] - x[i] * y[i]) @ lanes"), {16});
-  expect_same(sum("s[()] = (s[()] * y[i]) @ lanes"), {16});
-  expect_same(sum("s[()] = fma(x[i], y[i], s[()]) @ lanes"), {16, 64});
-  expect_same(sum("if x[i] < y[i]:\n      s[()] = (s[()] + x[i]) @ lanes"), {16});
-  expect_same(sum("if x[i] < y[i]:\n      s[()] = fma(x[i], y[i], s[()]) @ lanes"), {16});
-  expect_same(sum("o[i] = exp(x[i])\n    s[()] = (s[()] + o[i]) @ lanes"), {16});
-  expect_same("  for i in vector(n - 1, -1, -2):\n    r[2] = (r[2] + x[i]) @ lanes\n", {16, 64});
+  expect_same(sum("s[()] = (s[()] + x[i]) @ lanes(i)"), {8, 64});
+  expect_same(sum("s[()] = (s[()] - x[i] * y[i]) @ lanes(i)"), {16});
+  expect_same(sum("s[()] = (s[()] * y[i]) @ lanes(i)"), {16});
+  expect_same(sum("s[()] = fma(x[i], y[i], s[()]) @ lanes(i)"), {16, 64});
+  expect_same(sum("if x[i] < y[i]:\n      s[()] = (s[()] + x[i]) @ lanes(i)"), {16});
+  expect_same(sum("if x[i] < y[i]:\n      s[()] = fma(x[i], y[i], s[()]) @ lanes(i)"), {16});
+  expect_same(sum("o[i] = exp(x[i])\n    s[()] = (s[()] + o[i]) @ lanes(i)"), {16});
+  expect_same("  for i in vector(n - 1, -1, -2):\n    r[2] = (r[2] + x[i]) @ lanes(i)\n", {16, 64});
 }
 
 TEST(VectorLoops, what_has_no_form_over_lanes_runs_in_order) {

@@ -50,7 +50,11 @@ class KernelMaker {
     std::string out = size();
     if (one_in(4)) out = cat(out, " - ", number(1, 2));
     if (one_in(10)) out = cat("min(", out, ", ", size(), ")");
-    return one_in(40) ? "s[()] % 5" : out;
+    if (one_in(40)) {  // named, since the loop may write it
+      out = cat("e", count_++);
+      line(cat(out, ": i64 = s[()] % 5"));
+    }
+    return out;
   }
   std::string lower() {
     if (!open_.empty() && one_in(5)) return cat(iterator(), one_in(2) ? "" : " + 1");
@@ -197,10 +201,10 @@ class KernelMaker {
     } else if (kind == 2) {
       line(cat(target, " = ", one_in(2) ? "min(" : "max(", target, ", ", value(), ")"));
     } else if (kind <= 4) {
-      std::string sum = one_in(2) ? "r[()]" : cat("c[", index(), "]");
-      bool lanes = !plain_ && one_in(6);
+      bool lanes = !plain_ && one_in(6);  // into one element: a loop chooses that of c
+      std::string sum = lanes || one_in(2) ? "r[()]" : cat("c[", index(), "]");
       std::string total = cat(sum, " + c[", index(), "] * 1.25");
-      line(cat(sum, " = ", lanes ? cat("(", total, ") @ lanes") : total));
+      line(cat(sum, " = ", lanes ? cat("(", total, ") @ lanes(", open_.back(), ")") : total));
     } else if (kind == 5) {
       std::string scalar = one_in(2) ? "s[()]" : "v[()]";
       line(cat(scalar, " = ", value()));

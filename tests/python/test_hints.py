@@ -133,4 +133,4 @@ def test_an_element_that_is_read_ahead_of_a_call_makes_no_claim_false() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert sums_calls(a, np.ones_like(a))[0] == 2 * a.sum()
-    assert "@ any" in sums_calls.ir(a, a)
+    assert "@ lanes(i)" in sums_calls.ir(a, a)

@@ -91,7 +91,7 @@ FoundLoop find_loop(const Func &f, const std::string &iterator) {
 
 std::vector<Order> orders(const Func &f) {
   std::vector<Order> out;
-  walk(f.body, [&](const Store &n, const Stmt &) { out.push_back(n.order); });
+  walk(f.body, [&](const Store &n, const Stmt &) { out.push_back(n.order.order); });
   return out;
 }
 

@@ -299,7 +299,7 @@ Flow Interpreter::loop(const Stmt &, const For &n) {
 void Interpreter::find_lanes() {
   for_each_store(f_.body, [&](const Stmt &s, const Store &n, const std::vector<const For *> &loops) {
     if (n.order != Order::lanes) return;
-    LaneStore lane{s.p.get(), reduced_band(n, loops)};
+    LaneStore lane{s.p.get(), band_of(n, loops)};
     if (!lane.band.empty()) lanes_at_[lane.band.back()].push_back(std::move(lane));
   });
 }

@@ -4,7 +4,7 @@
 #include <llvm/Analysis/VectorUtils.h>
 
 #include "codegen/llvm/emit.h"
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 
 namespace kw {

@@ -4,7 +4,7 @@
 
 #include "codegen/llvm/emit.h"
 #include "ir/build.h"
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "support/diagnostic.h"
 

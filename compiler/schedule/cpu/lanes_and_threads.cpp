@@ -12,7 +12,7 @@
 #include "analysis/lane_view.h"
 #include "analysis/row_blocks.h"
 #include "ir/accumulation.h"
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/cpu/range_limits.h"
@@ -213,7 +213,7 @@ class LoopChooser {
       if (store.order != Order::lanes) return;
       std::vector<const For *> all = around;
       all.insert(all.end(), inner.begin(), inner.end());
-      std::vector<const For *> theirs = reduced_band(store, all);
+      std::vector<const For *> theirs = band_of(store, all);
       fine = fine && theirs.front() == &n && (band.empty() || theirs == band);
       band = std::move(theirs);
     });

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "analysis/cost.h"
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "schedule/cpu/motion.h"
 #include "schedule/cpu/pieces.h"

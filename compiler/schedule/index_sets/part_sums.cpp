@@ -14,7 +14,7 @@ std::optional<Order> order_of_sum(const Stmt &s, const For &loop) {
   const Store *n = as<Store>(s);
   Reduction kind = n ? reduction_of(*n, {&loop}).mark.kind : Reduction::none;
   bool sums = kind == Reduction::sum || kind == Reduction::product;
-  return sums ? std::optional(n->order) : std::nullopt;
+  return sums ? std::optional(n->order.order) : std::nullopt;
 }
 
 /// The statements of a body after which the sums have another order, when all of them are sums.

@@ -6,7 +6,7 @@
 #include <bit>
 #include <unordered_set>
 
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/tree/ranges.h"

@@ -161,6 +161,7 @@ class Apply {
     Blocks b = blocks_of(nest_, d_.loop, d_.sizes[0], out);
     Substitution with;
     with.values[b.loop->iter.get()] = b.value(kw::ref(b.inner));
+    with.loops[b.loop->iter.get()] = {b.outer, b.inner};
     Stmt block =
         serial_loop(b.inner, const_int(0), const_int(b.size), 1, substituted(b.loop->body, with), s.loc());
     return in_blocks(s, b, block, std::move(out));
@@ -264,8 +265,11 @@ class Apply {
 
   Stmt points(const std::vector<Blocks> &blocks, const std::vector<bool> &whole) const {
     Substitution with;
-    for (size_t i = 0; i < blocks.size(); ++i)
-      if (whole[i]) with.values[blocks[i].loop->iter.get()] = blocks[i].value(kw::ref(blocks[i].inner));
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      if (!whole[i]) continue;
+      with.values[blocks[i].loop->iter.get()] = blocks[i].value(kw::ref(blocks[i].inner));
+      with.loops[blocks[i].loop->iter.get()] = {blocks[i].outer, blocks[i].inner};
+    }
     Stmt out = substituted(blocks.back().loop->body, with);
     for (size_t i = blocks.size(); i-- > 0;) {
       const Blocks &b = blocks[i];
@@ -278,9 +282,14 @@ class Apply {
   /// Loops over the begins of blocks outside, loops from there to the end of the block or of all inside.
   Chain strip() const {
     std::vector<uint32_t> loops = d_.loops();
-    Stmt out = nest_.loops[loops.back()].loop->body;
     std::vector<Sym> begins;
-    for (uint32_t l : loops) begins.push_back(iterator_like(*nest_.loops[l].loop, "0"));
+    Substitution with;
+    for (uint32_t l : loops) {
+      const Sym &iter = nest_.loops[l].loop->iter;
+      begins.push_back(iterator_like(*nest_.loops[l].loop, "0"));
+      with.loops[iter.get()] = {begins.back(), iter};
+    }
+    Stmt out = substituted(nest_.loops[loops.back()].loop->body, with);
     for (size_t i = loops.size(); i-- > 0;) {
       const For &n = *nest_.loops[loops[i]].loop;
       Expr end = add(kw::ref(begins[i]), const_int(d_.sizes[i]));

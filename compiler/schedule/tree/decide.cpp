@@ -7,7 +7,7 @@
 
 #include "analysis/interval.h"
 #include "ir/build.h"
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
@@ -21,14 +21,6 @@ namespace {
 bool does_nothing(const Stmt &s) {
   const Seq *n = as<Seq>(s);
   return n && std::all_of(n->items.begin(), n->items.end(), does_nothing);
-}
-
-/// Loops with other ends, or another place for the sum, would count their iterations together with those of
-/// the loops around (ir/accumulation reduced_band).
-bool sums_in_lanes(const Stmt &s) {
-  bool found = false;
-  walk(s, [&](const Store &n, const Stmt &) { found |= n.order == Order::lanes; });
-  return found;
 }
 
 class Decide {
@@ -63,7 +55,7 @@ class Decide {
         [&](const For &n) {
           For changed = n;
           changed.body = in_loop(n);
-          if (!sums_in_lanes(n.body)) changed.lo = expression(n.lo), changed.hi = expression(n.hi);
+          changed.lo = expression(n.lo), changed.hi = expression(n.hi);
           bool none = surely_none(changed.lo, changed.hi, n.step);
           if (none || does_nothing(changed.body)) return seq({});
           bool same = changed.lo.p == n.lo.p && changed.hi.p == n.hi.p && changed.body.p == n.body.p;
@@ -89,7 +81,6 @@ class Decide {
   }
 
   Stmt with_values(const Store &n, const Stmt &s) {
-    if (n.order == Order::lanes && !n.index.empty()) return s;
     std::vector<Expr> index = n.index;
     Expr value = expression(n.value);
     bool same = value.p == n.value.p;

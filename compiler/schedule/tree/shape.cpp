@@ -7,7 +7,7 @@
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
-#include "ir/jumps.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "schedule/privatise.h"
@@ -75,7 +75,7 @@ class Fit {
     Misfit found;
     for_each_store(region_, [&](const Stmt &s, const Store &n, const std::vector<const For *> &loops) {
       if (n.order != Order::lanes) return;
-      std::vector<const For *> band = reduced_band(n, loops);
+      std::vector<const For *> band = band_of(n, loops);
       for (uint32_t l : mine) {
         const For *at = nest_.loops[l].loop;
         bool inside = std::find(loops.begin(), loops.end(), at) != loops.end();

@@ -28,31 +28,33 @@ std::string band_of(std::string_view body) {
 }
 
 TEST(LaneBands, loops_that_only_sum_are_a_band) {
-  EXPECT_EQ(band_of("  for i in serial(0, n, 1):\n    s[0] = (s[0] + a[0, i]) @ lanes\n"), "i");
+  EXPECT_EQ(band_of("  for i in serial(0, n, 1):\n    s[0] = (s[0] + a[0, i]) @ lanes(i)\n"), "i");
   EXPECT_EQ(band_of("  for i in serial(0, n, 1):\n    for j in serial(0, n, 1):\n"
-                    "      s[0] = (s[0] + a[i, j]) @ lanes\n"),
+                    "      s[0] = (s[0] + a[i, j]) @ lanes(i, j)\n"),
             "ji");
-  EXPECT_EQ(band_of("  for i in serial(0, n, 1):\n    c: f32 = a[i, 0]\n    for j in serial(0, n, 1):\n"
-                    "      t = alloc(f32, (), 'registers')\n      t[()] = a[i, j] * c\n"
-                    "      s[0] = (s[0] + t[()]) @ lanes\n      s[1] = (s[1] + a[j, i]) @ lanes\n"),
-            "ji");
+  EXPECT_EQ(
+      band_of("  for i in serial(0, n, 1):\n    c: f32 = a[i, 0]\n    for j in serial(0, n, 1):\n"
+              "      t = alloc(f32, (), 'registers')\n      t[()] = a[i, j] * c\n"
+              "      s[0] = (s[0] + t[()]) @ lanes(i, j)\n      s[1] = (s[1] + a[j, i]) @ lanes(i, j)\n"),
+      "ji");
 }
 
 TEST(LaneBands, loops_that_do_more_are_none) {
-  std::string_view row = "    for j in serial(0, n, 1):\n      s[0] = (s[0] + a[i, j]) @ lanes\n";
+  std::string_view row = "    for j in serial(0, n, 1):\n      s[0] = (s[0] + a[i, j]) @ lanes(i, j)\n";
   EXPECT_EQ(band_of(cat("  for i in serial(0, n, 1):\n", row, "    s[2] = a[i, i]\n")), "");
   EXPECT_EQ(band_of(cat("  for r in serial(0, n, 1):\n    for i in serial(0, n, 1):\n"
-                        "      s[0] = (s[0] + a[r, i]) @ lanes\n")),
+                        "      s[0] = (s[0] + a[r, i]) @ lanes(r, i)\n")),
             "");  // begins with r
   EXPECT_EQ(band_of("  for i in serial(0, n, 1):\n    for j in serial(0, n, 1):\n"
-                    "      s[i] = (s[i] + a[i, j]) @ lanes\n"),
+                    "      s[i] = (s[i] + a[i, j]) @ lanes(j)\n"),
             "");  // begins with j
   EXPECT_EQ(band_of("  for i in serial(0, n, 1):\n    check(i < 5, site=0)\n"
-                    "    s[0] = (s[0] + a[0, i]) @ lanes\n"),
+                    "    s[0] = (s[0] + a[0, i]) @ lanes(i)\n"),
             "");
   EXPECT_EQ(band_of("  for i in serial(0, n, 1):\n    s[0] = s[0] + a[0, i]\n"), "");
   EXPECT_EQ(
-      band_of("  for i in serial(0, n, 1):\n    s[i] = f32(0.0)\n    s[0] = (s[0] + a[0, i]) @ lanes\n"), "");
+      band_of("  for i in serial(0, n, 1):\n    s[i] = f32(0.0)\n    s[0] = (s[0] + a[0, i]) @ lanes(i)\n"),
+      "");
 }
 
 TEST(LaneBands, ends_of_loops_may_come_from_data) {
@@ -60,7 +62,7 @@ TEST(LaneBands, ends_of_loops_may_come_from_data) {
     Func f =
         unit::ir(cat("def f(a: buf(f32, (n,)), s: inout(f32, (n,)), w: buf(i64, (n,)), k: weak(i64)):\n"
                      "  fp('default')\n  dims(n)\n  for i in serial(0, ",
-                     end, ", 1):\n    s[0] = (s[0] + a[i]) @ lanes\n  return s\n"));
+                     end, ", 1):\n    s[0] = (s[0] + a[i]) @ lanes(i)\n  return s\n"));
     return has_ends_of_call({as<For>(f.body)});
   };
   EXPECT_TRUE(known("n"));

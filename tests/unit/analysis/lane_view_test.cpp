@@ -119,7 +119,7 @@ TEST(LaneView, a_scalar_from_outside_must_be_a_sum_whose_order_is_free) {
 }
 
 TEST(LaneView, a_sum_in_lanes_is_told_apart) {
-  Func f = with_loop("    s[()] = (s[()] + a[0, i]) @ lanes\n",
+  Func f = with_loop("    s[()] = (s[()] + a[0, i]) @ lanes(i)\n",
                      "  s = alloc(f32, (), 'registers')\n  s[()] = f32(0.0)\n");
   LaneView view(loop_of(f));
   EXPECT_TRUE(view.widens() && view.has_lane_sums());

@@ -61,10 +61,6 @@ TEST(Interp, trip_counts_do_not_overflow) {
             2);
 }
 
-TEST(Interp, bounds_are_evaluated_once) {
-  EXPECT_EQ(run("  w[0] = 3\n  for i in serial(0, w[0], 1):\n    w[0] = w[0] + 10\n")[0], 33);
-}
-
 TEST(Interp, jumps_leave_or_continue_the_innermost_loop) {
   EXPECT_EQ(
       run("  for i in serial(0, n, 1):\n    for j in serial(0, 9, 1):\n      if j == 2:\n        break\n"

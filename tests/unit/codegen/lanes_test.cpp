@@ -112,7 +112,7 @@ std::vector<Element> all_of(const std::vector<float> &values) {
   return out;
 }
 
-constexpr std::string_view row_sum = "  for k in serial(0, m, 1):\n    s[0] = (s[0] + a[0, k]) @ lanes\n";
+constexpr std::string_view row_sum = "  for k in serial(0, m, 1):\n    s[0] = (s[0] + a[0, k]) @ lanes(k)\n";
 
 TEST(Lanes, sums_of_all_interesting_lengths) {
   SCOPED_TRACE(cat("seed ", unit::seed()));
@@ -139,7 +139,7 @@ TEST(Lanes, products_start_at_one) {
   unit::Random random(unit::seed());
   for (size_t length : {10, 64, 200, 5000}) {
     std::vector<float> a = random_floats(length, random, 0.98f, 1.02f);
-    std::string_view body = "  for k in serial(0, m, 1):\n    s[0] = (s[0] * a[0, k]) @ lanes\n";
+    std::string_view body = "  for k in serial(0, m, 1):\n    s[0] = (s[0] * a[0, k]) @ lanes(k)\n";
     EXPECT_EQ(bits(run(body, a, 1, static_cast<int64_t>(length), 1)[0]),
               bits(reference(0.5f, all_of(a), true)))
         << length;
@@ -151,7 +151,7 @@ TEST(Lanes, a_difference_sums_the_negated_terms) {
   unit::Random random(unit::seed());
   std::vector<float> a = random_floats(300, random), negated;
   for (float v : a) negated.push_back(-v);
-  std::string_view body = "  for k in serial(0, m, 1):\n    s[0] = (s[0] - a[0, k]) @ lanes\n";
+  std::string_view body = "  for k in serial(0, m, 1):\n    s[0] = (s[0] - a[0, k]) @ lanes(k)\n";
   EXPECT_EQ(bits(run(body, a, 1, 300, 1)[0]), bits(reference(0.5f, all_of(negated), false)));
 }
 
@@ -162,7 +162,7 @@ TEST(Lanes, elements_skipped_by_a_guard_keep_their_number) {
   std::vector<Element> elements;
   for (float v : a) elements.push_back({v > 0, v});
   std::string_view body =
-      "  for k in serial(0, m, 1):\n    if f32(0.0) < a[0, k]:\n      s[0] = (s[0] + a[0, k]) @ lanes\n";
+      "  for k in serial(0, m, 1):\n    if f32(0.0) < a[0, k]:\n      s[0] = (s[0] + a[0, k]) @ lanes(k)\n";
   EXPECT_EQ(bits(run(body, a, 1, 700, 1)[0]), bits(reference(0.5f, elements, false)));
 }
 
@@ -171,7 +171,8 @@ TEST(Lanes, a_band_of_two_loops_is_numbered_row_by_row) {
   unit::Random random(unit::seed());
   std::vector<float> a = random_floats(7 * 90, random);
   std::string_view body =
-      "  for i in serial(0, n, 1):\n    for k in serial(0, m, 1):\n      s[0] = (s[0] + a[i, k]) @ lanes\n";
+      "  for i in serial(0, n, 1):\n    for k in serial(0, m, 1):\n      s[0] = (s[0] + a[i, k]) @ lanes(i, "
+      "k)\n";
   EXPECT_EQ(bits(run(body, a, 7, 90, 1)[0]), bits(reference(0.5f, all_of(a), false)));
 }
 
@@ -181,8 +182,8 @@ TEST(Lanes, bands_of_several_loops_begin_and_end_their_rows_anywhere) {
   for (auto [n, m] : {std::pair{1, 63}, {64, 1}, {3, 30}, {65, 63}, {2, 4096}, {5, 1000}, {700, 13}}) {
     std::vector<float> a = random_floats(static_cast<size_t>(n) * static_cast<size_t>(m), random);
     std::string_view two =
-        "  for i in serial(0, n, 1):\n    for k in serial(0, m, 1):\n      s[0] = (s[0] + a[i, k]) @ "
-        "lanes\n";
+        "  for i in serial(0, n, 1):\n    for k in serial(0, m, 1):\n      s[0] = (s[0] + a[i, k]) "
+        "@ lanes(i, k)\n";
     EXPECT_EQ(bits(run(two, a, n, m, 1)[0]), bits(reference(0.5f, all_of(a), false))) << n << " " << m;
     std::vector<Element> twice;
     for (int round = 0; round < 2; ++round)
@@ -190,7 +191,7 @@ TEST(Lanes, bands_of_several_loops_begin_and_end_their_rows_anywhere) {
         for (int k = 0; k < m; ++k) twice.push_back({true, a[static_cast<size_t>(i * m + k)]});
     std::string_view three =
         "  for r in serial(0, 2, 1):\n    for i in serial(n - 1, -1, -1):\n      for k in serial(0, m, 1):\n"
-        "        s[0] = (s[0] + a[i, k]) @ lanes\n";
+        "        s[0] = (s[0] + a[i, k]) @ lanes(r, i, k)\n";
     EXPECT_EQ(bits(run(three, a, n, m, 1)[0]), bits(reference(0.5f, twice, false))) << n << " " << m;
   }
 }
@@ -199,9 +200,10 @@ TEST(Lanes, every_entry_of_the_band_is_a_sum_of_its_own) {
   SCOPED_TRACE(cat("seed ", unit::seed()));
   unit::Random random(unit::seed());
   std::vector<float> a = random_floats(4 * 150, random);
-  std::vector<float> s = run(
-      "  for i in serial(0, n, 1):\n    for k in serial(0, m, 1):\n      s[i] = (s[i] + a[i, k]) @ lanes\n",
-      a, 4, 150, 4);
+  std::vector<float> s =
+      run("  for i in serial(0, n, 1):\n    for k in serial(0, m, 1):\n      s[i] = (s[i] + a[i, k]) @ "
+          "lanes(k)\n",
+          a, 4, 150, 4);
   for (size_t i = 0; i < 4; ++i) {
     std::vector<float> row(a.begin() + static_cast<std::ptrdiff_t>(150 * i),
                            a.begin() + static_cast<std::ptrdiff_t>(150 * (i + 1)));
@@ -220,7 +222,8 @@ TEST(Lanes, a_triangle_sums_each_row_alone) {
     want = reference(want, all_of(row), false);
   }
   std::string_view body =
-      "  for i in serial(0, n, 1):\n    for k in serial(0, i, 1):\n      s[0] = (s[0] + a[i, k]) @ lanes\n";
+      "  for i in serial(0, n, 1):\n    for k in serial(0, i, 1):\n      s[0] = (s[0] + a[i, k]) @ "
+      "lanes(k)\n";
   EXPECT_EQ(bits(run(body, a, 100, 100, 1)[0]), bits(want));
 }
 
@@ -229,7 +232,7 @@ TEST(Lanes, backward_loops_and_steps_count_iterations) {
   unit::Random random(unit::seed());
   std::vector<float> a = random_floats(999, random), taken;
   for (int64_t k = 998; k > -1; k -= 3) taken.push_back(a[static_cast<size_t>(k)]);
-  std::string_view body = "  for k in serial(m - 1, -1, -3):\n    s[0] = (s[0] + a[0, k]) @ lanes\n";
+  std::string_view body = "  for k in serial(m - 1, -1, -3):\n    s[0] = (s[0] + a[0, k]) @ lanes(k)\n";
   EXPECT_EQ(bits(run(body, a, 1, 999, 1)[0]), bits(reference(0.5f, all_of(taken), false)));
 }
 
@@ -238,7 +241,7 @@ TEST(Lanes, a_sum_of_minus_zeros_stays_minus_zero) {
   Func f = unit::ir(
       "def f(a: buf(f32, (m,)), s: inout(f32, ())):\n  fp('default')\n  dims(m)\n  for k in serial(0, m, "
       "1):\n"
-      "    s[()] = (s[()] + a[k]) @ lanes\n  return s\n");
+      "    s[()] = (s[()] + a[k]) @ lanes(k)\n  return s\n");
   float s = -0.0f;
   void *data[] = {a.data(), &s};
   int64_t dims[] = {100};
@@ -247,10 +250,10 @@ TEST(Lanes, a_sum_of_minus_zeros_stays_minus_zero) {
 }
 
 TEST(Lanes, an_element_that_no_iteration_reaches_is_not_touched) {
-  EXPECT_EQ(
-      run("  for k in serial(0, m, 1):\n    if r < k:\n      s[1000000] = (s[1000000] + a[0, k]) @ lanes\n",
-          std::vector<float>(70), 1, 70, 70),
-      std::vector<float>(70, 0.5f));
+  EXPECT_EQ(run("  for k in serial(0, m, 1):\n    if r < k:\n      s[1000000] = (s[1000000] + a[0, k]) @ "
+                "lanes(k)\n",
+                std::vector<float>(70), 1, 70, 70),
+            std::vector<float>(70, 0.5f));
 }
 
 TEST(Lanes, two_sums_in_one_loop_do_not_mix) {
@@ -258,8 +261,8 @@ TEST(Lanes, two_sums_in_one_loop_do_not_mix) {
   unit::Random random(unit::seed());
   std::vector<float> a = random_floats(2 * 500, random);
   std::vector<float> s =
-      run("  for k in serial(0, m, 1):\n    s[0] = (s[0] + a[0, k]) @ lanes\n    s[1] = (s[1] + a[1, k]) @ "
-          "lanes\n",
+      run("  for k in serial(0, m, 1):\n    s[0] = (s[0] + a[0, k]) @ lanes(k)\n    s[1] = (s[1] + a[1, k]) "
+          "@ lanes(k)\n",
           a, 2, 500, 2);
   EXPECT_EQ(bits(s[0]), bits(reference(0.5f, all_of({a.begin(), a.begin() + 500}), false)));
   EXPECT_EQ(bits(s[1]), bits(reference(0.5f, all_of({a.begin() + 500, a.end()}), false)));
@@ -271,7 +274,7 @@ TEST(Lanes, inside_a_while_loop_too) {
   std::vector<float> a = random_floats(500, random);
   std::string_view body =
       "  t = alloc(i64, (), 'registers')\n  t[()] = 0\n  while t[()] < 1:\n    t[()] = t[()] + 1\n"
-      "    for k in serial(0, m, 1):\n      s[0] = (s[0] + a[0, k]) @ lanes\n";
+      "    for k in serial(0, m, 1):\n      s[0] = (s[0] + a[0, k]) @ lanes(k)\n";
   EXPECT_EQ(bits(run(body, a, 1, 500, 1)[0]), bits(reference(0.5f, all_of(a), false)));
 }
 

@@ -105,7 +105,7 @@ TEST(IrMode, names_that_are_words_elsewhere_are_only_names) {
   std::string_view text =
       "# kw-ir 1\ndef f(lanes: inout(f32, (n,)), f32: weak(i64)):\n  fp('default')\n  dims(n)\n"
       "  min: i64 = f32 + 1\n  for serial in serial(0, min, 1):\n"
-      "    lanes[serial] = (lanes[serial] + f32(2.0)) @ lanes\n  return lanes\n";
+      "    lanes[min] = (lanes[min] + f32(2.0)) @ lanes(serial)\n  return lanes\n";
   EXPECT_EQ(print(unit::ir(text)), text);
 }
 
@@ -132,7 +132,7 @@ constexpr std::string_view sample =
     u: i64 = (i * 3) // p
     check(cast(u64, u) < cast(u64, m), site=0)
     if (u == 0) and (not (p < 2)):
-      x[()] = (x[()] + a[i, u]) @ lanes
+      x[()] = (x[()] + a[i, u]) @ lanes(i)
     else:
       c[i] = max(fma(a[i, 0], a[i, 1], x[()]), a[i, 1] if (p <= 4) else sqrt(x[()]))
   while (x[()] < f32(0.5)) or (p == 1):

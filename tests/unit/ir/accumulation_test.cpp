@@ -44,41 +44,16 @@ TEST(Accumulation, nothing_else_is_one) {
     EXPECT_EQ(term_of(statement), "none") << statement;
 }
 
-/// Names of the reduced loops, innermost first.
-std::string band_of(std::string_view body) {
-  Func f = with_body(body);
-  std::vector<const For *> loops;
-  walk(f.body, [&](const For &n, const Stmt &) { loops.push_back(&n); });
+TEST(Band, is_the_loops_that_the_mark_names_innermost_first) {
+  Func f = with_body(
+      "  for r in serial(0, 2, 1):\n    for i in serial(0, n, 1):\n      for k in serial(0, m, 1):\n"
+      "        s[0] = (s[0] + a[i, k]) @ lanes(i, k)\n        s[1] = s[1] + a[i, k]\n");
   std::string out;
-  for (const For *loop : reduced_band(the_store(f), loops)) out += loop->iter->name;
-  return out;
-}
-
-TEST(ReducedBand, is_the_run_of_inner_loops_that_the_element_does_not_depend_on) {
-  EXPECT_EQ(
-      band_of("  for i in serial(0, n, 1):\n    for k in serial(0, m, 1):\n      s[i] = s[i] + a[i, k]\n"),
-      "k");
-  EXPECT_EQ(
-      band_of("  for i in serial(0, n, 1):\n    for k in serial(0, m, 1):\n      s[0] = s[0] + a[i, k]\n"),
-      "ki");
-  EXPECT_EQ(
-      band_of("  for k in serial(0, m, 1):\n    for i in serial(0, n, 1):\n      s[i] = s[i] + a[i, k]\n"),
-      "");
-}
-
-TEST(ReducedBand, of_a_triangle_is_the_innermost_loop) {
-  EXPECT_EQ(
-      band_of("  for i in serial(0, n, 1):\n    for k in serial(0, i, 1):\n      s[0] = s[0] + a[i, k]\n"),
-      "k");
-  EXPECT_EQ(
-      band_of("  for i in serial(0, n, 1):\n    for k in serial(i, m, 1):\n      s[0] = s[0] + a[i, k]\n"),
-      "k");
-}
-
-TEST(ReducedBand, of_bounds_that_depend_on_data_is_the_innermost_loop) {
-  EXPECT_EQ(band_of("  for i in serial(0, n, 1):\n    for k in serial(0, cast(i64, a[0, 0]), 1):\n"
-                    "      s[0] = s[0] + a[i, k]\n"),
-            "k");
+  for_each_store(f.body, [&](const Stmt &, const Store &n, const std::vector<const For *> &loops) {
+    for (const For *loop : band_of(n, loops)) out += loop->iter->name;
+    out += ".";
+  });
+  EXPECT_EQ(out, "ki..");
 }
 
 TEST(Mentions, looks_below_every_operator) {

@@ -23,7 +23,7 @@ constexpr std::string_view sample =
     u: i64 = i + p
     check(u < m, site=0)
     if u < 3:
-      t[()] = (t[()] + a[i, u]) @ lanes
+      t[()] = (t[()] + a[i, u]) @ lanes(i)
     else:
       c[i] = fma(t[()], f32(2.0), abs(a[i, 0] if not i == 1 else cast(f32, u)))
   while t[()] < f32(0.5) and p != 2:

@@ -40,7 +40,7 @@ def f(a: buf(f32, (n, m), strides=(s, 1)), w: inout(i64, (n,)), p: weak(i64), q:
     u: i64 = (i * 3) // p
     check(cast(u64, u) < cast(u64, m), site=0)
     if (u == 0) and (not (p < 2)):
-      x[()] = (x[()] + (a[i, u] * q)) @ lanes
+      x[()] = (x[()] + (a[i, u] * q)) @ lanes(i)
     else:
       c[i] = max(fma(a[i, 0], q, x[()]), a[i, 1] if (p <= 4) else sqrt(q))
   for i_1 in serial(n - 1, -1, -1):
@@ -50,7 +50,7 @@ def f(a: buf(f32, (n, m), strides=(s, 1)), w: inout(i64, (n,)), p: weak(i64), q:
   for i_2 in parallel(0, n, 1):
     c[i_2] = q
   while (x[()] < f32(0.5)) or (p == (-9223372036854775808)):
-    x[()] = x[()] @ any
+    x[()] = x[()] @ any()
     break
   w[0] = (w[0] % 5) - (-1)
   return w, c

@@ -5,6 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/intrinsics.h"
+#include "support/text.h"
 #include "tests/unit/helpers.h"
 
 namespace kw {
@@ -208,6 +209,82 @@ TEST(Verify, parallel_loops_store_to_cells_of_their_own_only) {
   EXPECT_EQ(s.body(made(parallel(if_else(s.yes, write, {})))), error);
   Stmt wrong = make_stmt({}, For{j, s.zero, s.zero, 1, ForKind::parallel, 0, Hint::none, write});
   EXPECT_EQ(s.body(parallel(made(wrong))), error);
+}
+
+/// The error of a kernel over f32 a[n, m] and s[n], and i64 p[n].
+std::string error_of(std::string_view lines) {
+  std::string text =
+      "def f(a: buf(f32, (n, m)), s: inout(f32, (n,)), p: inout(i64, (n,))):\n  fp('default')\n  dims(n, "
+      "m)\n";
+  for (const std::string &line : split_text(lines, '\n')) text += cat("  ", line, "\n");
+  try {
+    unit::ir(text + "  return s, p\n");
+  } catch (const std::exception &e) {
+    return e.what();
+  }
+  return {};
+}
+
+TEST(Verify, the_order_of_a_sum_names_loops_around_it) {
+  EXPECT_EQ(error_of("for i in serial(0, n, 1):\n  for k in serial(0, m, 1):\n"
+                     "    s[0] = (s[0] + a[i, k]) @ lanes(i, k)"),
+            "");
+  EXPECT_EQ(error_of("for i in serial(0, n, 1):\n  s[i] = f32(0.0)\nfor k in serial(0, m, 1):\n"
+                     "  s[0] = (s[0] + a[0, k]) @ lanes(i)"),
+            "malformed IR: the order of a sum names loop 'i', which is not around it");
+  EXPECT_EQ(error_of("for i in serial(0, n, 1):\n  for k in serial(0, m, 1):\n"
+                     "    s[0] = (s[0] + a[i, k]) @ lanes(k, i)"),
+            "malformed IR: the order of a sum names loop 'i', which is not around it");
+  EXPECT_EQ(error_of("for i in serial(0, n, 1):\n  s[0] = (s[0] + a[i, 0]) @ lanes()"),
+            "malformed IR: a sum in lanes names no loops");
+}
+
+TEST(Verify, no_loop_of_a_band_chooses_the_element_of_the_sum) {
+  auto refused = [](std::string_view loop) {
+    return cat("malformed IR: a sum over loop '", loop, "' accumulates elements that the loop chooses");
+  };
+  for (std::string_view order : {"lanes", "any"}) {
+    EXPECT_EQ(error_of(cat("for i in serial(0, n, 1):\n  s[i] = (s[i] + a[i, 0]) @ ", order, "(i)")),
+              refused("i"));
+    EXPECT_EQ(error_of(cat("for i in serial(0, n, 1):\n  b: i64 = p[i]\n  d: i64 = b + 1\n"
+                           "  s[d] = (s[d] + a[i, 0]) @ ",
+                           order, "(i)")),
+              refused("i"));
+    EXPECT_EQ(error_of(cat("for i in serial(0, n, 1):\n  p[0] = i\n  s[p[0]] = (s[p[0]] + a[i, 0]) @ ", order,
+                           "(i)")),
+              refused("i"));
+    EXPECT_EQ(error_of(cat("for i in serial(0, n, 1):\n  b = alloc(i64, (), 'registers')\n  b[()] = 1\n"
+                           "  s[b[()]] = (s[b[()]] + a[i, 0]) @ ",
+                           order, "(i)")),
+              refused("i"));
+    EXPECT_EQ(error_of(cat("for i in serial(0, n, 1):\n  b: i64 = n // 2\n"
+                           "  s[b] = (s[b] + a[i, 0]) @ ",
+                           order, "(i)")),
+              "");
+  }
+  // a loop inside that is none of the band is at one place when the iterations of the band are compared
+  std::string_view exchanged =
+      "for k in serial(0, m, 1):\n  for i in serial(0, n, 1):\n    s[i] = (s[i] + a[i, k]) @ ";
+  EXPECT_EQ(error_of(cat(exchanged, "any(k)")), "");
+  EXPECT_EQ(error_of(cat(exchanged, "lanes(k)")), refused("k"));
+}
+
+TEST(Verify, the_bounds_of_a_band_in_lanes_are_fixed) {
+  std::string_view triangle =
+      "for i in serial(0, n, 1):\n  e: i64 = i + 1\n  for k in serial(0, e, 1):\n"
+      "    s[0] = (s[0] + a[i, k]) @ ";
+  EXPECT_EQ(error_of(cat(triangle, "lanes(i, k)")),
+            "malformed IR: a sum over loop 'k' has a bound that the band changes");
+  EXPECT_EQ(error_of(cat(triangle, "lanes(k)")), "");
+  EXPECT_EQ(error_of(cat(triangle, "any(i, k)")), "");
+}
+
+TEST(Verify, no_loop_writes_what_its_bounds_read) {
+  EXPECT_EQ(error_of("for i in serial(0, p[0], 1):\n  p[i] = 0"),
+            "malformed IR: a loop writes memory that its bounds read");
+  EXPECT_EQ(error_of("for i in serial(p[0], n, 1):\n  for k in serial(0, m, 1):\n    p[k] = 0"),
+            "malformed IR: a loop writes memory that its bounds read");
+  EXPECT_EQ(error_of("for i in serial(0, p[0], 1):\n  s[i] = f32(0.0)"), "");
 }
 
 TEST(Verify, missing_parts_are_reported) {

@@ -14,10 +14,11 @@
 namespace kw {
 namespace {
 
-/// The body of a function over w: i64[n, m] and an int p after a schedule, or what was refused.
+/// The body of a function over w: i64[n, m], v: i64[n] and an int p after a schedule, or what was refused.
 std::string after(std::string_view body, std::string_view schedule) {
-  Func f = unit::ir(cat("def f(w: inout(i64, (n, m)), p: weak(i64)):\n  fp('strict')\n  dims(n, m)\n", body,
-                        "  return w\n"));
+  Func f = unit::ir(
+      cat("def f(w: inout(i64, (n, m)), v: buf(i64, (n,)), p: weak(i64)):\n  fp('strict')\n  dims(n, m)\n",
+          body, "  return w\n"));
   LoopNest nest(f);
   SourceMap sources;
   uint32_t text = sources.add_text("<schedule>", 1, std::string(schedule));
@@ -64,9 +65,9 @@ TEST(ApplyLoops, split_counts_no_iterations_of_a_range_that_may_be_inverted) {
 }
 
 TEST(ApplyLoops, a_bound_from_memory_is_read_once) {
-  std::string text = after("  for i in serial(0, w[0, 0], 1):\n    w[i, 0] = i\n", "split i by 4");
-  EXPECT_EQ(text.find("\n  bound: i64 = w[0, 0]\n  for i0 in serial("), 0u) << text;
-  EXPECT_EQ(text.find("w[0, 0]", 30), std::string::npos) << text;
+  std::string text = after("  for i in serial(0, v[0], 1):\n    w[i, 0] = i\n", "split i by 4");
+  EXPECT_EQ(text.find("\n  bound: i64 = v[0]\n  for i0 in serial("), 0u) << text;
+  EXPECT_EQ(text.find("v[0]", 30), std::string::npos) << text;
 }
 
 TEST(ApplyLoops, reorder_takes_bounds_along) {

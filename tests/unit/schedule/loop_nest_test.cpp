@@ -222,9 +222,10 @@ TEST(LoopNest, a_sum_in_lanes_keeps_its_band) {
 
 /// IR over w: i64[n] with two sites and an int p.
 LoopNest ir_nest(std::string_view body) {
-  return LoopNest(unit::ir(
-      cat("def f(w: inout(i64, (n,)), p: weak(i64)):\n  fp('strict')\n  dims(n)\n  site('E303', w, 0)\n",
-          body, "  return w\n")));
+  return LoopNest(
+      unit::ir(cat("def f(w: inout(i64, (n,)), v: inout(i64, (n,)), p: weak(i64)):\n  fp('strict')\n  "
+                   "dims(n)\n  site('E303', w, 0)\n",
+                   body, "  return w\n")));
 }
 
 TEST(LoopNest, checks_keep_their_order) {
@@ -242,8 +243,8 @@ TEST(LoopNest, jumps_and_bounds_that_do_not_fit) {
   LoopNest nest = ir_nest(
       "  for i in serial(0, n, 1):\n    if w[i] < 3:\n      continue\n    w[i] = 1\n"
       "  for j in serial(0, n, 2):\n    if w[j] < 3:\n      break\n    w[j] = 1\n"
-      "  for k in serial(0, p, 1):\n    for l in serial(0, w[k], 1):\n      w[l] = 2\n"
-      "  for x in serial(0, n, 1):\n    for y in serial(0, w[0], 1):\n      w[y] = 2\n");
+      "  for k in serial(0, p, 1):\n    for l in serial(0, w[k], 1):\n      v[l] = 2\n"
+      "  for x in serial(0, n, 1):\n    for y in serial(0, w[0], 1):\n      v[y] = 2\n");
   EXPECT_EQ(ask(nest, "split i by 4"), "legal");
   EXPECT_EQ(ask(nest, "peel i first 1"), "legal");
   EXPECT_EQ(ask(nest, "unroll i by 4"), "misfit: `continue` ends iterations of it early");

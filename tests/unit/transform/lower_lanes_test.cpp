@@ -25,9 +25,9 @@ size_t count_lanes(const Func &f) {
 }
 
 TEST(LowerLanes, no_mark_is_left) {
-  for (std::string_view body :
-       {"  for k in serial(0, n, 1):\n    s[0] = (s[0] + a[k]) @ lanes\n",
-        "  for i in serial(0, n, 1):\n    for k in serial(0, i, 1):\n      s[i] = (s[i] * a[k]) @ lanes\n"}) {
+  for (std::string_view body : {"  for k in serial(0, n, 1):\n    s[0] = (s[0] + a[k]) @ lanes(k)\n",
+                                "  for i in serial(0, n, 1):\n    for k in serial(0, i, 1):\n      s[i] = "
+                                "(s[i] * a[k]) @ lanes(k)\n"}) {
     Func f = with_body(body), lowered = lower_lanes(f, unit::with_fma());
     EXPECT_EQ(count_lanes(f), 1u);
     EXPECT_EQ(count_lanes(lowered), 0u);
@@ -61,19 +61,19 @@ Target without_masks() { return {"x86_64-unknown-linux-gnu", {"sse2"}, 32 << 10,
 
 TEST(LowerLanes, rows_stay_in_registers_where_a_row_can_end_early) {
   Target masks{"x86_64-unknown-linux-gnu", {"avx", "avx2", "avx512bw", "avx512f", "fma"}, 48 << 10, 2 << 20};
-  std::string_view row = "  for k in vector(0, n, 1, width=64):\n    s[0] = (s[0] + a[k]) @ lanes\n",
-                   half = "  for k in vector(0, n, 1, width=32):\n    s[0] = (s[0] + a[k]) @ lanes\n";
+  std::string_view row = "  for k in vector(0, n, 1, width=64):\n    s[0] = (s[0] + a[k]) @ lanes(k)\n",
+                   half = "  for k in vector(0, n, 1, width=32):\n    s[0] = (s[0] + a[k]) @ lanes(k)\n";
   EXPECT_EQ(made(row, masks), "cell");
   EXPECT_EQ(made(half, masks), "memory");
   EXPECT_EQ(made(row, without_masks()), "memory");
 }
 
 TEST(LowerLanes, blocks_of_a_parallel_loop_run_on_threads) {
-  std::string_view all = "  for k in parallel(0, n, 1, width=64):\n    s[0] = (s[0] + a[k]) @ lanes\n";
+  std::string_view all = "  for k in parallel(0, n, 1, width=64):\n    s[0] = (s[0] + a[k]) @ lanes(k)\n";
   EXPECT_EQ(made(all, without_masks()), "threads by 25 memory");
   std::string_view some =
       "  for k in parallel(0, n, 1, width=64):\n    if f32(0.0) < a[k]:\n"
-      "      s[0] = (s[0] + a[k]) @ lanes\n";
+      "      s[0] = (s[0] + a[k]) @ lanes(k)\n";
   EXPECT_EQ(made(some, without_masks()), "memory");  // an element that may never be reached
 }
 

@@ -103,10 +103,11 @@ TEST(Lower, temporaries_are_small_on_the_stack_and_else_on_the_heap) {
 }
 
 TEST(LowerMerge, weak_and_strong_merge_to_strong) {
-  EXPECT_EQ(body_of("x = 0.0\nfor i in range(p):\n  x += a[0, i]\nc[0, 0] = x"),
-            "  x = alloc(f64, (), 'registers')\n  x_1 = alloc(f32, (), 'registers')\n  x[()] = 0.0\n"
-            "  x_1[()] = f32(0.0)\n  for i in serial(0, p, 1):\n    x_1[()] = (x_1[()] + a[0, i]) @ lanes\n"
-            "  c[0, 0] = x_1[()]\n");
+  EXPECT_EQ(
+      body_of("x = 0.0\nfor i in range(p):\n  x += a[0, i]\nc[0, 0] = x"),
+      "  x = alloc(f64, (), 'registers')\n  x_1 = alloc(f32, (), 'registers')\n  x[()] = 0.0\n"
+      "  x_1[()] = f32(0.0)\n  for i in serial(0, p, 1):\n    x_1[()] = (x_1[()] + a[0, i]) @ lanes(i)\n"
+      "  c[0, 0] = x_1[()]\n");
 }
 
 TEST(LowerMerge, weak_kinds_merge_to_the_wider) {
@@ -117,17 +118,17 @@ TEST(LowerMerge, weak_kinds_merge_to_the_wider) {
 }
 
 TEST(LowerMerge, two_strong_types_are_an_error_only_where_the_name_is_read) {
-  std::string_view merge = "x = float64(p)\nif p > 0:\n  x = a[0, 0]\n";
+  std::string_view merge = "x = int64(p)\nif p > 0:\n  x = a[0, 0]\n";
   EXPECT_EQ(body_of(cat(merge, "c[0, 0] = 1.0")).substr(0, 1), " ");
   EXPECT_EQ(body_of(cat(merge, "c[0, 0] = x")), "E210 6:13");
   EXPECT_EQ(body_of(cat(merge, "x = 3.0\nc[0, 0] = x")).substr(0, 1), " ");
 }
 
 TEST(LowerMerge, in_a_loop_too) {
-  std::string_view loop = "x = float64(p)\nfor i in range(p):\n  x = a[i, 0]\n";
+  std::string_view loop = "x = int64(p)\nfor i in range(p):\n  x = a[i, 0]\n";
   EXPECT_EQ(body_of(cat(loop, "  c[i, 0] = x")).substr(0, 1), " ");  // assigned again before each read
   EXPECT_EQ(body_of(cat(loop, "c[0, 0] = x")), "E210 6:13");
-  EXPECT_EQ(body_of("x = float64(p)\nfor i in range(p):\n  x = float32(x)\nc[0, 0] = 1.0"), "E210 5:17");
+  EXPECT_EQ(body_of("x = int64(p)\nfor i in range(p):\n  x = float32(x)\nc[0, 0] = 1.0"), "E210 5:17");
 }
 
 TEST(LowerMerge, a_weak_float_does_not_fit_a_strong_integer) {
@@ -141,8 +142,17 @@ TEST(LowerMerge, names_assigned_on_some_paths_only) {
   EXPECT_EQ(body_of("if p > 0:\n  x = 1.0\nelse:\n  x = 2.0\nc[0, 0] = x").substr(0, 1), " ");
 }
 
+TEST(LowerMerge, two_widths_of_one_kind_merge_to_the_promoted_one) {
+  EXPECT_EQ(body_of("x = float64(p)\nif p > 0:\n  x = a[0, 0]\nc[0, 0] = x"),
+            "  x = alloc(f64, (), 'registers')\n  x_1 = alloc(f32, (), 'registers')\n"
+            "  x[()] = cast(f64, p)\n  if 0 < p:\n    x_1[()] = a[0, 0]\n    x[()] = cast(f64, x_1[()])\n"
+            "  c[0, 0] = cast(f32, x[()])\n");
+  EXPECT_EQ(body_of("c[0, 0] = a[0, 0] if p > 0 else float64(p)"),
+            "  c[0, 0] = cast(f32, cast(f64, a[0, 0]) if (0 < p) else cast(f64, p))\n");
+}
+
 TEST(LowerMerge, ternaries_merge_and_select_promotes) {
-  EXPECT_EQ(body_of("c[0, 0] = a[0, 0] if p > 0 else float64(p)"), "E210 3:13");
+  EXPECT_EQ(body_of("c[0, 0] = a[0, 0] if p > 0 else int64(p)"), "E210 3:13");
   EXPECT_EQ(body_of("c[0, 0] = select(p > 0, a[0, 0], float64(p))"),
             "  unread: f64 = cast(f64, a[0, 0])\n"
             "  c[0, 0] = cast(f32, cast(f64, a[0, 0]) if (0 < p) else cast(f64, p))\n");

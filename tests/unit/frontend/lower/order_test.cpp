@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/walk.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
 
@@ -45,8 +46,8 @@ TEST(Orders, strict_mode_keeps_every_source_order) {
   EXPECT_EQ(orders_of(matmul, FpMode::strict), "source");
 }
 
-TEST(Orders, fast_mode_takes_any_order_of_every_reduction) {
-  EXPECT_EQ(orders_of(dot, FpMode::fast), "source any");
+TEST(Orders, fast_mode_takes_lanes_where_default_does_and_any_order_elsewhere) {
+  EXPECT_EQ(orders_of(dot, FpMode::fast), "source lanes");
   EXPECT_EQ(orders_of(matmul, FpMode::fast), "any");
 }
 
@@ -170,6 +171,79 @@ TEST(Orders, loops_that_end_early_keep_the_source_order) {
       orders_of("for i in range(a.shape[0]):\n  if v[i] > 1.0:\n    continue\n  for k in range(a.shape[1]):\n"
                 "    c[i] += a[i, k]"),
       "lanes");  // the jump is outside of the sum
+}
+
+/// The loops of the bands of a kernel over w: f32[n], a: f32[n, m], idx: i64[n] and sums h, c: f32[n], one
+/// text for each marked store.
+std::string bands_of(std::string_view lines, FpMode fp = FpMode::normal) {
+  std::string text = "def f(w, a, idx, h, c, p):\n";
+  for (const std::string &line : split_text(lines, '\n')) text += cat("  ", line, "\n");
+  text += "  return h, c, p\n";
+  CodegenOptions options;
+  options.fp = fp;
+  auto vector = unit::tensor(1, DType::f32);
+  Func f = unit::kernel(text,
+                        unit::signature({vector, unit::tensor(2, DType::f32), unit::tensor(1, DType::i64),
+                                         vector, vector, unit::tensor(1, DType::i64)}),
+                        options);
+  std::string out;
+  walk(f.body, [&](const Store &n, const Stmt &) {
+    if (n.order == Order::source) return;
+    std::vector<std::string> names;
+    for (const Sym &s : n.order.band) names.push_back(s->name);
+    out += cat(out.empty() ? "" : " ", "(", join_text(names, ", "), ")");
+  });
+  return out;
+}
+
+TEST(Bands, end_where_a_loop_chooses_the_element_through_a_local) {
+  for (std::string_view b : {"idx[i]", "min(idx[i], h.shape[0] - 1)", "int(w[i] * 3.0)", "idx[i] % 3",
+                             "abs(idx[i])", "idx[i] if w[i] > 0.0 else 0", "i // 2"})
+    EXPECT_EQ(bands_of(cat("for i in range(w.shape[0]):\n  b = ", b, "\n  h[b] += w[i]")), "") << b;
+  EXPECT_EQ(bands_of("for i in range(w.shape[0]):\n  b = idx[i]\n  d = b + 1\n  h[d] += w[i]"), "");
+  EXPECT_EQ(bands_of("for i in range(a.shape[0]):\n  s = idx[i]\n  for j in range(a.shape[1]):\n"
+                     "    h[s] += a[i, j]"),
+            "(j)");
+}
+
+TEST(Bands, end_where_a_loop_changes_a_scalar_of_the_subscript) {
+  EXPECT_EQ(bands_of("for i in range(w.shape[0]):\n  b = idx[i]\n  if b == 3:\n    b = 2\n  h[b] += w[i]"),
+            "");
+  EXPECT_EQ(bands_of("g = 0\nfor i in range(w.shape[0]):\n  if w[i] > 1.0:\n    g += 1\n  h[g] += w[i]"), "");
+  EXPECT_EQ(bands_of("g = 0\nfor i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n"
+                     "    h[g] += a[i, j]\n  g += 1"),
+            "(j)");
+}
+
+TEST(Bands, end_where_a_loop_writes_memory_that_the_subscript_reads) {
+  EXPECT_EQ(bands_of("for i in range(w.shape[0]):\n  h[p[0]] += w[i]\n  if w[i] > 1.0:\n    p[0] += 1"), "");
+  EXPECT_EQ(bands_of("for i in range(w.shape[0]):\n  p[1] = i % 3\n  h[p[1]] += w[i]"), "");
+  EXPECT_EQ(bands_of("for i in range(w.shape[0]):\n  h[p[0]] += w[i]"), "(i)");
+}
+
+TEST(Bands, go_on_over_locals_that_are_the_same_in_each_iteration) {
+  EXPECT_EQ(bands_of("for i in range(w.shape[0]):\n  b = h.shape[0] // 2\n  h[b] += w[i]"), "(i)");
+  EXPECT_EQ(bands_of("for i in range(a.shape[0]):\n  b = idx[0]\n  for j in range(a.shape[1]):\n"
+                     "    h[b] += a[i, j]"),
+            "(i, j)");
+}
+
+TEST(Bands, of_overlapping_arguments_are_none_where_a_term_may_be_a_partial_sum) {
+  std::string text =
+      "def f(s, x):\n  t = 0.0\n  for i in range(x.shape[0]):\n    s[0] += x[i]\n    t += x[i]\n"
+      "  s[1] = t\n  return s\n";
+  auto vector = unit::tensor(1, DType::f64);
+  for (Body body : {Body::main, Body::plain, Body::overlapping}) {
+    CodegenOptions options;
+    options.body = body;
+    Func f = unit::kernel(text, unit::signature({vector, vector}), options);
+    Order into_argument = body == Body::overlapping ? Order::source : Order::lanes;
+    std::vector<Order> found = unit::orders(f);
+    std::erase(found, Order::source);
+    std::vector<Order> expected{Order::lanes};  // the sum in a local
+    if (into_argument == Order::lanes) expected.push_back(into_argument);
+    EXPECT_EQ(found, expected);
+  }
 }
 
 TEST(Orders, a_while_is_no_loop_of_a_sum) {

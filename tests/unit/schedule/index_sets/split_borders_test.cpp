@@ -80,7 +80,7 @@ TEST(SplitBorders, loops_without_borders_stay) {
 TEST(SplitBorders, a_sum_in_lanes_keeps_its_iterations) {
   std::string out =
       cut("s = alloc(f32, (), 'registers')\ns[()] = f32(0.0)\nfor i in serial(0, n, 1):\n  if 0 < i:\n"
-          "    s[()] = (s[()] + u[i]) @ lanes\nv[0] = s[()]");
+          "    s[()] = (s[()] + u[i]) @ lanes(i)\nv[0] = s[()]");
   EXPECT_NE(out.find("for i in serial(0, n, 1)"), out.npos) << out;
 }
 

@@ -1,0 +1,74 @@
+// Walks that stop at inner loops, and searches along the definitions of locals.
+#include "ir/loops.h"
+
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+static void find(const Stmt &root, Jumps &out) {
+  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    if (const Jump *n = as<Jump>(*s)) {
+      bool breaks = n->kind == JumpKind::break_loop;
+      if (breaks && !out.breaks) out.first_break = s->loc();
+      (breaks ? out.breaks : out.continues) = true;
+    }
+    if (const If *n = as<If>(*s)) find(n->yes, out), find(n->no, out);
+    if (const Seq *n = as<Seq>(*s))
+      for (size_t i = 0; i + 1 < n->items.size(); ++i) find(n->items[i], out);
+  }
+}
+
+bool always_jumps(const Stmt &root) {
+  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    if (as<Jump>(*s)) return true;
+    const If *n = as<If>(*s);
+    if (n && n->no && always_jumps(n->yes) && always_jumps(n->no)) return true;
+    const Seq *list = as<Seq>(*s);
+    for (size_t i = 0; list && i + 1 < list->items.size(); ++i)
+      if (always_jumps(list->items[i])) return true;
+  }
+  return false;
+}
+
+Jumps jumps_of(const Stmt &body) {
+  Jumps out;
+  find(body, out);
+  return out;
+}
+
+LoopInvariance::LoopInvariance(const For &loop) : own_(loop.iter.get()) {
+  walk(
+      loop.body, [&](const Let &n, const Stmt &) { locals_.emplace(n.sym.get(), n.value); },
+      [&](const For &n, const Stmt &) { inner_.insert(n.iter.get()); },
+      [&](const Store &n, const Stmt &) { written_.insert(n.buf.get()); },
+      [&](const Alloc &n, const Stmt &) { written_.insert(n.buf.get()); });
+}
+
+bool LoopInvariance::changes(const std::vector<Expr> &list, bool inner_iterators) const {
+  std::vector<Expr> parts = list;
+  std::unordered_set<const SymNode *> seen;
+  bool found = false;
+  for (size_t i = 0; i < parts.size() && !found; ++i)
+    walk(
+        Expr(parts[i]), [&](const Load &n, const Expr &) { found |= written_.count(n.buf.get()) > 0; },
+        [&](const Ref &n, const Expr &) {
+          const SymNode *sym = n.sym.get();
+          found |= sym == own_ || (inner_iterators && inner_.count(sym) > 0);
+          auto local = locals_.find(sym);
+          if (local != locals_.end() && seen.insert(sym).second) parts.push_back(local->second);
+        });
+  return found;
+}
+
+bool LoopInvariance::holds(const std::vector<Expr> &list) const { return !changes(list, true); }
+bool LoopInvariance::holds_at_one_place(const std::vector<Expr> &list) const { return !changes(list, false); }
+
+Expr LoopInvariance::without_locals(const Expr &e) const {
+  return rewrite(e, [&](const Ref &n, const Expr &r) {
+    auto local = locals_.find(n.sym.get());
+    return local == locals_.end() ? r : without_locals(local->second);
+  });
+}
+
+}  // namespace kw

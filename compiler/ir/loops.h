@@ -1,0 +1,55 @@
+// Questions about one loop: the jumps by which its iterations end early, and what is the same in all of its
+// iterations. Answers questions only: it moves nothing, and knows nothing of conditions.
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ir/node.h"
+
+namespace kw {
+
+struct Jumps {
+  bool breaks = false, continues = false;
+  Loc first_break = {};  ///< in source order
+  bool any() const { return breaks || continues; }
+};
+
+/// True when control surely leaves the statement by a jump.
+bool always_jumps(const Stmt &s);
+
+/// The jumps in a loop's body that belong to this loop.
+Jumps jumps_of(const Stmt &body);
+
+/// Loop invariance: whether an expression has the same value in all iterations of a loop. Follows the
+/// definitions of locals and asks what the loop writes; the loop variable need not stand in an expression
+/// that changes.
+class LoopInvariance {
+ public:
+  /// Reads the body of the loop once; the loop must outlive this object.
+  explicit LoopInvariance(const For &loop);
+
+  /// Returns whether `e`, evaluated anywhere in the body, has one value per execution of the loop: it depends
+  /// on no iterator of the loop or of a loop inside, and on no memory that the body writes or allocates,
+  /// neither directly nor through locals. Mutable scalars are memory.
+  bool holds(const Expr &e) const { return holds(std::vector<Expr>{e}); }
+  bool holds(const std::vector<Expr> &list) const;
+  /// Like `holds`, but takes the iterators of inner loops as fixed: the value is the same in two iterations
+  /// of this loop in which the inner loops are at the same place.
+  bool holds_at_one_place(const std::vector<Expr> &list) const;
+
+  /// Returns an invariant expression in terms of what is defined outside of the loop: replaces each local of
+  /// the body by its value.
+  Expr without_locals(const Expr &e) const;
+
+ private:
+  bool changes(const std::vector<Expr> &list, bool inner_iterators) const;
+
+  const SymNode *own_;
+  std::unordered_map<const SymNode *, Expr> locals_;  ///< of the body
+  std::unordered_set<const SymNode *> inner_;         ///< iterators of loops inside
+  std::unordered_set<const BufNode *> written_;       ///< or allocated in the body
+};
+
+}  // namespace kw
