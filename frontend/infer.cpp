@@ -170,11 +170,15 @@ ScalarType common_type(ScalarType a, ScalarType b, Loc loc) {
 Merge merge_types(const std::string &name, ScalarType a, ScalarType b) {
   if (a == b) return {a, Code::E210, {}, {}};
   if (a.weak && b.weak) return {weak_rank(a.dtype) >= weak_rank(b.dtype) ? a : b, Code::E210, {}, {}};
-  if (!a.weak && !b.weak)
+  if (!a.weak && !b.weak) {
+    auto both = promote(a.dtype, b.dtype);
+    bool one_kind = both && is_float(a.dtype) == is_float(b.dtype) && is_float(*both) == is_float(a.dtype) &&
+                    a.dtype != DType::b1 && b.dtype != DType::b1;
+    if (one_kind) return {ScalarType{*both, false}, Code::E210, {}, {}};
     return {std::nullopt, Code::E210,
             cat("'", name, "' is ", type_text(a), " on one path and ", type_text(b), " on the other"),
-            cat("give both the same dtype, e.g. start from ",
-                numpy_name(promote(a.dtype, b.dtype).value_or(b.dtype)), "(...)")};
+            cat("give both the same dtype, e.g. start from ", numpy_name(both.value_or(b.dtype)), "(...)")};
+  }
   if (a.weak) std::swap(a, b);
   bool kind_fits = is_float(a.dtype) || weak_rank(b.dtype) == 0 || (is_int(a.dtype) && b.dtype == DType::i64);
   if (kind_fits) return {a, Code::E211, {}, {}};

@@ -64,7 +64,8 @@ void require_range(const Expr &e, DType to, Loc loc);
 
 /// Result type of arithmetic on two scalars before the operation's own rule (language.md 2).
 ScalarType common_type(ScalarType a, ScalarType b, Loc loc);
-/// The type at a merge of control flow, or the diagnostic's code and message.
+/// The type at a merge of control flow, or the diagnostic's code and message. Two dtypes of one kind give
+/// their promoted dtype, integers only where that is an integer (language.md 2a, V12).
 struct Merge {
   std::optional<ScalarType> type;
   Code code = Code::E210;

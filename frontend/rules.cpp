@@ -1,10 +1,11 @@
-// The rules that need no types, and the words of the language.
+// The rules that need no types.
 #include "frontend/rules.h"
 
 #include <algorithm>
 #include <span>
 
 #include "frontend/infer.h"
+#include "frontend/words.h"
 #include "ir/intrinsics.h"
 #include "ir/match.h"
 #include "ir/print.h"
@@ -14,96 +15,11 @@ namespace kw {
 
 namespace {
 
-constexpr std::string_view loop_words[] = {"range",     "grid",   "serial", "parallel",
-                                           "vectorize", "unroll", "reduce", "const_range"};
-constexpr std::string_view other_words[] = {"output_tensor", "allocate", "select", "min",    "max",     "len",
-                                            "int",           "float",    "bool",   "likely", "sub_relu"};
-constexpr std::string_view scope_words[] = {"attr", "block_realize"};
-
-/// Builtins that are not part of the language, with what to write instead.
-struct RefusedWord {
-  std::string_view name, help;
-};
-constexpr RefusedWord refused_words[] = {
-    {"print", "debug with `kernel.py(...)`, which runs under CPython"},
-    {"enumerate", "loop over a range"},
-    {"zip", "loop over a range"},
-    {"reversed", "loop over a range"},
-    {"sum", "write a loop that adds: `for i in range(n): s += a[i]`"},
-    {"any", "write a loop that keeps the answer in a local"},
-    {"all", "write a loop that keeps the answer in a local"},
-    {"pow", "write `x ** y`"},
-    {"divmod", "write `x // y` and `x % y`"},
-    {"sorted", "sort outside of the kernel and pass the result"},
-    {"list", "use allocate for a temporary buffer"},
-    {"isinstance", "compare `x.dtype` or `x.ndim`"},
-};
-constexpr std::string_view functions_help = "`help(kernelwright.lang)` lists the functions that there are";
-constexpr std::string_view random_help = "draw the numbers before the call and pass them as an array";
-/// Functions of NumPy, and Numba's prange, by the words that do the same to elements.
-constexpr RefusedWord numpy_words[] = {
-    {"maximum", "write `max(x, y)`"},
-    {"minimum", "write `min(x, y)`"},
-    {"amax", "write a loop that keeps the maximum in a local"},
-    {"amin", "write a loop that keeps the minimum in a local"},
-    {"where", "write `select(c, x, y)`, or `x if c else y`"},
-    {"clip", "write `min(max(x, low), high)`"},
-    {"absolute", "write `abs(x)`"},
-    {"fabs", "write `abs(x)`"},
-    {"square", "write `x * x`"},
-    {"reciprocal", "write `1 / x`"},
-    {"negative", "write `-x`"},
-    {"add", "write `x + y`"},
-    {"subtract", "write `x - y`"},
-    {"multiply", "write `x * y`"},
-    {"divide", "write `x / y`"},
-    {"true_divide", "write `x / y`"},
-    {"floor_divide", "write `x // y`"},
-    {"mod", "write `x % y`"},
-    {"remainder", "write `x % y`"},
-    {"float_power", "write `x ** y`"},
-    {"arcsin", "write `asin(x)`"},
-    {"arccos", "write `acos(x)`"},
-    {"arctan", "write `atan(x)`"},
-    {"arctan2", "write `atan2(y, x)`"},
-    {"rint", "write `round(x)`"},
-    {"logical_and", "write `x and y`"},
-    {"logical_or", "write `x or y`"},
-    {"logical_not", "write `not x`"},
-    {"arange", "loop over a range"},
-    {"prange", "write `for i in parallel(n):`"},
-    {"random", random_help},
-    {"rand", random_help},
-    {"randn", random_help},
-    {"randint", random_help},
-    {"uniform", random_help},
-    {"normal", random_help},
-};
-/// Functions over whole arrays that a module has and the language has not.
-constexpr std::string_view whole_array_functions[] = {
-    "sum", "prod", "mean", "std", "var", "dot", "matmul", "cumsum", "argmax", "argmin", "any", "all",
-};
-
-/// Functions that make an array.
-constexpr std::string_view array_makers[] = {
-    "zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "array",
-};
-
-bool contains(std::span<const std::string_view> list, std::string_view word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
-
 /// How a kernel comes to know a module.
 std::string help_for_module(std::string_view id) {
   std::string_view module = id == "np" ? "numpy" : id;
   return cat("import it above the kernel; a kernel given as text imports it itself, or gets scope={'", id,
              "': ", module, "}");
-}
-
-const RefusedWord *refused_word(std::string_view word) {
-  auto found = std::find_if(std::begin(refused_words), std::end(refused_words),
-                            [&](const RefusedWord &r) { return r.name == word; });
-  return found == std::end(refused_words) ? nullptr : found;
 }
 
 void expect_arguments(const ast::CallExpr &n, std::string_view word, size_t low, size_t high, Loc loc) {
@@ -139,30 +55,6 @@ void refuse_comparison(ast::CompareOp op, Loc loc) {
 }
 
 }  // namespace
-
-std::string help_for_numpy(std::string_view word) {
-  if (contains(whole_array_functions, word)) return "write the loop over the elements";
-  for (const RefusedWord &known : numpy_words)
-    if (known.name == word) return std::string(known.help);
-  if (!contains(array_makers, word)) return {};
-  return "write output_tensor(shape, dtype), or allocate(shape, dtype) for a temporary";
-}
-
-bool is_loop_word(std::string_view name) { return contains(loop_words, name); }
-
-bool is_language_word(std::string_view name) {
-  if (is_loop_word(name) || contains(scope_words, name) || contains(other_words, name) ||
-      dtype_from_numpy(name))
-    return true;
-  const IntrinsicRow *row = find_intrinsic(name);
-  return row && row->in_language;
-}
-
-Hint hint_of_word(std::string_view word) {
-  for (Hint h : {Hint::serial, Hint::parallel, Hint::vectorize, Hint::unroll, Hint::reduce})
-    if (hint_text(h) == word) return h;
-  return Hint::none;
-}
 
 void refuse_slice(const std::string &tensor, Loc loc) {
   type_error(Code::E109, loc, cat("the tensor '", tensor, "' cannot be sliced"),
@@ -345,7 +237,7 @@ void Rules::scope(const ast::ExprPtr &e) const {
   }
   const auto *call = ast::as<ast::CallExpr>(e);
   std::string word = call ? callee_word(call->callee) : "";
-  if (!contains(scope_words, word))
+  if (!contains(scope_words(), word))
     type_error(Code::E101, e->loc, "this `with` scope is not part of the kernel language",
                "attr(key, value) and block_realize(tensor) are");
   expect_arguments(*call, word, word == "attr" ? 2 : 1, word == "attr" ? 2 : 1, e->loc);
@@ -548,6 +440,7 @@ std::string Rules::callee_word(const ast::ExprPtr &callee) const {
     type_error(Code::E104, callee->loc, cat("'", n->id, "' is a variable, not a function"));
   const Captured *c = find_captured(captures_, n->id);
   if (!c) {
+    if (n->id == "round") return "builtins.round";  // the language has no word of that name
     if (!is_language_word(n->id) && !refused_word(n->id)) refuse_undefined(n->id, callee->loc, "");
     return n->id;
   }
@@ -572,16 +465,19 @@ void Rules::call(const ast::CallExpr &n, Loc loc) const {
   if (is_loop_word(word))
     type_error(Code::E111, loc, cat(word, " stands outside of a for loop"),
                cat("write `for i in ", word, "(...):`"));
-  if (contains(scope_words, word))
+  if (contains(scope_words(), word))
     type_error(Code::E101, loc, cat(word, " stands outside of a with statement"),
                cat("write `with ", word, "(...):`"));
   refuse_builtin(word, loc);
-  if (!is_language_word(word)) type_error(Code::E104, loc, cat(word, " is no function of expressions"));
-  if (word == "round" && n.args.size() == 2)
+  auto to_int = rounding_to_int(word);
+  if (!to_int && !is_language_word(word))
+    type_error(Code::E104, loc, cat(word, " is no function of expressions"));
+  if (n.args.size() == 2 && (word == "round" || to_int == Fn::round))
     type_error(Code::E101, loc, "round with a number of digits is not part of the kernel language",
                "scale: `round(x * 100.0) / 100.0`");
   bool many = word == "min" || word == "max";
-  const IntrinsicRow *row = contains(other_words, word) ? nullptr : find_intrinsic(word);
+  if (to_int) return expect_arguments(n, word.substr(word.find('.') + 1), 1, 1, loc);
+  const IntrinsicRow *row = contains(other_words(), word) ? nullptr : find_intrinsic(word);
   size_t arity = word == "select" ? 3 : word == "sub_relu" ? 2 : row ? row->arity : 1;
   if (many && n.args.size() == 1 && n.keywords.empty())
     type_error(Code::E104, loc, cat(word, " compares two or more numbers, 1 is given"),

@@ -7,6 +7,7 @@
 
 #include "frontend/ast.h"
 #include "frontend/resolve.h"
+#include "frontend/words.h"
 #include "ir/func.h"
 #include "ir/signature.h"
 #include "support/diagnostic.h"
@@ -91,11 +92,6 @@ class Rules {
   bool returned_ = false, return_seen_ = false, helper_ = false;
 };
 
-/// Words of the language by what they may stand for; see language.md 1.
-bool is_language_word(std::string_view name);
-bool is_loop_word(std::string_view name);
-Hint hint_of_word(std::string_view word);
-
 /// Refusals that lowering finds by types and check by the form of the source.
 [[noreturn]] void refuse_slice(const std::string &tensor, Loc loc);
 /// E115; `what` is "scalars", "a tuple", …
@@ -107,7 +103,5 @@ inline constexpr std::string_view step_help =
     "`for t in range(ceil_div(stop - start, step)): i = start + t * step`";
 [[noreturn]] void refuse_variable(std::string_view what, Code code, Loc loc,
                                   std::string_view help = constant_help);
-/// What to write instead of a function of NumPy, or of Numba's prange.
-std::string help_for_numpy(std::string_view word);
 
 }  // namespace kw

@@ -18,8 +18,9 @@ void Lowering::warn_callee(const ast::ExprPtr &callee) {
 }
 
 void Lowering::warn_shadow(const std::string &id, const Captured &c, Loc loc) {
-  bool means_itself = (c.kind == Captured::Kind::word || c.kind == Captured::Kind::dtype) && c.text == id;
-  if (means_itself || !is_language_word(id)) return;
+  bool is_word = c.kind == Captured::Kind::word || c.kind == Captured::Kind::dtype;
+  bool means_itself = is_word && (c.text == id || rounding_to_int(c.text));
+  if (means_itself || id == "round" || !is_language_word(id)) return;  // a bare round is Python's own
   if (!shadow_warned_.insert(id).second) return;
   sink_->add({Code::W101,
               loc,
@@ -53,6 +54,7 @@ Operand Lowering::call_word(const std::string &word, const ast::CallExpr &n, Loc
         false,
         {combine(ast::Operator::sub, args[0], args[1], loc), scalar_operand(const_int(0, loc), true, loc)},
         loc);
+  if (auto rounding = rounding_to_int(word)) return rounded_to_int(*rounding, std::move(args[0]), loc);
   if (find_intrinsic(word)) return intrinsic_call(word, std::move(args), loc);
   return cast_call(word, std::move(args[0]), loc);
 }
@@ -76,6 +78,18 @@ Operand Lowering::cast_call(const std::string &word, Operand arg, Loc loc) {
   if (arg.kind != Operand::Kind::scalar || arg.truth) adapt(arg, to);
   demand_conversion(arg, to);
   return scalar_operand(cast(to, arg.expr, loc), weak, loc);
+}
+
+/// Python's round and math's floor, ceil and trunc give ints: beyond int64 they saturate, NaN gives 0.
+Operand Lowering::rounded_to_int(Fn fn, Operand arg, Loc loc) {
+  if (arg.kind != Operand::Kind::scalar || arg.truth) adapt(arg, DType::f64);
+  if (is_float(arg.expr.dtype())) arg.expr = call(fn, {arg.expr}, loc);
+  if (!arg.weak && arg.expr.dtype() == DType::u64) {  // saturates, where a cast wraps
+    demand_conversion(arg, DType::i64);
+    Expr most = constant({DType::u64, INT64_MAX}, loc);
+    return scalar_operand(cast(DType::i64, binary(BinOp::min, arg.expr, most, loc), loc), true, loc);
+  }
+  return cast_call("int", std::move(arg), loc);
 }
 
 void read_elements(const Expr &e, BlockBuilder &builder) {

@@ -259,6 +259,7 @@ class Lowering {
   Operand smallest(bool is_min, std::vector<Operand> args, Loc loc);
   Operand cast_call(const std::string &word, Operand arg, Loc loc);
   Operand intrinsic_call(const std::string &word, std::vector<Operand> args, Loc loc);
+  Operand rounded_to_int(Fn fn, Operand arg, Loc loc);
   Operand select_call(std::vector<Operand> args, Loc loc);
 
   // lower_debug.cpp: what debug=True checks of values

@@ -86,8 +86,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """What is imported late; and the functions and casts of the kernel language: in a kernel `kw.sqrt` means
-    the intrinsic.
+    """What is imported late; and the words of the kernel language: in a kernel `kw.sqrt` means the intrinsic
+    and `kw.parallel` the loop.
     """
     if name in _late:
         module = importlib.import_module(f".{_late[name] or name}", __name__)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import types
+import weakref
 from typing import Any
 
 from . import _core
@@ -86,6 +87,8 @@ def word_of(value: Any) -> str | None:
         return None
     if module == "kernelwright.lang":
         return name
+    if f"{module}.{name}" in _rounding_to_int:
+        return f"{module}.{name}"
     if module in ("numpy", "math") or type(value).__name__ == "ufunc":
         name = _numpy_aliases.get(name, name)
         return name if name in _numpy_words else None
@@ -98,7 +101,9 @@ _numpy_aliases = {
     **{"absolute": "abs", "minimum": "min", "maximum": "max", "pow": "power", "rint": "round"},
     **{"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "bitwise_count": "popcount"},
 }
-_builtin_words = frozenset("range len min max abs int float bool round print enumerate zip reversed".split())
+_rounding_to_int = frozenset({"math.floor", "math.ceil", "math.trunc", "builtins.round"})
+"""Functions that give Python ints, where those of NumPy and of the language keep the dtype."""
+_builtin_words = frozenset("range len min max abs int float bool print enumerate zip reversed".split())
 _numpy_words = frozenset(
     "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh erf erfc floor"
     " ceil trunc round abs sign power fmod min max isnan isinf isfinite popcount".split()
@@ -144,10 +149,27 @@ def _describe_value(value: Any, depth: int = 0) -> Described:
     return ("other", "type" if isinstance(value, type) else kind.__name__)
 
 
+_akg_functions: weakref.WeakSet[types.FunctionType] = weakref.WeakSet()
+
+
+def bind_akg_words(function: Any) -> None:
+    """Lets a function, and those that it calls, know the words of AKG that Python has too: `round` keeps the
+    dtype there. Does nothing for other objects.
+    """
+    if isinstance(function, types.FunctionType):
+        _akg_functions.add(function)
+
+
+def knows_akg_words(function: types.FunctionType) -> bool:
+    """Whether `bind_akg_words` was called for this function."""
+    return function in _akg_functions
+
+
 class _Describer:
     """Collects what a kernel and the functions that it calls capture."""
 
     def __init__(self, function: types.FunctionType) -> None:
+        self._akg = knows_akg_words(function)
         self.places: list[Described] = []
         self.callees: list[tuple[types.FunctionType, types.CodeType]] = []
         self._numbers: dict[types.FunctionType, int] = {function: 0}
@@ -171,6 +193,8 @@ class _Describer:
             if name in space:
                 self.places.append((space, name, _ENTRY, space[name]))
                 values.append((name, self._value(space[name], code)))
+            elif name == "round" and self._akg:
+                values.append((name, ("word", "round")))
         return values
 
     def _value(self, value: Any, code: types.CodeType) -> Described:

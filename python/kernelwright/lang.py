@@ -94,7 +94,34 @@ def block_realize(tensor: Any, /) -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext()
 
 
-serial = parallel = vectorize = unroll = reduce = const_range = _loop
+def serial(*bounds: Any) -> builtins.range:
+    """A range whose iterations run in order."""
+    return _loop(*bounds)
+
+
+def parallel(*bounds: Any) -> builtins.range:
+    """A range whose iterations depend on no other one: a claim that is proved, else reported."""
+    return _loop(*bounds)
+
+
+def vectorize(*bounds: Any) -> builtins.range:
+    """A range whose iterations may run as vectors: a claim that is proved, else reported."""
+    return _loop(*bounds)
+
+
+def unroll(*bounds: Any) -> builtins.range:
+    """A range whose iterations may be written out."""
+    return _loop(*bounds)
+
+
+def reduce(*bounds: Any) -> builtins.range:
+    """A range whose iterations only add to sums and the like: a claim that is proved, else reported."""
+    return _loop(*bounds)
+
+
+def const_range(*bounds: Any) -> builtins.range:
+    """A range of compile-time constants, expanded when the kernel is compiled."""
+    return _loop(*bounds)
 
 
 def _float_of(x: Any) -> Any:
@@ -329,20 +356,21 @@ _words: dict[str, Callable[..., Any]] = {
     and callable(value)
     and name not in ("Any", "Callable", "Iterator", "annotations")
 }
-words = frozenset(_words)
-"""Every name of the language that Python does not have by itself."""
+words = frozenset(_words) - {"round"}
+"""Every name that a kernel knows without importing it. A bare `round` is Python's own, which gives an int."""
 
 _functions = frozenset(
     "sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh erf erfc"
     " sigmoid floor ceil trunc round abs sign power fmod isnan isinf isfinite popcount ceil_div".split()
 )
-attributes = _functions | frozenset(
-    "min max select bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32"
-    " float64".split()
-)
+attributes = frozenset(_words)
 """Names that are attributes of the package as well."""
 
-_Done = dict[types.FunctionType, types.FunctionType]
+
+class _Done(dict[types.FunctionType, types.FunctionType]):
+    """The copies made so far for one kernel, and whether they know the words of AKG."""
+
+    akg = False
 
 
 class _ModuleProxy:
@@ -388,8 +416,12 @@ def bind(function: types.FunctionType, done: _Done | None = None) -> types.Funct
 
     So do the functions that it calls; `done` holds the copies made so far.
     """
-    done = {} if done is None else done
+    if done is None:
+        done = _Done()
+        done.akg = capture.knows_akg_words(function)
     space: dict[str, Any] = {**_words, "__builtins__": builtins}
+    if not done.akg:
+        del space["round"]
     bound = types.FunctionType(
         function.__code__, space, function.__name__, function.__defaults__, function.__closure__
     )

@@ -36,25 +36,25 @@ def widens_argument(a, x):
     [
         calls(
             widens_argument,
-            (F32, np.float64(2)),
+            (I32, np.float64(2)),
             KernelTypeError,
             """
-            FILE:@5:12: error[E210]: 'x' is float32 on one path and float64 on the other
+            FILE:@5:12: error[E210]: 'x' is int32 on one path and float64 on the other
                @5 |     a[0] = x
                   |            ^
-                  = note: 'x' is float32 from line @4, and float64 from line @2
+                  = note: 'x' is int32 from line @4, and float64 from line @2
                   = help: give both the same dtype, e.g. start from float64(...)
             """,
         ),
         calls(
             sums_wider,
-            (F32, F64),
+            (I32, F64),
             KernelTypeError,
             """
-            FILE:@5:9: error[E210]: 'x' is float32 on one path and float64 on the other
+            FILE:@5:9: error[E210]: 'x' is int32 on one path and float64 on the other
                @5 |         x += b[i]
                   |         ^
-                  = note: 'x' is float32 from line @3, and float64 from line @5
+                  = note: 'x' is int32 from line @3, and float64 from line @5
                   = help: give both the same dtype, e.g. start from float64(...)
             """,
         ),

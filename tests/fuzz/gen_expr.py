@@ -28,7 +28,7 @@ from scalar_types import (
 UNARY = (
     "rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh erf erfc sigmoid"
 ).split()
-ROUNDING = ("floor", "ceil", "trunc", "round")
+ROUNDING = ("floor", "ceil", "trunc", "np.round")  # a bare round gives a Python int
 WIDE = (
     "9223372036854775808",
     "18446744073709551615",
@@ -419,7 +419,8 @@ def function(s: Scope, depth: int) -> E:
     if pick < 0.16:
         return E(s.module(True) + "sqrt({0})", [a], float_of(a.type), "sqrt({0})")
     if pick < 0.4:
-        return E(s.rng.choice(ROUNDING) + "({0})", [a], a.type)
+        word = s.rng.choice(ROUNDING)
+        return E(word + "({0})", [a], a.type, word.removeprefix("np.") + "({0})")
     if pick < 0.6:
         return E(s.rng.choice(("abs", "sign")) + "({0})", [a], a.type)
     if pick < 0.65 and is_int(a.type):

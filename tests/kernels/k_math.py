@@ -6,6 +6,7 @@ Exponents are applied to values whose results are exact, since CPython's power r
 # mypy: ignore-errors
 
 import math
+from math import floor as floor_of
 
 import numpy as np
 
@@ -354,17 +355,40 @@ def rounding_and_classes(x, y):
     for i in range(x.shape[0]):
         narrow[0, i] = ceil(x[i])
         narrow[1, i] = trunc(x[i])
-        narrow[2, i] = round(x[i])
+        narrow[2, i] = np.round(x[i])
         narrow[3, i] = sign(x[i])
         wide[0, i] = ceil(y[i])
         wide[1, i] = trunc(y[i])
-        wide[2, i] = round(y[i]) + round(i * 0.5)
+        wide[2, i] = np.round(y[i]) + round(i * 0.5)
         wide[3, i] = sign(y[i]) + sign(i - 3) + ceil(i * 0.3)
         flags[0, i] = isnan(x[i])
         flags[1, i] = isinf(y[i])
         flags[2, i] = isfinite(x[i])
         flags[3, i] = isfinite(i) and not isnan(i * 0.5)
     return narrow, wide, flags
+
+
+@case(
+    lambda rng: (
+        np.array([0.5, 1.5, -0.5, -2.5, 2.0**53, -(2.0**53), 1e15 + 0.5, -0.0, 17.5, -3.75]),
+        np.array([0.5, 1.5, -0.5, -2.5, 16777216.0, -7.25, 3.5, -0.0, 17.5, -3.75], "float32"),
+        np.arange(0, 250, 25, "uint8"),
+    )
+)
+def rounding_to_python_ints(x, y, k):
+    """round, math.floor, math.ceil and math.trunc give ints: no sum of theirs is rounded to a float."""
+    out = output_tensor((9, x.shape[0]), "int64")
+    for i in range(x.shape[0]):
+        out[0, i] = math.floor(x[i]) * 1003 + 1
+        out[1, i] = math.ceil(x[i]) + 1
+        out[2, i] = math.trunc(x[i]) - 1
+        out[3, i] = round(x[i]) * 3
+        out[4, i] = math.floor(y[i]) * 1000003
+        out[5, i] = round(y[i]) + floor_of(y[i] * 2)
+        out[6, i] = math.floor(k[i]) - 1000 + round(k[i])
+        out[7, i] = k[math.floor(i * 0.5)]
+        out[8, i] = math.ceil(i / 3) + round(i / 2) + math.trunc(i * -0.4)
+    return out
 
 
 @case(lambda rng: int_pairs((0, 1, -1, 2, -3, 7, -8, 100, 2**31 - 1, -(2**31)), "int32"))

@@ -24,7 +24,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (mistakes.numpy_habits, (A,)),
     (mistakes.float_index, (A,)),
     (mistakes.too_bright, (np.zeros((2, 2), np.uint8),)),
-    (mistakes.two_dtypes, (A, A.astype(np.float64))),
+    (mistakes.two_dtypes, (A.astype(np.int32), A.astype(np.float64))),
     (mistakes.forgotten_input, (A,)),
     (mistakes.one_step_too_far, (A,)),
     (mistakes.far_inside_a_helper, (A, 5)),

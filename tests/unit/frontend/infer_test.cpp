@@ -79,11 +79,22 @@ TEST(MergeTypes, what_does_not_fit_is_e211) {
   EXPECT_FALSE(merge_types("x", strong(DType::b1), weak_int).type);
 }
 
-TEST(MergeTypes, two_strong_types_are_e210) {
-  Merge m = merge_types("x", strong(DType::f32), strong(DType::f64));
+TEST(MergeTypes, two_dtypes_of_one_kind_give_the_promoted_one) {
+  auto merged = [](DType a, DType b) { return merge_types("x", strong(a), strong(b)).type; };
+  EXPECT_EQ(merged(DType::f32, DType::f64), strong(DType::f64));
+  EXPECT_EQ(merged(DType::f16, DType::bf16), strong(DType::f32));
+  EXPECT_EQ(merged(DType::i32, DType::i64), strong(DType::i64));
+  EXPECT_EQ(merged(DType::i8, DType::u8), strong(DType::i16));
+  EXPECT_EQ(merged(DType::u32, DType::i32), strong(DType::i64));
+}
+
+TEST(MergeTypes, two_strong_types_of_two_kinds_are_e210) {
+  for (auto [a, b] : {std::pair(DType::i64, DType::u64), {DType::b1, DType::i8}, {DType::b1, DType::f32}})
+    EXPECT_FALSE(merge_types("x", strong(a), strong(b)).type);
+  Merge m = merge_types("x", strong(DType::i32), strong(DType::f64));
   EXPECT_FALSE(m.type);
   EXPECT_EQ(m.code, Code::E210);
-  EXPECT_EQ(m.message, "'x' is float32 on one path and float64 on the other");
+  EXPECT_EQ(m.message, "'x' is int32 on one path and float64 on the other");
   EXPECT_NE(m.help.find("start from float64(...)"), std::string::npos);
 }
 

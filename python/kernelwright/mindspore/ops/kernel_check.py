@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import lang
+from ...capture import bind_akg_words
 from ...errors import KernelError
 from ...kernel import kernel as kw_kernel
 from ...source import read
@@ -247,6 +248,7 @@ def check(function: Callable[..., Any]) -> None:
     """Raises what is wrong with a `@kernel` function: MindSpore's exception and words, then the place; and
     the kernel language's own error for the rest.
     """
+    bind_akg_words(function)
     try:
         kw_kernel(function).check()
     except KernelError as error:

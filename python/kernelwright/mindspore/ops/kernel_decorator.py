@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _core
+from ...capture import bind_akg_words
 from ...kernel import kernel as kw_kernel
 
 
@@ -30,6 +31,7 @@ def kernel(fn: Callable[..., Any] | None = None, reg_info: Any = None, compile_a
         @functools.wraps(function)
         def wrapper(*args: Any) -> Any:
             arrays = [x.numpy() if isinstance(x, _core.Tensor) else x for x in args]
+            bind_akg_words(function)
             return kw_kernel(function).py(*arrays)
 
         wrapper.ms_kernel_flag = True  # type: ignore[attr-defined]

@@ -1,0 +1,37 @@
+// The words of the language by what they may stand for (language.md 1), and what to write instead of the
+// words of Python and NumPy that it lacks. Knows no syntax tree and no types.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ir/intrinsics.h"
+#include "ir/signature.h"
+
+namespace kw {
+
+bool is_language_word(std::string_view name);
+bool is_loop_word(std::string_view name);
+/// The function behind a call that rounds to a Python int: the builtin `round`, and floor, ceil and trunc of
+/// the module math, whose words are "builtins.round", "math.floor" and so on.
+std::optional<Fn> rounding_to_int(std::string_view word);
+Hint hint_of_word(std::string_view word);
+std::span<const std::string_view> scope_words();
+/// Words that are neither loops nor scopes nor functions of one row in ir/intrinsics.
+std::span<const std::string_view> other_words();
+bool contains(std::span<const std::string_view> list, std::string_view word);
+
+/// A builtin that is not part of the language, and what to write instead.
+struct RefusedWord {
+  std::string_view name, help;
+};
+/// Null for other words.
+const RefusedWord *refused_word(std::string_view word);
+/// What to write instead of a function of NumPy, or of Numba's prange.
+std::string help_for_numpy(std::string_view word);
+inline constexpr std::string_view functions_help =
+    "`help(kernelwright.lang)` lists the functions that there are";
+
+}  // namespace kw
