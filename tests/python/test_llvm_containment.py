@@ -12,7 +12,8 @@ import pytest
 import kernelwright as kw
 from kernelwright import _core
 
-FAULTS = (1, 2, 3)  # an error diagnostic, a fatal error, a type that the target cannot hold
+# an error diagnostic, a fatal error, a type that the target cannot hold, a block without an end
+FAULTS = (1, 2, 3, 4)
 A = np.arange(6.0)
 
 
@@ -50,6 +51,7 @@ def test_each_fault_says_what_it_was() -> None:
     text = ir_text()
     assert "provoked diagnostic" in _core.llvm_fault(text, 1)
     assert "provoked fatal error" in _core.llvm_fault(text, 2)
+    assert "without_end" in _core.llvm_fault(text, 4)
     assert _core.llvm_fault(text, 3) not in ("", _core.llvm_fault(text, 1), _core.llvm_fault(text, 2))
 
 

@@ -142,7 +142,7 @@ void FunctionEmitter::statement(const Stmt &s) {
 void FunctionEmitter::store(const Store &n) {
   if (is_left_out(n)) return;
   if (chained_.count(n.buf.get())) {
-    b_.CreateStore(chained(n.value), cells_.at(n.buf.get()));
+    b_.CreateStore(chained(n.value), entry_of(cells_, n.buf.get()));
     return;
   }
   V value = expr(n.value);
@@ -184,7 +184,7 @@ void FunctionEmitter::allocate(const Alloc &n) {
     array->setAlignment(llvm::Align(64));
     base = array;
   } else {
-    base = slots_.at(n.buf.get());
+    base = entry_of(slots_, n.buf.get());
   }
   declare(n.buf, base);
   if (n.fill == Fill::zero) zero_fill(n.buf);
@@ -201,7 +201,8 @@ void FunctionEmitter::zero_fill(const Buf &b) {
   llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
   k->addIncoming(b_.getInt64(0), before);
   llvm::Type *t = memory_type(b->dtype);
-  b_.CreateStore(llvm::Constant::getNullValue(t), b_.CreateInBoundsGEP(t, buffers_.at(b.get()).base, k));
+  b_.CreateStore(llvm::Constant::getNullValue(t),
+                 b_.CreateInBoundsGEP(t, entry_of(buffers_, b.get()).base, k));
   V next = b_.CreateAdd(k, b_.getInt64(1), "", true, true);
   k->addIncoming(next, body);
   b_.CreateCondBr(b_.CreateICmpEQ(next, count), done, body);
@@ -227,7 +228,7 @@ void FunctionEmitter::branch(const If &n) {
   V cond = expr(n.cond);
   if (const Store *chosen = lanes_ ? nullptr : chosen_store(n)) {
     if (is_left_out(*chosen)) return;
-    V value = expr(chosen->value), cell = cells_.at(chosen->buf.get());
+    V value = expr(chosen->value), cell = entry_of(cells_, chosen->buf.get());
     b_.CreateStore(without_branch(cond, value, b_.CreateLoad(value->getType(), cell)), cell);
     return;
   }

@@ -15,6 +15,7 @@
 #include "analysis/lane_view.h"
 #include "analysis/row_blocks.h"
 #include "analysis/strided_loads.h"
+#include "codegen/llvm/entry_of.h"
 #include "ir/func.h"
 #include "support/target.h"
 

@@ -75,9 +75,9 @@ FunctionEmitter::V FunctionEmitter::in_first_lane(V v) {
 /// The value in the first lane; the others are of no use.
 FunctionEmitter::V FunctionEmitter::chained(const Expr &e) {
   if (!comes_from_chain(e)) return in_first_lane(expr(e));
-  if (const Ref *n = as<Ref>(e)) return chained_values_.at(n->sym.get());
+  if (const Ref *n = as<Ref>(e)) return entry_of(chained_values_, n->sym.get());
   if (const Load *n = as<Load>(e)) {
-    V cell = cells_.at(n->buf.get());
+    V cell = entry_of(cells_, n->buf.get());
     return b_.CreateLoad(llvm::cast<llvm::AllocaInst>(cell)->getAllocatedType(), cell);
   }
   const Binary *n = as<Binary>(e);

@@ -49,7 +49,7 @@ FunctionEmitter::V FunctionEmitter::expr_uncached(const Expr &e) {
   DType t = e.dtype();
   return match(
       e, [&](const Const &n) { return literal(t, n.bits); },
-      [&](const Ref &n) { return values_.at(n.sym.get()); }, [&](const Load &n) { return load(n); },
+      [&](const Ref &n) { return entry_of(values_, n.sym.get()); }, [&](const Load &n) { return load(n); },
       [&](const Unary &n) { return unary(n.op, t, expr(n.a)); },
       [&](const Binary &n) {
         V a = expr(n.a), b = expr(n.b);
@@ -67,7 +67,7 @@ FunctionEmitter::V FunctionEmitter::expr_uncached(const Expr &e) {
 /// The row and the place in it are added one after the other: in a loop over the last subscript the row
 /// stays.
 FunctionEmitter::V FunctionEmitter::address(const Buf &b, const std::vector<Expr> &index) {
-  const Memory &m = buffers_.at(b.get());
+  const Memory &m = entry_of(buffers_, b.get());
   llvm::Type *element = memory_type(b->dtype);
   V row = nullptr, base = m.base;
   for (size_t d = 0; d < index.size(); ++d) {

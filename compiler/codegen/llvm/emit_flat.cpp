@@ -86,7 +86,7 @@ void FunctionEmitter::rows_loop(const For &rows, const RowToJoin &joint, V lo, V
   V length = trip_count(elements, zero, expr(elements.hi));
   V joined = whole_rows_ ? whole_rows_ : b_.getTrue();
   for (const Buf &b : joint.buffers) {
-    const std::vector<V> &strides = buffers_.at(b.get()).strides;  // null: 1
+    const std::vector<V> &strides = entry_of(buffers_, b.get()).strides;  // null: 1
     V stride = strides[b->rank() - 2], last = strides.back();
     joined = b_.CreateAnd(joined, b_.CreateICmpEQ(stride ? stride : one, length));
     if (last) joined = b_.CreateAnd(joined, b_.CreateICmpEQ(last, one));

@@ -271,7 +271,7 @@ void FunctionEmitter::capture(Region &r) {
   r.frame.hold(streams_);
   for (const Sym &s : r.uses.symbols) {
     ensure(values_.count(s.get()), cat("'", s->name, "' has no value before a parallel loop that uses it"));
-    r.frame.hold(values_.at(s.get()));
+    r.frame.hold(entry_of(values_, s.get()));
   }
   for (const Buf &b : r.uses.buffers) {
     if (auto cell = cells_.find(b.get()); cell != cells_.end()) {
@@ -280,7 +280,7 @@ void FunctionEmitter::capture(Region &r) {
     }
     ensure(buffers_.count(b.get()),
            cat("'", b->sym->name, "' is not there before a parallel loop that uses it"));
-    const Memory &m = buffers_.at(b.get());
+    const Memory &m = entry_of(buffers_, b.get());
     r.frame.hold(m.base);
     for (V stride : m.strides) r.frame.hold(stride);
   }
@@ -368,7 +368,7 @@ void FunctionEmitter::receive(const Region &r, V frame, const FunctionEmitter &o
   cancel_ = inside(outside.cancel_);
   streams_ = inside(outside.streams_), only_written_ = outside.only_written_;
   if (r.uses.checks) fault_ = inside(outside.fault_);
-  for (const Sym &s : r.uses.symbols) values_[s.get()] = inside(outside.values_.at(s.get()));
+  for (const Sym &s : r.uses.symbols) values_[s.get()] = inside(entry_of(outside.values_, s.get()));
   for (const Buf &b : r.uses.buffers) {
     if (auto value = r.cells.find(b.get()); value != r.cells.end()) {
       V cell = llvm::IRBuilder<>(entry_, entry_->begin()).CreateAlloca(type(b->dtype), nullptr, b->sym->name);
@@ -376,7 +376,7 @@ void FunctionEmitter::receive(const Region &r, V frame, const FunctionEmitter &o
       cells_[b.get()] = cell;
       continue;
     }
-    Memory m = outside.buffers_.at(b.get());
+    Memory m = entry_of(outside.buffers_, b.get());
     m.base = inside(m.base);
     for (V &stride : m.strides) stride = inside(stride);
     buffers_[b.get()] = std::move(m);

@@ -25,7 +25,7 @@ FunctionEmitter::BestCells FunctionEmitter::open_best(const OuterSelection &s, u
   llvm::Type *t = type(best->dtype);
   BestCells out{&s, cell_of_lanes(t, count, best->sym->name),
                 cell_of_lanes(number_type(s), count, best->sym->name)};
-  b_.CreateStore(b_.CreateVectorSplat(count, b_.CreateLoad(t, cells_.at(best.get()))), out.best);
+  b_.CreateStore(b_.CreateVectorSplat(count, b_.CreateLoad(t, entry_of(cells_, best.get()))), out.best);
   store_numbers(out, b_.CreateVectorSplat(count, no_number(s)), count);
   return out;
 }

@@ -106,7 +106,7 @@ void FunctionEmitter::close_cells(const OuterCells &outer, const For &n, const L
   for (const auto &[sum, cell] : outer.sums) {
     V lanes = b_.CreateLoad(llvm::FixedVectorType::get(type(sum.cell->dtype), count), cell);
     V gathered = b_.CreateExtractElement(folded(sum, lanes, count, 1), uint64_t{0});
-    V target = cells_.at(sum.cell.get());
+    V target = entry_of(cells_, sum.cell.get());
     V before = b_.CreateLoad(type(sum.cell->dtype), target);
     b_.CreateStore(binary(sum.op, sum.cell->dtype, before, gathered), target);
   }
@@ -273,7 +273,7 @@ void FunctionEmitter::lanes(const For &n, LaneView &view, V lo, V trips) {
   V likely = b_.getInt1(true);
   auto before = buffers_;
   for (const auto &[buf, length] : view.likely_rows()) {
-    Memory &m = buffers_.at(buf.get());
+    Memory &m = entry_of(buffers_, buf.get());
     likely = b_.CreateAnd(likely, b_.CreateICmpEQ(m.strides[buf->rank() - 2], b_.getInt64(length)));
     m.strides[buf->rank() - 2] = b_.getInt64(length);
   }

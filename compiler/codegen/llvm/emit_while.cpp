@@ -95,8 +95,8 @@ FunctionEmitter::V FunctionEmitter::those_where(const Expr &cond, V lanes, Basic
 void FunctionEmitter::count_on(const While &n, V alive, V cell, BasicBlock *body, BasicBlock *done) {
   auto take_along = [&](V lanes) {
     for (const Counter &c : lanes_->view->counters(n)) {
-      V kept = lanes_->cells.at(c.cell.get());
-      V count = splat(b_.CreateLoad(type(c.cell->dtype), lanes_->counts.at(c.cell.get())));
+      V kept = entry_of(lanes_->cells, c.cell.get());
+      V count = splat(b_.CreateLoad(type(c.cell->dtype), entry_of(lanes_->counts, c.cell.get())));
       b_.CreateStore(b_.CreateSelect(mask_of(lanes), count, b_.CreateLoad(count->getType(), kept)), kept);
     }
   };

@@ -54,7 +54,7 @@ void FunctionEmitter::wide_store(const Store &n) {
       b_.CreateStore(same, count->second);
       return;
     }
-    V cell = lanes_->cells.at(n.buf.get());
+    V cell = entry_of(lanes_->cells, n.buf.get());
     bool all = lanes_->mask == lanes_->begun && lanes_->view->is_own(n.buf);  // who reads it writes it
     if (lanes_->mask && !all)
       value = b_.CreateSelect(lanes_->mask, value, b_.CreateLoad(value->getType(), cell));
@@ -185,12 +185,12 @@ FunctionEmitter::V FunctionEmitter::widen_ref(const Ref &n) {
   auto *lanes = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_->count);
   V steps = b_.CreateStepVector(lanes);
   if (step != 1) steps = b_.CreateMul(steps, llvm::ConstantInt::getSigned(lanes, step));
-  return b_.CreateAdd(splat(values_.at(n.sym.get())), steps);
+  return b_.CreateAdd(splat(entry_of(values_, n.sym.get())), steps);
 }
 
 /// The subscripts of lane 0, and how the place moves from lane to lane.
 FunctionEmitter::WidePlace FunctionEmitter::wide_place(const Buf &b, const std::vector<Expr> &index) {
-  const Memory &m = buffers_.at(b.get());
+  const Memory &m = entry_of(buffers_, b.get());
   llvm::Type *element = memory_type(b->dtype);
   WidePlace out{m.base};
   V row = nullptr, moves = nullptr;  // in lane 0; from lane to lane, where it is no constant

@@ -7,6 +7,7 @@
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Verifier.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -118,10 +119,19 @@ struct CollectDiagnostics : llvm::DiagnosticHandler {
   std::string &errors_;
 };
 
+/// Code generation crashes, or makes code of any meaning, where a value is used outside of its dominance.
+void verify_module(const llvm::Module &module) {
+  std::string wrong;
+  llvm::raw_string_ostream text(wrong);
+  bool broken = llvm::verifyModule(module, &text);
+  ensure(!broken, cat("the emitter made malformed LLVM IR: ", wrong));
+}
+
 void provoke(llvm::Module &module, int32_t what) {
   llvm::LLVMContext &context = module.getContext();
   if (what == KW_PROVOKE_DIAGNOSTIC) context.emitError("provoked diagnostic");
   if (what == KW_PROVOKE_FATAL) llvm::report_fatal_error("provoked fatal error");
+  if (what == KW_PROVOKE_MALFORMED) llvm::BasicBlock::Create(context, "without_end", &*module.begin());
   if (what != KW_PROVOKE_TYPE) return;
   llvm::Function *f = llvm::Function::Create(
       llvm::FunctionType::get(llvm::Type::getVoidTy(context), {llvm::PointerType::get(context, 0)}, false),
@@ -139,6 +149,7 @@ void compile(const KwLlvmRequest &request, Compilation &c) {
   prepare_module(module, *request.target);
   FunctionEmitter(module, *request.func, *request.target).run();
   provoke(module, request.provoke);
+  verify_module(module);
   c.writer = writers().take(*request.target);
   c.result = c.writer->write(module, static_cast<KwLlvmWant>(request.want));
 }

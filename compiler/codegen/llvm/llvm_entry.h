@@ -18,7 +18,8 @@ enum KwLlvmProvoke : int32_t {
   KW_PROVOKE_NOTHING = 0,
   KW_PROVOKE_DIAGNOSTIC = 1,
   KW_PROVOKE_FATAL = 2,
-  KW_PROVOKE_TYPE = 3
+  KW_PROVOKE_TYPE = 3,
+  KW_PROVOKE_MALFORMED = 4
 };
 
 struct KwLlvmRequest {

@@ -1,0 +1,22 @@
+// Look-ups of what the emitter made of a symbol or buffer, by name where they fail. Knows no LLVM.
+#pragma once
+
+#include "ir/node.h"
+#include "support/diagnostic.h"
+#include "support/text.h"
+
+namespace kw {
+
+inline const std::string &name_of(const SymNode &s) { return s.name; }
+inline const std::string &name_of(const BufNode &b) { return b.sym->name; }
+
+/// Returns the entry of a symbol or buffer. Internal error when it is not in scope.
+template <class Map>
+auto &entry_of(Map &map, typename std::remove_const_t<Map>::key_type key) {
+  auto found = map.find(key);
+  if (found == map.end())
+    internal_error(__FILE__, __LINE__, cat("the emitter has no value for '", name_of(*key), "'"));
+  return found->second;
+}
+
+}  // namespace kw
