@@ -421,3 +421,35 @@ def functions_by_other_names(a, p):
         out[4, i] = math.erf(a[i]) + np.sign(a[i])
         out[5, i] = math.atan(i) + popcount(p[i])
     return out
+
+
+@case(lambda rng: (floats(rng, 70), floats(rng, 70, dtype="float64"), floats(rng, 9).astype("float16")))
+def functions_called_many_times(x, y, z):
+    """So many calls that they share code of their own: in vectors, one by one, of one and of two arguments."""
+    a = output_tensor(x.shape, x.dtype)
+    b = output_tensor(y.shape, y.dtype)
+    c = output_tensor(z.shape, z.dtype)
+    d = output_tensor((2,), "float64")
+    for i in range(x.shape[0]):
+        t = x[i]
+        for _ in const_range(18):
+            t = sin(t) * 2 + exp(t * 0.125)
+        a[i] = t
+    for i in range(y.shape[0]):
+        t = y[i]
+        u = y[i]
+        for _ in const_range(18):
+            t = power(abs(t) + 0.5, 0.75)
+            u = atan2(u, t) if u > 0 else u + cos(t)
+        b[i] = t + u
+    for i in range(z.shape[0]):
+        t = z[i]
+        for _ in const_range(18):
+            t = tanh(t) + float16(0.5)
+        c[i] = t
+    s = y[0]
+    for _ in const_range(18):
+        s = log1p(abs(s)) + sin(s)
+    d[0] = s
+    d[1] = fmod(s, 0.25)
+    return a, b, c, d

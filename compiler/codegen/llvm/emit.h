@@ -310,6 +310,7 @@ class FunctionEmitter {
   V scaled(V x, V n);
   static llvm::Type *shaped_as(V v, llvm::Type *element);
   llvm::Function *fmod_function(DType t);
+  llvm::Function *math_function(Fn fn, DType from, DType to, size_t arity, uint32_t count);
 
   llvm::Module &module_;
   llvm::LLVMContext &context_;

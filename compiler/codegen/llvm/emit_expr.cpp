@@ -101,6 +101,7 @@ namespace {
 /// Operations of a function call itself, in those of an addition.
 int cost_of(Fn fn) {
   if (fn == Fn::to_bits || fn == Fn::from_bits) return 0;
+  if (row_of(fn).cost == Cost::function && fn != Fn::fmod) return 24;  // as analysis/lane_view counts it
   return fn == Fn::fma || fn == Fn::abs || fn == Fn::scale ? 1 : 4;
 }
 

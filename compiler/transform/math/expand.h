@@ -10,6 +10,7 @@
 
 namespace kw {
 
+/// Calls of one function that are many stay calls: the back end gives it code of its own by `expand_call`.
 Func expand_math(const Func &f, const Target &target);
 /// The expansion of one call, or the call itself when the function has an instruction.
 Expr expand_call(Fn fn, const std::vector<Expr> &args, Loc loc, const Target &target);

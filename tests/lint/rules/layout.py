@@ -42,6 +42,7 @@ CONTINUATIONS: dict[str, str] = {
         "emit_expr",
         "emit_flat",
         "emit_fmod",
+        "emit_math",
         "emit_ops",
         "emit_parallel",
         "emit_selection",
