@@ -10,7 +10,8 @@ namespace kw {
 class OpError : public std::runtime_error {
  public:
   /// no_kernel: a type error of a call that none of the operator's kernels runs; nothing has run then.
-  enum class Kind : uint8_t { type, value, runtime, unsupported, no_kernel };
+  /// device: E501, no device runs it.
+  enum class Kind : uint8_t { type, value, runtime, unsupported, no_kernel, device };
   OpError(Kind kind, const std::string &message, std::string op = {})
       : std::runtime_error(message), kind(kind), op(std::move(op)) {}
   Kind kind;

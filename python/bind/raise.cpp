@@ -76,6 +76,10 @@ PyObject *raise_error(Code code, std::string message, std::string help) {
 void raise_op_error(const OpError &e) {
   using Kind = OpError::Kind;
   if (e.kind == Kind::unsupported) return static_cast<void>(raise_error(Code::E102, e.what()));
+  if (e.kind == Kind::device) {
+    raise_error(Code::E501, e.what(), "compile it for the CPU, or use a version of it for the CPU");
+    return;
+  }
   PyObject *kind = e.kind == Kind::value     ? PyExc_ValueError
                    : e.kind == Kind::runtime ? PyExc_RuntimeError
                                              : PyExc_TypeError;

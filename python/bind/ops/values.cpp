@@ -83,10 +83,20 @@ py::object tensor_to_python(Tensor t, PyTypeObject *type) {
   return py::reinterpret_steal<py::object>(o);
 }
 
+/// "float", "torch.Tensor": without its module a foreign type may be called as one of ours.
+static std::string full_type_name(py::handle o) {
+  std::string name = Py_TYPE(o.ptr())->tp_name;
+  PyTypeObject *type = Py_TYPE(o.ptr());
+  if (name.find('.') != std::string::npos || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return name;
+  py::object module = py::getattr(py::type::of(o), "__module__", py::str(""));
+  std::string text = py::isinstance<py::str>(module) ? py::cast<std::string>(module) : "";
+  return text.empty() || text == "builtins" || text == "__main__" ? name : cat(text, ".", name);
+}
+
 Tensor tensor_from_python(py::handle o, const std::string &what, bool *copied) {
   if (const Tensor *t = tensor_of(o.ptr())) return *t;
   if (!is_array_like(o.ptr()))
-    throw_type_error(cat(what, " is ", with_article(Py_TYPE(o.ptr())->tp_name), ", but must be a tensor"));
+    throw_type_error(cat(what, " is ", with_article(full_type_name(o)), ", but must be a tensor"));
   Tensor t = tensor_over(o.ptr(), what.c_str(), copied);
   if (!t) throw py::error_already_set();
   return t;
