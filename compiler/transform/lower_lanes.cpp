@@ -164,17 +164,27 @@ class LaneLowering {
     for (auto &[at, sum] : sums_) {
       const For &inner = *sum.band.front();
       if (!pure_.count(at) || !is_alone(sum.band)) continue;
-      sum.long_only = sum.band.size() == 1 && is_light(inner);
+      sum.long_only = sum.band.size() == 1 && facts_of(inner).is_light;
       bool threads = sum.band.back()->kind == ForKind::parallel;
       bool lanes = inner.kind == ForKind::vector || (threads && sum.band.size() == 1);
       if (lanes && inner.width >= 2 && inner.width <= lane_count) {
-        LaneView view(inner);
-        bool registers = inner.width == lane_count && view.sums().empty() && can_mask(view, target_);
+        bool registers = inner.width == lane_count && facts_of(inner).fits_registers;
         sum.run_in_rows(registers, threads && !any_guarded(sum.band));
       } else if (sum.band.size() == 1) {
         sum.form = LaneSum::Form::in_blocks;
       }
     }
+  }
+  /// What is asked of a loop for each of its sums.
+  struct LoopFacts {
+    bool is_light, fits_registers;
+  };
+  const LoopFacts &facts_of(const For &n) {
+    auto known = facts_.find(&n);
+    if (known != facts_.end()) return known->second;
+    LaneView view(n);
+    return facts_.emplace(&n, LoopFacts{is_light(n), view.sums().empty() && can_mask(view, target_)})
+        .first->second;
   }
   bool any_guarded(const std::vector<const For *> &band) const {
     return std::any_of(sums_.begin(), sums_.end(),
@@ -234,6 +244,7 @@ class LaneLowering {
 
   const Target &target_;
   std::unordered_map<const StmtNode *, LaneSum> sums_;
+  std::unordered_map<const For *, LoopFacts> facts_;
   std::unordered_set<const StmtNode *> pure_;  ///< those that have nothing between the loops of their band
   std::vector<const StmtNode *> order_;        ///< keys of sums_ in source order
 };

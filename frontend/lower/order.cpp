@@ -17,9 +17,8 @@ namespace {
 /// The term of a sum with what the locals in it stand for, of those that a loop of the sum names once.
 class SumTerm {
  public:
-  SumTerm(Expr term, const For *outermost) : term_(std::move(term)) {
-    walk(outermost->body, [&](const Let &n, const Stmt &) { locals_[n.sym.get()] = n.value; });
-  }
+  using Locals = std::unordered_map<const SymNode *, Expr>;
+  SumTerm(Expr term, const Locals &locals) : term_(std::move(term)), locals_(locals) {}
 
   std::vector<Expr> last_subscripts(const Store &accumulator) const {
     std::vector<Expr> out;
@@ -64,7 +63,7 @@ class SumTerm {
   }
 
   Expr term_;
-  std::unordered_map<const SymNode *, Expr> locals_;
+  const Locals &locals_;
 };
 
 /// True for subscripts with different constants in some dimension.
@@ -78,12 +77,27 @@ bool surely_apart(const std::vector<Expr> &a, const std::vector<Expr> &b) {
 
 using Loops = std::vector<const For *>;  // null: a while
 
-/// True when each run of the body has a buffer of its own.
-bool allocates(const Stmt &body, const Buf &buf) {
-  bool found = false;
-  walk(body, [&](const Alloc &n, const Stmt &) { found |= n.buf == buf; });
-  return found;
-}
+/// What is asked of a loop for each of its sums, found by one walk over its body.
+struct LoopFacts {
+  LoopInvariance invariance;
+  SumTerm::Locals locals;
+  struct Accesses {
+    std::vector<const std::vector<Expr> *> reads, writes;  ///< subscripts
+    bool is_allocated = false;
+  };
+  std::unordered_map<const BufNode *, Accesses> accesses;
+  bool has_jumps;
+  size_t arguments = 0;  ///< buffers among them that are arguments
+
+  explicit LoopFacts(const For &loop) : invariance(loop), has_jumps(jumps_of(loop.body).any()) {
+    walk(
+        loop.body, [&](const Let &n, const Stmt &) { locals[n.sym.get()] = n.value; },
+        [&](const Load &n, const Expr &) { accesses[n.buf.get()].reads.push_back(&n.index); },
+        [&](const Store &n, const Stmt &) { accesses[n.buf.get()].writes.push_back(&n.index); },
+        [&](const Alloc &n, const Stmt &) { accesses[n.buf.get()].is_allocated = true; });
+    for (const auto &[buf, all] : accesses) arguments += buf->space == Space::param;
+  }
+};
 
 class OrderMarker {
  public:
@@ -119,16 +133,17 @@ class OrderMarker {
   }
 
  private:
-  const LoopInvariance &invariance(const For *loop) {
-    return invariance_.try_emplace(loop, *loop).first->second;
-  }
+  LoopFacts &facts(const For *loop) { return facts_.try_emplace(loop, *loop).first->second; }
 
   /// The reduced band of language.md 3, innermost first: the maximal run of innermost loops over which the
   /// element of the store is invariant, with rectangular bounds, else the innermost only. A while ends it.
   std::vector<const For *> reduced_band(const Store &s, const Loops &loops) {
     std::vector<const For *> out;
     for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-      if (!*loop || !invariance(*loop).holds(s.index) || allocates((*loop)->body, s.buf)) break;
+      // an accumulator that each iteration has for itself ends the band too
+      bool goes_on =
+          *loop && facts(*loop).invariance.holds(s.index) && !facts(*loop).accesses[s.buf.get()].is_allocated;
+      if (!goes_on) break;
       out.push_back(*loop);
     }
     if (out.size() > 1 && !is_rectangular(out)) out.resize(1);
@@ -154,36 +169,28 @@ class OrderMarker {
     Order order;
     std::string_view why;
   };
-  bool read_elsewhere(const Store &s, const For *outermost) const {
-    int reads = 0, writes = 0;
-    auto may_meet = [&](const Buf &buf, const std::vector<Expr> &index) {
-      return buf == s.buf && !surely_apart(index, s.index);
+  bool read_elsewhere(const Store &s, const For *outermost) {
+    const LoopFacts::Accesses &all = facts(outermost).accesses[s.buf.get()];
+    auto several_meet = [&](const std::vector<const std::vector<Expr> *> &list) {
+      return std::count_if(list.begin(), list.end(),
+                           [&](const auto *index) { return !surely_apart(*index, s.index); }) > 1;
     };
-    walk(
-        outermost->body, [&](const Load &n, const Expr &) { reads += may_meet(n.buf, n.index); },
-        [&](const Store &n, const Stmt &) { writes += may_meet(n.buf, n.index); });
-    return reads > 1 || writes > 1;
+    return several_meet(all.reads) || several_meet(all.writes);
   }
 
   /// Whether arguments overlap and the loops read or write another one than the sum's: it may be the sum's
   /// memory under another name.
-  bool may_be_argument_of(const Store &s, const For *outermost) const {
-    if (overlap_ == Overlap::none || s.buf->space != Space::param) return false;
-    bool found = false;
-    auto look = [&](const Buf &b) { found |= b != s.buf && b->space == Space::param; };
-    walk(
-        outermost->body, [&](const Load &n, const Expr &) { look(n.buf); },
-        [&](const Store &n, const Stmt &) { look(n.buf); });
-    return found;
+  bool may_be_argument_of(const Store &s, const For *outermost) {
+    return overlap_ == Overlap::possible && s.buf->space == Space::param && facts(outermost).arguments > 1;
   }
 
   Decision order_of(const Store &s, const Expr &term, const std::vector<const For *> &reduced,
-                    const Loops &loops) const {
+                    const Loops &loops) {
     if (!is_float(s.buf->dtype)) return {Order::source, "integers: every order gives the same"};
     if (fp_ == FpMode::strict) return {Order::source, "fp='strict'"};
     if (read_elsewhere(s, reduced.back())) return {Order::source, "the sum is used inside its loop"};
     if (may_be_argument_of(s, reduced.back())) return {Order::source, "arguments share memory"};
-    auto early = [](const For *loop) { return jumps_of(loop->body).any(); };
+    auto early = [&](const For *loop) { return facts(loop).has_jumps; };
     if (std::any_of(reduced.begin(), reduced.end(), early)) return {Order::source, "the loop can end early"};
     Decision decision = lanes_or_source(s, term, reduced, loops);
     if (fp_ == FpMode::fast && decision.order == Order::source) return {Order::any, "fp='fast'"};
@@ -191,9 +198,9 @@ class OrderMarker {
   }
 
   /// Rules (a) to (c) of language.md 3, which ask what stands in the subscripts.
-  static Decision lanes_or_source(const Store &s, const Expr &term, const std::vector<const For *> &reduced,
-                                  const Loops &loops) {
-    SumTerm sum(term, reduced.back());
+  Decision lanes_or_source(const Store &s, const Expr &term, const std::vector<const For *> &reduced,
+                           const Loops &loops) {
+    SumTerm sum(term, facts(reduced.back()).locals);
     std::vector<Expr> last = sum.last_subscripts(s);
     auto in_last = [&](const For *loop) { return mentions(last, loop->iter); };
     if (std::none_of(reduced.begin(), reduced.end(), in_last))
@@ -209,7 +216,7 @@ class OrderMarker {
 
   FpMode fp_;
   Overlap overlap_;
-  std::unordered_map<const For *, LoopInvariance> invariance_;
+  std::unordered_map<const For *, LoopFacts> facts_;
 };
 
 }  // namespace
