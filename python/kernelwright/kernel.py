@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from . import _core, capture, text  # noqa: F401 (the core calls capture at each first call)
+from . import _core, capture, kept_text, text  # noqa: F401 (the core calls capture at each first call)
 from ._core import Kernel
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def kernel(
             raise TypeError("kernel: scope= goes with a text; a function has its own globals")
         if not isinstance(f, types.FunctionType):
             raise TypeError(f"kernel: expected a Python function, got {type(f).__name__}; decorate a `def`")
+        kept_text.keep(f)
         made = Kernel(f, fp=fp, debug=debug, unchecked=unchecked)
         functools.update_wrapper(made, f)
         return made

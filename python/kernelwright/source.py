@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from . import _core
 from .errors import KernelSyntaxError, make_error
+from .kept_text import Kept, kept
 from .text import lines_of
 
 _future_mask = 0
@@ -29,20 +30,17 @@ def _error(code: str, message: str, help_text: str, running: types.CodeType) -> 
 
 
 def read(function: types.FunctionType, code: types.CodeType) -> str:
-    """The text of the function, from its first decorator to its last line, as it stands in the file.
+    """The text of the function, from its first decorator to its last line, as it stood in the file when the
+    kernel was made.
 
     `code` is what the function ran when the caller looked. Names are as CPython reads them (PEP 3131).
     Raises KernelSyntaxError E120 when there is no text, E121 when the text is not what `code` was compiled
     from, E105 when CPython itself finds the text nested too deeply.
     """
-    lines = _block(code, function.__globals__)
+    held = kept(function)
+    lines = _block(code, function.__globals__, held)
     if not lines:
-        raise _error(
-            "E120",
-            f"the source text of kernel '{function.__name__}' cannot be found",
-            'define it in a file or a cell without magics, or give its text: kw.kernel("""def …""")',
-            code,
-        )
+        raise _no_text(function, code)
     text = "".join(lines)
     try:
         same = _same_code(function, code, text)
@@ -54,6 +52,8 @@ def read(function: types.FunctionType, code: types.CodeType) -> str:
             code,
         ) from None
     if not same:
+        if held is not None and held.is_guess:
+            raise _no_text(function, code)
         if "@pytest_ar" in code.co_names:
             raise _error(
                 "E121",
@@ -66,11 +66,22 @@ def read(function: types.FunctionType, code: types.CodeType) -> str:
         raise _error(
             "E121",
             f"the text at this place is not what kernel '{function.__name__}' was compiled from",
-            "after an edit, reload the module or restart Python; for exec, give the text:"
+            "restart Python: the file was edited before it was imported; for exec, give the text:"
             ' kw.kernel("""def …""")',
             code,
         )
     return text if text.isascii() else _normalised(text)
+
+
+def _no_text(function: types.FunctionType, code: types.CodeType) -> KernelSyntaxError:
+    where = {"<stdin>": "standard input", "<string>": "a string"}.get(code.co_filename, "")
+    return _error(
+        "E120",
+        f"the source text of kernel '{function.__name__}' cannot be found"
+        + (f": it came from {where}, which Python does not keep" if where else ""),
+        'define it in a file or a notebook cell, or give its text: kw.kernel("""def …""")',
+        code,
+    )
 
 
 def _normalised(text: str) -> str:
@@ -93,13 +104,15 @@ def _normalised(text: str) -> str:
     return "".join(lines)
 
 
-def _block(code: types.CodeType, space: dict[str, object]) -> list[str]:
-    """The lines of a function as its file holds them; empty when there is no text.
+def _block(code: types.CodeType, space: dict[str, object], held: Kept | None) -> list[str]:
+    """The lines of a function as its file held them; empty when there is no text.
 
     `inspect.getsource` finds the same, in several milliseconds instead of a fraction of one.
     """
     lines = lines_of(code.co_filename)
-    if lines is None:
+    if lines is None and held is not None:
+        lines = held.lines()
+    if lines is None:  # a cell, or a module from an archive
         linecache.checkcache(code.co_filename)
         lines = linecache.getlines(code.co_filename, space)
     first = code.co_firstlineno - 1
