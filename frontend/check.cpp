@@ -131,7 +131,11 @@ void Checker::assign(const Assign &s) {
   }
   BufferArguments given = buffer_arguments(*as<CallExpr>(s.value), rules_.declaration(s), s.value->loc);
   expression(*given.shape);
-  if (given.dtype) expression(*given.dtype);  // the scope is a hint that nobody reads
+  if (given.value) expression(*given.value);
+  const Name *type = given.dtype ? as<Name>(*given.dtype) : nullptr;
+  bool is_python =
+      type && constructor_of(rules_.declaration(s)) && (type->id == "float" || type->id == "int");
+  if (given.dtype && !is_python) expression(*given.dtype);  // the scope is a hint that nobody reads
 }
 
 void Checker::loop(const ForStmt &s) {

@@ -325,7 +325,7 @@ Stmt IrReader::loop(const ast::ForStmt &n, Loc loc) {
 
 Fill IrReader::fill_of(const ast::CallExpr &c) {
   auto *fill = keyword(c, "fill");
-  return fill && text_of(*fill) == "zero" ? Fill::zero : Fill::none;
+  return fill ? word<Fill>(text_of(*fill), fill_text, 4, c.callee->loc) : Fill::none;
 }
 
 Buf IrReader::buffer(const std::string &name, const ast::CallExpr &c, size_t first, Space space, Loc loc) {

@@ -3,6 +3,7 @@
 #include "frontend/parser.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "frontend/parse_expr.h"
 #include "support/text.h"
@@ -346,24 +347,25 @@ Stmt Parser::while_statement() {
 }
 
 Stmt Parser::if_statement() {
-  Loc start = c_.next().loc;
-  ExprPtr cond = e_.expression();
-  Loc loc = join(start, cond->loc);
-  e_.expect(":", "after the condition");
-  auto yes = suite();
+  std::vector<Stmt> chain;  // if, elif, elif, …
   std::shared_ptr<Block> no;
-  if (c_.peek().is("elif")) {
-    if (++blocks_ > max_blocks)
-      parse_error(Code::E105, c_.peek().loc, cat("more than ", max_blocks, " elif branches"),
-                  "split the kernel");
-    no = std::make_shared<Block>();
-    no->push_back(if_statement());
-    --blocks_;
-  } else if (c_.accept("else")) {
+  do {
+    Loc start = c_.next().loc;
+    ExprPtr cond = e_.expression();
+    Loc loc = join(start, cond->loc);
+    e_.expect(":", "after the condition");
+    chain.push_back({loc, IfStmt{std::move(cond), suite(), {}}});
+  } while (c_.peek().is("elif"));
+  if (c_.accept("else")) {
     e_.expect(":", "after else");
     no = suite();
   }
-  return {loc, IfStmt{std::move(cond), std::move(yes), std::move(no)}};
+  for (size_t i = chain.size(); i-- > 1;) {  // each stands in the `else` of the one before
+    std::get<IfStmt>(chain[i].v).no = std::exchange(no, std::make_shared<Block>());
+    no->push_back(std::move(chain[i]));
+  }
+  std::get<IfStmt>(chain[0].v).no = std::move(no);
+  return std::move(chain[0]);
 }
 
 Stmt Parser::with_statement() {

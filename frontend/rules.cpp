@@ -77,32 +77,68 @@ void refuse_variable(std::string_view what, Code code, Loc loc, std::string_view
   type_error(code, loc, cat(what, " is not a compile-time constant integer"), std::string(help));
 }
 
+namespace {
+
+/// A parameter of a call that makes a buffer, in the order of positions.
+struct BufferSlot {
+  std::string_view name;
+  const ast::ExprPtr *BufferArguments::*member;
+};
+using Slots = std::vector<BufferSlot>;
+
+Slots slots_of(std::string_view word) {
+  using Args = BufferArguments;
+  if (word == "output_tensor") return {{"shape", &Args::shape}, {"dtype", &Args::dtype}};
+  const Constructor *c = constructor_of(word);
+  if (!c) return {{"shape", &Args::shape}, {"dtype", &Args::dtype}, {"scope", &Args::scope}};
+  Slots out{
+      {c->is_like ? (c->content == Constructor::Content::empty ? "prototype" : "a") : "shape", &Args::shape}};
+  if (c->content == Constructor::Content::given) out.push_back({"fill_value", &Args::value});
+  out.push_back({"dtype", &Args::dtype});
+  out.push_back({"order", &Args::order});
+  return out;
+}
+
+std::string names_of(const Slots &slots) {
+  std::vector<std::string> names;
+  for (const BufferSlot &s : slots) names.emplace_back(s.name);
+  std::string last = names.back();
+  names.pop_back();
+  return cat(join_text(names, ", "), " and ", last);
+}
+
+}  // namespace
+
 BufferArguments buffer_arguments(const ast::CallExpr &n, std::string_view word, Loc loc) {
   bool is_output = word == "output_tensor";
+  Slots slots = slots_of(word);
   BufferArguments out;
-  std::pair<std::string_view, const ast::ExprPtr **> slots[] = {
-      {"shape", &out.shape}, {"dtype", &out.dtype}, {"scope", &out.scope}};
-  size_t most = is_output ? 2 : 3;
   auto refuse_scope = [](Loc at) {
     type_error(Code::E110, at, "output_tensor takes no scope", "use allocate for temporaries");
   };
-  if (is_output && n.args.size() > most) refuse_scope(n.args[most]->loc);
-  for (size_t i = 0; i < std::min(n.args.size(), most); ++i) *slots[i].second = &n.args[i];
+  if (is_output && n.args.size() > slots.size()) refuse_scope(n.args[slots.size()]->loc);
+  for (size_t i = 0; i < std::min(n.args.size(), slots.size()); ++i) out.*slots[i].member = &n.args[i];
   for (const ast::Keyword &k : n.keywords) {
     if (is_output && k.name == "scope") refuse_scope(k.loc);
     auto slot =
-        std::find_if(std::begin(slots), std::end(slots), [&](const auto &s) { return s.first == k.name; });
-    if (slot == std::end(slots))
-      type_error(Code::E104, k.loc, cat(word, " takes no argument '", k.name, "'"),
-                 cat("its arguments are shape", is_output ? " and dtype" : ", dtype and scope"));
-    if (*slot->second)
+        std::find_if(slots.begin(), slots.end(), [&](const BufferSlot &s) { return s.name == k.name; });
+    if (slot == slots.end())
+      type_error(Code::E104, k.loc, cat(word, " takes no argument '", k.name, "' in a kernel"),
+                 cat("its arguments are ", names_of(slots)));
+    if (out.*slot->member)
       type_error(Code::E104, k.loc, cat(word, " gets its argument '", k.name, "' twice"), "remove one");
-    *slot->second = &k.value;
+    out.*slot->member = &k.value;
   }
-  if (n.args.size() > most || !out.shape)
+  bool needs_value = constructor_of(word) && constructor_of(word)->content == Constructor::Content::given;
+  if (n.args.size() > slots.size() || !out.shape || (needs_value && !out.value))
     type_error(Code::E104, loc,
-               cat(word, " takes 1 to ", most, " arguments, ", n.args.size() + n.keywords.size(), " given"),
+               cat(word, " takes ", needs_value ? 2 : 1, " to ", slots.size(), " arguments, ",
+                   n.args.size() + n.keywords.size(), " given"),
                out.shape ? "" : "the first is the shape");
+  const auto *order = out.order ? ast::as<ast::Text>(*out.order) : nullptr;
+  if (out.order && (!order || order->value != "C"))
+    type_error(Code::E104, (*out.order)->loc, cat(word, " makes row-major arrays only"),
+               "leave `order` out, and swap the subscripts where columns are to lie together");
   return out;
 }
 
@@ -110,13 +146,6 @@ void Rules::parameters(Sink &sink) const {
   if (f_.star.known())
     type_error(Code::E112, f_.star, "a kernel has no '*' parameters",
                "remove the '*': every parameter can be given by keyword");
-  for (const ast::Parameter &p : f_.params)
-    if (p.name == "out")
-      sink.add({Code::E112,
-                p.loc,
-                "a parameter named 'out' collides with the out= of a call",
-                {},
-                {"rename the parameter"}});
   if (f_.params.size() > max_args)
     sink.add({Code::E112,
               f_.params[max_args].loc,
@@ -168,7 +197,7 @@ std::string Rules::buffer_word(const ast::CallExpr &n) const {
     for (const auto &[key, value] : module->attributes)
       if (key == attribute->name && value.kind == Captured::Kind::word) word = value.text;
   }
-  return word == "output_tensor" || word == "allocate" ? word : "";
+  return word == "output_tensor" || word == "allocate" || constructor_of(word) ? word : "";
 }
 
 std::string Rules::declaration(const ast::Assign &s) const {
@@ -176,19 +205,26 @@ std::string Rules::declaration(const ast::Assign &s) const {
   return call && ast::as<ast::Name>(s.target) ? buffer_word(*call) : "";
 }
 
+bool Rules::is_output(const ast::Assign &s, std::string_view word) const {
+  const auto *name = ast::as<ast::Name>(s.target);
+  return word == "output_tensor" ||
+         (constructor_of(word) && !helper_ && name && names_.returned.count(name->id) > 0);
+}
+
 void Rules::assign(const ast::Assign &s, Loc loc, bool top_level) const {
   std::string word = declaration(s);
   if (word.empty()) return target(s.target);
   const ast::CallExpr &call = *ast::as<ast::CallExpr>(s.value);
-  bool is_output = word == "output_tensor";
   BufferArguments given = buffer_arguments(call, word, loc);
-  if (is_output && helper_)
+  bool makes_output = is_output(s, word);
+  if (makes_output && helper_)
     type_error(Code::E110, loc, "output_tensor stands in a function that a kernel calls",
                "declare the output in the kernel and pass it");
-  if (is_output && !top_level)
-    type_error(Code::E110, loc, "output_tensor stands inside a loop or branch",
+  if (makes_output && !top_level)
+    type_error(Code::E110, loc,
+               cat(word, constructor_of(word) ? " of an output" : "", " stands inside a loop or branch"),
                "declare outputs at the top level of the kernel");
-  if (given.dtype) dtype_place(*given.dtype);
+  if (given.dtype && !constructor_of(word)) dtype_place(*given.dtype);
 }
 
 /// Python's own int and float are no dtypes, though their names are words of the language.
@@ -341,12 +377,14 @@ void Rules::captured(const Captured &c, const std::string &id, Loc loc) const {
     case Kind::other:
       type_error(Code::E117, loc,
                  cat("the captured object '", id, "' (", c.text, ") is no constant that a kernel can use"),
-                 dtype_from_numpy(c.text) ? "capture float(x) or int(x) of it, or pass it as an argument"
-                                          : "capture an int, float, bool, str or a tuple of them, or pass it "
-                                            "as an argument");
+                 c.text == "list"
+                     ? "make it a tuple, or an array: np.array(...)"
+                     : "capture a number, a str, a tuple of them or an array, or pass it as an argument");
     case Kind::integer:
     case Kind::real:
     case Kind::boolean:
+    case Kind::scalar:
+    case Kind::array:
     case Kind::text:
     case Kind::dtype: return;
   }
@@ -459,9 +497,10 @@ std::string Rules::callee_word(const ast::ExprPtr &callee) const {
 void Rules::call(const ast::CallExpr &n, Loc loc) const {
   if (function_of(n.callee)) return;
   std::string word = callee_word(n.callee);
-  if (word == "output_tensor" || word == "allocate")
+  if (word == "output_tensor" || word == "allocate" || constructor_of(word))
     type_error(Code::E110, loc, cat(word, " stands inside an expression"),
-               cat("write `c = ", word, "(shape, dtype)` as a statement of its own"));
+               cat("write `c = ", word, constructor_of(word) ? "(...)" : "(shape, dtype)",
+                   "` as a statement of its own"));
   if (is_loop_word(word))
     type_error(Code::E111, loc, cat(word, " stands outside of a for loop"),
                cat("write `for i in ", word, "(...):`"));

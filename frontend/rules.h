@@ -14,11 +14,14 @@
 
 namespace kw {
 
-/// The arguments of output_tensor or allocate, passed by position or by keyword; absent ones are null.
+/// The arguments of a call that makes a buffer, passed by position or by keyword; absent ones are null.
 struct BufferArguments {
   const ast::ExprPtr *shape = nullptr, *dtype = nullptr, *scope = nullptr;
+  const ast::ExprPtr *value = nullptr;  ///< of np.full and np.full_like
+  const ast::ExprPtr *order = nullptr;  ///< of NumPy's constructors
 };
-/// Throws E104 for what such a call does not take, E110 for the scope of an output.
+/// Throws E104 for what such a call does not take, E110 for the scope of an output. The shape of a
+/// constructor like a tensor is that tensor.
 BufferArguments buffer_arguments(const ast::CallExpr &n, std::string_view word, Loc loc);
 
 class Rules {
@@ -54,11 +57,13 @@ class Rules {
   void expression(const ast::ExprPtr &e) const;
   /// The language word that a callee names ("exp", "float32", "range").
   std::string callee_word(const ast::ExprPtr &callee) const;
-  /// "output_tensor" or "allocate" when the call makes a buffer, under whatever name it was imported, else
-  /// "".
+  /// "output_tensor", "allocate" or the word of a constructor when the call makes a buffer, under whatever
+  /// name it was imported, else "".
   std::string buffer_word(const ast::CallExpr &n) const;
-  /// "output_tensor" or "allocate" when the statement declares a buffer, else "".
+  /// That word when the statement declares a buffer, else "".
   std::string declaration(const ast::Assign &s) const;
+  /// Whether a declaration makes an output: by its word, or since a return names it.
+  bool is_output(const ast::Assign &s, std::string_view word) const;
   /// The module that an attribute is taken of; null when it is something else.
   const Captured *module_of(const ast::Attribute &n) const;
   /// True for parameters and for what the kernel assigns or loops over.

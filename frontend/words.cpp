@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/print.h"
+#include "support/text.h"
 
 namespace kw {
 
@@ -75,12 +76,20 @@ constexpr std::string_view whole_array_functions[] = {
     "sum", "prod", "mean", "std", "var", "dot", "matmul", "cumsum", "argmax", "argmin", "any", "all",
 };
 
-/// Functions that make an array.
-constexpr std::string_view array_makers[] = {
-    "zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "array",
-};
-
 }  // namespace
+
+const Constructor *constructor_of(std::string_view word) {
+  using Content = Constructor::Content;
+  static constexpr Constructor table[] = {
+      {"np.zeros", Content::zero, false},      {"np.ones", Content::one, false},
+      {"np.empty", Content::empty, false},     {"np.full", Content::given, false},
+      {"np.zeros_like", Content::zero, true},  {"np.ones_like", Content::one, true},
+      {"np.empty_like", Content::empty, true}, {"np.full_like", Content::given, true},
+  };
+  auto found =
+      std::find_if(std::begin(table), std::end(table), [&](const Constructor &c) { return c.word == word; });
+  return found == std::end(table) ? nullptr : found;
+}
 
 bool contains(std::span<const std::string_view> list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
@@ -99,8 +108,8 @@ std::string help_for_numpy(std::string_view word) {
   if (contains(whole_array_functions, word)) return "write the loop over the elements";
   for (const RefusedWord &known : numpy_words)
     if (known.name == word) return std::string(known.help);
-  if (!contains(array_makers, word)) return {};
-  return "write output_tensor(shape, dtype), or allocate(shape, dtype) for a temporary";
+  if (word == "array") return "write `np.zeros(n)` and its elements, use a tuple, or pass it as an argument";
+  return constructor_of(cat("np.", word)) ? cat("write `np.", word, "(...)`") : "";
 }
 
 bool is_loop_word(std::string_view name) { return contains(loop_words, name); }

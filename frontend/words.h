@@ -23,6 +23,15 @@ std::span<const std::string_view> scope_words();
 std::span<const std::string_view> other_words();
 bool contains(std::span<const std::string_view> list, std::string_view word);
 
+/// A constructor of NumPy: what its elements are, and whether it takes its shape from a tensor.
+struct Constructor {
+  std::string_view word;  ///< "np.zeros"
+  enum class Content : uint8_t { zero, one, empty, given } content;
+  bool is_like;
+};
+/// Null for other words.
+const Constructor *constructor_of(std::string_view word);
+
 /// A builtin that is not part of the language, and what to write instead.
 struct RefusedWord {
   std::string_view name, help;

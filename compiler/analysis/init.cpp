@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "analysis/interval.h"
@@ -65,13 +65,37 @@ bool contains(const Region &a, const Region &b) {
   return true;
 }
 
+/// The load of the element that a store adds to, `x += t`, `-=`, `|=`, `^=` and their long forms, also below
+/// casts and further terms; null for other stores.
+const ExprNode *own_read(const Store &s) {
+  auto bare = [](const Expr &e) {
+    const Expr *at = &e;
+    while (const Cast *c = as<Cast>(*at)) at = &c->a;
+    return at;
+  };
+  auto is_own = [&](const Expr &e) {
+    const Load *l = as<Load>(e);
+    return l && same_place(*l, s);
+  };
+  const Expr *at = bare(s.value);
+  while (const Binary *n = as<Binary>(*at)) {
+    bool takes_back = n->op == BinOp::sub;
+    if (!takes_back && n->op != BinOp::add && n->op != BinOp::bit_or && n->op != BinOp::bit_xor) break;
+    const Expr *left = bare(n->a), *right = bare(n->b);
+    if (is_own(*left)) return left->p.get();
+    if (!takes_back && is_own(*right)) return right->p.get();
+    at = left;
+  }
+  return nullptr;
+}
+
 constexpr size_t max_nest = 6;  ///< deeper loops are not analysed for what earlier iterations wrote
 
 class InitAnalysis {
  public:
   InitReport run(const Func &f) {
     for (const Param &p : f.params)
-      if (p.buf && p.mode == ParamMode::out) tracked_.insert(p.buf.get());
+      if (p.buf && p.mode == ParamMode::out) tracked_.emplace(p.buf.get(), p.fill);
     statements(f.body);
     for (const Param &p : f.params)
       if (p.buf && p.mode == ParamMode::out && !whole(p.buf)) note(report_.needs_zero, p.buf);
@@ -95,7 +119,7 @@ class InitAnalysis {
         s,
         [&](const Store &n) {
           for (const Expr &e : n.index) reads(e);
-          reads(n.value);
+          reads(n.value, own_read(n));
           if (!tracked_.count(n.buf.get())) return;
           bool by_data =
               std::any_of(n.index.begin(), n.index.end(), [](const Expr &e) { return has_load(e); });
@@ -107,7 +131,7 @@ class InitAnalysis {
         [&](const Let &n) { reads(n.value); },
         [&](const Alloc &n) {
           if (n.buf->space == Space::registers) return;
-          tracked_.insert(n.buf.get());
+          tracked_.emplace(n.buf.get(), n.fill);
           forget(written_, n.buf.get());  // fresh memory at each entry
         },
         [&](const For &n) { loop(n); },
@@ -297,10 +321,12 @@ class InitAnalysis {
     if (std::find(list.begin(), list.end(), buf) == list.end()) list.push_back(buf);
   }
 
-  void reads(const Expr &e) {
+  /// `own`: the read of an element to which a store adds. Starting from zero is what such a store means.
+  void reads(const Expr &e, const ExprNode *own = nullptr) {
     if (tracked_.empty()) return;
     walk(e, [&](const Load &n, const Expr &at) {
-      if (!tracked_.count(n.buf.get())) return;
+      auto tracked = tracked_.find(n.buf.get());
+      if (tracked == tracked_.end()) return;
       bool covered = std::any_of(written_.begin(), written_.end(), [&](const Region &r) {
         if (r.buf != n.buf.get()) return false;
         for (size_t d = 0; d < n.index.size(); ++d)
@@ -309,13 +335,15 @@ class InitAnalysis {
       });
       if (covered || silent_) return;
       note(report_.needs_zero, n.buf);
-      note(report_.early_reads, n.buf);
+      if (tracked->second == Fill::empty) note(report_.early_reads, n.buf);
+      if (tracked->second == Fill::meant || at.p.get() == own) return;
+      const std::string &name = n.buf->sym->name;
       report_.warnings.push_back(
           {Code::W301,
            at.loc(),
-           cat("'", n.buf->sym->name, "' may be read here before it is written"),
-           {"unwritten elements are zero; where that is meant, nothing is to be done"},
-           {cat("write '", n.buf->sym->name, "' first, or read the input that was meant")}});
+           cat("'", name, "' may be read here before it is written"),
+           {"unwritten elements are zero"},
+           {cat("write '", name, "' first; where zero is meant, say so: `", name, " = np.zeros(...)`")}});
     });
   }
 
@@ -335,7 +363,7 @@ class InitAnalysis {
   size_t nest_ = 0;
   size_t behind_guards_ = 0;  ///< as in analysis/access
   int silent_ = 0;
-  std::set<const BufNode *> tracked_;
+  std::unordered_map<const BufNode *, Fill> tracked_;  ///< with what the source says of unwritten elements
   Regions written_;
   /// Of each loop around the place: what had been written wherever an iteration was continued early.
   std::vector<std::optional<Regions>> continued_;

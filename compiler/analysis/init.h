@@ -11,8 +11,8 @@
 namespace kw {
 
 struct InitReport {
-  std::vector<Buf> needs_zero;       ///< outputs and Allocs that must start as zero
-  std::vector<Buf> early_reads;      ///< those of which an element may be read before it is written
+  std::vector<Buf> needs_zero;   ///< outputs and Allocs that must start as zero
+  std::vector<Buf> early_reads;  ///< those of np.empty of which an element may be read before it is written
   std::vector<Diagnostic> warnings;  ///< W301: a read may come before the write
 };
 

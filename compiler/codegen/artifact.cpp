@@ -26,6 +26,7 @@ std::string signature_bytes(const Artifact &a) {
     w.u8(static_cast<uint8_t>(p.stride_class));
     w.u8(static_cast<uint8_t>(p.fill));
     w.u32(static_cast<uint32_t>(p.arg));
+    w.u64(p.in_place);
   }
   w.u32(static_cast<uint32_t>(a.results.size()));
   for (uint32_t r : a.results) w.u32(r);
@@ -48,6 +49,7 @@ bool read_signature(std::string_view bytes, Artifact &a) {
     p.stride_class = static_cast<StrideClass>(stride_class);
     p.fill = static_cast<Fill>(fill);
     p.arg = static_cast<int32_t>(r.u32());
+    p.in_place = r.u64();
     if (p.arg < -1 || p.arg >= static_cast<int32_t>(max_args)) return false;
   }
   a.results.resize(r.count());

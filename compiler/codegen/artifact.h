@@ -27,6 +27,8 @@ struct ParamRecord {
   StrideClass stride_class = StrideClass::contiguous;
   Fill fill = Fill::none;
   int32_t arg = -1;  ///< index in the call; -1 for an output
+  /// Of an output: the arguments, by bits, over which it may be written.
+  uint64_t in_place = 0;
 };
 
 /// A sum of extents, as messages write it and as a call evaluates it.

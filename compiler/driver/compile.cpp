@@ -7,6 +7,7 @@
 
 #include "analysis/access.h"
 #include "analysis/bounds.h"
+#include "analysis/in_place.h"
 #include "analysis/init.h"
 #include "codegen/backend.h"
 #include "driver/explain.h"
@@ -35,10 +36,15 @@ void describe_parameters(const Func &f, const Func &source, const Signature &sig
     r.dtype = p.buf ? declared.buf->dtype : declared.sym->dtype;
     r.rank = p.buf ? static_cast<uint8_t>(p.buf->rank()) : 0;
     r.mode = p.mode;
-    r.fill = p.fill;
+    r.fill = p.fill == Fill::none ? Fill::none : Fill::zero;
     if (p.mode == ParamMode::out) {
       r.stride_class = out < signature.outs.size() ? signature.outs[out] : StrideClass::contiguous;
       ++out;
+      // zeros that the kernel counts on would go over what it reads
+      if (p.fill == Fill::none)
+        for (const Buf &input : inputs_to_overwrite(source, declared.buf))
+          for (size_t k = 0; k < source.params.size(); ++k)
+            if (source.params[k].buf == input && args[k]) r.in_place |= uint64_t{1} << *args[k];
     } else {
       r.stride_class = signature.args[*args[i]].stride_class;
       r.arg = static_cast<int32_t>(*args[i]);

@@ -253,9 +253,9 @@ class Explainer {
     std::vector<std::string> dims(buf->rank(), ":");
     std::string role = cat(kind, " ", numpy_name(buf->dtype), "[", join_text(dims, ", "), "]");
     Finding finding{"buffer", buf->sym->loc, buf->sym->name, -1, {}, {}};
-    finding.what = fill == Fill::zero ? "zeroed" : "not zeroed";
+    finding.what = fill != Fill::none ? "zeroed" : "not zeroed";
     std::vector<std::string> lines = first_reads(buf, report);
-    if (fill != Fill::zero)
+    if (fill == Fill::none)
       finding.why = cat(role, ", every element is written before it is read",
                         kind == "output" ? " and before the return" : "");
     else if (!lines.empty())

@@ -95,7 +95,10 @@ enum class Fn : uint8_t;  // rows in ir/intrinsics
 enum class ForKind : uint8_t { serial, parallel, vector, unroll, grid, block };
 enum class Hint : uint8_t { none, serial, parallel, vectorize, unroll, reduce };
 enum class Order : uint8_t { source, lanes, any };
-enum class Fill : uint8_t { none, zero };
+/// What a buffer holds before the first store: anything, or zero. Of the kinds of zero the source says which:
+/// `meant` of np.zeros, where reading an unwritten element is no slip; `empty` of np.empty, where debug=True
+/// refuses to read one; `zero` of output_tensor and allocate. Code generation fills all three alike.
+enum class Fill : uint8_t { none, zero, meant, empty };
 enum class JumpKind : uint8_t { break_loop, continue_loop };
 
 struct Const {

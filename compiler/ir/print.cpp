@@ -35,6 +35,11 @@ std::string_view space_text(Space space) {
   static constexpr std::string_view names[] = {"param", "heap", "stack", "registers", "shared", "constant"};
   return names[static_cast<size_t>(space)];
 }
+std::string_view fill_text(Fill fill) {
+  static constexpr std::string_view texts[] = {"none", "zero", "meant", "empty"};
+  return texts[static_cast<size_t>(fill)];
+}
+
 std::string_view order_text(Order order) {
   static constexpr std::string_view names[] = {"source", "lanes", "any"};
   return names[static_cast<size_t>(order)];
@@ -226,7 +231,7 @@ std::string Printer::param(const Param &p) {
   if (!p.buf) return cat(name(p.sym), ": ", p.weak ? "weak(" : "scalar(", short_name(p.sym->dtype), ")");
   std::string_view mode = p.mode == ParamMode::in ? "buf" : p.mode == ParamMode::out ? "out" : "inout";
   return cat(name(p.buf->sym), ": ", mode, "(", buffer_type(*p.buf),
-             p.fill == Fill::zero ? ", fill='zero')" : ")");
+             p.fill == Fill::none ? ")" : cat(", fill='", fill_text(p.fill), "')"));
 }
 
 std::string Printer::site(const Site &s) {
@@ -292,7 +297,7 @@ void Printer::block(const Stmt &root, bool last) {
 
 std::string Printer::allocation(const Alloc &n) {
   std::string out = cat(buffer_type(*n.buf), ", '", space_text(n.buf->space), "'");
-  if (n.fill == Fill::zero) out += ", fill='zero'";
+  if (n.fill != Fill::none) out += cat(", fill='", fill_text(n.fill), "'");
   if (n.buf->space == Space::constant) {
     out += ", data='";
     for (uint8_t byte : n.buf->data) out += hex_text(0x100u + byte).substr(3);

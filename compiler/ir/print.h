@@ -20,5 +20,6 @@ std::string_view hint_text(Hint hint);
 std::string_view value_text(SiteMessage::Value value);
 std::string_view space_text(Space space);
 std::string_view order_text(Order order);
+std::string_view fill_text(Fill fill);
 
 }  // namespace kw

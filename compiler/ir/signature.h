@@ -32,14 +32,30 @@ struct Signature {
                                      ///< else UINT8_MAX; may be shorter than the outputs
 };
 
-inline constexpr size_t max_rank = 8, max_args = 32, max_outputs = 8;
+/// Of the arguments the captured arrays, which a call does not show, are the last ones.
+inline constexpr size_t max_rank = 8, max_args = 64, max_outputs = 32;
 
 /// A value captured from a closure or from globals.
 struct Captured {
-  enum class Kind : uint8_t { integer, real, boolean, text, tuple, dtype, word, module, function, other };
+  enum class Kind : uint8_t {
+    integer,
+    real,
+    boolean,
+    text,
+    tuple,
+    dtype,
+    word,
+    module,
+    function,
+    scalar,  ///< of NumPy: strong
+    array,   ///< an argument that the call does not show
+    other
+  };
   Kind kind = Kind::other;
-  std::optional<int64_t> integer;  ///< absent when the int needs more than 64 bits; a function's number
-  bool exceeds_int64 = false;      ///< `integer` holds the bits of a number from 2^63 on
+  /// Absent when the int needs more than 64 bits; a function's number, the bits of a scalar, the number of an
+  /// array among the captured ones.
+  std::optional<int64_t> integer;
+  bool exceeds_int64 = false;  ///< `integer` holds the bits of a number from 2^63 on
   double real = 0;
   std::string text;  ///< text itself; the word, module or type name
   DType dtype = DType::f64;

@@ -32,6 +32,7 @@ constexpr CodeRow table[] = {
     {Code::E120, "E120", syntax, "no source text", "test_e120_no_source"},
     {Code::E121, "E121", syntax, "source edited after import", "test_e121_edited"},
     {Code::W101, "W101", warning, "global shadows a word of the language", "test_w101_shadow"},
+    {Code::W102, "W102", warning, "output of the default dtype", "test_w102_default_dtype"},
     {Code::E200, "E200", type, "operand types", "test_e200_operand"},
     {Code::E201, "E201", type, "number of indices", "test_e201_rank"},
     {Code::E202, "E202", type, "tensor where a scalar is needed, or the reverse",

@@ -49,6 +49,7 @@ enum class Code : uint8_t {
   E120,
   E121,
   W101,
+  W102,
   E200,
   E201,
   E202,

@@ -66,13 +66,38 @@ Func Lowering::run() {
 
 void Lowering::parameters() {
   rules_.parameters(*sink_);
-  if (f_.params.size() != in_.signature.args.size())
+  if (f_.params.size() > in_.signature.args.size())
     type_error(Code::E104, f_.loc,
                cat("kernel '", f_.name, "' takes ", counted(f_.params.size(), "argument"), ", ",
                    in_.signature.args.size(), " given"));
   std::vector<Sym> strides;
   for (size_t i = 0; i < f_.params.size(); ++i) parameter(i, strides);
+  captured_arrays(in_.captures, strides);
+  if (f_.params.size() + arrays_.size() != in_.signature.args.size())
+    type_error(Code::E104, f_.loc,
+               cat("kernel '", f_.name, "' takes ", counted(f_.params.size(), "argument"), ", ",
+                   in_.signature.args.size(), " given"));
   func_.extents.insert(func_.extents.end(), strides.begin(), strides.end());
+}
+
+/// The arguments behind the parameters: arrays that the kernel, or a function that it calls, captures.
+void Lowering::captured_arrays(const Captures &captures, std::vector<Sym> &strides) {
+  for (const auto &[name, c] : captures) {
+    if (c.kind == Captured::Kind::array && static_cast<size_t>(*c.integer) == arrays_.size()) {
+      size_t number = f_.params.size() + arrays_.size();
+      ensure(number < in_.signature.args.size(), "a captured array without an argument");
+      const ArgSpec &spec = in_.signature.args[number];
+      require_available(spec.dtype, f_.loc);
+      ast::Parameter parameter;
+      parameter.name = c.text;
+      parameter.loc = f_.loc;
+      Param param;
+      param.buf = parameter_buffer(parameter, spec, strides);
+      func_.params.push_back(param);
+      arrays_.push_back(param.buf);
+    }
+    captured_arrays(c.attributes, strides);
+  }
 }
 
 /// The buffer of a tensor and the extents and strides that describe it.
@@ -251,9 +276,7 @@ void Lowering::assertion(const ast::AssertStmt &s, Loc loc) {
 void Lowering::assign(const ast::Assign &s, Loc loc) {
   if (mentions_expanded(s.value))
     for_each_name(s.target, [&](const std::string &name, Loc) { expanded_.insert(name); });
-  if (std::string word = rules_.declaration(s); !word.empty())
-    return declare(ast::as<ast::Name>(s.target)->id, *ast::as<ast::CallExpr>(s.value), word, loc,
-                   s.target->loc);
+  if (std::string word = rules_.declaration(s); !word.empty()) return declare(s, word, loc);
   refuse_sliced(s.target);
   assign_target(s.target, expression(s.value), loc);
 }
@@ -418,6 +441,9 @@ Buf Lowering::written_tensor(const ast::Subscript &target, Loc target_loc) {
     type_error(Code::E202, target.value->loc, cat(describe(base), " has no elements that could be assigned"),
                buffer_help(target.value, base));
   const std::string &name = base.buf->sym->name;
+  if (std::find(root_->arrays_.begin(), root_->arrays_.end(), base.buf) != root_->arrays_.end())
+    type_error(Code::E117, target_loc, cat("the captured array '", name, "' is written"),
+               cat("make it a parameter: captured arrays are read-only"));
   bool is_input = base.buf->space == Space::param && !root_->outputs_.count(name);
   if (is_input && !root_->returns(base.buf))
     type_error(Code::E207, target_loc, cat("'", name, "' is an input that is written but not returned"),
@@ -456,62 +482,6 @@ void Lowering::augmented(const ast::AugAssign &s, Loc loc) {
   builder_->add(store(buf, std::move(index), store_value(result, buf->dtype), loc));
 }
 
-void Lowering::declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc,
-                       Loc name_loc) {
-  bool is_output = word == "output_tensor";
-  auto found = env_.find(name);
-  if (found != env_.end() &&
-      found->second.kind != Binding::Kind::partial)  // a block before had one of its own
-    type_error(Code::E212, name_loc,
-               found->second.kind == Binding::Kind::tensor ? cat("the tensor '", name, "' is redefined")
-                                                           : cat("'", name, "' is already in use"),
-               "use another name for the buffer");
-  if (is_output && outputs_.size() >= max_outputs)
-    type_error(Code::E110, loc, cat("a kernel has at most ", max_outputs, " outputs"),
-               "join some of them into one");
-  BufferArguments given = buffer_arguments(call, word, loc);
-  std::vector<Expr> extents = shape_argument(
-      *given.shape, is_output ? "compute it with `//`, or pass it as an integer argument" : integer_help);
-  for (const Expr &e : extents)
-    if (is_output && !is_call_constant(e, false))
-      type_error(Code::E206, e.loc().known() ? e.loc() : (*given.shape)->loc,
-                 cat("the extents of output '", name, "' must follow from shapes and integer arguments"),
-                 "pass the size as an argument");
-  DType dtype = given.dtype ? dtype_argument(*given.dtype) : DType::f32;
-  if (extents.size() > max_rank)
-    type_error(Code::E206, loc, cat("a tensor has at most ", max_rank, " dimensions"));
-  Sym sym = make_sym(SymKind::buffer, dtype, name, name_loc);
-  Binding b;
-  b.kind = Binding::Kind::tensor;
-  b.loc = loc;
-  b.value.kind = Operand::Kind::tensor;
-  if (is_output) {
-    std::vector<Expr> strides;
-    size_t number = outputs_.size();
-    bool strided = number < in_.signature.outs.size() && in_.signature.outs[number] == StrideClass::general;
-    for (size_t d = 0; strided && d < extents.size(); ++d) {
-      func_.extents.push_back(make_sym(SymKind::stride, DType::i64, cat(name, "_s", d), name_loc));
-      strides.push_back(ref(func_.extents.back(), name_loc));
-    }
-    b.value.buf = make_buf(sym, std::move(extents), Space::param, std::move(strides));
-    func_.params.push_back({b.value.buf, {}, ParamMode::out, false, Fill::zero});
-    outputs_[name] = loc;
-    const std::vector<uint8_t> &aliases = in_.signature.out_aliases;
-    if (number < aliases.size() && aliases[number] < f_.params.size()) {  // written where it is read
-      Buf used = env_.at(f_.params[aliases[number]].name).value.buf;
-      twins_[name] = {std::exchange(b.value.buf, used), used};
-    }
-  } else {
-    int64_t bytes = item_size(dtype);
-    for (const Expr &e : extents)
-      bytes = as_int(e) && *as_int(e) >= 0 && *as_int(e) <= 4096 && bytes >= 0 ? bytes * *as_int(e) : -1;
-    bool small = bytes >= 0 && bytes <= 4096;
-    b.value.buf = make_buf(sym, std::move(extents), small ? Space::stack : Space::heap);
-    builder_->add_alloc(b.value.buf, Fill::zero, loc);
-  }
-  bind(name, std::move(b));
-}
-
 void Lowering::return_values(const ast::ReturnStmt &s) {
   std::vector<const ast::ExprPtr *> items;
   if (const auto *tuple = ast::as<ast::Tuple>(s.value)) {
@@ -528,6 +498,9 @@ void Lowering::return_values(const ast::ReturnStmt &s) {
     if (auto twin = tensor ? twins_.find(tensor->id) : twins_.end(); twin != twins_.end())
       o.buf = twin->second.own;
     const std::string &name = o.buf->sym->name;
+    if (std::find(arrays_.begin(), arrays_.end(), o.buf) != arrays_.end())
+      type_error(Code::E209, (*item)->loc, cat("'", name, "' is a captured array and cannot be returned"),
+                 "make it a parameter, or copy its elements to an output");
     if (o.buf->space != Space::param)
       type_error(Code::E209, (*item)->loc, cat("'", name, "' is a temporary and cannot be returned"),
                  "return an input tensor or a tensor allocated by output_tensor");

@@ -1,4 +1,4 @@
-// Lowering of calls: casts, intrinsics, select, min and max, and the arguments of declarations.
+// Lowering of calls: casts, intrinsics, select, min and max.
 #include <algorithm>
 
 #include "frontend/lower/lowering.h"
@@ -149,43 +149,6 @@ Operand Lowering::intrinsic_call(const std::string &word, std::vector<Operand> a
   bool rounds = row.fn == Fn::floor || row.fn == Fn::ceil || row.fn == Fn::trunc || row.fn == Fn::round;
   if (rounds && !is_float(t)) return scalar_operand(cast(t, values[0], loc), common.weak, loc);
   return scalar_operand(call(row.fn, std::move(values), loc), common.weak, loc);
-}
-
-DType Lowering::dtype_argument(const ast::ExprPtr &e) {
-  Operand o = scalar(e);
-  std::optional<DType> t;
-  if (o.kind == Operand::Kind::dtype) t = o.dtype;
-  if (o.kind == Operand::Kind::text) t = dtype_from_numpy(o.text);
-  if (!t)
-    type_error(
-        Code::E216, e->loc,
-        o.kind == Operand::Kind::text ? cat("'", o.text, "' is no dtype") : cat(describe(o), " is no dtype"),
-        "use `a.dtype`, a name like float32, or a string like \"float32\"");
-  require_available(*t, e->loc);
-  return *t;
-}
-
-std::vector<Expr> Lowering::shape_argument(const ast::ExprPtr &e, std::string_view help) {
-  Operand o = scalar(e);
-  if (o.kind == Operand::Kind::scalar) {  // one number stands for a tuple of one
-    Operand tuple;
-    tuple.kind = Operand::Kind::tuple;
-    tuple.items.push_back(o);
-    o = tuple;
-  }
-  if (o.kind != Operand::Kind::tuple)
-    type_error(Code::E206, e->loc, cat("a shape is a tuple of integers, not ", describe(o)));
-  std::vector<Expr> out;
-  const auto *listed = ast::as<ast::Tuple>(e);
-  for (const Operand &item : o.items) {
-    const ast::ExprPtr &part =
-        listed && listed->items.size() == o.items.size() ? listed->items[out.size()] : e;
-    Expr extent = index_of(item, "an extent", float_help(item, *part, help));
-    if (auto v = as_int(extent); v && *v < 0)
-      type_error(Code::E206, item.loc, cat("an extent is negative: ", *v));
-    out.push_back(extent);
-  }
-  return out;
 }
 
 }  // namespace kw

@@ -205,6 +205,7 @@ void Lowering::arrive(Join &join, const std::set<std::string> &names) {
 }
 
 void Lowering::if_statement(const ast::IfStmt &s, Loc loc) {
+  if (is_long_chain(s)) return long_chain(s, loc);
   Operand cond = expression(s.cond);
   if (cond.kind == Operand::Kind::poisoned) leave_out(), cond = scalar_operand(const_bool(true), true, loc);
   Expr test = truth_of(cond);
@@ -214,20 +215,27 @@ void Lowering::if_statement(const ast::IfStmt &s, Loc loc) {
     builder_->owners.push_back(taken);
     return statements(*taken);
   }
+  std::set<std::string> names = changed_in(*s.yes);
+  if (s.no) names.merge(changed_in(*s.no));
+  auto block = [&](const ast::Block *b) {
+    if (!b) return;
+    builder_->owners.push_back(b);
+    statements(*b);
+  };
+  branch(test, [&] { block(s.yes.get()); }, [&] { block(s.no.get()); }, names, loc);
+}
+
+/// Lowers both ways of a condition, which assign `names`, and what they are where the ways meet.
+void Lowering::branch(const Expr &test, const std::function<void()> &lower_yes,
+                      const std::function<void()> &lower_no, const std::set<std::string> &names, Loc loc) {
   Env before = env_;
   BlockBuilder yes, no;
-  yes.owners.push_back(s.yes.get());
   BlockBuilder *outer = std::exchange(builder_, &yes);
-  statements(*s.yes);
+  lower_yes();
   bool yes_ends = std::exchange(live_, true);
   Env after_yes = std::exchange(env_, before);
   builder_ = &no;
-  if (s.no) {
-    no.owners.push_back(s.no.get());
-    statements(*s.no);
-  }
-  std::set<std::string> names = changed_in(*s.yes);
-  if (s.no) names.merge(changed_in(*s.no));
+  lower_no();
   if (yes_ends && live_) {
     meet(before, after_yes, yes, no, names);
   } else {
@@ -240,6 +248,76 @@ void Lowering::if_statement(const ast::IfStmt &s, Loc loc) {
   const Seq *list = as<Seq>(otherwise);
   bool empty = list && list->items.empty();
   builder_->add(if_else(test, yes.finish(cells_of(yes.owners)), empty ? Stmt{} : otherwise, loc));
+}
+
+namespace {
+/// The `elif` of a chain, or null.
+const ast::IfStmt *next_in_chain(const ast::IfStmt &s) {
+  return s.no && s.no->size() == 1 ? std::get_if<ast::IfStmt>(&s.no->front().v) : nullptr;
+}
+}  // namespace
+
+/// Branches nest in the IR, whose depth is limited.
+bool Lowering::is_long_chain(const ast::IfStmt &s) {
+  constexpr size_t most = 100;  // chosen: the limit of nested blocks, a tenth of that of the IR
+  size_t length = 0;
+  for (const ast::IfStmt *n = &s; n && length <= most; n = next_in_chain(*n)) ++length;
+  return length > most;
+}
+
+/// Finds the first condition that holds, one after the other, then its branch by bisection:
+///
+///   if c0: A                        branch = 0
+///   elif c1: B             →        if c0: branch = 1
+///   else: C                         if branch == 0: (if c1: branch = 2)
+///                                   if branch < 1: C  else: (if branch < 2: A else: B)
+void Lowering::long_chain(const ast::IfStmt &s, Loc loc) {
+  Buf branch = make_buf(make_sym(SymKind::buffer, DType::i64, "branch", loc), {}, Space::registers);
+  builder_->add_alloc(branch, Fill::none, loc);
+  builder_->add(store(branch, {}, const_int(0), loc));
+  std::vector<const ast::Block *> blocks{nullptr};  // the last `else`, then one block for each condition
+  const ast::IfStmt *n = &s;
+  for (; n; n = next_in_chain(*n)) {
+    BlockBuilder under;
+    under.owners = builder_->owners;
+    std::optional<int64_t> known;
+    {
+      Building inside(builder_, under);
+      Operand cond = expression(n->cond);
+      if (cond.kind == Operand::Kind::poisoned)
+        leave_out(), cond = scalar_operand(const_bool(true), true, loc);
+      Expr test = truth_of(cond);
+      known = as_int(test);
+      auto number = const_int(static_cast<int64_t>(blocks.size()));
+      if (!known) builder_->add(if_else(test, store(branch, {}, number, loc), {}, n->cond->loc));
+    }
+    if (known && *known) break;
+    if (!next_in_chain(*n)) blocks[0] = n->no.get();
+    if (known) continue;
+    blocks.push_back(n->yes.get());
+    Expr open = binary(BinOp::eq, load(branch, {}), const_int(0), loc);
+    builder_->add(if_else(open, under.finish({}), {}, loc));
+  }
+  if (n) blocks[0] = n->yes.get();  // a condition that always holds
+  choose_block(load(branch, {}), blocks, 0, blocks.size(), loc);
+}
+
+/// The block of the number `at`, one of `first` to `end`.
+void Lowering::choose_block(const Expr &at, const std::vector<const ast::Block *> &blocks, size_t first,
+                            size_t end, Loc loc) {
+  if (end - first == 1) {
+    if (!blocks[first]) return;
+    builder_->owners.push_back(blocks[first]);
+    return statements(*blocks[first]);
+  }
+  size_t middle = first + (end - first) / 2;
+  std::set<std::string> names;
+  for (size_t i = first; i < end; ++i)
+    if (blocks[i]) names.merge(changed_in(*blocks[i]));
+  Expr test = binary(BinOp::lt, at, const_int(static_cast<int64_t>(middle)), loc);
+  branch(
+      test, [&] { choose_block(at, blocks, first, middle, loc); },
+      [&] { choose_block(at, blocks, middle, end, loc); }, names, loc);
 }
 
 /// Both branches of a condition go on behind it: the current environment is that of `no`.

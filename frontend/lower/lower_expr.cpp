@@ -153,6 +153,14 @@ Operand Lowering::captured(const Captured &c, const std::string &id, Loc loc) {
           loc);
     case Kind::real: return scalar_operand(const_float(DType::f64, c.real, loc), true, loc);
     case Kind::boolean: return scalar_operand(const_bool(c.integer.value_or(0) != 0, loc), true, loc);
+    case Kind::scalar:
+      require_available(c.dtype, loc);
+      return scalar_operand(constant({c.dtype, static_cast<uint64_t>(c.integer.value_or(0))}, loc), false,
+                            loc);
+    case Kind::array:
+      o.kind = Operand::Kind::tensor;
+      o.buf = root_->arrays_.at(static_cast<size_t>(c.integer.value_or(0)));
+      return o;
     case Kind::text:
       o.kind = Operand::Kind::text;
       o.text = c.text;

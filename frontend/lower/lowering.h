@@ -158,6 +158,7 @@ class Lowering {
   // lower.cpp: the function and its statements
   void parameters();
   void parameter(size_t number, std::vector<Sym> &strides);
+  void captured_arrays(const Captures &captures, std::vector<Sym> &strides);
   Binding assigned_parameter(const ast::Parameter &p, const Operand &value);
   Buf parameter_buffer(const ast::Parameter &p, const ArgSpec &spec, std::vector<Sym> &strides);
   void statements(const ast::Block &block);
@@ -172,8 +173,6 @@ class Lowering {
   Buf written_tensor(const ast::Subscript &target, Loc target_loc);
   void assign_element(const ast::Subscript &target, Loc target_loc, Operand value, Loc loc);
   void augmented(const ast::AugAssign &s, Loc loc);
-  void declare(const std::string &name, const ast::CallExpr &call, std::string_view word, Loc loc,
-               Loc name_loc);
   void scope_arguments(const ast::ExprPtr &context);
   void assertion(const ast::AssertStmt &s, Loc loc);
   void return_values(const ast::ReturnStmt &s);
@@ -185,6 +184,12 @@ class Lowering {
 
   // lower_control.cpp: branches, and what merges where ways meet
   void if_statement(const ast::IfStmt &s, Loc loc);
+  void branch(const Expr &test, const std::function<void()> &lower_yes, const std::function<void()> &lower_no,
+              const std::set<std::string> &names, Loc loc);
+  static bool is_long_chain(const ast::IfStmt &s);
+  void long_chain(const ast::IfStmt &s, Loc loc);
+  void choose_block(const Expr &at, const std::vector<const ast::Block *> &blocks, size_t first, size_t end,
+                    Loc loc);
   void meet(const Env &before, const Env &after_yes, BlockBuilder &yes, BlockBuilder &no,
             const std::set<std::string> &names);
   void arrive(Join &join, const std::set<std::string> &names);
@@ -297,6 +302,20 @@ class Lowering {
   Operand apart(const ast::ExprPtr &e, BlockBuilder &builder);
   Expr decide_lazily(bool is_and, const Expr &so_far, BlockBuilder &&more, const Expr &value, Loc loc);
 
+  // lower_declare.cpp: buffers
+  struct Declared {
+    std::vector<Expr> extents;
+    Loc shape_loc;
+    DType dtype = DType::f32;
+    Fill fill = Fill::zero;
+    std::optional<Operand> value;  ///< of every element
+  };
+  void declare(const ast::Assign &s, std::string_view word, Loc loc);
+  Declared declared(const ast::CallExpr &call, std::string_view word, Loc loc, bool is_output);
+  void warn_default_dtype(Loc loc);
+  Buf declare_output(const std::string &name, const Declared &d, Sym sym, Loc loc);
+  Buf declare_temporary(const Declared &d, Sym sym, Loc loc);
+  void fill_elements(const Buf &buf, const Operand &value, Loc loc);
   DType dtype_argument(const ast::ExprPtr &e);
   std::vector<Expr> shape_argument(const ast::ExprPtr &e, std::string_view help = integer_help);
 
@@ -327,6 +346,7 @@ class Lowering {
       twins_;  ///< arguments and outputs that are the same view as an argument, which is used
   std::set<std::string> written_;
   std::map<std::string, Loc> outputs_;  ///< declared outputs by name
+  std::vector<Buf> arrays_;             ///< root: captured arrays by number
   std::set<std::string> shadow_warned_;
 
   // inlining: the kernel's own lowering is the root, each call has one of its own

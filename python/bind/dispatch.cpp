@@ -185,6 +185,8 @@ PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &o
 PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outputs &outs,
                  const RunResult &r) {
   if (!end_run(k, kernel, {f.extents, f.extent_count}, r)) return note_call(k, f);
+  for (size_t i = 0; f.temporaries && i < f.out_count; ++i)
+    if ((f.temporaries >> i & 1u) && !copy_array(f.given[i], outs.array[i])) return nullptr;
   if (!f.copies.empty() && !write_back(kernel, f)) return nullptr;
   return make_result(kernel, f, outs);
 }
@@ -194,8 +196,9 @@ PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outpu
 PyObject *call_again(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames) {
   const Plan *plan = k.last;
   RepeatedCall c;
-  if (!plan || !plan->repeat.valid || !matches_repeat(*plan, args, nargs, kwnames, c) || !k.fresh ||
-      plan->generation != k.generation || plan->interp != interpreting() || !k.guards_hold())
+  if (!plan || !plan->repeat.valid || (kwnames && k.has_out_parameter) ||
+      !matches_repeat(*plan, args, nargs, kwnames, c) || !k.fresh || plan->generation != k.generation ||
+      plan->interp != interpreting() || !k.guards_hold())
     return nullptr;
   PlanUse held(c.work > release_gil_above ? k.last : nullptr);  // other runs let no other call in
   const LoadedKernel &kernel = plan->body();
@@ -210,13 +213,16 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   if (PyErr_Occurred()) return nullptr;
   CallFrame f;
   if (!k.function_holds() && !k.read_function()) return nullptr;
-  if (!bind_call(k, args, nargs, kwnames, f)) return nullptr;
-  if (!read_arguments(k, f)) return note_call(k, f);
   if (!k.fresh || !k.guards_hold()) [[unlikely]]
     if (!k.refresh()) return nullptr;
+  std::vector<std::pair<std::string, PyRef>> held;  // captured arrays: other calls may rebind their names
+  if (!k.arrays.empty()) held = k.arrays;
+  if (!bind_call(k, args, nargs, kwnames, f)) return nullptr;
+  if (!read_arguments(k, f)) return note_call(k, f);
   PlanUse plan(need_plan(k, f));
   if (!plan || (f.has_out && !check_out_count(k, *plan->main, f))) return note_call(k, f);
   if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return note_call(k, f);
+  if (f.temporaries && (!reread_out(k, f) || !(plan = need_plan(k, f)))) return note_call(k, f);
   if (f.same_views && !f.overlaps) {  // they are compiled as one buffer
     add_alias_words(f);
     if (!(plan = need_plan(k, f))) return note_call(k, f);
@@ -366,9 +372,9 @@ std::optional<std::vector<Tensor>> call_again(PyObject *kernel, std::span<const 
 bool infer_outputs(KernelState &k, PyObject *const *args, size_t nargs, std::vector<TensorType> &out) {
   CallFrame f;
   if (!k.function_holds() && !k.read_function()) return false;
+  if ((!k.fresh || !k.guards_hold()) && !k.refresh()) return false;
   if (!bind_call(k, args, nargs, nullptr, f)) return false;
   if (!read_arguments(k, f)) return note_call(k, f), false;
-  if ((!k.fresh || !k.guards_hold()) && !k.refresh()) return false;
   PlanUse plan(need_plan(k, f));
   if (!plan || (!plan->knows(sizes_of(f)) && !enter_shape(k, *plan, f))) return note_call(k, f), false;
   const Artifact &a = plan->body().artifact();
@@ -406,7 +412,7 @@ bool note_same_views(KernelState &k, CallFrame &f) {
   k.last = last;
   if (!plan || !(plan->has_inout || f.has_out)) return true;
   if (f.has_out && !check_out_count(k, *plan->main, f)) return false;
-  if (!check_written(k, *plan, f)) return false;
+  if (!check_written(k, *plan, f) || (f.temporaries && !reread_out(k, f))) return false;
   if (f.same_views && !f.overlaps) add_alias_words(f);
   return true;
 }

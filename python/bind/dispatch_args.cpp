@@ -292,7 +292,9 @@ bool read_out(const KernelState &k, CallFrame &f) {
 }  // namespace
 
 std::string parameter_name(const KernelState &k, size_t i) {
-  return i < k.parameters.size() ? PyUnicode_AsUTF8(k.parameters[i].get()) : "out";
+  size_t shown = k.parameters.size();
+  if (i < shown) return PyUnicode_AsUTF8(k.parameters[i].get());
+  return i - shown < k.arrays.size() ? k.arrays[i - shown].first : "out";
 }
 
 int dtype_of_array(PyObject *array) {
@@ -300,6 +302,20 @@ int dtype_of_array(PyObject *array) {
 }
 
 bool import_numpy() { return _import_array() >= 0 && make_memory_handler(); }
+
+/// What to do about another library's array that NumPy cannot read.
+static std::string help_for_foreign(PyObject *o, const std::string &name) {
+  PyRef needs(PyObject_GetAttrString(o, "requires_grad")), dtype(PyObject_GetAttrString(o, "dtype"));
+  PyErr_Clear();
+  PyRef text(dtype ? PyObject_Str(dtype.get()) : nullptr);
+  const char *dtype_name = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  PyErr_Clear();
+  if (needs && needs.get() == Py_True)
+    return cat("pass ", name, ".detach(): kernels record no gradient of it");
+  if (dtype_name && std::strstr(dtype_name, "bfloat16"))
+    return cat("pass ", name, ".float(), or its bits as an array of ml_dtypes.bfloat16");
+  return "pass an array in the memory of this process";
+}
 
 /// Puts the NumPy view of another library's array in its place; leaves everything else as it is.
 static bool adopt_foreign(const KernelState &k, size_t i, CallFrame &f) {
@@ -309,7 +325,7 @@ static bool adopt_foreign(const KernelState &k, size_t i, CallFrame &f) {
   PyRef view = view_of_foreign(o, why);
   if (!view)
     return why.empty() || refuse_type(k, i, cat(with_article(type_name(o)), " that NumPy cannot read: ", why),
-                                      "pass an array in the memory of this process");
+                                      help_for_foreign(o, parameter_name(k, i)));
   if (!PyArray_Check(view.get())) return true;
   f.args[i] = view.get();
   f.foreign.emplace_back(std::move(view), o);
@@ -323,7 +339,18 @@ bool read_arguments(const KernelState &k, CallFrame &f) {
     bool ok = PyArray_Check(f.args[i]) ? read_tensor(k, i, f) : read_other(k, i, f);
     if (!ok) return false;
   }
+  f.given_words = f.word_count, f.given_strides = f.stride_count;
   return !f.has_out || read_out(k, f);
+}
+
+bool reread_out(const KernelState &k, CallFrame &f) {
+  for (size_t i = 0; i < f.out_count; ++i)
+    if (f.temporaries >> i & 1u) {
+      f.outs[i] = nullptr;
+      std::erase_if(f.copies, [&](const auto &c) { return c.second == f.given[i]; });
+    }
+  f.word_count = f.given_words, f.stride_count = f.given_strides;
+  return read_out(k, f);
 }
 
 static bool set_out(const KernelState &k, PyObject *out, CallFrame &f) {
@@ -345,7 +372,7 @@ static bool set_out(const KernelState &k, PyObject *out, CallFrame &f) {
 
 static bool set_keyword(const KernelState &k, PyObject *key, PyObject *value, CallFrame &f) {
   static PyObject *const out_key = PyUnicode_InternFromString("out");
-  if (key == out_key) return set_out(k, value, f);
+  if (key == out_key && !k.has_out_parameter) return set_out(k, value, f);
   for (size_t p = k.positional_only; p < k.parameters.size(); ++p) {
     int same = key == k.parameters[p].get() ? 1 : PyUnicode_Compare(key, k.parameters[p].get()) == 0;
     if (!same) continue;
@@ -356,7 +383,7 @@ static bool set_keyword(const KernelState &k, PyObject *key, PyObject *value, Ca
     f.args[p] = value;
     return true;
   }
-  if (PyUnicode_CompareWithASCIIString(key, "out") == 0) return set_out(k, value, f);
+  if (!k.has_out_parameter && PyUnicode_CompareWithASCIIString(key, "out") == 0) return set_out(k, value, f);
   PyErr_Format(PyExc_TypeError, "%s got an unexpected keyword argument '%U'", call_form(k).c_str(), key);
   return false;
 }
@@ -369,7 +396,15 @@ bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, P
                  count == 1 ? "" : "s", nargs);
     return false;
   }
-  f.arg_count = count;
+  f.arg_count = count + k.arrays.size();
+  if (f.arg_count > max_args) {
+    raise_error(Code::E112,
+                cat("kernel '", k.name, "' has ", counted(count, "parameter"), " and captures ",
+                    counted(k.arrays.size(), "array"), ": at most ", max_args, " are possible together"),
+                "put several arrays into one");
+    return false;
+  }
+  for (size_t i = 0; i < k.arrays.size(); ++i) f.args[count + i] = k.arrays[i].second.get();
   std::copy(args, args + nargs, f.args);
   if (nargs == count && !kwnames) return true;
   std::fill(f.args + nargs, f.args + count, nullptr);
@@ -415,7 +450,7 @@ bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame
   size_t out = 0, at = 0;
   for (const ParamRecord &p : kernel.artifact().params) {
     if (p.mode != ParamMode::out) continue;
-    auto *a = out < f.out_count ? reinterpret_cast<PyArrayObject *>(f.outs[out]) : nullptr;
+    auto *a = out < f.out_count ? reinterpret_cast<PyArrayObject *>(f.given[out]) : nullptr;
     bool same =
         !a || (PyArray_NDIM(a) == p.rank && dtype_of_number(PyArray_TYPE(a)) == static_cast<int>(p.dtype));
     for (size_t d = 0; a && same && d < p.rank; ++d)
@@ -457,6 +492,11 @@ bool zero_array(PyObject *array) {
 std::vector<int64_t> shape_of_array(PyObject *array) {
   auto *a = reinterpret_cast<PyArrayObject *>(array);
   return {PyArray_DIMS(a), PyArray_DIMS(a) + PyArray_NDIM(a)};
+}
+
+bool copy_array(PyObject *to, PyObject *from) {
+  return PyArray_CopyInto(reinterpret_cast<PyArrayObject *>(to), reinterpret_cast<PyArrayObject *>(from)) ==
+         0;
 }
 
 void *array_data(PyObject *array) { return PyArray_DATA(reinterpret_cast<PyArrayObject *>(array)); }

@@ -14,8 +14,11 @@ struct CallFrame {
   PyObject *outs[max_outputs];   ///< what the kernel writes for them: the arrays themselves or aligned copies
   size_t out_count = 0;
   bool has_out = false;
-  bool overlaps = false;    ///< a written array shares memory with another: set by check_written
-  bool same_views = false;  ///< a written argument is the same view as another: set by check_written
+  size_t given_words = 0;    ///< of the arguments; those of out= follow
+  size_t given_strides = 0;  ///< likewise
+  uint32_t temporaries = 0;  ///< outputs, by bits, that are computed apart and then copied to their out=
+  bool overlaps = false;     ///< a written array shares memory with another: set by check_written
+  bool same_views = false;   ///< a written argument is the same view as another: set by check_written
   /// Then: of each argument the first one that is the same view, its own index when there is none; of each
   /// array of out= an argument that is the same view, or UINT8_MAX.
   uint8_t alias[max_args], out_alias[max_outputs];
@@ -52,6 +55,8 @@ bool read_arguments(const KernelState &k, CallFrame &f);
 std::string parameter_name(const KernelState &k, size_t i);
 /// Appends what `alias` says: such calls have plans of their own.
 void add_alias_words(CallFrame &f);
+/// Reads out= again when some of its outputs are computed apart; false with an exception.
+bool reread_out(const KernelState &k, CallFrame &f);
 
 /// NumPy's C interface, imported once by the module; false with an exception.
 bool import_numpy();
@@ -73,6 +78,8 @@ bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame
                const int64_t *out_extents);
 /// False with an exception.
 bool zero_array(PyObject *array);
+/// Copies all elements; false with an exception.
+bool copy_array(PyObject *to, PyObject *from);
 void *array_data(PyObject *array);
 std::vector<int64_t> shape_of_array(PyObject *array);
 /// Copies written temporaries back to the arrays they stand for; false with an exception.

@@ -60,6 +60,13 @@ inline bool read_number(PyObject *o, Repeat::Kind kind, uint64_t &bits) {
   return overflow == 0;
 }
 
+/// Arrays that a call does not show are not compared with those of the call before.
+bool has_captured_arrays(const Captures &captures) {
+  return std::any_of(captures.begin(), captures.end(), [](const auto &c) {
+    return c.second.kind == Captured::Kind::array || has_captured_arrays(c.second.attributes);
+  });
+}
+
 bool matches_out(const Plan &plan, PyObject *o, RepeatedCall &c) {
   const Repeat &r = plan.repeat;
   const Repeat::Tensor &t = r.tensors[r.inputs];
@@ -80,7 +87,7 @@ void remember(Plan &plan, const LoadedKernel &kernel, PyObject *const *args) {
   const Artifact &a = kernel.artifact();
   r.valid = false;
   if (!plan.shape_known || plan.has_inout || output_count(kernel) != 1 || a.results.size() != 1 ||
-      a.tuple_of_one || !plan.request.signature.outs.empty())
+      a.tuple_of_one || !plan.request.signature.outs.empty() || has_captured_arrays(plan.request.captures))
     return;
   r.arguments = r.inputs = 0;
   const int64_t *extents = plan.extents.data();

@@ -156,6 +156,27 @@ bool check_apart(const KernelState &k, const Written &w, CallFrame &f) {
   return true;
 }
 
+/// Whether a kernel may write this array of out= directly: it shares no memory with an argument, or is the
+/// same view as one of which the kernel reads each element before it writes it.
+bool is_apart_or_in_place(const ParamRecord &p, PyArrayObject *a, size_t number, CallFrame &f) {
+  AddressRange range = address_range(a);
+  bool right_type = PyArray_NDIM(a) == p.rank &&
+                    dtype_of_array(reinterpret_cast<PyObject *>(a)) == static_cast<int>(p.dtype);
+  std::vector<size_t> views;
+  for (size_t i = 0; i < f.arg_count; ++i) {
+    if (!PyArray_Check(f.args[i])) continue;
+    auto *other = reinterpret_cast<PyArrayObject *>(f.args[i]);
+    if (!range.meets(address_range(other))) continue;
+    bool in_place = right_type && (p.in_place >> i & 1u) && !is_copied(f, a) && !is_copied(f, other);
+    if (in_place && is_same_view(a, other))
+      views.push_back(i);
+    else if (overlap(a, other))
+      return false;
+  }
+  for (size_t i : views) note_same_view(f, {nullptr, a, number, true}, i);
+  return true;
+}
+
 bool check(const KernelState &k, const Written &w, CallFrame &f) {
   return check_writable(k, w.parameter, w.array) && check_apart(k, w, f);
 }
@@ -173,10 +194,8 @@ bool check_written(const KernelState &k, const Plan &plan, CallFrame &f) {
     size_t number = out++;
     auto *a = number < f.out_count ? reinterpret_cast<PyArrayObject *>(f.given[number]) : nullptr;
     if (!a) continue;
-    // zeros that the kernel counts on would go over what it reads; other types are refused later
-    bool joins = p.fill == Fill::none && PyArray_NDIM(a) == p.rank &&
-                 dtype_of_array(f.given[number]) == static_cast<int>(p.dtype);
-    if (!check(k, {nullptr, a, number, joins}, f)) return false;
+    if (!check_writable(k, nullptr, a)) return false;
+    if (!is_apart_or_in_place(p, a, number, f)) f.temporaries |= 1u << number;
   }
   for (size_t i = 0; i < f.out_count; ++i)
     for (size_t j = 0; j < i; ++j) {

@@ -39,7 +39,7 @@ Captured captured_from(PyObject *described) {
       {"integer", Kind::integer}, {"real", Kind::real},     {"boolean", Kind::boolean},
       {"text", Kind::text},       {"tuple", Kind::tuple},   {"dtype", Kind::dtype},
       {"word", Kind::word},       {"module", Kind::module}, {"function", Kind::function},
-      {"other", Kind::other}};
+      {"scalar", Kind::scalar},   {"array", Kind::array},   {"other", Kind::other}};
   Captured c;
   std::string kind = utf8(PyTuple_GET_ITEM(described, 0));
   PyObject *value = PyTuple_GET_ITEM(described, 1);
@@ -64,6 +64,12 @@ Captured captured_from(PyObject *described) {
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i)
         c.items.push_back(captured_from(PyTuple_GET_ITEM(value, i)));
       break;
+    case Kind::scalar:
+      c.text = utf8(PyTuple_GET_ITEM(value, 0));
+      c.dtype = dtype_from_numpy(c.text).value_or(DType::f64);
+      c.integer = static_cast<int64_t>(PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(value, 1)));
+      break;
+    case Kind::array:
     case Kind::function:
       if (!PyTuple_Check(value)) break;
       c.text = utf8(PyTuple_GET_ITEM(value, 0));
@@ -93,7 +99,8 @@ std::string changed_number(const Captures &before, const Captures &now) {
   for (const auto &[name, value] : now) {
     const Captured *old = find_captured(before, name);
     if (!old) continue;
-    bool number = value.kind == Kind::integer || value.kind == Kind::real || value.kind == Kind::tuple;
+    bool number = value.kind == Kind::integer || value.kind == Kind::real || value.kind == Kind::tuple ||
+                  value.kind == Kind::scalar;
     if (number && !same_constant(*old, value)) return name;
     std::string inner = changed_number(old->attributes, value.attributes);
     if (!inner.empty()) return value.kind == Kind::module ? cat(name, ".", inner) : inner;
@@ -110,6 +117,7 @@ KernelState::~KernelState() { Py_XDECREF(function); }
 int KernelState::traverse(visitproc visit, void *arg) {
   Py_VISIT(function);
   for (const PyRef &value : defaults) Py_VISIT(value.get());
+  for (const auto &[name, array] : arrays) Py_VISIT(array.get());
   for (const Callee &callee : callees) Py_VISIT(callee.function.get());
   Py_VISIT(default_values.get());
   for (const Guard &g : guards) {
@@ -144,6 +152,8 @@ bool KernelState::read_function() {
   place = {utf8(path.get()), static_cast<uint32_t>(PyLong_AsLong(line.get())), {}};
   fresh = false;
   std::swap(code, running);
+  auto is_out = [](const PyRef &p) { return PyUnicode_CompareWithASCIIString(p.get(), "out") == 0; };
+  has_out_parameter = std::any_of(names_now.begin(), names_now.end(), is_out);
   parameters.swap(names_now);
   defaults.swap(defaults_now);
   std::swap(default_values, values);  // what was there goes last: a finaliser may call this kernel
@@ -154,7 +164,8 @@ bool KernelState::refresh() {
   PyRef described(call_hook("kernelwright.capture", "describe", function, code));
   if (!described) return false;
   // (identity, ((container, key, kind, object), …), ((name, description), …), ((callee, code, file, line),
-  // …))
+  // …),
+  // ((name, array), …))
   PyObject *id = PyTuple_GET_ITEM(described.get(), 0), *places = PyTuple_GET_ITEM(described.get(), 1),
            *values = PyTuple_GET_ITEM(described.get(), 2), *called = PyTuple_GET_ITEM(described.get(), 3);
   identity.assign(PyBytes_AS_STRING(id), static_cast<size_t>(PyBytes_GET_SIZE(id)));
@@ -171,6 +182,12 @@ bool KernelState::refresh() {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); ++i) {
     PyObject *v = PyTuple_GET_ITEM(values, i);
     values_now.emplace_back(utf8(PyTuple_GET_ITEM(v, 0)), captured_from(PyTuple_GET_ITEM(v, 1)));
+  }
+  PyObject *found = PyTuple_GET_ITEM(described.get(), 4);
+  std::vector<std::pair<std::string, PyRef>> arrays_now;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(found); ++i) {
+    PyObject *a = PyTuple_GET_ITEM(found, i);
+    arrays_now.emplace_back(utf8(PyTuple_GET_ITEM(a, 0)), tuple_item(a, 1));
   }
   std::vector<Callee> callees_now;
   place.callees.clear();
@@ -195,6 +212,7 @@ bool KernelState::refresh() {
   captures = std::move(values_now);
   fresh = true;
   callees.swap(callees_now);
+  arrays.swap(arrays_now);
   guards.swap(guards_now);  // the old ones go last: a finaliser may call this kernel
   return true;
 }

@@ -177,6 +177,9 @@ class KernelState {
   std::vector<Guard> guards;
   std::vector<Callee> callees;  ///< also those called through others
   Captures captures;
+  /// The captured arrays as the names hold them now, by the names: the last arguments of every call.
+  std::vector<std::pair<std::string, PyRef>> arrays;
+  bool has_out_parameter = false;  ///< out= binds it
   uint64_t generation = 0;
   std::map<std::string, uint64_t> generations;  ///< by the captured values, of those that have plans
   uint64_t last_generation = 0;                 ///< the highest number given so far

@@ -12,7 +12,7 @@ import types
 import weakref
 from typing import Any
 
-from . import _core
+from . import _core, kept_text
 
 Described = tuple[Any, ...]
 
@@ -90,6 +90,8 @@ def word_of(value: Any) -> str | None:
     if f"{module}.{name}" in _rounding_to_int:
         return f"{module}.{name}"
     if module in ("numpy", "math") or type(value).__name__ == "ufunc":
+        if module == "numpy" and name in _constructors:
+            return f"np.{name}"
         name = _numpy_aliases.get(name, name)
         return name if name in _numpy_words else None
     if module == "builtins" and name in _builtin_words:
@@ -101,6 +103,7 @@ _numpy_aliases = {
     **{"absolute": "abs", "minimum": "min", "maximum": "max", "pow": "power", "rint": "round"},
     **{"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "bitwise_count": "popcount"},
 }
+_constructors = frozenset("zeros ones empty full zeros_like ones_like empty_like full_like".split())
 _rounding_to_int = frozenset({"math.floor", "math.ceil", "math.trunc", "builtins.round"})
 """Functions that give Python ints, where those of NumPy and of the language keep the dtype."""
 _builtin_words = frozenset("range len min max abs int float bool print enumerate zip reversed".split())
@@ -126,6 +129,21 @@ def _dtype_name(value: Any) -> str | None:
     return None
 
 
+def _scalar_bits(value: Any) -> tuple[str, int] | None:
+    """(dtype, bits) of a NumPy scalar of a dtype that kernels know."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, numpy.generic) or value.dtype.name not in _dtype_names:
+        return None
+    if value.dtype.kind == "c":
+        return None
+    return value.dtype.name, int.from_bytes(value.tobytes(), sys.byteorder)
+
+
+def _is_array(value: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray)
+
+
 def _describe_value(value: Any, depth: int = 0) -> Described:
     kind = type(value)
     if kind is bool:
@@ -144,6 +162,9 @@ def _describe_value(value: Any, depth: int = 0) -> Described:
     word = word_of(value)
     if word is not None:
         return ("word", word)
+    scalar = _scalar_bits(value)
+    if scalar is not None:
+        return ("scalar", scalar)
     if kind is types.FunctionType or kind.__name__ == "Kernel":
         return ("function", getattr(value, "__qualname__", "function"))
     return ("other", "type" if isinstance(value, type) else kind.__name__)
@@ -169,8 +190,10 @@ class _Describer:
     """Collects what a kernel and the functions that it calls capture."""
 
     def __init__(self, function: types.FunctionType) -> None:
+        self._kernel = function
         self._akg = knows_akg_words(function)
         self.places: list[Described] = []
+        self.arrays: list[tuple[str, Any]] = []  # arguments that the call does not show
         self.callees: list[tuple[types.FunctionType, types.CodeType]] = []
         self._numbers: dict[types.FunctionType, int] = {function: 0}
 
@@ -188,20 +211,30 @@ class _Describer:
             except ValueError:
                 continue  # not yet assigned
             self.places.append((cell, name, _CELL, value))
-            values.append((name, self._value(value, code)))
+            values.append((name, self._value(name, value, code)))
         for name in global_names(code):
             if name in space:
                 self.places.append((space, name, _ENTRY, space[name]))
-                values.append((name, self._value(space[name], code)))
+                values.append((name, self._value(name, space[name], code)))
             elif name == "round" and self._akg:
                 values.append((name, ("word", "round")))
         return values
 
-    def _value(self, value: Any, code: types.CodeType) -> Described:
+    def _value(self, name: str, value: Any, code: types.CodeType) -> Described:
         if isinstance(value, types.ModuleType):
             return self._module(value, code.co_names)
+        if _is_array(value):
+            return self._array(name, value)
         described = _describe_value(value)
         return self._function(value) if described[0] == "function" else described
+
+    def _array(self, name: str, value: Any) -> Described:
+        """An array by its number; the same one has one number, under whatever names."""
+        for number, (_, known) in enumerate(self.arrays):
+            if known is value:
+                return ("array", (name, number))
+        self.arrays.append((name, value))
+        return ("array", (name, len(self.arrays) - 1))
 
     def _module(self, module: types.ModuleType, names: tuple[str, ...]) -> Described:
         """A module, with those of its attributes that the code names."""
@@ -212,7 +245,7 @@ class _Describer:
                 continue  # the package finds the words of the language when they are asked for
             value = space[name]
             self.places.append((space, name, _ENTRY, value))
-            described = _describe_value(value)
+            described = self._array(name, value) if _is_array(value) else _describe_value(value)
             if described[0] == "function":
                 described = self._function(value)
             if described[0] != "other":
@@ -229,6 +262,7 @@ class _Describer:
             return ("function", (function.__name__, known), ())
         if len(self.callees) == _max_callees:
             return ("other", "function")
+        kept_text.keep_called(function, self._kernel)
         code = function.__code__
         self.callees.append((function, code))
         number = self._numbers[function] = len(self.callees)
@@ -254,14 +288,15 @@ _max_callees = 64
 
 def describe(
     function: types.FunctionType, code: types.CodeType
-) -> tuple[bytes, tuple[Described, ...], tuple[Described, ...], tuple[Described, ...]]:
-    """(identity, guarded places, described values, called functions) of a kernel's function that runs `code`.
+) -> tuple[bytes, tuple[Described, ...], tuple[Described, ...], tuple[Described, ...], tuple[Described, ...]]:
+    """(identity, guarded places, described values, called functions, captured arrays) of a kernel's function
+    that runs `code`.
 
     A place is (dict, cell or function, key, kind, the object found there); a value is (name, description); a
-    called function is (function, its code, file, first line).
+    called function is (function, its code, file, first line); an array is (name, the array).
     """
     found = _Describer(function)
     values = found.captures(function, code)
     identity = b"".join(_identity(c) for c in (code, *(c for _, c in found.callees)))
     called = ((f, c, c.co_filename, c.co_firstlineno) for f, c in found.callees)
-    return identity, tuple(found.places), tuple(values), tuple(called)
+    return identity, tuple(found.places), tuple(values), tuple(called), tuple(found.arrays)

@@ -7,12 +7,12 @@ Signature signature_of(std::span<const uint16_t> words) {
   Signature s;
   for (size_t i = 0; i < words.size(); ++i) {
     uint16_t w = words[i];
-    auto first = static_cast<uint8_t>(w & 31u);
+    auto first = static_cast<uint8_t>(w & 63u);
     if (w >= out_alias_word(0, 0)) {
-      s.out_aliases.resize(((w >> 5) & 31u) + 1, UINT8_MAX);
+      s.out_aliases.resize(((w >> 6) & 31u) + 1, UINT8_MAX);
       s.out_aliases.back() = first;
     } else if (w >= alias_word(0, 0)) {
-      s.args[(w >> 5) & 31u].alias = first;
+      s.args[(w >> 6) & 63u].alias = first;
     } else if (w >= output_word(false)) {
       s.outs.push_back(w == output_word(true) ? StrideClass::general : StrideClass::contiguous);
     } else {

@@ -9,7 +9,7 @@
 namespace kw {
 
 inline constexpr size_t max_words = 2 * (max_args + max_outputs);
-static_assert(max_args <= 32);  // marks hold indices of 5 bits
+static_assert(max_args <= 64 && max_outputs <= 32);  // marks hold indices of 6 bits, those of outputs of 5
 
 // an argument: kind 2 bits, dtype 4, rank 4, class 2
 constexpr uint16_t argument_word(ArgKind kind, DType dtype, size_t rank, StrideClass c) {
@@ -20,11 +20,11 @@ constexpr uint16_t argument_word(ArgKind kind, DType dtype, size_t rank, StrideC
 constexpr uint16_t output_word(bool general) { return static_cast<uint16_t>(0x8000u | (general ? 1u : 0u)); }
 /// Argument `which` is the same view as argument `first`.
 constexpr uint16_t alias_word(size_t which, size_t first) {
-  return static_cast<uint16_t>(0xC000u | which << 5 | first);
+  return static_cast<uint16_t>(0xC000u | which << 6 | first);
 }
 /// The array of output `which` is the same view as argument `first`.
 constexpr uint16_t out_alias_word(size_t which, size_t first) {
-  return static_cast<uint16_t>(0xE000u | which << 5 | first);
+  return static_cast<uint16_t>(0xE000u | which << 6 | first);
 }
 
 /// The signature that words of these kinds describe.

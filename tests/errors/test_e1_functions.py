@@ -14,10 +14,7 @@ from kernelwright import KernelIndexError, KernelSyntaxError
 from kernelwright.errors import KernelError
 
 ONES = np.ones(4, np.float32)
-HIDDEN = (
-    "the function's name hides every other 'zeros': "
-    "write output_tensor(shape, dtype), or allocate(shape, dtype) for a temporary"
-)
+HIDDEN = "the function's name hides every other 'zeros': write `np.zeros(...)`"
 
 
 def even(n):

@@ -1,4 +1,4 @@
-"""E103 to E117 and W101: names, calls, loops, declarations, returns and captured objects."""
+"""E103 to E108: names, calls, depth, loop variables and returns."""
 
 # ruff: noqa: B007
 from __future__ import annotations
@@ -34,7 +34,7 @@ def misses_a_function(a):
 
 @kw.kernel
 def makes_an_array_by_numpy(a):
-    c = np.zeros(a.shape)
+    c = np.array(a)
     return c
 
 
@@ -163,10 +163,10 @@ SLIPS = [
             (ONES,),
             KernelSyntaxError,
             """
-            FILE:@3:9: error[E103]: module 'np' has no function 'zeros' that a kernel can use
-               @3 |     c = np.zeros(a.shape)
+            FILE:@3:9: error[E103]: module 'np' has no function 'array' that a kernel can use
+               @3 |     c = np.array(a)
                   |         ^~~~~~~~
-                  = help: write output_tensor(shape, dtype), or allocate(shape, dtype) for a temporary
+                  = help: write `np.zeros(n)` and its elements, use a tuple, or pass it as an argument
             """,
         ),
         calls(
@@ -306,17 +306,34 @@ def too_many_blocks() -> None:
     check_deep(source, 102, 405, 2, "blocks nest deeper than 100", "split the kernel")
 
 
-def too_many_branches() -> None:
-    branches = "".join(f"    elif a.ndim == {n}:\n        pass\n" for n in range(101))
-    source = f"def k(a):\n    if a.ndim == 9:\n        pass\n{branches}    return a"
-    check_deep(source, 201, 9, 4, "blocks nest deeper than 100", "split the kernel")
+def branches_in_any_number() -> None:
+    """A chain of them is one block, however long: decided by types, and by elements."""
+    for value in ("a.ndim", "a[0]"):
+        branches = "".join(f"    elif {value} == {n}:\n        a[0] = {n}\n" for n in range(2, 500))
+        source = f"def k(a):\n    if {value} == 0:\n        pass\n{branches}    return a\n"
+        check_text(source, [("float32", 1)], "")
+
+
+def too_many_blocks_below_a_branch() -> None:
+    blocks = "".join(f"{'    ' * n}if a.ndim:\n" for n in range(2, 102))
+    chain = "    if a.ndim == 9:\n        pass\n    elif a.ndim == 8:\n        pass\n    else:\n"
+    source = f"def k(a):\n{chain}{blocks}{'    ' * 102}pass\n    return a"
+    check_deep(source, 106, 405, 2, "blocks nest deeper than 100", "split the kernel")
 
 
 SPLIT_EXPRESSION = ("expressions nest deeper than 1000", "split it: assign parts to locals")
 
 
 @pytest.mark.parametrize(
-    "case", [too_many_signs, too_many_terms, too_many_locals, too_many_blocks, too_many_branches]
+    "case",
+    [
+        too_many_signs,
+        too_many_terms,
+        too_many_locals,
+        too_many_blocks,
+        branches_in_any_number,
+        too_many_blocks_below_a_branch,
+    ],
 )
 def test_e105_depth(case: Check) -> None:
     case()

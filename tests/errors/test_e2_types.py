@@ -368,6 +368,14 @@ def returns_a_temporary(a):
     return t
 
 
+HELD = np.ones(2)
+
+
+@kw.kernel
+def returns_a_captured_array(a):
+    return HELD
+
+
 @pytest.mark.parametrize(
     "case",
     [
@@ -380,6 +388,17 @@ def returns_a_temporary(a):
                @4 |     return t
                   |            ^
                   = help: return an input tensor or a tensor allocated by output_tensor
+            """,
+        ),
+        calls(
+            returns_a_captured_array,
+            (F32,),
+            KernelTypeError,
+            """
+            FILE:@3:12: error[E209]: 'HELD' is a captured array and cannot be returned
+               @3 |     return HELD
+                  |            ^~~~
+                  = help: make it a parameter, or copy its elements to an output
             """,
         ),
         *texts("E209"),

@@ -1,15 +1,13 @@
-"""E301 to E304 and W301: accesses, unassigned names, extents and reads before writes."""
+"""E301 to E304: accesses, unassigned names and extents."""
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
-from diagnostics import Check, calls, texts, warned
+from diagnostics import Check, calls, texts
 
 import kernelwright as kw
-from kernelwright import KernelIndexError, UninitializedReadWarning
+from kernelwright import KernelIndexError
 
 F32 = np.ones(4, np.float32)
 I64 = np.arange(4)
@@ -523,41 +521,3 @@ def through_a_temporary(a, n):
 def test_a_temporary_without_elements_is_no_error() -> None:
     assert through_a_temporary(F32.copy(), 0).tolist() == F32.tolist()
     assert through_a_temporary(F32.copy(), 1).tolist() == [F32[0] + 1, *F32[1:]]
-
-
-@kw.kernel
-def adds_to_nothing(a):
-    c = output_tensor(a.shape, a.dtype)
-    for i in range(a.shape[0]):
-        c[i] += a[i]
-    return c
-
-
-@kw.kernel
-def reads_a_temporary(a):
-    t = allocate(a.shape, a.dtype)
-    for i in range(a.shape[0]):
-        a[i] = t[i]
-    return a
-
-
-def test_w301_uninitialized_read() -> None:
-    """Warned once for a kernel, whatever is called later; as an error it stops the call."""
-    text = """
-        FILE:@5:{}: warning[W301]: '{}' may be read here before it is written
-           @5 |         {}
-              |         {}
-              = note: unwritten elements are zero; where that is meant, nothing is to be done
-              = help: write '{}' first, or read the input that was meant
-        """
-    added = text.format(9, "c", "c[i] += a[i]", "^~~~", "c")
-    warned(adds_to_nothing, (F32,), UninitializedReadWarning, added)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert adds_to_nothing(F32[:2]).tolist() == [1.0, 1.0]
-        assert adds_to_nothing(I64).tolist() == [0, 1, 2, 3]
-        with pytest.raises(UninitializedReadWarning, match=r"W301"):
-            reads_a_temporary(F32.copy())
-    again = kw.kernel(reads_a_temporary.__wrapped__)
-    copied = text.format(16, "t", "a[i] = t[i]", "       ^~~~", "t")
-    warned(again, (F32.copy(),), UninitializedReadWarning, copied)

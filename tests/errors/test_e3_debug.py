@@ -1,14 +1,13 @@
-"""E306 to E312: what debug=True makes of values where kernels differ from CPython, and of first reads."""
+"""E306 to E309, E311, E312: what debug=True makes of values where kernels differ from CPython."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from diagnostics import Check, calls, warned
+from diagnostics import Check, calls
 
 import kernelwright as kw
-from kernelwright import KernelIndexError, KernelOverflowError, KernelValueError, KernelZeroDivisionError
-from kernelwright.errors import UninitializedReadWarning
+from kernelwright import KernelOverflowError, KernelValueError, KernelZeroDivisionError
 
 F32 = np.ones(3, np.float32)
 I8 = np.array([1, 2, 3], np.int8)
@@ -230,113 +229,6 @@ def test_e308_conversion_range(case: Check) -> None:
 )
 def test_e309_nan(case: Check) -> None:
     case()
-
-
-@debug
-def sums_without_a_start(a):
-    c = output_tensor((a.shape[0],), a.dtype)
-    for i, j in grid(a.shape):
-        if j > 0:
-            c[i] += a[i, j]
-        elif i < 1:
-            c[i] = a[i, j]
-    return c
-
-
-@debug
-def reads_the_row_above(a):
-    c = output_tensor(a.shape, a.dtype)
-    for i, j in grid(a.shape):
-        c[i, j] = (c[i, j - 1] if j > 0 else a[i, j]) + (c[i, j + 1] if i + j == 2 else 0.0)
-    return c
-
-
-@debug
-def reads_a_scratch_cube(a):
-    t = allocate((2, 2, a.shape[0]), a.dtype)
-    t[0, 0, 0] = a[0]
-    while t[1, 0, 1] > 0.0:
-        t[0, 0, 1] = a[0]
-    return a
-
-
-@debug
-def reads_one_number(a):
-    c = output_tensor((), a.dtype)
-    c[()] += a[0]
-    return c
-
-
-FIRST_READS = [
-    (
-        sums_without_a_start,
-        (np.ones((2, 2)),),
-        """
-        FILE:@6:13: error[E310]: element 1 of 'c' is read before it is written
-           @6 |             c[i] += a[i, j]
-              |             ^~~~
-              = note: without debug=True it is 0
-        """,
-    ),
-    (
-        reads_the_row_above,
-        (np.ones((3, 4)),),
-        """
-        FILE:@5:58: error[E310]: element [0, 3] of 'c' is read before it is written
-           @5 |         c[i, j] = (c[i, j - 1] if j > 0 else a[i, j]) + (c[i, j + 1] if i + j == 2 else 0.0)
-              |                                                          ^~~~~~~~~~~
-              = note: without debug=True it is 0
-        """,
-    ),
-    (
-        reads_a_scratch_cube,
-        (np.ones(3),),
-        """
-        FILE:@5:11: error[E310]: element 7 (row by row) of 't' is read before it is written
-           @5 |     while t[1, 0, 1] > 0.0:
-              |           ^~~~~~~~~~
-              = note: without debug=True it is 0
-        """,
-    ),
-    (
-        reads_one_number,
-        (np.ones(3),),
-        """
-        FILE:@4:5: error[E310]: 'c' is read before it is written
-           @4 |     c[()] += a[0]
-              |     ^~~~~
-              = note: without debug=True it is 0
-        """,
-    ),
-]
-
-
-@pytest.mark.filterwarnings("ignore::kernelwright.UninitializedReadWarning")
-@pytest.mark.parametrize("case", [calls(k, a, KernelIndexError, text) for k, a, text in FIRST_READS])
-def test_e310_first_read(case: Check) -> None:
-    case()
-
-
-def test_debug_still_warns_of_first_reads() -> None:
-    @debug
-    def adds(a):
-        c = output_tensor(a.shape, a.dtype)
-        for i in range(a.shape[0] - 9):
-            c[i] += a[i]
-        return c
-
-    warned(
-        adds,
-        (F32,),
-        UninitializedReadWarning,
-        """
-        FILE:@5:13: warning[W301]: 'c' may be read here before it is written
-           @5 |             c[i] += a[i]
-              |             ^~~~
-              = note: unwritten elements are zero; where that is meant, nothing is to be done
-              = help: write 'c' first, or read the input that was meant
-        """,
-    )
 
 
 @debug

@@ -111,7 +111,7 @@ def calls_of_a_helper_with_keyword_only_parameters(x):
     return out
 
 
-@case(lambda rng: (ints(rng, 6), ints(rng, 6, low=0, high=6)), mutates=(0, 1), warns=("W301",))
+@case(lambda rng: (ints(rng, 6), ints(rng, 6, low=0, high=6)), mutates=(0, 1))
 def writing_calls_in_expressions(x, w):
     """Helpers that write what the operands on both sides of the call read: each has its value of then."""
     out = output_tensor((8, x.shape[0]), x.dtype)

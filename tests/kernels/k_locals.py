@@ -399,7 +399,7 @@ def tuple_of_copies(x):
     return out
 
 
-@case(lambda rng: (floats(rng, 4, 37), floats(rng, 4)), warns=("W301",))
+@case(lambda rng: (floats(rng, 4, 37), floats(rng, 4)))
 def one_name_for_sums_of_two_loops(a, w):
     """A name set before two loops that both sum into it: each iteration begins anew."""
     out = output_tensor((2, a.shape[0]), a.dtype)

@@ -422,13 +422,6 @@ BORDERS = [
         "elements at the end of a sum in lanes are left out",
     ),
     Fault(
-        "band_of_a_cut_loop",
-        "compiler/schedule/tree/decide.cpp",
-        "if (!sums_in_lanes(n.body)) changed.lo",
-        "if (!sums_in_lanes(n.body) || n.step != 0) changed.lo",
-        "the loop of a sum in lanes is numbered anew where borders cut it",
-    ),
-    Fault(
         "numbers_of_the_last_call",
         "python/bind/dispatch_repeat.cpp",
         "if (!std::equal(plan.scalars.begin(), plan.scalars.end(), c.scalars)) return false;",
@@ -437,4 +430,109 @@ BORDERS = [
     ),
 ]
 
-FAULTS = [*SCALAR_OPS, *INFERENCE, *ANALYSIS, *CHECKS, *EMITTER, *TRANSFORM, *SCHEDULE, *LANES, *BORDERS]
+BANDS = [
+    Fault(
+        "band_by_mentions",
+        "frontend/lower/order.cpp",
+        "facts(*loop).invariance.holds(s.index)",
+        "!mentions(s.index, (*loop)->iter)",
+        "sums at elements that a loop chooses through a local, a scalar or memory",
+    ),
+    Fault(
+        "local_is_not_followed",
+        "compiler/ir/loops.cpp",
+        "if (local != locals_.end() && seen.insert(sym).second) parts.push_back(local->second);",
+        "seen.insert(sym), static_cast<void>(local);",
+        "sums at an element that a local of the loop names",
+    ),
+    Fault(
+        "written_memory_is_fixed",
+        "compiler/ir/loops.cpp",
+        "[&](const Store &n, const Stmt &) { written_.insert(n.buf.get()); },",
+        "",
+        "sums at an element that a cursor in memory or a counter names",
+    ),
+    Fault(
+        "fresh_scalar_is_fixed",
+        "compiler/ir/loops.cpp",
+        "[&](const Alloc &n, const Stmt &) { written_.insert(n.buf.get()); });",
+        "[](const Jump &, const Stmt &) {});",
+        "sums at an element that a scalar names, which each iteration has for itself and no store changes",
+    ),
+    Fault(
+        "band_keeps_old_names",
+        "compiler/transform/copy.cpp",
+        "out.push_back(renamed->sym);",
+        "out.push_back(s);",
+        "a copied or fused loop loses its sums in lanes",
+    ),
+    Fault(
+        "place_inside_the_band",
+        "compiler/transform/lower_lanes.cpp",
+        "i = invariance.without_locals(i);",
+        "i = Expr(i);",
+        "a sum at an element that a local of the loop names, the same one in each iteration",
+    ),
+    Fault(
+        "bound_read_again",
+        "frontend/lower/fix_bounds.cpp",
+        "found |= shared || written.count(n.buf.get()) > 0;",
+        "found |= shared;",
+        "loops that write what their bounds read",
+    ),
+    Fault(
+        "local_written_in_all_iterations",
+        "compiler/analysis/init.cpp",
+        "forget_what_changes(once, n);",
+        "",
+        "elements at subscripts that a local holds are taken for written",
+    ),
+    Fault(
+        "bound_of_another_time",
+        "compiler/analysis/init.cpp",
+        "if (has_load(first) || has_load(end)) return false;",
+        "if (!first || !end) return false;",
+        "loops up to a bound in memory that changes later are taken for all of it",
+    ),
+    Fault(
+        "mark_of_any_loop",
+        "compiler/ir/verify.cpp",
+        "(n.order == Order::source || mark_ok(n));",
+        "(n.order != Order::source || !n.order.band.empty() || mark_ok(n));",
+        "the verifier: marks of sums that name no loops around them or chosen elements",
+    ),
+    Fault(
+        "bounds_that_change",
+        "compiler/ir/verify.cpp",
+        "found |= read.count(s.buf.get()) > 0;",
+        "found |= read.count(s.buf.get()) > 1;",
+        "the verifier: loops that write what their bounds read",
+    ),
+    Fault(
+        "sum_into_its_own_terms",
+        "frontend/lower/order.cpp",
+        "facts(outermost).arguments > 1;",
+        "facts(outermost).arguments > 64;",
+        "sums into an argument that overlaps their terms",
+    ),
+    Fault(
+        "out_over_what_is_read",
+        "compiler/analysis/in_place.cpp",
+        "return load.number < store.number;",
+        "return load.number < store.number || !load.loops.empty();",
+        "out= that is an input whose elements are read after they were written",
+    ),
+]
+
+FAULTS = [
+    *SCALAR_OPS,
+    *INFERENCE,
+    *ANALYSIS,
+    *CHECKS,
+    *EMITTER,
+    *TRANSFORM,
+    *SCHEDULE,
+    *LANES,
+    *BORDERS,
+    *BANDS,
+]

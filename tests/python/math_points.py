@@ -10,6 +10,8 @@ from typing import Any
 import mpmath
 import numpy as np
 
+import kernelwright as kw
+
 Array = np.ndarray[Any, Any]
 Long = np.longdouble
 INF, NAN = float("inf"), float("nan")
@@ -54,7 +56,7 @@ def kernel_of(name: str, arity: int = 1, dtype: str = "a.dtype") -> Callable[...
     )
     file = f"<{name} {arity} {dtype}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    space: dict[str, Any] = {}
+    space: dict[str, Any] = {"kw": kw, "math": math, "np": np}
     exec(compile(text, file, "exec"), space)
     return space["k"]
 

@@ -76,7 +76,7 @@ def test_notes_are_for_errors_of_this_package(monkeypatch: pytest.MonkeyPatch) -
         error.__notes__ = ["mine"]  # type: ignore[attr-defined]
         raise error
 
-    unread = kw.kernel("def k(a):\n    b = output_tensor((2,), a.dtype)\n    b[0] += a[0]\n    return b\n")
+    unread = kw.kernel("def k(a):\n    b = output_tensor((2,), a.dtype)\n    b[0] *= a[0]\n    return b\n")
     monkeypatch.setattr("warnings.showwarning", leave)
     with warnings.catch_warnings(), pytest.raises(SystemExit) as caught:
         warnings.simplefilter("always")

@@ -185,8 +185,10 @@ def test_overlapping_arguments_run_in_source_order() -> None:
 def test_out_may_overlap_an_argument() -> None:
     block = count(6)
     assert copy(block[:3], out=block[:3]).tolist() == [1.0, 2.0, 3.0]
-    assert copy(block[:3], out=block[1:4]).tolist() == [1.0, 1.0, 1.0]  # element by element
-    assert copy(block[3:], out=block[2:5]).tolist() == [1.0, 5.0, 6.0]
+    assert copy(block[:3], out=block[1:4]).tolist() == [1.0, 2.0, 3.0]  # as without out=
+    assert block.tolist() == [1.0, 1.0, 2.0, 3.0, 5.0, 6.0]
+    assert copy(block[3:], out=block[2:5]).tolist() == [3.0, 5.0, 6.0]
+    assert block.tolist() == [1.0, 1.0, 3.0, 5.0, 6.0, 6.0]
 
 
 def test_misaligned_overlap_is_refused() -> None:

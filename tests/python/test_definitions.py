@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import kernelwright as kw
-from kernelwright import KernelSyntaxError
+from kernelwright import KernelSyntaxError, lang
 
 ONES = np.ones(3, np.float32)
 
@@ -221,7 +221,24 @@ def test_functions_of_the_package() -> None:
         return c
 
     assert mixed(ONES).tolist() == mixed.py(ONES).tolist()
-    assert not hasattr(kw, "sqr") and not hasattr(kw, "output_tensor")
+    assert not hasattr(kw, "sqr")
+
+
+def test_every_word_of_the_language_is_an_attribute_of_the_package() -> None:
+    @kw.kernel
+    def mixed(a):
+        c = kw.output_tensor(a.shape, a.dtype)
+        t = kw.allocate((2,), kw.float64)
+        for i in kw.parallel(a.shape[0]):
+            c[i] = kw.round(a[i] * 1.5)
+        for (k,) in kw.grid((2,)):
+            t[k] = k + 0.5
+        for k in kw.const_range(2):
+            c[k] = c[k] + t[k]
+        return c
+
+    assert mixed(ONES).tolist() == mixed.py(ONES).tolist() == [2.5, 3.5, 2.0]
+    assert [word for word in (*lang.words, "round") if getattr(kw, word) is not getattr(lang, word)] == []
 
 
 def test_annotations_mean_nothing() -> None:

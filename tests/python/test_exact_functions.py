@@ -23,11 +23,15 @@ def bits(a: Array) -> bytes:
 
 
 def evaluate(name: str, *args: Array, dtype: str = "a.dtype") -> Array:
-    """By machine code, after comparing a sample with the interpreter and with kernel.py."""
+    """By machine code, after comparing a sample with the interpreter and with kernel.py.
+
+    Python's math.trunc takes no NumPy scalar but float64, which is one of its floats.
+    """
     function = kernel_of(name, len(args), dtype)
     with kw.debug("cache=off"):
         got = kw.kernel(function)(*args)
-    for count, words in ((3000, "cache=off; interp"), (300, "")):
+    by_python = name != "math.trunc" or args[0].dtype == "float64"
+    for count, words in ((3000, "cache=off; interp"), *([(300, "")] if by_python else [])):
         step = len(args[0]) // count + 1
         some = tuple(np.ascontiguousarray(a[::step]) for a in args)
         with kw.debug(words or "cache=off"):
@@ -58,7 +62,15 @@ def integers(dtype: str) -> Array:
     )
 
 
-ROUNDINGS = {"ceil": np.ceil, "trunc": np.trunc, "round": np.rint, "floor": np.floor, "sign": np.sign}
+ROUNDINGS = {
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "np.round": np.rint,
+    "kw.round": np.rint,
+    "floor": np.floor,
+    "sign": np.sign,
+}
+TO_INTS = {"math.ceil": np.ceil, "math.trunc": np.trunc, "round": np.rint, "math.floor": np.floor}
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -69,11 +81,38 @@ def test_rounding_and_sign_of_floats(name: str, dtype: str) -> None:
         assert bits(evaluate(name, x)) == bits(ROUNDINGS[name](x)), f"KW_FUZZ_SEED={SEED}"
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", TO_INTS)
+def test_rounding_of_floats_to_python_ints(name: str, dtype: str) -> None:
+    x = floats(dtype)
+    fits = np.abs(x) < 2.0**63  # not NaN
+    expected = TO_INTS[name](x[fits]).astype("int64")
+    assert evaluate(name, x[fits], dtype="'int64'").tolist() == expected.tolist(), f"KW_FUZZ_SEED={SEED}"
+
+
+@pytest.mark.parametrize("name", TO_INTS)
+def test_what_no_int_of_64_bits_holds_rounds_to_the_nearest_or_to_zero(name: str) -> None:
+    x = np.array([NAN, INF, -INF, 2.0**63, -(2.0**63), 1e300, -1e19, -0.0])
+    least, most = -(2**63), 2**63 - 1
+    for words in ("cache=off", "cache=off; interp"):
+        with kw.debug(words):
+            got = kw.kernel(kernel_of(name, dtype="'int64'"))(x)
+        assert got.tolist() == [0, most, least, most, least, most, least, 0], words
+
+
 @pytest.mark.parametrize("dtype", INTEGERS)
-@pytest.mark.parametrize("name", ROUNDINGS)
+@pytest.mark.parametrize("name", [*ROUNDINGS, "round"])
 def test_rounding_and_sign_of_integers(name: str, dtype: str) -> None:
     x = integers(dtype)
     assert evaluate(name, x).tolist() == (np.sign(x) if name == "sign" else x).tolist()
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("name", TO_INTS)
+def test_rounding_of_integers_to_python_ints(name: str, dtype: str) -> None:
+    x = integers(dtype)
+    x = x[np.abs(x.astype("float64")) < 2.0**53]  # Python's math makes floats of them
+    assert evaluate(name, x, dtype="'int64'").tolist() == x.tolist()
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

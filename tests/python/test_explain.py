@@ -130,12 +130,23 @@ def test_conditions_are_those_that_a_call_tests() -> None:
     assert [(v.main, v.plain) for v in kernel.explain().versions] == [(True, True)]
 
 
+@kw.kernel
+def greatest(a):
+    c = output_tensor((1,), a.dtype)
+    for i in range(a.shape[0]):
+        c[0] = max(c[0], a[i])
+    return c
+
+
 def test_buffers() -> None:
-    start = first_line(gathers) - 1
-    reads = f"line {start + 10} may read an element before it is written"
+    unproved = "not every element is proved written before the return"
     assert facts(gathers, "buffer", *ARGS) == [
-        (3, "c", -1, "zeroed", f"output float32[:, :], {reads}"),
+        (3, "c", -1, "zeroed", f"output float32[:, :], {unproved}"),
         (4, "t", -1, "not zeroed", "temporary float32[:, :], every element is written before it is read"),
+    ]
+    reads = f"line {first_line(greatest) + 4} may read an element before it is written"
+    assert facts(greatest, "buffer", np.ones(3)) == [
+        (3, "c", -1, "zeroed", f"output float64[:], {reads}"),
     ]
 
 

@@ -198,7 +198,7 @@ Flow Interpreter::statement(const Stmt &s) {
       },
       [&](const Alloc &n) {  // a mutable scalar: its cell outlives the scope, which nothing can tell
         Value &cell = cells_[n.buf.get()] = {
-            n.buf->dtype, n.fill == Fill::zero || n.buf->dtype == DType::b1 ? 0 : 0xCBCBCBCBu};
+            n.buf->dtype, n.fill != Fill::none || n.buf->dtype == DType::b1 ? 0 : 0xCBCBCBCBu};
         declare(n.buf, reinterpret_cast<char *>(&cell.bits));
         return Flow::next;
       },
@@ -230,7 +230,7 @@ Flow Interpreter::allocate(const Alloc &n) {
   auto bytes = static_cast<size_t>(count) * item_size(n.buf->dtype);
   auto memory = std::make_unique<char[]>(bytes + 1);
   // unspecified contents are made conspicuous, so that a missing fill shows
-  std::memset(memory.get(), n.fill == Fill::zero ? 0 : 0xCB, bytes);
+  std::memset(memory.get(), n.fill != Fill::none ? 0 : 0xCB, bytes);
   if (n.buf->dtype == DType::b1 && n.fill == Fill::none) std::memset(memory.get(), 1, bytes);
   declare(n.buf, memory.get());
   Flow flow = statements(n.body);

@@ -28,7 +28,7 @@ bool FunctionEmitter::contains_loop(const Stmt &root) {
     if (const Seq *n = as<Seq>(*s))
       for (size_t i = 0; i + 1 < n->items.size(); ++i)
         if (contains_loop(n->items[i])) return true;
-    if (const Alloc *n = as<Alloc>(*s); n && n->fill == Fill::zero) return true;
+    if (const Alloc *n = as<Alloc>(*s); n && n->fill != Fill::none) return true;
   }
   return false;
 }
@@ -171,7 +171,7 @@ void FunctionEmitter::allocate(const Alloc &n) {
     llvm::Type *t = type(n.buf->dtype);
     if (!lanes_ && is_chained(n)) chained_.insert(n.buf.get()), t = llvm::FixedVectorType::get(t, 4);
     V cell = cells_[n.buf.get()] = at_entry.CreateAlloca(t, nullptr, n.buf->sym->name);
-    if (n.fill == Fill::zero) b_.CreateStore(llvm::Constant::getNullValue(t), cell);
+    if (n.fill != Fill::none) b_.CreateStore(llvm::Constant::getNullValue(t), cell);
     return;
   }
   V base = nullptr;
@@ -187,7 +187,7 @@ void FunctionEmitter::allocate(const Alloc &n) {
     base = entry_of(slots_, n.buf.get());
   }
   declare(n.buf, base);
-  if (n.fill == Fill::zero) zero_fill(n.buf);
+  if (n.fill != Fill::none) zero_fill(n.buf);
 }
 
 /// A plain loop over the elements: a call to memset would be an undefined symbol.

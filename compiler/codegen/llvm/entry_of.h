@@ -1,4 +1,5 @@
-// Look-ups of what the emitter made of a symbol or buffer, by name where they fail. Knows no LLVM.
+// Look-ups of what the emitter made of a symbol or buffer. A look-up that fails names what is missing. Knows
+// no LLVM, so that it can be tested without.
 #pragma once
 
 #include "ir/node.h"

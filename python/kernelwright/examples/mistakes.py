@@ -83,5 +83,5 @@ def far_inside_a_helper(a, n):
 def missing_start_value(a):
     c = output_tensor((a.shape[0],), a.dtype)
     for i, j in grid(a.shape):
-        c[i] += a[i, j]
+        c[i] = max(c[i], a[i, j])
     return c

@@ -18,7 +18,7 @@ Artifact sample() {
   a.name = "f";
   a.params = {{"a", true, DType::i32, 3, ParamMode::inout, StrideClass::general, Fill::none, 0},
               {"p", false, DType::f64, 0, ParamMode::in, StrideClass::contiguous, Fill::none, 2},
-              {"c", true, DType::f32, 8, ParamMode::out, StrideClass::inner_unit, Fill::zero, -1}};
+              {"c", true, DType::f32, 8, ParamMode::out, StrideClass::inner_unit, Fill::zero, -1, 5}};
   a.results = {2, 0};
   a.tuple_of_one = true;
   a.program.code = std::string("\x01\x00\x02", 3);
@@ -56,6 +56,7 @@ void expect_equal(const ParamRecord &a, const ParamRecord &b) {
   EXPECT_EQ(a.stride_class, b.stride_class);
   EXPECT_EQ(a.fill, b.fill);
   EXPECT_EQ(a.arg, b.arg);
+  EXPECT_EQ(a.in_place, b.in_place);
 }
 
 void expect_equal(const SiteRecord &a, const SiteRecord &b) {
@@ -112,7 +113,7 @@ TEST(Artifact, every_field_comes_back) {
 TEST(Artifact, no_field_is_forgotten) {
   auto [key, name, params, results, tuple_of_one, program, sites, warnings, code_kind, code, explain, from] =
       sample();
-  auto [p_name, is_tensor, dtype, rank, mode, stride_class, fill, arg] = params[0];
+  auto [p_name, is_tensor, dtype, rank, mode, stride_class, fill, arg, in_place] = params[0];
   auto [s_code, line, column, end_column, line_text, tensor, dim, from_end, is_unsigned, conditions, notes_of,
         of, site_message, site_rank] = sites[0];
   auto [before, value, after, note] = site_message;
@@ -128,9 +129,9 @@ TEST(Artifact, no_field_is_forgotten) {
   EXPECT_TRUE(tuple_of_one && code_kind == CodeKind::ir && is_tensor && from_end && is_unsigned && !bounded &&
               bytes.size() == 3);
   EXPECT_EQ(cat(p_name, short_name(dtype), rank, static_cast<int>(mode), static_cast<int>(stride_class),
-                static_cast<int>(fill), arg),
+                static_cast<int>(fill), arg, in_place),
             "ai323220"
-            "0");
+            "00");
   EXPECT_EQ(cat(static_cast<int>(s_code == Code::E303), line, column, end_column, line_text, tensor, dim),
             "1738  c[i] = a[i]a1");
   EXPECT_EQ(cat(static_cast<int>(d_code == Code::W301), d_line, d_column, d_end, d_text, message,

@@ -81,7 +81,7 @@ TEST(Compile, the_plain_body_checks_what_its_loops_do_not_prove_and_debug_mode_e
 TEST(Compile, warnings_travel_with_the_artifact) {
   Artifact a = compiled(
                    "def f(a):\n  y = output_tensor(a.shape, a.dtype)\n  for i in range(a.shape[0]):\n    "
-                   "y[i] = y[i] + a[i]\n"
+                   "y[i] = y[i] * a[i]\n"
                    "  return y\n",
                    unit::signature({unit::tensor(1)}))
                    .artifact;

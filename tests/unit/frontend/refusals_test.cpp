@@ -193,8 +193,7 @@ TEST(Refusals, headers) {
   EXPECT_EQ(errors("def f(*a):\n  return a\n"),
             "E112 1:7 '*' parameters are not part of the kernel language");
   EXPECT_EQ(errors("def f(a, *, b):\n  return a\n"), "E112 1:10 a kernel has no '*' parameters");
-  EXPECT_EQ(errors("def f(out):\n  return out\n"),
-            "E112 1:7 a parameter named 'out' collides with the out= of a call");
+  EXPECT_EQ(errors("def f(out):\n  return out\n"), "");
   EXPECT_EQ(errors("async def f(a):\n  return a\n"), "E101 1:1 an async function is no kernel");
   EXPECT_EQ(errors("f = lambda a: a\n"), "E101 1:1 a kernel is a function defined by `def`");
   EXPECT_EQ(errors("def f(a, b):\n  return a\n"), "E104 1:5 kernel 'f' takes 2 arguments, 1 given");

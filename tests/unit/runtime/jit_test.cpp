@@ -176,7 +176,7 @@ TEST(Jit, warnings_come_from_the_cache_as_well) {
   Jit jit(temp.path(), plenty);
   SourceText source{
       "def scale(a):\n    c = output_tensor(a.shape, a.dtype)\n    for i in range(a.shape[0]):\n        c[i] "
-      "+= a[i]\n"
+      "*= a[i]\n"
       "    return c\n",
       "k.py", 1};
   Request r = request_for(source);

@@ -85,10 +85,10 @@ TEST(LoopKernel, RefusesWhatCannotRun) {
   EXPECT_EQ(error_of<OpError>([&] { pick(std::vector<Operand>(40, a)); }),
             "kernel 'pick' takes 2 arguments, but 40 were given");
   std::string parameters = "a0";
-  for (int i = 1; i < 33; ++i) parameters += cat(", a", i);
+  for (int i = 1; i < 65; ++i) parameters += cat(", a", i);
   LoopKernel many("many", cat("def many(", parameters, "):\n    return a0\n"), "many.py");
-  EXPECT_EQ(error_of<OpError>([&] { many(std::vector<Operand>(33, a)); }),
-            "kernel 'many': a kernel has at most 32 parameters");
+  EXPECT_EQ(error_of<OpError>([&] { many(std::vector<Operand>(65, a)); }),
+            "kernel 'many': a kernel has at most 64 parameters");
   LoopKernel clear("clear",
                    "def clear(a):\n"
                    "    for i in range(a.shape[0]):\n"

@@ -14,8 +14,9 @@ namespace kw {
 namespace {
 
 Func with_body(std::string_view body) {
-  return unit::ir(cat("def f(a: buf(f64, (n,)), c: out(f64, (n,))):\n  fp('default')\n  dims(n)\n", body,
-                      "  return c\n"));
+  return unit::ir(
+      cat("def f(a: buf(f64, (n,)), c: out(f64, (n,), fill='empty')):\n  fp('default')\n  dims(n)\n", body,
+          "  return c\n"));
 }
 
 std::string tracked(std::string_view body) {
@@ -33,6 +34,13 @@ TEST(TrackWrites, what_is_surely_written_first_is_left_alone) {
   EXPECT_EQ(track_writes(f, unit::with_fma()).body.p, f.body.p);
 }
 
+TEST(TrackWrites, elements_that_start_as_zero_are_never_read_too_early) {
+  for (std::string_view fill : {"zero", "meant"}) {
+    Func f = with_body(cat("  t = alloc(f64, (3,), 'stack', fill='", fill, "')\n  c[0] = t[1]\n"));
+    EXPECT_EQ(track_writes(f, unit::with_fma()).body.p, f.body.p);
+  }
+}
+
 TEST(TrackWrites, an_output_has_its_shadow_around_the_body) {
   EXPECT_EQ(tracked("  c[0] = c[1] + a[0]\n"),
             "  site('E310', c, rank=1)\n"
@@ -44,10 +52,11 @@ TEST(TrackWrites, an_output_has_its_shadow_around_the_body) {
 }
 
 TEST(TrackWrites, a_temporary_of_each_iteration_has_a_shadow_of_its_own) {
-  EXPECT_EQ(tracked("  for i in serial(0, n, 1):\n    t = alloc(f64, (2, 3), 'stack')\n    c[i] = t[1, 2]\n"),
+  EXPECT_EQ(tracked("  for i in serial(0, n, 1):\n    t = alloc(f64, (2, 3), 'stack', fill='empty')\n    "
+                    "c[i] = t[1, 2]\n"),
             "  site('E310', t, rank=2)\n"
             "  for i in serial(0, n, 1):\n"
-            "    t = alloc(f64, (2, 3), 'stack')\n"
+            "    t = alloc(f64, (2, 3), 'stack', fill='empty')\n"
             "    t_1 = alloc(b1, (2, 3), 'stack', fill='zero')\n"
             "    check(((-1) if t_1[1, 2] else 8) < 3, site=0)\n"
             "    c[i] = t[1, 2]\n"

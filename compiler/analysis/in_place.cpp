@@ -1,0 +1,105 @@
+// A read and a write of one element happen in the same iteration of every loop around both when each of these
+// loops stands alone in one dimension of both subscripts; then the order of the text decides.
+#include "analysis/in_place.h"
+
+#include <algorithm>
+
+#include "ir/build.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+/// An access with its place: the loops around it, outermost first (null for a while), and its number in the
+/// order of execution within one iteration of them.
+struct Placed {
+  const Buf *buf;
+  const std::vector<Expr> *index;
+  std::vector<const For *> loops;
+  size_t number;
+};
+
+class Accesses {
+ public:
+  explicit Accesses(const Func &f) { statements(f.body); }
+  std::vector<Placed> loads, stores;
+
+ private:
+  void reads(const Expr &e) {
+    ++number_;
+    walk(e, [&](const Load &n, const Expr &) { loads.push_back({&n.buf, &n.index, loops_, number_}); });
+  }
+  void inside(const For *loop, const Stmt &body) {
+    loops_.push_back(loop);
+    statements(body);
+    loops_.pop_back();
+  }
+  void statements(const Stmt &root) {
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p))
+      match(
+          *s,
+          [&](const Store &n) {
+            for (const Expr &e : n.index) reads(e);
+            reads(n.value);
+            stores.push_back({&n.buf, &n.index, loops_, ++number_});
+          },
+          [&](const Let &n) { reads(n.value); }, [](const Alloc &) {},
+          [&](const For &n) { reads(n.lo), reads(n.hi), inside(&n, n.body); },
+          [&](const While &n) {
+            loops_.push_back(nullptr);
+            reads(n.cond);
+            statements(n.body);
+            loops_.pop_back();
+          },
+          [](const Jump &) {}, [&](const If &n) { reads(n.cond), statements(n.yes), statements(n.no); },
+          [&](const Check &n) { reads(n.cond); },
+          [&](const Seq &n) {
+            for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i]);
+          });
+  }
+
+  std::vector<const For *> loops_;
+  size_t number_ = 0;
+};
+
+/// Whether equal elements mean equal iterations of the loop.
+bool stands_alone(const For *loop, const std::vector<Expr> &a, const std::vector<Expr> &b) {
+  auto is_iterator = [&](const Expr &e) { return as<Ref>(e) && as<Ref>(e)->sym == loop->iter; };
+  for (size_t d = 0; d < a.size(); ++d)
+    if (is_iterator(a[d]) && is_iterator(b[d])) return true;
+  return false;
+}
+
+/// Whether no element is read after it was written. Both have one rank and layout: they are the same view.
+bool read_comes_first(const Placed &load, const Placed &store) {
+  for (size_t d = 0; d < std::min(load.loops.size(), store.loops.size()); ++d) {
+    if (load.loops[d] != store.loops[d]) break;
+    if (!load.loops[d] || !stands_alone(load.loops[d], *load.index, *store.index)) return false;
+  }
+  return load.number < store.number;
+}
+
+}  // namespace
+
+std::vector<Buf> inputs_to_overwrite(const Func &f, const Buf &out) {
+  Accesses all(f);
+  auto is_written = [&](const Buf &b) {
+    return std::any_of(all.stores.begin(), all.stores.end(), [&](const Placed &s) { return *s.buf == b; });
+  };
+  std::vector<Buf> found;
+  for (const Param &p : f.params) {
+    bool fits =
+        p.buf && p.mode == ParamMode::in && p.buf->rank() == out->rank() && p.buf->dtype == out->dtype;
+    if (!fits || is_written(p.buf)) continue;
+    bool fine = true;
+    for (const Placed &load : all.loads)
+      for (const Placed &store : all.stores)
+        if (*load.buf == p.buf && *store.buf == out) fine = fine && read_comes_first(load, store);
+    if (fine) found.push_back(p.buf);
+  }
+  return found;
+}
+
+}  // namespace kw

@@ -1,0 +1,198 @@
+// Lowering of the declarations of buffers: outputs, temporaries, NumPy's constructors.
+#include "frontend/lower/lowering.h"
+#include "ir/match.h"
+#include "support/text.h"
+
+namespace kw {
+
+DType Lowering::dtype_argument(const ast::ExprPtr &e) {
+  Operand o = scalar(e);
+  std::optional<DType> t;
+  if (o.kind == Operand::Kind::dtype) t = o.dtype;
+  if (o.kind == Operand::Kind::text) t = dtype_from_numpy(o.text);
+  if (!t)
+    type_error(
+        Code::E216, e->loc,
+        o.kind == Operand::Kind::text ? cat("'", o.text, "' is no dtype") : cat(describe(o), " is no dtype"),
+        "use `a.dtype`, a name like float32, or a string like \"float32\"");
+  require_available(*t, e->loc);
+  return *t;
+}
+
+std::vector<Expr> Lowering::shape_argument(const ast::ExprPtr &e, std::string_view help) {
+  Operand o = scalar(e);
+  if (o.kind == Operand::Kind::scalar) {  // one number stands for a tuple of one
+    Operand tuple;
+    tuple.kind = Operand::Kind::tuple;
+    tuple.items.push_back(o);
+    o = tuple;
+  }
+  if (o.kind != Operand::Kind::tuple)
+    type_error(Code::E206, e->loc, cat("a shape is a tuple of integers, not ", describe(o)));
+  std::vector<Expr> out;
+  const auto *listed = ast::as<ast::Tuple>(e);
+  for (const Operand &item : o.items) {
+    const ast::ExprPtr &part =
+        listed && listed->items.size() == o.items.size() ? listed->items[out.size()] : e;
+    Expr extent = index_of(item, "an extent", float_help(item, *part, help));
+    if (auto v = as_int(extent); v && *v < 0)
+      type_error(Code::E206, item.loc, cat("an extent is negative: ", *v));
+    out.push_back(extent);
+  }
+  return out;
+}
+
+/// The dtype that NumPy takes Python's own types for; nothing for other expressions.
+static std::optional<DType> dtype_of_python(const ast::ExprPtr &e, const Captures &captures) {
+  const auto *n = ast::as<ast::Name>(e);
+  if (!n || find_captured(captures, n->id)) return std::nullopt;
+  if (n->id == "float") return DType::f64;
+  if (n->id == "int") return DType::i64;
+  return std::nullopt;
+}
+
+/// The shape, dtype and elements that a declaration asks for.
+Lowering::Declared Lowering::declared(const ast::CallExpr &call, std::string_view word, Loc loc,
+                                      bool is_output) {
+  const Constructor *c = constructor_of(word);
+  BufferArguments given = buffer_arguments(call, word, loc);
+  Declared out;
+  out.shape_loc = (*given.shape)->loc;
+  std::optional<DType> like;
+  if (c && c->is_like) {
+    Operand model = scalar(*given.shape);
+    if (model.kind != Operand::Kind::tensor)
+      type_error(Code::E202, out.shape_loc, cat(word, " of ", describe(model)),
+                 cat("pass a tensor to ", word));
+    out.extents = model.buf->extents;
+    like = model.buf->dtype;
+  } else {
+    out.extents = shape_argument(
+        *given.shape, is_output ? "compute it with `//`, or pass it as an integer argument" : integer_help);
+  }
+  if (out.extents.size() > max_rank)
+    type_error(Code::E206, loc, cat("a tensor has at most ", max_rank, " dimensions"));
+  if (given.value) out.value = scalar(*given.value);
+  if (out.value && out.value->kind != Operand::Kind::scalar) adapt(*out.value, DType::f64);
+  auto python = c && given.dtype ? dtype_of_python(*given.dtype, in_.captures) : std::nullopt;
+  out.dtype = python        ? *python
+              : given.dtype ? dtype_argument(*given.dtype)
+              : like        ? *like
+              : out.value   ? out.value->type().dtype
+              : c           ? DType::f64
+                            : DType::f32;
+  using Content = Constructor::Content;
+  out.fill = !c ? Fill::zero : c->content == Content::empty ? Fill::empty : Fill::meant;
+  if (c && c->content == Content::one) out.value = scalar_operand(const_int(1, loc), true, loc);
+  if (word == "output_tensor" && !given.dtype) warn_default_dtype(loc);
+  return out;
+}
+
+/// W102 where an output is float32 because nothing is said, beside tensors of other floats.
+void Lowering::warn_default_dtype(Loc loc) {
+  for (const Param &p : func_.params) {
+    bool is_other_float =
+        p.buf && p.mode != ParamMode::out && is_float(p.buf->dtype) && p.buf->dtype != DType::f32;
+    if (!is_other_float) continue;
+    auto same = [](const Diagnostic &d) { return d.code == Code::W102; };
+    if (std::any_of(sink_->all().begin(), sink_->all().end(), same)) return;
+    const std::string &name = p.buf->sym->name;
+    sink_->add(
+        {Code::W102,
+         loc,
+         cat("output_tensor without a dtype makes float32, but '", name, "' is ", numpy_name(p.buf->dtype)),
+         {},
+         {cat("write `output_tensor(shape, ", name, ".dtype)`, or \"float32\" where that is meant")}});
+    return;
+  }
+}
+
+/// The buffer of an output, with its parameter.
+Buf Lowering::declare_output(const std::string &name, const Declared &d, Sym sym, Loc loc) {
+  if (outputs_.size() >= max_outputs)
+    type_error(Code::E110, loc, cat("a kernel has at most ", max_outputs, " outputs"),
+               "join some of them into one");
+  for (const Expr &e : d.extents)
+    if (!is_call_constant(e, false))
+      type_error(Code::E206, e.loc().known() ? e.loc() : d.shape_loc,
+                 cat("the extents of output '", name, "' must follow from shapes and integer arguments"),
+                 "pass the size as an argument");
+  std::vector<Expr> strides;
+  size_t number = outputs_.size();
+  bool strided = number < in_.signature.outs.size() && in_.signature.outs[number] == StrideClass::general;
+  for (size_t k = 0; strided && k < d.extents.size(); ++k) {
+    func_.extents.push_back(make_sym(SymKind::stride, DType::i64, cat(name, "_s", k), sym->loc));
+    strides.push_back(ref(func_.extents.back(), sym->loc));
+  }
+  Buf buf = make_buf(std::move(sym), d.extents, Space::param, std::move(strides));
+  func_.params.push_back({buf, {}, ParamMode::out, false, d.fill});
+  outputs_[name] = loc;
+  const std::vector<uint8_t> &aliases = in_.signature.out_aliases;
+  if (number < aliases.size() && aliases[number] < f_.params.size()) {  // written where it is read
+    Buf used = env_.at(f_.params[aliases[number]].name).value.buf;
+    twins_[name] = {buf, used};
+    return used;
+  }
+  return buf;
+}
+
+/// The buffer of a temporary: small ones of a constant size lie on the stack.
+Buf Lowering::declare_temporary(const Declared &d, Sym sym, Loc loc) {
+  constexpr int64_t most = 4096;  // bytes; chosen: kernels use at most 64 KB of stack
+  int64_t bytes = item_size(d.dtype);
+  for (const Expr &e : d.extents)
+    bytes = as_int(e) && *as_int(e) >= 0 && *as_int(e) <= most && bytes >= 0 ? bytes * *as_int(e) : -1;
+  bool small = bytes >= 0 && bytes <= most;
+  Buf buf = make_buf(std::move(sym), d.extents, small ? Space::stack : Space::heap);
+  builder_->add_alloc(buf, d.fill, loc);
+  return buf;
+}
+
+/// Stores one value to every element.
+void Lowering::fill_elements(const Buf &buf, const Operand &value, Loc loc) {
+  Expr stored = store_value(value, buf->dtype);
+  if (!as_const(stored)) {
+    Sym once = make_sym(SymKind::local, stored.dtype(), "value", loc);
+    builder_->add_let(once, stored, loc);
+    stored = ref(once, loc);
+  }
+  std::vector<Sym> iters;
+  std::vector<Expr> index;
+  for (size_t d = 0; d < buf->rank(); ++d) {
+    iters.push_back(make_sym(SymKind::iter, DType::i64, "i", loc));
+    index.push_back(ref(iters.back(), loc));
+  }
+  Stmt out = store(buf, std::move(index), stored, loc);
+  for (size_t d = buf->rank(); d-- > 0;)
+    out = for_loop(
+        {iters[d], const_int(0), buf->extents[d], 1, ForKind::serial, 0, Hint::none, std::move(out)}, loc);
+  builder_->add(std::move(out));
+}
+
+void Lowering::declare(const ast::Assign &s, std::string_view word, Loc loc) {
+  const std::string &name = ast::as<ast::Name>(s.target)->id;
+  auto found = env_.find(name);
+  if (found != env_.end() &&
+      found->second.kind != Binding::Kind::partial)  // a block before had one of its own
+    type_error(Code::E212, s.target->loc,
+               found->second.kind == Binding::Kind::tensor ? cat("the tensor '", name, "' is redefined")
+                                                           : cat("'", name, "' is already in use"),
+               "use another name for the buffer");
+  bool is_output = rules_.is_output(s, word);
+  Declared d = declared(*ast::as<ast::CallExpr>(s.value), word, loc, is_output);
+  Sym sym = make_sym(SymKind::buffer, d.dtype, name, s.target->loc);
+  Buf buf =
+      is_output ? declare_output(name, d, std::move(sym), loc) : declare_temporary(d, std::move(sym), loc);
+  Binding b;
+  b.kind = Binding::Kind::tensor;
+  b.loc = loc;
+  b.value.kind = Operand::Kind::tensor;
+  b.value.buf = buf;
+  bind(name, std::move(b));
+  if (d.value) {
+    root_->written_.insert(buf->sym->name);
+    fill_elements(buf, *d.value, loc);
+  }
+}
+
+}  // namespace kw
