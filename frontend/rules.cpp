@@ -142,10 +142,28 @@ BufferArguments buffer_arguments(const ast::CallExpr &n, std::string_view word, 
   return out;
 }
 
+/// The captured arrays, also those of functions that are called: each number once.
+static size_t count_arrays(const Captures &captures) {
+  size_t count = 0;
+  for (const auto &[name, c] : captures) {
+    if (c.kind == Captured::Kind::array) count = std::max(count, static_cast<size_t>(*c.integer) + 1);
+    count = std::max(count, count_arrays(c.attributes));
+  }
+  return count;
+}
+
 void Rules::parameters(Sink &sink) const {
   if (f_.star.known())
     type_error(Code::E112, f_.star, "a kernel has no '*' parameters",
                "remove the '*': every parameter can be given by keyword");
+  size_t arrays = count_arrays(captures_);
+  if (f_.params.size() <= max_args && f_.params.size() + arrays > max_args)
+    sink.add({Code::E112,
+              f_.loc,
+              cat("a kernel has at most ", max_args, " parameters and captured arrays, this one has ",
+                  f_.params.size(), " and ", arrays),
+              {},
+              {"put several arrays into one"}});
   if (f_.params.size() > max_args)
     sink.add({Code::E112,
               f_.params[max_args].loc,
@@ -438,7 +456,8 @@ const Captured *Rules::function_of(const ast::ExprPtr &callee) const {
 
 /// The callee is an attribute of what is no module: of a name that is not defined, or a method.
 void Rules::refuse_method(const ast::Attribute &n, Loc loc) const {
-  std::string help = help_for_numpy(n.name);
+  // a constructor is written as it must be: what is missing is the module
+  std::string help = constructor_of(cat("np.", n.name)) ? "" : help_for_numpy(n.name);
   std::string by_name = cat("`", n.name, "` is a function of the language: call it by that name");
   const ast::ExprPtr *root = &n.value;
   while (const auto *outer = ast::as<ast::Attribute>(*root)) root = &outer->value;
@@ -478,7 +497,8 @@ std::string Rules::callee_word(const ast::ExprPtr &callee) const {
     type_error(Code::E104, callee->loc, cat("'", n->id, "' is a variable, not a function"));
   const Captured *c = find_captured(captures_, n->id);
   if (!c) {
-    if (n->id == "round") return "builtins.round";  // the language has no word of that name
+    bool is_akg = find_captured(captures_, std::string(akg_words));
+    if (n->id == "round") return is_akg ? "round" : "builtins.round";  // the language has no word of that name
     if (!is_language_word(n->id) && !refused_word(n->id)) refuse_undefined(n->id, callee->loc, "");
     return n->id;
   }

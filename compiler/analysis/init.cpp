@@ -335,6 +335,7 @@ class InitAnalysis {
       });
       if (covered || silent_) return;
       note(report_.needs_zero, n.buf);
+      report_.first_reads.emplace_back(n.buf, at.loc());
       if (tracked->second == Fill::empty) note(report_.early_reads, n.buf);
       if (tracked->second == Fill::meant || at.p.get() == own) return;
       const std::string &name = n.buf->sym->name;

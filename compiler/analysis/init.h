@@ -13,7 +13,8 @@ namespace kw {
 struct InitReport {
   std::vector<Buf> needs_zero;   ///< outputs and Allocs that must start as zero
   std::vector<Buf> early_reads;  ///< those of np.empty of which an element may be read before it is written
-  std::vector<Diagnostic> warnings;  ///< W301: a read may come before the write
+  std::vector<std::pair<Buf, Loc>> first_reads;  ///< all reads that may come before the write, meant or not
+  std::vector<Diagnostic> warnings;              ///< W301: such a read that may be a slip
 };
 
 InitReport analyse_initialisation(const Func &f);

@@ -266,15 +266,14 @@ class Explainer {
     add(std::move(finding));
   }
 
-  /// The lines of the reads that W301 tells of.
+  /// The lines of the reads that may come before a write.
   std::vector<std::string> first_reads(const Buf &buf, const InitReport &report) const {
     std::vector<std::string> out;
-    for (const Diagnostic &d : report.warnings)
-      walk(f_.body, [&](const Load &n, const Expr &at) {
-        if (n.buf->sym != buf->sym || !(at.loc() == d.loc)) return;
-        std::string line = line_mark(in_.sources, d.loc);
-        if (std::find(out.begin(), out.end(), line) == out.end()) out.push_back(line);
-      });
+    for (const auto &[read, loc] : report.first_reads) {
+      if (read->sym != buf->sym) continue;
+      std::string line = line_mark(in_.sources, loc);
+      if (std::find(out.begin(), out.end(), line) == out.end()) out.push_back(line);
+    }
     return out;
   }
 

@@ -84,7 +84,8 @@ Lowering::Declared Lowering::declared(const ast::CallExpr &call, std::string_vie
   using Content = Constructor::Content;
   out.fill = !c ? Fill::zero : c->content == Content::empty ? Fill::empty : Fill::meant;
   if (c && c->content == Content::one) out.value = scalar_operand(const_int(1, loc), true, loc);
-  if (word == "output_tensor" && !given.dtype) warn_default_dtype(loc);
+  bool is_akg = find_captured(in_.captures, std::string(akg_words));
+  if (word == "output_tensor" && !given.dtype && !is_akg) warn_default_dtype(loc);
   return out;
 }
 

@@ -399,7 +399,7 @@ RunResult run_for_cpp(const LoadedKernel &kernel, int64_t work, const CallWords 
 }
 
 bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f) {
-  if (!k.refused) [[likely]]
+  if (!k.refused && k.parameters.size() + k.arrays.size() <= max_args) [[likely]]
     return bind_arguments(k, args, nargs, kwnames, f);
   if (k.check())
     raise_error(Code::E112, cat("kernel '", k.name, "' has parameters that kernels cannot have"));

@@ -397,13 +397,7 @@ bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, P
     return false;
   }
   f.arg_count = count + k.arrays.size();
-  if (f.arg_count > max_args) {
-    raise_error(Code::E112,
-                cat("kernel '", k.name, "' has ", counted(count, "parameter"), " and captures ",
-                    counted(k.arrays.size(), "array"), ": at most ", max_args, " are possible together"),
-                "put several arrays into one");
-    return false;
-  }
+  ensure(f.arg_count <= max_args, "more arguments than a call can have");  // E112 of bind_call
   for (size_t i = 0; i < k.arrays.size(); ++i) f.args[count + i] = k.arrays[i].second.get();
   std::copy(args, args + nargs, f.args);
   if (nargs == count && !kwnames) return true;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstring>
 
 #include "support/text.h"
@@ -259,16 +260,38 @@ bool KernelState::check() {
   return errors.empty();
 }
 
+/// One line of the logger `kernelwright.compile`; false when Python raised.
+static bool log_slow_compile(const KernelState &k, double seconds) {
+  PyRef module(PyImport_ImportModule("kernelwright._compile_log"));
+  PyRef done(module ? PyObject_CallMethod(module.get(), "slow", "ssId", k.name.c_str(), k.place.path.c_str(),
+                                          k.place.first_line, seconds)
+                    : nullptr);
+  return bool(done);
+}
+
 std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r) {
   if (auto kernel = process_jit().find(r)) return kernel;
   SourceText source;
   if (!read_source(source)) return nullptr;
-  auto without_gil = [](const std::function<void()> &body) {
+  GilReleased *held = nullptr;
+  auto without_gil = [&](const std::function<void()> &body) {
     GilReleased released;
+    held = &released;
     body();
   };
-  Compiled made = compiler_.get(key_text(r), [&] { return process_jit().compile(r, source); }, without_gil);
-  if (!made.kernel) raise_errors(made.errors, place);
+  // the main thread, which alone gets signals, stays free to notice Ctrl-C
+  OnceCompiler::Look look;
+  if (::gettid() == ::getpid())
+    look = [&] { return held->with_gil([] { return PyErr_CheckSignals() != 0; }); };
+  auto begin = std::chrono::steady_clock::now();
+  Compiled made =
+      compiler_.get(key_text(r), [r, source] { return process_jit().compile(r, source); }, without_gil, look);
+  if (made.is_interrupted) return nullptr;
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  if (!made.kernel)
+    raise_errors(made.errors, place);
+  else if (took.count() > 1 && !log_slow_compile(*this, took.count()))
+    return nullptr;
   return std::move(made.kernel);
 }
 
@@ -320,8 +343,11 @@ bool KernelState::count_version() {
 }
 
 bool KernelState::warn_once(const LoadedKernel &kernel) {
-  for (const Resolved &w : kernel.artifact().warnings)
-    if (warned.insert(cat(w.line, ":", w.message)).second && !issue_warning(w, place)) return false;
+  for (const Resolved &w : kernel.artifact().warnings) {
+    // of the default dtype a kernel is told once, whatever the types of a call
+    std::string key = w.code == Code::W102 ? "W102" : cat(w.line, ":", w.message);
+    if (warned.insert(std::move(key)).second && !issue_warning(w, place)) return false;
+  }
   return warn_of_cache();
 }
 

@@ -216,8 +216,8 @@ class _Describer:
             if name in space:
                 self.places.append((space, name, _ENTRY, space[name]))
                 values.append((name, self._value(name, space[name], code)))
-            elif name == "round" and self._akg:
-                values.append((name, ("word", "round")))
+        if self._akg:
+            values.append(("words of akg", ("boolean", 1)))
         return values
 
     def _value(self, name: str, value: Any, code: types.CodeType) -> Described:

@@ -3,9 +3,14 @@
 
 #include <unistd.h>
 
+#include <pthread.h>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <new>
+#include <system_error>
+#include <thread>
 
 namespace kw {
 
@@ -15,6 +20,7 @@ struct OnceCompiler::Cell {
   std::condition_variable ready;
   bool done = false;
   Compiled result;
+  void finish(const Compiled &made);
 };
 
 static Compiled run(const OnceCompiler::Compile &compile) noexcept {
@@ -31,7 +37,70 @@ static Compiled run(const OnceCompiler::Compile &compile) noexcept {
   }
 }
 
-Compiled OnceCompiler::get(const std::string &key, const Compile &compile, const Unlocked &unlocked) {
+void OnceCompiler::Cell::finish(const Compiled &made) {
+  std::scoped_lock lock(mutex);
+  try {
+    result = made;
+  } catch (const std::bad_alloc &) {  // those who wait get neither kernel nor errors, but do not wait on
+  }
+  done = true;
+  ready.notify_all();
+}
+
+namespace {
+
+/// How many compilations run in threads of their own; of this process, not of its parent.
+struct Running {
+  std::mutex mutex;
+  std::condition_variable none;
+  size_t count = 0;
+  pid_t process = getpid();
+};
+Running &running() {
+  static Running *of_process = new Running;  // never destroyed: threads use it to their end
+  if (of_process->process != getpid()) of_process = new Running;
+  return *of_process;
+}
+
+}  // namespace
+
+void wait_for_compile_threads() {
+  Running &all = running();
+  std::unique_lock lock(all.mutex);
+  all.none.wait(lock, [&] { return all.count == 0; });
+}
+
+/// False when the system gives no thread. Signals are for the caller.
+static bool begin_thread(std::function<void()> body) {
+  Running &all = running();
+  {
+    std::scoped_lock lock(all.mutex);
+    ++all.count;
+  }
+  auto leave = [&all] {
+    std::scoped_lock lock(all.mutex);
+    if (--all.count == 0) all.none.notify_all();
+  };
+  sigset_t every, before;
+  sigfillset(&every);
+  ::pthread_sigmask(SIG_SETMASK, &every, &before);
+  bool begun = true;
+  try {
+    std::thread([body = std::move(body), leave] {
+      body();
+      leave();
+    }).detach();
+  } catch (const std::system_error &) {
+    leave();
+    begun = false;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return begun;
+}
+
+Compiled OnceCompiler::get(const std::string &key, const Compile &compile, const Unlocked &unlocked,
+                           const Look &look) {
+  constexpr auto interval = std::chrono::milliseconds(50);  // core.md 6: Ctrl-C is noticed within a second
   std::shared_ptr<Cell> cell;
   bool first = false;
   {
@@ -43,24 +112,23 @@ Compiled OnceCompiler::get(const std::string &key, const Compile &compile, const
   }
   Compiled result;
   unlocked([&] {
-    if (first) result = run(compile);
+    bool apart = first && look && begin_thread([cell, compile] { cell->finish(run(compile)); });
+    if (first && !apart) cell->finish(run(compile));
     std::unique_lock lock(cell->mutex);
-    if (first) {
-      try {
-        cell->result = result;
-      } catch (const std::bad_alloc &) {  // those who wait get neither kernel nor errors, but do not wait on
-      }
-      cell->done = true;
-      cell->ready.notify_all();
+    auto is_done = [&] { return cell->done; };
+    while (!cell->ready.wait_for(lock, interval, is_done)) {
+      lock.unlock();
+      result.is_interrupted = look && look();
+      if (result.is_interrupted) return;
+      lock.lock();
     }
-    cell->ready.wait(lock, [&] { return cell->done; });
     result = cell->result;
   });
-  if (first) {
-    std::scoped_lock lock(mutex_);
-    slots_[key] = {nullptr, result.kernel};
-    std::erase_if(slots_, [](const auto &s) { return !s.second.cell && s.second.made.expired(); });
-  }
+  if (result.is_interrupted) return result;
+  std::scoped_lock lock(mutex_);
+  Slot &slot = slots_[key];
+  if (slot.cell == cell) slot = {nullptr, result.kernel};
+  std::erase_if(slots_, [](const auto &s) { return !s.second.cell && s.second.made.expired(); });
   return result;
 }
 

@@ -16,7 +16,12 @@ namespace kw {
 struct Compiled {
   std::shared_ptr<const LoadedKernel> kernel;
   std::vector<Resolved> errors;
+  bool is_interrupted = false;  ///< the caller no longer waits; the compilation runs on
 };
+
+/// Waits until no compilation runs on after its caller was interrupted. Called before the process ends: the
+/// compiler's own static objects go then.
+void wait_for_compile_threads();
 
 /// How callers wait for a compilation when they hold a lock of an interpreter: it is given up meanwhile.
 /// Until one is set, nothing is.
@@ -31,17 +36,22 @@ class OnceCompiler {
   /// Runs what takes long with the caller's own lock given up; all else happens under that lock, so that a
   /// fork under it never copies this object while another thread changes it.
   using Unlocked = std::function<void(const std::function<void()> &)>;
+  /// Called every 50 ms while a caller waits, within what Unlocked runs; returns true when it was
+  /// interrupted.
+  using Look = std::function<bool()>;
 
   /// What `compile` gives. Of the threads that ask for a key at the same time one runs its `compile`; the
   /// others wait and get the same, and so do those that come while the kernel is held anywhere. Nothing is
   /// kept alive: later calls look into plans and caches first.
-  /// An exception of `compile` becomes an error; after a fork the child compiles itself.
-  Compiled get(const std::string &key, const Compile &compile, const Unlocked &unlocked);
+  /// An exception of `compile` becomes an error; after a fork the child compiles itself. With a `look` the
+  /// compilation runs in a thread of its own, so that the caller can give up; it then must own what it uses.
+  Compiled get(const std::string &key, const Compile &compile, const Unlocked &unlocked,
+               const Look &look = {});
 
  private:
   struct Cell;
   struct Slot {
-    std::shared_ptr<Cell> cell;              ///< while a thread compiles
+    std::shared_ptr<Cell> cell;              ///< while a thread compiles, and longer when nobody waits for it
     std::weak_ptr<const LoadedKernel> made;  ///< afterwards
   };
   std::mutex mutex_;

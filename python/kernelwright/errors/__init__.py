@@ -170,9 +170,16 @@ def _add_note(error: KernelError, text: str) -> None:
         error.args = (f"{error}\n      = note: {text}",)
 
 
+def silence_line(code: str) -> str:
+    """The last line of each warning."""
+    return f'      = silence: warnings.filterwarnings("ignore", message=".*{code}")'
+
+
 def issue_warning(class_name: str, code: str, rendered: str, path: str, line: int, column: int) -> None:
-    """Issues a warning at a place of a kernel's source; called by the core, once per kernel and process."""
-    warning = _warnings[class_name](rendered.rstrip("\n"))
+    """Issues a warning at a place of a kernel's source, and says how to silence it; called by the core, once per
+    kernel and process.
+    """
+    warning = _warnings[class_name](f"{rendered.rstrip()}\n{silence_line(code)}")
     warning.code = code
     if path:
         warning.filename, warning.lineno, warning.offset = path, line, column

@@ -159,5 +159,25 @@ TEST(Once, a_child_compiles_what_its_parent_was_compiling) {
   EXPECT_EQ(code, 7);
 }
 
+TEST(Once, a_caller_that_is_interrupted_leaves_the_compilation_running) {
+  unit::TempDir temp;
+  OnceCompiler once;
+  std::atomic<bool> go_on{false};
+  std::atomic<int> compiled{0};
+  auto compile = [&]() -> std::shared_ptr<const LoadedKernel> {
+    while (!go_on) std::this_thread::yield();
+    ++compiled;
+    throw std::runtime_error("it is done");
+  };
+  EXPECT_TRUE(once.get("k", compile, at_once, [] { return true; }).is_interrupted);
+  go_on = true;
+  Compiled later = once.get("k", compile, at_once, [] { return false; });
+  EXPECT_FALSE(later.is_interrupted);
+  ASSERT_EQ(later.errors.size(), 1u);
+  EXPECT_EQ(later.errors[0].message, "it is done");
+  EXPECT_EQ(compiled, 1);
+  wait_for_compile_threads();
+}
+
 }  // namespace
 }  // namespace kw

@@ -1,0 +1,61 @@
+"""Ctrl-C while a kernel compiles, and the line that a slow compilation leaves in the log."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from kernelwright import _compile_log
+
+SLOW = """
+import os, signal, sys, threading, time
+import numpy as np
+import kernelwright as kw
+
+sums = "".join(f"        y[{j}] += x[i] * {j}.0\\n" for j in range(400))
+text = "def f(x):\\n    y = np.zeros(400)\\n    for i in range(x.shape[0]):\\n" + sums + "    return y\\n"
+kernel = kw.kernel("import numpy as np\\n" + text)
+begin = time.monotonic()
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    kernel(np.ones(3))
+    print("compiled")
+except KeyboardInterrupt:
+    print("interrupted")
+waited = time.monotonic() - begin
+print("at once" if waited < 2 else f"after {waited} s")
+print(kernel(np.ones(3))[399])
+"""
+
+
+def test_ctrl_c_ends_the_wait_and_not_the_compilation() -> None:
+    env = {**os.environ, "KW_DEBUG": "cache=off"}
+    done = subprocess.run(
+        [sys.executable, "-c", SLOW], capture_output=True, text=True, env=env, check=False, timeout=120
+    )
+    assert done.stdout == "interrupted\nat once\n1197.0\n", done.stdout + done.stderr
+    assert done.returncode == 0
+
+
+def test_a_process_that_ends_waits_for_the_compiler() -> None:
+    """Its static objects go at the end of the process: a thread in it would crash."""
+    program = SLOW.replace("print(kernel(np.ones(3))[399])", "sys.exit(3)")
+    env = {**os.environ, "KW_DEBUG": "cache=off"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=env, check=False, timeout=120
+    )
+    assert (done.stdout, done.returncode) == ("interrupted\nat once\n", 3), done.stderr
+    assert done.returncode != -signal.SIGSEGV
+
+
+def test_a_slow_compilation_is_one_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="kernelwright.compile"):
+        _compile_log.slow("f", "model.py", 12, 2.345)
+    assert [(r.name, r.getMessage()) for r in caplog.records] == [
+        ("kernelwright.compile", "kernel 'f' (model.py:12) was compiled in 2.3 s")
+    ]
