@@ -1,19 +1,20 @@
-"""E120 and E121: kernels whose text is missing, or no longer what was compiled."""
+"""E120 and E121: kernels whose text is missing, or was not what Python had compiled when they were made."""
 
 from __future__ import annotations
 
 import importlib.util
 import linecache
-import os
+import py_compile
 import sys
-from collections.abc import Callable, Iterator
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from diagnostics import Check, calls, checks, raises
+from diagnostics import Check, calls, check_error, checks, raises
 
 import kernelwright as kw
 from kernelwright import KernelIndexError, KernelSyntaxError
@@ -31,11 +32,13 @@ def executed(path: str, text: str = TEXT) -> kw.Kernel:
 
 NO_SOURCE = """
     FILE:@1:1: error[E120]: the source text of kernel 'bare' cannot be found
-          = help: define it in a file or a cell without magics, or give its text: kw.kernel(\"""def …\""")
+          = help: define it in a file or a notebook cell, or give its text: kw.kernel(\"""def …\""")
     """
+FROM_STRING = NO_SOURCE.replace("found\n", "found: it came from a string, which Python does not keep\n")
+FROM_STDIN = FROM_STRING.replace("a string", "standard input")
 EDITED = """
     FILE:@1:1: error[E121]: the text at this place is not what kernel 'bare' was compiled from
-          = help: after an edit, reload the module or restart Python; for exec, give the text: \
+          = help: restart Python: the file was edited before it was imported; for exec, give the text: \
 kw.kernel(\"""def …\""")
     """
 
@@ -43,9 +46,11 @@ kw.kernel(\"""def …\""")
 @pytest.mark.parametrize(
     "case",
     [
-        calls(executed("<string>"), (ONES,), KernelSyntaxError, NO_SOURCE, id="exec"),
-        checks(executed("<string>"), KernelSyntaxError, NO_SOURCE),
+        calls(executed("<string>"), (ONES,), KernelSyntaxError, FROM_STRING, id="exec"),
+        checks(executed("<string>"), KernelSyntaxError, FROM_STRING),
+        calls(executed("<stdin>"), (ONES,), KernelSyntaxError, FROM_STDIN, id="standard input"),
         calls(executed("nowhere.py"), (ONES,), KernelSyntaxError, NO_SOURCE, id="missing file"),
+        calls(executed("/dev/null"), (ONES,), KernelSyntaxError, NO_SOURCE, id="no regular file"),
         calls(executed(__file__, "\n" * 9999 + TEXT), (ONES,), KernelSyntaxError, NO_SOURCE, id="short file"),
     ],
 )
@@ -53,32 +58,46 @@ def test_e120_no_source(case: Check) -> None:
     case()
 
 
-@pytest.fixture
-def module(tmp_path: Path) -> Iterator[Callable[[str], ModuleType]]:
-    """Imports a text as the file edited.py; `module(text)` writes and imports it."""
-    path = tmp_path / "edited.py"
+class Edited:
+    """The file edited.py and its imports."""
 
-    def load(text: str) -> ModuleType:
-        path.write_text(f"import kernelwright as kw\n\n\n{text}")
-        spec = importlib.util.spec_from_file_location("edited", path)
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "edited.py"
+
+    def write(self, text: str) -> None:
+        self.path.write_text(f"import kernelwright as kw\n\n\n{text}")
+
+    def load(self) -> ModuleType:
+        """Imports the file as it is."""
+        spec = importlib.util.spec_from_file_location("edited", self.path)
         assert spec and spec.loader
         made = importlib.util.module_from_spec(spec)
         sys.modules["edited"] = made
         spec.loader.exec_module(made)
         return made
 
-    yield load
+    def load_stale(self, old: str, new: str) -> ModuleType:
+        """Compiles the file, edits it and runs what was compiled, as an import does that an editor meets."""
+        text = self.path.read_text()
+        made = ModuleType("edited")
+        code = compile(text, str(self.path), "exec", dont_inherit=True)
+        self.edit(old, new)
+        sys.modules["edited"] = made
+        exec(code, made.__dict__)
+        return made
+
+    def edit(self, old: str, new: str) -> None:
+        text = self.path.read_text()
+        assert old in text
+        self.path.write_text(text.replace(old, new, 1))
+
+
+@pytest.fixture
+def edited(tmp_path: Path) -> Iterator[Edited]:
+    made = Edited(tmp_path)
+    yield made
     sys.modules.pop("edited", None)
-    linecache.checkcache(str(path))
-
-
-def edit(module: ModuleType, old: str, new: str) -> None:
-    """Changes the file, with a time stamp that differs from that of the import."""
-    path = Path(str(module.__file__))
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-    os.utime(path, (1, 1))
+    linecache.checkcache(str(made.path))
 
 
 DOUBLES = """\
@@ -103,31 +122,87 @@ EDITS = {
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_e121_edited(module: Callable[[str], ModuleType], name: str) -> None:
-    made = module(DOUBLES.format(name))
-    edit(made, *EDITS[name])
+def test_e121_edited_before_the_kernel_was_made(edited: Edited, name: str) -> None:
+    edited.write(DOUBLES.format(name))
+    made = edited.load_stale(*EDITS[name])
     raises(lambda: made.bare(ONES), made.bare, KernelSyntaxError, EDITED)
     raises(made.bare.check, made.bare, KernelSyntaxError, EDITED)
 
 
-def test_remarks_may_change(module: Callable[[str], ModuleType]) -> None:
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edit_after_the_kernel_was_made_stops_nothing(edited: Edited, name: str) -> None:
+    edited.write(DOUBLES.format(f"{name}, made before"))
+    made = edited.load()
+    edited.edit(*EDITS[name])
+    made.bare.check()
+    assert made.bare(ONES).tolist() == [2.0] * 4
+    edited.path.unlink()
+    assert made.bare(np.ones(4)).tolist() == [2.0] * 4
+
+
+def test_e121_stale_bytecode(edited: Edited) -> None:
+    """A .pyc that Python is told to believe."""
+    edited.write(DOUBLES.format("stale .pyc"))
+    py_compile.compile(
+        str(edited.path), doraise=True, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
+    )
+    edited.edit("* 2", "* 3")
+    made = edited.load()
+    assert made.bare.py(ONES).tolist() == [2.0] * 4
+    raises(lambda: made.bare(ONES), made.bare, KernelSyntaxError, EDITED)
+
+
+def test_e120_a_file_that_is_no_python(edited: Edited) -> None:
+    """An edit to an encoding that there is not."""
+    edited.write(DOUBLES.format("encoding"))
+    made = edited.load_stale("import", "# coding: no-such-encoding\nimport")
+    raises(lambda: made.bare(ONES), made.bare, KernelSyntaxError, NO_SOURCE)
+
+
+def test_remarks_may_change(edited: Edited) -> None:
     for old, new in (
         ("# twice", "# two times"),
         ("@kw", "# a remark\n@kw"),
         ("@kw.kernel", "@kw.kernel  # fast"),
     ):
-        made = module(DOUBLES.format(f"not for {new}".replace("\n", " ")))
-        edit(made, old, new)
+        edited.write(DOUBLES.format(f"not for {new}".replace("\n", " ")))
+        made = edited.load_stale(old, new)
         assert made.bare(ONES).tolist() == [2.0] * 4
 
 
-def test_compiled_kernels_run_on(module: Callable[[str], ModuleType]) -> None:
-    """What is compiled runs on; another dtype needs the text again."""
-    made = module(DOUBLES.format("first call"))
-    assert made.bare(ONES).tolist() == [2.0] * 4
-    edit(made, "* 2", "* 3")
+def test_compiled_kernels_need_no_text(edited: Edited) -> None:
+    """What is compiled runs, whoever compiled it; another dtype needs the text."""
+    edited.write(DOUBLES.format("first call"))
+    assert edited.load().bare(ONES).tolist() == [2.0] * 4
+    made = edited.load_stale("* 2", "* 3")
     assert made.bare(ONES[:3]).tolist() == [2.0] * 3
     raises(lambda: made.bare(np.ones(4)), made.bare, KernelSyntaxError, EDITED)
+    assert edited.load().bare(ONES).tolist() == [3.0] * 4
+
+
+CALLS = """\
+import helper_of_e1
+
+
+@kw.kernel
+def bare(a):
+    a[0] = helper_of_e1.twice(a[0])
+    return a
+"""
+
+
+def test_e121_helper_of_another_file(edited: Edited, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its text is read when the kernel is first called."""
+    monkeypatch.syspath_prepend(str(edited.path.parent))
+    helper = edited.path.parent / "helper_of_e1.py"
+    helper.write_text("def twice(v):\n    return v * 2\n")
+    edited.write(CALLS)
+    made = edited.load()
+    helper.write_text("def twice(v):\n    return v * 2000\n")
+    with pytest.raises(KernelSyntaxError) as caught:
+        made.bare(ONES.copy())
+    text = EDITED.replace("'bare'", "'twice'").replace("FILE:@1", f"{helper}:1")
+    check_error(caught.value, KernelSyntaxError, textwrap.dedent(text))
 
 
 GATHERS = """\
@@ -145,13 +220,12 @@ OUTSIDE = """
     """
 
 
-# product bug: lines are counted from the remark, which the next import no longer sees before the kernel
-def test_lines_after_remarks(module: Callable[[str], ModuleType]) -> None:
+def test_lines_after_remarks(edited: Edited) -> None:
     """The edited file is imported again, and its kernel is found in the cache."""
-    made = module(GATHERS)
-    edit(made, "@kw", "# a remark\n@kw")
+    edited.write(GATHERS)
+    made = edited.load_stale("@kw", "# a remark\n@kw")
     assert made.bare(ONES, np.array([1])).tolist() == [1.0]
-    again = module(Path(str(made.__file__)).read_text().removeprefix("import kernelwright as kw\n\n\n"))
+    again = edited.load()
     raises(lambda: again.bare(ONES, np.array([9])), again.bare, KernelIndexError, OUTSIDE)
 
 
@@ -159,3 +233,30 @@ def test_file_of_another_kernel() -> None:
     """Text given to exec under the name of a file that holds something else."""
     kernel = executed(__file__)
     raises(lambda: kernel(ONES), kernel, KernelSyntaxError, EDITED)
+
+
+def test_lines_of_another_kernel() -> None:
+    """The same of a text that `linecache` holds, as it does those of cells."""
+    linecache.cache["<cell>"] = (len(TEXT), None, ["def bare(a):\n", "    return 1\n"], "<cell>")
+    kernel = executed("<cell>")
+    raises(lambda: kernel(ONES), kernel, KernelSyntaxError, EDITED)
+    del linecache.cache["<cell>"]
+    raises(lambda: kernel(ONES), kernel, KernelSyntaxError, NO_SOURCE)
+
+
+@kw.kernel
+def asserts(a):
+    assert a.shape[0] > 1
+    return a
+
+
+REWRITTEN = """
+    FILE:@1:1: error[E121]: pytest has rewritten the `assert` in kernel 'asserts': its code is not its text
+          = help: move the kernel to a module that pytest does not rewrite, or begin this file with the \
+docstring "PYTEST_DONT_REWRITE"
+    """
+
+
+def test_e121_rewritten_assert() -> None:
+    raises(lambda: asserts(ONES), asserts, KernelSyntaxError, REWRITTEN)
+    raises(asserts.check, asserts, KernelSyntaxError, REWRITTEN)
