@@ -111,6 +111,11 @@ class Bounded(reference.R):
         settle(self)
         return super().__bool__()
 
+    def __index__(self) -> int:
+        """As the item of a tuple."""
+        settle(self)
+        return int(self.v)
+
     def __neg__(self) -> Bounded:
         return Bounded(reference.R(self.v).__neg__().v, self.s)
 

@@ -6,6 +6,7 @@ rules stand in shadow.py; this file applies them to functions, casts and buffers
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -187,21 +188,61 @@ def words() -> dict[str, Any]:
     return own
 
 
-def run(
-    text: str, captured: dict[str, Any], names: list[str], args: list[Any], fast: bool
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Strict values and bounds of the results and then of the arrays given; raises Undecided, IndexFault."""
+def start(fast: bool) -> dict[str, Any]:
+    """Forgets the last run, and returns the names for another one."""
     reference.EVENTS.clear()
     shadow.SHADOWS.clear()
     shadow.KEPT.clear()
     shadow.FAST = fast
-    space = words()
-    for name, value in captured.items():
-        space[name] = tuple(Bounded(v) for v in value) if isinstance(value, tuple) else Bounded(value)
-    exec(compile(text, "<reference>", "exec"), space)
+    return words()
+
+
+def result_of(
+    function: Callable[..., Any], names: list[str], args: list[Any]
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Strict values and bounds of the results and then of the arrays given; raises Undecided, IndexFault."""
     given = [
         Memory(n, a) if isinstance(a, np.ndarray) else Bounded(a) for n, a in zip(names, args, strict=True)
     ]
-    result = space["f"](*given)
-    results = result if isinstance(result, tuple) else (result,)
+    result = function(*given)
+    results = () if result is None else result if isinstance(result, tuple) else (result,)
     return [(b.array, b.allowed()) for b in (*results, *(a for a in given if isinstance(a, Memory)))]
+
+
+def run(
+    text: str, captured: dict[str, Any], names: list[str], args: list[Any], fast: bool
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Runs the reference text of a program."""
+    space = start(fast)
+    for name, value in captured.items():
+        space[name] = tuple(Bounded(v) for v in value) if isinstance(value, tuple) else Bounded(value)
+    exec(compile(text, "<reference>", "exec"), space)
+    return result_of(space["f"], names, args)
+
+
+def run_kernel(
+    text: str, name: str, captured: dict[str, Any], args: list[Any], fast: bool
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Runs a text of reference_text.py; its kernel has the name and takes the arguments in order."""
+    space = start(fast)
+    plain = {n: of_words(n, reference.of_words(n)) for n in ("rsqrt", "power")}
+    space |= {**plain, "attr": no_scope, "block_realize": no_scope, "len": length, **captured}
+    space |= {"output_tensor": unnamed, "allocate": unnamed}
+    exec(compile(text, "<reference>", "exec"), space)
+    return result_of(space[name], [f"argument {n}" for n in range(len(args))], args)
+
+
+def no_scope(*_: object) -> contextlib.AbstractContextManager[None]:
+    """A scheduling scope, which means nothing."""
+    return contextlib.nullcontext()
+
+
+def length(x: Any) -> Bounded:
+    return Bounded(len(x) if isinstance(x, tuple) else x.array.shape[0])
+
+
+def unnamed(shape: Any, dtype: Any = "float32", *_: object, **__: object) -> Memory:
+    """A buffer of a plain kernel, whose dtype may be that of an argument."""
+    t = dtype if isinstance(dtype, str) else getattr(dtype, "reference", None) or np.dtype(dtype).name
+    extents = shape if isinstance(shape, tuple) else (shape,)
+    return declared(extents, t, "unnamed")
