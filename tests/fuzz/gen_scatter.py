@@ -29,7 +29,7 @@ def add(made: Program, scope: Scope, first: int) -> None:
     d = Drawing(made, scope, rng)
     d.feature("place")
     body = overlapped(d) if overlap else scatter(d)
-    start = [S("pn = z1.shape[0]"), *d.top] if overlap else d.top
+    start = [S("pn = zz.shape[0]"), *d.top] if overlap else d.top
     where = first if rng.random() < 0.5 else len(made.main.body)
     made.main.body[where:where] = [*start, *body]
 
@@ -228,10 +228,10 @@ def overlapped(d: Drawing) -> list[S]:
     data = next(a for a in d.made.args if a.name == "pa")
     data.layout = "C"
     d.made.args.append(
-        Arg("z1", d.kind, [P], d.rng.choice(OVERLAPS), d.content, partner="pa", number=data.number)
+        Arg("zz", d.kind, [P], d.rng.choice(OVERLAPS), d.content, partner="pa", number=data.number)
     )
-    d.made.main.params.append("z1")
-    d.made.main.returns.append("z1")
+    d.made.main.params.append("zz")
+    d.made.main.returns.append("zz")
     d.feature("overlap " + d.made.args[-1].layout)
     if d.chance(0.4):
         found = Place(literal(0)) if d.chance(0.5) else gen_places.invariant(d)
@@ -239,5 +239,5 @@ def overlapped(d: Drawing) -> list[S]:
         found = gen_places.place(d)
     if found.sub.const is not None:
         found.sub = E("0", [], "wi", "N(0)")
-    body = guarded(d, update(d, "z1", [found.sub], d.element()))
+    body = guarded(d, update(d, "zz", [found.sub], d.element()))
     return before([found]) + wrapped(head(d), joined([found], body))
