@@ -46,12 +46,12 @@ class Rewrite(ast.NodeTransformer):
         return ast.BinOp(left, node.op, right)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
-        if not isinstance(node.op, ast.Pow):
-            self.generic_visit(node)
-            return node
-        read = ast.parse(ast.unparse(node.target), mode="eval").body
-        new = ast.Assign([node.target], ast.BinOp(read, ast.Pow(), node.value))
-        return ast.fix_missing_locations(self.generic_visit(new))  # type: ignore[return-value,no-any-return,type-var]
+        new: ast.stmt = node
+        if isinstance(node.op, ast.Pow):
+            read = ast.parse(ast.unparse(node.target), mode="eval").body
+            new = ast.fix_missing_locations(ast.Assign([node.target], ast.BinOp(read, node.op, node.value)))
+        self.generic_visit(new)
+        return new
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if isinstance(node.value, ast.Name) and node.value.id in MODULES:
