@@ -13,6 +13,8 @@ import numpy as np
 from program import Arg, Call, Program
 from scalar_types import LIMITS, dtype_of, is_float
 
+EXACT = (0.0, 0.5, -0.5, 1.0, -1.0, 1.5, 2.0, -2.0, 3.0, -3.0, 0.25, -0.0)
+FACTORS = (1.0, 1.0, 1.0, 1.0, -1.0, -1.0, 2.0, 0.5)
 LAYOUTS = ("F", "reversed", "step", "offset", "broadcast", "broadcast last", "unaligned")
 SPECIAL = (0.0, -0.0, 0.5, -0.5, 1.0, 2.5, -3.0, 1e-40, 6e-8, 65504.0, 3e38, math.inf, -math.inf, math.nan)
 
@@ -26,11 +28,17 @@ def content(arg: Arg, count: int, sizes: dict[str, int], rng: np.random.Generato
         if arg.content == "bad index" and count:
             far = (-1, -high - 1, -high) if "u" not in arg.dtype else (99, 100, 101)
             values[rng.integers(0, count)] = rng.choice((high, *far, *2 * (LIMITS[arg.dtype][1] // 2,)))
+        if arg.content == "sorted index":
+            values.sort()
         return values.astype(dtype)
     if arg.content == "ones":
         return np.ones(count, dtype)
     if arg.dtype == "bool":
         return rng.random(count) < 0.5
+    if arg.content in ("exact", "unit", "factor") and is_float(arg.dtype):
+        return few_bits(arg.content, count, rng).astype(dtype)
+    if arg.content == "factor":
+        return rng.choice((1, 1, -1, 2), count).astype(dtype)
     if is_float(arg.dtype):
         values = rng.standard_normal(count) * 2.0
         if arg.content == "special":
@@ -40,11 +48,18 @@ def content(arg: Arg, count: int, sizes: dict[str, int], rng: np.random.Generato
         with np.errstate(all="ignore"):
             return values.astype(dtype)
     low, high = LIMITS[arg.dtype]
-    if arg.content == "small":
+    if arg.content in ("small", "exact"):
         return rng.integers(0 if low == 0 else -9, 10, count).astype(dtype)
     edges = np.array([low, low + 1, 0, 1, high - 1, high, max(low, -1)], dtype)
     values = rng.integers(low, high, count, dtype, endpoint=True)
     return np.where(rng.random(count) < 0.5, rng.choice(edges, count), values).astype(dtype)
+
+
+def few_bits(content: str, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Numbers whose sums, or whose products, are exact in any order."""
+    if content == "unit":
+        return rng.integers(0, 8, count) / 8
+    return rng.choice(EXACT if content == "exact" else FACTORS, count)
 
 
 def laid_out(arg: Arg, shape: tuple[int, ...], flat: np.ndarray) -> np.ndarray:
@@ -82,9 +97,10 @@ def laid_out(arg: Arg, shape: tuple[int, ...], flat: np.ndarray) -> np.ndarray:
 def scalar(arg: Arg, rng: np.random.Generator) -> Any:
     """A Python number, or a NumPy scalar."""
     if arg.dtype in ("wb", "wi", "wf"):
-        small = arg.content in ("small", "ones")
+        small = arg.content in ("small", "ones", "exact")
         whole = int(rng.integers(0, 7)) if small else int(rng.integers(-(2**63), 2**63 - 1))
-        return {"wb": bool(rng.integers(2)), "wi": whole, "wf": float(rng.standard_normal())}[arg.dtype]
+        part = float(rng.choice(EXACT)) if arg.content == "exact" else float(rng.standard_normal())
+        return {"wb": bool(rng.integers(2)), "wi": whole, "wf": part}[arg.dtype]
     return content(arg, 1, {}, rng)[0]
 
 
@@ -125,9 +141,10 @@ def shared(made: dict[str, Any], arg: Arg, shape: tuple[int, ...], rng: np.rando
         wide = np.concatenate([first.reshape(-1), more])[: 2 * first.size]
         made[arg.partner] = wide[: first.size].reshape(first.shape)
         return wide.reshape(2 * shape[0], *shape[1:])[::2]
-    wide = np.concatenate([more[:row], first.reshape(-1), more[row : 2 * row]])
-    made[arg.partner] = wide[row : row + first.size].reshape(first.shape)
-    start = 0 if arg.layout == "before" else 2 * row
+    by = row * (min(7, shape[0]) if "far" in arg.layout else 1)
+    wide = np.concatenate([more[:by], first.reshape(-1), more[by : 2 * by]])
+    made[arg.partner] = wide[by : by + first.size].reshape(first.shape)
+    start = 0 if "before" in arg.layout else 2 * by
     return wide[start : start + first.size].reshape(shape)
 
 

@@ -85,6 +85,7 @@ class Scope:
     deep: float = 0.0  # how often a subscript reads an index array
     long: bool = False  # one extent is that of sums in lanes
     raw: float = 0.0  # how often such a subscript is not brought into range
+    exact: bool = False  # floats have few bits, so that sums and products are the same in any order
 
     def inner(self) -> Scope:
         """The scope of a block below."""
@@ -132,7 +133,8 @@ def any_literal(s: Scope, beside: str = "") -> E:
     if (beside == "uint64" or (is_float(beside) and beside != "bfloat16")) and s.chance(0.12):
         return wide_literal(s)
     if kind == "f":
-        return literal(s.rng.choice((0.0, 0.5, 1.0, -2.5, 0.1, 3.0, -0.75, 1e-3, 2.0, 100.0, 7.25)))
+        drawn = s.rng.choice((0.0, 0.5, 1.0, -2.5, 0.1, 3.0, -0.75, 1e-3, 2.0, 100.0, 7.25))
+        return literal({0.1: 0.25, 1e-3: 0.125, 100.0: 4.0}.get(drawn, drawn) if s.exact else drawn)
     value = s.rng.choice((0, 1, 2, 3, 4, 5, 7, 9, -1, -2, -3, 10, 16, 31, 100))
     if s.chance(s.wild * 0.3):
         value = s.rng.choice((127, 128, 255, 256, 32767, 65535, 2**31 - 1, 2**31, 2**40, 2**63 - 1, -(2**62)))
@@ -371,6 +373,8 @@ def binary(s: Scope, depth: int) -> E:
         b = literal(s.rng.choice((1, 2, 3, 5, -2, -3, 4, 2.5, 0.5)))
     if op == "*" and is_weak(t) and is_int(t) and b.const is None and not s.chance(s.wild):
         b = literal(s.rng.choice((2, 3, -1)))
+    if s.exact and op == "/" and a.const is None:
+        b = literal(2)
     a, b = settle(s, a, b)
     if op == "-" and promote(a.type, b.type) == "bool":
         op = "^"
@@ -385,6 +389,7 @@ def raised(s: Scope, a: E) -> E:
         a = cast(s, s.rng.choice(("float32", "float64", "int32")), a)
     choices: tuple[object, ...] = (2, 2, 3, 1, 0, 4) if not is_float(a.type) else (2, 2, 0.5, -1, 1, 3, 2.0)
     n = s.rng.choice(choices)
+    n = 2 if s.exact and is_float(a.type) else n
     low, high = LIMITS.get(a.type, (0, 9))
     assert low <= high
     return E(
@@ -414,8 +419,12 @@ def function(s: Scope, depth: int) -> E:
     if pick < 0.1:
         s.features.add("elementary function")
         name = s.rng.choice(UNARY)
+        if s.exact:
+            return E("abs({0})", [a], a.type)
         known = name in ("exp", "log", "sin", "cos", "sinh", "tanh", "log2", "expm1")
         return E(s.module(known) + name + "({0})", [a], float_of(a.type), name + "({0})")
+    if pick < 0.16 and s.exact:
+        return E("sign({0})", [a], a.type)
     if pick < 0.16:
         return E(s.module(True) + "sqrt({0})", [a], float_of(a.type), "sqrt({0})")
     if pick < 0.4:
@@ -441,7 +450,7 @@ def function(s: Scope, depth: int) -> E:
     if is_weak(t) and not s.chance(s.wild):
         b = literal(3)
         t = promote(a.type, b.type)
-    if is_float(t) and pick > 0.97:
+    if is_float(t) and pick > 0.97 and not s.exact:
         return E("atan2({0}, {1})", [a, b], t)
     return E(s.rng.choice(("fmod", "ceil_div")) + "({0}, {1})", [a, b], t)
 

@@ -64,6 +64,7 @@ def again(s: Scope, name: str, augmented: bool) -> list[S]:
         e = cast(s, t, e)
     if op in ("//", "%", "/") and is_weak(t) and not s.chance(s.wild):
         e = literal(s.rng.choice((2, 3, -2, 7)))
+    e = literal(4) if s.exact and op == "/" else e
     return [S(f"{name} {op}= {{0}}", [e])]
 
 

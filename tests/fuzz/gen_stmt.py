@@ -96,6 +96,7 @@ def store(s: Scope) -> S:
         stored = arithmetic(op, t.dtype, e.type)
         if is_float(stored) and not is_float(t.dtype):
             op = "+"
+        e = literal(2) if s.exact and op == "/" else e
         return S(f"{t.name}[{at}] {op}= {{{n}}}", [*kids, e])
     if is_bool(t.dtype) and s.chance(0.6):
         e = condition(s, 2, True)

@@ -11,11 +11,12 @@ import gen_borders
 import gen_calls
 import gen_index
 import gen_lanes
+import gen_scatter
 import gen_stmt
 import gen_sums
 from gen_expr import Helper, Scope, Tensor, value
 from program import Arg, Call, Dim, E, Function, Program, S, slots
-from scalar_types import DTYPES, FLOATS, is_weak
+from scalar_types import DTYPES, FLOATS, is_float, is_weak
 
 EXTENTS = (0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 9)
 LONG = (64, 65, 100, 130, 200)
@@ -43,6 +44,9 @@ def program(seed: int, inside: bool | None = None) -> Program:
     scope = Scope(rng, wild=0.7 if inside else 0.04, risk=0.15 if rng.random() < 0.12 else 0.0)
     made = Program(seed, inside, [Call(sizes)], [], {}, [], Function("f", [], []), scope.features)
     scope.long = long
+    scope.exact = not inside and random.Random(f"exact {seed}").random() < 0.45
+    if scope.exact:
+        scope.features.add("exact program")
     if long:
         scope.nest = 1
     elif scope.chance(0.3):
@@ -55,9 +59,9 @@ def program(seed: int, inside: bool | None = None) -> Program:
         declare_procedure(made, scope)
     while len(scope.helpers) < 2 and scope.chance(0.2):
         declare_helper(made, scope)
-    body = declare_buffers(made, scope)
+    buffers = declare_buffers(made, scope)
     scope.depth = rng.choice((1, 2, 2, 2, 3))
-    made.main.body = body + statements(scope, seed)
+    made.main.body = buffers + statements(scope, seed)
     made.main.params = [a.name for a in made.args]
     if inside:
         scope.features.add("inside table 2a")
@@ -66,6 +70,8 @@ def program(seed: int, inside: bool | None = None) -> Program:
         gen_calls.give_outputs(made, made.calls[0], rng)
     if scope.chance(0.25):
         gen_calls.again(made, LONG if long else EXTENTS, rng)
+    gen_scatter.hoist(made)
+    gen_scatter.add(made, scope, len(buffers))
     return made
 
 
@@ -115,6 +121,8 @@ def declare_arguments(made: Program, scope: Scope) -> None:
         arg.content = rng.choice(
             ("small", "small", "special", "wide") if made.inside else ("small", "small", "special")
         )
+        if scope.exact and is_float(dtype):
+            arg.content = "exact"
         made.args.append(arg)
     if scope.chance(0.18):
         share(made, scope)
@@ -161,7 +169,8 @@ def declare_scalars(made: Program, scope: Scope) -> None:
     rng = scope.rng
     for n in range(rng.choice((0, 0, 1, 1, 2))):
         t = rng.choice(("wi", "wf", "wb", "wi", *DTYPES))
-        made.args.append(Arg(f"s{n}", t, None, number=20 + n))
+        content = "exact" if scope.exact else "small"
+        made.args.append(Arg(f"s{n}", t, None, content=content, number=20 + n))
         scope.scalars[f"s{n}"] = t
         scope.features.add("weak scalar" if is_weak(t) else "strong scalar")
 
@@ -196,7 +205,7 @@ def declare_helper(made: Program, scope: Scope) -> None:
     types: list[str | Tensor] = [
         rng.choice((*FLOATS, "int32", "int64", "wi")) for _ in range(rng.randint(1, 2))
     ]
-    local = Scope(rng, scope.wild, features=scope.features, captured=scope.captured)
+    local = Scope(rng, scope.wild, features=scope.features, captured=scope.captured, exact=scope.exact)
     names = [f"g{n}" for n in range(len(types))]
     local.scalars = {n: t for n, t in zip(names, types, strict=True) if isinstance(t, str)}
     body: list[S] = []

@@ -1,10 +1,11 @@
 """Generated kernels run every way: `kw_fuzz.py SEED N [WORKERS [SECONDS]]`, or `kw_fuzz.py one SEED`, or
 `kw_fuzz.py first SEED N`, which stops soon after the first finding and names it.
 
-Workers of their own count programs and note the seed in work, so that a crash or a hang is a finding as well.
-Even seeds run for the machine itself and odd ones for AVX2, pairs of seeds by one thread and by two in turn;
-a KW_TARGET that is set stands for all. Loops are worth a thread however short they are. Findings are cut down
-and printed; the exit status is 1 when there are any.
+Worker processes count programs and note the seed in work, so that a crash or a hang is a finding as well. A
+process compiles for one target: seeds take the targets of the machine in turn, and one thread or two. Every
+tenth program runs once more for each other target, by both thread counts; targets with fma must give the same
+bits in the default mode. A KW_TARGET that is set stands for all. Loops are worth a thread however short they
+are. Findings are cut down and printed; the exit status is 1 when there are any.
 """
 
 from __future__ import annotations
@@ -25,78 +26,83 @@ from typing import Any
 HANG = 60.0  # seconds without a new seed
 SHOWN = 6  # findings that are cut down
 SHRINK_SECONDS = 40.0
-DEFAULT_SHARE = 5  # every fifth program runs in the default mode as well, by either target and thread count
+PIECES = 2  # shares of each target, so that no worker waits long for the last one
+
+
+def targets() -> tuple[str, ...]:
+    """What machine code may be for here; the last one has no fma."""
+    has_both = "avx512f" in Path("/proc/cpuinfo").read_text()
+    return ("avx512", "avx2", "generic") if has_both else ("host", "host", "generic")
 
 
 def target_of(seed: int) -> str:
     """What machine code of a program is for."""
-    has_both = "avx512f" in Path("/proc/cpuinfo").read_text()
-    return ("avx2" if has_both and seed % 2 else "host") + ",grain=0"
+    known = targets()
+    return os.environ.get("KW_TARGET") or known[seed % len(known)] + ",grain=0"
 
 
-def set_threads(seed: int) -> None:
-    import kernelwright as kw
+def note(seed: int, kind: str, target: str) -> None:
+    """Prints a finding, so that it outlives a later crash of the process."""
+    print(json.dumps([seed, kind, target]), flush=True)
 
-    kw.set_threads(1 + seed // 2 % 2)
 
-
-def worker(first: int, count: int, step: int, seconds: float, last: str) -> None:
-    """Judges seeds first, first + step, …; prints tallies and findings as one line of JSON."""
+def worker(share: dict[str, Any]) -> None:
+    """Judges the seeds of a share; prints each finding and then the tallies as a line of JSON."""
     import generate
-    import trial
+    import judge
 
     warnings.simplefilter("ignore")
     tally: Counter[str] = Counter()
     features: Counter[str] = Counter()
-    found: list[tuple[int, str]] = []
-    until = time.monotonic() + seconds
-    with open(last, "r+b") as file:
+    digests: dict[int, str] = {}
+    until = time.monotonic() + share["seconds"]
+    with open(share["last"], "r+b") as file:
         memory = mmap.mmap(file.fileno(), 16)
     done = 0
-    for seed in range(first, first + count * step, step):
+    for seed in range(share["first"], share["stop"], share["step"]):
         if time.monotonic() > until:
             break
         memory[:16] = struct.pack("qq", seed, done)
+        done += 1
+        if share["again"] and target_of(seed) == share["target"]:
+            continue
         try:
             p = generate.program(seed)
-            set_threads(seed)
-            verdict = trial.judge(p, seed % DEFAULT_SHARE == 0)
+            verdict = judge.judge(p)
         except Exception as e:
-            found.append((seed, f"exception of the fuzzer: {e!r}"[:200]))
-            done += 1
+            note(seed, f"exception of the fuzzer: {e!r}"[:200], share["target"])
             continue
-        done += 1
         tally.update(verdict.ended)
+        tally.update(verdict.modes)
         features.update(p.features)
         if verdict.complaint:
-            found.append((seed, verdict.kind))
+            note(seed, verdict.kind, share["target"])
+        elif seed % 10 == 0:
+            digests[seed] = verdict.digest
     memory[:16] = struct.pack("qq", -1, done)
-    print(json.dumps({"done": done, "tally": tally, "features": features, "found": found}))
+    print(json.dumps({"done": done, "tally": tally, "features": features, "bits": digests}))
 
 
 class Share:
-    """The seeds of one worker process, which is started again behind a seed that killed it."""
+    """Seeds for one target and their worker, which is started again behind a seed that killed it."""
 
-    def __init__(self, first: int, count: int, step: int, seconds: float, folder: Path) -> None:
-        self.next, self.left, self.step = first, count, step
-        self.until = time.monotonic() + seconds
-        self.last = folder / f"last{first % step}"
+    def __init__(self, what: dict[str, Any], folder: Path, number: int) -> None:
+        self.what = {**what, "last": str(folder / f"last{number}")}
         self.total: dict[str, Any] = {"done": 0, "tally": Counter(), "features": Counter(), "found": []}
-        self.start()
+        self.bits: dict[str, str] = {}
 
-    def start(self) -> None:
-        self.last.write_bytes(struct.pack("qq", self.next, 0))
-        left = str(max(self.until - time.monotonic(), 1.0))
-        command = [sys.executable, __file__, "worker", str(self.next), str(self.left), str(self.step), left]
-        env = {"KW_TARGET": target_of(self.next), **os.environ}
-        self.process = subprocess.Popen(
-            [*command, str(self.last)], stdout=subprocess.PIPE, text=True, env=env
-        )
-        self.seen, self.since = (self.next, 0), time.monotonic()
+    def start(self, until: float) -> None:
+        self.until = until
+        Path(self.what["last"]).write_bytes(struct.pack("qq", self.what["first"], 0))
+        self.what["seconds"] = max(until - time.monotonic(), 1.0)
+        command = [sys.executable, __file__, "worker", json.dumps(self.what)]
+        env = {**os.environ, "KW_TARGET": self.what["target"]}
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
+        self.seen, self.since = (self.what["first"], 0), time.monotonic()
 
     def poll(self) -> bool:
         """False when all seeds are done."""
-        seed, done = struct.unpack("qq", self.last.read_bytes())
+        seed, done = struct.unpack("qq", Path(self.what["last"]).read_bytes())
         if (seed, done) != self.seen:
             self.seen, self.since = (seed, done), time.monotonic()
         if self.process.poll() is None:
@@ -107,40 +113,77 @@ class Share:
             return True
         if self.process.returncode:
             return self.lost(seed, done, f"crash, exit status {self.process.returncode}")
-        assert self.process.stdout
-        report = json.loads(self.process.stdout.read())
+        report = json.loads(self.findings()[-1])
         self.total["tally"].update(report["tally"])
         self.total["features"].update(report["features"])
-        self.total["found"] += report["found"]
         self.total["done"] += report["done"]
+        self.bits |= report["bits"]
         return False
 
+    def findings(self) -> list[str]:
+        """Counts what the process that ended has found, and returns its lines."""
+        assert self.process.stdout
+        lines = self.process.stdout.read().splitlines()
+        self.total["found"] += [tuple(json.loads(line)) for line in lines if line.startswith("[")]
+        return lines
+
     def lost(self, seed: int, done: int, why: str) -> bool:
-        self.total["found"].append((seed, why))
+        self.findings()
+        self.total["found"].append((seed, why, self.what["target"]))
         self.total["done"] += done + 1
-        self.left -= done + 1
-        self.next = seed + self.step
-        if self.left <= 0:
+        self.what["first"] = seed + self.what["step"]
+        if self.what["first"] >= self.what["stop"]:
             return False
-        self.start()
+        self.start(self.until)
         return True
 
 
+def shares(first: int, count: int) -> list[dict[str, Any]]:
+    """All seeds by the target of each, then every tenth seed for the other targets."""
+    stop, known, step = first + count, targets(), len(targets()) * PIECES
+    out: list[dict[str, Any]] = []
+    for s in range(first, min(first + step, stop)):
+        out.append({"first": s, "stop": stop, "step": step, "again": False, "target": target_of(s)})
+    if "KW_TARGET" not in os.environ:
+        tenth = first + -first % 10
+        for name in sorted({*known}):
+            share = {"first": tenth, "stop": stop, "step": 10, "again": True, "target": name + ",grain=0"}
+            out += [share] if tenth < stop else []
+    return out
+
+
 def run(first: int, count: int, workers: int, seconds: float) -> dict[str, Any]:
-    """Tallies of `count` programs from a seed on, by an even number of workers."""
-    workers += workers % 2
+    """Tallies of `count` programs from a seed on."""
+    until = time.monotonic() + seconds
     with tempfile.TemporaryDirectory() as folder:
-        counts = [len(range(k, count, workers)) for k in range(workers)]
-        shares = [Share(first + k, n, workers, seconds, Path(folder)) for k, n in enumerate(counts) if n]
-        working = list(shares)
-        while working:
+        all_shares = [Share(what, Path(folder), n) for n, what in enumerate(shares(first, count))]
+        waiting, working = list(all_shares), list[Share]()
+        while waiting or working:
+            while waiting and len(working) < workers:
+                working.append(waiting.pop(0))
+                working[-1].start(until)
             time.sleep(0.05)
             working = [s for s in working if s.poll()]
     total: dict[str, Any] = {"done": 0, "tally": Counter(), "features": Counter(), "found": []}
-    for s in shares:
-        for key in total:
+    for s in all_shares:
+        for key in ("tally", "found", *(() if s.what["again"] else ("done", "features"))):
             total[key] += s.total[key]
+    total["found"] += other_bits(all_shares)
     return total
+
+
+def other_bits(all_shares: list[Share]) -> list[tuple[int, str, str]]:
+    """The seeds whose default mode gives other bits for two targets that both have fma."""
+    by_seed: dict[str, dict[str, str]] = {}
+    for s in all_shares:
+        if not s.what["target"].startswith("generic"):
+            for seed, bits in s.bits.items():
+                by_seed.setdefault(seed, {})[s.what["target"]] = bits
+    return [
+        (int(seed), f"default: other bits for {' and '.join(by)}", next(iter(by)))
+        for seed, by in by_seed.items()
+        if len({*by.values()} - {""}) > 1
+    ]
 
 
 def explain(seed: int, seconds: float) -> str:
@@ -148,10 +191,8 @@ def explain(seed: int, seconds: float) -> str:
     os.environ.setdefault("KW_TARGET", target_of(seed))
     import gen_args
     import generate
+    import judge
     import shrink
-    import trial
-
-    set_threads(seed)
 
     warnings.simplefilter("ignore")
     p, kind = shrink.shrink(generate.program(seed), seconds)
@@ -169,16 +210,17 @@ def explain(seed: int, seconds: float) -> str:
         lines += [f"out= of {a.name}: {g!r}" for a, g in zip(p.outputs, given, strict=False) if g is not None]
     if kind and not kind.startswith(("crash", "hangs")):
         try:
-            lines.append(trial.judge(p).complaint)
+            lines.append(judge.judge(p).complaint)
         except Exception as e:
             lines.append(repr(e))
     return "\n".join(lines)
 
 
-def explain_apart(seed: int) -> str:
+def explain_apart(seed: int, target: str) -> str:
     """`explain` in a process of its own."""
     command = [sys.executable, __file__, "one", str(seed), str(SHRINK_SECONDS)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    env = {**os.environ, "KW_TARGET": target}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     return done.stdout + done.stderr[-2000:]
 
 
@@ -189,7 +231,7 @@ def first_finding(first: int, count: int) -> int:
         part = min(max(100, 3 * done), count - done)
         total = run(first + done, part, 2, 1e9)
         if total["found"]:
-            print("seed {}: {}".format(*min(tuple(f) for f in total["found"])))
+            print("seed {}: {}, for {}".format(*min(tuple(f) for f in total["found"])))
             return 1
         done += total["done"]
     print(f"{done} programs, no finding")
@@ -203,21 +245,21 @@ def main(first: int, count: int, workers: int = 2, seconds: float = 1e9) -> int:
     print(f"{total['done']} programs from seed {first} in {spent:.0f} s")
     print("ended", dict(total["tally"].most_common()))
     print("with", dict(total["features"].most_common()))
-    kinds: dict[str, list[int]] = {}
-    for seed, kind in total["found"]:
-        kinds.setdefault(kind, []).append(seed)
+    kinds: dict[str, list[tuple[int, str]]] = {}
+    for seed, kind, target in total["found"]:
+        kinds.setdefault(kind, []).append((seed, target))
     print(f"findings: {len(total['found'])}, of {len(kinds)} kinds")
     for n, (kind, seeds) in enumerate(sorted(kinds.items(), key=lambda item: -len(item[1]))):
-        print(f"\n== {len(seeds)} times {kind}: seeds {' '.join(map(str, seeds[:5]))}")
+        print(f"\n== {len(seeds)} times {kind}: seeds {' '.join(str(s) for s, _ in seeds[:5])}")
         if n < SHOWN:
-            print(explain_apart(seeds[0]))
+            print(explain_apart(*seeds[0]))
     return 1 if total["found"] else 0
 
 
 if __name__ == "__main__":
     what, *rest = sys.argv[1:]
     if what == "worker":
-        worker(int(rest[0]), int(rest[1]), int(rest[2]), float(rest[3]), rest[4])
+        worker(json.loads(rest[0]))
     elif what == "one":
         print(explain(int(rest[0]), float(rest[1]) if len(rest) > 1 else SHRINK_SECONDS))
     elif what == "first":

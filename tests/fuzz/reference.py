@@ -19,7 +19,6 @@ import kernelwright.lang as lang
 EVENTS: set[str] = set()  # rows of the table that were met
 UNWRITTEN: set[str] = set()  # buffers of which an element was read before it was written
 FAULTS: list[tuple[int, int, str, int]] | None = None  # of a survey, which goes on behind a bad element
-GIVEN: dict[str, np.ndarray] = {}  # the arrays of out=, by the name of the output
 HALF = 2**63
 
 
@@ -381,13 +380,10 @@ def raised(a: Any, n: Any) -> R:
 
 
 def declared(shape: Any, dtype: Any, name: str) -> Buffer:
-    """A zeroed buffer, or the array that out= gives for it; reference texts name it."""
+    """A zeroed buffer; reference texts name it."""
     kind = dtype if isinstance(dtype, str) else dtype.reference
     extents = tuple(int(bare(n)) for n in shape)
-    array = GIVEN.get(name)
-    if array is None:
-        array = np.zeros(extents, dtype_of(kind))
-    return Buffer(name, array, np.zeros(extents, np.bool_))
+    return Buffer(name, np.zeros(extents, dtype_of(kind)), np.zeros(extents, np.bool_))
 
 
 class Cast:

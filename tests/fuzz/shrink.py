@@ -13,7 +13,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 
-import trial
+import judge
 from program import E, Program, S, expressions, statements
 
 CHILD_SECONDS = 12.0
@@ -27,7 +27,7 @@ def failure(p: Program) -> str:
         os.close(reader)
         kind = ""
         try:
-            kind = trial.judge(p).kind
+            kind = judge.judge(p).kind
         except BaseException as e:
             kind = f"exception: {type(e).__name__}"
         os.write(writer, kind.encode()[:4000] or b"-")

@@ -1,6 +1,6 @@
-"""Runs one program every way and compares: CPython or the reference, interpreter, machine code.
+"""Runs one program every way and compares its strict mode with CPython or the reference.
 
-A verdict is a class of what happened and, when the ways disagree, a complaint. Draws no programs.
+A verdict is a class of what happened and, when the ways disagree, a complaint. judge.py asks for the runs.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ FAULT = re.compile(
 ROWS = {"E306": "V1", "E307": "V2", "E308": "V3", "E309": "V3", "E310": "", "E311": "V4", "E312": "V5"}
 # every so many programs run with debug=True, with unchecked=True; targets and threads go by seed % 4
 DEBUG_SHARE, FREE_SHARE = 9, 7
+VIEWS = ("z0", "zz")  # arguments that may be views of others, whose names are told then
 CPYTHON = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")
 
 
@@ -58,6 +59,8 @@ class Verdict:
     complaint: str = ""
     ended: list[str] = field(default_factory=list)  # of each call
     ran: Ran | None = None  # in strict mode
+    modes: list[str] = field(default_factory=list)  # how the freer modes stand beside the strict one
+    digest: str = ""  # of what the default mode gave
 
 
 def bits(value: Any) -> Any:
@@ -172,18 +175,21 @@ def timed(call: Any, args: list[Any], keywords: dict[str, Any] | None = None) ->
     return Ran("ok", [bits(v) for v in (*results, *arrays)], results=result)
 
 
-def by_reference(p: Program, call: Call, zeroed: bool = True) -> tuple[Ran, set[str]]:
-    """The outcome by the table, and the rows of it that were met; `zeroed`: also out= over an argument."""
+def by_reference(p: Program, call: Call) -> tuple[Ran, set[str]]:
+    """The outcome by the table, and the rows of it that were met; arrays of out= get results at the end."""
     names, made = [a.name for a in p.args], gen_args.named(p, call)
     given = gen_args.outputs(p, call, made) if p.overlapping_out(call) else []
-    reference.GIVEN = {a.name: g for a, g in zip(p.outputs, given, strict=False) if g is not None}
-    for name, array in reference.GIVEN.items():
-        if zeroed or not call.out[name].startswith(("over ", "beside ")):
-            array[...] = 0
     captured = {**p.captured, **call.captured}
 
     def run(*args: Any) -> Any:
-        return tuple(reference.run(p.text(ref=True), captured, names, list(args)))
+        results = dict(
+            zip(p.main.returns, reference.run(p.text(ref=True), captured, names, list(args)), strict=True)
+        )
+        for arg, array in zip(p.outputs, given, strict=False):
+            if array is not None and arg.name in results:
+                array[...] = results[arg.name]
+                results[arg.name] = array
+        return tuple(results.values())
 
     ran = timed(run, list(made.values()))
     if ran.what == "IndexFault":
@@ -202,7 +208,7 @@ def same_fault(ours: Ran, oracle: Ran) -> bool:
         return code_of(ours.text) in ("E301", "E303")
     line, value, dim, name, extent = found.groups()
     if oracle.what == "IndexFault":
-        names = {name, "z0"} if "'z0'" in oracle.text else {name}  # the argument that is a view of another
+        names = {name, *(n for n in VIEWS if f"'{n}'" in oracle.text)}
         return oracle.text in [f"IndexFault ({value}, {dim}, {n!r}, {extent})" for n in names]
     said = CPYTHON.search(oracle.text)
     return bool(said) and said.groups() == (value, dim, extent) and oracle.bits == [int(line)]
@@ -246,7 +252,7 @@ def is_real(p: Program, call: Call, ours: Ran) -> bool:
     reference.FAULTS = []
     try:
         ended, _ = by_reference(p, call)
-        told = [(int(value), int(dim), n, int(extent)) for n in (name, "z0")]
+        told = [(int(value), int(dim), n, int(extent)) for n in (name, *VIEWS)]
         return any(f in reference.FAULTS for f in told) or ended.what == "TimeoutError"
     finally:
         reference.FAULTS = None
@@ -286,10 +292,6 @@ def against_oracle(t: Trial, call: Call, strict: Ran) -> Verdict:
         if first.what == "TimeoutError":
             return Verdict("slow")
     ran, events = by_reference(p, call)
-    if p.overlapping_out(call) and not agrees(strict, ran):
-        other, more = by_reference(p, call, zeroed=False)
-        if not reference.UNWRITTEN:  # then the kernel may know that it needs no zeros
-            ran, events = other, more
     if ran.what == "TimeoutError":
         return Verdict("slow")
     rows = ",".join(sorted(events))
@@ -321,102 +323,3 @@ def show(ran: Ran | None) -> str:
                 f"{b[0]} {values.astype(float).tolist() if dtype == BFLOAT16 else values.tolist()}"[:400]
             )
     return "ok " + "; ".join(out)
-
-
-def judge_debug(t: Trial, call: Call, strict: Ran) -> Verdict | None:
-    """A run with debug=True: the same bits, or an error for which the reference sees a reason."""
-    ran = t.compiled(call, "strict", "interp" if t.p.seed // DEBUG_SHARE % 4 else "", debug=True)
-    if ran.what == "TimeoutError":
-        return None
-    if ran.what == "ok":
-        if strict.what == "ok" and not ran.differs(strict):
-            return None
-        return Verdict(
-            "ok", f"debug differs: strict {strict.what}", f"strict: {show(strict)}\ndebug: {show(ran)}"
-        )
-    if t.p.overlapping_out(call):
-        return None
-    code = code_of(ran.text)
-    if "wide constant" in t.p.features and "does not fit into 64 bits with a sign" in ran.text:
-        return None  # kept in a name, where it would wrap behind a merge
-    oracle, events = by_reference(t.p, call)
-    if code in ROWS and (ROWS[code] in events or (code == "E310" and reference.UNWRITTEN)):
-        return None
-    if code not in ROWS and strict.what != "ok" and agrees(ran, oracle):
-        return None
-    place = re.search(r":(\d+):\d+: error", ran.text)
-    if oracle.what == "IndexFault" and place and int(place[1]) == oracle.bits[0] + (t.p.place != "module"):
-        return None  # of two errors in one statement it tells either
-    if oracle.what == "TimeoutError":
-        return None
-    return Verdict(
-        "ok", f"debug raises {code} without a reason", f"reference: {show(oracle)}\ndebug: {show(ran)}"
-    )
-
-
-def judge_call(t: Trial, call: Call, default: bool) -> Verdict:
-    """Everything that one call is put through."""
-    t.enter(call)
-    seed = t.p.seed
-    strict = t.compiled(call, "strict", "interp")
-    if strict.what in BROKEN:
-        return Verdict(strict.what, f"{strict.what} {first_line(strict.text)}"[:150], strict.text)
-    refusal = judge_refusal(t.p, call, strict)
-    if refusal:
-        return refusal
-    machine = t.compiled(call, "strict", "")
-    if machine.what == "TimeoutError":
-        return Verdict("slow")
-    if machine.differs(strict):
-        complaint = f"interpreter: {show(strict)}\nmachine code: {show(machine)}"
-        return Verdict("ok", f"strict: interpreter {strict.what}, machine code {machine.what}", complaint)
-    if strict.what == "ok" and strict.text:
-        return Verdict("ok", strict.text, show(strict))
-    verdict = against_oracle(t, call, strict)
-    verdict.ran = strict
-    if verdict.complaint:
-        return verdict
-    if seed % DEBUG_SHARE == 0:
-        verdict = judge_debug(t, call, strict) or verdict
-    if verdict.complaint or not default:
-        return verdict
-    if strict.what == "ok" and t.same_code(call):
-        return verdict
-    one, two = t.compiled(call, "default", "interp"), t.compiled(call, "default", "")
-    if "TimeoutError" in (one.what, two.what):
-        return Verdict("slow")
-    if one.differs(two):
-        complaint = f"interpreter: {show(one)}\nmachine code: {show(two)}"
-        return Verdict("ok", f"default: interpreter {one.what}, machine code {two.what}", complaint)
-    if strict.what != one.what:
-        return Verdict("ok", f"strict {strict.what}, default {one.what}", show(one))
-    return verdict
-
-
-def judge(p: Program, default: bool = True) -> Verdict:
-    """Every call of a program, then without checks those that raise nothing; `default` runs the first so too.
-
-    The verdict is that of the first call, or of the first one with a complaint.
-    """
-    t = Trial(p)
-    first: Verdict | None = None
-    fine: list[tuple[Call, Ran]] = []
-    for n, call in enumerate(p.calls):
-        verdict = judge_call(t, call, default and n == 0)
-        first = first or verdict
-        first.ended.append(f"{'again: ' if n else ''}{verdict.what}")
-        if verdict.complaint:
-            verdict.ended = first.ended
-            verdict.complaint = f"call {n}: {verdict.complaint}"
-            return verdict
-        if verdict.what.startswith("ok") and verdict.ran and p.seed % FREE_SHARE == 0:
-            fine.append((call, verdict.ran))
-    assert first is not None
-    for call, strict in fine:
-        t.enter(call)
-        free = t.compiled(call, "strict", "", unchecked=True)
-        if free.differs(strict) and free.what != "TimeoutError":
-            return Verdict(
-                "ok", "unchecked differs", f"checked: {show(strict)}\nunchecked: {show(free)}", first.ended
-            )
-    return first

@@ -51,7 +51,7 @@ std::map<Edge, Proof> proofs_of(const Func &f, const Program &program) {
   std::vector<std::pair<int, int>> order;
   for (const StoreSite &s : stores_of(program))
     for (size_t k = 0; k < s.item->accesses.size(); ++k)
-      if (s.item->accesses[k].array != 3) order.emplace_back(s.item->number, static_cast<int>(k));
+      if (s.item->accesses[k].array < 3) order.emplace_back(s.item->number, static_cast<int>(k));
   std::map<Edge, Proof> out;
   size_t at = 0;
   for_each_access(f, true, [&](const kw::Access &a, const BoundsContext &context) {

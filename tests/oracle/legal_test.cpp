@@ -41,6 +41,12 @@ uint64_t read(const Memory &memory, const std::vector<int64_t> &place) {
   return found == memory.end() ? start : found->second;
 }
 
+/// The read that a sum adds to; -1 for another store.
+int summed(const Instance &instance, const std::vector<StoreSite> &sites) {
+  const Item &item = *sites[static_cast<size_t>(instance.write().store)].item;
+  return item.accumulates ? item.summed : -1;
+}
+
 bool is_sum(const Instance &instance, const std::vector<StoreSite> &sites) {
   return sites[static_cast<size_t>(instance.write().store)].item->accumulates;
 }
@@ -50,8 +56,7 @@ uint64_t term_of(const Instance &instance, const Memory &memory, const std::vect
   const Touch &write = instance.write();
   uint64_t term = 7 + static_cast<uint64_t>(write.store);
   for (const Touch *t : instance.touches)
-    if (t != &write && !(is_sum(instance, sites) && t->access == 0))
-      term = term * 1000003 + read(memory, t->place);
+    if (t != &write && t->access != summed(instance, sites)) term = term * 1000003 + read(memory, t->place);
   return term;
 }
 
@@ -97,10 +102,31 @@ struct Lockstep {
   }
 };
 
+/// Gives each iteration of the root a g of its own, as a register has lanes, if every one sets g before it
+/// reads g.
+std::vector<Touch> with_own_cells(std::vector<Touch> touches, int root) {
+  std::map<std::vector<int64_t>, bool> sets_first;
+  auto iteration = [&](const Touch &t) {
+    auto length = static_cast<std::ptrdiff_t>(level_of(t, root));
+    if (length == static_cast<std::ptrdiff_t>(t.loops.size())) return std::vector<int64_t>{};
+    return std::vector<int64_t>(t.iteration.begin(), t.iteration.begin() + length + 1);
+  };
+  for (const Touch &t : touches)
+    if (t.place[0] == 4) sets_first.emplace(iteration(t), t.what->is_write);
+  bool own = std::all_of(sets_first.begin(), sets_first.end(),
+                         [](const auto &entry) { return entry.second && !entry.first.empty(); });
+  for (Touch &t : touches)
+    if (std::vector<int64_t> at = iteration(t); own && t.place[0] == 4)
+      t.place.insert(t.place.end(), at.begin(), at.end());
+  return touches;
+}
+
 class Replay {
  public:
-  Replay(const Program &program, int64_t n, int64_t m, int64_t p)
-      : sites_(stores_of(program)), touches_(run(program, n, m, p)), instances_(instances_of(touches_)) {}
+  Replay(const Program &program, int root, int64_t n, int64_t m, int64_t p)
+      : sites_(stores_of(program)),
+        touches_(with_own_cells(run(program, n, m, p), root)),
+        instances_(instances_of(touches_)) {}
 
   Memory in_order() const {
     Memory memory;
@@ -163,13 +189,13 @@ class Replay {
 
 /// The elements of the arrays of the kernel; temporaries are left out.
 Memory visible(Memory memory) {
-  std::erase_if(memory, [](const auto &entry) { return entry.first[0] == 2; });
+  std::erase_if(memory, [](const auto &entry) { return entry.first[0] == 2 || entry.first[0] == 4; });
   return memory;
 }
 
 bool keeps_memory(const Program &program, int root, Verb verb, Random &random) {
   for (auto [n, m, p] : {std::tuple{2, 3, 0}, {3, 2, -1}, {5, 4, 2}, {7, 5, 1}}) {
-    Replay replay(program, n, m, p);
+    Replay replay(program, root, n, m, p);
     Memory expected = visible(replay.in_order());
     if (verb == Verb::vectorize && visible(replay.in_lockstep(root)) != expected) return false;
     for (int k = 0; verb != Verb::vectorize && k < 3; ++k)
@@ -203,6 +229,14 @@ bool meets(const Program &program, const Numbers &numbers, const Verdict &v) {
   return found[0] && found[1];
 }
 
+/// True when the witness is one for a value of a definition, which no execution here need have.
+bool assumes_definition(const Witness &w) {
+  return std::any_of(w.sizes.begin(), w.sizes.end(), [](const auto &size) {
+    const Ref *r = std::get_if<Ref>(&size.first->v);
+    return r && r->sym->name[0] == 'u';
+  });
+}
+
 TEST(LegalOracle, what_is_legal_changes_nothing_and_a_witness_meets) {
   uint64_t seed = unit::seed();
   int64_t legal_count = 0, refused = 0, harmless = 0, witnesses = 0;
@@ -224,6 +258,7 @@ TEST(LegalOracle, what_is_legal_changes_nothing_and_a_witness_meets) {
       (v.ok() ? legal_count : refused) += 1;
       harmless += !v.ok() && same;
       if (!v.witness || !v.witness->certain || v.reason == Reason::ordered) continue;
+      if (assumes_definition(*v.witness)) continue;
       ++witnesses;
       EXPECT_TRUE(meets(program, numbers, v)) << verb_name(verb) << ": the witness does not meet";
     }

@@ -163,6 +163,8 @@ class KernelMaker {
     if (one_in(16)) out = cat("(", out, ") % ", number(2, 4));
     if (!plain_ && one_in(20)) out = cat("idx[(", out, ") % 5]");
     if (!plain_ && !lets_.empty() && one_in(6)) out = cat("(", lets_.back(), " % 7)");
+    if (!plain_ && one_in(14)) out = one_in(2) ? "(s[()] % 5)" : "(v[()] % 5)";
+    if (!plain_ && one_in(24)) out = cat("(b[", out, "] % 6)");
     return out;
   }
 

@@ -1,6 +1,8 @@
 // Generation, printing and execution of random nests.
 #include "tests/oracle/random_nest.h"
 
+#include <algorithm>
+
 #include "support/text.h"
 
 namespace kw::oracle {
@@ -33,13 +35,14 @@ std::string sum_text(const Index &x, const std::function<std::string(int)> &name
   return out;
 }
 
-std::string array_name(int array) { return std::string(1, "abts"[array]); }
+std::string array_name(int array) { return std::string(1, "abtsg"[array]); }
 
 }  // namespace
 
 int64_t element_of_idx(int64_t at) { return ((at * 7 + 3) % 5 + 5) % 5; }
 
 int64_t Index::value(const Env &env) const {
+  if (from_cell) return env.cell;
   int64_t v = n * env.n + m * env.m + p * env.p + constant;
   for (auto [loop, c] : terms) v += c * env.iters[static_cast<size_t>(loop)];
   if (divide) v = floor_divide(v, divide);
@@ -47,7 +50,10 @@ int64_t Index::value(const Env &env) const {
   return gather ? element_of_idx(v) : v;
 }
 
-std::string Index::text() const {
+std::string Index::text() const { return local >= 0 ? cat("u", local) : definition(); }
+
+std::string Index::definition() const {
+  if (from_cell) return "g[()]";
   std::string out = sum_text(*this, iterator);
   if (divide) out = cat("(", out, ") // ", divide);
   if (modulo) out = cat("(", out, ") % ", modulo);
@@ -133,30 +139,36 @@ class Maker {
       --out.lo.constant, --out.hi.constant;
     }
     open_.push_back(out.number);
+    far_.emplace_back();
     if (!has_t_ && one_in(6)) out.makes_t = has_t_ = true, t_open_ = true;
     bool deeper = nest_.loops < depth_;
-    if (!deeper || one_in(3)) out.body.push_back(statement());
+    if (!deeper || one_in(3)) statements(out.body);
     if (deeper) out.body.push_back(loop());
-    if (!deeper ? one_in(2) : one_in(4)) out.body.push_back(statement());
+    if (!deeper ? one_in(2) : one_in(4)) statements(out.body);
     open_.pop_back();
+    out.locals = std::move(far_.back());
+    far_.pop_back();
     if (out.makes_t) t_open_ = false;
     return out;
   }
 
-  Item statement() {
-    if (!one_in(4)) return store();
-    Item out;
-    out.kind = Item::Kind::branch;
-    out.condition = condition();
-    out.body.push_back(store());
-    if (one_in(3)) out.otherwise.push_back(store());
-    return out;
+  /// A store, or a branch around stores.
+  void statements(std::vector<Item> &out) {
+    if (!one_in(4)) return store(out);
+    Item branch;
+    branch.kind = Item::Kind::branch;
+    branch.condition = condition();
+    branch.locals = std::move(near_);
+    near_.clear();
+    store(branch.body);
+    if (one_in(3)) store(branch.otherwise);
+    out.push_back(std::move(branch));
   }
 
   Condition condition() {
     Condition c{index(false), one_in(2) ? index(false) : constant(number(0, 3)), "<", one_in(4)};
     c.op = one_in(3) ? "==" : one_in(2) ? "<=" : "<";
-    if (one_in(12)) c.a.gather = false, c.a.p = 1;
+    if (one_in(12)) c.a.local = -1, c.a.p = 1;
     return c;
   }
 
@@ -178,7 +190,20 @@ class Maker {
     if (one_in(10)) x.divide = number(2, 3);
     if (one_in(10)) x.modulo = number(2, 4);
     if (may_gather && one_in(14)) x.gather = gathers_ = true;
+    if (one_in(5)) name(x);
     return x;
+  }
+
+  /// Lets a definition hold the value, just before its use or as far out as its iterators are known.
+  void name(Index &x) {
+    x.local = locals_++;
+    if (one_in(2)) return near_.push_back(x);
+    size_t depth = 0;
+    for (auto [loop, c] : x.terms)
+      while (depth + 1 < open_.size() &&
+             std::count(open_.begin(), open_.begin() + static_cast<std::ptrdiff_t>(depth) + 1, loop) == 0)
+        ++depth;
+    far_[depth].push_back(x);
   }
 
   Access access(bool is_write) {
@@ -189,22 +214,60 @@ class Maker {
     return a;
   }
 
-  Item store() {
+  /// g, which holds a subscript: set before its use, or moved on now and then.
+  Item move() {
     Item out;
     out.number = nest_.stores++;
+    out.accumulates = one_in(3);
+    out.moves = out.accumulates ? constant(1) : index(false);
+    Access cell;
+    cell.array = 4;
+    if (out.accumulates) out.accesses.push_back(cell);
+    cell.is_write = true;
+    out.accesses.push_back(cell);
+    out.locals = std::move(near_);
+    near_.clear();
+    return out;
+  }
+
+  /// Takes one subscript of an access from g.
+  void read_cell(Access &a, std::vector<Access> &before) {
+    gathers_ = true;
+    Index &x = a.index[random_() % a.index.size()];
+    x = Index{};
+    x.from_cell = true;
+    Access cell;
+    cell.array = 4, cell.in_subscript = true, cell.condition = a.is_write ? std::nullopt : a.condition;
+    before.push_back(cell);
+  }
+
+  void store(std::vector<Item> &out) {
+    bool by_cell = one_in(10), moves_last = by_cell && one_in(3);
+    if (by_cell && !moves_last) out.push_back(move());
+    Item item;
+    item.number = nest_.stores++;
     Access write = access(true);
-    out.accumulates = one_in(4);
-    if (out.accumulates) {
+    item.accumulates = one_in(4);
+    bool writes_there = by_cell && !write.index.empty() && one_in(2);
+    if (writes_there) read_cell(write, item.accesses);
+    if (item.accumulates) {
+      if (writes_there) item.accesses.push_back(item.accesses.back());
       Access read = write;
       read.is_write = false;
-      out.accesses.push_back(read);
+      item.summed = static_cast<int>(item.accesses.size());
+      item.accesses.push_back(read);
     }
-    for (int k = number(out.accumulates ? 0 : 1, 2); k > 0; --k) {
-      out.accesses.push_back(access(false));
-      if (one_in(6)) out.accesses.back().condition = condition();
+    for (int k = number(item.accumulates ? 0 : 1, 2); k > 0; --k) {
+      Access read = access(false);
+      if (one_in(6)) read.condition = condition();
+      if (by_cell && !writes_there && !read.index.empty()) read_cell(read, item.accesses);
+      item.accesses.push_back(read);
     }
-    out.accesses.push_back(write);
-    return out;
+    item.accesses.push_back(write);
+    item.locals = std::move(near_);
+    near_.clear();
+    out.push_back(std::move(item));
+    if (moves_last) out.push_back(move());
   }
 
   Random &random_;
@@ -212,6 +275,9 @@ class Maker {
   int depth_ = 1;
   Program nest_;
   std::vector<int> open_;
+  std::vector<Index> near_;              ///< definitions for the statement in work
+  std::vector<std::vector<Index>> far_;  ///< for the body of each open loop
+  int locals_ = 0;
   bool has_t_ = false, t_open_ = false, gathers_ = false;
 };
 
@@ -219,9 +285,10 @@ void print_items(const std::vector<Item> &items, const std::string &indent,
                  const std::vector<std::string> &hints, std::string &out);
 
 std::string value_text(const Item &store) {
+  if (store.moves) return store.accumulates ? cat("g[()] + ", store.moves->text()) : store.moves->text();
   std::string first, term;
   for (const Access &a : store.accesses) {
-    if (a.is_write) continue;
+    if (a.is_write || a.in_subscript) continue;
     std::string read = a.condition ? cat("(", a.text(), " if ", a.condition->text(), " else 1)") : a.text();
     if (store.accumulates && first.empty())
       first = read;
@@ -232,8 +299,13 @@ std::string value_text(const Item &store) {
   return store.accumulates ? cat(first, " + (", term, ")") : cat("5 - (", term, ")");
 }
 
+void print_locals(const Item &item, const std::string &indent, std::string &out) {
+  for (const Index &x : item.locals) out += cat(indent, x.text(), ": i64 = ", x.definition(), "\n");
+}
+
 void print_item(const Item &item, const std::string &indent, const std::vector<std::string> &hints,
                 std::string &out) {
+  if (item.kind != Item::Kind::loop) print_locals(item, indent, out);
   if (item.kind == Item::Kind::store) {
     out += cat(indent, item.accesses.back().text(), " = ", value_text(item), "\n");
     return;
@@ -252,6 +324,7 @@ void print_item(const Item &item, const std::string &indent, const std::vector<s
   out += cat(indent, "for ", iterator(item.number), " in serial(", item.lo.text(), ", ", hi, ", ", item.step,
              hint, "):\n");
   if (item.makes_t) out += indent + "  t = alloc(i64, (4,), 'heap')\n";
+  print_locals(item, indent + "  ", out);
   print_items(item.body, indent + "  ", hints, out);
 }
 
@@ -289,6 +362,7 @@ class Runner {
       for (const Index &i : a.index) place.push_back(i.value(env_));
       touches_.push_back({x.number, static_cast<int>(k), loops_, iteration, &a, std::move(place)});
     }
+    if (x.moves) env_.cell = x.moves->value(env_) + (x.accumulates ? env_.cell : 0);
   }
 
   void loop(const Item &x) {
@@ -335,7 +409,8 @@ void collect(const Item &item, StoreSite &around, std::vector<StoreSite> &out) {
 std::string Program::text(const std::vector<std::string> &hints) const {
   std::string out =
       "def f(a: inout(i64, (n, m)), b: inout(i64, (n,)), idx: buf(i64, (k,)), p: weak(i64)):\n"
-      "  fp('strict')\n  dims(n, m, k)\n  s = alloc(i64, (), 'registers')\n  s[()] = 0\n";
+      "  fp('strict')\n  dims(n, m, k)\n  s = alloc(i64, (), 'registers')\n  s[()] = 0\n"
+      "  g = alloc(i64, (), 'registers')\n  g[()] = 0\n";
   print_item(root, "  ", hints, out);
   return out + "  b[0] = s[()]\n  return a, b\n";
 }
@@ -343,7 +418,7 @@ std::string Program::text(const std::vector<std::string> &hints) const {
 Program random_program(Random &random, bool tame) { return Maker(random, tame).run(); }
 
 std::vector<Touch> run(const Program &nest, int64_t n, int64_t m, int64_t p) {
-  return Runner(nest, {n, m, p, {}}).run(nest.root);
+  return Runner(nest, {n, m, p, {}, 0}).run(nest.root);
 }
 
 std::vector<StoreSite> stores_of(const Program &nest) {

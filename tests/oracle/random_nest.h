@@ -16,19 +16,24 @@ namespace kw::oracle {
 struct Env {
   int64_t n = 1, m = 1, p = 0;
   std::vector<int64_t> iters;  ///< by number of the loop
+  int64_t cell = 0;            ///< what g holds
 };
 
 /// Σ coefficient · iterator + n, m and p parts + constant, then perhaps // or % by a constant, then perhaps
-/// an element of the array idx at that place.
+/// an element of the array idx at that place. Or what the mutable scalar g holds.
 struct Index {
   std::vector<std::pair<int, int64_t>> terms;
   int64_t n = 0, m = 0, p = 0, constant = 0;
   int64_t divide = 0, modulo = 0;
   bool gather = false;
+  bool from_cell = false;
+  int local = -1;  ///< the number of the definition that holds the value, which stands at the use; -1: none
 
   int64_t value(const Env &env) const;
   std::string text() const;
-  /// The same for isl, with iterators named by `suffix`; of no meaning for a gather.
+  /// The value of the definition.
+  std::string definition() const;
+  /// The same for isl, with iterators named by `suffix`; of no meaning for a gather and for g.
   std::string isl_text(const std::string &suffix) const;
 };
 
@@ -44,10 +49,11 @@ struct Condition {
 };
 
 struct Access {
-  int array = 0;  ///< 0: a[n, m], 1: b[n], 2: t[4] made inside a loop, 3: a scalar
+  int array = 0;  ///< 0: a[n, m], 1: b[n], 2: t[4] made inside a loop, 3: a scalar, 4: g
   std::vector<Index> index;
   std::optional<Condition> condition;  ///< a read that happens only when it holds
   bool is_write = false;
+  bool in_subscript = false;  ///< a read of g that gives a subscript of a later access
 
   std::string text() const;
 };
@@ -63,13 +69,17 @@ struct Item {
   Condition condition;
   std::vector<Item> body, otherwise;
   std::vector<Access> accesses;
-  bool accumulates = false;  ///< the first read and the write are one element, and the value is a sum
+  bool accumulates = false;  ///< the read number `summed` and the write are one element, the value is a sum
+  int summed = 0;
+  std::vector<Index>
+      locals;  ///< definitions before a store or a branch, or at the beginning of a loop's body
+  std::optional<Index> moves;  ///< the store sets g to this or, if it accumulates, adds this
 };
 
 struct Program {
   Item root;
   int loops = 0, stores = 0;
-  bool gathers = false;
+  bool gathers = false;  ///< a subscript is read from idx or from g, which isl cannot express
 
   /// As IR; the hints stand at loops by number.
   std::string text(const std::vector<std::string> &hints = {}) const;
