@@ -130,6 +130,25 @@ def histogram_of_two(h, rows, columns, w):
     return h
 
 
+@case(lambda rng: (whole(rng, (2, 70)),), exact=True)
+def sum_that_never_runs(z):
+    """A loop without iterations around a sum has no dependences, which makes it no parallel loop."""
+    s = output_tensor((), z.dtype)
+    for i in range(0):
+        for j in range(z.shape[1]):
+            s[()] += z[0, j]
+    return s
+
+
+@case(weights, mutates=(0,), exact=True)
+def sum_at_one_loaded_element(h, idx, w):
+    """A local that loads the same element in each iteration."""
+    for i in range(w.shape[0]):
+        b = idx[0]
+        h[b] += w[i]
+    return h
+
+
 @case(lambda rng: (whole(rng, 300), 5), exact=True)
 def sum_at_one_chosen_element(x, n):
     """A local that is the same in each iteration."""

@@ -119,7 +119,8 @@ class LoopChooser {
     if (width >= 2) {
       widths_[s.p.get()] = width;
       parallel_ = std::move(parallel_before);  // loops in lanes run on the thread of these
-      if (threads && !can_run_in_blocks(n)) parallel_.erase(s.p.get());
+      // blocks would be loops that the mark of the sum does not name; a loop that never runs may get here
+      if (threads && (!can_run_in_blocks(n) || sums_over(n))) parallel_.erase(s.p.get());
     }
     bool lanes = found || width >= 2;
     if (lanes && !threads && !on_threads_ && may_sum_on_threads(s, n))
@@ -133,6 +134,16 @@ class LoopChooser {
     while (as<Let>(*s)) s = &as<Let>(*s)->body;
     const For *inner = as<For>(*s);
     return inner && !as_int(inner->hi) ? inner : nullptr;
+  }
+
+  /// Whether a sum in lanes counts the iterations of the loop.
+  static bool sums_over(const For &n) {
+    bool found = false;
+    walk(n.body, [&](const Store &s, const Stmt &) {
+      const std::vector<Sym> &band = s.order.band;
+      found |= s.order == Order::lanes && std::find(band.begin(), band.end(), n.iter) != band.end();
+    });
+    return found;
   }
 
   bool is_sum_on_threads(const Stmt &s) const { return sums_on_threads_.count(s.p.get()) > 0; }
