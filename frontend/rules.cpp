@@ -498,7 +498,8 @@ std::string Rules::callee_word(const ast::ExprPtr &callee) const {
   const Captured *c = find_captured(captures_, n->id);
   if (!c) {
     bool is_akg = find_captured(captures_, std::string(akg_words));
-    if (n->id == "round") return is_akg ? "round" : "builtins.round";  // the language has no word of that name
+    if (n->id == "round")
+      return is_akg ? "round" : "builtins.round";  // the language has no word of that name
     if (!is_language_word(n->id) && !refused_word(n->id)) refuse_undefined(n->id, callee->loc, "");
     return n->id;
   }

@@ -32,8 +32,8 @@ struct Constructor {
 /// Null for other words.
 const Constructor *constructor_of(std::string_view word);
 
-/// Captured beside the names of functions that know AKG's words (kernelwright.capture): `round` keeps the dtype
-/// there, and an output without a dtype means float32.
+/// Captured beside the names of functions that know AKG's words (kernelwright.capture): `round` keeps the
+/// dtype there, and an output without a dtype means float32.
 inline constexpr std::string_view akg_words = "words of akg";
 
 /// A builtin that is not part of the language, and what to write instead.

@@ -136,6 +136,10 @@ class Explainer {
     if (threads) how.emplace_back("parallel"), why.emplace_back("on as many threads as its work is worth");
     if (lanes) how.emplace_back("vector"), why.push_back(cat(lanes->width, " iterations at once"));
     if (how.empty()) how.emplace_back(kind_text(loop.kind));
+    walk(schedule_.short_sums, [&](const For &n, const Stmt &) {
+      if (n.iter->loc == at && n.kind == ForKind::vector && !lanes)
+        why.push_back(cat(n.width, " iterations at once in calls whose sums have fewer than 64 terms"));
+    });
     return {join_text(how, " "), join_text(why, ", ")};
   }
 

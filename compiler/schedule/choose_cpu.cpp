@@ -10,6 +10,7 @@
 #include "schedule/cpu/jam_loops.h"
 #include "schedule/cpu/lanes_and_threads.h"
 #include "schedule/cpu/order_loops.h"
+#include "schedule/cpu/short_sums.h"
 #include "schedule/cpu/strip_turned.h"
 #include "schedule/index_sets/part_sums.h"
 #include "schedule/index_sets/split_borders.h"
@@ -58,6 +59,16 @@ Func chosen(LoopNest &nest, const Target &target) {
   return sound ? run_in_lanes_and_threads(nest.func(), target) : nest.func();
 }
 
+/// The same, of calls whose sums are short, where that is better vectorized; else nothing.
+std::optional<ShortSums> chosen_for_short_sums(const Func &f, const Func &main, const Target &target) {
+  std::optional<ShortSums> version = short_sums(f);
+  if (!version) return {};
+  LoopNest nest(version->func);
+  version->func = chosen(nest, target);
+  if (!vectorizes_more(version->func, main)) return {};
+  return version;
+}
+
 }  // namespace
 
 bool run_steps(LoopNest &nest, const std::function<void(LoopNest &)> &steps) {
@@ -74,7 +85,10 @@ bool run_steps(LoopNest &nest, const std::function<void(LoopNest &)> &steps) {
 
 Func choose_cpu(const Func &f, const Target &target) {
   LoopNest nest(f);
-  return unroll_hinted(carry_values(chosen(nest, target)));
+  Func out = chosen(nest, target);
+  if (auto version = chosen_for_short_sums(f, out, target))
+    out = with_short_sums(std::move(out), version->condition, version->func);
+  return unroll_hinted(carry_values(out));
 }
 
 CpuSchedule schedule_for_cpu(const Func &f, const Target &target) {
@@ -96,7 +110,9 @@ CpuSchedule schedule_for_cpu(const Func &f, const Target &target) {
     if (n && n->kind == ForKind::vector)
       out.push_back(print_directive(nest, {Verb::vectorize, l, {}, {int64_t{n->width}}}));
   }
-  return {end.func(), std::move(out), begin.lines().size(), std::move(refused), begin.fused()};
+  auto version = chosen_for_short_sums(f, end.func(), target);
+  return {end.func(),         std::move(out), begin.lines().size(),
+          std::move(refused), begin.fused(),  version ? version->func.body : Stmt{}};
 }
 
 Loc CpuSchedule::iterator_of(const For &loop) const {

@@ -26,6 +26,7 @@ struct CpuSchedule {
   size_t rewrites = 0;  ///< so many of them come first; the others say what lanes and threads run
   std::vector<RefusedDirective> refused;  ///< those that would have gained, in the order of the questions
   std::vector<FusedLoop> fused{};
+  Stmt short_sums{};  ///< the body of the version for sums of few terms, where there is one
 
   /// The place of the iterator that runs a loop's iterations: its own, or that of the loop it became part of.
   Loc iterator_of(const For &loop) const;

@@ -7,6 +7,7 @@ text.
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 import weakref
@@ -171,18 +172,36 @@ def _describe_value(value: Any, depth: int = 0) -> Described:
 
 
 _akg_functions: weakref.WeakSet[types.FunctionType] = weakref.WeakSet()
+_akg_copy = "__kernelwright_akg__"
 
 
-def bind_akg_words(function: Any) -> None:
-    """Lets a function, and those that it calls, know the words of AKG that Python has too: `round` keeps the
-    dtype there. Does nothing for other objects.
+def with_akg_words(function: Any) -> Any:
+    """Returns a copy of a function that knows, with those that it calls, the words of AKG that Python has
+    too: `round` keeps the dtype there. Always the same copy, so its text is kept once; kernels of the
+    function itself stay as they are. Returns other objects as they are.
     """
-    if isinstance(function, types.FunctionType):
-        _akg_functions.add(function)
+    if not isinstance(function, types.FunctionType) or function in _akg_functions:
+        return function
+    known = function.__dict__.get(_akg_copy)
+    if known is not None and known.__code__ is function.__code__:
+        return known
+    copy = types.FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    functools.update_wrapper(copy, function)
+    del copy.__wrapped__
+    copy.__kwdefaults__ = function.__kwdefaults__
+    _akg_functions.add(copy)
+    function.__dict__[_akg_copy] = copy  # of the function, for as long as it lives
+    return copy
 
 
 def knows_akg_words(function: types.FunctionType) -> bool:
-    """Whether `bind_akg_words` was called for this function."""
+    """Whether this is a copy that `with_akg_words` made."""
     return function in _akg_functions
 
 

@@ -84,12 +84,19 @@ def checks(kernel: kw.Kernel, kind: type[KernelError], text: str) -> Any:
     return pytest.param(partial(raises, kernel.check, kernel, kind, text), id=name)
 
 
+def with_silence(text: str) -> str:
+    """The text of a warning and the line that ends every one: how to silence its code."""
+    first = FIRST_LINE.match(tidy(text))
+    assert first
+    return f'{tidy(text)}\n      = silence: warnings.filterwarnings("ignore", message=".*{first["code"]}")'
+
+
 def warned(kernel: kw.Kernel, args: tuple[Any, ...], kind: type[KernelWarning], text: str) -> None:
-    """The call warns once, at the place that the text names."""
+    """The call warns once, at the place that the text names; the text stands without its last line."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         kernel(*args)
-    expected = tidy(fill(text, kernel))
+    expected = with_silence(fill(text, kernel))
     assert [tidy(str(w.message)) for w in caught] == [expected]
     assert caught[0].category is kind
     first = FIRST_LINE.match(expected)

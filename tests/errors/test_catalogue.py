@@ -15,6 +15,7 @@ from test_table import found_tests
 from kernelwright import _core
 
 CODES = [row[0] for row in _core.codes()]
+WARNED = [code for code in CODES if code[0] == "W" and code not in ("W407", "W409")]  # calls tell these
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +39,19 @@ def test_examples_show_their_codes(code: str) -> None:
     warned_before = {"W301"} if code == "E310" else set()  # the same place, told when it is compiled
     assert set(catalogue.codes_in(text)) == {code} | warned_before, text
     assert catalogue.said(example.mended, example.how_mended, name) == ""
+
+
+@pytest.mark.parametrize("code", WARNED)
+def test_the_filter_that_a_warning_names_silences_its_code_alone(code: str) -> None:
+    example = catalogue.read_example(code)
+
+    def told(silence: str) -> str:
+        return catalogue.said(f"import warnings; {silence}\n{example.fails}", example.how, "told.py")
+
+    text, silence = told("").split("\n      = silence: ")
+    assert told(silence) == ""
+    other = "W101" if code != "W101" else "W102"
+    assert told(silence.replace(code, other)) == f"{text}\n      = silence: {silence}"
 
 
 def test_few_codes_have_no_kernel() -> None:

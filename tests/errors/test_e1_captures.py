@@ -330,6 +330,21 @@ def test_w102_default_dtype() -> None:
         makes_float32(3, integers, doubles, doubles)
 
 
+def test_a_warning_comes_once_whatever_the_types_of_later_calls_are() -> None:
+    halves, doubles = np.ones(4, np.float16), np.ones(4)
+    for first, second in ((halves, doubles), (doubles, halves)):
+        kernel = kw.kernel(makes_float32.__wrapped__)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for y in (first, second, first):
+                kernel(4, np.arange(4), first, y)
+                kernel(3, np.arange(4), y, y)
+        (warning,) = caught
+        assert f"[W102]: output_tensor without a dtype makes float32, but 'x' is {first.dtype}\n" in str(
+            warning.message
+        )
+
+
 @kw.kernel
 def names_its_dtypes(x):
     c = output_tensor(x.shape, "float32")

@@ -140,7 +140,7 @@ def test_an_edit_after_the_kernel_was_made_stops_nothing(edited: Edited, name: s
     assert made.bare(np.ones(4)).tolist() == [2.0] * 4
 
 
-def test_e121_stale_bytecode(edited: Edited) -> None:
+def test_stale_bytecode(edited: Edited) -> None:
     """A .pyc that Python is told to believe."""
     edited.write(DOUBLES.format("stale .pyc"))
     py_compile.compile(
@@ -152,7 +152,7 @@ def test_e121_stale_bytecode(edited: Edited) -> None:
     raises(lambda: made.bare(ONES), made.bare, KernelSyntaxError, EDITED)
 
 
-def test_e120_a_file_that_is_no_python(edited: Edited) -> None:
+def test_a_file_that_is_no_python(edited: Edited) -> None:
     """An edit to an encoding that there is not."""
     edited.write(DOUBLES.format("encoding"))
     made = edited.load_stale("import", "# coding: no-such-encoding\nimport")
@@ -191,7 +191,7 @@ def bare(a):
 """
 
 
-def test_e121_helper_of_another_file(edited: Edited, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edited_helper_of_another_file(edited: Edited, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its text is read when the kernel is first called."""
     monkeypatch.syspath_prepend(str(edited.path.parent))
     helper = edited.path.parent / "helper_of_e1.py"
@@ -257,6 +257,6 @@ docstring "PYTEST_DONT_REWRITE"
     """
 
 
-def test_e121_rewritten_assert() -> None:
+def test_rewritten_assert() -> None:
     raises(lambda: asserts(ONES), asserts, KernelSyntaxError, REWRITTEN)
     raises(asserts.check, asserts, KernelSyntaxError, REWRITTEN)

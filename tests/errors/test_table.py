@@ -132,6 +132,7 @@ def scales_nothing(a):
 
 
 def test_warnings_carry_the_code() -> None:
+    """And a whole text of one, which the helpers of other tests put together."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         scales_nothing(np.ones(1))
@@ -143,6 +144,15 @@ def test_warnings_carry_the_code() -> None:
         code.co_firstlineno + 3,
         5,
     ]
+    line = code.co_firstlineno + 3
+    text = f"""\
+{code.co_filename}:{line}:5: warning[W301]: 'c' may be read here before it is written
+{line:>5} |     c[0] *= a[0]
+      |     ^~~~
+      = note: unwritten elements are zero
+      = help: write 'c' first; where zero is meant, say so: `c = np.zeros(...)`
+      = silence: warnings.filterwarnings("ignore", message=".*W301")"""
+    assert str(warning) == text
 
 
 TWENTY_FIVE = "".join(f"        c[i] = a[i] + missing_{n}\n" for n in range(25))

@@ -425,7 +425,7 @@ def functions_by_other_names(a, p):
 
 @case(lambda rng: (floats(rng, 70), floats(rng, 70, dtype="float64"), floats(rng, 9).astype("float16")))
 def functions_called_many_times(x, y, z):
-    """So many calls that they share code of their own: in vectors, one by one, of one and of two arguments."""
+    """So many calls that they share code of their own: in vectors, one by one, of one and two arguments."""
     a = output_tensor(x.shape, x.dtype)
     b = output_tensor(y.shape, y.dtype)
     c = output_tensor(z.shape, z.dtype)

@@ -1,5 +1,5 @@
-"""Where the text of a kernel comes from: files that change, cells with magics, `python -c`, standard input, the
-prompt.
+"""Where the text of a kernel comes from: files that change, cells with magics, `python -c`, standard input,
+the prompt.
 """
 
 from __future__ import annotations
@@ -56,6 +56,17 @@ def test_an_edit_of_the_file_changes_nothing_until_it_is_reloaded(
     path.unlink()
     np.testing.assert_array_equal(old(np.arange(3, dtype="float32")), [0, 2, 4])
     np.testing.assert_array_equal(new(np.arange(3, dtype="float32")), [1, 31, 61])
+
+
+def test_an_edited_file_is_explained_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "explained_kernels.py"
+    write(path, "x[i] * 2")
+    scale = module_of(path, monkeypatch).scale
+    scale(np.arange(3.0))
+    called, other = str(scale.explain()), str(scale.explain(np.arange(3)))
+    assert "line 8: i in range(x.shape[0])" in called and "line 8: i in range(x.shape[0])" in other
+    write(path, "x[i] if i > 0 else x[x.shape[0] - 1]", "# moved\n")
+    assert (str(scale.explain()), str(scale.explain(np.arange(3)))) == (called, other)
 
 
 def test_a_helper_of_the_same_file_comes_from_the_same_copy(

@@ -176,8 +176,8 @@ def silence_line(code: str) -> str:
 
 
 def issue_warning(class_name: str, code: str, rendered: str, path: str, line: int, column: int) -> None:
-    """Issues a warning at a place of a kernel's source, and says how to silence it; called by the core, once per
-    kernel and process.
+    """Issues a warning at a place of a kernel's source, and says how to silence it; called by the core, once
+    per kernel and process.
     """
     warning = _warnings[class_name](f"{rendered.rstrip()}\n{silence_line(code)}")
     warning.code = code

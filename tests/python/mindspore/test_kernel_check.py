@@ -327,6 +327,21 @@ def test_an_output_without_a_type_is_of_float32() -> None:
     assert c.dtype == ms.float64 and d.dtype == ms.float32 and d.asnumpy().tolist() == [1, 2, 3]
 
 
+@pytest.mark.parametrize("dtype", [ms.float16, ms.float64])
+def test_an_output_without_a_type_is_no_warning_here(dtype: Any) -> None:
+    """A kernel of kernelwright warns of it (W102); MindSpore documents float32."""
+    made = define("def f(a):\n    d = output_tensor(a.shape)\n    d[0] = a[0] + a[1]\n    return d", {})
+    a = ms.Tensor([1.0, 2.0], dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for op in (
+            ops.Custom(ops.kernel(made), func_type="hybrid"),
+            ops.Custom(made, (2,), ms.float32, "akg"),
+        ):
+            d = op(a)
+            assert d.dtype == ms.float32 and d.asnumpy().tolist() == [3, 0]
+
+
 def test_values_of_an_enclosing_function_are_captured() -> None:
     def times(k: float) -> Any:
         def f(a):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ...capture import bind_akg_words
+from ...capture import with_akg_words
 from ...errors import KernelError, make_error
 from ...kernel import kernel as kw_kernel
 from ...operators import _is_pure, check_parameters, kernel_row, make_operator, source_of
@@ -266,8 +266,7 @@ class Custom(Primitive, _core.ShortCall):
                 )
         if self.func_type == "hybrid":
             kernel_check.check(plain)
-        bind_akg_words(plain)
-        made = kw_kernel(plain)
+        made = kw_kernel(with_akg_words(plain))
         made.check()
         return made
 

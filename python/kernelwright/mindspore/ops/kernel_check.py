@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import lang
-from ...capture import bind_akg_words
+from ...capture import with_akg_words
 from ...errors import KernelError
 from ...kernel import kernel as kw_kernel
 from ...source import read
@@ -248,9 +248,8 @@ def check(function: Callable[..., Any]) -> None:
     """Raises what is wrong with a `@kernel` function: MindSpore's exception and words, then the place; and
     the kernel language's own error for the rest.
     """
-    bind_akg_words(function)
     try:
-        kw_kernel(function).check()
+        kw_kernel(with_akg_words(function)).check()
     except KernelError as error:
         try:
             _check_tree(function)

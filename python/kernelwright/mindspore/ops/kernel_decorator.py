@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _core
-from ...capture import bind_akg_words
+from ...capture import with_akg_words
 from ...kernel import kernel as kw_kernel
 
 
@@ -31,8 +31,7 @@ def kernel(fn: Callable[..., Any] | None = None, reg_info: Any = None, compile_a
         @functools.wraps(function)
         def wrapper(*args: Any) -> Any:
             arrays = [x.numpy() if isinstance(x, _core.Tensor) else x for x in args]
-            bind_akg_words(function)
-            return kw_kernel(function).py(*arrays)
+            return kw_kernel(with_akg_words(function)).py(*arrays)
 
         wrapper.ms_kernel_flag = True  # type: ignore[attr-defined]
         wrapper.compile_attrs = compile_attrs or {}  # type: ignore[attr-defined]

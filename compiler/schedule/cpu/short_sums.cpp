@@ -1,0 +1,80 @@
+// The bands with ends of the call are found on the marks; every loop of a band adds one condition.
+#include "schedule/cpu/short_sums.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <vector>
+
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/match.h"
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+#include "transform/copy.h"
+#include "transform/lane_sum.h"
+
+namespace kw {
+
+namespace {
+
+/// The iterations of a band, where more than 64 of a loop count as 64: no product of them leaves 64 bits.
+Expr few_trips(const std::vector<const For *> &band) {
+  Expr count = const_int(1);
+  for (const For *n : band) count = mul(count, binary(BinOp::min, trips_of(*n), const_int(lane_count)));
+  return binary(BinOp::lt, count, const_int(lane_count));
+}
+
+/// Threads may run the blocks of a sum; room for these is made where the call begins, under no condition.
+bool sums_on_threads(const Func &f) {
+  bool found = false;
+  walk(f.body, [&](const For &n, const Stmt &) { found |= n.kind == ForKind::parallel && n.width != 0; });
+  return found;
+}
+
+/// Vector loops around loops.
+size_t outer_vector_loops(const Func &f) {
+  size_t count = 0;
+  walk(f.body, [&](const For &n, const Stmt &) {
+    if (n.kind != ForKind::vector) return;
+    bool holds = false;
+    walk(n.body, [&](const For &, const Stmt &) { holds = true; });
+    count += holds;
+  });
+  return count;
+}
+
+}  // namespace
+
+std::optional<ShortSums> short_sums(const Func &f) {
+  Expr condition;
+  std::unordered_set<const StmtNode *> stores;
+  std::vector<std::vector<const For *>> seen;
+  for_each_store(f.body, [&](const Stmt &s, const Store &n, const std::vector<const For *> &around) {
+    if (n.order != Order::lanes) return;
+    std::vector<const For *> band = band_of(n, around);
+    auto of_call = [](const For *l) { return is_of_call(l->lo) && is_of_call(l->hi); };
+    if (!std::all_of(band.begin(), band.end(), of_call)) return;
+    stores.insert(s.p.get());
+    if (std::find(seen.begin(), seen.end(), band) != seen.end()) return;
+    Expr few = few_trips(band);
+    condition = condition ? logic(true, condition, few) : few;
+    seen.push_back(std::move(band));
+  });
+  if (!condition) return std::nullopt;
+  ShortSums out{condition, f};
+  out.func.body = rewrite(f.body, [&](const Store &n, const Stmt &s, const Stmt &original) {
+    return stores.count(original.p.get()) ? store(n.buf, n.index, n.value, s.loc()) : s;
+  });
+  return out;
+}
+
+bool vectorizes_more(const Func &version, const Func &main) {
+  return outer_vector_loops(version) > outer_vector_loops(main) && !sums_on_threads(main);
+}
+
+Func with_short_sums(Func main, const Expr &condition, const Func &version) {
+  main.body = if_else(condition, copy_of(version.body), std::move(main.body));
+  return main;
+}
+
+}  // namespace kw
