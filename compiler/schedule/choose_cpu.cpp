@@ -10,6 +10,7 @@
 #include "schedule/cpu/jam_loops.h"
 #include "schedule/cpu/lanes_and_threads.h"
 #include "schedule/cpu/order_loops.h"
+#include "schedule/cpu/separate_sums.h"
 #include "schedule/cpu/short_sums.h"
 #include "schedule/cpu/strip_turned.h"
 #include "schedule/index_sets/part_sums.h"
@@ -39,6 +40,7 @@ void rewrite(LoopNest &nest, const Target &target) {
   order_loops(nest, target);
   strip_turned(nest);
   block_columns(nest, target);
+  separate_sums(nest, target);
   jam_loops(nest, target);
 }
 

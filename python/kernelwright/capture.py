@@ -193,7 +193,7 @@ def with_akg_words(function: Any) -> Any:
         function.__closure__,
     )
     functools.update_wrapper(copy, function)
-    del copy.__wrapped__
+    copy.__dict__.pop("__wrapped__")
     copy.__kwdefaults__ = function.__kwdefaults__
     _akg_functions.add(copy)
     function.__dict__[_akg_copy] = copy  # of the function, for as long as it lives

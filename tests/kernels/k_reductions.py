@@ -353,3 +353,83 @@ def cosines(a, b):
                 bb += b[j, k] * b[j, k]
             c[i, j] = ab / sqrt(aa * bb)
     return c
+
+
+def nearest(rng, width, dtype="float64"):
+    return floats(rng, 70, width, dtype=dtype), floats(rng, 5, width, dtype=dtype)
+
+
+def find_nearest(x, c, label):
+    """The nearest centre of each point: sums as long as the points are wide."""
+    for i in range(x.shape[0]):
+        best = 1e300
+        for q in range(c.shape[0]):
+            s = 0.0
+            for j in range(x.shape[1]):
+                t = x[i, j] - c[q, j]
+                s += t * t
+            if s < best:
+                best = s
+                label[i] = q
+
+
+@case(lambda rng: nearest(rng, 3))
+def nearest_in_three_dimensions(x, c):
+    """Sums of fewer terms than lanes keep the source order in every mode."""
+    label = output_tensor((x.shape[0],), "int64")
+    find_nearest(x, c, label)
+    return label
+
+
+@case(lambda rng: nearest(rng, 63, "float32"))
+def nearest_in_63_dimensions(x, c):
+    """The longest sums that keep the source order."""
+    label = output_tensor((x.shape[0],), "int64")
+    find_nearest(x, c, label)
+    return label
+
+
+@case(lambda rng: nearest(rng, 64, "float32"))
+def nearest_in_64_dimensions(x, c):
+    """The shortest sums in lanes."""
+    label = output_tensor((x.shape[0],), "int64")
+    find_nearest(x, c, label)
+    return label
+
+
+@case(lambda rng: (floats(rng, 0, 5),))
+def sums_of_no_rows(x):
+    """Nothing runs, in either version."""
+    out = output_tensor((x.shape[1],), x.dtype)
+    for j in range(x.shape[1]):
+        s = 0.0
+        for i in range(x.shape[0]):
+            s += x[i, j]
+        out[j] = s
+    return out
+
+
+@case(
+    lambda rng: (floats(rng, 7, 40), floats(rng, 4000).reshape(100, 40), floats(rng, 10000).reshape(100, 100))
+)
+def recurrent_cell(x, w, u):
+    """One sum keeps the source order, as contractions do, and the other may run in lanes."""
+    steps, hidden = x.shape[0], u.shape[0]
+    out = output_tensor((steps, hidden), x.dtype)
+    h = allocate((hidden,), x.dtype)
+    g = allocate((hidden,), x.dtype)
+    for j in range(hidden):
+        h[j] = 0.0
+    for t in range(steps):
+        for j in range(hidden):
+            a = 0.0
+            for k in range(x.shape[1]):
+                a += w[j, k] * x[t, k]
+            b = 0.0
+            for k in range(hidden):
+                b += u[j, k] * h[k]
+            g[j] = a + b
+        for j in range(hidden):
+            h[j] = g[j] / (1.0 + abs(g[j]))
+            out[t, j] = h[j]
+    return out

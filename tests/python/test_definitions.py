@@ -296,29 +296,45 @@ except SyntaxError as e:
 
 """
 MISSING = """\
-{place}: error[E120]: the source text of kernel 'double' cannot be found
-      = help: define it in a file or a cell without magics, or give its text: kw.kernel(\"""def …\""")
+{place}:4:1: error[E120]: the source text of kernel 'double' cannot be found: it came from {origin}, \
+which Python does not keep
+      = help: define it in a file or a notebook cell, or give its text: kw.kernel(\"""def …\""")
 """
+FROM_STRING = MISSING.format(place="<string>", origin="a string")
+FROM_STDIN = MISSING.format(place="<stdin>", origin="standard input")
 
 
 def python(*arguments: str | Path, text: str = "", folder: Path | None = None) -> str:
     done = subprocess.run(
-        [sys.executable, *arguments], input=text, capture_output=True, text=True, check=True, cwd=folder
+        [sys.executable, *arguments],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=folder,
+        env={**os.environ, "KW_DEBUG": "cache=off"},  # what is cached needs no text
     )
     return done.stdout
 
 
 def test_command_line() -> None:
-    assert python("-c", KERNEL + CALL) == MISSING.format(place="<string>:4:1")
+    """A command has its text, what it gives to `exec` has none."""
+    assert python("-c", KERNEL + CALL) == "[2. 2.]\n"
+    assert python("-X", "utf8", "-c", KERNEL + CALL, "-c", "x") == "[2. 2.]\n"
+    assert python("-c", f"exec({KERNEL!r})\n{CALL}") == FROM_STRING
+    assert python("-c", f"\n\n{CALL[:4]}\n    exec({KERNEL!r}, globals())\n{CALL[5:]}") == FROM_STRING
 
 
 def test_standard_input() -> None:
-    assert python("-", text=KERNEL + CALL) == MISSING.format(place="<stdin>:4:1")
+    """A pipe is read once, and Python keeps nothing of it."""
+    assert python("-", text=KERNEL + CALL) == FROM_STDIN
+    assert python(text=KERNEL + CALL) == FROM_STDIN
 
 
-def test_prompt() -> None:
-    """A plain prompt, fed line by line."""
-    assert python("-i", text=KERNEL + CALL) == MISSING.format(place="<stdin>:1:1")
+def test_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain prompt, fed line by line: without a terminal there is no history of what was typed."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert python("-i", text=KERNEL + CALL) == FROM_STDIN.replace(":4:", ":1:")
 
 
 def test_script(tmp_path: Path) -> None:
@@ -372,18 +388,20 @@ def test_file_of_pytest(tmp_path: Path) -> None:
 
 
 def test_edited_while_running(tmp_path: Path) -> None:
-    """The program edits its own file after import."""
+    """The program edits its own file after import, or before its kernel is made."""
     script = tmp_path / "script.py"
-    script.write_text(
-        KERNEL.replace("* 2", "* 20")
-        + "from pathlib import Path\n"
-        + "path = Path(__file__)\n"
-        + "path.write_text(path.read_text().replace('a[i] * ' + '20', 'a[i] * 30'))\n\n"
-        + CALL
+    edit = (
+        "from pathlib import Path\n"
+        "path = Path(__file__)\n"
+        "path.write_text(path.read_text().replace('a[i] * ' + '20', 'a[i] * 30'))\n\n"
     )
+    text = KERNEL.replace("* 2", "* 20")
+    script.write_text(text + edit + CALL)
+    assert [python(script), python(script)] == ["[20. 20.]\n", "[30. 30.]\n"]
+    script.write_text(edit + text + CALL)
     assert python(script) == (
-        f"{script}:4:1: error[E121]: the text at this place is not what kernel 'double' was compiled from\n"
-        "      = help: after an edit, reload the module or restart Python; for exec, give the text:"
+        f"{script}:8:1: error[E121]: the text at this place is not what kernel 'double' was compiled from\n"
+        "      = help: restart Python: the file was edited before it was imported; for exec, give the text:"
         ' kw.kernel("""def …""")\n'
     )
     assert python(script) == "[30. 30.]\n"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+import types
 from typing import Any
 
 import numpy as np
 import pytest
 
 import kernelwright as kw
-from kernelwright.errors import KernelValueError
+from kernelwright.errors import KernelTypeError, KernelValueError
 
 Array = np.ndarray[Any, Any]
 
@@ -103,3 +105,93 @@ def test_numpy_scalars_stay_scalars() -> None:
         return c
 
     assert np.array_equal(kw.kernel(scale)(count(), np.float32(3)), count() * 3)
+
+
+class Tensor:
+    """A tensor as PyTorch has them, which refuses to be exported."""
+
+    def __init__(self, why: str, dtype: str = "torch.float32", requires_grad: bool = False) -> None:
+        self.why, self.dtype, self.requires_grad = why, dtype, requires_grad
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise BufferError(self.why)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+class Guarded(Tensor):
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("dtype", "requires_grad"):
+            raise RuntimeError(f"nobody asks for my {name}")
+        return super().__getattribute__(name)
+
+
+class Opaque:
+    """A tensor that no protocol reads."""
+
+
+@pytest.fixture
+def torch(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A module of that name with the classes above; PyTorch itself is not needed."""
+    module = types.ModuleType("torch")
+    for name, made in (("Tensor", Tensor), ("Guarded", Guarded), ("Opaque", Opaque)):
+        monkeypatch.setattr(made, "__module__", "torch")
+        setattr(module, name, made)
+    monkeypatch.setattr(Opaque, "__name__", "Tensor")
+    monkeypatch.setitem(sys.modules, "torch", module)
+    return module
+
+
+NEEDS_GRADIENT = "Can't export tensors that require gradient, use tensor.detach()"
+NO_BFLOAT16 = "Can't export tensors of dtype bfloat16"
+ELSEWHERE = "it lies elsewhere"
+DETACH = "pass {}.detach(): kernels record no gradient of it"
+AS_FLOAT = "pass {}.float(), or its bits as an array of ml_dtypes.bfloat16"
+IN_MEMORY = "pass an array in the memory of this process"
+
+
+@pytest.mark.parametrize(
+    ("given", "help_text"),
+    [
+        ((NEEDS_GRADIENT, "torch.float32", True), DETACH),
+        ((NEEDS_GRADIENT, "torch.bfloat16", True), DETACH),
+        ((NO_BFLOAT16, "torch.bfloat16"), AS_FLOAT),
+        ((ELSEWHERE, "torch.float32"), IN_MEMORY),
+        ((ELSEWHERE, "torch.float16", None), IN_MEMORY),
+        ((ELSEWHERE, None, 1), IN_MEMORY),
+    ],
+)
+def test_a_tensor_that_cannot_be_read_is_refused_with_what_to_do(
+    torch: Any, given: tuple[Any, ...], help_text: str
+) -> None:
+    x = torch.Tensor(*given)
+    assert type(x).__module__ == "torch"
+    for name, arguments in (("a", (x, count())), ("b", (count(), x))):
+        with pytest.raises(KernelTypeError) as e:
+            add(*arguments)
+        assert e.value.code == "E221"
+        assert str(e.value) == (
+            f"error[E221]: argument '{name}' of kernel 'add' is a Tensor that NumPy cannot read: {given[0]}\n"
+            f"      = help: {help_text.format(name)}"
+        )
+
+
+def test_a_tensor_is_refused_whatever_its_attributes_raise(torch: Any) -> None:
+    with pytest.raises(KernelTypeError) as e:
+        add(torch.Guarded(ELSEWHERE), count())
+    assert str(e.value) == (
+        f"error[E221]: argument 'a' of kernel 'add' is a Guarded that NumPy cannot read: {ELSEWHERE}\n"
+        f"      = help: {IN_MEMORY}"
+    )
+
+
+def test_an_operator_names_the_module_of_a_tensor_that_is_none_of_ours(torch: Any) -> None:
+    twice = kw.register_op("foreign::twice", lambda x: x * 2)
+    assert twice(count()).asnumpy().tolist() == (count() * 2).tolist()
+    with pytest.raises(TypeError) as e:
+        twice(torch.Opaque())
+    assert str(e.value) == "argument 1 of foreign::twice is a torch.Tensor, but must be a tensor"
+    with pytest.raises(TypeError) as e:
+        twice(torch.Tensor(NEEDS_GRADIENT, requires_grad=True))
+    assert str(e.value) == ""

@@ -155,3 +155,43 @@ def test_the_prompt() -> None:
     os.waitpid(pid, 0)
     os.close(terminal)
     assert b"[0. 2. 4.]" in seen, seen.decode()
+
+
+TYPED = """
+import readline, sys
+sys.ps1 = ">>> "
+readline.clear_history()
+for line in {typed!r}.splitlines():
+    readline.add_history(line)
+exec(compile({text!r}, "<stdin>", "exec"))
+try:
+    print(scale(np.arange(3.0)))
+except SyntaxError as e:
+    print(e)
+"""
+NOT_KEPT = """\
+<stdin>:{line}:1: error[E120]: the source text of kernel 'scale' cannot be found: it came from standard \
+input, which Python does not keep
+      = help: define it in a file or a notebook cell, or give its text: kw.kernel(\"""def …\""")
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "shown"),
+    [
+        ("scale", "[0. 2. 4.]\n"),
+        ("def other(x): return x", NOT_KEPT),
+        ("@kw.kernel\ndef scale(x):\n    return x", NOT_KEPT),
+    ],
+    ids=["a call", "a function", "a kernel of the same name"],
+)
+def test_the_definition_that_was_typed_last_counts_where_it_is_the_one_that_runs(
+    after: str, shown: str
+) -> None:
+    pytest.importorskip("readline")
+    imports, _, text = KERNEL.format(body="x[i] * 2", helper="").partition("@")
+    program = imports + TYPED.format(typed=f"{imports}@{text}{after}", text="@" + text)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=ENV, check=False
+    )
+    assert (done.stdout, done.stderr) == (shown.format(line=1), "")

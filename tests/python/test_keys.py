@@ -421,22 +421,48 @@ def test_warning_comes_once_per_process_also_from_the_cache(tmp_path: Path) -> N
     assert said[2][1].startswith(f"{program}:13:22: warning[W301]")
 
 
-@pytest.mark.parametrize(
-    "edit",
-    [
-        ("first = 1.0", "first = 2.0"),
-        ("    first", "    # a comment\n    first"),
-        ("    first", "\n    first"),
-    ],
-    ids=["constant", "comment", "blank line"],
-)
-def test_edited_source_is_refused_and_not_cached(edit: tuple[str, str], tmp_path: Path) -> None:
+EDITS = {
+    "constant": ("first = 1.0", "first = 2.0"),
+    "comment": ("    first", "    # a comment\n    first"),
+    "blank line": ("    first", "\n    first"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_source_edited_before_the_kernel_was_made_is_refused_and_not_cached(
+    edit: tuple[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "edited.py"
+    code = compile(MODULE, str(path), "exec", dont_inherit=True)
+    path.write_text(MODULE.replace(*edit))
+    space: dict[str, Any] = {}
+    exec(code, space)
+    for _ in range(2):
+        with pytest.raises(kw.KernelSyntaxError, match="E121"):
+            space["pick"](np.zeros(3), np.zeros(1, "int64"))
+    with pytest.raises(TypeError, match=r"^kernel 'pick' has no compiled version yet"):
+        space["pick"].explain()
+    again = importlib.util.spec_from_file_location("edited", path)
+    assert again and again.loader
+    module = importlib.util.module_from_spec(again)
+    again.loader.exec_module(module)
+    assert module.pick(np.ones(3), np.zeros(1, "int64"))[0] == (2 if "first = 2.0" in edit else 1)
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_source_edited_after_the_kernel_was_made_keeps_its_key_and_its_lines(
+    edit: tuple[str, str], tmp_path: Path
+) -> None:
     path = tmp_path / "edited.py"
     path.write_text(MODULE)
     spec = importlib.util.spec_from_file_location("edited", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    arguments = (np.ones(3), np.array([9]))
+    before = _core.key_preimage(module.pick, arguments)
     path.write_text(MODULE.replace(*edit))
-    with pytest.raises(kw.KernelSyntaxError, match="E121"):
-        module.pick(np.zeros(3), np.zeros(1, "int64"))
+    assert _core.key_preimage(module.pick, arguments) == before
+    with pytest.raises(kw.KernelIndexError) as e:
+        module.pick(*arguments)
+    assert (e.value.lineno, str(e.value).splitlines()[1]) == (9, "    9 |     out[0] = a[k[0]] * first")

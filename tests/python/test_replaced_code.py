@@ -4,6 +4,7 @@ compiles anew, and no process finds one code under the key of another.
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 import types
@@ -131,6 +132,52 @@ def test_no_process_finds_replaced_code_under_the_old_key(tmp_path: Path) -> Non
         )
         runs.append(done.stdout)
     assert runs == ["1.0\n200.0 200.0\n", "1.0\n"]
+
+
+CALLS = """
+import kernelwright as kw
+from {0} import helper
+@kw.kernel
+def add(a):
+    a[0] = helper(a[0])
+    return a
+"""
+
+
+def test_a_helper_whose_code_is_replaced_with_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As autoreload does it: the functions of the old module get the code of the new one."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    file = tmp_path / "replaced_helper.py"
+    file.write_text("def helper(x):\n    return x + 1.0\n")
+    (tmp_path / "calls_replaced.py").write_text(CALLS.format("replaced_helper"))
+    module = importlib.import_module("calls_replaced")
+    assert module.add(np.zeros(1)) == 1.0
+    helpers = sys.modules["replaced_helper"]
+    old = helpers.helper
+    file.write_text("# moved\ndef helper(x):\n    return x + 100.5\n")
+    old.__code__ = importlib.reload(helpers).helper.__code__
+    assert module.helper is old
+    assert [float(module.add(np.zeros(1, dtype))[0]) for dtype in ("float64", "float32")] == [100.5, 100.5]
+
+
+def test_a_kernel_from_before_a_reload_calls_the_helper_from_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It keeps its own text; its globals are those of the module, which has a new helper."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    file = tmp_path / "reloaded_kernels.py"
+    file.write_text(MODULE)
+    module = importlib.import_module("reloaded_kernels")
+    old = module.add
+    assert old(np.zeros(1)) == 1.0
+    file.write_text("# moved" + MODULE.replace("+ 1.0", "+ 100.5").replace("helper(a[0])", "-helper(a[0])"))
+    importlib.reload(module)
+    assert old(np.zeros(1)) == old.py(np.zeros(1)) == 100.5
+    assert module.add(np.zeros(1)) == module.add.py(np.zeros(1)) == -100.5
 
 
 ASSERT = """

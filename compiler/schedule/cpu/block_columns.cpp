@@ -83,32 +83,13 @@ class Blocking {
     if (!v.ok() || !apply({Verb::strip, loop, {}, {columns_}})) return false;
     uint32_t inner = *find_loop(nest_.nest(), iter);
     stretch_ = nest_.nest().loops[nest_.nest().loops[inner].parent].loop->iter;
-    return expand_all(iter) && reorder_all();
+    return expand_scalars(nest_, iter) && reorder_all();
   }
 
   const LoopNest &nest() const { return nest_; }
 
  private:
   bool apply(const Directive &d) { return nest_.try_apply(d).ok(); }
-
-  /// Gives every scalar of an iteration an array; they may not be many.
-  bool expand_all(const Sym &iter) {
-    constexpr int most = 4;
-    for (int count = 0; count <= most; ++count) {
-      uint32_t loop = *find_loop(nest_.nest(), iter);
-      Buf scalar;
-      for (const NestStatement &s : nest_.nest().statements)
-        for (const NestAccess &a : s.accesses)
-          if (!scalar && is_inside(s, loop) && a.buf->space == Space::registers && a.is_write &&
-              s.loops.back() == loop)
-            scalar = a.buf;
-      if (!scalar) return true;
-      Directive d{Verb::expand, loop};
-      d.buf = scalar;
-      if (count == most || !apply(d)) return false;
-    }
-    return false;
-  }
 
   bool reorder_all() {
     auto pieces = distribute_all(nest_, stretch_, 0);

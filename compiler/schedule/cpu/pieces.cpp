@@ -15,6 +15,26 @@ uint32_t loop_at(const Nest &nest, const Sym &around, size_t place) {
   return neighbours(nest, around).at(place);
 }
 
+static Buf written_scalar(const Nest &nest, uint32_t loop) {
+  for (const NestStatement &s : nest.statements)
+    for (const NestAccess &a : s.accesses)
+      if (is_inside(s, loop) && a.buf->space == Space::registers && a.is_write && s.loops.back() == loop)
+        return a.buf;
+  return {};
+}
+
+bool expand_scalars(LoopNest &nest, const Sym &iter) {
+  constexpr int most = 4;
+  for (int count = 0; count <= most; ++count) {
+    uint32_t loop = *find_loop(nest.nest(), iter);
+    Directive d{Directive::Verb::expand, loop};
+    d.buf = written_scalar(nest.nest(), loop);
+    if (!d.buf) return true;
+    if (count == most || !nest.try_apply(d).ok()) return false;
+  }
+  return false;
+}
+
 std::optional<Pieces> distribute_all(LoopNest &nest, const Sym &around, size_t place) {
   Pieces out{place, 1};
   for (;; ++out.count) {

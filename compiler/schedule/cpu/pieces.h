@@ -13,6 +13,11 @@ struct Pieces {
 };
 std::optional<Pieces> distribute_all(LoopNest &nest, const Sym &around, size_t place);
 
+/// Gives every scalar that an iteration of a loop writes, outside of the loops in it, an element of an array:
+/// no value then stands between pieces. False when they are more than four or a step is refused, with the
+/// nest as it is then.
+bool expand_scalars(LoopNest &nest, const Sym &iter);
+
 /// The loop at such a place.
 uint32_t loop_at(const Nest &nest, const Sym &around, size_t place);
 

@@ -70,7 +70,7 @@ class Fit {
     if (d_.verb == Verb::reduce) return {};
     bool moves = d_.verb != Verb::split && d_.verb != Verb::peel && d_.verb != Verb::iss &&
                  d_.verb != Verb::distribute && d_.verb != Verb::fuse && d_.verb != Verb::contract &&
-                 !(d_.verb == Verb::strip && d_.others.empty()) && !only_marks();
+                 d_.verb != Verb::expand && !(d_.verb == Verb::strip && d_.others.empty()) && !only_marks();
     std::vector<uint32_t> mine = d_.loops();
     Misfit found;
     for_each_store(region_, [&](const Stmt &s, const Store &n, const std::vector<const For *> &loops) {

@@ -6,6 +6,7 @@ import re
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 
 import kernelwright as kw
@@ -436,3 +437,12 @@ def test_a_decorated_function_runs_under_cpython() -> None:
 
     made = ops.kernel(function(""))
     assert made(np.ones(2), np.ones(2)).tolist() == [1, 1]
+
+
+def test_an_operator_leaves_kernels_of_its_function_as_they_are() -> None:
+    f = define("def f(a):\n    c = output_tensor(a.shape)\n    c[0] = round(a[0])\n    return c\n", {})
+    before = kw.kernel(f).ir(np.ones(2))
+    operator = ops.Custom(f, (2,), ms.float32, "akg")
+    assert operator(ms.Tensor(np.ones(2, np.float32))).shape == (2,)
+    ops.kernel(f)(np.ones(2, np.float32))
+    assert kw.kernel(f).ir(np.ones(2)) == before

@@ -63,6 +63,16 @@ TEST(Explain, loops_are_told_as_they_run_with_what_they_cost) {
           "0.06 cycles each: 100 % of the time; a row of sums has 8 of 16 registers"});
 }
 
+TEST(Explain, loops_that_are_vectorized_for_short_sums_only_say_so) {
+  EXPECT_EQ(
+      found("def f(a, k):\n  for i in range(a.shape[0]):\n    s = float32(0)\n"
+            "    for j in range(a.shape[1]):\n      s += a[i, j]\n    k[i] = s\n  return k\n",
+            {}, unit::signature({unit::tensor(2), unit::tensor(1)})),
+      "i in range(a.shape[0])=parallel (on as many threads as its work is worth, 8 iterations at once in "
+      "calls whose sums have fewer than 64 terms) j in range(a.shape[1])=vector (64 iterations at once) "
+      "a[i, j]=proved a[i, j]=proved k[i]=conditional | k.shape[0] >= a.shape[0]");
+}
+
 TEST(Explain, sizes_of_inner_loops_are_those_in_the_middle) {
   std::string_view triangle =
       "def f(a, k):\n  for i in range(a.shape[0]):\n    for j in range(i):\n      a[i, j] = k[i, 0]\n"

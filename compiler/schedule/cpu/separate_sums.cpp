@@ -1,0 +1,79 @@
+// One loop after the other is tried on a copy of the nest, and kept when the last choice then vectorizes
+// more.
+#include "schedule/cpu/separate_sums.h"
+
+#include <algorithm>
+
+#include "ir/accumulation.h"
+#include "ir/intrinsics.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+#include "schedule/cpu/lanes_and_threads.h"
+#include "schedule/cpu/motion.h"
+#include "schedule/cpu/pieces.h"
+#include "schedule/cpu/short_sums.h"
+#include "schedule/tree/ranges.h"
+
+namespace kw {
+
+namespace {
+
+using Verb = Directive::Verb;
+
+/// Iterations of a stretch: their scalars stay in the nearest cache.
+constexpr int64_t stretch = 64;
+
+/// Of a scalar that is read again, as it is by now: a sum of products may be fma. A maximum is none: its own
+/// loop runs in vectors.
+bool sums(const Store &s) {
+  const Call *product = as<Call>(s.value);
+  const Load *read = product && product->fn == Fn::fma ? as<Load>(product->args[2]) : nullptr;
+  return (read && same_place(*read, s)) || accumulation_of(s).is_sum_or_product();
+}
+
+/// True when loops in it sum in lanes and others do not.
+bool has_both(const For &n) {
+  bool lanes = false, in_order = false, counts = false;
+  for_each_store(n.body, [&](const Stmt &, const Store &s, const std::vector<const For *> &inner) {
+    const std::vector<Sym> &band = s.order.band;
+    counts |= std::find(band.begin(), band.end(), n.iter) != band.end();
+    if (inner.empty()) return;
+    lanes |= s.order == Order::lanes;
+    in_order |= sums(s) && s.order != Order::lanes && s.index.empty() && is_float(s.buf->dtype);
+  });
+  return lanes && in_order && !counts;
+}
+
+bool may_be_cut(const For &n) {
+  if (n.kind != ForKind::serial || n.hint == Hint::serial || n.step != 1 || !has_both(n)) return false;
+  auto trips = constant_trips(n);
+  if (trips && *trips < static_cast<uint64_t>(stretch)) return false;
+  bool inner = false;
+  walk(n.body, [&](const For &l, const Stmt &) { inner |= has_both(l); });
+  return !inner;
+}
+
+bool separate(LoopNest &nest, const Sym &iter) {
+  uint32_t loop = *find_loop(nest.nest(), iter);
+  if (!nest.legal({Verb::parallel, loop}).ok()) return false;
+  if (!nest.try_apply({Verb::strip, loop, {}, {stretch}}).ok()) return false;
+  uint32_t inner = *find_loop(nest.nest(), iter);
+  Sym around = nest.nest().loops[nest.nest().loops[inner].parent].loop->iter;
+  return expand_scalars(nest, iter) && distribute_all(nest, around, 0);
+}
+
+}  // namespace
+
+void separate_sums(LoopNest &nest, const Target &target) {
+  std::vector<Sym> found;
+  for (const NestLoop &l : nest.nest().loops)
+    if (l.loop && may_be_cut(*l.loop)) found.push_back(l.loop->iter);
+  for (const Sym &iter : found) {
+    LoopNest cut = nest;
+    if (!separate(cut, iter)) continue;
+    Func before = run_in_lanes_and_threads(nest.func(), target);
+    if (vectorizes_more(run_in_lanes_and_threads(cut.func(), target), before)) nest = std::move(cut);
+  }
+}
+
+}  // namespace kw
