@@ -1,4 +1,4 @@
-// Sums in lanes beside sums in source order, in one loop: the first take the vectors for their own loop, while
+// Sums in lanes beside sums in source order, in one loop: the first take the vectors for their own loop, and
 // the second leave only the loop around both. Each gets a loop of its own over a stretch of iterations.
 //     for i: s = 0; for k: s += … @ lanes(k); t = 0; for k: t += …; y[i] = s + t
 //       →   for i0: for i: s[i] = 0      for i: for k: s[i] += … @ lanes(k)
