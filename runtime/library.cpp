@@ -37,13 +37,13 @@ void hold_all(const std::shared_ptr<Library> &library, Registration &rows) {
 
 }  // namespace
 
-std::shared_ptr<Library> Library::open(const std::string &path) {
+std::shared_ptr<Library> Library::open(const std::string &path, const std::string &shown) {
   // a name without a folder would be searched for among the system's libraries
   std::string file = path.find('/') == std::string::npos ? cat("./", path) : path;
   // without a device its functions return as if all was well and compute nothing
   if (has_section(file, ".nv_fatbin"))
-    throw OpError(OpError::Kind::device,
-                  cat(path, " holds CUDA code and there is no CUDA device that runs it"));
+    throw OpError(OpError::Kind::device, cat(shown.empty() ? path : shown,
+                                             " holds CUDA code and there is no CUDA device that runs it"));
   static std::mutex mutex;  // what is pending after a load was declared by that library
   std::unique_lock lock(mutex);
   void *handle = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);

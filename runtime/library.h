@@ -11,8 +11,8 @@ namespace kw {
 class Library {
  public:
   /// Opens a file, and commits what it registers; throws OpError with what the loader or the registry says,
-  /// and then nothing is registered.
-  static std::shared_ptr<Library> open(const std::string &path);
+  /// and then nothing is registered. `shown` is what a refusal calls a file that is a copy.
+  static std::shared_ptr<Library> open(const std::string &path, const std::string &shown = "");
   Library(const Library &) = delete;
   ~Library();
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import html
 import inspect
-import types
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import _core, kept_text
+from . import _core
+from .source import text_of
 
 if TYPE_CHECKING:
     from ._core import Kernel
@@ -199,20 +199,11 @@ def _line(fact: Fact, version: Version) -> str:
     return f"{_place(fact, version)}: {fact.subject}: {fact.what}{why}"
 
 
-def _source_text(function: types.FunctionType) -> str:
-    """The text as it was when the kernel was made."""
-    kept = kept_text.kept(function)
-    lines = kept.lines() if kept else None
-    if not lines:
-        return "(no source text)"
-    return "".join(inspect.getblock(lines[function.__code__.co_firstlineno - 1 :]))
-
-
 def to_html(kernel: Kernel) -> str:
     """The notebook view of a kernel; every text is escaped."""
     function = _core.function_of(kernel)
     title = f"kernel {function.__qualname__}{inspect.signature(function)}{_options(kernel)}"
-    source = _source_text(function)
+    source = text_of(function, function.__code__) or "(no source text)"
     parts = [f"<b><code>{html.escape(title)}</code></b>", f"<pre>{html.escape(source)}</pre>"]
     try:
         found = explain(kernel, (), {})

@@ -74,6 +74,22 @@ def kept(function: types.FunctionType) -> Kept | None:
     return _of_functions.get(function)
 
 
+def keep_anew(function: types.FunctionType) -> Kept | None:
+    """Keeps the file as it is now of a function whose code is not of the kept text: it, or what it calls, was
+    replaced since, as by a reload. None where this is no other text.
+    """
+    before = _of_functions.get(function)
+    if before is None or before.state is None:
+        return None
+    keep(function)
+    return _of_functions[function] if _of_functions[function] is not before else None
+
+
+def put_back(function: types.FunctionType, before: Kept) -> None:
+    """Undoes `keep_anew`."""
+    _of_functions[function] = before
+
+
 def _state_of(file: str) -> object:
     """Changes when the file does; None without a file."""
     try:
@@ -117,8 +133,21 @@ def _cell_with_magic() -> str | None:
 
 
 def _command() -> str | None:
-    words = sys.orig_argv
-    return words[words.index("-c") + 1] if "-c" in words[:-1] else None
+    """What stands behind `-c`, which may be joined to other options and to the text: `-Ic`, `-c"…"`."""
+    words = iter(sys.orig_argv[1:])
+    for word in words:
+        if not word.startswith("-") or word.startswith("--"):
+            return None
+        for at, letter in enumerate(word[1:], 2):
+            if letter == "c":
+                return word[at:] or next(words, None)
+            if letter == "m":
+                return None
+            if letter in "WX":  # its value is the rest of the word, or the next word
+                if not word[at:]:
+                    next(words, None)
+                break
+    return None
 
 
 def _standard_input() -> str | None:

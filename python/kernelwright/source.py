@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from . import _core
 from .errors import KernelSyntaxError, make_error
-from .kept_text import Kept, kept
+from .kept_text import Kept, keep_anew, kept, put_back
 from .text import lines_of
 
 _future_mask = 0
@@ -38,12 +38,15 @@ def read(function: types.FunctionType, code: types.CodeType) -> str:
     from, E105 when CPython itself finds the text nested too deeply.
     """
     held = kept(function)
-    lines = _block(code, function.__globals__, held)
-    if not lines:
-        raise _no_text(function, code)
-    text = "".join(lines)
+    text = text_of(function, code)
     try:
-        same = _same_code(function, code, text)
+        same = text != "" and _same_code(function, code, text)
+        if not same and held is not None and keep_anew(function) is not None:
+            newer = text_of(function, code)
+            if newer and _same_code(function, code, newer):
+                text, same = newer, True
+            else:
+                put_back(function, held)
     except RecursionError:
         raise _error(
             "E105",
@@ -51,6 +54,8 @@ def read(function: types.FunctionType, code: types.CodeType) -> str:
             "split its longest expression into statements",
             code,
         ) from None
+    if not text:
+        raise _no_text(function, code)
     if not same:
         if held is not None and held.is_guess:
             raise _no_text(function, code)
@@ -71,6 +76,11 @@ def read(function: types.FunctionType, code: types.CodeType) -> str:
             code,
         )
     return text if text.isascii() else _normalised(text)
+
+
+def text_of(function: types.FunctionType, code: types.CodeType) -> str:
+    """The text at the place of the function, right or not; "" without one."""
+    return "".join(_block(code, function.__globals__, kept(function)))
 
 
 def _no_text(function: types.FunctionType, code: types.CodeType) -> KernelSyntaxError:

@@ -196,7 +196,7 @@ AotKernel::AotKernel(const std::string &path, std::string shown, std::string nam
   s.path = std::move(shown), s.name = std::move(name), s.attrs = std::move(attrs);
   if (access(path.c_str(), F_OK) != 0)
     throw_runtime_error(cat("For 'Custom' on CPU, couldn't find the AOT binary file: ", s.path));
-  s.library = Library::open(path);
+  s.library = Library::open(path, s.path);
   try {
     s.run = reinterpret_cast<Run>(s.library->need(s.name.c_str()));
   } catch (const OpError &e) {

@@ -321,6 +321,7 @@ def test_command_line() -> None:
     """A command has its text, what it gives to `exec` has none."""
     assert python("-c", KERNEL + CALL) == "[2. 2.]\n"
     assert python("-X", "utf8", "-c", KERNEL + CALL, "-c", "x") == "[2. 2.]\n"
+    assert python("-Bc", KERNEL + CALL) == python("-Wignore", f"-c{KERNEL + CALL}") == "[2. 2.]\n"
     assert python("-c", f"exec({KERNEL!r})\n{CALL}") == FROM_STRING
     assert python("-c", f"\n\n{CALL[:4]}\n    exec({KERNEL!r}, globals())\n{CALL[5:]}") == FROM_STRING
 
