@@ -95,8 +95,8 @@ INFERENCE = [
     Fault(
         "sum_written_twice",
         "frontend/lower/order.cpp",
-        "return reads > 1 || writes > 1;",
-        "return reads > 1 && writes > 0;",
+        "return several_meet(all.reads) || several_meet(all.writes);",
+        "return several_meet(all.reads);",
         "a sum that is set anew inside its loop is split into lanes",
     ),
 ]

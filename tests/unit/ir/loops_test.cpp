@@ -89,6 +89,7 @@ TEST(LoopInvariance, takes_memory_that_the_body_writes_for_changing) {
   EXPECT_FALSE(Asked("s[p[0]] = f32(0.0)\np[1] = i").holds());
   EXPECT_FALSE(Asked("s[c[()]] = f32(0.0)\nc[()] = c[()] + 1").holds());
   EXPECT_FALSE(Asked("b = alloc(i64, (), 'registers')\nb[()] = 1\ns[b[()]] = f32(0.0)").holds());
+  EXPECT_FALSE(Asked("b = alloc(i64, (2,), 'stack', fill='zero')\ns[b[0]] = f32(0.0)").holds());
   EXPECT_TRUE(Asked("s[p[0]] = f32(0.0)").holds());
   EXPECT_TRUE(Asked("s[c[()]] = f32(0.0)").holds());
 }
