@@ -21,6 +21,8 @@ enum class Reduction : uint8_t {
   selection,  ///< `if x < best: best = x`, with what else is kept of that iteration
 };
 
+inline bool is_sum_or_product(Reduction kind) { return kind == Reduction::sum || kind == Reduction::product; }
+
 /// Of one access: the part it has in a reduction.
 struct ReductionMark {
   Reduction kind = Reduction::none;

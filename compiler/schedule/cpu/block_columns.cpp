@@ -78,11 +78,9 @@ class Blocking {
   Blocking(LoopNest nest, int64_t columns) : nest_(std::move(nest)), columns_(columns) {}
 
   bool run(const Sym &iter) {
-    uint32_t loop = *find_loop(nest_.nest(), iter);
-    Verdict v = nest_.legal({Verb::parallel, loop});
-    if (!v.ok() || !apply({Verb::strip, loop, {}, {columns_}})) return false;
-    uint32_t inner = *find_loop(nest_.nest(), iter);
-    stretch_ = nest_.nest().loops[nest_.nest().loops[inner].parent].loop->iter;
+    std::optional<Sym> stretch = strip_parallel(nest_, iter, columns_);
+    if (!stretch) return false;
+    stretch_ = *stretch;
     return expand_scalars(nest_, iter) && reorder_all();
   }
 

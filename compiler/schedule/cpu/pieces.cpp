@@ -15,6 +15,15 @@ uint32_t loop_at(const Nest &nest, const Sym &around, size_t place) {
   return neighbours(nest, around).at(place);
 }
 
+std::optional<Sym> strip_parallel(LoopNest &nest, const Sym &iter, int64_t size) {
+  using Verb = Directive::Verb;
+  uint32_t loop = *find_loop(nest.nest(), iter);
+  if (!nest.legal({Verb::parallel, loop}).ok() || !nest.try_apply({Verb::strip, loop, {}, {size}}).ok())
+    return std::nullopt;
+  const std::vector<NestLoop> &loops = nest.nest().loops;
+  return loops[loops[*find_loop(nest.nest(), iter)].parent].loop->iter;
+}
+
 static Buf written_scalar(const Nest &nest, uint32_t loop) {
   for (const NestStatement &s : nest.statements)
     for (const NestAccess &a : s.accesses)

@@ -13,6 +13,10 @@ struct Pieces {
 };
 std::optional<Pieces> distribute_all(LoopNest &nest, const Sym &around, size_t place);
 
+/// Cuts a loop whose iterations may run in any order into stretches of `size`; returns the iterator over
+/// stretches, nothing when that is refused.
+std::optional<Sym> strip_parallel(LoopNest &nest, const Sym &iter, int64_t size);
+
 /// Gives every scalar that an iteration of a loop writes, outside of the loops in it, an element of an array:
 /// no value then stands between pieces. False when they are more than four or a step is refused, with the
 /// nest as it is then.

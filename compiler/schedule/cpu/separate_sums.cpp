@@ -5,31 +5,19 @@
 #include <algorithm>
 
 #include "ir/accumulation.h"
-#include "ir/intrinsics.h"
-#include "ir/match.h"
 #include "ir/walk.h"
 #include "schedule/cpu/lanes_and_threads.h"
-#include "schedule/cpu/motion.h"
 #include "schedule/cpu/pieces.h"
 #include "schedule/cpu/short_sums.h"
+#include "schedule/reduce.h"
 #include "schedule/tree/ranges.h"
 
 namespace kw {
 
 namespace {
 
-using Verb = Directive::Verb;
-
 /// Iterations of a stretch: their scalars stay in the nearest cache.
 constexpr int64_t stretch = 64;
-
-/// Of a scalar that is read again, as it is by now: a sum of products may be fma. A maximum is none: its own
-/// loop runs in vectors.
-bool sums(const Store &s) {
-  const Call *product = as<Call>(s.value);
-  const Load *read = product && product->fn == Fn::fma ? as<Load>(product->args[2]) : nullptr;
-  return (read && same_place(*read, s)) || accumulation_of(s).is_sum_or_product();
-}
 
 /// True when loops in it sum in lanes and others do not.
 bool has_both(const For &n) {
@@ -39,7 +27,9 @@ bool has_both(const For &n) {
     counts |= std::find(band.begin(), band.end(), n.iter) != band.end();
     if (inner.empty()) return;
     lanes |= s.order == Order::lanes;
-    in_order |= sums(s) && s.order != Order::lanes && s.index.empty() && is_float(s.buf->dtype);
+    // a maximum is none: its own loop runs in vectors
+    bool sums = s.order != Order::lanes && is_sum_or_product(reduction_of(s, inner).mark.kind);
+    in_order |= sums && s.index.empty() && is_float(s.buf->dtype);
   });
   return lanes && in_order && !counts;
 }
@@ -54,12 +44,8 @@ bool may_be_cut(const For &n) {
 }
 
 bool separate(LoopNest &nest, const Sym &iter) {
-  uint32_t loop = *find_loop(nest.nest(), iter);
-  if (!nest.legal({Verb::parallel, loop}).ok()) return false;
-  if (!nest.try_apply({Verb::strip, loop, {}, {stretch}}).ok()) return false;
-  uint32_t inner = *find_loop(nest.nest(), iter);
-  Sym around = nest.nest().loops[nest.nest().loops[inner].parent].loop->iter;
-  return expand_scalars(nest, iter) && distribute_all(nest, around, 0);
+  std::optional<Sym> around = strip_parallel(nest, iter, stretch);
+  return around && expand_scalars(nest, iter) && distribute_all(nest, *around, 0);
 }
 
 }  // namespace

@@ -13,8 +13,7 @@ namespace {
 std::optional<Order> order_of_sum(const Stmt &s, const For &loop) {
   const Store *n = as<Store>(s);
   Reduction kind = n ? reduction_of(*n, {&loop}).mark.kind : Reduction::none;
-  bool sums = kind == Reduction::sum || kind == Reduction::product;
-  return sums ? std::optional(n->order.order) : std::nullopt;
+  return is_sum_or_product(kind) ? std::optional(n->order.order) : std::nullopt;
 }
 
 /// The statements of a body after which the sums have another order, when all of them are sums.
