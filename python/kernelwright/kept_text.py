@@ -47,15 +47,18 @@ _latest: dict[str, Kept] = {}  # of each file
 
 def keep(function: types.FunctionType) -> None:
     """Keeps the file of a kernel's function as it is now; kernels of a file that has not changed share it."""
+    _of_functions[function] = _now(function)
+
+
+def _now(function: types.FunctionType) -> Kept:
     file = function.__code__.co_filename
     state = _state_of(file)
     if state is None:
-        _of_functions[function] = Kept(None, text=_text_without_file(function))
-        return
+        return Kept(None, text=_text_without_file(function))
     known = _latest.get(file)
     if known is None or known.state != state:
         known = _latest[file] = Kept(state, _bytes_of(file))
-    _of_functions[function] = known
+    return known
 
 
 def keep_called(function: types.FunctionType, by: types.FunctionType) -> None:
@@ -74,20 +77,15 @@ def kept(function: types.FunctionType) -> Kept | None:
     return _of_functions.get(function)
 
 
-def keep_anew(function: types.FunctionType) -> Kept | None:
-    """Keeps the file as it is now of a function whose code is not of the kept text: it, or what it calls, was
+def newer(function: types.FunctionType) -> Kept | None:
+    """The file as it is now, of a function whose code is not of the kept text: it, or what it calls, was
     replaced since, as by a reload. None where this is no other text.
     """
     before = _of_functions.get(function)
     if before is None or before.state is None:
         return None
-    keep(function)
-    return _of_functions[function] if _of_functions[function] is not before else None
-
-
-def put_back(function: types.FunctionType, before: Kept) -> None:
-    """Undoes `keep_anew`."""
-    _of_functions[function] = before
+    now = _now(function)
+    return now if now is not before else None
 
 
 def _state_of(file: str) -> object:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from . import _core
 from .errors import KernelSyntaxError, make_error
-from .kept_text import Kept, keep_anew, kept, put_back
+from .kept_text import Kept, keep, kept, newer
 from .text import lines_of
 
 _future_mask = 0
@@ -41,12 +41,11 @@ def read(function: types.FunctionType, code: types.CodeType) -> str:
     text = text_of(function, code)
     try:
         same = text != "" and _same_code(function, code, text)
-        if not same and held is not None and keep_anew(function) is not None:
-            newer = text_of(function, code)
-            if newer and _same_code(function, code, newer):
-                text, same = newer, True
-            else:
-                put_back(function, held)
+        if not same and (now := newer(function)) is not None:
+            present = "".join(_block(code, function.__globals__, now))
+            if present and _same_code(function, code, present):
+                keep(function)
+                text, same = present, True
     except RecursionError:
         raise _error(
             "E105",
