@@ -91,10 +91,9 @@ Accumulation accumulation_of(const Store &s) {
 }
 
 std::vector<const For *> band_of(const Store &s, const std::vector<const For *> &loops) {
-  const std::vector<Sym> &band = s.order.band;
   std::vector<const For *> out;
-  for (auto loop = loops.rbegin(); loop != loops.rend() && out.size() < band.size(); ++loop)
-    if (*loop && std::find(band.begin(), band.end(), (*loop)->iter) != band.end()) out.push_back(*loop);
+  for (auto loop = loops.rbegin(); loop != loops.rend() && out.size() < s.order.band.size(); ++loop)
+    if (*loop && s.order.names((*loop)->iter)) out.push_back(*loop);
   return out;
 }
 

@@ -26,6 +26,7 @@
 //   all iterations of the band.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <variant>
@@ -142,6 +143,7 @@ struct OrderMark {
   // NOLINTNEXTLINE(google-explicit-constructor): source order needs no band
   OrderMark(Order order_ = Order::source, std::vector<Sym> band_ = {})
       : order(order_), band(std::move(band_)) {}
+  bool names(const Sym &loop) const { return std::find(band.begin(), band.end(), loop) != band.end(); }
   friend bool operator==(const OrderMark &a, Order b) { return a.order == b; }
 };
 

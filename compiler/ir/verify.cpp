@@ -151,8 +151,7 @@ bool Verifier::mark_ok(const Store &n) {
     if (!fixed)
       return fail(cat("a sum over loop '", name->name, "' accumulates elements that the loop chooses"));
     for (size_t i = at + 1; lanes && i < loops_.size(); ++i)
-      if (std::find(n.order.band.begin(), n.order.band.end(), loops_[i]->iter) != n.order.band.end() &&
-          !invariance(loop).holds({loops_[i]->lo, loops_[i]->hi}))
+      if (n.order.names(loops_[i]->iter) && !invariance(loop).holds({loops_[i]->lo, loops_[i]->hi}))
         return fail(cat("a sum over loop '", loops_[i]->iter->name, "' has a bound that the band changes"));
   }
   return true;

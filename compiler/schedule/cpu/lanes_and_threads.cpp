@@ -139,10 +139,8 @@ class LoopChooser {
   /// Whether a sum in lanes counts the iterations of the loop.
   static bool sums_over(const For &n) {
     bool found = false;
-    walk(n.body, [&](const Store &s, const Stmt &) {
-      const std::vector<Sym> &band = s.order.band;
-      found |= s.order == Order::lanes && std::find(band.begin(), band.end(), n.iter) != band.end();
-    });
+    walk(n.body,
+         [&](const Store &s, const Stmt &) { found |= s.order == Order::lanes && s.order.names(n.iter); });
     return found;
   }
 

@@ -2,8 +2,6 @@
 // more.
 #include "schedule/cpu/separate_sums.h"
 
-#include <algorithm>
-
 #include "ir/accumulation.h"
 #include "ir/walk.h"
 #include "schedule/cpu/lanes_and_threads.h"
@@ -23,8 +21,7 @@ constexpr int64_t stretch = 64;
 bool has_both(const For &n) {
   bool lanes = false, in_order = false, counts = false;
   for_each_store(n.body, [&](const Stmt &, const Store &s, const std::vector<const For *> &inner) {
-    const std::vector<Sym> &band = s.order.band;
-    counts |= std::find(band.begin(), band.end(), n.iter) != band.end();
+    counts |= s.order.names(n.iter);
     if (inner.empty()) return;
     lanes |= s.order == Order::lanes;
     // a maximum is none: its own loop runs in vectors
