@@ -66,17 +66,16 @@ Func Lowering::run() {
 
 void Lowering::parameters() {
   rules_.parameters(*sink_);
-  if (f_.params.size() > in_.signature.args.size())
+  auto refuse_count = [&] {
     type_error(Code::E104, f_.loc,
                cat("kernel '", f_.name, "' takes ", counted(f_.params.size(), "argument"), ", ",
                    in_.signature.args.size(), " given"));
+  };
+  if (f_.params.size() > in_.signature.args.size()) refuse_count();
   std::vector<Sym> strides;
   for (size_t i = 0; i < f_.params.size(); ++i) parameter(i, strides);
   captured_arrays(in_.captures, strides);
-  if (f_.params.size() + arrays_.size() != in_.signature.args.size())
-    type_error(Code::E104, f_.loc,
-               cat("kernel '", f_.name, "' takes ", counted(f_.params.size(), "argument"), ", ",
-                   in_.signature.args.size(), " given"));
+  if (f_.params.size() + arrays_.size() != in_.signature.args.size()) refuse_count();
   func_.extents.insert(func_.extents.end(), strides.begin(), strides.end());
 }
 

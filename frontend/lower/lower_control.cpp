@@ -204,11 +204,16 @@ void Lowering::arrive(Join &join, const std::set<std::string> &names) {
   convert_cells(env_, join.env, names);
 }
 
+/// The truth of a condition; of a faulty one true, so that both ways are looked at for further errors.
+Expr Lowering::condition(const ast::ExprPtr &e, Loc loc) {
+  Operand cond = expression(e);
+  if (cond.kind == Operand::Kind::poisoned) leave_out(), cond = scalar_operand(const_bool(true), true, loc);
+  return truth_of(cond);
+}
+
 void Lowering::if_statement(const ast::IfStmt &s, Loc loc) {
   if (is_long_chain(s)) return long_chain(s, loc);
-  Operand cond = expression(s.cond);
-  if (cond.kind == Operand::Kind::poisoned) leave_out(), cond = scalar_operand(const_bool(true), true, loc);
-  Expr test = truth_of(cond);
+  Expr test = condition(s.cond, loc);
   if (auto known = as_int(test)) {  // decided at compile time: the dead branch is not looked at
     const ast::Block *taken = *known ? s.yes.get() : s.no.get();
     if (!taken) return;
@@ -283,10 +288,7 @@ void Lowering::long_chain(const ast::IfStmt &s, Loc loc) {
     std::optional<int64_t> known;
     {
       Building inside(builder_, under);
-      Operand cond = expression(n->cond);
-      if (cond.kind == Operand::Kind::poisoned)
-        leave_out(), cond = scalar_operand(const_bool(true), true, loc);
-      Expr test = truth_of(cond);
+      Expr test = condition(n->cond, loc);
       known = as_int(test);
       auto number = const_int(static_cast<int64_t>(blocks.size()));
       if (!known) builder_->add(if_else(test, store(branch, {}, number, loc), {}, n->cond->loc));

@@ -183,6 +183,7 @@ class Lowering {
   void leave_out() { root_->left_out_ = true; }
 
   // lower_control.cpp: branches, and what merges where ways meet
+  Expr condition(const ast::ExprPtr &e, Loc loc);
   void if_statement(const ast::IfStmt &s, Loc loc);
   void branch(const Expr &test, const std::function<void()> &lower_yes, const std::function<void()> &lower_no,
               const std::set<std::string> &names, Loc loc);
