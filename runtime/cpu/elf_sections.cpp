@@ -1,11 +1,12 @@
-// Every offset that the file tells is checked against its size.
+// A library may have hundreds of megabytes: only its headers and the names are read. Offsets that the file
+// tells may lie outside of it, where nothing is read.
 #include "runtime/cpu/elf_sections.h"
 
 #include <elf.h>
 
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <string>
 
 namespace kw {
 
@@ -13,17 +14,25 @@ namespace {
 
 /// A structure at an offset of the file; false where the file ends before it does.
 template <class T>
-bool read_at(std::string_view file, uint64_t offset, T &out) {
-  if (offset > file.size() || file.size() - offset < sizeof(T)) return false;
-  std::memcpy(&out, file.data() + offset, sizeof(T));
-  return true;
+bool read_at(std::ifstream &file, uint64_t offset, T &out) {
+  file.clear();
+  file.seekg(static_cast<std::streamoff>(offset));
+  return bool(file.read(reinterpret_cast<char *>(&out), sizeof(T)));
+}
+
+/// Whether these characters and a zero stand at an offset.
+bool has_text_at(std::ifstream &file, uint64_t offset, std::string_view text) {
+  file.clear();
+  file.seekg(static_cast<std::streamoff>(offset));
+  std::string found(text.size() + 1, '\1');
+  return file.read(found.data(), static_cast<std::streamsize>(found.size())) && !found.back() &&
+         std::string_view(found).substr(0, text.size()) == text;
 }
 
 }  // namespace
 
 bool has_section(const std::string &path, std::string_view name) {
-  std::ifstream in(path, std::ios::binary);
-  std::string file{std::istreambuf_iterator<char>(in), {}};
+  std::ifstream file(path, std::ios::binary);
   Elf64_Ehdr header;
   bool is_elf = read_at(file, 0, header) && !std::memcmp(header.e_ident, ELFMAG, SELFMAG) &&
                 header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_shentsize == sizeof(Elf64_Shdr);
@@ -32,10 +41,7 @@ bool has_section(const std::string &path, std::string_view name) {
     return false;
   for (uint64_t i = 0; i < header.e_shnum; ++i) {
     if (!read_at(file, header.e_shoff + i * sizeof(Elf64_Shdr), section)) return false;
-    uint64_t at = names.sh_offset + section.sh_name;
-    if (at >= file.size()) continue;
-    std::string_view rest = std::string_view(file).substr(at);
-    if (rest.substr(0, rest.find('\0')) == name) return true;
+    if (has_text_at(file, names.sh_offset + section.sh_name, name)) return true;
   }
   return false;
 }
