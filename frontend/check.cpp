@@ -40,6 +40,7 @@ class Checker {
       check();
       return true;
     } catch (const CompileError &error) {
+      if (sink_.full()) throw;
       for (const Diagnostic &d : error.found()) sink_.add(d);
       return false;
     }

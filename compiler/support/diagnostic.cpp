@@ -8,7 +8,6 @@
 namespace kw {
 
 namespace {
-constexpr uint32_t max_errors = 20;
 constexpr char mark_begin = '\x02', mark_end = '\x03';
 
 /// The line below the source line. Tabs of the source stand before the caret too, so that it points right

@@ -80,10 +80,13 @@ class Sink {
   void add(Diagnostic d);
   /// Throws CompileError with the errors, if there are any.
   void throw_if_errors() const;
+  /// True from the 20th error on: who catches errors to go on behind them must not.
+  bool full() const { return errors_ >= max_errors; }
   std::span<const Diagnostic> all() const { return found_; }
   std::vector<Diagnostic> warnings() const;
 
  private:
+  static constexpr uint32_t max_errors = 20;
   std::vector<Diagnostic> found_;
   uint32_t errors_ = 0;
 };

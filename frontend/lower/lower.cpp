@@ -175,6 +175,7 @@ void Lowering::statements(const ast::Block &b) {
       rules_.statement(s, builder_->owners[0] == &f_.body);
       statement(s);
     } catch (const CompileError &error) {
+      if (sink_->full()) throw;
       for (const Diagnostic &d : error.found()) report(d);
       leave_out();
       poison(s);

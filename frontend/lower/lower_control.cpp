@@ -235,12 +235,14 @@ void Lowering::branch(const Expr &test, const std::function<void()> &lower_yes,
                       const std::function<void()> &lower_no, const std::set<std::string> &names, Loc loc) {
   Env before = env_;
   BlockBuilder yes, no;
-  BlockBuilder *outer = std::exchange(builder_, &yes);
-  lower_yes();
+  auto lower_way = [&](BlockBuilder &to, const std::function<void()> &lower) {
+    Building inside(builder_, to);
+    lower();
+  };
+  lower_way(yes, lower_yes);
   bool yes_ends = std::exchange(live_, true);
   Env after_yes = std::exchange(env_, before);
-  builder_ = &no;
-  lower_no();
+  lower_way(no, lower_no);
   if (yes_ends && live_) {
     meet(before, after_yes, yes, no, names);
   } else {
@@ -248,7 +250,6 @@ void Lowering::branch(const Expr &test, const std::function<void()> &lower_yes,
     leave_block(before, names);
     live_ = yes_ends || live_;
   }
-  builder_ = outer;
   Stmt otherwise = no.finish(cells_of(no.owners));
   const Seq *list = as<Seq>(otherwise);
   bool empty = list && list->items.empty();
@@ -332,10 +333,12 @@ void Lowering::meet(const Env &before, const Env &after_yes, BlockBuilder &yes, 
     bool faulty_loops = a && b && a->kind == Binding::Kind::iter && b->kind == Binding::Kind::iter;
     if (!faulty_loops) bind(name, merge(name, a, b));
   }
-  builder_ = &yes;
-  convert_cells(after_yes, env_, names);
-  builder_ = &no;
-  convert_cells(after_no, env_, names);
+  auto convert = [&](BlockBuilder &at_end_of, const Env &from) {
+    Building inside(builder_, at_end_of);
+    convert_cells(from, env_, names);
+  };
+  convert(yes, after_yes);
+  convert(no, after_no);
 }
 
 }  // namespace kw

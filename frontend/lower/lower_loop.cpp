@@ -179,9 +179,10 @@ void Lowering::close_loop(Loop &loop, const Stmt &s, Loc loc) {
   if (s) builder_->add(s);
   if (loop.tell && cells_differ(loop.next.env, loop.exit.env, loop.names)) {
     BlockBuilder end;
-    BlockBuilder *outer = std::exchange(builder_, &end);
-    convert_cells(loop.next.env, loop.exit.env, loop.names);
-    builder_ = outer;
+    {
+      Building inside(builder_, end);
+      convert_cells(loop.next.env, loop.exit.env, loop.names);
+    }
     builder_->add(if_else(unary(UnOp::logical_not, load(loop.left, {}, loc), loc), end.finish({}), {}, loc));
   }
   env_ = loop.exit.arrived ? std::move(loop.exit.env) : std::move(loop.next.env);
@@ -230,10 +231,11 @@ Stmt Lowering::for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop &loo
   if (!h.point.empty()) bind(h.point, std::move(point));
   BlockBuilder body;
   body.owners.push_back(s.body.get());
-  BlockBuilder *outer = std::exchange(builder_, &body);
-  statements(*s.body);
-  end_attempt(loop, true);
-  builder_ = outer;
+  {
+    Building inside(builder_, body);
+    statements(*s.body);
+    end_attempt(loop, true);
+  }
   Stmt out = body.finish(cells_of(body.owners));
   Loc loc = s.iterable->loc;
   if (h.levels.empty() && jumps_of(out).any()) {

@@ -117,6 +117,26 @@ def test_at_most_twenty() -> None:
     assert rendered.count("error[E103]") == 20
 
 
+@pytest.mark.parametrize(
+    "around",
+    [
+        "if a[{n}] > 0:",
+        "if a[{n}] > 0:\n            pass\n        else:",
+        "for j in range(2):",
+        "for j, k in grid((2, 3)):",
+        "while a[0] > {n}:",
+        "for j in const_range(2):",
+        "for j in range(3):\n            if a[j] > 1: break\n        if a[0] > 1:",
+    ],
+)
+def test_nothing_is_looked_at_behind_the_twentieth(around: str) -> None:
+    """The twentieth error leaves all blocks around it, whatever these are."""
+    body = "".join(f"        {around.format(n=n)}\n            v[0] = 1\n" for n in range(30))
+    text = f"def k(a, v):\n    for i in range(3):\n{body}    return a\n"
+    rendered = _core.compile_text(text, [("float32", 1), ("float32", 1)])
+    assert rendered.count("error[E207]") == 20
+
+
 def test_one_message_for_one_fault() -> None:
     """What follows from a faulty name is not reported again."""
     faulty = "def k(a):\n    x = u\n    y = x + 1\n    a[0] = y\n    a[1] = x * y\n    return a\n"
