@@ -5,10 +5,12 @@
 #include "codegen/llvm/object.h"
 
 #include <llvm/Analysis/CFG.h>
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -23,6 +25,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <string_view>
 
@@ -131,9 +134,11 @@ class UsefulPasses : public llvm::legacy::PassManagerBase {
 
 /// What addPassesToEmitFile does, less the useless passes and two more kinds: those that LLVM lets us leave
 /// out by their address, which a compiler checks, and those behind StackColoring, whose gain in our loops is
-/// less than the time they take.
+/// less than the time they take. For long bodies also less the passes with quadratic time: the scheduler,
+/// which compares all accesses of a block, and the motion of constants out of a loop, which the register
+/// allocator must then split again.
 static bool add_code_generator(llvm::legacy::PassManager &passes, llvm::TargetMachine &machine,
-                               llvm::raw_pwrite_stream &out, llvm::CodeGenFileType kind) {
+                               llvm::raw_pwrite_stream &out, llvm::CodeGenFileType kind, bool long_bodies) {
   auto *info = new llvm::MachineModuleInfoWrapperPass(&machine);  // owned by `passes`, like the configuration
   UsefulPasses useful(passes);
   llvm::TargetPassConfig *config = machine.createPassConfig(useful);
@@ -163,6 +168,9 @@ static bool add_code_generator(llvm::legacy::PassManager &passes, llvm::TargetMa
                                   &llvm::PostRASchedulerID,
                                   &llvm::UnpackMachineBundlesID})
     config->disablePass(unused);
+  if (long_bodies)
+    for (llvm::AnalysisID slow : {&llvm::MachineSchedulerID, &llvm::EarlyMachineLICMID})
+      config->disablePass(slow);
   passes.add(config);
   passes.add(info);
   if (config->addISelPasses()) return false;
@@ -174,10 +182,31 @@ static bool add_code_generator(llvm::legacy::PassManager &passes, llvm::TargetMa
 }
 #else
 static bool add_code_generator(llvm::legacy::PassManager &passes, llvm::TargetMachine &machine,
-                               llvm::raw_pwrite_stream &out, llvm::CodeGenFileType kind) {
+                               llvm::raw_pwrite_stream &out, llvm::CodeGenFileType kind, bool) {
   return !machine.addPassesToEmitFile(passes, out, nullptr, kind, true);
 }
 #endif
+
+/// The most instructions of a block outside of loops or of a loop without those inside it.
+static size_t longest_body(llvm::Function &f) {
+  llvm::DominatorTree tree(f);
+  llvm::LoopInfo loops(tree);
+  std::map<const llvm::Loop *, size_t> sizes;
+  size_t most = 0;
+  for (const llvm::BasicBlock &block : f) {
+    const llvm::Loop *loop = loops.getLoopFor(&block);
+    most = std::max(most, loop ? sizes[loop] += block.size() : block.size());
+  }
+  return most;
+}
+
+/// Whether passes whose time grows with the square of a body's length would take longer than all others.
+static bool has_long_body(llvm::Module &module) {
+  constexpr size_t limit = 1000;  // 100 statements in a loop: the scheduler takes 10 ms of 40
+  return std::any_of(module.begin(), module.end(), [](llvm::Function &f) {
+    return f.getInstructionCount() > limit && longest_body(f) > limit;
+  });
+}
 
 /// Code that runs once in a call, or when a check fails, is compiled for speed of compilation: functions
 /// without loops that hand loops to threads, a fifth of the code of a small kernel, and cold ones.
@@ -224,10 +253,10 @@ struct ObjectWriter::Passes {
 };
 
 ObjectWriter::ObjectWriter(const Target &target)
-    : machine_(make_machine(target)), to_object_(passes(KW_WANT_OBJECT)) {}
+    : machine_(make_machine(target)), to_object_(passes(KW_WANT_OBJECT, false)) {}
 ObjectWriter::~ObjectWriter() = default;
 
-std::unique_ptr<ObjectWriter::Passes> ObjectWriter::passes(KwLlvmWant want) const {
+std::unique_ptr<ObjectWriter::Passes> ObjectWriter::passes(KwLlvmWant want, bool long_bodies) const {
   auto p = std::make_unique<Passes>();
   // before the first pass that asks what the machine can do: else masked accesses are taken to pieces
   p->list.add(llvm::createTargetTransformInfoWrapperPass(machine_->getTargetIRAnalysis()));
@@ -236,14 +265,16 @@ std::unique_ptr<ObjectWriter::Passes> ObjectWriter::passes(KwLlvmWant want) cons
   if (want == KW_WANT_IR) return p;
   p->list.add(new HurryCodeThatRunsOnce);  // owned by the list
   auto kind = want == KW_WANT_ASM ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
-  ensure(add_code_generator(p->list, *machine_, p->out, kind), "LLVM cannot emit this kind of file");
+  ensure(add_code_generator(p->list, *machine_, p->out, kind, long_bodies),
+         "LLVM cannot emit this kind of file");
   return p;
 }
 
 std::string ObjectWriter::write(llvm::Module &module, KwLlvmWant want) {
-  std::unique_ptr<Passes> of_text;
-  if (want != KW_WANT_OBJECT) of_text = passes(want);
-  Passes &p = of_text ? *of_text : *to_object_;
+  std::unique_ptr<Passes> for_this;
+  bool long_bodies = has_long_body(module);
+  if (want != KW_WANT_OBJECT || long_bodies) for_this = passes(want, long_bodies);
+  Passes &p = for_this ? *for_this : *to_object_;
   ensure(module.getDataLayout() == machine_->createDataLayout(), "the module is for another target");
   p.list.run(module);
   if (want == KW_WANT_IR) module.print(p.out, nullptr);

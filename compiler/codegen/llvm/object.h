@@ -28,7 +28,7 @@ class ObjectWriter {
 
  private:
   struct Passes;
-  std::unique_ptr<Passes> passes(KwLlvmWant want) const;
+  std::unique_ptr<Passes> passes(KwLlvmWant want, bool long_bodies) const;
 
   std::unique_ptr<llvm::TargetMachine> machine_;
   std::unique_ptr<Passes> to_object_;

@@ -1,0 +1,52 @@
+"""Kernels of hundreds of statements, which are compiled with fewer passes, give CPython's values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kernelwright as kw
+
+LENGTH = 300
+HEAD = "def long(x, y):\n"
+LOOP = HEAD + "    for i in range(x.shape[0]):\n"
+
+
+def lines(text: str) -> str:
+    """A line of `text` for each number, which stands for K in it."""
+    return "".join(text.replace("K", str(k)) + "\n" for k in range(LENGTH))
+
+
+TEXTS = {
+    "stores": LOOP + lines("        y[i, K] = x[i] * K.5"),
+    "rows": LOOP + lines("        y[K, i] += x[i] * K.5"),
+    "in turn": LOOP + "        a = x[i]\n" + lines("        a = a * 0.5 + K.0") + "        y[0, i] = a\n",
+    "outside of loops": HEAD + lines("    y[0, 0] += x[K % 7] * K.0"),
+    "branches": LOOP + lines("        if x[i] < K.5:\n            y[K, i] = K.0"),
+    "a chain": LOOP + "        if x[i] < 0.0:\n            y[0, i] = 1.0\n"
+    + lines("        elif x[i] < K.5:\n            y[0, i] = K.0"),
+    "loops in a loop": LOOP + "        for j in range(3):\n" + lines("            y[i, j] += x[K % 7] + j"),
+}  # fmt: skip
+
+
+def function_of(text: str) -> Callable[..., Any]:
+    space: dict[str, Any] = {}
+    exec(compile(text, "<long>", "exec"), space)
+    return space["long"]  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("fp", ["strict", "default", "fast"])
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_long_kernel(name: str, fp: str) -> None:
+    """All numbers are exact in any order of sums but for those of "in turn", which has none."""
+    text = TEXTS[name] + "    return y\n"
+    x, y, expected = np.arange(7.0) * 43, np.zeros((LENGTH, LENGTH)), np.zeros((LENGTH, LENGTH))
+    kw.kernel(text, fp=fp)(x, y)
+    function_of(text)(x, expected)
+    if name == "in turn" and fp != "strict":
+        np.testing.assert_allclose(y, expected, rtol=1e-14)
+    else:
+        np.testing.assert_array_equal(y, expected)
