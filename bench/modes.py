@@ -8,7 +8,6 @@ The modes take turns in one process, on one thread; a figure is the fastest call
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import sys
 import time
@@ -16,8 +15,6 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-os.environ["KW_THREADS"] = "1"  # before the package is loaded
 
 import modes_kernels
 
@@ -79,6 +76,7 @@ def table(found: dict[str, Times]) -> str:
 
 def main() -> None:
     warnings.simplefilter("ignore")
+    kw.set_threads(1)
     words = [word for word in sys.argv[1:] if word != "--json"]
     found = {
         name: measure(function, args)

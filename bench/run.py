@@ -15,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import modes
 import plot
 import scheduler
 from quiet import pulses, samples, undisturbed_sample
@@ -145,6 +146,14 @@ def safety_rows() -> list[Row]:
     ]
 
 
+def mode_times() -> dict[str, modes.Times]:
+    """Of `modes.py`, which runs apart, because it sets the number of threads."""
+    command = [sys.executable, str(HERE / "modes.py"), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, modes.Times] = json.loads(done.stdout)
+    return found
+
+
 def core_rows() -> list[Row]:
     binary = ROOT / "build-bench" / "bench" / "kw_bench"
     command = [str(binary), "--benchmark_format=json", "--benchmark_repetitions=9"]
@@ -228,6 +237,7 @@ def report(data: targets.Data, rows: list[Row], judged: list[targets.Judged]) ->
     parts += ["", "## Targets", "", targets.markdown(judged)]
     if rows:
         parts += ["## Around the kernels", "", micro_table(rows)]
+        parts += ["## Modes, one thread", "", modes.table(data["modes"]), ""]
     return "\n".join([*parts, table.markdown(data).replace("# Gallery,", "## Gallery,", 1)])
 
 
@@ -239,6 +249,7 @@ def main() -> None:
     rows = [] if chosen.names else micro_rows()
     data = gallery.measure(chosen.names, chosen.rounds, chosen.seconds)
     data["micro"] = {what: median for what, median, *_ in rows}
+    data["modes"] = {} if chosen.names else mode_times()
     judged = [j for j in targets.judge_all(data) if j.share or not chosen.names]
     text = report(data, rows, judged)
     print(text)

@@ -14,11 +14,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "gallery"))
 
+import modes
 import table
 from families import CASES
 from table import Row, median, ratio
 
-Data = dict[str, Any]  # of gallery.measure, with "micro": {what: median} of run.py
+Data = dict[str, Any]  # of gallery.measure, with "micro": {what: median} and "modes" of run.py
 Figures = list[tuple[str, float]]
 
 BIG = ("DRAM",)
@@ -90,6 +91,11 @@ def around(what: str, bound: float, unit: str, *names: str) -> Target:
         return [(n, data["micro"][n]) for n in names if n in data["micro"]]
 
     return Target(what, bound, figures, at_most=True, unit=unit, micro=names)
+
+
+def modes_over(freer: str, stricter: str) -> Callable[[Data], Figures]:
+    """What a mode takes beside a stricter one, for each kernel of modes.py."""
+    return lambda data: [(n, modes.ratio(times, freer, stricter)) for n, times in data["modes"].items()]
 
 
 def near_limit(ours: str, out: str, limit: str) -> Callable[[Data], Figures]:
@@ -172,6 +178,8 @@ TARGETS = (
     over_clang("mandelbrot", 5, "mandelbrot"),
     over_clang("argmax of rows", 5, "argmax_rows", ("cache", "DRAM")),
     Target("over Numba, the better of serial and prange", 3, over_numba, peer="numba"),
+    Target("default over strict", 1 / NOISE, modes_over("default", "strict"), at_most=True),
+    Target("fast over default", 1 / NOISE, modes_over("fast", "default"), at_most=True),
     around("scheduler per kernel, p50", 0.3, "ms", "scheduler, p50 of the gallery"),
     around("scheduler per kernel, p95", 1, "ms", "scheduler, p95 of the gallery"),
     around("cold compile, elementwise", 7, "ms", "cold compile, later: add"),
