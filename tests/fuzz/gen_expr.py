@@ -28,7 +28,8 @@ from scalar_types import (
 UNARY = (
     "rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh erf erfc sigmoid"
 ).split()
-ROUNDING = ("floor", "ceil", "trunc", "np.round")  # a bare round gives a Python int
+ROUNDING = ("floor", "ceil", "trunc", "np.round")
+TO_INT = ("round", "math.floor", "math.ceil", "math.trunc")
 WIDE = (
     "9223372036854775808",
     "18446744073709551615",
@@ -427,6 +428,8 @@ def function(s: Scope, depth: int) -> E:
         return E("sign({0})", [a], a.type)
     if pick < 0.16:
         return E(s.module(True) + "sqrt({0})", [a], float_of(a.type), "sqrt({0})")
+    if pick < 0.24:
+        return whole(s, a)
     if pick < 0.4:
         word = s.rng.choice(ROUNDING)
         return E(word + "({0})", [a], a.type, word.removeprefix("np.") + "({0})")
@@ -453,6 +456,17 @@ def function(s: Scope, depth: int) -> E:
     if is_float(t) and pick > 0.97 and not s.exact:
         return E("atan2({0}, {1})", [a, b], t)
     return E(s.rng.choice(("fmod", "ceil_div")) + "({0}, {1})", [a, b], t)
+
+
+def whole(s: Scope, a: E) -> E:
+    """A Python int by a function that the scalars of NumPy may lack."""
+    s.features.add("rounded to an int")
+    word = s.rng.choice(TO_INT)
+    if a.type == "bfloat16" and word == "round":
+        word = "math.ceil"
+    if word == "math.trunc" and not is_weak(a.type) and a.type != "float64":
+        a = cast(s, "float64", a)
+    return E(word + "({0})", [a], "wi", f"WHOLE({word.removeprefix('math.')!r}, {{0}})")
 
 
 def ternary(s: Scope, depth: int) -> E:

@@ -312,6 +312,27 @@ def merge(t: str, x: Any) -> R:
     return R(adopt(v, t, "V1"))
 
 
+ROUNDINGS: dict[str, Callable[[Any], int]] = {
+    "round": round, "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc,
+}  # fmt: skip
+
+
+def whole(word: str, x: Any) -> R:
+    """Python's round, floor, ceil and trunc: beyond int64 they saturate, NaN gives 0."""
+    v = bare(x)
+    if not is_float(type_of(v)):
+        if not is_weak(type_of(v)) and abs(int(v)) > 2**53:
+            EVENTS.add("integer through a double")  # so does CPython take NumPy's integers
+        return R(min(int(v), HALF - 1))
+    number = float(v)
+    if not math.isfinite(number):
+        return R(weak(number, "wi"))
+    n = ROUNDINGS[word](number)
+    if not -HALF <= n < HALF:
+        EVENTS.add("V3")
+    return R(min(max(n, -HALF), HALF - 1))
+
+
 def extreme(larger: bool) -> Callable[..., R]:
     def function(*args: Any) -> R:
         values = [bare(x) for x in args]
@@ -399,7 +420,8 @@ class Cast:
 def words() -> dict[str, Any]:
     """The names that a reference text uses."""
     space: dict[str, Any] = {
-        "L": R, "N": int, "M": merge, "POW": raised, "CAST": lambda t, x: R(convert(bare(x), t)),
+        "L": R, "N": int, "M": merge, "POW": raised, "WHOLE": whole,
+        "CAST": lambda t, x: R(convert(bare(x), t)),
         "min": extreme(False), "max": extreme(True), "select": select, "grid": grid,
         "int": lambda x: R(weak(bare(x), "wi")), "float": lambda x: R(weak(bare(x), "wf")),
         "bool": lambda x: R(weak(bare(x), "wb")), "bool_": Cast("bool"),

@@ -53,6 +53,13 @@ class Rewrite(ast.NodeTransformer):
         self.generic_visit(new)
         return new
 
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        word = ast.unparse(node.func)
+        if word in ("round", "math.floor", "math.ceil", "math.trunc"):
+            return call("WHOLE", ast.Constant(word.removeprefix("math.")), self.visit(node.args[0]))
+        self.generic_visit(node)
+        return node
+
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if isinstance(node.value, ast.Name) and node.value.id in MODULES:
             return ast.Name(node.attr, node.ctx)

@@ -125,6 +125,16 @@ def raised(left: Any, right: Any) -> Bounded:
     return shadow.exact_only(v, a, n, rough=is_float(t))
 
 
+def whole(word: str, x: Any) -> Bounded:
+    a, v = bounded(x), reference.whole(word, x).v
+    e = error(a)
+    if e == 0:
+        return Bounded(v)
+    ends = [float(a.v) - e, float(a.v) + e]
+    known = all(map(math.isfinite, ends)) and len({reference.ROUNDINGS[word](end) for end in ends}) == 1
+    return Bounded(v, None if known else POISON)
+
+
 def merge(t: str, x: Any) -> Bounded:
     return converted(bounded(x), t, reference.merge(t, x).v)
 
@@ -174,9 +184,10 @@ def words() -> dict[str, Any]:
     """The names of reference.words, with bounds."""
     plain = reference.words()
     own: dict[str, Any] = {
-        "L": Bounded, "N": int, "M": merge, "POW": raised, "CAST": cast, "min": extreme(False),
-        "max": extreme(True), "select": select, "grid": grid, "int": weak("wi"), "float": weak("wf"),
-        "bool": weak("wb"), "output_tensor": declared, "allocate": declared,
+        "L": Bounded, "N": int, "M": merge, "POW": raised, "WHOLE": whole, "CAST": cast,
+        "min": extreme(False), "max": extreme(True), "select": select, "grid": grid,
+        "int": weak("wi"), "float": weak("wf"), "bool": weak("wb"),
+        "output_tensor": declared, "allocate": declared,
     }  # fmt: skip
     for name, given in plain.items():
         if given is reference.counted:

@@ -73,6 +73,7 @@ AT_LEAST = {  # per thousand programs
     "iterations that meet": 40,
     "borders": 80,
     "sum of products": 10,
+    "rounded to an int": 40,
     "assigned argument": 15,
     "assigned argument in a loop": 15,
     "argument assigned in a branch": 10,
