@@ -229,7 +229,7 @@ bool Rules::is_output(const ast::Assign &s, std::string_view word) const {
          (constructor_of(word) && !helper_ && name && names_.returned.count(name->id) > 0);
 }
 
-void Rules::assign(const ast::Assign &s, Loc loc, bool top_level) const {
+void Rules::assign(const ast::Assign &s, Loc loc, bool top_level) {
   std::string word = declaration(s);
   if (word.empty()) return target(s.target);
   const ast::CallExpr &call = *ast::as<ast::CallExpr>(s.value);
@@ -242,6 +242,10 @@ void Rules::assign(const ast::Assign &s, Loc loc, bool top_level) const {
     type_error(Code::E110, loc,
                cat(word, constructor_of(word) ? " of an output" : "", " stands inside a loop or branch"),
                "declare outputs at the top level of the kernel");
+  if (makes_output) outputs_.insert(ast::as<ast::Name>(s.target)->id);
+  if (outputs_.size() > max_outputs)
+    type_error(Code::E110, loc, cat("a kernel has at most ", max_outputs, " outputs"),
+               "join some of them into one");
   if (given.dtype && !constructor_of(word)) dtype_place(*given.dtype);
 }
 

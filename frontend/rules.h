@@ -72,7 +72,7 @@ class Rules {
 
  private:
   [[noreturn]] void refuse(const ast::Refused &s);
-  void assign(const ast::Assign &s, Loc loc, bool top_level) const;
+  void assign(const ast::Assign &s, Loc loc, bool top_level);
   void dtype_place(const ast::ExprPtr &e) const;
   void augmented(const ast::AugAssign &s, Loc loc) const;
   void target(const ast::ExprPtr &target) const;
@@ -92,7 +92,7 @@ class Rules {
   const ast::Function &f_;
   const Names &names_;
   const Captures &captures_;
-  std::set<std::string> excused_;
+  std::set<std::string> excused_, outputs_;
   Sink refused_;
   bool returned_ = false, return_seen_ = false, helper_ = false;
 };

@@ -110,9 +110,6 @@ void Lowering::warn_default_dtype(Loc loc) {
 
 /// The buffer of an output, with its parameter.
 Buf Lowering::declare_output(const std::string &name, const Declared &d, Sym sym, Loc loc) {
-  if (outputs_.size() >= max_outputs)
-    type_error(Code::E110, loc, cat("a kernel has at most ", max_outputs, " outputs"),
-               "join some of them into one");
   for (const Expr &e : d.extents)
     if (!is_call_constant(e, false))
       type_error(Code::E206, e.loc().known() ? e.loc() : d.shape_loc,

@@ -172,6 +172,8 @@ def test_at_most_32_outputs() -> None:
     assert [c.item() for c in kernel_of(32)(np.arange(32))] == list(range(32))
     with pytest.raises(KernelSyntaxError) as caught:
         kernel_of(33)(np.arange(33))
+    with pytest.raises(KernelSyntaxError, match="at most 32 outputs"):
+        kernel_of(33).check()
     first, *rest = str(caught.value).splitlines()
     assert first.endswith(":66:5: error[E110]: a kernel has at most 32 outputs")
     assert rest == [
