@@ -51,7 +51,7 @@ std::vector<Buf> buffers_in_rows(const For &rows, const For &row) {
       [&](const Store &n, const Stmt &s) {
         if (n.buf->space == Space::registers) return s;
         stored.push_back(n.buf.get());
-        plain &= n.order == Order::source;
+        plain &= n.order != Order::lanes;
         return in_row(n.buf, n.index) ? store(n.buf, {n.index.size(), nothing}, n.value) : s;
       });
   walk(

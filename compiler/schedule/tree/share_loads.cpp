@@ -194,11 +194,14 @@ class LoadSharer {
       Meeting m = element ? meeting_of(*k.element, *element) : Meeting::unknown;
       return k.element->buf == n.buf && (m == Meeting::always || (m == Meeting::unknown && !is_apart));
     });
-    if (element && n.order == Order::source) {
+    if (element && n.order != Order::lanes) {
       drop_store_before(*element, value);
       if (is_read_again(*element) && !as<Const>(value)) value = named(*element, value);
     }
-    out_.emplace_back(kw::store(n.buf, std::move(index), value, s.loc(), n.order), false);
+    // with the element's value from a local the store adds nothing to it that could come in any order
+    bool still_adds = n.order != Order::any || value.p == n.value.p;
+    out_.emplace_back(kw::store(n.buf, std::move(index), value, s.loc(), still_adds ? n.order : OrderMark{}),
+                      false);
   }
 
   /// Forgets the last store to an element that is stored again, when nothing reads it in between.
@@ -219,7 +222,7 @@ class LoadSharer {
       if (!n && !link.opens) return;  // whatever it reads
       if (!n || out_[i].is_dead) continue;
       auto written = n->index.empty() ? std::nullopt : element_of(n->buf, n->index);
-      if (written && n->order == Order::source && meeting_of(*written, element) == Meeting::always) {
+      if (written && n->order != Order::lanes && meeting_of(*written, element) == Meeting::always) {
         out_[i].is_dead = true;
         return;
       }

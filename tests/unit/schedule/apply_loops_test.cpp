@@ -179,6 +179,20 @@ TEST(ApplyLoops, jam_reads_once_what_its_copies_share) {
 )");
 }
 
+TEST(ApplyLoops, jam_keeps_a_sum_in_any_order_in_locals) {
+  EXPECT_EQ(after("  for i in serial(0, 2, 1):\n    for j in serial(0, m, 1):\n"
+                  "      w[0, j] = (w[0, j] + v[i]) @ any(i)\n",
+                  "jam i by 2"),
+            R"(
+  for i0 in serial(0, 1, 1):
+    for j in serial(0, m, 1):
+      w_1: i64 = w[0, j]
+      w_2: i64 = w_1 + v[i0 * 2]
+      w_3: i64 = w_2 + v[(i0 * 2) + 1]
+      w[0, j] = w_3
+)");
+}
+
 TEST(ApplyLoops, jam_reads_again_what_a_copy_may_have_written) {
   std::string text = after(
       "  for i in serial(0, 4, 1):\n    for j in serial(0, m, 1):\n"
