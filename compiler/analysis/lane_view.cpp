@@ -25,20 +25,9 @@ struct LaneView::Uses {
   std::unordered_map<const BufNode *, int> reads, stores;
 
   explicit Uses(const Stmt &body) {
-    walk(
-        body, [&](const Let &n, const Stmt &) { read(n.value); },
-        [&](const Store &n, const Stmt &) {
-          for (const Expr &i : n.index) read(i);
-          read(n.value);
-          ++stores[n.buf.get()];
-        },
-        [&](const For &n, const Stmt &) { read(n.lo), read(n.hi); },
-        [&](const While &n, const Stmt &) { read(n.cond); },
-        [&](const If &n, const Stmt &) { read(n.cond); });
-  }
-  /// Expressions are shared between statements; each reads for itself.
-  void read(const Expr &e) {
-    walk(e, [&](const Load &n, const Expr &) { ++reads[n.buf.get()]; });
+    walk(body, [&](const Store &n, const Stmt &) { ++stores[n.buf.get()]; });
+    for_each_evaluated(
+        body, [&](const Expr &e) { walk(e, [&](const Load &n, const Expr &) { ++reads[n.buf.get()]; }); });
   }
   static int count(const std::unordered_map<const BufNode *, int> &uses, const Buf &buf) {
     auto found = uses.find(buf.get());

@@ -37,11 +37,14 @@ Jumps jumps_of(const Stmt &body) {
   return out;
 }
 
-LoopInvariance::LoopInvariance(const For &loop) : own_(loop.iter.get()) {
+LoopInvariance::LoopInvariance(const For &loop, Overlap overlap) : own_(loop.iter.get()) {
   walk(
       loop.body, [&](const Let &n, const Stmt &) { locals_.emplace(n.sym.get(), n.value); },
       [&](const For &n, const Stmt &) { inner_.insert(n.iter.get()); },
-      [&](const Store &n, const Stmt &) { written_.insert(n.buf.get()); },
+      [&](const Store &n, const Stmt &) {
+        written_.insert(n.buf.get());
+        writes_arguments_ |= overlap == Overlap::possible && n.buf->space == Space::param;
+      },
       [&](const Alloc &n, const Stmt &) { written_.insert(n.buf.get()); });
 }
 
@@ -51,7 +54,10 @@ bool LoopInvariance::changes(const std::vector<Expr> &list, bool inner_iterators
   bool found = false;
   for (size_t i = 0; i < parts.size() && !found; ++i)
     walk(
-        Expr(parts[i]), [&](const Load &n, const Expr &) { found |= written_.count(n.buf.get()) > 0; },
+        Expr(parts[i]),
+        [&](const Load &n, const Expr &) {
+          found |= written_.count(n.buf.get()) > 0 || (writes_arguments_ && n.buf->space == Space::param);
+        },
         [&](const Ref &n, const Expr &) {
           const SymNode *sym = n.sym.get();
           found |= sym == own_ || (inner_iterators && inner_.count(sym) > 0);

@@ -22,13 +22,17 @@ bool always_jumps(const Stmt &s);
 /// The jumps in a loop's body that belong to this loop.
 Jumps jumps_of(const Stmt &body);
 
+/// Whether different arguments of a call may share memory.
+enum class Overlap : uint8_t { none, possible };
+
 /// Loop invariance: whether an expression has the same value in all iterations of a loop. Follows the
 /// definitions of locals and asks what the loop writes; the loop variable need not stand in an expression
 /// that changes.
 class LoopInvariance {
  public:
-  /// Reads the body of the loop once; the loop must outlive this object.
-  explicit LoopInvariance(const For &loop);
+  /// Reads the body of the loop once; the loop must outlive this object. With `Overlap::possible` a store to
+  /// one argument changes all of them.
+  explicit LoopInvariance(const For &loop, Overlap overlap = Overlap::none);
 
   /// Returns whether `e`, evaluated anywhere in the body, has one value per execution of the loop: it depends
   /// on no iterator of the loop or of a loop inside, and on no memory that the body writes or allocates,
@@ -50,6 +54,7 @@ class LoopInvariance {
   std::unordered_map<const SymNode *, Expr> locals_;  ///< of the body
   std::unordered_set<const SymNode *> inner_;         ///< iterators of loops inside
   std::unordered_set<const BufNode *> written_;       ///< or allocated in the body
+  bool writes_arguments_ = false;                     ///< any of them, whichever the store names
 };
 
 }  // namespace kw

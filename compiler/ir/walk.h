@@ -65,4 +65,20 @@ void walk(const H &root, Fs &&...fs) {
   walker.visit(root);
 }
 
+/// Calls visit(e) for each expression that a statement below evaluates: one that statements share comes once
+/// for each of them, where `walk` meets its nodes once in all.
+template <class F>
+void for_each_evaluated(const Stmt &root, F &&visit) {
+  walk(
+      root,
+      [&](const Store &n, const Stmt &) {
+        for (const Expr &e : n.index) visit(e);
+        visit(n.value);
+      },
+      [&](const Let &n, const Stmt &) { visit(n.value); },
+      [&](const For &n, const Stmt &) { visit(n.lo), visit(n.hi); },
+      [&](const While &n, const Stmt &) { visit(n.cond); }, [&](const If &n, const Stmt &) { visit(n.cond); },
+      [&](const Check &n, const Stmt &) { visit(n.cond); });
+}
+
 }  // namespace kw

@@ -28,7 +28,7 @@ class NestBuilder {
       if (item.sym)
         forms_.define_outside(item.sym, item.expr);
       else if (item.expr)
-        forms_.assume(item.expr, item.holds, nest_.context, nest_.exact);
+        forms_.assume_outside(item.expr, item.holds, nest_.context, nest_.exact);
       else
         around_.push_back(item.loop);
       if (item.loop) nest_.exact &= forms_.enter_outside(*item.loop);

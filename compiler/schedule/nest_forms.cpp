@@ -366,14 +366,30 @@ NestForms::Dependencies NestForms::dependencies_of(const Expr &e) const {
   return out;
 }
 
-void NestForms::assume(const Expr &cond, bool holds, std::vector<Constraint> &out, bool &exact) {
+/// Assumes the parts of a conjunction or of a negation; false for a condition without such parts.
+bool NestForms::assume_parts(const Expr &cond, bool holds, Assume assume, std::vector<Constraint> &out,
+                             bool &exact) {
   if (const Logic *n = as<Logic>(cond); n && n->is_and == holds) {
-    assume(n->a, holds, out, exact);
-    assume(n->b, holds, out, exact);
-    return;
+    (this->*assume)(n->a, holds, out, exact);
+    (this->*assume)(n->b, holds, out, exact);
+    return true;
   }
-  if (const Unary *n = as<Unary>(cond); n && n->op == UnOp::logical_not)
-    return assume(n->a, !holds, out, exact);
+  const Unary *n = as<Unary>(cond);
+  bool negates = n && n->op == UnOp::logical_not;
+  if (negates) (this->*assume)(n->a, !holds, out, exact);
+  return negates;
+}
+
+void NestForms::assume_outside(const Expr &cond, bool holds, std::vector<Constraint> &out, bool &exact) {
+  if (assume_parts(cond, holds, &NestForms::assume_outside, out, exact)) return;
+  if (has_load(cond))
+    exact = false;
+  else
+    assume(cond, holds, out, exact);
+}
+
+void NestForms::assume(const Expr &cond, bool holds, std::vector<Constraint> &out, bool &exact) {
+  if (assume_parts(cond, holds, &NestForms::assume, out, exact)) return;
   const Binary *n = as<Binary>(cond);
   if (n && n->a.dtype() == DType::i64)
     compare(*n, holds, out, exact);

@@ -34,6 +34,9 @@ class NestForms {
   std::optional<LinearForm> exact_form(const Expr &e);
   /// Adds what the condition says when it has this value; `exact` becomes false when it says more.
   void assume(const Expr &cond, bool holds, std::vector<Constraint> &out, bool &exact);
+  /// Likewise for a condition around the nest. What it read from memory may have changed since then: such
+  /// parts say nothing about the nest.
+  void assume_outside(const Expr &cond, bool holds, std::vector<Constraint> &out, bool &exact);
 
  private:
   struct Definition {
@@ -65,6 +68,8 @@ class NestForms {
   /// A linear form that cannot wrap but by one term, of coefficient 1 or -1, that is near the end of 64 bits.
   std::optional<LinearForm> loose_form(const Expr &e);
   void compare(const Binary &n, bool holds, std::vector<Constraint> &out, bool &exact);
+  using Assume = void (NestForms::*)(const Expr &, bool, std::vector<Constraint> &, bool &);
+  bool assume_parts(const Expr &cond, bool holds, Assume assume, std::vector<Constraint> &out, bool &exact);
   Expr resolved(const Expr &e);
   void forget_forms();
   Dependencies dependencies_of(const Expr &e) const;

@@ -26,9 +26,10 @@ Expr number_of(const For &n) {
   return n.step > 0 ? steps_between(n.lo, iter, step_size(n)) : steps_between(iter, n.lo, step_size(n));
 }
 
-/// True when every run of a loop's body reaches the store.
+/// True when every iteration of a band reaches the store, which no condition skips then.
 bool always_reached(const Stmt &s, const StmtNode *store) {
   if (s.p.get() == store) return true;
+  if (const For *n = as<For>(s)) return always_reached(n->body, store);
   if (const Seq *n = as<Seq>(s))
     return std::any_of(n->items.begin(), n->items.end(),
                        [&](const Stmt &item) { return always_reached(item, store); });
@@ -138,7 +139,7 @@ class LaneLowering {
   void note(const Stmt &s, const Store &n, const std::vector<const For *> &loops) {
     std::vector<const For *> band = band_of(n, loops);
     if (band.empty()) return;
-    bool skips = !always_reached(band.front()->body, s.p.get());
+    bool skips = !always_reached(band.back()->body, s.p.get());
     std::vector<const For *> around(loops.begin(), loops.end() - static_cast<std::ptrdiff_t>(band.size()));
     if (band.size() == 1 || is_pure_band(band, around)) pure_.insert(s.p.get());
     Store sum = n;

@@ -89,7 +89,8 @@ struct LoopFacts {
   bool has_jumps;
   size_t arguments = 0;  ///< buffers among them that are arguments
 
-  explicit LoopFacts(const For &loop) : invariance(loop), has_jumps(jumps_of(loop.body).any()) {
+  LoopFacts(const For &loop, Overlap overlap)
+      : invariance(loop, overlap), has_jumps(jumps_of(loop.body).any()) {
     walk(
         loop.body, [&](const Let &n, const Stmt &) { locals[n.sym.get()] = n.value; },
         [&](const Load &n, const Expr &) { accesses[n.buf.get()].reads.push_back(&n.index); },
@@ -133,7 +134,7 @@ class OrderMarker {
   }
 
  private:
-  LoopFacts &facts(const For *loop) { return facts_.try_emplace(loop, *loop).first->second; }
+  LoopFacts &facts(const For *loop) { return facts_.try_emplace(loop, *loop, overlap_).first->second; }
 
   /// The reduced band of language.md 3, innermost first: the maximal run of innermost loops over which the
   /// element of the store is invariant, with rectangular bounds, else the innermost only. A while ends it.

@@ -4,11 +4,9 @@
 #pragma once
 
 #include "ir/func.h"
+#include "ir/loops.h"
 
 namespace kw {
-
-/// Whether different arguments of a call may share memory.
-enum class Overlap : uint8_t { none, possible };
 
 /// Sets Store::order of every accumulation, with its band: source in strict mode; lanes where the rule holds
 /// in default and fast mode; any elsewhere in fast mode. Where arguments overlap, a sum into one of them

@@ -2,6 +2,7 @@
 // caches, where rows begin at a line of 64 bytes. Else lines would be read that are written whole. Chooses by
 // the target's rule; changes no value. And loads ahead of those that the machine does not foresee.
 #include <algorithm>
+#include <unordered_set>
 
 #include "codegen/llvm/emit.h"
 #include "ir/build.h"
@@ -20,11 +21,14 @@ namespace {
 bool is_plain(const std::vector<Expr> &index, const For &n,
               const std::unordered_map<const SymNode *, llvm::Value *> &known) {
   bool plain = true;
+  std::unordered_set<const SymNode *> bound_inside;
+  walk(n.body, [&](const Let &l, const Stmt &) { bound_inside.insert(l.sym.get()); });
   for (const Expr &i : index)
     walk(
         i, [&](const Load &, const Expr &) { plain = false; },
         [&](const Ref &r, const Expr &) {
-          plain = plain && (r.sym == n.iter || known.count(r.sym.get()) > 0);
+          bool outside = known.count(r.sym.get()) > 0 && !bound_inside.count(r.sym.get());
+          plain = plain && (r.sym == n.iter || outside);
         });
   return plain;
 }

@@ -23,9 +23,9 @@ struct Uses {
 
 Uses uses_of(const Stmt &root, const Buf &buf) {
   Uses out;
-  walk(
-      root, [&](const Load &n, const Expr &) { out.loads += n.buf == buf; },
-      [&](const Store &n, const Stmt &) { out.stores += n.buf == buf; });
+  walk(root, [&](const Store &n, const Stmt &) { out.stores += n.buf == buf; });
+  for_each_evaluated(
+      root, [&](const Expr &e) { walk(e, [&](const Load &n, const Expr &) { out.loads += n.buf == buf; }); });
   return out;
 }
 

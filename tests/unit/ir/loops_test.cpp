@@ -74,7 +74,7 @@ struct Asked {
           if (n.buf->sym->name == "s" && index.empty()) index = n.index;
         });
   }
-  bool holds() const { return LoopInvariance(*loop).holds(index); }
+  bool holds(Overlap overlap = Overlap::none) const { return LoopInvariance(*loop, overlap).holds(index); }
 };
 
 TEST(LoopInvariance, follows_locals_to_the_loop_variable) {
@@ -92,6 +92,14 @@ TEST(LoopInvariance, takes_memory_that_the_body_writes_for_changing) {
   EXPECT_FALSE(Asked("b = alloc(i64, (2,), 'stack', fill='zero')\ns[b[0]] = f32(0.0)").holds());
   EXPECT_TRUE(Asked("s[p[0]] = f32(0.0)").holds());
   EXPECT_TRUE(Asked("s[c[()]] = f32(0.0)").holds());
+}
+
+TEST(LoopInvariance, takes_all_arguments_for_changing_where_they_may_overlap) {
+  std::string_view other_argument = "b: i64 = w[0]\ns[b] = f32(0.0)\np[1] = i";
+  EXPECT_TRUE(Asked(other_argument).holds());
+  EXPECT_FALSE(Asked(other_argument).holds(Overlap::possible));
+  EXPECT_FALSE(Asked("s[w[0]] = f32(0.0)").holds(Overlap::possible));  // s is an argument too
+  EXPECT_TRUE(Asked("s[q] = f32(0.0)").holds(Overlap::possible));
 }
 
 TEST(LoopInvariance, asks_of_inner_loops_at_one_place_only_where_told) {
