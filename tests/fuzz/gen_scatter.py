@@ -11,7 +11,7 @@ import re
 
 import gen_places
 from gen_expr import COMPARE, Scope, literal
-from gen_places import BLOCKS, LONG, OVERLAPS, SHORT, WIDE, B, Drawing, P, Place, Q, named, term
+from gen_places import BLOCKS, LONG, OVERLAPS, SHORT, WIDE, B, Drawing, P, Place, Q, assigned, named, term
 from gen_sums import wrapped
 from program import Arg, Dim, E, Function, Program, S, slots
 
@@ -25,11 +25,11 @@ def add(made: Program, scope: Scope, first: int) -> None:
     if rng.random() >= 0.35:
         return
     sizes(made, rng)
-    overlap = rng.random() < 0.15
+    pick = rng.random()
     d = Drawing(made, scope, rng)
     d.feature("place")
-    body = overlapped(d) if overlap else scatter(d)
-    start = [S("pn = zz.shape[0]"), *d.top] if overlap else d.top
+    body = overlapped(d) if pick < 0.15 else pointed(d) if pick < 0.22 else scatter(d)
+    start = [S("pn = zz.shape[0]"), *d.top] if pick < 0.15 else d.top
     where = first if rng.random() < 0.5 else len(made.main.body)
     made.main.body[where:where] = [*start, *body]
 
@@ -220,6 +220,30 @@ def product(d: Drawing, found: list[Place]) -> list[S]:
     x = E(d.argument("px", d.kind, [B], d.content) + "[{0}]", [d.keys()], d.kind)
     body = [S("ph[{0}] += {1} * {2}", [found[0].sub, d.element(), x])]
     return before(found) + wrapped(head(d), joined(found, body))
+
+
+def pointed(d: Drawing) -> list[S]:
+    """Sums in a temporary at a place in one argument, which the loop changes through another one."""
+    d.feature("place in what another argument changes")
+    bins(d)
+    declare(d, "ph", d.kind, [B])
+    form = f"pacc = allocate(({{0}},), '{d.kind}'"
+    d.top.append(S(form + ")", [d.bins], [], form + ", 'pacc')"))
+    key = d.keys()
+    keys = next(a for a in d.made.args if a.name == "pk")
+    keys.content, keys.layout = "index", "C"
+    layout = d.rng.choice(("shifted", "before"))
+    d.made.args.append(Arg("zk", keys.dtype, [P], layout, "index", partner="pk", limit=B, number=keys.number))
+    d.made.main.params.append("zk")
+    d.made.main.returns += ["zk", "pk"]
+    first = E("pk[0]", [], key.type, "pk[N(0)]")
+    sub, before = (named("place", key.type), [assigned("place", first)]) if d.chance(0.5) else (first, [])
+    k = d.rng.choice((0, 0, 1))
+    new = E("(({0} // {2}) % {1})", [named("pi"), d.bins, literal(d.rng.choice((1, 30, 100)))], "wi")
+    move = S(f"zk[{k}] = {{0}}", [new], [], f"zk[N({k})] = {{0}}")
+    body = [*before, S("pacc[{0}] += {1}", [sub, d.element()]), move]
+    copy = S("for pj in range({0}):", [d.bins], [[S("ph[pj] = pacc[pj]")]])
+    return [*wrapped(head(d), body), copy]
 
 
 def overlapped(d: Drawing) -> list[S]:

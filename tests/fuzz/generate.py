@@ -9,6 +9,7 @@ import random
 
 import gen_borders
 import gen_calls
+import gen_guards
 import gen_index
 import gen_lanes
 import gen_scatter
@@ -89,6 +90,9 @@ def lane_loops(scope: Scope, seed: int) -> list[S]:
         body += gen_lanes.meetings(scope)
     if scope.chance(0.3 if scope.long else 0.1):
         body += gen_borders.borders(scope)
+    scope.rng = random.Random(f"guards {seed}")
+    if scope.chance(0.12):
+        body += gen_guards.guards(scope)
     scope.rng = own
     return body
 
