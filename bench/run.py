@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import modes
+import mode_times
 import plot
 import scheduler
 from quiet import pulses, samples, undisturbed_sample
@@ -146,11 +146,11 @@ def safety_rows() -> list[Row]:
     ]
 
 
-def mode_times() -> dict[str, modes.Times]:
-    """Of `modes.py`, which runs apart, because it sets the number of threads."""
-    command = [sys.executable, str(HERE / "modes.py"), "--json"]
+def times_of_modes() -> dict[str, mode_times.Times]:
+    """Of `mode_times.py`, which runs apart, because it sets the number of threads."""
+    command = [sys.executable, str(HERE / "mode_times.py"), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found: dict[str, modes.Times] = json.loads(done.stdout)
+    found: dict[str, mode_times.Times] = json.loads(done.stdout)
     return found
 
 
@@ -237,7 +237,7 @@ def report(data: targets.Data, rows: list[Row], judged: list[targets.Judged]) ->
     parts += ["", "## Targets", "", targets.markdown(judged)]
     if rows:
         parts += ["## Around the kernels", "", micro_table(rows)]
-        parts += ["## Modes, one thread", "", modes.table(data["modes"]), ""]
+        parts += ["## Modes, one thread", "", mode_times.table(data["modes"]), ""]
     return "\n".join([*parts, table.markdown(data).replace("# Gallery,", "## Gallery,", 1)])
 
 
@@ -249,7 +249,7 @@ def main() -> None:
     rows = [] if chosen.names else micro_rows()
     data = gallery.measure(chosen.names, chosen.rounds, chosen.seconds)
     data["micro"] = {what: median for what, median, *_ in rows}
-    data["modes"] = {} if chosen.names else mode_times()
+    data["modes"] = {} if chosen.names else times_of_modes()
     judged = [j for j in targets.judge_all(data) if j.share or not chosen.names]
     text = report(data, rows, judged)
     print(text)

@@ -14,7 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "gallery"))
 
-import modes
+import mode_times
 import table
 from families import CASES
 from table import Row, median, ratio
@@ -94,8 +94,8 @@ def around(what: str, bound: float, unit: str, *names: str) -> Target:
 
 
 def modes_over(freer: str, stricter: str) -> Callable[[Data], Figures]:
-    """What a mode takes beside a stricter one, for each kernel of modes.py."""
-    return lambda data: [(n, modes.ratio(times, freer, stricter)) for n, times in data["modes"].items()]
+    """What a mode takes beside a stricter one, for each kernel of mode_times.py."""
+    return lambda data: [(n, mode_times.ratio(times, freer, stricter)) for n, times in data["modes"].items()]
 
 
 def near_limit(ours: str, out: str, limit: str) -> Callable[[Data], Figures]:

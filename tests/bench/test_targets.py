@@ -22,6 +22,10 @@ def row(kernel: str, size: str, **seconds: float) -> dict[str, Any]:
 DATA = {
     "machine": "Some CPU, AVX2, 2 cores",
     "skipped": {"oneDNN": "not installed"},
+    "modes": {
+        "sums": {"strict": [2.0, 2.0, 4.0], "default": [1.0, 1.0, 1.0], "fast": [1.0, 1.2, 1.3]},
+        "recurrence": {"strict": [1.0], "default": [1.04], "fast": [1.04]},
+    },
     "micro": {"scheduler, p50 of the gallery": 0.2, "cold compile, later: softmax": 20.0},
     "rows": [
         row("add", "cache", kw_1=2.0, kw_2=4.0, gcc=3.0, clang=1.0, limit_1=2.0, out_1=1.0),
@@ -51,6 +55,11 @@ def test_indices_from_data_have_targets_of_their_own() -> None:
     assert judged("kernels with indices from data, checked, over C") == [
         (">= 0.75 x", "0.5 x (gather DRAM)", "no")
     ]
+
+
+def test_a_freer_mode_is_judged_by_its_median_ratio() -> None:
+    assert judged("default over strict") == [("<= 1.05263 x", "1.04 x (recurrence)", "yes, 2 of 2")]
+    assert judged("fast over default") == [("<= 1.05263 x", "1.2 x (sums)", "no, 1 of 2")]
 
 
 def test_new_results_and_given_ones_are_near_the_limit() -> None:
@@ -87,6 +96,7 @@ def test_every_target_names_kernels_and_sizes_of_the_gallery() -> None:
     names = [n for t in targets.TARGETS for n in t.micro]
     assert names and all(n in text or n.rpartition(": ")[2] in text for n in names)
     data = {"machine": "", "skipped": {}, "rows": rows, "micro": dict.fromkeys(names, 1.0)}
+    data["modes"] = DATA["modes"]
     assert [t.what for t in targets.TARGETS if not t.figures(data)] == []
 
 

@@ -448,8 +448,8 @@ BANDS = [
     Fault(
         "written_memory_is_fixed",
         "compiler/ir/loops.cpp",
-        "[&](const Store &n, const Stmt &) { written_.insert(n.buf.get()); },",
-        "",
+        "[&](const Store &n, const Stmt &) {\n        written_.insert(n.buf.get());",
+        "[&](const Store &n, const Stmt &) {",
         "sums at an element that a cursor in memory or a counter names",
     ),
     Fault(
@@ -514,6 +514,34 @@ BANDS = [
         "facts(outermost).arguments > 1;",
         "facts(outermost).arguments > 64;",
         "sums into an argument that overlaps their terms",
+    ),
+    Fault(
+        "stale_condition",
+        "compiler/schedule/nest.cpp",
+        "forms_.assume_outside(item.expr",
+        "forms_.assume(item.expr",
+        "loops below a condition on memory that has changed since",
+    ),
+    Fault(
+        "place_in_overlapping_memory",
+        "compiler/ir/loops.cpp",
+        "overlap == Overlap::possible && n.buf->space == Space::param;",
+        "overlap == Overlap::possible && n.buf->space == Space::stack;",
+        "places read from an argument that a store to another one changes",
+    ),
+    Fault(
+        "guard_between_loops",
+        "compiler/transform/lower_lanes.cpp",
+        "!always_reached(band.back()->body",
+        "!always_reached(band.front()->body",
+        "sums in lanes with a guard between their loops, into an element that does not exist",
+    ),
+    Fault(
+        "loads_not_counted",
+        "compiler/schedule/tree/contract.cpp",
+        "out.loads += n.buf == buf;",
+        "out.loads = n.buf == buf;",
+        "temporaries that are read outside of the loop too",
     ),
     Fault(
         "out_over_what_is_read",

@@ -1,7 +1,8 @@
 """What a freer mode takes beside a stricter one: default over strict and fast over default.
 
-`modes.py [WORD…]` measures the kernels of modes_kernels.py and those of the gallery at their smallest size
-(with words only those whose name holds one) and prints a table; `--json` prints {name: {mode: [seconds, …]}}.
+`mode_times.py [WORD…]` measures the kernels of mode_kernels.py and those of the gallery at their smallest
+size (with words only those whose name holds one) and prints a table; `--json` prints
+{name: {mode: [seconds, …]}}.
 The modes take turns in one process, on one thread; a figure is the fastest call of its turn.
 """
 
@@ -16,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import modes_kernels
+import mode_kernels
 
 import kernelwright as kw
 
@@ -35,7 +36,7 @@ def all_cases() -> dict[str, tuple[Any, tuple[Any, ...]]]:
         name: (case.kernel.__wrapped__, case.arguments(next(iter(case.sizes))))
         for name, case in CASES.items()
     }
-    return {**modes_kernels.cases(), **of_gallery}
+    return {**mode_kernels.cases(), **of_gallery}
 
 
 def fastest(kernel: Callable[..., Any], args: tuple[Any, ...]) -> float:
