@@ -5,6 +5,7 @@
 #include "ir/print.h"
 #include "support/diagnostic.h"
 #include "support/text.h"
+#include "transform/fma.h"
 #include "transform/legalise_types.h"
 #include "transform/lower_lanes.h"
 #include "transform/math/expand.h"
@@ -15,10 +16,8 @@ namespace kw {
 namespace {
 
 constexpr Pass cpu_tail[] = {
-    {"lower_lanes", lower_lanes},
-    {"expand_math", expand_math},
-    {"legalise_types", legalise_types},
-    {"simplify", simplify},
+    {"split_fma", split_fma},           {"lower_lanes", lower_lanes}, {"expand_math", expand_math},
+    {"legalise_types", legalise_types}, {"simplify", simplify},
 };
 
 std::string emit_object(const Func &f, const Target &target) {

@@ -3,7 +3,7 @@
 
 #include "schedule/choose_cpu.h"
 #include "transform/fill_buffers.h"
-#include "transform/fuse_fma.h"
+#include "transform/fma.h"
 #include "transform/guard_bounds.h"
 #include "transform/hoist_checks.h"
 #include "transform/narrow_words.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr Pass to_every_body[] = {
     {"simplify", simplify},          // dead scalars of the front end go
-    {"fuse_fma", fuse_fma},          // from here on sums and products are fixed: no pass changes a rounding
+    {"fuse_fma", fuse_fma},          // from here on sums and products are fixed, but for fast
     {"fill_buffers", fill_buffers},  // from here on every element that is read has been written
 };
 // from here on every access is safe

@@ -24,6 +24,7 @@ STAGES = (
     "hoist_checks",
     "narrow_words",
     "choose_cpu",
+    "split_fma",
     "lower_lanes",
     "expand_math",
 )

@@ -1,5 +1,5 @@
-// fma by the rule of language.md 3.
-#include "transform/fuse_fma.h"
+// fma by the rule of language.md 3, and which of the fast mode become a product and a sum again.
+#include "transform/fma.h"
 
 #include <gtest/gtest.h>
 
@@ -110,6 +110,49 @@ TEST(FuseFma, accumulations_fuse_and_keep_their_order) {
       unit::signature({unit::tensor(1, DType::f64)}));
   Func g = fuse_fma(f, unit::with_fma());
   EXPECT_NE(print(g).find("y[0] = fma(a[k], a[k], y[0]) @ lanes(k)"), std::string::npos) << print(g);
+}
+
+std::string after(std::string_view body, std::string_view fp = "fast") {
+  std::string text = cat("def f(a: inout(f64, (n,)), b: buf(f64, (n,))):\n  fp('", fp,
+                         "')\n  dims(n)\n  s = alloc(f64, (), 'registers')\n  t = alloc(f64, (), "
+                         "'registers')\n  s[()] = f64(0.0)\n"
+                         "  t[()] = f64(0.0)\n");
+  for (const std::string &line : split_text(body, '\n')) text += cat("  ", line, "\n");
+  Func out = split_fma(unit::ir(text + "  return a\n"), {});
+  EXPECT_EQ(verify(out), "");
+  std::string printed = print(out);
+  size_t begin = printed.find("  for "), end = printed.find("  return a\n");
+  if (begin == std::string::npos) begin = printed.find("  while ");
+  return printed.substr(begin, end - begin);
+}
+
+TEST(SplitFma, sums_that_wait_for_the_iteration_before) {
+  EXPECT_EQ(after("for i in serial(0, n, 1):\n  s[()] = fma(b[i], a[i], s[()])"),
+            "  for i in serial(0, n, 1):\n    s[()] = s[()] + (b[i] * a[i])\n");
+  EXPECT_EQ(after("for i in serial(0, n, 1):\n  s[()] = fma(neg(b[i]), a[i], s[()])"),
+            "  for i in serial(0, n, 1):\n    s[()] = s[()] - (b[i] * a[i])\n");
+  EXPECT_EQ(after("for i in serial(1, n, 1):\n  x: f64 = a[i - 1]\n  a[i] = fma(b[i], f64(2.0), x)"),
+            "  for i in serial(1, n, 1):\n    x: f64 = a[i - 1]\n    a[i] = x + (b[i] * 2.0)\n");
+  EXPECT_EQ(after("while s[()] < f64(9.0):\n  s[()] = fma(b[0], b[1], s[()])"),
+            "  while s[()] < 9.0:\n    s[()] = s[()] + (b[0] * b[1])\n");
+}
+
+TEST(SplitFma, what_does_not_wait_or_is_no_sequence_stays) {
+  for (std::string body :
+       {"for i in serial(0, n, 1):\n  a[i] = fma(b[i], f64(2.0), b[i])",           // waits for nothing
+        "for i in serial(0, n, 1):\n  s[()] = fma(s[()], f64(0.5), b[i])",         // the product waits
+        "for i in serial(0, n, 1):\n  s[()] = fma(s[()], b[i], s[()])",            // as above
+        "for i in vector(0, n, 1, width=8):\n  a[i] = fma(b[i], f64(2.0), a[i])",  // vectors
+        "for i in vector(0, n, 1, width=8):\n  for k in serial(0, 9, 1):\n    a[i] = fma(b[k], b[i], a[i])",
+        "for i in serial(0, n, 1):\n  s[()] = fma(b[i], b[i], s[()]) @ lanes(i)"}) {
+    std::string printed = after(body);
+    EXPECT_NE(printed.find("fma("), std::string::npos) << printed;
+  }
+}
+
+TEST(SplitFma, the_default_mode_keeps_every_fma) {
+  std::string printed = after("for i in serial(0, n, 1):\n  s[()] = fma(b[i], a[i], s[()])", "default");
+  EXPECT_NE(printed.find("fma("), std::string::npos) << printed;
 }
 
 }  // namespace
