@@ -496,6 +496,8 @@ void IrReader::header(const ast::Block &body, size_t &at) {
     if (kind == "fp" && c->args.size() == 1) {
       std::string mode = text_of(c->args[0]);
       func_.fp = mode == "strict" ? FpMode::strict : mode == "fast" ? FpMode::fast : FpMode::normal;
+    } else if (kind == "overlap") {
+      func_.overlap = Overlap::possible;
     } else if (kind == "fact" && c->args.size() == 1) {
       func_.facts.push_back(expr(c->args[0]));
     } else if (kind == "site" && (c->args.size() == 2 || c->args.size() == 3)) {

@@ -60,6 +60,7 @@ struct Func {
   std::vector<Site> sites;
   std::vector<Diagnostic> warnings{};  ///< that passes found
   FpMode fp = FpMode::normal;
+  Overlap overlap = Overlap::none;
   Stmt body;
 };
 

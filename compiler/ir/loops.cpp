@@ -37,6 +37,21 @@ Jumps jumps_of(const Stmt &body) {
   return out;
 }
 
+bool may_change(const Expr &e, const Stmt &by, Overlap overlap) {
+  std::unordered_set<const BufNode *> read;
+  bool reads_argument = false, found = false;
+  walk(e, [&](const Load &n, const Expr &) {
+    read.insert(n.buf.get());
+    reads_argument |= n.buf->space == Space::param;
+  });
+  if (read.empty()) return false;
+  walk(by, [&](const Store &n, const Stmt &) {
+    bool shared = overlap == Overlap::possible && reads_argument && n.buf->space == Space::param;
+    found |= shared || read.count(n.buf.get()) > 0;
+  });
+  return found;
+}
+
 LoopInvariance::LoopInvariance(const For &loop, Overlap overlap) : own_(loop.iter.get()) {
   walk(
       loop.body, [&](const Let &n, const Stmt &) { locals_.emplace(n.sym.get(), n.value); },

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/node.h"
+#include "support/options.h"
 
 namespace kw {
 
@@ -22,8 +23,9 @@ bool always_jumps(const Stmt &s);
 /// The jumps in a loop's body that belong to this loop.
 Jumps jumps_of(const Stmt &body);
 
-/// Whether different arguments of a call may share memory.
-enum class Overlap : uint8_t { none, possible };
+/// Whether a statement may write memory that an expression reads. Where arguments overlap, a store to one of
+/// them may change what is read from another.
+bool may_change(const Expr &e, const Stmt &by, Overlap overlap);
 
 /// Loop invariance: whether an expression has the same value in all iterations of a loop. Follows the
 /// definitions of locals and asks what the loop writes; the loop variable need not stand in an expression

@@ -254,6 +254,7 @@ std::string Printer::function(const Func &f) {
   line(cat("def ", f.name, "(", params, "):"));
   indent_ = 1;
   line(cat("fp('", fp_name(f.fp), "')"));
+  if (f.overlap == Overlap::possible) line("overlap()");
   line(cat("dims(", extents, ")"));
   for (const Expr &fact : f.facts) line("fact(" + expr(fact) + ")");
   for (const Site &s : f.sites) line(site(s));

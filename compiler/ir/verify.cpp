@@ -44,10 +44,11 @@ class Verifier {
   bool loop(const For &n);
   bool mark_ok(const Store &n);
   const LoopInvariance &invariance(const For *loop) {
-    return invariance_.try_emplace(loop, *loop).first->second;
+    return invariance_.try_emplace(loop, *loop, overlap_).first->second;
   }
 
   std::string error_;
+  Overlap overlap_ = Overlap::none;
   std::vector<const For *> loops_;  ///< around the place, outermost first
   std::unordered_map<const For *, LoopInvariance> invariance_;
   size_t site_count_ = 0;
@@ -157,24 +158,15 @@ bool Verifier::mark_ok(const Store &n) {
   return true;
 }
 
-/// Whether the body writes what the bounds read: passes may evaluate bounds again in the body.
-static bool bounds_change(const For &n) {
-  std::unordered_set<const BufNode *> read;
-  for (const Expr &bound : {n.lo, n.hi})
-    walk(bound, [&](const Load &l, const Expr &) { read.insert(l.buf.get()); });
-  bool found = false;
-  if (!read.empty())
-    walk(n.body, [&](const Store &s, const Stmt &) { found |= read.count(s.buf.get()) > 0; });
-  return found;
-}
-
 bool Verifier::loop(const For &n) {
   if (!expr(n.lo) || !expr(n.hi)) return false;
   if (!need(n.lo.dtype() == DType::i64 && n.hi.dtype() == DType::i64, "a loop bound is not i64"))
     return false;
   if (!need(n.step != 0, "a loop has step 0") || !need(n.iter->dtype == DType::i64, "an iterator is not i64"))
     return false;
-  if (!need(!bounds_change(n), "a loop writes memory that its bounds read") || !bind(n.iter)) return false;
+  // passes may evaluate bounds again in the body
+  bool fixed = !may_change(n.lo, n.body, overlap_) && !may_change(n.hi, n.body, overlap_);
+  if (!need(fixed, "a loop writes memory that its bounds read") || !bind(n.iter)) return false;
   int outer_targets = jump_targets_;
   jump_targets_ = n.kind == ForKind::serial ? jump_targets_ + 1 : 0;
   bool outer_parallel = in_parallel_, parallel = n.kind == ForKind::parallel;
@@ -249,6 +241,7 @@ bool Verifier::stmt(const Stmt &root) {
 
 std::string Verifier::run(const Func &f) {
   site_count_ = f.sites.size();
+  overlap_ = f.overlap;
   for (const Sym &s : f.extents)
     if (!need(s->dtype == DType::i64, "an extent symbol is not i64") || !bind(s)) return error_;
   for (const Param &p : f.params)

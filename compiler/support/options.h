@@ -14,6 +14,9 @@ enum class FpMode : uint8_t { strict, normal, fast };
 /// core.md 3: the optimised body, or the serial fully checked one, also for arguments that share memory.
 enum class Body : uint8_t { main, plain, overlapping };
 
+/// Whether different arguments of a call may share memory: in body `overlapping`.
+enum class Overlap : uint8_t { none, possible };
+
 struct CodegenOptions {
   FpMode fp = FpMode::normal;
   Body body = Body::main;

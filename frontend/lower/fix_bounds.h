@@ -6,11 +6,10 @@
 //                                         c[i] = 0
 #pragma once
 
-#include "frontend/lower/order.h"
+#include "ir/func.h"
 
 namespace kw {
 
-/// Where arguments overlap, a store to one of them may change what a bound reads from another.
-Func fix_bounds(const Func &f, Overlap overlap);
+Func fix_bounds(const Func &f);
 
 }  // namespace kw

@@ -59,9 +59,8 @@ Func Lowering::run() {
   finish_results();
   sink_->throw_if_errors();
   ensure(!left_out_, cat("a statement of '", f_.name, "' was left out without an error"));
-  bool overlaps = in_.options.body == Body::overlapping;
-  Overlap overlap = overlaps ? Overlap::possible : Overlap::none;
-  return fix_bounds(mark_orders(narrow_locals(func_), overlap), overlap);
+  if (in_.options.body == Body::overlapping) func_.overlap = Overlap::possible;
+  return fix_bounds(mark_orders(narrow_locals(func_)));
 }
 
 void Lowering::parameters() {

@@ -102,7 +102,7 @@ struct LoopFacts {
 
 class OrderMarker {
  public:
-  OrderMarker(FpMode fp, Overlap overlap) : fp_(fp), overlap_(overlap) {}
+  explicit OrderMarker(const Func &f) : fp_(f.fp), overlap_(f.overlap) {}
 
   Func run(const Func &f) {
     std::unordered_map<const StmtNode *, OrderMark> marks;
@@ -222,8 +222,8 @@ class OrderMarker {
 
 }  // namespace
 
-std::vector<OrderedSum> find_sums(const Func &f) { return OrderMarker(f.fp, Overlap::none).sums(f); }
+std::vector<OrderedSum> find_sums(const Func &f) { return OrderMarker(f).sums(f); }
 
-Func mark_orders(const Func &f, Overlap overlap) { return OrderMarker(f.fp, overlap).run(f); }
+Func mark_orders(const Func &f) { return OrderMarker(f).run(f); }
 
 }  // namespace kw

@@ -4,14 +4,13 @@
 #pragma once
 
 #include "ir/func.h"
-#include "ir/loops.h"
 
 namespace kw {
 
 /// Sets Store::order of every accumulation, with its band: source in strict mode; lanes where the rule holds
 /// in default and fast mode; any elsewhere in fast mode. Where arguments overlap, a sum into one of them
 /// whose loops touch another stays in source order: its terms may be partial sums.
-Func mark_orders(const Func &f, Overlap overlap);
+Func mark_orders(const Func &f);
 
 /// An accumulating store, its order, and the rule that decided it.
 struct OrderedSum {

@@ -475,8 +475,8 @@ BANDS = [
     ),
     Fault(
         "bound_read_again",
-        "frontend/lower/fix_bounds.cpp",
-        "found |= shared || written.count(n.buf.get()) > 0;",
+        "compiler/ir/loops.cpp",
+        "found |= shared || read.count(n.buf.get()) > 0;",
         "found |= shared;",
         "loops that write what their bounds read",
     ),
@@ -504,9 +504,9 @@ BANDS = [
     Fault(
         "bounds_that_change",
         "compiler/ir/verify.cpp",
-        "found |= read.count(s.buf.get()) > 0;",
-        "found |= read.count(s.buf.get()) > 1;",
-        "the verifier: loops that write what their bounds read",
+        "!may_change(n.lo, n.body, overlap_) && !may_change(n.hi, n.body, overlap_);",
+        "!may_change(n.lo, n.body, overlap_);",
+        "the verifier: loops that write what their upper bounds read",
     ),
     Fault(
         "sum_into_its_own_terms",

@@ -211,11 +211,11 @@ TEST(Verify, parallel_loops_store_to_cells_of_their_own_only) {
   EXPECT_EQ(s.body(parallel(made(wrong))), error);
 }
 
-/// The error of a kernel over f32 a[n, m] and s[n], and i64 p[n].
-std::string error_of(std::string_view lines) {
+/// The error of a kernel over f32 a[n, m] and s[n], and i64 p[n], which share no memory or may.
+std::string error_of(std::string_view lines, Overlap overlap = Overlap::none) {
   std::string text =
-      "def f(a: buf(f32, (n, m)), s: inout(f32, (n,)), p: inout(i64, (n,))):\n  fp('default')\n  dims(n, "
-      "m)\n";
+      cat("def f(a: buf(f32, (n, m)), s: inout(f32, (n,)), p: inout(i64, (n,))):\n  fp('default')\n",
+          overlap == Overlap::possible ? "  overlap()\n" : "", "  dims(n, m)\n");
   for (const std::string &line : split_text(lines, '\n')) text += cat("  ", line, "\n");
   try {
     unit::ir(text + "  return s, p\n");
@@ -285,6 +285,17 @@ TEST(Verify, no_loop_writes_what_its_bounds_read) {
   EXPECT_EQ(error_of("for i in serial(p[0], n, 1):\n  for k in serial(0, m, 1):\n    p[k] = 0"),
             "malformed IR: a loop writes memory that its bounds read");
   EXPECT_EQ(error_of("for i in serial(0, p[0], 1):\n  s[i] = f32(0.0)"), "");
+}
+
+TEST(Verify, arguments_that_overlap_change_each_other) {
+  std::string_view bounds = "for i in serial(0, p[0], 1):\n  s[i] = f32(0.0)";
+  EXPECT_EQ(error_of(bounds, Overlap::possible), "malformed IR: a loop writes memory that its bounds read");
+  std::string_view place =
+      "t = alloc(f32, (4,), 'stack', fill='zero')\nfor i in serial(0, n, 1):\n"
+      "  t[p[0]] = (t[p[0]] + a[0, 0]) @ lanes(i)\n  s[i] = f32(0.0)";
+  EXPECT_EQ(error_of(place), "");
+  EXPECT_EQ(error_of(place, Overlap::possible),
+            "malformed IR: a sum over loop 'i' accumulates elements that the loop chooses");
 }
 
 TEST(Verify, missing_parts_are_reported) {
