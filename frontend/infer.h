@@ -33,6 +33,7 @@ struct Operand {
   bool truth = false;          ///< scalar: result of and/or over numbers, usable only as a condition
   bool by_and = false;         ///< scalar, truth: of `and`
   Buf buf;                     ///< tensor
+  std::string captured;        ///< tensor: the name of a captured array, which is read-only
   std::vector<Operand> items;  ///< tuple
   DType dtype = DType::f64;    ///< dtype
   std::string text;            ///< text

@@ -118,6 +118,12 @@ Expr unary(UnOp op, Expr a, Loc loc) {
   return make_expr(t, loc, Unary{op, std::move(a)});
 }
 
+Expr unfolded(BinOp op, Expr a, Expr b, Loc loc) {
+  bool compares = is_comparison(op);
+  return compares ? make_expr(DType::b1, loc, Binary{op, std::move(a), std::move(b)})
+                  : binary(op, std::move(a), std::move(b), loc);
+}
+
 Expr binary(BinOp op, Expr a, Expr b, Loc loc) {
   ensure(a.dtype() == b.dtype(), "binary operands of different dtypes");
   DType t = a.dtype();

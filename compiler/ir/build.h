@@ -27,6 +27,8 @@ Expr unary(UnOp op, Expr a, Loc loc = {});
 /// Operands must have equal dtypes; comparisons give b1. Folds constants and x+0, x*1 and the like for
 /// integers.
 Expr binary(BinOp op, Expr a, Expr b, Loc loc = {});
+/// A comparison of a Check, also of constants: a fault tells the operands of the one that failed.
+Expr unfolded(BinOp op, Expr a, Expr b, Loc loc = {});
 Expr logic(bool is_and, Expr a, Expr b, Loc loc = {});
 Expr select(Expr cond, Expr yes, Expr no, Loc loc = {});
 Expr cast(DType to, Expr a, Loc loc = {});

@@ -34,7 +34,7 @@ class Substituter {
         [&](const Check &n, const Stmt &s, const Stmt &before) {
           const Binary *compared = as<Binary>(as<Check>(before)->cond);
           if (!compared || !as<Const>(n.cond)) return anew(n, s);
-          return check(unfolded(*compared, n.cond), n.site, s.loc());
+          return check(condition(*compared, n.cond), n.site, s.loc());
         },
         [&](const Jump &n, const Stmt &s) { return anew(n, s); },
         [&](const Let &n, const Stmt &s) {
@@ -55,10 +55,9 @@ class Substituter {
   }
 
  private:
-  /// A fault tells the operands of the comparison that failed.
-  Expr unfolded(const Binary &compared, const Expr &folded) const {
-    Expr a = substituted(compared.a, with_), b = substituted(compared.b, with_);
-    return make_expr(DType::b1, folded.loc(), Binary{compared.op, std::move(a), std::move(b)});
+  Expr condition(const Binary &compared, const Expr &folded) const {
+    return unfolded(compared.op, substituted(compared.a, with_), substituted(compared.b, with_),
+                    folded.loc());
   }
 
   Expr value(const Ref &n, const Expr &e) const {

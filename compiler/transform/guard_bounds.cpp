@@ -152,8 +152,7 @@ class Guard {
     Expr place = cast(DType::u64, index), extent = cast(DType::u64, a.buf->extents[d]);
     Expr inside = binary(BinOp::lt, place, extent, a.loc);
     if (as_int(inside) == 1) return;
-    if (as_const(inside))
-      inside = make_expr(DType::b1, a.loc, Binary{BinOp::lt, place, extent});  // tells them
+    if (as_const(inside)) inside = unfolded(BinOp::lt, place, extent, a.loc);
     checks_[a.statement.p.get()].push_back(under_path(a, check(inside, site_of(a, d), a.loc)));
   }
 

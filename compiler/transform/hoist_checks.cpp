@@ -116,7 +116,11 @@ class EarlyChecks {
 
   void note(const Check &n, const Stmt &s) {
     if (loops_.empty()) return;
-    EarlyCheck out{replaced(n.cond, values_), n.site, s.loc(), {}, {}, s.p.get()};
+    const Binary *compares = as<Binary>(n.cond);
+    Expr cond = compares ? unfolded(compares->op, replaced(compares->a, values_),
+                                    replaced(compares->b, values_), n.cond.loc())
+                         : replaced(n.cond, values_);
+    EarlyCheck out{cond, n.site, s.loc(), {}, {}, s.p.get()};
     if (!is_early(out.cond, true)) return;
     std::vector<Expr> depends{out.cond};
     for (auto loop = loops_.rbegin(); loop != loops_.rend(); ++loop) {
@@ -319,7 +323,7 @@ void check_range(const Check &c, const For &loop, const Expr &offset, Loc loc, s
   Expr room = binary(BinOp::sub, extent, word(first));
   Expr last = add(first, cast(DType::i64, binary(BinOp::min, steps, room)));
   for (const Expr &index : {first, last})
-    out.push_back(check(binary(BinOp::lt, word(index), extent), c.site, loc));
+    out.push_back(check(unfolded(BinOp::lt, word(index), extent), c.site, loc));
 }
 
 /// The checks at the head of a loop's body that need not run in each iteration. Those of a whole range stand

@@ -91,8 +91,13 @@ void Lowering::captured_arrays(const Captures &captures, std::vector<Sym> &strid
       parameter.loc = f_.loc;
       Param param;
       param.buf = parameter_buffer(parameter, spec, strides);
+      Buf used = param.buf;
+      if (spec.alias < f_.params.size())
+        used = env_.at(f_.params[spec.alias].name).value.buf;
+      else if (spec.alias < number)
+        used = arrays_.at(spec.alias - f_.params.size());
       func_.params.push_back(param);
-      arrays_.push_back(param.buf);
+      arrays_.push_back(used);
     }
     captured_arrays(c.attributes, strides);
   }
@@ -440,9 +445,9 @@ Buf Lowering::written_tensor(const ast::Subscript &target, Loc target_loc) {
     type_error(Code::E202, target.value->loc, cat(describe(base), " has no elements that could be assigned"),
                buffer_help(target.value, base));
   const std::string &name = base.buf->sym->name;
-  if (std::find(root_->arrays_.begin(), root_->arrays_.end(), base.buf) != root_->arrays_.end())
-    type_error(Code::E117, target_loc, cat("the captured array '", name, "' is written"),
-               cat("make it a parameter: captured arrays are read-only"));
+  if (!base.captured.empty())
+    type_error(Code::E117, target_loc, cat("the captured array '", base.captured, "' is written"),
+               "make it a parameter: captured arrays are read-only");
   bool is_input = base.buf->space == Space::param && !root_->outputs_.count(name);
   if (is_input && !root_->returns(base.buf))
     type_error(Code::E207, target_loc, cat("'", name, "' is an input that is written but not returned"),
@@ -497,8 +502,9 @@ void Lowering::return_values(const ast::ReturnStmt &s) {
     if (auto twin = tensor ? twins_.find(tensor->id) : twins_.end(); twin != twins_.end())
       o.buf = twin->second.own;
     const std::string &name = o.buf->sym->name;
-    if (std::find(arrays_.begin(), arrays_.end(), o.buf) != arrays_.end())
-      type_error(Code::E209, (*item)->loc, cat("'", name, "' is a captured array and cannot be returned"),
+    if (!o.captured.empty())
+      type_error(Code::E209, (*item)->loc,
+                 cat("'", o.captured, "' is a captured array and cannot be returned"),
                  "make it a parameter, or copy its elements to an output");
     if (o.buf->space != Space::param)
       type_error(Code::E209, (*item)->loc, cat("'", name, "' is a temporary and cannot be returned"),

@@ -159,6 +159,7 @@ Operand Lowering::captured(const Captured &c, const std::string &id, Loc loc) {
                             loc);
     case Kind::array:
       o.kind = Operand::Kind::tensor;
+      o.captured = c.text;
       o.buf = root_->arrays_.at(static_cast<size_t>(c.integer.value_or(0)));
       return o;
     case Kind::text:

@@ -347,7 +347,8 @@ class Lowering {
       twins_;  ///< arguments and outputs that are the same view as an argument, which is used
   std::set<std::string> written_;
   std::map<std::string, Loc> outputs_;  ///< declared outputs by name
-  std::vector<Buf> arrays_;             ///< root: captured arrays by number
+  /// Root: captured arrays by number. One that is the same view as an argument before it is that argument.
+  std::vector<Buf> arrays_;
   std::set<std::string> shadow_warned_;
 
   // inlining: the kernel's own lowering is the root, each call has one of its own

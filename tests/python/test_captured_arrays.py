@@ -78,6 +78,39 @@ def test_a_written_parameter_may_overlap_a_captured_array() -> None:
     np.testing.assert_array_equal(base, expected)
 
 
+@kw.kernel
+def turn_captured(a):
+    for i in range(a.shape[0]):
+        a[i] = WEIGHTS[WEIGHTS.shape[0] - 1 - i] * 2 + WEIGHTS[0]
+    return a
+
+
+def weight_of(w, i):
+    return w[i] + WEIGHTS[0]
+
+
+@kw.kernel
+def by_a_helper(a):
+    for i in range(1, a.shape[0]):
+        a[i] = weight_of(WEIGHTS, i - 1) + 1
+    return a
+
+
+@pytest.mark.parametrize("kernel", [add_captured, turn_captured, by_a_helper])
+def test_a_written_parameter_may_be_the_captured_array_itself(kernel: kw.Kernel) -> None:
+    global WEIGHTS
+    WEIGHTS = expected = np.arange(100.0)
+    kernel.py(expected)
+    for fp in ("strict", "default", "fast"):
+        WEIGHTS = np.arange(100.0)
+        again = kw.kernel(fp=fp)(kernel.__wrapped__)
+        other = again(np.arange(100.0))  # the same kernel for arrays apart
+        np.testing.assert_array_equal(WEIGHTS, np.arange(100.0))
+        again(WEIGHTS)
+        np.testing.assert_array_equal(WEIGHTS, expected)
+        assert other.shape == expected.shape
+
+
 def test_a_captured_array_is_read_only() -> None:
     with pytest.raises(kw.KernelSyntaxError, match="the captured array 'WEIGHTS' is written"):
         kw.kernel(writes_captured)(np.ones(1))
