@@ -36,20 +36,6 @@ bool is_call_constant(const Expr &e) {
   return constant;
 }
 
-/// Likewise, also with choices, comparisons and integers of other types: what a size may be computed by.
-bool is_size_of_call(const Expr &e) {
-  bool fits = true;
-  walk(
-      e, [&](const Load &, const Expr &) { fits = false; }, [&](const Call &, const Expr &) { fits = false; },
-      [&](const Cast &n, const Expr &x) { fits = fits && !is_float(n.a.dtype()) && !is_float(x.dtype()); },
-      [&](const Binary &n, const Expr &) { fits = fits && !is_float(n.a.dtype()); },
-      [&](const Ref &n, const Expr &x) {
-        bool known = n.sym->kind == SymKind::extent || n.sym->kind == SymKind::param;
-        fits = fits && known && !is_float(x.dtype());
-      });
-  return fits;
-}
-
 bool is_extent(const Expr &e) {
   const Ref *r = as<Ref>(e);
   return r && r->sym->kind == SymKind::extent;
@@ -261,6 +247,19 @@ Proof BoundsContext::least_fact(const Affine &goal, Proof found) const {
     if (spared && surely_nonnegative(*spared)) found = std::move(p);
   }
   return found;
+}
+
+bool is_size_of_call(const Expr &e) {
+  bool fits = true;
+  walk(
+      e, [&](const Load &, const Expr &) { fits = false; }, [&](const Call &, const Expr &) { fits = false; },
+      [&](const Cast &n, const Expr &x) { fits = fits && !is_float(n.a.dtype()) && !is_float(x.dtype()); },
+      [&](const Binary &n, const Expr &) { fits = fits && !is_float(n.a.dtype()); },
+      [&](const Ref &n, const Expr &x) {
+        bool known = n.sym->kind == SymKind::extent || n.sym->kind == SymKind::param;
+        fits = fits && known && !is_float(x.dtype());
+      });
+  return fits;
 }
 
 Expr BoundsContext::upper_bound(const Expr &e) const {

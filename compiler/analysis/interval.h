@@ -22,6 +22,10 @@ struct Proof {
   Affine worst;  ///< the smallest value of the goal, over extents and parameters, for under_fact and refuted
 };
 
+/// Whether an integer follows from extents and scalar arguments by arithmetic, choices and comparisons: what
+/// the size of a workspace may be computed by.
+bool is_size_of_call(const Expr &e);
+
 class BoundsContext {
  public:
   /// When extents may be zero nothing is assumed of them.

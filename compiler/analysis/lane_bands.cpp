@@ -47,9 +47,8 @@ bool is_pure_band(const std::vector<const For *> &band, const std::vector<const 
 }
 
 bool has_ends_of_call(const std::vector<const For *> &band) {
-  BoundsContext of_call(false);
-  auto known = [&](const Expr &end) { return of_call.upper_bound(end).p == end.p; };
-  return std::all_of(band.begin(), band.end(), [&](const For *n) { return known(n->lo) && known(n->hi); });
+  return std::all_of(band.begin(), band.end(),
+                     [](const For *n) { return is_size_of_call(n->lo) && is_size_of_call(n->hi); });
 }
 
 std::vector<const For *> pure_band_at(const For &outermost, const std::vector<const For *> &around) {

@@ -48,6 +48,17 @@ def place_by_a_cast(x, w, h):
     return h
 
 
+@case(lambda rng: (floats(rng, 300), floats(rng, 1), 70), mutates=(1,))
+def place_in_a_triangle_of_one_row(x, h, n):
+    """The length of the inner loop is the number of the row, which is no size of the call."""
+    for i in range(1):
+        for j in range(n):
+            for k in range(i):
+                at = i
+                h[at] += x[k]
+    return h
+
+
 @case(lambda rng: (np.sort(keys(rng)), floats(rng, 200), floats(rng, 200)), mutates=(2,))
 def place_by_a_counter(key, x, o):
     """Sums of groups, whose keys are sorted."""

@@ -119,8 +119,7 @@ class LoopChooser {
     if (width >= 2) {
       widths_[s.p.get()] = width;
       parallel_ = std::move(parallel_before);  // loops in lanes run on the thread of these
-      // blocks would be loops that the mark of the sum does not name; a loop that never runs may get here
-      if (threads && (!can_run_in_blocks(n) || sums_over(n))) parallel_.erase(s.p.get());
+      if (threads && !can_run_in_blocks(n)) parallel_.erase(s.p.get());
     }
     bool lanes = found || width >= 2;
     if (lanes && !threads && !on_threads_ && may_sum_on_threads(s, n))
@@ -167,6 +166,7 @@ class LoopChooser {
     if (n.kind != ForKind::serial || n.hint == Hint::serial || (trips && *trips < 2)) return false;
     if (is_surely_short(n, target_)) return false;
     if (writes_outer_scalar(n.body) || has_check(n.body) || has_cut_inside(n)) return false;
+    if (sums_over(n)) return false;  // not even when nothing runs: threads share the blocks of such a sum
     return allows(s, n, Directive::Verb::parallel, [](const Verdict &v) { return v.shared.empty(); });
   }
 
