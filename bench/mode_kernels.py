@@ -82,6 +82,27 @@ def nearest_centre(x, c):
     return label
 
 
+def k_means_step(x, c):
+    """The nearest centre of each point, and the sum of the points of each centre."""
+    label = output_tensor((x.shape[0],), "int64")
+    total = np.zeros(c.shape, x.dtype)
+    for i in range(x.shape[0]):
+        best = 1e300
+        at = 0
+        for q in range(c.shape[0]):
+            s = 0.0
+            for j in range(x.shape[1]):
+                t = x[i, j] - c[q, j]
+                s += t * t
+            if s < best:
+                best = s
+                at = q
+        label[i] = at
+        for j in range(x.shape[1]):
+            total[at, j] += x[i, j]
+    return label, total
+
+
 def group_norm(x):
     y = output_tensor(x.shape, x.dtype)
     for n in range(x.shape[0]):
@@ -179,6 +200,10 @@ def cases():
         ),
         "nearest of 16 centres, 20000x8": (
             nearest_centre,
+            (random.normal(size=(20000, 8)), random.normal(size=(16, 8))),
+        ),
+        "k-means step, 20000x8, 16 centres": (
+            k_means_step,
             (random.normal(size=(20000, 8)), random.normal(size=(16, 8))),
         ),
         "group norm, 8x32x64x64": (group_norm, (singles(8, 32, 64, 64),)),

@@ -433,3 +433,43 @@ def recurrent_cell(x, w, u):
             h[j] = g[j] / (1.0 + abs(g[j]))
             out[t, j] = h[j]
     return out
+
+
+def add_to_nearest(x, c, label, total):
+    for i in range(x.shape[0]):
+        best = 1e300
+        at = 0
+        for q in range(c.shape[0]):
+            s = 0.0
+            for j in range(x.shape[1]):
+                t = x[i, j] - c[q, j]
+                s += t * t
+            if s < best:
+                best = s
+                at = q
+        label[i] = at
+        for j in range(x.shape[1]):
+            total[at, j] = total[at, j] + x[i, j]
+
+
+@case(
+    lambda rng: (ints(rng, 40, 8, dtype="float64"), ints(rng, 5, 8, dtype="float64"), np.zeros((5, 8))),
+    mutates=(2,),
+    exact=True,
+)
+def sums_of_the_nearest_in_few_dimensions(x, c, total):
+    """The loop around scatters, so that threads may share a sum; short sums have a version of their own."""
+    label = output_tensor((x.shape[0],), "int64")
+    add_to_nearest(x, c, label, total)
+    return label, total
+
+
+@case(
+    lambda rng: (ints(rng, 9, 100, dtype="float64"), ints(rng, 5, 100, dtype="float64"), np.zeros((5, 100))),
+    mutates=(2,),
+    exact=True,
+)
+def sums_of_the_nearest_in_many_dimensions(x, c, total):
+    label = output_tensor((x.shape[0],), "int64")
+    add_to_nearest(x, c, label, total)
+    return label, total

@@ -24,13 +24,6 @@ Expr few_trips(const std::vector<const For *> &band) {
   return binary(BinOp::lt, count, const_int(lane_count));
 }
 
-/// Threads may run the blocks of a sum; room for these is made where the call begins, under no condition.
-bool sums_on_threads(const Func &f) {
-  bool found = false;
-  walk(f.body, [&](const For &n, const Stmt &) { found |= n.kind == ForKind::parallel && n.width != 0; });
-  return found;
-}
-
 /// Vector loops around loops.
 size_t outer_vector_loops(const Func &f) {
   size_t count = 0;
@@ -69,7 +62,7 @@ std::optional<ShortSums> short_sums(const Func &f) {
 }
 
 bool vectorizes_more(const Func &version, const Func &main) {
-  return outer_vector_loops(version) > outer_vector_loops(main) && !sums_on_threads(main);
+  return outer_vector_loops(version) > outer_vector_loops(main);
 }
 
 Func with_short_sums(Func main, const Expr &condition, const Func &version) {
