@@ -29,6 +29,29 @@ def _error(code: str, message: str, help_text: str, running: types.CodeType) -> 
     return error
 
 
+def _compared(function: types.FunctionType, code: types.CodeType) -> tuple[str, bool]:
+    """The text, and whether `code` was compiled from it. Raises RecursionError where CPython cannot."""
+
+    def compare() -> tuple[str, bool]:
+        text = text_of(function, code)
+        if text and _same_code(function, code, text):
+            return text, True
+        if (now := newer(function)) is not None:
+            present = "".join(_block(code, function.__globals__, now))
+            if present and _same_code(function, code, present):
+                keep(function)
+                return present, True
+        return text, False
+
+    try:
+        return compare()
+    except RecursionError:  # the compiler counts the caller's frames too, and a thread begins without any
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(1) as apart:
+            return apart.submit(compare).result()
+
+
 def read(function: types.FunctionType, code: types.CodeType) -> str:
     """The text of the function, from its first decorator to its last line, as it stood in the file when the
     kernel was made.
@@ -38,14 +61,8 @@ def read(function: types.FunctionType, code: types.CodeType) -> str:
     from, E105 when CPython itself finds the text nested too deeply.
     """
     held = kept(function)
-    text = text_of(function, code)
     try:
-        same = text != "" and _same_code(function, code, text)
-        if not same and (now := newer(function)) is not None:
-            present = "".join(_block(code, function.__globals__, now))
-            if present and _same_code(function, code, present):
-                keep(function)
-                text, same = present, True
+        text, same = _compared(function, code)
     except RecursionError:
         raise _error(
             "E105",

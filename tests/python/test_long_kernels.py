@@ -50,3 +50,15 @@ def test_a_long_kernel(name: str, fp: str) -> None:
         np.testing.assert_allclose(y, expected, rtol=1e-14)
     else:
         np.testing.assert_array_equal(y, expected)
+
+
+def test_a_long_chain_is_read_below_many_calls() -> None:
+    """CPython's compiler, which the text is compared with, counts the frames of its caller."""
+    branches = "".join(f"        elif x[i] < {k}.5:\n            y[i, 0] = {k}.0\n" for k in range(1200))
+    text = f"{LOOP}        if x[i] < 0.0:\n            y[i, 0] = 1.0\n{branches}    return y\n"
+    kernel: Any = kw.kernel(text)
+
+    def below(calls: int) -> Any:
+        return below(calls - 1) if calls else kernel(np.arange(3.0), np.zeros((3, 1)))
+
+    assert below(800)[:, 0].tolist() == [0.0, 1.0, 2.0]
