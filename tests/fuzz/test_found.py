@@ -129,6 +129,17 @@ def test_a_bad_index_known_at_compile_time_is_told(words: str) -> None:
         f(2)
 
 
+@pytest.mark.parametrize("words", ["cache=off", "cache=off; interp"])
+def test_the_first_index_of_a_range_is_told_where_it_is_a_constant(words: str) -> None:
+    f = kernel(
+        "def f(ends):\n    out = output_tensor((4, 1), 'int32')\n    for i in range(ends[0]):\n"
+        "        at = i - 1\n        out[0, at] = 1\n    return out\n"
+    )
+    told = "index -1 is out of range for dimension 1 of 'out', whose extent is 1"
+    with kw.debug(words), pytest.raises(kw.KernelIndexError, match=told):
+        f(np.array([1]))
+
+
 FIRST = (
     ("a[a[i]] = a[k]", 9),
     ("a[i] = a[k] if a[k] > a[i] else 0", 9),

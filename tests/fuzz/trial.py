@@ -270,7 +270,8 @@ def judge_refusal(p: Program, call: Call, strict: Ran) -> Verdict | None:
         if code == "E301" and 0 in call.sizes.values():
             return Verdict("refused E301")
         return None
-    if code in ("E203", "E215") or (code == "E302" and "assigned on some paths" in p.features):
+    dropped = code == "E103" and any(f"name '{name}' is not" in strict.text for name in p.captured)
+    if dropped or code in ("E203", "E215") or (code == "E302" and "assigned on some paths" in p.features):
         return Verdict(f"refused {code}")
     if strict.what == "TimeoutError":
         return Verdict("slow")

@@ -139,6 +139,12 @@ TEST(HoistChecks, a_range_is_checked_at_its_ends) {
     EXPECT_EQ(places(hoisted(body)).back().find("i : "), 0u) << body;
 }
 
+TEST(HoistChecks, a_range_with_a_constant_first_index_tells_it) {
+  Places found = places(hoisted("t = allocate((1,), float32)\nfor i in range(idx[0]):\n  t[i - 1] = 1.0"));
+  ASSERT_GE(found.size(), 2u);
+  EXPECT_EQ(found[found.size() - 2], "? : u64(18446744073709551615) < u64(1)");
+}
+
 TEST(HoistChecks, bounds_at_the_ends_of_the_integers_are_scanned_whole) {
   for (std::string_view range : {"range(p, 9223372036854775807)", "range(-9223372036854775807, p)"}) {
     Func f = hoisted(cat("for i in ", range, ":\n  y[i, 0] = 1.0"));
