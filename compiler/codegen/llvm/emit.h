@@ -274,6 +274,7 @@ class FunctionEmitter {
   // emit_parallel.cpp: loops of the kind parallel
   class Frame;
   struct Region;
+  void find_phases();
   V worth_of(const For &n, const WorkEstimate &work);
   V wanted_chunks(const For &n, V threads);
   V cut_inner(const Region &r, V frame, V wanted);
@@ -344,6 +345,10 @@ class FunctionEmitter {
   std::unordered_map<const BufNode *, V> slots_;
   std::unordered_map<const ExprNode *, V> memo_;      ///< within one statement
   std::unordered_set<const BufNode *> only_written_;  ///< results that the function never reads
+  /// By parallel loop those that a serial loop runs in turn with it, itself among them; empty until asked
+  /// for.
+  std::unordered_map<const For *, std::shared_ptr<const std::vector<const For *>>> phases_;
+  bool knows_phases_ = false;
   V streams_ = nullptr;     ///< whether this call is large enough; null: nothing can
   bool streaming_ = false;  ///< rows of only_written_ are whole lines, to go past the caches
   Lanes *lanes_ = nullptr;  ///< set inside a vector loop

@@ -116,39 +116,45 @@ struct FunctionEmitter::Region {
   bool can_fail() const { return uses.checks || !offsets.empty(); }
 };
 
-/// The parallel loops that a serial loop around this one runs in turn with it, itself among them; none when
-/// it stands in no other loop.
-static std::vector<const For *> taken_in_turn(const Func &f, const For &n) {
+/// The parallel loops that stand directly in the body of another one.
+static std::vector<const For *> parallel_loops_in(const Stmt &body) {
   std::vector<const For *> out;
-  walk(f.body, [&](const For &around, const Stmt &) {
-    if (around.kind != ForKind::serial) return;
-    std::vector<const For *> phases;
-    auto visit = [&](const auto &self, const Stmt &root) -> void {
-      for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
-        if (const Seq *items = as<Seq>(*s))
-          for (size_t i = 0; i + 1 < items->items.size(); ++i) self(self, items->items[i]);
-        if (const For *phase = as<For>(*s); phase && phase->kind == ForKind::parallel && !phase->width)
-          phases.push_back(phase);
-      }
-    };
-    visit(visit, around.body);
-    if (std::find(phases.begin(), phases.end(), &n) != phases.end()) out = std::move(phases);
-  });
+  auto visit = [&](const auto &self, const Stmt &root) -> void {
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+      if (const Seq *items = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < items->items.size(); ++i) self(self, items->items[i]);
+      if (const For *loop = as<For>(*s); loop && loop->kind == ForKind::parallel && !loop->width)
+        out.push_back(loop);
+    }
+  };
+  visit(visit, body);
   return out;
+}
+
+void FunctionEmitter::find_phases() {
+  if (std::exchange(knows_phases_, true)) return;
+  walk(f_.body, [&](const For &around, const Stmt &) {
+    if (around.kind != ForKind::serial) return;
+    auto phases = std::make_shared<const std::vector<const For *>>(parallel_loops_in(around.body));
+    for (const For *phase : *phases) phases_[phase] = phases;
+  });
 }
 
 /// How many threads a loop is worth. Loops that a serial loop runs in turn over and over count together: were
 /// only the longer ones shared out, all that they write would move between the caches each time. A quarter of
-/// a thread's work is what each of them needs all the same.
+/// a thread's work is what each of them needs all the same. Where they are many, all count like this one.
 FunctionEmitter::V FunctionEmitter::worth_of(const For &n, const WorkEstimate &work) {
   uint32_t grain = target_.log2_work_per_thread;
   V own = expr(work.operations);
   V worth = b_.CreateAShr(own, grain);
-  std::vector<const For *> phases = taken_in_turn(f_, n);
-  if (phases.size() > 1) {
-    V all = own;
-    for (const For *phase : phases)
-      if (phase != &n) all = b_.CreateAdd(all, expr(estimate_work(*phase).operations));
+  constexpr size_t many = 16;  // chosen: the code for the sum is repeated in each of them
+  find_phases();
+  auto found = phases_.find(&n);
+  size_t count = found == phases_.end() ? 1 : found->second->size();
+  if (count > 1) {
+    V all = count > many ? b_.CreateMul(own, b_.getInt64(count)) : own;
+    for (const For *phase : *found->second)
+      if (phase != &n && count <= many) all = b_.CreateAdd(all, expr(estimate_work(*phase).operations));
     worth = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAShr(all, grain),
                                      b_.CreateAShr(own, grain - std::min(grain, 2u)));
   }
