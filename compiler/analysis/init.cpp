@@ -205,8 +205,13 @@ class InitAnalysis {
     }
     // many writes side by side stay few regions; a part that moves with a loop is told by itself there
     std::erase_if(written_, [&](const Region &o) { return (o.joined || o.constant()) && contains(r, o); });
+    auto same = [&](const Region &o) { return o.buf == r.buf; };
+    if (std::count_if(written_.begin(), written_.end(), same) >= most_regions)
+      written_.erase(std::find_if(written_.begin(), written_.end(), same));
     written_.push_back(std::move(r));
   }
+  /// Of a buffer; chosen: each read and each further write asks all of them. Older ones are forgotten.
+  static constexpr std::ptrdiff_t most_regions = 16;
 
   /// Extends `r` along the one dimension in which the other region does not hold it, when it ends there as
   /// that one begins or begins as that one ends. Right for empty spans too: the union then claims less than

@@ -62,3 +62,27 @@ def test_a_long_chain_is_read_below_many_calls() -> None:
         return below(calls - 1) if calls else kernel(np.arange(3.0), np.zeros((3, 1)))
 
     assert below(800)[:, 0].tolist() == [0.0, 1.0, 2.0]
+
+
+@pytest.mark.filterwarnings("ignore::kernelwright.UninitializedReadWarning")
+def test_many_places_of_an_output() -> None:
+    """What is known to be written is forgotten after some of them; elements are zero all the same."""
+    places = lines("        y[(i * 3 + K) % m] += x[i] * K.0")
+    text = (
+        "def long(x):\n    y = output_tensor(x.shape, x.dtype)\n    m = x.shape[0]\n"
+        f"    for i in range(m):\n{places}    return y\n"
+    )
+    x, expected = np.arange(500.0), np.zeros(500)
+    for i in range(500):
+        for k in range(LENGTH):
+            expected[(i * 3 + k) % 500] += x[i] * k
+    np.testing.assert_array_equal(kw.kernel(text)(x), expected)
+
+
+def test_loops_in_turn_within_a_loop() -> None:
+    """More of them than count for how many threads one is worth."""
+    loops = lines("        for i in range(x.shape[0]):\n            y[K, i] += x[i] + t")
+    text = f"def long(x, y):\n    for t in range(3):\n{loops}    return y\n"
+    x, y = np.arange(300.0), np.zeros((LENGTH, 300))
+    kw.kernel(text)(x, y)
+    np.testing.assert_array_equal(y, np.broadcast_to(3 * x + 3, y.shape))

@@ -345,8 +345,8 @@ class FunctionEmitter {
   std::unordered_map<const BufNode *, V> slots_;
   std::unordered_map<const ExprNode *, V> memo_;      ///< within one statement
   std::unordered_set<const BufNode *> only_written_;  ///< results that the function never reads
-  /// By parallel loop those that a serial loop runs in turn with it, itself among them; empty until asked
-  /// for.
+  /// By parallel loop those that a serial loop runs in turn with it, itself among them; filled when
+  /// one is first asked for.
   std::unordered_map<const For *, std::shared_ptr<const std::vector<const For *>>> phases_;
   bool knows_phases_ = false;
   V streams_ = nullptr;     ///< whether this call is large enough; null: nothing can
