@@ -205,13 +205,25 @@ class InitAnalysis {
     }
     // many writes side by side stay few regions; a part that moves with a loop is told by itself there
     std::erase_if(written_, [&](const Region &o) { return (o.joined || o.constant()) && contains(r, o); });
-    auto same = [&](const Region &o) { return o.buf == r.buf; };
-    if (std::count_if(written_.begin(), written_.end(), same) >= most_regions)
-      written_.erase(std::find_if(written_.begin(), written_.end(), same));
+    auto holds_new = [&](const Region &o) { return lasts(o) && contains(o, r); };
+    if (std::any_of(written_.begin(), written_.end(), holds_new)) return;
+    if (!lasts(r)) make_room(r.buf);
     written_.push_back(std::move(r));
   }
-  /// Of a buffer; chosen: each read and each further write asks all of them. Older ones are forgotten.
-  static constexpr std::ptrdiff_t most_regions = 16;
+
+  /// For one more region of a buffer that loops may change: each read and each further write asks all of
+  /// them.
+  void make_room(const BufNode *buf) {
+    constexpr std::ptrdiff_t most = 16;  // chosen
+    auto may_go = [&](const Region &o) { return o.buf == buf && !lasts(o); };
+    if (std::count_if(written_.begin(), written_.end(), may_go) >= most)
+      written_.erase(std::find_if(written_.begin(), written_.end(), may_go));
+  }
+  /// Of constants and whole dimensions.
+  static bool lasts(const Region &r) {
+    return std::all_of(r.spans.begin(), r.spans.end(),
+                       [](const Span &s) { return s.whole() || s.constant(); });
+  }
 
   /// Extends `r` along the one dimension in which the other region does not hold it, when it ends there as
   /// that one begins or begins as that one ends. Right for empty spans too: the union then claims less than

@@ -80,7 +80,7 @@ class Sink {
   void add(Diagnostic d);
   /// Throws CompileError with the errors, if there are any.
   void throw_if_errors() const;
-  /// True from the 20th error on: who catches errors to go on behind them must not.
+  /// Returns whether 20 errors were collected: a handler that would go on behind an error must rethrow then.
   bool full() const { return errors_ >= max_errors; }
   std::span<const Diagnostic> all() const { return found_; }
   std::vector<Diagnostic> warnings() const;

@@ -74,11 +74,18 @@ Expr apart(const Call &fma, const Expr &e) {
 }
 
 Stmt split(const Stmt &body) {
+  constexpr size_t most = 4;  // more of them, two in a cycle, take longer than the chain of one
   Carried carried(body);
-  return rewrite(body, [&](const Call &n, const Expr &e) {
-    bool alone =
-        n.fn == Fn::fma && carried.waits(n.args[2]) && !carried.waits(n.args[0]) && !carried.waits(n.args[1]);
-    return alone ? apart(n, e) : e;
+  auto waits = [&](const Call &n) {
+    return n.fn == Fn::fma && carried.waits(n.args[2]) && !carried.waits(n.args[0]) &&
+           !carried.waits(n.args[1]);
+  };
+  size_t count = 0;
+  for_each_evaluated(
+      body, [&](const Expr &e) { walk(e, [&](const Call &n, const Expr &) { count += waits(n); }); });
+  if (count > most) return body;
+  return rewrite(body, [&](const Call &n, const Expr &e, const Expr &original) {
+    return waits(*as<Call>(original)) ? apart(n, e) : e;
   });
 }
 

@@ -17,7 +17,8 @@ Func fuse_fma(const Func &f, const Target &target);
 /// In fast mode an fma that waits for the iteration before becomes a product and a sum: the product does not
 /// wait, and a sum takes half the cycles of an fma (2 of 4 on Golden Cove, 3 of 4 on Zen 3).
 ///     s = fma(a[i], b[i], s)   →   s = s + a[i] * b[i]
-/// Only in loops that run one iteration after the other; vectors and products that wait keep their fma.
+/// Only in loops that run one iteration after the other and have few such fma; vectors and products that wait
+/// keep their fma.
 Func split_fma(const Func &f, const Target &target);
 
 }  // namespace kw

@@ -78,6 +78,12 @@ void Lowering::parameters() {
   func_.extents.insert(func_.extents.end(), strides.begin(), strides.end());
 }
 
+/// What an argument is read through: the first one that is the same view.
+Buf Lowering::argument_buffer(size_t number) const {
+  size_t shown = f_.params.size();
+  return number < shown ? env_.at(f_.params[number].name).value.buf : arrays_.at(number - shown);
+}
+
 /// The arguments behind the parameters: arrays that the kernel, or a function that it calls, captures.
 void Lowering::captured_arrays(const Captures &captures, std::vector<Sym> &strides) {
   for (const auto &[name, c] : captures) {
@@ -91,13 +97,8 @@ void Lowering::captured_arrays(const Captures &captures, std::vector<Sym> &strid
       parameter.loc = f_.loc;
       Param param;
       param.buf = parameter_buffer(parameter, spec, strides);
-      Buf used = param.buf;
-      if (spec.alias < f_.params.size())
-        used = env_.at(f_.params[spec.alias].name).value.buf;
-      else if (spec.alias < number)
-        used = arrays_.at(spec.alias - f_.params.size());
       func_.params.push_back(param);
-      arrays_.push_back(used);
+      arrays_.push_back(spec.alias < number ? argument_buffer(spec.alias) : param.buf);
     }
     captured_arrays(c.attributes, strides);
   }
@@ -164,7 +165,7 @@ void Lowering::parameter(size_t number, std::vector<Sym> &strides) {
     b.value.kind = Operand::Kind::tensor;
     b.value.buf = param.buf;
     if (spec.alias < number) {
-      b.value.buf = env_.at(f_.params[spec.alias].name).value.buf;
+      b.value.buf = argument_buffer(spec.alias);
       twins_[p.name] = {param.buf, b.value.buf};
     }
   }

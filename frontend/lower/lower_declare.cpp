@@ -126,8 +126,8 @@ Buf Lowering::declare_output(const std::string &name, const Declared &d, Sym sym
   func_.params.push_back({buf, {}, ParamMode::out, false, d.fill});
   outputs_[name] = loc;
   const std::vector<uint8_t> &aliases = in_.signature.out_aliases;
-  if (number < aliases.size() && aliases[number] < f_.params.size()) {  // written where it is read
-    Buf used = env_.at(f_.params[aliases[number]].name).value.buf;
+  if (number < aliases.size() && aliases[number] < f_.params.size() + arrays_.size()) {
+    Buf used = argument_buffer(aliases[number]);  // written where it is read
     twins_[name] = {buf, used};
     return used;
   }

@@ -158,6 +158,7 @@ class Lowering {
   // lower.cpp: the function and its statements
   void parameters();
   void parameter(size_t number, std::vector<Sym> &strides);
+  Buf argument_buffer(size_t number) const;
   void captured_arrays(const Captures &captures, std::vector<Sym> &strides);
   Binding assigned_parameter(const ast::Parameter &p, const Operand &value);
   Buf parameter_buffer(const ast::Parameter &p, const ArgSpec &spec, std::vector<Sym> &strides);

@@ -111,6 +111,46 @@ def test_a_written_parameter_may_be_the_captured_array_itself(kernel: kw.Kernel)
         assert other.shape == expected.shape
 
 
+@kw.kernel
+def add_weights(x):
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        y[i] = x[i] + WEIGHTS[i]
+    return y
+
+
+@kw.kernel
+def turn_weights(x):
+    y = output_tensor(x.shape, x.dtype)
+    t = allocate(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        t[i] = WEIGHTS[x.shape[0] - 1 - i] + x[i]
+    for i in range(x.shape[0]):
+        y[i] = t[i] * 2
+    return y
+
+
+@kw.kernel
+def weight_before(x):
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        y[i] = WEIGHTS[max(i - 1, 0)] + x[i]
+    return y
+
+
+@pytest.mark.parametrize("fp", ["strict", "default", "fast"])
+@pytest.mark.parametrize("kernel", [add_weights, turn_weights, weight_before])
+def test_out_may_be_a_captured_array(kernel: kw.Kernel, fp: str) -> None:
+    global WEIGHTS
+    for n in (3, 300, 5000):
+        x, WEIGHTS = np.ones(n), np.arange(float(n))
+        again = kw.kernel(fp=fp)(kernel.__wrapped__)
+        expected = again(x)
+        np.testing.assert_array_equal(expected, kernel.py(x))
+        assert again(x, out=WEIGHTS) is WEIGHTS
+        np.testing.assert_array_equal(WEIGHTS, expected)
+
+
 def test_a_captured_array_is_read_only() -> None:
     with pytest.raises(kw.KernelSyntaxError, match="the captured array 'WEIGHTS' is written"):
         kw.kernel(writes_captured)(np.ones(1))

@@ -86,3 +86,15 @@ def test_loops_in_turn_within_a_loop() -> None:
     x, y = np.arange(300.0), np.zeros((LENGTH, 300))
     kw.kernel(text)(x, y)
     np.testing.assert_array_equal(y, np.broadcast_to(3 * x + 3, y.shape))
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_is_wholly_written_stays_known() -> None:
+    places = lines("        y[(i * 3 + K) % m] *= x[i]")
+    evens = "".join(f"    t[{k}] = 1.0\n" for k in [*range(0, 40, 2), *range(1, 40, 2)])
+    text = (
+        "def long(x):\n    y = output_tensor(x.shape, x.dtype)\n    t = allocate((40,), x.dtype)\n"
+        f"    m = x.shape[0]\n{evens}    for i in range(m):\n        y[i] = t[i % 40]\n"
+        f"    for i in range(m):\n{places}    return y\n"
+    )
+    np.testing.assert_array_equal(kw.kernel(text)(np.ones(50)), np.ones(50))

@@ -175,7 +175,6 @@ class Apply {
     return out;
   }
 
-  /// A loop over stretches around the loop over one of them, which goes up to its end.
   /// The loop with an array for a scalar: an element for each iteration.
   Chain expand(const Stmt &s) const {
     Buf all = make_buf(make_sym(SymKind::buffer, d_.buf->dtype, d_.buf->sym->name, d_.buf->sym->loc),

@@ -150,6 +150,13 @@ TEST(SplitFma, what_does_not_wait_or_is_no_sequence_stays) {
   }
 }
 
+TEST(SplitFma, many_in_a_loop_fill_the_machine_anyway) {
+  std::string lines = "for i in serial(0, n, 1):\n  s[()] = fma(b[i], b[i], s[()])\n";
+  for (int k = 0; k < 4; ++k) lines += cat("  a[", k, "] = fma(b[i], f64(2.0), a[", k, "])\n");
+  EXPECT_EQ(after(lines.substr(0, lines.rfind("  a["))).find("fma("), std::string::npos);
+  EXPECT_NE(after(lines).find("s[()] = fma("), std::string::npos);
+}
+
 TEST(SplitFma, the_default_mode_keeps_every_fma) {
   std::string printed = after("for i in serial(0, n, 1):\n  s[()] = fma(b[i], a[i], s[()])", "default");
   EXPECT_NE(printed.find("fma("), std::string::npos) << printed;
