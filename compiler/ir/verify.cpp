@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/intrinsics.h"
 #include "ir/loops.h"
@@ -137,11 +138,21 @@ bool Verifier::expr(const Expr &e) {
   return ok;
 }
 
+/// Whether the store adds or multiplies to its element, also by an fma.
+static bool accumulates(const Store &n) {
+  if (accumulation_of(n).is_sum_or_product()) return true;
+  const Call *call = as<Call>(n.value);
+  const Load *read = call && call->fn == Fn::fma ? as<Load>(call->args[2]) : nullptr;
+  return read && same_place(*read, n);
+}
+
 /// The loops of a band stand around the store. In no two iterations of them the store accumulates different
 /// elements; those of a sum in lanes, which counts the iterations of its band, have fixed bounds.
 bool Verifier::mark_ok(const Store &n) {
   bool lanes = n.order == Order::lanes;
-  if (!need(!lanes || !n.order.band.empty(), "a sum in lanes names no loops")) return false;
+  if (!need(!lanes || !n.order.band.empty(), "a sum in lanes names no loops") ||
+      !need(!lanes || accumulates(n), "a store in lanes adds nothing to its element"))
+    return false;
   size_t at = 0;  // of the loop that the last name stands for
   for (const Sym &name : n.order.band) {
     while (at < loops_.size() && loops_[at]->iter != name) ++at;

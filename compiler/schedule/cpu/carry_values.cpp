@@ -174,7 +174,7 @@ Stmt carried(const For &loop, const Stmt &s, const Carried &c) {
       [&](const Store &n, const Stmt &same, const Stmt &original) {
         if (original.p.get() != c.store) return same;
         Expr v = kw::ref(value);
-        return let(value, n.value, seq({store(n.buf, n.index, v, same.loc(), n.order), store(last, {}, v)}));
+        return let(value, n.value, seq({store(n.buf, n.index, v, same.loc()), store(last, {}, v)}));
       });
   bool up = loop.step > 0;
   Expr runs = binary(BinOp::lt, up ? loop.lo : loop.hi, up ? loop.hi : loop.lo);

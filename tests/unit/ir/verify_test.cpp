@@ -239,6 +239,19 @@ TEST(Verify, the_order_of_a_sum_names_loops_around_it) {
             "malformed IR: a sum in lanes names no loops");
 }
 
+TEST(Verify, a_sum_in_lanes_adds_to_its_element) {
+  std::string_view loop = "for i in serial(0, n, 1):\n  s[0] = ";
+  for (std::string_view sum :
+       {"(s[0] + a[i, 0])", "(s[0] * a[i, 0])", "(s[0] - a[i, 0])", "fma(a[i, 0], a[i, 1], s[0])"})
+    EXPECT_EQ(error_of(cat(loop, sum, " @ lanes(i)")), "") << sum;
+  for (std::string_view other :
+       {"a[i, 0]", "(a[i, 0] - s[0])", "max(s[0], a[i, 0])", "((s[0] * f32(2.0)) + a[i, 0])",
+        "(s[1] + a[i, 0])", "fma(s[0], a[i, 0], a[i, 1])"})
+    EXPECT_EQ(error_of(cat(loop, other, " @ lanes(i)")),
+              "malformed IR: a store in lanes adds nothing to its element")
+        << other;
+}
+
 TEST(Verify, no_loop_of_a_band_chooses_the_element_of_the_sum) {
   auto refused = [](std::string_view loop) {
     return cat("malformed IR: a sum over loop '", loop, "' accumulates elements that the loop chooses");
