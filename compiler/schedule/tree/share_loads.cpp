@@ -11,6 +11,7 @@
 #include "ir/build.h"
 #include "ir/match.h"
 #include "ir/rewrite.h"
+#include "schedule/reduce.h"
 
 namespace kw {
 
@@ -198,10 +199,11 @@ class LoadSharer {
       drop_store_before(*element, value);
       if (is_read_again(*element) && !as<Const>(value)) value = named(*element, value);
     }
+    Stmt made = kw::store(n.buf, index, value, s.loc(), n.order);
     // with the element's value from a local the store adds nothing to it that could come in any order
-    bool still_adds = n.order != Order::any || value.p == n.value.p;
-    out_.emplace_back(kw::store(n.buf, std::move(index), value, s.loc(), still_adds ? n.order : OrderMark{}),
-                      false);
+    if (n.order == Order::any && !reduction_of(*as<Store>(made), {}).mark)
+      made = kw::store(n.buf, std::move(index), value, s.loc());
+    out_.emplace_back(std::move(made), false);
   }
 
   /// Forgets the last store to an element that is stored again, when nothing reads it in between.

@@ -193,6 +193,19 @@ TEST(ApplyLoops, jam_keeps_a_sum_in_any_order_in_locals) {
 )");
 }
 
+TEST(ApplyLoops, jam_keeps_the_mark_of_a_sum_of_shared_terms) {
+  EXPECT_EQ(after("  for i in serial(0, 2, 1):\n    for j in serial(0, m, 1):\n"
+                  "      w[i, 0] = (w[i, 0] + v[j]) @ any(j)\n",
+                  "jam i by 2"),
+            R"(
+  for i0 in serial(0, 1, 1):
+    for j in serial(0, m, 1):
+      v_1: i64 = v[j]
+      w[i0 * 2, 0] = (w[i0 * 2, 0] + v_1) @ any(j)
+      w[(i0 * 2) + 1, 0] = (w[(i0 * 2) + 1, 0] + v_1) @ any(j)
+)");
+}
+
 TEST(ApplyLoops, jam_reads_again_what_a_copy_may_have_written) {
   std::string text = after(
       "  for i in serial(0, 4, 1):\n    for j in serial(0, m, 1):\n"
