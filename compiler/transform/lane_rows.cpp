@@ -2,6 +2,7 @@
 #include "transform/lane_rows.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "analysis/lane_view.h"
 #include "ir/accumulation.h"
@@ -22,8 +23,10 @@ class RowBuilder {
  public:
   RowBuilder(const For &outermost, const std::vector<const LaneSum *> &sums, const Loc &loc,
              const Target &target)
-      : sums_(sums), loc_(loc), target_(target), loops_{&outermost} {
-    while (loops_.size() < sums[0]->band.size()) {
+      : loc_(loc), target_(target), loops_{&outermost} {
+    for (const LaneSum *sum : sums) sums_.push_back(*sum);
+    put_together();
+    while (loops_.size() < sums_[0].band.size()) {
       const Stmt *s = &loops_.back()->body;
       for (; as<Let>(*s); s = &as<Let>(*s)->body) names_.push_back(as<Let>(*s));
       loops_.push_back(as<For>(*s));
@@ -31,7 +34,7 @@ class RowBuilder {
   }
 
   Stmt run() {
-    const LaneSum &any = *sums_[0];
+    const LaneSum &any = sums_[0];
     Expr count = kw::ref(any.count);
     Sym block = lane_iterator("block"), blocks = local("blocks");
     Stmt body = one_block(block, kw::ref(blocks));
@@ -39,22 +42,23 @@ class RowBuilder {
     For loop{block, const_int(0), kw::ref(blocks), 1, ForKind::serial, 0, Hint::none, std::move(body)};
     if (any.on_threads) loop.kind = ForKind::parallel, loop.width = blocks_per_chunk();
     std::vector<Stmt> in_order, ends;
-    for (const LaneSum *sum : sums_) {
-      if (!any.long_only) in_order.push_back(add_terms_in_order(*sum));
-      if (sum->on_threads) ends.push_back(fold_sums(*sum, kw::ref(blocks)));
-      ends.push_back(add_carry(*sum));
+    if (any.on_threads)
+      ends.push_back(for_each_sum([&](const LaneSum &s) { return fold_sums(s, kw::ref(blocks)); }));
+    for (const LaneSum &sum : sums_) {
+      if (!any.long_only) in_order.push_back(add_terms_in_order(sum));
+      ends.push_back(add_carry(sum));
     }
     Stmt out = seq({for_loop(std::move(loop)), any.by_length(seq(in_order), seq(ends))});
-    for (const LaneSum *sum : sums_) {
-      std::vector<Buf> buffers{sum->left, sum->right, sum->sums};
-      if (!sum->on_threads) buffers.push_back(sum->partial);
-      if (sum->guarded) {
-        out = seq({store(sum->used, {}, const_int(0)), out});
-        buffers.push_back(sum->used);
+    std::unordered_set<const BufNode *> done;
+    for (const LaneSum &sum : sums_) {
+      std::vector<Buf> buffers{sum.left, sum.right, sum.sums, sum.carry};
+      if (!sum.on_threads) buffers.push_back(sum.partial);
+      if (sum.guarded) {
+        out = seq({store(sum.used, {}, const_int(0)), out});
+        buffers.push_back(sum.used);
       }
-      out = alloc(sum->carry, Fill::none, out);
       for (const Buf &b : buffers)
-        if (b) out = alloc(b, Fill::none, out);
+        if (b && done.insert(b.get()).second) out = alloc(b, Fill::none, out);
     }
     return let(blocks, all, out);
   }
@@ -71,6 +75,50 @@ class RowBuilder {
 
   const For &innermost() const { return *loops_.back(); }
 
+  /// Many sums of one kind get arrays for what their blocks add up to, and one loop over them counts the
+  /// blocks: code for each would take longer to compile than their terms do.
+  void put_together() {
+    constexpr size_t many = 8;
+    for (LaneSum &first : sums_) {
+      std::vector<LaneSum *> alike;
+      for (LaneSum &sum : sums_)
+        if (sum.at.empty() && sum.op == first.op && sum.target->dtype == first.target->dtype)
+          alike.push_back(&sum);
+      if (alike.size() < many) continue;
+      Expr size = const_int(static_cast<int64_t>(alike.size()));
+      auto joined = [&](const Buf &b, Space space) {
+        std::vector<Expr> shape{size};
+        shape.insert(shape.end(), b->extents.begin(), b->extents.end());
+        return make_buf(make_sym(SymKind::buffer, b->dtype, b->sym->name), std::move(shape), space);
+      };
+      Buf carry = joined(first.carry, Space::stack), partial = joined(first.partial, Space::stack);
+      Buf sums = first.sums ? joined(first.sums, Space::heap) : Buf{};
+      for (size_t i = 0; i < alike.size(); ++i) {
+        LaneSum &sum = *alike[i];
+        sum.carry = carry, sum.partial = partial, sum.sums = sums;
+        sum.at = {const_int(static_cast<int64_t>(i))};
+      }
+    }
+  }
+
+  /// What `make` gives for each sum, in one loop for those that have their arrays together.
+  Stmt for_each_sum(const std::function<Stmt(const LaneSum &)> &make) const {
+    std::vector<Stmt> out;
+    std::unordered_set<const BufNode *> done;
+    for (const LaneSum &sum : sums_) {
+      if (!done.insert(sum.carry.get()).second) continue;
+      if (sum.at.empty()) {
+        out.push_back(make(sum));
+        continue;
+      }
+      Sym number = lane_iterator("sum");
+      LaneSum any = sum;
+      any.at = {kw::ref(number)};
+      out.push_back(counted_loop(number, const_int(0), sum.carry->extents[0], make(any)));
+    }
+    return seq(std::move(out));
+  }
+
   /// Chunks are worth a thread's while: as many operations as analysis/cost asks for.
   uint32_t blocks_per_chunk() const {
     int64_t worth = target_.work_per_thread() >> block_bits;  // blocks of one operation for each iteration
@@ -82,22 +130,22 @@ class RowBuilder {
     Sym first = local("first"), end = local("end");
     Expr b = kw::ref(block);
     std::vector<Stmt> parts;
-    for (const LaneSum *sum : sums_) parts.push_back(reset_lanes(*sum));
+    for (const LaneSum &sum : sums_) parts.push_back(reset_lanes(sum));
     parts.push_back(iterations(first, kw::ref(end)));
     std::vector<Stmt> kept, folded;
-    for (const LaneSum *sum : sums_) {
-      if (!sum->long_only) kept.push_back(keep_terms(*sum));
-      Stmt done = sum->on_threads ? store(sum->sums, {b}, load(sum->folded, {}))
-                                  : add_block(*sum, b, binary(BinOp::eq, add(b, const_int(1)), blocks));
-      folded.push_back(fold_lanes(*sum, std::move(done)));
+    for (const LaneSum &sum : sums_) {
+      if (!sum.long_only) kept.push_back(keep_terms(sum));
+      folded.push_back(fold_lanes(sum, [&](Expr e) {
+        return sum.on_threads ? store(sum.sums, sum.element(b), std::move(e)) : sum.set_carry(std::move(e));
+      }));
     }
-    parts.push_back(sums_[0]->by_length(seq(kept), seq(folded)));
+    Expr is_last = binary(BinOp::eq, add(b, const_int(1)), blocks);
+    if (!sums_[0].on_threads)
+      folded.push_back(for_each_sum([&](const LaneSum &s) { return add_block(s, b, is_last); }));
+    parts.push_back(sums_[0].by_length(seq(kept), seq(folded)));
     Stmt out = seq(parts);
-    for (const LaneSum *sum : sums_) {
-      out = alloc(sum->lanes, Fill::none, out);
-      if (sum->on_threads) out = alloc(sum->folded, Fill::none, out);
-    }
-    Expr count = kw::ref(sums_[0]->count);
+    for (const LaneSum &sum : sums_) out = alloc(sum.lanes, Fill::none, out);
+    Expr count = kw::ref(sums_[0].count);
     return let(first, shifted_up(b, block_bits),
                let(end, at_most(count, add(kw::ref(first), const_int(block_size))), out));
   }
@@ -142,7 +190,7 @@ class RowBuilder {
   /// row is long.
   Stmt rows(const Run &run) const {
     Sym before = local("before"), row = lane_iterator("row"), start = local("start"), rest = local("start");
-    bool apart = run.aligned && !(sums_[0]->in_registers && always_masked(LaneView(innermost()), target_));
+    bool apart = run.aligned && !(sums_[0].in_registers && always_masked(LaneView(innermost()), target_));
     Expr first = kw::ref(before), most = add(first, const_int(block_size / lane_count));
     Expr rows_to = shifted_down(apart ? run.hi : add(run.hi, const_int(lane_count - 1)), 6);
     Stmt body = let(start, shifted_up(kw::ref(row), 6),
@@ -157,7 +205,7 @@ class RowBuilder {
   }
 
   Stmt one_row(const Run &run, Part part, const Expr &start) const {
-    return sums_[0]->in_registers ? row_in_registers(run, part, start) : row_in_parts(run, part, start);
+    return sums_[0].in_registers ? row_in_registers(run, part, start) : row_in_parts(run, part, start);
   }
 
   Stmt row_in_registers(const Run &run, Part part, const Expr &start) const {
@@ -193,11 +241,11 @@ class RowBuilder {
   Stmt iteration(const Expr &number, const Expr &lane) const {
     const For &n = innermost();
     Stmt body = let(n.iter, add(n.lo, mul(number, const_int(n.step))), n.body);
-    for (const LaneSum *sum : sums_) body = let(sum->lane, lane, body);
+    for (const LaneSum &sum : sums_) body = let(sum.lane, lane, body);
     return body;
   }
 
-  const std::vector<const LaneSum *> &sums_;
+  std::vector<LaneSum> sums_;
   Loc loc_;
   const Target &target_;
   std::vector<const For *> loops_;  ///< outermost first

@@ -37,8 +37,13 @@ LaneSum::LaneSum(const Store &n, Loc loc_, std::vector<const For *> band_, bool 
       partial(array(target->dtype, levels, "partial")),
       carry(lane_cell(target->dtype, "carry")),
       due(lane_cell(DType::i64, "due")),
-      used(lane_cell(DType::i64, "used")),
-      folded(carry) {}
+      used(lane_cell(DType::i64, "used")) {}
+
+std::vector<Expr> LaneSum::element(Expr i) const {
+  std::vector<Expr> out = at;
+  out.push_back(std::move(i));
+  return out;
+}
 
 Stmt LaneSum::by_length(Stmt if_short, Stmt if_long) const {
   if (long_only) return if_long;
@@ -59,11 +64,11 @@ void LaneSum::run_in_rows(bool registers, bool threads) {
   Expr blocks = const_int(1);
   for (const For *loop : band) {
     bool up = loop->step > 0;
-    Expr span = sub(up ? loop->hi : loop->lo, up ? loop->lo : loop->hi);
-    blocks = mul(blocks, binary(BinOp::max, span, const_int(0)));  // a bound: steps of 1
+    const Expr &low = up ? loop->lo : loop->hi, &high = up ? loop->hi : loop->lo;
+    blocks =
+        mul(blocks, sub(high, binary(BinOp::min, low, high)));  // a bound: steps of 1; wraps not if empty
   }
   blocks = binary(BinOp::floor_div, add(blocks, const_int(block_size - 1)), const_int(block_size));
-  folded = lane_cell(t, "folded");
   sums = make_buf(make_sym(SymKind::buffer, t, "sums"), {blocks}, Space::heap);
 }
 
@@ -161,25 +166,22 @@ Stmt reset_lanes(const LaneSum &sum) {
 namespace {
 
 /// Lanes 0, 1, … take up those that lie half of the lanes behind them, each time into fewer accumulators.
-Stmt fold_in_halves(const LaneSum &sum, const Buf &lanes, int64_t half, Stmt next) {
-  if (half == 1) {
-    Expr first = load(lanes, {const_int(0)}), second = load(lanes, {const_int(1)});
-    return seq({store(sum.folded, {}, sum.combine(first, second)), std::move(next)});
-  }
+Stmt fold_in_halves(const LaneSum &sum, const Buf &lanes, int64_t half,
+                    const std::function<Stmt(Expr)> &use) {
+  if (half == 1) return use(sum.combine(load(lanes, {const_int(0)}), load(lanes, {const_int(1)})));
   Sym l = lane_iterator("l");
   Expr folded = sum.combine(load(lanes, {kw::ref(l)}), load(lanes, {add(kw::ref(l), const_int(half))}));
   Buf fewer = array(sum.target->dtype, half, "fewer", Space::registers);
   Stmt fold = vector_loop(l, const_int(0), const_int(half), half, store(fewer, {kw::ref(l)}, folded));
-  return alloc(fewer, Fill::none, seq({fold, fold_in_halves(sum, fewer, half / 2, std::move(next))}));
+  return alloc(fewer, Fill::none, seq({fold, fold_in_halves(sum, fewer, half / 2, use)}));
 }
 
 }  // namespace
 
 /// One by one, lanes 63 to 1 fold into the lane that lies half of the lanes still in use before them: l
 /// without its highest bit.
-Stmt fold_lanes(const LaneSum &sum, Stmt next) {
-  if (sum.form == LaneSum::Form::in_rows)
-    return fold_in_halves(sum, sum.lanes, lane_count / 2, std::move(next));
+Stmt fold_lanes(const LaneSum &sum, const std::function<Stmt(Expr)> &use) {
+  if (sum.form == LaneSum::Form::in_rows) return fold_in_halves(sum, sum.lanes, lane_count / 2, use);
   Sym l = lane_iterator("l"), bits = make_sym(SymKind::local, DType::i64, "bits");
   auto smear = [](const Expr &e, int64_t by) {
     return binary(BinOp::bit_or, e, binary(BinOp::shr, e, const_int(by)));
@@ -189,7 +191,7 @@ Stmt fold_lanes(const LaneSum &sum, Stmt next) {
   Expr folded = sum.combine(load(sum.lanes, {to}), load(sum.lanes, {kw::ref(l)}));
   Stmt fold = counted_loop(l, const_int(lane_count - 1), const_int(0),
                            let(bits, below_highest, sum.set_lane(to, folded)), -1);
-  return seq({fold, store(sum.carry, {}, load(sum.lanes, {const_int(0)})), std::move(next)});
+  return seq({fold, use(load(sum.lanes, {const_int(0)}))});
 }
 
 /// The finished block, number b, takes up the partial sums of the levels whose bits are the trailing ones of
@@ -202,11 +204,12 @@ Stmt add_block(const LaneSum &sum, const Expr &block, const Expr &is_last) {
       binary(BinOp::shr, binary(BinOp::bit_xor, block, add(block, const_int(1))), const_int(1));
   Expr above = binary(BinOp::shr, kw::ref(closed), load(level, {}));
   Expr bit = binary(BinOp::ne, binary(BinOp::bit_and, above, const_int(1)), const_int(0));
-  Stmt take = store(sum.carry, {}, sum.combine(load(sum.partial, {load(level, {})}), load(sum.carry, {})));
+  std::vector<Expr> place = sum.element(load(level, {}));
+  Stmt take = sum.set_carry(sum.combine(load(sum.partial, place), sum.carried()));
   Stmt climb = seq({if_else(bit, take, {}), store(level, {}, add(load(level, {}), const_int(1)))});
   Stmt body = seq({store(level, {}, const_int(0)),
                    make_stmt({}, While{binary(BinOp::ne, above, const_int(0)), climb}),
-                   store(sum.partial, {load(level, {})}, load(sum.carry, {}))});
+                   store(sum.partial, place, sum.carried())});
   return let(closed, select(is_last, block, trailing_ones), alloc(level, Fill::none, body));
 }
 
@@ -229,8 +232,10 @@ Stmt end_blocks_before(const LaneSum &sum, Expr number) {
   Sym block = make_sym(SymKind::local, DType::i64, "block");
   Expr is_last = binary(BinOp::eq, add(due, const_int(1)), kw::ref(sum.count));
   Expr next = select(is_last, no_block(), last_of(sum, add(due, const_int(block_size))));
-  Stmt end = seq(
-      {fold_lanes(sum, add_block(sum, kw::ref(block), is_last)), reset_lanes(sum), store(sum.due, {}, next)});
+  Stmt fold = fold_lanes(sum, [&](Expr folded) {
+    return seq({sum.set_carry(std::move(folded)), add_block(sum, kw::ref(block), is_last)});
+  });
+  Stmt end = seq({fold, reset_lanes(sum), store(sum.due, {}, next)});
   end = let(block, binary(BinOp::shr, due, const_int(block_bits)), end);
   return make_stmt({}, While{binary(BinOp::lt, due, std::move(number)), end});
 }
@@ -263,20 +268,24 @@ Stmt fold_sums(const LaneSum &sum, const Expr &blocks) {
   Sym i = lane_iterator("i"), half = make_sym(SymKind::local, DType::i64, "half"),
       odd = make_sym(SymKind::local, DType::i64, "odd");
   Expr now = load(left, {}), one = const_int(1), even = mul(kw::ref(i), const_int(2));
-  Expr pair = sum.combine(load(sum.sums, {even}), load(sum.sums, {add(even, one)}));
-  Stmt carry_odd = store(sum.sums, {kw::ref(half)}, load(sum.sums, {sub(now, one)}));
-  Stmt level = seq({counted_loop(i, const_int(0), kw::ref(half), store(sum.sums, {kw::ref(i)}, pair)),
+  auto of_block = [&](Expr number) { return load(sum.sums, sum.element(std::move(number))); };
+  auto set_block = [&](Expr number, Expr value) {
+    return store(sum.sums, sum.element(std::move(number)), std::move(value));
+  };
+  Expr pair = sum.combine(of_block(even), of_block(add(even, one)));
+  Stmt carry_odd = set_block(kw::ref(half), of_block(sub(now, one)));
+  Stmt level = seq({counted_loop(i, const_int(0), kw::ref(half), set_block(kw::ref(i), pair)),
                     if_else(binary(BinOp::ne, kw::ref(odd), const_int(0)), carry_odd, {}),
                     store(left, {}, add(kw::ref(half), kw::ref(odd)))});
   level = let(half, binary(BinOp::shr, now, one), let(odd, binary(BinOp::bit_and, now, one), level));
   Stmt all = seq({store(left, {}, blocks), make_stmt({}, While{binary(BinOp::lt, one, now), level}),
-                  store(sum.carry, {}, load(sum.sums, {const_int(0)}))});
+                  sum.set_carry(of_block(const_int(0)))});
   return alloc(left, Fill::none, all);
 }
 
 Stmt add_carry(const LaneSum &sum) {
   Expr before = load(sum.target, sum.index, sum.loc);
-  return where_used(sum, store(sum.target, sum.index, sum.combine(before, load(sum.carry, {})), sum.loc));
+  return where_used(sum, store(sum.target, sum.index, sum.combine(before, sum.carried()), sum.loc));
 }
 
 }  // namespace kw

@@ -3,6 +3,7 @@
 // of the band.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,8 @@ struct LaneSum {
   bool on_threads = false;    ///< in rows: blocks may run at the same time
   Sym lane{};                 ///< in rows: the lane of the present iteration
   Buf left{}, right{};        ///< in rows: terms, or factors of fused ones, of a band shorter than a row
-  Buf folded;  ///< where the lanes of a block go: the carry, or on threads a scalar of the block
-  Buf sums{};  ///< on threads: the sum of each block
+  Buf sums{};                 ///< on threads: the sum of each block
+  std::vector<Expr> at{};     ///< its number in carry, partial and sums, where sums have these together
 
   LaneSum(const Store &n, Loc loc_, std::vector<const For *> band_, bool skips_);
 
@@ -48,6 +49,10 @@ struct LaneSum {
   Expr is_short() const { return binary(BinOp::lt, kw::ref(count), const_int(lane_count)); }
   /// What a band runs by its length, where both can come.
   Stmt by_length(Stmt if_short, Stmt if_long) const;
+  Expr carried() const { return load(carry, at); }
+  Stmt set_carry(Expr value) const { return store(carry, at, std::move(value)); }
+  /// The index of its element `i` in partial or sums.
+  std::vector<Expr> element(Expr i) const;
   Stmt set_lane(Expr lane_, Expr value) const { return store(lanes, {std::move(lane_)}, std::move(value)); }
   /// Gets the buffers of that form.
   void run_in_rows(bool registers, bool threads);
@@ -66,9 +71,9 @@ Expr trips_of(const For &n);
 Stmt accumulate(const LaneSum &sum, const Store &n);
 /// Every lane that will be used gets the value that adds nothing.
 Stmt reset_lanes(const LaneSum &sum);
-/// Puts the lanes together, then runs `next`, with their sum in the carry.
-Stmt fold_lanes(const LaneSum &sum, Stmt next);
-/// Counts the finished block in, by its number and whether it is the last one.
+/// Puts the lanes together; `use` makes the statement that takes their sum.
+Stmt fold_lanes(const LaneSum &sum, const std::function<Stmt(Expr)> &use);
+/// Counts the finished block in, whose sum is in the carry, by its number and whether it is the last one.
 Stmt add_block(const LaneSum &sum, const Expr &block, const Expr &is_last);
 /// Of a band that stays as it is: which block ends first, and the ends of all blocks whose last iteration
 /// lies before this one, also where conditions between its loops skip iterations.

@@ -50,6 +50,9 @@ bool is_light(const For &n) {
   return short_code && LaneView(n).work().operations <= operations;
 }
 
+/// Sums whose terms wait where a band is short. For more of them, that code is half of the time to compile.
+constexpr size_t most_with_terms = 32;
+
 /// The loop as it is written, every sum in the order of the source; it has fewer iterations than lanes.
 Stmt in_source_order(const Stmt &loop) {
   Stmt plain = rewrite(loop, [](const Store &n, const Stmt &s) {
@@ -104,7 +107,9 @@ Stmt run_in_blocks(const For &n, const std::vector<const LaneSum *> &sums, const
     parts.push_back(reset_lanes(*sum));
     inner.body = let(sum->number, kw::ref(inner.iter), inner.body);
     Expr is_last = binary(BinOp::eq, add(kw::ref(block), one), kw::ref(blocks));
-    ends.push_back(fold_lanes(*sum, add_block(*sum, kw::ref(block), is_last)));
+    ends.push_back(fold_lanes(*sum, [&](Expr folded) {
+      return seq({sum->set_carry(std::move(folded)), add_block(*sum, kw::ref(block), is_last)});
+    }));
   }
   parts.push_back(for_loop(inner, loc));
   parts.push_back(sums.front()->by_length({}, seq(ends)));
@@ -165,7 +170,7 @@ class LaneLowering {
     for (auto &[at, sum] : sums_) {
       const For &inner = *sum.band.front();
       if (!pure_.count(at) || !is_alone(sum.band)) continue;
-      sum.long_only = sum.band.size() == 1 && facts_of(inner).is_light;
+      sum.long_only = sum.band.size() == 1 && (facts_of(inner).is_light || sums_.size() > most_with_terms);
       bool threads = sum.band.back()->kind == ForKind::parallel;
       bool lanes = inner.kind == ForKind::vector || (threads && sum.band.size() == 1);
       if (lanes && inner.width >= 2 && inner.width <= lane_count) {

@@ -17,8 +17,8 @@ import os, signal, sys, threading, time
 import numpy as np
 import kernelwright as kw
 
-sums = "".join(f"        y[{j}] += x[i] * {j}.0\\n" for j in range(400))
-text = "def f(x):\\n    y = np.zeros(400)\\n    for i in range(x.shape[0]):\\n" + sums + "    return y\\n"
+sums = "".join(f"        y[{j}] += x[i] * {j}.0\\n" for j in range(900))
+text = "def f(x):\\n    y = np.zeros(900)\\n    for i in range(x.shape[0]):\\n" + sums + "    return y\\n"
 kernel = kw.kernel("import numpy as np\\n" + text)
 begin = time.monotonic()
 threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -29,7 +29,7 @@ except KeyboardInterrupt:
     print("interrupted")
 waited = time.monotonic() - begin
 print("at once" if waited < 2 else f"after {waited} s")
-print(kernel(np.ones(3))[399])
+print(kernel(np.ones(3))[899])
 """
 
 
@@ -38,13 +38,13 @@ def test_ctrl_c_ends_the_wait_and_not_the_compilation() -> None:
     done = subprocess.run(
         [sys.executable, "-c", SLOW], capture_output=True, text=True, env=env, check=False, timeout=120
     )
-    assert done.stdout == "interrupted\nat once\n1197.0\n", done.stdout + done.stderr
+    assert done.stdout == "interrupted\nat once\n2697.0\n", done.stdout + done.stderr
     assert done.returncode == 0
 
 
 def test_a_process_that_ends_waits_for_the_compiler() -> None:
     """Its static objects go at the end of the process: a thread in it would crash."""
-    program = SLOW.replace("print(kernel(np.ones(3))[399])", "sys.exit(3)")
+    program = SLOW.replace("print(kernel(np.ones(3))[899])", "sys.exit(3)")
     env = {**os.environ, "KW_DEBUG": "cache=off"}
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=env, check=False, timeout=120

@@ -63,3 +63,38 @@ def test_borders_that_are_cut_off_change_no_order(kernel: kw.Kernel) -> None:
     x = np.random.default_rng(3).normal(size=(17, 100)).astype(np.float32)
     checked = kw.kernel(debug=True)(kernel.__wrapped__)
     np.testing.assert_array_equal(kernel(x), checked(x))
+
+
+TERMS = {
+    "products": "t# += x[i] * #.5",
+    "squares": "t# += (x[i] - #.5) * (x[i] - #.5)",
+    "factors": "t# *= 1.0 + x[i] * 0.#1",
+    "functions": "t# += exp(x[i]) * #.5",
+    "guarded": "if x[i] > 0.#2:\n            t# += x[i]",
+    "guarded elements": "if x[i] > 0.#2:\n            y[#] += x[i]",
+}
+
+
+def together(term: str, numbers: list[int]) -> kw.Kernel:
+    """The sums of these numbers in one loop; of each the element in `y` and what was in it before."""
+    lines = ["def k(x, y):"]
+    lines += [f"    t{n} = y[{n}]" for n in numbers]
+    lines += ["    for i in range(x.shape[0]):"]
+    lines += ["        " + term.replace("#", str(n)) for n in numbers]
+    lines += [f"    y[{n}] += t{n}" for n in numbers] + ["    return y"]
+    return kw.kernel("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("name", TERMS)
+@pytest.mark.parametrize("count", [9, 40])
+def test_many_sums_in_a_loop_are_those_of_loops_of_their_own(name: str, count: int) -> None:
+    """From 8 on they share the code that counts blocks; more than 32 keep no terms of short loops."""
+    rng = np.random.default_rng(5)
+    kernel = together(TERMS[name], list(range(count)))
+    alone = {n: together(TERMS[name], [n]) for n in (0, 3, count - 1)}
+    for dtype in (np.float32, np.float64):
+        for length in (0, 1, 63, 64, 65, 4096, 4200, 70_000):
+            x, begin = rng.random(length).astype(dtype), rng.random(count).astype(dtype)
+            y = kernel(x, begin.copy())
+            for n, one in alone.items():
+                np.testing.assert_array_equal(y[n], one(x, begin.copy())[n], f"{dtype} {length} {n}")

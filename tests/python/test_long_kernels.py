@@ -28,6 +28,15 @@ TEXTS = {
     "branches": LOOP + lines("        if x[i] < K.5:\n            y[K, i] = K.0"),
     "a chain": LOOP + "        if x[i] < 0.0:\n            y[0, i] = 1.0\n"
     + lines("        elif x[i] < K.5:\n            y[0, i] = K.0"),
+    "locals": LOOP + lines("        tK = x[i] * K.0\n        if x[i] < K.5:\n            tK = 0.5")
+    + lines("        y[i, K] = tK"),
+    "locals that are handed on": HEAD + lines("    tK = 0.0") + "    for i in range(x.shape[0]):\n"
+    + lines("        if x[i] < K.5:\n            tK = x[i]\n        y[i, K] = tK"),
+    "sums": HEAD + lines("    tK = 0.0") + "    for i in range(x.shape[0]):\n"
+    + lines("        tK += x[i] * K.0") + lines("    y[0, K] = tK"),
+    "selections": HEAD + lines("    tK = 0.0\n    nK = -1") + "    for i in range(x.shape[0]):\n"
+    + lines("        if x[i] % (K + 1) > tK:\n            tK = x[i] % (K + 1)\n            nK = i")
+    + lines("    y[0, K] = tK\n    y[1, K] = nK"),
     "loops in a loop": LOOP + "        for j in range(3):\n" + lines("            y[i, j] += x[K % 7] + j"),
 }  # fmt: skip
 
@@ -41,7 +50,7 @@ def function_of(text: str) -> Callable[..., Any]:
 @pytest.mark.parametrize("fp", ["strict", "default", "fast"])
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_long_kernel(name: str, fp: str) -> None:
-    """All numbers are exact in any order of sums but for those of "in turn", which has none."""
+    """Numbers are exact in any order of sums but for those of "in turn", which has none."""
     text = TEXTS[name] + "    return y\n"
     x, y, expected = np.arange(7.0) * 43, np.zeros((LENGTH, LENGTH)), np.zeros((LENGTH, LENGTH))
     kw.kernel(text, fp=fp)(x, y)

@@ -225,9 +225,9 @@ llvm::MDNode *FunctionEmitter::mostly() {
 }
 
 void FunctionEmitter::branch(const If &n) {
+  if (is_left_out(n)) return;
   V cond = expr(n.cond);
   if (const Store *chosen = lanes_ ? nullptr : chosen_store(n)) {
-    if (is_left_out(*chosen)) return;
     V value = expr(chosen->value), cell = entry_of(cells_, chosen->buf.get());
     b_.CreateStore(without_branch(cond, value, b_.CreateLoad(value->getType(), cell)), cell);
     return;

@@ -180,6 +180,7 @@ class FunctionEmitter {
   void narrow_best(BestCells &cells, uint32_t from, uint32_t to);
   void close_best(const BestCells &cells, const For &n, const LaneView &view, V lo, uint32_t count);
   bool is_left_out(const Store &n) const;
+  bool is_left_out(const If &n) const;
   void wide_selection(const OuterSelection &s);
 
   // emit_stream.cpp: stores past the caches

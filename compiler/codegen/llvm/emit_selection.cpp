@@ -3,6 +3,7 @@
 // more as scalar code: what is kept are the bits that the serial loop keeps. Selects nothing in scalar loops.
 #include "codegen/llvm/emit.h"
 #include "ir/match.h"
+#include "ir/walk.h"
 
 namespace kw {
 
@@ -105,6 +106,22 @@ void FunctionEmitter::close_best(const BestCells &cells, const For &n, const Lan
 
 bool FunctionEmitter::is_left_out(const Store &n) const {
   return selected_ && !selected_->keeps(n.buf) && !selected_view_->is_own(n.buf);
+}
+
+/// A branch of which nothing stays: among n selections, each would else hold the code of all of them.
+bool FunctionEmitter::is_left_out(const If &n) const {
+  if (!selected_) return false;
+  bool stores_only = true;
+  auto look = [&](const Stmt &way) {
+    walk(
+        way, [&](const Store &s, const Stmt &) { stores_only &= is_left_out(s); },
+        [&](const Check &, const Stmt &) { stores_only = false; },
+        [&](const While &, const Stmt &) { stores_only = false; },
+        [&](const Jump &, const Stmt &) { stores_only = false; });
+  };
+  look(n.yes);
+  if (n.no) look(n.no);
+  return stores_only;
 }
 
 }  // namespace kw
