@@ -85,7 +85,7 @@ Operand Lowering::rounded_to_int(Fn fn, Operand arg, Loc loc) {
   if (arg.kind != Operand::Kind::scalar || arg.truth) adapt(arg, DType::f64);
   if (is_float(arg.expr.dtype())) arg.expr = call(fn, {arg.expr}, loc);
   if (!arg.weak && arg.expr.dtype() == DType::u64) {  // saturates, where a cast wraps
-    demand_conversion(arg, DType::i64);
+    demand_conversion(arg, DType::i64, true);
     Expr most = constant({DType::u64, INT64_MAX}, loc);
     return scalar_operand(cast(DType::i64, binary(BinOp::min, arg.expr, most, loc), loc), true, loc);
   }

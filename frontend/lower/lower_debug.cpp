@@ -14,6 +14,7 @@ namespace kw {
 namespace {
 
 constexpr std::string_view wraps = "without debug=True it wraps";
+constexpr std::string_view saturates = "without debug=True it becomes the nearest value";
 
 /// The ends of an integer type.
 struct Ends {
@@ -151,17 +152,18 @@ void Lowering::demand_operand(const Operand &o, DType to) {
 }
 
 /// V3: a value that is stored in, or cast to, another type.
-void Lowering::demand_conversion(const Operand &o, DType to) {
+void Lowering::demand_conversion(const Operand &o, DType to, bool rounds) {
   if (!in_.options.debug || o.kind != Operand::Kind::scalar || !is_int(to)) return;
   DType from = o.expr.dtype();
   std::string into = cat(" does not fit into ", numpy_name(to));
-  if (is_int(from)) return demand(in_range(o.expr, to), Code::E308, o.loc, telling({}, o.expr, into, wraps));
+  if (is_int(from))
+    return demand(in_range(o.expr, to), Code::E308, o.loc,
+                  telling({}, o.expr, into, rounds ? saturates : wraps));
   if (!is_float(from)) return;
   Expr x = cast(DType::f64, o.expr);
   demand(binary(BinOp::eq, x, x), Code::E309, o.loc,
          plainly(cat("NaN is no value of ", numpy_name(to)), "without debug=True it becomes 0"));
-  demand(float_in_range(x, to), Code::E308, o.loc,
-         telling({}, x, into, "without debug=True it becomes the nearest value"));
+  demand(float_in_range(x, to), Code::E308, o.loc, telling({}, x, into, saturates));
 }
 
 /// V2: Python ints are 64 bits wide here.

@@ -272,7 +272,7 @@ class Lowering {
   // lower_debug.cpp: what debug=True checks of values
   void demand(const Expr &ok, Code code, Loc loc, SiteMessage message);
   void demand_operand(const Operand &o, DType to);
-  void demand_conversion(const Operand &o, DType to);
+  void demand_conversion(const Operand &o, DType to, bool rounds = false);
   void demand_int64(const Operand &o);
   void demand_divisor(const Operand &b, bool whole, Loc loc);
   void demand_exponent(const Operand &n, Loc loc);

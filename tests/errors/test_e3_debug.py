@@ -166,6 +166,14 @@ def casts(a):
     return c
 
 
+@debug
+def rounds_to_an_int(a):
+    c = output_tensor(a.shape, "float64")
+    for i in range(a.shape[0]):
+        c[i] = round(a[i])
+    return c
+
+
 @pytest.mark.parametrize(
     "case",
     [
@@ -204,6 +212,18 @@ def casts(a):
                   {WRAPS}
             """,
             id="unsigned",
+        ),
+        calls(
+            rounds_to_an_int,
+            (np.array([3, 2**63 + 5], np.uint64),),
+            KernelOverflowError,
+            """
+            FILE:@5:22: error[E308]: 9223372036854775813 does not fit into int64
+               @5 |         c[i] = round(a[i])
+                  |                      ^~~~
+                  = note: without debug=True it becomes the nearest value
+            """,
+            id="rounded",
         ),
     ],
 )
