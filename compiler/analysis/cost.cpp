@@ -290,8 +290,11 @@ class WorkspacePlanner {
   void visit(const Stmt &root) {
     for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
       if (const Alloc *n = as<Alloc>(*s); n && n->buf->space == Space::heap)
-        slots_.push_back({n->buf, size_of(*n->buf), parallel_loops_ > 0});
-      if (const If *n = as<If>(*s)) visit(n->yes), visit(n->no);
+        slots_.push_back({n->buf, where_reached(size_of(*n->buf)), parallel_loops_ > 0});
+      if (const If *n = as<If>(*s)) {
+        visit_where(n->cond, n->yes);
+        visit_where(unary(UnOp::logical_not, n->cond), n->no);
+      }
       if (const While *n = as<While>(*s)) visit(n->body);
       if (const Seq *n = as<Seq>(*s))
         for (size_t i = 0; i + 1 < n->items.size(); ++i) visit(n->items[i]);
@@ -303,6 +306,18 @@ class WorkspacePlanner {
         parallel_loops_ -= n->kind == ForKind::parallel;
       }
     }
+  }
+
+  void visit_where(const Expr &cond, const Stmt &branch) {
+    bool known = is_size_of_call(cond);
+    if (known) conditions_.push_back(cond);
+    visit(branch);
+    if (known) conditions_.pop_back();
+  }
+  /// A temporary of a branch that the call does not take needs no memory.
+  Expr where_reached(Expr bytes) const {
+    for (const Expr &c : conditions_) bytes = select(c, std::move(bytes), const_int(0));
+    return bytes;
   }
 
   Expr size_of(const BufNode &b) {
@@ -337,6 +352,7 @@ class WorkspacePlanner {
   }
 
   BoundsContext context_{false};
+  std::vector<Expr> conditions_;  ///< of the branches around a place, those that a call decides
   int parallel_loops_ = 0;
   std::vector<WorkspaceSlot> slots_;
 };

@@ -34,6 +34,7 @@ struct Region {
   const BufNode *buf;
   std::vector<Span> spans;
   bool joined = false;  ///< made of others, which were known before
+  bool loose = false;   ///< where an end of a loop wraps, less was written
 
   bool constant() const {
     return std::all_of(spans.begin(), spans.end(), [](const Span &s) { return s.constant(); });
@@ -59,7 +60,7 @@ bool contains(const Span &a, const Span &b) {
   return distance(a.from, b.from).value_or(-1) >= 0 && distance(b.to, a.to).value_or(-1) >= 0;
 }
 bool contains(const Region &a, const Region &b) {
-  if (a.buf != b.buf) return false;
+  if (a.buf != b.buf || (a.loose && !b.loose)) return false;
   for (size_t d = 0; d < a.spans.size(); ++d)
     if (!contains(a.spans[d], b.spans[d])) return false;
   return true;
@@ -229,7 +230,7 @@ class InitAnalysis {
   /// that one begins or begins as that one ends. Right for empty spans too: the union then claims less than
   /// was written.
   bool join(Region &r, const Region &known) const {
-    if (r.buf != known.buf) return false;
+    if (r.buf != known.buf || r.loose != known.loose) return false;
     size_t at = SIZE_MAX;
     for (size_t d = 0; d < r.spans.size(); ++d) {
       if (holds(known.spans[d], r.spans[d])) continue;
@@ -302,9 +303,13 @@ class InitAnalysis {
   /// present one.
   void add_swept(Region r, const For &n, bool earlier) {
     int uses = 0;
-    for (Span &s : r.spans) {
+    for (size_t d = 0; d < r.spans.size(); ++d) {
+      Span &s = r.spans[d];
       if (s.whole() || !(mentions(s.low, n.iter) || mentions(s.high, n.iter))) continue;
       if (++uses > 1 || !sweep(s, n, earlier)) return;
+      // of a dimension as long as the loop, all is written or no run comes so far
+      bool whole = as_int(n.lo) && same(s, Span(const_int(0), r.buf->extents[d]));
+      r.loose |= !whole && !(context_.is_exact(n.lo) && context_.is_exact(n.hi));
     }
     auto lo = as_int(n.lo), hi = as_int(n.hi);
     bool runs = lo && hi && (n.step > 0 ? *lo < *hi : *lo > *hi);
@@ -329,7 +334,7 @@ class InitAnalysis {
 
   bool whole(const Buf &buf) const {
     return std::any_of(written_.begin(), written_.end(), [&](const Region &r) {
-      return r.buf == buf.get() &&
+      return r.buf == buf.get() && !r.loose &&
              std::all_of(r.spans.begin(), r.spans.end(), [](const Span &span) { return span.whole(); });
     });
   }
@@ -344,14 +349,17 @@ class InitAnalysis {
     walk(e, [&](const Load &n, const Expr &at) {
       auto tracked = tracked_.find(n.buf.get());
       if (tracked == tracked_.end()) return;
-      bool covered = std::any_of(written_.begin(), written_.end(), [&](const Region &r) {
-        if (r.buf != n.buf.get()) return false;
-        for (size_t d = 0; d < n.index.size(); ++d)
-          if (!inside(n.index[d], r.spans[d])) return false;
-        return true;
-      });
-      if (covered || silent_) return;
+      auto covered = [&](bool loose) {
+        return std::any_of(written_.begin(), written_.end(), [&](const Region &r) {
+          if (r.buf != n.buf.get() || r.loose != loose) return false;
+          for (size_t d = 0; d < n.index.size(); ++d)
+            if (!inside(n.index[d], r.spans[d])) return false;
+          return true;
+        });
+      };
+      if (silent_ || covered(false)) return;
       note(report_.needs_zero, n.buf);
+      if (covered(true)) return;
       report_.first_reads.emplace_back(n.buf, at.loc());
       if (tracked->second == Fill::empty) note(report_.early_reads, n.buf);
       if (tracked->second == Fill::meant || at.p.get() == own) return;

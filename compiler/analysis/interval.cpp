@@ -15,7 +15,30 @@ namespace {
 
 constexpr int max_steps = 200;
 
-/// True when only extents, scalar parameters and constants occur, in operations that the entry program has.
+bool is_extent(const Expr &e) {
+  const Ref *r = as<Ref>(e);
+  return r && r->sym->kind == SymKind::extent;
+}
+
+/// The end of a range as long as an iteration runs: that of `range(lo, max(lo, x))` is x.
+const Expr &end_when_run(const For &loop) {
+  const Binary *n = as<Binary>(loop.hi);
+  if (!n || n->op != (loop.step > 0 ? BinOp::max : BinOp::min)) return loop.hi;
+  if (equal(n->a, loop.lo)) return n->b;
+  return equal(n->b, loop.lo) ? n->a : loop.hi;
+}
+
+bool range_words(const For &loop, const std::optional<Affine> &lo, const std::optional<Affine> &hi,
+                 Affine &low, Affine &high) {
+  if (!lo || !hi) return false;
+  low = loop.step > 0 ? *lo : *hi;
+  high = loop.step > 0 ? *hi : *lo;
+  (loop.step > 0 ? high : low).constant += loop.step > 0 ? -1 : 1;
+  return true;
+}
+
+}  // namespace
+
 bool is_call_constant(const Expr &e) {
   bool constant = true;
   walk(
@@ -36,34 +59,30 @@ bool is_call_constant(const Expr &e) {
   return constant;
 }
 
-bool is_extent(const Expr &e) {
-  const Ref *r = as<Ref>(e);
-  return r && r->sym->kind == SymKind::extent;
+std::vector<Expr> Proof::facts() const {
+  std::vector<Expr> out;
+  if (fact) out.push_back(fact);
+  for (const Expr &e : small) {
+    out.push_back(binary(BinOp::le, const_int(-most_extent), e));
+    out.push_back(binary(BinOp::le, e, const_int(most_extent)));
+  }
+  return out;
 }
-
-/// The end of a range as long as an iteration runs: that of `range(lo, max(lo, x))` is x.
-const Expr &end_when_run(const For &loop) {
-  const Binary *n = as<Binary>(loop.hi);
-  if (!n || n->op != (loop.step > 0 ? BinOp::max : BinOp::min)) return loop.hi;
-  if (equal(n->a, loop.lo)) return n->b;
-  return equal(n->b, loop.lo) ? n->a : loop.hi;
-}
-
-bool range_words(const For &loop, Affine &low, Affine &high) {
-  auto lo = affine_of(loop.lo), hi = affine_of(end_when_run(loop));
-  if (!lo || !hi) return false;
-  low = loop.step > 0 ? *lo : *hi;
-  high = loop.step > 0 ? *hi : *lo;
-  (loop.step > 0 ? high : low).constant += loop.step > 0 ? -1 : 1;
-  return true;
-}
-
-}  // namespace
 
 struct BoundsContext::Search {
   const BoundsContext &context;
   int steps = 0;
-  bool exact = true;  ///< every replacement so far is attained by some iteration
+  bool exact = true;          ///< every replacement so far is attained by some iteration
+  std::vector<Expr> small{};  ///< see Proof
+
+  /// What may take the place of an iterator or of what is not linear: a form that does not wrap.
+  std::optional<Affine> form_of(const Expr &e) {
+    auto form = affine_of(e);
+    return form && context.is_exact(*form, &small) ? form : std::nullopt;
+  }
+  bool range_of(const For &loop, Affine &low, Affine &high) {
+    return range_words(loop, form_of(loop.lo), form_of(end_when_run(loop)), low, high);
+  }
 
   Proof run(const Affine &goal) {
     if (++steps > max_steps) return {};
@@ -82,7 +101,7 @@ struct BoundsContext::Search {
 
   Proof end_of_range(const Affine &goal, size_t i, const For &loop) {
     Affine low, high;
-    if (!range_words(loop, low, high)) return {};
+    if (!range_of(loop, low, high)) return {};
     if (loop.step != 1 && loop.step != -1) exact = false;
     auto next = substitute(goal, i, goal.terms[i].coefficient > 0 ? low : high);
     return next ? run(*next) : Proof{};
@@ -133,9 +152,9 @@ struct BoundsContext::Search {
     auto where = [&](bool holds, const std::optional<Affine> &goal) {
       BoundsContext here = context;
       here.assume(n.cond, holds);
-      Search inside{here, steps, false};
+      Search inside{here, steps, false, small};
       Proof out = goal ? inside.run(*goal) : Proof{};
-      steps = inside.steps;
+      steps = inside.steps, small = inside.small;
       return out;
     };
     exact = false;
@@ -146,27 +165,35 @@ struct BoundsContext::Search {
     return y.kind == Proof::Kind::proved ? x : both(yes, no);
   }
   /// Either suffices.
-  Proof either(const std::optional<Affine> &a, const std::optional<Affine> &b) {
+  Proof either(const Affine &goal, size_t i, const Expr &a, const Expr &b) {
     exact = false;
-    Proof x = a ? run(*a) : Proof{};
+    std::vector<Expr> before = small;
+    Proof x = one(replaced(goal, i, a));
     if (x.kind == Proof::Kind::proved) return x;
-    Proof y = b ? run(*b) : Proof{};
-    return y.kind == Proof::Kind::proved || x.kind != Proof::Kind::under_fact ? y : x;
+    std::vector<Expr> for_x = std::exchange(small, before);
+    Proof y = one(replaced(goal, i, b));
+    if (y.kind == Proof::Kind::proved || x.kind != Proof::Kind::under_fact) return y;
+    small = for_x;
+    return x;
+  }
+
+  std::optional<Affine> replaced(const Affine &goal, size_t i, const Expr &value) {
+    auto form = form_of(value);
+    return form ? substitute(goal, i, *form) : std::nullopt;
   }
 
   /// Replaces the opaque atom of term i by something that bounds it from the side that matters.
   Proof split(const Affine &goal, size_t i) {
     const Expr &atom = goal.terms[i].atom;
     bool want_low = goal.terms[i].coefficient > 0;
-    auto with = [&](const Expr &value) {
-      auto form = affine_of(value);
-      return form ? substitute(goal, i, *form) : std::nullopt;
-    };
+    auto with = [&](const Expr &value) { return replaced(goal, i, value); };
     if (const Select *n = as<Select>(atom)) return chosen(*n, with(n->yes), with(n->no));
     const Binary *n = as<Binary>(atom);
     if (!n) return {};
-    if (n->op == BinOp::min) return want_low ? both(with(n->a), with(n->b)) : either(with(n->a), with(n->b));
-    if (n->op == BinOp::max) return want_low ? either(with(n->a), with(n->b)) : both(with(n->a), with(n->b));
+    if (n->op == BinOp::min || n->op == BinOp::max) {
+      bool each_bounds = want_low == (n->op == BinOp::max);
+      return each_bounds ? either(goal, i, n->a, n->b) : both(with(n->a), with(n->b));
+    }
     exact = false;
     if (n->op == BinOp::floor_mod) return remainder(goal, i, *n);
     auto divisor = as_int(n->b);
@@ -187,10 +214,10 @@ struct BoundsContext::Search {
 
   /// x // d is monotone: bound x, then divide; x // d >= 0 follows from x >= 0, and x // d <= x from x >= 0.
   Proof division(const Affine &goal, size_t i, const Binary &n, int64_t divisor) {
-    auto x = affine_of(n.a);
+    auto x = form_of(n.a);
     if (!x) return {};
     bool want_low = goal.terms[i].coefficient > 0;
-    Expr end = context.end_value(*x, want_low);
+    Expr end = context.end_value(*x, want_low, [&](const Expr &e) { return form_of(e); });
     if (!end) return {};
     auto form = affine_of(binary(BinOp::floor_div, end, const_int(divisor)));
     return one(form ? substitute(goal, i, *form) : std::nullopt);
@@ -207,13 +234,14 @@ bool BoundsContext::surely_nonnegative(const Affine &a) const {
 }
 
 /// The least (or greatest) value of a form over all loops, when only its iterators stand in the way.
-Expr BoundsContext::end_value(Affine form, bool least) const {
+Expr BoundsContext::end_value(Affine form, bool least, const FormOf &form_of) const {
   for (size_t l = loops_.size(); l-- > 0;)
     for (size_t i = 0; i < form.terms.size(); ++i) {
+      const For &loop = *loops_[l];
       const Ref *r = as<Ref>(form.terms[i].atom);
-      if (!r || r->sym != loops_[l]->iter) continue;
+      if (!r || r->sym != loop.iter) continue;
       Affine low, high;
-      if (!range_words(*loops_[l], low, high)) return {};
+      if (!range_words(loop, form_of(loop.lo), form_of(end_when_run(loop)), low, high)) return {};
       auto next = kw::substitute(form, i, (form.terms[i].coefficient > 0) == least ? low : high);
       if (!next) return {};
       form = *next;
@@ -225,10 +253,18 @@ Expr BoundsContext::end_value(Affine form, bool least) const {
 }
 
 Proof BoundsContext::nonnegative(const Affine &goal) const {
-  Proof found = Search{*this}.run(goal);
+  Proof found = searched(goal);
   bool open = found.kind == Proof::Kind::under_fact || found.kind == Proof::Kind::unknown;
   if (open && proved_by_elimination(goal)) return {Proof::Kind::proved, {}, goal};
-  return found.kind == Proof::Kind::under_fact ? least_fact(goal, std::move(found)) : found;
+  return found.fact ? least_fact(goal, std::move(found)) : found;
+}
+
+Proof BoundsContext::searched(const Affine &goal) const {
+  Search search{*this};
+  Proof found = search.run(goal);
+  if (found.kind == Proof::Kind::proved && !search.small.empty()) found.kind = Proof::Kind::under_fact;
+  if (found.kind == Proof::Kind::under_fact) found.small = std::move(search.small);
+  return found;
 }
 
 /// A guard may ask for less than the last iterations of the loops: where `i + 1 < n` holds, b[i + 1] needs
@@ -241,8 +277,8 @@ Proof BoundsContext::least_fact(const Affine &goal, Proof found) const {
   for (const Affine &c : constraints_) {
     auto rest = add_scaled(goal, c, -1);
     if (!rest || varying(*rest) >= varying(goal)) continue;
-    Proof p = Search{*this}.run(*rest);
-    if (p.kind != Proof::Kind::under_fact || !as<Binary>(p.fact)) continue;
+    Proof p = searched(*rest);
+    if (!p.fact || !as<Binary>(p.fact)) continue;
     auto spared = add_scaled(p.worst, found.worst, -1);
     if (spared && surely_nonnegative(*spared)) found = std::move(p);
   }
@@ -262,59 +298,23 @@ bool is_size_of_call(const Expr &e) {
   return fits;
 }
 
+/// Ends of loops that may wrap are computed along, so that the entry program, which tells when they do, gives
+/// no bound then.
 Expr BoundsContext::upper_bound(const Expr &e) const {
   if (is_size_of_call(e)) return e;
+  std::vector<Expr> told;
+  auto form_of = [&](const Expr &end) {
+    auto form = affine_of(end);
+    if (!form || is_exact(*form, nullptr)) return form;
+    if (!is_call_constant(end)) return std::optional<Affine>();
+    told.push_back(end);
+    return form;
+  };
   auto form = affine_of(e);
-  return form ? end_value(*form, false) : Expr{};
-}
-
-/// A bound of the absolute value: of extents, of iterators of loops between bounded forms, and of min, max,
-/// quotients and remainders by a positive constant of such forms.
-std::optional<int64_t> BoundsContext::magnitude(const Expr &atom) const {
-  if (is_extent(atom)) return int64_t{1} << 46;
-  if (const Binary *n = as<Binary>(atom)) {
-    auto bound_of = [&](const Expr &e) {
-      auto form = exact_form(e);
-      return form ? magnitude(*form).value_or(-1) : -1;
-    };
-    int64_t a = bound_of(n->a), b = bound_of(n->b), divisor = as_int(n->b).value_or(0);
-    if (a < 0 || b < 0) return std::nullopt;
-    if (n->op == BinOp::min || n->op == BinOp::max) return std::max(a, b);
-    if (n->op == BinOp::floor_div && divisor > 0) return a + 1;
-    return n->op == BinOp::floor_mod && divisor > 0 ? std::optional(divisor) : std::nullopt;
-  }
-  const Ref *r = as<Ref>(atom);
-  if (!r || r->sym->kind != SymKind::iter) return std::nullopt;
-  for (const For *loop : loops_) {
-    if (loop->iter != r->sym) continue;
-    auto lo = exact_form(loop->lo), hi = exact_form(loop->hi);
-    auto least = lo ? magnitude(*lo) : std::nullopt, most = hi ? magnitude(*hi) : std::nullopt;
-    return least && most ? std::optional(std::max(*least, *most)) : std::nullopt;
-  }
-  return std::nullopt;
-}
-
-/// A bound of the absolute value of a form and of its partial sums, when 62 bits hold it.
-std::optional<int64_t> BoundsContext::magnitude(const Affine &form) const {
-  int64_t sum = form.constant < 0 ? -form.constant : form.constant;
-  for (const AffineTerm &t : form.terms) {
-    auto atom = magnitude(t.atom);
-    int64_t part;
-    if (!atom || __builtin_mul_overflow(*atom, t.coefficient < 0 ? -t.coefficient : t.coefficient, &part) ||
-        __builtin_add_overflow(sum, part, &sum))
-      return std::nullopt;
-  }
-  return sum < (int64_t{1} << 62) ? std::optional(sum) : std::nullopt;
-}
-
-/// The form of a side of a guard, when it means the same in 64 bits as in the integers and keeps its value as
-/// long as the guard's branch runs: no loads, and no arithmetic on symbols of any size.
-std::optional<Affine> BoundsContext::exact_form(const Expr &e) const {
-  bool loads = false;
-  walk(e, [&](const Load &, const Expr &) { loads = true; });
-  auto form = loads ? std::nullopt : affine_of(e);
-  if (!form || as<Ref>(e)) return form;
-  return magnitude(*form) ? form : std::nullopt;
+  Expr bound = form ? end_value(*form, false, form_of) : Expr{};
+  for (const Expr &end : told)
+    if (bound) bound = binary(BinOp::max, bound, binary(BinOp::min, bound, end));
+  return bound;
 }
 
 /// True when `big - small >= by` is proved.
@@ -323,18 +323,6 @@ bool BoundsContext::exceeds(const Affine &big, const Affine &small, int64_t by) 
   if (!difference) return false;
   difference->constant -= by;
   return nonnegative(*difference).kind == Proof::Kind::proved;
-}
-
-/// True when the ends of the loops over the iterators in e mean the same in 64 bits as in the integers.
-bool BoundsContext::has_exact_range(const Expr &e) const {
-  bool exact = true;
-  walk(e, [&](const Ref &r, const Expr &) {
-    for (const For *loop : loops_)
-      if (exact && loop->iter == r.sym)
-        exact = exact_form(loop->lo) && exact_form(loop->hi) && has_exact_range(loop->lo) &&
-                has_exact_range(loop->hi);
-  });
-  return exact;
 }
 
 std::optional<bool> BoundsContext::truth(const Expr &cond) const {
@@ -351,7 +339,7 @@ std::optional<bool> BoundsContext::truth(const Expr &cond) const {
   const Binary *n = as<Binary>(cond);
   if (!n || n->a.dtype() != DType::i64) return std::nullopt;
   auto a = exact_form(n->a), b = exact_form(n->b);
-  if (!a || !b || !has_exact_range(n->a) || !has_exact_range(n->b)) return std::nullopt;
+  if (!a || !b) return std::nullopt;
   bool equality = n->op == BinOp::eq || n->op == BinOp::ne;
   if (equality && (exceeds(*a, *b, 1) || exceeds(*b, *a, 1))) return n->op == BinOp::ne;
   if (equality && exceeds(*a, *b, 0) && exceeds(*b, *a, 0)) return n->op == BinOp::eq;

@@ -2,25 +2,37 @@
 // their range that makes the form smallest. Sound and incomplete; asks questions only.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "analysis/affine.h"
+#include "ir/wide_int.h"
 
 namespace kw {
+
+/// What an extent has at most (core.md 2), and symbols of any size where a proof takes them for small.
+inline constexpr int64_t most_extent = int64_t{1} << 46;
 
 /// What could be shown of a goal.
 struct Proof {
   enum class Kind : uint8_t {
     proved,
-    under_fact,  ///< holds whenever `fact` (over extents and scalar parameters) holds
+    under_fact,  ///< holds whenever `facts()`, over extents and scalar parameters, hold
     refuted,     ///< fails in every run in which all extents are at least 1 and the place is reached with the
                  ///< extreme iteration
     unknown,
   };
   Kind kind = Kind::unknown;
-  Expr fact;     ///< b1
-  Affine worst;  ///< the smallest value of the goal, over extents and parameters, for under_fact and refuted
+  Expr fact;     ///< b1; null when only `small` is asked for
+  Affine worst;  ///< the smallest value of the goal, over extents and parameters, for `fact` and refuted
+  std::vector<Expr>
+      small{};  ///< what must lie within ±2^46, so that nothing wraps that the proof counts with
+
+  std::vector<Expr> facts() const;
 };
+
+/// True when only extents, scalar parameters and constants occur, in operations that the entry program has.
+bool is_call_constant(const Expr &e);
 
 /// Whether an integer follows from extents and scalar arguments by arithmetic, choices and comparisons: what
 /// the size of a workspace may be computed by.
@@ -44,6 +56,8 @@ class BoundsContext {
   std::optional<bool> truth(const Expr &cond) const;
   /// The largest value of an i64 expression over extents and parameters, or null.
   Expr upper_bound(const Expr &e) const;
+  /// True when an i64 expression means the same in 64 bits as in the integers: nothing in its form wraps.
+  bool is_exact(const Expr &e) const;
   /// True when every loop around this place runs at least once for extents >= 1.
   bool surely_runs() const;
 
@@ -52,14 +66,32 @@ class BoundsContext {
   friend class BoundsSystem;
   /// By elimination over everything that is known here (interval_solve.cpp).
   bool proved_by_elimination(const Affine &goal) const;
+  Proof searched(const Affine &goal) const;
   Proof least_fact(const Affine &goal, Proof found) const;
-  Expr end_value(Affine form, bool least) const;
+  using FormOf = std::function<std::optional<Affine>(const Expr &)>;
+  Expr end_value(Affine form, bool least, const FormOf &form_of) const;
   /// For all extents: of at least 1, or 0 when these may be.
   bool surely_nonnegative(const Affine &a) const;
-  std::optional<int64_t> magnitude(const Expr &atom) const;
-  std::optional<int64_t> magnitude(const Affine &form) const;
   std::optional<Affine> exact_form(const Expr &e) const;
-  bool has_exact_range(const Expr &e) const;
+
+  // interval_values.cpp
+  struct Values {
+    WideInt least, most;
+    bool fit_words() const { return least >= INT64_MIN && most <= INT64_MAX; }
+  };
+  /// How to find values: by guards, and by those of their other symbols; taking what a call knows for small.
+  struct Asking {
+    int guards = 2;
+    std::vector<Expr> *small = nullptr;
+  };
+  Values values_of(const Expr &e, Asking asking) const;
+  Values values_of(const Affine &form, Asking asking) const;
+  Values values_of_atom(const Expr &atom, Asking asking) const;
+  Values values_by_kind(const Expr &atom, Asking asking) const;
+  void narrow(Values &v, const Expr &atom, Asking asking) const;
+  /// Likewise for a form; `small`, when not null, gets what must be small for it.
+  bool is_exact(const Affine &form, std::vector<Expr> *small) const;
+
   bool exceeds(const Affine &big, const Affine &small, int64_t by) const;
   std::vector<const For *> loops_;
   std::vector<Affine> constraints_;  // each >= 0

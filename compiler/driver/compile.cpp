@@ -93,7 +93,7 @@ std::map<IndexKey, std::vector<ShapeCondition>> find_conditions(const Func &f) {
       IndexProof proof = prove_index(a, d, context);
       Loc loc = (*a.index)[d].loc().known() ? (*a.index)[d].loc() : a.loc;
       for (const Proof *p : {&proof.low, &proof.high})
-        if (p->kind == Proof::Kind::under_fact)
+        if (p->fact)
           if (auto condition = shape_condition(f, p->worst))
             out[{loc.source, loc.begin, a.buf->sym->name, d}].push_back(*condition);
     }

@@ -37,9 +37,11 @@ std::string condition_text(const Func &f, const Affine &worst) {
   return cat(affine_text(f, larger), " >= ", affine_text(f, smaller));
 }
 
-/// The fact `a <= b`, largest first.
+/// The fact `a <= b`, largest first; one that only keeps a number small, number first.
 std::string fact_text(const Func &f, const Expr &fact) {
   const Binary *b = as<Binary>(fact);
+  if (b && as_int(b->a) == -most_extent) return cat(bound_text(f, b->b), " >= -2**46");
+  if (b && as_int(b->b) == most_extent) return cat(bound_text(f, b->a), " <= 2**46");
   return b && b->op == BinOp::le ? cat(bound_text(f, b->b), " >= ", bound_text(f, b->a)) : print(fact);
 }
 
@@ -201,8 +203,10 @@ class Explainer {
 
   std::vector<std::string> conditions(const IndexProof &proof) const {
     std::vector<std::string> out;
-    for (const Proof *p : {&proof.low, &proof.high})
-      if (p->kind == Kind::under_fact) out.push_back(condition_text(f_, p->worst));
+    for (const Proof *p : {&proof.low, &proof.high}) {
+      if (p->fact) out.push_back(condition_text(f_, p->worst));
+      for (const Expr &small : p->small) out.push_back(cat("abs(", bound_text(f_, small), ") <= 2**46"));
+    }
     return out;
   }
 

@@ -40,7 +40,7 @@ std::vector<Affine> size_conditions(const Func &f) {
     for (size_t d = 0; d < a.index->size(); ++d) {
       IndexProof proof = prove_index(a, d, context);
       for (const Proof *p : {&proof.low, &proof.high}) {
-        if (p->kind == Proof::Kind::under_fact) add_fact(p->fact, out);
+        for (const Expr &fact : p->facts()) add_fact(fact, out);
         if (p->kind == Proof::Kind::refuted) out.push_back(p->worst);
       }
     }

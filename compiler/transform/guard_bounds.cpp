@@ -61,9 +61,15 @@ class Guard {
         IndexProof proof = prove_index(a, d, context);
         if (!provable(proof.low, a) || !provable(proof.high, a)) continue;
         for (const Proof *p : {&proof.low, &proof.high})
-          if (p->kind == Proof::Kind::under_fact) add_fact(p->fact);
+          for (const Expr &fact : p->facts()) add_fact(fact);
       }
     });
+  }
+
+  bool holds(const Proof &p) const {
+    if (p.kind != Proof::Kind::under_fact) return p.kind == Proof::Kind::proved;
+    std::vector<Expr> facts = p.facts();
+    return assumes() && std::all_of(facts.begin(), facts.end(), [&](const Expr &f) { return assumed(f); });
   }
 
   /// What a guarded access needs may well fail in calls that never reach it. It is assumed only where it says
@@ -72,7 +78,7 @@ class Guard {
   /// guard, and a tensor may be there for its place only.
   bool provable(const Proof &p, const Access &a) const {
     if (!assumes()) return p.kind == Proof::Kind::proved;
-    if (p.kind != Proof::Kind::under_fact || !a.guarded || assumed(p.fact))
+    if (!p.fact || !a.guarded || assumed(p.fact))
       return p.kind == Proof::Kind::proved || p.kind == Proof::Kind::under_fact;
     if (!a.guard_varies || !as<Binary>(p.fact)) return false;  // of several facts `worst` is one
     auto has_term = [&](int sign) {
@@ -89,7 +95,7 @@ class Guard {
   void index(const Access &a, size_t d, const BoundsContext &context) {
     if (trust_ != Trust::nothing) {
       IndexProof proof = prove_index(a, d, context);
-      if (provable(proof.low, a) && provable(proof.high, a)) return;
+      if (holds(proof.low) && holds(proof.high)) return;
     }
     add_check(a, d);
   }

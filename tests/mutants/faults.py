@@ -389,9 +389,9 @@ BORDERS = [
     Fault(
         "ends_that_wrap",
         "compiler/analysis/interval.cpp",
-        "if (!a || !b || !has_exact_range(n->a) || !has_exact_range(n->b)) return std::nullopt;",
-        "if (!a || !b) return std::nullopt;",
-        "a condition is decided by an end of a loop that wraps",
+        "return form && context.is_exact(*form, &small) ? form : std::nullopt;",
+        "return form;",
+        "proofs count with ends of loops and operands that wrap",
     ),
     Fault(
         "rest_of_a_chain",

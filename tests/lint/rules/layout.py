@@ -52,7 +52,9 @@ CONTINUATIONS: dict[str, str] = {
         "emit_while",
         "emit_wide",
     )
-} | {"compiler/analysis/interval_solve.cpp": "compiler/analysis/interval.h"}
+} | {
+    f"compiler/analysis/interval_{part}.cpp": "compiler/analysis/interval.h" for part in ("solve", "values")
+}
 
 
 def check_top_level(files: Mapping[str, str]) -> list[str]:

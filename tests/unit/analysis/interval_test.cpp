@@ -29,10 +29,14 @@ struct Scene {
     return kw::ref(s);
   }
   Proof nonnegative(const Expr &e) const { return context.nonnegative(*affine_of(e)); }
-  /// "proved", "refuted", "unknown", or the fact under which it holds.
+  /// "proved", "refuted", "unknown", or the fact under which it holds and what must be small for it.
   std::string outcome(const Expr &e) const {
     Proof proof = nonnegative(e);
-    if (proof.kind == Kind::under_fact) return print(proof.fact);
+    if (proof.kind == Kind::under_fact) {
+      std::string out = proof.fact ? print(proof.fact) : "";
+      for (const Expr &small : proof.small) out += cat(out.empty() ? "" : " ", "small ", print(small));
+      return out;
+    }
     return proof.kind == Kind::proved ? "proved" : proof.kind == Kind::refuted ? "refuted" : "unknown";
   }
 };
@@ -191,6 +195,49 @@ TEST(Interval, selects_hold_when_both_sides_do) {
   EXPECT_EQ(s.outcome(select(cond, s.i, s.j)), "proved");
   EXPECT_NE(s.outcome(select(cond, s.i, sub(s.j, c(3)))), "proved");
   EXPECT_NE(s.outcome(select(cond, sub(s.i, c(1)), c(5))), "refuted");
+}
+
+TEST(Interval, ends_of_loops_that_may_wrap_bound_nothing) {
+  Scene s;
+  Expr q = Scene::variable(SymKind::local, "q"), k;
+  auto inside = [&](const Expr &lo, const Expr &hi, const std::vector<Expr> &guards) {
+    Sym sk = make_sym(SymKind::iter, DType::i64, "k");
+    For loop{sk, lo, hi, 1, ForKind::serial, 0, Hint::none, {}};
+    size_t assumed = 0;
+    for (const Expr &g : guards) assumed += s.context.assume(g, true);
+    s.context.enter_loop(loop);
+    std::string out = cat(s.outcome(kw::ref(sk)), ", ", s.outcome(sub(sub(s.n, kw::ref(sk)), c(1))));
+    s.context.leave_loop();
+    s.context.drop(assumed);
+    return out;
+  };
+  EXPECT_EQ(inside(q, s.n, {le(c(0), q)}), "proved, proved");
+  EXPECT_EQ(inside(add(q, c(1)), s.n, {le(c(0), q)}), "unknown, proved");  // q may be the largest number
+  EXPECT_EQ(inside(add(q, c(1)), s.n, {le(c(0), q), lt(q, s.m)}), "proved, proved");
+  EXPECT_EQ(inside(sub(q, c(1)), s.n, {le(c(1), q)}), "proved, proved");
+  EXPECT_EQ(inside(c(0), sub(q, c(1)), {le(q, s.n)}), "proved, unknown");  // q may be the smallest one
+  EXPECT_EQ(inside(c(0), sub(q, c(1)), {le(q, s.n), le(s.m, q)}), "proved, proved");
+  EXPECT_EQ(inside(add(s.p, c(1)), s.n, {le(c(0), s.p)}), "small p, proved");
+  EXPECT_EQ(inside(c(0), add(s.p, c(1)), {}), "proved, (p + 1) <= n small p");
+}
+
+TEST(Interval, operands_that_may_wrap_bound_nothing) {
+  Scene s;
+  Expr q = Scene::variable(SymKind::local, "q"), far = add(q, c(1000000));
+  Expr clamped = binary(BinOp::min, far, sub(s.n, c(1)));
+  size_t guards = s.context.assume(le(c(0), q), true);
+  EXPECT_EQ(s.outcome(clamped), "unknown");
+  EXPECT_EQ(s.outcome(binary(BinOp::floor_div, far, c(4))), "unknown");
+  EXPECT_EQ(s.outcome(select(lt(s.i, s.m), far, c(0))), "unknown");
+  EXPECT_EQ(s.outcome(binary(BinOp::max, far, c(-1))), "unknown");
+  EXPECT_EQ(s.outcome(binary(BinOp::max, far, c(0))), "proved");
+  guards += s.context.assume(le(q, s.m), true);
+  EXPECT_EQ(s.outcome(clamped), "proved");
+  EXPECT_EQ(s.outcome(select(lt(s.i, s.m), far, c(0))), "proved");
+  s.context.drop(guards);
+  // 0 <= p says nothing of the end of the loop at which the operand wraps
+  Expr back = sub(sub(s.n, c(1)), add(mul(c(3), s.i), s.p));
+  EXPECT_EQ(s.outcome(sub(sub(s.n, c(1)), binary(BinOp::max, back, c(0)))), "0 <= p small p");
 }
 
 TEST(Interval, loaded_values_are_unknown) {
