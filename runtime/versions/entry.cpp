@@ -1,4 +1,5 @@
-// The stack machine. Arithmetic that overflows poisons its result: a fact then fails, an extent is an error.
+// The stack machine. Arithmetic that overflows poisons its result, and with it all that is computed from it:
+// a fact then fails, an extent is an error. What is not chosen poisons nothing.
 #include "runtime/versions/entry.h"
 
 #include <cstring>
@@ -25,16 +26,21 @@ class Machine {
  private:
   void fail(EntryResult::Error e) { out_.error = e; }
 
-  int64_t pop() {
+  struct Word {
+    int64_t value;
+    bool poisoned;
+  };
+
+  Word pop() {
     if (top_ == 0) {
       fail(EntryResult::Error::malformed);
-      return 0;
+      return {0, false};
     }
     return stack_[--top_];
   }
-  void push(int64_t v) {
+  void push(int64_t v, bool poisoned = false) {
     if (top_ == std::size(stack_)) return fail(EntryResult::Error::malformed);
-    stack_[top_++] = v;
+    stack_[top_++] = {v, poisoned};
   }
   uint64_t bytes(size_t n) {
     if (n > code_.size() - at_) {
@@ -47,12 +53,6 @@ class Machine {
     at_ += n;
     return v;
   }
-  bool ended() {
-    bool bad = overflow_;
-    overflow_ = false;
-    return bad;
-  }
-
   void operand(Op op) {
     if (op == Op::push) return push(static_cast<int64_t>(bytes(8)));
     size_t index = bytes(1);
@@ -65,12 +65,15 @@ class Machine {
   }
 
   void arithmetic(Op op) {
-    int64_t b = pop(), a = pop(), r = 0;
+    auto [b, b_poisoned] = pop();
+    auto [a, a_poisoned] = pop();
     Value x{DType::i64, static_cast<uint64_t>(a)}, y{DType::i64, static_cast<uint64_t>(b)};
+    int64_t r = 0;
+    bool overflow = false;
     switch (op) {
-      case Op::add: overflow_ |= __builtin_add_overflow(a, b, &r); break;
-      case Op::sub: overflow_ |= __builtin_sub_overflow(a, b, &r); break;
-      case Op::mul: overflow_ |= __builtin_mul_overflow(a, b, &r); break;
+      case Op::add: overflow = __builtin_add_overflow(a, b, &r); break;
+      case Op::sub: overflow = __builtin_sub_overflow(a, b, &r); break;
+      case Op::mul: overflow = __builtin_mul_overflow(a, b, &r); break;
       case Op::floor_div: r = to_int(apply(BinOp::floor_div, x, y)); break;
       case Op::floor_mod: r = to_int(apply(BinOp::floor_mod, x, y)); break;
       case Op::min: r = a < b ? a : b; break;
@@ -83,7 +86,7 @@ class Machine {
       case Op::any: r = a || b; break;
       default: fail(EntryResult::Error::malformed);
     }
-    push(r);
+    push(r, overflow || a_poisoned || b_poisoned);
   }
 
   static bool integer_operation(uint8_t what, DType t) {
@@ -103,15 +106,15 @@ class Machine {
                                           : what < static_cast<uint8_t>(DType::f16);
     if (!known || t >= DType::f16) return fail(EntryResult::Error::malformed);
     auto value = [](DType of, int64_t v) { return from_int(of, v); };
-    if (op == Op::convert) return push(to_int(convert(t, value(static_cast<DType>(what), pop()))));
-    if (op == Op::apply_unary) return push(to_int(apply(static_cast<UnOp>(what), value(t, pop()))));
-    int64_t b = pop(), a = pop();
-    push(to_int(apply(static_cast<BinOp>(what), value(t, a), value(t, b))));
+    auto [b, b_poisoned] = pop();
+    if (op == Op::convert) return push(to_int(convert(t, value(static_cast<DType>(what), b))), b_poisoned);
+    if (op == Op::apply_unary) return push(to_int(apply(static_cast<UnOp>(what), value(t, b))), b_poisoned);
+    auto [a, a_poisoned] = pop();
+    push(to_int(apply(static_cast<BinOp>(what), value(t, a), value(t, b))), a_poisoned || b_poisoned);
   }
 
   void result(Op op) {
-    int64_t v = pop();
-    bool overflowed = ended();
+    auto [v, overflowed] = pop();
     switch (op) {
       case Op::out_extent:
         out_.error_index = out_.extents.size();
@@ -136,14 +139,18 @@ class Machine {
       case Op::dim:
       case Op::scalar: return operand(op);
       case Op::neg: {
-        int64_t a = pop(), r = 0;
-        overflow_ |= __builtin_sub_overflow(int64_t{0}, a, &r);
-        return push(r);
+        Word a = pop();
+        int64_t r = 0;
+        bool overflow = __builtin_sub_overflow(int64_t{0}, a.value, &r);
+        return push(r, overflow || a.poisoned);
       }
-      case Op::invert: return push(!pop());
+      case Op::invert: {
+        Word a = pop();
+        return push(!a.value, a.poisoned);
+      }
       case Op::choose: {
-        int64_t no = pop(), yes = pop();
-        return push(pop() ? yes : no);
+        Word no = pop(), yes = pop(), condition = pop(), chosen = condition.value ? yes : no;
+        return push(chosen.value, condition.poisoned || chosen.poisoned);
       }
       case Op::apply_unary:
       case Op::apply_binary:
@@ -162,8 +169,7 @@ class Machine {
   const uint64_t *scalars_;
   size_t scalar_count_;
   size_t at_ = 0, top_ = 0;
-  int64_t stack_[1024];
-  bool overflow_ = false;
+  Word stack_[1024];
   EntryResult out_;
 };
 

@@ -48,6 +48,21 @@ TEST(EntryMachine, computes_on_its_stack) {
   EXPECT_EQ(run(Code().push(5).op(Op::invert).op(Op::out_extent)).extents, std::vector<int64_t>{0});
 }
 
+TEST(EntryMachine, what_is_not_chosen_poisons_nothing) {
+  Code wraps = Code().push(INT64_MAX).push(1).op(Op::add);
+  auto chosen = [&](int64_t condition) {
+    Code code = Code().push(condition);
+    code.bytes += wraps.bytes;
+    return run(code.push(6).op(Op::choose).op(Op::out_extent));
+  };
+  EXPECT_EQ(chosen(0).extents, std::vector<int64_t>{6});
+  EXPECT_EQ(chosen(1).error, Error::overflow);
+  Code condition = wraps;
+  EXPECT_EQ(run(condition.push(5).push(6).op(Op::choose).op(Op::out_extent)).error, Error::overflow);
+  Code compared = wraps;
+  EXPECT_EQ(run(compared.push(0).op(Op::lt).op(Op::out_extent)).error, Error::overflow);
+}
+
 TEST(EntryMachine, typed_operations_are_those_of_the_dtype) {
   auto result = [](Code code) { return run(code.op(Op::out_extent)).extents.at(0); };
   auto binary_of = [](BinOp o, DType t) { return std::pair(static_cast<int>(o), t); };
