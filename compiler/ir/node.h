@@ -21,9 +21,9 @@
 //   the fault carries its operands as value and bound; an index check is `lt` of two u64 casts, so
 //   that negative indices fail too.
 // - Store{order}: how the sum or product that this store accumulates may be ordered, and the loops that it
-//   sums over: its band. It decides results, so no pass changes it, whatever the kinds of the loops around;
-//   a pass that renames a loop renames it here. The element that the store accumulates is the same one in
-//   all iterations of the band.
+//   sums over: its band. It decides results, whatever the kinds of the loops around: a pass that renames a
+//   loop renames it here, and one that takes the mark away gives the same bits without it. The element that
+//   the store accumulates is the same one in all iterations of the band.
 #pragma once
 
 #include <algorithm>

@@ -17,8 +17,9 @@ namespace kw {
 /// - no loop writes memory that its bounds read, which passes may evaluate again in its body
 /// - step is not 0; Jump stands inside a serial For or a While
 /// - the order of a sum names loops around it, outermost first; no iteration of them changes the element of
-///   the sum. In lanes it names at least one, a bound of none depends on another one, and a loop inside one
-///   that it does not name changes the element neither
+///   the sum. In lanes the store adds to its element or multiplies it, the order names at least one loop, a
+///   bound of none depends on another one, and a loop inside one that it does not name changes the element
+///   neither
 /// - no parallel loop stores to a cell that was made outside it
 /// - no Seq stands directly in a Seq
 /// - Check sites are in range; results are parameters; depth is at most 1,000

@@ -63,8 +63,8 @@ class Version:
     shared: tuple[tuple[str, str], ...] = ()
     """Arguments and outputs that are the same view as an earlier argument, with its name: ("c", "a")."""
     overlaps: bool = False
-    """A written one of the given arguments shares memory with another, so that the call runs the plain body;
-    known once the version is compiled."""
+    """A written one of the given arguments shares memory with another, so that the call runs a third body,
+    serial and with all checks; known once the version is compiled."""
     stored: bool = False
     """The source text cannot be read: only conditions and checks are known, from the compiled version."""
 
@@ -151,8 +151,10 @@ def _section(title: str, lines: list[str]) -> Iterator[str]:
 
 def _bodies(version: Version) -> list[str]:
     main = "main: ready" if version.main else "main: not compiled yet"
-    plain = "ready" if version.plain else "compiled when a condition fails or arguments overlap"
-    chosen = ["these arguments overlap: the call runs the plain body"] if version.overlaps else []
+    plain = "ready" if version.plain else "compiled when a condition fails"
+    chosen = (
+        ["these arguments overlap: the call runs serial code for such arguments"] if version.overlaps else []
+    )
     return [main, f"plain: {plain}", *chosen]
 
 

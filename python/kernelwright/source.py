@@ -197,7 +197,9 @@ def _import_guesses(function: types.FunctionType, code: types.CodeType) -> Itera
     """Which names the module may import, cheapest guess first; CPython compiles `np.f()` by them."""
     yield []
     yield [name for name, value in function.__globals__.items() if isinstance(value, types.ModuleType)]
-    yield _imported_names("".join(linecache.getlines(code.co_filename)))
+    held = kept(function)
+    lines = held.lines() if held is not None else None
+    yield _imported_names("".join(linecache.getlines(code.co_filename) if lines is None else lines))
 
 
 def _compiles_to(found: ast.FunctionDef, code: types.CodeType, owner: str, imported: list[str]) -> bool:

@@ -392,10 +392,10 @@ def follows(a, b):
     return a
 
 
-def test_a_call_whose_arguments_overlap_runs_the_plain_body() -> None:
+def test_a_call_whose_arguments_overlap_runs_serial_code() -> None:
     """Its loop is proved for tensors that are apart: a line says that such a call is another one."""
     kernel = kw.kernel(follows.__wrapped__)
-    g, line = np.zeros(5), "these arguments overlap: the call runs the plain body"
+    g, line = np.zeros(5), "these arguments overlap: the call runs serial code for such arguments"
     kernel(g[1:], g[:-1])
     assert g.tolist() == [0, 1, 2, 3, 4]
     for args, overlap in (((g[1:], g[:-1]), True), ((g[:2], g[3:]), False), ((g, g), False), ((), False)):
@@ -415,7 +415,7 @@ kernel writes_two
 
 version (a: float64[:, :])
   bodies      main: not compiled yet
-              plain: compiled when a condition fails or arguments overlap
+              plain: compiled when a condition fails
   conditions  none but that no extent is 0
   accesses    2 in bounds for every shape"""
 

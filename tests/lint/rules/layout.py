@@ -52,9 +52,7 @@ CONTINUATIONS: dict[str, str] = {
         "emit_while",
         "emit_wide",
     )
-} | {
-    f"compiler/analysis/interval_{part}.cpp": "compiler/analysis/interval.h" for part in ("solve", "values")
-}
+} | {f"compiler/analysis/interval_{part}.cpp": "compiler/analysis/interval.h" for part in ("solve", "values")}
 
 
 def check_top_level(files: Mapping[str, str]) -> list[str]:
