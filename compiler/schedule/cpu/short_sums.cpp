@@ -67,6 +67,10 @@ bool vectorizes_more(const Func &version, const Func &main) {
 
 Func with_short_sums(Func main, const Expr &condition, const Func &version) {
   main.body = if_else(condition, copy_of(version.body), std::move(main.body));
+  for (const Diagnostic &d : version.warnings) {
+    auto same = [&](const Diagnostic &known) { return known.code == d.code && known.message == d.message; };
+    if (std::none_of(main.warnings.begin(), main.warnings.end(), same)) main.warnings.push_back(d);
+  }
   return main;
 }
 

@@ -24,7 +24,7 @@ std::optional<ShortSums> short_sums(const Func &f);
 /// True when more loops that hold loops are vectorized in `version` than in `main`.
 bool vectorizes_more(const Func &version, const Func &main);
 
-/// `main` with a branch to the scheduled version.
+/// `main` with a branch to the scheduled version, and its warnings.
 Func with_short_sums(Func main, const Expr &condition, const Func &version);
 
 }  // namespace kw

@@ -53,8 +53,12 @@ TEST(ShortSums, both_versions_stand_under_one_condition) {
   Func now = run_in_lanes_and_threads(version->func, target), before = run_in_lanes_and_threads(main, target);
   EXPECT_TRUE(vectorizes_more(now, before));
   EXPECT_FALSE(vectorizes_more(before, now));
+  Diagnostic known{Code::W301, {}, "known before", {}, {}}, found{Code::W409, {}, "found on the way", {}, {}};
+  before.warnings = {known}, now.warnings = {known, found};
   Func both = with_short_sums(before, version->condition, now);
   EXPECT_EQ(verify(both), "");
+  ASSERT_EQ(both.warnings.size(), 2u);
+  EXPECT_EQ(both.warnings[1].message, found.message);
   std::string text = print(both);
   EXPECT_NE(text.find("if (min(a_1 if (0 < a_1) else 0, 64)) < 64:"), std::string::npos) << text;
 }
