@@ -552,6 +552,37 @@ BANDS = [
     ),
 ]
 
+WRAPS = [
+    Fault(
+        "written_to_an_end_that_wraps",
+        "compiler/analysis/init.cpp",
+        "r.loose |= !whole && !(context_.is_exact(n.lo) && context_.is_exact(n.hi));",
+        "static_cast<void>(whole);",
+        "reads of what a loop did not write, because its end wraps",
+    ),
+    Fault(
+        "guards_of_the_other_side",
+        "compiler/analysis/interval_values.cpp",
+        "v.least = std::max(v.least, -wide_floor_div(most, k));",
+        "v.most = std::min(v.most, wide_floor_div(most, k));",
+        "ends of loops that wrap under a guard from the other side",
+    ),
+    Fault(
+        "sums_counted_as_one",
+        "compiler/transform/lane_rows.cpp",
+        "any.at = {kw::ref(number)};",
+        "static_cast<void>(number);",
+        "loops of many sums in lanes of more than one block",
+    ),
+    Fault(
+        "batch_of_cells",
+        "frontend/lower/narrow_locals.cpp",
+        "live.next = live.before(of(list->items[i]));",
+        "live.next |= live.before(of(list->items[i]));",
+        "locals that later statements set anew keep their cells outside of the loop",
+    ),
+]
+
 FAULTS = [
     *SCALAR_OPS,
     *INFERENCE,
@@ -563,4 +594,5 @@ FAULTS = [
     *LANES,
     *BORDERS,
     *BANDS,
+    *WRAPS,
 ]
