@@ -254,7 +254,10 @@ class Estimator {
       if (most && most->bits < uint64_t{1} << 46) return const_int(static_cast<int64_t>(most->bits));
     }
     Expr bound = context_.upper_bound(e);
-    return !bound && is_known_before_ && is_moderate_before(e) ? e : bound;
+    if (bound || !is_known_before_ || !is_moderate_before(e)) return bound;
+    bool inside = false;  // iterators that cancel
+    walk(e, [&](const Ref &r, const Expr &) { inside |= inside_.count(r.sym.get()) > 0; });
+    return inside ? to_expr(*affine_of(e)) : e;
   }
 
   /// True for a small sum of extents and of iterators of loops around the one that is estimated.

@@ -51,7 +51,7 @@ struct EarlyCheck {
   uint32_t site;
   Loc loc;
   std::vector<const For *> loops;
-  Expr only_if;  ///< every other loop around it runs, and the guards hold; null for always
+  std::vector<Expr> only_if;  ///< all of it: every other loop around it runs, and the guards hold
   const StmtNode *statement = nullptr;
 };
 
@@ -130,13 +130,12 @@ class EarlyChecks {
         out.loops.insert(out.loops.begin(), *loop);
         depends.push_back(lo), depends.push_back(hi);
       } else if (Expr some = runs(**loop, lo, hi)) {
-        out.only_if = out.only_if ? logic(true, some, out.only_if) : some;
+        out.only_if.insert(out.only_if.begin(), some);
         depends.push_back(some);
       }
     }
     if (!out.loops.empty() && out.loops.back()->step != 1) return;
-    for (auto guard = guards_.rbegin(); guard != guards_.rend(); ++guard)
-      out.only_if = out.only_if ? logic(true, *guard, out.only_if) : *guard;
+    out.only_if.insert(out.only_if.begin(), guards_.begin(), guards_.end());
     found.push_back(std::move(out));
   }
 
@@ -176,7 +175,9 @@ struct Group {
   }
   bool has(const EarlyCheck &c) const {
     return std::any_of(checks.begin(), checks.end(), [&](const EarlyCheck &other) {
-      bool same_guard = !c.only_if == !other.only_if && (!c.only_if || equal(c.only_if, other.only_if));
+      bool same_guard =
+          std::equal(c.only_if.begin(), c.only_if.end(), other.only_if.begin(), other.only_if.end(),
+                     [](const Expr &a, const Expr &b) { return equal(a, b); });
       return same_guard && c.loops == other.loops && equal(c.cond, other.cond);
     });
   }
@@ -195,11 +196,42 @@ For copy_of(const For &loop, Symbols &iterators, const EarlyChecks &source) {
   return copy;
 }
 
+/// All of them; null for none.
+Expr all_of(const std::vector<Expr> &conditions) {
+  Expr out;
+  for (auto c = conditions.rbegin(); c != conditions.rend(); ++c) out = out ? logic(true, *c, out) : *c;
+  return out;
+}
+
+/// The conditions that are the same in all iterations stand around the loops, which may have more iterations
+/// than anyone waits for where the guards do not hold.
+Expr take_guard(Group &group) {
+  auto varies = [&](const Expr &e) {
+    return std::any_of(group.checks[0].loops.begin(), group.checks[0].loops.end(),
+                       [&](const For *loop) { return mentions(e, loop->iter); });
+  };
+  std::vector<Expr> guards;
+  for (EarlyCheck &c : group.checks) {
+    auto rest =
+        std::stable_partition(c.only_if.begin(), c.only_if.end(), [&](const Expr &e) { return !varies(e); });
+    Expr fixed = all_of({c.only_if.begin(), rest});
+    if (!fixed) return {};
+    auto same = [&](const Expr &e) { return equal(e, fixed); };
+    if (std::none_of(guards.begin(), guards.end(), same)) guards.push_back(fixed);
+  }
+  if (guards.size() == 1)
+    for (EarlyCheck &c : group.checks) std::erase_if(c.only_if, [&](const Expr &e) { return !varies(e); });
+  Expr any = guards[0];
+  for (size_t i = 1; i < guards.size(); ++i) any = logic(false, any, guards[i]);
+  return any;
+}
+
 Stmt checks_of(const Group &group, const Symbols &iterators) {
   std::vector<Stmt> items;
   for (const EarlyCheck &c : group.checks) {
     Stmt one = check(replaced(c.cond, iterators), c.site, c.loc);
-    items.push_back(guarded_by(c.only_if ? replaced(c.only_if, iterators) : Expr{}, one));
+    Expr guard = all_of(c.only_if);
+    items.push_back(guarded_by(guard ? replaced(guard, iterators) : Expr{}, one));
   }
   return seq(std::move(items));
 }
@@ -219,9 +251,10 @@ Expr alarm_of(const Expr &cond) {
 
 /// The innermost loop runs in blocks. One run of a block notices whether any check fails; only then another
 /// finds the first.
-Stmt run_early(const Group &group, const EarlyChecks &source) {
+Stmt run_early(Group group, const EarlyChecks &source) {
   const std::vector<const For *> &loops = group.checks.front().loops;
   if (loops.empty()) return checks_of(group, {});
+  Expr guard = take_guard(group);
   Symbols iterators;
   std::vector<For> nest;
   for (const For *loop : loops) nest.push_back(copy_of(*loop, iterators, source));
@@ -241,7 +274,7 @@ Stmt run_early(const Group &group, const EarlyChecks &source) {
     Expr fails = load(bad, {});
     for (const EarlyCheck &c : group.checks) {
       Expr one = alarm_of(replaced(c.cond, here));
-      if (c.only_if) one = select(replaced(c.only_if, here), one, const_int(0));
+      if (Expr only = all_of(c.only_if)) one = select(replaced(only, here), one, const_int(0));
       fails = binary(BinOp::bit_or, fails, one);
     }
     return store(bad, {}, fails);
@@ -253,7 +286,7 @@ Stmt run_early(const Group &group, const EarlyChecks &source) {
     loop->body = std::move(body);
     body = for_loop(std::move(*loop));
   }
-  return body;
+  return guarded_by(guard, body);
 }
 
 Func run_checks_early(Func f) {

@@ -290,3 +290,13 @@ def rank_sort(x):
                 rank += 1
         out[rank] = x[i]
     return out
+
+
+@case(lambda rng: (floats(rng, 300), floats(rng, 280)), mutates=(1,))
+def ranges_that_move_along(a, y):
+    """How long the innermost range is tells the middle loop nothing of its own iterator."""
+    for k in range(1, 5):
+        for i in range(y.shape[0]):
+            for j in range(i + k, i + 2 * k + 1):
+                y[i] += a[j]
+    return y

@@ -132,6 +132,19 @@ TEST(Work, iterators_around_a_loop_are_known_where_it_begins) {
   EXPECT_NE(text.find("a_0 - (k + 1)"), std::string::npos) << text;
 }
 
+TEST(Work, iterators_that_cancel_are_in_no_estimate) {
+  Func f = over_matrix(
+      "for k in range(a.shape[0]):\n  for i in range(a.shape[0]):\n"
+      "    for j in range(i + k, i + 2 * k + 1):\n      c[i, k] += a[j, k]");
+  const For *middle = nullptr;
+  walk(f.body, [&](const For &n, const Stmt &) { middle = n.iter->name == "i" ? &n : middle; });
+  WorkEstimate work = estimate_work(*middle);
+  EXPECT_TRUE(work.bounded);
+  bool inside = false;
+  walk(work.operations, [&](const Ref &n, const Expr &) { inside |= n.sym == middle->iter; });
+  EXPECT_FALSE(inside) << print(work.operations);
+}
+
 TEST(Work, steps_divide_the_trips) {
   int64_t one = *as_int(estimate_work(over_matrix("for i in range(1000):\n  c[0, 0] = 1.0")).operations);
   int64_t ten =

@@ -88,8 +88,16 @@ TEST(HoistChecks, a_guard_of_the_call_moves_along) {
       "for i in range(x.shape[0]):\n  if p > 3:\n    y[i, 0] = idx[i]\n  else:\n    y[i, 0] = w[i]";
   Places found = places(hoisted(either));
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0], "i ? k ? : cast(u64, i + k) < cast(u64, idx_0)");
-  EXPECT_EQ(found[1], "i ? k ? : cast(u64, i + k) < cast(u64, w_0)");
+  EXPECT_EQ(found[0], "? i ? k ? : cast(u64, i + k) < cast(u64, idx_0)");  // around the loops: either
+  EXPECT_EQ(found[1], "? i ? k ? : cast(u64, i + k) < cast(u64, w_0)");
+}
+
+/// Where it does not hold, the loop may have more iterations than anyone waits for.
+TEST(HoistChecks, a_guard_of_all_checks_stands_around_their_loops) {
+  EXPECT_EQ(places(hoisted("if p > 3:\n  for i in range(p, x.shape[0]):\n    y[i, 0] = idx[i]")),
+            (Places{"? i ? k : cast(u64, i + k) < cast(u64, idx_0)"}));
+  EXPECT_EQ(places(hoisted("for i in range(idx.shape[0]):\n  for j in range(p):\n    y[idx[i], 0] += 1.0")),
+            (Places{"? i ? k : cast(u64, idx[i + k]) < cast(u64, x_0)"}));
 }
 
 TEST(HoistChecks, a_table_that_the_kernel_writes_is_checked_where_it_is_read) {
