@@ -13,6 +13,7 @@
 #include "ir/intrinsics.h"
 #include "ir/loops.h"
 #include "ir/match.h"
+#include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "support/diagnostic.h"
 #include "support/text.h"
@@ -313,14 +314,34 @@ class WorkspacePlanner {
 
   void visit_where(const Expr &cond, const Stmt &branch) {
     bool known = is_size_of_call(cond);
-    if (known) conditions_.push_back(cond);
+    if (known) conditions_.push_back(wrapping(cond));
     visit(branch);
     if (known) conditions_.pop_back();
   }
-  /// A temporary of a branch that the call does not take needs no memory.
+  /// A temporary of a branch that the call does not take needs no memory. The nearest conditions are asked:
+  /// in a long chain of branches all of them would make each size as long as the chain.
   Expr where_reached(Expr bytes) const {
-    for (const Expr &c : conditions_) bytes = select(c, std::move(bytes), const_int(0));
+    constexpr size_t asked = 4;
+    size_t first = conditions_.size() - std::min(conditions_.size(), asked);
+    for (size_t i = conditions_.size(); i-- > first;)
+      bytes = select(conditions_[i], std::move(bytes), const_int(0));
     return bytes;
+  }
+  /// A condition as the kernel computes it: arithmetic that the entry program would take for an overflow is
+  /// done on unsigned words, which wrap.
+  static Expr wrapping(const Expr &cond) {
+    auto word = [](const Expr &e) { return cast(DType::u64, e); };
+    return rewrite(
+        cond,
+        [&](const Binary &n, const Expr &e) {
+          bool wraps = n.op == BinOp::add || n.op == BinOp::sub || n.op == BinOp::mul;
+          if (!wraps || e.dtype() != DType::i64) return e;
+          return cast(DType::i64, binary(n.op, word(n.a), word(n.b)));
+        },
+        [&](const Unary &n, const Expr &e) {
+          if (n.op != UnOp::neg || e.dtype() != DType::i64) return e;
+          return cast(DType::i64, binary(BinOp::sub, word(const_int(0)), word(n.a)));
+        });
   }
 
   Expr size_of(const BufNode &b) {

@@ -33,8 +33,8 @@ struct Span {
 struct Region {
   const BufNode *buf;
   std::vector<Span> spans;
-  bool joined = false;  ///< made of others, which were known before
-  bool loose = false;   ///< where an end of a loop wraps, less was written
+  bool joined = false;      ///< made of others, which were known before
+  bool overclaims = false;  ///< less was written where an end of a loop wraps
 
   bool constant() const {
     return std::all_of(spans.begin(), spans.end(), [](const Span &s) { return s.constant(); });
@@ -60,7 +60,7 @@ bool contains(const Span &a, const Span &b) {
   return distance(a.from, b.from).value_or(-1) >= 0 && distance(b.to, a.to).value_or(-1) >= 0;
 }
 bool contains(const Region &a, const Region &b) {
-  if (a.buf != b.buf || (a.loose && !b.loose)) return false;
+  if (a.buf != b.buf || (a.overclaims && !b.overclaims)) return false;
   for (size_t d = 0; d < a.spans.size(); ++d)
     if (!contains(a.spans[d], b.spans[d])) return false;
   return true;
@@ -230,7 +230,7 @@ class InitAnalysis {
   /// that one begins or begins as that one ends. Right for empty spans too: the union then claims less than
   /// was written.
   bool join(Region &r, const Region &known) const {
-    if (r.buf != known.buf || r.loose != known.loose) return false;
+    if (r.buf != known.buf || r.overclaims != known.overclaims) return false;
     size_t at = SIZE_MAX;
     for (size_t d = 0; d < r.spans.size(); ++d) {
       if (holds(known.spans[d], r.spans[d])) continue;
@@ -307,9 +307,9 @@ class InitAnalysis {
       Span &s = r.spans[d];
       if (s.whole() || !(mentions(s.low, n.iter) || mentions(s.high, n.iter))) continue;
       if (++uses > 1 || !sweep(s, n, earlier)) return;
-      // of a dimension as long as the loop, all is written or no run comes so far
+      // a loop over the whole dimension has its extent as an end, which no call has wrapped
       bool whole = as_int(n.lo) && same(s, Span(const_int(0), r.buf->extents[d]));
-      r.loose |= !whole && !(context_.is_exact(n.lo) && context_.is_exact(n.hi));
+      r.overclaims |= !whole && !(context_.is_exact(n.lo) && context_.is_exact(n.hi));
     }
     auto lo = as_int(n.lo), hi = as_int(n.hi);
     bool runs = lo && hi && (n.step > 0 ? *lo < *hi : *lo > *hi);
@@ -334,7 +334,7 @@ class InitAnalysis {
 
   bool whole(const Buf &buf) const {
     return std::any_of(written_.begin(), written_.end(), [&](const Region &r) {
-      return r.buf == buf.get() && !r.loose &&
+      return r.buf == buf.get() && !r.overclaims &&
              std::all_of(r.spans.begin(), r.spans.end(), [](const Span &span) { return span.whole(); });
     });
   }
@@ -349,9 +349,9 @@ class InitAnalysis {
     walk(e, [&](const Load &n, const Expr &at) {
       auto tracked = tracked_.find(n.buf.get());
       if (tracked == tracked_.end()) return;
-      auto covered = [&](bool loose) {
+      auto covered = [&](bool overclaims) {
         return std::any_of(written_.begin(), written_.end(), [&](const Region &r) {
-          if (r.buf != n.buf.get() || r.loose != loose) return false;
+          if (r.buf != n.buf.get() || r.overclaims != overclaims) return false;
           for (size_t d = 0; d < n.index.size(); ++d)
             if (!inside(n.index[d], r.spans[d])) return false;
           return true;

@@ -20,23 +20,6 @@ bool is_extent(const Expr &e) {
   return r && r->sym->kind == SymKind::extent;
 }
 
-/// The end of a range as long as an iteration runs: that of `range(lo, max(lo, x))` is x.
-const Expr &end_when_run(const For &loop) {
-  const Binary *n = as<Binary>(loop.hi);
-  if (!n || n->op != (loop.step > 0 ? BinOp::max : BinOp::min)) return loop.hi;
-  if (equal(n->a, loop.lo)) return n->b;
-  return equal(n->b, loop.lo) ? n->a : loop.hi;
-}
-
-bool range_words(const For &loop, const std::optional<Affine> &lo, const std::optional<Affine> &hi,
-                 Affine &low, Affine &high) {
-  if (!lo || !hi) return false;
-  low = loop.step > 0 ? *lo : *hi;
-  high = loop.step > 0 ? *hi : *lo;
-  (loop.step > 0 ? high : low).constant += loop.step > 0 ? -1 : 1;
-  return true;
-}
-
 }  // namespace
 
 bool is_call_constant(const Expr &e) {
@@ -81,7 +64,7 @@ struct BoundsContext::Search {
     return form && context.is_exact(*form, &small) ? form : std::nullopt;
   }
   bool range_of(const For &loop, Affine &low, Affine &high) {
-    return range_words(loop, form_of(loop.lo), form_of(end_when_run(loop)), low, high);
+    return ends_of(loop, [&](const Expr &e) { return form_of(e); }, low, high);
   }
 
   Proof run(const Affine &goal) {
@@ -218,7 +201,7 @@ struct BoundsContext::Search {
     if (!x) return {};
     bool want_low = goal.terms[i].coefficient > 0;
     Expr end = context.end_value(*x, want_low, [&](const Expr &e) { return form_of(e); });
-    if (!end) return {};
+    if (!end || !form_of(end)) return {};  // it is computed in the quotient, where it may wrap
     auto form = affine_of(binary(BinOp::floor_div, end, const_int(divisor)));
     return one(form ? substitute(goal, i, *form) : std::nullopt);
   }
@@ -231,25 +214,6 @@ bool BoundsContext::surely_nonnegative(const Affine &a) const {
     if (extents_positive_ && __builtin_add_overflow(least, t.coefficient, &least)) return false;
   }
   return least >= 0;
-}
-
-/// The least (or greatest) value of a form over all loops, when only its iterators stand in the way.
-Expr BoundsContext::end_value(Affine form, bool least, const FormOf &form_of) const {
-  for (size_t l = loops_.size(); l-- > 0;)
-    for (size_t i = 0; i < form.terms.size(); ++i) {
-      const For &loop = *loops_[l];
-      const Ref *r = as<Ref>(form.terms[i].atom);
-      if (!r || r->sym != loop.iter) continue;
-      Affine low, high;
-      if (!range_words(loop, form_of(loop.lo), form_of(end_when_run(loop)), low, high)) return {};
-      auto next = kw::substitute(form, i, (form.terms[i].coefficient > 0) == least ? low : high);
-      if (!next) return {};
-      form = *next;
-      break;
-    }
-  for (const AffineTerm &t : form.terms)
-    if (!is_call_constant(t.atom)) return {};
-  return to_expr(form);
 }
 
 Proof BoundsContext::nonnegative(const Affine &goal) const {
@@ -296,25 +260,6 @@ bool is_size_of_call(const Expr &e) {
         fits = fits && known && !is_float(x.dtype());
       });
   return fits;
-}
-
-/// Ends of loops that may wrap are computed along, so that the entry program, which tells when they do, gives
-/// no bound then.
-Expr BoundsContext::upper_bound(const Expr &e) const {
-  if (is_size_of_call(e)) return e;
-  std::vector<Expr> told;
-  auto form_of = [&](const Expr &end) {
-    auto form = affine_of(end);
-    if (!form || is_exact(*form, nullptr)) return form;
-    if (!is_call_constant(end)) return std::optional<Affine>();
-    told.push_back(end);
-    return form;
-  };
-  auto form = affine_of(e);
-  Expr bound = form ? end_value(*form, false, form_of) : Expr{};
-  for (const Expr &end : told)
-    if (bound) bound = binary(BinOp::max, bound, binary(BinOp::min, bound, end));
-  return bound;
 }
 
 /// True when `big - small >= by` is proved.

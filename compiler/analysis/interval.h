@@ -69,27 +69,27 @@ class BoundsContext {
   Proof searched(const Affine &goal) const;
   Proof least_fact(const Affine &goal, Proof found) const;
   using FormOf = std::function<std::optional<Affine>(const Expr &)>;
+  static bool ends_of(const For &loop, const FormOf &form_of, Affine &low, Affine &high);
   Expr end_value(Affine form, bool least, const FormOf &form_of) const;
   /// For all extents: of at least 1, or 0 when these may be.
   bool surely_nonnegative(const Affine &a) const;
   std::optional<Affine> exact_form(const Expr &e) const;
 
   // interval_values.cpp
-  struct Values {
+  struct ValueRange {
     WideInt least, most;
     bool fit_words() const { return least >= INT64_MIN && most <= INT64_MAX; }
   };
-  /// How to find values: by guards, and by those of their other symbols; taking what a call knows for small.
-  struct Asking {
-    int guards = 2;
-    std::vector<Expr> *small = nullptr;
+  struct RangeQuery {
+    int guards = 2;  ///< guards bound a symbol by others, these by guards of their own: how often; chosen
+    std::vector<Expr> *small = nullptr;  ///< when not null: scalars of the call are small, and listed here
   };
-  Values values_of(const Expr &e, Asking asking) const;
-  Values values_of(const Affine &form, Asking asking) const;
-  Values values_of_atom(const Expr &atom, Asking asking) const;
-  Values values_by_kind(const Expr &atom, Asking asking) const;
-  void narrow(Values &v, const Expr &atom, Asking asking) const;
-  /// Likewise for a form; `small`, when not null, gets what must be small for it.
+  ValueRange values_of(const Expr &e, RangeQuery query) const;
+  ValueRange values_of(const Affine &form, RangeQuery query) const;
+  ValueRange values_of_atom(const Expr &atom, RangeQuery query) const;
+  ValueRange values_by_kind(const Expr &atom, RangeQuery query) const;
+  void narrow(ValueRange &v, const Expr &atom, RangeQuery query) const;
+  /// True when 64 bits hold every value of the form; `small`, when not null, gets what must be small for it.
   bool is_exact(const Affine &form, std::vector<Expr> *small) const;
 
   bool exceeds(const Affine &big, const Affine &small, int64_t by) const;

@@ -15,47 +15,65 @@ namespace {
 // 128 bits hold all forms over atoms of 64 bits: coefficients add up to 2^15 at most (analysis/affine)
 constexpr WideInt least_word = INT64_MIN, most_word = INT64_MAX;
 
-constexpr int most_rests = 16;  ///< guards of which those of their other symbols are asked for as well
+constexpr int many_guards = 16;  ///< chosen: of more, each would ask all others for its symbols
+
+/// The end of a range as long as an iteration runs: that of `range(lo, max(lo, x))` is x.
+const Expr &end_when_run(const For &loop) {
+  const Binary *n = as<Binary>(loop.hi);
+  if (!n || n->op != (loop.step > 0 ? BinOp::max : BinOp::min)) return loop.hi;
+  if (equal(n->a, loop.lo)) return n->b;
+  return equal(n->b, loop.lo) ? n->a : loop.hi;
+}
 
 }  // namespace
 
-/// Of an expression as it is computed: what does not fit wraps.
-BoundsContext::Values BoundsContext::values_of(const Expr &e, Asking asking) const {
-  auto form = affine_of(e);
-  Values v = form ? values_of(*form, asking) : Values{least_word, most_word};
-  return v.fit_words() ? v : Values{least_word, most_word};
+/// The first and the last value of an iterator, when its loop runs.
+bool BoundsContext::ends_of(const For &loop, const FormOf &form_of, Affine &low, Affine &high) {
+  auto lo = form_of(loop.lo), hi = form_of(end_when_run(loop));
+  if (!lo || !hi) return false;
+  low = loop.step > 0 ? *lo : *hi;
+  high = loop.step > 0 ? *hi : *lo;
+  (loop.step > 0 ? high : low).constant += loop.step > 0 ? -1 : 1;
+  return true;
 }
 
-BoundsContext::Values BoundsContext::values_of(const Affine &form, Asking asking) const {
-  Values sum{form.constant, form.constant};
+/// The range of an expression as it is computed: one that leaves 64 bits wraps, to any number.
+BoundsContext::ValueRange BoundsContext::values_of(const Expr &e, RangeQuery query) const {
+  auto form = affine_of(e);
+  ValueRange v = form ? values_of(*form, query) : ValueRange{least_word, most_word};
+  return v.fit_words() ? v : ValueRange{least_word, most_word};
+}
+
+BoundsContext::ValueRange BoundsContext::values_of(const Affine &form, RangeQuery query) const {
+  ValueRange sum{form.constant, form.constant};
   for (const AffineTerm &t : form.terms) {
-    Values v = values_of_atom(t.atom, asking);
+    ValueRange v = values_of_atom(t.atom, query);
     sum.least += t.coefficient * (t.coefficient > 0 ? v.least : v.most);
     sum.most += t.coefficient * (t.coefficient > 0 ? v.most : v.least);
   }
   return sum;
 }
 
-BoundsContext::Values BoundsContext::values_of_atom(const Expr &atom, Asking asking) const {
-  Values v = values_by_kind(atom, asking);
-  if (asking.guards > 0 && (v.least == least_word || v.most == most_word)) narrow(v, atom, asking);
+BoundsContext::ValueRange BoundsContext::values_of_atom(const Expr &atom, RangeQuery query) const {
+  ValueRange v = values_by_kind(atom, query);
+  if (query.guards > 0 && (v.least == least_word || v.most == most_word)) narrow(v, atom, query);
   bool open = v.least < -most_extent || v.most > most_extent;
-  if (asking.small && open && is_call_constant(atom)) {
+  if (query.small && open && is_call_constant(atom)) {
     auto same = [&](const Expr &e) { return equal(e, atom); };
-    if (std::none_of(asking.small->begin(), asking.small->end(), same)) asking.small->push_back(atom);
+    if (std::none_of(query.small->begin(), query.small->end(), same)) query.small->push_back(atom);
     v.least = std::max<WideInt>(v.least, -most_extent), v.most = std::min<WideInt>(v.most, most_extent);
   }
   return v;
 }
 
-BoundsContext::Values BoundsContext::values_by_kind(const Expr &atom, Asking asking) const {
-  const Values any{least_word, most_word};
+BoundsContext::ValueRange BoundsContext::values_by_kind(const Expr &atom, RangeQuery query) const {
+  const ValueRange any{least_word, most_word};
   if (const Ref *r = as<Ref>(atom)) {
     if (r->sym->kind == SymKind::extent) return {extents_positive_ ? 1 : 0, most_extent};
     for (const For *loop : loops_) {
       if (loop->iter != r->sym) continue;
-      Values lo = values_of(loop->lo, asking), hi = values_of(loop->hi, asking);
-      return loop->step > 0 ? Values{lo.least, hi.most - 1} : Values{hi.least + 1, lo.most};
+      ValueRange lo = values_of(loop->lo, query), hi = values_of(loop->hi, query);
+      return loop->step > 0 ? ValueRange{lo.least, hi.most - 1} : ValueRange{hi.least + 1, lo.most};
     }
     return any;
   }
@@ -63,10 +81,10 @@ BoundsContext::Values BoundsContext::values_by_kind(const Expr &atom, Asking ask
     DType from = n->a.dtype();
     if (is_float(from) || bit_width(from) > 32) return any;
     WideInt count = WideInt{1} << bit_width(from);
-    return is_signed_int(from) ? Values{-count / 2, count / 2 - 1} : Values{0, count - 1};
+    return is_signed_int(from) ? ValueRange{-count / 2, count / 2 - 1} : ValueRange{0, count - 1};
   }
   if (const Select *n = as<Select>(atom)) {
-    Values yes = values_of(n->yes, asking), no = values_of(n->no, asking);
+    ValueRange yes = values_of(n->yes, query), no = values_of(n->no, query);
     return {std::min(yes.least, no.least), std::max(yes.most, no.most)};
   }
   const Binary *n = as<Binary>(atom);
@@ -74,26 +92,26 @@ BoundsContext::Values BoundsContext::values_by_kind(const Expr &atom, Asking ask
   auto divisor = as_int(n->b);
   if (n->op == BinOp::floor_mod && divisor && *divisor > 0) return {0, *divisor - 1};
   if (n->op == BinOp::floor_div && divisor && *divisor > 0) {
-    Values a = values_of(n->a, asking);
+    ValueRange a = values_of(n->a, query);
     return {wide_floor_div(a.least, *divisor), wide_floor_div(a.most, *divisor)};
   }
   if (n->op != BinOp::min && n->op != BinOp::max) return any;
-  Values a = values_of(n->a, asking), b = values_of(n->b, asking);
+  ValueRange a = values_of(n->a, query), b = values_of(n->b, query);
   if (n->op == BinOp::min) return {std::min(a.least, b.least), std::min(a.most, b.most)};
   return {std::max(a.least, b.least), std::max(a.most, b.most)};
 }
 
 /// A guard says k · atom + rest >= 0.
-void BoundsContext::narrow(Values &v, const Expr &atom, Asking asking) const {
-  --asking.guards;
-  if (constraints_.size() > most_rests) asking.guards = 0;
-  asking.small = nullptr;
+void BoundsContext::narrow(ValueRange &v, const Expr &atom, RangeQuery query) const {
+  --query.guards;
+  if (constraints_.size() > many_guards) query.guards = 0;
+  query.small = nullptr;
   for (const Affine &c : constraints_)
     for (size_t i = 0; i < c.terms.size(); ++i) {
       if (!equal(c.terms[i].atom, atom)) continue;
       Affine rest = c;
       rest.terms.erase(rest.terms.begin() + static_cast<std::ptrdiff_t>(i));
-      WideInt most = values_of(rest, asking).most, k = c.terms[i].coefficient;
+      WideInt most = values_of(rest, query).most, k = c.terms[i].coefficient;
       if (k > 0)
         v.least = std::max(v.least, -wide_floor_div(most, k));
       else
@@ -122,6 +140,45 @@ std::optional<Affine> BoundsContext::exact_form(const Expr &e) const {
   walk(e, [&](const Load &, const Expr &) { loads = true; });
   auto form = loads ? std::nullopt : affine_of(e);
   return form && is_exact(*form, nullptr) ? form : std::nullopt;
+}
+
+/// The least (or greatest) value of a form over all loops, when only its iterators stand in the way.
+Expr BoundsContext::end_value(Affine form, bool least, const FormOf &form_of) const {
+  for (size_t l = loops_.size(); l-- > 0;)
+    for (size_t i = 0; i < form.terms.size(); ++i) {
+      const For &loop = *loops_[l];
+      const Ref *r = as<Ref>(form.terms[i].atom);
+      if (!r || r->sym != loop.iter) continue;
+      Affine low, high;
+      if (!ends_of(loop, form_of, low, high)) return {};
+      auto next = kw::substitute(form, i, (form.terms[i].coefficient > 0) == least ? low : high);
+      if (!next) return {};
+      form = *next;
+      break;
+    }
+  for (const AffineTerm &t : form.terms)
+    if (!is_call_constant(t.atom)) return {};
+  return to_expr(form);
+}
+
+/// What may wrap is computed along, the ends of loops and the other end of the value, so that the entry
+/// program, which tells when they do, gives no bound then.
+Expr BoundsContext::upper_bound(const Expr &e) const {
+  if (is_size_of_call(e)) return e;
+  std::vector<Expr> told;
+  auto form_of = [&](const Expr &end) {
+    auto form = affine_of(end);
+    if (!form || is_exact(*form, nullptr)) return form;
+    if (!is_call_constant(end)) return std::optional<Affine>();
+    told.push_back(end);
+    return form;
+  };
+  auto form = affine_of(e);
+  Expr bound = form ? end_value(*form, false, form_of) : Expr{};
+  if (bound && !is_exact(*form, nullptr)) told.push_back(end_value(*form, true, form_of));
+  for (const Expr &end : told)
+    if (bound) bound = binary(BinOp::max, bound, binary(BinOp::min, bound, end));
+  return bound;
 }
 
 }  // namespace kw

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/interval.h"
 #include "codegen/bytes.h"
 #include "ir/build.h"
 #include "ir/match.h"
@@ -123,8 +124,12 @@ EntryProgram build_entry_program(const Func &f, const WorkEstimate &work, const 
     b.op(Op::fact);
   }
   for (const WorkspaceSlot &slot : plan_workspace(f)) {
-    if (slot.per_thread) continue;
-    ensure(b.expression(slot.bytes), "a workspace size that the entry program cannot express");
+    Expr bytes = slot.bytes;
+    if (slot.per_thread) {  // threads get it later: here it is only told when it is too large, or wraps
+      Expr most = const_int(most_extent);
+      bytes = select(binary(BinOp::lt, bytes, most), const_int(0), most);
+    }
+    ensure(b.expression(bytes), "a workspace size that the entry program cannot express");
     b.op(Op::workspace);
   }
   out.bounded = work.bounded;

@@ -75,9 +75,13 @@ class Guard {
   /// What a guarded access needs may well fail in calls that never reach it. It is assumed only where it says
   /// that one size is at least another, or at least a number: so tensors of the same loops are related, and
   /// weights have their taps, guarded or not. Where the call itself decides, its check is hoisted with the
-  /// guard, and a tensor may be there for its place only.
+  /// guard, and a tensor may be there for its place only. Nor is it assumed that a number is small, which may
+  /// stand for "no limit".
   bool provable(const Proof &p, const Access &a) const {
     if (!assumes()) return p.kind == Proof::Kind::proved;
+    Proof smallness = p;
+    smallness.fact = {};
+    if (a.guarded && !p.small.empty() && !holds(smallness)) return false;
     if (!p.fact || !a.guarded || assumed(p.fact))
       return p.kind == Proof::Kind::proved || p.kind == Proof::Kind::under_fact;
     if (!a.guard_varies || !as<Binary>(p.fact)) return false;  // of several facts `worst` is one

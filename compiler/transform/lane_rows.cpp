@@ -78,7 +78,7 @@ class RowBuilder {
   /// Many sums of one kind get arrays for what their blocks add up to, and one loop over them counts the
   /// blocks: code for each would take longer to compile than their terms do.
   void put_together() {
-    constexpr size_t many = 8;
+    constexpr size_t many = 8;  // chosen: the code of fewer compiles within a millisecond
     for (LaneSum &first : sums_) {
       std::vector<LaneSum *> alike;
       for (LaneSum &sum : sums_)

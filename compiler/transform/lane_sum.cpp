@@ -64,9 +64,9 @@ void LaneSum::run_in_rows(bool registers, bool threads) {
   Expr blocks = const_int(1);
   for (const For *loop : band) {
     bool up = loop->step > 0;
+    // the difference of an empty loop's ends could wrap
     const Expr &low = up ? loop->lo : loop->hi, &high = up ? loop->hi : loop->lo;
-    blocks =
-        mul(blocks, sub(high, binary(BinOp::min, low, high)));  // a bound: steps of 1; wraps not if empty
+    blocks = mul(blocks, sub(high, binary(BinOp::min, low, high)));  // a bound: steps of 1
   }
   blocks = binary(BinOp::floor_div, add(blocks, const_int(block_size - 1)), const_int(block_size));
   sums = make_buf(make_sym(SymKind::buffer, t, "sums"), {blocks}, Space::heap);

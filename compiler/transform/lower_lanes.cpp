@@ -38,22 +38,29 @@ bool always_reached(const Stmt &s, const StmtNode *store) {
   return false;
 }
 
+bool holds_loops(const For &n) {
+  bool found = false;
+  walk(
+      n.body, [&](const For &, const Stmt &) { found = true; },
+      [&](const While &, const Stmt &) { found = true; });
+  return found;
+}
+
 /// True when one iteration costs no more than adding its terms in order does: vectors would gain nothing
 /// on the way to such a sum.
 bool is_light(const For &n) {
   constexpr uint32_t operations = 8;
-  bool short_code = true;
-  walk(
-      n.body, [&](const For &, const Stmt &) { short_code = false; },
-      [&](const While &, const Stmt &) { short_code = false; },
-      [&](const Call &c, const Expr &) { short_code &= row_of(c.fn).cost != Cost::function; });
+  bool short_code = !holds_loops(n);
+  walk(n.body, [&](const Call &c, const Expr &) { short_code &= row_of(c.fn).cost != Cost::function; });
   return short_code && LaneView(n).work().operations <= operations;
 }
 
-/// Sums whose terms wait where a band is short. For more of them, that code is half of the time to compile.
+/// Sums whose terms wait where a band is short. For more of them, that code is half of the time to compile:
+/// 1.1 of 2.2 s for 400 sums.
 constexpr size_t most_with_terms = 32;
 
-/// The loop as it is written, every sum in the order of the source; it has fewer iterations than lanes.
+/// The loop as it is written, every sum in the order of the source; it has fewer iterations than lanes and
+/// holds no loops, whose sums have lengths of their own.
 Stmt in_source_order(const Stmt &loop) {
   Stmt plain = rewrite(loop, [](const Store &n, const Stmt &s) {
     return n.order == Order::lanes ? store(n.buf, n.index, n.value, s.loc()) : s;
@@ -170,7 +177,8 @@ class LaneLowering {
     for (auto &[at, sum] : sums_) {
       const For &inner = *sum.band.front();
       if (!pure_.count(at) || !is_alone(sum.band)) continue;
-      sum.long_only = sum.band.size() == 1 && (facts_of(inner).is_light || sums_.size() > most_with_terms);
+      bool many = sums_of(sum.band) > most_with_terms && !facts_of(inner).holds_loops;
+      sum.long_only = sum.band.size() == 1 && (facts_of(inner).is_light || many);
       bool threads = sum.band.back()->kind == ForKind::parallel;
       bool lanes = inner.kind == ForKind::vector || (threads && sum.band.size() == 1);
       if (lanes && inner.width >= 2 && inner.width <= lane_count) {
@@ -181,16 +189,20 @@ class LaneLowering {
       }
     }
   }
+  size_t sums_of(const std::vector<const For *> &band) const {
+    return static_cast<size_t>(std::count_if(sums_.begin(), sums_.end(),
+                                             [&](const auto &other) { return other.second.band == band; }));
+  }
   /// What is asked of a loop for each of its sums.
   struct LoopFacts {
-    bool is_light, fits_registers;
+    bool is_light, holds_loops, fits_registers;
   };
   const LoopFacts &facts_of(const For &n) {
     auto known = facts_.find(&n);
     if (known != facts_.end()) return known->second;
     LaneView view(n);
-    return facts_.emplace(&n, LoopFacts{is_light(n), view.sums().empty() && can_mask(view, target_)})
-        .first->second;
+    bool in_registers = view.sums().empty() && can_mask(view, target_);
+    return facts_.emplace(&n, LoopFacts{is_light(n), holds_loops(n), in_registers}).first->second;
   }
   bool any_guarded(const std::vector<const For *> &band) const {
     return std::any_of(sums_.begin(), sums_.end(),

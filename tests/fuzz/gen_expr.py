@@ -485,7 +485,9 @@ def undecided(s: Scope, depth: int) -> E:
     """A condition that is not decided before types merge."""
     test = condition(s, depth)
     if all(e.kids or is_constant(s, e) for e in expressions(test)):
-        return E("({0} < {1})", [s.size(next(iter(s.sizes), Dim("", 1))), literal(3)], "bool")
+        given = [E(n, [], t) for n, t in s.scalars.items()]  # of a helper, which has no sizes
+        known = s.size(next(iter(s.sizes))) if s.sizes else given[0]
+        return E("({0} < {1})", [known, literal(3)], "bool")
     return test
 
 

@@ -36,7 +36,8 @@ class Memory(reference.Buffer):
         return super().place(index)
 
     def address(self, place: tuple[int, ...]) -> int:
-        return int(self.start + sum(k * step for k, step in zip(place, self.array.strides, strict=True)))
+        steps = zip(place, self.array.shape, self.array.strides, strict=True)
+        return int(self.start + sum(k % n * step for k, n, step in steps))  # -1 and n - 1 are one element
 
     def __getitem__(self, index: Any) -> Bounded:
         v = super().__getitem__(index).v

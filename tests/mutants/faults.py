@@ -178,8 +178,8 @@ CHECKS = [
     Fault(
         "no_guard_is_any_guard",
         "compiler/transform/hoist_checks.cpp",
-        "bool same_guard = !c.only_if == !other.only_if && (!c.only_if ||",
-        "bool same_guard = !c.only_if || !other.only_if || (!c.only_if ||",
+        "return same_guard && c.loops == other.loops && equal(c.cond, other.cond);",
+        "return (same_guard || c.only_if.empty()) && c.loops == other.loops && equal(c.cond, other.cond);",
         "a check is left out for an equal one that runs only when some loop does",
     ),
 ]
@@ -556,7 +556,7 @@ WRAPS = [
     Fault(
         "written_to_an_end_that_wraps",
         "compiler/analysis/init.cpp",
-        "r.loose |= !whole && !(context_.is_exact(n.lo) && context_.is_exact(n.hi));",
+        "r.overclaims |= !whole && !(context_.is_exact(n.lo) && context_.is_exact(n.hi));",
         "static_cast<void>(whole);",
         "reads of what a loop did not write, because its end wraps",
     ),

@@ -85,6 +85,50 @@ def together(term: str, numbers: list[int]) -> kw.Kernel:
     return kw.kernel("\n".join(lines) + "\n")
 
 
+MIXED = list(TERMS.values())
+
+
+@pytest.mark.parametrize("count", [9, 40, 70])
+def test_many_sums_of_all_kinds_are_those_of_loops_of_their_own(count: int) -> None:
+    rng = np.random.default_rng(6)
+
+    def kernel_of(numbers: list[int]) -> kw.Kernel:
+        lines = ["def k(x, y):"]
+        for n in numbers:
+            lines += [f"    t{n} = y[{n}]", f"    u{n} = 0.0"]
+        lines += ["    for i in range(x.shape[0]):"]
+        for n in numbers:
+            lines += ["        " + MIXED[n % len(MIXED)].replace("#", str(n))]
+            lines += [f"        u{n} += float64(x[i]) * {n}.0"] if n % 3 == 0 else []
+        lines += [f"    y[{n}] += t{n} + u{n}" for n in numbers] + ["    return y"]
+        return kw.kernel("\n".join(lines) + "\n")
+
+    kernel, alone = kernel_of(list(range(count))), {n: kernel_of([n]) for n in range(0, count, 4)}
+    for length in (63, 64, 200, 5000, 70_000):
+        x, begin = rng.random(length).astype(np.float32), rng.random(count).astype(np.float32)
+        y = kernel(x, begin.copy())
+        for n, one in alone.items():
+            np.testing.assert_array_equal(y[n], one(x, begin.copy())[n], f"{length} {n}")
+
+
+def beside_a_loop(count: int) -> kw.Kernel:
+    lines = ["def k(x, z, w, y):", "    for i in range(x.shape[0]):", "        for j in range(z.shape[1]):"]
+    lines += ["            if z[i, j] > 0.3:", "                w[i] += z[i, j]"]
+    lines += [f"        y[{n}] += x[i] * {n}.5" for n in range(count)] + ["    return w, y"]
+    return kw.kernel("\n".join(lines) + "\n")
+
+
+def test_many_sums_leave_those_of_inner_loops_as_they_are() -> None:
+    rng = np.random.default_rng(7)
+    few, many = beside_a_loop(2), beside_a_loop(40)
+    for length in (5, 63, 64):
+        x, z = rng.random(length), rng.random((length, 20_000))
+        w, y = many(x, z, np.zeros(length), np.zeros(40))
+        w2, y2 = few(x, z, np.zeros(length), np.zeros(40))
+        np.testing.assert_array_equal(w, w2)
+        np.testing.assert_array_equal(y[:2], y2[:2])
+
+
 @pytest.mark.parametrize("name", TERMS)
 @pytest.mark.parametrize("count", [9, 40])
 def test_many_sums_in_a_loop_are_those_of_loops_of_their_own(name: str, count: int) -> None:

@@ -108,7 +108,8 @@ bool FunctionEmitter::is_left_out(const Store &n) const {
   return selected_ && !selected_->keeps(n.buf) && !selected_view_->is_own(n.buf);
 }
 
-/// A branch of which nothing stays: among n selections, each would else hold the code of all of them.
+/// A branch that stores nothing which is kept is left out: else the code of n selections would hold the
+/// branches of all n in each.
 bool FunctionEmitter::is_left_out(const If &n) const {
   if (!selected_) return false;
   bool stores_only = true;
