@@ -166,16 +166,20 @@ Expr BoundsContext::end_value(Affine form, bool least, const FormOf &form_of) co
 Expr BoundsContext::upper_bound(const Expr &e) const {
   if (is_size_of_call(e)) return e;
   std::vector<Expr> told;
-  auto form_of = [&](const Expr &end) {
+  auto tell = [&](const Expr &value) {
+    auto same = [&](const Expr &known) { return equal(known, value); };
+    if (value && std::none_of(told.begin(), told.end(), same)) told.push_back(value);
+    return static_cast<bool>(value);
+  };
+  FormOf form_of = [&](const Expr &end) {
     auto form = affine_of(end);
     if (!form || is_exact(*form, nullptr)) return form;
-    if (!is_call_constant(end)) return std::optional<Affine>();
-    told.push_back(end);
-    return form;
+    bool known = tell(end_value(*form, true, form_of)) && tell(end_value(*form, false, form_of));
+    return known ? form : std::nullopt;
   };
   auto form = affine_of(e);
   Expr bound = form ? end_value(*form, false, form_of) : Expr{};
-  if (bound && !is_exact(*form, nullptr)) told.push_back(end_value(*form, true, form_of));
+  if (bound && !is_exact(*form, nullptr) && !tell(end_value(*form, true, form_of))) return {};
   for (const Expr &end : told)
     if (bound) bound = binary(BinOp::max, bound, binary(BinOp::min, bound, end));
   return bound;

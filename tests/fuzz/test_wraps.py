@@ -1,7 +1,8 @@
 """Indices and ends of loops that leave 64 bits: random kernels over numbers near both ends of int64.
 
 A kernel raises IndexError if and only if an index, wrapped to 64 bits, leaves its range; else it does as
-CPython with integers that wrap. KW_TEST_SEED and KW_TEST_PROGRAMS draw others.
+CPython with integers that wrap, or says that there is no memory for a temporary. KW_TEST_SEED and
+KW_TEST_PROGRAMS draw others.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ class Outside(Exception):
 
 class Endless(Exception):
     """More iterations than a test waits for."""
+
+
+class NoMemory(Exception):
+    """A temporary of a negative size; a kernel may also say that there is no memory for a large one."""
 
 
 class Word(int):
@@ -86,8 +91,28 @@ class Checked:
         self.values[i] = value
 
 
+class Temporary:
+    """What allocate() gives, of any size."""
+
+    def __init__(self, shape: tuple[int], _: str) -> None:
+        if shape[0] < 0:
+            raise NoMemory
+        self.shape, self.cells = (Word(shape[0]),), dict[int, float]()
+
+    def __getitem__(self, i: int) -> float:
+        if not 0 <= i < self.shape[0]:
+            raise Outside
+        return self.cells.get(i, 0.0)
+
+    def __setitem__(self, i: int, value: float) -> None:
+        self[i]
+        self.cells[i] = value
+
+
 class Draw(random.Random):
     """The statements of a kernel `f(c, idx, p, q)`."""
+
+    made = 0  # temporaries
 
     def affine(self, names: list[str]) -> str:
         name, offset = self.choice(names), self.choice((-2, -1, 0, 0, 1, 1, 3, 1000000))
@@ -125,7 +150,13 @@ class Draw(random.Random):
                     ends = ends.replace("{}", self.affine(names), 1)
                 lines.append(f"{indent}for {name} in range({ends}):")
                 lines += self.block([*names, name, name], depth + 1, indent + "    ")
-            elif kind < 0.8 and "j" not in names and depth < 3:
+            elif kind < 0.7 and "k" not in names:  # a size may not depend on data
+                self.made += 1
+                t, m = f"t{self.made}", f"m{self.made}"
+                lines.append(f"{indent}{t} = allocate(({self.affine(names)},), 'float64')")
+                lines.append(f"{indent}for {m} in range(min({t}.shape[0], 20)):")
+                lines += [f"{indent}    {t}[{m}] = 7.0", f"{indent}    c[0] += {t}[{m}]"]
+            elif kind < 0.85 and "j" not in names and depth < 3:
                 lines += [f"{indent}for j in range(idx.shape[0]):", f"{indent}    k = idx[j]"]
                 lines += self.block([*names, "k", "k", "j"], depth + 1, indent + "    ")
             else:
@@ -142,11 +173,11 @@ class Draw(random.Random):
 
 def by_words(text: str, c: np.ndarray, idx: np.ndarray, p: int, q: int) -> str:
     """How the kernel must end: it changes `c` as far as it comes."""
-    space: dict[str, Any] = {"range": words}
+    space: dict[str, Any] = {"range": words, "allocate": Temporary}
     exec(compile(text, "<words>", "exec"), space)
     try:
         space["f"](Checked(c), Checked(idx), Word(p), Word(q))
-    except (Outside, Endless) as e:
+    except (Outside, Endless, NoMemory) as e:
         return type(e).__name__
     return "ok"
 
@@ -156,8 +187,11 @@ def by_kernel(kernel: Any, *args: Any) -> str:
     signal.setitimer(signal.ITIMER_REAL, PATIENCE)
     try:
         kernel(*args)
-    except IndexError:
-        return "Outside"
+    except IndexError as e:
+        return "NoMemory" if "E304" in str(e) else "Outside"
+    except (MemoryError, kw.KernelValueError, kw.UnsupportedError) as e:
+        assert isinstance(e, MemoryError) or "E224" in str(e) or "E102" in str(e), e
+        return "NoMemory"
     except KeyboardInterrupt:
         return "slow"
     finally:
@@ -166,7 +200,7 @@ def by_kernel(kernel: Any, *args: Any) -> str:
 
 
 def test_an_index_that_wraps_is_refused_where_it_leaves_its_range() -> None:
-    seen = {"ok": 0, "Outside": 0, "Endless": 0, "slow": 0}
+    seen = {"ok": 0, "Outside": 0, "Endless": 0, "NoMemory": 0, "slow": 0}
     for number in range(PROGRAMS):
         draw = Draw(SEED * 1_000_003 + number)
         text, path = draw.program(), f"<wraps {number}>"
@@ -186,6 +220,9 @@ def test_an_index_that_wraps_is_refused_where_it_leaves_its_range() -> None:
                 continue
             got = by_kernel(kernel, ours, idx, p, q)
             seen["slow"] += got == "slow"
+            if "NoMemory" in (got, expected):  # told before the kernel begins, also of what it never makes
+                assert got != "ok", what
+                continue
             if got == "slow":  # a check before the loops goes through all of a range that ends at once
                 continue
             assert got == expected, what

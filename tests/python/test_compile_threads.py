@@ -17,6 +17,7 @@ import os, signal, sys, threading
 import numpy as np
 import kernelwright as kw
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background begins without it
 sums = "".join(f"        y[{j}] += x[i] * {j}.0\\n" for j in range(900))
 text = "def f(x):\\n    y = np.zeros(900)\\n    for i in range(x.shape[0]):\\n" + sums + "    return y\\n"
 kernel = kw.kernel("import numpy as np\\n" + text)
