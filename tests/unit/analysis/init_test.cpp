@@ -55,6 +55,17 @@ TEST(Initialisation, an_unwritten_remainder_is_filled_silently) {
   EXPECT_EQ(report_of("for i in range(p):\n  for j in range(a.shape[1]):\n    c[i, j] = 1.0"), needs_c);
 }
 
+TEST(Initialisation, a_loop_whose_end_may_wrap_may_have_written_nothing) {
+  auto reads = [](std::string_view end, std::string_view guard) {
+    return report_of(
+        cat("t = allocate((a.shape[0],), a.dtype)\nfor i in range(", end,
+            "):\n  t[i] = 1.0\nfor i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    if ", guard,
+            ":\n      c[i, j] = t[i]\n    else:\n      c[i, j] = 0.0"));
+  };
+  EXPECT_EQ(reads("p + 1", "i <= p"), "zero: t; warn:");  // where it does not wrap, all is right
+  EXPECT_EQ(reads("p", "i < p"), clean);
+}
+
 TEST(Initialisation, a_read_before_the_write_warns_and_needs_zeros) {
   EXPECT_EQ(
       report_of(

@@ -36,6 +36,24 @@ TEST(LowerLanes, no_mark_is_left) {
   }
 }
 
+/// From 8 on, one loop over all of them counts their blocks.
+TEST(LowerLanes, many_sums_are_counted_in_one_loop) {
+  auto text_of = [](int count, std::string_view kind) {
+    std::string body = cat("  for k in ", kind, "(0, n, 1, width=64):\n");
+    for (int i = 0; i < count; ++i)
+      body += cat("    s[", i, "] = (s[", i, "] + a[k] * f32(", i, ".5)) @ lanes(k)\n");
+    Func lowered = lower_lanes(with_body(body), unit::with_fma());
+    EXPECT_EQ(verify(lowered), "") << print(lowered);
+    return print(lowered);
+  };
+  EXPECT_EQ(text_of(7, "vector").find("for sum"), std::string::npos);
+  std::string serial = text_of(9, "vector"), threads = text_of(9, "parallel");
+  EXPECT_NE(serial.find("for sum in serial(0, 9, 1)"), std::string::npos) << serial;
+  EXPECT_NE(serial.find("partial[sum, level[()]] = carry[sum]"), std::string::npos) << serial;
+  EXPECT_NE(threads.find("carry[sum"), std::string::npos) << threads;
+  EXPECT_NE(threads.find("sums[sum"), std::string::npos) << threads;
+}
+
 TEST(LowerLanes, sums_in_source_order_stay_as_they_are) {
   Func f = with_body("  for k in serial(0, n, 1):\n    s[0] = s[0] + a[k]\n");
   EXPECT_EQ(lower_lanes(f, unit::with_fma()).body.p, f.body.p);
