@@ -111,7 +111,9 @@ struct BoundsContext::Search {
     for (size_t i = 0; i < goal.terms.size(); ++i) {
       const Binary *n = as<Binary>(goal.terms[i].atom);
       if (!n || (n->op != BinOp::min && n->op != BinOp::max)) continue;
+      std::vector<Expr> before = small;
       if (Proof p = split(goal, i); p.kind == Proof::Kind::proved) return p;
+      small = std::move(before);
     }
     Affine low, high;  // goal = high - low, both with positive coefficients only
     for (const AffineTerm &t : goal.terms)

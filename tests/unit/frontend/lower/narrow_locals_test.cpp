@@ -36,6 +36,28 @@ TEST(NarrowLocals, the_name_of_a_local_decides_no_order) {
   EXPECT_TRUE(sums_in_lanes("s", "s"));
 }
 
+TEST(NarrowLocals, a_name_that_is_set_anew_behind_the_loop_hands_nothing_on) {
+  std::string ir = lowered(
+      "t = a[0, 0]\no[0] = t\nfor i in range(a.shape[0]):\n  t = a[i, 0] * a[i, 0]\n  o[i] += t\nt = a[1, "
+      "0]\no[1] = "
+      "t");
+  EXPECT_NE(ir.find("t_1: f32 = a[i, 0] * a[i, 0]"), std::string::npos) << ir;
+}
+
+/// A batch of them is looked at together.
+TEST(NarrowLocals, more_than_64_names_are_values_each) {
+  std::string lines, loop = "for i in range(a.shape[0]):", sum = "\n  o[i] = t0";
+  for (int k = 0; k < 70; ++k) {
+    lines += cat("t", k, " = a[0, 0]\no[0] += t", k, "\n");
+    loop += k == 65 ? "\n  o[i] += t65\n  t65 = a[i, 0]" : cat("\n  t", k, " = a[i, 0] * ", k, ".0");
+    if (k > 0 && k != 65) sum += cat(" + t", k);
+  }
+  std::string ir = lowered(cat(lines, loop, sum));
+  for (int k : {0, 1, 63, 64, 69})
+    EXPECT_NE(ir.find(cat("  t", k, "_1: f32 = a[i, 0]")), std::string::npos) << ir;
+  EXPECT_NE(ir.find("t65[()] = a[i, 0]"), std::string::npos) << ir;  // which the next iteration reads
+}
+
 TEST(NarrowLocals, a_name_stored_once_becomes_a_value) {
   std::string loop = "for i in range(a.shape[0]):\n  t = a[i, 0] * a[i, 0]\n  o[i] += t";
   EXPECT_EQ(
