@@ -65,6 +65,8 @@ def convert(v: Any, t: str, row: str = "V3") -> Any:
             return to_integer(v, source, t, row)
         if t == "bfloat16":
             plain = float(v) if is_float(source) else int(v)
+            if not is_float(source) and int(np.float32(plain)) != plain:
+                EVENTS.add("ml_dtypes")  # it rounds to float32 first
             return BFLOAT16.type(odd_float32(plain))
         if not is_float(source):
             if source == "wi" and abs(v) > 2**53:
