@@ -65,9 +65,10 @@ def convert(v: Any, t: str, row: str = "V3") -> Any:
             return to_integer(v, source, t, row)
         if t == "bfloat16":
             plain = float(v) if is_float(source) else int(v)
-            if not is_float(source) and int(np.float32(plain)) != plain:
+            once, twice = BFLOAT16.type(odd_float32(plain)), BFLOAT16.type(np.float32(plain))
+            if once.tobytes() != twice.tobytes():
                 EVENTS.add("ml_dtypes")  # it rounds to float32 first
-            return BFLOAT16.type(odd_float32(plain))
+            return once
         if not is_float(source):
             if source == "wi" and abs(v) > 2**53:
                 EVENTS.add("V2")
