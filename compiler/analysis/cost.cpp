@@ -314,7 +314,7 @@ class WorkspacePlanner {
 
   void visit_where(const Expr &cond, const Stmt &branch) {
     bool known = is_size_of_call(cond);
-    if (known) conditions_.push_back(wrapping(cond));
+    if (known) conditions_.push_back(cond);
     visit(branch);
     if (known) conditions_.pop_back();
   }
@@ -324,7 +324,7 @@ class WorkspacePlanner {
     constexpr size_t asked = 4;
     size_t first = conditions_.size() - std::min(conditions_.size(), asked);
     for (size_t i = conditions_.size(); i-- > first;)
-      bytes = select(conditions_[i], std::move(bytes), const_int(0));
+      bytes = select(wrapping(conditions_[i]), std::move(bytes), const_int(0));
     return bytes;
   }
   /// A condition as the kernel computes it: arithmetic that the entry program would take for an overflow is

@@ -42,13 +42,18 @@ bool is_call_constant(const Expr &e) {
   return constant;
 }
 
-std::vector<Expr> Proof::facts() const {
+std::vector<Expr> Proof::smallness() const {
   std::vector<Expr> out;
-  if (fact) out.push_back(fact);
   for (const Expr &e : small) {
     out.push_back(binary(BinOp::le, const_int(-most_extent), e));
     out.push_back(binary(BinOp::le, e, const_int(most_extent)));
   }
+  return out;
+}
+
+std::vector<Expr> Proof::facts() const {
+  std::vector<Expr> out = smallness();
+  if (fact) out.insert(out.begin(), fact);
   return out;
 }
 

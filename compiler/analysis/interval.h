@@ -10,9 +10,6 @@
 
 namespace kw {
 
-/// What an extent has at most (core.md 2), and symbols of any size where a proof takes them for small.
-inline constexpr int64_t most_extent = int64_t{1} << 46;
-
 /// What could be shown of a goal.
 struct Proof {
   enum class Kind : uint8_t {
@@ -25,9 +22,11 @@ struct Proof {
   Kind kind = Kind::unknown;
   Expr fact;     ///< b1; null when only `small` is asked for
   Affine worst;  ///< the smallest value of the goal, over extents and parameters, for `fact` and refuted
-  std::vector<Expr>
-      small{};  ///< what must lie within ±2^46, so that nothing wraps that the proof counts with
+  std::vector<Expr> small{};  ///< what must lie within ±2^46: else something wraps that the proof counts with
 
+  /// That these lie within ±2^46.
+  std::vector<Expr> smallness() const;
+  /// `fact` and the smallness.
   std::vector<Expr> facts() const;
 };
 

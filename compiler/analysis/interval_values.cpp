@@ -1,6 +1,7 @@
 // Which values forms and their atoms can take, by types, loops, operators and guards: whether 64 bits hold
 // them, so that a form means the same there as in the integers. Proves nothing about indices.
 #include <algorithm>
+#include <unordered_map>
 
 #include "analysis/interval.h"
 #include "ir/build.h"
@@ -165,24 +166,26 @@ Expr BoundsContext::end_value(Affine form, bool least, const FormOf &form_of) co
 /// program, which tells when they do, gives no bound then.
 Expr BoundsContext::upper_bound(const Expr &e) const {
   if (is_size_of_call(e)) return e;
-  std::vector<Expr> told;
+  Expr told;  // the least of all that may wrap
   auto tell = [&](const Expr &value) {
-    auto same = [&](const Expr &known) { return equal(known, value); };
-    if (value && std::none_of(told.begin(), told.end(), same)) told.push_back(value);
+    if (value) told = told ? binary(BinOp::min, told, value) : value;
     return static_cast<bool>(value);
   };
+  std::unordered_map<const ExprNode *, bool> known;  // of each end, whether all its values are told
   FormOf form_of = [&](const Expr &end) {
     auto form = affine_of(end);
     if (!form || is_exact(*form, nullptr)) return form;
-    bool known = tell(end_value(*form, true, form_of)) && tell(end_value(*form, false, form_of));
-    return known ? form : std::nullopt;
+    auto found = known.find(end.p.get());
+    if (found == known.end()) {
+      bool all = tell(end_value(*form, true, form_of)) && tell(end_value(*form, false, form_of));
+      found = known.emplace(end.p.get(), all).first;
+    }
+    return found->second ? form : std::nullopt;
   };
   auto form = affine_of(e);
   Expr bound = form ? end_value(*form, false, form_of) : Expr{};
   if (bound && !is_exact(*form, nullptr) && !tell(end_value(*form, true, form_of))) return {};
-  for (const Expr &end : told)
-    if (bound) bound = binary(BinOp::max, bound, binary(BinOp::min, bound, end));
-  return bound;
+  return bound && told ? binary(BinOp::max, bound, binary(BinOp::min, bound, told)) : bound;
 }
 
 }  // namespace kw

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "analysis/interval.h"
+#include "analysis/affine.h"
 #include "codegen/bytes.h"
 #include "ir/build.h"
 #include "ir/match.h"

@@ -15,7 +15,7 @@ namespace kw {
 
 namespace {
 
-constexpr int64_t max_extent = int64_t{1} << 46, max_divisor = int64_t{1} << 14;
+constexpr int64_t max_divisor = int64_t{1} << 14;
 // a loop that counts further than this does not end in the life of the process
 constexpr int64_t max_trips = int64_t{1} << 46;
 constexpr int64_t safe_sum = int64_t{1} << 62;
@@ -292,7 +292,7 @@ uint32_t NestForms::symbol(const Expr &e) {
   const Ref *r = as<Ref>(e);
   bool extent = r && r->sym->kind == SymKind::extent;
   NestVariable v{NestVariable::Kind::symbol, e, {}, true, false, {}, {}};
-  if (extent) v.most = max_extent;
+  if (extent) v.most = most_extent;
   uint32_t id = add_variable(std::move(v));
   if (extent) between(LinearForm{{}, 1}, of_variable(id), 0, nest_.variables[id].known);
   return id;

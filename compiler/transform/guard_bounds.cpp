@@ -50,6 +50,9 @@ class Guard {
   bool assumed(const Expr &fact) const {
     return std::any_of(out_.facts.begin(), out_.facts.end(), [&](const Expr &f) { return equal(f, fact); });
   }
+  bool assumed(const std::vector<Expr> &facts) const {
+    return std::all_of(facts.begin(), facts.end(), [&](const Expr &f) { return assumed(f); });
+  }
   void add_fact(const Expr &fact) {
     if (!assumed(fact)) out_.facts.push_back(fact);
   }
@@ -68,8 +71,7 @@ class Guard {
 
   bool holds(const Proof &p) const {
     if (p.kind != Proof::Kind::under_fact) return p.kind == Proof::Kind::proved;
-    std::vector<Expr> facts = p.facts();
-    return assumes() && std::all_of(facts.begin(), facts.end(), [&](const Expr &f) { return assumed(f); });
+    return assumes() && assumed(p.facts());
   }
 
   /// What a guarded access needs may well fail in calls that never reach it. It is assumed only where it says
@@ -79,9 +81,7 @@ class Guard {
   /// stand for "no limit".
   bool provable(const Proof &p, const Access &a) const {
     if (!assumes()) return p.kind == Proof::Kind::proved;
-    Proof smallness = p;
-    smallness.fact = {};
-    if (a.guarded && !p.small.empty() && !holds(smallness)) return false;
+    if (a.guarded && !assumed(p.smallness())) return false;
     if (!p.fact || !a.guarded || assumed(p.fact))
       return p.kind == Proof::Kind::proved || p.kind == Proof::Kind::under_fact;
     if (!a.guard_varies || !as<Binary>(p.fact)) return false;  // of several facts `worst` is one

@@ -80,6 +80,7 @@ class RowBuilder {
   void put_together() {
     constexpr size_t many = 8;  // chosen: the code of fewer compiles within a millisecond
     for (LaneSum &first : sums_) {
+      if (!first.at.empty()) continue;
       std::vector<LaneSum *> alike;
       for (LaneSum &sum : sums_)
         if (sum.at.empty() && sum.op == first.op && sum.target->dtype == first.target->dtype)

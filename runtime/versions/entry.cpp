@@ -53,6 +53,7 @@ class Machine {
     at_ += n;
     return v;
   }
+
   void operand(Op op) {
     if (op == Op::push) return push(static_cast<int64_t>(bytes(8)));
     size_t index = bytes(1);

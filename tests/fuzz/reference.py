@@ -326,7 +326,8 @@ def whole(word: str, x: Any) -> R:
     if not is_float(type_of(v)):
         if not is_weak(type_of(v)) and abs(int(v)) > 2**53:
             EVENTS.add("integer through a double")  # so does CPython take NumPy's integers
-        EVENTS.update({"V3"} if int(v) >= HALF else ())
+        if int(v) >= HALF:
+            EVENTS.add("V3")
         return R(min(int(v), HALF - 1))
     number = float(v)
     if not math.isfinite(number):

@@ -3,22 +3,17 @@ known. A kernel raises IndexError if and only if an index leaves its range; else
 
 from __future__ import annotations
 
-import linecache
 import os
 import random
-from typing import Any
 
 import numpy as np
+from checked import Checked, Outside, define
 
 import kernelwright as kw
 
 SEED = int(os.environ.get("KW_TEST_SEED", "7"))
 PROGRAMS = int(os.environ.get("KW_TEST_PROGRAMS", "400"))
 MARGIN = 64
-
-
-class Outside(Exception):
-    """An index that a kernel must refuse."""
 
 
 def affine(draw: random.Random, names: list[str]) -> str:
@@ -62,38 +57,19 @@ def program(draw: random.Random) -> str:
     return "\n".join(["def f(c, p):", "    n = c.shape[0]", *lines, "    return c", ""])
 
 
-class Checked:
-    """A vector that refuses what a kernel refuses."""
-
-    def __init__(self, values: np.ndarray[Any, Any]) -> None:
-        self.values, self.shape = values, values.shape
-
-    def __getitem__(self, i: int) -> Any:
-        if not 0 <= i < len(self.values):
-            raise Outside
-        return self.values[i]
-
-    def __setitem__(self, i: int, value: Any) -> None:
-        self[i]
-        self.values[i] = value
-
-
 def test_an_index_is_refused_where_it_leaves_its_range() -> None:
     seen = [0, 0]
     for number in range(PROGRAMS):
         draw = random.Random(SEED * 1_000_003 + number)
         text = program(draw)
-        path = f"<guards {number}>"
-        linecache.cache[path] = (len(text), None, text.splitlines(True), path)
-        space: dict[str, Any] = {}
-        exec(compile(text, path, "exec"), space)
-        kernel = kw.kernel(space["f"])
+        function = define(text, f"<guards {number}>")
+        kernel = kw.kernel(function)
         for n, p in ((5, 2), (1, 0), (6, -1), (4, 9)):
             block_of = np.zeros(2 * MARGIN + n)
             ours, theirs = block_of[MARGIN : MARGIN + n], np.zeros(n)
             what = f"seed {SEED}, program {number}, n = {n}, p = {p}\n{text}"
             try:
-                space["f"](Checked(theirs), p)
+                function(Checked(theirs), p)
                 refused = False
             except Outside:
                 refused = True

@@ -7,7 +7,6 @@ KW_TEST_PROGRAMS draw others.
 
 from __future__ import annotations
 
-import linecache
 import os
 import random
 import signal
@@ -15,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from checked import Checked, Outside, define
 
 import kernelwright as kw
 
@@ -25,10 +25,6 @@ MODES = ("strict", "default", "fast")
 MOST, LEAST = 2**63 - 1, -(2**63)
 FAR = (MOST, MOST - 1, LEAST, LEAST + 1, MOST // 2 + 1, 2**46, -(2**46) - 1, 10**6, -(10**6))
 NEAR = (0, 1, 2, 3, 5, -1, -2)
-
-
-class Outside(Exception):
-    """An index that a kernel must refuse."""
 
 
 class Endless(Exception):
@@ -74,38 +70,21 @@ def words(*ends: int) -> Iterator[Word]:
         yield Word(i)
 
 
-class Checked:
-    """A vector that refuses what a kernel refuses, of words where it holds integers."""
-
-    def __init__(self, values: np.ndarray[Any, Any]) -> None:
-        self.values, self.shape = values, (Word(len(values)),)
-
-    def __getitem__(self, i: int) -> Any:
-        if not 0 <= i < len(self.values):
-            raise Outside
-        value = self.values[i]
-        return Word(value) if self.values.dtype.kind == "i" else value
-
-    def __setitem__(self, i: int, value: Any) -> None:
-        self[i]
-        self.values[i] = value
-
-
-class Temporary:
-    """What allocate() gives, of any size."""
+class Temporary(Checked):
+    """What allocate() gives, of any size; its elements are made when they are written."""
 
     def __init__(self, shape: tuple[int], _: str) -> None:
         if shape[0] < 0:
             raise NoMemory
+        super().__init__(np.zeros(0))
         self.shape, self.cells = (Word(shape[0]),), dict[int, float]()
 
     def __getitem__(self, i: int) -> float:
-        if not 0 <= i < self.shape[0]:
-            raise Outside
+        self.check(i)
         return self.cells.get(i, 0.0)
 
     def __setitem__(self, i: int, value: float) -> None:
-        self[i]
+        self.check(i)
         self.cells[i] = value
 
 
@@ -176,7 +155,7 @@ def by_words(text: str, c: np.ndarray, idx: np.ndarray, p: int, q: int) -> str:
     space: dict[str, Any] = {"range": words, "allocate": Temporary}
     exec(compile(text, "<words>", "exec"), space)
     try:
-        space["f"](Checked(c), Checked(idx), Word(p), Word(q))
+        space["f"](Checked(c, Word), Checked(idx, Word), Word(p), Word(q))
     except (Outside, Endless, NoMemory) as e:
         return type(e).__name__
     return "ok"
@@ -203,11 +182,8 @@ def test_an_index_that_wraps_is_refused_where_it_leaves_its_range() -> None:
     seen = {"ok": 0, "Outside": 0, "Endless": 0, "NoMemory": 0, "slow": 0}
     for number in range(PROGRAMS):
         draw = Draw(SEED * 1_000_003 + number)
-        text, path = draw.program(), f"<wraps {number}>"
-        linecache.cache[path] = (len(text), None, text.splitlines(True), path)
-        space: dict[str, Any] = {}
-        exec(compile(text, path, "exec"), space)
-        kernel = kw.kernel(space["f"], fp=MODES[number % 3])
+        text = draw.program()
+        kernel = kw.kernel(define(text, f"<wraps {number}>"), fp=MODES[number % 3])
         for n in (6, 1, 9):
             p, q = draw.number(), draw.number()
             idx = np.array([draw.number() for _ in range(3)])

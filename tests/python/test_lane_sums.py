@@ -75,35 +75,25 @@ TERMS = {
 }
 
 
-def together(term: str, numbers: list[int]) -> kw.Kernel:
-    """The sums of these numbers in one loop; of each the element in `y` and what was in it before."""
+def together(terms: list[str], numbers: list[int], wide: bool = False) -> kw.Kernel:
+    """The sums of these numbers in one loop, with terms in turn; each goes to an element of `y`, beside what
+    was in it. With `wide`, every third number has a sum of float64 too.
+    """
+    beside = [n for n in numbers if wide and n % 3 == 0]
     lines = ["def k(x, y):"]
-    lines += [f"    t{n} = y[{n}]" for n in numbers]
+    lines += [f"    t{n} = y[{n}]" for n in numbers] + [f"    u{n} = 0.0" for n in beside]
     lines += ["    for i in range(x.shape[0]):"]
-    lines += ["        " + term.replace("#", str(n)) for n in numbers]
-    lines += [f"    y[{n}] += t{n}" for n in numbers] + ["    return y"]
-    return kw.kernel("\n".join(lines) + "\n")
-
-
-MIXED = list(TERMS.values())
+    lines += ["        " + terms[n % len(terms)].replace("#", str(n)) for n in numbers]
+    lines += [f"        u{n} += float64(x[i]) * {n}.0" for n in beside]
+    lines += [f"    y[{n}] += t{n}" + (f" + u{n}" if n in beside else "") for n in numbers]
+    return kw.kernel("\n".join([*lines, "    return y", ""]))
 
 
 @pytest.mark.parametrize("count", [9, 40, 70])
 def test_many_sums_of_all_kinds_are_those_of_loops_of_their_own(count: int) -> None:
-    rng = np.random.default_rng(6)
-
-    def kernel_of(numbers: list[int]) -> kw.Kernel:
-        lines = ["def k(x, y):"]
-        for n in numbers:
-            lines += [f"    t{n} = y[{n}]", f"    u{n} = 0.0"]
-        lines += ["    for i in range(x.shape[0]):"]
-        for n in numbers:
-            lines += ["        " + MIXED[n % len(MIXED)].replace("#", str(n))]
-            lines += [f"        u{n} += float64(x[i]) * {n}.0"] if n % 3 == 0 else []
-        lines += [f"    y[{n}] += t{n} + u{n}" for n in numbers] + ["    return y"]
-        return kw.kernel("\n".join(lines) + "\n")
-
-    kernel, alone = kernel_of(list(range(count))), {n: kernel_of([n]) for n in range(0, count, 4)}
+    rng, terms = np.random.default_rng(6), list(TERMS.values())
+    kernel = together(terms, list(range(count)), wide=True)
+    alone = {n: together(terms, [n], wide=True) for n in range(0, count, 4)}
     for length in (63, 64, 200, 5000, 70_000):
         x, begin = rng.random(length).astype(np.float32), rng.random(count).astype(np.float32)
         y = kernel(x, begin.copy())
@@ -134,8 +124,8 @@ def test_many_sums_leave_those_of_inner_loops_as_they_are() -> None:
 def test_many_sums_in_a_loop_are_those_of_loops_of_their_own(name: str, count: int) -> None:
     """From 8 on they share the code that counts blocks; more than 32 keep no terms of short loops."""
     rng = np.random.default_rng(5)
-    kernel = together(TERMS[name], list(range(count)))
-    alone = {n: together(TERMS[name], [n]) for n in (0, 3, count - 1)}
+    kernel = together([TERMS[name]], list(range(count)))
+    alone = {n: together([TERMS[name]], [n]) for n in (0, 3, count - 1)}
     for dtype in (np.float32, np.float64):
         for length in (0, 1, 63, 64, 65, 4096, 4200, 70_000):
             x, begin = rng.random(length).astype(dtype), rng.random(count).astype(dtype)

@@ -50,15 +50,12 @@ def function_of(text: str) -> Callable[..., Any]:
 @pytest.mark.parametrize("fp", ["strict", "default", "fast"])
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_long_kernel(name: str, fp: str) -> None:
-    """Numbers are exact in any order of sums but for those of "in turn", which has none."""
+    """All numbers are exact in any order of sums but for those of "in turn", which has none."""
     text = TEXTS[name] + "    return y\n"
     kernel = kw.kernel(text, fp=fp)
     for length in (7, 900) if name in ("sums", "selections") else (7,):  # rows of lanes
-        x, y, expected = (
-            np.arange(length) * 43.0 % 301,
-            np.zeros((LENGTH, LENGTH)),
-            np.zeros((LENGTH, LENGTH)),
-        )
+        x, y = np.arange(length) * 43.0 % 301, np.zeros((LENGTH, LENGTH))
+        expected = np.zeros_like(y)
         kernel(x, y)
         function_of(text)(x, expected)
         if name == "in turn" and fp != "strict":

@@ -244,10 +244,8 @@ def where_a_hash_is_even(a, p):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_condition_that_wraps_decides_as_the_kernel_does(mode: str) -> None:
-    follows, even = (
-        kw.kernel(where_what_follows_is_positive, fp=mode),
-        kw.kernel(where_a_hash_is_even, fp=mode),
-    )
+    follows = kw.kernel(where_what_follows_is_positive, fp=mode)
+    even = kw.kernel(where_a_hash_is_even, fp=mode)
     assert [follows(ones(), p)[0] for p in (3, MOST, LEAST, -2)] == [8.0, 0.0, 0.0, 0.0]
     for p in (1, 2, 2**40 + 1, 2**40, MOST, LEAST):
         assert even(ones(), p)[0] == (8.0 if p % 2 else 0.0)

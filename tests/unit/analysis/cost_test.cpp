@@ -120,13 +120,19 @@ TEST(Work, a_loop_over_data_that_visits_elements_ends_with_them) {
   EXPECT_FALSE(bounded("for i in range(w[0], w[1]):\n  if i == 3:\n    continue\n  c[i, 0] = 1.0"));
 }
 
+/// The last loop with an iterator of this name.
+const For &loop_over(const Func &f, std::string_view name) {
+  const For *found = nullptr;
+  walk(f.body, [&](const For &n, const Stmt &) { found = n.iter->name == name ? &n : found; });
+  return *found;
+}
+
 TEST(Work, iterators_around_a_loop_are_known_where_it_begins) {
   Func f = over_matrix(
       "for k in range(a.shape[0]):\n  for i in range(k + 1, a.shape[0]):\n"
       "    for j in range(k + 1, a.shape[0]):\n      c[i, j] = a[k, j]");
-  const For *middle = nullptr;
-  walk(f.body, [&](const For &n, const Stmt &) { middle = n.iter->name == "i" ? &n : middle; });
-  WorkEstimate work = estimate_work(*middle);
+  const For &middle = loop_over(f, "i");
+  WorkEstimate work = estimate_work(middle);
   EXPECT_TRUE(work.bounded);
   std::string text = print(work.operations);
   EXPECT_NE(text.find("a_0 - (k + 1)"), std::string::npos) << text;
@@ -136,12 +142,11 @@ TEST(Work, iterators_that_cancel_are_in_no_estimate) {
   Func f = over_matrix(
       "for k in range(a.shape[0]):\n  for i in range(a.shape[0]):\n"
       "    for j in range(i + k, i + 2 * k + 1):\n      c[i, k] += a[j, k]");
-  const For *middle = nullptr;
-  walk(f.body, [&](const For &n, const Stmt &) { middle = n.iter->name == "i" ? &n : middle; });
-  WorkEstimate work = estimate_work(*middle);
+  const For &middle = loop_over(f, "i");
+  WorkEstimate work = estimate_work(middle);
   EXPECT_TRUE(work.bounded);
   bool inside = false;
-  walk(work.operations, [&](const Ref &n, const Expr &) { inside |= n.sym == middle->iter; });
+  walk(work.operations, [&](const Ref &n, const Expr &) { inside |= n.sym == middle.iter; });
   EXPECT_FALSE(inside) << print(work.operations);
 }
 

@@ -37,10 +37,8 @@ TEST(NarrowLocals, the_name_of_a_local_decides_no_order) {
 }
 
 TEST(NarrowLocals, a_name_that_is_set_anew_behind_the_loop_hands_nothing_on) {
-  std::string ir = lowered(
-      "t = a[0, 0]\no[0] = t\nfor i in range(a.shape[0]):\n  t = a[i, 0] * a[i, 0]\n  o[i] += t\nt = a[1, "
-      "0]\no[1] = "
-      "t");
+  std::string_view loop = "for i in range(a.shape[0]):\n  t = a[i, 0] * a[i, 0]\n  o[i] += t\n";
+  std::string ir = lowered(cat("t = a[0, 0]\no[0] = t\n", loop, "t = a[1, 0]\no[1] = t"));
   EXPECT_NE(ir.find("t_1: f32 = a[i, 0] * a[i, 0]"), std::string::npos) << ir;
 }
 
