@@ -114,6 +114,7 @@ std::shared_ptr<const LoadedKernel> LoopKernel::obtain(const Request &r, std::un
     lock.lock();
   };
   Compiled made = compiler_.get(key_text(r), [&] { return process_jit().compile(r, source_); }, unlocked);
+  if (made.ran_out_of_memory()) throw std::bad_alloc();
   if (!made.kernel) throw ResolvedError(std::move(made.errors));
   return std::move(made.kernel);
 }

@@ -2,19 +2,24 @@
 #include "codegen/llvm_library.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
-#include <csignal>
 
 #include <array>
+#include <cerrno>
 #include <condition_variable>
+#include <csignal>
 #include <future>
 #include <mutex>
 #include <new>
+#include <system_error>
 #include <thread>
 
 #include "codegen/llvm/llvm_entry.h"
 #include "support/build_id.h"
 #include "support/diagnostic.h"
+#include "support/memory.h"
 #include "support/text.h"
 
 namespace kw {
@@ -40,9 +45,33 @@ std::string library_path() {
   return cat(slash == std::string::npos ? "." : path.substr(0, slash), "/libkernelwright_llvm.so");
 }
 
+/// The C library looks for the unwinder when an exception first passes one of its functions, and ends the
+/// process where it has no memory for that. LLVM's passes register themselves under pthread_once.
+void find_unwinder() {
+  if (!can_throw()) throw std::bad_alloc();
+  std::once_flag flag;
+  try {
+    std::call_once(flag, [] { throw std::bad_alloc(); });
+  } catch (const std::bad_alloc &) {
+  }
+}
+
+/// False where there is no room for a mapping of this file: the loader does not tell why it failed.
+bool has_room_for(const std::string &path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return true;
+  auto size = static_cast<size_t>(status.st_size);
+  void *room = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) return errno != ENOMEM;
+  ::munmap(room, size);
+  return true;
+}
+
 CompileFn open_now() {
   std::string path = library_path();
+  find_unwinder();
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle && !has_room_for(path)) throw std::bad_alloc();
   if (!handle) library_error(cat("cannot open the compiler library: ", dlerror()));
   auto fn = reinterpret_cast<CompileFn>(dlsym(handle, "kw_llvm_compile"));
   if (!fn) library_error(cat(path, " has no entry kw_llvm_compile"));
@@ -100,14 +129,20 @@ class Library {
     return entry_;
   }
 
+  /// Without a thread, or memory for one, entry() opens the library.
   void open_early(const Target &target) {
     std::scoped_lock lock(mutex_);
     if (entry_ || opener_.joinable()) return;
-    std::promise<CompileFn> promise;
-    opened_ = promise.get_future().share();
-    owner_ = getpid();
-    opener_ = std::thread(&Library::open_and_prepare, this, target, std::move(promise));
-    ++users_;
+    try {
+      std::promise<CompileFn> promise;
+      std::shared_future<CompileFn> opened = promise.get_future().share();
+      opener_ = std::thread(&Library::open_and_prepare, this, target, std::move(promise));
+      opened_ = std::move(opened);
+      owner_ = getpid();
+      ++users_;
+    } catch (const std::system_error &) {
+    } catch (const std::bad_alloc &) {
+    }
   }
 
  private:
@@ -128,12 +163,11 @@ class Library {
     pthread_sigmask(SIG_SETMASK, &all, nullptr);
     Announcement opened{promise};
     try {
-      grow_heap_at_once();
-      opened.entry = open_now();
+      if (can_throw()) grow_heap_at_once(), opened.entry = open_now();
       std::string id(build_id());
       KwLlvmRequest prepare{id.c_str(), nullptr, &target, 0, 0};
       auto announce = [](void *to, const char *, size_t) { static_cast<Announcement *>(to)->make(); };
-      opened.entry(&prepare, announce, &opened);
+      if (opened.entry) opened.entry(&prepare, announce, &opened);
     } catch (...) {  // entry() tries again and says what is wrong
     }
     opened.make();
@@ -182,6 +216,7 @@ Received request(const Func &f, const Target &target, int32_t want, int32_t prov
   InUse in_use;
   out.status = library().entry()(&r, receive, &out.text);
   if (out.status == 2) library_error(std::move(out.text));
+  if (out.status == 3) throw std::bad_alloc();
   return out;
 }
 

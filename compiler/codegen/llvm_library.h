@@ -12,15 +12,15 @@ namespace kw {
 enum class LlvmWant : int32_t { object, ir, assembly };
 
 /// The object, IR text or assembly text of a function. Throws CompileError: E502 when the library cannot be
-/// opened, E503 when LLVM fails.
+/// opened, E503 when LLVM fails; std::bad_alloc when memory ends.
 std::string call_llvm(const Func &f, const Target &target, LlvmWant want);
 
 /// Starts to open the library and set up LLVM for `target` in a thread of its own, while the source is read.
 /// Returns at once and reports nothing: call_llvm does.
 void open_llvm_early(const Target &target);
 
-/// Provokes one of LLVM's failure modes (1 to 3, see llvm_entry.h) in a compile of `f`; returns the contained
-/// error text.
+/// Provokes one of LLVM's failure modes (see llvm_entry.h) in a compile of `f`; returns the contained error
+/// text. Throws std::bad_alloc where that is the failure.
 std::string provoke_llvm_fault(const Func &f, const Target &target, int32_t what);
 
 }  // namespace kw

@@ -280,9 +280,6 @@ PYBIND11_MODULE(_core, m) {
   m.def("llvm_fault", llvm_fault);
   m.def("kept_memory", kept_buffer_bytes);
   m.def("give_back_memory", give_back_buffers);
-  m.def("wait_for_compile_threads", wait_for_compile_threads, py::call_guard<py::gil_scoped_release>());
-  // before the compiler's static objects go
-  py::module_::import("atexit").attr("register")(m.attr("wait_for_compile_threads"));
   m.def("run_ir", run_ir);
   m.def("threads", thread_count);
   m.def("set_threads", set_thread_count);

@@ -230,14 +230,6 @@ Request KernelState::request(const Signature &signature, Body body) const {
   return r;
 }
 
-void take_gil(PyThreadState *saved) noexcept {
-  try {
-    PyEval_RestoreThread(saved);
-  } catch (...) {  // pthread_exit, which unwinds the stack; an object to bind by name there is none
-    for (;;) ::pause();
-  }
-}
-
 bool KernelState::read_source(SourceText &out) const {
   PyRef text(call_hook("kernelwright.source", "read", function, code));
   if (!text) return false;
@@ -287,6 +279,7 @@ std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r) {
   Compiled made =
       compiler_.get(key_text(r), [r, source] { return process_jit().compile(r, source); }, without_gil, look);
   if (made.is_interrupted) return nullptr;
+  if (made.ran_out_of_memory()) return PyErr_NoMemory(), nullptr;
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   if (!made.kernel)
     raise_errors(made.errors, place);

@@ -139,21 +139,17 @@ class PlanUse {
   Plan *plan_;
 };
 
-/// PyEval_RestoreThread; while the interpreter ends it never returns, where CPython would end the thread by
-/// unwinding it, which C++ code does not survive.
-void take_gil(PyThreadState *saved) noexcept;
-
 /// The GIL is free while this lives.
 class GilReleased {
  public:
   GilReleased() : saved_(PyEval_SaveThread()) {}
-  ~GilReleased() { take_gil(saved_); }
+  ~GilReleased() { PyEval_RestoreThread(saved_); }
   GilReleased(const GilReleased &) = delete;
   GilReleased &operator=(const GilReleased &) = delete;
   /// Runs f() with the GIL held.
   template <class F>
   auto with_gil(F &&f) {
-    take_gil(saved_);
+    PyEval_RestoreThread(saved_);
     auto result = f();
     saved_ = PyEval_SaveThread();
     return result;

@@ -8,6 +8,8 @@
 #include <condition_variable>
 #include <csignal>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 
 #include "runtime/cpu/float_control.h"
@@ -159,20 +161,27 @@ void Aside::forget_thread() noexcept {
   busy_.store(false, std::memory_order_release);
 }
 
-/// A thread for this work alone.
-void run_in_new_thread(const Job &job, std::chrono::milliseconds interval,
+/// A thread for this work alone; false when the system refuses it.
+bool run_in_new_thread(const Job &job, std::chrono::milliseconds interval,
                        const std::function<void()> &look) {
   Doorbell bell;
   bool has_ended = false;
-  std::thread worker([&] {
-    sigset_t all;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
-    job.run();
-    std::scoped_lock lock(bell.mutex);
-    has_ended = true;
-    bell.rung.notify_one();
-  });
+  std::thread worker;
+  try {
+    worker = std::thread([&] {
+      sigset_t all;
+      sigfillset(&all);
+      ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+      job.run();
+      std::scoped_lock lock(bell.mutex);
+      has_ended = true;
+      bell.rung.notify_one();
+    });
+  } catch (const std::system_error &) {
+    return false;
+  } catch (const std::bad_alloc &) {
+    return false;
+  }
   {
     std::unique_lock lock(bell.mutex);
     while (!bell.rung.wait_for(lock, interval, [&] { return has_ended; })) {
@@ -182,6 +191,7 @@ void run_in_new_thread(const Job &job, std::chrono::milliseconds interval,
     }
   }
   worker.join();
+  return true;
 }
 
 }  // namespace
@@ -189,7 +199,7 @@ void run_in_new_thread(const Job &job, std::chrono::milliseconds interval,
 void run_aside(void (*work)(void *), void *frame, std::chrono::milliseconds interval,
                const std::function<void()> &look) {
   Job job{work, frame, float_control()};
-  if (!aside.run(job, interval, look)) run_in_new_thread(job, interval, look);
+  if (!aside.run(job, interval, look) && !run_in_new_thread(job, interval, look)) job.run();
 }
 
 bool has_thread_aside() noexcept { return aside.has_thread(); }

@@ -9,7 +9,8 @@ namespace kw {
 
 /// Returns when `work(frame)`, which throws nothing, has ended in another thread; until then `look` is called
 /// in this one, each time after `interval`, and throws nothing either. Calls beside another one begin a
-/// thread of their own. The work computes with the caller's float control and takes no signals.
+/// thread of their own. The work computes with the caller's float control and takes no signals. Where the
+/// system gives no thread, the caller does the work and looks at nothing.
 void run_aside(void (*work)(void *frame), void *frame, std::chrono::milliseconds interval,
                const std::function<void()> &look);
 

@@ -90,7 +90,7 @@ class Loader {
     }
     if (total == 0) return fail("no code");
     code_ = CodeMapping(total);
-    return code_.data() || fail("out of memory");
+    return true;
   }
 
   bool copy() {

@@ -4,16 +4,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <new>
+
 namespace kw {
 
 CodeMapping::CodeMapping(size_t bytes) {
   auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   size_ = (bytes + page - 1) / page * page;
   void *p = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED)
-    size_ = 0;
-  else
-    data_ = static_cast<char *>(p);
+  if (p == MAP_FAILED) throw std::bad_alloc();
+  data_ = static_cast<char *>(p);
 }
 
 CodeMapping::~CodeMapping() {
@@ -21,7 +22,10 @@ CodeMapping::~CodeMapping() {
 }
 
 bool CodeMapping::make_executable() {
-  if (mprotect(data_, size_, PROT_READ | PROT_EXEC) != 0) return false;
+  if (mprotect(data_, size_, PROT_READ | PROT_EXEC) != 0) {
+    if (errno == ENOMEM) throw std::bad_alloc();
+    return false;
+  }
   __builtin___clear_cache(data_, data_ + size_);
   return true;
 }

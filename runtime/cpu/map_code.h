@@ -11,7 +11,7 @@ namespace kw {
 class CodeMapping {
  public:
   CodeMapping() = default;
-  /// A writable mapping of at least `bytes`; `data()` is null when the system refuses.
+  /// A writable mapping of at least `bytes`. Throws std::bad_alloc when there is no room for it.
   explicit CodeMapping(size_t bytes);
   CodeMapping(CodeMapping &&o) noexcept
       : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)) {}
@@ -24,7 +24,8 @@ class CodeMapping {
 
   char *data() const { return data_; }
   size_t size() const { return size_; }
-  /// Read and execute only from here on; false when the system refuses.
+  /// Read and execute only from here on; false when the system refuses. Throws std::bad_alloc when that takes
+  /// memory that is not there.
   bool make_executable();
 
  private:

@@ -12,6 +12,8 @@
 #include <system_error>
 #include <thread>
 
+#include "support/memory.h"
+
 namespace kw {
 
 struct OnceCompiler::Cell {
@@ -24,11 +26,14 @@ struct OnceCompiler::Cell {
 };
 
 static Compiled run(const OnceCompiler::Compile &compile) noexcept {
+  if (!can_throw()) return {};
   try {
     try {
       return {compile(), {}};
     } catch (const ResolvedError &e) {
       return {nullptr, e.errors};
+    } catch (const std::bad_alloc &) {
+      return {};
     } catch (const std::exception &e) {
       return {nullptr, {Resolved{Code::E503, -1, 0, 0, {}, e.what(), {}, {}}}};
     }
@@ -41,57 +46,23 @@ void OnceCompiler::Cell::finish(const Compiled &made) {
   std::scoped_lock lock(mutex);
   try {
     result = made;
-  } catch (const std::bad_alloc &) {  // those who wait get neither kernel nor errors, but do not wait on
+  } catch (const std::bad_alloc &) {  // as if the compilation had met it
+    result = {};
   }
   done = true;
   ready.notify_all();
 }
 
-namespace {
-
-/// How many compilations run in threads of their own; of this process, not of its parent.
-struct Running {
-  std::mutex mutex;
-  std::condition_variable none;
-  size_t count = 0;
-  pid_t process = getpid();
-};
-Running &running() {
-  static Running *of_process = new Running;  // never destroyed: threads use it to their end
-  if (of_process->process != getpid()) of_process = new Running;
-  return *of_process;
-}
-
-}  // namespace
-
-void wait_for_compile_threads() {
-  Running &all = running();
-  std::unique_lock lock(all.mutex);
-  all.none.wait(lock, [&] { return all.count == 0; });
-}
-
-/// False when the system gives no thread. Signals are for the caller.
-static bool begin_thread(std::function<void()> body) {
-  Running &all = running();
-  {
-    std::scoped_lock lock(all.mutex);
-    ++all.count;
-  }
-  auto leave = [&all] {
-    std::scoped_lock lock(all.mutex);
-    if (--all.count == 0) all.none.notify_all();
-  };
+bool OnceCompiler::begin_apart(const std::shared_ptr<Cell> &cell, const Compile &compile) {
   sigset_t every, before;
   sigfillset(&every);
   ::pthread_sigmask(SIG_SETMASK, &every, &before);
   bool begun = true;
   try {
-    std::thread([body = std::move(body), leave] {
-      body();
-      leave();
-    }).detach();
+    std::thread([cell, compile] { cell->finish(run(compile)); }).detach();
   } catch (const std::system_error &) {
-    leave();
+    begun = false;
+  } catch (const std::bad_alloc &) {
     begun = false;
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -112,8 +83,7 @@ Compiled OnceCompiler::get(const std::string &key, const Compile &compile, const
   }
   Compiled result;
   unlocked([&] {
-    bool apart = first && look && begin_thread([cell, compile] { cell->finish(run(compile)); });
-    if (first && !apart) cell->finish(run(compile));
+    if (first && !(look && begin_apart(cell, compile))) cell->finish(run(compile));
     std::unique_lock lock(cell->mutex);
     auto is_done = [&] { return cell->done; };
     while (!cell->ready.wait_for(lock, interval, is_done)) {

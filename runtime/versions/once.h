@@ -17,11 +17,9 @@ struct Compiled {
   std::shared_ptr<const LoadedKernel> kernel;
   std::vector<Resolved> errors;
   bool is_interrupted = false;  ///< the caller no longer waits; the compilation runs on
+  /// Neither a kernel nor an error.
+  bool ran_out_of_memory() const { return !kernel && errors.empty() && !is_interrupted; }
 };
-
-/// Waits until no compilation runs on after its caller was interrupted. Called before the process ends: the
-/// compiler's own static objects go then.
-void wait_for_compile_threads();
 
 /// How callers wait for a compilation when they hold a lock of an interpreter: it is given up meanwhile.
 /// Until one is set, nothing is.
@@ -50,6 +48,8 @@ class OnceCompiler {
 
  private:
   struct Cell;
+  /// Compiles in a thread of its own, which takes no signals; false when there is none, or no memory for it.
+  static bool begin_apart(const std::shared_ptr<Cell> &cell, const Compile &compile);
   struct Slot {
     std::shared_ptr<Cell> cell;              ///< while a thread compiles, and longer when nobody waits for it
     std::weak_ptr<const LoadedKernel> made;  ///< afterwards

@@ -100,3 +100,11 @@ def test_faults_beside_good_compiles_in_other_threads() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_the_end_of_memory_in_llvm_is_a_memory_error() -> None:
+    text = ir_text()
+    for _ in range(3):
+        with pytest.raises(MemoryError):
+            _core.llvm_fault(text, 5)
+        assert (fresh_result() == A * 3.0).all()

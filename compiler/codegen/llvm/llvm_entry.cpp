@@ -1,5 +1,5 @@
 // The C entry and the containment of LLVM's failures (core.md 2): error diagnostics are caught by a callback,
-// fatal errors jump here.
+// fatal errors and the end of memory jump here.
 #include <llvm/Target/TargetMachine.h>
 
 #include "codegen/llvm/llvm_entry.h"
@@ -15,17 +15,24 @@
 #include <condition_variable>
 #include <csetjmp>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/object.h"
 #include "support/build_id.h"
 #include "support/diagnostic.h"
+#include "support/memory.h"
 #include "support/text.h"
 
 namespace kw {
 
 namespace {
+
+/// LLVM registers its parts under locks and flags that nobody takes back where memory ends amidst it; whoever
+/// comes next waits for ever. So it sets itself up where there is memory for that: three times what it takes
+/// on x86-64.
+constexpr size_t memory_of_set_up = size_t{32} << 20;
 
 /// Writers that no compile uses at present. Making one takes longer than lowering a small kernel.
 class Writers {
@@ -44,11 +51,14 @@ class Writers {
         return writer;
       }
     }
-    return std::make_unique<ObjectWriter>(target);
+    return make(target);
   }
-  void give_back(const Target &target, std::unique_ptr<ObjectWriter> writer) {
-    std::scoped_lock lock(mutex_);
-    if (idle_.size() < most_idle) idle_.emplace_back(name_of(target), std::move(writer));
+  void give_back(const Target &target, std::unique_ptr<ObjectWriter> writer) noexcept {
+    try {
+      std::scoped_lock lock(mutex_);
+      if (idle_.size() < most_idle) idle_.emplace_back(name_of(target), std::move(writer));
+    } catch (const std::bad_alloc &) {  // the next compile makes its own
+    }
   }
   /// Makes one that nobody has asked for; `announce` is called when whoever asks would wait for it.
   template <class F>
@@ -60,19 +70,23 @@ class Writers {
     announce();
     std::unique_ptr<ObjectWriter> made;
     try {
-      made = std::make_unique<ObjectWriter>(target);
+      made = make(target);
     } catch (const std::exception &) {  // take() meets it again and tells it
     }
+    if (made) give_back(target, std::move(made));
     {
       std::scoped_lock lock(mutex_);
       coming_.clear();
-      if (made) idle_.emplace_back(name_of(target), std::move(made));
     }
     came_.notify_all();
   }
 
  private:
   static constexpr size_t most_idle = 8;
+  static std::unique_ptr<ObjectWriter> make(const Target &target) {
+    if (!has_memory(memory_of_set_up)) throw std::bad_alloc();
+    return std::make_unique<ObjectWriter>(target);
+  }
   static std::string name_of(const Target &target) { return cat(target.triple, " ", target.feature_text()); }
   std::mutex mutex_;
   std::condition_variable came_;
@@ -89,22 +103,41 @@ Writers &writers() {
 /// unknown.
 struct Compilation {
   llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
   std::unique_ptr<ObjectWriter> writer;
   std::string errors, result;
 };
 
-thread_local std::jmp_buf *escape = nullptr;
-thread_local std::string *fatal_text = nullptr;
+/// Where a thread goes on when LLVM cannot.
+struct Escape {
+  std::jmp_buf here;
+  std::string *text = nullptr;
+  bool no_memory = false;
+};
+thread_local Escape *escape = nullptr;
 
 void on_fatal(void *, const char *reason, bool) {
   if (!escape) return;
-  *fatal_text = reason;
-  std::longjmp(*escape, 1);
+  *escape->text = reason;
+  std::longjmp(escape->here, 1);
+}
+
+/// Called by LLVM's own allocations and by this library's `operator new`. LLVM is compiled without exceptions
+/// and by itself ends the process.
+[[noreturn]] void on_no_memory() {
+  if (!escape) throw std::bad_alloc();
+  escape->no_memory = true;
+  std::longjmp(escape->here, 1);
 }
 
 void install_handlers() {
+  escape = nullptr;
   static std::once_flag once;
-  std::call_once(once, [] { llvm::install_fatal_error_handler(on_fatal); });
+  std::call_once(once, [] {
+    llvm::install_fatal_error_handler(on_fatal);
+    llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { on_no_memory(); });
+    std::set_new_handler(on_no_memory);
+  });
 }
 
 struct CollectDiagnostics : llvm::DiagnosticHandler {
@@ -131,6 +164,7 @@ void provoke(llvm::Module &module, int32_t what) {
   llvm::LLVMContext &context = module.getContext();
   if (what == KW_PROVOKE_DIAGNOSTIC) context.emitError("provoked diagnostic");
   if (what == KW_PROVOKE_FATAL) llvm::report_fatal_error("provoked fatal error");
+  if (what == KW_PROVOKE_NO_MEMORY) llvm::report_bad_alloc_error("provoked");
   if (what == KW_PROVOKE_MALFORMED) llvm::BasicBlock::Create(context, "without_end", &*module.begin());
   if (what != KW_PROVOKE_TYPE) return;
   llvm::Function *f = llvm::Function::Create(
@@ -145,32 +179,36 @@ void provoke(llvm::Module &module, int32_t what) {
 
 void compile(const KwLlvmRequest &request, Compilation &c) {
   c.context.setDiagnosticHandler(std::make_unique<CollectDiagnostics>(c.errors));
-  llvm::Module module(request.func->name, c.context);
-  prepare_module(module, *request.target);
-  FunctionEmitter(module, *request.func, *request.target).run();
-  provoke(module, request.provoke);
-  verify_module(module);
+  c.module = std::make_unique<llvm::Module>(request.func->name, c.context);
+  prepare_module(*c.module, *request.target);
+  FunctionEmitter(*c.module, *request.func, *request.target).run();
+  provoke(*c.module, request.provoke);
+  verify_module(*c.module);
   c.writer = writers().take(*request.target);
-  c.result = c.writer->write(module, static_cast<KwLlvmWant>(request.want));
+  c.result = c.writer->write(*c.module, static_cast<KwLlvmWant>(request.want));
 }
 
+enum class Ended : uint8_t { returned, fatal, no_memory };
+
 /// Everything between here and the code that fails may be skipped by longjmp; it owns nothing but `c`.
-bool guarded_compile(const KwLlvmRequest &request, Compilation *c, std::string &error) {
-  std::jmp_buf here;
+Ended guarded_compile(const KwLlvmRequest &request, Compilation *c, std::string &error) {
+  Escape here;
+  here.text = &error;
   escape = &here;
-  fatal_text = &error;
-  if (setjmp(here) != 0) {
+  if (setjmp(here.here) != 0) {
     escape = nullptr;
-    return false;
+    return here.no_memory ? Ended::no_memory : Ended::fatal;
   }
   try {
     compile(request, *c);
     error = c->errors;
+  } catch (const std::bad_alloc &) {
+    here.no_memory = true;
   } catch (const std::exception &e) {
     error = e.what();
   }
   escape = nullptr;
-  return true;
+  return here.no_memory ? Ended::no_memory : Ended::returned;
 }
 
 }  // namespace
@@ -186,22 +224,27 @@ extern "C" int32_t kw_llvm_compile(const KwLlvmRequest *request, KwLlvmReceive r
       receive(context, error.data(), error.size());
       return 2;
     }
+    if (!kw::can_throw()) return 3;
     kw::install_handlers();
     if (!request->func) {
       kw::writers().make_early(*request->target, [&] { receive(context, nullptr, 0); });
       return 0;
     }
     auto *c = new kw::Compilation;
-    bool returned = kw::guarded_compile(*request, c, error);
+    kw::Ended ended = kw::guarded_compile(*request, c, error);
+    if (ended == kw::Ended::no_memory) return 3;
+    bool returned = ended == kw::Ended::returned;
     std::string result = returned ? std::move(c->result) : std::string();
     bool is_clean = returned && error.empty();  // what met an error is not used again
     if (is_clean) kw::writers().give_back(*request->target, std::move(c->writer));
     if (returned) delete c;
-    const std::string &out = error.empty() && returned ? result : error;
+    const std::string &out = is_clean ? result : error;
     receive(context, out.data(), out.size());
-    return error.empty() && returned ? 0 : 1;
+    return is_clean ? 0 : 1;
+  } catch (const std::bad_alloc &) {
+    return 3;
   } catch (...) {
-    constexpr std::string_view text = "out of memory or an unknown exception in the LLVM library";
+    constexpr std::string_view text = "an unknown exception in the LLVM library";
     receive(context, text.data(), text.size());
     return 1;
   }

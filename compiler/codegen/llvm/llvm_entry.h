@@ -19,7 +19,8 @@ enum KwLlvmProvoke : int32_t {
   KW_PROVOKE_DIAGNOSTIC = 1,
   KW_PROVOKE_FATAL = 2,
   KW_PROVOKE_TYPE = 3,
-  KW_PROVOKE_MALFORMED = 4
+  KW_PROVOKE_MALFORMED = 4,
+  KW_PROVOKE_NO_MEMORY = 5
 };
 
 struct KwLlvmRequest {
@@ -35,7 +36,7 @@ struct KwLlvmRequest {
 typedef void (*KwLlvmReceive)(void *context, const char *data, size_t size);
 
 /// 0: `receive` got the bytes; 1: it got the text of an error, after which the library works on; 2: the same,
-/// and the caller is of another build, so nothing was read.
+/// and the caller is of another build, so nothing was read; 3: there was no memory, and it got nothing.
 KW_EXPORT int32_t kw_llvm_compile(const KwLlvmRequest *request, KwLlvmReceive receive,
                                   void *context) noexcept;
 }

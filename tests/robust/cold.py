@@ -1,0 +1,48 @@
+"""New processes for programs that end badly where kernelwright does: under limits, with signals, at exit.
+
+`make test` runs few of each; `make robust` sets KW_ROBUST, by which their numbers are multiplied.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+TIMES = int(os.environ.get("KW_ROBUST", "1"))
+SEED = int(os.environ.get("KW_TEST_SEED", "1"))
+PATIENCE = 120.0  # seconds; a process that takes longer hangs
+
+
+def run(
+    program: str | Path,
+    *arguments: object,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    first: Callable[[], None] | None = None,
+    patience: float = PATIENCE,
+) -> subprocess.CompletedProcess[str]:
+    """A program, given as its text or its file, run by this Python to its end.
+
+    `env` is added to the environment; `first` runs in the new process. TimeoutExpired for one that hangs.
+    """
+    given = [str(program)] if isinstance(program, Path) else ["-c", program]
+    return subprocess.run(
+        [sys.executable, *given, *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        preexec_fn=first,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=patience,
+        check=False,
+    )
+
+
+def expect(done: subprocess.CompletedProcess[str], said: str, what: object = "") -> None:
+    """The process ended well and printed this and nothing else; `what` tells which one it was."""
+    found = (done.returncode, done.stdout.strip(), done.stderr.strip())
+    assert found == (0, said, ""), (what, found)

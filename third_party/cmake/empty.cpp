@@ -1,1 +1,0 @@
-// CMake wants a source for a library that consists of archives.
