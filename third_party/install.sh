@@ -1,38 +1,65 @@
 #!/bin/sh
 # Installs what the build needs: Debian packages (as root or by sudo) and Python packages into .venv/. Does nothing when all is there.
-# `install.sh bench` installs what the benchmarks need besides.
+# `install.sh bench` installs what the benchmarks need besides. The lists name minimal versions of Debian's packages, and hashes of all
+# of Python's.
 set -eu
 cd "$(dirname "$0")/.."
 set_name=${1:-}
 packages=third_party/${set_name:+$set_name-}apt.txt
 requirements=third_party/${set_name:+$set_name-}requirements.txt
 stamp=.venv/.kernelwright-ready${set_name:+-$set_name}
-if [ -f "$stamp" ] && [ "$stamp" -nt "$packages" ] && [ "$stamp" -nt "$requirements" ]; then exit 0; fi
-
-missing=""
-for package in $(cat "$packages"); do
-  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing="$missing $package"
+is_done=yes
+for made_from in "$packages" "$requirements" third_party/install.sh; do
+  [ -f "$stamp" ] && [ "$stamp" -nt "$made_from" ] || is_done=no
 done
+[ $is_done = no ] || exit 0
+
+# the packages of the list that are missing or too old
+unfit() {
+  while read -r package least; do
+    has=$(dpkg-query -W -f='${Status} ${Version}' "$package" 2>/dev/null) || has=""
+    case $has in
+      "install ok installed "*) dpkg --compare-versions "${has##* }" ge "$least" || echo "$package" ;;
+      *) echo "$package" ;;
+    esac
+  done <"$packages"
+}
+
+missing=$(unfit | tr '\n' ' ')
 if [ -n "$missing" ]; then
   if [ "$(id -u)" = 0 ]; then as_root=""
   elif command -v sudo >/dev/null 2>&1; then as_root="sudo"
   else
-    echo "kernelwright: these Debian packages are missing and cannot be installed without root:$missing" >&2
-    echo "kernelwright: run as root: apt-get install --no-install-recommends$missing" >&2
+    echo "kernelwright: these Debian packages are missing or too old and cannot be installed without root: $missing" >&2
+    echo "kernelwright: run as root: apt-get install --no-install-recommends $missing" >&2
     exit 1
   fi
-  echo "Installing Debian packages:$missing"
+  echo "Installing Debian packages: $missing"
   export DEBIAN_FRONTEND=noninteractive
   $as_root apt-get update -qq
   $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+  missing=$(unfit | tr '\n' ' ')
+  if [ -n "$missing" ]; then
+    echo "kernelwright: apt has only versions that are too old ($packages names the minimal ones) of: $missing" >&2
+    exit 1
+  fi
 fi
 
 python=${PYTHON:-python3}
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "kernelwright: $python is older than Python 3.10" >&2; exit 1; }
 [ -x .venv/bin/python ] || "$python" -m venv .venv
-.venv/bin/python -m pip install -q --disable-pip-version-check -r "$requirements"
+.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r "$requirements"
 site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 echo "$PWD/build" >"$site/kernelwright-checkout.pth"
-printf '#!/bin/sh\nexec "%s/.venv/bin/python" -m kernelwright "$@"\n' "$PWD" >.venv/bin/kw
+# like the script of the wheel: with `python -m` the files of the working directory would come before kernelwright's own
+cat >.venv/bin/kw <<END
+#!/bin/sh
+'exec' "$PWD/.venv/bin/python" "\$0" "\$@"  # a shebang has no room for long paths; to Python this is a text
+import sys
+
+from kernelwright.cli import main
+
+sys.exit(main())
+END
 chmod +x .venv/bin/kw
 touch "$stamp"

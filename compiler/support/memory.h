@@ -1,4 +1,5 @@
 // Whether there is memory, asked before work that ends the process or hangs where memory ends amidst it.
+// Takes none.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +15,10 @@ inline bool has_memory(size_t bytes) noexcept {
   return true;
 }
 
-/// Comes before work that may meet the end of memory in a thread for the first time. Variables of a thread,
-/// those of the C++ library for exceptions among them, are made at their first use, and the C library ends the
-/// process where it has no memory for them. False where there is little memory; then nothing may be thrown.
+/// Asked before work that may meet the end of memory in a thread for the first time. Variables of a thread,
+/// those of the C++ library for exceptions among them, are made at their first use, and the C library ends
+/// the process where it has no memory for them. False where there is little memory: then nothing may be
+/// thrown.
 inline bool can_throw() noexcept { return has_memory(size_t{1} << 20) && std::uncaught_exceptions() >= 0; }
 
 }  // namespace kw

@@ -237,9 +237,22 @@ py::list cache_list() {
   return out;
 }
 
+/// False with ImportError in an interpreter beside the main one: pybind11 would take the GIL by the main
+/// interpreter's thread state there, and wait for itself.
+bool in_main_interpreter() {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return true;
+  PyErr_SetString(PyExc_ImportError,
+                  "kernelwright cannot be imported in a sub-interpreter: import it in the main interpreter, "
+                  "and use processes instead of sub-interpreters");
+  return false;
+}
+
 }  // namespace
 
-PYBIND11_MODULE(_core, m) {
+// PYBIND11_MODULE with a condition
+PYBIND11_MODULE_PYINIT(_core, if (!in_main_interpreter()) return nullptr;
+                       pybind11::detail::get_num_interpreters_seen() += 1)
+PYBIND11_MODULE_EXEC(_core, m) {
   m.doc() = "The compiled part of kernelwright.";
   if (!import_numpy()) throw py::error_already_set();
   m.attr("Kernel") = checked(make_kernel_type());

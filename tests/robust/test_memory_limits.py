@@ -1,4 +1,4 @@
-"""Memory ends in every part of a compilation: MemoryError, and the next one works when there is memory again."""
+"""The end of memory in any part of a compilation is MemoryError; with memory again the next one works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The system gives no threads: the caller does the work of all that would help it, and says nothing or once."""
+"""The system gives no threads: the caller does the work of those that would help it."""
 
 from __future__ import annotations
 

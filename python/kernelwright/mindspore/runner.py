@@ -83,7 +83,8 @@ def run_program(script: str, arguments: Sequence[str]) -> int:
         print(f"kw run: no such file: {script}", file=sys.stderr)
         return 2
     sys.argv = [script, *arguments]
-    sys.path[0] = os.path.dirname(os.path.abspath(script))
+    if not getattr(sys.flags, "safe_path", False):  # else Python has put no folder of a program there
+        sys.path[0] = os.path.dirname(os.path.abspath(script))
     install()
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = functools.partial(_print_error, script)

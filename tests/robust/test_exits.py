@@ -1,0 +1,71 @@
+"""The process ends while daemon threads compile, read the cache, run a kernel or share a pool's region."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from cold import SEED, TIMES, expect, run
+
+PROGRAM = """
+import os, sys, threading, time
+import numpy as np
+import kernelwright as kw
+
+kw.set_threads(2)
+
+def make(number, lines):
+    body = "".join(f"        t = exp(t) * 0.25 + sin(t) + {number}.0\\n" for _ in range(lines))
+    return kw.kernel(
+        "def k(a):\\n    o = output_tensor(a.shape, a.dtype)\\n"
+        f"    for i in range(a.shape[0]):\\n        t = a[i]\\n{body}        o[i] = t\\n    return o\\n"
+    )
+
+@kw.kernel
+def shared(x):
+    o = output_tensor(x.shape, x.dtype)
+    for i in parallel(x.shape[0]):
+        o[i] = sin(x[i]) * 2.0
+    return o
+
+def cube(x):
+    return kw.ops.exp(x) * x
+
+a = np.ones(300_000)
+serial = make(1, 1)
+begun = threading.Event()
+
+def work(what, first):
+    number = first
+    while True:
+        number += 1
+        if what == "compile":
+            make(number + os.getpid() * 1000, 5)(a[:8])
+        elif what == "cache":
+            make(number % 5, 2)(a[:8])
+        elif what == "run":
+            serial(a)
+        elif what == "gradient":
+            kw.grad(cube)(a[:1000])
+        else:
+            shared(a)
+        begun.set()
+
+what, delay = sys.argv[1], float(sys.argv[2])
+for number in range(3):
+    threading.Thread(target=work, args=(what, 100 * number), daemon=True).start()
+begun.wait()
+time.sleep(delay)
+print("end")
+"""
+
+rng = random.Random(SEED)
+
+
+@pytest.mark.parametrize("what", ["compile", "cache", "run", "region", "gradient"])
+def test_daemon_threads_work_while_the_process_ends(tmp_path: Path, what: str) -> None:
+    for _ in range(4 * TIMES):
+        delay = rng.random() * 0.2
+        done = run(PROGRAM, what, delay, env={"KW_CACHE_DIR": str(tmp_path)}, patience=60)
+        expect(done, "end", (what, delay))
