@@ -15,6 +15,7 @@
 #include "frontend/lower/order.h"
 #include "frontend/parser.h"
 #include "ir/print.h"
+#include "support/build_id.h"
 #include "support/log.h"
 #include "support/text.h"
 #include "transform/pass.h"
@@ -129,6 +130,24 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
                                   {"report it with the output of KW_DEBUG=\"dump:after=all\""}}});
   report_time("total", r.name, now_ms() - begin);
   return kernel;
+}
+
+std::optional<std::string> Jit::find_library(const std::string &key) const {
+  auto bytes = debug_options()->cache ? cache_.read(hash_bytes(key)) : std::nullopt;
+  auto stored = bytes ? deserialize(*bytes) : std::nullopt;
+  bool fits = stored && stored->code_kind == CodeKind::library && stored->key == key;
+  return fits ? std::optional(std::move(stored->code)) : std::nullopt;
+}
+
+void Jit::store_library(const std::string &key, const std::string &name, std::string image) {
+  if (!debug_options()->cache) return;
+  Artifact a;
+  a.key = key, a.name = name, a.from = build_id();
+  a.code_kind = CodeKind::library;
+  a.code = std::move(image);
+  std::string bytes = serialize(a);
+  std::scoped_lock lock(mutex_);
+  cache_.write(hash_bytes(key), bytes);
 }
 
 Jit &process_jit() {

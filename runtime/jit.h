@@ -38,6 +38,10 @@ class Jit {
   std::shared_ptr<const LoadedKernel> find(const Request &r);
   /// Compiles, stores and loads; throws ResolvedError.
   std::shared_ptr<const LoadedKernel> compile(const Request &r, const SourceText &source);
+  /// The shared library that was stored under a key; nothing on a miss.
+  std::optional<std::string> find_library(const std::string &key) const;
+  /// `key` tells all that the library was made of; `name` is for people.
+  void store_library(const std::string &key, const std::string &name, std::string image);
   /// Why the disk cache is not used, or "".
   std::string cache_problem() const;
   DiskCache &cache() { return cache_; }

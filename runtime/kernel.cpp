@@ -19,6 +19,10 @@ std::shared_ptr<const LoadedKernel> LoadedKernel::load(Artifact artifact, std::s
     if (p.stride_class == StrideClass::general) kernel->dim_count_ += p.rank;
     if (p.stride_class == StrideClass::inner_unit && p.rank > 0) kernel->dim_count_ += p.rank - 1u;
   }
+  if (artifact.code_kind == CodeKind::library) {
+    error = "a library, not a kernel";
+    return nullptr;
+  }
   if (artifact.code_kind == CodeKind::ir) {
     kernel->ir_ = parse_ir_text(artifact.code, error);
     if (!kernel->ir_) return nullptr;

@@ -5,27 +5,36 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace kw {
 
 class Library {
  public:
   /// Opens a file, and commits what it registers; throws OpError with what the loader or the registry says,
-  /// and then nothing is registered. `shown` is what a refusal calls a file that is a copy.
-  static std::shared_ptr<Library> open(const std::string &path, const std::string &shown = "");
+  /// and then nothing is registered.
+  static std::shared_ptr<Library> open(const std::string &path);
+  /// The same for the bytes of a file, which messages call `shown`; nobody can change what is loaded. Bytes
+  /// that are loaded already give the library that is there.
+  static std::shared_ptr<Library> open_image(std::string_view image, const std::string &shown);
   Library(const Library &) = delete;
   ~Library();
 
-  /// Null when the library defines no such symbol.
+  /// Null when the library itself defines no such function.
   void *find(const char *symbol) const;
-  /// Throws OpError when the library defines no such symbol.
+  /// Throws OpError when the library itself defines no such function.
   void *need(const char *symbol) const;
-  const std::string &path() const { return path_; }
 
  private:
-  Library(std::string path, void *handle) : path_(std::move(path)), handle_(handle) {}
-  std::string path_;
+  Library(std::string path, std::string shown, void *handle)
+      : path_(std::move(path)), shown_(std::move(shown)), handle_(handle) {}
+  /// Takes the number of the file of an image over when the library is loaded.
+  static std::shared_ptr<Library> load(const std::string &path, const std::string &shown, int &image);
+  std::string problem_of(const char *symbol) const;
+
+  std::string path_, shown_;
   void *handle_;
+  int image_ = -1;  ///< the file of an image
 };
 
 }  // namespace kw

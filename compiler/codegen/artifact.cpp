@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view magic = "KWA1";
 constexpr size_t header_size = 4 + 4 + 8 + 16 + 4;
 
-enum class Section : uint32_t { key = 1, sig, prog, sites, diag, elf, ir, explain, from };
+enum class Section : uint32_t { key = 1, sig, prog, sites, diag, elf, ir, explain, from, library };
 
 std::string signature_bytes(const Artifact &a) {
   ByteWriter w;
@@ -201,6 +201,10 @@ bool read_section(Section tag, std::string_view bytes, Artifact &a) {
       a.code_kind = CodeKind::ir;
       a.code = bytes;
       return true;
+    case Section::library:
+      a.code_kind = CodeKind::library;
+      a.code = bytes;
+      return true;
     case Section::explain: a.explain = bytes; return true;
     case Section::from: a.from = bytes; return true;
   }
@@ -222,7 +226,8 @@ std::string serialize(const Artifact &a) {
   section(Section::prog, encode(a.program));
   section(Section::sites, site_bytes(a));
   section(Section::diag, warning_bytes(a));
-  section(a.code_kind == CodeKind::elf ? Section::elf : Section::ir, a.code);
+  constexpr Section code_sections[] = {Section::elf, Section::ir, Section::library};
+  section(code_sections[static_cast<size_t>(a.code_kind)], a.code);
   section(Section::explain, a.explain);
   section(Section::from, a.from);
   std::string rest = body.take();

@@ -15,7 +15,7 @@
 namespace kw {
 
 /// Of the bytes of a whole artifact; a part of every key.
-inline constexpr uint32_t artifact_version = 2;
+inline constexpr uint32_t artifact_version = 3;
 
 /// One parameter of the compiled function, in the order of the ABI.
 struct ParamRecord {
@@ -67,7 +67,8 @@ struct SiteRecord {
   uint32_t rank = 0;               ///< as in Site
 };
 
-enum class CodeKind : uint8_t { elf, ir };
+/// library: not a kernel; a shared library that was compiled from a user's source, under its own kind of key.
+enum class CodeKind : uint8_t { elf, ir, library };
 
 struct Artifact {
   std::string key;  ///< the preimage of the request key, readable lines

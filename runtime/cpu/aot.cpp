@@ -29,9 +29,7 @@ constexpr std::pair<DType, int> type_ids[] = {
     {DType::f32, 43}, {DType::f64, 44}, {DType::bf16, 45}};
 
 /// Whether a library's strings are those from before C++11: by the names of their functions that it uses.
-bool has_old_strings(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+bool has_old_strings(std::string_view bytes) {
   bool is_new = bytes.find("NSt7__cxx1112basic_string") != std::string::npos;
   return !is_new && (bytes.find("_ZNSs") != std::string::npos || bytes.find("_ZNKSs") != std::string::npos ||
                      bytes.find("ESs") != std::string::npos);
@@ -190,13 +188,18 @@ AotAttrSource source_of(AotKernel::State &state) {
 
 }  // namespace
 
-AotKernel::AotKernel(const std::string &path, std::string shown, std::string name, Attrs attrs)
+static std::string read_file(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+AotKernel::AotKernel(std::string_view image, std::string path, std::string name, Attrs attrs)
     : state_(std::make_unique<State>()) {
   State &s = *state_;
-  s.path = std::move(shown), s.name = std::move(name), s.attrs = std::move(attrs);
-  if (access(path.c_str(), F_OK) != 0)
+  s.path = std::move(path), s.name = std::move(name), s.attrs = std::move(attrs);
+  if (image.empty() && access(s.path.c_str(), F_OK) != 0)
     throw_runtime_error(cat("For 'Custom' on CPU, couldn't find the AOT binary file: ", s.path));
-  s.library = Library::open(path, s.path);
+  s.library = image.empty() ? Library::open(s.path) : Library::open_image(image, s.path);
   try {
     s.run = reinterpret_cast<Run>(s.library->need(s.name.c_str()));
   } catch (const OpError &e) {
@@ -206,7 +209,8 @@ AotKernel::AotKernel(const std::string &path, std::string shown, std::string nam
   s.init = reinterpret_cast<Init>(s.library->find((s.name + "Init").c_str()));
   s.infer_shape = s.library->find((s.name + "InferShape").c_str());
   s.infer_type = s.library->find((s.name + "InferType").c_str());
-  s.api = has_old_strings(path) ? &aot_extra_old() : &aot_extra_new();
+  bool old = image.empty() ? has_old_strings(read_file(s.path)) : has_old_strings(image);
+  s.api = old ? &aot_extra_old() : &aot_extra_new();
   s.source = source_of(s);
   s.extra = s.api->make(&s.source);
 }

@@ -13,9 +13,10 @@ namespace kw {
 
 class AotKernel {
  public:
-  /// The function `name` of a library file, with the attributes that it may ask for; messages call the file
-  /// `shown`. Throws OpError in MindSpore's words when the file or the function is missing.
-  AotKernel(const std::string &path, std::string shown, std::string name, Attrs attrs);
+  /// The function `name` of a library, with the attributes that it may ask for. `image` holds the bytes of
+  /// the library, which messages call `path`; without them the file of this path is loaded. Throws OpError in
+  /// MindSpore's words when the file or the function is missing.
+  AotKernel(std::string_view image, std::string path, std::string name, Attrs attrs);
   AotKernel(const AotKernel &) = delete;
   ~AotKernel();
 

@@ -129,6 +129,10 @@ class Share:
 
     def lost(self, seed: int, done: int, why: str) -> bool:
         self.findings()
+        if seed < 0:  # behind its last program, and its tallies are lost
+            self.total["found"].append((seed, f"{why}, as the process ended", self.what["target"]))
+            self.total["done"] += done
+            return False
         self.total["found"].append((seed, why, self.what["target"]))
         self.total["done"] += done + 1
         self.what["first"] = seed + self.what["step"]

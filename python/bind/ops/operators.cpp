@@ -13,6 +13,7 @@
 #include "bind/ops/values.h"
 #include "bind/state.h"
 #include "runtime/cpu/aot.h"
+#include "runtime/jit.h"
 #include "runtime/ops/ops.h"
 #include "runtime/tape.h"
 #include "support/text.h"
@@ -376,7 +377,7 @@ py::dict describe(const Operator &op) {
   return out;
 }
 
-std::shared_ptr<AotKernel> open_library(const std::string &path, const std::string &shown,
+std::shared_ptr<AotKernel> open_library(const py::bytes &image, const std::string &path,
                                         const std::string &name, const py::dict &given) {
   return raising([&] {
     Attrs attrs;
@@ -384,11 +385,18 @@ std::shared_ptr<AotKernel> open_library(const std::string &path, const std::stri
       auto attr = py::cast<std::string>(key);
       attrs.emplace_back(attr, attr_from_python(value, attr));
     }
-    return std::make_shared<AotKernel>(path, shown, name, std::move(attrs));
+    return std::make_shared<AotKernel>(std::string_view(image), path, name, std::move(attrs));
   });
 }
 
 void bind_libraries(py::module_ &m) {
+  m.def("find_library", [](const std::string &key) -> py::object {
+    auto image = process_jit().find_library(key);
+    return image ? py::object(py::bytes(*image)) : py::none();
+  });
+  m.def("store_library", [](const std::string &key, const std::string &name, const std::string &image) {
+    process_jit().store_library(key, name, image);
+  });
   py::class_<AotKernel, std::shared_ptr<AotKernel>>(m, "AotKernel")
       .def(py::init(&open_library))
       .def_property_readonly("infers_shapes", &AotKernel::infers_shapes)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import shlex
 import shutil
+import signal
+import stat
 import struct
 import subprocess
 import sys
@@ -22,65 +26,75 @@ if TYPE_CHECKING:
     from .custom import Custom
 
 _flags = ["-std=c++17", "-O2", "-shared", "-fPIC", "-D_GLIBCXX_USE_CXX11_ABI=0"]
-_timeout = 300  # seconds for one compilation
+_timeout = 300.0  # seconds for one run of the compiler
 
 
-def _compiler() -> str:
-    name = os.environ.get("CXX", "g++")
-    found = shutil.which(name)
+def _compiler() -> list[str]:
+    """The words of CXX, as `ccache g++`, with the first one found."""
+    words = shlex.split(os.environ.get("CXX", "")) or ["g++"]
+    found = shutil.which(words[0])
     if found is None:
         raise RuntimeError(
-            f"the C++ compiler '{name}' is missing: install it, or set CXX to one that is there"
+            f"the C++ compiler '{words[0]}' is missing: install it, or set CXX to one that is there"
         )
-    return found
+    return [os.path.abspath(found), *words[1:]]
 
 
-def _run(source: str, command: list[str]) -> bytes:
-    done = subprocess.run(command, capture_output=True, timeout=_timeout, check=False)
-    if done.returncode:
-        text = done.stderr.decode(errors="replace")
-        raise RuntimeError(f"Compilation error in compiling {source}:\n{text}")
-    return done.stdout
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process with all that it has started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(subprocess.TimeoutExpired):  # what left the group may hold the pipes
+        process.communicate(timeout=5)
 
 
-def _folder() -> str:
-    """Where compiled libraries are kept: beside the kernels, private to the user."""
-    folder = os.path.join(_core.cache_directory(), "aot")
-    try:
-        os.makedirs(folder, 0o700, exist_ok=True)
-        status = os.stat(folder)
-        if status.st_uid == os.getuid() and not status.st_mode & 0o022 and os.access(folder, os.W_OK):
-            return folder
-    except OSError:
-        pass
-    return tempfile.mkdtemp(prefix="kernelwright-aot-")
+def _run(source: str, command: list[str], text: bytes = b"") -> bytes:
+    """What a compiler prints for a text. It runs in the source's folder, where it looks for headers."""
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=os.path.dirname(source),
+        start_new_session=True,
+    ) as process:
+        try:
+            said, complaints = process.communicate(text, timeout=_timeout)
+        except subprocess.TimeoutExpired:
+            _stop(process)
+            raise RuntimeError(
+                f"Compilation error in compiling {source}:\nthe command `{shlex.join(command)}` was stopped "
+                f"after {_timeout:g} seconds"
+            ) from None
+        except BaseException:
+            _stop(process)
+            raise
+    if process.returncode:
+        raise RuntimeError(f"Compilation error in compiling {source}:\n{complaints.decode(errors='replace')}")
+    return said
 
 
-def compile_source(source: str) -> str:
-    """The library for a C++ source: compiled once for what its text is with everything that it includes.
+def compile_source(source: str, text: bytes) -> bytes:
+    """The library for a C++ source with this text, the bytes of its file.
 
-    Raises RuntimeError with the compiler's words.
+    It is compiled once for what the preprocessor makes of it, which is what is compiled, and kept in the
+    cache with the kernels. Raises RuntimeError with the compiler's words.
     """
-    if not os.path.isfile(source):
-        raise RuntimeError(f"Compilation error in compiling {source}:\nthere is no such file")
     compiler = _compiler()
     includes = [f"-I{p}" for p in (*include_paths(), os.path.dirname(source))]
-    text = _run(source, [compiler, *_flags, *includes, "-E", source])
-    version = _run(source, [compiler, "--version"])
-    digest = hashlib.sha256(b"\0".join([text, version, " ".join(_flags).encode()])).hexdigest()[:32]
-    stem = os.path.splitext(os.path.basename(source))[0]
-    folder = _folder()
-    library = os.path.join(folder, f"{stem}.{digest}.so")
-    if not os.path.exists(library):
-        made, partial = tempfile.mkstemp(suffix=".so", dir=folder)
-        os.close(made)
-        try:
-            _run(source, [compiler, *_flags, *includes, "-o", partial, source])
-            os.chmod(partial, 0o700)
-            os.replace(partial, library)
-        finally:
-            if os.path.exists(partial):
-                os.unlink(partial)
+    numbered = f'# 1 "{source}"\n'.encode() + text  # for messages and __FILE__
+    text = _run(source, [*compiler, *_flags, *includes, "-E", "-x", "c++", "-"], numbered)
+    version = _run(source, [*compiler, "--version"])
+    digest = hashlib.sha256(b"\0".join([text, version, " ".join(_flags).encode()])).hexdigest()
+    key = f"library\n{digest}"
+    library = _core.find_library(key)
+    if library is None:
+        with tempfile.TemporaryDirectory(prefix="kernelwright-") as folder:
+            made = os.path.join(folder, "made.so")
+            _run(source, [*compiler, *_flags, "-x", "c++-cpp-output", "-o", made, "-"], text)
+            with open(made, "rb") as file:
+                library = file.read()
+        _core.store_library(key, os.path.basename(source), library)
     return library
 
 
@@ -101,27 +115,25 @@ def _check_whole(path: str, data: bytes) -> None:
         raise RuntimeError(f"{path}: the library is cut short: {len(data)} of at least {end} bytes are there")
 
 
-def _kept_copy(path: str) -> str:
-    """A copy of a library under the name of its contents: the file may be replaced or removed while the copy
-    is in use. Libraries that look for others beside themselves stay where they are.
+def _read(path: str) -> tuple[bytes, str]:
+    """The bytes of a regular file, and where it lies, whatever links lead to it: told by the open file, so
+    that nothing can be changed in between. Raises OSError, and RuntimeError for what is no regular file.
     """
-    if not os.path.isfile(path):
-        return path  # the loader's caller says what is missing
-    with open(path, "rb") as file:
-        data = file.read()
-    _check_whole(path, data)
-    if b"$ORIGIN" in data:
-        return path
-    stem = os.path.splitext(os.path.basename(path))[0]
-    folder = _folder()
-    copy = os.path.join(folder, f"{stem}.{hashlib.sha256(data).hexdigest()[:32]}.so")
-    if not os.path.exists(copy):
-        number, partial = tempfile.mkstemp(suffix=".so", dir=folder)
-        with os.fdopen(number, "wb") as file:
-            file.write(data)
-        os.chmod(partial, 0o700)
-        os.replace(partial, copy)
-    return copy
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise RuntimeError(f"{path} is no regular file")
+    with open(number, "rb") as file:
+        try:
+            real = os.readlink(f"/proc/self/fd/{number}")
+        except OSError:
+            real = os.path.realpath(path)
+        return file.read(), real
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    """Whether a file lies in a folder or is it, by whole names."""
+    return os.path.commonpath([path, folder]) == folder
 
 
 class AotBody:
@@ -130,14 +142,8 @@ class AotBody:
     def __init__(self, custom: Custom) -> None:
         self.custom = custom
         path, name = self._parts(custom.func)
-        white = os.environ.get("MS_CUSTOM_AOT_WHITE_LIST", "")
-        illegal = [p for p in (os.path.realpath(path), path) if white not in p]  # also where a link leads
-        if illegal:
-            raise TypeError(
-                f"{custom.prefix}, the legal path for the file is {white}, but the file is {illegal[0]}"
-            )
         self.name, self.path = name, path
-        self.library = self._library(path)
+        self.image, self.path_of_image = self._library(path)
         self._kernels: dict[str, Any] = {}
         self.kernel = self._kernel(())
         if custom.out_shape is None and not self.kernel.infers_shapes:
@@ -162,7 +168,7 @@ class AotBody:
         key = repr(attrs)
         kernel = self._kernels.get(key)
         if kernel is None:
-            kernel = self._kernels[key] = _core.AotKernel(self.library, self.path, self.name, attrs)
+            kernel = self._kernels[key] = _core.AotKernel(self.image, self.path_of_image, self.name, attrs)
         return kernel
 
     def _parts(self, func: str) -> tuple[str, str]:
@@ -176,12 +182,38 @@ class AotBody:
             path = os.environ.get(path, path)  # of operators that are then given the attribute path_from_env
         return os.path.abspath(path), name
 
-    def _library(self, path: str) -> str:
+    def _library(self, path: str) -> tuple[bytes, str]:
+        """The bytes of the library, and its name in messages. Without bytes it is the file that is loaded:
+        where there is none, of which the loader tells, and where it looks for others beside itself.
+        """
+        data = None
+        try:
+            data, real = _read(path)
+        except (FileNotFoundError, NotADirectoryError):
+            real = os.path.realpath(path)
+        except OSError as e:
+            raise RuntimeError(f"{path} cannot be read: {e.strerror}") from None
+        self._check_place(real)
         if path.endswith(".cu"):
             raise RuntimeError(
                 f"{self.custom.prefix}: {path} is a CUDA source, and kernels for CUDA devices do not run here"
             )
-        return compile_source(path) if path.endswith((".cc", ".cpp")) else _kept_copy(path)
+        if path.endswith((".cc", ".cpp")):
+            if data is None:
+                raise RuntimeError(f"Compilation error in compiling {path}:\nthere is no such file")
+            return compile_source(path, data), path
+        if data is None:
+            return b"", path
+        _check_whole(path, data)
+        return (b"", real) if b"$ORIGIN" in data else (data, path)
+
+    def _check_place(self, real: str) -> None:
+        """TypeError for a file outside of the folder that MS_CUSTOM_AOT_WHITE_LIST names."""
+        white = os.environ.get("MS_CUSTOM_AOT_WHITE_LIST", "")
+        if white and not _is_inside(real, os.path.realpath(white)):
+            raise TypeError(
+                f"{self.custom.prefix}, the legal path for the file is {white}, but the file is {real}"
+            )
 
     def types(self, args: Sequence[Any], shapes: Any, dtypes: Any, count: int) -> tuple[Any, Any]:
         """Shapes and dtypes of the outputs of a call, the library's own where none are declared."""
