@@ -101,6 +101,27 @@ class VisitedExtents {
   std::unordered_set<const SymNode *> own_;  ///< bound in the loop
 };
 
+/// A sum whose terms are added by pairs: one of thousands of loops nests as deep as one of a dozen.
+class Sum {
+ public:
+  void add(Expr e) {
+    if (as_int(e))
+      constant_ = kw::add(constant_, e);
+    else
+      terms_.push_back(std::move(e));
+  }
+  Expr total() const { return terms_.empty() ? constant_ : kw::add(constant_, of(0, terms_.size())); }
+
+ private:
+  Expr of(size_t first, size_t last) const {
+    if (last - first == 1) return terms_[first];
+    size_t middle = first + (last - first + 1) / 2;
+    return kw::add(of(first, middle), of(middle, last));
+  }
+  Expr constant_ = const_int(0);
+  std::vector<Expr> terms_;
+};
+
 class Estimator {
  public:
   WorkEstimate run(const Func &f) {
@@ -118,35 +139,39 @@ class Estimator {
 
  private:
   Expr statements(const Stmt &root) {
-    Expr sum = const_int(0);
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
-      if (const Let *n = as<Let>(*s)) values_[n->sym.get()] = n->value;
-      sum = add(sum, statement(*s));
-    }
-    return sum;
+    Sum sum;
+    add_statements(root, sum);
+    return sum.total();
   }
 
-  Expr statement(const Stmt &s) {
+  void add_statements(const Stmt &root, Sum &sum) {
+    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+      if (const Let *n = as<Let>(*s)) values_[n->sym.get()] = n->value;
+      add_statement(*s, sum);
+    }
+  }
+
+  void add_statement(const Stmt &s, Sum &sum) {
     if (const Seq *n = as<Seq>(s)) {
-      Expr sum = const_int(0);
-      for (size_t i = 0; i + 1 < n->items.size(); ++i) sum = add(sum, statements(n->items[i]));
-      return sum;
+      for (size_t i = 0; i + 1 < n->items.size(); ++i) add_statements(n->items[i], sum);
+      return;
     }
     if (const If *n = as<If>(s)) {
-      Expr yes = add(const_int(weight_of(s)), statements(n->yes));
-      return n->no && !is_short_form(*n) ? add(yes, statements(n->no)) : yes;
+      sum.add(const_int(weight_of(s)));
+      add_statements(n->yes, sum);
+      if (n->no && !is_short_form(*n)) add_statements(n->no, sum);
+      return;
     }
     if (const For *n = as<For>(s)) {
       Expr work = mul(trips(*n), body(*n));
-      return n->kind == ForKind::vector && n->width >= lanes_at_once && !is_known_before_
-                 ? binary(BinOp::floor_div, work, const_int(lanes_at_once))
-                 : work;
+      bool at_once = n->kind == ForKind::vector && n->width >= lanes_at_once && !is_known_before_;
+      return sum.add(at_once ? binary(BinOp::floor_div, work, const_int(lanes_at_once)) : work);
     }
     if (const While *n = as<While>(s)) {
       bounded_ = false;
-      return mul(const_int(while_trips), add(const_int(1), statements(n->body)));
+      return sum.add(mul(const_int(while_trips), add(const_int(1), statements(n->body))));
     }
-    return const_int(weight_of(s));
+    sum.add(const_int(weight_of(s)));
   }
 
   /// Where threads are to share a loop, what it moves counts: chains of one operation wait for it.

@@ -31,6 +31,7 @@ constexpr CodeRow table[] = {
     {Code::E118, "E118", syntax, "recursive function", "test_e118_recursion"},
     {Code::E120, "E120", syntax, "no source text", "test_e120_no_source"},
     {Code::E121, "E121", syntax, "source edited after import", "test_e121_edited_before_the_kernel_was_made"},
+    {Code::E122, "E122", syntax, "kernel too long", "test_e122_length"},
     {Code::W101, "W101", warning, "global shadows a word of the language", "test_w101_shadow"},
     {Code::W102, "W102", warning, "output of the default dtype", "test_w102_default_dtype"},
     {Code::E200, "E200", type, "operand types", "test_e200_operand"},

@@ -48,6 +48,7 @@ enum class Code : uint8_t {
   E118,
   E120,
   E121,
+  E122,
   W101,
   W102,
   E200,

@@ -177,15 +177,26 @@ void Lowering::statements(const ast::Block &b) {
   for (const ast::Stmt &s : b) {
     if (!live_) return;  // what follows a jump is dead
     try {
+      count_statement(s);
       rules_.statement(s, builder_->owners[0] == &f_.body);
       statement(s);
     } catch (const CompileError &error) {
-      if (sink_->full()) throw;
+      if (sink_->full() || root_->too_long_) throw;
       for (const Diagnostic &d : error.found()) report(d);
       leave_out();
       poison(s);
     }
   }
+}
+
+void Lowering::count_statement(const ast::Stmt &s) {
+  constexpr size_t most = 50'000;  // chosen: what a text of the greatest length holds
+  if (++root_->statements_ <= most) return;
+  root_->too_long_ = true;
+  type_error(Code::E122, s.loc,
+             cat("the kernel has more than ", most,
+                 " statements, with the copies that const_range and inlined calls make of them"),
+             "use range, or split the kernel");
 }
 
 /// Records an error; types that clash where ways meet are told at the first of the reads alone.

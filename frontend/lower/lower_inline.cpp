@@ -164,6 +164,12 @@ Operand Lowering::inline_call(const Captured &c, const ast::CallExpr &n, Loc loc
   auto number = static_cast<uint32_t>(*c.integer);
   ensure(number >= 1 && number <= in_.callees.size(), "a function without a text");
   uint32_t source = in_.sources.add_inlined(in_.callees[number - 1], loc);
+  root_->inlined_text_ += in_.sources.text(source).size();
+  if (root_->inlined_text_ > 10 * max_text)
+    type_error(Code::E122, loc,
+               cat("the functions that are inlined have more than ", 10 * max_text,
+                   " characters, each counted once for each call"),
+               "split the kernel");
   Sink found;
   ast::Function f = parse_function(tokenize(in_.sources, source), found);
   found.throw_if_errors();

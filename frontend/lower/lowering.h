@@ -163,6 +163,8 @@ class Lowering {
   Binding assigned_parameter(const ast::Parameter &p, const Operand &value);
   Buf parameter_buffer(const ast::Parameter &p, const ArgSpec &spec, std::vector<Sym> &strides);
   void statements(const ast::Block &block);
+  /// Throws E122 at the first statement beyond the limit.
+  void count_statement(const ast::Stmt &s);
   void statement(const ast::Stmt &s);
   void assign(const ast::Assign &s, Loc loc);
   void refuse_sliced(const ast::ExprPtr &target);
@@ -359,6 +361,8 @@ class Lowering {
   uint32_t writing_calls_ = 0;                   ///< root: calls so far of helpers that write tensors
   std::string_view unevaluated_;                 ///< root: within what is not always evaluated
   uint32_t inlined_ = 0;                         ///< root: calls that were inlined so far
+  size_t inlined_text_ = 0, statements_ = 0;     ///< root: characters that were read, copies that were made
+  bool too_long_ = false;                        ///< root: E122 was told
   bool left_out_ = false;                        ///< root: something was not lowered; an error says why
   Operand result_;                               ///< what a helper returns
   bool writes_ = false;                          ///< a helper: it writes a tensor of its caller

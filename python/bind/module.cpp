@@ -11,6 +11,7 @@
 #include "bind/ops/operators.h"
 #include "codegen/interp/interp.h"
 #include "codegen/llvm_library.h"
+#include "frontend/lexer.h"
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/intrinsics.h"
@@ -298,6 +299,7 @@ PYBIND11_MODULE_EXEC(_core, m) {
   m.def("set_threads", set_thread_count);
   m.def("threads_problem", thread_count_problem);
   m.attr("max_threads") = max_threads;
+  m.attr("max_text") = max_text;
   m.def("cache_directory", [] { return process_jit().cache().directory(); });
   m.def("cache_problem", [] { return process_jit().cache_problem(); });
   m.def("cache_list", cache_list);

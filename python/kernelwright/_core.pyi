@@ -5,6 +5,7 @@ from .explain import Explanation
 
 build_id: str
 max_threads: int
+max_text: int
 unknown_trips: int
 
 class Kernel:

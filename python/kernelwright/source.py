@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from . import _core
 from .errors import KernelSyntaxError, make_error
 from .kept_text import Kept, keep, kept, newer
-from .text import lines_of
+from .text import check_length, lines_of
 
 _future_mask = 0
 for _feature in future_features.all_feature_names:
@@ -34,6 +34,7 @@ def _compared(function: types.FunctionType, code: types.CodeType) -> tuple[str, 
 
     def compare() -> tuple[str, bool]:
         text = text_of(function, code)
+        check_length(text, code.co_filename, code.co_firstlineno)
         if text and _same_code(function, code, text):
             return text, True
         if (now := newer(function)) is not None:

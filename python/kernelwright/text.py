@@ -11,6 +11,8 @@ import textwrap
 import types
 from collections.abc import Mapping
 
+from . import _core
+
 _files: dict[str, str] = {}  # of each text the name that stands for its file
 _lines: dict[str, list[str]] = {}  # of each such name the text
 
@@ -18,6 +20,18 @@ _lines: dict[str, list[str]] = {}  # of each such name the text
 def lines_of(file: str) -> list[str] | None:
     """The lines of a text that was given; None for real files."""
     return _lines.get(file)
+
+
+def check_length(text: str, file: str, line: int) -> None:
+    """Raises KernelSyntaxError E122, before anything is spent on a text that is too long for a kernel."""
+    if len(text) <= _core.max_text:
+        return
+    from .errors import make_error
+
+    message = f"the text has {len(text)} characters, and a kernel has at most {_core.max_text}"
+    below = "      = help: split the kernel"
+    rendered = f"{file}:{line}:1: error[E122]: {message}\n{below}"
+    raise make_error("KernelSyntaxError", "E122", rendered, message, file, line, 1, 1, "", below)
 
 
 def define(text: str, scope: Mapping[str, object]) -> types.FunctionType:
@@ -29,6 +43,7 @@ def define(text: str, scope: Mapping[str, object]) -> types.FunctionType:
 
     text = textwrap.dedent(text)
     file = _files.get(text, f"<kernel text {len(_files) + 1}>")
+    check_length(text, file, 1)
     tree = ast.parse(text, file)
     last = tree.body[-1] if tree.body else None
     kinds = (

@@ -271,6 +271,76 @@ def test_e104_wrong_call(case: Check) -> None:
     case()
 
 
+def too_long(text: str, expected: str) -> None:
+    with pytest.raises(KernelSyntaxError) as caught:
+        kw.kernel(text)(ONES)
+    assert re.sub(r"^<kernel text \d+>", "<text>", str(caught.value)) == expected
+
+
+def too_many_characters() -> None:
+    expected = """\
+<text>:1:1: error[E122]: the text has 1000024 characters, and a kernel has at most 1000000
+      = help: split the kernel"""
+    too_long("def k(a):\n" + "    #\n" * 166_667 + "    return a", expected)
+    kernel = kw.kernel("def k(a):\n" + "    #\n" * 166_663 + "    return a")
+    assert (kernel(ONES) == ONES).all()
+
+
+def too_many_characters_beyond_ascii() -> None:
+    """They count as in Python; the text that C++ hands over is checked there."""
+    source = "def k(a):\n" + "    #é\n" * 150_000 + "    return a"
+    expected = """\
+<text>:1:1: error[E122]: the text has 1050023 characters, and a kernel has at most 1000000
+      = help: split the kernel
+"""
+    check_text(source, [("float32", 1)], expected.replace(":1:1", ""))
+    allowed = "def k(a):\n" + "    #é\n" * 140_000 + "    return a"  # of more than a million bytes
+    check_text(allowed, [("float32", 1)], "")
+
+
+def too_many_copies() -> None:
+    text = "def k(a):\n    for i in const_range(3000):\n" + "        a[0] = 1\n" * 20 + "    return a\n"
+    expected = """\
+<text>:22:9: error[E122]: the kernel has more than 50000 statements, with the copies that const_range and \
+inlined calls make of them
+   22 |         a[0] = 1
+      |         ^~~~~~~~
+      = help: use range, or split the kernel"""
+    too_long(text, expected)
+
+
+def too_much_text_in_functions() -> None:
+    text = f"""\
+def long(x):
+    return x * 2.0  # {"…" * 300_000}
+
+def k(a):
+    for i in const_range(20):
+        a[0] = long(a[0])
+    return a
+"""
+    expected = """\
+<text>:6:16: error[E122]: the functions that are inlined have more than 10000000 characters, each counted once \
+for each call
+    6 |         a[0] = long(a[0])
+      |                ^~~~~~~~~~
+      = help: split the kernel"""
+    too_long(text, expected)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        too_many_characters,
+        too_many_characters_beyond_ascii,
+        too_many_copies,
+        too_much_text_in_functions,
+    ],
+)
+def test_e122_length(case: Check) -> None:
+    case()
+
+
 def check_deep(source: str, line: int, column: int, marked: int, message: str, help_text: str) -> None:
     text = (source.split("\n"))[line - 1]
     expected = f"""\

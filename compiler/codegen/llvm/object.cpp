@@ -84,7 +84,8 @@ static std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
 /// else.
 class UsefulPasses : public llvm::legacy::PassManagerBase {
  public:
-  explicit UsefulPasses(llvm::legacy::PassManagerBase &list) : list_(list) {}
+  UsefulPasses(llvm::legacy::PassManagerBase &list, bool keeps_blocks)
+      : list_(list), keeps_blocks_(keeps_blocks) {}
   void add(llvm::Pass *pass) override {
     static constexpr std::string_view useless[] = {
         "Argument Stack Rebase",
@@ -124,12 +125,14 @@ class UsefulPasses : public llvm::legacy::PassManagerBase {
         "X86 insert wait instruction",
         "X86 speculative load hardening"};
     std::string_view name = pass->getPassName();
-    if (std::find(std::begin(useless), std::end(useless), name) == std::end(useless)) return list_.add(pass);
+    bool joins_blocks = name == "CodeGen Prepare";
+    if (!(keeps_blocks_ && joins_blocks) && std::find(std::begin(useless), std::end(useless), name) == std::end(useless)) return list_.add(pass);
     delete pass;
   }
 
  private:
   llvm::legacy::PassManagerBase &list_;
+  bool keeps_blocks_;
 };
 
 /// What addPassesToEmitFile does, less the useless passes and two more kinds: those that LLVM lets us leave
@@ -140,7 +143,7 @@ class UsefulPasses : public llvm::legacy::PassManagerBase {
 static bool add_code_generator(llvm::legacy::PassManager &passes, llvm::TargetMachine &machine,
                                llvm::raw_pwrite_stream &out, llvm::CodeGenFileType kind, bool long_bodies) {
   auto *info = new llvm::MachineModuleInfoWrapperPass(&machine);  // owned by `passes`, like the configuration
-  UsefulPasses useful(passes);
+  UsefulPasses useful(passes, long_bodies);
   llvm::TargetPassConfig *config = machine.createPassConfig(useful);
   config->setDisableVerify(true);
   for (llvm::AnalysisID unused : {&llvm::GCLoweringID,
@@ -208,6 +211,23 @@ static bool has_long_body(llvm::Module &module) {
   });
 }
 
+/// Cuts straight code into blocks of a length that LLVM is made for. Instruction selection looks at all uses of
+/// a constant within a block for each of them, and the two-address pass follows each value through the block:
+/// a chain of 20,000 statements took 70 seconds, and takes 3 in blocks of 1,000 instructions.
+static void cut_long_blocks(llvm::Module &module) {
+  constexpr size_t longest = 1000;
+  std::vector<llvm::Instruction *> cuts;
+  for (llvm::Function &f : module)
+    for (llvm::BasicBlock &block : f) {
+      size_t length = 0;
+      for (llvm::Instruction &i : block) {
+        if (llvm::isa<llvm::AllocaInst>(i) || llvm::isa<llvm::PHINode>(i) || ++length % longest) continue;
+        if (!i.isTerminator()) cuts.push_back(&i);
+      }
+    }
+  for (auto cut = cuts.rbegin(); cut != cuts.rend(); ++cut) (*cut)->getParent()->splitBasicBlock(*cut);
+}
+
 /// Code that runs once in a call, or when a check fails, is compiled for speed of compilation: functions
 /// without loops that hand loops to threads, a fifth of the code of a small kernel, and cold ones.
 class HurryCodeThatRunsOnce : public llvm::FunctionPass {
@@ -273,6 +293,7 @@ std::unique_ptr<ObjectWriter::Passes> ObjectWriter::passes(KwLlvmWant want, bool
 std::string ObjectWriter::write(llvm::Module &module, KwLlvmWant want) {
   std::unique_ptr<Passes> for_this;
   bool long_bodies = has_long_body(module);
+  if (long_bodies) cut_long_blocks(module);
   if (want != KW_WANT_OBJECT || long_bodies) for_this = passes(want, long_bodies);
   Passes &p = for_this ? *for_this : *to_object_;
   ensure(module.getDataLayout() == machine_->createDataLayout(), "the module is for another target");
