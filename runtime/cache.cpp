@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@ namespace kw {
 namespace {
 
 constexpr int64_t touch_after = 3600;  ///< seconds; a use is recorded at most once in this time
+constexpr int64_t left_after = 3600;   ///< seconds; nobody writes a file for so long
+constexpr int64_t clock_skew = 60;     ///< seconds that the clock of a file system may be ahead
 constexpr off_t max_entry_bytes = off_t{256} << 20;
 constexpr std::string_view suffix = ".kwa";
 
@@ -72,6 +75,40 @@ bool is_private(const struct stat &st) {
   return st.st_uid == ::geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
+/// The user's own group, by the custom of naming it as the user, has no other members.
+bool is_group_of_user(gid_t group) {
+  std::vector<char> user_text(1 << 14), group_text(1 << 14);
+  struct passwd user{}, *known_user = nullptr;
+  struct group entry{}, *known_group = nullptr;
+  if (group != ::getegid() ||
+      ::getpwuid_r(::geteuid(), &user, user_text.data(), user_text.size(), &known_user) != 0 || !known_user ||
+      ::getgrgid_r(group, &entry, group_text.data(), group_text.size(), &known_group) != 0 || !known_group)
+    return false;
+  bool has_others = false;
+  for (char **member = entry.gr_mem; *member; ++member) has_others |= std::strcmp(*member, user.pw_name) != 0;
+  return std::strcmp(entry.gr_name, user.pw_name) == 0 && !has_others;
+}
+
+/// Whoever can write a folder can put another directory in the place of one in it, but not where the folder
+/// is sticky, as /tmp is. Its owner is trusted when that is root, or nobody, whose name strangers have in a
+/// container.
+bool belongs_to_others(const struct stat &folder) {
+  constexpr uid_t nobody = 65534;
+  if (folder.st_uid != 0 && folder.st_uid != ::geteuid() && folder.st_uid != nobody) return true;
+  if (folder.st_mode & S_ISVTX) return false;
+  return (folder.st_mode & S_IWOTH) || ((folder.st_mode & S_IWGRP) && !is_group_of_user(folder.st_gid));
+}
+
+/// The outermost folder around a path that others can write, or "".
+std::string folder_of_others(const std::string &path) {
+  for (size_t at = 0; (at = path.find('/', at)) != std::string::npos; ++at) {
+    std::string folder = path.substr(0, std::max<size_t>(at, 1));
+    struct stat st{};
+    if (folder != path && ::stat(folder.c_str(), &st) == 0 && belongs_to_others(st)) return folder;
+  }
+  return {};
+}
+
 std::optional<std::string> read_all(int fd, off_t size) {
   if (size > max_entry_bytes) return std::nullopt;  // none of ours
   std::string bytes(static_cast<size_t>(size), '\0');
@@ -107,7 +144,12 @@ std::string DiskCache::check_directory() const {
   if (!S_ISDIR(st.st_mode)) return cat(directory_, " is no directory");
   if (st.st_uid != ::geteuid()) return cat(directory_, " belongs to another user");
   if (st.st_mode & (S_IWGRP | S_IWOTH)) return cat(directory_, " can be written by others (chmod 700 it)");
-  return {};
+  std::string folder = folder_of_others(directory_);
+  if (char *real = folder.empty() ? ::realpath(directory_.c_str(), nullptr) : nullptr) {
+    folder = folder_of_others(real);
+    std::free(real);
+  }
+  return folder.empty() ? "" : cat(directory_, " lies in ", folder, ", which others can write");
 }
 
 std::optional<std::string> DiskCache::read(const Hash128 &key) const {
@@ -117,7 +159,8 @@ std::optional<std::string> DiskCache::read(const Hash128 &key) const {
   if (file.fd() < 0 || ::fstat(file.fd(), &st) != 0 || !S_ISREG(st.st_mode)) return std::nullopt;
   if (!is_private(st)) return std::nullopt;
   std::optional<std::string> bytes = read_all(file.fd(), st.st_size);
-  if (bytes && std::time(nullptr) - st.st_mtime > touch_after) ::futimens(file.fd(), nullptr);
+  int64_t age = std::time(nullptr) - st.st_mtime;
+  if (bytes && (age > touch_after || age < -clock_skew)) ::futimens(file.fd(), nullptr);
   return bytes;
 }
 
@@ -146,9 +189,13 @@ void DiskCache::write(const Hash128 &key, std::string_view bytes) {
     File file(fd);
     ok = write_all(fd, bytes);
   }
-  if (ok) ok = ::rename(temporary.c_str(), final_path.c_str()) == 0;
+  bool blocked = false;
+  if (ok) {
+    ok = ::rename(temporary.c_str(), final_path.c_str()) == 0;
+    blocked = !ok && errno == EISDIR;  // a directory in the place of this entry alone
+  }
   if (!ok) {
-    problem_ = cat(directory_, " cannot be written: ", std::strerror(errno));
+    if (!blocked) problem_ = cat(directory_, " cannot be written: ", std::strerror(errno));
     ::unlink(temporary.c_str());
     return;
   }
@@ -158,48 +205,66 @@ void DiskCache::write(const Hash128 &key, std::string_view bytes) {
 
 void DiskCache::remove(const Hash128 &key) const { ::unlink(path_of(key.text()).c_str()); }
 
-std::vector<CacheEntry> DiskCache::list() const {
-  std::vector<CacheEntry> out;
+template <class F>
+void DiskCache::for_each_file(F &&each) const {
   DIR *dir = ::opendir(directory_.c_str());
-  if (!dir) return out;
+  if (!dir) return;
   while (dirent *d = ::readdir(dir)) {
     std::string name = d->d_name;
-    if (name.size() != 32 + suffix.size() || name.substr(32) != suffix) continue;
-    if (name.find_first_not_of("0123456789abcdef") != 32) continue;
+    bool ours = name.size() >= 32 + suffix.size() && name.substr(32, suffix.size()) == suffix &&
+                name.find_first_not_of("0123456789abcdef") == 32;
     struct stat st{};
-    if (::stat((directory_ + "/" + name).c_str(), &st) != 0 || !S_ISREG(st.st_mode)) continue;
-    out.push_back({name.substr(0, 32), static_cast<uint64_t>(st.st_size), st.st_mtime, st.st_mtim.tv_nsec});
+    if (ours && ::lstat((directory_ + "/" + name).c_str(), &st) == 0) each(name, st);
   }
   ::closedir(dir);
-  std::sort(out.begin(), out.end(), [](const CacheEntry &a, const CacheEntry &b) {
-    return std::tie(a.used, a.used_ns, a.key) < std::tie(b.used, b.used_ns, b.key);
+}
+
+std::vector<CacheEntry> DiskCache::list() const {
+  std::vector<CacheEntry> out;
+  for_each_file([&](const std::string &name, const struct stat &st) {
+    if (name.size() == 32 + suffix.size() && S_ISREG(st.st_mode))
+      out.push_back({name.substr(0, 32), static_cast<uint64_t>(st.st_size), st.st_mtime, st.st_mtim.tv_nsec});
+  });
+  // what seems to be used in the future was used under another clock, nobody knows when
+  int64_t latest = std::time(nullptr) + clock_skew;
+  auto order = [&](const CacheEntry &e) {
+    return e.used > latest ? std::tuple<int64_t, int64_t>(INT64_MIN, 0) : std::tuple(e.used, e.used_ns);
+  };
+  std::sort(out.begin(), out.end(), [&](const CacheEntry &a, const CacheEntry &b) {
+    return std::tuple(order(a), a.key) < std::tuple(order(b), b.key);
   });
   return out;
 }
 
 size_t DiskCache::clear() const {
   size_t entries = list().size();
-  DIR *dir = ::opendir(directory_.c_str());
-  if (!dir) return 0;
-  while (dirent *d = ::readdir(dir)) {
-    std::string_view name = d->d_name;
-    if (name.size() >= 32 + suffix.size() && name.substr(32, suffix.size()) == suffix)
-      ::unlink((directory_ + "/" + d->d_name).c_str());
-  }
-  ::closedir(dir);
+  for_each_file(
+      [&](const std::string &name, const struct stat &) { ::unlink((directory_ + "/" + name).c_str()); });
   return entries;
 }
 
-void DiskCache::trim() {
-  std::vector<CacheEntry> entries = list();
+size_t DiskCache::trim() {
+  size_t removed = 0;
   uint64_t total = 0;
+  int64_t now = std::time(nullptr);
+  for_each_file([&](const std::string &name, const struct stat &st) {
+    bool is_entry = name.size() == 32 + suffix.size();
+    if (is_entry || !S_ISREG(st.st_mode)) return;
+    bool is_left = now - st.st_mtime > left_after || st.st_mtime - now > left_after;
+    if (is_left && ::unlink((directory_ + "/" + name).c_str()) == 0)
+      ++removed;
+    else
+      total += static_cast<uint64_t>(st.st_size);
+  });
+  std::vector<CacheEntry> entries = list();
   for (const CacheEntry &e : entries) total += e.bytes;
   for (const CacheEntry &e : entries) {
     if (total <= max_bytes_) break;
-    if (::unlink(path_of(e.key).c_str()) == 0) total -= e.bytes;
+    if (::unlink(path_of(e.key).c_str()) == 0) total -= e.bytes, ++removed;
   }
   known_bytes_ = total;
   counted_ = true;
+  return removed;
 }
 
 static std::string env(const char *name) {

@@ -46,11 +46,15 @@ class DiskCache {
   std::vector<CacheEntry> list() const;
   /// Removes all entries and leftovers; returns how many entries there were.
   size_t clear() const;
-  /// Removes least recently used entries until the directory is below the cap.
-  void trim();
+  /// Removes what writers that were killed left behind an hour ago and earlier, then least recently used
+  /// entries until the directory is below the cap; returns how many files went.
+  size_t trim();
 
  private:
   std::string path_of(const std::string &key) const { return directory_ + "/" + key + ".kwa"; }
+  /// Calls `each(name, status)` for the files of the cache, entries and what is written now.
+  template <class F>
+  void for_each_file(F &&each) const;
   std::string check_directory() const;
 
   std::string directory_, problem_;

@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+
 #include "analysis/cost.h"
 #include "codegen/backend.h"
 #include "codegen/entry_program.h"
@@ -72,6 +74,22 @@ CompileInput input_of(const Request &r, const Parsed &p) {
   return {p.sources, r.signature, r.options, r.target, r.backend};
 }
 
+/// Whether the parameters of an entry are the arguments that its key speaks of: another writer's may not be.
+bool fits(const Artifact &a, const Request &r) {
+  size_t outputs = 0;
+  auto is_of_call = [&](const ParamRecord &p) {
+    outputs += p.mode == ParamMode::out;
+    if (p.mode == ParamMode::out || p.arg < 0) return p.mode == ParamMode::out && p.arg < 0;
+    if (static_cast<size_t>(p.arg) >= r.signature.args.size()) return false;
+    const ArgSpec &given = r.signature.args[static_cast<size_t>(p.arg)];
+    bool is_tensor = given.kind == ArgKind::tensor;
+    return p.is_tensor == is_tensor && (!is_tensor || (p.rank == given.rank && p.dtype == given.dtype &&
+                                                       p.stride_class == given.stride_class));
+  };
+  return a.code_kind == find_backend(r.backend).code_kind &&
+         std::all_of(a.params.begin(), a.params.end(), is_of_call) && outputs <= max_outputs;
+}
+
 }  // namespace
 
 std::shared_ptr<const LoadedKernel> Jit::find(const Request &r) {
@@ -90,7 +108,7 @@ std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
   if (!bytes) return nullptr;
   std::string error = "damaged file";
   auto artifact = deserialize(*bytes);
-  if (artifact && artifact->key == key_text(r))
+  if (artifact && artifact->key == key_text(r) && fits(*artifact, r))
     if (auto kernel = LoadedKernel::load(std::move(*artifact), error)) {
       report_time("cached", r.name, now_ms() - begin);
       log_line(2, cat("cache entry ", key.text(), " serves '", r.name, "'"));

@@ -1,6 +1,8 @@
 // KWA1: header {magic, version, size, checksum, section count}, then sections {tag, length, bytes}.
 #include "codegen/artifact.h"
 
+#include <algorithm>
+
 #include "codegen/bytes.h"
 #include "support/hash.h"
 
@@ -10,6 +12,11 @@ namespace {
 
 constexpr std::string_view magic = "KWA1";
 constexpr size_t header_size = 4 + 4 + 8 + 16 + 4;
+
+// What a reader takes: more than any kernel has, and so little that no entry, whoever wrote it, makes a
+// message of megabytes.
+constexpr size_t most_params = max_args + max_outputs, most_sites = size_t{1} << 20, most_notes = 1024,
+                 most_name = 4096, most_text = 64 << 10, most_line = 4 << 20;
 
 enum class Section : uint32_t { key = 1, sig, prog, sites, diag, elf, ir, explain, from, library };
 
@@ -36,10 +43,10 @@ std::string signature_bytes(const Artifact &a) {
 
 bool read_signature(std::string_view bytes, Artifact &a) {
   ByteReader r(bytes);
-  a.name = r.text();
-  a.params.resize(r.count());
+  a.name = r.text(most_name);
+  a.params.resize(r.count(23, most_params));
   for (ParamRecord &p : a.params) {
-    p.name = r.text();
+    p.name = r.text(most_name);
     p.is_tensor = r.u8() != 0;
     uint8_t dtype = r.u8(), rank = r.u8(), mode = r.u8(), stride_class = r.u8(), fill = r.u8();
     if (dtype >= dtype_count || rank > max_rank || mode > 2 || stride_class > 2 || fill > 1) return false;
@@ -52,7 +59,7 @@ bool read_signature(std::string_view bytes, Artifact &a) {
     p.in_place = r.u64();
     if (p.arg < -1 || p.arg >= static_cast<int32_t>(max_args)) return false;
   }
-  a.results.resize(r.count());
+  a.results.resize(r.count(4, most_params));
   for (uint32_t &result : a.results) {
     result = r.u32();
     if (result >= a.params.size()) return false;
@@ -68,9 +75,9 @@ void write_sum(ByteWriter &w, const ExtentSum &s) {
   for (const ExtentSum::Term &t : s.terms) w.u32(t.dim), w.u64(static_cast<uint64_t>(t.factor));
 }
 void read_sum(ByteReader &r, ExtentSum &s) {
-  s.text = r.text();
+  s.text = r.text(most_text);
   s.constant = static_cast<int64_t>(r.u64());
-  s.terms.resize(r.count());
+  s.terms.resize(r.count(12, most_notes));
   for (ExtentSum::Term &t : s.terms) t = {r.u32(), static_cast<int64_t>(r.u64())};
 }
 
@@ -79,8 +86,8 @@ void write_texts(ByteWriter &w, const std::vector<std::string> &list) {
   for (const std::string &t : list) w.text(t);
 }
 void read_texts(ByteReader &r, std::vector<std::string> &list) {
-  list.resize(r.count());
-  for (std::string &t : list) t = r.text();
+  list.resize(r.count(4, most_notes));
+  for (std::string &t : list) t = r.text(most_text);
 }
 
 void write_message(ByteWriter &w, const SiteMessage &m) {
@@ -90,12 +97,12 @@ void write_message(ByteWriter &w, const SiteMessage &m) {
   w.text(m.note);
 }
 bool read_message(ByteReader &r, SiteMessage &m) {
-  m.before = r.text();
+  m.before = r.text(most_text);
   uint8_t value = r.u8();
   if (value > static_cast<uint8_t>(SiteMessage::Value::f64)) return false;
   m.value = static_cast<SiteMessage::Value>(value);
-  m.after = r.text();
-  m.note = r.text();
+  m.after = r.text(most_text);
+  m.note = r.text(most_text);
   return true;
 }
 
@@ -129,20 +136,28 @@ bool read_code(ByteReader &r, Code &code) {
   return true;
 }
 
+/// A place in the source, of which a message draws the line and what is under it.
+template <class Place>
+bool read_place(ByteReader &r, Place &p) {
+  p.line = static_cast<int32_t>(r.u32());
+  p.column = r.u32();
+  p.end_column = r.u32();
+  p.line_text = r.text(most_line);
+  size_t end = p.line_text.size() + 2;
+  bool is_in_line = p.column >= 1 && p.column <= end && p.end_column <= end;
+  return p.line == -1 || (p.line >= 0 && is_in_line);
+}
+
 bool read_sites(std::string_view bytes, Artifact &a) {
   ByteReader r(bytes);
-  a.sites.resize(r.count());
+  a.sites.resize(r.count(60, most_sites));
   for (SiteRecord &s : a.sites) {
-    if (!read_code(r, s.code)) return false;
-    s.line = static_cast<int32_t>(r.u32());
-    s.column = r.u32();
-    s.end_column = r.u32();
-    s.line_text = r.text();
-    s.tensor = r.text();
+    if (!read_code(r, s.code) || !read_place(r, s)) return false;
+    s.tensor = r.text(most_name);
     s.dim = r.u32();
     s.from_end = r.u8() != 0;
     s.is_unsigned = r.u8() != 0;
-    s.conditions.resize(r.count());
+    s.conditions.resize(r.count(32, most_notes));
     for (ShapeCondition &c : s.conditions) read_sum(r, c.larger), read_sum(r, c.smaller);
     read_texts(r, s.notes);
     s.text = r.u32();
@@ -171,14 +186,10 @@ std::string warning_bytes(const Artifact &a) {
 
 bool read_warnings(std::string_view bytes, Artifact &a) {
   ByteReader r(bytes);
-  a.warnings.resize(r.count());
+  a.warnings.resize(r.count(33, most_notes));
   for (Resolved &d : a.warnings) {
-    if (!read_code(r, d.code)) return false;
-    d.line = static_cast<int32_t>(r.u32());
-    d.column = r.u32();
-    d.end_column = r.u32();
-    d.line_text = r.text();
-    d.message = r.text();
+    if (!read_code(r, d.code) || !read_place(r, d)) return false;
+    d.message = r.text(most_text);
     read_texts(r, d.notes);
     read_texts(r, d.help);
     d.text = r.u32();
@@ -186,11 +197,35 @@ bool read_warnings(std::string_view bytes, Artifact &a) {
   return r.ok() && r.at_end();
 }
 
+std::string program_bytes(const EntryProgram &p) {
+  ByteWriter w;
+  w.text(p.code);
+  w.u8(p.bounded);
+  w.u32(static_cast<uint32_t>(p.extent_places.size()));
+  for (const ExtentPlace &at : p.extent_places) {
+    w.u32(static_cast<uint32_t>(at.line));
+    w.u32(at.column);
+    w.u32(at.end_column);
+    w.text(at.line_text);
+  }
+  return w.take();
+}
+
+bool read_program(std::string_view bytes, EntryProgram &p) {
+  ByteReader r(bytes);
+  p.code = r.text();
+  p.bounded = r.u8() != 0;
+  p.extent_places.resize(r.count(16, max_outputs * max_rank));
+  bool known = std::all_of(p.extent_places.begin(), p.extent_places.end(),
+                           [&](ExtentPlace &at) { return read_place(r, at); });
+  return known && r.ok() && r.at_end();
+}
+
 bool read_section(Section tag, std::string_view bytes, Artifact &a) {
   switch (tag) {
     case Section::key: a.key = bytes; return true;
     case Section::sig: return read_signature(bytes, a);
-    case Section::prog: return decode(bytes, a.program);
+    case Section::prog: return read_program(bytes, a.program);
     case Section::sites: return read_sites(bytes, a);
     case Section::diag: return read_warnings(bytes, a);
     case Section::elf:
@@ -223,7 +258,7 @@ std::string serialize(const Artifact &a) {
   };
   section(Section::key, a.key);
   section(Section::sig, signature_bytes(a));
-  section(Section::prog, encode(a.program));
+  section(Section::prog, program_bytes(a.program));
   section(Section::sites, site_bytes(a));
   section(Section::diag, warning_bytes(a));
   constexpr Section code_sections[] = {Section::elf, Section::ir, Section::library};
@@ -260,7 +295,7 @@ std::optional<Artifact> deserialize(std::string_view bytes) {
   if (hash_bytes(rest) != checksum) return std::nullopt;
   ByteReader r(rest);
   Artifact a;
-  for (uint32_t n = r.count(); n > 0; --n) {
+  for (uint32_t n = r.count(8); n > 0; --n) {
     auto tag = static_cast<Section>(r.u32());
     std::string_view section = r.text();
     if (!r.ok() || !read_section(tag, section, a)) return std::nullopt;

@@ -34,17 +34,17 @@ class ByteReader {
   uint8_t u8() { return static_cast<uint8_t>(fixed(1)); }
   uint32_t u32() { return static_cast<uint32_t>(fixed(4)); }
   uint64_t u64() { return fixed(8); }
-  std::string_view text() {
+  std::string_view text(size_t most = SIZE_MAX) {
     uint32_t n = u32();
-    if (!take(n)) return {};
+    if (n > most || !take(n)) return ok_ = false, std::string_view();
     return in_.substr(at_ - n, n);
   }
   bool ok() const { return ok_; }
   bool at_end() const { return at_ == in_.size(); }
-  /// A count that cannot exceed the bytes left, each element taking at least one.
-  uint32_t count() {
+  /// A count of elements that take `size` bytes or more: no more of them than are left.
+  uint32_t count(size_t size, size_t most = SIZE_MAX) {
     uint32_t n = u32();
-    if (n > in_.size() - at_) ok_ = false;
+    if (n > most || n > (in_.size() - at_) / size) ok_ = false;
     return ok_ ? n : 0;
   }
 

@@ -144,32 +144,4 @@ EntryProgram build_entry_program(const Func &f, const WorkEstimate &work, const 
   return out;
 }
 
-std::string encode(const EntryProgram &p) {
-  ByteWriter w;
-  w.text(p.code);
-  w.u8(p.bounded);
-  w.u32(static_cast<uint32_t>(p.extent_places.size()));
-  for (const ExtentPlace &at : p.extent_places) {
-    w.u32(static_cast<uint32_t>(at.line));
-    w.u32(at.column);
-    w.u32(at.end_column);
-    w.text(at.line_text);
-  }
-  return w.take();
-}
-
-bool decode(std::string_view bytes, EntryProgram &p) {
-  ByteReader r(bytes);
-  p.code = r.text();
-  p.bounded = r.u8() != 0;
-  p.extent_places.resize(r.count());
-  for (ExtentPlace &at : p.extent_places) {
-    at.line = static_cast<int32_t>(r.u32());
-    at.column = r.u32();
-    at.end_column = r.u32();
-    at.line_text = r.text();
-  }
-  return r.ok() && r.at_end();
-}
-
 }  // namespace kw

@@ -61,7 +61,4 @@ struct EntryProgram {
 /// extent of an output does not follow from shapes and integer scalars.
 EntryProgram build_entry_program(const Func &f, const WorkEstimate &work, const SourceMap &sources);
 
-std::string encode(const EntryProgram &p);
-bool decode(std::string_view bytes, EntryProgram &p);
-
 }  // namespace kw

@@ -233,7 +233,9 @@ py::list cache_list() {
   py::list out;
   for (const CacheEntry &e : process_jit().cache().list()) {
     auto [name, state] = judge_entry(Hash128::parse(e.key).value());
-    out.append(py::make_tuple(e.key, e.bytes, e.used, name, state));
+    auto shown = py::reinterpret_steal<py::str>(
+        PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "replace"));
+    out.append(py::make_tuple(e.key, e.bytes, e.used, shown, state));
   }
   return out;
 }
@@ -304,6 +306,14 @@ PYBIND11_MODULE_EXEC(_core, m) {
   m.def("cache_problem", [] { return process_jit().cache_problem(); });
   m.def("cache_list", cache_list);
   m.def("cache_clear", [] { return process_jit().cache().clear(); });
+  m.def("checksum", [](const py::bytes &bytes) {  // of an entry, for tests
+    Hash128 h = hash_bytes(std::string_view(bytes));
+    std::string out;
+    for (uint64_t half : {h.low, h.high})
+      for (int i = 0; i < 8; ++i) out += static_cast<char>(half >> (8 * i));
+    return py::bytes(out);
+  });
+  m.def("cache_trim", [] { return process_jit().cache().trim(); });
   m.def("cache_remove", [](const std::string &key) {
     if (auto h = Hash128::parse(key)) process_jit().cache().remove(*h);
   });

@@ -13,11 +13,16 @@ from . import __version__, _core
 from .errors import DeviceError
 
 
+def _shown(name: str) -> str:
+    """A name from a file, of which nothing may steer the terminal."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name)
+
+
 def _cache_ls() -> int:
     entries = _core.cache_list()
     for key, size, used, name, state in entries:
         day = time.strftime("%Y-%m-%d %H:%M", time.localtime(used))
-        print(f"{key}  {size:>9}  {day}  {name}{'' if state == 'sound' else f'  ({state})'}")
+        print(f"{key}  {size:>9}  {day}  {_shown(name)}{'' if state == 'sound' else f'  ({state})'}")
     total = sum(e[1] for e in entries)
     print(f"{len(entries)} entries, {total} bytes in {_core.cache_directory()}", file=sys.stderr)
     return 0
@@ -25,6 +30,11 @@ def _cache_ls() -> int:
 
 def _cache_clear() -> int:
     print(f"{_core.cache_clear()} entries removed from {_core.cache_directory()}")
+    return 0
+
+
+def _cache_prune() -> int:
+    print(f"{_core.cache_trim()} files removed from {_core.cache_directory()}")
     return 0
 
 
@@ -112,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     listed = commands.add_parser("ops", help="list the operators of the registry, or tell all of one")
     listed.add_argument("name", nargs="?", metavar="NAMESPACE::NAME")
     cache = commands.add_parser("cache", help="look after the disk cache")
-    cache.add_argument("action", choices=("ls", "clear", "verify"))
+    cache.add_argument("action", choices=("ls", "prune", "verify", "clear"))
     return parser
 
 
@@ -127,4 +137,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _explain(args)
     if args.command == "ops":
         return _ops(args)
-    return {"ls": _cache_ls, "clear": _cache_clear, "verify": _cache_verify}[args.action]()
+    actions = {"ls": _cache_ls, "prune": _cache_prune, "verify": _cache_verify, "clear": _cache_clear}
+    return actions[args.action]()

@@ -46,7 +46,7 @@ std::string element_read(const SiteRecord &s, const KwFault &fault) {
   int64_t place = fault.value - fault.bound;  // of two dimensions the bound is the extent of the last one
   std::string which = s.rank == 0   ? ""
                       : s.rank == 1 ? cat("element ", place, " of ")
-                      : s.rank == 2
+                      : s.rank == 2 && fault.bound > 0
                           ? cat("element [", place / fault.bound, ", ", place % fault.bound, "] of ")
                           : cat("element ", place, " (row by row) of ");
   return cat(which, "'", s.tensor, "' is read before it is written");

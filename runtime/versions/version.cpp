@@ -49,6 +49,12 @@ size_t output_count(const LoadedKernel &kernel) {
                                            [](const ParamRecord &p) { return p.mode == ParamMode::out; }));
 }
 
+static size_t output_dims(const LoadedKernel &kernel) {
+  size_t dims = 0;
+  for (const ParamRecord &p : kernel.artifact().params) dims += p.mode == ParamMode::out ? p.rank : 0;
+  return dims;
+}
+
 bool enter(const LoadedKernel &kernel, const CallSizes &sizes, EntryResult &r, Resolved &error) {
   const EntryProgram &program = kernel.artifact().program;
   r = evaluate_entry(program, sizes.extents.data(), sizes.extents.size(), sizes.scalars.data(),
@@ -58,6 +64,11 @@ bool enter(const LoadedKernel &kernel, const CallSizes &sizes, EntryResult &r, R
     return false;
   }
   if (!program.bounded) r.work = INT64_MAX;
+  if (r.extents.size() != output_dims(kernel)) {  // another writer's program
+    r.error = EntryResult::Error::malformed;
+    error = entry_error(kernel, r);
+    return false;
+  }
   auto large = too_large_output(kernel, r.extents);
   if (large) error = extent_error(kernel, *large, Code::E224, 0);
   return !large;

@@ -216,6 +216,32 @@ TEST(Artifact, impossible_counts_do_not_allocate) {
   EXPECT_FALSE(deserialize(repaired(w.take())));
 }
 
+/// What another writer may put into an entry behind a right checksum; the reader draws lines and messages of
+/// it.
+TEST(Artifact, what_no_message_can_hold_is_refused) {
+  std::vector<std::function<void(Artifact &)>> forgeries = {
+      [](Artifact &a) { a.sites[0].column = 0; },
+      [](Artifact &a) { a.sites[0].column = 1000; },
+      [](Artifact &a) { a.sites[0].end_column = UINT32_MAX; },
+      [](Artifact &a) { a.sites[0].line = -2; },
+      [](Artifact &a) { a.sites[0].tensor.assign(4097, 'a'); },
+      [](Artifact &a) { a.sites[0].notes.resize(1025); },
+      [](Artifact &a) { a.sites[0].message.before.assign((64 << 10) + 1, 'a'); },
+      [](Artifact &a) { a.sites[0].conditions[0].larger.text.assign((64 << 10) + 1, 'a'); },
+      [](Artifact &a) { a.warnings[0].column = UINT32_MAX; },
+      [](Artifact &a) { a.warnings[0].message.assign((64 << 10) + 1, 'a'); },
+      [](Artifact &a) { a.warnings.resize(1025); },
+      [](Artifact &a) { a.program.extent_places[0].column = UINT32_MAX; },
+      [](Artifact &a) { a.program.extent_places.resize(max_outputs * max_rank + 1); },
+      [](Artifact &a) { a.name.assign(4097, 'a'); },
+      [](Artifact &a) { a.params.resize(max_args + max_outputs + 1); }};
+  for (size_t i = 0; i < forgeries.size(); ++i) {
+    Artifact a = sample();
+    forgeries[i](a);
+    EXPECT_FALSE(deserialize(serialize(a))) << i;
+  }
+}
+
 TEST(Artifact, unknown_sections_are_refused) {
   ByteWriter w;
   w.u32(1);
@@ -250,7 +276,7 @@ TEST(Bytes, after_a_failure_everything_is_empty) {
   EXPECT_EQ(r.text(), "");
   EXPECT_FALSE(r.ok());
   EXPECT_EQ(r.u8(), 0);
-  EXPECT_EQ(r.count(), 0u);
+  EXPECT_EQ(r.count(1), 0u);
 }
 
 }  // namespace

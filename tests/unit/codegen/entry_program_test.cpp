@@ -132,17 +132,6 @@ TEST(EntryProgram, remembers_where_outputs_are_declared) {
   EXPECT_EQ(program.extent_places[1].line_text, "  c = output_tensor((a.shape[0], 4), a.dtype)");
 }
 
-TEST(EntryProgram, encodes_and_decodes) {
-  EntryProgram program = built(Scene().with({const_int(3)})), back;
-  std::string bytes = encode(program);
-  ASSERT_TRUE(decode(bytes, back));
-  EXPECT_EQ(back.code, program.code);
-  EXPECT_EQ(back.bounded, program.bounded);
-  EXPECT_EQ(back.extent_places.size(), program.extent_places.size());
-  for (size_t n = 0; n < bytes.size(); ++n) EXPECT_FALSE(decode(std::string_view(bytes).substr(0, n), back));
-  EXPECT_FALSE(decode(bytes + "x", back));
-}
-
 constexpr DType integers[] = {DType::i8, DType::i16, DType::i32, DType::i64,
                               DType::u8, DType::u16, DType::u32, DType::u64};
 

@@ -130,6 +130,27 @@ TEST(Jit, an_entry_of_another_request_under_this_name_is_a_miss) {
   EXPECT_EQ(jit.find(request_for(three)), nullptr);
 }
 
+TEST(Jit, an_entry_whose_parameters_are_not_those_of_the_call_is_a_miss) {
+  unit::TempDir temp;
+  Jit jit(temp.path(), plenty);
+  SourceText source = scale_source(3);
+  Request r = request_for(source);
+  std::vector<std::function<void(Artifact &)>> forgeries = {[](Artifact &a) { a.params[0].arg = 5; },
+                                                            [](Artifact &a) { a.params[0].arg = -1; },
+                                                            [](Artifact &a) { a.params[0].is_tensor = false; },
+                                                            [](Artifact &a) { a.params[0].rank = 8; },
+                                                            [](Artifact &a) { a.params[0].dtype = DType::i8; },
+                                                            [](Artifact &a) { a.code_kind = CodeKind::library; }};
+  for (size_t i = 0; i < forgeries.size(); ++i) {
+    Artifact a = compile_request(r, source);
+    jit.cache().write(key_of(r), serialize(a));
+    EXPECT_TRUE(jit.find(r)) << i;
+    forgeries[i](a);
+    jit.cache().write(key_of(r), serialize(a));
+    EXPECT_EQ(jit.find(r), nullptr) << i;
+  }
+}
+
 TEST(Jit, an_entry_whose_code_does_not_load_is_a_miss) {
   unit::TempDir temp;
   Jit jit(temp.path(), plenty);
