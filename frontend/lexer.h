@@ -17,8 +17,8 @@ struct TokenList {
 /// The most characters of a kernel's text; chosen: 20,000 lines, for which a compilation takes seconds.
 inline constexpr size_t max_text = 1'000'000;
 
-/// Throws CompileError E100 at the first character that starts no token, and E122 for a text that is too long.
-/// Text that begins indented (a method's source) is read relative to its first line's indentation.
+/// Throws CompileError E100 at the first character that starts no token, and E122 for a text that is too
+/// long. Text that begins indented (a method's source) is read relative to its first line's indentation.
 TokenList tokenize(const SourceMap &sources, uint32_t source);
 
 /// Number of lines of the definition that `text` begins with: its decorators, its header and its block.

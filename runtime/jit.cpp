@@ -19,6 +19,7 @@
 #include "ir/print.h"
 #include "support/build_id.h"
 #include "support/log.h"
+#include "support/stack.h"
 #include "support/text.h"
 #include "transform/pass.h"
 
@@ -109,7 +110,8 @@ std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
   std::string error = "damaged file";
   auto artifact = deserialize(*bytes);
   if (artifact && artifact->key == key_text(r) && fits(*artifact, r))
-    if (auto kernel = LoadedKernel::load(std::move(*artifact), error)) {
+    if (auto kernel = LoadedKernel::load(std::move(*artifact), error);
+        kernel && kernel->stack_bytes() <= kernel_stack) {
       report_time("cached", r.name, now_ms() - begin);
       log_line(2, cat("cache entry ", key.text(), " serves '", r.name, "'"));
       return kernel;
@@ -146,6 +148,7 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
                                   cat("the code of '", r.name, "' cannot be loaded: ", error),
                                   {},
                                   {"report it with the output of KW_DEBUG=\"dump:after=all\""}}});
+  if (kernel->stack_bytes() > kernel_stack) throw ResolvedError({stack_error(r.name, kernel->stack_bytes())});
   report_time("total", r.name, now_ms() - begin);
   return kernel;
 }
@@ -166,6 +169,15 @@ void Jit::store_library(const std::string &key, const std::string &name, std::st
   std::string bytes = serialize(a);
   std::scoped_lock lock(mutex_);
   cache_.write(hash_bytes(key), bytes);
+}
+
+const size_t most_characters = max_text;
+
+Resolved stack_error(const std::string &name, size_t bytes) {
+  std::string message = cat("the code of '", name, "' takes ", bytes,
+                            " bytes of stack, and a kernel has at most ", kernel_stack);
+  return {Code::E122, -1,      0,  0,
+          {},         message, {}, {"split the kernel, so that fewer values are needed at a time"}};
 }
 
 Jit &process_jit() {

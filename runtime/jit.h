@@ -55,6 +55,12 @@ class Jit {
   DiskCache cache_;
 };
 
+/// Of the text of a kernel.
+extern const size_t most_characters;
+
+/// What is said of code that takes more of the stack than kernel_stack.
+Resolved stack_error(const std::string &name, size_t bytes);
+
 /// The process's compiler and cache, opened at first use.
 Jit &process_jit();
 

@@ -32,6 +32,7 @@ std::shared_ptr<const LoadedKernel> LoadedKernel::load(Artifact artifact, std::s
       error = object.error;
       return nullptr;
     }
+    kernel->stack_bytes_ = object.stack_bytes;
     kernel->code_ = std::move(object.code);
     kernel->entry_ = reinterpret_cast<KwEntry>(object.entry);
   }

@@ -19,6 +19,8 @@ class LoadedKernel {
   const Artifact &artifact() const { return artifact_; }
   size_t dim_count() const { return dim_count_; }
   size_t scalar_count() const { return scalar_count_; }
+  /// What its code may take of the stack, at most.
+  size_t stack_bytes() const { return stack_bytes_; }
 
   int32_t run(const KwEnv *env, void *const *data, const int64_t *dims, const uint64_t *scalars,
               void *workspace, KwFault *fault) const {
@@ -35,7 +37,7 @@ class LoadedKernel {
   CodeMapping code_;
   KwEntry entry_ = nullptr;
   std::shared_ptr<const Func> ir_;
-  size_t dim_count_ = 0, scalar_count_ = 0;
+  size_t dim_count_ = 0, scalar_count_ = 0, stack_bytes_ = 0;
 };
 
 }  // namespace kw

@@ -5,9 +5,11 @@
 #include <exception>
 
 #include "runtime/cpu/aside.h"
+#include "runtime/cpu/float_control.h"
 #include "runtime/cpu/pool.h"
 #include "runtime/cpu/scratch.h"
 #include "runtime/cpu/thread_count.h"
+#include "support/stack.h"
 
 namespace kw {
 
@@ -24,9 +26,42 @@ std::atomic<Runner> runner_in_force{nullptr};
 
 void *scratch(const KwEnv *, size_t bytes) { return scratch_arena().need(bytes); }
 
+/// Code that takes more asks whether the stack has it. Threads have 64 KB at least, and Python's calls to
+/// here take half of that.
+constexpr size_t small_stack = 16 << 10, stack_of_calls = 64 << 10;
+
+bool fits_stack(const LoadedKernel &kernel) {
+  return kernel.stack_bytes() <= small_stack || stack_left() > kernel.stack_bytes() + stack_of_calls;
+}
+
+/// In a thread with a stack of its own; status 3 where there is none.
+RunResult run_with_stack(const LoadedKernel &kernel, const CallWords &words,
+                         const volatile uint32_t *cancel) {
+  RunResult out;
+  std::exception_ptr error;
+  pthread_t thread{};
+  uint64_t control = float_control();
+  auto body = [&] {
+    set_float_control(control);
+    try {
+      out = run_here(kernel, words, cancel);
+    } catch (...) {
+      error = std::current_exception();
+    }
+  };
+  if (start_thread(body, &thread))
+    ::pthread_join(thread, nullptr);
+  else
+    out.status = 3;
+  if (error) std::rethrow_exception(error);
+  return out;
+}
+
 }  // namespace
 
 RunResult run_here(const LoadedKernel &kernel, const CallWords &words, const volatile uint32_t *cancel) {
+  if (!fits_stack(kernel)) [[unlikely]]
+    return run_with_stack(kernel, words, cancel);
   RunResult out;
   void *workspace = nullptr;
   if (words.workspace_bytes > 0) {

@@ -9,17 +9,15 @@
 #include <array>
 #include <cerrno>
 #include <condition_variable>
-#include <csignal>
 #include <future>
 #include <mutex>
 #include <new>
-#include <system_error>
-#include <thread>
 
 #include "codegen/llvm/llvm_entry.h"
 #include "support/build_id.h"
 #include "support/diagnostic.h"
 #include "support/memory.h"
+#include "support/stack.h"
 #include "support/text.h"
 
 namespace kw {
@@ -93,11 +91,8 @@ class Library {
  public:
   Library();
   ~Library() {
-    if (!opener_.joinable()) return;
-    if (owner_ == getpid())
-      opener_.join();
-    else
-      opener_.detach();  // a child of fork has the object but not the thread
+    std::unique_lock lock(mutex_);
+    if (owner_ == getpid()) unused_.wait(lock, [&] { return users_ == 0; });
   }
 
   void enter() {
@@ -132,15 +127,15 @@ class Library {
   /// Without a thread, or memory for one, entry() opens the library.
   void open_early(const Target &target) {
     std::scoped_lock lock(mutex_);
-    if (entry_ || opener_.joinable()) return;
+    if (entry_ || has_opener_) return;
     try {
-      std::promise<CompileFn> promise;
-      std::shared_future<CompileFn> opened = promise.get_future().share();
-      opener_ = std::thread(&Library::open_and_prepare, this, target, std::move(promise));
+      auto promise = std::make_shared<std::promise<CompileFn>>();
+      std::shared_future<CompileFn> opened = promise->get_future().share();
+      has_opener_ = start_thread([this, target, promise] { open_and_prepare(target, std::move(*promise)); });
+      if (!has_opener_) return;
       opened_ = std::move(opened);
       owner_ = getpid();
       ++users_;
-    } catch (const std::system_error &) {
     } catch (const std::bad_alloc &) {
     }
   }
@@ -158,9 +153,6 @@ class Library {
   };
 
   void open_and_prepare(const Target &target, std::promise<CompileFn> promise) {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, nullptr);
     Announcement opened{promise};
     try {
       if (can_throw()) grow_heap_at_once(), opened.entry = open_now();
@@ -177,7 +169,7 @@ class Library {
   std::mutex mutex_;
   std::condition_variable unused_;
   int users_ = 0;
-  std::thread opener_;
+  bool has_opener_ = false;
   std::shared_future<CompileFn> opened_;
   pid_t owner_ = 0;
   CompileFn entry_ = nullptr;

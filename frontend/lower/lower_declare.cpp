@@ -136,11 +136,12 @@ Buf Lowering::declare_output(const std::string &name, const Declared &d, Sym sym
 
 /// The buffer of a temporary: small ones of a constant size lie on the stack.
 Buf Lowering::declare_temporary(const Declared &d, Sym sym, Loc loc) {
-  constexpr int64_t most = 4096;  // bytes; chosen: kernels use at most 64 KB of stack
+  constexpr int64_t most = 4096, most_together = 32 << 10;  // bytes; chosen: for a kernel 64 KB of stack
   int64_t bytes = item_size(d.dtype);
   for (const Expr &e : d.extents)
     bytes = as_int(e) && *as_int(e) >= 0 && *as_int(e) <= most && bytes >= 0 ? bytes * *as_int(e) : -1;
-  bool small = bytes >= 0 && bytes <= most;
+  bool small = bytes >= 0 && bytes <= most && root_->stack_bytes_ + bytes <= most_together;
+  if (small) root_->stack_bytes_ += bytes;
   Buf buf = make_buf(std::move(sym), d.extents, small ? Space::stack : Space::heap);
   builder_->add_alloc(buf, d.fill, loc);
   return buf;

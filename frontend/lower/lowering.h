@@ -361,6 +361,7 @@ class Lowering {
   uint32_t writing_calls_ = 0;                   ///< root: calls so far of helpers that write tensors
   std::string_view unevaluated_;                 ///< root: within what is not always evaluated
   uint32_t inlined_ = 0;                         ///< root: calls that were inlined so far
+  int64_t stack_bytes_ = 0;                      ///< root: of the temporaries that lie on the stack
   size_t inlined_text_ = 0, statements_ = 0;     ///< root: characters that were read, copies that were made
   bool too_long_ = false;                        ///< root: E122 was told
   bool left_out_ = false;                        ///< root: something was not lowered; an error says why

@@ -11,7 +11,6 @@
 #include "bind/ops/operators.h"
 #include "codegen/interp/interp.h"
 #include "codegen/llvm_library.h"
-#include "frontend/lexer.h"
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/intrinsics.h"
@@ -22,6 +21,7 @@
 #include "runtime/versions/entry.h"
 #include "schedule/choose_cpu.h"
 #include "support/build_id.h"
+#include "support/stack.h"
 #include "support/text.h"
 #include "transform/math/expand.h"
 
@@ -301,11 +301,12 @@ PYBIND11_MODULE_EXEC(_core, m) {
   m.def("set_threads", set_thread_count);
   m.def("threads_problem", thread_count_problem);
   m.attr("max_threads") = max_threads;
-  m.attr("max_text") = max_text;
+  m.attr("max_text") = most_characters;
   m.def("cache_directory", [] { return process_jit().cache().directory(); });
   m.def("cache_problem", [] { return process_jit().cache_problem(); });
   m.def("cache_list", cache_list);
   m.def("cache_clear", [] { return process_jit().cache().clear(); });
+  m.def("stack_left", stack_left);
   m.def("checksum", [](const py::bytes &bytes) {  // of an entry, for tests
     Hash128 h = hash_bytes(std::string_view(bytes));
     std::string out;

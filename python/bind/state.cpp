@@ -279,7 +279,10 @@ std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r) {
   Compiled made =
       compiler_.get(key_text(r), [r, source] { return process_jit().compile(r, source); }, without_gil, look);
   if (made.is_interrupted) return nullptr;
-  if (made.ran_out_of_memory()) return PyErr_NoMemory(), nullptr;
+  if (made.ran_out_of_memory()) {
+    PyErr_Format(PyExc_MemoryError, "there is no memory to compile kernel '%s'", name.c_str());
+    return nullptr;
+  }
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   if (!made.kernel)
     raise_errors(made.errors, place);

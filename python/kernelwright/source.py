@@ -11,6 +11,7 @@ import types
 from collections.abc import Iterator
 
 from . import _core
+from ._stack import with_stack
 from .errors import KernelSyntaxError, make_error
 from .kept_text import Kept, keep, kept, newer
 from .text import check_length, lines_of
@@ -45,12 +46,9 @@ def _compared(function: types.FunctionType, code: types.CodeType) -> tuple[str, 
         return text, False
 
     try:
-        return compare()
+        return with_stack(compare)
     except RecursionError:  # the compiler counts the caller's frames too, and a thread begins without any
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(1) as apart:
-            return apart.submit(compare).result()
+        return with_stack(compare, always=True)
 
 
 def read(function: types.FunctionType, code: types.CodeType) -> str:

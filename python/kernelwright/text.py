@@ -12,6 +12,7 @@ import types
 from collections.abc import Mapping
 
 from . import _core
+from ._stack import with_stack
 
 _files: dict[str, str] = {}  # of each text the name that stands for its file
 _lines: dict[str, list[str]] = {}  # of each such name the text
@@ -44,7 +45,7 @@ def define(text: str, scope: Mapping[str, object]) -> types.FunctionType:
     text = textwrap.dedent(text)
     file = _files.get(text, f"<kernel text {len(_files) + 1}>")
     check_length(text, file, 1)
-    tree = ast.parse(text, file)
+    tree = with_stack(lambda: ast.parse(text, file))
     last = tree.body[-1] if tree.body else None
     kinds = (
         ast.FunctionDef,
@@ -60,7 +61,7 @@ def define(text: str, scope: Mapping[str, object]) -> types.FunctionType:
     _lines[file] = io.StringIO(text, newline=None).readlines()
     linecache.cache[file] = (len(text), None, _lines[file], file)  # for tracebacks
     names: dict[str, object] = {"__name__": "<kernel text>", **scope}
-    exec(compile(text, file, "exec", dont_inherit=True), names)
+    exec(with_stack(lambda: compile(text, file, "exec", dont_inherit=True)), names)
     function = names[last.name]
     assert isinstance(function, types.FunctionType)
     return function

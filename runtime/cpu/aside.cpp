@@ -9,13 +9,12 @@
 #include <csignal>
 #include <mutex>
 #include <new>
-#include <system_error>
-#include <thread>
 
 #include "runtime/cpu/float_control.h"
 #include "runtime/cpu/park.h"
 #include "runtime/cpu/scratch.h"
 #include "runtime/cpu/spin.h"
+#include "support/stack.h"
 
 namespace kw {
 
@@ -139,6 +138,7 @@ bool Aside::start() noexcept {
   pthread_attr_t attributes;
   if (!bell_ || ::pthread_attr_init(&attributes) != 0) return false;
   ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  want_stack(attributes, compile_stack);
   sigset_t all, before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -166,22 +166,14 @@ bool run_in_new_thread(const Job &job, std::chrono::milliseconds interval,
                        const std::function<void()> &look) {
   Doorbell bell;
   bool has_ended = false;
-  std::thread worker;
-  try {
-    worker = std::thread([&] {
-      sigset_t all;
-      sigfillset(&all);
-      ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
-      job.run();
-      std::scoped_lock lock(bell.mutex);
-      has_ended = true;
-      bell.rung.notify_one();
-    });
-  } catch (const std::system_error &) {
-    return false;
-  } catch (const std::bad_alloc &) {
-    return false;
-  }
+  pthread_t thread{};
+  auto body = [&] {
+    job.run();
+    std::scoped_lock lock(bell.mutex);
+    has_ended = true;
+    bell.rung.notify_one();
+  };
+  if (!start_thread(body, &thread)) return false;
   {
     std::unique_lock lock(bell.mutex);
     while (!bell.rung.wait_for(lock, interval, [&] { return has_ended; })) {
@@ -190,7 +182,7 @@ bool run_in_new_thread(const Job &job, std::chrono::milliseconds interval,
       lock.lock();
     }
   }
-  worker.join();
+  ::pthread_join(thread, nullptr);
   return true;
 }
 

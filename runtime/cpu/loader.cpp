@@ -20,7 +20,8 @@ class Loader {
   explicit Loader(std::string_view bytes) : bytes_(bytes) {}
 
   LoadedObject run(std::string_view symbol) {
-    if (!(read_header() && layout() && copy() && find_symbols() && relocate() && find_entry(symbol))) {
+    if (!(read_header() && layout() && copy() && find_symbols() && relocate() && find_entry(symbol) &&
+          read_frames())) {
       LoadedObject failed;
       failed.error = error_.empty() ? "malformed object" : error_;
       return failed;
@@ -33,6 +34,7 @@ class Loader {
     LoadedObject out;
     out.code = std::move(code_);
     out.entry = entry_;
+    out.stack_bytes = stack_bytes_;
     return out;
   }
 
@@ -197,6 +199,34 @@ class Loader {
     return entry_ || fail(cat("no symbol ", wanted));
   }
 
+  std::string_view section_name(const Elf64_Shdr &s) const {
+    auto header = read<Elf64_Ehdr>(0);
+    if (!header || header->e_shstrndx >= sections_.size()) return {};
+    const Elf64_Shdr &names = sections_[header->e_shstrndx];
+    if (names.sh_type != SHT_STRTAB || s.sh_name >= names.sh_size) return {};
+    const char *begin = bytes_.data() + names.sh_offset + s.sh_name;
+    return {begin, strnlen(begin, names.sh_size - s.sh_name)};
+  }
+
+  /// Adds what `.stack_sizes` tells: for each function its address and a number in LEB128.
+  bool read_frames() {
+    for (const Elf64_Shdr &s : sections_) {
+      if (s.sh_type != SHT_PROGBITS || section_name(s) != ".stack_sizes") continue;
+      const auto *at = reinterpret_cast<const uint8_t *>(bytes_.data() + s.sh_offset), *end = at + s.sh_size;
+      while (end - at > 8) {
+        at += 8;
+        uint64_t size = 0;
+        for (int shift = 0;; shift += 7) {
+          if (at == end || shift > 28) return fail("an impossible frame");
+          size |= uint64_t{*at & 0x7Fu} << shift;
+          if (!(*at++ & 0x80)) break;
+        }
+        stack_bytes_ += size;
+      }
+    }
+    return true;
+  }
+
   std::string_view bytes_;
   std::string error_;
   std::vector<Elf64_Shdr> sections_;
@@ -204,6 +234,7 @@ class Loader {
   CodeMapping code_;
   const Elf64_Shdr *symbols_ = nullptr, *names_ = nullptr;
   void *entry_ = nullptr;
+  size_t stack_bytes_ = 0;
 };
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace kw {
 struct LoadedObject {
   CodeMapping code;
   void *entry = nullptr;
-  std::string error;  ///< empty when loaded
+  size_t stack_bytes = 0;  ///< the frames of all functions together
+  std::string error;       ///< empty when loaded
 };
 
 /// Maps the allocated sections, applies the relocations, finds `symbol`.

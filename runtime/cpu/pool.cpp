@@ -16,6 +16,7 @@
 #include "runtime/cpu/scratch.h"
 #include "runtime/cpu/spin.h"
 #include "runtime/cpu/thread_count.h"
+#include "support/stack.h"
 
 namespace kw {
 
@@ -226,6 +227,7 @@ void Pool::start_workers(uint32_t wanted) noexcept {
   pthread_attr_t attributes;
   if (::pthread_attr_init(&attributes) == 0) {
     ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    want_stack(attributes, compile_stack);
     for (bool more = true; more && tried_ < wanted;) {
       pthread_t thread;
       uintptr_t index = started_.load(std::memory_order_relaxed) + 1;

@@ -3,16 +3,13 @@
 
 #include <unistd.h>
 
-#include <pthread.h>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <new>
-#include <system_error>
-#include <thread>
 
 #include "support/memory.h"
+#include "support/stack.h"
 
 namespace kw {
 
@@ -54,19 +51,11 @@ void OnceCompiler::Cell::finish(const Compiled &made) {
 }
 
 bool OnceCompiler::begin_apart(const std::shared_ptr<Cell> &cell, const Compile &compile) {
-  sigset_t every, before;
-  sigfillset(&every);
-  ::pthread_sigmask(SIG_SETMASK, &every, &before);
-  bool begun = true;
   try {
-    std::thread([cell, compile] { cell->finish(run(compile)); }).detach();
-  } catch (const std::system_error &) {
-    begun = false;
-  } catch (const std::bad_alloc &) {
-    begun = false;
+    return start_thread([cell, compile] { cell->finish(run(compile)); });
+  } catch (const std::bad_alloc &) {  // for the copies
+    return false;
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return begun;
 }
 
 Compiled OnceCompiler::get(const std::string &key, const Compile &compile, const Unlocked &unlocked,
@@ -83,7 +72,9 @@ Compiled OnceCompiler::get(const std::string &key, const Compile &compile, const
   }
   Compiled result;
   unlocked([&] {
-    if (first && !(look && begin_apart(cell, compile))) cell->finish(run(compile));
+    bool has_stack = !first || look || stack_left() >= compile_stack / 2;
+    bool apart = first && (look || !has_stack) && begin_apart(cell, compile);
+    if (first && !apart) cell->finish(has_stack ? run(compile) : Compiled());
     std::unique_lock lock(cell->mutex);
     auto is_done = [&] { return cell->done; };
     while (!cell->ready.wait_for(lock, interval, is_done)) {

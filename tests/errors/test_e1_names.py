@@ -320,8 +320,8 @@ def k(a):
     return a
 """
     expected = """\
-<text>:6:16: error[E122]: the functions that are inlined have more than 10000000 characters, each counted once \
-for each call
+<text>:6:16: error[E122]: the functions that are inlined have more than 10000000 characters, each counted \
+once for each call
     6 |         a[0] = long(a[0])
       |                ^~~~~~~~~~
       = help: split the kernel"""

@@ -60,5 +60,16 @@ TEST(MachineLoops, a_bad_subscript_is_found_wherever_it_stands) {
   }
 }
 
+TEST(MachineLoops, the_loader_tells_how_much_stack_the_code_takes) {
+  auto small = compiled("def k(a):\n    for i in range(a.shape[0]):\n        a[i] = a[i] * 2\n    return a\n",
+                        {unit::tensor(1)});
+  auto large = compiled(
+      "def k(a):\n    for i in range(a.shape[0]):\n        t = allocate((512,), 'float32')\n"
+      "        t[(i * 3) % 512] = a[i]\n        a[i] = t[(i * 2) % 512] + t[i % 512]\n    return a\n",
+      {unit::tensor(1)});
+  EXPECT_LT(small->stack_bytes(), 1024u);
+  EXPECT_GE(large->stack_bytes(), 2048u);
+}
+
 }  // namespace
 }  // namespace kw

@@ -64,6 +64,7 @@ static std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
   ensure(found != nullptr, cat("LLVM knows no target ", target.triple, ": ", error));
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  options.EmitStackSizeSection = true;  // the loader tells how much stack the code takes
 #if LLVM_VERSION_MAJOR >= 21
   auto *machine = found->createTargetMachine(triple, "", target.feature_text(), options, llvm::Reloc::PIC_,
                                              llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default);
@@ -126,7 +127,9 @@ class UsefulPasses : public llvm::legacy::PassManagerBase {
         "X86 speculative load hardening"};
     std::string_view name = pass->getPassName();
     bool joins_blocks = name == "CodeGen Prepare";
-    if (!(keeps_blocks_ && joins_blocks) && std::find(std::begin(useless), std::end(useless), name) == std::end(useless)) return list_.add(pass);
+    if (!(keeps_blocks_ && joins_blocks) &&
+        std::find(std::begin(useless), std::end(useless), name) == std::end(useless))
+      return list_.add(pass);
     delete pass;
   }
 
@@ -211,9 +214,9 @@ static bool has_long_body(llvm::Module &module) {
   });
 }
 
-/// Cuts straight code into blocks of a length that LLVM is made for. Instruction selection looks at all uses of
-/// a constant within a block for each of them, and the two-address pass follows each value through the block:
-/// a chain of 20,000 statements took 70 seconds, and takes 3 in blocks of 1,000 instructions.
+/// Cuts straight code into blocks of a length that LLVM is made for. Instruction selection looks at all uses
+/// of a constant within a block for each of them, and the two-address pass follows each value through the
+/// block: a chain of 20,000 statements took 70 seconds, and takes 3 in blocks of 1,000 instructions.
 static void cut_long_blocks(llvm::Module &module) {
   constexpr size_t longest = 1000;
   std::vector<llvm::Instruction *> cuts;

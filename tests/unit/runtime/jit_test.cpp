@@ -151,6 +151,13 @@ TEST(Jit, an_entry_whose_parameters_are_not_those_of_the_call_is_a_miss) {
   }
 }
 
+TEST(Jit, says_how_much_stack_the_code_takes) {
+  EXPECT_EQ(render(stack_error("f", 300000), "f.py", 1),
+            "f.py: error[E122]: the code of 'f' takes 300000 bytes of stack, and a kernel has at most "
+            "262144\n"
+            "      = help: split the kernel, so that fewer values are needed at a time\n");
+}
+
 TEST(Jit, an_entry_whose_code_does_not_load_is_a_miss) {
   unit::TempDir temp;
   Jit jit(temp.path(), plenty);

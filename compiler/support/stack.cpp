@@ -1,0 +1,56 @@
+// pthread attributes.
+#include "support/stack.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+namespace kw {
+
+size_t stack_left() noexcept {
+  pthread_attr_t attributes;
+  if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return SIZE_MAX;
+  void *low = nullptr;
+  size_t size = 0, guard = 0;
+  bool known = ::pthread_attr_getstack(&attributes, &low, &size) == 0 &&
+               ::pthread_attr_getguardsize(&attributes, &guard) == 0;
+  ::pthread_attr_destroy(&attributes);
+  auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  auto end = reinterpret_cast<uintptr_t>(low) + guard;
+  if (!known) return SIZE_MAX;
+  return here > end ? here - end : 0;
+}
+
+void want_stack(pthread_attr_t &attributes, size_t bytes) noexcept {
+  size_t given = 0;
+  if (::pthread_attr_getstacksize(&attributes, &given) == 0 && given < bytes)
+    ::pthread_attr_setstacksize(&attributes, bytes);
+}
+
+static void *enter(void *body) {
+  std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()> *>(body));
+  (*owned)();
+  return nullptr;
+}
+
+bool start_thread(std::function<void()> body, pthread_t *joined) noexcept {
+  std::unique_ptr<std::function<void()>> owned(new (std::nothrow) std::function<void()>(std::move(body)));
+  pthread_attr_t attributes;
+  if (!owned || ::pthread_attr_init(&attributes) != 0) return false;
+  want_stack(attributes, compile_stack);
+  ::pthread_attr_setdetachstate(&attributes, joined ? PTHREAD_CREATE_JOINABLE : PTHREAD_CREATE_DETACHED);
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  bool made = ::pthread_create(&thread, &attributes, enter, owned.get()) == 0;
+  if (made) owned.release();
+  if (made && joined) *joined = thread;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_attr_destroy(&attributes);
+  return made;
+}
+
+}  // namespace kw
