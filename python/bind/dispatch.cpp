@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "bind/dispatch_args.h"
+#include "bind/dispatch_changed.h"
 #include "bind/dispatch_notes.h"
 #include "bind/dispatch_operands.h"
 #include "bind/dispatch_repeat.h"
@@ -196,9 +197,10 @@ PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outpu
 PyObject *call_again(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames) {
   const Plan *plan = k.last;
   RepeatedCall c;
-  if (!plan || !plan->repeat.valid || (kwnames && k.has_out_parameter) ||
-      !matches_repeat(*plan, args, nargs, kwnames, c) || !k.fresh || plan->generation != k.generation ||
-      plan->interp != interpreting() || !k.guards_hold())
+  // the guards first: they may compare keys of a dict by Python code, which may change the arrays
+  if (!plan || !plan->repeat.valid || (kwnames && k.has_out_parameter) || !k.fresh ||
+      plan->generation != k.generation || plan->interp != interpreting() || !k.guards_hold() ||
+      plan != k.last || !matches_repeat(*plan, args, nargs, kwnames, c))
     return nullptr;
   PlanUse held(c.work > release_gil_above ? k.last : nullptr);  // other runs let no other call in
   const LoadedKernel &kernel = plan->body();
@@ -244,6 +246,7 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   }
   if (f.has_out && !check_out(k, *kernel, f, outs.extents)) return note_call(k, f);
   if (!make_outputs(*kernel, f, outs)) return nullptr;
+  if (!check_unchanged(k, f, {outs.array, outs.count})) return note_call(k, f);
   if (f.stride_count) std::copy(f.strides, f.strides + f.stride_count, f.extents + f.extent_count);
   RunResult r = run(*kernel, work, {f.data, f.extents, f.scalars, workspace});
   return finish(k, *kernel, f, outs, r);

@@ -339,15 +339,17 @@ bool read_arguments(const KernelState &k, CallFrame &f) {
     bool ok = PyArray_Check(f.args[i]) ? read_tensor(k, i, f) : read_other(k, i, f);
     if (!ok) return false;
   }
-  f.given_words = f.word_count, f.given_strides = f.stride_count;
+  f.given_words = f.word_count, f.given_strides = f.stride_count, f.given_copies = f.copies.size();
   return !f.has_out || read_out(k, f);
 }
 
 bool reread_out(const KernelState &k, CallFrame &f) {
   for (size_t i = 0; i < f.out_count; ++i)
     if (f.temporaries >> i & 1u) {
-      f.outs[i] = nullptr;
-      std::erase_if(f.copies, [&](const auto &c) { return c.second == f.given[i]; });
+      f.outs[i] = nullptr;  // an argument that is the same array keeps its copy
+      auto outputs = f.copies.begin() + static_cast<ptrdiff_t>(f.given_copies);
+      f.copies.erase(std::remove_if(outputs, f.copies.end(), [&](auto &c) { return c.second == f.given[i]; }),
+                     f.copies.end());
     }
   f.word_count = f.given_words, f.stride_count = f.given_strides;
   return read_out(k, f);
@@ -479,8 +481,8 @@ bool zero_array(PyObject *array) {
     std::memset(PyArray_DATA(a), 0, static_cast<size_t>(PyArray_NBYTES(a)));
     return true;
   }
-  PyRef done(PyObject_CallMethod(array, "fill", "i", 0));
-  return bool(done);
+  PyRef zero(PyLong_FromLong(0));
+  return zero && PyArray_FillWithScalar(a, zero.get()) == 0;
 }
 
 std::vector<int64_t> shape_of_array(PyObject *array) {
@@ -496,9 +498,10 @@ bool copy_array(PyObject *to, PyObject *from) {
 void *array_data(PyObject *array) { return PyArray_DATA(reinterpret_cast<PyArrayObject *>(array)); }
 
 bool write_back(const LoadedKernel &kernel, CallFrame &f) {
-  for (auto &[copy, original] : f.copies) {
+  for (size_t i = 0; i < f.copies.size(); ++i) {
+    auto &[copy, original] = f.copies[i];
     PyObject *target = original;
-    bool written = std::find(f.given, f.given + f.out_count, target) != f.given + f.out_count;
+    bool written = i >= f.given_copies;  // of out=
     for (const ParamRecord &p : kernel.artifact().params)
       written |= p.mode == ParamMode::inout && f.args[p.arg] == target;
     if (written && PyArray_CopyInto(reinterpret_cast<PyArrayObject *>(target),

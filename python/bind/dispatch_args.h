@@ -16,6 +16,7 @@ struct CallFrame {
   bool has_out = false;
   size_t given_words = 0;    ///< of the arguments; those of out= follow
   size_t given_strides = 0;  ///< likewise
+  size_t given_copies = 0;   ///< likewise
   uint32_t temporaries = 0;  ///< outputs, by bits, that are computed apart and then copied to their out=
   bool overlaps = false;     ///< a written array shares memory with another: set by check_written
   bool same_views = false;   ///< a written argument is the same view as another: set by check_written

@@ -24,6 +24,13 @@ def copy(a):
 
 
 @kw.kernel
+def weigh(a, b):
+    for i in range(a.shape[0]):
+        a[i] *= b[0]
+    return a
+
+
+@kw.kernel
 def shift(by, grid_points):
     for i in range(grid_points.shape[0]):
         grid_points[i] += by
@@ -180,6 +187,30 @@ ONE_EACH = "give one array or None per output_tensor"
 BLOCK = np.ones((3, 4), np.float32)
 
 
+class Resizes:
+    """Another library's array, which changes the first argument when it is read."""
+
+    def __init__(self, first: Any) -> None:
+        self.first = first
+
+    @property
+    def __array_interface__(self) -> Any:
+        self.first.resize((1,), refcheck=False)
+        return F32.__array_interface__
+
+
+def changed_argument() -> None:
+    first = np.ones(4)
+    expected = (
+        "error[E222]: argument 'a' of kernel 'weigh' was changed while the call read its arguments\n"
+        "      = help: a property of another argument, or another thread, has resized it\n"
+        "in the call weigh(a: float64[1], b: Resizes)"
+    )
+    with pytest.raises(KernelValueError) as caught:
+        weigh(first, Resizes(first))
+    assert str(caught.value) == expected
+
+
 def wrong_out(array: Any, text: str, name: str) -> Any:
     return calls(copy, (F32,), KernelValueError, f"{OUT} {text}", out=array, id=name)
 
@@ -239,6 +270,7 @@ def wrong_out(array: Any, text: str, name: str) -> Any:
             out=(BLOCK[0], BLOCK[:2]),
             id="overlapping outputs",
         ),
+        changed_argument,
     ],
 )
 def test_e222_argument_value(case: Check) -> None:

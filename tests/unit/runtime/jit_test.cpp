@@ -135,27 +135,26 @@ TEST(Jit, an_entry_whose_parameters_are_not_those_of_the_call_is_a_miss) {
   Jit jit(temp.path(), plenty);
   SourceText source = scale_source(3);
   Request r = request_for(source);
-  std::vector<std::function<void(Artifact &)>> forgeries = {[](Artifact &a) { a.params[0].arg = 5; },
-                                                            [](Artifact &a) { a.params[0].arg = -1; },
-                                                            [](Artifact &a) { a.params[0].is_tensor = false; },
-                                                            [](Artifact &a) { a.params[0].rank = 8; },
-                                                            [](Artifact &a) { a.params[0].dtype = DType::i8; },
-                                                            [](Artifact &a) { a.code_kind = CodeKind::library; }};
+  using Forge = std::function<void(ParamRecord &)>;
+  std::vector<Forge> forgeries = {[](ParamRecord &p) { p.arg = 5; }, [](ParamRecord &p) { p.arg = -1; },
+                                  [](ParamRecord &p) { p.is_tensor = false; },
+                                  [](ParamRecord &p) { p.rank = 8; },
+                                  [](ParamRecord &p) { p.dtype = DType::i8; }};
   for (size_t i = 0; i < forgeries.size(); ++i) {
     Artifact a = compile_request(r, source);
     jit.cache().write(key_of(r), serialize(a));
     EXPECT_TRUE(jit.find(r)) << i;
-    forgeries[i](a);
+    forgeries[i](a.params[0]);
     jit.cache().write(key_of(r), serialize(a));
     EXPECT_EQ(jit.find(r), nullptr) << i;
   }
 }
 
 TEST(Jit, says_how_much_stack_the_code_takes) {
-  EXPECT_EQ(render(stack_error("f", 300000), "f.py", 1),
-            "f.py: error[E122]: the code of 'f' takes 300000 bytes of stack, and a kernel has at most "
-            "262144\n"
-            "      = help: split the kernel, so that fewer values are needed at a time\n");
+  constexpr const char *text =
+      "f.py: error[E122]: the code of 'f' takes 300000 bytes of stack, and a kernel has at most 262144\n"
+      "      = help: split the kernel, so that fewer values are needed at a time\n";
+  EXPECT_EQ(render(stack_error("f", 300000), "f.py", 1), text);
 }
 
 TEST(Jit, an_entry_whose_code_does_not_load_is_a_miss) {
