@@ -6,10 +6,10 @@ PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 WHEEL_CHECK := "import kernelwright as kw, numpy as np; print(kw.__file__, kw.kernel('def k(a):\n  a[0] += 2\n  return a')(np.ones(2)))"
 ALL_CORES := -n auto --dist worksteal
 
-.PHONY: help setup build demo demo-errors errors test oracle fuzz exhaustive mutants seeds bench gallery asan asan-unit asan-python test-unit test-python tsan format lint ci wheel clean
+.PHONY: help setup build demo demo-errors errors test robust oracle fuzz exhaustive mutants seeds bench gallery asan asan-unit asan-python test-unit test-python tsan format lint ci wheel clean
 
 help:
-	@echo "make demo | demo-errors | test | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench ONLY=… | gallery ONLY=… | asan | tsan | errors | format | lint | ci | wheel | clean"
+	@echo "make demo | demo-errors | test | robust N=20 | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench ONLY=… | gallery ONLY=… | asan | tsan | errors | format | lint | ci | wheel | clean"
 
 setup:
 	@third_party/install.sh
@@ -36,6 +36,9 @@ test-unit:
 
 test-python:
 	@$(PYTEST) $(ALL_CORES) tests
+
+robust: build
+	@KW_ROBUST=$(or $(N),20) $(PYTEST) $(ALL_CORES) tests/robust
 
 oracle: build
 	@rm -f tests/oracle/results.txt

@@ -323,6 +323,7 @@ static bool adopt_foreign(const KernelState &k, size_t i, CallFrame &f) {
   if (PyArray_Check(o) || PyLong_Check(o) || PyFloat_Check(o) || PyArray_IsScalar(o, Generic)) return true;
   std::string why;
   PyRef view = view_of_foreign(o, why);
+  if (PyErr_Occurred()) return false;
   if (!view)
     return why.empty() || refuse_type(k, i, cat(with_article(type_name(o)), " that NumPy cannot read: ", why),
                                       help_for_foreign(o, parameter_name(k, i)));

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "support/stack.h"
+
 namespace kw {
 
 namespace {
@@ -24,14 +26,37 @@ std::string take_error_text() {
   return s && *s ? s : "no reason given";
 }
 
+/// Protocols are Python code, which may call kernels whose arguments have protocols. Python counts calls, a
+/// thousand by default, but each of ours takes 20 KB of the stack.
+class Nesting {
+ public:
+  Nesting() { ++depth; }
+  Nesting(const Nesting &) = delete;
+  ~Nesting() { --depth; }
+  bool fits() const { return depth == 1 || stack_left() > size_t{96} << 10; }
+
+ private:
+  static thread_local int depth;
+};
+constinit thread_local int Nesting::depth = 0;
+
 }  // namespace
 
 PyRef view_of_foreign(PyObject *o, std::string &why) {
+  Nesting nesting;
+  if (!nesting.fits()) {
+    PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded while an argument was read");
+    return {};
+  }
   for (const Protocol &p : protocols) {
     if (!PyObject_HasAttrString(reinterpret_cast<PyObject *>(Py_TYPE(o)), p.attribute)) continue;
     PyRef numpy(PyImport_ImportModule("numpy"));
     PyRef view(numpy ? PyObject_CallMethod(numpy.get(), p.reader, "O", o) : nullptr);
-    if (!view) why = take_error_text();
+    // NumPy tries again after a TypeError, which would double the calls of each level of a recursion
+    bool is_fault_of_reader = PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception) &&
+                              !PyErr_ExceptionMatches(PyExc_RecursionError) &&
+                              !PyErr_ExceptionMatches(PyExc_MemoryError);
+    if (is_fault_of_reader) why = take_error_text();
     return view;
   }
   return {};

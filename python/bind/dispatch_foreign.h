@@ -9,7 +9,8 @@
 namespace kw {
 
 /// A NumPy array over the memory of an object that exports it; null without an exception for other objects
-/// and, with the reason in `why`, for memory that NumPy cannot share.
+/// and, with the reason in `why`, for memory that NumPy cannot share. Null with the exception where the
+/// object ends in RecursionError, MemoryError, or one that is no Exception, as KeyboardInterrupt.
 PyRef view_of_foreign(PyObject *o, std::string &why);
 
 }  // namespace kw

@@ -106,14 +106,22 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"kernelwright {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
-    told = commands.add_parser("explain", help="tell what the compiler makes of the kernels of a file")
+    told = commands.add_parser(
+        "explain",
+        help="tell what the compiler makes of the kernels of a file",
+        description="Executes a file of Python and tells what the compiler makes of its kernels.",
+    )
     told.add_argument(
         "file", metavar="FILE[:NAME]", help="a file of Python, and one kernel or function of it"
     )
     told.add_argument(
         "--args", default="", help='their arguments, as "f32[4096,1024],f32[1024],3,float"; else guessed'
     )
-    run = commands.add_parser("run", help="run a MindSpore program unchanged, on kernelwright's kernels")
+    run = commands.add_parser(
+        "run",
+        help="run a MindSpore program unchanged, on kernelwright's kernels",
+        description="Executes a MindSpore program, as Python does, on kernelwright's kernels.",
+    )
     run.add_argument(
         "--device", choices=("cpu", "gpu"), help="decides the device; otherwise the program does"
     )

@@ -212,7 +212,10 @@ def _is_of(function: Any, path: str) -> bool:
 
 
 def explain_file(request: str, given: str = "") -> Iterator[tuple[str, bool]]:
-    """For each kernel the text, and whether it is an explanation and no error."""
+    """For each kernel the text, and whether it is an explanation and no error.
+
+    Executes the file, as Python does with a program, to come to its kernels.
+    """
     path, colon, name = request.rpartition(":")
     if not colon or Path(request).is_file():
         path, name = request, ""

@@ -46,6 +46,7 @@ def kernel(
     that takes them, divisions by zero. `unchecked` leaves out the run-time checks of subscripts that are
     data: an index out of range then reads or writes foreign memory. Instead of a function, the text of a
     module that ends with it will do: it sees the names in `scope` and what it defines and imports itself.
+    Such a text is executed as a Python module is: give none that you would not run.
     Raises TypeError when `function` is neither; errors in the kernel itself are raised by the first call or
     by `.check()`.
     """
@@ -194,7 +195,7 @@ class BoundKernel:
 
 
 def _reduce(self: Kernel) -> tuple[Any, ...]:
-    """Pickles by qualified name, like a function."""
+    """Pickles by qualified name, like a function; whoever loads it executes what it names or holds."""
     from .pickling import reduce
 
     return reduce(self)

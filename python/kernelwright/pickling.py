@@ -2,7 +2,8 @@
 
 A kernel goes by its qualified name, as functions do. One of `__main__` needs more where the worker's
 `__main__` is another program: the script or module to run, or the kernel itself, source text included. Knows
-nothing of compiling; the worker's disk cache serves what this process compiled.
+nothing of compiling; the worker's disk cache serves what this process compiled. Whoever loads a pickle
+executes what it holds, that of a kernel too: the script it names, or the text in it.
 """
 
 from __future__ import annotations

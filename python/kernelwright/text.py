@@ -38,7 +38,8 @@ def check_length(text: str, file: str, line: int) -> None:
 def define(text: str, scope: Mapping[str, object]) -> types.FunctionType:
     """Runs the text, whose imports, constants and helper functions the kernel may use, in a copy of `scope`.
 
-    Raises SyntaxError as CPython does, ValueError when the text does not end with a plain `def`.
+    Whatever stands in it is executed. Raises SyntaxError as CPython does, ValueError when the text does not
+    end with a plain `def`.
     """
     import linecache  # late: it brings the tokenizer
 

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from .includes import COMPILER
 
-TOP_FILES = {"CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "Makefile", "README.md"}
+TOP_FILES = {"CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "Makefile", "README.md", "SECURITY.md"}
 TOP_FOLDERS = {"compiler", "frontend", "runtime", "python", "tests", "bench", "third_party"}
 # Subfolders allowed below a folder; a folder that is no key may hold anything.
 SUBFOLDERS: dict[str, set[str]] = {

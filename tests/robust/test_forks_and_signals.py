@@ -1,0 +1,102 @@
+"""Forks beside threads that compile and run, and signals at any time: right results, or an exception."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cold import TIMES, expect, run
+
+HEAD = """
+import os, signal, sys, threading, time
+import numpy as np
+import kernelwright as kw
+
+kw.set_threads(2)
+
+def make(number, lines=3):
+    body = "".join(f"        t = sin(t) * 0.5 + {number}.0\\n" for _ in range(lines))
+    return kw.kernel(
+        "def k(a):\\n    o = output_tensor(a.shape, a.dtype)\\n    for i in range(a.shape[0]):\\n"
+        f"        t = a[i]\\n{body}        o[i] = t\\n    return o\\n"
+    )
+
+def check(k, a):
+    assert np.allclose(k(a), k.py(a), rtol=1e-12)
+
+a = np.linspace(0, 1, 50)
+large = np.ones(200_000)
+"""
+
+FORKS = (
+    HEAD
+    + """
+what, count = sys.argv[1], int(sys.argv[2])
+running = True
+steady = make(1)
+steady(large)
+
+def work(first):
+    number = first
+    while running:
+        number += 1
+        make(number)(a) if what == "compile" else steady(large)
+
+threads = [threading.Thread(target=work, args=(1000 * n,), daemon=True) for n in range(1, 3)]
+for t in threads:
+    t.start()
+for number in range(count):
+    time.sleep(0.01)
+    child = os.fork()
+    if not child:
+        signal.alarm(60)  # a child that hangs dies
+        check(steady, a)
+        check(make(5000 + number), a)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, number
+running = False
+for t in threads:
+    t.join()
+print("done")
+"""
+)
+
+
+@pytest.mark.parametrize("what", ["compile", "run"])
+def test_children_of_a_process_with_busy_threads(tmp_path: Path, what: str) -> None:
+    env = {"KW_CACHE_DIR": str(tmp_path), "PYTHONWARNINGS": "ignore"}
+    expect(run(FORKS, what, 20 * TIMES, env=env), "done", what)
+
+
+SIGNALS = (
+    HEAD
+    + """
+class Alarm(Exception):
+    pass
+
+def on_alarm(*_):
+    raise Alarm
+
+signal.signal(signal.SIGALRM, on_alarm)
+caught = 0
+slow = make(2, 40)
+for number in range(int(sys.argv[1])):
+    signal.setitimer(signal.ITIMER_REAL, 0.0005 + 0.0007 * (number % 29))
+    try:
+        make(100 + number, 10)(a)
+        for _ in range(50):
+            slow(large)
+    except Alarm:
+        caught += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+check(make(100), a)
+check(slow, a)
+assert caught > 0
+print("done")
+"""
+)
+
+
+def test_signal_handlers_that_raise_at_any_time() -> None:
+    expect(run(SIGNALS, 60 * TIMES, env={"KW_DEBUG": "cache=off"}), "done")
