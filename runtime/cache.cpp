@@ -90,11 +90,8 @@ bool is_group_of_user(gid_t group) {
 }
 
 /// Whoever can write a folder can put another directory in the place of one in it, but not where the folder
-/// is sticky, as /tmp is. Its owner is trusted when that is root, or nobody, whose name strangers have in a
-/// container.
-bool belongs_to_others(const struct stat &folder) {
-  constexpr uid_t nobody = 65534;
-  if (folder.st_uid != 0 && folder.st_uid != ::geteuid() && folder.st_uid != nobody) return true;
+/// is sticky, as /tmp is. Its owner may be anybody: what is put there is not used unless it is ours.
+bool is_for_others(const struct stat &folder) {
   if (folder.st_mode & S_ISVTX) return false;
   return (folder.st_mode & S_IWOTH) || ((folder.st_mode & S_IWGRP) && !is_group_of_user(folder.st_gid));
 }
@@ -104,7 +101,7 @@ std::string folder_of_others(const std::string &path) {
   for (size_t at = 0; (at = path.find('/', at)) != std::string::npos; ++at) {
     std::string folder = path.substr(0, std::max<size_t>(at, 1));
     struct stat st{};
-    if (folder != path && ::stat(folder.c_str(), &st) == 0 && belongs_to_others(st)) return folder;
+    if (folder != path && ::stat(folder.c_str(), &st) == 0 && is_for_others(st)) return folder;
   }
   return {};
 }
@@ -146,7 +143,7 @@ std::string DiskCache::check_directory() const {
   if (st.st_mode & (S_IWGRP | S_IWOTH)) return cat(directory_, " can be written by others (chmod 700 it)");
   std::string folder = folder_of_others(directory_);
   if (char *real = folder.empty() ? ::realpath(directory_.c_str(), nullptr) : nullptr) {
-    folder = folder_of_others(real);
+    if (directory_ != real) folder = folder_of_others(real);
     std::free(real);
   }
   return folder.empty() ? "" : cat(directory_, " lies in ", folder, ", which others can write");

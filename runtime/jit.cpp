@@ -132,12 +132,7 @@ Artifact compile_request(const Request &r, const SourceText &source) {
 std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceText &source) {
   double begin = now_ms();
   Artifact a = compile_request(r, source);
-  if (debug_options()->cache) {
-    std::string bytes = serialize(a);
-    std::scoped_lock lock(mutex_);
-    cache_.write(key_of(r), bytes);
-  }
-  std::string error;
+  std::string bytes = debug_options()->cache ? serialize(a) : std::string(), error;
   auto kernel = LoadedKernel::load(std::move(a), error);
   if (!kernel)
     throw ResolvedError({Resolved{Code::E503,
@@ -149,6 +144,10 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
                                   {},
                                   {"report it with the output of KW_DEBUG=\"dump:after=all\""}}});
   if (kernel->stack_bytes() > kernel_stack) throw ResolvedError({stack_error(r.name, kernel->stack_bytes())});
+  if (!bytes.empty()) {
+    std::scoped_lock lock(mutex_);
+    cache_.write(key_of(r), bytes);
+  }
   report_time("total", r.name, now_ms() - begin);
   return kernel;
 }

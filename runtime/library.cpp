@@ -58,6 +58,41 @@ int write_image(std::string_view image) {
   return file;
 }
 
+/// The same file by a number whose name the loader does not know: it takes files of one name for one library,
+/// and a program may have closed the file of a library that is loaded still.
+int name_image(int file) {
+  while (void *other = dlopen(cat("/proc/self/fd/", file).c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
+    dlclose(other);
+    int next = ::fcntl(file, F_DUPFD_CLOEXEC, file + 1);
+    ::close(file);
+    if (next < 0) throw_runtime_error(cat("there is no file for a library: ", std::strerror(errno)));
+    file = next;
+  }
+  return file;
+}
+
+/// Where an address lies: in the segments of a library, in code of it, or elsewhere.
+struct Place {
+  void *address;
+  link_map *library = nullptr;
+  bool is_inside = false, is_code = false;
+};
+
+int look_for(dl_phdr_info *info, size_t, void *of) {
+  auto &place = *static_cast<Place *>(of);
+  if (info->dlpi_addr != place.library->l_addr || std::strcmp(info->dlpi_name, place.library->l_name) != 0)
+    return 0;
+  auto at = reinterpret_cast<uintptr_t>(place.address);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr) &segment = info->dlpi_phdr[i];
+    uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+    if (segment.p_type != PT_LOAD || at < begin || at - begin >= segment.p_memsz) continue;
+    place.is_inside = true;
+    place.is_code = (segment.p_flags & PF_X) != 0;
+  }
+  return 1;
+}
+
 /// A function of the library, which stays loaded as long as anything holds the function.
 template <class R, class... Args>
 void hold(const std::shared_ptr<Library> &library, std::function<R(Args...)> &f) {
@@ -76,7 +111,7 @@ void hold_all(const std::shared_ptr<Library> &library, Registration &rows) {
 
 }  // namespace
 
-std::shared_ptr<Library> Library::load(const std::string &path, const std::string &shown, int &image) {
+std::shared_ptr<Library> Library::load(const std::string &path, const std::string &shown) {
   // without a device its functions return as if all was well and compute nothing
   if (has_section(path, ".nv_fatbin"))
     throw OpError(OpError::Kind::device,
@@ -89,7 +124,6 @@ std::shared_ptr<Library> Library::load(const std::string &path, const std::strin
   lock.unlock();
   if (!handle) throw_runtime_error(problem);
   std::shared_ptr<Library> library(new Library(path, shown, handle));
-  library->image_ = std::exchange(image, -1);
   hold_all(library, rows);
   if (!rows.empty()) registry().commit(std::move(rows));
   return library;
@@ -98,8 +132,7 @@ std::shared_ptr<Library> Library::load(const std::string &path, const std::strin
 std::shared_ptr<Library> Library::open(const std::string &path) {
   // a name without a folder would be searched for among the system's libraries
   std::string file = path.find('/') == std::string::npos ? cat("./", path) : path;
-  int no_image = -1;
-  return load(file, file, no_image);
+  return load(file, file);
 }
 
 std::shared_ptr<Library> Library::open_image(std::string_view image, const std::string &shown) {
@@ -109,43 +142,31 @@ std::shared_ptr<Library> Library::open_image(std::string_view image, const std::
   std::erase_if(loaded, [](const auto &l) { return l.second.expired(); });
   std::weak_ptr<Library> &known = loaded[hash_bytes(image).text()];
   if (auto library = known.lock()) return library;
-  struct File {
-    int number;
-    ~File() {
-      if (number >= 0) ::close(number);
-    }
-  } file{write_image(image)};
-  auto library = load(cat("/proc/self/fd/", file.number), shown, file.number);
-  known = library;
-  return library;
+  int file = name_image(write_image(image));
+  try {
+    auto library = load(cat("/proc/self/fd/", file), shown);
+    ::close(file);
+    known = library;
+    return library;
+  } catch (...) {
+    ::close(file);
+    throw;
+  }
 }
 
-Library::~Library() {
-  dlclose(handle_);
-  if (image_ < 0) return;
-  // the loader knows libraries by their names: this one is not used for another as long as this is loaded
-  if (void *stays = dlopen(path_.c_str(), RTLD_LAZY | RTLD_NOLOAD))
-    dlclose(stays);
-  else
-    ::close(image_);
-}
+Library::~Library() { dlclose(handle_); }
 
 std::string Library::problem_of(const char *symbol) const {
   dlerror();
-  void *found = dlsym(handle_, symbol);
-  if (!found) return loader_error(path_, shown_);
+  Place found{dlsym(handle_, symbol)};
+  if (!found.address) return loader_error(path_, shown_);
+  if (dlinfo(handle_, RTLD_DI_LINKMAP, &found.library) != 0) return loader_error(path_, shown_);
+  dl_iterate_phdr(look_for, &found);
+  if (found.is_code) return {};
   Dl_info info;
-  const ElfW(Sym) *entry = nullptr;
-  link_map *owner = nullptr, *self = nullptr;
-  bool known = dladdr1(found, &info, reinterpret_cast<void **>(&owner), RTLD_DL_LINKMAP) != 0 &&
-               dlinfo(handle_, RTLD_DI_LINKMAP, &self) == 0;
-  if (known && owner != self)
-    return cat(shown_, ": ", symbol, " is of another library (", info.dli_fname, ")");
-  // of several names for an address the loader may tell one of another kind
-  if (dladdr1(found, &info, reinterpret_cast<void **>(const_cast<ElfW(Sym) **>(&entry)), RTLD_DL_SYMENT) &&
-      entry && ELF64_ST_TYPE(entry->st_info) == STT_OBJECT)
-    return cat(shown_, ": ", symbol, " is data and not a function");
-  return {};
+  bool is_elsewhere = !found.is_inside && dladdr(found.address, &info) && info.dli_fname;
+  return is_elsewhere ? cat(shown_, ": ", symbol, " is of another library (", info.dli_fname, ")")
+                      : cat(shown_, ": ", symbol, " is data and not a function");
 }
 
 void *Library::find(const char *symbol) const {

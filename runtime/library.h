@@ -28,13 +28,11 @@ class Library {
  private:
   Library(std::string path, std::string shown, void *handle)
       : path_(std::move(path)), shown_(std::move(shown)), handle_(handle) {}
-  /// Takes the number of the file of an image over when the library is loaded.
-  static std::shared_ptr<Library> load(const std::string &path, const std::string &shown, int &image);
+  static std::shared_ptr<Library> load(const std::string &path, const std::string &shown);
   std::string problem_of(const char *symbol) const;
 
   std::string path_, shown_;
   void *handle_;
-  int image_ = -1;  ///< the file of an image
 };
 
 }  // namespace kw

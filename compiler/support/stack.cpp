@@ -9,17 +9,22 @@
 
 namespace kw {
 
-size_t stack_left() noexcept {
+/// The end of the calling thread's stack; 0 where it is not known. For the main thread the C library reads
+/// all mappings of the process.
+static uintptr_t end_of_stack() noexcept {
   pthread_attr_t attributes;
-  if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return SIZE_MAX;
+  if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return 0;
   void *low = nullptr;
   size_t size = 0, guard = 0;
   bool known = ::pthread_attr_getstack(&attributes, &low, &size) == 0 &&
                ::pthread_attr_getguardsize(&attributes, &guard) == 0;
   ::pthread_attr_destroy(&attributes);
+  return known ? reinterpret_cast<uintptr_t>(low) + guard : 0;
+}
+
+size_t stack_left() noexcept {
+  static thread_local uintptr_t end = end_of_stack();
   auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  auto end = reinterpret_cast<uintptr_t>(low) + guard;
-  if (!known) return SIZE_MAX;
   return here > end ? here - end : 0;
 }
 

@@ -15,7 +15,7 @@ constexpr size_t compile_stack = size_t{8} << 20;
 /// The most that the code of a kernel may take; chosen: the values of 4,000 vector registers.
 constexpr size_t kernel_stack = size_t{256} << 10;
 
-/// Bytes that the calling thread may still use; SIZE_MAX where the system does not tell.
+/// Bytes that the calling thread may still use; more than there are where the system does not tell.
 size_t stack_left() noexcept;
 
 /// Sets the stack of a thread that is to be made to so many bytes, or more where that is the default.

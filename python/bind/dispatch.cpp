@@ -197,10 +197,10 @@ PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outpu
 PyObject *call_again(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames) {
   const Plan *plan = k.last;
   RepeatedCall c;
-  // the guards first: they may compare keys of a dict by Python code, which may change the arrays
-  if (!plan || !plan->repeat.valid || (kwnames && k.has_out_parameter) || !k.fresh ||
-      plan->generation != k.generation || plan->interp != interpreting() || !k.guards_hold() ||
-      plan != k.last || !matches_repeat(*plan, args, nargs, kwnames, c))
+  // the guards first: they may compare keys of a dict by Python code, which may change all that follows
+  if (!plan || !k.guards_hold() || plan != k.last || !plan->repeat.valid ||
+      (kwnames && k.has_out_parameter) || !k.fresh || plan->generation != k.generation ||
+      plan->interp != interpreting() || !matches_repeat(*plan, args, nargs, kwnames, c))
     return nullptr;
   PlanUse held(c.work > release_gil_above ? k.last : nullptr);  // other runs let no other call in
   const LoadedKernel &kernel = plan->body();

@@ -27,8 +27,8 @@ std::vector<PyTypeObject *> result_classes;
 
 TensorObject *as_tensor(PyObject *o) { return reinterpret_cast<TensorObject *>(o); }
 
-/// Gives a reference back from any thread. While the interpreter ends the object stays.
-void release_object(PyObject *o) {
+/// Gives a reference back from any thread. While the interpreter ends the object stays. Noexcept as with_gil.
+void release_object(PyObject *o) noexcept {
   if (!Py_IsInitialized()) return;
   PyGILState_STATE state = PyGILState_Ensure();
   Py_DECREF(o);

@@ -256,6 +256,7 @@ bool in_main_interpreter() {
 PYBIND11_MODULE_PYINIT(_core, if (!in_main_interpreter()) return nullptr;
                        pybind11::detail::get_num_interpreters_seen() += 1)
 PYBIND11_MODULE_EXEC(_core, m) {
+  if (!in_main_interpreter()) throw py::error_already_set();  // from 3.13 on the main one asked before
   m.doc() = "The compiled part of kernelwright.";
   if (!import_numpy()) throw py::error_already_set();
   m.attr("Kernel") = checked(make_kernel_type());

@@ -146,9 +146,10 @@ class GilReleased {
   ~GilReleased() { PyEval_RestoreThread(saved_); }
   GilReleased(const GilReleased &) = delete;
   GilReleased &operator=(const GilReleased &) = delete;
-  /// Runs f() with the GIL held.
+  /// Runs f(), which throws nothing, with the GIL held. Noexcept, so that a thread that ends here while the
+  /// interpreter does asks bind/thread_end.cpp about this frame, before it comes to those of the core.
   template <class F>
-  auto with_gil(F &&f) {
+  auto with_gil(F &&f) noexcept {
     PyEval_RestoreThread(saved_);
     auto result = f();
     saved_ = PyEval_SaveThread();

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TypeVar
 
 from . import _core
 
 _Result = TypeVar("_Result")
+_one_at_a_time = threading.Lock()
 _parser_stack = 1 << 20  # bytes; CPython's parser checks its depth by counting, for stacks of the usual size
 
 
@@ -18,16 +20,17 @@ def with_stack(work: Callable[[], _Result], always: bool = False) -> _Result:
     """
     if not always and _core.stack_left() >= _parser_stack:
         return work()
-    import threading
     from concurrent.futures import ThreadPoolExecutor
 
-    before = threading.stack_size(8 << 20)  # of threads that begin now, whoever begins them
-    try:
-        with ThreadPoolExecutor(1) as apart:
-            return apart.submit(work).result()
-    except RuntimeError as e:
-        if "start new thread" not in str(e):
-            raise
-        raise MemoryError("there is no thread with a stack for reading the kernel's text") from None
-    finally:
-        threading.stack_size(before)
+    with ThreadPoolExecutor(1) as apart:
+        try:
+            with _one_at_a_time:
+                before = threading.stack_size()
+                threading.stack_size(max(before, 8 << 20))  # of threads that begin now, whoever begins them
+                try:
+                    future = apart.submit(work)
+                finally:
+                    threading.stack_size(before)
+        except RuntimeError:
+            raise MemoryError("there is no thread with a stack for reading the kernel's text") from None
+        return future.result()

@@ -160,6 +160,39 @@ def test_writers_are_killed_at_any_time(cache: Path) -> None:
     assert kw(cache, "cache", "verify")[0] == 0
 
 
+DAMAGE = """
+import os, random, sys
+from pathlib import Path
+
+folder, count, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+check(2)
+[path] = folder.glob("*.kwa")
+data = path.read_bytes()
+rng = random.Random(seed)
+for number in range(count):
+    changed = bytearray(data)
+    kind = number % 4
+    if kind == 0:
+        changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
+    elif kind == 1:
+        del changed[rng.randrange(len(changed)) :]
+    elif kind == 2:
+        at = rng.randrange(len(changed))
+        changed[at : at + 64] = bytes(64)
+    else:
+        changed += bytes(rng.randrange(256) for _ in range(rng.randrange(1, 100)))
+    path.write_bytes(changed)
+    check(2)
+    assert changed == data or path.read_bytes() == data, number  # it was a miss, and was written anew
+print("done")
+"""
+
+
+def test_damaged_entries_are_misses(cache: Path) -> None:
+    done = run(SCALE + DAMAGE, cache, 100 * TIMES, SEED, env={"KW_CACHE_DIR": str(cache)}, patience=600)
+    expect(done, "done", SEED)
+
+
 FORGERIES = """
 import artifacts, os, random, sys
 from pathlib import Path

@@ -29,6 +29,22 @@ def shared(x):
         o[i] = sin(x[i]) * 2.0
     return o
 
+chain = kw.kernel(
+    "import numpy as np\\ndef k(a, n):\\n    o = np.zeros((1000,), a.dtype)\\n    for j in range(n):\\n"
+    "        for i in range(1000):\\n            o[i] = o[i] * 0.5 + a[i]\\n    return o\\n"
+)
+chain(np.ones(1000), 10)
+
+class Lasts:
+    # the interpreter ends for as long as its modules take
+    def __del__(self, now=time.perf_counter):
+        end = now() + (0.3 if sys_argv[1] == "watched" else 0)
+        while now() < end:
+            pass
+
+sys_argv = sys.argv
+sys.modules["lasts"] = Lasts()
+
 def cube(x):
     return kw.ops.exp(x) * x
 
@@ -46,6 +62,9 @@ def work(what, first):
             make(number % 5, 2)(a[:8])
         elif what == "run":
             serial(a)
+        elif what == "watched":
+            begun.set()
+            chain(a, 400_000)
         elif what == "gradient":
             kw.grad(cube)(a[:1000])
         else:
@@ -63,7 +82,7 @@ print("end")
 rng = random.Random(SEED)
 
 
-@pytest.mark.parametrize("what", ["compile", "cache", "run", "region", "gradient"])
+@pytest.mark.parametrize("what", ["compile", "cache", "run", "region", "watched", "gradient"])
 def test_daemon_threads_work_while_the_process_ends(tmp_path: Path, what: str) -> None:
     for _ in range(4 * TIMES):
         delay = rng.random() * 0.2

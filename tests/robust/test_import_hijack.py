@@ -67,3 +67,12 @@ def test_run_has_the_path_that_python_gives(hostile: Path, tmp_path: Path, safe:
         [sys.executable, program], cwd=hostile, env={**os.environ, **env}, capture_output=True, text=True
     )
     assert (status, said, complaints) == (0, plain.stdout, "")
+
+
+def test_run_follows_the_link_to_a_program(hostile: Path, tmp_path: Path) -> None:
+    for name in ("real", "link"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "beside.py").write_text(f"HERE = {name!r}\n")
+    (tmp_path / "real" / "own.py").write_text("import beside\nprint(beside.HERE)\n")
+    (tmp_path / "link" / "own.py").symlink_to(tmp_path / "real" / "own.py")
+    assert kw(hostile, "run", tmp_path / "link" / "own.py") == (0, "real\n", "")

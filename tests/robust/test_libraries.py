@@ -15,6 +15,8 @@ SOURCE = """
 #include <cstdint>
 #include <cstdlib>
 extern "C" int data = 3;
+extern "C" thread_local int own = 3;
+asm(".globl label\\n.data\\nlabel: .long 1\\n.text\\n.globl nowhere\\n.set nowhere, 0x1234\\n");
 extern "C" int Double(int n, void **p, int *ranks, int64_t **shapes, const char **types, void *, void *) {
   if (n != 2) abort();
   for (int64_t i = 0; i < shapes[0][0]; ++i) ((float *)p[1])[i] = SCALE * ((float *)p[0])[i];
@@ -77,9 +79,10 @@ def test_odd_files(folder: Path, kind: str, name: str) -> None:
 def test_symbols_that_are_no_functions_of_the_library(folder: Path, how: str) -> None:
     path = library(folder) if how == "library" else folder / "k.cc"
     prefix = "RuntimeError: For 'Custom' on CPU, error occurs when fetching function "
-    assert said(folder, f"{path}:data").startswith(
-        f"{prefix}'data'. Error info: {path}: data is data and not a function"
-    )
+    for name in ("data", "own", "label", "nowhere"):
+        assert said(folder, f"{path}:{name}").startswith(
+            f"{prefix}'{name}'. Error info: {path}: {name} is data and not a function"
+        )
     abort = said(folder, f"{path}:abort")
     assert abort.startswith(f"{prefix}'abort'. Error info: {path}: abort is of another library (")
     assert said(folder, f"{path}:none").startswith(
@@ -116,24 +119,79 @@ def test_a_compiler_of_several_words(folder: Path) -> None:
     assert said(folder, f"{folder}/k.cc:Double", CXX=f"'{folder}/two words' g++ -O1") == "[0.0, 2.0, 4.0]"
 
 
+def test_the_words_of_the_compiler_are_in_the_key(folder: Path) -> None:
+    (folder / "k.cc").write_text(SOURCE.replace("SCALE", "FACTOR").replace("#include <cstdlib>", ""))
+    (folder / "k.cc").write_text(
+        "#include <cstdlib>\n#ifdef __FAST_MATH__\n#define FACTOR 3\n#else\n"
+        "#define FACTOR 2\n#endif\n" + (folder / "k.cc").read_text()
+    )
+    func = f"{folder}/k.cc:Double"
+    assert said(folder, func, CXX="g++") == "[0.0, 2.0, 4.0]"
+    assert said(folder, func, CXX="g++ -ffast-math") == "[0.0, 3.0, 6.0]"
+    source = SOURCE.replace("SCALE", "2")
+    (folder / "k.cc").write_text(source)
+    for cxx in ("g++", "g++ -O0", "g++ -DUNUSED"):  # the same text behind the preprocessor
+        said(folder, func, CXX=cxx)
+    assert len(stored(folder)) == 5
+
+
+def test_odd_texts_and_places_of_sources(folder: Path) -> None:
+    odd = folder / 'a "quoted" \\ folder'
+    odd.mkdir()
+    (odd / "k.cc").write_bytes(b"\xef\xbb\xbf" + SOURCE.replace("SCALE", "2").encode())  # as some editors do
+    assert said(folder, f"{odd}/k.cc:Double") == "[0.0, 2.0, 4.0]"
+
+
+def test_odd_values_of_cxx(folder: Path) -> None:
+    (folder / "two words").write_text('#!/bin/sh\nexec g++ "$@"\n')
+    (folder / "two words").chmod(0o755)
+    assert said(folder, f"{folder}/k.cc:Double", CXX=f"{folder}/two words") == "[0.0, 2.0, 4.0]"
+    assert said(folder, f"{folder}/k.cc:Double", CXX="g++ '") == (
+        "RuntimeError: the C++ compiler 'g++ '' is missing: install it, or set CXX to one that is there | "
+        "the C++ compiler 'g++ '' is missing: install it, or set CXX to one that is there"
+    )
+
+
+CLOSES = """
+import os, sys
+import numpy as np
+from kernelwright.mindspore import Tensor, ops
+first = lambda *types: types[0]
+for path in sys.argv[1:]:
+    op = ops.Custom(path + ":Double", first, first, "aot")
+    print(op(Tensor(np.arange(3, dtype=np.float32))).asnumpy().tolist(), end=" ")
+    os.closerange(3, 4096)  # as a program that becomes a daemon
+    sys.modules[path] = op  # keeps it loaded
+"""
+
+
+def test_a_program_that_closes_all_files(folder: Path) -> None:
+    made = []
+    for factor in (2, 3, 4):
+        (folder / "k.cc").write_text(SOURCE.replace("SCALE", str(factor)))
+        made.append(library(folder, f"k{factor}.so"))
+    expect(run(CLOSES, *made), "[0.0, 2.0, 4.0] [0.0, 3.0, 6.0] [0.0, 4.0, 8.0]")
+
+
 def stored(folder: Path) -> list[Path]:
     return sorted((folder / "cache").glob("*.kwa"))
 
 
 def test_compiled_libraries_are_entries_of_the_cache(folder: Path) -> None:
-    func = f"{folder}/k.cc:Double"
-    assert said(folder, func) == "[0.0, 2.0, 4.0]"
+    func, compiler = f"{folder}/k.cc:Double", folder / "cc"
+    compiler.write_text(
+        f'#!/bin/sh\n[ ! -e {folder}/reads ] || case "$*" in *" -o "*) exit 1 ;; esac\nexec g++ "$@"\n'
+    )
+    compiler.chmod(0o755)
+    assert said(folder, func, CXX=str(compiler)) == "[0.0, 2.0, 4.0]"
     [entry] = stored(folder)
     assert stat.S_IMODE(entry.stat().st_mode) == 0o600
-    ls = run(
-        "from kernelwright.cli import main; main(['cache', 'ls'])", env={"KW_CACHE_DIR": str(entry.parent)}
-    )
+    program = "from kernelwright.cli import main; main(['cache', 'ls'])"
+    ls = run(program, env={"KW_CACHE_DIR": str(entry.parent)})
     assert entry.stem in ls.stdout and ls.stdout.rstrip().endswith("  k.cc")
     assert list((folder / "cache").iterdir()) == [entry]
-    # served from there: no compiler is needed but to read the text
-    (folder / "cc").write_text('#!/bin/sh\ncase "$*" in *" -o "*) exit 1 ;; esac\nexec g++ "$@"\n')
-    (folder / "cc").chmod(0o755)
-    assert said(folder, func, CXX=f"{folder}/cc") == "[0.0, 2.0, 4.0]"
+    (folder / "reads").touch()  # from now on the compiler only reads the text
+    assert said(folder, func, CXX=str(compiler)) == "[0.0, 2.0, 4.0]"
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "replaced", "writable"])

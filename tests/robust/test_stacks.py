@@ -76,3 +76,28 @@ def test_many_temporaries(count: int) -> None:
     """4 KB each: 3000 of them exceed the stack of the main thread, and lie elsewhere."""
     done = run(TEMPORARIES, count)
     assert (done.returncode, done.stdout) == (0, "True\n"), done
+
+
+DEFAULTS = """
+import threading
+from kernelwright._stack import with_stack
+
+threading.stack_size(65536)
+inside = threading.Event()
+
+def work():
+    inside.set()
+    return with_stack(lambda: 7, always=True)
+
+threads = [threading.Thread(target=work) for _ in range(20)]
+for t in threads:
+    t.start()
+for t in threads:
+    t.join()
+print(threading.stack_size())
+"""
+
+
+def test_the_default_size_of_stacks_stays_as_it_was() -> None:
+    done = run(DEFAULTS)
+    assert (done.returncode, done.stdout) == (0, "65536\n"), done

@@ -188,7 +188,8 @@ void compile(const KwLlvmRequest &request, Compilation &c) {
   c.result = c.writer->write(*c.module, static_cast<KwLlvmWant>(request.want));
 }
 
-enum class Ended : uint8_t { returned, fatal, no_memory };
+/// not_begun: memory ended before LLVM was asked for anything that it could leave half done.
+enum class Ended : uint8_t { returned, fatal, no_memory, not_begun };
 
 /// Everything between here and the code that fails may be skipped by longjmp; it owns nothing but `c`.
 Ended guarded_compile(const KwLlvmRequest &request, Compilation *c, std::string &error) {
@@ -203,12 +204,13 @@ Ended guarded_compile(const KwLlvmRequest &request, Compilation *c, std::string 
     compile(request, *c);
     error = c->errors;
   } catch (const std::bad_alloc &) {
-    here.no_memory = true;
+    escape = nullptr;
+    return Ended::not_begun;
   } catch (const std::exception &e) {
     error = e.what();
   }
   escape = nullptr;
-  return here.no_memory ? Ended::no_memory : Ended::returned;
+  return Ended::returned;
 }
 
 }  // namespace
@@ -232,7 +234,8 @@ extern "C" int32_t kw_llvm_compile(const KwLlvmRequest *request, KwLlvmReceive r
     }
     auto *c = new kw::Compilation;
     kw::Ended ended = kw::guarded_compile(*request, c, error);
-    if (ended == kw::Ended::no_memory) return 3;
+    if (ended == kw::Ended::not_begun) delete c;
+    if (ended == kw::Ended::no_memory || ended == kw::Ended::not_begun) return 3;
     bool returned = ended == kw::Ended::returned;
     std::string result = returned ? std::move(c->result) : std::string();
     bool is_clean = returned && error.empty();  // what met an error is not used again

@@ -84,7 +84,7 @@ def run_program(script: str, arguments: Sequence[str]) -> int:
         return 2
     sys.argv = [script, *arguments]
     if not getattr(sys.flags, "safe_path", False):  # else Python has put no folder of a program there
-        sys.path[0] = os.path.dirname(os.path.abspath(script))
+        sys.path[0] = os.path.dirname(os.path.realpath(script))
     install()
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = functools.partial(_print_error, script)

@@ -30,8 +30,12 @@ _timeout = 300.0  # seconds for one run of the compiler
 
 
 def _compiler() -> list[str]:
-    """The words of CXX, as `ccache g++`, with the first one found."""
-    words = shlex.split(os.environ.get("CXX", "")) or ["g++"]
+    """The words of CXX, as `ccache g++`, with the first one found; a path may have spaces."""
+    value = os.environ.get("CXX", "") or "g++"
+    words = [value]
+    if shutil.which(value) is None:
+        with contextlib.suppress(ValueError):  # of quotes that do not end
+            words = shlex.split(value) or ["g++"]
     found = shutil.which(words[0])
     if found is None:
         raise RuntimeError(
@@ -82,10 +86,13 @@ def compile_source(source: str, text: bytes) -> bytes:
     """
     compiler = _compiler()
     includes = [f"-I{p}" for p in (*include_paths(), os.path.dirname(source))]
-    numbered = f'# 1 "{source}"\n'.encode() + text  # for messages and __FILE__
+    shown = source.replace("\\", "\\\\").replace('"', '\\"')  # for messages and __FILE__
+    numbered = f'# 1 "{shown}"\n'.encode() + text.removeprefix(b"\xef\xbb\xbf")
     text = _run(source, [*compiler, *_flags, *includes, "-E", "-x", "c++", "-"], numbered)
     version = _run(source, [*compiler, "--version"])
-    digest = hashlib.sha256(b"\0".join([text, version, " ".join(_flags).encode()])).hexdigest()
+    digest = hashlib.sha256(
+        b"\0".join([text, version, shlex.join([*compiler, *_flags]).encode()])
+    ).hexdigest()
     key = f"library\n{digest}"
     library = _core.find_library(key)
     if library is None:
