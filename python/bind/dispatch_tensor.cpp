@@ -27,12 +27,14 @@ std::vector<PyTypeObject *> result_classes;
 
 TensorObject *as_tensor(PyObject *o) { return reinterpret_cast<TensorObject *>(o); }
 
-/// Gives a reference back from any thread. While the interpreter ends the object stays. Noexcept as with_gil.
-void release_object(PyObject *o) noexcept {
+/// Gives a reference back from any thread. While the interpreter ends the object stays.
+void release_object(PyObject *o) {
   if (!Py_IsInitialized()) return;
+  StaysAtEnd stays;
   PyGILState_STATE state = PyGILState_Ensure();
   Py_DECREF(o);
   PyGILState_Release(state);
+  stays.over();
 }
 
 std::shared_ptr<Storage> storage_of(PyArrayObject *a) {

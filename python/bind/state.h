@@ -139,24 +139,46 @@ class PlanUse {
   Plan *plan_;
 };
 
+/// In a frame that calls Python without the GIL or may lose it: a thread that the interpreter ends there
+/// sleeps (bind/thread_end.cpp says why). For frames that have nothing to destroy, which the unwinding does
+/// not ask, below frames of the core.
+class StaysAtEnd {
+ public:
+  StaysAtEnd() = default;
+  StaysAtEnd(const StaysAtEnd &) = delete;
+  ~StaysAtEnd() {
+    while (!is_over_) ::pause();
+  }
+  void over() { is_over_ = true; }
+
+ private:
+  volatile bool is_over_ = false;
+};
+
 /// The GIL is free while this lives.
 class GilReleased {
  public:
   GilReleased() : saved_(PyEval_SaveThread()) {}
-  ~GilReleased() { PyEval_RestoreThread(saved_); }
+  ~GilReleased() { take(); }
   GilReleased(const GilReleased &) = delete;
   GilReleased &operator=(const GilReleased &) = delete;
-  /// Runs f(), which throws nothing, with the GIL held. Noexcept, so that a thread that ends here while the
-  /// interpreter does asks bind/thread_end.cpp about this frame, before it comes to those of the core.
+  /// Runs f(), which throws nothing, with the GIL held.
   template <class F>
-  auto with_gil(F &&f) noexcept {
+  auto with_gil(F &&f) {
+    StaysAtEnd stays;
     PyEval_RestoreThread(saved_);
     auto result = f();
     saved_ = PyEval_SaveThread();
+    stays.over();
     return result;
   }
 
  private:
+  void take() {
+    StaysAtEnd stays;
+    PyEval_RestoreThread(saved_);
+    stays.over();
+  }
   PyThreadState *saved_;
 };
 
