@@ -129,11 +129,11 @@ std::string site_bytes(const Artifact &a) {
   return w.take();
 }
 
-bool read_code(ByteReader &r, Code &code) {
+bool read_code(ByteReader &r, Code &code, char kind) {
   uint8_t v = r.u8();
   if (v >= code_table().size()) return false;
   code = static_cast<Code>(v);
-  return true;
+  return row_of(code).name[0] == kind;
 }
 
 /// A place in the source, of which a message draws the line and what is under it.
@@ -152,7 +152,7 @@ bool read_sites(std::string_view bytes, Artifact &a) {
   ByteReader r(bytes);
   a.sites.resize(r.count(60, most_sites));
   for (SiteRecord &s : a.sites) {
-    if (!read_code(r, s.code) || !read_place(r, s)) return false;
+    if (!read_code(r, s.code, 'E') || !read_place(r, s)) return false;
     s.tensor = r.text(most_name);
     s.dim = r.u32();
     s.from_end = r.u8() != 0;
@@ -188,7 +188,7 @@ bool read_warnings(std::string_view bytes, Artifact &a) {
   ByteReader r(bytes);
   a.warnings.resize(r.count(33, most_notes));
   for (Resolved &d : a.warnings) {
-    if (!read_code(r, d.code) || !read_place(r, d)) return false;
+    if (!read_code(r, d.code, 'W') || !read_place(r, d)) return false;
     d.message = r.text(most_text);
     read_texts(r, d.notes);
     read_texts(r, d.help);

@@ -54,11 +54,12 @@ void find_unwinder() {
   }
 }
 
-/// False where there is no room for a mapping of this file: the loader does not tell why it failed.
+/// False where there is no room for a mapping of this file and for what its static objects take, 4 MB: the
+/// loader does not tell why it failed, and where they find no memory the process ends.
 bool has_room_for(const std::string &path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return true;
-  auto size = static_cast<size_t>(status.st_size);
+  size_t size = static_cast<size_t>(status.st_size) + (size_t{16} << 20);
   void *room = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) return errno != ENOMEM;
   ::munmap(room, size);
@@ -68,6 +69,7 @@ bool has_room_for(const std::string &path) {
 CompileFn open_now() {
   std::string path = library_path();
   find_unwinder();
+  if (!has_room_for(path)) throw std::bad_alloc();
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle && !has_room_for(path)) throw std::bad_alloc();
   if (!handle) library_error(cat("cannot open the compiler library: ", dlerror()));

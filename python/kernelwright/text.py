@@ -8,12 +8,14 @@ from __future__ import annotations
 import ast
 import io
 import textwrap
+import threading
 import types
 from collections.abc import Mapping
 
 from . import _core
 from ._stack import with_stack
 
+_one_at_a_time = threading.Lock()  # threads give each text a name of its own
 _files: dict[str, str] = {}  # of each text the name that stands for its file
 _lines: dict[str, list[str]] = {}  # of each such name the text
 
@@ -35,16 +37,8 @@ def check_length(text: str, file: str, line: int) -> None:
     raise make_error("KernelSyntaxError", "E122", rendered, message, file, line, 1, 1, "", below)
 
 
-def define(text: str, scope: Mapping[str, object]) -> types.FunctionType:
-    """Runs the text, whose imports, constants and helper functions the kernel may use, in a copy of `scope`.
-
-    Whatever stands in it is executed. Raises SyntaxError as CPython does, ValueError when the text does not
-    end with a plain `def`.
-    """
-    import linecache  # late: it brings the tokenizer
-
-    text = textwrap.dedent(text)
-    file = _files.get(text, f"<kernel text {len(_files) + 1}>")
+def _last_definition(text: str, file: str) -> str:
+    """The name of the kernel, with which the text must end. Raises as `define` does."""
     check_length(text, file, 1)
     tree = with_stack(lambda: ast.parse(text, file))
     last = tree.body[-1] if tree.body else None
@@ -57,12 +51,27 @@ def define(text: str, scope: Mapping[str, object]) -> types.FunctionType:
             "kernel: the text must end with the `def` of the kernel, undecorated; "
             + (f"its last statement is in line {last.lineno}" if last else "it is empty")
         )
-    _files[text] = file
-    # split as Python splits files, at nothing else
-    _lines[file] = io.StringIO(text, newline=None).readlines()
-    linecache.cache[file] = (len(text), None, _lines[file], file)  # for tracebacks
+    return last.name
+
+
+def define(text: str, scope: Mapping[str, object]) -> types.FunctionType:
+    """Runs the text, whose imports, constants and helper functions the kernel may use, in a copy of `scope`.
+
+    Whatever stands in it is executed. Raises SyntaxError as CPython does, ValueError when the text does not
+    end with a plain `def`.
+    """
+    import linecache  # late: it brings the tokenizer
+
+    text = textwrap.dedent(text)
+    with _one_at_a_time:
+        file = _files.get(text, f"<kernel text {len(_files) + 1}>")
+        last = _last_definition(text, file)
+        _files[text] = file
+        # split as Python splits files, at nothing else
+        _lines[file] = io.StringIO(text, newline=None).readlines()
+        linecache.cache[file] = (len(text), None, _lines[file], file)  # for tracebacks
     names: dict[str, object] = {"__name__": "<kernel text>", **scope}
     exec(with_stack(lambda: compile(text, file, "exec", dont_inherit=True)), names)
-    function = names[last.name]
+    function = names[last]
     assert isinstance(function, types.FunctionType)
     return function

@@ -9,12 +9,15 @@ import os
 import pty
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+
+import kernelwright as kw
 
 KERNEL = """
 import numpy as np
@@ -195,3 +198,21 @@ def test_the_definition_that_was_typed_last_counts_where_it_is_the_one_that_runs
         [sys.executable, "-c", program], capture_output=True, text=True, env=ENV, check=False
     )
     assert (done.stdout, done.stderr) == (shown.format(line=1), "")
+
+
+def test_threads_give_texts_at_the_same_time() -> None:
+    """Each has a name of its own, by which its lines are found."""
+    wrong: list[int] = []
+
+    def work(first: int) -> None:
+        for number in range(first, first + 40):
+            text = f"def k(a):\n    for i in range(a.shape[0]):\n        a[i] = {number}\n    return a\n"
+            if kw.kernel(text)(np.zeros(3))[0] != number:
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(1000 * n,)) for n in range(1, 5)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert wrong == [] and not any(t.is_alive() for t in threads)

@@ -65,7 +65,7 @@ print("done")
 @pytest.mark.parametrize("what", ["compile", "run"])
 def test_children_of_a_process_with_busy_threads(tmp_path: Path, what: str) -> None:
     env = {"KW_CACHE_DIR": str(tmp_path), "PYTHONWARNINGS": "ignore"}
-    expect(run(FORKS, what, 20 * TIMES, env=env), "done", what)
+    expect(run(FORKS, what, 20 * TIMES, env=env, patience=60 + 60 * TIMES), "done", what)
 
 
 SIGNALS = (
@@ -99,5 +99,5 @@ print("done")
 
 
 def test_signal_handlers_that_raise_at_any_time() -> None:
-    done = run(SIGNALS, 60 * TIMES, env={"KW_DEBUG": "cache=off"})
+    done = run(SIGNALS, 60 * TIMES, env={"KW_DEBUG": "cache=off"}, patience=60 + 60 * TIMES)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr  # which may tell of a slow compile

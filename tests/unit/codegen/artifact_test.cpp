@@ -220,6 +220,8 @@ TEST(Artifact, impossible_counts_do_not_allocate) {
 /// it.
 TEST(Artifact, what_no_message_can_hold_is_refused) {
   std::vector<std::function<void(Artifact &)>> forgeries = {
+      [](Artifact &a) { a.sites[0].code = Code::W301; },
+      [](Artifact &a) { a.warnings[0].code = Code::E301; },
       [](Artifact &a) { a.sites[0].column = 0; },
       [](Artifact &a) { a.sites[0].column = 1000; },
       [](Artifact &a) { a.sites[0].end_column = UINT32_MAX; },
