@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
+import _thread
 from collections.abc import Callable
 from typing import TypeVar
 
 from . import _core
 
 _Result = TypeVar("_Result")
-_one_at_a_time = threading.Lock()
+_one_at_a_time = _thread.allocate_lock()  # threading is imported late
 _parser_stack = 1 << 20  # bytes; CPython's parser checks its depth by counting, for stacks of the usual size
 
 
@@ -20,6 +20,7 @@ def with_stack(work: Callable[[], _Result], always: bool = False) -> _Result:
     """
     if not always and _core.stack_left() >= _parser_stack:
         return work()
+    import threading
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as apart:

@@ -5,17 +5,17 @@ Makes the function and leaves the text where tracebacks and the compiler find it
 
 from __future__ import annotations
 
+import _thread
 import ast
 import io
 import textwrap
-import threading
 import types
 from collections.abc import Mapping
 
 from . import _core
 from ._stack import with_stack
 
-_one_at_a_time = threading.Lock()  # threads give each text a name of its own
+_one_at_a_time = _thread.allocate_lock()  # threads give each text a name of its own
 _files: dict[str, str] = {}  # of each text the name that stands for its file
 _lines: dict[str, list[str]] = {}  # of each such name the text
 
