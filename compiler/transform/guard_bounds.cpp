@@ -135,12 +135,14 @@ class Guard {
   uint32_t site_of(const Access &a, size_t d) {
     const Expr &index = (*a.index)[d];
     Loc loc = index.loc().known() ? index.loc() : a.loc;
-    for (size_t i = 0; i < out_.sites.size(); ++i)
-      if (out_.sites[i].loc == loc && out_.sites[i].buf == a.buf && out_.sites[i].dim == d)
-        return static_cast<uint32_t>(i);
-    bool from_end = counts_from_end(index, a.buf->extents[d]);
-    out_.sites.push_back(
-        {Code::E303, loc, a.buf, static_cast<uint32_t>(d), from_end, was_unsigned(index), {}});
+    bool from_end = counts_from_end(index, a.buf->extents[d]), is_unsigned = was_unsigned(index);
+    auto same = [&](const Site &s) {  // copies of a place may differ in how they were simplified
+      return s.loc == loc && s.buf == a.buf && s.dim == d && s.from_end == from_end &&
+             s.is_unsigned == is_unsigned;
+    };
+    auto known = std::find_if(out_.sites.begin(), out_.sites.end(), same);
+    if (known != out_.sites.end()) return static_cast<uint32_t>(known - out_.sites.begin());
+    out_.sites.push_back({Code::E303, loc, a.buf, static_cast<uint32_t>(d), from_end, is_unsigned, {}});
     return static_cast<uint32_t>(out_.sites.size() - 1);
   }
 

@@ -97,7 +97,10 @@ class Share:
         self.what["seconds"] = max(until - time.monotonic(), 1.0)
         command = [sys.executable, __file__, "worker", json.dumps(self.what)]
         env = {**os.environ, "KW_TARGET": self.what["target"]}
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
+        # a file: a pipe that is read at the end holds the bits of 10,000 programs, and then its writer waits
+        self.said = Path(self.what["last"]).with_suffix(".out")
+        with self.said.open("w") as out:
+            self.process = subprocess.Popen(command, stdout=out, text=True, env=env)
         self.seen, self.since = (self.what["first"], 0), time.monotonic()
 
     def poll(self) -> bool:
@@ -122,8 +125,7 @@ class Share:
 
     def findings(self) -> list[str]:
         """Counts what the process that ended has found, and returns its lines."""
-        assert self.process.stdout
-        lines = self.process.stdout.read().splitlines()
+        lines = self.said.read_text().splitlines()
         self.total["found"] += [tuple(json.loads(line)) for line in lines if line.startswith("[")]
         return lines
 

@@ -267,6 +267,13 @@ def test_a_bad_unsigned_index_is_told_as_it_is(words: str) -> None:
     assert "below 0" not in str(told.value)
 
 
+@pytest.mark.parametrize("words", BACKENDS)
+def test_copies_of_a_place_tell_an_unsigned_index_each_by_itself(words: str) -> None:
+    f = kernel("def f(a, idx):\n    for i in const_range(2):\n        a[idx[0] - i] = 0\n    return a\n")
+    with kw.debug(words), pytest.raises(kw.KernelIndexError, match="index 18446744073709551615 is out of"):
+        f(np.zeros(3), np.zeros(1, np.uint64))
+
+
 def test_the_mark_of_an_unsigned_index_survives_printing() -> None:
     f = kernel("def f(a, k):\n    a[k[0] - 1] = 1\n    return a\n")
     text = f.ir("final", np.zeros(4), np.zeros(1, "uint64"))
