@@ -9,6 +9,7 @@
 #include "runtime/cpu/pool.h"
 #include "runtime/cpu/scratch.h"
 #include "runtime/cpu/thread_count.h"
+#include "support/memory.h"
 #include "support/stack.h"
 
 namespace kw {
@@ -42,6 +43,10 @@ RunResult run_with_stack(const LoadedKernel &kernel, const CallWords &words,
   pthread_t thread{};
   uint64_t control = float_control();
   auto body = [&] {
+    if (!can_throw()) {
+      out.status = 3;
+      return;
+    }
     set_float_control(control);
     try {
       out = run_here(kernel, words, cancel);

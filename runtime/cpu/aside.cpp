@@ -3,6 +3,7 @@
 #include "runtime/cpu/aside.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -14,6 +15,7 @@
 #include "runtime/cpu/park.h"
 #include "runtime/cpu/scratch.h"
 #include "runtime/cpu/spin.h"
+#include "support/memory.h"
 #include "support/stack.h"
 
 namespace kw {
@@ -56,6 +58,8 @@ class Aside {
   [[noreturn]] void work() noexcept;
   void sleep() noexcept;
 
+  enum Begun : uint32_t { not_yet, works, failed };
+  std::atomic<uint32_t> begun_{not_yet};
   std::atomic<bool> busy_{false}, started_{false};
   bool watches_forks_ = false;
   Job job_;
@@ -127,7 +131,15 @@ void Aside::sleep() noexcept {
   while (asleep_.load(std::memory_order_acquire)) park_while(asleep_, 1);
 }
 
-void *Aside::enter(void *self) noexcept { static_cast<Aside *>(self)->work(); }
+/// The thread ends where it has no memory for its own variables.
+void *Aside::enter(void *self) noexcept {
+  auto *aside = static_cast<Aside *>(self);
+  bool has_memory = can_throw();
+  if (has_memory) scratch_arena();
+  aside->begun_.store(has_memory ? works : failed, std::memory_order_release);
+  if (has_memory) aside->work();
+  return nullptr;
+}
 
 /// Only the caller that made it busy comes here.
 bool Aside::start() noexcept {
@@ -143,7 +155,10 @@ bool Aside::start() noexcept {
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
+  begun_.store(not_yet, std::memory_order_relaxed);
   bool made = ::pthread_create(&thread, &attributes, enter, this) == 0;
+  while (made && begun_.load(std::memory_order_acquire) == not_yet) ::sched_yield();
+  made = made && begun_.load(std::memory_order_relaxed) == works;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::pthread_attr_destroy(&attributes);
   started_.store(made, std::memory_order_relaxed);

@@ -16,6 +16,7 @@
 #include "runtime/cpu/scratch.h"
 #include "runtime/cpu/spin.h"
 #include "runtime/cpu/thread_count.h"
+#include "support/memory.h"
 #include "support/stack.h"
 
 namespace kw {
@@ -211,7 +212,11 @@ void Pool::work(uint32_t index) noexcept {
     if (!spin_until(worker_spin, help_once, make_way)) sleep(index);
 }
 
+/// A worker that has no memory for its own variables ends: nobody waits for one, a region is shared by those
+/// that come.
 void *Pool::enter(void *index) noexcept {
+  if (!can_throw()) return nullptr;
+  scratch_arena();
   pool.work(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(index)));
 }
 

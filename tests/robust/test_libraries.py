@@ -256,3 +256,12 @@ def test_a_library_that_is_swapped_behind_the_check(folder: Path) -> None:
     evil = library(folder, "evil.so")
     done = run(PLACES, good, evil, env={"MS_CUSTOM_AOT_WHITE_LIST": str(folder)})
     expect(done, "[0.0, 2.0, 4.0]")
+
+
+@pytest.mark.parametrize(
+    ("cxx", "told"),
+    [("false", "` ended with status 1"), ("sh -c 'exit 0'", "sh -c 'exit 0'` made no library")],
+)
+def test_compilers_that_say_nothing(folder: Path, cxx: str, told: str) -> None:
+    said_of = said(folder, f"{folder}/k.cc:Double", CXX=cxx)
+    assert said_of.startswith("RuntimeError: Compilation error in compiling") and said_of.endswith(told)

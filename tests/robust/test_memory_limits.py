@@ -51,3 +51,26 @@ def test_the_end_of_memory_is_a_memory_error(state: str, room: int) -> None:
     done = run(PROGRAM, state, room, env={"KW_DEBUG": "cache=off"})
     expect(done, done.stdout.strip(), (state, room, done))
     assert done.stdout.strip() in ("compiled", "MemoryError")
+
+
+WORKERS = """
+import resource, sys
+import numpy as np
+import kernelwright as kw
+
+kw.set_threads(2)
+add = kw.kernel(
+    "def add(x):\\n    y = output_tensor(x.shape, x.dtype)\\n    for i in range(x.shape[0]):\\n"
+    "        y[i] = x[i] + 1.0\\n    return y\\n"
+)
+big, out = np.ones(8_000_000), np.ones(8_000_000)
+add(big[:1000])
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[1]), -1))
+print(add(big, out=out)[0])
+"""
+
+
+@pytest.mark.parametrize("room", [(8 << 20) + more for more in range(0, 40 << 10, 4 << 10)])
+def test_workers_begin_where_there_is_only_room_for_their_stacks(room: int) -> None:
+    expect(run(WORKERS, room), "2.0", room)

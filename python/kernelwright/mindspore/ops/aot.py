@@ -74,7 +74,9 @@ def _run(source: str, command: list[str], text: bytes = b"") -> bytes:
             _stop(process)
             raise
     if process.returncode:
-        raise RuntimeError(f"Compilation error in compiling {source}:\n{complaints.decode(errors='replace')}")
+        told = complaints.decode(errors="replace")
+        ended = f"`{shlex.join(command)}` ended with status {process.returncode}"
+        raise RuntimeError(f"Compilation error in compiling {source}:\n{told or ended}")
     return said
 
 
@@ -99,6 +101,10 @@ def compile_source(source: str, text: bytes) -> bytes:
         with tempfile.TemporaryDirectory(prefix="kernelwright-") as folder:
             made = os.path.join(folder, "made.so")
             _run(source, [*compiler, *_flags, "-x", "c++-cpp-output", "-o", made, "-"], text)
+            if not os.path.exists(made):
+                raise RuntimeError(
+                    f"Compilation error in compiling {source}:\n`{shlex.join(compiler)}` made no library"
+                )
             with open(made, "rb") as file:
                 library = file.read()
         _core.store_library(key, os.path.basename(source), library)
