@@ -16,6 +16,7 @@
 #include <ctime>
 #include <tuple>
 
+#include "support/files.h"
 #include "support/log.h"
 #include "support/text.h"
 
@@ -58,16 +59,6 @@ std::string absolute(std::string path) {
   char here[4096];
   if (path.empty() || path[0] == '/' || !::getcwd(here, sizeof here)) return path;
   return cat(here, "/", path);
-}
-
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(n));
-  }
-  return true;
 }
 
 /// Ours, and nobody else can write it: the check of design.md 8.
@@ -118,6 +109,9 @@ std::optional<std::string> read_all(int fd, off_t size) {
   }
   return bytes;
 }
+
+/// Of the names of files of the cache; the others are of files that are being written.
+bool is_entry(const std::string &name) { return name.size() == 32 + suffix.size(); }
 
 int open_entry(const std::string &path) {
   return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -219,7 +213,7 @@ void DiskCache::for_each_file(F &&each) const {
 std::vector<CacheEntry> DiskCache::list() const {
   std::vector<CacheEntry> out;
   for_each_file([&](const std::string &name, const struct stat &st) {
-    if (name.size() == 32 + suffix.size() && S_ISREG(st.st_mode))
+    if (is_entry(name) && S_ISREG(st.st_mode))
       out.push_back({name.substr(0, 32), static_cast<uint64_t>(st.st_size), st.st_mtime, st.st_mtim.tv_nsec});
   });
   // what seems to be used in the future was used under another clock, nobody knows when
@@ -245,8 +239,7 @@ size_t DiskCache::trim() {
   uint64_t total = 0;
   int64_t now = std::time(nullptr);
   for_each_file([&](const std::string &name, const struct stat &st) {
-    bool is_entry = name.size() == 32 + suffix.size();
-    if (is_entry || !S_ISREG(st.st_mode)) return;
+    if (is_entry(name) || !S_ISREG(st.st_mode)) return;
     bool is_left = now - st.st_mtime > left_after || st.st_mtime - now > left_after;
     if (is_left && ::unlink((directory_ + "/" + name).c_str()) == 0)
       ++removed;

@@ -16,6 +16,7 @@
 #include "runtime/cpu/elf_sections.h"
 #include "runtime/op_error.h"
 #include "runtime/registry.h"
+#include "support/files.h"
 #include "support/hash.h"
 #include "support/text.h"
 
@@ -44,15 +45,10 @@ int write_image(std::string_view image) {
     if (file >= 0) ::unlink(name.c_str());
   }
   if (file < 0) throw_runtime_error(cat("there is no file for a library: ", std::strerror(errno)));
-  while (!image.empty()) {
-    ssize_t n = ::write(file, image.data(), image.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      std::string why = std::strerror(errno);
-      ::close(file);
-      throw_runtime_error(cat("a library cannot be written for loading: ", why));
-    }
-    image.remove_prefix(static_cast<size_t>(n));
+  if (!write_all(file, image)) {
+    std::string why = std::strerror(errno);
+    ::close(file);
+    throw_runtime_error(cat("a library cannot be written for loading: ", why));
   }
   if (in_memory) ::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
   return file;

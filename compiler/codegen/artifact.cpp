@@ -106,15 +106,20 @@ bool read_message(ByteReader &r, SiteMessage &m) {
   return true;
 }
 
+/// A place in the source, of which a message draws the line and what is under it.
+template <class Place>
+void write_place(ByteWriter &w, const Place &p) {
+  w.u32(static_cast<uint32_t>(p.line));
+  w.u32(p.column);
+  w.u32(p.end_column);
+  w.text(p.line_text);
+}
 std::string site_bytes(const Artifact &a) {
   ByteWriter w;
   w.u32(static_cast<uint32_t>(a.sites.size()));
   for (const SiteRecord &s : a.sites) {
     w.u8(static_cast<uint8_t>(s.code));
-    w.u32(static_cast<uint32_t>(s.line));
-    w.u32(s.column);
-    w.u32(s.end_column);
-    w.text(s.line_text);
+    write_place(w, s);
     w.text(s.tensor);
     w.u32(s.dim);
     w.u8(s.from_end);
@@ -136,7 +141,6 @@ bool read_code(ByteReader &r, Code &code, char kind) {
   return row_of(code).name[0] == kind;
 }
 
-/// A place in the source, of which a message draws the line and what is under it.
 template <class Place>
 bool read_place(ByteReader &r, Place &p) {
   p.line = static_cast<int32_t>(r.u32());
@@ -172,10 +176,7 @@ std::string warning_bytes(const Artifact &a) {
   w.u32(static_cast<uint32_t>(a.warnings.size()));
   for (const Resolved &d : a.warnings) {
     w.u8(static_cast<uint8_t>(d.code));
-    w.u32(static_cast<uint32_t>(d.line));
-    w.u32(d.column);
-    w.u32(d.end_column);
-    w.text(d.line_text);
+    write_place(w, d);
     w.text(d.message);
     write_texts(w, d.notes);
     write_texts(w, d.help);
@@ -203,10 +204,7 @@ std::string program_bytes(const EntryProgram &p) {
   w.u8(p.bounded);
   w.u32(static_cast<uint32_t>(p.extent_places.size()));
   for (const ExtentPlace &at : p.extent_places) {
-    w.u32(static_cast<uint32_t>(at.line));
-    w.u32(at.column);
-    w.u32(at.end_column);
-    w.text(at.line_text);
+    write_place(w, at);
   }
   return w.take();
 }

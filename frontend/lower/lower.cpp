@@ -181,7 +181,7 @@ void Lowering::statements(const ast::Block &b) {
       rules_.statement(s, builder_->owners[0] == &f_.body);
       statement(s);
     } catch (const CompileError &error) {
-      if (sink_->full() || root_->too_long_) throw;
+      if (sink_->full() || is_too_long()) throw;
       for (const Diagnostic &d : error.found()) report(d);
       leave_out();
       poison(s);
@@ -190,11 +190,10 @@ void Lowering::statements(const ast::Block &b) {
 }
 
 void Lowering::count_statement(const ast::Stmt &s) {
-  constexpr size_t most = 50'000;  // chosen: what a text of the greatest length holds
-  if (++root_->statements_ <= most) return;
-  root_->too_long_ = true;
+  ++root_->statements_;
+  if (!is_too_long()) return;
   type_error(Code::E122, s.loc,
-             cat("the kernel has more than ", most,
+             cat("the kernel has more than ", most_statements,
                  " statements, with the copies that const_range and inlined calls make of them"),
              "use range, or split the kernel");
 }

@@ -165,6 +165,7 @@ class Lowering {
   void statements(const ast::Block &block);
   /// Throws E122 at the first statement beyond the limit.
   void count_statement(const ast::Stmt &s);
+  bool is_too_long() const { return root_->statements_ > most_statements; }
   void statement(const ast::Stmt &s);
   void assign(const ast::Assign &s, Loc loc);
   void refuse_sliced(const ast::ExprPtr &target);
@@ -363,10 +364,11 @@ class Lowering {
   uint32_t inlined_ = 0;                         ///< root: calls that were inlined so far
   int64_t stack_bytes_ = 0;                      ///< root: of the temporaries that lie on the stack
   size_t inlined_text_ = 0, statements_ = 0;     ///< root: characters that were read, copies that were made
-  bool too_long_ = false;                        ///< root: E122 was told
-  bool left_out_ = false;                        ///< root: something was not lowered; an error says why
-  Operand result_;                               ///< what a helper returns
-  bool writes_ = false;                          ///< a helper: it writes a tensor of its caller
+  /// Chosen: what a text of the greatest length holds.
+  static constexpr size_t most_statements = 50'000;
+  bool left_out_ = false;  ///< root: something was not lowered; an error says why
+  Operand result_;         ///< what a helper returns
+  bool writes_ = false;    ///< a helper: it writes a tensor of its caller
   /// Elements whose subscripts this statement has checked ahead.
   std::unordered_map<const ExprNode *, Expr> evaluated_;
 };

@@ -26,8 +26,8 @@ class Comparison {
   /// The next argument, an array; its word tells how it was read.
   bool next(PyObject *argument, uint16_t word) {
     PyArrayObject *a = array_read(argument);
-    auto rank = static_cast<int>(word >> 6 & 15u);
-    auto c = static_cast<StrideClass>(word >> 10 & 3u);
+    int rank = rank_of(word);
+    StrideClass c = class_of(word);
     bool same = PyArray_DATA(a) == f_.data[data_++] && PyArray_NDIM(a) == rank;
     for (int d = 0; d < rank; ++d) {
       int64_t extent = f_.extents[extent_++];
@@ -66,9 +66,10 @@ bool check_unchanged(const KernelState &k, const CallFrame &f, std::span<PyObjec
   Comparison compare(f);
   for (size_t i = 0; i < f.arg_count; ++i)
     if (PyArray_Check(f.args[i]) && !compare.next(f.args[i], f.words[i])) return refuse(k, i);
-  bool has_words = f.has_out && f.word_count > f.given_words && f.words[f.given_words] >> 14 == 2u;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    bool general = has_words && i < f.out_count && (f.words[f.given_words + i] & 1u);
+  for (size_t i = 0; i < outputs.size();
+       ++i) {  // without words, or with marks of views there, none is general
+    size_t word = f.given_words + i;
+    bool general = word < f.word_count && f.words[word] == output_word(true);
     if (!compare.next_output(reinterpret_cast<PyArrayObject *>(outputs[i]), general))
       return refuse(k, max_args);
   }

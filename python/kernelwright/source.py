@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from . import _core
 from ._stack import with_stack
-from .errors import KernelSyntaxError, make_error
+from .errors import KernelSyntaxError
 from .kept_text import Kept, keep, kept, newer
-from .text import check_length, lines_of
+from .text import check_length, lines_of, refusal
 
 _future_mask = 0
 for _feature in future_features.all_feature_names:
@@ -22,12 +22,7 @@ for _feature in future_features.all_feature_names:
 
 
 def _error(code: str, message: str, help_text: str, running: types.CodeType) -> KernelSyntaxError:
-    path, line = running.co_filename, running.co_firstlineno
-    below = f"      = help: {help_text}"
-    rendered = f"{path}:{line}:1: error[{code}]: {message}\n{below}"
-    error = make_error("KernelSyntaxError", code, rendered, message, path, line, 1, 1, "", below)
-    assert isinstance(error, KernelSyntaxError)
-    return error
+    return refusal(code, message, help_text, running.co_filename, running.co_firstlineno)
 
 
 def _compared(function: types.FunctionType, code: types.CodeType) -> tuple[str, bool]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 from . import _core
 from ._stack import with_stack
+from .errors import KernelSyntaxError, make_error
 
 _one_at_a_time = _thread.allocate_lock()  # threads give each text a name of its own
 _files: dict[str, str] = {}  # of each text the name that stands for its file
@@ -25,16 +26,20 @@ def lines_of(file: str) -> list[str] | None:
     return _lines.get(file)
 
 
+def refusal(code: str, message: str, help_text: str, file: str, line: int) -> KernelSyntaxError:
+    """An error at the first character of a line that the compiler has not seen."""
+    below = f"      = help: {help_text}"
+    rendered = f"{file}:{line}:1: error[{code}]: {message}\n{below}"
+    error = make_error("KernelSyntaxError", code, rendered, message, file, line, 1, 1, "", below)
+    assert isinstance(error, KernelSyntaxError)
+    return error
+
+
 def check_length(text: str, file: str, line: int) -> None:
     """Raises KernelSyntaxError E122, before anything is spent on a text that is too long for a kernel."""
-    if len(text) <= _core.max_text:
-        return
-    from .errors import make_error
-
-    message = f"the text has {len(text)} characters, and a kernel has at most {_core.max_text}"
-    below = "      = help: split the kernel"
-    rendered = f"{file}:{line}:1: error[E122]: {message}\n{below}"
-    raise make_error("KernelSyntaxError", "E122", rendered, message, file, line, 1, 1, "", below)
+    if len(text) > _core.max_text:
+        message = f"the text has {len(text)} characters, and a kernel has at most {_core.max_text}"
+        raise refusal("E122", message, "split the kernel", file, line)
 
 
 def _last_definition(text: str, file: str) -> str:

@@ -19,8 +19,8 @@ Signature signature_of(std::span<const uint16_t> words) {
       ArgSpec a;
       a.kind = static_cast<ArgKind>(w & 3u);
       a.dtype = static_cast<DType>((w >> 2) & 15u);
-      a.rank = static_cast<uint8_t>((w >> 6) & 15u);
-      a.stride_class = static_cast<StrideClass>((w >> 10) & 3u);
+      a.rank = rank_of(w);
+      a.stride_class = class_of(w);
       a.alias = static_cast<uint8_t>(i);
       s.args.push_back(a);
     }

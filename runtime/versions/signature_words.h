@@ -16,6 +16,8 @@ constexpr uint16_t argument_word(ArgKind kind, DType dtype, size_t rank, StrideC
   return static_cast<uint16_t>(static_cast<unsigned>(kind) | static_cast<unsigned>(dtype) << 2 |
                                static_cast<unsigned>(rank) << 6 | static_cast<unsigned>(c) << 10);
 }
+constexpr uint8_t rank_of(uint16_t argument) { return argument >> 6 & 15u; }
+constexpr StrideClass class_of(uint16_t argument) { return static_cast<StrideClass>(argument >> 10 & 3u); }
 /// An array given for the next output.
 constexpr uint16_t output_word(bool general) { return static_cast<uint16_t>(0x8000u | (general ? 1u : 0u)); }
 /// Argument `which` is the same view as argument `first`.

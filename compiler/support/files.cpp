@@ -1,0 +1,20 @@
+// write(2) until nothing is left.
+#include "support/files.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace kw {
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+}  // namespace kw
