@@ -34,7 +34,23 @@ void want_stack(pthread_attr_t &attributes, size_t bytes) noexcept {
     ::pthread_attr_setstacksize(&attributes, bytes);
 }
 
-static void *enter(void *body) {
+bool start_thread(void *(*enter)(void *), void *argument, pthread_t *joined) noexcept {
+  pthread_attr_t attributes;
+  if (::pthread_attr_init(&attributes) != 0) return false;
+  want_stack(attributes, compile_stack);
+  ::pthread_attr_setdetachstate(&attributes, joined ? PTHREAD_CREATE_JOINABLE : PTHREAD_CREATE_DETACHED);
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  bool made = ::pthread_create(&thread, &attributes, enter, argument) == 0;
+  if (made && joined) *joined = thread;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_attr_destroy(&attributes);
+  return made;
+}
+
+static void *run_body(void *body) {
   std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()> *>(body));
   (*owned)();
   return nullptr;
@@ -42,20 +58,9 @@ static void *enter(void *body) {
 
 bool start_thread(std::function<void()> body, pthread_t *joined) noexcept {
   std::unique_ptr<std::function<void()>> owned(new (std::nothrow) std::function<void()>(std::move(body)));
-  pthread_attr_t attributes;
-  if (!owned || ::pthread_attr_init(&attributes) != 0) return false;
-  want_stack(attributes, compile_stack);
-  ::pthread_attr_setdetachstate(&attributes, joined ? PTHREAD_CREATE_JOINABLE : PTHREAD_CREATE_DETACHED);
-  sigset_t all, before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
-  bool made = ::pthread_create(&thread, &attributes, enter, owned.get()) == 0;
-  if (made) owned.release();
-  if (made && joined) *joined = thread;
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  ::pthread_attr_destroy(&attributes);
-  return made;
+  if (!owned || !start_thread(run_body, owned.get(), joined)) return false;
+  owned.release();
+  return true;
 }
 
 }  // namespace kw

@@ -25,5 +25,7 @@ void want_stack(pthread_attr_t &attributes, size_t bytes) noexcept;
 /// false, and nothing is run, when the system gives no thread or there is no memory for one. The caller joins
 /// the thread when it asks for its name; else nobody does.
 bool start_thread(std::function<void()> body, pthread_t *joined = nullptr) noexcept;
+/// Runs `enter(argument)`, which throws nothing, likewise; takes no memory but the thread's.
+bool start_thread(void *(*enter)(void *), void *argument, pthread_t *joined = nullptr) noexcept;
 
 }  // namespace kw

@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <new>
 
@@ -147,20 +146,11 @@ bool Aside::start() noexcept {
     watches_forks_ = ::pthread_atfork(nullptr, nullptr, [] { aside.forget_thread(); }) == 0;
   if (!watches_forks_) return false;
   if (!bell_) bell_ = new (std::nothrow) Doorbell;
-  pthread_attr_t attributes;
-  if (!bell_ || ::pthread_attr_init(&attributes) != 0) return false;
-  ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  want_stack(attributes, compile_stack);
-  sigset_t all, before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
+  if (!bell_) return false;
   begun_.store(not_yet, std::memory_order_relaxed);
-  bool made = ::pthread_create(&thread, &attributes, enter, this) == 0;
+  bool made = start_thread(enter, this);
   while (made && begun_.load(std::memory_order_acquire) == not_yet) ::sched_yield();
   made = made && begun_.load(std::memory_order_relaxed) == works;
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  ::pthread_attr_destroy(&attributes);
   started_.store(made, std::memory_order_relaxed);
   return made;
 }

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 
 #include "runtime/cpu/float_control.h"
 #include "runtime/cpu/park.h"
@@ -226,23 +225,12 @@ void Pool::start_workers(uint32_t wanted) noexcept {
   if (!watches_forks_)
     watches_forks_ = ::pthread_atfork(nullptr, nullptr, [] { pool.forget_workers(); }) == 0;
   if (!watches_forks_) return;
-  sigset_t all, before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_attr_t attributes;
-  if (::pthread_attr_init(&attributes) == 0) {
-    ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    want_stack(attributes, compile_stack);
-    for (bool more = true; more && tried_ < wanted;) {
-      pthread_t thread;
-      uintptr_t index = started_.load(std::memory_order_relaxed) + 1;
-      more = ::pthread_create(&thread, &attributes, enter, reinterpret_cast<void *>(index)) == 0;
-      if (more) started_.fetch_add(1, std::memory_order_relaxed);
-      tried_ = more ? tried_ + 1 : wanted;
-    }
-    ::pthread_attr_destroy(&attributes);
+  for (bool more = true; more && tried_ < wanted;) {
+    uintptr_t index = started_.load(std::memory_order_relaxed) + 1;
+    more = start_thread(enter, reinterpret_cast<void *>(index));
+    if (more) started_.fetch_add(1, std::memory_order_relaxed);
+    tried_ = more ? tried_ + 1 : wanted;
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 /// In the child of a fork, which has one thread: whatever the others did is over.
