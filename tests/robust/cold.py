@@ -11,6 +11,18 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+# the beginning of programs that make kernels, as many as they ask for
+MAKE = """
+import numpy as np
+import kernelwright as kw
+
+def make(number, lines):
+    body = "".join(f"        t = sin(t) * 0.5 + {number}.0\\n" for _ in range(lines))
+    return kw.kernel(
+        "def k(a):\\n    o = output_tensor(a.shape, a.dtype)\\n    for i in range(a.shape[0]):\\n"
+        f"        t = a[i]\\n{body}        o[i] = t\\n    return o\\n"
+    )
+"""
 TIMES = int(os.environ.get("KW_ROBUST", "1"))
 SEED = int(os.environ.get("KW_TEST_SEED", "1"))
 PATIENCE = 120.0  # seconds; a process that takes longer hangs

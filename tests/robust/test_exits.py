@@ -6,21 +6,14 @@ import random
 from pathlib import Path
 
 import pytest
-from cold import SEED, TIMES, expect, run
+from cold import MAKE, SEED, TIMES, expect, run
 
-PROGRAM = """
+PROGRAM = (
+    MAKE
+    + """
 import os, sys, threading, time
-import numpy as np
-import kernelwright as kw
 
 kw.set_threads(2)
-
-def make(number, lines):
-    body = "".join(f"        t = exp(t) * 0.25 + sin(t) + {number}.0\\n" for _ in range(lines))
-    return kw.kernel(
-        "def k(a):\\n    o = output_tensor(a.shape, a.dtype)\\n"
-        f"    for i in range(a.shape[0]):\\n        t = a[i]\\n{body}        o[i] = t\\n    return o\\n"
-    )
 
 @kw.kernel
 def shared(x):
@@ -78,6 +71,7 @@ begun.wait()
 time.sleep(delay)
 print("end")
 """
+)
 
 rng = random.Random(SEED)
 

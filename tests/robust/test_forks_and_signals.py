@@ -5,21 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cold import TIMES, expect, run
+from cold import MAKE, TIMES, expect, run
 
-HEAD = """
+HEAD = (
+    MAKE
+    + """
 import os, signal, sys, threading, time
-import numpy as np
-import kernelwright as kw
 
 kw.set_threads(2)
-
-def make(number, lines=3):
-    body = "".join(f"        t = sin(t) * 0.5 + {number}.0\\n" for _ in range(lines))
-    return kw.kernel(
-        "def k(a):\\n    o = output_tensor(a.shape, a.dtype)\\n    for i in range(a.shape[0]):\\n"
-        f"        t = a[i]\\n{body}        o[i] = t\\n    return o\\n"
-    )
 
 def check(k, a):
     assert np.allclose(k(a), k.py(a), rtol=1e-12)
@@ -27,20 +20,21 @@ def check(k, a):
 a = np.linspace(0, 1, 50)
 large = np.ones(200_000)
 """
+)
 
 FORKS = (
     HEAD
     + """
 what, count = sys.argv[1], int(sys.argv[2])
 running = True
-steady = make(1)
+steady = make(1, 3)
 steady(large)
 
 def work(first):
     number = first
     while running:
         number += 1
-        make(number)(a) if what == "compile" else steady(large)
+        make(number, 3)(a) if what == "compile" else steady(large)
 
 threads = [threading.Thread(target=work, args=(1000 * n,), daemon=True) for n in range(1, 3)]
 for t in threads:
@@ -51,7 +45,7 @@ for number in range(count):
     if not child:
         signal.alarm(60)  # a child that hangs dies
         check(steady, a)
-        check(make(5000 + number), a)
+        check(make(5000 + number, 3), a)
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0, number
 running = False
@@ -90,7 +84,7 @@ for number in range(int(sys.argv[1])):
         caught += 1
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-check(make(100), a)
+check(make(100, 3), a)
 check(slow, a)
 assert caught > 0
 print("done")

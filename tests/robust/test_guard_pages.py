@@ -13,6 +13,7 @@ import pytest
 from cold import SEED, TIMES
 
 import kernelwright as kw
+from kernelwright.examples.kernels import softmax
 
 PAGE = mmap.PAGESIZE
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -35,22 +36,6 @@ class Guarded:
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         offset = self.end - size if at_end else self.begin
         return np.ndarray(shape, dtype, buffer=self.map, offset=offset, strides=strides)
-
-
-@kw.kernel
-def softmax(x):
-    y = output_tensor(x.shape, x.dtype)
-    for i in range(x.shape[0]):
-        top = x[i, 0]
-        for j in range(1, x.shape[1]):
-            top = max(top, x[i, j])
-        total = 0.0
-        for j in range(x.shape[1]):
-            y[i, j] = exp(x[i, j] - top)
-            total += y[i, j]
-        for j in range(x.shape[1]):
-            y[i, j] = y[i, j] / total
-    return y
 
 
 @kw.kernel
