@@ -18,6 +18,11 @@ def _shown(name: str) -> str:
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name)
 
 
+def _cache_problem() -> str:
+    problem = _core.cache_problem()
+    return f"the cache is not used as it should be: {problem}" if problem else ""
+
+
 def _cache_ls() -> int:
     entries = _core.cache_list()
     for key, size, used, name, state in entries:
@@ -40,11 +45,11 @@ def _cache_prune() -> int:
 
 def _cache_verify() -> int:
     """Removes what is damaged; files and directories with the wrong mode are told and stay as they are."""
-    directory, problem = _core.cache_directory(), _core.cache_problem()
+    directory, problem = _core.cache_directory(), _cache_problem()
     entries = _core.cache_list()
     states = [e[4] for e in entries]
     if problem:
-        print(f"the cache is not used as it should be: {problem}")
+        print(problem)
     for key, *_, state in entries:
         if state == "damaged":
             _core.cache_remove(key)
@@ -130,7 +135,12 @@ def _parser() -> argparse.ArgumentParser:
     listed = commands.add_parser("ops", help="list the operators of the registry, or tell all of one")
     listed.add_argument("name", nargs="?", metavar="NAMESPACE::NAME")
     cache = commands.add_parser("cache", help="look after the disk cache")
-    cache.add_argument("action", choices=("ls", "prune", "verify", "clear"))
+    cache.add_argument(
+        "action",
+        choices=("ls", "prune", "verify", "clear"),
+        help="ls: list the entries; prune: remove files that killed processes left, and the least recently "
+        "used entries beyond KW_CACHE_SIZE; verify: check all entries, remove the damaged; clear: remove all",
+    )
     return parser
 
 
@@ -145,5 +155,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _explain(args)
     if args.command == "ops":
         return _ops(args)
+    if args.action != "verify" and (problem := _cache_problem()):
+        print(f"kw cache: {problem}", file=sys.stderr)
     actions = {"ls": _cache_ls, "prune": _cache_prune, "verify": _cache_verify, "clear": _cache_clear}
     return actions[args.action]()

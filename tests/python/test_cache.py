@@ -353,10 +353,13 @@ def test_verify_judges_by_the_bytes_and_tells_wrong_modes(tmp_path: Path) -> Non
     folder, (one, two) = tmp_path / "cache", entries(tmp_path)
     folder.chmod(0o770)
     open_to_others = cli(tmp_path, "verify")
+    problem = f"the cache is not used as it should be: {folder} can be written by others (chmod 700 it)"
     assert open_to_others.returncode == 1 and open_to_others.stdout.splitlines() == [
-        f"the cache is not used as it should be: {folder} can be written by others (chmod 700 it)",
+        problem,
         "2 entries are sound, 0 were damaged",
     ]
+    for word in ("ls", "prune"):
+        assert cli(tmp_path, word).stderr.splitlines()[0] == f"kw cache: {problem}"
     folder.chmod(0o700)
     one.chmod(0o666)
     shown = cli(tmp_path, "verify")

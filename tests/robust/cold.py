@@ -11,10 +11,14 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-# the beginning of programs that make kernels, as many as they ask for
+# The beginning of programs that make kernels, as many as they ask for. The log of slow compiles is off: on a
+# busy machine any compile may take longer than the second that it tolerates.
 MAKE = """
+import logging
 import numpy as np
 import kernelwright as kw
+
+logging.getLogger("kernelwright.compile").setLevel(logging.ERROR)
 
 def make(number, lines):
     body = "".join(f"        t = sin(t) * 0.5 + {number}.0\\n" for _ in range(lines))
