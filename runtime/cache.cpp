@@ -129,18 +129,22 @@ DiskCache::DiskCache(std::string directory, uint64_t max_bytes)
 
 std::string DiskCache::check_directory() const {
   if (directory_.empty()) return "there is no home directory for it";
+  auto lies_in = [&](const std::string &folder) {
+    return cat(directory_, " lies in ", folder, ", which others can write");
+  };
+  std::string folder = folder_of_others(directory_);
+  if (!folder.empty()) return lies_in(folder);  // before anything is made there
   if (!make_directories(directory_)) return cat(directory_, " cannot be made: ", std::strerror(errno));
   struct stat st{};
   if (::stat(directory_.c_str(), &st) != 0) return cat(directory_, " cannot be read: ", std::strerror(errno));
   if (!S_ISDIR(st.st_mode)) return cat(directory_, " is no directory");
   if (st.st_uid != ::geteuid()) return cat(directory_, " belongs to another user");
   if (st.st_mode & (S_IWGRP | S_IWOTH)) return cat(directory_, " can be written by others (chmod 700 it)");
-  std::string folder = folder_of_others(directory_);
-  if (char *real = folder.empty() ? ::realpath(directory_.c_str(), nullptr) : nullptr) {
+  if (char *real = ::realpath(directory_.c_str(), nullptr)) {
     if (directory_ != real) folder = folder_of_others(real);
     std::free(real);
   }
-  return folder.empty() ? "" : cat(directory_, " lies in ", folder, ", which others can write");
+  return folder.empty() ? "" : lies_in(folder);
 }
 
 std::optional<std::string> DiskCache::read(const Hash128 &key) const {

@@ -99,7 +99,7 @@ def test_an_entry_of_the_future_that_is_used_is_of_now(cache: Path) -> None:
 @pytest.mark.parametrize("mode", [0o777, 0o757, 0o1777, 0o755])
 def test_a_folder_that_others_can_write(tmp_path: Path, mode: int) -> None:
     shared = tmp_path / "shared"
-    (shared / "own" / "cache").mkdir(parents=True, mode=0o700)
+    (shared / "own").mkdir(parents=True, mode=0o700)
     shared.chmod(mode)
     cache = shared / "own" / "cache"
     done = run(SCALE + "check(2)", env={"KW_CACHE_DIR": str(cache)})
@@ -108,7 +108,7 @@ def test_a_folder_that_others_can_write(tmp_path: Path, mode: int) -> None:
         assert done.stderr == "" and len(list(cache.iterdir())) == 1
     else:
         assert f"{cache} lies in {shared}, which others can write" in done.stderr
-        assert list(cache.iterdir()) == []
+        assert not cache.exists()
 
 
 def test_a_link_to_a_folder_that_others_can_write(tmp_path: Path) -> None:
