@@ -164,8 +164,8 @@ class Estimator {
     }
     if (const For *n = as<For>(s)) {
       Expr work = mul(trips(*n), body(*n));
-      bool at_once = n->kind == ForKind::vector && n->width >= lanes_at_once && !is_known_before_;
-      return sum.add(at_once ? binary(BinOp::floor_div, work, const_int(lanes_at_once)) : work);
+      bool at_once = n->kind == ForKind::vector && n->width >= vector_speedup && !is_known_before_;
+      return sum.add(at_once ? binary(BinOp::floor_div, work, const_int(vector_speedup)) : work);
     }
     if (const While *n = as<While>(s)) {
       bounded_ = false;

@@ -12,7 +12,7 @@ namespace kw {
 inline constexpr int64_t while_trips = 16, unknown_trips = 256;
 
 /// How many operations of a loop in lanes take as long as one outside: what the narrowest registers hold.
-inline constexpr int64_t lanes_at_once = 8;
+inline constexpr int64_t vector_speedup = 8;
 
 struct WorkEstimate {
   Expr operations;      ///< i64 over extents and parameters: scalar operations, about 0.3 ns each

@@ -6,7 +6,7 @@
 
 #include "analysis/bounds.h"
 #include "analysis/cost.h"
-#include "analysis/lane_view.h"
+#include "analysis/vectorization.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/loops.h"
@@ -85,11 +85,11 @@ class Undone {
     if (n.hint == Hint::serial) return "`serial` keeps it in order";
     if (has_check(n.body)) return "subscripts are checked in it, one after the other";
     if (std::string why = refused(s, Verb::vectorize); !why.empty()) return why;
-    LaneView view(n);
-    if (!view.widens()) return without_lanes(view.obstacle());
+    VectorizationAnalysis view(n);
+    if (!view.is_vectorizable()) return without_lanes(view.blocker());
     auto trips = most_trips(n);
     if (trips && *trips < 4) return cat("it runs ", counted(*trips, "time"), " at most");
-    const LaneView::Work &work = view.work();
+    const VectorizationAnalysis::Work &work = view.work();
     if (work.gathers + work.scatters > 0 && lanes_of_loop(in_.target, n, view) == 0)
       return cat("elements lie apart in memory: ", work.gathers + work.scatters, " access",
                  work.gathers + work.scatters == 1 ? "" : "es", " one by one for ",

@@ -1,7 +1,7 @@
 // The steps in their order: each leaves a form that the next can use.
 #include "schedule/choose_cpu.h"
 
-#include "analysis/lane_view.h"
+#include "analysis/vectorization.h"
 #include "ir/build.h"
 #include "ir/match.h"
 #include "schedule/cpu/block_columns.h"

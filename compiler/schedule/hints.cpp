@@ -162,7 +162,7 @@ class Refusal {
   }
 
   std::string help_for(const std::string &iterator) const {
-    if (v_.reason == Reason::ordered && from().reduction.kind != Reduction::selection)
+    if (v_.reason == Reason::ordered && from().reduction.kind != ReductionKind::arg_reduction)
       return cat("`reduce(", iterator, ")` is the claim that holds here");
     return is_shared_temporary()
                ? cat("allocate '", name(), "' inside the loop: then each iteration has its own")

@@ -91,8 +91,8 @@ class Judge {
 
   /// Lanes that select remember their iterations, so that the one that the serial loop selects is found.
   bool is_selected_in_lanes(const NestAccess &x) const {
-    return directive_.verb == Directive::Verb::vectorize && x.reduction.kind == Reduction::selection &&
-           x.buf->space == Space::registers;
+    return directive_.verb == Directive::Verb::vectorize &&
+           x.reduction.kind == ReductionKind::arg_reduction && x.buf->space == Space::registers;
   }
 
   Verdict note(const SharedReduction &r) {

@@ -29,7 +29,7 @@ struct Witness {
 
 /// What iterations of a legal loop share all the same.
 struct SharedReduction {
-  Reduction kind = Reduction::none;
+  ReductionKind kind = ReductionKind::none;
   bool free = false;       ///< its order changes no bit
   bool in_memory = false;  ///< in elements of an array, not in a scalar
 };

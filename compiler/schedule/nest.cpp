@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "analysis/selection.h"
+#include "analysis/arg_reduction.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
@@ -112,10 +112,10 @@ class NestBuilder {
   }
 
   void conditional(const Stmt &s, const If &n) {
-    Selection selection = selection_of(n);
+    ArgReductionForm selection = match_arg_reduction(n);
     mark_of_read_ = selection.read;
     mark_ = {};
-    if (selection.read) mark_.kind = Reduction::selection, mark_.group = s.p.get();
+    if (selection.read) mark_.kind = ReductionKind::arg_reduction, mark_.group = s.p.get();
     ReductionMark selected = mark_;
     reads_of(s, {n.cond});
     mark_of_read_ = nullptr;

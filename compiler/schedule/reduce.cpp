@@ -13,17 +13,17 @@ namespace kw {
 
 namespace {
 
-Reduction kind_of(BinOp op) {
+ReductionKind kind_of(BinOp op) {
   switch (op) {
     case BinOp::add:
-    case BinOp::sub: return Reduction::sum;
-    case BinOp::mul: return Reduction::product;
-    case BinOp::min: return Reduction::minimum;
-    case BinOp::max: return Reduction::maximum;
-    case BinOp::bit_and: return Reduction::bit_and;
-    case BinOp::bit_or: return Reduction::bit_or;
-    case BinOp::bit_xor: return Reduction::bit_xor;
-    default: return Reduction::none;
+    case BinOp::sub: return ReductionKind::sum;
+    case BinOp::mul: return ReductionKind::product;
+    case BinOp::min: return ReductionKind::minimum;
+    case BinOp::max: return ReductionKind::maximum;
+    case BinOp::bit_and: return ReductionKind::bit_and;
+    case BinOp::bit_or: return ReductionKind::bit_or;
+    case BinOp::bit_xor: return ReductionKind::bit_xor;
+    default: return ReductionKind::none;
   }
 }
 
@@ -64,26 +64,26 @@ bool order_is_free(const ReductionMark &a, const For *loop) {
   return a.any_order || std::find(a.free.begin(), a.free.end(), loop) != a.free.end();
 }
 
-std::string_view reduction_verb(Reduction kind) {
+std::string_view reduction_verb(ReductionKind kind) {
   switch (kind) {
-    case Reduction::sum: return "sums into";
-    case Reduction::product: return "multiplies into";
-    case Reduction::selection: return "selects into";
+    case ReductionKind::sum: return "sums into";
+    case ReductionKind::product: return "multiplies into";
+    case ReductionKind::arg_reduction: return "selects into";
     default: return "reduces into";
   }
 }
 
-std::string_view reduction_noun(Reduction kind) {
+std::string_view reduction_noun(ReductionKind kind) {
   switch (kind) {
-    case Reduction::none: break;
-    case Reduction::sum: return "a sum";
-    case Reduction::product: return "a product";
-    case Reduction::minimum: return "a minimum";
-    case Reduction::maximum: return "a maximum";
-    case Reduction::bit_and: return "a bitwise and";
-    case Reduction::bit_or: return "a bitwise or";
-    case Reduction::bit_xor: return "a bitwise exclusive or";
-    case Reduction::selection: return "a selection";
+    case ReductionKind::none: break;
+    case ReductionKind::sum: return "a sum";
+    case ReductionKind::product: return "a product";
+    case ReductionKind::minimum: return "a minimum";
+    case ReductionKind::maximum: return "a maximum";
+    case ReductionKind::bit_and: return "a bitwise and";
+    case ReductionKind::bit_or: return "a bitwise or";
+    case ReductionKind::bit_xor: return "a bitwise exclusive or";
+    case ReductionKind::arg_reduction: return "a selection";
   }
   return "a reduction";
 }

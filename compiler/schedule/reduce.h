@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/selection.h"
+#include "analysis/arg_reduction.h"
 
 namespace kw {
 
-enum class Reduction : uint8_t {
+enum class ReductionKind : uint8_t {
   none,
   sum,
   product,
@@ -18,21 +18,23 @@ enum class Reduction : uint8_t {
   bit_and,
   bit_or,
   bit_xor,
-  selection,  ///< `if x < best: best = x`, with what else is kept of that iteration
+  arg_reduction,  ///< `if x < best: best = x`, with what else is kept of that iteration
 };
 
-inline bool is_sum_or_product(Reduction kind) { return kind == Reduction::sum || kind == Reduction::product; }
+inline bool is_sum_or_product(ReductionKind kind) {
+  return kind == ReductionKind::sum || kind == ReductionKind::product;
+}
 
 /// Of one access: the part it has in a reduction.
 struct ReductionMark {
-  Reduction kind = Reduction::none;
+  ReductionKind kind = ReductionKind::none;
   const void *group = nullptr;  ///< selection: the If that holds it
   /// The innermost loops around the store over which the terms may come in any order (language.md 3);
   /// all of them when `any_order`.
   std::vector<const For *> free;
   bool any_order = false;
 
-  explicit operator bool() const { return kind != Reduction::none; }
+  explicit operator bool() const { return kind != ReductionKind::none; }
 };
 
 /// A store `x = x ⊕ term` whose term does not read x.
@@ -48,8 +50,8 @@ bool relaxable(const ReductionMark &a, const ReductionMark &b);
 /// True when that order changes no bit of the result.
 bool order_is_free(const ReductionMark &a, const For *loop);
 
-std::string_view reduction_verb(Reduction kind);
+std::string_view reduction_verb(ReductionKind kind);
 /// "a sum", "a maximum".
-std::string_view reduction_noun(Reduction kind);
+std::string_view reduction_noun(ReductionKind kind);
 
 }  // namespace kw

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "analysis/lane_view.h"
+#include "analysis/vectorization.h"
 #include "ir/accumulation.h"
 #include "ir/match.h"
 #include "transform/copy.h"
@@ -123,7 +123,7 @@ class RowBuilder {
   /// Chunks are worth a thread's while: as many operations as analysis/cost asks for.
   uint32_t blocks_per_chunk() const {
     int64_t worth = target_.work_per_thread() >> block_bits;  // blocks of one operation for each iteration
-    LaneView view(innermost());
+    VectorizationAnalysis view(innermost());
     return static_cast<uint32_t>(std::clamp<int64_t>(worth / (4 + view.work().operations), 1, 1 << 20));
   }
 
@@ -191,7 +191,8 @@ class RowBuilder {
   /// row is long.
   Stmt rows(const Run &run) const {
     Sym before = local("before"), row = lane_iterator("row"), start = local("start"), rest = local("start");
-    bool apart = run.aligned && !(sums_[0].in_registers && always_masked(LaneView(innermost()), target_));
+    bool apart =
+        run.aligned && !(sums_[0].in_registers && always_masked(VectorizationAnalysis(innermost()), target_));
     Expr first = kw::ref(before), most = add(first, const_int(block_size / lane_count));
     Expr rows_to = shifted_down(apart ? run.hi : add(run.hi, const_int(lane_count - 1)), 6);
     Stmt body = let(start, shifted_up(kw::ref(row), 6),

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "analysis/lane_bands.h"
-#include "analysis/lane_view.h"
+#include "analysis/perfect_reduction.h"
+#include "analysis/vectorization.h"
 #include "ir/accumulation.h"
 #include "ir/intrinsics.h"
 #include "ir/loops.h"
@@ -52,7 +52,7 @@ bool is_light(const For &n) {
   constexpr uint32_t operations = 8;
   bool short_code = !holds_loops(n);
   walk(n.body, [&](const Call &c, const Expr &) { short_code &= row_of(c.fn).cost != Cost::function; });
-  return short_code && LaneView(n).work().operations <= operations;
+  return short_code && VectorizationAnalysis(n).work().operations <= operations;
 }
 
 /// Sums whose terms wait where a band is short. For more of them, that code is half of the time to compile:
@@ -153,7 +153,7 @@ class LaneLowering {
     if (band.empty()) return;
     bool skips = !always_reached(band.back()->body, s.p.get());
     std::vector<const For *> around(loops.begin(), loops.end() - static_cast<std::ptrdiff_t>(band.size()));
-    if (band.size() == 1 || is_pure_band(band, around)) pure_.insert(s.p.get());
+    if (band.size() == 1 || is_perfect_reduction(band, around)) pure_.insert(s.p.get());
     Store sum = n;
     if (!n.index.empty()) {  // which is asked for once more behind the band, out of the scope of its locals
       LoopInvariance invariance(*band.back());
@@ -200,8 +200,8 @@ class LaneLowering {
   const LoopFacts &facts_of(const For &n) {
     auto known = facts_.find(&n);
     if (known != facts_.end()) return known->second;
-    LaneView view(n);
-    bool in_registers = view.sums().empty() && can_mask(view, target_);
+    VectorizationAnalysis view(n);
+    bool in_registers = view.reductions().empty() && can_mask(view, target_);
     return facts_.emplace(&n, LoopFacts{is_light(n), holds_loops(n), in_registers}).first->second;
   }
   bool any_guarded(const std::vector<const For *> &band) const {

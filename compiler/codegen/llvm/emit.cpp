@@ -335,9 +335,9 @@ void FunctionEmitter::loop(const For &n) {
 /// `trips` iterations in this function, the first with the value `lo`.
 void FunctionEmitter::iterations(const For &n, V lo, V trips) {
   BasicBlock *last = &fn_->back(), *before = b_.GetInsertBlock();
-  std::optional<LaneView> view;
+  std::optional<VectorizationAnalysis> view;
   if (runs_in_vectors(n)) view.emplace(n), strided_.emplace(n, *view);
-  if (view && view->widens())
+  if (view && view->is_vectorizable())
     lanes(n, *view, lo, trips);
   else if (n.kind == ForKind::unroll)
     unrolled_loop(n, lo, trips);

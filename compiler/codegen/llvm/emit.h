@@ -12,9 +12,9 @@
 #include <unordered_set>
 
 #include "analysis/cost.h"
-#include "analysis/lane_view.h"
-#include "analysis/row_blocks.h"
-#include "analysis/strided_loads.h"
+#include "analysis/interleaved_loads.h"
+#include "analysis/register_transpose.h"
+#include "analysis/vectorization.h"
 #include "codegen/llvm/entry_of.h"
 #include "ir/func.h"
 #include "support/target.h"
@@ -105,23 +105,23 @@ class FunctionEmitter {
   // emit_vector.cpp: loops of the kind vector
   /// The blocks of the iterations that run now, which are as many as lanes.
   struct OpenBlocks {
-    const RowBlocks *view;
+    const TransposedBlocks *view;
     uint32_t iteration = 0;
     std::vector<std::vector<V>> values{};  ///< of each block: per iteration the value in each lane
   };
   /// What the lanes gather for scalars from outside: of sums a term in each lane, of selections the best of
   /// each lane and the number of its iteration.
   struct BestCells {
-    const OuterSelection *selection;
+    const ArgReduction *selection;
     V best, number;
   };
   struct OuterCells {
-    std::vector<std::pair<OuterSum, V>> sums{};
+    std::vector<std::pair<Reduction, V>> sums{};
     std::vector<BestCells> bests{};
   };
   /// The iterations that run at once: lane l is the iteration first + l · step.
   struct Lanes {
-    LaneView *view;
+    VectorizationAnalysis *view;
     int64_t step;
     uint32_t count;
     V first;
@@ -145,47 +145,49 @@ class FunctionEmitter {
     std::vector<Turns> turns{};
   };
   bool runs_in_vectors(const For &n) const;
-  void vector_loop(const For &n, LaneView &view, V lo, V trips);
-  void row(const For &n, LaneView &view, V lo, V trips);
-  void numbered_loop(const For &n, LaneView &view, V lo, V trips);
-  void lanes(const For &n, LaneView &view, V lo, V trips);
+  void vector_loop(const For &n, VectorizationAnalysis &view, V lo, V trips);
+  void row(const For &n, VectorizationAnalysis &view, V lo, V trips);
+  void numbered_loop(const For &n, VectorizationAnalysis &view, V lo, V trips);
+  void lanes(const For &n, VectorizationAnalysis &view, V lo, V trips);
   template <class F>
   void in_one_chunk(V from, V to, F &&body);
   template <class F>
   void in_few_chunks(V from, V to, uint32_t size, F &&body);
   void in_chunks(V from, V to, uint32_t size, bool polls, llvm::function_ref<void(V)> body);
-  void lane_body(const For &n, LaneView &view, V lo, V k, uint32_t count, const OuterCells &outer,
-                 V mask = nullptr, V rest = nullptr);
-  uint32_t rest_lanes(const LaneView &view, uint32_t width) const;
-  bool may_run_again(const For &n, const LaneView &view) const;
-  void rest_of_lanes(const For &n, LaneView &view, V lo, V trips, OuterCells &outer);
+  void lane_body(const For &n, VectorizationAnalysis &view, V lo, V k, uint32_t count,
+                 const OuterCells &outer, V mask = nullptr, V rest = nullptr);
+  uint32_t rest_lanes(const VectorizationAnalysis &view, uint32_t width) const;
+  bool may_run_again(const For &n, const VectorizationAnalysis &view) const;
+  void rest_of_lanes(const For &n, VectorizationAnalysis &view, V lo, V trips, OuterCells &outer);
   V rest_mask(V rest, uint32_t count);
   V row_mask(V lo, V hi, uint32_t count);
-  V identity_of(const OuterSum &sum, uint32_t count);
-  OuterCells open_cells(const LaneView &view, uint32_t count);
+  V identity_of(const Reduction &sum, uint32_t count);
+  OuterCells open_cells(const VectorizationAnalysis &view, uint32_t count);
   std::pair<V, V> halves(V lanes, uint32_t half);
-  V folded(const OuterSum &sum, V lanes, uint32_t from, uint32_t to);
+  V folded(const Reduction &sum, V lanes, uint32_t from, uint32_t to);
   void narrow_cells(OuterCells &outer, uint32_t from, uint32_t to);
-  void close_cells(const OuterCells &outer, const For &n, const LaneView &view, V lo, uint32_t count);
+  void close_cells(const OuterCells &outer, const For &n, const VectorizationAnalysis &view, V lo,
+                   uint32_t count);
 
   // emit_selection.cpp: selections among lanes
   V cell_of_lanes(llvm::Type *element, uint32_t count, const std::string &name);
   static constexpr uint32_t most_numbers = uint32_t{1} << 30;
-  llvm::IntegerType *number_type(const OuterSelection &s);
-  V no_number(const OuterSelection &s);
-  BestCells open_best(const OuterSelection &s, uint32_t count);
+  llvm::IntegerType *number_type(const ArgReduction &s);
+  V no_number(const ArgReduction &s);
+  BestCells open_best(const ArgReduction &s, uint32_t count);
   V load_numbers(const BestCells &cells, uint32_t count);
   void store_numbers(const BestCells &cells, V numbers, uint32_t count);
   std::pair<V, V> folded(const BestCells &cells, uint32_t from, uint32_t to);
   void narrow_best(BestCells &cells, uint32_t from, uint32_t to);
-  void close_best(const BestCells &cells, const For &n, const LaneView &view, V lo, uint32_t count);
+  void close_best(const BestCells &cells, const For &n, const VectorizationAnalysis &view, V lo,
+                  uint32_t count);
   bool is_left_out(const Store &n) const;
   bool is_left_out(const If &n) const;
-  void wide_selection(const OuterSelection &s);
+  void wide_selection(const ArgReduction &s);
 
   // emit_stream.cpp: stores past the caches
   void find_streams();
-  bool may_stream(const For &n, const LaneView &view) const;
+  bool may_stream(const For &n, const VectorizationAnalysis &view) const;
   V streams_from(const For &n, V lo);
   void stream_store(V value, V at, uint64_t alignment = line_bytes);
   void read_ahead(V at, uint64_t distance, uint64_t bytes);
@@ -198,7 +200,7 @@ class FunctionEmitter {
   V mask_of(V words);
   void leave_out_those_that_jumped();
   void wide_while(const While &n);
-  void open_count(const Counter &c);
+  void open_count(const UniformInduction &c);
   V those_where(const Expr &cond, V lanes, llvm::BasicBlock *none);
   void count_on(const While &n, V alive, V cell, llvm::BasicBlock *body, llvm::BasicBlock *done);
   void wide_jump(const Jump &n);
@@ -234,16 +236,16 @@ class FunctionEmitter {
   V any_lane(V mask);
 
   // emit_blocks.cpp: loops inside lanes whose memory is read and written in rows
-  std::optional<RowBlocks> blocks_in(const For &n);
-  void block_loop(const For &n, const RowBlocks &view, V lo, V trips);
+  std::optional<TransposedBlocks> blocks_in(const For &n);
+  void block_loop(const For &n, const TransposedBlocks &view, V lo, V trips);
   V row_of_block(const WidePlace &place, llvm::Type *element, uint32_t lane);
   V interleaved(V a, V b, uint32_t period, uint32_t unit, bool rest);
   V every_second(V a, V b, uint32_t unit, bool odd);
   std::vector<V> turned(std::vector<V> rows);
-  void blocks(const For &n, const RowBlocks &view, V first, uint32_t beside);
-  void read_blocks(const RowBlocks::Block &block, std::vector<V> &values);
-  void write_blocks(const RowBlocks::Block &block, std::vector<V> values);
-  void write_rows(const RowBlocks::Block &block, const WidePlace &place, const std::vector<V> &values,
+  void blocks(const For &n, const TransposedBlocks &view, V first, uint32_t beside);
+  void read_blocks(const TransposedBlocks::Block &block, std::vector<V> &values);
+  void write_blocks(const TransposedBlocks::Block &block, std::vector<V> values);
+  void write_rows(const TransposedBlocks::Block &block, const WidePlace &place, const std::vector<V> &values,
                   bool past);
 
   // emit_flat.cpp: rows that lie end to end
@@ -353,10 +355,10 @@ class FunctionEmitter {
   V streams_ = nullptr;     ///< whether this call is large enough; null: nothing can
   bool streaming_ = false;  ///< rows of only_written_ are whole lines, to go past the caches
   Lanes *lanes_ = nullptr;  ///< set inside a vector loop
-  std::optional<StridedLoads> strided_{};
+  std::optional<InterleavedLoads> strided_{};
   /// Set while an iteration runs once more for a selection: it stores to nothing else from outside.
-  const OuterSelection *selected_ = nullptr;
-  const LaneView *selected_view_ = nullptr;
+  const ArgReduction *selected_ = nullptr;
+  const VectorizationAnalysis *selected_view_ = nullptr;
   llvm::Function *raise_ = nullptr;
   std::unordered_map<int, llvm::Function *> fmods_;
 };

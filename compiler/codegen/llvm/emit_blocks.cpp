@@ -1,5 +1,5 @@
-// Loops inside a loop in lanes whose iterations lie side by side in memory (analysis/row_blocks): as many of
-// them as lanes at a time, whose elements are read and written in rows and turned over in registers.
+// Loops inside a loop in lanes whose iterations lie side by side in memory (analysis/register_transpose): as
+// many of them as lanes at a time, whose elements are read and written in rows and turned over in registers.
 #include <algorithm>
 
 #include "codegen/llvm/emit.h"
@@ -8,18 +8,18 @@
 namespace kw {
 
 /// The blocks of an inner loop, when all lanes run or the first ones, and a register holds as many elements.
-std::optional<RowBlocks> FunctionEmitter::blocks_in(const For &n) {
+std::optional<TransposedBlocks> FunctionEmitter::blocks_in(const For &n) {
   if (!lanes_ || lanes_->blocks) return std::nullopt;
   if (lanes_->mask && !lanes_->runs_first_ones()) return std::nullopt;
   uint32_t bits = lanes_->view->widest_element();
   bool fits = lanes_->count >= 4 && lanes_->count * bits <= target_.vector_bytes() * 8;
   if (!fits || (bits != 32 && bits != 64)) return std::nullopt;
-  RowBlocks view(n, *lanes_->view, bits);
+  TransposedBlocks view(n, *lanes_->view, bits);
   return view.blocks().empty() ? std::nullopt : std::optional(std::move(view));
 }
 
 /// Blocks that fill lines of memory, then single ones, then the iterations that are left one by one.
-void FunctionEmitter::block_loop(const For &n, const RowBlocks &view, V lo, V trips) {
+void FunctionEmitter::block_loop(const For &n, const TransposedBlocks &view, V lo, V trips) {
   uint64_t count = lanes_->count, bytes = count * lanes_->view->widest_element() / 8;
   bool halves = 2 * bytes == line_bytes;
   V done = b_.getInt64(0);
@@ -34,11 +34,11 @@ void FunctionEmitter::block_loop(const For &n, const RowBlocks &view, V lo, V tr
 }
 
 /// Blocks of the same rows, side by side.
-void FunctionEmitter::blocks(const For &n, const RowBlocks &view, V first, uint32_t beside) {
+void FunctionEmitter::blocks(const For &n, const TransposedBlocks &view, V first, uint32_t beside) {
   OpenBlocks open{&view, 0, {}};
   values_[n.iter.get()] = first;
   memo_.clear();
-  for (const RowBlocks::Block &block : view.blocks()) {
+  for (const TransposedBlocks::Block &block : view.blocks()) {
     open.values.emplace_back(lanes_->count * beside);
     if (!block.is_store) read_blocks(block, open.values.back());
   }
@@ -67,7 +67,7 @@ FunctionEmitter::V FunctionEmitter::row_of_block(const WidePlace &place, llvm::T
   return b_.CreateGEP(element, place.at, b_.CreateMul(place.by, b_.getInt64(lane)));
 }
 
-void FunctionEmitter::read_blocks(const RowBlocks::Block &block, std::vector<V> &values) {
+void FunctionEmitter::read_blocks(const TransposedBlocks::Block &block, std::vector<V> &values) {
   DType t = block.buf->dtype;
   WidePlace place = wide_place(block.buf, block.index);
   size_t count = lanes_->count;
@@ -85,7 +85,7 @@ void FunctionEmitter::read_blocks(const RowBlocks::Block &block, std::vector<V> 
 }
 
 /// Past the caches where the target's rule says so and whole lines are written.
-void FunctionEmitter::write_blocks(const RowBlocks::Block &block, std::vector<V> values) {
+void FunctionEmitter::write_blocks(const TransposedBlocks::Block &block, std::vector<V> values) {
   WidePlace place = wide_place(block.buf, block.index);
   size_t count = lanes_->count, item = item_size(block.buf->dtype);
   for (auto at = values.begin(); at != values.end(); at += count)
@@ -107,7 +107,7 @@ void FunctionEmitter::write_blocks(const RowBlocks::Block &block, std::vector<V>
 }
 
 /// Row 0 comes last: lanes that do not run write to it before.
-void FunctionEmitter::write_rows(const RowBlocks::Block &block, const WidePlace &place,
+void FunctionEmitter::write_rows(const TransposedBlocks::Block &block, const WidePlace &place,
                                  const std::vector<V> &values, bool past) {
   DType t = block.buf->dtype;
   uint64_t bytes = lanes_->count * item_size(t);

@@ -101,7 +101,7 @@ namespace {
 /// Operations of a function call itself, in those of an addition.
 int cost_of(Fn fn) {
   if (fn == Fn::to_bits || fn == Fn::from_bits) return 0;
-  if (row_of(fn).cost == Cost::function && fn != Fn::fmod) return 24;  // as analysis/lane_view counts it
+  if (row_of(fn).cost == Cost::function && fn != Fn::fmod) return 24;  // as analysis/vectorization counts it
   return fn == Fn::fma || fn == Fn::abs || fn == Fn::scale ? 1 : 4;
 }
 
@@ -174,7 +174,7 @@ void FunctionEmitter::evaluate_common(const Expr &yes, const Expr &no) {
   std::unordered_set<const ExprNode *> of_yes, visited;
   each_certain(yes, [&](const Expr &e) { return !is_known(e) && of_yes.insert(e.p.get()).second; });
   each_certain(no, [&](const Expr &e) {
-    if (of_yes.count(e.p.get())) return lanes_ && lanes_->view->varies(e) ? widen(e) : expr(e), false;
+    if (of_yes.count(e.p.get())) return lanes_ && lanes_->view->is_divergent(e) ? widen(e) : expr(e), false;
     return visited.insert(e.p.get()).second;
   });
 }

@@ -4,7 +4,7 @@
 //     for i in range(n): for j in range(m): c[i, j] = a[i, j]   →   for j in range(n * m): c[0, j] = a[0, j]
 #include <algorithm>
 
-#include "analysis/lane_view.h"
+#include "analysis/vectorization.h"
 #include "codegen/llvm/emit.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
@@ -72,8 +72,9 @@ FunctionEmitter::RowToJoin FunctionEmitter::row_to_join(const For &rows) const {
   bool fits = row && rows.step == 1 && row->step == 1 && runs_in_vectors(*row) && as_int(whole->lo) == 0 &&
               (as<Ref>(whole->hi) || as_int(whole->hi)) && !mentions(whole->hi, rows.iter);
   if (!fits) return {};
-  LaneView view(*row);
-  bool joins = view.widens() && view.sums().empty() && view.selections().empty() && !view.has_lane_sums();
+  VectorizationAnalysis view(*row);
+  bool joins = view.is_vectorizable() && view.reductions().empty() && view.arg_reductions().empty() &&
+               !view.has_lane_sums();
   return joins ? RowToJoin{row, buffers_in_rows(rows, *row)} : RowToJoin{};
 }
 

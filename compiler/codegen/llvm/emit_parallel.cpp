@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "analysis/lane_view.h"
+#include "analysis/vectorization.h"
 #include "codegen/llvm/emit.h"
 #include "ir/build.h"
 #include "ir/match.h"

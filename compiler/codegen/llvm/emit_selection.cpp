@@ -11,17 +11,17 @@ using llvm::BasicBlock;
 
 /// What numbers of iterations are in: as wide as what is selected among, so that a lane's mask serves both.
 /// Numbers of 32 bits begin anew after most_numbers iterations.
-llvm::IntegerType *FunctionEmitter::number_type(const OuterSelection &s) {
+llvm::IntegerType *FunctionEmitter::number_type(const ArgReduction &s) {
   return b_.getIntNTy(std::max(bit_width(s.selection.best->dtype), 32u));
 }
 
 /// The number of a lane that has selected nothing: behind all others where the first of equals is kept, as an
 /// unsigned number, and before them where the last one is, as a signed one.
-FunctionEmitter::V FunctionEmitter::no_number(const OuterSelection &s) {
+FunctionEmitter::V FunctionEmitter::no_number(const ArgReduction &s) {
   return llvm::ConstantInt::getAllOnesValue(number_type(s));
 }
 
-FunctionEmitter::BestCells FunctionEmitter::open_best(const OuterSelection &s, uint32_t count) {
+FunctionEmitter::BestCells FunctionEmitter::open_best(const ArgReduction &s, uint32_t count) {
   const Buf &best = s.selection.best;
   llvm::Type *t = type(best->dtype);
   BestCells out{&s, cell_of_lanes(t, count, best->sym->name),
@@ -44,11 +44,11 @@ void FunctionEmitter::store_numbers(const BestCells &cells, V numbers, uint32_t 
 
 /// The lanes that find something better take it, and remember where they are. Without a branch: in rows of a
 /// few chunks nearly each one has a lane that does.
-void FunctionEmitter::wide_selection(const OuterSelection &s) {
+void FunctionEmitter::wide_selection(const ArgReduction &s) {
   const BestCells *cells = nullptr;
   for (const BestCells &c : lanes_->outer->bests)
     if (c.selection->at == s.at) cells = &c;
-  const Selection &n = s.selection;
+  const ArgReductionForm &n = s.selection;
   V value = widen(n.value), best = b_.CreateLoad(value->getType(), cells->best);
   V better =
       n.best_is_left ? compare(n.op, n.best->dtype, best, value) : compare(n.op, n.best->dtype, value, best);
@@ -63,7 +63,7 @@ void FunctionEmitter::wide_selection(const OuterSelection &s) {
 /// `to` lanes are left.
 std::pair<FunctionEmitter::V, FunctionEmitter::V> FunctionEmitter::folded(const BestCells &cells,
                                                                           uint32_t from, uint32_t to) {
-  const Selection &n = cells.selection->selection;
+  const ArgReductionForm &n = cells.selection->selection;
   DType t = n.best->dtype;
   V best = b_.CreateLoad(llvm::FixedVectorType::get(type(t), from), cells.best);
   V number = load_numbers(cells, from);
@@ -89,8 +89,8 @@ void FunctionEmitter::narrow_best(BestCells &cells, uint32_t from, uint32_t to) 
 }
 
 /// Runs the iteration that the lanes have selected, where there is one.
-void FunctionEmitter::close_best(const BestCells &cells, const For &n, const LaneView &view, V lo,
-                                 uint32_t count) {
+void FunctionEmitter::close_best(const BestCells &cells, const For &n, const VectorizationAnalysis &view,
+                                 V lo, uint32_t count) {
   V number = b_.CreateExtractElement(folded(cells, count, 1).second, uint64_t{0});
   BasicBlock *again = block("selected"), *done = block("kept");
   b_.CreateCondBr(b_.CreateICmpEQ(number, no_number(*cells.selection)), done, again);

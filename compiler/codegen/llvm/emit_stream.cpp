@@ -77,7 +77,7 @@ void FunctionEmitter::find_streams() {
 }
 
 /// Loops that mostly move memory, in chunks of whole lines; the code of others would only grow.
-bool FunctionEmitter::may_stream(const For &n, const LaneView &view) const {
+bool FunctionEmitter::may_stream(const For &n, const VectorizationAnalysis &view) const {
   constexpr uint32_t few = 16;
   if (!streams_ || n.step != 1 || view.work().operations > few || view.work().scatters > 0) return false;
   bool some = false, plain = true;

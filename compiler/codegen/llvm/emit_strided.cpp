@@ -1,6 +1,7 @@
 // Loads whose lanes lie two to four elements apart: the rows that hold them, one behind another, and
 // shuffles. Nothing is read that lies before the first or behind the last element of a lane that runs. Loads
-// of one window (analysis/strided_loads) ask for the same rows, which become one as common subexpressions.
+// of one window (analysis/interleaved_loads) ask for the same rows, which become one as common
+// subexpressions.
 #include <map>
 #include <numeric>
 

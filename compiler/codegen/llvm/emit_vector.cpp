@@ -16,7 +16,7 @@ bool FunctionEmitter::runs_in_vectors(const For &n) const {
 }
 
 /// Lanes of the chunks that run what is left.
-uint32_t FunctionEmitter::rest_lanes(const LaneView &view, uint32_t width) const {
+uint32_t FunctionEmitter::rest_lanes(const VectorizationAnalysis &view, uint32_t width) const {
   uint32_t widest = std::max({view.widest_element(), view.widest_value(), 8u});
   return std::min(width, std::max(target_.vector_bytes() * 8 / widest, 2u));
 }
@@ -36,7 +36,7 @@ FunctionEmitter::V FunctionEmitter::rest_mask(V rest, uint32_t count) {
 }
 
 /// The value that adds nothing.
-FunctionEmitter::V FunctionEmitter::identity_of(const OuterSum &sum, uint32_t count) {
+FunctionEmitter::V FunctionEmitter::identity_of(const Reduction &sum, uint32_t count) {
   llvm::Type *t = type(sum.cell->dtype);
   V one = nullptr;
   uint32_t bits = bit_width(sum.cell->dtype);
@@ -63,13 +63,13 @@ FunctionEmitter::V FunctionEmitter::cell_of_lanes(llvm::Type *element, uint32_t 
   return at_entry.CreateAlloca(llvm::FixedVectorType::get(element, count), nullptr, name);
 }
 
-FunctionEmitter::OuterCells FunctionEmitter::open_cells(const LaneView &view, uint32_t count) {
+FunctionEmitter::OuterCells FunctionEmitter::open_cells(const VectorizationAnalysis &view, uint32_t count) {
   OuterCells out;
-  for (const OuterSum &sum : view.sums()) {
+  for (const Reduction &sum : view.reductions()) {
     out.sums.emplace_back(sum, cell_of_lanes(type(sum.cell->dtype), count, sum.cell->sym->name));
     b_.CreateStore(identity_of(sum, count), out.sums.back().second);
   }
-  for (const OuterSelection &s : view.selections()) out.bests.push_back(open_best(s, count));
+  for (const ArgReduction &s : view.arg_reductions()) out.bests.push_back(open_best(s, count));
   return out;
 }
 
@@ -81,7 +81,7 @@ std::pair<FunctionEmitter::V, FunctionEmitter::V> FunctionEmitter::halves(V lane
 }
 
 /// Lane l takes up lane l + half, again and again, until `to` lanes are left.
-FunctionEmitter::V FunctionEmitter::folded(const OuterSum &sum, V lanes, uint32_t from, uint32_t to) {
+FunctionEmitter::V FunctionEmitter::folded(const Reduction &sum, V lanes, uint32_t from, uint32_t to) {
   for (uint32_t half = from / 2; half >= to && half >= 1; half /= 2) {
     auto [a, b] = halves(lanes, half);
     lanes = binary(sum.op, sum.cell->dtype, a, b);
@@ -101,8 +101,8 @@ void FunctionEmitter::narrow_cells(OuterCells &outer, uint32_t from, uint32_t to
 }
 
 /// Adds what the lanes gathered to the accumulators, and lets the scalars of selections be what they kept.
-void FunctionEmitter::close_cells(const OuterCells &outer, const For &n, const LaneView &view, V lo,
-                                  uint32_t count) {
+void FunctionEmitter::close_cells(const OuterCells &outer, const For &n, const VectorizationAnalysis &view,
+                                  V lo, uint32_t count) {
   for (const auto &[sum, cell] : outer.sums) {
     V lanes = b_.CreateLoad(llvm::FixedVectorType::get(type(sum.cell->dtype), count), cell);
     V gathered = b_.CreateExtractElement(folded(sum, lanes, count, 1), uint64_t{0});
@@ -175,7 +175,7 @@ void FunctionEmitter::in_chunks(V from, V to, uint32_t size, bool polls, llvm::f
 }
 
 /// The iterations k, k + 1, … of the loop.
-void FunctionEmitter::lane_body(const For &n, LaneView &view, V lo, V k, uint32_t count,
+void FunctionEmitter::lane_body(const For &n, VectorizationAnalysis &view, V lo, V k, uint32_t count,
                                 const OuterCells &outer, V mask, V rest) {
   Lanes here{&view, n.step, count, iteration(n, lo, k), k, mask, mask, rest};
   values_[n.iter.get()] = here.first;
@@ -225,7 +225,7 @@ FunctionEmitter::V FunctionEmitter::row_mask(V lo, V hi, uint32_t count) {
 }
 
 /// Iterations that have a lane of their own each, all of them or, with a mask, some.
-void FunctionEmitter::row(const For &n, LaneView &view, V lo, V trips) {
+void FunctionEmitter::row(const For &n, VectorizationAnalysis &view, V lo, V trips) {
   V zero = b_.getInt64(0), all = b_.getInt64(n.width), from = lo, count = trips;
   auto body = [&](V mask) {
     OuterCells outer = open_cells(view, n.width);
@@ -253,7 +253,7 @@ void FunctionEmitter::row(const For &n, LaneView &view, V lo, V trips) {
 }
 
 /// The loop in stretches whose iterations have a number each.
-void FunctionEmitter::numbered_loop(const For &n, LaneView &view, V lo, V trips) {
+void FunctionEmitter::numbered_loop(const For &n, VectorizationAnalysis &view, V lo, V trips) {
   auto *count = llvm::dyn_cast<llvm::ConstantInt>(trips);
   if (count && count->getZExtValue() <= most_numbers) return vector_loop(n, view, lo, trips);
   in_few_chunks(b_.getInt64(0), trips, most_numbers, [&](V k) {
@@ -263,16 +263,16 @@ void FunctionEmitter::numbered_loop(const For &n, LaneView &view, V lo, V trips)
 }
 
 /// The loop, and where rows are likely to have a length that makes loads strided once more for this length.
-void FunctionEmitter::lanes(const For &n, LaneView &view, V lo, V trips) {
+void FunctionEmitter::lanes(const For &n, VectorizationAnalysis &view, V lo, V trips) {
   auto run = [&] {
-    is_row(n)                   ? row(n, view, lo, trips)
-    : view.selections().empty() ? vector_loop(n, view, lo, trips)
-                                : numbered_loop(n, view, lo, trips);
+    is_row(n)                       ? row(n, view, lo, trips)
+    : view.arg_reductions().empty() ? vector_loop(n, view, lo, trips)
+                                    : numbered_loop(n, view, lo, trips);
   };
-  if (view.likely_rows().empty() || view.work().strided == 0) return run();
+  if (view.assumed_row_lengths().empty() || view.work().strided == 0) return run();
   V likely = b_.getInt1(true);
   auto before = buffers_;
-  for (const auto &[buf, length] : view.likely_rows()) {
+  for (const auto &[buf, length] : view.assumed_row_lengths()) {
     Memory &m = entry_of(buffers_, buf.get());
     likely = b_.CreateAnd(likely, b_.CreateICmpEQ(m.strides[buf->rank() - 2], b_.getInt64(length)));
     m.strides[buf->rank() - 2] = b_.getInt64(length);
@@ -292,7 +292,7 @@ void FunctionEmitter::lanes(const For &n, LaneView &view, V lo, V trips) {
 }
 
 /// Whole chunks, then what is left of the iterations.
-void FunctionEmitter::vector_loop(const For &n, LaneView &view, V lo, V trips) {
+void FunctionEmitter::vector_loop(const For &n, VectorizationAnalysis &view, V lo, V trips) {
   uint32_t width = n.width;
   bool polls = contains_loop(n.body), one = fits_one_chunk(n);
   V zero = b_.getInt64(0), whole = b_.CreateAnd(trips, ~uint64_t{width - 1});
@@ -333,9 +333,9 @@ void FunctionEmitter::vector_loop(const For &n, LaneView &view, V lo, V trips) {
 
 /// True when iterations may run a second time, and do so gladly: rows of a loop around, whose elements the
 /// loop does not read.
-bool FunctionEmitter::may_run_again(const For &n, const LaneView &view) const {
+bool FunctionEmitter::may_run_again(const For &n, const VectorizationAnalysis &view) const {
   constexpr uint32_t few = 64;
-  if (targets_.empty() || !view.sums().empty() || !view.selections().empty()) return false;
+  if (targets_.empty() || !view.reductions().empty() || !view.arg_reductions().empty()) return false;
   if (contains_loop(n.body) || view.work().operations > few) return false;
   bool fine = true;
   std::unordered_set<const BufNode *> written;
@@ -349,7 +349,8 @@ bool FunctionEmitter::may_run_again(const For &n, const LaneView &view) const {
 
 /// What whole chunks leave: in chunks of one register, of which the last one begins early enough to be whole,
 /// or has a mask; or one by one.
-void FunctionEmitter::rest_of_lanes(const For &n, LaneView &view, V lo, V trips, OuterCells &outer) {
+void FunctionEmitter::rest_of_lanes(const For &n, VectorizationAnalysis &view, V lo, V trips,
+                                    OuterCells &outer) {
   uint32_t width = n.width, fewer = rest_lanes(view, width);
   bool polls = contains_loop(n.body), masks = can_mask(view, target_);
   V whole = b_.CreateAnd(trips, ~uint64_t{width - 1});

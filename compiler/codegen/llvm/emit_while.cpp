@@ -1,6 +1,6 @@
 // `while` in lanes: it runs until no lane goes on, and those that have ended keep what they have. What counts
 // its iterations is the same in all lanes that go on, and stays a single value. Says nothing on which loops
-// may run so (analysis/lane_view).
+// may run so (analysis/vectorization).
 #include <llvm/Analysis/VectorUtils.h>
 
 #include "codegen/llvm/emit.h"
@@ -31,14 +31,14 @@ void FunctionEmitter::leave_out_those_that_jumped() {
 }
 
 void FunctionEmitter::wide_while(const While &n) {
-  const std::vector<Counter> &counters = lanes_->view->counters(n);
+  const std::vector<UniformInduction> &counters = lanes_->view->uniform_inductions(n);
   BasicBlock *head = block("while"), *body = block("loop"), *done = block("done");
   llvm::Type *word = words_type()->getScalarType();
   Lanes::Turns turns{cell_of_lanes(word, lanes_->count, "alive"),
                      cell_of_lanes(word, lanes_->count, "running")};
   V outer = lanes_->mask, first = words_of(outer ? outer : splat(b_.getInt1(true)));
   b_.CreateStore(first, turns.alive);
-  for (const Counter &c : counters) open_count(c);
+  for (const UniformInduction &c : counters) open_count(c);
   if (outer && !counters.empty())  // from here on some lane goes on
     b_.CreateCondBr(any_lane(first), head, done);
   else
@@ -64,12 +64,12 @@ void FunctionEmitter::wide_while(const While &n) {
   lanes_->turns.pop_back();
   poll(head);
   b_.SetInsertPoint(done);
-  for (const Counter &c : counters) lanes_->counts.erase(c.cell.get());
+  for (const UniformInduction &c : counters) lanes_->counts.erase(c.cell.get());
   lanes_->mask = outer;
   memo_.clear(), lanes_->memo.clear();
 }
 
-void FunctionEmitter::open_count(const Counter &c) {
+void FunctionEmitter::open_count(const UniformInduction &c) {
   llvm::IRBuilder<> at_entry(entry_, entry_->begin());
   V count = at_entry.CreateAlloca(type(c.cell->dtype), nullptr, c.cell->sym->name);
   b_.CreateStore(expr(c.first), count);
@@ -94,7 +94,7 @@ FunctionEmitter::V FunctionEmitter::those_where(const Expr &cond, V lanes, Basic
 /// along: a branch that most iterations do not take.
 void FunctionEmitter::count_on(const While &n, V alive, V cell, BasicBlock *body, BasicBlock *done) {
   auto take_along = [&](V lanes) {
-    for (const Counter &c : lanes_->view->counters(n)) {
+    for (const UniformInduction &c : lanes_->view->uniform_inductions(n)) {
       V kept = entry_of(lanes_->cells, c.cell.get());
       V count = splat(b_.CreateLoad(type(c.cell->dtype), entry_of(lanes_->counts, c.cell.get())));
       b_.CreateStore(b_.CreateSelect(mask_of(lanes), count, b_.CreateLoad(count->getType(), kept)), kept);

@@ -21,14 +21,14 @@ bool FunctionEmitter::wide_statement(const Stmt &s) {
   if (const Store *n = as<Store>(s)) return wide_store(*n), true;
   if (const Alloc *n = as<Alloc>(s)) return wide_allocate(*n), true;
   if (const If *n = as<If>(s)) {
-    if (const OuterSelection *chosen = lanes_->view->selection_at(*n)) return wide_selection(*chosen), true;
-    if (lanes_->view->varies(n->cond) || may_jump(*n)) return wide_branch(*n), true;
+    if (const ArgReduction *chosen = lanes_->view->arg_reduction_at(*n)) return wide_selection(*chosen), true;
+    if (lanes_->view->is_divergent(n->cond) || may_jump(*n)) return wide_branch(*n), true;
   }
   if (const While *n = as<While>(s)) return wide_while(*n), true;
   if (const Jump *n = as<Jump>(s)) return wide_jump(*n), true;
   const Let *n = as<Let>(s);
-  if (!n || !lanes_->view->varies(n->value)) return false;
-  if (n->value.dtype() == DType::i64 && lanes_->view->step(n->value))
+  if (!n || !lanes_->view->is_divergent(n->value)) return false;
+  if (n->value.dtype() == DType::i64 && lanes_->view->lane_stride(n->value))
     values_[n->sym.get()] = expr(n->value);  // of lane 0
   else
     lanes_->values[n->sym.get()] = widen(n->value);
@@ -144,7 +144,7 @@ void FunctionEmitter::wide_branch(const If &n) {
 
 /// The value in each lane.
 FunctionEmitter::V FunctionEmitter::widen(const Expr &e) {
-  if (!lanes_->view->varies(e)) return splat(expr(e));
+  if (!lanes_->view->is_divergent(e)) return splat(expr(e));
   bool shared = e.p.use_count() > 1;
   if (shared)
     if (auto found = lanes_->memo.find(e.p.get()); found != lanes_->memo.end()) return found->second;
@@ -181,7 +181,7 @@ FunctionEmitter::V FunctionEmitter::widen_uncached(const Expr &e) {
 /// An iterator, or what a Let has named.
 FunctionEmitter::V FunctionEmitter::widen_ref(const Ref &n) {
   if (auto found = lanes_->values.find(n.sym.get()); found != lanes_->values.end()) return found->second;
-  int64_t step = lanes_->view->step_of(n.sym).value();
+  int64_t step = lanes_->view->lane_stride_of(n.sym).value();
   auto *lanes = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_->count);
   V steps = b_.CreateStepVector(lanes);
   if (step != 1) steps = b_.CreateMul(steps, llvm::ConstantInt::getSigned(lanes, step));
@@ -200,7 +200,7 @@ FunctionEmitter::WidePlace FunctionEmitter::wide_place(const Buf &b, const std::
       if (!m.strides[d]) return v;
       return b_.CreateMul(v, v->getType()->isVectorTy() ? splat(m.strides[d]) : m.strides[d]);
     };
-    auto grows = lanes_->view->step(index[d]);
+    auto grows = lanes_->view->lane_stride(index[d]);
     if (!grows) {
       V lanes = scaled(widen(index[d]));
       out.offsets = out.offsets ? b_.CreateAdd(out.offsets, lanes) : lanes;
@@ -256,7 +256,8 @@ FunctionEmitter::V FunctionEmitter::wide_pointers(const WidePlace &place, llvm::
 /// Of a cell of lanes those that begin at a place known here.
 FunctionEmitter::V FunctionEmitter::lanes_of(const Load &n, V cell) {
   auto *first = llvm::dyn_cast<llvm::ConstantInt>(expr(n.index[0]));
-  ensure(first && lanes_->view->step(n.index[0]) == 1, "lanes of a cell are read from a place not known");
+  ensure(first && lanes_->view->lane_stride(n.index[0]) == 1,
+         "lanes of a cell are read from a place not known");
   auto *all = llvm::cast<llvm::FixedVectorType>(llvm::cast<llvm::AllocaInst>(cell)->getAllocatedType());
   V lanes = b_.CreateLoad(all, cell);
   if (all->getNumElements() == lanes_->count) return lanes;

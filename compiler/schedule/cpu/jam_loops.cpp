@@ -147,7 +147,8 @@ class JammedBody {
 };
 
 /// How many iterations become one; 1 when that gains too little for more code.
-int64_t choose_copies(const Target &target, const JammedBody &body, LaneView::Work view, bool fused) {
+int64_t choose_copies(const Target &target, const JammedBody &body, VectorizationAnalysis::Work view,
+                      bool fused) {
   constexpr double least_gain = 1.25, alike = 0.99;
   constexpr int64_t most_instructions = 96;
   uint32_t operations = view.operations;
@@ -190,8 +191,8 @@ class Jammer {
     auto inner = find_loop(nest, iter);
     if (!inner) return;
     const For &loop = *nest.loops[*inner].loop;
-    LaneView view(loop);
-    if (loop.kind != ForKind::serial || loop.hint == Hint::serial || !view.widens()) return;
+    VectorizationAnalysis view(loop);
+    if (loop.kind != ForKind::serial || loop.hint == Hint::serial || !view.is_vectorizable()) return;
     if (view.has_lane_sums() || view.work().gathers + view.work().scatters > 0) return;
     if (lanes_of_loop(target_, loop, view) < 2) return;
     uint32_t outer = nest.loops[*inner].parent;
@@ -211,7 +212,7 @@ class Jammer {
     return n.kind == ForKind::serial && n.hint != Hint::serial && (!trips || *trips >= 2);
   }
 
-  void jam(uint32_t inner, uint32_t outer, const LaneView &view) {
+  void jam(uint32_t inner, uint32_t outer, const VectorizationAnalysis &view) {
     const Nest &nest = nest_.nest();
     JammedBody body(nest, outer, inner, view.work().operations);
     if (!body.is_simple()) return;

@@ -8,9 +8,9 @@
 #include <unordered_set>
 
 #include "analysis/cost.h"
-#include "analysis/lane_bands.h"
-#include "analysis/lane_view.h"
-#include "analysis/row_blocks.h"
+#include "analysis/perfect_reduction.h"
+#include "analysis/register_transpose.h"
+#include "analysis/vectorization.h"
 #include "ir/accumulation.h"
 #include "ir/loops.h"
 #include "ir/rewrite.h"
@@ -151,8 +151,8 @@ class LoopChooser {
     bool conditional = std::any_of(scope_.begin(), scope_.end(),
                                    [](const ScopeItem &i) { return !i.loop && !i.sym && i.expr; });
     if (n.kind != ForKind::serial || n.hint == Hint::serial || conditional) return false;
-    std::vector<const For *> band = pure_band_at(n, loops_);
-    if (band.empty() || !has_ends_of_call(band)) return false;
+    std::vector<const For *> band = perfect_reduction_at(n, loops_);
+    if (band.empty() || !has_call_constant_bounds(band)) return false;
     if (is_surely_short(n, target_)) return false;
     return allows(s, n, Directive::Verb::parallel, [](const Verdict &v) {
       return std::all_of(v.shared.begin(), v.shared.end(), [](const SharedReduction &r) { return r.free; });
@@ -189,8 +189,8 @@ class LoopChooser {
   }
 
   uint32_t lanes_of(const Stmt &s, const For &n) {
-    LaneView view(n);
-    if (!view.widens() || (view.has_lane_sums() && !sums_only_here(n))) return 0;
+    VectorizationAnalysis view(n);
+    if (!view.is_vectorizable() || (view.has_lane_sums() && !sums_only_here(n))) return 0;
     uint32_t width = lanes_of_loop(target_, n, view);
     if (width < 2) return 0;
     bool legal = allows(s, n, Directive::Verb::vectorize, [&](const Verdict &v) {
@@ -203,11 +203,11 @@ class LoopChooser {
 
   /// True when it stores in memory at places that may differ from lane to lane. Of two lanes that accumulate
   /// at one place, as by i // 2, one would be lost.
-  static bool stores_apart(const For &n, LaneView &view) {
+  static bool stores_apart(const For &n, VectorizationAnalysis &view) {
     bool found = false;
     walk(n.body, [&](const Store &s, const Stmt &) {
       if (s.buf->space == Space::registers) return;
-      for (const Expr &i : s.index) found |= view.varies(i);
+      for (const Expr &i : s.index) found |= view.is_divergent(i);
     });
     return found;
   }
@@ -228,7 +228,7 @@ class LoopChooser {
     });
     if (!fine || band.size() < 2) return fine;
     auto outer = static_cast<std::ptrdiff_t>(band.size()) - 1;
-    return is_pure_band(band, {loops_.begin(), loops_.end() - outer});
+    return is_perfect_reduction(band, {loops_.begin(), loops_.end() - outer});
   }
 
   const Func &f_;

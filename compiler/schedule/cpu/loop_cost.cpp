@@ -9,7 +9,7 @@
 
 #include "analysis/affine.h"
 #include "analysis/cost.h"
-#include "analysis/lane_view.h"
+#include "analysis/vectorization.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -116,22 +116,22 @@ class Body {
   }
 
   bool varies(const std::vector<Expr> &index) {
-    return std::any_of(index.begin(), index.end(), [&](const Expr &i) { return view_->varies(i); });
+    return std::any_of(index.begin(), index.end(), [&](const Expr &i) { return view_->is_divergent(i); });
   }
 
   /// True when the lanes' elements are no row in memory.
   bool apart(const Buf &b, const std::vector<Expr> &index) {
     if (!view_ || !varies(index)) return false;
     for (size_t d = 0; d + 1 < index.size(); ++d)
-      if (view_->varies(index[d])) return true;
-    auto step = view_->step(index.back());
+      if (view_->is_divergent(index[d])) return true;
+    auto step = view_->lane_stride(index.back());
     bool unit = b->strides.empty() || as_int(b->strides.back()) == 1;
     return !unit || !step || (*step != 1 && *step != -1);
   }
 
   const For &loop_;
   const For *lanes_;
-  std::optional<LaneView> view_;
+  std::optional<VectorizationAnalysis> view_;
   std::unordered_set<const SymNode *> own_;  ///< symbols that its statements define
   std::vector<const Load *> seen_;
   double bytes_ = 0, operations_ = 0, done_ = 0, rows_ = 0, singles_ = 0, stores_ = 0;

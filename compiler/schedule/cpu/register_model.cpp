@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analysis/row_blocks.h"
+#include "analysis/register_transpose.h"
 #include "schedule/tree/ranges.h"
 
 namespace kw {
@@ -16,7 +16,7 @@ constexpr double units = 2, loads_per_cycle = 2, latency = 4;
 constexpr uint32_t most_lanes = 64;  // as many as a sum in lanes has
 
 /// True when a whole row of accumulators has registers, and what one row computes has them as well.
-bool sums_stay_in_registers(const Target &target, const LaneView &view) {
+bool sums_stay_in_registers(const Target &target, const VectorizationAnalysis &view) {
   uint32_t all = target.vector_registers();
   auto taken = [&](uint32_t bits) { return most_lanes * bits / 8 / target.vector_bytes(); };
   uint32_t accumulators = taken(view.lane_sum_bits());
@@ -24,18 +24,18 @@ bool sums_stay_in_registers(const Target &target, const LaneView &view) {
   bool light = view.work().operations <= all / 4;
   bool fits = light ? accumulators <= all / 2
                     : view.work().operations <= all && accumulators + 4 * value <= 3 * all / 4;
-  return accumulators > 0 && fits && view.sums().empty() && can_mask(view, target) &&
+  return accumulators > 0 && fits && view.reductions().empty() && can_mask(view, target) &&
          view.work().gathers + view.work().scatters == 0;
 }
 
 /// The lanes when blocks of as many iterations make rows of all that lies apart; else 0. Where the lanes of
 /// other accesses lie side by side, both are whole lines of memory.
-uint32_t lanes_of_blocks(const Target &target, const For &loop, LaneView &view) {
-  const LaneView::Work &work = view.work();
+uint32_t lanes_of_blocks(const Target &target, const For &loop, VectorizationAnalysis &view) {
+  const VectorizationAnalysis::Work &work = view.work();
   if (work.gathers + work.scatters == 0) return 0;
   uint32_t bytes = work.rows > 0 ? target.vector_bytes() : std::min(target.vector_bytes(), 32u);
   uint32_t lanes = bytes * 8 / std::max(view.widest_element(), 8u);
-  LaneView::Work left = work_with_blocks(loop, view, view.widest_element());
+  VectorizationAnalysis::Work left = work_with_transposes(loop, view, view.widest_element());
   return lanes >= 4 && left.gathers + left.scatters == 0 ? lanes : 0;
 }
 
@@ -60,14 +60,14 @@ double cycles_of(const BodyWork &work, int64_t vectors) {
 
 BodyWork tile_work(int64_t rows, bool fused) { return {1, rows, 0, fused ? rows : 2 * rows, rows, 1}; }
 
-uint32_t vectors_per_value(const Target &target, const LaneView::Work &work) {
+uint32_t vectors_per_value(const Target &target, const VectorizationAnalysis::Work &work) {
   if (work.gathers + work.scatters > 0) return 1;
   uint32_t few = target.vector_registers() / 8, instructions = work.operations + shuffles * work.strided;
   return instructions <= few ? 4 : instructions <= 3 * few ? 2 : 1;
 }
 
-uint32_t lanes_of_loop(const Target &target, const For &loop, LaneView &view) {
-  const LaneView::Work &work = view.work();
+uint32_t lanes_of_loop(const Target &target, const For &loop, VectorizationAnalysis &view) {
+  const VectorizationAnalysis::Work &work = view.work();
   auto trips = most_trips(loop);
   if (trips && *trips < 4) return 0;
   if (uint32_t square = lanes_of_blocks(target, loop, view); square && !(trips && *trips < square))

@@ -2,7 +2,7 @@
 // that the steps of a schedule compare. They decide nothing by themselves and know no loop's size.
 #pragma once
 
-#include "analysis/lane_view.h"
+#include "analysis/vectorization.h"
 #include "support/target.h"
 
 namespace kw {
@@ -27,8 +27,8 @@ BodyWork tile_work(int64_t rows, bool fused);
 
 /// Registers per value that a body of so many operations is worth: independent work hides latencies, as long
 /// as all values have a register.
-uint32_t vectors_per_value(const Target &target, const LaneView::Work &work);
+uint32_t vectors_per_value(const Target &target, const VectorizationAnalysis::Work &work);
 /// Iterations at once for a loop; 0 when lanes gain nothing.
-uint32_t lanes_of_loop(const Target &target, const For &loop, LaneView &view);
+uint32_t lanes_of_loop(const Target &target, const For &loop, VectorizationAnalysis &view);
 
 }  // namespace kw

@@ -12,7 +12,7 @@ namespace {
 /// The order of a sum, when the statement is one.
 std::optional<Order> order_of_sum(const Stmt &s, const For &loop) {
   const Store *n = as<Store>(s);
-  Reduction kind = n ? reduction_of(*n, {&loop}).mark.kind : Reduction::none;
+  ReductionKind kind = n ? reduction_of(*n, {&loop}).mark.kind : ReductionKind::none;
   return is_sum_or_product(kind) ? std::optional(n->order.order) : std::nullopt;
 }
 

@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "analysis/affine.h"
-#include "analysis/lane_view.h"
+#include "analysis/vectorization.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -149,7 +149,8 @@ bool is_parallel(const LoopNest &nest, uint32_t loop) {
 /// True when the iterations of a loop may run on threads, or in lanes where they hold no other loop.
 bool is_free(const LoopNest &nest, uint32_t loop) {
   if (is_parallel(nest, loop)) return true;
-  return is_innermost(nest.nest(), loop) && LaneView(*nest.nest().loops[loop].loop).widens() &&
+  return is_innermost(nest.nest(), loop) &&
+         VectorizationAnalysis(*nest.nest().loops[loop].loop).is_vectorizable() &&
          legal(nest.func(), nest.nest(), {Verb::vectorize, loop}, false).ok();
 }
 

@@ -28,7 +28,7 @@ std::string kinds_of(std::string_view body, std::string_view dtype = "f32") {
   return out;
 }
 
-TEST(Reduction, kinds_of_stores) {
+TEST(ReductionKind, kinds_of_stores) {
   EXPECT_EQ(kinds_of("s[0] = s[0] + a[0, 1]\ns[0] = a[0, 1] + s[0]\ns[0] = s[0] - a[0, 1]"), "sum sum sum");
   EXPECT_EQ(kinds_of("s[0] = a[0, 1] * s[0]\ns[0] = max(s[0], a[0, 0])\ns[0] = min(a[0, 0], s[0])"),
             "product max* min*");
@@ -36,18 +36,19 @@ TEST(Reduction, kinds_of_stores) {
             "sum* and* xor*");
 }
 
-TEST(Reduction, other_stores_are_none) {
+TEST(ReductionKind, other_stores_are_none) {
   EXPECT_EQ(kinds_of("s[0] = a[0, 1] - s[0]\ns[0] = s[1] + a[0, 1]\ns[0] = s[0] / a[0, 1]"),
             "none none none");
   EXPECT_EQ(kinds_of("s[0] = s[0] + s[0] * a[0, 1]\ns[0] = s[0] + s[0]"), "none none");
   EXPECT_EQ(kinds_of("s[0] = s[0] + s[1] * a[0, 1]"), "sum");  // the other read keeps its dependences
 }
 
-TEST(Reduction, marks_of_one_kind_relax_each_other) {
-  ReductionMark sum{Reduction::sum, nullptr, {}, false}, product{Reduction::product, nullptr, {}, false},
-      none;
+TEST(ReductionKind, marks_of_one_kind_relax_each_other) {
+  ReductionMark sum{ReductionKind::sum, nullptr, {}, false},
+      product{ReductionKind::product, nullptr, {}, false}, none;
   int here = 0, there = 0;
-  ReductionMark one{Reduction::selection, &here, {}, false}, other{Reduction::selection, &there, {}, false};
+  ReductionMark one{ReductionKind::arg_reduction, &here, {}, false},
+      other{ReductionKind::arg_reduction, &there, {}, false};
   EXPECT_TRUE(relaxable(sum, sum));
   EXPECT_FALSE(relaxable(sum, product));
   EXPECT_FALSE(relaxable(none, none));

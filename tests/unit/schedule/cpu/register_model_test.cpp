@@ -56,7 +56,7 @@ TEST(RegisterModel, faster_tiles_are_not_thought_slower) {
 
 TEST(RegisterModel, more_operations_leave_fewer_registers_for_each_value) {
   auto vectors = [](const Target &target, uint32_t operations) {
-    LaneView::Work work;
+    VectorizationAnalysis::Work work;
     work.operations = operations;
     return vectors_per_value(target, work);
   };

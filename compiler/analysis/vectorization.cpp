@@ -1,5 +1,5 @@
-// One walk in the order of the text: what varies is known before it is used.
-#include "analysis/lane_view.h"
+// One walk in the order of the text: what is_divergent is known before it is used.
+#include "analysis/vectorization.h"
 
 #include <algorithm>
 #include <utility>
@@ -21,7 +21,7 @@ bool is_cell(const Buf &b) { return b->space == Space::registers && b->rank() ==
 }  // namespace
 
 /// How often a loop's body reads and writes each buffer.
-struct LaneView::Uses {
+struct VectorizationAnalysis::Uses {
   std::unordered_map<const BufNode *, int> reads, stores;
 
   explicit Uses(const Stmt &body) {
@@ -35,18 +35,18 @@ struct LaneView::Uses {
   }
 };
 
-LaneView::LaneView(const For &loop) {
+VectorizationAnalysis::VectorizationAnalysis(const For &loop) {
   lets_[loop.iter.get()] = loop.step;
   walk(loop.body, [&](const Alloc &n, const Stmt &) { own_cells_.insert(n.buf.get()); });
   Uses uses(loop.body);
   guess_rows(loop.body);
-  find_selections(loop.body, uses);
-  find_sums(loop.body, uses);
+  find_arg_reductions(loop.body, uses);
+  find_reductions(loop.body, uses);
   statements(loop.body);
-  if (has_lane_sums() && !selections_.empty()) refuse();
+  if (has_lane_sums() && !arg_reductions_.empty()) refuse();
 }
 
-void LaneView::guess_rows(const Stmt &body) {
+void VectorizationAnalysis::guess_rows(const Stmt &body) {
   std::unordered_map<const BufNode *, int64_t> columns;  // one more than the last one named; 0: others too
   std::vector<Buf> order;
   auto note = [&](const Buf &b, const std::vector<Expr> &index) {
@@ -61,33 +61,34 @@ void LaneView::guess_rows(const Stmt &body) {
   walk(body, [&](const Load &n, const Expr &) { note(n.buf, n.index); });
   walk(body, [&](const Store &n, const Stmt &) { note(n.buf, n.index); });
   for (const Buf &b : order)
-    if (int64_t length = columns.at(b.get()); length >= 2) likely_rows_.emplace_back(b, length);
+    if (int64_t length = columns.at(b.get()); length >= 2) assumed_row_lengths_.emplace_back(b, length);
 }
 
-const OuterSum *LaneView::sum_of(const Buf &cell) const {
-  auto found = std::find_if(sums_.begin(), sums_.end(), [&](const OuterSum &s) { return s.cell == cell; });
-  return found == sums_.end() ? nullptr : &*found;
+const Reduction *VectorizationAnalysis::reduction_of(const Buf &cell) const {
+  auto found = std::find_if(reductions_.begin(), reductions_.end(),
+                            [&](const Reduction &s) { return s.cell == cell; });
+  return found == reductions_.end() ? nullptr : &*found;
 }
 
-bool OuterSelection::keeps(const Buf &cell) const {
+bool ArgReduction::keeps(const Buf &cell) const {
   return std::find(selection.kept.begin(), selection.kept.end(), cell) != selection.kept.end();
 }
 
-const OuterSelection *LaneView::selection_at(const If &n) const {
-  auto found = std::find_if(selections_.begin(), selections_.end(),
-                            [&](const OuterSelection &s) { return s.at == &n; });
-  return found == selections_.end() ? nullptr : &*found;
+const ArgReduction *VectorizationAnalysis::arg_reduction_at(const If &n) const {
+  auto found = std::find_if(arg_reductions_.begin(), arg_reductions_.end(),
+                            [&](const ArgReduction &s) { return s.at == &n; });
+  return found == arg_reductions_.end() ? nullptr : &*found;
 }
 
 /// Conditionals outside inner loops, whose cells nothing else in the loop uses. The iteration that is
 /// selected runs once more at the end, so that memory must be then as it was.
-void LaneView::find_selections(const Stmt &body, const Uses &uses) {
+void VectorizationAnalysis::find_arg_reductions(const Stmt &body, const Uses &uses) {
   for (const Stmt *s = &body; s && *s; s = chain_next(*s->p)) {
     if (const Seq *n = as<Seq>(*s))
-      for (size_t i = 0; i + 1 < n->items.size(); ++i) find_selections(n->items[i], uses);
+      for (size_t i = 0; i + 1 < n->items.size(); ++i) find_arg_reductions(n->items[i], uses);
     const If *n = as<If>(*s);
     if (!n) continue;
-    OuterSelection found{n, selection_of(*n)};
+    ArgReduction found{n, match_arg_reduction(*n)};
     auto is_kept = [&](const Buf &b) {
       auto stores = std::count(found.selection.kept.begin(), found.selection.kept.end(), b);
       return is_cell(b) && !is_own(b) && Uses::count(uses.stores, b) == stores &&
@@ -95,47 +96,49 @@ void LaneView::find_selections(const Stmt &body, const Uses &uses) {
     };
     const auto &kept = found.selection.kept;
     if (found.selection && std::all_of(kept.begin(), kept.end(), is_kept))
-      selections_.push_back(std::move(found));
+      arg_reductions_.push_back(std::move(found));
     else
-      find_selections(n->yes, uses), find_selections(n->no, uses);
+      find_arg_reductions(n->yes, uses), find_arg_reductions(n->no, uses);
   }
   for (const auto &[buf, count] : uses.stores)
-    if (!selections_.empty() && buf->space != Space::registers && uses.reads.count(buf)) refuse();
+    if (!arg_reductions_.empty() && buf->space != Space::registers && uses.reads.count(buf)) refuse();
 }
 
 /// Cells from outside that the loop writes otherwise: each is a sum, or the loop has no form over lanes.
-void LaneView::find_sums(const Stmt &body, const Uses &uses) {
+void VectorizationAnalysis::find_reductions(const Stmt &body, const Uses &uses) {
   walk(body, [&](const Store &n, const Stmt &at) {
     if (!is_cell(n.buf) || is_own(n.buf) || n.order == Order::lanes) return;
-    if (std::any_of(selections_.begin(), selections_.end(), [&](const auto &s) { return s.keeps(n.buf); }))
+    if (std::any_of(arg_reductions_.begin(), arg_reductions_.end(),
+                    [&](const auto &s) { return s.keeps(n.buf); }))
       return;
     Accumulation a = accumulation_of(n);
-    const OuterSum *known = sum_of(n.buf);
+    const Reduction *known = reduction_of(n.buf);
     if (!a.term || a.op == BinOp::sub || !is_exact(a.op, n.buf->dtype) || (known && known->op != a.op))
       return refuse(at.loc());
-    if (!known) sums_.push_back({n.buf, a.op});
+    if (!known) reductions_.push_back({n.buf, a.op});
   });
-  for (const OuterSum &s : sums_)
+  for (const Reduction &s : reductions_)
     if (Uses::count(uses.reads, s.cell) != Uses::count(uses.stores, s.cell)) refuse();
 }
 
 /// What else is kept is computed once, in the iteration that is selected.
-void LaneView::select(const OuterSelection &s) {
+void VectorizationAnalysis::select(const ArgReduction &s) {
   look(s.selection.value);
   ++work_.operations;
   widest_value_ = std::max<uint32_t>(widest_value_, bit_width(s.selection.best->dtype));
 }
 
-void LaneView::repeat(const While &n) {
+void VectorizationAnalysis::repeat(const While &n) {
   has_while_ = true;
   look(n.cond);
   // where the node stands twice, other constants may stand before it
-  if (auto [known, is_new] = counters_.try_emplace(&n, find_counters(n)); !is_new) known->second.clear();
+  if (auto [known, is_new] = uniform_inductions_.try_emplace(&n, find_uniform_inductions(n)); !is_new)
+    known->second.clear();
   loop_body(n.body, true);
 }
 
 /// Nothing is known of scalars in a later iteration, nor behind the last one.
-void LaneView::loop_body(const Stmt &body, bool may_jump) {
+void VectorizationAnalysis::loop_body(const Stmt &body, bool may_jump) {
   bool outside = std::exchange(jumps_here_, may_jump);
   constants_.clear();
   statements(body);
@@ -169,8 +172,8 @@ struct StoresOf {
 
 }  // namespace
 
-std::vector<Counter> LaneView::find_counters(const While &n) const {
-  std::vector<Counter> out;
+std::vector<UniformInduction> VectorizationAnalysis::find_uniform_inductions(const While &n) const {
+  std::vector<UniformInduction> out;
   if (jumps_of(n.body).any()) return out;
   StoresOf stores;
   stores.look(n.body, true);
@@ -185,12 +188,12 @@ std::vector<Counter> LaneView::find_counters(const While &n) const {
   return out;
 }
 
-void LaneView::refuse(Loc at) {
-  if (std::exchange(widens_, false)) obstacle_ = at;
+void VectorizationAnalysis::refuse(Loc at) {
+  if (std::exchange(is_vectorizable_, false)) blocker_ = at;
 }
 
-void LaneView::statements(const Stmt &root) {
-  for (const Stmt *s = &root; s && *s && widens_; s = chain_next(*s->p))
+void VectorizationAnalysis::statements(const Stmt &root) {
+  for (const Stmt *s = &root; s && *s && is_vectorizable_; s = chain_next(*s->p))
     match(
         *s, [&](const Store &n) { store(n, s->loc()); }, [&](const Let &n) { define(n); },
         [&](const Alloc &n) {
@@ -198,7 +201,7 @@ void LaneView::statements(const Stmt &root) {
         },
         [&](const For &n) {
           look(n.lo), look(n.hi);
-          if (varies(n.lo) || varies(n.hi)) refuse((varies(n.hi) ? n.hi : n.lo).loc());
+          if (is_divergent(n.lo) || is_divergent(n.hi)) refuse((is_divergent(n.hi) ? n.hi : n.lo).loc());
           loop_body(n.body, false);
         },
         [&](const While &n) { repeat(n); },
@@ -206,7 +209,7 @@ void LaneView::statements(const Stmt &root) {
           if (!jumps_here_) refuse(s->loc());
         },
         [&](const If &n) {
-          if (const OuterSelection *chosen = selection_at(n)) return select(*chosen);
+          if (const ArgReduction *chosen = arg_reduction_at(n)) return select(*chosen);
           look(n.cond);
           auto before = constants_;
           statements(n.yes);
@@ -220,14 +223,14 @@ void LaneView::statements(const Stmt &root) {
         });
 }
 
-void LaneView::store(const Store &n, Loc at) {
+void VectorizationAnalysis::store(const Store &n, Loc at) {
   for (const Expr &i : n.index) look(i);
   look(n.value);
-  bool moves = std::any_of(n.index.begin(), n.index.end(), [&](const Expr &i) { return varies(i); });
+  bool moves = std::any_of(n.index.begin(), n.index.end(), [&](const Expr &i) { return is_divergent(i); });
   bool own = own_cells_.count(n.buf.get()) > 0;
   if (n.order == Order::lanes) {
     lane_sum_bits_ += bit_width(n.buf->dtype);
-    if (moves || own || sum_of(n.buf)) refuse(at);
+    if (moves || own || reduction_of(n.buf)) refuse(at);
     return;
   }
   if (is_cell(n.buf)) {
@@ -240,30 +243,30 @@ void LaneView::store(const Store &n, Loc at) {
   note_access(n.buf, n.index, true);
 }
 
-void LaneView::define(const Let &n) {
+void VectorizationAnalysis::define(const Let &n) {
   look(n.value);
-  if (!varies(n.value)) return;
-  lets_[n.sym.get()] = n.value.dtype() == DType::i64 ? step(n.value) : std::nullopt;
+  if (!is_divergent(n.value)) return;
+  lets_[n.sym.get()] = n.value.dtype() == DType::i64 ? lane_stride(n.value) : std::nullopt;
 }
 
 /// A row is a step to the next or the previous element along the last dimension.
-void LaneView::note_access(const Buf &b, const std::vector<Expr> &index, bool is_store) {
+void VectorizationAnalysis::note_access(const Buf &b, const std::vector<Expr> &index, bool is_store) {
   uint32_t bits = std::max<uint32_t>(bit_width(b->dtype), 8);
   widest_element_ = std::max(widest_element_, bits);
   narrowest_element_ = narrowest_element_ ? std::min(narrowest_element_, bits) : bits;
   size_t varying = 0;
-  for (const Expr &i : index) varying += varies(i) ? 1 : 0;
+  for (const Expr &i : index) varying += is_divergent(i) ? 1 : 0;
   if (varying == 0) return;
-  auto last = step(index.back());
+  auto last = lane_stride(index.back());
   bool unit = b->strides.empty() || as_int(b->strides.back()) == 1;
   bool row = varying == 1 && unit && (last == 1 || last == -1);
-  bool strided = !row && !is_store && is_short_stride(element_step(b, index));
+  bool strided = !row && !is_store && is_short_stride(element_stride(b, index));
   ++(row ? work_.rows : strided ? work_.strided : is_store ? work_.scatters : work_.gathers);
 }
 
 /// Every part of an expression must have a form, and counts as an element or a value.
-void LaneView::look(const Expr &e) {
-  if (!widens_ || !looked_.insert(e.p.get()).second) return;
+void VectorizationAnalysis::look(const Expr &e) {
+  if (!is_vectorizable_ || !looked_.insert(e.p.get()).second) return;
   auto each = [&](std::initializer_list<const Expr *> parts) {
     for (const Expr *part : parts) look(*part);
   };
@@ -279,9 +282,9 @@ void LaneView::look(const Expr &e) {
       [&](const Call &n) {
         for (const Expr &a : n.args) look(a);
       });
-  if (!varies(e)) return;
+  if (!is_divergent(e)) return;
   if (!is_simple(e)) refuse(e.loc());
-  bool addresses = e.dtype() == DType::i64 && step(e);  // is no vector
+  bool addresses = e.dtype() == DType::i64 && lane_stride(e);  // is no vector
   if (addresses || as<Ref>(e) || as<Load>(e)) return;
   const Call *function = as<Call>(e);
   work_.operations += function && row_of(function->fn).cost == Cost::function ? 24 : 1;
@@ -289,47 +292,47 @@ void LaneView::look(const Expr &e) {
 }
 
 /// Not the operations that machines have for single values only, nor those whose code is long.
-bool LaneView::is_simple(const Expr &e) {
+bool VectorizationAnalysis::is_simple(const Expr &e) {
   if (const Call *n = as<Call>(e)) return n->fn != Fn::fmod && (n->fn != Fn::power || is_float(e.dtype()));
   const Binary *n = as<Binary>(e);
   if (!n || (n->op != BinOp::floor_div && n->op != BinOp::floor_mod)) return true;
   return !is_float(e.dtype()) && as<Const>(n->b);
 }
 
-bool LaneView::varies(const Expr &e) {
-  if (auto found = varies_.find(e.p.get()); found != varies_.end()) return found->second;
+bool VectorizationAnalysis::is_divergent(const Expr &e) {
+  if (auto found = is_divergent_.find(e.p.get()); found != is_divergent_.end()) return found->second;
   bool out = match(
       e, [](const Const &) { return false; }, [&](const Ref &n) { return lets_.count(n.sym.get()) > 0; },
       [&](const Load &n) {
-        return own_cells_.count(n.buf.get()) > 0 || sum_of(n.buf) ||
-               std::any_of(n.index.begin(), n.index.end(), [&](const Expr &i) { return varies(i); });
+        return own_cells_.count(n.buf.get()) > 0 || reduction_of(n.buf) ||
+               std::any_of(n.index.begin(), n.index.end(), [&](const Expr &i) { return is_divergent(i); });
       },
-      [&](const Unary &n) { return varies(n.a); },
-      [&](const Binary &n) { return varies(n.a) || varies(n.b); },
-      [&](const Logic &n) { return varies(n.a) || varies(n.b); },
-      [&](const Select &n) { return varies(n.cond) || varies(n.yes) || varies(n.no); },
-      [&](const Cast &n) { return varies(n.a); },
+      [&](const Unary &n) { return is_divergent(n.a); },
+      [&](const Binary &n) { return is_divergent(n.a) || is_divergent(n.b); },
+      [&](const Logic &n) { return is_divergent(n.a) || is_divergent(n.b); },
+      [&](const Select &n) { return is_divergent(n.cond) || is_divergent(n.yes) || is_divergent(n.no); },
+      [&](const Cast &n) { return is_divergent(n.a); },
       [&](const Call &n) {
-        return std::any_of(n.args.begin(), n.args.end(), [&](const Expr &a) { return varies(a); });
+        return std::any_of(n.args.begin(), n.args.end(), [&](const Expr &a) { return is_divergent(a); });
       });
-  varies_[e.p.get()] = out;
+  is_divergent_[e.p.get()] = out;
   return out;
 }
 
 /// Modulo 2^64, as the values themselves are.
-std::optional<int64_t> LaneView::step(const Expr &e) {
-  if (!varies(e)) return 0;
+std::optional<int64_t> VectorizationAnalysis::lane_stride(const Expr &e) {
+  if (!is_divergent(e)) return 0;
   if (auto found = steps_.find(e.p.get()); found != steps_.end()) return found->second;
   std::optional<int64_t> out;
   if (const Ref *n = as<Ref>(e)) out = lets_.at(n->sym.get());
-  if (const Binary *n = as<Binary>(e); n && e.dtype() == DType::i64) out = step_of(*n);
+  if (const Binary *n = as<Binary>(e); n && e.dtype() == DType::i64) out = lane_stride_of(*n);
   steps_[e.p.get()] = out;
   return out;
 }
 
-std::optional<int64_t> LaneView::step_of(const Binary &n) {
+std::optional<int64_t> VectorizationAnalysis::lane_stride_of(const Binary &n) {
   if (n.op != BinOp::add && n.op != BinOp::sub && n.op != BinOp::mul) return std::nullopt;
-  auto a = step(n.a), b = step(n.b);
+  auto a = lane_stride(n.a), b = lane_stride(n.b);
   if (!a || !b) return std::nullopt;
   auto wrapped = [](uint64_t x) { return static_cast<int64_t>(x); };
   auto x = static_cast<uint64_t>(*a), y = static_cast<uint64_t>(*b);
@@ -341,21 +344,22 @@ std::optional<int64_t> LaneView::step_of(const Binary &n) {
   return std::nullopt;
 }
 
-std::optional<int64_t> LaneView::element_step(const Buf &b, const std::vector<Expr> &index) {
+std::optional<int64_t> VectorizationAnalysis::element_stride(const Buf &b, const std::vector<Expr> &index) {
   std::vector<std::optional<int64_t>> steps;
-  for (const Expr &i : index) steps.push_back(step(i));
-  auto likely = std::find_if(likely_rows_.begin(), likely_rows_.end(),
+  for (const Expr &i : index) steps.push_back(lane_stride(i));
+  auto likely = std::find_if(assumed_row_lengths_.begin(), assumed_row_lengths_.end(),
                              [&](const auto &rows) { return rows.first == b; });
-  return elements_of(*b, steps, likely == likely_rows_.end() ? std::nullopt : std::optional(likely->second));
+  return elements_of(*b, steps,
+                     likely == assumed_row_lengths_.end() ? std::nullopt : std::optional(likely->second));
 }
 
-bool can_mask(const LaneView &view, const Target &target) {
+bool can_mask(const VectorizationAnalysis &view, const Target &target) {
   uint32_t narrowest = view.narrowest_element() ? view.narrowest_element() : 32;
   return target.has_masks(narrowest) && (!view.work().gathers || target.has_gather()) &&
          (!view.work().scatters || target.has("avx512f"));
 }
 
-bool always_masked(const LaneView &view, const Target &target) {
+bool always_masked(const VectorizationAnalysis &view, const Target &target) {
   constexpr uint32_t many = 16;  // operations: a function has more
   return target.has("avx512f") && view.work().operations >= many && can_mask(view, target);
 }

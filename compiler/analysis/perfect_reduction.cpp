@@ -1,5 +1,5 @@
 // One look at what stands between the loops, one at what is in them.
-#include "analysis/lane_bands.h"
+#include "analysis/perfect_reduction.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -22,7 +22,7 @@ const For *only_loop(const Stmt &body) {
 
 }  // namespace
 
-bool is_pure_band(const std::vector<const For *> &band, const std::vector<const For *> &around) {
+bool is_perfect_reduction(const std::vector<const For *> &band, const std::vector<const For *> &around) {
   for (size_t d = 1; d < band.size(); ++d)
     if (only_loop(band[d]->body) != band[d - 1]) return false;
   const Stmt &body = band.back()->body;
@@ -46,17 +46,17 @@ bool is_pure_band(const std::vector<const For *> &band, const std::vector<const 
   return pure;
 }
 
-bool has_ends_of_call(const std::vector<const For *> &band) {
+bool has_call_constant_bounds(const std::vector<const For *> &band) {
   return std::all_of(band.begin(), band.end(),
                      [](const For *n) { return is_size_of_call(n->lo) && is_size_of_call(n->hi); });
 }
 
-std::vector<const For *> pure_band_at(const For &outermost, const std::vector<const For *> &around) {
+std::vector<const For *> perfect_reduction_at(const For &outermost, const std::vector<const For *> &around) {
   std::vector<const For *> band{&outermost};
   bool sums = false;
   for (const For *n = only_loop(outermost.body); n; n = only_loop(n->body)) band.insert(band.begin(), n);
   walk(band.front()->body, [&](const Store &n, const Stmt &) { sums = sums || n.order == Order::lanes; });
-  return sums && is_pure_band(band, around) ? band : std::vector<const For *>{};
+  return sums && is_perfect_reduction(band, around) ? band : std::vector<const For *>{};
 }
 
 }  // namespace kw

@@ -11,12 +11,12 @@ namespace kw {
 /// True when the loops of a band (innermost first; `around` it others, outermost first, null for a while)
 /// stand directly in one another and all that they write is sums in lanes over just this band, and scalars of
 /// an iteration; nothing in them can fail or end early.
-bool is_pure_band(const std::vector<const For *> &band, const std::vector<const For *> &around);
+bool is_perfect_reduction(const std::vector<const For *> &band, const std::vector<const For *> &around);
 
 /// The pure band that begins with this loop, innermost first; empty when there is none.
-std::vector<const For *> pure_band_at(const For &outermost, const std::vector<const For *> &around);
+std::vector<const For *> perfect_reduction_at(const For &outermost, const std::vector<const For *> &around);
 
 /// True when the ends of the loops are known from the arguments of the call alone.
-bool has_ends_of_call(const std::vector<const For *> &band);
+bool has_call_constant_bounds(const std::vector<const For *> &band);
 
 }  // namespace kw

@@ -1,5 +1,5 @@
 // Recognition of selections, and what is said of them.
-#include "analysis/selection.h"
+#include "analysis/arg_reduction.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ std::string selected(std::string_view body) {
   Func f = unit::ir(text + "  return s, w\n");
   std::string out;
   walk(f.body, [&](const If &n, const Stmt &) {
-    Selection found = selection_of(n);
+    ArgReductionForm found = match_arg_reduction(n);
     if (!found) return;
     std::string_view op = found.op == BinOp::lt ? " < " : " <= ";
     const std::string &best = found.best->sym->name;
@@ -29,13 +29,13 @@ std::string selected(std::string_view body) {
   return out;
 }
 
-TEST(Selection, the_best_and_what_belongs_to_it) {
+TEST(ArgReductionForm, the_best_and_what_belongs_to_it) {
   EXPECT_EQ(selected("if s[0] < a[i, 0]:\n  s[0] = a[i, 0]"), "s < x: s");
   EXPECT_EQ(selected("if a[i, 0] <= s[0]:\n  w[0] = i\n  s[0] = a[i, 0]"), "x <= s: w s");
   EXPECT_EQ(selected("if s[i] < a[i, 0]:\n  s[i] = a[i, 0]\n  w[i] = i"), "s < x: s w");
 }
 
-TEST(Selection, other_conditionals_select_nothing) {
+TEST(ArgReductionForm, other_conditionals_select_nothing) {
   EXPECT_EQ(selected("if s[0] < a[i, 0]:\n  s[0] = a[i, 1]"), "");
   EXPECT_EQ(selected("if s[0] < a[i, 0]:\n  s[0] = a[i, 0]\nelse:\n  w[0] = i"), "");
   EXPECT_EQ(selected("if s[0] < a[i, 0]:\n  s[0] = a[i, 0]\n  w[i] = 1"), "");

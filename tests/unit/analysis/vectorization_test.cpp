@@ -1,5 +1,5 @@
 // Which loops have a form over lanes, and how their values move from lane to lane.
-#include "analysis/lane_view.h"
+#include "analysis/vectorization.h"
 
 #include <gtest/gtest.h>
 
@@ -21,17 +21,17 @@ Func with_loop(std::string_view body, std::string_view before = "") {
 const For &loop_of(const Func &f) { return *as<For>(unit::find_loop(f, "i").loop); }
 bool widens(std::string_view body, std::string_view before = "") {
   Func f = with_loop(body, before);
-  return LaneView(loop_of(f)).widens();
+  return VectorizationAnalysis(loop_of(f)).is_vectorizable();
 }
 
-TEST(LaneView, assignments_conditions_and_inner_loops_widen) {
+TEST(VectorizationAnalysis, assignments_conditions_and_inner_loops_widen) {
   EXPECT_TRUE(widens("    w[i] = w[i] + 1\n"));
   EXPECT_TRUE(widens("    if w[i] < 3:\n      w[i] = 2\n    else:\n      h[i] = u8(1)\n"));
   EXPECT_TRUE(widens("    for j in serial(0, n, 1):\n      a[i, j] = f32(0.0)\n"));
   EXPECT_TRUE(widens("    t = alloc(i64, (), 'registers')\n    t[()] = i\n    w[i] = t[()]\n"));
 }
 
-TEST(LaneView, what_lanes_cannot_do_together_does_not_widen) {
+TEST(VectorizationAnalysis, what_lanes_cannot_do_together_does_not_widen) {
   EXPECT_FALSE(widens("    if w[i] < 3:\n      continue\n    w[i] = 1\n"));
   EXPECT_FALSE(widens("    for j in serial(0, i, 1):\n      a[i, j] = f32(0.0)\n"));
   EXPECT_FALSE(widens("    w[0] = i\n"));
@@ -40,15 +40,15 @@ TEST(LaneView, what_lanes_cannot_do_together_does_not_widen) {
   EXPECT_FALSE(widens("    t = alloc(i64, (4,), 'stack')\n    t[0] = i\n    w[i] = t[0]\n"));
 }
 
-TEST(LaneView, a_while_runs_until_all_lanes_have_ended) {
+TEST(VectorizationAnalysis, a_while_runs_until_all_lanes_have_ended) {
   EXPECT_TRUE(widens("    while w[i] < 3:\n      w[i] = w[i] + 1\n"));
   EXPECT_TRUE(widens("    while w[i] < 3:\n      w[i] = w[i] + 1\n      if w[i] == 2:\n        break\n"));
   EXPECT_FALSE(widens("    while w[i] < 3:\n      w[0] = w[i] + 1\n"));
   EXPECT_FALSE(
       widens("    while w[i] < 3:\n      w[i] = w[i] + 1\n      for j in serial(0, n, 1):\n        break\n"));
   Func f = with_loop("    w[i] = 1\n"), g = with_loop("    while w[i] < 3:\n      w[i] = w[i] + 1\n");
-  EXPECT_FALSE(LaneView(loop_of(f)).has_while());
-  EXPECT_TRUE(LaneView(loop_of(g)).has_while());
+  EXPECT_FALSE(VectorizationAnalysis(loop_of(f)).has_while());
+  EXPECT_TRUE(VectorizationAnalysis(loop_of(g)).has_while());
 }
 
 /// The counters of the while in the loop, in text, from what stands before it and in it.
@@ -57,17 +57,18 @@ std::string counters(std::string_view before, std::string_view inside) {
       with_loop(cat("    p = alloc(i64, (), 'registers')\n    q = alloc(i64, (), 'registers')\n", before,
                     "    while (p[()] < n) and (q[()] < w[i]):\n", inside, "    w[i] = p[()] + q[()]\n"));
   const For &loop = loop_of(f);
-  LaneView view(loop);
-  EXPECT_TRUE(view.widens());
+  VectorizationAnalysis view(loop);
+  EXPECT_TRUE(view.is_vectorizable());
   std::string out;
   walk(loop.body, [&](const While &n, const Stmt &) {
     if (out.empty())
-      for (const Counter &c : view.counters(n)) out += cat(c.cell->sym->name, "=", *as_int(c.first), " ");
+      for (const UniformInduction &c : view.uniform_inductions(n))
+        out += cat(c.cell->sym->name, "=", *as_int(c.first), " ");
   });
   return out;
 }
 
-TEST(LaneView, counters_of_a_while_begin_with_a_constant_and_count_in_each_iteration) {
+TEST(VectorizationAnalysis, counters_of_a_while_begin_with_a_constant_and_count_in_each_iteration) {
   std::string_view both = "    p[()] = 3\n    q[()] = 4\n", p_counts = "      p[()] = p[()] + 1\n",
                    q_counts = "      q[()] = q[()] - 2\n";
   EXPECT_EQ(counters(both, cat(p_counts, q_counts)), "p=3 q=4 ");
@@ -84,14 +85,14 @@ TEST(LaneView, counters_of_a_while_begin_with_a_constant_and_count_in_each_itera
   EXPECT_EQ(counters(both, cat(p_counts, "      if w[i] < 3:\n        continue\n", q_counts)), "");
 }
 
-TEST(LaneView, selections_keep_scalars_that_nothing_else_uses) {
+TEST(VectorizationAnalysis, selections_keep_scalars_that_nothing_else_uses) {
   std::string_view cells =
       "  s = alloc(f32, (), 'registers')\n  s[()] = f32(0.0)\n  p = alloc(i64, (), 'registers')\n  p[()] = "
       "0\n";
   auto selects = [&](std::string_view body) {
     Func f = with_loop(body, cells);
-    LaneView view(loop_of(f));
-    return view.widens() && view.selections().size() == 1;
+    VectorizationAnalysis view(loop_of(f));
+    return view.is_vectorizable() && view.arg_reductions().size() == 1;
   };
   std::string_view pick = "    if a[0, i] < s[()]:\n      s[()] = a[0, i]\n      p[()] = i\n";
   EXPECT_TRUE(selects(pick));
@@ -105,7 +106,7 @@ TEST(LaneView, selections_keep_scalars_that_nothing_else_uses) {
   EXPECT_FALSE(selects("    if a[0, 0] < a[0, i]:\n      a[0, 0] = a[0, i]\n"));
 }
 
-TEST(LaneView, a_scalar_from_outside_must_be_a_sum_whose_order_is_free) {
+TEST(VectorizationAnalysis, a_scalar_from_outside_must_be_a_sum_whose_order_is_free) {
   std::string_view cell = "  s = alloc(i64, (), 'registers')\n  s[()] = 0\n",
                    real = "  s = alloc(f32, (), 'registers')\n  s[()] = f32(0.0)\n";
   EXPECT_TRUE(widens("    s[()] = s[()] + w[i]\n", cell));
@@ -118,29 +119,29 @@ TEST(LaneView, a_scalar_from_outside_must_be_a_sum_whose_order_is_free) {
   EXPECT_TRUE(widens("    s[()] = min(s[()], a[i, 0])\n", real));
 }
 
-TEST(LaneView, a_sum_in_lanes_is_told_apart) {
+TEST(VectorizationAnalysis, a_sum_in_lanes_is_told_apart) {
   Func f = with_loop("    s[()] = (s[()] + a[0, i]) @ lanes(i)\n",
                      "  s = alloc(f32, (), 'registers')\n  s[()] = f32(0.0)\n");
-  LaneView view(loop_of(f));
-  EXPECT_TRUE(view.widens() && view.has_lane_sums());
-  EXPECT_TRUE(view.sums().empty());
+  VectorizationAnalysis view(loop_of(f));
+  EXPECT_TRUE(view.is_vectorizable() && view.has_lane_sums());
+  EXPECT_TRUE(view.reductions().empty());
 }
 
-TEST(LaneView, steps_go_through_names_and_sums) {
+TEST(VectorizationAnalysis, steps_go_through_names_and_sums) {
   Func f = with_loop(
       "    q: i64 = 3 - 2 * i\n    r: i64 = w[i]\n    w[i] = q + n\n    w[i] = r\n    w[i] = 7\n"
       "    w[i] = i * i\n");
   const For &loop = loop_of(f);
-  LaneView view(loop);
+  VectorizationAnalysis view(loop);
   std::vector<std::optional<int64_t>> steps;
-  walk(loop.body, [&](const Store &n, const Stmt &) { steps.push_back(view.step(n.value)); });
+  walk(loop.body, [&](const Store &n, const Stmt &) { steps.push_back(view.lane_stride(n.value)); });
   EXPECT_EQ(steps, (std::vector<std::optional<int64_t>>{-2, std::nullopt, 0, std::nullopt}));
 }
 
-TEST(LaneView, rows_and_places_apart_are_counted) {
+TEST(VectorizationAnalysis, rows_and_places_apart_are_counted) {
   Func f = with_loop(
       "    a[0, i] = a[1, n - 1 - i] + a[i, 0] * a[2, 2]\n    w[w[i]] = w[i] + 1\n    h[i] = u8(0)\n");
-  LaneView view(loop_of(f));
+  VectorizationAnalysis view(loop_of(f));
   EXPECT_EQ(view.work().rows, 5u);
   EXPECT_EQ(view.work().gathers, 1u);
   EXPECT_EQ(view.work().scatters, 1u);

@@ -1,5 +1,5 @@
 // Statements of one chain run together; what hangs on a condition or a loop in it is a chain of its own.
-#include "analysis/strided_loads.h"
+#include "analysis/interleaved_loads.h"
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ static std::optional<int64_t> distance(const Buf &b, const std::vector<Expr> &to
   return elements_of(*b, apart);
 }
 
-StridedLoads::StridedLoads(const For &loop, LaneView &view) : view_(view) {
+InterleavedLoads::InterleavedLoads(const For &loop, VectorizationAnalysis &view) : view_(view) {
   if (view.work().strided == 0) return;
   bool jumps = false;
   walk(loop.body, [&](const Jump &, const Stmt &) { jumps = true; });
@@ -32,12 +32,12 @@ StridedLoads::StridedLoads(const For &loop, LaneView &view) : view_(view) {
     if (homes_.at(load)) join(*load, home);
 }
 
-void StridedLoads::chain(const Stmt &root) {
+void InterleavedLoads::chain(const Stmt &root) {
   uint32_t here = chains_++;
   statements(root, here);
 }
 
-void StridedLoads::statements(const Stmt &root, uint32_t here) {
+void InterleavedLoads::statements(const Stmt &root, uint32_t here) {
   for (const Stmt *s = &root; s && *s; s = chain_next(*s->p))
     match(
         *s,
@@ -49,7 +49,7 @@ void StridedLoads::statements(const Stmt &root, uint32_t here) {
         [&](const For &n) { mentions(n.lo, here), mentions(n.hi, here), chain(n.body); },
         [&](const While &n) { mentions(n.cond, chains_++), chain(n.body); }, [](const Jump &) {},
         [&](const If &n) {
-          if (view_.selection_at(n)) return mentions(n.cond, chains_++);
+          if (view_.arg_reduction_at(n)) return mentions(n.cond, chains_++);
           certain(n.cond, here), chain(n.yes);
           if (n.no) chain(n.no);
         },
@@ -59,15 +59,15 @@ void StridedLoads::statements(const Stmt &root, uint32_t here) {
         });
 }
 
-void StridedLoads::certain(const Expr &e, uint32_t here) {
+void InterleavedLoads::certain(const Expr &e, uint32_t here) {
   mentions(e, here);
   for_each_certain_load(e, [&](const Load &n) {
-    if (is_short_stride(view_.element_step(n.buf, n.index))) certain_.emplace_back(&n, here);
+    if (is_short_stride(view_.element_stride(n.buf, n.index))) certain_.emplace_back(&n, here);
   });
 }
 
 /// Notes where all loads of an expression stand.
-void StridedLoads::mentions(const Expr &e, uint32_t here) {
+void InterleavedLoads::mentions(const Expr &e, uint32_t here) {
   walk(e, [&](const Load &n, const Expr &) {
     auto [at, is_new] = homes_.try_emplace(&n, here);
     if (!is_new && at->second != here) at->second.reset();
@@ -82,8 +82,8 @@ static bool is_lasting(const std::vector<Expr> &index) {
 }
 
 /// Into the first window of its chain that has room for it, or into a new one.
-void StridedLoads::join(const Load &n, uint32_t home) {
-  int64_t step = *view_.element_step(n.buf, n.index);
+void InterleavedLoads::join(const Load &n, uint32_t home) {
+  int64_t step = *view_.element_stride(n.buf, n.index);
   if (found_.count(&n) || n.buf->space == Space::registers || !is_lasting(n.index)) return;
   for (auto &[chain, window] : windows_) {
     if (chain != home || window.buf != n.buf || window.step != step) continue;
@@ -99,7 +99,7 @@ void StridedLoads::join(const Load &n, uint32_t home) {
   found_.insert({&n, {&windows_.back().second, 0}});
 }
 
-std::optional<StridedLoad> StridedLoads::find(const Load &n) const {
+std::optional<InterleavedLoad> InterleavedLoads::find(const Load &n) const {
   auto found = found_.find(&n);
   return found == found_.end() ? std::nullopt : std::optional(found->second);
 }

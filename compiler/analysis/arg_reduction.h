@@ -9,7 +9,7 @@
 namespace kw {
 
 /// All that is stored is kept at one place each, and every iteration that is better overwrites all of it.
-struct Selection {
+struct ArgReductionForm {
   const ExprNode *read = nullptr;  ///< the Load of `best` in the condition; null when it is no selection
   Buf best{};
   Expr value{};               ///< what is compared with it and kept there
@@ -19,6 +19,6 @@ struct Selection {
 
   explicit operator bool() const { return read != nullptr; }
 };
-Selection selection_of(const If &n);
+ArgReductionForm match_arg_reduction(const If &n);
 
 }  // namespace kw

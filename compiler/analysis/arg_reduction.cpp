@@ -1,5 +1,5 @@
 // Patterns of selection.
-#include "analysis/selection.h"
+#include "analysis/arg_reduction.h"
 
 #include <algorithm>
 
@@ -46,7 +46,7 @@ std::vector<const Store *> stores_of(const Stmt &body) {
 
 }  // namespace
 
-Selection selection_of(const If &n) {
+ArgReductionForm match_arg_reduction(const If &n) {
   const Binary *c = as<Binary>(n.cond);
   if (!c || (c->op != BinOp::lt && c->op != BinOp::le) || n.no) return {};
   std::vector<const Store *> stores = stores_of(n.yes);
@@ -60,7 +60,7 @@ Selection selection_of(const If &n) {
       bool reads_kept = std::any_of(stores.begin(), stores.end(),
                                     [&](const Store *o) { return loads_from(value, o->buf); });
       if (!l || !same_place(*l, *s) || !equal(s->value, value) || reads_kept) continue;
-      Selection out{best.p.get(), s->buf, value, c->op, left};
+      ArgReductionForm out{best.p.get(), s->buf, value, c->op, left};
       for (const Store *o : stores) out.kept.push_back(o->buf);
       return out;
     }

@@ -7,15 +7,15 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "analysis/lane_view.h"
+#include "analysis/vectorization.h"
 
 namespace kw {
 
 /// Of one innermost loop inside a loop in lanes; valid as long as both.
-class RowBlocks {
+class TransposedBlocks {
  public:
   /// `view` is of the loop in lanes, `inner` stands in it. Elements of `bits` bits form blocks.
-  RowBlocks(const For &inner, LaneView &view, uint32_t bits);
+  TransposedBlocks(const For &inner, VectorizationAnalysis &view, uint32_t bits);
 
   struct Block {
     Buf buf;
@@ -44,7 +44,7 @@ class RowBlocks {
   void note(const void *access, const Buf &b, const std::vector<Expr> &index, bool is_store);
 
   const For &inner_;
-  LaneView &view_;
+  VectorizationAnalysis &view_;
   uint32_t bits_;
   std::unordered_set<const SymNode *> defined_;  ///< in the body of the inner loop
   std::vector<Block> blocks_;
@@ -53,6 +53,7 @@ class RowBlocks {
 };
 
 /// The work of a loop in lanes, with what goes through blocks of its inner loops counted as rows.
-LaneView::Work work_with_blocks(const For &lanes, LaneView &view, uint32_t bits);
+VectorizationAnalysis::Work work_with_transposes(const For &lanes, VectorizationAnalysis &view,
+                                                 uint32_t bits);
 
 }  // namespace kw

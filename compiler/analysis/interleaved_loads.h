@@ -5,13 +5,13 @@
 #include <deque>
 #include <unordered_map>
 
-#include "analysis/lane_view.h"
+#include "analysis/vectorization.h"
 
 namespace kw {
 
 /// The elements that a lane reads by several loads, all of which run whenever one of them does. They lie
 /// less than a step apart, so that windows of lanes do not overlap.
-struct StridedWindow {
+struct InterleavedGroup {
   Buf buf;
   std::vector<Expr> index;  ///< of the first load in the text, from which the ends are counted
   int64_t step = 0;         ///< elements from lane to lane
@@ -20,18 +20,18 @@ struct StridedWindow {
   uint32_t size() const { return static_cast<uint32_t>(last - first + 1); }
 };
 
-struct StridedLoad {
-  const StridedWindow *window;
+struct InterleavedLoad {
+  const InterleavedGroup *window;
   int64_t element;  ///< counted as its ends are
 };
 
 /// Valid as long as the loop.
-class StridedLoads {
+class InterleavedLoads {
  public:
-  StridedLoads(const For &loop, LaneView &view);
+  InterleavedLoads(const For &loop, VectorizationAnalysis &view);
 
   /// Nothing for a load that stands under a condition of its own expression, or in several places.
-  std::optional<StridedLoad> find(const Load &n) const;
+  std::optional<InterleavedLoad> find(const Load &n) const;
 
  private:
   void chain(const Stmt &root);
@@ -40,12 +40,12 @@ class StridedLoads {
   void mentions(const Expr &e, uint32_t here);
   void join(const Load &n, uint32_t home);
 
-  LaneView &view_;
+  VectorizationAnalysis &view_;
   uint32_t chains_ = 0;
   std::unordered_map<const Load *, std::optional<uint32_t>> homes_;  ///< the chain; nothing: several
   std::vector<std::pair<const Load *, uint32_t>> certain_;
-  std::deque<std::pair<uint32_t, StridedWindow>> windows_;  ///< with the chain
-  std::unordered_map<const Load *, StridedLoad> found_;
+  std::deque<std::pair<uint32_t, InterleavedGroup>> windows_;  ///< with the chain
+  std::unordered_map<const Load *, InterleavedLoad> found_;
 };
 
 }  // namespace kw

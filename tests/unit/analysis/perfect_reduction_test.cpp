@@ -1,5 +1,5 @@
 // Which loops of sums can be cut into blocks.
-#include "analysis/lane_bands.h"
+#include "analysis/perfect_reduction.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ std::string band_of(std::string_view body) {
   for_each_store(f.body, [&](const Stmt &, const Store &, const std::vector<const For *> &loops) {
     auto at = std::find_if(loops.begin(), loops.end(), [](const For *n) { return n->iter->name == "i"; });
     if (!out.empty() || at == loops.end()) return;
-    for (const For *loop : pure_band_at(**at, {loops.begin(), at})) out += loop->iter->name;
+    for (const For *loop : perfect_reduction_at(**at, {loops.begin(), at})) out += loop->iter->name;
   });
   return out;
 }
@@ -63,7 +63,7 @@ TEST(LaneBands, ends_of_loops_may_come_from_data) {
         unit::ir(cat("def f(a: buf(f32, (n,)), s: inout(f32, (n,)), w: buf(i64, (n,)), k: weak(i64)):\n"
                      "  fp('default')\n  dims(n)\n  for i in serial(0, ",
                      end, ", 1):\n    s[0] = (s[0] + a[i]) @ lanes(i)\n  return s\n"));
-    return has_ends_of_call({as<For>(f.body)});
+    return has_call_constant_bounds({as<For>(f.body)});
   };
   EXPECT_TRUE(known("n"));
   EXPECT_TRUE(known("min(n, k) - 2"));
