@@ -26,7 +26,7 @@ class AccessWalk {
 
  private:
   void chain(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) statement(*s);
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) statement(*s);
   }
 
   void statement(const Stmt &s) {

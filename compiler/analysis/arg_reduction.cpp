@@ -31,7 +31,7 @@ bool same_element(const std::vector<Expr> &a, const std::vector<Expr> &b) {
 std::vector<const Store *> stores_of(const Stmt &body) {
   std::vector<const Store *> stores;
   bool plain = true;
-  for (const Stmt *s = &body; s && *s; s = chain_next(*s->p)) {
+  for (const Stmt *s = &body; s && *s; s = next_in_block(*s->p)) {
     auto keep = [&](const Stmt &item) {
       const Store *store = as<Store>(item);
       plain = plain && (store || as<Seq>(item));

@@ -56,7 +56,7 @@ class VisitedExtents {
 
  private:
   void visit(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
       if (const Seq *n = as<Seq>(*s))
         for (size_t i = 0; i + 1 < n->items.size(); ++i) visit(n->items[i]);
       if (const Let *n = as<Let>(*s)) loads(n->value);
@@ -145,7 +145,7 @@ class Estimator {
   }
 
   void add_statements(const Stmt &root, Sum &sum) {
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
       if (const Let *n = as<Let>(*s)) values_[n->sym.get()] = n->value;
       add_statement(*s, sum);
     }
@@ -177,8 +177,8 @@ class Estimator {
   /// Where threads are to share a loop, what it moves counts: chains of one operation wait for it.
   int64_t weight_of(const Stmt &s) const { return weight(s, is_known_before_ ? 2 : 1); }
 
-  /// A loop that runs as it stands where it is short, and in another form elsewhere (transform/lower_lanes):
-  /// its work is the same in both.
+  /// A loop that runs as it stands where it is short, and in another form elsewhere
+  /// (transform/lowering/lower_reductions): its work is the same in both.
   static bool is_short_form(const If &n) {
     const Binary *few = as<Binary>(n.cond);
     const For *loop = as<For>(n.yes);
@@ -317,7 +317,7 @@ class WorkspacePlanner {
 
  private:
   void visit(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
       if (const Alloc *n = as<Alloc>(*s); n && n->buf->space == Space::heap)
         slots_.push_back({n->buf, where_reached(size_of(*n->buf)), parallel_loops_ > 0});
       if (const If *n = as<If>(*s)) {

@@ -37,7 +37,7 @@ class Accesses {
     loops_.pop_back();
   }
   void statements(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p))
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p))
       match(
           *s,
           [&](const Store &n) {

@@ -38,7 +38,7 @@ void InterleavedLoads::chain(const Stmt &root) {
 }
 
 void InterleavedLoads::statements(const Stmt &root, uint32_t here) {
-  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p))
+  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p))
     match(
         *s,
         [&](const Store &n) {

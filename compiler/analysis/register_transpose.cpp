@@ -48,7 +48,7 @@ bool TransposedBlocks::is_plain(const Stmt &body) {
 
 /// What runs in each iteration; conditions and what hangs on them are left out.
 void TransposedBlocks::statements(const Stmt &root) {
-  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
     if (const Let *n = as<Let>(*s)) read(n->value);
     if (const Store *n = as<Store>(*s)) {
       read(n->value);
@@ -122,7 +122,7 @@ bool TransposedBlocks::may_move(const Buf &b, const std::vector<Expr> &index) co
 bool TransposedBlocks::is_written_last(const Buf &b, const Stmt &root) {
   bool written = false, fine = true;
   std::function<void(const Stmt &)> look = [&](const Stmt &chain) {
-    for (const Stmt *s = &chain; s && *s; s = chain_next(*s->p)) {
+    for (const Stmt *s = &chain; s && *s; s = next_in_block(*s->p)) {
       if (written) {
         walk(*s, [&](const Load &n, const Expr &) { fine = fine && n.buf != b; });
         return;

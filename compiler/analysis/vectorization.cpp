@@ -83,7 +83,7 @@ const ArgReduction *VectorizationAnalysis::arg_reduction_at(const If &n) const {
 /// Conditionals outside inner loops, whose cells nothing else in the loop uses. The iteration that is
 /// selected runs once more at the end, so that memory must be then as it was.
 void VectorizationAnalysis::find_arg_reductions(const Stmt &body, const Uses &uses) {
-  for (const Stmt *s = &body; s && *s; s = chain_next(*s->p)) {
+  for (const Stmt *s = &body; s && *s; s = next_in_block(*s->p)) {
     if (const Seq *n = as<Seq>(*s))
       for (size_t i = 0; i + 1 < n->items.size(); ++i) find_arg_reductions(n->items[i], uses);
     const If *n = as<If>(*s);
@@ -154,7 +154,7 @@ struct StoresOf {
   std::vector<const Store *> always;
 
   void look(const Stmt &root, bool is_always) {
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p))
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p))
       match(
           *s, [&](const Store &n) { note(n, is_always); }, [&](const For &n) { look(n.body, false); },
           [&](const While &n) { look(n.body, false); },
@@ -193,7 +193,7 @@ void VectorizationAnalysis::refuse(Loc at) {
 }
 
 void VectorizationAnalysis::statements(const Stmt &root) {
-  for (const Stmt *s = &root; s && *s && is_vectorizable_; s = chain_next(*s->p))
+  for (const Stmt *s = &root; s && *s && is_vectorizable_; s = next_in_block(*s->p))
     match(
         *s, [&](const Store &n) { store(n, s->loc()); }, [&](const Let &n) { define(n); },
         [&](const Alloc &n) {

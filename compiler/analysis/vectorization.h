@@ -1,5 +1,6 @@
 // A loop seen as lanes: whether its iterations can run side by side in vector registers, and how each value
-// in it differs from one lane to the next. Asks nothing about dependences (schedule/legal) or profit.
+// in it differs from one lane to the next. Asks nothing about dependences (schedule/directives/legal) or
+// profit.
 #pragma once
 
 #include <optional>
@@ -55,7 +56,7 @@ class VectorizationAnalysis {
   ///     p[j, 0] * p[j, 1] + p[j, 2]   →   p: 3
   const std::vector<std::pair<Buf, int64_t>> &assumed_row_lengths() const { return assumed_row_lengths_; }
   /// Whether it adds to a place from outside in lanes of their own (Order::lanes), which is for
-  /// transform/lower_lanes to make explicit.
+  /// transform/lowering/lower_reductions to make explicit.
   bool has_lane_sums() const { return lane_sum_bits_ > 0; }
   /// Bits of one lane of all these sums.
   uint32_t lane_sum_bits() const { return lane_sum_bits_; }

@@ -6,8 +6,8 @@
 #include "support/diagnostic.h"
 #include "support/text.h"
 #include "transform/fma.h"
-#include "transform/legalise_types.h"
-#include "transform/lower_lanes.h"
+#include "transform/lowering/legalise_types.h"
+#include "transform/lowering/lower_reductions.h"
 #include "transform/math/expand.h"
 #include "transform/simplify.h"
 
@@ -16,8 +16,9 @@ namespace kw {
 namespace {
 
 constexpr Pass cpu_tail[] = {
-    {"split_fma", split_fma},           {"lower_lanes", lower_lanes}, {"expand_math", expand_math},
-    {"legalise_types", legalise_types}, {"simplify", simplify},
+    {"split_fma", split_fma},     {"lower_reductions", lower_reductions},
+    {"expand_math", expand_math}, {"legalise_types", legalise_types},
+    {"simplify", simplify},
 };
 
 std::string emit_object(const Func &f, const Target &target) {

@@ -8,9 +8,9 @@
 #include "analysis/access.h"
 #include "analysis/bounds.h"
 #include "analysis/init.h"
-#include "driver/loop_lines.h"
+#include "driver/loop_report.h"
+#include "driver/missed_optimizations.h"
 #include "driver/pipeline.h"
-#include "driver/undone.h"
 #include "ir/build.h"
 #include "ir/match.h"
 #include "ir/print.h"
@@ -106,13 +106,13 @@ class Explainer {
   }
 
   void loops() {
-    std::vector<JudgedClaim> claims = judge_claims(f_, in_.sources);
+    std::vector<CheckedHint> claims = checked_hints(f_, in_.sources);
     walk(
         f_.body,
         [&](const For &n, const Stmt &s) {
           if (n.iter->loc == s.loc()) return;  // one copy of an expanded loop
           auto claim =
-              std::find_if(claims.begin(), claims.end(), [&](const JudgedClaim &c) { return c.loop == &n; });
+              std::find_if(claims.begin(), claims.end(), [&](const CheckedHint &c) { return c.loop == &n; });
           auto [how, why] = scheduled(n);
           if (claim != claims.end()) why += cat(why.empty() ? "" : "; ", claim_text(*claim));
           add({"loop", s.loc(), cat(n.iter->name, " in ", range_text(n)), -1, std::move(how),
@@ -161,7 +161,7 @@ class Explainer {
     return words.empty() || (named && affine_of(e)) ? bound_text(f_, e) : words;
   }
 
-  std::string claim_text(const JudgedClaim &c) const {
+  std::string claim_text(const CheckedHint &c) const {
     if (c.refusal) return cat(row_of(c.refusal->code).name, ": ", c.refusal->message);
     std::vector<std::string> shared;
     for (const SharedReduction &r : c.shared)

@@ -12,7 +12,7 @@ namespace kw {
 
 /// One fact about one place of the source.
 struct Finding {
-  std::string kind;  ///< "loop", "nest", "undone", "access", "buffer"; of the front end "local", "sum"
+  std::string kind;  ///< "loop", "nest", "missed", "access", "buffer"; of the front end "local", "sum"
   Loc loc;
   std::string subject;  ///< "i in range(a.shape[0])", "a[i + 1]", "c", "total"
   int32_t dim = -1;     ///< of an access; the depth of a loop of the schedule's nest

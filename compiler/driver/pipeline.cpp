@@ -2,11 +2,11 @@
 #include "driver/pipeline.h"
 
 #include "schedule/choose_cpu.h"
+#include "transform/demote_integers.h"
 #include "transform/fill_buffers.h"
 #include "transform/fma.h"
 #include "transform/guard_bounds.h"
 #include "transform/hoist_checks.h"
-#include "transform/narrow_words.h"
 #include "transform/simplify.h"
 #include "transform/track_writes.h"
 
@@ -22,11 +22,11 @@ constexpr Pass to_every_body[] = {
 // from here on every access is safe
 constexpr Pass guarded[] = {{"guard_bounds", guard_bounds},
                             {"hoist_checks", hoist_checks},
-                            {"narrow_words", narrow_words},
+                            {"demote_integers", demote_integers},
                             {"choose_cpu", choose_cpu}};
 constexpr Pass guarded_but_data[] = {{"guard_bounds", guard_bounds_but_data},
                                      {"hoist_checks", hoist_checks},
-                                     {"narrow_words", narrow_words},
+                                     {"demote_integers", demote_integers},
                                      {"choose_cpu", choose_cpu}};
 constexpr Pass debugged[] = {{"check_all_bounds", check_all_bounds}, {"track_writes", track_writes}};
 constexpr Pass plain[] = {{"guard_bounds", guard_bounds_without_facts}};

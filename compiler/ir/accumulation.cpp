@@ -109,7 +109,7 @@ struct StoreWalk {
     loops.pop_back();
   }
   void statements(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
       if (const Seq *n = as<Seq>(*s))
         for (size_t i = 0; i + 1 < n->items.size(); ++i) statements(n->items[i]);
       if (const If *n = as<If>(*s)) statements(n->yes), statements(n->no);

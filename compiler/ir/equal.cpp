@@ -113,7 +113,7 @@ bool Comparer::same(const Stmt &a, const Stmt &b) {
   for (;;) {
     if (!x || !y || !*x || !*y) return (!x || !*x) && (!y || !*y);
     if ((*x)->v.index() != (*y)->v.index() || !same_head(*x->p, *y->p)) return false;
-    const Stmt *next_x = chain_next(*x->p), *next_y = chain_next(*y->p);
+    const Stmt *next_x = next_in_block(*x->p), *next_y = next_in_block(*y->p);
     if (!next_x || !next_y) return !next_x && !next_y;
     x = next_x, y = next_y;
   }

@@ -7,7 +7,7 @@
 namespace kw {
 
 static void find(const Stmt &root, Jumps &out) {
-  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
     if (const Jump *n = as<Jump>(*s)) {
       bool breaks = n->kind == JumpKind::break_loop;
       if (breaks && !out.breaks) out.first_break = s->loc();
@@ -20,7 +20,7 @@ static void find(const Stmt &root, Jumps &out) {
 }
 
 bool always_jumps(const Stmt &root) {
-  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
     if (as<Jump>(*s)) return true;
     const If *n = as<If>(*s);
     if (n && n->no && always_jumps(n->yes) && always_jumps(n->no)) return true;

@@ -3,7 +3,7 @@
 
 namespace kw {
 
-const Stmt *chain_next(const StmtNode &s) {
+const Stmt *next_in_block(const StmtNode &s) {
   if (const auto *let = std::get_if<Let>(&s.v)) return &let->body;
   if (const auto *alloc = std::get_if<Alloc>(&s.v)) return &alloc->body;
   if (const auto *seq = std::get_if<Seq>(&s.v); seq && !seq->items.empty()) return &seq->items.back();
@@ -11,7 +11,7 @@ const Stmt *chain_next(const StmtNode &s) {
 }
 
 static Stmt take_next(StmtNode &s) {
-  const Stmt *next = chain_next(s);
+  const Stmt *next = next_in_block(s);
   return next ? std::move(*const_cast<Stmt *>(next))
               : Stmt{};  // the node is being destroyed or is about to be
 }

@@ -216,7 +216,7 @@ inline Loc Stmt::loc() const { return p->loc; }
 
 /// The statement that ends this one and continues its chain: the body of a Let or Alloc, the last item of a
 /// Seq; else null.
-const Stmt *chain_next(const StmtNode &s);
+const Stmt *next_in_block(const StmtNode &s);
 
 inline constexpr uint32_t max_depth = 1000;
 

@@ -140,7 +140,7 @@ Stmt Rebuild::operator()(const Stmt &root) {
   std::vector<const Stmt *> chain;
   const Stmt *s = &root;
   Stmt tail;
-  for (; s && *s; s = chain_next(*s->p)) {
+  for (; s && *s; s = next_in_block(*s->p)) {
     if (const Stmt *found = s->p.use_count() > 1 ? stmts_.find(s->p.get()) : nullptr) {
       tail = *found;
       break;
@@ -152,7 +152,7 @@ Stmt Rebuild::operator()(const Stmt &root) {
   for (const Stmt *link : chain) changed.push_back(with_new_heads(*link, *this));
   for (size_t i = chain.size(); i-- > 0;) {
     std::optional<Statement> &now = changed[i];
-    if (const Stmt *old = chain_next(*chain[i]->p); old && old->p != tail.p)
+    if (const Stmt *old = next_in_block(*chain[i]->p); old && old->p != tail.p)
       set_next(now ? *now : now.emplace(chain[i]->p->v), tail);
     Stmt rebuilt = now ? remake(chain[i]->loc(), std::move(*now)) : *chain[i];
     bool dissolved = as<Seq>(*chain[i]) && !as<Seq>(rebuilt);  // its one item has met the rules already

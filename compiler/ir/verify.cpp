@@ -241,7 +241,7 @@ bool Verifier::stmt(const Stmt &root) {
   if (!root) return true;
   std::vector<const SymNode *> scoped;
   bool ok = true;
-  for (const Stmt *s = &root; ok && s && *s; s = chain_next(*s->p)) {
+  for (const Stmt *s = &root; ok && s && *s; s = next_in_block(*s->p)) {
     ok = need((*s)->depth == expected_depth(*s->p), "a statement has the wrong depth") && head(*s);
     if (const Let *n = as<Let>(*s)) scoped.push_back(n->sym.get());
     if (const Alloc *n = as<Alloc>(*s)) scoped.push_back(n->buf->sym.get());

@@ -21,7 +21,7 @@ void Traversal::visit(const Stmt &root) {
     if (s->p.use_count() > 1 && !seen_.insert(s->p.get())) return;
     meet(*s);
     visit_heads(*s);
-    s = chain_next(*s->p);
+    s = next_in_block(*s->p);
   }
 }
 

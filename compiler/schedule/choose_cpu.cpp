@@ -4,20 +4,20 @@
 #include "analysis/vectorization.h"
 #include "ir/build.h"
 #include "ir/match.h"
-#include "schedule/cpu/block_columns.h"
-#include "schedule/cpu/carry_values.h"
-#include "schedule/cpu/fuse_loops.h"
-#include "schedule/cpu/jam_loops.h"
-#include "schedule/cpu/lanes_and_threads.h"
-#include "schedule/cpu/order_loops.h"
 #include "schedule/cpu/separate_sums.h"
 #include "schedule/cpu/short_sums.h"
-#include "schedule/cpu/strip_turned.h"
-#include "schedule/index_sets/part_sums.h"
-#include "schedule/index_sets/split_borders.h"
-#include "schedule/index_sets/split_index_sets.h"
-#include "schedule/index_sets/unroll_hints.h"
-#include "schedule/index_sets/unroll_taps.h"
+#include "schedule/cpu/strip_mine_column_reductions.h"
+#include "schedule/cpu/unroll_and_jam.h"
+#include "schedule/cpu/vectorize_and_parallelize.h"
+#include "schedule/steps/distribute_reductions.h"
+#include "schedule/steps/fuse_loops.h"
+#include "schedule/steps/peel_boundaries.h"
+#include "schedule/steps/permute_loops.h"
+#include "schedule/steps/scalar_replacement.h"
+#include "schedule/steps/split_index_sets.h"
+#include "schedule/steps/tile_transposed_accesses.h"
+#include "schedule/steps/unroll_hints.h"
+#include "schedule/steps/unroll_small_loops.h"
 #include "support/text.h"
 
 namespace kw {
@@ -32,16 +32,16 @@ constexpr size_t most_statements = 100;
 /// The loops in a form and an order that suits memory.
 void rewrite(LoopNest &nest, const Target &target) {
   if (nest.nest().statements.size() > most_statements) return;
-  part_sums(nest);
+  distribute_reductions(nest);
   split_index_sets(nest);
   fuse_loops(nest);
-  unroll_taps(nest);
-  if (split_borders(nest)) unroll_taps(nest);
-  order_loops(nest, target);
-  strip_turned(nest);
-  block_columns(nest, target);
+  unroll_small_loops(nest);
+  if (peel_boundaries(nest)) unroll_small_loops(nest);
+  permute_loops(nest, target);
+  tile_transposed_accesses(nest);
+  strip_mine_column_reductions(nest, target);
   separate_sums(nest, target);
-  jam_loops(nest, target);
+  unroll_and_jam(nest, target);
 }
 
 Diagnostic unsound_plan(const std::string &kernel, const RefusedDirective &step) {
@@ -58,7 +58,7 @@ Diagnostic unsound_plan(const std::string &kernel, const RefusedDirective &step)
 
 Func chosen(LoopNest &nest, const Target &target) {
   bool sound = run_steps(nest, [&](LoopNest &n) { rewrite(n, target); });
-  return sound ? run_in_lanes_and_threads(nest.func(), target) : nest.func();
+  return sound ? vectorize_and_parallelize(nest.func(), target) : nest.func();
 }
 
 /// The same, of calls whose sums are short, where that is better vectorized; else nothing.
@@ -90,7 +90,7 @@ Func choose_cpu(const Func &f, const Target &target) {
   Func out = chosen(nest, target);
   if (auto version = chosen_for_short_sums(f, out, target))
     out = with_short_sums(std::move(out), version->condition, version->func);
-  return unroll_hinted(carry_values(out));
+  return unroll_hinted(scalar_replacement(out));
 }
 
 CpuSchedule schedule_for_cpu(const Func &f, const Target &target) {
@@ -104,7 +104,7 @@ CpuSchedule schedule_for_cpu(const Func &f, const Target &target) {
     const For *n = nest.loops[l].loop;
     if (!n) continue;
     if (n->kind == ForKind::parallel && lanes_of_block(*n))
-      out.push_back(print_directive(nest, {Verb::strip, l + 1, {}, {n->step}}));
+      out.push_back(print_directive(nest, {Verb::tile, l + 1, {}, {n->step}}));
   }
   for (uint32_t l = 0; l < nest.loops.size(); ++l) {
     const For *n = nest.loops[l].loop;

@@ -1,6 +1,6 @@
 // The schedule of a kernel for CPUs, step by step (schedule/cpu): the loops are brought into a form and an
 // order that suits memory, and then run on several threads and in vector registers. Every choice is asked of
-// schedule/legal first. Changes no order of a sum and no result.
+// schedule/directives/legal first. Changes no order of a sum and no result.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ir/func.h"
-#include "schedule/loop_nest.h"
+#include "schedule/directives/loop_nest.h"
 #include "support/target.h"
 
 namespace kw {

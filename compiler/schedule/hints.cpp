@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "analysis/bounds.h"
+#include "analysis/nest/privatize.h"
 #include "ir/match.h"
 #include "ir/print.h"
-#include "schedule/index_sets/unroll_hints.h"
-#include "schedule/privatise.h"
+#include "schedule/steps/unroll_hints.h"
 #include "support/text.h"
 
 namespace kw {
@@ -187,7 +187,7 @@ class HintWalk {
  public:
   HintWalk(const Func &f, const SourceMap &sources) : f_(f), sources_(sources) {}
 
-  std::vector<JudgedClaim> run() {
+  std::vector<CheckedHint> run() {
     for_each_loop(f_.body, [&](const Stmt &s, const For &n, const NestScope &scope) { claim(s, n, scope); });
     return std::move(found_);
   }
@@ -221,12 +221,12 @@ class HintWalk {
 
   const Func &f_;
   const SourceMap &sources_;
-  std::vector<JudgedClaim> found_;
+  std::vector<CheckedHint> found_;
 };
 
 }  // namespace
 
-std::vector<JudgedClaim> judge_claims(const Func &f, const SourceMap &sources) {
+std::vector<CheckedHint> checked_hints(const Func &f, const SourceMap &sources) {
   return HintWalk(f, sources).run();
 }
 
@@ -237,7 +237,7 @@ std::string refusal_text(const Func &f, const SourceMap &sources, const Nest &ne
 
 std::vector<Diagnostic> check_hints(const Func &f, const SourceMap &sources) {
   std::vector<Diagnostic> out;
-  for (JudgedClaim &claim : judge_claims(f, sources))
+  for (CheckedHint &claim : checked_hints(f, sources))
     if (claim.refusal) out.push_back(std::move(*claim.refusal));
   return out;
 }

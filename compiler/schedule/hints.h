@@ -3,13 +3,13 @@
 #pragma once
 
 #include "ir/func.h"
-#include "schedule/legal.h"
+#include "schedule/directives/legal.h"
 #include "support/diagnostic.h"
 
 namespace kw {
 
 /// One claim, and what is told when it does not hold; nothing when it is proved.
-struct JudgedClaim {
+struct CheckedHint {
   const For *loop = nullptr;
   Directive::Verb verb = Directive::Verb::parallel;
   std::vector<SharedReduction> shared{};  ///< of a proved one
@@ -18,7 +18,7 @@ struct JudgedClaim {
 };
 
 /// The claims of a function in source order.
-std::vector<JudgedClaim> judge_claims(const Func &f, const SourceMap &sources);
+std::vector<CheckedHint> checked_hints(const Func &f, const SourceMap &sources);
 
 /// The warnings of those that are not proved.
 std::vector<Diagnostic> check_hints(const Func &f, const SourceMap &sources);

@@ -75,7 +75,7 @@ class EarlyChecks {
 
  private:
   void visit(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
       if (const Let *n = as<Let>(*s)) values_[n->sym.get()] = replaced(n->value, values_);
       if (const Seq *n = as<Seq>(*s))
         for (size_t i = 0; i + 1 < n->items.size(); ++i) visit(n->items[i]);

@@ -58,7 +58,7 @@ class CellFlow {
  private:
   template <class F>
   void in(const Stmt &root, Cells declared, Live after, const F &found) {
-    for (const Stmt *s = &root; s; s = chain_next(*s->p)) {
+    for (const Stmt *s = &root; s; s = next_in_block(*s->p)) {
       if (const Seq *list = as<Seq>(*s)) {
         Live live = after;
         for (size_t i = list->items.size(); i-- > 0;) {
@@ -90,7 +90,7 @@ class CellFlow {
 
   const Flow &of(const Stmt &root) {
     std::vector<const Stmt *> chain;
-    for (const Stmt *s = &root; s && !flows_.count(s->p.get()); s = chain_next(*s->p)) chain.push_back(s);
+    for (const Stmt *s = &root; s && !flows_.count(s->p.get()); s = next_in_block(*s->p)) chain.push_back(s);
     for (size_t i = chain.size(); i-- > 0;) flows_.emplace(chain[i]->p.get(), flow(*chain[i]));
     return flows_.at(root.p.get());
   }
@@ -156,7 +156,7 @@ class OwnCells {
     walk(body, [&](const Store &n, const Stmt &) {
       if (auto found = stores.find(n.buf.get()); found != stores.end()) ++found->second;
     });
-    for (const Stmt *s = &body; s; s = chain_next(*s->p))
+    for (const Stmt *s = &body; s; s = next_in_block(*s->p))
       if (const Seq *list = as<Seq>(*s))
         for (const Stmt &item : list->items)
           if (const Store *n = as<Store>(item))

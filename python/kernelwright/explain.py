@@ -30,7 +30,7 @@ _access_words = {
 class Fact:
     """One fact about one place.
 
-    `kind` is "loop", "nest", "undone", "access", "buffer", "local" or "sum"; `subject` the source text or
+    `kind` is "loop", "nest", "missed", "access", "buffer", "local" or "sum"; `subject` the source text or
     name that it is about; `what` the fact ("serial", "proved", "checked", "zeroed", "float32", "lanes", …),
     `why` its reason or "". `dim` is the dimension of an access or, of a "nest", the number of loops around,
     else -1. `line` counts in `file` from 1; 0 for a loop that the compiler made for its checks.
@@ -138,7 +138,7 @@ def _version_lines(version: Version) -> Iterator[str]:
     yield from _section("loops", [_line(f, version) for f in version.of("loop")])
     yield from _section("schedule", _nest(version))
     yield from _section("steps", list(version.schedule))
-    yield from _section("not done", [line for f in version.of("undone") for line in _undone(f, version)])
+    yield from _section("not done", [line for f in version.of("missed") for line in _missed(f, version)])
     yield from _section("accesses", _accesses(version))
     for title, kind in (("buffers", "buffer"), ("locals", "local"), ("sums", "sum")):
         yield from _section(title, [_line(f, version) for f in version.of(kind)])
@@ -172,7 +172,7 @@ def _nest(version: Version) -> list[str]:
     return lines
 
 
-def _undone(fact: Fact, version: Version) -> list[str]:
+def _missed(fact: Fact, version: Version) -> list[str]:
     """In one line, or the reason part by part."""
     head = f"{_place(fact, version)}: {fact.subject}"
     if len(head) + len(fact.why) < 100:

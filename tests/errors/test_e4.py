@@ -35,22 +35,22 @@ FAULTS = {
         "",
     ),
     "parallel i j": ("1:12", "the directive ends before `j`", "           ^", ""),
-    "private x at i": (
-        "1:9",
+    "privatize x at i": (
+        "1:11",
         "no buffer of this nest is named `x`",
-        "        ^",
+        "          ^",
         "      = help: there are `a`",
     ),
-    "iss j at i + x": (
-        "1:14",
+    "split_index_set j at i + x": (
+        "1:26",
         "no value of this nest is named `x`",
-        "             ^",
+        "                         ^",
         "      = help: there are `i`, `n`, `m`, `p`",
     ),
-    "# begins\n\n  split i by 4\n  jam i by  # nothing": (
-        "4:10",
+    "# begins\n\n  split i by 4\n  unroll_and_jam i by  # nothing": (
+        "4:21",
         "a number is expected at the end",
-        "         ^",
+        "                    ^",
         "",
     ),
 }

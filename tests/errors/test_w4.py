@@ -487,7 +487,7 @@ def test_w407_unfused(kernel: kw.Kernel) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kw.UninitializedReadWarning)
         (version,) = kernel.explain(*args).versions
-    found = [(f.line, f.why) for f in version.of("undone") if f.subject == "W407"]
+    found = [(f.line, f.why) for f in version.of("missed") if f.subject == "W407"]
     assert found == [(int(re.findall(r"at lines (\d+)", expected)[0]), expected)]
     if "iteration i = " not in expected:
         return

@@ -86,9 +86,9 @@ double error_in_ulp(float got, double truth) {
 }
 
 /// The worst point so far, and those that need a better judge.
-class Judge {
+class LegalityChecker {
  public:
-  Judge(const char *name, double bound) : name_(name), bound_(bound) {}
+  LegalityChecker(const char *name, double bound) : name_(name), bound_(bound) {}
   void look(float got, double truth, float x, float y) {
     if (static_cast<float>(truth) == got && worst_ >= 0.5) return;  // rounded right: at most half a place
     double error = error_in_ulp(got, truth);
@@ -108,7 +108,7 @@ class Judge {
 bool run_all(const Row &row, uint64_t stride) {
   auto kernel = compiled(row.name, false);
   std::vector<float> x(block), y(block);
-  Judge judge(row.name, row.bound);
+  LegalityChecker judge(row.name, row.bound);
   for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += block * stride) {
     for (size_t i = 0; i < block; ++i) x[i] = std::bit_cast<float>(static_cast<uint32_t>(bits + i * stride));
     void *data[] = {x.data(), y.data()};
@@ -139,7 +139,7 @@ std::pair<float, float> pair_at(std::mt19937_64 &random, bool power) {
 bool run_pairs(const PairRow &row, uint64_t count, uint64_t seed) {
   auto kernel = compiled(row.name, true);
   std::vector<float> x(block), y(block), z(block);
-  Judge judge(row.name, row.bound);
+  LegalityChecker judge(row.name, row.bound);
   std::mt19937_64 random(seed);
   for (uint64_t done = 0; done < count; done += block) {
     for (size_t i = 0; i < block; ++i) std::tie(x[i], y[i]) = pair_at(random, row.truth(2, 3) == 8);

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "schedule/legal.h"
+#include "schedule/directives/legal.h"
 #include "tests/oracle/random_nest.h"
 
 namespace kw::oracle {

@@ -1,6 +1,6 @@
 // The dependence engine against executions and against isl: what either of them shows, the engine reports.
 // How often it reports more is printed.
-#include "schedule/dependence.h"
+#include "analysis/nest/dependence.h"
 
 #include <gtest/gtest.h>
 

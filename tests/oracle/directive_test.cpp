@@ -7,6 +7,8 @@
 #include <cstring>
 #include <map>
 
+#include "analysis/nest/privatize.h"
+#include "analysis/nest/trip_counts.h"
 #include "codegen/interp/interp.h"
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -15,11 +17,9 @@
 #include "ir/rewrite.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
-#include "schedule/loop_nest.h"
-#include "schedule/privatise.h"
-#include "schedule/tree/apply_loops.h"
-#include "schedule/tree/ranges.h"
-#include "schedule/tree/shape.h"
+#include "schedule/directives/apply.h"
+#include "schedule/directives/loop_nest.h"
+#include "schedule/directives/preconditions.h"
 #include "support/text.h"
 #include "tests/oracle/claims.h"
 #include "tests/oracle/random_kernel.h"
@@ -124,33 +124,32 @@ class DirectiveMaker {
       if (nest_.loops[l].loop) counting.push_back(l);
     if (counting.empty()) return std::nullopt;
     Directive d;
-    d.verb = static_cast<Verb>(random_() % 16);
+    d.verb = static_cast<Verb>(random_() % (static_cast<uint32_t>(Verb::expand) + 1));
     if (random_() % 4 == 0 && has_short_loop_with_scalar(counting)) d.verb = Verb::expand;
     if (d.verb == Verb::reduce && random_() % 8) d.verb = Verb::fuse;
     d.loop = counting[random_() % counting.size()];
     auto size = [&] { return pick(random_, {2, 2, 3, 4, 5, 8}); };
     switch (d.verb) {
       case Verb::split:
-      case Verb::jam: d.sizes = {size()}; break;
+      case Verb::unroll_and_jam: d.sizes = {size()}; break;
       case Verb::unroll:
         if (random_() % 4) d.sizes = {size()};
         break;
       case Verb::vectorize: d.sizes = {pick(random_, {2, 4, 8})}; break;
       case Verb::reorder: inwards(d, counting), shuffle(d); break;
       case Verb::tile:
-      case Verb::strip:
         inwards(d, counting);
         for (size_t i = 0; i <= d.others.size(); ++i) d.sizes.push_back(size());
         break;
       case Verb::fuse: pair(d, counting); break;
       case Verb::distribute: d.sizes = {static_cast<int64_t>(random_() % 4)}; break;
       case Verb::peel: d.sizes = {pick(random_, {1, 2, 3})}, d.last = random_() % 2; break;
-      case Verb::iss: d.at = place(d.loop); break;
-      case Verb::make_own: own(d, counting); break;
+      case Verb::split_index_set: d.at = place(d.loop); break;
+      case Verb::privatize: own(d, counting); break;
       case Verb::contract: temporary(d, counting); break;
       case Verb::expand:
         own(d, counting);
-        if (random_() % 2 && !most_trips(*nest_.loops[d.loop].loop)) d.verb = Verb::strip, d.sizes = {size()};
+        if (random_() % 2 && !most_trips(*nest_.loops[d.loop].loop)) d.verb = Verb::tile, d.sizes = {size()};
         break;
       default: break;
     }
@@ -258,7 +257,7 @@ struct Trials {
 
 /// What became of the directives of one verb.
 struct Counts {
-  int64_t applied = 0, misfit = 0, refused = 0, harmless = 0;
+  int64_t applied = 0, inapplicable = 0, refused = 0, harmless = 0;
 };
 
 bool is_marked(const Func &f) {
@@ -300,7 +299,7 @@ class Sequence {
       auto d = DirectiveMaker(random_, nest).run();
       if (!d) return;
       std::string line = "?";
-      bool of_buffer = d->verb == Verb::make_own || d->verb == Verb::expand;
+      bool of_buffer = d->verb == Verb::privatize || d->verb == Verb::expand;
       if (!of_buffer || d->buf) line = print_directive(nest.nest(), *d);
       SCOPED_TRACE(text + line);
       expect_reads_back(nest, *d, line);
@@ -338,8 +337,8 @@ class Sequence {
 
   void refuse(const LoopNest &nest, const Directive &d, const Verdict &v, const Trials &trials,
               Counts &count) {
-    if (v.reason == Reason::misfit || v.reason == Reason::jump) {
-      ++count.misfit;
+    if (v.reason == Reason::inapplicable || v.reason == Reason::jump) {
+      ++count.inapplicable;
       return;
     }
     ++count.refused;
@@ -369,7 +368,7 @@ TEST(DirectiveOracle, what_is_legal_keeps_memory_bit_by_bit) {
   Counts all;
   for (const auto &[verb, c] : counts) {
     verbs += cat("; ", verb_name(verb), " ", c.applied, " applied, ", c.refused, " refused, ", c.harmless,
-                 " of them harmless, ", c.misfit, " do not fit");
+                 " of them harmless, ", c.inapplicable, " do not fit");
     all.applied += c.applied, all.refused += c.refused, all.harmless += c.harmless;
   }
   record(cat("directives by execution: seed ", seed, ", ", done, " sequences, ", all.applied, " applied, ",

@@ -1,6 +1,6 @@
 // Verdicts against executions in another order: what is called legal changes no element, and a witness is a
 // pair of iterations that really meet. How often a harmless claim is refused is printed.
-#include "schedule/legal.h"
+#include "schedule/directives/legal.h"
 
 #include <gtest/gtest.h>
 

@@ -22,10 +22,10 @@ STAGES = (
     "fill_buffers",
     "guard_bounds",
     "hoist_checks",
-    "narrow_words",
+    "demote_integers",
     "choose_cpu",
     "split_fma",
-    "lower_lanes",
+    "lower_reductions",
     "expand_math",
 )
 A = np.arange(4.0)

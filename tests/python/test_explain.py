@@ -105,7 +105,7 @@ def counts_in_memory(m, s):
 def test_what_has_no_form_in_lanes_is_named() -> None:
     args = np.ones(4, bool), np.zeros(1, int)
     line = first_line(counts_in_memory) + 3
-    why = [w for _, subject, _, _, w in facts(counts_in_memory, "undone", *args) if subject == "lanes for k"]
+    why = [w for _, subject, _, _, w in facts(counts_in_memory, "missed", *args) if subject == "lanes for k"]
     assert why == [f"`s[0] += 1 if m[k] else 2` at line {line} has no form in lanes"]
 
 
@@ -444,7 +444,7 @@ def turned(a):
 def test_the_schedule_is_told_step_by_step() -> None:
     found = turned.explain(F32)
     strip, *threads, lanes = only(found).schedule
-    assert strip == "strip i by 256, j by 16  # read along one loop, written along the other"
+    assert strip == "tile i by 256, j by 16  # read along one loop, written along the other"
     assert threads == ["parallel i0", "parallel j0"] and re.fullmatch(r"vectorize i by (4|8|16)", lanes)
     steps = "\n              ".join([f"  steps       {strip}", *threads, lanes])
     assert f"{steps}\n" in str(found)
@@ -588,5 +588,5 @@ def test_a_fused_loop_tells_where_it_went() -> None:
     first, second = version.of("loop")
     assert second.why.startswith(f"one with the loop of line {first.line}")
     assert second.what == first.what == "parallel"
-    undone = [(fact.line - first.line, fact.subject) for fact in version.of("undone")]
-    assert undone == [(0, "lanes for i"), (2, "lanes for i")]  # they go down a column
+    missed = [(fact.line - first.line, fact.subject) for fact in version.of("missed")]
+    assert missed == [(0, "lanes for i"), (2, "lanes for i")]  # they go down a column

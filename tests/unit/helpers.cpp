@@ -58,7 +58,7 @@ Target without_fma() { return {"x86_64-unknown-linux-gnu", {"sse2"}, 32 << 10, 5
 
 static bool find(const Stmt &root, const std::string &name, FoundLoop &out) {
   size_t before = out.scope.size();
-  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
     auto inside = [&](ScopeItem item, const Stmt &body) {
       out.scope.push_back(std::move(item));
       if (body && find(body, name, out)) return true;

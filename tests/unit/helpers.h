@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/nest/nest.h"
 #include "ir/func.h"
 #include "ir/signature.h"
-#include "schedule/nest.h"
 #include "support/diagnostic.h"
 #include "support/options.h"
 #include "support/target.h"

@@ -182,7 +182,7 @@ Value Interpreter::evaluated(const Expr &e) {
 }
 
 Flow Interpreter::statements(const Stmt &root) {
-  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
     if (const Alloc *n = as<Alloc>(*s); n && !is_cell(n->buf)) return allocate(*n);
     if (Flow flow = statement(*s); flow != Flow::next) return flow;
   }

@@ -20,7 +20,7 @@ using llvm::Function;
 using llvm::FunctionType;
 
 bool FunctionEmitter::contains_loop(const Stmt &root) {
-  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
     if (as<While>(*s)) return true;
     if (const For *n = as<For>(*s); n && (!(is_row(*n) || fits_one_chunk(*n)) || contains_loop(n->body)))
       return true;
@@ -123,7 +123,7 @@ void FunctionEmitter::run() {
 }
 
 void FunctionEmitter::statements(const Stmt &root) {
-  for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) statement(*s);
+  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) statement(*s);
 }
 
 void FunctionEmitter::statement(const Stmt &s) {
@@ -497,7 +497,7 @@ uint32_t FunctionEmitter::copies_of(const Stmt &body) const {
         [&](const Call &, const Expr &) { left -= 4; }, [&](const Select &, const Expr &) { left = -1; },
         [&](const Logic &, const Expr &) { left = -1; });
   };
-  for (const Stmt *s = &body; s && *s && left >= 0; s = chain_next(*s->p)) {
+  for (const Stmt *s = &body; s && *s && left >= 0; s = next_in_block(*s->p)) {
     auto statement = [&](const Stmt &one) {
       const If *branch = as<If>(one);
       const Store *store = branch ? chosen_store(*branch) : as<Store>(one);

@@ -120,7 +120,7 @@ struct FunctionEmitter::Region {
 static std::vector<const For *> parallel_loops_in(const Stmt &body) {
   std::vector<const For *> out;
   auto visit = [&](const auto &self, const Stmt &root) -> void {
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
       if (const Seq *items = as<Seq>(*s))
         for (size_t i = 0; i + 1 < items->items.size(); ++i) self(self, items->items[i]);
       if (const For *loop = as<For>(*s); loop && loop->kind == ForKind::parallel && !loop->width)

@@ -197,7 +197,7 @@ bool FunctionEmitter::fits_one_chunk(const For &n) {
 /// True of a vector loop that fills a cell of as many lanes.
 bool FunctionEmitter::is_row(const For &n) {
   auto fills = [](const auto &self, const Stmt &root) -> bool {
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
       const Store *to = as<Store>(*s);
       if (to && to->buf->space == Space::registers && to->buf->rank() == 1) return true;
       if (const If *branch = as<If>(*s); branch && (self(self, branch->yes) || self(self, branch->no)))
@@ -234,7 +234,8 @@ void FunctionEmitter::row(const For &n, VectorizationAnalysis &view, V lo, V tri
   };
   if (count == all) return body(nullptr);
   BasicBlock *part = block("part"), *done = block("done");
-  const Binary *end = as<Binary>(n.hi);  // what is left of a row (transform/lane_rows) is never all of it
+  const Binary *end =
+      as<Binary>(n.hi);  // what is left of a row (transform/lowering/blocked_reduction) is never all of it
   bool is_rest = end && end->op == BinOp::bit_and && as_int(end->b).value_or(n.width) < n.width;
   if (!is_rest && !always_masked(view, target_)) {
     BasicBlock *whole = block("row"), *rest = block("rest");

@@ -150,7 +150,7 @@ class Costs {
  private:
   /// `times`: how often per iteration of the loop that `body` is of.
   void statements(const Stmt &root, Body *body, double runs, double times) {
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
       if (const Let *n = as<Let>(*s)) {
         if (body) body->value(n->value, times), body->define(n->sym);
         values_[n->sym.get()] = evaluate(n->value);

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "analysis/nest/trip_counts.h"
 #include "analysis/register_transpose.h"
-#include "schedule/tree/ranges.h"
 
 namespace kw {
 

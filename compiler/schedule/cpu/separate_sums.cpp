@@ -2,13 +2,13 @@
 // more.
 #include "schedule/cpu/separate_sums.h"
 
+#include "analysis/nest/reduce.h"
+#include "analysis/nest/trip_counts.h"
 #include "ir/accumulation.h"
 #include "ir/walk.h"
-#include "schedule/cpu/lanes_and_threads.h"
-#include "schedule/cpu/pieces.h"
 #include "schedule/cpu/short_sums.h"
-#include "schedule/reduce.h"
-#include "schedule/tree/ranges.h"
+#include "schedule/cpu/vectorize_and_parallelize.h"
+#include "schedule/steps/distribute_loops.h"
 
 namespace kw {
 
@@ -41,7 +41,7 @@ bool may_be_cut(const For &n) {
 }
 
 bool separate(LoopNest &nest, const Sym &iter) {
-  std::optional<Sym> around = strip_parallel(nest, iter, stretch);
+  std::optional<Sym> around = tile_parallel(nest, iter, stretch);
   return around && expand_scalars(nest, iter) && distribute_all(nest, *around, 0);
 }
 
@@ -54,8 +54,8 @@ void separate_sums(LoopNest &nest, const Target &target) {
   for (const Sym &iter : found) {
     LoopNest cut = nest;
     if (!separate(cut, iter)) continue;
-    Func before = run_in_lanes_and_threads(nest.func(), target);
-    if (vectorizes_more(run_in_lanes_and_threads(cut.func(), target), before)) nest = std::move(cut);
+    Func before = vectorize_and_parallelize(nest.func(), target);
+    if (vectorizes_more(vectorize_and_parallelize(cut.func(), target), before)) nest = std::move(cut);
   }
 }
 

@@ -5,7 +5,7 @@
 //                   for i: t[i] = 0      for i: for k: t[i] += …, i in vectors      for i: y[i] = s[i] + t[i]
 #pragma once
 
-#include "schedule/loop_nest.h"
+#include "schedule/directives/loop_nest.h"
 #include "support/target.h"
 
 namespace kw {

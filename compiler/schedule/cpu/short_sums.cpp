@@ -11,7 +11,7 @@
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "transform/copy.h"
-#include "transform/lane_sum.h"
+#include "transform/lowering/reduction_plan.h"
 
 namespace kw {
 

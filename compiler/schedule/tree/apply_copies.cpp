@@ -3,7 +3,7 @@
 
 #include "ir/build.h"
 #include "ir/match.h"
-#include "schedule/tree/share_loads.h"
+#include "schedule/tree/load_cse.h"
 #include "transform/copy.h"
 
 namespace kw {
@@ -18,32 +18,33 @@ std::vector<Stmt> copies_of(const Stmt &body, const Sym &iter, const std::vector
   return out;
 }
 
-Chain one_after_another(const std::vector<Stmt> &bodies) {
-  Chain out;
-  for (const Stmt &body : bodies) append(out, chain_of(body));
+StatementList one_after_another(const std::vector<Stmt> &bodies) {
+  StatementList out;
+  for (const Stmt &body : bodies) append(out, statements_of(body));
   return out;
 }
 
-Chain side_by_side(const std::vector<Stmt> &bodies, const std::unordered_set<const BufNode *> &apart) {
-  std::vector<Chain> chains;
-  for (const Stmt &body : bodies) chains.push_back(chain_of(body));
+StatementList side_by_side(const std::vector<Stmt> &bodies,
+                           const std::unordered_set<const BufNode *> &apart) {
+  std::vector<StatementList> chains;
+  for (const Stmt &body : bodies) chains.push_back(statements_of(body));
   auto is_loop = [&](size_t i) { return !chains[0][i].opens && as<For>(chains[0][i].s); };
-  Chain out;
+  StatementList out;
   for (size_t i = 0; i < chains[0].size(); ++i) {
     if (!is_loop(i)) {
       size_t end = i + 1;
       while (end < chains[0].size() && !is_loop(end)) ++end;
-      std::vector<Chain> parts;
-      for (const Chain &chain : chains)
+      std::vector<StatementList> parts;
+      for (const StatementList &chain : chains)
         parts.emplace_back(chain.begin() + static_cast<std::ptrdiff_t>(i),
                            chain.begin() + static_cast<std::ptrdiff_t>(end));
-      append(out, share_loads(parts, apart));
+      append(out, eliminate_common_loads(parts, apart));
       i = end - 1;
       continue;
     }
     const For *first = as<For>(chains[0][i].s);
     std::vector<Stmt> inner;
-    for (const Chain &chain : chains) {
+    for (const StatementList &chain : chains) {
       const For *n = as<For>(chain[i].s);
       Substitution with;
       if (n != first) with.values[n->iter.get()] = kw::ref(first->iter);

@@ -4,16 +4,16 @@
 
 #include <unordered_set>
 
-#include "schedule/nest.h"
-#include "schedule/tree/chain.h"
+#include "analysis/nest/nest.h"
+#include "schedule/tree/statement_list.h"
 
 namespace kw {
 
 /// The bodies one after the other.
-Chain one_after_another(const std::vector<Stmt> &bodies);
+StatementList one_after_another(const std::vector<Stmt> &bodies);
 /// What stands before the first loop, of one body after the other; then that loop, over the bodies of all;
 /// and so on. What they read alike is read once; of a buffer in `apart` no copy touches what another writes.
-Chain side_by_side(const std::vector<Stmt> &bodies, const std::unordered_set<const BufNode *> &apart);
+StatementList side_by_side(const std::vector<Stmt> &bodies, const std::unordered_set<const BufNode *> &apart);
 /// `body` with these values of an iterator, each copy with symbols of its own.
 std::vector<Stmt> copies_of(const Stmt &body, const Sym &iter, const std::vector<Expr> &values);
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "analysis/affine.h"
+#include "analysis/nest/trip_counts.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/match.h"
-#include "schedule/tree/chain.h"
-#include "schedule/tree/ranges.h"
+#include "schedule/tree/statement_list.h"
 #include "transform/copy.h"
 
 namespace kw {

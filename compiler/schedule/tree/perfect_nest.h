@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "schedule/nest.h"
+#include "analysis/nest/nest.h"
 
 namespace kw {
 

@@ -16,8 +16,9 @@ TOP_FOLDERS = {"compiler", "frontend", "runtime", "python", "tests", "bench", "t
 SUBFOLDERS: dict[str, set[str]] = {
     "compiler": set(COMPILER),
     "compiler/codegen": {"interp", "llvm", "cuda"},
-    "compiler/transform": {"math"},
-    "compiler/schedule": {"cpu", "index_sets", "tree"},
+    "compiler/analysis": {"nest"},
+    "compiler/transform": {"lowering", "math"},
+    "compiler/schedule": {"tree", "directives", "steps", "cpu"},
     "frontend": {"lower"},
     "runtime": {"cpu", "cuda", "ops", "versions"},
     "python/bind": {"ops"},

@@ -15,7 +15,7 @@
 #include "ir/walk.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
-#include "transform/lower_lanes.h"
+#include "transform/lowering/lower_reductions.h"
 
 namespace kw {
 namespace {
@@ -89,9 +89,10 @@ std::vector<float> run(std::string_view body, std::vector<float> a, int64_t n, i
   Func f =
       unit::ir(cat("def f(a: buf(f32, (n, m)), s: inout(f32, (r,))):\n  fp('default')\n  dims(n, m, r)\n",
                    body, "  return s\n"));
-  const Func forms[] = {lower_lanes(f, host_target()), lower_lanes(scheduled(f, 64, false), with_masks()),
-                        lower_lanes(scheduled(f, 16, false), with_masks()),
-                        lower_lanes(scheduled(f, 64, true), without_masks())};
+  const Func forms[] = {lower_reductions(f, host_target()),
+                        lower_reductions(scheduled(f, 64, false), with_masks()),
+                        lower_reductions(scheduled(f, 16, false), with_masks()),
+                        lower_reductions(scheduled(f, 64, true), without_masks())};
   std::vector<float> s(static_cast<size_t>(r), 0.5f), start = s;
   void *marked_data[] = {a.data(), s.data()};
   int64_t dims[] = {n, m, r};

@@ -25,7 +25,7 @@ std::string found(std::string_view text, const CodegenOptions &options = {}, Sig
   Explanation e = explanation(text, options, std::move(signature));
   std::string out;
   for (const Finding &finding : e.findings) {
-    if (finding.kind == "nest" || finding.kind == "undone") continue;
+    if (finding.kind == "nest" || finding.kind == "missed") continue;
     out += cat(out.empty() ? "" : " ", finding.subject, "=", finding.what,
                finding.kind == "loop" && !finding.why.empty() ? cat(" (", finding.why, ")") : "");
   }
@@ -83,22 +83,22 @@ TEST(Explain, sizes_of_inner_loops_are_those_in_the_middle) {
 }
 
 TEST(Explain, what_is_not_done_has_its_reason) {
-  auto undone = [](std::string_view range, std::string_view body) {
+  auto missed = [](std::string_view range, std::string_view body) {
     std::string text = cat("def f(a, k):\n  for i in ", range, ":\n    ", body, "\n  return a\n");
-    return join_text(told(text, "undone"), "; ");
+    return join_text(told(text, "missed"), "; ");
   };
   EXPECT_EQ(
-      undone("range(1, a.shape[0])", "a[i] = a[i] + a[i - 1]"),
+      missed("range(1, a.shape[0])", "a[i] = a[i] + a[i - 1]"),
       "threads and lanes for i: not done | iterations of `i` depend on each other; iteration i = 2 reads "
       "a[1] (line ");
   EXPECT_EQ(
-      undone("range(3)", "a[i] = 1.0"),
+      missed("range(3)", "a[i] = 1.0"),
       "threads for i: not done | its work is worth one thread only; lanes for i: not done | it runs 3 times "
       "at most");
-  EXPECT_EQ(undone("serial(a.shape[0])", "a[i] = 1.0"),
+  EXPECT_EQ(missed("serial(a.shape[0])", "a[i] = 1.0"),
             "threads and lanes for i: not done | `serial` keeps it in order");
   EXPECT_EQ(
-      undone("range(k.shape[0])", "a[k[i]] = 1.0"),
+      missed("range(k.shape[0])", "a[k[i]] = 1.0"),
       "threads and lanes for i: not done | two iterations may write the same element of 'a'; `k[i]` (line ");
 }
 

@@ -103,10 +103,10 @@ TEST(ChooseCpu, what_is_turned_over_is_read_along_the_outer_loop) {
     return steps.substr(0, steps.find("; parallel"));
   };
   EXPECT_EQ(begin("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i]"),
-            "strip i by 256, j by 16  # read along one loop, written along the other");
+            "tile i by 256, j by 16  # read along one loop, written along the other");
   EXPECT_EQ(begin("for i in range(b.shape[0]):\n  for j in range(b.shape[1]):\n    a[j, i] = b[i, j]"),
             "reorder j i  # what is read lies along the outer loop; "
-            "strip j by 256, i by 16  # read along one loop, written along the other");
+            "tile j by 256, i by 16  # read along one loop, written along the other");
   EXPECT_EQ(begin("for i in serial(b.shape[0]):\n  for j in range(b.shape[1]):\n    a[j, i] = b[i, j]"),
             "parallel j");
 }
@@ -116,7 +116,7 @@ TEST(ChooseCpu, neighbours_that_share_memory_become_one_loop) {
       "for i in range(v.shape[0]):\n  v[i] = v[i] + 1.0\n"
       "for j in range(v.shape[0]):\n  v[j] = v[j] * v[j]";
   EXPECT_EQ(schedule(twice),
-            "fuse i j  # they share memory; strip i by 16384; parallel i0; vectorize i by 64");
+            "fuse i j  # they share memory; tile i by 16384; parallel i0; vectorize i by 64");
   std::string_view apart =
       "for i in range(v.shape[0]):\n  v[i] = v[i] + 1.0\n"
       "for j in range(v.shape[0]):\n  w[j] = j";  // no two accesses meet
@@ -140,7 +140,7 @@ TEST(ChooseCpu, temporaries_of_fused_loops_become_scalars) {
       "for j in range(v.shape[0]):\n  v[j] = t[j] * t[j]";
   EXPECT_EQ(
       schedule(chain),
-      "fuse i j  # they share memory; contract t at i; strip i by 16384; parallel i0; vectorize i by 64");
+      "fuse i j  # they share memory; contract t at i; tile i by 16384; parallel i0; vectorize i by 64");
   std::string_view read_later =
       "t = allocate(v.shape, v.dtype)\nfor i in range(v.shape[0]):\n  t[i] = v[i] + 1.0\n"
       "for j in range(v.shape[0]):\n  v[j] = t[j] * t[j]\nv[0] = t[3]";

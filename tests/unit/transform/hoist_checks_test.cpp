@@ -31,7 +31,7 @@ Func hoisted(std::string_view lines) {
 std::vector<std::string> places(const Func &f) {
   std::vector<std::string> out;
   std::function<void(const Stmt &, std::string)> visit = [&](const Stmt &root, std::string loops) {
-    for (const Stmt *s = &root; s && *s; s = chain_next(*s->p)) {
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
       if (const Seq *n = as<Seq>(*s))
         for (size_t i = 0; i + 1 < n->items.size(); ++i) visit(n->items[i], loops);
       if (const If *n = as<If>(*s)) visit(n->yes, loops + "? "), visit(n->no, loops + "! ");

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "schedule/loop_nest.h"
+#include "schedule/directives/loop_nest.h"
 #include "support/target.h"
 
 namespace kw::unit {

@@ -5,7 +5,7 @@
 
 #include "ir/print.h"
 #include "ir/verify.h"
-#include "schedule/cpu/lanes_and_threads.h"
+#include "schedule/cpu/vectorize_and_parallelize.h"
 #include "support/text.h"
 #include "tests/unit/schedule/cpu/choices.h"
 
@@ -50,7 +50,8 @@ TEST(ShortSums, both_versions_stand_under_one_condition) {
   auto version = version_of(rows, &main);
   ASSERT_TRUE(version);
   Target target = unit::avx512_machine();
-  Func now = run_in_lanes_and_threads(version->func, target), before = run_in_lanes_and_threads(main, target);
+  Func now = vectorize_and_parallelize(version->func, target),
+       before = vectorize_and_parallelize(main, target);
   EXPECT_TRUE(vectorizes_more(now, before));
   EXPECT_FALSE(vectorizes_more(before, now));
   Diagnostic known{Code::W301, {}, "known before", {}, {}}, found{Code::W409, {}, "found on the way", {}, {}};

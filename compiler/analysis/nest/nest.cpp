@@ -1,0 +1,277 @@
+// The walk over a nest, and the forms of its expressions.
+#include "analysis/nest/nest.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "analysis/arg_reduction.h"
+#include "analysis/nest/nest_forms.h"
+#include "ir/loops.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+#include "support/diagnostic.h"
+
+namespace kw {
+
+namespace {
+
+class NestBuilder {
+ public:
+  NestBuilder(Nest &nest, const Stmt &root, Reads reads = Reads::all)
+      : nest_(nest), reads_(reads), forms_(nest, root) {
+    walk(root, [&](const Ref &n, const Expr &) { asked_for_.insert(n.sym.get()); });
+  }
+
+  void run(const Stmt &root, const NestScope &scope, bool is_region) {
+    is_region_ = is_region;
+    for (const ScopeItem &item : scope) {
+      if (item.sym)
+        forms_.define_outside(item.sym, item.expr);
+      else if (item.expr)
+        forms_.assume_outside(item.expr, item.holds, nest_.context, nest_.exact);
+      else
+        around_.push_back(item.loop);
+      if (item.loop) nest_.exact &= forms_.enter_outside(*item.loop);
+      nest_.exact &= item.loop || item.sym || item.expr;  // a while
+    }
+    statements(root);
+  }
+
+ private:
+  void statements(const Stmt &root) {
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) statement(*s);
+  }
+
+  void statement(const Stmt &s) {
+    nest_.complete = nest_.complete && accesses_ <= max_accesses;
+    if (!nest_.complete) return;
+    match(
+        s, [&](const Store &n) { store(s, n); },
+        [&](const Let &n) {
+          const Load *element = as<Load>(n.value);
+          if (element && !asked_for_.count(n.sym.get()))
+            reads_of(s, element->index);  // which is all that matters of a value that nobody asks for
+          else
+            reads_of(s, {n.value});
+          forms_.define(n.sym, n.value);
+        },
+        [&](const Alloc &n) { homes_[n.buf.get()] = loops_.size(); }, [&](const For &n) { loop(s, n); },
+        [&](const While &n) { while_loop(s, n); }, [&](const Jump &) { ++may_; },
+        [&](const If &n) { conditional(s, n); }, [&](const Check &n) { reads_of(s, {n.cond}); },
+        [&](const Seq &n) {
+          for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i]);
+        });
+  }
+
+  void store(const Stmt &s, const Store &n) {
+    AccumulatingStore sum = reduction_of(n, around_);
+    begin(s);
+    for (const Expr &e : n.index) expression(e);
+    mark_of_read_ = sum.read;
+    mark_ = sum.mark;
+    expression(n.value);
+    mark_of_read_ = nullptr;
+    add_access(s.loc(), n.buf, n.index, true, sum.read ? sum.mark : selection_mark_);
+    finish();
+  }
+
+  void loop(const Stmt &s, const For &n) {
+    if (is_region_ || !loops_.empty()) reads_of(s, {n.lo, n.hi});  // a root's bounds are read before it
+    uint32_t id = enter(s, &n);
+    forms_.enter(id, n);
+    body(n.body, jumps_of(n.body).breaks);
+  }
+
+  void while_loop(const Stmt &s, const While &n) {
+    enter(s, nullptr);
+    reads_of(s, {n.cond});
+    ++may_;  // whether it runs again depends on what it computes
+    body(n.body, true);
+    --may_;
+  }
+
+  uint32_t enter(const Stmt &s, const For *loop) {
+    uint32_t id = static_cast<uint32_t>(nest_.loops.size());
+    nest_.loops.push_back({loop, s.loc()});
+    if (!loops_.empty()) nest_.loops.back().parent = loops_.back();
+    loops_.push_back(id);
+    around_.push_back(loop);
+    forms_.set_loops(loops_);
+    return id;
+  }
+
+  /// The body of the loop that was entered; leaves it. A jump makes uncertain what follows it in the body.
+  void body(const Stmt &s, bool ends_early) {
+    int before = may_;
+    may_ += ends_early;
+    statements(s);
+    may_ = before;
+    loops_.pop_back();
+    around_.pop_back();
+    forms_.set_loops(loops_);
+  }
+
+  void conditional(const Stmt &s, const If &n) {
+    ArgReductionForm selection = match_arg_reduction(n);
+    mark_of_read_ = selection.read;
+    mark_ = {};
+    if (selection.read) mark_.kind = ReductionKind::arg_reduction, mark_.group = s.p.get();
+    ReductionMark selected = mark_;
+    reads_of(s, {n.cond});
+    mark_of_read_ = nullptr;
+    for (bool holds : {true, false}) {
+      const Stmt &side = holds ? n.yes : n.no;
+      if (!side) continue;
+      size_t before = guard_.size();
+      bool exact = true;
+      forms_.assume(n.cond, holds, guard_, exact);
+      may_ += !exact;
+      ReductionMark outer = std::exchange(selection_mark_, holds ? selected : ReductionMark{});
+      statements(side);
+      selection_mark_ = outer;
+      may_ -= !exact;
+      guard_.resize(before);
+    }
+  }
+
+  void begin(const Stmt &s) {
+    current_ = {s, loops_, guard_, may_ > 0, {}};
+    seen_.clear();
+    path_.clear();
+    path_may_ = 0;
+  }
+  void finish() {
+    if (!current_.accesses.empty()) nest_.statements.push_back(std::move(current_));
+  }
+  void reads_of(const Stmt &s, const std::vector<Expr> &list) {
+    begin(s);
+    for (const Expr &e : list) expression(e);
+    finish();
+  }
+
+  void lazily(const Expr &e, const Expr &cond, bool holds) {
+    size_t before = path_.size();
+    bool exact = true;
+    forms_.assume(cond, holds, path_, exact);
+    path_may_ += !exact;
+    auto seen = seen_;
+    expression(e);
+    seen_ = std::move(seen);
+    path_may_ -= !exact;
+    path_.resize(before);
+  }
+
+  void expression(const Expr &e) {
+    if (e.p.use_count() > 1 && !seen_.insert(e.p.get()).second) return;
+    match(
+        e, [](const Const &) {}, [](const Ref &) {},
+        [&](const Load &n) {
+          for (const Expr &i : n.index) expression(i);
+          add_access(e.loc(), n.buf, n.index, false, e.p.get() == mark_of_read_ ? mark_ : ReductionMark{});
+        },
+        [&](const Unary &n) { expression(n.a); }, [&](const Binary &n) { expression(n.a), expression(n.b); },
+        [&](const Logic &n) { expression(n.a), lazily(n.b, n.a, n.is_and); },
+        [&](const Select &n) {
+          expression(n.cond), lazily(n.yes, n.cond, true), lazily(n.no, n.cond, false);
+        },
+        [&](const Cast &n) { expression(n.a); },
+        [&](const Call &n) {
+          for (const Expr &a : n.args) expression(a);
+        });
+  }
+
+  void add_access(Loc loc, const Buf &buf, const std::vector<Expr> &index, bool is_write,
+                  const ReductionMark &mark) {
+    if (!is_write && reads_ == Reads::of_written && !forms_.is_written(buf)) return;
+    NestAccess a{buf, loc, is_write, index, {}, {}, path_, path_may_ > 0, 0, mark};
+    a.subscripts.reserve(index.size());
+    for (const Expr &e : index) a.subscripts.push_back(forms_.subscript(e));
+    a.extents = forms_.extents_of(buf);
+    if (auto home = homes_.find(buf.get()); home != homes_.end()) a.home = home->second;
+    current_.accesses.push_back(std::move(a));
+    ++accesses_;
+  }
+
+  static constexpr size_t max_accesses = 2000;
+
+  Nest &nest_;
+  Reads reads_;
+  bool is_region_ = false;
+  size_t accesses_ = 0;
+  NestForms forms_;
+  std::vector<uint32_t> loops_;
+  std::vector<const For *> around_;
+  std::unordered_map<const BufNode *, size_t> homes_;
+  std::unordered_set<const SymNode *> asked_for_;
+  std::vector<Constraint> guard_, path_;
+  int may_ = 0, path_may_ = 0;
+  NestStatement current_;
+  std::unordered_set<const ExprNode *> seen_;
+  const ExprNode *mark_of_read_ = nullptr;
+  ReductionMark mark_, selection_mark_;
+};
+
+}  // namespace
+
+bool NestVariable::is_guess() const {
+  const Cast *cast = as<Cast>(expr);
+  bool named = as<Ref>(expr) || (cast && as<Ref>(cast->a));
+  return kind == Kind::opaque || reads_data || (kind == Kind::symbol && !named);
+}
+
+Nest extract_nest(const Stmt &root, const NestScope &scope, Reads reads) {
+  ensure(as<For>(root) != nullptr, "a nest begins at a loop");
+  Nest nest;
+  NestBuilder(nest, root, reads).run(root, scope, false);
+  return nest;
+}
+
+Nest extract_region(const Stmt &region, const NestScope &scope) {
+  Nest nest;
+  NestBuilder(nest, region).run(region, scope, true);
+  return nest;
+}
+
+namespace {
+
+class LoopWalk {
+ public:
+  explicit LoopWalk(const std::function<void(const Stmt &, const For &, const NestScope &)> &visit)
+      : visit_(visit) {}
+
+  void statements(const Stmt &root) {
+    size_t before = scope_.size();
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
+      if (const Let *n = as<Let>(*s)) scope_.push_back({nullptr, n->sym, n->value});
+      if (const For *n = as<For>(*s)) {
+        visit_(*s, *n, scope_);
+        inside({n, {}, {}}, n->body);
+      }
+      if (const While *n = as<While>(*s)) inside({}, n->body);
+      if (const If *n = as<If>(*s))
+        inside({nullptr, {}, n->cond, true}, n->yes), inside({nullptr, {}, n->cond, false}, n->no);
+      if (const Seq *n = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < n->items.size(); ++i) statements(n->items[i]);
+    }
+    scope_.resize(before);
+  }
+
+ private:
+  void inside(ScopeItem item, const Stmt &body) {
+    scope_.push_back(std::move(item));
+    statements(body);
+    scope_.pop_back();
+  }
+
+  const std::function<void(const Stmt &, const For &, const NestScope &)> &visit_;
+  NestScope scope_;
+};
+
+}  // namespace
+
+void for_each_loop(const Stmt &root,
+                   const std::function<void(const Stmt &, const For &, const NestScope &)> &visit) {
+  LoopWalk(visit).statements(root);
+}
+
+}  // namespace kw

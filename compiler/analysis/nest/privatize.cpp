@@ -1,0 +1,86 @@
+// First touches in a loop, and reads elsewhere.
+#include "analysis/nest/privatize.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "ir/match.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+using Bufs = std::unordered_set<const BufNode *>;
+
+/// Adds what is read in a tree of statements without the body of one loop.
+void reads_without(const Stmt &root, const For *loop, Bufs &out) {
+  auto read = [&](const Expr &e) { walk(e, [&](const Load &n, const Expr &) { out.insert(n.buf.get()); }); };
+  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p))
+    match(
+        *s,
+        [&](const Store &n) {
+          for (const Expr &e : n.index) read(e);
+          read(n.value);
+        },
+        [&](const Let &n) { read(n.value); }, [](const Alloc &) {},
+        [&](const For &n) {
+          read(n.lo), read(n.hi);
+          if (&n != loop) reads_without(n.body, loop, out);
+        },
+        [&](const While &n) { read(n.cond), reads_without(n.body, loop, out); }, [](const Jump &) {},
+        [&](const If &n) {
+          read(n.cond);
+          reads_without(n.yes, loop, out), reads_without(n.no, loop, out);
+        },
+        [&](const Check &n) { read(n.cond); },
+        [&](const Seq &n) {
+          for (size_t i = 0; i + 1 < n.items.size(); ++i) reads_without(n.items[i], loop, out);
+        });
+}
+
+}  // namespace
+
+std::vector<const BufNode *> private_scalars(const Func &f, const Nest &nest, uint32_t loop) {
+  std::vector<const BufNode *> candidates;
+  Bufs seen;
+  for (const NestStatement &s : nest.statements) {
+    auto depth = std::find(s.loops.begin(), s.loops.end(), loop);
+    if (depth == s.loops.end()) continue;
+    bool always = depth + 1 == s.loops.end() && !s.may && s.guard.empty();
+    for (const NestAccess &a : s.accesses) {
+      bool first = seen.insert(a.buf.get()).second;
+      if (first && always && a.is_write && a.buf->space == Space::registers && a.index.empty())
+        candidates.push_back(a.buf.get());
+    }
+  }
+  if (candidates.empty()) return {};
+  Bufs elsewhere;
+  reads_without(f.body, nest.loops[loop].loop, elsewhere);
+  std::erase_if(candidates, [&](const BufNode *b) { return elsewhere.count(b) > 0; });
+  return candidates;
+}
+
+bool could_be_private(const Func &f, const Nest &nest, uint32_t loop, const BufNode &buf) {
+  Bufs elsewhere;
+  reads_without(f.body, nest.loops[loop].loop, elsewhere);
+  if (elsewhere.count(&buf)) return false;
+  for (const NestStatement &s : nest.statements) {
+    if (std::find(s.loops.begin(), s.loops.end(), loop) == s.loops.end()) continue;
+    for (const NestAccess &a : s.accesses)
+      if (a.buf.get() == &buf) return a.is_write;
+  }
+  return false;
+}
+
+bool writes_outer_scalar(const Stmt &s, const std::vector<const BufNode *> &but) {
+  Bufs own(but.begin(), but.end());
+  bool found = false;
+  walk(s, [&](const Alloc &n, const Stmt &) { own.insert(n.buf.get()); });
+  walk(s, [&](const Store &n, const Stmt &) {
+    found = found || (n.buf->space == Space::registers && !own.count(n.buf.get()));
+  });
+  return found;
+}
+
+}  // namespace kw

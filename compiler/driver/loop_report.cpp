@@ -1,0 +1,172 @@
+// Ranges are told in the words of shapes. A loop of the schedule knows the loop of the source that it comes
+// from by the place of its iterator.
+#include "driver/loop_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "analysis/bounds.h"
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/intrinsics.h"
+#include "ir/match.h"
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+#include "schedule/cpu/loop_cost.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+/// 1234 → "1234", 0.8123 → "0.81": two digits at least, no more than needed.
+std::string figure(double n) {
+  if (n >= 10 || n == std::floor(n)) return cat(static_cast<int64_t>(std::llround(n)));
+  auto hundredths = std::llround(n * 100);
+  std::string rest = cat(hundredths % 100);
+  std::string out = cat(hundredths / 100, ".", rest.size() < 2 ? "0" : "", rest);
+  while (out.back() == '0') out.pop_back();
+  return out.back() == '.' ? out + "0" : out;
+}
+
+/// "1 byte", "2.5 bytes".
+std::string amount(double n, std::string_view noun) {
+  std::string number = figure(n);
+  return cat(number, " ", noun, number == "1" ? "" : "s");
+}
+
+/// True for `x = x + term` and the like, also as an fma.
+bool adds_to_its_place(const Store &s) {
+  if (const Call *n = as<Call>(s.value); n && n->fn == Fn::fma) {
+    const Load *read = as<Load>(n->args[2]);
+    return read && same_place(*read, s);
+  }
+  return accumulation_of(s).is_sum_or_product();
+}
+
+/// True when another kind of store to the buffer stands in the loop, or the buffer is made there.
+bool begins_anew(const For &loop, const Buf &buf) {
+  bool found = false;
+  walk(
+      loop.body, [&](const Alloc &n, const Stmt &) { found |= n.buf == buf; },
+      [&](const Store &n, const Stmt &) { found |= n.buf == buf && !adds_to_its_place(n); });
+  return found;
+}
+
+/// A bound without the types that checks need.
+Expr untyped(const Expr &e) {
+  return rewrite(
+      e, [](const Cast &n, const Expr &) { return n.a; },
+      [](const Const &n, const Expr &) { return const_int(static_cast<int64_t>(n.bits)); });
+}
+
+class LoopReport {
+ public:
+  LoopReport(const Func &safe, const Func &f, const Target &target)
+      : safe_(safe), f_(f), target_(target), costs_(cost_of_loops(f, target)) {
+    for (const auto &[loop, cost] : costs_) total_ += cost.runs * cost.cycles;
+  }
+
+  std::vector<Finding> run() {
+    statements(f_.body, 0);
+    return std::move(out_);
+  }
+
+ private:
+  void statements(const Stmt &root, int32_t depth) {
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
+      if (const For *n = as<For>(*s)) {
+        out_.push_back({"nest", s->loc(), range_text(*n), depth, how(*n), estimate(*n)});
+        loops_.push_back(n);
+        statements(n->body, depth + 1);
+        loops_.pop_back();
+      }
+      if (const While *n = as<While>(*s)) {
+        out_.push_back({"nest", s->loc(), "while", depth, "serial", {}});
+        loops_.push_back(nullptr);
+        statements(n->body, depth + 1);
+        loops_.pop_back();
+      }
+      if (const If *n = as<If>(*s)) statements(n->yes, depth), statements(n->no, depth);
+      if (const Seq *n = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < n->items.size(); ++i) statements(n->items[i], depth);
+    }
+  }
+
+  std::string range_text(const For &n) const {
+    const Ref *first = as<Ref>(n.lo);
+    bool in_block = first && std::any_of(loops_.begin(), loops_.end(), [&](const For *o) {
+                      return o && o->iter == first->sym && o->iter->loc == n.iter->loc;
+                    });
+    if (in_block) return cat(n.iter->name, " in its block at ", first->sym->name);
+    bool from_zero = as_int(n.lo) == 0 && n.step == 1;
+    return cat(n.iter->name, " in range(", from_zero ? "" : cat(bound_text(f_, untyped(n.lo)), ", "),
+               bound_text(f_, untyped(n.hi)), n.step == 1 ? "" : cat(", ", n.step), ")");
+  }
+
+  std::string how(const For &n) const {
+    std::vector<std::string> out;
+    if (n.kind == ForKind::parallel) out.emplace_back("on threads");
+    if (n.width >= 2) out.push_back(cat("in lanes, ", n.width, " at once"));
+    if (out.empty()) out.emplace_back("serial");
+    if (int64_t jammed = jammed_by(n)) out.push_back(cat(jammed, " iterations as one"));
+    for (std::string &sum : sums(n)) out.push_back(std::move(sum));
+    return join_text(out, ", ");
+  }
+
+  /// The iterations of the source's loop that one of this loop does at once, after a jam; else 0.
+  static int64_t jammed_by(const For &n) {
+    const Binary *count = as<Binary>(n.hi);
+    if (!count || count->op != BinOp::floor_div || as_int(n.lo) != 0) return 0;
+    bool is_split = false;
+    walk(n.body, [&](const For &inner, const Stmt &) { is_split |= inner.iter->loc == n.iter->loc; });
+    return is_split ? 0 : as_int(count->b).value_or(0);
+  }
+
+  /// How the sums go on that the iterations of the loop add to, as it was before.
+  std::vector<std::string> sums(const For &n) const {
+    std::vector<std::string> out;
+    for_each_store(safe_.body, [&](const Stmt &, const Store &s, const std::vector<const For *> &loops) {
+      bool goes_on = std::any_of(loops.begin(), loops.end(), [&](const For *o) {
+        return o && o->iter->loc == n.iter->loc && !mentions(s.index, o->iter) && !begins_anew(*o, s.buf);
+      });
+      if (!goes_on || !adds_to_its_place(s)) return;
+      std::string text = s.order == Order::lanes ? "sums in lanes"
+                         : s.order == Order::any ? "sums in any order"
+                                                 : "sums in source order";
+      if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
+    });
+    return out;
+  }
+
+  std::string estimate(const For &n) const {
+    const LoopCost &c = costs_.at(&n);
+    if (c.cycles == 0 || total_ == 0) return {};
+    double share = 100 * c.runs * c.cycles / total_;
+    std::vector<std::string> parts;
+    if (c.bytes > 0) parts.push_back(amount(c.bytes, "byte"));
+    if (c.operations > 0) parts.push_back(amount(c.operations, "operation"));
+    parts.push_back(amount(c.cycles, "cycle"));
+    std::string out = cat(join_text(parts, ", "),
+                          " each: ", share < 1 ? "under 1" : figure(std::round(share)), " % of the time");
+    if (c.sum_registers > 0)
+      out += cat("; a row of sums has ", c.sum_registers, " of ", target_.vector_registers(), " registers");
+    return out;
+  }
+
+  const Func &safe_, &f_;
+  const Target &target_;
+  std::unordered_map<const For *, LoopCost> costs_;
+  double total_ = 0;
+  std::vector<const For *> loops_;  ///< around the place; null for a while
+  std::vector<Finding> out_;
+};
+
+}  // namespace
+
+std::vector<Finding> describe_loops(const Func &safe, const CpuSchedule &schedule, const Target &target) {
+  return LoopReport(safe, schedule.func, target).run();
+}
+
+}  // namespace kw

@@ -1,0 +1,119 @@
+// The directives of one loop over columns are tried on a copy of the nest: all of them or none.
+#include "schedule/cpu/strip_mine_column_reductions.h"
+
+#include <algorithm>
+
+#include "analysis/nest/access_stride.h"
+#include "analysis/nest/privatize.h"
+#include "analysis/nest/trip_counts.h"
+#include "ir/match.h"
+#include "schedule/steps/distribute_loops.h"
+
+namespace kw {
+
+using Verb = Directive::Verb;
+
+namespace {
+
+/// Columns that go down together: their scalars stay in the nearest cache with room for the rows, and a row
+/// of them is long enough for the prefetcher.
+int64_t columns_at_once(const Target &target) {
+  constexpr int64_t widest_element = 8, share = 8;
+  int64_t fit = static_cast<int64_t>(target.l1_bytes) / share / widest_element;
+  int64_t out = 64;
+  while (out * 2 <= fit) out *= 2;
+  return std::min<int64_t>(out, 512);
+}
+
+class Column {
+ public:
+  Column(const Nest &nest, uint32_t loop) : nest_(nest), loop_(loop) {}
+
+  /// True when every loop in it goes through memory line by line where the columns lie side by side.
+  bool runs_down() const {
+    const For *n = nest_.loops[loop_].loop;
+    constexpr uint64_t few = 32;
+    if (!n || n->kind != ForKind::serial || n->hint == Hint::serial || n->step != 1) return false;
+    if (auto trips = constant_trips(*n); trips && *trips < few) return false;
+    std::vector<uint32_t> inner = loops_in(nest_, loop_);
+    return !inner.empty() && std::all_of(inner.begin(), inner.end(), [&](uint32_t l) { return is_down(l); });
+  }
+
+ private:
+  bool is_down(uint32_t inner) const {
+    const For *n = nest_.loops[inner].loop;
+    constexpr uint64_t few = 16;
+    if (!n || n->kind != ForKind::serial || n->hint == Hint::serial) return false;
+    if (auto trips = constant_trips(*n); trips && *trips <= few) return false;
+    bool found = false;
+    for (const NestStatement &s : nest_.statements) {
+      if (!is_inside(s, inner)) continue;
+      if (s.may || s.loops.back() != inner) return false;
+      for (const NestAccess &a : s.accesses) {
+        if (a.buf->space == Space::registers) continue;
+        StrideKind across = stride_of(nest_, a, loop_), down = stride_of(nest_, a, inner);
+        if (across != StrideKind::invariant && across != StrideKind::unit) return false;
+        if (across == StrideKind::invariant) continue;
+        if (down != StrideKind::strided || is_used_again(a)) return false;
+        found = true;
+      }
+    }
+    return found;
+  }
+
+  /// True when a loop around the columns visits the element again.
+  bool is_used_again(const NestAccess &a) const {
+    for (uint32_t l = nest_.loops[loop_].parent; l != NestLoop::no_loop; l = nest_.loops[l].parent)
+      if (!nest_.loops[l].loop || stride_of(nest_, a, l) == StrideKind::invariant) return true;
+    return false;
+  }
+
+  const Nest &nest_;
+  uint32_t loop_;
+};
+
+/// The directives of one loop, one after the other, until one is refused.
+class Blocking {
+ public:
+  Blocking(LoopNest nest, int64_t columns) : nest_(std::move(nest)), columns_(columns) {}
+
+  bool run(const Sym &iter) {
+    std::optional<Sym> stretch = tile_parallel(nest_, iter, columns_);
+    if (!stretch) return false;
+    stretch_ = *stretch;
+    return expand_scalars(nest_, iter) && reorder_all();
+  }
+
+  const LoopNest &nest() const { return nest_; }
+
+ private:
+  bool apply(const Directive &d) { return nest_.try_apply(d).ok(); }
+
+  bool reorder_all() {
+    auto pieces = distribute_all(nest_, stretch_, 0);
+    for (size_t i = 0; pieces && i < pieces->count; ++i) {
+      uint32_t across = loop_at(nest_.nest(), stretch_, i);
+      std::vector<uint32_t> down = loops_in(nest_.nest(), across);
+      if (!down.empty() && !apply({Verb::reorder, down[0], {across}})) return false;
+    }
+    return pieces.has_value();
+  }
+
+  LoopNest nest_;
+  int64_t columns_;
+  Sym stretch_;  ///< the iterator over stretches
+};
+
+}  // namespace
+
+void strip_mine_column_reductions(LoopNest &nest, const Target &target) {
+  std::vector<Sym> found;
+  for (uint32_t l = 0; l < nest.nest().loops.size(); ++l)
+    if (Column(nest.nest(), l).runs_down()) found.push_back(nest.nest().loops[l].loop->iter);
+  for (const Sym &iter : found) {
+    Blocking blocking(nest, columns_at_once(target));
+    if (blocking.run(iter)) nest = blocking.nest();
+  }
+}
+
+}  // namespace kw

@@ -1,0 +1,16 @@
+// Directives as rewrites of the tree: what is legal is applied, nothing is asked again. Each statement keeps
+// its Loc, each copy has symbols of its own.
+//     split i by 8     for i0 in 0..(n // 8): for i1 in 0..8: S(i0 * 8 + i1)
+//     for i in 0..n: S(i)   →   for i in (n // 8) * 8..n: S(i)
+#pragma once
+
+#include "schedule/directives/directives.h"
+#include "schedule/tree/statement_list.h"
+
+namespace kw {
+
+/// The region after a directive that fits it (schedule/directives/preconditions) and keeps its meaning
+/// (schedule/directives/loop_nest).
+Stmt apply_directive(const Func &f, const Stmt &region, const Nest &nest, const Directive &d);
+
+}  // namespace kw

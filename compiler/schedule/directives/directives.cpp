@@ -1,0 +1,356 @@
+// The names of loops, and directives from text and to text.
+#include "schedule/directives/directives.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/affine.h"
+#include "ir/build.h"
+#include "ir/match.h"
+#include "ir/print.h"
+#include "support/diagnostic.h"
+#include "support/text.h"
+
+namespace kw {
+
+using Verb = Directive::Verb;
+
+namespace {
+
+constexpr std::string_view verbs[] = {"parallel", "vectorize",       "reduce",    "split",    "reorder",
+                                      "tile",     "unroll_and_jam",  "unroll",    "fuse",     "distribute",
+                                      "peel",     "split_index_set", "privatize", "contract", "expand"};
+
+/// Names in their order; the second of one name becomes "x#2".
+std::vector<std::string> numbered(std::vector<std::string> names) {
+  std::map<std::string, int> seen;
+  for (std::string &name : names)
+    if (int count = ++seen[name]; count > 1) name = cat(name, "#", count);
+  return names;
+}
+
+struct NamedBuffers {
+  std::vector<Buf> bufs;
+  std::vector<std::string> names;
+};
+
+/// The buffers that a nest touches, in the order of its text.
+NamedBuffers buffers_of(const Nest &nest) {
+  NamedBuffers out;
+  for (const NestStatement &s : nest.statements)
+    for (const NestAccess &a : s.accesses)
+      if (std::find(out.bufs.begin(), out.bufs.end(), a.buf) == out.bufs.end()) out.bufs.push_back(a.buf);
+  for (const Buf &b : out.bufs) out.names.push_back(b->sym->name);
+  out.names = numbered(std::move(out.names));
+  return out;
+}
+
+struct NamedValues {
+  std::vector<Sym> syms;
+  std::vector<std::string> names;
+
+  void add(const Sym &sym, std::string name) {
+    if (std::find(syms.begin(), syms.end(), sym) != syms.end()) return;
+    syms.push_back(sym);
+    names.push_back(std::move(name));
+  }
+};
+
+/// What an expression at a loop can speak of: the iterators around it, then all that the nest knows.
+NamedValues values_at(const Nest &nest, uint32_t loop) {
+  NamedValues out;
+  std::vector<std::string> names = loop_names(nest);
+  for (uint32_t l = nest.loops[loop].parent; l != NestLoop::no_loop; l = nest.loops[l].parent)
+    if (nest.loops[l].loop) out.add(nest.loops[l].loop->iter, names[l]);
+  for (const NestVariable &v : nest.variables)
+    if (const Ref *r = as<Ref>(v.expr); r && v.kind == NestVariable::Kind::symbol)
+      out.add(r->sym, r->sym->name);
+  return out;
+}
+
+std::string affine_text(const Expr &e, const NamedValues &values) {
+  auto form = affine_of(e);
+  if (!form) return print(e);
+  std::string out;
+  auto add = [&](int64_t c, const std::string &what) {
+    std::string size = cat(c < 0 ? 0 - static_cast<uint64_t>(c) : static_cast<uint64_t>(c));
+    out += out.empty() ? (c < 0 ? "-" : "") : (c < 0 ? " - " : " + ");
+    out += what.empty() ? size : size == "1" ? what : cat(size, " * ", what);
+  };
+  for (const AffineTerm &t : form->terms) {
+    const Ref *r = as<Ref>(t.atom);
+    auto at = r ? std::find(values.syms.begin(), values.syms.end(), r->sym) : values.syms.end();
+    add(t.coefficient, at == values.syms.end() ? print(t.atom)
+                                               : values.names[static_cast<size_t>(at - values.syms.begin())]);
+  }
+  if (form->constant || out.empty()) add(form->constant, "");
+  return out;
+}
+
+}  // namespace
+
+std::vector<uint32_t> Directive::loops() const {
+  std::vector<uint32_t> out{loop};
+  out.insert(out.end(), others.begin(), others.end());
+  return out;
+}
+
+std::string_view verb_name(Verb verb) { return verbs[static_cast<size_t>(verb)]; }
+
+std::optional<Verb> claim_of(Hint hint) {
+  switch (hint) {
+    case Hint::parallel: return Verb::parallel;
+    case Hint::vectorize: return Verb::vectorize;
+    case Hint::reduce: return Verb::reduce;
+    default: return std::nullopt;
+  }
+}
+
+std::vector<std::string> loop_names(const Nest &nest) {
+  std::vector<std::string> names;
+  for (const NestLoop &l : nest.loops) names.push_back(l.loop ? l.loop->iter->name : "while");
+  return numbered(std::move(names));
+}
+
+std::string print_directive(const Nest &nest, const Directive &d) {
+  std::vector<std::string> names = loop_names(nest);
+  std::string out = cat(verb_name(d.verb), " ");
+  auto size = [&](size_t i) { return d.sizes.at(i); };
+  auto tail = [&](std::string_view word) {
+    if (!d.sizes.empty()) out += cat(" ", word, " ", size(0));
+  };
+  if (d.verb == Verb::privatize || d.verb == Verb::contract || d.verb == Verb::expand) {
+    NamedBuffers all = buffers_of(nest);
+    auto at = std::find(all.bufs.begin(), all.bufs.end(), d.buf) - all.bufs.begin();
+    ensure(static_cast<size_t>(at) < all.names.size(), "a directive names a buffer that its nest has not");
+    out += cat(all.names[static_cast<size_t>(at)], " at ");
+  }
+  out += names[d.loop];
+  switch (d.verb) {
+    case Verb::parallel: tail("grain"); break;
+    case Verb::reorder:
+    case Verb::fuse:
+      for (uint32_t l : d.others) out += cat(" ", names[l]);
+      break;
+    case Verb::tile:
+      tail("by");
+      for (size_t i = 0; i < d.others.size(); ++i) out += cat(", ", names[d.others[i]], " by ", size(i + 1));
+      break;
+    case Verb::distribute: tail("after"); break;
+    case Verb::peel: tail(d.last ? "last" : "first"); break;
+    case Verb::split_index_set: out += cat(" at ", affine_text(d.at, values_at(nest, d.loop))); break;
+    default: tail("by"); break;
+  }
+  return d.reason.empty() ? out : cat(out, "  # ", d.reason);
+}
+
+namespace {
+
+bool is_name_part(char c) {
+  return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+class LineParser {
+ public:
+  LineParser(const Func &f, const Nest &nest, const SourceMap &sources, Loc line)
+      : f_(f), nest_(nest), text_(sources.text(line.source)), line_(line), at_(line.begin), end_(line.end) {
+    cut_reason();
+    next();
+  }
+
+  Directive run() {
+    Directive d;
+    d.reason = reason_;
+    Loc at = loc_;
+    auto found = std::find(std::begin(verbs), std::end(verbs), word_);
+    if (found == std::end(verbs))
+      fail(at, cat("`", word_, "` is no directive"), suggestion({std::begin(verbs), std::end(verbs)}));
+    d.verb = static_cast<Verb>(found - verbs);
+    next();
+    operands(d);
+    if (!word_.empty()) fail(loc_, cat("the directive ends before `", word_, "`"), "");
+    return d;
+  }
+
+ private:
+  void operands(Directive &d) {
+    if (d.verb == Verb::privatize || d.verb == Verb::contract || d.verb == Verb::expand) {
+      NamedBuffers all = buffers_of(nest_);
+      d.buf = all.bufs[choose(all.names, "buffer")];
+      expect("at");
+    }
+    d.loop = loop();
+    switch (d.verb) {
+      case Verb::parallel: optional_size(d, "grain"); break;
+      case Verb::reduce:
+      case Verb::privatize:
+      case Verb::contract:
+      case Verb::expand: break;
+      case Verb::vectorize:
+      case Verb::unroll: optional_size(d, "by"); break;
+      case Verb::reorder:
+        while (!word_.empty()) d.others.push_back(loop());
+        break;
+      case Verb::fuse: d.others.push_back(loop()); break;
+      case Verb::tile:
+        size(d, "by");
+        while (accept(",")) d.others.push_back(loop()), size(d, "by");
+        break;
+      case Verb::split:
+      case Verb::unroll_and_jam: size(d, "by"); break;
+      case Verb::distribute: size(d, "after"); break;
+      case Verb::peel:
+        d.last = word_ == "last";
+        size(d, d.last ? "last" : "first");
+        break;
+      case Verb::split_index_set:
+        expect("at");
+        values_ = values_at(nest_, d.loop);
+        add_parameters();
+        d.at = sum();
+        break;
+    }
+  }
+
+  // ---- words
+  /// A word is a name with its number, digits, or one other character; "" is the end.
+  void next() {
+    while (at_ < end_ && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+    uint32_t begin = at_;
+    auto part = [&](uint32_t i) { return i < end_ && is_name_part(text_[i]); };
+    while (part(at_)) ++at_;
+    if (at_ > begin && at_ < end_ && text_[at_] == '#' && part(at_ + 1))
+      for (++at_; part(at_);) ++at_;
+    if (at_ == begin && at_ < end_) ++at_;
+    word_ = text_.substr(begin, at_ - begin);
+    loc_ = {line_.source, begin, at_};
+    if (word_.empty() && begin > line_.begin) loc_ = {line_.source, begin - 1, begin};
+  }
+
+  /// Behind " #" stands why.
+  void cut_reason() {
+    for (uint32_t i = at_; i < end_; ++i)
+      if (text_[i] == '#' && (i == at_ || text_[i - 1] == ' ' || text_[i - 1] == '\t')) {
+        reason_ = trim(text_.substr(i + 1, end_ - i - 1));
+        end_ = i;
+      }
+    while (end_ > at_ && (text_[end_ - 1] == ' ' || text_[end_ - 1] == '\t')) --end_;
+  }
+
+  bool accept(std::string_view word) {
+    bool found = word_ == word;
+    if (found) next();
+    return found;
+  }
+  void expect(std::string_view word) {
+    if (!accept(word)) fail(loc_, cat("`", word, "` is expected ", here()), "");
+  }
+  std::string here() const { return word_.empty() ? "at the end" : cat("in place of `", word_, "`"); }
+
+  uint32_t loop() { return static_cast<uint32_t>(choose(loop_names(nest_), "loop")); }
+
+  size_t choose(const std::vector<std::string> &names, std::string_view what) {
+    auto found = std::find(names.begin(), names.end(), word_);
+    if (word_.empty()) fail(loc_, cat("a ", what, " is expected at the end"), listed(names));
+    if (found == names.end())
+      fail(loc_, cat("no ", what, " of this nest is named `", word_, "`"), listed(names));
+    next();
+    return static_cast<size_t>(found - names.begin());
+  }
+
+  void optional_size(Directive &d, std::string_view word) {
+    if (word_ == word) size(d, word);
+  }
+  void size(Directive &d, std::string_view word) {
+    expect(word);
+    d.sizes.push_back(number());
+  }
+  int64_t number() {
+    int64_t value = 0;
+    bool digits = !word_.empty();
+    for (char c : word_) {
+      digits = digits && c >= '0' && c <= '9' && value < INT64_MAX / 100;
+      if (digits) value = value * 10 + (c - '0');
+    }
+    if (!digits) fail(loc_, cat("a number is expected ", here()), "");
+    next();
+    return value;
+  }
+
+  // ---- sums of products of a number and a name
+  Expr sum() {
+    bool negative = accept("-");
+    Expr out = product();
+    if (negative) out = sub(const_int(0), out);
+    for (;;) {
+      if (accept("+"))
+        out = add(out, product());
+      else if (accept("-"))
+        out = sub(out, product());
+      else
+        return out;
+    }
+  }
+  Expr product() {
+    Expr out = value();
+    while (accept("*")) out = mul(out, value());
+    return out;
+  }
+  Expr value() {
+    if (!word_.empty() && word_[0] >= '0' && word_[0] <= '9') return const_int(number());
+    return kw::ref(values_.syms[choose(values_.names, "value")]);
+  }
+  void add_parameters() {
+    for (const Sym &s : f_.extents)
+      if (s->kind == SymKind::extent) values_.add(s, s->name);
+    for (const Param &p : f_.params)
+      if (p.sym && p.sym->dtype == DType::i64) values_.add(p.sym, p.sym->name);
+  }
+
+  // ---- errors
+  std::string suggestion(const std::vector<std::string> &names) const {
+    std::string near = closest(word_, names);
+    return near.empty() ? listed(names) : cat("did you mean `", near, "`?");
+  }
+  static std::string listed(const std::vector<std::string> &names) {
+    std::vector<std::string> quoted;
+    for (const std::string &name : names)
+      if (name.substr(0, 5) != "while") quoted.push_back(cat("`", name, "`"));
+    return quoted.empty() ? std::string() : cat("there are ", join_text(quoted, ", "));
+  }
+  [[noreturn]] static void fail(Loc at, std::string message, std::string help) {
+    Diagnostic d{Code::E401, at, std::move(message), {}, {}};
+    if (!help.empty()) d.help.push_back(std::move(help));
+    throw CompileError(std::move(d));
+  }
+
+  const Func &f_;
+  const Nest &nest_;
+  std::string_view text_;
+  Loc line_;
+  uint32_t at_, end_;
+  std::string_view word_;
+  Loc loc_;
+  std::string reason_;
+  NamedValues values_;
+};
+
+}  // namespace
+
+Directive parse_directive(const Func &f, const Nest &nest, const SourceMap &sources, Loc line) {
+  return LineParser(f, nest, sources, line).run();
+}
+
+std::vector<Loc> directive_lines(const SourceMap &sources, uint32_t source) {
+  std::string_view text = sources.text(source);
+  std::vector<Loc> out;
+  for (uint32_t begin = 0, end; begin < text.size(); begin = end + 1) {
+    end = static_cast<uint32_t>(std::min(text.find('\n', begin), text.size()));
+    uint32_t first = begin;
+    while (first < end && (text[first] == ' ' || text[first] == '\t')) ++first;
+    if (first < end && text[first] != '#') out.push_back({source, first, end});
+  }
+  return out;
+}
+
+}  // namespace kw

@@ -1,0 +1,141 @@
+// The rules of the directives that let iterations run in any order, or as lanes.
+#include "schedule/directives/legal.h"
+
+#include <algorithm>
+
+#include "analysis/nest/privatize.h"
+#include "ir/loops.h"
+#include "schedule/directives/witness.h"
+
+namespace kw {
+
+namespace {
+
+class LegalityChecker {
+ public:
+  LegalityChecker(const Func &f, const Nest &nest, const Directive &directive, bool shown)
+      : f_(f), nest_(nest), directive_(directive), shown_(shown), search_(f, nest) {}
+
+  Verdict run() {
+    const For &loop = *nest_.loops[directive_.loop].loop;
+    if (Jumps jumps = jumps_of(loop.body); jumps.breaks) {
+      Verdict out{Reason::jump};
+      out.jump = jumps.first_break;
+      return out;
+    }
+    std::vector<Verdict> refusals;
+    DependenceQuery query{directive_.loop};
+    query.without = private_scalars(f_, nest_, directive_.loop);
+    query.on_found = [&](const Dependence &d) {
+      if (Verdict v = judge(d); !v.ok()) refusals.push_back(std::move(v));
+      return shown_ || refusals.empty();  // which of several is told matters only where one is
+    };
+    if (!find_dependences(nest_, query).complete) return {Reason::unproved};
+    Verdict out = worst_of(std::move(refusals));
+    if (out.ok()) out.shared = std::move(shared_), out.in_step = in_step_;
+    return out;
+  }
+
+ private:
+  const NestAccess &from(const Dependence &d) const { return search_.from(d); }
+  const NestAccess &to(const Dependence &d) const { return search_.to(d); }
+
+  /// The refusal that is told: of those with the highest rank one that has a witness.
+  Verdict worst_of(std::vector<Verdict> refusals) {
+    std::stable_sort(refusals.begin(), refusals.end(),
+                     [&](const Verdict &a, const Verdict &b) { return rank(a) > rank(b); });
+    if (refusals.empty()) return {};
+    if (!shown_) return refusals[0];
+    Verdict worst;
+    for (size_t i = 0; i < std::min(refusals.size(), max_searches); ++i) {
+      Dependence d = *refusals[i].dependence;
+      PairSystem system(nest_, d, d.level, true);
+      Verdict v = search_.with_witness(std::move(refusals[i]), system);
+      if (rank(v) > rank(worst)) worst = std::move(v);
+      if (i + 1 < refusals.size() && rank(worst) >= rank(refusals[i + 1])) break;
+    }
+    return worst;
+  }
+
+  /// Certain conflicts first, and of these a value that is needed. Without a witness yet the rank is the
+  /// highest that it can come to.
+  int rank(const Verdict &v) const {
+    if (v.ok()) return 0;
+    const NestAccess &x = from(*v.dependence), &y = to(*v.dependence);
+    if (v.reason == Reason::ordered) return x.is_write && y.is_write ? 2 : 1;
+    if (v.reason == Reason::unproved) return 3;
+    if (v.reason == Reason::repeated) return 4;
+    bool needed = x.is_write && !y.is_write;
+    return 5 + (needed ? 1 : 0) + (!v.witness || v.witness->certain ? 2 : 0);
+  }
+
+  Verdict judge(const Dependence &d) {
+    const For *loop = nest_.loops[directive_.loop].loop;
+    const NestAccess &x = from(d), &y = to(d);
+    std::optional<uint32_t> data = search_.in_subscripts(
+        d, [](const NestVariable &v) { return v.kind == NestVariable::Kind::opaque || v.reads_data; });
+    if (relaxable(x.reduction, y.reduction)) {
+      bool free = order_is_free(x.reduction, loop) && order_is_free(y.reduction, loop);
+      bool in_memory = x.buf->space != Space::registers;
+      if (is_selected_in_lanes(x)) return note({x.reduction.kind, true, in_memory});
+      if (directive_.verb == Directive::Verb::reduce || (free && !data))
+        return note({x.reduction.kind, free, in_memory});
+      if (!data) return {Reason::ordered, d, {}, {}, {}};
+    }
+    if (directive_.verb == Directive::Verb::vectorize && lanes_keep_order(d)) {
+      in_step_ = true;
+      return {};
+    }
+    return search_.refusal(d);
+  }
+
+  /// Lanes that select remember their iterations, so that the one that the serial loop selects is found.
+  bool is_selected_in_lanes(const NestAccess &x) const {
+    return directive_.verb == Directive::Verb::vectorize &&
+           x.reduction.kind == ReductionKind::arg_reduction && x.buf->space == Space::registers;
+  }
+
+  Verdict note(const SharedReduction &r) {
+    bool known = std::any_of(shared_.begin(), shared_.end(), [&](const SharedReduction &s) {
+      return s.kind == r.kind && s.free == r.free && s.in_memory == r.in_memory;
+    });
+    if (!known) shared_.push_back(r);
+    return {};
+  }
+
+  /// True when running the iterations in lockstep, statement by statement, keeps the source before the sink:
+  /// reads of a statement come before its write, and inner loops advance together.
+  bool lanes_keep_order(const Dependence &d) const {
+    bool text = d.source < d.sink || (d.source == d.sink && !from(d).is_write);
+    int64_t work = 50'000;
+    const auto &loops = nest_.statements[d.source].loops;
+    for (uint32_t m = d.level + 1; m <= d.common; ++m) {
+      if (m < d.common && !nest_.loops[loops[m]].loop) return false;  // a while
+      if (m == d.common && text) return true;
+      PairSystem system(nest_, d, d.level, true);
+      for (uint32_t between = d.level + 1; between < m; ++between)
+        system.restrict_to(between, Direction::equal);
+      if (m < d.common) system.restrict_to(m, Direction::earlier);
+      if (!system.surely_empty(&work)) return false;
+    }
+    return true;
+  }
+
+  static constexpr size_t max_searches = 16;
+
+  const Func &f_;
+  const Nest &nest_;
+  const Directive &directive_;
+  bool shown_;
+  std::vector<SharedReduction> shared_;
+  bool in_step_ = false;
+  WitnessSearch search_;
+};
+
+}  // namespace
+
+Verdict legal(const Func &f, const Nest &nest, const Directive &directive, bool shown) {
+  return LegalityChecker(f, nest, directive, shown).run();
+}
+
+}  // namespace kw

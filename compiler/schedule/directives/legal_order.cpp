@@ -1,0 +1,183 @@
+// One rule for each verb; all end in questions to systems of pairs.
+#include "schedule/directives/legal_order.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "analysis/nest/privatize.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+#include "schedule/directives/witness.h"
+#include "schedule/tree/statement_list.h"
+
+namespace kw {
+
+using Verb = Directive::Verb;
+
+namespace {
+
+class OrderChecker {
+ public:
+  OrderChecker(const Func &f, const Nest &nest, const Directive &d, bool shown)
+      : f_(f), nest_(nest), d_(d), shown_(shown), search_(f, nest) {}
+
+  Verdict run() {
+    switch (d_.verb) {
+      case Verb::reorder: return perfect_loops(true);
+      case Verb::tile: return perfect_loops(false);
+      case Verb::unroll_and_jam: return unroll_and_jam();
+      case Verb::fuse: return fuse();
+      case Verb::distribute: return distribute();
+      default: return {};
+    }
+  }
+
+ private:
+  const std::vector<uint32_t> &loops_of(uint32_t statement) const {
+    return nest_.statements[statement].loops;
+  }
+  const NestAccess &from(const Dependence &d) const { return search_.from(d); }
+
+  /// Reductions that may come in any order.
+  bool is_ignored(const Dependence &d) const {
+    const ReductionMark &x = from(d).reduction, &y = search_.to(d).reduction;
+    return relaxable(x, y) && x.any_order && y.any_order;
+  }
+
+  /// True when the iterations that the system holds do not exist; else the verdict is kept.
+  bool is_excluded(const Dependence &d, PairSystem &system) {
+    if (system.surely_empty(&work_)) return true;
+    verdict_ = search_.refusal(d);
+    if (shown_) verdict_ = search_.with_witness(std::move(verdict_), system);
+    return false;
+  }
+
+  /// What counts of the dependences that a loop carries; `own` is what each iteration has for itself.
+  Dependences carried_by(uint32_t loop, const std::vector<const BufNode *> &own) const {
+    DependenceQuery query{loop};
+    query.without = own;
+    query.wanted = [&](const Dependence &d) { return !is_ignored(d); };
+    return find_dependences(nest_, query);
+  }
+
+  /// Loops that stand directly in one another are in consecutive places of the loops around each statement in
+  /// it.
+  Verdict perfect_loops(bool in_new_order) {
+    std::vector<uint32_t> order = d_.loops(), sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<const BufNode *> own = private_scalars(f_, nest_, sorted.back());
+    for (uint32_t carrier : sorted) {
+      Dependences carried = carried_by(carrier, own);
+      if (!carried.complete) return {Reason::unproved};
+      for (const Dependence &d : carried.found) {
+        uint32_t first = place_of(d.source, sorted[0]);
+        for (size_t i = 0; i < order.size(); ++i) {
+          PairSystem system(nest_, d, d.level, true);
+          for (size_t before = 0; in_new_order && before < i; ++before)
+            system.restrict_to(first + rank(sorted, order[before]), Direction::equal);
+          system.restrict_to(first + rank(sorted, order[i]), Direction::earlier);
+          if (!is_excluded(d, system)) return verdict_;
+        }
+      }
+    }
+    return {};
+  }
+  uint32_t place_of(uint32_t statement, uint32_t loop) const {
+    const auto &loops = loops_of(statement);
+    return static_cast<uint32_t>(std::find(loops.begin(), loops.end(), loop) - loops.begin());
+  }
+  static uint32_t rank(const std::vector<uint32_t> &sorted, uint32_t loop) {
+    return static_cast<uint32_t>(std::find(sorted.begin(), sorted.end(), loop) - sorted.begin());
+  }
+
+  /// Of iterations in one block the same statements come together, in loops that they share.
+  Verdict unroll_and_jam() {
+    std::vector<const BufNode *> own = private_scalars(f_, nest_, d_.loop);
+    Dependences carried = carried_by(d_.loop, own);
+    if (!carried.complete) return {Reason::unproved};
+    int64_t step = nest_.loops[d_.loop].loop->step, far;
+    bool bounded = !__builtin_mul_overflow(step, d_.sizes[0] - 1, &far);
+    for (const Dependence &d : carried.found) {
+      for (uint32_t m = d.level + 1; m <= d.common; ++m) {
+        if (m == d.common && d.source <= d.sink) break;
+        PairSystem system(nest_, d, d.level, true);
+        if (bounded) system.restrict_distance(d.level, step > 0, far);
+        for (uint32_t between = d.level + 1; between < m; ++between)
+          system.restrict_to(between, Direction::equal);
+        if (m < d.common) system.restrict_to(m, Direction::earlier);
+        if (!is_excluded(d, system)) return verdict_;
+      }
+    }
+    return {};
+  }
+
+  /// An iteration of the second loop comes before later ones of the first.
+  Verdict fuse() {
+    uint32_t first = d_.loop, second = d_.others[0];
+    DependenceQuery query;
+    query.wanted = [&](const Dependence &d) {
+      return d.level == d.common && !is_ignored(d) && is_in(d.source, first) && is_in(d.sink, second);
+    };
+    Dependences all = find_dependences(nest_, query);
+    if (!all.complete) return {Reason::unproved};
+    for (const Dependence &d : all.found) {
+      PairSystem system(nest_, d, d.common, false);
+      system.restrict_to_earlier(first, second);
+      if (!is_excluded(d, system)) return verdict_;
+    }
+    return {};
+  }
+  bool is_in(uint32_t statement, uint32_t loop) const {
+    const auto &loops = loops_of(statement);
+    return std::find(loops.begin(), loops.end(), loop) != loops.end();
+  }
+
+  /// All iterations of the first part come before those of the second.
+  Verdict distribute() {
+    std::unordered_set<const StmtNode *> first, second;
+    StatementList body = statements_of(nest_.loops[d_.loop].loop->body);
+    for (size_t i = 0; i < body.size(); ++i) {
+      auto &part = i <= static_cast<size_t>(d_.sizes[0]) ? first : second;
+      part.insert(body[i].s.p.get());
+      if (!body[i].opens) add_all(body[i].s, part);
+    }
+    auto is_in_part = [&](uint32_t statement, const auto &part) {
+      return part.count(nest_.statements[statement].at.p.get()) > 0;
+    };
+    DependenceQuery query{d_.loop};
+    query.wanted = [&](const Dependence &d) {
+      return is_in_part(d.source, second) && is_in_part(d.sink, first) && !is_ignored(d);
+    };
+    Dependences carried = find_dependences(nest_, query);
+    if (!carried.complete) return {Reason::unproved};
+    for (const Dependence &d : carried.found) {
+      PairSystem system(nest_, d, d.level, true);
+      if (!is_excluded(d, system)) return verdict_;
+    }
+    return {};
+  }
+  static void add_all(const Stmt &root, std::unordered_set<const StmtNode *> &out) {
+    auto add = [&](const auto &, const Stmt &s) { out.insert(s.p.get()); };
+    walk(
+        root, [&](const Store &n, const Stmt &s) { add(n, s); },
+        [&](const Let &n, const Stmt &s) { add(n, s); }, [&](const For &n, const Stmt &s) { add(n, s); },
+        [&](const While &n, const Stmt &s) { add(n, s); }, [&](const If &n, const Stmt &s) { add(n, s); },
+        [&](const Check &n, const Stmt &s) { add(n, s); });
+  }
+
+  const Func &f_;
+  const Nest &nest_;
+  const Directive &d_;
+  bool shown_;
+  WitnessSearch search_;
+  Verdict verdict_;
+  int64_t work_ = 100'000;
+};
+
+}  // namespace
+
+Verdict legal_order(const Func &f, const Nest &nest, const Directive &d, bool shown) {
+  return OrderChecker(f, nest, d, shown).run();
+}
+
+}  // namespace kw

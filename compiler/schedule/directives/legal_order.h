@@ -1,0 +1,14 @@
+// The dependence rules of the directives that change the order of a nest: reorder, tile, jam, fuse and
+// distribute. Each asks of every dependence whether its sink could come to stand in front of its source.
+// Knows nothing of the form of the tree, see schedule/directives/preconditions.
+#pragma once
+
+#include "schedule/directives/legal.h"
+
+namespace kw {
+
+/// Of a directive that fits the tree of the nest. Verbs that keep the order are legal. With `shown` a
+/// witness is looked for.
+Verdict legal_order(const Func &f, const Nest &nest, const Directive &d, bool shown);
+
+}  // namespace kw

@@ -1,0 +1,330 @@
+// One look at the tree for each verb.
+#include "schedule/directives/preconditions.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "analysis/nest/privatize.h"
+#include "analysis/nest/trip_counts.h"
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/equal.h"
+#include "ir/loops.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+#include "schedule/tree/array_contraction.h"
+#include "schedule/tree/perfect_nest.h"
+#include "schedule/tree/statement_list.h"
+
+namespace kw {
+
+using Verb = Directive::Verb;
+
+namespace {
+
+constexpr int64_t most_copies = 64, most_size = int64_t{1} << 15, most_elements = 1 << 10;
+constexpr uint16_t deepest = 800;  // of what still grows
+constexpr size_t most_statements = 20'000;
+
+class Preconditions {
+ public:
+  Preconditions(const Func &f, const Stmt &region, const Nest &nest, const Directive &d)
+      : f_(f), region_(region), nest_(nest), d_(d) {}
+
+  Inapplicable run() {
+    for (uint32_t l : d_.loops()) {
+      if (l >= nest_.loops.size() || !nest_.loops[l].loop) return {"it is for no loop that counts", {}};
+      if (auto found = each(l)) return found;
+    }
+    if (auto found = lanes()) return found;
+    if (is_too_large()) return {"the kernel becomes too large", nest_.loops[d_.loop].loc};
+    return by_verb();
+  }
+
+ private:
+  const For &loop(uint32_t l) const { return *nest_.loops[l].loop; }
+  const For &loop() const { return loop(d_.loop); }
+  Inapplicable here(std::string_view why) const { return {why, nest_.loops[d_.loop].loc}; }
+
+  bool only_marks() const {
+    return d_.verb == Verb::parallel || d_.verb == Verb::vectorize || d_.verb == Verb::reduce;
+  }
+
+  Inapplicable each(uint32_t l) const {
+    const NestLoop &n = nest_.loops[l];
+    if (d_.verb == Verb::reduce) return {};
+    if (n.loop->kind != ForKind::serial) return {"the loop has its kind already", n.loc};
+    Jumps jumps = jumps_of(n.loop->body);
+    bool loops_stay = d_.verb == Verb::split || d_.verb == Verb::peel || d_.verb == Verb::split_index_set ||
+                      d_.verb == Verb::privatize || d_.verb == Verb::reorder || d_.verb == Verb::tile ||
+                      d_.verb == Verb::contract || d_.verb == Verb::expand;
+    bool stays = d_.verb == Verb::privatize || d_.verb == Verb::contract || d_.verb == Verb::expand;
+    if (jumps.breaks && !stays)
+      return {"`break` lets an iteration decide whether later ones run", jumps.first_break};
+    if (jumps.continues && !loops_stay) return {"`continue` ends iterations of it early", n.loc};
+    return {};
+  }
+
+  /// Sums that run in lanes count the iterations of their band.
+  Inapplicable lanes() const {
+    if (d_.verb == Verb::reduce) return {};
+    bool moves = d_.verb != Verb::split && d_.verb != Verb::peel && d_.verb != Verb::split_index_set &&
+                 d_.verb != Verb::distribute && d_.verb != Verb::fuse && d_.verb != Verb::contract &&
+                 d_.verb != Verb::expand && !(d_.verb == Verb::tile && d_.others.empty()) && !only_marks();
+    std::vector<uint32_t> mine = d_.loops();
+    Inapplicable found;
+    for_each_store(region_, [&](const Stmt &s, const Store &n, const std::vector<const For *> &loops) {
+      if (n.order != Order::lanes) return;
+      std::vector<const For *> band = band_of(n, loops);
+      for (uint32_t l : mine) {
+        const For *at = nest_.loops[l].loop;
+        bool inside = std::find(loops.begin(), loops.end(), at) != loops.end();
+        bool counts = std::find(band.begin(), band.end(), at) != band.end();
+        bool parts = d_.verb == Verb::distribute;  // each part counts as before
+        if ((counts && !parts) || (inside && moves)) found = {"a sum in it runs in lanes", s.loc()};
+      }
+    });
+    return found;
+  }
+
+  static bool has_jump(const Stmt &s) {
+    bool found = false;
+    walk(s, [&](const Jump &, const Stmt &) { found = true; });
+    return found;
+  }
+  static bool has_while(const Stmt &s) {
+    bool found = false;
+    walk(s, [&](const While &, const Stmt &) { found = true; });
+    return found;
+  }
+
+  bool keeps_size() const {
+    return d_.verb == Verb::privatize || d_.verb == Verb::reorder || d_.verb == Verb::tile ||
+           d_.verb == Verb::contract || d_.verb == Verb::expand;
+  }
+
+  /// What the tree may grow to by copies.
+  bool is_too_large() const {
+    if (only_marks() || keeps_size()) return false;
+    size_t statements = 0;
+    walk(
+        region_, [&](const Store &, const Stmt &) { ++statements; },
+        [&](const Let &, const Stmt &) { ++statements; });
+    size_t copies = d_.verb == Verb::tile ? 1
+                    : d_.verb == Verb::unroll_and_jam || d_.verb == Verb::unroll
+                        ? static_cast<size_t>(most_copies)
+                        : size_t{1} << std::min<size_t>(1 + d_.others.size(), 8);
+    return region_->depth > deepest || statements * copies > most_statements;
+  }
+
+  Inapplicable by_verb() const {
+    switch (d_.verb) {
+      case Verb::reduce: return {};
+      case Verb::parallel: return {};
+      case Verb::vectorize:
+        if (!d_.sizes.empty() && (d_.sizes[0] < 2 || d_.sizes[0] > most_copies))
+          return here("there are 2 to 64 lanes");
+        if (has_while(loop().body)) return here("a `while` stands in it");
+        return has_check(loop().body) ? here("checks in it keep their order") : Inapplicable{};
+      case Verb::split: return size_fits(most_size);
+      case Verb::peel: return peel();
+      case Verb::split_index_set: return split_index_set();
+      case Verb::reorder: return reorder();
+      case Verb::tile: return tile();
+      case Verb::unroll_and_jam: return unroll_and_jam();
+      case Verb::unroll: return unroll();
+      case Verb::fuse: return fuse();
+      case Verb::distribute: return distribute();
+      case Verb::privatize: return privatize();
+      case Verb::contract: return contract();
+      case Verb::expand: return expand();
+    }
+    return {};
+  }
+
+  Inapplicable size_fits(int64_t most) const {
+    for (int64_t n : d_.sizes)
+      if (n < 2 || n > most) return here("the size is too small or too large");
+    return {};
+  }
+
+  Inapplicable peel() const {
+    if (d_.sizes[0] < 1 || d_.sizes[0] > most_size) return here("the size is too small or too large");
+    if (step_size(loop()) > most_size) return here("its step is too large");
+    if (d_.last && step_size(loop()) != 1)
+      return here("the last iterations of a loop with steps are not known");
+    return has_small_bounds(nest_, d_.loop) ? Inapplicable{} : here("its bounds are no sums of sizes");
+  }
+
+  Inapplicable split_index_set() const {
+    if (step_size(loop()) != 1) return here("its step is not 1");
+    if (!has_small_bounds(nest_, d_.loop)) return here("its bounds are no sums of sizes");
+    return is_small_at(nest_, d_.loop, d_.at) ? Inapplicable{}
+                                              : here("the place is no sum of sizes and iterators");
+  }
+
+  std::optional<std::vector<uint32_t>> perfect_loops() const {
+    auto loops = in_text_order(nest_, d_.loops());
+    return loops && perfect_nest_of(nest_, *loops) ? loops : std::nullopt;
+  }
+
+  Inapplicable reorder() const {
+    auto loops = perfect_loops();
+    if (!loops) return here("the loops do not stand directly in one another");
+    if (has_check(loop(loops->front()).body)) return here("checks in it keep their order");
+    return permuted(nest_, *loops, d_.loops()) ? Inapplicable{}
+                                               : here("a bound depends on another of the loops");
+  }
+
+  Inapplicable tile() const {
+    for (uint32_t l : d_.loops()) {
+      if (loop(l).step != 1) return here("its step is not 1");
+      if (!has_small_bounds(nest_, l)) return here("its bounds are no sums of sizes");
+    }
+    if (d_.others.empty()) return size_fits(most_size);
+    auto loops = perfect_loops();
+    if (!loops || *loops != d_.loops()) return here("the loops do not stand directly in one another");
+    if (loops->size() > 3) return here("more than three loops are tiled");
+    if (has_check(loop().body)) return here("checks in it keep their order");
+    for (size_t i = 0; i < loops->size(); ++i)
+      for (size_t j = 0; j < loops->size(); ++j)
+        if (bounds_mention(loop((*loops)[j]), loop((*loops)[i]).iter))
+          return here("a bound depends on another of the loops");
+    return size_fits(most_size);
+  }
+
+  Inapplicable unroll() const {
+    if (has_jump(loop().body) && jumps_of(loop().body).any()) return here("a jump stands in it");
+    if (!d_.sizes.empty()) return size_fits(most_copies);
+    auto trips = constant_trips(loop());
+    return trips && *trips <= static_cast<uint64_t>(most_copies)
+               ? Inapplicable{}
+               : here("it has no small constant number of iterations");
+  }
+
+  Inapplicable unroll_and_jam() const {
+    if (has_check(loop().body)) return here("checks in it keep their order");
+    if (has_jump(loop().body)) return here("a jump stands in it");
+    std::unordered_set<const SymNode *> own{loop().iter.get()};
+    walk(loop().body, [&](const Let &n, const Stmt &) { own.insert(n.sym.get()); });
+    auto found = inner_of_jam(loop().body, own);
+    return found ? found : size_fits(most_copies);
+  }
+
+  /// The loops that are merged need the same bounds in all copies.
+  Inapplicable inner_of_jam(const Stmt &body, const std::unordered_set<const SymNode *> &own) const {
+    for (const ListItem &link : statements_of(body)) {
+      const For *n = as<For>(link.s);
+      if (!n) continue;
+      if (n->kind != ForKind::serial) return {"a loop in it has its kind already", link.s.loc()};
+      bool same = !has_load(n->lo) && !has_load(n->hi);
+      for (const Expr &bound : {n->lo, n->hi})
+        walk(bound, [&](const Ref &r, const Expr &) { same = same && !own.count(r.sym.get()); });
+      if (!same) return {"the bounds of a loop in it change with its iterations", link.s.loc()};
+      if (auto found = inner_of_jam(n->body, own)) return found;
+    }
+    return {};
+  }
+
+  Inapplicable fuse() const {
+    const For &a = loop(), &b = loop(d_.others[0]);
+    if (!are_neighbours(region_, &a, &b)) return here("the loops do not follow each other directly");
+    if (!equal(a.lo, b.lo) || !equal(a.hi, b.hi) || a.step != b.step)
+      return here("the loops have other bounds");
+    if (has_load(a.lo) || has_load(a.hi)) return here("a bound is read from memory");
+    return has_check(a.body) || has_check(b.body) ? here("checks in it keep their order") : Inapplicable{};
+  }
+
+  Inapplicable distribute() const {
+    StatementList body = statements_of(loop().body);
+    if (d_.sizes[0] < 0 || static_cast<size_t>(d_.sizes[0]) + 1 >= body.size())
+      return here("the body has no statement behind that one");
+    if (has_check(loop().body)) return here("checks in it keep their order");
+    if (has_load(loop().lo) || has_load(loop().hi)) return here("a bound is read from memory");
+    return shared_definitions(loop().body, static_cast<size_t>(d_.sizes[0]) + 1)
+               ? Inapplicable{}
+               : here("a value crosses from one part to the other");
+  }
+
+  Inapplicable expand() const {
+    if (Inapplicable found = is_not_own()) return found;
+    auto most = most_trips(loop());
+    bool few = most && *most >= 1 && *most <= static_cast<uint64_t>(most_elements);
+    if (!few) return here("it is not known to have few iterations");
+    return loop().step == 1 ? Inapplicable{} : here("its step is not 1");
+  }
+
+  Inapplicable is_not_own() const {
+    std::vector<const BufNode *> own = private_scalars(f_, nest_, d_.loop);
+    bool is_own = std::find(own.begin(), own.end(), d_.buf.get()) != own.end();
+    return is_own ? Inapplicable{}
+                  : here("its iterations may not write it before they read it, or it is read elsewhere");
+  }
+
+  Inapplicable privatize() const {
+    if (Inapplicable found = is_not_own()) return found;
+    bool outside = true;
+    walk(loop().body, [&](const Alloc &n, const Stmt &) { outside = outside && n.buf != d_.buf; });
+    return outside ? Inapplicable{} : here("each iteration has its own already");
+  }
+
+  Inapplicable contract() const {
+    if (!is_temporary(region_, d_.buf)) return here("the buffer is not made in the kernel");
+    return uses_one_element(region_, loop(), d_.buf) ? Inapplicable{}
+                                                     : here("an iteration uses more of it than one element");
+  }
+
+  const Func &f_;
+  const Stmt &region_;
+  const Nest &nest_;
+  const Directive &d_;
+};
+
+}  // namespace
+
+Inapplicable why_inapplicable(const Func &f, const Stmt &region, const Nest &nest, const Directive &d) {
+  return Preconditions(f, region, nest, d).run();
+}
+
+std::optional<std::vector<size_t>> shared_definitions(const Stmt &body, size_t count) {
+  StatementList chain = statements_of(body);
+  std::unordered_set<const void *> used, written;
+  auto in = [&](const Expr &e) {
+    walk(
+        e, [&](const Ref &n, const Expr &) { used.insert(n.sym.get()); },
+        [&](const Load &n, const Expr &) { used.insert(n.buf.get()); });
+  };
+  walk(body, [&](const Store &n, const Stmt &) { written.insert(n.buf.get()); });
+  for (size_t i = count; i < chain.size(); ++i) {
+    const Stmt &s = chain[i].s;
+    if (const Let *n = chain[i].opens ? as<Let>(s) : nullptr) {
+      in(n->value);
+    } else if (const Alloc *a = chain[i].opens ? as<Alloc>(s) : nullptr) {
+      for (const Expr &e : a->buf->extents) in(e);
+    } else {
+      walk(
+          s, [&](const Ref &x, const Expr &) { used.insert(x.sym.get()); },
+          [&](const Load &x, const Expr &) { used.insert(x.buf.get()); },
+          [&](const Store &x, const Stmt &) { used.insert(x.buf.get()); },
+          [&](const Alloc &x, const Stmt &) {
+            for (const Expr &e : x.buf->extents) in(e);
+          });
+    }
+  }
+  std::vector<size_t> out;
+  for (size_t i = count; i-- > 0;) {
+    if (!chain[i].opens) continue;
+    if (const Alloc *a = as<Alloc>(chain[i].s); a && used.count(a->buf.get())) return std::nullopt;
+    const Let *n = as<Let>(chain[i].s);
+    if (!n || !used.count(n->sym.get())) continue;
+    bool fixed = true;
+    walk(n->value, [&](const Load &l, const Expr &) { fixed = fixed && !written.count(l.buf.get()); });
+    if (!fixed) return std::nullopt;
+    in(n->value);
+    out.push_back(i);
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace kw

@@ -1,0 +1,42 @@
+// Two concrete iterations for a refusal, looked for among the points of a pair of accesses. Decides nothing:
+// a refusal without a witness stays one.
+#pragma once
+
+#include "analysis/affine.h"
+#include "schedule/directives/legal.h"
+
+namespace kw {
+
+class WitnessSearch {
+ public:
+  WitnessSearch(const Func &f, const Nest &nest) : f_(f), nest_(nest) {}
+
+  /// What a dependence that stands in the way is called, with the variable that is not affine.
+  Verdict refusal(const Dependence &d) const;
+  /// Adds a witness from `system`, which holds the iterations that conflict. Without one a conflict is only
+  /// unproved. Iterations that meet by a guess are shown for data only.
+  Verdict with_witness(Verdict v, PairSystem &system);
+
+  /// The first variable in the subscripts of the two accesses that is of this kind.
+  template <class F>
+  std::optional<uint32_t> in_subscripts(const Dependence &d, F &&matches) const {
+    for (const NestAccess *a : {&from(d), &to(d)})
+      for (const LinearForm &form : a->subscripts)
+        for (auto [v, c] : form.terms)
+          if (matches(nest_.variables[v])) return v;
+    return std::nullopt;
+  }
+
+  const NestAccess &from(const Dependence &d) const { return nest_.statements[d.source].accesses[d.from]; }
+  const NestAccess &to(const Dependence &d) const { return nest_.statements[d.sink].accesses[d.to]; }
+
+ private:
+  std::optional<PairSystem::Point> find_point(PairSystem &system);
+
+  const Func &f_;
+  const Nest &nest_;
+  std::optional<std::vector<Affine>> conditions_;  ///< once a witness is looked for
+  int64_t work_ = 400'000;                         ///< for all searches together: some 20 ms
+};
+
+}  // namespace kw

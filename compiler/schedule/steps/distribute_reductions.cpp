@@ -1,0 +1,48 @@
+// Cuts a body where the order of its sums changes, the last place first.
+#include "schedule/steps/distribute_reductions.h"
+
+#include "analysis/nest/reduce.h"
+#include "ir/match.h"
+#include "schedule/tree/statement_list.h"
+
+namespace kw {
+
+namespace {
+
+/// The order of a sum, when the statement is one.
+std::optional<Order> order_of_sum(const Stmt &s, const For &loop) {
+  const Store *n = as<Store>(s);
+  ReductionKind kind = n ? reduction_of(*n, {&loop}).mark.kind : ReductionKind::none;
+  return is_sum_or_product(kind) ? std::optional(n->order.order) : std::nullopt;
+}
+
+/// The statements of a body after which the sums have another order, when all of them are sums.
+std::vector<size_t> changes_in(const For &loop) {
+  std::vector<size_t> out;
+  std::optional<Order> before;
+  StatementList body = statements_of(loop.body);
+  for (size_t i = 0; i < body.size(); ++i) {
+    std::optional<Order> order = body[i].opens ? std::nullopt : order_of_sum(body[i].s, loop);
+    if (!order) return {};
+    if (before && before != order) out.push_back(i - 1);
+    before = order;
+  }
+  return out;
+}
+
+}  // namespace
+
+void distribute_reductions(LoopNest &nest) {
+  for (auto l = static_cast<uint32_t>(nest.nest().loops.size()); l-- > 0;) {
+    const For *loop = nest.nest().loops[l].loop;
+    if (!loop || loop->kind != ForKind::serial) continue;
+    std::vector<size_t> changes = changes_in(*loop);
+    for (size_t i = changes.size(); i-- > 0;) {
+      Directive d{Directive::Verb::distribute, l, {}, {static_cast<int64_t>(changes[i])}};
+      d.reason = "sums of two orders";
+      if (!nest.try_apply(d).ok()) break;
+    }
+  }
+}
+
+}  // namespace kw

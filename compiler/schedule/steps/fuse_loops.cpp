@@ -1,0 +1,126 @@
+// From the outermost loops inwards, each pair of neighbours once.
+#include "schedule/steps/fuse_loops.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_set>
+
+#include "ir/build.h"
+#include "ir/equal.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+#include "schedule/steps/split_index_sets.h"
+
+namespace kw {
+
+namespace {
+
+using Verb = Directive::Verb;
+
+constexpr size_t most_statements = 24;  // of a fused body: more want more registers than there are
+constexpr size_t most_streams = 10;     // that memory is prefetched for at once
+
+std::unordered_set<const BufNode *> memory_of(const Stmt &body) {
+  std::unordered_set<const BufNode *> out;
+  auto add = [&](const Buf &b) {
+    if (b->space != Space::registers) out.insert(b.get());
+  };
+  walk(
+      body, [&](const Load &n, const Expr &) { add(n.buf); },
+      [&](const Store &n, const Stmt &) { add(n.buf); });
+  return out;
+}
+
+size_t statements_of(const Stmt &body) {
+  size_t out = 0;
+  walk(body, [&](const Store &, const Stmt &) { ++out; }, [&](const Let &, const Stmt &) { ++out; });
+  return out;
+}
+
+bool same_range(const For &a, const For &b) {
+  return a.step == b.step && equal(a.lo, b.lo) && equal(a.hi, b.hi);
+}
+
+/// Loops that gain by being one: they share memory, and are not too much together.
+bool would_gain(const For &a, const For &b) {
+  if (a.hint != Hint::none || b.hint != Hint::none) return false;
+  auto first = memory_of(a.body), second = memory_of(b.body);
+  size_t shared = 0;
+  for (const BufNode *x : second) shared += first.count(x);
+  return shared > 0 && first.size() + second.size() - shared <= most_streams &&
+         statements_of(a.body) + statements_of(b.body) <= most_statements;
+}
+
+class Fuser {
+ public:
+  explicit Fuser(LoopNest &nest) : nest_(nest) {}
+
+  void run() {
+    while (fuse_one()) {
+    }
+    if (fused_) contract();
+  }
+
+ private:
+  /// True when two loops became one.
+  bool fuse_one() {
+    const std::vector<NestLoop> &loops = nest_.nest().loops;
+    for (uint32_t a = 0; a < loops.size(); ++a)
+      for (uint32_t b = a + 1; b < loops.size(); ++b) {
+        if (loops[b].parent != loops[a].parent) continue;
+        if (loops[a].loop && loops[b].loop && try_pair(a, b)) return true;
+        break;  // only the next one can be a neighbour
+      }
+    return false;
+  }
+
+  bool try_pair(uint32_t a, uint32_t b) {
+    const For &x = *nest_.nest().loops[a].loop, &y = *nest_.nest().loops[b].loop;
+    if (!same_range(x, y) || !asked_.insert({x.iter.get(), y.iter.get()}).second || !would_gain(x, y))
+      return false;
+    if (has_cut_inside(x) || has_cut_inside(y)) return false;
+    bool threads = runs(Verb::parallel, a) && runs(Verb::parallel, b);
+    bool lanes = runs(Verb::vectorize, a) && runs(Verb::vectorize, b);
+    if (!threads && !lanes) return false;
+    LoopNest trial = nest_;
+    Directive d{Verb::fuse, a, {b}};
+    d.reason = "they share memory";
+    if (!trial.try_apply(d).ok()) return false;
+    bool stays_free = (!threads || trial.legal({Verb::parallel, a}).ok()) &&
+                      (!lanes || trial.legal({Verb::vectorize, a}).ok());
+    if (!stays_free)
+      return nest_.note_refusal(d, "as one loop its iterations would depend on each other"), false;
+    nest_ = std::move(trial);
+    return fused_ = true;
+  }
+  bool runs(Verb verb, uint32_t loop) const { return nest_.legal({verb, loop}).ok(); }
+
+  /// Arrays of which an innermost iteration uses one element only.
+  void contract() {
+    std::vector<Buf> made;
+    walk(nest_.region(), [&](const Alloc &n, const Stmt &) {
+      if (n.buf->rank() > 0) made.push_back(n.buf);
+    });
+    for (const Buf &b : made) contract(b);
+  }
+
+  void contract(const Buf &buf) {
+    for (uint32_t l = static_cast<uint32_t>(nest_.nest().loops.size()); l-- > 0;) {
+      const For *loop = nest_.nest().loops[l].loop;
+      if (!loop || !memory_of(loop->body).count(buf.get())) continue;
+      Directive d{Verb::contract, l};
+      d.buf = buf;
+      if (nest_.try_apply(d).ok()) return;
+    }
+  }
+
+  LoopNest &nest_;
+  std::set<std::pair<const SymNode *, const SymNode *>> asked_;
+  bool fused_ = false;
+};
+
+}  // namespace
+
+void fuse_loops(LoopNest &nest) { Fuser(nest).run(); }
+
+}  // namespace kw

@@ -1,0 +1,167 @@
+// The costs of loops are compared first; directives are tried on a copy of the nest.
+#include "schedule/steps/permute_loops.h"
+
+#include <algorithm>
+
+#include "analysis/cost.h"
+#include "analysis/nest/access_stride.h"
+#include "analysis/nest/trip_counts.h"
+#include "ir/loops.h"
+#include "ir/match.h"
+#include "schedule/steps/distribute_loops.h"
+#include "schedule/tree/perfect_nest.h"
+
+namespace kw {
+
+using Verb = Directive::Verb;
+
+namespace {
+
+/// Lines of the cache that a body fetches per iteration when this loop is innermost.
+double lines_of(const Nest &nest, uint32_t body_of, uint32_t loop) {
+  constexpr double line = 64;
+  auto trips = constant_trips(*nest.loops[loop].loop);
+  double out = 0, count = trips ? static_cast<double>(std::max<uint64_t>(*trips, 1))
+                                : static_cast<double>(unknown_trips);
+  for (const NestStatement &s : nest.statements) {
+    if (!is_inside(s, body_of)) continue;
+    for (const NestAccess &a : s.accesses) {
+      if (a.buf->space == Space::registers) continue;
+      switch (stride_of(nest, a, loop)) {
+        case StrideKind::invariant: out += 1 / count; break;
+        case StrideKind::unit: out += item_size(a.buf->dtype) / line; break;
+        case StrideKind::same_line: out += 0.5; break;
+        default: out += 1; break;
+      }
+    }
+  }
+  return out;
+}
+
+bool may_move(const Nest &nest, uint32_t loop) {
+  const For *n = nest.loops[loop].loop;
+  return n && n->kind == ForKind::serial && n->hint != Hint::serial;
+}
+
+/// The loops that stand directly in one another from this one on, while their bounds do not ask for the
+/// order.
+std::vector<uint32_t> perfect_from(const Nest &nest, uint32_t loop) {
+  std::vector<uint32_t> out;
+  for (uint32_t l = loop; may_move(nest, l);) {
+    const For &n = *nest.loops[l].loop;
+    for (uint32_t outer : out)
+      if (bounds_mention(n, nest.loops[outer].loop->iter)) return out;
+    out.push_back(l);
+    std::vector<uint32_t> inner = loops_in(nest, l);
+    if (inner.size() != 1 || as<For>(n.body) != nest.loops[inner[0]].loop) return out;
+    l = inner[0];
+  }
+  return out;
+}
+
+class LoopPermutation {
+ public:
+  explicit LoopPermutation(LoopNest &nest) : nest_(nest) {}
+
+  void run() {
+    if (nest_.nest().loops.size() < 2) return;
+    take_apart();
+    std::vector<Sym> roots;
+    for (uint32_t l = 0; l < nest_.nest().loops.size(); ++l) {
+      uint32_t parent = nest_.nest().loops[l].parent;
+      bool is_root = parent == NestLoop::no_loop || perfect_from(nest_.nest(), parent).size() < 2;
+      if (is_root && perfect_from(nest_.nest(), l).size() >= 2)
+        roots.push_back(nest_.nest().loops[l].loop->iter);
+    }
+    for (const Sym &root : roots)
+      if (auto loop = find_loop(nest_.nest(), root)) order(*loop);
+  }
+
+ private:
+  static constexpr double clearly = 2;
+
+  /// Loops over neighbours with statements beside a loop in them that goes through memory line by line.
+  void take_apart() {
+    for (uint32_t l = static_cast<uint32_t>(nest_.nest().loops.size()); l-- > 0;) {
+      const Nest &nest = nest_.nest();
+      std::vector<uint32_t> inner = loops_in(nest, l);
+      if (inner.empty() || !may_move(nest, l) || as<For>(nest.loops[l].loop->body)) continue;
+      bool gains = std::all_of(inner.begin(), inner.end(), [&](uint32_t i) {
+        bool plain = may_move(nest, i) && loops_in(nest, i).empty() &&
+                     !bounds_mention(*nest.loops[i].loop, nest.loops[l].loop->iter);
+        return plain && lines_of(nest, i, i) > clearly * lines_of(nest, i, l);
+      });
+      if (!gains || writes_cells(l)) continue;
+      take_apart(l);
+    }
+  }
+
+  /// What its iterations keep in scalars is for schedule/cpu/strip_mine_column_reductions, or stays in
+  /// registers.
+  bool writes_cells(uint32_t loop) const {
+    for (const NestStatement &s : nest_.nest().statements)
+      for (const NestAccess &a : s.accesses)
+        if (is_inside(s, loop) && a.is_write && a.buf->space == Space::registers) return true;
+    return false;
+  }
+
+  void take_apart(uint32_t loop) {
+    const Nest &nest = nest_.nest();
+    uint32_t parent = nest.loops[loop].parent;
+    Sym around = parent == NestLoop::no_loop ? Sym{} : nest.loops[parent].loop->iter;
+    std::vector<uint32_t> siblings = loops_in(nest, parent);
+    auto place = static_cast<size_t>(std::find(siblings.begin(), siblings.end(), loop) - siblings.begin());
+    LoopNest trial = nest_;
+    auto pieces = distribute_all(trial, around, place);
+    bool all = pieces.has_value();
+    for (size_t i = 0; all && i < pieces->count; ++i) {
+      uint32_t across = loop_at(trial.nest(), around, place + i);
+      std::vector<uint32_t> inner = loops_in(trial.nest(), across);
+      all = inner.empty() || exchange(trial, {across, inner[0]}, {inner[0], across});
+    }
+    if (all) nest_ = trial;
+  }
+
+  /// Applies a new order unless the outermost loop runs on threads, and would not any more.
+  static bool exchange(LoopNest &nest, const std::vector<uint32_t> &now, const std::vector<uint32_t> &order) {
+    bool is_outermost = true;  // of those that may
+    for (uint32_t l = nest.nest().loops[now[0]].parent; l != NestLoop::no_loop;
+         l = nest.nest().loops[l].parent)
+      is_outermost = is_outermost && !nest.legal({Verb::parallel, l}).ok();
+    bool threads = is_outermost && order[0] != now[0] && nest.legal({Verb::parallel, now[0]}).ok();
+    if (threads && !nest.legal({Verb::parallel, order[0]}).ok()) return false;
+    return nest.try_apply({Verb::reorder, order[0], {order.begin() + 1, order.end()}}).ok();
+  }
+
+  void order(uint32_t root) {
+    const Nest &nest = nest_.nest();
+    std::vector<uint32_t> now = perfect_from(nest, root);
+    auto lines = [&](uint32_t l) { return lines_of(nest, now.back(), l); };
+    auto best =
+        std::min_element(now.begin(), now.end(), [&](uint32_t a, uint32_t b) { return lines(a) < lines(b); });
+    std::vector<uint32_t> sorted = now, rotated = now;
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [&](uint32_t a, uint32_t b) { return lines(a) > lines(b); });
+    if (lines(now.back()) <= clearly * lines(*best)) {
+      if (sorted[0] != now[0] && sorted.back() == now.back()) free_outermost(now, sorted);
+      return;
+    }
+    auto at = std::find(rotated.begin(), rotated.end(), *best);
+    std::rotate(at, at + 1, rotated.end());
+    if (!exchange(nest_, now, sorted) && rotated != sorted) exchange(nest_, now, rotated);
+  }
+
+  /// A loop for the threads takes the place of an outermost one that is none.
+  void free_outermost(const std::vector<uint32_t> &now, const std::vector<uint32_t> &order) {
+    bool gains = !nest_.legal({Verb::parallel, now[0]}).ok() && nest_.legal({Verb::parallel, order[0]}).ok();
+    if (gains) nest_.try_apply({Verb::reorder, order[0], {order.begin() + 1, order.end()}});
+  }
+
+  LoopNest &nest_;
+};
+
+}  // namespace
+
+void permute_loops(LoopNest &nest, const Target &) { LoopPermutation(nest).run(); }
+
+}  // namespace kw

@@ -1,0 +1,243 @@
+// Candidates from the subscripts alone: one access moves with the loop where another one of the same buffer
+// stands still. Whether a cut there frees the pieces is tried on a copy of the nest.
+#include "schedule/steps/split_index_sets.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "analysis/affine.h"
+#include "analysis/nest/privatize.h"
+#include "analysis/nest/trip_counts.h"
+#include "analysis/vectorization.h"
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/equal.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+using Verb = Directive::Verb;
+
+namespace {
+
+/// A cut of a loop: at an iteration that an expression names, or next to one of its ends.
+struct Hyperplane {
+  Expr at;
+  bool is_first = false, is_last = false;
+};
+
+/// An access to an array, and the loops around it.
+struct Touch {
+  const BufNode *buf;
+  const std::vector<Expr> *index;
+  std::vector<const For *> loops;
+  bool is_write;
+};
+
+/// The planes of each loop of a function, as its subscripts propose them.
+class HyperplaneSearch {
+ public:
+  std::unordered_map<const For *, std::vector<Hyperplane>> run(const Stmt &body) {
+    find_updated(body);
+    if (updated_.empty()) return {};
+    statements(body);
+    for (const Touch &a : touches_)
+      for (const Touch &b : touches_)
+        if (a.buf == b.buf && (a.is_write || b.is_write)) compare(a, b);
+    return std::move(planes_);
+  }
+
+ private:
+  static constexpr size_t most_planes = 2, most_touches = 32;
+
+  /// Only arrays that are read and written can hold a loop back.
+  void find_updated(const Stmt &body) {
+    std::unordered_set<const BufNode *> written;
+    walk(body, [&](const Store &n, const Stmt &) {
+      if (!n.index.empty()) written.insert(n.buf.get());
+    });
+    walk(body, [&](const Load &n, const Expr &) {
+      if (written.count(n.buf.get())) updated_.insert(n.buf.get());
+    });
+  }
+
+  void statements(const Stmt &root) {
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
+      if (const Let *n = as<Let>(*s)) reads(n->value);
+      if (const Store *n = as<Store>(*s)) {
+        for (const Expr &i : n->index) reads(i);
+        reads(n->value);
+        touch(n->buf, n->index, true);
+      }
+      if (const If *n = as<If>(*s)) reads(n->cond), statements(n->yes), statements(n->no);
+      if (const While *n = as<While>(*s)) reads(n->cond), statements(n->body);
+      if (const Seq *n = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < n->items.size(); ++i) statements(n->items[i]);
+      if (const For *n = as<For>(*s)) {
+        loops_.push_back(n);
+        statements(n->body);
+        loops_.pop_back();
+      }
+    }
+  }
+  void reads(const Expr &e) {
+    walk(e, [&](const Load &n, const Expr &) { touch(n.buf, n.index, false); });
+  }
+  void touch(const Buf &buf, const std::vector<Expr> &index, bool is_write) {
+    if (loops_.empty() || !updated_.count(buf.get())) return;
+    if (touches_.size() < most_touches) touches_.push_back({buf.get(), &index, loops_, is_write});
+  }
+
+  /// `moving` has a subscript l + c where that of `still` changes neither with l nor with a loop inside it.
+  void compare(const Touch &moving, const Touch &still) {
+    for (size_t d = 0; d < moving.index->size(); ++d) {
+      const Expr &from = (*moving.index)[d], &to = (*still.index)[d];
+      if (from.p == to.p) continue;
+      for (size_t l = 0; l < std::min(moving.loops.size(), still.loops.size()); ++l) {
+        if (moving.loops[l] != still.loops[l]) break;
+        if (mentions(from, moving.loops[l]->iter)) propose(moving, still, d, l);
+      }
+    }
+  }
+
+  void propose(const Touch &moving, const Touch &still, size_t d, size_t l) {
+    const For &loop = *moving.loops[l];
+    if (loop.step != 1 || loop.hint == Hint::serial || loop.kind != ForKind::serial) return;
+    auto at = affine_of(add(sub((*still.index)[d], (*moving.index)[d]), kw::ref(loop.iter)));
+    if (!at || !is_fixed(*at, still.loops, l) || !is_fixed(*at, moving.loops, l)) return;
+    Hyperplane plane{to_expr(*at)};
+    auto from_first = affine_of(sub(plane.at, loop.lo)), to_end = affine_of(sub(loop.hi, plane.at));
+    if (!from_first || !to_end) return;
+    if (from_first->is_constant() && from_first->constant < 0) return;
+    if (to_end->is_constant() && to_end->constant <= 0) return;
+    plane.is_first = from_first->is_constant() && from_first->constant == 0;
+    plane.is_last = to_end->is_constant() && to_end->constant == 1;
+    std::vector<Hyperplane> &list = planes_[&loop];
+    bool known =
+        std::any_of(list.begin(), list.end(), [&](const Hyperplane &p) { return equal(p.at, plane.at); });
+    if (!known && list.size() < most_planes) list.push_back(std::move(plane));
+  }
+
+  /// True when the form is a sum of sizes and iterators of loops outside number l.
+  static bool is_fixed(const Affine &form, const std::vector<const For *> &loops, size_t l) {
+    return std::all_of(form.terms.begin(), form.terms.end(), [&](const AffineTerm &t) {
+      const Ref *r = as<Ref>(t.atom);
+      if (!r || (r->sym->kind != SymKind::extent && r->sym->kind != SymKind::iter)) return false;
+      return r->sym->kind == SymKind::extent ||
+             std::any_of(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(l),
+                         [&](const For *n) { return n->iter == r->sym; });
+    });
+  }
+
+  std::unordered_set<const BufNode *> updated_;
+  std::vector<Touch> touches_;
+  std::vector<const For *> loops_;
+  std::unordered_map<const For *, std::vector<Hyperplane>> planes_;
+};
+
+bool is_innermost(const Nest &nest, uint32_t loop) {
+  return loop + 1 == nest.loops.size() || nest.loops[loop + 1].parent != loop;
+}
+
+bool is_parallel(const LoopNest &nest, uint32_t loop) {
+  if (!nest.nest().loops[loop].loop) return false;
+  Verdict apart = legal(nest.func(), nest.nest(), {Verb::parallel, loop}, false);
+  return apart.ok() && apart.shared.empty();
+}
+
+/// True when the iterations of a loop may run on threads, or in lanes where they hold no other loop.
+bool is_free(const LoopNest &nest, uint32_t loop) {
+  if (is_parallel(nest, loop)) return true;
+  return is_innermost(nest.nest(), loop) &&
+         VectorizationAnalysis(*nest.nest().loops[loop].loop).is_vectorizable() &&
+         legal(nest.func(), nest.nest(), {Verb::vectorize, loop}, false).ok();
+}
+
+/// Threads are of no use to a loop inside one that runs on threads, and pieces of a short loop to nobody.
+bool can_gain(const LoopNest &nest, uint32_t loop) {
+  constexpr uint64_t few = 8;
+  if (auto trips = constant_trips(*nest.nest().loops[loop].loop); trips && *trips <= few) return false;
+  if (is_free(nest, loop)) return false;
+  if (is_innermost(nest.nest(), loop)) return true;
+  for (uint32_t l = nest.nest().loops[loop].parent; l != NestLoop::no_loop; l = nest.nest().loops[l].parent)
+    if (is_parallel(nest, l)) return false;
+  return true;
+}
+
+Directive cut(uint32_t loop, const Hyperplane &plane) {
+  Directive d{plane.is_first || plane.is_last ? Verb::peel : Verb::split_index_set, loop};
+  if (d.verb == Verb::peel)
+    d.sizes = {1}, d.last = plane.is_last && !plane.is_first;
+  else
+    d.at = plane.at;
+  d.reason = "no dependence passes by this iteration";
+  return d;
+}
+
+/// The long pieces that a loop will be cut into, by their numbers; of a nest before the cut.
+std::vector<uint32_t> pieces_of(const Nest &nest, const Directive &d) {
+  auto is_inside = [&](uint32_t l) {
+    while (l != d.loop && l != NestLoop::no_loop) l = nest.loops[l].parent;
+    return l == d.loop;
+  };
+  uint32_t tree = 1;  // loops of one piece, which follow one another
+  while (d.loop + tree < nest.loops.size() && is_inside(d.loop + tree)) ++tree;
+  if (d.verb == Verb::split_index_set) return {d.loop, d.loop + 2 * tree};
+  return {d.last ? d.loop : d.loop + tree};
+}
+
+/// True when all long pieces of the loop become free by the cut.
+bool frees(const LoopNest &nest, const Directive &d) {
+  LoopNest trial = nest;
+  std::vector<uint32_t> pieces = pieces_of(nest.nest(), d);
+  if (!trial.try_apply(d).ok()) return false;
+  const auto &loops = trial.nest().loops;
+  const Sym &cut_iterator = nest.nest().loops[d.loop].loop->iter;
+  return std::all_of(pieces.begin(), pieces.end(), [&](uint32_t piece) {
+    bool is_piece = piece < loops.size() && loops[piece].loop &&
+                    loops[piece].loop->iter->name == cut_iterator->name;  // none was dropped as empty
+    return is_piece && is_free(trial, piece);
+  });
+}
+
+/// Makes the cut, and loops around others run on threads, which was proved of them.
+void make(LoopNest &nest, const Directive &d) {
+  const For &loop = *nest.nest().loops[d.loop].loop;
+  bool on_threads = !is_innermost(nest.nest(), d.loop) && !constant_trips(loop) &&
+                    !writes_outer_scalar(loop.body) && !has_check(loop.body);
+  std::vector<uint32_t> pieces = pieces_of(nest.nest(), d);
+  if (!nest.try_apply(d).ok() || !on_threads) return;
+  for (uint32_t piece : pieces) nest.require({Verb::parallel, piece});  // proved before cuts in it
+}
+
+}  // namespace
+
+bool has_cut_inside(const For &loop) {
+  bool found = false;
+  walk(loop.body, [&](const For &n, const Stmt &) { found |= n.kind == ForKind::parallel; });
+  return found && !constant_trips(loop);  // such a loop may be a piece, which make leaves to others
+}
+
+/// All are decided on the nest as it was: a cut keeps the order, and with it what another one frees. They are
+/// made from the last loop of the text to the first, so that the numbers of those before stay and inner loops
+/// are cut before the loop around them is copied.
+void split_index_sets(LoopNest &nest) {
+  constexpr size_t most_cuts = 2;
+  auto planes = HyperplaneSearch().run(nest.func().body);
+  if (planes.empty()) return;
+  std::vector<Directive> cuts;
+  for (auto l = static_cast<uint32_t>(nest.nest().loops.size()); l-- > 0 && cuts.size() < most_cuts;) {
+    auto found = planes.find(nest.nest().loops[l].loop);
+    if (found == planes.end() || !can_gain(nest, l)) continue;
+    for (const Hyperplane &plane : found->second)
+      if (Directive d = cut(l, plane); frees(nest, d)) {
+        cuts.push_back(d);
+        break;
+      }
+  }
+  for (const Directive &d : cuts) make(nest, d);
+}
+
+}  // namespace kw

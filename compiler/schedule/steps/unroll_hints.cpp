@@ -1,0 +1,86 @@
+// A loop of a known count is written out in full if it fits; else, and where the count is not known, by a
+// power of two.
+#include "schedule/steps/unroll_hints.h"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_set>
+
+#include "analysis/nest/trip_counts.h"
+#include "ir/loops.h"
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+constexpr uint64_t copies_of_unknown_count = 8;
+
+/// The copies that an inner loop will have, or has.
+uint64_t copies_in(const For &n) {
+  if (n.kind == ForKind::unroll) return n.width;
+  return n.hint == Hint::unroll && n.kind == ForKind::serial ? unroll_plan(n).copies : 1;
+}
+
+uint64_t operations_of(const Stmt &body) {
+  uint64_t out = 0;
+  auto count = [&](const auto &, const auto &) { ++out; };
+  walk(
+      body, [&](const Load &n, const Expr &e) { count(n, e); },
+      [&](const Unary &n, const Expr &e) { count(n, e); },
+      [&](const Binary &n, const Expr &e) { count(n, e); },
+      [&](const Logic &n, const Expr &e) { count(n, e); },
+      [&](const Select &n, const Expr &e) { count(n, e); },
+      [&](const Cast &n, const Expr &e) { count(n, e); }, [&](const Call &n, const Expr &e) { count(n, e); },
+      [&](const Store &n, const Stmt &s) { count(n, s); },
+      [&](const For &n, const Stmt &) { out += 1 + (copies_in(n) - 1) * operations_of(n.body); },
+      [&](const While &n, const Stmt &s) { count(n, s); }, [&](const If &n, const Stmt &s) { count(n, s); });
+  return std::max<uint64_t>(out, 1);
+}
+
+/// True when nothing of the loop needs it whole: lanes, threads, and sums that lanes are made of later.
+bool is_plain(const For &n) {
+  bool plain = n.kind == ForKind::serial;
+  walk(
+      n.body,
+      [&](const For &inner, const Stmt &) {
+        plain &= inner.kind == ForKind::serial || inner.kind == ForKind::unroll;
+      },
+      [&](const Store &s, const Stmt &) { plain &= s.order == Order::source; });
+  return plain;
+}
+
+}  // namespace
+
+UnrollPlan unroll_plan(const For &loop) {
+  UnrollPlan plan;
+  plan.trips = constant_trips(loop);
+  plan.operations = operations_of(loop.body);
+  plan.jumps = jumps_of(loop.body).any();
+  if (plan.jumps) return plan;
+  uint64_t fit = most_operations_written / plan.operations;
+  uint64_t wanted = plan.trips ? std::max<uint64_t>(*plan.trips, 1) : copies_of_unknown_count;
+  plan.copies = static_cast<uint32_t>(wanted <= fit ? wanted : std::bit_floor(std::max<uint64_t>(fit, 1)));
+  return plan;
+}
+
+Func unroll_hinted(const Func &f) {
+  std::unordered_set<const SymNode *> in_lanes;  // iterators
+  walk(f.body, [&](const For &lanes, const Stmt &) {
+    if (lanes.kind == ForKind::vector)
+      walk(lanes.body, [&](const For &n, const Stmt &) { in_lanes.insert(n.iter.get()); });
+  });
+  Func out = f;
+  out.body = rewrite(f.body, [&](const For &n, const Stmt &s) {
+    if (n.hint != Hint::unroll || n.width || !is_plain(n) || in_lanes.count(n.iter.get())) return s;
+    uint32_t copies = unroll_plan(n).copies;
+    if (copies < 2) return s;
+    For loop = n;
+    loop.kind = ForKind::unroll, loop.width = copies;
+    return for_loop(std::move(loop), s.loc());
+  });
+  return out;
+}
+
+}  // namespace kw

@@ -1,0 +1,153 @@
+// One walk with the ranges of the loops around each place: a condition is asked where it stands, since only
+// there all these ranges hold something.
+#include "schedule/tree/simplify_under_bounds.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/interval.h"
+#include "analysis/nest/trip_counts.h"
+#include "ir/build.h"
+#include "ir/loops.h"
+#include "ir/match.h"
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+#include "schedule/tree/statement_list.h"
+
+namespace kw {
+
+namespace {
+
+bool does_nothing(const Stmt &s) {
+  const Seq *n = as<Seq>(s);
+  return n && std::all_of(n->items.begin(), n->items.end(), does_nothing);
+}
+
+class BoundsSimplifier {
+ public:
+  explicit BoundsSimplifier(const std::vector<const For *> &around) {
+    for (const For *n : around) context_.enter_loop(*n);
+  }
+
+  Stmt in_loop(const For &loop) {
+    context_.enter_loop(loop);
+    Stmt out = statement(loop.body);
+    context_.leave_loop();
+    return out;
+  }
+
+ private:
+  /// The handle itself where nothing is decided.
+  Stmt statement(const Stmt &s) {
+    if (!s) return s;
+    return match(
+        s, [&](const Store &n) { return with_values(n, s); },
+        [&](const Let &n) {
+          Expr value = expression(n.value);
+          Stmt body = statement(n.body);
+          bool same = value.p == n.value.p && body.p == n.body.p;
+          return same ? s : let(n.sym, value, body, s.loc());
+        },
+        [&](const Alloc &n) {
+          Stmt body = statement(n.body);
+          return body.p == n.body.p ? s : alloc(n.buf, n.fill, body, s.loc());
+        },
+        [&](const For &n) {
+          For changed = n;
+          changed.body = in_loop(n);
+          changed.lo = expression(n.lo), changed.hi = expression(n.hi);
+          bool none = surely_none(changed.lo, changed.hi, n.step);
+          if (none || does_nothing(changed.body)) return seq({});
+          bool same = changed.lo.p == n.lo.p && changed.hi.p == n.hi.p && changed.body.p == n.body.p;
+          return same ? s : loop_like(s, std::move(changed));
+        },
+        [&](const While &n) {
+          Stmt body = statement(n.body);
+          return body.p == n.body.p ? s : make_stmt(s.loc(), While{n.cond, body});
+        },
+        [&](const Jump &) { return s; }, [&](const If &n) { return branch(n, s); },
+        [&](const Check &) { return s; },
+        [&](const Seq &n) {
+          std::vector<Stmt> items;
+          bool same = true;
+          for (const Stmt &item : n.items) {
+            items.push_back(statement(item));
+            same = same && items.back().p == item.p;
+            if (always_jumps(items.back())) break;
+          }
+          same = same && items.size() == n.items.size();
+          return same ? s : seq(std::move(items), s.loc());
+        });
+  }
+
+  Stmt with_values(const Store &n, const Stmt &s) {
+    std::vector<Expr> index = n.index;
+    Expr value = expression(n.value);
+    bool same = value.p == n.value.p;
+    for (Expr &i : index) {
+      Expr before = std::exchange(i, expression(i));
+      same = same && before.p == i.p;
+    }
+    return same ? s : store(n.buf, std::move(index), value, s.loc(), n.order);
+  }
+
+  Stmt branch(const If &n, const Stmt &s) {
+    if (auto known = context_.truth(n.cond)) {
+      if (*known) return statement(n.yes);
+      return n.no ? statement(n.no) : seq({});
+    }
+    Expr cond = expression(n.cond);
+    auto under = [&](const Stmt &body, bool holds) {
+      size_t assumed = context_.assume(n.cond, holds);
+      Stmt out = statement(body);
+      context_.drop(assumed);
+      return out;
+    };
+    Stmt yes = under(n.yes, true), no = under(n.no, false);
+    bool same = cond.p == n.cond.p && yes.p == n.yes.p && no.p == n.no.p;
+    return same ? s : if_else(cond, yes, no, s.loc());
+  }
+
+  Expr expression(const Expr &root) const {
+    return rewrite(
+        root,
+        [&](const Select &n, const Expr &e) {
+          auto known = context_.truth(n.cond);
+          return known ? (*known ? n.yes : n.no) : e;
+        },
+        [&](const Logic &n, const Expr &e) { return side(n, e); },
+        [&](const Binary &n, const Expr &e) { return operation(n, e); });
+  }
+
+  /// `a and b` is the one of which the other does not decide.
+  Expr side(const Logic &n, const Expr &e) const {
+    if (context_.truth(n.a) == n.is_and) return n.b;
+    return context_.truth(n.b) == n.is_and ? n.a : e;
+  }
+
+  Expr operation(const Binary &n, const Expr &e) const {
+    if (e.dtype() != DType::i64) return e;
+    auto holds = [&](BinOp op, const Expr &a, const Expr &b) {
+      return context_.truth(binary(op, a, b)) == true;
+    };
+    if (n.op == BinOp::min || n.op == BinOp::max) {
+      if (holds(BinOp::le, n.a, n.b)) return n.op == BinOp::min ? n.a : n.b;
+      if (holds(BinOp::le, n.b, n.a)) return n.op == BinOp::min ? n.b : n.a;
+    }
+    bool divides = n.op == BinOp::floor_div || n.op == BinOp::floor_mod;
+    if (divides && holds(BinOp::le, const_int(0), n.a) && holds(BinOp::lt, n.a, n.b))
+      return n.op == BinOp::floor_mod ? n.a : const_int(0);
+    return e;
+  }
+
+  BoundsContext context_{true};
+};
+
+}  // namespace
+
+Stmt simplify_under_bounds(const For &loop, const std::vector<const For *> &around) {
+  Stmt out = BoundsSimplifier(around).in_loop(loop);
+  return does_nothing(out) ? Stmt{} : out;
+}
+
+}  // namespace kw
