@@ -8,7 +8,7 @@
 #include "driver/explain.h"
 #include "runtime/cache.h"
 #include "runtime/kernel.h"
-#include "runtime/versions/request.h"
+#include "runtime/request.h"
 #include "support/diagnostic.h"
 
 namespace kw {

@@ -4,11 +4,11 @@
 #include <chrono>
 #include <exception>
 
-#include "runtime/cpu/aside.h"
 #include "runtime/cpu/float_control.h"
 #include "runtime/cpu/pool.h"
 #include "runtime/cpu/scratch.h"
 #include "runtime/cpu/thread_count.h"
+#include "runtime/cpu/watched_run.h"
 #include "support/memory.h"
 #include "support/stack.h"
 
@@ -99,7 +99,7 @@ RunResult run_watched(const LoadedKernel &kernel, const CallWords &words, const 
       f.error = std::current_exception();
     }
   };
-  run_aside(work, &frame, look_interval, [&] {
+  run_in_watched_thread(work, &frame, look_interval, [&] {
     try {
       if (!frame.look_error && look()) frame.stop();
     } catch (...) {  // the run ends before the error goes on

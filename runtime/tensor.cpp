@@ -5,8 +5,8 @@
 #include <mutex>
 #include <new>
 
-#include "runtime/buffer.h"
-#include "runtime/buffer_allocator.h"
+#include "runtime/memory/buffer.h"
+#include "runtime/memory/buffer_allocator.h"
 #include "runtime/op_error.h"
 #include "support/hash.h"
 #include "support/text.h"
@@ -55,7 +55,7 @@ std::shared_ptr<Storage> Storage::adopt(void *data, bool writable, std::function
 }
 
 /// Bytes that others may write, and what they were when they were last looked at.
-struct Storage::Shown {
+struct Storage::ExposedPart {
   std::mutex mutex;
   size_t holders = 0;
   const std::byte *begin = nullptr, *end = nullptr;  ///< of all that was shown; null while nobody holds it
@@ -73,11 +73,11 @@ struct Storage::Shown {
   }
 };
 
-void Storage::show(std::span<const std::byte> part) const {
-  Shown *shown = shown_.load(std::memory_order_acquire);
+void Storage::expose(std::span<const std::byte> part) const {
+  ExposedPart *shown = exposed_.load(std::memory_order_acquire);
   if (!shown) {
-    auto *made = new Shown;
-    if (shown_.compare_exchange_strong(shown, made, std::memory_order_acq_rel))
+    auto *made = new ExposedPart;
+    if (exposed_.compare_exchange_strong(shown, made, std::memory_order_acq_rel))
       shown = made;
     else
       delete made;
@@ -92,22 +92,22 @@ void Storage::show(std::span<const std::byte> part) const {
   shown->look();
 }
 
-void Storage::hide() const {
-  writes_to_shown();
-  Shown &shown = *shown_.load(std::memory_order_acquire);
+void Storage::unexpose() const {
+  writes_to_exposed();
+  ExposedPart &shown = *exposed_.load(std::memory_order_acquire);
   std::scoped_lock lock(shown.mutex);
   if (--shown.holders == 0) shown.begin = shown.end = nullptr;
 }
 
-uint64_t Storage::writes_to_shown() const {
-  Shown &shown = *shown_.load(std::memory_order_acquire);
+uint64_t Storage::writes_to_exposed() const {
+  ExposedPart &shown = *exposed_.load(std::memory_order_acquire);
   std::scoped_lock lock(shown.mutex);
   if (shown.has_changed()) note_write();
   return writes_.load(std::memory_order_relaxed);
 }
 
 Storage::~Storage() {
-  delete shown_.load(std::memory_order_acquire);
+  delete exposed_.load(std::memory_order_acquire);
   if (release_)
     release_();
   else
@@ -166,7 +166,7 @@ Tensor Tensor::over(std::shared_ptr<Storage> storage, void *data, DType dtype, E
 
 Tensor Tensor::view(void *data, Extents shape, Extents strides) const {
   Tensor out = over(body_->storage, data, body_->dtype, shape, strides);
-  out.body_->sealed = body_->sealed;
+  out.body_->is_read_only = body_->is_read_only;
   return out;
 }
 
@@ -233,10 +233,10 @@ Tensor Tensor::broadcast(Extents to) const {
 
 Tensor Tensor::detached() const { return Tensor(make_in_buffer<Body>(*body_)); }
 
-Tensor Tensor::sealed() const {
+Tensor Tensor::read_only() const {
   Tensor out = detached();
   out.set_history(history());
-  out.body_->sealed = true;
+  out.body_->is_read_only = true;
   return out;
 }
 

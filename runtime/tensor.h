@@ -15,7 +15,7 @@
 
 namespace kw {
 
-struct Node;  // runtime/tape.h
+struct Node;  // runtime/calls/tape.h
 
 /// Memory that tensors share. Counts the writes into it, so that a gradient can tell whether what it saved is
 /// still what it was.
@@ -34,29 +34,29 @@ class Storage {
   void *data() const { return data_; }
   bool writable() const { return writable_; }
   uint64_t writes() const {
-    return shown_.load(std::memory_order_acquire) ? writes_to_shown()
-                                                  : writes_.load(std::memory_order_relaxed);
+    return exposed_.load(std::memory_order_acquire) ? writes_to_exposed()
+                                                    : writes_.load(std::memory_order_relaxed);
   }
   void note_write() const { writes_.fetch_add(1, std::memory_order_relaxed); }
   /// From now on somebody else may write a part of the memory and not tell: other bytes there than were last
-  /// seen count as a write, which makes `writes` read them all. Until `hide` was called as often.
-  void show(std::span<const std::byte> part) const;
-  void hide() const;
+  /// seen count as a write, which makes `writes` read them all. Until `unexpose` was called as often.
+  void expose(std::span<const std::byte> part) const;
+  void unexpose() const;
 
  private:
-  struct Shown;
-  uint64_t writes_to_shown() const;
+  struct ExposedPart;
+  uint64_t writes_to_exposed() const;
 
   void *data_;
   bool writable_;
   std::function<void()> release_;  ///< empty: the memory is the pool's
   mutable std::atomic<uint64_t> writes_{0};
-  mutable std::atomic<Shown *> shown_{nullptr};
+  mutable std::atomic<ExposedPart *> exposed_{nullptr};
 };
 
 /// Where a tensor comes from when gradients are recorded: output `output` of a node, as long as its memory
 /// was written `writes` times. More writes came through another tensor over the same memory.
-struct History {
+struct AutogradMeta {
   std::shared_ptr<Node> node;
   uint32_t output = 0;
   uint64_t writes = 0;
@@ -102,11 +102,11 @@ class Tensor {
   /// Another tensor over the same memory, without history.
   Tensor detached() const;
   /// Another one with its history, by way of which nobody may write the memory; nor by what is made of it.
-  Tensor sealed() const;
-  bool writable() const { return !body_->sealed && body_->storage->writable(); }
+  Tensor read_only() const;
+  bool writable() const { return !body_->is_read_only && body_->storage->writable(); }
 
-  const History &history() const { return body_->history; }
-  void set_history(History history) const { body_->history = std::move(history); }
+  const AutogradMeta &history() const { return body_->history; }
+  void set_history(AutogradMeta history) const { body_->history = std::move(history); }
   /// Whether no other handle of this tensor exists; its node then is the caller's to take.
   bool is_only_handle() const { return body_.use_count() == 1; }
   std::shared_ptr<Node> take_node() { return std::exchange(body_->history.node, nullptr); }
@@ -120,15 +120,15 @@ class Tensor {
         : storage(o.storage),
           data(o.data),
           dtype(o.dtype),
-          sealed(o.sealed),
+          is_read_only(o.is_read_only),
           shape(o.shape),
           strides(o.strides) {}
     std::shared_ptr<Storage> storage;
     void *data;
     DType dtype;
-    bool sealed = false;
+    bool is_read_only = false;
     Shape shape, strides;
-    History history;
+    AutogradMeta history;
   };
   explicit Tensor(std::shared_ptr<Body> body) : body_(std::move(body)) {}
   static Tensor make(DType dtype, Extents shape, bool zeroed);

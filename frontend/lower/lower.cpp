@@ -6,8 +6,8 @@
 #include "frontend/ir_mode.h"
 #include "frontend/lower/fix_bounds.h"
 #include "frontend/lower/lowering.h"
-#include "frontend/lower/narrow_locals.h"
-#include "frontend/lower/order.h"
+#include "frontend/lower/sink_declarations.h"
+#include "frontend/lower/sum_order.h"
 #include "frontend/parser.h"
 #include "ir/match.h"
 #include "ir/walk.h"
@@ -60,7 +60,7 @@ Func Lowering::run() {
   sink_->throw_if_errors();
   ensure(!left_out_, cat("a statement of '", f_.name, "' was left out without an error"));
   if (in_.options.body == Body::overlapping) func_.overlap = Overlap::possible;
-  return fix_bounds(mark_orders(narrow_locals(func_)));
+  return fix_bounds(mark_orders(sink_declarations(func_)));
 }
 
 void Lowering::parameters() {
@@ -166,7 +166,7 @@ void Lowering::parameter(size_t number, std::vector<Sym> &strides) {
     b.value.buf = param.buf;
     if (spec.alias < number) {
       b.value.buf = argument_buffer(spec.alias);
-      twins_[p.name] = {param.buf, b.value.buf};
+      aliases_[p.name] = {param.buf, b.value.buf};
     }
   }
   func_.params.push_back(std::move(param));
@@ -403,7 +403,7 @@ Binding Lowering::variable(const std::string &name, Operand value, Loc loc, Loc 
     return b;
   }
   if (value.truth) refuse_truth_value(value, "kept as a value");
-  demand_int64(value);
+  check_int64(value);
   b.kind = Binding::Kind::cell;
   b.type = value.type();
   b.cell = cell_for(name, b.type);
@@ -412,7 +412,7 @@ Binding Lowering::variable(const std::string &name, Operand value, Loc loc, Loc 
   return b;
 }
 
-/// Loops are lowered until their types settle: the last word on a place counts.
+/// Loops are lowered until their types run_to_fixpoint: the last word on a place counts.
 void Lowering::note_local(const std::string &name, const Operand &value, Loc loc) const {
   LocalNote note{name, value.kind == Operand::Kind::tuple ? "tuple" : describe(value), loc};
   for (LocalNote &known : *in_.locals)
@@ -444,7 +444,7 @@ std::vector<Buf> Lowering::cells_of(const std::vector<const ast::Block *> &owner
 /// A value as stored: like the cast of that dtype (language.md 2a, V3).
 Expr Lowering::store_value(const Operand &value, DType to) {
   if (value.kind != Operand::Kind::scalar || value.truth) adapt(value, to);
-  demand_conversion(value, to);
+  check_conversion(value, to);
   return cast(to, value.expr, value.loc);
 }
 
@@ -510,8 +510,8 @@ void Lowering::return_values(const ast::ReturnStmt &s) {
     if (o.kind == Operand::Kind::scalar) refuse_result("scalars", (*item)->loc);
     if (o.kind != Operand::Kind::tensor) refuse_result(describe(o), (*item)->loc);
     const auto *tensor = ast::as<ast::Name>(*item);
-    if (auto twin = tensor ? twins_.find(tensor->id) : twins_.end(); twin != twins_.end())
-      o.buf = twin->second.own;
+    if (auto alias = tensor ? aliases_.find(tensor->id) : aliases_.end(); alias != aliases_.end())
+      o.buf = alias->second.own;
     const std::string &name = o.buf->sym->name;
     if (!o.captured.empty())
       type_error(Code::E209, (*item)->loc,
@@ -536,8 +536,8 @@ void Lowering::finish_results() {
                   {cat("return it, or use allocate for a temporary")}});
   for (Param &p : func_.params) {
     if (!p.buf || p.mode != ParamMode::in) continue;
-    auto twin = twins_.find(p.buf->sym->name);
-    const Buf &used = twin == twins_.end() ? p.buf : twin->second.used;
+    auto alias = aliases_.find(p.buf->sym->name);
+    const Buf &used = alias == aliases_.end() ? p.buf : alias->second.used;
     if (written_.count(used->sym->name)) p.mode = ParamMode::inout;
   }
 }
@@ -545,8 +545,9 @@ void Lowering::finish_results() {
 /// Whether the kernel returns an input, under any of its names.
 bool Lowering::returns(const Buf &input) const {
   auto is_returned = [&](const std::string &name) { return names_.returned.count(name) > 0; };
-  return is_returned(input->sym->name) || std::any_of(twins_.begin(), twins_.end(), [&](const auto &twin) {
-           return twin.second.used == input && is_returned(twin.first);
+  return is_returned(input->sym->name) ||
+         std::any_of(aliases_.begin(), aliases_.end(), [&](const auto &alias) {
+           return alias.second.used == input && is_returned(alias.first);
          });
 }
 

@@ -62,7 +62,7 @@ Operand Lowering::call_word(const std::string &word, const ast::CallExpr &n, Loc
 Operand Lowering::smallest(bool is_min, std::vector<Operand> args, Loc loc) {
   Operand o = minimum(is_min, args, loc);
   for (const Operand &a : args)
-    if (!o.weak) demand_operand(a, o.expr.dtype());
+    if (!o.weak) check_operand(a, o.expr.dtype());
   return o;
 }
 
@@ -76,7 +76,7 @@ Operand Lowering::cast_call(const std::string &word, Operand arg, Loc loc) {
   if (weak && to == DType::i64 && arg.weak && arg.kind == Operand::Kind::scalar && is_int(arg.expr.dtype()))
     return scalar_operand(arg.expr, true, loc);
   if (arg.kind != Operand::Kind::scalar || arg.truth) adapt(arg, to);
-  demand_conversion(arg, to);
+  check_conversion(arg, to);
   return scalar_operand(cast(to, arg.expr, loc), weak, loc);
 }
 
@@ -85,7 +85,7 @@ Operand Lowering::rounded_to_int(Fn fn, Operand arg, Loc loc) {
   if (arg.kind != Operand::Kind::scalar || arg.truth) adapt(arg, DType::f64);
   if (is_float(arg.expr.dtype())) arg.expr = call(fn, {arg.expr}, loc);
   if (!arg.weak && arg.expr.dtype() == DType::u64) {  // saturates, where a cast wraps
-    demand_conversion(arg, DType::i64, true);
+    check_conversion(arg, DType::i64, true);
     Expr most = constant({DType::u64, INT64_MAX}, loc);
     return scalar_operand(cast(DType::i64, binary(BinOp::min, arg.expr, most, loc), loc), true, loc);
   }
@@ -105,11 +105,11 @@ Operand Lowering::select_call(std::vector<Operand> args, Loc loc) {
     for (size_t i : {1u, 2u})
       if (args[i].weak) {
         require_range(args[i].expr, t.dtype, args[i].loc);
-        demand_operand(args[i], t.dtype);
+        check_operand(args[i], t.dtype);
       }
   DType in = meeting_dtype(t, args[1], args[2]);
   for (size_t i : {1u, 2u})
-    if (in == DType::i64) demand_int64(args[i]);
+    if (in == DType::i64) check_int64(args[i]);
   Expr yes = cast(in, args[1].expr, args[1].loc), no = cast(in, args[2].expr, args[2].loc);
   if (reads_elements(yes) || reads_elements(no)) read_elements(cond, *builder_);  // the first fault is told
   for (const Expr &side : {yes, no}) read_elements(side, *builder_);
@@ -142,9 +142,9 @@ Operand Lowering::intrinsic_call(const std::string &word, std::vector<Operand> a
   std::vector<Expr> values;
   for (const Operand &a : args) {
     values.push_back(adapt(a, t));
-    if (!common.weak) demand_operand(a, t);
+    if (!common.weak) check_operand(a, t);
   }
-  if (common.weak && row.fn == Fn::abs) demand_opposite(word, args[0], loc);
+  if (common.weak && row.fn == Fn::abs) check_opposite(word, args[0], loc);
   if (row.fn == Fn::power && !is_float(t)) demand_exponent(args[1], args[1].loc);
   bool rounds = row.fn == Fn::floor || row.fn == Fn::ceil || row.fn == Fn::trunc || row.fn == Fn::round;
   if (rounds && !is_float(t)) return scalar_operand(cast(t, values[0], loc), common.weak, loc);

@@ -79,7 +79,7 @@ void Lowering::convert_cell(const Binding &a, const Binding &b) {
   Expr value = a.known ? *a.known : load(a.cell, {}, a.loc);
   if (a.type.weak && !b.type.weak) {
     report_range(value, b.type.dtype, a.loc);
-    demand_operand(scalar_operand(value, true, a.loc), b.type.dtype);
+    check_operand(scalar_operand(value, true, a.loc), b.type.dtype);
   }
   builder_->add(store(b.cell, {}, cast(b.type.dtype, value), a.loc));
 }

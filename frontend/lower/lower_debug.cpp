@@ -145,14 +145,14 @@ void Lowering::demand(const Expr &ok, Code code, Loc loc, SiteMessage message) {
 }
 
 /// V1: a Python int that adopts the type of the other operand.
-void Lowering::demand_operand(const Operand &o, DType to) {
+void Lowering::check_operand(const Operand &o, DType to) {
   if (!in_.options.debug || !o.weak || !is_int(o.expr.dtype()) || !is_int(to)) return;
   demand(in_range(o.expr, to), Code::E306, o.loc,
          telling("the Python int ", o.expr, cat(" does not fit into ", numpy_name(to)), wraps));
 }
 
 /// V3: a value that is stored in, or cast to, another type.
-void Lowering::demand_conversion(const Operand &o, DType to, bool rounds) {
+void Lowering::check_conversion(const Operand &o, DType to, bool rounds) {
   if (!in_.options.debug || o.kind != Operand::Kind::scalar || !is_int(to)) return;
   DType from = o.expr.dtype();
   std::string into = cat(" does not fit into ", numpy_name(to));
@@ -167,7 +167,7 @@ void Lowering::demand_conversion(const Operand &o, DType to, bool rounds) {
 }
 
 /// V2: Python ints are 64 bits wide here.
-void Lowering::demand_int64(const Operand &o) {
+void Lowering::check_int64(const Operand &o) {
   if (!in_.options.debug || !o.weak || o.expr.dtype() != DType::u64) return;
   demand(in_range(o.expr, DType::i64), Code::E307, o.loc,
          telling("the Python int ", o.expr, " does not fit into 64 bits with a sign", wraps));
@@ -196,8 +196,8 @@ void Lowering::demand_arithmetic(ast::Operator op, const Operand &a, const Opera
   DType t = result.expr.dtype();
   bool power = op == Operator::pow, constant_exponent = power && as_const(b.expr).has_value();
   if (!result.weak) {
-    demand_operand(a, t);
-    if (!constant_exponent) demand_operand(b, t);
+    check_operand(a, t);
+    if (!constant_exponent) check_operand(b, t);
     if (power && is_int(t) && !constant_exponent) demand_exponent(b, b.loc);
     return;
   }
@@ -206,14 +206,14 @@ void Lowering::demand_arithmetic(ast::Operator op, const Operand &a, const Opera
   if (constant_exponent && to_double(convert(DType::f64, *as_const(b.expr))) < 0)
     demand_divisor(a, false, loc);
   if (t != DType::i64 || as_const(result.expr)) return;  // constants are exact
-  demand_int64(a), demand_int64(b);
+  check_int64(a), check_int64(b);
   if (power && !constant_exponent) demand_exponent(b, b.loc);
   demand(fits_in_64_bits(op, cast(t, a.expr), cast(t, b.expr)), Code::E307, loc,
          plainly(cat("the result of `", operator_text(op), "` does not fit into 64 bits"), wraps));
 }
 
 /// V2 for -x and abs(x).
-void Lowering::demand_opposite(std::string_view what, const Operand &a, Loc loc) {
+void Lowering::check_opposite(std::string_view what, const Operand &a, Loc loc) {
   if (!in_.options.debug || !a.weak || a.expr.dtype() != DType::i64 || as_const(a.expr)) return;
   demand(binary(BinOp::ne, a.expr, const_int(INT64_MIN), loc), Code::E307, loc,
          plainly(cat("the result of `", what, "` does not fit into 64 bits"), wraps));

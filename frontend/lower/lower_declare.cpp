@@ -128,7 +128,7 @@ Buf Lowering::declare_output(const std::string &name, const Declared &d, Sym sym
   const std::vector<uint8_t> &aliases = in_.signature.out_aliases;
   if (number < aliases.size() && aliases[number] < f_.params.size() + arrays_.size()) {
     Buf used = argument_buffer(aliases[number]);  // written where it is read
-    twins_[name] = {buf, used};
+    aliases_[name] = {buf, used};
     return used;
   }
   return buf;

@@ -145,7 +145,7 @@ void Lowering::const_range(const ast::ForStmt &s) {
     for (Join &join : next) joins.push_back(&join);
     loop.next = {};
     BlockBuilder copies;
-    settle(loop, joins, [&] {
+    run_to_fixpoint(loop, joins, [&] {
       copies = {};
       copies.owners.push_back(s.body.get());
       Building inside(builder_, copies);

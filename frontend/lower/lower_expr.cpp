@@ -363,7 +363,7 @@ Operand Lowering::unary_expr(const ast::UnaryExpr &n, Loc loc) {
   switch (n.op) {
     case ast::UnaryOp::minus: {
       Operand o = unary_minus(a, loc);
-      demand_opposite("-", a, loc);
+      check_opposite("-", a, loc);
       return o;
     }
     case ast::UnaryOp::invert: return invert(a, loc);
@@ -505,10 +505,10 @@ Operand Lowering::ternary(const ast::Ternary &n, Loc loc) {
   DType t = meeting_dtype(*merge.type, yes, no);
   for (const Operand *o : {&yes, &no}) {
     Building inside(builder_, o == &yes ? on_yes : on_no);
-    if (merge.type->weak && t == DType::i64) demand_int64(*o);
+    if (merge.type->weak && t == DType::i64) check_int64(*o);
     if (!o->weak || merge.type->weak) continue;
     require_range(o->expr, t, o->loc);
-    demand_operand(*o, t);
+    check_operand(*o, t);
   }
   if (on_yes.only_checks() && on_no.only_checks()) {
     check_under(cond, true, on_yes, loc);

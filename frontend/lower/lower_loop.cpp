@@ -105,7 +105,8 @@ void Lowering::renew_cells(const std::string &name, Binding &b) {
 }
 
 /// Lowers a loop again until the types at its head and behind it no longer change.
-void Lowering::settle(Loop &loop, const std::vector<Join *> &joins, const std::function<void()> &attempt) {
+void Lowering::run_to_fixpoint(Loop &loop, const std::vector<Join *> &joins,
+                               const std::function<void()> &attempt) {
   Sink *outer_sink = sink_;
   std::vector<Diagnostic> first;  // the attempts after an error know its names as faulty and say no more
   for (bool stable = false; !stable;) {
@@ -257,7 +258,7 @@ void Lowering::for_statement(const ast::ForStmt &s, Loc) {
   LoopHeader h = loop_header(s);
   Loop loop = open_loop(*s.body, h.levels.size() > 1);
   Stmt out;
-  settle(loop, {&loop.next, &loop.exit}, [&] { out = for_attempt(s, h, loop); });
+  run_to_fixpoint(loop, {&loop.next, &loop.exit}, [&] { out = for_attempt(s, h, loop); });
   close_loop(loop, out, s.iterable->loc);
   leave_variables(s);
 }
@@ -303,7 +304,7 @@ Stmt Lowering::while_attempt(const ast::WhileStmt &s, Loc loc, Loop &loop) {
 void Lowering::while_statement(const ast::WhileStmt &s, Loc loc) {
   Loop loop = open_loop(*s.body, false);
   Stmt out;
-  settle(loop, {&loop.next, &loop.exit}, [&] { out = while_attempt(s, loc, loop); });
+  run_to_fixpoint(loop, {&loop.next, &loop.exit}, [&] { out = while_attempt(s, loc, loop); });
   close_loop(loop, out, loc);
 }
 

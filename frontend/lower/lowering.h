@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "frontend/infer.h"
 #include "frontend/lower/lower.h"
-#include "frontend/rules.h"
+#include "frontend/sema/infer.h"
+#include "frontend/sema/rules.h"
 
 namespace kw {
 
@@ -226,7 +226,7 @@ class Lowering {
   Stmt for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop &loop);
   Stmt while_attempt(const ast::WhileStmt &s, Loc loc, Loop &loop);
   Loop open_loop(const ast::Block &body, bool nested);
-  void settle(Loop &loop, const std::vector<Join *> &joins, const std::function<void()> &attempt);
+  void run_to_fixpoint(Loop &loop, const std::vector<Join *> &joins, const std::function<void()> &attempt);
   void renew_cells(const std::string &name, Binding &b);
   void begin_attempt(Loop &loop, bool ends);
   void end_attempt(Loop &loop, bool ends);
@@ -274,14 +274,14 @@ class Lowering {
 
   // lower_debug.cpp: what debug=True checks of values
   void demand(const Expr &ok, Code code, Loc loc, SiteMessage message);
-  void demand_operand(const Operand &o, DType to);
-  void demand_conversion(const Operand &o, DType to, bool rounds = false);
-  void demand_int64(const Operand &o);
+  void check_operand(const Operand &o, DType to);
+  void check_conversion(const Operand &o, DType to, bool rounds = false);
+  void check_int64(const Operand &o);
   void demand_divisor(const Operand &b, bool whole, Loc loc);
   void demand_exponent(const Operand &n, Loc loc);
   void demand_arithmetic(ast::Operator op, const Operand &a, const Operand &b, const Operand &result,
                          Loc loc);
-  void demand_opposite(std::string_view what, const Operand &a, Loc loc);
+  void check_opposite(std::string_view what, const Operand &a, Loc loc);
 
   // lower_inline.cpp: the order in which operands are evaluated
   struct Place {
@@ -344,11 +344,11 @@ class Lowering {
   bool live_ = true;                ///< false behind a jump
   std::set<std::string> expanded_;  ///< variables of const_range, and what was computed from them
   int64_t copies_ = 1;              ///< of the statement being lowered, by the const_ranges around it
-  struct Twin {
+  struct Alias {
     Buf own, used;
   };
-  std::map<std::string, Twin>
-      twins_;  ///< arguments and outputs that are the same view as an argument, which is used
+  std::map<std::string, Alias>
+      aliases_;  ///< arguments and outputs that are the same view as an argument, which is used
   std::set<std::string> written_;
   std::map<std::string, Loc> outputs_;  ///< declared outputs by name
   /// Root: captured arrays by number. One that is the same view as an argument before it is that argument.

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "bind/dispatch.h"
+#include "bind/dispatch/dispatch.h"
 #include "support/text.h"
 
 namespace py = pybind11;
@@ -143,8 +143,8 @@ py::object inspect_kernel(PyObject *kernel, const py::tuple &args, const py::dic
   if (!k || !k->look()) return {};
   bool given = !args.empty() || !keywords.empty();
   std::optional<Signature> signature;
-  if (!given && k->last && !k->parameters.empty()) {
-    signature = k->last->request.signature;
+  if (!given && k->last_plan && !k->parameters.empty()) {
+    signature = k->last_plan->request.signature;
   } else if (!given && needs_arguments(*k)) {
     ask_for_arguments(*k, stage == "llvm" || stage == "asm" ? stage : "ir");
     return {};

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "bind/state.h"
+#include "bind/dispatch/state.h"
 
 namespace kw {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "analysis/cost.h"
-#include "bind/dispatch.h"
-#include "bind/dispatch_args.h"
+#include "bind/dispatch/args.h"
+#include "bind/dispatch/dispatch.h"
 #include "bind/inspect.h"
 #include "bind/ops/operators.h"
 #include "codegen/interp/interp.h"
@@ -15,9 +15,9 @@
 #include "ir/equal.h"
 #include "ir/intrinsics.h"
 #include "ir/print.h"
-#include "runtime/buffer.h"
 #include "runtime/cpu/thread_count.h"
 #include "runtime/launch.h"
+#include "runtime/memory/buffer.h"
 #include "runtime/versions/entry.h"
 #include "schedule/choose_cpu.h"
 #include "support/build_id.h"
@@ -113,110 +113,6 @@ std::vector<std::string> held_versions(py::handle kernel) {
   return out;
 }
 
-/// Compiles text for given dtypes and ranks without running it; the diagnostics as text, or "" (fuzz tests).
-std::string compile_text(const std::string &text, const std::vector<std::pair<std::string, int>> &tensors) {
-  Request r;
-  r.name = "text";
-  r.target = kernel_target().target;
-  r.backend = "interp";
-  for (const auto &[dtype, rank] : tensors) {
-    ArgSpec a;
-    a.dtype = dtype_from_numpy(dtype).value_or(DType::f32);
-    a.rank = static_cast<uint8_t>(rank);
-    r.signature.args.push_back(a);
-  }
-  try {
-    compile_request(r, {text, "<text>", 1});
-    return {};
-  } catch (const ResolvedError &e) {
-    std::string out;
-    for (const Resolved &d : e.errors) out += render(d, "<text>", 1);
-    return out.empty() ? "error" : out;
-  }
-}
-
-/// What kernel.check() finds in a text, rendered, or "" (tests).
-std::string check_rendered(const std::string &text) {
-  std::string out;
-  for (const Resolved &d : check_text({text, "<text>", 1}, {})) out += render(d, "<text>", 1);
-  return out;
-}
-
-/// parse(print(f)) and the text again; empty strings when the text is no IR.
-py::tuple round_trip(const std::string &text) {
-  std::string error;
-  auto first = parse_ir_text(text, error);
-  if (!first) return py::make_tuple("", error, false);
-  std::string printed = print(*first);
-  auto second = parse_ir_text(printed, error);
-  return py::make_tuple(printed, error, second && equal(*first, *second));
-}
-
-/// IR after the directives of a schedule, or "" and what is wrong with one of them (tests).
-std::pair<std::string, std::string> schedule_ir(const std::string &ir, const std::string &schedule) {
-  std::string error;
-  auto f = parse_ir_text(ir, error);
-  if (!f) return {"", error};
-  SourceMap sources;
-  uint32_t text = sources.add_text("<schedule>", 0, schedule);
-  LoopNest nest(*f);
-  try {
-    auto refused = nest.replay(sources, text);
-    if (!refused) return {print(nest.func()), ""};
-    return {"", cat("refused: ",
-                    sources.text(text).substr(refused->line.begin, refused->line.end - refused->line.begin))};
-  } catch (const CompileError &e) {
-    return {"", render(resolve(e.found()[0], sources), "<schedule>", 1)};
-  }
-}
-
-/// IR after a plan that takes each directive of a schedule for legal, and the warning when one is not
-/// (tests).
-std::pair<std::string, std::string> planned_ir(const std::string &ir, const std::string &schedule) {
-  std::string error;
-  auto f = parse_ir_text(ir, error);
-  if (!f) return {"", error};
-  SourceMap sources;
-  sources.add_text("<ir>", 0, ir);
-  uint32_t text = sources.add_text("<schedule>", 0, schedule);
-  LoopNest nest(*f);
-  run_steps(nest, [&](LoopNest &n) {
-    for (Loc line : directive_lines(sources, text))
-      n.require(parse_directive(n.func(), n.nest(), sources, line));
-  });
-  std::string warned;
-  for (const Diagnostic &d : nest.func().warnings) warned += render(resolve(d, sources), "<plan>", 1);
-  return {print(nest.func()), warned};
-}
-
-/// Runs printed IR as machine code on the memory of arrays, under Ctrl-C as kernels do; the status and the
-/// fault's value (tests: loops that the front end does not write).
-std::pair<int, int64_t> run_ir(const std::string &text, const std::vector<py::buffer> &arrays,
-                               const std::vector<int64_t> &dims) {
-  std::vector<py::buffer_info> views;
-  std::vector<void *> data;
-  for (const py::buffer &array : arrays) data.push_back(views.emplace_back(array.request(true)).ptr);
-  std::string error;
-  RunResult r;
-  {
-    GilReleased released;
-    if (auto kernel = load_ir_text(text, error)) {
-      EntryResult entry = evaluate_entry(kernel->artifact().program, dims.data(), dims.size(), nullptr, 0);
-      r = run_watched(*kernel, {data.data(), dims.data(), nullptr, entry.workspace},
-                      [&] { return released.with_gil([] { return PyErr_CheckSignals() != 0; }); });
-    }
-  }
-  if (!error.empty()) throw py::value_error(error);
-  if (PyErr_Occurred()) throw py::error_already_set();
-  return {r.status, r.fault.value};
-}
-
-std::string llvm_fault(const std::string &ir, int what) {
-  std::string error;
-  auto f = parse_ir_text(ir, error);
-  return f ? provoke_llvm_fault(*f, kernel_target().target, what) : error;
-}
-
 /// The name in a file of the cache, and its state: damage is a matter of its bytes alone.
 std::pair<std::string, std::string> judge_entry(const Hash128 &key) {
   StoredEntry stored = process_jit().cache().inspect(key);
@@ -289,15 +185,6 @@ PYBIND11_MODULE_EXEC(_core, m) {
   m.def("key_preimage", key_preimage);
   m.def("held_versions", held_versions);
   m.def("count_definition_lines", [](const std::string &text) { return count_definition_lines(text); });
-  m.def("compile_text", compile_text);
-  m.def("check_text", check_rendered);
-  m.def("round_trip", round_trip);
-  m.def("schedule_ir", schedule_ir);
-  m.def("planned_ir", planned_ir);
-  m.def("llvm_fault", llvm_fault);
-  m.def("kept_memory", kept_buffer_bytes);
-  m.def("give_back_memory", give_back_buffers);
-  m.def("run_ir", run_ir);
   m.def("threads", thread_count);
   m.def("set_threads", set_thread_count);
   m.def("threads_problem", thread_count_problem);
@@ -308,13 +195,6 @@ PYBIND11_MODULE_EXEC(_core, m) {
   m.def("cache_list", cache_list);
   m.def("cache_clear", [] { return process_jit().cache().clear(); });
   m.def("stack_left", stack_left);
-  m.def("checksum", [](const py::bytes &bytes) {  // of an entry, for tests
-    Hash128 h = hash_bytes(std::string_view(bytes));
-    std::string out;
-    for (uint64_t half : {h.low, h.high})
-      for (int i = 0; i < 8; ++i) out += static_cast<char>(half >> (8 * i));
-    return py::bytes(out);
-  });
   m.def("cache_trim", [] { return process_jit().cache().trim(); });
   m.def("cache_remove", [](const std::string &key) {
     if (auto h = Hash128::parse(key)) process_jit().cache().remove(*h);

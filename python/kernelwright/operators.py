@@ -84,7 +84,7 @@ def make_operator(
             raise TypeError(
                 f"{what} of operator '{name}' is {type(function).__name__}, but must be a function"
             )
-    told = {
+    spec = {
         "name": name,
         "source": source,
         "inputs": list(inputs),
@@ -99,11 +99,11 @@ def make_operator(
         "variable_outputs": variable_outputs,
         "tuple": tuple_of_one or len(outputs) > 1,
     }
-    return _core.make_operator(told, is_registered, tuple_of_one)
+    return _core.make_operator(spec, is_registered, tuple_of_one)
 
 
 def _is_pure(function: Any) -> bool:
-    """Whether a function reads nothing but its arguments; False where that cannot be told."""
+    """Whether a function reads nothing but its arguments; False where that cannot be spec."""
     code = getattr(function, "__code__", None)
     return code is not None and not code.co_names and not code.co_freevars
 

@@ -65,7 +65,7 @@ class Pool {
   /// cache: `ticket` is a number of the region, and how many of its tickets nobody has claimed. Where none is
   /// left nothing can be claimed, so whoever takes one from `left` knows that all it read of the region
   /// before is of this one.
-  struct alignas(64) Order {
+  struct alignas(64) Job {
     std::atomic<uint64_t> ticket{0};
     std::atomic<decltype(Region::body)> body{nullptr};
     std::atomic<void *> frame{nullptr};
@@ -75,7 +75,7 @@ class Pool {
     std::atomic<uint32_t> threads{0};
     std::atomic<int> caller_processor{-1};
   } order_;
-  static_assert(sizeof(Order) == 64);
+  static_assert(sizeof(Job) == 64);
   /// Tickets that workers have run; the caller sleeps on it when `caller_sleeps_`.
   alignas(64) std::atomic<uint32_t> finished_{0};
   std::atomic<uint32_t> caller_sleeps_{0};
@@ -84,10 +84,10 @@ class Pool {
   std::atomic<uint32_t> sleepers_{0}, started_{0};
   uint32_t tried_ = 0;  ///< workers that were started or refused by the system
   bool watches_forks_ = false;
-  struct alignas(64) Bed {
+  struct alignas(64) SleepSlot {
     std::atomic<uint32_t> asleep{0};
   };
-  Bed beds_[max_threads];  ///< by the worker's index, which begins at 1
+  SleepSlot sleep_slots_[max_threads];  ///< by the worker's index, which begins at 1
 };
 
 Pool pool;
@@ -179,7 +179,7 @@ bool Pool::has_work(uint32_t index) const noexcept {
 
 void Pool::sleep(uint32_t index) noexcept {
   scratch_arena().shrink();
-  std::atomic<uint32_t> &asleep = beds_[index].asleep;
+  std::atomic<uint32_t> &asleep = sleep_slots_[index].asleep;
   asleep.store(1, std::memory_order_seq_cst);
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   if (has_work(index)) {  // it came before anyone could see this worker asleep
@@ -193,7 +193,7 @@ void Pool::sleep(uint32_t index) noexcept {
 /// no one pays for all.
 void Pool::wake(uint32_t count, uint32_t threads) noexcept {
   for (uint32_t i = 1; i < threads && count > 0; ++i) {
-    std::atomic<uint32_t> &asleep = beds_[i].asleep;
+    std::atomic<uint32_t> &asleep = sleep_slots_[i].asleep;
     if (!asleep.load(std::memory_order_acquire) || !asleep.exchange(0, std::memory_order_seq_cst)) continue;
     sleepers_.fetch_sub(1, std::memory_order_seq_cst);
     unpark_one(asleep);
@@ -236,7 +236,7 @@ void Pool::start_workers(uint32_t wanted) noexcept {
 /// In the child of a fork, which has one thread: whatever the others did is over.
 void Pool::forget_workers() noexcept {
   for (uint32_t i = 0; i <= started_.load(std::memory_order_relaxed) + 1 && i < max_threads; ++i)
-    beds_[i].asleep.store(0, std::memory_order_relaxed);
+    sleep_slots_[i].asleep.store(0, std::memory_order_relaxed);
   order_.ticket.store(order_.ticket.load(std::memory_order_relaxed) & ~most_tickets,
                       std::memory_order_relaxed);
   finished_.store(0, std::memory_order_relaxed);

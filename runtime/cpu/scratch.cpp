@@ -1,7 +1,7 @@
 // Arenas of buffers: contents are not kept when one grows.
 #include "runtime/cpu/scratch.h"
 
-#include "runtime/buffer.h"
+#include "runtime/memory/buffer.h"
 #include "support/thread_end.h"
 
 namespace kw {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/cpu/control_groups.h"
+#include "runtime/memory/control_groups.h"
 #include "support/text.h"
 
 namespace kw {

@@ -2,7 +2,7 @@
 // recorded as any other. They throw what call_op throws.
 #pragma once
 
-#include "runtime/call.h"
+#include "runtime/calls/call.h"
 
 namespace kw::ops {
 

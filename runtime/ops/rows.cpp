@@ -298,9 +298,9 @@ void add_cross_entropy(Registration &to) {
   row.grad = [losses](const GradCall &g) {
     // by its parts: their own gradients give this one, and those of higher order
     bool outer = is_recording();
-    Recording on(true);
+    GradModeGuard on(true);
     Tensor x = make_variable(g.call.inputs[0]), y = losses(g.call, x);
-    Recording as_before(outer);
+    GradModeGuard as_before(outer);
     return Tensors{gradients({y}, {g.grads[0]}, {x})[0], Tensor()};
   };
   row.saves_outputs = false;

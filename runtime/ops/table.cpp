@@ -103,16 +103,4 @@ Tensor contiguous(const Tensor &x) {
                __builtin_FILE())({x})[0];
 }
 
-Registration builtin_ops() {
-  Registration rows;
-  register_elementwise(rows);
-  register_shapes(rows);
-  register_reductions(rows);
-  register_matmul(rows);
-  register_rows(rows);
-  register_windows(rows);
-  register_indexed(rows);
-  return rows;
-}
-
 }  // namespace kw::ops

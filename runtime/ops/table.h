@@ -2,9 +2,9 @@
 // of several of them need. For them alone.
 #pragma once
 
-#include "runtime/call.h"
-#include "runtime/loop_kernel.h"
-#include "runtime/tape.h"
+#include "runtime/calls/call.h"
+#include "runtime/calls/loop_kernel.h"
+#include "runtime/calls/tape.h"
 
 namespace kw::ops {
 
@@ -65,8 +65,5 @@ void register_matmul(Registration &to);
 void register_rows(Registration &to);
 void register_windows(Registration &to);
 void register_indexed(Registration &to);
-
-/// All rows of the built-in operators.
-Registration builtin_ops();
 
 }  // namespace kw::ops

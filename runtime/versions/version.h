@@ -6,8 +6,8 @@
 #include <span>
 
 #include "runtime/kernel.h"
+#include "runtime/request.h"
 #include "runtime/versions/entry.h"
-#include "runtime/versions/request.h"
 
 namespace kw {
 

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import kernelwright as kw
-from kernelwright import _core
+from kernelwright import _core, _core_testing
 from kernelwright.errors import KernelError, KernelWarning
 
 EXAMPLES = Path(__file__).parent / "examples"
@@ -76,7 +76,7 @@ def read_example(code: str) -> Example:
 def said(program: str, how: str, name: str) -> str:
     """What a program makes kernelwright say: renderings of its error and its warnings, "" for none."""
     if how == "as text":
-        return _core.compile_text(program, [("float32", 1)]).replace("<text>", name).rstrip("\n")
+        return _core_testing.compile_text(program, [("float32", 1)]).replace("<text>", name).rstrip("\n")
     if how.startswith("with "):
         return _said_in_process(program, dict(pair.split("=", 1) for pair in how[5:].split()), name)
     linecache.cache[name] = (len(program), None, program.splitlines(keepends=True), name)

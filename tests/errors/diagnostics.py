@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import kernelwright as kw
-from kernelwright import _core
+from kernelwright import _core_testing
 from kernelwright.errors import KernelError, KernelWarning
 
 Check = Callable[[], None]
@@ -111,7 +111,7 @@ def place(source: str) -> str:
 
 
 def check_text(source: str, tensors: list[tuple[str, int]], expected: str) -> None:
-    assert tidy(_core.compile_text(place(source), tensors)) == tidy(expected)
+    assert tidy(_core_testing.compile_text(place(source), tensors)) == tidy(expected)
 
 
 def texts(code: str) -> Iterator[Any]:

@@ -10,7 +10,7 @@ import pytest
 from diagnostics import CASES, place, tidy
 
 import kernelwright as kw
-from kernelwright import KernelSyntaxError, _core, lang
+from kernelwright import KernelSyntaxError, _core_testing, lang
 from kernelwright.lang import allocate as temporary
 
 # what the types and values of a call decide, among the codes that need none
@@ -35,18 +35,18 @@ def cases(codes: str) -> list[Any]:
 
 @pytest.mark.parametrize(("source", "expected", "without_types"), cases("e1"))
 def test_check_finds_what_a_call_finds(source: str, expected: str, without_types: bool) -> None:
-    assert tidy(_core.check_text(place(source))) == (tidy(expected) if without_types else "")
+    assert tidy(_core_testing.check_text(place(source))) == (tidy(expected) if without_types else "")
 
 
 @pytest.mark.parametrize(("source", "expected", "without_types"), cases("e[23]"))
 def test_check_leaves_types_to_the_call(source: str, expected: str, without_types: bool) -> None:
-    found = _core.check_text(place(source))
+    found = _core_testing.check_text(place(source))
     codes = set(re.findall(r"error\[(\w+)\]", found))
     assert codes <= {"E216", "E107"} and (not codes or "E216" in expected or "loop variable" in expected)
 
 
 def codes_of(body: str) -> list[str]:
-    return re.findall(r"error\[(\w+)\]", _core.check_text(f"def k(a, n):\n{body}\n    return a\n"))
+    return re.findall(r"error\[(\w+)\]", _core_testing.check_text(f"def k(a, n):\n{body}\n    return a\n"))
 
 
 @pytest.mark.parametrize(
@@ -56,15 +56,15 @@ def codes_of(body: str) -> list[str]:
 def test_statements_outside_the_language_may_stand_in_a_dead_branch(statement: str) -> None:
     text = "def k(a):\n    if {}:\n        {}\n    return a\n"
     dead, live = text.format("a.ndim == 2", statement), text.format("a[0] > 1", statement)
-    assert _core.check_text(dead) == _core.compile_text(dead, [("float32", 1)]) == ""
-    assert "error[E101]" in _core.compile_text(dead, [("float32", 2)])
-    for found in _core.check_text(live), _core.compile_text(live, [("float32", 1)]):
+    assert _core_testing.check_text(dead) == _core_testing.compile_text(dead, [("float32", 1)]) == ""
+    assert "error[E101]" in _core_testing.compile_text(dead, [("float32", 2)])
+    for found in _core_testing.check_text(live), _core_testing.compile_text(live, [("float32", 1)]):
         assert re.findall(r"error\[(\w+)\]", found) == ["E101"]
 
 
 def test_nothing_follows_from_a_statement_outside_the_language() -> None:
     text = "def k(a):\n    import numpy\n    x = [v for v in a]\n    a[0] = numpy.pi + x\n    return a\n"
-    for found in _core.check_text(text), _core.compile_text(text, [("float32", 1)]):
+    for found in _core_testing.check_text(text), _core_testing.compile_text(text, [("float32", 1)]):
         assert re.findall(r":(\d+):\d+: error\[(\w+)\]", found) == [("2", "E101"), ("3", "E101")]
 
 
@@ -115,8 +115,8 @@ def test_the_dead_arm_of_an_expression_is_not_checked() -> None:
 
 def test_a_return_in_a_branch_that_types_decide_is_one() -> None:
     text = "def k(a):\n    if a.ndim == 1:\n        return a\n    else:\n        return a\n"
-    assert _core.check_text(text) == ""
-    assert "E108" in _core.check_text("def k(a):\n    if a.ndim == 1:\n        pass\n")
+    assert _core_testing.check_text(text) == ""
+    assert "E108" in _core_testing.check_text("def k(a):\n    if a.ndim == 1:\n        pass\n")
 
 
 def test_contents_of_asserts_and_scopes_are_checked() -> None:
@@ -146,7 +146,9 @@ def test_steps() -> None:
 
 def test_returns_of_locals() -> None:
     def found(body: str, result: str) -> list[str]:
-        return re.findall(r"error\[(\w+)\]", _core.check_text(f"def k(a, n):\n{body}    return {result}\n"))
+        return re.findall(
+            r"error\[(\w+)\]", _core_testing.check_text(f"def k(a, n):\n{body}    return {result}\n")
+        )
 
     assert found("    x = a[0] * 2\n", "x") == ["E115"]
     assert found("    x = output_tensor(a.shape)\n", "x") == []

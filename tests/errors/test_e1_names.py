@@ -12,7 +12,7 @@ import pytest
 from diagnostics import Check, calls, check_text, checks, texts
 
 import kernelwright as kw
-from kernelwright import KernelSyntaxError, _core, lang
+from kernelwright import KernelSyntaxError, _core_testing, lang
 
 ONES = np.ones(4, np.float32)
 
@@ -511,7 +511,7 @@ KEYWORDS = [
 def test_keywords_are_refused_by_both(call: str) -> None:
     """Functions of the language take their arguments by position, in CPython too."""
     text = f"def k(a):\n    a[0] = {call}\n    return a\n"
-    assert re.findall(r"error\[(\w+)\]", _core.compile_text(text, [("float64", 1)])) == ["E104"]
+    assert re.findall(r"error\[(\w+)\]", _core_testing.compile_text(text, [("float64", 1)])) == ["E104"]
     space: dict[str, Any] = {}
     exec(text, space)
     with pytest.raises(TypeError):

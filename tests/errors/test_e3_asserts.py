@@ -10,7 +10,7 @@ import pytest
 from diagnostics import Check, calls
 
 import kernelwright as kw
-from kernelwright import KernelAssertionError
+from kernelwright import KernelAssertionError, _core_testing
 
 F32 = np.array([1.0, 2.0, -3.0], np.float32)
 WHY = "captured \"reason\" 'é'\n\\"
@@ -79,7 +79,7 @@ def test_an_assert_that_holds_and_python_s_own() -> None:
 
 @pytest.mark.parametrize("words", ["cache=off", "cache=off; interp"])
 def test_messages_of_any_characters(words: str) -> None:
-    _, error, same = kw._core.round_trip(with_a_captured_message.ir(F32))
+    _, error, same = _core_testing.round_trip(with_a_captured_message.ir(F32))
     assert same and error == ""
     with kw.debug(words), pytest.raises(AssertionError) as caught:
         with_a_captured_message(F32)

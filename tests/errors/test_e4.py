@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from diagnostics import tidy
 
-from kernelwright import _core
+from kernelwright import _core_testing
 
 KERNEL = """\
 # kw-ir 1
@@ -64,11 +64,11 @@ def test_e401_malformed_schedule(text: str) -> None:
     expected = (
         f"<schedule>:{place}: error[E401]: {message}\n{number:>5} | {line}\n      | {caret}\n{help_line}"
     )
-    assert tidy(_core.schedule_ir(KERNEL, text)[1]) == tidy(expected)
+    assert tidy(_core_testing.schedule_ir(KERNEL, text)[1]) == tidy(expected)
 
 
 def test_a_schedule_that_can_be_read_is_followed() -> None:
-    result, error = _core.schedule_ir(KERNEL, "reorder j i  # along columns\nparallel j#2\n")
+    result, error = _core_testing.schedule_ir(KERNEL, "reorder j i  # along columns\nparallel j#2\n")
     assert error == ""
     assert result == KERNEL.replace(
         """\
@@ -85,4 +85,4 @@ def test_a_schedule_that_can_be_read_is_followed() -> None:
 
 
 def test_a_directive_that_is_not_legal_is_named() -> None:
-    assert _core.schedule_ir(KERNEL, "split i by 4\nfuse i0 j") == ("", "refused: fuse i0 j")
+    assert _core_testing.schedule_ir(KERNEL, "split i by 4\nfuse i0 j") == ("", "refused: fuse i0 j")

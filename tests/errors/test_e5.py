@@ -17,7 +17,7 @@ import pytest
 from diagnostics import check_error, tidy, with_silence
 
 import kernelwright as kw
-from kernelwright import DeviceError, _core
+from kernelwright import DeviceError, _core, _core_testing
 from kernelwright.mindspore import context
 
 PROGRAM = """\
@@ -156,10 +156,10 @@ def test_e503_internal(program: Path, package: Path, tmp_path: Path) -> None:
 
 def test_llvm_faults_are_contained() -> None:
     """Diagnostics and fatal errors of LLVM come back as text, and the next compilation works."""
-    assert _core.llvm_fault(IR, 1) == "provoked diagnostic"
-    assert _core.llvm_fault(IR, 2) == "provoked fatal error"
-    assert "scalable" in _core.llvm_fault(IR, 3)
-    assert _core.llvm_fault(IR, 0) == ""
+    assert _core_testing.llvm_fault(IR, 1) == "provoked diagnostic"
+    assert _core_testing.llvm_fault(IR, 2) == "provoked fatal error"
+    assert "scalable" in _core_testing.llvm_fault(IR, 3)
+    assert _core_testing.llvm_fault(IR, 0) == ""
 
 
 def test_w501_cache_directory(program: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 from diagnostics import CASES
 
 import kernelwright as kw
-from kernelwright import KernelSyntaxError, _core, errors
+from kernelwright import KernelSyntaxError, _core, _core_testing, errors
 
 BUILTINS: dict[str, type[Exception]] = {
     "KernelSyntaxError": SyntaxError,
@@ -113,7 +113,7 @@ def test_errors_can_be_pickled() -> None:
 
 def test_at_most_twenty() -> None:
     names = "".join(f"    x{n} = u{n}\n" for n in range(30))
-    rendered = _core.compile_text(f"def k(a):\n{names}    return a\n", [("float32", 1)])
+    rendered = _core_testing.compile_text(f"def k(a):\n{names}    return a\n", [("float32", 1)])
     assert rendered.count("error[E103]") == 20
 
 
@@ -133,14 +133,14 @@ def test_nothing_is_looked_at_behind_the_twentieth(around: str) -> None:
     """The twentieth error leaves all blocks around it, whatever these are."""
     body = "".join(f"        {around.format(n=n)}\n            v[0] = 1\n" for n in range(30))
     text = f"def k(a, v):\n    for i in range(3):\n{body}    return a\n"
-    rendered = _core.compile_text(text, [("float32", 1), ("float32", 1)])
+    rendered = _core_testing.compile_text(text, [("float32", 1), ("float32", 1)])
     assert rendered.count("error[E207]") == 20
 
 
 def test_one_message_for_one_fault() -> None:
     """What follows from a faulty name is not reported again."""
     faulty = "def k(a):\n    x = u\n    y = x + 1\n    a[0] = y\n    a[1] = x * y\n    return a\n"
-    rendered = _core.compile_text(faulty, [("float32", 1)])
+    rendered = _core_testing.compile_text(faulty, [("float32", 1)])
     assert rendered.count("error[") == 1
 
 

@@ -17,7 +17,7 @@ import pytest
 from diagnostics import CASES, warned
 
 import kernelwright as kw
-from kernelwright import HintIgnoredWarning, _core
+from kernelwright import HintIgnoredWarning, _core_testing
 
 F32 = np.ones(4, np.float32)
 I64 = np.arange(4)
@@ -529,9 +529,9 @@ def test_what_is_too_large_for_a_proof_is_no_fault() -> None:
 
 def test_w409_refused_plan() -> None:
     """What a plan did before its illegal step is taken back as well."""
-    untouched, nothing = _core.planned_ir(RUNNING, "")
+    untouched, nothing = _core_testing.planned_ir(RUNNING, "")
     assert nothing == ""
-    planned, nothing = _core.planned_ir(RUNNING, "parallel i\nsplit j by 4")
+    planned, nothing = _core_testing.planned_ir(RUNNING, "parallel i\nsplit j by 4")
     assert nothing == "" and "parallel" in planned and planned != untouched
     text = """\
 <plan>:6:5: warning[W409]: the loops of 'f' run as they are written: `parallel j` was planned and is not legal
@@ -540,7 +540,7 @@ def test_w409_refused_plan() -> None:
       = note: iterations would meet in 'a' in another order
       = help: results are right, but not fast; this is a fault of kernelwright, please report it
 """
-    assert _core.planned_ir(RUNNING, "parallel i\nparallel j\nsplit j by 4") == (untouched, text)
+    assert _core_testing.planned_ir(RUNNING, "parallel i\nparallel j\nsplit j by 4") == (untouched, text)
     text = """\
 <plan>:5:3: warning[W409]: the loops of 'f' run as they are written: `fuse i j` was planned and is not legal
     5 |   for i in serial(0, n, 1):
@@ -548,7 +548,7 @@ def test_w409_refused_plan() -> None:
       = note: the loops do not follow each other directly
       = help: results are right, but not fast; this is a fault of kernelwright, please report it
 """
-    assert _core.planned_ir(RUNNING, "fuse i j") == (untouched, text)
+    assert _core_testing.planned_ir(RUNNING, "fuse i j") == (untouched, text)
 
 
 def test_w408_shared_temporary() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import corpus
 import kernelwright as kw
-from kernelwright import _core
+from kernelwright import _core, _core_testing
 from kernelwright.errors import KernelError
 
 CASES = corpus.load()
@@ -137,7 +137,7 @@ def test_printed_ir_parses_back_after_every_pass(case: corpus.Case, tmp_path: Pa
         texts = _dumped(case, options, tmp_path / str(n))
         seen |= texts.keys()
         for stage, text in texts.items():
-            printed, error, same = _core.round_trip(text)
+            printed, error, same = _core_testing.round_trip(text)
             assert error == "" and same, (options, stage, error)
             assert printed == text, (options, stage)
     assert seen == PASSES

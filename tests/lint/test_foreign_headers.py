@@ -20,7 +20,7 @@ REFUSED = [
     ("compiler/codegen/backend.cpp", '"llvm/IR/Module.h"'),
     ("tests/codegen/emit_test.cpp", "<llvm-c/Core.h>"),
     ("compiler/schedule/directives/legal.cpp", "<isl/map.h>"),
-    ("runtime/call.cpp", "<pybind11/pybind11.h>"),
+    ("runtime/calls/call.cpp", "<pybind11/pybind11.h>"),
     ("python/bind/module.cpp", "<numpy/arrayobject.h>"),
     ("runtime/tensor.h", "<Python.h>"),
     ("runtime/cuda/driver.cpp", "<cuda.h>"),
@@ -34,9 +34,9 @@ ALLOWED = [
     ("compiler/codegen/llvm/emit.cpp", "<llvm/IR/Module.h>"),
     ("tests/schedule/oracle.cpp", "<isl/map.h>"),
     ("python/bind/module.cpp", "<pybind11/pybind11.h>"),
-    ("python/bind/dispatch_numpy.cpp", "<numpy/arrayobject.h>"),
-    ("python/bind/dispatch.cpp", "<Python.h>"),
-    ("runtime/call.cpp", "<vector>"),
+    ("python/bind/dispatch/numpy.cpp", "<numpy/arrayobject.h>"),
+    ("python/bind/dispatch/dispatch.cpp", "<Python.h>"),
+    ("runtime/calls/call.cpp", "<vector>"),
 ]
 
 

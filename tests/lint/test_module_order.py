@@ -14,6 +14,30 @@ def test_order() -> None:
     tree.expect_clean(includes.check_order(tree.files()))
 
 
+def test_folders() -> None:
+    tree.expect_clean(includes.check_folders(tree.files()))
+
+
+FOLDER_EDGES = [
+    ("compiler/schedule/tree/a.h", "compiler/schedule/steps/b.h", "steps is to the right of tree"),
+    ("compiler/schedule/cpu/a.h", "compiler/schedule/choose.h", "schedule is to the right of cpu"),
+    ("runtime/calls/a.cpp", "runtime/ops/b.h", "ops is to the right of calls"),
+    ("runtime/jit.h", "runtime/versions/b.h", "versions is to the right of runtime"),
+    ("compiler/analysis/a.h", "compiler/analysis/nest/b.h", "nest is to the right of analysis"),
+    ("runtime/new/a.h", "runtime/jit.h", "folder new has no place in FOLDERS"),
+    ("compiler/schedule/choose.cpp", "compiler/schedule/cpu/b.h", None),
+    ("runtime/ops/a.cpp", "runtime/calls/b.h", None),
+    ("compiler/schedule/tree/a.h", "compiler/schedule/tree/b.h", None),
+    ("runtime/jit.cpp", "frontend/sema/b.h", None),
+]
+
+
+@pytest.mark.parametrize(("source", "target", "why"), FOLDER_EDGES)
+def test_reports_folders(source: str, target: str, why: str | None) -> None:
+    found = includes.folder_refusal(source, target)
+    assert found is None if why is None else why in (found or "")
+
+
 def test_every_include_resolves() -> None:
     tree.expect_clean(includes.check_resolved(tree.files()))
 
@@ -40,14 +64,14 @@ REFUSED = [
     ("compiler/ir/node.h", "runtime/abi.h", "right of ir"),
     ("compiler/transform/unroll.cpp", "compiler/autodiff/reverse.h", "right of transform"),
     ("compiler/codegen/backend.h", "compiler/driver/compile.h", "right of codegen"),
-    ("runtime/cpu/pool.cpp", "python/bind/dispatch.h", "right of runtime"),
+    ("runtime/cpu/pool.cpp", "python/bind/dispatch/dispatch.h", "right of runtime"),
     ("frontend/lower.cpp", "compiler/transform/simplify.h", "only support and ir"),
-    ("runtime/call.cpp", "frontend/parser.h", "only runtime/jit"),
+    ("runtime/calls/call.cpp", "frontend/parser.h", "only runtime/jit"),
     ("runtime/cpu/jit.cpp", "compiler/driver/compile.h", "only runtime/jit"),
     ("python/bind/module.cpp", "compiler/driver/compile.h", "only runtime/jit"),
     ("compiler/codegen/llvm/emit.cpp", "compiler/codegen/interp/run.h", "never see each other"),
     ("compiler/codegen/interp/run.cpp", "compiler/codegen/cuda/text.h", "never see each other"),
-    ("runtime/call.cpp", "tests/support/sample.h", "only product code"),
+    ("runtime/calls/call.cpp", "tests/support/sample.h", "only product code"),
     ("compiler/loose.h", "compiler/ir/node.h", "lies in no module"),
 ]
 ALLOWED = [
@@ -59,8 +83,8 @@ ALLOWED = [
     ("frontend/lower.cpp", "frontend/ast.h"),
     ("runtime/jit.cpp", "frontend/parser.h"),
     ("runtime/jit.h", "compiler/driver/compile.h"),
-    ("python/bind/dispatch.cpp", "runtime/call.h"),
-    ("tests/ir/node_test.cpp", "python/bind/dispatch.h"),
+    ("python/bind/dispatch/dispatch.cpp", "runtime/calls/call.h"),
+    ("tests/ir/node_test.cpp", "python/bind/dispatch/dispatch.h"),
 ]
 
 

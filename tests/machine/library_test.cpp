@@ -1,11 +1,11 @@
 // Libraries that register operators, opened and closed; and built-in operators in machine code, without
 // Python.
-#include "runtime/library.h"
+#include "runtime/aot/library.h"
 
-#include "runtime/call.h"
+#include "runtime/calls/call.h"
+#include "runtime/calls/tape.h"
 #include "runtime/op_error.h"
 #include "runtime/ops/ops.h"
-#include "runtime/tape.h"
 #include "tests/unit/runtime/tensors.h"
 
 namespace kw {
@@ -38,7 +38,7 @@ TEST(Library, SaysWhatTheLoaderSays) {
 }
 
 TEST(BuiltIn, OperatorsRunAsMachineCode) {
-  Recording on(true);
+  GradModeGuard on(true);
   Tensor x = make_variable(tensor({2, 2}, {1, 2, 3, 4}));
   Tensor y = ops::matmul(x, x);
   EXPECT_EQ(values(y), (Values{7, 10, 15, 22}));

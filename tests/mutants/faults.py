@@ -66,35 +66,35 @@ INFERENCE = [
     ),
     Fault(
         "u64_not_below_negative",
-        "frontend/infer.cpp",
+        "frontend/sema/infer.cpp",
         "(left && op != BinOp::eq)",
         "(left && op == BinOp::lt)",
         "`<=` of a negative number and a uint64",
     ),
     Fault(
         "root_of_minus_zero",
-        "frontend/infer.cpp",
+        "frontend/sema/infer.cpp",
         "return select(binary(BinOp::eq, x, const_float(t, 0, loc), loc), const_float(t, 0, loc), result,",
         "return select(binary(BinOp::eq, x, const_float(t, 0, loc), loc), result, result,",
         "`x ** 0.5` of -0.0",
     ),
     Fault(
         "negative_constant_fits",
-        "frontend/infer.cpp",
+        "frontend/sema/infer.cpp",
         "return negative == stays && convert(v.dtype, there) == v;",
         "return (negative || !stays) && convert(v.dtype, there) == v;",
         "a negative constant beside a uint64 is no longer an error",
     ),
     Fault(
         "int_merges_into_bool",
-        "frontend/infer.cpp",
+        "frontend/sema/infer.cpp",
         "(is_int(a.dtype) && b.dtype == DType::i64)",
         "b.dtype == DType::i64",
         "a bool on one path and a Python int on the other is no longer an error",
     ),
     Fault(
         "sum_written_twice",
-        "frontend/lower/order.cpp",
+        "frontend/lower/sum_order.cpp",
         "return several_meet(all.reads) || several_meet(all.writes);",
         "return several_meet(all.reads);",
         "a sum that is set anew inside its loop is split into lanes",
@@ -350,7 +350,7 @@ SCHEDULE = [
 LANES = [
     Fault(
         "later_of_equal_lanes",
-        "compiler/codegen/llvm/emit_selection.cpp",
+        "compiler/codegen/llvm/emit_arg_reduction.cpp",
         "? b_.CreateICmpULT(at_b, at_a)",
         "? b_.CreateICmpUGT(at_b, at_a)",
         "of equal bests in lanes another one is kept than in the serial loop",
@@ -371,7 +371,7 @@ LANES = [
     ),
     Fault(
         "stream_beside_a_line",
-        "compiler/codegen/llvm/emit_stream.cpp",
+        "compiler/codegen/llvm/emit_nontemporal.cpp",
         "V within = b_.CreateAnd(b_.CreateFreeze(low), line_bytes - 1);",
         "V within = b_.CreateAnd(b_.CreateFreeze(low), line_bytes / 2 - 1);",
         "results that begin in the middle of a line are streamed",
@@ -395,14 +395,14 @@ BORDERS = [
     ),
     Fault(
         "rest_of_a_chain",
-        "compiler/codegen/llvm/emit_wide.cpp",
-        "return left_after_all(n->body, left_after(n->value, budget));",
-        "return left_after(n->value, budget);",
+        "compiler/codegen/llvm/emit_vector_expr.cpp",
+        "return cost_of_all_within_budget(n->body, cost_within_budget(n->value, budget));",
+        "return cost_within_budget(n->value, budget);",
         "a branch that begins with a name runs in all lanes",
     ),
     Fault(
         "rows_of_idle_lanes",
-        "compiler/codegen/llvm/emit_blocks.cpp",
+        "compiler/codegen/llvm/emit_transpose.cpp",
         "for (uint32_t lane = lanes_->count; lane-- > 0;)",
         "for (uint32_t lane = 0; lane < lanes_->count; ++lane)",
         "lanes that do not run write over the row of the first one",
@@ -423,7 +423,7 @@ BORDERS = [
     ),
     Fault(
         "numbers_of_the_last_call",
-        "python/bind/dispatch_repeat.cpp",
+        "python/bind/dispatch/inline_cache.cpp",
         "if (!std::equal(plan.scalars.begin(), plan.scalars.end(), c.scalars)) return false;",
         "",
         "a call with another number gets the shapes of the call before it",
@@ -433,7 +433,7 @@ BORDERS = [
 BANDS = [
     Fault(
         "band_by_mentions",
-        "frontend/lower/order.cpp",
+        "frontend/lower/sum_order.cpp",
         "facts(*loop).invariance.holds(s.index)",
         "!mentions(s.index, (*loop)->iter)",
         "sums at elements that a loop chooses through a local, a scalar or memory",
@@ -510,7 +510,7 @@ BANDS = [
     ),
     Fault(
         "sum_into_its_own_terms",
-        "frontend/lower/order.cpp",
+        "frontend/lower/sum_order.cpp",
         "facts(outermost).arguments > 1;",
         "facts(outermost).arguments > 64;",
         "sums into an argument that overlaps their terms",
@@ -576,7 +576,7 @@ WRAPS = [
     ),
     Fault(
         "batch_of_cells",
-        "frontend/lower/narrow_locals.cpp",
+        "frontend/lower/sink_declarations.cpp",
         "live.next = live.before(of(list->items[i]));",
         "live.next |= live.before(of(list->items[i]));",
         "locals that later statements set anew keep their cells outside of the loop",

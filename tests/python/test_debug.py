@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import kernelwright as kw
-from kernelwright import _core
+from kernelwright import _core_testing
 
 STAGES = (
     "lower",
@@ -121,7 +121,7 @@ def test_dump_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
     said = capfd.readouterr().err
     assert re.findall(r"^# after (\w+)$", said, re.MULTILINE)[: len(STAGES)] == list(STAGES)
     for text in re.split(r"^# after \w+\n", said, flags=re.MULTILINE)[1:]:
-        printed, error, same = _core.round_trip(text)
+        printed, error, same = _core_testing.round_trip(text)
         assert error == "" and same and printed == text
 
 
@@ -154,7 +154,7 @@ def test_dump_into_a_directory(tmp_path: Path, capfd: pytest.CaptureFixture[str]
     files = [re.fullmatch(r"double_it\.(main-[0-9a-f]{8})\.(\w+)\.kwir", p.name) for p in tmp_path.iterdir()]
     assert set(STAGES) <= {m[2] for m in files if m} and len({m[1] for m in files if m}) == 1 and all(files)
     for path in tmp_path.iterdir():
-        assert _core.round_trip(path.read_text())[1:] == ("", True)
+        assert _core_testing.round_trip(path.read_text())[1:] == ("", True)
 
 
 def test_dump_makes_its_directory(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kernelwright as kw
-from kernelwright import _core
+from kernelwright import _core_testing
 
 # an error diagnostic, a fatal error, a type that the target cannot hold, a block without an end
 FAULTS = (1, 2, 3, 4)
@@ -42,27 +42,31 @@ def fresh_result() -> Any:
 def test_fault_is_a_text_and_compiling_goes_on(what: int) -> None:
     text = ir_text()
     for _ in range(3):
-        error = _core.llvm_fault(text, what)
+        error = _core_testing.llvm_fault(text, what)
         assert isinstance(error, str) and error.strip()
         assert (fresh_result() == A * 3.0).all()
 
 
 def test_each_fault_says_what_it_was() -> None:
     text = ir_text()
-    assert "provoked diagnostic" in _core.llvm_fault(text, 1)
-    assert "provoked fatal error" in _core.llvm_fault(text, 2)
-    assert "without_end" in _core.llvm_fault(text, 4)
-    assert _core.llvm_fault(text, 3) not in ("", _core.llvm_fault(text, 1), _core.llvm_fault(text, 2))
+    assert "provoked diagnostic" in _core_testing.llvm_fault(text, 1)
+    assert "provoked fatal error" in _core_testing.llvm_fault(text, 2)
+    assert "without_end" in _core_testing.llvm_fault(text, 4)
+    assert _core_testing.llvm_fault(text, 3) not in (
+        "",
+        _core_testing.llvm_fault(text, 1),
+        _core_testing.llvm_fault(text, 2),
+    )
 
 
 def test_no_fault_is_no_text() -> None:
     for what in (*FAULTS, 0):
-        error = _core.llvm_fault(ir_text(), what)
+        error = _core_testing.llvm_fault(ir_text(), what)
         assert (error == "") == (what == 0)
 
 
 def test_text_that_is_no_ir_is_an_error() -> None:
-    assert _core.llvm_fault("def f(:", 0) != ""
+    assert _core_testing.llvm_fault("def f(:", 0) != ""
     assert (fresh_result() == A * 3.0).all()
 
 
@@ -71,7 +75,7 @@ def test_fault_in_a_thread(what: int) -> None:
     text, found = ir_text(), []
 
     def work() -> None:
-        found.append(_core.llvm_fault(text, what))
+        found.append(_core_testing.llvm_fault(text, what))
         found.append(fresh_result())
 
     thread = threading.Thread(target=work)
@@ -86,7 +90,7 @@ def test_faults_beside_good_compiles_in_other_threads() -> None:
 
     def fail() -> None:
         for n in range(12):
-            if not _core.llvm_fault(text, FAULTS[n % 3]):
+            if not _core_testing.llvm_fault(text, FAULTS[n % 3]):
                 wrong.append("no text")
 
     def succeed() -> None:
@@ -106,5 +110,5 @@ def test_the_end_of_memory_in_llvm_is_a_memory_error() -> None:
     text = ir_text()
     for _ in range(3):
         with pytest.raises(MemoryError):
-            _core.llvm_fault(text, 5)
+            _core_testing.llvm_fault(text, 5)
         assert (fresh_result() == A * 3.0).all()

@@ -15,7 +15,7 @@ import pytest
 from scalar_cases import bits_of
 
 import kernelwright as kw
-from kernelwright import _core
+from kernelwright import _core_testing
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64".split()
@@ -54,7 +54,7 @@ def numpy_type(f: Callable[[Any, Any], Any], a: Any, b: Any) -> str | None:
 def errors(expression: str, result: str | None, dtypes: tuple[str, str]) -> str:
     """What the compiler says about the expression; nothing when it has exactly this type."""
     text = f"def k(a, b, c):\n    x = ({expression})[0]\n    return c\n"  # an error that names the type
-    said = _core.compile_text(text, [(d, 1) for d in (*dtypes, "float32")])
+    said = _core_testing.compile_text(text, [(d, 1) for d in (*dtypes, "float32")])
     return "" if f": {result} cannot be indexed" in said else said
 
 

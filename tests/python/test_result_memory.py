@@ -17,7 +17,7 @@ import pytest
 from numpy.lib import tracemalloc_domain
 
 import kernelwright as kw
-from kernelwright import _core
+from kernelwright import _core_testing
 
 Array = np.ndarray[Any, Any]
 MB = 1 << 20
@@ -96,13 +96,13 @@ def test_memory_of_a_result_in_use_is_not_handed_out(n: int) -> None:
 
 def test_freed_results_are_kept_and_given_back() -> None:
     gc.collect()
-    _core.give_back_memory()
+    _core_testing.give_back_memory()
     c = add(ones(MB), ones(MB))
-    assert _core.kept_memory() == 0
+    assert _core_testing.kept_memory() == 0
     del c
-    assert _core.kept_memory() == 4 * MB
-    _core.give_back_memory()
-    assert _core.kept_memory() == 0
+    assert _core_testing.kept_memory() == 4 * MB
+    _core_testing.give_back_memory()
+    assert _core_testing.kept_memory() == 0
 
 
 def test_what_is_kept_is_bounded() -> None:
@@ -110,8 +110,8 @@ def test_what_is_kept_is_bounded() -> None:
     a = ones(16 * MB)
     for n in range(8 * MB, 16 * MB, MB // 2):
         add(a[:n], a[:n])
-        assert _core.kept_memory() <= max(most, 32 * MB)
-    _core.give_back_memory()
+        assert _core_testing.kept_memory() <= max(most, 32 * MB)
+    _core_testing.give_back_memory()
 
 
 @pytest.mark.parametrize(("before", "after"), [(10, 5), (10, 1000), (1000, 10), (MB, 3 * MB), (3 * MB, 100)])

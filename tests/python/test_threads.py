@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 import kernelwright as kw
-from kernelwright import _core
+from kernelwright import _core_testing
 
 PROGRAM = """
 import os, signal, sys, threading, time
 import numpy as np
 import kernelwright as kw
-from kernelwright import _core
+from kernelwright import _core_testing
 
 HEAD = (
     "# kw-ir 1\\ndef f(a: buf(f64, (n,)), w: inout(f64, (n,))):\\n  fp('strict')\\n  dims(n)\\n"
@@ -37,7 +37,7 @@ ENDLESS = HEAD + (
 
 def sums():
     w = np.arange(100.0)
-    assert _core.run_ir(SUMS, [A, w], [100]) == (0, 0)
+    assert _core_testing.run_ir(SUMS, [A, w], [100]) == (0, 0)
     return w.tobytes()
 
 A = 1.0 / (np.arange(100.0) + 3.0)
@@ -176,7 +176,7 @@ def send():
 
 threading.Thread(target=send, daemon=True).start()
 try:
-    _core.run_ir(ENDLESS, [A, np.zeros(100)], [100])
+    _core_testing.run_ir(ENDLESS, [A, np.zeros(100)], [100])
 except KeyboardInterrupt:
     late = time.monotonic() - sent[0]
     print("late" if late > 1.0 else "interrupted", late)
@@ -202,7 +202,7 @@ for word, flushed in ((0x1F80, False), (0x9FC0, True), (0x1F80, False)):
     for _ in range(20):
         w = np.ones(100)
         load(ctypes.byref(ctypes.c_uint32(word)))
-        status = _core.run_ir(TINY, [A, w], [100])
+        status = _core_testing.run_ir(TINY, [A, w], [100])
         load(ctypes.byref(ctypes.c_uint32(0x1F80)))
         assert status == (0, 0) and ((w == 0.0) == flushed).all(), (w, flushed)
 print("same")
@@ -217,13 +217,13 @@ def test_fault_in_a_region_is_reported() -> None:
     )
     for threads in (1, 2, 3, 8):
         kw.set_threads(threads)
-        assert _core.run_ir(text, [np.zeros(100)], [100]) == (1, 70)
-        assert _core.run_ir(text, [np.zeros(70)], [70]) == (0, 0)
+        assert _core_testing.run_ir(text, [np.zeros(100)], [100]) == (1, 70)
+        assert _core_testing.run_ir(text, [np.zeros(70)], [70]) == (0, 0)
 
 
 def test_malformed_ir_is_an_error() -> None:
     with pytest.raises(ValueError, match="malformed IR"):
-        _core.run_ir("# kw-ir 1\ndef f(a):\n  dims()\n", [], [])
+        _core_testing.run_ir("# kw-ir 1\ndef f(a):\n  dims()\n", [], [])
 
 
 def test_threads_may_change_while_kernels_run() -> None:

@@ -94,4 +94,5 @@ print("done")
 
 def test_signal_handlers_that_raise_at_any_time() -> None:
     done = run(SIGNALS, 60 * TIMES, env={"KW_DEBUG": "cache=off"}, patience=60 + 60 * TIMES)
-    expect(done, "done")
+    # Python prints an alarm that meets a finalizer, which cannot raise it, to stderr
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr

@@ -213,7 +213,7 @@ void FunctionEmitter::zero_fill(const Buf &b) {
 const Store *FunctionEmitter::chosen_store(const If &n) const {
   const Store *store = n.no ? nullptr : as<Store>(n.yes);
   bool is_cell = store && store->buf->space == Space::registers && !chained_.count(store->buf.get());
-  bool cheap = is_cell && left_after(store->value, 2) >= 0;
+  bool cheap = is_cell && cost_within_budget(store->value, 2) >= 0;
   return cheap ? store : nullptr;
 }
 
@@ -321,8 +321,8 @@ void FunctionEmitter::poll(BasicBlock *on) {
 
 void FunctionEmitter::loop(const For &n) {
   V lo = expr(n.lo), hi = expr(n.hi);
-  if (&n == joined_row_)
-    iterations(n, lo, joined_length_);
+  if (&n == collapsed_row_)
+    iterations(n, lo, collapsed_length_);
   else if (n.kind != ForKind::parallel)
     iterations(n, lo, trip_count(n, lo, hi));
   else if (status_ || lanes_)
@@ -341,7 +341,7 @@ void FunctionEmitter::iterations(const For &n, V lo, V trips) {
     lanes(n, *view, lo, trips);
   else if (n.kind == ForKind::unroll)
     unrolled_loop(n, lo, trips);
-  else if (RowToJoin joint = row_to_join(n); !joint.buffers.empty())
+  else if (RowToCollapse joint = row_to_collapse(n); !joint.buffers.empty())
     rows_loop(n, joint, lo, trips);
   else if (contains_loop(n.body))
     plain_loop(n, lo, trips, true);
@@ -475,7 +475,7 @@ void FunctionEmitter::unrolled_loop(const For &n, V lo, V trips) {
 bool FunctionEmitter::is_short(const For &n, V trips) const {
   constexpr int64_t few = 4096;
   if (auto *count = llvm::dyn_cast<ConstantInt>(trips)) return count->getZExtValue() <= few;
-  if (&n == joined_row_ || &n == whole_block_) return false;
+  if (&n == collapsed_row_ || &n == whole_block_) return false;
   if (n.kind == ForKind::serial && n.width > 0) return n.width <= few;
   const Binary *least = as<Binary>(n.hi);
   if (n.step != 1 || !least || least->op != BinOp::min) return false;

@@ -80,9 +80,9 @@ class FunctionEmitter {
   V address(const Buf &b, const std::vector<Expr> &index);
   V load(const Load &n);
   using Counted = std::unordered_set<const ExprNode *>;
-  int left_after(const Expr &e, int budget, Counted &counted) const;
-  int left_after(const Expr &e, int budget) const;
-  int left_after_all(const Stmt &s, int budget) const;
+  int cost_within_budget(const Expr &e, int budget, Counted &counted) const;
+  int cost_within_budget(const Expr &e, int budget) const;
+  int cost_of_all_within_budget(const Stmt &s, int budget) const;
   bool is_eager(const Expr &e) const;
   bool is_known(const Expr &e) const;
   void evaluate_common(const Expr &yes, const Expr &no);
@@ -95,7 +95,7 @@ class FunctionEmitter {
   V to_memory(V v, DType t);
   V from_memory(V v, DType t);
 
-  // emit_chain.cpp: minima and maxima of integers from iteration to iteration
+  // emit_recurrence.cpp: minima and maxima of integers from iteration to iteration
   bool is_chained(const Alloc &n) const;
   bool comes_from_chain(const Expr &e) const;
   V in_first_lane(V v);
@@ -169,7 +169,7 @@ class FunctionEmitter {
   void close_cells(const OuterCells &outer, const For &n, const VectorizationAnalysis &view, V lo,
                    uint32_t count);
 
-  // emit_selection.cpp: selections among lanes
+  // emit_arg_reduction.cpp: selections among lanes
   V cell_of_lanes(llvm::Type *element, uint32_t count, const std::string &name);
   static constexpr uint32_t most_numbers = uint32_t{1} << 30;
   llvm::IntegerType *number_type(const ArgReduction &s);
@@ -183,9 +183,9 @@ class FunctionEmitter {
                   uint32_t count);
   bool is_left_out(const Store &n) const;
   bool is_left_out(const If &n) const;
-  void wide_selection(const ArgReduction &s);
+  void vector_arg_reduction(const ArgReduction &s);
 
-  // emit_stream.cpp: stores past the caches
+  // emit_nontemporal.cpp: stores past the caches
   void find_streams();
   bool may_stream(const For &n, const VectorizationAnalysis &view) const;
   V streams_from(const For &n, V lo);
@@ -198,14 +198,14 @@ class FunctionEmitter {
   llvm::Type *words_type();
   V words_of(V mask);
   V mask_of(V words);
-  void leave_out_those_that_jumped();
+  void mask_out_exited_lanes();
   void wide_while(const While &n);
   void open_count(const UniformInduction &c);
-  V those_where(const Expr &cond, V lanes, llvm::BasicBlock *none);
+  V active_lanes(const Expr &cond, V lanes, llvm::BasicBlock *none);
   void count_on(const While &n, V alive, V cell, llvm::BasicBlock *body, llvm::BasicBlock *done);
   void wide_jump(const Jump &n);
 
-  // emit_wide.cpp: statements and expressions over lanes
+  // emit_vector_expr.cpp: statements and expressions over lanes
   /// Where the lanes of an access lie: `at` in lane 0, then `step` or `by` elements apart, or `offsets` from
   /// `at`.
   struct WidePlace {
@@ -235,43 +235,43 @@ class FunctionEmitter {
   V reversed(V v);
   V any_lane(V mask);
 
-  // emit_blocks.cpp: loops inside lanes whose memory is read and written in rows
+  // emit_transpose.cpp: loops inside lanes whose memory is read and written in rows
   std::optional<TransposedBlocks> blocks_in(const For &n);
   void block_loop(const For &n, const TransposedBlocks &view, V lo, V trips);
   V row_of_block(const WidePlace &place, llvm::Type *element, uint32_t lane);
   V interleaved(V a, V b, uint32_t period, uint32_t unit, bool rest);
   V every_second(V a, V b, uint32_t unit, bool odd);
-  std::vector<V> turned(std::vector<V> rows);
+  std::vector<V> transposed(std::vector<V> rows);
   void blocks(const For &n, const TransposedBlocks &view, V first, uint32_t beside);
   void read_blocks(const TransposedBlocks::Block &block, std::vector<V> &values);
   void write_blocks(const TransposedBlocks::Block &block, std::vector<V> values);
   void write_rows(const TransposedBlocks::Block &block, const WidePlace &place, const std::vector<V> &values,
                   bool past);
 
-  // emit_flat.cpp: rows that lie end to end
-  struct RowToJoin {
+  // emit_collapse.cpp: rows that lie end to end
+  struct RowToCollapse {
     const For *row = nullptr;
     std::vector<Buf> buffers{};  ///< none: it cannot
   };
-  RowToJoin row_to_join(const For &rows) const;
-  void rows_loop(const For &rows, const RowToJoin &joint, V lo, V trips);
+  RowToCollapse row_to_collapse(const For &rows) const;
+  void rows_loop(const For &rows, const RowToCollapse &joint, V lo, V trips);
 
-  // emit_strided.cpp: loads whose lanes lie a few elements apart
+  // emit_interleaved.cpp: loads whose lanes lie a few elements apart
   /// Windows of `size` elements, one for each lane and `step` elements apart, cut into rows of `row`
   /// elements.
-  struct StridedRows {
+  struct InterleavedRows {
     V first;  ///< the element lowest in memory
     llvm::Type *element;
     int64_t step;
     uint32_t size, row;
     std::unordered_map<uint32_t, V> loaded{};
   };
-  V strided_load(const Load &n, const WidePlace &own);
-  uint32_t extent_of(const StridedRows &rows) const;
-  uint32_t begin_of_row(const StridedRows &rows, uint32_t number) const;
-  V row_in_memory(StridedRows &rows, uint32_t number);
-  V mask_of_strided(const StridedRows &rows, uint32_t number);
-  V lanes_from(StridedRows &rows, uint32_t element, uint32_t from);
+  V interleaved_load(const Load &n, const WidePlace &own);
+  uint32_t extent_of(const InterleavedRows &rows) const;
+  uint32_t begin_of_row(const InterleavedRows &rows, uint32_t number) const;
+  V row_in_memory(InterleavedRows &rows, uint32_t number);
+  V mask_of_strided(const InterleavedRows &rows, uint32_t number);
+  V lanes_from(InterleavedRows &rows, uint32_t element, uint32_t from);
   V signed_word(int64_t value) { return llvm::ConstantInt::getSigned(b_.getInt64Ty(), value); }
 
   // emit_parallel.cpp: loops of the kind parallel
@@ -331,8 +331,8 @@ class FunctionEmitter {
   V piece_from_ = nullptr, piece_ = nullptr;  ///< the first iteration of the piece, and how many it has
   V whole_rows_ = nullptr;                    ///< whether that piece is all of them
   const For *whole_block_ = nullptr;          ///< in a chunk: a loop that stands as blocks, but runs whole
-  const For *joined_row_ = nullptr;           ///< a loop over elements of a row, or of all rows
-  V joined_length_ = nullptr;                 ///< its iterations
+  const For *collapsed_row_ = nullptr;        ///< a loop over elements of a row, or of all rows
+  V collapsed_length_ = nullptr;              ///< its iterations
   /// Where the jumps of each loop around the place go.
   struct JumpTargets {
     llvm::BasicBlock *next;  ///< made by the first `continue`

@@ -109,37 +109,37 @@ int cost_of(Fn fn) {
 
 /// What is left of a budget of operations after evaluating e now; negative for a load from memory. What this
 /// statement has evaluated already is free, and so is what has been `counted`.
-int FunctionEmitter::left_after(const Expr &e, int budget, Counted &counted) const {
+int FunctionEmitter::cost_within_budget(const Expr &e, int budget, Counted &counted) const {
   if (budget < 0 || is_known(e)) return budget;
   if (e.p.use_count() > 1 && !counted.insert(e.p.get()).second) return budget;
   auto both = [&](const Expr &a, const Expr &b, int cost) {
-    return left_after(b, left_after(a, budget - cost, counted), counted);
+    return cost_within_budget(b, cost_within_budget(a, budget - cost, counted), counted);
   };
   return match(
       e, [&](const Const &) { return budget; }, [&](const Ref &) { return budget; },
       [&](const Load &n) { return n.buf->space == Space::registers ? budget : -1; },
-      [&](const Unary &n) { return left_after(n.a, budget, counted); },
+      [&](const Unary &n) { return cost_within_budget(n.a, budget, counted); },
       [&](const Binary &n) {
         return both(n.a, n.b, n.op == BinOp::floor_div || n.op == BinOp::floor_mod ? 8 : 1);
       },
       [&](const Logic &n) { return both(n.a, n.b, 0); },
-      [&](const Select &n) { return left_after(n.cond, both(n.yes, n.no, 0), counted); },
-      [&](const Cast &n) { return left_after(n.a, budget, counted); },
+      [&](const Select &n) { return cost_within_budget(n.cond, both(n.yes, n.no, 0), counted); },
+      [&](const Cast &n) { return cost_within_budget(n.a, budget, counted); },
       [&](const Call &n) {
         int left = budget - cost_of(n.fn);
-        for (const Expr &a : n.args) left = left_after(a, left, counted);
+        for (const Expr &a : n.args) left = cost_within_budget(a, left, counted);
         return left;
       });
 }
 
-int FunctionEmitter::left_after(const Expr &e, int budget) const {
+int FunctionEmitter::cost_within_budget(const Expr &e, int budget) const {
   Counted counted;
-  return left_after(e, budget, counted);
+  return cost_within_budget(e, budget, counted);
 }
 
 /// Evaluating it early is safe and cheap: no load, few operations. Between lanes a branch saves less: it is
 /// taken when one of them takes it.
-bool FunctionEmitter::is_eager(const Expr &e) const { return left_after(e, lanes_ ? 32 : 8) >= 0; }
+bool FunctionEmitter::is_eager(const Expr &e) const { return cost_within_budget(e, lanes_ ? 32 : 8) >= 0; }
 
 /// This statement has evaluated it.
 bool FunctionEmitter::is_known(const Expr &e) const {

@@ -355,8 +355,8 @@ void FunctionEmitter::emit_chunk(const Region &r, const FunctionEmitter &outside
 void FunctionEmitter::loop_in_chunk(const For &n, V lo, V hi) {
   const For *lanes = lanes_of_block(n);
   const For &whole = lanes ? *lanes : n;
-  bool may_join = &whole == joined_row_;
-  V trips = may_join ? joined_length_ : trip_count(whole, lo, hi);
+  bool may_join = &whole == collapsed_row_;
+  V trips = may_join ? collapsed_length_ : trip_count(whole, lo, hi);
   if (cut_ == &n) {
     auto least = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };
     V from = least(piece_from_, trips), part = least(piece_, b_.CreateSub(trips, from));

@@ -26,7 +26,7 @@ FunctionEmitter::V FunctionEmitter::mask_of(V words) {
 }
 
 /// Behind a statement by which lanes may have left the iteration of the `while` around it.
-void FunctionEmitter::leave_out_those_that_jumped() {
+void FunctionEmitter::mask_out_exited_lanes() {
   lanes_->mask = both(lanes_->mask, mask_of(b_.CreateLoad(words_type(), lanes_->turns.back().running)));
 }
 
@@ -78,9 +78,9 @@ void FunctionEmitter::open_count(const UniformInduction &c) {
 
 /// Those of the lanes, in words, in which the condition holds. Jumps to `none` where a part of it that is the
 /// same in all lanes does not.
-FunctionEmitter::V FunctionEmitter::those_where(const Expr &cond, V lanes, BasicBlock *none) {
+FunctionEmitter::V FunctionEmitter::active_lanes(const Expr &cond, V lanes, BasicBlock *none) {
   if (const Logic *n = as<Logic>(cond); n && n->is_and)
-    return those_where(n->b, those_where(n->a, lanes, none), none);
+    return active_lanes(n->b, active_lanes(n->a, lanes, none), none);
   lanes_->mask = mask_of(lanes);
   V holds = widen_side(cond, lanes_->mask), same = llvm::getSplatValue(holds);
   if (!same) return b_.CreateAnd(lanes, words_of(holds));
@@ -101,7 +101,7 @@ void FunctionEmitter::count_on(const While &n, V alive, V cell, BasicBlock *body
     }
   };
   BasicBlock *none = block("all_end"), *some = block("some_end");
-  V going = those_where(n.cond, alive, none);
+  V going = active_lanes(n.cond, alive, none);
   V ended = b_.CreateAnd(alive, b_.CreateNot(going));
   b_.CreateStore(going, cell);
   b_.CreateCondBr(any_lane(ended), some, body);

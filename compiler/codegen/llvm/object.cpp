@@ -233,10 +233,10 @@ static void cut_long_blocks(llvm::Module &module) {
 
 /// Code that runs once in a call, or when a check fails, is compiled for speed of compilation: functions
 /// without loops that hand loops to threads, a fifth of the code of a small kernel, and cold ones.
-class HurryCodeThatRunsOnce : public llvm::FunctionPass {
+class FastCompile : public llvm::FunctionPass {
  public:
   static inline char ID = 0;
-  HurryCodeThatRunsOnce() : llvm::FunctionPass(ID) {}
+  FastCompile() : llvm::FunctionPass(ID) {}
   llvm::StringRef getPassName() const override { return "Hurry code that runs once"; }
   bool runOnFunction(llvm::Function &f) override {
     bool hands_over = false;
@@ -286,7 +286,7 @@ std::unique_ptr<ObjectWriter::Passes> ObjectWriter::passes(KwLlvmWant want, bool
   p->list.add(llvm::createPromoteMemoryToRegisterPass());
   p->list.add(llvm::createEarlyCSEPass(false));
   if (want == KW_WANT_IR) return p;
-  p->list.add(new HurryCodeThatRunsOnce);  // owned by the list
+  p->list.add(new FastCompile);  // owned by the list
   auto kind = want == KW_WANT_ASM ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
   ensure(add_code_generator(p->list, *machine_, p->out, kind, long_bodies),
          "LLVM cannot emit this kind of file");

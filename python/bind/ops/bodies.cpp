@@ -7,11 +7,11 @@
 #include <atomic>
 #include <tuple>
 
-#include "bind/dispatch_operands.h"
-#include "bind/dispatch_tensor.h"
+#include "bind/dispatch/operands.h"
+#include "bind/dispatch/tensor.h"
 #include "bind/ops/values.h"
+#include "runtime/calls/tape.h"
 #include "runtime/ops/ops.h"
-#include "runtime/tape.h"
 #include "support/text.h"
 
 namespace py = pybind11;
@@ -122,17 +122,17 @@ std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
   throw error;
 }
 
-KernelDef kernel_from_python(const std::string &op, const py::dict &told, PyTypeObject *type,
+KernelDef kernel_from_python(const std::string &op, const py::dict &spec, PyTypeObject *type,
                              bool is_registered) {
   KernelDef k;
   k.op = op;
-  auto kind = py::cast<std::string>(told["kind"]);
+  auto kind = py::cast<std::string>(spec["kind"]);
   for (BodyKind b : {BodyKind::cpp_kernel, BodyKind::aot_symbol, BodyKind::jit_loop, BodyKind::py_func})
     if (kind == body_name(b)) k.kind = b;
-  k.source = py::cast<std::string>(told["source"]);
-  k.priority = py::cast<int>(told["priority"]);
-  if (py::cast<std::string>(told["device"]) != "CPU") k.device = Device::cuda;
-  for (py::handle row : told["rows"]) {
+  k.source = py::cast<std::string>(spec["source"]);
+  k.priority = py::cast<int>(spec["priority"]);
+  if (py::cast<std::string>(spec["device"]) != "CPU") k.device = Device::cuda;
+  for (py::handle row : spec["rows"]) {
     DTypeRow dtypes;
     for (py::handle name : row) {
       auto text = py::cast<std::string>(name);
@@ -142,8 +142,8 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &told, PyType
     }
     k.rows.push_back(std::move(dtypes));
   }
-  if (py::object when = told["when"]; !when.is_none()) {
-    k.predicate.text = py::cast<std::string>(told["when_text"]);
+  if (py::object when = spec["when"]; !when.is_none()) {
+    k.predicate.text = py::cast<std::string>(spec["when_text"]);
     k.predicate.holds = [held = shared(std::move(when)), type](const OpCall &call) {
       py::gil_scoped_acquire gil;
       std::vector<py::object> args =
@@ -151,13 +151,13 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &told, PyType
       return py::cast<bool>(call_with(*held, args));
     };
   }
-  bool is_kernel = py::isinstance(told["run"], py::module_::import("kernelwright._core").attr("Kernel"));
-  k.run = [held = shared(told["run"]), is_kernel, is_registered](const OpCall &call,
+  bool is_kernel = py::isinstance(spec["run"], py::module_::import("kernelwright._core").attr("Kernel"));
+  k.run = [held = shared(spec["run"]), is_kernel, is_registered](const OpCall &call,
                                                                  std::span<const TensorType>) {
     GilHeld gil;
     try {
       if (is_kernel && call.attrs.empty()) {
-        if (auto results = call_again(held->ptr(), call.inputs)) {
+        if (auto results = fast_call(held->ptr(), call.inputs)) {
           if (results->empty()) throw py::error_already_set();
           return std::move(*results);
         }
@@ -171,7 +171,7 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &told, PyType
   return k;
 }
 
-/// What an inference was last asked and what it said: calls repeat.
+/// What an inference was last asked and what it said: calls inline_cache.
 struct LastInference {
   std::vector<TensorType> inputs;
   std::vector<uint32_t> counts;
@@ -200,13 +200,13 @@ auto infer_from_python(py::object function, bool repeats) {
       return type_to_python({t.dtype(), t.shape()});
     });
     std::vector<TensorType> out;
-    py::object told = call_with(*held, args);
+    py::object spec = call_with(*held, args);
     try {
-      for (auto type : py::cast<py::list>(told)) out.push_back(type_from_python(type));
+      for (auto type : py::cast<py::list>(spec)) out.push_back(type_from_python(type));
     } catch (const py::cast_error &) {
       throw_type_error(cat("the inference of ", call.op->def.name,
                            " must return a list of (dtype, shape), but returned ",
-                           py::cast<std::string>(py::repr(told))));
+                           py::cast<std::string>(py::repr(spec))));
     }
     *last = LastInference{std::move(types), call.counts, call.attrs, out};
     return out;
@@ -234,7 +234,7 @@ auto bprop_from_python(py::object function, py::object check, bool tuple, PyType
     };
     append(g.outputs, object);
     // other gradients may be sums with the same memory: a bprop must not write what it gets
-    append(g.grads, [&](const Tensor &t) { return object(t.sealed()); });
+    append(g.grads, [&](const Tensor &t) { return object(t.read_only()); });
     py::object result = call_with(*held, args);
     bool plain = PyTuple_CheckExact(result.ptr()) && py::len(result) == expected;
     if (checker && (!plain || gradients_are_checked)) {
@@ -275,17 +275,17 @@ auto bprop_from_python(py::object function, py::object check, bool tuple, PyType
   };
 }
 
-OpDef def_from_python(const py::dict &told) {
+OpDef def_from_python(const py::dict &spec) {
   OpDef def;
-  def.name = py::cast<std::string>(told["name"]);
-  def.source = py::cast<std::string>(told["source"]);
-  def.outputs = py::cast<std::vector<std::string>>(told["outputs"]);
-  for (py::handle input : told["inputs"]) {
+  def.name = py::cast<std::string>(spec["name"]);
+  def.source = py::cast<std::string>(spec["source"]);
+  def.outputs = py::cast<std::vector<std::string>>(spec["outputs"]);
+  for (py::handle input : spec["inputs"]) {
     auto [name, arity, is_mutable] = py::cast<std::tuple<std::string, std::string, bool>>(input);
     Arity a = arity == "dynamic" ? Arity::dynamic : arity == "optional" ? Arity::optional : Arity::required;
     def.inputs.push_back({name, a, is_mutable});
   }
-  for (py::handle attr : told["attrs"]) {
+  for (py::handle attr : spec["attrs"]) {
     auto items = py::reinterpret_borrow<py::tuple>(attr);
     OpAttr a{py::cast<std::string>(items[0])};
     auto type = py::cast<std::string>(items[1]);
@@ -296,9 +296,9 @@ OpDef def_from_python(const py::dict &told) {
     if (py::cast<bool>(items[2])) a.fallback = attr_from_python(items[3], a.name);
     def.attrs.push_back(std::move(a));
   }
-  if (!told["infer"].is_none())
-    def.infer = infer_from_python(told["infer"], py::cast<bool>(told["infer_repeats"]));
-  def.variable_outputs = py::cast<bool>(told["variable_outputs"]);
+  if (!spec["infer"].is_none())
+    def.infer = infer_from_python(spec["infer"], py::cast<bool>(spec["infer_repeats"]));
+  def.variable_outputs = py::cast<bool>(spec["variable_outputs"]);
   return def;
 }
 
@@ -306,21 +306,21 @@ OpDef def_from_python(const py::dict &told) {
 
 void check_gradients(bool all) { gradients_are_checked = all; }
 
-std::shared_ptr<const Operator> operator_from_python(const py::dict &told, bool is_registered) {
-  OpDef def = def_from_python(told);
+std::shared_ptr<const Operator> operator_from_python(const py::dict &spec, bool is_registered) {
+  OpDef def = def_from_python(spec);
   std::string name = def.name;
   if (is_registered && name.starts_with("kw::"))
     throw_value_error(cat("operator '", name, "': the namespace kw is that of the built-in operators"));
   // what the functions see is of this class, which is kept for good
-  auto *type = reinterpret_cast<PyTypeObject *>(told["tensor_class"].ptr());
+  auto *type = reinterpret_cast<PyTypeObject *>(spec["tensor_class"].ptr());
   std::vector<KernelDef> kernels;
-  for (py::handle k : told["kernels"])
+  for (py::handle k : spec["kernels"])
     kernels.push_back(kernel_from_python(name, py::reinterpret_borrow<py::dict>(k), type, is_registered));
   std::optional<GradDef> grad;
-  if (py::object bprop = told["bprop"]; !bprop.is_none())
+  if (py::object bprop = spec["bprop"]; !bprop.is_none())
     grad = GradDef{name,
                    GradKind::py_bprop,
-                   bprop_from_python(std::move(bprop), told["check"], py::cast<bool>(told["tuple"]), type),
+                   bprop_from_python(std::move(bprop), spec["check"], py::cast<bool>(spec["tuple"]), type),
                    true,
                    true,
                    {},

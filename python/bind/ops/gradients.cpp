@@ -4,10 +4,10 @@
 #include <optional>
 #include <string_view>
 
-#include "bind/dispatch_tensor.h"
+#include "bind/dispatch/tensor.h"
 #include "bind/ops/values.h"
+#include "runtime/calls/tape.h"
 #include "runtime/op_error.h"
-#include "runtime/tape.h"
 #include "support/text.h"
 
 namespace py = pybind11;

@@ -6,16 +6,16 @@
 
 #include <algorithm>
 
-#include "bind/dispatch.h"
-#include "bind/dispatch_tensor.h"
+#include "bind/dispatch/dispatch.h"
+#include "bind/dispatch/state.h"
+#include "bind/dispatch/tensor.h"
 #include "bind/ops/bodies.h"
 #include "bind/ops/gradients.h"
 #include "bind/ops/values.h"
-#include "bind/state.h"
-#include "runtime/cpu/aot.h"
+#include "runtime/aot/aot_kernel.h"
+#include "runtime/calls/tape.h"
 #include "runtime/jit.h"
 #include "runtime/ops/ops.h"
-#include "runtime/tape.h"
 #include "support/text.h"
 
 namespace py = pybind11;
@@ -234,13 +234,13 @@ const Operator &operator_of(py::handle o) {
 
 /// Base of classes whose instances are called with tensors most of the time: such calls of one length go to
 /// an operator at once, all others to the method `_call` as a tuple.
-struct ShortCallObject {
+struct FastCallProxyObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *operator_;  ///< an OperatorObject, or null
   Py_ssize_t count;
 };
 
-ShortCallObject *as_short(PyObject *o) { return reinterpret_cast<ShortCallObject *>(o); }
+FastCallProxyObject *as_short(PyObject *o) { return reinterpret_cast<FastCallProxyObject *>(o); }
 
 /// Whether the pending error says that no kernel of the operator takes the dtypes: nothing has run then, and
 /// `_call` says it in its own words.
@@ -324,7 +324,7 @@ PyObject *set_short(PyObject *self, PyObject *args) {
 }
 
 PyMemberDef short_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(ShortCallObject, vectorcall), READONLY, nullptr},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(FastCallProxyObject, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 PyMethodDef short_methods[] = {
     {"_set_short", set_short, METH_VARARGS, "The operator for calls of one length."},
@@ -338,7 +338,7 @@ PyObject *make_short_call_type() {
                          {Py_tp_methods, short_methods},
                          {Py_tp_doc, const_cast<char *>("Base of what is called with tensors.")},
                          {0, nullptr}};
-  PyType_Spec spec{"kernelwright._core.ShortCall", sizeof(ShortCallObject), 0,
+  PyType_Spec spec{"kernelwright._core.FastCallProxy", sizeof(FastCallProxyObject), 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL, slots};
   return PyType_FromSpec(&spec);
 }
@@ -431,7 +431,7 @@ void bind_operators(py::module_ &m) {
   if (!tensor) throw py::error_already_set();
   m.attr("Tensor") = py::reinterpret_steal<py::object>(tensor);
   m.attr("Operator") = py::reinterpret_steal<py::object>(make_operator_type());
-  m.attr("ShortCall") = py::reinterpret_steal<py::object>(make_short_call_type());
+  m.attr("FastCallProxy") = py::reinterpret_steal<py::object>(make_short_call_type());
   m.def("add_result_class",
         [](py::handle type) { add_result_class(reinterpret_cast<PyTypeObject *>(type.ptr())); });
   m.def("operator_names", [] { return registry().names(); });
@@ -447,10 +447,10 @@ void bind_operators(py::module_ &m) {
       return registry().remove(name);
     });
   });
-  m.def("make_operator", [](const py::dict &told, bool is_registered, bool tuple) {
+  m.def("make_operator", [](const py::dict &spec, bool is_registered, bool tuple) {
     return raising([&] {
-      auto *type = reinterpret_cast<PyTypeObject *>(told["tensor_class"].ptr());
-      return wrap_operator(operator_from_python(told, is_registered), tuple, type);
+      auto *type = reinterpret_cast<PyTypeObject *>(spec["tensor_class"].ptr());
+      return wrap_operator(operator_from_python(spec, is_registered), tuple, type);
     });
   });
   m.def("output_types", [](py::handle kernel, const py::tuple &args) {

@@ -3,7 +3,7 @@
 
 #include <pybind11/stl.h>
 
-#include "bind/dispatch_tensor.h"
+#include "bind/dispatch/tensor.h"
 #include "support/text.h"
 
 namespace py = pybind11;

@@ -6,9 +6,9 @@
 
 #include <vector>
 
-#include "bind/dispatch_tensor.h"
-#include "bind/raise.h"
-#include "runtime/call.h"
+#include "bind/dispatch/raise.h"
+#include "bind/dispatch/tensor.h"
+#include "runtime/calls/call.h"
 #include "runtime/jit.h"
 #include "runtime/op_error.h"
 

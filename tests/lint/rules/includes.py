@@ -16,6 +16,17 @@ FRONTEND_USES = {"support", "ir"}
 ONLY_FROM_JIT = {"frontend", "driver"}
 BACKENDS = ("interp", "llvm", "cuda")
 
+# The folders inside a module, each seeing only those before it; the module's name is its root (design.md 3).
+FOLDERS: dict[str, tuple[str, ...]] = {
+    "analysis": ("analysis", "nest"),
+    "transform": ("transform", "math", "lowering"),
+    "schedule": ("tree", "directives", "steps", "cpu", "gpu", "schedule"),
+    "codegen": ("interp", "llvm", "cuda", "codegen"),
+    "frontend": ("frontend", "sema", "lower"),
+    "runtime": ("memory", "cpu", "cuda", "runtime", "versions", "calls", "aot", "ops"),
+    "python": ("dispatch", "ops", "testing", "bind"),
+}
+
 CUDA_HEADER = re.compile(
     r"(?:cuda|nvrtc|nvml|nvtx|nvToolsExt|nvJitLink|nvPTXCompiler|cublas|cudnn|curand|cufft|cusparse|cusolver"
     r"|cooperative_groups|cutlass|cute/|vector_types|device_launch_parameters|mma\.h)"
@@ -25,7 +36,7 @@ FOREIGN: list[tuple[str, tuple[str, ...], str]] = [
     (r"llvm(?:-c)?/", ("compiler/codegen/llvm/",), "LLVM headers only in compiler/codegen/llvm"),
     (r"isl/", ("tests/",), "isl only in tests"),
     (r"pybind11/", ("python/bind/",), "pybind11 only in python/bind"),
-    (r"numpy/", ("python/bind/dispatch",), "NumPy headers only in python/bind/dispatch*"),
+    (r"numpy/", ("python/bind/dispatch/",), "NumPy headers only in python/bind/dispatch"),
     (r"Python\.h$", ("python/bind/",), "Python.h only in python/bind"),
     (r"(?:format|expected)$", (), "g++ 12 has no such header"),
 ]
@@ -63,6 +74,29 @@ def refusal(source: str, target: str) -> str | None:
     return None
 
 
+def folder_of(path: str) -> str | None:
+    """The folder of a file inside its module, as FOLDERS names it; None outside the modules there."""
+    module = module_of(path)
+    if module not in FOLDERS:
+        return None
+    parts = PurePosixPath(path).parts[:-1]
+    below = parts[2:] if parts[0] == "compiler" else parts[1:]
+    return below[-1] if below else module
+
+
+def folder_refusal(source: str, target: str) -> str | None:
+    """Why a file may not include one of another folder of its module, or None."""
+    user, used = folder_of(source), folder_of(target)
+    if module_of(source) != module_of(target) or user is None or used is None:
+        return None
+    order = FOLDERS[module_of(source) or ""]
+    for folder in (user, used):
+        if folder not in order:
+            return f"folder {folder} has no place in FOLDERS (tests/lint/rules/includes.py)"
+    is_later = order.index(used) > order.index(user)
+    return f"{used} is to the right of {user} in the order of folders" if is_later else None
+
+
 def _all_includes(files: Mapping[str, str]) -> Iterator[tuple[str, Include, str | None]]:
     """(file, include, file of the tree that it names or None) for every C++ file."""
     for path in files:
@@ -75,6 +109,14 @@ def check_order(files: Mapping[str, str]) -> list[str]:
     found: list[str] = []
     for path, include, target in _all_includes(files):
         if target is not None and (why := refusal(path, target)):
+            found.append(f'{path}:{include.line}: includes "{include.path}": {why}')
+    return found
+
+
+def check_folders(files: Mapping[str, str]) -> list[str]:
+    found: list[str] = []
+    for path, include, target in _all_includes(files):
+        if target is not None and (why := folder_refusal(path, target)):
             found.append(f'{path}:{include.line}: includes "{include.path}": {why}')
     return found
 

@@ -19,9 +19,9 @@ SUBFOLDERS: dict[str, set[str]] = {
     "compiler/analysis": {"nest"},
     "compiler/transform": {"lowering", "math"},
     "compiler/schedule": {"tree", "directives", "steps", "cpu"},
-    "frontend": {"lower"},
-    "runtime": {"cpu", "cuda", "ops", "versions"},
-    "python/bind": {"ops"},
+    "frontend": {"sema", "lower"},
+    "runtime": {"memory", "cpu", "cuda", "versions", "calls", "aot", "ops"},
+    "python/bind": {"dispatch", "ops", "testing"},
     "python": {"bind", "kernelwright"},
 }
 WITHOUT_SUBFOLDERS = {
@@ -38,20 +38,20 @@ UNCOUNTED = ("tests/", "bench/results")
 CONTINUATIONS: dict[str, str] = {
     f"compiler/codegen/llvm/{name}.cpp": "compiler/codegen/llvm/emit.h"
     for name in (
-        "emit_blocks",
-        "emit_chain",
+        "emit_transpose",
+        "emit_recurrence",
         "emit_expr",
-        "emit_flat",
+        "emit_collapse",
         "emit_fmod",
         "emit_math",
         "emit_ops",
         "emit_parallel",
-        "emit_selection",
-        "emit_stream",
-        "emit_strided",
+        "emit_arg_reduction",
+        "emit_nontemporal",
+        "emit_interleaved",
         "emit_vector",
         "emit_while",
-        "emit_wide",
+        "emit_vector_expr",
     )
 } | {f"compiler/analysis/interval_{part}.cpp": "compiler/analysis/interval.h" for part in ("solve", "values")}
 

@@ -1,6 +1,6 @@
 // A library of a user: operators that register themselves when it is opened. With KW_FAULTY its rows are
 // wrong.
-#include "runtime/call.h"
+#include "runtime/calls/call.h"
 
 namespace {
 

@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "elf_object.h"
-#include "runtime/cpu/aside.h"
 #include "runtime/cpu/pool.h"
 #include "runtime/cpu/thread_count.h"
+#include "runtime/cpu/watched_run.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
 
@@ -100,7 +100,7 @@ TEST(Launch, watched_while_loops_are_cancelled_too) {
 
 /// In a child, because an exception that leaves the other thread ends the process.
 TEST(Launch, an_error_of_the_interpreter_does_not_end_the_process) {
-  if (!unit::children_may_start_threads && (pool_workers() > 0 || has_thread_aside()))
+  if (!unit::children_may_start_threads && (pool_workers() > 0 || has_watched_thread()))
     GTEST_SKIP() << "other tests began threads";
   auto k = kernel("  x: f64 = log(2.0)\n  w[0] = 1\n");  // was not expanded
   int code = unit::run_in_child([&] {
@@ -116,7 +116,7 @@ TEST(Launch, an_error_of_the_interpreter_does_not_end_the_process) {
 }
 
 TEST(Launch, an_error_of_look_reaches_the_caller) {
-  if (!unit::children_may_start_threads && (pool_workers() > 0 || has_thread_aside()))
+  if (!unit::children_may_start_threads && (pool_workers() > 0 || has_watched_thread()))
     GTEST_SKIP() << "other tests began threads";
   auto k = kernel(endless);
   int code = unit::run_in_child([&] {

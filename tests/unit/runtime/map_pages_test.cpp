@@ -1,5 +1,5 @@
 // Large mappings: where they lie, that they are zeros, the advice they carry, and that they go back.
-#include "runtime/cpu/map_pages.h"
+#include "runtime/memory/map_pages.h"
 
 #include <gtest/gtest.h>
 

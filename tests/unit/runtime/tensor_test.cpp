@@ -50,19 +50,19 @@ TEST(Tensor, ReleasesAdoptedMemoryOnce) {
   EXPECT_EQ(released, 1);
 }
 
-TEST(Tensor, KeepsItsViewsSealed) {
+TEST(Tensor, ViewsOfReadOnlyTensorsAreReadOnly) {
   Tensor t = tensor({2, 2}, {1, 2, 3, 4});
   t.set_history({nullptr, 3, 5});
-  Tensor sealed = t.sealed();
+  Tensor fixed = t.read_only();
   EXPECT_TRUE(t.writable());
-  EXPECT_FALSE(sealed.writable());
-  EXPECT_EQ(sealed.data(), t.data());
-  EXPECT_EQ(sealed.history().output, 3u);
-  EXPECT_EQ(sealed.detached().history().output, 0u);
-  for (const Tensor &view : {sealed.reshaped(Shape{4}), sealed.permuted(std::vector<size_t>{1, 0}),
-                             sealed.broadcast(Shape{3, 2, 2}), sealed.detached()})
+  EXPECT_FALSE(fixed.writable());
+  EXPECT_EQ(fixed.data(), t.data());
+  EXPECT_EQ(fixed.history().output, 3u);
+  EXPECT_EQ(fixed.detached().history().output, 0u);
+  for (const Tensor &view : {fixed.reshaped(Shape{4}), fixed.permuted(std::vector<size_t>{1, 0}),
+                             fixed.broadcast(Shape{3, 2, 2}), fixed.detached()})
     EXPECT_FALSE(view.writable());
-  EXPECT_FALSE(sealed.view(sealed.data(), Shape{1}, {}).writable());
+  EXPECT_FALSE(fixed.view(fixed.data(), Shape{1}, {}).writable());
   EXPECT_TRUE(t.view(t.data(), Shape{1}, {}).writable());
 }
 

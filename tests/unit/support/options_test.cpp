@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "runtime/versions/request.h"
+#include "runtime/request.h"
 
 namespace kw {
 namespace {

@@ -20,7 +20,7 @@ import numpy as np
 
 from ... import _core, include_paths
 from ..common.tensor import Tensor
-from .call_forms import Typed, as_tensors, tensors_in, values_in
+from .argument_patterns import TensorSpec, as_tensors, tensors_in, values_in
 
 if TYPE_CHECKING:
     from .custom import Custom
@@ -232,7 +232,7 @@ class AotBody:
         """Shapes and dtypes of the outputs of a call, the library's own where none are declared."""
         inputs, kernel = tensors_in(args), self._kernel_of(args)
         given = [
-            Tensor._from_array(np.empty(t.shape, t.numpy_dtype)) if isinstance(t, Typed) else t
+            Tensor._from_array(np.empty(t.shape, t.numpy_dtype)) if isinstance(t, TensorSpec) else t
             for t in inputs
         ]
         if shapes is None:

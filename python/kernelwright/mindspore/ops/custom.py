@@ -26,7 +26,17 @@ from ..common import bprop_check
 from ..common import dtype as mstype
 from ..common.tensor import Tensor
 from . import kernel_check
-from .call_forms import Typed, form_of, name_part, ordered, places, shape_of, tensors_in, type_of, typed_tuple
+from .argument_patterns import (
+    TensorSpec,
+    form_of,
+    name_part,
+    ordered,
+    places,
+    shape_of,
+    tensors_in,
+    type_of,
+    typed_tuple,
+)
 from .primitive import Primitive
 from .py_body import PyFuncBody
 from .reg_info import Info, checked, default_of, flatten, is_plain, kind_of_input, names_of
@@ -75,7 +85,7 @@ _numbers = itertools.count()  # for names in the registry
 _making = threading.RLock()
 
 
-class Custom(Primitive, _core.ShortCall):
+class Custom(Primitive, _core.FastCallProxy):
     """`Custom(func, out_shape, out_dtype, func_type, bprop, reg_info)`; called with tensors and attributes.
 
     `out_shape` and `out_dtype` are values or functions of the shapes (lists) and types of all arguments. What
@@ -344,7 +354,7 @@ class Custom(Primitive, _core.ShortCall):
 
     def _types_made(self, args: Sequence[Any]) -> list[tuple[str, tuple[int, ...]]]:
         """The dtypes and shapes of a kernel's results; it does not run."""
-        tensors = (_core.Tensor, Typed)
+        tensors = (_core.Tensor, TensorSpec)
         arrays = [np.empty(a.shape, a.numpy_dtype) if isinstance(a, tensors) else a for a in args]
         if self.fixed_attrs:
             arrays = [*self._with_fixed(tuple(arrays))]
@@ -532,7 +542,7 @@ class Custom(Primitive, _core.ShortCall):
 
     def _infer(self, pattern: Any, given: Sequence[Any]) -> list[tuple[str, tuple[int, ...]]]:
         args = [
-            Typed(g) if form == "tensor" else typed_tuple(g) if form == "tuple" else g
+            TensorSpec(g) if form == "tensor" else typed_tuple(g) if form == "tuple" else g
             for form, g in zip(pattern, given, strict=True)
         ]
         shapes, dtypes, _ = self.declared_types(pattern, args)

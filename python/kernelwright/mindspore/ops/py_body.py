@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import _core
-from .call_forms import as_tensors
+from .argument_patterns import as_tensors
 
 if TYPE_CHECKING:
     from .custom import Custom

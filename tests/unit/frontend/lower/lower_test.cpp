@@ -1,6 +1,6 @@
 // Lowering: kernels become this IR. Types merge at control flow, faults are told where names are read.
 #include "frontend/lower/lower.h"
-#include "frontend/check.h"
+#include "frontend/sema/check.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,279 @@
+// Liveness of 64 cells at a time, a bit each, on the tree: what a statement does to a cell has a closed form,
+// so that no loop needs a fixed point.
+#include "frontend/lower/sink_declarations.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+/// A set of cells of one batch.
+using Cells = uint64_t;
+constexpr Cells none = 0, all = ~Cells{0};
+constexpr size_t batch_size = 64;
+
+/// Of which cells a value from before a statement may be read: always (`reads`), or if it may be read where
+/// this way of leaving the statement goes on.
+struct Flow {
+  Cells reads = none, next = all, breaks = none, continues = none;
+};
+
+Flow then(const Flow &first, const Flow &second) {
+  return {first.reads | (first.next & second.reads), first.next & second.next,
+          first.breaks | (first.next & second.breaks), first.continues | (first.next & second.continues)};
+}
+
+Flow either(const Flow &a, const Flow &b) {
+  return {a.reads | b.reads, a.next | b.next, a.breaks | b.breaks, a.continues | b.continues};
+}
+
+/// The cells whose values are read behind a place: at the next statement, behind the loop, at its head.
+struct Live {
+  Cells next = none, behind_loop = none, at_head = none;
+
+  Cells before(const Flow &f) const {
+    return f.reads | (f.next & next) | (f.breaks & behind_loop) | (f.continues & at_head);
+  }
+};
+
+/// What statements do to the cells of a batch, and which loops could have cells of their own in their place.
+class CellFlow {
+ public:
+  explicit CellFlow(const std::vector<Buf> &cells) {
+    for (size_t i = 0; i < cells.size(); ++i) bits_[cells[i].get()] = Cells{1} << i;
+  }
+
+  /// Calls `found` for each loop, with the cells declared around it of which it hands no value on.
+  template <class F>
+  void for_each_loop(const Stmt &root, const F &found) {
+    in(root, none, {}, found);
+  }
+
+ private:
+  template <class F>
+  void in(const Stmt &root, Cells declared, Live after, const F &found) {
+    for (const Stmt *s = &root; s; s = next_in_block(*s->p)) {
+      if (const Seq *list = as<Seq>(*s)) {
+        Live live = after;
+        for (size_t i = list->items.size(); i-- > 0;) {
+          if (i + 1 < list->items.size()) in(list->items[i], declared, live, found);
+          live.next = live.before(of(list->items[i]));
+        }
+      } else if (const If *n = as<If>(*s)) {
+        in(n->yes, declared, after, found);
+        if (n->no) in(n->no, declared, after, found);
+      } else if (const Alloc *cell = as<Alloc>(*s)) {
+        Cells others = ~bit(cell->buf);
+        declared |= ~others;
+        after = {after.next & others, after.behind_loop & others, after.at_head & others};
+      } else if (const For *loop = as<For>(*s)) {
+        in_loop(*s, loop->body, of(loop->body).reads, declared, after.next, found);
+      } else if (const While *w = as<While>(*s)) {
+        in_loop(*s, w->body, of(*s).reads, declared, after.next, found);
+      }
+    }
+  }
+
+  template <class F>
+  void in_loop(const Stmt &loop, const Stmt &body, Cells read_at_head, Cells declared, Cells read_behind,
+               const F &found) {
+    Cells at_head = read_at_head | read_behind;
+    if (Cells own = declared & ~at_head) found(loop, own);
+    in(body, declared, {at_head, read_behind, at_head}, found);
+  }
+
+  const Flow &of(const Stmt &root) {
+    std::vector<const Stmt *> chain;
+    for (const Stmt *s = &root; s && !flows_.count(s->p.get()); s = next_in_block(*s->p)) chain.push_back(s);
+    for (size_t i = chain.size(); i-- > 0;) flows_.emplace(chain[i]->p.get(), flow(*chain[i]));
+    return flows_.at(root.p.get());
+  }
+
+  /// Of a statement whose successor in the chain is known.
+  Flow flow(const Stmt &s) {
+    return match(
+        s, [&](const Store &n) { return Flow{reads(n.value) | reads(n.index), ~bit(n.buf)}; },
+        [&](const Let &n) { return then({reads(n.value)}, of(n.body)); },
+        [&](const Alloc &n) {
+          Flow body = of(n.body);
+          body.reads &= ~bit(n.buf);
+          return then({reads(n.buf->extents)}, body);
+        },
+        [&](const For &n) { return Flow{reads(n.lo) | reads(n.hi) | of(n.body).reads}; },
+        [&](const While &n) {
+          const Flow &body = of(n.body);
+          return Flow{reads(n.cond) | body.reads, as_int(n.cond) != 1 ? all : body.breaks};
+        },
+        [&](const Jump &n) {
+          bool breaks = n.kind == JumpKind::break_loop;
+          return Flow{none, none, breaks ? all : none, breaks ? none : all};
+        },
+        [&](const If &n) { return then({reads(n.cond)}, either(of(n.yes), n.no ? of(n.no) : Flow{})); },
+        [&](const Check &n) { return Flow{reads(n.cond)}; },
+        [&](const Seq &n) {
+          Flow list;
+          for (auto item = n.items.rbegin(); item != n.items.rend(); ++item) list = then(of(*item), list);
+          return list;
+        });
+  }
+
+  Cells bit(const Buf &b) const {
+    auto found = bits_.find(b.get());
+    return found == bits_.end() ? none : found->second;
+  }
+  Cells reads(const Expr &e) const {
+    Cells found = none;
+    walk(e, [&](const Load &n, const Expr &) { found |= bit(n.buf); });
+    return found;
+  }
+  Cells reads(const std::vector<Expr> &list) const {
+    Cells found = none;
+    for (const Expr &e : list) found |= reads(e);
+    return found;
+  }
+
+  std::unordered_map<const BufNode *, Cells> bits_;
+  std::unordered_map<const StmtNode *, Flow> flows_;
+};
+
+bool is_cell(const Alloc &n) {
+  return n.buf->space == Space::registers && n.buf->extents.empty() && n.fill == Fill::none;
+}
+
+/// The cells that a body gets for itself, and what each becomes: a Let where its one store runs exactly once,
+/// else a cell.
+class OwnCells {
+ public:
+  OwnCells(const std::vector<Buf> &cells, const Stmt &body) {
+    std::unordered_map<const BufNode *, size_t> stores;
+    for (const Buf &b : cells) stores[b.get()] = 0;
+    walk(body, [&](const Store &n, const Stmt &) {
+      if (auto found = stores.find(n.buf.get()); found != stores.end()) ++found->second;
+    });
+    for (const Stmt *s = &body; s; s = next_in_block(*s->p))
+      if (const Seq *list = as<Seq>(*s))
+        for (const Stmt &item : list->items)
+          if (const Store *n = as<Store>(item))
+            if (auto found = stores.find(n->buf.get()); found != stores.end() && found->second == 1)
+              names_[n->buf.get()] =
+                  make_sym(SymKind::local, n->buf->dtype, n->buf->sym->name, n->buf->sym->loc);
+    for (const Buf &b : cells) {
+      if (stores[b.get()] == 0 || names_.count(b.get())) continue;
+      Sym sym = make_sym(SymKind::buffer, b->dtype, b->sym->name, b->sym->loc);
+      cells_[b.get()] = make_buf(std::move(sym), {}, Space::registers);
+      order_.push_back(b);
+    }
+  }
+
+  /// The body with its cells declared in it.
+  Stmt declared_in(const Stmt &body) const {
+    if (names_.empty() && cells_.empty()) return body;
+    Stmt out = rewrite(
+        body, [&](const Load &n, const Expr &e) { return read(n, e); },
+        [&](const Store &n, const Stmt &s) {
+          auto own = cells_.find(n.buf.get());
+          return own == cells_.end() ? s : store(own->second, {}, n.value, s.loc(), n.order);
+        },
+        [&](const Seq &n, const Stmt &s) { return with_names(n, s); });
+    for (const Buf &b : order_) out = alloc(cells_.at(b.get()), Fill::none, out, b->sym->loc);
+    return out;
+  }
+
+ private:
+  Expr read(const Load &n, const Expr &e) const {
+    if (auto name = names_.find(n.buf.get()); name != names_.end()) return ref(name->second, e.loc());
+    auto own = cells_.find(n.buf.get());
+    return own == cells_.end() ? e : load(own->second, {}, e.loc());
+  }
+
+  Stmt with_names(const Seq &n, const Stmt &s) const {
+    std::vector<Stmt> rest;  // backwards
+    bool changed = false;
+    for (auto item = n.items.rbegin(); item != n.items.rend(); ++item) {
+      const Store *set = as<Store>(*item);
+      auto name = set ? names_.find(set->buf.get()) : names_.end();
+      if (name == names_.end()) {
+        rest.push_back(*item);
+        continue;
+      }
+      changed = true;
+      Stmt body = seq({rest.rbegin(), rest.rend()});
+      rest = {let(name->second, set->value, std::move(body), item->loc())};
+    }
+    return changed ? seq({rest.rbegin(), rest.rend()}, s.loc()) : s;
+  }
+
+  std::unordered_map<const BufNode *, Sym> names_;
+  std::unordered_map<const BufNode *, Buf> cells_;
+  std::vector<Buf> order_;  ///< those of cells_
+};
+
+/// By loop the cells that hand no value from one iteration to another, nor behind the loop.
+std::unordered_map<const StmtNode *, std::vector<Buf>> private_cells(const Func &f) {
+  std::unordered_set<const BufNode *> in_loops;
+  auto stored = [&](const Stmt &body) {
+    walk(body, [&](const Store &n, const Stmt &) { in_loops.insert(n.buf.get()); });
+  };
+  walk(
+      f.body, [&](const For &n, const Stmt &) { stored(n.body); },
+      [&](const While &n, const Stmt &) { stored(n.body); });
+  std::vector<Buf> cells;
+  walk(f.body, [&](const Alloc &n, const Stmt &) {
+    if (is_cell(n) && in_loops.count(n.buf.get()) > 0) cells.push_back(n.buf);
+  });
+  std::unordered_map<const StmtNode *, std::vector<Buf>> out;
+  for (size_t begin = 0; begin < cells.size(); begin += batch_size) {
+    std::vector<Buf> batch(
+        cells.begin() + static_cast<std::ptrdiff_t>(begin),
+        cells.begin() + static_cast<std::ptrdiff_t>(std::min(begin + batch_size, cells.size())));
+    CellFlow(batch).for_each_loop(f.body, [&](const Stmt &loop, Cells own) {
+      for (size_t i = 0; i < batch.size(); ++i)
+        if (own >> i & 1) out[loop.p.get()].push_back(batch[i]);
+    });
+  }
+  return out;
+}
+
+/// The same without the cells that nothing mentions any more.
+Func without_unused_cells(Func f) {
+  std::unordered_set<const BufNode *> used;
+  walk(
+      f.body, [&](const Store &n, const Stmt &) { used.insert(n.buf.get()); },
+      [&](const Load &n, const Expr &) { used.insert(n.buf.get()); });
+  f.body = rewrite(f.body, [&](const Alloc &n, const Stmt &s) {
+    return is_cell(n) && used.count(n.buf.get()) == 0 ? n.body : s;
+  });
+  return f;
+}
+
+}  // namespace
+
+Func sink_declarations(const Func &f) {
+  auto found = private_cells(f);
+  if (found.empty()) return f;
+  auto narrowed = [&](const Stmt &loop, const Stmt &body) {
+    auto cells = found.find(loop.p.get());
+    return cells == found.end() ? body : OwnCells(cells->second, body).declared_in(body);
+  };
+  Func out = f;
+  out.body = rewrite(
+      f.body,
+      [&](const For &n, const Stmt &s, const Stmt &original) {
+        For loop = n;
+        loop.body = narrowed(original, n.body);
+        return loop.body.p == n.body.p ? s : for_loop(std::move(loop), s.loc());
+      },
+      [&](const While &n, const Stmt &s, const Stmt &original) {
+        Stmt body = narrowed(original, n.body);
+        return body.p == n.body.p ? s : make_stmt(s.loc(), While{n.cond, body});
+      });
+  return without_unused_cells(std::move(out));
+}
+
+}  // namespace kw

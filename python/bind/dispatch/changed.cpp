@@ -1,0 +1,79 @@
+// NumPy's fields beside those of the frame.
+#include "bind/dispatch/changed.h"
+
+#include "bind/dispatch/numpy.h"
+
+#include <algorithm>
+
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+bool refuse(const KernelState &k, size_t i) {
+  raise_error(Code::E222,
+              cat("argument '", parameter_name(k, i), "' of kernel '", k.name,
+                  "' was changed while the call read its arguments"),
+              "a property of another argument, or another thread, has resized it");
+  return false;
+}
+
+class Comparison {
+ public:
+  explicit Comparison(const CallFrame &f) : f_(f) {}
+
+  /// The next argument, an array; its word tells how it was read.
+  bool next(PyObject *argument, uint16_t word) {
+    PyArrayObject *a = array_read(argument);
+    int rank = rank_of(word);
+    StrideClass c = class_of(word);
+    bool same = PyArray_DATA(a) == f_.data[data_++] && PyArray_NDIM(a) == rank;
+    for (int d = 0; d < rank; ++d) {
+      int64_t extent = f_.extents[extent_++];
+      same = same && PyArray_DIM(a, d) == extent;
+    }
+    if (c == StrideClass::contiguous) return same && (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS);
+    int count = c == StrideClass::inner_unit ? rank - 1 : rank;
+    return strides(a, count, same);
+  }
+  bool next_output(PyArrayObject *a, bool general) {
+    bool same = PyArray_DATA(a) == f_.data[data_++];
+    if (!general) return same && (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS);
+    return strides(a, PyArray_NDIM(a), same);
+  }
+
+ private:
+  /// What is read in its place: itself, or its contiguous copy. Copies stand in the order of the arguments.
+  PyArrayObject *array_read(PyObject *argument) {
+    bool copied = copy_ < f_.copies.size() && f_.copies[copy_].second == argument;
+    return reinterpret_cast<PyArrayObject *>(copied ? f_.copies[copy_++].first.get() : argument);
+  }
+  bool strides(PyArrayObject *a, int count, bool same) {
+    for (int d = 0; d < count; ++d) {
+      int64_t stride = f_.strides[stride_++];
+      same = same && PyArray_STRIDE(a, d) / PyArray_ITEMSIZE(a) == stride;
+    }
+    return same;
+  }
+  const CallFrame &f_;
+  size_t data_ = 0, extent_ = 0, stride_ = 0, copy_ = 0;
+};
+
+}  // namespace
+
+bool check_unchanged(const KernelState &k, const CallFrame &f, std::span<PyObject *const> outputs) {
+  Comparison compare(f);
+  for (size_t i = 0; i < f.arg_count; ++i)
+    if (PyArray_Check(f.args[i]) && !compare.next(f.args[i], f.words[i])) return refuse(k, i);
+  for (size_t i = 0; i < outputs.size();
+       ++i) {  // without words, or with marks of views there, none is general
+    size_t word = f.given_words + i;
+    bool general = word < f.word_count && f.words[word] == output_word(true);
+    if (!compare.next_output(reinterpret_cast<PyArrayObject *>(outputs[i]), general))
+      return refuse(k, max_args);
+  }
+  return true;
+}
+
+}  // namespace kw

@@ -1,0 +1,449 @@
+// Calls: plan lookup, shapes, allocation, run, results.
+#include "bind/dispatch/dispatch.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "bind/dispatch/args.h"
+#include "bind/dispatch/changed.h"
+#include "bind/dispatch/inline_cache.h"
+#include "bind/dispatch/notes.h"
+#include "bind/dispatch/operands.h"
+#include "runtime/launch.h"
+#include "runtime/versions/faults.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+constexpr int64_t release_gil_above = 16'000;  ///< operations, about 5 µs (core.md 5)
+/// Operations of a run that a thread of its own is worth, so that this one can notice Ctrl-C: about 30 ms, or
+/// a second where all of them wait for memory. Starting it, and moving to the caches of another core, costs a
+/// fifth of a run of 0.1 ms.
+constexpr int64_t watch_above = 100'000'000;
+
+struct KernelObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject *dict, *weakrefs;
+  KernelState *state;
+};
+
+PyTypeObject *kernel_type = nullptr;  ///< made once, when the module is imported
+
+KernelObject *as_kernel(PyObject *o) { return reinterpret_cast<KernelObject *>(o); }
+
+/// Element by element: for a few elements faster than the call of memcmp that std::equal becomes.
+template <class T>
+bool same(const T *a, const T *b, size_t n) {
+  for (size_t i = 0; i < n; ++i)
+    if (a[i] != b[i]) return false;
+  return true;
+}
+
+Plan *find_plan(KernelState &k, const CallFrame &f) {
+  auto matches = [&](const Plan &p) {
+    return p.word_count == f.word_count && p.generation == k.generation && p.interp == interpreting() &&
+           same(p.words.data(), f.words, f.word_count);
+  };
+  if (k.last_plan && matches(*k.last_plan)) [[likely]]
+    return k.last_plan;
+  for (auto p = k.plans.begin(); p != k.plans.end(); ++p) {
+    if (!matches(**p)) continue;
+    std::rotate(k.plans.begin(), p, p + 1);
+    return k.last_plan = k.plans[0].get();
+  }
+  return nullptr;
+}
+
+/// Whether a kernel returns its outputs in the order of their declarations, all of them.
+bool returns_outputs(const Artifact &a) {
+  size_t number = 0;
+  for (uint32_t i = 0; i < a.params.size(); ++i) {
+    if (a.params[i].mode != ParamMode::out) continue;
+    if (number >= a.results.size() || a.results[number] != i) return false;
+    ++number;
+  }
+  return number == a.results.size() && number > 0;
+}
+
+Plan *make_plan(KernelState &k, const CallFrame &f) {
+  auto plan = std::make_unique<Plan>();
+  std::copy(f.words, f.words + f.word_count, plan->words.begin());
+  plan->word_count = f.word_count;
+  plan->generation = k.generation;
+  plan->interp = interpreting();
+  plan->request = k.request(signature_of(std::span(f.words, f.word_count)), Body::main);
+  plan->main = k.obtain(plan->request);
+  if (!plan->main) k.fresh = false;  // a name that was missing may be defined by the next call
+  if (!plan->main || !k.warn_once(*plan->main) || !k.count_version()) return nullptr;
+  const Artifact &a = plan->main->artifact();
+  for (const ParamRecord &p : a.params) plan->has_inout |= p.mode == ParamMode::inout;
+  plan->results_are_outputs = returns_outputs(a);
+  if (Plan *made_meanwhile = find_plan(k, f)) return made_meanwhile;
+  return k.add_plan(std::move(plan));
+}
+
+Plan *need_plan(KernelState &k, const CallFrame &f) {
+  Plan *plan = find_plan(k, f);
+  return plan ? plan : make_plan(k, f);
+}
+
+/// Raises an error of a call; returns false.
+bool raise_in_call(const KernelState &k, const Resolved &error) {
+  raise_errors({error}, error.line < 0 ? KernelPlace{} : k.place);
+  return false;
+}
+
+/// True for a run that ended well; else false with the exception. `extents` are those of the arguments.
+bool end_run(const KernelState &k, const LoadedKernel &kernel, std::span<const int64_t> extents,
+             const RunResult &r) {
+  if (r.status == 1) return raise_in_call(k, fault_error(kernel, extents, r.fault));
+  if (r.status == 3) {
+    PyErr_Format(PyExc_MemoryError, "no memory for the temporaries of kernel '%s'", k.name.c_str());
+    return false;
+  }
+  if (r.status == 2 && !PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+  return !PyErr_Occurred();  // also a signal handler may have raised as the run ended
+}
+
+/// The body `plain`, compiled at its first use.
+bool need_plain(KernelState &k, Plan &plan) {
+  if (!plan.plain) plan.plain = k.obtain(plan.request_of(Body::plain));
+  return plan.plain != nullptr;
+}
+
+/// The body for arguments that share memory, likewise.
+bool need_overlapping(KernelState &k, Plan &plan) {
+  if (!plan.overlapping) plan.overlapping = k.obtain(plan.request_of(Body::overlapping));
+  return plan.overlapping != nullptr;
+}
+
+CallSizes sizes_of(const CallFrame &f) { return {{f.extents, f.extent_count}, {f.scalars, f.scalar_count}}; }
+
+/// Runs the entry program for new extents; chooses the body. False with an exception.
+bool enter_shape(KernelState &k, Plan &plan, const CallFrame &f) {
+  Resolved error;
+  Entered entered = enter_shape(plan, sizes_of(f), [&] { return need_plain(k, plan); }, error);
+  if (entered == Entered::refused) raise_in_call(k, error);
+  if (entered == Entered::ok) remember(plan, plan.body(), f.args);
+  return entered == Entered::ok;
+}
+
+RunResult run(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
+  if (work <= release_gil_above) return run_here(kernel, words, nullptr);
+  GilReleased released;
+  if (work <= watch_above) return run_here(kernel, words, nullptr);
+  return run_watched(kernel, words,
+                     [&] { return released.with_gil([] { return PyErr_CheckSignals() != 0; }); });
+}
+
+/// Outputs of one call: new arrays or those of out=.
+struct Outputs {
+  int64_t extents[max_outputs * max_rank];
+  PyObject *array[max_outputs] = {};
+  size_t count = 0;
+  ~Outputs() {
+    for (size_t i = 0; i < count; ++i) Py_XDECREF(array[i]);
+  }
+};
+
+bool make_outputs(const LoadedKernel &kernel, CallFrame &f, Outputs &outs) {
+  size_t at = 0;
+  for (const ParamRecord &p : kernel.artifact().params) {
+    if (p.mode != ParamMode::out) continue;
+    PyObject *given = outs.count < f.out_count ? f.outs[outs.count] : nullptr;
+    bool zeroed = p.fill == Fill::zero;
+    PyObject *array = given ? Py_NewRef(given) : new_array(p.dtype, p.rank, outs.extents + at, zeroed);
+    if (!array) return false;
+    outs.array[outs.count++] = array;
+    // an output that is an argument too is wholly written: its own buffer only seems to need zeros
+    bool aliased = given && f.same_views && !f.overlaps && f.out_alias[outs.count - 1] != UINT8_MAX;
+    if (zeroed && given && !aliased && !zero_array(array)) return false;
+    f.data[f.data_count++] = array_data(array);
+    at += p.rank;
+  }
+  return true;
+}
+
+PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &outs) {
+  const Artifact &a = kernel.artifact();
+  auto object = [&](uint32_t param) {
+    const ParamRecord &p = a.params[param];
+    if (p.arg >= 0) return Py_NewRef(f.passed(static_cast<size_t>(p.arg)));
+    size_t number = 0;
+    for (uint32_t i = 0; i < param; ++i) number += a.params[i].mode == ParamMode::out;
+    bool from_user = number < f.out_count && f.given[number];
+    return Py_NewRef(from_user ? f.given[number] : outs.array[number]);
+  };
+  if (a.results.size() == 1 && !a.tuple_of_one) return object(a.results[0]);
+  PyObject *tuple = PyTuple_New(static_cast<Py_ssize_t>(a.results.size()));
+  for (size_t i = 0; tuple && i < a.results.size(); ++i)
+    PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), object(a.results[i]));
+  return tuple;
+}
+
+PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outputs &outs,
+                 const RunResult &r) {
+  if (!end_run(k, kernel, {f.extents, f.extent_count}, r)) return note_call(k, f);
+  for (size_t i = 0; f.temporaries && i < f.out_count; ++i)
+    if ((f.temporaries >> i & 1u) && !copy_array(f.given[i], outs.array[i])) return nullptr;
+  if (!f.copies.empty() && !write_back(kernel, f)) return nullptr;
+  return make_result(kernel, f, outs);
+}
+
+/// A call with the types and shapes of the last one, the common case of small tensors. Null without an
+/// exception when it is another call.
+PyObject *fast_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames) {
+  const Plan *plan = k.last_plan;
+  CachedCall c;
+  // the guards first: they may compare keys of a dict by Python code, which may change all that follows
+  if (!plan || !k.guards_hold() || plan != k.last_plan || !plan->inline_cache.valid ||
+      (kwnames && k.has_out_parameter) || !k.fresh || plan->generation != k.generation ||
+      plan->interp != interpreting() || !matches_repeat(*plan, args, nargs, kwnames, c))
+    return nullptr;
+  PlanPin held(c.work > release_gil_above ? k.last_plan : nullptr);  // other runs let no other call in
+  const LoadedKernel &kernel = plan->body();
+  PyRef out(open_output(*plan, c));
+  if (!out) return nullptr;
+  RunResult r = run(kernel, c.work, {c.data, c.extents, c.scalars, c.workspace});
+  return end_run(k, kernel, {c.extents, c.extent_count}, r) ? out.release() : note_call(k, args, nargs);
+}
+
+PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames) {
+  if (PyObject *result = fast_call(k, args, nargs, kwnames)) return result;
+  if (PyErr_Occurred()) return nullptr;
+  CallFrame f;
+  if (!k.function_holds() && !k.read_function()) return nullptr;
+  if (!k.fresh || !k.guards_hold()) [[unlikely]]
+    if (!k.refresh()) return nullptr;
+  std::vector<std::pair<std::string, PyRef>> held;  // captured arrays: other calls may rebind their names
+  if (!k.arrays.empty()) held = k.arrays;
+  if (!bind_call(k, args, nargs, kwnames, f)) return nullptr;
+  if (!read_arguments(k, f)) return note_call(k, f);
+  PlanPin plan(need_plan(k, f));
+  if (!plan || (f.has_out && !check_out_count(k, *plan->main, f))) return note_call(k, f);
+  if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return note_call(k, f);
+  if (f.temporaries && (!reread_out(k, f) || !(plan = need_plan(k, f)))) return note_call(k, f);
+  if (f.same_views && !f.overlaps) {  // they are compiled as one buffer
+    add_alias_words(f);
+    if (!(plan = need_plan(k, f))) return note_call(k, f);
+  }
+  if (!plan->knows(sizes_of(f)) && !enter_shape(k, *plan, f)) return note_call(k, f);
+  // copied before anything may run Python code or give up the GIL: another call may change the plan's shape
+  const LoadedKernel *kernel = &plan->body();
+  Outputs outs;
+  for (size_t i = 0; i < plan->out_extents.size(); ++i) outs.extents[i] = plan->out_extents[i];
+  int64_t workspace = plan->workspace, work = plan->work;
+  if (f.overlaps) {  // serial and in source order, whatever the memory
+    EntryResult entered;
+    Resolved error;
+    if (!need_overlapping(k, *plan)) return note_call(k, f);
+    if (!enter(*plan->overlapping, sizes_of(f), entered, error))
+      return raise_in_call(k, error), note_call(k, f);
+    kernel = plan->overlapping.get();
+    workspace = entered.workspace, work = entered.work;
+  }
+  if (f.has_out && !check_out(k, *kernel, f, outs.extents)) return note_call(k, f);
+  if (!make_outputs(*kernel, f, outs)) return nullptr;
+  if (!check_unchanged(k, f, {outs.array, outs.count})) return note_call(k, f);
+  if (f.stride_count) std::copy(f.strides, f.strides + f.stride_count, f.extents + f.extent_count);
+  RunResult r = run(*kernel, work, {f.data, f.extents, f.scalars, workspace});
+  return finish(k, *kernel, f, outs, r);
+}
+
+PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+  return guarded([&] {
+    return call(*as_kernel(self)->state, args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames);
+  });
+}
+
+PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  static const char *keywords[] = {"function", "fp", "debug", "unchecked", nullptr};
+  PyObject *function = nullptr;
+  const char *fp = "default";
+  int debug = 0, unchecked = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|spp", const_cast<char **>(keywords), &PyFunction_Type,
+                                   &function, &fp, &debug, &unchecked))
+    return nullptr;
+  return guarded([&]() -> PyObject * {
+    auto state = std::make_unique<KernelState>();
+    std::string_view mode = fp;
+    if (mode != "default" && mode != "strict" && mode != "fast")
+      return PyErr_Format(PyExc_ValueError, "fp is '%s', but must be 'strict', 'default' or 'fast'", fp);
+    state->options.fp = mode == "strict" ? FpMode::strict : mode == "fast" ? FpMode::fast : FpMode::normal;
+    state->options.debug = debug != 0;
+    state->options.unchecked = unchecked != 0;
+    PyRef optimize(PyObject_GetAttrString(PySys_GetObject("flags"), "optimize"));
+    if (!optimize) return nullptr;
+    state->options.asserts = !debug || PyLong_AsLong(optimize.get()) == 0;
+    state->function = Py_NewRef(function);
+    if (!state->read_function()) return nullptr;
+    PyObject *self = type->tp_alloc(type, 0);
+    if (!self) return nullptr;
+    as_kernel(self)->vectorcall = kernel_vectorcall;
+    as_kernel(self)->state = state.release();
+    return self;
+  });
+}
+
+void kernel_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (as_kernel(self)->weakrefs) PyObject_ClearWeakRefs(self);
+  delete as_kernel(self)->state;
+  Py_CLEAR(as_kernel(self)->dict);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+int kernel_traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(as_kernel(self)->dict);
+  return as_kernel(self)->state ? as_kernel(self)->state->traverse(visit, arg) : 0;
+}
+
+int kernel_clear(PyObject *self) {
+  Py_CLEAR(as_kernel(self)->dict);
+  return 0;
+}
+
+/// The class of kernels that are bound to an instance, and the names of its two slots; kept for good.
+struct BoundClass {
+  PyTypeObject *type = nullptr;
+  PyObject *function = nullptr, *instance = nullptr;
+
+  bool find() {
+    if (type) return true;
+    PyRef module(PyImport_ImportModule("kernelwright.kernel"));
+    PyRef found(module ? PyObject_GetAttrString(module.get(), "BoundKernel") : nullptr);
+    function = found ? PyUnicode_InternFromString("__func__") : nullptr;
+    instance = function ? PyUnicode_InternFromString("__self__") : nullptr;
+    if (!instance) return false;
+    type = reinterpret_cast<PyTypeObject *>(found.release());
+    return true;
+  }
+};
+BoundClass bound_class;
+
+/// `instance.kernel`: made without a call, as methods are.
+PyObject *kernel_get(PyObject *self, PyObject *instance, PyObject *) {
+  if (!instance || instance == Py_None) return Py_NewRef(self);
+  if (!bound_class.find()) return nullptr;
+  PyRef bound(bound_class.type->tp_alloc(bound_class.type, 0));
+  if (!bound || PyObject_GenericSetAttr(bound.get(), bound_class.function, self) < 0 ||
+      PyObject_GenericSetAttr(bound.get(), bound_class.instance, instance) < 0)
+    return nullptr;
+  return bound.release();
+}
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(KernelObject, vectorcall), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(KernelObject, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(KernelObject, weakrefs), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyGetSetDef getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+}  // namespace
+
+std::optional<std::vector<Tensor>> fast_call(PyObject *kernel, std::span<const Tensor> tensors) {
+  KernelState *k = state_of(kernel);
+  if (!k) return std::vector<Tensor>();
+  Plan *plan = k->last_plan;
+  if (!plan || plan->has_inout || !plan->results_are_outputs || !k->fresh ||
+      plan->generation != k->generation || plan->interp != interpreting() || !k->function_holds() ||
+      !k->guards_hold())
+    return std::nullopt;
+  if (tensors.size() > max_args || !std::all_of(tensors.begin(), tensors.end(), [](auto &t) { return !!t; }))
+    return std::nullopt;
+  OperandWords call(tensors);
+  bool same_call = plan->word_count == call.words.size() &&
+                   same(plan->words.data(), call.words.data(), plan->word_count) && plan->knows(call.sizes());
+  if (!same_call) return std::nullopt;
+  PlanPin held(plan);
+  const LoadedKernel &body = plan->body();
+  std::vector<Tensor> outputs = make_outputs(body, plan->out_extents, call);
+  size_t extents = call.extents.size();
+  call.extents.append(call.strides);
+  RunResult r = run(body, plan->work, {call.data.data(), call.extents.data(), nullptr, plan->workspace});
+  if (!end_run(*k, body, {call.extents.data(), extents}, r)) return std::vector<Tensor>();
+  return outputs;
+}
+
+bool infer_outputs(KernelState &k, PyObject *const *args, size_t nargs, std::vector<TensorType> &out) {
+  CallFrame f;
+  if (!k.function_holds() && !k.read_function()) return false;
+  if ((!k.fresh || !k.guards_hold()) && !k.refresh()) return false;
+  if (!bind_call(k, args, nargs, nullptr, f)) return false;
+  if (!read_arguments(k, f)) return note_call(k, f), false;
+  PlanPin plan(need_plan(k, f));
+  if (!plan || (!plan->knows(sizes_of(f)) && !enter_shape(k, *plan, f))) return note_call(k, f), false;
+  const Artifact &a = plan->body().artifact();
+  std::vector<TensorType> by_param;
+  size_t at = 0;
+  for (const ParamRecord &p : a.params) {
+    TensorType type{p.dtype, {}};
+    if (p.mode == ParamMode::out) {
+      type.shape = Extents(plan->out_extents).subspan(at, p.rank);
+      at += p.rank;
+    } else if (p.is_tensor) {
+      type.shape = shape_of_array(f.args[p.arg]);
+    }
+    by_param.push_back(std::move(type));
+  }
+  for (uint32_t param : a.results) out.push_back(by_param[param]);
+  return true;
+}
+
+RunResult run_for_cpp(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
+  return PyGILState_Check() ? run(kernel, work, words) : run_here(kernel, words, nullptr);
+}
+
+bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f) {
+  if (!k.refused && k.parameters.size() + k.arrays.size() <= max_args) [[likely]]
+    return bind_arguments(k, args, nargs, kwnames, f);
+  if (k.check())
+    raise_error(Code::E112, cat("kernel '", k.name, "' has parameters that kernels cannot have"));
+  return false;
+}
+
+bool note_same_views(KernelState &k, CallFrame &f) {
+  Plan *last = k.last_plan;
+  PlanPin plan(find_plan(k, f));
+  k.last_plan = last;
+  if (!plan || !(plan->has_inout || f.has_out)) return true;
+  if (f.has_out && !check_out_count(k, *plan->main, f)) return false;
+  if (!check_written(k, *plan, f) || (f.temporaries && !reread_out(k, f))) return false;
+  if (f.same_views && !f.overlaps) add_alias_words(f);
+  return true;
+}
+
+PyObject *make_kernel_type() {
+  PyType_Slot slots[] = {{Py_tp_new, slot(kernel_new)},
+                         {Py_tp_dealloc, slot(kernel_dealloc)},
+                         {Py_tp_traverse, slot(kernel_traverse)},
+                         {Py_tp_clear, slot(kernel_clear)},
+                         {Py_tp_call, slot(PyVectorcall_Call)},
+                         {Py_tp_descr_get, slot(kernel_get)},
+                         {Py_tp_members, members},
+                         {Py_tp_getset, getset},
+                         {Py_tp_doc, const_cast<char *>("A compiled kernel; made by kernelwright.kernel.")},
+                         {0, nullptr}};
+  PyType_Spec spec{
+      "kernelwright._core.Kernel", sizeof(KernelObject), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+      slots};
+  PyObject *type = PyType_FromSpec(&spec);
+  kernel_type = reinterpret_cast<PyTypeObject *>(type);
+  return type;
+}
+
+KernelState *state_of(PyObject *kernel) {
+  if (PyObject_TypeCheck(kernel, kernel_type)) return as_kernel(kernel)->state;
+  PyErr_Format(PyExc_TypeError, "expected a kernel, got %s", Py_TYPE(kernel)->tp_name);
+  return nullptr;
+}
+
+}  // namespace kw

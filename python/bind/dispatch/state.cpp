@@ -1,0 +1,350 @@
+// Captured values, compilation cells and warnings of one kernel.
+#include "bind/dispatch/state.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstring>
+
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+/// kernelwright.<module>.<hook>(function, code), a new reference or null.
+PyObject *call_hook(const char *module_name, const char *hook, PyObject *function, const PyRef &code) {
+  PyRef module(PyImport_ImportModule(module_name));
+  if (!module) return nullptr;
+  PyRef callable(PyObject_GetAttrString(module.get(), hook));
+  PyRef running(code);  // the kernel may forget it meanwhile
+  return callable ? PyObject_CallFunctionObjArgs(callable.get(), function, running.get(), nullptr) : nullptr;
+}
+
+PyObject *tuple_item(PyObject *tuple, Py_ssize_t i) { return Py_NewRef(PyTuple_GET_ITEM(tuple, i)); }
+
+/// An int from 2^63 to 2^64 - 1; leaves `c` alone for greater ones.
+void read_unsigned(PyObject *value, Captured &c) {
+  uint64_t bits = PyLong_AsUnsignedLongLong(value);
+  if (bits == UINT64_MAX && PyErr_Occurred()) return PyErr_Clear();
+  c.integer = static_cast<int64_t>(bits);
+  c.exceeds_int64 = true;
+}
+
+/// (kind, value, attributes) as kernelwright.capture describes a value.
+Captured captured_from(PyObject *described) {
+  using Kind = Captured::Kind;
+  static constexpr std::pair<const char *, Kind> kinds[] = {
+      {"integer", Kind::integer}, {"real", Kind::real},     {"boolean", Kind::boolean},
+      {"text", Kind::text},       {"tuple", Kind::tuple},   {"dtype", Kind::dtype},
+      {"word", Kind::word},       {"module", Kind::module}, {"function", Kind::function},
+      {"scalar", Kind::scalar},   {"array", Kind::array},   {"other", Kind::other}};
+  Captured c;
+  std::string kind = utf8(PyTuple_GET_ITEM(described, 0));
+  PyObject *value = PyTuple_GET_ITEM(described, 1);
+  for (auto [name, k] : kinds)
+    if (kind == name) c.kind = k;
+  switch (c.kind) {
+    case Kind::integer:
+    case Kind::boolean: {
+      int overflow = 0;
+      auto v = PyLong_AsLongLongAndOverflow(value, &overflow);
+      if (!overflow) c.integer = v;
+      if (overflow > 0) read_unsigned(value, c);
+      if (overflow && !c.integer) c.text = utf8(PyRef(PyNumber_ToBase(value, 16)).get());
+      break;
+    }
+    case Kind::real: c.real = PyFloat_AsDouble(value); break;
+    case Kind::dtype:
+      c.text = utf8(value);
+      c.dtype = dtype_from_numpy(c.text).value_or(DType::f64);
+      break;
+    case Kind::tuple:
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i)
+        c.items.push_back(captured_from(PyTuple_GET_ITEM(value, i)));
+      break;
+    case Kind::scalar:
+      c.text = utf8(PyTuple_GET_ITEM(value, 0));
+      c.dtype = dtype_from_numpy(c.text).value_or(DType::f64);
+      c.integer = static_cast<int64_t>(PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(value, 1)));
+      break;
+    case Kind::array:
+    case Kind::function:
+      if (!PyTuple_Check(value)) break;
+      c.text = utf8(PyTuple_GET_ITEM(value, 0));
+      c.integer = PyLong_AsLongLong(PyTuple_GET_ITEM(value, 1));
+      break;
+    default: c.text = utf8(value);
+  }
+  if (PyTuple_GET_SIZE(described) > 2) {
+    PyObject *attributes = PyTuple_GET_ITEM(described, 2);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(attributes); ++i) {
+      PyObject *item = PyTuple_GET_ITEM(attributes, i);
+      c.attributes.emplace_back(utf8(PyTuple_GET_ITEM(item, 0)), captured_from(PyTuple_GET_ITEM(item, 1)));
+    }
+  }
+  return c;
+}
+
+bool same_constant(const Captured &a, const Captured &b) {
+  return a.kind == b.kind && a.integer == b.integer && a.exceeds_int64 == b.exceeds_int64 &&
+         std::bit_cast<uint64_t>(a.real) == std::bit_cast<uint64_t>(b.real) && a.text == b.text &&
+         std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), same_constant);
+}
+
+/// The first name whose number, or tuple of numbers, is another one than before; "" when there is none.
+std::string changed_number(const Captures &before, const Captures &now) {
+  using Kind = Captured::Kind;
+  for (const auto &[name, value] : now) {
+    const Captured *old = find_captured(before, name);
+    if (!old) continue;
+    bool number = value.kind == Kind::integer || value.kind == Kind::real || value.kind == Kind::tuple ||
+                  value.kind == Kind::scalar;
+    if (number && !same_constant(*old, value)) return name;
+    std::string inner = changed_number(old->attributes, value.attributes);
+    if (!inner.empty()) return value.kind == Kind::module ? cat(name, ".", inner) : inner;
+  }
+  return {};
+}
+
+constexpr size_t quiet_versions = 8;  ///< of different captured values, before W502
+
+}  // namespace
+
+KernelState::~KernelState() { Py_XDECREF(function); }
+
+int KernelState::traverse(visitproc visit, void *arg) {
+  Py_VISIT(function);
+  for (const PyRef &value : defaults) Py_VISIT(value.get());
+  for (const auto &[name, array] : arrays) Py_VISIT(array.get());
+  for (const Callee &callee : callees) Py_VISIT(callee.function.get());
+  Py_VISIT(default_values.get());
+  for (const Guard &g : guards) {
+    Py_VISIT(g.container.get());
+    Py_VISIT(g.seen.get());
+  }
+  return 0;
+}
+
+bool KernelState::read_function() {
+  PyRef running(Py_NewRef(PyFunction_GET_CODE(function)));
+  PyRef values(Py_XNewRef(PyFunction_GET_DEFAULTS(function)));
+  auto read = [&](const char *name) { return PyRef(PyObject_GetAttrString(running.get(), name)); };
+  PyRef only = read("co_posonlyargcount"), by_keyword = read("co_kwonlyargcount"), flags = read("co_flags"),
+        names = read("co_varnames"), count = read("co_argcount"), path = read("co_filename"),
+        line = read("co_firstlineno"), own_name(PyObject_GetAttrString(function, "__name__"));
+  if (!only || !by_keyword || !flags || !names || !count || !path || !line || !own_name) return false;
+  constexpr int64_t stars = 0x4 | 0x8;  // CO_VARARGS, CO_VARKEYWORDS
+  auto n = static_cast<size_t>(PyLong_AsLong(count.get()));
+  refused = PyLong_AsLong(by_keyword.get()) > 0 || (PyLong_AsLong(flags.get()) & stars) || n > max_args;
+  if (n > max_args) n = 0;  // no call binds them, so that the first one says what is wrong
+  size_t given = values ? static_cast<size_t>(PyTuple_GET_SIZE(values.get())) : 0;
+  std::vector<PyRef> names_now, defaults_now;
+  for (size_t i = 0; i < n; ++i) {
+    names_now.emplace_back(tuple_item(names.get(), static_cast<Py_ssize_t>(i)));
+    bool has = i + given >= n;
+    defaults_now.emplace_back(has ? tuple_item(values.get(), static_cast<Py_ssize_t>(i + given - n))
+                                  : nullptr);
+  }
+  positional_only = static_cast<size_t>(PyLong_AsLong(only.get()));
+  name = utf8(own_name.get());
+  place = {utf8(path.get()), static_cast<uint32_t>(PyLong_AsLong(line.get())), {}};
+  fresh = false;
+  std::swap(code, running);
+  auto is_out = [](const PyRef &p) { return PyUnicode_CompareWithASCIIString(p.get(), "out") == 0; };
+  has_out_parameter = std::any_of(names_now.begin(), names_now.end(), is_out);
+  parameters.swap(names_now);
+  defaults.swap(defaults_now);
+  std::swap(default_values, values);  // what was there goes last: a finaliser may call this kernel
+  return true;
+}
+
+bool KernelState::refresh() {
+  PyRef described(call_hook("kernelwright.capture", "describe", function, code));
+  if (!described) return false;
+  // (identity, ((container, key, kind, object), …), ((name, description), …), ((callee, code, file, line),
+  // …),
+  // ((name, array), …))
+  PyObject *id = PyTuple_GET_ITEM(described.get(), 0), *places = PyTuple_GET_ITEM(described.get(), 1),
+           *values = PyTuple_GET_ITEM(described.get(), 2), *called = PyTuple_GET_ITEM(described.get(), 3);
+  identity.assign(PyBytes_AS_STRING(id), static_cast<size_t>(PyBytes_GET_SIZE(id)));
+  std::vector<Guard> guards_now;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(places); ++i) {
+    PyObject *p = PyTuple_GET_ITEM(places, i);
+    auto item = [&](Py_ssize_t k) { return PyRef(tuple_item(p, k)); };
+    auto kind = static_cast<Guard::Kind>(PyLong_AsLong(PyTuple_GET_ITEM(p, 2)));
+    bool may_lack = kind == Guard::Kind::defaults || kind == Guard::Kind::keyword_defaults;
+    bool lacks = may_lack && PyTuple_GET_ITEM(p, 3) == Py_None;
+    guards_now.push_back({item(0), item(1), lacks ? PyRef() : item(3), kind});
+  }
+  Captures values_now;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); ++i) {
+    PyObject *v = PyTuple_GET_ITEM(values, i);
+    values_now.emplace_back(utf8(PyTuple_GET_ITEM(v, 0)), captured_from(PyTuple_GET_ITEM(v, 1)));
+  }
+  PyObject *found = PyTuple_GET_ITEM(described.get(), 4);
+  std::vector<std::pair<std::string, PyRef>> arrays_now;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(found); ++i) {
+    PyObject *a = PyTuple_GET_ITEM(found, i);
+    arrays_now.emplace_back(utf8(PyTuple_GET_ITEM(a, 0)), tuple_item(a, 1));
+  }
+  std::vector<Callee> callees_now;
+  place.callees.clear();
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(called); ++i) {
+    PyObject *c = PyTuple_GET_ITEM(called, i);
+    callees_now.push_back({PyRef(tuple_item(c, 0)), PyRef(tuple_item(c, 1))});
+    place.callees.push_back(
+        {utf8(PyTuple_GET_ITEM(c, 2)), static_cast<uint32_t>(PyLong_AsUnsignedLong(PyTuple_GET_ITEM(c, 3)))});
+  }
+  Request of_values;
+  of_values.captures = values_now;
+  of_values.identity = identity;
+  std::string changed = changed_number(captures, values_now);
+  if (!changed.empty()) changing = std::move(changed);
+  // values that were there before get their plans back
+  auto [known, is_new] = generations.try_emplace(key_of(of_values).text(), last_generation + 1);
+  generation = known->second;
+  last_generation += is_new;
+  if (generations.size() > 2 * max_plans)
+    std::erase_if(generations,
+                  [&](const auto &g) { return g.second != generation && !has_plans_of(g.second); });
+  captures = std::move(values_now);
+  fresh = true;
+  callees.swap(callees_now);
+  arrays.swap(arrays_now);
+  guards.swap(guards_now);  // the old ones go last: a finaliser may call this kernel
+  return true;
+}
+
+Request KernelState::request(const Signature &signature, Body body) const {
+  Request r{name,
+            identity,
+            captures,
+            signature,
+            options,
+            kernel_target().target,
+            interpreting() ? "interp" : "llvm"};
+  r.options.body = body;
+  return r;
+}
+
+bool KernelState::read_source(SourceText &out) const {
+  PyRef text(call_hook("kernelwright.source", "read", function, code));
+  if (!text) return false;
+  out = {utf8(text.get()), place.path, place.first_line, {}};
+  const std::vector<Callee> called = callees;  // reading runs Python code, which may call this kernel
+  const std::vector<TextPlace> places = place.callees;
+  for (size_t i = 0; i < called.size(); ++i) {
+    PyRef callee(call_hook("kernelwright.source", "read", called[i].function.get(), called[i].code));
+    if (!callee) return false;
+    out.callees.push_back({utf8(callee.get()), places[i].path, places[i].first_line, {}});
+  }
+  return true;
+}
+
+bool KernelState::check() {
+  SourceText source;
+  if (!look() || !read_source(source)) return false;
+  std::vector<Resolved> errors = check_text(source, captures);
+  if (!errors.empty()) raise_errors(errors, place);
+  return errors.empty();
+}
+
+/// One line of the logger `kernelwright.compile`; false when Python raised.
+static bool log_slow_compile(const KernelState &k, double seconds) {
+  PyRef module(PyImport_ImportModule("kernelwright._compile_log"));
+  PyRef done(module ? PyObject_CallMethod(module.get(), "slow", "ssId", k.name.c_str(), k.place.path.c_str(),
+                                          k.place.first_line, seconds)
+                    : nullptr);
+  return bool(done);
+}
+
+std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r) {
+  if (auto kernel = process_jit().find(r)) return kernel;
+  SourceText source;
+  if (!read_source(source)) return nullptr;
+  GilReleased *held = nullptr;
+  auto without_gil = [&](const std::function<void()> &body) {
+    GilReleased released;
+    held = &released;
+    body();
+  };
+  // the main thread, which alone gets signals, stays free to notice Ctrl-C
+  SingleFlight::Look look;
+  if (::gettid() == ::getpid())
+    look = [&] { return held->with_gil([] { return PyErr_CheckSignals() != 0; }); };
+  auto begin = std::chrono::steady_clock::now();
+  Compiled made =
+      compiler_.get(key_text(r), [r, source] { return process_jit().compile(r, source); }, without_gil, look);
+  if (made.is_interrupted) return nullptr;
+  if (made.ran_out_of_memory()) {
+    PyErr_Format(PyExc_MemoryError, "there is no memory to compile kernel '%s'", name.c_str());
+    return nullptr;
+  }
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  if (!made.kernel)
+    raise_errors(made.errors, place);
+  else if (took.count() > 1 && !log_slow_compile(*this, took.count()))
+    return nullptr;
+  return std::move(made.kernel);
+}
+
+/// W501, each kind once in a process.
+static bool warn_of_cache() {
+  static bool told = false, told_size = false;
+  if ((told && told_size) || !debug_options()->cache) return true;
+  auto warn = [](std::string message, std::string help) {
+    Resolved w;
+    w.code = Code::W501;
+    w.message = std::move(message);
+    w.help.push_back(std::move(help));
+    return issue_warning(w, {});
+  };
+  std::string problem = process_jit().cache_problem(), size = told_size ? "" : cache_size_problem();
+  told_size = true;
+  if (!size.empty() && !warn(cat(size, ": the disk cache keeps up to 1 GiB"),
+                             "give bytes, or a number with K, M or G: KW_CACHE_SIZE=500M"))
+    return false;
+  if (problem.empty() || told) return true;
+  told = true;
+  return warn(cat("compiled kernels are kept in memory only: ", problem),
+              "set KW_CACHE_DIR to a directory of your own");
+}
+
+bool KernelState::has_plans_of(uint64_t number) const {
+  return std::any_of(plans.begin(), plans.end(), [&](const auto &p) { return p->generation == number; });
+}
+
+Plan *KernelState::add_plan(std::unique_ptr<Plan> plan) {
+  plans.insert(plans.begin(), std::move(plan));
+  for (size_t i = plans.size(); plans.size() > max_plans && i-- > 1;)
+    if (!plans[i]->users) plans.erase(plans.begin() + static_cast<ptrdiff_t>(i));
+  return last_plan = plans[0].get();
+}
+
+bool KernelState::count_version() {
+  if (has_plans_of(generation) || ++versions <= quiet_versions || told_changing || changing.empty())
+    return true;
+  told_changing = true;
+  Resolved w;
+  w.code = Code::W502;
+  w.message =
+      cat("kernel '", name, "' captures '", changing, "', whose value keeps changing: it is compiled anew ",
+          "for each value, ", versions, " times so far");
+  w.help.push_back(
+      cat("pass it as an argument: the code of an argument '", changing, "' serves all its values"));
+  return issue_warning(w, place);
+}
+
+bool KernelState::warn_once(const LoadedKernel &kernel) {
+  for (const Resolved &w : kernel.artifact().warnings) {
+    // of the default dtype a kernel is told once, whatever the types of a call
+    std::string key = w.code == Code::W102 ? "W102" : cat(w.line, ":", w.message);
+    if (warned.insert(std::move(key)).second && !issue_warning(w, place)) return false;
+  }
+  return warn_of_cache();
+}
+
+}  // namespace kw

@@ -1,0 +1,247 @@
+// Tensor objects.
+#include "bind/dispatch/tensor.h"
+
+#include "bind/dispatch/numpy.h"
+
+#include <structmember.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "bind/dispatch/args.h"
+#include "runtime/op_error.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+struct TensorObject {
+  PyObject_HEAD Tensor tensor;
+  bool shows;  ///< its memory, by an array that may be written and that keeps this alive
+};
+
+PyTypeObject *tensor_type = nullptr;
+std::vector<PyTypeObject *> result_classes;
+
+TensorObject *as_tensor(PyObject *o) { return reinterpret_cast<TensorObject *>(o); }
+
+/// Gives a reference back from any thread. While the interpreter ends the object stays.
+void release_object(PyObject *o) {
+  if (!Py_IsInitialized()) return;
+  StaysAtEnd stays;
+  PyGILState_STATE state = PyGILState_Ensure();
+  Py_DECREF(o);
+  PyGILState_Release(state);
+  stays.over();
+}
+
+std::shared_ptr<Storage> storage_of(PyArrayObject *a) {
+  PyObject *o = Py_NewRef(reinterpret_cast<PyObject *>(a));
+  return Storage::adopt(PyArray_DATA(a), PyArray_ISWRITEABLE(a), [o] { release_object(o); });
+}
+
+PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  static const char *keywords[] = {"array", nullptr};
+  PyObject *given = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O", const_cast<char **>(keywords), &given)) return nullptr;
+  return guarded([&]() -> PyObject * {
+    PyRef array(PyArray_FROM_OF(given, NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY | NPY_ARRAY_NOTSWAPPED));
+    if (!array) return nullptr;
+    Tensor t = tensor_over(array.get(), "input");
+    return t ? wrap_tensor(type, std::move(t)) : nullptr;
+  });
+}
+
+void tensor_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  if (as_tensor(self)->shows) as_tensor(self)->tensor.storage().unexpose();
+  as_tensor(self)->tensor.~Tensor();
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject *tensor_shape(PyObject *self, void *) {
+  Extents shape = as_tensor(self)->tensor.shape();
+  PyObject *out = PyTuple_New(static_cast<Py_ssize_t>(shape.size()));
+  for (size_t d = 0; out && d < shape.size(); ++d)
+    PyTuple_SET_ITEM(out, static_cast<Py_ssize_t>(d), PyLong_FromLongLong(shape[d]));
+  return out;
+}
+
+PyObject *tensor_numpy_dtype(PyObject *self, void *) {
+  const void *descr = output_descr(as_tensor(self)->tensor.dtype());
+  if (!descr) return PyErr_Format(PyExc_TypeError, "bfloat16 needs the package ml_dtypes");
+  return Py_NewRef(static_cast<PyObject *>(const_cast<void *>(descr)));
+}
+
+PyObject *tensor_numpy(PyObject *self, PyObject *) {
+  return guarded([&]() -> PyObject * {
+    const Tensor &t = as_tensor(self)->tensor;
+    PyRef array(array_over(t));
+    if (!array || !t.writable()) return array.release();
+    t.storage().expose(t.address_range());
+    as_tensor(PyArray_BASE(reinterpret_cast<PyArrayObject *>(array.get())))->shows = true;
+    return array.release();
+  });
+}
+
+/// For memory that somebody else has an array over for good.
+PyObject *tensor_show(PyObject *self, PyObject *) {
+  return guarded([&] {
+    const Tensor &t = as_tensor(self)->tensor;
+    if (t.writable()) t.storage().expose(t.address_range());
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject *tensor_tracked(PyObject *self, void *) {
+  return PyBool_FromLong(static_cast<bool>(as_tensor(self)->tensor.history()));
+}
+
+PyObject *tensor_from_array(PyObject *type, PyObject *array) {
+  return guarded([&]() -> PyObject * {
+    Tensor t = tensor_over(array, "input");
+    return t ? wrap_tensor(reinterpret_cast<PyTypeObject *>(type), std::move(t)) : nullptr;
+  });
+}
+
+/// The same tensor, memory, history and all, as an object of another class.
+PyObject *tensor_as_class(PyObject *type, PyObject *other) {
+  const Tensor *t = tensor_of(other);
+  if (!t) return PyErr_Format(PyExc_TypeError, "expected a tensor, got %s", Py_TYPE(other)->tp_name);
+  return wrap_tensor(reinterpret_cast<PyTypeObject *>(type), *t);
+}
+
+PyObject *tensor_assign(PyObject *self, PyObject *other) {
+  const Tensor *t = tensor_of(other);
+  if (!t) return PyErr_Format(PyExc_TypeError, "expected a tensor, got %s", Py_TYPE(other)->tp_name);
+  as_tensor(self)->tensor = *t;
+  return Py_NewRef(Py_None);
+}
+
+PyObject *tensor_note_write(PyObject *self, PyObject *) {
+  as_tensor(self)->tensor.storage().note_write();
+  return Py_NewRef(Py_None);
+}
+
+PyObject *tensor_is(PyObject *self, PyObject *other) {
+  const Tensor *t = tensor_of(other);
+  return PyBool_FromLong(t && t->is(as_tensor(self)->tensor));
+}
+
+PyMethodDef methods[] = {
+    {"_note_write", tensor_note_write, METH_NOARGS, "Says that its memory was written."},
+    {"_is", tensor_is, METH_O, "Whether it stands for the same tensor as another object."},
+    {"numpy", tensor_numpy, METH_NOARGS, "An array over the tensor's memory."},
+    {"_show", tensor_show, METH_NOARGS, "Says that somebody else may write the memory."},
+    {"_from_array", tensor_from_array, METH_O | METH_CLASS, "A tensor over the memory of an array."},
+    {"_as_class", tensor_as_class, METH_O | METH_CLASS, "The same tensor as an object of this class."},
+    {"_assign", tensor_assign, METH_O, "Makes this object stand for another tensor."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef getset[] = {
+    {"shape", tensor_shape, nullptr, "Extents, a tuple of int.", nullptr},
+    {"numpy_dtype", tensor_numpy_dtype, nullptr, "The dtype as NumPy's object.", nullptr},
+    {"_is_tracked", tensor_tracked, nullptr, "Whether gradients can go through it.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+}  // namespace
+
+PyObject *make_tensor_type() {
+  PyType_Slot slots[] = {{Py_tp_new, slot(tensor_new)},
+                         {Py_tp_dealloc, slot(tensor_dealloc)},
+                         {Py_tp_methods, methods},
+                         {Py_tp_getset, getset},
+                         {Py_tp_doc, const_cast<char *>("Tensor(array): a copy of an array.")},
+                         {0, nullptr}};
+  PyType_Spec spec{"kernelwright._core.Tensor", sizeof(TensorObject), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  PyObject *type = PyType_FromSpec(&spec);
+  tensor_type = reinterpret_cast<PyTypeObject *>(type);
+  return type;
+}
+
+const Tensor *tensor_of(PyObject *o) {
+  static PyTypeObject *seen = nullptr;  // a class of tensors, which programs have one or two of; it is held
+  if (Py_TYPE(o) == seen) return &as_tensor(o)->tensor;
+  if (!PyObject_TypeCheck(o, tensor_type)) return nullptr;
+  Py_INCREF(Py_TYPE(o));
+  Py_XDECREF(std::exchange(seen, Py_TYPE(o)));
+  return &as_tensor(o)->tensor;
+}
+
+PyObject *wrap_tensor(PyTypeObject *type, Tensor t) {
+  PyObject *self = type->tp_alloc(type, 0);
+  if (self) new (&as_tensor(self)->tensor) Tensor(std::move(t));
+  return self;
+}
+
+PyTypeObject *result_class(PyObject *o) {
+  for (PyTypeObject *t = Py_TYPE(o); t; t = t->tp_base)
+    if (std::find(result_classes.begin(), result_classes.end(), t) != result_classes.end()) return t;
+  return nullptr;
+}
+
+void add_result_class(PyTypeObject *type) {
+  Py_INCREF(type);
+  result_classes.push_back(type);
+}
+
+PyTypeObject *default_result_class() { return result_classes.empty() ? tensor_type : result_classes[0]; }
+
+bool is_array_like(PyObject *o) { return PyArray_Check(o) || PyArray_IsScalar(o, Generic); }
+
+Tensor tensor_over(PyObject *o, const char *name, bool *copied) {
+  if (!PyArray_Check(o)) {
+    PyRef array(PyArray_FromScalar(o, nullptr));
+    if (copied) *copied = true;
+    return array ? tensor_over(array.get(), name) : Tensor();
+  }
+  auto *a = reinterpret_cast<PyArrayObject *>(o);
+  int dtype = dtype_of_array(o);
+  if (dtype < 0 || !PyArray_ISNOTSWAPPED(a)) {
+    PyErr_Format(PyExc_TypeError, "%s is an array of dtype %S, which operators do not take", name,
+                 reinterpret_cast<PyObject *>(PyArray_DESCR(a)));
+    return {};
+  }
+  auto item = static_cast<int64_t>(item_size(static_cast<DType>(dtype)));
+  std::vector<int64_t> strides;
+  bool regular = PyArray_ISALIGNED(a);
+  for (int d = 0; d < PyArray_NDIM(a); ++d) {
+    regular = regular && (PyArray_DIM(a, d) <= 1 || PyArray_STRIDE(a, d) % item == 0);
+    strides.push_back(PyArray_STRIDE(a, d) / item);
+  }
+  if (!regular) {
+    PyRef copy(PyArray_NewCopy(a, NPY_CORDER));
+    if (copied) *copied = true;
+    return copy ? tensor_over(copy.get(), name) : Tensor();
+  }
+  static_assert(sizeof(npy_intp) == sizeof(int64_t));
+  Extents shape(reinterpret_cast<const int64_t *>(PyArray_DIMS(a)), static_cast<size_t>(PyArray_NDIM(a)));
+  return Tensor::over(storage_of(a), PyArray_DATA(a), static_cast<DType>(dtype), shape, strides);
+}
+
+PyObject *array_over(const Tensor &t, bool writable) {
+  const void *descr = output_descr(t.dtype());
+  if (!descr) return PyErr_Format(PyExc_TypeError, "bfloat16 needs the package ml_dtypes");
+  npy_intp dims[max_rank], strides[max_rank];
+  for (size_t d = 0; d < t.rank(); ++d) {
+    dims[d] = t.shape()[d];
+    strides[d] = t.strides()[d] * static_cast<int64_t>(item_size(t.dtype()));
+  }
+  PyRef owner(wrap_tensor(tensor_type, t));
+  Py_INCREF(const_cast<void *>(descr));
+  PyRef array(owner ? PyArray_NewFromDescr(&PyArray_Type,
+                                           static_cast<PyArray_Descr *>(const_cast<void *>(descr)),
+                                           static_cast<int>(t.rank()), dims, strides, t.data(),
+                                           writable && t.writable() ? NPY_ARRAY_WRITEABLE : 0, nullptr)
+                    : nullptr);
+  if (!array || PyArray_SetBaseObject(reinterpret_cast<PyArrayObject *>(array.get()), owner.release()) < 0)
+    return nullptr;
+  PyArray_UpdateFlags(reinterpret_cast<PyArrayObject *>(array.get()), NPY_ARRAY_UPDATE_ALL);
+  return array.release();
+}
+
+}  // namespace kw

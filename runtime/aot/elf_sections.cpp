@@ -1,0 +1,49 @@
+// A library may have hundreds of megabytes: only its headers and the names are read. Offsets that the file
+// tells may lie outside of it, where nothing is read.
+#include "runtime/aot/elf_sections.h"
+
+#include <elf.h>
+
+#include <cstring>
+#include <fstream>
+#include <string>
+
+namespace kw {
+
+namespace {
+
+/// A structure at an offset of the file; false where the file ends before it does.
+template <class T>
+bool read_at(std::ifstream &file, uint64_t offset, T &out) {
+  file.clear();
+  file.seekg(static_cast<std::streamoff>(offset));
+  return bool(file.read(reinterpret_cast<char *>(&out), sizeof(T)));
+}
+
+/// Whether these characters and a zero stand at an offset.
+bool has_text_at(std::ifstream &file, uint64_t offset, std::string_view text) {
+  file.clear();
+  file.seekg(static_cast<std::streamoff>(offset));
+  std::string found(text.size() + 1, '\1');
+  return file.read(found.data(), static_cast<std::streamsize>(found.size())) && !found.back() &&
+         std::string_view(found).substr(0, text.size()) == text;
+}
+
+}  // namespace
+
+bool has_section(const std::string &path, std::string_view name) {
+  std::ifstream file(path, std::ios::binary);
+  Elf64_Ehdr header;
+  bool is_elf = read_at(file, 0, header) && !std::memcmp(header.e_ident, ELFMAG, SELFMAG) &&
+                header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_shentsize == sizeof(Elf64_Shdr);
+  Elf64_Shdr names, section;
+  if (!is_elf || !read_at(file, header.e_shoff + uint64_t{header.e_shstrndx} * sizeof(Elf64_Shdr), names))
+    return false;
+  for (uint64_t i = 0; i < header.e_shnum; ++i) {
+    if (!read_at(file, header.e_shoff + i * sizeof(Elf64_Shdr), section)) return false;
+    if (has_text_at(file, names.sh_offset + section.sh_name, name)) return true;
+  }
+  return false;
+}
+
+}  // namespace kw

@@ -1,0 +1,80 @@
+// Conversion and text of attributes.
+#include "runtime/calls/attr.h"
+
+#include <algorithm>
+
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+/// The type of the elements of a list, or nothing for other types.
+std::optional<AttrType> element_type(AttrType t) {
+  switch (t) {
+    case AttrType::integers: return AttrType::integer;
+    case AttrType::reals: return AttrType::real;
+    case AttrType::booleans: return AttrType::boolean;
+    case AttrType::texts: return AttrType::text;
+    default: return {};
+  }
+}
+
+}  // namespace
+
+const Attr *find_attr(const Attrs &attrs, std::string_view name) {
+  auto found = std::find_if(attrs.begin(), attrs.end(), [&](const auto &a) { return a.first == name; });
+  return found == attrs.end() ? nullptr : &found->second;
+}
+
+std::string attr_text(const Attr &a) {
+  if (const auto *b = a.as<bool>()) return *b ? "True" : "False";
+  if (const auto *i = a.as<int64_t>()) return cat(*i);
+  if (const auto *d = a.as<double>()) return float_text(*d);
+  if (const auto *s = a.as<std::string>()) return cat("'", *s, "'");
+  if (const auto *t = a.as<DType>()) return std::string(numpy_name(*t));
+  const auto *items = a.as<std::vector<Attr>>();
+  if (!items) return "None";
+  std::vector<std::string> parts;
+  for (const Attr &item : *items) parts.push_back(attr_text(item));
+  return cat("[", join_text(parts, ", "), "]");
+}
+
+std::string_view attr_type_name(AttrType t) {
+  switch (t) {
+    case AttrType::any: return "any value";
+    case AttrType::boolean: return "bool";
+    case AttrType::integer: return "int";
+    case AttrType::real: return "float";
+    case AttrType::text: return "str";
+    case AttrType::dtype: return "dtype";
+    case AttrType::integers: return "list of int";
+    case AttrType::reals: return "list of float";
+    case AttrType::booleans: return "list of bool";
+    case AttrType::texts: return "list of str";
+  }
+  return "";
+}
+
+bool convert_attr(Attr &a, AttrType t) {
+  if (auto element = element_type(t)) {
+    if (!a.as<std::vector<Attr>>()) a = Attr(std::vector<Attr>{a});
+    auto &items = std::get<std::vector<Attr>>(a.value);
+    return std::all_of(items.begin(), items.end(), [&](Attr &item) { return convert_attr(item, *element); });
+  }
+  switch (t) {
+    case AttrType::boolean: return a.as<bool>() != nullptr;
+    case AttrType::integer: return a.as<int64_t>() != nullptr;
+    case AttrType::real:
+      if (const auto *i = a.as<int64_t>()) a = Attr(static_cast<double>(*i));
+      return a.as<double>() != nullptr;
+    case AttrType::text: return a.as<std::string>() != nullptr;
+    case AttrType::dtype:
+      if (const auto *name = a.as<std::string>())
+        if (auto dtype = dtype_from_numpy(*name)) a = Attr(*dtype);
+      return a.as<DType>() != nullptr;
+    default: return true;
+  }
+}
+
+}  // namespace kw

@@ -1,0 +1,222 @@
+// Checks of registrations; the tables.
+#include "runtime/calls/registry.h"
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/op_error.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+/// Collects what is wrong with the rows of one registration.
+class Faults {
+ public:
+  void add(std::string fault) { faults_.push_back(std::move(fault)); }
+  void throw_if_any() const {
+    if (faults_.empty()) return;
+    throw_value_error(cat("nothing was registered, because of ", counted(faults_.size(), "fault"), ":\n  ",
+                          join_text(faults_, "\n  ")));
+  }
+
+ private:
+  std::vector<std::string> faults_;
+};
+
+std::string from(const std::string &source) { return source.empty() ? "" : cat(" (", source, ")"); }
+
+bool is_name(std::string_view s) {
+  auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  return !s.empty() && std::all_of(s.begin(), s.end(), plain) &&
+         !std::isdigit(static_cast<unsigned char>(s[0]));
+}
+
+void check_names(const OpDef &op, Faults &faults) {
+  size_t colons = op.name.find("::");
+  if (colons == std::string::npos || !is_name(std::string_view(op.name).substr(0, colons)) ||
+      !is_name(std::string_view(op.name).substr(colons + 2)))
+    faults.add(cat("operator '", op.name, "'", from(op.source), ": a name is written namespace::name"));
+  std::set<std::string> seen;
+  auto note = [&](const std::string &name) {
+    if (!seen.insert(name).second)
+      faults.add(cat("operator '", op.name, "'", from(op.source), ": '", name, "' is declared twice"));
+  };
+  for (const OpInput &i : op.inputs) note(i.name);
+  for (const OpAttr &a : op.attrs) note(a.name);
+  seen.clear();  // an output may have the name of an input
+  for (const std::string &name : op.outputs) note(name);
+  for (const OpAttr &a : op.attrs) {
+    Attr fallback = a.fallback.value_or(Attr());
+    if (a.fallback && !fallback.is_none() && !convert_attr(fallback, a.type))
+      faults.add(cat("operator '", op.name, "'", from(op.source), ": the default of attribute '", a.name,
+                     "' is ", attr_text(*a.fallback), ", but its type is ", attr_type_name(a.type)));
+  }
+}
+
+void check_kernel(const OpDef &op, const KernelDef &k, Faults &faults) {
+  std::string what = cat("kernel ", body_name(k.kind), " of '", op.name, "'", from(k.source), ": ");
+  if (!k.run) faults.add(what + "it has no code");
+  bool is_dynamic = op.variable_outputs || std::any_of(op.inputs.begin(), op.inputs.end(),
+                                                       [](auto &i) { return i.arity == Arity::dynamic; });
+  size_t count = op.inputs.size() + op.outputs.size();
+  for (const DTypeRow &row : k.rows)
+    if (!is_dynamic && row.size() != count)
+      faults.add(cat(what, "a row of ", counted(row.size(), "dtype"), " for ",
+                     counted(op.inputs.size(), "input"), " and ", counted(op.outputs.size(), "output")));
+  for (auto [output, input] : k.in_place) {
+    if (output >= op.outputs.size() || input >= op.inputs.size())
+      faults.add(cat(what, "output ", output, " cannot be input ", input, ": there are ",
+                     counted(op.inputs.size(), "input"), " and ", counted(op.outputs.size(), "output")));
+    else if (!op.inputs[input].is_mutable)
+      faults.add(cat(what, "it writes input '", op.inputs[input].name, "', which is not declared mutable"));
+  }
+}
+
+void check_grad(const GradDef &g, Faults &faults) {
+  if ((g.kind == GradKind::none) != !g.run)
+    faults.add(cat("gradient of '", g.op, "'", from(g.source), ": ",
+                   g.run ? "it has code, but is declared as none" : "it has no code"));
+}
+
+}  // namespace
+
+std::string_view device_name(Device d) { return d == Device::cpu ? "CPU" : "CUDA"; }
+
+std::string_view body_name(BodyKind k) {
+  constexpr std::string_view names[] = {"CppKernel", "AotSymbol", "JitLoop", "PyFunc"};
+  return names[static_cast<size_t>(k)];
+}
+
+std::string_view grad_name(GradKind k) {
+  constexpr std::string_view names[] = {"graph", "function", "py_bprop", "none"};
+  return names[static_cast<size_t>(k)];
+}
+
+void Registry::commit(Registration rows) {
+  // what goes may run a user's code, which may call the registry: it goes after the lock
+  std::vector<std::shared_ptr<const Operator>> replaced;
+  std::map<std::string, Operator, std::less<>> changed;
+  std::scoped_lock lock(mutex_);
+  Faults faults;
+  for (OpDef &op : rows.ops) {
+    check_names(op, faults);
+    auto known = ops_.find(op.name);
+    const std::string *earlier = known == ops_.end() ? nullptr : &known->second->def.source;
+    if (auto twin = changed.find(op.name); twin != changed.end()) earlier = &twin->second.def.source;
+    if (earlier)
+      faults.add(cat("operator '", op.name, "'", from(op.source), " is registered already", from(*earlier)));
+    std::string name = op.name;
+    changed.try_emplace(std::move(name), Operator{std::move(op), {}, {}});
+  }
+  auto find_op = [&](const std::string &name) -> Operator * {
+    if (auto found = changed.find(name); found != changed.end()) return &found->second;
+    auto known = ops_.find(name);
+    return known == ops_.end() ? nullptr : &changed.emplace(name, *known->second).first->second;
+  };
+  for (KernelDef &k : rows.kernels) {
+    Operator *op = find_op(k.op);
+    if (!op) {
+      faults.add(cat("kernel ", body_name(k.kind), from(k.source), ": there is no operator '", k.op, "'"));
+      continue;
+    }
+    check_kernel(op->def, k, faults);
+    op->kernels.push_back(std::move(k));
+  }
+  for (GradDef &g : rows.grads) {
+    Operator *op = find_op(g.op);
+    check_grad(g, faults);
+    if (!op)
+      faults.add(cat("gradient", from(g.source), ": there is no operator '", g.op, "'"));
+    else if (op->grad)
+      faults.add(
+          cat("gradient of '", g.op, "'", from(g.source), ": it has one already", from(op->grad->source)));
+    else
+      op->grad = std::move(g);
+  }
+  faults.throw_if_any();
+  for (auto &[name, op] : changed)
+    replaced.push_back(std::exchange(ops_[name], std::make_shared<const Operator>(std::move(op))));
+}
+
+bool Registry::remove(std::string_view name) {
+  std::shared_ptr<const Operator> removed;  // as in commit
+  std::scoped_lock lock(mutex_);
+  auto found = ops_.find(name);
+  if (found == ops_.end()) return false;
+  removed = std::move(found->second);
+  ops_.erase(found);
+  return true;
+}
+
+std::shared_ptr<const Operator> Registry::find(std::string_view name) const {
+  std::scoped_lock lock(mutex_);
+  auto found = ops_.find(name);
+  return found == ops_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const Operator> Registry::need(std::string_view name) const {
+  if (auto op = find(name)) return op;
+  const std::vector<std::string> known = names();
+  std::string near = closest(name, known);
+  auto alone = [](std::string_view full) { return full.substr(full.rfind(':') + 1); };
+  for (const std::string &other : known)
+    if (alone(other) == alone(name)) near = other;
+  throw_value_error(
+      cat("there is no operator '", name, "'", near.empty() ? "" : cat("; did you mean '", near, "'?")));
+}
+
+std::vector<std::string> Registry::names() const {
+  std::scoped_lock lock(mutex_);
+  std::vector<std::string> out;
+  for (const auto &[name, op] : ops_) out.push_back(name);
+  return out;
+}
+
+namespace {
+
+struct Pending {
+  std::mutex mutex;
+  Registration rows;
+  bool out_of_memory = false;
+};
+
+Pending &pending() {
+  static Pending *const list = new Pending;  // for static initialisers and destructors in any order
+  return *list;
+}
+
+}  // namespace
+
+void add_pending(Registration rows) noexcept {
+  Pending &p = pending();
+  std::scoped_lock lock(p.mutex);
+  try {
+    for (OpDef &op : rows.ops) p.rows.ops.push_back(std::move(op));
+    for (KernelDef &k : rows.kernels) p.rows.kernels.push_back(std::move(k));
+    for (GradDef &g : rows.grads) p.rows.grads.push_back(std::move(g));
+  } catch (...) {
+    p.out_of_memory = true;
+  }
+}
+
+Registration take_pending() {
+  Pending &p = pending();
+  std::scoped_lock lock(p.mutex);
+  Registration rows = std::exchange(p.rows, {});
+  if (std::exchange(p.out_of_memory, false)) throw std::bad_alloc();
+  return rows;
+}
+
+std::shared_ptr<const Operator> make_op(OpDef def, std::vector<KernelDef> kernels,
+                                        std::optional<GradDef> grad) {
+  Faults faults;
+  check_names(def, faults);
+  for (const KernelDef &k : kernels) check_kernel(def, k, faults);
+  if (grad) check_grad(*grad, faults);
+  faults.throw_if_any();
+  return std::make_shared<const Operator>(Operator{std::move(def), std::move(kernels), std::move(grad)});
+}
+
+}  // namespace kw

@@ -1,0 +1,359 @@
+// Nodes, and the way back through them.
+#include "runtime/calls/tape.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "runtime/memory/buffer_allocator.h"
+#include "runtime/op_error.h"
+#include "support/pointer_map.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+/// Of this thread. It is asked several times in each call, and asking is quick since it has no destructor.
+constinit thread_local GradMode state{};
+thread_local std::shared_ptr<Tape> newest;  ///< keeps those of this thread alive, for set_recording alone
+std::atomic<uint64_t> next_number{1};
+
+bool has_no_gradient(const Operator &op) { return !op.grad || op.grad->kind == GradKind::none; }
+
+std::string input_name(const OpCall &call, size_t flat) {
+  const OpDef &def = call.op->def;
+  size_t end = 0;
+  for (size_t i = 0; i < def.inputs.size(); ++i) {
+    end += call.counts.empty() ? 1 : call.counts[i];
+    if (flat < end) return def.inputs[i].name;
+  }
+  return cat(flat);
+}
+
+/// Refuses a tensor whose memory another tensor over it was used to write: what it holds is no longer what
+/// its node made.
+void check_fresh(const Tensor &t, uint64_t writes) {
+  if (t.history() && t.history().writes != writes)
+    throw_runtime_error(
+        "gradients cannot go through a tensor whose memory was written by way of another tensor, a view of "
+        "it or "
+        "what it is a view of");
+}
+
+[[noreturn]] void refuse(const Operator &op, const std::string &why) {
+  throw_runtime_error(cat("the gradient of ", op.def.name,
+                          op.def.source.empty() ? "" : cat(" (", op.def.source, ")"), " ", why));
+}
+
+void check_unwritten(const Node &n) {
+  const Operator &op = *n.call.op;
+  if (!n.written.empty())
+    refuse(op, cat("cannot be computed: its kernel writes the input '", n.written, "' in place"));
+  auto is_as_it_was = [&](const Tensor &t, size_t at) { return !t || t.storage().writes() == n.writes[at]; };
+  for (size_t i = 0; op.grad->saves_inputs && i < n.call.inputs.size(); ++i)
+    if (!is_as_it_was(n.call.inputs[i], i))
+      refuse(op,
+             cat("cannot be computed: the input '", input_name(n.call, i), "' was written after the call"));
+  for (size_t i = 0; op.grad->saves_outputs && i < n.saved_outputs.size(); ++i)
+    if (!is_as_it_was(n.saved_outputs[i], n.call.inputs.size() + i))
+      refuse(op, cat("cannot be computed: output ", i, " was written after the call"));
+}
+
+void check_gradients(const Node &n, const std::vector<Tensor> &found) {
+  const Operator &op = *n.call.op;
+  if (found.size() != n.call.inputs.size())
+    refuse(op, cat("returns ", counted(found.size(), "value"),
+                   ", but must return one per input: ", n.call.inputs.size()));
+  for (size_t i = 0; i < found.size(); ++i) {
+    const Tensor &input = n.call.inputs[i];
+    if (!found[i] || !input) continue;
+    bool same =
+        found[i].dtype() == input.dtype() && std::equal(found[i].shape().begin(), found[i].shape().end(),
+                                                        input.shape().begin(), input.shape().end());
+    if (!same)
+      refuse(op, cat("returns ", type_text(found[i].dtype(), found[i].shape()), " for the input '",
+                     input_name(n.call, i), "', which is ", type_text(input.dtype(), input.shape())));
+  }
+}
+
+/// One way back: the nodes that lead from the outputs to what is wanted, and what has been collected.
+class Backward {
+ public:
+  Backward(const std::vector<Tensor> &outputs, const std::vector<Tensor> &wrt) {
+    states_.reserve(8);
+    order_.reserve(8);
+    for (const Tensor &t : outputs) visit(t);
+    for (size_t next = 0; next < states_.size(); ++next) {
+      const Node &n = *states_[next].node;  // stays where it is when states_ grows
+      for (const Tensor &t : n.call.inputs) visit(t);
+    }
+    uint32_t count = 0;
+    for (NodeState &stop : states_)
+      stop.first_sum = std::exchange(count, count + static_cast<uint32_t>(stop.node->output_types.size()));
+    sums_.resize(count);
+    for (const Tensor &t : wrt)
+      if (Sum *sum = sum_of(t)) sum->is_wanted = true;
+    for (uint32_t i = 0; i < states_.size(); ++i) order_.push_back(i);
+    std::sort(order_.begin(), order_.end(),
+              [&](uint32_t a, uint32_t b) { return states_[a].node->number < states_[b].node->number; });
+    for (uint32_t at : order_)  // from the first call on
+      for (const Tensor &t : states_[at].node->call.inputs) states_[at].is_needed |= t && leads_to_wanted(t);
+  }
+
+  void add(const Tensor &to, Tensor gradient) {
+    if (!leads_to_wanted(to)) return;
+    Tensor &sum = sum_of(to)->value;
+    sum = sum ? call_op("kw::add", {sum, std::move(gradient)})[0] : std::move(gradient);
+  }
+
+  void run() {
+    for (auto at = order_.rbegin(); at != order_.rend(); ++at)
+      if (states_[*at].is_needed) step(states_[*at]);
+  }
+
+  /// What was collected; nothing where the outputs do not depend on it.
+  Tensor found(const Tensor &t) {
+    const Sum *sum = sum_of(t);
+    return sum ? sum->value : Tensor();
+  }
+  /// Drops it.
+  void forget() { sums_.clear(); }
+
+ private:
+  struct NodeState {
+    std::shared_ptr<Node> node;
+    bool is_needed = false;  ///< its inputs lead to what is wanted
+    uint32_t first_sum = 0;
+  };
+  /// Of one output of a node.
+  struct Sum {
+    Tensor value{};
+    bool is_wanted = false;  ///< a gradient is asked by it
+  };
+
+  void visit(const Tensor &t) {
+    if (!t || !t.history()) return;
+    if (numbers_.insert(t.history().node.get(), static_cast<uint32_t>(states_.size())))
+      states_.push_back({t.history().node});
+  }
+
+  NodeState *state_of(const Tensor &t) {
+    const uint32_t *number = t.history() ? numbers_.find(t.history().node.get()) : nullptr;
+    return number ? &states_[*number] : nullptr;
+  }
+
+  Sum *sum_of(const Tensor &t) {
+    const NodeState *stop = state_of(t);
+    return stop ? &sums_[stop->first_sum + t.history().output] : nullptr;
+  }
+
+  bool leads_to_wanted(const Tensor &t) {
+    const NodeState *stop = state_of(t);
+    return stop && (stop->is_needed || sums_[stop->first_sum + t.history().output].is_wanted);
+  }
+
+  /// Nothing is added to the sums afterwards; those that are not wanted are not kept.
+  void step(NodeState &stop) {
+    const std::shared_ptr<Node> &n = stop.node;
+    std::vector<Tensor> grads;
+    grads.reserve(n->output_types.size());
+    bool any = false;
+    for (size_t i = 0; i < n->output_types.size(); ++i) {
+      Sum &sum = sums_[stop.first_sum + i];
+      any |= !!sum.value;
+      grads.push_back(sum.is_wanted ? sum.value : std::move(sum.value));
+    }
+    if (!any) return;
+    const Operator &op = *n->call.op;
+    if (has_no_gradient(op))
+      refuse(op, op.grad && !op.grad->why.empty()
+                     ? cat("does not exist: ", op.grad->why)
+                     : "was asked for, but none was given when it was made: `bprop=` gives one");
+    check_unwritten(*n);
+    for (size_t i = 0; i < grads.size(); ++i)
+      if (!grads[i]) grads[i] = Tensor::zeros(n->output_types[i].dtype, n->output_types[i].shape);
+    std::vector<Tensor> outputs(grads.size());
+    for (uint32_t i = 0; op.grad->saves_outputs && i < outputs.size(); ++i) {
+      outputs[i] = n->saved_outputs[i].detached();
+      outputs[i].set_history({n, i, outputs[i].storage().writes()});
+    }
+    std::vector<Tensor> of_inputs = op.grad->run({n->call, outputs, grads});
+    check_gradients(*n, of_inputs);
+    for (size_t i = 0; i < of_inputs.size(); ++i)
+      if (of_inputs[i] && n->call.inputs[i]) add(n->call.inputs[i], std::move(of_inputs[i]));
+  }
+
+  std::vector<NodeState> states_;
+  std::vector<Sum> sums_;        ///< those of each stop follow one another
+  std::vector<uint32_t> order_;  ///< of the calls
+  PointerMap<uint32_t> numbers_;
+};
+
+}  // namespace
+
+std::optional<bool> set_recording(std::optional<bool> on) {
+  GradMode before = state, now{on.value_or(false), on.has_value(), before.recorder};
+  if (now.on == (now.recorder == nullptr)) {
+    std::shared_ptr<Tape> &chain = newest;
+    if (now.on) {
+      chain = std::make_shared<Tape>(std::move(chain));
+      now.recorder = chain.get();
+    } else {
+      // what was never ended in it ends with it
+      for (bool is_last = false; !is_last; chain = std::move(chain->parent)) {
+        is_last = chain.get() == now.recorder;
+        chain->is_active.store(false, std::memory_order_relaxed);
+      }
+      now.recorder = nullptr;
+    }
+  }
+  state = now;
+  return before.is_explicit ? std::optional(before.on) : std::nullopt;
+}
+GradModeGuard::GradModeGuard(bool on) : before_(state), on_(on) {
+  state.on = on_;
+  if (!on_) state.recorder = nullptr;
+}
+GradModeGuard::~GradModeGuard() {
+  state.on = before_.on;
+  if (!on_) state.recorder = before_.recorder;
+}
+bool is_recording() { return state.on; }
+
+static std::shared_ptr<const Tape> present_recorder() {
+  return state.recorder ? state.recorder->shared_from_this() : nullptr;
+}
+
+Node::~Node() {
+  // a long chain of calls ends one after the other, not one within the other
+  std::shared_ptr<Node> chain;
+  auto take = [&](std::vector<Tensor> &tensors) {
+    for (Tensor &t : tensors) {
+      if (!t || !t.is_only_handle()) continue;
+      if (auto node = t.take_node(); node && node.use_count() == 1)
+        node->destruction_chain = std::exchange(chain, node);
+    }
+    tensors.clear();
+  };
+  take(call.inputs);
+  while (chain) {
+    std::shared_ptr<Node> n = std::exchange(chain, nullptr);
+    chain = std::move(n->destruction_chain);
+    take(n->call.inputs);
+  }
+}
+
+Tensor make_variable(const Tensor &t) {
+  static const auto &identity =
+      *new auto(registry().need("kw::identity"));  // for calls while the process ends
+  auto node = make_in_buffer<Node>();
+  node->call.op = identity;
+  if (state.on && t.history()) {
+    check_fresh(t, t.storage().writes());
+    node->call.inputs = {with_same_history(t)};
+  }
+  node->output_types = {{t.dtype(), t.shape()}};
+  node->writes = count_writes(node->call.inputs);
+  node->number = next_number++;
+  Tensor variable = t.detached();
+  node->recorder = present_recorder();
+  variable.set_history({std::move(node), 0, variable.storage().writes()});
+  return variable;
+}
+
+Tensor with_same_history(const Tensor &t) {
+  Tensor other = t.detached();
+  other.set_history(t.history());
+  return other;
+}
+
+bool is_recorded(const OpCall &call) {
+  const GradMode now = state;
+  bool any = false;
+  for (const Tensor &t : call.inputs) {
+    if (!t || !t.history()) continue;
+    any = true;
+    const Tape *of = t.history().node->recorder.get();
+    if (!of || of == now.recorder || (now.is_explicit && !now.on)) continue;
+    if (of->is_active.load(std::memory_order_relaxed) && of->thread != std::this_thread::get_id())
+      throw_runtime_error(cat(call.op->def.name,
+                              " was called on a tensor whose gradient another thread is about to ask for, "
+                              "which would not know of the call: call it in that thread"));
+  }
+  return any && now.on;
+}
+
+static uint64_t writes_into(const Tensor &t) { return t ? t.storage().writes() : 0; }
+
+std::vector<uint64_t> count_writes(const std::vector<Tensor> &tensors) {
+  std::vector<uint64_t> out;
+  out.reserve(tensors.size());
+  for (const Tensor &t : tensors) out.push_back(writes_into(t));
+  return out;
+}
+
+void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_t> &writes) {
+  auto node = make_in_buffer<Node>();
+  std::vector<uint64_t> now = count_writes(call.inputs);
+  for (Tensor &out : outputs)
+    for (size_t i = 0; i < call.inputs.size(); ++i)
+      if (out.is(call.inputs[i]) && now[i] == writes[i]) out = out.detached();
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (now[i] != writes[i]) node->written = input_name(call, i);
+    if (call.inputs[i]) check_fresh(call.inputs[i], writes[i]);
+    // what it is now: a kernel that changes it in place later gives the tensor itself another history
+    if (call.inputs[i]) call.inputs[i] = with_same_history(call.inputs[i]);
+  }
+  bool saves = call.op->grad && call.op->grad->saves_outputs;
+  node->output_types.reserve(outputs.size());
+  if (saves) node->saved_outputs.reserve(outputs.size());
+  now.reserve(now.size() + outputs.size());
+  for (uint32_t i = 0; i < outputs.size(); ++i) {
+    const Tensor &out = outputs[i];
+    node->output_types.push_back({out.dtype(), out.shape()});
+    if (saves) node->saved_outputs.push_back(out.detached());
+    // numbers that are no reals, of an operator without a gradient, do not change with its inputs
+    if (is_float(out.dtype()) || !has_no_gradient(*call.op))
+      out.set_history({node, i, out.storage().writes()});
+  }
+  node->writes = std::move(now);
+  for (const Tensor &out : node->saved_outputs) node->writes.push_back(writes_into(out));
+  node->number = next_number++;
+  node->recorder = present_recorder();
+  node->call = std::move(call);
+}
+
+std::vector<Tensor> gradients(const std::vector<Tensor> &outputs, const std::vector<Tensor> &seeds,
+                              const std::vector<Tensor> &wrt) {
+  for (const Tensor &t : wrt)
+    if (!t || !t.history())
+      throw_value_error("a gradient was asked for by a tensor that was no variable when the calls were made");
+  if (!seeds.empty() && seeds.size() != outputs.size())
+    throw_type_error(cat(counted(seeds.size(), "gradient"), " for ", counted(outputs.size(), "output")));
+  for (const Tensor &t : outputs) check_fresh(t, t.storage().writes());
+  Backward back(outputs, wrt);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Tensor seed = i < seeds.size() ? seeds[i] : Tensor();
+    if (seed && type_text(seed.dtype(), seed.shape()) != type_text(outputs[i].dtype(), outputs[i].shape()))
+      throw_value_error(cat("the gradient for output ", i, " is ", type_text(seed.dtype(), seed.shape()),
+                            ", but the output is ", type_text(outputs[i].dtype(), outputs[i].shape())));
+    if (!seed)  // which a gradient of this gradient goes through
+      seed = is_recording() ? call_op("kw::ones_like", {outputs[i]})[0]
+                            : Tensor::ones(outputs[i].dtype(), outputs[i].shape());
+    back.add(outputs[i], std::move(seed));
+  }
+  back.run();
+  std::vector<Tensor> out;
+  out.reserve(wrt.size());
+  for (const Tensor &t : wrt) out.push_back(back.found(t));
+  back.forget();
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!out[i]) continue;
+    bool is_own = out[i].writable() && out[i].is_only_handle() && out[i].shared_storage().use_count() == 1;
+    if (!is_own) out[i] = call_op("kw::identity", {out[i]})[0];
+    if (!is_recording() && out[i].history()) out[i] = out[i].detached();
+  }
+  return out;
+}
+
+}  // namespace kw

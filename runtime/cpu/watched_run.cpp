@@ -1,0 +1,205 @@
+// The thread that is kept: handed its work by one word, on which it spins and then sleeps. It is never
+// joined: it holds nothing, and a child of fork has none.
+#include "runtime/cpu/watched_run.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+
+#include "runtime/cpu/float_control.h"
+#include "runtime/cpu/park.h"
+#include "runtime/cpu/scratch.h"
+#include "runtime/cpu/spin.h"
+#include "support/memory.h"
+#include "support/stack.h"
+
+namespace kw {
+
+namespace {
+
+constexpr auto worker_spin = std::chrono::microseconds(100);  ///< without work, before it sleeps
+constexpr auto caller_spin = std::chrono::microseconds(4);    ///< before it sleeps until the work has ended
+constexpr uint32_t look_again = 64;                           ///< calls after which a caller spins anyway
+
+struct Job {
+  void (*work)(void *) = nullptr;
+  void *frame = nullptr;
+  uint64_t control = 0;
+
+  void run() const noexcept {
+    set_float_control(control);
+    work(frame);
+  }
+};
+
+/// What the caller sleeps on while it waits; made anew where a fork may have copied it locked.
+struct WakeEvent {
+  std::mutex mutex;
+  std::condition_variable rung;
+};
+
+/// One in a process, in memory that is never released.
+class WatchedThread {
+ public:
+  /// False when it is busy or the system refuses a thread.
+  bool run(const Job &job, std::chrono::milliseconds interval, const std::function<void()> &look);
+  void forget_thread() noexcept;
+  bool has_thread() const noexcept { return started_.load(std::memory_order_relaxed); }
+
+ private:
+  enum State : uint32_t { idle, given, ended };
+  bool start() noexcept;
+  static void *enter(void *self) noexcept;
+  [[noreturn]] void work() noexcept;
+  void sleep() noexcept;
+
+  enum Begun : uint32_t { not_yet, works, failed };
+  std::atomic<uint32_t> begun_{not_yet};
+  std::atomic<bool> busy_{false}, started_{false};
+  bool watches_forks_ = false;
+  Job job_;
+  alignas(64) std::atomic<uint32_t> state_{idle};
+  std::atomic<uint32_t> asleep_{0};
+  std::atomic<bool> caller_sleeps_{false};
+  std::atomic<int> caller_core_{-1};
+  std::atomic<bool> crowded_{false};  ///< both threads are on one core, where each spins at the other's cost
+  uint32_t calls_ = 0;
+  WakeEvent *bell_ = nullptr;
+};
+
+WatchedThread aside;
+
+bool WatchedThread::run(const Job &job, std::chrono::milliseconds interval,
+                        const std::function<void()> &look) {
+  if (busy_.exchange(true, std::memory_order_acquire)) return false;
+  if (!has_thread() && !start()) {
+    busy_.store(false, std::memory_order_release);
+    return false;
+  }
+  job_ = job;
+  caller_core_.store(current_processor(), std::memory_order_relaxed);
+  state_.store(given, std::memory_order_seq_cst);
+  if (asleep_.load(std::memory_order_seq_cst) && asleep_.exchange(0, std::memory_order_seq_cst))
+    unpark_one(asleep_);
+  auto has_ended = [&] { return state_.load(std::memory_order_seq_cst) == ended; };
+  bool spins = !crowded_.load(std::memory_order_relaxed) || ++calls_ % look_again == 0;
+  if (!spins || !spin_until(caller_spin, has_ended, [] {})) {
+    std::unique_lock lock(bell_->mutex);
+    caller_sleeps_.store(true, std::memory_order_seq_cst);
+    while (!bell_->rung.wait_for(lock, interval, has_ended)) {
+      lock.unlock();
+      look();
+      lock.lock();
+    }
+    caller_sleeps_.store(false, std::memory_order_relaxed);
+  }
+  state_.store(idle, std::memory_order_relaxed);
+  busy_.store(false, std::memory_order_release);
+  return true;
+}
+
+void WatchedThread::work() noexcept {
+  for (;;) {
+    auto has_work = [&] { return state_.load(std::memory_order_acquire) == given; };
+    if (crowded_.load(std::memory_order_relaxed)) sleep();
+    while (!spin_until(worker_spin, has_work, [] {})) sleep();
+    job_.run();
+    WakeEvent *bell = bell_;
+    state_.store(ended, std::memory_order_seq_cst);
+    bool sleeps = caller_sleeps_.load(std::memory_order_seq_cst);
+    int core = current_processor();
+    crowded_.store(sleeps && core >= 0 && core == caller_core_.load(std::memory_order_relaxed),
+                   std::memory_order_relaxed);
+    if (!sleeps) continue;
+    std::scoped_lock lock(bell->mutex);
+    bell->rung.notify_one();
+  }
+}
+
+void WatchedThread::sleep() noexcept {
+  scratch_arena().shrink();
+  asleep_.store(1, std::memory_order_seq_cst);
+  if (state_.load(std::memory_order_seq_cst) ==
+      given) {  // it came before anyone could see this thread asleep
+    asleep_.store(0, std::memory_order_relaxed);
+    return;
+  }
+  while (asleep_.load(std::memory_order_acquire)) park_while(asleep_, 1);
+}
+
+/// The thread ends where it has no memory for its own variables.
+void *WatchedThread::enter(void *self) noexcept {
+  auto *aside = static_cast<WatchedThread *>(self);
+  bool has_memory = can_throw();
+  if (has_memory) scratch_arena();
+  aside->begun_.store(has_memory ? works : failed, std::memory_order_release);
+  if (has_memory) aside->work();
+  return nullptr;
+}
+
+/// Only the caller that made it busy comes here.
+bool WatchedThread::start() noexcept {
+  if (!watches_forks_)
+    watches_forks_ = ::pthread_atfork(nullptr, nullptr, [] { aside.forget_thread(); }) == 0;
+  if (!watches_forks_) return false;
+  if (!bell_) bell_ = new (std::nothrow) WakeEvent;
+  if (!bell_) return false;
+  begun_.store(not_yet, std::memory_order_relaxed);
+  bool made = start_thread(enter, this);
+  while (made && begun_.load(std::memory_order_acquire) == not_yet) ::sched_yield();
+  made = made && begun_.load(std::memory_order_relaxed) == works;
+  started_.store(made, std::memory_order_relaxed);
+  return made;
+}
+
+/// In the child of a fork, which has one thread.
+void WatchedThread::forget_thread() noexcept {
+  bell_ = nullptr;  // the old one may be locked for ever
+  asleep_.store(0, std::memory_order_relaxed);
+  caller_sleeps_.store(false, std::memory_order_relaxed);
+  crowded_.store(false, std::memory_order_relaxed);
+  state_.store(idle, std::memory_order_relaxed);
+  started_.store(false, std::memory_order_relaxed);
+  busy_.store(false, std::memory_order_release);
+}
+
+/// A thread for this work alone; false when the system refuses it.
+bool run_in_new_thread(const Job &job, std::chrono::milliseconds interval,
+                       const std::function<void()> &look) {
+  WakeEvent bell;
+  bool has_ended = false;
+  pthread_t thread{};
+  auto body = [&] {
+    job.run();
+    std::scoped_lock lock(bell.mutex);
+    has_ended = true;
+    bell.rung.notify_one();
+  };
+  if (!start_thread(body, &thread)) return false;
+  {
+    std::unique_lock lock(bell.mutex);
+    while (!bell.rung.wait_for(lock, interval, [&] { return has_ended; })) {
+      lock.unlock();
+      look();
+      lock.lock();
+    }
+  }
+  ::pthread_join(thread, nullptr);
+  return true;
+}
+
+}  // namespace
+
+void run_in_watched_thread(void (*work)(void *), void *frame, std::chrono::milliseconds interval,
+                           const std::function<void()> &look) {
+  Job job{work, frame, float_control()};
+  if (!aside.run(job, interval, look) && !run_in_new_thread(job, interval, look)) job.run();
+}
+
+bool has_watched_thread() noexcept { return aside.has_thread(); }
+
+}  // namespace kw

@@ -1,0 +1,38 @@
+// Objects of the runtime in the memory of buffers, whose lists hold more of a size than malloc's: a gradient
+// makes and drops a dozen tensors at once.
+#pragma once
+
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "runtime/memory/buffer.h"
+
+namespace kw {
+
+template <class T>
+struct BufferAllocator {
+  using value_type = T;
+  BufferAllocator() = default;
+  template <class U>
+  BufferAllocator(const BufferAllocator<U> &) {}  // NOLINT(google-explicit-constructor): as allocators do
+
+  T *allocate(size_t n) {
+    static_assert(alignof(T) <= 64);
+    void *memory = allocate_buffer(n * sizeof(T));
+    if (!memory) throw std::bad_alloc();
+    return static_cast<T *>(memory);
+  }
+  void deallocate(T *memory, size_t) { release_buffer(memory); }
+  template <class U>
+  friend bool operator==(BufferAllocator, BufferAllocator<U>) {
+    return true;
+  }
+};
+
+template <class T, class... Args>
+std::shared_ptr<T> make_in_buffer(Args &&...args) {
+  return std::allocate_shared<T>(BufferAllocator<T>(), std::forward<Args>(args)...);
+}
+
+}  // namespace kw

@@ -1,0 +1,60 @@
+// Preimage of the cache key.
+#include "runtime/request.h"
+
+#include <bit>
+
+#include "codegen/artifact.h"
+#include "support/build_id.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+void captured_text(const Captured &c, std::string &out) {
+  out += cat(static_cast<int>(c.kind), ":", c.integer ? cat(*c.integer, c.exceeds_int64 ? "u" : "") : "-",
+             ":", hex_text(std::bit_cast<uint64_t>(c.real)), ":", static_cast<int>(c.dtype), ":",
+             c.text.size(), ":", c.text);
+  out += '(';
+  for (const Captured &item : c.items) captured_text(item, out);
+  out += ')';
+  for (const auto &[name, value] : c.attributes) {
+    out += cat(".", name, "=");
+    captured_text(value, out);
+  }
+  out += ';';
+}
+
+std::string signature_text(const Signature &s) {
+  std::string out;
+  for (const ArgSpec &a : s.args)
+    out += cat(static_cast<int>(a.kind), ":", short_name(a.dtype), ":", a.rank, ":",
+               static_cast<int>(a.stride_class), ":", a.alias, " ");
+  out += "outs";
+  for (StrideClass c : s.outs) out += cat(" ", static_cast<int>(c));
+  for (uint8_t alias : s.out_aliases) out += cat(" =", alias);
+  return out;
+}
+
+}  // namespace
+
+std::string key_text(const Request &r) {
+  std::string out = cat("artifact ", artifact_version, "\nbuild ", build_id(), "\nbackend ", r.backend,
+                        "\nname ", r.name, "\nidentity ", hash_bytes(r.identity).text(), "\n");
+  for (const auto &[name, value] : r.captures) {
+    out += cat("captured ", name, " ");
+    captured_text(value, out);
+    out += '\n';
+  }
+  out += cat("signature ", signature_text(r.signature), "\n");
+  for_each_field(r.options,
+                 [&](std::string_view name, int value) { out += cat("option ", name, " ", value, "\n"); });
+  for_each_field(r.target, [&](std::string_view name, const std::string &value) {
+    out += cat("target ", name, " ", value, "\n");
+  });
+  return out;
+}
+
+Hash128 key_of(const Request &r) { return hash_bytes(key_text(r)); }
+
+}  // namespace kw

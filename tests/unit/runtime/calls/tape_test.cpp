@@ -1,0 +1,162 @@
+// Gradients of recorded calls.
+#include "runtime/calls/tape.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <thread>
+
+#include "runtime/op_error.h"
+#include "runtime/ops/ops.h"
+#include "tests/unit/runtime/tensors.h"
+
+namespace kw {
+namespace {
+
+/// The gradient of the sum of f's results by its argument.
+template <class F>
+Tensor gradient_of(F &&f, const Tensor &at) {
+  bool outer = is_recording();
+  GradModeGuard on(true);
+  Tensor x = make_variable(at);
+  Tensor y = f(x);
+  GradModeGuard as_before(outer);
+  return gradients({y}, {}, {x})[0];
+}
+
+TEST(Tape, GoesBackThroughCalls) {
+  Interpreted interpreted;
+  Tensor x = tensor({3}, {1, 2, 3});
+  EXPECT_EQ(values(gradient_of([](const Tensor &t) { return ops::mul(t, t); }, x)), (Values{2, 4, 6}));
+  auto twice = [](const Tensor &t) { return ops::add(t, ops::mul(t, t)); };
+  EXPECT_EQ(values(gradient_of(twice, x)), (Values{3, 5, 7}));
+  Tensor column = tensor({2, 1}, {10, 20});
+  auto stretched = [&](const Tensor &t) { return ops::mul(t, x); };
+  EXPECT_EQ(values(gradient_of(stretched, column)), (Values{6, 6}));
+}
+
+TEST(Tape, DifferentiatesGradients) {
+  Interpreted interpreted;
+  auto cube = [](const Tensor &t) { return ops::mul(t, ops::mul(t, t)); };
+  auto slope = [&](const Tensor &t) { return gradient_of(cube, t); };
+  auto bend = [&](const Tensor &t) { return gradient_of(slope, t); };
+  Tensor x = tensor({2}, {2, 3});
+  EXPECT_EQ(values(slope(x)), (Values{12, 27}));
+  EXPECT_EQ(values(gradient_of(slope, x)), (Values{12, 18}));
+  EXPECT_EQ(values(gradient_of(bend, x)), (Values{6, 6}));
+}
+
+TEST(Tape, GivesNoneWhereNothingDepends) {
+  Interpreted interpreted;
+  GradModeGuard on(true);
+  Tensor x = make_variable(tensor({1}, {1})), other = make_variable(tensor({1}, {1}));
+  Tensor y = ops::exp(x);
+  auto found = gradients({y}, {tensor({1}, {3})}, {other, x});
+  EXPECT_FALSE(found[0]);
+  EXPECT_NEAR(values(found[1])[0], 3 * std::exp(1.0), 1e-5);
+  EXPECT_EQ(error_of<OpError>([&] { gradients({y}, {}, {tensor({1}, {1})}); }),
+            "a gradient was asked for by a tensor that was no variable when the calls were made");
+}
+
+TEST(Tape, SaysWhichOperatorHasNoGradient) {
+  Interpreted interpreted;
+  std::string text = error_of<OpError>([] {
+    gradient_of(
+        [](const Tensor &t) { return ops::cast(call_op("kw::argmax", {ops::mul(t, t)})[0], DType::f32); },
+        tensor({2}, {1, 2}));
+  });
+  EXPECT_EQ(text, "no error");  // an index is constant almost everywhere
+  OpDef def{"t::plain", {{"x"}}, {"y"}, {}, {}, "plain.py:3"};
+  KernelDef k{"t::plain", BodyKind::py_func, [](const OpCall &c, std::span<const TensorType>) {
+                return std::vector{c.inputs[0].detached()};
+              }};
+  auto plain = make_op(def, {k}, {});
+  auto f = [&](const Tensor &t) { return call_op(OpCall{plain, {t}})[0]; };
+  EXPECT_EQ(error_of<OpError>([&] { gradient_of(f, tensor({1}, {1})); }),
+            "the gradient of t::plain (plain.py:3) was asked for, but none was given when it was made: "
+            "`bprop=` gives one");
+}
+
+/// f(x) = 2 x whose gradient is `back`, reading what it saves.
+std::shared_ptr<const Operator> doubled(std::function<std::vector<Tensor>(const GradCall &)> back) {
+  OpDef def{"t::doubled", {{"x"}}, {"y"}};
+  KernelDef k{"t::doubled", BodyKind::cpp_kernel, [](const OpCall &c, std::span<const TensorType>) {
+                return std::vector{ops::add(c.inputs[0], c.inputs[0])};
+              }};
+  return make_op(def, {k}, GradDef{"t::doubled", GradKind::function, std::move(back)});
+}
+
+TEST(Tape, ChecksWhatGradientsReturn) {
+  Interpreted interpreted;
+  auto with = [](std::vector<Tensor> result) {
+    auto op = doubled([result](const GradCall &) { return result; });
+    return error_of<OpError>([&] {
+      gradient_of([&](const Tensor &t) { return call_op(OpCall{op, {t}})[0]; }, tensor({2}, {1, 2}));
+    });
+  };
+  EXPECT_EQ(with({tensor({2}, {1, 1})}), "no error");
+  EXPECT_EQ(with({Tensor()}), "no error");
+  EXPECT_EQ(with({}), "the gradient of t::doubled returns 0 values, but must return one per input: 1");
+  EXPECT_EQ(with({tensor({1}, {1})}),
+            "the gradient of t::doubled returns float32[1] for the input 'x', which is float32[2]");
+}
+
+TEST(Tape, RefusesMemoryThatWasWritten) {
+  Interpreted interpreted;
+  GradModeGuard on(true);
+  Tensor x = make_variable(tensor({2}, {1, 2}));
+  Tensor y = ops::mul(x, x), z = ops::add(x, x);
+  x.storage().note_write();
+  std::string text = error_of<OpError>([&] { gradients({y}, {}, {x}); });
+  EXPECT_TRUE(text.starts_with("the gradient of kw::mul (runtime/ops/elementwise.cpp:")) << text;
+  EXPECT_TRUE(text.ends_with(") cannot be computed: the input 'x' was written after the call")) << text;
+  EXPECT_EQ(values(gradients({z}, {}, {x})[0]), (Values{2, 2}));  // a sum reads nothing
+}
+
+/// What a call on a tensor says in a thread that said nothing, or "".
+std::string said_elsewhere(const Tensor &t) {
+  std::string out;
+  std::thread([&] {
+    try {
+      ops::exp(t);
+    } catch (const OpError &e) {
+      out = e.what();
+    }
+  }).join();
+  return out;
+}
+
+TEST(Tape, RecordersOfOneThreadNest) {
+  Interpreted interpreted;
+  set_recording(true);
+  Tensor x = make_variable(tensor({1}, {2})), inner;
+  {
+    GradModeGuard off(false);
+    EXPECT_EQ(set_recording(true), std::optional(false));
+    inner = make_variable(tensor({1}, {3}));
+    EXPECT_NE(said_elsewhere(inner), "");
+    set_recording(std::nullopt);
+    EXPECT_EQ(said_elsewhere(inner), "");  // it ended, and the one around goes on
+    EXPECT_NE(said_elsewhere(x), "");
+    set_recording(true);  // never ended
+    inner = make_variable(tensor({1}, {3}));
+  }
+  EXPECT_TRUE(is_recording());
+  Tensor y = ops::mul(x, x);
+  set_recording(std::nullopt);
+  EXPECT_EQ(said_elsewhere(x), "");
+  EXPECT_EQ(said_elsewhere(inner), "");  // the end of what is around ends it
+  EXPECT_EQ(values(gradients({y}, {}, {x})[0]), Values{4});
+}
+
+TEST(Tape, ReleasesLongChains) {
+  Interpreted interpreted;
+  GradModeGuard on(true);
+  Tensor x = make_variable(tensor({1}, {1})), y = x;
+  for (int i = 0; i < 20'000; ++i)
+    y = call_op("kw::reshape", {y}, {{"shape", Attr(std::vector<Attr>{Attr(1)})}})[0];
+  EXPECT_EQ(values(gradients({y}, {}, {x})[0]), (Values{1}));
+}
+
+}  // namespace
+}  // namespace kw
