@@ -316,7 +316,10 @@ Stmt IrReader::loop(const ast::ForStmt &n, Loc loc) {
   f.lo = expr(c.args[0]);
   f.hi = expr(c.args[1]);
   f.step = integer_of(c.args[2]);
-  if (auto *width = keyword(c, "width")) f.width = static_cast<uint32_t>(integer_of(*width));
+  for_each_field(f.how, [&](std::string_view field, auto &value) {
+    if (auto *given = keyword(c, field))
+      value = static_cast<std::decay_t<decltype(value)>>(integer_of(*given));
+  });
   if (auto *hint = keyword(c, "hint")) f.hint = word<Hint>(text_of(*hint), hint_text, 6, loc);
   f.iter = bind(name_of(n.target), make_sym(SymKind::iter, DType::i64, name_of(n.target), n.target->loc));
   f.body = block(*n.body, 0);

@@ -164,7 +164,7 @@ class Estimator {
     }
     if (const For *n = as<For>(s)) {
       Expr work = mul(trips(*n), body(*n));
-      bool at_once = n->kind == ForKind::vector && n->width >= vector_speedup && !is_known_before_;
+      bool at_once = n->kind == ForKind::vector && n->how.vector_width >= vector_speedup && !is_known_before_;
       return sum.add(at_once ? binary(BinOp::floor_div, work, const_int(vector_speedup)) : work);
     }
     if (const While *n = as<While>(s)) {
@@ -182,8 +182,8 @@ class Estimator {
   static bool is_short_form(const If &n) {
     const Binary *few = as<Binary>(n.cond);
     const For *loop = as<For>(n.yes);
-    return few && few->op == BinOp::lt && loop && loop->kind == ForKind::serial && loop->width > 0 &&
-           as_int(few->b) == loop->width;
+    return few && few->op == BinOp::lt && loop && loop->how.max_trips > 0 &&
+           as_int(few->b) == loop->how.max_trips + 1;
   }
 
   Expr body(const For &n) {

@@ -1,7 +1,8 @@
 // Blocks of memory in a loop in lanes: accesses whose lanes lie apart while the iterations of a loop inside
 // lie side by side. As many iterations as lanes are read and written in rows, turned over in registers. Says
 // nothing about dependences between the iterations of the loop in lanes, or about profit.
-//     for i in vector(0, m, width=16): for j in serial(0, n): c[i, j] = a[j, i]   →   16 rows of c at a time
+//     for i in vector(0, m, vector_width=16): for j in serial(0, n): c[i, j] = a[j, i]   →   16 rows of c at
+//     a time
 #pragma once
 
 #include <unordered_map>

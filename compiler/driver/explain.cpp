@@ -131,16 +131,17 @@ class Explainer {
     walk(safe_.body, [&](const For &n, const Stmt &) {
       if (!(n.iter->loc == at)) return;
       if (n.kind == ForKind::parallel) threads = &n;
-      if (n.kind == ForKind::vector || (n.kind == ForKind::parallel && n.width)) lanes = &n;
+      if (n.kind == ForKind::vector || (n.kind == ForKind::parallel && n.how.vector_width)) lanes = &n;
     });
     std::vector<std::string> how, why;
     if (!(at == loop.iter->loc)) why.push_back(cat("one with the loop of line ", line_mark(in_.sources, at)));
     if (threads) how.emplace_back("parallel"), why.emplace_back("on as many threads as its work is worth");
-    if (lanes) how.emplace_back("vector"), why.push_back(cat(lanes->width, " iterations at once"));
+    if (lanes) how.emplace_back("vector"), why.push_back(cat(lanes->how.vector_width, " iterations at once"));
     if (how.empty()) how.emplace_back(kind_text(loop.kind));
     walk(schedule_.short_sums, [&](const For &n, const Stmt &) {
       if (n.iter->loc == at && n.kind == ForKind::vector && !lanes)
-        why.push_back(cat(n.width, " iterations at once in calls whose sums have fewer than 64 terms"));
+        why.push_back(
+            cat(n.how.vector_width, " iterations at once in calls whose sums have fewer than 64 terms"));
     });
     return {join_text(how, " "), join_text(why, ", ")};
   }

@@ -108,7 +108,7 @@ class LoopReport {
   std::string how(const For &n) const {
     std::vector<std::string> out;
     if (n.kind == ForKind::parallel) out.emplace_back("on threads");
-    if (n.width >= 2) out.push_back(cat("in lanes, ", n.width, " at once"));
+    if (n.how.vector_width >= 2) out.push_back(cat("in lanes, ", n.how.vector_width, " at once"));
     if (out.empty()) out.emplace_back("serial");
     if (int64_t jammed = jammed_by(n)) out.push_back(cat(jammed, " iterations as one"));
     for (std::string &sum : sums(n)) out.push_back(std::move(sum));

@@ -31,7 +31,7 @@ class MissedOptimizations {
       : safe_(safe), schedule_(schedule), in_(input) {
     walk(schedule.func.body, [&](const For &n, const Stmt &) {
       if (n.kind == ForKind::parallel) on_threads_.push_back(n.iter->loc);
-      if (n.width >= 2) in_lanes_.push_back(n.iter->loc);
+      if (n.how.vector_width >= 2) in_lanes_.push_back(n.iter->loc);
       left_.push_back(n.iter->loc);
     });
   }

@@ -135,7 +135,7 @@ bool Comparer::same_head(const StmtNode &a, const StmtNode &b) {
                              },
                              [&](const For &n) {
                                const auto &m = std::get<For>(b.v);
-                               return n.step == m.step && n.kind == m.kind && n.width == m.width &&
+                               return n.step == m.step && n.kind == m.kind && n.how == m.how &&
                                       n.hint == m.hint && same(n.iter, m.iter) && same(n.lo, m.lo) &&
                                       same(n.hi, m.hi) && same(n.body, m.body);
                              },

@@ -13,10 +13,10 @@
 //   elements are lanes: a vector loop as wide as the cell has iteration l in lane l.
 // - For runs iter = lo, lo + step, … while iter < hi (step > 0) or iter > hi (step < 0). lo and hi are
 //   evaluated once, and the body writes nothing that they read. `kind` is a fact that code generation acts
-//   on, `hint` a claim of the user that only the scheduler reads. vector promises that groups of `width`
-//   iterations, one group after the other, may run statement by statement, all reads of a statement before
-//   its writes and inner loops in step; the other kinds but serial that the iterations may run in any order.
-//   A serial loop with a `width` runs at most so many iterations.
+//   on, `how` how it does so, `hint` a claim of the user that only the scheduler reads. vector promises that
+//   groups of `how.vector_width` iterations, one group after the other, may run statement by statement, all
+//   reads of a statement before its writes and inner loops in step; the other kinds but serial that the
+//   iterations may run in any order.
 // - Check evaluates cond and ends the kernel with a fault when it is false. When cond is a comparison,
 //   the fault carries its operands as value and bound; an index check is `lt` of two u64 casts, so
 //   that negative indices fail too.
@@ -163,13 +163,34 @@ struct Alloc {
   Fill fill;
   Stmt body;
 };
+/// How a loop of its kind runs. A field that is 0 is not set.
+struct LoopPlan {
+  /// Iterations that run at once: of a vector loop, and of a parallel loop whose sums in the order `lanes`
+  /// are to be vectorized (transform/lowering/lower_reductions).
+  uint32_t vector_width = 0;
+  uint32_t unroll = 0;    ///< of an unroll loop: copies of the body that are written out
+  uint32_t chunk = 0;     ///< of a parallel loop: iterations that a thread claims at once
+  int64_t max_trips = 0;  ///< of a serial loop: it runs at most so many iterations
+
+  friend bool operator==(const LoopPlan &, const LoopPlan &) = default;
+};
+
+/// Calls f(name, field) for each field: what printing and parsing walk over.
+template <class Plan, class F>
+void for_each_field(Plan &plan, F &&f) {
+  f("vector_width", plan.vector_width);
+  f("unroll", plan.unroll);
+  f("chunk", plan.chunk);
+  f("max_trips", plan.max_trips);
+}
+
 struct For {
   Sym iter;
   Expr lo, hi;
   int64_t step;
   ForKind kind;
-  uint32_t width;
   Hint hint;
+  LoopPlan how;
   Stmt body;
 };
 struct While {

@@ -331,7 +331,9 @@ void Printer::statement(const Stmt &root) {
       },
       [&](const For &n) {
         std::string bounds = cat(expr(n.lo), ", ", expr(n.hi), ", ", n.step);
-        if (n.width) bounds += cat(", width=", n.width);
+        for_each_field(n.how, [&](std::string_view field, int64_t value) {
+          if (value) bounds += cat(", ", field, "=", value);
+        });
         if (n.hint != Hint::none) bounds += cat(", hint='", hint_text(n.hint), "'");
         line(cat("for ", name(n.iter), " in ", kind_text(n.kind), "(", bounds, "):"));
         nested(n.body);

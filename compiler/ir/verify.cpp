@@ -169,11 +169,21 @@ bool Verifier::mark_ok(const Store &n) {
   return true;
 }
 
+/// Whether every field of the plan that is set means something for loops of this kind.
+static bool fits_kind(const LoopPlan &how, ForKind kind) {
+  return (!how.vector_width || kind == ForKind::vector || kind == ForKind::parallel) &&
+         (!how.unroll || kind == ForKind::unroll) && (!how.chunk || kind == ForKind::parallel) &&
+         (!how.max_trips || kind == ForKind::serial);
+}
+
 bool Verifier::loop(const For &n) {
   if (!expr(n.lo) || !expr(n.hi)) return false;
   if (!need(n.lo.dtype() == DType::i64 && n.hi.dtype() == DType::i64, "a loop bound is not i64"))
     return false;
   if (!need(n.step != 0, "a loop has step 0") || !need(n.iter->dtype == DType::i64, "an iterator is not i64"))
+    return false;
+  if (!need(fits_kind(n.how, n.kind), "the plan of a loop has a field of another kind of loop")) return false;
+  if (!need(n.kind != ForKind::unroll || n.how.unroll >= 2, "an unroll loop has fewer than 2 copies"))
     return false;
   // passes may evaluate bounds again in the body
   bool fixed = !may_change(n.lo, n.body, overlap_) && !may_change(n.hi, n.body, overlap_);

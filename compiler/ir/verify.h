@@ -15,6 +15,7 @@ namespace kw {
 ///   accessed only where visible
 /// - the number of indices equals the rank; a stored value has the buffer's dtype, a Let's value its symbol's
 /// - no loop writes memory that its bounds read, which passes may evaluate again in its body
+/// - the plan of a loop sets only fields of its kind (LoopPlan); an unroll loop has 2 copies or more
 /// - step is not 0; Jump stands inside a serial For or a While
 /// - the order of a sum names loops around it, outermost first; no iteration of them changes the element of
 ///   the sum. In lanes the store adds to its element or multiplies it, the order names at least one loop, a

@@ -110,7 +110,7 @@ CpuSchedule schedule_for_cpu(const Func &f, const Target &target) {
     const For *n = nest.loops[l].loop;
     if (n && n->kind == ForKind::parallel) out.push_back(print_directive(nest, {Verb::parallel, l}));
     if (n && n->kind == ForKind::vector)
-      out.push_back(print_directive(nest, {Verb::vectorize, l, {}, {int64_t{n->width}}}));
+      out.push_back(print_directive(nest, {Verb::vectorize, l, {}, {int64_t{n->how.vector_width}}}));
   }
   auto version = chosen_for_short_sums(f, end.func(), target);
   return {end.func(),         std::move(out), begin.lines().size(),

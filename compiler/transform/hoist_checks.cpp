@@ -262,15 +262,15 @@ Stmt run_early(Group group, const EarlyChecks &source) {
   blocks.step = block_size;
   Expr first = kw::ref(blocks.iter), left = cast(DType::u64, sub(blocks.hi, first));  // right for any bounds
   Expr size = cast(DType::i64, binary(BinOp::min, left, cast(DType::u64, const_int(block_size))));
-  auto within_block = [&](ForKind kind, uint32_t width, const std::function<Stmt(const Symbols &)> &body) {
+  auto within_block = [&](ForKind kind, LoopPlan how, const std::function<Stmt(const Symbols &)> &body) {
     Sym k = make_sym(SymKind::iter, DType::i64, "k");
     Symbols here = iterators;
     here[loops.back()->iter.get()] = add(first, kw::ref(k));
-    return for_loop({k, const_int(0), size, 1, kind, width, Hint::none, body(here)});
+    return for_loop({k, const_int(0), size, 1, kind, Hint::none, how, body(here)});
   };
 
   Buf bad = make_buf(make_sym(SymKind::buffer, DType::i64, "bad"), {}, Space::registers);
-  Stmt notice = within_block(ForKind::vector, lanes, [&](const Symbols &here) {
+  Stmt notice = within_block(ForKind::vector, {.vector_width = lanes}, [&](const Symbols &here) {
     Expr fails = load(bad, {});
     for (const EarlyCheck &c : group.checks) {
       Expr one = alarm_of(replaced(c.cond, here));
@@ -279,7 +279,7 @@ Stmt run_early(Group group, const EarlyChecks &source) {
     }
     return store(bad, {}, fails);
   });
-  Stmt find = within_block(ForKind::serial, 0, [&](const Symbols &here) { return checks_of(group, here); });
+  Stmt find = within_block(ForKind::serial, {}, [&](const Symbols &here) { return checks_of(group, here); });
   Expr failed = binary(BinOp::lt, load(bad, {}), const_int(0));
   Stmt body = alloc(bad, Fill::none, seq({store(bad, {}, const_int(0)), notice, if_else(failed, find, {})}));
   for (auto loop = nest.rbegin(); loop != nest.rend(); ++loop) {

@@ -164,7 +164,7 @@ void Lowering::fill_elements(const Buf &buf, const Operand &value, Loc loc) {
   Stmt out = store(buf, std::move(index), stored, loc);
   for (size_t d = buf->rank(); d-- > 0;)
     out = for_loop(
-        {iters[d], const_int(0), buf->extents[d], 1, ForKind::serial, 0, Hint::none, std::move(out)}, loc);
+        {iters[d], const_int(0), buf->extents[d], 1, ForKind::serial, Hint::none, {}, std::move(out)}, loc);
   builder_->add(std::move(out));
 }
 

@@ -107,7 +107,7 @@ void Lowering::expand_with_jumps(const ast::ForStmt &s, const std::vector<int64_
     std::swap(loop.next, next[k]);
     Sym iter = make_sym(SymKind::iter, DType::i64, "once", loc);
     once = for_loop(
-        {iter, const_int(0, loc), const_int(1, loc), 1, ForKind::serial, 0, Hint::none, copy.finish(cells)},
+        {iter, const_int(0, loc), const_int(1, loc), 1, ForKind::serial, Hint::none, {}, copy.finish(cells)},
         loc);
     unless_left(once, !loop.breaks || k == 0);
     live_ = next[k].arrived;

@@ -241,11 +241,11 @@ Stmt Lowering::for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop &loo
   Loc loc = s.iterable->loc;
   if (h.levels.empty() && jumps_of(out).any()) {
     Sym once = make_sym(SymKind::iter, DType::i64, "once", loc);
-    out = for_loop({once, const_int(0), const_int(1), 1, ForKind::serial, 0, h.hint, out}, loc);
+    out = for_loop({once, const_int(0), const_int(1), 1, ForKind::serial, h.hint, {}, out}, loc);
   }
   for (size_t d = h.levels.size(); d-- > 0;) {
     const LoopHeader::Level &level = h.levels[d];
-    out = for_loop({iters[d], level.lo, level.hi, level.step, ForKind::serial, 0, h.hint, out}, loc);
+    out = for_loop({iters[d], level.lo, level.hi, level.step, ForKind::serial, h.hint, {}, out}, loc);
     if (d == 0 || !loop.left) continue;  // `break` leaves the whole grid
     Stmt leave = make_stmt(loc, Jump{JumpKind::break_loop});
     out = seq({out, if_else(load(loop.left, {}, loc), leave, {}, loc)}, loc);

@@ -99,7 +99,7 @@ void expect_same(std::string_view body) {
 }
 
 TEST(MachineParallel, one_loop_cut_in_any_way) {
-  for (const char *words : {"", ", width=1", ", width=2", ", width=7", ", width=1000", ", width=4000"})
+  for (const char *words : {"", ", chunk=1", ", chunk=2", ", chunk=7", ", chunk=1000", ", chunk=4000"})
     expect_same(cat("  for i in parallel(0, n, 1", words, "):\n    w[i, 0] = a[i] * 3.5 + w[i, 1]\n"));
 }
 
@@ -107,7 +107,7 @@ TEST(MachineParallel, bounds_and_steps) {
   for (const char *bounds : {"1, n, 1", "n - 1, -1, -1", "0, n, 3", "n - 1, 0, -2", "p, n, 2", "0, 7 * p, 25",
                              "5, 5, 1", "9, 2, 1"})
     for (const char *width : {"0", "3"})
-      expect_same(cat("  for i in parallel(", bounds, ", width=", width,
+      expect_same(cat("  for i in parallel(", bounds, ", chunk=", width,
                       "):\n    if (0 <= i) and (i < n):\n      w[i, 2] = a[i] - cast(f64, i)\n"));
 }
 
@@ -120,7 +120,7 @@ TEST(MachineParallel, captures_of_every_kind) {
       "  d[()] = yes\n"
       "  for i in parallel(0, n, 1):\n    t[i] = x + a[i] * s[i % 3] + cast(f64, c[()] + p)\n"
       "    if d[()] and yes:\n      w[i, 1] = t[i] + cast(f64, h)\n"
-      "  for i in parallel(0, n, 1, width=2):\n    w[i, 0] = t[n - 1 - i]\n");
+      "  for i in parallel(0, n, 1, chunk=2):\n    w[i, 0] = t[n - 1 - i]\n");
 }
 
 TEST(MachineParallel, loops_jumps_and_cells_inside) {
@@ -135,7 +135,7 @@ TEST(MachineParallel, loops_jumps_and_cells_inside) {
 
 TEST(MachineParallel, a_parallel_loop_inside_another_one) {
   expect_same(
-      "  for i in parallel(0, n, 1, width=1):\n    for j in parallel(0, 4, 1):\n"
+      "  for i in parallel(0, n, 1, chunk=1):\n    for j in parallel(0, 4, 1):\n"
       "      w[i, j] = a[i] * cast(f64, j) + w[i, j]\n");
 }
 
@@ -143,7 +143,7 @@ TEST(MachineParallel, regions_one_after_the_other_in_serial_loops) {
   expect_same(
       "  for k in serial(0, 5, 1):\n    for i in parallel(0, n, 1):\n"
       "      w[i, k % 4] = w[n - 1 - i, (k + 3) % 4] * 0.5 + a[i]\n"
-      "    if k < 3:\n      for i in parallel(0, n, 1, width=3):\n        w[i, 2] = w[i, 2] + cast(f64, "
+      "    if k < 3:\n      for i in parallel(0, n, 1, chunk=3):\n        w[i, 2] = w[i, 2] + cast(f64, "
       "k)\n");
 }
 
@@ -191,7 +191,7 @@ TEST(MachineParallel, functions_and_remainders_inside) {
 TEST(MachineParallel, each_thread_has_temporaries_of_its_own) {
   expect_same(
       "  u = alloc(f64, (n,), 'heap', fill='zero')\n"
-      "  for i in parallel(0, n, 1, width=1):\n    t = alloc(f64, (n,), 'heap')\n"
+      "  for i in parallel(0, n, 1, chunk=1):\n    t = alloc(f64, (n,), 'heap')\n"
       "    z = alloc(f64, (i + 1, 2), 'heap', fill='zero')\n    q = alloc(f64, (8,), 'stack', fill='zero')\n"
       "    for j in serial(0, min(n, 20), 1):\n      t[j] = cast(f64, i * 3 + j)\n"
       "    for j in serial(0, min(n, 20), 1):\n      z[i, 1] = z[i, 1] + t[j] * a[j]\n"
@@ -201,7 +201,7 @@ TEST(MachineParallel, each_thread_has_temporaries_of_its_own) {
 TEST(MachineParallel, a_fault_ends_the_kernel) {
   for (const char *width : {"0", "1", "5"}) {
     std::string body =
-        cat("  for i in parallel(0, n, 1, width=", width,
+        cat("  for i in parallel(0, n, 1, chunk=", width,
             "):\n    check(cast(u64, i) < cast(u64, p), site=1)\n    w[i, 0] = a[i]\n", "  w[0, 3] = 77.0\n");
     auto machine = compiled(body);
     for (uint32_t threads : counts) {
@@ -238,8 +238,8 @@ constexpr std::string_view centuries =
 
 TEST(MachineParallel, cancelling_ends_long_chunks_and_many_chunks) {
   for (const char *words : {"1):\n    w[(i // 4611686018427387) % 2, 1] = cast(f64, i)\n",
-                            "1, width=1000):\n    w[0, 1] = a[0]\n",
-                            "1, width=1):\n    for j in serial(0, 100, 1):\n"
+                            "1, chunk=1000):\n    w[0, 1] = a[0]\n",
+                            "1, chunk=1):\n    for j in serial(0, 100, 1):\n"
                             "      w[0, 1] = a[j % 2]\n"}) {
     auto machine = compiled(cat("  for i in parallel(0, 4611686018427387904, ", words));
     for (uint32_t threads : counts) {
@@ -264,7 +264,7 @@ TEST(MachineParallel, a_run_that_is_cancelled_before_it_begins_does_nothing) {
 }
 
 constexpr std::string_view sums =
-    "  for i in parallel(0, n, 1, width=3):\n    for j in serial(0, n, 1):\n      w[i, 0] = w[i, 0] * 0.5 + "
+    "  for i in parallel(0, n, 1, chunk=3):\n    for j in serial(0, n, 1):\n      w[i, 0] = w[i, 0] * 0.5 + "
     "a[j]\n";
 
 TEST(MachineParallel, thirty_two_callers_at_once) {
@@ -295,7 +295,7 @@ TEST(MachineParallel, children_of_fork_run_kernels) {
 #if defined(__x86_64__)
 /// Workers that began before must follow: half of a least number is zero for all or for none.
 TEST(MachineParallel, a_caller_that_flushes_subnormals_gets_one_answer) {
-  auto machine = compiled("  for i in parallel(0, n, 1, width=1):\n    w[i, 0] = a[0] * 1e-308 * 0.01\n");
+  auto machine = compiled("  for i in parallel(0, n, 1, chunk=1):\n    w[i, 0] = a[0] * 1e-308 * 0.01\n");
   Threads scope(4);
   for (uint32_t change : {0u, 0x8040u, 0u}) {
     uint32_t before = _mm_getcsr();
@@ -336,7 +336,7 @@ TEST(MachineParallel, what_cannot_be_captured_is_an_internal_error) {
   Sym i = make_sym(SymKind::iter, DType::i64, "i"), t = make_sym(SymKind::local, DType::i64, "t");
   auto loop = [&](Stmt body) {
     return make_stmt(
-        {}, For{i, const_int(0), const_int(9), 1, ForKind::parallel, 0, Hint::none, std::move(body)});
+        {}, For{i, const_int(0), const_int(9), 1, ForKind::parallel, Hint::none, {}, std::move(body)});
   };
   auto made = [&](Stmt body) { return alloc(cell, Fill::zero, std::move(body)); };
   auto says = [&](Stmt body, std::string_view what) {
@@ -354,7 +354,7 @@ TEST(MachineParallel, memory_of_threads_that_cannot_be_had_is_told) {
   GTEST_SKIP() << "the sanitizers end the process instead of refusing memory";
 #endif
   auto machine = compiled(
-      "  for i in parallel(0, n, 1, width=1):\n    t = alloc(f64, (p * 10000000000000,), 'heap')\n"
+      "  for i in parallel(0, n, 1, chunk=1):\n    t = alloc(f64, (p * 10000000000000,), 'heap')\n"
       "    t[i] = a[i]\n    w[i, 0] = t[i]\n");
   for (uint32_t threads : counts) {
     Threads scope(threads);

@@ -91,7 +91,7 @@ int32_t run(const LoadedObject &object, Memory &memory, int64_t n) {
 /// Replaces "vector(" … ")" by the same with a width.
 std::string with_width(std::string body, uint32_t width) {
   for (size_t at = 0; (at = body.find(" vector(", at)) != std::string::npos; ++at)
-    body.insert(body.find("):", at), cat(", width=", width));
+    body.insert(body.find("):", at), cat(", vector_width=", width));
   return body;
 }
 

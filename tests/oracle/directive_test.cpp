@@ -89,7 +89,7 @@ Func backwards(const Func &f) {
     Substitution with;
     with.values[n.iter.get()] = at;
     Stmt body = substituted(n.body, with);
-    Stmt loop = for_loop({k, const_int(0), kw::ref(count), 1, ForKind::serial, 0, Hint::none, body});
+    Stmt loop = for_loop({k, const_int(0), kw::ref(count), 1, ForKind::serial, Hint::none, {}, body});
     return let(lo, n.lo, let(count, trips, loop));
   });
   return out;

@@ -28,7 +28,7 @@ HEAD = (
     "  site('E303', a, 0)\\n"
 )
 SUMS = HEAD + (
-    "  for i in parallel(0, n, 1, width=3):\\n    for j in serial(0, n, 1):\\n"
+    "  for i in parallel(0, n, 1, chunk=3):\\n    for j in serial(0, n, 1):\\n"
     "      w[i] = w[i] * 0.5 + a[j]\\n  return w\\n"
 )
 ENDLESS = HEAD + (
@@ -196,7 +196,7 @@ code.write(bytes([0x0F, 0xAE, 0x17, 0xC3]))
 address = ctypes.addressof(ctypes.c_char.from_buffer(code))
 load = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_uint32))(address)
 TINY = HEAD + (
-    "  for i in parallel(0, n, 1, width=1):\\n    w[i] = a[0] * 1e-308 * 0.01\\n  return w\\n"
+    "  for i in parallel(0, n, 1, chunk=1):\\n    w[i] = a[0] * 1e-308 * 0.01\\n  return w\\n"
 )
 for word, flushed in ((0x1F80, False), (0x9FC0, True), (0x1F80, False)):
     for _ in range(20):

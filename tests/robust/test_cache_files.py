@@ -31,6 +31,9 @@ def check(*numbers):
         assert (scale(n)(np.arange(5.0)) == np.arange(5.0) * n).all(), n
 """
 
+# before what the environment has: the mutation check sets the build that is tested
+HERE_FIRST = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
+
 
 def cached(folder: Path, program: str, *arguments: object, **env: str) -> str:
     done = run(SCALE + program, *arguments, env={"KW_CACHE_DIR": str(folder), **env})
@@ -143,7 +146,7 @@ path.write_bytes(artifacts.entry(artifacts.body(parts), data))
 def test_names_do_not_steer_the_terminal(cache: Path) -> None:
     cached(cache, "check(2)")
     [entry] = cache.glob("*.kwa")
-    expect(run(FORGE, entry, env={"PYTHONPATH": str(Path(__file__).parent)}), "")
+    expect(run(FORGE, entry, env={"PYTHONPATH": HERE_FIRST}), "")
     status, said = kw(cache, "cache", "ls")
     assert status == 0 and "\x1b" not in said and "\\x1b[2J" in said
 
@@ -257,7 +260,7 @@ for number in range(count):
 
 def test_forged_entries_are_misses_or_harmless(cache: Path) -> None:
     """Everything but key and code is changed behind a right checksum: no crash, no hang, no huge message."""
-    env = {"KW_CACHE_DIR": str(cache), "PYTHONPATH": str(Path(__file__).parent)}
+    env = {"KW_CACHE_DIR": str(cache), "PYTHONPATH": HERE_FIRST}
     done = run(SCALE + FORGERIES, cache, 400 * TIMES, SEED, env=env, patience=600)
     assert done.returncode == 0, (SEED, done.stdout[-20:], done.stderr[-3000:])
 

@@ -446,37 +446,37 @@ void FunctionEmitter::plain_loop(const For &n, V lo, V trips, bool polls) {
   b_.SetInsertPoint(done);
 }
 
-/// As many copies of the body as the loop is wide, one after the other, then the iterations that are left.
+/// Writes `how.unroll` copies of the body one after the other, then a loop over the remaining iterations.
 void FunctionEmitter::unrolled_loop(const For &n, V lo, V trips) {
   auto copies = [&](auto place) {
-    for (uint32_t c = 0; c < n.width; ++c) {
+    for (uint32_t c = 0; c < n.how.unroll; ++c) {
       values_[n.iter.get()] = iteration(n, lo, place(c));
       memo_.clear();
       statements(n.body);
     }
   };
   auto *known = llvm::dyn_cast<ConstantInt>(trips);
-  if (known && known->getZExtValue() == n.width) {
+  if (known && known->getZExtValue() == n.how.unroll) {
     copies([&](uint32_t c) { return b_.getInt64(c); });
     memo_.clear();
     return;
   }
-  V whole = b_.CreateSub(trips, b_.CreateURem(trips, b_.getInt64(n.width)));
+  V whole = b_.CreateSub(trips, b_.CreateURem(trips, b_.getInt64(n.how.unroll)));
   bool polls = contains_loop(n.body);
-  in_chunks(b_.getInt64(0), whole, n.width, polls, [&](V k) {
+  in_chunks(b_.getInt64(0), whole, n.how.unroll, polls, [&](V k) {
     copies([&](uint32_t c) { return b_.CreateAdd(k, b_.getInt64(c), "", true, true); });
   });
   plain_loop(n, iteration(n, lo, whole), b_.CreateSub(trips, whole), polls);
 }
 
-/// True when a loop runs a few iterations at most: its trip count, its width or the form
+/// True when a loop runs a few iterations at most: its trip count, its plan or the form
 /// `lo .. min(x, lo + c)` tells.
 /// The loops around it look at the cancel flag.
 bool FunctionEmitter::is_short(const For &n, V trips) const {
   constexpr int64_t few = 4096;
   if (auto *count = llvm::dyn_cast<ConstantInt>(trips)) return count->getZExtValue() <= few;
   if (&n == collapsed_row_ || &n == whole_block_) return false;
-  if (n.kind == ForKind::serial && n.width > 0) return n.width <= few;
+  if (n.how.max_trips > 0) return n.how.max_trips <= few;
   const Binary *least = as<Binary>(n.hi);
   if (n.step != 1 || !least || least->op != BinOp::min) return false;
   if (as_int(n.lo) == 0) return as_int(least->b).value_or(few + 1) <= few;

@@ -14,7 +14,7 @@ using llvm::Function;
 namespace {
 
 /// The function over cells of one lane for each element:
-///   for l in vector(0, count, 1, width=count): result[l] = exp(x[l])
+///   for l in vector(0, count, 1, vector_width=count): result[l] = exp(x[l])
 struct WideFunction {
   std::vector<Buf> operands;
   Buf result;
@@ -32,8 +32,14 @@ struct WideFunction {
     }
     result = cell(to, "result");
     Stmt one = store(result, {kw::ref(lane)}, expand_call(fn, args, {}, target));
-    body = for_loop(
-        {lane, const_int(0), const_int(count), 1, ForKind::vector, count, Hint::none, std::move(one)});
+    body = for_loop({lane,
+                     const_int(0),
+                     const_int(count),
+                     1,
+                     ForKind::vector,
+                     Hint::none,
+                     {.vector_width = count},
+                     std::move(one)});
   }
 };
 

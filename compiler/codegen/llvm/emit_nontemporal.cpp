@@ -86,7 +86,8 @@ bool FunctionEmitter::may_stream(const For &n, const VectorizationAnalysis &view
       [&](const Store &s, const Stmt &) {
         if (!only_written_.count(s.buf.get())) return;
         some = true;
-        plain = plain && is_plain(s.index, n, values_) && n.width * item_size(s.buf->dtype) % line_bytes == 0;
+        plain = plain && is_plain(s.index, n, values_) &&
+                n.how.vector_width * item_size(s.buf->dtype) % line_bytes == 0;
       },
       [&](const For &, const Stmt &) { plain = false; },
       [&](const If &, const Stmt &branch) {

@@ -123,7 +123,7 @@ static std::vector<const For *> parallel_loops_in(const Stmt &body) {
     for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
       if (const Seq *items = as<Seq>(*s))
         for (size_t i = 0; i + 1 < items->items.size(); ++i) self(self, items->items[i]);
-      if (const For *loop = as<For>(*s); loop && loop->kind == ForKind::parallel && !loop->width)
+      if (const For *loop = as<For>(*s); loop && loop->kind == ForKind::parallel && !loop->how.chunk)
         out.push_back(loop);
     }
   };
@@ -181,7 +181,7 @@ static const For *loop_to_cut(const For &n) {
   const Stmt *s = &n.body;
   for (; as<Let>(*s); s = &as<Let>(*s)->body) made.insert(as<Let>(*s)->sym.get());
   const For *inner = as<For>(*s);
-  if (n.width || !inner || inner->kind != ForKind::parallel || inner->width) return nullptr;
+  if (n.how.chunk || !inner || inner->kind != ForKind::parallel || inner->how.chunk) return nullptr;
   bool apart = true;
   for (const Expr &end : {inner->lo, inner->hi})
     walk(
@@ -212,16 +212,17 @@ FunctionEmitter::V FunctionEmitter::cut_inner(const Region &r, V frame, V wanted
 /// all as one chunk.
 void FunctionEmitter::parallel_loop(const For &n, V lo, V trips) {
   llvm::Type *wide = b_.getInt64Ty();
-  V zero = b_.getInt64(0), one = b_.getInt64(1), width = b_.getInt64(n.width);
+  V zero = b_.getInt64(0), one = b_.getInt64(1), width = b_.getInt64(n.how.chunk);
   Region region{n, lo, trips, loop_to_cut(n), Uses(n)};
   capture(region);
   V frame = region.frame.make(b_, entry_);
   Function *body = chunk_function(region);
   V threads = b_.CreateZExt(load_env(b_.getInt32Ty(), 4), wide, "threads");
-  V chunks = n.width ? b_.CreateAdd(b_.CreateUDiv(trips, width),
-                                    b_.CreateZExt(b_.CreateICmpNE(b_.CreateURem(trips, width), zero), wide))
-                     : wanted_chunks(n, threads);
-  if (!n.width && !region.cut) chunks = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, chunks, trips);
+  V chunks = n.how.chunk
+                 ? b_.CreateAdd(b_.CreateUDiv(trips, width),
+                                b_.CreateZExt(b_.CreateICmpNE(b_.CreateURem(trips, width), zero), wide))
+                 : wanted_chunks(n, threads);
+  if (!n.how.chunk && !region.cut) chunks = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, chunks, trips);
   BasicBlock *alone = block("alone"), *together = block("together"), *joined = block("joined");
   V several = b_.CreateAnd(b_.CreateICmpUGT(threads, one), b_.CreateICmpSGT(chunks, one));
   if (region.cut) several = b_.CreateAnd(several, b_.CreateICmpNE(trips, zero));
@@ -238,7 +239,7 @@ void FunctionEmitter::parallel_loop(const For &n, V lo, V trips) {
   b_.SetInsertPoint(together);
   per_chunk = region.frame.field(b_, frame, Frame::per_chunk);
   if (region.cut) chunks = cut_inner(region, frame, chunks);
-  V even = n.width ? width : b_.CreateAdd(b_.CreateUDiv(b_.CreateSub(trips, one), chunks), one);
+  V even = n.how.chunk ? width : b_.CreateAdd(b_.CreateUDiv(b_.CreateSub(trips, one), chunks), one);
   b_.CreateStore(even, per_chunk);
   llvm::Type *p = b_.getPtrTy();
   b_.CreateCall(FunctionType::get(b_.getVoidTy(), {p, wide, p, p}, false), load_env(p, 8),

@@ -11,8 +11,9 @@ namespace kw {
 using llvm::BasicBlock;
 
 bool FunctionEmitter::runs_in_vectors(const For &n) const {
-  bool is_power = (n.width & (n.width - 1)) == 0;
-  return !lanes_ && n.kind == ForKind::vector && n.width >= 2 && n.width <= 64 && is_power;
+  bool is_power = (n.how.vector_width & (n.how.vector_width - 1)) == 0;
+  return !lanes_ && n.kind == ForKind::vector && n.how.vector_width >= 2 && n.how.vector_width <= 64 &&
+         is_power;
 }
 
 /// Lanes of the chunks that run what is left.
@@ -191,7 +192,7 @@ void FunctionEmitter::lane_body(const For &n, VectorizationAnalysis &view, V lo,
 bool FunctionEmitter::fits_one_chunk(const For &n) {
   const Binary *least = as<Binary>(n.hi);
   return n.kind == ForKind::vector && n.step == 1 && as_int(n.lo) == 0 && least && least->op == BinOp::min &&
-         as_int(least->b).value_or(n.width + 1) <= n.width;
+         as_int(least->b).value_or(n.how.vector_width + 1) <= n.how.vector_width;
 }
 
 /// True of a vector loop that fills a cell of as many lanes.
@@ -226,17 +227,18 @@ FunctionEmitter::V FunctionEmitter::row_mask(V lo, V hi, uint32_t count) {
 
 /// Iterations that have a lane of their own each, all of them or, with a mask, some.
 void FunctionEmitter::row(const For &n, VectorizationAnalysis &view, V lo, V trips) {
-  V zero = b_.getInt64(0), all = b_.getInt64(n.width), from = lo, count = trips;
+  V zero = b_.getInt64(0), all = b_.getInt64(n.how.vector_width), from = lo, count = trips;
   auto body = [&](V mask) {
-    OuterCells outer = open_cells(view, n.width);
-    lane_body(n, view, zero, zero, n.width, outer, mask);
-    close_cells(outer, n, view, zero, n.width);
+    OuterCells outer = open_cells(view, n.how.vector_width);
+    lane_body(n, view, zero, zero, n.how.vector_width, outer, mask);
+    close_cells(outer, n, view, zero, n.how.vector_width);
   };
   if (count == all) return body(nullptr);
   BasicBlock *part = block("part"), *done = block("done");
   const Binary *end =
       as<Binary>(n.hi);  // what is left of a row (transform/lowering/blocked_reduction) is never all of it
-  bool is_rest = end && end->op == BinOp::bit_and && as_int(end->b).value_or(n.width) < n.width;
+  bool is_rest =
+      end && end->op == BinOp::bit_and && as_int(end->b).value_or(n.how.vector_width) < n.how.vector_width;
   if (!is_rest && !always_masked(view, target_)) {
     BasicBlock *whole = block("row"), *rest = block("rest");
     b_.CreateCondBr(b_.CreateICmpEQ(count, all), whole, rest);
@@ -247,7 +249,7 @@ void FunctionEmitter::row(const For &n, VectorizationAnalysis &view, V lo, V tri
   }
   b_.CreateCondBr(b_.CreateICmpEQ(count, zero), done, part);
   b_.SetInsertPoint(part);
-  body(row_mask(from, b_.CreateAdd(from, count), n.width));
+  body(row_mask(from, b_.CreateAdd(from, count), n.how.vector_width));
   b_.CreateBr(done);
   b_.SetInsertPoint(done);
   memo_.clear();
@@ -294,7 +296,7 @@ void FunctionEmitter::lanes(const For &n, VectorizationAnalysis &view, V lo, V t
 
 /// Whole chunks, then what is left of the iterations.
 void FunctionEmitter::vector_loop(const For &n, VectorizationAnalysis &view, V lo, V trips) {
-  uint32_t width = n.width;
+  uint32_t width = n.how.vector_width;
   bool polls = contains_loop(n.body), one = fits_one_chunk(n);
   V zero = b_.getInt64(0), whole = b_.CreateAnd(trips, ~uint64_t{width - 1});
   OuterCells outer = open_cells(view, width);
@@ -352,7 +354,7 @@ bool FunctionEmitter::may_run_again(const For &n, const VectorizationAnalysis &v
 /// or has a mask; or one by one.
 void FunctionEmitter::rest_of_lanes(const For &n, VectorizationAnalysis &view, V lo, V trips,
                                     OuterCells &outer) {
-  uint32_t width = n.width, fewer = rest_lanes(view, width);
+  uint32_t width = n.how.vector_width, fewer = rest_lanes(view, width);
   bool polls = contains_loop(n.body), masks = can_mask(view, target_);
   V whole = b_.CreateAnd(trips, ~uint64_t{width - 1});
   auto run = [&](auto &&body) {

@@ -88,7 +88,7 @@ class Body {
  private:
   static constexpr int64_t width_ceiling = 64;  // lanes of a sum
 
-  double width() const { return lanes_ ? lanes_->width : 1; }
+  double width() const { return lanes_ ? lanes_->how.vector_width : 1; }
 
   void load(const Load &n, double times) {
     if (n.buf->space == Space::registers) return;
@@ -178,7 +178,7 @@ class Costs {
     if (lo) middle = *lo + std::max(0.0, trips - 1) / 2 * step;
     values_[n.iter.get()] = middle;
     const For *before = lanes_;
-    if (n.width >= 2) lanes_ = &n;
+    if (n.how.vector_width >= 2) lanes_ = &n;
     Body body(n, lanes_);
     LoopCost cost;
     cost.runs = entries * trips;

@@ -42,10 +42,10 @@ class LoopChooser {
       For loop = n;
       bool one_sum = threads && width != widths_.end() && is_sum_on_threads(original);
       if (width == widths_.end() || one_sum) {
-        loop.kind = ForKind::parallel, loop.width = one_sum ? width->second : 0;
+        loop.kind = ForKind::parallel, loop.how.vector_width = one_sum ? width->second : 0;
         return for_loop(std::move(loop), s.loc());
       }
-      loop.kind = ForKind::vector, loop.width = width->second;
+      loop.kind = ForKind::vector, loop.how.vector_width = width->second;
       return threads ? in_blocks(std::move(loop), s.loc()) : for_loop(std::move(loop), s.loc());
     });
     return out;
@@ -56,14 +56,15 @@ class LoopChooser {
   int64_t block_of(const For &loop) const {
     bool nested = false;
     walk(loop.body, [&](const For &, const Stmt &) { nested = true; });
-    return nested ? loop.width : std::max<int64_t>(target_.work_per_thread() >> 5, loop.width);
+    return nested ? loop.how.vector_width
+                  : std::max<int64_t>(target_.work_per_thread() >> 5, loop.how.vector_width);
   }
 
   /// A loop over blocks on threads around the vector loop over one of them.
   Stmt in_blocks(For loop, Loc loc) const {
     Sym first = make_sym(SymKind::iter, DType::i64, cat(loop.iter->name, "0"), loop.iter->loc);
     int64_t block = block_of(loop) * loop.step;
-    For blocks{first, loop.lo, loop.hi, block, ForKind::parallel, 0, Hint::none, {}};
+    For blocks{first, loop.lo, loop.hi, block, ForKind::parallel, Hint::none, {}, {}};
     loop.lo = kw::ref(first);
     loop.hi = binary(loop.step > 0 ? BinOp::min : BinOp::max, loop.hi, add(loop.lo, const_int(block)));
     blocks.body = for_loop(std::move(loop), loc);

@@ -1,7 +1,7 @@
 // The last choice of a schedule: which loops run on several threads, and which run their iterations side by
 // side in vector registers. Takes the order of the loops as it finds it.
 //     for i in serial(0, m): for j in serial(0, n): …   →   for i in parallel(0, m): for j in vector(0, n,
-//     width=64): …
+//     vector_width=64): …
 #pragma once
 
 #include "ir/func.h"

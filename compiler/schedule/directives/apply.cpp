@@ -67,7 +67,8 @@ Blocks blocks_of(const Nest &nest, uint32_t loop, int64_t size, StatementList &b
 
 Stmt serial_loop(const Sym &iter, Expr lo, Expr hi, int64_t step, Stmt body, Loc loc,
                  Hint hint = Hint::none) {
-  return for_loop({iter, std::move(lo), std::move(hi), step, ForKind::serial, 0, hint, std::move(body)}, loc);
+  return for_loop({iter, std::move(lo), std::move(hi), step, ForKind::serial, hint, {}, std::move(body)},
+                  loc);
 }
 
 /// A copy of a loop over other bounds, under the same name; none when it surely has no iteration.
@@ -119,7 +120,8 @@ class Apply {
     return replaced([&](const Stmt &s) {
       For changed = *as<For>(with_own(s, scalars_of_iterations()));
       changed.kind = kind;
-      changed.width = d_.sizes.empty() ? 0 : static_cast<uint32_t>(d_.sizes[0]);
+      uint32_t size = d_.sizes.empty() ? 0 : static_cast<uint32_t>(d_.sizes[0]);
+      changed.how = kind == ForKind::vector ? LoopPlan{.vector_width = size} : LoopPlan{.chunk = size};
       return StatementList{{loop_like(s, std::move(changed))}};
     });
   }

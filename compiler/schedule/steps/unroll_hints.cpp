@@ -19,7 +19,7 @@ constexpr uint64_t copies_of_unknown_count = 8;
 
 /// The copies that an inner loop will have, or has.
 uint64_t copies_in(const For &n) {
-  if (n.kind == ForKind::unroll) return n.width;
+  if (n.kind == ForKind::unroll) return n.how.unroll;
   return n.hint == Hint::unroll && n.kind == ForKind::serial ? unroll_plan(n).copies : 1;
 }
 
@@ -73,11 +73,11 @@ Func unroll_hinted(const Func &f) {
   });
   Func out = f;
   out.body = rewrite(f.body, [&](const For &n, const Stmt &s) {
-    if (n.hint != Hint::unroll || n.width || !is_plain(n) || in_lanes.count(n.iter.get())) return s;
+    if (n.hint != Hint::unroll || !is_plain(n) || in_lanes.count(n.iter.get())) return s;
     uint32_t copies = unroll_plan(n).copies;
     if (copies < 2) return s;
     For loop = n;
-    loop.kind = ForKind::unroll, loop.width = copies;
+    loop.kind = ForKind::unroll, loop.how = {.unroll = copies};
     return for_loop(std::move(loop), s.loc());
   });
   return out;

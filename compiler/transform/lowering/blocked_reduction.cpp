@@ -39,8 +39,8 @@ class RowBuilder {
     Sym block = lane_iterator("block"), blocks = local("blocks");
     Stmt body = one_block(block, kw::ref(blocks));
     Expr all = shifted_down(add(count, const_int(block_size - 1)), block_bits);
-    For loop{block, const_int(0), kw::ref(blocks), 1, ForKind::serial, 0, Hint::none, std::move(body)};
-    if (any.on_threads) loop.kind = ForKind::parallel, loop.width = blocks_per_chunk();
+    For loop{block, const_int(0), kw::ref(blocks), 1, ForKind::serial, Hint::none, {}, std::move(body)};
+    if (any.on_threads) loop.kind = ForKind::parallel, loop.how = {.chunk = blocks_per_chunk()};
     std::vector<Stmt> in_order, ends;
     if (any.on_threads)
       ends.push_back(for_each_sum([&](const ReductionPlan &s) { return fold_sums(s, kw::ref(blocks)); }));
@@ -221,7 +221,7 @@ class RowBuilder {
 
   /// The lanes of a row in parts of as many as the loop runs at once.
   Stmt row_in_parts(const Run &run, Part which, const Expr &row) const {
-    int64_t width = innermost().width;
+    int64_t width = innermost().how.vector_width;
     Sym part = lane_iterator("part"), l = lane_iterator("l"), start = local("start"), begin = local("begin");
     Expr at = kw::ref(start), offset = kw::ref(l), first = at;
     Expr end = at_most(run.hi, add(at, const_int(width)));

@@ -1,6 +1,7 @@
 // Bands of sums in lanes whose innermost loop runs in vectors, as blocks of 4,096 iterations in rows of 64:
 //     for i: for j in vector: s += x[i, j] @ lanes   →   for block: lanes = -0.0;
-//         for row: for l in vector(first, end, width=64): lanes[l] += x[i, j];   fold lanes; count the block
+//         for row: for l in vector(first, end, vector_width=64): lanes[l] += x[i, j];   fold lanes; count the
+//         block
 // Rows lie at multiples of 64 iterations of the whole band: where it has several loops, one may begin and end
 // in the middle. Blocks of a band whose outermost loop is parallel run on threads. Chooses no form of a sum.
 #pragma once

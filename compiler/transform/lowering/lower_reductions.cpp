@@ -66,7 +66,7 @@ Stmt in_source_order(const Stmt &loop) {
     return n.order == Order::lanes ? store(n.buf, n.index, n.value, s.loc()) : s;
   });
   For out = *as<For>(plain);
-  out.kind = ForKind::serial, out.width = lane_count;
+  out.kind = ForKind::serial, out.how = {.max_trips = lane_count - 1};
   return copy_of(for_loop(std::move(out), loop.loc()));
 }
 
@@ -181,8 +181,8 @@ class ReductionLowering {
       sum.long_only = sum.band.size() == 1 && (facts_of(inner).is_light || many);
       bool threads = sum.band.back()->kind == ForKind::parallel;
       bool lanes = inner.kind == ForKind::vector || (threads && sum.band.size() == 1);
-      if (lanes && inner.width >= 2 && inner.width <= lane_count) {
-        bool registers = inner.width == lane_count && facts_of(inner).fits_registers;
+      if (lanes && inner.how.vector_width >= 2 && inner.how.vector_width <= lane_count) {
+        bool registers = inner.how.vector_width == lane_count && facts_of(inner).fits_registers;
         sum.run_in_rows(registers, threads && !any_guarded(sum.band));
       } else if (sum.band.size() == 1) {
         sum.form = ReductionPlan::Form::in_blocks;
@@ -229,7 +229,7 @@ class ReductionLowering {
       if (sum.band.back() == source)
         (sum.form == ReductionPlan::Form::in_rows ? rows : whole).push_back(&sum);
       if (sum.form == ReductionPlan::Form::in_rows || !is_in(sum.band, source)) continue;
-      if (inner.kind == ForKind::parallel) inner.kind = ForKind::serial, inner.width = 0;
+      if (inner.kind == ForKind::parallel) inner.kind = ForKind::serial, inner.how = {};
       out = for_loop(inner, s.loc());
       if (sum.band.front() != source) continue;
       if (sum.form == ReductionPlan::Form::in_blocks)

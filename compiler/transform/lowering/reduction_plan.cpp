@@ -79,11 +79,17 @@ Sym lane_iterator(const char *name) { return make_sym(SymKind::iter, DType::i64,
 
 Stmt counted_loop(const Sym &iter, Expr lo, Expr hi, Stmt body, int64_t step) {
   return for_loop(
-      {iter, std::move(lo), std::move(hi), step, ForKind::serial, 0, Hint::none, std::move(body)});
+      {iter, std::move(lo), std::move(hi), step, ForKind::serial, Hint::none, {}, std::move(body)});
 }
 Stmt vector_loop(const Sym &iter, Expr lo, Expr hi, int64_t width, Stmt body) {
-  return for_loop({iter, std::move(lo), std::move(hi), 1, ForKind::vector, static_cast<uint32_t>(width),
-                   Hint::none, std::move(body)});
+  return for_loop({iter,
+                   std::move(lo),
+                   std::move(hi),
+                   1,
+                   ForKind::vector,
+                   Hint::none,
+                   {.vector_width = static_cast<uint32_t>(width)},
+                   std::move(body)});
 }
 
 Expr steps_between(const Expr &low, const Expr &high, int64_t size) {

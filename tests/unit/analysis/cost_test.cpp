@@ -71,7 +71,7 @@ TEST(Work, pieces_of_a_range_are_bounded_by_their_ends) {
 
 TEST(Work, of_a_sum_in_lanes_is_that_of_the_loop_as_it_stands) {
   std::string_view lines =
-      "  for i in parallel(0, n, 1):\n    if n < 64:\n      for j in serial(0, n, 1, width=64):\n"
+      "  for i in parallel(0, n, 1):\n    if n < 64:\n      for j in serial(0, n, 1, max_trips=63):\n"
       "        c[i] = c[i] + f32(1.0)\n    else:\n      b: i64 = n >> 12\n      for k in serial(0, b, 1):\n"
       "        while c[i] < f32(2.0):\n          c[i] = f32(3.0)\n";
   WorkEstimate work = work_of_first_loop(lines);
@@ -161,7 +161,7 @@ TEST(Work, steps_divide_the_trips) {
 TEST(Work, a_block_of_a_longer_loop_has_no_more_iterations_than_the_loop) {
   Func f = unit::ir(
       "def f(c: inout(f64, (n,))):\n  fp('strict')\n  dims(n)\n  for b in parallel(0, n, 1000):\n"
-      "    for i in vector(b, min(n, b + 1000), 1, width=8):\n      c[i] = 1.0\n  return c\n");
+      "    for i in vector(b, min(n, b + 1000), 1, vector_width=8):\n      c[i] = 1.0\n  return c\n");
   WorkEstimate work = estimate_work(f);
   EXPECT_TRUE(work.bounded);
   EXPECT_NE(print(work.operations).find("min(n, 1000)"), std::string::npos) << print(work.operations);

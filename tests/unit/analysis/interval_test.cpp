@@ -19,8 +19,8 @@ struct Scene {
        p = variable(SymKind::param, "p");
   Sym si = make_sym(SymKind::iter, DType::i64, "i"), sj = make_sym(SymKind::iter, DType::i64, "j");
   Expr i = kw::ref(si), j = kw::ref(sj);
-  For loop_i{si, const_int(0), n, 1, ForKind::serial, 0, Hint::none, {}};
-  For loop_j{sj, const_int(2), m, 1, ForKind::serial, 0, Hint::none, {}};
+  For loop_i{si, const_int(0), n, 1, ForKind::serial, Hint::none, {}, {}};
+  For loop_j{sj, const_int(2), m, 1, ForKind::serial, Hint::none, {}, {}};
   BoundsContext context{true};
 
   Scene() { context.enter_loop(loop_i), context.enter_loop(loop_j); }
@@ -106,7 +106,7 @@ TEST(Interval, a_step_that_may_jump_over_the_end_refutes_nothing) {
 
 TEST(Interval, loops_may_run_down) {
   Scene s;
-  For down{s.si, sub(s.n, c(1)), c(-1), -1, ForKind::serial, 0, Hint::none, {}};
+  For down{s.si, sub(s.n, c(1)), c(-1), -1, ForKind::serial, Hint::none, {}, {}};
   BoundsContext context(true);
   context.enter_loop(down);
   EXPECT_EQ(context.nonnegative(*affine_of(s.i)).kind, Kind::proved);
@@ -117,7 +117,7 @@ TEST(Interval, loops_may_run_down) {
 TEST(Interval, inner_loops_may_depend_on_outer_ones) {
   Scene s;
   Sym sk = make_sym(SymKind::iter, DType::i64, "k");
-  For triangle{sk, s.i, s.n, 1, ForKind::serial, 0, Hint::none, {}};
+  For triangle{sk, s.i, s.n, 1, ForKind::serial, Hint::none, {}, {}};
   s.context.enter_loop(triangle);
   Expr k = kw::ref(sk);
   EXPECT_EQ(s.outcome(sub(k, s.i)), "proved");
@@ -184,7 +184,7 @@ TEST(Interval, division_and_remainder_by_constants) {
   EXPECT_EQ(s.outcome(binary(BinOp::floor_div, sub(s.i, c(1)), c(2))), "unknown");
   EXPECT_EQ(s.outcome(binary(BinOp::floor_mod, s.i, c(-4))), "unknown");
   Sym sk = make_sym(SymKind::iter, DType::i64, "k");
-  For half{sk, c(0), binary(BinOp::floor_div, s.n, c(2)), 1, ForKind::serial, 0, Hint::none, {}};
+  For half{sk, c(0), binary(BinOp::floor_div, s.n, c(2)), 1, ForKind::serial, Hint::none, {}, {}};
   s.context.enter_loop(half);
   EXPECT_NE(s.outcome(sub(s.n, add(mul(c(2), kw::ref(sk)), c(2)))), "refuted");
 }
@@ -202,7 +202,7 @@ TEST(Interval, ends_of_loops_that_may_wrap_bound_nothing) {
   Expr q = Scene::variable(SymKind::local, "q"), k;
   auto inside = [&](const Expr &lo, const Expr &hi, const std::vector<Expr> &guards) {
     Sym sk = make_sym(SymKind::iter, DType::i64, "k");
-    For loop{sk, lo, hi, 1, ForKind::serial, 0, Hint::none, {}};
+    For loop{sk, lo, hi, 1, ForKind::serial, Hint::none, {}, {}};
     size_t assumed = 0;
     for (const Expr &g : guards) assumed += s.context.assume(g, true);
     s.context.enter_loop(loop);
@@ -284,7 +284,7 @@ TEST(Interval, a_place_surely_runs_when_every_loop_does) {
   EXPECT_FALSE(context.surely_runs());
   context.leave_loop();
   EXPECT_TRUE(context.surely_runs());
-  For empty{s.sj, c(0), c(0), 1, ForKind::serial, 0, Hint::none, {}};
+  For empty{s.sj, c(0), c(0), 1, ForKind::serial, Hint::none, {}, {}};
   context.enter_loop(empty);
   EXPECT_FALSE(context.surely_runs());
 }

@@ -38,9 +38,15 @@ std::vector<int64_t> run(std::string_view body, int64_t n = 6, int64_t p = 0,
 using Words = std::vector<int64_t>;
 
 TEST(Interp, loops_of_every_kind_run_in_source_order) {
-  for (std::string_view kind : {"serial", "parallel", "vector", "unroll", "grid", "block"}) {
+  constexpr std::pair<std::string_view, std::string_view> kinds[] = {{"serial", ", max_trips=4"},
+                                                                     {"parallel", ", chunk=4"},
+                                                                     {"vector", ", vector_width=4"},
+                                                                     {"unroll", ", unroll=4"},
+                                                                     {"grid", ""},
+                                                                     {"block", ""}};
+  for (auto [kind, how] : kinds) {
     std::string body =
-        cat("  for i in ", kind, "(1, n, 2, width=4):\n    w[i] = w[i - 1] + 1\n    w[i - 1] = i\n");
+        cat("  for i in ", kind, "(1, n, 2", how, "):\n    w[i] = w[i - 1] + 1\n    w[i - 1] = i\n");
     EXPECT_EQ(run(body), (Words{1, 1, 3, 1, 5, 1})) << kind;
   }
 }

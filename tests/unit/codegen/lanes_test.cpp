@@ -72,7 +72,7 @@ Func scheduled(const Func &f, uint32_t width, bool threads) {
     bool innermost = std::find(outer.begin(), outer.end(), source) == outer.end();
     bool outermost = original.p == f.body.p;
     For loop = n;
-    if (innermost && n.step == 1) loop.kind = ForKind::vector, loop.width = width;
+    if (innermost && n.step == 1) loop.kind = ForKind::vector, loop.how = {.vector_width = width};
     if (outermost && threads) loop.kind = ForKind::parallel;
     return for_loop(std::move(loop), s.loc());
   });

@@ -128,7 +128,7 @@ constexpr std::string_view sample =
   with let(k, i64, 3):
     c[0] = cast(f32, neg(k))
   x = alloc(f32, (), 'registers', fill='zero')
-  for i in grid(0, n, 1, width=16, hint='vectorize'):
+  for i in vector(0, n, 1, vector_width=16, hint='vectorize'):
     u: i64 = (i * 3) // p
     check(cast(u64, u) < cast(u64, m), site=0)
     if (u == 0) and (not (p < 2)):
@@ -143,11 +143,23 @@ constexpr std::string_view sample =
 /// Words and characters of the sample change places, vanish and double.
 std::string mutated(unit::Random &random) {
   std::string text(sample);
-  constexpr std::string_view pieces[] = {
-      "(",    ")",  "[",     "]",     ",",      ":",      "f32",    "i64",     "a",
-      "p",    "0",  "-1",    "1.5",   "'zero'", "serial", "cast",   "neg",     "\n",
-      "  ",   "=",  "@",     "lanes", "let",    "alloc",  "if",     "to_bits", "from_bits",
-      "c128", "b1", "isnan", "power", ".bits",  "site",   "width=9"};
+  constexpr std::string_view pieces[] = {"(",         ")",
+                                         "[",         "]",
+                                         ",",         ":",
+                                         "f32",       "i64",
+                                         "a",         "p",
+                                         "0",         "-1",
+                                         "1.5",       "'zero'",
+                                         "serial",    "cast",
+                                         "neg",       "\n",
+                                         "  ",        "=",
+                                         "@",         "lanes",
+                                         "let",       "alloc",
+                                         "if",        "to_bits",
+                                         "from_bits", "c128",
+                                         "b1",        "isnan",
+                                         "power",     ".bits",
+                                         "site",      "vector_width=9"};
   for (uint64_t n = 1 + random() % 3; n > 0; --n) {
     size_t at = random() % text.size(), length = random() % 6;
     std::string_view piece = pieces[random() % std::size(pieces)];

@@ -116,7 +116,13 @@ TEST(BuildDepth, counts_the_deepest_way_down) {
   Buf buf = make_buf(make_sym(SymKind::buffer, DType::i64, "c"), {const_int(4)}, Space::stack);
   EXPECT_EQ(store(buf, {x}, e)->depth, 4);
   EXPECT_EQ(load(buf, {e})->depth, 4);
-  Stmt loop = for_loop({make_sym(SymKind::iter, DType::i64, "i"), x, x, 1, ForKind::serial, 0, Hint::none,
+  Stmt loop = for_loop({make_sym(SymKind::iter, DType::i64, "i"),
+                        x,
+                        x,
+                        1,
+                        ForKind::serial,
+                        Hint::none,
+                        {},
                         store(buf, {x}, e)});
   EXPECT_EQ(loop->depth, 5);
 }
@@ -145,7 +151,7 @@ TEST(BuildDepth, loops_above_the_limit_are_e105_with_their_place) {
   Stmt s = make_stmt({}, Jump{JumpKind::break_loop});
   Expr x = variable();
   auto nest = [&](Loc loc) {
-    return for_loop({make_sym(SymKind::iter, DType::i64, "i"), x, x, 1, ForKind::serial, 0, Hint::none, s},
+    return for_loop({make_sym(SymKind::iter, DType::i64, "i"), x, x, 1, ForKind::serial, Hint::none, {}, s},
                     loc);
   };
   for (uint32_t depth = 2; depth <= max_depth; ++depth) s = nest({});

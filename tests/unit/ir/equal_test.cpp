@@ -19,7 +19,7 @@ constexpr std::string_view sample =
   site('E310', a, rank=2)
   site('E308', 'this ', 'is wrong', value='i64', note='why')
   t = alloc(f32, (), 'registers', fill='zero')
-  for i in grid(0, n, 2, width=8, hint='reduce'):
+  for i in vector(0, n, 2, vector_width=8, hint='reduce'):
     u: i64 = i + p
     check(u < m, site=0)
     if u < 3:
@@ -81,9 +81,9 @@ TEST(Equal, everything_else_does_matter) {
       {"'E303'", "'E304'"},
       {"'registers', fill='zero'", "'registers'"},
       {"'registers'", "'stack'"},
-      {"grid", "vector"},
-      {"n, 2, width", "n, 3, width"},
-      {"width=8", "width=4"},
+      {"vector(", "parallel("},
+      {"n, 2, vector", "n, 3, vector"},
+      {"vector_width=8", "vector_width=4"},
       {"hint='reduce'", "hint='unroll'"},
       {"i + p", "p + i"},
       {"i + p", "i - p"},

@@ -36,7 +36,7 @@ def f(a: buf(f32, (n, m), strides=(s, 1)), w: inout(i64, (n,)), p: weak(i64), q:
     t[1] = q / f32(3.0)
   x = alloc(f32, (), 'registers')
   x[()] = f32(0.0)
-  for i in grid(0, n, 1, width=16, hint='vectorize'):
+  for i in vector(0, n, 1, vector_width=16, hint='vectorize'):
     u: i64 = (i * 3) // p
     check(cast(u64, u) < cast(u64, m), site=0)
     if (u == 0) and (not (p < 2)):
@@ -73,7 +73,13 @@ TEST(Print, equal_names_are_numbered_at_first_use) {
   Sym taken = make_sym(SymKind::param, DType::i64, "i_1");
   Buf c = make_buf(make_sym(SymKind::buffer, DType::i64, "c"), {const_int(9)}, Space::param);
   auto loop = [&](const Sym &i) {
-    return for_loop({i, const_int(0), const_int(9), 1, ForKind::serial, 0, Hint::none,
+    return for_loop({i,
+                     const_int(0),
+                     const_int(9),
+                     1,
+                     ForKind::serial,
+                     Hint::none,
+                     {},
                      store(c, {kw::ref(i)}, kw::ref(taken))});
   };
   Func f;

@@ -32,7 +32,7 @@ struct Sample {
     return f;
   }
   Stmt loop(Stmt body, ForKind kind = ForKind::serial, int64_t step = 1) const {
-    return make_stmt({}, For{i, zero, kw::ref(n), step, kind, 0, Hint::none, std::move(body)});
+    return make_stmt({}, For{i, zero, kw::ref(n), step, kind, Hint::none, {}, std::move(body)});
   }
   /// The error of a function whose body stores this raw expression of dtype f32.
   std::string storing(Expr e) const {
@@ -84,8 +84,8 @@ TEST(Verify, indices_loop_bounds_and_extents_are_i64) {
   Expr narrow = constant({DType::i32, 0});
   EXPECT_NE(s.body(store(s.c, {narrow}, s.one)), "");
   EXPECT_NE(s.storing(load(s.c, {narrow})), "");
-  EXPECT_NE(s.body(make_stmt({}, For{s.i, narrow, s.zero, 1, ForKind::serial, 0, Hint::none, {}})), "");
-  EXPECT_NE(s.body(make_stmt({}, For{s.i, s.zero, narrow, 1, ForKind::serial, 0, Hint::none, {}})), "");
+  EXPECT_NE(s.body(make_stmt({}, For{s.i, narrow, s.zero, 1, ForKind::serial, Hint::none, {}, {}})), "");
+  EXPECT_NE(s.body(make_stmt({}, For{s.i, s.zero, narrow, 1, ForKind::serial, Hint::none, {}, {}})), "");
   Sym other = make_sym(SymKind::buffer, DType::f32, "t");
   EXPECT_NE(s.body(alloc(make_buf(other, {narrow}, Space::heap), Fill::none, {})), "");
   EXPECT_NE(s.body(alloc(make_buf(other, {s.zero}, Space::heap, {narrow}), Fill::none, {})), "");
@@ -149,6 +149,22 @@ TEST(Verify, a_step_is_not_zero) {
   EXPECT_EQ(s.body(s.loop({}, ForKind::serial, -3)), "");
 }
 
+TEST(Verify, the_plan_of_a_loop_is_of_its_kind) {
+  Sample s;
+  auto found = [&](ForKind kind, LoopPlan how) {
+    return s.body(make_stmt({}, For{s.i, s.zero, kw::ref(s.n), 1, kind, Hint::none, how, {}}));
+  };
+  EXPECT_EQ(found(ForKind::vector, {.vector_width = 8}), "");
+  EXPECT_EQ(found(ForKind::parallel, {.vector_width = 8, .chunk = 2}), "");
+  EXPECT_EQ(found(ForKind::unroll, {.unroll = 2}), "");
+  EXPECT_EQ(found(ForKind::serial, {.max_trips = 9}), "");
+  EXPECT_NE(found(ForKind::serial, {.vector_width = 8}), "");
+  EXPECT_NE(found(ForKind::vector, {.unroll = 2}), "");
+  EXPECT_NE(found(ForKind::vector, {.chunk = 2}), "");
+  EXPECT_NE(found(ForKind::parallel, {.max_trips = 9}), "");
+  EXPECT_NE(found(ForKind::unroll, {}), "");
+}
+
 TEST(Verify, a_jump_stands_in_a_serial_for_or_a_while) {
   Sample s;
   Stmt jump = make_stmt({}, Jump{JumpKind::continue_loop});
@@ -158,7 +174,7 @@ TEST(Verify, a_jump_stands_in_a_serial_for_or_a_while) {
   for (ForKind kind : {ForKind::parallel, ForKind::vector, ForKind::unroll, ForKind::grid, ForKind::block})
     EXPECT_NE(s.body(s.loop(jump, kind)), "");
   Sym j = make_sym(SymKind::iter, DType::i64, "j");
-  Stmt inner = make_stmt({}, For{j, s.zero, s.zero, 1, ForKind::parallel, 0, Hint::none, jump});
+  Stmt inner = make_stmt({}, For{j, s.zero, s.zero, 1, ForKind::parallel, Hint::none, {}, jump});
   EXPECT_NE(s.body(s.loop(inner)), "");  // the serial loop is not the innermost
   EXPECT_EQ(s.body(s.loop(if_else(s.yes, jump, {}), ForKind::serial)), "");
   EXPECT_NE(s.body(make_stmt({}, Seq{{s.loop({}), jump}})), "");
@@ -199,7 +215,7 @@ TEST(Verify, parallel_loops_store_to_cells_of_their_own_only) {
   Stmt write = store(cell, {}, s.one), read = store(s.c, {s.zero}, load(cell, {}));
   auto made = [&](Stmt body) { return alloc(cell, Fill::none, std::move(body)); };
   auto parallel = [&](Stmt body) { return s.loop(std::move(body), ForKind::parallel); };
-  Stmt inner = make_stmt({}, For{j, s.zero, s.zero, 1, ForKind::parallel, 0, Hint::none, read});
+  Stmt inner = make_stmt({}, For{j, s.zero, s.zero, 1, ForKind::parallel, Hint::none, {}, read});
   EXPECT_EQ(s.body(made(s.loop(write))), "");
   EXPECT_EQ(s.body(parallel(made(write))), "");
   EXPECT_EQ(s.body(made(parallel(read))), "");
@@ -207,7 +223,7 @@ TEST(Verify, parallel_loops_store_to_cells_of_their_own_only) {
   std::string_view error = "a parallel loop stores to a cell made outside it";
   EXPECT_EQ(s.body(made(parallel(write))), error);
   EXPECT_EQ(s.body(made(parallel(if_else(s.yes, write, {})))), error);
-  Stmt wrong = make_stmt({}, For{j, s.zero, s.zero, 1, ForKind::parallel, 0, Hint::none, write});
+  Stmt wrong = make_stmt({}, For{j, s.zero, s.zero, 1, ForKind::parallel, Hint::none, {}, write});
   EXPECT_EQ(s.body(parallel(made(wrong))), error);
 }
 

@@ -31,9 +31,9 @@ std::string chosen(std::string_view lines, const Target &target = avx512(), FpMo
   Func f = run_pipeline(unit::kernel(text + "  return a, v, w\n", s, options), options, target);
   std::vector<std::string> out;
   walk(f.body, [&](const For &n, const Stmt &at) {
-    bool blocks = n.kind == ForKind::parallel && n.width;  // of a sum, in lanes as well
+    bool blocks = n.kind == ForKind::parallel && n.how.vector_width;  // of a sum, in lanes as well
     if ((n.kind == kind || (kind == ForKind::vector && blocks)) && at.loc().known())
-      out.push_back(kind == ForKind::vector ? cat(n.iter->name, "/", n.width) : n.iter->name);
+      out.push_back(kind == ForKind::vector ? cat(n.iter->name, "/", n.how.vector_width) : n.iter->name);
   });
   return join_text(out, " ");
 }

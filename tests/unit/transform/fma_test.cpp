@@ -139,11 +139,12 @@ TEST(SplitFma, sums_that_wait_for_the_iteration_before) {
 
 TEST(SplitFma, what_does_not_wait_or_is_no_sequence_stays) {
   for (std::string body :
-       {"for i in serial(0, n, 1):\n  a[i] = fma(b[i], f64(2.0), b[i])",           // waits for nothing
-        "for i in serial(0, n, 1):\n  s[()] = fma(s[()], f64(0.5), b[i])",         // the product waits
-        "for i in serial(0, n, 1):\n  s[()] = fma(s[()], b[i], s[()])",            // as above
-        "for i in vector(0, n, 1, width=8):\n  a[i] = fma(b[i], f64(2.0), a[i])",  // vectors
-        "for i in vector(0, n, 1, width=8):\n  for k in serial(0, 9, 1):\n    a[i] = fma(b[k], b[i], a[i])",
+       {"for i in serial(0, n, 1):\n  a[i] = fma(b[i], f64(2.0), b[i])",                  // waits for nothing
+        "for i in serial(0, n, 1):\n  s[()] = fma(s[()], f64(0.5), b[i])",                // the product waits
+        "for i in serial(0, n, 1):\n  s[()] = fma(s[()], b[i], s[()])",                   // as above
+        "for i in vector(0, n, 1, vector_width=8):\n  a[i] = fma(b[i], f64(2.0), a[i])",  // vectors
+        "for i in vector(0, n, 1, vector_width=8):\n  for k in serial(0, 9, 1):\n    a[i] = fma(b[k], b[i], "
+        "a[i])",
         "for i in serial(0, n, 1):\n  s[()] = fma(b[i], b[i], s[()]) @ lanes(i)"}) {
     std::string printed = after(body);
     EXPECT_NE(printed.find("fma("), std::string::npos) << printed;

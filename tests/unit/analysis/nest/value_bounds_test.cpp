@@ -23,7 +23,7 @@ struct Limits {
 TEST(ValueBounds, sizes_and_iterators_between_them_are_bounded_on_both_sides) {
   Limits l;
   EXPECT_EQ(l.of(kw::ref(l.i)), "");
-  For loop{l.i, const_int(0), kw::ref(l.n), 1, ForKind::serial, 0, Hint::none, seq({})};
+  For loop{l.i, const_int(0), kw::ref(l.n), 1, ForKind::serial, Hint::none, {}, seq({})};
   l.scope.push_back({&loop});
   EXPECT_EQ(l.of(add(kw::ref(l.n), const_int(-1))), "below above");
   EXPECT_EQ(l.of(sub(kw::ref(l.n), mul(kw::ref(l.i), const_int(3)))), "below above");
@@ -64,7 +64,7 @@ TEST(ValueBounds, minima_quotients_and_locals_pass_on_what_they_are_made_of) {
   EXPECT_EQ(l.of(binary(BinOp::floor_div, kw::ref(l.n), const_int(2))), "below above");
   EXPECT_EQ(l.of(binary(BinOp::floor_div, kw::ref(l.n), kw::ref(l.k))), "");
   EXPECT_EQ(l.of(kw::ref(l.m)), "");
-  For down{l.i, kw::ref(l.n), kw::ref(l.k), -1, ForKind::serial, 0, Hint::none, seq({})};
+  For down{l.i, kw::ref(l.n), kw::ref(l.k), -1, ForKind::serial, Hint::none, {}, seq({})};
   l.scope.push_back({&down});
   EXPECT_EQ(l.of(kw::ref(l.i)), "above");
   l.scope.push_back({nullptr, l.m, binary(BinOp::floor_div, kw::ref(l.n), const_int(2)), true});

@@ -280,14 +280,14 @@ TEST(ApplyDirective, an_iteration_gets_the_scalars_that_it_writes_first) {
       "  s = alloc(i64, (), 'registers')\n  for i in serial(0, n, 1):\n    s[()] = i\n    w[i, 0] = s[()]\n";
   EXPECT_EQ(after(loop, "parallel i grain 16"), R"(
   s = alloc(i64, (), 'registers')
-  for i in parallel(0, n, 1, width=16):
+  for i in parallel(0, n, 1, chunk=16):
     s_1 = alloc(i64, (), 'registers')
     s_1[()] = i
     w[i, 0] = s_1[()]
 )");
   EXPECT_EQ(after(loop, "privatize s at i\nvectorize i by 8"), R"(
   s = alloc(i64, (), 'registers')
-  for i in vector(0, n, 1, width=8):
+  for i in vector(0, n, 1, vector_width=8):
     s_1 = alloc(i64, (), 'registers')
     s_1[()] = i
     w[i, 0] = s_1[()]

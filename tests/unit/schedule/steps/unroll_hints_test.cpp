@@ -22,7 +22,7 @@ std::string written_out(std::string_view lines) {
       unit::kernel(text + "  return v\n", unit::signature({unit::tensor(1), unit::tensor(1, DType::i64)}));
   std::string out;
   walk(choose_cpu(f, unit::avx512_machine()).body, [&](const For &n, const Stmt &) {
-    if (n.kind == ForKind::unroll) out += cat(out.empty() ? "" : " ", n.iter->name, "/", n.width);
+    if (n.kind == ForKind::unroll) out += cat(out.empty() ? "" : " ", n.iter->name, "/", n.how.unroll);
   });
   return out;
 }

@@ -48,7 +48,7 @@ Func kernel_of(DType from, const Body &body) {
               {c, {}, ParamMode::out, false, Fill::none}};
   f.results = {c};
   f.body = for_loop(
-      {i, const_int(0), kw::ref(n), 1, ForKind::serial, 0, Hint::none, store(c, {kw::ref(i)}, value)});
+      {i, const_int(0), kw::ref(n), 1, ForKind::serial, Hint::none, {}, store(c, {kw::ref(i)}, value)});
   return f;
 }
 

@@ -39,7 +39,7 @@ TEST(LowerLanes, no_mark_is_left) {
 /// From 8 on, one loop over all of them counts their blocks.
 TEST(LowerLanes, many_sums_are_counted_in_one_loop) {
   auto text_of = [](int count, std::string_view kind) {
-    std::string body = cat("  for k in ", kind, "(0, n, 1, width=64):\n");
+    std::string body = cat("  for k in ", kind, "(0, n, 1, vector_width=64):\n");
     for (int i = 0; i < count; ++i)
       body += cat("    s[", i, "] = (s[", i, "] + a[k] * f32(", i, ".5)) @ lanes(k)\n");
     Func lowered = lower_reductions(with_body(body), unit::with_fma());
@@ -67,7 +67,7 @@ std::string made(std::string_view loops, const Target &target) {
   walk(
       lowered.body,
       [&](const For &n, const Stmt &) {
-        if (n.kind == ForKind::parallel) out += cat("threads by ", n.width, " ");
+        if (n.kind == ForKind::parallel) out += cat("threads by ", n.how.chunk, " ");
       },
       [&](const Alloc &n, const Stmt &) {
         if (n.buf->sym->name == "lanes") out += n.buf->space == Space::registers ? "cell" : "memory";
@@ -79,18 +79,21 @@ Target without_masks() { return {"x86_64-unknown-linux-gnu", {"sse2"}, 32 << 10,
 
 TEST(LowerLanes, rows_stay_in_registers_where_a_row_can_end_early) {
   Target masks{"x86_64-unknown-linux-gnu", {"avx", "avx2", "avx512bw", "avx512f", "fma"}, 48 << 10, 2 << 20};
-  std::string_view row = "  for k in vector(0, n, 1, width=64):\n    s[0] = (s[0] + a[k]) @ lanes(k)\n",
-                   half = "  for k in vector(0, n, 1, width=32):\n    s[0] = (s[0] + a[k]) @ lanes(k)\n";
+  std::string_view row =
+                       "  for k in vector(0, n, 1, vector_width=64):\n    s[0] = (s[0] + a[k]) @ lanes(k)\n",
+                   half =
+                       "  for k in vector(0, n, 1, vector_width=32):\n    s[0] = (s[0] + a[k]) @ lanes(k)\n";
   EXPECT_EQ(made(row, masks), "cell");
   EXPECT_EQ(made(half, masks), "memory");
   EXPECT_EQ(made(row, without_masks()), "memory");
 }
 
 TEST(LowerLanes, blocks_of_a_parallel_loop_run_on_threads) {
-  std::string_view all = "  for k in parallel(0, n, 1, width=64):\n    s[0] = (s[0] + a[k]) @ lanes(k)\n";
+  std::string_view all =
+      "  for k in parallel(0, n, 1, vector_width=64):\n    s[0] = (s[0] + a[k]) @ lanes(k)\n";
   EXPECT_EQ(made(all, without_masks()), "threads by 25 memory");
   std::string_view some =
-      "  for k in parallel(0, n, 1, width=64):\n    if f32(0.0) < a[k]:\n"
+      "  for k in parallel(0, n, 1, vector_width=64):\n    if f32(0.0) < a[k]:\n"
       "      s[0] = (s[0] + a[k]) @ lanes(k)\n";
   EXPECT_EQ(made(some, without_masks()), "memory");  // an element that may never be reached
 }
