@@ -1,5 +1,6 @@
-// Conditionals that select the extreme of what a loop visits: `if x < best: best = x; at = i`. Recognition
-// only: whether iterations that select may change places is for their readers to say.
+// Recognizes arg-reductions: conditionals that keep an extreme value and what belongs to it.
+//     if x < best: best = x; at = i
+// Whether iterations may be reordered is for the callers to decide.
 #pragma once
 
 #include <vector>
@@ -8,14 +9,16 @@
 
 namespace kw {
 
-/// All that is stored is kept at one place each, and every iteration that is better overwrites all of it.
+/// The parts of an arg-reduction. Every store in it writes a fixed place, and a better iteration overwrites
+/// all.
 struct ArgReductionForm {
-  const ExprNode *read = nullptr;  ///< the Load of `best` in the condition; null when it is no selection
+  const ExprNode *read =
+      nullptr;  ///< the Load of `best` in the condition; null if the If is no arg-reduction
   Buf best{};
-  Expr value{};               ///< what is compared with it and kept there
+  Expr value{};               ///< the value that is compared with `best` and stored there
   BinOp op{};                 ///< lt or le
-  bool best_is_left = false;  ///< best < value: the largest is selected
-  std::vector<Buf> kept{};    ///< the buffers stored to, `best` among them
+  bool best_is_left = false;  ///< best < value: keeps the largest
+  std::vector<Buf> kept{};    ///< the buffers that are stored to, `best` included
 
   explicit operator bool() const { return read != nullptr; }
 };

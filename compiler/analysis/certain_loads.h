@@ -1,5 +1,5 @@
-// The loads that evaluating an expression evaluates in any case: not those that a lazy operator may leave
-// out. Asks nothing of the statement that the expression stands in.
+// Finds the loads that evaluating an expression always executes: those outside the lazy sides of operators.
+// Conditions around the statement are not considered.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace kw {
 
-/// Calls f for each load outside what a condition decides, from the left. Subscripts are not searched.
+/// Calls f for each such load, from left to right. Subscripts are not searched.
 void for_each_certain_load(const Expr &e, const std::function<void(const Load &)> &f);
 
 }  // namespace kw

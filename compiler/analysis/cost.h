@@ -1,5 +1,5 @@
-// Estimates from extents: how much work a run is, and how much workspace it needs. Estimates steer only where
-// a run takes place.
+// Estimates the work of a call and the workspace it needs, as expressions over extents. Estimates decide only
+// where a call runs (threads, GIL), never what it computes.
 #pragma once
 
 #include <vector>
@@ -8,29 +8,32 @@
 
 namespace kw {
 
-/// How often a loop runs whose count depends on data, and one whose size nobody knows: guesses.
+/// Assumed trip counts of a loop whose count depends on data, and of one with an unknown extent. Chosen, not
+/// measured.
 inline constexpr int64_t while_trips = 16, unknown_trips = 256;
 
-/// How many operations of a loop in lanes take as long as one outside: what the narrowest registers hold.
+/// Operations of a vectorized loop that take as long as one scalar operation: the f32 lanes of AVX2, the
+/// narrowest vectors that loops are compiled for.
 inline constexpr int64_t vector_speedup = 8;
 
 struct WorkEstimate {
   Expr operations;      ///< i64 over extents and parameters: scalar operations, about 0.3 ns each
-  bool bounded = true;  ///< false when a trip count depends on data
+  bool bounded = true;  ///< no trip count depends on the elements of a tensor
 };
-/// Of a run: operations in lanes count by the time they take.
+/// Estimates the operations of one call. A vectorized operation counts 1 / vector_speedup.
 WorkEstimate estimate_work(const Func &f);
-/// Of one loop, over what is known where it begins; operations count one by one, elements of memory as two.
+/// Estimates one loop as an expression over values defined before the loop. Each operation counts 1, each
+/// element loaded or stored counts 2.
 WorkEstimate estimate_work(const For &loop);
 
-/// A heap temporary and its size in bytes over extents and parameters, rounded up to 64.
+/// A heap temporary. `bytes` is its size over extents and parameters, rounded up to 64.
 struct WorkspaceSlot {
   Buf buf;
   Expr bytes;
-  bool per_thread = false;  ///< stands in a parallel loop: each thread that runs it has one of its own
+  bool per_thread = false;  ///< declared in a parallel loop: every thread gets one
 };
-/// Slots in order of declaration. Throws E102 when the size of a temporary in a loop has no bound over the
-/// extents.
+/// Returns the slots in order of declaration. Throws E102 if the size of a temporary in a loop has no bound
+/// over the extents.
 std::vector<WorkspaceSlot> plan_workspace(const Func &f);
 
 }  // namespace kw

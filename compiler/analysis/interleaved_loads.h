@@ -1,5 +1,6 @@
-// Loads of a loop in lanes whose lanes lie two to four elements apart: which of them can read the same rows.
-//     x[2 * i] + x[2 * i + 1]   →   one window of two elements for each lane, in rows from x[2 * i] on
+// Groups the interleaved loads of a vector loop, whose element stride is 2 to 4, by the rows they can share.
+//     x[2 * i] + x[2 * i + 1]   →   one group: two elements for each lane, loaded from x[2 * i] on in whole
+//     rows
 #pragma once
 
 #include <deque>
@@ -9,12 +10,12 @@
 
 namespace kw {
 
-/// The elements that a lane reads by several loads, all of which run whenever one of them does. They lie
-/// less than a step apart, so that windows of lanes do not overlap.
+/// Loads that always execute together and lie less than one stride apart, so that the elements of two lanes
+/// do not overlap.
 struct InterleavedGroup {
   Buf buf;
-  std::vector<Expr> index;  ///< of the first load in the text, from which the ends are counted
-  int64_t step = 0;         ///< elements from lane to lane
+  std::vector<Expr> index;  ///< of the first load in source order; `first` and `last` count from it
+  int64_t step = 0;         ///< the element stride
   int64_t first = 0, last = 0;
 
   uint32_t size() const { return static_cast<uint32_t>(last - first + 1); }
@@ -22,15 +23,15 @@ struct InterleavedGroup {
 
 struct InterleavedLoad {
   const InterleavedGroup *window;
-  int64_t element;  ///< counted as its ends are
+  int64_t element;  ///< counts as `first` and `last` do
 };
 
-/// Valid as long as the loop.
+/// Must not outlive the loop.
 class InterleavedLoads {
  public:
   InterleavedLoads(const For &loop, VectorizationAnalysis &view);
 
-  /// Nothing for a load that stands under a condition of its own expression, or in several places.
+  /// Returns the group of a load; nothing if a lazy operator guards it or several statements share it.
   std::optional<InterleavedLoad> find(const Load &n) const;
 
  private:
@@ -42,9 +43,9 @@ class InterleavedLoads {
 
   VectorizationAnalysis &view_;
   uint32_t chains_ = 0;
-  std::unordered_map<const Load *, std::optional<uint32_t>> homes_;  ///< the chain; nothing: several
+  std::unordered_map<const Load *, std::optional<uint32_t>> homes_;  ///< its statement list; nothing: several
   std::vector<std::pair<const Load *, uint32_t>> certain_;
-  std::deque<std::pair<uint32_t, InterleavedGroup>> windows_;  ///< with the chain
+  std::deque<std::pair<uint32_t, InterleavedGroup>> windows_;  ///< with the number of their statement list
   std::unordered_map<const Load *, InterleavedLoad> found_;
 };
 

@@ -1,6 +1,6 @@
-// Blocks of memory in a loop in lanes: accesses whose lanes lie apart while the iterations of a loop inside
-// lie side by side. As many iterations as lanes are read and written in rows, turned over in registers. Says
-// nothing about dependences between the iterations of the loop in lanes, or about profit.
+// Finds accesses of a vector loop that a transpose in registers makes contiguous: the lanes lie apart, but
+// the iterations of an inner loop are contiguous. A square block is loaded or stored in rows and transposed.
+// Says nothing about dependences between the lanes, or about profit.
 //     for i in vector(0, m, vector_width=16): for j in serial(0, n): c[i, j] = a[j, i]   →   16 rows of c at
 //     a time
 #pragma once
@@ -12,10 +12,10 @@
 
 namespace kw {
 
-/// Of one innermost loop inside a loop in lanes; valid as long as both.
+/// The transposed blocks of one innermost loop in a vector loop. Must not outlive either.
 class TransposedBlocks {
  public:
-  /// `view` is of the loop in lanes, `inner` stands in it. Elements of `bits` bits form blocks.
+  /// `view` analyses the vector loop around `inner`. Only elements of `bits` bits form blocks.
   TransposedBlocks(const For &inner, VectorizationAnalysis &view, uint32_t bits);
 
   struct Block {
@@ -24,12 +24,12 @@ class TransposedBlocks {
     bool is_store = false;
   };
   const std::vector<Block> &blocks() const { return blocks_; }
-  /// How many accesses of the text the blocks stand for.
+  /// Returns the number of loads in the source that the blocks stand for.
   uint32_t loads() const { return loads_; }
-  /// Of the loads those that the view counts as strided.
+  /// Returns how many of these loads the analysis counts as strided.
   uint32_t strided() const { return strided_; }
   uint32_t stores() const { return static_cast<uint32_t>(found_.size()) - loads_; }
-  /// The number of the block that an access goes through.
+  /// Returns the index of the block of an access.
   std::optional<uint32_t> block_of(const Load &n) const { return find(&n); }
   std::optional<uint32_t> block_of(const Store &n) const { return find(&n); }
 
@@ -53,7 +53,7 @@ class TransposedBlocks {
   uint32_t loads_ = 0, strided_ = 0;
 };
 
-/// The work of a loop in lanes, with what goes through blocks of its inner loops counted as rows.
+/// Returns the work of a vector loop in which transposed accesses count as contiguous.
 VectorizationAnalysis::Work work_with_transposes(const For &lanes, VectorizationAnalysis &view,
                                                  uint32_t bits);
 

@@ -1,5 +1,5 @@
-// The user's claims on loops, checked: W401 to W406 and W408 for those that are false or cannot be proved.
-// The loops keep their meaning either way. A kernel without such a claim costs one look at its statements.
+// Checks the user's hints on loops: W401 to W406 and W408 for hints that are wrong or cannot be proved. The
+// loops keep their meaning either way. A kernel without hints costs one walk over its statements.
 #pragma once
 
 #include "ir/func.h"
@@ -8,22 +8,22 @@
 
 namespace kw {
 
-/// One claim, and what is told when it does not hold; nothing when it is proved.
+/// One hint, with the warning if it is not proved.
 struct CheckedHint {
   const For *loop = nullptr;
   Directive::Verb verb = Directive::Verb::parallel;
-  std::vector<SharedReduction> shared{};  ///< of a proved one
-  bool in_step = false;                   ///< likewise, see Verdict
+  std::vector<SharedReduction> shared{};  ///< of a proved hint
+  bool in_step = false;                   ///< of a proved hint, see Verdict
   std::optional<Diagnostic> refusal{};
 };
 
-/// The claims of a function in source order.
+/// Returns the hints of a function in source order.
 std::vector<CheckedHint> checked_hints(const Func &f, const SourceMap &sources);
 
-/// The warnings of those that are not proved.
+/// Returns the warnings of the hints that are not proved.
 std::vector<Diagnostic> check_hints(const Func &f, const SourceMap &sources);
 
-/// Why a loop may not be run as `verb` asks, in one line, for a verdict on the nest at that loop.
+/// Returns one line that says why `verb` is not legal for a loop, from a verdict on the nest at that loop.
 std::string refusal_text(const Func &f, const SourceMap &sources, const Nest &nest, Directive::Verb verb,
                          const Verdict &verdict);
 

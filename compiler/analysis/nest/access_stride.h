@@ -1,5 +1,5 @@
-// How accesses move through memory when one loop of a nest goes on: what the steps that order, block and jam
-// loops look at. Knows nothing of what may depend on what.
+// Classifies the stride of an access along one loop of a nest, for the steps that permute, tile and jam
+// loops, and answers queries about the loops of a nest. Knows nothing about dependences.
 #pragma once
 
 #include "analysis/nest/nest.h"
@@ -8,19 +8,18 @@ namespace kw {
 
 enum class StrideKind : uint8_t {
   invariant,  ///< the same element
-  unit,       ///< the next one or the one before
-  same_line,  ///< one in the same line of the cache, mostly
-  strided,    ///< another line
-  irregular,  ///< by more than a multiple of the iterator
+  unit,       ///< the next element or the previous one
+  same_line,  ///< mostly an element of the same cache line
+  strided,    ///< another cache line
+  irregular,  ///< not a multiple of the iterator
 };
 StrideKind stride_of(const Nest &nest, const NestAccess &access, uint32_t loop);
 
-/// The iterator's factor in a subscript.
+/// Returns the coefficient of a loop's iterator in a subscript.
 int64_t factor_of(const Nest &nest, const LinearForm &form, uint32_t loop);
-/// The loops of a nest that stand directly in one, in the order of the text; NestLoop::no_loop asks for the
-/// outermost ones.
+/// Returns the loops directly nested in a loop, in source order; NestLoop::no_loop asks for the outermost.
 std::vector<uint32_t> loops_in(const Nest &nest, uint32_t loop);
-/// The loop of a nest with this iterator.
+/// Returns the loop of a nest with this iterator.
 std::optional<uint32_t> find_loop(const Nest &nest, const Sym &iter);
 bool is_inside(const NestStatement &s, uint32_t loop);
 

@@ -1,6 +1,5 @@
-// Memory dependences of a nest: which pairs of accesses may touch one element in two iterations, which loop
-// carries that, and in which directions. Only "none" is a proof; what is reported may be too much, never too
-// little. Knows nothing of what is done with them.
+// Finds the memory dependences of a nest: pairs of accesses that may touch one element in two iterations, the
+// loop that carries each dependence, and its directions. Conservative: it may report too many, never too few.
 #pragma once
 
 #include <functional>
@@ -12,30 +11,29 @@
 
 namespace kw {
 
-/// Of the sink's iteration of a loop against the source's, in the order in which the loop runs.
+/// The sink's iteration of a loop relative to the source's, in execution order.
 enum class Direction : uint8_t { equal, later, earlier, not_earlier, not_later, unequal, any };
 
-/// The access `from` of statement `source` happens first, then `to` of `sink`; one of them writes.
+/// The access `from` of statement `source` executes before the access `to` of `sink`; one of them writes.
 struct Dependence {
   uint32_t source = 0, sink = 0;  ///< statements of the nest
   uint32_t from = 0, to = 0;      ///< accesses of these
-  /// Number of the common loop that carries it: the loops outside it are in the same iteration. Equal to
-  /// `common` when the iterations of all common loops are the same.
+  /// The index of the common loop that carries it; `common` if it is loop-independent.
   uint32_t level = 0;
-  uint32_t common = 0;  ///< the loops around both
-  /// Filled when asked for, one entry per common loop; a distance in the iterator's own values.
+  uint32_t common = 0;  ///< the number of common enclosing loops
+  /// Filled on request, one entry per common loop. A distance is a difference of iterator values.
   std::vector<Direction> directions{};
   std::vector<std::optional<int64_t>> distances{};
 };
 
 struct DependenceQuery {
-  std::optional<uint32_t> loop;  ///< only those that this loop of the nest carries
+  std::optional<uint32_t> loop;  ///< only dependences that this loop carries
   bool directions = false;
-  int64_t work = 100'000;                  ///< products of rows; when they are used up the search ends
-  std::vector<const BufNode *> without{};  ///< buffers that nothing is asked of
-  /// Whether a pair of accesses at a level is of interest, before it is searched; empty: all are.
+  int64_t work = 100'000;                  ///< budget in products of rows; the search ends when it is used up
+  std::vector<const BufNode *> without{};  ///< buffers to ignore
+  /// Returns whether a pair of accesses at a level is of interest, before the search; empty: all are.
   std::function<bool(const Dependence &)> wanted{};
-  /// Told of each that is found; false ends the search. May be empty.
+  /// Called for each dependence found; false ends the search. May be empty.
   std::function<bool(const Dependence &)> on_found{};
 };
 
@@ -50,9 +48,9 @@ Dependences find_dependences(const Nest &nest, const DependenceQuery &query = {}
 /// "<", "=", ">", "<=", ">=", "<>" or "*" per loop: "(=, <, *)".
 std::string direction_text(const Dependence &d);
 
-/// All that is known of one pair of accesses in two iterations, as a linear system to which questions are
-/// added. The first `equal` common loops are in the same iteration; `later` puts the sink behind the source
-/// in the common loop that follows them.
+/// The constraints on one pair of accesses in two iterations, as a linear system that queries are added to.
+/// The first `equal` common loops are in the same iteration; with `later` the sink follows the source in the
+/// next common loop.
 class PairSystem {
  public:
   PairSystem(const Nest &nest, const Dependence &pair, uint32_t equal, bool later);
@@ -61,24 +59,24 @@ class PairSystem {
   void restrict_to(uint32_t m, Direction direction);
   /// Restricts the distance of common loop `m` to at least (or, below, at most) `distance`.
   void restrict_distance(uint32_t m, bool below, int64_t distance);
-  /// Puts the sink's iteration of one loop in front of the source's iteration of another one with the same
-  /// range; both loops are around their statement.
+  /// Requires that the sink's iteration of one loop precedes the source's iteration of another loop with the
+  /// same range. Each loop encloses its statement.
   void restrict_to_earlier(uint32_t source_loop, uint32_t sink_loop);
-  /// The subscripts of both statements lie within the extents.
+  /// Requires that the subscripts of both statements are within the extents.
   void keep_in_bounds();
-  /// Conditions (each >= 0) over sizes and scalar arguments, as far as they bear on those of the system.
+  /// Adds conditions (each >= 0) over sizes and scalar arguments, if they concern symbols of the system.
   void keep_sizes(std::vector<Affine> conditions);
   bool surely_empty(int64_t *work) const { return system_.surely_empty(work); }
 
-  /// Values of the variables at both ends, small ones first; nothing for those that the pair does not depend
-  /// on.
+  /// Values of the variables at both ends; small values are tried first. Nothing for variables that the pair
+  /// does not depend on.
   struct Point {
     std::vector<std::optional<int64_t>> at_source, at_sink;
     std::vector<std::pair<Expr, int64_t>> others;  ///< sizes that only keep_sizes knows
   };
   std::optional<Point> find_point(int64_t *work = nullptr);
-  /// False when the system leaves out a condition, or has a variable that is a guess: a point of it may be no
-  /// conflict then.
+  /// Returns false if the system omits a condition or admits impossible values: a point need not be a
+  /// conflict.
   bool exact() const { return exact_; }
 
  private:

@@ -1,5 +1,5 @@
-// Which scalars of the kernel each iteration of a loop can have for itself. Arrays that iterations share are
-// not looked at.
+// Finds the scalars that can be private to each iteration of a loop. Does not look at arrays that iterations
+// share.
 #pragma once
 
 #include <vector>
@@ -8,15 +8,15 @@
 
 namespace kw {
 
-/// The mutable scalars made outside the loop that every iteration writes before it reads them, and that
-/// nothing reads outside the loop.
+/// Returns the mutable scalars declared outside the loop that every iteration writes before it reads them and
+/// that nothing reads outside the loop.
 std::vector<const BufNode *> private_scalars(const Func &f, const Nest &nest, uint32_t loop);
 
-/// True when each iteration of the loop begins with a write to the buffer, as the text has it, and nothing
-/// outside the loop reads it: each could have a buffer of its own, unless elements are left from before.
+/// Returns whether each iteration first writes the buffer, in source order, and nothing outside the loop
+/// reads it: then the buffer could be private, unless an iteration reads elements of an earlier one.
 bool could_be_private(const Func &f, const Nest &nest, uint32_t loop, const BufNode &buf);
 
-/// True when the statement stores to a mutable scalar that is made outside it and is not among `but`.
+/// Returns whether the statement stores to a mutable scalar that is declared outside it and not in `but`.
 bool writes_outer_scalar(const Stmt &s, const std::vector<const BufNode *> &but = {});
 
 }  // namespace kw

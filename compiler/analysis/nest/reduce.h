@@ -1,5 +1,5 @@
-// Recognition of reductions: which accesses of a store read and write its accumulator, and in which loops the
-// terms may come in any order. Decides nothing about profit and changes no order of a sum.
+// Recognizes reductions: the accesses of a store to its accumulator, and the loops whose iterations may be
+// combined in any order. Decides nothing about profit and changes no order of a sum.
 #pragma once
 
 #include <string_view>
@@ -25,12 +25,12 @@ inline bool is_sum_or_product(ReductionKind kind) {
   return kind == ReductionKind::sum || kind == ReductionKind::product;
 }
 
-/// Of one access: the part it has in a reduction.
+/// The part of an access in a reduction.
 struct ReductionMark {
   ReductionKind kind = ReductionKind::none;
   const void *group = nullptr;  ///< selection: the If that holds it
-  /// The innermost loops around the store over which the terms may come in any order (language.md 3);
-  /// all of them when `any_order`.
+  /// The innermost loops around the store whose iterations may be combined in any order (language.md 3); all
+  /// of them if `any_order`.
   std::vector<const For *> free;
   bool any_order = false;
 
@@ -44,10 +44,10 @@ struct AccumulatingStore {
 };
 AccumulatingStore reduction_of(const Store &s, const std::vector<const For *> &loops);
 
-/// True when accesses with these marks do the same work in either order of two iterations of the loop, except
-/// for rounding (see order_is_free).
+/// Returns whether two iterations of the loop may swap accesses with these marks, apart from rounding (see
+/// order_is_free).
 bool relaxable(const ReductionMark &a, const ReductionMark &b);
-/// True when that order changes no bit of the result.
+/// Returns whether that swap keeps every bit of the result.
 bool order_is_free(const ReductionMark &a, const For *loop);
 
 std::string_view reduction_verb(ReductionKind kind);

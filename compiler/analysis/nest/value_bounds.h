@@ -1,5 +1,5 @@
-// Whether the end of a loop stays far from the ends of 64 bits, so that sums over it cannot wrap. Sizes do,
-// and iterators between such ends; a scalar argument does where it is one, or a fact ties it to one.
+// Proves that a loop bound stays far from the limits of int64, so that sums over it cannot wrap. Extents do,
+// and iterators between such bounds; a scalar argument does if a fact relates it to an extent.
 #pragma once
 
 #include "analysis/nest/nest.h"
@@ -7,12 +7,12 @@
 
 namespace kw {
 
-/// What is known at one place of a function. Refers to both, which must outlive it.
+/// The bounds of values at one place of a function. Refers to both, which must outlive it.
 class ValueBounds {
  public:
   ValueBounds(const Func &f, const NestScope &scope) : f_(f), scope_(scope) {}
 
-  /// True when the value is at most (`above`) or at least some 2^60 in size.
+  /// Returns whether the value is at most 2^60 (`above`), or at least -2^60.
   bool bounded(const Expr &e, bool above) const;
 
  private:

@@ -1,5 +1,5 @@
-// What each loop of a scheduled function costs, as the model of registers sees it: a pure function of the
-// target, for those who want to know. Nothing is chosen by it.
+// Estimates the cost of each loop of a scheduled function by the register model: a pure function of the
+// target, for reports. No choice depends on it.
 #pragma once
 
 #include <unordered_map>
@@ -9,14 +9,15 @@
 
 namespace kw {
 
-/// One loop on one thread. Each size that is not known counts unknown_trips, and all data is near.
+/// The cost of one loop on one thread. Assumes that unknown extents are unknown_trips (256) and that all data
+/// is in the L1 cache.
 struct LoopCost {
-  double runs = 0;   ///< of its body, in a call
-  double bytes = 0;  ///< that the statements of an iteration load and store, without those of inner loops
-  double operations =
-      0;              ///< of these statements: an fma is two, a function as many as its expansion about has
-  double cycles = 0;  ///< of these statements
-  int64_t sum_registers = 0;  ///< that its sums in lanes take, a whole row of them
+  double runs = 0;   ///< executions of the body per call
+  double bytes = 0;  ///< loaded and stored by the statements of an iteration, inner loops excluded
+  /// Operations of these statements: an fma counts 2, a function about as many as its expansion has.
+  double operations = 0;
+  double cycles = 0;          ///< of these statements
+  int64_t sum_registers = 0;  ///< for a row of 64 partial sums of each sum in the order `lanes`
 };
 
 std::unordered_map<const For *, LoopCost> cost_of_loops(const Func &f, const Target &target);

@@ -58,8 +58,6 @@ double cycles_of(const BodyWork &work, int64_t vectors) {
   return std::max({arithmetic, loads, stores, work.accumulators > 0 ? latency : 0.0});
 }
 
-BodyWork tile_work(int64_t rows, bool fused) { return {1, rows, 0, fused ? rows : 2 * rows, rows, 1}; }
-
 uint32_t vectors_per_value(const Target &target, const VectorizationAnalysis::Work &work) {
   if (work.gathers + work.scatters > 0) return 1;
   uint32_t few = target.vector_registers() / 8, instructions = work.operations + shuffles * work.strided;

@@ -1,5 +1,5 @@
-// What a body over lanes costs a machine and how many of its registers it needs: pure functions of Target
-// that the steps of a schedule compare. They decide nothing by themselves and know no loop's size.
+// Estimates the cycles of a vectorized body and the registers it needs: pure functions of Target that the
+// steps of a schedule compare. They decide nothing themselves and know no trip counts.
 #pragma once
 
 #include "analysis/vectorization.h"
@@ -7,28 +7,27 @@
 
 namespace kw {
 
-/// One visit of an innermost body by all copies of it that run side by side, with one vector for its lanes.
+/// The work of one iteration of an innermost body, of all jammed copies together, at one register per value.
 struct BodyWork {
-  int64_t rows = 0;          ///< vectors loaded from places side by side
-  int64_t scalars = 0;       ///< values loaded once for all lanes
-  int64_t stores = 0;        ///< vectors stored
-  int64_t operations = 0;    ///< on vectors
-  int64_t accumulators = 0;  ///< vectors that stay from one visit to the next
-  int64_t held = 0;          ///< vectors of rows and scalars that wait for a later copy
+  int64_t rows = 0;          ///< contiguous vector loads
+  int64_t scalars = 0;       ///< loads of one value for all lanes
+  int64_t stores = 0;        ///< vector stores
+  int64_t operations = 0;    ///< vector operations
+  int64_t accumulators = 0;  ///< vectors that live across iterations
+  int64_t held = 0;          ///< loaded vectors that a later copy still needs
 };
 
-/// Of a body whose lanes fill `vectors` registers per value: those that it needs at once.
+/// Returns the registers that a body needs at once, at `vectors` registers per value.
 int64_t registers_of(const BodyWork &work, int64_t vectors, bool fused);
 bool fits_registers(const Target &target, const BodyWork &work, int64_t vectors, bool fused);
-/// Cycles of a visit when all it reads is near: what the busiest unit takes, or the latency of a sum.
+/// Returns the cycles of one iteration with all data in the L1 cache: those of the busiest unit, or the
+/// latency of a sum.
 double cycles_of(const BodyWork &work, int64_t vectors);
-/// The work of a tile of a matrix product: `rows` rows of sums, each times one row of the right factor.
-BodyWork tile_work(int64_t rows, bool fused);
 
-/// Registers per value that a body of so many operations is worth: independent work hides latencies, as long
-/// as all values have a register.
+/// Returns the registers per value for a body: independent operations hide latencies, as long as all values
+/// fit in registers.
 uint32_t vectors_per_value(const Target &target, const VectorizationAnalysis::Work &work);
-/// Iterations at once for a loop; 0 when lanes gain nothing.
+/// Returns the vector width for a loop; 0 if vectorizing it gains nothing.
 uint32_t lanes_of_loop(const Target &target, const For &loop, VectorizationAnalysis &view);
 
 }  // namespace kw

@@ -1,6 +1,6 @@
-// Sums in lanes of few terms. A band of fewer than 64 iterations is summed in source order (language.md 3),
-// where its mark gains nothing and keeps the loops around it out of vectors. The kernel gets a second version
-// for calls in which every band is that short, and a branch on the sizes of the call.
+// Makes a second version of kernels with sums in the order `lanes`, for calls in which all bands are shorter
+// than 64 iterations. Such sums run in source order (language.md 3), so that the loops around them can be
+// vectorized.
 //     for i: s = 0; for j in (0, n): s += x[i, j] @ lanes(j)
 //       →   if n < 64: for i in vector: s = 0; for j: s += x[i, j]
 //           else: the same as before
@@ -18,13 +18,13 @@ struct ShortSums {
   Func func;       ///< as `f`, with these sums in source order
 };
 
-/// Returns the version, not scheduled yet; none when the length of no band is known from the call.
+/// Returns the version before scheduling; nothing if the arguments of the call give the length of no band.
 std::optional<ShortSums> short_sums(const Func &f);
 
-/// True when more loops that hold loops are vectorized in `version` than in `main`.
+/// Returns whether `version` vectorizes more loops around other loops than `main`.
 bool vectorizes_more(const Func &version, const Func &main);
 
-/// `main` with a branch to the scheduled version, and its warnings.
+/// Returns `main` with a branch to the scheduled version, and the warnings of both.
 Func with_short_sums(Func main, const Expr &condition, const Func &version);
 
 }  // namespace kw

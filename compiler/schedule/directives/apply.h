@@ -1,5 +1,5 @@
-// Directives as rewrites of the tree: what is legal is applied, nothing is asked again. Each statement keeps
-// its Loc, each copy has symbols of its own.
+// Rewrites the tree by a directive that is applicable and legal. Each statement keeps its Loc, each copy gets
+// symbols of its own.
 //     split i by 8     for i0 in 0..(n // 8): for i1 in 0..8: S(i0 * 8 + i1)
 //     for i in 0..n: S(i)   →   for i in (n // 8) * 8..n: S(i)
 #pragma once
@@ -9,8 +9,7 @@
 
 namespace kw {
 
-/// The region after a directive that fits it (schedule/directives/preconditions) and keeps its meaning
-/// (schedule/directives/loop_nest).
+/// Returns the region after a directive. The caller has checked it by LoopNest::legal.
 Stmt apply_directive(const Func &f, const Stmt &region, const Nest &nest, const Directive &d);
 
 }  // namespace kw

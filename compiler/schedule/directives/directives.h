@@ -1,5 +1,5 @@
-// The directives of a schedule as data, one line of text each. A hint of the user is one of them; whether one
-// may be followed is the question of schedule/directives/legal, and schedule/directives/apply follows it.
+// The directives of a schedule as data, one line of text each. directives/legal decides whether a directive
+// keeps the meaning of the kernel, directives/apply rewrites the tree. Hints of the user are directives too.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@ struct Directive {
   enum class Verb : uint8_t {
     parallel,        ///< parallel LOOP [grain N]
     vectorize,       ///< vectorize LOOP [by LANES]
-    reduce,          ///< reduce LOOP: a claim only
-    split,           ///< split LOOP by N: whole blocks of N, and a loop for the rest
+    reduce,          ///< reduce LOOP: a hint only
+    split,           ///< split LOOP by N: a loop over whole blocks of N, and one over the rest
     reorder,         ///< reorder L1 L2 ...: the loops of a perfect nest in this order
     tile,            ///< tile A by N, B by M: blocks of a perfect nest, the last ones cut short
     unroll_and_jam,  ///< unroll_and_jam LOOP by N: N iterations as one, inner loops merged
@@ -43,19 +43,20 @@ struct Directive {
 };
 
 std::string_view verb_name(Directive::Verb verb);
-/// What a hint claims; nothing for hints that claim nothing.
+/// Returns the directive that a hint claims to be legal; nothing for hints that claim nothing.
 std::optional<Directive::Verb> claim_of(Hint hint);
 
-/// The name of each loop of a nest: its iterator, with "#2" when that is the second of the text, and so on.
+/// Returns the name of each loop of a nest: its iterator, with "#2" for the second loop of that name, and so
+/// on.
 std::vector<std::string> loop_names(const Nest &nest);
 
-/// One line; `parse_directive` of it gives the same directive.
+/// Returns one line, which `parse_directive` turns into the same directive.
 std::string print_directive(const Nest &nest, const Directive &d);
 
-/// One line of a schedule as a directive for this nest of `f`. Throws CompileError with E401 at the word that
-/// is wrong. `line` is its place in a text of `sources`.
+/// Parses one line of a schedule for this nest of `f`. Throws CompileError with E401 at the wrong word.
+/// `line` is its place in a text of `sources`.
 Directive parse_directive(const Func &f, const Nest &nest, const SourceMap &sources, Loc line);
-/// The lines of a schedule's text that hold a directive: not empty and no remark.
+/// Returns the lines of a schedule that hold a directive: those that are neither empty nor a comment.
 std::vector<Loc> directive_lines(const SourceMap &sources, uint32_t source);
 
 }  // namespace kw

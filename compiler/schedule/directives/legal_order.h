@@ -1,6 +1,6 @@
-// The dependence rules of the directives that change the order of a nest: reorder, tile, jam, fuse and
-// distribute. Each asks of every dependence whether its sink could come to stand in front of its source.
-// Knows nothing of the form of the tree, see schedule/directives/preconditions.
+// The dependence rules of the directives that change the execution order: reorder, tile, unroll_and_jam, fuse
+// and distribute. Each asks of every dependence whether its sink could come to execute before its source.
+// Knows nothing about the form of the tree, see schedule/directives/preconditions.
 #pragma once
 
 #include "schedule/directives/legal.h"

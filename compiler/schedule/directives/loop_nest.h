@@ -1,5 +1,5 @@
-// A region of a kernel under directives: what heuristics, replayed schedules and tests all go through. Each
-// directive is asked for and applied here, and the nest is taken anew from the tree. Chooses nothing.
+// A region of a kernel that directives rewrite. Scheduling steps, replayed schedules and tests all check and
+// apply directives here; after each one the nest is extracted anew from the tree. Chooses nothing.
 #pragma once
 
 #include <functional>
@@ -9,14 +9,14 @@
 
 namespace kw {
 
-/// One of the two accesses in the way of a directive.
+/// One of the two accesses that forbid a directive.
 struct RefusedAccess {
   Loc loc{};
   bool is_write = false;
-  std::string iteration{};  ///< "i = 1, j = 0" where a witness is known
+  std::string iteration{};  ///< "i = 1, j = 0" if a witness is known
 };
 
-/// A directive that was wanted, and why it was not followed.
+/// A directive that a step wanted, and why it was not applied.
 struct RefusedDirective {
   std::string line;
   Loc loop;  ///< the statement
@@ -25,7 +25,7 @@ struct RefusedDirective {
   std::string buffer{};  ///< of a dependence, with its two accesses
   RefusedAccess from{}, to{};
   Loc other{};  ///< of a fusion: the second loop
-  /// Of a witness: what its iterations need to meet, and whether nothing else is needed.
+  /// Of a witness: the sizes for which the iterations conflict, and whether they are sufficient.
   std::vector<std::pair<Expr, int64_t>> sizes{};
   bool is_certain = false;
 };
@@ -35,47 +35,47 @@ struct RefusedStep {
   RefusedDirective step;
 };
 
-/// A loop that became one with another, by the places of their iterators.
+/// A fused loop and the loop that took it in, by the places of their iterators.
 struct FusedLoop {
   Loc iter, into;
 };
 
 class LoopNest {
  public:
-  /// The whole body of a function.
+  /// The region is the whole body of the function.
   explicit LoopNest(Func f);
-  /// A statement of it, and what stands around that.
+  /// The region is one statement of the function, in its scope.
   LoopNest(Func f, Stmt region, NestScope scope);
 
-  /// The function as it is now.
+  /// Returns the function with all directives so far applied.
   const Func &func() const { return f_; }
   const Stmt &region() const { return region_; }
   const Nest &nest() const;
 
-  /// Whether a directive keeps the meaning of the kernel. With `shown` a refusal has a witness where one is
-  /// found.
+  /// Decides whether a directive keeps the meaning of the kernel. With `shown` a refusal has a witness if one
+  /// is found.
   Verdict legal(const Directive &d, bool shown = false) const;
   /// Rewrites the tree by a legal directive.
   void apply(const Directive &d);
-  /// From here on directives that are applied are noted in lines(), and those that try_apply refuses in
-  /// `refused`, also by copies of this nest.
+  /// From now on notes applied directives in lines(), and those that try_apply refuses in `refused`. Copies
+  /// of this nest do so too.
   void record(std::vector<RefusedDirective> *refused) { refused_ = refused; }
-  /// The recorded directives as text, in their order: of a copy those of the original as well.
+  /// Returns the recorded directives as text, in order. Those of a copy include those of the original.
   const std::vector<std::string> &lines() const { return lines_; }
   const std::vector<FusedLoop> &fused() const { return fused_; }
-  /// Applies a directive when it is legal.
+  /// Applies a directive if it is legal.
   Verdict try_apply(const Directive &d);
-  /// Applies a directive that was proved of a smaller form of the nest, when the same is proved of this
-  /// one; false where no proof is found. Throws RefusedStep when two iterations or the tree show it wrong.
+  /// Applies a directive that was proved for a smaller form of the nest, if it is proved for this one too;
+  /// returns false if no proof is found. Throws RefusedStep if a witness or the tree refutes it.
   bool require(const Directive &d);
 
-  /// Notes in `refused` what was wanted and not done, for another reason than legality.
+  /// Notes in `refused` a directive that was not applied for another reason than legality.
   void note_refusal(const Directive &d, std::string why);
   /// Adds to the warnings of the function.
   void warn(Diagnostic d);
 
-  /// Lines of text, each applied when it is legal; the first that is not ends it. Malformed text throws
-  /// CompileError with E401.
+  /// Applies each line of a schedule; stops at the first that is not legal and returns it. Malformed text
+  /// throws CompileError with E401.
   struct Refused {
     Loc line;
     Verdict verdict;
@@ -88,8 +88,8 @@ class LoopNest {
   NestScope scope_;
   std::vector<std::string> lines_;
   std::vector<FusedLoop> fused_;
-  std::vector<RefusedDirective> *refused_ = nullptr;  ///< null: nothing is recorded
-  mutable std::optional<Nest> nest_;                  ///< of the present region, once it is asked for
+  std::vector<RefusedDirective> *refused_ = nullptr;  ///< null: records nothing
+  mutable std::optional<Nest> nest_;                  ///< of the current region, extracted on demand
 };
 
 }  // namespace kw

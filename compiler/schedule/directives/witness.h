@@ -1,5 +1,5 @@
-// Two concrete iterations for a refusal, looked for among the points of a pair of accesses. Decides nothing:
-// a refusal without a witness stays one.
+// Searches for two concrete iterations that show a refusal, among the points of a pair of accesses. Decides
+// nothing: a refusal without a witness remains one.
 #pragma once
 
 #include "analysis/affine.h"
@@ -11,13 +11,13 @@ class WitnessSearch {
  public:
   WitnessSearch(const Func &f, const Nest &nest) : f_(f), nest_(nest) {}
 
-  /// What a dependence that stands in the way is called, with the variable that is not affine.
+  /// Returns the verdict for a dependence that forbids a directive, with the variable that is not affine.
   Verdict refusal(const Dependence &d) const;
-  /// Adds a witness from `system`, which holds the iterations that conflict. Without one a conflict is only
-  /// unproved. Iterations that meet by a guess are shown for data only.
+  /// Adds a witness from `system`, which describes the conflicting iterations. Without one, a conflict
+  /// becomes unproved. Points that need a guess are shown for data only.
   Verdict with_witness(Verdict v, PairSystem &system);
 
-  /// The first variable in the subscripts of the two accesses that is of this kind.
+  /// Returns the first variable in the subscripts of the two accesses that matches.
   template <class F>
   std::optional<uint32_t> in_subscripts(const Dependence &d, F &&matches) const {
     for (const NestAccess *a : {&from(d), &to(d)})
@@ -35,8 +35,8 @@ class WitnessSearch {
 
   const Func &f_;
   const Nest &nest_;
-  std::optional<std::vector<Affine>> conditions_;  ///< once a witness is looked for
-  int64_t work_ = 400'000;                         ///< for all searches together: some 20 ms
+  std::optional<std::vector<Affine>> conditions_;  ///< computed by the first search
+  int64_t work_ = 400'000;                         ///< budget of all searches together: some 20 ms
 };
 
 }  // namespace kw

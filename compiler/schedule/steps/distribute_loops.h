@@ -1,28 +1,28 @@
-// A loop taken apart so that each loop in it, and what stands between them, is all that is in a loop of its
-// own. Chooses nothing.
+// Distributes a loop so that each loop in it, and the statements between them, get a loop of their own.
+// Chooses nothing.
 #pragma once
 
 #include "schedule/directives/loop_nest.h"
 
 namespace kw {
 
-/// The places of the pieces among the loops that stand in `around` (null: among the outermost ones), of the
-/// loop at `place` there; nothing when a step is refused, with the nest as it is then.
+/// Distributes the loop at `place` among the loops in `around` (null: among the outermost loops). Returns the
+/// places of the pieces; nothing if a directive is refused, with the nest as far as it got.
 struct LoopPieces {
   size_t first = 0, count = 0;
 };
 std::optional<LoopPieces> distribute_all(LoopNest &nest, const Sym &around, size_t place);
 
-/// Cuts a loop whose iterations may run in any order into stretches of `size`; returns the iterator over
-/// stretches, nothing when that is refused.
+/// Tiles a loop whose iterations may run in any order by `size`; returns the iterator over tiles, nothing if
+/// that is refused.
 std::optional<Sym> tile_parallel(LoopNest &nest, const Sym &iter, int64_t size);
 
-/// Gives every scalar that an iteration of a loop writes, outside of the loops in it, an element of an array:
-/// no value then stands between pieces. False when they are more than four or a step is refused, with the
-/// nest as it is then.
+/// Expands every scalar that an iteration writes outside of its inner loops to an array, so that no value
+/// connects the pieces. Returns false if there are more than four or a directive is refused, with the nest as
+/// far as it got.
 bool expand_scalars(LoopNest &nest, const Sym &iter);
 
-/// The loop at such a place.
+/// Returns the loop at such a place.
 uint32_t loop_at(const Nest &nest, const Sym &around, size_t place);
 
 }  // namespace kw

@@ -1,5 +1,5 @@
-// Innermost loops that sum in lanes beside sums in source order: each kind gets a loop of its own, since
-// lanes make the other one wait for every element.
+// Distributes an innermost loop that holds sums in the order `lanes` beside sums in source order: each kind
+// gets a loop of its own, since a source-order sum would serialize the vectors of the other.
 #pragma once
 
 #include "schedule/directives/loop_nest.h"

@@ -1,6 +1,5 @@
-// Neighbouring loops over the same range that share memory become one, so that what one leaves in registers
-// or the nearest cache the other finds there; temporary arrays that only one iteration uses then become
-// scalars.
+// Fuses adjacent loops over the same range that share memory, so that the second loop finds data of the first
+// in registers or the L1 cache. Contracts temporary arrays that only one iteration uses to scalars.
 //     for i: t[i] = a[i] * b[i]; for i: c[i] = t[i] + a[i]   →   for i: t = a[i] * b[i]; c[i] = t + a[i]
 #pragma once
 

@@ -1,5 +1,5 @@
-// Loops whose first or last iterations are told apart by conditions, clamps and remainders, as at the borders
-// of an image: these iterations become loops of their own, and those between them run without the question.
+// Peels the first and last iterations of loops that conditions, clamps or remainders treat apart, as at the
+// borders of an image, so that the iterations between them run without the test.
 //     for j in range(w): if j >= 1: c[j] = a[j - 1]   →   for j in range(1, w): c[j] = a[j - 1]
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace kw {
 
-/// True when a loop was cut.
+/// Returns whether it peeled a loop.
 bool peel_boundaries(LoopNest &nest);
 
 }  // namespace kw

@@ -1,6 +1,6 @@
-// Loops that stand directly in one another go where they suit memory: innermost the one whose elements lie
-// side by side. A body with statements beside its loop is taken apart first. Never takes the outermost loop
-// from the threads, and leaves loops alone that the user wants in order.
+// Permutes the loops of a nest for memory: the loop with unit stride becomes innermost. Distributes a body
+// that has statements beside its loop first. Keeps an outermost loop that threads can share, and loops that
+// the user wants in order.
 //     for j: for i: y[i, j] = x[i, j]   →   for i: for j: y[i, j] = x[i, j]
 #pragma once
 

@@ -1,4 +1,4 @@
-// What one iteration of an innermost loop stores and the next one reads stays in a register.
+// Keeps in a register what one iteration of an innermost loop stores and the next iteration loads.
 //     for j in serial(1, n, 1):                   last = alloc(f32, (), 'registers')
 //       y[j] = y[j - 1] + x[j]         →          last[()] = y[0] if 1 < n else f32(0.0)
 //                                                 for j in serial(1, n, 1):

@@ -1,6 +1,6 @@
-// Serial loops in which all dependences pass through one iteration: the iterations before it, itself and
-// those behind it become loops of their own, of which the first and the last may run in any order. Keeps the
-// order of all iterations.
+// Splits the index set of a serial loop if all its dependences pass through one iteration: the iterations
+// before it, itself and those after it become three loops. The first and the last can then run in any order.
+// Keeps the order of all iterations.
 //     for j in range(n): d[j] = d[j] + d[k]   →   for j in range(k): …   for j in (k,): …   for j in range(k
 //     + 1, n): …
 #pragma once
@@ -11,7 +11,8 @@ namespace kw {
 
 void split_index_sets(LoopNest &nest);
 
-/// True when it put a loop inside this one on threads, and not this one because that needs its order.
+/// Returns whether a loop inside this one was split so that threads can share it, in which case this loop
+/// must stay serial.
 bool has_cut_inside(const For &loop);
 
 }  // namespace kw

@@ -1,5 +1,5 @@
-// Loops that the user asks to have written out: `for i in unroll(8)`. The copies of a body together are kept
-// below a limit of operations; loops in lanes or on threads, and those that sum in lanes, stay as they are.
+// Unrolls loops with the user's hint: `for i in unroll(8)`. Limits the operations of all copies of a body.
+// Vectorized and parallel loops, and loops with sums in the order `lanes`, stay as they are.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,18 @@
 
 namespace kw {
 
+/// The operations of all copies of a body together. 512: chosen, some 2 KB of machine code.
 inline constexpr uint64_t most_operations_written = 512;
 
 struct UnrollPlan {
-  std::optional<uint64_t> trips;  ///< when it is a constant
-  uint64_t operations = 0;        ///< of one copy of the body, loads and stores included
-  uint32_t copies = 1;            ///< that are written out
-  bool jumps = false;             ///< iterations can end early: none is written out
+  std::optional<uint64_t> trips;  ///< if the trip count is a constant
+  uint64_t operations = 0;        ///< operations of one copy of the body, loads and stores included
+  uint32_t copies = 1;            ///< copies of the body after unrolling
+  bool jumps = false;             ///< iterations can end early: the loop is not unrolled
 };
 UnrollPlan unroll_plan(const For &loop);
 
-/// Gives hinted serial loops their kind and how many iterations are written out.
+/// Sets the kind and the copies of serial loops with the hint.
 Func unroll_hinted(const Func &f);
 
 }  // namespace kw

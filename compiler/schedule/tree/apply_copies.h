@@ -1,5 +1,5 @@
-// The rewrites that write a body out several times, one copy behind the other or loop beside loop:
-// what unroll and jam are made of. Knows nothing of the loop that the copies come from.
+// Duplicates a body, one copy after the other (unroll) or with the inner loops of the copies merged (jam).
+// Knows nothing about the loop that the copies come from.
 #pragma once
 
 #include <unordered_set>
@@ -9,12 +9,13 @@
 
 namespace kw {
 
-/// The bodies one after the other.
+/// Returns the bodies one after the other.
 StatementList one_after_another(const std::vector<Stmt> &bodies);
-/// What stands before the first loop, of one body after the other; then that loop, over the bodies of all;
-/// and so on. What they read alike is read once; of a buffer in `apart` no copy touches what another writes.
+/// Merges the bodies: the statements before the first loop of each body, then that loop over the bodies of
+/// all, and so on. Common loads execute once. No copy accesses what another copy writes in a buffer of
+/// `apart`.
 StatementList side_by_side(const std::vector<Stmt> &bodies, const std::unordered_set<const BufNode *> &apart);
-/// `body` with these values of an iterator, each copy with symbols of its own.
+/// Returns copies of `body` for these values of an iterator, each with symbols of its own.
 std::vector<Stmt> copies_of(const Stmt &body, const Sym &iter, const std::vector<Expr> &values);
 
 }  // namespace kw

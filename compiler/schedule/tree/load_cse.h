@@ -1,6 +1,6 @@
-// What copies of a body without loops have in common when they come one after the other: an element that is
-// read several times is read once, and what one copy stores and the next reads stays a value. Asks nothing
-// about dependences: the caller tells which buffers the copies use apart from each other.
+// Eliminates common loads of copies of a loop-free body that execute one after the other: an element is
+// loaded once, and a stored value that the next copy loads is forwarded. Asks nothing about dependences: the
+// caller says in which buffers the copies do not interfere.
 //     y[i] += a[i, 0]; y[i] += a[i, 1]   →   let v = y[i] + a[i, 0]: y[i] = v + a[i, 1]
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace kw {
 
-/// The copies in their order, with the same effects. Of a buffer in `apart` no copy touches an element that
-/// another one writes.
+/// Returns the copies in order, with the same effects. No copy accesses an element of a buffer in `apart`
+/// that another copy writes.
 StatementList eliminate_common_loads(const std::vector<StatementList> &copies,
                                      const std::unordered_set<const BufNode *> &apart);
 

@@ -1,5 +1,5 @@
-// What the range of a loop decides: conditions that hold in all of its iterations, or in none, clamps that
-// never clamp and remainders of what is smaller than the divisor go out of its body.
+// Simplifies the body of a loop under its bounds: removes conditions that hold in all iterations or in none,
+// clamps without effect, and remainders of values smaller than the divisor.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace kw {
 
-/// The body of a loop, for its range; null when nothing is left of it. `around` are the loops around it,
-/// outermost first. Extents are taken as at least 1.
+/// Returns the simplified body; null if nothing is left. `around`: the enclosing loops, outermost first.
+/// Assumes extents of at least 1.
 Stmt simplify_under_bounds(const For &loop, const std::vector<const For *> &around);
 
 }  // namespace kw

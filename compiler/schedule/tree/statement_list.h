@@ -1,5 +1,5 @@
-// Chains of statements as lists, and the place of a loop in them: what the rewrites of schedules take apart
-// and put together. Knows nothing of directives or dependences.
+// A block of statements as a list that rewrites can take apart and join, and the place of a loop in it. Knows
+// nothing about directives or dependences.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace kw {
 
-/// One statement of a chain. A Let or an Alloc that `opens` stands for its head: its scope is the rest.
+/// One statement of a block. With `opens`, a Let or an Alloc stands for its head, and its scope is the rest.
 struct ListItem {
   Stmt s;
   bool opens = false;
@@ -17,22 +17,22 @@ struct ListItem {
 using StatementList = std::vector<ListItem>;
 
 StatementList statements_of(const Stmt &root);
-/// Null for an empty chain. What opens a scope for nothing is left out.
+/// Joins a list to one statement: null for an empty list. Drops heads whose scope is empty.
 Stmt statement_of(const StatementList &chain);
 void append(StatementList &to, const StatementList &more);
 
-/// The tree with the link that is this loop replaced by others; the loop must be in it.
+/// Returns the tree with this loop, which must be in it, replaced by a list.
 Stmt replace_loop(const Stmt &root, const For *loop, const std::function<StatementList(const Stmt &)> &by);
-/// The same for `first` and for `second`, which stands behind it in one chain: both go.
+/// Likewise replaces `first` and `second`, which follows it in the same block.
 Stmt replace_pair(const Stmt &root, const For *first, const For *second,
                   const std::function<StatementList(const Stmt &, const Stmt &)> &by);
-/// True when they are neighbours in one chain, in this order.
+/// Returns whether two loops are adjacent in one block, in this order.
 bool are_neighbours(const Stmt &root, const For *first, const For *second);
 
-/// The tree with one statement (by identity) replaced by another.
+/// Returns the tree with one statement (by identity) replaced by another.
 Stmt replace_statement(const Stmt &root, const Stmt &old, const Stmt &by);
 
-/// A loop of the same Loc with another body or head.
+/// Returns a loop at the same Loc with another body or head.
 Stmt loop_like(const Stmt &original, For changed);
 
 }  // namespace kw

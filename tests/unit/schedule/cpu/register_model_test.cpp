@@ -14,6 +14,9 @@ struct Tile {
   double gflops;  ///< measured, in the nearest cache
 };
 
+/// The work of a tile of a matrix product: `rows` rows of sums, each times one row of the right factor.
+BodyWork tile_work(int64_t rows, bool fused) { return {1, rows, 0, fused ? rows : 2 * rows, rows, 1}; }
+
 bool fits(const Target &target, const Tile &t, bool fused) {
   return fits_registers(target, tile_work(t.rows, fused), t.vectors, fused);
 }
