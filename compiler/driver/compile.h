@@ -1,5 +1,5 @@
-// ir::Func → artifact. Takes no text and knows no Python; the diagnostics it finds are resolved against the
-// sources that came with it.
+// ir::Func → artifact: verifies, analyses, transforms, schedules and emits. Takes no text and knows no
+// Python; resolves the diagnostics against the given sources.
 #pragma once
 
 #include <string_view>
@@ -21,16 +21,16 @@ struct CompileInput {
 /// with those found here. Throws CompileError.
 Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagnostic> warnings);
 
-/// The argument of each parameter that is one: its number in the signature, where unused ones count too.
+/// Returns the index in the signature of each parameter that is an argument; unused arguments count too.
 /// Outputs have none.
 std::vector<std::optional<size_t>> argument_numbers(const Func &f, const Signature &signature);
 
-/// The IR after a stage, for inspection: "lower" (as it came), a pass by its name (the first of that name),
-/// or "final" (what the back end gets). Nothing for other names.
+/// Returns the IR after a stage, for inspection: "lower" (the input), the first pass of that name, or "final"
+/// (the input of the back end). Nothing for other names.
 std::optional<Func> func_at_stage(Func f, const CompileInput &input, std::string_view stage);
-/// The stages that func_at_stage knows, in the order of a compilation.
+/// Returns the names that func_at_stage knows, in the order of a compilation.
 std::vector<std::string> stage_names(const CompileInput &input);
-/// Every stage that KW_DEBUG=dump:after= can name, "all" included.
+/// Returns every name that KW_DEBUG=dump:after= accepts, "all" included.
 std::vector<std::string> dump_names();
 
 }  // namespace kw

@@ -1,6 +1,6 @@
-// What the compiler made of a kernel, as data: how each loop runs, why each access is safe, which buffers are
-// zeroed or shared, and under which conditions on shapes the optimised body runs. Asked for on demand from
-// the IR of the front end; of it an artifact holds only the conditions, for when the source is gone.
+// Describes what the compiler made of a kernel, as data: how each loop runs, why each access is safe, which
+// buffers are zeroed or shared, and the conditions on shapes of the optimized body. Computed on demand from
+// the IR of the front end; an artifact holds only the conditions, for when the source is gone.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The loops of a scheduled kernel as findings of the kind "nest", with what the model says of each. For
-// driver/explain; driver/missed_optimizations tells what was not done.
+// Describes the loops of a scheduled kernel as findings of the kind "nest", with their estimated costs. For
+// driver/explain; driver/missed_optimizations describes what was not done.
 #pragma once
 
 #include "driver/explain.h"
@@ -7,8 +7,8 @@
 
 namespace kw {
 
-/// One finding for each loop that `safe` runs by its schedule: `dim` is its depth, `why` what its own
-/// statements cost.
+/// Returns one finding for each loop of the scheduled `safe`: `dim` is its depth, `why` the cost of its own
+/// statements.
 std::vector<Finding> describe_loops(const Func &safe, const CpuSchedule &schedule, const Target &target);
 
 }  // namespace kw

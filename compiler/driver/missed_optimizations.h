@@ -1,5 +1,5 @@
-// What a schedule would have done and did not, with the reason, as findings of the kind "missed": loops that
-// neither run on threads nor in lanes, and directives that were refused. For driver/explain.
+// Describes what the scheduler wanted and did not do, with the reason, as findings of the kind "missed":
+// loops that are neither parallelized nor vectorized, and refused directives. For driver/explain.
 #pragma once
 
 #include "driver/explain.h"

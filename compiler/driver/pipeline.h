@@ -1,5 +1,5 @@
-// The order of passes, as a table of contents of the compiler between the front end and the back ends.
-// It decides nothing about a kernel; every decision is a pass.
+// The order of passes: a table of contents of the compiler between the front end and the back ends. It
+// decides nothing about a kernel; every decision is a pass.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-// Copies of statements in which every bound symbol is a new one, so that a copy may stand beside its
-// original, and symbols that are free in them get values. What is copied keeps its Locs. Decides nothing
-// about where a copy goes.
+// Copies statements with new identities for every bound symbol, so that a copy may stand beside its original,
+// and substitutes free symbols. The copy keeps the Locs. Decides nothing about where a copy goes.
 #pragma once
 
 #include <unordered_map>
@@ -9,19 +8,19 @@
 
 namespace kw {
 
-/// What stands for the free symbols and buffers of a tree.
+/// The replacements for the free symbols and buffers of a tree.
 struct Substitution {
   std::unordered_map<const SymNode *, Expr> values{};
   std::unordered_map<const BufNode *, Buf> buffers{};
-  /// The loops that run the iterations of a loop that went, outermost first: what marks of sums name now.
+  /// For a removed loop: the loops that execute its iterations now, outermost first. Marks of sums name them.
   std::unordered_map<const SymNode *, std::vector<Sym>> loops{};
 };
 
-/// The tree with its own loops, definitions and buffers under new identities of the same names; no statement
-/// is shared with the original.
+/// Returns the tree with new identities, of the same names, for its loops, definitions and buffers. Shares no
+/// statement with the original.
 Stmt copy_of(const Stmt &root, Substitution with = {});
 
-/// The same tree with free symbols replaced; its own symbols stay, so it must take the place of `root`.
+/// Returns the tree with free symbols replaced. It keeps its bound symbols, so it must replace `root`.
 Stmt substituted(const Stmt &root, const Substitution &with);
 Expr substituted(const Expr &e, const Substitution &with);
 

@@ -1,8 +1,8 @@
-// Arithmetic of 32 bits whose values all fit into 16 bits, because it begins with bytes, is done in 16 bits:
-// a vector register holds twice as many.
+// Demotes 32-bit integer arithmetic to 16 bits if all values fit, as those computed from bytes do: a vector
+// register holds twice as many.
 //     cast(u8, min(cast(i32, a[i]) + cast(i32, b[i]), 255))
 //         →   cast(u8, min(cast(i16, a[i]) + cast(i16, b[i]), 255))
-// Runs behind the last pass that looks at conditions; no value changes.
+// Runs after the last pass that reads conditions. Changes no value.
 #pragma once
 
 #include "ir/func.h"

@@ -1,5 +1,5 @@
-// Products and the sums that use them: where the two are one fma, and where they are two operations again.
-// Both passes change roundings; no other pass does.
+// Fuses products and sums to fma, and splits an fma again where that is faster. No other pass changes
+// roundings.
 #pragma once
 
 #include "ir/func.h"
@@ -7,18 +7,17 @@
 
 namespace kw {
 
-/// Products that meet a sum become fma, by the rule of language.md 3 and only in default and fast mode on
-/// targets that have it:
+/// Fuses products into sums by the rule of language.md 3, in default and fast mode and on targets that have
+/// fma:
 ///     c[i] = a[i] * b[i] + d[i]   →   c[i] = fma(a[i], b[i], d[i])
 /// The product must be used once, in the same statement; of two products the left one is fused. Runs first,
 /// on the source program.
 Func fuse_fma(const Func &f, const Target &target);
 
-/// In fast mode an fma that waits for the iteration before becomes a product and a sum: the product does not
-/// wait, and a sum takes half the cycles of an fma (2 of 4 on Golden Cove, 3 of 4 on Zen 3).
+/// In fast mode, splits an fma that waits for the previous iteration into a product, which does not wait, and
+/// a sum, whose latency is lower (2 cycles instead of 4 on Golden Cove, 3 instead of 4 on Zen 3).
 ///     s = fma(a[i], b[i], s)   →   s = s + a[i] * b[i]
-/// Only in loops that run one iteration after the other and have few such fma; vectors and products that wait
-/// keep their fma.
+/// Only in serial loops with few such fma. Vectorized fma and products that wait themselves stay fused.
 Func split_fma(const Func &f, const Target &target);
 
 }  // namespace kw

@@ -1,9 +1,9 @@
-// Checks leave the loops they need not be in. What is known before the kernel begins is checked first:
-//     for i in serial(0, n, 1):     for b in serial(0, n, 1024): for k in vector(…): bad |= idx[b+k] |
-//     (m-1-idx[b+k])
-//       check(idx[i] < m)       →                                if bad < 0: for k in …: check(idx[b+k] < m)
-//       y[i] = x[idx[i]]          for i in serial(0, n, 1): y[i] = x[idx[i]]
-// Does not move what a guard or a jump may pass by; a guard on scalars and sizes of the call moves along.
+// Hoists checks out of loops. A check that needs only arguments runs before the loops of the kernel:
+//     for i: check(idx[i] < m); y[i] = x[idx[i]]
+//       →   for b: for k in vector: bad |= …;  if bad < 0: for k: check(idx[b + k] < m)
+//           for i: y[i] = x[idx[i]]
+// Does not hoist a check past a guard or a jump that may skip it, unless the guard needs only scalars and
+// sizes of the call and moves along.
 #pragma once
 
 #include "ir/func.h"
@@ -11,9 +11,9 @@
 
 namespace kw {
 
-/// Early are checks of index arrays that are arguments and never written, in loops with fixed bounds. Any
-/// other that begins a loop's body and is the same in each iteration moves in front of that loop, and one of
-/// a subscript that steps by 1 becomes two, of its first and last value. Extents are at least 1.
+/// Runs checks of index arrays before the kernel if these are arguments, never written, and the loops have
+/// fixed bounds. Moves any other check at the start of a loop's body in front of the loop if it is invariant;
+/// if its subscript steps by 1, checks the first and the last value instead. Assumes extents of at least 1.
 Func hoist_checks(const Func &f, const Target &target);
 
 }  // namespace kw

@@ -1,5 +1,5 @@
-// A pass is a name and a function from IR to IR. The runner times, dumps and verifies all of them alike; no
-// pass prints.
+// A pass is a name and a function from IR to IR. One runner times, dumps and verifies all passes; no pass
+// prints.
 #pragma once
 
 #include <span>
@@ -15,16 +15,16 @@ struct Pass {
   Func (*run)(const Func &, const Target &);
 };
 
-/// Runs the passes in order. After each one the IR is verified (in debug builds, or with KW_DEBUG
-/// verify=each) and, when asked for, dumped; a violation is an internal error that names the pass.
+/// Runs the passes in order. Verifies the IR after each one (in debug builds, or with KW_DEBUG verify=each)
+/// and dumps it on request. A violation is an internal error that names the pass.
 Func run_passes(std::span<const Pass> passes, Func f, const Target &target);
 
-/// Dumps and times one stage that is no pass ("lower", "emit"); `ms` below zero means not timed.
+/// Dumps and times a stage that is not a pass ("lower", "emit"). A negative `ms` means not timed.
 void report_stage(std::string_view stage, const Func &f, double ms);
-/// The time alone, of a stage without IR to show.
+/// Reports the time of a stage without IR.
 void report_time(std::string_view stage, const std::string &kernel, double ms);
 
-/// Milliseconds of a steady clock.
+/// Returns the time of a steady clock in milliseconds.
 double now_ms();
 
 }  // namespace kw

@@ -1,5 +1,5 @@
-// Puts statements in front of (and behind) others: what every pass that adds checks ends with. Decides
-// nothing about what is checked.
+// Inserts statements before and after others: the last step of every pass that adds checks. Decides nothing
+// about what is checked.
 #pragma once
 
 #include <unordered_map>
@@ -9,14 +9,14 @@
 
 namespace kw {
 
-/// Statements to insert, by the statement that they belong to.
+/// The statements to insert, keyed by the statement they belong to.
 using Placed = std::unordered_map<const StmtNode *, std::vector<Stmt>>;
 
-/// The statement as it runs where the access happens: under the lazy conditions around it.
+/// Returns the statement under the lazy conditions of an access.
 Stmt under_path(const Access &a, Stmt s);
 
-/// The body with everything in its place. A while whose condition is checked becomes `while True` with the
-/// checks and a break at its head, so that a continue cannot pass them by.
+/// Returns the body with all statements inserted. A while with a checked condition becomes `while True` with
+/// the checks and a break at its head, so that a `continue` cannot skip them.
 Stmt place_checks(const Stmt &body, const Placed &before, const Placed &after = {});
 
 }  // namespace kw

@@ -1,7 +1,7 @@
-// Removes what no result depends on: mutable scalars that are never read, with the stores to them.
+// Removes mutable scalars that are never read, with the stores to them.
 //     t = alloc(f64, (), 'registers')
 //     t[()] = 0.0                        →   (nothing)
-// Folding happens when nodes are built (ir/build), not here.
+// Constants are folded when nodes are built (ir/build), not here.
 #pragma once
 
 #include "ir/func.h"

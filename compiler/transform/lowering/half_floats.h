@@ -1,5 +1,5 @@
-// Conversions of 16-bit floats, held as words of u16, in operations that every target has. Part of
-// legalise_types; knows nothing of statements.
+// Conversions of 16-bit floats, held as u16 words, in operations that every target has. Part of
+// legalise_types; knows nothing about statements.
 #pragma once
 
 #include "ir/node.h"
@@ -13,11 +13,11 @@ class HalfFloats {
  public:
   explicit HalfFloats(const Target &target) : native_(target.has_half()) {}
 
-  /// A word of f16 or bf16 as f32; exact.
+  /// Converts a word of f16 or bf16 to f32, exactly.
   Expr widen(DType from, const Expr &word) const;
-  /// An f32 rounded once to a word of f16 or bf16, ties to even; NaNs stay, quiet, with their leading bits.
+  /// Rounds an f32 once to a word of f16 or bf16, ties to even. NaNs stay quiet NaNs with their leading bits.
   Expr narrow(DType to, const Expr &x) const;
-  /// The cast of `a` from `from` to `to`, of which either may be a 16-bit float; `otherwise` when neither is.
+  /// Returns the cast of `a` between two dtypes of which one is a 16-bit float; `otherwise` if neither is.
   Expr convert(DType from, DType to, const Expr &a, const Expr &otherwise) const;
 
  private:
