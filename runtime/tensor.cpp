@@ -5,6 +5,7 @@
 #include <mutex>
 #include <new>
 
+#include "ir/limits.h"
 #include "runtime/memory/buffer.h"
 #include "runtime/memory/buffer_allocator.h"
 #include "runtime/op_error.h"
@@ -15,8 +16,6 @@ namespace kw {
 
 namespace {
 
-constexpr int64_t max_reach = int64_t{1} << 46;  ///< elements, as for the arguments of a kernel
-
 void check_shape(Extents shape) {
   check_rank(shape.size());
   int64_t elements = 1;
@@ -24,7 +23,7 @@ void check_shape(Extents shape) {
   for (int64_t e : shape) {
     if (e < 0) throw_value_error(cat("the shape ", shape_text(shape), " has a negative extent"));
     empty |= e == 0;
-    wide |= e >= max_reach || __builtin_mul_overflow(elements, e, &elements) || elements >= max_reach;
+    wide |= e >= max_extent || __builtin_mul_overflow(elements, e, &elements) || elements >= max_extent;
   }
   if (wide && !empty) throw_value_error(cat("the shape ", shape_text(shape), " exceeds 2^46 elements"));
 }
@@ -125,7 +124,7 @@ Tensor::Body::Body(std::shared_ptr<Storage> owner, void *first, DType type, Exte
     if (steps.empty()) strides.data()[d] = row_major;
     int64_t part, of = strides[d];
     if (__builtin_mul_overflow(of < 0 ? -of : of, extents[d], &part) ||
-        __builtin_add_overflow(reach, part, &reach) || reach >= max_reach)
+        __builtin_add_overflow(reach, part, &reach) || reach >= max_extent)
       throw_value_error("a tensor reaches beyond 2^46 elements");
     if (steps.empty()) row_major *= std::max<int64_t>(extents[d], 1);
   }

@@ -6,12 +6,10 @@
 #include <optional>
 #include <vector>
 
+#include "ir/limits.h"
 #include "ir/node.h"
 
 namespace kw {
-
-/// What an extent has at most (core.md 2), and symbols of any size where a proof takes them for small.
-inline constexpr int64_t most_extent = int64_t{1} << 46;
 
 struct AffineTerm {
   Expr atom;

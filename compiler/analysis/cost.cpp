@@ -11,6 +11,7 @@
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/intrinsics.h"
+#include "ir/limits.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/rewrite.h"
@@ -277,7 +278,7 @@ class Estimator {
     if (const Cast *n = as<Cast>(e); n && n->a.dtype() == DType::u64) {
       const Binary *least = as<Binary>(n->a);
       const Const *most = least && least->op == BinOp::min ? as<Const>(least->b) : nullptr;
-      if (most && most->bits < uint64_t{1} << 46) return const_int(static_cast<int64_t>(most->bits));
+      if (most && most->bits < uint64_t{max_extent}) return const_int(static_cast<int64_t>(most->bits));
     }
     Expr bound = context_.upper_bound(e);
     if (bound || !is_known_before_ || !is_moderate_before(e)) return bound;
@@ -289,7 +290,7 @@ class Estimator {
   /// True for a small sum of extents and of iterators of loops around the one that is estimated.
   bool is_moderate_before(const Expr &e) const {
     auto form = affine_of(e);
-    return form && std::abs(form->constant) < int64_t{1} << 46 &&
+    return form && std::abs(form->constant) < max_extent &&
            std::all_of(
                form->terms.begin(), form->terms.end(),
                [&](const AffineTerm &t) {
@@ -346,6 +347,7 @@ class WorkspacePlanner {
   /// A temporary of a branch that the call does not take needs no memory. The nearest conditions are asked:
   /// in a long chain of branches all of them would make each size as long as the chain.
   Expr where_reached(Expr bytes) const {
+    // Chosen: size expressions stay short, and deeper branches only reserve memory that they do not use.
     constexpr size_t asked = 4;
     size_t first = conditions_.size() - std::min(conditions_.size(), asked);
     for (size_t i = conditions_.size(); i-- > first;)
@@ -393,7 +395,7 @@ class WorkspacePlanner {
     for (const Expr &extent : b.extents) {
       int64_t n = as_int(extent).value_or(1);
       empty |= n == 0;
-      wide |= n > 0 && (__builtin_mul_overflow(bytes, n, &bytes) || bytes >= int64_t{1} << 46);
+      wide |= n > 0 && (__builtin_mul_overflow(bytes, n, &bytes) || bytes >= max_extent);
     }
     if (wide && !empty)
       throw CompileError(Diagnostic{

@@ -13,6 +13,7 @@ namespace kw {
 
 namespace {
 
+// Substitutions of iterators that one proof may try. Chosen; the search then gives up and a check stays.
 constexpr int max_steps = 200;
 
 bool is_extent(const Expr &e) {
@@ -45,8 +46,8 @@ bool is_call_constant(const Expr &e) {
 std::vector<Expr> Proof::smallness() const {
   std::vector<Expr> out;
   for (const Expr &e : small) {
-    out.push_back(binary(BinOp::le, const_int(-most_extent), e));
-    out.push_back(binary(BinOp::le, e, const_int(most_extent)));
+    out.push_back(binary(BinOp::le, const_int(-max_extent), e));
+    out.push_back(binary(BinOp::le, e, const_int(max_extent)));
   }
   return out;
 }

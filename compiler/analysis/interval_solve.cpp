@@ -33,6 +33,7 @@ class BoundsSystem {
   bool surely_empty() const { return system_.surely_empty(); }
 
  private:
+  // Nesting of min, max, // and % that is turned into constraints. Chosen: each level adds rows to eliminate.
   static constexpr int max_depth = 4;
 
   std::vector<int64_t> row_of(const Affine &form) {

@@ -58,11 +58,11 @@ BoundsContext::ValueRange BoundsContext::values_of(const Affine &form, RangeQuer
 BoundsContext::ValueRange BoundsContext::values_of_atom(const Expr &atom, RangeQuery query) const {
   ValueRange v = values_by_kind(atom, query);
   if (query.guards > 0 && (v.least == least_word || v.most == most_word)) narrow(v, atom, query);
-  bool open = v.least < -most_extent || v.most > most_extent;
+  bool open = v.least < -max_extent || v.most > max_extent;
   if (query.small && open && is_call_constant(atom)) {
     auto same = [&](const Expr &e) { return equal(e, atom); };
     if (std::none_of(query.small->begin(), query.small->end(), same)) query.small->push_back(atom);
-    v.least = std::max<WideInt>(v.least, -most_extent), v.most = std::min<WideInt>(v.most, most_extent);
+    v.least = std::max<WideInt>(v.least, -max_extent), v.most = std::min<WideInt>(v.most, max_extent);
   }
   return v;
 }
@@ -70,7 +70,7 @@ BoundsContext::ValueRange BoundsContext::values_of_atom(const Expr &atom, RangeQ
 BoundsContext::ValueRange BoundsContext::values_by_kind(const Expr &atom, RangeQuery query) const {
   const ValueRange any{least_word, most_word};
   if (const Ref *r = as<Ref>(atom)) {
-    if (r->sym->kind == SymKind::extent) return {extents_positive_ ? 1 : 0, most_extent};
+    if (r->sym->kind == SymKind::extent) return {extents_positive_ ? 1 : 0, max_extent};
     for (const For *loop : loops_) {
       if (loop->iter != r->sym) continue;
       ValueRange lo = values_of(loop->lo, query), hi = values_of(loop->hi, query);

@@ -68,6 +68,8 @@ class Elimination {
   }
 
  private:
+  // Rows of a system in elimination, which can grow with the square in each step. Chosen; beyond it nothing
+  // is proved.
   static constexpr size_t max_rows = 300;
 
   void copy(const std::vector<LinearSystem::Row> &from, RowTable &to) {
@@ -274,7 +276,9 @@ class PointSearch {
   };
   using Ranges = std::vector<Range>;
   using Wide = __int128;
+  // Values of variables in a search for a point: witnesses are shown to people, who prefer small ones.
   static constexpr int64_t limit = int64_t{1} << 30;
+  // Values tried, and passes over the rows per value, before the search gives up. Chosen.
   static constexpr int max_choices = 4096, max_rounds = 64;
 
   static Wide divide_down(Wide a, Wide b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }

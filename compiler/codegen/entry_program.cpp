@@ -126,7 +126,7 @@ EntryProgram build_entry_program(const Func &f, const WorkEstimate &work, const 
   for (const WorkspaceSlot &slot : plan_workspace(f)) {
     Expr bytes = slot.bytes;
     if (slot.per_thread) {  // threads get it later: here it is only told when it is too large, or wraps
-      Expr most = const_int(most_extent);
+      Expr most = const_int(max_extent);
       bytes = select(binary(BinOp::lt, bytes, most), const_int(0), most);
     }
     ensure(b.expression(bytes), "a workspace size that the entry program cannot express");

@@ -40,8 +40,8 @@ std::string condition_text(const Func &f, const Affine &worst) {
 /// The fact `a <= b`, largest first; one that only keeps a number small, number first.
 std::string fact_text(const Func &f, const Expr &fact) {
   const Binary *b = as<Binary>(fact);
-  if (b && as_int(b->a) == -most_extent) return cat(bound_text(f, b->b), " >= -2**46");
-  if (b && as_int(b->b) == most_extent) return cat(bound_text(f, b->a), " <= 2**46");
+  if (b && as_int(b->a) == -max_extent) return cat(bound_text(f, b->b), " >= -2**46");
+  if (b && as_int(b->b) == max_extent) return cat(bound_text(f, b->a), " <= 2**46");
   return b && b->op == BinOp::le ? cat(bound_text(f, b->b), " >= ", bound_text(f, b->a)) : print(fact);
 }
 

@@ -29,14 +29,32 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <variant>
 #include <vector>
 
 #include "ir/dtype.h"
-#include "ir/symbol.h"
 #include "support/loc.h"
 
 namespace kw {
+
+/// What a symbol names.
+enum class SymKind : uint8_t { extent, stride, iter, local, param, buffer };
+
+struct SymNode {
+  SymKind kind;
+  DType dtype;
+  std::string name;
+  Loc loc;
+};
+
+/// A name of a scalar value or a buffer. Its identity is the pointer; the printer chooses the printed name at
+/// first use.
+using Sym = std::shared_ptr<const SymNode>;
+
+inline Sym make_sym(SymKind kind, DType dtype, std::string name, Loc loc = {}) {
+  return std::make_shared<const SymNode>(SymNode{kind, dtype, std::move(name), loc});
+}
 
 struct ExprNode;
 struct StmtNode;

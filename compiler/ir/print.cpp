@@ -155,7 +155,9 @@ class Parts {
   std::unordered_map<const ExprNode *, double> sizes_;
 };
 
+// Nodes of an expression that is printed as a tree. Chosen: a line of text that people can still read.
 constexpr double longest_tree = 400;
+// Nesting of printed expressions. Chosen, so that the parser needs little stack.
 constexpr int deepest_text = 40;
 
 }  // namespace

@@ -10,6 +10,7 @@
 namespace kw {
 
 namespace {
+// Iterations of a loop that is expanded in the front end. Chosen: each one copies the body.
 constexpr int64_t max_copies = 4096;
 
 void inner_blocks(const ast::Block &body, std::set<const ast::Block *> &out) {

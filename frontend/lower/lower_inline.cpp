@@ -16,6 +16,7 @@
 namespace kw {
 
 namespace {
+// Calls that are inlined in a kernel, and how deeply they nest. Chosen.
 constexpr uint32_t max_inlined = 4096, max_calls = 64;
 
 /// The parts of an operand that read elements of tensors, as large as they are always evaluated as a whole.

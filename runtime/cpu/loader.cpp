@@ -13,6 +13,7 @@ namespace kw {
 
 namespace {
 
+// Bytes of a loaded image. Chosen: far above any kernel, and in the reach of 32-bit relocations.
 constexpr size_t max_image = size_t{256} << 20;
 
 class Loader {

@@ -16,6 +16,7 @@ static_assert(sizeof(Block) == before_mapping);
 
 namespace {
 
+// Bytes of a cache line: sizes of blocks are multiples of it.
 constexpr size_t unit = 64;
 
 bool is_mapped(uint32_t size_class) { return class_bytes(size_class) >= huge_page; }

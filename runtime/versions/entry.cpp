@@ -4,13 +4,12 @@
 
 #include <cstring>
 
+#include "ir/limits.h"
 #include "ir/scalar_ops.h"
 
 namespace kw {
 
 namespace {
-
-constexpr int64_t max_extent = int64_t{1} << 46;  // core.md 2
 
 class Machine {
  public:

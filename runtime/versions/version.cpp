@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/limits.h"
 #include "runtime/versions/faults.h"
 
 namespace kw {
@@ -19,7 +20,7 @@ std::optional<size_t> too_large_output(const LoadedKernel &kernel, const std::ve
     bool empty = false, wide = false;
     for (size_t d = 0; d < p.rank; ++d) {
       empty |= extents[at + d] == 0;
-      wide |= __builtin_mul_overflow(elements, extents[at + d], &elements) || elements >= (int64_t{1} << 46);
+      wide |= __builtin_mul_overflow(elements, extents[at + d], &elements) || elements >= max_extent;
     }
     if (wide && !empty) return at;
     at += p.rank;

@@ -417,8 +417,8 @@ BORDERS = [
     Fault(
         "rest_of_a_row",
         "compiler/transform/lowering/blocked_reduction.cpp",
-        "Expr left = binary(BinOp::bit_and, run.hi, const_int(lane_count - 1));",
-        "Expr left = binary(BinOp::bit_and, run.hi, const_int(lane_count / 2 - 1));",
+        "Expr left = binary(BinOp::bit_and, run.hi, const_int(sum_lanes - 1));",
+        "Expr left = binary(BinOp::bit_and, run.hi, const_int(sum_lanes / 2 - 1));",
         "elements at the end of a sum in lanes are left out",
     ),
     Fault(

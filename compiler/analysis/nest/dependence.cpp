@@ -145,6 +145,7 @@ void PairSystem::keep_in_bounds(Side side, const NestAccess &a) {
 }
 
 void PairSystem::keep_in_bounds() {
+  // Accesses of each statement whose bounds are added to a witness search. Chosen.
   constexpr size_t most_others = 32;
   keep_in_bounds(at_source, access(at_source));
   bool exact = exact_;  // what the other accesses read is no condition of the conflict
@@ -274,6 +275,7 @@ class DependenceSearch {
   struct Touches {
     Places all, writes;
   };
+  // Budget that building one system takes, in products of rows. Chosen.
   static constexpr int64_t work_of_system = 10;
 
   /// False for what the loop that is asked of does not run, and for buffers that each of its iterations
@@ -336,6 +338,7 @@ class DependenceSearch {
   }
 
   bool outruns_inner_loops(const LinearForm &form, const Dependence &d) const {
+    // Coefficients below it cannot overflow when multiplied by each other.
     constexpr int64_t small = int64_t{1} << 30;
     const auto &loops = nest_.statements[d.source].loops;
     int64_t step = 0, inner = 0;

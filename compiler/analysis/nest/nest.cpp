@@ -192,6 +192,8 @@ class NestBuilder {
     ++accesses_;
   }
 
+  // Dependences are found for all pairs of accesses. Chosen: some 4 million pairs are the most that a compile
+  // can afford.
   static constexpr size_t max_accesses = 2000;
 
   Nest &nest_;

@@ -13,6 +13,7 @@ namespace kw {
 
 namespace {
 
+// Sums and differences of 256 values below it cannot wrap in 64 bits.
 constexpr int64_t small = int64_t{1} << 55;
 
 /// Adds |factor| · most to a sum; false when it leaves what is small.
@@ -106,7 +107,7 @@ bool is_small_at(const Nest &nest, uint32_t loop, const Expr &e) {
   for (const AffineTerm &t : form->terms) {
     const Ref *r = as<Ref>(t.atom);
     std::optional<int64_t> most;
-    if (r && r->sym->kind == SymKind::extent) most = most_extent;
+    if (r && r->sym->kind == SymKind::extent) most = max_extent;
     for (uint32_t l = nest.loops[loop].parent; r && l != NestLoop::no_loop; l = nest.loops[l].parent)
       if (nest.loops[l].loop && nest.loops[l].loop->iter == r->sym && has_small_bounds(nest, l))
         most = nest.variables[nest.loops[l].variable].most;

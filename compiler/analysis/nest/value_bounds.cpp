@@ -10,13 +10,13 @@
 namespace kw {
 
 namespace {
-constexpr int64_t most_constant = int64_t{1} << 46, most_factor = 1 << 10;
+constexpr int64_t most_factor = 1 << 10;
 bool within(int64_t value, int64_t limit) { return -limit < value && value < limit; }
 }  // namespace
 
 bool ValueBounds::bounded(const Expr &e, bool above) const {
   auto form = affine_of(e);
-  if (!form || form->terms.size() > 8 || !within(form->constant, most_constant)) return false;
+  if (!form || form->terms.size() > 8 || !within(form->constant, max_extent)) return false;
   return std::all_of(form->terms.begin(), form->terms.end(), [&](const AffineTerm &t) {
     return within(t.coefficient, most_factor) && atom_bounded(t.atom, above == (t.coefficient > 0));
   });
@@ -70,7 +70,7 @@ bool ValueBounds::argument_bounded(const Sym &sym, bool above) const {
     if (!n || n->op != BinOp::le) return false;
     auto low = affine_of(n->a), high = affine_of(n->b);
     auto room = low && high ? add_scaled(*high, *low, -1) : std::nullopt;
-    bool tied = false, sizes = room && within(room->constant, most_constant);
+    bool tied = false, sizes = room && within(room->constant, max_extent);
     for (size_t i = 0; sizes && i < room->terms.size(); ++i) {
       const Ref *name = as<Ref>(room->terms[i].atom);
       bool is_argument = name && name->sym == sym;

@@ -311,7 +311,7 @@ void Interpreter::open_lanes(const std::vector<LaneStore> &stores) {
     for (const For *loop : s.band)
       elements *= trip_counts_[loop] =
           static_cast<int64_t>(trips(integer(loop->lo), integer(loop->hi), loop->step));
-    if (elements < RunningLanes::lanes) continue;
+    if (elements < sum_lanes) continue;
     const auto &n = std::get<Store>(s.store->v);
     const Binary *b = as<Binary>(n.value);
     open_.emplace(s.store, RunningLanes(n.buf->dtype, b && b->op == BinOp::mul));

@@ -6,7 +6,7 @@ namespace kw {
 Value RunningLanes::finish(const Value &before) {
   std::vector<Value> sums;
   for (auto &b : blocks_) {
-    for (size_t half = lanes / 2; half > 0; half /= 2)
+    for (size_t half = sum_lanes / 2; half > 0; half /= 2)
       for (size_t i = 0; i < half; ++i) b[i] = apply(op_, b[i], b[i + half]);
     sums.push_back(b[0]);
   }

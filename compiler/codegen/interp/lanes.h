@@ -5,25 +5,24 @@
 #include <array>
 #include <vector>
 
+#include "ir/limits.h"
 #include "ir/scalar_ops.h"
 
 namespace kw {
 
 class RunningLanes {
  public:
-  static constexpr int64_t lanes = 64, block = 4096;
-
   RunningLanes(DType dtype, bool is_product)
       : op_(is_product ? BinOp::mul : BinOp::add), identity_(from_double(dtype, is_product ? 1.0 : -0.0)) {}
 
   /// The lane that element k accumulates into.
   Value &lane(int64_t k) {
-    auto b = static_cast<size_t>(k / block);
+    auto b = static_cast<size_t>(k / sum_block);
     while (blocks_.size() <= b) {
       blocks_.emplace_back();
       blocks_.back().fill(identity_);
     }
-    return blocks_[b][static_cast<size_t>(k % lanes)];
+    return blocks_[b][static_cast<size_t>(k % sum_lanes)];
   }
 
   bool empty() const { return blocks_.empty(); }
@@ -32,7 +31,7 @@ class RunningLanes {
  private:
   BinOp op_;
   Value identity_;
-  std::vector<std::array<Value, lanes>> blocks_;
+  std::vector<std::array<Value, sum_lanes>> blocks_;
 };
 
 }  // namespace kw

@@ -473,6 +473,7 @@ void FunctionEmitter::unrolled_loop(const For &n, V lo, V trips) {
 /// `lo .. min(x, lo + c)` tells.
 /// The loops around it look at the cancel flag.
 bool FunctionEmitter::is_short(const For &n, V trips) const {
+  // Iterations without a look at the cancel flag: some 4 us, far below the 50 ms that Ctrl-C may take.
   constexpr int64_t few = 4096;
   if (auto *count = llvm::dyn_cast<ConstantInt>(trips)) return count->getZExtValue() <= few;
   if (&n == collapsed_row_ || &n == whole_block_) return false;
@@ -487,6 +488,7 @@ bool FunctionEmitter::is_short(const For &n, V trips) const {
 /// How many iterations of a loop become one of the machine's: several where each has only a few instructions,
 /// and does not wait for what the one before it hands on.
 uint32_t FunctionEmitter::copies_of(const Stmt &body) const {
+  // Operations of a body that is unrolled. Chosen: the branch of the loop costs one or two operations.
   constexpr int most_operations = 20;
   int left = most_operations;
   std::unordered_set<const BufNode *> own;

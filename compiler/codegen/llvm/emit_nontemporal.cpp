@@ -47,6 +47,7 @@ void FunctionEmitter::read_ahead(V at, uint64_t distance, uint64_t bytes) {
 /// Loops that gather a scalar, such as a maximum or a position, look ahead over a part of a page only, and at
 /// each page the machine's own search for rows begins anew.
 void FunctionEmitter::read_page_ahead(V at, uint64_t bytes) {
+  // Bytes of a page of memory, beyond which hardware prefetchers do not look.
   constexpr uint64_t page = 4096;
   bool gathers = !lanes_->outer->sums.empty() || !lanes_->outer->bests.empty();
   if (gathers && !lanes_->blocks) read_ahead(at, page, bytes);
@@ -78,6 +79,7 @@ void FunctionEmitter::find_streams() {
 
 /// Loops that mostly move memory, in chunks of whole lines; the code of others would only grow.
 bool FunctionEmitter::may_stream(const For &n, const VectorizationAnalysis &view) const {
+  // Operations per iteration. Chosen: a loop with more is not limited by memory.
   constexpr uint32_t few = 16;
   if (!streams_ || n.step != 1 || view.work().operations > few || view.work().scatters > 0) return false;
   bool some = false, plain = true;

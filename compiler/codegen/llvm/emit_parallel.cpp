@@ -165,6 +165,7 @@ FunctionEmitter::V FunctionEmitter::worth_of(const For &n, const WorkEstimate &w
 /// Of a loop without a width: as many chunks as threads that its work is worth. Where data decide how long an
 /// iteration takes there are more of them, since they end at different times.
 FunctionEmitter::V FunctionEmitter::wanted_chunks(const For &n, V threads) {
+  // Chosen: an uneven iteration then delays the end by 1/16 of a thread's work at most.
   constexpr uint64_t chunks_per_thread = 16;
   auto least = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };
   WorkEstimate work = estimate_work(n);
@@ -193,6 +194,7 @@ static const For *loop_to_cut(const For &n) {
 /// Where the loop has fewer iterations than chunks are wanted: into how many pieces each of them is cut, and
 /// how long these are, in whole lines of memory. Returns the number of chunks.
 FunctionEmitter::V FunctionEmitter::cut_inner(const Region &r, V frame, V wanted) {
+  // Bytes of a cache line: two threads should not write the same one.
   constexpr uint64_t line = 64;
   V one = b_.getInt64(1);
   const For *lanes = lanes_of_block(*r.cut);

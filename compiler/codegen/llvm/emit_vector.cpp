@@ -3,6 +3,7 @@
 // A loop that has no form over lanes runs serially, which means the same.
 #include "codegen/llvm/emit.h"
 #include "ir/build.h"
+#include "ir/limits.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 
@@ -12,8 +13,8 @@ using llvm::BasicBlock;
 
 bool FunctionEmitter::runs_in_vectors(const For &n) const {
   bool is_power = (n.how.vector_width & (n.how.vector_width - 1)) == 0;
-  return !lanes_ && n.kind == ForKind::vector && n.how.vector_width >= 2 && n.how.vector_width <= 64 &&
-         is_power;
+  return !lanes_ && n.kind == ForKind::vector && n.how.vector_width >= 2 &&
+         n.how.vector_width <= max_vector_width && is_power;
 }
 
 /// Lanes of the chunks that run what is left.
@@ -337,6 +338,7 @@ void FunctionEmitter::vector_loop(const For &n, VectorizationAnalysis &view, V l
 /// True when iterations may run a second time, and do so gladly: rows of a loop around, whose elements the
 /// loop does not read.
 bool FunctionEmitter::may_run_again(const For &n, const VectorizationAnalysis &view) const {
+  // Operations per iteration. Chosen: repeating a longer body costs more than a masked remainder.
   constexpr uint32_t few = 64;
   if (targets_.empty() || !view.reductions().empty() || !view.arg_reductions().empty()) return false;
   if (contains_loop(n.body) || view.work().operations > few) return false;

@@ -82,6 +82,7 @@ class Writers {
   }
 
  private:
+  // Writers kept for later compiles. Chosen: as many as threads that usually compile at once.
   static constexpr size_t most_idle = 8;
   static std::unique_ptr<ObjectWriter> make(const Target &target) {
     if (!has_memory(memory_of_set_up)) throw std::bad_alloc();

@@ -6,6 +6,7 @@
 
 #include "analysis/nest/trip_counts.h"
 #include "analysis/register_transpose.h"
+#include "ir/limits.h"
 
 namespace kw {
 
@@ -13,12 +14,11 @@ namespace {
 
 constexpr uint32_t shuffles = 2;  // for a strided load
 constexpr double units = 2, loads_per_cycle = 2, latency = 4;
-constexpr uint32_t most_lanes = 64;  // as many as a sum in lanes has
 
 /// True when a whole row of accumulators has registers, and what one row computes has them as well.
 bool sums_stay_in_registers(const Target &target, const VectorizationAnalysis &view) {
   uint32_t all = target.vector_registers();
-  auto taken = [&](uint32_t bits) { return most_lanes * bits / 8 / target.vector_bytes(); };
+  auto taken = [&](uint32_t bits) { return max_vector_width * bits / 8 / target.vector_bytes(); };
   uint32_t accumulators = taken(view.lane_sum_bits());
   uint32_t value = taken(std::max(view.widest_element(), view.widest_value()));
   bool light = view.work().operations <= all / 4;
@@ -78,11 +78,12 @@ uint32_t lanes_of_loop(const Target &target, const For &loop, VectorizationAnaly
   // the iterations of a `while` wait for each other: a second register fills the time better than a narrow
   // counter would, and more lanes would end too late
   uint32_t widest = std::max({view.widest_element(), view.has_while() ? 32u : view.widest_value(), 8u});
-  uint32_t lanes = std::min(target.vector_bytes() * 8 / widest, most_lanes);
+  uint32_t lanes = std::min(target.vector_bytes() * 8 / widest, max_vector_width);
   uint32_t vectors = view.has_while() ? 2 : vectors_per_value(target, work);
-  uint32_t wanted = std::min(lanes * vectors, most_lanes);
+  uint32_t wanted = std::min(lanes * vectors, max_vector_width);
   while (trips && wanted > lanes && wanted > *trips) wanted /= 2;
-  return sums_stay_in_registers(target, view) && (!trips || *trips >= most_lanes) ? most_lanes : wanted;
+  return sums_stay_in_registers(target, view) && (!trips || *trips >= max_vector_width) ? max_vector_width
+                                                                                        : wanted;
 }
 
 }  // namespace kw

@@ -20,8 +20,8 @@ namespace {
 /// The iterations of a band, where more than 64 of a loop count as 64: no product of them leaves 64 bits.
 Expr few_trips(const std::vector<const For *> &band) {
   Expr count = const_int(1);
-  for (const For *n : band) count = mul(count, binary(BinOp::min, trips_of(*n), const_int(lane_count)));
-  return binary(BinOp::lt, count, const_int(lane_count));
+  for (const For *n : band) count = mul(count, binary(BinOp::min, trips_of(*n), const_int(sum_lanes)));
+  return binary(BinOp::lt, count, const_int(sum_lanes));
 }
 
 /// Vector loops around loops.

@@ -18,6 +18,7 @@ namespace {
 /// Columns that go down together: their scalars stay in the nearest cache with room for the rows, and a row
 /// of them is long enough for the prefetcher.
 int64_t columns_at_once(const Target &target) {
+  // The columns take an eighth of the L1 cache, at 8 bytes each; the rows need the rest. Chosen.
   constexpr int64_t widest_element = 8, share = 8;
   int64_t fit = static_cast<int64_t>(target.l1_bytes) / share / widest_element;
   int64_t out = 64;
@@ -32,6 +33,7 @@ class Column {
   /// True when every loop in it goes through memory line by line where the columns lie side by side.
   bool runs_down() const {
     const For *n = nest_.loops[loop_].loop;
+    // Columns. Chosen: fewer fill no two vectors.
     constexpr uint64_t few = 32;
     if (!n || n->kind != ForKind::serial || n->hint == Hint::serial || n->step != 1) return false;
     if (auto trips = constant_trips(*n); trips && *trips < few) return false;
@@ -42,6 +44,7 @@ class Column {
  private:
   bool is_down(uint32_t inner) const {
     const For *n = nest_.loops[inner].loop;
+    // Rows. Chosen: a column of fewer rows stays in the L1 cache as it is.
     constexpr uint64_t few = 16;
     if (!n || n->kind != ForKind::serial || n->hint == Hint::serial) return false;
     if (auto trips = constant_trips(*n); trips && *trips <= few) return false;

@@ -121,6 +121,7 @@ class LegalityChecker {
     return true;
   }
 
+  // Witness searches for one verdict, up to 20 ms each. Chosen.
   static constexpr size_t max_searches = 16;
 
   const Func &f_;

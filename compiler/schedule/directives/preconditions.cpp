@@ -9,6 +9,7 @@
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
+#include "ir/limits.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
@@ -22,6 +23,7 @@ using Verb = Directive::Verb;
 
 namespace {
 
+// Bounds of the numbers in directives, so that no directive makes code or arrays without end. Chosen.
 constexpr int64_t most_copies = 64, most_size = int64_t{1} << 15, most_elements = 1 << 10;
 constexpr uint16_t deepest = 800;  // of what still grows
 constexpr size_t most_statements = 20'000;
@@ -122,7 +124,7 @@ class Preconditions {
       case Verb::reduce: return {};
       case Verb::parallel: return {};
       case Verb::vectorize:
-        if (!d_.sizes.empty() && (d_.sizes[0] < 2 || d_.sizes[0] > most_copies))
+        if (!d_.sizes.empty() && (d_.sizes[0] < 2 || d_.sizes[0] > int64_t{max_vector_width}))
           return here("there are 2 to 64 lanes");
         if (has_while(loop().body)) return here("a `while` stands in it");
         return has_check(loop().body) ? here("checks in it keep their order") : Inapplicable{};

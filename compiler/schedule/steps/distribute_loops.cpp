@@ -33,6 +33,7 @@ static Buf written_scalar(const Nest &nest, uint32_t loop) {
 }
 
 bool expand_scalars(LoopNest &nest, const Sym &iter) {
+  // Scalars that are expanded. Chosen: their arrays share the L1 cache with the data.
   constexpr int most = 4;
   for (int count = 0; count <= most; ++count) {
     uint32_t loop = *find_loop(nest.nest(), iter);

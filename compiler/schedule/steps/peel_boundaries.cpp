@@ -136,6 +136,7 @@ class BoundarySearch {
 };
 
 bool may_be_cut(const NestLoop &loop) {
+  // Chosen: a loop of fewer iterations is unrolled or not worth three copies of its body.
   constexpr uint64_t few = 16;
   if (!loop.loop || loop.loop->step != 1 || loop.loop->kind != ForKind::serial) return false;
   if (loop.loop->hint == Hint::serial || loop.loop->hint == Hint::unroll) return false;
@@ -160,6 +161,7 @@ class BoundaryPeeling {
   }
 
  private:
+  // Peeling triples the body. Chosen, as the limit of choose_cpu.
   static constexpr size_t most_statements = 100;
 
   /// The last of the text first: the numbers of those before it stay.

@@ -50,6 +50,7 @@ class HyperplaneSearch {
   }
 
  private:
+  // Hyperplanes tried per loop, and accesses compared. Chosen: LU needs one plane.
   static constexpr size_t most_planes = 2, most_touches = 32;
 
   /// Only arrays that are read and written can hold a loop back.
@@ -157,6 +158,7 @@ bool is_free(const LoopNest &nest, uint32_t loop) {
 
 /// Threads are of no use to a loop inside one that runs on threads, and pieces of a short loop to nobody.
 bool can_gain(const LoopNest &nest, uint32_t loop) {
+  // Iterations. Chosen: the pieces of a shorter loop are too small to share.
   constexpr uint64_t few = 8;
   if (auto trips = constant_trips(*nest.nest().loops[loop].loop); trips && *trips <= few) return false;
   if (is_free(nest, loop)) return false;
@@ -224,6 +226,7 @@ bool has_cut_inside(const For &loop) {
 /// made from the last loop of the text to the first, so that the numbers of those before stay and inner loops
 /// are cut before the loop around them is copied.
 void split_index_sets(LoopNest &nest) {
+  // Each cut makes three copies of a body. Chosen: LU needs two cuts.
   constexpr size_t most_cuts = 2;
   auto planes = HyperplaneSearch().run(nest.func().body);
   if (planes.empty()) return;

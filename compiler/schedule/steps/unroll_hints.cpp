@@ -15,6 +15,7 @@ namespace kw {
 
 namespace {
 
+// Copies for an unknown trip count. Chosen.
 constexpr uint64_t copies_of_unknown_count = 8;
 
 /// The copies that an inner loop will have, or has.

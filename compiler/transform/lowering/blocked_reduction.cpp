@@ -38,7 +38,7 @@ class RowBuilder {
     Expr count = kw::ref(any.count);
     Sym block = lane_iterator("block"), blocks = local("blocks");
     Stmt body = one_block(block, kw::ref(blocks));
-    Expr all = shifted_down(add(count, const_int(block_size - 1)), block_bits);
+    Expr all = shifted_down(add(count, const_int(sum_block - 1)), sum_block_bits);
     For loop{block, const_int(0), kw::ref(blocks), 1, ForKind::serial, Hint::none, {}, std::move(body)};
     if (any.on_threads) loop.kind = ForKind::parallel, loop.how = {.chunk = blocks_per_chunk()};
     std::vector<Stmt> in_order, ends;
@@ -122,7 +122,8 @@ class RowBuilder {
 
   /// Chunks are worth a thread's while: as many operations as analysis/cost asks for.
   uint32_t blocks_per_chunk() const {
-    int64_t worth = target_.work_per_thread() >> block_bits;  // blocks of one operation for each iteration
+    int64_t worth =
+        target_.work_per_thread() >> sum_block_bits;  // blocks of one operation for each iteration
     VectorizationAnalysis view(innermost());
     return static_cast<uint32_t>(std::clamp<int64_t>(worth / (4 + view.work().operations), 1, 1 << 20));
   }
@@ -147,8 +148,8 @@ class RowBuilder {
     Stmt out = seq(parts);
     for (const ReductionPlan &sum : sums_) out = alloc(sum.lanes, Fill::none, out);
     Expr count = kw::ref(sums_[0].count);
-    return let(first, shifted_up(b, block_bits),
-               let(end, at_most(count, add(kw::ref(first), const_int(block_size))), out));
+    return let(first, shifted_up(b, sum_block_bits),
+               let(end, at_most(count, add(kw::ref(first), const_int(sum_block))), out));
   }
 
   /// The iterations `first` to `end` of the band: with several loops run by run of the innermost one.
@@ -193,13 +194,13 @@ class RowBuilder {
     Sym before = local("before"), row = lane_iterator("row"), start = local("start"), rest = local("start");
     bool apart =
         run.aligned && !(sums_[0].in_registers && always_masked(VectorizationAnalysis(innermost()), target_));
-    Expr first = kw::ref(before), most = add(first, const_int(block_size / lane_count));
-    Expr rows_to = shifted_down(apart ? run.hi : add(run.hi, const_int(lane_count - 1)), 6);
+    Expr first = kw::ref(before), most = add(first, const_int(sum_block / sum_lanes));
+    Expr rows_to = shifted_down(apart ? run.hi : add(run.hi, const_int(sum_lanes - 1)), 6);
     Stmt body = let(start, shifted_up(kw::ref(row), 6),
                     one_row(run, apart ? Part::whole : Part::any, kw::ref(start)));
     Stmt out = counted_loop(row, first, at_most(rows_to, most), std::move(body));
     if (apart) {
-      Expr left = binary(BinOp::bit_and, run.hi, const_int(lane_count - 1));
+      Expr left = binary(BinOp::bit_and, run.hi, const_int(sum_lanes - 1));
       Stmt last = copy_of(let(rest, sub(run.hi, left), one_row(run, Part::rest, kw::ref(rest))));
       out = seq({out, if_else(binary(BinOp::lt, const_int(0), left), std::move(last), {})});
     }
@@ -213,10 +214,10 @@ class RowBuilder {
   Stmt row_in_registers(const Run &run, Part part, const Expr &start) const {
     Sym l = lane_iterator("l");
     Expr from = run.aligned ? const_int(0) : at_least(sub(run.lo, start), const_int(0));
-    Expr to = part == Part::whole  ? const_int(lane_count)
-              : part == Part::rest ? binary(BinOp::bit_and, run.hi, const_int(lane_count - 1))
-                                   : at_most(sub(run.hi, start), const_int(lane_count));
-    return vector_loop(l, from, to, lane_count, iteration(add(sub(start, run.base), kw::ref(l)), kw::ref(l)));
+    Expr to = part == Part::whole  ? const_int(sum_lanes)
+              : part == Part::rest ? binary(BinOp::bit_and, run.hi, const_int(sum_lanes - 1))
+                                   : at_most(sub(run.hi, start), const_int(sum_lanes));
+    return vector_loop(l, from, to, sum_lanes, iteration(add(sub(start, run.base), kw::ref(l)), kw::ref(l)));
   }
 
   /// The lanes of a row in parts of as many as the loop runs at once.
@@ -225,18 +226,18 @@ class RowBuilder {
     Sym part = lane_iterator("part"), l = lane_iterator("l"), start = local("start"), begin = local("begin");
     Expr at = kw::ref(start), offset = kw::ref(l), first = at;
     Expr end = at_most(run.hi, add(at, const_int(width)));
-    Expr lanes = binary(BinOp::bit_and, at, const_int(lane_count - 1));
+    Expr lanes = binary(BinOp::bit_and, at, const_int(sum_lanes - 1));
     if (!run.aligned) {
       first = kw::ref(begin);
-      lanes = binary(BinOp::bit_and, first, const_int(lane_count - 1));
+      lanes = binary(BinOp::bit_and, first, const_int(sum_lanes - 1));
     }
     Expr trips = which == Part::whole ? const_int(width) : at_most(sub(end, first), const_int(width));
     Stmt body = vector_loop(l, const_int(0), trips, width,
                             iteration(add(sub(first, run.base), offset), add(lanes, offset)));
     if (!run.aligned) body = let(begin, at_least(at, run.lo), body);
-    if (width == lane_count) return let(start, row, body);
+    if (width == sum_lanes) return let(start, row, body);
     body = let(start, add(row, mul(kw::ref(part), const_int(width))), body);
-    return counted_loop(part, const_int(0), const_int(lane_count / width), body);
+    return counted_loop(part, const_int(0), const_int(sum_lanes / width), body);
   }
 
   /// One iteration of the innermost loop: its number in the run and its lane.

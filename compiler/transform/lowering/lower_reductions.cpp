@@ -49,6 +49,7 @@ bool holds_loops(const For &n) {
 /// True when one iteration costs no more than adding its terms in order does: vectors would gain nothing
 /// on the way to such a sum.
 bool is_light(const For &n) {
+  // Chosen, not measured.
   constexpr uint32_t operations = 8;
   bool short_code = !holds_loops(n);
   walk(n.body, [&](const Call &c, const Expr &) { short_code &= row_of(c.fn).cost != Cost::function; });
@@ -66,7 +67,7 @@ Stmt in_source_order(const Stmt &loop) {
     return n.order == Order::lanes ? store(n.buf, n.index, n.value, s.loc()) : s;
   });
   For out = *as<For>(plain);
-  out.kind = ForKind::serial, out.how = {.max_trips = lane_count - 1};
+  out.kind = ForKind::serial, out.how = {.max_trips = sum_lanes - 1};
   return copy_of(for_loop(std::move(out), loop.loc()));
 }
 
@@ -99,7 +100,7 @@ Stmt run_in_blocks(const For &n, const std::vector<const ReductionPlan *> &sums,
       start = make_sym(SymKind::local, DType::i64, "start");
   For inner = n;
   inner.lo = kw::ref(first), inner.step = 1;
-  inner.hi = binary(BinOp::min, count, add(kw::ref(first), const_int(block_size)));
+  inner.hi = binary(BinOp::min, count, add(kw::ref(first), const_int(sum_block)));
   bool counts_itself = n.step == 1 && as_int(n.lo) == 0;
   if (!counts_itself) {
     Sym at = make_sym(SymKind::local, DType::i64, n.iter->name);
@@ -120,8 +121,8 @@ Stmt run_in_blocks(const For &n, const std::vector<const ReductionPlan *> &sums,
   }
   parts.push_back(for_loop(inner, loc));
   parts.push_back(sums.front()->by_length({}, seq(ends)));
-  Stmt body = let(first, binary(BinOp::shl, kw::ref(block), const_int(block_bits)), seq(parts));
-  Stmt out = let(blocks, add(binary(BinOp::shr, sub(count, one), const_int(block_bits)), one),
+  Stmt body = let(first, binary(BinOp::shl, kw::ref(block), const_int(sum_block_bits)), seq(parts));
+  Stmt out = let(blocks, add(binary(BinOp::shr, sub(count, one), const_int(sum_block_bits)), one),
                  counted_loop(block, const_int(0), kw::ref(blocks), body));
   return counts_itself ? out : let(start, n.lo, out);
 }
@@ -181,8 +182,8 @@ class ReductionLowering {
       sum.long_only = sum.band.size() == 1 && (facts_of(inner).is_light || many);
       bool threads = sum.band.back()->kind == ForKind::parallel;
       bool lanes = inner.kind == ForKind::vector || (threads && sum.band.size() == 1);
-      if (lanes && inner.how.vector_width >= 2 && inner.how.vector_width <= lane_count) {
-        bool registers = inner.how.vector_width == lane_count && facts_of(inner).fits_registers;
+      if (lanes && inner.how.vector_width >= 2 && inner.how.vector_width <= sum_lanes) {
+        bool registers = inner.how.vector_width == sum_lanes && facts_of(inner).fits_registers;
         sum.run_in_rows(registers, threads && !any_guarded(sum.band));
       } else if (sum.band.size() == 1) {
         sum.form = ReductionPlan::Form::in_blocks;
@@ -247,7 +248,7 @@ class ReductionLowering {
 
   static Stmt if_short(const For &n, Stmt yes, Stmt no) {
     Sym trips = make_sym(SymKind::local, DType::i64, "trips");
-    Expr is_short = binary(BinOp::lt, kw::ref(trips), const_int(lane_count));
+    Expr is_short = binary(BinOp::lt, kw::ref(trips), const_int(sum_lanes));
     return let(trips, trips_of(n), if_else(std::move(is_short), std::move(yes), std::move(no)));
   }
 

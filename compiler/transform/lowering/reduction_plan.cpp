@@ -33,7 +33,7 @@ ReductionPlan::ReductionPlan(const Store &n, Loc loc_, std::vector<const For *> 
       fused(as<Call>(n.value) != nullptr),
       count(make_sym(SymKind::local, DType::i64, "n")),
       number(make_sym(SymKind::local, DType::i64, "k")),
-      lanes(array(target->dtype, lane_count, "lanes")),
+      lanes(array(target->dtype, sum_lanes, "lanes")),
       partial(array(target->dtype, levels, "partial")),
       carry(lane_cell(target->dtype, "carry")),
       due(lane_cell(DType::i64, "due")),
@@ -54,11 +54,11 @@ Stmt ReductionPlan::by_length(Stmt if_short, Stmt if_long) const {
 void ReductionPlan::run_in_rows(bool registers, bool threads) {
   form = Form::in_rows, in_registers = registers, on_threads = threads;
   DType t = target->dtype;
-  if (registers) lanes = array(t, lane_count, "lanes", Space::registers);
+  if (registers) lanes = array(t, sum_lanes, "lanes", Space::registers);
   lane = make_sym(SymKind::local, DType::i64, "lane");
   if (!long_only) {
-    left = array(t, lane_count, fused ? "left" : "terms");
-    if (fused) right = array(t, lane_count, "right");
+    left = array(t, sum_lanes, fused ? "left" : "terms");
+    if (fused) right = array(t, sum_lanes, "right");
   }
   if (!threads) return;
   Expr blocks = const_int(1);
@@ -68,7 +68,7 @@ void ReductionPlan::run_in_rows(bool registers, bool threads) {
     const Expr &low = up ? loop->lo : loop->hi, &high = up ? loop->hi : loop->lo;
     blocks = mul(blocks, sub(high, binary(BinOp::min, low, high)));  // a bound: steps of 1
   }
-  blocks = binary(BinOp::floor_div, add(blocks, const_int(block_size - 1)), const_int(block_size));
+  blocks = binary(BinOp::floor_div, add(blocks, const_int(sum_block - 1)), const_int(sum_block));
   sums = make_buf(make_sym(SymKind::buffer, t, "sums"), {blocks}, Space::heap);
 }
 
@@ -137,7 +137,7 @@ Named name_operands(const Store &n) {
 Stmt accumulate(const ReductionPlan &sum, const Store &n) {
   bool rows = sum.form == ReductionPlan::Form::in_rows;
   std::vector<Expr> lane{rows ? kw::ref(sum.lane)
-                              : binary(BinOp::bit_and, kw::ref(sum.number), const_int(lane_count - 1))};
+                              : binary(BinOp::bit_and, kw::ref(sum.number), const_int(sum_lanes - 1))};
   Named named = name_operands(n);
   Expr value = rewrite(named.value, [&](const Load &l, const Expr &e) {
     return same_place(l, n) ? load(sum.lanes, lane) : e;
@@ -165,9 +165,9 @@ Stmt reset_lanes(const ReductionPlan &sum) {
     if (sum.right && sum.skips)  // -0.0 · 1.0 adds nothing
       reset = seq({reset, store(sum.left, {kw::ref(l)}, const_float(sum.target->dtype, -0.0)),
                    store(sum.right, {kw::ref(l)}, const_float(sum.target->dtype, 1.0))});
-    return vector_loop(l, const_int(0), const_int(lane_count), lane_count, reset);
+    return vector_loop(l, const_int(0), const_int(sum_lanes), sum_lanes, reset);
   }
-  return sum.by_length({}, counted_loop(l, const_int(0), const_int(lane_count), reset));
+  return sum.by_length({}, counted_loop(l, const_int(0), const_int(sum_lanes), reset));
 }
 
 namespace {
@@ -188,7 +188,7 @@ Stmt fold_in_halves(const ReductionPlan &sum, const Buf &lanes, int64_t half,
 /// One by one, lanes 63 to 1 fold into the lane that lies half of the lanes still in use before them: l
 /// without its highest bit.
 Stmt fold_lanes(const ReductionPlan &sum, const std::function<Stmt(Expr)> &use) {
-  if (sum.form == ReductionPlan::Form::in_rows) return fold_in_halves(sum, sum.lanes, lane_count / 2, use);
+  if (sum.form == ReductionPlan::Form::in_rows) return fold_in_halves(sum, sum.lanes, sum_lanes / 2, use);
   Sym l = lane_iterator("l"), bits = make_sym(SymKind::local, DType::i64, "bits");
   auto smear = [](const Expr &e, int64_t by) {
     return binary(BinOp::bit_or, e, binary(BinOp::shr, e, const_int(by)));
@@ -196,7 +196,7 @@ Stmt fold_lanes(const ReductionPlan &sum, const std::function<Stmt(Expr)> &use) 
   Expr below_highest = binary(BinOp::shr, smear(smear(smear(kw::ref(l), 1), 2), 4), const_int(1));
   Expr to = binary(BinOp::bit_and, kw::ref(l), kw::ref(bits));
   Expr folded = sum.combine(load(sum.lanes, {to}), load(sum.lanes, {kw::ref(l)}));
-  Stmt fold = counted_loop(l, const_int(lane_count - 1), const_int(0),
+  Stmt fold = counted_loop(l, const_int(sum_lanes - 1), const_int(0),
                            let(bits, below_highest, sum.set_lane(to, folded)), -1);
   return seq({fold, use(load(sum.lanes, {const_int(0)}))});
 }
@@ -231,19 +231,19 @@ Expr last_of(const ReductionPlan &sum, Expr at_most) {
 }  // namespace
 
 Stmt begin_blocks(const ReductionPlan &sum) {
-  return store(sum.due, {}, select(sum.is_short(), no_block(), last_of(sum, const_int(block_size - 1))));
+  return store(sum.due, {}, select(sum.is_short(), no_block(), last_of(sum, const_int(sum_block - 1))));
 }
 
 Stmt end_blocks_before(const ReductionPlan &sum, Expr number) {
   Expr due = load(sum.due, {});
   Sym block = make_sym(SymKind::local, DType::i64, "block");
   Expr is_last = binary(BinOp::eq, add(due, const_int(1)), kw::ref(sum.count));
-  Expr next = select(is_last, no_block(), last_of(sum, add(due, const_int(block_size))));
+  Expr next = select(is_last, no_block(), last_of(sum, add(due, const_int(sum_block))));
   Stmt fold = fold_lanes(sum, [&](Expr folded) {
     return seq({sum.set_carry(std::move(folded)), add_block(sum, kw::ref(block), is_last)});
   });
   Stmt end = seq({fold, reset_lanes(sum), store(sum.due, {}, next)});
-  end = let(block, binary(BinOp::shr, due, const_int(block_bits)), end);
+  end = let(block, binary(BinOp::shr, due, const_int(sum_block_bits)), end);
   return make_stmt({}, While{binary(BinOp::lt, due, std::move(number)), end});
 }
 
@@ -252,7 +252,7 @@ Stmt keep_terms(const ReductionPlan &sum) {
   if (sum.fused) return {};
   Sym l = lane_iterator("l");
   Stmt keep = store(sum.left, {kw::ref(l)}, load(sum.lanes, {kw::ref(l)}));
-  return vector_loop(l, const_int(0), const_int(lane_count), lane_count, keep);
+  return vector_loop(l, const_int(0), const_int(sum_lanes), sum_lanes, keep);
 }
 
 /// Leaves an element alone that no iteration reached.

@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "ir/build.h"
+#include "ir/limits.h"
 
 namespace kw {
-
-inline constexpr int64_t lane_count = 64, block_bits = 12, block_size = 1 << block_bits;
 
 /// The buffers and symbols of one accumulating store, for one execution of its band.
 struct ReductionPlan {
@@ -46,7 +45,7 @@ struct ReductionPlan {
 
   Expr identity() const { return const_float(target->dtype, op == BinOp::mul ? 1.0 : -0.0); }
   Expr combine(Expr a, Expr b) const { return binary(op, std::move(a), std::move(b)); }
-  Expr is_short() const { return binary(BinOp::lt, kw::ref(count), const_int(lane_count)); }
+  Expr is_short() const { return binary(BinOp::lt, kw::ref(count), const_int(sum_lanes)); }
   /// Returns a branch on the length of the band, or one side if only that is possible.
   Stmt by_length(Stmt if_short, Stmt if_long) const;
   Expr carried() const { return load(carry, at); }

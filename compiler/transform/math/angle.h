@@ -12,6 +12,7 @@ struct Angle {
   Pair rest;      ///< within ±π/4 and a little; relative error below 2^-60 (float64)
 };
 
+/// |x| from which on reduce_huge_angle is called.
 inline constexpr double huge_angle = 1e6;
 
 Angle reduce_angle(const Arith &a, const Expr &x);

@@ -14,14 +14,13 @@
 #include "bind/dispatch/memory.h"
 #include "bind/dispatch/notes.h"
 #include "bind/dispatch/tensor.h"
+#include "ir/limits.h"
 #include "runtime/tensor.h"
 #include "support/text.h"
 
 namespace kw {
 
 namespace {
-
-constexpr int64_t max_reach = int64_t{1} << 46;
 
 /// NumPy type number → DType, or -1.
 constexpr std::array<int8_t, NPY_HALF + 1> dtype_numbers = [] {
@@ -100,9 +99,9 @@ bool reach_is_small(PyArrayObject *a) {
   int64_t reach = 0, item = PyArray_ITEMSIZE(a);
   for (int d = 0; d < PyArray_NDIM(a); ++d) {
     int64_t extent = PyArray_DIM(a, d), stride = PyArray_STRIDE(a, d) / item, part;
-    if (extent >= max_reach || __builtin_mul_overflow(stride < 0 ? -stride : stride, extent, &part))
+    if (extent >= max_extent || __builtin_mul_overflow(stride < 0 ? -stride : stride, extent, &part))
       return false;
-    if (__builtin_add_overflow(reach, part, &reach) || reach >= max_reach) return false;
+    if (__builtin_add_overflow(reach, part, &reach) || reach >= max_extent) return false;
   }
   return true;
 }
@@ -168,7 +167,7 @@ inline bool read_plain_tensor(PyObject *o, CallFrame &f) {
   const npy_intp *dims = PyArray_DIMS(a);
   npy_intp bits = 0;
   for (int d = 0; d < rank; ++d) bits |= f.extents[f.extent_count + static_cast<size_t>(d)] = dims[d];
-  if (bits >= max_reach) return false;
+  if (bits >= max_extent) return false;
   f.extent_count += static_cast<size_t>(rank);
   f.words[f.word_count++] = argument_word(ArgKind::tensor, static_cast<DType>(dtype),
                                           static_cast<size_t>(rank), StrideClass::contiguous);

@@ -1,0 +1,19 @@
+// Limits that parts of the compiler and the runtime share, each stated once. A limit that only one file knows
+// stands in that file.
+#pragma once
+
+#include <cstdint>
+
+namespace kw {
+
+/// Extents, and the elements that an argument reaches, are below it (core.md 2), so that sums of a few of
+/// them cannot wrap in 64 bits. Products of extents are checked where they are made.
+inline constexpr int64_t max_extent = int64_t{1} << 46;
+
+/// The shape of a sum in the order `lanes` (language.md 3): 64 partial sums in blocks of 4,096 iterations.
+inline constexpr int64_t sum_lanes = 64, sum_block_bits = 12, sum_block = int64_t{1} << sum_block_bits;
+
+/// The widest vector loop: a row of partial sums runs as one vector, and no other loop gains by a wider one.
+inline constexpr uint32_t max_vector_width = sum_lanes;
+
+}  // namespace kw
