@@ -132,3 +132,26 @@ def test_many_sums_in_a_loop_are_those_of_loops_of_their_own(name: str, count: i
             y = kernel(x, begin.copy())
             for n, one in alone.items():
                 np.testing.assert_array_equal(y[n], one(x, begin.copy())[n], f"{dtype} {length} {n}")
+
+
+@kw.kernel
+def rows_that_count(x, wanted):
+    s = output_tensor((1,), x.dtype)
+    total = 0.0
+    for i in range(x.shape[0]):
+        if wanted[i] > 0:
+            for j in range(x.shape[1]):
+                total += x[i, j]
+    s[0] = total
+    return s
+
+
+@pytest.mark.parametrize("columns", [70, 3000, 5000])
+def test_a_condition_leaves_out_several_blocks_in_a_row(columns: int) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.random((40 * 3000 // columns, columns)) * 10.0 ** rng.integers(-8, 8, (40 * 3000 // columns, 1))
+    wanted = np.zeros(len(x), np.int64)
+    wanted[[0, 1, -3]] = 1  # between them more than 8,192 iterations add nothing
+    machine = rows_that_count(x, wanted)
+    with kw.debug("interp"):
+        assert machine[0] == rows_that_count(x, wanted)[0]
