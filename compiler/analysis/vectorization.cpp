@@ -1,4 +1,4 @@
-// One walk in the order of the text: what is_divergent is known before it is used.
+// One walk in the order of the text: what varies is known before it is used.
 #include "analysis/vectorization.h"
 
 #include <algorithm>

@@ -61,7 +61,7 @@ class Explainer {
     if (!scheduled) return;
     schedule_ = schedule_for_cpu(safe_, input.target);
     out_.findings = describe_loops(safe_, schedule_, input.target);
-    for (Finding &finding : describe_undone(safe_, schedule_, input)) add(std::move(finding));
+    for (Finding &finding : describe_missed(safe_, schedule_, input)) add(std::move(finding));
     out_.schedule = schedule_.directives;
     safe_ = schedule_.func;
   }

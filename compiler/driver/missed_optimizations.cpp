@@ -188,7 +188,7 @@ class MissedOptimizations {
 
 }  // namespace
 
-std::vector<Finding> describe_undone(const Func &safe, const CpuSchedule &schedule,
+std::vector<Finding> describe_missed(const Func &safe, const CpuSchedule &schedule,
                                      const CompileInput &input) {
   return MissedOptimizations(safe, schedule, input).run();
 }

@@ -7,7 +7,7 @@
 
 namespace kw {
 
-std::vector<Finding> describe_undone(const Func &safe, const CpuSchedule &schedule,
+std::vector<Finding> describe_missed(const Func &safe, const CpuSchedule &schedule,
                                      const CompileInput &input);
 
 }  // namespace kw

@@ -412,7 +412,7 @@ Binding Lowering::variable(const std::string &name, Operand value, Loc loc, Loc 
   return b;
 }
 
-/// Loops are lowered until their types run_to_fixpoint: the last word on a place counts.
+/// Loops are lowered until their types settle: the last word on a place counts.
 void Lowering::note_local(const std::string &name, const Operand &value, Loc loc) const {
   LocalNote note{name, value.kind == Operand::Kind::tuple ? "tuple" : describe(value), loc};
   for (LocalNote &known : *in_.locals)

@@ -145,7 +145,7 @@ Operand Lowering::intrinsic_call(const std::string &word, std::vector<Operand> a
     if (!common.weak) check_operand(a, t);
   }
   if (common.weak && row.fn == Fn::abs) check_opposite(word, args[0], loc);
-  if (row.fn == Fn::power && !is_float(t)) demand_exponent(args[1], args[1].loc);
+  if (row.fn == Fn::power && !is_float(t)) check_exponent(args[1], args[1].loc);
   bool rounds = row.fn == Fn::floor || row.fn == Fn::ceil || row.fn == Fn::trunc || row.fn == Fn::round;
   if (rounds && !is_float(t)) return scalar_operand(cast(t, values[0], loc), common.weak, loc);
   return scalar_operand(call(row.fn, std::move(values), loc), common.weak, loc);

@@ -134,7 +134,7 @@ Expr fits_in_64_bits(ast::Operator op, const Expr &a, const Expr &b) {
 }  // namespace
 
 /// A Check of `ok` in front of the present statement; none when it is known to hold.
-void Lowering::demand(const Expr &ok, Code code, Loc loc, SiteMessage message) {
+void Lowering::check_value(const Expr &ok, Code code, Loc loc, SiteMessage message) {
   if (!ok || as_int(ok).value_or(0) == 1) return;
   std::vector<Site> &sites = root_->func_.sites;
   auto same = [&](const Site &s) { return s.loc == loc && s.code == code && s.message == message; };
@@ -147,8 +147,8 @@ void Lowering::demand(const Expr &ok, Code code, Loc loc, SiteMessage message) {
 /// V1: a Python int that adopts the type of the other operand.
 void Lowering::check_operand(const Operand &o, DType to) {
   if (!in_.options.debug || !o.weak || !is_int(o.expr.dtype()) || !is_int(to)) return;
-  demand(in_range(o.expr, to), Code::E306, o.loc,
-         telling("the Python int ", o.expr, cat(" does not fit into ", numpy_name(to)), wraps));
+  check_value(in_range(o.expr, to), Code::E306, o.loc,
+              telling("the Python int ", o.expr, cat(" does not fit into ", numpy_name(to)), wraps));
 }
 
 /// V3: a value that is stored in, or cast to, another type.
@@ -157,40 +157,40 @@ void Lowering::check_conversion(const Operand &o, DType to, bool rounds) {
   DType from = o.expr.dtype();
   std::string into = cat(" does not fit into ", numpy_name(to));
   if (is_int(from))
-    return demand(in_range(o.expr, to), Code::E308, o.loc,
-                  telling({}, o.expr, into, rounds ? saturates : wraps));
+    return check_value(in_range(o.expr, to), Code::E308, o.loc,
+                       telling({}, o.expr, into, rounds ? saturates : wraps));
   if (!is_float(from)) return;
   Expr x = cast(DType::f64, o.expr);
-  demand(binary(BinOp::eq, x, x), Code::E309, o.loc,
-         plainly(cat("NaN is no value of ", numpy_name(to)), "without debug=True it becomes 0"));
-  demand(float_in_range(x, to), Code::E308, o.loc, telling({}, x, into, saturates));
+  check_value(binary(BinOp::eq, x, x), Code::E309, o.loc,
+              plainly(cat("NaN is no value of ", numpy_name(to)), "without debug=True it becomes 0"));
+  check_value(float_in_range(x, to), Code::E308, o.loc, telling({}, x, into, saturates));
 }
 
 /// V2: Python ints are 64 bits wide here.
 void Lowering::check_int64(const Operand &o) {
   if (!in_.options.debug || !o.weak || o.expr.dtype() != DType::u64) return;
-  demand(in_range(o.expr, DType::i64), Code::E307, o.loc,
-         telling("the Python int ", o.expr, " does not fit into 64 bits with a sign", wraps));
+  check_value(in_range(o.expr, DType::i64), Code::E307, o.loc,
+              telling("the Python int ", o.expr, " does not fit into 64 bits with a sign", wraps));
 }
 
 /// V4, and V5 for the power.
-void Lowering::demand_divisor(const Operand &b, bool whole, Loc loc) {
+void Lowering::check_divisor(const Operand &b, bool whole, Loc loc) {
   Expr zero = is_float(b.expr.dtype()) ? const_float(b.expr.dtype(), 0) : constant({b.expr.dtype(), 0});
-  demand(binary(BinOp::ne, b.expr, zero, loc), Code::E311, loc,
-         plainly("a Python number is divided by zero",
-                 cat("without debug=True the result is ", whole ? "0" : "inf or nan")));
+  check_value(binary(BinOp::ne, b.expr, zero, loc), Code::E311, loc,
+              plainly("a Python number is divided by zero",
+                      cat("without debug=True the result is ", whole ? "0" : "inf or nan")));
 }
 
-void Lowering::demand_exponent(const Operand &n, Loc loc) {
+void Lowering::check_exponent(const Operand &n, Loc loc) {
   if (!in_.options.debug || !is_signed_int(n.expr.dtype())) return;
   Expr v = cast(DType::i64, n.expr);
-  demand(binary(BinOp::eq, v, clamped(v, from_int(DType::i64, 0), {})), Code::E312, loc,
-         telling("an integer to the power ", n.expr, " is no integer",
-                 "without debug=True the result is 0, or 1 or -1 for a base of 1 or -1"));
+  check_value(binary(BinOp::eq, v, clamped(v, from_int(DType::i64, 0), {})), Code::E312, loc,
+              telling("an integer to the power ", n.expr, " is no integer",
+                      "without debug=True the result is 0, or 1 or -1 for a base of 1 or -1"));
 }
 
-void Lowering::demand_arithmetic(ast::Operator op, const Operand &a, const Operand &b, const Operand &result,
-                                 Loc loc) {
+void Lowering::check_arithmetic(ast::Operator op, const Operand &a, const Operand &b, const Operand &result,
+                                Loc loc) {
   using ast::Operator;
   if (!in_.options.debug) return;
   DType t = result.expr.dtype();
@@ -198,25 +198,25 @@ void Lowering::demand_arithmetic(ast::Operator op, const Operand &a, const Opera
   if (!result.weak) {
     check_operand(a, t);
     if (!constant_exponent) check_operand(b, t);
-    if (power && is_int(t) && !constant_exponent) demand_exponent(b, b.loc);
+    if (power && is_int(t) && !constant_exponent) check_exponent(b, b.loc);
     return;
   }
   if (op == Operator::div || op == Operator::floor_div || op == Operator::mod)
-    demand_divisor(b, !is_float(t), loc);
+    check_divisor(b, !is_float(t), loc);
   if (constant_exponent && to_double(convert(DType::f64, *as_const(b.expr))) < 0)
-    demand_divisor(a, false, loc);
+    check_divisor(a, false, loc);
   if (t != DType::i64 || as_const(result.expr)) return;  // constants are exact
   check_int64(a), check_int64(b);
-  if (power && !constant_exponent) demand_exponent(b, b.loc);
-  demand(fits_in_64_bits(op, cast(t, a.expr), cast(t, b.expr)), Code::E307, loc,
-         plainly(cat("the result of `", operator_text(op), "` does not fit into 64 bits"), wraps));
+  if (power && !constant_exponent) check_exponent(b, b.loc);
+  check_value(fits_in_64_bits(op, cast(t, a.expr), cast(t, b.expr)), Code::E307, loc,
+              plainly(cat("the result of `", operator_text(op), "` does not fit into 64 bits"), wraps));
 }
 
 /// V2 for -x and abs(x).
 void Lowering::check_opposite(std::string_view what, const Operand &a, Loc loc) {
   if (!in_.options.debug || !a.weak || a.expr.dtype() != DType::i64 || as_const(a.expr)) return;
-  demand(binary(BinOp::ne, a.expr, const_int(INT64_MIN), loc), Code::E307, loc,
-         plainly(cat("the result of `", what, "` does not fit into 64 bits"), wraps));
+  check_value(binary(BinOp::ne, a.expr, const_int(INT64_MIN), loc), Code::E307, loc,
+              plainly(cat("the result of `", what, "` does not fit into 64 bits"), wraps));
 }
 
 }  // namespace kw

@@ -380,7 +380,7 @@ Operand Lowering::unary_expr(const ast::UnaryExpr &n, Loc loc) {
 /// Arithmetic, with what debug=True asks of it.
 Operand Lowering::combine(ast::Operator op, const Operand &a, const Operand &b, Loc loc) {
   Operand o = arithmetic(op, a, b, loc);
-  demand_arithmetic(op, a, b, o, loc);
+  check_arithmetic(op, a, b, o, loc);
   return o;
 }
 

@@ -273,14 +273,13 @@ class Lowering {
   Operand select_call(std::vector<Operand> args, Loc loc);
 
   // lower_debug.cpp: what debug=True checks of values
-  void demand(const Expr &ok, Code code, Loc loc, SiteMessage message);
+  void check_value(const Expr &ok, Code code, Loc loc, SiteMessage message);
   void check_operand(const Operand &o, DType to);
   void check_conversion(const Operand &o, DType to, bool rounds = false);
   void check_int64(const Operand &o);
-  void demand_divisor(const Operand &b, bool whole, Loc loc);
-  void demand_exponent(const Operand &n, Loc loc);
-  void demand_arithmetic(ast::Operator op, const Operand &a, const Operand &b, const Operand &result,
-                         Loc loc);
+  void check_divisor(const Operand &b, bool whole, Loc loc);
+  void check_exponent(const Operand &n, Loc loc);
+  void check_arithmetic(ast::Operator op, const Operand &a, const Operand &b, const Operand &result, Loc loc);
   void check_opposite(std::string_view what, const Operand &a, Loc loc);
 
   // lower_inline.cpp: the order in which operands are evaluated

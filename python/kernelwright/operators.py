@@ -103,7 +103,7 @@ def make_operator(
 
 
 def _is_pure(function: Any) -> bool:
-    """Whether a function reads nothing but its arguments; False where that cannot be spec."""
+    """Whether a function reads nothing but its arguments; False where that cannot be told."""
     code = getattr(function, "__code__", None)
     return code is not None and not code.co_names and not code.co_freevars
 

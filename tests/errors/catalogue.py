@@ -90,12 +90,12 @@ def said(program: str, how: str, name: str) -> str:
             errors.append(str(e))
     told = [str(w.message) for w in caught if isinstance(w.message, KernelWarning)]
     if how == "explained":
-        told += undone_codes(printed.getvalue())
+        told += missed_codes(printed.getvalue())
     output = "\n".join(errors + told).replace(name.removesuffix(".py") + "/", "")
     return re.sub(r"<kernel text \d+>", "<kernel text 1>", output)  # the process counts its texts
 
 
-def undone_codes(explanation: str) -> list[str]:
+def missed_codes(explanation: str) -> list[str]:
     """The entries with a code of what is not done, each in one line."""
     lines = explanation.partition("  not done")[2].splitlines()
     return [

@@ -17,7 +17,8 @@ namespace {
 
 // Larger divisors would let the coefficients of // and % overflow in the elimination. Chosen.
 constexpr int64_t max_divisor = int64_t{1} << 14;
-// a loop that counts further than this does not end in the life of the process
+// A loop that counts further than this does not end in the life of the process.
+constexpr int64_t max_trips = int64_t{1} << 46;
 // A linear form whose terms stay below it cannot wrap in 64 bits.
 constexpr int64_t safe_sum = int64_t{1} << 62;
 // Nodes of a definition that is substituted into subscripts. Chosen: larger trees become opaque variables.
@@ -139,7 +140,7 @@ void NestForms::iterate(uint32_t variable, const For &loop, std::vector<Constrai
   int64_t from = first ? most(*first).value_or(-1) : -1, to = last ? most(*last).value_or(-1) : -1;
   if (from >= 0 && to >= 0)
     nest_.variables[variable].most = std::max(from, to);
-  else if (int64_t far; from >= 0 && !__builtin_mul_overflow(step_size(loop), max_extent, &far) &&
+  else if (int64_t far; from >= 0 && !__builtin_mul_overflow(step_size(loop), max_trips, &far) &&
                         !__builtin_add_overflow(far, from, &far))
     nest_.variables[variable].most = far;
   // a bound that wraps makes no iteration or more than ever end, when the other one is far from the ends

@@ -1,5 +1,5 @@
 // Loops inside a loop in lanes whose iterations lie side by side in memory (analysis/register_transpose): as
-// many of them as lanes at a time, whose elements are read and written in rows and transposed over in
+// many of them as lanes at a time, whose elements are read and written in rows and transposed in
 // registers.
 #include <algorithm>
 

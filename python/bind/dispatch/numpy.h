@@ -1,4 +1,4 @@
-// NumPy's C interface with this module's settings. dispatch_args.cpp holds the table of its functions, and
+// NumPy's C interface with this module's settings. dispatch/args.cpp holds the table of its functions, and
 // names it before it includes this; the other files refer to that one.
 #pragma once
 

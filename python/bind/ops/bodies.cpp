@@ -171,7 +171,7 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &spec, PyType
   return k;
 }
 
-/// What an inference was last asked and what it said: calls inline_cache.
+/// What an inference was last asked and what it said: calls repeat.
 struct LastInference {
   std::vector<TensorType> inputs;
   std::vector<uint32_t> counts;
@@ -200,13 +200,13 @@ auto infer_from_python(py::object function, bool repeats) {
       return type_to_python({t.dtype(), t.shape()});
     });
     std::vector<TensorType> out;
-    py::object spec = call_with(*held, args);
+    py::object inferred = call_with(*held, args);
     try {
-      for (auto type : py::cast<py::list>(spec)) out.push_back(type_from_python(type));
+      for (auto type : py::cast<py::list>(inferred)) out.push_back(type_from_python(type));
     } catch (const py::cast_error &) {
       throw_type_error(cat("the inference of ", call.op->def.name,
                            " must return a list of (dtype, shape), but returned ",
-                           py::cast<std::string>(py::repr(spec))));
+                           py::cast<std::string>(py::repr(inferred))));
     }
     *last = LastInference{std::move(types), call.counts, call.attrs, out};
     return out;

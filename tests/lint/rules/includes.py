@@ -20,7 +20,7 @@ BACKENDS = ("interp", "llvm", "cuda")
 FOLDERS: dict[str, tuple[str, ...]] = {
     "analysis": ("analysis", "nest"),
     "transform": ("transform", "math", "lowering"),
-    "schedule": ("tree", "directives", "steps", "cpu", "gpu", "schedule"),
+    "schedule": ("tree", "directives", "steps", "cpu", "schedule"),
     "codegen": ("interp", "llvm", "cuda", "codegen"),
     "frontend": ("frontend", "sema", "lower"),
     "runtime": ("memory", "cpu", "cuda", "runtime", "versions", "calls", "aot", "ops"),

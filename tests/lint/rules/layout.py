@@ -8,21 +8,22 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
-from .includes import COMPILER
+from .includes import COMPILER, FOLDERS
 
 TOP_FILES = {"CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "Makefile", "README.md", "SECURITY.md"}
 TOP_FOLDERS = {"compiler", "frontend", "runtime", "python", "tests", "bench", "third_party"}
+
+
+def _home(module: str) -> str:
+    """The folder of a module of FOLDERS, by whose last part FOLDERS names its root."""
+    return f"compiler/{module}" if module in COMPILER else {"python": "python/bind"}.get(module, module)
+
+
 # Subfolders allowed below a folder; a folder that is no key may hold anything.
 SUBFOLDERS: dict[str, set[str]] = {
     "compiler": set(COMPILER),
-    "compiler/codegen": {"interp", "llvm", "cuda"},
-    "compiler/analysis": {"nest"},
-    "compiler/transform": {"lowering", "math"},
-    "compiler/schedule": {"tree", "directives", "steps", "cpu"},
-    "frontend": {"sema", "lower"},
-    "runtime": {"memory", "cpu", "cuda", "versions", "calls", "aot", "ops"},
-    "python/bind": {"dispatch", "ops", "testing"},
     "python": {"bind", "kernelwright"},
+    **{_home(m): set(order) - {PurePosixPath(_home(m)).name} for m, order in FOLDERS.items()},
 }
 WITHOUT_SUBFOLDERS = {
     f"{parent}/{name}" for parent, names in SUBFOLDERS.items() if parent != "python" for name in names
