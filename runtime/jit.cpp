@@ -67,7 +67,7 @@ void parse(const Request &r, const SourceText &source, Parsed &p, std::vector<Lo
     p.func = compile_source({p.sources, id, r.signature, r.captures, r.options, callees, locals}, p.sink);
     return 0;
   });
-  if (!debug_options()->dump_dir.empty()) p.func.version = version_text(r);
+  if (!debug_options().dump_dir.empty()) p.func.version = version_text(r);
   report_stage("lower", p.func, now_ms() - begin);
 }
 
@@ -100,9 +100,9 @@ std::shared_ptr<const LoadedKernel> Jit::find(const Request &r) {
 }
 
 std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
-  auto options = debug_options();
-  bool to_show = !options->dump_after.empty() && glob_match(options->kernel, r.name);
-  if (!options->cache || to_show) return nullptr;  // a dump needs a compilation
+  const DebugOptions &options = debug_options();
+  bool to_show = !options.dump_after.empty() && glob_match(options.kernel, r.name);
+  if (!options.cache || to_show) return nullptr;  // a dump needs a compilation
   double begin = now_ms();
   Hash128 key = key_of(r);
   auto bytes = cache_.read(key);
@@ -132,7 +132,7 @@ Artifact compile_request(const Request &r, const SourceText &source) {
 std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceText &source) {
   double begin = now_ms();
   Artifact a = compile_request(r, source);
-  std::string bytes = debug_options()->cache ? serialize(a) : std::string(), error;
+  std::string bytes = debug_options().cache ? serialize(a) : std::string(), error;
   auto kernel = LoadedKernel::load(std::move(a), error);
   if (!kernel)
     throw ResolvedError({Resolved{Code::E503,
@@ -153,14 +153,14 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
 }
 
 std::optional<std::string> Jit::find_library(const std::string &key) const {
-  auto bytes = debug_options()->cache ? cache_.read(hash_bytes(key)) : std::nullopt;
+  auto bytes = debug_options().cache ? cache_.read(hash_bytes(key)) : std::nullopt;
   auto stored = bytes ? deserialize(*bytes) : std::nullopt;
   bool fits = stored && stored->code_kind == CodeKind::library && stored->key == key;
   return fits ? std::optional(std::move(stored->code)) : std::nullopt;
 }
 
 void Jit::store_library(const std::string &key, const std::string &name, std::string image) {
-  if (!debug_options()->cache) return;
+  if (!debug_options().cache) return;
   Artifact a;
   a.key = key, a.name = name, a.from = build_id();
   a.code_kind = CodeKind::library;

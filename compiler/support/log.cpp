@@ -9,7 +9,7 @@
 namespace kw {
 
 void log_line(int level, std::string_view text) {
-  if (debug_options()->log < level) return;
+  if (debug_options().log < level) return;
   std::string line = cat("[kw] ", text, "\n");
   std::fwrite(line.data(), 1, line.size(), stderr);
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <deque>
 #include <mutex>
 
 #include "support/text.h"
@@ -27,9 +28,12 @@ bool apply_word(DebugOptions &o, std::string_view key, std::string_view value) {
   return false;
 }
 
+/// The options in force, read without a lock, which a child of fork could find locked. Options that were in
+/// force before stay: a thread may still read them.
 struct State {
-  std::mutex mutex;
-  std::shared_ptr<const DebugOptions> options;
+  std::atomic<const DebugOptions *> options{nullptr};
+  std::mutex mutex;  ///< of `all`
+  std::deque<DebugOptions> all;
 };
 
 std::atomic<bool> interp_on{false};
@@ -37,6 +41,17 @@ std::atomic<bool> interp_on{false};
 State &state() {
   static State s;
   return s;
+}
+
+/// With `only_first`, only where none are in force.
+const DebugOptions &put_in_force(DebugOptions options, bool only_first) {
+  State &s = state();
+  std::scoped_lock lock(s.mutex);
+  if (only_first && !s.all.empty()) return s.all.back();
+  s.all.push_back(std::move(options));
+  s.options.store(&s.all.back(), std::memory_order_release);
+  interp_on.store(s.all.back().interp, std::memory_order_relaxed);
+  return s.all.back();
 }
 
 }  // namespace
@@ -58,24 +73,14 @@ ParsedDebug parse_debug(std::string_view text) {
   return out;
 }
 
-std::shared_ptr<const DebugOptions> debug_options() {
-  State &s = state();
-  std::scoped_lock lock(s.mutex);
-  if (!s.options) {
-    const char *env = std::getenv("KW_DEBUG");
-    ParsedDebug parsed = parse_debug(env ? env : "");
-    s.options = std::make_shared<const DebugOptions>(parsed.error.empty() ? parsed.options : DebugOptions{});
-    interp_on.store(s.options->interp, std::memory_order_relaxed);
-  }
-  return s.options;
+const DebugOptions &debug_options() {
+  if (const DebugOptions *options = state().options.load(std::memory_order_acquire)) return *options;
+  const char *env = std::getenv("KW_DEBUG");
+  ParsedDebug parsed = parse_debug(env ? env : "");
+  return put_in_force(parsed.error.empty() ? std::move(parsed.options) : DebugOptions{}, true);
 }
 
-void set_debug_options(DebugOptions options) {
-  State &s = state();
-  std::scoped_lock lock(s.mutex);
-  s.options = std::make_shared<const DebugOptions>(std::move(options));
-  interp_on.store(s.options->interp, std::memory_order_relaxed);
-}
+void set_debug_options(DebugOptions options) { put_in_force(std::move(options), false); }
 
 bool interpreting() { return interp_on.load(std::memory_order_relaxed); }
 

@@ -54,8 +54,9 @@ struct ParsedDebug {
 /// Parses "dump:after=unroll; time; log=1". Unknown words are errors.
 ParsedDebug parse_debug(std::string_view text);
 
-/// The options in force (initially KW_DEBUG's, default when that is malformed); never null. Thread-safe.
-std::shared_ptr<const DebugOptions> debug_options();
+/// Returns the options in force: at first those of KW_DEBUG, or the default ones if that is malformed. They
+/// stay valid until the process ends. Thread-safe.
+const DebugOptions &debug_options();
 void set_debug_options(DebugOptions options);
 /// Whether kernels run by the interpreter at present; cheap enough for every call.
 bool interpreting();

@@ -50,16 +50,16 @@ static void dump(std::string_view stage, const Func &f, const DebugOptions &opti
 }
 
 void report_stage(std::string_view stage, const Func &f, double ms) {
-  auto options = debug_options();
+  const DebugOptions &options = debug_options();
   auto wanted = [&](const std::string &name) { return name == stage || name == "all"; };
-  bool dumped = std::any_of(options->dump_after.begin(), options->dump_after.end(), wanted);
-  if (dumped && glob_match(options->kernel, f.name)) dump(stage, f, *options);
+  bool dumped = std::any_of(options.dump_after.begin(), options.dump_after.end(), wanted);
+  if (dumped && glob_match(options.kernel, f.name)) dump(stage, f, options);
   report_time(stage, f.name, ms);
 }
 
 void report_time(std::string_view stage, const std::string &kernel, double ms) {
-  auto options = debug_options();
-  if (!options->time || ms < 0 || !glob_match(options->kernel, kernel)) return;
+  const DebugOptions &options = debug_options();
+  if (!options.time || ms < 0 || !glob_match(options.kernel, kernel)) return;
   char line[160];
   int n = std::snprintf(line, sizeof line, "[kw] %-20s %-16.*s %9.3f ms\n", kernel.c_str(),
                         static_cast<int>(stage.size()), stage.data(), ms);
@@ -68,7 +68,7 @@ void report_time(std::string_view stage, const std::string &kernel, double ms) {
 
 Func run_passes(std::span<const Pass> passes, Func f, const Target &target) {
 #ifdef NDEBUG
-  bool verify_each = debug_options()->verify_each;
+  bool verify_each = debug_options().verify_each;
 #else
   bool verify_each = true;
 #endif

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import _thread
 from collections.abc import Callable
 from typing import TypeVar
 
 from . import _core
+from ._locks import ForkLock
 
 _Result = TypeVar("_Result")
-_one_at_a_time = _thread.allocate_lock()  # threading is imported late
+_one_at_a_time = ForkLock()
 _parser_stack = 1 << 20  # bytes; CPython's parser checks its depth by counting, for stacks of the usual size
 
 

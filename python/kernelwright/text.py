@@ -5,7 +5,6 @@ Makes the function and leaves the text where tracebacks and the compiler find it
 
 from __future__ import annotations
 
-import _thread
 import ast
 import io
 import textwrap
@@ -13,10 +12,11 @@ import types
 from collections.abc import Mapping
 
 from . import _core
+from ._locks import ForkLock
 from ._stack import with_stack
 from .errors import KernelSyntaxError, make_error
 
-_one_at_a_time = _thread.allocate_lock()  # threads give each text a name of its own
+_one_at_a_time = ForkLock()  # threads give each text a name of its own
 _files: dict[str, str] = {}  # of each text the name that stands for its file
 _lines: dict[str, list[str]] = {}  # of each such name the text
 

@@ -9,6 +9,7 @@
 
 #include "runtime/aot/aot_extra.h"
 #include "runtime/op_error.h"
+#include "support/fork_mutex.h"
 #include "support/text.h"
 
 namespace kw {
@@ -63,7 +64,7 @@ struct Arguments {
 struct AotKernel::State {
   std::string path, name;
   Attrs attrs;
-  std::mutex mutex;  // one call at a time: libraries are written for that
+  ForkMutex mutex;  // one call at a time: libraries are written for that
   std::shared_ptr<Library> library;
   Run run = nullptr;
   Init init = nullptr;

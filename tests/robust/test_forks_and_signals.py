@@ -62,6 +62,57 @@ def test_children_of_a_process_with_busy_threads(tmp_path: Path, what: str) -> N
     expect(run(FORKS, what, 20 * TIMES, env=env, patience=60 + 60 * TIMES), "done", what)
 
 
+HELD = (
+    HEAD
+    + """
+import kernelwright._stack, kernelwright.text
+from kernelwright import mindspore as ms
+import kernelwright.mindspore.gradients, kernelwright.mindspore.ops.custom
+
+locks = [kernelwright.text._one_at_a_time, kernelwright._stack._one_at_a_time,
+         ms.ops.custom._making, ms.gradients._weights_in_use]
+held, done = threading.Event(), threading.Event()
+
+def hold():
+    with locks[0], locks[1], locks[2], locks[3]:
+        held.set()
+        done.wait()
+
+def use_all():
+    check(make(1, 3), a)
+    assert kernelwright._stack.with_stack(lambda: 3, always=True) == 3
+    double = ms.ops.Custom(lambda x: x * 2, lambda s: s, lambda t: t, "pyfunc")
+    assert double(ms.Tensor(np.ones(3))).asnumpy().tolist() == [2.0] * 3
+    w = ms.Parameter(ms.Tensor(np.ones(3, np.float32)))
+    found = ms.ops.value_and_grad(lambda x: x * w, None, w)(ms.Tensor(np.ones(3, np.float32)))[1]
+    assert found.asnumpy().tolist() == [1.0] * 3
+
+def ends_in_child(work):
+    child = os.fork()
+    if not child:
+        signal.alarm(60)
+        work()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+holder = threading.Thread(target=hold)
+holder.start()
+held.wait()
+ends_in_child(use_all)
+done.set()
+holder.join()
+with locks[0], locks[1], locks[2], locks[3]:  # a thread that forks keeps what it holds
+    ends_in_child(use_all)
+use_all()
+print("done")
+"""
+)
+
+
+def test_a_child_does_not_wait_for_locks_of_threads_that_it_does_not_have(tmp_path: Path) -> None:
+    expect(run(HELD, env={"KW_CACHE_DIR": str(tmp_path)}), "done")
+
+
 SIGNALS = (
     HEAD
     + """

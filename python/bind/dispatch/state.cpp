@@ -294,7 +294,7 @@ std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r) {
 /// W501, each kind once in a process.
 static bool warn_of_cache() {
   static bool told = false, told_size = false;
-  if ((told && told_size) || !debug_options()->cache) return true;
+  if ((told && told_size) || !debug_options().cache) return true;
   auto warn = [](std::string message, std::string help) {
     Resolved w;
     w.code = Code::W501;

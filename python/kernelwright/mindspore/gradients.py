@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import threading
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import _core
+from .._locks import ForkLock
 from .common.parameter import Parameter, ParameterTuple
 from .common.tensor import Tensor
 
-_weights_in_use = threading.RLock()  # parameters stand for variables of one gradient at a time
+_weights_in_use = ForkLock()  # parameters stand for variables of one gradient at a time
 
 
 def _hold(weights: Sequence[Parameter], held: list[Any], variables: list[Any]) -> list[Any]:
@@ -78,14 +79,13 @@ def _differentiate(
             raise ValueError("When has_aux is True, origin fn requires more than one outputs.")
         return returned[0] if has_aux else returned
 
-    if weights:
-        _weights_in_use.acquire()
-    try:
-        _, found = _core.differentiate(called, args, positions, lambda: _hold(weights, held, holding), seeds)
-    finally:
-        _release(held, holding)
-        if weights:
-            _weights_in_use.release()
+    with _weights_in_use if weights else contextlib.nullcontext():
+        try:
+            _, found = _core.differentiate(
+                called, args, positions, lambda: _hold(weights, held, holding), seeds
+            )
+        finally:
+            _release(held, holding)
     return returned, found[: len(positions)], found[len(positions) :]
 
 

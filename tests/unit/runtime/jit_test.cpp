@@ -173,17 +173,17 @@ TEST(Jit, cache_off_neither_reads_nor_writes) {
   Jit jit(temp.path(), plenty);
   SourceText source = scale_source(3);
   Request r = request_for(source);
-  auto before = debug_options();
-  DebugOptions off = *before;
+  DebugOptions before = debug_options();
+  DebugOptions off = before;
   off.cache = false;
   set_debug_options(off);
   EXPECT_TRUE(jit.compile(r, source));
   EXPECT_EQ(the_entry(temp), "");
-  set_debug_options(*before);
+  set_debug_options(before);
   jit.compile(r, source);
   set_debug_options(off);
   EXPECT_EQ(jit.find(r), nullptr);
-  set_debug_options(*before);
+  set_debug_options(before);
   EXPECT_TRUE(jit.find(r));
 }
 
@@ -306,11 +306,11 @@ TEST(JitThreads, errors_in_one_thread_do_not_disturb_others) {
 TEST(JitThreads, debug_options_change_while_kernels_compile) {
   unit::TempDir temp;
   Jit jit(temp.path(), plenty);
-  auto before = debug_options();
+  DebugOptions before = debug_options();
   std::atomic<bool> stop = false;
   std::thread changer([&] {
     for (int i = 0; !stop; ++i) {
-      DebugOptions o = *before;
+      DebugOptions o = before;
       o.cache = i % 2;
       o.interp = i % 3 == 0;
       set_debug_options(o);
@@ -323,7 +323,7 @@ TEST(JitThreads, debug_options_change_while_kernels_compile) {
   }
   stop = true;
   changer.join();
-  set_debug_options(*before);
+  set_debug_options(before);
   EXPECT_EQ(wrong, 0);
 }
 

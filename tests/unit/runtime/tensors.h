@@ -48,7 +48,7 @@ std::string error_of(F &&f) {
 /// Kernels run by the interpreter, and nothing is cached, while this lives.
 class Interpreted {
  public:
-  Interpreted() : before_(*debug_options()) {
+  Interpreted() : before_(debug_options()) {
     DebugOptions options = before_;
     options.interp = true;
     options.cache = false;

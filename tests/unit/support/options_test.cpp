@@ -96,24 +96,24 @@ TEST(CodegenOptions, every_field_changes_the_key) {
 
 TEST(DebugOptions, never_reach_the_key) {
   Request r;
-  std::shared_ptr<const DebugOptions> before = debug_options();
+  DebugOptions before = debug_options();
   std::string text = key_text(r);
   // A new field breaks this binding: set it to something else below.
   auto [dump_after, dump_dir, kernel, time, verify_each, interp, cache, log] = DebugOptions{};
   set_debug_options({{"all"}, "/nowhere", kernel + "x", !time, !verify_each, !interp, !cache, 3});
   EXPECT_EQ(key_text(r), text);
-  set_debug_options(*before);
+  set_debug_options(before);
   EXPECT_TRUE(dump_after.empty() && dump_dir.empty() && log == 0);
 }
 
 TEST(DebugOptions, setting_replaces_the_options_in_force) {
-  std::shared_ptr<const DebugOptions> before = debug_options();
-  DebugOptions mine = *before;
+  const DebugOptions &before = debug_options();
+  DebugOptions mine = before;
   mine.kernel = "only_this";
   set_debug_options(mine);
-  EXPECT_EQ(debug_options()->kernel, "only_this");
-  EXPECT_NE(before->kernel, "only_this");  // readers of the old options keep them
-  set_debug_options(*before);
+  EXPECT_EQ(debug_options().kernel, "only_this");
+  EXPECT_NE(before.kernel, "only_this");  // readers of the old options keep them
+  set_debug_options(before);
 }
 
 TEST(OptionNames, are_those_of_the_python_interface) {

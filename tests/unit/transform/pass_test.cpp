@@ -20,10 +20,10 @@ namespace {
 class Options {
  public:
   explicit Options(const DebugOptions &o) : before_(debug_options()) { set_debug_options(o); }
-  ~Options() { set_debug_options(*before_); }
+  ~Options() { set_debug_options(before_); }
 
  private:
-  std::shared_ptr<const DebugOptions> before_;
+  DebugOptions before_;
 };
 
 Func sample() {

@@ -9,7 +9,6 @@ import hashlib
 import inspect
 import itertools
 import os
-import threading
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._locks import ForkLock
 from ...capture import with_akg_words
 from ...errors import KernelError, make_error
 from ...kernel import kernel as kw_kernel
@@ -82,7 +82,7 @@ def _bound_info(func: Any) -> Any:
 
 
 _numbers = itertools.count()  # for names in the registry
-_making = threading.RLock()
+_making = ForkLock()
 
 
 class Custom(Primitive, _core.FastCallProxy):
