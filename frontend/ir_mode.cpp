@@ -12,6 +12,7 @@
 #include "frontend/parser.h"
 #include "ir/build.h"
 #include "ir/intrinsics.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/print.h"
 #include "ir/verify.h"
@@ -557,7 +558,9 @@ Func parse_ir(const SourceMap &sources, uint32_t source) {
   Sink sink;
   ast::Function f = parse_function(tokens, sink);
   sink.throw_if_errors();
-  return IrReader().function(f);
+  Func out = IrReader().function(f);
+  out.body = number_loops(out.body);
+  return out;
 }
 
 }  // namespace kw

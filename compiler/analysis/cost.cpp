@@ -160,7 +160,7 @@ class Estimator {
     if (const If *n = as<If>(s)) {
       sum.add(const_int(weight_of(s)));
       add_statements(n->yes, sum);
-      if (n->no && !is_short_form(*n)) add_statements(n->no, sum);
+      if (n->no && !holds_versions(*n)) add_statements(n->no, sum);
       return;
     }
     if (const For *n = as<For>(s)) {
@@ -178,13 +178,12 @@ class Estimator {
   /// Where threads are to share a loop, what it moves counts: chains of one operation wait for it.
   int64_t weight_of(const Stmt &s) const { return weight(s, is_known_before_ ? 2 : 1); }
 
-  /// A loop that runs as it stands where it is short, and in another form elsewhere
-  /// (transform/lowering/lower_reductions): its work is the same in both.
-  static bool is_short_form(const If &n) {
-    const Binary *few = as<Binary>(n.cond);
+  /// Returns whether both branches execute one loop, with other plans: its work is the same in both.
+  static bool holds_versions(const If &n) {
     const For *loop = as<For>(n.yes);
-    return few && few->op == BinOp::lt && loop && loop->how.max_trips > 0 &&
-           as_int(few->b) == loop->how.max_trips + 1;
+    bool found = false;
+    if (loop && loop->id) walk(n.no, [&](const For &other, const Stmt &) { found |= other.id == loop->id; });
+    return found;
   }
 
   Expr body(const For &n) {

@@ -364,16 +364,4 @@ bool always_masked(const VectorizationAnalysis &view, const Target &target) {
   return target.has("avx512f") && view.work().operations >= many && can_mask(view, target);
 }
 
-const For *lanes_of_block(const For &blocks) {
-  const For *n = as<For>(blocks.body);
-  if (!n || n->kind != ForKind::vector || n->step != 1 || blocks.step < 1) return nullptr;
-  const Ref *begin = as<Ref>(n->lo);
-  const Binary *end = as<Binary>(n->hi);
-  if (!begin || begin->sym != blocks.iter || !end || end->op != BinOp::min) return nullptr;
-  Expr whole = binary(BinOp::min, blocks.hi, add(kw::ref(blocks.iter), const_int(blocks.step)));
-  bool only_there = equal(n->hi, whole);
-  walk(n->body, [&](const Ref &r, const Expr &) { only_there = only_there && r.sym != blocks.iter; });
-  return only_there ? n : nullptr;
-}
-
 }  // namespace kw

@@ -143,8 +143,4 @@ bool can_mask(const VectorizationAnalysis &view, const Target &target);
 /// the remainder: for long bodies, compiling twice costs more than the mask.
 bool always_masked(const VectorizationAnalysis &view, const Target &target);
 
-/// Returns the vector loop of a loop over its blocks, or null for any other loop:
-///     for b in (lo, hi, size): for i in vector(b, min(hi, b + size))
-const For *lanes_of_block(const For &blocks);
-
 }  // namespace kw

@@ -6,6 +6,7 @@
 #include "support/diagnostic.h"
 #include "support/text.h"
 #include "transform/fma.h"
+#include "transform/lowering/bound_trips.h"
 #include "transform/lowering/legalise_types.h"
 #include "transform/lowering/lower_reductions.h"
 #include "transform/math/expand.h"
@@ -18,7 +19,7 @@ namespace {
 constexpr Pass cpu_tail[] = {
     {"split_fma", split_fma},     {"lower_reductions", lower_reductions},
     {"expand_math", expand_math}, {"legalise_types", legalise_types},
-    {"simplify", simplify},
+    {"simplify", simplify},       {"bound_trips", bound_trips},
 };
 
 std::string emit_object(const Func &f, const Target &target) {

@@ -127,19 +127,21 @@ class Explainer {
   /// How the schedule runs a loop, "parallel vector", and what there is to say of it.
   std::pair<std::string, std::string> scheduled(const For &loop) const {
     const For *threads = nullptr, *lanes = nullptr;
-    Loc at = schedule_.iterator_of(loop);
+    LoopId executor = schedule_.executor_of(loop.id);
+    Loc at = loop.iter->loc;
     walk(safe_.body, [&](const For &n, const Stmt &) {
-      if (!(n.iter->loc == at)) return;
+      if (n.id != executor) return;
+      at = n.iter->loc;
       if (n.kind == ForKind::parallel) threads = &n;
       if (n.kind == ForKind::vector || (n.kind == ForKind::parallel && n.how.vector_width)) lanes = &n;
     });
     std::vector<std::string> how, why;
-    if (!(at == loop.iter->loc)) why.push_back(cat("one with the loop of line ", line_mark(in_.sources, at)));
+    if (executor != loop.id) why.push_back(cat("one with the loop of line ", line_mark(in_.sources, at)));
     if (threads) how.emplace_back("parallel"), why.emplace_back("on as many threads as its work is worth");
     if (lanes) how.emplace_back("vector"), why.push_back(cat(lanes->how.vector_width, " iterations at once"));
     if (how.empty()) how.emplace_back(kind_text(loop.kind));
     walk(schedule_.short_sums, [&](const For &n, const Stmt &) {
-      if (n.iter->loc == at && n.kind == ForKind::vector && !lanes)
+      if (n.id == executor && n.kind == ForKind::vector && !lanes)
         why.push_back(
             cat(n.how.vector_width, " iterations at once in calls whose sums have fewer than 64 terms"));
     });
@@ -171,7 +173,7 @@ class Explainer {
     std::string fact = "no iteration depends on another";
     if (!shared.empty())
       fact = cat("iterations depend on each other only by ", join_text(shared, ", and by "));
-    return cat("`", verb_name(c.verb), "(", c.loop->iter->name, ")` is proved: ", fact);
+    return cat("`", hint_text(c.hint), "(", c.loop->iter->name, ")` is proved: ", fact);
   }
 
   void access(const Access &a, size_t d, const BoundsContext &context) {

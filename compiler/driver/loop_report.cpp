@@ -1,5 +1,4 @@
-// Ranges are told in the words of shapes. A loop of the schedule knows the loop of the source that it comes
-// from by the place of its iterator.
+// Ranges are told in the words of shapes. A loop of the schedule names its source loop by its LoopId.
 #include "driver/loop_report.h"
 
 #include <algorithm>
@@ -97,7 +96,7 @@ class LoopReport {
   std::string range_text(const For &n) const {
     const Ref *first = as<Ref>(n.lo);
     bool in_block = first && std::any_of(loops_.begin(), loops_.end(), [&](const For *o) {
-                      return o && o->iter == first->sym && o->iter->loc == n.iter->loc;
+                      return o && o->iter == first->sym && o->id == n.id;
                     });
     if (in_block) return cat(n.iter->name, " in its block at ", first->sym->name);
     bool from_zero = as_int(n.lo) == 0 && n.step == 1;
@@ -110,18 +109,9 @@ class LoopReport {
     if (n.kind == ForKind::parallel) out.emplace_back("on threads");
     if (n.how.vector_width >= 2) out.push_back(cat("in lanes, ", n.how.vector_width, " at once"));
     if (out.empty()) out.emplace_back("serial");
-    if (int64_t jammed = jammed_by(n)) out.push_back(cat(jammed, " iterations as one"));
+    if (n.how.jam) out.push_back(cat(n.how.jam, " iterations as one"));
     for (std::string &sum : sums(n)) out.push_back(std::move(sum));
     return join_text(out, ", ");
-  }
-
-  /// The iterations of the source's loop that one of this loop does at once, after a jam; else 0.
-  static int64_t jammed_by(const For &n) {
-    const Binary *count = as<Binary>(n.hi);
-    if (!count || count->op != BinOp::floor_div || as_int(n.lo) != 0) return 0;
-    bool is_split = false;
-    walk(n.body, [&](const For &inner, const Stmt &) { is_split |= inner.iter->loc == n.iter->loc; });
-    return is_split ? 0 : as_int(count->b).value_or(0);
   }
 
   /// How the sums go on that the iterations of the loop add to, as it was before.
@@ -129,7 +119,7 @@ class LoopReport {
     std::vector<std::string> out;
     for_each_store(safe_.body, [&](const Stmt &, const Store &s, const std::vector<const For *> &loops) {
       bool goes_on = std::any_of(loops.begin(), loops.end(), [&](const For *o) {
-        return o && o->iter->loc == n.iter->loc && !mentions(s.index, o->iter) && !begins_anew(*o, s.buf);
+        return o && o->id == n.id && !mentions(s.index, o->iter) && !begins_anew(*o, s.buf);
       });
       if (!goes_on || !adds_to_its_place(s)) return;
       std::string text = s.order == Order::lanes ? "sums in lanes"

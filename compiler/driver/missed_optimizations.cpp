@@ -23,16 +23,14 @@ namespace kw {
 
 namespace {
 
-using Verb = Directive::Verb;
-
 class MissedOptimizations {
  public:
   MissedOptimizations(const Func &safe, const CpuSchedule &schedule, const CompileInput &input)
       : safe_(safe), schedule_(schedule), in_(input) {
     walk(schedule.func.body, [&](const For &n, const Stmt &) {
-      if (n.kind == ForKind::parallel) on_threads_.push_back(n.iter->loc);
-      if (n.how.vector_width >= 2) in_lanes_.push_back(n.iter->loc);
-      left_.push_back(n.iter->loc);
+      if (n.kind == ForKind::parallel) on_threads_.push_back(n.id);
+      if (n.how.vector_width >= 2) in_lanes_.push_back(n.id);
+      left_.push_back(n.id);
     });
   }
 
@@ -46,8 +44,8 @@ class MissedOptimizations {
   }
 
  private:
-  bool has(const std::vector<Loc> &list, const For &n) const {
-    return std::find(list.begin(), list.end(), schedule_.iterator_of(n)) != list.end();
+  bool has(const std::vector<LoopId> &list, const For &n) const {
+    return std::find(list.begin(), list.end(), schedule_.executor_of(n.id)) != list.end();
   }
 
   void loop(const Stmt &s, const For &n) {
@@ -74,7 +72,7 @@ class MissedOptimizations {
     auto trips = most_trips(n);
     if ((trips && *trips < 2) || is_surely_short(n, in_.target)) return "its work is worth one thread only";
     if (has_check(n.body)) return "subscripts are checked in it, and the first bad one is told";
-    if (std::string why = refused(s, Verb::parallel); !why.empty()) return why;
+    if (std::string why = refused(s, Claim::parallel); !why.empty()) return why;
     if (jumps_of(n.body).any()) return "`continue` ends some of its iterations early";
     if (writes_outer_scalar(n.body)) return "it writes a scalar that is made outside it";
     if (has(in_lanes_, n)) return "it runs in lanes, and its range does not follow from shapes alone";
@@ -84,7 +82,7 @@ class MissedOptimizations {
   std::string why_no_lanes(const Stmt &s, const For &n) {
     if (n.hint == Hint::serial) return "`serial` keeps it in order";
     if (has_check(n.body)) return "subscripts are checked in it, one after the other";
-    if (std::string why = refused(s, Verb::vectorize); !why.empty()) return why;
+    if (std::string why = refused(s, Claim::vectorize); !why.empty()) return why;
     VectorizationAnalysis view(n);
     if (!view.is_vectorizable()) return without_lanes(view.blocker());
     auto trips = most_trips(n);
@@ -104,13 +102,13 @@ class MissedOptimizations {
   }
 
   /// Why the loop's iterations need their order, or "".
-  std::string refused(const Stmt &s, Verb verb) const {
+  std::string refused(const Stmt &s, Claim claim) const {
     Nest nest = extract_nest(s, *scope_);
-    Verdict v = legal(safe_, nest, {verb, 0});
-    if (!v.ok()) return refusal_text(safe_, in_.sources, nest, verb, v);
+    Verdict v = legal(safe_, nest, claim, 0);
+    if (!v.ok()) return refusal_text(safe_, in_.sources, nest, claim, v);
     std::vector<std::string> shared;
     for (const SharedReduction &r : v.shared) shared.emplace_back(reduction_noun(r.kind));
-    return verb == Verb::vectorize || shared.empty()
+    return claim == Claim::vectorize || shared.empty()
                ? std::string()
                : cat("its iterations share ", join_text(shared, " and "));
   }
@@ -119,16 +117,17 @@ class MissedOptimizations {
   void refused() {
     for (const RefusedDirective &r : schedule_.refused) {
       std::string_view verb = std::string_view(r.line).substr(0, r.line.find(' '));
-      bool is_told = verb == "fuse" || verb == "jam" || verb == "strip" || verb == "reorder";
+      bool is_told =
+          verb == Fuse::name || verb == UnrollAndJam::name || verb == Tile::name || verb == Reorder::name;
       bool in_place = std::any_of(schedule_.directives.begin(), schedule_.directives.end(),
                                   [&](const std::string &d) { return d.starts_with(verb); });
-      if (!is_told || (in_place && verb != "fuse") || !r.loop.known()) continue;
+      if (!is_told || (in_place && verb != Fuse::name) || !r.loop.known()) continue;
       std::string why = r.why.empty() ? "the order of iterations would change" : r.why;
       if (!r.buffer.empty() && r.why.empty())
         why = cat("lines ", line(r.from.loc), " and ", line(r.to.loc), " would meet in '", r.buffer,
                   "' in another order");
       std::string subject = r.line.substr(0, r.line.find("  #"));
-      if (verb == "fuse") subject = "W407", why = why_apart(r);
+      if (verb == Fuse::name) subject = "W407", why = why_apart(r);
       out_.push_back({"missed", r.loop, std::move(subject), -1, "refused", std::move(why)});
     }
     for (const Diagnostic &d : schedule_.func.warnings)
@@ -181,8 +180,8 @@ class MissedOptimizations {
   const Func &safe_;
   const CpuSchedule &schedule_;
   const CompileInput &in_;
-  const NestScope *scope_ = nullptr;               ///< of the loop that is looked at
-  std::vector<Loc> on_threads_, in_lanes_, left_;  ///< of the iterators of scheduled loops
+  const NestScope *scope_ = nullptr;                  ///< of the loop that is looked at
+  std::vector<LoopId> on_threads_, in_lanes_, left_;  ///< of scheduled loops
   std::vector<Finding> out_;
 };
 

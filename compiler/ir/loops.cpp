@@ -1,6 +1,10 @@
 // Walks that stop at inner loops, and searches along the definitions of locals.
 #include "ir/loops.h"
 
+#include <algorithm>
+#include <map>
+#include <tuple>
+
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 
@@ -29,6 +33,23 @@ bool always_jumps(const Stmt &root) {
       if (always_jumps(list->items[i])) return true;
   }
   return false;
+}
+
+Stmt number_loops(const Stmt &body) {
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, LoopId> of_place;
+  std::unordered_map<const SymNode *, LoopId> ids;
+  LoopId count = 0;
+  walk(body, [&](const For &n, const Stmt &) {
+    Loc at = n.iter->loc;
+    ids[n.iter.get()] =
+        at.known() ? of_place.try_emplace({at.source, at.begin, at.end}, count + 1).first->second : count + 1;
+    count = std::max(count, ids[n.iter.get()]);
+  });
+  return rewrite(body, [&](const For &n, const Stmt &s) {
+    For loop = n;
+    loop.id = ids.at(n.iter.get());
+    return for_loop(std::move(loop), s.loc());
+  });
 }
 
 Jumps jumps_of(const Stmt &body) {

@@ -27,6 +27,10 @@ Jumps jumps_of(const Stmt &body);
 /// them may change what is read from another.
 bool may_change(const Expr &e, const Stmt &by, Overlap overlap);
 
+/// Gives every loop of a function body the number of its source loop (LoopId). Loops whose iterators stand at
+/// one place of the source, as the copies of a loop in an expanded `const_range`, get one number.
+Stmt number_loops(const Stmt &body);
+
 /// Loop invariance: whether an expression has the same value in all iterations of a loop. Follows the
 /// definitions of locals and asks what the loop writes; the loop variable need not stand in an expression
 /// that changes.

@@ -10,6 +10,10 @@ const Stmt *next_in_block(const StmtNode &s) {
   return nullptr;
 }
 
+const For *loop_in_blocks(const For &n) {
+  return n.how.block_of && n.body ? std::get_if<For>(&n.body->v) : nullptr;
+}
+
 static Stmt take_next(StmtNode &s) {
   const Stmt *next = next_in_block(s);
   return next ? std::move(*const_cast<Stmt *>(next))

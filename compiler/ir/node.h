@@ -186,9 +186,14 @@ struct LoopPlan {
   /// Iterations that run at once: of a vector loop, and of a parallel loop whose sums in the order `lanes`
   /// are to be vectorized (transform/lowering/lower_reductions).
   uint32_t vector_width = 0;
-  uint32_t unroll = 0;    ///< of an unroll loop: copies of the body that are written out
-  uint32_t chunk = 0;     ///< of a parallel loop: iterations that a thread claims at once
-  int64_t max_trips = 0;  ///< of a serial loop: it runs at most so many iterations
+  uint32_t unroll = 0;  ///< of an unroll loop: copies of the body that are written out
+  uint32_t jam = 0;     ///< of a loop after unroll_and_jam: source iterations that one iteration executes
+  uint32_t chunk = 0;   ///< of a parallel loop: iterations that a thread claims at once
+  /// Of a parallel loop over blocks of another loop: iterations of that loop in a block. The body is that
+  /// loop and nothing else:
+  ///     for b in parallel(lo, hi, size, block_of=size): for i in vector(b, min(hi, b + size))
+  int64_t block_of = 0;
+  int64_t max_trips = 0;  ///< the loop runs at most so many iterations
 
   friend bool operator==(const LoopPlan &, const LoopPlan &) = default;
 };
@@ -198,9 +203,16 @@ template <class Plan, class F>
 void for_each_field(Plan &plan, F &&f) {
   f("vector_width", plan.vector_width);
   f("unroll", plan.unroll);
+  f("jam", plan.jam);
   f("chunk", plan.chunk);
+  f("block_of", plan.block_of);
   f("max_trips", plan.max_trips);
 }
+
+/// Which loop of the source program a loop executes iterations of, counted from 1 in the order of the text; 0
+/// for a loop that the compiler adds. Every rewrite keeps it, so that several loops may share one. Like a Loc
+/// it is no part of the meaning: it is neither printed nor compared.
+using LoopId = uint32_t;
 
 struct For {
   Sym iter;
@@ -210,7 +222,11 @@ struct For {
   Hint hint;
   LoopPlan how;
   Stmt body;
+  LoopId id = 0;
 };
+
+/// Returns the loop whose blocks this one runs over, or null.
+const For *loop_in_blocks(const For &n);
 struct While {
   Expr cond;
   Stmt body;

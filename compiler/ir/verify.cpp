@@ -7,6 +7,7 @@
 
 #include "ir/accumulation.h"
 #include "ir/build.h"
+#include "ir/equal.h"
 #include "ir/intrinsics.h"
 #include "ir/loops.h"
 #include "ir/match.h"
@@ -173,7 +174,23 @@ bool Verifier::mark_ok(const Store &n) {
 static bool fits_kind(const LoopPlan &how, ForKind kind) {
   return (!how.vector_width || kind == ForKind::vector || kind == ForKind::parallel) &&
          (!how.unroll || kind == ForKind::unroll) && (!how.chunk || kind == ForKind::parallel) &&
-         (!how.max_trips || kind == ForKind::serial);
+         (!how.block_of || kind == ForKind::parallel);
+}
+
+/// Whether a loop over blocks holds the loop over one of them and nothing else.
+static bool holds_its_block(const For &blocks) {
+  const For *n = loop_in_blocks(blocks);
+  const Ref *first = n ? as<Ref>(n->lo) : nullptr;
+  const Binary *end = n ? as<Binary>(n->hi) : nullptr;
+  int64_t size;
+  bool fits = first && first->sym == blocks.iter && end &&
+              end->op == (n->step > 0 ? BinOp::min : BinOp::max) &&
+              !__builtin_mul_overflow(blocks.how.block_of, n->step, &size) && size == blocks.step &&
+              equal(end->a, blocks.hi) && equal(end->b, add(n->lo, const_int(size)));
+  if (!fits) return false;
+  bool only_there = true;
+  walk(n->body, [&](const Ref &r, const Expr &) { only_there = only_there && r.sym != blocks.iter; });
+  return only_there;
 }
 
 bool Verifier::loop(const For &n) {
@@ -184,6 +201,8 @@ bool Verifier::loop(const For &n) {
     return false;
   if (!need(fits_kind(n.how, n.kind), "the plan of a loop has a field of another kind of loop")) return false;
   if (!need(n.kind != ForKind::unroll || n.how.unroll >= 2, "an unroll loop has fewer than 2 copies"))
+    return false;
+  if (!need(!n.how.block_of || holds_its_block(n), "a loop over blocks does not hold the loop of one block"))
     return false;
   // passes may evaluate bounds again in the body
   bool fixed = !may_change(n.lo, n.body, overlap_) && !may_change(n.hi, n.body, overlap_);

@@ -1,7 +1,6 @@
 // The steps in their order: each leaves a form that the next can use.
 #include "schedule/choose_cpu.h"
 
-#include "analysis/vectorization.h"
 #include "ir/build.h"
 #include "ir/match.h"
 #include "schedule/cpu/separate_sums.h"
@@ -23,8 +22,6 @@
 namespace kw {
 
 namespace {
-
-using Verb = Directive::Verb;
 
 /// Kernels with more statements keep their loops as written: each scheduling step re-reads the whole nest, so
 /// the time grows with the square. Chosen.
@@ -58,8 +55,8 @@ Diagnostic unsound_plan(const std::string &kernel, const RefusedDirective &step)
 }
 
 Func chosen(LoopNest &nest, const Target &target) {
-  bool sound = run_steps(nest, [&](LoopNest &n) { rewrite(n, target); });
-  return sound ? vectorize_and_parallelize(nest.func(), target) : nest.func();
+  if (run_steps(nest, [&](LoopNest &n) { rewrite(n, target); })) vectorize_and_parallelize(nest, target);
+  return nest.func();
 }
 
 /// The same, of calls whose sums are short, where that is better vectorized; else nothing.
@@ -96,33 +93,18 @@ Func choose_cpu(const Func &f, const Target &target) {
 
 CpuSchedule schedule_for_cpu(const Func &f, const Target &target) {
   std::vector<RefusedDirective> refused;
-  LoopNest begin(f);
-  begin.record(&refused);
-  LoopNest end(chosen(begin, target));
-  std::vector<std::string> out = begin.lines();
-  const Nest &nest = end.nest();
-  for (uint32_t l = 0; l < nest.loops.size(); ++l) {
-    const For *n = nest.loops[l].loop;
-    if (!n) continue;
-    if (n->kind == ForKind::parallel && lanes_of_block(*n))
-      out.push_back(print_directive(nest, {Verb::tile, l + 1, {}, {n->step}}));
-  }
-  for (uint32_t l = 0; l < nest.loops.size(); ++l) {
-    const For *n = nest.loops[l].loop;
-    if (n && n->kind == ForKind::parallel) out.push_back(print_directive(nest, {Verb::parallel, l}));
-    if (n && n->kind == ForKind::vector)
-      out.push_back(print_directive(nest, {Verb::vectorize, l, {}, {int64_t{n->how.vector_width}}}));
-  }
-  auto version = chosen_for_short_sums(f, end.func(), target);
-  return {end.func(),         std::move(out), begin.lines().size(),
-          std::move(refused), begin.fused(),  version ? version->func.body : Stmt{}};
+  LoopNest nest(f);
+  nest.record(&refused);
+  Func out = chosen(nest, target);
+  auto version = chosen_for_short_sums(f, out, target);
+  return {std::move(out), nest.lines(), std::move(refused), nest.fused(),
+          version ? version->func.body : Stmt{}};
 }
 
-Loc CpuSchedule::iterator_of(const For &loop) const {
-  Loc at = loop.iter->loc;
+LoopId CpuSchedule::executor_of(LoopId loop) const {
   for (const FusedLoop &f : fused)  // in their order: one that took others in may be fused itself
-    if (f.iter == at) at = f.into;
-  return at;
+    if (f.loop == loop) loop = f.into;
+  return loop;
 }
 
 }  // namespace kw

@@ -23,13 +23,12 @@ bool run_steps(LoopNest &nest, const std::function<void(LoopNest &)> &steps);
 struct CpuSchedule {
   Func func;                              ///< the scheduled function
   std::vector<std::string> directives;    ///< in the order of their application
-  size_t rewrites = 0;                    ///< the number of directives before parallel and vectorize
   std::vector<RefusedDirective> refused;  ///< profitable but not legal, in the order asked
   std::vector<FusedLoop> fused{};
   Stmt short_sums{};  ///< the body of the version for short sums, or null
 
-  /// Returns the place of the iterator that executes a loop: its own, or that of the loop it was fused into.
-  Loc iterator_of(const For &loop) const;
+  /// Returns the loop that executes the iterations of a source loop: itself, or the one it was fused into.
+  LoopId executor_of(LoopId loop) const;
 };
 CpuSchedule schedule_for_cpu(const Func &f, const Target &target);
 

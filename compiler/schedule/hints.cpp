@@ -14,18 +14,16 @@ namespace kw {
 
 namespace {
 
-using Verb = Directive::Verb;
-
 /// The text of one refusal.
 class Refusal {
  public:
-  Refusal(const Func &f, const SourceMap &sources, const Nest &nest, Verb verb, const Verdict &verdict)
-      : f_(f), sources_(sources), nest_(nest), verb_(verb), v_(verdict) {}
+  Refusal(const Func &f, const SourceMap &sources, const Nest &nest, Claim claim, const Verdict &verdict)
+      : f_(f), sources_(sources), nest_(nest), claim_(claim), v_(verdict) {}
 
   Diagnostic diagnostic() const {
     std::string iterator = nest_.loops[0].loop->iter->name;
     Diagnostic d{code(), nest_.loops[0].loc, {}, {}, {}};
-    d.message = cat("`", verb_name(verb_), "(", iterator, ")` ",
+    d.message = cat("`", claim_name(claim_), "(", iterator, ")` ",
                     is_refuted() ? "is false: " : "could not be proved: ", what(iterator));
     if (v_.cause) d.notes.push_back(cause_note());
     if (v_.witness) {
@@ -60,7 +58,7 @@ class Refusal {
       case Reason::conflict:
         if (is_shared_temporary()) return Code::W408;
         [[fallthrough]];
-      default: return verb_ == Verb::vectorize ? Code::W402 : Code::W401;
+      default: return claim_ == Claim::vectorize ? Code::W402 : Code::W401;
     }
   }
 
@@ -91,7 +89,7 @@ class Refusal {
     if (is_shared_temporary())
       return cat("iterations of `", iterator, "` share the temporary '", name(), "'");
     return cat("iterations of `", iterator, "` ", depend,
-               verb_ == Verb::reduce ? " by more than a reduction" : "");
+               claim_ == Claim::reduce ? " by more than a reduction" : "");
   }
 
   std::string cause_note() const {
@@ -179,7 +177,7 @@ class Refusal {
   const Func &f_;
   const SourceMap &sources_;
   const Nest &nest_;
-  Verb verb_;
+  Claim claim_;
   const Verdict &v_;
 };
 
@@ -195,12 +193,12 @@ class HintWalk {
  private:
   void claim(const Stmt &s, const For &n, const NestScope &scope) {
     if (n.hint == Hint::unroll) return unrolled(s, n);
-    auto verb = claim_of(n.hint);
-    if (!verb) return;
+    auto claim = claim_of(n.hint);
+    if (!claim) return;
     Nest nest = extract_nest(s, scope);
-    Verdict verdict = legal(f_, nest, {*verb, 0});
-    found_.push_back({&n, *verb, verdict.shared, verdict.in_step, {}});
-    if (!verdict.ok()) found_.back().refusal = Refusal(f_, sources_, nest, *verb, verdict).diagnostic();
+    Verdict verdict = legal(f_, nest, *claim, 0);
+    found_.push_back({&n, n.hint, verdict.shared, verdict.in_step, {}});
+    if (!verdict.ok()) found_.back().refusal = Refusal(f_, sources_, nest, *claim, verdict).diagnostic();
   }
 
   /// W406 where not all iterations are written out, though their number is known, and where none is.
@@ -216,7 +214,7 @@ class HintWalk {
                                   " exceed the limit of ", most_operations_written);
     d.notes.emplace_back(plan.copies > 1 ? "as many iterations as fit are written out at a time"
                                          : "the loop runs as it stands");
-    found_.push_back({&n, Verb::unroll, {}, false, std::move(d)});
+    found_.push_back({&n, n.hint, {}, false, std::move(d)});
   }
 
   const Func &f_;
@@ -230,9 +228,9 @@ std::vector<CheckedHint> checked_hints(const Func &f, const SourceMap &sources) 
   return HintWalk(f, sources).run();
 }
 
-std::string refusal_text(const Func &f, const SourceMap &sources, const Nest &nest, Verb verb,
+std::string refusal_text(const Func &f, const SourceMap &sources, const Nest &nest, Claim claim,
                          const Verdict &verdict) {
-  return Refusal(f, sources, nest, verb, verdict).text();
+  return Refusal(f, sources, nest, claim, verdict).text();
 }
 
 std::vector<Diagnostic> check_hints(const Func &f, const SourceMap &sources) {

@@ -11,7 +11,7 @@ namespace kw {
 /// One hint, with the warning if it is not proved.
 struct CheckedHint {
   const For *loop = nullptr;
-  Directive::Verb verb = Directive::Verb::parallel;
+  Hint hint = Hint::none;
   std::vector<SharedReduction> shared{};  ///< of a proved hint
   bool in_step = false;                   ///< of a proved hint, see Verdict
   std::optional<Diagnostic> refusal{};
@@ -23,8 +23,8 @@ std::vector<CheckedHint> checked_hints(const Func &f, const SourceMap &sources);
 /// Returns the warnings of the hints that are not proved.
 std::vector<Diagnostic> check_hints(const Func &f, const SourceMap &sources);
 
-/// Returns one line that says why `verb` is not legal for a loop, from a verdict on the nest at that loop.
-std::string refusal_text(const Func &f, const SourceMap &sources, const Nest &nest, Directive::Verb verb,
+/// Returns one line that says why a claim does not hold for a loop, from a verdict on the nest at that loop.
+std::string refusal_text(const Func &f, const SourceMap &sources, const Nest &nest, Claim claim,
                          const Verdict &verdict);
 
 }  // namespace kw

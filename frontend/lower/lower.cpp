@@ -9,6 +9,7 @@
 #include "frontend/lower/sink_declarations.h"
 #include "frontend/lower/sum_order.h"
 #include "frontend/parser.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "support/text.h"
@@ -60,7 +61,9 @@ Func Lowering::run() {
   sink_->throw_if_errors();
   ensure(!left_out_, cat("a statement of '", f_.name, "' was left out without an error"));
   if (in_.options.body == Body::overlapping) func_.overlap = Overlap::possible;
-  return fix_bounds(mark_orders(sink_declarations(func_)));
+  Func out = fix_bounds(mark_orders(sink_declarations(func_)));
+  out.body = number_loops(out.body);
+  return out;
 }
 
 void Lowering::parameters() {

@@ -7,13 +7,14 @@ from pathlib import PurePath
 
 from . import tree
 
-DISPATCH = re.compile(r"(?<![\w.:])match\(|std::visit\(\s*Overload")
+MATCH = re.compile(r"(?<![\w.:])match\(")
+VISIT = re.compile(r"std::visit\(\s*Overload.*(?:->|\.)v\)", re.DOTALL)  # of a node, whose variant is `v`
 
 
 def dispatchers(files: dict[str, str]) -> set[str]:
     """The sources of the compiler that take a node apart by its kind, by their names without folder."""
     code = {path: text for path, text in files.items() if re.fullmatch(r"compiler/.*\.cpp", path)}
-    return {PurePath(path).stem for path, text in code.items() if DISPATCH.search(text)}
+    return {PurePath(path).stem for path, text in code.items() if MATCH.search(text) or VISIT.search(text)}
 
 
 def named(readme: str) -> set[str]:
@@ -31,7 +32,8 @@ def test_recipe_names_every_dispatch_on_kinds() -> None:
 def test_finds_dispatches() -> None:
     sample = {
         "compiler/a.cpp": "return match(\n      *s, [&](const Store &n) {",
-        "compiler/b/c.cpp": "std::visit(\n      Overload{[](Const &)",
+        "compiler/b/c.cpp": "std::visit(\n      Overload{[](Const &)},\n e.p->v);",
+        "compiler/b/directive.cpp": "std::visit(Overload{[](Tile &)}, d.what);",
         "compiler/d.cpp": "glob_match(a, b); x.match(y); std::visit(f, v);",
         "frontend/e.cpp": "match(e)",
     }

@@ -285,8 +285,8 @@ SCHEDULE = [
     Fault(
         "reach_of_a_block",
         "compiler/schedule/directives/legal_order.cpp",
-        "__builtin_mul_overflow(step, d_.sizes[0] - 1, &far)",
-        "__builtin_mul_overflow(step, d_.sizes[0] - 2, &far)",
+        "__builtin_mul_overflow(step, jam.count - 1, &far)",
+        "__builtin_mul_overflow(step, jam.count - 2, &far)",
         "unroll_and_jam forgets that the first and the last iteration of a block may meet",
     ),
     Fault(
@@ -332,11 +332,11 @@ SCHEDULE = [
         "an exchange of triangular loops visits iterations beyond the diagonal",
     ),
     Fault(
-        "lanes_in_step",
-        "compiler/schedule/directives/loop_nest.cpp",
-        "if (v.in_step) {",
-        "if (v.in_step && d.sizes.empty()) {",
-        "a vector loop is made of iterations that must not run in any order",
+        "lanes_that_meet",
+        "compiler/schedule/directives/legal_kinds.cpp",
+        "return !(may_meet && stores_apart(n, view));",
+        "return !may_meet || stores_apart(n, view);",
+        "lanes that accumulate in one element of memory are vectorized",
     ),
     Fault(
         "read_behind_the_loop",

@@ -15,7 +15,6 @@ namespace kw::oracle {
 namespace {
 
 using Memory = std::map<std::vector<int64_t>, uint64_t>;
-using Verb = Directive::Verb;
 
 /// One run of a store: its reads and its write.
 struct Instance {
@@ -193,12 +192,12 @@ Memory visible(Memory memory) {
   return memory;
 }
 
-bool keeps_memory(const Program &program, int root, Verb verb, Random &random) {
+bool keeps_memory(const Program &program, int root, kw::Claim claim, Random &random) {
   for (auto [n, m, p] : {std::tuple{2, 3, 0}, {3, 2, -1}, {5, 4, 2}, {7, 5, 1}}) {
     Replay replay(program, root, n, m, p);
     Memory expected = visible(replay.in_order());
-    if (verb == Verb::vectorize && visible(replay.in_lockstep(root)) != expected) return false;
-    for (int k = 0; verb != Verb::vectorize && k < 3; ++k)
+    if (claim == kw::Claim::vectorize && visible(replay.in_lockstep(root)) != expected) return false;
+    for (int k = 0; claim != kw::Claim::vectorize && k < 3; ++k)
       if (visible(replay.shuffled(root, random)) != expected) return false;
   }
   return true;
@@ -251,16 +250,16 @@ TEST(LegalOracle, what_is_legal_changes_nothing_and_a_witness_meets) {
     unit::FoundLoop found = unit::find_loop(f, cat("i", root));
     Nest nest = extract_nest(found.loop, found.scope);
     Numbers numbers(nest, first_store_of(program, root));
-    for (Verb verb : {Verb::parallel, Verb::vectorize, Verb::reduce}) {
-      Verdict v = legal(f, nest, {verb, 0});
-      bool same = keeps_memory(program, root, verb, random);
-      EXPECT_TRUE(!v.ok() || same) << verb_name(verb) << " is called legal";
+    for (kw::Claim claim : {kw::Claim::parallel, kw::Claim::vectorize, kw::Claim::reduce}) {
+      Verdict v = legal(f, nest, claim, 0);
+      bool same = keeps_memory(program, root, claim, random);
+      EXPECT_TRUE(!v.ok() || same) << claim_name(claim) << " is called legal";
       (v.ok() ? legal_count : refused) += 1;
       harmless += !v.ok() && same;
       if (!v.witness || !v.witness->certain || v.reason == Reason::ordered) continue;
       if (assumes_definition(*v.witness)) continue;
       ++witnesses;
-      EXPECT_TRUE(meets(program, numbers, v)) << verb_name(verb) << ": the witness does not meet";
+      EXPECT_TRUE(meets(program, numbers, v)) << claim_name(claim) << ": the witness does not meet";
     }
   }
   record(cat("verdicts by execution: seed ", seed, ", ", count, " nests, ", legal_count, " legal, ", refused,

@@ -298,7 +298,7 @@ def test_inspection() -> None:
     assert "a: buf(f64, (a_0,))" in fresh.ir()
     assert fresh.ir(b=ONES, a=ONES) == fresh.ir("lower", ONES, ONES) == single
     stages = "lower simplify fuse_fma fill_buffers guard_bounds hoist_checks demote_integers choose_cpu"
-    stages += " split_fma lower_reductions expand_math legalise_types final"
+    stages += " split_fma lower_reductions expand_math legalise_types bound_trips final"
     for wrong in (lambda: fresh.ir("late"), lambda: fresh.ir(ONES, ONES, stage="late")):
         assert raised(ValueError, wrong) == (
             f"no stage is called 'late'; the stages are {stages.replace(' ', ', ')}"

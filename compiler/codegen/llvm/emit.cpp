@@ -469,20 +469,13 @@ void FunctionEmitter::unrolled_loop(const For &n, V lo, V trips) {
   plain_loop(n, iteration(n, lo, whole), b_.CreateSub(trips, whole), polls);
 }
 
-/// True when a loop runs a few iterations at most: its trip count, its plan or the form
-/// `lo .. min(x, lo + c)` tells.
-/// The loops around it look at the cancel flag.
+/// Returns whether a loop runs a few iterations at most. It does not look at the cancel flag; the loops
+/// around it do.
 bool FunctionEmitter::is_short(const For &n, V trips) const {
   // Iterations without a look at the cancel flag: some 4 us, far below the 50 ms that Ctrl-C may take.
   constexpr int64_t few = 4096;
   if (auto *count = llvm::dyn_cast<ConstantInt>(trips)) return count->getZExtValue() <= few;
-  if (&n == collapsed_row_ || &n == whole_block_) return false;
-  if (n.how.max_trips > 0) return n.how.max_trips <= few;
-  const Binary *least = as<Binary>(n.hi);
-  if (n.step != 1 || !least || least->op != BinOp::min) return false;
-  if (as_int(n.lo) == 0) return as_int(least->b).value_or(few + 1) <= few;
-  const Binary *sum = as<Binary>(least->b);
-  return sum && sum->op == BinOp::add && equal(sum->a, n.lo) && as_int(sum->b).value_or(few + 1) <= few;
+  return !exceeds_plan(n) && n.how.max_trips > 0 && n.how.max_trips <= few;
 }
 
 /// How many iterations of a loop become one of the machine's: several where each has only a few instructions,

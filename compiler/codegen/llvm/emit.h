@@ -63,6 +63,8 @@ class FunctionEmitter {
   static bool is_row(const For &n);
   static bool fits_one_chunk(const For &n);
   bool is_short(const For &n, V trips) const;
+  /// Whether a loop runs all iterations of its blocks, or of all rows, in place of those that it states.
+  bool exceeds_plan(const For &n) const { return &n == collapsed_row_ || &n == whole_block_; }
   uint32_t copies_of(const Stmt &body) const;
   void short_loop(const For &n, V lo, V trips);
   void copied_iterations(const For &n, V lo, V from, V to, llvm::BasicBlock *done);

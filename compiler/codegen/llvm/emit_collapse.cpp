@@ -68,7 +68,7 @@ std::vector<Buf> buffers_in_rows(const For &rows, const For &row) {
 /// The vector loop over a row that is all the loop does, when it could run over all rows at once.
 FunctionEmitter::RowToCollapse FunctionEmitter::row_to_collapse(const For &rows) const {
   const For *whole = as<For>(rows.body), *row = whole;
-  if (row && row->kind == ForKind::parallel && (status_ || lanes_)) row = lanes_of_block(*row);
+  if (row && row->kind == ForKind::parallel && (status_ || lanes_)) row = loop_in_blocks(*row);
   bool fits = row && rows.step == 1 && row->step == 1 && runs_in_vectors(*row) && as_int(whole->lo) == 0 &&
               (as<Ref>(whole->hi) || as_int(whole->hi)) && !mentions(whole->hi, rows.iter);
   if (!fits) return {};

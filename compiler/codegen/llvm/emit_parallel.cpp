@@ -197,7 +197,7 @@ FunctionEmitter::V FunctionEmitter::cut_inner(const Region &r, V frame, V wanted
   // Bytes of a cache line: two threads should not write the same one.
   constexpr uint64_t line = 64;
   V one = b_.getInt64(1);
-  const For *lanes = lanes_of_block(*r.cut);
+  const For *lanes = loop_in_blocks(*r.cut);
   V inner = trip_count(lanes ? *lanes : *r.cut, expr(r.cut->lo), expr(r.cut->hi));
   auto ceiling = [&](V a, V b) { return b_.CreateUDiv(b_.CreateAdd(a, b_.CreateSub(b, one)), b); };
   V few = b_.CreateICmpULT(r.trips, wanted);
@@ -356,7 +356,7 @@ void FunctionEmitter::emit_chunk(const Region &r, const FunctionEmitter &outside
 
 /// A parallel loop inside a chunk: one loop, also where it stands as blocks, or its piece of one.
 void FunctionEmitter::loop_in_chunk(const For &n, V lo, V hi) {
-  const For *lanes = lanes_of_block(n);
+  const For *lanes = loop_in_blocks(n);
   const For &whole = lanes ? *lanes : n;
   bool may_join = &whole == collapsed_row_;
   V trips = may_join ? collapsed_length_ : trip_count(whole, lo, hi);

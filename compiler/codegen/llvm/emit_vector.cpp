@@ -189,11 +189,9 @@ void FunctionEmitter::lane_body(const For &n, VectorizationAnalysis &view, V lo,
   memo_.clear();
 }
 
-/// True of a vector loop of `width` iterations at most, because its end is min(x, width).
+/// Returns whether one vector iteration executes the whole loop.
 bool FunctionEmitter::fits_one_chunk(const For &n) {
-  const Binary *least = as<Binary>(n.hi);
-  return n.kind == ForKind::vector && n.step == 1 && as_int(n.lo) == 0 && least && least->op == BinOp::min &&
-         as_int(least->b).value_or(n.how.vector_width + 1) <= n.how.vector_width;
+  return n.kind == ForKind::vector && n.how.max_trips > 0 && n.how.max_trips <= n.how.vector_width;
 }
 
 /// True of a vector loop that fills a cell of as many lanes.
@@ -236,11 +234,8 @@ void FunctionEmitter::row(const For &n, VectorizationAnalysis &view, V lo, V tri
   };
   if (count == all) return body(nullptr);
   BasicBlock *part = block("part"), *done = block("done");
-  const Binary *end =
-      as<Binary>(n.hi);  // what is left of a row (transform/lowering/blocked_reduction) is never all of it
-  bool is_rest =
-      end && end->op == BinOp::bit_and && as_int(end->b).value_or(n.how.vector_width) < n.how.vector_width;
-  if (!is_rest && !always_masked(view, target_)) {
+  bool may_be_whole = !n.how.max_trips || n.how.max_trips >= n.how.vector_width;
+  if (may_be_whole && !always_masked(view, target_)) {
     BasicBlock *whole = block("row"), *rest = block("rest");
     b_.CreateCondBr(b_.CreateICmpEQ(count, all), whole, rest);
     b_.SetInsertPoint(whole);
@@ -298,7 +293,7 @@ void FunctionEmitter::lanes(const For &n, VectorizationAnalysis &view, V lo, V t
 /// Whole chunks, then what is left of the iterations.
 void FunctionEmitter::vector_loop(const For &n, VectorizationAnalysis &view, V lo, V trips) {
   uint32_t width = n.how.vector_width;
-  bool polls = contains_loop(n.body), one = fits_one_chunk(n);
+  bool polls = contains_loop(n.body), one = fits_one_chunk(n) && !exceeds_plan(n);
   V zero = b_.getInt64(0), whole = b_.CreateAnd(trips, ~uint64_t{width - 1});
   OuterCells outer = open_cells(view, width);
   if (trips == b_.getInt64(width)) {

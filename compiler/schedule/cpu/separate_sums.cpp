@@ -54,8 +54,9 @@ void separate_sums(LoopNest &nest, const Target &target) {
   for (const Sym &iter : found) {
     LoopNest cut = nest;
     if (!separate(cut, iter)) continue;
-    Func before = vectorize_and_parallelize(nest.func(), target);
-    if (vectorizes_more(vectorize_and_parallelize(cut.func(), target), before)) nest = std::move(cut);
+    LoopNest after = cut, before = nest;
+    vectorize_and_parallelize(after, target), vectorize_and_parallelize(before, target);
+    if (vectorizes_more(after.func(), before.func())) nest = std::move(cut);
   }
 }
 

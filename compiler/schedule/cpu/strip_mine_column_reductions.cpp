@@ -11,8 +11,6 @@
 
 namespace kw {
 
-using Verb = Directive::Verb;
-
 namespace {
 
 /// Columns that go down together: their scalars stay in the nearest cache with room for the rows, and a row
@@ -97,7 +95,7 @@ class Blocking {
     for (size_t i = 0; pieces && i < pieces->count; ++i) {
       uint32_t across = loop_at(nest_.nest(), stretch_, i);
       std::vector<uint32_t> down = loops_in(nest_.nest(), across);
-      if (!down.empty() && !apply({Verb::reorder, down[0], {across}})) return false;
+      if (!down.empty() && !apply(Reorder{{down[0], across}})) return false;
     }
     return pieces.has_value();
   }

@@ -15,8 +15,6 @@
 
 namespace kw {
 
-using Verb = Directive::Verb;
-
 namespace {
 
 /// The innermost statements of a loop `lanes`, seen by copies for several iterations of the loop `jammed`
@@ -224,9 +222,7 @@ class Jammer {
     auto trips = constant_trips(*nest.loops[outer].loop);
     while (trips && copies > static_cast<int64_t>(*trips)) copies /= 2;
     if (copies < 2) return;
-    Directive lanes{Verb::vectorize, inner}, jammed{Verb::unroll_and_jam, outer};
-    jammed.sizes = {copies};
-    if (nest_.legal(lanes).ok()) nest_.try_apply(jammed);
+    if (!view.has_while() && nest_.is_free(inner)) nest_.try_apply(UnrollAndJam{outer, copies});
   }
 
   LoopNest &nest_;

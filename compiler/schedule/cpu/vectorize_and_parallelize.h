@@ -4,12 +4,12 @@
 //       →   for i in parallel(0, m): for j in vector(0, n, vector_width=64): …
 #pragma once
 
-#include "ir/func.h"
+#include "schedule/directives/loop_nest.h"
 #include "support/target.h"
 
 namespace kw {
 
-Func vectorize_and_parallelize(const Func &f, const Target &target);
+void vectorize_and_parallelize(LoopNest &nest, const Target &target);
 
 /// Returns whether a loop has too little work for two threads in every call.
 bool is_surely_short(const For &loop, const Target &target);

@@ -2,6 +2,7 @@
 #include "schedule/directives/apply.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "analysis/nest/dependence.h"
 #include "analysis/nest/privatize.h"
@@ -21,8 +22,6 @@
 #include "transform/copy.h"
 
 namespace kw {
-
-using Verb = Directive::Verb;
 
 namespace {
 
@@ -65,10 +64,11 @@ Blocks blocks_of(const Nest &nest, uint32_t loop, int64_t size, StatementList &b
   return b;
 }
 
-Stmt serial_loop(const Sym &iter, Expr lo, Expr hi, int64_t step, Stmt body, Loc loc,
-                 Hint hint = Hint::none) {
-  return for_loop({iter, std::move(lo), std::move(hi), step, ForKind::serial, hint, {}, std::move(body)},
-                  loc);
+/// A serial loop that executes iterations of `of`, at its place in the source.
+Stmt serial_loop(const For &of, const Sym &iter, Expr lo, Expr hi, int64_t step, Stmt body, Loc loc,
+                 Hint hint = Hint::none, LoopPlan how = {}) {
+  return for_loop(
+      {iter, std::move(lo), std::move(hi), step, ForKind::serial, hint, how, std::move(body), of.id}, loc);
 }
 
 /// A copy of a loop over other bounds, under the same name; none when it surely has no iteration.
@@ -86,54 +86,66 @@ class Apply {
       : f_(f), region_(region), nest_(nest), d_(d) {}
 
   Stmt run() {
-    switch (d_.verb) {
-      case Verb::reduce: return region_;
-      case Verb::parallel: return mark(ForKind::parallel);
-      case Verb::vectorize: return mark(ForKind::vector);
-      case Verb::split: return replaced([&](const Stmt &s) { return split(s); });
-      case Verb::unroll: return replaced([&](const Stmt &s) { return unroll(s); });
-      case Verb::unroll_and_jam: return replaced([&](const Stmt &s) { return unroll_and_jam(s); });
-      case Verb::peel: return replaced([&](const Stmt &s) { return peel(s); });
-      case Verb::split_index_set: return replaced([&](const Stmt &s) { return split_index_set(s); });
-      case Verb::distribute: return replaced([&](const Stmt &s) { return distribute(s); });
-      case Verb::tile: return replaced([&](const Stmt &) { return tile(); });
-      case Verb::reorder: return reorder();
-      case Verb::fuse:
-        return replace_pair(region_, &loop(), nest_.loops[d_.others[0]].loop,
-                            [&](const Stmt &a, const Stmt &b) { return fuse(a, b); });
-      case Verb::contract: return contracted(region_, loop(), d_.buf);
-      case Verb::privatize:
-        return replaced([&](const Stmt &s) { return StatementList{{with_own(s, {d_.buf})}}; });
-      case Verb::expand: return replaced([&](const Stmt &s) { return expand(s); });
-    }
-    return region_;
+    return std::visit([&](const auto &d) { return rewritten(d); }, d_.what);
   }
 
  private:
-  const For &loop() const { return *nest_.loops[d_.loop].loop; }
+  const For &loop() const { return *nest_.loops[d_.loop()].loop; }
 
-  Stmt replaced(const std::function<StatementList(const Stmt &)> &by) const {
-    return replace_loop(region_, &loop(), by);
+  /// The directives that change one loop give the statements in its place.
+  template <class D>
+  Stmt rewritten(const D &d) const {
+    return replace_loop(region_, &loop(), [&](const Stmt &s) { return in_place_of(s, d); });
+  }
+  Stmt rewritten(const Reorder &d) const {
+    std::vector<uint32_t> text_order = *in_text_order(nest_, d.loops);
+    Stmt changed = statement_of(*permuted(nest_, text_order, d.loops));
+    return replace_loop(region_, nest_.loops[text_order[0]].loop,
+                        [&](const Stmt &) { return StatementList{{changed}}; });
+  }
+  Stmt rewritten(const Fuse &d) const {
+    return replace_pair(region_, &loop(), nest_.loops[d.next].loop,
+                        [&](const Stmt &a, const Stmt &b) { return fused(a, b); });
+  }
+  Stmt rewritten(const Contract &d) const { return contracted(region_, loop(), d.buf); }
+
+  // ---- kinds
+ public:
+  StatementList in_place_of(const Stmt &s, const Parallel &d) const {
+    For changed = *as<For>(with_own(s, scalars_of_iterations()));
+    Loc loc = s.loc();
+    if (d.block) {  // for i: S   →   for i0 in parallel(lo, hi, size): for i in (i0, min(hi, i0 + size)): S
+      Sym first = iterator_like(changed, "0");
+      int64_t size = d.block * changed.step;
+      For blocks{first, changed.lo, changed.hi, size, ForKind::parallel, Hint::none, {}, {}, changed.id};
+      blocks.how.block_of = d.block;
+      changed.lo = kw::ref(first);
+      Expr end = add(changed.lo, const_int(size));
+      changed.hi = binary(changed.step > 0 ? BinOp::min : BinOp::max, changed.hi, end);
+      blocks.body = for_loop(std::move(changed), loc);
+      changed = std::move(blocks);
+    }
+    changed.kind = ForKind::parallel, changed.how.chunk = static_cast<uint32_t>(d.chunk);
+    return {{for_loop(std::move(changed), loc)}};
+  }
+  StatementList in_place_of(const Stmt &s, const Vectorize &d) const {
+    For changed = *as<For>(with_own(s, scalars_of_iterations()));
+    changed.kind = ForKind::vector, changed.how.vector_width = static_cast<uint32_t>(d.width);
+    return {{loop_like(s, std::move(changed))}};
   }
 
-  Stmt mark(ForKind kind) const {
-    return replaced([&](const Stmt &s) {
-      For changed = *as<For>(with_own(s, scalars_of_iterations()));
-      changed.kind = kind;
-      uint32_t size = d_.sizes.empty() ? 0 : static_cast<uint32_t>(d_.sizes[0]);
-      changed.how = kind == ForKind::vector ? LoopPlan{.vector_width = size} : LoopPlan{.chunk = size};
-      return StatementList{{loop_like(s, std::move(changed))}};
-    });
-  }
+ private:
+  StatementList in_place_of(const Stmt &s, const Privatize &d) const { return {{with_own(s, {d.buf})}}; }
 
   /// Those made outside the loop that each iteration writes before it reads them.
   std::vector<Buf> scalars_of_iterations() const {
-    std::vector<const BufNode *> own = private_scalars(f_, nest_, d_.loop);
+    if (!writes_outer_scalar(loop().body)) return {};
+    std::vector<const BufNode *> own = private_scalars(f_, nest_, d_.loop());
     std::vector<Buf> out;
     for (const NestStatement &s : nest_.statements)
       for (const NestAccess &a : s.accesses) {
         bool is_own = std::find(own.begin(), own.end(), a.buf.get()) != own.end();
-        bool outside = a.home <= depth_of(d_.loop);
+        bool outside = a.home <= depth_of(d_.loop());
         if (is_own && outside && std::find(out.begin(), out.end(), a.buf) == out.end()) out.push_back(a.buf);
       }
     return out;
@@ -158,39 +170,41 @@ class Apply {
   }
 
   // ---- blocks
-  StatementList split(const Stmt &s) const {
+  StatementList in_place_of(const Stmt &s, const Split &d) const {
     StatementList out;
-    Blocks b = blocks_of(nest_, d_.loop, d_.sizes[0], out);
+    Blocks b = blocks_of(nest_, d.loop, d.size, out);
     Substitution with;
     with.values[b.loop->iter.get()] = b.value(kw::ref(b.inner));
     with.loops[b.loop->iter.get()] = {b.outer, b.inner};
-    Stmt block =
-        serial_loop(b.inner, const_int(0), const_int(b.size), 1, substituted(b.loop->body, with), s.loc());
+    Stmt block = serial_loop(*b.loop, b.inner, const_int(0), const_int(b.size), 1,
+                             substituted(b.loop->body, with), s.loc());
     return in_blocks(s, b, block, std::move(out));
   }
 
   /// The loop over whole blocks, and the loop over the rest.
-  static StatementList in_blocks(const Stmt &s, const Blocks &b, const Stmt &block, StatementList out) {
+  static StatementList in_blocks(const Stmt &s, const Blocks &b, const Stmt &block, StatementList out,
+                                 LoopPlan how = {}) {
     if (!surely_none(const_int(0), b.count, 1))
-      out.push_back({serial_loop(b.outer, const_int(0), b.count, 1, block, s.loc(), b.loop->hint)});
+      out.push_back(
+          {serial_loop(*b.loop, b.outer, const_int(0), b.count, 1, block, s.loc(), b.loop->hint, how)});
     add_piece(out, s, b.first_of_rest(), b.hi, b.loop->body);
     return out;
   }
 
   /// The loop with an array for a scalar: an element for each iteration.
-  StatementList expand(const Stmt &s) const {
-    Buf all = make_buf(make_sym(SymKind::buffer, d_.buf->dtype, d_.buf->sym->name, d_.buf->sym->loc),
+  StatementList in_place_of(const Stmt &s, const Expand &d) const {
+    Buf all = make_buf(make_sym(SymKind::buffer, d.buf->dtype, d.buf->sym->name, d.buf->sym->loc),
                        {const_int(static_cast<int64_t>(*most_trips(loop())))}, Space::stack);
     std::vector<Expr> at{sub(kw::ref(loop().iter), loop().lo)};
     For changed = loop();
     changed.body = rewrite(
         loop().body,
-        [&](const Load &n, const Expr &e) { return n.buf == d_.buf ? load(all, at, e.loc()) : e; },
+        [&](const Load &n, const Expr &e) { return n.buf == d.buf ? load(all, at, e.loc()) : e; },
         [&](const Store &n, const Stmt &x) {
-          return n.buf == d_.buf ? store(all, at, n.value, x.loc(), n.order) : x;
+          return n.buf == d.buf ? store(all, at, n.value, x.loc(), n.order) : x;
         },
-        [&](const Alloc &n, const Stmt &x) { return n.buf == d_.buf ? n.body : x; });
-    return {{alloc(all, Fill::none, {}, d_.buf->sym->loc), true}, {loop_like(s, std::move(changed))}};
+        [&](const Alloc &n, const Stmt &x) { return n.buf == d.buf ? n.body : x; });
+    return {{alloc(all, Fill::none, {}, d.buf->sym->loc), true}, {loop_like(s, std::move(changed))}};
   }
 
   static std::vector<Expr> values_in(const Blocks &b) {
@@ -199,26 +213,26 @@ class Apply {
     return out;
   }
 
-  StatementList unroll(const Stmt &s) const {
+  StatementList in_place_of(const Stmt &s, const Unroll &d) const {
     StatementList out;
-    if (d_.sizes.empty()) {
+    if (!d.count) {
       std::vector<Expr> values;
       uint64_t trips = *constant_trips(loop());
       for (uint64_t k = 0; k < trips; ++k)
         values.push_back(add(loop().lo, mul(const_int(static_cast<int64_t>(k)), const_int(loop().step))));
       return one_after_another(copies_of(loop().body, loop().iter, values));
     }
-    Blocks b = blocks_of(nest_, d_.loop, d_.sizes[0], out);
+    Blocks b = blocks_of(nest_, d.loop, d.count, out);
     StatementList bodies = one_after_another(copies_of(b.loop->body, b.loop->iter, values_in(b)));
     return in_blocks(s, b, statement_of(bodies), std::move(out));
   }
 
-  StatementList unroll_and_jam(const Stmt &s) const {
+  StatementList in_place_of(const Stmt &s, const UnrollAndJam &d) const {
     Stmt own = with_own(s, scalars_of_iterations());
     StatementList out;
-    Blocks b = blocks_of(nest_, d_.loop, d_.sizes[0], out);
+    Blocks b = blocks_of(nest_, d.loop, d.count, out);
     StatementList bodies = side_by_side(copies_of(as<For>(own)->body, b.loop->iter, values_in(b)), apart());
-    return in_blocks(s, b, statement_of(bodies), std::move(out));
+    return in_blocks(s, b, statement_of(bodies), std::move(out), {.jam = static_cast<uint32_t>(b.size)});
   }
 
   /// The buffers that the loop both reads and writes, of which no iteration touches what another writes.
@@ -229,18 +243,17 @@ class Apply {
       if (!n.index.empty() && read.count(n.buf.get())) out.insert(n.buf.get());
     });
     if (out.empty()) return out;
-    Dependences carried = find_dependences(nest_, {d_.loop});
+    Dependences carried = find_dependences(nest_, {d_.loop()});
     if (!carried.complete) return {};
     for (const Dependence &d : carried.found)
       out.erase(nest_.statements[d.source].accesses[d.from].buf.get());
     return out;
   }
 
-  Loc loc_of(size_t level) const { return nest_.loops[d_.loops()[level]].loc; }
-
   /// Loops over the begins of blocks outside, loops from there to the end of the block or of all inside.
-  StatementList tile() const {
-    std::vector<uint32_t> loops = d_.loops();
+  StatementList in_place_of(const Stmt &, const Tile &d) const {
+    const std::vector<uint32_t> &loops = d.loops;
+    auto loc_of = [&](size_t level) { return nest_.loops[loops[level]].loc; };
     std::vector<Sym> begins;
     Substitution with;
     for (uint32_t l : loops) {
@@ -251,12 +264,12 @@ class Apply {
     Stmt out = substituted(nest_.loops[loops.back()].loop->body, with);
     for (size_t i = loops.size(); i-- > 0;) {
       const For &n = *nest_.loops[loops[i]].loop;
-      Expr end = add(kw::ref(begins[i]), const_int(d_.sizes[i]));
-      out = serial_loop(n.iter, kw::ref(begins[i]), binary(BinOp::min, n.hi, end), 1, out, loc_of(i));
+      Expr end = add(kw::ref(begins[i]), const_int(d.sizes[i]));
+      out = serial_loop(n, n.iter, kw::ref(begins[i]), binary(BinOp::min, n.hi, end), 1, out, loc_of(i));
     }
     for (size_t i = loops.size(); i-- > 0;) {
       const For &n = *nest_.loops[loops[i]].loop;
-      out = serial_loop(begins[i], n.lo, n.hi, d_.sizes[i], out, loc_of(i), n.hint);
+      out = serial_loop(n, begins[i], n.lo, n.hi, d.sizes[i], out, loc_of(i), n.hint);
     }
     return {{out}};
   }
@@ -267,18 +280,18 @@ class Apply {
     For piece = loop();
     piece.lo = lo, piece.hi = hi;
     std::vector<const For *> around;
-    for (uint32_t l = nest_.loops[d_.loop].parent; l != NestLoop::no_loop; l = nest_.loops[l].parent)
+    for (uint32_t l = nest_.loops[d_.loop()].parent; l != NestLoop::no_loop; l = nest_.loops[l].parent)
       if (nest_.loops[l].loop) around.insert(around.begin(), nest_.loops[l].loop);
     if (Stmt body = simplify_under_bounds(piece, around)) add_piece(out, s, lo, hi, body);
   }
 
-  StatementList peel(const Stmt &s) const {
+  StatementList in_place_of(const Stmt &s, const Peel &d) const {
     StatementList out;
     Expr lo = bound_once(loop().lo, out), hi = bound_once(loop().hi, out);
-    int64_t count = d_.sizes[0];
+    int64_t count = d.count;
     BinOp nearer = loop().step > 0 ? BinOp::min : BinOp::max,
           farther = loop().step > 0 ? BinOp::max : BinOp::min;
-    if (d_.last) {
+    if (d.last) {
       Expr cut = binary(farther, sub(hi, const_int(loop().step * count)), lo);
       part(out, s, lo, cut);
       part(out, s, cut, hi);
@@ -290,20 +303,20 @@ class Apply {
     return out;
   }
 
-  StatementList split_index_set(const Stmt &s) const {
+  StatementList in_place_of(const Stmt &s, const SplitIndexSet &d) const {
     StatementList out;
     Expr lo = bound_once(loop().lo, out), hi = bound_once(loop().hi, out);
     BinOp nearer = loop().step > 0 ? BinOp::min : BinOp::max,
           farther = loop().step > 0 ? BinOp::max : BinOp::min;
-    Expr behind = add(d_.at, const_int(loop().step));
-    part(out, s, lo, binary(nearer, d_.at, hi));
-    part(out, s, binary(farther, d_.at, lo), binary(nearer, behind, hi));
+    Expr behind = add(d.at, const_int(loop().step));
+    part(out, s, lo, binary(nearer, d.at, hi));
+    part(out, s, binary(farther, d.at, lo), binary(nearer, behind, hi));
     part(out, s, binary(farther, behind, lo), hi);
     return out;
   }
 
-  StatementList distribute(const Stmt &s) const {
-    size_t count = static_cast<size_t>(d_.sizes[0]) + 1;
+  StatementList in_place_of(const Stmt &s, const Distribute &d) const {
+    size_t count = static_cast<size_t>(d.after) + 1;
     StatementList body = statements_of(loop().body), second;
     std::vector<size_t> shared = *shared_definitions(loop().body, count);
     for (size_t i : shared) second.push_back(body[i]);
@@ -315,15 +328,7 @@ class Apply {
     return out;
   }
 
-  // ---- several loops
-  Stmt reorder() const {
-    std::vector<uint32_t> text_order = *in_text_order(nest_, d_.loops());
-    Stmt changed = statement_of(*permuted(nest_, text_order, d_.loops()));
-    return replace_loop(region_, nest_.loops[text_order[0]].loop,
-                        [&](const Stmt &) { return StatementList{{changed}}; });
-  }
-
-  static StatementList fuse(const Stmt &a, const Stmt &b) {
+  static StatementList fused(const Stmt &a, const Stmt &b) {
     For fused = *as<For>(a);
     const For &second = *as<For>(b);
     Substitution with;
@@ -342,6 +347,24 @@ class Apply {
 
 Stmt apply_directive(const Func &f, const Stmt &region, const Nest &nest, const Directive &d) {
   return Apply(f, region, nest, d).run();
+}
+
+Stmt apply_marks(const Func &f, const Stmt &region, const Nest &nest, const std::vector<Directive> &marks) {
+  std::unordered_map<const StmtNode *, std::vector<const Directive *>> of_loop;
+  for_each_loop(region, [&](const Stmt &s, const For &n, const NestScope &) {
+    for (const Directive &d : marks)
+      if (nest.loops[d.loop()].loop == &n) of_loop[s.p.get()].push_back(&d);
+  });
+  return rewrite(region, [&](const For &, const Stmt &rebuilt, const Stmt &original) {
+    auto found = of_loop.find(original.p.get());
+    Stmt out = rebuilt;
+    if (found == of_loop.end()) return out;
+    for (const Directive *d : found->second)
+      if (const Vectorize *v = d->as<Vectorize>()) out = Apply(f, region, nest, *d).in_place_of(out, *v)[0].s;
+    for (const Directive *d : found->second)
+      if (const Parallel *p = d->as<Parallel>()) out = Apply(f, region, nest, *d).in_place_of(out, *p)[0].s;
+    return out;
+  });
 }
 
 }  // namespace kw

@@ -11,5 +11,7 @@ namespace kw {
 
 /// Returns the region after a directive. The caller has checked it by LoopNest::legal.
 Stmt apply_directive(const Func &f, const Stmt &region, const Nest &nest, const Directive &d);
+/// Returns the region after several directives parallel and vectorize, in one rewrite.
+Stmt apply_marks(const Func &f, const Stmt &region, const Nest &nest, const std::vector<Directive> &marks);
 
 }  // namespace kw

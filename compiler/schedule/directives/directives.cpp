@@ -13,13 +13,7 @@
 
 namespace kw {
 
-using Verb = Directive::Verb;
-
 namespace {
-
-constexpr std::string_view verbs[] = {"parallel", "vectorize",       "reduce",    "split",    "reorder",
-                                      "tile",     "unroll_and_jam",  "unroll",    "fuse",     "distribute",
-                                      "peel",     "split_index_set", "privatize", "contract", "expand"};
 
 /// Names in their order; the second of one name becomes "x#2".
 std::vector<std::string> numbered(std::vector<std::string> names) {
@@ -89,21 +83,37 @@ std::string affine_text(const Expr &e, const NamedValues &values) {
 
 }  // namespace
 
-std::vector<uint32_t> Directive::loops() const {
-  std::vector<uint32_t> out{loop};
-  out.insert(out.end(), others.begin(), others.end());
-  return out;
+/// The verbs of the alternatives of a variant.
+template <class... Ds>
+static std::vector<std::string_view> names_of(const std::variant<Ds...> *) {
+  return {Ds::name...};
 }
 
-std::string_view verb_name(Verb verb) { return verbs[static_cast<size_t>(verb)]; }
+const std::vector<std::string_view> &directive_verbs() {
+  static const std::vector<std::string_view> verbs = names_of(static_cast<const AnyDirective *>(nullptr));
+  return verbs;
+}
 
-std::optional<Verb> claim_of(Hint hint) {
-  switch (hint) {
-    case Hint::parallel: return Verb::parallel;
-    case Hint::vectorize: return Verb::vectorize;
-    case Hint::reduce: return Verb::reduce;
-    default: return std::nullopt;
-  }
+std::string_view Directive::verb() const {
+  return std::visit([](const auto &d) { return d.name; }, what);
+}
+
+std::vector<uint32_t> Directive::loops() const {
+  return std::visit(Overload{[](const Reorder &d) { return d.loops; }, [](const Tile &d) { return d.loops; },
+                             [](const Fuse &d) { return std::vector<uint32_t>{d.loop, d.next}; },
+                             [](const auto &d) { return std::vector<uint32_t>{d.loop}; }},
+                    what);
+}
+
+Buf Directive::buf() const {
+  return std::visit(
+      [](const auto &d) {
+        if constexpr (requires { d.buf; })
+          return d.buf;
+        else
+          return Buf{};
+      },
+      what);
 }
 
 std::vector<std::string> loop_names(const Nest &nest) {
@@ -112,35 +122,61 @@ std::vector<std::string> loop_names(const Nest &nest) {
   return numbered(std::move(names));
 }
 
+namespace {
+
+/// The operands of a directive behind its verb.
+class OperandPrinter {
+ public:
+  explicit OperandPrinter(const Nest &nest) : nest_(nest), names_(loop_names(nest)) {}
+
+  std::string operator()(const Parallel &d) const {
+    return cat(names_[d.loop], given("block", d.block), given("chunk", d.chunk));
+  }
+  std::string operator()(const Vectorize &d) const { return cat(names_[d.loop], " by ", d.width); }
+  std::string operator()(const Split &d) const { return cat(names_[d.loop], " by ", d.size); }
+  std::string operator()(const Reorder &d) const {
+    std::vector<std::string> out;
+    for (uint32_t l : d.loops) out.push_back(names_[l]);
+    return join_text(out, " ");
+  }
+  std::string operator()(const Tile &d) const {
+    std::vector<std::string> out;
+    for (size_t i = 0; i < d.loops.size(); ++i) out.push_back(cat(names_[d.loops[i]], " by ", d.sizes.at(i)));
+    return join_text(out, ", ");
+  }
+  std::string operator()(const UnrollAndJam &d) const { return cat(names_[d.loop], " by ", d.count); }
+  std::string operator()(const Unroll &d) const { return cat(names_[d.loop], given("by", d.count)); }
+  std::string operator()(const Fuse &d) const { return cat(names_[d.loop], " ", names_[d.next]); }
+  std::string operator()(const Distribute &d) const { return cat(names_[d.loop], " after ", d.after); }
+  std::string operator()(const Peel &d) const {
+    return cat(names_[d.loop], d.last ? " last " : " first ", d.count);
+  }
+  std::string operator()(const SplitIndexSet &d) const {
+    return cat(names_[d.loop], " at ", affine_text(d.at, values_at(nest_, d.loop)));
+  }
+  std::string operator()(const Privatize &d) const { return at_loop(d.buf, d.loop); }
+  std::string operator()(const Contract &d) const { return at_loop(d.buf, d.loop); }
+  std::string operator()(const Expand &d) const { return at_loop(d.buf, d.loop); }
+
+ private:
+  static std::string given(std::string_view word, int64_t size) {
+    return size ? cat(" ", word, " ", size) : std::string();
+  }
+  std::string at_loop(const Buf &buf, uint32_t loop) const {
+    NamedBuffers all = buffers_of(nest_);
+    auto at = static_cast<size_t>(std::find(all.bufs.begin(), all.bufs.end(), buf) - all.bufs.begin());
+    ensure(at < all.names.size(), "a directive names a buffer that its nest has not");
+    return cat(all.names[at], " at ", names_[loop]);
+  }
+
+  const Nest &nest_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
 std::string print_directive(const Nest &nest, const Directive &d) {
-  std::vector<std::string> names = loop_names(nest);
-  std::string out = cat(verb_name(d.verb), " ");
-  auto size = [&](size_t i) { return d.sizes.at(i); };
-  auto tail = [&](std::string_view word) {
-    if (!d.sizes.empty()) out += cat(" ", word, " ", size(0));
-  };
-  if (d.verb == Verb::privatize || d.verb == Verb::contract || d.verb == Verb::expand) {
-    NamedBuffers all = buffers_of(nest);
-    auto at = std::find(all.bufs.begin(), all.bufs.end(), d.buf) - all.bufs.begin();
-    ensure(static_cast<size_t>(at) < all.names.size(), "a directive names a buffer that its nest has not");
-    out += cat(all.names[static_cast<size_t>(at)], " at ");
-  }
-  out += names[d.loop];
-  switch (d.verb) {
-    case Verb::parallel: tail("grain"); break;
-    case Verb::reorder:
-    case Verb::fuse:
-      for (uint32_t l : d.others) out += cat(" ", names[l]);
-      break;
-    case Verb::tile:
-      tail("by");
-      for (size_t i = 0; i < d.others.size(); ++i) out += cat(", ", names[d.others[i]], " by ", size(i + 1));
-      break;
-    case Verb::distribute: tail("after"); break;
-    case Verb::peel: tail(d.last ? "last" : "first"); break;
-    case Verb::split_index_set: out += cat(" at ", affine_text(d.at, values_at(nest, d.loop))); break;
-    default: tail("by"); break;
-  }
+  std::string out = cat(d.verb(), " ", std::visit(OperandPrinter(nest), d.what));
   return d.reason.empty() ? out : cat(out, "  # ", d.reason);
 }
 
@@ -159,57 +195,74 @@ class LineParser {
   }
 
   Directive run() {
-    Directive d;
-    d.reason = reason_;
     Loc at = loc_;
-    auto found = std::find(std::begin(verbs), std::end(verbs), word_);
-    if (found == std::end(verbs))
-      fail(at, cat("`", word_, "` is no directive"), suggestion({std::begin(verbs), std::end(verbs)}));
-    d.verb = static_cast<Verb>(found - verbs);
+    std::string_view verb = word_;
+    const std::vector<std::string_view> &verbs = directive_verbs();
+    if (std::find(verbs.begin(), verbs.end(), verb) == verbs.end())
+      fail(at, cat("`", verb, "` is no directive"), suggestion({verbs.begin(), verbs.end()}));
     next();
-    operands(d);
+    Directive out;
+    read(verb, out.what);
+    out.reason = reason_;
     if (!word_.empty()) fail(loc_, cat("the directive ends before `", word_, "`"), "");
-    return d;
+    return out;
   }
 
  private:
-  void operands(Directive &d) {
-    if (d.verb == Verb::privatize || d.verb == Verb::contract || d.verb == Verb::expand) {
-      NamedBuffers all = buffers_of(nest_);
-      d.buf = all.bufs[choose(all.names, "buffer")];
-      expect("at");
-    }
+  /// Reads the operands of the alternative with this verb.
+  template <class... Ds>
+  void read(std::string_view verb, std::variant<Ds...> &out) {
+    auto one = [&](auto d) {
+      if (d.name != verb) return;
+      operands(d);
+      out = std::move(d);
+    };
+    (one(Ds{}), ...);
+  }
+
+  void operands(Parallel &d) {
     d.loop = loop();
-    switch (d.verb) {
-      case Verb::parallel: optional_size(d, "grain"); break;
-      case Verb::reduce:
-      case Verb::privatize:
-      case Verb::contract:
-      case Verb::expand: break;
-      case Verb::vectorize:
-      case Verb::unroll: optional_size(d, "by"); break;
-      case Verb::reorder:
-        while (!word_.empty()) d.others.push_back(loop());
-        break;
-      case Verb::fuse: d.others.push_back(loop()); break;
-      case Verb::tile:
-        size(d, "by");
-        while (accept(",")) d.others.push_back(loop()), size(d, "by");
-        break;
-      case Verb::split:
-      case Verb::unroll_and_jam: size(d, "by"); break;
-      case Verb::distribute: size(d, "after"); break;
-      case Verb::peel:
-        d.last = word_ == "last";
-        size(d, d.last ? "last" : "first");
-        break;
-      case Verb::split_index_set:
-        expect("at");
-        values_ = values_at(nest_, d.loop);
-        add_parameters();
-        d.at = sum();
-        break;
-    }
+    if (word_ == "block") d.block = size("block");
+    if (word_ == "chunk") d.chunk = size("chunk");
+  }
+  void operands(Vectorize &d) { d.loop = loop(), d.width = size("by"); }
+  void operands(Split &d) { d.loop = loop(), d.size = size("by"); }
+  void operands(Reorder &d) {
+    do d.loops.push_back(loop());
+    while (!word_.empty());
+  }
+  void operands(Tile &d) {
+    do d.loops.push_back(loop()), d.sizes.push_back(size("by"));
+    while (accept(","));
+  }
+  void operands(UnrollAndJam &d) { d.loop = loop(), d.count = size("by"); }
+  void operands(Unroll &d) {
+    d.loop = loop();
+    if (word_ == "by") d.count = size("by");
+  }
+  void operands(Fuse &d) { d.loop = loop(), d.next = loop(); }
+  void operands(Distribute &d) { d.loop = loop(), d.after = size("after"); }
+  void operands(Peel &d) {
+    d.loop = loop();
+    d.last = word_ == "last";
+    d.count = size(d.last ? "last" : "first");
+  }
+  void operands(SplitIndexSet &d) {
+    d.loop = loop();
+    expect("at");
+    values_ = values_at(nest_, d.loop);
+    add_parameters();
+    d.at = sum();
+  }
+  void operands(Privatize &d) { d.buf = buffer(), d.loop = loop(); }
+  void operands(Contract &d) { d.buf = buffer(), d.loop = loop(); }
+  void operands(Expand &d) { d.buf = buffer(), d.loop = loop(); }
+
+  Buf buffer() {
+    NamedBuffers all = buffers_of(nest_);
+    Buf out = all.bufs[choose(all.names, "buffer")];
+    expect("at");
+    return out;
   }
 
   // ---- words
@@ -258,12 +311,9 @@ class LineParser {
     return static_cast<size_t>(found - names.begin());
   }
 
-  void optional_size(Directive &d, std::string_view word) {
-    if (word_ == word) size(d, word);
-  }
-  void size(Directive &d, std::string_view word) {
+  int64_t size(std::string_view word) {
     expect(word);
-    d.sizes.push_back(number());
+    return number();
   }
   int64_t number() {
     int64_t value = 0;

@@ -1,10 +1,12 @@
 // The directives of a schedule as data, one line of text each. directives/legal decides whether a directive
-// keeps the meaning of the kernel, directives/apply rewrites the tree. Hints of the user are directives too.
+// keeps the meaning of the kernel, directives/apply rewrites the tree.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "analysis/nest/nest.h"
@@ -12,39 +14,123 @@
 
 namespace kw {
 
-struct Directive {
-  enum class Verb : uint8_t {
-    parallel,        ///< parallel LOOP [grain N]
-    vectorize,       ///< vectorize LOOP [by LANES]
-    reduce,          ///< reduce LOOP: a hint only
-    split,           ///< split LOOP by N: a loop over whole blocks of N, and one over the rest
-    reorder,         ///< reorder L1 L2 ...: the loops of a perfect nest in this order
-    tile,            ///< tile A by N, B by M: blocks of a perfect nest, the last ones cut short
-    unroll_and_jam,  ///< unroll_and_jam LOOP by N: N iterations as one, inner loops merged
-    unroll,          ///< unroll LOOP [by N]
-    fuse,            ///< fuse A B: two neighbours in one loop
-    distribute,      ///< distribute LOOP after INDEX: the body's statements 0 to INDEX in a loop of their own
-    peel,            ///< peel LOOP first|last N
-    split_index_set,  ///< split_index_set LOOP at EXPR: the iterations before, at and behind it
-    privatize,        ///< privatize BUF at LOOP: a buffer of its own for each iteration
-    contract,         ///< contract BUF at LOOP: a scalar for the one element that an iteration uses
-    expand,  ///< expand BUF at LOOP: an array with an element for each iteration in place of a scalar
-  };
-  Verb verb = Verb::parallel;
-  uint32_t loop = 0;               ///< of the nest
-  std::vector<uint32_t> others{};  ///< of reorder: those that follow; of tile and fuse: the others
-  std::vector<int64_t> sizes{};    ///< the numbers, in the order of the text; empty: not given
-  bool last = false;               ///< of peel
-  Expr at{};                       ///< of split_index_set
-  Buf buf{};                       ///< of privatize, contract and expand
-  std::string reason{};            ///< why it was chosen; means nothing
+// Every directive has a `name`, its verb. `loop` is the number of a loop in the nest; a size of 0 is not
+// given.
 
-  std::vector<uint32_t> loops() const;
+/// parallel LOOP [block N] [chunk N]: iterations, or with `block` blocks of them, run on threads. The loop
+/// may be a vector loop: of one whose sums are all it does, threads share the blocks of the sums.
+struct Parallel {
+  static constexpr std::string_view name = "parallel";
+  uint32_t loop = 0;
+  int64_t block = 0;  ///< iterations in a block
+  int64_t chunk = 0;  ///< iterations that a thread claims at once
+};
+/// vectorize LOOP by N: N iterations at once.
+struct Vectorize {
+  static constexpr std::string_view name = "vectorize";
+  uint32_t loop = 0;
+  int64_t width = 0;
+};
+/// split LOOP by N: a loop over whole blocks of N, and one over the rest.
+struct Split {
+  static constexpr std::string_view name = "split";
+  uint32_t loop = 0;
+  int64_t size = 0;
+};
+/// reorder L1 L2 ...: the loops of a perfect nest in this order.
+struct Reorder {
+  static constexpr std::string_view name = "reorder";
+  std::vector<uint32_t> loops{};
+};
+/// tile A by N, B by M: blocks of a perfect nest, the last ones cut short.
+struct Tile {
+  static constexpr std::string_view name = "tile";
+  std::vector<uint32_t> loops{};
+  std::vector<int64_t> sizes{};
+};
+/// unroll_and_jam LOOP by N: N iterations as one, inner loops merged.
+struct UnrollAndJam {
+  static constexpr std::string_view name = "unroll_and_jam";
+  uint32_t loop = 0;
+  int64_t count = 0;
+};
+/// unroll LOOP [by N]: all iterations one after another in place of the loop, or N copies in its body.
+struct Unroll {
+  static constexpr std::string_view name = "unroll";
+  uint32_t loop = 0;
+  int64_t count = 0;
+};
+/// fuse A B: two neighbours in one loop.
+struct Fuse {
+  static constexpr std::string_view name = "fuse";
+  uint32_t loop = 0, next = 0;
+};
+/// distribute LOOP after INDEX: the body's statements 0 to INDEX in a loop of their own.
+struct Distribute {
+  static constexpr std::string_view name = "distribute";
+  uint32_t loop = 0;
+  int64_t after = 0;
+};
+/// peel LOOP first|last N: the N iterations at one end in a loop of their own.
+struct Peel {
+  static constexpr std::string_view name = "peel";
+  uint32_t loop = 0;
+  int64_t count = 0;
+  bool last = false;
+};
+/// split_index_set LOOP at EXPR: the iterations before, at and behind it.
+struct SplitIndexSet {
+  static constexpr std::string_view name = "split_index_set";
+  uint32_t loop = 0;
+  Expr at{};
+};
+/// privatize BUF at LOOP: a buffer of its own for each iteration.
+struct Privatize {
+  static constexpr std::string_view name = "privatize";
+  Buf buf{};
+  uint32_t loop = 0;
+};
+/// contract BUF at LOOP: a scalar for the one element that an iteration uses.
+struct Contract {
+  static constexpr std::string_view name = "contract";
+  Buf buf{};
+  uint32_t loop = 0;
+};
+/// expand BUF at LOOP: an array with an element for each iteration in place of a scalar.
+struct Expand {
+  static constexpr std::string_view name = "expand";
+  Buf buf{};
+  uint32_t loop = 0;
 };
 
-std::string_view verb_name(Directive::Verb verb);
-/// Returns the directive that a hint claims to be legal; nothing for hints that claim nothing.
-std::optional<Directive::Verb> claim_of(Hint hint);
+using AnyDirective = std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse,
+                                  Distribute, Peel, SplitIndexSet, Privatize, Contract, Expand>;
+
+/// One step of a schedule.
+struct Directive {
+  AnyDirective what;
+  std::string reason{};  ///< why it was chosen; means nothing
+
+  Directive() = default;
+  template <class D, class = std::enable_if_t<std::is_constructible_v<AnyDirective, const D &>>>
+  // NOLINTNEXTLINE(google-explicit-constructor): a directive without a reason
+  Directive(D what_, std::string reason_ = {}) : what(std::move(what_)), reason(std::move(reason_)) {}
+
+  template <class D>
+  const D *as() const {
+    return std::get_if<D>(&what);
+  }
+  std::string_view verb() const;
+  /// Returns the loops that it names, in the order of the text.
+  std::vector<uint32_t> loops() const;
+  /// Returns the first of them.
+  uint32_t loop() const { return loops().front(); }
+  /// Returns the buffer that it names, or null.
+  Buf buf() const;
+};
+
+/// The verbs, in the order of the directives.
+const std::vector<std::string_view> &directive_verbs();
 
 /// Returns the name of each loop of a nest: its iterator, with "#2" for the second loop of that name, and so
 /// on.

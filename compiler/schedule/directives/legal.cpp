@@ -13,19 +13,19 @@ namespace {
 
 class LegalityChecker {
  public:
-  LegalityChecker(const Func &f, const Nest &nest, const Directive &directive, bool shown)
-      : f_(f), nest_(nest), directive_(directive), shown_(shown), search_(f, nest) {}
+  LegalityChecker(const Func &f, const Nest &nest, Claim claim, uint32_t loop, bool shown)
+      : f_(f), nest_(nest), claim_(claim), loop_(loop), shown_(shown), search_(f, nest) {}
 
   Verdict run() {
-    const For &loop = *nest_.loops[directive_.loop].loop;
+    const For &loop = *nest_.loops[loop_].loop;
     if (Jumps jumps = jumps_of(loop.body); jumps.breaks) {
       Verdict out{Reason::jump};
       out.jump = jumps.first_break;
       return out;
     }
     std::vector<Verdict> refusals;
-    DependenceQuery query{directive_.loop};
-    query.without = private_scalars(f_, nest_, directive_.loop);
+    DependenceQuery query{loop_};
+    query.without = private_scalars(f_, nest_, loop_);
     query.on_found = [&](const Dependence &d) {
       if (Verdict v = judge(d); !v.ok()) refusals.push_back(std::move(v));
       return shown_ || refusals.empty();  // which of several is told matters only where one is
@@ -70,7 +70,7 @@ class LegalityChecker {
   }
 
   Verdict judge(const Dependence &d) {
-    const For *loop = nest_.loops[directive_.loop].loop;
+    const For *loop = nest_.loops[loop_].loop;
     const NestAccess &x = from(d), &y = to(d);
     std::optional<uint32_t> data = search_.in_subscripts(
         d, [](const NestVariable &v) { return v.kind == NestVariable::Kind::opaque || v.reads_data; });
@@ -78,11 +78,10 @@ class LegalityChecker {
       bool free = order_is_free(x.reduction, loop) && order_is_free(y.reduction, loop);
       bool in_memory = x.buf->space != Space::registers;
       if (is_selected_in_lanes(x)) return note({x.reduction.kind, true, in_memory});
-      if (directive_.verb == Directive::Verb::reduce || (free && !data))
-        return note({x.reduction.kind, free, in_memory});
+      if (claim_ == Claim::reduce || (free && !data)) return note({x.reduction.kind, free, in_memory});
       if (!data) return {Reason::ordered, d, {}, {}, {}};
     }
-    if (directive_.verb == Directive::Verb::vectorize && lanes_keep_order(d)) {
+    if (claim_ == Claim::vectorize && lanes_keep_order(d)) {
       in_step_ = true;
       return {};
     }
@@ -91,8 +90,8 @@ class LegalityChecker {
 
   /// Lanes that select remember their iterations, so that the one that the serial loop selects is found.
   bool is_selected_in_lanes(const NestAccess &x) const {
-    return directive_.verb == Directive::Verb::vectorize &&
-           x.reduction.kind == ReductionKind::arg_reduction && x.buf->space == Space::registers;
+    return claim_ == Claim::vectorize && x.reduction.kind == ReductionKind::arg_reduction &&
+           x.buf->space == Space::registers;
   }
 
   Verdict note(const SharedReduction &r) {
@@ -126,7 +125,8 @@ class LegalityChecker {
 
   const Func &f_;
   const Nest &nest_;
-  const Directive &directive_;
+  Claim claim_;
+  uint32_t loop_;
   bool shown_;
   std::vector<SharedReduction> shared_;
   bool in_step_ = false;
@@ -135,8 +135,22 @@ class LegalityChecker {
 
 }  // namespace
 
-Verdict legal(const Func &f, const Nest &nest, const Directive &directive, bool shown) {
-  return LegalityChecker(f, nest, directive, shown).run();
+std::optional<Claim> claim_of(Hint hint) {
+  switch (hint) {
+    case Hint::parallel: return Claim::parallel;
+    case Hint::vectorize: return Claim::vectorize;
+    case Hint::reduce: return Claim::reduce;
+    default: return std::nullopt;
+  }
+}
+
+std::string_view claim_name(Claim claim) {
+  static constexpr std::string_view names[] = {"parallel", "vectorize", "reduce"};
+  return names[static_cast<size_t>(claim)];
+}
+
+Verdict legal(const Func &f, const Nest &nest, Claim claim, uint32_t loop, bool shown) {
+  return LegalityChecker(f, nest, claim, loop, shown).run();
 }
 
 }  // namespace kw

@@ -8,6 +8,18 @@
 
 namespace kw {
 
+/// What somebody says of the iterations of a loop: the user by a hint, the scheduler by a directive.
+enum class Claim : uint8_t {
+  parallel,   ///< they may run in any order, at the same time
+  vectorize,  ///< groups of them may run statement by statement
+  reduce,     ///< they share nothing but reductions
+};
+
+/// Returns what a hint claims; nothing for hints that claim nothing.
+std::optional<Claim> claim_of(Hint hint);
+/// Returns the hint that makes the claim, as it is written in a kernel.
+std::string_view claim_name(Claim claim);
+
 enum class Reason : uint8_t {
   legal,
   conflict,      ///< two iterations touch one element, shown by a witness
@@ -47,9 +59,9 @@ struct Verdict {
   bool ok() const { return reason == Reason::legal; }
 };
 
-/// Checks parallel, vectorize or reduce against the dependences, as a hint of the user. LoopNest::legal asks
-/// for more before it applies one. `f` contains the nest. With `shown` it searches for a witness, which takes
-/// longer than the verdict.
-Verdict legal(const Func &f, const Nest &nest, const Directive &directive, bool shown = true);
+/// Checks a claim on a loop against the dependences. LoopNest::legal asks for more before it applies a
+/// directive. `f` contains the nest. With `shown` it searches for a witness, which takes longer than the
+/// verdict.
+Verdict legal(const Func &f, const Nest &nest, Claim claim, uint32_t loop, bool shown = true);
 
 }  // namespace kw

@@ -12,8 +12,6 @@
 
 namespace kw {
 
-using Verb = Directive::Verb;
-
 namespace {
 
 class OrderChecker {
@@ -22,14 +20,13 @@ class OrderChecker {
       : f_(f), nest_(nest), d_(d), shown_(shown), search_(f, nest) {}
 
   Verdict run() {
-    switch (d_.verb) {
-      case Verb::reorder: return perfect_loops(true);
-      case Verb::tile: return perfect_loops(false);
-      case Verb::unroll_and_jam: return unroll_and_jam();
-      case Verb::fuse: return fuse();
-      case Verb::distribute: return distribute();
-      default: return {};
-    }
+    return std::visit(
+        Overload{[&](const Reorder &d) { return perfect_loops(d.loops, true); },
+                 [&](const Tile &d) { return perfect_loops(d.loops, false); },
+                 [&](const UnrollAndJam &d) { return unroll_and_jam(d); },
+                 [&](const Fuse &d) { return fuse(d); }, [&](const Distribute &d) { return distribute(d); },
+                 [](const auto &) { return Verdict{}; }},
+        d_.what);
   }
 
  private:
@@ -62,8 +59,8 @@ class OrderChecker {
 
   /// Loops that stand directly in one another are in consecutive places of the loops around each statement in
   /// it.
-  Verdict perfect_loops(bool in_new_order) {
-    std::vector<uint32_t> order = d_.loops(), sorted = order;
+  Verdict perfect_loops(const std::vector<uint32_t> &order, bool in_new_order) {
+    std::vector<uint32_t> sorted = order;
     std::sort(sorted.begin(), sorted.end());
     std::vector<const BufNode *> own = private_scalars(f_, nest_, sorted.back());
     for (uint32_t carrier : sorted) {
@@ -91,12 +88,12 @@ class OrderChecker {
   }
 
   /// Of iterations in one block the same statements come together, in loops that they share.
-  Verdict unroll_and_jam() {
-    std::vector<const BufNode *> own = private_scalars(f_, nest_, d_.loop);
-    Dependences carried = carried_by(d_.loop, own);
+  Verdict unroll_and_jam(const UnrollAndJam &jam) {
+    std::vector<const BufNode *> own = private_scalars(f_, nest_, jam.loop);
+    Dependences carried = carried_by(jam.loop, own);
     if (!carried.complete) return {Reason::unproved};
-    int64_t step = nest_.loops[d_.loop].loop->step, far;
-    bool bounded = !__builtin_mul_overflow(step, d_.sizes[0] - 1, &far);
+    int64_t step = nest_.loops[jam.loop].loop->step, far;
+    bool bounded = !__builtin_mul_overflow(step, jam.count - 1, &far);
     for (const Dependence &d : carried.found) {
       for (uint32_t m = d.level + 1; m <= d.common; ++m) {
         if (m == d.common && d.source <= d.sink) break;
@@ -112,8 +109,8 @@ class OrderChecker {
   }
 
   /// An iteration of the second loop comes before later ones of the first.
-  Verdict fuse() {
-    uint32_t first = d_.loop, second = d_.others[0];
+  Verdict fuse(const Fuse &pair) {
+    uint32_t first = pair.loop, second = pair.next;
     DependenceQuery query;
     query.wanted = [&](const Dependence &d) {
       return d.level == d.common && !is_ignored(d) && is_in(d.source, first) && is_in(d.sink, second);
@@ -133,18 +130,18 @@ class OrderChecker {
   }
 
   /// All iterations of the first part come before those of the second.
-  Verdict distribute() {
+  Verdict distribute(const Distribute &cut) {
     std::unordered_set<const StmtNode *> first, second;
-    StatementList body = statements_of(nest_.loops[d_.loop].loop->body);
+    StatementList body = statements_of(nest_.loops[cut.loop].loop->body);
     for (size_t i = 0; i < body.size(); ++i) {
-      auto &part = i <= static_cast<size_t>(d_.sizes[0]) ? first : second;
+      auto &part = i <= static_cast<size_t>(cut.after) ? first : second;
       part.insert(body[i].s.p.get());
       if (!body[i].opens) add_all(body[i].s, part);
     }
     auto is_in_part = [&](uint32_t statement, const auto &part) {
       return part.count(nest_.statements[statement].at.p.get()) > 0;
     };
-    DependenceQuery query{d_.loop};
+    DependenceQuery query{cut.loop};
     query.wanted = [&](const Dependence &d) {
       return is_in_part(d.source, second) && is_in_part(d.sink, first) && !is_ignored(d);
     };

@@ -1,15 +1,16 @@
 // Verdicts on a tree and its rewriting, one directive after the other.
 #include "schedule/directives/loop_nest.h"
 
+#include "analysis/nest/access_stride.h"
 #include "analysis/nest/privatize.h"
+#include "ir/loops.h"
+#include "ir/walk.h"
 #include "schedule/directives/apply.h"
 #include "schedule/directives/legal_order.h"
 #include "schedule/directives/preconditions.h"
 #include "support/text.h"
 
 namespace kw {
-
-using Verb = Directive::Verb;
 
 /// "i = 1, j = 0": the iteration of a witness that a statement runs in.
 static std::string iteration_of(const Nest &nest, uint32_t statement, const std::vector<int64_t> &values) {
@@ -21,9 +22,9 @@ static std::string iteration_of(const Nest &nest, uint32_t statement, const std:
 }
 
 static RefusedDirective refusal_of(const Nest &nest, const Directive &d, const Verdict &v) {
-  RefusedDirective out{print_directive(nest, d), nest.loops[d.loop].loc, v.reason};
+  RefusedDirective out{print_directive(nest, d), nest.loops[d.loop()].loc, v.reason};
   out.why = v.why;
-  if (d.verb == Verb::fuse) out.other = nest.loops[d.others[0]].loc;
+  if (const Fuse *pair = d.as<Fuse>()) out.other = nest.loops[pair->next].loc;
   if (const auto &at = v.dependence) {
     const NestAccess &from = nest.statements[at->source].accesses[at->from],
                      &to = nest.statements[at->sink].accesses[at->to];
@@ -55,46 +56,73 @@ Verdict LoopNest::legal(const Directive &d, bool shown) const {
     out.why = found.why, out.jump = found.at;
     return out;
   }
-  if (d.verb != Verb::parallel && d.verb != Verb::vectorize && d.verb != Verb::reduce)
-    return legal_order(f_, nest(), d, shown);
-  Verdict v = kw::legal(f_, nest(), d, shown);
-  if (!v.ok() || d.verb == Verb::reduce) return v;
-  if (!v.shared.empty()) {  // whoever runs the iterations must know how to put their results together
-    Verdict out{Reason::ordered};
-    out.shared = std::move(v.shared);
-    return out;
-  }
-  bool shares = d.verb == Verb::parallel &&
-                writes_outer_scalar(nest().loops[d.loop].loop->body, private_scalars(f_, nest(), d.loop));
-  if (shares) {
-    Verdict out{Reason::inapplicable};
-    out.why = "it stores to a scalar that is made outside it";
-    return out;
-  }
-  if (v.in_step) {  // a kind promises any order
-    Verdict out{Reason::conflict};
-    out.in_step = true;
-    return out;
-  }
-  return v;
+  if (const Parallel *p = d.as<Parallel>()) return legal_parallel(f_, nest(), *p, place_of(p->loop), shown);
+  if (const Vectorize *v = d.as<Vectorize>())
+    return legal_vectorize(f_, nest(), *v, place_of(v->loop), shown);
+  return legal_order(f_, nest(), d, shown);
+}
+
+LoopPlace LoopNest::place_of(uint32_t loop) const {
+  const For *wanted = nest().loops[loop].loop;
+  LoopPlace out{{}, scope_};
+  for_each_loop(region_, [&](const Stmt &s, const For &n, const NestScope &scope) {
+    if (&n != wanted) return;
+    out.at = s;
+    out.scope.insert(out.scope.end(), scope.begin(), scope.end());
+  });
+  return out;
+}
+
+bool LoopNest::is_free(uint32_t loop) const {
+  const For *n = nest().loops[loop].loop;
+  if (!n || n->kind != ForKind::serial || jumps_of(n->body).any()) return false;
+  bool counts = false;
+  walk(n->body,
+       [&](const Store &s, const Stmt &) { counts |= s.order == Order::lanes && s.order.names(n->iter); });
+  if (counts) return false;
+  Verdict v = kw::legal(f_, nest(), Claim::parallel, loop, false);
+  return v.ok() && v.shared.empty();
+}
+
+bool LoopNest::is_free_for_threads(uint32_t loop) const {
+  if (!is_free(loop)) return false;
+  return !writes_outer_scalar(nest().loops[loop].loop->body, private_scalars(f_, nest(), loop));
 }
 
 void LoopNest::apply(const Directive &d) {
   if (refused_) {
     lines_.push_back(print_directive(nest(), d));
-    auto iterator = [&](uint32_t loop) { return nest().loops[loop].loop->iter->loc; };
-    if (d.verb == Verb::fuse)
-      for (uint32_t other : d.others) fused_.push_back({iterator(other), iterator(d.loop)});
+    auto id = [&](uint32_t loop) { return nest().loops[loop].loop->id; };
+    if (const Fuse *pair = d.as<Fuse>()) fused_.push_back({id(pair->next), id(pair->loop)});
   }
-  Stmt before = region_;
-  region_ = apply_directive(f_, before, nest(), d);
-  if (before.p == region_.p) return;
-  f_.body = before.p == f_.body.p ? region_ : replace_statement(f_.body, before, region_);
+  replace_region(apply_directive(f_, region_, nest(), d));
+}
+
+void LoopNest::replace_region(Stmt by) {
+  if (by.p == region_.p) return;
+  f_.body = region_.p == f_.body.p ? by : replace_statement(f_.body, region_, by);
+  region_ = std::move(by);
   nest_.reset();
 }
 
+void LoopNest::apply_marks(const std::vector<Directive> &marks) {
+  if (!refused_) {  // nothing asks for their text
+    replace_region(kw::apply_marks(f_, region_, nest(), marks));
+    return;
+  }
+  std::vector<Sym> iters;  // numbers of loops change with each block, their iterators do not
+  for (const Directive &d : marks) iters.push_back(nest().loops[d.loop()].loop->iter);
+  for (size_t i = 0; i < marks.size(); ++i) {
+    Directive d = marks[i];
+    uint32_t loop = *find_loop(nest(), iters[i]);
+    if (auto *p = std::get_if<Parallel>(&d.what)) p->loop = loop;
+    if (auto *v = std::get_if<Vectorize>(&d.what)) v->loop = loop;
+    apply(d);
+  }
+}
+
 Verdict LoopNest::try_apply(const Directive &d) {
-  Verdict v = legal(d, refused_ && d.verb == Verb::fuse);  // of which a witness is told
+  Verdict v = legal(d, refused_ && d.as<Fuse>());  // of which a witness is told
   if (v.ok())
     apply(d);
   else if (refused_)

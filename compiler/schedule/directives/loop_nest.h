@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "schedule/directives/directives.h"
-#include "schedule/directives/legal.h"
+#include "schedule/directives/legal_kinds.h"
 
 namespace kw {
 
@@ -35,9 +35,9 @@ struct RefusedStep {
   RefusedDirective step;
 };
 
-/// A fused loop and the loop that took it in, by the places of their iterators.
+/// A fused loop and the loop that took it in.
 struct FusedLoop {
-  Loc iter, into;
+  LoopId loop, into;
 };
 
 class LoopNest {
@@ -55,8 +55,15 @@ class LoopNest {
   /// Decides whether a directive keeps the meaning of the kernel. With `shown` a refusal has a witness if one
   /// is found.
   Verdict legal(const Directive &d, bool shown = false) const;
+  /// Returns whether the iterations of a loop may run in any order and share nothing, not even reductions.
+  /// Steps that make room for parallel and vector loops ask this of loops that may still change.
+  bool is_free(uint32_t loop) const;
+  /// Likewise on threads, which share no scalar from outside the loop.
+  bool is_free_for_threads(uint32_t loop) const;
   /// Rewrites the tree by a legal directive.
   void apply(const Directive &d);
+  /// Applies several legal directives parallel and vectorize, whose loops are those of the present nest.
+  void apply_marks(const std::vector<Directive> &marks);
   /// From now on notes applied directives in lines(), and those that try_apply refuses in `refused`. Copies
   /// of this nest do so too.
   void record(std::vector<RefusedDirective> *refused) { refused_ = refused; }
@@ -83,6 +90,10 @@ class LoopNest {
   std::optional<Refused> replay(const SourceMap &sources, uint32_t source);
 
  private:
+  /// A loop of the nest in the function.
+  LoopPlace place_of(uint32_t loop) const;
+  void replace_region(Stmt by);
+
   Func f_;
   Stmt region_;
   NestScope scope_;

@@ -19,19 +19,48 @@
 
 namespace kw {
 
-using Verb = Directive::Verb;
-
 namespace {
 
 // Bounds of the numbers in directives, so that no directive makes code or arrays without end. Chosen.
-constexpr int64_t most_copies = 64, most_size = int64_t{1} << 15, most_elements = 1 << 10;
+constexpr int64_t most_copies = 64, most_size = int64_t{1} << 15, most_elements = 1 << 10,
+                  most_block = int64_t{1} << 30;
 constexpr uint16_t deepest = 800;  // of what still grows
 constexpr size_t most_statements = 20'000;
+
+/// What a directive does to the loops it names and to the statements in them.
+struct Effect {
+  bool only_marks = false;       ///< changes the kind of a loop and nothing else
+  bool takes_breaks = false;     ///< works on loops that a `break` ends
+  bool takes_continues = false;  ///< works on loops whose iterations a `continue` ends
+  bool moves = false;            ///< iterations of loops around a sum come in another order or shape
+  bool copies = false;           ///< the tree grows by copies of the body
+};
+
+constexpr Effect effect_of(const Parallel &) { return {.only_marks = true}; }
+constexpr Effect effect_of(const Vectorize &) { return {.only_marks = true}; }
+constexpr Effect effect_of(const Split &) { return {.takes_continues = true, .copies = true}; }
+constexpr Effect effect_of(const Reorder &) { return {.takes_continues = true, .moves = true}; }
+Effect effect_of(const Tile &d) { return {.takes_continues = true, .moves = d.loops.size() > 1}; }
+constexpr Effect effect_of(const UnrollAndJam &) { return {.moves = true, .copies = true}; }
+constexpr Effect effect_of(const Unroll &) { return {.moves = true, .copies = true}; }
+constexpr Effect effect_of(const Fuse &) { return {.copies = true}; }
+constexpr Effect effect_of(const Distribute &) { return {.copies = true}; }
+constexpr Effect effect_of(const Peel &) { return {.takes_continues = true, .copies = true}; }
+constexpr Effect effect_of(const SplitIndexSet &) { return {.takes_continues = true, .copies = true}; }
+constexpr Effect effect_of(const Privatize &) {
+  return {.takes_breaks = true, .takes_continues = true, .moves = true};
+}
+constexpr Effect effect_of(const Contract &) { return {.takes_breaks = true, .takes_continues = true}; }
+constexpr Effect effect_of(const Expand &) { return {.takes_breaks = true, .takes_continues = true}; }
 
 class Preconditions {
  public:
   Preconditions(const Func &f, const Stmt &region, const Nest &nest, const Directive &d)
-      : f_(f), region_(region), nest_(nest), d_(d) {}
+      : f_(f),
+        region_(region),
+        nest_(nest),
+        d_(d),
+        effect_(std::visit([](const auto &one) { return effect_of(one); }, d.what)) {}
 
   Inapplicable run() {
     for (uint32_t l : d_.loops()) {
@@ -39,40 +68,30 @@ class Preconditions {
       if (auto found = each(l)) return found;
     }
     if (auto found = lanes()) return found;
-    if (is_too_large()) return {"the kernel becomes too large", nest_.loops[d_.loop].loc};
-    return by_verb();
+    if (is_too_large()) return {"the kernel becomes too large", nest_.loops[d_.loop()].loc};
+    return std::visit([&](const auto &d) { return check(d); }, d_.what);
   }
 
  private:
   const For &loop(uint32_t l) const { return *nest_.loops[l].loop; }
-  const For &loop() const { return loop(d_.loop); }
-  Inapplicable here(std::string_view why) const { return {why, nest_.loops[d_.loop].loc}; }
-
-  bool only_marks() const {
-    return d_.verb == Verb::parallel || d_.verb == Verb::vectorize || d_.verb == Verb::reduce;
-  }
+  const For &loop() const { return loop(d_.loop()); }
+  Inapplicable here(std::string_view why) const { return {why, nest_.loops[d_.loop()].loc}; }
 
   Inapplicable each(uint32_t l) const {
     const NestLoop &n = nest_.loops[l];
-    if (d_.verb == Verb::reduce) return {};
-    if (n.loop->kind != ForKind::serial) return {"the loop has its kind already", n.loc};
+    bool may_be_vector = d_.as<Parallel>() != nullptr;
+    if (n.loop->kind != ForKind::serial && !(may_be_vector && n.loop->kind == ForKind::vector))
+      return {"the loop has its kind already", n.loc};
     Jumps jumps = jumps_of(n.loop->body);
-    bool loops_stay = d_.verb == Verb::split || d_.verb == Verb::peel || d_.verb == Verb::split_index_set ||
-                      d_.verb == Verb::privatize || d_.verb == Verb::reorder || d_.verb == Verb::tile ||
-                      d_.verb == Verb::contract || d_.verb == Verb::expand;
-    bool stays = d_.verb == Verb::privatize || d_.verb == Verb::contract || d_.verb == Verb::expand;
-    if (jumps.breaks && !stays)
+    if (jumps.breaks && !effect_.takes_breaks)
       return {"`break` lets an iteration decide whether later ones run", jumps.first_break};
-    if (jumps.continues && !loops_stay) return {"`continue` ends iterations of it early", n.loc};
+    if (jumps.continues && !effect_.takes_continues) return {"`continue` ends iterations of it early", n.loc};
     return {};
   }
 
   /// Sums that run in lanes count the iterations of their band.
   Inapplicable lanes() const {
-    if (d_.verb == Verb::reduce) return {};
-    bool moves = d_.verb != Verb::split && d_.verb != Verb::peel && d_.verb != Verb::split_index_set &&
-                 d_.verb != Verb::distribute && d_.verb != Verb::fuse && d_.verb != Verb::contract &&
-                 d_.verb != Verb::expand && !(d_.verb == Verb::tile && d_.others.empty()) && !only_marks();
+    if (effect_.only_marks) return {};  // see directives/legal_kinds
     std::vector<uint32_t> mine = d_.loops();
     Inapplicable found;
     for_each_store(region_, [&](const Stmt &s, const Store &n, const std::vector<const For *> &loops) {
@@ -82,8 +101,8 @@ class Preconditions {
         const For *at = nest_.loops[l].loop;
         bool inside = std::find(loops.begin(), loops.end(), at) != loops.end();
         bool counts = std::find(band.begin(), band.end(), at) != band.end();
-        bool parts = d_.verb == Verb::distribute;  // each part counts as before
-        if ((counts && !parts) || (inside && moves)) found = {"a sum in it runs in lanes", s.loc()};
+        bool parts = d_.as<Distribute>() != nullptr;  // each part counts as before
+        if ((counts && !parts) || (inside && effect_.moves)) found = {"a sum in it runs in lanes", s.loc()};
       }
     });
     return found;
@@ -94,75 +113,48 @@ class Preconditions {
     walk(s, [&](const Jump &, const Stmt &) { found = true; });
     return found;
   }
-  static bool has_while(const Stmt &s) {
-    bool found = false;
-    walk(s, [&](const While &, const Stmt &) { found = true; });
-    return found;
-  }
-
-  bool keeps_size() const {
-    return d_.verb == Verb::privatize || d_.verb == Verb::reorder || d_.verb == Verb::tile ||
-           d_.verb == Verb::contract || d_.verb == Verb::expand;
-  }
-
   /// What the tree may grow to by copies.
   bool is_too_large() const {
-    if (only_marks() || keeps_size()) return false;
+    if (!effect_.copies) return false;
     size_t statements = 0;
     walk(
         region_, [&](const Store &, const Stmt &) { ++statements; },
         [&](const Let &, const Stmt &) { ++statements; });
-    size_t copies = d_.verb == Verb::tile ? 1
-                    : d_.verb == Verb::unroll_and_jam || d_.verb == Verb::unroll
-                        ? static_cast<size_t>(most_copies)
-                        : size_t{1} << std::min<size_t>(1 + d_.others.size(), 8);
+    bool repeats = d_.as<UnrollAndJam>() || d_.as<Unroll>();
+    size_t copies = repeats ? static_cast<size_t>(most_copies) : d_.as<Fuse>() ? 4 : 2;
     return region_->depth > deepest || statements * copies > most_statements;
   }
 
-  Inapplicable by_verb() const {
-    switch (d_.verb) {
-      case Verb::reduce: return {};
-      case Verb::parallel: return {};
-      case Verb::vectorize:
-        if (!d_.sizes.empty() && (d_.sizes[0] < 2 || d_.sizes[0] > int64_t{max_vector_width}))
-          return here("there are 2 to 64 lanes");
-        if (has_while(loop().body)) return here("a `while` stands in it");
-        return has_check(loop().body) ? here("checks in it keep their order") : Inapplicable{};
-      case Verb::split: return size_fits(most_size);
-      case Verb::peel: return peel();
-      case Verb::split_index_set: return split_index_set();
-      case Verb::reorder: return reorder();
-      case Verb::tile: return tile();
-      case Verb::unroll_and_jam: return unroll_and_jam();
-      case Verb::unroll: return unroll();
-      case Verb::fuse: return fuse();
-      case Verb::distribute: return distribute();
-      case Verb::privatize: return privatize();
-      case Verb::contract: return contract();
-      case Verb::expand: return expand();
-    }
-    return {};
+  Inapplicable check(const Parallel &d) const {
+    bool fits = d.block >= 0 && d.block <= most_block && d.chunk >= 0 && d.chunk <= most_block;
+    return fits ? Inapplicable{} : here("the size is too small or too large");
+  }
+  Inapplicable check(const Vectorize &d) const {
+    bool fits = d.width >= 2 && d.width <= int64_t{max_vector_width} && (d.width & (d.width - 1)) == 0;
+    if (!fits) return here("the width is no power of two from 2 to 64");
+    bool has_kind = false;
+    walk(loop().body, [&](const For &n, const Stmt &) { has_kind |= n.kind != ForKind::serial; });
+    return has_kind ? here("a loop in it has its kind already") : Inapplicable{};
+  }
+  Inapplicable check(const Split &d) const { return size_fits(d.size, most_size); }
+
+  Inapplicable size_fits(int64_t size, int64_t most) const {
+    return size < 2 || size > most ? here("the size is too small or too large") : Inapplicable{};
   }
 
-  Inapplicable size_fits(int64_t most) const {
-    for (int64_t n : d_.sizes)
-      if (n < 2 || n > most) return here("the size is too small or too large");
-    return {};
-  }
-
-  Inapplicable peel() const {
-    if (d_.sizes[0] < 1 || d_.sizes[0] > most_size) return here("the size is too small or too large");
+  Inapplicable check(const Peel &d) const {
+    if (d.count < 1 || d.count > most_size) return here("the size is too small or too large");
     if (step_size(loop()) > most_size) return here("its step is too large");
-    if (d_.last && step_size(loop()) != 1)
+    if (d.last && step_size(loop()) != 1)
       return here("the last iterations of a loop with steps are not known");
-    return has_small_bounds(nest_, d_.loop) ? Inapplicable{} : here("its bounds are no sums of sizes");
+    return has_small_bounds(nest_, d.loop) ? Inapplicable{} : here("its bounds are no sums of sizes");
   }
 
-  Inapplicable split_index_set() const {
+  Inapplicable check(const SplitIndexSet &d) const {
     if (step_size(loop()) != 1) return here("its step is not 1");
-    if (!has_small_bounds(nest_, d_.loop)) return here("its bounds are no sums of sizes");
-    return is_small_at(nest_, d_.loop, d_.at) ? Inapplicable{}
-                                              : here("the place is no sum of sizes and iterators");
+    if (!has_small_bounds(nest_, d.loop)) return here("its bounds are no sums of sizes");
+    return is_small_at(nest_, d.loop, d.at) ? Inapplicable{}
+                                            : here("the place is no sum of sizes and iterators");
   }
 
   std::optional<std::vector<uint32_t>> perfect_loops() const {
@@ -170,47 +162,49 @@ class Preconditions {
     return loops && perfect_nest_of(nest_, *loops) ? loops : std::nullopt;
   }
 
-  Inapplicable reorder() const {
+  Inapplicable check(const Reorder &d) const {
     auto loops = perfect_loops();
     if (!loops) return here("the loops do not stand directly in one another");
     if (has_check(loop(loops->front()).body)) return here("checks in it keep their order");
-    return permuted(nest_, *loops, d_.loops()) ? Inapplicable{}
-                                               : here("a bound depends on another of the loops");
+    return permuted(nest_, *loops, d.loops) ? Inapplicable{}
+                                            : here("a bound depends on another of the loops");
   }
 
-  Inapplicable tile() const {
-    for (uint32_t l : d_.loops()) {
+  Inapplicable check(const Tile &d) const {
+    for (int64_t size : d.sizes)
+      if (Inapplicable found = size_fits(size, most_size)) return found;
+    for (uint32_t l : d.loops) {
       if (loop(l).step != 1) return here("its step is not 1");
       if (!has_small_bounds(nest_, l)) return here("its bounds are no sums of sizes");
     }
-    if (d_.others.empty()) return size_fits(most_size);
+    if (d.loops.size() == 1) return {};
     auto loops = perfect_loops();
-    if (!loops || *loops != d_.loops()) return here("the loops do not stand directly in one another");
+    if (!loops || *loops != d.loops) return here("the loops do not stand directly in one another");
     if (loops->size() > 3) return here("more than three loops are tiled");
     if (has_check(loop().body)) return here("checks in it keep their order");
     for (size_t i = 0; i < loops->size(); ++i)
       for (size_t j = 0; j < loops->size(); ++j)
         if (bounds_mention(loop((*loops)[j]), loop((*loops)[i]).iter))
           return here("a bound depends on another of the loops");
-    return size_fits(most_size);
+    return {};
   }
 
-  Inapplicable unroll() const {
+  Inapplicable check(const Unroll &d) const {
     if (has_jump(loop().body) && jumps_of(loop().body).any()) return here("a jump stands in it");
-    if (!d_.sizes.empty()) return size_fits(most_copies);
+    if (d.count) return size_fits(d.count, most_copies);
     auto trips = constant_trips(loop());
     return trips && *trips <= static_cast<uint64_t>(most_copies)
                ? Inapplicable{}
                : here("it has no small constant number of iterations");
   }
 
-  Inapplicable unroll_and_jam() const {
+  Inapplicable check(const UnrollAndJam &d) const {
     if (has_check(loop().body)) return here("checks in it keep their order");
     if (has_jump(loop().body)) return here("a jump stands in it");
     std::unordered_set<const SymNode *> own{loop().iter.get()};
     walk(loop().body, [&](const Let &n, const Stmt &) { own.insert(n.sym.get()); });
     auto found = inner_of_jam(loop().body, own);
-    return found ? found : size_fits(most_copies);
+    return found ? found : size_fits(d.count, most_copies);
   }
 
   /// The loops that are merged need the same bounds in all copies.
@@ -228,8 +222,8 @@ class Preconditions {
     return {};
   }
 
-  Inapplicable fuse() const {
-    const For &a = loop(), &b = loop(d_.others[0]);
+  Inapplicable check(const Fuse &d) const {
+    const For &a = loop(), &b = loop(d.next);
     if (!are_neighbours(region_, &a, &b)) return here("the loops do not follow each other directly");
     if (!equal(a.lo, b.lo) || !equal(a.hi, b.hi) || a.step != b.step)
       return here("the loops have other bounds");
@@ -237,49 +231,50 @@ class Preconditions {
     return has_check(a.body) || has_check(b.body) ? here("checks in it keep their order") : Inapplicable{};
   }
 
-  Inapplicable distribute() const {
+  Inapplicable check(const Distribute &d) const {
     StatementList body = statements_of(loop().body);
-    if (d_.sizes[0] < 0 || static_cast<size_t>(d_.sizes[0]) + 1 >= body.size())
+    if (d.after < 0 || static_cast<size_t>(d.after) + 1 >= body.size())
       return here("the body has no statement behind that one");
     if (has_check(loop().body)) return here("checks in it keep their order");
     if (has_load(loop().lo) || has_load(loop().hi)) return here("a bound is read from memory");
-    return shared_definitions(loop().body, static_cast<size_t>(d_.sizes[0]) + 1)
+    return shared_definitions(loop().body, static_cast<size_t>(d.after) + 1)
                ? Inapplicable{}
                : here("a value crosses from one part to the other");
   }
 
-  Inapplicable expand() const {
-    if (Inapplicable found = is_not_own()) return found;
+  Inapplicable check(const Expand &d) const {
+    if (Inapplicable found = is_not_own(d.buf)) return found;
     auto most = most_trips(loop());
     bool few = most && *most >= 1 && *most <= static_cast<uint64_t>(most_elements);
     if (!few) return here("it is not known to have few iterations");
     return loop().step == 1 ? Inapplicable{} : here("its step is not 1");
   }
 
-  Inapplicable is_not_own() const {
-    std::vector<const BufNode *> own = private_scalars(f_, nest_, d_.loop);
-    bool is_own = std::find(own.begin(), own.end(), d_.buf.get()) != own.end();
+  Inapplicable is_not_own(const Buf &buf) const {
+    std::vector<const BufNode *> own = private_scalars(f_, nest_, d_.loop());
+    bool is_own = std::find(own.begin(), own.end(), buf.get()) != own.end();
     return is_own ? Inapplicable{}
                   : here("its iterations may not write it before they read it, or it is read elsewhere");
   }
 
-  Inapplicable privatize() const {
-    if (Inapplicable found = is_not_own()) return found;
+  Inapplicable check(const Privatize &d) const {
+    if (Inapplicable found = is_not_own(d.buf)) return found;
     bool outside = true;
-    walk(loop().body, [&](const Alloc &n, const Stmt &) { outside = outside && n.buf != d_.buf; });
+    walk(loop().body, [&](const Alloc &n, const Stmt &) { outside = outside && n.buf != d.buf; });
     return outside ? Inapplicable{} : here("each iteration has its own already");
   }
 
-  Inapplicable contract() const {
-    if (!is_temporary(region_, d_.buf)) return here("the buffer is not made in the kernel");
-    return uses_one_element(region_, loop(), d_.buf) ? Inapplicable{}
-                                                     : here("an iteration uses more of it than one element");
+  Inapplicable check(const Contract &d) const {
+    if (!is_temporary(region_, d.buf)) return here("the buffer is not made in the kernel");
+    return uses_one_element(region_, loop(), d.buf) ? Inapplicable{}
+                                                    : here("an iteration uses more of it than one element");
   }
 
   const Func &f_;
   const Stmt &region_;
   const Nest &nest_;
   const Directive &d_;
+  Effect effect_;
 };
 
 }  // namespace

@@ -16,10 +16,8 @@ uint32_t loop_at(const Nest &nest, const Sym &around, size_t place) {
 }
 
 std::optional<Sym> tile_parallel(LoopNest &nest, const Sym &iter, int64_t size) {
-  using Verb = Directive::Verb;
   uint32_t loop = *find_loop(nest.nest(), iter);
-  if (!nest.legal({Verb::parallel, loop}).ok() || !nest.try_apply({Verb::tile, loop, {}, {size}}).ok())
-    return std::nullopt;
+  if (!nest.is_free_for_threads(loop) || !nest.try_apply(Tile{{loop}, {size}}).ok()) return std::nullopt;
   const std::vector<NestLoop> &loops = nest.nest().loops;
   return loops[loops[*find_loop(nest.nest(), iter)].parent].loop->iter;
 }
@@ -37,10 +35,9 @@ bool expand_scalars(LoopNest &nest, const Sym &iter) {
   constexpr int most = 4;
   for (int count = 0; count <= most; ++count) {
     uint32_t loop = *find_loop(nest.nest(), iter);
-    Directive d{Directive::Verb::expand, loop};
-    d.buf = written_scalar(nest.nest(), loop);
-    if (!d.buf) return true;
-    if (count == most || !nest.try_apply(d).ok()) return false;
+    Buf scalar = written_scalar(nest.nest(), loop);
+    if (!scalar) return true;
+    if (count == most || !nest.try_apply(Expand{scalar, loop}).ok()) return false;
   }
   return false;
 }
@@ -55,9 +52,8 @@ std::optional<LoopPieces> distribute_all(LoopNest &nest, const Sym &around, size
     bool is_loop = at < body.size() && as<For>(body[at].s);
     while (!is_loop && at + 1 < body.size() && !as<For>(body[at + 1].s)) ++at;
     if (at + 1 >= body.size()) return out;
-    Directive d{Directive::Verb::distribute, last, {}, {static_cast<int64_t>(at)}};
     size_t before = neighbours(nest.nest(), around).size();
-    if (!nest.try_apply(d).ok()) return std::nullopt;
+    if (!nest.try_apply(Distribute{last, static_cast<int64_t>(at)}).ok()) return std::nullopt;
     if (neighbours(nest.nest(), around).size() != before + 1) return std::nullopt;  // a part does nothing
   }
 }

@@ -38,8 +38,7 @@ void distribute_reductions(LoopNest &nest) {
     if (!loop || loop->kind != ForKind::serial) continue;
     std::vector<size_t> changes = changes_in(*loop);
     for (size_t i = changes.size(); i-- > 0;) {
-      Directive d{Directive::Verb::distribute, l, {}, {static_cast<int64_t>(changes[i])}};
-      d.reason = "sums of two orders";
+      Directive d{Distribute{l, static_cast<int64_t>(changes[i])}, "sums of two orders"};
       if (!nest.try_apply(d).ok()) break;
     }
   }

@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/match.h"
@@ -14,8 +15,6 @@
 namespace kw {
 
 namespace {
-
-using Verb = Directive::Verb;
 
 constexpr size_t most_statements = 24;  // of a fused body: more want more registers than there are
 constexpr size_t most_streams = 10;     // that memory is prefetched for at once
@@ -51,6 +50,14 @@ bool would_gain(const For &a, const For &b) {
          statements_of(a.body) + statements_of(b.body) <= most_statements;
 }
 
+bool is_free_for_lanes(const LoopNest &nest, uint32_t loop) {
+  if (!nest.is_free(loop)) return false;
+  const For &n = *nest.nest().loops[loop].loop;
+  bool repeats = false;
+  walk(n.body, [&](const While &, const Stmt &) { repeats = true; });
+  return !repeats && !has_check(n.body);
+}
+
 class Fuser {
  public:
   explicit Fuser(LoopNest &nest) : nest_(nest) {}
@@ -79,21 +86,18 @@ class Fuser {
     if (!same_range(x, y) || !asked_.insert({x.iter.get(), y.iter.get()}).second || !would_gain(x, y))
       return false;
     if (has_cut_inside(x) || has_cut_inside(y)) return false;
-    bool threads = runs(Verb::parallel, a) && runs(Verb::parallel, b);
-    bool lanes = runs(Verb::vectorize, a) && runs(Verb::vectorize, b);
+    bool threads = nest_.is_free_for_threads(a) && nest_.is_free_for_threads(b);
+    bool lanes = is_free_for_lanes(nest_, a) && is_free_for_lanes(nest_, b);
     if (!threads && !lanes) return false;
     LoopNest trial = nest_;
-    Directive d{Verb::fuse, a, {b}};
-    d.reason = "they share memory";
+    Directive d{Fuse{a, b}, "they share memory"};
     if (!trial.try_apply(d).ok()) return false;
-    bool stays_free = (!threads || trial.legal({Verb::parallel, a}).ok()) &&
-                      (!lanes || trial.legal({Verb::vectorize, a}).ok());
+    bool stays_free = (!threads || trial.is_free_for_threads(a)) && (!lanes || is_free_for_lanes(trial, a));
     if (!stays_free)
       return nest_.note_refusal(d, "as one loop its iterations would depend on each other"), false;
     nest_ = std::move(trial);
     return fused_ = true;
   }
-  bool runs(Verb verb, uint32_t loop) const { return nest_.legal({verb, loop}).ok(); }
 
   /// Arrays of which an innermost iteration uses one element only.
   void contract() {
@@ -108,9 +112,7 @@ class Fuser {
     for (uint32_t l = static_cast<uint32_t>(nest_.nest().loops.size()); l-- > 0;) {
       const For *loop = nest_.nest().loops[l].loop;
       if (!loop || !memory_of(loop->body).count(buf.get())) continue;
-      Directive d{Verb::contract, l};
-      d.buf = buf;
-      if (nest_.try_apply(d).ok()) return;
+      if (nest_.try_apply(Contract{buf, l}).ok()) return;
     }
   }
 

@@ -14,8 +14,6 @@
 
 namespace kw {
 
-using Verb = Directive::Verb;
-
 namespace {
 
 /// Iterations to be cut off at the ends of a loop.
@@ -145,10 +143,7 @@ bool may_be_cut(const NestLoop &loop) {
 }
 
 bool peel(LoopNest &nest, uint32_t loop, int64_t count, bool last) {
-  Directive d{Verb::peel, loop, {}, {count}};
-  d.last = last;
-  d.reason = "conditions change near this end";
-  return nest.try_apply(d).ok();
+  return nest.try_apply({Peel{loop, count, last}, "conditions change near this end"}).ok();
 }
 
 class BoundaryPeeling {

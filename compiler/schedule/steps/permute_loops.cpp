@@ -13,8 +13,6 @@
 
 namespace kw {
 
-using Verb = Directive::Verb;
-
 namespace {
 
 /// Lines of the cache that a body fetches per iteration when this loop is innermost.
@@ -130,10 +128,10 @@ class LoopPermutation {
     bool is_outermost = true;  // of those that may
     for (uint32_t l = nest.nest().loops[now[0]].parent; l != NestLoop::no_loop;
          l = nest.nest().loops[l].parent)
-      is_outermost = is_outermost && !nest.legal({Verb::parallel, l}).ok();
-    bool threads = is_outermost && order[0] != now[0] && nest.legal({Verb::parallel, now[0]}).ok();
-    if (threads && !nest.legal({Verb::parallel, order[0]}).ok()) return false;
-    return nest.try_apply({Verb::reorder, order[0], {order.begin() + 1, order.end()}}).ok();
+      is_outermost = is_outermost && !nest.is_free_for_threads(l);
+    bool threads = is_outermost && order[0] != now[0] && nest.is_free_for_threads(now[0]);
+    if (threads && !nest.is_free_for_threads(order[0])) return false;
+    return nest.try_apply(Reorder{order}).ok();
   }
 
   void order(uint32_t root) {
@@ -156,8 +154,8 @@ class LoopPermutation {
 
   /// A loop for the threads takes the place of an outermost one that is none.
   void free_outermost(const std::vector<uint32_t> &now, const std::vector<uint32_t> &order) {
-    bool gains = !nest_.legal({Verb::parallel, now[0]}).ok() && nest_.legal({Verb::parallel, order[0]}).ok();
-    if (gains) nest_.try_apply({Verb::reorder, order[0], {order.begin() + 1, order.end()}});
+    bool gains = !nest_.is_free_for_threads(now[0]) && nest_.is_free_for_threads(order[0]);
+    if (gains) nest_.try_apply(Reorder{order});
   }
 
   LoopNest &nest_;

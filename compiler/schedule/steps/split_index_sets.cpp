@@ -18,8 +18,6 @@
 
 namespace kw {
 
-using Verb = Directive::Verb;
-
 namespace {
 
 /// A cut of a loop: at an iteration that an expression names, or next to one of its ends.
@@ -144,7 +142,7 @@ bool is_innermost(const Nest &nest, uint32_t loop) {
 
 bool is_parallel(const LoopNest &nest, uint32_t loop) {
   if (!nest.nest().loops[loop].loop) return false;
-  Verdict apart = legal(nest.func(), nest.nest(), {Verb::parallel, loop}, false);
+  Verdict apart = legal(nest.func(), nest.nest(), Claim::parallel, loop, false);
   return apart.ok() && apart.shared.empty();
 }
 
@@ -153,7 +151,7 @@ bool is_free(const LoopNest &nest, uint32_t loop) {
   if (is_parallel(nest, loop)) return true;
   return is_innermost(nest.nest(), loop) &&
          VectorizationAnalysis(*nest.nest().loops[loop].loop).is_vectorizable() &&
-         legal(nest.func(), nest.nest(), {Verb::vectorize, loop}, false).ok();
+         legal(nest.func(), nest.nest(), Claim::vectorize, loop, false).ok();
 }
 
 /// Threads are of no use to a loop inside one that runs on threads, and pieces of a short loop to nobody.
@@ -169,25 +167,23 @@ bool can_gain(const LoopNest &nest, uint32_t loop) {
 }
 
 Directive cut(uint32_t loop, const Hyperplane &plane) {
-  Directive d{plane.is_first || plane.is_last ? Verb::peel : Verb::split_index_set, loop};
-  if (d.verb == Verb::peel)
-    d.sizes = {1}, d.last = plane.is_last && !plane.is_first;
-  else
-    d.at = plane.at;
-  d.reason = "no dependence passes by this iteration";
-  return d;
+  constexpr const char *reason = "no dependence passes by this iteration";
+  if (!plane.is_first && !plane.is_last) return {SplitIndexSet{loop, plane.at}, reason};
+  return {Peel{loop, 1, !plane.is_first}, reason};
 }
 
 /// The long pieces that a loop will be cut into, by their numbers; of a nest before the cut.
 std::vector<uint32_t> pieces_of(const Nest &nest, const Directive &d) {
+  uint32_t cut_loop = d.loop();
   auto is_inside = [&](uint32_t l) {
-    while (l != d.loop && l != NestLoop::no_loop) l = nest.loops[l].parent;
-    return l == d.loop;
+    while (l != cut_loop && l != NestLoop::no_loop) l = nest.loops[l].parent;
+    return l == cut_loop;
   };
   uint32_t tree = 1;  // loops of one piece, which follow one another
-  while (d.loop + tree < nest.loops.size() && is_inside(d.loop + tree)) ++tree;
-  if (d.verb == Verb::split_index_set) return {d.loop, d.loop + 2 * tree};
-  return {d.last ? d.loop : d.loop + tree};
+  while (cut_loop + tree < nest.loops.size() && is_inside(cut_loop + tree)) ++tree;
+  const Peel *peel = d.as<Peel>();
+  if (!peel) return {cut_loop, cut_loop + 2 * tree};
+  return {peel->last ? cut_loop : cut_loop + tree};
 }
 
 /// True when all long pieces of the loop become free by the cut.
@@ -196,7 +192,7 @@ bool frees(const LoopNest &nest, const Directive &d) {
   std::vector<uint32_t> pieces = pieces_of(nest.nest(), d);
   if (!trial.try_apply(d).ok()) return false;
   const auto &loops = trial.nest().loops;
-  const Sym &cut_iterator = nest.nest().loops[d.loop].loop->iter;
+  const Sym &cut_iterator = nest.nest().loops[d.loop()].loop->iter;
   return std::all_of(pieces.begin(), pieces.end(), [&](uint32_t piece) {
     bool is_piece = piece < loops.size() && loops[piece].loop &&
                     loops[piece].loop->iter->name == cut_iterator->name;  // none was dropped as empty
@@ -206,12 +202,12 @@ bool frees(const LoopNest &nest, const Directive &d) {
 
 /// Makes the cut, and loops around others run on threads, which was proved of them.
 void make(LoopNest &nest, const Directive &d) {
-  const For &loop = *nest.nest().loops[d.loop].loop;
-  bool on_threads = !is_innermost(nest.nest(), d.loop) && !constant_trips(loop) &&
+  const For &loop = *nest.nest().loops[d.loop()].loop;
+  bool on_threads = !is_innermost(nest.nest(), d.loop()) && !constant_trips(loop) &&
                     !writes_outer_scalar(loop.body) && !has_check(loop.body);
   std::vector<uint32_t> pieces = pieces_of(nest.nest(), d);
   if (!nest.try_apply(d).ok() || !on_threads) return;
-  for (uint32_t piece : pieces) nest.require({Verb::parallel, piece});  // proved before cuts in it
+  for (uint32_t piece : pieces) nest.require(Parallel{piece});  // proved before cuts in it
 }
 
 }  // namespace

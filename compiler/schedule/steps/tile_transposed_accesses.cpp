@@ -64,12 +64,10 @@ bool tile(LoopNest &nest, uint32_t l, const Directions &seen) {
   std::vector<int64_t> sizes{side, side};
   if (lines) sizes = {long_side, line_bytes * 8 / seen.bits};
   if (lines && seen.writes_outer && !seen.writes_inner) {
-    Directive outwards{Directive::Verb::reorder, l + 1, {l}};
-    outwards.reason = "what is read lies along the outer loop";
+    Directive outwards{Reorder{{l + 1, l}}, "what is read lies along the outer loop"};
     if (!nest.try_apply(outwards).ok()) return false;  // then they may not be cut either
   }
-  Directive d{Directive::Verb::tile, l, {l + 1}, std::move(sizes)};
-  d.reason = "read along one loop, written along the other";
+  Directive d{Tile{{l, l + 1}, std::move(sizes)}, "read along one loop, written along the other"};
   return nest.try_apply(d).ok();
 }
 

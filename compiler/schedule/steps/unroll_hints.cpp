@@ -78,7 +78,7 @@ Func unroll_hinted(const Func &f) {
     uint32_t copies = unroll_plan(n).copies;
     if (copies < 2) return s;
     For loop = n;
-    loop.kind = ForKind::unroll, loop.how = {.unroll = copies};
+    loop.kind = ForKind::unroll, loop.how.unroll = copies;
     return for_loop(std::move(loop), s.loc());
   });
   return out;

@@ -47,8 +47,7 @@ bool is_in_rows(const Nest &nest, uint32_t loop) {
 void unroll_small_loops(LoopNest &nest) {
   for (uint32_t l = static_cast<uint32_t>(nest.nest().loops.size()); l-- > 0;) {
     const NestLoop &loop = nest.nest().loops[l];
-    if (loop.loop && is_few(*loop.loop) && is_in_rows(nest.nest(), l))
-      nest.try_apply({Directive::Verb::unroll, l});
+    if (loop.loop && is_few(*loop.loop) && is_in_rows(nest.nest(), l)) nest.try_apply(Unroll{l});
   }
 }
 

@@ -40,7 +40,8 @@ class RowBuilder {
     Stmt body = one_block(block, kw::ref(blocks));
     Expr all = shifted_down(add(count, const_int(sum_block - 1)), sum_block_bits);
     For loop{block, const_int(0), kw::ref(blocks), 1, ForKind::serial, Hint::none, {}, std::move(body)};
-    if (any.on_threads) loop.kind = ForKind::parallel, loop.how = {.chunk = blocks_per_chunk()};
+    loop.id = loops_.front()->id;
+    if (any.on_threads) loop.kind = ForKind::parallel, loop.how.chunk = blocks_per_chunk();
     std::vector<Stmt> in_order, ends;
     if (any.on_threads)
       ends.push_back(for_each_sum([&](const ReductionPlan &s) { return fold_sums(s, kw::ref(blocks)); }));
@@ -217,7 +218,8 @@ class RowBuilder {
     Expr to = part == Part::whole  ? const_int(sum_lanes)
               : part == Part::rest ? binary(BinOp::bit_and, run.hi, const_int(sum_lanes - 1))
                                    : at_most(sub(run.hi, start), const_int(sum_lanes));
-    return vector_loop(l, from, to, sum_lanes, iteration(add(sub(start, run.base), kw::ref(l)), kw::ref(l)));
+    return vector_loop(l, from, to, sum_lanes, iteration(add(sub(start, run.base), kw::ref(l)), kw::ref(l)),
+                       part == Part::rest);
   }
 
   /// The lanes of a row in parts of as many as the loop runs at once.

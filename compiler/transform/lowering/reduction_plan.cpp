@@ -81,14 +81,14 @@ Stmt counted_loop(const Sym &iter, Expr lo, Expr hi, Stmt body, int64_t step) {
   return for_loop(
       {iter, std::move(lo), std::move(hi), step, ForKind::serial, Hint::none, {}, std::move(body)});
 }
-Stmt vector_loop(const Sym &iter, Expr lo, Expr hi, int64_t width, Stmt body) {
+Stmt vector_loop(const Sym &iter, Expr lo, Expr hi, int64_t width, Stmt body, bool is_rest) {
   return for_loop({iter,
                    std::move(lo),
                    std::move(hi),
                    1,
                    ForKind::vector,
                    Hint::none,
-                   {.vector_width = static_cast<uint32_t>(width)},
+                   {.vector_width = static_cast<uint32_t>(width), .max_trips = width - (is_rest ? 1 : 0)},
                    std::move(body)});
 }
 

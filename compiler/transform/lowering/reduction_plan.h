@@ -60,7 +60,8 @@ struct ReductionPlan {
 Buf lane_cell(DType dtype, const char *name);
 Sym lane_iterator(const char *name);
 Stmt counted_loop(const Sym &iter, Expr lo, Expr hi, Stmt body, int64_t step = 1);
-Stmt vector_loop(const Sym &iter, Expr lo, Expr hi, int64_t width, Stmt body);
+/// A vector loop of at most `width` iterations, or, if the rest of a row, of at most one fewer.
+Stmt vector_loop(const Sym &iter, Expr lo, Expr hi, int64_t width, Stmt body, bool is_rest = false);
 /// Returns ceil((high - low) / size), for high >= low.
 Expr steps_between(const Expr &low, const Expr &high, int64_t size);
 /// Returns the trip count of a loop.

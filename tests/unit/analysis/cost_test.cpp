@@ -5,6 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/print.h"
+#include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
@@ -74,7 +75,13 @@ TEST(Work, of_a_sum_in_lanes_is_that_of_the_loop_as_it_stands) {
       "  for i in parallel(0, n, 1):\n    if n < 64:\n      for j in serial(0, n, 1, max_trips=63):\n"
       "        c[i] = c[i] + f32(1.0)\n    else:\n      b: i64 = n >> 12\n      for k in serial(0, b, 1):\n"
       "        while c[i] < f32(2.0):\n          c[i] = f32(3.0)\n";
-  WorkEstimate work = work_of_first_loop(lines);
+  Func f = unit::ir(cat("def f(c: inout(f32, (n,))):\n  fp('strict')\n  dims(n)\n", lines, "  return c\n"));
+  f.body = rewrite(f.body, [](const For &n, const Stmt &s) {  // both forms are of one loop of the source
+    For loop = n;
+    loop.id = n.kind == ForKind::parallel ? 1 : 2;
+    return for_loop(std::move(loop), s.loc());
+  });
+  WorkEstimate work = estimate_work(*as<For>(f.body));
   EXPECT_TRUE(work.bounded);
   EXPECT_EQ(print(work.operations).find("256"), std::string::npos) << print(work.operations);
 }

@@ -113,5 +113,16 @@ TEST(LoopInvariance, says_a_value_in_terms_of_what_stands_before_the_loop) {
   EXPECT_EQ(print(LoopInvariance(*asked.loop).without_locals(asked.index[0])), "((n // 2) + q) + (n // 2)");
 }
 
+TEST(NumberLoops, counts_the_loops_of_the_source_in_the_order_of_the_text) {
+  Signature signature = unit::signature({unit::tensor(1)});
+  Func f = unit::kernel(
+      "def f(v):\n  for k in const_range(2):\n    for i in range(v.shape[0]):\n      v[i] += k\n"
+      "  for j in range(v.shape[0]):\n    v[j] = 0.0\n  return v\n",
+      signature);
+  std::vector<std::string> found;
+  walk(f.body, [&](const For &n, const Stmt &) { found.push_back(cat(n.iter->name, " ", n.id)); });
+  EXPECT_EQ(found, (std::vector<std::string>{"i 1", "i 1", "j 2"}));  // two copies of one loop
+}
+
 }  // namespace
 }  // namespace kw

@@ -161,8 +161,30 @@ TEST(Verify, the_plan_of_a_loop_is_of_its_kind) {
   EXPECT_NE(found(ForKind::serial, {.vector_width = 8}), "");
   EXPECT_NE(found(ForKind::vector, {.unroll = 2}), "");
   EXPECT_NE(found(ForKind::vector, {.chunk = 2}), "");
-  EXPECT_NE(found(ForKind::parallel, {.max_trips = 9}), "");
+  EXPECT_EQ(found(ForKind::parallel, {.max_trips = 9}), "");
+  EXPECT_NE(found(ForKind::vector, {.block_of = 8}), "");
+  EXPECT_NE(found(ForKind::parallel, {.block_of = 8}), "");  // it holds no loop of one block
   EXPECT_NE(found(ForKind::unroll, {}), "");
+}
+
+TEST(Verify, a_loop_over_blocks_holds_the_loop_of_one_block) {
+  auto found = [](std::string_view blocks, std::string_view inner) -> std::string {
+    try {
+      unit::ir(cat("def f(w: inout(i64, (n,))):\n  fp('strict')\n  dims(n)\n  for b in parallel(", blocks,
+                   "):\n    for i in ", inner, ":\n      w[i] = i\n  return w\n"));
+    } catch (const CompileError &e) {
+      return e.found()[0].message;
+    }
+    return "";
+  };
+  EXPECT_EQ(found("0, n, 64, block_of=64", "vector(b, min(n, b + 64), 1, vector_width=8)"), "");
+  EXPECT_EQ(found("n, 0, -32, block_of=16", "vector(b, max(0, b + -32), -2, vector_width=8)"), "");
+  for (std::string_view inner :
+       {"vector(b, min(n, b + 32), 1, vector_width=8)", "vector(0, min(n, b + 64), 1, vector_width=8)",
+        "vector(b, b + 64, 1, vector_width=8)"})
+    EXPECT_EQ(found("0, n, 64, block_of=64", inner),
+              "malformed IR: a loop over blocks does not hold the loop of one block")
+        << inner;
 }
 
 TEST(Verify, a_jump_stands_in_a_serial_for_or_a_while) {

@@ -115,8 +115,7 @@ TEST(ChooseCpu, neighbours_that_share_memory_become_one_loop) {
   std::string_view twice =
       "for i in range(v.shape[0]):\n  v[i] = v[i] + 1.0\n"
       "for j in range(v.shape[0]):\n  v[j] = v[j] * v[j]";
-  EXPECT_EQ(schedule(twice),
-            "fuse i j  # they share memory; tile i by 16384; parallel i0; vectorize i by 64");
+  EXPECT_EQ(schedule(twice), "fuse i j  # they share memory; parallel i block 16384; vectorize i by 64");
   std::string_view apart =
       "for i in range(v.shape[0]):\n  v[i] = v[i] + 1.0\n"
       "for j in range(v.shape[0]):\n  w[j] = j";  // no two accesses meet
@@ -138,9 +137,8 @@ TEST(ChooseCpu, temporaries_of_fused_loops_become_scalars) {
   std::string_view chain =
       "t = allocate(v.shape, v.dtype)\nfor i in range(v.shape[0]):\n  t[i] = v[i] + 1.0\n"
       "for j in range(v.shape[0]):\n  v[j] = t[j] * t[j]";
-  EXPECT_EQ(
-      schedule(chain),
-      "fuse i j  # they share memory; contract t at i; tile i by 16384; parallel i0; vectorize i by 64");
+  EXPECT_EQ(schedule(chain),
+            "fuse i j  # they share memory; contract t at i; parallel i block 16384; vectorize i by 64");
   std::string_view read_later =
       "t = allocate(v.shape, v.dtype)\nfor i in range(v.shape[0]):\n  t[i] = v[i] + 1.0\n"
       "for j in range(v.shape[0]):\n  v[j] = t[j] * t[j]\nv[0] = t[3]";

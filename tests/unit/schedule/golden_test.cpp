@@ -8,6 +8,7 @@
 
 #include "driver/explain.h"
 #include "driver/pipeline.h"
+#include "ir/print.h"
 #include "schedule/choose_cpu.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
@@ -38,13 +39,14 @@ Signature signature_of(const std::string &types) {
   return unit::signature(std::move(args));
 }
 
-/// Each directive that the engine chose is legal where it was applied: none needs another look.
-void expect_replay(const Func &f, const std::vector<std::string> &lines) {
+/// Each directive is legal where it was applied, and all of them make the scheduled function.
+void expect_replay(const Func &f, const std::vector<std::string> &lines, const Func &scheduled) {
   SourceMap sources;
   LoopNest nest(f);
   uint32_t text = sources.add_text("schedule", 0, join_text(lines, "\n"));
   auto refused = nest.replay(sources, text);
   EXPECT_FALSE(refused) << f.name << ": " << excerpt(sources, refused->line);
+  EXPECT_EQ(print(nest.func()), print(scheduled));
 }
 
 /// The directives of each kernel of the file, under its name. A kernel is a paragraph that begins with the
@@ -63,7 +65,7 @@ std::string schedules(const std::string &kernels, const Target &target) {
     CpuSchedule chosen = schedule_for_cpu(f, target);
     EXPECT_TRUE(chosen.func.warnings.empty()) << f.name;  // W409: no step of its own is refused
     std::vector<std::string> lines = std::move(chosen.directives);
-    expect_replay(f, {lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(chosen.rewrites)});
+    expect_replay(f, lines, chosen.func);
     if (lines.empty()) lines.emplace_back("as written");
     for (const std::string &line : lines) out += cat("  ", line, "\n");
   }

@@ -50,8 +50,12 @@ TEST(ShortSums, both_versions_stand_under_one_condition) {
   auto version = version_of(rows, &main);
   ASSERT_TRUE(version);
   Target target = unit::avx512_machine();
-  Func now = vectorize_and_parallelize(version->func, target),
-       before = vectorize_and_parallelize(main, target);
+  auto vectorized = [&](const Func &f) {
+    LoopNest nest(f);
+    vectorize_and_parallelize(nest, target);
+    return nest.func();
+  };
+  Func now = vectorized(version->func), before = vectorized(main);
   EXPECT_TRUE(vectorizes_more(now, before));
   EXPECT_FALSE(vectorizes_more(before, now));
   Diagnostic known{Code::W301, {}, "known before", {}, {}}, found{Code::W409, {}, "found on the way", {}, {}};

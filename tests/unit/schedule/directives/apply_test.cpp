@@ -153,7 +153,7 @@ TEST(ApplyDirective, unroll_and_jam_reads_once_what_its_copies_share) {
       after("  for i in serial(0, 3, 1):\n    for j in serial(0, m, 1):\n      w[0, j] = w[0, j] * p + i\n",
             "unroll_and_jam i by 3"),
       R"(
-  for i0 in serial(0, 1, 1):
+  for i0 in serial(0, 1, 1, jam=3):
     for j in serial(0, m, 1):
       w_1: i64 = w[0, j]
       w_2: i64 = (w_1 * p) + (i0 * 3)
@@ -168,7 +168,7 @@ TEST(ApplyDirective, unroll_and_jam_keeps_a_sum_in_any_order_in_locals) {
                   "      w[0, j] = (w[0, j] + v[i]) @ any(i)\n",
                   "unroll_and_jam i by 2"),
             R"(
-  for i0 in serial(0, 1, 1):
+  for i0 in serial(0, 1, 1, jam=2):
     for j in serial(0, m, 1):
       w_1: i64 = w[0, j]
       w_2: i64 = w_1 + v[i0 * 2]
@@ -182,7 +182,7 @@ TEST(ApplyDirective, unroll_and_jam_keeps_the_mark_of_a_sum_of_shared_terms) {
                   "      w[i, 0] = (w[i, 0] + v[j]) @ any(j)\n",
                   "unroll_and_jam i by 2"),
             R"(
-  for i0 in serial(0, 1, 1):
+  for i0 in serial(0, 1, 1, jam=2):
     for j in serial(0, m, 1):
       v_1: i64 = v[j]
       w[i0 * 2, 0] = (w[i0 * 2, 0] + v_1) @ any(j)
@@ -230,7 +230,7 @@ TEST(ApplyDirective, unroll_and_jam_merges_the_loops_inside) {
                   "      w[i, j] = j\n",
                   "unroll_and_jam i by 2"),
             R"(
-  for i0 in serial(0, 2, 1):
+  for i0 in serial(0, 2, 1, jam=2):
     w[i0 * 2, 0] = 0
     w[(i0 * 2) + 1, 0] = 0
     for j in serial(1, m, 1):
@@ -278,7 +278,7 @@ TEST(ApplyDirective, pieces_of_a_range) {
 TEST(ApplyDirective, an_iteration_gets_the_scalars_that_it_writes_first) {
   std::string_view loop =
       "  s = alloc(i64, (), 'registers')\n  for i in serial(0, n, 1):\n    s[()] = i\n    w[i, 0] = s[()]\n";
-  EXPECT_EQ(after(loop, "parallel i grain 16"), R"(
+  EXPECT_EQ(after(loop, "parallel i chunk 16"), R"(
   s = alloc(i64, (), 'registers')
   for i in parallel(0, n, 1, chunk=16):
     s_1 = alloc(i64, (), 'registers')

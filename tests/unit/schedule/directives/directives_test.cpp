@@ -1,4 +1,4 @@
-// Directives have names and texts, and the hints that claim something are directives.
+// Directives have names and texts.
 #include "schedule/directives/directives.h"
 
 #include <gtest/gtest.h>
@@ -7,16 +7,6 @@
 
 namespace kw {
 namespace {
-
-TEST(Directives, hints_that_claim_something_are_directives_of_the_same_name) {
-  EXPECT_EQ(verb_name(claim_of(Hint::parallel).value()), "parallel");
-  EXPECT_EQ(verb_name(claim_of(Hint::vectorize).value()), "vectorize");
-  EXPECT_EQ(verb_name(claim_of(Hint::reduce).value()), "reduce");
-}
-
-TEST(Directives, other_hints_claim_nothing) {
-  for (Hint hint : {Hint::none, Hint::serial, Hint::unroll}) EXPECT_FALSE(claim_of(hint).has_value());
-}
 
 constexpr std::string_view kernel = R"(def f(w: inout(i64, (n, m)), p: weak(i64)):
   fp('strict')
@@ -41,9 +31,9 @@ TEST(Directives, a_line_reads_back) {
   Func f = unit::ir(kernel);
   Nest nest = extract_region(f.body, {});
   for (std::string line : {"parallel i",
-                           "parallel j#2 grain 64",
+                           "parallel j#2 chunk 64",
+                           "parallel j block 64 chunk 2",
                            "vectorize j by 8",
-                           "reduce j",
                            "split i by 150",
                            "reorder j i",
                            "tile i by 4, j by 8",

@@ -21,10 +21,9 @@ std::string verdict_of(std::string_view verb, std::string_view lines, FpMode fp 
   Func f = unit::kernel(text + "  return a, v, h\n", s, options);
   unit::FoundLoop found = unit::find_loop(f, "i");
   Nest nest = extract_nest(found.loop, found.scope);
-  Directive directive;
-  while (verb_name(directive.verb) != verb)
-    directive.verb = static_cast<Directive::Verb>(static_cast<int>(directive.verb) + 1);
-  Verdict v = legal(f, nest, directive);
+  Claim claim = Claim::parallel;
+  while (claim_name(claim) != verb) claim = static_cast<Claim>(static_cast<int>(claim) + 1);
+  Verdict v = legal(f, nest, claim, 0);
   static constexpr const char *reasons[] = {"legal", "conflict", "repeated", "ordered", "unproved", "jump"};
   std::string out = reasons[static_cast<size_t>(v.reason)];
   if (v.dependence)
@@ -168,6 +167,16 @@ TEST(Legal, the_loops_around_a_loop_say_when_it_runs) {
                        "for t in range(p):\n  if t > 0:\n    for i in range(t, v.shape[0]):\n"
                        "      v[i] = v[i - t]"),
             "conflict v 1 -> 2");
+}
+
+TEST(Legal, hints_that_claim_something_name_it) {
+  EXPECT_EQ(claim_name(claim_of(Hint::parallel).value()), "parallel");
+  EXPECT_EQ(claim_name(claim_of(Hint::vectorize).value()), "vectorize");
+  EXPECT_EQ(claim_name(claim_of(Hint::reduce).value()), "reduce");
+}
+
+TEST(Legal, other_hints_claim_nothing) {
+  for (Hint hint : {Hint::none, Hint::serial, Hint::unroll}) EXPECT_FALSE(claim_of(hint).has_value());
 }
 
 }  // namespace

@@ -197,8 +197,7 @@ TEST(LoopNest, a_witness_of_a_refused_order_is_a_pair_of_iterations) {
   LoopNest nest = nest_of(
       "for i in range(1, a.shape[0]):\n  for j in range(1, a.shape[1] - 1):\n"
       "    a[i, j] = a[i - 1, j + 1] + 1.0");
-  Directive d;
-  d.verb = Directive::Verb::reorder, d.loop = 1, d.others = {0};
+  Directive d = Reorder{{1, 0}};
   Verdict v = nest.legal(d, true);
   ASSERT_TRUE(v.witness);
   EXPECT_TRUE(v.witness->certain);
@@ -212,7 +211,12 @@ TEST(LoopNest, what_lanes_or_threads_would_share_is_refused) {
   LoopNest sum = nest_of("for i in range(a.shape[0]):\n  v[0] = max(v[0], a[i, 0])");
   EXPECT_EQ(ask(sum, "parallel i"), "ordered");
   LoopNest shift = nest_of("for i in range(v.shape[0] - 1):\n  v[i] = v[i + 1]");
-  EXPECT_EQ(ask(shift, "vectorize i by 8"), "conflict");
+  EXPECT_EQ(ask(shift, "parallel i"), "conflict v");
+  EXPECT_EQ(ask(shift, "vectorize i by 8"), "legal");  // all reads of a statement come before its writes
+  LoopNest chain = nest_of("for i in range(v.shape[0] - 1):\n  v[i + 1] = v[i]");
+  EXPECT_EQ(ask(chain, "vectorize i by 8"), "conflict v");
+  LoopNest pairs = nest_of("for i in range(v.shape[0]):\n  v[i // 2] = max(v[i // 2], a[i, 0])");
+  EXPECT_EQ(ask(pairs, "vectorize i by 8"), "ordered");  // of two lanes that meet, one would be lost
 }
 
 TEST(LoopNest, a_sum_in_lanes_keeps_its_band) {
@@ -220,11 +224,13 @@ TEST(LoopNest, a_sum_in_lanes_keeps_its_band) {
       "for i in range(a.shape[0]):\n  s = 0.0\n  for j in range(a.shape[1]):\n    s += a[i, j]\n  v[i] = s",
       FpMode::normal);
   std::string_view why = "inapplicable: a sum in it runs in lanes";
-  for (const char *d :
-       {"split j by 8", "vectorize j by 8", "unroll_and_jam i by 2", "unroll j by 2", "peel j first 1"})
+  for (const char *d : {"split j by 8", "unroll_and_jam i by 2", "unroll j by 2", "peel j first 1"})
     EXPECT_EQ(ask(nest, d), why) << d;
-  EXPECT_EQ(ask(nest, "split i by 8"), "legal");
-  EXPECT_EQ(ask(nest, "parallel i"), "legal");
+  for (const char *d : {"split i by 8", "parallel i", "vectorize j by 8", "parallel j"})
+    EXPECT_EQ(ask(nest, d), "legal") << d;
+  LoopNest alone = nest_of("s = 0.0\nfor j in range(v.shape[0]):\n  s += v[j]\nv[0] = s", FpMode::normal);
+  EXPECT_EQ(ask(alone, "parallel j"), "legal");
+  EXPECT_EQ(ask(alone, "parallel j block 64"), why);
 }
 
 /// IR over w: i64[n] with two sites and an int p.
@@ -240,11 +246,10 @@ TEST(LoopNest, checks_keep_their_order) {
       "  for i in serial(0, n, 1):\n    for j in serial(0, n, 1):\n      check(w[i] < j, site=0)\n"
       "  for i in serial(0, n, 1):\n    w[i] = i\n");
   std::string_view why = "inapplicable: checks in it keep their order";
-  for (const char *d :
-       {"reorder j i", "tile i by 2, j by 2", "unroll_and_jam i by 2", "vectorize j by 4", "fuse i i#2"})
+  for (const char *d : {"reorder j i", "tile i by 2, j by 2", "unroll_and_jam i by 2", "vectorize j by 4",
+                        "fuse i i#2", "parallel j"})
     EXPECT_EQ(ask(nest, d), why) << d;
-  for (const char *d :
-       {"split i by 2", "unroll j by 2", "peel j last 1", "split_index_set j at i", "parallel j"})
+  for (const char *d : {"split i by 2", "unroll j by 2", "peel j last 1", "split_index_set j at i"})
     EXPECT_EQ(ask(nest, d), "legal") << d;
 }
 
@@ -265,13 +270,11 @@ TEST(LoopNest, jumps_and_bounds_that_do_not_fit) {
   EXPECT_EQ(ask(nest, "tile x by 2, y by 2"), "inapplicable: its bounds are no sums of sizes");
   EXPECT_EQ(ask(nest, "unroll k"), "inapplicable: it has no small constant number of iterations");
   EXPECT_EQ(ask(nest, "split k by 1"), "inapplicable: the size is too small or too large");
-  EXPECT_EQ(ask(nest, "vectorize k by 1"), "inapplicable: there are 2 to 64 lanes");
+  EXPECT_EQ(ask(nest, "vectorize k by 1"), "inapplicable: the width is no power of two from 2 to 64");
   EXPECT_EQ(ask(nest, "split_index_set i at p"), "inapplicable: the place is no sum of sizes and iterators");
   EXPECT_EQ(ask(nest, "privatize w at i"),
             "inapplicable: its iterations may not write it before they read it, or it is read elsewhere");
-  Directive d;
-  d.loop = 9;
-  EXPECT_EQ(nest.legal(d).why, "it is for no loop that counts");
+  EXPECT_EQ(nest.legal(Parallel{9}).why, "it is for no loop that counts");
 }
 
 TEST(LoopNest, a_value_that_crosses_keeps_two_statements_in_one_loop) {
@@ -298,9 +301,8 @@ TEST(LoopNest, a_part_of_a_kernel_can_be_a_nest_of_its_own) {
 
 TEST(LoopNest, a_kind_is_the_last_word_on_a_loop) {
   LoopNest nest = ir_nest("  for i in serial(0, n, 1):\n    w[i] = i\n");
-  follow(nest, "parallel i grain 4\n");
+  follow(nest, "parallel i chunk 4\n");
   EXPECT_EQ(ask(nest, "split i by 2"), "inapplicable: the loop has its kind already");
-  EXPECT_EQ(ask(nest, "reduce i"), "legal");
 }
 
 }  // namespace

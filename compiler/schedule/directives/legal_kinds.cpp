@@ -1,0 +1,148 @@
+// What stands in the loop is asked first, since dependences take longer.
+#include "schedule/directives/legal_kinds.h"
+
+#include <algorithm>
+
+#include "analysis/nest/privatize.h"
+#include "analysis/nest/value_bounds.h"
+#include "analysis/perfect_reduction.h"
+#include "analysis/vectorization.h"
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/loops.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+Verdict inapplicable(std::string_view why, Loc at = {}) {
+  Verdict out{Reason::inapplicable};
+  out.why = why, out.jump = at;
+  return out;
+}
+
+/// The loops around a place, outermost first; null for a while.
+std::vector<const For *> loops_of(const NestScope &scope) {
+  std::vector<const For *> out;
+  for (const ScopeItem &i : scope)
+    if (!i.sym && !i.expr) out.push_back(i.loop);
+  return out;
+}
+
+bool is_conditional(const NestScope &scope) {
+  return std::any_of(scope.begin(), scope.end(), [](const ScopeItem &i) { return !i.sym && i.expr; });
+}
+
+/// Whether a sum in the order `lanes` counts the iterations of the loop.
+bool counts_lanes(const For &n) {
+  bool found = false;
+  walk(n.body,
+       [&](const Store &s, const Stmt &) { found |= s.order == Order::lanes && s.order.names(n.iter); });
+  return found;
+}
+
+/// Whether the places where blocks begin cannot leave 64 bits.
+bool has_bounded_blocks(const Func &f, const For &n, const NestScope &scope) {
+  // Chosen: with bounds of 2^60 at most, blocks of 2^15 such steps stay within 64 bits by far.
+  constexpr int64_t most_step = 1 << 10;
+  ValueBounds limits(f, scope);
+  bool up = n.step > 0;
+  return step_size(n) < most_step && limits.bounded(n.lo, !up) && limits.bounded(n.hi, up);
+}
+
+/// Whether the loop stores to places in memory that may differ from lane to lane. Of two lanes that
+/// accumulate at one place, as by i // 2, one would be lost.
+bool stores_apart(const For &n, VectorizationAnalysis &view) {
+  bool found = false;
+  walk(n.body, [&](const Store &s, const Stmt &) {
+    if (s.buf->space == Space::registers) return;
+    for (const Expr &i : s.index) found |= view.is_divergent(i);
+  });
+  return found;
+}
+
+/// Whether the sums in the order `lanes` of this loop run over no other loop, or over loops that do nothing
+/// else.
+bool has_sums_of_its_own(const For &n, const std::vector<const For *> &around) {
+  bool fine = true;
+  std::vector<const For *> band, outside = around;
+  outside.push_back(&n);
+  for_each_store(n.body, [&](const Stmt &, const Store &store, const std::vector<const For *> &inner) {
+    if (store.order != Order::lanes) return;
+    std::vector<const For *> all = outside;
+    all.insert(all.end(), inner.begin(), inner.end());
+    std::vector<const For *> theirs = band_of(store, all);
+    fine = fine && theirs.front() == &n && (band.empty() || theirs == band);
+    band = std::move(theirs);
+  });
+  if (!fine || band.size() < 2) return fine;
+  auto outer = static_cast<std::ptrdiff_t>(band.size()) - 1;
+  return is_perfect_reduction(band, {around.begin(), around.end() - outer});
+}
+
+/// The verdict on the dependences of a loop that `suits`, or the refusal.
+template <class F>
+Verdict by_dependences(const Func &f, const Nest &nest, Claim claim, uint32_t loop, const LoopPlace &place,
+                       bool shown, F &&suits) {
+  auto refused = [](Verdict v) {  // whoever runs the iterations must know how to put their results together
+    if (!v.ok()) return v;
+    Verdict out{Reason::ordered};
+    out.shared = std::move(v.shared);
+    return out;
+  };
+  Verdict v = legal(f, nest, claim, loop, false);
+  if (v.ok() && suits(v)) return v;
+  if (nest.loops[loop].parent != NestLoop::no_loop) {
+    Nest own = extract_nest(place.at, place.scope, Reads::of_written);
+    Verdict alone = legal(f, own, claim, 0, false);
+    if (alone.ok() && suits(alone)) return alone;
+  }
+  return refused(shown ? legal(f, nest, claim, loop, true) : std::move(v));
+}
+
+}  // namespace
+
+Verdict legal_parallel(const Func &f, const Nest &nest, const Parallel &d, const LoopPlace &place,
+                       bool shown) {
+  const For &n = *as<For>(place.at);
+  if (has_check(n.body)) return inapplicable("checks in it keep their order");
+  if (counts_lanes(n)) {  // threads may share the blocks of sums that are all the loop does
+    std::vector<const For *> band = perfect_reduction_at(n, loops_of(place.scope));
+    // the call makes room for their sums before it knows conditions
+    bool fits = !d.block && !band.empty() && has_call_constant_bounds(band) && !is_conditional(place.scope);
+    if (!fits) return inapplicable("a sum in it runs in lanes", place.at.loc());
+    return by_dependences(f, nest, Claim::parallel, d.loop, place, shown, [](const Verdict &v) {
+      return std::all_of(v.shared.begin(), v.shared.end(), [](const SharedReduction &r) { return r.free; });
+    });
+  }
+  if (n.kind == ForKind::vector && !d.block) return inapplicable("a vector loop runs on threads in blocks");
+  if (d.block && !has_bounded_blocks(f, n, place.scope))
+    return inapplicable("its range does not follow from shapes alone");
+  Verdict v = by_dependences(f, nest, Claim::parallel, d.loop, place, shown,
+                             [](const Verdict &one) { return one.shared.empty(); });
+  bool shares = v.ok() && writes_outer_scalar(n.body, private_scalars(f, nest, d.loop));
+  return shares ? inapplicable("it stores to a scalar that is made outside it") : v;
+}
+
+Verdict legal_vectorize(const Func &f, const Nest &nest, const Vectorize &d, const LoopPlace &place,
+                        bool shown) {
+  const For &n = *as<For>(place.at);
+  if (has_check(n.body)) return inapplicable("checks in it keep their order");
+  VectorizationAnalysis view(n);
+  auto has_no_vector_form = [&] {
+    return inapplicable("it holds a statement that has no vector form", view.blocker());
+  };
+  if (!shown && !view.is_vectorizable()) return has_no_vector_form();
+  if (view.has_lane_sums() && !has_sums_of_its_own(n, loops_of(place.scope)))
+    return inapplicable("a sum in it runs in lanes", place.at.loc());
+  Verdict v = by_dependences(f, nest, Claim::vectorize, d.loop, place, shown, [&](const Verdict &one) {
+    bool may_meet = std::any_of(one.shared.begin(), one.shared.end(),
+                                [](const SharedReduction &r) { return r.in_memory; });
+    return !(may_meet && stores_apart(n, view));
+  });
+  return v.ok() && !view.is_vectorizable() ? has_no_vector_form() : v;
+}
+
+}  // namespace kw
