@@ -27,7 +27,7 @@ def measure(rounds: int) -> list[float]:
             check=True,
             env=environment,
         )
-        for name, time in re.findall(r"^\[kw\] (\w+) +choose_cpu +([\d.]+) ms$", done.stderr, re.MULTILINE):
+        for name, time in re.findall(r"^\[kw\] (\w+) +schedule +([\d.]+) ms$", done.stderr, re.MULTILINE):
             times.setdefault(name, []).append(float(time))
     return [statistics.median(series) for series in times.values()]
 

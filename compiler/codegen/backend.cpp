@@ -3,6 +3,7 @@
 
 #include "codegen/llvm_library.h"
 #include "ir/print.h"
+#include "schedule/choose_cpu.h"
 #include "support/diagnostic.h"
 #include "support/text.h"
 #include "transform/fma.h"
@@ -27,12 +28,12 @@ std::string emit_object(const Func &f, const Target &target) {
 }
 std::string emit_ir(const Func &f, const Target &) { return print(f); }
 
-constexpr Backend table[] = {{"llvm", cpu_tail, CodeKind::elf, emit_object, open_llvm_early},
-                             {"interp", {}, CodeKind::ir, emit_ir, [](const Target &) {}}};
-
 }  // namespace
 
 const Backend &find_backend(std::string_view name) {
+  static const Backend table[] = {
+      {"llvm", cpu_steps(), cpu_tail, CodeKind::elf, emit_object, open_llvm_early},
+      {"interp", {}, {}, CodeKind::ir, emit_ir, [](const Target &) {}}};
   for (const Backend &b : table)
     if (b.name == name) return b;
   internal_error(__FILE__, __LINE__, cat("no back end is called ", name));

@@ -1,5 +1,5 @@
-// A back end: its name, its tail of passes, and one function that turns IR into bytes. The table is literal;
-// back ends never see each other.
+// A back end: its name, the steps of its scheduler, its tail of passes, and one function that turns IR into
+// bytes. The table is literal; back ends never see each other.
 #pragma once
 
 #include <span>
@@ -7,18 +7,25 @@
 #include <string_view>
 
 #include "codegen/artifact.h"
+#include "schedule/schedule.h"
 #include "transform/pass.h"
 
 namespace kw {
 
 struct Backend {
   std::string_view name;
+  std::span<const ScheduleStep> steps;  ///< of its scheduler; none: loops run as they are written
   std::span<const Pass> lowering;
   CodeKind code_kind;
   /// The bytes of the artifact's code section. Throws CompileError.
   std::string (*emit)(const Func &, const Target &);
   /// Called when a compile is about to come: starts set-up that takes time, and returns at once.
   void (*prepare)(const Target &);
+
+  /// Schedules a safe function. A recorded schedule can tell its steps and what was refused.
+  Schedule schedule(const Func &f, const Target &target, bool recorded = false) const {
+    return run_schedule(f, target, steps, recorded);
+  }
 };
 
 /// "llvm" or "interp"; throws an internal error for other names.

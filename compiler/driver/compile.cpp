@@ -129,18 +129,29 @@ std::vector<std::optional<size_t>> argument_numbers(const Func &f, const Signatu
   return out;
 }
 
-static std::array<PassList, 3> all_passes(const CodegenOptions &options, std::string_view backend) {
-  auto [common, safe] = pipeline_passes(options);
-  return {common, safe, find_backend(backend).lowering};
+/// The function after one of the passes, which are run up to it, or nothing: then `f` is what all of them
+/// make.
+static std::optional<Func> after_pass(PassList list, Func &f, const Target &target, std::string_view stage) {
+  for (const Pass &pass : list) {
+    f = run_passes({&pass, 1}, std::move(f), target);
+    if (pass.name == stage) return f;
+  }
+  return std::nullopt;
 }
 
 std::optional<Func> func_at_stage(Func f, const CompileInput &input, std::string_view stage) {
   if (stage == "lower") return f;
-  for (PassList list : all_passes(input.options, input.backend))
-    for (const Pass &pass : list) {
-      f = run_passes({&pass, 1}, std::move(f), input.target);
-      if (pass.name == stage) return f;
-    }
+  for (PassList list : pipeline_passes(input.options))
+    if (auto found = after_pass(list, f, input.target, stage)) return found;
+  const Backend &backend = find_backend(input.backend);
+  if (is_scheduled(input.options)) {
+    for (size_t k = 0; k < backend.steps.size(); ++k)
+      if (backend.steps[k].name == stage)
+        return run_schedule(f, input.target, backend.steps.first(k + 1), false).func;
+    f = scheduled(f, input.options, input.target, backend);
+    if (stage == "schedule") return f;
+  }
+  if (auto found = after_pass(backend.lowering, f, input.target, stage)) return found;
   return stage == "final" ? std::optional(std::move(f)) : std::nullopt;
 }
 
@@ -150,8 +161,13 @@ static void add_stages(const CodegenOptions &options, std::string_view backend,
     if (std::find(out.begin(), out.end(), name) == out.end()) out.emplace_back(name);
   };
   add("lower");
-  for (PassList list : all_passes(options, backend))
+  for (PassList list : pipeline_passes(options))
     for (const Pass &pass : list) add(pass.name);
+  if (is_scheduled(options)) {
+    for (const ScheduleStep &step : find_backend(backend).steps) add(step.name);
+    add("schedule");
+  }
+  for (const Pass &pass : find_backend(backend).lowering) add(pass.name);
 }
 
 std::vector<std::string> stage_names(const CompileInput &input) {
@@ -182,9 +198,8 @@ Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagn
   for (Diagnostic &d : check_hints(f, input.sources)) sink.add(std::move(d));
 
   const Backend &backend = find_backend(input.backend);
-  // what the interpreter runs is the loops as they were written: so a schedule is tested against them
-  bool scheduled = backend.code_kind != CodeKind::ir;
-  Func safe = run_pipeline(f, input.options, input.target, scheduled);
+  Func safe = run_pipeline(f, input.options, input.target);
+  safe = scheduled(safe, input.options, input.target, backend);
   Func ready = run_passes(backend.lowering, safe, input.target);
   Artifact a;
   a.name = f.name;

@@ -54,15 +54,12 @@ bool is_extent_fact(const Func &f, const Expr &fact) {
 class Explainer {
  public:
   Explainer(const Func &f, const CompileInput &input) : f_(f), in_(input) {
-    auto [common, safe] = pipeline_passes(input.options);
-    bool scheduled = safe.back().name == "choose_cpu";
-    safe_ =
-        run_passes(safe.first(safe.size() - scheduled), run_passes(common, f, input.target), input.target);
-    if (!scheduled) return;
-    schedule_ = schedule_for_cpu(safe_, input.target);
+    safe_ = run_pipeline(f, input.options, input.target);
+    if (!is_scheduled(input.options)) return;
+    schedule_ = find_backend("llvm").schedule(safe_, input.target, true);
     out_.findings = describe_loops(safe_, schedule_, input.target);
     for (Finding &finding : describe_missed(safe_, schedule_, input)) add(std::move(finding));
-    out_.schedule = schedule_.directives;
+    out_.schedule = schedule_.steps;
     safe_ = schedule_.func;
   }
 
@@ -129,7 +126,7 @@ class Explainer {
     const For *threads = nullptr, *lanes = nullptr;
     LoopId executor = schedule_.executor_of(loop.id);
     Loc at = loop.iter->loc;
-    walk(safe_.body, [&](const For &n, const Stmt &) {
+    walk(schedule_.func.body ? schedule_.main() : safe_.body, [&](const For &n, const Stmt &) {
       if (n.id != executor) return;
       at = n.iter->loc;
       if (n.kind == ForKind::parallel) threads = &n;
@@ -140,7 +137,7 @@ class Explainer {
     if (threads) how.emplace_back("parallel"), why.emplace_back("on as many threads as its work is worth");
     if (lanes) how.emplace_back("vector"), why.push_back(cat(lanes->how.vector_width, " iterations at once"));
     if (how.empty()) how.emplace_back(kind_text(loop.kind));
-    walk(schedule_.short_sums, [&](const For &n, const Stmt &) {
+    walk(schedule_.short_sums(), [&](const For &n, const Stmt &) {
       if (n.id == executor && n.kind == ForKind::vector && !lanes)
         why.push_back(
             cat(n.how.vector_width, " iterations at once in calls whose sums have fewer than 64 terms"));
@@ -300,7 +297,7 @@ class Explainer {
   const Func &f_;
   const CompileInput &in_;
   Func safe_;
-  CpuSchedule schedule_;  ///< of the main body; else empty
+  Schedule schedule_;  ///< of the main body; else empty
   Explanation out_;
 };
 

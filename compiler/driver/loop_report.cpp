@@ -155,7 +155,7 @@ class LoopReport {
 
 }  // namespace
 
-std::vector<Finding> describe_loops(const Func &safe, const CpuSchedule &schedule, const Target &target) {
+std::vector<Finding> describe_loops(const Func &safe, const Schedule &schedule, const Target &target) {
   return LoopReport(safe, schedule.func, target).run();
 }
 

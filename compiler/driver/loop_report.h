@@ -3,12 +3,12 @@
 #pragma once
 
 #include "driver/explain.h"
-#include "schedule/choose_cpu.h"
+#include "schedule/schedule.h"
 
 namespace kw {
 
 /// Returns one finding for each loop of the scheduled `safe`: `dim` is its depth, `why` the cost of its own
 /// statements.
-std::vector<Finding> describe_loops(const Func &safe, const CpuSchedule &schedule, const Target &target);
+std::vector<Finding> describe_loops(const Func &safe, const Schedule &schedule, const Target &target);
 
 }  // namespace kw

@@ -25,9 +25,9 @@ namespace {
 
 class MissedOptimizations {
  public:
-  MissedOptimizations(const Func &safe, const CpuSchedule &schedule, const CompileInput &input)
+  MissedOptimizations(const Func &safe, const Schedule &schedule, const CompileInput &input)
       : safe_(safe), schedule_(schedule), in_(input) {
-    walk(schedule.func.body, [&](const For &n, const Stmt &) {
+    walk(schedule.main(), [&](const For &n, const Stmt &) {
       if (n.kind == ForKind::parallel) on_threads_.push_back(n.id);
       if (n.how.vector_width >= 2) in_lanes_.push_back(n.id);
       left_.push_back(n.id);
@@ -115,20 +115,20 @@ class MissedOptimizations {
 
   /// Directives that would have gained, but for those that another one of the same kind stood in for.
   void refused() {
-    for (const RefusedDirective &r : schedule_.refused) {
-      std::string_view verb = std::string_view(r.line).substr(0, r.line.find(' '));
+    for (const Rejection &r : schedule_.rejected) {
+      std::string_view verb = r.verb;
       bool is_told =
           verb == Fuse::name || verb == UnrollAndJam::name || verb == Tile::name || verb == Reorder::name;
-      bool in_place = std::any_of(schedule_.directives.begin(), schedule_.directives.end(),
+      bool in_place = std::any_of(schedule_.steps.begin(), schedule_.steps.end(),
                                   [&](const std::string &d) { return d.starts_with(verb); });
-      if (!is_told || (in_place && verb != Fuse::name) || !r.loop.known()) continue;
+      if (!is_told || (in_place && verb != Fuse::name) || !r.loc.known()) continue;
       std::string why = r.why.empty() ? "the order of iterations would change" : r.why;
       if (!r.buffer.empty() && r.why.empty())
         why = cat("lines ", line(r.from.loc), " and ", line(r.to.loc), " would meet in '", r.buffer,
                   "' in another order");
       std::string subject = r.line.substr(0, r.line.find("  #"));
       if (verb == Fuse::name) subject = "W407", why = why_apart(r);
-      out_.push_back({"missed", r.loop, std::move(subject), -1, "refused", std::move(why)});
+      out_.push_back({"missed", r.loc, std::move(subject), -1, "refused", std::move(why)});
     }
     for (const Diagnostic &d : schedule_.func.warnings)
       out_.push_back({"missed", d.loc, std::string(row_of(d.code).name), -1, "refused", d.message});
@@ -150,9 +150,9 @@ class MissedOptimizations {
   }
 
   /// Of two loops that share memory: what the second would do too early.
-  std::string why_apart(const RefusedDirective &r) const {
+  std::string why_apart(const Rejection &r) const {
     std::string out =
-        cat("fusion of the loops at lines ", line(r.loop), " and ", line(r.other), " was not applied: ");
+        cat("fusion of the loops at lines ", line(r.loc), " and ", line(r.other), " was not applied: ");
     if (r.buffer.empty()) return cat(out, r.why.empty() ? "it is too large for a proof" : r.why);
     std::string element = excerpt(in_.sources, r.to.loc);
     if (r.to.is_write) element = target_of(element);
@@ -163,7 +163,7 @@ class MissedOptimizations {
     return r.to.iteration.empty() ? out : cat(out, " (", pair_text(r, sure), ")");
   }
 
-  std::string pair_text(const RefusedDirective &r, bool sure) const {
+  std::string pair_text(const Rejection &r, bool sure) const {
     std::vector<std::string> sizes;
     for (const auto &[size, value] : r.sizes) sizes.push_back(cat(bound_text(safe_, size), " = ", value));
     std::string_view way = r.to.is_write ? (sure ? "overwrites" : "may overwrite")
@@ -178,7 +178,7 @@ class MissedOptimizations {
   }
 
   const Func &safe_;
-  const CpuSchedule &schedule_;
+  const Schedule &schedule_;
   const CompileInput &in_;
   const NestScope *scope_ = nullptr;                  ///< of the loop that is looked at
   std::vector<LoopId> on_threads_, in_lanes_, left_;  ///< of scheduled loops
@@ -187,8 +187,7 @@ class MissedOptimizations {
 
 }  // namespace
 
-std::vector<Finding> describe_missed(const Func &safe, const CpuSchedule &schedule,
-                                     const CompileInput &input) {
+std::vector<Finding> describe_missed(const Func &safe, const Schedule &schedule, const CompileInput &input) {
   return MissedOptimizations(safe, schedule, input).run();
 }
 

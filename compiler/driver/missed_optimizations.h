@@ -3,11 +3,10 @@
 #pragma once
 
 #include "driver/explain.h"
-#include "schedule/choose_cpu.h"
+#include "schedule/schedule.h"
 
 namespace kw {
 
-std::vector<Finding> describe_missed(const Func &safe, const CpuSchedule &schedule,
-                                     const CompileInput &input);
+std::vector<Finding> describe_missed(const Func &safe, const Schedule &schedule, const CompileInput &input);
 
 }  // namespace kw

@@ -1,7 +1,6 @@
 // The pass lists of both bodies.
 #include "driver/pipeline.h"
 
-#include "schedule/choose_cpu.h"
 #include "transform/demote_integers.h"
 #include "transform/fill_buffers.h"
 #include "transform/fma.h"
@@ -20,14 +19,11 @@ constexpr Pass to_every_body[] = {
     {"fill_buffers", fill_buffers},  // from here on every element that is read has been written
 };
 // from here on every access is safe
-constexpr Pass guarded[] = {{"guard_bounds", guard_bounds},
-                            {"hoist_checks", hoist_checks},
-                            {"demote_integers", demote_integers},
-                            {"choose_cpu", choose_cpu}};
+constexpr Pass guarded[] = {
+    {"guard_bounds", guard_bounds}, {"hoist_checks", hoist_checks}, {"demote_integers", demote_integers}};
 constexpr Pass guarded_but_data[] = {{"guard_bounds", guard_bounds_but_data},
                                      {"hoist_checks", hoist_checks},
-                                     {"demote_integers", demote_integers},
-                                     {"choose_cpu", choose_cpu}};
+                                     {"demote_integers", demote_integers}};
 constexpr Pass debugged[] = {{"check_all_bounds", check_all_bounds}, {"track_writes", track_writes}};
 constexpr Pass plain[] = {{"guard_bounds", guard_bounds_without_facts}};
 constexpr Pass plain_but_data[] = {{"guard_bounds", guard_bounds_without_facts_but_data}};
@@ -44,10 +40,20 @@ std::array<PassList, 2> pipeline_passes(const CodegenOptions &options) {
   return {to_every_body, safety(options)};
 }
 
-Func run_pipeline(const Func &f, const CodegenOptions &options, const Target &target, bool scheduled) {
+Func run_pipeline(const Func &f, const CodegenOptions &options, const Target &target) {
   auto [common, safe] = pipeline_passes(options);
-  if (!scheduled && safe.back().name == "choose_cpu") safe = safe.first(safe.size() - 1);
   return run_passes(safe, run_passes(common, f, target), target);
+}
+
+bool is_scheduled(const CodegenOptions &options) { return options.body == Body::main && !options.debug; }
+
+Func scheduled(const Func &safe, const CodegenOptions &options, const Target &target,
+               const Backend &backend) {
+  if (!is_scheduled(options) || backend.steps.empty()) return safe;
+  double begin = now_ms();
+  Func out = backend.schedule(safe, target).func;
+  report_stage("schedule", out, now_ms() - begin);
+  return out;
 }
 
 }  // namespace kw

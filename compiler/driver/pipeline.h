@@ -1,20 +1,24 @@
 // The order of passes: a table of contents of the compiler between the front end and the back ends. It
-// decides nothing about a kernel; every decision is a pass.
+// decides nothing about a kernel; every decision is a pass or a step of a schedule.
 #pragma once
 
 #include <array>
 
+#include "codegen/backend.h"
 #include "transform/pass.h"
 
 namespace kw {
 
-/// Source-level IR → safe IR that any back end's tail accepts. `body` and `debug` choose between facts and
-/// checks everywhere.
 using PassList = std::span<const Pass>;
 
-/// The passes of a body before the back end's tail, in order.
+/// Returns the passes from source-level IR to safe IR, which any back end schedules and lowers. `body` and
+/// `debug` choose between facts and checks everywhere.
 std::array<PassList, 2> pipeline_passes(const CodegenOptions &options);
-/// Runs them; `scheduled` false leaves the loops as they were written.
-Func run_pipeline(const Func &f, const CodegenOptions &options, const Target &target, bool scheduled = true);
+/// Runs them.
+Func run_pipeline(const Func &f, const CodegenOptions &options, const Target &target);
+/// Returns whether the loops of such a body are scheduled: those of others run as they are written.
+bool is_scheduled(const CodegenOptions &options);
+/// Returns the safe function as the back end schedules it.
+Func scheduled(const Func &safe, const CodegenOptions &options, const Target &target, const Backend &backend);
 
 }  // namespace kw

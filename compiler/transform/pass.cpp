@@ -66,19 +66,23 @@ void report_time(std::string_view stage, const std::string &kernel, double ms) {
   std::fwrite(line, 1, static_cast<size_t>(std::min<int>(n, sizeof line - 1)), stderr);
 }
 
-Func run_passes(std::span<const Pass> passes, Func f, const Target &target) {
+void finish_stage(std::string_view stage, const Func &f, double ms) {
 #ifdef NDEBUG
   bool verify_each = debug_options().verify_each;
 #else
   bool verify_each = true;
 #endif
+  report_stage(stage, f, ms);
+  if (!verify_each) return;
+  std::string wrong = verify(f);
+  ensure(wrong.empty(), cat("pass ", stage, " broke the IR of '", f.name, "': ", wrong));
+}
+
+Func run_passes(std::span<const Pass> passes, Func f, const Target &target) {
   for (const Pass &pass : passes) {
     double begin = now_ms();
     f = pass.run(f, target);
-    report_stage(pass.name, f, now_ms() - begin);
-    if (!verify_each) continue;
-    std::string wrong = verify(f);
-    ensure(wrong.empty(), cat("pass ", pass.name, " broke the IR of '", f.name, "': ", wrong));
+    finish_stage(pass.name, f, now_ms() - begin);
   }
   return f;
 }

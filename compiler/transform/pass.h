@@ -19,6 +19,9 @@ struct Pass {
 /// and dumps it on request. A violation is an internal error that names the pass.
 Func run_passes(std::span<const Pass> passes, Func f, const Target &target);
 
+/// Reports a pass or a step of a schedule, and verifies what it made as run_passes does.
+void finish_stage(std::string_view stage, const Func &f, double ms);
+
 /// Dumps and times a stage that is not a pass ("lower", "emit"). A negative `ms` means not timed.
 void report_stage(std::string_view stage, const Func &f, double ms);
 /// Reports the time of a stage without IR.

@@ -19,7 +19,6 @@
 #include "runtime/launch.h"
 #include "runtime/memory/buffer.h"
 #include "runtime/versions/entry.h"
-#include "schedule/choose_cpu.h"
 #include "support/build_id.h"
 #include "support/stack.h"
 #include "support/text.h"

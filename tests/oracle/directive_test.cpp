@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 
+#include "analysis/nest/access_stride.h"
 #include "analysis/nest/privatize.h"
 #include "analysis/nest/trip_counts.h"
 #include "codegen/interp/interp.h"
@@ -122,13 +123,21 @@ Stmt in_lockstep(const For &n, const Stmt &s) {
   return let(lo, n.lo, let(groups, binary(BinOp::floor_div, span, const_int(width)), out));
 }
 
+/// Whether a sum in the order `lanes` numbers its terms by the iterations of the loop, whoever runs them.
+bool counts_lanes(const For &n) {
+  bool found = false;
+  walk(n.body,
+       [&](const Store &s, const Stmt &) { found |= s.order == Order::lanes && s.order.names(n.iter); });
+  return found;
+}
+
 /// Parallel loops from the last iteration to the first, and groups of iterations of vector loops statement by
 /// statement, all reads of a statement before its writes.
 Func in_other_order(const Func &f) {
   Func out = f;
   out.body = rewrite(f.body, [](const For &n, const Stmt &s) {
     if (n.kind == ForKind::vector) return in_lockstep(n, s);
-    if (n.kind != ForKind::parallel) return s;
+    if (n.kind != ForKind::parallel || counts_lanes(n)) return s;
     bool up = n.step > 0;
     Sym count = make_sym(SymKind::local, DType::i64, "count"), k = make_sym(SymKind::iter, DType::i64, "k");
     Sym lo = make_sym(SymKind::local, DType::i64, "lo");
@@ -195,8 +204,9 @@ class DirectiveMaker {
     if (verb == Peel::name) return Peel{loop, pick(random_, {1, 2, 3}), random_() % 2 == 0};
     if (verb == SplitIndexSet::name) return SplitIndexSet{loop, place(loop)};
     if (verb == Contract::name) return temporary(counting);
+    if (verb == ReplaceWithScalar::name) return carried(loop);
     if (verb != Parallel::name) return of_scalar(verb, loop, counting);
-    return Parallel{loop, 0, random_() % 4 ? 0 : size()};
+    return Parallel{loop, random_() % 4 ? 0 : size(), random_() % 4 ? 0 : size()};
   }
 
   Directive tile(std::vector<uint32_t> loops) {
@@ -289,6 +299,14 @@ class DirectiveMaker {
           if (!s.loops.empty()) loop = s.loops[random_() % s.loops.size()];
         }
     return buf ? Directive(Contract{buf, loop}) : Directive(Vectorize{loop, 2});
+  }
+
+  /// An array that the loop stores to.
+  Directive carried(uint32_t loop) const {
+    for (const NestStatement &s : nest_.statements)
+      for (const NestAccess &a : s.accesses)
+        if (a.is_write && !a.index.empty() && is_inside(s, loop)) return ReplaceWithScalar{a.buf, loop};
+    return Parallel{loop};
   }
 
   Random &random_;

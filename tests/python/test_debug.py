@@ -15,6 +15,22 @@ import pytest
 import kernelwright as kw
 from kernelwright import _core_testing
 
+STEPS = (
+    "distribute_reductions",
+    "split_index_sets",
+    "fuse_loops",
+    "unroll_small_loops",
+    "peel_boundaries",
+    "permute_loops",
+    "tile_transposed_accesses",
+    "strip_mine_column_reductions",
+    "separate_sums",
+    "unroll_and_jam",
+    "vectorize_and_parallelize",
+    "version_short_sums",
+    "scalar_replacement",
+    "unroll_hints",
+)
 STAGES = (
     "lower",
     "simplify",
@@ -23,7 +39,8 @@ STAGES = (
     "guard_bounds",
     "hoist_checks",
     "demote_integers",
-    "choose_cpu",
+    *STEPS,
+    "schedule",
     "split_fma",
     "lower_reductions",
     "expand_math",

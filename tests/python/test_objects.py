@@ -297,7 +297,12 @@ def test_inspection() -> None:
     fresh(ONES.astype(float), ONES.astype(float))
     assert "a: buf(f64, (a_0,))" in fresh.ir()
     assert fresh.ir(b=ONES, a=ONES) == fresh.ir("lower", ONES, ONES) == single
-    stages = "lower simplify fuse_fma fill_buffers guard_bounds hoist_checks demote_integers choose_cpu"
+    stages = "lower simplify fuse_fma fill_buffers guard_bounds hoist_checks demote_integers"
+    stages += " distribute_reductions split_index_sets fuse_loops unroll_small_loops peel_boundaries"
+    stages += (
+        " permute_loops tile_transposed_accesses strip_mine_column_reductions separate_sums unroll_and_jam"
+    )
+    stages += " vectorize_and_parallelize version_short_sums scalar_replacement unroll_hints schedule"
     stages += " split_fma lower_reductions expand_math legalise_types bound_trips final"
     for wrong in (lambda: fresh.ir("late"), lambda: fresh.ir(ONES, ONES, stage="late")):
         assert raised(ValueError, wrong) == (

@@ -147,7 +147,15 @@ bool is_surely_short(const For &loop, const Target &target) {
   return operations && work.bounded && *operations < 2 * target.work_per_thread();
 }
 
+/// Chooses for each loop alone where the nest is too large to be read as one.
+static void choose_in_parts(LoopNest &nest, const Target &target) {
+  std::vector<LoopNest> parts = nest.loops_alone();
+  for (LoopNest &part : parts) vectorize_and_parallelize(part, target);
+  nest.take_parts(parts);
+}
+
 void vectorize_and_parallelize(LoopNest &nest, const Target &target) {
+  if (!nest.nest().complete) return choose_in_parts(nest, target);
   if (!nest.nest().loops.empty()) nest.apply_marks(LoopChooser(nest, target).run());
 }
 

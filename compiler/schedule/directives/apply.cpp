@@ -15,6 +15,7 @@
 #include "schedule/directives/preconditions.h"
 #include "schedule/tree/apply_copies.h"
 #include "schedule/tree/array_contraction.h"
+#include "schedule/tree/carried_values.h"
 #include "schedule/tree/perfect_nest.h"
 #include "schedule/tree/simplify_under_bounds.h"
 #include "support/diagnostic.h"
@@ -135,6 +136,12 @@ class Apply {
   }
 
  private:
+  StatementList in_place_of(const Stmt &s, const ReplaceWithScalar &d) const {
+    std::vector<CarriedValue> found = carried_values(loop());
+    auto value =
+        std::find_if(found.begin(), found.end(), [&](const CarriedValue &v) { return v.buf == d.buf; });
+    return {{with_carried_scalar(s, *value)}};
+  }
   StatementList in_place_of(const Stmt &s, const Privatize &d) const { return {{with_own(s, {d.buf})}}; }
 
   /// Those made outside the loop that each iteration writes before it reads them.
@@ -214,17 +221,16 @@ class Apply {
   }
 
   StatementList in_place_of(const Stmt &s, const Unroll &d) const {
-    StatementList out;
-    if (!d.count) {
-      std::vector<Expr> values;
-      uint64_t trips = *constant_trips(loop());
-      for (uint64_t k = 0; k < trips; ++k)
-        values.push_back(add(loop().lo, mul(const_int(static_cast<int64_t>(k)), const_int(loop().step))));
-      return one_after_another(copies_of(loop().body, loop().iter, values));
+    if (d.count) {
+      For changed = loop();
+      changed.kind = ForKind::unroll, changed.how.unroll = static_cast<uint32_t>(d.count);
+      return {{loop_like(s, std::move(changed))}};
     }
-    Blocks b = blocks_of(nest_, d.loop, d.count, out);
-    StatementList bodies = one_after_another(copies_of(b.loop->body, b.loop->iter, values_in(b)));
-    return in_blocks(s, b, statement_of(bodies), std::move(out));
+    std::vector<Expr> values;
+    uint64_t trips = *constant_trips(loop());
+    for (uint64_t k = 0; k < trips; ++k)
+      values.push_back(add(loop().lo, mul(const_int(static_cast<int64_t>(k)), const_int(loop().step))));
+    return one_after_another(copies_of(loop().body, loop().iter, values));
   }
 
   StatementList in_place_of(const Stmt &s, const UnrollAndJam &d) const {

@@ -157,6 +157,7 @@ class OperandPrinter {
   std::string operator()(const Privatize &d) const { return at_loop(d.buf, d.loop); }
   std::string operator()(const Contract &d) const { return at_loop(d.buf, d.loop); }
   std::string operator()(const Expand &d) const { return at_loop(d.buf, d.loop); }
+  std::string operator()(const ReplaceWithScalar &d) const { return at_loop(d.buf, d.loop); }
 
  private:
   static std::string given(std::string_view word, int64_t size) {
@@ -257,6 +258,7 @@ class LineParser {
   void operands(Privatize &d) { d.buf = buffer(), d.loop = loop(); }
   void operands(Contract &d) { d.buf = buffer(), d.loop = loop(); }
   void operands(Expand &d) { d.buf = buffer(), d.loop = loop(); }
+  void operands(ReplaceWithScalar &d) { d.buf = buffer(), d.loop = loop(); }
 
   Buf buffer() {
     NamedBuffers all = buffers_of(nest_);

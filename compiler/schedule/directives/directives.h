@@ -54,7 +54,8 @@ struct UnrollAndJam {
   uint32_t loop = 0;
   int64_t count = 0;
 };
-/// unroll LOOP [by N]: all iterations one after another in place of the loop, or N copies in its body.
+/// unroll LOOP [by N]: all iterations one after another in place of the loop, or a loop whose body code
+/// generation writes out N times.
 struct Unroll {
   static constexpr std::string_view name = "unroll";
   uint32_t loop = 0;
@@ -103,8 +104,17 @@ struct Expand {
   uint32_t loop = 0;
 };
 
-using AnyDirective = std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse,
-                                  Distribute, Peel, SplitIndexSet, Privatize, Contract, Expand>;
+/// replace_with_scalar BUF at LOOP: a scalar for the element that one iteration stores and the next one
+/// loads.
+struct ReplaceWithScalar {
+  static constexpr std::string_view name = "replace_with_scalar";
+  Buf buf{};
+  uint32_t loop = 0;
+};
+
+using AnyDirective =
+    std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse, Distribute, Peel,
+                 SplitIndexSet, Privatize, Contract, Expand, ReplaceWithScalar>;
 
 /// One step of a schedule.
 struct Directive {

@@ -1,9 +1,14 @@
 // Verdicts on a tree and its rewriting, one directive after the other.
 #include "schedule/directives/loop_nest.h"
 
+#include <algorithm>
+#include <unordered_map>
+
 #include "analysis/nest/access_stride.h"
 #include "analysis/nest/privatize.h"
 #include "ir/loops.h"
+#include "ir/match.h"
+#include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/directives/apply.h"
 #include "schedule/directives/legal_order.h"
@@ -21,8 +26,9 @@ static std::string iteration_of(const Nest &nest, uint32_t statement, const std:
   return join_text(out, ", ");
 }
 
-static RefusedDirective refusal_of(const Nest &nest, const Directive &d, const Verdict &v) {
-  RefusedDirective out{print_directive(nest, d), nest.loops[d.loop()].loc, v.reason};
+static Rejection refusal_of(const Nest &nest, const Directive &d, const Verdict &v) {
+  const NestLoop &loop = nest.loops[d.loop()];
+  Rejection out{print_directive(nest, d), d.verb(), loop.loop ? loop.loop->id : 0, loop.loc, v.reason};
   out.why = v.why;
   if (const Fuse *pair = d.as<Fuse>()) out.other = nest.loops[pair->next].loc;
   if (const auto &at = v.dependence) {
@@ -40,10 +46,13 @@ static RefusedDirective refusal_of(const Nest &nest, const Directive &d, const V
   return out;
 }
 
-LoopNest::LoopNest(Func f) : f_(std::move(f)), region_(f_.body) {}
+LoopNest::LoopNest(Func f) : original_(std::make_shared<const Func>(f)), f_(std::move(f)), region_(f_.body) {}
 
 LoopNest::LoopNest(Func f, Stmt region, NestScope scope)
-    : f_(std::move(f)), region_(std::move(region)), scope_(std::move(scope)) {}
+    : original_(std::make_shared<const Func>(f)),
+      f_(std::move(f)),
+      region_(std::move(region)),
+      scope_(std::move(scope)) {}
 
 const Nest &LoopNest::nest() const {
   if (!nest_) nest_ = extract_region(region_, scope_);
@@ -147,14 +156,38 @@ void LoopNest::note_refusal(const Directive &d, std::string why) {
 
 void LoopNest::warn(Diagnostic d) { f_.warnings.push_back(std::move(d)); }
 
-std::optional<LoopNest::Refused> LoopNest::replay(const SourceMap &sources, uint32_t source) {
-  for (Loc line : directive_lines(sources, source)) {
-    Directive d = parse_directive(f_, nest(), sources, line);
-    Verdict v = legal(d, true);
-    if (!v.ok()) return Refused{line, std::move(v)};
-    apply(d);
-  }
-  return std::nullopt;
+std::vector<LoopNest> LoopNest::loops_alone() const {
+  const For *whole = as<For>(region_);
+  size_t depth = whole ? 1 : 0;
+  std::vector<LoopNest> out;
+  for_each_loop(region_, [&](const Stmt &s, const For &, const NestScope &inner) {
+    auto around =
+        std::count_if(inner.begin(), inner.end(), [](const ScopeItem &i) { return !i.sym && !i.expr; });
+    if (static_cast<size_t>(around) != depth) return;
+    NestScope scope = scope_;
+    scope.insert(scope.end(), inner.begin(), inner.end());
+    out.emplace_back(f_, s, std::move(scope));
+    out.back().before_ = s;
+  });
+  return out;
+}
+
+void LoopNest::take_parts(const std::vector<LoopNest> &parts) {
+  std::unordered_map<const StmtNode *, const Stmt *> changed;
+  for (const LoopNest &part : parts) changed[part.before_.p.get()] = &part.region_;
+  replace_region(rewrite(region_, [&](const For &, const Stmt &s, const Stmt &original) {
+    auto found = changed.find(original.p.get());
+    return found == changed.end() ? s : *found->second;
+  }));
+  if (refused_)
+    lines_.emplace_back("# the kernel is too large: each loop is parallelized and vectorized alone");
+}
+
+void LoopNest::add_version(Func both, std::string_view prefix, const std::vector<std::string> &lines) {
+  f_ = std::move(both), region_ = f_.body;
+  has_versions_ = true;
+  nest_.reset();
+  for (const std::string &line : lines) lines_.push_back(cat(prefix, line));
 }
 
 }  // namespace kw

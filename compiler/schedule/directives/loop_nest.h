@@ -17,9 +17,11 @@ struct RefusedAccess {
 };
 
 /// A directive that a step wanted, and why it was not applied.
-struct RefusedDirective {
+struct Rejection {
   std::string line;
-  Loc loop;  ///< the statement
+  std::string_view verb;
+  LoopId loop = 0;
+  Loc loc;  ///< of the loop
   Reason reason = Reason::legal;
   std::string why{};     ///< of an inapplicable directive
   std::string buffer{};  ///< of a dependence, with its two accesses
@@ -32,7 +34,7 @@ struct RefusedDirective {
 
 /// Thrown by LoopNest::require.
 struct RefusedStep {
-  RefusedDirective step;
+  Rejection step;
 };
 
 /// A fused loop and the loop that took it in.
@@ -47,6 +49,8 @@ class LoopNest {
   /// The region is one statement of the function, in its scope.
   LoopNest(Func f, Stmt region, NestScope scope);
 
+  /// Returns the function as it was before all directives.
+  const Func &original() const { return *original_; }
   /// Returns the function with all directives so far applied.
   const Func &func() const { return f_; }
   const Stmt &region() const { return region_; }
@@ -66,10 +70,21 @@ class LoopNest {
   void apply_marks(const std::vector<Directive> &marks);
   /// From now on notes applied directives in lines(), and those that try_apply refuses in `refused`. Copies
   /// of this nest do so too.
-  void record(std::vector<RefusedDirective> *refused) { refused_ = refused; }
+  void record(std::vector<Rejection> *refused) { refused_ = refused; }
   /// Returns the recorded directives as text, in order. Those of a copy include those of the original.
   const std::vector<std::string> &lines() const { return lines_; }
   const std::vector<FusedLoop> &fused() const { return fused_; }
+  bool is_recording() const { return refused_ != nullptr; }
+  /// Makes the region a branch between a version and what it was, once. Each line of the version's schedule
+  /// is recorded behind `prefix`.
+  void add_version(Func both, std::string_view prefix, const std::vector<std::string> &lines);
+  bool has_versions() const { return has_versions_; }
+  /// Of a nest that is too large: the outermost loops of the region, or those in it if it is one loop, each
+  /// as a nest of its own.
+  std::vector<LoopNest> loops_alone() const;
+  /// Puts the loops in their places again, rewritten. Their directives have no names here: only a comment is
+  /// recorded.
+  void take_parts(const std::vector<LoopNest> &parts);
   /// Applies a directive if it is legal.
   Verdict try_apply(const Directive &d);
   /// Applies a directive that was proved for a smaller form of the nest, if it is proved for this one too;
@@ -81,26 +96,21 @@ class LoopNest {
   /// Adds to the warnings of the function.
   void warn(Diagnostic d);
 
-  /// Applies each line of a schedule; stops at the first that is not legal and returns it. Malformed text
-  /// throws CompileError with E401.
-  struct Refused {
-    Loc line;
-    Verdict verdict;
-  };
-  std::optional<Refused> replay(const SourceMap &sources, uint32_t source);
-
  private:
   /// A loop of the nest in the function.
   LoopPlace place_of(uint32_t loop) const;
   void replace_region(Stmt by);
 
+  std::shared_ptr<const Func> original_;
+  Stmt before_{};  ///< of a part: the statement in the nest that it is a part of
   Func f_;
   Stmt region_;
+  bool has_versions_ = false;
   NestScope scope_;
   std::vector<std::string> lines_;
   std::vector<FusedLoop> fused_;
-  std::vector<RefusedDirective> *refused_ = nullptr;  ///< null: records nothing
-  mutable std::optional<Nest> nest_;                  ///< of the current region, extracted on demand
+  std::vector<Rejection> *refused_ = nullptr;  ///< null: records nothing
+  mutable std::optional<Nest> nest_;           ///< of the current region, extracted on demand
 };
 
 }  // namespace kw

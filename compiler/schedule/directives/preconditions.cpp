@@ -14,6 +14,7 @@
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "schedule/tree/array_contraction.h"
+#include "schedule/tree/carried_values.h"
 #include "schedule/tree/perfect_nest.h"
 #include "schedule/tree/statement_list.h"
 
@@ -22,7 +23,7 @@ namespace kw {
 namespace {
 
 // Bounds of the numbers in directives, so that no directive makes code or arrays without end. Chosen.
-constexpr int64_t most_copies = 64, most_size = int64_t{1} << 15, most_elements = 1 << 10,
+constexpr int64_t most_copies = 64, most_size = int64_t{1} << 15, most_elements = 1 << 10, most_written = 512,
                   most_block = int64_t{1} << 30;
 constexpr uint16_t deepest = 800;  // of what still grows
 constexpr size_t most_statements = 20'000;
@@ -42,7 +43,7 @@ constexpr Effect effect_of(const Split &) { return {.takes_continues = true, .co
 constexpr Effect effect_of(const Reorder &) { return {.takes_continues = true, .moves = true}; }
 Effect effect_of(const Tile &d) { return {.takes_continues = true, .moves = d.loops.size() > 1}; }
 constexpr Effect effect_of(const UnrollAndJam &) { return {.moves = true, .copies = true}; }
-constexpr Effect effect_of(const Unroll &) { return {.moves = true, .copies = true}; }
+Effect effect_of(const Unroll &d) { return {.moves = true, .copies = d.count == 0}; }
 constexpr Effect effect_of(const Fuse &) { return {.copies = true}; }
 constexpr Effect effect_of(const Distribute &) { return {.copies = true}; }
 constexpr Effect effect_of(const Peel &) { return {.takes_continues = true, .copies = true}; }
@@ -52,6 +53,7 @@ constexpr Effect effect_of(const Privatize &) {
 }
 constexpr Effect effect_of(const Contract &) { return {.takes_breaks = true, .takes_continues = true}; }
 constexpr Effect effect_of(const Expand &) { return {.takes_breaks = true, .takes_continues = true}; }
+constexpr Effect effect_of(const ReplaceWithScalar &) { return {}; }
 
 class Preconditions {
  public:
@@ -82,11 +84,22 @@ class Preconditions {
     bool may_be_vector = d_.as<Parallel>() != nullptr;
     if (n.loop->kind != ForKind::serial && !(may_be_vector && n.loop->kind == ForKind::vector))
       return {"the loop has its kind already", n.loc};
+    const For *around = n.parent == NestLoop::no_loop ? nullptr : nest_.loops[n.parent].loop;
+    if (around && around->how.block_of && !d_.as<Vectorize>())
+      return {"the loop around it runs over its blocks", n.loc};
+    if (!effect_.only_marks && has_blocks(n.loop->body)) return {"a loop in it runs over blocks", n.loc};
     Jumps jumps = jumps_of(n.loop->body);
     if (jumps.breaks && !effect_.takes_breaks)
       return {"`break` lets an iteration decide whether later ones run", jumps.first_break};
     if (jumps.continues && !effect_.takes_continues) return {"`continue` ends iterations of it early", n.loc};
     return {};
+  }
+
+  /// Rewrites could simplify the ends of blocks.
+  static bool has_blocks(const Stmt &body) {
+    bool found = false;
+    walk(body, [&](const For &n, const Stmt &) { found |= n.how.block_of > 0; });
+    return found;
   }
 
   /// Sums that run in lanes count the iterations of their band.
@@ -191,7 +204,12 @@ class Preconditions {
 
   Inapplicable check(const Unroll &d) const {
     if (has_jump(loop().body) && jumps_of(loop().body).any()) return here("a jump stands in it");
-    if (d.count) return size_fits(d.count, most_copies);
+    if (d.count) {
+      for (uint32_t l = d.loop; l != NestLoop::no_loop; l = nest_.loops[l].parent)
+        if (const For *n = nest_.loops[l].loop; n && n->kind == ForKind::vector)
+          return here("it stands in a vector loop");
+      return size_fits(d.count, most_written);
+    }
     auto trips = constant_trips(loop());
     return trips && *trips <= static_cast<uint64_t>(most_copies)
                ? Inapplicable{}
@@ -248,6 +266,13 @@ class Preconditions {
     bool few = most && *most >= 1 && *most <= static_cast<uint64_t>(most_elements);
     if (!few) return here("it is not known to have few iterations");
     return loop().step == 1 ? Inapplicable{} : here("its step is not 1");
+  }
+
+  Inapplicable check(const ReplaceWithScalar &d) const {
+    std::vector<CarriedValue> found = carried_values(loop());
+    bool fits =
+        std::any_of(found.begin(), found.end(), [&](const CarriedValue &v) { return v.buf == d.buf; });
+    return fits ? Inapplicable{} : here("no iteration is sure to load what the one before it stores");
   }
 
   Inapplicable is_not_own(const Buf &buf) const {

@@ -156,7 +156,7 @@ class BoundaryPeeling {
   }
 
  private:
-  // Peeling triples the body. Chosen, as the limit of choose_cpu.
+  // Peeling triples the body. Chosen, as the limit of run_schedule.
   static constexpr size_t most_statements = 100;
 
   /// The last of the text first: the numbers of those before it stay.

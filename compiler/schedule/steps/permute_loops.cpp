@@ -163,6 +163,6 @@ class LoopPermutation {
 
 }  // namespace
 
-void permute_loops(LoopNest &nest, const Target &) { LoopPermutation(nest).run(); }
+void permute_loops(LoopNest &nest) { LoopPermutation(nest).run(); }
 
 }  // namespace kw

@@ -5,10 +5,9 @@
 #pragma once
 
 #include "schedule/directives/loop_nest.h"
-#include "support/target.h"
 
 namespace kw {
 
-void permute_loops(LoopNest &nest, const Target &target);
+void permute_loops(LoopNest &nest);
 
 }  // namespace kw

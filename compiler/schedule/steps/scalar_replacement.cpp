@@ -1,197 +1,20 @@
-// One look at the statements of each innermost loop, in their order, and one rewrite of those that gain.
+// One value of each loop. The nest is read only if there is one.
 #include "schedule/steps/scalar_replacement.h"
 
-#include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
-
-#include "analysis/affine.h"
-#include "ir/accumulation.h"
-#include "ir/build.h"
-#include "ir/match.h"
-#include "ir/rewrite.h"
+#include "analysis/nest/access_stride.h"
 #include "ir/walk.h"
+#include "schedule/tree/carried_values.h"
 
 namespace kw {
 
-namespace {
-
-/// The subscripts of the element that a store wrote one iteration before; empty when some subscript is not
-/// linear in the iterator and in what the loop does not change.
-class PriorElement {
- public:
-  PriorElement(const For &loop, const Store &n) {
-    std::unordered_set<const SymNode *> own;
-    walk(loop.body, [&](const Let &let, const Stmt &) { own.insert(let.sym.get()); });
-    for (const Expr &i : n.index) {
-      auto form = affine_of(i);
-      if (form) form = shifted(*form, loop);
-      bool fixed = form && std::all_of(form->terms.begin(), form->terms.end(), [&](const AffineTerm &t) {
-                     const Ref *r = as<Ref>(t.atom);
-                     return r && !own.count(r->sym.get());
-                   });
-      if (!fixed) {
-        forms_.clear();
-        return;
-      }
-      forms_.push_back(std::move(*form));
-    }
-  }
-  bool known() const { return !forms_.empty(); }
-  bool is(const std::vector<Expr> &index) const {
-    for (size_t d = 0; d < index.size(); ++d) {
-      auto form = affine_of(index[d]);
-      auto apart = form ? add_scaled(*form, forms_[d], -1) : std::nullopt;
-      if (!apart || !apart->is_constant() || apart->constant != 0) return false;
-    }
-    return true;
-  }
-  /// Those of the first iteration.
-  std::vector<Expr> at_first(const For &loop) const {
-    std::vector<Expr> out;
-    for (const Affine &form : forms_) {
-      Expr first = rewrite(to_expr(form),
-                           [&](const Ref &r, const Expr &e) { return r.sym == loop.iter ? loop.lo : e; });
-      auto folded = affine_of(first);
-      out.push_back(folded ? to_expr(*folded) : first);
-    }
-    return out;
-  }
-
- private:
-  static std::optional<Affine> shifted(Affine form, const For &loop) {
-    for (const AffineTerm &t : form.terms) {
-      const Ref *r = as<Ref>(t.atom);
-      int64_t by;
-      if (!r || r->sym != loop.iter) continue;
-      if (__builtin_mul_overflow(t.coefficient, loop.step, &by)) return std::nullopt;
-      if (__builtin_sub_overflow(form.constant, by, &form.constant)) return std::nullopt;
-    }
-    return form;
-  }
-
-  std::vector<Affine> forms_;
-};
-
-/// A store of an innermost loop whose value the next iteration reads.
-struct Carried {
-  const StmtNode *store = nullptr;
-  Buf buf;
-  std::vector<Expr> first;                       ///< where the first iteration reads
-  std::unordered_set<const ExprNode *> reads{};  ///< the loads of what was stored before
-};
-
-class LoopSummary {
- public:
-  explicit LoopSummary(const For &loop) : loop_(loop) {
-    bool plain = loop.kind == ForKind::serial;
-    walk(
-        loop.body, [&](const For &, const Stmt &) { plain = false; },
-        [&](const While &, const Stmt &) { plain = false; },
-        [&](const Jump &, const Stmt &) { plain = false; },
-        [&](const Check &, const Stmt &) { plain = false; });
-    if (!plain) return;
-    walk(
-        loop.body, [&](const Store &n, const Stmt &) { ++stores_[n.buf.get()]; },
-        [&](const Alloc &n, const Stmt &) { own_.insert(n.buf.get()); });
-    find_stores(loop.body);
-  }
-  std::vector<Carried> found;
-
- private:
-  /// The stores that every iteration comes to, each the only one to its buffer.
-  void find_stores(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-      if (const Seq *n = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < n->items.size(); ++i) find_stores(n->items[i]);
-      if (const Store *n = as<Store>(*s)) note(*n, *s);
-    }
-  }
-
-  void note(const Store &n, const Stmt &s) {
-    if (n.index.empty() || n.order == Order::lanes || stores_[n.buf.get()] != 1) return;
-    if (n.buf->space == Space::registers || own_.count(n.buf.get())) return;
-    PriorElement earlier(loop_, n);
-    if (!earlier.known()) return;
-    Carried out{s.p.get(), n.buf, earlier.at_first(loop_)};
-    store_ = s.p.get(), earlier_ = &earlier, certain_ = late_ = stored_ = false;
-    look(loop_.body, out, true);
-    if (certain_ && !late_) found.push_back(std::move(out));
-  }
-
-  /// Every read in order; `certain` where each iteration comes.
-  void look(const Stmt &root, Carried &out, bool certain) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-      if (const Seq *n = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < n->items.size(); ++i) look(n->items[i], out, certain);
-      if (const Let *n = as<Let>(*s)) reads(n->value, out, certain);
-      if (const If *n = as<If>(*s)) {
-        reads(n->cond, out, certain);
-        look(n->yes, out, false), look(n->no, out, false);
-      }
-      if (const Store *n = as<Store>(*s)) {
-        for (const Expr &i : n->index) reads(i, out, certain);
-        reads(n->value, out, certain);
-        stored_ = stored_ || s->p.get() == store_;
-      }
-    }
-  }
-
-  void reads(const Expr &e, Carried &out, bool certain) {
-    std::unordered_set<const ExprNode *> lazy;
-    auto skip = [&](const Expr &part) {
-      walk(part, [&](const Load &, const Expr &l) { lazy.insert(l.p.get()); });
-    };
-    walk(
-        e, [&](const Logic &n, const Expr &) { skip(n.b); },
-        [&](const Select &n, const Expr &) { skip(n.yes), skip(n.no); },
-        [&](const Load &n, const Expr &l) {
-          if (n.buf != out.buf || !earlier_->is(n.index)) return;
-          late_ = late_ || stored_;
-          certain_ = certain_ || (certain && !lazy.count(l.p.get()));
-          out.reads.insert(l.p.get());
-        });
-  }
-
-  const For &loop_;
-  std::unordered_map<const BufNode *, int> stores_;
-  std::unordered_set<const BufNode *> own_;  ///< new in each iteration
-  const StmtNode *store_ = nullptr;
-  const PriorElement *earlier_ = nullptr;
-  bool certain_ = false, late_ = false, stored_ = false;
-};
-
-Stmt carried(const For &loop, const Stmt &s, const Carried &c) {
-  DType t = c.buf->dtype;
-  Buf last = make_buf(make_sym(SymKind::buffer, t, "last"), {}, Space::registers);
-  Sym value = make_sym(SymKind::local, t, "value");
-  For out = loop;
-  out.body = rewrite(
-      loop.body,
-      [&](const Load &, const Expr &e, const Expr &original) {
-        return c.reads.count(original.p.get()) ? load(last, {}) : e;
-      },
-      [&](const Store &n, const Stmt &same, const Stmt &original) {
-        if (original.p.get() != c.store) return same;
-        Expr v = kw::ref(value);
-        return let(value, n.value, seq({store(n.buf, n.index, v, same.loc()), store(last, {}, v)}));
-      });
-  bool up = loop.step > 0;
-  Expr runs = binary(BinOp::lt, up ? loop.lo : loop.hi, up ? loop.hi : loop.lo);
-  Expr none = constant(Value{t, 0});
-  Stmt before = store(last, {}, select(runs, load(c.buf, c.first), none));
-  return alloc(last, Fill::none, seq({before, for_loop(std::move(out), s.loc())}));
-}
-
-}  // namespace
-
-Func scalar_replacement(const Func &f) {
-  Func out = f;
-  out.body = rewrite(f.body, [](const For &n, const Stmt &s) {
-    LoopSummary look(n);
-    return look.found.empty() ? s : carried(n, s, look.found.front());
+void scalar_replacement(LoopNest &nest) {
+  std::vector<std::pair<Sym, Buf>> found;
+  walk(nest.region(), [&](const For &n, const Stmt &) {
+    if (std::vector<CarriedValue> values = carried_values(n); !values.empty())
+      found.emplace_back(n.iter, values.front().buf);
   });
-  return out;
+  for (const auto &[iter, buf] : found)
+    if (auto loop = find_loop(nest.nest(), iter)) nest.try_apply(ReplaceWithScalar{buf, *loop});
 }
 
 }  // namespace kw

@@ -1,15 +1,11 @@
-// Keeps in a register what one iteration of an innermost loop stores and the next iteration loads.
-//     for j in serial(1, n, 1):                   last = alloc(f32, (), 'registers')
-//       y[j] = y[j - 1] + x[j]         →          last[()] = y[0] if 1 < n else f32(0.0)
-//                                                 for j in serial(1, n, 1):
-//                                                   let v = last[()] + x[j]: y[j] = v; last[()] = v
-// A sum into one element is such a loop as well. No two buffers may share memory.
+// Keeps in a register what one iteration of an innermost loop stores and the next iteration loads
+// (schedule/tree/carried_values).
 #pragma once
 
-#include "ir/func.h"
+#include "schedule/directives/loop_nest.h"
 
 namespace kw {
 
-Func scalar_replacement(const Func &f);
+void scalar_replacement(LoopNest &nest);
 
 }  // namespace kw

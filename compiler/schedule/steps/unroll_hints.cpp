@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <unordered_set>
 
+#include "analysis/nest/access_stride.h"
 #include "analysis/nest/trip_counts.h"
 #include "ir/loops.h"
-#include "ir/rewrite.h"
 #include "ir/walk.h"
 
 namespace kw {
@@ -66,22 +65,13 @@ UnrollPlan unroll_plan(const For &loop) {
   return plan;
 }
 
-Func unroll_hinted(const Func &f) {
-  std::unordered_set<const SymNode *> in_lanes;  // iterators
-  walk(f.body, [&](const For &lanes, const Stmt &) {
-    if (lanes.kind == ForKind::vector)
-      walk(lanes.body, [&](const For &n, const Stmt &) { in_lanes.insert(n.iter.get()); });
+void unroll_hinted(LoopNest &nest) {
+  std::vector<std::pair<Sym, int64_t>> found;
+  for_each_loop(nest.region(), [&](const Stmt &, const For &n, const NestScope &) {
+    if (n.hint == Hint::unroll && is_plain(n)) found.emplace_back(n.iter, unroll_plan(n).copies);
   });
-  Func out = f;
-  out.body = rewrite(f.body, [&](const For &n, const Stmt &s) {
-    if (n.hint != Hint::unroll || !is_plain(n) || in_lanes.count(n.iter.get())) return s;
-    uint32_t copies = unroll_plan(n).copies;
-    if (copies < 2) return s;
-    For loop = n;
-    loop.kind = ForKind::unroll, loop.how.unroll = copies;
-    return for_loop(std::move(loop), s.loc());
-  });
-  return out;
+  for (const auto &[iter, copies] : found)
+    if (auto loop = find_loop(nest.nest(), iter); loop && copies >= 2) nest.try_apply(Unroll{*loop, copies});
 }
 
 }  // namespace kw

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "ir/func.h"
+#include "schedule/directives/loop_nest.h"
 
 namespace kw {
 
@@ -20,7 +20,7 @@ struct UnrollPlan {
 };
 UnrollPlan unroll_plan(const For &loop);
 
-/// Sets the kind and the copies of serial loops with the hint.
-Func unroll_hinted(const Func &f);
+/// Unrolls the serial loops with the hint.
+void unroll_hinted(LoopNest &nest);
 
 }  // namespace kw

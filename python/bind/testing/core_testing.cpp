@@ -12,7 +12,8 @@
 #include "runtime/launch.h"
 #include "runtime/memory/buffer.h"
 #include "runtime/versions/entry.h"
-#include "schedule/choose_cpu.h"
+#include "schedule/replay.h"
+#include "schedule/schedule.h"
 #include "support/hash.h"
 #include "support/text.h"
 
@@ -70,7 +71,7 @@ std::pair<std::string, std::string> schedule_ir(const std::string &ir, const std
   uint32_t text = sources.add_text("<schedule>", 0, schedule);
   LoopNest nest(*f);
   try {
-    auto refused = nest.replay(sources, text);
+    auto refused = replay(nest, sources, text);
     if (!refused) return {print(nest.func()), ""};
     return {"", cat("refused: ",
                     sources.text(text).substr(refused->line.begin, refused->line.end - refused->line.begin))};
@@ -88,7 +89,7 @@ std::pair<std::string, std::string> planned_ir(const std::string &ir, const std:
   sources.add_text("<ir>", 0, ir);
   uint32_t text = sources.add_text("<schedule>", 0, schedule);
   LoopNest nest(*f);
-  run_steps(nest, [&](LoopNest &n) {
+  run_or_restore(nest, [&](LoopNest &n) {
     for (Loc line : directive_lines(sources, text))
       n.require(parse_directive(n.func(), n.nest(), sources, line));
   });

@@ -54,7 +54,9 @@ Func lowered(std::string_view body, FpMode fp) {
 }
 
 Func with_tail(Func f, const CodegenOptions &options, const Target &target) {
-  return run_passes(find_backend("llvm").lowering, run_pipeline(f, options, target), target);
+  const Backend &backend = find_backend("llvm");
+  Func safe = scheduled(run_pipeline(f, options, target), options, target, backend);
+  return run_passes(backend.lowering, safe, target);
 }
 
 CodegenOptions of_body(Body body) {

@@ -29,6 +29,7 @@ std::string chosen(std::string_view lines, const Target &target = avx512(), FpMo
   CodegenOptions options;
   options.fp = fp;
   Func f = run_pipeline(unit::kernel(text + "  return a, v, w\n", s, options), options, target);
+  f = run_schedule(f, target, cpu_steps(), false).func;
   std::vector<std::string> out;
   walk(f.body, [&](const For &n, const Stmt &at) {
     bool blocks = n.kind == ForKind::parallel && n.how.vector_width;  // of a sum, in lanes as well
@@ -91,10 +92,8 @@ std::string schedule(std::string_view lines) {
   for (const std::string &line : split_text(lines, '\n')) text += cat("  ", line, "\n");
   Signature s =
       unit::signature({unit::tensor(2), unit::tensor(2), unit::tensor(1), unit::tensor(1, DType::i64)});
-  auto [common, safe] = pipeline_passes({});
-  Func f = run_passes(common, unit::kernel(text + "  return a, v, w\n", s), avx512());
-  f = run_passes(safe.first(safe.size() - 1), f, avx512());
-  return join_text(schedule_for_cpu(f, avx512()).directives, "; ");
+  Func f = run_pipeline(unit::kernel(text + "  return a, v, w\n", s), {}, avx512());
+  return join_text(run_schedule(f, avx512(), cpu_steps(), true).steps, "; ");
 }
 
 TEST(ChooseCpu, what_is_turned_over_is_read_along_the_outer_loop) {

@@ -10,6 +10,7 @@
 #include "driver/pipeline.h"
 #include "ir/print.h"
 #include "schedule/choose_cpu.h"
+#include "schedule/replay.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
 
@@ -44,7 +45,7 @@ void expect_replay(const Func &f, const std::vector<std::string> &lines, const F
   SourceMap sources;
   LoopNest nest(f);
   uint32_t text = sources.add_text("schedule", 0, join_text(lines, "\n"));
-  auto refused = nest.replay(sources, text);
+  auto refused = replay(nest, sources, text);
   EXPECT_FALSE(refused) << f.name << ": " << excerpt(sources, refused->line);
   EXPECT_EQ(print(nest.func()), print(scheduled));
 }
@@ -53,18 +54,18 @@ void expect_replay(const Func &f, const std::vector<std::string> &lines, const F
 /// types of its arguments.
 std::string schedules(const std::string &kernels, const Target &target) {
   std::string out;
-  auto [common, safe] = pipeline_passes({});
   for (size_t at = kernels.find("\n\n\n# "); at != std::string::npos; at = kernels.find("\n\n\n# ", at)) {
     at += 5;
     size_t text = kernels.find('\n', at) + 1, end = kernels.find("\n\n\n", at);
     std::string types = kernels.substr(at, text - 1 - at);
     Func f = unit::kernel(kernels.substr(text, end == std::string::npos ? end : end + 1 - text),
                           signature_of(types));
-    f = run_passes(safe.first(safe.size() - 1), run_passes(common, f, target), target);
+    f = run_pipeline(f, {}, target);
     out += cat(f.name, "\n");
-    CpuSchedule chosen = schedule_for_cpu(f, target);
+    Schedule chosen = run_schedule(f, target, cpu_steps(), true);
+    EXPECT_EQ(print(run_schedule(f, target, cpu_steps(), false).func), print(chosen.func));
     EXPECT_TRUE(chosen.func.warnings.empty()) << f.name;  // W409: no step of its own is refused
-    std::vector<std::string> lines = std::move(chosen.directives);
+    std::vector<std::string> lines = chosen.steps;
     expect_replay(f, lines, chosen.func);
     if (lines.empty()) lines.emplace_back("as written");
     for (const std::string &line : lines) out += cat("  ", line, "\n");

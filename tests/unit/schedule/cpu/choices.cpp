@@ -22,11 +22,7 @@ static LoopNest nest_after(std::string_view lines, const std::function<void(Loop
   Signature s = signature({tensor(2), tensor(2), tensor(1), tensor(1, DType::i64)});
   CodegenOptions options;
   Func f = kernel(text + "  return a, v, w\n", s, options);
-  auto [common, safe] = pipeline_passes(options);
-  for (const PassList &list : {common, safe})
-    for (const Pass &pass : list)
-      if (std::string_view(pass.name) != "choose_cpu") f = pass.run(f, avx512_machine());
-  LoopNest nest(f);
+  LoopNest nest(run_pipeline(f, options, avx512_machine()));
   step(nest);
   return nest;
 }

@@ -8,6 +8,7 @@
 #include "ir/verify.h"
 #include "ir/walk.h"
 #include "schedule/directives/loop_nest.h"
+#include "schedule/replay.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
 
@@ -22,7 +23,7 @@ std::string after(std::string_view body, std::string_view schedule) {
   LoopNest nest(f);
   SourceMap sources;
   uint32_t text = sources.add_text("<schedule>", 1, std::string(schedule));
-  if (auto refused = nest.replay(sources, text)) return cat("refused: ", refused->verdict.why);
+  if (auto refused = replay(nest, sources, text)) return cat("refused: ", refused->verdict.why);
   EXPECT_EQ(verify(nest.func()), "");
   std::string out = print(nest.func());
   size_t begin = out.find("  dims(n, m)\n") + 13, end = out.find("  return w\n");
@@ -94,7 +95,7 @@ std::vector<int64_t> visits(const std::string &range, std::string_view schedule,
                         ", 1):\n      w[0, i * 24 + j + 200] = w[0, i * 24 + j + 200] + 1\n  return w\n"));
   LoopNest nest(f);
   SourceMap sources;
-  EXPECT_FALSE(nest.replay(sources, sources.add_text("<schedule>", 1, std::string(schedule)))) << range;
+  EXPECT_FALSE(replay(nest, sources, sources.add_text("<schedule>", 1, std::string(schedule)))) << range;
   int64_t dims[] = {n, 600};
   std::vector<int64_t> w(600);
   void *data[] = {w.data()};
@@ -301,7 +302,7 @@ std::vector<int64_t> count(const std::string &range, std::string_view schedule, 
                         "):\n    w[0, 0] = w[0, 0] + 1\n    w[0, 1] = w[0, 1] + i\n", "  return w\n"));
   LoopNest nest(f);
   SourceMap sources;
-  EXPECT_FALSE(nest.replay(sources, sources.add_text("<schedule>", 1, std::string(schedule))));
+  EXPECT_FALSE(replay(nest, sources, sources.add_text("<schedule>", 1, std::string(schedule))));
   std::vector<int64_t> w(4);
   void *data[] = {w.data()};
   int64_t dims[] = {2, 2};
@@ -335,7 +336,7 @@ TEST(ApplyDirective, statements_keep_their_places) {
   walk(f.body, [&](const Store &, const Stmt &s) { before.push_back(s.loc()); });
   LoopNest nest(f);
   SourceMap sources;
-  ASSERT_FALSE(nest.replay(sources, sources.add_text("<schedule>", 1, "split i by 4\nunroll i1\n")));
+  ASSERT_FALSE(replay(nest, sources, sources.add_text("<schedule>", 1, "split i by 4\nunroll i1\n")));
   walk(nest.func().body, [&](const Store &, const Stmt &s) { later.push_back(s.loc()); });
   EXPECT_EQ(later, std::vector<Loc>(5, before[0]));
   walk(nest.func().body, [&](const For &, const Stmt &s) { EXPECT_TRUE(s.loc().known()); });

@@ -51,6 +51,8 @@ TEST(Directives, a_line_reads_back) {
                            "split_index_set i at -p - 1",
                            "split_index_set j#2 at 0",
                            "privatize s at j",
+                           "replace_with_scalar w at j",
+                           "expand s at j",
                            "split i by 8  # fits the cache: L1 # 2"}) {
     SourceMap sources;
     Loc all{sources.add_text("<schedule>", 1, line), 0, static_cast<uint32_t>(line.size())};

@@ -8,6 +8,7 @@
 #include "ir/match.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "schedule/replay.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
 
@@ -46,7 +47,7 @@ std::string ask(const LoopNest &nest, std::string_view directive) {
 /// Applies the lines; each must be legal and leave a sound tree.
 void follow(LoopNest &nest, std::string_view schedule) {
   SourceMap sources;
-  auto refused = nest.replay(sources, sources.add_text("<schedule>", 1, std::string(schedule)));
+  auto refused = replay(nest, sources, sources.add_text("<schedule>", 1, std::string(schedule)));
   ASSERT_FALSE(refused) << schedule << "\n" << print(nest.func());
   ASSERT_EQ(verify(nest.func()), "");
 }
@@ -122,10 +123,7 @@ TEST(LoopNest, the_safe_body_allows_what_the_source_does) {
   LoopNest source = nest_of(
       "for i in range(a.shape[0]):\n  for j in range(b.shape[1]):\n    s = 0.0\n"
       "    for k in range(a.shape[1]):\n      s += a[i, k] * b[k, j]\n    c[i, j] = s");
-  auto [common, safe] = pipeline_passes({});
-  ASSERT_EQ(safe.back().name, "choose_cpu");
-  Target target = unit::with_fma();
-  LoopNest nest(run_passes(safe.first(safe.size() - 1), run_passes(common, source.func(), target), target));
+  LoopNest nest(run_pipeline(source.func(), {}, unit::with_fma()));
   EXPECT_EQ(ask_all(nest, {"parallel i", "reorder j i", "tile i by 4, j by 8", "unroll_and_jam j by 8"}),
             (Answers{"parallel i: legal", "reorder j i: legal", "tile i by 4, j by 8: legal",
                      "unroll_and_jam j by 8: legal"}));
@@ -303,6 +301,11 @@ TEST(LoopNest, a_kind_is_the_last_word_on_a_loop) {
   LoopNest nest = ir_nest("  for i in serial(0, n, 1):\n    w[i] = i\n");
   follow(nest, "parallel i chunk 4\n");
   EXPECT_EQ(ask(nest, "split i by 2"), "inapplicable: the loop has its kind already");
+  LoopNest blocks = ir_nest("  for k in serial(0, n, 1):\n    for i in serial(0, n, 1):\n      w[i] = k\n");
+  follow(blocks, "parallel i block 64\n");
+  EXPECT_EQ(ask(blocks, "split i by 2"), "inapplicable: the loop around it runs over its blocks");
+  EXPECT_EQ(ask(blocks, "peel k first 1"), "inapplicable: a loop in it runs over blocks");
+  EXPECT_EQ(ask(blocks, "vectorize i by 8"), "legal");
 }
 
 }  // namespace

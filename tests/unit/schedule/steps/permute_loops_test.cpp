@@ -10,7 +10,7 @@ namespace {
 
 using unit::loops_after;
 
-void order(LoopNest &nest) { permute_loops(nest, unit::avx512_machine()); }
+void order(LoopNest &nest) { permute_loops(nest); }
 
 TEST(OrderLoops, elements_side_by_side_come_innermost) {
   EXPECT_EQ(

@@ -17,7 +17,9 @@ std::string carried(std::string_view body) {
       unit::ir(cat("def f(a: buf(f32, (n,)), s: inout(f32, (n,)), m: inout(f32, (n, n))):\n"
                    "  fp('strict')\n  dims(n)\n",
                    body, "  return s, m\n"));
-  Func out = scalar_replacement(f);
+  LoopNest nest(f);
+  scalar_replacement(nest);
+  Func out = nest.func();
   EXPECT_EQ(verify(out), "") << print(out);
   if (out.body.p == f.body.p) return "";
   std::string text = print(out);

@@ -21,9 +21,10 @@ std::string written_out(std::string_view lines) {
   Func f =
       unit::kernel(text + "  return v\n", unit::signature({unit::tensor(1), unit::tensor(1, DType::i64)}));
   std::string out;
-  walk(choose_cpu(f, unit::avx512_machine()).body, [&](const For &n, const Stmt &) {
-    if (n.kind == ForKind::unroll) out += cat(out.empty() ? "" : " ", n.iter->name, "/", n.how.unroll);
-  });
+  walk(run_schedule(f, unit::avx512_machine(), cpu_steps(), false).func.body,
+       [&](const For &n, const Stmt &) {
+         if (n.kind == ForKind::unroll) out += cat(out.empty() ? "" : " ", n.iter->name, "/", n.how.unroll);
+       });
   return out;
 }
 

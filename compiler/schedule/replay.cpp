@@ -1,0 +1,71 @@
+// One nest for the kernel, one for its version while the lines are for that.
+#include "schedule/replay.h"
+
+#include "schedule/cpu/short_sums.h"
+#include "support/diagnostic.h"
+
+namespace kw {
+
+namespace {
+
+class Replay {
+ public:
+  Replay(LoopNest &nest, const SourceMap &sources) : nest_(nest), sources_(sources) {}
+
+  std::optional<RefusedLine> run(uint32_t source) {
+    for (Loc line : directive_lines(sources_, source)) {
+      std::string_view text = sources_.text(source).substr(line.begin, line.end - line.begin);
+      bool is_version = text.starts_with(short_sums_prefix);
+      if (is_version) {
+        line.begin += static_cast<uint32_t>(short_sums_prefix.size());
+        begin_version(line);
+      } else {
+        end_version();
+      }
+      if (auto refused = apply(is_version ? *version_ : nest_, line)) return refused;
+    }
+    end_version();
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<RefusedLine> apply(LoopNest &nest, Loc line) const {
+    Directive d = parse_directive(nest.func(), nest.nest(), sources_, line);
+    Verdict v = nest.legal(d, true);
+    if (!v.ok()) return RefusedLine{line, std::move(v)};
+    nest.apply(d);
+    return std::nullopt;
+  }
+
+  void begin_version(Loc line) {
+    if (version_) return;
+    std::optional<ShortSums> made = short_sums(nest_.original());
+    if (!made || nest_.has_versions()) {
+      Diagnostic d{Code::E401, line, "the kernel has no version for short sums", {}, {}};
+      if (made) d.message = "the kernel has its version for short sums already";
+      throw CompileError(std::move(d));
+    }
+    condition_ = made->condition;
+    version_.emplace(std::move(made->func));
+  }
+
+  void end_version() {
+    if (!version_) return;
+    nest_.add_version(with_short_sums(nest_.func(), condition_, version_->func()), short_sums_prefix,
+                      version_->lines());
+    version_.reset();
+  }
+
+  LoopNest &nest_;
+  const SourceMap &sources_;
+  std::optional<LoopNest> version_;
+  Expr condition_;
+};
+
+}  // namespace
+
+std::optional<RefusedLine> replay(LoopNest &nest, const SourceMap &sources, uint32_t source) {
+  return Replay(nest, sources).run(source);
+}
+
+}  // namespace kw

@@ -1,0 +1,18 @@
+// Applies a schedule that is given as text, one directive a line. Lines that begin with "short_sums: " are
+// for the version of the kernel for short sums (schedule/cpu/short_sums), which the first of them makes.
+#pragma once
+
+#include "schedule/directives/loop_nest.h"
+
+namespace kw {
+
+struct RefusedLine {
+  Loc line;
+  Verdict verdict;
+};
+
+/// Applies the lines in their order; stops at the first that is not legal and returns it. Throws CompileError
+/// with E401 for malformed text.
+std::optional<RefusedLine> replay(LoopNest &nest, const SourceMap &sources, uint32_t source);
+
+}  // namespace kw

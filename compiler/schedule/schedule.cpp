@@ -1,0 +1,70 @@
+// The runner of the steps: it times, dumps and verifies each.
+#include "schedule/schedule.h"
+
+#include "ir/match.h"
+#include "support/text.h"
+#include "transform/pass.h"
+
+namespace kw {
+
+namespace {
+
+/// The statements of a kernel whose loops are rewritten. Chosen: 4,000 statements would take 6 s.
+constexpr size_t most_statements = 100;
+
+Diagnostic unsound_plan(const std::string &kernel, const Rejection &step) {
+  std::string line = step.line.substr(0, step.line.find("  #"));
+  Diagnostic d{Code::W409, step.loc, {}, {}, {}};
+  d.message =
+      cat("the loops of '", kernel, "' run as they are written: `", line, "` was planned and is not legal");
+  if (!step.buffer.empty())
+    d.notes.push_back(cat("iterations would meet in '", step.buffer, "' in another order"));
+  if (!step.why.empty()) d.notes.emplace_back(step.why);
+  d.help.emplace_back("results are right, but not fast; this is a fault of kernelwright, please report it");
+  return d;
+}
+
+}  // namespace
+
+bool run_or_restore(LoopNest &nest, const std::function<void(LoopNest &)> &steps) {
+  LoopNest before = nest;
+  try {
+    steps(nest);
+    return true;
+  } catch (const RefusedStep &refused) {
+    nest = std::move(before);
+    nest.warn(unsound_plan(nest.func().name, refused.step));
+    return false;
+  }
+}
+
+Schedule run_schedule(const Func &f, const Target &target, std::span<const ScheduleStep> steps,
+                      bool recorded) {
+  Schedule out;
+  LoopNest nest(f);
+  if (recorded) nest.record(&out.rejected);
+  bool is_small = nest.nest().statements.size() <= most_statements;
+  run_or_restore(nest, [&](LoopNest &n) {
+    for (const ScheduleStep &step : steps) {
+      if (step.reads_all && !is_small) continue;
+      double step_begin = now_ms();
+      step.run(n, target);
+      finish_stage(step.name, n.func(), now_ms() - step_begin);
+    }
+  });
+  out.func = nest.func(), out.steps = nest.lines(), out.fused = nest.fused();
+  out.has_short_sums = nest.has_versions();
+  return out;
+}
+
+const Stmt &Schedule::main() const { return has_short_sums ? as<If>(func.body)->no : func.body; }
+
+Stmt Schedule::short_sums() const { return has_short_sums ? as<If>(func.body)->yes : Stmt{}; }
+
+LoopId Schedule::executor_of(LoopId loop) const {
+  for (const FusedLoop &f : fused)  // in their order: one that took others in may be fused itself
+    if (f.loop == loop) loop = f.into;
+  return loop;
+}
+
+}  // namespace kw
