@@ -16,6 +16,7 @@
 #include "ir/print.h"
 #include "ir/walk.h"
 #include "schedule/hints.h"
+#include "schedule/replay.h"
 #include "support/text.h"
 
 namespace kw {
@@ -56,7 +57,9 @@ class Explainer {
   Explainer(const Func &f, const CompileInput &input) : f_(f), in_(input) {
     safe_ = run_pipeline(f, input.options, input.target);
     if (!is_scheduled(input.options)) return;
-    schedule_ = find_backend("llvm").schedule(safe_, input.target, true);
+    const Backend &backend = find_backend("llvm");
+    schedule_ = backend.schedule(safe_, input.target, true);
+    if (debug_options().verify_each) check_schedule(backend);
     out_.findings = describe_loops(safe_, schedule_, input.target);
     for (Finding &finding : describe_missed(safe_, schedule_, input)) add(std::move(finding));
     out_.schedule = schedule_.steps;
@@ -76,6 +79,14 @@ class Explainer {
   }
 
  private:
+  /// What is told is what runs: the recorded directives make the loops, and so do the steps of a compilation.
+  void check_schedule(const Backend &backend) const {
+    std::string wrong = replay_error(safe_, schedule_.steps, schedule_.func);
+    bool same = print(backend.schedule(safe_, in_.target).func) == print(schedule_.func);
+    if (wrong.empty() && !same) wrong = "a recorded schedule is another one";
+    ensure(wrong.empty(), cat("the schedule of '", f_.name, "' is not what explain() tells: ", wrong));
+  }
+
   void find_shared() {
     const Signature &signature = in_.signature;
     std::vector<std::optional<size_t>> args = argument_numbers(f_, signature);

@@ -106,8 +106,8 @@ class LoopReport {
 
   std::string how(const For &n) const {
     std::vector<std::string> out;
-    if (n.kind == ForKind::parallel) out.emplace_back("on threads");
-    if (n.how.vector_width >= 2) out.push_back(cat("in lanes, ", n.how.vector_width, " at once"));
+    if (n.kind == ForKind::parallel) out.emplace_back("parallel");
+    if (n.how.vector_width >= 2) out.push_back(cat("vectorized by ", n.how.vector_width));
     if (out.empty()) out.emplace_back("serial");
     if (n.how.jam) out.push_back(cat(n.how.jam, " iterations as one"));
     for (std::string &sum : sums(n)) out.push_back(std::move(sum));

@@ -1,21 +1,11 @@
-// The questions of schedule/cpu, asked once more of the loops as they were before; the first that is answered
-// with no is the reason.
+// Loops of the source find their reasons by LoopId among what the scheduler refused.
 #include "driver/missed_optimizations.h"
 
 #include <algorithm>
 
 #include "analysis/bounds.h"
-#include "analysis/cost.h"
-#include "analysis/nest/privatize.h"
-#include "analysis/nest/trip_counts.h"
-#include "analysis/vectorization.h"
-#include "ir/accumulation.h"
-#include "ir/build.h"
-#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
-#include "schedule/cpu/register_model.h"
-#include "schedule/cpu/vectorize_and_parallelize.h"
 #include "schedule/hints.h"
 #include "support/text.h"
 
@@ -29,7 +19,7 @@ class MissedOptimizations {
       : safe_(safe), schedule_(schedule), in_(input) {
     walk(schedule.main(), [&](const For &n, const Stmt &) {
       if (n.kind == ForKind::parallel) on_threads_.push_back(n.id);
-      if (n.how.vector_width >= 2) in_lanes_.push_back(n.id);
+      if (n.how.vector_width >= 2) vectorized_.push_back(n.id);
       left_.push_back(n.id);
     });
   }
@@ -51,72 +41,41 @@ class MissedOptimizations {
   void loop(const Stmt &s, const For &n) {
     bool is_outermost =
         std::none_of(scope_->begin(), scope_->end(), [](const ScopeItem &i) { return !i.sym && !i.expr; });
-    bool threads = has(on_threads_, n), lanes = has(in_lanes_, n), is_innermost = true;
+    bool threads = has(on_threads_, n), vector = has(vectorized_, n), is_innermost = true;
     for (const ScopeItem &i : *scope_)
-      if (i.loop) lanes |= has(in_lanes_, *i.loop);
+      if (i.loop) vector |= has(vectorized_, *i.loop);
     walk(n.body, [&](const For &inner, const Stmt &) {
       threads |= has(on_threads_, inner);
       is_innermost = false;
     });
-    std::string no_threads, no_lanes;
-    if (is_outermost && !threads) no_threads = why_no_threads(s, n);
-    if (is_innermost && !lanes && has(left_, n)) no_lanes = why_no_lanes(s, n);
-    if (!no_threads.empty() && no_threads == no_lanes)
-      return add(s, cat("threads and lanes for ", n.iter->name), std::move(no_lanes));
-    if (!no_threads.empty()) add(s, cat("threads for ", n.iter->name), std::move(no_threads));
-    if (!no_lanes.empty()) add(s, cat("lanes for ", n.iter->name), std::move(no_lanes));
+    std::string no_threads, no_vector;
+    if (is_outermost && !threads) no_threads = why_not(n, Claim::parallel);
+    if (is_innermost && !vector && has(left_, n)) no_vector = why_not(n, Claim::vectorize);
+    if (!no_threads.empty() && no_threads == no_vector)
+      return add(s, cat("not parallelized or vectorized: ", n.iter->name), std::move(no_vector));
+    if (!no_threads.empty()) add(s, cat("not parallelized: ", n.iter->name), std::move(no_threads));
+    if (!no_vector.empty()) add(s, cat("not vectorized: ", n.iter->name), std::move(no_vector));
   }
 
-  std::string why_no_threads(const Stmt &s, const For &n) {
-    if (n.hint == Hint::serial) return "`serial` keeps it in order";
-    auto trips = most_trips(n);
-    if ((trips && *trips < 2) || is_surely_short(n, in_.target)) return "its work is worth one thread only";
-    if (has_check(n.body)) return "subscripts are checked in it, and the first bad one is told";
-    if (std::string why = refused(s, Claim::parallel); !why.empty()) return why;
-    if (jumps_of(n.body).any()) return "`continue` ends some of its iterations early";
-    if (writes_outer_scalar(n.body)) return "it writes a scalar that is made outside it";
-    if (has(in_lanes_, n)) return "it runs in lanes, and its range does not follow from shapes alone";
-    return "no gain was found";
-  }
-
-  std::string why_no_lanes(const Stmt &s, const For &n) {
-    if (n.hint == Hint::serial) return "`serial` keeps it in order";
-    if (has_check(n.body)) return "subscripts are checked in it, one after the other";
-    if (std::string why = refused(s, Claim::vectorize); !why.empty()) return why;
-    VectorizationAnalysis view(n);
-    if (!view.is_vectorizable()) return without_lanes(view.blocker());
-    auto trips = most_trips(n);
-    if (trips && *trips < 4) return cat("it runs ", counted(*trips, "time"), " at most");
-    const VectorizationAnalysis::Work &work = view.work();
-    if (work.gathers + work.scatters > 0 && lanes_of_loop(in_.target, n, view) == 0)
-      return cat("elements lie apart in memory: ", work.gathers + work.scatters, " access",
-                 work.gathers + work.scatters == 1 ? "" : "es", " one by one for ",
-                 counted(work.operations, "operation"), " in lanes");
-    return "no gain was found";
-  }
-
-  std::string without_lanes(Loc at) const {
-    std::string text = at.known() ? excerpt(in_.sources, at) : "";
-    if (text.empty()) return "it holds a statement that has no form in lanes";
-    return cat("`", text, "` at line ", line(at), " has no form in lanes");
-  }
-
-  /// Why the loop's iterations need their order, or "".
-  std::string refused(const Stmt &s, Claim claim) const {
-    Nest nest = extract_nest(s, *scope_);
-    Verdict v = legal(safe_, nest, claim, 0);
-    if (!v.ok()) return refusal_text(safe_, in_.sources, nest, claim, v);
-    std::vector<std::string> shared;
-    for (const SharedReduction &r : v.shared) shared.emplace_back(reduction_noun(r.kind));
-    return claim == Claim::vectorize || shared.empty()
-               ? std::string()
-               : cat("its iterations share ", join_text(shared, " and "));
+  /// What the scheduler recorded of the loop that executes this one.
+  std::string why_not(const For &n, Claim claim) const {
+    LoopId executor = schedule_.executor_of(n.id);
+    auto found = std::find_if(schedule_.rejected.begin(), schedule_.rejected.end(), [&](const Rejection &r) {
+      return r.loop == executor && r.verb == claim_name(claim);
+    });
+    if (found == schedule_.rejected.end()) return "no gain was found";
+    if (found->proof)
+      return refusal_text(schedule_.func, in_.sources, found->proof->nest, claim, found->proof->verdict);
+    std::string text = found->blocker.known() ? excerpt(in_.sources, found->blocker) : "";
+    return text.empty() ? found->why
+                        : cat("`", text, "` at line ", line(found->blocker), " cannot be vectorized");
   }
 
   /// Directives that would have gained, but for those that another one of the same kind stood in for.
   void refused() {
     for (const Rejection &r : schedule_.rejected) {
       std::string_view verb = r.verb;
+      if (verb.empty()) out_.push_back({"missed", r.loc, r.line, -1, "refused", r.why});
       bool is_told =
           verb == Fuse::name || verb == UnrollAndJam::name || verb == Tile::name || verb == Reorder::name;
       bool in_place = std::any_of(schedule_.steps.begin(), schedule_.steps.end(),
@@ -180,8 +139,8 @@ class MissedOptimizations {
   const Func &safe_;
   const Schedule &schedule_;
   const CompileInput &in_;
-  const NestScope *scope_ = nullptr;                  ///< of the loop that is looked at
-  std::vector<LoopId> on_threads_, in_lanes_, left_;  ///< of scheduled loops
+  const NestScope *scope_ = nullptr;                    ///< of the loop that is looked at
+  std::vector<LoopId> on_threads_, vectorized_, left_;  ///< of scheduled loops
   std::vector<Finding> out_;
 };
 

@@ -1,8 +1,10 @@
 // One nest for the kernel, one for its version while the lines are for that.
 #include "schedule/replay.h"
 
+#include "ir/print.h"
 #include "schedule/cpu/short_sums.h"
 #include "support/diagnostic.h"
+#include "support/text.h"
 
 namespace kw {
 
@@ -66,6 +68,20 @@ class Replay {
 
 std::optional<RefusedLine> replay(LoopNest &nest, const SourceMap &sources, uint32_t source) {
   return Replay(nest, sources).run(source);
+}
+
+std::string replay_error(const Func &f, const std::vector<std::string> &lines, const Func &scheduled) {
+  SourceMap sources;
+  LoopNest nest(f);
+  uint32_t text = sources.add_text("<schedule>", 0, join_text(lines, "\n"));
+  try {
+    if (auto refused = replay(nest, sources, text))
+      return cat("`", sources.text(text).substr(refused->line.begin, refused->line.end - refused->line.begin),
+                 "` is not legal");
+  } catch (const CompileError &e) {
+    return e.found()[0].message;
+  }
+  return print(nest.func()) == print(scheduled) ? "" : "the directives make other loops than those that run";
 }
 
 }  // namespace kw

@@ -15,4 +15,7 @@ struct RefusedLine {
 /// with E401 for malformed text.
 std::optional<RefusedLine> replay(LoopNest &nest, const SourceMap &sources, uint32_t source);
 
+/// Returns "" if the lines of a recorded schedule make the scheduled function of `f`, else what they do not.
+std::string replay_error(const Func &f, const std::vector<std::string> &lines, const Func &scheduled);
+
 }  // namespace kw

@@ -44,6 +44,12 @@ Schedule run_schedule(const Func &f, const Target &target, std::span<const Sched
   LoopNest nest(f);
   if (recorded) nest.record(&out.rejected);
   bool is_small = nest.nest().statements.size() <= most_statements;
+  if (recorded && !is_small) {
+    Rejection all{"rewrites of loops", {}, 0, f.body.loc(), Reason::inapplicable};
+    all.why =
+        cat("the kernel has ", nest.nest().statements.size(), " statements, of at most ", most_statements);
+    out.rejected.push_back(std::move(all));
+  }
   run_or_restore(nest, [&](LoopNest &n) {
     for (const ScheduleStep &step : steps) {
       if (step.reads_all && !is_small) continue;

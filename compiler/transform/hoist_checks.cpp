@@ -190,7 +190,7 @@ For copy_of(const For &loop, Symbols &iterators, const EarlyChecks &source) {
   auto [lo, hi] = source.bounds_of(loop);
   For copy = loop;
   copy.lo = replaced(lo, iterators), copy.hi = replaced(hi, iterators);
-  copy.iter = make_sym(SymKind::iter, DType::i64, loop.iter->name);
+  copy.iter = make_sym(SymKind::iter, DType::i64, loop.iter->name), copy.id = 0;
   copy.kind = ForKind::serial, copy.hint = Hint::none;
   iterators[loop.iter.get()] = kw::ref(copy.iter);
   return copy;

@@ -105,8 +105,9 @@ def counts_in_memory(m, s):
 def test_what_has_no_form_in_lanes_is_named() -> None:
     args = np.ones(4, bool), np.zeros(1, int)
     line = first_line(counts_in_memory) + 3
-    why = [w for _, subject, _, _, w in facts(counts_in_memory, "missed", *args) if subject == "lanes for k"]
-    assert why == [f"`s[0] += 1 if m[k] else 2` at line {line} has no form in lanes"]
+    missed = facts(counts_in_memory, "missed", *args)
+    why = [w for _, subject, _, _, w in missed if subject == "not vectorized: k"]
+    assert why == [f"`s[0] += 1 if m[k] else 2` at line {line} cannot be vectorized"]
 
 
 def test_conditions_are_those_that_a_call_tests() -> None:
@@ -451,9 +452,9 @@ def test_the_schedule_is_told_step_by_step() -> None:
     assert only(kw.kernel(turned.__wrapped__, debug=True).explain(F32)).schedule == ()
 
 
-TOLD = r"""  schedule    i0 in range\(0, a.shape\[1\], 256\): on threads  \[line 4\]
-                j0 in range\(0, a.shape\[0\], 16\): on threads  \[line 5\]
-                  i in its block at i0: in lanes, \d+ at once  \[line 4\]
+TOLD = r"""  schedule    i0 in range\(0, a.shape\[1\], 256\): parallel  \[line 4\]
+                j0 in range\(0, a.shape\[0\], 16\): parallel  \[line 5\]
+                  i in its block at i0: vectorized by \d+  \[line 4\]
                     j in its block at j0: serial  \[line 5\]
                       8 bytes, [\d.]+ cycles? each: 100 % of the time
               \(by a model: one thread, all data near, 256 for each size that is no constant\)
@@ -471,11 +472,11 @@ def test_loops_are_told_as_they_run_with_what_the_model_says() -> None:
 
 
 UNDONE = """
-  not done    line 6: threads and lanes for i:
+  not done    line 6: not parallelized or vectorized: i:
                 iterations of `i` depend on each other
                 iteration i = 2 reads c[1] (line 7), which iteration i = 1 writes (line 7)
-              line 9: threads for p: its work is worth one thread only
-              line 9: lanes for p: it runs 3 times at most
+              line 9: not parallelized: p: its work is worth one thread only
+              line 9: not vectorized: p: it runs 3 times at most
 """
 
 
@@ -589,4 +590,4 @@ def test_a_fused_loop_tells_where_it_went() -> None:
     assert second.why.startswith(f"one with the loop of line {first.line}")
     assert second.what == first.what == "parallel"
     missed = [(fact.line - first.line, fact.subject) for fact in version.of("missed")]
-    assert missed == [(0, "lanes for i"), (2, "lanes for i")]  # they go down a column
+    assert missed == [(0, "not vectorized: i"), (2, "not vectorized: i")]  # they go down a column

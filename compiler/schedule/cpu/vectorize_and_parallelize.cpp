@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "analysis/cost.h"
+#include "analysis/nest/access_stride.h"
 #include "analysis/nest/privatize.h"
 #include "analysis/nest/trip_counts.h"
 #include "ir/accumulation.h"
@@ -14,6 +15,7 @@
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "schedule/cpu/register_model.h"
+#include "schedule/cpu/serial_reasons.h"
 #include "schedule/steps/split_index_sets.h"
 
 namespace kw {
@@ -29,9 +31,10 @@ class LoopChooser {
     choices_.resize(loops.size());
   }
 
-  /// Outer loops first.
-  std::vector<Directive> run() {
-    statements(nest_.region());
+  void run() { statements(nest_.region()); }
+
+  /// The directives for what was chosen, outer loops first.
+  std::vector<Directive> marks() const {
     std::vector<Directive> out;
     for (uint32_t l = 0; l < choices_.size(); ++l) {
       const Choice &c = choices_[l];
@@ -43,11 +46,32 @@ class LoopChooser {
     return out;
   }
 
+  /// Records why loops stay serial: those that no thread shares, and innermost ones that are not vectorized.
+  void record(LoopNest &into) const {
+    for (uint32_t l = 0; l < choices_.size(); ++l) {
+      const For *n = into.nest().loops[l].loop;
+      if (!n || n->kind != ForKind::serial) continue;
+      bool threads = is_chosen(l, [](const Choice &c) { return c.threads; }, ForKind::parallel);
+      bool vector = is_chosen(l, [](const Choice &c) { return c.width > 0; }, ForKind::vector);
+      if (!threads) reject_parallel(into, l, choices_[l].block, target_);
+      if (!vector && loops_in(into.nest(), l).empty()) reject_vectorize(into, l, target_);
+    }
+  }
+
  private:
   struct Choice {
     int64_t width = 0, block = 0;
     bool threads = false;
   };
+
+  /// Whether a loop, or one around it, has its kind or gets it.
+  template <class F>
+  bool is_chosen(uint32_t l, F &&chosen, ForKind kind) const {
+    for (; l != NestLoop::no_loop; l = nest_.nest().loops[l].parent)
+      if (const For *n = nest_.nest().loops[l].loop; chosen(choices_[l]) || (n && n->kind == kind))
+        return true;
+    return false;
+  }
 
   /// Iterations of a vector loop that stay on one thread.
   int64_t block_of(const For &loop, int64_t width) const {
@@ -156,7 +180,11 @@ static void choose_in_parts(LoopNest &nest, const Target &target) {
 
 void vectorize_and_parallelize(LoopNest &nest, const Target &target) {
   if (!nest.nest().complete) return choose_in_parts(nest, target);
-  if (!nest.nest().loops.empty()) nest.apply_marks(LoopChooser(nest, target).run());
+  if (nest.nest().loops.empty()) return;
+  LoopChooser chooser(nest, target);
+  chooser.run();
+  if (nest.is_recording()) chooser.record(nest);
+  nest.apply_marks(chooser.marks());
 }
 
 }  // namespace kw

@@ -132,7 +132,7 @@ class OperandPrinter {
   std::string operator()(const Parallel &d) const {
     return cat(names_[d.loop], given("block", d.block), given("chunk", d.chunk));
   }
-  std::string operator()(const Vectorize &d) const { return cat(names_[d.loop], " by ", d.width); }
+  std::string operator()(const Vectorize &d) const { return cat(names_[d.loop], given("by", d.width)); }
   std::string operator()(const Split &d) const { return cat(names_[d.loop], " by ", d.size); }
   std::string operator()(const Reorder &d) const {
     std::vector<std::string> out;

@@ -147,11 +147,23 @@ bool LoopNest::require(const Directive &d) {
   return false;
 }
 
-void LoopNest::note_refusal(const Directive &d, std::string why) {
+void LoopNest::reject(const Directive &d, std::string why, Loc blocker) {
   if (!refused_) return;
-  Verdict wanted{Reason::inapplicable};
-  refused_->push_back(refusal_of(nest(), d, wanted));
-  refused_->back().why = std::move(why);
+  refused_->push_back(refusal_of(nest(), d, Verdict{Reason::inapplicable}));
+  refused_->back().why = std::move(why), refused_->back().blocker = blocker;
+}
+
+void LoopNest::reject(const Directive &d, Rejection::Proof proof) {
+  if (!refused_) return;
+  refused_->push_back(refusal_of(nest(), d, Verdict{proof.verdict.reason}));
+  refused_->back().proof = std::make_shared<const Rejection::Proof>(std::move(proof));
+}
+
+Rejection::Proof LoopNest::prove_alone(uint32_t loop, Claim claim) const {
+  LoopPlace place = place_of(loop);
+  Rejection::Proof out{extract_nest(place.at, place.scope), {}};
+  out.verdict = kw::legal(f_, out.nest, claim, 0);
+  return out;
 }
 
 void LoopNest::warn(Diagnostic d) { f_.warnings.push_back(std::move(d)); }

@@ -30,6 +30,13 @@ struct Rejection {
   /// Of a witness: the sizes for which the iterations conflict, and whether they are sufficient.
   std::vector<std::pair<Expr, int64_t>> sizes{};
   bool is_certain = false;
+  /// A verdict on the dependences of a loop, with the nest of this loop alone that it is about.
+  struct Proof {
+    Nest nest;
+    Verdict verdict;
+  };
+  std::shared_ptr<const Proof> proof{};  ///< of parallel and vectorize
+  Loc blocker{};                         ///< of vectorize: what has no vector form
 };
 
 /// Thrown by LoopNest::require.
@@ -91,8 +98,12 @@ class LoopNest {
   /// returns false if no proof is found. Throws RefusedStep if a witness or the tree refutes it.
   bool require(const Directive &d);
 
-  /// Notes in `refused` a directive that was not applied for another reason than legality.
-  void note_refusal(const Directive &d, std::string why);
+  /// Records that a directive was not applied for another reason than the legality of its order: `why` with
+  /// the place in the way, or a proof.
+  void reject(const Directive &d, std::string why, Loc blocker = {});
+  void reject(const Directive &d, Rejection::Proof proof);
+  /// Asks a claim of the nest of one loop alone, with a witness.
+  Rejection::Proof prove_alone(uint32_t loop, Claim claim) const;
   /// Adds to the warnings of the function.
   void warn(Diagnostic d);
 

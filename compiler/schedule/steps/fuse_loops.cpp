@@ -93,8 +93,7 @@ class Fuser {
     Directive d{Fuse{a, b}, "they share memory"};
     if (!trial.try_apply(d).ok()) return false;
     bool stays_free = (!threads || trial.is_free_for_threads(a)) && (!lanes || is_free_for_lanes(trial, a));
-    if (!stays_free)
-      return nest_.note_refusal(d, "as one loop its iterations would depend on each other"), false;
+    if (!stays_free) return nest_.reject(d, "as one loop its iterations would depend on each other"), false;
     nest_ = std::move(trial);
     return fused_ = true;
   }

@@ -51,16 +51,15 @@ using Lines = std::vector<std::string>;
 TEST(Explain, loops_are_told_as_they_run_with_what_they_cost) {
   EXPECT_EQ(
       told("def f(a, k):\n  for i in range(a.shape[0]):\n    a[i] = a[i] * 2.0 + 1.0\n  return a\n", "nest"),
-      (Lines{"0 i0 in range(0, a.shape[0], 16384): on threads",
-             "1 i in its block at i0: in lanes, 32 at once | 8 bytes, 2 operations, 0.13 cycles each: "
+      (Lines{"0 i0 in range(0, a.shape[0], 16384): parallel",
+             "1 i in its block at i0: vectorized by 32 | 8 bytes, 2 operations, 0.13 cycles each: "
              "100 % of the time"}));
   EXPECT_EQ(
       told("def f(a, k):\n  s = float32(0)\n  for i in range(a.shape[0]):\n    s += a[i]\n  a[0] = s\n"
            "  return a\n",
            "nest"),
-      Lines{
-          "0 i in range(a.shape[0]): on threads, in lanes, 64 at once, sums in lanes | 4 bytes, 1 operation, "
-          "0.06 cycles each: 100 % of the time; a row of sums has 8 of 16 registers"});
+      Lines{"0 i in range(a.shape[0]): parallel, vectorized by 64, sums in lanes | 4 bytes, 1 operation, "
+            "0.06 cycles each: 100 % of the time; a row of sums has 8 of 16 registers"});
 }
 
 TEST(Explain, loops_that_are_vectorized_for_short_sums_only_say_so) {
@@ -78,8 +77,8 @@ TEST(Explain, sizes_of_inner_loops_are_those_in_the_middle) {
       "def f(a, k):\n  for i in range(a.shape[0]):\n    for j in range(i):\n      a[i, j] = k[i, 0]\n"
       "    a[i, i] = 1.0\n  return a\n";
   EXPECT_EQ(told(triangle, "nest", unit::signature({unit::tensor(2), unit::tensor(2)})),
-            (Lines{"0 i in range(a.shape[0]): on threads | 4 bytes, 1 cycle each: 6 % of the time",
-                   "1 j in range(i): in lanes, 32 at once | 4 bytes, 0.13 cycles each: 94 % of the time"}));
+            (Lines{"0 i in range(a.shape[0]): parallel | 4 bytes, 1 cycle each: 6 % of the time",
+                   "1 j in range(i): vectorized by 32 | 4 bytes, 0.13 cycles each: 94 % of the time"}));
 }
 
 TEST(Explain, what_is_not_done_has_its_reason) {
@@ -87,19 +86,19 @@ TEST(Explain, what_is_not_done_has_its_reason) {
     std::string text = cat("def f(a, k):\n  for i in ", range, ":\n    ", body, "\n  return a\n");
     return join_text(told(text, "missed"), "; ");
   };
-  EXPECT_EQ(
-      missed("range(1, a.shape[0])", "a[i] = a[i] + a[i - 1]"),
-      "threads and lanes for i: not done | iterations of `i` depend on each other; iteration i = 2 reads "
-      "a[1] (line ");
-  EXPECT_EQ(
-      missed("range(3)", "a[i] = 1.0"),
-      "threads for i: not done | its work is worth one thread only; lanes for i: not done | it runs 3 times "
-      "at most");
+  EXPECT_EQ(missed("range(1, a.shape[0])", "a[i] = a[i] + a[i - 1]"),
+            "not parallelized or vectorized: i: not done | iterations of `i` depend on each other; iteration "
+            "i = 2 reads "
+            "a[1] (line ");
+  EXPECT_EQ(missed("range(3)", "a[i] = 1.0"),
+            "not parallelized: i: not done | its work is worth one thread only; not vectorized: i: not done "
+            "| it runs 3 times "
+            "at most");
   EXPECT_EQ(missed("serial(a.shape[0])", "a[i] = 1.0"),
-            "threads and lanes for i: not done | `serial` keeps it in order");
-  EXPECT_EQ(
-      missed("range(k.shape[0])", "a[k[i]] = 1.0"),
-      "threads and lanes for i: not done | two iterations may write the same element of 'a'; `k[i]` (line ");
+            "not parallelized or vectorized: i: not done | `serial` keeps it in order");
+  EXPECT_EQ(missed("range(k.shape[0])", "a[k[i]] = 1.0"),
+            "not parallelized or vectorized: i: not done | two iterations may write the same element of 'a'; "
+            "`k[i]` (line ");
 }
 
 TEST(Explain, findings_are_what_the_pipeline_did) {

@@ -40,16 +40,6 @@ Signature signature_of(const std::string &types) {
   return unit::signature(std::move(args));
 }
 
-/// Each directive is legal where it was applied, and all of them make the scheduled function.
-void expect_replay(const Func &f, const std::vector<std::string> &lines, const Func &scheduled) {
-  SourceMap sources;
-  LoopNest nest(f);
-  uint32_t text = sources.add_text("schedule", 0, join_text(lines, "\n"));
-  auto refused = replay(nest, sources, text);
-  EXPECT_FALSE(refused) << f.name << ": " << excerpt(sources, refused->line);
-  EXPECT_EQ(print(nest.func()), print(scheduled));
-}
-
 /// The directives of each kernel of the file, under its name. A kernel is a paragraph that begins with the
 /// types of its arguments.
 std::string schedules(const std::string &kernels, const Target &target) {
@@ -66,7 +56,7 @@ std::string schedules(const std::string &kernels, const Target &target) {
     EXPECT_EQ(print(run_schedule(f, target, cpu_steps(), false).func), print(chosen.func));
     EXPECT_TRUE(chosen.func.warnings.empty()) << f.name;  // W409: no step of its own is refused
     std::vector<std::string> lines = chosen.steps;
-    expect_replay(f, lines, chosen.func);
+    EXPECT_EQ(replay_error(f, lines, chosen.func), "") << f.name;
     if (lines.empty()) lines.emplace_back("as written");
     for (const std::string &line : lines) out += cat("  ", line, "\n");
   }

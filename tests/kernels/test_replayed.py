@@ -1,0 +1,35 @@
+"""The directives that explain() prints are the whole schedule: replayed, they make the loops that run.
+
+verify=each replays them at each explanation. Of every kernel of the corpus and of the gallery of bench/.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import corpus
+import kernelwright as kw
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "gallery"))
+
+from families import CASES as GALLERY  # noqa: E402
+
+CORPUS = corpus.load()
+
+
+@pytest.mark.parametrize("fp", ["strict", "default", "fast"])
+@pytest.mark.parametrize("case", CORPUS, ids=lambda c: c.name)
+def test_corpus(case: corpus.Case, fp: str) -> None:
+    with kw.debug("verify=each"):
+        assert kw.kernel(fp=fp)(case.fn).explain(*case.make(np.random.default_rng(0))).versions
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_gallery(name: str) -> None:
+    case = GALLERY[name]
+    with kw.debug("verify=each"):
+        assert case.kernel.explain(*case.arguments(next(iter(case.sizes)))).versions
