@@ -10,6 +10,7 @@
 #include "transform/lowering/bound_trips.h"
 #include "transform/lowering/legalise_types.h"
 #include "transform/lowering/lower_reductions.h"
+#include "transform/lowering/settle_vector_loops.h"
 #include "transform/math/expand.h"
 #include "transform/simplify.h"
 
@@ -18,9 +19,13 @@ namespace kw {
 namespace {
 
 constexpr Pass cpu_tail[] = {
-    {"split_fma", split_fma},     {"lower_reductions", lower_reductions},
-    {"expand_math", expand_math}, {"legalise_types", legalise_types},
-    {"simplify", simplify},       {"bound_trips", bound_trips},
+    {"split_fma", split_fma},
+    {"lower_reductions", lower_reductions},
+    {"expand_math", expand_math},
+    {"legalise_types", legalise_types},
+    {"simplify", simplify},
+    {"bound_trips", bound_trips},
+    {"settle_vector_loops", settle_vector_loops},
 };
 
 std::string emit_object(const Func &f, const Target &target) {

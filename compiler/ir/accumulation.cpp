@@ -40,6 +40,13 @@ bool is_of_call(const Expr &e) {
   return fine;
 }
 
+bool counts_lanes(const For &loop) {
+  bool found = false;
+  walk(loop.body,
+       [&](const Store &s, const Stmt &) { found |= s.order == Order::lanes && s.order.names(loop.iter); });
+  return found;
+}
+
 bool has_check(const Stmt &s) {
   bool found = false;
   walk(s, [&](const Check &, const Stmt &) { found = true; });

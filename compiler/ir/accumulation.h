@@ -41,6 +41,9 @@ bool reads_elements(const Expr &e);
 /// (outermost first, null for a while).
 std::vector<const For *> band_of(const Store &s, const std::vector<const For *> &loops);
 
+/// Returns whether a sum in the order `lanes` numbers its terms by the iterations of the loop.
+bool counts_lanes(const For &loop);
+
 /// Calls visit(statement, store, loops around it) for every store in source order. The loops are outermost
 /// first; a null stands for a While, beyond which no band reaches.
 void for_each_store(

@@ -80,6 +80,7 @@ constexpr CodeRow table[] = {
     {Code::W407, "W407", warning, "neighbouring loops that cannot become one", "test_w407_unfused"},
     {Code::W408, "W408", hint, "claimed iterations share a temporary", "test_w408_shared_temporary"},
     {Code::W409, "W409", warning, "a plan of the scheduler that is not legal", "test_w409_refused_plan"},
+    {Code::W410, "W410", warning, "a vector loop that runs serially", "test_w410_not_vectorized"},
     {Code::E501, "E501", device, "no such device", "test_e501_device"},
     {Code::E502, "E502", device, "compiler library", "test_e502_library"},
     {Code::E503, "E503", internal, "internal error", "test_e503_internal"},

@@ -95,6 +95,7 @@ enum class Code : uint8_t {
   W407,
   W408,
   W409,
+  W410,
   E501,
   E502,
   E503,

@@ -271,13 +271,13 @@ Stmt run_early(Group group, const EarlyChecks &source) {
 
   Buf bad = make_buf(make_sym(SymKind::buffer, DType::i64, "bad"), {}, Space::registers);
   Stmt notice = within_block(ForKind::vector, {.vector_width = lanes}, [&](const Symbols &here) {
-    Expr fails = load(bad, {});
+    Expr fails;  // of all checks: one term of a reduction
     for (const EarlyCheck &c : group.checks) {
       Expr one = alarm_of(replaced(c.cond, here));
       if (Expr only = all_of(c.only_if)) one = select(replaced(only, here), one, const_int(0));
-      fails = binary(BinOp::bit_or, fails, one);
+      fails = fails ? binary(BinOp::bit_or, fails, one) : one;
     }
-    return store(bad, {}, fails);
+    return store(bad, {}, binary(BinOp::bit_or, load(bad, {}), fails));
   });
   Stmt find = within_block(ForKind::serial, {}, [&](const Symbols &here) { return checks_of(group, here); });
   Expr failed = binary(BinOp::lt, load(bad, {}), const_int(0));

@@ -1,4 +1,4 @@
-"""W401 to W409: hints whose claim is false or could not be proved, with their texts in cases/w40*.txt, and
+"""W401 to W410: hints whose claim is false or could not be proved, with their texts in cases/w40*.txt, and
 plans of the scheduler that are not legal."""
 
 from __future__ import annotations
@@ -549,6 +549,32 @@ def test_w409_refused_plan() -> None:
       = help: results are right, but not fast; this is a fault of kernelwright, please report it
 """
     assert _core_testing.planned_ir(RUNNING, "fuse i j") == (untouched, text)
+
+
+CHECKED_LANES = """\
+# kw-ir 1
+def f(w: inout(i64, (n,))):
+  fp('strict')
+  dims(n)
+  site('E303', w, 0)
+  for i in vector(0, n, 1, vector_width=8):
+    check(w[i] < n, site=0)
+  return w
+"""
+
+
+def test_w410_not_vectorized() -> None:
+    lowered, warned = _core_testing.lowered_ir(CHECKED_LANES)
+    assert "for i in serial(0, n, 1)" in lowered
+    text = """\
+<ir>:6:3: warning[W410]: the vector loop over 'i' of 'f' has no vector form and runs serially
+    6 |   for i in vector(0, n, 1, vector_width=8):
+      |   ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+      = help: results are right, but not fast; this is a fault of kernelwright, please report it
+"""
+    assert warned == text
+    with kw.debug("verify=each"), pytest.raises(RuntimeError, match="has no vector form"):
+        _core_testing.lowered_ir(CHECKED_LANES)
 
 
 def test_w408_shared_temporary() -> None:

@@ -11,6 +11,7 @@
 #include "analysis/nest/privatize.h"
 #include "analysis/nest/trip_counts.h"
 #include "codegen/interp/interp.h"
+#include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/match.h"
@@ -121,14 +122,6 @@ Stmt in_lockstep(const For &n, const Stmt &s) {
   rest.lo = add(kw::ref(lo), mul(kw::ref(groups), const_int(width)));
   Stmt out = seq({whole, copy_of(for_loop(std::move(rest)))});
   return let(lo, n.lo, let(groups, binary(BinOp::floor_div, span, const_int(width)), out));
-}
-
-/// Whether a sum in the order `lanes` numbers its terms by the iterations of the loop, whoever runs them.
-bool counts_lanes(const For &n) {
-  bool found = false;
-  walk(n.body,
-       [&](const Store &s, const Stmt &) { found |= s.order == Order::lanes && s.order.names(n.iter); });
-  return found;
 }
 
 /// Parallel loops from the last iteration to the first, and groups of iterations of vector loops statement by

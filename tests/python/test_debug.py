@@ -149,7 +149,8 @@ def test_dump_after_one_pass(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_unknown_pass_is_an_error(tmp_path: Path) -> None:
-    passes = (*STAGES, "legalise_types", "bound_trips", "check_all_bounds", "track_writes", "emit", "all")
+    late = ("legalise_types", "bound_trips", "settle_vector_loops", "check_all_bounds", "track_writes")
+    passes = (*STAGES, *late, "emit", "all")
     text = f"KW_DEBUG: dump:after= names no pass 'unrol'; the passes are: {', '.join(passes)}"
     with pytest.raises(ValueError, match=r"^KW_DEBUG: dump:after=") as raised, kw.debug(dump_after="unrol"):
         pass

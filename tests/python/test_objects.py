@@ -303,7 +303,7 @@ def test_inspection() -> None:
         " permute_loops tile_transposed_accesses strip_mine_column_reductions separate_sums unroll_and_jam"
     )
     stages += " vectorize_and_parallelize version_short_sums scalar_replacement unroll_hints schedule"
-    stages += " split_fma lower_reductions expand_math legalise_types bound_trips final"
+    stages += " split_fma lower_reductions expand_math legalise_types bound_trips settle_vector_loops final"
     for wrong in (lambda: fresh.ir("late"), lambda: fresh.ir(ONES, ONES, stage="late")):
         assert raised(ValueError, wrong) == (
             f"no stage is called 'late'; the stages are {stages.replace(' ', ', ')}"

@@ -11,6 +11,7 @@
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "support/diagnostic.h"
+#include "support/text.h"
 
 namespace kw {
 
@@ -336,8 +337,11 @@ void FunctionEmitter::loop(const For &n) {
 void FunctionEmitter::iterations(const For &n, V lo, V trips) {
   BasicBlock *last = &fn_->back(), *before = b_.GetInsertBlock();
   std::optional<VectorizationAnalysis> view;
-  if (runs_in_vectors(n)) view.emplace(n), strided_.emplace(n, *view);
-  if (view && view->is_vectorizable())
+  if (runs_in_vectors(n)) {
+    view.emplace(n), strided_.emplace(n, *view);
+    ensure(view->is_vectorizable(), cat("the vector loop over '", n.iter->name, "' has no vector form"));
+  }
+  if (view)
     lanes(n, *view, lo, trips);
   else if (n.kind == ForKind::unroll)
     unrolled_loop(n, lo, trips);

@@ -73,8 +73,7 @@ FunctionEmitter::RowToCollapse FunctionEmitter::row_to_collapse(const For &rows)
               (as<Ref>(whole->hi) || as_int(whole->hi)) && !mentions(whole->hi, rows.iter);
   if (!fits) return {};
   VectorizationAnalysis view(*row);
-  bool joins = view.is_vectorizable() && view.reductions().empty() && view.arg_reductions().empty() &&
-               !view.has_lane_sums();
+  bool joins = view.reductions().empty() && view.arg_reductions().empty() && !view.has_lane_sums();
   return joins ? RowToCollapse{row, buffers_in_rows(rows, *row)} : RowToCollapse{};
 }
 

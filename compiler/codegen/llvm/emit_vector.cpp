@@ -1,6 +1,6 @@
 // Loops of the kind vector: `width` iterations at once, in chunks; what is left of them in chunks of one
 // register with a mask, or one by one. Scalars from outside gather in a lane each and are folded at the end.
-// A loop that has no form over lanes runs serially, which means the same.
+// Each has a vector form (transform/lowering/settle_vector_loops).
 #include "codegen/llvm/emit.h"
 #include "ir/build.h"
 #include "ir/limits.h"
@@ -11,11 +11,7 @@ namespace kw {
 
 using llvm::BasicBlock;
 
-bool FunctionEmitter::runs_in_vectors(const For &n) const {
-  bool is_power = (n.how.vector_width & (n.how.vector_width - 1)) == 0;
-  return !lanes_ && n.kind == ForKind::vector && n.how.vector_width >= 2 &&
-         n.how.vector_width <= max_vector_width && is_power;
-}
+bool FunctionEmitter::runs_in_vectors(const For &n) const { return !lanes_ && n.kind == ForKind::vector; }
 
 /// Lanes of the chunks that run what is left.
 uint32_t FunctionEmitter::rest_lanes(const VectorizationAnalysis &view, uint32_t width) const {

@@ -125,16 +125,8 @@ class LoopChooser {
     return inner && !as_int(inner->hi) ? inner : nullptr;
   }
 
-  /// Whether a sum in lanes counts the iterations of the loop.
-  static bool sums_over(const For &n) {
-    bool found = false;
-    walk(n.body,
-         [&](const Store &s, const Stmt &) { found |= s.order == Order::lanes && s.order.names(n.iter); });
-    return found;
-  }
-
   bool may_sum_on_threads(uint32_t l, const For &n) const {
-    if (n.kind != ForKind::serial || n.hint == Hint::serial || !sums_over(n)) return false;
+    if (n.kind != ForKind::serial || n.hint == Hint::serial || !counts_lanes(n)) return false;
     return !is_surely_short(n, target_) && nest_.legal(Parallel{l}).ok();
   }
 
@@ -143,13 +135,24 @@ class LoopChooser {
     if (n.kind != ForKind::serial || n.hint == Hint::serial || (trips && *trips < 2)) return false;
     if (is_surely_short(n, target_)) return false;
     if (writes_outer_scalar(n.body) || has_cut_inside(n)) return false;
-    if (sums_over(n)) return false;  // not even when nothing runs: threads share the blocks of such a sum
+    if (counts_lanes(n)) return false;  // not even when nothing runs: threads share the blocks of such a sum
     return nest_.legal(Parallel{l}).ok();
+  }
+
+  /// Reductions of 16-bit floats become conversions around words, which have no vector form
+  /// (transform/lowering/legalise_types).
+  static bool reduces_halves(const For &n, const VectorizationAnalysis &view) {
+    bool found = false;
+    walk(n.body, [&](const Store &s, const Stmt &) {
+      bool is_outer = s.buf->space == Space::registers && !view.is_own(s.buf);
+      found |= is_outer && is_float(s.buf->dtype) && bit_width(s.buf->dtype) == 16;
+    });
+    return found;
   }
 
   int64_t width_of(uint32_t l, const For &n) const {
     VectorizationAnalysis view(n);
-    if (!view.is_vectorizable()) return 0;
+    if (!view.is_vectorizable() || reduces_halves(n, view)) return 0;
     uint32_t width = lanes_of_loop(target_, n, view);
     return width >= 2 && nest_.legal(Vectorize{l, width}).ok() ? width : 0;
   }

@@ -35,14 +35,6 @@ bool is_conditional(const NestScope &scope) {
   return std::any_of(scope.begin(), scope.end(), [](const ScopeItem &i) { return !i.sym && i.expr; });
 }
 
-/// Whether a sum in the order `lanes` counts the iterations of the loop.
-bool counts_lanes(const For &n) {
-  bool found = false;
-  walk(n.body,
-       [&](const Store &s, const Stmt &) { found |= s.order == Order::lanes && s.order.names(n.iter); });
-  return found;
-}
-
 /// Whether the places where blocks begin cannot leave 64 bits.
 bool has_bounded_blocks(const Func &f, const For &n, const NestScope &scope) {
   // Chosen: with bounds of 2^60 at most, blocks of 2^15 such steps stay within 64 bits by far.

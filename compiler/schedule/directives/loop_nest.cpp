@@ -6,10 +6,10 @@
 
 #include "analysis/nest/access_stride.h"
 #include "analysis/nest/privatize.h"
+#include "ir/accumulation.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/rewrite.h"
-#include "ir/walk.h"
 #include "schedule/directives/apply.h"
 #include "schedule/directives/legal_order.h"
 #include "schedule/directives/preconditions.h"
@@ -84,11 +84,7 @@ LoopPlace LoopNest::place_of(uint32_t loop) const {
 
 bool LoopNest::is_free(uint32_t loop) const {
   const For *n = nest().loops[loop].loop;
-  if (!n || n->kind != ForKind::serial || jumps_of(n->body).any()) return false;
-  bool counts = false;
-  walk(n->body,
-       [&](const Store &s, const Stmt &) { counts |= s.order == Order::lanes && s.order.names(n->iter); });
-  if (counts) return false;
+  if (!n || n->kind != ForKind::serial || jumps_of(n->body).any() || counts_lanes(*n)) return false;
   Verdict v = kw::legal(f_, nest(), Claim::parallel, loop, false);
   return v.ok() && v.shared.empty();
 }

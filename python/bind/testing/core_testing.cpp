@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "codegen/backend.h"
 #include "codegen/llvm_library.h"
 #include "ir/equal.h"
 #include "ir/print.h"
@@ -98,6 +99,19 @@ std::pair<std::string, std::string> planned_ir(const std::string &ir, const std:
   return {print(nest.func()), warned};
 }
 
+/// IR as code generation gets it, and the warnings of the passes.
+std::pair<std::string, std::string> lowered_ir(const std::string &ir) {
+  std::string error;
+  auto f = parse_ir_text(ir, error);
+  if (!f) return {"", error};
+  SourceMap sources;
+  sources.add_text("<ir>", 0, ir);
+  Func out = run_passes(find_backend("llvm").lowering, *f, kernel_target().target);
+  std::string warned;
+  for (const Diagnostic &d : out.warnings) warned += render(resolve(d, sources), "<ir>", 1);
+  return {print(out), warned};
+}
+
 /// Runs printed IR as machine code on the memory of arrays, under Ctrl-C as kernels do; the status and the
 /// fault's value: for loops that the front end does not write.
 std::pair<int, int64_t> run_ir(const std::string &text, const std::vector<py::buffer> &arrays,
@@ -147,6 +161,7 @@ PYBIND11_MODULE(_core_testing, m) {
   m.def("round_trip", round_trip);
   m.def("schedule_ir", schedule_ir);
   m.def("planned_ir", planned_ir);
+  m.def("lowered_ir", lowered_ir);
   m.def("run_ir", run_ir);
   m.def("llvm_fault", llvm_fault);
   m.def("kept_memory", kept_buffer_bytes);
