@@ -40,7 +40,7 @@ class MissedOptimizations {
 
   void loop(const Stmt &s, const For &n) {
     bool is_outermost =
-        std::none_of(scope_->begin(), scope_->end(), [](const ScopeItem &i) { return !i.sym && !i.expr; });
+        std::none_of(scope_->begin(), scope_->end(), [](const ScopeItem &i) { return i.is_loop(); });
     bool threads = has(on_threads_, n), vector = has(vectorized_, n), is_innermost = true;
     for (const ScopeItem &i : *scope_)
       if (i.loop) vector |= has(vectorized_, *i.loop);

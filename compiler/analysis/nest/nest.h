@@ -96,6 +96,9 @@ struct ScopeItem {
   Sym sym{};                  ///< the symbol of a Let with the value `expr`
   Expr expr{};                ///< without `sym`: a condition that is `holds` here
   bool holds = true;
+
+  bool is_loop() const { return !sym && !expr; }
+  bool is_condition() const { return !sym && expr; }
 };
 using NestScope = std::vector<ScopeItem>;  ///< outermost first
 

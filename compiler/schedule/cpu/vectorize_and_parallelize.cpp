@@ -176,8 +176,8 @@ bool is_surely_short(const For &loop, const Target &target) {
 
 /// Chooses for each loop alone where the nest is too large to be read as one.
 static void choose_in_parts(LoopNest &nest, const Target &target) {
-  std::vector<LoopNest> parts = nest.loops_alone();
-  for (LoopNest &part : parts) vectorize_and_parallelize(part, target);
+  std::vector<std::pair<Stmt, LoopNest>> parts = nest.loops_alone();
+  for (auto &[before, part] : parts) vectorize_and_parallelize(part, target);
   nest.take_parts(parts);
 }
 

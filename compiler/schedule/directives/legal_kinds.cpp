@@ -27,12 +27,12 @@ Verdict inapplicable(std::string_view why, Loc at = {}) {
 std::vector<const For *> loops_of(const NestScope &scope) {
   std::vector<const For *> out;
   for (const ScopeItem &i : scope)
-    if (!i.sym && !i.expr) out.push_back(i.loop);
+    if (i.is_loop()) out.push_back(i.loop);
   return out;
 }
 
 bool is_conditional(const NestScope &scope) {
-  return std::any_of(scope.begin(), scope.end(), [](const ScopeItem &i) { return !i.sym && i.expr; });
+  return std::any_of(scope.begin(), scope.end(), [](const ScopeItem &i) { return i.is_condition(); });
 }
 
 /// Whether the places where blocks begin cannot leave 64 bits.

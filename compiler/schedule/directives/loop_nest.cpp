@@ -164,25 +164,22 @@ Rejection::Proof LoopNest::prove_alone(uint32_t loop, Claim claim) const {
 
 void LoopNest::warn(Diagnostic d) { f_.warnings.push_back(std::move(d)); }
 
-std::vector<LoopNest> LoopNest::loops_alone() const {
-  const For *whole = as<For>(region_);
-  size_t depth = whole ? 1 : 0;
-  std::vector<LoopNest> out;
+std::vector<std::pair<Stmt, LoopNest>> LoopNest::loops_alone() const {
+  std::ptrdiff_t depth = as<For>(region_) ? 1 : 0;
+  std::vector<std::pair<Stmt, LoopNest>> out;
   for_each_loop(region_, [&](const Stmt &s, const For &, const NestScope &inner) {
-    auto around =
-        std::count_if(inner.begin(), inner.end(), [](const ScopeItem &i) { return !i.sym && !i.expr; });
-    if (static_cast<size_t>(around) != depth) return;
+    auto is_loop = [](const ScopeItem &i) { return i.is_loop(); };
+    if (std::count_if(inner.begin(), inner.end(), is_loop) != depth) return;
     NestScope scope = scope_;
     scope.insert(scope.end(), inner.begin(), inner.end());
-    out.emplace_back(f_, s, std::move(scope));
-    out.back().before_ = s;
+    out.emplace_back(s, LoopNest(f_, s, std::move(scope)));
   });
   return out;
 }
 
-void LoopNest::take_parts(const std::vector<LoopNest> &parts) {
+void LoopNest::take_parts(const std::vector<std::pair<Stmt, LoopNest>> &parts) {
   std::unordered_map<const StmtNode *, const Stmt *> changed;
-  for (const LoopNest &part : parts) changed[part.before_.p.get()] = &part.region_;
+  for (const auto &[before, part] : parts) changed[before.p.get()] = &part.region();
   replace_region(rewrite(region_, [&](const For &, const Stmt &s, const Stmt &original) {
     auto found = changed.find(original.p.get());
     return found == changed.end() ? s : *found->second;

@@ -87,11 +87,11 @@ class LoopNest {
   void add_version(Func both, std::string_view prefix, const std::vector<std::string> &lines);
   bool has_versions() const { return has_versions_; }
   /// Of a nest that is too large: the outermost loops of the region, or those in it if it is one loop, each
-  /// as a nest of its own.
-  std::vector<LoopNest> loops_alone() const;
+  /// with a nest of its own.
+  std::vector<std::pair<Stmt, LoopNest>> loops_alone() const;
   /// Puts the loops in their places again, rewritten. Their directives have no names here: only a comment is
   /// recorded.
-  void take_parts(const std::vector<LoopNest> &parts);
+  void take_parts(const std::vector<std::pair<Stmt, LoopNest>> &parts);
   /// Applies a directive if it is legal.
   Verdict try_apply(const Directive &d);
   /// Applies a directive that was proved for a smaller form of the nest, if it is proved for this one too;
@@ -113,7 +113,6 @@ class LoopNest {
   void replace_region(Stmt by);
 
   std::shared_ptr<const Func> original_;
-  Stmt before_{};  ///< of a part: the statement in the nest that it is a part of
   Func f_;
   Stmt region_;
   bool has_versions_ = false;
