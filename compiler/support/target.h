@@ -35,6 +35,17 @@ struct Target {
   }
   /// Loads from places that each lane has for itself, and stores to them, in one instruction.
   bool has_gather() const { return has("avx512f"); }
+  /// Registers for masks, one bit per lane.
+  bool has_mask_registers() const { return has("avx512f"); }
+  /// Instructions that convert vectors between floats and integers of 64 bits.
+  bool has_vector_i64_conversions() const { return has("avx512dq"); }
+  /// An instruction for the minimum of vectors of int32.
+  bool has_vector_i32_minimum() const { return has("sse4.1"); }
+  /// An instruction for `a < b ? a : b` on vectors of floats of `bits`.
+  bool has_select_minimum(uint32_t bits) const { return triple.starts_with("x86_64") && bits >= 32; }
+  /// Whether long bodies read vector constants from memory at less cost than they broadcast a scalar in each
+  /// iteration: 16 registers are few, and no operand of AVX2 broadcasts as AVX-512's do.
+  bool prefers_constants_in_memory() const { return has("avx2") && !has("avx512f"); }
   /// An instruction that multiplies floats by powers of two, also where the result is subnormal.
   bool has_scale() const { return has("avx512f"); }
   /// Bytes of a call from which on results that it only writes go past the caches, in whole lines of 64

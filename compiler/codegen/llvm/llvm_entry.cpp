@@ -182,7 +182,7 @@ void compile(const KwLlvmRequest &request, Compilation &c) {
   c.context.setDiagnosticHandler(std::make_unique<CollectDiagnostics>(c.errors));
   c.module = std::make_unique<llvm::Module>(request.func->name, c.context);
   prepare_module(*c.module, *request.target);
-  FunctionEmitter(*c.module, *request.func, *request.target).run();
+  emit_function(*c.module, *request.func, *request.target);
   provoke(*c.module, request.provoke);
   verify_module(*c.module);
   c.writer = writers().take(*request.target);

@@ -9,7 +9,7 @@
 
 #include "analysis/affine.h"
 #include "analysis/cost.h"
-#include "analysis/vectorization.h"
+#include "analysis/vector/vectorization.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "analysis/nest/trip_counts.h"
-#include "analysis/register_transpose.h"
+#include "analysis/vector/register_transpose.h"
 #include "ir/limits.h"
 
 namespace kw {

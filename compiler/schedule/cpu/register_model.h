@@ -2,7 +2,7 @@
 // steps of a schedule compare. They decide nothing themselves and know no trip counts.
 #pragma once
 
-#include "analysis/vectorization.h"
+#include "analysis/vector/vectorization.h"
 #include "support/target.h"
 
 namespace kw {

@@ -6,7 +6,7 @@
 #include "analysis/nest/privatize.h"
 #include "analysis/nest/value_bounds.h"
 #include "analysis/perfect_reduction.h"
-#include "analysis/vectorization.h"
+#include "analysis/vector/vectorization.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/loops.h"

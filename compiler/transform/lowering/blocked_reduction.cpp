@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "analysis/vectorization.h"
+#include "analysis/vector/vectorization.h"
 #include "ir/accumulation.h"
 #include "ir/match.h"
 #include "transform/copy.h"

@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "analysis/perfect_reduction.h"
-#include "analysis/vectorization.h"
+#include "analysis/vector/vectorization.h"
 #include "ir/accumulation.h"
 #include "ir/intrinsics.h"
 #include "ir/loops.h"

@@ -4,7 +4,7 @@
 #include <bit>
 #include <unordered_set>
 
-#include "analysis/vectorization.h"
+#include "analysis/vector/vectorization.h"
 #include "ir/limits.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"

@@ -16,12 +16,15 @@ FRONTEND_USES = {"support", "ir"}
 ONLY_FROM_JIT = {"frontend", "driver"}
 BACKENDS = ("interp", "llvm", "cuda")
 
+# The folders of a back end, each seeing only those before it, then the back end's own.
+BACKEND_FOLDERS: dict[str, tuple[str, ...]] = {"llvm": ("values", "emit")}
+
 # The folders inside a module, each seeing only those before it; the module's name is its root (design.md 3).
 FOLDERS: dict[str, tuple[str, ...]] = {
-    "analysis": ("analysis", "nest"),
+    "analysis": ("analysis", "nest", "vector"),
     "transform": ("transform", "math", "lowering"),
     "schedule": ("tree", "directives", "steps", "cpu", "schedule"),
-    "codegen": ("interp", "llvm", "cuda", "codegen"),
+    "codegen": ("interp", *BACKEND_FOLDERS["llvm"], "llvm", "cuda", "codegen"),
     "frontend": ("frontend", "sema", "lower"),
     "runtime": ("memory", "cpu", "cuda", "runtime", "versions", "calls", "aot", "ops"),
     "python": ("dispatch", "ops", "testing", "bind"),

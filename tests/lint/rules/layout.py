@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
-from .includes import COMPILER, FOLDERS
+from .includes import BACKEND_FOLDERS, COMPILER, FOLDERS
 
 TOP_FILES = {"CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "Makefile", "README.md", "SECURITY.md"}
 TOP_FOLDERS = {"compiler", "frontend", "runtime", "python", "tests", "bench", "third_party"}
@@ -24,6 +24,7 @@ SUBFOLDERS: dict[str, set[str]] = {
     "compiler": set(COMPILER),
     "python": {"bind", "kernelwright"},
     **{_home(m): set(order) - {PurePosixPath(_home(m)).name} for m, order in FOLDERS.items()},
+    **{f"compiler/codegen/{backend}": set(parts) for backend, parts in BACKEND_FOLDERS.items()},
 }
 WITHOUT_SUBFOLDERS = {
     f"{parent}/{name}" for parent, names in SUBFOLDERS.items() if parent != "python" for name in names
@@ -37,24 +38,8 @@ UNCOUNTED = ("tests/", "bench/results")
 
 # compiler .cpp files without a header of their own: they continue the header named here.
 CONTINUATIONS: dict[str, str] = {
-    f"compiler/codegen/llvm/{name}.cpp": "compiler/codegen/llvm/emit.h"
-    for name in (
-        "emit_transpose",
-        "emit_recurrence",
-        "emit_expr",
-        "emit_collapse",
-        "emit_fmod",
-        "emit_math",
-        "emit_ops",
-        "emit_parallel",
-        "emit_arg_reduction",
-        "emit_nontemporal",
-        "emit_interleaved",
-        "emit_vector",
-        "emit_while",
-        "emit_vector_expr",
-    )
-} | {f"compiler/analysis/interval_{part}.cpp": "compiler/analysis/interval.h" for part in ("solve", "values")}
+    f"compiler/analysis/interval_{part}.cpp": "compiler/analysis/interval.h" for part in ("solve", "values")
+}
 
 
 def check_top_level(files: Mapping[str, str]) -> list[str]:

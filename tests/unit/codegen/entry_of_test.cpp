@@ -1,5 +1,5 @@
 // A look-up of the emitter that fails names what is missing.
-#include "codegen/llvm/entry_of.h"
+#include "codegen/llvm/values/entry_of.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,107 @@
+// Statements of one chain run together; what hangs on a condition or a loop in it is a chain of its own.
+#include "analysis/vector/interleaved_loads.h"
+
+#include <algorithm>
+
+#include "analysis/access.h"
+#include "analysis/affine.h"
+#include "analysis/certain_loads.h"
+#include "ir/build.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+/// How many elements one place of a buffer lies behind another, when that is a constant.
+static std::optional<int64_t> distance(const Buf &b, const std::vector<Expr> &to,
+                                       const std::vector<Expr> &from) {
+  std::vector<std::optional<int64_t>> apart;
+  for (size_t d = 0; d < to.size(); ++d) {
+    auto form = affine_of(sub(to[d], from[d]));
+    apart.push_back(form && form->is_constant() ? std::optional(form->constant) : std::nullopt);
+  }
+  return elements_of(*b, apart);
+}
+
+InterleavedLoads::InterleavedLoads(const For &loop, VectorizationAnalysis &view) : view_(view) {
+  if (view.work().strided == 0) return;
+  bool jumps = false;
+  walk(loop.body, [&](const Jump &, const Stmt &) { jumps = true; });
+  if (!jumps) chain(loop.body);
+  for (const auto &[load, home] : certain_)
+    if (homes_.at(load)) join(*load, home);
+}
+
+void InterleavedLoads::chain(const Stmt &root) {
+  uint32_t here = chains_++;
+  statements(root, here);
+}
+
+void InterleavedLoads::statements(const Stmt &root, uint32_t here) {
+  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p))
+    match(
+        *s,
+        [&](const Store &n) {
+          for (const Expr &i : n.index) mentions(i, here);
+          certain(n.value, here);
+        },
+        [&](const Let &n) { certain(n.value, here); }, [](const Alloc &) {},
+        [&](const For &n) { mentions(n.lo, here), mentions(n.hi, here), chain(n.body); },
+        [&](const While &n) { mentions(n.cond, chains_++), chain(n.body); }, [](const Jump &) {},
+        [&](const If &n) {
+          if (view_.arg_reduction_at(n)) return mentions(n.cond, chains_++);
+          certain(n.cond, here), chain(n.yes);
+          if (n.no) chain(n.no);
+        },
+        [&](const Check &n) { mentions(n.cond, here); },
+        [&](const Seq &n) {
+          for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i], here);
+        });
+}
+
+void InterleavedLoads::certain(const Expr &e, uint32_t here) {
+  mentions(e, here);
+  for_each_certain_load(e, [&](const Load &n) {
+    if (is_short_stride(view_.element_stride(n.buf, n.index))) certain_.emplace_back(&n, here);
+  });
+}
+
+/// Notes where all loads of an expression stand.
+void InterleavedLoads::mentions(const Expr &e, uint32_t here) {
+  walk(e, [&](const Load &n, const Expr &) {
+    auto [at, is_new] = homes_.try_emplace(&n, here);
+    if (!is_new && at->second != here) at->second.reset();
+  });
+}
+
+/// False where a subscript may have another value later on.
+static bool is_lasting(const std::vector<Expr> &index) {
+  bool out = true;
+  for (const Expr &i : index) walk(i, [&](const Load &, const Expr &) { out = false; });
+  return out;
+}
+
+/// Into the first window of its chain that has room for it, or into a new one.
+void InterleavedLoads::join(const Load &n, uint32_t home) {
+  int64_t step = *view_.element_stride(n.buf, n.index);
+  if (found_.count(&n) || n.buf->space == Space::registers || !is_lasting(n.index)) return;
+  for (auto &[chain, window] : windows_) {
+    if (chain != home || window.buf != n.buf || window.step != step) continue;
+    auto element = distance(n.buf, n.index, window.index);
+    if (!element) continue;
+    int64_t first = std::min(window.first, *element), last = std::max(window.last, *element);
+    if (last - first >= std::abs(step)) continue;
+    window.first = first, window.last = last;
+    found_.insert({&n, {&window, *element}});
+    return;
+  }
+  windows_.push_back({home, {n.buf, n.index, step}});
+  found_.insert({&n, {&windows_.back().second, 0}});
+}
+
+std::optional<InterleavedLoad> InterleavedLoads::find(const Load &n) const {
+  auto found = found_.find(&n);
+  return found == found_.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace kw

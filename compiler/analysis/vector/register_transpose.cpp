@@ -1,0 +1,153 @@
+// An access joins a block when it happens in each iteration of the inner loop, and no other access to its
+// buffer minds that it moves to the begin or the end of the block's iterations.
+#include "analysis/vector/register_transpose.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "analysis/affine.h"
+#include "analysis/certain_loads.h"
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/equal.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+constexpr size_t most_blocks = 3;       // each takes half of the registers, or all of few
+constexpr size_t most_statements = 12;  // the code of a block repeats them for each iteration
+
+}  // namespace
+
+TransposedBlocks::TransposedBlocks(const For &inner, VectorizationAnalysis &view, uint32_t bits)
+    : inner_(inner), view_(view), bits_(bits) {
+  if (inner.kind != ForKind::serial || inner.step != 1 || !is_plain(inner.body)) return;
+  statements(inner.body);
+  if (blocks_.size() > most_blocks) blocks_.clear(), found_.clear(), loads_ = strided_ = 0;
+}
+
+std::optional<uint32_t> TransposedBlocks::find(const void *access) const {
+  auto found = found_.find(access);
+  return found == found_.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// Straight code, with conditions at most.
+bool TransposedBlocks::is_plain(const Stmt &body) {
+  size_t count = 0;
+  bool plain = true;
+  walk(
+      body, [&](const For &, const Stmt &) { plain = false; },
+      [&](const While &, const Stmt &) { plain = false; }, [&](const Jump &, const Stmt &) { plain = false; },
+      [&](const Check &, const Stmt &) { plain = false; }, [&](const Store &, const Stmt &) { ++count; },
+      [&](const Let &n, const Stmt &) { defined_.insert(n.sym.get()), ++count; });
+  return plain && count <= most_statements;
+}
+
+/// What runs in each iteration; conditions and what hangs on them are left out.
+void TransposedBlocks::statements(const Stmt &root) {
+  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
+    if (const Let *n = as<Let>(*s)) read(n->value);
+    if (const Store *n = as<Store>(*s)) {
+      read(n->value);
+      note(n, n->buf, n->index, true);
+    }
+    if (const Seq *n = as<Seq>(*s))
+      for (size_t i = 0; i + 1 < n->items.size(); ++i) statements(n->items[i]);
+  }
+}
+
+void TransposedBlocks::read(const Expr &e) {
+  for_each_certain_load(e, [&](const Load &n) { note(&n, n.buf, n.index, false); });
+}
+
+void TransposedBlocks::note(const void *access, const Buf &b, const std::vector<Expr> &index, bool is_store) {
+  if (found_.count(access) || !is_block(b, index) || !may_move(b, index)) return;
+  auto known = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block &other) {
+    return other.buf == b && other.is_store == is_store && equal(other.index, index);
+  });
+  found_[access] = static_cast<uint32_t>(known - blocks_.begin());
+  loads_ += is_store ? 0 : 1;
+  strided_ += !is_store && is_short_stride(view_.element_stride(b, index)) ? 1 : 0;
+  if (known == blocks_.end()) blocks_.push_back({b, index, is_store});
+}
+
+/// Lanes apart at an even distance, iterations side by side.
+bool TransposedBlocks::is_block(const Buf &b, const std::vector<Expr> &index) const {
+  if (b->space == Space::registers || index.empty() || bit_width(b->dtype) != bits_) return false;
+  if (!b->strides.empty() && as_int(b->strides.back()) != 1) return false;
+  bool apart = false;
+  for (size_t d = 0; d < index.size(); ++d) {
+    bool last = d + 1 == index.size();
+    auto step = view_.lane_stride(index[d]);
+    if (!step || (last && *step != 0) || growth(index[d]) != (last ? 1 : 0)) return false;
+    apart = apart || *step != 0;
+  }
+  return apart;
+}
+
+/// How much an index grows with the inner loop, when nothing else in there changes it.
+std::optional<int64_t> TransposedBlocks::growth(const Expr &index) const {
+  auto form = affine_of(index);
+  if (!form) return std::nullopt;
+  int64_t out = 0;
+  for (const AffineTerm &t : form->terms) {
+    const Ref *r = as<Ref>(t.atom);
+    if (r && r->sym == inner_.iter)
+      out = t.coefficient;
+    else if (!r || defined_.count(r->sym.get()))
+      return std::nullopt;
+  }
+  return out;
+}
+
+/// True when the loop writes the buffer nowhere, or in one statement that runs always, after all reads, to
+/// the element that they read.
+bool TransposedBlocks::may_move(const Buf &b, const std::vector<Expr> &index) const {
+  size_t stores = 0;
+  bool same = true;
+  walk(inner_.body, [&](const Store &n, const Stmt &) {
+    if (n.buf == b) ++stores, same = same && equal(n.index, index);
+  });
+  if (stores == 0) return true;
+  walk(inner_.body, [&](const Load &n, const Expr &) {
+    if (n.buf == b) same = same && equal(n.index, index);
+  });
+  return stores == 1 && same && is_written_last(b, inner_.body);
+}
+
+/// True when a store to the buffer stands in this chain and no read of it behind that.
+bool TransposedBlocks::is_written_last(const Buf &b, const Stmt &root) {
+  bool written = false, fine = true;
+  std::function<void(const Stmt &)> look = [&](const Stmt &chain) {
+    for (const Stmt *s = &chain; s && *s; s = next_in_block(*s->p)) {
+      if (written) {
+        walk(*s, [&](const Load &n, const Expr &) { fine = fine && n.buf != b; });
+        return;
+      }
+      const Seq *n = as<Seq>(*s);
+      for (size_t i = 0; n && i + 1 < n->items.size(); ++i) look(n->items[i]);
+      const Store *store = as<Store>(*s);
+      written = written || (store && store->buf == b);
+    }
+  };
+  look(root);
+  return written && fine;
+}
+
+VectorizationAnalysis::Work work_with_transposes(const For &lanes, VectorizationAnalysis &view,
+                                                 uint32_t bits) {
+  VectorizationAnalysis::Work out = view.work();
+  walk(lanes.body, [&](const For &n, const Stmt &) {
+    TransposedBlocks inside(n, view, bits);
+    out.gathers -= std::min(out.gathers, inside.loads() - inside.strided());
+    out.strided -= std::min(out.strided, inside.strided());
+    out.scatters -= std::min(out.scatters, inside.stores());
+    out.rows += inside.loads() + inside.stores();
+  });
+  return out;
+}
+
+}  // namespace kw

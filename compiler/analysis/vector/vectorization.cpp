@@ -1,0 +1,367 @@
+// One walk in the order of the text: what varies is known before it is used.
+#include "analysis/vector/vectorization.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/access.h"
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/equal.h"
+#include "ir/intrinsics.h"
+#include "ir/loops.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+bool is_cell(const Buf &b) { return b->space == Space::registers && b->rank() == 0; }
+
+}  // namespace
+
+/// How often a loop's body reads and writes each buffer.
+struct VectorizationAnalysis::Uses {
+  std::unordered_map<const BufNode *, int> reads, stores;
+
+  explicit Uses(const Stmt &body) {
+    walk(body, [&](const Store &n, const Stmt &) { ++stores[n.buf.get()]; });
+    for_each_evaluated(
+        body, [&](const Expr &e) { walk(e, [&](const Load &n, const Expr &) { ++reads[n.buf.get()]; }); });
+  }
+  static int count(const std::unordered_map<const BufNode *, int> &uses, const Buf &buf) {
+    auto found = uses.find(buf.get());
+    return found == uses.end() ? 0 : found->second;
+  }
+};
+
+VectorizationAnalysis::VectorizationAnalysis(const For &loop) {
+  lets_[loop.iter.get()] = loop.step;
+  walk(loop.body, [&](const Alloc &n, const Stmt &) { own_cells_.insert(n.buf.get()); });
+  Uses uses(loop.body);
+  guess_rows(loop.body);
+  find_arg_reductions(loop.body, uses);
+  find_reductions(loop.body, uses);
+  statements(loop.body);
+  if (has_lane_sums() && !arg_reductions_.empty()) refuse();
+}
+
+void VectorizationAnalysis::guess_rows(const Stmt &body) {
+  std::unordered_map<const BufNode *, int64_t> columns;  // one more than the last one named; 0: others too
+  std::vector<Buf> order;
+  auto note = [&](const Buf &b, const std::vector<Expr> &index) {
+    if (b->rank() < 2 || !b->strides.empty() || b->space == Space::registers || as_int(b->extents.back()))
+      return;
+    auto [known, is_new] = columns.try_emplace(b.get(), 1);
+    if (is_new) order.push_back(b);
+    auto column = as_int(index.back());
+    bool few = column && *column >= 0 && *column < 4 && known->second > 0;
+    known->second = few ? std::max(known->second, *column + 1) : 0;
+  };
+  walk(body, [&](const Load &n, const Expr &) { note(n.buf, n.index); });
+  walk(body, [&](const Store &n, const Stmt &) { note(n.buf, n.index); });
+  for (const Buf &b : order)
+    if (int64_t length = columns.at(b.get()); length >= 2) assumed_row_lengths_.emplace_back(b, length);
+}
+
+const Reduction *VectorizationAnalysis::reduction_of(const Buf &cell) const {
+  auto found = std::find_if(reductions_.begin(), reductions_.end(),
+                            [&](const Reduction &s) { return s.cell == cell; });
+  return found == reductions_.end() ? nullptr : &*found;
+}
+
+bool ArgReduction::keeps(const Buf &cell) const {
+  return std::find(selection.kept.begin(), selection.kept.end(), cell) != selection.kept.end();
+}
+
+const ArgReduction *VectorizationAnalysis::arg_reduction_at(const If &n) const {
+  auto found = std::find_if(arg_reductions_.begin(), arg_reductions_.end(),
+                            [&](const ArgReduction &s) { return s.at == &n; });
+  return found == arg_reductions_.end() ? nullptr : &*found;
+}
+
+/// Conditionals outside inner loops, whose cells nothing else in the loop uses. The iteration that is
+/// selected runs once more at the end, so that memory must be then as it was.
+void VectorizationAnalysis::find_arg_reductions(const Stmt &body, const Uses &uses) {
+  for (const Stmt *s = &body; s && *s; s = next_in_block(*s->p)) {
+    if (const Seq *n = as<Seq>(*s))
+      for (size_t i = 0; i + 1 < n->items.size(); ++i) find_arg_reductions(n->items[i], uses);
+    const If *n = as<If>(*s);
+    if (!n) continue;
+    ArgReduction found{n, match_arg_reduction(*n)};
+    auto is_kept = [&](const Buf &b) {
+      auto stores = std::count(found.selection.kept.begin(), found.selection.kept.end(), b);
+      return is_cell(b) && !is_own(b) && Uses::count(uses.stores, b) == stores &&
+             Uses::count(uses.reads, b) == (b == found.selection.best ? 1 : 0);
+    };
+    const auto &kept = found.selection.kept;
+    if (found.selection && std::all_of(kept.begin(), kept.end(), is_kept))
+      arg_reductions_.push_back(std::move(found));
+    else
+      find_arg_reductions(n->yes, uses), find_arg_reductions(n->no, uses);
+  }
+  for (const auto &[buf, count] : uses.stores)
+    if (!arg_reductions_.empty() && buf->space != Space::registers && uses.reads.count(buf)) refuse();
+}
+
+/// Cells from outside that the loop writes otherwise: each is a sum, or the loop has no form over lanes.
+void VectorizationAnalysis::find_reductions(const Stmt &body, const Uses &uses) {
+  walk(body, [&](const Store &n, const Stmt &at) {
+    if (!is_cell(n.buf) || is_own(n.buf) || n.order == Order::lanes) return;
+    if (std::any_of(arg_reductions_.begin(), arg_reductions_.end(),
+                    [&](const auto &s) { return s.keeps(n.buf); }))
+      return;
+    Accumulation a = accumulation_of(n);
+    const Reduction *known = reduction_of(n.buf);
+    if (!a.term || a.op == BinOp::sub || !is_exact(a.op, n.buf->dtype) || (known && known->op != a.op))
+      return refuse(at.loc());
+    if (!known) reductions_.push_back({n.buf, a.op});
+  });
+  for (const Reduction &s : reductions_)
+    if (Uses::count(uses.reads, s.cell) != Uses::count(uses.stores, s.cell)) refuse();
+}
+
+/// What else is kept is computed once, in the iteration that is selected.
+void VectorizationAnalysis::select(const ArgReduction &s) {
+  look(s.selection.value);
+  ++work_.operations;
+  widest_value_ = std::max<uint32_t>(widest_value_, bit_width(s.selection.best->dtype));
+}
+
+void VectorizationAnalysis::repeat(const While &n) {
+  has_while_ = true;
+  look(n.cond);
+  // where the node stands twice, other constants may stand before it
+  if (auto [known, is_new] = uniform_inductions_.try_emplace(&n, find_uniform_inductions(n)); !is_new)
+    known->second.clear();
+  loop_body(n.body, true);
+}
+
+/// Nothing is known of scalars in a later iteration, nor behind the last one.
+void VectorizationAnalysis::loop_body(const Stmt &body, bool may_jump) {
+  bool outside = std::exchange(jumps_here_, may_jump);
+  constants_.clear();
+  statements(body);
+  constants_.clear();
+  jumps_here_ = outside;
+}
+
+namespace {
+
+/// The stores of a body, each as often as it stands there, and those that every iteration runs.
+struct StoresOf {
+  std::unordered_map<const BufNode *, int> count;
+  std::vector<const Store *> always;
+
+  void look(const Stmt &root, bool is_always) {
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p))
+      match(
+          *s, [&](const Store &n) { note(n, is_always); }, [&](const For &n) { look(n.body, false); },
+          [&](const While &n) { look(n.body, false); },
+          [&](const If &n) { look(n.yes, false), look(n.no, false); },
+          [&](const Seq &n) {
+            for (size_t i = 0; i + 1 < n.items.size(); ++i) look(n.items[i], is_always);
+          },
+          [](const Let &) {}, [](const Alloc &) {}, [](const Jump &) {}, [](const Check &) {});
+  }
+  void note(const Store &n, bool is_always) {
+    ++count[n.buf.get()];
+    if (is_always) always.push_back(&n);
+  }
+};
+
+}  // namespace
+
+std::vector<UniformInduction> VectorizationAnalysis::find_uniform_inductions(const While &n) const {
+  std::vector<UniformInduction> out;
+  if (jumps_of(n.body).any()) return out;
+  StoresOf stores;
+  stores.look(n.body, true);
+  for (const Store *s : stores.always) {
+    auto first = constants_.find(s->buf.get());
+    Accumulation a = accumulation_of(*s);
+    bool counts = a.term && as<Const>(a.term) && (a.op == BinOp::add || a.op == BinOp::sub);
+    if (counts && first != constants_.end() && stores.count.at(s->buf.get()) == 1 &&
+        is_exact(a.op, s->buf->dtype))
+      out.push_back({s->buf, first->second});
+  }
+  return out;
+}
+
+void VectorizationAnalysis::refuse(Loc at) {
+  if (std::exchange(is_vectorizable_, false)) blocker_ = at;
+}
+
+void VectorizationAnalysis::statements(const Stmt &root) {
+  for (const Stmt *s = &root; s && *s && is_vectorizable_; s = next_in_block(*s->p))
+    match(
+        *s, [&](const Store &n) { store(n, s->loc()); }, [&](const Let &n) { define(n); },
+        [&](const Alloc &n) {
+          if (!is_cell(n.buf) || n.fill != Fill::none) refuse(n.buf->sym->loc);
+        },
+        [&](const For &n) {
+          look(n.lo), look(n.hi);
+          if (is_divergent(n.lo) || is_divergent(n.hi)) refuse((is_divergent(n.hi) ? n.hi : n.lo).loc());
+          loop_body(n.body, false);
+        },
+        [&](const While &n) { repeat(n); },
+        [&](const Jump &) {
+          if (!jumps_here_) refuse(s->loc());
+        },
+        [&](const If &n) {
+          if (const ArgReduction *chosen = arg_reduction_at(n)) return select(*chosen);
+          look(n.cond);
+          auto before = constants_;
+          statements(n.yes);
+          constants_ = std::move(before);
+          if (n.no) statements(n.no);
+          constants_.clear();
+        },
+        [&](const Check &) { refuse(s->loc()); },
+        [&](const Seq &n) {
+          for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i]);
+        });
+}
+
+void VectorizationAnalysis::store(const Store &n, Loc at) {
+  for (const Expr &i : n.index) look(i);
+  look(n.value);
+  bool moves = std::any_of(n.index.begin(), n.index.end(), [&](const Expr &i) { return is_divergent(i); });
+  bool own = own_cells_.count(n.buf.get()) > 0;
+  if (n.order == Order::lanes) {
+    lane_sum_bits_ += bit_width(n.buf->dtype);
+    if (moves || own || reduction_of(n.buf)) refuse(at);
+    return;
+  }
+  if (is_cell(n.buf)) {
+    constants_.erase(n.buf.get());
+    if (own && as<Const>(n.value)) constants_.emplace(n.buf.get(), n.value);
+    return;
+  }
+  // several lanes that write one element would have to do so in their order
+  if (!moves) refuse(at);
+  note_access(n.buf, n.index, true);
+}
+
+void VectorizationAnalysis::define(const Let &n) {
+  look(n.value);
+  if (!is_divergent(n.value)) return;
+  lets_[n.sym.get()] = n.value.dtype() == DType::i64 ? lane_stride(n.value) : std::nullopt;
+}
+
+/// A row is a step to the next or the previous element along the last dimension.
+void VectorizationAnalysis::note_access(const Buf &b, const std::vector<Expr> &index, bool is_store) {
+  uint32_t bits = std::max<uint32_t>(bit_width(b->dtype), 8);
+  widest_element_ = std::max(widest_element_, bits);
+  narrowest_element_ = narrowest_element_ ? std::min(narrowest_element_, bits) : bits;
+  size_t varying = 0;
+  for (const Expr &i : index) varying += is_divergent(i) ? 1 : 0;
+  if (varying == 0) return;
+  auto last = lane_stride(index.back());
+  bool unit = b->strides.empty() || as_int(b->strides.back()) == 1;
+  bool row = varying == 1 && unit && (last == 1 || last == -1);
+  bool strided = !row && !is_store && is_short_stride(element_stride(b, index));
+  ++(row ? work_.rows : strided ? work_.strided : is_store ? work_.scatters : work_.gathers);
+}
+
+/// Every part of an expression must have a form, and counts as an element or a value.
+void VectorizationAnalysis::look(const Expr &e) {
+  if (!is_vectorizable_ || !looked_.insert(e.p.get()).second) return;
+  auto each = [&](std::initializer_list<const Expr *> parts) {
+    for (const Expr *part : parts) look(*part);
+  };
+  match(
+      e, [](const Const &) {}, [](const Ref &) {},
+      [&](const Load &n) {
+        for (const Expr &i : n.index) look(i);
+        if (!is_cell(n.buf)) note_access(n.buf, n.index, false);
+      },
+      [&](const Unary &n) { look(n.a); }, [&](const Binary &n) { each({&n.a, &n.b}); },
+      [&](const Logic &n) { each({&n.a, &n.b}); }, [&](const Select &n) { each({&n.cond, &n.yes, &n.no}); },
+      [&](const Cast &n) { look(n.a); },
+      [&](const Call &n) {
+        for (const Expr &a : n.args) look(a);
+      });
+  if (!is_divergent(e)) return;
+  if (!is_simple(e)) refuse(e.loc());
+  bool addresses = e.dtype() == DType::i64 && lane_stride(e);  // is no vector
+  if (addresses || as<Ref>(e) || as<Load>(e)) return;
+  const Call *function = as<Call>(e);
+  work_.operations += function && row_of(function->fn).cost == Cost::function ? 24 : 1;
+  widest_value_ = std::max<uint32_t>(widest_value_, bit_width(e.dtype()));
+}
+
+/// Not the operations that machines have for single values only, nor those whose code is long.
+bool VectorizationAnalysis::is_simple(const Expr &e) {
+  if (const Call *n = as<Call>(e)) return n->fn != Fn::fmod && (n->fn != Fn::power || is_float(e.dtype()));
+  const Binary *n = as<Binary>(e);
+  if (!n || (n->op != BinOp::floor_div && n->op != BinOp::floor_mod)) return true;
+  return !is_float(e.dtype()) && as<Const>(n->b);
+}
+
+bool VectorizationAnalysis::is_divergent(const Expr &e) {
+  if (auto found = is_divergent_.find(e.p.get()); found != is_divergent_.end()) return found->second;
+  bool out = match(
+      e, [](const Const &) { return false; }, [&](const Ref &n) { return lets_.count(n.sym.get()) > 0; },
+      [&](const Load &n) {
+        return own_cells_.count(n.buf.get()) > 0 || reduction_of(n.buf) ||
+               std::any_of(n.index.begin(), n.index.end(), [&](const Expr &i) { return is_divergent(i); });
+      },
+      [&](const Unary &n) { return is_divergent(n.a); },
+      [&](const Binary &n) { return is_divergent(n.a) || is_divergent(n.b); },
+      [&](const Logic &n) { return is_divergent(n.a) || is_divergent(n.b); },
+      [&](const Select &n) { return is_divergent(n.cond) || is_divergent(n.yes) || is_divergent(n.no); },
+      [&](const Cast &n) { return is_divergent(n.a); },
+      [&](const Call &n) {
+        return std::any_of(n.args.begin(), n.args.end(), [&](const Expr &a) { return is_divergent(a); });
+      });
+  is_divergent_[e.p.get()] = out;
+  return out;
+}
+
+/// Modulo 2^64, as the values themselves are.
+std::optional<int64_t> VectorizationAnalysis::lane_stride(const Expr &e) {
+  if (!is_divergent(e)) return 0;
+  if (auto found = steps_.find(e.p.get()); found != steps_.end()) return found->second;
+  std::optional<int64_t> out;
+  if (const Ref *n = as<Ref>(e)) out = lets_.at(n->sym.get());
+  if (const Binary *n = as<Binary>(e); n && e.dtype() == DType::i64) out = lane_stride_of(*n);
+  steps_[e.p.get()] = out;
+  return out;
+}
+
+std::optional<int64_t> VectorizationAnalysis::lane_stride_of(const Binary &n) {
+  if (n.op != BinOp::add && n.op != BinOp::sub && n.op != BinOp::mul) return std::nullopt;
+  auto a = lane_stride(n.a), b = lane_stride(n.b);
+  if (!a || !b) return std::nullopt;
+  auto wrapped = [](uint64_t x) { return static_cast<int64_t>(x); };
+  auto x = static_cast<uint64_t>(*a), y = static_cast<uint64_t>(*b);
+  if (n.op == BinOp::add) return wrapped(x + y);
+  if (n.op == BinOp::sub) return wrapped(x - y);
+  auto left = as_int(n.a), right = as_int(n.b);
+  if (left) return wrapped(static_cast<uint64_t>(*left) * y);
+  if (right) return wrapped(x * static_cast<uint64_t>(*right));
+  return std::nullopt;
+}
+
+std::optional<int64_t> VectorizationAnalysis::element_stride(const Buf &b, const std::vector<Expr> &index) {
+  std::vector<std::optional<int64_t>> steps;
+  for (const Expr &i : index) steps.push_back(lane_stride(i));
+  auto likely = std::find_if(assumed_row_lengths_.begin(), assumed_row_lengths_.end(),
+                             [&](const auto &rows) { return rows.first == b; });
+  return elements_of(*b, steps,
+                     likely == assumed_row_lengths_.end() ? std::nullopt : std::optional(likely->second));
+}
+
+bool can_mask(const VectorizationAnalysis &view, const Target &target) {
+  uint32_t narrowest = view.narrowest_element() ? view.narrowest_element() : 32;
+  return target.has_masks(narrowest) && (!view.work().gathers || target.has_gather()) &&
+         (!view.work().scatters || target.has("avx512f"));
+}
+
+bool always_masked(const VectorizationAnalysis &view, const Target &target) {
+  constexpr uint32_t many = 16;  // operations: a function has more
+  return target.has("avx512f") && view.work().operations >= many && can_mask(view, target);
+}
+
+}  // namespace kw

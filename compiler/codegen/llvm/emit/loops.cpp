@@ -1,0 +1,379 @@
+// Control flow of loops. A loop in an innermost place polls between stretches of iterations, others after
+// each.
+#include "codegen/llvm/emit/loops.h"
+
+#include "analysis/vector/row_collapse.h"
+#include "codegen/llvm/emit/recurrences.h"
+#include "codegen/llvm/emit/regions.h"
+#include "codegen/llvm/emit/scalars.h"
+#include "codegen/llvm/emit/statements.h"
+#include "codegen/llvm/emit/transpose.h"
+#include "codegen/llvm/emit/vector_loop.h"
+#include "codegen/llvm/values/hoist.h"
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/loops.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+#include "support/text.h"
+
+namespace kw {
+
+using llvm::BasicBlock;
+using llvm::ConstantInt;
+using V = llvm::Value *;
+
+namespace {
+
+/// Iterations between two polls of the cancel flag in an innermost loop. Chosen: some 0.3 ms.
+constexpr int64_t poll_interval = int64_t{1} << 20;
+
+}  // namespace
+
+bool LoopEmitter::contains_loop(const Stmt &root) {
+  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
+    if (as<While>(*s)) return true;
+    if (const For *n = as<For>(*s);
+        n &&
+        (!(VectorLoopEmitter::is_row(*n) || VectorLoopEmitter::fits_one_chunk(*n)) || contains_loop(n->body)))
+      return true;
+    if (const If *n = as<If>(*s); n && (contains_loop(n->yes) || contains_loop(n->no))) return true;
+    if (const Seq *n = as<Seq>(*s))
+      for (size_t i = 0; i + 1 < n->items.size(); ++i)
+        if (contains_loop(n->items[i])) return true;
+    if (const Alloc *n = as<Alloc>(*s); n && n->fill != Fill::none) return true;
+  }
+  return false;
+}
+
+/// Number of iterations, computed without overflow for any bounds.
+llvm::Value *LoopEmitter::trip_count(const For &n, V lo, V hi) {
+  const Ref *extent = as<Ref>(n.hi);
+  if (n.step == 1 && as_int(n.lo) == 0 && extent && extent->sym->kind == SymKind::extent) return hi;  // >= 0
+  bool up = n.step > 0;
+  V runs = up ? b_.CreateICmpSLT(lo, hi) : b_.CreateICmpSGT(lo, hi);
+  V span = up ? b_.CreateSub(hi, lo) : b_.CreateSub(lo, hi);
+  uint64_t size = up ? static_cast<uint64_t>(n.step) : -static_cast<uint64_t>(n.step);
+  if (size != 1)
+    span = b_.CreateAdd(b_.CreateUDiv(b_.CreateSub(span, b_.getInt64(1)), b_.getInt64(size)), b_.getInt64(1));
+  return b_.CreateSelect(runs, span, b_.getInt64(0), "trips");
+}
+
+llvm::Value *LoopEmitter::iteration(const For &n, V lo, V k) {
+  V offset = n.step == 1 ? k : b_.CreateMul(k, ConstantInt::getSigned(b_.getInt64Ty(), n.step));
+  V value = ops().sum(lo, offset);
+  if (!llvm::isa<llvm::Constant>(value) && !value->hasName()) value->setName(n.iter->name);
+  return value;
+}
+
+/// Goes on at `on` unless the run is cancelled.
+void LoopEmitter::poll(BasicBlock *on) {
+  V flag = b_.CreateLoad(b_.getInt32Ty(), cx_.cancel, true);
+  b_.CreateCondBr(b_.CreateICmpNE(flag, b_.getInt32(0)), cx_.cancelled, on);
+}
+
+void LoopEmitter::emit(const For &n) {
+  V lo = scalars().expr(n.lo), hi = scalars().expr(n.hi);
+  if (&n == cx_.collapsed_row)
+    iterations(n, lo, cx_.collapsed_length);
+  else if (n.kind != ForKind::parallel)
+    iterations(n, lo, trip_count(n, lo, hi));
+  else if (cx_.status || cx_.vector)
+    regions().loop_in_chunk(n, lo, hi);
+  else
+    regions().emit(n, lo, trip_count(n, lo, hi));
+  cx_.memo.clear();
+}
+
+/// `trips` iterations in this function, the first with the value `lo`.
+void LoopEmitter::iterations(const For &n, V lo, V trips) {
+  BasicBlock *last = &cx_.fn->back(), *before = b_.GetInsertBlock();
+  std::optional<VectorizationAnalysis> view;
+  if (vector_loops().runs_in_vectors(n)) {
+    view.emplace(n), cx_.interleaved.emplace(n, *view);
+    ensure(view->is_vectorizable(), cat("the vector loop over '", n.iter->name, "' has no vector form"));
+  }
+  if (view)
+    vector_loops().emit(n, *view, lo, trips);
+  else if (n.kind == ForKind::unroll)
+    unrolled_loop(n, lo, trips);
+  else if (RowToCollapse joint = row_to_collapse(n); !joint.buffers.empty())
+    rows_loop(n, joint, lo, trips);
+  else if (contains_loop(n.body))
+    plain_loop(n, lo, trips, true);
+  else if (auto blocks = cx_.vector ? TransposeEmitter(cx_).blocks_in(n) : std::nullopt)
+    TransposeEmitter(cx_).emit(n, *blocks, lo, trips);
+  else if (is_short(n, trips) && llvm::isa<ConstantInt>(trips))
+    plain_loop(n, lo, trips, false);
+  else if (is_short(n, trips))
+    short_loop(n, lo, trips);
+  else
+    inner_loop(n, lo, trips);
+  hoist_invariants(last, before);
+}
+
+/// Looks at the cancel flag after each iteration, or never.
+void LoopEmitter::plain_loop(const For &n, V lo, V trips, bool polls) {
+  BasicBlock *before = b_.GetInsertBlock(), *body = block("loop"), *done = block("done");
+  auto *count = llvm::dyn_cast<ConstantInt>(trips);
+  if (count && !count->isZero())
+    b_.CreateBr(body);
+  else
+    b_.CreateCondBr(b_.CreateICmpEQ(trips, b_.getInt64(0)), done, body);
+  b_.SetInsertPoint(body);
+  llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
+  k->addIncoming(b_.getInt64(0), before);
+  cx_.values[n.iter.get()] = iteration(n, lo, k);
+  statements().body_with_targets(n.body, done);
+  if (polls) {
+    BasicBlock *on = block("on");
+    poll(on);
+    b_.SetInsertPoint(on);
+  }
+  V next = b_.CreateAdd(k, b_.getInt64(1), "", true, true);
+  k->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpEQ(next, trips), done, body);
+  b_.SetInsertPoint(done);
+}
+
+/// Writes `how.unroll` copies of the body one after the other, then a loop over the remaining iterations.
+void LoopEmitter::unrolled_loop(const For &n, V lo, V trips) {
+  auto copies = [&](auto place) {
+    for (uint32_t c = 0; c < n.how.unroll; ++c) {
+      cx_.values[n.iter.get()] = iteration(n, lo, place(c));
+      cx_.memo.clear();
+      statements().emit(n.body);
+    }
+  };
+  auto *known = llvm::dyn_cast<ConstantInt>(trips);
+  if (known && known->getZExtValue() == n.how.unroll) {
+    copies([&](uint32_t c) { return b_.getInt64(c); });
+    cx_.memo.clear();
+    return;
+  }
+  V whole = b_.CreateSub(trips, b_.CreateURem(trips, b_.getInt64(n.how.unroll)));
+  bool polls = contains_loop(n.body);
+  in_chunks(b_.getInt64(0), whole, n.how.unroll, polls, [&](V k) {
+    copies([&](uint32_t c) { return b_.CreateAdd(k, b_.getInt64(c), "", true, true); });
+  });
+  plain_loop(n, iteration(n, lo, whole), b_.CreateSub(trips, whole), polls);
+}
+
+/// Returns whether a loop runs a few iterations at most. It does not look at the cancel flag; the loops
+/// around it do.
+bool LoopEmitter::is_short(const For &n, V trips) const {
+  // Iterations without a look at the cancel flag: some 4 us, far below the 50 ms that Ctrl-C may take.
+  constexpr int64_t few = 4096;
+  if (auto *count = llvm::dyn_cast<ConstantInt>(trips)) return count->getZExtValue() <= few;
+  return !exceeds_plan(n) && n.how.max_trips > 0 && n.how.max_trips <= few;
+}
+
+/// How many iterations of a loop become one of the machine's: several where each has only a few instructions,
+/// and does not wait for what the one before it hands on.
+uint32_t LoopEmitter::copies_of(const Stmt &body) const {
+  // Operations of a body that is unrolled. Chosen: the branch of the loop costs one or two operations.
+  constexpr int most_operations = 20;
+  int left = most_operations;
+  std::unordered_set<const BufNode *> own;
+  auto pay = [&](const Expr &e) {
+    walk(
+        e, [&](const Load &n, const Expr &) { left -= n.index.empty() ? 0 : 1; },
+        [&](const Binary &n, const Expr &) { left -= as<Const>(n.b) ? 0 : 1; },
+        [&](const Call &, const Expr &) { left -= 4; }, [&](const Select &, const Expr &) { left = -1; },
+        [&](const Logic &, const Expr &) { left = -1; });
+  };
+  for (const Stmt *s = &body; s && *s && left >= 0; s = next_in_block(*s->p)) {
+    auto statement = [&](const Stmt &one) {
+      const If *branch = as<If>(one);
+      const Store *store = branch ? statements().chosen_store(*branch) : as<Store>(one);
+      if (branch) pay(branch->cond);
+      if (store) pay(store->value);
+      if (store && store->buf->space == Space::registers && !own.count(store->buf.get())) left = -1;
+      if (const Alloc *alloc = as<Alloc>(one)) own.insert(alloc->buf.get());
+      bool plain = store || as<Let>(one) || as<Seq>(one) || as<Alloc>(one);
+      if (const Let *let = as<Let>(one)) pay(let->value);
+      if (!plain) left = -1;
+    };
+    if (const Seq *n = as<Seq>(*s))
+      for (size_t i = 0; i + 1 < n->items.size(); ++i) statement(n->items[i]);
+    statement(*s);
+  }
+  return left >= 0 ? 4 : 1;
+}
+
+/// Iterations from, from + 1, … below to, `copies` at a time; from < to, and their difference is a multiple.
+void LoopEmitter::run_of_iterations(const For &n, V lo, V from, V to, uint32_t copies, BasicBlock *done) {
+  BasicBlock *before = b_.GetInsertBlock(), *body = block("loop"), *end = block("end");
+  b_.CreateBr(body);
+  b_.SetInsertPoint(body);
+  llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
+  k->addIncoming(from, before);
+  V next = k;
+  for (uint32_t c = 0; c < copies; ++c) {
+    cx_.values[n.iter.get()] = iteration(n, lo, next);
+    statements().body_with_targets(n.body, done);
+    next = b_.CreateAdd(k, b_.getInt64(c + 1), "", true, true);
+  }
+  k->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpEQ(next, to), end, body);
+  b_.SetInsertPoint(end);
+  cx_.memo.clear();
+}
+
+/// Iterations from, from + 1, … below to, several at a time as long as that goes; from < to.
+void LoopEmitter::copied_iterations(const For &n, V lo, V from, V to, BasicBlock *done) {
+  uint32_t copies = copies_of(n.body);
+  if (copies == 1) return run_of_iterations(n, lo, from, to, 1, done);
+  BasicBlock *several = block("several"), *rest = block("rest"), *one = block("one"), *ran = block("ran");
+  V span = b_.CreateSub(to, from);
+  V whole = b_.CreateAdd(from, b_.CreateAnd(span, ~uint64_t{copies - 1}));
+  b_.CreateCondBr(b_.CreateICmpEQ(from, whole), rest, several);
+  b_.SetInsertPoint(several);
+  run_of_iterations(n, lo, from, whole, copies, done);
+  b_.CreateBr(rest);
+  b_.SetInsertPoint(rest);
+  b_.CreateCondBr(b_.CreateICmpEQ(whole, to), ran, one);
+  b_.SetInsertPoint(one);
+  run_of_iterations(n, lo, whole, to, 1, done);
+  b_.CreateBr(ran);
+  b_.SetInsertPoint(ran);
+}
+
+/// A loop that ends before a poll is due.
+void LoopEmitter::short_loop(const For &n, V lo, V trips) {
+  BasicBlock *some = block("some"), *done = block("done");
+  V zero = b_.getInt64(0);
+  b_.CreateCondBr(b_.CreateICmpEQ(trips, zero), done, some);
+  b_.SetInsertPoint(some);
+  copied_iterations(n, lo, zero, trips, done);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+}
+
+/// Runs in stretches of poll_interval iterations, so that the loop itself has no poll.
+void LoopEmitter::inner_loop(const For &n, V lo, V trips) {
+  BasicBlock *before = b_.GetInsertBlock(), *stretch = block("stretch"), *more = block("more"),
+             *done = block("done");
+  V zero = b_.getInt64(0);
+  b_.CreateCondBr(b_.CreateICmpEQ(trips, zero), done, stretch);
+  b_.SetInsertPoint(stretch);
+  llvm::PHINode *start = b_.CreatePHI(b_.getInt64Ty(), 2);
+  start->addIncoming(zero, before);
+  V limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, trips,
+                                     b_.CreateAdd(start, b_.getInt64(poll_interval), "", true, true));
+  copied_iterations(n, lo, start, limit, done);
+  b_.CreateCondBr(b_.CreateICmpEQ(limit, trips), done, more);
+  b_.SetInsertPoint(more);
+  start->addIncoming(limit, more);
+  poll(stretch);
+  b_.SetInsertPoint(done);
+}
+
+/// Calls body(from) if that is below to.
+void LoopEmitter::in_one_chunk(V from, V to, llvm::function_ref<void(V)> body) {
+  BasicBlock *chunk = block("vector"), *done = block("done");
+  b_.CreateCondBr(b_.CreateICmpULT(from, to), chunk, done);
+  b_.SetInsertPoint(chunk);
+  body(from);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  cx_.memo.clear();
+}
+
+/// Calls body(k) for k = from, from + size, … below to, which are few.
+void LoopEmitter::in_few_chunks(V from, V to, uint32_t size, llvm::function_ref<void(V)> body) {
+  BasicBlock *before = b_.GetInsertBlock(), *chunk = block("vectors"), *done = block("done");
+  b_.CreateCondBr(b_.CreateICmpULT(from, to), chunk, done);
+  b_.SetInsertPoint(chunk);
+  llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
+  k->addIncoming(from, before);
+  body(k);
+  V next = b_.CreateAdd(k, b_.getInt64(size), "", true, true);
+  k->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpULT(next, to), chunk, done);
+  b_.SetInsertPoint(done);
+  cx_.memo.clear();
+}
+
+/// Calls body(k) for k = from, from + size, … below to. Looks at the cancel flag after each chunk, or after
+/// stretches of them.
+void LoopEmitter::in_chunks(V from, V to, uint32_t size, bool polls, llvm::function_ref<void(V)> body) {
+  BasicBlock *before = b_.GetInsertBlock(), *stretch = block("stretch"), *chunk = block("vectors"),
+             *end = block("end"), *more = block("more"), *done = block("done");
+  // the first stretch ends at a place that loops around this one do not change
+  V reach = b_.getInt64(polls ? size : poll_interval);
+  V first_limit =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, to, b_.CreateAdd(from, reach, "", true, true));
+  b_.CreateCondBr(b_.CreateICmpULT(from, to), stretch, done);
+  b_.SetInsertPoint(stretch);
+  llvm::PHINode *start = b_.CreatePHI(b_.getInt64Ty(), 2), *limit = b_.CreatePHI(b_.getInt64Ty(), 2);
+  start->addIncoming(from, before);
+  limit->addIncoming(first_limit, before);
+  b_.CreateBr(chunk);
+  b_.SetInsertPoint(chunk);
+  llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
+  k->addIncoming(start, stretch);
+  body(k);
+  V next = b_.CreateAdd(k, b_.getInt64(size), "", true, true);
+  k->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpULT(next, limit), chunk, end);
+  b_.SetInsertPoint(end);
+  b_.CreateCondBr(b_.CreateICmpULT(limit, to), more, done);
+  b_.SetInsertPoint(more);
+  start->addIncoming(limit, more);
+  limit->addIncoming(
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, to, b_.CreateAdd(limit, reach, "", true, true)), more);
+  poll(stretch);
+  b_.SetInsertPoint(done);
+  cx_.memo.clear();
+}
+
+/// The vector loop over a row that is all the loop does, when it could run over all rows at once.
+LoopEmitter::RowToCollapse LoopEmitter::row_to_collapse(const For &rows) const {
+  const For *whole = as<For>(rows.body), *row = whole;
+  if (row && row->kind == ForKind::parallel && (cx_.status || cx_.vector)) row = loop_in_blocks(*row);
+  bool fits = row && rows.step == 1 && row->step == 1 && vector_loops().runs_in_vectors(*row) &&
+              as_int(whole->lo) == 0 && (as<Ref>(whole->hi) || as_int(whole->hi)) &&
+              !mentions(whole->hi, rows.iter);
+  if (!fits) return {};
+  VectorizationAnalysis view(*row);
+  bool joins = view.reductions().empty() && view.arg_reductions().empty() && !view.has_lane_sums();
+  return joins ? RowToCollapse{row, buffers_in_rows(rows, *row)} : RowToCollapse{};
+}
+
+/// Rows one by one, or as one row where they lie end to end. Rows of a constant length have code of their
+/// own.
+void LoopEmitter::rows_loop(const For &rows, const RowToCollapse &joint, V lo, V trips) {
+  V zero = b_.getInt64(0), one = b_.getInt64(1);
+  For elements = *as<For>(rows.body);  // may run in blocks
+  elements.step = 1;
+  V length = trip_count(elements, zero, scalars().expr(elements.hi));
+  V joined = cx_.sub_range.is_whole ? cx_.sub_range.is_whole : b_.getTrue();
+  for (const Buf &b : joint.buffers) {
+    const std::vector<V> &strides = entry_of(cx_.buffers, b.get()).strides;  // null: 1
+    V stride = strides[b->rank() - 2], last = strides.back();
+    joined = b_.CreateAnd(joined, b_.CreateICmpEQ(stride ? stride : one, length));
+    if (last) joined = b_.CreateAnd(joined, b_.CreateICmpEQ(last, one));
+  }
+  V all = b_.CreateMul(length, trips), fewest = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, trips, one);
+  cx_.memo.clear();
+  auto run = [&](V joined_length, V count) {
+    cx_.collapsed_row = joint.row, cx_.collapsed_length = joined_length;
+    plain_loop(rows, lo, count, true);
+    cx_.collapsed_row = nullptr;
+    cx_.memo.clear();
+  };
+  if (!llvm::isa<llvm::ConstantInt>(length))
+    return run(b_.CreateSelect(joined, all, length), b_.CreateSelect(joined, fewest, trips));
+  BasicBlock *as_one = block("as_one"), *apart = block("apart"), *done = block("done");
+  b_.CreateCondBr(joined, as_one, apart);
+  b_.SetInsertPoint(as_one);
+  run(all, fewest);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(apart);
+  run(length, trips);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+}
+
+}  // namespace kw

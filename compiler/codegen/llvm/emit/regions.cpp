@@ -1,0 +1,413 @@
+// Outlining of parallel loops, and how many chunks they run in.
+#include "codegen/llvm/emit/regions.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "codegen/llvm/emit/loops.h"
+#include "codegen/llvm/emit/scalars.h"
+#include "codegen/llvm/emit/statements.h"
+#include "codegen/llvm/emit/streams.h"
+#include "ir/build.h"
+#include "ir/loops.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+#include "support/diagnostic.h"
+#include "support/text.h"
+
+namespace kw {
+
+using llvm::BasicBlock;
+using llvm::Function;
+using llvm::FunctionType;
+using V = llvm::Value *;
+
+namespace {
+
+/// Symbols and buffers that a loop's body uses, and those that it makes, each once, in order of the program.
+struct Uses {
+  std::vector<Sym> symbols;
+  std::vector<Buf> buffers;
+  std::unordered_set<const SymNode *> made, seen;
+  bool checks = false;
+
+  explicit Uses(const For &loop) {
+    made.insert(loop.iter.get());
+    std::vector<Expr> sizes;
+    walk(
+        loop.body, [&](const Let &n, const Stmt &) { made.insert(n.sym.get()); },
+        [&](const For &n, const Stmt &) { made.insert(n.iter.get()); },
+        [&](const Alloc &n, const Stmt &) {
+          made.insert(n.buf->sym.get());
+          sizes.insert(sizes.end(), n.buf->extents.begin(), n.buf->extents.end());
+          sizes.insert(sizes.end(), n.buf->strides.begin(), n.buf->strides.end());
+        },
+        [&](const Check &, const Stmt &) { checks = true; }, [&](const Ref &n, const Expr &) { use(n.sym); },
+        [&](const Load &n, const Expr &) { use(n.buf); },
+        [&](const Store &n, const Stmt &) {
+          bool cell = n.buf->space == Space::registers;
+          ensure(!cell || made.count(n.buf->sym.get()),
+                 cat("the parallel loop stores to '", n.buf->sym->name, "', a cell made outside it"));
+          use(n.buf);
+        });
+    for (const Expr &size : sizes) walk(size, [&](const Ref &n, const Expr &) { use(n.sym); });
+    std::erase_if(symbols, [&](const Sym &s) { return made.count(s.get()) != 0; });
+    std::erase_if(buffers, [&](const Buf &b) { return made.count(b->sym.get()) != 0; });
+  }
+  void use(const Sym &s) {
+    if (seen.insert(s.get()).second) symbols.push_back(s);
+  }
+  void use(const Buf &b) {
+    if (seen.insert(b->sym.get()).second) buffers.push_back(b);
+  }
+};
+
+}  // namespace
+
+/// The frame of a region: how its chunks ended and how they are cut, then values of the function around it.
+class RegionEmitter::Frame {
+ public:
+  enum Field : unsigned { status, per_chunk, pieces, piece, first_value };
+
+  /// A value that chunks need; constants they have anyway.
+  void hold(V v) {
+    if (!v || llvm::isa<llvm::Constant>(v)) return;
+    if (places_.try_emplace(v, first_value + static_cast<unsigned>(values_.size())).second)
+      values_.push_back(v);
+  }
+
+  /// In the function around the region, which it fills the frame for.
+  V make(llvm::IRBuilder<> &b, BasicBlock *entry) {
+    std::vector<llvm::Type *> types{b.getInt32Ty(), b.getInt64Ty(), b.getInt64Ty(), b.getInt64Ty()};
+    for (V v : values_) types.push_back(v->getType());
+    type_ = llvm::StructType::get(b.getContext(), types);
+    V frame = llvm::IRBuilder<>(entry, entry->begin()).CreateAlloca(type_, nullptr, "frame");
+    b.CreateStore(b.getInt32(0), field(b, frame, status));
+    for (V v : values_) b.CreateStore(v, field(b, frame, places_.at(v)));
+    return frame;
+  }
+
+  V field(llvm::IRBuilder<> &b, V frame, unsigned number) const {
+    return b.CreateStructGEP(type_, frame, number);
+  }
+  V load(llvm::IRBuilder<> &b, V frame, unsigned number) const {
+    return b.CreateLoad(type_->getElementType(number), field(b, frame, number));
+  }
+  /// In a chunk: the value that `v` is outside.
+  V inside(llvm::IRBuilder<> &b, V frame, V v) const {
+    return !v || llvm::isa<llvm::Constant>(v) ? v : load(b, frame, places_.at(v));
+  }
+
+ private:
+  llvm::StructType *type_ = nullptr;
+  std::vector<V> values_;
+  std::unordered_map<V, unsigned> places_;
+};
+
+/// One parallel loop, seen from the function around it.
+struct RegionEmitter::Region {
+  const For &loop;
+  V lo, trips;
+  const For *cut;  ///< the loop whose iterations are shared out too, or null
+  Uses uses;
+  Frame frame{};
+  std::unordered_map<const BufNode *, V> cells{};        ///< their values, which do not change meanwhile
+  std::vector<std::pair<const BufNode *, V>> offsets{};  ///< of temporaries in the memory of a thread
+  V bytes = nullptr;                                     ///< of that memory
+
+  bool can_fail() const { return uses.checks || !offsets.empty(); }
+};
+
+/// The parallel loops that stand directly in the body of another one.
+static std::vector<const For *> parallel_loops_in(const Stmt &body) {
+  std::vector<const For *> out;
+  auto visit = [&](const auto &self, const Stmt &root) -> void {
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
+      if (const Seq *items = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < items->items.size(); ++i) self(self, items->items[i]);
+      if (const For *loop = as<For>(*s); loop && loop->kind == ForKind::parallel && !loop->how.chunk)
+        out.push_back(loop);
+    }
+  };
+  visit(visit, body);
+  return out;
+}
+
+/// The parallel loops that a serial loop runs in turn with this one, itself among them; or null.
+static const std::vector<const For *> *phases_of(const For &n, ModuleContext &shared) {
+  if (!shared.phases) {
+    shared.phases.emplace();
+    walk(shared.func.body, [&](const For &around, const Stmt &) {
+      if (around.kind != ForKind::serial) return;
+      auto phases = std::make_shared<const std::vector<const For *>>(parallel_loops_in(around.body));
+      for (const For *phase : *phases) (*shared.phases)[phase] = phases;
+    });
+  }
+  auto found = shared.phases->find(&n);
+  return found == shared.phases->end() ? nullptr : found->second.get();
+}
+
+/// How many threads a loop is worth. Loops that a serial loop runs in turn over and over count together: were
+/// only the longer ones shared out, all that they write would move between the caches each time. A quarter of
+/// a thread's work is what each of them needs all the same. Where they are many, all count like this one.
+llvm::Value *RegionEmitter::worth_of(const For &n, const WorkEstimate &work) {
+  uint32_t grain = target().log2_work_per_thread;
+  V own = scalars().expr(work.operations);
+  V worth = b_.CreateAShr(own, grain);
+  constexpr size_t many = 16;  // chosen: the code for the sum is repeated in each of them
+  const std::vector<const For *> *phases = phases_of(n, cx_.shared);
+  size_t count = phases ? phases->size() : 1;
+  if (count > 1) {
+    V all = count > many ? b_.CreateMul(own, b_.getInt64(count)) : own;
+    for (const For *phase : *phases)
+      if (phase != &n && count <= many)
+        all = b_.CreateAdd(all, scalars().expr(estimate_work(*phase).operations));
+    worth = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAShr(all, grain),
+                                     b_.CreateAShr(own, grain - std::min(grain, 2u)));
+  }
+  cx_.memo.clear();
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, worth, b_.getInt64(1));
+}
+
+/// Of a loop without a width: as many chunks as threads that its work is worth. Where data decide how long an
+/// iteration takes there are more of them, since they end at different times.
+llvm::Value *RegionEmitter::wanted_chunks(const For &n, V threads) {
+  // Chosen: an uneven iteration then delays the end by 1/16 of a thread's work at most.
+  constexpr uint64_t chunks_per_thread = 16;
+  auto smaller = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };
+  WorkEstimate work = estimate_work(n);
+  V wanted = smaller(threads, worth_of(n, work));
+  if (work.bounded) return wanted;
+  V parts = b_.CreateMul(wanted, b_.getInt64(chunks_per_thread));
+  return b_.CreateSelect(b_.CreateICmpUGT(wanted, b_.getInt64(1)), parts, wanted);
+}
+
+/// The parallel loop that is all another one does, when both have their ranges whatever the other one does;
+/// or null.
+static const For *loop_to_cut(const For &n) {
+  std::unordered_set<const SymNode *> made{n.iter.get()};
+  const Stmt *s = &n.body;
+  for (; as<Let>(*s); s = &as<Let>(*s)->body) made.insert(as<Let>(*s)->sym.get());
+  const For *inner = as<For>(*s);
+  if (n.how.chunk || !inner || inner->kind != ForKind::parallel || inner->how.chunk) return nullptr;
+  bool apart = true;
+  for (const Expr &end : {inner->lo, inner->hi})
+    walk(
+        end, [&](const Ref &r, const Expr &) { apart = apart && !made.count(r.sym.get()); },
+        [&](const Load &, const Expr &) { apart = false; });
+  return apart ? inner : nullptr;
+}
+
+/// Where the loop has fewer iterations than chunks are wanted: into how many pieces each of them is cut, and
+/// how long these are, in whole lines of memory. Returns the number of chunks.
+llvm::Value *RegionEmitter::cut_inner(const Region &r, V frame, V wanted) {
+  // Bytes of a cache line: two threads should not write the same one.
+  constexpr uint64_t line = 64;
+  V one = b_.getInt64(1);
+  const For *lanes = loop_in_blocks(*r.cut);
+  V inner = loops().trip_count(lanes ? *lanes : *r.cut, scalars().expr(r.cut->lo), scalars().expr(r.cut->hi));
+  auto ceiling = [&](V a, V b) { return b_.CreateUDiv(b_.CreateAdd(a, b_.CreateSub(b, one)), b); };
+  V few = b_.CreateICmpULT(r.trips, wanted);
+  V pieces = b_.CreateSelect(few, ceiling(wanted, r.trips), one);
+  V piece = ceiling(inner, pieces);
+  if (lanes) piece = b_.CreateAnd(b_.CreateAdd(piece, b_.getInt64(line - 1)), ~(line - 1));
+  b_.CreateStore(pieces, r.frame.field(b_, frame, Frame::pieces));
+  b_.CreateStore(b_.CreateSelect(few, piece, inner), r.frame.field(b_, frame, Frame::piece));
+  cx_.memo.clear();
+  return b_.CreateSelect(few, b_.CreateMul(r.trips, pieces), wanted);
+}
+
+/// Threads run chunks of `width` iterations, or without a width one chunk each; one thread alone runs them
+/// all as one chunk.
+void RegionEmitter::emit(const For &n, V lo, V trips) {
+  llvm::Type *wide = b_.getInt64Ty();
+  V zero = b_.getInt64(0), one = b_.getInt64(1), width = b_.getInt64(n.how.chunk);
+  Region region{n, lo, trips, loop_to_cut(n), Uses(n)};
+  capture(region);
+  V frame = region.frame.make(b_, cx_.entry);
+  Function *body = chunk_function(region);
+  V threads = b_.CreateZExt(load_env(b_.getInt32Ty(), 4), wide, "threads");
+  V chunks = n.how.chunk
+                 ? b_.CreateAdd(b_.CreateUDiv(trips, width),
+                                b_.CreateZExt(b_.CreateICmpNE(b_.CreateURem(trips, width), zero), wide))
+                 : wanted_chunks(n, threads);
+  if (!n.how.chunk && !region.cut) chunks = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, chunks, trips);
+  BasicBlock *alone = block("alone"), *together = block("together"), *joined = block("joined");
+  V several = b_.CreateAnd(b_.CreateICmpUGT(threads, one), b_.CreateICmpSGT(chunks, one));
+  if (region.cut) several = b_.CreateAnd(several, b_.CreateICmpNE(trips, zero));
+  b_.CreateCondBr(several, together, alone);
+  b_.SetInsertPoint(alone);
+  V per_chunk = region.frame.field(b_, frame, Frame::per_chunk);
+  b_.CreateStore(trips, per_chunk);
+  if (region.cut) {
+    b_.CreateStore(one, region.frame.field(b_, frame, Frame::pieces));
+    b_.CreateStore(b_.getInt64(INT64_MAX), region.frame.field(b_, frame, Frame::piece));
+  }
+  b_.CreateCall(body, {frame, zero, b_.getInt32(0)});
+  b_.CreateBr(joined);
+  b_.SetInsertPoint(together);
+  per_chunk = region.frame.field(b_, frame, Frame::per_chunk);
+  if (region.cut) chunks = cut_inner(region, frame, chunks);
+  V even = n.how.chunk ? width : b_.CreateAdd(b_.CreateUDiv(b_.CreateSub(trips, one), chunks), one);
+  b_.CreateStore(even, per_chunk);
+  llvm::Type *p = b_.getPtrTy();
+  b_.CreateCall(FunctionType::get(b_.getVoidTy(), {p, wide, p, p}, false), load_env(p, 8),
+                {cx_.env, chunks, body, frame});
+  b_.CreateBr(joined);
+  b_.SetInsertPoint(joined);
+  leave(region, frame);
+}
+
+/// Behind a region: ends the kernel where a chunk failed or chunks were left out because it is cancelled.
+void RegionEmitter::leave(const Region &r, V frame) {
+  BasicBlock *on = block("on");
+  if (!r.can_fail()) {
+    loops().poll(on);
+    b_.SetInsertPoint(on);
+    return;
+  }
+  V status = r.frame.load(b_, frame, Frame::status), zero = b_.getInt32(0);
+  V cancelled = b_.CreateICmpNE(b_.CreateLoad(b_.getInt32Ty(), cx_.cancel, true), zero);
+  V failed = b_.CreateICmpNE(status, zero);
+  BasicBlock *ended = block("ended");
+  b_.CreateCondBr(b_.CreateOr(failed, cancelled), ended, on);
+  b_.SetInsertPoint(ended);
+  b_.CreateRet(b_.CreateSelect(failed, status, b_.getInt32(2)));
+  b_.SetInsertPoint(on);
+}
+
+llvm::Value *RegionEmitter::load_env(llvm::Type *t, uint64_t offset) {
+  return b_.CreateLoad(t, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cx_.env, offset));
+}
+
+/// Lets the frame hold all that a chunk uses of this function.
+void RegionEmitter::capture(Region &r) {
+  for (V v : {r.lo, r.trips, cx_.cancel}) r.frame.hold(v);
+  if (r.uses.checks) r.frame.hold(cx_.fault);
+  r.frame.hold(cx_.streams);
+  for (const Sym &s : r.uses.symbols) {
+    ensure(cx_.values.count(s.get()),
+           cat("'", s->name, "' has no value before a parallel loop that uses it"));
+    r.frame.hold(entry_of(cx_.values, s.get()));
+  }
+  for (const Buf &b : r.uses.buffers) {
+    if (auto cell = cx_.cells.find(b.get()); cell != cx_.cells.end()) {
+      r.frame.hold(r.cells[b.get()] = b_.CreateLoad(ops().type(b->dtype), cell->second));
+      continue;
+    }
+    ensure(cx_.buffers.count(b.get()),
+           cat("'", b->sym->name, "' is not there before a parallel loop that uses it"));
+    const Memory &m = entry_of(cx_.buffers, b.get());
+    r.frame.hold(m.base);
+    for (V stride : m.strides) r.frame.hold(stride);
+  }
+  r.bytes = b_.getInt64(0);
+  for (const WorkspaceSlot &slot : plan_workspace(cx_.shared.func)) {
+    if (!r.uses.made.count(slot.buf->sym.get())) continue;
+    r.offsets.emplace_back(slot.buf.get(), r.bytes);
+    r.frame.hold(r.bytes);
+    r.bytes = b_.CreateAdd(r.bytes, scalars().expr(slot.bytes), "", true, true);
+  }
+  if (!r.offsets.empty()) r.frame.hold(cx_.env);
+  r.frame.hold(r.bytes);
+  cx_.memo.clear();
+}
+
+/// void chunk(frame, chunk, worker). It has a context of its own: nothing of this function's state can slip
+/// in.
+Function *RegionEmitter::chunk_function(const Region &r) {
+  EmitContext inner{cx_.shared};
+  RegionEmitter(inner).emit_chunk(r, cx_);
+  return inner.fn;
+}
+
+void RegionEmitter::emit_chunk(const Region &r, const EmitContext &outside) {
+  llvm::Type *p = b_.getPtrTy();
+  cx_.fn = Function::Create(FunctionType::get(b_.getVoidTy(), {p, b_.getInt64Ty(), b_.getInt32Ty()}, false),
+                            Function::InternalLinkage, "chunk", cx_.shared.module);
+  set_attributes(*cx_.fn, target());
+  V frame = cx_.fn->getArg(0), chunk = cx_.fn->getArg(1);
+  cx_.entry = block("entry");
+  cx_.cancelled = block("left");
+  b_.SetInsertPoint(cx_.entry);
+  cx_.status = r.frame.field(b_, frame, Frame::status);
+  if (r.can_fail()) {  // what is left is not worth running once a chunk has failed
+    auto *status = b_.CreateAlignedLoad(b_.getInt32Ty(), cx_.status, llvm::Align(4));
+    status->setAtomic(llvm::AtomicOrdering::Monotonic);
+    BasicBlock *begin = block("begin");
+    b_.CreateCondBr(b_.CreateICmpNE(status, b_.getInt32(0)), cx_.cancelled, begin);
+    b_.SetInsertPoint(begin);
+  }
+  receive(r, frame, outside);
+  V per_chunk = r.frame.load(b_, frame, Frame::per_chunk);
+  V trips = r.frame.inside(b_, frame, r.trips), lo = r.frame.inside(b_, frame, r.lo);
+  auto smaller = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };
+  if (r.cut) {
+    V pieces = r.frame.load(b_, frame, Frame::pieces);
+    cx_.sub_range.loop = r.cut, cx_.sub_range.count = r.frame.load(b_, frame, Frame::piece);
+    cx_.sub_range.first = b_.CreateMul(b_.CreateURem(chunk, pieces), cx_.sub_range.count);
+    cx_.sub_range.is_whole = b_.CreateICmpEQ(pieces, b_.getInt64(1));
+    chunk = b_.CreateUDiv(chunk, pieces);
+  }
+  V first = smaller(b_.CreateMul(chunk, per_chunk), trips);  // chunks behind the last iteration are empty
+  V count = smaller(per_chunk, b_.CreateSub(trips, first));
+  loops().iterations(r.loop, loops().iteration(r.loop, lo, first), count);
+  streams().end();
+  b_.CreateRetVoid();
+  b_.SetInsertPoint(cx_.cancelled);
+  b_.CreateRetVoid();
+}
+
+/// A parallel loop inside a chunk: one loop, also where it stands as blocks, or its piece of one.
+void RegionEmitter::loop_in_chunk(const For &n, V lo, V hi) {
+  const For *lanes = loop_in_blocks(n);
+  const For &whole = lanes ? *lanes : n;
+  bool may_join = &whole == cx_.collapsed_row;
+  V trips = may_join ? cx_.collapsed_length : loops().trip_count(whole, lo, hi);
+  if (cx_.sub_range.loop == &n) {
+    auto smaller = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };
+    V from = smaller(cx_.sub_range.first, trips),
+      part = smaller(cx_.sub_range.count, b_.CreateSub(trips, from));
+    lo = loops().iteration(whole, lo, from);  // the first, where the piece is all
+    trips = may_join ? b_.CreateSelect(cx_.sub_range.is_whole, trips, part) : part;
+  }
+  cx_.whole_block = lanes;
+  loops().iterations(whole, lo, trips);
+  cx_.whole_block = nullptr;
+}
+
+/// In a chunk: everything that the frame holds becomes what it was outside, and temporaries get memory.
+void RegionEmitter::receive(const Region &r, V frame, const EmitContext &outside) {
+  auto inside = [&](V v) { return r.frame.inside(b_, frame, v); };
+  cx_.cancel = inside(outside.cancel);
+  cx_.streams = inside(outside.streams), cx_.only_written = outside.only_written;
+  if (r.uses.checks) cx_.fault = inside(outside.fault);
+  for (const Sym &s : r.uses.symbols) cx_.values[s.get()] = inside(entry_of(outside.values, s.get()));
+  for (const Buf &b : r.uses.buffers) {
+    if (auto value = r.cells.find(b.get()); value != r.cells.end()) {
+      V cell = llvm::IRBuilder<>(cx_.entry, cx_.entry->begin())
+                   .CreateAlloca(ops().type(b->dtype), nullptr, b->sym->name);
+      b_.CreateStore(inside(value->second), cell);
+      cx_.cells[b.get()] = cell;
+      continue;
+    }
+    Memory m = entry_of(outside.buffers, b.get());
+    m.base = inside(m.base);
+    for (V &stride : m.strides) stride = inside(stride);
+    cx_.buffers[b.get()] = std::move(m);
+  }
+  if (r.offsets.empty()) return;
+  cx_.env = inside(outside.env);
+  llvm::Type *p = b_.getPtrTy();
+  V base = b_.CreateCall(FunctionType::get(p, {p, b_.getInt64Ty()}, false), load_env(p, 16),
+                         {cx_.env, inside(r.bytes)}, "scratch");
+  BasicBlock *none = block("no_memory"), *some = block("memory");
+  b_.CreateCondBr(b_.CreateIsNull(base), none, some);
+  b_.SetInsertPoint(none);
+  statements().end_with(3);
+  b_.SetInsertPoint(some);
+  for (auto [buf, offset] : r.offsets)
+    cx_.slots[buf] = b_.CreateInBoundsGEP(b_.getInt8Ty(), base, inside(offset));
+}
+
+}  // namespace kw

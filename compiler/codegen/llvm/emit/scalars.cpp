@@ -1,0 +1,203 @@
+// Values are remembered within a statement; what a lazy operator evaluates on one side is not, behind it.
+#include "codegen/llvm/emit/scalars.h"
+
+#include "codegen/llvm/emit/recurrences.h"
+#include "codegen/llvm/emit/vector.h"
+#include "ir/intrinsics.h"
+#include "ir/match.h"
+
+namespace kw {
+
+using llvm::BasicBlock;
+using V = llvm::Value *;
+
+/// Shared nodes are emitted once per statement. What a lazy operator evaluates on one side is not visible
+/// behind it.
+llvm::Value *ScalarEmitter::expr(const Expr &e) {
+  bool shared = e.p.use_count() > 1;
+  if (shared)
+    if (auto found = cx_.memo.find(e.p.get()); found != cx_.memo.end()) return found->second;
+  V v = expr_uncached(e);
+  if (shared) cx_.memo[e.p.get()] = v;
+  return v;
+}
+
+llvm::Value *ScalarEmitter::expr_uncached(const Expr &e) {
+  DType t = e.dtype();
+  return match(
+      e, [&](const Const &n) { return ops().literal(t, n.bits); },
+      [&](const Ref &n) { return entry_of(cx_.values, n.sym.get()); }, [&](const Load &n) { return load(n); },
+      [&](const Unary &n) { return ops().unary(n.op, t, expr(n.a)); },
+      [&](const Binary &n) {
+        V a = expr(n.a), b = expr(n.b);
+        return ops().binary(n.op, n.a.dtype(), a, b);
+      },
+      [&](const Logic &n) { return logic(n); }, [&](const Select &n) { return select(n); },
+      [&](const Cast &n) { return ops().convert(n.a.dtype(), t, expr(n.a)); },
+      [&](const Call &n) {
+        std::vector<V> args;
+        for (const Expr &a : n.args) args.push_back(expr(a));
+        return ops().call(n.fn, n.args[0].dtype(), t, args);
+      });
+}
+
+/// The row and the place in it are added one after the other: in a loop over the last subscript the row
+/// stays.
+llvm::Value *ScalarEmitter::address(const Buf &b, const std::vector<Expr> &index) {
+  const Memory &m = entry_of(cx_.buffers, b.get());
+  llvm::Type *element = ops().memory_type(b->dtype);
+  V row = nullptr, base = m.base;
+  for (size_t d = 0; d < index.size(); ++d) {
+    V i = expr(index[d]);
+    V scaled = m.strides[d] ? b_.CreateMul(i, m.strides[d]) : i;
+    if (d + 1 == index.size()) {
+      if (row) base = b_.CreateInBoundsGEP(element, base, row);
+      return b_.CreateInBoundsGEP(element, base, scaled);
+    }
+    row = row ? b_.CreateAdd(row, scaled) : scaled;
+  }
+  return base;
+}
+
+llvm::Value *ScalarEmitter::load(const Load &n) {
+  if (auto cell = cx_.cells.find(n.buf.get()); cell != cx_.cells.end()) {
+    if (!cx_.recurrences.count(n.buf.get())) return b_.CreateLoad(ops().type(n.buf->dtype), cell->second);
+    auto *lanes = llvm::FixedVectorType::get(ops().type(n.buf->dtype), 4);
+    return b_.CreateExtractElement(b_.CreateLoad(lanes, cell->second), uint64_t{0});
+  }
+  if (auto cell = cx_.vector_cells.find(n.buf.get()); cell != cx_.vector_cells.end()) {
+    auto *lanes = llvm::cast<llvm::AllocaInst>(cell->second)->getAllocatedType();
+    return b_.CreateExtractElement(b_.CreateLoad(lanes, cell->second), expr(n.index[0]));
+  }
+  V at = address(n.buf, n.index);
+  return ops().from_memory(b_.CreateLoad(ops().memory_type(n.buf->dtype), at), n.buf->dtype);
+}
+
+namespace {
+
+/// Operations of a function call itself, in those of an addition.
+int cost_of(Fn fn) {
+  if (fn == Fn::to_bits || fn == Fn::from_bits) return 0;
+  if (row_of(fn).cost == Cost::function && fn != Fn::fmod)
+    return 24;  // as analysis/vector/vectorization counts it
+  return fn == Fn::fma || fn == Fn::abs || fn == Fn::scale ? 1 : 4;
+}
+
+}  // namespace
+
+/// What is left of a budget of operations after evaluating e now; negative for a load from memory. What this
+/// statement has evaluated already is free, and so is what has been `counted`.
+int ScalarEmitter::cost_within_budget(const Expr &e, int budget, Counted &counted) const {
+  if (budget < 0 || is_known(e)) return budget;
+  if (e.p.use_count() > 1 && !counted.insert(e.p.get()).second) return budget;
+  auto both = [&](const Expr &a, const Expr &b, int cost) {
+    return cost_within_budget(b, cost_within_budget(a, budget - cost, counted), counted);
+  };
+  return match(
+      e, [&](const Const &) { return budget; }, [&](const Ref &) { return budget; },
+      [&](const Load &n) { return n.buf->space == Space::registers ? budget : -1; },
+      [&](const Unary &n) { return cost_within_budget(n.a, budget, counted); },
+      [&](const Binary &n) {
+        return both(n.a, n.b, n.op == BinOp::floor_div || n.op == BinOp::floor_mod ? 8 : 1);
+      },
+      [&](const Logic &n) { return both(n.a, n.b, 0); },
+      [&](const Select &n) { return cost_within_budget(n.cond, both(n.yes, n.no, 0), counted); },
+      [&](const Cast &n) { return cost_within_budget(n.a, budget, counted); },
+      [&](const Call &n) {
+        int left = budget - cost_of(n.fn);
+        for (const Expr &a : n.args) left = cost_within_budget(a, left, counted);
+        return left;
+      });
+}
+
+int ScalarEmitter::cost_within_budget(const Expr &e, int budget) const {
+  Counted counted;
+  return cost_within_budget(e, budget, counted);
+}
+
+/// Evaluating it early is safe and cheap: no load, few operations. Between lanes a branch saves less: it is
+/// taken when one of them takes it.
+bool ScalarEmitter::is_eager(const Expr &e) const { return cost_within_budget(e, cx_.vector ? 32 : 8) >= 0; }
+
+/// This statement has evaluated it.
+bool ScalarEmitter::is_known(const Expr &e) const {
+  return cx_.memo.count(e.p.get()) || (cx_.vector && cx_.vector->memo.count(e.p.get()));
+}
+
+namespace {
+
+/// Calls f for the shared nodes that evaluating e evaluates in any case; f says whether to go on below one.
+template <class F>
+void each_certain(const Expr &e, F &&f) {
+  if (e.p.use_count() > 1 && !f(e)) return;
+  match(
+      e, [](const Const &) {}, [](const Ref &) {},
+      [&](const Load &n) {
+        for (const Expr &i : n.index) each_certain(i, f);
+      },
+      [&](const Unary &n) { each_certain(n.a, f); },
+      [&](const Binary &n) { each_certain(n.a, f), each_certain(n.b, f); },
+      [&](const Logic &n) { each_certain(n.a, f); }, [&](const Select &n) { each_certain(n.cond, f); },
+      [&](const Cast &n) { each_certain(n.a, f); },
+      [&](const Call &n) {
+        for (const Expr &a : n.args) each_certain(a, f);
+      });
+}
+
+}  // namespace
+
+/// What both sides of a branch evaluate is evaluated before it, so that code does not double with each
+/// branch.
+void ScalarEmitter::evaluate_common(const Expr &yes, const Expr &no) {
+  std::unordered_set<const ExprNode *> of_yes, visited;
+  each_certain(yes, [&](const Expr &e) { return !is_known(e) && of_yes.insert(e.p.get()).second; });
+  each_certain(no, [&](const Expr &e) {
+    if (of_yes.count(e.p.get()))
+      return cx_.vector && cx_.vector->view->is_divergent(e) ? vectors().widen(e) : expr(e), false;
+    return visited.insert(e.p.get()).second;
+  });
+}
+
+llvm::Value *ScalarEmitter::select(const Select &n) {
+  V cond = expr(n.cond);
+  if (is_eager(n.yes) && is_eager(n.no)) {
+    V yes = expr(n.yes), no = expr(n.no);
+    return b_.CreateSelect(cond, yes, no);
+  }
+  return lazily(cond, n.yes, n.no, nullptr, nullptr);
+}
+
+llvm::Value *ScalarEmitter::logic(const Logic &n) {
+  V a = expr(n.a);
+  if (is_eager(n.b)) {
+    V b = expr(n.b);
+    return n.is_and ? b_.CreateAnd(a, b) : b_.CreateOr(a, b);
+  }
+  V decided = b_.getInt1(!n.is_and);
+  return n.is_and ? lazily(a, n.b, {}, nullptr, decided) : lazily(a, {}, n.b, decided, nullptr);
+}
+
+/// A branch with a phi; a side without an expression has its value already.
+llvm::Value *ScalarEmitter::lazily(V cond, const Expr &yes, const Expr &no, V yes_value, V no_value) {
+  if (yes && no) evaluate_common(yes, no);
+  BasicBlock *on_yes = block("yes"), *on_no = block("no"), *join = block("join");
+  b_.CreateCondBr(cond, on_yes, on_no);
+  auto outer = cx_.memo;
+  b_.SetInsertPoint(on_yes);
+  if (yes) yes_value = expr(yes);
+  BasicBlock *yes_end = b_.GetInsertBlock();
+  b_.CreateBr(join);
+  cx_.memo = outer;
+  b_.SetInsertPoint(on_no);
+  if (no) no_value = expr(no);
+  BasicBlock *no_end = b_.GetInsertBlock();
+  b_.CreateBr(join);
+  cx_.memo = std::move(outer);
+  b_.SetInsertPoint(join);
+  llvm::PHINode *phi = b_.CreatePHI(yes_value->getType(), 2);
+  phi->addIncoming(yes_value, yes_end);
+  phi->addIncoming(no_value, no_end);
+  return phi;
+}
+
+}  // namespace kw

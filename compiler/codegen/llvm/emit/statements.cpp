@@ -1,0 +1,253 @@
+// One function for each kind of statement; buffers become known where they are allocated.
+#include "codegen/llvm/emit/statements.h"
+
+#include <algorithm>
+
+#include "codegen/llvm/emit/loops.h"
+#include "codegen/llvm/emit/recurrences.h"
+#include "codegen/llvm/emit/reductions.h"
+#include "codegen/llvm/emit/scalars.h"
+#include "codegen/llvm/emit/vector.h"
+#include "ir/build.h"
+#include "ir/loops.h"
+#include "ir/match.h"
+
+namespace kw {
+
+using llvm::BasicBlock;
+using llvm::Function;
+using llvm::FunctionType;
+using V = llvm::Value *;
+
+void StatementEmitter::declare(const Buf &b, V base) {
+  Memory m{base, std::vector<V>(b->rank(), nullptr)};
+  if (!b->strides.empty()) {
+    for (size_t d = 0; d < b->rank(); ++d)
+      m.strides[d] = as_int(b->strides[d]) == 1 ? nullptr : scalars().expr(b->strides[d]);
+  } else {
+    V size = nullptr;
+    for (size_t d = b->rank(); d-- > 1;) {
+      V extent = scalars().expr(b->extents[d]);
+      size = size ? b_.CreateMul(size, extent, "", true, true) : extent;
+      m.strides[d - 1] = size;
+    }
+  }
+  cx_.buffers[b.get()] = std::move(m);
+}
+
+void StatementEmitter::emit(const Stmt &root) {
+  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) statement(*s);
+}
+
+void StatementEmitter::statement(const Stmt &s) {
+  cx_.memo.clear();
+  if (cx_.vector && vectors().statement(s)) return;
+  match(
+      s, [&](const Store &n) { store(n); }, [&](const Let &n) { recurrences().let(n); },
+      [&](const Alloc &n) { allocate(n); }, [&](const For &n) { loops().emit(n); },
+      [&](const While &n) { while_loop(n); }, [&](const Jump &n) { jump(n); },
+      [&](const If &n) { branch(n); }, [&](const Check &n) { check(n); },
+      [&](const Seq &n) {
+        for (size_t i = 0; i + 1 < n.items.size(); ++i) emit(n.items[i]);
+      });
+}
+
+void StatementEmitter::store(const Store &n) {
+  if (reductions().is_left_out(n)) return;
+  if (cx_.recurrences.count(n.buf.get())) {
+    b_.CreateStore(recurrences().value(n.value), entry_of(cx_.cells, n.buf.get()));
+    return;
+  }
+  V value = scalars().expr(n.value);
+  if (auto cell = cx_.cells.find(n.buf.get()); cell != cx_.cells.end()) {
+    b_.CreateStore(value, cell->second);
+    return;
+  }
+  if (auto cell = cx_.vector_cells.find(n.buf.get()); cell != cx_.vector_cells.end()) {
+    auto *lanes = llvm::cast<llvm::AllocaInst>(cell->second)->getAllocatedType();
+    V one = b_.CreateInsertElement(b_.CreateLoad(lanes, cell->second), value, scalars().expr(n.index[0]));
+    b_.CreateStore(one, cell->second);
+    return;
+  }
+  b_.CreateStore(ops().to_memory(value, n.buf->dtype), scalars().address(n.buf, n.index));
+}
+
+void StatementEmitter::allocate(const Alloc &n) {
+  llvm::IRBuilder<> at_entry(cx_.entry, cx_.entry->begin());
+  if (n.buf->space == Space::registers && n.buf->rank() == 1) {
+    auto count = static_cast<unsigned>(as_int(n.buf->extents[0]).value_or(1));
+    cx_.vector_cells[n.buf.get()] = at_entry.CreateAlloca(
+        llvm::FixedVectorType::get(ops().type(n.buf->dtype), count), nullptr, n.buf->sym->name);
+    return;
+  }
+  if (n.buf->space == Space::registers) {
+    llvm::Type *t = ops().type(n.buf->dtype);
+    if (!cx_.vector && recurrences().is_recurrence(n))
+      cx_.recurrences.insert(n.buf.get()), t = llvm::FixedVectorType::get(t, 4);
+    V cell = cx_.cells[n.buf.get()] = at_entry.CreateAlloca(t, nullptr, n.buf->sym->name);
+    if (n.fill != Fill::none) b_.CreateStore(llvm::Constant::getNullValue(t), cell);
+    return;
+  }
+  V base = nullptr;
+  if (n.buf->space == Space::stack) {
+    uint64_t count = 1;
+    for (const Expr &e : n.buf->extents) count *= static_cast<uint64_t>(as_int(e).value_or(1));
+    auto *array = at_entry.CreateAlloca(
+        llvm::ArrayType::get(ops().memory_type(n.buf->dtype), std::max<uint64_t>(count, 1)), nullptr,
+        n.buf->sym->name);
+    array->setAlignment(llvm::Align(64));
+    base = array;
+  } else {
+    base = entry_of(cx_.slots, n.buf.get());
+  }
+  declare(n.buf, base);
+  if (n.fill != Fill::none) zero_fill(n.buf);
+}
+
+/// A plain loop over the elements: a call to memset would be an undefined symbol.
+void StatementEmitter::zero_fill(const Buf &b) {
+  V count = b_.getInt64(1);
+  for (const Expr &e : b->extents)
+    count = b_.CreateMul(count,
+                         b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, scalars().expr(e), b_.getInt64(0)));
+  BasicBlock *before = b_.GetInsertBlock(), *body = block("fill"), *done = block("filled");
+  b_.CreateCondBr(b_.CreateICmpEQ(count, b_.getInt64(0)), done, body);
+  b_.SetInsertPoint(body);
+  llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
+  k->addIncoming(b_.getInt64(0), before);
+  llvm::Type *t = ops().memory_type(b->dtype);
+  b_.CreateStore(llvm::Constant::getNullValue(t),
+                 b_.CreateInBoundsGEP(t, entry_of(cx_.buffers, b.get()).base, k));
+  V next = b_.CreateAdd(k, b_.getInt64(1), "", true, true);
+  k->addIncoming(next, body);
+  b_.CreateCondBr(b_.CreateICmpEQ(next, count), done, body);
+  b_.SetInsertPoint(done);
+}
+
+/// `if cond: cell = value`, where the value costs less than a branch that is guessed wrong; else null.
+const Store *StatementEmitter::chosen_store(const If &n) const {
+  const Store *store = n.no ? nullptr : as<Store>(n.yes);
+  bool is_cell = store && store->buf->space == Space::registers && !cx_.recurrences.count(store->buf.get());
+  bool cheap = is_cell && scalars().cost_within_budget(store->value, 2) >= 0;
+  return cheap ? store : nullptr;
+}
+
+/// Of a branch whose first way is taken nearly always.
+llvm::MDNode *StatementEmitter::mostly() {
+  return llvm::MDNode::get(b_.getContext(), {llvm::MDString::get(b_.getContext(), "branch_weights"),
+                                             llvm::ConstantAsMetadata::get(b_.getInt32(1 << 20)),
+                                             llvm::ConstantAsMetadata::get(b_.getInt32(1))});
+}
+
+void StatementEmitter::branch(const If &n) {
+  if (reductions().is_left_out(n)) return;
+  V cond = scalars().expr(n.cond);
+  if (const Store *chosen = cx_.vector ? nullptr : chosen_store(n)) {
+    V value = scalars().expr(chosen->value), cell = entry_of(cx_.cells, chosen->buf.get());
+    b_.CreateStore(ops().select_without_branch(cond, value, b_.CreateLoad(value->getType(), cell)), cell);
+    return;
+  }
+  BasicBlock *yes = block("then"), *done = block("endif"), *no = n.no ? block("else") : done;
+  b_.CreateCondBr(cond, yes, no);
+  b_.SetInsertPoint(yes);
+  emit(n.yes);
+  b_.CreateBr(done);
+  if (n.no) {
+    b_.SetInsertPoint(no);
+    emit(n.no);
+    b_.CreateBr(done);
+  }
+  b_.SetInsertPoint(done);
+  cx_.memo.clear();
+}
+
+/// void raise(fault, site, value, bound): the first claimer fills the fault. Kept out of line, since it is
+/// cold.
+Function *StatementEmitter::fault_function() {
+  if (cx_.shared.raise) return cx_.shared.raise;
+  llvm::Type *p = b_.getPtrTy(), *word = b_.getInt32Ty(), *wide = b_.getInt64Ty();
+  cx_.shared.raise = Function::Create(FunctionType::get(b_.getVoidTy(), {p, word, wide, wide}, false),
+                                      Function::InternalLinkage, "raise", cx_.shared.module);
+  cx_.shared.raise->addFnAttr(llvm::Attribute::NoInline);
+  cx_.shared.raise->addFnAttr(llvm::Attribute::Cold);
+  cx_.shared.raise->setDoesNotThrow();
+  cx_.shared.raise->addFnAttr("frame-pointer", "all");
+  llvm::IRBuilder<> b(BasicBlock::Create(b_.getContext(), "entry", cx_.shared.raise));
+  BasicBlock *fill = BasicBlock::Create(b_.getContext(), "fill", cx_.shared.raise),
+             *done = BasicBlock::Create(b_.getContext(), "done", cx_.shared.raise);
+  V fault = cx_.shared.raise->getArg(0);
+  auto field = [&](uint64_t offset) { return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), fault, offset); };
+  auto *claim = b.CreateAtomicCmpXchg(fault, b.getInt32(0), b.getInt32(1), llvm::MaybeAlign(4),
+                                      llvm::AtomicOrdering::AcquireRelease, llvm::AtomicOrdering::Acquire);
+  b.CreateCondBr(b.CreateExtractValue(claim, 1), fill, done);
+  b.SetInsertPoint(fill);
+  b.CreateStore(cx_.shared.raise->getArg(1), field(4));
+  b.CreateStore(cx_.shared.raise->getArg(2), field(8));
+  b.CreateStore(cx_.shared.raise->getArg(3), field(16));
+  auto *set = b.CreateStore(b.getInt32(2), fault);
+  set->setAtomic(llvm::AtomicOrdering::Release);
+  set->setAlignment(llvm::Align(4));
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  b.CreateRetVoid();
+  return cx_.shared.raise;
+}
+
+void StatementEmitter::check(const Check &n) {
+  V cond = scalars().expr(n.cond);
+  BasicBlock *bad = block("fault"), *good = block("checked");
+  b_.CreateCondBr(cond, good, bad, mostly());
+  V value = b_.getInt64(0), bound = b_.getInt64(0);
+  b_.SetInsertPoint(bad);
+  if (const Binary *c = as<Binary>(n.cond); c && bit_width(c->a.dtype()) == 64 && !is_float(c->a.dtype()))
+    value = scalars().expr(c->a), bound = scalars().expr(c->b);
+  else if (c && c->a.dtype() == DType::f64)
+    value = b_.CreateBitCast(scalars().expr(c->a), b_.getInt64Ty());
+  b_.CreateCall(fault_function(), {cx_.fault, b_.getInt32(n.site), value, bound});
+  end_with(1);
+  b_.SetInsertPoint(good);
+}
+
+/// Emits the body and goes on where the next iteration begins.
+void StatementEmitter::body_with_targets(const Stmt &body, BasicBlock *done) {
+  cx_.targets.push_back({nullptr, done});
+  emit(body);
+  BasicBlock *next = cx_.targets.back().next;
+  cx_.targets.pop_back();
+  if (!next) return;
+  b_.CreateBr(next);
+  b_.SetInsertPoint(next);
+}
+
+/// What follows a jump in its block is dead, and goes into a block that nothing leads to.
+void StatementEmitter::jump(const Jump &n) {
+  JumpTargets &to = cx_.targets.back();
+  if (n.kind == JumpKind::continue_loop && !to.next) to.next = block("next");
+  b_.CreateBr(n.kind == JumpKind::break_loop ? to.done : to.next);
+  b_.SetInsertPoint(block("dead"));
+}
+
+void StatementEmitter::while_loop(const While &n) {
+  BasicBlock *head = block("while"), *body = block("loop"), *done = block("done");
+  b_.CreateBr(head);
+  b_.SetInsertPoint(head);
+  b_.CreateCondBr(scalars().expr(n.cond), body, done);
+  b_.SetInsertPoint(body);
+  body_with_targets(n.body, done);
+  loops().poll(head);
+  b_.SetInsertPoint(done);
+  cx_.memo.clear();
+}
+
+/// Ends the kernel with a status, or inside a region the chunk: the kernel ends behind the region.
+void StatementEmitter::end_with(uint32_t status) {
+  if (!cx_.status) {
+    b_.CreateRet(b_.getInt32(status));
+    return;
+  }
+  auto *store = b_.CreateAlignedStore(b_.getInt32(status), cx_.status, llvm::Align(4));
+  store->setAtomic(llvm::AtomicOrdering::Monotonic);
+  b_.CreateRetVoid();
+}
+
+}  // namespace kw

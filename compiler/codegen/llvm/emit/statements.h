@@ -1,0 +1,38 @@
+// Statements, in source order. Those of a vector loop go to VectorEmitter first, which leaves to this class
+// what runs once for all lanes.
+#pragma once
+
+#include "codegen/llvm/emit/emitter.h"
+
+namespace kw {
+
+class StatementEmitter : public Emitter {
+ public:
+  using Emitter::Emitter;
+
+  /// Emits a statement and those behind it in its block.
+  void emit(const Stmt &root);
+  /// Emits the body of a loop; emission goes on where its next iteration begins.
+  void body_with_targets(const Stmt &body, llvm::BasicBlock *done);
+  /// Makes a buffer in memory known.
+  void declare(const Buf &b, V base);
+  /// Ends the kernel with a status; in a region, its chunk: the kernel ends behind the region.
+  void end_with(uint32_t status);
+  /// Returns the store of `if cond: cell = value` where the value costs less than a mispredicted branch; else
+  /// null.
+  const Store *chosen_store(const If &n) const;
+
+ private:
+  void statement(const Stmt &s);
+  void store(const Store &n);
+  void allocate(const Alloc &n);
+  void zero_fill(const Buf &b);
+  llvm::MDNode *mostly();
+  void branch(const If &n);
+  void check(const Check &n);
+  void while_loop(const While &n);
+  void jump(const Jump &n);
+  llvm::Function *fault_function();
+};
+
+}  // namespace kw

@@ -1,0 +1,94 @@
+// Statements and expressions of a vector loop, over all lanes at once. A value that is the same in all lanes
+// stays a scalar; memory is read and written as contiguous vectors, reversed ones, or element by element.
+#pragma once
+
+#include <functional>
+
+#include "analysis/vector/register_transpose.h"
+#include "analysis/vector/vectorization.h"
+#include "codegen/llvm/emit/emitter.h"
+#include "codegen/llvm/emit/reductions.h"
+
+namespace kw {
+
+/// Iterations of an inner loop whose memory is transposed in registers, as many as lanes.
+struct OpenBlocks {
+  const TransposedBlocks *view;
+  uint32_t iteration = 0;
+  std::vector<std::vector<llvm::Value *>> values{};  ///< of each block: per iteration the value in each lane
+};
+
+/// The iterations of a vector loop that run at once: lane l is the iteration first + l · step.
+struct VectorState {
+  VectorizationAnalysis *view;
+  int64_t step;
+  uint32_t count;
+  llvm::Value *first;
+  llvm::Value *number;           ///< of lane 0, from 0
+  llvm::Value *mask = nullptr;   ///< of the active lanes; null: all
+  llvm::Value *begun = nullptr;  ///< of those that began the iteration
+  llvm::Value *rest = nullptr;   ///< how many these are, where they are the first ones
+  std::unordered_map<const SymNode *, llvm::Value *> values{};
+  std::unordered_map<const BufNode *, llvm::Value *> cells{};
+  std::unordered_map<const BufNode *, llvm::Value *> counts{};  ///< in a `while`: uniform inductions
+  std::unordered_map<const ExprNode *, llvm::Value *> memo{};   ///< within one statement
+  OpenBlocks *blocks = nullptr;
+  const ReductionCells *outer = nullptr;
+  /// Of each enclosing `while`: the lanes that go on, and those of them that go on in this iteration.
+  struct Turns {
+    llvm::Value *alive, *running;
+  };
+  std::vector<Turns> turns{};
+};
+
+/// Whether the active lanes are the first ones, as many as `rest`.
+inline bool runs_first_lanes(const VectorState &s) { return s.rest && s.mask == s.begun; }
+
+/// Where the elements of an access lie: lane 0 at `at`, the others `step` or `by` elements apart, or at
+/// `offsets` from `at`.
+struct VectorPlace {
+  llvm::Value *at;
+  llvm::Value *offsets = nullptr;
+  std::optional<int64_t> step{};
+  llvm::Value *by = nullptr;  ///< the distance of lanes where it is no constant
+};
+
+class VectorEmitter : public Emitter {
+ public:
+  explicit VectorEmitter(EmitContext &cx) : Emitter(cx), vec_(*cx.vector) {}
+
+  /// Returns false for a statement that is emitted as it is outside vector loops.
+  bool statement(const Stmt &s);
+  /// The value in each lane.
+  V widen(const Expr &e);
+  /// One side of a lazy operator, for the lanes of the mask; of no meaning in the others.
+  V widen_side(const Expr &e, V mask);
+  VectorPlace place_of(const Buf &b, const std::vector<Expr> &index);
+  V splat(V v);
+  V and_mask(V mask, V cond) { return mask ? b_.CreateAnd(mask, cond) : cond; }
+  /// Whether a lane of a mask is set; the mask may consist of words that are all ones or all zeros.
+  V any_lane(V mask);
+
+ private:
+  void store(const Store &n);
+  void allocate(const Alloc &n);
+  void branch(const If &n);
+  void under_mask(V mask, const std::function<void(llvm::BasicBlock *)> &body);
+  int cost_of_all_within_budget(const Stmt &s, int budget) const;
+  V widen_uncached(const Expr &e);
+  V widen_ref(const Ref &n);
+  V widen_load(const Load &n);
+  V widen_select(const Select &n);
+  V widen_logic(const Logic &n);
+  V part_of_cell(const Load &n, V cell);
+  void store_to_cell(const Store &n, V cell, V value);
+  V addresses(const VectorPlace &place, llvm::Type *element);
+  V reversed(V v) { return b_.CreateVectorReverse(v); }
+
+  VectorState &vec_;
+};
+
+/// A mask of `count` lanes, of which the first `rest` are set.
+llvm::Value *mask_of_first(EmitContext &cx, llvm::Value *rest, uint32_t count);
+
+}  // namespace kw

@@ -1,0 +1,243 @@
+// Chunks of a vector loop, the masks of incomplete ones, and the remainder.
+#include "codegen/llvm/emit/vector_loop.h"
+
+#include <algorithm>
+
+#include "codegen/llvm/emit/loops.h"
+#include "codegen/llvm/emit/statements.h"
+#include "codegen/llvm/emit/streams.h"
+#include "codegen/llvm/emit/vector.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+using llvm::BasicBlock;
+using V = llvm::Value *;
+
+/// Lanes of the chunks that run what is left.
+uint32_t VectorLoopEmitter::rest_width(const VectorizationAnalysis &view, uint32_t width) const {
+  uint32_t widest = std::max({view.widest_element(), view.widest_value(), 8u});
+  return std::min(width, std::max(target().vector_bytes() * 8 / widest, 2u));
+}
+
+/// The iterations k, k + 1, … of the loop.
+void VectorLoopEmitter::vector_body(const For &n, VectorizationAnalysis &view, V lo, V k, uint32_t count,
+                                    const ReductionCells &outer, V mask, V rest) {
+  VectorState here{&view, n.step, count, loops().iteration(n, lo, k), k, mask, mask, rest};
+  cx_.values[n.iter.get()] = here.first;
+  here.outer = &outer;
+  for (const auto &[sum, cell] : outer.sums) here.cells[sum.cell.get()] = cell;
+  cx_.vector = &here;
+  statements().emit(n.body);
+  cx_.vector = nullptr;
+  cx_.memo.clear();
+}
+
+/// Returns whether one vector iteration executes the whole loop.
+bool VectorLoopEmitter::fits_one_chunk(const For &n) {
+  return n.kind == ForKind::vector && n.how.max_trips > 0 && n.how.max_trips <= n.how.vector_width;
+}
+
+/// True of a vector loop that fills a cell of as many lanes.
+bool VectorLoopEmitter::is_row(const For &n) {
+  auto fills = [](const auto &self, const Stmt &root) -> bool {
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
+      const Store *to = as<Store>(*s);
+      if (to && to->buf->space == Space::registers && to->buf->rank() == 1) return true;
+      if (const If *branch = as<If>(*s); branch && (self(self, branch->yes) || self(self, branch->no)))
+        return true;
+      if (const Seq *list = as<Seq>(*s))
+        for (size_t i = 0; i + 1 < list->items.size(); ++i)
+          if (self(self, list->items[i])) return true;
+    }
+    return false;
+  };
+  return n.kind == ForKind::vector && fills(fills, n.body);
+}
+
+/// The lanes from lo to hi, of which there is one at least.
+llvm::Value *VectorLoopEmitter::row_mask(V lo, V hi, uint32_t count) {
+  V below = mask_of_first(cx_, hi, count);
+  if (auto *first = llvm::dyn_cast<llvm::ConstantInt>(lo); first && first->isZero()) return below;
+  if (target().has_mask_registers() && count >= 8) {
+    V ones = b_.CreateShl(llvm::ConstantInt::getAllOnesValue(b_.getInt64Ty()), lo);
+    V from = b_.CreateBitCast(b_.CreateTrunc(ones, b_.getIntNTy(count)), below->getType());
+    return b_.CreateAnd(below, from);
+  }
+  V all = b_.CreateVectorSplat(count, b_.CreateTrunc(lo, b_.getInt32Ty()));
+  return b_.CreateAnd(below, b_.CreateICmpUGE(b_.CreateStepVector(all->getType()), all));
+}
+
+/// Iterations that have a lane of their own each, all of them or, with a mask, some.
+void VectorLoopEmitter::row(const For &n, VectorizationAnalysis &view, V lo, V trips) {
+  V zero = b_.getInt64(0), all = b_.getInt64(n.how.vector_width), from = lo, count = trips;
+  auto body = [&](V mask) {
+    ReductionCells outer = reductions().open(view, n.how.vector_width);
+    vector_body(n, view, zero, zero, n.how.vector_width, outer, mask);
+    reductions().close(outer, n, view, zero, n.how.vector_width);
+  };
+  if (count == all) return body(nullptr);
+  BasicBlock *part = block("part"), *done = block("done");
+  bool may_be_whole = !n.how.max_trips || n.how.max_trips >= n.how.vector_width;
+  if (may_be_whole && !always_masked(view, target())) {
+    BasicBlock *whole = block("row"), *rest = block("rest");
+    b_.CreateCondBr(b_.CreateICmpEQ(count, all), whole, rest);
+    b_.SetInsertPoint(whole);
+    body(nullptr);
+    b_.CreateBr(done);
+    b_.SetInsertPoint(rest);
+  }
+  b_.CreateCondBr(b_.CreateICmpEQ(count, zero), done, part);
+  b_.SetInsertPoint(part);
+  body(row_mask(from, b_.CreateAdd(from, count), n.how.vector_width));
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  cx_.memo.clear();
+}
+
+/// The loop in stretches whose iterations have a number each.
+void VectorLoopEmitter::numbered_loop(const For &n, VectorizationAnalysis &view, V lo, V trips) {
+  auto *count = llvm::dyn_cast<llvm::ConstantInt>(trips);
+  if (count && count->getZExtValue() <= ReductionEmitter::most_numbers)
+    return vector_loop(n, view, lo, trips);
+  loops().in_few_chunks(b_.getInt64(0), trips, ReductionEmitter::most_numbers, [&](V k) {
+    V left = b_.CreateSub(trips, k), most = b_.getInt64(ReductionEmitter::most_numbers);
+    vector_loop(n, view, loops().iteration(n, lo, k),
+                b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, most));
+  });
+}
+
+/// The loop, and where rows are likely to have a length that makes loads strided once more for this length.
+void VectorLoopEmitter::emit(const For &n, VectorizationAnalysis &view, V lo, V trips) {
+  auto run = [&] {
+    is_row(n)                       ? row(n, view, lo, trips)
+    : view.arg_reductions().empty() ? vector_loop(n, view, lo, trips)
+                                    : numbered_loop(n, view, lo, trips);
+  };
+  if (view.assumed_row_lengths().empty() || view.work().strided == 0) return run();
+  V likely = b_.getInt1(true);
+  auto before = cx_.buffers;
+  for (const auto &[buf, length] : view.assumed_row_lengths()) {
+    Memory &m = entry_of(cx_.buffers, buf.get());
+    likely = b_.CreateAnd(likely, b_.CreateICmpEQ(m.strides[buf->rank() - 2], b_.getInt64(length)));
+    m.strides[buf->rank() - 2] = b_.getInt64(length);
+  }
+  BasicBlock *known = block("known"), *other = block("other"), *done = block("done");
+  b_.CreateCondBr(likely, known, other);
+  b_.SetInsertPoint(known);
+  run();
+  b_.CreateBr(done);
+  cx_.buffers = std::move(before);
+  b_.SetInsertPoint(other);
+  cx_.memo.clear();
+  run();
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  cx_.memo.clear();
+}
+
+/// Whole chunks, then what is left of the iterations.
+void VectorLoopEmitter::vector_loop(const For &n, VectorizationAnalysis &view, V lo, V trips) {
+  uint32_t width = n.how.vector_width;
+  bool polls = loops().contains_loop(n.body), one = fits_one_chunk(n) && !loops().exceeds_plan(n);
+  V zero = b_.getInt64(0), whole = b_.CreateAnd(trips, ~uint64_t{width - 1});
+  ReductionCells outer = reductions().open(view, width);
+  if (trips == b_.getInt64(width)) {
+    vector_body(n, view, lo, zero, width, outer);
+    return reductions().close(outer, n, view, lo, width);
+  }
+  bool few = !polls && loops().is_short(n, trips);
+  auto run = [&] {
+    auto chunk = [&](V k) { vector_body(n, view, lo, k, width, outer); };
+    one   ? loops().in_one_chunk(zero, whole, chunk)
+    : few ? loops().in_few_chunks(zero, whole, width, chunk)
+          : loops().in_chunks(zero, whole, width, polls, chunk);
+  };
+  if (!one && streams().may_stream(n, view)) {
+    BasicBlock *large = block("large"), *past = block("past"), *through = block("through"),
+               *behind = block("behind");
+    b_.CreateCondBr(cx_.streams, large, through);
+    b_.SetInsertPoint(large);
+    b_.CreateCondBr(streams().begins_at_lines(n, lo), past, through);
+    b_.SetInsertPoint(past);
+    cx_.streaming = true;
+    run();
+    cx_.streaming = false;
+    b_.CreateBr(behind);
+    b_.SetInsertPoint(through);
+    run();
+    b_.CreateBr(behind);
+    b_.SetInsertPoint(behind);
+  } else {
+    run();
+  }
+  auto *count = llvm::dyn_cast<llvm::ConstantInt>(trips);
+  if (count && count->getZExtValue() % width == 0) return reductions().close(outer, n, view, lo, width);
+  remainder(n, view, lo, trips, outer);
+}
+
+/// True when iterations may run a second time, and do so gladly: rows of a loop around, whose elements the
+/// loop does not read.
+bool VectorLoopEmitter::may_run_again(const For &n, const VectorizationAnalysis &view) const {
+  // Operations per iteration. Chosen: repeating a longer body costs more than a masked remainder.
+  constexpr uint32_t few = 64;
+  if (cx_.targets.empty() || !view.reductions().empty() || !view.arg_reductions().empty()) return false;
+  if (loops().contains_loop(n.body) || view.work().operations > few) return false;
+  bool fine = true;
+  std::unordered_set<const BufNode *> written;
+  walk(n.body, [&](const Store &s, const Stmt &) {
+    fine = fine && s.order != Order::lanes && (s.buf->space != Space::registers || view.is_own(s.buf));
+    if (!view.is_own(s.buf)) written.insert(s.buf.get());
+  });
+  walk(n.body, [&](const Load &l, const Expr &) { fine = fine && !written.count(l.buf.get()); });
+  return fine;
+}
+
+/// What whole chunks leave: in chunks of one register, of which the last one begins early enough to be whole,
+/// or has a mask; or one by one.
+void VectorLoopEmitter::remainder(const For &n, VectorizationAnalysis &view, V lo, V trips,
+                                  ReductionCells &outer) {
+  uint32_t width = n.how.vector_width, fewer = rest_width(view, width);
+  bool polls = loops().contains_loop(n.body), masks = can_mask(view, target());
+  V whole = b_.CreateAnd(trips, ~uint64_t{width - 1});
+  auto run = [&](auto &&body) {
+    fewer == width ? loops().in_one_chunk(whole, trips, body)
+    : polls        ? loops().in_chunks(whole, trips, fewer, true, body)
+                   : loops().in_few_chunks(whole, trips, fewer, body);
+  };
+  auto masked = [&](V k) {
+    V rest = b_.CreateSub(trips, k);
+    vector_body(n, view, lo, k, fewer, outer, mask_of_first(cx_, rest, fewer), rest);
+  };
+  auto one_by_one = [&] {
+    loops().plain_loop(n, loops().iteration(n, lo, whole), b_.CreateSub(trips, whole), polls);
+  };
+  if (may_run_again(n, view)) {
+    V last = b_.CreateSub(trips, b_.getInt64(fewer));
+    BasicBlock *left = block("left_over"), *again = block("again"), *part = block("part"),
+               *done = block("done");
+    b_.CreateCondBr(b_.CreateICmpULT(whole, trips), left, done);
+    b_.SetInsertPoint(left);
+    b_.CreateCondBr(b_.CreateICmpUGE(trips, b_.getInt64(fewer)), again, part);
+    b_.SetInsertPoint(again);
+    run([&](V k) {
+      vector_body(n, view, lo, b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, k, last), fewer, outer);
+    });
+    b_.CreateBr(done);
+    b_.SetInsertPoint(part);
+    if (masks)
+      loops().in_one_chunk(whole, trips, masked);
+    else
+      one_by_one();
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+    cx_.memo.clear();
+    return;
+  }
+  if (masks) reductions().narrow(outer, width, fewer), run(masked);
+  reductions().close(outer, n, view, lo, masks ? fewer : width);
+  if (!masks) one_by_one();
+}
+
+}  // namespace kw

@@ -1,0 +1,35 @@
+// Loops of the kind vector: `vector_width` iterations at once, in chunks, then the remainder in chunks of one
+// register with a mask, or one by one. Each has a vector form (transform/lowering/settle_vector_loops).
+#pragma once
+
+#include "analysis/vector/vectorization.h"
+#include "codegen/llvm/emit/emitter.h"
+#include "codegen/llvm/emit/reductions.h"
+
+namespace kw {
+
+class VectorLoopEmitter : public Emitter {
+ public:
+  using Emitter::Emitter;
+
+  bool runs_in_vectors(const For &n) const { return !cx_.vector && n.kind == ForKind::vector; }
+  /// The loop, and once more for assumed lengths of rows that make its loads strided.
+  void emit(const For &n, VectorizationAnalysis &view, V lo, V trips);
+  /// Whether a vector loop fills a register buffer of as many elements.
+  static bool is_row(const For &n);
+  /// Whether one vector iteration executes the whole loop.
+  static bool fits_one_chunk(const For &n);
+
+ private:
+  void vector_loop(const For &n, VectorizationAnalysis &view, V lo, V trips);
+  void row(const For &n, VectorizationAnalysis &view, V lo, V trips);
+  void numbered_loop(const For &n, VectorizationAnalysis &view, V lo, V trips);
+  void vector_body(const For &n, VectorizationAnalysis &view, V lo, V k, uint32_t count,
+                   const ReductionCells &outer, V mask = nullptr, V rest = nullptr);
+  uint32_t rest_width(const VectorizationAnalysis &view, uint32_t width) const;
+  bool may_run_again(const For &n, const VectorizationAnalysis &view) const;
+  void remainder(const For &n, VectorizationAnalysis &view, V lo, V trips, ReductionCells &outer);
+  V row_mask(V lo, V hi, uint32_t count);
+};
+
+}  // namespace kw

@@ -1,0 +1,110 @@
+// What the emitters of a function share: the LLVM function as it grows, the values of symbols and buffers,
+// and where in the loop nest emission stands. Emitters hold a reference to it and no state of their own.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "analysis/vector/interleaved_loads.h"
+#include "ir/func.h"
+#include "support/target.h"
+
+namespace kw {
+
+struct ArgReduction;
+class VectorizationAnalysis;
+struct VectorState;
+
+/// What the functions of one module share.
+struct ModuleContext {
+  llvm::Module &module;
+  const Func &func;
+  const Target &target;
+  /// By parallel loop those that a serial loop runs in turn with it, itself among them.
+  std::optional<std::unordered_map<const For *, std::shared_ptr<const std::vector<const For *>>>> phases{};
+  llvm::Function *raise = nullptr;  ///< fills in the fault; made when first needed
+  std::unordered_map<int, llvm::Function *> fmods{};
+  /// The function of an elementary function `fn(from…) → to` over `count` lanes.
+  llvm::Function *(*math_function)(ModuleContext &, Fn fn, DType from, DType to, size_t arity,
+                                   uint32_t count) = nullptr;
+};
+
+/// A buffer in memory. A stride that is null is 1.
+struct Memory {
+  llvm::Value *base = nullptr;
+  std::vector<llvm::Value *> strides;
+};
+
+/// Where the jumps of an enclosing loop go.
+struct JumpTargets {
+  llvm::BasicBlock *next;  ///< made by the first `continue`
+  llvm::BasicBlock *done;
+};
+
+/// In a chunk of a region: the inner loop of which the chunk runs a sub-range.
+struct SubRange {
+  const For *loop = nullptr;
+  llvm::Value *first = nullptr, *count = nullptr;  ///< iterations
+  llvm::Value *is_whole = nullptr;                 ///< whether it is all of them
+};
+
+struct EmitContext {
+  ModuleContext &shared;
+  llvm::IRBuilder<> b{shared.module.getContext()};
+  llvm::Function *fn = nullptr;
+  llvm::BasicBlock *entry = nullptr;
+  llvm::BasicBlock *cancelled = nullptr;  ///< where a cancelled run ends
+  llvm::Value *env = nullptr, *fault = nullptr, *cancel = nullptr;
+  llvm::Value *status = nullptr;  ///< in a chunk of a region: where it reports its fault
+
+  std::unordered_map<const SymNode *, llvm::Value *> values{};
+  std::unordered_map<const BufNode *, Memory> buffers{};
+  std::unordered_map<const BufNode *, llvm::Value *> cells{};         ///< scalars, on the stack
+  std::unordered_map<const BufNode *, llvm::Value *> vector_cells{};  ///< register buffers of rank 1
+  std::unordered_map<const BufNode *, llvm::Value *> slots{};         ///< places in the workspace
+  /// Values of shared expressions, valid within one statement.
+  std::unordered_map<const ExprNode *, llvm::Value *> memo{};
+  std::vector<JumpTargets> targets{};  ///< of the enclosing loops, the innermost last
+
+  /// Cells whose value lies in lane 0 of a vector register, and values computed from them there.
+  std::unordered_set<const BufNode *> recurrences{};
+  std::unordered_map<const SymNode *, llvm::Value *> recurrence_values{};
+
+  SubRange sub_range{};
+  const For *whole_block = nullptr;         ///< in a chunk: a loop over blocks that runs as its inner loop
+  const For *collapsed_row = nullptr;       ///< a loop over the elements of one row, or of all rows
+  llvm::Value *collapsed_length = nullptr;  ///< its iterations
+
+  std::unordered_set<const BufNode *> only_written{};  ///< outputs that the function never reads
+  llvm::Value *streams = nullptr;  ///< whether this call is large enough to stream; null: nothing is streamed
+  bool streaming = false;          ///< stores to only_written are non-temporal
+
+  VectorState *vector = nullptr;  ///< of the vector loop around the place; null outside
+  std::optional<InterleavedLoads> interleaved{};
+  /// Set while an iteration runs once more for an arg-reduction: it stores to nothing else from outside.
+  const ArgReduction *selected = nullptr;
+  const VectorizationAnalysis *selected_view = nullptr;
+};
+
+/// Sets a variable for the life of a scope.
+template <class T>
+class Scoped {
+ public:
+  Scoped(T &place, T value) : place_(place), before_(std::exchange(place, std::move(value))) {}
+  ~Scoped() { place_ = std::move(before_); }
+  Scoped(const Scoped &) = delete;
+  Scoped &operator=(const Scoped &) = delete;
+
+ private:
+  T &place_;
+  T before_;
+};
+
+}  // namespace kw
