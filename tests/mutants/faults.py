@@ -216,15 +216,15 @@ EMITTER = [
     Fault(
         "last_vector",
         "compiler/codegen/llvm/emit/reductions.cpp",
-        "half >= to && half >= 1; half /= 2",
-        "half > to; half /= 2",
+        "half >= to && half >= 1; half /= 2) {\n    auto [a, b] = halves(lanes, half);",
+        "half > to; half /= 2) {\n    auto [a, b] = halves(lanes, half);",
         "what every second lane of a sum has gathered is left out",
     ),
     Fault(
         "second_stretch",
         "compiler/codegen/llvm/emit/loops.cpp",
-        "start->addIncoming(limit, more);",
-        "start->addIncoming(b_.CreateAdd(limit, one), more);",
+        "start->addIncoming(limit, more);\n  poll(stretch);",
+        "start->addIncoming(b_.CreateAdd(limit, b_.getInt64(1)), more);\n  poll(stretch);",
         "inner loops of more than 2^20 iterations leave one out",
     ),
 ]
@@ -396,8 +396,8 @@ BORDERS = [
     Fault(
         "rest_of_a_chain",
         "compiler/codegen/llvm/emit/vector.cpp",
-        "return cost_of_all_within_budget(n->body, cost_within_budget(n->value, budget));",
-        "return cost_within_budget(n->value, budget);",
+        "return cost_of_all_within_budget(n->body, scalars().cost_within_budget(n->value, budget));",
+        "return scalars().cost_within_budget(n->value, budget);",
         "a branch that begins with a name runs in all lanes",
     ),
     Fault(
