@@ -1,5 +1,5 @@
 // One rewrite of the loops whose bounds read memory.
-#include "frontend/lower/fix_bounds.h"
+#include "frontend/passes/fix_bounds.h"
 
 #include "ir/loops.h"
 #include "ir/rewrite.h"

@@ -1,10 +1,11 @@
 // What debug=True demands of values where a kernel differs from CPython (language.md 2a, V1 to V5): each
 // demand is a Check in front of the statement that evaluates the value. Does nothing in other compilations,
 // and never changes the expressions themselves, so that debug and release round alike.
+#include "frontend/lower/debug_checks.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "frontend/lower/lowering.h"
 #include "ir/intrinsics.h"
 #include "ir/match.h"
 #include "support/text.h"
@@ -134,26 +135,26 @@ Expr fits_in_64_bits(ast::Operator op, const Expr &a, const Expr &b) {
 }  // namespace
 
 /// A Check of `ok` in front of the present statement; none when it is known to hold.
-void Lowering::check_value(const Expr &ok, Code code, Loc loc, SiteMessage message) {
+void DebugChecks::check_value(const Expr &ok, Code code, Loc loc, SiteMessage message) {
   if (!ok || as_int(ok).value_or(0) == 1) return;
-  std::vector<Site> &sites = root_->func_.sites;
+  std::vector<Site> &sites = cx_.root->func.sites;
   auto same = [&](const Site &s) { return s.loc == loc && s.code == code && s.message == message; };
   auto found = std::find_if(sites.begin(), sites.end(), same);  // a loop is lowered repeatedly
   auto number = static_cast<uint32_t>(found - sites.begin());
   if (found == sites.end()) sites.push_back({code, loc, {}, 0, false, false, std::move(message)});
-  builder_->add_check(check(ok, number, loc));
+  cx_.builder->add_check(check(ok, number, loc));
 }
 
 /// V1: a Python int that adopts the type of the other operand.
-void Lowering::check_operand(const Operand &o, DType to) {
-  if (!in_.options.debug || !o.weak || !is_int(o.expr.dtype()) || !is_int(to)) return;
+void DebugChecks::check_operand(const Operand &o, DType to) {
+  if (!cx_.in.options.debug || !o.weak || !is_int(o.expr.dtype()) || !is_int(to)) return;
   check_value(in_range(o.expr, to), Code::E306, o.loc,
               telling("the Python int ", o.expr, cat(" does not fit into ", numpy_name(to)), wraps));
 }
 
 /// V3: a value that is stored in, or cast to, another type.
-void Lowering::check_conversion(const Operand &o, DType to, bool rounds) {
-  if (!in_.options.debug || o.kind != Operand::Kind::scalar || !is_int(to)) return;
+void DebugChecks::check_conversion(const Operand &o, DType to, bool rounds) {
+  if (!cx_.in.options.debug || o.kind != Operand::Kind::scalar || !is_int(to)) return;
   DType from = o.expr.dtype();
   std::string into = cat(" does not fit into ", numpy_name(to));
   if (is_int(from))
@@ -167,32 +168,32 @@ void Lowering::check_conversion(const Operand &o, DType to, bool rounds) {
 }
 
 /// V2: Python ints are 64 bits wide here.
-void Lowering::check_int64(const Operand &o) {
-  if (!in_.options.debug || !o.weak || o.expr.dtype() != DType::u64) return;
+void DebugChecks::check_int64(const Operand &o) {
+  if (!cx_.in.options.debug || !o.weak || o.expr.dtype() != DType::u64) return;
   check_value(in_range(o.expr, DType::i64), Code::E307, o.loc,
               telling("the Python int ", o.expr, " does not fit into 64 bits with a sign", wraps));
 }
 
 /// V4, and V5 for the power.
-void Lowering::check_divisor(const Operand &b, bool whole, Loc loc) {
+void DebugChecks::check_divisor(const Operand &b, bool whole, Loc loc) {
   Expr zero = is_float(b.expr.dtype()) ? const_float(b.expr.dtype(), 0) : constant({b.expr.dtype(), 0});
   check_value(binary(BinOp::ne, b.expr, zero, loc), Code::E311, loc,
               plainly("a Python number is divided by zero",
                       cat("without debug=True the result is ", whole ? "0" : "inf or nan")));
 }
 
-void Lowering::check_exponent(const Operand &n, Loc loc) {
-  if (!in_.options.debug || !is_signed_int(n.expr.dtype())) return;
+void DebugChecks::check_exponent(const Operand &n, Loc loc) {
+  if (!cx_.in.options.debug || !is_signed_int(n.expr.dtype())) return;
   Expr v = cast(DType::i64, n.expr);
   check_value(binary(BinOp::eq, v, clamped(v, from_int(DType::i64, 0), {})), Code::E312, loc,
               telling("an integer to the power ", n.expr, " is no integer",
                       "without debug=True the result is 0, or 1 or -1 for a base of 1 or -1"));
 }
 
-void Lowering::check_arithmetic(ast::Operator op, const Operand &a, const Operand &b, const Operand &result,
-                                Loc loc) {
+void DebugChecks::check_arithmetic(ast::Operator op, const Operand &a, const Operand &b,
+                                   const Operand &result, Loc loc) {
   using ast::Operator;
-  if (!in_.options.debug) return;
+  if (!cx_.in.options.debug) return;
   DType t = result.expr.dtype();
   bool power = op == Operator::pow, constant_exponent = power && as_const(b.expr).has_value();
   if (!result.weak) {
@@ -213,8 +214,8 @@ void Lowering::check_arithmetic(ast::Operator op, const Operand &a, const Operan
 }
 
 /// V2 for -x and abs(x).
-void Lowering::check_opposite(std::string_view what, const Operand &a, Loc loc) {
-  if (!in_.options.debug || !a.weak || a.expr.dtype() != DType::i64 || as_const(a.expr)) return;
+void DebugChecks::check_opposite(std::string_view what, const Operand &a, Loc loc) {
+  if (!cx_.in.options.debug || !a.weak || a.expr.dtype() != DType::i64 || as_const(a.expr)) return;
   check_value(binary(BinOp::ne, a.expr, const_int(INT64_MIN), loc), Code::E307, loc,
               plainly(cat("the result of `", what, "` does not fit into 64 bits"), wraps));
 }

@@ -1,6 +1,6 @@
 // Liveness of 64 cells at a time, a bit each, on the tree: what a statement does to a cell has a closed form,
 // so that no loop needs a fixed point.
-#include "frontend/lower/sink_declarations.h"
+#include "frontend/passes/sink_declarations.h"
 
 #include <algorithm>
 #include <unordered_map>

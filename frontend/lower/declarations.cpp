@@ -1,12 +1,15 @@
 // Lowering of the declarations of buffers: outputs, temporaries, NumPy's constructors.
-#include "frontend/lower/lowering.h"
+#include "frontend/lower/declarations.h"
+
+#include "frontend/lower/expressions.h"
+#include "frontend/lower/statements.h"
 #include "ir/match.h"
 #include "support/text.h"
 
 namespace kw {
 
-DType Lowering::dtype_argument(const ast::ExprPtr &e) {
-  Operand o = scalar(e);
+DType DeclarationLowering::dtype_argument(const ast::ExprPtr &e) {
+  Operand o = expressions().scalar(e);
   std::optional<DType> t;
   if (o.kind == Operand::Kind::dtype) t = o.dtype;
   if (o.kind == Operand::Kind::text) t = dtype_from_numpy(o.text);
@@ -19,8 +22,8 @@ DType Lowering::dtype_argument(const ast::ExprPtr &e) {
   return *t;
 }
 
-std::vector<Expr> Lowering::shape_argument(const ast::ExprPtr &e, std::string_view help) {
-  Operand o = scalar(e);
+std::vector<Expr> DeclarationLowering::shape_argument(const ast::ExprPtr &e, std::string_view help) {
+  Operand o = expressions().scalar(e);
   if (o.kind == Operand::Kind::scalar) {  // one number stands for a tuple of one
     Operand tuple;
     tuple.kind = Operand::Kind::tuple;
@@ -34,7 +37,7 @@ std::vector<Expr> Lowering::shape_argument(const ast::ExprPtr &e, std::string_vi
   for (const Operand &item : o.items) {
     const ast::ExprPtr &part =
         listed && listed->items.size() == o.items.size() ? listed->items[out.size()] : e;
-    Expr extent = index_of(item, "an extent", float_help(item, *part, help));
+    Expr extent = index_of(item, "an extent", expressions().float_help(item, *part, help));
     if (auto v = as_int(extent); v && *v < 0)
       type_error(Code::E206, item.loc, cat("an extent is negative: ", *v));
     out.push_back(extent);
@@ -52,15 +55,15 @@ static std::optional<DType> dtype_of_python(const ast::ExprPtr &e, const Capture
 }
 
 /// The shape, dtype and elements that a declaration asks for.
-Lowering::Declared Lowering::declared(const ast::CallExpr &call, std::string_view word, Loc loc,
-                                      bool is_output) {
+DeclarationLowering::Declared DeclarationLowering::declared(const ast::CallExpr &call, std::string_view word,
+                                                            Loc loc, bool is_output) {
   const Constructor *c = constructor_of(word);
   BufferArguments given = buffer_arguments(call, word, loc);
   Declared out;
   out.shape_loc = (*given.shape)->loc;
   std::optional<DType> like;
   if (c && c->is_like) {
-    Operand model = scalar(*given.shape);
+    Operand model = expressions().scalar(*given.shape);
     if (model.kind != Operand::Kind::tensor)
       type_error(Code::E202, out.shape_loc, cat(word, " of ", describe(model)),
                  cat("pass a tensor to ", word));
@@ -72,9 +75,9 @@ Lowering::Declared Lowering::declared(const ast::CallExpr &call, std::string_vie
   }
   if (out.extents.size() > max_rank)
     type_error(Code::E206, loc, cat("a tensor has at most ", max_rank, " dimensions"));
-  if (given.value) out.value = scalar(*given.value);
+  if (given.value) out.value = expressions().scalar(*given.value);
   if (out.value && out.value->kind != Operand::Kind::scalar) adapt(*out.value, DType::f64);
-  auto python = c && given.dtype ? dtype_of_python(*given.dtype, in_.captures) : std::nullopt;
+  auto python = c && given.dtype ? dtype_of_python(*given.dtype, cx_.in.captures) : std::nullopt;
   out.dtype = python        ? *python
               : given.dtype ? dtype_argument(*given.dtype)
               : like        ? *like
@@ -84,21 +87,21 @@ Lowering::Declared Lowering::declared(const ast::CallExpr &call, std::string_vie
   using Content = Constructor::Content;
   out.fill = !c ? Fill::zero : c->content == Content::empty ? Fill::empty : Fill::meant;
   if (c && c->content == Content::one) out.value = scalar_operand(const_int(1, loc), true, loc);
-  bool is_akg = find_captured(in_.captures, std::string(akg_words));
+  bool is_akg = find_captured(cx_.in.captures, std::string(akg_words));
   if (word == "output_tensor" && !given.dtype && !is_akg) warn_default_dtype(loc);
   return out;
 }
 
 /// W102 where an output is float32 because nothing is said, beside tensors of other floats.
-void Lowering::warn_default_dtype(Loc loc) {
-  for (const Param &p : func_.params) {
+void DeclarationLowering::warn_default_dtype(Loc loc) {
+  for (const Param &p : cx_.func.params) {
     bool is_other_float =
         p.buf && p.mode != ParamMode::out && is_float(p.buf->dtype) && p.buf->dtype != DType::f32;
     if (!is_other_float) continue;
     auto same = [](const Diagnostic &d) { return d.code == Code::W102; };
-    if (std::any_of(sink_->all().begin(), sink_->all().end(), same)) return;
+    if (std::any_of(cx_.sink->all().begin(), cx_.sink->all().end(), same)) return;
     const std::string &name = p.buf->sym->name;
-    sink_->add(
+    cx_.sink->add(
         {Code::W102,
          loc,
          cat("output_tensor without a dtype makes float32, but '", name, "' is ", numpy_name(p.buf->dtype)),
@@ -109,50 +112,51 @@ void Lowering::warn_default_dtype(Loc loc) {
 }
 
 /// The buffer of an output, with its parameter.
-Buf Lowering::declare_output(const std::string &name, const Declared &d, Sym sym, Loc loc) {
+Buf DeclarationLowering::declare_output(const std::string &name, const Declared &d, Sym sym, Loc loc) {
   for (const Expr &e : d.extents)
     if (!is_call_constant(e, false))
       type_error(Code::E206, e.loc().known() ? e.loc() : d.shape_loc,
                  cat("the extents of output '", name, "' must follow from shapes and integer arguments"),
                  "pass the size as an argument");
   std::vector<Expr> strides;
-  size_t number = outputs_.size();
-  bool strided = number < in_.signature.outs.size() && in_.signature.outs[number] == StrideClass::general;
+  size_t number = cx_.outputs.size();
+  bool strided =
+      number < cx_.in.signature.outs.size() && cx_.in.signature.outs[number] == StrideClass::general;
   for (size_t k = 0; strided && k < d.extents.size(); ++k) {
-    func_.extents.push_back(make_sym(SymKind::stride, DType::i64, cat(name, "_s", k), sym->loc));
-    strides.push_back(ref(func_.extents.back(), sym->loc));
+    cx_.func.extents.push_back(make_sym(SymKind::stride, DType::i64, cat(name, "_s", k), sym->loc));
+    strides.push_back(ref(cx_.func.extents.back(), sym->loc));
   }
   Buf buf = make_buf(std::move(sym), d.extents, Space::param, std::move(strides));
-  func_.params.push_back({buf, {}, ParamMode::out, false, d.fill});
-  outputs_[name] = loc;
-  const std::vector<uint8_t> &aliases = in_.signature.out_aliases;
-  if (number < aliases.size() && aliases[number] < f_.params.size() + arrays_.size()) {
+  cx_.func.params.push_back({buf, {}, ParamMode::out, false, d.fill});
+  cx_.outputs[name] = loc;
+  const std::vector<uint8_t> &aliases = cx_.in.signature.out_aliases;
+  if (number < aliases.size() && aliases[number] < cx_.f.params.size() + cx_.arrays.size()) {
     Buf used = argument_buffer(aliases[number]);  // written where it is read
-    aliases_[name] = {buf, used};
+    cx_.aliases[name] = {buf, used};
     return used;
   }
   return buf;
 }
 
 /// The buffer of a temporary: small ones of a constant size lie on the stack.
-Buf Lowering::declare_temporary(const Declared &d, Sym sym, Loc loc) {
+Buf DeclarationLowering::declare_temporary(const Declared &d, Sym sym, Loc loc) {
   constexpr int64_t most = 4096, most_together = 32 << 10;  // bytes; chosen: for a kernel 64 KB of stack
   int64_t bytes = item_size(d.dtype);
   for (const Expr &e : d.extents)
     bytes = as_int(e) && *as_int(e) >= 0 && *as_int(e) <= most && bytes >= 0 ? bytes * *as_int(e) : -1;
-  bool small = bytes >= 0 && bytes <= most && root_->stack_bytes_ + bytes <= most_together;
-  if (small) root_->stack_bytes_ += bytes;
+  bool small = bytes >= 0 && bytes <= most && cx_.wide.stack_bytes + bytes <= most_together;
+  if (small) cx_.wide.stack_bytes += bytes;
   Buf buf = make_buf(std::move(sym), d.extents, small ? Space::stack : Space::heap);
-  builder_->add_alloc(buf, d.fill, loc);
+  cx_.builder->add_alloc(buf, d.fill, loc);
   return buf;
 }
 
 /// Stores one value to every element.
-void Lowering::fill_elements(const Buf &buf, const Operand &value, Loc loc) {
-  Expr stored = store_value(value, buf->dtype);
+void DeclarationLowering::fill_elements(const Buf &buf, const Operand &value, Loc loc) {
+  Expr stored = statements().store_value(value, buf->dtype);
   if (!as_const(stored)) {
     Sym once = make_sym(SymKind::local, stored.dtype(), "value", loc);
-    builder_->add_let(once, stored, loc);
+    cx_.builder->add_let(once, stored, loc);
     stored = ref(once, loc);
   }
   std::vector<Sym> iters;
@@ -165,19 +169,19 @@ void Lowering::fill_elements(const Buf &buf, const Operand &value, Loc loc) {
   for (size_t d = buf->rank(); d-- > 0;)
     out = for_loop(
         {iters[d], const_int(0), buf->extents[d], 1, ForKind::serial, Hint::none, {}, std::move(out)}, loc);
-  builder_->add(std::move(out));
+  cx_.builder->add(std::move(out));
 }
 
-void Lowering::declare(const ast::Assign &s, std::string_view word, Loc loc) {
+void DeclarationLowering::declare(const ast::Assign &s, std::string_view word, Loc loc) {
   const std::string &name = ast::as<ast::Name>(s.target)->id;
-  auto found = env_.find(name);
-  if (found != env_.end() &&
+  auto found = cx_.env.find(name);
+  if (found != cx_.env.end() &&
       found->second.kind != Binding::Kind::partial)  // a block before had one of its own
     type_error(Code::E212, s.target->loc,
                found->second.kind == Binding::Kind::tensor ? cat("the tensor '", name, "' is redefined")
                                                            : cat("'", name, "' is already in use"),
                "use another name for the buffer");
-  bool is_output = rules_.is_output(s, word);
+  bool is_output = cx_.rules.is_output(s, word);
   Declared d = declared(*ast::as<ast::CallExpr>(s.value), word, loc, is_output);
   Sym sym = make_sym(SymKind::buffer, d.dtype, name, s.target->loc);
   Buf buf =
@@ -189,7 +193,7 @@ void Lowering::declare(const ast::Assign &s, std::string_view word, Loc loc) {
   b.value.buf = buf;
   bind(name, std::move(b));
   if (d.value) {
-    root_->written_.insert(buf->sym->name);
+    cx_.root->written.insert(buf->sym->name);
     fill_elements(buf, *d.value, loc);
   }
 }

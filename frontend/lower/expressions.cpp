@@ -1,16 +1,21 @@
 // Lowering of expressions: names, literals, attributes, subscripts, operators.
+#include "frontend/lower/expressions.h"
+
 #include <algorithm>
 #include <charconv>
 
-#include "frontend/lower/lowering.h"
+#include "frontend/lower/calls.h"
+#include "frontend/lower/debug_checks.h"
+#include "frontend/lower/evaluation.h"
+#include "frontend/lower/expansions.h"
 #include "ir/intrinsics.h"
 #include "ir/match.h"
 #include "support/text.h"
 
 namespace kw {
 
-Operand Lowering::expression(const ast::ExprPtr &e) {
-  rules_.expression(e);
+Operand ExpressionLowering::expression(const ast::ExprPtr &e) {
+  cx_.rules.expression(e);
   return std::visit(Overload{[&](const ast::Name &n) { return name(n.id, e->loc); },
                              [&](const ast::Integer &n) { return integer_literal(n.digits, e->loc); },
                              [&](const ast::Real &n) {
@@ -28,7 +33,7 @@ Operand Lowering::expression(const ast::ExprPtr &e) {
                              },
                              [&](const ast::Attribute &n) { return attribute(n, e->loc); },
                              [&](const ast::Subscript &n) { return subscript(n, e->loc); },
-                             [&](const ast::CallExpr &n) { return call_expr(n, e->loc); },
+                             [&](const ast::CallExpr &n) { return calls().call_expr(n, e->loc); },
                              [&](const ast::UnaryExpr &n) { return unary_expr(n, e->loc); },
                              [&](const ast::BinaryExpr &n) { return binary_expr(n, e->loc); },
                              [&](const ast::CompareExpr &n) { return comparison(n, e->loc); },
@@ -38,7 +43,7 @@ Operand Lowering::expression(const ast::ExprPtr &e) {
                                Operand o;
                                o.kind = Operand::Kind::tuple;
                                o.loc = e->loc;
-                               o.items = operands(n.items, false);
+                               o.items = evaluation().operands(n.items, false);
                                return o;
                              },
                              [](const auto &) -> Operand {
@@ -52,13 +57,13 @@ namespace {
 [[noreturn]] void give_up() { throw CompileError(std::vector<Diagnostic>{}); }
 }  // namespace
 
-Operand Lowering::scalar(const ast::ExprPtr &e) {
+Operand ExpressionLowering::scalar(const ast::ExprPtr &e) {
   Operand o = expression(e);
   if (o.kind == Operand::Kind::poisoned) give_up();
   return o;
 }
 
-Operand Lowering::integer_literal(const std::string &digits, Loc loc) {
+Operand ExpressionLowering::integer_literal(const std::string &digits, Loc loc) {
   int base = 10;
   std::string_view text = digits;
   if (text.size() > 1 && text[0] == '0') {
@@ -74,9 +79,9 @@ Operand Lowering::integer_literal(const std::string &digits, Loc loc) {
   return scalar_operand(constant({value >> 63 ? DType::u64 : DType::i64, value}, loc), true, loc);
 }
 
-bool Lowering::is_local(const std::string &id) const {
-  auto found = names_.locals.find(id);
-  return found != names_.locals.end() && (found->second.assignments > 0 || found->second.loop_variable);
+bool ExpressionLowering::is_local(const std::string &id) const {
+  auto found = cx_.names.locals.find(id);
+  return found != cx_.names.locals.end() && (found->second.assignments > 0 || found->second.loop_variable);
 }
 
 static std::vector<std::string> notes_of(const Merge &clash) {
@@ -91,7 +96,7 @@ static Operand placed(Operand o, Loc loc) {
   return o;
 }
 
-Operand Lowering::read(const Binding &b, const std::string &id, Loc loc) {
+Operand ExpressionLowering::read(const Binding &b, const std::string &id, Loc loc) {
   switch (b.kind) {
     case Binding::Kind::cell:
       return scalar_operand(b.known ? make_expr(b.known->dtype(), loc, (*b.known)->v) : load(b.cell, {}, loc),
@@ -120,13 +125,13 @@ Operand Lowering::read(const Binding &b, const std::string &id, Loc loc) {
   return o;
 }
 
-Operand Lowering::name(const std::string &id, Loc loc) {
-  if (auto found = env_.find(id); found != env_.end()) return read(found->second, id, loc);
+Operand ExpressionLowering::name(const std::string &id, Loc loc) {
+  if (auto found = cx_.env.find(id); found != cx_.env.end()) return read(found->second, id, loc);
   if (is_local(id))
     type_error(Code::E302, loc, cat("'", id, "' is read before it is assigned"),
                cat("assign '", id, "' first"));
-  if (const Captured *c = find_captured(in_.captures, id)) {
-    warn_shadow(id, *c, loc);
+  if (const Captured *c = find_captured(cx_.in.captures, id)) {
+    calls().warn_shadow(id, *c, loc);
     return captured(*c, id, loc);
   }
   if (auto dtype = dtype_from_numpy(id)) {
@@ -139,7 +144,7 @@ Operand Lowering::name(const std::string &id, Loc loc) {
   internal_error(__FILE__, __LINE__, "a name that the rules refuse");
 }
 
-Operand Lowering::captured(const Captured &c, const std::string &id, Loc loc) {
+Operand ExpressionLowering::captured(const Captured &c, const std::string &id, Loc loc) {
   using Kind = Captured::Kind;
   Operand o;
   o.loc = loc;
@@ -160,7 +165,7 @@ Operand Lowering::captured(const Captured &c, const std::string &id, Loc loc) {
     case Kind::array:
       o.kind = Operand::Kind::tensor;
       o.captured = c.text;
-      o.buf = root_->arrays_.at(static_cast<size_t>(c.integer.value_or(0)));
+      o.buf = cx_.root->arrays.at(static_cast<size_t>(c.integer.value_or(0)));
       return o;
     case Kind::text:
       o.kind = Operand::Kind::text;
@@ -188,8 +193,8 @@ Operand Lowering::captured(const Captured &c, const std::string &id, Loc loc) {
   internal_error(__FILE__, __LINE__, "a captured value that the rules refuse");
 }
 
-Operand Lowering::attribute(const ast::Attribute &n, Loc loc) {
-  if (const Captured *module = rules_.module_of(n))
+Operand ExpressionLowering::attribute(const ast::Attribute &n, Loc loc) {
+  if (const Captured *module = cx_.rules.module_of(n))
     for (const auto &[key, value] : module->attributes)
       if (key == n.name) return captured(value, cat(ast::as<ast::Name>(n.value)->id, ".", n.name), loc);
   Operand base = scalar(n.value);
@@ -213,8 +218,8 @@ Operand Lowering::attribute(const ast::Attribute &n, Loc loc) {
              "shape, dtype and ndim are");
 }
 
-int64_t Lowering::constant_int(const ast::ExprPtr &e, std::string_view what, Code code,
-                               std::string_view help) {
+int64_t ExpressionLowering::constant_int(const ast::ExprPtr &e, std::string_view what, Code code,
+                                         std::string_view help) {
   Operand o = scalar(e);
   bool is_number = o.kind == Operand::Kind::scalar;
   auto v = is_number ? as_int(o.expr) : std::nullopt;
@@ -224,10 +229,10 @@ int64_t Lowering::constant_int(const ast::ExprPtr &e, std::string_view what, Cod
 }
 
 /// The declaration that makes a buffer of a local tuple of numbers; nothing for other expressions.
-std::string Lowering::buffer_help(const ast::ExprPtr &e, const Operand &tuple) const {
+std::string ExpressionLowering::buffer_help(const ast::ExprPtr &e, const Operand &tuple) const {
   const auto *n = ast::as<ast::Name>(e);
-  auto found = n ? names_.locals.find(n->id) : names_.locals.end();
-  if (found == names_.locals.end() || found->second.assignments == 0 || tuple.items.empty()) return {};
+  auto found = n ? cx_.names.locals.find(n->id) : cx_.names.locals.end();
+  if (found == cx_.names.locals.end() || found->second.assignments == 0 || tuple.items.empty()) return {};
   for (const Operand &item : tuple.items)
     if (item.kind != Operand::Kind::scalar) return {};
   DType t = tuple.items[0].expr.dtype();
@@ -237,11 +242,11 @@ std::string Lowering::buffer_help(const ast::ExprPtr &e, const Operand &tuple) c
 }
 
 /// What to do about a tuple whose element depends on a variable.
-std::string Lowering::item_help(const ast::ExprPtr &e, const Operand &tuple) const {
+std::string ExpressionLowering::item_help(const ast::ExprPtr &e, const Operand &tuple) const {
   const auto *n = ast::as<ast::Name>(e);
   std::string buffer = buffer_help(e, tuple), loop = "loop with const_range";
   if (!buffer.empty()) return cat(buffer, ", or ", loop);
-  if (n && !env_.count(n->id)) return cat("pass '", n->id, "' as an array argument, or ", loop);
+  if (n && !cx_.env.count(n->id)) return cat("pass '", n->id, "' as an array argument, or ", loop);
   return cat(constant_help, ", or ", loop);
 }
 
@@ -255,7 +260,7 @@ static bool names_float(const ast::ExprPtr &e) {
 }
 
 /// True when a value comes from integers by way of `/`.
-bool Lowering::divides(const ast::Expr &e, int chain) const {
+bool ExpressionLowering::divides(const ast::Expr &e, int chain) const {
   if (const auto *n = std::get_if<ast::UnaryExpr>(&e.v)) return divides(*n->a, chain);
   if (const auto *n = std::get_if<ast::Ternary>(&e.v))
     return divides(*n->yes, chain) || divides(*n->no, chain);
@@ -264,22 +269,23 @@ bool Lowering::divides(const ast::Expr &e, int chain) const {
     return n->op == ast::Operator::div || divides(*n->a, chain) || divides(*n->b, chain);
   }
   const auto *n = std::get_if<ast::Name>(&e.v);
-  auto found = n && chain < 3 ? names_.locals.find(n->id) : names_.locals.end();
-  return found != names_.locals.end() &&
+  auto found = n && chain < 3 ? cx_.names.locals.find(n->id) : cx_.names.locals.end();
+  return found != cx_.names.locals.end() &&
          std::any_of(found->second.values.begin(), found->second.values.end(),
                      [&](const ast::Expr *value) { return value && divides(*value, chain + 1); });
 }
 
-std::string_view Lowering::float_help(const Operand &o, const ast::Expr &e, std::string_view help) const {
+std::string_view ExpressionLowering::float_help(const Operand &o, const ast::Expr &e,
+                                                std::string_view help) const {
   return o.weak && is_float(o.expr.dtype()) && divides(e) ? quotient_help : help;
 }
 
-Expr Lowering::index_from(const ast::ExprPtr &e, std::string_view what) {
+Expr ExpressionLowering::index_from(const ast::ExprPtr &e, std::string_view what) {
   Operand o = scalar(e);
   return index_of(o, what, float_help(o, *e, integer_help));
 }
 
-Operand Lowering::tuple_item(const Operand &tuple, const ast::Subscript &n, Loc loc) {
+Operand ExpressionLowering::tuple_item(const Operand &tuple, const ast::Subscript &n, Loc loc) {
   auto size = static_cast<int64_t>(tuple.items.size());
   if (n.index.size() != 1 || n.is_tuple) type_error(Code::E206, loc, "a tuple takes one index");
   if (const auto *slice = ast::as<ast::Slice>(n.index[0])) {
@@ -311,7 +317,7 @@ Operand Lowering::tuple_item(const Operand &tuple, const ast::Subscript &n, Loc 
   return placed(tuple.items[static_cast<size_t>(k < 0 ? k + size : k)], loc);
 }
 
-std::vector<Expr> Lowering::indices(const Operand &tensor, const ast::Subscript &n, Loc loc) {
+std::vector<Expr> ExpressionLowering::indices(const Operand &tensor, const ast::Subscript &n, Loc loc) {
   const BufNode &buf = *tensor.buf;
   const auto *listed = n.index.size() == 1 && !n.is_tuple ? ast::as<ast::Tuple>(n.index[0]) : nullptr;
   const std::vector<ast::ExprPtr> &parts = listed ? listed->items : n.index;
@@ -320,9 +326,9 @@ std::vector<Expr> Lowering::indices(const Operand &tensor, const ast::Subscript 
   for (const ast::ExprPtr &part : parts)
     if (ast::as<ast::Slice>(part)) refuse_slice(buf.sym->name, part->loc);
   bool fits = parts.size() == buf.rank() || (parts.size() == 1 && !listed && !n.is_tuple);
-  if (fits) items = operands(parts);
+  if (fits) items = evaluation().operands(parts);
   items.resize(parts.size());
-  for (const ast::ExprPtr &part : parts) from_end.push_back(!mentions_expanded(part));
+  for (const ast::ExprPtr &part : parts) from_end.push_back(!expansions().mentions_expanded(part));
   if (fits && parts.size() == 1 && items[0].kind == Operand::Kind::tuple && !listed && !n.is_tuple) {
     std::vector<Operand> point = std::move(items[0].items);
     for (Operand &o : point) o = placed(std::move(o), parts[0]->loc);
@@ -344,7 +350,7 @@ std::vector<Expr> Lowering::indices(const Operand &tensor, const ast::Subscript 
   return out;
 }
 
-Operand Lowering::subscript(const ast::Subscript &n, Loc loc) {
+Operand ExpressionLowering::subscript(const ast::Subscript &n, Loc loc) {
   if (const auto *inner = ast::as<ast::Subscript>(n.value)) {
     Operand base = expression(inner->value);
     if (base.kind == Operand::Kind::tensor)
@@ -358,12 +364,12 @@ Operand Lowering::subscript(const ast::Subscript &n, Loc loc) {
   return scalar_operand(load(base.buf, indices(base, n, loc), loc), false, loc);
 }
 
-Operand Lowering::unary_expr(const ast::UnaryExpr &n, Loc loc) {
+Operand ExpressionLowering::unary_expr(const ast::UnaryExpr &n, Loc loc) {
   Operand a = scalar(n.a);
   switch (n.op) {
     case ast::UnaryOp::minus: {
       Operand o = unary_minus(a, loc);
-      check_opposite("-", a, loc);
+      debug_checks().check_opposite("-", a, loc);
       return o;
     }
     case ast::UnaryOp::invert: return invert(a, loc);
@@ -378,21 +384,21 @@ Operand Lowering::unary_expr(const ast::UnaryExpr &n, Loc loc) {
 }
 
 /// Arithmetic, with what debug=True asks of it.
-Operand Lowering::combine(ast::Operator op, const Operand &a, const Operand &b, Loc loc) {
+Operand ExpressionLowering::combine(ast::Operator op, const Operand &a, const Operand &b, Loc loc) {
   Operand o = arithmetic(op, a, b, loc);
-  check_arithmetic(op, a, b, o, loc);
+  debug_checks().check_arithmetic(op, a, b, o, loc);
   return o;
 }
 
-Operand Lowering::binary_expr(const ast::BinaryExpr &n, Loc loc) {
+Operand ExpressionLowering::binary_expr(const ast::BinaryExpr &n, Loc loc) {
   Operand a = scalar(n.a);
   Place place = here();
   Operand b = scalar(n.b);
-  evaluate_before(place, a);
+  evaluation().evaluate_before(place, a);
   bool tuples = a.kind == Operand::Kind::tuple || b.kind == Operand::Kind::tuple;
   if (!tuples) {
     Operand result = combine(n.op, a, b, loc);
-    if (as_const(result.expr)) read_elements(a.expr, *builder_);  // x ** 0
+    if (as_const(result.expr)) read_elements(a.expr, *cx_.builder);  // x ** 0
     return result;
   }
   Operand o;
@@ -414,14 +420,15 @@ Operand Lowering::binary_expr(const ast::BinaryExpr &n, Loc loc) {
 }
 
 /// What an operand that is evaluated on some paths only checks.
-void Lowering::check_under(const Expr &cond, bool holds, const BlockBuilder &checks, Loc loc) {
+void ExpressionLowering::check_under(const Expr &cond, bool holds, const BlockBuilder &checks, Loc loc) {
   if (checks.empty()) return;
   Stmt all = checks.finish({});
-  builder_->add_check(holds ? if_else(cond, all, {}, loc) : if_else(cond, seq({}), all, loc));
+  cx_.builder->add_check(holds ? if_else(cond, all, {}, loc) : if_else(cond, seq({}), all, loc));
 }
 
 /// Comparisons of dtypes and of strings are decided at compile time.
-std::optional<bool> Lowering::static_compare(ast::CompareOp op, const Operand &a, const Operand &b) {
+std::optional<bool> ExpressionLowering::static_compare(ast::CompareOp op, const Operand &a,
+                                                       const Operand &b) {
   using Kind = Operand::Kind;
   if (op != ast::CompareOp::eq && op != ast::CompareOp::ne) return std::nullopt;
   bool negate = op == ast::CompareOp::ne;
@@ -439,7 +446,7 @@ std::optional<bool> Lowering::static_compare(ast::CompareOp op, const Operand &a
   return std::nullopt;
 }
 
-Operand Lowering::comparison(const ast::CompareExpr &n, Loc loc) {
+Operand ExpressionLowering::comparison(const ast::CompareExpr &n, Loc loc) {
   Expr all;
   bool weak = true;
   Operand left = scalar(n.items[0]);
@@ -454,8 +461,8 @@ Operand Lowering::comparison(const ast::CompareExpr &n, Loc loc) {
     if (all)
       check_under(all, true, more, loc);
     else
-      builder_->append(std::move(more));
-    evaluate_before(place, left);
+      cx_.builder->append(std::move(more));
+    evaluation().evaluate_before(place, left);
     Expr one;
     if (auto known = static_compare(n.ops[k], left, right)) {
       one = const_bool(*known, loc);
@@ -470,7 +477,7 @@ Operand Lowering::comparison(const ast::CompareExpr &n, Loc loc) {
   return scalar_operand(all, weak, loc);
 }
 
-Operand Lowering::boolean(const ast::BoolExpr &n, Loc loc) {
+Operand ExpressionLowering::boolean(const ast::BoolExpr &n, Loc loc) {
   Expr all;
   bool weak = true, numbers = false;
   for (const ast::ExprPtr &item : n.items) {
@@ -493,7 +500,7 @@ Operand Lowering::boolean(const ast::BoolExpr &n, Loc loc) {
   return o;
 }
 
-Operand Lowering::ternary(const ast::Ternary &n, Loc loc) {
+Operand ExpressionLowering::ternary(const ast::Ternary &n, Loc loc) {
   Expr cond = truth_of(scalar(n.cond));
   if (auto known = as_int(cond)) return expression(*known ? n.yes : n.no);
   BlockBuilder on_yes, on_no;
@@ -504,11 +511,11 @@ Operand Lowering::ternary(const ast::Ternary &n, Loc loc) {
   if (!merge.type) type_error(merge.code, loc, merge.message, merge.help);
   DType t = meeting_dtype(*merge.type, yes, no);
   for (const Operand *o : {&yes, &no}) {
-    Building inside(builder_, o == &yes ? on_yes : on_no);
-    if (merge.type->weak && t == DType::i64) check_int64(*o);
+    Building inside(cx_.builder, o == &yes ? on_yes : on_no);
+    if (merge.type->weak && t == DType::i64) debug_checks().check_int64(*o);
     if (!o->weak || merge.type->weak) continue;
     require_range(o->expr, t, o->loc);
-    check_operand(*o, t);
+    debug_checks().check_operand(*o, t);
   }
   if (on_yes.only_checks() && on_no.only_checks()) {
     check_under(cond, true, on_yes, loc);
@@ -517,12 +524,32 @@ Operand Lowering::ternary(const ast::Ternary &n, Loc loc) {
     Buf chosen = make_buf(make_sym(SymKind::buffer, t, "chosen"), {}, Space::registers);
     on_yes.add(store(chosen, {}, cast(t, yes.expr, yes.loc), loc));
     on_no.add(store(chosen, {}, cast(t, no.expr, no.loc), loc));
-    builder_->add_alloc(chosen, Fill::none, loc);
-    builder_->add(if_else(cond, on_yes.finish({}), on_no.finish({}), loc));
+    cx_.builder->add_alloc(chosen, Fill::none, loc);
+    cx_.builder->add(if_else(cond, on_yes.finish({}), on_no.finish({}), loc));
     return scalar_operand(load(chosen, {}, loc), merge.type->weak, loc);
   }
   return scalar_operand(select(cond, cast(t, yes.expr, yes.loc), cast(t, no.expr, no.loc), loc),
                         merge.type->weak, loc);
+}
+
+/// An operand that is evaluated on some paths only; what that takes besides an expression goes into
+/// `builder`.
+Operand ExpressionLowering::apart(const ast::ExprPtr &e, BlockBuilder &builder) {
+  builder.owners = cx_.builder->owners;
+  Building inside(cx_.builder, builder);
+  return scalar(e);
+}
+
+/// `so_far and value` (or `or`) where evaluating the value takes statements.
+Expr ExpressionLowering::decide_lazily(bool is_and, const Expr &so_far, BlockBuilder &&more,
+                                       const Expr &value, Loc loc) {
+  Buf decided = make_buf(make_sym(SymKind::buffer, DType::b1, "decided"), {}, Space::registers);
+  cx_.builder->add_alloc(decided, Fill::none, loc);
+  cx_.builder->add(store(decided, {}, so_far, loc));
+  more.add(store(decided, {}, value, loc));
+  Expr open = load(decided, {}, loc);
+  cx_.builder->add(if_else(is_and ? open : unary(UnOp::logical_not, open, loc), more.finish({}), {}, loc));
+  return load(decided, {}, loc);
 }
 
 }  // namespace kw

@@ -1,5 +1,5 @@
 // The rule for the order of sums, applied to every accumulating store with the loops around it.
-#include "frontend/lower/sum_order.h"
+#include "frontend/passes/sum_order.h"
 
 #include <algorithm>
 #include <unordered_map>

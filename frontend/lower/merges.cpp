@@ -1,7 +1,9 @@
-// Lowering of branches, and of what a name is where several ways of control flow meet.
+// Environments of paths are merged name by name; cells are converted at the end of the path they come from.
+#include "frontend/lower/merges.h"
+
 #include <algorithm>
 
-#include "frontend/lower/lowering.h"
+#include "frontend/lower/debug_checks.h"
 #include "ir/equal.h"
 #include "ir/match.h"
 #include "support/text.h"
@@ -51,49 +53,49 @@ bool outlives_blocks(const Operand &o) {
 }
 }  // namespace
 
-std::set<std::string> Lowering::changed_in(const ast::Block &b) const {
-  std::set<std::string> names = names_in(names_.assigned, b);
+std::set<std::string> MergeLowering::changed_in(const ast::Block &b) const {
+  std::set<std::string> names = names_in(cx_.names.assigned, b);
   const std::set<std::string> &looped = looped_in(b);
   names.insert(looped.begin(), looped.end());
   return names;
 }
 
-const std::set<std::string> &Lowering::looped_in(const ast::Block &b) const {
-  return names_in(names_.looped, b);
+const std::set<std::string> &MergeLowering::looped_in(const ast::Block &b) const {
+  return names_in(cx_.names.looped, b);
 }
 
 /// E203 for a weak constant that its merged type cannot hold.
-void Lowering::report_range(const Expr &value, DType to, Loc loc) {
+void MergeLowering::report_range(const Expr &value, DType to, Loc loc) {
   try {
     require_range(value, to, loc);
   } catch (const CompileError &error) {
-    for (const Diagnostic &d : error.found()) sink_->add(d);
+    for (const Diagnostic &d : error.found()) cx_.sink->add(d);
   }
 }
 
 /// Stores a cell, or those of a tuple, over from its type in `a` to its type in `b`.
-void Lowering::convert_cell(const Binding &a, const Binding &b) {
+void MergeLowering::convert_cell(const Binding &a, const Binding &b) {
   if (a.kind != b.kind) return;
   for (size_t k = 0; k < std::min(a.items.size(), b.items.size()); ++k) convert_cell(a.items[k], b.items[k]);
   if (a.kind != Binding::Kind::cell || a.type == b.type) return;
   Expr value = a.known ? *a.known : load(a.cell, {}, a.loc);
   if (a.type.weak && !b.type.weak) {
     report_range(value, b.type.dtype, a.loc);
-    check_operand(scalar_operand(value, true, a.loc), b.type.dtype);
+    debug_checks().check_operand(scalar_operand(value, true, a.loc), b.type.dtype);
   }
-  builder_->add(store(b.cell, {}, cast(b.type.dtype, value), a.loc));
+  cx_.builder->add(store(b.cell, {}, cast(b.type.dtype, value), a.loc));
 }
 
 /// Stores each cell of `names` over from its type in `from` to its type in `to`, at the end of the current
 /// block.
-void Lowering::convert_cells(const Env &from, const Env &to, const std::set<std::string> &names) {
+void MergeLowering::convert_cells(const Env &from, const Env &to, const std::set<std::string> &names) {
   for (const std::string &name : names) {
     const Binding *a = find(from, name), *b = find(to, name);
     if (a && b) convert_cell(*a, *b);
   }
 }
 
-bool Lowering::cells_differ(const Env &from, const Env &to, const std::set<std::string> &names) {
+bool MergeLowering::cells_differ(const Env &from, const Env &to, const std::set<std::string> &names) {
   return std::any_of(names.begin(), names.end(), [&](const std::string &name) {
     const Binding *a = find(from, name), *b = find(to, name);
     return a && b && a->kind == b->kind && differ(*a, *b);
@@ -101,7 +103,7 @@ bool Lowering::cells_differ(const Env &from, const Env &to, const std::set<std::
 }
 
 /// Why what both ways assign is nothing that a name can be behind them.
-Merge Lowering::clash_of(const std::string &name, const Binding &a, const Binding &b) const {
+Merge MergeLowering::clash_of(const std::string &name, const Binding &a, const Binding &b) const {
   auto text = [](const Binding &side) {
     if (side.kind == Binding::Kind::cell) return type_text(side.type);
     if (side.kind == Binding::Kind::tuple) return cat("a tuple of ", side.items.size());
@@ -120,13 +122,13 @@ Merge Lowering::clash_of(const std::string &name, const Binding &a, const Bindin
             "only numbers can change between paths: write out what each path does with its own",
             {}};
   if (a.loc.known() && b.loc.known())
-    out.note = cat("'", name, "' is ", one, " from line ", line_mark(in_.sources, a.loc), ", and ", other,
-                   " from line ", line_mark(in_.sources, b.loc));
+    out.note = cat("'", name, "' is ", one, " from line ", line_mark(cx_.in.sources, a.loc), ", and ", other,
+                   " from line ", line_mark(cx_.in.sources, b.loc));
   return out;
 }
 
 /// What a name is behind a meeting of two ways; null stands for unassigned.
-Binding Lowering::merge(const std::string &name, const Binding *a, const Binding *b) {
+Binding MergeLowering::merge(const std::string &name, const Binding *a, const Binding *b) {
   using Kind = Binding::Kind;
   for (const Binding *side : {b, a})
     if (side && side->kind == Kind::conflict) return *side;
@@ -157,7 +159,7 @@ Binding Lowering::merge(const std::string &name, const Binding *a, const Binding
   } else {
     out.clash = std::move(types);
     auto from = [&](const Binding &side) {
-      return cat(type_text(side.type), " from line ", line_mark(in_.sources, side.loc));
+      return cat(type_text(side.type), " from line ", line_mark(cx_.in.sources, side.loc));
     };
     if (a->loc.known() && b->loc.known())
       out.clash.note = cat("'", name, "' is ", from(*a), ", and ", from(*b));
@@ -166,11 +168,11 @@ Binding Lowering::merge(const std::string &name, const Binding *a, const Binding
 }
 
 /// What was bound inside a block that control leaves is unassigned outside of it, cells and constants aside.
-void Lowering::leave_block(const Env &outside, const std::set<std::string> &names) {
+void MergeLowering::leave_block(const Env &outside, const std::set<std::string> &names) {
   using Kind = Binding::Kind;
   for (const std::string &name : names) {
-    auto found = env_.find(name);
-    if (found == env_.end()) continue;
+    auto found = cx_.env.find(name);
+    if (found == cx_.env.end()) continue;
     Binding &b = found->second;
     if (b.kind != Kind::value && b.kind != Kind::iter && b.kind != Kind::tensor) continue;
     const Binding *before = find(outside, name);
@@ -180,14 +182,14 @@ void Lowering::leave_block(const Env &outside, const std::set<std::string> &name
 }
 
 /// The current environment reaches a place that other ways reach too.
-void Lowering::arrive(Join &join, const std::set<std::string> &names) {
+void MergeLowering::arrive(Join &join, const std::set<std::string> &names) {
   if (!join.arrived) {
-    join.env = env_;
+    join.env = cx_.env;
     join.arrived = true;
     return;
   }
   for (const std::string &name : names) {
-    const Binding *here = find(env_, name);
+    const Binding *here = find(cx_.env, name);
     auto there = join.env.find(name);
     if (there == join.env.end()) continue;  // unassigned on another way
     // A fault of one way must not reach the next attempt, in which it may be none: it would hide what
@@ -201,132 +203,13 @@ void Lowering::arrive(Join &join, const std::set<std::string> &names) {
     there->second = std::move(both);
     there->second.for_each([](Binding &b) { b.known.reset(); });
   }
-  convert_cells(env_, join.env, names);
-}
-
-/// The truth of a condition; of a faulty one true, so that both ways are looked at for further errors.
-Expr Lowering::condition(const ast::ExprPtr &e, Loc loc) {
-  Operand cond = expression(e);
-  if (cond.kind == Operand::Kind::poisoned) leave_out(), cond = scalar_operand(const_bool(true), true, loc);
-  return truth_of(cond);
-}
-
-void Lowering::if_statement(const ast::IfStmt &s, Loc loc) {
-  if (is_long_chain(s)) return long_chain(s, loc);
-  Expr test = condition(s.cond, loc);
-  if (auto known = as_int(test)) {  // decided at compile time: the dead branch is not looked at
-    const ast::Block *taken = *known ? s.yes.get() : s.no.get();
-    if (!taken) return;
-    builder_->owners.push_back(taken);
-    return statements(*taken);
-  }
-  std::set<std::string> names = changed_in(*s.yes);
-  if (s.no) names.merge(changed_in(*s.no));
-  auto block = [&](const ast::Block *b) {
-    if (!b) return;
-    builder_->owners.push_back(b);
-    statements(*b);
-  };
-  branch(test, [&] { block(s.yes.get()); }, [&] { block(s.no.get()); }, names, loc);
-}
-
-/// Lowers both ways of a condition, which assign `names`, and what they are where the ways meet.
-void Lowering::branch(const Expr &test, const std::function<void()> &lower_yes,
-                      const std::function<void()> &lower_no, const std::set<std::string> &names, Loc loc) {
-  Env before = env_;
-  BlockBuilder yes, no;
-  auto lower_way = [&](BlockBuilder &to, const std::function<void()> &lower) {
-    Building inside(builder_, to);
-    lower();
-  };
-  lower_way(yes, lower_yes);
-  bool yes_ends = std::exchange(live_, true);
-  Env after_yes = std::exchange(env_, before);
-  lower_way(no, lower_no);
-  if (yes_ends && live_) {
-    meet(before, after_yes, yes, no, names);
-  } else {
-    if (yes_ends) env_ = std::move(after_yes);
-    leave_block(before, names);
-    live_ = yes_ends || live_;
-  }
-  Stmt otherwise = no.finish(cells_of(no.owners));
-  const Seq *list = as<Seq>(otherwise);
-  bool empty = list && list->items.empty();
-  builder_->add(if_else(test, yes.finish(cells_of(yes.owners)), empty ? Stmt{} : otherwise, loc));
-}
-
-namespace {
-/// The `elif` of a chain, or null.
-const ast::IfStmt *next_in_chain(const ast::IfStmt &s) {
-  return s.no && s.no->size() == 1 ? std::get_if<ast::IfStmt>(&s.no->front().v) : nullptr;
-}
-}  // namespace
-
-/// Branches nest in the IR, whose depth is limited.
-bool Lowering::is_long_chain(const ast::IfStmt &s) {
-  constexpr size_t most = 100;  // chosen: the limit of nested blocks, a tenth of that of the IR
-  size_t length = 0;
-  for (const ast::IfStmt *n = &s; n && length <= most; n = next_in_chain(*n)) ++length;
-  return length > most;
-}
-
-/// Finds the first condition that holds, one after the other, then its branch by bisection:
-///
-///   if c0: A                        branch = 0
-///   elif c1: B             →        if c0: branch = 1
-///   else: C                         if branch == 0: (if c1: branch = 2)
-///                                   if branch < 1: C  else: (if branch < 2: A else: B)
-void Lowering::long_chain(const ast::IfStmt &s, Loc loc) {
-  Buf branch = make_buf(make_sym(SymKind::buffer, DType::i64, "branch", loc), {}, Space::registers);
-  builder_->add_alloc(branch, Fill::none, loc);
-  builder_->add(store(branch, {}, const_int(0), loc));
-  std::vector<const ast::Block *> blocks{nullptr};  // the last `else`, then one block for each condition
-  const ast::IfStmt *n = &s;
-  for (; n; n = next_in_chain(*n)) {
-    BlockBuilder under;
-    under.owners = builder_->owners;
-    std::optional<int64_t> known;
-    {
-      Building inside(builder_, under);
-      Expr test = condition(n->cond, loc);
-      known = as_int(test);
-      auto number = const_int(static_cast<int64_t>(blocks.size()));
-      if (!known) builder_->add(if_else(test, store(branch, {}, number, loc), {}, n->cond->loc));
-    }
-    if (known && *known) break;
-    if (!next_in_chain(*n)) blocks[0] = n->no.get();
-    if (known) continue;
-    blocks.push_back(n->yes.get());
-    Expr open = binary(BinOp::eq, load(branch, {}), const_int(0), loc);
-    builder_->add(if_else(open, under.finish({}), {}, loc));
-  }
-  if (n) blocks[0] = n->yes.get();  // a condition that always holds
-  choose_block(load(branch, {}), blocks, 0, blocks.size(), loc);
-}
-
-/// The block of the number `at`, one of `first` to `end`.
-void Lowering::choose_block(const Expr &at, const std::vector<const ast::Block *> &blocks, size_t first,
-                            size_t end, Loc loc) {
-  if (end - first == 1) {
-    if (!blocks[first]) return;
-    builder_->owners.push_back(blocks[first]);
-    return statements(*blocks[first]);
-  }
-  size_t middle = first + (end - first) / 2;
-  std::set<std::string> names;
-  for (size_t i = first; i < end; ++i)
-    if (blocks[i]) names.merge(changed_in(*blocks[i]));
-  Expr test = binary(BinOp::lt, at, const_int(static_cast<int64_t>(middle)), loc);
-  branch(
-      test, [&] { choose_block(at, blocks, first, middle, loc); },
-      [&] { choose_block(at, blocks, middle, end, loc); }, names, loc);
+  convert_cells(cx_.env, join.env, names);
 }
 
 /// Both branches of a condition go on behind it: the current environment is that of `no`.
-void Lowering::meet(const Env &before, const Env &after_yes, BlockBuilder &yes, BlockBuilder &no,
-                    const std::set<std::string> &names) {
-  Env after_no = std::exchange(env_, before);
+void MergeLowering::meet(const Env &before, const Env &after_yes, BlockBuilder &yes, BlockBuilder &no,
+                         const std::set<std::string> &names) {
+  Env after_no = std::exchange(cx_.env, before);
   for (const std::string &name : names) {
     const Binding *a = find(after_yes, name), *b = find(after_no, name);
     if (!a && !b) continue;
@@ -334,8 +217,8 @@ void Lowering::meet(const Env &before, const Env &after_yes, BlockBuilder &yes, 
     if (!faulty_loops) bind(name, merge(name, a, b));
   }
   auto convert = [&](BlockBuilder &at_end_of, const Env &from) {
-    Building inside(builder_, at_end_of);
-    convert_cells(from, env_, names);
+    Building inside(cx_.builder, at_end_of);
+    convert_cells(from, cx_.env, names);
   };
   convert(yes, after_yes);
   convert(no, after_no);

@@ -1,7 +1,12 @@
 // Lowering of calls: casts, intrinsics, select, min and max.
+#include "frontend/lower/calls.h"
+
 #include <algorithm>
 
-#include "frontend/lower/lowering.h"
+#include "frontend/lower/debug_checks.h"
+#include "frontend/lower/evaluation.h"
+#include "frontend/lower/expressions.h"
+#include "frontend/lower/inlining.h"
 #include "ir/accumulation.h"
 #include "ir/intrinsics.h"
 #include "ir/match.h"
@@ -11,62 +16,63 @@
 
 namespace kw {
 
-void Lowering::warn_callee(const ast::ExprPtr &callee) {
+void CallLowering::warn_callee(const ast::ExprPtr &callee) {
   const auto *n = ast::as<ast::Name>(callee);
-  const Captured *c = n ? find_captured(in_.captures, n->id) : nullptr;
+  const Captured *c = n ? find_captured(cx_.in.captures, n->id) : nullptr;
   if (c) warn_shadow(n->id, *c, callee->loc);
 }
 
-void Lowering::warn_shadow(const std::string &id, const Captured &c, Loc loc) {
+void CallLowering::warn_shadow(const std::string &id, const Captured &c, Loc loc) {
   bool is_word = c.kind == Captured::Kind::word || c.kind == Captured::Kind::dtype;
   bool means_itself = is_word && (c.text == id || rounding_to_int(c.text));
   if (means_itself || id == "round" || !is_language_word(id)) return;  // a bare round is Python's own
-  if (!shadow_warned_.insert(id).second) return;
-  sink_->add({Code::W101,
-              loc,
-              cat("the global '", id, "' shadows the word '", id, "' of the kernel language"),
-              {},
-              {"rename or delete the global"}});
+  if (!cx_.shadow_warned.insert(id).second) return;
+  cx_.sink->add({Code::W101,
+                 loc,
+                 cat("the global '", id, "' shadows the word '", id, "' of the kernel language"),
+                 {},
+                 {"rename or delete the global"}});
 }
 
-Operand Lowering::call_expr(const ast::CallExpr &n, Loc loc) {
+Operand CallLowering::call_expr(const ast::CallExpr &n, Loc loc) {
   warn_callee(n.callee);
-  if (const Captured *function = rules_.function_of(n.callee)) return inline_call(*function, n, loc);
-  std::string word = rules_.callee_word(n.callee);
+  if (const Captured *function = cx_.rules.function_of(n.callee))
+    return inlining().inline_call(*function, n, loc);
+  std::string word = cx_.rules.callee_word(n.callee);
   return call_word(word, n, loc);
 }
 
-Operand Lowering::call_word(const std::string &word, const ast::CallExpr &n, Loc loc) {
+Operand CallLowering::call_word(const std::string &word, const ast::CallExpr &n, Loc loc) {
   if (word == "len") {
-    Operand o = scalar(n.args[0]);
+    Operand o = expressions().scalar(n.args[0]);
     if (o.kind == Operand::Kind::tuple)
       return scalar_operand(const_int(static_cast<int64_t>(o.items.size()), loc), true, loc);
     if (o.kind != Operand::Kind::tensor || o.buf->rank() == 0)
       type_error(Code::E202, loc, cat("len of ", describe(o)));
     return scalar_operand(o.buf->extents[0], true, loc);
   }
-  std::vector<Operand> args = operands(n.args);
+  std::vector<Operand> args = evaluation().operands(n.args);
   if (word == "min" || word == "max") return smallest(word == "min", std::move(args), loc);
   if (word == "select") return select_call(std::move(args), loc);
   if (word == "likely") return args[0];
   if (word == "sub_relu")
-    return smallest(
-        false,
-        {combine(ast::Operator::sub, args[0], args[1], loc), scalar_operand(const_int(0, loc), true, loc)},
-        loc);
+    return smallest(false,
+                    {expressions().combine(ast::Operator::sub, args[0], args[1], loc),
+                     scalar_operand(const_int(0, loc), true, loc)},
+                    loc);
   if (auto rounding = rounding_to_int(word)) return rounded_to_int(*rounding, std::move(args[0]), loc);
   if (find_intrinsic(word)) return intrinsic_call(word, std::move(args), loc);
   return cast_call(word, std::move(args[0]), loc);
 }
 
-Operand Lowering::smallest(bool is_min, std::vector<Operand> args, Loc loc) {
+Operand CallLowering::smallest(bool is_min, std::vector<Operand> args, Loc loc) {
   Operand o = minimum(is_min, args, loc);
   for (const Operand &a : args)
-    if (!o.weak) check_operand(a, o.expr.dtype());
+    if (!o.weak) debug_checks().check_operand(a, o.expr.dtype());
   return o;
 }
 
-Operand Lowering::cast_call(const std::string &word, Operand arg, Loc loc) {
+Operand CallLowering::cast_call(const std::string &word, Operand arg, Loc loc) {
   bool weak = word == "int" || word == "float" || word == "bool";
   DType to = word == "int"     ? DType::i64
              : word == "float" ? DType::f64
@@ -76,27 +82,23 @@ Operand Lowering::cast_call(const std::string &word, Operand arg, Loc loc) {
   if (weak && to == DType::i64 && arg.weak && arg.kind == Operand::Kind::scalar && is_int(arg.expr.dtype()))
     return scalar_operand(arg.expr, true, loc);
   if (arg.kind != Operand::Kind::scalar || arg.truth) adapt(arg, to);
-  check_conversion(arg, to);
+  debug_checks().check_conversion(arg, to);
   return scalar_operand(cast(to, arg.expr, loc), weak, loc);
 }
 
 /// Python's round and math's floor, ceil and trunc give ints: beyond int64 they saturate, NaN gives 0.
-Operand Lowering::rounded_to_int(Fn fn, Operand arg, Loc loc) {
+Operand CallLowering::rounded_to_int(Fn fn, Operand arg, Loc loc) {
   if (arg.kind != Operand::Kind::scalar || arg.truth) adapt(arg, DType::f64);
   if (is_float(arg.expr.dtype())) arg.expr = call(fn, {arg.expr}, loc);
   if (!arg.weak && arg.expr.dtype() == DType::u64) {  // saturates, where a cast wraps
-    check_conversion(arg, DType::i64, true);
+    debug_checks().check_conversion(arg, DType::i64, true);
     Expr most = constant({DType::u64, INT64_MAX}, loc);
     return scalar_operand(cast(DType::i64, binary(BinOp::min, arg.expr, most, loc), loc), true, loc);
   }
   return cast_call("int", std::move(arg), loc);
 }
 
-void read_elements(const Expr &e, BlockBuilder &builder) {
-  if (reads_elements(e)) builder.add_let(make_sym(SymKind::local, e.dtype(), "unread", e.loc()), e, e.loc());
-}
-
-Operand Lowering::select_call(std::vector<Operand> args, Loc loc) {
+Operand CallLowering::select_call(std::vector<Operand> args, Loc loc) {
   Expr cond = truth_of(args[0]);
   adapt(args[1], args[1].kind == Operand::Kind::scalar ? args[1].expr.dtype() : DType::f64);
   adapt(args[2], args[2].kind == Operand::Kind::scalar ? args[2].expr.dtype() : DType::f64);
@@ -105,14 +107,15 @@ Operand Lowering::select_call(std::vector<Operand> args, Loc loc) {
     for (size_t i : {1u, 2u})
       if (args[i].weak) {
         require_range(args[i].expr, t.dtype, args[i].loc);
-        check_operand(args[i], t.dtype);
+        debug_checks().check_operand(args[i], t.dtype);
       }
   DType in = meeting_dtype(t, args[1], args[2]);
   for (size_t i : {1u, 2u})
-    if (in == DType::i64) check_int64(args[i]);
+    if (in == DType::i64) debug_checks().check_int64(args[i]);
   Expr yes = cast(in, args[1].expr, args[1].loc), no = cast(in, args[2].expr, args[2].loc);
-  if (reads_elements(yes) || reads_elements(no)) read_elements(cond, *builder_);  // the first fault is told
-  for (const Expr &side : {yes, no}) read_elements(side, *builder_);
+  if (reads_elements(yes) || reads_elements(no))
+    read_elements(cond, *cx_.builder);  // the first fault is told
+  for (const Expr &side : {yes, no}) read_elements(side, *cx_.builder);
   return scalar_operand(select(cond, yes, no, loc), t.weak, loc);
 }
 
@@ -130,7 +133,7 @@ static DType argument_dtype(const IntrinsicRow &row, ScalarType common, Loc loc)
   return row.arity == 2 ? DType::i8 : t;
 }
 
-Operand Lowering::intrinsic_call(const std::string &word, std::vector<Operand> args, Loc loc) {
+Operand CallLowering::intrinsic_call(const std::string &word, std::vector<Operand> args, Loc loc) {
   const IntrinsicRow &row = *find_intrinsic(word);
   for (const Operand &a : args) adapt(a, a.kind == Operand::Kind::scalar ? a.expr.dtype() : DType::f64);
   ScalarType common = args[0].type();
@@ -142,10 +145,10 @@ Operand Lowering::intrinsic_call(const std::string &word, std::vector<Operand> a
   std::vector<Expr> values;
   for (const Operand &a : args) {
     values.push_back(adapt(a, t));
-    if (!common.weak) check_operand(a, t);
+    if (!common.weak) debug_checks().check_operand(a, t);
   }
-  if (common.weak && row.fn == Fn::abs) check_opposite(word, args[0], loc);
-  if (row.fn == Fn::power && !is_float(t)) check_exponent(args[1], args[1].loc);
+  if (common.weak && row.fn == Fn::abs) debug_checks().check_opposite(word, args[0], loc);
+  if (row.fn == Fn::power && !is_float(t)) debug_checks().check_exponent(args[1], args[1].loc);
   bool rounds = row.fn == Fn::floor || row.fn == Fn::ceil || row.fn == Fn::trunc || row.fn == Fn::round;
   if (rounds && !is_float(t)) return scalar_operand(cast(t, values[0], loc), common.weak, loc);
   return scalar_operand(call(row.fn, std::move(values), loc), common.weak, loc);

@@ -1,7 +1,15 @@
 // Lowering of loops and of the jumps that end their iterations.
+#include "frontend/lower/loops.h"
+
 #include <algorithm>
 
-#include "frontend/lower/lowering.h"
+#include "frontend/lower/calls.h"
+#include "frontend/lower/declarations.h"
+#include "frontend/lower/evaluation.h"
+#include "frontend/lower/expansions.h"
+#include "frontend/lower/expressions.h"
+#include "frontend/lower/merges.h"
+#include "frontend/lower/statements.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "support/text.h"
@@ -9,7 +17,7 @@
 namespace kw {
 
 /// One loop of the source: a range, or the nest of a grid.
-struct Lowering::LoopHeader {
+struct LoopLowering::LoopHeader {
   struct Level {
     std::string name;
     Loc loc;
@@ -21,9 +29,9 @@ struct Lowering::LoopHeader {
   Hint hint = Hint::none;
 };
 
-void Lowering::grid_header(const ast::ForStmt &s, const ast::CallExpr &call, LoopHeader &h) {
+void LoopLowering::grid_header(const ast::ForStmt &s, const ast::CallExpr &call, LoopHeader &h) {
   const auto *targets = ast::as<ast::Tuple>(s.target);
-  std::vector<Expr> extents = shape_argument(call.args[0]);
+  std::vector<Expr> extents = declarations().shape_argument(call.args[0]);
   if (const auto *name = ast::as<ast::Name>(s.target)) h.point = name->id;
   if (targets && extents.size() != targets->items.size())
     type_error(Code::E206, s.target->loc,
@@ -36,26 +44,26 @@ void Lowering::grid_header(const ast::ForStmt &s, const ast::CallExpr &call, Loo
   }
 }
 
-void Lowering::range_header(const ast::CallExpr &call, LoopHeader &h) {
+void LoopLowering::range_header(const ast::CallExpr &call, LoopHeader &h) {
   LoopHeader::Level &level = h.levels.back();
   Expr zero = const_int(0, call.args[0]->loc);
-  Expr first = index_from(call.args[0], "the bound of a loop"), second = first;
+  Expr first = expressions().index_from(call.args[0], "the bound of a loop"), second = first;
   if (call.args.size() > 1) {
     Place place = here();
-    second = index_from(call.args[1], "the bound of a loop");
-    evaluate_before(place, first);
+    second = expressions().index_from(call.args[1], "the bound of a loop");
+    evaluation().evaluate_before(place, first);
   }
   level.lo = call.args.size() == 1 ? zero : first;
   level.hi = second;
   if (call.args.size() == 3)
-    level.step = constant_int(call.args[2], "the step of a loop", Code::E116, step_help);
+    level.step = expressions().constant_int(call.args[2], "the step of a loop", Code::E116, step_help);
   if (level.step == 0) refuse_zero_step(call.args[2]->loc);
 }
 
-Lowering::LoopHeader Lowering::loop_header(const ast::ForStmt &s) {
+LoopLowering::LoopHeader LoopLowering::loop_header(const ast::ForStmt &s) {
   const auto *call = ast::as<ast::CallExpr>(s.iterable);
-  std::string word = rules_.callee_word(call->callee);
-  warn_callee(call->callee);
+  std::string word = cx_.rules.callee_word(call->callee);
+  calls().warn_callee(call->callee);
   LoopHeader h;
   h.hint = hint_of_word(word);
   if (word == "grid") {
@@ -79,60 +87,60 @@ static bool has_break(const ast::Block &body) {
   });
 }
 
-Loop Lowering::open_loop(const ast::Block &body, bool nested) {
+Loop LoopLowering::open_loop(const ast::Block &body, bool nested) {
   Loop loop;
-  loop.names = changed_in(body);
-  loop.before = env_;
+  loop.names = merges().changed_in(body);
+  loop.before = cx_.env;
   loop.breaks = has_break(body);
   loop.tell = nested && loop.breaks;
   // what the body assigns is no longer the constant it was before the loop
   loop.next.arrived = true;
-  loop.next.env = env_;
+  loop.next.env = cx_.env;
   for (const std::string &name : loop.names)
     if (auto found = loop.next.env.find(name); found != loop.next.env.end())
       found->second.for_each([](Binding &b) { b.known.reset(); });
   // the second iteration begins with what an inner loop left in its variable
-  for (const std::string &name : looped_in(body))
+  for (const std::string &name : merges().looped_in(body))
     if (auto found = loop.next.env.find(name);
         found != loop.next.env.end() && found->second.kind != Binding::Kind::tensor)
       found->second.kind = Binding::Kind::partial;
   return loop;
 }
 
-void Lowering::renew_cells(const std::string &name, Binding &b) {
+void LoopLowering::renew_cells(const std::string &name, Binding &b) {
   if (b.kind == Binding::Kind::cell) b.cell = cell_for(name, b.type);
   for (size_t k = 0; k < b.items.size(); ++k) renew_cells(item_name(name, k), b.items[k]);
 }
 
 /// Lowers a loop again until the types at its head and behind it no longer change.
-void Lowering::run_to_fixpoint(Loop &loop, const std::vector<Join *> &joins,
-                               const std::function<void()> &attempt) {
-  Sink *outer_sink = sink_;
+void LoopLowering::run_to_fixpoint(Loop &loop, const std::vector<Join *> &joins,
+                                   const std::function<void()> &attempt) {
+  Sink *outer_sink = cx_.sink;
   std::vector<Diagnostic> first;  // the attempts after an error know its names as faulty and say no more
   for (bool stable = false; !stable;) {
     Sink found;
-    std::vector<Cell> cells = cells_;
-    std::set<std::string> shadow_warned = shadow_warned_;
+    std::vector<Cell> cells = cx_.cells;
+    std::set<std::string> shadow_warned = cx_.shadow_warned;
     // the merged cells were created inside an attempt
     for (Join *join : joins) {
       join->grew = false;
       for (auto &[name, binding] : join->env) renew_cells(name, binding);
     }
-    bool told = loop.tell, left_out = root_->left_out_;
+    bool told = loop.tell, left_out = cx_.wide.left_out;
     if (told && !loop.left)
       loop.left = make_buf(make_sym(SymKind::buffer, DType::b1, "left"), {}, Space::registers);
-    sink_ = &found;
-    loops_.push_back(&loop);
+    cx_.sink = &found;
+    cx_.loops.push_back(&loop);
     try {
       attempt();
     } catch (...) {
-      sink_ = outer_sink;
-      loops_.pop_back();
+      cx_.sink = outer_sink;
+      cx_.loops.pop_back();
       throw;
     }
-    sink_ = outer_sink;
-    loops_.pop_back();
-    live_ = true;
+    cx_.sink = outer_sink;
+    cx_.loops.pop_back();
+    cx_.live = true;
     stable = told == loop.tell && std::none_of(joins.begin(), joins.end(), [](Join *j) { return j->grew; });
     auto is_error = [](const Diagnostic &d) { return !d.is_warning(); };
     auto poisoned = [](const Join *j) {
@@ -146,51 +154,53 @@ void Lowering::run_to_fixpoint(Loop &loop, const std::vector<Join *> &joins,
     if (stable)
       for (const Diagnostic &d : found.all()) report(d);
     else
-      cells_ = std::move(cells), shadow_warned_ = std::move(shadow_warned), root_->left_out_ = left_out;
+      cx_.cells = std::move(cells), cx_.shadow_warned = std::move(shadow_warned),
+      cx_.wide.left_out = left_out;
   }
 }
 
 /// The types at the loop's head; a loop that `ends` by itself goes on behind it with these.
-void Lowering::begin_attempt(Loop &loop, bool ends) {
+void LoopLowering::begin_attempt(Loop &loop, bool ends) {
   loop.faulty.clear();
-  env_ = loop.next.env;
-  if (ends && !std::exchange(loop.exit.arrived, true)) loop.exit.env = env_;
+  cx_.env = loop.next.env;
+  if (ends && !std::exchange(loop.exit.arrived, true)) loop.exit.env = cx_.env;
 }
 
 /// The end of a body meets the loop's head, and the head meets what follows.
-void Lowering::end_attempt(Loop &loop, bool ends) {
-  for (const auto &[name, binding] : env_)
+void LoopLowering::end_attempt(Loop &loop, bool ends) {
+  for (const auto &[name, binding] : cx_.env)
     if (binding.kind == Binding::Kind::poisoned) loop.faulty.insert(name);
-  if (live_) arrive(loop.next, loop.names);
+  if (cx_.live) merges().arrive(loop.next, loop.names);
   if (!ends) return;
   BlockBuilder unused;
-  Building inside(builder_, unused);
-  env_ = loop.next.env;
-  arrive(loop.exit, loop.names);
-  loop.tell |= loop.breaks && cells_differ(loop.next.env, loop.exit.env, loop.names);
+  Building inside(cx_.builder, unused);
+  cx_.env = loop.next.env;
+  merges().arrive(loop.exit, loop.names);
+  loop.tell |= loop.breaks && merges().cells_differ(loop.next.env, loop.exit.env, loop.names);
 }
 
 /// Emits the loop and what its entry and its end convert.
-void Lowering::close_loop(Loop &loop, const Stmt &s, Loc loc) {
-  convert_cells(loop.before, loop.next.env, loop.names);
+void LoopLowering::close_loop(Loop &loop, const Stmt &s, Loc loc) {
+  merges().convert_cells(loop.before, loop.next.env, loop.names);
   if (loop.tell) {
-    builder_->add_alloc(loop.left, Fill::none, loc);
-    builder_->add(store(loop.left, {}, const_bool(false, loc), loc));
+    cx_.builder->add_alloc(loop.left, Fill::none, loc);
+    cx_.builder->add(store(loop.left, {}, const_bool(false, loc), loc));
   }
-  if (s) builder_->add(s);
-  if (loop.tell && cells_differ(loop.next.env, loop.exit.env, loop.names)) {
+  if (s) cx_.builder->add(s);
+  if (loop.tell && merges().cells_differ(loop.next.env, loop.exit.env, loop.names)) {
     BlockBuilder end;
     {
-      Building inside(builder_, end);
-      convert_cells(loop.next.env, loop.exit.env, loop.names);
+      Building inside(cx_.builder, end);
+      merges().convert_cells(loop.next.env, loop.exit.env, loop.names);
     }
-    builder_->add(if_else(unary(UnOp::logical_not, load(loop.left, {}, loc), loc), end.finish({}), {}, loc));
+    cx_.builder->add(
+        if_else(unary(UnOp::logical_not, load(loop.left, {}, loc), loc), end.finish({}), {}, loc));
   }
-  env_ = loop.exit.arrived ? std::move(loop.exit.env) : std::move(loop.next.env);
+  cx_.env = loop.exit.arrived ? std::move(loop.exit.env) : std::move(loop.next.env);
   for (const std::string &name : loop.names) {
-    if (loop.before.count(name) && env_.count(name)) continue;
-    auto found = env_.find(name);
-    if (found != env_.end() && found->second.is_variable()) continue;
+    if (loop.before.count(name) && cx_.env.count(name)) continue;
+    auto found = cx_.env.find(name);
+    if (found != cx_.env.end() && found->second.is_variable()) continue;
     Binding b;
     b.kind = loop.faulty.count(name) ? Binding::Kind::poisoned : Binding::Kind::partial;
     b.loc = loc;
@@ -198,16 +208,16 @@ void Lowering::close_loop(Loop &loop, const Stmt &s, Loc loc) {
   }
 }
 
-void Lowering::jump(bool is_break, Loc loc) {
-  Loop &loop = *loops_.back();
-  if (is_break && loop.tell) builder_->add(store(loop.left, {}, const_bool(true, loc), loc));
-  if (is_break) leave_block(loop.before, loop.names);
-  arrive(is_break ? loop.exit : loop.next, loop.names);
-  builder_->add(make_stmt(loc, Jump{is_break ? JumpKind::break_loop : JumpKind::continue_loop}));
-  live_ = false;
+void LoopLowering::jump(bool is_break, Loc loc) {
+  Loop &loop = *cx_.loops.back();
+  if (is_break && loop.tell) cx_.builder->add(store(loop.left, {}, const_bool(true, loc), loc));
+  if (is_break) merges().leave_block(loop.before, loop.names);
+  merges().arrive(is_break ? loop.exit : loop.next, loop.names);
+  cx_.builder->add(make_stmt(loc, Jump{is_break ? JumpKind::break_loop : JumpKind::continue_loop}));
+  cx_.live = false;
 }
 
-Stmt Lowering::for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop &loop) {
+Stmt LoopLowering::for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop &loop) {
   begin_attempt(loop, true);
   std::vector<Sym> iters;
   Binding point;
@@ -215,9 +225,9 @@ Stmt Lowering::for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop &loo
   point.loc = s.target->loc;
   point.value.kind = Operand::Kind::tuple;
   for (const LoopHeader::Level &level : h.levels) {
-    auto found = env_.find(level.name);
-    if (found != env_.end() && found->second.kind == Binding::Kind::tensor) {
-      rules_.excuse(level.name);
+    auto found = cx_.env.find(level.name);
+    if (found != cx_.env.end() && found->second.kind == Binding::Kind::tensor) {
+      cx_.rules.excuse(level.name);
       type_error(Code::E212, level.loc,
                  cat("'", level.name, "' names a tensor and cannot be a loop variable"), "use another name");
     }
@@ -233,8 +243,8 @@ Stmt Lowering::for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop &loo
   BlockBuilder body;
   body.owners.push_back(s.body.get());
   {
-    Building inside(builder_, body);
-    statements(*s.body);
+    Building inside(cx_.builder, body);
+    statements().statements(*s.body);
     end_attempt(loop, true);
   }
   Stmt out = body.finish(cells_of(body.owners));
@@ -253,8 +263,9 @@ Stmt Lowering::for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop &loo
   return out;
 }
 
-void Lowering::for_statement(const ast::ForStmt &s, Loc) {
-  if (rules_.callee_word(ast::as<ast::CallExpr>(s.iterable)->callee) == "const_range") return const_range(s);
+void LoopLowering::for_statement(const ast::ForStmt &s, Loc) {
+  if (cx_.rules.callee_word(ast::as<ast::CallExpr>(s.iterable)->callee) == "const_range")
+    return expansions().const_range(s);
   LoopHeader h = loop_header(s);
   Loop loop = open_loop(*s.body, h.levels.size() > 1);
   Stmt out;
@@ -264,7 +275,7 @@ void Lowering::for_statement(const ast::ForStmt &s, Loc) {
 }
 
 /// Loop variables mean nothing behind their loop.
-void Lowering::leave_variables(const ast::ForStmt &s) {
+void LoopLowering::leave_variables(const ast::ForStmt &s) {
   for_each_name(s.target, [&](const std::string &name, Loc loc) {
     Binding b;
     b.kind = Binding::Kind::partial;
@@ -275,12 +286,12 @@ void Lowering::leave_variables(const ast::ForStmt &s) {
 
 /// The condition is evaluated at the head of each iteration; what that takes besides an expression goes into
 /// the body.
-Stmt Lowering::while_attempt(const ast::WhileStmt &s, Loc loc, Loop &loop) {
-  env_ = loop.next.env;
+Stmt LoopLowering::while_attempt(const ast::WhileStmt &s, Loc loc, Loop &loop) {
+  cx_.env = loop.next.env;
   BlockBuilder body;
   body.owners.push_back(s.body.get());
-  Building inside(builder_, body);
-  Operand cond = expression(s.cond);
+  Building inside(cx_.builder, body);
+  Operand cond = expressions().expression(s.cond);
   bool faulty = cond.kind == Operand::Kind::poisoned;
   if (faulty) leave_out();
   Expr test = faulty ? const_bool(true, loc) : truth_of(cond);
@@ -296,12 +307,12 @@ Stmt Lowering::while_attempt(const ast::WhileStmt &s, Loc loc, Loop &loop) {
     body.add(
         if_else(unary(UnOp::logical_not, std::exchange(test, const_bool(true, loc)), loc), leave, {}, loc));
   }
-  statements(*s.body);
+  statements().statements(*s.body);
   end_attempt(loop, faulty || !known);
   return make_stmt(loc, While{test, body.finish(cells_of(body.owners))});
 }
 
-void Lowering::while_statement(const ast::WhileStmt &s, Loc loc) {
+void LoopLowering::while_statement(const ast::WhileStmt &s, Loc loc) {
   Loop loop = open_loop(*s.body, false);
   Stmt out;
   run_to_fixpoint(loop, {&loop.next, &loop.exit}, [&] { out = while_attempt(s, loc, loop); });

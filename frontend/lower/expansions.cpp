@@ -1,8 +1,14 @@
 // Lowering of const_range: one copy of the body per value, in which the loop variable is a constant. A copy
 // that jumps may end is a loop of one iteration.
+#include "frontend/lower/expansions.h"
+
 #include <algorithm>
 
-#include "frontend/lower/lowering.h"
+#include "frontend/lower/calls.h"
+#include "frontend/lower/expressions.h"
+#include "frontend/lower/loops.h"
+#include "frontend/lower/merges.h"
+#include "frontend/lower/statements.h"
 #include "ir/build.h"
 #include "ir/match.h"
 #include "support/text.h"
@@ -36,25 +42,25 @@ bool has_jump(const ast::Block &body) {
 }
 }  // namespace
 
-bool Lowering::mentions_expanded(const ast::ExprPtr &e) const {
+bool ExpansionLowering::mentions_expanded(const ast::ExprPtr &e) const {
   bool found = false;
-  if (!expanded_.empty())
-    for_each_name(e, [&](const std::string &name, Loc) { found |= expanded_.count(name) > 0; });
+  if (!cx_.expanded.empty())
+    for_each_name(e, [&](const std::string &name, Loc) { found |= cx_.expanded.count(name) > 0; });
   return found;
 }
 
-std::vector<int64_t> Lowering::const_values(const ast::CallExpr &call) {
+std::vector<int64_t> ExpansionLowering::const_values(const ast::CallExpr &call) {
   std::vector<int64_t> bounds;
   for (size_t i = 0; i < call.args.size(); ++i)
-    bounds.push_back(
-        constant_int(call.args[i], i < 2 ? "the bound of const_range" : "the step of a loop", Code::E116));
+    bounds.push_back(expressions().constant_int(
+        call.args[i], i < 2 ? "the bound of const_range" : "the step of a loop", Code::E116));
   if (bounds.size() == 1) bounds.insert(bounds.begin(), 0);
   int64_t step = bounds.size() == 3 ? bounds[2] : 1;
   if (step == 0) refuse_zero_step(call.args[2]->loc);
   std::vector<int64_t> out;
   for (int64_t v = bounds[0]; step > 0 ? v < bounds[1] : v > bounds[1];) {
     out.push_back(v);
-    if (static_cast<int64_t>(out.size()) * copies_ > max_copies)
+    if (static_cast<int64_t>(out.size()) * cx_.copies > max_copies)
       type_error(Code::E116, call.args[0]->loc,
                  cat("const_range makes more than ", max_copies, " copies of a statement"), "use range");
     if (__builtin_add_overflow(v, step, &v)) break;
@@ -63,47 +69,47 @@ std::vector<int64_t> Lowering::const_values(const ast::CallExpr &call) {
 }
 
 /// One copy of the body in the current block; `outside` is what the loop was entered with.
-void Lowering::expand_copy(const ast::ForStmt &s, int64_t value, const Env &outside) {
+void ExpansionLowering::expand_copy(const ast::ForStmt &s, int64_t value, const Env &outside) {
   const auto *variable = ast::as<ast::Name>(s.target);
   Binding b;
   b.kind = Binding::Kind::iter;
   b.loc = s.target->loc;
   b.value = scalar_operand(const_int(value, s.target->loc), true, s.target->loc);
   bind(variable->id, std::move(b));
-  for (const std::string &name : changed_in(*s.body)) {  // a copy declares buffers of its own
-    auto found = env_.find(name);
-    if (found != env_.end() && found->second.kind == Binding::Kind::tensor && !outside.count(name))
+  for (const std::string &name : merges().changed_in(*s.body)) {  // a copy declares buffers of its own
+    auto found = cx_.env.find(name);
+    if (found != cx_.env.end() && found->second.kind == Binding::Kind::tensor && !outside.count(name))
       found->second.kind = Binding::Kind::partial;
   }
-  statements(*s.body);
+  statements().statements(*s.body);
   // cells of inner blocks belong to this copy
   std::set<const ast::Block *> inner;
   inner_blocks(*s.body, inner);
-  for (const ast::Block *owner : builder_->owners) inner.erase(owner);
-  std::erase_if(cells_, [&](const Cell &c) { return inner.count(c.home) > 0; });
+  for (const ast::Block *owner : cx_.builder->owners) inner.erase(owner);
+  std::erase_if(cx_.cells, [&](const Cell &c) { return inner.count(c.home) > 0; });
 }
 
-void Lowering::expand_with_jumps(const ast::ForStmt &s, const std::vector<int64_t> &values,
-                                 std::vector<Join> &next, Loop &loop) {
+void ExpansionLowering::expand_with_jumps(const ast::ForStmt &s, const std::vector<int64_t> &values,
+                                          std::vector<Join> &next, Loop &loop) {
   Loc loc = s.iterable->loc;
   auto unless_left = [&](const Stmt &body, bool always) {
-    builder_->add(always ? body
-                         : if_else(unary(UnOp::logical_not, load(loop.left, {}, loc), loc), body, {}, loc));
+    cx_.builder->add(
+        always ? body : if_else(unary(UnOp::logical_not, load(loop.left, {}, loc), loc), body, {}, loc));
   };
-  env_ = loop.before;
-  for (size_t k = 0; k < values.size() && live_; ++k) {
-    Env before = env_;
+  cx_.env = loop.before;
+  for (size_t k = 0; k < values.size() && cx_.live; ++k) {
+    Env before = cx_.env;
     std::swap(loop.next, next[k]);
     BlockBuilder copy;
     copy.owners.push_back(nullptr);  // what a copy assigns may reach the next: no name is at home here
     Stmt once;
     {
-      Building inside(builder_, copy);
+      Building inside(cx_.builder, copy);
       expand_copy(s, values[k], loop.before);
-      if (live_) leave_block(before, loop.names), arrive(loop.next, loop.names);
+      if (cx_.live) merges().leave_block(before, loop.names), merges().arrive(loop.next, loop.names);
     }
     std::vector<Buf> cells = cells_of(copy.owners);
-    std::erase_if(cells_,
+    std::erase_if(cx_.cells,
                   [&](const Cell &c) { return std::find(cells.begin(), cells.end(), c.buf) != cells.end(); });
     std::swap(loop.next, next[k]);
     Sym iter = make_sym(SymKind::iter, DType::i64, "once", loc);
@@ -111,58 +117,60 @@ void Lowering::expand_with_jumps(const ast::ForStmt &s, const std::vector<int64_
         {iter, const_int(0, loc), const_int(1, loc), 1, ForKind::serial, Hint::none, {}, copy.finish(cells)},
         loc);
     unless_left(once, !loop.breaks || k == 0);
-    live_ = next[k].arrived;
-    if (live_) env_ = next[k].env;
+    cx_.live = next[k].arrived;
+    if (cx_.live) cx_.env = next[k].env;
   }
-  if (!live_) return;
+  if (!cx_.live) return;
   BlockBuilder end;
   {
-    Building inside(builder_, end);
-    arrive(loop.exit, loop.names);
+    Building inside(cx_.builder, end);
+    merges().arrive(loop.exit, loop.names);
   }
   if (!end.empty()) unless_left(end.finish({}), !loop.breaks);
 }
 
-void Lowering::const_range(const ast::ForStmt &s) {
+void ExpansionLowering::const_range(const ast::ForStmt &s) {
   const auto &call = *ast::as<ast::CallExpr>(s.iterable);
-  warn_callee(call.callee);
+  calls().warn_callee(call.callee);
   const std::string &variable = ast::as<ast::Name>(s.target)->id;
-  if (auto found = env_.find(variable); found != env_.end() && found->second.kind == Binding::Kind::tensor) {
-    rules_.excuse(variable);
+  if (auto found = cx_.env.find(variable);
+      found != cx_.env.end() && found->second.kind == Binding::Kind::tensor) {
+    cx_.rules.excuse(variable);
     type_error(Code::E212, s.target->loc,
                cat("'", variable, "' names a tensor and cannot be a loop variable"), "use another name");
   }
   std::vector<int64_t> values = const_values(call);
-  int64_t outer = std::exchange(copies_, copies_ * std::max<int64_t>(1, static_cast<int64_t>(values.size())));
-  expanded_.insert(variable);
+  int64_t outer =
+      std::exchange(cx_.copies, cx_.copies * std::max<int64_t>(1, static_cast<int64_t>(values.size())));
+  cx_.expanded.insert(variable);
   if (!has_jump(*s.body)) {
-    builder_->owners.push_back(s.body.get());
-    Env before = env_;
+    cx_.builder->owners.push_back(s.body.get());
+    Env before = cx_.env;
     for (int64_t value : values) expand_copy(s, value, before);
   } else if (!values.empty()) {
-    Loop loop = open_loop(*s.body, true);
+    Loop loop = loops().open_loop(*s.body, true);
     std::vector<Join> next(values.size());
     std::vector<Join *> joins{&loop.exit};
     for (Join &join : next) joins.push_back(&join);
     loop.next = {};
     BlockBuilder copies;
-    run_to_fixpoint(loop, joins, [&] {
+    loops().run_to_fixpoint(loop, joins, [&] {
       copies = {};
       copies.owners.push_back(s.body.get());
-      Building inside(builder_, copies);
+      Building inside(cx_.builder, copies);
       expand_with_jumps(s, values, next, loop);
     });
     if (loop.breaks) {
-      builder_->add_alloc(loop.left, Fill::none, s.iterable->loc);
-      builder_->add(store(loop.left, {}, const_bool(false, s.iterable->loc), s.iterable->loc));
+      cx_.builder->add_alloc(loop.left, Fill::none, s.iterable->loc);
+      cx_.builder->add(store(loop.left, {}, const_bool(false, s.iterable->loc), s.iterable->loc));
     }
-    builder_->add(copies.finish(cells_of(copies.owners)));
-    env_ = loop.exit.env;
+    cx_.builder->add(copies.finish(cells_of(copies.owners)));
+    cx_.env = loop.exit.env;
     for (const std::string &name : loop.names)
-      if (!env_.count(name)) bind(name, {}).kind = Binding::Kind::partial;
+      if (!cx_.env.count(name)) bind(name, {}).kind = Binding::Kind::partial;
   }
-  copies_ = outer;
-  leave_variables(s);
+  cx_.copies = outer;
+  loops().leave_variables(s);
 }
 
 }  // namespace kw

@@ -1,0 +1,25 @@
+// Branches on conditions. One that is known at compile time lowers the taken side only;
+// a long chain of elif becomes a search, since the depth of the IR is limited.
+#pragma once
+
+#include "frontend/lower/lowering.h"
+
+namespace kw {
+
+class BranchLowering : public Lowering {
+ public:
+  using Lowering::Lowering;
+
+  void if_statement(const ast::IfStmt &s, Loc loc);
+
+ private:
+  Expr condition(const ast::ExprPtr &e, Loc loc);
+  void branch(const Expr &test, const std::function<void()> &lower_yes, const std::function<void()> &lower_no,
+              const std::set<std::string> &names, Loc loc);
+  static bool is_long_chain(const ast::IfStmt &s);
+  void long_chain(const ast::IfStmt &s, Loc loc);
+  void choose_block(const Expr &at, const std::vector<const ast::Block *> &blocks, size_t first, size_t end,
+                    Loc loc);
+};
+
+}  // namespace kw

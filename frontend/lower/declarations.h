@@ -1,0 +1,32 @@
+// Declarations of buffers: outputs, temporaries and NumPy's constructors,
+// with their extents, dtypes and fills.
+#pragma once
+
+#include "frontend/lower/lowering.h"
+
+namespace kw {
+
+class DeclarationLowering : public Lowering {
+ public:
+  using Lowering::Lowering;
+
+  void declare(const ast::Assign &s, std::string_view word, Loc loc);
+  std::vector<Expr> shape_argument(const ast::ExprPtr &e, std::string_view help = integer_help);
+
+ private:
+  struct Declared {
+    std::vector<Expr> extents;
+    Loc shape_loc;
+    DType dtype = DType::f32;
+    Fill fill = Fill::zero;
+    std::optional<Operand> value;  ///< of every element
+  };
+  Declared declared(const ast::CallExpr &call, std::string_view word, Loc loc, bool is_output);
+  void warn_default_dtype(Loc loc);
+  Buf declare_output(const std::string &name, const Declared &d, Sym sym, Loc loc);
+  Buf declare_temporary(const Declared &d, Sym sym, Loc loc);
+  void fill_elements(const Buf &buf, const Operand &value, Loc loc);
+  DType dtype_argument(const ast::ExprPtr &e);
+};
+
+}  // namespace kw

@@ -1,0 +1,20 @@
+// The order in which operands are evaluated. Those lowered before statements were emitted remain expressions,
+// but their elements are read ahead.
+#pragma once
+
+#include "frontend/lower/lowering.h"
+
+namespace kw {
+
+class EvaluationOrder : public Lowering {
+ public:
+  using Lowering::Lowering;
+
+  void evaluate_before(const Place &place, Operand &earlier);
+  void evaluate_before(const Place &place, std::vector<Operand> &earlier);
+  void evaluate_before(const Place &place, Expr &earlier);
+  std::vector<Operand> operands(const std::vector<ast::ExprPtr> &list, bool numbers = true);
+  void evaluate_items(Operand &tuple);
+};
+
+}  // namespace kw

@@ -1,0 +1,173 @@
+// The callee's arguments, its lowering in place of the call, and its result.
+#include "frontend/lower/inlining.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "frontend/lower/evaluation.h"
+#include "frontend/lower/expansions.h"
+#include "frontend/lower/expressions.h"
+#include "frontend/lower/statements.h"
+#include "frontend/parser.h"
+#include "ir/accumulation.h"
+#include "ir/match.h"
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+// Calls that are inlined in a kernel, and how deeply they nest. Chosen.
+constexpr uint32_t max_inlined = 4096, max_calls = 64;
+
+}  // namespace
+
+void InlineLowering::refuse_recursion(const Captured &c, Loc loc) const {
+  std::string chain = c.text;
+  for (const LowerContext *at = &cx_; at; at = at->caller) {
+    chain = cat(at->f.name, " → ", chain);
+    if (at->number != static_cast<uint32_t>(*c.integer)) continue;
+    std::string help = "write a loop", instead = help_for_numpy(c.text);
+    if (is_language_word(c.text))
+      help = cat("the function's name hides the word '", c.text, "' of the language: rename the function");
+    else if (!instead.empty())
+      help = cat("the function's name hides every other '", c.text, "': ", instead);
+    type_error(Code::E118, loc, cat("'", c.text, "' calls itself: ", chain), help);
+  }
+}
+
+/// One operand per parameter, from the call or the defaults. `sources` are the expressions of those given.
+std::vector<Operand> InlineLowering::arguments_of(const Captured &c, const ast::Function &f,
+                                                  const ast::CallExpr &n, Loc loc, const Captures &defaults,
+                                                  std::vector<const ast::ExprPtr *> &sources) {
+  auto positions = static_cast<size_t>(
+      std::count_if(f.params.begin(), f.params.end(), [](const ast::Parameter &p) { return !p.by_keyword; }));
+  if (n.args.size() > positions)
+    type_error(Code::E104, loc,
+               cat("'", c.text, "' takes ", counted(positions, "argument"),
+                   positions < f.params.size() ? " by position, " : ", ", n.args.size(), " given"));
+  sources.resize(f.params.size());
+  for (size_t i = 0; i < n.args.size(); ++i) sources[i] = &n.args[i];
+  for (const ast::Keyword &k : n.keywords) {
+    auto same = [&](const ast::Parameter &p) { return p.name == k.name; };
+    auto p = std::find_if(f.params.begin(), f.params.end(), same);
+    if (p == f.params.end())
+      type_error(Code::E104, k.loc, cat("'", c.text, "' has no parameter '", k.name, "'"));
+    const ast::ExprPtr *&slot = sources[static_cast<size_t>(p - f.params.begin())];
+    if (slot) type_error(Code::E104, k.loc, cat("'", c.text, "' gets '", k.name, "' twice"));
+    slot = &k.value;
+  }
+  std::vector<Operand> out;
+  for (size_t i = 0; i < f.params.size(); ++i) {
+    const std::string &name = f.params[i].name;
+    const Captured *value = sources[i] ? nullptr : find_captured(defaults, cat(name, "="));
+    if (!sources[i] && !value)
+      type_error(Code::E104, loc, cat("'", c.text, "' needs the argument '", name, "'"));
+    if (value) cx_.rules.constant(*value, name, loc);
+    Place place = here();
+    Operand o = value ? expressions().captured(*value, name, loc) : expressions().scalar(*sources[i]);
+    evaluation().evaluate_before(place, out);
+    out.push_back(std::move(o));
+  }
+  return out;
+}
+
+void InlineLowering::bind_argument(const ast::Parameter &p, Operand arg) {
+  if (arg.kind == Operand::Kind::tensor) {
+    Binding b;
+    b.kind = Binding::Kind::tensor;
+    b.loc = p.loc;
+    b.value = std::move(arg);
+    bind(p.name, std::move(b));
+    return;
+  }
+  LocalInfo &info = cx_.names.locals[p.name];
+  info.home = &cx_.f.body;
+  ++info.assignments;  // the call assigns it; more assignments make it a cell
+  statements().assign_name(p.name, std::move(arg), p.loc, p.loc);
+}
+
+void InlineLowering::return_scalar(const ast::ReturnStmt &s) {
+  cx_.result = Operand{};
+  cx_.result.kind = Operand::Kind::none;
+  cx_.result.loc = s.value ? s.value->loc : cx_.f.loc;
+  if (!s.value || ast::as<ast::NoneLiteral>(s.value)) return;
+  cx_.result = expressions().expression(s.value);
+  if (cx_.result.kind != Operand::Kind::scalar && cx_.result.kind != Operand::Kind::poisoned)
+    type_error(Code::E115, s.value->loc,
+               cat("a function that a kernel calls returns a scalar or nothing, not ", describe(cx_.result)),
+               cx_.result.kind == Operand::Kind::tensor ? "pass the tensor and write its elements" : "");
+}
+
+/// The callee's value where the call stands, evaluated there and then unless it is the same later.
+Operand InlineLowering::inlined_result(LowerContext &callee, const std::string &name, Loc loc) {
+  Operand result = std::move(callee.result);
+  result.loc = loc;
+  if (result.kind != Operand::Kind::scalar) return result;
+  if (is_call_constant(result.expr, true)) {
+    result.expr = make_expr(result.expr.dtype(), loc, result.expr->v);
+    return result;
+  }
+  Sym sym = make_sym(SymKind::local, result.expr.dtype(), name, loc);
+  cx_.builder->add_let(sym, result.expr, loc);
+  result.expr = ref(sym, loc);
+  return result;
+}
+
+Operand InlineLowering::inline_call(const Captured &c, const ast::CallExpr &n, Loc loc) {
+  refuse_recursion(c, loc);
+  uint32_t calls = 0;
+  for (const LowerContext *at = &cx_; at; at = at->caller) ++calls;
+  if (++cx_.wide.inlined > max_inlined || calls > max_calls)
+    type_error(Code::E105, loc,
+               calls > max_calls ? cat("calls nest deeper than ", max_calls)
+                                 : cat("more than ", max_inlined, " calls are inlined"),
+               "split the kernel");
+  auto number = static_cast<uint32_t>(*c.integer);
+  ensure(number >= 1 && number <= cx_.in.callees.size(), "a function without a text");
+  uint32_t source = cx_.in.sources.add_inlined(cx_.in.callees[number - 1], loc);
+  cx_.wide.inlined_text += cx_.in.sources.text(source).size();
+  if (cx_.wide.inlined_text > 10 * max_text)
+    type_error(Code::E122, loc,
+               cat("the functions that are inlined have more than ", 10 * max_text,
+                   " characters, each counted once for each call"),
+               "split the kernel");
+  Sink found;
+  ast::Function f = parse_function(tokenize(cx_.in.sources, source), found);
+  found.throw_if_errors();
+  static const Captures nothing;
+  auto known = cx_.wide.callees.find(*c.integer);
+  const Captures &captures = known == cx_.wide.callees.end() ? nothing : *known->second;
+  std::vector<const ast::ExprPtr *> sources;
+  std::vector<Operand> args = arguments_of(c, f, n, loc, captures, sources);
+
+  FrontendInput input{cx_.in.sources, source,         cx_.in.signature, captures,
+                      cx_.in.options, cx_.in.callees, cx_.in.locals};
+  LowerContext callee{f, input, cx_.sink, cx_.wide};
+  callee.root = cx_.root, callee.caller = &cx_, callee.number = number;
+  callee.rules.set_helper();
+  callee.copies = cx_.copies;
+  BlockBuilder inside;
+  inside.owners.push_back(&f.body);
+  callee.builder = &inside;
+  callee.result.kind = Operand::Kind::none;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (sources[i] && expansions().mentions_expanded(*sources[i])) callee.expanded.insert(f.params[i].name);
+    InlineLowering(callee).bind_argument(f.params[i], std::move(args[i]));
+  }
+  StatementLowering(callee).statements(f.body);
+  cx_.writes |= cx_.caller && callee.writes;
+  if (callee.writes && !cx_.wide.unevaluated.empty())
+    type_error(
+        Code::E102, loc,
+        cat("'", c.text, "' writes a tensor inside ", cx_.wide.unevaluated, ", which does not always run"),
+        "call it in a statement of its own");
+  cx_.wide.writing_calls += callee.writes;
+  for (const Buf &cell : InlineLowering(callee).cells_of(inside.owners))
+    cx_.builder->add_alloc(cell, Fill::none, loc);
+  cx_.builder->append(std::move(inside));
+  return inlined_result(callee, c.text, loc);
+}
+
+}  // namespace kw

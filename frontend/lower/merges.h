@@ -1,0 +1,29 @@
+// What a name is where several paths of control flow meet: its cell in the merged type,
+// or a conflict that is reported when the name is read.
+#pragma once
+
+#include "frontend/lower/lowering.h"
+
+namespace kw {
+
+class MergeLowering : public Lowering {
+ public:
+  using Lowering::Lowering;
+
+  void meet(const Env &before, const Env &after_yes, BlockBuilder &yes, BlockBuilder &no,
+            const std::set<std::string> &names);
+  void arrive(Join &join, const std::set<std::string> &names);
+  void leave_block(const Env &outside, const std::set<std::string> &names);
+  void convert_cells(const Env &from, const Env &to, const std::set<std::string> &names);
+  static bool cells_differ(const Env &from, const Env &to, const std::set<std::string> &names);
+  std::set<std::string> changed_in(const ast::Block &b) const;
+  const std::set<std::string> &looped_in(const ast::Block &b) const;
+
+ private:
+  Binding merge(const std::string &name, const Binding *a, const Binding *b);
+  Merge clash_of(const std::string &name, const Binding &a, const Binding &b) const;
+  void report_range(const Expr &value, DType to, Loc loc);
+  void convert_cell(const Binding &from, const Binding &to);
+};
+
+}  // namespace kw
