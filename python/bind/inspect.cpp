@@ -40,12 +40,13 @@ std::string type_text(const ArgSpec &a) {
 }
 
 bool needs_arguments(const KernelState &k) {
-  return std::any_of(k.defaults.begin(), k.defaults.end(), [](const PyRef &value) { return !value; });
+  return std::any_of(k.parameters.defaults.begin(), k.parameters.defaults.end(),
+                     [](const PyRef &value) { return !value; });
 }
 
 void ask_for_arguments(const KernelState &k, std::string_view method) {
   std::vector<std::string> names;
-  for (const PyRef &p : k.parameters) names.push_back(utf8(p.get()));
+  for (const PyRef &p : k.parameters.names) names.push_back(utf8(p.get()));
   std::string text =
       cat("kernel '", k.name, "' has no compiled version yet: call it first, or give arguments, `", k.name,
           ".", method, "(", join_text(names, ", "), ")`");
@@ -143,7 +144,7 @@ py::object inspect_kernel(PyObject *kernel, const py::tuple &args, const py::dic
   if (!k || !k->look()) return {};
   bool given = !args.empty() || !keywords.empty();
   std::optional<Signature> signature;
-  if (!given && k->last_plan && !k->parameters.empty()) {
+  if (!given && k->last_plan && !k->parameters.names.empty()) {
     signature = k->last_plan->request.signature;
   } else if (!given && needs_arguments(*k)) {
     ask_for_arguments(*k, stage == "llvm" || stage == "asm" ? stage : "ir");
@@ -172,7 +173,7 @@ py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dic
   std::vector<Wanted> wanted;
   if (args.empty() && keywords.empty())
     for (const auto &plan : k->plans)
-      if (plan->generation == k->generation)
+      if (plan->generation == k->captured.generation)
         wanted.push_back({plan->request, true, plan->plain != nullptr, plan->main});
   if (wanted.empty() && args.empty() && keywords.empty() && needs_arguments(*k)) {
     ask_for_arguments(*k, "explain");

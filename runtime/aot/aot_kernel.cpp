@@ -72,10 +72,14 @@ struct AotKernel::State {
   AotAttrSource source{};
   const AotExtraApi *api = nullptr;
   void *extra = nullptr;
-  std::vector<std::vector<int64_t>> prepared;  ///< the shapes, ranks and dtypes that init was last called for
-  std::vector<int> prepared_ranks;
-  std::vector<const char *> prepared_dtypes;
-  bool is_prepared = false;
+  /// The tensors that init was last called for.
+  struct Tensors {
+    std::vector<std::vector<int64_t>> shapes;
+    std::vector<int> ranks;
+    std::vector<const char *> dtypes;
+    bool operator==(const Tensors &) const = default;
+  };
+  std::optional<Tensors> prepared;
   std::string missing;  ///< an attribute that was asked for in vain
 
   const Attr *attr(const char *of) const { return find_attr(attrs, of); }
@@ -114,15 +118,13 @@ struct AotKernel::State {
   }
 
   void prepare(Arguments &a) {
-    bool same =
-        is_prepared && prepared == a.shapes && prepared_ranks == a.ndims && prepared_dtypes == a.dtypes;
-    if (!init || same) return;
-    is_prepared = false;
+    Tensors now{a.shapes, a.ndims, a.dtypes};
+    if (!init || prepared == now) return;
+    prepared.reset();
     int status =
         guarded([&] { return init(a.ndims.data(), a.shape_pointers.data(), a.dtypes.data(), extra); });
     check(status, name + "Init");
-    prepared = a.shapes, prepared_ranks = a.ndims, prepared_dtypes = a.dtypes;
-    is_prepared = true;
+    prepared = std::move(now);
   }
 };
 

@@ -56,7 +56,7 @@ class NestBuilder {
           forms_.define(n.sym, n.value);
         },
         [&](const Alloc &n) { homes_[n.buf.get()] = loops_.size(); }, [&](const For &n) { loop(s, n); },
-        [&](const While &n) { while_loop(s, n); }, [&](const Jump &) { ++may_; },
+        [&](const While &n) { while_loop(s, n); }, [&](const Jump &) { ++guard_.may; },
         [&](const If &n) { conditional(s, n); }, [&](const Check &n) { reads_of(s, {n.cond}); },
         [&](const Seq &n) {
           for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i]);
@@ -85,9 +85,9 @@ class NestBuilder {
   void while_loop(const Stmt &s, const While &n) {
     enter(s, nullptr);
     reads_of(s, {n.cond});
-    ++may_;  // whether it runs again depends on what it computes
+    ++guard_.may;  // whether it runs again depends on what it computes
     body(n.body, true);
-    --may_;
+    --guard_.may;
   }
 
   uint32_t enter(const Stmt &s, const For *loop) {
@@ -102,10 +102,10 @@ class NestBuilder {
 
   /// The body of the loop that was entered; leaves it. A jump makes uncertain what follows it in the body.
   void body(const Stmt &s, bool ends_early) {
-    int before = may_;
-    may_ += ends_early;
+    int before = guard_.may;
+    guard_.may += ends_early;
     statements(s);
-    may_ = before;
+    guard_.may = before;
     loops_.pop_back();
     around_.pop_back();
     forms_.set_loops(loops_);
@@ -122,23 +122,23 @@ class NestBuilder {
     for (bool holds : {true, false}) {
       const Stmt &side = holds ? n.yes : n.no;
       if (!side) continue;
-      size_t before = guard_.size();
+      size_t before = guard_.known.size();
       bool exact = true;
-      forms_.assume(n.cond, holds, guard_, exact);
-      may_ += !exact;
+      forms_.assume(n.cond, holds, guard_.known, exact);
+      guard_.may += !exact;
       ReductionMark outer = std::exchange(selection_mark_, holds ? selected : ReductionMark{});
       statements(side);
       selection_mark_ = outer;
-      may_ -= !exact;
-      guard_.resize(before);
+      guard_.may -= !exact;
+      guard_.known.resize(before);
     }
   }
 
   void begin(const Stmt &s) {
-    current_ = {s, loops_, guard_, may_ > 0, {}};
+    current_ = {s, loops_, guard_.known, guard_.may > 0, {}};
     seen_.clear();
-    path_.clear();
-    path_may_ = 0;
+    path_.known.clear();
+    path_.may = 0;
   }
   void finish() {
     if (!current_.accesses.empty()) nest_.statements.push_back(std::move(current_));
@@ -150,15 +150,15 @@ class NestBuilder {
   }
 
   void lazily(const Expr &e, const Expr &cond, bool holds) {
-    size_t before = path_.size();
+    size_t before = path_.known.size();
     bool exact = true;
-    forms_.assume(cond, holds, path_, exact);
-    path_may_ += !exact;
+    forms_.assume(cond, holds, path_.known, exact);
+    path_.may += !exact;
     auto seen = seen_;
     expression(e);
     seen_ = std::move(seen);
-    path_may_ -= !exact;
-    path_.resize(before);
+    path_.may -= !exact;
+    path_.known.resize(before);
   }
 
   void expression(const Expr &e) {
@@ -183,7 +183,7 @@ class NestBuilder {
   void add_access(Loc loc, const Buf &buf, const std::vector<Expr> &index, bool is_write,
                   const ReductionMark &mark) {
     if (!is_write && reads_ == Reads::of_written && !forms_.is_written(buf)) return;
-    NestAccess a{buf, loc, is_write, index, {}, {}, path_, path_may_ > 0, 0, mark};
+    NestAccess a{buf, loc, is_write, index, {}, {}, path_.known, path_.may > 0, 0, mark};
     a.subscripts.reserve(index.size());
     for (const Expr &e : index) a.subscripts.push_back(forms_.subscript(e));
     a.extents = forms_.extents_of(buf);
@@ -205,8 +205,12 @@ class NestBuilder {
   std::vector<const For *> around_;
   std::unordered_map<const BufNode *, size_t> homes_;
   std::unordered_set<const SymNode *> asked_for_;
-  std::vector<Constraint> guard_, path_;
-  int may_ = 0, path_may_ = 0;
+  /// What holds where the walk stands.
+  struct Conditions {
+    std::vector<Constraint> known{};
+    int may = 0;  ///< how many conditions around it are not known exactly
+  };
+  Conditions guard_, path_;  ///< of the statement; of the expression within it
   NestStatement current_;
   std::unordered_set<const ExprNode *> seen_;
   const ExprNode *mark_of_read_ = nullptr;

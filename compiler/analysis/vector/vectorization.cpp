@@ -125,7 +125,7 @@ void VectorizationAnalysis::find_reductions(const Stmt &body, const Uses &uses) 
 void VectorizationAnalysis::select(const ArgReduction &s) {
   look(s.selection.value);
   ++work_.operations;
-  widest_value_ = std::max<uint32_t>(widest_value_, bit_width(s.selection.best->dtype));
+  widths_.widest_value = std::max<uint32_t>(widths_.widest_value, bit_width(s.selection.best->dtype));
 }
 
 void VectorizationAnalysis::repeat(const While &n) {
@@ -229,7 +229,7 @@ void VectorizationAnalysis::store(const Store &n, Loc at) {
   bool moves = std::any_of(n.index.begin(), n.index.end(), [&](const Expr &i) { return is_divergent(i); });
   bool own = own_cells_.count(n.buf.get()) > 0;
   if (n.order == Order::lanes) {
-    lane_sum_bits_ += bit_width(n.buf->dtype);
+    widths_.lane_sums += bit_width(n.buf->dtype);
     if (moves || own || reduction_of(n.buf)) refuse(at);
     return;
   }
@@ -252,8 +252,8 @@ void VectorizationAnalysis::define(const Let &n) {
 /// A row is a step to the next or the previous element along the last dimension.
 void VectorizationAnalysis::note_access(const Buf &b, const std::vector<Expr> &index, bool is_store) {
   uint32_t bits = std::max<uint32_t>(bit_width(b->dtype), 8);
-  widest_element_ = std::max(widest_element_, bits);
-  narrowest_element_ = narrowest_element_ ? std::min(narrowest_element_, bits) : bits;
+  widths_.widest_element = std::max(widths_.widest_element, bits);
+  widths_.narrowest_element = widths_.narrowest_element ? std::min(widths_.narrowest_element, bits) : bits;
   size_t varying = 0;
   for (const Expr &i : index) varying += is_divergent(i) ? 1 : 0;
   if (varying == 0) return;
@@ -266,7 +266,7 @@ void VectorizationAnalysis::note_access(const Buf &b, const std::vector<Expr> &i
 
 /// Every part of an expression must have a form, and counts as an element or a value.
 void VectorizationAnalysis::look(const Expr &e) {
-  if (!is_vectorizable_ || !looked_.insert(e.p.get()).second) return;
+  if (!is_vectorizable_ || !memo_.visited.insert(e.p.get()).second) return;
   auto each = [&](std::initializer_list<const Expr *> parts) {
     for (const Expr *part : parts) look(*part);
   };
@@ -288,7 +288,7 @@ void VectorizationAnalysis::look(const Expr &e) {
   if (addresses || as<Ref>(e) || as<Load>(e)) return;
   const Call *function = as<Call>(e);
   work_.operations += function && row_of(function->fn).cost == Cost::function ? 24 : 1;
-  widest_value_ = std::max<uint32_t>(widest_value_, bit_width(e.dtype()));
+  widths_.widest_value = std::max<uint32_t>(widths_.widest_value, bit_width(e.dtype()));
 }
 
 /// Not the operations that machines have for single values only, nor those whose code is long.
@@ -300,7 +300,8 @@ bool VectorizationAnalysis::is_simple(const Expr &e) {
 }
 
 bool VectorizationAnalysis::is_divergent(const Expr &e) {
-  if (auto found = is_divergent_.find(e.p.get()); found != is_divergent_.end()) return found->second;
+  if (auto found = memo_.is_divergent.find(e.p.get()); found != memo_.is_divergent.end())
+    return found->second;
   bool out = match(
       e, [](const Const &) { return false; }, [&](const Ref &n) { return lets_.count(n.sym.get()) > 0; },
       [&](const Load &n) {
@@ -315,18 +316,18 @@ bool VectorizationAnalysis::is_divergent(const Expr &e) {
       [&](const Call &n) {
         return std::any_of(n.args.begin(), n.args.end(), [&](const Expr &a) { return is_divergent(a); });
       });
-  is_divergent_[e.p.get()] = out;
+  memo_.is_divergent[e.p.get()] = out;
   return out;
 }
 
 /// Modulo 2^64, as the values themselves are.
 std::optional<int64_t> VectorizationAnalysis::lane_stride(const Expr &e) {
   if (!is_divergent(e)) return 0;
-  if (auto found = steps_.find(e.p.get()); found != steps_.end()) return found->second;
+  if (auto found = memo_.strides.find(e.p.get()); found != memo_.strides.end()) return found->second;
   std::optional<int64_t> out;
   if (const Ref *n = as<Ref>(e)) out = lets_.at(n->sym.get());
   if (const Binary *n = as<Binary>(e); n && e.dtype() == DType::i64) out = lane_stride_of(*n);
-  steps_[e.p.get()] = out;
+  memo_.strides[e.p.get()] = out;
   return out;
 }
 

@@ -59,9 +59,9 @@ class VectorizationAnalysis {
   const std::vector<std::pair<Buf, int64_t>> &assumed_row_lengths() const { return assumed_row_lengths_; }
   /// Returns whether the loop holds sums in the order `lanes`, which transform/lowering/lower_reductions
   /// makes explicit.
-  bool has_lane_sums() const { return lane_sum_bits_ > 0; }
+  bool has_lane_sums() const { return widths_.lane_sums > 0; }
   /// Returns the bits that one lane of all these sums takes.
-  uint32_t lane_sum_bits() const { return lane_sum_bits_; }
+  uint32_t lane_sum_bits() const { return widths_.lane_sums; }
   /// Returns the reductions of the loop, in the order of their first store.
   const std::vector<Reduction> &reductions() const { return reductions_; }
   /// Returns the reduction that a store to this cell belongs to, or null.
@@ -89,9 +89,9 @@ class VectorizationAnalysis {
   const Work &work() const { return work_; }
   /// Return the bits of the widest and the narrowest element that the loop accesses in memory, and of the
   /// widest value that it computes with; 0 if there is none.
-  uint32_t widest_element() const { return widest_element_; }
-  uint32_t narrowest_element() const { return narrowest_element_; }
-  uint32_t widest_value() const { return widest_value_; }
+  uint32_t widest_element() const { return widths_.widest_element; }
+  uint32_t narrowest_element() const { return widths_.narrowest_element; }
+  uint32_t widest_value() const { return widths_.widest_value; }
 
  private:
   void refuse(Loc at = {});
@@ -114,13 +114,15 @@ class VectorizationAnalysis {
   bool is_vectorizable_ = true, has_while_ = false;
   Loc blocker_{};
   bool jumps_here_ = false;  ///< each lane may leave the innermost loop around the current place on its own
-  uint32_t lane_sum_bits_ = 0;
   std::unordered_map<const SymNode *, std::optional<int64_t>>
       lets_;                                       ///< divergent symbols and their lane strides
   std::unordered_set<const BufNode *> own_cells_;  ///< declared in the loop
-  std::unordered_map<const ExprNode *, bool> is_divergent_;
-  std::unordered_map<const ExprNode *, std::optional<int64_t>> steps_;
-  std::unordered_set<const ExprNode *> looked_;
+  struct Memo {                                    ///< of shared expressions
+    std::unordered_map<const ExprNode *, bool> is_divergent;
+    std::unordered_map<const ExprNode *, std::optional<int64_t>> strides;
+    std::unordered_set<const ExprNode *> visited;
+  };
+  Memo memo_;
   std::vector<std::pair<Buf, int64_t>> assumed_row_lengths_;
   std::vector<Reduction> reductions_;
   std::vector<ArgReduction> arg_reductions_;
@@ -128,7 +130,10 @@ class VectorizationAnalysis {
   std::unordered_map<const BufNode *, Expr> constants_;
   std::unordered_map<const While *, std::vector<UniformInduction>> uniform_inductions_;
   Work work_;
-  uint32_t widest_element_ = 0, narrowest_element_ = 0, widest_value_ = 0;
+  struct Widths {  ///< in bits
+    uint32_t widest_element = 0, narrowest_element = 0, widest_value = 0, lane_sums = 0;
+  };
+  Widths widths_;
 };
 
 /// Returns whether the lanes of a load with this element stride lie among few other elements, so that loading

@@ -41,22 +41,22 @@ class RowBuilder {
     Expr all = shifted_down(add(count, const_int(sum_block - 1)), sum_block_bits);
     For loop{block, const_int(0), kw::ref(blocks), 1, ForKind::serial, Hint::none, {}, std::move(body)};
     loop.id = loops_.front()->id;
-    if (any.on_threads) loop.kind = ForKind::parallel, loop.how.chunk = blocks_per_chunk();
+    if (any.how.on_threads) loop.kind = ForKind::parallel, loop.how.chunk = blocks_per_chunk();
     std::vector<Stmt> in_order, ends;
-    if (any.on_threads)
+    if (any.how.on_threads)
       ends.push_back(for_each_sum([&](const ReductionPlan &s) { return fold_sums(s, kw::ref(blocks)); }));
     for (const ReductionPlan &sum : sums_) {
-      if (!any.long_only) in_order.push_back(add_terms_in_order(sum));
+      if (!any.how.long_only) in_order.push_back(add_terms_in_order(sum));
       ends.push_back(add_carry(sum));
     }
     Stmt out = seq({for_loop(std::move(loop)), any.by_length(seq(in_order), seq(ends))});
     std::unordered_set<const BufNode *> done;
     for (const ReductionPlan &sum : sums_) {
-      std::vector<Buf> buffers{sum.left, sum.right, sum.sums, sum.carry};
-      if (!sum.on_threads) buffers.push_back(sum.partial);
+      std::vector<Buf> buffers{sum.bufs.left, sum.bufs.right, sum.bufs.sums, sum.bufs.carry};
+      if (!sum.how.on_threads) buffers.push_back(sum.bufs.partial);
       if (sum.guarded) {
-        out = seq({store(sum.used, {}, const_int(0)), out});
-        buffers.push_back(sum.used);
+        out = seq({store(sum.bufs.used, {}, const_int(0)), out});
+        buffers.push_back(sum.bufs.used);
       }
       for (const Buf &b : buffers)
         if (b && done.insert(b.get()).second) out = alloc(b, Fill::none, out);
@@ -93,11 +93,11 @@ class RowBuilder {
         shape.insert(shape.end(), b->extents.begin(), b->extents.end());
         return make_buf(make_sym(SymKind::buffer, b->dtype, b->sym->name), std::move(shape), space);
       };
-      Buf carry = joined(first.carry, Space::stack), partial = joined(first.partial, Space::stack);
-      Buf sums = first.sums ? joined(first.sums, Space::heap) : Buf{};
+      Buf carry = joined(first.bufs.carry, Space::stack), partial = joined(first.bufs.partial, Space::stack);
+      Buf sums = first.bufs.sums ? joined(first.bufs.sums, Space::heap) : Buf{};
       for (size_t i = 0; i < alike.size(); ++i) {
         ReductionPlan &sum = *alike[i];
-        sum.carry = carry, sum.partial = partial, sum.sums = sums;
+        sum.bufs.carry = carry, sum.bufs.partial = partial, sum.bufs.sums = sums;
         sum.at = {const_int(static_cast<int64_t>(i))};
       }
     }
@@ -108,7 +108,7 @@ class RowBuilder {
     std::vector<Stmt> out;
     std::unordered_set<const BufNode *> done;
     for (const ReductionPlan &sum : sums_) {
-      if (!done.insert(sum.carry.get()).second) continue;
+      if (!done.insert(sum.bufs.carry.get()).second) continue;
       if (sum.at.empty()) {
         out.push_back(make(sum));
         continue;
@@ -116,7 +116,7 @@ class RowBuilder {
       Sym number = lane_iterator("sum");
       ReductionPlan any = sum;
       any.at = {kw::ref(number)};
-      out.push_back(counted_loop(number, const_int(0), sum.carry->extents[0], make(any)));
+      out.push_back(counted_loop(number, const_int(0), sum.bufs.carry->extents[0], make(any)));
     }
     return seq(std::move(out));
   }
@@ -137,17 +137,18 @@ class RowBuilder {
     parts.push_back(iterations(first, kw::ref(end)));
     std::vector<Stmt> kept, folded;
     for (const ReductionPlan &sum : sums_) {
-      if (!sum.long_only) kept.push_back(keep_terms(sum));
+      if (!sum.how.long_only) kept.push_back(keep_terms(sum));
       folded.push_back(fold_lanes(sum, [&](Expr e) {
-        return sum.on_threads ? store(sum.sums, sum.element(b), std::move(e)) : sum.set_carry(std::move(e));
+        return sum.how.on_threads ? store(sum.bufs.sums, sum.element(b), std::move(e))
+                                  : sum.set_carry(std::move(e));
       }));
     }
     Expr is_last = binary(BinOp::eq, add(b, const_int(1)), blocks);
-    if (!sums_[0].on_threads)
+    if (!sums_[0].how.on_threads)
       folded.push_back(for_each_sum([&](const ReductionPlan &s) { return add_block(s, b, is_last); }));
     parts.push_back(sums_[0].by_length(seq(kept), seq(folded)));
     Stmt out = seq(parts);
-    for (const ReductionPlan &sum : sums_) out = alloc(sum.lanes, Fill::none, out);
+    for (const ReductionPlan &sum : sums_) out = alloc(sum.bufs.lanes, Fill::none, out);
     Expr count = kw::ref(sums_[0].count);
     return let(first, shifted_up(b, sum_block_bits),
                let(end, at_most(count, add(kw::ref(first), const_int(sum_block))), out));
@@ -193,8 +194,8 @@ class RowBuilder {
   /// row is long.
   Stmt rows(const Run &run) const {
     Sym before = local("before"), row = lane_iterator("row"), start = local("start"), rest = local("start");
-    bool apart =
-        run.aligned && !(sums_[0].in_registers && always_masked(VectorizationAnalysis(innermost()), target_));
+    bool apart = run.aligned &&
+                 !(sums_[0].how.in_registers && always_masked(VectorizationAnalysis(innermost()), target_));
     Expr first = kw::ref(before), most = add(first, const_int(sum_block / sum_lanes));
     Expr rows_to = shifted_down(apart ? run.hi : add(run.hi, const_int(sum_lanes - 1)), 6);
     Stmt body = let(start, shifted_up(kw::ref(row), 6),
@@ -209,7 +210,7 @@ class RowBuilder {
   }
 
   Stmt one_row(const Run &run, Part part, const Expr &start) const {
-    return sums_[0].in_registers ? row_in_registers(run, part, start) : row_in_parts(run, part, start);
+    return sums_[0].how.in_registers ? row_in_registers(run, part, start) : row_in_parts(run, part, start);
   }
 
   Stmt row_in_registers(const Run &run, Part part, const Expr &start) const {

@@ -73,19 +73,20 @@ Stmt in_source_order(const Stmt &loop) {
 
 /// The band with its accumulators; what they gathered is added to the target.
 Stmt enclose(const ReductionPlan &sum, Stmt band) {
-  std::vector<Stmt> items{store(sum.carry, {}, sum.identity())};
-  std::vector<Buf> buffers{sum.carry, sum.partial, sum.lanes};
+  std::vector<Stmt> items{store(sum.bufs.carry, {}, sum.identity())};
+  std::vector<Buf> buffers{sum.bufs.carry, sum.bufs.partial, sum.bufs.lanes};
   if (sum.guarded) {
-    items.push_back(store(sum.used, {}, const_int(0)));
-    buffers.push_back(sum.used);
+    items.push_back(store(sum.bufs.used, {}, const_int(0)));
+    buffers.push_back(sum.bufs.used);
   }
-  if (sum.form == ReductionPlan::Form::scattered) {
+  if (sum.how.form == ReductionPlan::Form::scattered) {
     items.push_back(begin_blocks(sum));
     items.push_back(reset_lanes(sum));
-    buffers.push_back(sum.due);
+    buffers.push_back(sum.bufs.due);
   }
   items.push_back(std::move(band));
-  if (sum.form == ReductionPlan::Form::scattered) items.push_back(end_blocks_before(sum, kw::ref(sum.count)));
+  if (sum.how.form == ReductionPlan::Form::scattered)
+    items.push_back(end_blocks_before(sum, kw::ref(sum.count)));
   items.push_back(sum.by_length({}, add_carry(sum)));
   Stmt out = seq(std::move(items));
   for (const Buf &b : buffers) out = alloc(b, Fill::none, out);
@@ -179,14 +180,14 @@ class ReductionLowering {
       const For &inner = *sum.band.front();
       if (!pure_.count(at) || !is_alone(sum.band)) continue;
       bool many = sums_of(sum.band) > most_with_terms && !facts_of(inner).holds_loops;
-      sum.long_only = sum.band.size() == 1 && (facts_of(inner).is_light || many);
+      sum.how.long_only = sum.band.size() == 1 && (facts_of(inner).is_light || many);
       bool threads = sum.band.back()->kind == ForKind::parallel;
       bool lanes = inner.kind == ForKind::vector || (threads && sum.band.size() == 1);
       if (lanes && inner.how.vector_width >= 2 && inner.how.vector_width <= sum_lanes) {
         bool registers = inner.how.vector_width == sum_lanes && facts_of(inner).fits_registers;
         sum.run_in_rows(registers, threads && !any_guarded(sum.band));
       } else if (sum.band.size() == 1) {
-        sum.form = ReductionPlan::Form::in_blocks;
+        sum.how.form = ReductionPlan::Form::in_blocks;
       }
     }
   }
@@ -228,12 +229,12 @@ class ReductionLowering {
     for (const StmtNode *at : order_) {
       const ReductionPlan &sum = sums_.at(at);
       if (sum.band.back() == source)
-        (sum.form == ReductionPlan::Form::in_rows ? rows : whole).push_back(&sum);
-      if (sum.form == ReductionPlan::Form::in_rows || !is_in(sum.band, source)) continue;
+        (sum.how.form == ReductionPlan::Form::in_rows ? rows : whole).push_back(&sum);
+      if (sum.how.form == ReductionPlan::Form::in_rows || !is_in(sum.band, source)) continue;
       if (inner.kind == ForKind::parallel) inner.kind = ForKind::serial, inner.how = {};
       out = for_loop(inner, s.loc());
       if (sum.band.front() != source) continue;
-      if (sum.form == ReductionPlan::Form::in_blocks)
+      if (sum.how.form == ReductionPlan::Form::in_blocks)
         blocked.push_back(&sum);
       else
         number_all(inner, sum), out = for_loop(inner, s.loc());
@@ -242,7 +243,8 @@ class ReductionLowering {
     if (!rows.empty()) out = run_in_rows(n, rows, s.loc(), target_);
     for (const ReductionPlan *sum : rows) out = let(sum->count, count_of(*sum), out);
     for (const ReductionPlan *sum : whole) out = let(sum->count, count_of(*sum), enclose(*sum, out));
-    bool long_only = (!rows.empty() && rows[0]->long_only) || (!blocked.empty() && blocked[0]->long_only);
+    bool long_only =
+        (!rows.empty() && rows[0]->how.long_only) || (!blocked.empty() && blocked[0]->how.long_only);
     return long_only ? if_short(*source, in_source_order(original), std::move(out)) : out;
   }
 

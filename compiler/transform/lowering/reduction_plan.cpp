@@ -33,11 +33,14 @@ ReductionPlan::ReductionPlan(const Store &n, Loc loc_, std::vector<const For *> 
       fused(as<Call>(n.value) != nullptr),
       count(make_sym(SymKind::local, DType::i64, "n")),
       number(make_sym(SymKind::local, DType::i64, "k")),
-      lanes(array(target->dtype, sum_lanes, "lanes")),
-      partial(array(target->dtype, levels, "partial")),
-      carry(lane_cell(target->dtype, "carry")),
-      due(lane_cell(DType::i64, "due")),
-      used(lane_cell(DType::i64, "used")) {}
+      bufs{.lanes = array(target->dtype, sum_lanes, "lanes"),
+           .partial = array(target->dtype, levels, "partial"),
+           .carry = lane_cell(target->dtype, "carry"),
+           .due = lane_cell(DType::i64, "due"),
+           .used = lane_cell(DType::i64, "used"),
+           .left = {},
+           .right = {},
+           .sums = {}} {}
 
 std::vector<Expr> ReductionPlan::element(Expr i) const {
   std::vector<Expr> out = at;
@@ -46,19 +49,19 @@ std::vector<Expr> ReductionPlan::element(Expr i) const {
 }
 
 Stmt ReductionPlan::by_length(Stmt if_short, Stmt if_long) const {
-  if (long_only) return if_long;
+  if (how.long_only) return if_long;
   if (!if_short) return if_else(unary(UnOp::logical_not, is_short()), std::move(if_long), {});
   return if_else(is_short(), std::move(if_short), std::move(if_long));
 }
 
 void ReductionPlan::run_in_rows(bool registers, bool threads) {
-  form = Form::in_rows, in_registers = registers, on_threads = threads;
+  how = {Form::in_rows, how.long_only, registers, threads};
   DType t = target->dtype;
-  if (registers) lanes = array(t, sum_lanes, "lanes", Space::registers);
+  if (registers) bufs.lanes = array(t, sum_lanes, "lanes", Space::registers);
   lane = make_sym(SymKind::local, DType::i64, "lane");
-  if (!long_only) {
-    left = array(t, sum_lanes, fused ? "left" : "terms");
-    if (fused) right = array(t, sum_lanes, "right");
+  if (!how.long_only) {
+    bufs.left = array(t, sum_lanes, fused ? "left" : "terms");
+    if (fused) bufs.right = array(t, sum_lanes, "right");
   }
   if (!threads) return;
   Expr blocks = const_int(1);
@@ -69,7 +72,7 @@ void ReductionPlan::run_in_rows(bool registers, bool threads) {
     blocks = mul(blocks, sub(high, binary(BinOp::min, low, high)));  // a bound: steps of 1
   }
   blocks = binary(BinOp::floor_div, add(blocks, const_int(sum_block - 1)), const_int(sum_block));
-  sums = make_buf(make_sym(SymKind::buffer, t, "sums"), {blocks}, Space::heap);
+  bufs.sums = make_buf(make_sym(SymKind::buffer, t, "sums"), {blocks}, Space::heap);
 }
 
 Buf lane_cell(DType dtype, const char *name) {
@@ -135,24 +138,25 @@ Named name_operands(const Store &n) {
 }  // namespace
 
 Stmt accumulate(const ReductionPlan &sum, const Store &n) {
-  bool rows = sum.form == ReductionPlan::Form::in_rows;
+  bool rows = sum.how.form == ReductionPlan::Form::in_rows;
   std::vector<Expr> lane{rows ? kw::ref(sum.lane)
                               : binary(BinOp::bit_and, kw::ref(sum.number), const_int(sum_lanes - 1))};
   Named named = name_operands(n);
   Expr value = rewrite(named.value, [&](const Load &l, const Expr &e) {
-    return same_place(l, n) ? load(sum.lanes, lane) : e;
+    return same_place(l, n) ? load(sum.bufs.lanes, lane) : e;
   });
-  Stmt out = store(sum.lanes, lane, value, sum.loc);
-  if (rows && sum.fused && !sum.long_only) {
+  Stmt out = store(sum.bufs.lanes, lane, value, sum.loc);
+  if (rows && sum.fused && !sum.how.long_only) {
     const Call *product = as<Call>(named.value);
-    Stmt keep = seq({store(sum.left, lane, product->args[0]), store(sum.right, lane, product->args[1])});
+    Stmt keep =
+        seq({store(sum.bufs.left, lane, product->args[0]), store(sum.bufs.right, lane, product->args[1])});
     out = seq({out, if_else(sum.is_short(), keep, {})});
   }
-  if (sum.form == ReductionPlan::Form::scattered)
+  if (sum.how.form == ReductionPlan::Form::scattered)
     out = seq({end_blocks_before(sum, kw::ref(sum.number)), out});
   if (!rows) out = sum.by_length(store(n.buf, n.index, named.value, sum.loc), out);
   if (sum.guarded)
-    out = seq({store(sum.used, {}, binary(BinOp::bit_or, load(sum.used, {}), const_int(1))), out});
+    out = seq({store(sum.bufs.used, {}, binary(BinOp::bit_or, load(sum.bufs.used, {}), const_int(1))), out});
   for (auto name = named.names.rbegin(); name != named.names.rend(); ++name)
     out = let(name->first, name->second, out);
   return out;
@@ -161,10 +165,10 @@ Stmt accumulate(const ReductionPlan &sum, const Store &n) {
 Stmt reset_lanes(const ReductionPlan &sum) {
   Sym l = lane_iterator("l");
   Stmt reset = sum.set_lane(kw::ref(l), sum.identity());
-  if (sum.form == ReductionPlan::Form::in_rows) {
-    if (sum.right && sum.skips)  // -0.0 · 1.0 adds nothing
-      reset = seq({reset, store(sum.left, {kw::ref(l)}, const_float(sum.target->dtype, -0.0)),
-                   store(sum.right, {kw::ref(l)}, const_float(sum.target->dtype, 1.0))});
+  if (sum.how.form == ReductionPlan::Form::in_rows) {
+    if (sum.bufs.right && sum.skips)  // -0.0 · 1.0 adds nothing
+      reset = seq({reset, store(sum.bufs.left, {kw::ref(l)}, const_float(sum.target->dtype, -0.0)),
+                   store(sum.bufs.right, {kw::ref(l)}, const_float(sum.target->dtype, 1.0))});
     return vector_loop(l, const_int(0), const_int(sum_lanes), sum_lanes, reset);
   }
   return sum.by_length({}, counted_loop(l, const_int(0), const_int(sum_lanes), reset));
@@ -188,17 +192,18 @@ Stmt fold_in_halves(const ReductionPlan &sum, const Buf &lanes, int64_t half,
 /// One by one, lanes 63 to 1 fold into the lane that lies half of the lanes still in use before them: l
 /// without its highest bit.
 Stmt fold_lanes(const ReductionPlan &sum, const std::function<Stmt(Expr)> &use) {
-  if (sum.form == ReductionPlan::Form::in_rows) return fold_in_halves(sum, sum.lanes, sum_lanes / 2, use);
+  if (sum.how.form == ReductionPlan::Form::in_rows)
+    return fold_in_halves(sum, sum.bufs.lanes, sum_lanes / 2, use);
   Sym l = lane_iterator("l"), bits = make_sym(SymKind::local, DType::i64, "bits");
   auto smear = [](const Expr &e, int64_t by) {
     return binary(BinOp::bit_or, e, binary(BinOp::shr, e, const_int(by)));
   };
   Expr below_highest = binary(BinOp::shr, smear(smear(smear(kw::ref(l), 1), 2), 4), const_int(1));
   Expr to = binary(BinOp::bit_and, kw::ref(l), kw::ref(bits));
-  Expr folded = sum.combine(load(sum.lanes, {to}), load(sum.lanes, {kw::ref(l)}));
+  Expr folded = sum.combine(load(sum.bufs.lanes, {to}), load(sum.bufs.lanes, {kw::ref(l)}));
   Stmt fold = counted_loop(l, const_int(sum_lanes - 1), const_int(0),
                            let(bits, below_highest, sum.set_lane(to, folded)), -1);
-  return seq({fold, use(load(sum.lanes, {const_int(0)}))});
+  return seq({fold, use(load(sum.bufs.lanes, {const_int(0)}))});
 }
 
 /// The finished block, number b, takes up the partial sums of the levels whose bits are the trailing ones of
@@ -212,11 +217,11 @@ Stmt add_block(const ReductionPlan &sum, const Expr &block, const Expr &is_last)
   Expr above = binary(BinOp::shr, kw::ref(closed), load(level, {}));
   Expr bit = binary(BinOp::ne, binary(BinOp::bit_and, above, const_int(1)), const_int(0));
   std::vector<Expr> place = sum.element(load(level, {}));
-  Stmt take = sum.set_carry(sum.combine(load(sum.partial, place), sum.carried()));
+  Stmt take = sum.set_carry(sum.combine(load(sum.bufs.partial, place), sum.carried()));
   Stmt climb = seq({if_else(bit, take, {}), store(level, {}, add(load(level, {}), const_int(1)))});
   Stmt body = seq({store(level, {}, const_int(0)),
                    make_stmt({}, While{binary(BinOp::ne, above, const_int(0)), climb}),
-                   store(sum.partial, place, sum.carried())});
+                   store(sum.bufs.partial, place, sum.carried())});
   return let(closed, select(is_last, block, trailing_ones), alloc(level, Fill::none, body));
 }
 
@@ -231,18 +236,18 @@ Expr last_of(const ReductionPlan &sum, Expr at_most) {
 }  // namespace
 
 Stmt begin_blocks(const ReductionPlan &sum) {
-  return store(sum.due, {}, select(sum.is_short(), no_block(), last_of(sum, const_int(sum_block - 1))));
+  return store(sum.bufs.due, {}, select(sum.is_short(), no_block(), last_of(sum, const_int(sum_block - 1))));
 }
 
 Stmt end_blocks_before(const ReductionPlan &sum, Expr number) {
-  Expr due = load(sum.due, {});
+  Expr due = load(sum.bufs.due, {});
   Sym block = make_sym(SymKind::local, DType::i64, "block");
   Expr is_last = binary(BinOp::eq, add(due, const_int(1)), kw::ref(sum.count));
   Expr next = select(is_last, no_block(), last_of(sum, add(due, const_int(sum_block))));
   Stmt fold = fold_lanes(sum, [&](Expr folded) {
     return seq({sum.set_carry(std::move(folded)), add_block(sum, kw::ref(block), is_last)});
   });
-  Stmt end = seq({fold, reset_lanes(sum), store(sum.due, {}, next)});
+  Stmt end = seq({fold, reset_lanes(sum), store(sum.bufs.due, {}, next)});
   end = let(block, binary(BinOp::shr, due, const_int(sum_block_bits)), end);
   return make_stmt({}, While{binary(BinOp::lt, due, std::move(number)), end});
 }
@@ -251,20 +256,21 @@ Stmt end_blocks_before(const ReductionPlan &sum, Expr number) {
 Stmt keep_terms(const ReductionPlan &sum) {
   if (sum.fused) return {};
   Sym l = lane_iterator("l");
-  Stmt keep = store(sum.left, {kw::ref(l)}, load(sum.lanes, {kw::ref(l)}));
+  Stmt keep = store(sum.bufs.left, {kw::ref(l)}, load(sum.bufs.lanes, {kw::ref(l)}));
   return vector_loop(l, const_int(0), const_int(sum_lanes), sum_lanes, keep);
 }
 
 /// Leaves an element alone that no iteration reached.
 static Stmt where_used(const ReductionPlan &sum, Stmt s) {
-  return sum.guarded ? if_else(binary(BinOp::ne, load(sum.used, {}), const_int(0)), std::move(s), {}) : s;
+  return sum.guarded ? if_else(binary(BinOp::ne, load(sum.bufs.used, {}), const_int(0)), std::move(s), {})
+                     : s;
 }
 
 Stmt add_terms_in_order(const ReductionPlan &sum) {
   Sym l = lane_iterator("l");
-  Expr before = load(sum.target, sum.index, sum.loc), term = load(sum.left, {kw::ref(l)});
-  Expr after =
-      sum.fused ? call(Fn::fma, {term, load(sum.right, {kw::ref(l)}), before}) : sum.combine(before, term);
+  Expr before = load(sum.target, sum.index, sum.loc), term = load(sum.bufs.left, {kw::ref(l)});
+  Expr after = sum.fused ? call(Fn::fma, {term, load(sum.bufs.right, {kw::ref(l)}), before})
+                         : sum.combine(before, term);
   return where_used(
       sum, counted_loop(l, const_int(0), kw::ref(sum.count), store(sum.target, sum.index, after, sum.loc)));
 }
@@ -275,9 +281,9 @@ Stmt fold_sums(const ReductionPlan &sum, const Expr &blocks) {
   Sym i = lane_iterator("i"), half = make_sym(SymKind::local, DType::i64, "half"),
       odd = make_sym(SymKind::local, DType::i64, "odd");
   Expr now = load(left, {}), one = const_int(1), even = mul(kw::ref(i), const_int(2));
-  auto of_block = [&](Expr number) { return load(sum.sums, sum.element(std::move(number))); };
+  auto of_block = [&](Expr number) { return load(sum.bufs.sums, sum.element(std::move(number))); };
   auto set_block = [&](Expr number, Expr value) {
-    return store(sum.sums, sum.element(std::move(number)), std::move(value));
+    return store(sum.bufs.sums, sum.element(std::move(number)), std::move(value));
   };
   Expr pair = sum.combine(of_block(even), of_block(add(even, one)));
   Stmt carry_odd = set_block(kw::ref(half), of_block(sub(now, one)));

@@ -23,8 +23,13 @@ struct ReductionPlan {
   bool guarded;                   ///< likewise, and then the target may be out of bounds
   bool fused;                     ///< terms are products that round with the sum
   Sym count, number;              ///< trip count of the band; the current iteration, from 0
-  Buf lanes, partial;             ///< accumulators; partial sums of blocks, by level
-  Buf carry, due, used;  ///< sum of blocks; iteration that ends the block; 1 when something was added
+  struct Buffers {
+    Buf lanes, partial;    ///< accumulators; partial sums of blocks, by level
+    Buf carry, due, used;  ///< sum of blocks; iteration that ends the block; 1 when something was added
+    Buf left, right;       ///< in rows: terms, or factors of fused ones, of a band shorter than a row
+    Buf sums;              ///< on threads: the sum of each block
+  };
+  Buffers bufs{};
 
   /// How the band is executed.
   enum class Form : uint8_t {
@@ -32,14 +37,15 @@ struct ReductionPlan {
     in_blocks,  ///< its only loop is strip-mined into blocks
     in_rows,    ///< in blocks, and in rows of 64 iterations
   };
-  Form form = Form::scattered;
-  bool long_only = false;     ///< bands shorter than a row run apart, in source order
-  bool in_registers = false;  ///< in rows: the accumulators are one cell of 64 lanes
-  bool on_threads = false;    ///< in rows: blocks may run at the same time
-  Sym lane{};                 ///< in rows: the lane of the current iteration
-  Buf left{}, right{};        ///< in rows: terms, or factors of fused ones, of a band shorter than a row
-  Buf sums{};                 ///< on threads: the sum of each block
-  std::vector<Expr> at{};     ///< its index in carry, partial and sums, if several sums share them
+  struct Execution {
+    Form form = Form::scattered;
+    bool long_only = false;     ///< bands shorter than a row run apart, in source order
+    bool in_registers = false;  ///< in rows: the accumulators are one cell of 64 lanes
+    bool on_threads = false;    ///< in rows: blocks may run at the same time
+  };
+  Execution how{};
+  Sym lane{};              ///< in rows: the lane of the current iteration
+  std::vector<Expr> at{};  ///< its index in carry, partial and sums, if several sums share them
 
   ReductionPlan(const Store &n, Loc loc_, std::vector<const For *> band_, bool skips_);
 
@@ -48,11 +54,13 @@ struct ReductionPlan {
   Expr is_short() const { return binary(BinOp::lt, kw::ref(count), const_int(sum_lanes)); }
   /// Returns a branch on the length of the band, or one side if only that is possible.
   Stmt by_length(Stmt if_short, Stmt if_long) const;
-  Expr carried() const { return load(carry, at); }
-  Stmt set_carry(Expr value) const { return store(carry, at, std::move(value)); }
+  Expr carried() const { return load(bufs.carry, at); }
+  Stmt set_carry(Expr value) const { return store(bufs.carry, at, std::move(value)); }
   /// Returns the subscripts of its element `i` in partial or sums.
   std::vector<Expr> element(Expr i) const;
-  Stmt set_lane(Expr lane_, Expr value) const { return store(lanes, {std::move(lane_)}, std::move(value)); }
+  Stmt set_lane(Expr lane_, Expr value) const {
+    return store(bufs.lanes, {std::move(lane_)}, std::move(value));
+  }
   /// Sets the form in_rows and makes its buffers.
   void run_in_rows(bool registers, bool threads);
 };

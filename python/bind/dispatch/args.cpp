@@ -140,9 +140,10 @@ bool check_array(const KernelState &k, size_t i, PyArrayObject *a, int &dtype) {
   if (dtype < 0)
     return refuse_type(k, i, cat("an array of dtype ", dtype_text(a)), "convert it with .astype(...)");
   if (PyArray_DESCR(a)->byteorder == '>' || (PyArray_DESCR(a)->byteorder == '<' && !PyArray_ISNBO('<')))
-    return refuse_type(k, i, cat("an array of foreign byte order (", dtype_text(a), ")"),
-                       cat("convert it with .astype(", i < k.parameters.size() ? parameter_name(k, i) : "a",
-                           ".dtype.newbyteorder('='))"));
+    return refuse_type(
+        k, i, cat("an array of foreign byte order (", dtype_text(a), ")"),
+        cat("convert it with .astype(", i < k.parameters.names.size() ? parameter_name(k, i) : "a",
+            ".dtype.newbyteorder('='))"));
   if (PyArray_NDIM(a) > static_cast<int>(max_rank))
     return refuse_type(
         k, i, cat("an array of ", PyArray_NDIM(a), " dimensions; at most ", max_rank, " are possible"), "");
@@ -247,7 +248,7 @@ bool read_other(const KernelState &k, size_t i, CallFrame &f) {
   bool container = PyList_Check(o) || PyTuple_Check(o) || PyDict_Check(o) || PyUnicode_Check(o) ||
                    PyBytes_Check(o) || o == Py_None;
   if (i == 0 && !container &&
-      k.parameters.size() > 1) {  // the `self` of a method; using it is an error of the compilation
+      k.parameters.names.size() > 1) {  // the `self` of a method; using it is an error of the compilation
     f.words[f.word_count++] = argument_word(ArgKind::unused, DType::b1, 0, StrideClass::contiguous);
     return true;
   }
@@ -291,9 +292,9 @@ bool read_out(const KernelState &k, CallFrame &f) {
 }  // namespace
 
 std::string parameter_name(const KernelState &k, size_t i) {
-  size_t shown = k.parameters.size();
-  if (i < shown) return PyUnicode_AsUTF8(k.parameters[i].get());
-  return i - shown < k.arrays.size() ? k.arrays[i - shown].first : "out";
+  size_t shown = k.parameters.names.size();
+  if (i < shown) return PyUnicode_AsUTF8(k.parameters.names[i].get());
+  return i - shown < k.captured.arrays.size() ? k.captured.arrays[i - shown].first : "out";
 }
 
 int dtype_of_array(PyObject *array) {
@@ -374,9 +375,10 @@ static bool set_out(const KernelState &k, PyObject *out, CallFrame &f) {
 
 static bool set_keyword(const KernelState &k, PyObject *key, PyObject *value, CallFrame &f) {
   static PyObject *const out_key = PyUnicode_InternFromString("out");
-  if (key == out_key && !k.has_out_parameter) return set_out(k, value, f);
-  for (size_t p = k.positional_only; p < k.parameters.size(); ++p) {
-    int same = key == k.parameters[p].get() ? 1 : PyUnicode_Compare(key, k.parameters[p].get()) == 0;
+  if (key == out_key && !k.parameters.has_out_parameter) return set_out(k, value, f);
+  for (size_t p = k.parameters.positional_only; p < k.parameters.names.size(); ++p) {
+    int same =
+        key == k.parameters.names[p].get() ? 1 : PyUnicode_Compare(key, k.parameters.names[p].get()) == 0;
     if (!same) continue;
     if (f.args[p])
       return PyErr_Format(PyExc_TypeError, "%s got multiple values for argument '%U'", call_form(k).c_str(),
@@ -385,32 +387,34 @@ static bool set_keyword(const KernelState &k, PyObject *key, PyObject *value, Ca
     f.args[p] = value;
     return true;
   }
-  if (!k.has_out_parameter && PyUnicode_CompareWithASCIIString(key, "out") == 0) return set_out(k, value, f);
+  if (!k.parameters.has_out_parameter && PyUnicode_CompareWithASCIIString(key, "out") == 0)
+    return set_out(k, value, f);
   PyErr_Format(PyExc_TypeError, "%s got an unexpected keyword argument '%U'", call_form(k).c_str(), key);
   return false;
 }
 
 bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames,
                     CallFrame &f) {
-  size_t count = k.parameters.size();
+  size_t count = k.parameters.names.size();
   if (nargs > count) {
     PyErr_Format(PyExc_TypeError, "%s takes %zu argument%s but %zu were given", call_form(k).c_str(), count,
                  count == 1 ? "" : "s", nargs);
     return false;
   }
-  f.arg_count = count + k.arrays.size();
+  f.arg_count = count + k.captured.arrays.size();
   ensure(f.arg_count <= max_args, "more arguments than a call can have");  // E112 of bind_call
-  for (size_t i = 0; i < k.arrays.size(); ++i) f.args[count + i] = k.arrays[i].second.get();
+  for (size_t i = 0; i < k.captured.arrays.size(); ++i) f.args[count + i] = k.captured.arrays[i].second.get();
   std::copy(args, args + nargs, f.args);
   if (nargs == count && !kwnames) return true;
   std::fill(f.args + nargs, f.args + count, nullptr);
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
     if (!set_keyword(k, PyTuple_GET_ITEM(kwnames, i), args[nargs + static_cast<size_t>(i)], f)) return false;
   for (size_t p = 0; p < count; ++p) {
-    if (!f.args[p] && k.defaults[p]) f.args[p] = k.defaults[p].get(), f.defaults = k.default_values;
+    if (!f.args[p] && k.parameters.defaults[p])
+      f.args[p] = k.parameters.defaults[p].get(), f.defaults = k.default_values;
     if (f.args[p]) continue;
     PyErr_Format(PyExc_TypeError, "%s is missing the argument '%U'", call_form(k).c_str(),
-                 k.parameters[p].get());
+                 k.parameters.names[p].get());
     return false;
   }
   return true;

@@ -38,14 +38,14 @@ struct CallFrame {
   std::vector<std::pair<PyRef, PyObject *>> foreign;  ///< (the array in `args`, what the caller passed)
 
   PyRef defaults;  ///< holds the default values among `args`
-
-  /// An argument as the caller passed it.
-  PyObject *passed(size_t i) const {
-    for (const auto &[view, original] : foreign)
-      if (view.get() == args[i]) return original;
-    return args[i];
-  }
 };
+
+/// An argument as the caller passed it.
+inline PyObject *passed(const CallFrame &f, size_t i) {
+  for (const auto &[view, original] : f.foreign)
+    if (view.get() == f.args[i]) return original;
+  return f.args[i];
+}
 
 /// Takes positional arguments, keywords, defaults and out= apart; false with an exception.
 bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames,

@@ -43,8 +43,8 @@ bool same(const T *a, const T *b, size_t n) {
 
 Plan *find_plan(KernelState &k, const CallFrame &f) {
   auto matches = [&](const Plan &p) {
-    return p.word_count == f.word_count && p.generation == k.generation && p.interp == interpreting() &&
-           same(p.words.data(), f.words, f.word_count);
+    return p.word_count == f.word_count && p.generation == k.captured.generation &&
+           p.interp == interpreting() && same(p.words.data(), f.words, f.word_count);
   };
   if (k.last_plan && matches(*k.last_plan)) [[likely]]
     return k.last_plan;
@@ -71,11 +71,11 @@ Plan *make_plan(KernelState &k, const CallFrame &f) {
   auto plan = std::make_unique<Plan>();
   std::copy(f.words, f.words + f.word_count, plan->words.begin());
   plan->word_count = f.word_count;
-  plan->generation = k.generation;
+  plan->generation = k.captured.generation;
   plan->interp = interpreting();
   plan->request = k.request(signature_of(std::span(f.words, f.word_count)), Body::main);
   plan->main = k.obtain(plan->request);
-  if (!plan->main) k.fresh = false;  // a name that was missing may be defined by the next call
+  if (!plan->main) k.captured.fresh = false;  // a name that was missing may be defined by the next call
   if (!plan->main || !k.warn_once(*plan->main) || !k.count_version()) return nullptr;
   const Artifact &a = plan->main->artifact();
   for (const ParamRecord &p : a.params) plan->has_inout |= p.mode == ParamMode::inout;
@@ -170,7 +170,7 @@ PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &o
   const Artifact &a = kernel.artifact();
   auto object = [&](uint32_t param) {
     const ParamRecord &p = a.params[param];
-    if (p.arg >= 0) return Py_NewRef(f.passed(static_cast<size_t>(p.arg)));
+    if (p.arg >= 0) return Py_NewRef(passed(f, static_cast<size_t>(p.arg)));
     size_t number = 0;
     for (uint32_t i = 0; i < param; ++i) number += a.params[i].mode == ParamMode::out;
     bool from_user = number < f.out_count && f.given[number];
@@ -199,8 +199,9 @@ PyObject *fast_call(KernelState &k, PyObject *const *args, size_t nargs, PyObjec
   CachedCall c;
   // the guards first: they may compare keys of a dict by Python code, which may change all that follows
   if (!plan || !k.guards_hold() || plan != k.last_plan || !plan->inline_cache.valid ||
-      (kwnames && k.has_out_parameter) || !k.fresh || plan->generation != k.generation ||
-      plan->interp != interpreting() || !matches_repeat(*plan, args, nargs, kwnames, c))
+      (kwnames && k.parameters.has_out_parameter) || !k.captured.fresh ||
+      plan->generation != k.captured.generation || plan->interp != interpreting() ||
+      !matches_repeat(*plan, args, nargs, kwnames, c))
     return nullptr;
   PlanPin held(c.work > release_gil_above ? k.last_plan : nullptr);  // other runs let no other call in
   const LoadedKernel &kernel = plan->body();
@@ -215,10 +216,10 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   if (PyErr_Occurred()) return nullptr;
   CallFrame f;
   if (!k.function_holds() && !k.read_function()) return nullptr;
-  if (!k.fresh || !k.guards_hold()) [[unlikely]]
+  if (!k.captured.fresh || !k.guards_hold()) [[unlikely]]
     if (!k.refresh()) return nullptr;
   std::vector<std::pair<std::string, PyRef>> held;  // captured arrays: other calls may rebind their names
-  if (!k.arrays.empty()) held = k.arrays;
+  if (!k.captured.arrays.empty()) held = k.captured.arrays;
   if (!bind_call(k, args, nargs, kwnames, f)) return nullptr;
   if (!read_arguments(k, f)) return note_call(k, f);
   PlanPin plan(need_plan(k, f));
@@ -352,8 +353,8 @@ std::optional<std::vector<Tensor>> fast_call(PyObject *kernel, std::span<const T
   KernelState *k = state_of(kernel);
   if (!k) return std::vector<Tensor>();
   Plan *plan = k->last_plan;
-  if (!plan || plan->has_inout || !plan->results_are_outputs || !k->fresh ||
-      plan->generation != k->generation || plan->interp != interpreting() || !k->function_holds() ||
+  if (!plan || plan->has_inout || !plan->results_are_outputs || !k->captured.fresh ||
+      plan->generation != k->captured.generation || plan->interp != interpreting() || !k->function_holds() ||
       !k->guards_hold())
     return std::nullopt;
   if (tensors.size() > max_args || !std::all_of(tensors.begin(), tensors.end(), [](auto &t) { return !!t; }))
@@ -375,7 +376,7 @@ std::optional<std::vector<Tensor>> fast_call(PyObject *kernel, std::span<const T
 bool infer_outputs(KernelState &k, PyObject *const *args, size_t nargs, std::vector<TensorType> &out) {
   CallFrame f;
   if (!k.function_holds() && !k.read_function()) return false;
-  if ((!k.fresh || !k.guards_hold()) && !k.refresh()) return false;
+  if ((!k.captured.fresh || !k.guards_hold()) && !k.refresh()) return false;
   if (!bind_call(k, args, nargs, nullptr, f)) return false;
   if (!read_arguments(k, f)) return note_call(k, f), false;
   PlanPin plan(need_plan(k, f));
@@ -402,7 +403,7 @@ RunResult run_for_cpp(const LoadedKernel &kernel, int64_t work, const CallWords 
 }
 
 bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f) {
-  if (!k.refused && k.parameters.size() + k.arrays.size() <= max_args) [[likely]]
+  if (!k.parameters.refused && k.parameters.names.size() + k.captured.arrays.size() <= max_args) [[likely]]
     return bind_arguments(k, args, nargs, kwnames, f);
   if (k.check())
     raise_error(Code::E112, cat("kernel '", k.name, "' has parameters that kernels cannot have"));

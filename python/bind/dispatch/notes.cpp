@@ -54,19 +54,19 @@ PyObject *add_note(const KernelState &k, size_t count, const Passed &passed) {
 
 std::string call_form(const KernelState &k) {
   std::string out = k.name + "(";
-  for (size_t i = 0; i < k.parameters.size(); ++i) {
-    out += cat(i ? ", " : "", utf8(k.parameters[i].get()));
-    if (k.defaults[i]) {
-      std::string value = words_of(PyObject_Repr(k.defaults[i].get()));
+  for (size_t i = 0; i < k.parameters.names.size(); ++i) {
+    out += cat(i ? ", " : "", utf8(k.parameters.names[i].get()));
+    if (k.parameters.defaults[i]) {
+      std::string value = words_of(PyObject_Repr(k.parameters.defaults[i].get()));
       out += "=" + (value.size() > 20 ? "..." : value);
     }
-    if (i + 1 == k.positional_only) out += ", /";
+    if (i + 1 == k.parameters.positional_only) out += ", /";
   }
   return out + ")";
 }
 
 PyObject *note_call(const KernelState &k, const CallFrame &f) {
-  return add_note(k, f.arg_count, [&](size_t i) { return f.passed(i); });
+  return add_note(k, f.arg_count, [&](size_t i) { return passed(f, i); });
 }
 
 PyObject *note_call(const KernelState &k, PyObject *const *args, size_t nargs) {

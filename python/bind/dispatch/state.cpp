@@ -117,11 +117,11 @@ KernelState::~KernelState() { Py_XDECREF(function); }
 
 int KernelState::traverse(visitproc visit, void *arg) {
   Py_VISIT(function);
-  for (const PyRef &value : defaults) Py_VISIT(value.get());
-  for (const auto &[name, array] : arrays) Py_VISIT(array.get());
-  for (const Callee &callee : callees) Py_VISIT(callee.function.get());
+  for (const PyRef &value : parameters.defaults) Py_VISIT(value.get());
+  for (const auto &[name, array] : captured.arrays) Py_VISIT(array.get());
+  for (const Callee &callee : captured.callees) Py_VISIT(callee.function.get());
   Py_VISIT(default_values.get());
-  for (const Guard &g : guards) {
+  for (const Guard &g : captured.guards) {
     Py_VISIT(g.container.get());
     Py_VISIT(g.seen.get());
   }
@@ -138,7 +138,8 @@ bool KernelState::read_function() {
   if (!only || !by_keyword || !flags || !names || !count || !path || !line || !own_name) return false;
   constexpr int64_t stars = 0x4 | 0x8;  // CO_VARARGS, CO_VARKEYWORDS
   auto n = static_cast<size_t>(PyLong_AsLong(count.get()));
-  refused = PyLong_AsLong(by_keyword.get()) > 0 || (PyLong_AsLong(flags.get()) & stars) || n > max_args;
+  parameters.refused =
+      PyLong_AsLong(by_keyword.get()) > 0 || (PyLong_AsLong(flags.get()) & stars) || n > max_args;
   if (n > max_args) n = 0;  // no call binds them, so that the first one says what is wrong
   size_t given = values ? static_cast<size_t>(PyTuple_GET_SIZE(values.get())) : 0;
   std::vector<PyRef> names_now, defaults_now;
@@ -148,15 +149,15 @@ bool KernelState::read_function() {
     defaults_now.emplace_back(has ? tuple_item(values.get(), static_cast<Py_ssize_t>(i + given - n))
                                   : nullptr);
   }
-  positional_only = static_cast<size_t>(PyLong_AsLong(only.get()));
+  parameters.positional_only = static_cast<size_t>(PyLong_AsLong(only.get()));
   name = utf8(own_name.get());
   place = {utf8(path.get()), static_cast<uint32_t>(PyLong_AsLong(line.get())), {}};
-  fresh = false;
+  captured.fresh = false;
   std::swap(code, running);
   auto is_out = [](const PyRef &p) { return PyUnicode_CompareWithASCIIString(p.get(), "out") == 0; };
-  has_out_parameter = std::any_of(names_now.begin(), names_now.end(), is_out);
-  parameters.swap(names_now);
-  defaults.swap(defaults_now);
+  parameters.has_out_parameter = std::any_of(names_now.begin(), names_now.end(), is_out);
+  parameters.names.swap(names_now);
+  parameters.defaults.swap(defaults_now);
   std::swap(default_values, values);  // what was there goes last: a finaliser may call this kernel
   return true;
 }
@@ -201,27 +202,28 @@ bool KernelState::refresh() {
   Request of_values;
   of_values.captures = values_now;
   of_values.identity = identity;
-  std::string changed = changed_number(captures, values_now);
-  if (!changed.empty()) changing = std::move(changed);
+  std::string changed = changed_number(captured.values, values_now);
+  if (!changed.empty()) captured.changing = std::move(changed);
   // values that were there before get their plans back
-  auto [known, is_new] = generations.try_emplace(key_of(of_values).text(), last_generation + 1);
-  generation = known->second;
-  last_generation += is_new;
-  if (generations.size() > 2 * max_plans)
-    std::erase_if(generations,
-                  [&](const auto &g) { return g.second != generation && !has_plans_of(g.second); });
-  captures = std::move(values_now);
-  fresh = true;
-  callees.swap(callees_now);
-  arrays.swap(arrays_now);
-  guards.swap(guards_now);  // the old ones go last: a finaliser may call this kernel
+  auto [known, is_new] =
+      captured.generations.try_emplace(key_of(of_values).text(), captured.last_generation + 1);
+  captured.generation = known->second;
+  captured.last_generation += is_new;
+  if (captured.generations.size() > 2 * max_plans)
+    std::erase_if(captured.generations,
+                  [&](const auto &g) { return g.second != captured.generation && !has_plans_of(g.second); });
+  captured.values = std::move(values_now);
+  captured.fresh = true;
+  captured.callees.swap(callees_now);
+  captured.arrays.swap(arrays_now);
+  captured.guards.swap(guards_now);  // the old ones go last: a finaliser may call this kernel
   return true;
 }
 
 Request KernelState::request(const Signature &signature, Body body) const {
   Request r{name,
             identity,
-            captures,
+            captured.values,
             signature,
             options,
             kernel_target().target,
@@ -234,7 +236,8 @@ bool KernelState::read_source(SourceText &out) const {
   PyRef text(call_hook("kernelwright.source", "read", function, code));
   if (!text) return false;
   out = {utf8(text.get()), place.path, place.first_line, {}};
-  const std::vector<Callee> called = callees;  // reading runs Python code, which may call this kernel
+  const std::vector<Callee> called =
+      captured.callees;  // reading runs Python code, which may call this kernel
   const std::vector<TextPlace> places = place.callees;
   for (size_t i = 0; i < called.size(); ++i) {
     PyRef callee(call_hook("kernelwright.source", "read", called[i].function.get(), called[i].code));
@@ -247,7 +250,7 @@ bool KernelState::read_source(SourceText &out) const {
 bool KernelState::check() {
   SourceText source;
   if (!look() || !read_source(source)) return false;
-  std::vector<Resolved> errors = check_text(source, captures);
+  std::vector<Resolved> errors = check_text(source, captured.values);
   if (!errors.empty()) raise_errors(errors, place);
   return errors.empty();
 }
@@ -325,16 +328,17 @@ Plan *KernelState::add_plan(std::unique_ptr<Plan> plan) {
 }
 
 bool KernelState::count_version() {
-  if (has_plans_of(generation) || ++versions <= quiet_versions || told_changing || changing.empty())
+  if (has_plans_of(captured.generation) || ++captured.versions <= quiet_versions || captured.told_changing ||
+      captured.changing.empty())
     return true;
-  told_changing = true;
+  captured.told_changing = true;
   Resolved w;
   w.code = Code::W502;
-  w.message =
-      cat("kernel '", name, "' captures '", changing, "', whose value keeps changing: it is compiled anew ",
-          "for each value, ", versions, " times so far");
+  w.message = cat("kernel '", name, "' captures '", captured.changing,
+                  "', whose value keeps changing: it is compiled anew ", "for each value, ",
+                  captured.versions, " times so far");
   w.help.push_back(
-      cat("pass it as an argument: the code of an argument '", changing, "' serves all its values"));
+      cat("pass it as an argument: the code of an argument '", captured.changing, "' serves all its values"));
   return issue_warning(w, place);
 }
 

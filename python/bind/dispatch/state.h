@@ -182,32 +182,42 @@ class GilReleased {
   PyThreadState *saved_;
 };
 
-class KernelState {
- public:
-  PyObject *function = nullptr;  ///< owned
-  PyRef code, default_values;    ///< what it ran, and its defaults or null, when read_function read it
-  std::string name;
-  std::vector<PyRef> parameters, defaults;  ///< interned names; defaults may be null
+/// The parameters of a kernel's function.
+struct Parameters {
+  std::vector<PyRef> names, defaults;  ///< interned names; defaults may be null
   size_t positional_only = 0;
-  bool refused = false;  ///< the function has parameters that kernels cannot have (E112)
-  KernelPlace place;
-  CodegenOptions options;
-  std::string identity;
+  bool refused = false;            ///< some are of a kind that kernels cannot have (E112)
+  bool has_out_parameter = false;  ///< out= binds it
+};
+
+/// The captured values of a kernel. Each set of them is a generation.
+struct CapturedState {
   std::vector<Guard> guards;
   std::vector<Callee> callees;  ///< also those called through others
-  Captures captures;
+  Captures values;
   /// The captured arrays as the names hold them now, by the names: the last arguments of every call.
   std::vector<std::pair<std::string, PyRef>> arrays;
-  bool has_out_parameter = false;  ///< out= binds it
   uint64_t generation = 0;
   std::map<std::string, uint64_t> generations;  ///< by the captured values, of those that have plans
   uint64_t last_generation = 0;                 ///< the highest number given so far
   std::string changing;                         ///< a captured number that had another value before, or ""
   size_t versions = 0;                          ///< how many sets of captured values were compiled for
   bool told_changing = false;                   ///< W502 was issued
-  bool fresh = false;                           ///< the captured values were read and have compiled
-  std::vector<std::unique_ptr<Plan>> plans;     ///< the most recently used first
-  Plan *last_plan = nullptr;                    ///< the first of them
+  bool fresh = false;                           ///< the values were read and have compiled
+};
+
+class KernelState {
+ public:
+  PyObject *function = nullptr;  ///< owned
+  PyRef code, default_values;    ///< what it ran, and its defaults or null, when read_function read it
+  std::string name;
+  Parameters parameters;
+  KernelPlace place;
+  CodegenOptions options;
+  std::string identity;
+  CapturedState captured;
+  std::vector<std::unique_ptr<Plan>> plans;  ///< the most recently used first
+  Plan *last_plan = nullptr;                 ///< the first of them
   std::set<std::string> warned;
 
   ~KernelState();
@@ -215,7 +225,7 @@ class KernelState {
 
   /// True when every captured name still has the object it had.
   bool guards_hold() const {
-    for (const Guard &g : guards)
+    for (const Guard &g : captured.guards)
       if (!g.holds()) return false;
     return true;
   }

@@ -167,11 +167,11 @@ def test_registration_information_in_every_form() -> None:
     told = info().get_op_info()
     for form in (told, json.dumps(told), [told], ((told,), [json.dumps(told)])):
         op = ops.Custom(lambda a: a, first, first, "pyfunc", reg_info=form)
-        assert op.rows[0] == ["float32", "float32"]
+        assert op.declared.rows[0] == ["float32", "float32"]
     bind = ops.custom_info_register(info(dtype="I32").get_op_info())
-    assert ops.Custom(bind(lambda a: a), first, first, "pyfunc").rows == [["int32", "int32"]]
+    assert ops.Custom(bind(lambda a: a), first, first, "pyfunc").declared.rows == [["int32", "int32"]]
     op = ops.Custom(bind(lambda a: a), first, first, "pyfunc", reg_info=told)
-    assert op.rows == [["float32", "float32"]]
+    assert op.declared.rows == [["float32", "float32"]]
 
 
 def test_a_target_keeps_what_was_registered_first() -> None:
@@ -188,13 +188,15 @@ def test_a_target_keeps_what_was_registered_first() -> None:
         ops.Custom(same, first, first, "pyfunc", reg_info=json.dumps(one))
     with pytest.warns(UserWarning) as seen:
         op = ops.Custom(same, first, first, "pyfunc", reg_info=other)
-    assert op.rows == [["float32", "float32"]]
+    assert op.declared.rows == [["float32", "float32"]]
     assert seen[0].filename == __file__
     assert str(seen[0].message) == (
         f"For 'Custom', 'func_type': pyfunc, 'func': {same}, the registration information for CPU is left"
         " out, since another one was registered for it before: one function has one per target"
     )
-    assert ops.Custom(lambda a: a, first, first, "pyfunc", reg_info=other).rows == [["int32", "int32"]]
+    assert ops.Custom(lambda a: a, first, first, "pyfunc", reg_info=other).declared.rows == [
+        ["int32", "int32"]
+    ]
 
 
 def test_what_is_refused_is_not_kept() -> None:
@@ -465,7 +467,7 @@ def test_information_of_the_kernel_decorator() -> None:
             c[p] = a[p]
         return c
 
-    assert ops.Custom(ops.kernel(same, reg_info=told)).rows == [["int32", "int32"]]
+    assert ops.Custom(ops.kernel(same, reg_info=told)).declared.rows == [["int32", "int32"]]
 
 
 def test_functions_that_read_more_than_their_arguments_are_asked_each_time() -> None:

@@ -177,7 +177,11 @@ class AotBody:
         """The kernel for the values of the attributes that a call passes, and those that were added."""
         custom = self.custom
         added = {k: v for k, v in custom.attrs.items() if k not in custom.own_attrs}
-        attrs = {**custom.fixed_attrs, **added, **dict(zip(custom.attr_names, passed, strict=False))}
+        attrs = {
+            **custom.declared.fixed_attrs,
+            **added,
+            **dict(zip(custom.declared.attr_names, passed, strict=False)),
+        }
         key = repr(attrs)
         kernel = self._kernels.get(key)
         if kernel is None:

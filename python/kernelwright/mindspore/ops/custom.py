@@ -39,8 +39,8 @@ from .argument_patterns import (
 )
 from .primitive import Primitive
 from .py_body import PyFuncBody
-from .reg_info import Info, checked, default_of, flatten, is_plain, kind_of_input, names_of
-from .registered import Registered, passed_attrs
+from .reg_info import Info, checked, flatten
+from .registered import Declared, Registered
 
 func_types = ["hybrid", "akg", "tbe", "aicpu", "aot", "pyfunc", "julia"]
 _targets = ["Ascend", "GPU", "CPU"]
@@ -122,16 +122,7 @@ class Custom(Primitive, _core.FastCallProxy):
                 f" type {type(reg_info)}. Use 'CustomRegOp' to generate the registration information, then"
                 " pass it to 'reg_info'"
             )
-        self.attr_names: list[str] = []  # of those that calls pass
-        self.defaults: list[Any] = []  # of those, None where a call must tell
-        self.fixed_attrs: dict[str, Any] = {}
-        self.all_attrs: list[tuple[str, Any]] = []  # with None for the value of those that calls pass
-        self.input_kinds: list[str] = []  # "required", "optional" or "dynamic"
-        self.rows: list[list[str]] = []  # for the CPU, or for what is told first where there are none for it
-        self.shown_rows: list[list[str]] = []  # with those of layouts that tensors do not have here
-        self._has_rows_of_cpu = False
-        self.declared_inputs: int | None = None
-        self.declared_outputs: int | None = None
+        self.declared = Declared()
         registered = Registered(func, self.func_type, self.prefix)
         for info in infos:
             target = self._target_of(info)
@@ -228,19 +219,8 @@ class Custom(Primitive, _core.FastCallProxy):
 
     def _register(self, target: str, info: Info) -> None:
         """Takes what is told for the CPU, or for what is told first where nothing is told for it."""
-        if target != "CPU" and self._has_rows_of_cpu:
-            return
-        passed = passed_attrs(info)
-        self.attr_names = [a["name"] for a in passed]
-        self.defaults = [default_of(info, a) for a in passed]
-        self.all_attrs = [(a["name"], a.get("value")) for a in info["attr"]]
-        self.fixed_attrs = {name: value for name, value in self.all_attrs if value is not None}
-        self.input_kinds = [kind_of_input(i) for i in info["inputs"]]
-        self.declared_inputs = len(info["inputs"]) or None
-        self.declared_outputs = len(info["outputs"]) or None
-        self.rows = [names_of(row) for row in info["dtype_format"] if is_plain(row)]
-        self.shown_rows = [*map(names_of, info["dtype_format"])]
-        self._has_rows_of_cpu = target == "CPU"
+        if target == "CPU" or not self.declared.is_for_cpu:
+            self.declared = Declared.of(target, info)
 
     def _target_of(self, info: Info) -> str:
         by_processor = {"AiCore": "Ascend", "CUDA": "GPU", "CPU": "CPU"}
@@ -297,10 +277,10 @@ class Custom(Primitive, _core.FastCallProxy):
 
     def _call(self, args: tuple[Any, ...]) -> Any:
         """Every call but those of tensors alone, which the base class makes after the first of them."""
-        if self.attr_names:
-            args += tuple(self._left_out(len(args) - (self.declared_inputs or 0)))
+        if self.declared.attr_names:
+            args += tuple(self._left_out(len(args) - (self.declared.inputs or 0)))
         pattern = tuple(map(form_of, args))
-        key = (pattern, self._absent(args)) if "optional" in self.input_kinds else pattern
+        key = (pattern, self._absent(args)) if "optional" in self.declared.input_kinds else pattern
         op = self._operators.get(key)
         if op is None:
             with _making:
@@ -314,27 +294,27 @@ class Custom(Primitive, _core.FastCallProxy):
 
     def _absent(self, args: Sequence[Any]) -> tuple[int, ...]:
         """Where optional inputs are None."""
-        kinds = enumerate(zip(args, self.input_kinds, strict=False))
+        kinds = enumerate(zip(args, self.declared.input_kinds, strict=False))
         return tuple(i for i, (x, kind) in kinds if x is None and kind == "optional")
 
     def _with_fixed(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments of a kernel: inputs, then all attributes in the order of the registration, also those
         that have their value from there.
         """
-        count = len(args) - len(self.attr_names)
+        count = len(args) - len(self.declared.attr_names)
         passed = iter(args[count:])
-        return args[:count] + tuple(next(passed) if v is None else v for _, v in self.all_attrs)
+        return args[:count] + tuple(next(passed) if v is None else v for _, v in self.declared.all_attrs)
 
     def _left_out(self, count: int) -> list[Any]:
         """The defaults of attributes behind the first `count`, as far as there are any."""
-        return list(itertools.takewhile(lambda d: d is not None, self.defaults[max(count, 0) :]))
+        return list(itertools.takewhile(lambda d: d is not None, self.declared.defaults[max(count, 0) :]))
 
     def _no_row_text(self, pattern: Any, args: Sequence[Any]) -> str:
         shown = mstype.name_shown
-        inputs = self.declared_inputs or 0
+        inputs = self.declared.inputs or 0
         rows = "".join(
             f"input[{' '.join(map(shown, r[:inputs]))}], output[{' '.join(map(shown, r[inputs:]))}]; "
-            for r in self.shown_rows
+            for r in self.declared.shown_rows
         )
         _, dtypes, _ = self.declared_types(pattern, args)
         given = "".join(f"{shown(str(t.numpy_dtype))} " for t in tensors_in(args))
@@ -356,7 +336,7 @@ class Custom(Primitive, _core.FastCallProxy):
         """The dtypes and shapes of a kernel's results; it does not run."""
         tensors = (_core.Tensor, TensorSpec)
         arrays = [np.empty(a.shape, a.numpy_dtype) if isinstance(a, tensors) else a for a in args]
-        if self.fixed_attrs:
+        if self.declared.fixed_attrs:
             arrays = [*self._with_fixed(tuple(arrays))]
         made: list[tuple[str, tuple[int, ...]]] = _core.output_types(self._body, tuple(arrays))
         return made
@@ -390,7 +370,7 @@ class Custom(Primitive, _core.FastCallProxy):
                 )
             shapes = [self._extents(s) for s in (shape if nested else [shape])]
         if self.func_type == "aot" and (shapes is None or dtypes is None):
-            count = len(dtypes) if dtypes is not None and several else self.declared_outputs or 1
+            count = len(dtypes) if dtypes is not None and several else self.declared.outputs or 1
             shapes, dtypes = self._body.types(args, shapes, dtypes, count)
             several = several or len(shapes) > 1
         if shapes is not None and dtypes is not None and len(shapes) != len(dtypes):
@@ -443,20 +423,22 @@ class Custom(Primitive, _core.FastCallProxy):
         absent = self._absent(args)
         if isinstance(self._body, _core.Kernel):
             self._check_scalars(pattern, args)
-        if self.attr_names and len(args) < (self.declared_inputs or 0) + len(self.attr_names):
-            missing = self.attr_names[len(args) - (self.declared_inputs or 0)]
+        if self.declared.attr_names and len(args) < (self.declared.inputs or 0) + len(
+            self.declared.attr_names
+        ):
+            missing = self.declared.attr_names[len(args) - (self.declared.inputs or 0)]
             raise TypeError(f"{self.prefix}, the attribute '{missing}' is missing from the call")
         shapes, _, several = self.declared_types(pattern, args)
         inputs = [i for i, form in enumerate(pattern) if form != "attribute"]
         attributes = [i for i, form in enumerate(pattern) if form == "attribute"]
         back = places(inputs, attributes)
-        if self.shown_rows and not self.rows:
+        if self.declared.shown_rows and not self.declared.rows:
             raise TypeError(self._no_row_text(pattern, args))
         self._check_counts(len(inputs) + len(absent), len(shapes or ()))
         custom, is_kernel = self._weak(), isinstance(self._body, _core.Kernel)
         values = [i for i in attributes if i not in absent]
-        if self.func_type == "aot" and len(values) > len(self.attr_names):
-            i = values[len(self.attr_names)]
+        if self.func_type == "aot" and len(values) > len(self.declared.attr_names):
+            i = values[len(self.declared.attr_names)]
             raise TypeError(
                 f"{self.prefix}: argument {i} is {args[i]!r}, but libraries take tensors, and the attributes"
                 " that the registration information declares"
@@ -482,7 +464,7 @@ class Custom(Primitive, _core.FastCallProxy):
             ],
             outputs=[f"y{i}" for i in range(len(shapes) if shapes else 1)],
             attrs=[(f"a{i}", "any value", False, None) for i in attributes],
-            infer=infer if self._is_declared() or (self.rows and "tuple" in pattern) else None,
+            infer=infer if self._is_declared() or (self.declared.rows and "tuple" in pattern) else None,
             **self._back(back, inputs, len(pattern)),
             source=self._source(),
             tensor_class=Tensor,
@@ -498,20 +480,20 @@ class Custom(Primitive, _core.FastCallProxy):
 
     def _check_counts(self, inputs: int, outputs: int) -> None:
         """TypeError where the registration has rows for other numbers of inputs or outputs."""
-        if self.rows and self.declared_inputs not in (None, inputs):
+        if self.declared.rows and self.declared.inputs not in (None, inputs):
             raise TypeError(
-                f"{self.prefix}, the registration information declares {self.declared_inputs} inputs, but the"
+                f"{self.prefix}, the registration information declares {self.declared.inputs} inputs, but the"
                 f" call has {inputs}"
             )
-        if self.rows and outputs and self.declared_outputs not in (None, outputs):
+        if self.declared.rows and outputs and self.declared.outputs not in (None, outputs):
             raise TypeError(
-                f"{self.prefix}, the registration information declares {self.declared_outputs} outputs, but"
+                f"{self.prefix}, the registration information declares {self.declared.outputs} outputs, but"
                 f" 'out_shape' and 'out_dtype' describe {outputs}"
             )
 
     def _rows_of(self, absent: Sequence[int]) -> list[list[str | None]]:
         """The rows without the columns of inputs that a call leaves out."""
-        return [[t or None for i, t in enumerate(row) if i not in absent] for row in self.rows]
+        return [[t or None for i, t in enumerate(row) if i not in absent] for row in self.declared.rows]
 
     def _check_rows(self, pattern: Any, args: Sequence[Any], dtypes: Any) -> None:
         """TypeError where no row fits a call with tuples of tensors, each of which has its input's type."""
@@ -570,7 +552,7 @@ class Custom(Primitive, _core.FastCallProxy):
         body = self._body
         if not isinstance(body, _core.Kernel):
             return lambda *given: body(*(given[k] for k in back))
-        if self.fixed_attrs:
+        if self.declared.fixed_attrs:
             custom = self._weak()
             return lambda *given: body(*custom._with_fixed(tuple(given[k] for k in back)))
         return body if back == sorted(back) else lambda *given: body(*(given[k] for k in back))

@@ -9,9 +9,10 @@ import inspect
 import json
 import warnings
 import weakref
+from dataclasses import dataclass, field
 from typing import Any
 
-from .reg_info import Info
+from .reg_info import Info, default_of, is_plain, kind_of_input, names_of
 
 _Kept = dict[tuple[str, str], Info]  # by the operator's name, for libraries alone, and the target
 
@@ -33,6 +34,39 @@ def _kept_for(func: Any, func_type: str) -> _Kept:
 def passed_attrs(info: Info) -> list[Info]:
     """The attributes that calls pass."""
     return [a for a in info["attr"] if a.get("value") is None]
+
+
+@dataclass
+class Declared:
+    """What the registration information says of an operator's inputs, outputs and attributes."""
+
+    attr_names: list[str] = field(default_factory=list)  # of those that calls pass
+    defaults: list[Any] = field(default_factory=list)  # of those, None where a call must tell
+    fixed_attrs: dict[str, Any] = field(default_factory=dict)
+    all_attrs: list[tuple[str, Any]] = field(default_factory=list)  # None for the value of a passed one
+    input_kinds: list[str] = field(default_factory=list)  # "required", "optional" or "dynamic"
+    rows: list[list[str]] = field(default_factory=list)  # of dtypes: for the CPU, or the first target
+    shown_rows: list[list[str]] = field(default_factory=list)  # with layouts that tensors do not have here
+    is_for_cpu: bool = False
+    inputs: int | None = None
+    outputs: int | None = None
+
+    @classmethod
+    def of(cls, target: str, info: Info) -> Declared:
+        passed = passed_attrs(info)
+        every = [(a["name"], a.get("value")) for a in info["attr"]]
+        return cls(
+            attr_names=[a["name"] for a in passed],
+            defaults=[default_of(info, a) for a in passed],
+            fixed_attrs={name: value for name, value in every if value is not None},
+            all_attrs=every,
+            input_kinds=[kind_of_input(i) for i in info["inputs"]],
+            rows=[names_of(row) for row in info["dtype_format"] if is_plain(row)],
+            shown_rows=[*map(names_of, info["dtype_format"])],
+            is_for_cpu=target == "CPU",
+            inputs=len(info["inputs"]) or None,
+            outputs=len(info["outputs"]) or None,
+        )
 
 
 def _names(info: Info) -> list[str]:
