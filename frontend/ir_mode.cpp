@@ -47,7 +47,9 @@ class IrReader {
   Expr expr(const ast::ExprPtr &e);
   Expr binary_node(BinOp op, Expr a, Expr b, Loc loc);
   Expr call_node(const ast::CallExpr &c, Loc loc);
+  Expr select_node(const ast::CallExpr &c, Loc loc);
   Expr literal(DType t, const ast::ExprPtr &e);
+  const Buf &known_buffer(const ast::ExprPtr &e, Loc loc);
   Expr subscript(const ast::Subscript &n, Loc loc);
   std::vector<Expr> tuple(const ast::ExprPtr &e);
   std::vector<Expr> index(const ast::Subscript &n);
@@ -56,6 +58,8 @@ class IrReader {
   Stmt block(const ast::Block &b, size_t at);
   Stmt statement(const ast::Stmt &s);
   Stmt loop(const ast::ForStmt &n, Loc loc);
+  std::vector<RowLength> row_lengths(const ast::ExprPtr &e);
+  Stmt conditional(const ast::IfStmt &n, Loc loc);
   Stmt assign(const ast::Assign &n, Loc loc);
   OrderMark order_mark(const ast::ExprPtr &mark, Loc loc);
   void open_scope(const ast::Assign &n, Loc loc, std::optional<Let> &let_head,
@@ -157,10 +161,14 @@ std::vector<Expr> IrReader::index(const ast::Subscript &n) {
   return out;
 }
 
-Expr IrReader::subscript(const ast::Subscript &n, Loc loc) {
-  auto found = bufs_.find(name_of(n.value));
+const Buf &IrReader::known_buffer(const ast::ExprPtr &e, Loc loc) {
+  auto found = bufs_.find(name_of(e));
   if (found == bufs_.end()) fail(loc, "an unknown buffer");
-  return load(found->second, index(n), loc);
+  return found->second;
+}
+
+Expr IrReader::subscript(const ast::Subscript &n, Loc loc) {
+  return load(known_buffer(n.value, loc), index(n), loc);
 }
 
 /// As printed: nothing is folded, so that the text and its tree correspond.
@@ -179,12 +187,14 @@ Expr IrReader::call_node(const ast::CallExpr &c, Loc loc) {
   }
   std::string word = callee(c);
   if (auto t = dtype_from_short(word); t && c.args.size() == 1) return literal(*t, c.args[0]);
-  if (word == "cast" && c.args.size() == 2) return make_expr(dtype_of(c.args[0]), loc, Cast{expr(c.args[1])});
+  if ((word == "cast" || word == "cast_in_range") && c.args.size() == 2)
+    return make_expr(dtype_of(c.args[0]), loc, Cast{expr(c.args[1]), word == "cast_in_range"});
   if (word == "shared" && c.args.size() == 1) {
     auto found = shared_.find(integer_of(c.args[0]));
     if (found == shared_.end()) fail(loc, "no expression is shared under that number");
     return found->second;
   }
+  if (word == "select" && c.args.size() == 3) return select_node(c, loc);
   std::vector<Expr> args;
   for (const ast::ExprPtr &a : c.args) args.push_back(expr(a));
   if (word == "neg" && args.size() == 1) {
@@ -200,6 +210,19 @@ Expr IrReader::call_node(const ast::CallExpr &c, Loc loc) {
   if ((row->fn == Fn::to_bits || row->fn == Fn::from_bits) && !exchanges) fail(loc, "bits of another type");
   DType result = result_dtype(row->fn, from);
   return call(row->fn, result, std::move(args), loc);
+}
+
+/// `select(cond, yes, lazy(no))`: a side that is not lazy is evaluated in any case.
+Expr IrReader::select_node(const ast::CallExpr &c, Loc loc) {
+  auto side = [&](const ast::ExprPtr &e, bool &eager) {
+    const auto *lazy = ast::as<ast::CallExpr>(e);
+    const auto *word = lazy ? ast::as<ast::Name>(lazy->callee) : nullptr;
+    eager = !word || word->id != "lazy" || lazy->args.size() != 1;
+    return expr(eager ? e : lazy->args[0]);
+  };
+  Select n{expr(c.args[0]), {}, {}};
+  n.yes = side(c.args[1], n.eager_yes), n.no = side(c.args[2], n.eager_no);
+  return make_expr(n.yes.dtype(), loc, n);
 }
 
 BinOp ir_op(ast::Operator op, Loc loc) {
@@ -267,10 +290,7 @@ Expr IrReader::expr(const ast::ExprPtr &e) {
                  DType t = yes.dtype();
                  return make_expr(t, loc, Select{expr(n.cond), yes, expr(n.no)});
                },
-               [&](const ast::Text &n) { return other(n); },
-               [&](const ast::NoneLiteral &n) { return other(n); },
-               [&](const ast::Attribute &n) { return other(n); },
-               [&](const ast::Slice &n) { return other(n); }, [&](const ast::Tuple &n) { return other(n); }},
+               [&](const auto &n) -> Expr { return other(n); }},
       e->v);
 }
 
@@ -301,9 +321,10 @@ Stmt IrReader::block(const ast::Block &b, size_t at) {
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
     if (part->let)
       run = {let(part->let->sym, part->let->value, take(), part->loc)};
-    else if (part->alloc)
-      run = {alloc(part->alloc->buf, part->alloc->fill, take(), part->loc)};
-    else
+    else if (part->alloc) {
+      part->alloc->body = take();
+      run = {make_stmt(part->loc, *part->alloc)};
+    } else
       run.push_back(std::move(part->stmt));
   }
   return take();
@@ -318,13 +339,29 @@ Stmt IrReader::loop(const ast::ForStmt &n, Loc loc) {
   f.hi = expr(c.args[1]);
   f.step = integer_of(c.args[2]);
   for_each_field(f.how, [&](std::string_view field, auto &value) {
-    if (auto *given = keyword(c, field))
+    auto *given = keyword(c, field);
+    if (!given) return;
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tail>)
+      value = word<Tail>(text_of(*given), tail_text, 4, loc);
+    else
       value = static_cast<std::decay_t<decltype(value)>>(integer_of(*given));
   });
+  if (auto *threads = keyword(c, "most_threads")) f.most_threads = expr(*threads);
+  if (auto *rows = keyword(c, "row_lengths")) f.row_lengths = row_lengths(*rows);
   if (auto *hint = keyword(c, "hint")) f.hint = word<Hint>(text_of(*hint), hint_text, 6, loc);
   f.iter = bind(name_of(n.target), make_sym(SymKind::iter, DType::i64, name_of(n.target), n.target->loc));
   f.body = block(*n.body, 0);
   return for_loop(std::move(f), loc);
+}
+
+/// `(a, 3, b, 4)`: buffers, each with the length of its rows.
+std::vector<RowLength> IrReader::row_lengths(const ast::ExprPtr &e) {
+  const auto *list = ast::as<ast::Tuple>(e);
+  if (!list || list->items.size() % 2) fail(e->loc, "a length of rows without its buffer");
+  std::vector<RowLength> out;
+  for (size_t i = 0; i < list->items.size(); i += 2)
+    out.push_back({known_buffer(list->items[i], e->loc), integer_of(list->items[i + 1])});
+  return out;
 }
 
 Fill IrReader::fill_of(const ast::CallExpr &c) {
@@ -348,14 +385,13 @@ Buf IrReader::buffer(const std::string &name, const ast::CallExpr &c, size_t fir
 
 Stmt IrReader::assign(const ast::Assign &n, Loc loc) {
   const auto *target = ast::as<ast::Subscript>(n.target);
-  auto found = bufs_.find(name_of(target->value));
-  if (found == bufs_.end()) fail(loc, "an unknown buffer");
+  Buf buf = known_buffer(target->value, loc);
   const auto *marked = ast::as<ast::BinaryExpr>(n.value);
   bool has_order = marked && marked->op == ast::Operator::matmul;
   OrderMark order = has_order ? order_mark(marked->b, loc) : OrderMark();
   Expr value = expr(has_order ? marked->a : n.value);
-  if (value.dtype() != found->second->dtype) fail(loc, "a stored value of another dtype");
-  return store(found->second, index(*target), value, loc, std::move(order));
+  if (value.dtype() != buf->dtype) fail(loc, "a stored value of another dtype");
+  return store(buf, index(*target), value, loc, std::move(order));
 }
 
 /// `lanes(i, j)`: an order and the iterators of its band.
@@ -382,7 +418,7 @@ void IrReader::open_scope(const ast::Assign &n, Loc loc, std::optional<Let> &let
   const ast::CallExpr &c = call_of(n.value, loc);
   if (callee(c) != "alloc" || c.args.size() != 3) fail(loc, "unknown assignment");
   Buf b = buffer(name, c, 0, word<Space>(text_of(c.args[2]), space_text, 6, loc), loc);
-  alloc_head = Alloc{b, fill_of(c), {}};
+  alloc_head = Alloc{b, fill_of(c), {}, keyword(c, "in_vector") != nullptr};
 }
 
 Stmt IrReader::scope(const ast::WithStmt &n, Loc loc) {
@@ -395,59 +431,56 @@ Stmt IrReader::scope(const ast::WithStmt &n, Loc loc) {
   }
   if (callee(c) != "alloc" || c.args.size() != 4) fail(loc, "unknown scope");
   Buf b = buffer(name_of(c.args[0]), c, 1, word<Space>(text_of(c.args[3]), space_text, 6, loc), loc);
-  return alloc(b, fill_of(c), block(*n.body, 0), loc);
+  return make_stmt(loc, Alloc{b, fill_of(c), block(*n.body, 0), keyword(c, "in_vector") != nullptr});
 }
 
 Stmt IrReader::statement(const ast::Stmt &s) {
   Loc loc = s.loc;
   auto other = [&](const auto &) -> Stmt { fail(loc, "unexpected statement"); };
-  return std::visit(Overload{[&](const ast::Assign &n) -> Stmt { return assign(n, loc); },
-                             [&](const ast::ForStmt &n) -> Stmt { return loop(n, loc); },
-                             [&](const ast::WhileStmt &n) -> Stmt {
-                               Expr cond = expr(n.cond);
-                               return make_stmt(loc, While{cond, block(*n.body, 0)});
-                             },
-                             [&](const ast::IfStmt &n) -> Stmt {
-                               Expr cond = expr(n.cond);
-                               Stmt yes = block(*n.yes, 0);
-                               return if_else(cond, yes, n.no ? block(*n.no, 0) : Stmt{}, loc);
-                             },
-                             [&](const ast::WithStmt &n) -> Stmt { return scope(n, loc); },
-                             [&](const ast::ExprStmt &n) -> Stmt {
-                               const ast::CallExpr &c = call_of(n.value, loc);
-                               if (callee(c) == "share" && c.args.size() == 2) {
-                                 shared_[integer_of(c.args[0])] = expr(c.args[1]);
-                                 return {};
-                               }
-                               auto *site = keyword(c, "site");
-                               if (callee(c) != "check" || c.args.size() != 1 || !site)
-                                 fail(loc, "unknown statement");
-                               return check(expr(c.args[0]), static_cast<uint32_t>(integer_of(*site)), loc);
-                             },
-                             [&](const ast::PassStmt &) -> Stmt { return {}; },
-                             [&](const ast::JumpStmt &n) -> Stmt {
-                               return make_stmt(
-                                   loc, Jump{n.is_break ? JumpKind::break_loop : JumpKind::continue_loop});
-                             },
-                             [&](const ast::ReturnStmt &n) -> Stmt {
-                               if (std::exchange(returned_, true)) fail(loc, "a second return");
-                               const auto *list = ast::as<ast::Tuple>(n.value);
-                               auto result = [&](const ast::ExprPtr &e) {
-                                 auto found = bufs_.find(name_of(e));
-                                 if (found == bufs_.end()) fail(loc, "an unknown result");
-                                 func_.results.push_back(found->second);
-                               };
-                               func_.tuple_of_one = list && list->items.size() == 1;
-                               if (list)
-                                 for (const ast::ExprPtr &item : list->items) result(item);
-                               else if (n.value)
-                                 result(n.value);
-                               return {};
-                             },
-                             [&](const ast::AugAssign &n) { return other(n); },
-                             [&](const ast::AssertStmt &n) { return other(n); },
-                             [&](const ast::Refused &n) { return other(n); }},
-                    s.v);
+  return std::visit(
+      Overload{[&](const ast::Assign &n) -> Stmt { return assign(n, loc); },
+               [&](const ast::ForStmt &n) -> Stmt { return loop(n, loc); },
+               [&](const ast::WhileStmt &n) -> Stmt {
+                 Expr cond = expr(n.cond);
+                 return make_stmt(loc, While{cond, block(*n.body, 0)});
+               },
+               [&](const ast::IfStmt &n) -> Stmt { return conditional(n, loc); },
+               [&](const ast::WithStmt &n) -> Stmt { return scope(n, loc); },
+               [&](const ast::ExprStmt &n) -> Stmt {
+                 const ast::CallExpr &c = call_of(n.value, loc);
+                 if (callee(c) == "share" && c.args.size() == 2) {
+                   shared_[integer_of(c.args[0])] = expr(c.args[1]);
+                   return {};
+                 }
+                 auto *site = keyword(c, "site");
+                 if (callee(c) != "check" || c.args.size() != 1 || !site) fail(loc, "unknown statement");
+                 return check(expr(c.args[0]), static_cast<uint32_t>(integer_of(*site)), loc);
+               },
+               [&](const ast::PassStmt &) -> Stmt { return {}; },
+               [&](const ast::JumpStmt &n) -> Stmt {
+                 return make_stmt(loc, Jump{n.is_break ? JumpKind::break_loop : JumpKind::continue_loop});
+               },
+               [&](const ast::ReturnStmt &n) -> Stmt {
+                 if (std::exchange(returned_, true)) fail(loc, "a second return");
+                 const auto *list = ast::as<ast::Tuple>(n.value);
+                 auto result = [&](const ast::ExprPtr &e) { func_.results.push_back(known_buffer(e, loc)); };
+                 func_.tuple_of_one = list && list->items.size() == 1;
+                 if (list)
+                   for (const ast::ExprPtr &item : list->items) result(item);
+                 else if (n.value)
+                   result(n.value);
+                 return {};
+               },
+               [&](const auto &n) -> Stmt { return other(n); }},
+      s.v);
+}
+
+Stmt IrReader::conditional(const ast::IfStmt &n, Loc loc) {
+  const auto *call = ast::as<ast::CallExpr>(n.cond);
+  bool predicated = call && call->args.size() == 1 && callee(*call) == "predicated";
+  Expr cond = expr(predicated ? call->args[0] : n.cond);
+  Stmt yes = block(*n.yes, 0), no = n.no ? block(*n.no, 0) : Stmt{};
+  return predicated ? make_stmt(loc, If{cond, yes, no, true}) : if_else(cond, yes, no, loc);
 }
 
 void IrReader::param(const ast::Parameter &p) {

@@ -1,4 +1,4 @@
-// Reads printed IR back (the text under "# kw-ir 1"). No promotion, no inference: everything is explicit in
+// Reads printed IR back (the text under "# kw-ir 2"). No promotion, no inference: everything is explicit in
 // the text.
 #pragma once
 

@@ -303,7 +303,7 @@ void Lexer::logical_line() {
 
 TokenList Lexer::run() {
   if (starts_with(text_, "\xEF\xBB\xBF")) pos_ = 3;
-  out_.ir_mode = starts_with(text_, "# kw-ir 1");
+  out_.ir_mode = starts_with(text_, "# kw-ir 2");
   while (start_line()) logical_line();
   for (; indents_.size() > 1; indents_.pop_back()) emit(TokenKind::dedent, pos_);
   emit(TokenKind::end, pos_);
@@ -327,7 +327,7 @@ size_t Lexer::definition_end() {
 
 /// Characters are counted as Python counts them.
 static void check_length(std::string_view text) {
-  if (text.size() <= max_text || starts_with(text, "# kw-ir 1")) return;
+  if (text.size() <= max_text || starts_with(text, "# kw-ir 2")) return;
   auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
   auto length = static_cast<size_t>(std::count_if(text.begin(), text.end(), begins));
   if (length > max_text)

@@ -11,7 +11,7 @@ namespace kw {
 
 struct TokenList {
   std::vector<Token> tokens;  ///< always ends with newline, dedents, end
-  bool ir_mode = false;       ///< the first line is "# kw-ir 1"
+  bool ir_mode = false;       ///< the first line is "# kw-ir 2"
 };
 
 /// The most characters of a kernel's text; chosen: 20,000 lines, for which a compilation takes seconds.

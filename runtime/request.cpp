@@ -57,4 +57,14 @@ std::string key_text(const Request &r) {
 
 Hash128 key_of(const Request &r) { return hash_bytes(key_text(r)); }
 
+void set_present_target(Request &r) {
+  const std::string &lowered_for = debug_options().interp_target;
+  r.target = kernel_target().target;
+  r.backend = !interpreting() ? "llvm" : lowered_for.empty() ? "interp" : "interp_lowered";
+  if (r.backend != "interp_lowered") return;
+  uint32_t grain = r.target.log2_work_per_thread;
+  r.target = *target_of_class(lowered_for);
+  r.target.log2_work_per_thread = grain;
+}
+
 }  // namespace kw

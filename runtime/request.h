@@ -23,6 +23,9 @@ struct Request {
   std::string backend = "llvm";
 };
 
+/// Sets the target and the back end that kernels are compiled for at present (KW_TARGET, KW_DEBUG=interp).
+void set_present_target(Request &r);
+
 /// The preimage: one "name value" line per field.
 std::string key_text(const Request &r);
 Hash128 key_of(const Request &r);

@@ -145,6 +145,7 @@ std::vector<Diagnostic> find_bounds_errors(const Func &f, const SourceMap &sourc
           if (const Ref *r = as<Ref>(t.atom); r && r->sym->kind == SymKind::iter)
             diagnostic.notes.push_back(cat("'", r->sym->name, "' runs over ", range_of(f, r->sym),
                                            " at line ", line_mark(sources, r->sym->loc)));
+      // 0x20 is the bit that makes a letter small
       auto is_letter = [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
       if (!diagnostic.notes.empty())
         advise_loop(diagnostic, a, d, low, text_at(sources, at));

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "analysis/affine.h"
+#include "analysis/cost_model.h"
 #include "analysis/interval.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
@@ -30,12 +31,9 @@ int64_t weight(const Stmt &s, int64_t access) {
   int64_t n = as<Store>(s) ? moves(as<Store>(s)->buf) : 1;
   auto count = [&](const Expr &e) {
     walk(
-        e,
-        [&](const Binary &b, const Expr &) {
-          n += b.op == BinOp::floor_div || b.op == BinOp::floor_mod ? 10 : 1;
-        },
+        e, [&](const Binary &b, const Expr &) { n += cost_of(b).time; },
         [&](const Load &l, const Expr &) { n += moves(l.buf); },
-        [&](const Call &c, const Expr &) { n += row_of(c.fn).cost == Cost::function ? 20 : 4; });
+        [&](const Call &c, const Expr &) { n += cost_of(c.fn).time; });
   };
   if (const Store *x = as<Store>(s)) count(x->value);
   if (const Let *x = as<Let>(s)) count(x->value);
@@ -249,6 +247,7 @@ class Estimator {
     if (n->op == BinOp::add || n->op == BinOp::max) return of_both(n->op, n->a, n->b);
     if (n->op == BinOp::min) return lesser(most(n->a), most(n->b));
     auto count = n->op == BinOp::shr ? as_int(n->b) : std::nullopt;
+    // an extent is below 2^46 (ir/limits.h)
     Expr a = count && *count >= 0 && *count < 46 ? most(n->a) : Expr{};
     return a ? binary(BinOp::floor_div, a, const_int(int64_t{1} << *count)) : Expr{};
   }
@@ -384,6 +383,7 @@ class WorkspacePlanner {
                        {"allocate it with a size that follows from shapes and scalar arguments"}});
       bytes = mul(bytes, binary(BinOp::max, bound, const_int(0)));
     }
+    // up to a whole cache line of 64 bytes
     return mul(binary(BinOp::floor_div, add(bytes, const_int(63)), const_int(64)), const_int(64));
   }
 

@@ -11,12 +11,14 @@ namespace kw {
 namespace {
 
 constexpr std::string_view magic = "KWA1";
+// magic, version, size, hash, number of sections (core.md 3)
 constexpr size_t header_size = 4 + 4 + 8 + 16 + 4;
 
 // What a reader takes: more than any kernel has, and so little that no entry, whoever wrote it, makes a
 // message of megabytes.
 constexpr size_t most_params = max_args + max_outputs, most_sites = size_t{1} << 20, most_notes = 1024,
-                 most_name = 4096, most_text = 64 << 10, most_line = 4 << 20;
+                 // bytes that an artifact may name; more means that it is corrupt. Chosen
+    most_name = 4096, most_text = 64 << 10, most_line = 4 << 20;
 
 enum class Section : uint32_t { key = 1, sig, prog, sites, diag, elf, ir, explain, from, library };
 
@@ -44,6 +46,7 @@ std::string signature_bytes(const Artifact &a) {
 bool read_signature(std::string_view bytes, Artifact &a) {
   ByteReader r(bytes);
   a.name = r.text(most_name);
+  // 23 bytes are the least of a parameter
   a.params.resize(r.count(23, most_params));
   for (ParamRecord &p : a.params) {
     p.name = r.text(most_name);
@@ -154,6 +157,7 @@ bool read_place(ByteReader &r, Place &p) {
 
 bool read_sites(std::string_view bytes, Artifact &a) {
   ByteReader r(bytes);
+  // 60 bytes are the least of a site
   a.sites.resize(r.count(60, most_sites));
   for (SiteRecord &s : a.sites) {
     if (!read_code(r, s.code, 'E') || !read_place(r, s)) return false;
@@ -161,6 +165,7 @@ bool read_sites(std::string_view bytes, Artifact &a) {
     s.dim = r.u32();
     s.from_end = r.u8() != 0;
     s.is_unsigned = r.u8() != 0;
+    // 32 bytes are the least of a condition
     s.conditions.resize(r.count(32, most_notes));
     for (ShapeCondition &c : s.conditions) read_sum(r, c.larger), read_sum(r, c.smaller);
     read_texts(r, s.notes);
@@ -187,6 +192,7 @@ std::string warning_bytes(const Artifact &a) {
 
 bool read_warnings(std::string_view bytes, Artifact &a) {
   ByteReader r(bytes);
+  // 33 bytes are the least of a warning
   a.warnings.resize(r.count(33, most_notes));
   for (Resolved &d : a.warnings) {
     if (!read_code(r, d.code, 'W') || !read_place(r, d)) return false;
@@ -213,6 +219,7 @@ bool read_program(std::string_view bytes, EntryProgram &p) {
   ByteReader r(bytes);
   p.code = r.text();
   p.bounded = r.u8() != 0;
+  // 16 bytes are a place
   p.extent_places.resize(r.count(16, max_outputs * max_rank));
   bool known = std::all_of(p.extent_places.begin(), p.extent_places.end(),
                            [&](ExtentPlace &at) { return read_place(r, at); });

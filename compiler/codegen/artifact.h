@@ -15,7 +15,7 @@
 namespace kw {
 
 /// Of the bytes of a whole artifact; a part of every key.
-inline constexpr uint32_t artifact_version = 3;
+inline constexpr uint32_t artifact_version = 4;
 
 /// One parameter of the compiled function, in the order of the ABI.
 struct ParamRecord {

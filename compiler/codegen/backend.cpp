@@ -8,9 +8,14 @@
 #include "support/text.h"
 #include "transform/fma.h"
 #include "transform/lowering/bound_trips.h"
+#include "transform/lowering/count_threads.h"
+#include "transform/lowering/guard_operations.h"
+#include "transform/lowering/if_convert.h"
 #include "transform/lowering/legalise_types.h"
 #include "transform/lowering/lower_reductions.h"
+#include "transform/lowering/mark_recurrences.h"
 #include "transform/lowering/settle_vector_loops.h"
+#include "transform/lowering/unroll_inner_loops.h"
 #include "transform/math/expand.h"
 #include "transform/simplify.h"
 
@@ -26,6 +31,11 @@ constexpr Pass cpu_tail[] = {
     {"simplify", simplify},
     {"bound_trips", bound_trips},
     {"settle_vector_loops", settle_vector_loops},
+    {"count_threads", count_threads},
+    {"mark_recurrences", mark_recurrences},
+    {"unroll_inner_loops", unroll_inner_loops},
+    {"if_convert", if_convert},
+    {"guard_operations", guard_operations},
 };
 
 std::string emit_object(const Func &f, const Target &target) {
@@ -38,7 +48,9 @@ std::string emit_ir(const Func &f, const Target &) { return print(f); }
 const Backend &find_backend(std::string_view name) {
   static const Backend table[] = {
       {"llvm", cpu_steps(), cpu_tail, CodeKind::elf, emit_object, open_llvm_early},
-      {"interp", {}, {}, CodeKind::ir, emit_ir, [](const Target &) {}}};
+      {"interp", {}, {}, CodeKind::ir, emit_ir, [](const Target &) {}},
+      // the IR that machine code is made of, for tests of everything in front of the emitter
+      {"interp_lowered", cpu_steps(), cpu_tail, CodeKind::ir, emit_ir, [](const Target &) {}}};
   for (const Backend &b : table)
     if (b.name == name) return b;
   internal_error(__FILE__, __LINE__, cat("no back end is called ", name));

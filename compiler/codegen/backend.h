@@ -28,7 +28,7 @@ struct Backend {
   }
 };
 
-/// "llvm" or "interp"; throws an internal error for other names.
+/// "llvm", "interp" or "interp_lowered"; throws an internal error for other names.
 const Backend &find_backend(std::string_view name);
 
 }  // namespace kw

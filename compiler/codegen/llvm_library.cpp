@@ -59,6 +59,7 @@ void find_unwinder() {
 bool has_room_for(const std::string &path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return true;
+  // room for what is relocated. Chosen: 16 MB
   size_t size = static_cast<size_t>(status.st_size) + (size_t{16} << 20);
   void *room = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) return errno != ENOMEM;

@@ -23,6 +23,7 @@ class Comparer {
   bool same(const Sym &a, const Sym &b);
   bool same(const Buf &a, const Buf &b);
   bool same(const Param &a, const Param &b);
+  bool same(const RowLength &a, const RowLength &b) { return a.length == b.length && same(a.buf, b.buf); }
   bool same(const Site &a, const Site &b) {
     return a.code == b.code && a.dim == b.dim && a.rank == b.rank && a.from_end == b.from_end &&
            a.is_unsigned == b.is_unsigned && a.message == b.message && same_of_site(a.buf, b.buf);
@@ -102,9 +103,10 @@ bool Comparer::same_kind(const Expr &a, const Expr &b) {
       },
       [&](const Select &n) {
         const Select &m = *as<Select>(b);
-        return same(n.cond, m.cond) && same(n.yes, m.yes) && same(n.no, m.no);
+        return n.eager_yes == m.eager_yes && n.eager_no == m.eager_no && same(n.cond, m.cond) &&
+               same(n.yes, m.yes) && same(n.no, m.no);
       },
-      [&](const Cast &n) { return same(n.a, as<Cast>(b)->a); },
+      [&](const Cast &n) { return n.in_range == as<Cast>(b)->in_range && same(n.a, as<Cast>(b)->a); },
       [&](const Call &n) { return n.fn == as<Call>(b)->fn && same(n.args, as<Call>(b)->args); });
 }
 
@@ -131,13 +133,14 @@ bool Comparer::same_head(const StmtNode &a, const StmtNode &b) {
                              },
                              [&](const Alloc &n) {
                                const auto &m = std::get<Alloc>(b.v);
-                               return n.fill == m.fill && same(n.buf, m.buf);
+                               return n.fill == m.fill && n.in_vector == m.in_vector && same(n.buf, m.buf);
                              },
                              [&](const For &n) {
                                const auto &m = std::get<For>(b.v);
                                return n.step == m.step && n.kind == m.kind && n.how == m.how &&
                                       n.hint == m.hint && same(n.iter, m.iter) && same(n.lo, m.lo) &&
-                                      same(n.hi, m.hi) && same(n.body, m.body);
+                                      same(n.hi, m.hi) && same(n.most_threads, m.most_threads) &&
+                                      same(n.row_lengths, m.row_lengths) && same(n.body, m.body);
                              },
                              [&](const While &n) {
                                const auto &m = std::get<While>(b.v);
@@ -146,7 +149,8 @@ bool Comparer::same_head(const StmtNode &a, const StmtNode &b) {
                              [&](const Jump &n) { return n.kind == std::get<Jump>(b.v).kind; },
                              [&](const If &n) {
                                const auto &m = std::get<If>(b.v);
-                               return same(n.cond, m.cond) && same(n.yes, m.yes) && same(n.no, m.no);
+                               return n.predicated == m.predicated && same(n.cond, m.cond) &&
+                                      same(n.yes, m.yes) && same(n.no, m.no);
                              },
                              [&](const Check &n) {
                                const auto &m = std::get<Check>(b.v);

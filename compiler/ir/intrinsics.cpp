@@ -55,12 +55,16 @@ constexpr IntrinsicRow table[] = {
     {Fn::to_bits, "to_bits", 1, bits, cheap, no, yes, ""},
     {Fn::from_bits, "from_bits", 1, bits, cheap, no, yes, ""},
     {Fn::scale, "scale", 2, same, cheap, no, yes, ""},
+    {Fn::quotient, "quotient", 2, same, divide, no, yes, ""},
+    {Fn::remainder, "remainder", 2, same, divide, no, yes, ""},
+    {Fn::shift_left, "shift_left", 2, same, cheap, no, yes, ""},
+    {Fn::shift_right, "shift_right", 2, same, cheap, no, yes, ""},
 };
 
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(table); ++i)
     if (static_cast<size_t>(table[i].fn) != i) return false;
-  return std::size(table) == static_cast<size_t>(Fn::scale) + 1;
+  return std::size(table) == static_cast<size_t>(Fn::shift_right) + 1;
 }
 static_assert(in_order(), "one row per function, in the order of the enumeration");
 
@@ -113,6 +117,12 @@ Value truncated_mod(const Value &x, const Value &y) {
   return wrong_sign ? apply(BinOp::sub, floored, y) : floored;
 }
 
+/// Of operands outside the contract anything that does not trap.
+Value truncated_quotient(const Value &x, const Value &y) {
+  Value rest = truncated_mod(x, y);
+  return apply(BinOp::floor_div, apply(BinOp::sub, x, rest), y);
+}
+
 }  // namespace
 
 std::span<const IntrinsicRow> intrinsics() { return table; }
@@ -136,6 +146,10 @@ DType result_dtype(Fn fn, DType arg) {
 
 Value apply(Fn fn, std::span<const Value> args) {
   const Value &x = args[0];
+  if (fn == Fn::quotient) return truncated_quotient(x, args[1]);
+  if (fn == Fn::remainder) return truncated_mod(x, args[1]);
+  if (fn == Fn::shift_left || fn == Fn::shift_right)
+    return apply(fn == Fn::shift_left ? BinOp::shl : BinOp::shr, x, args[1]);
   if (fn == Fn::to_bits || fn == Fn::from_bits) return {same_width(x.dtype), x.bits};
   if (fn == Fn::scale) {
     double n = to_double(args[1]);

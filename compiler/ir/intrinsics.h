@@ -52,6 +52,11 @@ enum class Fn : uint8_t {
   to_bits,
   from_bits,
   scale,  ///< x · 2^n, rounded once, for n an integer in the type of x whose half is an exponent of it
+  // integer operations as machines have them, for operands that transform/lowering/guard_operations guards
+  quotient,     ///< rounded toward zero; the divisor is neither 0 nor -1
+  remainder,    ///< x - quotient(x, y) · y
+  shift_left,   ///< by a count from 0 to the width - 1
+  shift_right,  ///< likewise; of signed integers the sign is shifted in
 };
 
 /// How the result dtype follows from the (promoted) argument dtype.

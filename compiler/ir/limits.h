@@ -13,6 +13,13 @@ inline constexpr int64_t max_extent = int64_t{1} << 46;
 /// The shape of a sum in the order `lanes` (language.md 3): 64 partial sums in blocks of 4,096 iterations.
 inline constexpr int64_t sum_lanes = 64, sum_block_bits = 12, sum_block = int64_t{1} << sum_block_bits;
 
+/// Bytes of a cache line, on all machines that kernels are compiled for.
+inline constexpr uint32_t cache_line = 64;
+
+/// Iterations of an innermost loop without a look at the cancel flag: some 4 us, far below the 50 ms that
+/// Ctrl-C may take.
+inline constexpr int64_t max_trips_without_poll = 4096;
+
 /// The widest vector loop: a row of partial sums runs as one vector, and no other loop gains by a wider one.
 inline constexpr uint32_t max_vector_width = sum_lanes;
 

@@ -10,6 +10,48 @@
 
 namespace kw {
 
+bool fills_vector_register(const For &n) {
+  bool fills = false;
+  if (n.kind != ForKind::vector) return false;
+  for_each_statement(n.body, [&](const Stmt &s) {
+    const Store *to = as<Store>(s);
+    fills |= to && to->buf->space == Space::registers && to->buf->rank() == 1;
+    return !as<For>(s) && !as<While>(s);
+  });
+  return fills;
+}
+
+bool fits_one_vector(const For &n) {
+  return n.kind == ForKind::vector && n.how.max_trips > 0 && n.how.max_trips <= n.how.vector_width;
+}
+
+const For *loop_to_collapse(const For &n) {
+  std::unordered_set<const SymNode *> made{n.iter.get()};
+  const Stmt *s = &n.body;
+  for (; as<Let>(*s); s = &as<Let>(*s)->body) made.insert(as<Let>(*s)->sym.get());
+  const For *inner = as<For>(*s);
+  bool parallel = n.kind == ForKind::parallel && inner && inner->kind == ForKind::parallel;
+  if (!parallel || n.how.chunk || inner->how.chunk) return nullptr;
+  bool apart = true;
+  for (const Expr &end : {inner->lo, inner->hi})
+    walk(
+        end, [&](const Ref &r, const Expr &) { apart = apart && !made.count(r.sym.get()); },
+        [&](const Load &, const Expr &) { apart = false; });
+  return apart ? inner : nullptr;
+}
+
+bool holds_long_loop(const Stmt &root) {
+  bool found = false;
+  for_each_statement(root, [&](const Stmt &s) {
+    const For *n = as<For>(s);
+    const Alloc *alloc = as<Alloc>(s);  // filling it is a loop
+    found |= as<While>(s) || (n && !fills_vector_register(*n) && !fits_one_vector(*n)) ||
+             (alloc && alloc->fill != Fill::none);
+    return !found;
+  });
+  return found;
+}
+
 static void find(const Stmt &root, Jumps &out) {
   for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
     if (const Jump *n = as<Jump>(*s)) {

@@ -27,6 +27,17 @@ Jumps jumps_of(const Stmt &body);
 /// them may change what is read from another.
 bool may_change(const Expr &e, const Stmt &by, Overlap overlap);
 
+/// Returns whether a vector loop stores to a register buffer with an element for each lane. Its iterations
+/// are the lanes of that buffer.
+bool fills_vector_register(const For &n);
+/// Returns whether one vector iteration executes the whole loop.
+bool fits_one_vector(const For &n);
+/// Returns the parallel loop that is all a parallel loop does, when the bounds of both are known before them;
+/// or null.
+const For *loop_to_collapse(const For &n);
+/// Returns whether a statement holds a loop that may run long: one that is neither of the two.
+bool holds_long_loop(const Stmt &root);
+
 /// Gives every loop of a function body the number of its source loop (LoopId). Loops whose iterators stand at
 /// one place of the source, as the copies of a loop in an expanded `const_range`, get one number.
 Stmt number_loops(const Stmt &body);

@@ -144,9 +144,13 @@ struct Logic {
 };
 struct Select {
   Expr cond, yes, no;
+  /// A side that is evaluated in any case, which is safe: it loads nothing that the statement does not load
+  /// in any case (transform/lowering/if_convert).
+  bool eager_yes = false, eager_no = false;
 };
 struct Cast {
   Expr a;
+  bool in_range = false;  ///< of a float to an integer: the type holds its whole part
 };  // to the dtype of the node
 struct Call {
   Fn fn;
@@ -180,13 +184,23 @@ struct Alloc {
   Buf buf;
   Fill fill;
   Stmt body;
+  bool in_vector = false;  ///< of a cell: it is kept in lane 0 of a vector register
+};
+
+/// How a vector loop executes the iterations behind its whole vectors.
+enum class Tail : uint8_t {
+  scalar,                ///< one by one
+  masked,                ///< as vectors of one register, under a mask; of a loop that fills a register, all
+  overlapped,            ///< as vectors that end with the last iteration, so that some run twice; if the loop
+                         ///< is shorter than a register, one by one
+  overlapped_or_masked,  ///< likewise, but under a mask if it is shorter
 };
 /// How a loop of its kind runs. A field that is 0 is not set.
 struct LoopPlan {
   /// Iterations that run at once: of a vector loop, and of a parallel loop whose sums in the order `lanes`
   /// are to be vectorized (transform/lowering/lower_reductions).
   uint32_t vector_width = 0;
-  uint32_t unroll = 0;  ///< of an unroll loop: copies of the body that are written out
+  uint32_t unroll = 0;  ///< copies of the body that are written out, of a loop that is not vectorized
   uint32_t jam = 0;     ///< of a loop after unroll_and_jam: source iterations that one iteration executes
   uint32_t chunk = 0;   ///< of a parallel loop: iterations that a thread claims at once
   /// Of a parallel loop over blocks of another loop: iterations of that loop in a block. The body is that
@@ -194,6 +208,20 @@ struct LoopPlan {
   ///     for b in parallel(lo, hi, size, block_of=size): for i in vector(b, min(hi, b + size))
   int64_t block_of = 0;
   int64_t max_trips = 0;  ///< the loop runs at most so many iterations
+  Tail tail = Tail::scalar;
+  /// Of a parallel loop that holds only another one, whose bounds it does not change: threads share the
+  /// iterations of both where this loop has fewer than there are threads.
+  uint32_t collapse = 0;
+  /// Of a loop over rows that holds only a vector loop over the elements of a row: where rows lie end to end,
+  /// all are executed as one row.
+  uint32_t flatten = 0;
+  /// Of a loop in a region: its stores to outputs that the function only writes are non-temporal in large
+  /// calls, where their rows begin at cache lines.
+  uint32_t stream = 0;
+  uint32_t prefetch = 0;  ///< of a vector loop: its contiguous loads ask for the page behind them too
+  uint32_t transpose =
+      0;  ///< of a loop inside a vector loop: memory is accessed in rows, transposed in registers
+  uint32_t chunks_per_thread = 0;  ///< of a parallel loop without a chunk: 0 is one
 
   friend bool operator==(const LoopPlan &, const LoopPlan &) = default;
 };
@@ -207,12 +235,25 @@ void for_each_field(Plan &plan, F &&f) {
   f("chunk", plan.chunk);
   f("block_of", plan.block_of);
   f("max_trips", plan.max_trips);
+  f("tail", plan.tail);
+  f("collapse", plan.collapse);
+  f("flatten", plan.flatten);
+  f("stream", plan.stream);
+  f("prefetch", plan.prefetch);
+  f("transpose", plan.transpose);
+  f("chunks_per_thread", plan.chunks_per_thread);
 }
 
 /// Which loop of the source program a loop executes iterations of, counted from 1 in the order of the text; 0
 /// for a loop that the compiler adds. Every rewrite keeps it, so that several loops may share one. Like a Loc
 /// it is no part of the meaning: it is neither printed nor compared.
 using LoopId = uint32_t;
+
+/// The rows of a buffer have so many elements: its next to last stride.
+struct RowLength {
+  Buf buf;
+  int64_t length;
+};
 
 struct For {
   Sym iter;
@@ -223,6 +264,9 @@ struct For {
   LoopPlan how;
   Stmt body;
   LoopId id = 0;
+  Expr most_threads{};  ///< of a parallel loop: how many threads its work is worth, i64; null: all
+  /// Of a vector loop: assumed lengths of rows, for which it has a version of its own.
+  std::vector<RowLength> row_lengths{};
 };
 
 /// Returns the loop whose blocks this one runs over, or null.
@@ -237,6 +281,7 @@ struct Jump {
 struct If {
   Expr cond;
   Stmt yes, no;
+  bool predicated = false;  ///< in a vector loop: both sides run under masks, without a branch
 };
 struct Check {
   Expr cond;

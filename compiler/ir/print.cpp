@@ -44,6 +44,10 @@ std::string_view order_text(Order order) {
   static constexpr std::string_view names[] = {"source", "lanes", "any"};
   return names[static_cast<size_t>(order)];
 }
+std::string_view tail_text(Tail tail) {
+  static constexpr std::string_view names[] = {"scalar", "masked", "overlapped", "overlapped_or_masked"};
+  return names[static_cast<size_t>(tail)];
+}
 
 namespace {
 
@@ -218,8 +222,16 @@ std::string Printer::expr(const Expr &e) {
         return cat(operand(n.a), " ", op_text(n.op), " ", operand(n.b));
       },
       [&](const Logic &n) { return operand(n.a) + (n.is_and ? " and " : " or ") + operand(n.b); },
-      [&](const Select &n) { return operand(n.yes) + " if " + operand(n.cond) + " else " + operand(n.no); },
-      [&](const Cast &n) { return cat("cast(", short_name(e.dtype()), ", ", expr(n.a), ")"); },
+      [&](const Select &n) {
+        auto side = [&](const Expr &x, bool eager) { return eager ? expr(x) : cat("lazy(", expr(x), ")"); };
+        if (n.eager_yes || n.eager_no)
+          return cat("select(", expr(n.cond), ", ", side(n.yes, n.eager_yes), ", ", side(n.no, n.eager_no),
+                     ")");
+        return operand(n.yes) + " if " + operand(n.cond) + " else " + operand(n.no);
+      },
+      [&](const Cast &n) {
+        return cat(n.in_range ? "cast_in_range(" : "cast(", short_name(e.dtype()), ", ", expr(n.a), ")");
+      },
       [&](const Call &n) { return cat(row_of(n.fn).name, "(", list(n.args), ")"); });
 }
 
@@ -252,7 +264,7 @@ std::string Printer::function(const Func &f) {
   std::string extents, params;
   for (const Sym &s : f.extents) extents += (extents.empty() ? "" : ", ") + name(s);
   for (const Param &p : f.params) params += (params.empty() ? "" : ", ") + param(p);
-  out_ = "# kw-ir 1\n";
+  out_ = "# kw-ir 2\n";
   line(cat("def ", f.name, "(", params, "):"));
   indent_ = 1;
   line(cat("fp('", fp_name(f.fp), "')"));
@@ -306,6 +318,7 @@ std::string Printer::allocation(const Alloc &n) {
     for (uint8_t byte : n.buf->data) out += hex_text(0x100u + byte).substr(3);
     out += "'";
   }
+  if (n.in_vector) out += ", in_vector=1";
   return out + ")";
 }
 
@@ -333,9 +346,17 @@ void Printer::statement(const Stmt &root) {
       },
       [&](const For &n) {
         std::string bounds = cat(expr(n.lo), ", ", expr(n.hi), ", ", n.step);
-        for_each_field(n.how, [&](std::string_view field, int64_t value) {
-          if (value) bounds += cat(", ", field, "=", value);
+        for_each_field(n.how, [&](std::string_view field, auto value) {
+          if constexpr (std::is_same_v<decltype(value), Tail>) {
+            if (value != Tail::scalar) bounds += cat(", ", field, "='", tail_text(value), "'");
+          } else if (value) {
+            bounds += cat(", ", field, "=", value);
+          }
         });
+        if (n.most_threads) bounds += ", most_threads=" + expr(n.most_threads);
+        std::string rows;
+        for (const RowLength &row : n.row_lengths) rows += cat(name(row.buf->sym), ", ", row.length, ", ");
+        if (!rows.empty()) bounds += cat(", row_lengths=(", rows, ")");
         if (n.hint != Hint::none) bounds += cat(", hint='", hint_text(n.hint), "'");
         line(cat("for ", name(n.iter), " in ", kind_text(n.kind), "(", bounds, "):"));
         nested(n.body);
@@ -343,7 +364,8 @@ void Printer::statement(const Stmt &root) {
       [&](const While &n) { line("while " + expr(prepared(n.cond)) + ":"), nested(n.body); },
       [&](const Jump &n) { line(n.kind == JumpKind::break_loop ? "break" : "continue"); },
       [&](const If &n) {
-        line("if " + expr(prepared(n.cond)) + ":");
+        std::string cond = expr(prepared(n.cond));
+        line(n.predicated ? cat("if predicated(", cond, "):") : cat("if ", cond, ":"));
         nested(n.yes);
         if (n.no) line("else:"), nested(n.no);
       },

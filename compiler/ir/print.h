@@ -1,4 +1,4 @@
-// Canonical text of IR, in kernel syntax under the line "# kw-ir 1". Equal functions print equal text in
+// Canonical text of IR, in kernel syntax under the line "# kw-ir 2". Equal functions print equal text in
 // every process; the front end's IR mode parses it back. Parts that an expression uses again and again are
 // named on lines before its statement, `share(1, x * x)`, where the text as a tree would be long. Not the
 // place for pretty colours or source lines.
@@ -20,6 +20,7 @@ std::string_view hint_text(Hint hint);
 std::string_view value_text(SiteMessage::Value value);
 std::string_view space_text(Space space);
 std::string_view order_text(Order order);
+std::string_view tail_text(Tail tail);
 std::string_view fill_text(Fill fill);
 
 }  // namespace kw

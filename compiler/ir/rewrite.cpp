@@ -63,7 +63,7 @@ std::optional<Statement> with_new_heads(const Stmt &s, Rebuild &f) {
       },
       [&](const Let &n) { return one(n, &Let::value); },
       [](const Alloc &) { return std::optional<Statement>(); },
-      [&](const For &n) { return one(n, &For::lo, &For::hi, &For::body); },
+      [&](const For &n) { return one(n, &For::lo, &For::hi, &For::most_threads, &For::body); },
       [&](const While &n) { return one(n, &While::cond, &While::body); },
       [](const Jump &) { return std::optional<Statement>(); },
       [&](const If &n) { return one(n, &If::cond, &If::yes, &If::no); },
@@ -90,42 +90,56 @@ Stmt remake(Loc loc, Statement v) {
 
 }  // namespace
 
-/// Most nodes stay as they are: nothing is copied before an operand has changed.
+/// Most nodes stay as they are: nothing is copied before an operand has changed. Each kind has a function of
+/// its own, so that the frames of a deep recursion hold the temporaries of one kind only.
+class Operands {
+ public:
+  explicit Operands(Rebuild &f) : f_(f) {}
+
+  static Expr in(const Expr &e, const Const &) { return e; }
+  static Expr in(const Expr &e, const Ref &) { return e; }
+  [[gnu::noinline]] Expr in(const Expr &e, const Load &n) {
+    std::vector<Expr> index = new_list(n.index, f_);
+    return index.empty() ? e : made(e, Load{n.buf, std::move(index)});
+  }
+  [[gnu::noinline]] Expr in(const Expr &e, const Unary &n) {
+    Expr a = f_(n.a);
+    return a.p == n.a.p ? e : made(e, Unary{n.op, std::move(a)});
+  }
+  [[gnu::noinline]] Expr in(const Expr &e, const Binary &n) {
+    Expr a = f_(n.a), b = f_(n.b);
+    return a.p == n.a.p && b.p == n.b.p ? e : made(e, Binary{n.op, std::move(a), std::move(b)});
+  }
+  [[gnu::noinline]] Expr in(const Expr &e, const Logic &n) {
+    Expr a = f_(n.a), b = f_(n.b);
+    return a.p == n.a.p && b.p == n.b.p ? e : made(e, Logic{n.is_and, std::move(a), std::move(b)});
+  }
+  [[gnu::noinline]] Expr in(const Expr &e, const Select &n) {
+    Expr cond = f_(n.cond), yes = f_(n.yes), no = f_(n.no);
+    bool same = cond.p == n.cond.p && yes.p == n.yes.p && no.p == n.no.p;
+    if (same) return e;
+    return made(e, Select{std::move(cond), std::move(yes), std::move(no), n.eager_yes, n.eager_no});
+  }
+  [[gnu::noinline]] Expr in(const Expr &e, const Cast &n) {
+    Expr a = f_(n.a);
+    return a.p == n.a.p ? e : made(e, Cast{std::move(a), n.in_range});
+  }
+  [[gnu::noinline]] Expr in(const Expr &e, const Call &n) {
+    std::vector<Expr> args = new_list(n.args, f_);
+    return args.empty() ? e : made(e, Call{n.fn, std::move(args)});
+  }
+
+ private:
+  template <class K>
+  [[gnu::noinline]] static Expr made(const Expr &e, K n) {
+    return make_expr(e.dtype(), e.loc(), std::move(n));
+  }
+
+  Rebuild &f_;
+};
+
 Expr Rebuild::with_new_operands(const Expr &e) {
-  auto made = [&](decltype(ExprNode::v) v) { return make_expr(e.dtype(), e.loc(), std::move(v)); };
-  auto one = [&](const Expr &a, auto make) {
-    Expr x = (*this)(a);
-    return x.p == a.p ? e : made(make(std::move(x)));
-  };
-  auto two = [&](const Expr &a, const Expr &b, auto make) {
-    Expr x = (*this)(a), y = (*this)(b);
-    return x.p == a.p && y.p == b.p ? e : made(make(std::move(x), std::move(y)));
-  };
-  auto several = [&](const std::vector<Expr> &list, auto make) {
-    std::vector<Expr> changed = new_list(list, *this);
-    return changed.empty() ? e : made(make(std::move(changed)));
-  };
-  return match(
-      e, [&](const Const &) { return e; }, [&](const Ref &) { return e; },
-      [&](const Load &n) {
-        return several(n.index, [&](std::vector<Expr> index) { return Load{n.buf, std::move(index)}; });
-      },
-      [&](const Unary &n) { return one(n.a, [&](Expr a) { return Unary{n.op, std::move(a)}; }); },
-      [&](const Binary &n) {
-        return two(n.a, n.b, [&](Expr a, Expr b) { return Binary{n.op, std::move(a), std::move(b)}; });
-      },
-      [&](const Logic &n) {
-        return two(n.a, n.b, [&](Expr a, Expr b) { return Logic{n.is_and, std::move(a), std::move(b)}; });
-      },
-      [&](const Select &n) {
-        Expr cond = (*this)(n.cond), yes = (*this)(n.yes), no = (*this)(n.no);
-        bool same = cond.p == n.cond.p && yes.p == n.yes.p && no.p == n.no.p;
-        return same ? e : made(Select{std::move(cond), std::move(yes), std::move(no)});
-      },
-      [&](const Cast &n) { return one(n.a, [](Expr a) { return Cast{std::move(a)}; }); },
-      [&](const Call &n) {
-        return several(n.args, [&](std::vector<Expr> args) { return Call{n.fn, std::move(args)}; });
-      });
+  return std::visit([&](const auto &n) { return Operands(*this).in(e, n); }, e->v);
 }
 
 Expr Rebuild::operator()(const Expr &e) {

@@ -44,6 +44,7 @@ class Verifier {
   bool stmt(const Stmt &s);
   bool head(const Stmt &s);
   bool loop(const For &n);
+  bool plan_ok(const For &n);
   bool mark_ok(const Store &n);
   const LoopInvariance &invariance(const For *loop) {
     return invariance_.try_emplace(loop, *loop, overlap_).first->second;
@@ -172,9 +173,12 @@ bool Verifier::mark_ok(const Store &n) {
 
 /// Whether every field of the plan that is set means something for loops of this kind.
 static bool fits_kind(const LoopPlan &how, ForKind kind) {
-  return (!how.vector_width || kind == ForKind::vector || kind == ForKind::parallel) &&
-         (!how.unroll || kind == ForKind::unroll) && (!how.chunk || kind == ForKind::parallel) &&
-         (!how.block_of || kind == ForKind::parallel);
+  bool parallel = kind == ForKind::parallel, vector = kind == ForKind::vector;
+  return (!how.vector_width || vector || parallel) &&
+         (!how.unroll || kind == ForKind::unroll || kind == ForKind::serial || parallel) &&
+         (!how.chunk || parallel) && (!how.block_of || parallel) && (how.tail == Tail::scalar || vector) &&
+         (!how.collapse || parallel) && (!how.prefetch || vector) &&
+         (!how.transpose || kind == ForKind::serial) && (!how.chunks_per_thread || (parallel && !how.chunk));
 }
 
 /// Whether a loop over blocks holds the loop over one of them and nothing else.
@@ -193,17 +197,28 @@ static bool holds_its_block(const For &blocks) {
   return only_there;
 }
 
-bool Verifier::loop(const For &n) {
-  if (!expr(n.lo) || !expr(n.hi)) return false;
-  if (!need(n.lo.dtype() == DType::i64 && n.hi.dtype() == DType::i64, "a loop bound is not i64"))
-    return false;
-  if (!need(n.step != 0, "a loop has step 0") || !need(n.iter->dtype == DType::i64, "an iterator is not i64"))
-    return false;
+/// The fields that say how a loop runs fit its kind and name what is there.
+bool Verifier::plan_ok(const For &n) {
   if (!need(fits_kind(n.how, n.kind), "the plan of a loop has a field of another kind of loop")) return false;
   if (!need(n.kind != ForKind::unroll || n.how.unroll >= 2, "an unroll loop has fewer than 2 copies"))
     return false;
   if (!need(!n.how.block_of || holds_its_block(n), "a loop over blocks does not hold the loop of one block"))
     return false;
+  bool counts = !n.most_threads || (n.kind == ForKind::parallel && n.most_threads.dtype() == DType::i64);
+  if (!need(counts, "a count of threads is not i64, or that of a loop which is not parallel")) return false;
+  return std::all_of(n.row_lengths.begin(), n.row_lengths.end(), [&](const RowLength &row) {
+    bool fits = n.kind == ForKind::vector && row.buf->rank() >= 2 && visible_.count(row.buf->sym.get());
+    return need(fits, "a length of rows names no visible buffer of rank 2 or more");
+  });
+}
+
+bool Verifier::loop(const For &n) {
+  if (!expr(n.lo) || !expr(n.hi) || (n.most_threads && !expr(n.most_threads))) return false;
+  if (!need(n.lo.dtype() == DType::i64 && n.hi.dtype() == DType::i64, "a loop bound is not i64"))
+    return false;
+  if (!need(n.step != 0, "a loop has step 0") || !need(n.iter->dtype == DType::i64, "an iterator is not i64"))
+    return false;
+  if (!plan_ok(n)) return false;
   // passes may evaluate bounds again in the body
   bool fixed = !may_change(n.lo, n.body, overlap_) && !may_change(n.hi, n.body, overlap_);
   if (!need(fixed, "a loop writes memory that its bounds read") || !bind(n.iter)) return false;

@@ -33,7 +33,8 @@ void Traversal::visit_all(const std::vector<Expr> &list) {
 void Traversal::visit_heads(const Stmt &s) {
   match(
       s, [&](const Store &n) { visit_all(n.index), visit(n.value); }, [&](const Let &n) { visit(n.value); },
-      [](const Alloc &) {}, [&](const For &n) { visit(n.lo), visit(n.hi), visit(n.body); },
+      [](const Alloc &) {},
+      [&](const For &n) { visit(n.lo), visit(n.hi), visit(n.most_threads), visit(n.body); },
       [&](const While &n) { visit(n.cond), visit(n.body); }, [](const Jump &) {},
       [&](const If &n) { visit(n.cond), visit(n.yes), visit(n.no); }, [&](const Check &n) { visit(n.cond); },
       [&](const Seq &n) {

@@ -65,6 +65,21 @@ void walk(const H &root, Fs &&...fs) {
   walker.visit(root);
 }
 
+/// Calls visit(s) for each statement below a root in source order, those in loops and branches too: a loop or
+/// branch comes before its blocks, which are left out if visit returns false. Unlike `walk` it does not look
+/// at expressions and meets shared statements each time.
+template <class F>
+void for_each_statement(const Stmt &root, F &&visit) {
+  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
+    if (!visit(*s)) continue;
+    if (const For *n = as<For>(*s)) for_each_statement(n->body, visit);
+    if (const While *n = as<While>(*s)) for_each_statement(n->body, visit);
+    if (const If *n = as<If>(*s)) for_each_statement(n->yes, visit), for_each_statement(n->no, visit);
+    if (const Seq *n = as<Seq>(*s))
+      for (size_t i = 0; i + 1 < n->items.size(); ++i) for_each_statement(n->items[i], visit);
+  }
+}
+
 /// Calls visit(e) for each expression that a statement below evaluates: one that statements share comes once
 /// for each of them, where `walk` meets its nodes once in all.
 template <class F>

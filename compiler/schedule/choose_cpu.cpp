@@ -1,6 +1,7 @@
 // The table of steps, and the one that runs others on a second version of the kernel.
 #include "schedule/choose_cpu.h"
 
+#include "schedule/cpu/plan_loops.h"
 #include "schedule/cpu/separate_sums.h"
 #include "schedule/cpu/short_sums.h"
 #include "schedule/cpu/strip_mine_column_reductions.h"
@@ -48,6 +49,7 @@ constexpr ScheduleStep steps[] = {
     {"version_short_sums", version_short_sums, false},
     {"scalar_replacement", for_any<scalar_replacement>, false},
     {"unroll_hints", for_any<unroll_hinted>, false},
+    {"plan_loops", plan_loops, false},
 };
 constexpr size_t steps_of_a_version = 11;  // those before version_short_sums
 static_assert(steps[steps_of_a_version].run == version_short_sums);

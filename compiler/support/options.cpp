@@ -6,6 +6,7 @@
 #include <deque>
 #include <mutex>
 
+#include "support/machine.h"
 #include "support/text.h"
 
 namespace kw {
@@ -13,7 +14,21 @@ namespace kw {
 namespace {
 
 constexpr std::string_view known_words =
-    "dump:after=PASS, dump:dir=DIR, kernel=GLOB, time, verify=each, interp, cache=off, log=0|1|2";
+    "dump:after=PASS, dump:dir=DIR, kernel=GLOB, time, verify=each, interp, interp:TARGET, cache=off, "
+    "log=0|1|2";
+
+constexpr std::string_view interp_for = "interp:";
+constexpr uint8_t as_written = 1;
+
+/// As written, or the place of the class of machine in the order of both architectures; 0 if there is none.
+uint8_t mode_of(const DebugOptions &o) {
+  if (o.interp_target.empty()) return o.interp ? as_written : 0;
+  uint8_t mode = as_written;
+  for (bool is_x86 : {true, false})
+    for (const Machine &m : machines(is_x86))
+      if (++mode; m.name == o.interp_target) return mode;
+  return 0;
+}
 
 /// Applies one word; returns false when it is not known.
 bool apply_word(DebugOptions &o, std::string_view key, std::string_view value) {
@@ -23,6 +38,10 @@ bool apply_word(DebugOptions &o, std::string_view key, std::string_view value) {
   if (key == "time" && value.empty()) return o.time = true;
   if (key == "verify" && value == "each") return o.verify_each = true;
   if (key == "interp" && value.empty()) return o.interp = true;
+  if (key.starts_with(interp_for) && value.empty()) {
+    o.interp_target = key.substr(interp_for.size());
+    return o.interp = mode_of(o) > as_written;
+  }
   if (key == "cache" && value == "off") return o.cache = false, true;
   if (key == "log" && value.size() == 1 && value >= "0" && value <= "2") return o.log = value[0] - '0', true;
   return false;
@@ -36,7 +55,7 @@ struct State {
   std::deque<DebugOptions> all;
 };
 
-std::atomic<bool> interp_on{false};
+std::atomic<uint8_t> mode{0};
 
 State &state() {
   static State s;
@@ -50,7 +69,7 @@ const DebugOptions &put_in_force(DebugOptions options, bool only_first) {
   if (only_first && !s.all.empty()) return s.all.back();
   s.all.push_back(std::move(options));
   s.options.store(&s.all.back(), std::memory_order_release);
-  interp_on.store(s.all.back().interp, std::memory_order_relaxed);
+  mode.store(mode_of(s.all.back()), std::memory_order_relaxed);
   return s.all.back();
 }
 
@@ -82,7 +101,7 @@ const DebugOptions &debug_options() {
 
 void set_debug_options(DebugOptions options) { put_in_force(std::move(options), false); }
 
-bool interpreting() { return interp_on.load(std::memory_order_relaxed); }
+uint8_t execution_mode() { return mode.load(std::memory_order_relaxed); }
 
 std::string_view fp_name(FpMode fp) {
   return fp == FpMode::strict ? "strict" : fp == FpMode::fast ? "fast" : "default";

@@ -41,9 +41,10 @@ struct DebugOptions {
   std::string kernel = "*";             ///< glob over kernel names that dumps and times concern
   bool time = false;                    ///< print the time of each stage
   bool verify_each = false;             ///< verify the IR after each pass also in release builds
-  bool interp = false;                  ///< run kernels by the IR interpreter
-  bool cache = true;                    ///< use the disk cache
-  int log = 0;                          ///< 1: tells of cache entries of no use, 2: also of others
+  bool interp = false;                  ///< run kernels by the IR interpreter, loops as written
+  std::string interp_target{};  ///< with interp: the IR that code for this class of machine is made of
+  bool cache = true;            ///< use the disk cache
+  int log = 0;                  ///< 1: tells of cache entries of no use, 2: also of others
 };
 
 struct ParsedDebug {
@@ -58,8 +59,10 @@ ParsedDebug parse_debug(std::string_view text);
 /// stay valid until the process ends. Thread-safe.
 const DebugOptions &debug_options();
 void set_debug_options(DebugOptions options);
-/// Whether kernels run by the interpreter at present; cheap enough for every call.
-bool interpreting();
+/// How kernels run at present: 0 as machine code, else by the interpreter, a number for each way. Cheap
+/// enough for every call.
+uint8_t execution_mode();
+inline bool interpreting() { return execution_mode() != 0; }
 
 std::string_view fp_name(FpMode fp);
 

@@ -1,7 +1,5 @@
-// Host detection without LLVM: CPUID through the compiler's builtins, cache sizes through sysconf.
+// Host detection without LLVM: CPUID through the compiler's builtins.
 #include "support/target.h"
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -23,7 +21,28 @@ std::string Target::feature_text() const {
 
 namespace {
 
-void add_x86_features([[maybe_unused]] std::vector<std::string> &out) {
+bool has_all(const std::vector<std::string> &features, std::span<const std::string_view> wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](std::string_view name) {
+    return std::binary_search(features.begin(), features.end(), name, std::less<>{});
+  });
+}
+
+const Machine &richest(bool is_x86, const std::vector<std::string> &features) {
+  std::span<const Machine> all = machines(is_x86);
+  const Machine *best = &all.front();
+  for (const Machine &m : all)
+    if (has_all(features, m.features)) best = &m;
+  return *best;
+}
+
+Target target_of(const Machine &m) {
+  return {m.is_x86 ? "x86_64-unknown-linux-gnu" : "aarch64-unknown-linux-gnu",
+          {m.features.begin(), m.features.end()}};
+}
+
+/// Of those that some class has, the features of this processor.
+std::vector<std::string> cpu_features() {
+  std::vector<std::string> out;
 #if defined(__x86_64__)
   __builtin_cpu_init();
   auto add = [&](bool has, const char *name) {
@@ -45,31 +64,19 @@ void add_x86_features([[maybe_unused]] std::vector<std::string> &out) {
   add(__builtin_cpu_supports("avx512bw"), "avx512bw");
   add(__builtin_cpu_supports("avx512dq"), "avx512dq");
   add(__builtin_cpu_supports("avx512vl"), "avx512vl");
-#endif
-}
-
-Target detect() {
-  Target t;
-#if defined(__aarch64__)
-  t.triple = "aarch64-unknown-linux-gnu";
-  t.features = {"neon"};
+  std::sort(out.begin(), out.end());
 #else
-  t.triple = "x86_64-unknown-linux-gnu";
+  out.emplace_back("neon");
 #endif
-  add_x86_features(t.features);
-  std::sort(t.features.begin(), t.features.end());
-#if defined(_SC_LEVEL1_DCACHE_SIZE)
-  if (auto n = sysconf(_SC_LEVEL1_DCACHE_SIZE); n > 0) t.l1_bytes = static_cast<uint32_t>(n);
-  if (auto n = sysconf(_SC_LEVEL2_CACHE_SIZE); n > 0) t.l2_bytes = static_cast<uint32_t>(n);
-#endif
-  return t;
+  return out;
 }
 
-/// What a lesser x86 target does not have.
-void remove_features(Target &t, std::initializer_list<std::string_view> from) {
-  std::erase_if(t.features, [&](const std::string &f) {
-    return std::any_of(from.begin(), from.end(), [&](std::string_view name) { return f.starts_with(name); });
-  });
+constexpr bool host_is_x86() {
+#if defined(__x86_64__)
+  return true;
+#else
+  return false;
+#endif
 }
 
 /// By "grain=N"; returns what is wrong with it.
@@ -87,27 +94,42 @@ std::string set_grain(Target &t, std::string_view word) {
 
 }  // namespace
 
+const Machine &Target::machine() const {
+  std::span<const Machine> all = machines(triple.starts_with("x86_64"));
+  const Machine *found = &all.front();
+  for (const Machine &m : all)
+    if (has(m.defining)) found = &m;
+  return *found;
+}
+
+std::optional<Target> target_of_class(std::string_view name) {
+  for (bool is_x86 : {true, false})
+    for (const Machine &m : machines(is_x86))
+      if (m.name == name) return target_of(m);
+  return std::nullopt;
+}
+
 const Target &host_target() {
-  static const Target t = detect();
+  static const Target t = target_of(richest(host_is_x86(), cpu_features()));
   return t;
+}
+
+bool runs_on(const Target &target, const Target &host) {
+  return target.triple == host.triple && std::includes(host.features.begin(), host.features.end(),
+                                                       target.features.begin(), target.features.end());
 }
 
 NamedTarget parse_target(std::string_view text, const Target &host) {
   NamedTarget out{host, {}};
   std::string_view name = text.substr(0, text.find(',')), rest = text.substr(name.size());
-  bool is_x86 = host.triple.starts_with("x86_64");
-  bool has_avx512 =
-      host.has("avx512f") && host.has("avx512bw") && host.has("avx512dq") && host.has("avx512vl");
-  bool is_host = name.empty() || name == "host" || (name == "avx512" && has_avx512);
-  if (name == "avx2" && host.has("avx2") && host.has("fma"))
-    remove_features(out.target, {"avx512"});
-  else if (name == "generic" && is_x86)
-    remove_features(out.target, {"avx", "fma", "f16c", "bmi"});
-  else if (name == "avx512" || name == "avx2" || name == "generic")
-    out.error = is_host ? "" : cat("KW_TARGET: this processor cannot run code for '", name, "'");
-  else if (!is_host)
+  if (name == "avx512" || name == "avx2" || name == "generic") {
+    out.target = *target_of_class(name);
+    if (!runs_on(out.target, host))
+      out = {host, cat("KW_TARGET: this processor cannot run code for '", name, "'")};
+  } else if (!name.empty() && name != "host") {
     out.error =
         cat("KW_TARGET: there is no target '", name, "'; the targets are: host, avx512, avx2, generic");
+  }
   if (!rest.empty() && out.error.empty()) out.error = set_grain(out.target, rest.substr(1));
   return out;
 }

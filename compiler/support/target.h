@@ -1,18 +1,20 @@
-// What code may be generated for: triple, features and caches. Passes ask for capabilities, never for a
-// product name.
+// What code may be generated for: triple, features and the class of machine that they make. Passes ask for
+// capabilities, never for a product name.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "support/machine.h"
 
 namespace kw {
 
 struct Target {
   std::string triple;                 ///< e.g. "x86_64-unknown-linux-gnu"; objects are ELF on every system
   std::vector<std::string> features;  ///< LLVM names, sorted, without '+'
-  uint32_t l1_bytes = 32 << 10, l2_bytes = 512 << 10;
   /// Operations that are worth a thread of their own, as a power of two: some 20 us of vector code.
   uint32_t log2_work_per_thread = 19;
 
@@ -22,9 +24,10 @@ struct Target {
   bool has_half() const { return has("f16c") || triple.starts_with("aarch64"); }
   /// An instruction that rounds a float to an integer of the same type.
   bool has_rounding() const { return has("sse4.1") || has("avx") || triple.starts_with("aarch64"); }
-  /// Of one vector register.
-  uint32_t vector_bytes() const { return has("avx512f") ? 64 : has("avx2") ? 32 : 16; }
-  uint32_t vector_registers() const { return has("avx512f") || triple.starts_with("aarch64") ? 32 : 16; }
+  /// The class whose features the target has, and by whose figures loops are scheduled.
+  const Machine &machine() const;
+  uint32_t vector_bytes() const { return machine().vector_bytes; }
+  uint32_t vector_registers() const { return machine().vector_registers; }
   /// Loads and stores of some lanes only, of elements from `bits` on, at the price of whole ones.
   bool has_masks(uint32_t bits) const {
     return bits >= 32 ? has("avx512f") || has("avx") : has("avx512f") && has("avx512bw");
@@ -48,37 +51,38 @@ struct Target {
   bool prefers_constants_in_memory() const { return has("avx2") && !has("avx512f"); }
   /// An instruction that multiplies floats by powers of two, also where the result is subnormal.
   bool has_scale() const { return has("avx512f"); }
-  /// Bytes of a call from which on results that it only writes go past the caches, in whole lines of 64
-  /// bytes: what the last cache holds for one kernel; 0: never. Measured on one machine of each width.
-  uint64_t stream_bytes() const {
-    if (!triple.starts_with("x86_64")) return 0;
-    return has("avx512f") ? uint64_t{64} << 20 : has("avx2") ? uint64_t{32} << 20 : 0;
-  }
+  uint64_t stream_bytes() const { return machine().stream_bytes; }
   int64_t work_per_thread() const { return int64_t{1} << log2_work_per_thread; }
   /// "+avx,+avx2,…"
   std::string feature_text() const;
 };
 
-/// Calls f(name, text) for every field; all of them enter the cache key.
+/// Calls f(name, text) for every field and the class of machine; all of them enter the cache key.
 template <class F>
 void for_each_field(const Target &t, F &&f) {
   f("triple", t.triple);
   f("features", t.feature_text());
-  f("l1_bytes", std::to_string(t.l1_bytes));
-  f("l2_bytes", std::to_string(t.l2_bytes));
+  f("machine", std::string(t.machine().name));
   f("log2_work_per_thread", std::to_string(t.log2_work_per_thread));
 }
 
-/// The machine that runs us, read once.
+/// The target of a class of machines, by its name: "avx512", "avx2", "generic", "baseline" or "neon". Code
+/// can be compiled for it whether or not this processor runs it.
+std::optional<Target> target_of_class(std::string_view name);
+
+/// The class of the processor that runs us, read once: all processors of a class share compiled code.
 const Target &host_target();
+
+/// Whether a processor with the features of `host` runs code for a target.
+bool runs_on(const Target &target, const Target &host);
 
 struct NamedTarget {
   Target target;
   std::string error;  ///< empty, or what is wrong with the name
 };
 
-/// A target that `host` runs, by its name: "host", "avx512", "avx2" or "generic", each without the vector
-/// features beyond it. "" is "host". Behind the name ",grain=N" says that 2^N operations are worth a thread.
+/// A target that `host` runs, by its name: "host" or a class that code is compiled for on request, "avx512",
+/// "avx2" or "generic". "" is "host". Behind the name ",grain=N" says that 2^N operations are worth a thread.
 NamedTarget parse_target(std::string_view name, const Target &host);
 
 /// What kernels are compiled for: KW_TARGET, read once; with an error the host itself.

@@ -30,7 +30,7 @@ struct FrontendInput {
 /// Lowers a parsed function. Errors go to the sink; throws CompileError when there are any.
 Func lower(const ast::Function &f, const FrontendInput &input, Sink &sink);
 
-/// Text → IR: tokenize, parse, lower. A text under "# kw-ir 1" is read as IR. Throws CompileError.
+/// Text → IR: tokenize, parse, lower. A text under "# kw-ir 2" is read as IR. Throws CompileError.
 Func compile_source(const FrontendInput &input, Sink &sink);
 
 }  // namespace kw

@@ -122,19 +122,18 @@ std::shared_ptr<const LoadedKernel> LoopKernel::obtain(const Request &r, std::un
 LoopKernel::Known &LoopKernel::find_version(const Call &call, std::unique_lock<std::mutex> &lock) {
   auto known = [&]() -> Known * {
     for (const auto &v : versions_)
-      if (std::ranges::equal(v->words, call.words) && v->interp == interpreting()) return v.get();
+      if (std::ranges::equal(v->words, call.words) && v->mode == execution_mode()) return v.get();
     return nullptr;
   };
   if (Known *v = known()) return *v;
   auto v = std::make_unique<Known>();
   v->words.assign(call.words.begin(), call.words.end());
-  v->interp = interpreting();
+  v->mode = execution_mode();
   v->request.name = name_;
   v->request.identity = cat("text ", source_.text);
   v->request.signature = signature_of(call.words);
   v->request.options = options_;
-  v->request.target = kernel_target().target;
-  v->request.backend = v->interp ? "interp" : "llvm";
+  set_present_target(v->request);
   v->main = obtain(v->request, lock);
   for (const ParamRecord &p : v->main->artifact().params) v->has_inout |= p.mode == ParamMode::inout;
   if (Known *made_meanwhile = known()) return *made_meanwhile;

@@ -56,7 +56,7 @@ class LoopKernel {
   struct Call;
   struct Known : Version {
     std::vector<uint16_t> words;
-    bool interp = false;
+    uint8_t mode = 0;  ///< execution_mode() that it is for
   };
   /// What a run needs of a version, taken while the lock is held.
   struct Entry {

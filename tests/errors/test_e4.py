@@ -8,7 +8,7 @@ from diagnostics import tidy
 from kernelwright import _core_testing
 
 KERNEL = """\
-# kw-ir 1
+# kw-ir 2
 def f(a: inout(f64, (n, m)), p: weak(i64)):
   fp('strict')
   dims(n, m)

@@ -113,7 +113,7 @@ def test_e502_library(program: Path, package: Path, tmp_path: Path) -> None:
 
 
 IR = """\
-# kw-ir 1
+# kw-ir 2
 def copy(a: buf(f32, (a_0,)), c: out(f32, (a_0,))):
   fp('default')
   dims(a_0)

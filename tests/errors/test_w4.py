@@ -499,7 +499,7 @@ def test_w407_unfused(kernel: kw.Kernel) -> None:
 
 
 RUNNING = """\
-# kw-ir 1
+# kw-ir 2
 def f(a: inout(f64, (n, m)), p: weak(i64)):
   fp('strict')
   dims(n, m)
@@ -552,7 +552,7 @@ def test_w409_refused_plan() -> None:
 
 
 CHECKED_LANES = """\
-# kw-ir 1
+# kw-ir 2
 def f(w: inout(i64, (n,))):
   fp('strict')
   dims(n)

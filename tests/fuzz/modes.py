@@ -100,6 +100,8 @@ def runs_of(t: Trial, call: Call, fp: str) -> dict[str, Ran]:
     if t.p.seed % EVERYWHERE == 0:
         kw.set_threads(3 - own)
         runs[f"{3 - own} threads"] = t.compiled(call, fp, "")
+        way = ("avx2", "avx512", "generic")[t.p.seed // EVERYWHERE % 3]
+        runs[f"interpreter of the IR for {way}"] = t.compiled(call, fp, f"interp:{way}")
         kw.set_threads(own)
     return runs
 

@@ -37,7 +37,7 @@ class Threads {
 /// Kernels over float64 a[n], an integer p and float64 w[n, 4] by the lines of their body.
 std::string text_of(std::string_view body) {
   return cat(
-      "# kw-ir 1\ndef f(a: buf(f64, (n,)), p: weak(i64), w: inout(f64, (n, 4))):\n  fp('strict')\n  "
+      "# kw-ir 2\ndef f(a: buf(f64, (n,)), p: weak(i64), w: inout(f64, (n, 4))):\n  fp('strict')\n  "
       "dims(n)\n",
       "  site('E303', w, 0)\n  site('E303', a, 0)\n", body, "  return w\n");
 }

@@ -187,9 +187,9 @@ CHECKS = [
 EMITTER = [
     Fault(
         "least_by_minus_one",
-        "compiler/codegen/llvm/values/ops.cpp",
-        "V safe = b_.CreateSelect(b_.CreateOr(by_zero, by_minus_one), one, b);",
-        "V safe = b_.CreateSelect(by_zero, one, b);",
+        "compiler/transform/lowering/guard_operations.cpp",
+        "Expr safe = chosen(either(by_zero, by_minus_one), one, b);",
+        "Expr safe = chosen(by_zero, one, b);",
         "the least int32 or int64 // -1 kills the process",
     ),
     Fault(
@@ -372,8 +372,8 @@ LANES = [
     Fault(
         "stream_beside_a_line",
         "compiler/codegen/llvm/emit/streams.cpp",
-        "V within = b_.CreateAnd(b_.CreateFreeze(low), line_bytes - 1);",
-        "V within = b_.CreateAnd(b_.CreateFreeze(low), line_bytes / 2 - 1);",
+        "V within = b_.CreateAnd(b_.CreateFreeze(low), cache_line - 1);",
+        "V within = b_.CreateAnd(b_.CreateFreeze(low), cache_line / 2 - 1);",
         "results that begin in the middle of a line are streamed",
     ),
 ]
@@ -395,10 +395,10 @@ BORDERS = [
     ),
     Fault(
         "rest_of_a_chain",
-        "compiler/codegen/llvm/emit/vector.cpp",
-        "return cost_of_all_within_budget(n->body, scalars().cost_within_budget(n->value, budget));",
-        "return scalars().cost_within_budget(n->value, budget);",
-        "a branch that begins with a name runs in all lanes",
+        "compiler/transform/lowering/if_convert.cpp",
+        "budget = to->buf->space == Space::registers && to->buf->rank() == 0 ? budget - 1 : -1;",
+        "budget = budget - 1;",
+        "a branch that stores to memory runs in all lanes without its mask",
     ),
     Fault(
         "rows_of_idle_lanes",
@@ -409,9 +409,9 @@ BORDERS = [
     ),
     Fault(
         "largest_that_fits",
-        "compiler/codegen/llvm/values/ops.cpp",
-        "out = b_.CreateSelect(b_.CreateFCmpOGE(a, high), word(most), out);",
-        "out = b_.CreateSelect(b_.CreateFCmpOGT(a, high), word(most), out);",
+        "compiler/transform/lowering/guard_operations.cpp",
+        "out = chosen(binary(BinOp::le, high, a), end(most), out);",
+        "out = chosen(binary(BinOp::lt, high, a), end(most), out);",
         "lanes of the first number that is too large become 0",
     ),
     Fault(

@@ -121,7 +121,7 @@ void try_programs(int count, bool with_isl, const char *name) {
     Program program = random_program(random, true);
     SCOPED_TRACE(cat("KW_TEST_SEED=", seed + static_cast<uint64_t>(k), "\n", program.text()));
     SourceMap sources;
-    Func f = parse_ir(sources, sources.add_text("<oracle>", 1, "# kw-ir 1\n" + program.text()));
+    Func f = parse_ir(sources, sources.add_text("<oracle>", 1, "# kw-ir 2\n" + program.text()));
     std::map<Edge, Proof> proofs = proofs_of(f, program);
     bool is_error = !program.gathers && !find_bounds_errors(f, sources).empty();  // idx is not watched
     rates.errors += is_error;

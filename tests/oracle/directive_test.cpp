@@ -198,6 +198,13 @@ class DirectiveMaker {
     if (verb == SplitIndexSet::name) return SplitIndexSet{loop, place(loop)};
     if (verb == Contract::name) return temporary(counting);
     if (verb == ReplaceWithScalar::name) return carried(loop);
+    if (verb == SetTail::name) return SetTail{loop, static_cast<Tail>(random_() % 4)};
+    if (verb == Stream::name) return Stream{loop};
+    if (verb == Prefetch::name) return Prefetch{loop};
+    if (verb == Transpose::name) return Transpose{loop};
+    if (verb == AssumeRows::name) return rows(loop);
+    if (verb == Flatten::name) return Flatten{loop};
+    if (verb == Collapse::name) return Collapse{loop};
     if (verb != Parallel::name) return of_scalar(verb, loop, counting);
     return Parallel{loop, random_() % 4 ? 0 : size(), random_() % 4 ? 0 : size()};
   }
@@ -292,6 +299,14 @@ class DirectiveMaker {
           if (!s.loops.empty()) loop = s.loops[random_() % s.loops.size()];
         }
     return buf ? Directive(Contract{buf, loop}) : Directive(Vectorize{loop, 2});
+  }
+
+  /// An array that is accessed in the loop, with the length of its rows.
+  Directive rows(uint32_t loop) const {
+    for (const NestStatement &s : nest_.statements)
+      for (const NestAccess &a : s.accesses)
+        if (a.buf->rank() >= 2 && is_inside(s, loop)) return AssumeRows{a.buf, loop, 3};
+    return Prefetch{loop};
   }
 
   /// An array that the loop stores to.

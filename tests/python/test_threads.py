@@ -24,7 +24,7 @@ import kernelwright as kw
 from kernelwright import _core_testing
 
 HEAD = (
-    "# kw-ir 1\\ndef f(a: buf(f64, (n,)), w: inout(f64, (n,))):\\n  fp('strict')\\n  dims(n)\\n"
+    "# kw-ir 2\\ndef f(a: buf(f64, (n,)), w: inout(f64, (n,))):\\n  fp('strict')\\n  dims(n)\\n"
     "  site('E303', a, 0)\\n"
 )
 SUMS = HEAD + (
@@ -212,7 +212,7 @@ print("same")
 
 def test_fault_in_a_region_is_reported() -> None:
     text = (
-        "# kw-ir 1\ndef f(w: inout(f64, (n,))):\n  fp('strict')\n  dims(n)\n  site('E303', w, 0)\n"
+        "# kw-ir 2\ndef f(w: inout(f64, (n,))):\n  fp('strict')\n  dims(n)\n  site('E303', w, 0)\n"
         "  for i in parallel(0, n, 1):\n    check(i != 70, site=0)\n    w[i] = 1.0\n  return w\n"
     )
     for threads in (1, 2, 3, 8):
@@ -223,7 +223,7 @@ def test_fault_in_a_region_is_reported() -> None:
 
 def test_malformed_ir_is_an_error() -> None:
     with pytest.raises(ValueError, match="malformed IR"):
-        _core_testing.run_ir("# kw-ir 1\ndef f(a):\n  dims()\n", [], [])
+        _core_testing.run_ir("# kw-ir 2\ndef f(a):\n  dims()\n", [], [])
 
 
 def test_threads_may_change_while_kernels_run() -> None:

@@ -307,6 +307,7 @@ class DependenceSearch {
   /// The same question has the same answer for accesses that are alike.
   bool may_hold(const Dependence &d, bool later) {
     uint64_t from = alike_[d.source][d.from], to = alike_[d.sink][d.to];
+    // both are indices of 32 bits
     auto [at, is_new] = answers_.try_emplace({from << 32 | to, d.level}, false);
     if (is_new) at->second = may_hold(PairSystem(nest_, d, d.level, later));
     return at->second;

@@ -58,4 +58,22 @@ std::vector<Buf> buffers_in_rows(const For &rows, const For &row) {
   return plain ? out : std::vector<Buf>{};
 }
 
+const For *row_of(const For &rows, bool in_region) {
+  const For *whole = as<For>(rows.body), *row = whole;
+  if (row && row->kind == ForKind::parallel && in_region) row = loop_in_blocks(*row);
+  bool fits = row && rows.step == 1 && row->step == 1 && row->kind == ForKind::vector &&
+              as_int(whole->lo) == 0 && (as<Ref>(whole->hi) || as_int(whole->hi)) &&
+              !mentions(whole->hi, rows.iter);
+  return fits ? row : nullptr;
+}
+
+bool can_flatten(const For &rows, bool in_region) {
+  if (rows.kind != ForKind::serial && rows.kind != ForKind::parallel) return false;
+  const For *row = row_of(rows, in_region);
+  if (!row) return false;
+  VectorizationAnalysis view(*row);
+  bool accumulates = !view.reductions().empty() || !view.arg_reductions().empty() || view.has_lane_sums();
+  return !accumulates && !buffers_in_rows(rows, *row).empty();
+}
+
 }  // namespace kw

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analysis/access.h"
+#include "analysis/cost_model.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -287,13 +288,17 @@ void VectorizationAnalysis::look(const Expr &e) {
   bool addresses = e.dtype() == DType::i64 && lane_stride(e);  // is no vector
   if (addresses || as<Ref>(e) || as<Load>(e)) return;
   const Call *function = as<Call>(e);
-  work_.operations += function && row_of(function->fn).cost == Cost::function ? 24 : 1;
+  bool is_long = function && row_of(function->fn).cost == Cost::function;
+  work_.operations += is_long ? static_cast<uint32_t>(cost_of(function->fn).code) : 1;
   widths_.widest_value = std::max<uint32_t>(widths_.widest_value, bit_width(e.dtype()));
 }
 
 /// Not the operations that machines have for single values only, nor those whose code is long.
 bool VectorizationAnalysis::is_simple(const Expr &e) {
-  if (const Call *n = as<Call>(e)) return n->fn != Fn::fmod && (n->fn != Fn::power || is_float(e.dtype()));
+  if (const Call *n = as<Call>(e)) {
+    if (n->fn == Fn::ceil_div) return !is_float(e.dtype()) && as<Const>(n->args[1]);
+    return n->fn != Fn::fmod && (n->fn != Fn::power || is_float(e.dtype()));
+  }
   const Binary *n = as<Binary>(e);
   if (!n || (n->op != BinOp::floor_div && n->op != BinOp::floor_mod)) return true;
   return !is_float(e.dtype()) && as<Const>(n->b);
@@ -355,14 +360,15 @@ std::optional<int64_t> VectorizationAnalysis::element_stride(const Buf &b, const
 }
 
 bool can_mask(const VectorizationAnalysis &view, const Target &target) {
+  // a loop without memory computes with values of 32 bits or more
   uint32_t narrowest = view.narrowest_element() ? view.narrowest_element() : 32;
   return target.has_masks(narrowest) && (!view.work().gathers || target.has_gather()) &&
-         (!view.work().scatters || target.has("avx512f"));
+         (!view.work().scatters || target.has_gather());
 }
 
 bool always_masked(const VectorizationAnalysis &view, const Target &target) {
   constexpr uint32_t many = 16;  // operations: a function has more
-  return target.has("avx512f") && view.work().operations >= many && can_mask(view, target);
+  return target.has_mask_registers() && view.work().operations >= many && can_mask(view, target);
 }
 
 }  // namespace kw

@@ -198,6 +198,7 @@ Flow Interpreter::statement(const Stmt &s) {
       },
       [&](const Alloc &n) {  // a mutable scalar: its cell outlives the scope, which nothing can tell
         Value &cell = cells_[n.buf.get()] = {
+            // unspecified contents are made conspicuous
             n.buf->dtype, n.fill != Fill::none || n.buf->dtype == DType::b1 ? 0 : 0xCBCBCBCBu};
         declare(n.buf, reinterpret_cast<char *>(&cell.bits));
         return Flow::next;
@@ -275,8 +276,12 @@ uint64_t Interpreter::trips(int64_t lo, int64_t hi, int64_t step) {
 Flow Interpreter::iterate(const For &n) {
   seen_.clear();
   int64_t lo = integer(n.lo), hi = integer(n.hi);
-  uint64_t count = trips(lo, hi, n.step);
-  for (uint64_t k = 0; k < count; ++k) {
+  uint64_t count = trips(lo, hi, n.step), again = 0;
+  // an overlapped tail executes iterations twice: how many depends on the target, here as many as possible
+  if (n.how.tail == Tail::overlapped || n.how.tail == Tail::overlapped_or_masked)
+    again = std::min<uint64_t>(count, n.how.vector_width);
+  for (uint64_t step = 0; step < count + again; ++step) {
+    uint64_t k = step < count ? step : step - again;
     set(n.iter, {DType::i64, static_cast<uint64_t>(lo) + k * static_cast<uint64_t>(n.step)});
     counters_[&n] = static_cast<int64_t>(k);
     Flow flow = statements(n.body);

@@ -76,7 +76,7 @@ class FunctionEmitter : public Emitter {
       if (slot.per_thread) continue;
       cx_.slots[slot.buf.get()] =
           b_.CreateInBoundsGEP(b_.getInt8Ty(), workspace_, offset, slot.buf->sym->name);
-      offset = b_.CreateAdd(offset, scalars().expr(slot.bytes), "", true, true);
+      offset = b_.CreateAdd(offset, value_of_size(slot.bytes), "", true, true);
     }
     cx_.memo.clear();
   }

@@ -218,6 +218,7 @@ static bool has_long_body(llvm::Module &module) {
 /// of a constant within a block for each of them, and the two-address pass follows each value through the
 /// block: a chain of 20,000 statements took 70 seconds, and takes 3 in blocks of 1,000 instructions.
 static void cut_long_blocks(llvm::Module &module) {
+  // characters of a name in assembly. Chosen
   constexpr size_t longest = 1000;
   std::vector<llvm::Instruction *> cuts;
   for (llvm::Function &f : module)

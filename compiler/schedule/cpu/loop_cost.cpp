@@ -9,6 +9,7 @@
 
 #include "analysis/affine.h"
 #include "analysis/cost.h"
+#include "analysis/cost_model.h"
 #include "analysis/vector/vectorization.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
@@ -21,17 +22,6 @@
 namespace kw {
 
 namespace {
-
-constexpr int64_t divide_weight = 4, function_weight = 20, integer_divide_weight = 10;
-
-int64_t weight(const Binary &b) {
-  if (b.op == BinOp::floor_div || b.op == BinOp::floor_mod) return integer_divide_weight;
-  return b.op == BinOp::true_div ? divide_weight : 1;
-}
-int64_t weight(const Call &c) {
-  Cost cost = row_of(c.fn).cost;
-  return cost == Cost::function ? function_weight : cost == Cost::divide ? divide_weight : 1;
-}
 
 /// The own statements of one loop, run by the lanes of `lanes` where there are any.
 class Body {
@@ -51,10 +41,12 @@ class Body {
       operations_ += times * static_cast<double>(cost), done_ += times * static_cast<double>(done);
     };
     walk(
-        e, [&](const Binary &n, const Expr &at) { count(at, weight(n), weight(n)); },
+        e, [&](const Binary &n, const Expr &at) { count(at, cost_of(n).time, cost_of(n).time); },
         [&](const Unary &, const Expr &at) { count(at, 1, 1); },
         [&](const Select &, const Expr &at) { count(at, 1, 1); },
-        [&](const Call &n, const Expr &at) { count(at, weight(n), n.fn == Fn::fma ? 2 : weight(n)); });
+        [&](const Call &n, const Expr &at) {
+          count(at, cost_of(n.fn).time, n.fn == Fn::fma ? 2 : cost_of(n.fn).time);
+        });
   }
 
   void store(const Store &n, double times) {
@@ -82,7 +74,7 @@ class Body {
     BodyWork work{whole(rows_), whole(singles_), whole(stores_), whole(operations_), waits ? 1 : 0, 0};
     out.bytes = bytes_, out.operations = done_;
     bool idle = rows_ + singles_ + stores_ + operations_ == 0;
-    out.cycles = idle ? 0 : cycles_of(work, static_cast<int64_t>(vectors)) / width();
+    out.cycles = idle ? 0 : cycles_of(target.machine(), work, static_cast<int64_t>(vectors)) / width();
   }
 
  private:

@@ -1,5 +1,4 @@
-// Two arithmetic units, two loads and one store a cycle, and four cycles until a sum can go on: so are the
-// machines that have the vectors we know.
+// Cycles by the figures of the target's class of machine (support/machine), and one store a cycle.
 #include "schedule/cpu/register_model.h"
 
 #include <algorithm>
@@ -11,9 +10,6 @@
 namespace kw {
 
 namespace {
-
-constexpr uint32_t shuffles = 2;  // for a strided load
-constexpr double units = 2, loads_per_cycle = 2, latency = 4;
 
 /// True when a whole row of accumulators has registers, and what one row computes has them as well.
 bool sums_stay_in_registers(const Target &target, const VectorizationAnalysis &view) {
@@ -33,6 +29,7 @@ bool sums_stay_in_registers(const Target &target, const VectorizationAnalysis &v
 uint32_t lanes_of_blocks(const Target &target, const For &loop, VectorizationAnalysis &view) {
   const VectorizationAnalysis::Work &work = view.work();
   if (work.gathers + work.scatters == 0) return 0;
+  // 32 bytes: blocks of 16 lanes keep two rows of 64 bytes open for each lane, too many for the first cache
   uint32_t bytes = work.rows > 0 ? target.vector_bytes() : std::min(target.vector_bytes(), 32u);
   uint32_t lanes = bytes * 8 / std::max(view.widest_element(), 8u);
   VectorizationAnalysis::Work left = work_with_transposes(loop, view, view.widest_element());
@@ -50,17 +47,19 @@ bool fits_registers(const Target &target, const BodyWork &work, int64_t vectors,
   return registers_of(work, vectors, fused) <= target.vector_registers();
 }
 
-double cycles_of(const BodyWork &work, int64_t vectors) {
+double cycles_of(const Machine &machine, const BodyWork &work, int64_t vectors) {
   auto n = static_cast<double>(vectors);
-  double arithmetic = static_cast<double>(work.operations) * n / units;
-  double loads = (static_cast<double>(work.rows) * n + static_cast<double>(work.scalars)) / loads_per_cycle;
+  double arithmetic = static_cast<double>(work.operations) * n / machine.arithmetic_units;
+  double loads =
+      (static_cast<double>(work.rows) * n + static_cast<double>(work.scalars)) / machine.loads_per_cycle;
   double stores = static_cast<double>(work.stores) * n;
-  return std::max({arithmetic, loads, stores, work.accumulators > 0 ? latency : 0.0});
+  return std::max({arithmetic, loads, stores, work.accumulators > 0 ? machine.sum_latency : 0.0});
 }
 
 uint32_t vectors_per_value(const Target &target, const VectorizationAnalysis::Work &work) {
   if (work.gathers + work.scatters > 0) return 1;
-  uint32_t few = target.vector_registers() / 8, instructions = work.operations + shuffles * work.strided;
+  uint32_t few = target.vector_registers() / 8;
+  uint32_t instructions = work.operations + target.machine().shuffles_per_strided_load * work.strided;
   return instructions <= few ? 4 : instructions <= 3 * few ? 2 : 1;
 }
 

@@ -22,7 +22,7 @@ int64_t registers_of(const BodyWork &work, int64_t vectors, bool fused);
 bool fits_registers(const Target &target, const BodyWork &work, int64_t vectors, bool fused);
 /// Returns the cycles of one iteration with all data in the L1 cache: those of the busiest unit, or the
 /// latency of a sum.
-double cycles_of(const BodyWork &work, int64_t vectors);
+double cycles_of(const Machine &machine, const BodyWork &work, int64_t vectors);
 
 /// Returns the registers per value for a body: independent operations hide latencies, as long as all values
 /// fit in registers.

@@ -18,7 +18,9 @@ namespace {
 int64_t columns_at_once(const Target &target) {
   // The columns take an eighth of the L1 cache, at 8 bytes each; the rows need the rest. Chosen.
   constexpr int64_t widest_element = 8, share = 8;
-  int64_t fit = static_cast<int64_t>(target.l1_bytes) / share / widest_element;
+  int64_t fit = static_cast<int64_t>(target.machine().l1_bytes) / share / widest_element;
+  // from 64, one cache line of bytes, to 512 columns. Chosen: the loop over blocks stays short against its
+  // body
   int64_t out = 64;
   while (out * 2 <= fit) out *= 2;
   return std::min<int64_t>(out, 512);

@@ -164,7 +164,7 @@ int64_t choose_copies(const Target &target, const JammedBody &body, Vectorizatio
     if (copies > 1 && (!fits_registers(target, work, vectors, fused) || instructions > most_instructions))
       break;
     auto done = static_cast<double>(copies * vectors);
-    double rate = done / cycles_of(work, vectors);
+    double rate = done / cycles_of(target.machine(), work, vectors);
     double read = static_cast<double>(work.rows * vectors * lanes + work.scalars) / done;
     if (copies == 1) plain = rate;
     if (copies > 1 && rate < plain * least_gain) continue;

@@ -135,7 +135,27 @@ class Apply {
     return {{loop_like(s, std::move(changed))}};
   }
 
+  template <class D>
+  static Stmt planned(const Stmt &s, const D &d) {
+    For changed = *as<For>(s);
+    set_plan(changed, d);
+    return for_loop(std::move(changed), s.loc());
+  }
+
  private:
+  template <class D>
+    requires sets_plan<D>
+  StatementList in_place_of(const Stmt &s, const D &d) const {
+    return {{planned(s, d)}};
+  }
+  static void set_plan(For &n, const SetTail &d) { n.how.tail = d.tail; }
+  static void set_plan(For &n, const Stream &) { n.how.stream = 1; }
+  static void set_plan(For &n, const Prefetch &) { n.how.prefetch = 1; }
+  static void set_plan(For &n, const Transpose &) { n.how.transpose = 1; }
+  static void set_plan(For &n, const AssumeRows &d) { n.row_lengths.push_back({d.buf, d.length}); }
+  static void set_plan(For &n, const Flatten &) { n.how.flatten = 1; }
+  static void set_plan(For &n, const Collapse &) { n.how.collapse = 1; }
+
   StatementList in_place_of(const Stmt &s, const ReplaceWithScalar &d) const {
     std::vector<CarriedValue> found = carried_values(loop());
     auto value =
@@ -355,6 +375,16 @@ Stmt apply_directive(const Func &f, const Stmt &region, const Nest &nest, const 
   return Apply(f, region, nest, d).run();
 }
 
+/// Sets a field of the plan of a loop, if that is what the directive does.
+Stmt with_plan(const Stmt &s, const Directive &d) {
+  return std::visit(
+      [&](const auto &one) {
+        if constexpr (sets_plan<std::decay_t<decltype(one)>>) return Apply::planned(s, one);
+        return s;
+      },
+      d.what);
+}
+
 Stmt apply_marks(const Func &f, const Stmt &region, const Nest &nest, const std::vector<Directive> &marks) {
   std::unordered_map<const StmtNode *, std::vector<const Directive *>> of_loop;
   for_each_loop(region, [&](const Stmt &s, const For &n, const NestScope &) {
@@ -369,6 +399,7 @@ Stmt apply_marks(const Func &f, const Stmt &region, const Nest &nest, const std:
       if (const Vectorize *v = d->as<Vectorize>()) out = Apply(f, region, nest, *d).in_place_of(out, *v)[0].s;
     for (const Directive *d : found->second)
       if (const Parallel *p = d->as<Parallel>()) out = Apply(f, region, nest, *d).in_place_of(out, *p)[0].s;
+    for (const Directive *d : found->second) out = with_plan(out, *d);
     return out;
   });
 }

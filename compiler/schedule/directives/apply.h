@@ -11,7 +11,10 @@ namespace kw {
 
 /// Returns the region after a directive. The caller has checked it by LoopNest::legal.
 Stmt apply_directive(const Func &f, const Stmt &region, const Nest &nest, const Directive &d);
-/// Returns the region after several directives parallel and vectorize, in one rewrite.
+/// Returns a loop with the field of its plan that a directive sets; as it is if the directive does more.
+Stmt with_plan(const Stmt &s, const Directive &d);
+/// Returns the region after several directives parallel and vectorize, and those that set plans, in one
+/// rewrite.
 Stmt apply_marks(const Func &f, const Stmt &region, const Nest &nest, const std::vector<Directive> &marks);
 
 }  // namespace kw

@@ -145,6 +145,12 @@ class OperandPrinter {
     return join_text(out, ", ");
   }
   std::string operator()(const UnrollAndJam &d) const { return cat(names_[d.loop], " by ", d.count); }
+  std::string operator()(const SetTail &d) const { return cat(names_[d.loop], " ", tail_text(d.tail)); }
+  template <class D>
+  std::string operator()(const D &d) const {
+    return names_[d.loop];
+  }
+  std::string operator()(const AssumeRows &d) const { return cat(at_loop(d.buf, d.loop), " by ", d.length); }
   std::string operator()(const Unroll &d) const { return cat(names_[d.loop], given("by", d.count)); }
   std::string operator()(const Fuse &d) const { return cat(names_[d.loop], " ", names_[d.next]); }
   std::string operator()(const Distribute &d) const { return cat(names_[d.loop], " after ", d.after); }
@@ -259,6 +265,19 @@ class LineParser {
   void operands(Contract &d) { d.buf = buffer(), d.loop = loop(); }
   void operands(Expand &d) { d.buf = buffer(), d.loop = loop(); }
   void operands(ReplaceWithScalar &d) { d.buf = buffer(), d.loop = loop(); }
+  void operands(SetTail &d) {
+    d.loop = loop();
+    std::vector<std::string> words;
+    for (Tail t : {Tail::scalar, Tail::masked, Tail::overlapped, Tail::overlapped_or_masked})
+      words.emplace_back(tail_text(t));
+    d.tail = static_cast<Tail>(choose(words, "tail"));
+  }
+  /// Of a directive that names a loop and nothing else.
+  template <class D>
+  void operands(D &d) {
+    d.loop = loop();
+  }
+  void operands(AssumeRows &d) { d.buf = buffer(), d.loop = loop(), d.length = size("by"); }
 
   Buf buffer() {
     NamedBuffers all = buffers_of(nest_);

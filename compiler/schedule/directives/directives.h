@@ -112,9 +112,58 @@ struct ReplaceWithScalar {
   uint32_t loop = 0;
 };
 
+// The directives behind these set a field of the plan of a loop (ir/node.h says what it means).
+
+/// tail LOOP WORD: how a vector loop executes the iterations behind its whole vectors.
+struct SetTail {
+  static constexpr std::string_view name = "tail";
+  uint32_t loop = 0;
+  Tail tail = Tail::scalar;
+};
+/// stream LOOP: its stores to outputs that are only written bypass the caches in large calls.
+struct Stream {
+  static constexpr std::string_view name = "stream";
+  uint32_t loop = 0;
+};
+/// prefetch LOOP: a vector loop asks for the page behind the one that it reads.
+struct Prefetch {
+  static constexpr std::string_view name = "prefetch";
+  uint32_t loop = 0;
+};
+/// transpose LOOP: an inner loop of a vector loop accesses memory in rows that are transposed in registers.
+struct Transpose {
+  static constexpr std::string_view name = "transpose";
+  uint32_t loop = 0;
+};
+/// assume_rows BUF at LOOP by N: a version of a vector loop for rows of N elements.
+struct AssumeRows {
+  static constexpr std::string_view name = "assume_rows";
+  Buf buf{};
+  uint32_t loop = 0;
+  int64_t length = 0;
+};
+/// flatten LOOP: the rows that a loop runs over are one row where they lie end to end.
+struct Flatten {
+  static constexpr std::string_view name = "flatten";
+  uint32_t loop = 0;
+};
+/// collapse LOOP: threads share the iterations of a parallel loop and of the one in it.
+struct Collapse {
+  static constexpr std::string_view name = "collapse";
+  uint32_t loop = 0;
+};
+
 using AnyDirective =
     std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse, Distribute, Peel,
-                 SplitIndexSet, Privatize, Contract, Expand, ReplaceWithScalar>;
+                 SplitIndexSet, Privatize, Contract, Expand, ReplaceWithScalar, SetTail, Stream, Prefetch,
+                 Transpose, AssumeRows, Flatten, Collapse>;
+
+/// Whether a directive sets fields of the plan of a loop and changes nothing else.
+template <class D>
+inline constexpr bool sets_plan =
+    std::is_same_v<D, SetTail> || std::is_same_v<D, Stream> || std::is_same_v<D, Prefetch> ||
+    std::is_same_v<D, Transpose> || std::is_same_v<D, AssumeRows> || std::is_same_v<D, Flatten> ||
+    std::is_same_v<D, Collapse>;
 
 /// One step of a schedule.
 struct Directive {

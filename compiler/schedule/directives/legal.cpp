@@ -106,6 +106,7 @@ class LegalityChecker {
   /// reads of a statement come before its write, and inner loops advance together.
   bool lanes_keep_order(const Dependence &d) const {
     bool text = d.source < d.sink || (d.source == d.sink && !from(d).is_write);
+    // steps of the solver for one verdict. Chosen: some 5 ms
     int64_t work = 50'000;
     const auto &loops = nest_.statements[d.source].loops;
     for (uint32_t m = d.level + 1; m <= d.common; ++m) {

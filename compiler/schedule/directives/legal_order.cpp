@@ -168,6 +168,7 @@ class OrderChecker {
   bool shown_;
   WitnessSearch search_;
   Verdict verdict_;
+  // steps of the solver for one directive. Chosen: some 10 ms
   int64_t work_ = 100'000;
 };
 

@@ -110,6 +110,16 @@ void LoopNest::replace_region(Stmt by) {
   nest_.reset();
 }
 
+/// The directive for another loop.
+static Directive of_loop(Directive d, uint32_t loop) {
+  std::visit(
+      [&](auto &one) {
+        if constexpr (requires { one.loop; }) one.loop = loop;
+      },
+      d.what);
+  return d;
+}
+
 void LoopNest::apply_marks(const std::vector<Directive> &marks) {
   if (!refused_) {  // nothing asks for their text
     replace_region(kw::apply_marks(f_, region_, nest(), marks));
@@ -120,10 +130,25 @@ void LoopNest::apply_marks(const std::vector<Directive> &marks) {
   for (size_t i = 0; i < marks.size(); ++i) {
     Directive d = marks[i];
     uint32_t loop = *find_loop(nest(), iters[i]);
-    if (auto *p = std::get_if<Parallel>(&d.what)) p->loop = loop;
-    if (auto *v = std::get_if<Vectorize>(&d.what)) v->loop = loop;
-    apply(d);
+    apply(of_loop(std::move(d), loop));
   }
+}
+
+void LoopNest::set_plans(const std::vector<LoopMark> &marks) {
+  if (marks.empty()) return;
+  if (refused_ && nest().complete) {
+    for (const LoopMark &m : marks) {
+      uint32_t loop = *find_loop(nest(), m.iter);
+      apply(of_loop(m.directive, loop));
+    }
+    return;
+  }
+  replace_region(rewrite(region_, [&](const For &n, const Stmt &s) {
+    Stmt out = s;
+    for (const LoopMark &m : marks)
+      if (m.iter == n.iter) out = with_plan(out, m.directive);
+    return out;
+  }));
 }
 
 Verdict LoopNest::try_apply(const Directive &d) {

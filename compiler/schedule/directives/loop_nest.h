@@ -73,8 +73,16 @@ class LoopNest {
   bool is_free_for_threads(uint32_t loop) const;
   /// Rewrites the tree by a legal directive.
   void apply(const Directive &d);
-  /// Applies several legal directives parallel and vectorize, whose loops are those of the present nest.
+  /// Applies several legal directives parallel and vectorize, and those that set plans, whose loops are those
+  /// of the present nest.
   void apply_marks(const std::vector<Directive> &marks);
+  /// A directive that sets the plan of the loop with this iterator.
+  struct LoopMark {
+    Sym iter;
+    Directive directive;
+  };
+  /// Applies legal directives that set plans. Reads no nest unless they are recorded.
+  void set_plans(const std::vector<LoopMark> &marks);
   /// From now on notes applied directives in lines(), and those that try_apply refuses in `refused`. Copies
   /// of this nest do so too.
   void record(std::vector<Rejection> *refused) { refused_ = refused; }

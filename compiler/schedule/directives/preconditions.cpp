@@ -6,6 +6,10 @@
 
 #include "analysis/nest/privatize.h"
 #include "analysis/nest/trip_counts.h"
+#include "analysis/vector/register_transpose.h"
+#include "analysis/vector/row_collapse.h"
+#include "analysis/vector/streams.h"
+#include "analysis/vector/vector_plan.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -30,7 +34,8 @@ constexpr size_t most_statements = 20'000;
 
 /// What a directive does to the loops it names and to the statements in them.
 struct Effect {
-  bool only_marks = false;       ///< changes the kind of a loop and nothing else
+  bool only_marks = false;       ///< changes the kind or the plan of a loop and nothing else
+  bool keeps_kinds = false;      ///< works on loops that have their kind already
   bool takes_breaks = false;     ///< works on loops that a `break` ends
   bool takes_continues = false;  ///< works on loops whose iterations a `continue` ends
   bool moves = false;            ///< iterations of loops around a sum come in another order or shape
@@ -54,6 +59,11 @@ constexpr Effect effect_of(const Privatize &) {
 constexpr Effect effect_of(const Contract &) { return {.takes_breaks = true, .takes_continues = true}; }
 constexpr Effect effect_of(const Expand &) { return {.takes_breaks = true, .takes_continues = true}; }
 constexpr Effect effect_of(const ReplaceWithScalar &) { return {}; }
+template <class D>
+  requires sets_plan<D>
+constexpr Effect effect_of(const D &) {
+  return {.only_marks = true, .keeps_kinds = true, .takes_breaks = true, .takes_continues = true};
+}
 
 class Preconditions {
  public:
@@ -82,10 +92,10 @@ class Preconditions {
   Inapplicable each(uint32_t l) const {
     const NestLoop &n = nest_.loops[l];
     bool may_be_vector = d_.as<Parallel>() != nullptr;
-    if (n.loop->kind != ForKind::serial && !(may_be_vector && n.loop->kind == ForKind::vector))
-      return {"the loop has its kind already", n.loc};
+    bool fits = n.loop->kind == ForKind::serial || (may_be_vector && n.loop->kind == ForKind::vector);
+    if (!fits && !effect_.keeps_kinds) return {"the loop has its kind already", n.loc};
     const For *around = n.parent == NestLoop::no_loop ? nullptr : nest_.loops[n.parent].loop;
-    if (around && around->how.block_of && !d_.as<Vectorize>())
+    if (around && around->how.block_of && !effect_.keeps_kinds && !d_.as<Vectorize>())
       return {"the loop around it runs over its blocks", n.loc};
     if (!effect_.only_marks && has_blocks(n.loop->body)) return {"a loop in it runs over blocks", n.loc};
     Jumps jumps = jumps_of(n.loop->body);
@@ -287,6 +297,69 @@ class Preconditions {
     bool outside = true;
     walk(loop().body, [&](const Alloc &n, const Stmt &) { outside = outside && n.buf != d.buf; });
     return outside ? Inapplicable{} : here("each iteration has its own already");
+  }
+
+  /// Whether a loop of this kind encloses another.
+  bool is_inside(uint32_t l, ForKind kind) const {
+    while ((l = nest_.loops[l].parent) != NestLoop::no_loop)
+      if (const For *n = nest_.loops[l].loop; n && n->kind == kind) return true;
+    return false;
+  }
+  /// A vector loop in a vector loop runs serially.
+  Inapplicable no_vector_loop(uint32_t l) const {
+    if (loop(l).kind != ForKind::vector) return here("it is no vector loop");
+    return is_inside(l, ForKind::vector) ? here("it stands in a vector loop") : Inapplicable{};
+  }
+  Inapplicable check(const SetTail &d) const {
+    if (Inapplicable found = no_vector_loop(d.loop)) return found;
+    bool repeats = d.tail == Tail::overlapped || d.tail == Tail::overlapped_or_masked;
+    bool fine = !repeats || may_run_again(loop(), VectorizationAnalysis(loop()));
+    return fine ? Inapplicable{} : here("an iteration that runs twice changes the result");
+  }
+  Inapplicable check(const Stream &d) const {
+    BufferSet outputs = write_only_outputs(f_);
+    if (loop().how.transpose) {
+      bool stores = false;
+      walk(loop().body, [&](const Store &s, const Stmt &) { stores |= outputs.count(s.buf.get()) > 0; });
+      return stores ? Inapplicable{} : here("it stores to no output that is only written");
+    }
+    if (Inapplicable found = no_vector_loop(d.loop)) return found;
+    return can_stream(loop(), outputs)
+               ? Inapplicable{}
+               : here("it stores to no output that is only written, in rows known before the loop");
+  }
+  Inapplicable check(const Prefetch &d) const { return no_vector_loop(d.loop); }
+  Inapplicable check(const Transpose &d) const {
+    for (uint32_t l = nest_.loops[d.loop].parent; l != NestLoop::no_loop; l = nest_.loops[l].parent) {
+      const For *n = nest_.loops[l].loop;
+      if (!n || n->kind != ForKind::vector || loop().kind != ForKind::serial) continue;
+      VectorizationAnalysis view(*n);
+      uint32_t bits = view.widest_element();
+      bool found = (bits == 32 || bits == 64) && !TransposedBlocks(loop(), view, bits).blocks().empty();
+      return found ? Inapplicable{} : here("no access of it becomes contiguous by a transpose");
+    }
+    return here("it is no serial loop in a vector loop");
+  }
+  Inapplicable check(const AssumeRows &d) const {
+    if (Inapplicable found = no_vector_loop(d.loop)) return found;
+    if (d.length < 1 || d.length > most_size) return here("the size is too small or too large");
+    bool used = false;
+    walk(
+        loop().body, [&](const Load &n, const Expr &) { used |= n.buf == d.buf; },
+        [&](const Store &n, const Stmt &) { used |= n.buf == d.buf; });
+    bool made_inside = false;
+    walk(loop().body, [&](const Alloc &n, const Stmt &) { made_inside |= n.buf == d.buf; });
+    return used && !made_inside && d.buf->rank() >= 2 ? Inapplicable{}
+                                                      : here("it accesses no rows of the buffer");
+  }
+  Inapplicable check(const Flatten &d) const {
+    bool in_region = loop().kind == ForKind::parallel || is_inside(d.loop, ForKind::parallel);
+    bool fits = !is_inside(d.loop, ForKind::vector) && can_flatten(loop(), in_region);
+    return fits ? Inapplicable{} : here("it does more than to run over the elements of rows");
+  }
+  Inapplicable check(const Collapse &d) const {
+    bool fits = !is_inside(d.loop, ForKind::parallel) && loop_to_collapse(loop());
+    return fits ? Inapplicable{} : here("it holds more than a parallel loop with bounds of its own");
   }
 
   Inapplicable check(const Contract &d) const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "analysis/vector/vector_plan.h"
 #include "analysis/vector/vectorization.h"
 #include "ir/accumulation.h"
 #include "ir/match.h"
@@ -219,8 +220,13 @@ class RowBuilder {
     Expr to = part == Part::whole  ? const_int(sum_lanes)
               : part == Part::rest ? binary(BinOp::bit_and, run.hi, const_int(sum_lanes - 1))
                                    : at_most(sub(run.hi, start), const_int(sum_lanes));
-    return vector_loop(l, from, to, sum_lanes, iteration(add(sub(start, run.base), kw::ref(l)), kw::ref(l)),
-                       part == Part::rest);
+    Stmt row = vector_loop(l, from, to, sum_lanes,
+                           iteration(add(sub(start, run.base), kw::ref(l)), kw::ref(l)), part == Part::rest);
+    For loop = *as<For>(row);
+    VectorizationAnalysis view(loop);
+    loop.row_lengths = best_plan(loop, view, target_, true).rows;
+    if (always_masked(view, target_)) loop.how.tail = Tail::masked;
+    return for_loop(std::move(loop), row.loc());
   }
 
   /// The lanes of a row in parts of as many as the loop runs at once.
@@ -237,10 +243,19 @@ class RowBuilder {
     Expr trips = which == Part::whole ? const_int(width) : at_most(sub(end, first), const_int(width));
     Stmt body = vector_loop(l, const_int(0), trips, width,
                             iteration(add(sub(first, run.base), offset), add(lanes, offset)));
+    body = planned(body);
     if (!run.aligned) body = let(begin, at_least(at, run.lo), body);
     if (width == sum_lanes) return let(start, row, body);
     body = let(start, add(row, mul(kw::ref(part), const_int(width))), body);
     return counted_loop(part, const_int(0), const_int(sum_lanes / width), body);
+  }
+
+  /// A vector loop that the schedule does not know.
+  Stmt planned(const Stmt &s) const {
+    For loop = *as<For>(s);
+    VectorPlan plan = best_plan(loop, VectorizationAnalysis(loop), target_, true);
+    loop.how.tail = plan.tail, loop.how.prefetch = plan.prefetch, loop.row_lengths = plan.rows;
+    return for_loop(std::move(loop), s.loc());
   }
 
   /// One iteration of the innermost loop: its number in the run and its lane.

@@ -34,7 +34,9 @@ class Splitter {
           for (const Expr &a : n.args) args.push_back(split(a));
           return make_expr(e.dtype(), e.loc(), Call{n.fn, std::move(args)});
         },
-        [&](const Select &n) { return make_expr(e.dtype(), e.loc(), Select{split(n.cond), n.yes, n.no}); },
+        [&](const Select &n) {
+          return make_expr(e.dtype(), e.loc(), Select{split(n.cond), n.yes, n.no, n.eager_yes, n.eager_no});
+        },
         [&](const auto &) { return e; });
     if (out->depth > deep) {
       lets_.emplace_back(make_sym(SymKind::local, e.dtype(), "part", e.loc()), out);

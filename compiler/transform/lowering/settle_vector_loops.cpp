@@ -43,7 +43,8 @@ Func settle_vector_loops(const Func &f, const Target &) {
                                [&](const Diagnostic &known) { return known.code == Code::W410; });
     if (is_new) out.warnings.push_back(std::move(d));
     For loop = n;
-    loop.kind = ForKind::serial, loop.how.vector_width = 0;
+    loop.kind = ForKind::serial, loop.row_lengths.clear();
+    loop.how.vector_width = loop.how.prefetch = loop.how.stream = 0, loop.how.tail = Tail::scalar;
     return for_loop(std::move(loop), s.loc());
   });
   return out;

@@ -44,7 +44,7 @@ bool same(const T *a, const T *b, size_t n) {
 Plan *find_plan(KernelState &k, const CallFrame &f) {
   auto matches = [&](const Plan &p) {
     return p.word_count == f.word_count && p.generation == k.captured.generation &&
-           p.interp == interpreting() && same(p.words.data(), f.words, f.word_count);
+           p.mode == execution_mode() && same(p.words.data(), f.words, f.word_count);
   };
   if (k.last_plan && matches(*k.last_plan)) [[likely]]
     return k.last_plan;
@@ -72,7 +72,7 @@ Plan *make_plan(KernelState &k, const CallFrame &f) {
   std::copy(f.words, f.words + f.word_count, plan->words.begin());
   plan->word_count = f.word_count;
   plan->generation = k.captured.generation;
-  plan->interp = interpreting();
+  plan->mode = execution_mode();
   plan->request = k.request(signature_of(std::span(f.words, f.word_count)), Body::main);
   plan->main = k.obtain(plan->request);
   if (!plan->main) k.captured.fresh = false;  // a name that was missing may be defined by the next call
@@ -200,7 +200,7 @@ PyObject *fast_call(KernelState &k, PyObject *const *args, size_t nargs, PyObjec
   // the guards first: they may compare keys of a dict by Python code, which may change all that follows
   if (!plan || !k.guards_hold() || plan != k.last_plan || !plan->inline_cache.valid ||
       (kwnames && k.parameters.has_out_parameter) || !k.captured.fresh ||
-      plan->generation != k.captured.generation || plan->interp != interpreting() ||
+      plan->generation != k.captured.generation || plan->mode != execution_mode() ||
       !matches_repeat(*plan, args, nargs, kwnames, c))
     return nullptr;
   PlanPin held(c.work > release_gil_above ? k.last_plan : nullptr);  // other runs let no other call in
@@ -354,7 +354,7 @@ std::optional<std::vector<Tensor>> fast_call(PyObject *kernel, std::span<const T
   if (!k) return std::vector<Tensor>();
   Plan *plan = k->last_plan;
   if (!plan || plan->has_inout || !plan->results_are_outputs || !k->captured.fresh ||
-      plan->generation != k->captured.generation || plan->interp != interpreting() || !k->function_holds() ||
+      plan->generation != k->captured.generation || plan->mode != execution_mode() || !k->function_holds() ||
       !k->guards_hold())
     return std::nullopt;
   if (tensors.size() > max_args || !std::all_of(tensors.begin(), tensors.end(), [](auto &t) { return !!t; }))

@@ -221,13 +221,8 @@ bool KernelState::refresh() {
 }
 
 Request KernelState::request(const Signature &signature, Body body) const {
-  Request r{name,
-            identity,
-            captured.values,
-            signature,
-            options,
-            kernel_target().target,
-            interpreting() ? "interp" : "llvm"};
+  Request r{name, identity, captured.values, signature, options, {}};
+  set_present_target(r);
   r.options.body = body;
   return r;
 }

@@ -110,7 +110,7 @@ struct Plan : Version {
   std::array<uint16_t, max_words> words{};
   size_t word_count = 0;
   uint64_t generation = 0;           ///< of the captured values
-  bool interp = false;               ///< made for the interpreter
+  uint8_t mode = 0;                  ///< execution_mode() that it is for
   bool results_are_outputs = false;  ///< it returns its outputs in their order
   uint32_t users = 0;                ///< calls that hold it: it cannot be forgotten now
   InlineCache inline_cache;          ///< of the last call

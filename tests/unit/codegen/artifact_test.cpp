@@ -41,7 +41,7 @@ Artifact sample() {
              {Code::E304, -1, 0, 0, "", "c", 0, false, false, {}, {}, 0}};
   a.warnings = {{Code::W301, 2, 4, 6, "x = c[0]", "'c' may be read", {"note 1", "note 2"}, {"help"}, 3}};
   a.code_kind = CodeKind::ir;
-  a.code = std::string("# kw-ir 1\n\0binary", 17);
+  a.code = std::string("# kw-ir 2\n\0binary", 17);
   a.explain = "kernel f\n";
   a.from = "build";
   return a;

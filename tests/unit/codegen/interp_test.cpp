@@ -199,7 +199,7 @@ TEST(Interp, shared_nodes_are_evaluated_once) {
   Sym x = make_sym(SymKind::local, DType::f64, "x");
   Expr e = kw::ref(x);
   for (int i = 0; i < 60; ++i) e = make_expr(DType::f64, {}, Binary{BinOp::mul, e, e});
-  Func f = unit::ir("# kw-ir 1\ndef f(a: inout(f64, ())):\n  a[()] = a[()]\n  return a\n");
+  Func f = unit::ir("# kw-ir 2\ndef f(a: inout(f64, ())):\n  a[()] = a[()]\n  return a\n");
   Expr start = as<Store>(f.body)->value;
   f.body = let(x, start, store(as<Store>(f.body)->buf, {}, e));
   double value = 1.0;

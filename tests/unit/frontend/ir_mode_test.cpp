@@ -96,14 +96,14 @@ TEST(IrMode, nothing_is_folded) {
 
 TEST(IrMode, buffers_of_rank_zero_and_parameters_in_the_order_of_the_text) {
   std::string_view text =
-      "# kw-ir 1\ndef f(p: scalar(f32), a: buf(f32, ()), q: weak(f64), c: out(f32, ())):\n"
+      "# kw-ir 2\ndef f(p: scalar(f32), a: buf(f32, ()), q: weak(f64), c: out(f32, ())):\n"
       "  fp('fast')\n  dims()\n  c[()] = a[()] + p\n  return c\n";
   EXPECT_EQ(print(unit::ir(text)), text);
 }
 
 TEST(IrMode, names_that_are_words_elsewhere_are_only_names) {
   std::string_view text =
-      "# kw-ir 1\ndef f(lanes: inout(f32, (n,)), f32: weak(i64)):\n  fp('default')\n  dims(n)\n"
+      "# kw-ir 2\ndef f(lanes: inout(f32, (n,)), f32: weak(i64)):\n  fp('default')\n  dims(n)\n"
       "  min: i64 = f32 + 1\n  for serial in serial(0, min, 1):\n"
       "    lanes[min] = (lanes[min] + f32(2.0)) @ lanes(serial)\n  return lanes\n";
   EXPECT_EQ(print(unit::ir(text)), text);

@@ -155,8 +155,8 @@ TEST(Lexer, the_first_line_tells_ir_mode) {
   auto mode = [&](std::string text) {
     return tokenize(sources, sources.add_text("k.py", 1, std::move(text))).ir_mode;
   };
-  EXPECT_TRUE(mode("# kw-ir 1\ndef f():\n  pass\n"));
-  EXPECT_FALSE(mode("def f():\n  # kw-ir 1\n  pass\n"));
+  EXPECT_TRUE(mode("# kw-ir 2\ndef f():\n  pass\n"));
+  EXPECT_FALSE(mode("def f():\n  # kw-ir 2\n  pass\n"));
   EXPECT_FALSE(mode("# kw-ir\n"));
 }
 

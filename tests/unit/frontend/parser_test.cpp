@@ -220,7 +220,7 @@ TEST(ParseFunction, annotations_are_passed_over_whatever_they_are) {
 }
 
 TEST(ParseFunction, annotations_are_types_in_ir) {
-  ast::Function f = parsed("# kw-ir 1\ndef f(a: buf(f32, (n,))):\n  x: f32 = a\n");
+  ast::Function f = parsed("# kw-ir 2\ndef f(a: buf(f32, (n,))):\n  x: f32 = a\n");
   EXPECT_EQ(shown(f.params[0].annotation), "(call buf f32 (tuple n))");
   EXPECT_EQ(shown(std::get<ast::Assign>(f.body[0].v).annotation), "f32");
 }

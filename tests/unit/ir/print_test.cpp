@@ -17,7 +17,7 @@ namespace kw {
 namespace {
 
 /// With every kind of statement and of expression, in the spelling of the printer.
-constexpr std::string_view golden = R"(# kw-ir 1
+constexpr std::string_view golden = R"(# kw-ir 2
 def f(a: buf(f32, (n, m), strides=(s, 1)), w: inout(i64, (n,)), p: weak(i64), q: scalar(f32),)"
                                     R"( c: out(f32, (n,), fill='zero')):
   fp('strict')
@@ -64,7 +64,7 @@ TEST(Print, what_was_printed_parses_to_an_equal_function) {
 }
 
 TEST(Print, an_empty_function) {
-  std::string_view text = "# kw-ir 1\ndef nothing():\n  fp('fast')\n  dims()\n  pass\n  return \n";
+  std::string_view text = "# kw-ir 2\ndef nothing():\n  fp('fast')\n  dims()\n  pass\n  return \n";
   EXPECT_EQ(print(unit::ir(text)), text);
 }
 
@@ -88,7 +88,7 @@ TEST(Print, equal_names_are_numbered_at_first_use) {
   f.results = {c};
   f.body = seq({loop(first), loop(second)});
   EXPECT_EQ(print(f),
-            "# kw-ir 1\ndef f(c: inout(i64, (9,)), i_1: weak(i64)):\n  fp('default')\n  dims()\n"
+            "# kw-ir 2\ndef f(c: inout(i64, (9,)), i_1: weak(i64)):\n  fp('default')\n  dims()\n"
             "  for i in serial(0, 9, 1):\n    c[i] = i_1\n"
             "  for i_2 in serial(0, 9, 1):\n    c[i_2] = i_1\n"
             "  return c\n");

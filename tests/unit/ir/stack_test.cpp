@@ -130,7 +130,7 @@ TEST(LongChain, print_does_not_recurse) {
 }
 
 TEST(LongChain, reading_back_does_not_recurse) {
-  std::string text = "# kw-ir 1\ndef f(x: weak(f64), c: out(f64, ())):\n  fp('default')\n  dims()\n";
+  std::string text = "# kw-ir 2\ndef f(x: weak(f64), c: out(f64, ())):\n  fp('default')\n  dims()\n";
   for (int i = 0; i < 100000; ++i) text += "  t" + std::to_string(i) + ": f64 = 1.0\n";
   text += "  c[()] = x\n  return c\n";
   EXPECT_TRUE(fits([&] {

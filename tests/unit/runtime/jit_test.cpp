@@ -233,7 +233,7 @@ TEST(Jit, check_text_needs_no_types) {
 
 TEST(Jit, a_kernel_given_as_ir_is_read_as_ir) {
   SourceText source{
-      "# kw-ir 1\ndef scale(a: buf(f64, (n,)), c: out(f64, (n,))):\n  fp('default')\n  dims(n)\n"
+      "# kw-ir 2\ndef scale(a: buf(f64, (n,)), c: out(f64, (n,))):\n  fp('default')\n  dims(n)\n"
       "  for i in serial(0, n, 1):\n    c[i] = a[i] + 5.0\n  return c\n",
       "k.ir", 1};
   Jit jit("", plenty);

@@ -23,7 +23,7 @@ std::shared_ptr<const LoadedKernel> kernel(std::string_view body) {
   a.params = {{"w", true, DType::i64, 1, ParamMode::inout, StrideClass::contiguous, Fill::none, 0}};
   a.results = {0};
   a.code_kind = CodeKind::ir;
-  a.code = cat("# kw-ir 1\ndef f(w: inout(i64, (n,))):\n  fp('default')\n  dims(n)\n  site('E303', w, 0)\n",
+  a.code = cat("# kw-ir 2\ndef f(w: inout(i64, (n,))):\n  fp('default')\n  dims(n)\n  site('E303', w, 0)\n",
                body, "  return w\n");
   std::string error;
   auto out = LoadedKernel::load(std::move(a), error);
@@ -198,7 +198,7 @@ TEST(LoadedKernel, counts_the_words_of_a_call) {
               {"c", true, DType::f32, 2, ParamMode::out, StrideClass::general, Fill::none, -1},
               {"d", true, DType::f32, 0, ParamMode::in, StrideClass::inner_unit, Fill::none, 3}};
   a.code_kind = CodeKind::ir;
-  a.code = "# kw-ir 1\ndef f():\n  fp('default')\n  dims()\n  pass\n  return \n";
+  a.code = "# kw-ir 2\ndef f():\n  fp('default')\n  dims()\n  pass\n  return \n";
   std::string error;
   auto k = LoadedKernel::load(std::move(a), error);
   ASSERT_TRUE(k) << error;

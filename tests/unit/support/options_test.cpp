@@ -36,6 +36,9 @@ TEST(ParseDebug, knows_every_word) {
   EXPECT_TRUE(parsed("time").time);
   EXPECT_TRUE(parsed("verify=each").verify_each);
   EXPECT_TRUE(parsed("interp").interp);
+  EXPECT_EQ(parsed("interp").interp_target, "");
+  EXPECT_TRUE(parsed("interp:avx2").interp);
+  EXPECT_EQ(parsed("interp:avx512").interp_target, "avx512");
   EXPECT_FALSE(parsed("cache=off").cache);
   EXPECT_EQ(parsed("log=1").log, 1);
   EXPECT_EQ(parsed("log=1; log=0").log, 0);
@@ -51,8 +54,9 @@ TEST(ParseDebug, words_combine_and_spaces_do_not_matter) {
 
 TEST(ParseDebug, refuses_unknown_words_and_names_the_known_ones) {
   for (std::string_view text :
-       {"tme", "time=1", "dump:after", "dump:after=", "dump:dir=", "dump=all", "kernel=", "verify",
-        "verify=all", "interp=1", "cache", "cache=on", "log", "log=", "log=x", "log=2x", "Time", "="}) {
+       {"tme",      "time=1",     "dump:after", "dump:after=", "dump:dir=",   "dump=all",    "kernel=",
+        "verify",   "verify=all", "interp=1",   "interp:",     "interp:avx3", "interp:host", "cache",
+        "cache=on", "log",        "log=",       "log=x",       "log=2x",      "Time",        "="}) {
     std::string error = parse_debug(text).error;
     EXPECT_NE(error.find(std::string("unknown word '") + std::string(text) + "'"), std::string::npos) << text;
     for (std::string_view word :
@@ -99,8 +103,9 @@ TEST(DebugOptions, never_reach_the_key) {
   DebugOptions before = debug_options();
   std::string text = key_text(r);
   // A new field breaks this binding: set it to something else below.
-  auto [dump_after, dump_dir, kernel, time, verify_each, interp, cache, log] = DebugOptions{};
-  set_debug_options({{"all"}, "/nowhere", kernel + "x", !time, !verify_each, !interp, !cache, 3});
+  auto [dump_after, dump_dir, kernel, time, verify_each, interp, interp_target, cache, log] = DebugOptions{};
+  set_debug_options(
+      {{"all"}, "/nowhere", kernel + "x", !time, !verify_each, !interp, interp_target + "avx2", !cache, 3});
   EXPECT_EQ(key_text(r), text);
   set_debug_options(before);
   EXPECT_TRUE(dump_after.empty() && dump_dir.empty() && log == 0);

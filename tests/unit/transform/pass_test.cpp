@@ -142,7 +142,7 @@ TEST(Passes, dumps_without_a_folder_and_times_go_to_stderr) {
   const Pass passes[] = {{"two", add_two}, {"three", add_three}};
   run_passes(passes, sample(), {});
   std::string text = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(text.find("# after two\n# kw-ir 1\n"), 0u) << text;
+  EXPECT_EQ(text.find("# after two\n# kw-ir 2\n"), 0u) << text;
   EXPECT_NE(text.find("[kw] f                    three "), std::string::npos) << text;
 }
 

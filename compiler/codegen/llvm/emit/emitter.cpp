@@ -10,6 +10,7 @@
 #include "codegen/llvm/emit/streams.h"
 #include "codegen/llvm/emit/vector.h"
 #include "codegen/llvm/emit/vector_loop.h"
+#include "transform/lowering/guard_operations.h"
 
 namespace kw {
 
@@ -22,6 +23,8 @@ VectorLoopEmitter Emitter::vector_loops() const { return VectorLoopEmitter(cx_);
 ReductionEmitter Emitter::reductions() const { return ReductionEmitter(cx_); }
 StreamEmitter Emitter::streams() const { return StreamEmitter(cx_); }
 RegionEmitter Emitter::regions() const { return RegionEmitter(cx_); }
+
+llvm::Value *Emitter::value_of_size(const Expr &e) const { return scalars().expr(guard_operations(e)); }
 
 void set_attributes(llvm::Function &fn, const Target &target) {
   fn.setDoesNotThrow();

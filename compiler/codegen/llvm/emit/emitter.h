@@ -37,6 +37,8 @@ class Emitter {
   RegionEmitter regions() const;
 
   const Target &target() const { return cx_.shared.target; }
+  /// The value of an expression that no pass has seen: of the extents of a buffer, or of the workspace.
+  V value_of_size(const Expr &e) const;
   llvm::BasicBlock *block(const char *name) const {
     return llvm::BasicBlock::Create(b_.getContext(), name, cx_.fn);
   }

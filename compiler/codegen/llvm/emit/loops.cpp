@@ -12,6 +12,7 @@
 #include "codegen/llvm/values/hoist.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
+#include "ir/limits.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
@@ -29,22 +30,6 @@ namespace {
 constexpr int64_t poll_interval = int64_t{1} << 20;
 
 }  // namespace
-
-bool LoopEmitter::contains_loop(const Stmt &root) {
-  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-    if (as<While>(*s)) return true;
-    if (const For *n = as<For>(*s);
-        n &&
-        (!(VectorLoopEmitter::is_row(*n) || VectorLoopEmitter::fits_one_chunk(*n)) || contains_loop(n->body)))
-      return true;
-    if (const If *n = as<If>(*s); n && (contains_loop(n->yes) || contains_loop(n->no))) return true;
-    if (const Seq *n = as<Seq>(*s))
-      for (size_t i = 0; i + 1 < n->items.size(); ++i)
-        if (contains_loop(n->items[i])) return true;
-    if (const Alloc *n = as<Alloc>(*s); n && n->fill != Fill::none) return true;
-  }
-  return false;
-}
 
 /// Number of iterations, computed without overflow for any bounds.
 llvm::Value *LoopEmitter::trip_count(const For &n, V lo, V hi) {
@@ -97,9 +82,9 @@ void LoopEmitter::iterations(const For &n, V lo, V trips) {
     vector_loops().emit(n, *view, lo, trips);
   else if (n.kind == ForKind::unroll)
     unrolled_loop(n, lo, trips);
-  else if (RowToCollapse joint = row_to_collapse(n); !joint.buffers.empty())
-    rows_loop(n, joint, lo, trips);
-  else if (contains_loop(n.body))
+  else if (n.how.flatten)
+    flattened_loop(n, lo, trips);
+  else if (holds_long_loop(n.body))
     plain_loop(n, lo, trips, true);
   else if (auto blocks = cx_.vector ? TransposeEmitter(cx_).blocks_in(n) : std::nullopt)
     TransposeEmitter(cx_).emit(n, *blocks, lo, trips);
@@ -152,7 +137,7 @@ void LoopEmitter::unrolled_loop(const For &n, V lo, V trips) {
     return;
   }
   V whole = b_.CreateSub(trips, b_.CreateURem(trips, b_.getInt64(n.how.unroll)));
-  bool polls = contains_loop(n.body);
+  bool polls = holds_long_loop(n.body);
   in_chunks(b_.getInt64(0), whole, n.how.unroll, polls, [&](V k) {
     copies([&](uint32_t c) { return b_.CreateAdd(k, b_.getInt64(c), "", true, true); });
   });
@@ -162,43 +147,9 @@ void LoopEmitter::unrolled_loop(const For &n, V lo, V trips) {
 /// Returns whether a loop runs a few iterations at most. It does not look at the cancel flag; the loops
 /// around it do.
 bool LoopEmitter::is_short(const For &n, V trips) const {
-  // Iterations without a look at the cancel flag: some 4 us, far below the 50 ms that Ctrl-C may take.
-  constexpr int64_t few = 4096;
-  if (auto *count = llvm::dyn_cast<ConstantInt>(trips)) return count->getZExtValue() <= few;
-  return !exceeds_plan(n) && n.how.max_trips > 0 && n.how.max_trips <= few;
-}
-
-/// How many iterations of a loop become one of the machine's: several where each has only a few instructions,
-/// and does not wait for what the one before it hands on.
-uint32_t LoopEmitter::copies_of(const Stmt &body) const {
-  // Operations of a body that is unrolled. Chosen: the branch of the loop costs one or two operations.
-  constexpr int most_operations = 20;
-  int left = most_operations;
-  std::unordered_set<const BufNode *> own;
-  auto pay = [&](const Expr &e) {
-    walk(
-        e, [&](const Load &n, const Expr &) { left -= n.index.empty() ? 0 : 1; },
-        [&](const Binary &n, const Expr &) { left -= as<Const>(n.b) ? 0 : 1; },
-        [&](const Call &, const Expr &) { left -= 4; }, [&](const Select &, const Expr &) { left = -1; },
-        [&](const Logic &, const Expr &) { left = -1; });
-  };
-  for (const Stmt *s = &body; s && *s && left >= 0; s = next_in_block(*s->p)) {
-    auto statement = [&](const Stmt &one) {
-      const If *branch = as<If>(one);
-      const Store *store = branch ? statements().chosen_store(*branch) : as<Store>(one);
-      if (branch) pay(branch->cond);
-      if (store) pay(store->value);
-      if (store && store->buf->space == Space::registers && !own.count(store->buf.get())) left = -1;
-      if (const Alloc *alloc = as<Alloc>(one)) own.insert(alloc->buf.get());
-      bool plain = store || as<Let>(one) || as<Seq>(one) || as<Alloc>(one);
-      if (const Let *let = as<Let>(one)) pay(let->value);
-      if (!plain) left = -1;
-    };
-    if (const Seq *n = as<Seq>(*s))
-      for (size_t i = 0; i + 1 < n->items.size(); ++i) statement(n->items[i]);
-    statement(*s);
-  }
-  return left >= 0 ? 4 : 1;
+  if (auto *count = llvm::dyn_cast<ConstantInt>(trips))
+    return count->getZExtValue() <= max_trips_without_poll;
+  return !exceeds_plan(n) && n.how.max_trips > 0 && n.how.max_trips <= max_trips_without_poll;
 }
 
 /// Iterations from, from + 1, … below to, `copies` at a time; from < to, and their difference is a multiple.
@@ -222,7 +173,7 @@ void LoopEmitter::run_of_iterations(const For &n, V lo, V from, V to, uint32_t c
 
 /// Iterations from, from + 1, … below to, several at a time as long as that goes; from < to.
 void LoopEmitter::copied_iterations(const For &n, V lo, V from, V to, BasicBlock *done) {
-  uint32_t copies = copies_of(n.body);
+  uint32_t copies = std::max(n.how.unroll, 1u);
   if (copies == 1) return run_of_iterations(n, lo, from, to, 1, done);
   BasicBlock *several = block("several"), *rest = block("rest"), *one = block("one"), *ran = block("ran");
   V span = b_.CreateSub(to, from);
@@ -328,28 +279,17 @@ void LoopEmitter::in_chunks(V from, V to, uint32_t size, bool polls, llvm::funct
   cx_.memo.clear();
 }
 
-/// The vector loop over a row that is all the loop does, when it could run over all rows at once.
-LoopEmitter::RowToCollapse LoopEmitter::row_to_collapse(const For &rows) const {
-  const For *whole = as<For>(rows.body), *row = whole;
-  if (row && row->kind == ForKind::parallel && (cx_.status || cx_.vector)) row = loop_in_blocks(*row);
-  bool fits = row && rows.step == 1 && row->step == 1 && vector_loops().runs_in_vectors(*row) &&
-              as_int(whole->lo) == 0 && (as<Ref>(whole->hi) || as_int(whole->hi)) &&
-              !mentions(whole->hi, rows.iter);
-  if (!fits) return {};
-  VectorizationAnalysis view(*row);
-  bool joins = view.reductions().empty() && view.arg_reductions().empty() && !view.has_lane_sums();
-  return joins ? RowToCollapse{row, buffers_in_rows(rows, *row)} : RowToCollapse{};
-}
-
 /// Rows one by one, or as one row where they lie end to end. Rows of a constant length have code of their
 /// own.
-void LoopEmitter::rows_loop(const For &rows, const RowToCollapse &joint, V lo, V trips) {
+void LoopEmitter::flattened_loop(const For &rows, V lo, V trips) {
+  const For *row = row_of(rows, cx_.status != nullptr);
+  ensure(row, cat("the loop over '", rows.iter->name, "' is flattened, but runs over no rows"));
   V zero = b_.getInt64(0), one = b_.getInt64(1);
   For elements = *as<For>(rows.body);  // may run in blocks
   elements.step = 1;
   V length = trip_count(elements, zero, scalars().expr(elements.hi));
   V joined = cx_.sub_range.is_whole ? cx_.sub_range.is_whole : b_.getTrue();
-  for (const Buf &b : joint.buffers) {
+  for (const Buf &b : buffers_in_rows(rows, *row)) {
     const std::vector<V> &strides = entry_of(cx_.buffers, b.get()).strides;  // null: 1
     V stride = strides[b->rank() - 2], last = strides.back();
     joined = b_.CreateAnd(joined, b_.CreateICmpEQ(stride ? stride : one, length));
@@ -358,7 +298,7 @@ void LoopEmitter::rows_loop(const For &rows, const RowToCollapse &joint, V lo, V
   V all = b_.CreateMul(length, trips), fewest = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, trips, one);
   cx_.memo.clear();
   auto run = [&](V joined_length, V count) {
-    cx_.collapsed_row = joint.row, cx_.collapsed_length = joined_length;
+    cx_.collapsed_row = row, cx_.collapsed_length = joined_length;
     plain_loop(rows, lo, count, true);
     cx_.collapsed_row = nullptr;
     cx_.memo.clear();

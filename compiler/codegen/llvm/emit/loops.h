@@ -27,27 +27,18 @@ class LoopEmitter : public Emitter {
   void in_few_chunks(V from, V to, uint32_t size, llvm::function_ref<void(V)> body);
   /// Calls body(k) for k = from, from + size, … below to. Polls after each chunk, or after stretches of them.
   void in_chunks(V from, V to, uint32_t size, bool polls, llvm::function_ref<void(V)> body);
-  /// Whether the statement holds a loop that polls.
-  static bool contains_loop(const Stmt &root);
   /// Whether the loop ends before a poll is due; the loops around it poll.
   bool is_short(const For &n, V trips) const;
   /// Whether a loop runs all iterations of its blocks, or of all rows, in place of those that it states.
   bool exceeds_plan(const For &n) const { return &n == cx_.collapsed_row || &n == cx_.whole_block; }
 
  private:
-  struct RowToCollapse {
-    const For *row = nullptr;
-    std::vector<Buf> buffers{};  ///< none: it cannot
-  };
-
   void unrolled_loop(const For &n, V lo, V trips);
   void short_loop(const For &n, V lo, V trips);
   void inner_loop(const For &n, V lo, V trips);
   void copied_iterations(const For &n, V lo, V from, V to, llvm::BasicBlock *done);
   void run_of_iterations(const For &n, V lo, V from, V to, uint32_t copies, llvm::BasicBlock *done);
-  uint32_t copies_of(const Stmt &body) const;
-  RowToCollapse row_to_collapse(const For &rows) const;
-  void rows_loop(const For &rows, const RowToCollapse &joint, V lo, V trips);
+  void flattened_loop(const For &rows, V lo, V trips);
 };
 
 }  // namespace kw

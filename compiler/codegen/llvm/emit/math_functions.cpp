@@ -6,6 +6,8 @@
 #include "ir/build.h"
 #include "ir/match.h"
 #include "support/text.h"
+#include "transform/lowering/guard_operations.h"
+#include "transform/lowering/if_convert.h"
 #include "transform/math/expand.h"
 
 namespace kw {
@@ -62,7 +64,7 @@ class FunctionBody : public Emitter {
       args.push_back(kw::ref(make_sym(SymKind::local, from, i ? "y" : "x")));
       cx_.values[as<Ref>(args[i])->sym.get()] = cx_.fn->getArg(static_cast<unsigned>(i));
     }
-    b_.CreateRet(scalars().expr(expand_call(fn, args, {}, target())));
+    b_.CreateRet(scalars().expr(guard_operations(if_convert(expand_call(fn, args, {}, target())))));
   }
 
   void vector(const WideFunction &wide, llvm::Type *result_type) {
@@ -74,7 +76,7 @@ class FunctionBody : public Emitter {
       b_.CreateStore(argument, declare_cell(wide.operands[i], argument->getType()));
     }
     V result = declare_cell(wide.result, result_type);
-    statements().emit(wide.body);
+    statements().emit(guard_operations(if_convert(wide.body), target()));
     b_.CreateRet(b_.CreateLoad(result_type, result));
   }
 };

@@ -3,7 +3,6 @@
 
 #include "codegen/llvm/emit/scalars.h"
 #include "ir/match.h"
-#include "ir/walk.h"
 
 namespace kw {
 
@@ -21,43 +20,7 @@ bool is_step(const Expr &e) {
   return is_least_or_largest(e) || (n && (n->op == BinOp::add || n->op == BinOp::sub));
 }
 
-bool reads_in_steps(const Expr &e, const BufNode *cell) {
-  const Load *load = as<Load>(e);
-  if (load) return load->buf.get() == cell;
-  const Binary *n = is_step(e) ? as<Binary>(e) : nullptr;
-  return n && (reads_in_steps(n->a, cell) || reads_in_steps(n->b, cell));
-}
-
 }  // namespace
-
-/// Whether a serial loop makes the cell the least or largest of itself and something else, and no loop in
-/// lanes has to do with it.
-bool RecurrenceEmitter::is_recurrence(const Alloc &n) const {
-  if (n.buf->dtype != DType::i32 || !target().has_vector_i32_minimum()) return false;
-  bool in_lanes = false;
-  auto note = [&](const Buf &b) { in_lanes |= b == n.buf; };
-  walk(n.body, [&](const For &loop, const Stmt &) {
-    if (loop.kind == ForKind::serial) return;
-    walk(
-        loop.body, [&](const Store &s, const Stmt &) { note(s.buf); },
-        [&](const Load &l, const Expr &) { note(l.buf); });
-  });
-  if (in_lanes) return false;
-  std::unordered_map<const SymNode *, Expr> values;
-  walk(n.body, [&](const Let &let, const Stmt &) { values[let.sym.get()] = let.value; });
-  bool found = false;
-  walk(n.body, [&](const For &loop, const Stmt &) {
-    if (loop.kind != ForKind::serial) return;
-    walk(loop.body, [&](const Store &store, const Stmt &) {
-      if (store.buf != n.buf) return;
-      const Ref *name = as<Ref>(store.value);
-      auto known = name ? values.find(name->sym.get()) : values.end();
-      const Expr &value = known == values.end() ? store.value : known->second;
-      found |= is_least_or_largest(value) && reads_in_steps(value, n.buf.get());
-    });
-  });
-  return found;
-}
 
 /// Whether the value of an expression comes from such a cell by steps that vector registers take.
 bool RecurrenceEmitter::comes_from_recurrence(const Expr &e) const {

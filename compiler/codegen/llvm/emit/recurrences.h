@@ -11,8 +11,6 @@ class RecurrenceEmitter : public Emitter {
  public:
   using Emitter::Emitter;
 
-  /// Whether the cell takes part in such a recurrence.
-  bool is_recurrence(const Alloc &n) const;
   /// The value in lane 0 of a register; the other lanes have no meaning.
   V value(const Expr &e);
   /// Emits the value of a Let: other statements may read it as a scalar, and the cell as a vector.

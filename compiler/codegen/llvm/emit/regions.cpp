@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "analysis/cost.h"
 #include "codegen/llvm/emit/loops.h"
 #include "codegen/llvm/emit/scalars.h"
 #include "codegen/llvm/emit/statements.h"
@@ -118,84 +119,15 @@ struct RegionEmitter::Region {
   bool can_fail() const { return uses.checks || !offsets.empty(); }
 };
 
-/// The parallel loops that stand directly in the body of another one.
-static std::vector<const For *> parallel_loops_in(const Stmt &body) {
-  std::vector<const For *> out;
-  auto visit = [&](const auto &self, const Stmt &root) -> void {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-      if (const Seq *items = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < items->items.size(); ++i) self(self, items->items[i]);
-      if (const For *loop = as<For>(*s); loop && loop->kind == ForKind::parallel && !loop->how.chunk)
-        out.push_back(loop);
-    }
-  };
-  visit(visit, body);
-  return out;
-}
-
-/// The parallel loops that a serial loop runs in turn with this one, itself among them; or null.
-static const std::vector<const For *> *phases_of(const For &n, ModuleContext &shared) {
-  if (!shared.phases) {
-    shared.phases.emplace();
-    walk(shared.func.body, [&](const For &around, const Stmt &) {
-      if (around.kind != ForKind::serial) return;
-      auto phases = std::make_shared<const std::vector<const For *>>(parallel_loops_in(around.body));
-      for (const For *phase : *phases) (*shared.phases)[phase] = phases;
-    });
-  }
-  auto found = shared.phases->find(&n);
-  return found == shared.phases->end() ? nullptr : found->second.get();
-}
-
-/// How many threads a loop is worth. Loops that a serial loop runs in turn over and over count together: were
-/// only the longer ones shared out, all that they write would move between the caches each time. A quarter of
-/// a thread's work is what each of them needs all the same. Where they are many, all count like this one.
-llvm::Value *RegionEmitter::worth_of(const For &n, const WorkEstimate &work) {
-  uint32_t grain = target().log2_work_per_thread;
-  V own = scalars().expr(work.operations);
-  V worth = b_.CreateAShr(own, grain);
-  constexpr size_t many = 16;  // chosen: the code for the sum is repeated in each of them
-  const std::vector<const For *> *phases = phases_of(n, cx_.shared);
-  size_t count = phases ? phases->size() : 1;
-  if (count > 1) {
-    V all = count > many ? b_.CreateMul(own, b_.getInt64(count)) : own;
-    for (const For *phase : *phases)
-      if (phase != &n && count <= many)
-        all = b_.CreateAdd(all, scalars().expr(estimate_work(*phase).operations));
-    worth = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAShr(all, grain),
-                                     b_.CreateAShr(own, grain - std::min(grain, 2u)));
-  }
-  cx_.memo.clear();
-  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, worth, b_.getInt64(1));
-}
-
-/// Of a loop without a width: as many chunks as threads that its work is worth. Where data decide how long an
-/// iteration takes there are more of them, since they end at different times.
+/// Of a loop without a chunk: as many chunks as threads that its work is worth, or a multiple of them.
 llvm::Value *RegionEmitter::wanted_chunks(const For &n, V threads) {
-  // Chosen: an uneven iteration then delays the end by 1/16 of a thread's work at most.
-  constexpr uint64_t chunks_per_thread = 16;
-  auto smaller = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };
-  WorkEstimate work = estimate_work(n);
-  V wanted = smaller(threads, worth_of(n, work));
-  if (work.bounded) return wanted;
-  V parts = b_.CreateMul(wanted, b_.getInt64(chunks_per_thread));
+  V wanted = threads;
+  if (n.most_threads)
+    wanted = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, threads, scalars().expr(n.most_threads));
+  cx_.memo.clear();
+  if (n.how.chunks_per_thread < 2) return wanted;
+  V parts = b_.CreateMul(wanted, b_.getInt64(n.how.chunks_per_thread));
   return b_.CreateSelect(b_.CreateICmpUGT(wanted, b_.getInt64(1)), parts, wanted);
-}
-
-/// The parallel loop that is all another one does, when both have their ranges whatever the other one does;
-/// or null.
-static const For *loop_to_cut(const For &n) {
-  std::unordered_set<const SymNode *> made{n.iter.get()};
-  const Stmt *s = &n.body;
-  for (; as<Let>(*s); s = &as<Let>(*s)->body) made.insert(as<Let>(*s)->sym.get());
-  const For *inner = as<For>(*s);
-  if (n.how.chunk || !inner || inner->kind != ForKind::parallel || inner->how.chunk) return nullptr;
-  bool apart = true;
-  for (const Expr &end : {inner->lo, inner->hi})
-    walk(
-        end, [&](const Ref &r, const Expr &) { apart = apart && !made.count(r.sym.get()); },
-        [&](const Load &, const Expr &) { apart = false; });
-  return apart ? inner : nullptr;
 }
 
 /// Where the loop has fewer iterations than chunks are wanted: into how many pieces each of them is cut, and
@@ -222,7 +154,7 @@ llvm::Value *RegionEmitter::cut_inner(const Region &r, V frame, V wanted) {
 void RegionEmitter::emit(const For &n, V lo, V trips) {
   llvm::Type *wide = b_.getInt64Ty();
   V zero = b_.getInt64(0), one = b_.getInt64(1), width = b_.getInt64(n.how.chunk);
-  Region region{n, lo, trips, loop_to_cut(n), Uses(n)};
+  Region region{n, lo, trips, n.how.collapse ? loop_to_collapse(n) : nullptr, Uses(n)};
   capture(region);
   V frame = region.frame.make(b_, cx_.entry);
   Function *body = chunk_function(region);
@@ -306,7 +238,7 @@ void RegionEmitter::capture(Region &r) {
     if (!r.uses.made.count(slot.buf->sym.get())) continue;
     r.offsets.emplace_back(slot.buf.get(), r.bytes);
     r.frame.hold(r.bytes);
-    r.bytes = b_.CreateAdd(r.bytes, scalars().expr(slot.bytes), "", true, true);
+    r.bytes = b_.CreateAdd(r.bytes, value_of_size(slot.bytes), "", true, true);
   }
   if (!r.offsets.empty()) r.frame.hold(cx_.env);
   r.frame.hold(r.bytes);
@@ -399,6 +331,7 @@ void RegionEmitter::receive(const Region &r, V frame, const EmitContext &outside
   if (r.offsets.empty()) return;
   cx_.env = inside(outside.env);
   llvm::Type *p = b_.getPtrTy();
+  // 16: the offset of `scratch` in KwEnv
   V base = b_.CreateCall(FunctionType::get(p, {p, b_.getInt64Ty()}, false), load_env(p, 16),
                          {cx_.env, inside(r.bytes)}, "scratch");
   BasicBlock *none = block("no_memory"), *some = block("memory");

@@ -4,7 +4,6 @@
 // there are threads, the one directly in it is cut too, and chunks run a sub-range of one outer iteration.
 #pragma once
 
-#include "analysis/cost.h"
 #include "codegen/llvm/emit/emitter.h"
 
 namespace kw {
@@ -22,7 +21,6 @@ class RegionEmitter : public Emitter {
   class Frame;
   struct Region;
 
-  V worth_of(const For &n, const WorkEstimate &work);
   V wanted_chunks(const For &n, V threads);
   V cut_inner(const Region &r, V frame, V wanted);
   void leave(const Region &r, V frame);

@@ -33,7 +33,7 @@ llvm::Value *ScalarEmitter::expr_uncached(const Expr &e) {
         return ops().binary(n.op, n.a.dtype(), a, b);
       },
       [&](const Logic &n) { return logic(n); }, [&](const Select &n) { return select(n); },
-      [&](const Cast &n) { return ops().convert(n.a.dtype(), t, expr(n.a)); },
+      [&](const Cast &n) { return ops().convert(n.a.dtype(), t, expr(n.a), n.in_range); },
       [&](const Call &n) {
         std::vector<V> args;
         for (const Expr &a : n.args) args.push_back(expr(a));
@@ -72,52 +72,6 @@ llvm::Value *ScalarEmitter::load(const Load &n) {
   V at = address(n.buf, n.index);
   return ops().from_memory(b_.CreateLoad(ops().memory_type(n.buf->dtype), at), n.buf->dtype);
 }
-
-namespace {
-
-/// Operations of a function call itself, in those of an addition.
-int cost_of(Fn fn) {
-  if (fn == Fn::to_bits || fn == Fn::from_bits) return 0;
-  if (row_of(fn).cost == Cost::function && fn != Fn::fmod)
-    return 24;  // as analysis/vector/vectorization counts it
-  return fn == Fn::fma || fn == Fn::abs || fn == Fn::scale ? 1 : 4;
-}
-
-}  // namespace
-
-/// What is left of a budget of operations after evaluating e now; negative for a load from memory. What this
-/// statement has evaluated already is free, and so is what has been `counted`.
-int ScalarEmitter::cost_within_budget(const Expr &e, int budget, Counted &counted) const {
-  if (budget < 0 || is_known(e)) return budget;
-  if (e.p.use_count() > 1 && !counted.insert(e.p.get()).second) return budget;
-  auto both = [&](const Expr &a, const Expr &b, int cost) {
-    return cost_within_budget(b, cost_within_budget(a, budget - cost, counted), counted);
-  };
-  return match(
-      e, [&](const Const &) { return budget; }, [&](const Ref &) { return budget; },
-      [&](const Load &n) { return n.buf->space == Space::registers ? budget : -1; },
-      [&](const Unary &n) { return cost_within_budget(n.a, budget, counted); },
-      [&](const Binary &n) {
-        return both(n.a, n.b, n.op == BinOp::floor_div || n.op == BinOp::floor_mod ? 8 : 1);
-      },
-      [&](const Logic &n) { return both(n.a, n.b, 0); },
-      [&](const Select &n) { return cost_within_budget(n.cond, both(n.yes, n.no, 0), counted); },
-      [&](const Cast &n) { return cost_within_budget(n.a, budget, counted); },
-      [&](const Call &n) {
-        int left = budget - cost_of(n.fn);
-        for (const Expr &a : n.args) left = cost_within_budget(a, left, counted);
-        return left;
-      });
-}
-
-int ScalarEmitter::cost_within_budget(const Expr &e, int budget) const {
-  Counted counted;
-  return cost_within_budget(e, budget, counted);
-}
-
-/// Evaluating it early is safe and cheap: no load, few operations. Between lanes a branch saves less: it is
-/// taken when one of them takes it.
-bool ScalarEmitter::is_eager(const Expr &e) const { return cost_within_budget(e, cx_.vector ? 32 : 8) >= 0; }
 
 /// This statement has evaluated it.
 bool ScalarEmitter::is_known(const Expr &e) const {
@@ -160,7 +114,7 @@ void ScalarEmitter::evaluate_common(const Expr &yes, const Expr &no) {
 
 llvm::Value *ScalarEmitter::select(const Select &n) {
   V cond = expr(n.cond);
-  if (is_eager(n.yes) && is_eager(n.no)) {
+  if (n.eager_yes && n.eager_no) {
     V yes = expr(n.yes), no = expr(n.no);
     return b_.CreateSelect(cond, yes, no);
   }
@@ -168,12 +122,7 @@ llvm::Value *ScalarEmitter::select(const Select &n) {
 }
 
 llvm::Value *ScalarEmitter::logic(const Logic &n) {
-  V a = expr(n.a);
-  if (is_eager(n.b)) {
-    V b = expr(n.b);
-    return n.is_and ? b_.CreateAnd(a, b) : b_.CreateOr(a, b);
-  }
-  V decided = b_.getInt1(!n.is_and);
+  V a = expr(n.a), decided = b_.getInt1(!n.is_and);
   return n.is_and ? lazily(a, n.b, {}, nullptr, decided) : lazily(a, {}, n.b, decided, nullptr);
 }
 

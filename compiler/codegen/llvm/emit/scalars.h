@@ -2,8 +2,6 @@
 // lazy operators.
 #pragma once
 
-#include <unordered_set>
-
 #include "codegen/llvm/emit/emitter.h"
 
 namespace kw {
@@ -15,22 +13,15 @@ class ScalarEmitter : public Emitter {
   V expr(const Expr &e);
   /// The address of an element.
   V address(const Buf &b, const std::vector<Expr> &index);
-  /// What is left of a budget of operations after e; negative when e exceeds it or loads from memory.
-  int cost_within_budget(const Expr &e, int budget) const;
-  /// Whether both sides of a branch may be evaluated for this one: it is safe and cheap.
-  bool is_eager(const Expr &e) const;
   /// Evaluates what both sides of a branch evaluate, so that code does not double with each branch.
   void evaluate_common(const Expr &yes, const Expr &no);
 
  private:
-  using Counted = std::unordered_set<const ExprNode *>;
-
   V expr_uncached(const Expr &e);
   V load(const Load &n);
   V select(const Select &n);
   V logic(const Logic &n);
   V lazily(V cond, const Expr &yes, const Expr &no, V yes_value, V no_value);
-  int cost_within_budget(const Expr &e, int budget, Counted &counted) const;
   bool is_known(const Expr &e) const;
 };
 

@@ -23,11 +23,11 @@ void StatementEmitter::declare(const Buf &b, V base) {
   Memory m{base, std::vector<V>(b->rank(), nullptr)};
   if (!b->strides.empty()) {
     for (size_t d = 0; d < b->rank(); ++d)
-      m.strides[d] = as_int(b->strides[d]) == 1 ? nullptr : scalars().expr(b->strides[d]);
+      m.strides[d] = as_int(b->strides[d]) == 1 ? nullptr : value_of_size(b->strides[d]);
   } else {
     V size = nullptr;
     for (size_t d = b->rank(); d-- > 1;) {
-      V extent = scalars().expr(b->extents[d]);
+      V extent = value_of_size(b->extents[d]);
       size = size ? b_.CreateMul(size, extent, "", true, true) : extent;
       m.strides[d - 1] = size;
     }
@@ -52,21 +52,36 @@ void StatementEmitter::statement(const Stmt &s) {
       });
 }
 
+/// `cell = select(cond, value, cell)`: often on the critical path of a loop.
+static bool keeps_its_cell(const Store &n) {
+  const Select *chosen = as<Select>(n.value);
+  const Load *before = chosen && chosen->eager_yes && chosen->eager_no ? as<Load>(chosen->no) : nullptr;
+  return before && before->buf == n.buf;
+}
+
 void StatementEmitter::store(const Store &n) {
   if (reductions().is_left_out(n)) return;
   if (cx_.recurrences.count(n.buf.get())) {
     b_.CreateStore(recurrences().value(n.value), entry_of(cx_.cells, n.buf.get()));
     return;
   }
+  auto cell = cx_.cells.find(n.buf.get());
+  if (cell != cx_.cells.end() && keeps_its_cell(n)) {
+    const Select &chosen = *as<Select>(n.value);
+    V cond = scalars().expr(chosen.cond), value = scalars().expr(chosen.yes);
+    b_.CreateStore(ops().select_without_branch(cond, value, b_.CreateLoad(value->getType(), cell->second)),
+                   cell->second);
+    return;
+  }
   V value = scalars().expr(n.value);
-  if (auto cell = cx_.cells.find(n.buf.get()); cell != cx_.cells.end()) {
+  if (cell != cx_.cells.end()) {
     b_.CreateStore(value, cell->second);
     return;
   }
-  if (auto cell = cx_.vector_cells.find(n.buf.get()); cell != cx_.vector_cells.end()) {
-    auto *lanes = llvm::cast<llvm::AllocaInst>(cell->second)->getAllocatedType();
-    V one = b_.CreateInsertElement(b_.CreateLoad(lanes, cell->second), value, scalars().expr(n.index[0]));
-    b_.CreateStore(one, cell->second);
+  if (auto all = cx_.vector_cells.find(n.buf.get()); all != cx_.vector_cells.end()) {
+    auto *lanes = llvm::cast<llvm::AllocaInst>(all->second)->getAllocatedType();
+    V one = b_.CreateInsertElement(b_.CreateLoad(lanes, all->second), value, scalars().expr(n.index[0]));
+    b_.CreateStore(one, all->second);
     return;
   }
   b_.CreateStore(ops().to_memory(value, n.buf->dtype), scalars().address(n.buf, n.index));
@@ -82,8 +97,7 @@ void StatementEmitter::allocate(const Alloc &n) {
   }
   if (n.buf->space == Space::registers) {
     llvm::Type *t = ops().type(n.buf->dtype);
-    if (!cx_.vector && recurrences().is_recurrence(n))
-      cx_.recurrences.insert(n.buf.get()), t = llvm::FixedVectorType::get(t, 4);
+    if (n.in_vector) cx_.recurrences.insert(n.buf.get()), t = llvm::FixedVectorType::get(t, 4);
     V cell = cx_.cells[n.buf.get()] = at_entry.CreateAlloca(t, nullptr, n.buf->sym->name);
     if (n.fill != Fill::none) b_.CreateStore(llvm::Constant::getNullValue(t), cell);
     return;
@@ -95,6 +109,7 @@ void StatementEmitter::allocate(const Alloc &n) {
     auto *array = at_entry.CreateAlloca(
         llvm::ArrayType::get(ops().memory_type(n.buf->dtype), std::max<uint64_t>(count, 1)), nullptr,
         n.buf->sym->name);
+    // a cache line, and the widest vector register
     array->setAlignment(llvm::Align(64));
     base = array;
   } else {
@@ -109,7 +124,7 @@ void StatementEmitter::zero_fill(const Buf &b) {
   V count = b_.getInt64(1);
   for (const Expr &e : b->extents)
     count = b_.CreateMul(count,
-                         b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, scalars().expr(e), b_.getInt64(0)));
+                         b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value_of_size(e), b_.getInt64(0)));
   BasicBlock *before = b_.GetInsertBlock(), *body = block("fill"), *done = block("filled");
   b_.CreateCondBr(b_.CreateICmpEQ(count, b_.getInt64(0)), done, body);
   b_.SetInsertPoint(body);
@@ -124,14 +139,6 @@ void StatementEmitter::zero_fill(const Buf &b) {
   b_.SetInsertPoint(done);
 }
 
-/// `if cond: cell = value`, where the value costs less than a branch that is guessed wrong; else null.
-const Store *StatementEmitter::chosen_store(const If &n) const {
-  const Store *store = n.no ? nullptr : as<Store>(n.yes);
-  bool is_cell = store && store->buf->space == Space::registers && !cx_.recurrences.count(store->buf.get());
-  bool cheap = is_cell && scalars().cost_within_budget(store->value, 2) >= 0;
-  return cheap ? store : nullptr;
-}
-
 /// Of a branch whose first way is taken nearly always.
 llvm::MDNode *StatementEmitter::mostly() {
   return llvm::MDNode::get(b_.getContext(), {llvm::MDString::get(b_.getContext(), "branch_weights"),
@@ -142,11 +149,6 @@ llvm::MDNode *StatementEmitter::mostly() {
 void StatementEmitter::branch(const If &n) {
   if (reductions().is_left_out(n)) return;
   V cond = scalars().expr(n.cond);
-  if (const Store *chosen = cx_.vector ? nullptr : chosen_store(n)) {
-    V value = scalars().expr(chosen->value), cell = entry_of(cx_.cells, chosen->buf.get());
-    b_.CreateStore(ops().select_without_branch(cond, value, b_.CreateLoad(value->getType(), cell)), cell);
-    return;
-  }
   BasicBlock *yes = block("then"), *done = block("endif"), *no = n.no ? block("else") : done;
   b_.CreateCondBr(cond, yes, no);
   b_.SetInsertPoint(yes);
@@ -183,6 +185,7 @@ Function *StatementEmitter::fault_function() {
   b.SetInsertPoint(fill);
   b.CreateStore(cx_.shared.raise->getArg(1), field(4));
   b.CreateStore(cx_.shared.raise->getArg(2), field(8));
+  // 16: the offset of `bound` in KwFault
   b.CreateStore(cx_.shared.raise->getArg(3), field(16));
   auto *set = b.CreateStore(b.getInt32(2), fault);
   set->setAtomic(llvm::AtomicOrdering::Release);

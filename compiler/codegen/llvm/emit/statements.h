@@ -18,9 +18,6 @@ class StatementEmitter : public Emitter {
   void declare(const Buf &b, V base);
   /// Ends the kernel with a status; in a region, its chunk: the kernel ends behind the region.
   void end_with(uint32_t status);
-  /// Returns the store of `if cond: cell = value` where the value costs less than a mispredicted branch; else
-  /// null.
-  const Store *chosen_store(const If &n) const;
 
  private:
   void statement(const Stmt &s);

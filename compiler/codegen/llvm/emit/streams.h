@@ -3,8 +3,8 @@
 // prefetches that the hardware does not do. Changes no value.
 #pragma once
 
-#include "analysis/vector/vectorization.h"
 #include "codegen/llvm/emit/emitter.h"
+#include "ir/limits.h"
 
 namespace kw {
 
@@ -12,15 +12,11 @@ class StreamEmitter : public Emitter {
  public:
   using Emitter::Emitter;
 
-  static constexpr uint64_t line_bytes = 64;  ///< of a cache line
-
-  /// Finds results that vector loops store to and nothing reads, and whether all arrays together are large.
+  /// If a loop streams: finds the outputs that are only written, and whether all arrays together are large.
   void find();
-  /// Whether a loop mostly moves memory, in chunks of whole lines; the code of others would only grow.
-  bool may_stream(const For &n, const VectorizationAnalysis &view) const;
   /// Whether every row that the loop stores begins at a line.
   V begins_at_lines(const For &n, V lo);
-  void store(V value, V at, uint64_t alignment = line_bytes);
+  void store(V value, V at, uint64_t alignment = cache_line);
   /// Prefetches `bytes` that are read `distance` bytes later.
   void read_ahead(V at, uint64_t distance, uint64_t bytes);
   void read_page_ahead(V at, uint64_t bytes);

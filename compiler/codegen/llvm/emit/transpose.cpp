@@ -13,7 +13,7 @@ using V = llvm::Value *;
 
 /// The blocks of an inner loop, when all lanes run or the first ones, and a register holds as many elements.
 std::optional<TransposedBlocks> TransposeEmitter::blocks_in(const For &n) {
-  if (!cx_.vector || vec_.blocks) return std::nullopt;
+  if (!n.how.transpose || vec_.blocks) return std::nullopt;
   if (vec_.mask && !runs_first_lanes(vec_)) return std::nullopt;
   uint32_t bits = vec_.view->widest_element();
   bool fits = vec_.count >= 4 && vec_.count * bits <= target().vector_bytes() * 8;
@@ -25,7 +25,7 @@ std::optional<TransposedBlocks> TransposeEmitter::blocks_in(const For &n) {
 /// Blocks that fill lines of memory, then single ones, then the iterations that are left one by one.
 void TransposeEmitter::emit(const For &n, const TransposedBlocks &view, V lo, V trips) {
   uint64_t count = vec_.count, bytes = count * vec_.view->widest_element() / 8;
-  bool halves = 2 * bytes == StreamEmitter::line_bytes;
+  bool halves = 2 * bytes == cache_line;
   V done = b_.getInt64(0);
   for (uint32_t beside = halves ? 2 : 1; beside >= 1; beside /= 2) {
     V whole = b_.CreateAnd(trips, ~uint64_t{count * beside - 1});
@@ -58,7 +58,7 @@ void TransposeEmitter::transpose_blocks(const For &n, const TransposedBlocks &vi
   cx_.values[n.iter.get()] = first;
   cx_.memo.clear(), vec_.memo.clear();
   for (size_t i = 0; i < open.values.size(); ++i)
-    if (view.blocks()[i].is_store) write(view.blocks()[i], open.values[i]);
+    if (view.blocks()[i].is_store) write(view.blocks()[i], open.values[i], n.how.stream > 0);
 }
 
 /// Where the elements of one lane begin; of lanes that do not run, those of lane 0, which does.
@@ -79,8 +79,7 @@ void TransposeEmitter::read(const TransposedBlocks::Block &block, std::vector<V>
   size_t count = vec_.count;
   auto *row = llvm::FixedVectorType::get(ops().memory_type(t), vec_.count);
   for (uint32_t lane = 0; lane < count; ++lane)
-    streams().read_ahead(row_of_block(place, ops().memory_type(t), lane), 8 * StreamEmitter::line_bytes,
-                         StreamEmitter::line_bytes);
+    streams().read_ahead(row_of_block(place, ops().memory_type(t), lane), 8 * cache_line, cache_line);
   for (uint32_t lane = 0; lane < count; ++lane) {
     V begin = row_of_block(place, ops().memory_type(t), lane);
     for (size_t at = 0; at < values.size(); at += count)
@@ -92,17 +91,16 @@ void TransposeEmitter::read(const TransposedBlocks::Block &block, std::vector<V>
 }
 
 /// Past the caches where the target's rule says so and whole lines are written.
-void TransposeEmitter::write(const TransposedBlocks::Block &block, std::vector<V> values) {
+void TransposeEmitter::write(const TransposedBlocks::Block &block, std::vector<V> values, bool may_stream) {
   VectorPlace place = vectors().place_of(block.buf, block.index);
   size_t count = vec_.count, item = item_size(block.buf->dtype);
   for (auto at = values.begin(); at != values.end(); at += count)
     std::ranges::copy(transposed({at, at + count}), at);
-  bool lines =
-      values.size() * item == StreamEmitter::line_bytes && cx_.only_written.count(block.buf.get()) > 0;
-  if (!cx_.streams || !lines || vec_.rest) return write_rows(block, place, values, false);
+  bool lines = values.size() * item == cache_line && cx_.only_written.count(block.buf.get()) > 0;
+  if (!cx_.streams || !may_stream || !lines || vec_.rest) return write_rows(block, place, values, false);
   V step = place.by ? place.by : b_.getInt64(static_cast<uint64_t>(place.step.value()));
   V low = b_.CreateOr(b_.CreatePtrToInt(place.at, b_.getInt64Ty()), b_.CreateMul(step, b_.getInt64(item)));
-  V begins = b_.CreateICmpEQ(b_.CreateAnd(low, StreamEmitter::line_bytes - 1), b_.getInt64(0));
+  V begins = b_.CreateICmpEQ(b_.CreateAnd(low, cache_line - 1), b_.getInt64(0));
   llvm::BasicBlock *past = this->block("past"), *through = this->block("through"),
                    *done = this->block("done");
   b_.CreateCondBr(b_.CreateAnd(cx_.streams, begins), past, through);
@@ -155,6 +153,7 @@ llvm::Value *TransposeEmitter::every_second(V a, V b, uint32_t unit, bool odd) {
 /// Element c of row r becomes element r of row c: first in squares inside each 16 bytes, which instructions
 /// interleave, then the squares change places.
 std::vector<V> TransposeEmitter::transposed(std::vector<V> rows) {
+  // 128 bits: shuffles within 16 bytes are one instruction
   uint32_t count = vec_.count, side = 128 / rows[0]->getType()->getScalarSizeInBits();
   auto both = [&](V &a, V &b, uint32_t period, uint32_t unit) {
     V first = interleaved(a, b, period, unit, false), second = interleaved(a, b, period, unit, true);

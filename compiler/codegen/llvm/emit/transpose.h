@@ -21,7 +21,7 @@ class TransposeEmitter : public Emitter {
   void transpose_blocks(const For &n, const TransposedBlocks &view, V first, uint32_t beside);
   V row_of_block(const VectorPlace &place, llvm::Type *element, uint32_t lane);
   void read(const TransposedBlocks::Block &block, std::vector<V> &values);
-  void write(const TransposedBlocks::Block &block, std::vector<V> values);
+  void write(const TransposedBlocks::Block &block, std::vector<V> values, bool may_stream);
   void write_rows(const TransposedBlocks::Block &block, const VectorPlace &place,
                   const std::vector<V> &values, bool past);
   V interleaved(V a, V b, uint32_t period, uint32_t unit, bool rest);

@@ -112,36 +112,14 @@ void VectorEmitter::under_mask(V mask, const std::function<void(llvm::BasicBlock
   cx_.memo = std::move(memo), vec_.memo = std::move(wide_memo);
 }
 
-/// What is left of a budget of operations after running s in all lanes, of which those that do not run keep
-/// their cells; negative where s does more than to set cells of values that are safe to compute.
-int VectorEmitter::cost_of_all_within_budget(const Stmt &s, int budget) const {
-  if (budget < 0) return budget;
-  if (const Seq *n = as<Seq>(s)) {
-    for (const Stmt &one : n->items) budget = cost_of_all_within_budget(one, budget);
-    return budget;
-  }
-  if (const Let *n = as<Let>(s))
-    return cost_of_all_within_budget(n->body, scalars().cost_within_budget(n->value, budget));
-  if (const Store *n = as<Store>(s))
-    return vec_.cells.count(n->buf.get()) ? scalars().cost_within_budget(n->value, budget) - 1 : -1;
-  const If *n = as<If>(s);
-  if (!n) return -1;
-  budget = cost_of_all_within_budget(n->yes, scalars().cost_within_budget(n->cond, budget));
-  return n->no ? cost_of_all_within_budget(n->no, budget) : budget;
-}
-
-/// Few operations run in all lanes: asking whether any lane wants them costs as much, and guesses go wrong.
 void VectorEmitter::branch(const If &n) {
   V cond = widen(n.cond);
   V yes = and_mask(vec_.mask, cond), no = n.no ? and_mask(vec_.mask, b_.CreateNot(cond)) : nullptr;
-  bool in_all =
-      cost_of_all_within_budget(n.yes, 16) >= 0 && (!n.no || cost_of_all_within_budget(n.no, 16) >= 0);
   auto run = [&](V mask, const Stmt &body) {
-    if (!in_all)
+    if (!n.predicated)
       return under_mask(mask, [&](BasicBlock *done) { statements().emit(body), b_.CreateBr(done); });
-    V outer = std::exchange(vec_.mask, mask);
+    Scoped narrowed(vec_.mask, mask);
     statements().emit(body);
-    vec_.mask = outer;
   };
   run(yes, n.yes);
   if (n.no) run(no, n.no);
@@ -176,7 +154,7 @@ llvm::Value *VectorEmitter::widen_uncached(const Expr &e) {
       },
       [&](const Logic &n) { return widen_logic(n); }, [&](const Select &n) { return widen_select(n); },
       [&](const Cast &n) {
-        return once_if_same([&](V a) { return ops().convert(n.a.dtype(), t, a); }, widen(n.a));
+        return once_if_same([&](V a) { return ops().convert(n.a.dtype(), t, a, n.in_range); }, widen(n.a));
       },
       [&](const Call &n) {
         std::vector<V> args;
@@ -315,7 +293,6 @@ llvm::Value *VectorEmitter::widen_load(const Load &n) {
 
 /// One side of a lazy operator, for the lanes that need it; of no meaning in the others.
 llvm::Value *VectorEmitter::widen_side(const Expr &e, V mask) {
-  if (scalars().is_eager(e)) return widen(e);
   BasicBlock *before = b_.GetInsertBlock(), *end = nullptr;
   V value = nullptr;
   under_mask(mask, [&](BasicBlock *done) {
@@ -331,9 +308,9 @@ llvm::Value *VectorEmitter::widen_side(const Expr &e, V mask) {
 
 llvm::Value *VectorEmitter::widen_select(const Select &n) {
   V cond = widen(n.cond);
-  if (!scalars().is_eager(n.yes) && !scalars().is_eager(n.no)) scalars().evaluate_common(n.yes, n.no);
-  V yes = widen_side(n.yes, and_mask(vec_.mask, cond));
-  V no = widen_side(n.no, and_mask(vec_.mask, b_.CreateNot(cond)));
+  if (!n.eager_yes || !n.eager_no) scalars().evaluate_common(n.yes, n.no);
+  V yes = n.eager_yes ? widen(n.yes) : widen_side(n.yes, and_mask(vec_.mask, cond));
+  V no = n.eager_no ? widen(n.no) : widen_side(n.no, and_mask(vec_.mask, b_.CreateNot(cond)));
   return b_.CreateSelect(cond, yes, no);
 }
 
@@ -349,6 +326,7 @@ llvm::Value *mask_of_first(EmitContext &cx, V rest, uint32_t count) {
   if (cx.shared.target.has_mask_registers() && count >= 8) {  // a mask register: as many ones as lanes run
     V every = llvm::ConstantInt::getAllOnesValue(cx.b.getInt64Ty());
     V ones = cx.b.CreateNot(cx.b.CreateShl(every, most));
+    // a shift by 64 has no meaning
     if (count == 64) ones = cx.b.CreateSelect(cx.b.CreateICmpEQ(most, cx.b.getInt64(64)), every, ones);
     return cx.b.CreateBitCast(cx.b.CreateTrunc(ones, cx.b.getIntNTy(count)),
                               llvm::FixedVectorType::get(cx.b.getInt1Ty(), count));

@@ -21,6 +21,7 @@ struct OpenBlocks {
 /// The iterations of a vector loop that run at once: lane l is the iteration first + l · step.
 struct VectorState {
   VectorizationAnalysis *view;
+  bool prefetches;  ///< contiguous loads ask for the page behind them
   int64_t step;
   uint32_t count;
   llvm::Value *first;
@@ -61,8 +62,6 @@ class VectorEmitter : public Emitter {
   bool statement(const Stmt &s);
   /// The value in each lane.
   V widen(const Expr &e);
-  /// One side of a lazy operator, for the lanes of the mask; of no meaning in the others.
-  V widen_side(const Expr &e, V mask);
   VectorPlace place_of(const Buf &b, const std::vector<Expr> &index);
   V splat(V v);
   V and_mask(V mask, V cond) { return mask ? b_.CreateAnd(mask, cond) : cond; }
@@ -74,8 +73,8 @@ class VectorEmitter : public Emitter {
   void allocate(const Alloc &n);
   void branch(const If &n);
   void under_mask(V mask, const std::function<void(llvm::BasicBlock *)> &body);
-  int cost_of_all_within_budget(const Stmt &s, int budget) const;
   V widen_uncached(const Expr &e);
+  V widen_side(const Expr &e, V mask);
   V widen_ref(const Ref &n);
   V widen_load(const Load &n);
   V widen_select(const Select &n);

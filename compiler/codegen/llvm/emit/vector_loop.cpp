@@ -7,8 +7,9 @@
 #include "codegen/llvm/emit/statements.h"
 #include "codegen/llvm/emit/streams.h"
 #include "codegen/llvm/emit/vector.h"
+#include "ir/build.h"
+#include "ir/loops.h"
 #include "ir/match.h"
-#include "ir/walk.h"
 
 namespace kw {
 
@@ -24,36 +25,16 @@ uint32_t VectorLoopEmitter::rest_width(const VectorizationAnalysis &view, uint32
 /// The iterations k, k + 1, … of the loop.
 void VectorLoopEmitter::vector_body(const For &n, VectorizationAnalysis &view, V lo, V k, uint32_t count,
                                     const ReductionCells &outer, V mask, V rest) {
-  VectorState here{&view, n.step, count, loops().iteration(n, lo, k), k, mask, mask, rest};
+  VectorState here{&view, n.how.prefetch > 0, n.step, count, loops().iteration(n, lo, k), k, mask, mask,
+                   rest};
   cx_.values[n.iter.get()] = here.first;
   here.outer = &outer;
   for (const auto &[sum, cell] : outer.sums) here.cells[sum.cell.get()] = cell;
-  cx_.vector = &here;
-  statements().emit(n.body);
-  cx_.vector = nullptr;
+  {
+    Scoped inside(cx_.vector, &here);
+    statements().emit(n.body);
+  }
   cx_.memo.clear();
-}
-
-/// Returns whether one vector iteration executes the whole loop.
-bool VectorLoopEmitter::fits_one_chunk(const For &n) {
-  return n.kind == ForKind::vector && n.how.max_trips > 0 && n.how.max_trips <= n.how.vector_width;
-}
-
-/// True of a vector loop that fills a cell of as many lanes.
-bool VectorLoopEmitter::is_row(const For &n) {
-  auto fills = [](const auto &self, const Stmt &root) -> bool {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-      const Store *to = as<Store>(*s);
-      if (to && to->buf->space == Space::registers && to->buf->rank() == 1) return true;
-      if (const If *branch = as<If>(*s); branch && (self(self, branch->yes) || self(self, branch->no)))
-        return true;
-      if (const Seq *list = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < list->items.size(); ++i)
-          if (self(self, list->items[i])) return true;
-    }
-    return false;
-  };
-  return n.kind == ForKind::vector && fills(fills, n.body);
 }
 
 /// The lanes from lo to hi, of which there is one at least.
@@ -80,7 +61,7 @@ void VectorLoopEmitter::row(const For &n, VectorizationAnalysis &view, V lo, V t
   if (count == all) return body(nullptr);
   BasicBlock *part = block("part"), *done = block("done");
   bool may_be_whole = !n.how.max_trips || n.how.max_trips >= n.how.vector_width;
-  if (may_be_whole && !always_masked(view, target())) {
+  if (may_be_whole && n.how.tail != Tail::masked) {
     BasicBlock *whole = block("row"), *rest = block("rest");
     b_.CreateCondBr(b_.CreateICmpEQ(count, all), whole, rest);
     b_.SetInsertPoint(whole);
@@ -111,14 +92,14 @@ void VectorLoopEmitter::numbered_loop(const For &n, VectorizationAnalysis &view,
 /// The loop, and where rows are likely to have a length that makes loads strided once more for this length.
 void VectorLoopEmitter::emit(const For &n, VectorizationAnalysis &view, V lo, V trips) {
   auto run = [&] {
-    is_row(n)                       ? row(n, view, lo, trips)
+    fills_vector_register(n)        ? row(n, view, lo, trips)
     : view.arg_reductions().empty() ? vector_loop(n, view, lo, trips)
                                     : numbered_loop(n, view, lo, trips);
   };
-  if (view.assumed_row_lengths().empty() || view.work().strided == 0) return run();
+  if (n.row_lengths.empty()) return run();
   V likely = b_.getInt1(true);
   auto before = cx_.buffers;
-  for (const auto &[buf, length] : view.assumed_row_lengths()) {
+  for (const auto &[buf, length] : n.row_lengths) {
     Memory &m = entry_of(cx_.buffers, buf.get());
     likely = b_.CreateAnd(likely, b_.CreateICmpEQ(m.strides[buf->rank() - 2], b_.getInt64(length)));
     m.strides[buf->rank() - 2] = b_.getInt64(length);
@@ -140,7 +121,7 @@ void VectorLoopEmitter::emit(const For &n, VectorizationAnalysis &view, V lo, V 
 /// Whole chunks, then what is left of the iterations.
 void VectorLoopEmitter::vector_loop(const For &n, VectorizationAnalysis &view, V lo, V trips) {
   uint32_t width = n.how.vector_width;
-  bool polls = loops().contains_loop(n.body), one = fits_one_chunk(n) && !loops().exceeds_plan(n);
+  bool polls = holds_long_loop(n.body), one = fits_one_vector(n) && !loops().exceeds_plan(n);
   V zero = b_.getInt64(0), whole = b_.CreateAnd(trips, ~uint64_t{width - 1});
   ReductionCells outer = reductions().open(view, width);
   if (trips == b_.getInt64(width)) {
@@ -154,16 +135,17 @@ void VectorLoopEmitter::vector_loop(const For &n, VectorizationAnalysis &view, V
     : few ? loops().in_few_chunks(zero, whole, width, chunk)
           : loops().in_chunks(zero, whole, width, polls, chunk);
   };
-  if (!one && streams().may_stream(n, view)) {
+  if (!one && n.how.stream && cx_.streams) {
     BasicBlock *large = block("large"), *past = block("past"), *through = block("through"),
                *behind = block("behind");
     b_.CreateCondBr(cx_.streams, large, through);
     b_.SetInsertPoint(large);
     b_.CreateCondBr(streams().begins_at_lines(n, lo), past, through);
     b_.SetInsertPoint(past);
-    cx_.streaming = true;
-    run();
-    cx_.streaming = false;
+    {
+      Scoped streaming(cx_.streaming, true);
+      run();
+    }
     b_.CreateBr(behind);
     b_.SetInsertPoint(through);
     run();
@@ -177,29 +159,14 @@ void VectorLoopEmitter::vector_loop(const For &n, VectorizationAnalysis &view, V
   remainder(n, view, lo, trips, outer);
 }
 
-/// True when iterations may run a second time, and do so gladly: rows of a loop around, whose elements the
-/// loop does not read.
-bool VectorLoopEmitter::may_run_again(const For &n, const VectorizationAnalysis &view) const {
-  // Operations per iteration. Chosen: repeating a longer body costs more than a masked remainder.
-  constexpr uint32_t few = 64;
-  if (cx_.targets.empty() || !view.reductions().empty() || !view.arg_reductions().empty()) return false;
-  if (loops().contains_loop(n.body) || view.work().operations > few) return false;
-  bool fine = true;
-  std::unordered_set<const BufNode *> written;
-  walk(n.body, [&](const Store &s, const Stmt &) {
-    fine = fine && s.order != Order::lanes && (s.buf->space != Space::registers || view.is_own(s.buf));
-    if (!view.is_own(s.buf)) written.insert(s.buf.get());
-  });
-  walk(n.body, [&](const Load &l, const Expr &) { fine = fine && !written.count(l.buf.get()); });
-  return fine;
-}
-
 /// What whole chunks leave: in chunks of one register, of which the last one begins early enough to be whole,
 /// or has a mask; or one by one.
 void VectorLoopEmitter::remainder(const For &n, VectorizationAnalysis &view, V lo, V trips,
                                   ReductionCells &outer) {
   uint32_t width = n.how.vector_width, fewer = rest_width(view, width);
-  bool polls = loops().contains_loop(n.body), masks = can_mask(view, target());
+  bool polls = holds_long_loop(n.body),
+       masks = n.how.tail == Tail::masked || n.how.tail == Tail::overlapped_or_masked;
+  bool overlaps = n.how.tail == Tail::overlapped || n.how.tail == Tail::overlapped_or_masked;
   V whole = b_.CreateAnd(trips, ~uint64_t{width - 1});
   auto run = [&](auto &&body) {
     fewer == width ? loops().in_one_chunk(whole, trips, body)
@@ -213,7 +180,7 @@ void VectorLoopEmitter::remainder(const For &n, VectorizationAnalysis &view, V l
   auto one_by_one = [&] {
     loops().plain_loop(n, loops().iteration(n, lo, whole), b_.CreateSub(trips, whole), polls);
   };
-  if (may_run_again(n, view)) {
+  if (overlaps) {
     V last = b_.CreateSub(trips, b_.getInt64(fewer));
     BasicBlock *left = block("left_over"), *again = block("again"), *part = block("part"),
                *done = block("done");

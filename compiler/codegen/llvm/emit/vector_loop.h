@@ -15,10 +15,6 @@ class VectorLoopEmitter : public Emitter {
   bool runs_in_vectors(const For &n) const { return !cx_.vector && n.kind == ForKind::vector; }
   /// The loop, and once more for assumed lengths of rows that make its loads strided.
   void emit(const For &n, VectorizationAnalysis &view, V lo, V trips);
-  /// Whether a vector loop fills a register buffer of as many elements.
-  static bool is_row(const For &n);
-  /// Whether one vector iteration executes the whole loop.
-  static bool fits_one_chunk(const For &n);
 
  private:
   void vector_loop(const For &n, VectorizationAnalysis &view, V lo, V trips);
@@ -27,7 +23,6 @@ class VectorLoopEmitter : public Emitter {
   void vector_body(const For &n, VectorizationAnalysis &view, V lo, V k, uint32_t count,
                    const ReductionCells &outer, V mask = nullptr, V rest = nullptr);
   uint32_t rest_width(const VectorizationAnalysis &view, uint32_t width) const;
-  bool may_run_again(const For &n, const VectorizationAnalysis &view) const;
   void remainder(const For &n, VectorizationAnalysis &view, V lo, V trips, ReductionCells &outer);
   V row_mask(V lo, V hi, uint32_t count);
 };

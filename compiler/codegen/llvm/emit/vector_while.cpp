@@ -86,7 +86,7 @@ llvm::Value *VectorWhileEmitter::active_lanes(const Expr &cond, V lanes, BasicBl
   if (const Logic *n = as<Logic>(cond); n && n->is_and)
     return active_lanes(n->b, active_lanes(n->a, lanes, none), none);
   vec_.mask = mask_of(lanes);
-  V holds = vectors().widen_side(cond, vec_.mask), same = llvm::getSplatValue(holds);
+  V holds = vectors().widen(cond), same = llvm::getSplatValue(holds);
   if (!same) return b_.CreateAnd(lanes, words_of(holds));
   BasicBlock *some = block("while");
   b_.CreateCondBr(same, some, none);

@@ -27,8 +27,6 @@ struct ModuleContext {
   llvm::Module &module;
   const Func &func;
   const Target &target;
-  /// By parallel loop those that a serial loop runs in turn with it, itself among them.
-  std::optional<std::unordered_map<const For *, std::shared_ptr<const std::vector<const For *>>>> phases{};
   llvm::Function *raise = nullptr;  ///< fills in the fault; made when first needed
   std::unordered_map<int, llvm::Function *> fmods{};
   /// The function of an elementary function `fn(from…) → to` over `count` lanes.

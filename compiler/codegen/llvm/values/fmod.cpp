@@ -20,6 +20,7 @@ class FmodBuilder {
       : fn_(fn),
         b_(BasicBlock::Create(fn->getContext(), "entry", fn)),
         width_(bit_width(t)),
+        // bits of the mantissa in memory
         mantissa_(t == DType::f32 ? 23 : 52) {
     word_ = b_.getIntNTy(width_);
   }
@@ -27,6 +28,7 @@ class FmodBuilder {
   void build() {
     V x = fn_->getArg(0), y = fn_->getArg(1);
     V bits_x = b_.CreateBitCast(x, word_), bits_y = b_.CreateBitCast(y, word_);
+    // all bits but the sign
     V magnitude = number(~uint64_t{0} >> (65 - width_));
     V ax = b_.CreateAnd(bits_x, magnitude), ay = b_.CreateAnd(bits_y, magnitude),
       sign = b_.CreateXor(bits_x, ax);

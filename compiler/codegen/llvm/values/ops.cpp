@@ -1,11 +1,10 @@
-// The guards that ir/scalar_ops demands stand here: division, shifts and conversions never trap or wrap.
+// Integer division, shifts and vector conversions come with their guards
+// (transform/lowering/guard_operations).
 #include "codegen/llvm/values/ops.h"
 
 #include <llvm/IR/Intrinsics.h>
-#include <llvm/IR/PatternMatch.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "codegen/llvm/values/fmod.h"
 #include "codegen/llvm/values/x86.h"
@@ -72,8 +71,6 @@ llvm::Value *OpEmitter::integer_binary(BinOp op, DType t, V a, V b) {
       return c ? sum(a, llvm::ConstantInt::get(c->getType(), -c->getValue())) : b_.CreateSub(a, b);
     }
     case BinOp::mul: return is_bool ? b_.CreateAnd(a, b) : b_.CreateMul(a, b);
-    case BinOp::floor_div: return floor_div(t, a, b);
-    case BinOp::floor_mod: return floor_mod(t, a, b);
     case BinOp::min:
       if (!a->getType()->isVectorTy()) return select_without_branch(compare(BinOp::lt, t, a, b), a, b);
       return b_.CreateBinaryIntrinsic(is_signed ? intrinsic::smin : intrinsic::umin, a, b);
@@ -83,62 +80,8 @@ llvm::Value *OpEmitter::integer_binary(BinOp op, DType t, V a, V b) {
     case BinOp::bit_and: return b_.CreateAnd(a, b);
     case BinOp::bit_or: return b_.CreateOr(a, b);
     case BinOp::bit_xor: return b_.CreateXor(a, b);
-    case BinOp::shl:
-    case BinOp::shr: return shift(op, t, a, b);
-    default: internal_error(__FILE__, __LINE__, "integer operation without an instruction");
+    default: internal_error(__FILE__, __LINE__, "an integer operation that is not guarded");
   }
-}
-
-/// The exponent of a constant power of two, in all lanes.
-static std::optional<uint64_t> log2_of(llvm::Value *v) {
-  const llvm::APInt *constant = nullptr;
-  if (!llvm::PatternMatch::match(v, llvm::PatternMatch::m_APInt(constant))) return std::nullopt;
-  bool power = constant->isStrictlyPositive() && constant->isPowerOf2();
-  return power ? std::optional<uint64_t>(constant->logBase2()) : std::nullopt;
-}
-
-/// Divisors 0 and -1 never reach the instruction: both trap on some machines.
-llvm::Value *OpEmitter::floor_div(DType t, V a, V b) {
-  if (auto exponent = log2_of(b); exponent && is_signed_int(t)) return b_.CreateAShr(a, *exponent);
-  V zero = llvm::ConstantInt::get(a->getType(), 0), one = llvm::ConstantInt::get(a->getType(), 1);
-  V by_zero = b_.CreateICmpEQ(b, zero);
-  if (!is_signed_int(t)) {
-    V q = b_.CreateUDiv(a, b_.CreateSelect(by_zero, one, b));
-    return b_.CreateSelect(by_zero, zero, q);
-  }
-  V minus_one = llvm::ConstantInt::getSigned(a->getType(), -1);
-  V by_minus_one = b_.CreateICmpEQ(b, minus_one);
-  V safe = b_.CreateSelect(b_.CreateOr(by_zero, by_minus_one), one, b);
-  V q = b_.CreateSDiv(a, safe), r = b_.CreateSub(a, b_.CreateMul(q, safe));
-  V inexact = b_.CreateICmpNE(r, zero), signs_differ = b_.CreateICmpSLT(b_.CreateXor(a, safe), zero);
-  V floored = b_.CreateSelect(b_.CreateAnd(inexact, signs_differ), b_.CreateSub(q, one), q);
-  V result = b_.CreateSelect(by_minus_one, b_.CreateNeg(a), floored);
-  return b_.CreateSelect(by_zero, zero, result);
-}
-
-llvm::Value *OpEmitter::floor_mod(DType t, V a, V b) {
-  if (auto exponent = log2_of(b); exponent && is_signed_int(t))
-    return b_.CreateAnd(a, b_.CreateSub(b, llvm::ConstantInt::get(a->getType(), 1)));
-  V zero = llvm::ConstantInt::get(a->getType(), 0), one = llvm::ConstantInt::get(a->getType(), 1);
-  V special = b_.CreateICmpEQ(b, zero);
-  if (is_signed_int(t))
-    special = b_.CreateOr(special, b_.CreateICmpEQ(b, llvm::ConstantInt::getSigned(a->getType(), -1)));
-  V safe = b_.CreateSelect(special, one, b);  // x % 1 is 0, as x % 0 and x % -1 shall be
-  if (!is_signed_int(t)) return b_.CreateURem(a, safe);
-  V r = b_.CreateSRem(a, safe);
-  V adjust = b_.CreateAnd(b_.CreateICmpNE(r, zero), b_.CreateICmpSLT(b_.CreateXor(r, safe), zero));
-  return b_.CreateSelect(adjust, b_.CreateAdd(r, safe), r);
-}
-
-llvm::Value *OpEmitter::shift(BinOp op, DType t, V a, V b) {
-  V width = llvm::ConstantInt::get(a->getType(), bit_width(t)),
-    zero = llvm::ConstantInt::get(a->getType(), 0);
-  V in_range = b_.CreateICmpULT(b, width);  // negative counts are large unsigned ones
-  V count = b_.CreateSelect(in_range, b, zero);
-  if (op == BinOp::shl) return b_.CreateSelect(in_range, b_.CreateShl(a, count), zero);
-  if (!is_signed_int(t)) return b_.CreateSelect(in_range, b_.CreateLShr(a, count), zero);
-  V sign = b_.CreateAShr(a, llvm::ConstantInt::get(a->getType(), bit_width(t) - 1));
-  return b_.CreateSelect(in_range, b_.CreateAShr(a, count), sign);
 }
 
 llvm::Value *OpEmitter::float_binary(BinOp op, DType t, V a, V b) {
@@ -216,7 +159,7 @@ llvm::Value *OpEmitter::float_divmod(DType t, V a, V b, bool quotient) {
   return b_.CreateSelect(by_zero, exact, result);
 }
 
-llvm::Value *OpEmitter::convert(DType from, DType to, V a) {
+llvm::Value *OpEmitter::convert(DType from, DType to, V a, bool in_range) {
   llvm::Type *type_to = shaped_as(a, type(to));
   if (to == DType::b1)
     return is_float(from) ? b_.CreateFCmpUNE(a, llvm::ConstantFP::get(a->getType(), 0.0))
@@ -224,39 +167,12 @@ llvm::Value *OpEmitter::convert(DType from, DType to, V a) {
   if (is_float(from) && is_float(to))
     return bit_width(to) > bit_width(from) ? b_.CreateFPExt(a, type_to) : b_.CreateFPTrunc(a, type_to);
   if (is_float(from)) {
-    if (V all = vector_to_int(from, to, a)) return all;
+    if (in_range) return is_signed_int(to) ? b_.CreateFPToSI(a, type_to) : b_.CreateFPToUI(a, type_to);
     return b_.CreateIntrinsic(is_signed_int(to) ? intrinsic::fptosi_sat : intrinsic::fptoui_sat,
                               {type_to, a->getType()}, {a});
   }
   if (is_float(to)) return is_signed_int(from) ? b_.CreateSIToFP(a, type_to) : b_.CreateUIToFP(a, type_to);
   return is_signed_int(from) ? b_.CreateSExtOrTrunc(a, type_to) : b_.CreateZExtOrTrunc(a, type_to);
-}
-
-/// Lanes as integers, saturated, NaN as 0; null where the machine has no instruction for the range between.
-/// LLVM would take the saturating intrinsics apart, lane by lane.
-llvm::Value *OpEmitter::vector_to_int(DType from, DType to, V a) {
-  bool wide = bit_width(to) == 64, is_signed = is_signed_int(to);
-  if (!a->getType()->isVectorTy() || bit_width(from) < 32 ||
-      (wide && !shared_.target.has_vector_i64_conversions()))
-    return nullptr;
-  llvm::Type *ints = shaped_as(a, wide ? b_.getInt64Ty() : b_.getInt32Ty());
-  int bits = static_cast<int>(bit_width(to));
-  auto number = [&](double v) { return llvm::ConstantFP::get(a->getType(), v); };
-  V low = number(is_signed ? -std::ldexp(1.0, bits - 1) : -1.0),
-    high = number(std::ldexp(1.0, is_signed ? bits - 1 : bits));
-  V between = b_.CreateAnd(b_.CreateFCmpOGT(a, low), b_.CreateFCmpOLT(a, high));
-  V inside = b_.CreateSelect(between, a, number(0.0));
-  bool as_signed = is_signed || bits < 32;  // what fits is the same in both
-  V out = as_signed ? b_.CreateFPToSI(inside, ints) : b_.CreateFPToUI(inside, ints);
-  uint32_t width = wide ? 64 : 32, size = static_cast<uint32_t>(bits);
-  auto word = [&](const llvm::APInt &v) {
-    return llvm::ConstantInt::get(ints, is_signed ? v.sext(width) : v.zext(width));
-  };
-  if (is_signed)
-    out = b_.CreateSelect(b_.CreateFCmpOLE(a, low), word(llvm::APInt::getSignedMinValue(size)), out);
-  llvm::APInt most = is_signed ? llvm::APInt::getSignedMaxValue(size) : llvm::APInt::getMaxValue(size);
-  out = b_.CreateSelect(b_.CreateFCmpOGE(a, high), word(most), out);
-  return b_.CreateTrunc(out, shaped_as(a, type(to)));
 }
 
 /// `element`, or a vector of as many as `v` has.
@@ -310,6 +226,13 @@ llvm::Value *OpEmitter::call(Fn fn, DType from, DType t, const std::vector<V> &a
     }
     case Fn::to_bits:
     case Fn::from_bits: return b_.CreateBitCast(args[0], shaped_as(args[0], type(t)));
+    case Fn::quotient:
+      return is_signed_int(t) ? b_.CreateSDiv(args[0], args[1]) : b_.CreateUDiv(args[0], args[1]);
+    case Fn::remainder:
+      return is_signed_int(t) ? b_.CreateSRem(args[0], args[1]) : b_.CreateURem(args[0], args[1]);
+    case Fn::shift_left: return b_.CreateShl(args[0], args[1]);
+    case Fn::shift_right:
+      return is_signed_int(t) ? b_.CreateAShr(args[0], args[1]) : b_.CreateLShr(args[0], args[1]);
     case Fn::scale: return scale_by_power_of_two(b_, args[0], args[1]);
     default: {
       auto *lanes = llvm::dyn_cast<llvm::FixedVectorType>(args[0]->getType());

@@ -16,7 +16,8 @@ class OpEmitter {
   V unary(UnOp op, DType t, V a);
   V binary(BinOp op, DType t, V a, V b);
   V compare(BinOp op, DType t, V a, V b);
-  V convert(DType from, DType to, V a);
+  /// `in_range` tells that an integer holds the whole part of a float.
+  V convert(DType from, DType to, V a, bool in_range);
   /// `from` is the type of the arguments.
   V call(Fn fn, DType from, DType t, const std::vector<V> &args);
   /// a + b, where (x + c) + d becomes x + (c + d): addresses of neighbouring iterations then differ by their
@@ -38,14 +39,10 @@ class OpEmitter {
  private:
   V integer_binary(BinOp op, DType t, V a, V b);
   V float_binary(BinOp op, DType t, V a, V b);
-  V floor_div(DType t, V a, V b);
-  V floor_mod(DType t, V a, V b);
-  V shift(BinOp op, DType t, V a, V b);
   V least(DType t, V a, V b);
   V largest(DType t, V a, V b);
   V floor(DType t, V a);
   V float_divmod(DType t, V a, V b, bool quotient);
-  V vector_to_int(DType from, DType to, V a);
   V constant_operand(V v);
 
   ModuleContext &shared_;

@@ -15,6 +15,7 @@ namespace intrinsic = llvm::Intrinsic;
 llvm::Value *scale_by_power_of_two(llvm::IRBuilder<> &b, V x, V n) {
   auto *lanes = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
   llvm::Type *element = x->getType()->getScalarType();
+  // elements of a register of 64 bytes
   uint32_t count = lanes ? lanes->getNumElements() : 1, most = element->isFloatTy() ? 16 : 8;
   auto *whole = llvm::FixedVectorType::get(element, most);
   V none = llvm::Constant::getNullValue(whole);

@@ -37,7 +37,7 @@ TEST(Lower, a_whole_function) {
       "    c[i] = a[i] + b[i]\n  return c\n",
       unit::signature({unit::tensor(1), unit::tensor(1, DType::f64, StrideClass::general)}));
   EXPECT_EQ(print(f),
-            "# kw-ir 1\n"
+            "# kw-ir 2\n"
             "def add(a: buf(f32, (a_0,)), b: buf(f64, (b_0,), strides=(b_s0,)), c: out(f32, (a_0,), "
             "fill='zero')):\n"
             "  fp('default')\n"

@@ -6,8 +6,8 @@
 namespace kw {
 namespace {
 
-Target avx2() { return {"x86_64-unknown-linux-gnu", {"avx", "avx2", "fma"}, 32 << 10, 512 << 10}; }
-Target avx512() { return {"x86_64-unknown-linux-gnu", {"avx", "avx2", "avx512f", "fma"}, 48 << 10, 2 << 20}; }
+Target avx2() { return {"x86_64-unknown-linux-gnu", {"avx", "avx2", "fma"}}; }
+Target avx512() { return {"x86_64-unknown-linux-gnu", {"avx", "avx2", "avx512f", "fma"}}; }
 
 struct Tile {
   int64_t rows, vectors;
@@ -22,7 +22,8 @@ bool fits(const Target &target, const Tile &t, bool fused) {
 }
 /// Products per cycle.
 double rate(const Tile &t, bool fused) {
-  return static_cast<double>(t.rows * t.vectors) / cycles_of(tile_work(t.rows, fused), t.vectors);
+  return static_cast<double>(t.rows * t.vectors) /
+         cycles_of(avx2().machine(), tile_work(t.rows, fused), t.vectors);
 }
 
 TEST(RegisterModel, tiles_that_spill_do_not_fit) {

@@ -14,7 +14,7 @@
 namespace kw {
 namespace {
 
-const Target native = {"x86_64-unknown-linux-gnu", {"avx", "f16c", "fma"}, 1, 2};
+const Target native = {"x86_64-unknown-linux-gnu", {"avx", "f16c", "fma"}};
 constexpr DType halves[] = {DType::f16, DType::bf16};
 
 Expr word(uint64_t bits) { return constant(Value{DType::u16, bits}); }

@@ -29,7 +29,7 @@ constexpr DType halves[] = {DType::f16, DType::bf16};
 constexpr DType integers[] = {DType::i8, DType::i16, DType::i32, DType::i64,
                               DType::u8, DType::u16, DType::u32, DType::u64};
 
-Target native() { return {"x86_64-unknown-linux-gnu", {"avx", "f16c", "fma"}, 1, 2}; }
+Target native() { return {"x86_64-unknown-linux-gnu", {"avx", "f16c", "fma"}}; }
 
 /// c[i] = body(a[i], b[i]) with a and b of `from`.
 Func kernel_of(DType from, const Body &body) {

@@ -1,0 +1,197 @@
+"""Two builds against each other: `ab.py OLD NEW [KERNEL…]`, each the folder that holds the package.
+
+Builds take turns row by row, each in processes of its own with a cache of its own. Prints for each number of
+threads the ratio of speeds (old time / new time) of each row of the gallery, and their geometric mean; then
+ratios of times (new / old) of what surrounds the kernels. `--around` leaves out the gallery.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+SECONDS = 0.05  # that one sample of a row takes about
+SLOW = 0.95  # a row below this ratio of speeds is named
+SCRIPTS = {"call": "calls.py", "operator": "operators.py"}
+
+Series = dict[str, list[float]]
+
+
+class Build:
+    """A build and the environment in which its processes run."""
+
+    def __init__(self, path: str, scratch: Path, number: int) -> None:
+        self.path = Path(path).resolve()
+        if not (self.path / "kernelwright").is_dir():
+            raise SystemExit(f"ab.py: {self.path} holds no package kernelwright")
+        self.scratch = scratch / str(number)
+        self.scratch.mkdir()
+
+    def environment(self, **more: str) -> dict[str, str]:
+        own = {"PYTHONPATH": str(self.path), "KW_CACHE_DIR": str(self.scratch / "cache"), **more}
+        return {**os.environ, "OPENBLAS_NUM_THREADS": "1", **own}
+
+    def run(self, script: str, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(HERE / script), *arguments]
+        environment = self.environment(**more)
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+
+
+class Engine:
+    """The process that runs the gallery of one build."""
+
+    def __init__(self, build: Build, threads: int) -> None:
+        command = [sys.executable, str(HERE / "gallery" / "engine.py"), "kw", str(build.scratch)]
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=build.environment(KW_THREADS=str(threads)),
+        )
+        self.answer()
+
+    def answer(self) -> dict[str, Any]:
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit("ab.py: the process of a build ended")
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        assert self.process.stdin
+        print(json.dumps(request), file=self.process.stdin, flush=True)
+        return self.answer()
+
+    def close(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def gallery_rows(names: list[str], all_sizes: bool) -> list[tuple[str, str]]:
+    sys.path.insert(0, str(HERE / "gallery"))
+    from families import CASES
+
+    unknown = sorted(set(names) - set(CASES))
+    if unknown:
+        raise SystemExit(f"ab.py: no kernel of the gallery is named {', '.join(unknown)}")
+    wanted = {name: case for name, case in CASES.items() if not names or name in names}
+    return [(n, size) for n, case in wanted.items() for size in list(case.sizes)[: None if all_sizes else 1]]
+
+
+def ratio(old: list[float], new: list[float]) -> float:
+    return statistics.median(old) / statistics.median(new)
+
+
+def measure_gallery(builds: list[Build], rows: Iterable[tuple[str, str]], threads: int, rounds: int) -> None:
+    engines = [Engine(b, threads) for b in builds]
+    ratios: list[float] = []
+    print(f"\n{threads} thread{'s' * (threads > 1)}: old time / new time, median of {rounds}")
+    for name, size in rows:
+        ready = [e.ask(prepare=name, size=size) for e in engines]
+        faults = [r for r in ready if "bytes" not in r]
+        if faults:
+            print(f"  {name:24} {size:8} {faults[0]}")
+            continue
+        times: list[list[float]] = [[], []]
+        for number in range(rounds):
+            for k in (0, 1) if number % 2 == 0 else (1, 0):
+                times[k].append(float(engines[k].ask(measure=SECONDS)["seconds"]))
+        ratios.append(ratio(*times))
+        mark = "  <-- slower" if ratios[-1] < SLOW else ""
+        print(
+            f"  {name:24} {size:8} {statistics.median(times[1]) * 1e6:12.2f} us {ratios[-1]:6.3f}{mark}",
+            flush=True,
+        )
+    for engine in engines:
+        engine.close()
+    if ratios:
+        mean = math.exp(statistics.fmean(map(math.log, ratios)))
+        print(
+            f"  geometric mean {mean:.3f}, {sum(r < SLOW for r in ratios)} of {len(ratios)} rows below {SLOW}"
+        )
+
+
+def _series_of(build: Build, script: str) -> Series:
+    found: Series = json.loads(build.run(script).stdout)
+    return found
+
+
+def _milliseconds(build: Build, *arguments: str, cache: bool = False) -> list[float]:
+    """Of a process in a new cache, or in that of the processes before it."""
+    with tempfile.TemporaryDirectory() as fresh:
+        more = {} if cache else {"KW_CACHE_DIR": fresh}
+        times, _ = json.loads(build.run("probe.py", *arguments, **more).stdout)
+    return [float(t) for t in times]
+
+
+def _scheduler(build: Build) -> list[float]:
+    """Milliseconds for each kernel of the gallery; builds before #27 call the stage choose_cpu."""
+    done = build.run("scheduler.py", KW_DEBUG="time; cache=off")
+    stage = re.compile(r"^\[kw\] \w+ +(?:schedule|choose_cpu) +([\d.]+) ms$", re.MULTILINE)
+    return [float(t) for t in stage.findall(done.stderr)]
+
+
+def measure_around(builds: list[Build], rounds: int) -> None:
+    kernels = ("add", "softmax", "matmul")
+    probes: dict[str, Callable[[Build], list[float]]] = {
+        "import": lambda b: _milliseconds(b, "import"),
+        "cold compile": lambda b: _milliseconds(b, "first", *kernels),
+        "cached first call": lambda b: _milliseconds(b, "first", *kernels, cache=True),
+        "scheduler p50": lambda b: [statistics.median(_scheduler(b))],
+    }
+    times: dict[str, list[list[float]]] = {}
+
+    def note(what: str, k: int, value: float) -> None:
+        times.setdefault(what, [[], []])[k].append(value)
+
+    for b in builds:
+        _milliseconds(b, "first", *kernels, cache=True)
+    for number in range(rounds):
+        for k in (0, 1) if number % 2 == 0 else (1, 0):
+            for what, probe in probes.items():
+                note(what, k, sum(probe(builds[k])))
+            for script in SCRIPTS.values():
+                for what, values in _series_of(builds[k], script).items():
+                    note(what, k, statistics.median(values))
+    print(f"\nnew time / old time, median of {rounds}")
+    for what, (old, new) in times.items():
+        print(f"  {what:36} {statistics.median(new):12.3f} {1 / ratio(old, new):6.3f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
+    parser.add_argument("old")
+    parser.add_argument("new")
+    parser.add_argument("kernels", nargs="*")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--sizes", choices=("first", "all"), default="all")
+    parser.add_argument("--around", action="store_true")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        builds = [Build(p, Path(scratch), k) for k, p in enumerate((asked.old, asked.new))]
+        if not asked.around:
+            rows = gallery_rows(asked.kernels, asked.sizes == "all")
+            for threads in map(int, asked.threads.split(",")):
+                measure_gallery(builds, rows, threads, asked.rounds)
+        if not asked.kernels:
+            measure_around(builds, asked.rounds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+// Each outermost vector loop is analysed once. Asks no dependences: nothing chosen here moves an iteration.
+#include "schedule/cpu/plan_loops.h"
+
+#include "analysis/vector/register_transpose.h"
+#include "analysis/vector/row_collapse.h"
+#include "analysis/vector/streams.h"
+#include "analysis/vector/vector_plan.h"
+#include "ir/accumulation.h"
+#include "ir/loops.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+class LoopPlanner {
+ public:
+  LoopPlanner(const Func &f, const Target &target) : f_(f), target_(target) {}
+
+  std::vector<LoopNest::LoopMark> run(const Stmt &region) {
+    block(region);
+    return std::move(marks_);
+  }
+
+ private:
+  void block(const Stmt &root) {
+    for_each_statement(root, [&](const Stmt &s) {
+      if (const While *n = as<While>(s)) {
+        Around inside(*this, true, in_region_);
+        block(n->body);
+        return false;
+      }
+      const For *n = as<For>(s);
+      if (n) loop(*n);
+      return n == nullptr;
+    });
+  }
+
+  void loop(const For &n) {
+    bool parallel = n.kind == ForKind::parallel;
+    if (n.kind == ForKind::vector) return vector_loop(n);
+    if (parallel && !in_region_ && loop_to_collapse(n)) mark(n, Collapse{});
+    if (can_flatten(n, in_region_ || parallel)) mark(n, Flatten{});
+    Around inside(*this, true, in_region_ || parallel);
+    block(n.body);
+  }
+
+  void vector_loop(const For &n) {
+    VectorizationAnalysis view(n);
+    if (!view.is_vectorizable() || view.has_lane_sums()) return;  // the latter become other loops
+    VectorPlan plan = best_plan(n, view, target_, in_loop_);
+    if (plan.tail != Tail::scalar) mark(n, SetTail{0, plan.tail});
+    for (const RowLength &row : plan.rows) mark(n, AssumeRows{row.buf, 0, row.length});
+    if (plan.prefetch) mark(n, Prefetch{});
+    if (target_.stream_bytes() && gains_by_streams(n, view, outputs())) mark(n, Stream{});
+    if (uint32_t bits = view.widest_element(); bits == 32 || bits == 64) transposes(n.body, view, bits);
+  }
+
+  /// Innermost loops whose accesses become contiguous.
+  void transposes(const Stmt &body, VectorizationAnalysis &view, uint32_t bits) {
+    walk(body, [&](const For &n, const Stmt &) {
+      if (n.kind != ForKind::serial || holds_long_loop(n.body)) return;
+      TransposedBlocks blocks(n, view, bits);
+      if (blocks.blocks().empty()) return;
+      mark(n, Transpose{});
+      bool stores = false;
+      for (const TransposedBlocks::Block &b : blocks.blocks())
+        stores |= b.is_store && outputs().count(b.buf.get()) > 0;
+      if (stores && target_.stream_bytes()) mark(n, Stream{});
+    });
+  }
+
+  const BufferSet &outputs() {
+    if (!outputs_) outputs_ = write_only_outputs(f_);
+    return *outputs_;
+  }
+
+  void mark(const For &n, Directive d) { marks_.push_back({n.iter, std::move(d)}); }
+
+  /// What encloses a place, for the life of a scope.
+  struct Around {
+    Around(LoopPlanner &p, bool in_loop, bool in_region)
+        : planner(p),
+          outer_loop(std::exchange(p.in_loop_, in_loop)),
+          outer_region(std::exchange(p.in_region_, in_region)) {}
+    ~Around() { planner.in_loop_ = outer_loop, planner.in_region_ = outer_region; }
+    Around(const Around &) = delete;
+    LoopPlanner &planner;
+    bool outer_loop, outer_region;
+  };
+
+  const Func &f_;
+  const Target &target_;
+  std::vector<LoopNest::LoopMark> marks_;
+  std::optional<BufferSet> outputs_;
+  bool in_loop_ = false, in_region_ = false;
+};
+
+}  // namespace
+
+void plan_loops(LoopNest &nest, const Target &target) {
+  nest.set_plans(LoopPlanner(nest.func(), target).run(nest.region()));
+}
+
+}  // namespace kw

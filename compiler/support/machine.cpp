@@ -1,0 +1,40 @@
+// The table. Latencies and units are those of the processors of each class since 2015 (Agner Fog's tables).
+#include "support/machine.h"
+
+#include <array>
+
+namespace kw {
+
+namespace {
+
+constexpr std::string_view baseline[] = {"sse2"};
+constexpr std::string_view generic[] = {"popcnt", "sse2", "sse3", "sse4.1", "sse4.2", "ssse3"};
+constexpr std::string_view avx2[] = {"avx",    "avx2", "bmi",  "bmi2",   "f16c",   "fma",
+                                     "popcnt", "sse2", "sse3", "sse4.1", "sse4.2", "ssse3"};
+constexpr std::string_view avx512[] = {"avx",  "avx2",   "avx512bw", "avx512dq", "avx512f", "avx512vl",
+                                       "bmi",  "bmi2",   "f16c",     "fma",      "popcnt",  "sse2",
+                                       "sse3", "sse4.1", "sse4.2",   "ssse3"};
+constexpr std::string_view neon[] = {"neon"};
+
+// Nominal sizes. Chosen: the smallest first cache of the class, and 4 KB pages.
+constexpr uint32_t l1 = 32 << 10, page = 4 << 10;
+constexpr uint64_t mb = 1 << 20;
+
+// name, x86, features, the defining one, vector bytes and registers, L1, page, units, loads, latency,
+// shuffles, stream bytes (measured on one machine of each width: bench/results)
+constexpr Machine x86[] = {
+    {"baseline", true, baseline, "sse2", 16, 16, l1, page, 2, 2, 4, 2, 0},
+    {"generic", true, generic, "sse4.2", 16, 16, l1, page, 2, 2, 4, 2, 0},
+    {"avx2", true, avx2, "avx2", 32, 16, l1, page, 2, 2, 4, 2, 32 * mb},
+    {"avx512", true, avx512, "avx512f", 64, 32, l1, page, 2, 2, 4, 2, 64 * mb},
+};
+constexpr Machine arm[] = {{"neon", false, neon, "neon", 16, 32, l1, page, 2, 2, 4, 2, 0}};
+
+}  // namespace
+
+std::span<const Machine> machines(bool is_x86) {
+  if (is_x86) return x86;
+  return arm;
+}
+
+}  // namespace kw

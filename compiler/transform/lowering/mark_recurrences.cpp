@@ -1,0 +1,79 @@
+// A cell qualifies when a serial loop makes it the least or largest of itself and something else, and no
+// other loop has to do with it.
+#include "transform/lowering/mark_recurrences.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/build.h"
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+bool is_least_or_largest(const Expr &e) {
+  const Binary *n = as<Binary>(e);
+  return n && (n->op == BinOp::min || n->op == BinOp::max);
+}
+
+bool reads_in_steps(const Expr &e, const BufNode *cell) {
+  const Load *load = as<Load>(e);
+  if (load) return load->buf.get() == cell;
+  const Binary *n = as<Binary>(e);
+  bool is_step = n && (is_least_or_largest(e) || n->op == BinOp::add || n->op == BinOp::sub);
+  return is_step && (reads_in_steps(n->a, cell) || reads_in_steps(n->b, cell));
+}
+
+bool is_recurrence(const Alloc &n) {
+  bool elsewhere = false;
+  auto note = [&](const Buf &b) { elsewhere |= b == n.buf; };
+  walk(n.body, [&](const For &loop, const Stmt &) {
+    if (loop.kind == ForKind::serial) return;
+    walk(
+        loop.body, [&](const Store &s, const Stmt &) { note(s.buf); },
+        [&](const Load &l, const Expr &) { note(l.buf); });
+  });
+  if (elsewhere) return false;
+  std::unordered_map<const SymNode *, Expr> values;
+  walk(n.body, [&](const Let &let, const Stmt &) { values[let.sym.get()] = let.value; });
+  bool found = false;
+  walk(n.body, [&](const For &loop, const Stmt &) {
+    if (loop.kind != ForKind::serial) return;
+    walk(loop.body, [&](const Store &store, const Stmt &) {
+      if (store.buf != n.buf) return;
+      const Ref *name = as<Ref>(store.value);
+      auto known = name ? values.find(name->sym.get()) : values.end();
+      const Expr &value = known == values.end() ? store.value : known->second;
+      found |= is_least_or_largest(value) && reads_in_steps(value, n.buf.get());
+    });
+  });
+  return found;
+}
+
+bool is_candidate(const Alloc &n) {
+  return n.buf->space == Space::registers && n.buf->rank() == 0 && n.buf->dtype == DType::i32;
+}
+
+}  // namespace
+
+Func mark_recurrences(const Func &f, const Target &target) {
+  bool any = false;
+  std::unordered_set<const BufNode *> in_vector_loops;
+  walk(
+      f.body, [&](const Alloc &n, const Stmt &) { any |= is_candidate(n); },
+      [&](const For &n, const Stmt &) {
+        if (n.kind != ForKind::vector) return;
+        walk(n.body, [&](const Alloc &in, const Stmt &) { in_vector_loops.insert(in.buf.get()); });
+      });
+  if (!any || !target.has_vector_i32_minimum()) return f;
+  Func out = f;
+  out.body = rewrite(f.body, [&](const Alloc &n, const Stmt &s) {
+    if (!is_candidate(n) || in_vector_loops.count(n.buf.get()) || !is_recurrence(n)) return s;
+    return make_stmt(s.loc(), Alloc{n.buf, n.fill, n.body, true});
+  });
+  return out;
+}
+
+}  // namespace kw

@@ -1,0 +1,13 @@
+// Pass: innermost serial loops with short bodies are unrolled, so that a branch of the loop serves several
+// iterations. The remainder stays a loop.
+//     serial(0, n, 1)   →   serial(0, n, 1, unroll=4)
+#pragma once
+
+#include "ir/func.h"
+#include "support/target.h"
+
+namespace kw {
+
+Func unroll_inner_loops(const Func &f, const Target &);
+
+}  // namespace kw
