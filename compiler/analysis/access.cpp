@@ -6,7 +6,7 @@
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/loops.h"
-#include "ir/match.h"
+#include "ir/walk.h"
 
 namespace kw {
 
@@ -20,44 +20,35 @@ class AccessWalk {
   /// A block: what its jumping guards leave known holds to its end.
   void statements(const Stmt &root) {
     size_t outside = std::exchange(behind_guards_, 0);
-    chain(root);
+    for_each_in_block(root, [&](const Stmt &s) { statement(s); });
     context_.drop(std::exchange(behind_guards_, outside));
   }
 
  private:
-  void chain(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) statement(*s);
-  }
-
   void statement(const Stmt &s) {
     current_ = s;
     seen_.clear();
-    match(
-        s,
-        [&](const Store &n) {
-          expression(n.value);  // as in CPython, before the subscript
-          for (const Expr &e : n.index) expression(e);
-          report(s.loc(), n.buf, n.index, true);
-        },
-        [&](const Let &n) { expression(n.value); }, [](const Alloc &) {},
-        [&](const For &n) {
-          expression(n.lo), expression(n.hi);
-          bool early = jumps_of(n.body).any();  // no iteration is certain to get to its end, or to come
-          context_.enter_loop(n);
-          guards_ += early, varying_guards_ += early;
-          statements(n.body);
-          guards_ -= early, varying_guards_ -= early;
-          context_.leave_loop();
-        },
-        [&](const While &n) { expression(n.cond), branch(n.body, n.cond, true); }, [](const Jump &) {},
-        [&](const If &n) {
-          expression(n.cond), branch(n.yes, n.cond, true), branch(n.no, n.cond, false);
-          behind_guards_ += context_.assume_behind(n);
-        },
-        [&](const Check &n) { expression(n.cond); },
-        [&](const Seq &n) {
-          for (size_t i = 0; i + 1 < n.items.size(); ++i) chain(n.items[i]);
-        });
+    if (const Store *n = as<Store>(s)) {
+      expression(n->value);  // as in CPython, before the subscript
+      for (const Expr &e : n->index) expression(e);
+      return report(s.loc(), n->buf, n->index, true);
+    }
+    for_each_expression(s, [&](const Expr &e) { expression(e); });
+    if (const For *n = as<For>(s)) loop(*n);
+    if (const While *n = as<While>(s)) branch(n->body, n->cond, true);
+    if (const If *n = as<If>(s)) {
+      branch(n->yes, n->cond, true), branch(n->no, n->cond, false);
+      behind_guards_ += context_.assume_behind(*n);
+    }
+  }
+
+  void loop(const For &n) {
+    bool early = jumps_of(n.body).any();  // no iteration is certain to get to its end, or to come
+    context_.enter_loop(n);
+    guards_ += early, varying_guards_ += early;
+    statements(n.body);
+    guards_ -= early, varying_guards_ -= early;
+    context_.leave_loop();
   }
 
   void branch(const Stmt &body, const Expr &cond, bool holds) {
@@ -88,25 +79,18 @@ class AccessWalk {
   /// A shared node is looked at once in each lazy context: what holds outside holds inside.
   void expression(const Expr &e) {
     if (e.p.use_count() > 1 && !seen_.insert(e.p.get()).second) return;
-    match(
-        e, [](const Const &) {}, [](const Ref &) {},
-        [&](const Load &n) {
-          for (const Expr &i : n.index) expression(i);
-          report(e.loc(), n.buf, n.index, false);
-        },
-        [&](const Unary &n) { expression(n.a); },
-        [&](const Binary &n) {
-          bool turned = written_before(n.b.loc(), n.a.loc());  // a > b is b < a
-          expression(turned ? n.b : n.a), expression(turned ? n.a : n.b);
-        },
-        [&](const Logic &n) { expression(n.a), lazily(n.b, n.a, n.is_and); },
-        [&](const Select &n) {
-          expression(n.cond), lazily(n.yes, n.cond, true), lazily(n.no, n.cond, false);
-        },
-        [&](const Cast &n) { expression(n.a); },
-        [&](const Call &n) {
-          for (const Expr &a : n.args) expression(a);
-        });
+    const Binary *pair = as<Binary>(e);
+    if (pair && written_before(pair->b.loc(), pair->a.loc())) {  // a > b is b < a
+      expression(pair->b), expression(pair->a);
+      return;
+    }
+    for_each_guarded_operand(e, [&](const Expr &operand, const OperandGuard &guard) {
+      if (guard.cond)
+        lazily(operand, *guard.cond, guard.holds);
+      else
+        expression(operand);
+    });
+    if (const Load *n = as<Load>(e)) report(e.loc(), n->buf, n->index, false);
   }
 
   void report(Loc loc, const Buf &buf, const std::vector<Expr> &index, bool is_store) {

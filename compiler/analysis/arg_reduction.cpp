@@ -6,7 +6,6 @@
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
-#include "ir/match.h"
 #include "ir/walk.h"
 
 namespace kw {
@@ -31,16 +30,11 @@ bool same_element(const std::vector<Expr> &a, const std::vector<Expr> &b) {
 std::vector<const Store *> stores_of(const Stmt &body) {
   std::vector<const Store *> stores;
   bool plain = true;
-  for (const Stmt *s = &body; s && *s; s = next_in_block(*s->p)) {
-    auto keep = [&](const Stmt &item) {
-      const Store *store = as<Store>(item);
-      plain = plain && (store || as<Seq>(item));
-      if (store) stores.push_back(store);
-    };
-    if (const Seq *q = as<Seq>(*s))
-      for (size_t i = 0; i + 1 < q->items.size(); ++i) keep(q->items[i]);
-    keep(*s);
-  }
+  for_each_in_block(body, [&](const Stmt &s) {
+    const Store *store = as<Store>(s);
+    plain = plain && store;
+    if (store) stores.push_back(store);
+  });
   return plain ? stores : std::vector<const Store *>{};
 }
 

@@ -14,7 +14,6 @@
 #include "ir/intrinsics.h"
 #include "ir/limits.h"
 #include "ir/loops.h"
-#include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "support/diagnostic.h"
@@ -55,31 +54,20 @@ class VisitedExtents {
 
  private:
   void visit(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-      if (const Seq *n = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < n->items.size(); ++i) visit(n->items[i]);
-      if (const Let *n = as<Let>(*s)) loads(n->value);
-      if (const Store *n = as<Store>(*s)) {
+    for_each_in_block(root, [&](const Stmt &s) {
+      if (const Let *n = as<Let>(s)) loads(n->value);
+      if (const Store *n = as<Store>(s)) {
         loads(n->value);
         for (const Expr &i : n->index) loads(i);
         note(n->buf, n->index);
       }
-    }
+    });
   }
 
   /// Not behind operators that may pass them by.
   void loads(const Expr &e) {
-    match(
-        e, [](const auto &) {},
-        [&](const Load &n) {
-          for (const Expr &i : n.index) loads(i);
-          note(n.buf, n.index);
-        },
-        [&](const Unary &n) { loads(n.a); }, [&](const Binary &n) { loads(n.a), loads(n.b); },
-        [&](const Cast &n) { loads(n.a); },
-        [&](const Call &n) {
-          for (const Expr &a : n.args) loads(a);
-        });
+    for_each_certain_operand(e, [&](const Expr &operand) { loads(operand); });
+    if (const Load *n = as<Load>(e)) note(n->buf, n->index);
   }
 
   void note(const Buf &buf, const std::vector<Expr> &index) {
@@ -144,17 +132,13 @@ class Estimator {
   }
 
   void add_statements(const Stmt &root, Sum &sum) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-      if (const Let *n = as<Let>(*s)) values_[n->sym.get()] = n->value;
-      add_statement(*s, sum);
-    }
+    for_each_in_block(root, [&](const Stmt &s) {
+      if (const Let *n = as<Let>(s)) values_[n->sym.get()] = n->value;
+      add_statement(s, sum);
+    });
   }
 
   void add_statement(const Stmt &s, Sum &sum) {
-    if (const Seq *n = as<Seq>(s)) {
-      for (size_t i = 0; i + 1 < n->items.size(); ++i) add_statements(n->items[i], sum);
-      return;
-    }
     if (const If *n = as<If>(s)) {
       sum.add(const_int(weight_of(s)));
       add_statements(n->yes, sum);
@@ -316,24 +300,22 @@ class WorkspacePlanner {
 
  private:
   void visit(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-      if (const Alloc *n = as<Alloc>(*s); n && n->buf->space == Space::heap)
+    for_each_in_block(root, [&](const Stmt &s) {
+      if (const Alloc *n = as<Alloc>(s); n && n->buf->space == Space::heap)
         slots_.push_back({n->buf, where_reached(size_of(*n->buf)), parallel_loops_ > 0});
-      if (const If *n = as<If>(*s)) {
+      if (const If *n = as<If>(s)) {
         visit_where(n->cond, n->yes);
         visit_where(unary(UnOp::logical_not, n->cond), n->no);
       }
-      if (const While *n = as<While>(*s)) visit(n->body);
-      if (const Seq *n = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < n->items.size(); ++i) visit(n->items[i]);
-      if (const For *n = as<For>(*s)) {
+      if (const While *n = as<While>(s)) visit(n->body);
+      if (const For *n = as<For>(s)) {
         parallel_loops_ += n->kind == ForKind::parallel;
         context_.enter_loop(*n);
         visit(n->body);
         context_.leave_loop();
         parallel_loops_ -= n->kind == ForKind::parallel;
       }
-    }
+    });
   }
 
   void visit_where(const Expr &cond, const Stmt &branch) {

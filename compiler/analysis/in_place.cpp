@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "ir/build.h"
-#include "ir/match.h"
 #include "ir/walk.h"
 
 namespace kw {
@@ -37,27 +36,15 @@ class Accesses {
     loops_.pop_back();
   }
   void statements(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p))
-      match(
-          *s,
-          [&](const Store &n) {
-            for (const Expr &e : n.index) reads(e);
-            reads(n.value);
-            stores.push_back({&n.buf, &n.index, loops_, ++number_});
-          },
-          [&](const Let &n) { reads(n.value); }, [](const Alloc &) {},
-          [&](const For &n) { reads(n.lo), reads(n.hi), inside(&n, n.body); },
-          [&](const While &n) {
-            loops_.push_back(nullptr);
-            reads(n.cond);
-            statements(n.body);
-            loops_.pop_back();
-          },
-          [](const Jump &) {}, [&](const If &n) { reads(n.cond), statements(n.yes), statements(n.no); },
-          [&](const Check &n) { reads(n.cond); },
-          [&](const Seq &n) {
-            for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i]);
-          });
+    for_each_in_block(root, [&](const Stmt &s) {
+      const While *repeat = as<While>(s);
+      if (repeat) loops_.push_back(nullptr);  // its condition is in the loop, too
+      for_each_expression(s, [&](const Expr &e) { reads(e); });
+      if (const Store *n = as<Store>(s)) stores.push_back({&n->buf, &n->index, loops_, ++number_});
+      const For *loop = as<For>(s);
+      for_each_block(s, [&](const Stmt &block) { loop ? inside(loop, block) : statements(block); });
+      if (repeat) loops_.pop_back();
+    });
   }
 
   std::vector<const For *> loops_;

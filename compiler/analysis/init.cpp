@@ -10,7 +10,6 @@
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/loops.h"
-#include "ir/match.h"
 #include "ir/walk.h"
 #include "support/text.h"
 
@@ -107,54 +106,43 @@ class InitAnalysis {
   /// A block: what its jumping guards leave known holds to its end.
   void statements(const Stmt &root) {
     size_t outside = std::exchange(behind_guards_, 0);
-    chain(root);
+    for_each_in_block(root, [&](const Stmt &s) { statement(s); });
     context_.drop(std::exchange(behind_guards_, outside));
   }
 
-  void chain(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) statement(*s);
+  void statement(const Stmt &s) {
+    if (const Store *n = as<Store>(s)) return store(*n);
+    for_each_expression(s, [&](const Expr &e) { reads(e); });
+    if (const Alloc *n = as<Alloc>(s); n && n->buf->space != Space::registers) {
+      tracked_.emplace(n->buf.get(), n->fill);
+      forget(written_, n->buf.get());  // fresh memory at each entry
+    }
+    if (const For *n = as<For>(s)) loop(*n);
+    if (const While *n = as<While>(s)) {
+      Regions before = written_;
+      iteration(n->body);
+      written_ = std::move(before);
+    }
+    if (const If *n = as<If>(s)) branch(*n);
+    const Jump *jump = as<Jump>(s);
+    if (jump && jump->kind != JumpKind::break_loop && !continued_.empty()) {
+      std::optional<Regions> &all = continued_.back();
+      all = all ? common(std::move(*all), written_) : written_;
+    }
   }
 
-  void statement(const Stmt &s) {
-    match(
-        s,
-        [&](const Store &n) {
-          for (const Expr &e : n.index) reads(e);
-          reads(n.value, own_read(n));
-          if (!tracked_.count(n.buf.get())) return;
-          bool by_data =
-              std::any_of(n.index.begin(), n.index.end(), [](const Expr &e) { return has_load(e); });
-          if (by_data) return;
-          Region r{n.buf.get(), {}};
-          for (const Expr &e : n.index) r.spans.emplace_back(e, add(e, const_int(1)));
-          add_region(std::move(r));
-        },
-        [&](const Let &n) { reads(n.value); },
-        [&](const Alloc &n) {
-          if (n.buf->space == Space::registers) return;
-          tracked_.emplace(n.buf.get(), n.fill);
-          forget(written_, n.buf.get());  // fresh memory at each entry
-        },
-        [&](const For &n) { loop(n); },
-        [&](const While &n) {
-          reads(n.cond);
-          Regions before = written_;
-          iteration(n.body);
-          written_ = std::move(before);
-        },
-        [&](const Jump &n) {
-          if (n.kind == JumpKind::break_loop || continued_.empty()) return;
-          std::optional<Regions> &all = continued_.back();
-          all = all ? common(std::move(*all), written_) : written_;
-        },
-        [&](const If &n) { branch(n); }, [&](const Check &n) { reads(n.cond); },
-        [&](const Seq &n) {
-          for (size_t i = 0; i + 1 < n.items.size(); ++i) chain(n.items[i]);
-        });
+  void store(const Store &n) {
+    for (const Expr &e : n.index) reads(e);
+    reads(n.value, own_read(n));
+    if (!tracked_.count(n.buf.get())) return;
+    bool by_data = std::any_of(n.index.begin(), n.index.end(), [](const Expr &e) { return has_load(e); });
+    if (by_data) return;
+    Region r{n.buf.get(), {}};
+    for (const Expr &e : n.index) r.spans.emplace_back(e, add(e, const_int(1)));
+    add_region(std::move(r));
   }
 
   void branch(const If &n) {
-    reads(n.cond);
     Regions before = written_;
     size_t assumed = context_.assume(n.cond, true);
     statements(n.yes);
@@ -259,8 +247,6 @@ class InitAnalysis {
 
   /// The body is looked at twice: first for what one iteration writes, then with what all earlier ones wrote.
   void loop(const For &n) {
-    reads(n.lo);
-    reads(n.hi);
     Regions before = std::exchange(written_, {});
     context_.enter_loop(n);
     ++nest_;

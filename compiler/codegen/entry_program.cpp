@@ -6,7 +6,7 @@
 #include "analysis/affine.h"
 #include "codegen/bytes.h"
 #include "ir/build.h"
-#include "ir/match.h"
+#include "ir/walk.h"
 #include "support/diagnostic.h"
 #include "support/text.h"
 
@@ -21,42 +21,37 @@ class ProgramBuilder {
   /// Emits code that leaves the value on the stack; false when the expression has something that programs
   /// cannot express.
   bool expression(const Expr &e) {
-    return match(
-        e,
-        [&](const Const &n) {
-          op(Op::push), w_.u64(static_cast<uint64_t>(to_int(Value{e.dtype(), n.bits})));
-          return !is_float(e.dtype());
-        },
-        [&](const Ref &n) { return symbol(n.sym); }, [&](const Load &) { return false; },
-        [&](const Unary &n) {
-          if (!expression(n.a)) return false;
-          if (n.op == UnOp::logical_not) return op(Op::invert), true;
-          if (n.op == UnOp::neg && e.dtype() == DType::i64) return op(Op::neg), true;
-          return typed(Op::apply_unary, static_cast<uint8_t>(n.op), e.dtype());
-        },
-        [&](const Binary &n) {
-          if (!expression(n.a) || !expression(n.b)) return false;
-          if (n.a.dtype() == DType::i64 && binary_op(n.op)) return true;
-          return typed(Op::apply_binary, static_cast<uint8_t>(n.op), n.a.dtype());
-        },
-        [&](const Logic &n) {
-          if (!expression(n.a) || !expression(n.b)) return false;
-          return op(n.is_and ? Op::both : Op::any), true;
-        },
-        [&](const Select &n) {
-          return expression(n.cond) && expression(n.yes) && expression(n.no) && (op(Op::choose), true);
-        },
-        [&](const Cast &n) {
-          if (!expression(n.a) || is_float(e.dtype())) return false;
-          return typed(Op::convert, static_cast<uint8_t>(n.a.dtype()), e.dtype());
-        },
-        [&](const Call &) { return false; });
+    if (const Ref *n = as<Ref>(e)) return symbol(n->sym);
+    if (const Const *n = as<Const>(e)) {
+      op(Op::push), w_.u64(static_cast<uint64_t>(to_int(Value{e.dtype(), n->bits})));
+      return !is_float(e.dtype());
+    }
+    if (as<Load>(e) || as<Call>(e)) return false;
+    bool fine = true;
+    for_each_operand(e, [&](const Expr &operand) { fine = fine && expression(operand); });
+    return fine && operation(e);
   }
 
   void op(Op o) { w_.u8(static_cast<uint8_t>(o)); }
   std::string take() { return w_.take(); }
 
  private:
+  /// On the values of its operands, which are on the stack.
+  bool operation(const Expr &e) {
+    if (const Unary *n = as<Unary>(e)) {
+      if (n->op == UnOp::logical_not) return op(Op::invert), true;
+      if (n->op == UnOp::neg && e.dtype() == DType::i64) return op(Op::neg), true;
+      return typed(Op::apply_unary, static_cast<uint8_t>(n->op), e.dtype());
+    }
+    if (const Binary *n = as<Binary>(e)) {
+      if (n->a.dtype() == DType::i64 && binary_op(n->op)) return true;
+      return typed(Op::apply_binary, static_cast<uint8_t>(n->op), n->a.dtype());
+    }
+    if (const Logic *n = as<Logic>(e)) return op(n->is_and ? Op::both : Op::any), true;
+    if (as<Select>(e)) return op(Op::choose), true;
+    const Cast *n = as<Cast>(e);
+    return n && !is_float(e.dtype()) && typed(Op::convert, static_cast<uint8_t>(n->a.dtype()), e.dtype());
+  }
   bool typed(Op o, uint8_t what, DType t) {
     op(o), w_.u8(what), w_.u8(static_cast<uint8_t>(t));
     return !is_float(t);

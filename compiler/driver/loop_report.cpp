@@ -9,7 +9,6 @@
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/intrinsics.h"
-#include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/cpu/loop_cost.h"
@@ -74,23 +73,15 @@ class LoopReport {
 
  private:
   void statements(const Stmt &root, int32_t depth) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-      if (const For *n = as<For>(*s)) {
-        out_.push_back({"nest", s->loc(), range_text(*n), depth, how(*n), estimate(*n)});
-        loops_.push_back(n);
-        statements(n->body, depth + 1);
-        loops_.pop_back();
-      }
-      if (const While *n = as<While>(*s)) {
-        out_.push_back({"nest", s->loc(), "while", depth, "serial", {}});
-        loops_.push_back(nullptr);
-        statements(n->body, depth + 1);
-        loops_.pop_back();
-      }
-      if (const If *n = as<If>(*s)) statements(n->yes, depth), statements(n->no, depth);
-      if (const Seq *n = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < n->items.size(); ++i) statements(n->items[i], depth);
-    }
+    for_each_in_block(root, [&](const Stmt &s) {
+      const For *n = as<For>(s);
+      bool repeats = n || as<While>(s);
+      if (n) out_.push_back({"nest", s.loc(), range_text(*n), depth, how(*n), estimate(*n)});
+      if (as<While>(s)) out_.push_back({"nest", s.loc(), "while", depth, "serial", {}});
+      if (repeats) loops_.push_back(n);
+      for_each_block(s, [&](const Stmt &block) { statements(block, depth + (repeats ? 1 : 0)); });
+      if (repeats) loops_.pop_back();
+    });
   }
 
   std::string range_text(const For &n) const {

@@ -116,14 +116,12 @@ struct StoreWalk {
     loops.pop_back();
   }
   void statements(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-      if (const Seq *n = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < n->items.size(); ++i) statements(n->items[i]);
-      if (const If *n = as<If>(*s)) statements(n->yes), statements(n->no);
-      if (const While *n = as<While>(*s)) body(nullptr, n->body);
-      if (const For *n = as<For>(*s)) body(n, n->body);
-      if (const Store *n = as<Store>(*s)) visit(*s, *n, loops);
-    }
+    for_each_in_block(root, [&](const Stmt &s) {
+      const For *loop = as<For>(s);
+      bool repeats = loop || as<While>(s);
+      if (const Store *n = as<Store>(s)) visit(s, *n, loops);
+      for_each_block(s, [&](const Stmt &block) { repeats ? body(loop, block) : statements(block); });
+    });
   }
 };
 

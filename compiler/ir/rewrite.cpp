@@ -9,7 +9,8 @@ namespace kw::detail {
 namespace {
 
 /// The list after the rewrite; empty when nothing changed.
-std::vector<Expr> new_list(const std::vector<Expr> &list, Rebuild &f) {
+template <class F>
+std::vector<Expr> new_list(const std::vector<Expr> &list, F &f) {
   std::vector<Expr> out;
   for (size_t i = 0; i < list.size(); ++i) {
     Expr mapped = f(list[i]);
@@ -47,7 +48,8 @@ class Changed {
 };
 
 /// A statement with everything below it mapped but its chain continuation; nothing when that changed nothing.
-std::optional<Statement> with_new_heads(const Stmt &s, Rebuild &f) {
+template <class F>
+std::optional<Statement> with_new_heads(const Stmt &s, F &f) {
   auto one = [&](const auto &n, auto... members) {
     Changed out(n);
     (out.set(members, n.*members ? f(n.*members) : n.*members), ...);
@@ -92,9 +94,10 @@ Stmt remake(Loc loc, Statement v) {
 
 /// Most nodes stay as they are: nothing is copied before an operand has changed. Each kind has a function of
 /// its own, so that the frames of a deep recursion hold the temporaries of one kind only.
+template <class F>
 class Operands {
  public:
-  explicit Operands(Rebuild &f) : f_(f) {}
+  explicit Operands(F &f) : f_(f) {}
 
   static Expr in(const Expr &e, const Const &) { return e; }
   static Expr in(const Expr &e, const Ref &) { return e; }
@@ -135,7 +138,15 @@ class Operands {
     return make_expr(e.dtype(), e.loc(), std::move(n));
   }
 
-  Rebuild &f_;
+  F &f_;
+};
+
+/// One function for the expressions of a statement and one for the statements below it.
+struct PartsMap {
+  const std::function<Expr(const Expr &)> &expr;
+  const std::function<Stmt(const Stmt &)> &stmt;
+  Expr operator()(const Expr &e) const { return expr(e); }
+  Stmt operator()(const Stmt &s) const { return stmt(s); }
 };
 
 Expr Rebuild::with_new_operands(const Expr &e) {
@@ -178,3 +189,21 @@ Stmt Rebuild::operator()(const Stmt &root) {
 }
 
 }  // namespace kw::detail
+
+namespace kw {
+
+Expr map_operands(const Expr &e, const std::function<Expr(const Expr &)> &f) {
+  return std::visit([&](const auto &n) { return detail::Operands(f).in(e, n); }, e->v);
+}
+
+Stmt map_parts(const Stmt &s, const std::function<Expr(const Expr &)> &of_expr,
+               const std::function<Stmt(const Stmt &)> &of_stmt) {
+  const detail::PartsMap f{of_expr, of_stmt};
+  std::optional<decltype(StmtNode::v)> changed = detail::with_new_heads(s, f);
+  if (const Stmt *rest = next_in_block(*s.p); rest && *rest)
+    if (Stmt now = of_stmt(*rest); now.p != rest->p)
+      detail::set_next(changed ? *changed : changed.emplace(s->v), now);
+  return changed ? detail::remake(s.loc(), std::move(*changed)) : s;
+}
+
+}  // namespace kw

@@ -4,6 +4,7 @@
 // rebuilt.
 #pragma once
 
+#include <functional>
 #include <tuple>
 
 #include "ir/build.h"
@@ -76,5 +77,14 @@ H rewrite(const H &root, Fs &&...fs) {
   detail::Rewriter<std::remove_reference_t<Fs>...> rewriter(fs...);
   return root ? rewriter(root) : root;
 }
+
+/// The expression with f(operand) for each operand, in the order of evaluation; the handle itself where
+/// nothing changed.
+Expr map_operands(const Expr &e, const std::function<Expr(const Expr &)> &f);
+
+/// The statement with the expressions that it evaluates, its blocks and the rest of its block replaced; the
+/// handle itself where nothing changed.
+Stmt map_parts(const Stmt &s, const std::function<Expr(const Expr &)> &of_expr,
+               const std::function<Stmt(const Stmt &)> &of_stmt);
 
 }  // namespace kw

@@ -1,6 +1,6 @@
-// Read-only traversal: every lambda names the kinds it wants and is called as f(kind, handle), parents before
-// children, each shared node once. Buffers' extents are not visited: they belong to the declaration, see
-// ir/func.
+// Read-only traversal. `walk`: every lambda names the kinds it wants and is called as f(kind, handle),
+// parents before children, each shared node once. `for_each_…`: the parts of one node, for traversals that
+// keep a scope of their own. Buffers' extents are not visited: they belong to the declaration, see ir/func.
 #pragma once
 
 #include <tuple>
@@ -9,6 +9,96 @@
 #include "support/pointer_map.h"
 
 namespace kw {
+
+/// When an operand is evaluated: always, or only where a condition beside it has the value `holds`.
+struct OperandGuard {
+  const Expr *cond = nullptr;
+  bool holds = true;
+};
+
+/// Calls f(operand, guard) for each operand of an expression in the order of evaluation.
+template <class F>
+void for_each_guarded_operand(const Expr &e, F &&f) {
+  auto all = [&](const std::vector<Expr> &list) {
+    for (const Expr &operand : list) f(operand, OperandGuard{});
+  };
+  match(
+      e, [](const Const &) {}, [](const Ref &) {}, [&](const Load &n) { all(n.index); },
+      [&](const Unary &n) { f(n.a, OperandGuard{}); },
+      [&](const Binary &n) { f(n.a, OperandGuard{}), f(n.b, OperandGuard{}); },
+      [&](const Logic &n) { f(n.a, OperandGuard{}), f(n.b, OperandGuard{&n.a, n.is_and}); },
+      [&](const Select &n) {
+        f(n.cond, OperandGuard{}), f(n.yes, OperandGuard{&n.cond, true}),
+            f(n.no, OperandGuard{&n.cond, false});
+      },
+      [&](const Cast &n) { f(n.a, OperandGuard{}); }, [&](const Call &n) { all(n.args); });
+}
+
+/// Calls f(operand) for each operand of an expression.
+template <class F>
+void for_each_operand(const Expr &e, F &&f) {
+  for_each_guarded_operand(e, [&](const Expr &operand, const OperandGuard &) { f(operand); });
+}
+
+/// Calls f(operand) for the operands that evaluating the expression evaluates in any case.
+template <class F>
+void for_each_certain_operand(const Expr &e, F &&f) {
+  for_each_guarded_operand(e, [&](const Expr &operand, const OperandGuard &guard) {
+    if (!guard.cond) f(operand);
+  });
+}
+
+/// Calls f(e) for each expression that a statement itself evaluates: subscripts before the value; not those
+/// in its blocks.
+template <class F>
+void for_each_expression(const Stmt &s, F &&f) {
+  match(
+      s,
+      [&](const Store &n) {
+        for (const Expr &i : n.index) f(i);
+        f(n.value);
+      },
+      [&](const Let &n) { f(n.value); }, [](const Alloc &) {},
+      [&](const For &n) {
+        f(n.lo), f(n.hi);
+        if (n.most_threads) f(n.most_threads);
+      },
+      [&](const While &n) { f(n.cond); }, [](const Jump &) {}, [&](const If &n) { f(n.cond); },
+      [&](const Check &n) { f(n.cond); }, [](const Seq &) {});
+}
+
+/// Calls f(block) for the body of a loop and the branches of a conditional.
+template <class F>
+void for_each_block(const Stmt &s, F &&f) {
+  match(
+      s, [](const Store &) {}, [](const Let &) {}, [](const Alloc &) {}, [&](const For &n) { f(n.body); },
+      [&](const While &n) { f(n.body); }, [](const Jump &) {},
+      [&](const If &n) {
+        f(n.yes);
+        if (n.no) f(n.no);
+      },
+      [](const Check &) {}, [](const Seq &) {});
+}
+
+/// Calls f(s) for each statement of a block in source order; a sequence is met as its items.
+template <class F>
+void for_each_in_block(const Stmt &root, F &&f) {
+  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
+    const Seq *n = as<Seq>(*s);
+    if (!n) f(*s);
+    for (size_t i = 0; n && i + 1 < n->items.size(); ++i) for_each_in_block(n->items[i], f);
+  }
+}
+
+/// Calls visit(s) for each statement below a root in source order, those in loops and branches too: a loop or
+/// branch comes before its blocks, which are left out if visit returns false. Unlike `walk` it does not look
+/// at expressions and meets shared statements each time.
+template <class F>
+void for_each_statement(const Stmt &root, F &&visit) {
+  for_each_in_block(root, [&](const Stmt &s) {
+    if (visit(s)) for_each_block(s, [&](const Stmt &block) { for_each_statement(block, visit); });
+  });
+}
 
 namespace detail {
 
@@ -24,8 +114,6 @@ class Traversal {
  private:
   virtual void meet(const Expr &e) = 0;
   virtual void meet(const Stmt &s) = 0;
-  void visit_all(const std::vector<Expr> &list);
-  void visit_heads(const Stmt &s);
 
   PointerSet seen_;
 };
@@ -65,35 +153,12 @@ void walk(const H &root, Fs &&...fs) {
   walker.visit(root);
 }
 
-/// Calls visit(s) for each statement below a root in source order, those in loops and branches too: a loop or
-/// branch comes before its blocks, which are left out if visit returns false. Unlike `walk` it does not look
-/// at expressions and meets shared statements each time.
-template <class F>
-void for_each_statement(const Stmt &root, F &&visit) {
-  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-    if (!visit(*s)) continue;
-    if (const For *n = as<For>(*s)) for_each_statement(n->body, visit);
-    if (const While *n = as<While>(*s)) for_each_statement(n->body, visit);
-    if (const If *n = as<If>(*s)) for_each_statement(n->yes, visit), for_each_statement(n->no, visit);
-    if (const Seq *n = as<Seq>(*s))
-      for (size_t i = 0; i + 1 < n->items.size(); ++i) for_each_statement(n->items[i], visit);
-  }
-}
-
 /// Calls visit(e) for each expression that a statement below evaluates: one that statements share comes once
 /// for each of them, where `walk` meets its nodes once in all.
 template <class F>
 void for_each_evaluated(const Stmt &root, F &&visit) {
-  walk(
-      root,
-      [&](const Store &n, const Stmt &) {
-        for (const Expr &e : n.index) visit(e);
-        visit(n.value);
-      },
-      [&](const Let &n, const Stmt &) { visit(n.value); },
-      [&](const For &n, const Stmt &) { visit(n.lo), visit(n.hi); },
-      [&](const While &n, const Stmt &) { visit(n.cond); }, [&](const If &n, const Stmt &) { visit(n.cond); },
-      [&](const Check &n, const Stmt &) { visit(n.cond); });
+  auto each = [&](const auto &, const Stmt &s) { for_each_expression(s, visit); };
+  walk(root, each);
 }
 
 }  // namespace kw

@@ -84,30 +84,33 @@ class Demotion {
     if (e.dtype() != DType::i32) return std::nullopt;
     auto found = ranges_.find(e.p.get());
     if (found != ranges_.end()) return found->second;
-    std::optional<Range> out = match(
-        e, [&](const Const &) { return std::optional(Range{*as_int(e), *as_int(e)}); },
-        [&](const Ref &n) {
-          auto known = names_.find(n.sym.get());
-          return known == names_.end() ? std::nullopt : std::optional(known->second.second);
-        },
-        [&](const Load &) { return std::optional<Range>(); },
-        [&](const Unary &n) {
-          auto a = range(n.a);
-          return a && n.op == UnOp::neg ? std::optional(Range{-a->hi, -a->lo}) : std::nullopt;
-        },
-        [&](const Binary &n) { return range_of(n); }, [&](const Logic &) { return std::optional<Range>(); },
-        [&](const Select &n) {
-          auto a = range(n.yes), b = range(n.no);
-          return a && b ? std::optional(Range{std::min(a->lo, b->lo), std::max(a->hi, b->hi)}) : std::nullopt;
-        },
-        [&](const Cast &n) { return range_of(n.a.dtype()); },
-        [&](const Call &n) {
-          auto a = n.fn == Fn::abs ? range(n.args[0]) : std::nullopt;
-          return a ? std::optional(Range{0, std::max(std::abs(a->lo), std::abs(a->hi))}) : std::nullopt;
-        });
+    std::optional<Range> out = computed_range(e);
     if (out && (out->lo < least || out->hi > most)) out.reset();
     ranges_[e.p.get()] = out;
     return out;
+  }
+
+  std::optional<Range> computed_range(const Expr &e) {
+    if (as<Const>(e)) return Range{*as_int(e), *as_int(e)};
+    if (const Binary *n = as<Binary>(e)) return range_of(*n);
+    if (const Cast *n = as<Cast>(e)) return range_of(n->a.dtype());
+    if (const Ref *n = as<Ref>(e)) {
+      auto known = names_.find(n->sym.get());
+      return known == names_.end() ? std::nullopt : std::optional(known->second.second);
+    }
+    if (const Unary *n = as<Unary>(e); n && n->op == UnOp::neg) {
+      auto a = range(n->a);
+      return a ? std::optional(Range{-a->hi, -a->lo}) : std::nullopt;
+    }
+    if (const Select *n = as<Select>(e)) {
+      auto a = range(n->yes), b = range(n->no);
+      return a && b ? std::optional(Range{std::min(a->lo, b->lo), std::max(a->hi, b->hi)}) : std::nullopt;
+    }
+    if (const Call *n = as<Call>(e); n && n->fn == Fn::abs) {
+      auto a = range(n->args[0]);
+      return a ? std::optional(Range{0, std::max(std::abs(a->lo), std::abs(a->hi))}) : std::nullopt;
+    }
+    return std::nullopt;
   }
 
   static std::optional<Range> range_of(DType t) {

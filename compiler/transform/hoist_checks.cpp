@@ -75,18 +75,16 @@ class EarlyChecks {
 
  private:
   void visit(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-      if (const Let *n = as<Let>(*s)) values_[n->sym.get()] = replaced(n->value, values_);
-      if (const Seq *n = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < n->items.size(); ++i) visit(n->items[i]);
-      if (const Check *n = as<Check>(*s)) note(*n, *s);
-      if (const If *n = as<If>(*s)) guarded(*n);
-      if (const For *n = as<For>(*s); n && !jumps_of(n->body).any()) {
+    for_each_in_block(root, [&](const Stmt &s) {
+      if (const Let *n = as<Let>(s)) values_[n->sym.get()] = replaced(n->value, values_);
+      if (const Check *n = as<Check>(s)) note(*n, s);
+      if (const If *n = as<If>(s)) guarded(*n);
+      if (const For *n = as<For>(s); n && !jumps_of(n->body).any()) {
         loops_.push_back(n);
         visit(n->body);
         loops_.pop_back();
       }
-    }
+    });
   }
 
   /// A condition on the call's own scalars and sizes guards early checks as well.

@@ -147,8 +147,8 @@ ANALYSIS = [
     Fault(
         "other_side_of_select",
         "compiler/analysis/access.cpp",
-        "lazily(n.no, n.cond, false)",
-        "lazily(n.no, n.cond, true)",
+        "lazily(operand, *guard.cond, guard.holds)",
+        "lazily(operand, *guard.cond, true)",
         "the condition of a ternary is believed on its other side",
     ),
 ]

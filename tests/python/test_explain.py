@@ -447,12 +447,8 @@ def test_the_schedule_is_told_step_by_step() -> None:
     strip, *threads, lanes, share, tail, turn, store = only(found).schedule
     assert strip == "tile i by 256, j by 16  # read along one loop, written along the other"
     assert threads == ["parallel i0", "parallel j0"] and re.fullmatch(r"vectorize i by (4|8|16)", lanes)
-    assert [share, tail, turn, store] == [
-        "collapse i0",
-        "tail i overlapped_or_masked",
-        "transpose j",
-        "stream j",
-    ]
+    assert [share, turn, store] == ["collapse i0", "transpose j", "stream j"]
+    assert tail in ("tail i masked", "tail i overlapped_or_masked")  # as the target masks cheaply
     steps = "\n              ".join([f"  steps       {strip}", *only(found).schedule[1:]])
     assert f"{steps}\n" in str(found)
     assert only(kw.kernel(turned.__wrapped__, debug=True).explain(F32)).schedule == ()

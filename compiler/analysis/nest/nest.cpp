@@ -7,7 +7,6 @@
 #include "analysis/arg_reduction.h"
 #include "analysis/nest/nest_forms.h"
 #include "ir/loops.h"
-#include "ir/match.h"
 #include "ir/walk.h"
 #include "support/diagnostic.h"
 
@@ -39,28 +38,29 @@ class NestBuilder {
 
  private:
   void statements(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) statement(*s);
+    for_each_in_block(root, [&](const Stmt &s) { statement(s); });
   }
 
   void statement(const Stmt &s) {
     nest_.complete = nest_.complete && accesses_ <= max_accesses;
     if (!nest_.complete) return;
-    match(
-        s, [&](const Store &n) { store(s, n); },
-        [&](const Let &n) {
-          const Load *element = as<Load>(n.value);
-          if (element && !asked_for_.count(n.sym.get()))
-            reads_of(s, element->index);  // which is all that matters of a value that nobody asks for
-          else
-            reads_of(s, {n.value});
-          forms_.define(n.sym, n.value);
-        },
-        [&](const Alloc &n) { homes_[n.buf.get()] = loops_.size(); }, [&](const For &n) { loop(s, n); },
-        [&](const While &n) { while_loop(s, n); }, [&](const Jump &) { ++guard_.may; },
-        [&](const If &n) { conditional(s, n); }, [&](const Check &n) { reads_of(s, {n.cond}); },
-        [&](const Seq &n) {
-          for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i]);
-        });
+    if (const Store *n = as<Store>(s)) return store(s, *n);
+    if (const Let *n = as<Let>(s)) return definition(s, *n);
+    if (const For *n = as<For>(s)) return loop(s, *n);
+    if (const While *n = as<While>(s)) return while_loop(s, *n);
+    if (const If *n = as<If>(s)) return conditional(s, *n);
+    if (const Alloc *n = as<Alloc>(s)) homes_[n->buf.get()] = loops_.size();
+    if (as<Jump>(s)) ++guard_.may;
+    for_each_expression(s, [&](const Expr &e) { reads_of(s, {e}); });
+  }
+
+  void definition(const Stmt &s, const Let &n) {
+    const Load *element = as<Load>(n.value);
+    if (element && !asked_for_.count(n.sym.get()))
+      reads_of(s, element->index);  // which is all that matters of a value that nobody asks for
+    else
+      reads_of(s, {n.value});
+    forms_.define(n.sym, n.value);
   }
 
   void store(const Stmt &s, const Store &n) {
@@ -163,21 +163,14 @@ class NestBuilder {
 
   void expression(const Expr &e) {
     if (e.p.use_count() > 1 && !seen_.insert(e.p.get()).second) return;
-    match(
-        e, [](const Const &) {}, [](const Ref &) {},
-        [&](const Load &n) {
-          for (const Expr &i : n.index) expression(i);
-          add_access(e.loc(), n.buf, n.index, false, e.p.get() == mark_of_read_ ? mark_ : ReductionMark{});
-        },
-        [&](const Unary &n) { expression(n.a); }, [&](const Binary &n) { expression(n.a), expression(n.b); },
-        [&](const Logic &n) { expression(n.a), lazily(n.b, n.a, n.is_and); },
-        [&](const Select &n) {
-          expression(n.cond), lazily(n.yes, n.cond, true), lazily(n.no, n.cond, false);
-        },
-        [&](const Cast &n) { expression(n.a); },
-        [&](const Call &n) {
-          for (const Expr &a : n.args) expression(a);
-        });
+    for_each_guarded_operand(e, [&](const Expr &operand, const OperandGuard &guard) {
+      if (guard.cond)
+        lazily(operand, *guard.cond, guard.holds);
+      else
+        expression(operand);
+    });
+    if (const Load *n = as<Load>(e))
+      add_access(e.loc(), n->buf, n->index, false, e.p.get() == mark_of_read_ ? mark_ : ReductionMark{});
   }
 
   void add_access(Loc loc, const Buf &buf, const std::vector<Expr> &index, bool is_write,

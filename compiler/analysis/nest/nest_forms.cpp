@@ -7,7 +7,6 @@
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
-#include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 
@@ -56,18 +55,9 @@ bool between(const LinearForm &low, const LinearForm &high, int64_t gap, std::ve
 /// Nodes of the expression as a tree, counted up to `limit`.
 int tree_size(const Expr &e, int limit) {
   int size = 1;
-  auto more = [&](const Expr &part) {
-    if (size < limit) size += tree_size(part, limit - size);
-  };
-  auto all = [&](const std::vector<Expr> &list) {
-    for (const Expr &part : list) more(part);
-  };
-  match(
-      e, [](const Const &) {}, [](const Ref &) {}, [&](const Load &n) { all(n.index); },
-      [&](const Unary &n) { more(n.a); }, [&](const Binary &n) { more(n.a), more(n.b); },
-      [&](const Logic &n) { more(n.a), more(n.b); },
-      [&](const Select &n) { more(n.cond), more(n.yes), more(n.no); }, [&](const Cast &n) { more(n.a); },
-      [&](const Call &n) { all(n.args); });
+  for_each_operand(e, [&](const Expr &operand) {
+    if (size < limit) size += tree_size(operand, limit - size);
+  });
   return size;
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "ir/match.h"
 #include "ir/walk.h"
 
 namespace kw {
@@ -16,27 +15,11 @@ using Bufs = std::unordered_set<const BufNode *>;
 /// Adds what is read in a tree of statements without the body of one loop.
 void reads_without(const Stmt &root, const For *loop, Bufs &out) {
   auto read = [&](const Expr &e) { walk(e, [&](const Load &n, const Expr &) { out.insert(n.buf.get()); }); };
-  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p))
-    match(
-        *s,
-        [&](const Store &n) {
-          for (const Expr &e : n.index) read(e);
-          read(n.value);
-        },
-        [&](const Let &n) { read(n.value); }, [](const Alloc &) {},
-        [&](const For &n) {
-          read(n.lo), read(n.hi);
-          if (&n != loop) reads_without(n.body, loop, out);
-        },
-        [&](const While &n) { read(n.cond), reads_without(n.body, loop, out); }, [](const Jump &) {},
-        [&](const If &n) {
-          read(n.cond);
-          reads_without(n.yes, loop, out), reads_without(n.no, loop, out);
-        },
-        [&](const Check &n) { read(n.cond); },
-        [&](const Seq &n) {
-          for (size_t i = 0; i + 1 < n.items.size(); ++i) reads_without(n.items[i], loop, out);
-        });
+  for_each_statement(root, [&](const Stmt &s) {
+    for_each_expression(s, read);
+    const For *n = as<For>(s);
+    return !n || n != loop;
+  });
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include "analysis/affine.h"
 #include "analysis/certain_loads.h"
 #include "ir/build.h"
-#include "ir/match.h"
 #include "ir/walk.h"
 
 namespace kw {
@@ -34,29 +33,22 @@ InterleavedLoads::InterleavedLoads(const For &loop, VectorizationAnalysis &view)
 
 void InterleavedLoads::chain(const Stmt &root) {
   uint32_t here = chains_++;
-  statements(root, here);
+  for_each_in_block(root, [&](const Stmt &s) { statement(s, here); });
 }
 
-void InterleavedLoads::statements(const Stmt &root, uint32_t here) {
-  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p))
-    match(
-        *s,
-        [&](const Store &n) {
-          for (const Expr &i : n.index) mentions(i, here);
-          certain(n.value, here);
-        },
-        [&](const Let &n) { certain(n.value, here); }, [](const Alloc &) {},
-        [&](const For &n) { mentions(n.lo, here), mentions(n.hi, here), chain(n.body); },
-        [&](const While &n) { mentions(n.cond, chains_++), chain(n.body); }, [](const Jump &) {},
-        [&](const If &n) {
-          if (view_.arg_reduction_at(n)) return mentions(n.cond, chains_++);
-          certain(n.cond, here), chain(n.yes);
-          if (n.no) chain(n.no);
-        },
-        [&](const Check &n) { mentions(n.cond, here); },
-        [&](const Seq &n) {
-          for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i], here);
-        });
+void InterleavedLoads::statement(const Stmt &s, uint32_t here) {
+  const If *conditional = as<If>(s);
+  if (conditional && view_.arg_reduction_at(*conditional)) return mentions(conditional->cond, chains_++);
+  const Store *n = as<Store>(s);
+  bool repeats = as<While>(s);
+  for_each_expression(s, [&](const Expr &e) {
+    bool is_certain = n ? e.p == n->value.p : as<Let>(s) || conditional;
+    if (is_certain)
+      certain(e, here);
+    else
+      mentions(e, repeats ? chains_++ : here);
+  });
+  for_each_block(s, [&](const Stmt &block) { chain(block); });
 }
 
 void InterleavedLoads::certain(const Expr &e, uint32_t here) {

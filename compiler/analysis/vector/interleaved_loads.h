@@ -36,7 +36,7 @@ class InterleavedLoads {
 
  private:
   void chain(const Stmt &root);
-  void statements(const Stmt &root, uint32_t here);
+  void statement(const Stmt &s, uint32_t here);
   void certain(const Expr &e, uint32_t here);
   void mentions(const Expr &e, uint32_t here);
   void join(const Load &n, uint32_t home);

@@ -10,7 +10,6 @@
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
-#include "ir/match.h"
 #include "ir/walk.h"
 
 namespace kw {
@@ -48,15 +47,13 @@ bool TransposedBlocks::is_plain(const Stmt &body) {
 
 /// What runs in each iteration; conditions and what hangs on them are left out.
 void TransposedBlocks::statements(const Stmt &root) {
-  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-    if (const Let *n = as<Let>(*s)) read(n->value);
-    if (const Store *n = as<Store>(*s)) {
+  for_each_in_block(root, [&](const Stmt &s) {
+    if (const Let *n = as<Let>(s)) read(n->value);
+    if (const Store *n = as<Store>(s)) {
       read(n->value);
       note(n, n->buf, n->index, true);
     }
-    if (const Seq *n = as<Seq>(*s))
-      for (size_t i = 0; i + 1 < n->items.size(); ++i) statements(n->items[i]);
-  }
+  });
 }
 
 void TransposedBlocks::read(const Expr &e) {
@@ -118,22 +115,14 @@ bool TransposedBlocks::may_move(const Buf &b, const std::vector<Expr> &index) co
   return stores == 1 && same && is_written_last(b, inner_.body);
 }
 
-/// True when a store to the buffer stands in this chain and no read of it behind that.
+/// True when a store to the buffer stands in this block and no read of it behind that.
 bool TransposedBlocks::is_written_last(const Buf &b, const Stmt &root) {
   bool written = false, fine = true;
-  std::function<void(const Stmt &)> look = [&](const Stmt &chain) {
-    for (const Stmt *s = &chain; s && *s; s = next_in_block(*s->p)) {
-      if (written) {
-        walk(*s, [&](const Load &n, const Expr &) { fine = fine && n.buf != b; });
-        return;
-      }
-      const Seq *n = as<Seq>(*s);
-      for (size_t i = 0; n && i + 1 < n->items.size(); ++i) look(n->items[i]);
-      const Store *store = as<Store>(*s);
-      written = written || (store && store->buf == b);
-    }
-  };
-  look(root);
+  for_each_in_block(root, [&](const Stmt &s) {
+    if (written) walk(s, [&](const Load &n, const Expr &) { fine = fine && n.buf != b; });
+    const Store *store = as<Store>(s);
+    written = written || (store && store->buf == b);
+  });
   return written && fine;
 }
 

@@ -84,11 +84,9 @@ const ArgReduction *VectorizationAnalysis::arg_reduction_at(const If &n) const {
 /// Conditionals outside inner loops, whose cells nothing else in the loop uses. The iteration that is
 /// selected runs once more at the end, so that memory must be then as it was.
 void VectorizationAnalysis::find_arg_reductions(const Stmt &body, const Uses &uses) {
-  for (const Stmt *s = &body; s && *s; s = next_in_block(*s->p)) {
-    if (const Seq *n = as<Seq>(*s))
-      for (size_t i = 0; i + 1 < n->items.size(); ++i) find_arg_reductions(n->items[i], uses);
-    const If *n = as<If>(*s);
-    if (!n) continue;
+  for_each_in_block(body, [&](const Stmt &s) {
+    const If *n = as<If>(s);
+    if (!n) return;
     ArgReduction found{n, match_arg_reduction(*n)};
     auto is_kept = [&](const Buf &b) {
       auto stores = std::count(found.selection.kept.begin(), found.selection.kept.end(), b);
@@ -100,7 +98,7 @@ void VectorizationAnalysis::find_arg_reductions(const Stmt &body, const Uses &us
       arg_reductions_.push_back(std::move(found));
     else
       find_arg_reductions(n->yes, uses), find_arg_reductions(n->no, uses);
-  }
+  });
   for (const auto &[buf, count] : uses.stores)
     if (!arg_reductions_.empty() && buf->space != Space::registers && uses.reads.count(buf)) refuse();
 }
@@ -155,15 +153,10 @@ struct StoresOf {
   std::vector<const Store *> always;
 
   void look(const Stmt &root, bool is_always) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p))
-      match(
-          *s, [&](const Store &n) { note(n, is_always); }, [&](const For &n) { look(n.body, false); },
-          [&](const While &n) { look(n.body, false); },
-          [&](const If &n) { look(n.yes, false), look(n.no, false); },
-          [&](const Seq &n) {
-            for (size_t i = 0; i + 1 < n.items.size(); ++i) look(n.items[i], is_always);
-          },
-          [](const Let &) {}, [](const Alloc &) {}, [](const Jump &) {}, [](const Check &) {});
+    for_each_in_block(root, [&](const Stmt &s) {
+      if (const Store *n = as<Store>(s)) note(*n, is_always);
+      for_each_block(s, [&](const Stmt &block) { look(block, false); });
+    });
   }
   void note(const Store &n, bool is_always) {
     ++count[n.buf.get()];
@@ -194,34 +187,36 @@ void VectorizationAnalysis::refuse(Loc at) {
 }
 
 void VectorizationAnalysis::statements(const Stmt &root) {
-  for (const Stmt *s = &root; s && *s && is_vectorizable_; s = next_in_block(*s->p))
-    match(
-        *s, [&](const Store &n) { store(n, s->loc()); }, [&](const Let &n) { define(n); },
-        [&](const Alloc &n) {
-          if (!is_cell(n.buf) || n.fill != Fill::none) refuse(n.buf->sym->loc);
-        },
-        [&](const For &n) {
-          look(n.lo), look(n.hi);
-          if (is_divergent(n.lo) || is_divergent(n.hi)) refuse((is_divergent(n.hi) ? n.hi : n.lo).loc());
-          loop_body(n.body, false);
-        },
-        [&](const While &n) { repeat(n); },
-        [&](const Jump &) {
-          if (!jumps_here_) refuse(s->loc());
-        },
-        [&](const If &n) {
-          if (const ArgReduction *chosen = arg_reduction_at(n)) return select(*chosen);
-          look(n.cond);
-          auto before = constants_;
-          statements(n.yes);
-          constants_ = std::move(before);
-          if (n.no) statements(n.no);
-          constants_.clear();
-        },
-        [&](const Check &) { refuse(s->loc()); },
-        [&](const Seq &n) {
-          for (size_t i = 0; i + 1 < n.items.size(); ++i) statements(n.items[i]);
-        });
+  for_each_in_block(root, [&](const Stmt &s) {
+    if (is_vectorizable_) statement(s);
+  });
+}
+
+void VectorizationAnalysis::statement(const Stmt &s) {
+  if (const Store *n = as<Store>(s)) return store(*n, s.loc());
+  if (const Let *n = as<Let>(s)) return define(*n);
+  if (const While *n = as<While>(s)) return repeat(*n);
+  if (const If *n = as<If>(s)) return conditional(*n);
+  if (const For *n = as<For>(s)) {
+    look(n->lo), look(n->hi);
+    if (is_divergent(n->lo) || is_divergent(n->hi)) refuse((is_divergent(n->hi) ? n->hi : n->lo).loc());
+    return loop_body(n->body, false);
+  }
+  if (const Alloc *n = as<Alloc>(s)) {
+    if (!is_cell(n->buf) || n->fill != Fill::none) refuse(n->buf->sym->loc);
+    return;
+  }
+  if (!as<Jump>(s) || !jumps_here_) refuse(s.loc());
+}
+
+void VectorizationAnalysis::conditional(const If &n) {
+  if (const ArgReduction *chosen = arg_reduction_at(n)) return select(*chosen);
+  look(n.cond);
+  auto before = constants_;
+  statements(n.yes);
+  constants_ = std::move(before);
+  if (n.no) statements(n.no);
+  constants_.clear();
 }
 
 void VectorizationAnalysis::store(const Store &n, Loc at) {
@@ -268,21 +263,8 @@ void VectorizationAnalysis::note_access(const Buf &b, const std::vector<Expr> &i
 /// Every part of an expression must have a form, and counts as an element or a value.
 void VectorizationAnalysis::look(const Expr &e) {
   if (!is_vectorizable_ || !memo_.visited.insert(e.p.get()).second) return;
-  auto each = [&](std::initializer_list<const Expr *> parts) {
-    for (const Expr *part : parts) look(*part);
-  };
-  match(
-      e, [](const Const &) {}, [](const Ref &) {},
-      [&](const Load &n) {
-        for (const Expr &i : n.index) look(i);
-        if (!is_cell(n.buf)) note_access(n.buf, n.index, false);
-      },
-      [&](const Unary &n) { look(n.a); }, [&](const Binary &n) { each({&n.a, &n.b}); },
-      [&](const Logic &n) { each({&n.a, &n.b}); }, [&](const Select &n) { each({&n.cond, &n.yes, &n.no}); },
-      [&](const Cast &n) { look(n.a); },
-      [&](const Call &n) {
-        for (const Expr &a : n.args) look(a);
-      });
+  for_each_operand(e, [&](const Expr &operand) { look(operand); });
+  if (const Load *n = as<Load>(e); n && !is_cell(n->buf)) note_access(n->buf, n->index, false);
   if (!is_divergent(e)) return;
   if (!is_simple(e)) refuse(e.loc());
   bool addresses = e.dtype() == DType::i64 && lane_stride(e);  // is no vector
@@ -307,20 +289,10 @@ bool VectorizationAnalysis::is_simple(const Expr &e) {
 bool VectorizationAnalysis::is_divergent(const Expr &e) {
   if (auto found = memo_.is_divergent.find(e.p.get()); found != memo_.is_divergent.end())
     return found->second;
-  bool out = match(
-      e, [](const Const &) { return false; }, [&](const Ref &n) { return lets_.count(n.sym.get()) > 0; },
-      [&](const Load &n) {
-        return own_cells_.count(n.buf.get()) > 0 || reduction_of(n.buf) ||
-               std::any_of(n.index.begin(), n.index.end(), [&](const Expr &i) { return is_divergent(i); });
-      },
-      [&](const Unary &n) { return is_divergent(n.a); },
-      [&](const Binary &n) { return is_divergent(n.a) || is_divergent(n.b); },
-      [&](const Logic &n) { return is_divergent(n.a) || is_divergent(n.b); },
-      [&](const Select &n) { return is_divergent(n.cond) || is_divergent(n.yes) || is_divergent(n.no); },
-      [&](const Cast &n) { return is_divergent(n.a); },
-      [&](const Call &n) {
-        return std::any_of(n.args.begin(), n.args.end(), [&](const Expr &a) { return is_divergent(a); });
-      });
+  bool out = false;
+  if (const Ref *n = as<Ref>(e)) out = lets_.count(n->sym.get()) > 0;
+  if (const Load *n = as<Load>(e)) out = own_cells_.count(n->buf.get()) > 0 || reduction_of(n->buf);
+  for_each_operand(e, [&](const Expr &operand) { out = out || is_divergent(operand); });
   memo_.is_divergent[e.p.get()] = out;
   return out;
 }

@@ -96,6 +96,8 @@ class VectorizationAnalysis {
  private:
   void refuse(Loc at = {});
   void statements(const Stmt &root);
+  void statement(const Stmt &s);
+  void conditional(const If &n);
   void store(const Store &n, Loc at);
   void define(const Let &n);
   std::optional<int64_t> lane_stride_of(const Binary &n);

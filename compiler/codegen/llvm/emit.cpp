@@ -53,8 +53,9 @@ class FunctionEmitter : public Emitter {
   void parameters() {
     const Func &f = cx_.shared.func;
     // KwEnv: {u32 abi, u32 threads, ptr parallel, ptr scratch, ptr cancel}
-    cx_.cancel =
-        b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cx_.env, 24), "cancel");
+    constexpr uint64_t offset_of_cancel = 24;  // bytes
+    llvm::Value *place = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cx_.env, offset_of_cancel);
+    cx_.cancel = b_.CreateLoad(b_.getPtrTy(), place, "cancel");
     for (size_t i = 0; i < f.extents.size(); ++i)
       cx_.values[f.extents[i].get()] = entry(dims_, b_.getInt64Ty(), i, f.extents[i]->name);
     uint64_t tensors = 0, scalars = 0;

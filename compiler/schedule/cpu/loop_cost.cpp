@@ -15,7 +15,6 @@
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/intrinsics.h"
-#include "ir/match.h"
 #include "ir/walk.h"
 #include "schedule/cpu/register_model.h"
 
@@ -142,24 +141,22 @@ class Costs {
  private:
   /// `times`: how often per iteration of the loop that `body` is of.
   void statements(const Stmt &root, Body *body, double runs, double times) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-      if (const Let *n = as<Let>(*s)) {
+    for_each_in_block(root, [&](const Stmt &s) {
+      if (const Let *n = as<Let>(s)) {
         if (body) body->value(n->value, times), body->define(n->sym);
         values_[n->sym.get()] = evaluate(n->value);
       }
-      if (const Store *n = as<Store>(*s); n && body) body->store(*n, times);
-      if (const If *n = as<If>(*s)) {
+      if (const Store *n = as<Store>(s); n && body) body->store(*n, times);
+      if (const If *n = as<If>(s)) {
         if (body) body->value(n->cond, times);
         statements(n->yes, body, runs, times), statements(n->no, body, runs, times);
       }
-      if (const While *n = as<While>(*s)) {
+      if (const While *n = as<While>(s)) {
         if (body) body->value(n->cond, times * while_trips);
         statements(n->body, body, runs, times * while_trips);
       }
-      if (const Seq *n = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < n->items.size(); ++i) statements(n->items[i], body, runs, times);
-      if (const For *n = as<For>(*s)) loop(*n, runs * times);
-    }
+      if (const For *n = as<For>(s)) loop(*n, runs * times);
+    });
   }
 
   void loop(const For &n, double entries) {

@@ -19,11 +19,11 @@ int64_t columns_at_once(const Target &target) {
   // The columns take an eighth of the L1 cache, at 8 bytes each; the rows need the rest. Chosen.
   constexpr int64_t widest_element = 8, share = 8;
   int64_t fit = static_cast<int64_t>(target.machine().l1_bytes) / share / widest_element;
-  // from 64, one cache line of bytes, to 512 columns. Chosen: the loop over blocks stays short against its
-  // body
-  int64_t out = 64;
+  // From a cache line of bytes on. Chosen: the loop over blocks stays short against its body.
+  constexpr int64_t fewest = 64, most = 512;
+  int64_t out = fewest;
   while (out * 2 <= fit) out *= 2;
-  return std::min<int64_t>(out, 512);
+  return std::min(out, most);
 }
 
 class Column {

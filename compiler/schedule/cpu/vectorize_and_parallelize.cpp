@@ -12,7 +12,6 @@
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/loops.h"
-#include "ir/match.h"
 #include "ir/walk.h"
 #include "schedule/cpu/register_model.h"
 #include "schedule/cpu/serial_reasons.h"
@@ -83,13 +82,12 @@ class LoopChooser {
   /// Returns whether some loop in the block is vectorized.
   bool statements(const Stmt &root) {
     bool found = false;
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-      if (const For *n = as<For>(*s)) found |= loop(*n);
-      if (const While *n = as<While>(*s)) found |= statements(n->body);
-      if (const If *n = as<If>(*s)) found |= statements(n->yes) | statements(n->no);
-      if (const Seq *n = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < n->items.size(); ++i) found |= statements(n->items[i]);
-    }
+    for_each_in_block(root, [&](const Stmt &s) {
+      if (const For *n = as<For>(s))
+        found |= loop(*n);
+      else
+        for_each_block(s, [&](const Stmt &block) { found |= statements(block); });
+    });
     return found;
   }
 

@@ -340,7 +340,7 @@ class LineParser {
     int64_t value = 0;
     bool digits = !word_.empty();
     for (char c : word_) {
-      digits = digits && c >= '0' && c <= '9' && value < INT64_MAX / 100;
+      digits = digits && c >= '0' && c <= '9' && value < INT64_MAX / 100;  // two digits more still fit
       if (digits) value = value * 10 + (c - '0');
     }
     if (!digits) fail(loc_, cat("a number is expected ", here()), "");

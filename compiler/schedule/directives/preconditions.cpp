@@ -27,10 +27,10 @@ namespace kw {
 namespace {
 
 // Bounds of the numbers in directives, so that no directive makes code or arrays without end. Chosen.
-constexpr int64_t most_copies = 64, most_size = int64_t{1} << 15, most_elements = 1 << 10, most_written = 512,
-                  most_block = int64_t{1} << 30;
-constexpr uint16_t deepest = 800;  // of what still grows
-constexpr size_t most_statements = 20'000;
+constexpr int64_t most_copies = 64, most_size = int64_t{1} << 15, most_elements = 1 << 10, most_written = 512;
+constexpr int64_t most_block = int64_t{1} << 30;  // sums of iterators and blocks stay far from 2^63
+constexpr uint16_t deepest = 800;                 // of what still grows: directives add levels to max_depth
+constexpr size_t most_statements = 20'000;        // of a function after copying loop bodies
 
 /// What a directive does to the loops it names and to the statements in them.
 struct Effect {

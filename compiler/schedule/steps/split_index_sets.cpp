@@ -13,7 +13,6 @@
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
-#include "ir/match.h"
 #include "ir/walk.h"
 
 namespace kw {
@@ -63,23 +62,14 @@ class HyperplaneSearch {
   }
 
   void statements(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-      if (const Let *n = as<Let>(*s)) reads(n->value);
-      if (const Store *n = as<Store>(*s)) {
-        for (const Expr &i : n->index) reads(i);
-        reads(n->value);
-        touch(n->buf, n->index, true);
-      }
-      if (const If *n = as<If>(*s)) reads(n->cond), statements(n->yes), statements(n->no);
-      if (const While *n = as<While>(*s)) reads(n->cond), statements(n->body);
-      if (const Seq *n = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < n->items.size(); ++i) statements(n->items[i]);
-      if (const For *n = as<For>(*s)) {
-        loops_.push_back(n);
-        statements(n->body);
-        loops_.pop_back();
-      }
-    }
+    for_each_in_block(root, [&](const Stmt &s) {
+      const For *n = as<For>(s);
+      if (!n) for_each_expression(s, [&](const Expr &e) { reads(e); });
+      if (const Store *to = as<Store>(s)) touch(to->buf, to->index, true);
+      if (n) loops_.push_back(n);
+      for_each_block(s, [&](const Stmt &block) { statements(block); });
+      if (n) loops_.pop_back();
+    });
   }
   void reads(const Expr &e) {
     walk(e, [&](const Load &n, const Expr &) { touch(n.buf, n.index, false); });

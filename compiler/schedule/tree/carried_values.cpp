@@ -7,7 +7,6 @@
 #include "analysis/affine.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
-#include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 
@@ -92,11 +91,9 @@ class LoopSummary {
  private:
   /// The stores that every iteration comes to, each the only one to its buffer.
   void find_stores(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-      if (const Seq *n = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < n->items.size(); ++i) find_stores(n->items[i]);
-      if (const Store *n = as<Store>(*s)) note(*n, *s);
-    }
+    for_each_in_block(root, [&](const Stmt &s) {
+      if (const Store *n = as<Store>(s)) note(*n, s);
+    });
   }
 
   void note(const Store &n, const Stmt &s) {
@@ -112,20 +109,11 @@ class LoopSummary {
 
   /// Every read in order; `certain` where each iteration comes.
   void look(const Stmt &root, CarriedValue &out, bool certain) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-      if (const Seq *n = as<Seq>(*s))
-        for (size_t i = 0; i + 1 < n->items.size(); ++i) look(n->items[i], out, certain);
-      if (const Let *n = as<Let>(*s)) reads(n->value, out, certain);
-      if (const If *n = as<If>(*s)) {
-        reads(n->cond, out, certain);
-        look(n->yes, out, false), look(n->no, out, false);
-      }
-      if (const Store *n = as<Store>(*s)) {
-        for (const Expr &i : n->index) reads(i, out, certain);
-        reads(n->value, out, certain);
-        stored_ = stored_ || s->p.get() == store_;
-      }
-    }
+    for_each_in_block(root, [&](const Stmt &s) {
+      for_each_expression(s, [&](const Expr &e) { reads(e, out, certain); });
+      for_each_block(s, [&](const Stmt &block) { look(block, out, false); });
+      stored_ = stored_ || s.p.get() == store_;
+    });
   }
 
   void reads(const Expr &e, CarriedValue &out, bool certain) {

@@ -10,8 +10,8 @@
 #include "analysis/nest/reduce.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
-#include "ir/match.h"
 #include "ir/rewrite.h"
+#include "ir/walk.h"
 
 namespace kw {
 
@@ -100,20 +100,10 @@ class LoadElimination {
   /// leave out are not certain.
   template <class F>
   static void for_each_load(const Expr &e, bool certain, const F &visit) {
-    auto on = [&](const Expr &part) { for_each_load(part, certain, visit); };
-    auto lazily = [&](const Expr &part) { for_each_load(part, false, visit); };
-    match(
-        e, [](const Const &) {}, [](const Ref &) {},
-        [&](const Load &n) {
-          for (const Expr &i : n.index) on(i);
-          if (!n.index.empty()) visit(n, e, certain);
-        },
-        [&](const Unary &n) { on(n.a); }, [&](const Binary &n) { on(n.a), on(n.b); },
-        [&](const Logic &n) { on(n.a), lazily(n.b); },
-        [&](const Select &n) { on(n.cond), lazily(n.yes), lazily(n.no); }, [&](const Cast &n) { on(n.a); },
-        [&](const Call &n) {
-          for (const Expr &a : n.args) on(a);
-        });
+    for_each_guarded_operand(e, [&](const Expr &operand, const OperandGuard &guard) {
+      for_each_load(operand, certain && !guard.cond, visit);
+    });
+    if (const Load *n = as<Load>(e); n && !n->index.empty()) visit(*n, e, certain);
   }
 
   /// The element that a load reads, found once; null when it cannot be told.

@@ -9,7 +9,6 @@
 #include "analysis/nest/trip_counts.h"
 #include "ir/build.h"
 #include "ir/loops.h"
-#include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/tree/statement_list.h"
@@ -40,55 +39,36 @@ class BoundsSimplifier {
   /// The handle itself where nothing is decided.
   Stmt statement(const Stmt &s) {
     if (!s) return s;
-    return match(
-        s, [&](const Store &n) { return with_values(n, s); },
-        [&](const Let &n) {
-          Expr value = expression(n.value);
-          Stmt body = statement(n.body);
-          bool same = value.p == n.value.p && body.p == n.body.p;
-          return same ? s : let(n.sym, value, body, s.loc());
-        },
-        [&](const Alloc &n) {
-          Stmt body = statement(n.body);
-          return body.p == n.body.p ? s : alloc(n.buf, n.fill, body, s.loc());
-        },
-        [&](const For &n) {
-          For changed = n;
-          changed.body = in_loop(n);
-          changed.lo = expression(n.lo), changed.hi = expression(n.hi);
-          bool none = surely_none(changed.lo, changed.hi, n.step);
-          if (none || does_nothing(changed.body)) return seq({});
-          bool same = changed.lo.p == n.lo.p && changed.hi.p == n.hi.p && changed.body.p == n.body.p;
-          return same ? s : loop_like(s, std::move(changed));
-        },
-        [&](const While &n) {
-          Stmt body = statement(n.body);
-          return body.p == n.body.p ? s : make_stmt(s.loc(), While{n.cond, body});
-        },
-        [&](const Jump &) { return s; }, [&](const If &n) { return branch(n, s); },
-        [&](const Check &) { return s; },
-        [&](const Seq &n) {
-          std::vector<Stmt> items;
-          bool same = true;
-          for (const Stmt &item : n.items) {
-            items.push_back(statement(item));
-            same = same && items.back().p == item.p;
-            if (always_jumps(items.back())) break;
-          }
-          same = same && items.size() == n.items.size();
-          return same ? s : seq(std::move(items), s.loc());
-        });
+    if (as<Check>(s)) return s;
+    if (const For *n = as<For>(s)) return loop(*n, s);
+    if (const If *n = as<If>(s)) return branch(*n, s);
+    if (const Seq *n = as<Seq>(s)) return sequence(*n, s);
+    bool repeats = as<While>(s);  // its condition holds no longer what was known in front of it
+    return map_parts(
+        s, [&](const Expr &e) { return repeats ? e : expression(e); },
+        [&](const Stmt &below) { return statement(below); });
   }
 
-  Stmt with_values(const Store &n, const Stmt &s) {
-    std::vector<Expr> index = n.index;
-    Expr value = expression(n.value);
-    bool same = value.p == n.value.p;
-    for (Expr &i : index) {
-      Expr before = std::exchange(i, expression(i));
-      same = same && before.p == i.p;
+  Stmt loop(const For &n, const Stmt &s) {
+    For changed = n;
+    changed.body = in_loop(n);
+    changed.lo = expression(n.lo), changed.hi = expression(n.hi);
+    bool none = surely_none(changed.lo, changed.hi, n.step);
+    if (none || does_nothing(changed.body)) return seq({});
+    bool same = changed.lo.p == n.lo.p && changed.hi.p == n.hi.p && changed.body.p == n.body.p;
+    return same ? s : loop_like(s, std::move(changed));
+  }
+
+  Stmt sequence(const Seq &n, const Stmt &s) {
+    std::vector<Stmt> items;
+    bool same = true;
+    for (const Stmt &item : n.items) {
+      items.push_back(statement(item));
+      same = same && items.back().p == item.p;
+      if (always_jumps(items.back())) break;
     }
-    return same ? s : store(n.buf, std::move(index), value, s.loc(), n.order);
+    same = same && items.size() == n.items.size();
+    return same ? s : seq(std::move(items), s.loc());
   }
 
   Stmt branch(const If &n, const Stmt &s) {

@@ -9,7 +9,6 @@
 #include "analysis/vector/vectorization.h"
 #include "ir/build.h"
 #include "ir/loops.h"
-#include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 
@@ -32,20 +31,13 @@ class Budget {
 
   Budget &spend(const Expr &e) {
     if (left_ < 0 || known_.count(e.p.get()) || !counted_.insert(e.p.get()).second) return *this;
-    match(
-        e, [](const Const &) {}, [](const Ref &) {},
-        [&](const Load &n) { left_ = n.buf->space == Space::registers ? left_ : -1; },
-        [&](const Unary &n) { spend(n.a); },
-        [&](const Binary &n) {
-          left_ -= static_cast<int>(cost_of(n).code);
-          spend(n.a).spend(n.b);
-        },
-        [&](const Logic &n) { spend(n.a).spend(n.b); },
-        [&](const Select &n) { spend(n.yes).spend(n.no).spend(n.cond); }, [&](const Cast &n) { spend(n.a); },
-        [&](const Call &n) {
-          left_ -= static_cast<int>(cost_of(n.fn).code);
-          for (const Expr &a : n.args) spend(a);
-        });
+    if (const Load *n = as<Load>(e)) {
+      left_ = n->buf->space == Space::registers ? left_ : -1;
+      return *this;
+    }
+    if (const Binary *n = as<Binary>(e)) left_ -= static_cast<int>(cost_of(*n).code);
+    if (const Call *n = as<Call>(e)) left_ -= static_cast<int>(cost_of(n->fn).code);
+    for_each_operand(e, [&](const Expr &operand) { spend(operand); });
     return *this;
   }
   bool holds() const { return left_ >= 0; }
@@ -89,23 +81,14 @@ class StatementConverter {
   /// What is left of a budget after executing a statement in all lanes; negative where it does more than to
   /// set cells to values that are safe to compute.
   int after_predicated(const Stmt &root, int budget) const {
-    for (const Stmt *s = &root; s && *s && budget >= 0; s = next_in_block(*s->p)) {
-      auto pay = [&](const Expr &e) { budget = Budget(known_, budget).spend(e).left(); };
-      if (const Seq *list = as<Seq>(*s)) {
-        for (size_t i = 0; i + 1 < list->items.size(); ++i) budget = after_predicated(list->items[i], budget);
-      } else if (const Let *named = as<Let>(*s)) {
-        pay(named->value);
-      } else if (const Store *to = as<Store>(*s)) {
-        pay(to->value);
-        budget = to->buf->space == Space::registers && to->buf->rank() == 0 ? budget - 1 : -1;
-      } else if (const If *n = as<If>(*s)) {
-        pay(n->cond);
-        budget = after_predicated(n->yes, budget);
-        if (n->no) budget = after_predicated(n->no, budget);
-      } else {
-        return -1;
-      }
-    }
+    for_each_in_block(root, [&](const Stmt &s) {
+      if (budget < 0) return;
+      for_each_expression(s, [&](const Expr &e) { budget = Budget(known_, budget).spend(e).left(); });
+      const Store *to = as<Store>(s);
+      if (to) budget = to->buf->space == Space::registers && to->buf->rank() == 0 ? budget - 1 : -1;
+      if (!to && !as<Let>(s) && !as<If>(s)) budget = -1;
+      for_each_block(s, [&](const Stmt &block) { budget = after_predicated(block, budget); });
+    });
     return budget;
   }
 
@@ -116,37 +99,9 @@ class StatementConverter {
   bool is_eager(const Expr &e) const { return may_execute(e, view_ ? budget_of_vector : budget_of_value); }
 
   Expr converted(const Expr &e) {
-    return match(
-        e, [&](const Const &) { return e; }, [&](const Ref &) { return e; },
-        [&](const Load &n) {
-          std::vector<Expr> index = all(n.index);
-          bool same = same_nodes(index, n.index);
-          return remade(e, Load{n.buf, std::move(index)}, same);
-        },
-        [&](const Unary &n) {
-          Expr a = (*this)(n.a);
-          return remade(e, Unary{n.op, a}, a.p == n.a.p);
-        },
-        [&](const Binary &n) {
-          Expr a = (*this)(n.a), b = (*this)(n.b);
-          return remade(e, Binary{n.op, a, b}, a.p == n.a.p && b.p == n.b.p);
-        },
-        [&](const Logic &n) { return logic(e, n); }, [&](const Select &n) { return select(e, n); },
-        [&](const Cast &n) {
-          Expr a = (*this)(n.a);
-          return remade(e, Cast{a, n.in_range}, a.p == n.a.p);
-        },
-        [&](const Call &n) {
-          std::vector<Expr> args = all(n.args);
-          bool same = same_nodes(args, n.args);
-          return remade(e, Call{n.fn, std::move(args)}, same);
-        });
-  }
-
-  static bool same_nodes(const std::vector<Expr> &a, const std::vector<Expr> &b) {
-    for (size_t i = 0; i < a.size(); ++i)
-      if (a[i].p != b[i].p) return false;
-    return true;
+    if (const Logic *n = as<Logic>(e)) return logic(e, *n);
+    if (const Select *n = as<Select>(e)) return select(e, *n);
+    return map_operands(e, [&](const Expr &operand) { return (*this)(operand); });
   }
 
   Expr logic(const Expr &e, const Logic &n) {
@@ -203,18 +158,7 @@ class StatementConverter {
   template <class F>
   static void each_certain(const Expr &e, const F &f) {
     if (!f(e)) return;
-    match(
-        e, [](const Const &) {}, [](const Ref &) {},
-        [&](const Load &n) {
-          for (const Expr &i : n.index) each_certain(i, f);
-        },
-        [&](const Unary &n) { each_certain(n.a, f); },
-        [&](const Binary &n) { each_certain(n.a, f), each_certain(n.b, f); },
-        [&](const Logic &n) { each_certain(n.a, f); }, [&](const Select &n) { each_certain(n.cond, f); },
-        [&](const Cast &n) { each_certain(n.a, f); },
-        [&](const Call &n) {
-          for (const Expr &a : n.args) each_certain(a, f);
-        });
+    for_each_certain_operand(e, [&](const Expr &operand) { each_certain(operand, f); });
   }
 
   VectorizationAnalysis *view_;

@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "ir/intrinsics.h"
-#include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "support/diagnostic.h"
@@ -25,19 +24,11 @@ class Splitter {
   Expr split(const Expr &e) {
     if (e->depth <= deep) return e;
     if (auto found = done_.find(e.p.get()); found != done_.end()) return found->second;
-    Expr out = match(
-        e, [&](const Unary &n) { return make_expr(e.dtype(), e.loc(), Unary{n.op, split(n.a)}); },
-        [&](const Binary &n) { return make_expr(e.dtype(), e.loc(), Binary{n.op, split(n.a), split(n.b)}); },
-        [&](const Cast &n) { return make_expr(e.dtype(), e.loc(), Cast{split(n.a)}); },
-        [&](const Call &n) {
-          std::vector<Expr> args;
-          for (const Expr &a : n.args) args.push_back(split(a));
-          return make_expr(e.dtype(), e.loc(), Call{n.fn, std::move(args)});
-        },
-        [&](const Select &n) {
-          return make_expr(e.dtype(), e.loc(), Select{split(n.cond), n.yes, n.no, n.eager_yes, n.eager_no});
-        },
-        [&](const auto &) { return e; });
+    Expr out = e;
+    if (const Select *n = as<Select>(e))  // its sides are not evaluated in any case
+      out = make_expr(e.dtype(), e.loc(), Select{split(n->cond), n->yes, n->no, n->eager_yes, n->eager_no});
+    else if (!as<Logic>(e) && !as<Load>(e))
+      out = map_operands(e, [&](const Expr &operand) { return split(operand); });
     if (out->depth > deep) {
       lets_.emplace_back(make_sym(SymKind::local, e.dtype(), "part", e.loc()), out);
       out = ref(lets_.back().first, e.loc());

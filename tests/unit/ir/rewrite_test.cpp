@@ -139,5 +139,27 @@ TEST(Rewrite, statements_can_vanish_from_sequences) {
   EXPECT_EQ(loops, 0);
 }
 
+TEST(Rewrite, maps_the_operands_of_one_node) {
+  Expr sum = add(variable("x"), variable("y"));
+  EXPECT_EQ(map_operands(sum, [](const Expr &e) { return e; }).p, sum.p);
+  Expr out = map_operands(sum, [](const Expr &e) { return as<Ref>(e)->sym->name == "y" ? const_int(2) : e; });
+  EXPECT_EQ(as_int(as<Binary>(out)->b), 2);
+  EXPECT_EQ(as<Binary>(out)->a.p, as<Binary>(sum)->a.p);
+  Expr narrow = make_expr(DType::i32, {}, Cast{variable("z"), true});
+  EXPECT_TRUE(as<Cast>(map_operands(narrow, [](const Expr &) { return const_int(1); }))->in_range);
+}
+
+TEST(Rewrite, maps_the_parts_of_one_statement) {
+  Stmt rest = make_stmt({}, Jump{JumpKind::break_loop});
+  Stmt root = let(symbol("t"), const_int(1), rest);
+  auto same = [](const auto &node) { return node; };
+  EXPECT_EQ(map_parts(root, same, same).p, root.p);
+  Stmt value = map_parts(root, [](const Expr &) { return const_int(2); }, same);
+  EXPECT_EQ(as_int(as<Let>(value)->value), 2);
+  EXPECT_EQ(as<Let>(value)->body.p, rest.p);
+  Stmt other = make_stmt({}, Jump{JumpKind::continue_loop});
+  EXPECT_EQ(as<Let>(map_parts(root, same, [&](const Stmt &) { return other; }))->body.p, other.p);
+}
+
 }  // namespace
 }  // namespace kw

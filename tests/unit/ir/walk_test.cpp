@@ -82,6 +82,46 @@ TEST(Walk, an_absent_root_is_nothing_to_visit) {
   walk(Expr{}, [&](const Const &, const Expr &) { FAIL(); });
 }
 
+TEST(Walk, operands_that_may_not_be_evaluated_come_with_their_guard) {
+  Expr a = kw::ref(make_sym(SymKind::param, DType::b1, "a")),
+       b = kw::ref(make_sym(SymKind::param, DType::b1, "b"));
+  auto guards = [](const Expr &e) {
+    std::string out;
+    for_each_guarded_operand(e, [&](const Expr &operand, const OperandGuard &guard) {
+      if (const Ref *n = as<Ref>(operand)) out += n->sym->name;
+      if (const Const *n = as<Const>(operand)) out += std::to_string(n->bits);
+      if (guard.cond) out += guard.holds ? "+" : "-";
+      if (guard.cond) out += as<Ref>(*guard.cond)->sym->name;
+      out += ' ';
+    });
+    return out;
+  };
+  EXPECT_EQ(guards(make_expr(DType::b1, {}, Logic{true, a, b})), "a b+a ");
+  EXPECT_EQ(guards(make_expr(DType::b1, {}, Logic{false, a, b})), "a b-a ");
+  EXPECT_EQ(guards(select(a, const_int(1), const_int(2))), "a 1+a 2-a ");
+  int certain = 0, all = 0;
+  for_each_certain_operand(select(a, const_int(1), const_int(2)), [&](const Expr &) { ++certain; });
+  for_each_operand(select(a, const_int(1), const_int(2)), [&](const Expr &) { ++all; });
+  EXPECT_EQ(certain, 1);
+  EXPECT_EQ(all, 3);
+}
+
+TEST(Walk, a_block_is_met_statement_by_statement_without_those_below_them) {
+  auto jump = [] { return make_stmt({}, Jump{JumpKind::break_loop}); };
+  Stmt inner = make_stmt({}, If{const_bool(true), jump(), jump()});
+  Stmt root = make_stmt({}, Seq{{inner, let(symbol("t"), const_int(1), jump())}});
+  std::string kinds, below;
+  for_each_in_block(root, [&](const Stmt &s) {
+    kinds += as<If>(s) ? 'i' : as<Let>(s) ? 'l' : as<Jump>(s) ? 'j' : '?';
+  });
+  for_each_statement(root, [&](const Stmt &s) {
+    below += as<If>(s) ? 'i' : as<Let>(s) ? 'l' : as<Jump>(s) ? 'j' : '?';
+    return true;
+  });
+  EXPECT_EQ(kinds, "ilj");
+  EXPECT_EQ(below, "ijjlj");
+}
+
 TEST(Match, hands_over_the_kind_of_the_node) {
   auto kind = [](const Expr &e) {
     return match(
