@@ -208,14 +208,14 @@ Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagn
   describe_sites(ready, f, input.sources, a);
   for (const Diagnostic &d : ready.warnings) sink.add(d);
   for (const Diagnostic &d : sink.warnings()) a.warnings.push_back(resolve(d, input.sources));
-  double begin = now_ms();
+  StageClock verifying;
   wrong = verify(ready);  // a symbol out of its scope has some other value in machine code
   ensure(wrong.empty(), cat("the passes broke the IR of '", f.name, "': ", wrong));
-  report_time("verify", ready.name, now_ms() - begin);
-  begin = now_ms();
+  report_time("verify", ready.name, verifying.ms());
+  StageClock emitting;
   a.code_kind = backend.code_kind;
   a.code = backend.emit(ready, input.target);
-  report_stage("emit", ready, now_ms() - begin);
+  report_stage("emit", ready, emitting.ms());
   a.explain = join_text(condition_texts(safe), "\n");
   a.from = build_id();
   return a;

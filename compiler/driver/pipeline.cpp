@@ -50,9 +50,9 @@ bool is_scheduled(const CodegenOptions &options) { return options.body == Body::
 Func scheduled(const Func &safe, const CodegenOptions &options, const Target &target,
                const Backend &backend) {
   if (!is_scheduled(options) || backend.steps.empty()) return safe;
-  double begin = now_ms();
+  StageClock clock;
   Func out = backend.schedule(safe, target).func;
-  report_stage("schedule", out, now_ms() - begin);
+  report_stage("schedule", out, clock.ms());
   return out;
 }
 

@@ -53,9 +53,9 @@ Schedule run_schedule(const Func &f, const Target &target, std::span<const Sched
   run_or_restore(nest, [&](LoopNest &n) {
     for (const ScheduleStep &step : steps) {
       if (step.reads_all && !is_small) continue;
-      double step_begin = now_ms();
+      StageClock clock;
       step.run(n, target);
-      finish_stage(step.name, n.func(), now_ms() - step_begin);
+      finish_stage(step.name, n.func(), clock.ms());
     }
   });
   out.func = nest.func(), out.steps = nest.lines(), out.fused = nest.fused();

@@ -19,6 +19,17 @@ struct Pass {
 /// and dumps it on request. A violation is an internal error that names the pass.
 Func run_passes(std::span<const Pass> passes, Func f, const Target &target);
 
+/// Measures one stage, without what it takes to report and to verify the stages inside it.
+class StageClock {
+ public:
+  StageClock();
+  /// Milliseconds since it was made.
+  double ms() const;
+
+ private:
+  double begin_;
+};
+
 /// Reports a pass or a step of a schedule, and verifies what it made as run_passes does.
 void finish_stage(std::string_view stage, const Func &f, double ms);
 

@@ -146,5 +146,18 @@ TEST(Passes, dumps_without_a_folder_and_times_go_to_stderr) {
   EXPECT_NE(text.find("[kw] f                    three "), std::string::npos) << text;
 }
 
+TEST(Passes, the_time_of_a_stage_is_without_the_reports_of_those_inside_it) {
+  DebugOptions o;
+  o.time = true;
+  Options options(o);
+  testing::internal::CaptureStderr();
+  StageClock clock;
+  double begin = now_ms();
+  for (int i = 0; i < 100; ++i) report_time("inner", "f", 1);
+  double wall = now_ms() - begin, own = clock.ms();
+  testing::internal::GetCapturedStderr();
+  EXPECT_LT(own, wall);
+}
+
 }  // namespace
 }  // namespace kw
