@@ -127,6 +127,17 @@ IndexProof prove_index(const Access &a, size_t dim, const BoundsContext &context
   return out;
 }
 
+std::vector<Expr> strides_of(const BufNode &b) {
+  if (!b.strides.empty()) return b.strides;
+  std::vector<Expr> out(b.extents.size());
+  Expr size = const_int(1);
+  for (size_t d = out.size(); d-- > 0;) {
+    out[d] = size;
+    if (d > 0) size = mul(size, b.extents[d]);
+  }
+  return out;
+}
+
 std::optional<int64_t> elements_of(const BufNode &b, const std::vector<std::optional<int64_t>> &growth,
                                    std::optional<int64_t> row) {
   int64_t out = 0;

@@ -31,6 +31,9 @@ struct IndexProof {
 };
 IndexProof prove_index(const Access &a, size_t dim, const BoundsContext &context);
 
+/// Returns the strides of a buffer in elements: those that it states, or those of an array in C order.
+std::vector<Expr> strides_of(const BufNode &b);
+
 /// Elements that a place moves by when each subscript grows by so much; nothing when that is no constant.
 /// `row` is how long rows are where the buffer does not tell.
 std::optional<int64_t> elements_of(const BufNode &b, const std::vector<std::optional<int64_t>> &growth,

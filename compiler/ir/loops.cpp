@@ -5,10 +5,32 @@
 #include <map>
 #include <tuple>
 
+#include "ir/build.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 
 namespace kw {
+
+Expr steps_between(const Expr &low, const Expr &high, int64_t step) {
+  uint64_t size = step > 0 ? static_cast<uint64_t>(step) : -static_cast<uint64_t>(step);
+  if (size == 1) return sub(high, low);
+  auto word = [](const Expr &e) { return cast(DType::u64, e); };
+  Expr steps = binary(BinOp::floor_div, sub(word(high), word(low)), constant(Value{DType::u64, size}));
+  return cast(DType::i64, steps);
+}
+
+Expr trips_between(const Expr &lo, const Expr &hi, int64_t step) {
+  const Ref *extent = as<Ref>(hi);
+  if (step == 1 && as_int(lo) == 0 && extent && extent->sym->kind == SymKind::extent) return hi;  // >= 0
+  const Expr &low = step > 0 ? lo : hi, &high = step > 0 ? hi : lo;
+  // The room for sums is planned from both sides of the select: one trip is the least that this one says.
+  auto last = [&] { return binary(BinOp::max, sub(high, const_int(1)), low); };
+  bool is_one = step == 1 || step == -1;
+  Expr all = is_one ? sub(high, low) : add(steps_between(low, last(), step), const_int(1));
+  return select(binary(BinOp::lt, low, high), all, const_int(0));
+}
+
+Expr trips_of(const For &n) { return trips_between(n.lo, n.hi, n.step); }
 
 bool fills_vector_register(const For &n) {
   bool fills = false;

@@ -27,6 +27,13 @@ Jumps jumps_of(const Stmt &body);
 /// them may change what is read from another.
 bool may_change(const Expr &e, const Stmt &by, Overlap overlap);
 
+/// Returns how many whole steps, up or down, lie between two numbers, low <= high, which may be 2^63 apart.
+Expr steps_between(const Expr &low, const Expr &high, int64_t step);
+/// Returns the number of iterations from `lo` to `hi`, computed without overflow for any bounds.
+Expr trips_between(const Expr &lo, const Expr &hi, int64_t step);
+/// Returns the trip count of a loop.
+Expr trips_of(const For &n);
+
 /// Returns whether a vector loop stores to a register buffer with an element for each lane. Its iterations
 /// are the lanes of that buffer.
 bool fills_vector_register(const For &n);

@@ -7,6 +7,7 @@
 
 #include "ir/accumulation.h"
 #include "ir/build.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"

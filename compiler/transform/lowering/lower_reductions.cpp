@@ -23,7 +23,7 @@ namespace {
 /// Which iteration of its loop runs, from 0.
 Expr number_of(const For &n) {
   Expr iter = kw::ref(n.iter);
-  return n.step > 0 ? steps_between(n.lo, iter, step_size(n)) : steps_between(iter, n.lo, step_size(n));
+  return n.step > 0 ? steps_between(n.lo, iter, n.step) : steps_between(iter, n.lo, n.step);
 }
 
 /// True when every iteration of a band reaches the store, which no condition skips then.

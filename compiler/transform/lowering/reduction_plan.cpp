@@ -95,21 +95,6 @@ Stmt vector_loop(const Sym &iter, Expr lo, Expr hi, int64_t width, Stmt body, bo
                    std::move(body)});
 }
 
-Expr steps_between(const Expr &low, const Expr &high, int64_t size) {
-  if (size == 1) return sub(high, low);
-  auto word = [](const Expr &e) { return cast(DType::u64, e); };
-  return cast(DType::i64, binary(BinOp::floor_div, sub(word(high), word(low)), word(const_int(size))));
-}
-
-Expr trips_of(const For &n) {
-  const Expr &low = n.step > 0 ? n.lo : n.hi, &high = n.step > 0 ? n.hi : n.lo;
-  int64_t size = step_size(n);
-  // the room for sums is planned from both sides of the select: one trip is the least that this one says
-  auto last = [&] { return binary(BinOp::max, sub(high, const_int(1)), low); };
-  Expr all = size == 1 ? sub(high, low) : add(steps_between(low, last(), size), const_int(1));
-  return select(binary(BinOp::lt, low, high), all, const_int(0));
-}
-
 namespace {
 
 /// Operands beside the accumulator get names, so that both forms of the store can use them.

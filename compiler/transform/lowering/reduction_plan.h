@@ -70,10 +70,6 @@ Sym lane_iterator(const char *name);
 Stmt counted_loop(const Sym &iter, Expr lo, Expr hi, Stmt body, int64_t step = 1);
 /// A vector loop of at most `width` iterations, or, if the rest of a row, of at most one fewer.
 Stmt vector_loop(const Sym &iter, Expr lo, Expr hi, int64_t width, Stmt body, bool is_rest = false);
-/// Returns ceil((high - low) / size), for high >= low.
-Expr steps_between(const Expr &low, const Expr &high, int64_t size);
-/// Returns the trip count of a loop.
-Expr trips_of(const For &n);
 
 /// Returns the accumulation of one iteration, into the target or into a lane.
 Stmt accumulate(const ReductionPlan &sum, const Store &n);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/build.h"
 #include "ir/match.h"
 #include "ir/print.h"
 #include "ir/walk.h"
@@ -111,6 +112,22 @@ TEST(LoopInvariance, asks_of_inner_loops_at_one_place_only_where_told) {
 TEST(LoopInvariance, says_a_value_in_terms_of_what_stands_before_the_loop) {
   Asked asked("b: i64 = n // 2\nd: i64 = b + q\ns[d + b] = f32(0.0)");
   EXPECT_EQ(print(LoopInvariance(*asked.loop).without_locals(asked.index[0])), "((n // 2) + q) + (n // 2)");
+}
+
+TEST(Trips, are_counted_for_all_bounds) {
+  auto trips = [](int64_t lo, int64_t hi, int64_t step) {
+    return as_int(trips_between(const_int(lo), const_int(hi), step)).value_or(-1);
+  };
+  EXPECT_EQ(trips(0, 7, 1), 7);
+  EXPECT_EQ(trips(0, 7, 3), 3);
+  EXPECT_EQ(trips(7, 0, -3), 3);
+  EXPECT_EQ(trips(7, 0, 1), 0);
+  EXPECT_EQ(trips(3, 3, -2), 0);
+  EXPECT_EQ(trips(INT64_MIN, INT64_MAX, INT64_MAX), 3);
+  EXPECT_EQ(trips(INT64_MAX, INT64_MIN, INT64_MIN), 2);
+  Expr n = kw::ref(make_sym(SymKind::extent, DType::i64, "n"));
+  EXPECT_EQ(trips_between(const_int(0), n, 1).p, n.p);  // no extent is negative
+  EXPECT_EQ(print(trips_between(const_int(0), sub(n, const_int(2)), 1)), "(n - 2) if (0 < (n - 2)) else 0");
 }
 
 TEST(NumberLoops, counts_the_loops_of_the_source_in_the_order_of_the_text) {

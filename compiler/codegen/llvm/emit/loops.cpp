@@ -14,7 +14,7 @@
 #include "ir/build.h"
 #include "ir/limits.h"
 #include "ir/loops.h"
-#include "ir/match.h"
+#include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "support/text.h"
 
@@ -31,17 +31,13 @@ constexpr int64_t poll_interval = int64_t{1} << 20;
 
 }  // namespace
 
-/// Number of iterations, computed without overflow for any bounds.
-llvm::Value *LoopEmitter::trip_count(const For &n, V lo, V hi) {
-  const Ref *extent = as<Ref>(n.hi);
-  if (n.step == 1 && as_int(n.lo) == 0 && extent && extent->sym->kind == SymKind::extent) return hi;  // >= 0
-  bool up = n.step > 0;
-  V runs = up ? b_.CreateICmpSLT(lo, hi) : b_.CreateICmpSGT(lo, hi);
-  V span = up ? b_.CreateSub(hi, lo) : b_.CreateSub(lo, hi);
-  uint64_t size = up ? static_cast<uint64_t>(n.step) : -static_cast<uint64_t>(n.step);
-  if (size != 1)
-    span = b_.CreateAdd(b_.CreateUDiv(b_.CreateSub(span, b_.getInt64(1)), b_.getInt64(size)), b_.getInt64(1));
-  return b_.CreateSelect(runs, span, b_.getInt64(0), "trips");
+llvm::Value *LoopEmitter::trip_count(const Expr &lo, const Expr &hi, int64_t step) {
+  Expr count = rewrite(trips_between(lo, hi, step), [](const Select &n, const Expr &e) {
+    return make_expr(e.dtype(), e.loc(), Select{n.cond, n.yes, n.no, true, true});  // cheaper than a branch
+  });
+  V trips = value_of_size(count);
+  if (!llvm::isa<llvm::Constant>(trips) && !trips->hasName()) trips->setName("trips");
+  return trips;
 }
 
 llvm::Value *LoopEmitter::iteration(const For &n, V lo, V k) {
@@ -58,15 +54,15 @@ void LoopEmitter::poll(BasicBlock *on) {
 }
 
 void LoopEmitter::emit(const For &n) {
-  V lo = scalars().expr(n.lo), hi = scalars().expr(n.hi);
+  V lo = scalars().expr(n.lo);
   if (&n == cx_.collapsed_row)
     iterations(n, lo, cx_.collapsed_length);
   else if (n.kind != ForKind::parallel)
-    iterations(n, lo, trip_count(n, lo, hi));
+    iterations(n, lo, trip_count(n.lo, n.hi, n.step));
   else if (cx_.status || cx_.vector)
-    regions().loop_in_chunk(n, lo, hi);
+    regions().loop_in_chunk(n, lo);
   else
-    regions().emit(n, lo, trip_count(n, lo, hi));
+    regions().emit(n, lo, trip_count(n.lo, n.hi, n.step));
   cx_.memo.clear();
 }
 
@@ -284,10 +280,8 @@ void LoopEmitter::in_chunks(V from, V to, uint32_t size, bool polls, llvm::funct
 void LoopEmitter::flattened_loop(const For &rows, V lo, V trips) {
   const For *row = row_of(rows, cx_.status != nullptr);
   ensure(row, cat("the loop over '", rows.iter->name, "' is flattened, but runs over no rows"));
-  V zero = b_.getInt64(0), one = b_.getInt64(1);
-  For elements = *as<For>(rows.body);  // may run in blocks
-  elements.step = 1;
-  V length = trip_count(elements, zero, scalars().expr(elements.hi));
+  V one = b_.getInt64(1);
+  V length = trip_count(const_int(0), as<For>(rows.body)->hi, 1);  // of a row, which may run in blocks
   V joined = cx_.sub_range.is_whole ? cx_.sub_range.is_whole : b_.getTrue();
   for (const Buf &b : buffers_in_rows(rows, *row)) {
     const std::vector<V> &strides = entry_of(cx_.buffers, b.get()).strides;  // null: 1

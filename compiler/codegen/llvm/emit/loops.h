@@ -13,8 +13,8 @@ class LoopEmitter : public Emitter {
   void emit(const For &n);
   /// `trips` iterations in this function, of which the first has the value `lo`.
   void iterations(const For &n, V lo, V trips);
-  /// The number of iterations, computed without overflow for any bounds.
-  V trip_count(const For &n, V lo, V hi);
+  /// The number of iterations from `lo` to `hi`, computed without overflow for any bounds.
+  V trip_count(const Expr &lo, const Expr &hi, int64_t step);
   /// The iterator's value in iteration k.
   V iteration(const For &n, V lo, V k);
   /// Goes on at `on` unless the run is cancelled.

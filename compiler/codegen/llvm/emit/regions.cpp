@@ -2,8 +2,8 @@
 #include "codegen/llvm/emit/regions.h"
 
 #include <algorithm>
-#include <unordered_set>
 
+#include "analysis/captures.h"
 #include "analysis/cost.h"
 #include "codegen/llvm/emit/loops.h"
 #include "codegen/llvm/emit/scalars.h"
@@ -22,48 +22,6 @@ using llvm::BasicBlock;
 using llvm::Function;
 using llvm::FunctionType;
 using V = llvm::Value *;
-
-namespace {
-
-/// Symbols and buffers that a loop's body uses, and those that it makes, each once, in order of the program.
-struct Uses {
-  std::vector<Sym> symbols;
-  std::vector<Buf> buffers;
-  std::unordered_set<const SymNode *> made, seen;
-  bool checks = false;
-
-  explicit Uses(const For &loop) {
-    made.insert(loop.iter.get());
-    std::vector<Expr> sizes;
-    walk(
-        loop.body, [&](const Let &n, const Stmt &) { made.insert(n.sym.get()); },
-        [&](const For &n, const Stmt &) { made.insert(n.iter.get()); },
-        [&](const Alloc &n, const Stmt &) {
-          made.insert(n.buf->sym.get());
-          sizes.insert(sizes.end(), n.buf->extents.begin(), n.buf->extents.end());
-          sizes.insert(sizes.end(), n.buf->strides.begin(), n.buf->strides.end());
-        },
-        [&](const Check &, const Stmt &) { checks = true; }, [&](const Ref &n, const Expr &) { use(n.sym); },
-        [&](const Load &n, const Expr &) { use(n.buf); },
-        [&](const Store &n, const Stmt &) {
-          bool cell = n.buf->space == Space::registers;
-          ensure(!cell || made.count(n.buf->sym.get()),
-                 cat("the parallel loop stores to '", n.buf->sym->name, "', a cell made outside it"));
-          use(n.buf);
-        });
-    for (const Expr &size : sizes) walk(size, [&](const Ref &n, const Expr &) { use(n.sym); });
-    std::erase_if(symbols, [&](const Sym &s) { return made.count(s.get()) != 0; });
-    std::erase_if(buffers, [&](const Buf &b) { return made.count(b->sym.get()) != 0; });
-  }
-  void use(const Sym &s) {
-    if (seen.insert(s.get()).second) symbols.push_back(s);
-  }
-  void use(const Buf &b) {
-    if (seen.insert(b->sym.get()).second) buffers.push_back(b);
-  }
-};
-
-}  // namespace
 
 /// The frame of a region: how its chunks ended and how they are cut, then values of the function around it.
 class RegionEmitter::Frame {
@@ -110,7 +68,7 @@ struct RegionEmitter::Region {
   const For &loop;
   V lo, trips;
   const For *cut;  ///< the loop whose iterations are shared out too, or null
-  Uses uses;
+  LoopCaptures uses;
   Frame frame{};
   std::unordered_map<const BufNode *, V> cells{};        ///< their values, which do not change meanwhile
   std::vector<std::pair<const BufNode *, V>> offsets{};  ///< of temporaries in the memory of a thread
@@ -137,7 +95,7 @@ llvm::Value *RegionEmitter::cut_inner(const Region &r, V frame, V wanted) {
   constexpr uint64_t line = 64;
   V one = b_.getInt64(1);
   const For *lanes = loop_in_blocks(*r.cut);
-  V inner = loops().trip_count(lanes ? *lanes : *r.cut, scalars().expr(r.cut->lo), scalars().expr(r.cut->hi));
+  V inner = loops().trip_count(r.cut->lo, r.cut->hi, lanes ? lanes->step : r.cut->step);
   auto ceiling = [&](V a, V b) { return b_.CreateUDiv(b_.CreateAdd(a, b_.CreateSub(b, one)), b); };
   V few = b_.CreateICmpULT(r.trips, wanted);
   V pieces = b_.CreateSelect(few, ceiling(wanted, r.trips), one);
@@ -154,7 +112,7 @@ llvm::Value *RegionEmitter::cut_inner(const Region &r, V frame, V wanted) {
 void RegionEmitter::emit(const For &n, V lo, V trips) {
   llvm::Type *wide = b_.getInt64Ty();
   V zero = b_.getInt64(0), one = b_.getInt64(1), width = b_.getInt64(n.how.chunk);
-  Region region{n, lo, trips, n.how.collapse ? loop_to_collapse(n) : nullptr, Uses(n)};
+  Region region{n, lo, trips, n.how.collapse ? loop_to_collapse(n) : nullptr, captures_of(n)};
   capture(region);
   V frame = region.frame.make(b_, cx_.entry);
   Function *body = chunk_function(region);
@@ -291,11 +249,11 @@ void RegionEmitter::emit_chunk(const Region &r, const EmitContext &outside) {
 }
 
 /// A parallel loop inside a chunk: one loop, also where it stands as blocks, or its piece of one.
-void RegionEmitter::loop_in_chunk(const For &n, V lo, V hi) {
+void RegionEmitter::loop_in_chunk(const For &n, V lo) {
   const For *lanes = loop_in_blocks(n);
   const For &whole = lanes ? *lanes : n;
   bool may_join = &whole == cx_.collapsed_row;
-  V trips = may_join ? cx_.collapsed_length : loops().trip_count(whole, lo, hi);
+  V trips = may_join ? cx_.collapsed_length : loops().trip_count(n.lo, n.hi, whole.step);
   if (cx_.sub_range.loop == &n) {
     auto smaller = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };
     V from = smaller(cx_.sub_range.first, trips),

@@ -15,7 +15,7 @@ class RegionEmitter : public Emitter {
   /// Chunks on the threads that the work is worth; one thread alone runs all iterations as one chunk.
   void emit(const For &n, V lo, V trips);
   /// A parallel loop inside a chunk: one loop, also where it stands as blocks, or its sub-range of one.
-  void loop_in_chunk(const For &n, V lo, V hi);
+  void loop_in_chunk(const For &n, V lo);
 
  private:
   class Frame;

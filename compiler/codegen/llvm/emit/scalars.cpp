@@ -16,9 +16,9 @@ using V = llvm::Value *;
 llvm::Value *ScalarEmitter::expr(const Expr &e) {
   bool shared = e.p.use_count() > 1;
   if (shared)
-    if (auto found = cx_.memo.find(e.p.get()); found != cx_.memo.end()) return found->second;
+    if (auto found = cx_.memo.find(e); found != cx_.memo.end()) return found->second;
   V v = expr_uncached(e);
-  if (shared) cx_.memo[e.p.get()] = v;
+  if (shared) cx_.memo[e] = v;
   return v;
 }
 
@@ -75,7 +75,7 @@ llvm::Value *ScalarEmitter::load(const Load &n) {
 
 /// This statement has evaluated it.
 bool ScalarEmitter::is_known(const Expr &e) const {
-  return cx_.memo.count(e.p.get()) || (cx_.vector && cx_.vector->memo.count(e.p.get()));
+  return cx_.memo.count(e) || (cx_.vector && cx_.vector->memo.count(e));
 }
 
 namespace {

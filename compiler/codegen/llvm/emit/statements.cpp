@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/access.h"
 #include "codegen/llvm/emit/loops.h"
 #include "codegen/llvm/emit/recurrences.h"
 #include "codegen/llvm/emit/reductions.h"
@@ -20,18 +21,9 @@ using llvm::FunctionType;
 using V = llvm::Value *;
 
 void StatementEmitter::declare(const Buf &b, V base) {
-  Memory m{base, std::vector<V>(b->rank(), nullptr)};
-  if (!b->strides.empty()) {
-    for (size_t d = 0; d < b->rank(); ++d)
-      m.strides[d] = as_int(b->strides[d]) == 1 ? nullptr : value_of_size(b->strides[d]);
-  } else {
-    V size = nullptr;
-    for (size_t d = b->rank(); d-- > 1;) {
-      V extent = value_of_size(b->extents[d]);
-      size = size ? b_.CreateMul(size, extent, "", true, true) : extent;
-      m.strides[d - 1] = size;
-    }
-  }
+  Memory m{base, {}};
+  for (const Expr &stride : strides_of(*b))
+    m.strides.push_back(as_int(stride) == 1 ? nullptr : value_of_size(stride));
   cx_.buffers[b.get()] = std::move(m);
 }
 

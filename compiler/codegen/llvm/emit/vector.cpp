@@ -132,9 +132,9 @@ llvm::Value *VectorEmitter::widen(const Expr &e) {
   if (!vec_.view->is_divergent(e)) return splat(scalars().expr(e));
   bool shared = e.p.use_count() > 1;
   if (shared)
-    if (auto found = vec_.memo.find(e.p.get()); found != vec_.memo.end()) return found->second;
+    if (auto found = vec_.memo.find(e); found != vec_.memo.end()) return found->second;
   V v = widen_uncached(e);
-  if (shared) vec_.memo[e.p.get()] = v;
+  if (shared) vec_.memo[e] = v;
   return v;
 }
 

@@ -32,7 +32,7 @@ struct VectorState {
   std::unordered_map<const SymNode *, llvm::Value *> values{};
   std::unordered_map<const BufNode *, llvm::Value *> cells{};
   std::unordered_map<const BufNode *, llvm::Value *> counts{};  ///< in a `while`: uniform inductions
-  std::unordered_map<const ExprNode *, llvm::Value *> memo{};   ///< within one statement
+  Memo memo{};
   OpenBlocks *blocks = nullptr;
   const ReductionCells *outer = nullptr;
   /// Of each enclosing `while`: the lanes that go on, and those of them that go on in this iteration.

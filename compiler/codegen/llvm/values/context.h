@@ -5,6 +5,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -53,6 +54,14 @@ struct SubRange {
   llvm::Value *is_whole = nullptr;                 ///< whether it is all of them
 };
 
+struct SameNode {
+  size_t operator()(const Expr &e) const { return std::hash<const ExprNode *>()(e.p.get()); }
+  bool operator()(const Expr &a, const Expr &b) const { return a.p == b.p; }
+};
+/// Values of shared expressions, valid within one statement. It holds the expressions: the address of one
+/// that is gone may return as that of another.
+using Memo = std::unordered_map<Expr, llvm::Value *, SameNode, SameNode>;
+
 struct EmitContext {
   ModuleContext &shared;
   llvm::IRBuilder<> b{shared.module.getContext()};
@@ -67,8 +76,7 @@ struct EmitContext {
   std::unordered_map<const BufNode *, llvm::Value *> cells{};         ///< scalars, on the stack
   std::unordered_map<const BufNode *, llvm::Value *> vector_cells{};  ///< register buffers of rank 1
   std::unordered_map<const BufNode *, llvm::Value *> slots{};         ///< places in the workspace
-  /// Values of shared expressions, valid within one statement.
-  std::unordered_map<const ExprNode *, llvm::Value *> memo{};
+  Memo memo{};
   std::vector<JumpTargets> targets{};  ///< of the enclosing loops, the innermost last
 
   /// Cells whose value lies in lane 0 of a vector register, and values computed from them there.
