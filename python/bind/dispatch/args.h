@@ -71,7 +71,7 @@ int64_t bytes_of(DType dtype, size_t rank, const int64_t *extents);
 PyObject *new_array(DType dtype, size_t rank, const int64_t *extents, bool zeroed);
 /// Checks of arrays that the kernel writes: writable, no element twice; notes overlaps with other tensors.
 /// False with an exception.
-bool check_written(const KernelState &k, const Plan &plan, CallFrame &f);
+bool check_written(const KernelState &k, const CallPlan &plan, CallFrame &f);
 /// Checks that out= has an entry per output; false with an exception.
 bool check_out_count(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f);
 /// Checks out= against the outputs' shapes and dtypes; false with an exception.

@@ -41,8 +41,8 @@ bool same(const T *a, const T *b, size_t n) {
   return true;
 }
 
-Plan *find_plan(KernelState &k, const CallFrame &f) {
-  auto matches = [&](const Plan &p) {
+CallPlan *find_plan(KernelState &k, const CallFrame &f) {
+  auto matches = [&](const CallPlan &p) {
     return p.word_count == f.word_count && p.generation == k.captured.generation &&
            p.mode == execution_mode() && same(p.words.data(), f.words, f.word_count);
   };
@@ -67,8 +67,8 @@ bool returns_outputs(const Artifact &a) {
   return number == a.results.size() && number > 0;
 }
 
-Plan *make_plan(KernelState &k, const CallFrame &f) {
-  auto plan = std::make_unique<Plan>();
+CallPlan *make_plan(KernelState &k, const CallFrame &f) {
+  auto plan = std::make_unique<CallPlan>();
   std::copy(f.words, f.words + f.word_count, plan->words.begin());
   plan->word_count = f.word_count;
   plan->generation = k.captured.generation;
@@ -80,12 +80,12 @@ Plan *make_plan(KernelState &k, const CallFrame &f) {
   const Artifact &a = plan->main->artifact();
   for (const ParamRecord &p : a.params) plan->has_inout |= p.mode == ParamMode::inout;
   plan->results_are_outputs = returns_outputs(a);
-  if (Plan *made_meanwhile = find_plan(k, f)) return made_meanwhile;
+  if (CallPlan *made_meanwhile = find_plan(k, f)) return made_meanwhile;
   return k.add_plan(std::move(plan));
 }
 
-Plan *need_plan(KernelState &k, const CallFrame &f) {
-  Plan *plan = find_plan(k, f);
+CallPlan *need_plan(KernelState &k, const CallFrame &f) {
+  CallPlan *plan = find_plan(k, f);
   return plan ? plan : make_plan(k, f);
 }
 
@@ -108,13 +108,13 @@ bool end_run(const KernelState &k, const LoadedKernel &kernel, std::span<const i
 }
 
 /// The body `plain`, compiled at its first use.
-bool need_plain(KernelState &k, Plan &plan) {
+bool need_plain(KernelState &k, CallPlan &plan) {
   if (!plan.plain) plan.plain = k.obtain(plan.request_of(Body::plain));
   return plan.plain != nullptr;
 }
 
 /// The body for arguments that share memory, likewise.
-bool need_overlapping(KernelState &k, Plan &plan) {
+bool need_overlapping(KernelState &k, CallPlan &plan) {
   if (!plan.overlapping) plan.overlapping = k.obtain(plan.request_of(Body::overlapping));
   return plan.overlapping != nullptr;
 }
@@ -122,7 +122,7 @@ bool need_overlapping(KernelState &k, Plan &plan) {
 CallSizes sizes_of(const CallFrame &f) { return {{f.extents, f.extent_count}, {f.scalars, f.scalar_count}}; }
 
 /// Runs the entry program for new extents; chooses the body. False with an exception.
-bool enter_shape(KernelState &k, Plan &plan, const CallFrame &f) {
+bool enter_shape(KernelState &k, CallPlan &plan, const CallFrame &f) {
   Resolved error;
   Entered entered = enter_shape(plan, sizes_of(f), [&] { return need_plain(k, plan); }, error);
   if (entered == Entered::refused) raise_in_call(k, error);
@@ -195,7 +195,7 @@ PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outpu
 /// A call with the types and shapes of the last one, the common case of small tensors. Null without an
 /// exception when it is another call.
 PyObject *fast_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames) {
-  const Plan *plan = k.last_plan;
+  const CallPlan *plan = k.last_plan;
   CachedCall c;
   // the guards first: they may compare keys of a dict by Python code, which may change all that follows
   if (!plan || !k.guards_hold() || plan != k.last_plan || !plan->inline_cache.valid ||
@@ -352,7 +352,7 @@ PyGetSetDef getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSe
 std::optional<std::vector<Tensor>> fast_call(PyObject *kernel, std::span<const Tensor> tensors) {
   KernelState *k = state_of(kernel);
   if (!k) return std::vector<Tensor>();
-  Plan *plan = k->last_plan;
+  CallPlan *plan = k->last_plan;
   if (!plan || plan->has_inout || !plan->results_are_outputs || !k->captured.fresh ||
       plan->generation != k->captured.generation || plan->mode != execution_mode() || !k->function_holds() ||
       !k->guards_hold())
@@ -411,7 +411,7 @@ bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
 }
 
 bool note_same_views(KernelState &k, CallFrame &f) {
-  Plan *last = k.last_plan;
+  CallPlan *last = k.last_plan;
   PlanPin plan(find_plan(k, f));
   k.last_plan = last;
   if (!plan || !(plan->has_inout || f.has_out)) return true;

@@ -67,7 +67,7 @@ bool has_captured_arrays(const Captures &captures) {
   });
 }
 
-bool matches_out(const Plan &plan, PyObject *o, CachedCall &c) {
+bool matches_out(const CallPlan &plan, PyObject *o, CachedCall &c) {
   const InlineCache &r = plan.inline_cache;
   const InlineCache::Tensor &t = r.tensors[r.inputs];
   if (!is_like(o, t, plain_flags | NPY_ARRAY_WRITEABLE, plan.out_extents.data(), c.out_extents)) return false;
@@ -82,7 +82,7 @@ bool matches_out(const Plan &plan, PyObject *o, CachedCall &c) {
 
 }  // namespace
 
-void remember(Plan &plan, const LoadedKernel &kernel, PyObject *const *args) {
+void remember(CallPlan &plan, const LoadedKernel &kernel, PyObject *const *args) {
   InlineCache &r = plan.inline_cache;
   const Artifact &a = kernel.artifact();
   r.valid = false;
@@ -113,7 +113,8 @@ void remember(Plan &plan, const LoadedKernel &kernel, PyObject *const *args) {
   }
 }
 
-bool matches_repeat(const Plan &plan, PyObject *const *args, size_t nargs, PyObject *kwnames, CachedCall &c) {
+bool matches_repeat(const CallPlan &plan, PyObject *const *args, size_t nargs, PyObject *kwnames,
+                    CachedCall &c) {
   static PyObject *const out_key = PyUnicode_InternFromString("out");
   const InlineCache &r = plan.inline_cache;
   if (nargs != r.arguments) return false;
@@ -143,7 +144,7 @@ bool matches_repeat(const Plan &plan, PyObject *const *args, size_t nargs, PyObj
          matches_out(plan, args[nargs], c);
 }
 
-PyObject *open_output(const Plan &plan, CachedCall &c) {
+PyObject *open_output(const CallPlan &plan, CachedCall &c) {
   const InlineCache::Tensor t =
       plan.inline_cache.tensors[plan.inline_cache.inputs];  // a copy: see Outputs in dispatch.cpp
   size_t at = plan.inline_cache.inputs;

@@ -17,12 +17,13 @@ struct CachedCall {
 };
 
 /// Fills plan.repeat for a call of the arguments `args`, whose shapes the plan now holds.
-void remember(Plan &plan, const LoadedKernel &kernel, PyObject *const *args);
+void remember(CallPlan &plan, const LoadedKernel &kernel, PyObject *const *args);
 
 /// Whether the call repeats the plan's last one; out= then needs no further check.
-bool matches_repeat(const Plan &plan, PyObject *const *args, size_t nargs, PyObject *kwnames, CachedCall &c);
+bool matches_repeat(const CallPlan &plan, PyObject *const *args, size_t nargs, PyObject *kwnames,
+                    CachedCall &c);
 
 /// The array that the call writes, zeroed where the kernel does not write everything; null with an exception.
-PyObject *open_output(const Plan &plan, CachedCall &c);
+PyObject *open_output(const CallPlan &plan, CachedCall &c);
 
 }  // namespace kw

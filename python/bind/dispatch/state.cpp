@@ -315,7 +315,7 @@ bool KernelState::has_plans_of(uint64_t number) const {
   return std::any_of(plans.begin(), plans.end(), [&](const auto &p) { return p->generation == number; });
 }
 
-Plan *KernelState::add_plan(std::unique_ptr<Plan> plan) {
+CallPlan *KernelState::add_plan(std::unique_ptr<CallPlan> plan) {
   plans.insert(plans.begin(), std::move(plan));
   for (size_t i = plans.size(); plans.size() > max_plans && i-- > 1;)
     if (!plans[i]->users) plans.erase(plans.begin() + static_cast<ptrdiff_t>(i));

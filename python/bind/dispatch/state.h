@@ -106,7 +106,7 @@ struct InlineCache {
 };
 
 /// A version with what recognises its calls.
-struct Plan : Version {
+struct CallPlan : Version {
   std::array<uint16_t, max_words> words{};
   size_t word_count = 0;
   uint64_t generation = 0;           ///< of the captured values
@@ -119,8 +119,8 @@ struct Plan : Version {
 /// Holds a plan for a call.
 class PlanPin {
  public:
-  explicit PlanPin(Plan *plan = nullptr) : plan_(plan) { count(1); }
-  PlanPin &operator=(Plan *plan) {
+  explicit PlanPin(CallPlan *plan = nullptr) : plan_(plan) { count(1); }
+  PlanPin &operator=(CallPlan *plan) {
     count(-1);
     plan_ = plan;
     count(1);
@@ -128,15 +128,15 @@ class PlanPin {
   }
   PlanPin(const PlanPin &) = delete;
   ~PlanPin() { count(-1); }
-  Plan *operator->() const { return plan_; }
-  Plan &operator*() const { return *plan_; }
+  CallPlan *operator->() const { return plan_; }
+  CallPlan &operator*() const { return *plan_; }
   explicit operator bool() const { return plan_ != nullptr; }
 
  private:
   void count(int by) {
     if (plan_) plan_->users += static_cast<uint32_t>(by);
   }
-  Plan *plan_;
+  CallPlan *plan_;
 };
 
 /// In a frame that calls Python without the GIL or may lose it: a thread that the interpreter ends there
@@ -216,8 +216,8 @@ class KernelState {
   CodegenOptions options;
   std::string identity;
   CapturedState captured;
-  std::vector<std::unique_ptr<Plan>> plans;  ///< the most recently used first
-  Plan *last_plan = nullptr;                 ///< the first of them
+  std::vector<std::unique_ptr<CallPlan>> plans;  ///< the most recently used first
+  CallPlan *last_plan = nullptr;                 ///< the first of them
   std::set<std::string> warned;
 
   ~KernelState();
@@ -252,7 +252,7 @@ class KernelState {
   /// The source text (kernelwright.source); false when Python raised.
   bool read_source(SourceText &out) const;
   /// Adds a plan, and forgets old ones beyond max_plans.
-  Plan *add_plan(std::unique_ptr<Plan> plan);
+  CallPlan *add_plan(std::unique_ptr<CallPlan> plan);
   /// Counts a new version by its captured values; W502 when a number changes at every one. False when Python
   /// raised.
   bool count_version();

@@ -183,7 +183,7 @@ bool check(const KernelState &k, const Written &w, CallFrame &f) {
 
 }  // namespace
 
-bool check_written(const KernelState &k, const Plan &plan, CallFrame &f) {
+bool check_written(const KernelState &k, const CallPlan &plan, CallFrame &f) {
   size_t out = 0;
   for (const ParamRecord &p : plan.main->artifact().params) {
     if (p.mode == ParamMode::inout) {

@@ -27,7 +27,7 @@ std::string band_of(std::string_view body) {
   return out;
 }
 
-TEST(LaneBands, loops_that_only_sum_are_a_band) {
+TEST(PerfectReduction, loops_that_only_sum_are_a_band) {
   EXPECT_EQ(band_of("  for i in serial(0, n, 1):\n    s[0] = (s[0] + a[0, i]) @ lanes(i)\n"), "i");
   EXPECT_EQ(band_of("  for i in serial(0, n, 1):\n    for j in serial(0, n, 1):\n"
                     "      s[0] = (s[0] + a[i, j]) @ lanes(i, j)\n"),
@@ -39,7 +39,7 @@ TEST(LaneBands, loops_that_only_sum_are_a_band) {
       "ji");
 }
 
-TEST(LaneBands, loops_that_do_more_are_none) {
+TEST(PerfectReduction, loops_that_do_more_are_none) {
   std::string_view row = "    for j in serial(0, n, 1):\n      s[0] = (s[0] + a[i, j]) @ lanes(i, j)\n";
   EXPECT_EQ(band_of(cat("  for i in serial(0, n, 1):\n", row, "    s[2] = a[i, i]\n")), "");
   EXPECT_EQ(band_of(cat("  for r in serial(0, n, 1):\n    for i in serial(0, n, 1):\n"
@@ -57,7 +57,7 @@ TEST(LaneBands, loops_that_do_more_are_none) {
       "");
 }
 
-TEST(LaneBands, ends_of_loops_may_come_from_data) {
+TEST(PerfectReduction, ends_of_loops_may_come_from_data) {
   auto known = [](std::string_view end) {
     Func f =
         unit::ir(cat("def f(a: buf(f32, (n,)), s: inout(f32, (n,)), w: buf(i64, (n,)), k: weak(i64)):\n"

@@ -30,7 +30,7 @@ std::string stored(std::string_view body) {
   return out;
 }
 
-TEST(NarrowWords, sums_of_bytes_take_16_bits) {
+TEST(DemoteIntegers, sums_of_bytes_take_16_bits) {
   EXPECT_EQ(stored("    a[i] = cast(u8, cast(i32, a[i]) + cast(i32, s[i]))\n"),
             "cast(u8, cast(i16, a[i]) + cast(i16, s[i]))");
   EXPECT_EQ(stored("    w[i] = abs(i32(3) - cast(i32, a[i]))\n"), "cast(i32, abs(i16(3) - cast(i16, a[i])))");
@@ -38,7 +38,7 @@ TEST(NarrowWords, sums_of_bytes_take_16_bits) {
             "cast(f32, cast(i16, a[i]) * i16(127))");
 }
 
-TEST(NarrowWords, what_may_not_fit_keeps_its_width) {
+TEST(DemoteIntegers, what_may_not_fit_keeps_its_width) {
   EXPECT_EQ(stored("    w[i] = cast(i32, a[i]) * i32(129)\n"), "cast(i32, a[i]) * i32(129)");
   EXPECT_EQ(stored("    w[i] = cast(i32, s[i]) * i32(-257)\n"), "cast(i32, s[i]) * i32(-257)");
   EXPECT_EQ(stored("    w[i] = cast(i32, s[i]) * i32(256)\n"), "cast(i32, cast(i16, s[i]) * i16(256))");
@@ -47,12 +47,12 @@ TEST(NarrowWords, what_may_not_fit_keeps_its_width) {
             "cast(i32, cast(i16, a[i]) + i16(1)) // i32(3)");
 }
 
-TEST(NarrowWords, names_and_comparisons_are_narrow_as_well) {
+TEST(DemoteIntegers, names_and_comparisons_are_narrow_as_well) {
   EXPECT_EQ(stored("    t: i32 = cast(i32, a[i]) - i32(9)\n    w[i] = t if t < i32(4) else i32(0) - t\n"),
             "cast(i32, t if (t < i16(4)) else (i16(0) - t))");
 }
 
-TEST(NarrowWords, kernels_without_bytes_stay) {
+TEST(DemoteIntegers, kernels_without_bytes_stay) {
   Func f = unit::ir(
       "def f(w: inout(i32, (n,))):\n  fp('default')\n  dims(n)\n  for i in serial(0, n, 1):\n"
       "    w[i] = w[i] + i32(1)\n  return w\n");

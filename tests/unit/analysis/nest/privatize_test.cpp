@@ -23,25 +23,25 @@ std::string private_in(std::string_view lines, uint32_t loop = 0) {
   return join_text(names, " ");
 }
 
-TEST(Privatise, what_every_iteration_writes_first_is_private) {
+TEST(Privatize, what_every_iteration_writes_first_is_private) {
   EXPECT_EQ(private_in("for i in serial(0, n, 1):\n  t[()] = v[i]\n  v[i] = t[()] + t[()]"), "t");
   EXPECT_EQ(private_in("for i in serial(0, n, 1):\n  t[()] = v[i]\n  u[()] = t[()]\n  v[i] = u[()]"), "t u");
 }
 
-TEST(Privatise, what_is_read_first_or_written_under_a_condition_is_not) {
+TEST(Privatize, what_is_read_first_or_written_under_a_condition_is_not) {
   EXPECT_EQ(private_in("for i in serial(0, n, 1):\n  v[i] = t[()]\n  t[()] = v[i]"), "");
   EXPECT_EQ(private_in("for i in serial(0, n, 1):\n  t[()] = t[()] + v[i]\n  v[i] = t[()]"), "");
   EXPECT_EQ(private_in("for i in serial(0, n, 1):\n  if 0.0 < v[i]:\n    t[()] = v[i]\n  v[i] = t[()]"), "");
   EXPECT_EQ(private_in("for i in serial(0, n, 1):\n  if i < 5:\n    t[()] = v[i]\n  v[i] = t[()]"), "");
 }
 
-TEST(Privatise, what_is_read_outside_the_loop_is_not) {
+TEST(Privatize, what_is_read_outside_the_loop_is_not) {
   EXPECT_EQ(private_in("for i in serial(0, n, 1):\n  t[()] = v[i]\nv[0] = t[()]"), "");
   EXPECT_EQ(private_in("while t[()] < 9.0:\n  for i in serial(0, n, 1):\n    t[()] = v[i]"), "");
   EXPECT_EQ(private_in("for i in serial(0, n, 1):\n  t[()] = v[i]\nt[()] = 1.0"), "t");
 }
 
-TEST(Privatise, each_loop_is_asked_for_itself) {
+TEST(Privatize, each_loop_is_asked_for_itself) {
   std::string_view inner =
       "for i in serial(0, n, 1):\n  for j in serial(0, n, 1):\n    t[()] = v[j]\n    v[j] = t[()]";
   EXPECT_EQ(private_in(inner, 1), "t");
@@ -52,7 +52,7 @@ TEST(Privatise, each_loop_is_asked_for_itself) {
   EXPECT_EQ(private_in(outer, 1), "");
 }
 
-TEST(Privatise, arrays_are_not_looked_at) {
+TEST(Privatize, arrays_are_not_looked_at) {
   EXPECT_EQ(
       private_in("x = alloc(f64, (1,), 'heap')\nfor i in serial(0, n, 1):\n  x[0] = v[i]\n  v[i] = x[0]"),
       "");

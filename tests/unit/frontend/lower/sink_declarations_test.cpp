@@ -31,19 +31,19 @@ bool sums_in_lanes(std::string_view first, std::string_view second) {
   return one != std::string::npos && ir.find("@ lanes", one + 1) != std::string::npos;
 }
 
-TEST(NarrowLocals, the_name_of_a_local_decides_no_order) {
+TEST(SinkDeclarations, the_name_of_a_local_decides_no_order) {
   EXPECT_TRUE(sums_in_lanes("s", "t"));
   EXPECT_TRUE(sums_in_lanes("s", "s"));
 }
 
-TEST(NarrowLocals, a_name_that_is_set_anew_behind_the_loop_hands_nothing_on) {
+TEST(SinkDeclarations, a_name_that_is_set_anew_behind_the_loop_hands_nothing_on) {
   std::string_view loop = "for i in range(a.shape[0]):\n  t = a[i, 0] * a[i, 0]\n  o[i] += t\n";
   std::string ir = lowered(cat("t = a[0, 0]\no[0] = t\n", loop, "t = a[1, 0]\no[1] = t"));
   EXPECT_NE(ir.find("t_1: f32 = a[i, 0] * a[i, 0]"), std::string::npos) << ir;
 }
 
 /// A batch of them is looked at together.
-TEST(NarrowLocals, more_than_64_names_are_values_each) {
+TEST(SinkDeclarations, more_than_64_names_are_values_each) {
   std::string lines, loop = "for i in range(a.shape[0]):", sum = "\n  o[i] = t0";
   for (int k = 0; k < 70; ++k) {
     lines += cat("t", k, " = a[0, 0]\no[0] += t", k, "\n");
@@ -56,7 +56,7 @@ TEST(NarrowLocals, more_than_64_names_are_values_each) {
   EXPECT_NE(ir.find("t65[()] = a[i, 0]"), std::string::npos) << ir;  // which the next iteration reads
 }
 
-TEST(NarrowLocals, a_name_stored_once_becomes_a_value) {
+TEST(SinkDeclarations, a_name_stored_once_becomes_a_value) {
   std::string loop = "for i in range(a.shape[0]):\n  t = a[i, 0] * a[i, 0]\n  o[i] += t";
   EXPECT_EQ(
       lowered(cat(loop, "\n", loop)),
@@ -64,13 +64,13 @@ TEST(NarrowLocals, a_name_stored_once_becomes_a_value) {
       "  for i_1 in serial(0, a_0, 1):\n    t_1: f32 = a[i_1, 0] * a[i_1, 0]\n    o[i_1] = o[i_1] + t_1\n");
 }
 
-TEST(NarrowLocals, a_name_set_before_the_loop_is_new_in_each_iteration) {
+TEST(SinkDeclarations, a_name_set_before_the_loop_is_new_in_each_iteration) {
   std::string ir =
       lowered("t = a[0, 0]\no[0] = t\nfor i in range(1, a.shape[0]):\n  t = a[i, 0]\n  o[i] = t + t");
   EXPECT_NE(ir.find("for i in serial(1, a_0, 1):\n    t_1: f32 = a[i, 0]\n"), std::string::npos) << ir;
 }
 
-TEST(NarrowLocals, what_is_handed_on_stays_outside) {
+TEST(SinkDeclarations, what_is_handed_on_stays_outside) {
   std::string_view kept = "  t = alloc(f32, (), 'registers')\n";
   auto stays = [&](std::string_view lines) { return lowered(lines).find(kept) != std::string::npos; };
   EXPECT_TRUE(
@@ -88,7 +88,7 @@ TEST(NarrowLocals, what_is_handed_on_stays_outside) {
   EXPECT_TRUE(stays("t = a[0, 0]\nwhile t > 0.0:\n  t = a[1, 0] - t\n  o[0] = t"));  // to the condition
 }
 
-TEST(NarrowLocals, jumps_go_where_they_go) {
+TEST(SinkDeclarations, jumps_go_where_they_go) {
   std::string ir = lowered(
       "t = a[0, 0]\nfor i in range(a.shape[0]):\n  if a[i, 0] > 0.0:\n    continue\n  t = a[i, 1]\n  o[i] = "
       "t + t");
@@ -99,7 +99,7 @@ TEST(NarrowLocals, jumps_go_where_they_go) {
   EXPECT_NE(ir.find("  t = alloc"), std::string::npos) << ir;
 }
 
-TEST(NarrowLocals, a_while_that_only_a_break_ends_has_run) {
+TEST(SinkDeclarations, a_while_that_only_a_break_ends_has_run) {
   std::string_view body = "  while True:\n    t = a[i, 0]\n    break\n  o[i] = t";
   std::string ir = lowered(cat("t = a[0, 0]\nfor i in range(a.shape[0]):\n", body));
   EXPECT_NE(ir.find("    t_1 = alloc(f32, (), 'registers')\n"), std::string::npos) << ir;

@@ -36,27 +36,27 @@ constexpr std::string_view matmul =
     "for i in range(a.shape[0]):\n  for j in range(b.shape[1]):\n    for k in range(a.shape[1]):\n"
     "      d[i, j] += a[i, k] * b[k, j]";
 
-TEST(Orders, a_dot_product_runs_in_lanes) {
+TEST(SumOrder, a_dot_product_runs_in_lanes) {
   EXPECT_EQ(orders_of(dot), "source lanes");
   EXPECT_EQ(orders_of(dot, FpMode::normal, DType::f64), "source lanes");
 }
 
-TEST(Orders, strict_mode_keeps_every_source_order) {
+TEST(SumOrder, strict_mode_keeps_every_source_order) {
   EXPECT_EQ(orders_of(dot, FpMode::strict), "source source");
   EXPECT_EQ(orders_of(matmul, FpMode::strict), "source");
 }
 
-TEST(Orders, fast_mode_takes_lanes_where_default_does_and_any_order_elsewhere) {
+TEST(SumOrder, fast_mode_takes_lanes_where_default_does_and_any_order_elsewhere) {
   EXPECT_EQ(orders_of(dot, FpMode::fast), "source lanes");
   EXPECT_EQ(orders_of(matmul, FpMode::fast), "any");
 }
 
-TEST(Orders, integer_sums_need_no_mark) {
+TEST(SumOrder, integer_sums_need_no_mark) {
   EXPECT_EQ(orders_of(dot, FpMode::normal, DType::i64), "source source");
   EXPECT_EQ(orders_of(dot, FpMode::fast, DType::i32), "source source");
 }
 
-TEST(Orders, a_matrix_product_is_summed_in_source_order) {
+TEST(SumOrder, a_matrix_product_is_summed_in_source_order) {
   EXPECT_EQ(orders_of(matmul), "source");   // j, which is not reduced, occurs in a last subscript
   for (std::string_view op : {"+=", "-="})  // transposed: i only in the first factor, j only in the second
     EXPECT_EQ(orders_of(cat("for i in range(a.shape[0]):\n  for j in range(b.shape[0]):\n"
@@ -65,7 +65,7 @@ TEST(Orders, a_matrix_product_is_summed_in_source_order) {
               "source");
 }
 
-TEST(Orders, row_sums_and_matrix_vector_products_run_in_lanes) {
+TEST(SumOrder, row_sums_and_matrix_vector_products_run_in_lanes) {
   EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  for k in range(a.shape[1]):\n    c[i] += a[i, k]"),
             "lanes");
   EXPECT_EQ(
@@ -77,7 +77,7 @@ TEST(Orders, row_sums_and_matrix_vector_products_run_in_lanes) {
             "lanes");
 }
 
-TEST(Orders, a_local_of_the_loop_counts_as_its_value) {
+TEST(SumOrder, a_local_of_the_loop_counts_as_its_value) {
   EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  for k in range(a.shape[1]):\n    t = a[i, k] - v[i]\n"
                       "    u = t * t\n    c[i] += u"),
             "source");  // v[i]: another loop
@@ -95,20 +95,20 @@ TEST(Orders, a_local_of_the_loop_counts_as_its_value) {
             "source");  // a matrix product
 }
 
-TEST(Orders, column_sums_keep_the_source_order) {
+TEST(SumOrder, column_sums_keep_the_source_order) {
   EXPECT_EQ(orders_of("for j in range(a.shape[0]):\n  for k in range(a.shape[0]):\n    c[j] += a[k, j]"),
             "source");
   EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  for k in range(a.shape[1]):\n    c[i] += a[k, 0]"),
             "source");
 }
 
-TEST(Orders, sums_over_whole_matrices_run_in_lanes) {
+TEST(SumOrder, sums_over_whole_matrices_run_in_lanes) {
   EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  for k in range(a.shape[1]):\n    c[0] += a[i, k]"),
             "lanes");
   EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  for k in range(i):\n    c[0] += a[i, k]"), "lanes");
 }
 
-TEST(Orders, of_a_triangle_only_the_inner_loop_is_reduced) {
+TEST(SumOrder, of_a_triangle_only_the_inner_loop_is_reduced) {
   // the outer loop then is another loop, and it occurs in a last subscript
   EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  for k in range(i):\n    c[0] += a[k, i] * v[k]"),
             "source");
@@ -117,44 +117,44 @@ TEST(Orders, of_a_triangle_only_the_inner_loop_is_reduced) {
       "lanes");
 }
 
-TEST(Orders, a_local_accumulator_counts_as_well) {
+TEST(SumOrder, a_local_accumulator_counts_as_well) {
   EXPECT_EQ(orders_of("s = float32(0.0)\nfor k in range(v.shape[0]):\n  s += v[k]\nc[0] = s"),
             "source lanes source");
   EXPECT_EQ(orders_of("s = float32(0.0)\nfor k in range(v.shape[0]):\n  s = v[k] * w[k] + s\nc[0] = s"),
             "source lanes source");
 }
 
-TEST(Orders, an_accumulator_that_is_read_elsewhere_keeps_its_order) {
+TEST(SumOrder, an_accumulator_that_is_read_elsewhere_keeps_its_order) {
   EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  c[0] += v[k]\n  d[0, k] = c[0]"), "source source");
   EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  c[0] += v[k]\n  if c[0] > 9.0:\n    d[0, k] = 1.0"),
             "source source");
   EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  c[0] += v[k] * c[0]"), "source");
 }
 
-TEST(Orders, an_accumulator_that_is_written_elsewhere_keeps_its_order) {
+TEST(SumOrder, an_accumulator_that_is_written_elsewhere_keeps_its_order) {
   EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  c[0] += v[k]\n  c[0] += w[k]"), "source source");
   EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  if w[k] > 9.0:\n    c[0] = 0.0\n  c[0] += v[k]"),
             "source source");
 }
 
-TEST(Orders, a_read_outside_of_the_band_does_no_harm) {
+TEST(SumOrder, a_read_outside_of_the_band_does_no_harm) {
   EXPECT_EQ(orders_of("for i in range(a.shape[0]):\n  for k in range(a.shape[1]):\n    c[i] += a[i, k]\n  "
                       "d[i, 0] = c[i]"),
             "lanes source");
 }
 
-TEST(Orders, a_guard_around_the_sum_changes_nothing) {
+TEST(SumOrder, a_guard_around_the_sum_changes_nothing) {
   EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  if v[k] > 0.0:\n    c[0] += v[k]"), "lanes");
 }
 
-TEST(Orders, what_does_not_accumulate_is_not_marked) {
+TEST(SumOrder, what_does_not_accumulate_is_not_marked) {
   EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  c[k] = v[k] + w[k]"), "source");
   EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  c[0] = max(c[0], v[k])"), "source");
   EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  c[0] = v[k] - c[0]"), "source");
   EXPECT_EQ(orders_of("c[0] += v[0]"), "source");  // no loop
 }
 
-TEST(Orders, strides_and_extents_do_not_matter) {
+TEST(SumOrder, strides_and_extents_do_not_matter) {
   std::string text =
       "def f(v):\n  c = output_tensor((1,), v.dtype)\n  for k in range(3):\n    c[0] += v[k]\n  return c\n";
   for (StrideClass c : {StrideClass::contiguous, StrideClass::inner_unit, StrideClass::general}) {
@@ -163,7 +163,7 @@ TEST(Orders, strides_and_extents_do_not_matter) {
   }
 }
 
-TEST(Orders, loops_that_end_early_keep_the_source_order) {
+TEST(SumOrder, loops_that_end_early_keep_the_source_order) {
   EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  if w[k] > 1.0:\n    continue\n  c[0] += v[k] * w[k]"),
             "source");
   EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  c[0] += v[k]\n  if w[k] > 1.0:\n    break"), "source");
@@ -246,7 +246,7 @@ TEST(Bands, of_overlapping_arguments_are_none_where_a_term_may_be_a_partial_sum)
   }
 }
 
-TEST(Orders, a_while_is_no_loop_of_a_sum) {
+TEST(SumOrder, a_while_is_no_loop_of_a_sum) {
   EXPECT_EQ(orders_of("for k in range(v.shape[0]):\n  x = k\n  while x > 0:\n    x -= 1\n    c[0] += v[k]"),
             "source source source");
   EXPECT_EQ(orders_of("x = 3\nwhile x > 0:\n  x -= 1\n  for k in range(v.shape[0]):\n    c[0] += v[k]"),

@@ -24,7 +24,7 @@ constexpr std::string_view product =
     "range(v.shape[0]):\n"
     "      s += v[k] * b[k, j]\n    a[i, j] = s";
 
-TEST(JamLoops, rows_of_a_product_share_the_rows_of_its_right_factor) {
+TEST(UnrollAndJam, rows_of_a_product_share_the_rows_of_its_right_factor) {
   std::string lines =
       "for i in range(v.shape[0]):\n  for j in range(a.shape[1]):\n    s = 0.0\n    for k in range(4, 400):\n"
       "      s += b[i, k] * b[k, j]\n    a[i, j] = s";
@@ -34,7 +34,7 @@ TEST(JamLoops, rows_of_a_product_share_the_rows_of_its_right_factor) {
   EXPECT_EQ(count(text, "= fma("), 9u) << text;  // 8 rows and the rest
 }
 
-TEST(JamLoops, fewer_rows_fit_into_fewer_registers) {
+TEST(UnrollAndJam, fewer_rows_fit_into_fewer_registers) {
   std::string lines =
       "for i in range(v.shape[0]):\n  for j in range(a.shape[1]):\n    s = 0.0\n    for k in range(4, 400):\n"
       "      s += b[i, k] * b[k, j]\n    a[i, j] = s";
@@ -42,7 +42,7 @@ TEST(JamLoops, fewer_rows_fit_into_fewer_registers) {
   EXPECT_EQ(count(text, "= fma("), 5u) << text;
 }
 
-TEST(JamLoops, rows_that_add_to_one_row_keep_it_in_registers) {
+TEST(UnrollAndJam, rows_that_add_to_one_row_keep_it_in_registers) {
   std::string lines = "for i in range(b.shape[0]):\n  for j in range(v.shape[0]):\n    v[j] += b[i, j]";
   EXPECT_EQ(loops_after(lines, jam), "i0 .j i .j#2");
   std::string text = text_after(lines, jam);
@@ -50,7 +50,7 @@ TEST(JamLoops, rows_that_add_to_one_row_keep_it_in_registers) {
   EXPECT_EQ(count(text, "= v[j]\n"), 1u) << text;
 }
 
-TEST(JamLoops, what_gains_nothing_stays) {
+TEST(UnrollAndJam, what_gains_nothing_stays) {
   EXPECT_EQ(
       loops_after("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] += 1.0", jam),
       "i .j");
@@ -63,7 +63,7 @@ TEST(JamLoops, what_gains_nothing_stays) {
   EXPECT_EQ(loops_after(serial, jam), "i .j ..k");
 }
 
-TEST(JamLoops, iterations_that_depend_on_each_other_stay_apart) {
+TEST(UnrollAndJam, iterations_that_depend_on_each_other_stay_apart) {
   std::string lines =  // row i - 1 is finished before row i reads it further to the right
       "for i in range(1, a.shape[0]):\n  for j in range(1, a.shape[1] - 9):\n    s = 0.0\n"
       "    for k in range(v.shape[0]):\n      s += v[k] * b[k, j]\n    a[i, j] = s + a[i - 1, j + 9]";

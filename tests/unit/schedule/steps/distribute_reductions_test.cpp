@@ -18,15 +18,15 @@ std::string parted(const std::string &sums) {
       distribute_reductions);
 }
 
-TEST(PartSums, each_order_has_a_loop) {
+TEST(DistributeReductions, each_order_has_a_loop) {
   EXPECT_EQ(parted("      s += a[i, k] * b[j, k]\n      t += b[j, k] * b[j, k]\n"), "i .j ..k ..k#2");
 }
 
-TEST(PartSums, sums_of_one_order_stay_together) {
+TEST(DistributeReductions, sums_of_one_order_stay_together) {
   EXPECT_EQ(parted("      s += b[j, k]\n      t += b[j, k] * b[j, k]\n"), "i .j ..k");
 }
 
-TEST(PartSums, what_else_is_in_the_loop_keeps_it_whole) {
+TEST(DistributeReductions, what_else_is_in_the_loop_keeps_it_whole) {
   EXPECT_EQ(parted("      s += a[i, k] * b[j, k]\n      v[k] = 1.0\n      t += b[j, k] * b[j, k]\n"),
             "i .j ..k");
 }

@@ -27,20 +27,20 @@ std::string cut(std::string_view lines) {
   return out;
 }
 
-TEST(BoundaryPeeling, guards_at_both_ends) {
+TEST(PeelBoundaries, guards_at_both_ends) {
   EXPECT_EQ(cut("for i in serial(0, n, 1):\n  if (0 <= (i - 1)) and ((i + 2) < n):\n"
                 "    v[i] = u[i - 1] + u[i + 2]"),
             "for i in serial(1, max(n - 2, 0), 1):\n  v[i] = u[i - 1] + u[i + 2]\n");  // no others store
 }
 
-TEST(BoundaryPeeling, neighbours_by_remainder_and_by_clamp) {
+TEST(PeelBoundaries, neighbours_by_remainder_and_by_clamp) {
   EXPECT_EQ(cut("for i in serial(0, n, 1):\n  v[i] = u[(i + 1) % n] + u[max(i - 1, 0)]"),
             "for i in serial(0, min(1, max(n - 1, 0)), 1):\n  v[i] = u[i + 1] + u[0]\n"
             "for i_1 in serial(1, max(n - 1, 0), 1):\n  v[i_1] = u[i_1 + 1] + u[i_1 - 1]\n"
             "for i_2 in serial(max(n - 1, 0), n, 1):\n  v[i_2] = u[(i_2 + 1) % n] + u[max(i_2 - 1, 0)]\n");
 }
 
-TEST(BoundaryPeeling, only_the_middle_rows_are_cut_in_columns) {
+TEST(PeelBoundaries, only_the_middle_rows_are_cut_in_columns) {
   std::string out =
       cut("for i in serial(0, n, 1):\n  for j in serial(0, m, 1):\n    if i == 0 or j == 0:\n      a[i, j] = "
           "f32(0.0)\n    else:\n      a[i, j] = u[i]");
@@ -50,7 +50,7 @@ TEST(BoundaryPeeling, only_the_middle_rows_are_cut_in_columns) {
             "  for j_2 in serial(1, m, 1):\n    a[i_1, j_2] = u[i_1]\n");
 }
 
-TEST(BoundaryPeeling, taps_in_a_loop_count_with_their_ends) {
+TEST(PeelBoundaries, taps_in_a_loop_count_with_their_ends) {
   EXPECT_EQ(cut("for i in serial(0, n, 1):\n  for t in serial(0, 5, 1):\n    if 0 <= ((i + t) - 2):\n"
                 "      v[i] = u[(i + t) - 2]"),
             "for i in serial(0, min(2, n), 1):\n  for t in serial(0, 5, 1):\n    if 0 <= ((i + t) - 2):\n"
@@ -58,12 +58,12 @@ TEST(BoundaryPeeling, taps_in_a_loop_count_with_their_ends) {
             "for i_1 in serial(2, n, 1):\n  for t_1 in serial(0, 5, 1):\n    v[i_1] = u[(i_1 + t_1) - 2]\n");
 }
 
-TEST(BoundaryPeeling, steps_of_windows_are_divided) {
+TEST(PeelBoundaries, steps_of_windows_are_divided) {
   EXPECT_EQ(cut("for i in serial(0, n, 1):\n  if 0 <= ((2 * i) - 3):\n    v[i] = u[i]"),
             "for i in serial(2, n, 1):\n  v[i] = u[i]\n");
 }
 
-TEST(BoundaryPeeling, loops_without_borders_stay) {
+TEST(PeelBoundaries, loops_without_borders_stay) {
   for (const char *lines : {
            "for i in serial(0, n, 1):\n  if i < (m - 3):\n    v[i] = u[i]",  // anywhere in the range
            "for i in serial(0, n, 1):\n  if i < 20:\n    v[i] = u[i]",       // far from its ends
@@ -77,7 +77,7 @@ TEST(BoundaryPeeling, loops_without_borders_stay) {
   }
 }
 
-TEST(BoundaryPeeling, a_sum_in_lanes_keeps_its_iterations) {
+TEST(PeelBoundaries, a_sum_in_lanes_keeps_its_iterations) {
   std::string out =
       cut("s = alloc(f32, (), 'registers')\ns[()] = f32(0.0)\nfor i in serial(0, n, 1):\n  if 0 < i:\n"
           "    s[()] = (s[()] + u[i]) @ lanes(i)\nv[0] = s[()]");

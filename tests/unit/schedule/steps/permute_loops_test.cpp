@@ -12,7 +12,7 @@ using unit::loops_after;
 
 void order(LoopNest &nest) { permute_loops(nest); }
 
-TEST(OrderLoops, elements_side_by_side_come_innermost) {
+TEST(PermuteLoops, elements_side_by_side_come_innermost) {
   EXPECT_EQ(
       loops_after("for j in range(a.shape[1]):\n  for i in range(a.shape[0]):\n    a[i, j] += 1.0", order),
       "i .j");
@@ -21,41 +21,41 @@ TEST(OrderLoops, elements_side_by_side_come_innermost) {
       "i .j");
 }
 
-TEST(OrderLoops, sums_in_memory_run_along_rows) {
+TEST(PermuteLoops, sums_in_memory_run_along_rows) {
   EXPECT_EQ(loops_after("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n"
                         "    for k in range(v.shape[0]):\n      a[i, j] += b[i, k] * b[k, j]",
                         order),
             "i .k ..j");
 }
 
-TEST(OrderLoops, a_body_is_taken_apart_for_it) {
+TEST(PermuteLoops, a_body_is_taken_apart_for_it) {
   EXPECT_EQ(loops_after("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = 0.0\n"
                         "    for k in range(v.shape[0]):\n      a[i, j] += b[i, k] * b[k, j]",
                         order),
             "i .j .k ..j#2");
 }
 
-TEST(OrderLoops, a_part_that_does_nothing_is_none) {
+TEST(PermuteLoops, a_part_that_does_nothing_is_none) {
   EXPECT_EQ(loops_after("for i in range(a.shape[1]):\n  for j in range(0):\n    u = v[0] == 0.0\n  u = v[0]",
                         order),
             "i .j");
 }
 
-TEST(OrderLoops, a_loop_for_the_threads_comes_outermost) {
+TEST(PermuteLoops, a_loop_for_the_threads_comes_outermost) {
   EXPECT_EQ(loops_after("for k in range(v.shape[0]):\n  for i in range(a.shape[0]):\n"
                         "    for j in range(a.shape[1]):\n      a[i, j] += b[i, k] * b[k, j]",
                         order),
             "i .k ..j");
 }
 
-TEST(OrderLoops, what_threads_run_stays_outermost) {
+TEST(PermuteLoops, what_threads_run_stays_outermost) {
   EXPECT_EQ(loops_after("for j in range(a.shape[1]):\n  for i in range(1, a.shape[0]):\n"
                         "    a[i, j] += a[i - 1, j]",
                         order),
             "j .i");
 }
 
-TEST(OrderLoops, dependences_and_hints_keep_an_order) {
+TEST(PermuteLoops, dependences_and_hints_keep_an_order) {
   EXPECT_EQ(loops_after("for j in range(1, a.shape[1] - 1):\n  for i in range(1, a.shape[0]):\n"
                         "    a[i, j] += a[i - 1, j + 1]",
                         order),
@@ -65,7 +65,7 @@ TEST(OrderLoops, dependences_and_hints_keep_an_order) {
       "j .i");
 }
 
-TEST(OrderLoops, what_lies_well_stays) {
+TEST(PermuteLoops, what_lies_well_stays) {
   EXPECT_EQ(
       loops_after("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i]", order),
       "i .j");

@@ -27,7 +27,7 @@ std::string carried(std::string_view body) {
   return text.substr(at, text.find("  return") - at);
 }
 
-TEST(CarryValues, a_recurrence_keeps_its_last_element) {
+TEST(ScalarReplacement, a_recurrence_keeps_its_last_element) {
   EXPECT_EQ(carried("  for i in serial(1, n, 1):\n    s[i] = s[i - 1] * a[i]\n"),
             "  last = alloc(f32, (), 'registers')\n"
             "  last[()] = s[0] if (1 < n) else f32(0.0)\n"
@@ -40,7 +40,7 @@ TEST(CarryValues, a_recurrence_keeps_its_last_element) {
   EXPECT_NE(carried("  for i in serial(0, n, 1):\n    s[3] = s[3] + a[i]\n"), "");
 }
 
-TEST(CarryValues, other_elements_are_read_again) {
+TEST(ScalarReplacement, other_elements_are_read_again) {
   for (std::string_view body : {
            "    s[i] = s[i - 2] * a[i]\n",                            // older
            "    s[i] = s[i] * a[i]\n",                                // never stored before
@@ -60,7 +60,7 @@ TEST(CarryValues, other_elements_are_read_again) {
   EXPECT_EQ(carried("  for i in parallel(1, n, 1):\n    s[i] = s[i - 1] * a[i]\n"), "");
 }
 
-TEST(CarryValues, a_condition_may_read_once_more) {
+TEST(ScalarReplacement, a_condition_may_read_once_more) {
   EXPECT_NE(carried("  for i in serial(1, n, 1):\n"
                     "    s[i] = s[i - 1] + (s[i - 1] if f32(0.0) < a[i] else f32(0.0))\n"),
             "");

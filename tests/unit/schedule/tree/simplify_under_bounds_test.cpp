@@ -37,7 +37,7 @@ std::string decided(std::string_view loop, std::string_view lines) {
 
 constexpr const char *inner = "for i in serial(1, max(n - 1, 0), 1):";
 
-TEST(BoundsSimplifier, conditions_with_one_answer_go) {
+TEST(SimplifyUnderBounds, conditions_with_one_answer_go) {
   EXPECT_EQ(decided(inner, "if 1 <= i:\n  a[i] = f32(1.0)\nelse:\n  a[i] = f32(2.0)"), "a[i] = f32(1.0)\n");
   EXPECT_EQ(decided(inner, "if i == 0:\n  a[i] = f32(1.0)\nelse:\n  a[i] = f32(2.0)"), "a[i] = f32(2.0)\n");
   EXPECT_EQ(decided(inner, "if (i + 1) < n:\n  a[i] = f32(1.0)"), "a[i] = f32(1.0)\n");
@@ -47,7 +47,7 @@ TEST(BoundsSimplifier, conditions_with_one_answer_go) {
   EXPECT_EQ(decided(inner, "a[i] = f32(1.0) if (i < 1) else f32(2.0)"), "a[i] = f32(2.0)\n");
 }
 
-TEST(BoundsSimplifier, clamps_and_remainders_go) {
+TEST(SimplifyUnderBounds, clamps_and_remainders_go) {
   EXPECT_EQ(decided(inner, "a[max(i - 1, 0)] = f32(1.0)"), "a[i - 1] = f32(1.0)\n");
   EXPECT_EQ(decided(inner, "a[min(i + 1, n - 1)] = f32(1.0)"), "a[i + 1] = f32(1.0)\n");
   EXPECT_EQ(decided(inner, "a[(i - 1) % n] = f32(1.0)"), "a[i - 1] = f32(1.0)\n");
@@ -56,26 +56,26 @@ TEST(BoundsSimplifier, clamps_and_remainders_go) {
   EXPECT_EQ(decided("for i in serial(0, n, 1):", "a[(i - 1) % n] = f32(1.0)"), "a[(i - 1) % n] = f32(1.0)\n");
 }
 
-TEST(BoundsSimplifier, a_number_of_any_size_may_wrap) {
+TEST(SimplifyUnderBounds, a_number_of_any_size_may_wrap) {
   EXPECT_EQ(decided(inner, "if (i + k) < (k + n):\n  a[i] = f32(1.0)"),
             "if (i + k) < (k + n):\n  a[i] = f32(1.0)\n");
 }
 
-TEST(BoundsSimplifier, ends_of_loops_may_wrap) {
+TEST(SimplifyUnderBounds, ends_of_loops_may_wrap) {
   EXPECT_EQ(decided(inner, "for j in serial(k, n, 1):\n  if k <= j:\n    b[i, j] = f32(0.0)"),
             "for j in serial(k, n, 1):\n  b[i, j] = f32(0.0)\n");
   std::string_view wraps = "for j in serial(k + 5, n, 1):\n  if k <= j:\n    b[i, j] = f32(0.0)";
   EXPECT_EQ(decided(inner, wraps), cat(wraps, "\n"));
 }
 
-TEST(BoundsSimplifier, sums_in_lanes_keep_their_band) {
+TEST(SimplifyUnderBounds, sums_in_lanes_keep_their_band) {
   EXPECT_EQ(decided(inner,
                     "for j in serial(0, min(m, (m + i) - 1), 1):\n"
                     "  a[min(i + 1, i)] = (a[min(i + 1, i)] + b[i, j]) @ lanes(j)"),
             "for j in serial(0, m, 1):\n  a[i] = (a[i] + b[i, j]) @ lanes(j)\n");
 }
 
-TEST(BoundsSimplifier, what_inner_loops_say_holds_in_them_only) {
+TEST(SimplifyUnderBounds, what_inner_loops_say_holds_in_them_only) {
   // that the inner loop runs at all says 5 <= i, which is no news for what stands behind it
   EXPECT_EQ(decided("for i in serial(1, min(5, n), 1):",
                     "for j in serial(0, i // 5, 1):\n  b[i, j] = f32(0.0)\nif i < 3:\n  a[i] = f32(1.0)"),
@@ -86,12 +86,12 @@ TEST(BoundsSimplifier, what_inner_loops_say_holds_in_them_only) {
             "for j in serial(i, m, 1):\n  b[i, j] = f32(0.0)\nif 2 <= i:\n  a[i] = f32(1.0)\n");
 }
 
-TEST(BoundsSimplifier, a_branch_knows_its_condition) {
+TEST(SimplifyUnderBounds, a_branch_knows_its_condition) {
   EXPECT_EQ(decided(inner, "if 3 <= i:\n  if 2 <= i:\n    a[i] = f32(1.0)"),
             "if 3 <= i:\n  a[i] = f32(1.0)\n");
 }
 
-TEST(BoundsSimplifier, nothing_runs_behind_a_jump) {
+TEST(SimplifyUnderBounds, nothing_runs_behind_a_jump) {
   EXPECT_EQ(decided(inner, "if 1 <= i:\n  continue\na[i] = f32(1.0)"), "continue\n");
 }
 

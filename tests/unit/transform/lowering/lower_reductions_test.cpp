@@ -24,7 +24,7 @@ size_t count_lanes(const Func &f) {
   return static_cast<size_t>(std::count(all.begin(), all.end(), Order::lanes));
 }
 
-TEST(LowerLanes, no_mark_is_left) {
+TEST(LowerReductions, no_mark_is_left) {
   for (std::string_view body : {"  for k in serial(0, n, 1):\n    s[0] = (s[0] + a[k]) @ lanes(k)\n",
                                 "  for i in serial(0, n, 1):\n    for k in serial(0, i, 1):\n      s[i] = "
                                 "(s[i] * a[k]) @ lanes(k)\n"}) {
@@ -37,7 +37,7 @@ TEST(LowerLanes, no_mark_is_left) {
 }
 
 /// From 8 on, one loop over all of them counts their blocks.
-TEST(LowerLanes, many_sums_are_counted_in_one_loop) {
+TEST(LowerReductions, many_sums_are_counted_in_one_loop) {
   auto text_of = [](int count, std::string_view kind) {
     std::string body = cat("  for k in ", kind, "(0, n, 1, vector_width=64):\n");
     for (int i = 0; i < count; ++i)
@@ -54,7 +54,7 @@ TEST(LowerLanes, many_sums_are_counted_in_one_loop) {
   EXPECT_NE(threads.find("sums[sum"), std::string::npos) << threads;
 }
 
-TEST(LowerLanes, sums_in_source_order_stay_as_they_are) {
+TEST(LowerReductions, sums_in_source_order_stay_as_they_are) {
   Func f = with_body("  for k in serial(0, n, 1):\n    s[0] = s[0] + a[k]\n");
   EXPECT_EQ(lower_reductions(f, unit::with_fma()).body.p, f.body.p);
 }
@@ -77,7 +77,7 @@ std::string made(std::string_view loops, const Target &target) {
 
 Target without_masks() { return {"x86_64-unknown-linux-gnu", {"sse2"}}; }
 
-TEST(LowerLanes, rows_stay_in_registers_where_a_row_can_end_early) {
+TEST(LowerReductions, rows_stay_in_registers_where_a_row_can_end_early) {
   Target masks{"x86_64-unknown-linux-gnu", {"avx", "avx2", "avx512bw", "avx512f", "fma"}};
   std::string_view row =
                        "  for k in vector(0, n, 1, vector_width=64):\n    s[0] = (s[0] + a[k]) @ lanes(k)\n",
@@ -88,7 +88,7 @@ TEST(LowerLanes, rows_stay_in_registers_where_a_row_can_end_early) {
   EXPECT_EQ(made(row, without_masks()), "memory");
 }
 
-TEST(LowerLanes, blocks_of_a_parallel_loop_run_on_threads) {
+TEST(LowerReductions, blocks_of_a_parallel_loop_run_on_threads) {
   std::string_view all =
       "  for k in parallel(0, n, 1, vector_width=64):\n    s[0] = (s[0] + a[k]) @ lanes(k)\n";
   EXPECT_EQ(made(all, without_masks()), "threads by 25 memory");
