@@ -340,3 +340,54 @@ def mandelbrot(re, im, steps):
                 k += 1
             c[i, j] = k
     return c
+
+
+# f32[:, :] f32[:, :] f32[:, :]
+def add_matmul(a, b, c):
+    for i in range(c.shape[0]):
+        for j in range(c.shape[1]):
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+    return c
+
+
+# f32[:, :] f32[:, :]
+def cosines(a, b):
+    c = output_tensor((a.shape[0], b.shape[0]), a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(b.shape[0]):
+            dot = 0.0
+            norm = 0.0
+            for k in range(a.shape[1]):
+                dot += a[i, k] * b[j, k]
+                norm += b[j, k] * b[j, k]
+            c[i, j] = dot / norm
+    return c
+
+
+# f32[:]
+def clamped_smooth(u):
+    v = output_tensor(u.shape, u.dtype)
+    n = u.shape[0]
+    for i in range(n):
+        v[i] = 0.5 * u[i] + 0.25 * (u[max(i - 1, 0)] + u[min(i + 1, n - 1)])
+    return v
+
+
+# f32[:, :] f32[:, :]
+def recurrent_cell(w, x):
+    h = output_tensor((w.shape[0],), w.dtype)
+    for t in range(x.shape[0]):
+        for j in range(w.shape[0]):
+            s = x[t, j]
+            for k in range(w.shape[1]):
+                s += w[j, k] * x[t, k]
+            h[j] = tanh(s)
+    return h
+
+
+# f32[:]
+def fibonacci(v):
+    for k in unroll(2, v.shape[0]):
+        v[k] = v[k - 1] + v[k - 2]
+    return v

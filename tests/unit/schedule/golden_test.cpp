@@ -1,5 +1,5 @@
-// The schedules of the kernels in tests/golden/kernels.py for two kinds of processors, line by line. BLESS=1
-// writes them anew.
+// The schedules of the kernels in tests/golden/kernels.py for two kinds of processors, line by line, and what
+// each step alone adds to them. BLESS=1 writes them anew.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -40,17 +40,26 @@ Signature signature_of(const std::string &types) {
   return unit::signature(std::move(args));
 }
 
-/// The directives of each kernel of the file, under its name. A kernel is a paragraph that begins with the
-/// types of its arguments.
-std::string schedules(const std::string &kernels, const Target &target) {
-  std::string out;
+/// The kernels of the file, ready to be scheduled. A kernel is a paragraph that begins with the types of its
+/// arguments.
+std::vector<Func> kernels_for(const Target &target) {
+  std::string kernels = read(cat(KW_GOLDEN, "/kernels.py"));
+  std::vector<Func> out;
   for (size_t at = kernels.find("\n\n\n# "); at != std::string::npos; at = kernels.find("\n\n\n# ", at)) {
     at += 5;
     size_t text = kernels.find('\n', at) + 1, end = kernels.find("\n\n\n", at);
     std::string types = kernels.substr(at, text - 1 - at);
     Func f = unit::kernel(kernels.substr(text, end == std::string::npos ? end : end + 1 - text),
                           signature_of(types));
-    f = run_pipeline(f, {}, target);
+    out.push_back(run_pipeline(f, {}, target));
+  }
+  return out;
+}
+
+/// The directives of each kernel, under its name.
+std::string schedules(const Target &target) {
+  std::string out;
+  for (const Func &f : kernels_for(target)) {
     out += cat(f.name, "\n");
     Schedule chosen = run_schedule(f, target, cpu_steps(), true);
     EXPECT_EQ(print(run_schedule(f, target, cpu_steps(), false).func), print(chosen.func));
@@ -63,20 +72,47 @@ std::string schedules(const std::string &kernels, const Target &target) {
   return out;
 }
 
-void expect_golden(const std::string &name, const Target &target) {
-  std::string path = cat(KW_GOLDEN, "/", name, ".txt"),
-              found = schedules(read(cat(KW_GOLDEN, "/kernels.py")), target);
+/// The directives that each step adds to those of the steps before it, under its name; of each kernel one
+/// line at most, so that the text stays short.
+std::string added_by_each_step(const Target &target) {
+  std::string out;
+  std::vector<Func> kernels = kernels_for(target);
+  for (size_t step = 0; step < cpu_steps().size(); ++step) {
+    out += cat(cpu_steps()[step].name, "\n");
+    size_t found = 0;
+    for (const Func &f : kernels) {
+      std::vector<std::string> before = run_schedule(f, target, cpu_steps().first(step), true).steps;
+      for (const std::string &line : run_schedule(f, target, cpu_steps().first(step + 1), true).steps) {
+        if (auto known = std::find(before.begin(), before.end(), line); known != before.end()) {
+          before.erase(known);
+          continue;
+        }
+        out += cat("  ", f.name, ": ", line, "\n");
+        ++found;
+        break;
+      }
+    }
+    EXPECT_GT(found, 0u) << "no kernel shows the step " << cpu_steps()[step].name;
+  }
+  return out;
+}
+
+void expect_golden(const std::string &name, const std::string &found) {
+  std::string path = cat(KW_GOLDEN, "/", name, ".txt");
   if (std::getenv("BLESS")) std::ofstream(path) << found;
   EXPECT_EQ(found, read(path)) << "BLESS=1 writes " << path << " anew";
   EXPECT_GT(std::count(found.begin(), found.end(), '\n'), 60);
 }
 
-TEST(GoldenSchedules, avx2) { expect_golden("avx2", {"x86_64-unknown-linux-gnu", {"avx", "avx2", "fma"}}); }
+const Target avx2{"x86_64-unknown-linux-gnu", {"avx", "avx2", "fma"}};
+const Target avx512{"x86_64-unknown-linux-gnu",
+                    {"avx", "avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "fma"}};
 
-TEST(GoldenSchedules, avx512) {
-  expect_golden("avx512", {"x86_64-unknown-linux-gnu",
-                           {"avx", "avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "fma"}});
-}
+TEST(GoldenSchedules, avx2) { expect_golden("avx2", schedules(avx2)); }
+
+TEST(GoldenSchedules, avx512) { expect_golden("avx512", schedules(avx512)); }
+
+TEST(GoldenSchedules, of_each_step) { expect_golden("steps", added_by_each_step(avx512)); }
 
 }  // namespace
 }  // namespace kw
