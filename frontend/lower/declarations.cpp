@@ -8,6 +8,7 @@
 
 namespace kw {
 
+/// Returns the dtype that an argument names: `a.dtype`, `float32`, or the string "float32".
 DType DeclarationLowering::dtype_argument(const ast::ExprPtr &e) {
   Operand o = expressions().scalar(e);
   std::optional<DType> t;
@@ -22,6 +23,7 @@ DType DeclarationLowering::dtype_argument(const ast::ExprPtr &e) {
   return *t;
 }
 
+/// Returns the extents of a shape as i64. A number is a shape of rank 1, and `()` the shape of rank 0.
 std::vector<Expr> DeclarationLowering::shape_argument(const ast::ExprPtr &e, std::string_view help) {
   Operand o = expressions().scalar(e);
   if (o.kind == Operand::Kind::scalar) {  // one number stands for a tuple of one
@@ -62,6 +64,7 @@ DeclarationLowering::Declared DeclarationLowering::declared(const ast::CallExpr 
   Declared out;
   out.shape_loc = (*given.shape)->loc;
   std::optional<DType> like;
+  // np.zeros_like(a) takes the extents of `a`, and its dtype unless another one is given
   if (c && c->is_like) {
     Operand model = expressions().scalar(*given.shape);
     if (model.kind != Operand::Kind::tensor)
@@ -76,8 +79,10 @@ DeclarationLowering::Declared DeclarationLowering::declared(const ast::CallExpr 
   if (out.extents.size() > max_rank)
     type_error(Code::E206, loc, cat("a tensor has at most ", max_rank, " dimensions"));
   if (given.value) out.value = expressions().scalar(*given.value);
+  // throws the error for a fill value that is no number
   if (out.value && out.value->kind != Operand::Kind::scalar) adapt(*out.value, DType::f64);
   auto python = c && given.dtype ? dtype_of_python(*given.dtype, cx_.in.captures) : std::nullopt;
+  // NumPy's defaults: the dtype of the model or of the value, else float64; without NumPy float32
   out.dtype = python        ? *python
               : given.dtype ? dtype_argument(*given.dtype)
               : like        ? *like
@@ -85,6 +90,7 @@ DeclarationLowering::Declared DeclarationLowering::declared(const ast::CallExpr 
               : c           ? DType::f64
                             : DType::f32;
   using Content = Constructor::Content;
+  // `meant` and `empty` differ only in what debug=True says about reads before writes
   out.fill = !c ? Fill::zero : c->content == Content::empty ? Fill::empty : Fill::meant;
   if (c && c->content == Content::one) out.value = scalar_operand(const_int(1, loc), true, loc);
   bool is_akg = find_captured(cx_.in.captures, std::string(akg_words));
@@ -114,12 +120,14 @@ void DeclarationLowering::warn_default_dtype(Loc loc) {
 /// The buffer of an output, with its parameter.
 Buf DeclarationLowering::declare_output(const std::string &name, const Declared &d, Sym sym, Loc loc) {
   for (const Expr &e : d.extents)
+    // outputs are allocated before the kernel runs, so their extents cannot depend on elements or loops
     if (!is_call_constant(e, false))
       type_error(Code::E206, e.loc().known() ? e.loc() : d.shape_loc,
                  cat("the extents of output '", name, "' must follow from shapes and integer arguments"),
                  "pass the size as an argument");
   std::vector<Expr> strides;
   size_t number = cx_.outputs.size();
+  // an array given as out= may have any strides
   bool strided =
       number < cx_.in.signature.outs.size() && cx_.in.signature.outs[number] == StrideClass::general;
   for (size_t k = 0; strided && k < d.extents.size(); ++k) {
@@ -140,11 +148,18 @@ Buf DeclarationLowering::declare_output(const std::string &name, const Declared 
 
 /// The buffer of a temporary: small ones of a constant size lie on the stack.
 Buf DeclarationLowering::declare_temporary(const Declared &d, Sym sym, Loc loc) {
-  constexpr int64_t most = 4096, most_together = 32 << 10;  // bytes; chosen: for a kernel 64 KB of stack
+  // Bytes. Chosen: the temporaries on the stack of a kernel take 32 KB.
+  constexpr int64_t most = 4096, most_together = 32 << 10;
+  // -1 if an extent is unknown or negative or the size is above the limit: then the buffer lies on the heap.
+  // The product of the extents so far is asked first, so that it cannot overflow.
   int64_t bytes = item_size(d.dtype);
-  for (const Expr &e : d.extents)
-    bytes = as_int(e) && *as_int(e) >= 0 && *as_int(e) <= most && bytes >= 0 ? bytes * *as_int(e) : -1;
+  for (const Expr &e : d.extents) {
+    auto extent = as_int(e);
+    bool fits = bytes >= 0 && bytes <= most && extent && *extent >= 0 && *extent <= most;
+    bytes = fits ? bytes * *extent : -1;
+  }
   bool small = bytes >= 0 && bytes <= most && cx_.wide.stack_bytes + bytes <= most_together;
+  // the limit holds for the kernel together with the helpers inlined in it
   if (small) cx_.wide.stack_bytes += bytes;
   Buf buf = make_buf(std::move(sym), d.extents, small ? Space::stack : Space::heap);
   cx_.builder->add_alloc(buf, d.fill, loc);
@@ -154,6 +169,7 @@ Buf DeclarationLowering::declare_temporary(const Declared &d, Sym sym, Loc loc) 
 /// Stores one value to every element.
 void DeclarationLowering::fill_elements(const Buf &buf, const Operand &value, Loc loc) {
   Expr stored = statements().store_value(value, buf->dtype);
+  // the value is evaluated once, in front of the loops
   if (!as_const(stored)) {
     Sym once = make_sym(SymKind::local, stored.dtype(), "value", loc);
     cx_.builder->add_let(once, stored, loc);
@@ -166,12 +182,14 @@ void DeclarationLowering::fill_elements(const Buf &buf, const Operand &value, Lo
     index.push_back(ref(iters.back(), loc));
   }
   Stmt out = store(buf, std::move(index), stored, loc);
+  // np.full((n, m), v) → for i in range(n): for j in range(m): buf[i, j] = v
   for (size_t d = buf->rank(); d-- > 0;)
     out = for_loop(
         {iters[d], const_int(0), buf->extents[d], 1, ForKind::serial, Hint::none, {}, std::move(out)}, loc);
   cx_.builder->add(std::move(out));
 }
 
+/// Lowers a declaration: makes the buffer, binds the name to it and stores the fill value, if there is one.
 void DeclarationLowering::declare(const ast::Assign &s, std::string_view word, Loc loc) {
   const std::string &name = ast::as<ast::Name>(s.target)->id;
   auto found = cx_.env.find(name);
@@ -192,6 +210,7 @@ void DeclarationLowering::declare(const ast::Assign &s, std::string_view word, L
   b.value.kind = Operand::Kind::tensor;
   b.value.buf = buf;
   bind(name, std::move(b));
+  // a fill counts as a write of the kernel, as an assignment of elements would
   if (d.value) {
     cx_.root->written.insert(buf->sym->name);
     fill_elements(buf, *d.value, loc);

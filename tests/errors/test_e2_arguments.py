@@ -330,6 +330,14 @@ def with_wrapping_temporary(a):
 
 
 @kw.kernel
+def with_constant_temporary(a):
+    t = allocate((2048, 4096, 4096, 4096, 4096, 4096), "float32")
+    t[0, 0, 0, 0, 0, 1] = a[0]
+    a[0] = t[0, 0, 0, 0, 0, 1]
+    return a
+
+
+@kw.kernel
 def with_temporary(a, n):
     c = output_tensor(a.shape, a.dtype)
     t = allocate((n, n), a.dtype)
@@ -370,6 +378,13 @@ LARGE = """
             KernelValueError,
             "error[E224]: the temporaries of kernel 'with_temporary' exceed 2^46 bytes",
             id="temporaries",
+        ),
+        calls(
+            with_constant_temporary,
+            (F32,),
+            KernelValueError,
+            WIDE.format(3, '(2048, 4096, 4096, 4096, 4096, 4096), "float32"'),
+            id="product of constants",  # 2^73 bytes, which are none modulo 2^64
         ),
         calls(
             with_wide_temporary,
