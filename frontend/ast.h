@@ -14,6 +14,7 @@ namespace kw::ast {
 struct Expr;
 using ExprPtr = std::unique_ptr<Expr>;
 
+/// Binary operators, in the order of `operator_text`. The rules refuse `matmul`, which parses.
 enum class Operator : uint8_t {
   add,
   sub,
@@ -35,9 +36,10 @@ enum class UnaryOp : uint8_t { minus, plus, invert, logical_not };
 struct Name {
   std::string id;
 };
+/// Digits stay text, with the prefix of their radix: a literal may exceed 64 bits.
 struct Integer {
   std::string digits;
-};  // as written
+};  // as written, without underscores
 struct Real {
   double value;
 };
@@ -48,18 +50,22 @@ struct Boolean {
   bool value;
 };
 struct NoneLiteral {};
+/// value.name
 struct Attribute {
   ExprPtr value;
   std::string name;
 };
+/// lower:upper:step; absent parts are null.
 struct Slice {
   ExprPtr lower, upper, step;
 };  // only inside a Subscript
+/// value[index]: `is_tuple` for a[i, j] and for a[i,], not for a[i].
 struct Subscript {
   ExprPtr value;
   std::vector<ExprPtr> index;
   bool is_tuple;
 };
+/// An argument `name=value`; `loc` covers both.
 struct Keyword {
   std::string name;
   ExprPtr value;
@@ -78,14 +84,17 @@ struct BinaryExpr {
   Operator op;
   ExprPtr a, b;
 };
+/// A chain: a < b <= c has the items a, b, c and the operators <, <=.
 struct CompareExpr {
   std::vector<ExprPtr> items;
   std::vector<CompareOp> ops;
 };
+/// A chain of one operator: `a and b and c` is one node with three items.
 struct BoolExpr {
   bool is_and;
   std::vector<ExprPtr> items;
 };
+/// yes if cond else no
 struct Ternary {
   ExprPtr cond, yes, no;
 };
@@ -94,14 +103,16 @@ struct Tuple {
   bool is_list = false;  ///< written in brackets
 };
 
+/// An expression owns its operands.
 struct Expr {
   Loc loc;
-  uint32_t depth = 1;
+  uint32_t depth = 1;  ///< levels of the tree, this node included; bounds the recursion of every walk
   std::variant<Name, Integer, Real, Text, Boolean, NoneLiteral, Attribute, Slice, Subscript, CallExpr,
                UnaryExpr, BinaryExpr, CompareExpr, BoolExpr, Ternary, Tuple>
       v;
 };
 
+/// Returns the node if it is of kind K, else null; null for an absent expression.
 template <class K>
 const K *as(const ExprPtr &e) {
   return e ? std::get_if<K>(&e->v) : nullptr;
@@ -110,6 +121,7 @@ const K *as(const ExprPtr &e) {
 struct Stmt;
 using Block = std::vector<Stmt>;
 
+/// target = value. The annotation is a type of printed IR; it is null in Python, where it means nothing.
 struct Assign {
   ExprPtr target, value;
   ExprPtr annotation;
@@ -118,6 +130,7 @@ struct AugAssign {
   Operator op;
   ExprPtr target, value;
 };
+/// The target is a Name or a Tuple of names; the iterable may be any expression.
 struct ForStmt {
   ExprPtr target, iterable;
   std::shared_ptr<Block> body;
@@ -130,20 +143,24 @@ struct IfStmt {
   ExprPtr cond;
   std::shared_ptr<Block> yes, no;
 };  // elif is an if inside `no`
+/// The context of several scopes is a Tuple.
 struct WithStmt {
   ExprPtr context;
   std::shared_ptr<Block> body;
 };
+/// The value of a bare `return` is null.
 struct ReturnStmt {
   ExprPtr value;
 };
 struct AssertStmt {
-  ExprPtr cond, message;
+  ExprPtr cond, message;  ///< the message is null if there is none
 };
 struct ExprStmt {
   ExprPtr value;
 };
+/// Has no effect; also stands for an annotation without a value, `x: int`.
 struct PassStmt {};
+/// `break`, else `continue`; the parser has checked that a loop stands around it.
 struct JumpStmt {
   bool is_break;
 };
@@ -153,6 +170,7 @@ struct Refused {
   std::vector<Diagnostic> found;
 };
 
+/// The location of a compound statement covers its header only, which is what messages underline.
 struct Stmt {
   Loc loc;
   std::variant<Assign, AugAssign, ForStmt, WhileStmt, IfStmt, WithStmt, ReturnStmt, AssertStmt, ExprStmt,

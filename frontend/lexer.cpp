@@ -14,6 +14,8 @@ namespace {
 constexpr size_t max_brackets = 200;      // as CPython
 constexpr size_t max_ir_brackets = 4000;  // printed IR puts every compound operand into parentheses
 
+/// These tests read bytes. Each byte of a character beyond ASCII counts as a letter: the classes of Unicode
+/// are not looked up.
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
@@ -21,6 +23,8 @@ bool is_name_start(char c) {
 }
 bool is_name_char(char c) { return is_name_start(c) || is_digit(c); }
 
+/// Reads one text from its first byte to its last. Between logical lines no bracket is open, since a newline
+/// inside brackets ends no line.
 class Lexer {
  public:
   Lexer(std::string_view text, uint32_t source) : text_(text), source_(source) {}
@@ -31,14 +35,18 @@ class Lexer {
 
  private:
   void logical_line();
+  /// Returns the byte `offset` places ahead, or 0 behind the end, so that callers may look ahead unchecked.
   char at(size_t offset = 0) const { return pos_ + offset < text_.size() ? text_[pos_ + offset] : '\0'; }
+  /// Returns the location from `begin` to the position.
   Loc span(size_t begin) const {
     return {source_, static_cast<uint32_t>(begin), static_cast<uint32_t>(pos_)};
   }
+  /// Throws E100 at the text from `begin` to the position, which covers one byte or more.
   [[noreturn]] void fail(size_t begin, std::string message) const {
     Loc loc{source_, static_cast<uint32_t>(begin), static_cast<uint32_t>(std::max(pos_, begin + 1))};
     throw CompileError(Diagnostic{Code::E100, loc, std::move(message), {}, {}});
   }
+  /// Appends a token that reaches from `begin` to the position.
   void emit(TokenKind kind, size_t begin, std::string value = {}) {
     out_.tokens.push_back({kind, span(begin), text_.substr(begin, pos_ - begin), std::move(value)});
   }
@@ -57,10 +65,10 @@ class Lexer {
 
   std::string_view text_;
   uint32_t source_;
-  size_t pos_ = 0;
-  std::vector<char> brackets_;
-  std::vector<size_t> indents_{0};
-  bool first_line_ = true;
+  size_t pos_ = 0;                  ///< bytes read
+  std::vector<char> brackets_;      ///< open brackets, the innermost last
+  std::vector<size_t> indents_{0};  ///< columns of the open blocks, the outermost first
+  bool first_line_ = true;          ///< no line with tokens was read
   TokenList out_;
 };
 
@@ -72,8 +80,10 @@ bool Lexer::start_line() {
       if (at() == ' ')
         ++width;
       else if (at() == '\t')
+        // a tab leads to the next multiple of 8 columns, as in CPython
         width = width / 8 * 8 + 8;
       else if (at() == '\f')
+        // a form feed restarts the line, as in CPython
         width = 0;
       else
         break;
@@ -82,6 +92,7 @@ bool Lexer::start_line() {
       while (pos_ < text_.size() && at() != '\n') ++pos_;
     if (at() == '\r' && at(1) == '\n') ++pos_;
     if (pos_ >= text_.size()) return false;
+    // blank lines and lines with only a comment open and close no block
     if (at() == '\n') {
       ++pos_;
       continue;
@@ -91,7 +102,12 @@ bool Lexer::start_line() {
   }
 }
 
+/// Emits the tokens of a changed indentation, `width` columns. Throws E100 if no open block has that width.
+///   if c:        →  if c : newline
+///       x = 1    →  indent x = 1 newline
+///   y = 2        →  dedent y = 2 newline
 void Lexer::indentation(size_t width) {
+  // the first line sets the outermost width: the source of a method begins indented
   if (first_line_) {
     indents_ = {width};
     first_line_ = false;
@@ -127,12 +143,14 @@ void Lexer::skip_blank() {
   }
 }
 
+/// Skips digits and underscores. Where underscores stand is not checked.
 void Lexer::digits(bool hex) {
   auto is_hex = [](char c) { return (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); };
   while (is_digit(at()) || at() == '_' || (hex && is_hex(at()))) ++pos_;
 }
 
-/// CPython reads `1if x else 2`.
+/// CPython reads `1if x else 2`. Returns whether the word at the position may stand behind a number without
+/// a space.
 bool Lexer::keyword_follows() const {
   size_t length = 0;
   while (is_name_char(at(length))) ++length;
@@ -141,9 +159,12 @@ bool Lexer::keyword_follows() const {
   return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
+/// Reads an integer, a float or an imaginary number: 0x1F, 1_000, 1., 1e-3, 2j. Its value is left to the
+/// parser.
 void Lexer::number() {
   size_t begin = pos_;
   TokenKind kind = TokenKind::integer;
+  // | 0x20 turns a capital letter into the small one
   char second = static_cast<char>(at(1) | 0x20);
   if (at() == '0' && (second == 'x' || second == 'o' || second == 'b')) {
     pos_ += 2;
@@ -155,6 +176,7 @@ void Lexer::number() {
       ++pos_;
       digits(false);
     }
+    // an `e` without a digit behind is no exponent: `1else` is a number and a keyword
     bool exponent =
         (at() | 0x20) == 'e' && (is_digit(at(1)) || ((at(1) == '+' || at(1) == '-') && is_digit(at(2))));
     if (exponent) {
@@ -167,10 +189,13 @@ void Lexer::number() {
       ++pos_;
     }
   }
+  // 3x is an error here, not the two tokens 3 and x
   if (is_name_char(at()) && !keyword_follows()) fail(begin, "invalid number");
   emit(kind, begin);
 }
 
+/// Returns whether a quote follows `length` prefix letters. Pairs of letters that Python refuses, such as bu,
+/// pass as well.
 bool Lexer::string_prefix(size_t length) const {
   for (size_t i = 0; i < length; ++i)
     if (std::string_view("rRbBfFuUtT").find(at(i)) == std::string_view::npos) return false;
@@ -196,12 +221,16 @@ static void append_utf8(std::string &out, uint32_t c) {
   }
 }
 
+/// Appends the meaning of the escape sequence at the position to `value` and skips the sequence. Raw strings
+/// keep the backslash, and so do sequences without a meaning. An escaped newline joins two lines.
 void Lexer::escape(std::string &value, bool raw) {
   char c = at(1);
   static constexpr std::string_view letters = "ntrabfv\\'\"", meanings = "\n\t\r\a\b\f\v\\'\"";
+  // each letter stands for the character at the same place of `meanings`
   size_t simple = letters.find(c);
   size_t wanted = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
   auto number = [&](size_t from, size_t length, int base) {
+    // reads up to `length` digits; fewer are accepted
     uint32_t code = 0;
     const char *begin = text_.data() + std::min(pos_ + from, text_.size());
     const char *end = text_.data() + std::min(pos_ + from + length, text_.size());
@@ -220,6 +249,8 @@ void Lexer::escape(std::string &value, bool raw) {
   pos_ += 2;
 }
 
+/// Reads a string with its prefix and quotes. F-strings and bytes are read in the same way, so that the
+/// parser can refuse them as a whole.
 void Lexer::string() {
   size_t begin = pos_;
   bool raw = false;
@@ -235,7 +266,9 @@ void Lexer::string() {
   pos_ += triple ? 3 : 1;
   std::string value;
   for (;;) {
+    // only a string in triple quotes spans lines
     if (pos_ >= text_.size() || (!triple && at() == '\n')) fail(begin, "unterminated string literal");
+    // asked before the quote: an escaped quote ends no string, not even a raw one
     if (at() == '\\' && pos_ + 1 < text_.size()) {
       escape(value, raw);
     } else if (at() == quote && (!triple || (at(1) == quote && at(2) == quote))) {
@@ -249,7 +282,9 @@ void Lexer::string() {
   emit(kind, begin, std::move(value));
 }
 
+/// Reads an operator or a bracket. Brackets are matched here, because an open one joins lines.
 void Lexer::op() {
+  // the longest first, for the first that matches is taken
   static constexpr std::array<std::string_view, 25> longer = {
       "**=", "//=", ">>=", "<<=", "...", "**", "//", ">>", "<<", "<=", ">=", "==", "!=",
       "->",  "+=",  "-=",  "*=",  "/=",  "%=", "&=", "|=", "^=", "@=", ":=", "<>"};
@@ -278,6 +313,8 @@ void Lexer::op() {
   emit(TokenKind::op, begin);
 }
 
+/// Reads one token. Strings are tried before names, because their prefix looks like a name: rb"x" is one
+/// token.
 void Lexer::token() {
   size_t begin = pos_;
   char c = at();
@@ -297,26 +334,33 @@ void Lexer::logical_line() {
   }
   if (pos_ >= text_.size() && !brackets_.empty())
     fail(text_.size(), cat("'", brackets_.back(), "' was never closed"));
+  // the end of the text ends the line as a newline does
   emit(TokenKind::newline, pos_);
   if (pos_ < text_.size()) ++pos_;
 }
 
 TokenList Lexer::run() {
+  // skips the byte order mark of UTF-8
   if (starts_with(text_, "\xEF\xBB\xBF")) pos_ = 3;
   out_.ir_mode = starts_with(text_, "# kw-ir 2");
   while (start_line()) logical_line();
+  // the end of the text closes the open blocks, so indents and dedents always balance
   for (; indents_.size() > 1; indents_.pop_back()) emit(TokenKind::dedent, pos_);
   emit(TokenKind::end, pos_);
   return std::move(out_);
 }
 
+/// Reads no line behind the definition, so that errors in the rest of a file do not matter. Comments and
+/// blank lines that follow the block are left out.
 size_t Lexer::definition_end() {
   size_t end = 0;
   bool header_seen = false;
   while (start_line()) {
+    // a line at the width of the header stands behind the block
     if (header_seen && indents_.size() == 1) break;
     size_t first = out_.tokens.size();
     logical_line();
+    // decorators stand at the same width, before the header
     header_seen |= !out_.tokens[first].is("@");
     end = pos_;
   }
@@ -325,9 +369,11 @@ size_t Lexer::definition_end() {
 
 }  // namespace
 
-/// Characters are counted as Python counts them.
+/// Throws E122 for a text that is too long. Characters are counted as Python counts them; printed IR has no
+/// limit.
 static void check_length(std::string_view text) {
   if (text.size() <= max_text || starts_with(text, "# kw-ir 2")) return;
+  // a byte 10xxxxxx continues a character of UTF-8
   auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
   auto length = static_cast<size_t>(std::count_if(text.begin(), text.end(), begins));
   if (length > max_text)
@@ -346,6 +392,7 @@ TokenList tokenize(const SourceMap &sources, uint32_t source) {
 
 uint32_t definition_lines(std::string_view text) {
   size_t end = Lexer(text, 0).definition_end();
+  // a last line without a newline counts as well
   return static_cast<uint32_t>(
              std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n')) +
          (end == text.size() && !text.ends_with('\n') ? 1 : 0);

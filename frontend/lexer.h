@@ -9,6 +9,7 @@
 
 namespace kw {
 
+/// The tokens of one text, which they view.
 struct TokenList {
   std::vector<Token> tokens;  ///< always ends with newline, dedents, end
   bool ir_mode = false;       ///< the first line is "# kw-ir 2"

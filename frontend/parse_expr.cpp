@@ -13,10 +13,14 @@ using namespace ast;
 
 namespace {
 
+/// Bounds the recursion of the parser and of every walk over its tree, and thereby the stack that they need.
 constexpr uint32_t max_nesting = 1000;
 
+/// Returns the levels of a tree; 0 for an absent part.
 uint32_t depth_of(const ExprPtr &e) { return e ? e->depth : 0; }
 
+/// Makes a node whose deepest operand has `parts_depth` levels. Throws E105 when the tree gets too deep: a
+/// chain such as a + b + … nests to the left without any recursion of the parser.
 template <class K>
 ExprPtr make_node(Loc loc, uint32_t parts_depth, K kind) {
   if (parts_depth + 1 > max_nesting)
@@ -25,6 +29,8 @@ ExprPtr make_node(Loc loc, uint32_t parts_depth, K kind) {
   return std::make_unique<ast::Expr>(ast::Expr{loc, parts_depth + 1, std::move(kind)});
 }
 
+/// A binary operator and its level; a higher level binds tighter. Comparisons bind looser than all of them,
+/// signs and `**` tighter.
 struct BinaryRow {
   std::string_view text;
   Operator op;
@@ -36,6 +42,7 @@ constexpr BinaryRow binary_rows[] = {
     {"-", Operator::sub, 5},    {"*", Operator::mul, 6},        {"/", Operator::div, 6},
     {"%", Operator::mod, 6},    {"//", Operator::floor_div, 6}, {"@", Operator::matmul, 6}};
 
+/// Returns the row of an operator, or null for any other token.
 const BinaryRow *binary_row(const Token &t) {
   if (t.kind != TokenKind::op) return nullptr;
   for (const BinaryRow &row : binary_rows)
@@ -43,6 +50,8 @@ const BinaryRow *binary_row(const Token &t) {
   return nullptr;
 }
 
+/// Returns whether a word is a keyword. True, False and None are missing because they are literals; soft
+/// keywords like `match` are missing because they may be names.
 bool is_keyword(std::string_view s) {
   static constexpr std::string_view words[] = {
       "and",    "as",   "assert", "async", "await",  "break",   "class",    "continue",
@@ -52,6 +61,7 @@ bool is_keyword(std::string_view s) {
   return std::find(std::begin(words), std::end(words), s) != std::end(words);
 }
 
+/// Returns how an error calls a token; long ones are cut after 40 bytes.
 std::string token_text(const Token &t) {
   switch (t.kind) {
     case TokenKind::newline: return "end of line";
@@ -70,12 +80,14 @@ void parse_error(Code code, Loc loc, std::string message, std::string help) {
   throw CompileError(Diagnostic{code, loc, std::move(message), {}, std::move(helps)});
 }
 
+/// Throws E101 for a word of Python that the language lacks.
 [[noreturn]] static void refuse_word(const Token &t) {
   parse_error(Code::E101, t.loc, cat("'", t.text, "' is not part of the kernel language"),
               t.is("yield") ? "write each value to an element of a tensor" : "");
 }
 
-/// Counts nested expressions and nested signs apart: a level of parentheses is one of each.
+/// Counts nested expressions and nested signs apart: a level of parentheses is one of each. Throws E105
+/// before the recursion gets too deep: the depth of a tree is known only after its operands are read.
 struct ExprParser::Guard {
   Guard(ExprParser &parser, uint32_t &depth) : depth_(depth) {
     if (++depth_ > max_nesting)
@@ -92,6 +104,7 @@ void ExprParser::expect(std::string_view word, std::string_view where) {
               cat("expected '", word, "' ", where, ", found ", token_text(c_.peek())));
 }
 
+/// a → a; a, b → Tuple{a, b}. Its end is that of the statement, or the token behind a target or an iterable.
 ExprPtr ExprParser::expression_list() {
   ExprPtr first = expression();
   if (!c_.peek().is(",")) return first;
@@ -100,6 +113,7 @@ ExprPtr ExprParser::expression_list() {
   Tuple tuple;
   tuple.items.push_back(std::move(first));
   while (c_.accept(",")) {
+    // a trailing comma: `a,` is a tuple of one item
     if (c_.at(TokenKind::newline) || c_.peek().is("=") || c_.peek().is(")") || c_.peek().is("in") ||
         c_.peek().is(":"))
       break;
@@ -115,6 +129,7 @@ ExprPtr ExprParser::expression() {
   if (start.is("lambda"))
     parse_error(Code::E101, start.loc, "a lambda is not part of the kernel language",
                 "write the expression in place");
+  // named here, because an operand would only report an unexpected word
   if (start.is("yield") || start.is("await")) refuse_word(start);
   if (start.is("*") || start.is("**"))
     parse_error(Code::E101, start.loc, "unpacking with '*' is not part of the kernel language");
@@ -125,6 +140,7 @@ ExprPtr ExprParser::expression() {
   if (!c_.accept("if")) return yes;
   ExprPtr cond = logic_or();
   expect("else", "in a conditional expression");
+  // associates to the right: a if c else b if d else e → a if c else (b if d else e)
   ExprPtr no = expression();
   Loc loc = join(yes->loc, no->loc);
   uint32_t depth = std::max({depth_of(yes), depth_of(cond), depth_of(no)});
@@ -169,6 +185,8 @@ ExprPtr ExprParser::logic_not() {
   return make_node(loc, depth, UnaryExpr{UnaryOp::logical_not, std::move(a)});
 }
 
+/// Consumes a comparison operator, of which `is not` and `not in` have two tokens. Returns whether there was
+/// one.
 static bool accept_compare(TokenCursor &c, CompareOp &op) {
   static constexpr std::pair<std::string_view, CompareOp> simple[] = {
       {"<", CompareOp::lt},  {"<=", CompareOp::le}, {">", CompareOp::gt},
@@ -199,6 +217,10 @@ ExprPtr ExprParser::comparison() {
   return make_node(join(loc, c_.previous().loc), depth, std::move(node));
 }
 
+/// Precedence climbing: reads operators of at least `min_level`. The right operand takes only tighter ones.
+/// Hence operators of one level associate to the left.
+///   a - b - c  →  (a - b) - c
+///   a + b * c  →  a + (b * c)
 ExprPtr ExprParser::arithmetic(int min_level) {
   ExprPtr a = factor();
   for (;;) {
@@ -212,6 +234,10 @@ ExprPtr ExprParser::arithmetic(int min_level) {
   }
 }
 
+/// `**` binds tighter than a sign before its base, looser than one before its exponent, and associates to the
+/// right.
+///   -a ** -b     →  -(a ** (-b))
+///   a ** b ** c  →  a ** (b ** c)
 ExprPtr ExprParser::factor() {
   Guard guard(*this, signs_);
   const Token &t = c_.peek();
@@ -251,6 +277,7 @@ ExprPtr ExprParser::postfix() {
   }
 }
 
+/// Reads one part of an index: i, or lower:upper:step, each part of which may be absent.
 ExprPtr ExprParser::slice_or_expression() {
   Loc start = c_.peek().loc;
   ExprPtr lower, upper, step;
@@ -261,12 +288,14 @@ ExprPtr ExprParser::slice_or_expression() {
   c_.next();
   auto ends = [&] { return c_.peek().is(":") || c_.peek().is(",") || c_.peek().is("]"); };
   if (!ends()) upper = expression();
+  // a second colon without a step is allowed: a[i:j:]
   if (c_.accept(":") && !ends()) step = expression();
   uint32_t depth = std::max({depth_of(lower), depth_of(upper), depth_of(step)});
   return make_node(join(start, c_.previous().loc), depth,
                    Slice{std::move(lower), std::move(upper), std::move(step)});
 }
 
+/// Reads [i], [i, j] or [i:j]. A trailing comma makes a tuple of one index; no index at all is E100.
 ExprPtr ExprParser::subscript(ExprPtr value) {
   Loc start = value->loc;
   uint32_t depth = depth_of(value);
@@ -283,12 +312,14 @@ ExprPtr ExprParser::subscript(ExprPtr value) {
   return make_node(join(start, c_.previous().loc), depth, std::move(node));
 }
 
+/// Reads the arguments in parentheses: positional ones in `args`, those with a name in `keywords`.
 ExprPtr ExprParser::call(ExprPtr callee) {
   Loc start = callee->loc;
   uint32_t depth = depth_of(callee);
   c_.next();
   CallExpr node{std::move(callee), {}, {}};
   while (!c_.peek().is(")")) {
+    // `==` is a token of its own, so a name before `=` is that of a keyword argument
     if (c_.at(TokenKind::name) && c_.peek(1).is("=") && !is_keyword(c_.peek().text)) {
       const Token &name = c_.next();
       c_.next();
@@ -307,6 +338,7 @@ ExprPtr ExprParser::call(ExprPtr callee) {
   return make_node(join(start, c_.previous().loc), depth, std::move(node));
 }
 
+/// Called behind an element of a display or an argument, where a comprehension has its `for`.
 void ExprParser::refuse_comprehension() {
   const Token &t = c_.peek();
   if (t.is("for") || (t.is("async") && c_.peek(1).is("for")))
@@ -319,6 +351,10 @@ void ExprParser::refuse_as() {
                 "declare the buffer: `x = allocate(shape, dtype)`");
 }
 
+/// Reads the items behind `open`. Parentheses around one item make no tuple unless a comma follows.
+///   (a)   →  a
+///   (a,)  →  Tuple{a}
+///   [a]   →  Tuple{a}, is_list
 ExprPtr ExprParser::display(const Token &open, std::string_view close) {
   Tuple tuple;
   uint32_t depth = 0;
@@ -336,12 +372,14 @@ ExprPtr ExprParser::display(const Token &open, std::string_view close) {
   Loc loc = join(open.loc, c_.previous().loc);
   if (tuple.items.size() == 1 && !is_tuple) {
     ExprPtr inner = std::move(tuple.items[0]);
+    // the parentheses count: whatever is joined with this location covers them whole
     inner->loc = loc;
     return inner;
   }
   return make_node(loc, depth, std::move(tuple));
 }
 
+/// Converts a float as Python does. Integers keep their digits: lowering decides whether 64 bits hold them.
 ExprPtr ExprParser::literal(const Token &t) {
   std::string digits;
   for (char ch : t.text)
@@ -349,10 +387,13 @@ ExprPtr ExprParser::literal(const Token &t) {
   if (t.kind == TokenKind::integer) return make_node(t.loc, 0, Integer{std::move(digits)});
   double value = 0;
   auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  // from_chars leaves no value there; strtod gives inf, or the nearest number next to 0
   if (result.ec == std::errc::result_out_of_range) value = std::strtod(digits.c_str(), nullptr);
   return make_node(t.loc, 0, Real{value});
 }
 
+/// Reads a name, a literal or a display. Literals of Python that the language lacks are named in the error
+/// (E101); other tokens are E100.
 ExprPtr ExprParser::atom() {
   const Token &t = c_.next();
   switch (t.kind) {
@@ -366,6 +407,7 @@ ExprPtr ExprParser::atom() {
     case TokenKind::bytes:
       parse_error(Code::E101, t.loc, "a bytes literal is not part of the kernel language");
     case TokenKind::string: {
+      // strings that follow each other are one: "a" "b" → "ab"
       Text text{t.value};
       Loc loc = t.loc;
       for (; c_.at(TokenKind::string); c_.next())

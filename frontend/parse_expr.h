@@ -9,6 +9,8 @@
 
 namespace kw {
 
+/// A position in a list of tokens, which must outlive the cursor. The position never passes the last token:
+/// no caller tests for the end of the list.
 class TokenCursor {
  public:
   explicit TokenCursor(const TokenList &list) : tokens_(list.tokens) {}
@@ -28,8 +30,11 @@ class TokenCursor {
   size_t pos_ = 0;
 };
 
+/// Throws a CompileError with one diagnostic; an empty help is left out.
 [[noreturn]] void parse_error(Code code, Loc loc, std::string message, std::string help = {});
 
+/// Reads expressions by recursive descent. Each function begins at the first token of its construct and ends
+/// behind the last. It throws CompileError at the first error.
 class ExprParser {
  public:
   explicit ExprParser(TokenCursor &cursor) : c_(cursor) {}
@@ -42,9 +47,20 @@ class ExprParser {
   ast::ExprPtr operand() { return arithmetic(1); }
   /// E101 when an `as` of a with statement follows.
   void refuse_as();
+  /// Consumes `word`, or throws E100: "expected WORD WHERE, found …".
   void expect(std::string_view word, std::string_view where);
 
  private:
+  // The levels of the grammar, the loosest first; each reads its operands by the next one.
+  //   expression     a if c else b
+  //   logic_or       a or b
+  //   logic_and      a and b
+  //   logic_not      not a
+  //   comparison     a < b <= c
+  //   arithmetic     a | b, …, a + b, a * b
+  //   factor         -a, a ** b
+  //   postfix        a.b, a[i], a(b)
+  //   atom           a, 1, "text", (a), [a, b]
   ast::ExprPtr logic_or();
   ast::ExprPtr logic_and();
   ast::ExprPtr logic_not();

@@ -34,6 +34,8 @@ constexpr RefusedRow refused[] = {
     {"@", "a nested function", "define it outside of the kernel"},
 };
 
+/// Reads statements by recursive descent. Errors travel as CompileError to the innermost `statement`, which
+/// reports them and goes on behind it. Errors of the header leave the parser.
 class Parser {
  public:
   Parser(const TokenList &tokens, Sink &sink) : c_(tokens), e_(c_), sink_(sink), ir_mode_(tokens.ir_mode) {}
@@ -65,9 +67,10 @@ class Parser {
   ExprParser e_;
   Sink &sink_;
   bool ir_mode_;
-  uint32_t blocks_ = 0, loops_ = 0;
+  uint32_t blocks_ = 0, loops_ = 0;  ///< indented blocks and loops around the position
 };
 
+/// Decorators act when Python defines the function; each is one logical line.
 void Parser::skip_decorators() {
   while (c_.accept("@")) {
     while (!c_.at(TokenKind::newline) && !c_.at(TokenKind::end)) c_.next();
@@ -92,13 +95,18 @@ void Parser::default_value() {
   if (c_.accept("=")) e_.expression();  // the dispatcher fills defaults in; their text means nothing here
 }
 
+/// Reads the header from the opening parenthesis to the colon. Names behind a bare `*` are given by keyword
+/// only; `/` has no effect.
+///   (a, b: T = 1, /, c, *, d) -> U:  →  a, b, c, and d by keyword
 void Parser::parameters(Function &f) {
   e_.expect("(", "after the function's name");
   while (!c_.peek().is(")")) {
+    // a second bare `*` is refused like *args, as Python refuses it
     bool bare = c_.peek().is("*") && c_.peek(1).is(",") && !f.star.known();
     if (!bare && (c_.peek().is("*") || c_.peek().is("**")))
       parse_error(Code::E112, c_.peek().loc, "'*' parameters are not part of the kernel language",
                   "name every parameter");
+    // from here on parameters are by keyword, since the place of the `*` is known
     if (bare) f.star = c_.next().loc, c_.accept(",");
     if (c_.accept("/")) {
       if (!c_.accept(",")) break;
@@ -117,6 +125,7 @@ void Parser::parameters(Function &f) {
   e_.expect(":", "after the function's header");
 }
 
+/// Reads decorators, header and body of the first function; what follows its body is not read.
 Function Parser::function() {
   skip_decorators();
   if (c_.peek().is("async")) parse_error(Code::E101, c_.peek().loc, "an async function is no kernel");
@@ -133,6 +142,7 @@ Function Parser::function() {
   return f;
 }
 
+/// Reads the body behind a colon: an indented block, or simple statements on the same line.
 std::shared_ptr<Block> Parser::suite() {
   auto out = std::make_shared<Block>();
   if (!c_.at(TokenKind::newline)) {
@@ -149,6 +159,7 @@ std::shared_ptr<Block> Parser::suite() {
   return out;
 }
 
+/// Reads statements up to the dedent that closes the block, and that dedent.
 void Parser::block(Block &out) {
   while (!c_.at(TokenKind::dedent) && !c_.at(TokenKind::end)) statement(out);
   if (c_.at(TokenKind::dedent)) c_.next();
@@ -168,8 +179,10 @@ void Parser::skip_statement() {
   } while (depth > 0);
 }
 
+/// Reads one statement. After an error it skips the rest of the statement and the block below it.
 void Parser::statement(Block &out) {
   if (c_.at(TokenKind::indent)) {
+    // the indented lines join this block, so that the indentation is the only error
     sink_.add({Code::E100, c_.peek().loc, "unexpected indentation", {}, {}});
     c_.next();
     return block(out);
@@ -180,14 +193,18 @@ void Parser::statement(Block &out) {
   try {
     compound_or_simple(out);
   } catch (const CompileError &error) {
+    // the error left the counters raised
     blocks_ = blocks;
     loops_ = loops;
+    // E100 is no Python and E105 too deep for a tree: both are errors even in a dead branch. The other
+    // refusals are kept for lowering, which reports those in live code. In printed IR every error counts.
     auto whole = [](const Diagnostic &d) { return d.code != Code::E100 && d.code != Code::E105; };
     if (!ir_mode_ && std::all_of(error.found().begin(), error.found().end(), whole))
       out.push_back({start, Refused{{error.found().begin(), error.found().end()}}});
     else
       for (const Diagnostic &d : error.found()) sink_.add(d);
     skip_statement();
+    // of a decorated function, the other decorators and then the definition
     while (decorated && c_.peek().is("@")) skip_statement();
     if (decorated) skip_statement();
     // the other clauses of the statement go with it
@@ -204,6 +221,7 @@ bool Parser::looks_like_match() const {
   return c_.peek(i - 1).is(":") && c_.peek(i + 1).kind == TokenKind::indent && c_.peek(i + 2).is("case");
 }
 
+/// Throws E101 if a statement begins here that the language lacks.
 void Parser::refuse_statement() {
   const Token &t = c_.peek();
   if (looks_like_match())
@@ -224,6 +242,7 @@ void Parser::compound_or_simple(Block &out) {
   simple_line(out);
 }
 
+/// Reads the statements of one line: a = 1; b = 2;
 void Parser::simple_line(Block &out) {
   do {
     if (c_.at(TokenKind::newline)) break;
@@ -240,6 +259,7 @@ Stmt Parser::simple() {
   Loc start = t.loc;
   if (c_.accept("pass")) return {start, PassStmt{}};
   if (t.is("break") || t.is("continue")) {
+    // a syntax error of Python too
     if (loops_ == 0) parse_error(Code::E100, start, cat("`", t.text, "` stands outside of a loop"));
     return c_.next(), Stmt{start, JumpStmt{t.is("break")}};
   }
@@ -255,6 +275,8 @@ Stmt Parser::simple() {
   return assignment(start);
 }
 
+/// Reads a statement that begins with an expression:
+///   target = value, target: T = value, target += value, target: T, value
 Stmt Parser::assignment(Loc start) {
   static constexpr std::pair<std::string_view, Operator> augmented[] = {
       {"+=", Operator::add},     {"-=", Operator::sub},        {"*=", Operator::mul},
@@ -282,7 +304,8 @@ Stmt Parser::assignment(Loc start) {
   return {join(start, value->loc), Assign{std::move(target), std::move(value), std::move(noted)}};
 }
 
-/// Names of a for loop: operands, since `in` would be taken for a comparison.
+/// Names of a for loop: operands, since `in` would be taken for a comparison. Returns a Name, or a Tuple of
+/// names for `i, j` and `(i, j)`; throws E113 for anything else.
 ExprPtr Parser::for_target() {
   auto variable = [&] {
     if (c_.peek().is("*"))
@@ -310,9 +333,11 @@ ExprPtr Parser::for_target() {
                   "use `for i in ...` or `for i, j in grid(...)`");
   if (tuple.items.empty()) parse_error(Code::E100, loc, "expected a loop variable");
   if (!is_tuple) return std::move(tuple.items[0]);
+  // two levels: the tuple and its names
   return std::make_unique<ast::Expr>(ast::Expr{loc, 2, std::move(tuple)});
 }
 
+/// Throws E101 for the `else` that Python allows behind a loop.
 void Parser::refuse_loop_else(std::string_view loop) {
   if (c_.peek().is("else"))
     parse_error(Code::E101, c_.peek().loc,
@@ -346,6 +371,8 @@ Stmt Parser::while_statement() {
   return {loc, WhileStmt{std::move(cond), std::move(body)}};
 }
 
+/// Reads an if with its elif and else clauses, in a loop: a long chain does not deepen the recursion here.
+///   if a: … elif b: … else: …  →  IfStmt{a, …, no: [IfStmt{b, …, no: […]}]}
 Stmt Parser::if_statement() {
   std::vector<Stmt> chain;  // if, elif, elif, …
   std::shared_ptr<Block> no;
@@ -368,6 +395,7 @@ Stmt Parser::if_statement() {
   return std::move(chain[0]);
 }
 
+/// Accepts any expression as context; the rules name those that the language has.
 Stmt Parser::with_statement() {
   Loc start = c_.next().loc;
   ExprPtr context = e_.expression_list();

@@ -11,27 +11,30 @@
 
 namespace kw {
 
+/// The kinds of tokens that the parser distinguishes. A newline ends a logical line; joined lines have one.
 enum class TokenKind : uint8_t {
-  name,
-  integer,
+  name,     ///< an identifier or a keyword
+  integer,  ///< in any radix
   real,
-  imaginary,
+  imaginary,  ///< refused by the parser
   string,
-  fstring,
-  bytes,
-  op,
-  newline,
-  indent,
-  dedent,
-  end
+  fstring,  ///< also a t-string; refused by the parser
+  bytes,    ///< refused by the parser
+  op,       ///< an operator, a bracket or a delimiter
+  newline,  ///< the end of a logical line
+  indent,   ///< the begin of a block
+  dedent,   ///< the end of a block
+  end       ///< always the last token
 };
 
+/// One token. `text` views the source text, which must outlive the token.
 struct Token {
   TokenKind kind;
   Loc loc;
   std::string_view text;  ///< the characters in the source
   std::string value;      ///< string: the decoded value
 
+  /// Returns whether the token is this operator, keyword or name. A string of the same text is none of them.
   bool is(std::string_view word) const {
     return (kind == TokenKind::op || kind == TokenKind::name) && text == word;
   }

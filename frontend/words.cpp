@@ -10,6 +10,7 @@ namespace kw {
 
 namespace {
 
+/// Calls that a for loop iterates over. All but range, grid and const_range are hints.
 constexpr std::string_view loop_words[] = {"range",     "grid",   "serial", "parallel",
                                            "vectorize", "unroll", "reduce", "const_range"};
 constexpr std::string_view other_list[] = {"output_tensor", "allocate", "select", "min",    "max",     "len",
@@ -109,6 +110,7 @@ std::string help_for_numpy(std::string_view word) {
   for (const RefusedWord &known : numpy_words)
     if (known.name == word) return std::string(known.help);
   if (word == "array") return "write `np.zeros(n)` and its elements, use a tuple, or pass it as an argument";
+  // a constructor without its module
   return constructor_of(cat("np.", word)) ? cat("write `np.", word, "(...)`") : "";
 }
 
@@ -123,6 +125,7 @@ bool is_language_word(std::string_view name) {
 }
 
 std::optional<Fn> rounding_to_int(std::string_view word) {
+  // only these give a Python int: `floor` and np.floor keep the dtype of their operand
   constexpr std::pair<std::string_view, Fn> words[] = {{"builtins.round", Fn::round},
                                                        {"math.floor", Fn::floor},
                                                        {"math.ceil", Fn::ceil},

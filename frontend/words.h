@@ -12,12 +12,16 @@
 
 namespace kw {
 
+/// Returns whether a name is a loop, a scope, a dtype or a function of the language.
 bool is_language_word(std::string_view name);
+/// Returns whether a for loop can iterate over a call of this name.
 bool is_loop_word(std::string_view name);
 /// The function behind a call that rounds to a Python int: the builtin `round`, and floor, ceil and trunc of
 /// the module math, whose words are "builtins.round", "math.floor" and so on.
 std::optional<Fn> rounding_to_int(std::string_view word);
+/// The hint that a loop word gives; Hint::none for words without one, such as range.
 Hint hint_of_word(std::string_view word);
+/// The scopes of AKG kernels, which stand in with statements.
 std::span<const std::string_view> scope_words();
 /// Words that are neither loops nor scopes nor functions of one row in ir/intrinsics.
 std::span<const std::string_view> other_words();
@@ -27,7 +31,7 @@ bool contains(std::span<const std::string_view> list, std::string_view word);
 struct Constructor {
   std::string_view word;  ///< "np.zeros"
   enum class Content : uint8_t { zero, one, empty, given } content;
-  bool is_like;
+  bool is_like;  ///< np.zeros_like and its relatives: the first argument is a tensor
 };
 /// Null for other words.
 const Constructor *constructor_of(std::string_view word);
@@ -42,7 +46,7 @@ struct RefusedWord {
 };
 /// Null for other words.
 const RefusedWord *refused_word(std::string_view word);
-/// What to write instead of a function of NumPy, or of Numba's prange.
+/// What to write instead of a function of NumPy, or of Numba's prange; empty if there is no advice.
 std::string help_for_numpy(std::string_view word);
 inline constexpr std::string_view functions_help =
     "`help(kernelwright.lang)` lists the functions that there are";

@@ -30,6 +30,7 @@ constexpr int64_t clock_skew = 60;            ///< seconds that the clock of a f
 constexpr off_t max_entry_bytes = off_t{256} << 20;
 constexpr std::string_view suffix = ".kwa";
 
+/// Owns a file descriptor; -1 is none.
 class File {
  public:
   explicit File(int fd) : fd_(fd) {}
@@ -97,6 +98,7 @@ std::string folder_of_others(const std::string &path) {
   return {};
 }
 
+/// Reads `size` bytes; nothing if the file is shorter, unreadable or larger than any entry.
 std::optional<std::string> read_all(int fd, off_t size) {
   if (size > max_entry_bytes) return std::nullopt;  // none of ours
   std::string bytes(static_cast<size_t>(size), '\0');
@@ -113,6 +115,8 @@ std::optional<std::string> read_all(int fd, off_t size) {
 /// Of the names of files of the cache; the others are of files that are being written.
 bool is_entry(const std::string &name) { return name.size() == 32 + suffix.size(); }
 
+/// Opens an entry for reading, or returns -1. O_NOFOLLOW refuses symbolic links; O_NONBLOCK keeps a named
+/// pipe from blocking the process.
 int open_entry(const std::string &path) {
   return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
@@ -127,6 +131,8 @@ DiskCache::DiskCache(std::string directory, uint64_t max_bytes)
     problem_ = cat(directory_, " is not writable");
 }
 
+/// Returns why entries of the directory cannot be trusted, or "". Loading an entry runs it as code, so
+/// nobody else may be able to write or replace one.
 std::string DiskCache::check_directory() const {
   if (directory_.empty()) return "there is no home directory for it";
   auto lies_in = [&](const std::string &folder) {
@@ -140,6 +146,7 @@ std::string DiskCache::check_directory() const {
   if (!S_ISDIR(st.st_mode)) return cat(directory_, " is no directory");
   if (st.st_uid != ::geteuid()) return cat(directory_, " belongs to another user");
   if (st.st_mode & (S_IWGRP | S_IWOTH)) return cat(directory_, " can be written by others (chmod 700 it)");
+  // a symbolic link may lead to a place that others can write: the real path is checked as well
   if (char *real = ::realpath(directory_.c_str(), nullptr)) {
     if (directory_ != real) folder = folder_of_others(real);
     std::free(real);
@@ -152,8 +159,11 @@ std::optional<std::string> DiskCache::read(const Hash128 &key) const {
   File file(open_entry(path_of(key.text())));
   struct stat st{};
   if (file.fd() < 0 || ::fstat(file.fd(), &st) != 0 || !S_ISREG(st.st_mode)) return std::nullopt;
+  // fstat of the open file: a check of the path could see another file than the one that is read
   if (!is_private(st)) return std::nullopt;
   std::optional<std::string> bytes = read_all(file.fd(), st.st_size);
+  // The time of modification serves as the time of last use. It is set at most once an hour, so most reads
+  // write nothing.
   int64_t age = std::time(nullptr) - st.st_mtime;
   if (bytes && (age > touch_after || age < -clock_skew)) ::futimens(file.fd(), nullptr);
   return bytes;
@@ -173,6 +183,7 @@ StoredEntry DiskCache::inspect(const Hash128 &key) const {
 void DiskCache::write(const Hash128 &key, std::string_view bytes) {
   if (!problem_.empty()) return;
   std::string final_path = path_of(key.text());
+  // a sibling, since rename replaces a file atomically only within one file system
   std::string temporary = final_path + ".XXXXXX";
   int fd = ::mkstemp(temporary.data());
   if (fd < 0) {
@@ -195,6 +206,7 @@ void DiskCache::write(const Hash128 &key, std::string_view bytes) {
     return;
   }
   known_bytes_ += bytes.size();
+  // the first write of a process counts the directory, later ones only what they add
   if (!counted_ || known_bytes_ > max_bytes_) trim();
 }
 
@@ -205,6 +217,7 @@ void DiskCache::for_each_file(F &&each) const {
   DIR *dir = ::opendir(directory_.c_str());
   if (!dir) return;
   while (dirent *d = ::readdir(dir)) {
+    // 32 hexadecimal digits and the suffix; files that are being written have more characters behind it
     std::string name = d->d_name;
     bool ours = name.size() >= 32 + suffix.size() && name.substr(32, suffix.size()) == suffix &&
                 name.find_first_not_of("0123456789abcdef") == 32;
@@ -238,6 +251,7 @@ size_t DiskCache::clear() const {
   return entries;
 }
 
+/// Two passes: leftovers of killed writers go first, since they are never used; then the oldest entries.
 size_t DiskCache::trim() {
   size_t removed = 0;
   uint64_t total = 0;
@@ -261,11 +275,13 @@ size_t DiskCache::trim() {
   return removed;
 }
 
+/// Returns the value of an environment variable; "" if it is not set.
 static std::string env(const char *name) {
   const char *v = std::getenv(name);
   return v ? v : "";
 }
 
+/// Returns the home directory of a named user, or "" without such a user.
 static std::string home_of(const std::string &user) {
   struct passwd entry{}, *found = nullptr;
   std::vector<char> buffer(1 << 14);

@@ -27,6 +27,7 @@ struct StoredEntry {
   bool is_private = false;  ///< ours, and nobody else can write it; others are never used
 };
 
+/// One directory of the cache, shared with other processes. Files need no lock: entries appear by rename.
 class DiskCache {
  public:
   /// Opens (and makes) the directory. When it cannot be used safely, `problem()` says why and the cache does

@@ -34,6 +34,8 @@ struct Parsed {
   Sink sink;
 };
 
+/// Throws the diagnostics of a compilation with their positions resolved: `sources` does not outlive the
+/// call.
 [[noreturn]] void raise_resolved(const CompileError &e, const SourceMap &sources) {
   std::vector<Resolved> errors;
   for (const Diagnostic &d : e.found()) errors.push_back(resolve(d, sources));
@@ -56,6 +58,8 @@ std::string version_text(const Request &r) {
   return cat(names[static_cast<size_t>(r.options.body)], key_of(r).text().substr(0, 8));
 }
 
+/// Runs the front end into `p`; `locals`, if given, receives notes on the local variables. Throws
+/// ResolvedError.
 void parse(const Request &r, const SourceText &source, Parsed &p, std::vector<LocalNote> *locals = nullptr) {
   double begin = now_ms();
   // first line 0: all lines are relative to the function's first one
@@ -101,6 +105,7 @@ std::shared_ptr<const LoadedKernel> Jit::find(const Request &r) {
 
 std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
   const DebugOptions &options = debug_options();
+  // a cached kernel passes through no stage, so it could not print any
   bool to_show = !options.dump_after.empty() && glob_match(options.kernel, r.name);
   if (!options.cache || to_show) return nullptr;  // a dump needs a compilation
   double begin = now_ms();
@@ -109,6 +114,7 @@ std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
   if (!bytes) return nullptr;
   std::string error = "damaged file";
   auto artifact = deserialize(*bytes);
+  // The whole preimage is compared: a file under the right name may hold another request.
   if (artifact && artifact->key == key_text(r) && fits(*artifact, r))
     if (auto kernel = LoadedKernel::load(std::move(*artifact), error);
         kernel && kernel->stack_bytes() <= kernel_stack) {
@@ -117,6 +123,7 @@ std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
       return kernel;
     }
   log_line(1, cat("cache entry ", key.text(), " is unusable (", error, "), compiling again"));
+  // every later process would fail on the entry as well
   cache_.remove(key);
   return nullptr;
 }
@@ -132,6 +139,7 @@ Artifact compile_request(const Request &r, const SourceText &source) {
 std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceText &source) {
   double begin = now_ms();
   Artifact a = compile_request(r, source);
+  // before loading, which takes the artifact over
   std::string bytes = debug_options().cache ? serialize(a) : std::string(), error;
   auto kernel = LoadedKernel::load(std::move(a), error);
   if (!kernel)
@@ -144,6 +152,7 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
                                   {},
                                   {"report it with the output of KW_DEBUG=\"dump:after=all\""}}});
   if (kernel->stack_bytes() > kernel_stack) throw ResolvedError({stack_error(r.name, kernel->stack_bytes())});
+  // only a kernel that loaded and fits the stack is stored
   if (!bytes.empty()) {
     std::scoped_lock lock(mutex_);
     cache_.write(key_of(r), bytes);
@@ -152,6 +161,7 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
   return kernel;
 }
 
+/// Returns the image of a shared library only if its stored key is the whole `key`, not merely its hash.
 std::optional<std::string> Jit::find_library(const std::string &key) const {
   auto bytes = debug_options().cache ? cache_.read(hash_bytes(key)) : std::nullopt;
   auto stored = bytes ? deserialize(*bytes) : std::nullopt;
@@ -181,6 +191,7 @@ Resolved stack_error(const std::string &name, size_t bytes) {
 
 Jit &process_jit() {
   static Jit instance(default_cache_directory(), default_cache_size());
+  // the fork waits until no thread is writing to the cache
   static const int handlers = pthread_atfork([] { instance.before_fork(); }, [] { instance.after_fork(); },
                                              [] { instance.after_fork(); });
   static_cast<void>(handlers);
@@ -197,6 +208,7 @@ std::string inspect(const Request &r, const SourceText &source, std::string_view
   parse(r, source, p);
   CompileInput input = input_of(r, p);
   return resolving(p.sources, [&]() -> std::string {
+    // LLVM's own stages begin from the last stage of the passes
     bool machine = stage == "llvm" || stage == "asm";
     auto f = func_at_stage(p.func, input, machine ? "final" : stage);
     if (!f) {
@@ -208,6 +220,7 @@ std::string inspect(const Request &r, const SourceText &source, std::string_view
   });
 }
 
+/// The order of a sum, as explain() prints it.
 static std::string order_words(Order order) {
   return order == Order::lanes ? "lanes" : order == Order::any ? "any order" : "source order";
 }
@@ -241,6 +254,7 @@ std::vector<Resolved> check_text(const SourceText &source, const Captures &captu
   std::vector<Resolved> out;
   Sink sink;
   try {
+    // errors that the sink collected and the one that ended the check leave by the same way
     check_source(sources, id, captures, sink);
     sink.throw_if_errors();
   } catch (const CompileError &e) {
@@ -288,6 +302,7 @@ std::shared_ptr<const LoadedKernel> load_ir_text(std::string_view text, std::str
   try {
     const Backend &backend = find_backend("llvm");
     Target target = host_target();
+    // only the passes that the back end requires: none that proves or schedules
     Func ready = run_passes(backend.lowering, *f, target);
     Artifact a;
     a.name = f->name;

@@ -29,6 +29,7 @@ class ResolvedError : public std::exception {
   std::string path = {};  ///< of a text that was given in C++: its lines count from 1
 };
 
+/// Compiles kernels through one disk cache. Any number of threads may call it.
 class Jit {
  public:
   Jit(std::string cache_directory, uint64_t cache_bytes) : cache_(std::move(cache_directory), cache_bytes) {}
@@ -50,6 +51,7 @@ class Jit {
   void after_fork() { mutex_.unlock(); }
 
  private:
+  /// Loads an entry of the disk cache; null if there is none that can be used.
   std::shared_ptr<const LoadedKernel> find_stored(const Request &r);
   mutable std::mutex mutex_;  // of cache_'s state; files need none
   DiskCache cache_;

@@ -11,6 +11,8 @@
 
 namespace kw {
 
+/// Machine code or IR with its artifact, which the kernel owns. `run` may be called by several threads at
+/// once.
 class LoadedKernel {
  public:
   /// Null with `error` set when the code cannot be loaded (a corrupt entry).
@@ -22,6 +24,8 @@ class LoadedKernel {
   /// What its code may take of the stack, at most.
   size_t stack_bytes() const { return stack_bytes_; }
 
+  /// Runs the kernel once and returns the status of the ABI. `dims` has dim_count() words, `scalars`
+  /// scalar_count().
   int32_t run(const KwEnv *env, void *const *data, const int64_t *dims, const uint64_t *scalars,
               void *workspace, KwFault *fault) const {
     if (entry_) [[likely]]
@@ -30,6 +34,7 @@ class LoadedKernel {
   }
 
  private:
+  /// Interprets the IR. The interpreter needs no workspace of the caller.
   int32_t run_ir(const KwEnv *env, void *const *data, const int64_t *dims, const uint64_t *scalars,
                  KwFault *fault) const;
 

@@ -17,20 +17,26 @@ namespace kw {
 namespace {
 
 constexpr auto look_interval = std::chrono::milliseconds(50);
+/// Cancellation word of runs that nobody can cancel; always 0.
 const volatile uint32_t never = 0;
 
+/// `KwEnv::parallel` of every run: hands a parallel region to the pool.
 void run_chunks(const KwEnv *env, int64_t n, void (*body)(void *, int64_t, int32_t), void *frame) {
   run_region({body, frame, n, env->threads, env->cancel});
 }
 
+/// Null until set_runner: calls from C++ then run in their own thread.
 std::atomic<Runner> runner_in_force{nullptr};
 
+/// `KwEnv::scratch` of every run: memory of the calling thread for the temporaries of one chunk.
 void *scratch(const KwEnv *, size_t bytes) { return scratch_arena().need(bytes); }
 
 /// Code that takes more asks whether the stack has it. Threads have 64 KB at least, and Python's calls to
 /// here take half of that.
 constexpr size_t small_stack = 16 << 10, stack_of_calls = 64 << 10;
 
+/// Returns whether the calling thread can run the kernel. Small frames skip the question, which keeps short
+/// calls fast.
 bool fits_stack(const LoadedKernel &kernel) {
   return kernel.stack_bytes() <= small_stack || stack_left() > kernel.stack_bytes() + stack_of_calls;
 }
@@ -41,8 +47,10 @@ RunResult run_with_stack(const LoadedKernel &kernel, const CallWords &words,
   RunResult out;
   std::exception_ptr error;
   pthread_t thread{};
+  // the new thread must round, and treat subnormal numbers, as the caller does
   uint64_t control = float_control();
   auto body = [&] {
+    // without memory for the variables of this thread, an exception would end the process
     if (!can_throw()) {
       out.status = 3;
       return;
@@ -78,6 +86,7 @@ RunResult run_here(const LoadedKernel &kernel, const CallWords &words, const vol
   }
   KwEnv env{KW_ABI_VERSION, thread_count(), run_chunks, scratch, cancel ? cancel : &never};
   out.status = kernel.run(&env, words.data, words.dims, words.scalars, workspace, &out.fault);
+  // a thread keeps a bounded workspace between runs; more goes back to the pool of buffers
   if (workspace) workspace_arena().shrink();
   return out;
 }

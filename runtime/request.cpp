@@ -11,6 +11,8 @@ namespace kw {
 
 namespace {
 
+/// Appends a captured value with all that it holds. Texts are preceded by their length, so no text can pass
+/// for other fields.
 void captured_text(const Captured &c, std::string &out) {
   out += cat(static_cast<int>(c.kind), ":", c.integer ? cat(*c.integer, c.exceeds_int64 ? "u" : "") : "-",
              ":", hex_text(std::bit_cast<uint64_t>(c.real)), ":", static_cast<int>(c.dtype), ":",
@@ -25,6 +27,8 @@ void captured_text(const Captured &c, std::string &out) {
   out += ';';
 }
 
+/// Prints everything in a signature: per argument kind, dtype, rank, stride class and alias, then the
+/// outputs.
 std::string signature_text(const Signature &s) {
   std::string out;
   for (const ArgSpec &a : s.args)
@@ -39,6 +43,7 @@ std::string signature_text(const Signature &s) {
 }  // namespace
 
 std::string key_text(const Request &r) {
+  // the build id is a part of the key: another compiler may produce other bytes for the same request
   std::string out = cat("artifact ", artifact_version, "\nbuild ", build_id(), "\nbackend ", r.backend,
                         "\nname ", r.name, "\nidentity ", hash_bytes(r.identity).text(), "\n");
   for (const auto &[name, value] : r.captures) {
@@ -62,6 +67,7 @@ void set_present_target(Request &r) {
   r.target = kernel_target().target;
   r.backend = !interpreting() ? "llvm" : lowered_for.empty() ? "interp" : "interp_lowered";
   if (r.backend != "interp_lowered") return;
+  // the work per thread is set apart from the target class and survives the change of class
   uint32_t grain = r.target.log2_work_per_thread;
   r.target = *target_of_class(lowered_for);
   r.target.log2_work_per_thread = grain;

@@ -17,6 +17,7 @@ using Extents = std::span<const int64_t>;
 /// Throws OpError for more than 8.
 void check_rank(size_t rank);
 
+/// Extents with value semantics. Copies take no memory from the heap.
 class Shape : public FixedList<int64_t, max_rank> {
  public:
   Shape() = default;

@@ -16,6 +16,8 @@ namespace kw {
 
 namespace {
 
+/// Throws OpError for more than 8 dimensions, a negative extent, or 2^46 elements and more. An extent of 0
+/// makes the tensor empty, whatever the others are.
 void check_shape(Extents shape) {
   check_rank(shape.size());
   int64_t elements = 1;
@@ -28,6 +30,7 @@ void check_shape(Extents shape) {
   if (wide && !empty) throw_value_error(cat("the shape ", shape_text(shape), " exceeds 2^46 elements"));
 }
 
+/// Returns the bytes of all elements of a row-major tensor.
 size_t bytes_of(DType dtype, Extents shape) {
   size_t bytes = item_size(dtype);
   for (int64_t e : shape) bytes *= static_cast<size_t>(e);  // wraps where an extent of 0 follows huge ones
@@ -41,6 +44,8 @@ void check_rank(size_t rank) {
     throw_value_error(cat("a tensor of ", rank, " dimensions; at most ", max_rank, " are possible"));
 }
 
+/// Public constructors that std::allocate_shared can call, but nobody outside: only this file can make a
+/// Key.
 struct Storage::Key {};
 
 std::shared_ptr<Storage> Storage::allocate(size_t bytes, bool zeroed) {
@@ -73,6 +78,8 @@ struct Storage::ExposedPart {
 };
 
 void Storage::expose(std::span<const std::byte> part) const {
+  // The record is made once and kept until the storage ends, so readers need no lock to find it. Of two
+  // threads that make one at the same time the loser deletes its own.
   ExposedPart *shown = exposed_.load(std::memory_order_acquire);
   if (!shown) {
     auto *made = new ExposedPart;
@@ -83,6 +90,7 @@ void Storage::expose(std::span<const std::byte> part) const {
   }
   std::scoped_lock lock(shown->mutex);
   const std::byte *begin = part.data(), *end = begin + part.size();
+  // a write before this call must be counted before the bytes are hashed again
   if (shown->has_changed()) note_write();
   ++shown->holders;
   if (part.empty()) return;
@@ -92,6 +100,7 @@ void Storage::expose(std::span<const std::byte> part) const {
 }
 
 void Storage::unexpose() const {
+  // a write that nobody told of is counted before the part may be forgotten
   writes_to_exposed();
   ExposedPart &shown = *exposed_.load(std::memory_order_acquire);
   std::scoped_lock lock(shown.mutex);
@@ -119,6 +128,8 @@ Tensor::Body::Body(std::shared_ptr<Storage> owner, void *first, DType type, Exte
       dtype(type),
       shape(extents),
       strides(steps.empty() ? extents : steps) {
+  // `reach` bounds the distance in elements of any element from the first one, whatever the signs of the
+  // strides
   int64_t row_major = 1, reach = 0;
   for (size_t d = extents.size(); d-- > 0;) {
     if (steps.empty()) strides.data()[d] = row_major;
@@ -145,6 +156,7 @@ Tensor Tensor::ones(DType dtype, Extents shape) {
   else if (dtype == DType::f32)
     fill(1.0F);
   else if (dtype == DType::f16 || dtype == DType::bf16)
+    // the bit patterns of 1.0 in the two formats
     fill(static_cast<uint16_t>(dtype == DType::f16 ? 0x3C00 : 0x3F80));
   else if (item_size(dtype) == 8)
     fill(int64_t{1});
@@ -165,6 +177,7 @@ Tensor Tensor::over(std::shared_ptr<Storage> storage, void *data, DType dtype, E
 
 Tensor Tensor::view(void *data, Extents shape, Extents strides) const {
   Tensor out = over(body_->storage, data, body_->dtype, shape, strides);
+  // a view of a read-only tensor is no way around its protection
   out.body_->is_read_only = body_->is_read_only;
   return out;
 }
@@ -177,6 +190,7 @@ int64_t Tensor::size() const {
 
 int64_t Tensor::bytes() const { return static_cast<int64_t>(bytes_of(dtype(), shape())); }
 
+/// Contiguity ignores the strides of dimensions with extent 1: they separate no elements.
 StrideClass Tensor::stride_class() const {
   int64_t expected = 1;
   bool contiguous = true;
@@ -190,6 +204,7 @@ StrideClass Tensor::stride_class() const {
   return body_->strides[rank() - 1] == 1 ? StrideClass::inner_unit : StrideClass::general;
 }
 
+/// Negative strides extend the range below the first element.
 std::span<const std::byte> Tensor::address_range() const {
   const auto *low = static_cast<const std::byte *>(data()), *high = low;
   auto item = static_cast<int64_t>(item_size(dtype()));
@@ -206,6 +221,7 @@ Tensor Tensor::reshaped(Extents shape) const {
   return view(data(), shape, {});
 }
 
+/// Moves extents and strides together, so no element is copied.
 Tensor Tensor::permuted(std::span<const size_t> axes) const {
   std::array<int64_t, max_rank> to_shape{}, to_strides{};
   for (size_t d = 0; d < axes.size(); ++d) {
@@ -215,6 +231,7 @@ Tensor Tensor::permuted(std::span<const size_t> axes) const {
   return view(data(), {to_shape.data(), axes.size()}, {to_strides.data(), axes.size()});
 }
 
+/// Gives stretched dimensions a stride of 0, so that all their steps read one element.
 Tensor Tensor::broadcast(Extents to) const {
   std::array<int64_t, max_rank> to_strides{};
   bool fits = to.size() >= rank() && to.size() <= max_rank;
@@ -230,6 +247,8 @@ Tensor Tensor::broadcast(Extents to) const {
   return view(data(), to, {to_strides.data(), to.size()});
 }
 
+/// Copies the description of the tensor and shares its memory; the copy constructor of Body leaves the
+/// history out.
 Tensor Tensor::detached() const { return Tensor(make_in_buffer<Body>(*body_)); }
 
 Tensor Tensor::read_only() const {

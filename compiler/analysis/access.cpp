@@ -12,6 +12,8 @@ namespace kw {
 
 namespace {
 
+/// Walks a function in order of evaluation. The context follows the loops and conditions around the current
+/// place.
 class AccessWalk {
  public:
   AccessWalk(bool extents_positive, const std::function<void(const Access &, const BoundsContext &)> &visit)
@@ -51,6 +53,8 @@ class AccessWalk {
     context_.leave_loop();
   }
 
+  /// Visits a block that runs only if `cond` has the value `holds`. A condition over sizes and scalar
+  /// arguments does not vary in a call.
   void branch(const Stmt &body, const Expr &cond, bool holds) {
     if (!body) return;
     size_t assumed = context_.assume(cond, holds);
@@ -66,6 +70,7 @@ class AccessWalk {
     path_.emplace_back(cond, holds);
     bool here = !is_of_call(cond);
     varying_guards_ += here;
+    // a shared node met here must be reported again where it is evaluated in any case
     auto before = seen_;
     expression(e);
     seen_ = std::move(before);
@@ -120,6 +125,7 @@ IndexProof prove_index(const Access &a, size_t dim, const BoundsContext &context
   auto index = affine_of((*a.index)[dim]), extent = affine_of(a.buf->extents[dim]);
   if (!index || !extent) return out;
   out.low = context.nonnegative(*index);
+  // index < extent   →   extent - index - 1 >= 0
   auto room = add_scaled(*extent, *index, -1);
   if (!room) return out;
   room->constant -= 1;

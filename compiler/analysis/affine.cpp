@@ -12,6 +12,7 @@ namespace {
 // with atoms below 2^46 the sum stays below 2^62
 constexpr int64_t max_weight = int64_t{1} << 15, max_constant = int64_t{1} << 61;
 
+/// Returns whether the value surely fits 62 bits if each atom is below 2^46 in magnitude.
 bool in_range(const Affine &a) {
   int64_t weight = 0;
   for (const AffineTerm &t : a.terms) {
@@ -21,10 +22,12 @@ bool in_range(const Affine &a) {
   return weight <= max_weight && a.constant <= max_constant && a.constant >= -max_constant;
 }
 
+/// Adds one term, or grows the coefficient of an equal atom. False on overflow.
 bool add_term(Affine &a, const Expr &atom, int64_t coefficient) {
   for (size_t i = 0; i < a.terms.size(); ++i) {
     if (!equal(a.terms[i].atom, atom)) continue;
     if (__builtin_add_overflow(a.terms[i].coefficient, coefficient, &a.terms[i].coefficient)) return false;
+    // no coefficient of a form is zero: terms that cancel disappear
     if (a.terms[i].coefficient == 0) a.terms.erase(a.terms.begin() + static_cast<std::ptrdiff_t>(i));
     return true;
   }
@@ -32,6 +35,7 @@ bool add_term(Affine &a, const Expr &atom, int64_t coefficient) {
   return true;
 }
 
+/// An expression that is not affine becomes an atom: n // 2   →   1 · (n // 2).
 Affine atom_form(const Expr &e) { return {{{e, 1}}, 0}; }
 
 std::optional<Affine> binary_form(const Expr &e, const Binary &n) {
@@ -40,6 +44,7 @@ std::optional<Affine> binary_form(const Expr &e, const Binary &n) {
   if (!a || !b) return std::nullopt;
   if (n.op == BinOp::add) return add_scaled(*a, *b, 1);
   if (n.op == BinOp::sub) return add_scaled(*a, *b, -1);
+  // a constant factor on either side scales the other side; a product of two variables is an atom
   if (a->is_constant()) std::swap(a, b);
   if (!b->is_constant()) return atom_form(e);
   return add_scaled(Affine{}, *a, b->constant);
@@ -67,6 +72,7 @@ std::optional<Affine> substitute(const Affine &a, size_t index, const Affine &va
 }
 
 std::optional<Affine> affine_of(const Expr &e) {
+  //     2 * (i + 1) - j   →   2 · i + -1 · j + 2
   if (e.dtype() != DType::i64) return std::nullopt;
   if (auto v = as_int(e)) {
     Affine out{{}, *v};

@@ -124,6 +124,7 @@ void advise_loop(Diagnostic &d, const Access &a, size_t dimension, bool low, con
 std::vector<Diagnostic> find_bounds_errors(const Func &f, const SourceMap &sources) {
   std::vector<Diagnostic> out;
   for_each_access(f, true, [&](const Access &a, const BoundsContext &context) {
+    // an error is certain only if the access happens in every run
     if (a.guarded || !context.surely_runs()) return;
     for (size_t d = 0; d < a.index->size(); ++d) {
       IndexProof proof = prove_index(a, d, context);

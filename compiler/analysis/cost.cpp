@@ -109,6 +109,7 @@ class Sum {
   std::vector<Expr> terms_;
 };
 
+/// Sums up the operations as an expression. Where a trip count has to be assumed, `bounded_` becomes false.
 class Estimator {
  public:
   WorkEstimate run(const Func &f) {
@@ -291,6 +292,7 @@ class Estimator {
   bool bounded_ = true;
 };
 
+/// Collects the heap temporaries with upper bounds of their sizes.
 class WorkspacePlanner {
  public:
   std::vector<WorkspaceSlot> run(const Func &f) {

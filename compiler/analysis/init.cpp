@@ -91,6 +91,8 @@ const ExprNode *own_read(const Store &s) {
 
 constexpr size_t max_nest = 6;  ///< deeper loops are not analysed for what earlier iterations wrote
 
+/// Walks the function in execution order. `written_` holds the regions that every way to the current place
+/// has written.
 class InitAnalysis {
  public:
   InitReport run(const Func &f) {

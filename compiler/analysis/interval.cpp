@@ -58,9 +58,11 @@ std::vector<Expr> Proof::facts() const {
   return out;
 }
 
+/// One search for a proof. Replaces iterators by the end of their range that makes the goal least:
+///     for i in range(0, n): n - 1 - i >= 0   →   i becomes n - 1   →   0 >= 0, proved
 struct BoundsContext::Search {
   const BoundsContext &context;
-  int steps = 0;
+  int steps = 0;              ///< calls of run() so far
   bool exact = true;          ///< every replacement so far is attained by some iteration
   std::vector<Expr> small{};  ///< see Proof
 
@@ -77,7 +79,9 @@ struct BoundsContext::Search {
     if (++steps > max_steps) return {};
     if (by_constraint(goal)) return {Proof::Kind::proved, {}, goal};
     for (size_t i = 0; i < goal.terms.size(); ++i)
+      // atoms that are not linear go first, because their operands may hold iterators
       if (!as<Ref>(goal.terms[i].atom) && !is_call_constant(goal.terms[i].atom)) return split(goal, i);
+    // innermost first: the bounds of a loop may depend on the iterators around it, never on those inside
     for (size_t l = context.loops_.size(); l-- > 0;) {
       const For &loop = *context.loops_[l];
       for (size_t i = 0; i < goal.terms.size(); ++i) {
@@ -91,11 +95,13 @@ struct BoundsContext::Search {
   Proof end_of_range(const Affine &goal, size_t i, const For &loop) {
     Affine low, high;
     if (!range_of(loop, low, high)) return {};
+    // other steps may miss the end of the range, so that the worst case need not occur
     if (loop.step != 1 && loop.step != -1) exact = false;
     auto next = substitute(goal, i, goal.terms[i].coefficient > 0 ? low : high);
     return next ? run(*next) : Proof{};
   }
 
+  /// Returns whether one guard alone implies the goal: goal - guard is nonnegative.
   bool by_constraint(const Affine &goal) const {
     return std::any_of(context.constraints_.begin(), context.constraints_.end(), [&](const Affine &c) {
       auto rest = add_scaled(goal, c, -1);
@@ -105,6 +111,7 @@ struct BoundsContext::Search {
 
   Proof decide(const Affine &goal) {
     if (context.surely_nonnegative(goal)) return {Proof::Kind::proved, {}, goal};
+    // if all terms are negative multiples of extents, the goal is greatest for extents of 1
     int64_t most = goal.constant;
     bool bounded = true;
     for (const AffineTerm &t : goal.terms) {
@@ -226,6 +233,7 @@ bool BoundsContext::surely_nonnegative(const Affine &a) const {
 
 Proof BoundsContext::nonnegative(const Affine &goal) const {
   Proof found = searched(goal);
+  // the search comes first because it can name a fact; elimination can only prove
   bool open = found.kind == Proof::Kind::under_fact || found.kind == Proof::Kind::unknown;
   if (open && proved_by_elimination(goal)) return {Proof::Kind::proved, {}, goal};
   return found.fact ? least_fact(goal, std::move(found)) : found;
@@ -234,6 +242,7 @@ Proof BoundsContext::nonnegative(const Affine &goal) const {
 Proof BoundsContext::searched(const Affine &goal) const {
   Search search{*this};
   Proof found = search.run(goal);
+  // the proof counts with scalars that are small, which the call must confirm
   if (found.kind == Proof::Kind::proved && !search.small.empty()) found.kind = Proof::Kind::under_fact;
   if (found.kind == Proof::Kind::under_fact) found.small = std::move(search.small);
   return found;
@@ -312,6 +321,7 @@ size_t BoundsContext::assume(const Expr &cond, bool holds) {
   const Binary *n = as<Binary>(cond);
   if (n && n->a.dtype() == DType::i64) {
     auto a = exact_form(n->a), b = exact_form(n->b);
+    // a < b   →   b - a - 1 >= 0
     auto push = [&](const std::optional<Affine> &big, const std::optional<Affine> &small, int64_t gap) {
       if (!big || !small) return;
       auto difference = add_scaled(*big, *small, -1);
@@ -340,6 +350,7 @@ size_t BoundsContext::assume_behind(const If &branch) {
 
 bool BoundsContext::surely_runs() const {
   return std::all_of(loops_.begin(), loops_.end(), [](const For *loop) {
+    // a sum of extents with positive factors is least when all extents are 1
     auto trips = loop->step == 1 && as_int(loop->lo) == 0 ? affine_of(loop->hi) : std::nullopt;
     if (!trips) return false;
     int64_t least = trips->constant;  // for extents of 1

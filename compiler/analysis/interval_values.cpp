@@ -46,6 +46,7 @@ BoundsContext::ValueRange BoundsContext::values_of(const Expr &e, RangeQuery que
 }
 
 BoundsContext::ValueRange BoundsContext::values_of(const Affine &form, RangeQuery query) const {
+  // interval arithmetic: a negative factor exchanges the ends of a range
   ValueRange sum{form.constant, form.constant};
   for (const AffineTerm &t : form.terms) {
     ValueRange v = values_of_atom(t.atom, query);
@@ -80,6 +81,7 @@ BoundsContext::ValueRange BoundsContext::values_by_kind(const Expr &atom, RangeQ
   }
   if (const Cast *n = as<Cast>(atom)) {
     DType from = n->a.dtype();
+    // a cast from u64 wraps and a cast from a float saturates: both may give any value
     if (is_float(from) || bit_width(from) > 32) return any;
     WideInt count = WideInt{1} << bit_width(from);
     return is_signed_int(from) ? ValueRange{-count / 2, count / 2 - 1} : ValueRange{0, count - 1};
@@ -104,6 +106,7 @@ BoundsContext::ValueRange BoundsContext::values_by_kind(const Expr &atom, RangeQ
 
 /// A guard says k · atom + rest >= 0.
 void BoundsContext::narrow(ValueRange &v, const Expr &atom, RangeQuery query) const {
+  // the bounds of the other atoms may come from guards in turn, so that the depth must be limited
   --query.guards;
   if (constraints_.size() > many_guards) query.guards = 0;
   query.small = nullptr;

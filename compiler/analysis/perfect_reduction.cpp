@@ -23,6 +23,7 @@ const For *only_loop(const Stmt &body) {
 }  // namespace
 
 bool is_perfect_reduction(const std::vector<const For *> &band, const std::vector<const For *> &around) {
+  // the band is innermost first: each loop must be all that the next one executes
   for (size_t d = 1; d < band.size(); ++d)
     if (only_loop(band[d]->body) != band[d - 1]) return false;
   const Stmt &body = band.back()->body;
@@ -34,6 +35,7 @@ bool is_perfect_reduction(const std::vector<const For *> &band, const std::vecto
       [&](const Jump &, const Stmt &) { pure = false; });
   if (!pure) return false;
   for_each_store(body, [&](const Stmt &, const Store &n, const std::vector<const For *> &inner) {
+    // other stores may only write temporaries in registers that the body declares
     if (n.order != Order::lanes) {
       pure = pure && own.count(n.buf.get()) && n.buf->space == Space::registers;
       return;

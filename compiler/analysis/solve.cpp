@@ -97,6 +97,7 @@ class Elimination {
   bool tighten(int64_t *row) const {
     int64_t g = gcd_of(row);
     if (g == 0) return row[width_] < 0;
+    // 4 · x - 3 >= 0   →   x - 1 >= 0
     if (g > 1) {
       for (size_t i = 0; i < width_; ++i) row[i] /= g;
       row[width_] = floor_divide(row[width_], g);
@@ -106,6 +107,7 @@ class Elimination {
   bool tighten_equality(int64_t *row) const {
     int64_t g = gcd_of(row);
     if (g == 0) return row[width_] != 0;
+    // the gcd test: 2 · x + 1 = 0 has no integer solution
     if (row[width_] % g != 0) return true;
     if (g > 1)
       for (size_t i = 0; i <= width_; ++i) row[i] /= g;
@@ -136,6 +138,8 @@ class Elimination {
     }
     return false;
   }
+  /// Removes variable `v` by equality `e`, which leaves the system. The coefficient of 1 or -1 keeps all
+  /// solutions integers.
   bool substitute(size_t e, size_t v) {
     std::vector<int64_t> pivot(equalities_[e], equalities_[e] + width_ + 1);
     if (e + 1 != equalities_.size()) {
@@ -181,6 +185,7 @@ class Elimination {
   bool merge_parallel() {
     std::vector<const int64_t *> order;
     for (size_t r = 0; r < rows_.size(); ++r) order.push_back(rows_[r]);
+    // of rows with equal coefficients the one with the least constant comes first, and it is the tightest
     std::sort(order.begin(), order.end(), [&](const int64_t *a, const int64_t *b) {
       return std::lexicographical_compare(a, a + width_ + 1, b, b + width_ + 1);
     });
@@ -210,6 +215,8 @@ class Elimination {
     return best;
   }
 
+  /// Combines each lower bound of the variable with each upper bound (Fourier and Motzkin):
+  ///     x - a >= 0, b - x >= 0   →   b - a >= 0
   bool eliminate(size_t v) {
     RowTable next(width_);
     next.reserve(rows_.size());
@@ -290,6 +297,7 @@ class PointSearch {
 
   /// False when a range became empty.
   bool narrow(Ranges &ranges) const {
+    // bounds propagation: each row limits each of its variables by the extremes of the others
     bool changed = true;
     for (int round = 0; changed && round < max_rounds; ++round) {
       changed = false;
@@ -318,6 +326,7 @@ class PointSearch {
     if (at == order_.size()) return holds(ranges);
     size_t v = order_[at];
     Range range = ranges[v];
+    // values near 0 come first, so that witnesses have small numbers
     int64_t start = std::clamp<int64_t>(0, range.low, range.high);
     for (int64_t distance = 0;; ++distance) {
       bool up = start + distance <= range.high, down = start - distance >= range.low;

@@ -22,6 +22,8 @@ constexpr size_t most_params = max_args + max_outputs, most_sites = size_t{1} <<
 
 enum class Section : uint32_t { key = 1, sig, prog, sites, diag, elf, ir, explain, from, library };
 
+/// Encodes the parameters and results. The readers below take the same fields in the same order: a change of
+/// one side needs a change of the other and a new artifact_version.
 std::string signature_bytes(const Artifact &a) {
   ByteWriter w;
   w.text(a.name);
@@ -43,6 +45,8 @@ std::string signature_bytes(const Artifact &a) {
   return w.take();
 }
 
+/// Parses what signature_bytes wrote. Returns false if a value is out of range. Enumerators are checked
+/// before the cast: a corrupt byte would otherwise become a value that no `switch` knows.
 bool read_signature(std::string_view bytes, Artifact &a) {
   ByteReader r(bytes);
   a.name = r.text(most_name);
@@ -71,12 +75,14 @@ bool read_signature(std::string_view bytes, Artifact &a) {
   return r.ok() && r.at_end();
 }
 
+/// Encodes a sum such as `n + 2 * m - 1` as its text, its constant and its terms.
 void write_sum(ByteWriter &w, const ExtentSum &s) {
   w.text(s.text);
   w.u64(static_cast<uint64_t>(s.constant));
   w.u32(static_cast<uint32_t>(s.terms.size()));
   for (const ExtentSum::Term &t : s.terms) w.u32(t.dim), w.u64(static_cast<uint64_t>(t.factor));
 }
+/// Parses a sum. A read past the end shows in r.ok(), which the caller asks once behind the last field.
 void read_sum(ByteReader &r, ExtentSum &s) {
   s.text = r.text(most_text);
   s.constant = static_cast<int64_t>(r.u64());
@@ -84,6 +90,7 @@ void read_sum(ByteReader &r, ExtentSum &s) {
   for (ExtentSum::Term &t : s.terms) t = {r.u32(), static_cast<int64_t>(r.u64())};
 }
 
+/// Encodes a list of strings as their number and the strings.
 void write_texts(ByteWriter &w, const std::vector<std::string> &list) {
   w.u32(static_cast<uint32_t>(list.size()));
   for (const std::string &t : list) w.text(t);
@@ -99,6 +106,7 @@ void write_message(ByteWriter &w, const SiteMessage &m) {
   w.text(m.after);
   w.text(m.note);
 }
+/// Parses the message of a site. Returns false for a kind of value that does not exist.
 bool read_message(ByteReader &r, SiteMessage &m) {
   m.before = r.text(most_text);
   uint8_t value = r.u8();
@@ -117,6 +125,7 @@ void write_place(ByteWriter &w, const Place &p) {
   w.u32(p.end_column);
   w.text(p.line_text);
 }
+/// Encodes the sites in the order of their numbers, by which a fault names them.
 std::string site_bytes(const Artifact &a) {
   ByteWriter w;
   w.u32(static_cast<uint32_t>(a.sites.size()));
@@ -137,6 +146,7 @@ std::string site_bytes(const Artifact &a) {
   return w.take();
 }
 
+/// Parses a diagnostic code of one kind: 'E' for sites, 'W' for warnings. Returns false for any other code.
 bool read_code(ByteReader &r, Code &code, char kind) {
   uint8_t v = r.u8();
   if (v >= code_table().size()) return false;
@@ -150,6 +160,8 @@ bool read_place(ByteReader &r, Place &p) {
   p.column = r.u32();
   p.end_column = r.u32();
   p.line_text = r.text(most_line);
+  // The message underlines these columns, so they must lie within the text of the line. Line -1 stands for an
+  // unknown place, whose columns are not used.
   size_t end = p.line_text.size() + 2;
   bool is_in_line = p.column >= 1 && p.column <= end && p.end_column <= end;
   return p.line == -1 || (p.line >= 0 && is_in_line);
@@ -176,6 +188,7 @@ bool read_sites(std::string_view bytes, Artifact &a) {
   return r.ok() && r.at_end();
 }
 
+/// Encodes the warnings of the compilation, with the source lines that their messages show.
 std::string warning_bytes(const Artifact &a) {
   ByteWriter w;
   w.u32(static_cast<uint32_t>(a.warnings.size()));
@@ -204,6 +217,7 @@ bool read_warnings(std::string_view bytes, Artifact &a) {
   return r.ok() && r.at_end();
 }
 
+/// Encodes the stack code as it is; the places of output extents follow for messages.
 std::string program_bytes(const EntryProgram &p) {
   ByteWriter w;
   w.text(p.code);
@@ -226,6 +240,8 @@ bool read_program(std::string_view bytes, EntryProgram &p) {
   return known && r.ok() && r.at_end();
 }
 
+/// Parses one section into its part of the artifact. Returns false for an unknown tag or malformed bytes. The
+/// tag of the code section also tells which kind of code the artifact holds.
 bool read_section(Section tag, std::string_view bytes, Artifact &a) {
   switch (tag) {
     case Section::key: a.key = bytes; return true;
@@ -266,6 +282,7 @@ std::string serialize(const Artifact &a) {
   section(Section::prog, program_bytes(a.program));
   section(Section::sites, site_bytes(a));
   section(Section::diag, warning_bytes(a));
+  // in the order of CodeKind
   constexpr Section code_sections[] = {Section::elf, Section::ir, Section::library};
   section(code_sections[static_cast<size_t>(a.code_kind)], a.code);
   section(Section::explain, a.explain);
@@ -274,6 +291,7 @@ std::string serialize(const Artifact &a) {
   ByteWriter tail;
   tail.u32(count);
   rest = tail.take() + rest;
+  // The checksum covers all bytes behind it: the number of sections and the sections themselves.
   Hash128 checksum = hash_bytes(rest);
   ByteWriter head;
   for (char c : magic) head.u8(static_cast<uint8_t>(c));
@@ -296,6 +314,8 @@ std::optional<Artifact> deserialize(std::string_view bytes) {
   Hash128 checksum;
   checksum.low = head.u64();
   checksum.high = head.u64();
+  // A damaged file fails here. The readers of sections check their values all the same: a checksum does not
+  // tell who wrote the file.
   std::string_view rest = bytes.substr(header_size - 4);
   if (hash_bytes(rest) != checksum) return std::nullopt;
   ByteReader r(rest);

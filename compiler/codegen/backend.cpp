@@ -23,6 +23,9 @@ namespace kw {
 
 namespace {
 
+/// Lowers a scheduled function to the operations that machine code has. split_fma sees sums before
+/// lower_reductions takes them apart. simplify folds what lower_reductions, expand_math and legalise_types
+/// insert. guard_operations comes last: every integer division that a pass makes needs its guard.
 constexpr Pass cpu_tail[] = {
     {"split_fma", split_fma},
     {"lower_reductions", lower_reductions},
@@ -38,9 +41,11 @@ constexpr Pass cpu_tail[] = {
     {"guard_operations", guard_operations},
 };
 
+/// Returns an ELF object. The first call opens the library of LLVM, unless open_llvm_early has done so.
 std::string emit_object(const Func &f, const Target &target) {
   return call_llvm(f, target, LlvmWant::object);
 }
+/// Returns the printed IR, which the interpreter's loader parses again.
 std::string emit_ir(const Func &f, const Target &) { return print(f); }
 
 }  // namespace

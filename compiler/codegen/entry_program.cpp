@@ -14,6 +14,10 @@ namespace kw {
 
 namespace {
 
+/// Translates expressions to postfix stack code: operands first, then their operation.
+///     n * 2 + 1   →   dim 0, push 2, mul, push 1, add
+/// A failed translation leaves partial code behind, so an expression that may fail needs a builder of its
+/// own.
 class ProgramBuilder {
  public:
   explicit ProgramBuilder(const Func &f) : f_(f) {}
@@ -26,7 +30,9 @@ class ProgramBuilder {
       op(Op::push), w_.u64(static_cast<uint64_t>(to_int(Value{e.dtype(), n->bits})));
       return !is_float(e.dtype());
     }
+    // a program sees extents and scalars, but no element of a tensor
     if (as<Load>(e) || as<Call>(e)) return false;
+    // All operands of a Logic or a Select are evaluated: the operations of ir/scalar_ops cannot trap.
     bool fine = true;
     for_each_operand(e, [&](const Expr &operand) { fine = fine && expression(operand); });
     return fine && operation(e);
@@ -49,13 +55,17 @@ class ProgramBuilder {
     }
     if (const Logic *n = as<Logic>(e)) return op(n->is_and ? Op::both : Op::any), true;
     if (as<Select>(e)) return op(Op::choose), true;
+    // what is left is a conversion; a kind of expression that is not known here has no code
     const Cast *n = as<Cast>(e);
     return n && !is_float(e.dtype()) && typed(Op::convert, static_cast<uint8_t>(n->a.dtype()), e.dtype());
   }
+  /// Emits an operation that works at the width of `t`. Returns false for floats: the stack holds integers.
   bool typed(Op o, uint8_t what, DType t) {
     op(o), w_.u8(what), w_.u8(static_cast<uint8_t>(t));
     return !is_float(t);
   }
+  /// Emits the value of an extent or of an integer scalar. The number of a scalar counts the scalar
+  /// parameters before it. Returns false for a symbol of the body, which has no value before the kernel runs.
   bool symbol(const Sym &s) {
     for (size_t i = 0; i < f_.extents.size(); ++i)
       if (f_.extents[i] == s) return op(Op::dim), w_.u8(static_cast<uint8_t>(i)), true;
@@ -73,6 +83,7 @@ class ProgramBuilder {
     return false;
   }
 
+  /// Emits an operation on i64 without a dtype. Extents are i64, so these operations make up most programs.
   bool binary_op(BinOp o) {
     switch (o) {
       case BinOp::add: return op(Op::add), true;
@@ -99,6 +110,7 @@ class ProgramBuilder {
 EntryProgram build_entry_program(const Func &f, const WorkEstimate &work, const SourceMap &sources) {
   EntryProgram out;
   ProgramBuilder b(f);
+  // The order matters: each out_extent takes the next extent of the next output.
   for (const Param &p : f.params) {
     if (!p.buf || p.mode != ParamMode::out) continue;
     for (const Expr &e : p.buf->extents) {
@@ -129,6 +141,7 @@ EntryProgram build_entry_program(const Func &f, const WorkEstimate &work, const 
   }
   out.bounded = work.bounded;
   out.code = b.take();
+  // Unlike the parts above, the estimate may have no code; the kernel then counts as unbounded work.
   ProgramBuilder estimate(f);
   if (estimate.expression(work.operations)) {
     estimate.op(Op::work);

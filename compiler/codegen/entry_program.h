@@ -1,6 +1,6 @@
 // The small program that a call runs on its extents before the kernel: output shapes, the choice between the
 // optimised and the plain body, workspace, work estimate. An i64 stack bytecode without loops; made from IR
-// expressions here, evaluated by runtime/entry.
+// expressions here, evaluated by runtime/versions/entry.
 #pragma once
 
 #include <cstdint>

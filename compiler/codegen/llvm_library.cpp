@@ -34,6 +34,8 @@ using CompileFn = decltype(&kw_llvm_compile);
                                 {"reinstall kernelwright; cached kernels run without this library"}});
 }
 
+/// Returns the path of the LLVM library beside the library that holds this function. A search path could find
+/// a library of another build.
 std::string library_path() {
   Dl_info info;
   if (!dladdr(reinterpret_cast<void *>(&library_path), &info) || !info.dli_fname)
@@ -67,6 +69,8 @@ bool has_room_for(const std::string &path) {
   return true;
 }
 
+/// Opens the library and returns its entry. A shortage of memory becomes std::bad_alloc, since dlopen reports
+/// it like a missing file; any other failure becomes E502.
 CompileFn open_now() {
   std::string path = library_path();
   find_unwinder();
@@ -95,6 +99,7 @@ class Library {
   Library();
   ~Library() {
     std::unique_lock lock(mutex_);
+    // A child of fork has no opener thread that could leave, so it must not wait for one.
     if (owner_ == getpid()) unused_.wait(lock, [&] { return users_ == 0; });
   }
 
@@ -106,6 +111,7 @@ class Library {
     std::scoped_lock lock(mutex_);
     if (--users_ == 0) unused_.notify_all();
   }
+  /// Waits until no thread is in the library, and keeps others out until the fork has happened.
   void before_fork() {
     std::unique_lock lock(mutex_);
     unused_.wait(lock, [&] { return users_ == 0; });
@@ -117,6 +123,7 @@ class Library {
   CompileFn entry() {
     std::unique_lock lock(mutex_);
     if (opened_.valid()) {
+      // The lock is released during the wait: other threads enter and leave meanwhile.
       std::shared_future<CompileFn> opened = opened_;
       lock.unlock();
       opened.wait();
@@ -155,6 +162,8 @@ class Library {
     }
   };
 
+  /// Opens the library and lets it set up LLVM for `target`. Compiles may enter as soon as the library
+  /// announces its set-up: they then wait for it inside.
   void open_and_prepare(const Target &target, std::promise<CompileFn> promise) {
     Announcement opened{promise};
     try {
@@ -178,17 +187,20 @@ class Library {
   CompileFn entry_ = nullptr;
 };
 
+/// Returns the only library of the process.
 Library &library() {
   static Library it;
   return it;
 }
 
+/// Registers the handlers of fork, which exist as long as the process.
 Library::Library() {
   ensure(pthread_atfork([] { library().before_fork(); }, [] { library().after_fork(); },
                         [] { library().after_fork(); }) == 0,
          "no memory for the handlers of fork");
 }
 
+/// Keeps forks waiting while it exists: a thread is in the library.
 struct InUse {
   InUse() { library().enter(); }
   ~InUse() { library().leave(); }
@@ -196,11 +208,14 @@ struct InUse {
   InUse &operator=(const InUse &) = delete;
 };
 
+/// The answer of one call: the status of kw_llvm_compile, and the result or the error text.
 struct Received {
   int32_t status = 0;
   std::string text;
 };
 
+/// Calls the library. Throws E502 if it is of another build (status 2) and std::bad_alloc if it has no memory
+/// (status 3). The caller judges status 1.
 Received request(const Func &f, const Target &target, int32_t want, int32_t provoke) {
   Received out;
   std::string id(build_id());

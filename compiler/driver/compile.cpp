@@ -60,6 +60,8 @@ void describe_parameters(const Func &f, const Func &source, const Signature &sig
 /// The place of an index, the tensor and the dimension.
 using IndexKey = std::tuple<uint32_t, uint32_t, std::string, size_t>;
 
+/// Copies the terms of one sign to a side of a condition, with positive factors. Returns false if a term is
+/// no extent of the function.
 bool read_terms(const Func &f, const Affine &form, int64_t sign, ExtentSum &out) {
   Affine part;
   for (const AffineTerm &t : form.terms) {
@@ -78,6 +80,7 @@ bool read_terms(const Func &f, const Affine &form, int64_t sign, ExtentSum &out)
 /// `form` >= 0 with its negative part on the other side; nothing when it is not over extents alone.
 std::optional<ShapeCondition> shape_condition(const Func &f, const Affine &form) {
   ShapeCondition c;
+  // The constant goes to the side without extents, if there is one: 8 - n >= 0 becomes 8 >= n.
   bool extents_on_top = std::any_of(form.terms.begin(), form.terms.end(),
                                     [](const AffineTerm &t) { return t.coefficient > 0; });
   (extents_on_top ? c.smaller : c.larger).constant = extents_on_top ? -form.constant : form.constant;
@@ -101,6 +104,7 @@ std::map<IndexKey, std::vector<ShapeCondition>> find_conditions(const Func &f) {
   return out;
 }
 
+/// Resolves the places of all checks, since the source may be gone when one fails.
 void describe_sites(const Func &f, const Func &source, const SourceMap &sources, Artifact &a) {
   auto conditions = f.sites.empty() ? decltype(find_conditions(source)){} : find_conditions(source);
   for (const Site &s : f.sites) {
@@ -122,6 +126,7 @@ std::vector<std::optional<size_t>> argument_numbers(const Func &f, const Signatu
       out.emplace_back();
       continue;
     }
+    // Arguments that the kernel does not use have a number and no parameter.
     while (arg < signature.args.size() && signature.args[arg].kind == ArgKind::unused) ++arg;
     ensure(arg < signature.args.size(), "more parameters than arguments");
     out.emplace_back(arg++);
@@ -194,6 +199,7 @@ Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagn
   for (const Diagnostic &d : warnings) sink.add(d);
   for (Diagnostic &d : find_bounds_errors(f, input.sources)) sink.add(std::move(d));
   for (Diagnostic &d : analyse_initialisation(f).warnings) sink.add(std::move(d));
+  // One compilation reports all errors of the kernel together.
   sink.throw_if_errors();
   for (Diagnostic &d : check_hints(f, input.sources)) sink.add(std::move(d));
 

@@ -26,6 +26,7 @@ namespace {
 using Kind = Proof::Kind;
 
 /// `worst` >= 0, with what is subtracted on the other side.
+///     a.shape[0] - b.shape[0] - 1 >= 0   →   "a.shape[0] >= b.shape[0] + 1"
 std::string condition_text(const Func &f, const Affine &worst) {
   Affine larger, smaller;
   for (const AffineTerm &t : worst.terms)
@@ -46,16 +47,20 @@ std::string fact_text(const Func &f, const Expr &fact) {
   return b && b->op == BinOp::le ? cat(bound_text(f, b->b), " >= ", bound_text(f, b->a)) : print(fact);
 }
 
+/// Returns whether the fact is `1 <= extent` for an extent of the function. Such facts are not told.
 bool is_extent_fact(const Func &f, const Expr &fact) {
   const Binary *b = as<Binary>(fact);
   const Ref *r = b && as_int(b->a) == 1 ? as<Ref>(b->b) : nullptr;
   return r && std::find(f.extents.begin(), f.extents.end(), r->sym) != f.extents.end();
 }
 
+/// Collects the findings of one kernel. Runs the pipeline and the scheduler again, with a recorded schedule,
+/// since an artifact keeps neither.
 class Explainer {
  public:
   Explainer(const Func &f, const CompileInput &input) : f_(f), in_(input) {
     safe_ = run_pipeline(f, input.options, input.target);
+    // Other bodies run their loops as written, so that there is no schedule to tell of.
     if (!is_scheduled(input.options)) return;
     const Backend &backend = find_backend("llvm");
     schedule_ = backend.schedule(safe_, input.target, true);
@@ -63,6 +68,7 @@ class Explainer {
     out_.findings = describe_loops(safe_, schedule_, input.target);
     for (Finding &finding : describe_missed(safe_, schedule_, input)) add(std::move(finding));
     out_.schedule = schedule_.steps;
+    // Checks, conditions and buffers are those of the function that runs.
     safe_ = schedule_.func;
   }
 
@@ -87,6 +93,8 @@ class Explainer {
     ensure(wrong.empty(), cat("the schedule of '", f_.name, "' is not what explain() tells: ", wrong));
   }
 
+  /// Finds arguments and outputs that are the same view as an earlier argument, from the aliases in the
+  /// signature.
   void find_shared() {
     const Signature &signature = in_.signature;
     std::vector<std::optional<size_t>> args = argument_numbers(f_, signature);
@@ -114,6 +122,7 @@ class Explainer {
   }
 
   void loops() {
+    // Reads the tree of the front end, so that the findings follow the source.
     std::vector<CheckedHint> claims = checked_hints(f_, in_.sources);
     walk(
         f_.body,
@@ -137,6 +146,7 @@ class Explainer {
     const For *threads = nullptr, *lanes = nullptr;
     LoopId executor = schedule_.executor_of(loop.id);
     Loc at = loop.iter->loc;
+    // Directives like split and peel leave several loops with one LoopId: a kind of any of them counts.
     walk(schedule_.func.body ? schedule_.main() : safe_.body, [&](const For &n, const Stmt &) {
       if (n.id != executor) return;
       at = n.iter->loc;
@@ -172,6 +182,7 @@ class Explainer {
     return words.empty() || (named && affine_of(e)) ? bound_text(f_, e) : words;
   }
 
+  /// Tells whether a hint is proved, with the reductions that its iterations share; if not, its warning.
   std::string claim_text(const CheckedHint &c) const {
     if (c.refusal) return cat(row_of(c.refusal->code).name, ": ", c.refusal->message);
     std::vector<std::string> shared;
@@ -184,6 +195,8 @@ class Explainer {
     return cat("`", hint_text(c.hint), "(", c.loop->iter->name, ")` is proved: ", fact);
   }
 
+  /// Explains one subscript. A site comes first: it shows that the check runs, whatever the proof says of the
+  /// function before the passes.
   void access(const Access &a, size_t d, const BoundsContext &context) {
     IndexProof proof = prove_index(a, d, context);
     Finding finding{"access", a.loc, target_text(a), static_cast<int32_t>(d), {}, {}};
@@ -204,6 +217,7 @@ class Explainer {
     add(std::move(finding));
   }
 
+  /// Returns whether the function checks the subscript when it runs. Matches place, dimension and buffer.
   bool has_site(const Access &a, size_t d) const {
     const Expr &index = (*a.index)[d];
     Loc loc = index.loc().known() ? index.loc() : a.loc;
@@ -212,6 +226,7 @@ class Explainer {
     });
   }
 
+  /// Returns the conditions on sizes that the proof of a subscript needs, as text.
   std::vector<std::string> conditions(const IndexProof &proof) const {
     std::vector<std::string> out;
     for (const Proof *p : {&proof.low, &proof.high}) {
@@ -221,6 +236,7 @@ class Explainer {
     return out;
   }
 
+  /// Returns the first reason that applies, from the options of the compilation to the form of the subscript.
   std::string why_checked(const Access &a, size_t d, const IndexProof &proof) const {
     if (in_.options.debug) return "debug=True checks every access";
     if (in_.options.body != Body::main) return "the plain body assumes nothing about sizes";
@@ -242,6 +258,7 @@ class Explainer {
     return "no proof was found from the loops and guards around it";
   }
 
+  /// Returns the text of an access: of a store such as `a[i] += b[j]` only "a[i]".
   std::string target_text(const Access &a) const {
     std::string text = excerpt(in_.sources, a.loc);
     if (!a.is_store) return text;
@@ -256,6 +273,7 @@ class Explainer {
 
   void buffers() {
     InitReport report = analyse_initialisation(f_);
+    // Outputs that are a view of an argument are listed in Explanation::shared.
     for (const Param &p : safe_.params)
       if (p.buf && p.mode == ParamMode::out && !is_shared(p.buf->sym->name))
         buffer(p.buf, p.fill, "output", report);
@@ -326,6 +344,7 @@ std::string excerpt(const SourceMap &sources, Loc loc) {
   if (loc.begin >= text.size() || loc.end > text.size()) return {};
   std::string out;
   for (char c : text.substr(loc.begin, loc.end - loc.begin)) {
+    // Line breaks and indentation become one space.
     bool space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
     if (!space)
       out += c;

@@ -35,6 +35,7 @@ std::string amount(double n, std::string_view noun) {
 }
 
 /// True for `x = x + term` and the like, also as an fma.
+/// An fma adds its third operand.
 bool adds_to_its_place(const Store &s) {
   if (const Call *n = as<Call>(s.value); n && n->fn == Fn::fma) {
     const Load *read = as<Load>(n->args[2]);
@@ -59,6 +60,7 @@ Expr untyped(const Expr &e) {
       [](const Const &n, const Expr &) { return const_int(static_cast<int64_t>(n.bits)); });
 }
 
+/// Describes each loop of the scheduled function, outer loops first, with its share of the estimated time.
 class LoopReport {
  public:
   LoopReport(const Func &safe, const Func &f, const Target &target)
@@ -84,6 +86,7 @@ class LoopReport {
     });
   }
 
+  /// "i in range(a.shape[0])"; of a loop over one block "i in its block at i0".
   std::string range_text(const For &n) const {
     const Ref *first = as<Ref>(n.lo);
     bool in_block = first && std::any_of(loops_.begin(), loops_.end(), [&](const For *o) {
@@ -95,6 +98,7 @@ class LoopReport {
                bound_text(f_, untyped(n.hi)), n.step == 1 ? "" : cat(", ", n.step), ")");
   }
 
+  /// "parallel, vectorized by 64, sums in lanes".
   std::string how(const For &n) const {
     std::vector<std::string> out;
     if (n.kind == ForKind::parallel) out.emplace_back("parallel");
@@ -121,6 +125,7 @@ class LoopReport {
     return out;
   }
 
+  /// "24 bytes, 3 operations, 1.5 cycles each: 97 % of the time"; "" for a loop without work of its own.
   std::string estimate(const For &n) const {
     const LoopCost &c = costs_.at(&n);
     if (c.cycles == 0 || total_ == 0) return {};

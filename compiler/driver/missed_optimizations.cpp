@@ -13,6 +13,8 @@ namespace kw {
 
 namespace {
 
+/// Goes through the loops of the function before scheduling, and looks up how the scheduled function runs
+/// each of them.
 class MissedOptimizations {
  public:
   MissedOptimizations(const Func &safe, const Schedule &schedule, const CompileInput &input)
@@ -34,10 +36,13 @@ class MissedOptimizations {
   }
 
  private:
+  /// Returns whether the loop that executes `n` is in the list.
   bool has(const std::vector<LoopId> &list, const For &n) const {
     return std::find(list.begin(), list.end(), schedule_.executor_of(n.id)) != list.end();
   }
 
+  /// Tells of an outermost loop without threads, and of an innermost one without vectors. Threads in a loop
+  /// inside count, and so do vectors of a loop around.
   void loop(const Stmt &s, const For &n) {
     bool is_outermost =
         std::none_of(scope_->begin(), scope_->end(), [](const ScopeItem &i) { return i.is_loop(); });
@@ -50,6 +55,7 @@ class MissedOptimizations {
     });
     std::string no_threads, no_vector;
     if (is_outermost && !threads) no_threads = why_not(n, Claim::parallel);
+    // A loop that is not left, as after unrolling, has no iterations to vectorize.
     if (is_innermost && !vector && has(left_, n)) no_vector = why_not(n, Claim::vectorize);
     if (!no_threads.empty() && no_threads == no_vector)
       return add(s, cat("not parallelized or vectorized: ", n.iter->name), std::move(no_vector));
@@ -122,6 +128,7 @@ class MissedOptimizations {
     return r.to.iteration.empty() ? out : cat(out, " (", pair_text(r, sure), ")");
   }
 
+  /// "with n = 8: iteration i = 0 reads what iteration i = 1 writes".
   std::string pair_text(const Rejection &r, bool sure) const {
     std::vector<std::string> sizes;
     for (const auto &[size, value] : r.sizes) sizes.push_back(cat(bound_text(safe_, size), " = ", value));

@@ -25,10 +25,13 @@ constexpr Pass guarded_but_data[] = {{"guard_bounds", guard_bounds_but_data},
                                      {"hoist_checks", hoist_checks},
                                      {"demote_integers", demote_integers}};
 constexpr Pass debugged[] = {{"check_all_bounds", check_all_bounds}, {"track_writes", track_writes}};
+// No fact may be assumed here: the plain body runs when a fact of the main body fails.
 constexpr Pass plain[] = {{"guard_bounds", guard_bounds_without_facts}};
 constexpr Pass plain_but_data[] = {{"guard_bounds", guard_bounds_without_facts_but_data}};
 
+/// Returns the passes that make accesses safe. With `unchecked`, subscripts that are data get no checks.
 PassList safety(const CodegenOptions &options) {
+  // Debug mode comes first: it checks every access, whichever body was asked for.
   if (options.debug) return debugged;
   if (options.body != Body::main) return options.unchecked ? plain_but_data : plain;
   return options.unchecked ? guarded_but_data : guarded;
@@ -49,6 +52,7 @@ bool is_scheduled(const CodegenOptions &options) { return options.body == Body::
 
 Func scheduled(const Func &safe, const CodegenOptions &options, const Target &target,
                const Backend &backend) {
+  // A back end without steps runs the loops as they are written.
   if (!is_scheduled(options) || backend.steps.empty()) return safe;
   StageClock clock;
   Func out = backend.schedule(safe, target).func;

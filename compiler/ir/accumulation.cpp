@@ -9,6 +9,7 @@
 
 namespace kw {
 
+/// -2^63 has no positive counterpart in 64 bits: INT64_MAX stands for its magnitude.
 int64_t step_size(const For &loop) {
   if (loop.step > 0) return loop.step;
   return loop.step == INT64_MIN ? INT64_MAX : -loop.step;
@@ -60,12 +61,15 @@ bool reads_elements(const Expr &e) {
 }
 
 bool same_place(const Load &a, const Store &s) {
+  // one buffer has one rank, so that both subscript lists have the same length
   if (a.buf != s.buf) return false;
   for (size_t d = 0; d < a.index.size(); ++d)
     if (!equal(a.index[d], s.index[d])) return false;
   return true;
 }
 
+/// Returns whether a store `s = s op term` is an accumulation. Division, remainders, shifts and comparisons
+/// are none.
 static bool accumulates(BinOp op) {
   switch (op) {
     case BinOp::add:
@@ -81,6 +85,7 @@ static bool accumulates(BinOp op) {
 }
 
 bool is_exact(BinOp op, DType t) {
+  // integers wrap, which is associative; minima, maxima and bitwise operations never round
   bool rounds = op == BinOp::add || op == BinOp::sub || op == BinOp::mul;
   return !rounds || !is_float(t);
 }
@@ -93,12 +98,14 @@ Accumulation accumulation_of(const Store &s) {
     return l && same_place(*l, s);
   };
   if (is_accumulator(n->a)) return {n->op, n->a, n->b};
+  // `term - s` is left out: each iteration would change the sign of the element
   if (n->op != BinOp::sub && is_accumulator(n->b)) return {n->op, n->b, n->a};
   return {};
 }
 
 std::vector<const For *> band_of(const Store &s, const std::vector<const For *> &loops) {
   std::vector<const For *> out;
+  // from the inside out, until each name of the mark is found; a while has no name and is passed over
   for (auto loop = loops.rbegin(); loop != loops.rend() && out.size() < s.order.band.size(); ++loop)
     if (*loop && s.order.names((*loop)->iter)) out.push_back(*loop);
   return out;
@@ -106,9 +113,10 @@ std::vector<const For *> band_of(const Store &s, const std::vector<const For *> 
 
 namespace {
 
+/// Visits the stores in source order and keeps the stack of loops around the current place.
 struct StoreWalk {
   const std::function<void(const Stmt &, const Store &, const std::vector<const For *> &)> &visit;
-  std::vector<const For *> loops;
+  std::vector<const For *> loops;  ///< around the current place, outermost first
 
   void body(const For *loop, const Stmt &s) {
     loops.push_back(loop);
@@ -118,6 +126,7 @@ struct StoreWalk {
   void statements(const Stmt &root) {
     for_each_in_block(root, [&](const Stmt &s) {
       const For *loop = as<For>(s);
+      // the branches of an If run at most once, so that only loops are pushed
       bool repeats = loop || as<While>(s);
       if (const Store *n = as<Store>(s)) visit(s, *n, loops);
       for_each_block(s, [&](const Stmt &block) { repeats ? body(loop, block) : statements(block); });

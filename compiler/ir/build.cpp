@@ -12,6 +12,7 @@ namespace kw {
 
 namespace {
 
+/// Returns the largest depth in the list; 0 if it is empty.
 uint32_t deepest(const std::vector<Expr> &list) {
   uint32_t d = 0;
   for (const Expr &e : list) d = std::max<uint32_t>(d, e->depth);
@@ -20,6 +21,8 @@ uint32_t deepest(const std::vector<Expr> &list) {
 uint32_t depth_of(const Expr &e) { return e ? e->depth : 0; }
 uint32_t depth_of(const Stmt &s) { return s ? s->depth : 0; }
 
+/// Returns the depth in the type of the nodes. Throws E105 above max_depth, a limit that recursive
+/// traversals rely on.
 uint16_t checked_depth(uint32_t depth, Loc loc) {
   if (depth > max_depth)
     throw CompileError(Diagnostic{Code::E105,
@@ -30,6 +33,7 @@ uint16_t checked_depth(uint32_t depth, Loc loc) {
   return static_cast<uint16_t>(depth);
 }
 
+/// A leaf has depth 1. Any other expression is one deeper than its deepest operand.
 uint32_t expr_depth(const decltype(ExprNode::v) &v) {
   return 1 + std::visit(Overload{[](const Const &) { return 0u; }, [](const Ref &) { return 0u; },
                                  [](const Load &n) { return deepest(n.index); },
@@ -44,6 +48,8 @@ uint32_t expr_depth(const decltype(ExprNode::v) &v) {
                         v);
 }
 
+/// Let, Alloc and Seq add no level: their chains may have any length, and traversals follow them without
+/// recursion. Every other statement is one deeper than its deepest part.
 uint32_t stmt_depth(const decltype(StmtNode::v) &v) {
   return std::visit(
       Overload{[](const Store &n) { return 1 + std::max(deepest(n.index), depth_of(n.value)); },
@@ -62,9 +68,11 @@ uint32_t stmt_depth(const decltype(StmtNode::v) &v) {
       v);
 }
 
+/// Relies on the order of BinOp, whose last enumerators are lt, le, eq and ne.
 bool is_comparison(BinOp op) { return op >= BinOp::lt; }
 
-/// x+0, x-0, x*1 and x*0 on integers (never on floats, where they change -0.0 and NaN).
+/// Folds x+0, x-0 and x*1 on integers, to x; returns null for the rest. Floats are excluded, because x+0
+/// changes -0.0.
 Expr fold_identity(BinOp op, const Expr &a, const Expr &b, DType t) {
   if (!is_int(t)) return {};
   auto x = as_int(a), y = as_int(b);
@@ -101,6 +109,7 @@ Expr load(const Buf &buf, std::vector<Expr> index, Loc loc) {
   return make_expr(buf->dtype, loc, Load{buf, std::move(index)});
 }
 
+/// Returns nothing for an expression that is not a constant, even if its value could be derived.
 std::optional<Value> as_const(const Expr &e) {
   const Const *c = as<Const>(e);
   return c ? std::optional<Value>(Value{e.dtype(), c->bits}) : std::nullopt;
@@ -119,6 +128,7 @@ Expr unary(UnOp op, Expr a, Loc loc) {
 }
 
 Expr unfolded(BinOp op, Expr a, Expr b, Loc loc) {
+  // other operations fold as usual: a fault reports only the operands of a comparison
   bool compares = is_comparison(op);
   return compares ? make_expr(DType::b1, loc, Binary{op, std::move(a), std::move(b)})
                   : binary(op, std::move(a), std::move(b), loc);
@@ -129,12 +139,14 @@ Expr binary(BinOp op, Expr a, Expr b, Loc loc) {
   DType t = a.dtype();
   auto x = as_const(a), y = as_const(b);
   if (x && y) return constant(apply(op, *x, *y), loc);
+  // the operand that is returned keeps its own location
   if (Expr folded = fold_identity(op, a, b, t)) return folded;
   return make_expr(is_comparison(op) ? DType::b1 : t, loc, Binary{op, std::move(a), std::move(b)});
 }
 
 Expr logic(bool is_and, Expr a, Expr b, Loc loc) {
   ensure(a.dtype() == DType::b1 && b.dtype() == DType::b1, "logic on something that is no bool");
+  // only a constant left side decides: it selects `b`, or `b` is never evaluated
   if (auto v = as_int(a)) return (*v != 0) == is_and ? b : a;
   return make_expr(DType::b1, loc, Logic{is_and, std::move(a), std::move(b)});
 }
@@ -161,6 +173,7 @@ Expr call(Fn fn, std::vector<Expr> args, Loc loc) {
   std::vector<Value> values;
   for (const Expr &a : args)
     if (auto v = as_const(a)) values.push_back(*v);
+  // functions without `folds` have no definition in apply(): transform/math expands them
   if (values.size() == args.size() && row_of(fn).folds)
     return constant(kw::apply(fn, std::span<const Value>(values)), loc);
   return call(fn, result, std::move(args), loc);
@@ -186,6 +199,7 @@ Stmt seq(std::vector<Stmt> items, Loc loc) {
   std::vector<Stmt> flat;
   for (Stmt &s : items) {
     if (!s) continue;
+    // one level is enough: no Seq stands directly in another (ir/verify)
     if (const Seq *inner = as<Seq>(s))
       flat.insert(flat.end(), inner->items.begin(), inner->items.end());
     else
@@ -196,6 +210,7 @@ Stmt seq(std::vector<Stmt> items, Loc loc) {
 }
 
 Buf make_buf(Sym sym, std::vector<Expr> extents, Space space, std::vector<Expr> strides) {
+  // the verifier requires that a buffer and its symbol have one dtype
   DType t = sym->dtype;
   return std::make_shared<const BufNode>(
       BufNode{std::move(sym), t, std::move(extents), std::move(strides), space, {}});

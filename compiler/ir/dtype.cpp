@@ -7,10 +7,12 @@
 namespace kw {
 
 namespace {
+/// The names of a type in printed IR and in NumPy, its bytes in memory and its bits of value.
 struct Row {
   std::string_view brief, numpy;
   uint32_t bytes, bits;
 };
+// in the order of DType, whose enumerators are the indices
 constexpr std::array<Row, dtype_count> rows = {{{"b1", "bool", 1, 1},
                                                 {"i8", "int8", 1, 8},
                                                 {"i16", "int16", 2, 16},
@@ -47,6 +49,8 @@ std::optional<DType> dtype_from_numpy(std::string_view name) {
   return std::nullopt;
 }
 
+/// Returns the common type of an integer and the float type `f`, which must hold the integer's values: at
+/// least f32 for 16 bits, f64 for more.
 static DType float_for_int_bits(uint32_t int_bits, DType f) {
   if (int_bits <= 8) return f;
   DType needed = int_bits == 16 ? DType::f32 : DType::f64;
@@ -55,9 +59,11 @@ static DType float_for_int_bits(uint32_t int_bits, DType f) {
 
 std::optional<DType> promote(DType a, DType b) {
   if (a == b) return a;
+  // DType lists bool, signed, unsigned, float and complex types in this order: `a` is of the earlier class
   if (a > b) std::swap(a, b);
   if (b >= DType::c64) return std::nullopt;
   if (a == DType::b1) return b;
+  // neither 16-bit format holds the other; f32 holds both
   if (is_float(a)) return a == DType::f16 && b == DType::bf16 ? DType::f32 : b;
   if (is_float(b)) return float_for_int_bits(bit_width(a), b);
   if (is_signed_int(a) == is_signed_int(b)) return bit_width(a) > bit_width(b) ? a : b;

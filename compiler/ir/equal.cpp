@@ -10,6 +10,8 @@ namespace kw {
 
 namespace {
 
+/// Compares two trees node by node. For functions, symbols correspond in the order in which they are met. For
+/// expressions (`free_must_match`), each symbol must be the same on both sides.
 class Comparer {
  public:
   explicit Comparer(bool free_must_match) : free_must_match_(free_must_match) {}
@@ -43,7 +45,7 @@ class Comparer {
   /// Heads only: the chain is followed by the caller.
   bool same_head(const StmtNode &a, const StmtNode &b);
 
-  bool free_must_match_;
+  bool free_must_match_;  ///< symbols are compared by identity
   std::unordered_map<const SymNode *, const SymNode *> left_, right_;
   std::unordered_map<const ExprNode *, const ExprNode *> found_same_;  ///< shared nodes are compared once
 };
@@ -52,6 +54,7 @@ bool Comparer::same(const Sym &a, const Sym &b) {
   if (!a || !b) return !a && !b;
   if (free_must_match_) return a == b;
   if (a->dtype != b->dtype) return false;
+  // both directions are recorded: two symbols of one side never correspond to the same one of the other
   auto l = left_.try_emplace(a.get(), b.get()).first->second;
   auto r = right_.try_emplace(b.get(), a.get()).first->second;
   return l == b.get() && r == a.get();
@@ -69,6 +72,7 @@ bool Comparer::same(const Param &a, const Param &b) {
 }
 
 bool Comparer::same(const Func &a, const Func &b) {
+  // extents and parameters come first: they relate the symbols that the rest uses
   return a.name == b.name && a.fp == b.fp && a.tuple_of_one == b.tuple_of_one && same(a.extents, b.extents) &&
          same(a.params, b.params) && same(a.facts, b.facts) && same(a.results, b.results) &&
          same(a.body, b.body) && same(a.sites, b.sites);
@@ -76,8 +80,10 @@ bool Comparer::same(const Func &a, const Func &b) {
 
 bool Comparer::same(const Expr &a, const Expr &b) {
   if (!a || !b) return !a && !b;
+  // under a renaming a node may differ from itself: its symbol may correspond to another one
   if (a.p == b.p && free_must_match_) return true;
   if (a.dtype() != b.dtype() || a->v.index() != b->v.index()) return false;
+  // shared nodes are remembered, because the expression as a tree can be exponentially large
   bool shared = a.p.use_count() > 1;
   if (shared)
     if (auto known = found_same_.find(a.p.get()); known != found_same_.end() && known->second == b.p.get())
@@ -111,6 +117,7 @@ bool Comparer::same_kind(const Expr &a, const Expr &b) {
 }
 
 bool Comparer::same(const Stmt &a, const Stmt &b) {
+  // a loop follows the chains of Let, Alloc and Seq, which may be longer than the stack allows
   const Stmt *x = &a, *y = &b;
   for (;;) {
     if (!x || !y || !*x || !*y) return (!x || !*x) && (!y || !*y);
@@ -137,6 +144,7 @@ bool Comparer::same_head(const StmtNode &a, const StmtNode &b) {
                              },
                              [&](const For &n) {
                                const auto &m = std::get<For>(b.v);
+                               // `id` is left out: it is no part of the meaning (LoopId)
                                return n.step == m.step && n.kind == m.kind && n.how == m.how &&
                                       n.hint == m.hint && same(n.iter, m.iter) && same(n.lo, m.lo) &&
                                       same(n.hi, m.hi) && same(n.most_threads, m.most_threads) &&
@@ -159,6 +167,7 @@ bool Comparer::same_head(const StmtNode &a, const StmtNode &b) {
                              [&](const Seq &n) {
                                const auto &m = std::get<Seq>(b.v);
                                if (n.items.size() != m.items.size()) return false;
+                               // the last item continues the chain, and the caller compares it
                                for (size_t i = 0; i + 1 < n.items.size(); ++i)
                                  if (!same(n.items[i], m.items[i])) return false;
                                return true;

@@ -61,6 +61,7 @@ constexpr IntrinsicRow table[] = {
     {Fn::shift_right, "shift_right", 2, same, cheap, no, yes, ""},
 };
 
+/// Returns whether each row stands at the number of its enumerator, by which row_of finds it.
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(table); ++i)
     if (static_cast<size_t>(table[i].fn) != i) return false;
@@ -68,6 +69,7 @@ constexpr bool in_order() {
 }
 static_assert(in_order(), "one row per function, in the order of the enumeration");
 
+/// Returns the unsigned type as wide as a float type, or the float type as wide as an unsigned one.
 DType same_width(DType t) {
   switch (t) {
     case DType::f16:
@@ -81,12 +83,14 @@ DType same_width(DType t) {
   }
 }
 
+/// Returns the result type of NumPy's float functions: f16 for integers of 8 bits, f32 for 16, f64 for more.
 DType ufunc_float(DType t) {
   if (is_float(t)) return t;
   if (bit_width(t) <= 8) return DType::f16;
   return bit_width(t) == 16 ? DType::f32 : DType::f64;
 }
 
+/// Functions of one float, whose results double holds exactly, except that sqrt rounds.
 double apply_real(Fn fn, double x) {
   switch (fn) {
     case Fn::sqrt: return std::sqrt(x);
@@ -98,6 +102,7 @@ double apply_real(Fn fn, double x) {
   }
 }
 
+/// Functions of an integer or bool. Infinities and NaNs do not exist there.
 Value apply_int(Fn fn, const Value &x) {
   switch (fn) {
     case Fn::abs: return is_signed_int(x.dtype) && to_int(x) < 0 ? apply(UnOp::neg, x) : x;
@@ -153,10 +158,12 @@ Value apply(Fn fn, std::span<const Value> args) {
   if (fn == Fn::to_bits || fn == Fn::from_bits) return {same_width(x.dtype), x.bits};
   if (fn == Fn::scale) {
     double n = to_double(args[1]);
+    // written as a negation, so that a NaN is far, too
     bool far = !(std::abs(n) <= 4096);
     if (x.dtype == DType::f32) return from_float(far ? NAN : std::ldexp(to_float(x), static_cast<int>(n)));
     return from_double(x.dtype, far ? NAN : std::ldexp(to_double(x), static_cast<int>(n)));
   }
+  // computed in double, the result would be rounded twice
   if (fn == Fn::fma && x.dtype == DType::f32)
     return from_float(std::fma(to_float(x), to_float(args[1]), to_float(args[2])));
   if (fn == Fn::fma)

@@ -11,6 +11,7 @@
 
 namespace kw {
 
+/// Steps of other sizes than 1 divide the distance in u64, which holds the distance of any two i64 values.
 Expr steps_between(const Expr &low, const Expr &high, int64_t step) {
   uint64_t size = step > 0 ? static_cast<uint64_t>(step) : -static_cast<uint64_t>(step);
   if (size == 1) return sub(high, low);
@@ -19,6 +20,9 @@ Expr steps_between(const Expr &low, const Expr &high, int64_t step) {
   return cast(DType::i64, steps);
 }
 
+/// The forms with a step of 3 and of 1:
+///     range(lo, hi, 3)   →   (max(hi - 1, lo) - lo) // 3 + 1 if lo < hi else 0
+///     range(lo, hi)      →   hi - lo if lo < hi else 0
 Expr trips_between(const Expr &lo, const Expr &hi, int64_t step) {
   const Ref *extent = as<Ref>(hi);
   if (step == 1 && as_int(lo) == 0 && extent && extent->sym->kind == SymKind::extent) return hi;  // >= 0
@@ -37,6 +41,7 @@ bool fills_vector_register(const For &n) {
   if (n.kind != ForKind::vector) return false;
   for_each_statement(n.body, [&](const Stmt &s) {
     const Store *to = as<Store>(s);
+    // stores in inner loops do not count: the iterations of those are no lanes
     fills |= to && to->buf->space == Space::registers && to->buf->rank() == 1;
     return !as<For>(s) && !as<While>(s);
   });
@@ -49,6 +54,7 @@ bool fits_one_vector(const For &n) {
 
 const For *loop_to_collapse(const For &n) {
   std::unordered_set<const SymNode *> made{n.iter.get()};
+  // the Lets before the inner loop have a value only inside `n`, so that its bounds must not use them
   const Stmt *s = &n.body;
   for (; as<Let>(*s); s = &as<Let>(*s)->body) made.insert(as<Let>(*s)->sym.get());
   const For *inner = as<For>(*s);
@@ -74,6 +80,7 @@ bool holds_long_loop(const Stmt &root) {
   return found;
 }
 
+/// Adds the jumps of this body to `out`. Skips inner loops, because their jumps end only them.
 static void find(const Stmt &root, Jumps &out) {
   for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
     if (const Jump *n = as<Jump>(*s)) {
@@ -89,6 +96,7 @@ static void find(const Stmt &root, Jumps &out) {
 
 bool always_jumps(const Stmt &root) {
   for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
+    // control does not pass a statement that always jumps: one link of the chain decides
     if (as<Jump>(*s)) return true;
     const If *n = as<If>(*s);
     if (n && n->no && always_jumps(n->yes) && always_jumps(n->no)) return true;
@@ -103,6 +111,7 @@ Stmt number_loops(const Stmt &body) {
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, LoopId> of_place;
   std::unordered_map<const SymNode *, LoopId> ids;
   LoopId count = 0;
+  // first all numbers in source order, then the loops that carry them: nodes are immutable
   walk(body, [&](const For &n, const Stmt &) {
     Loc at = n.iter->loc;
     ids[n.iter.get()] =
@@ -129,6 +138,7 @@ bool may_change(const Expr &e, const Stmt &by, Overlap overlap) {
     read.insert(n.buf.get());
     reads_argument |= n.buf->space == Space::param;
   });
+  // values without loads never change
   if (read.empty()) return false;
   walk(by, [&](const Store &n, const Stmt &) {
     bool shared = overlap == Overlap::possible && reads_argument && n.buf->space == Space::param;
@@ -145,6 +155,7 @@ LoopInvariance::LoopInvariance(const For &loop, Overlap overlap) : own_(loop.ite
         written_.insert(n.buf.get());
         writes_arguments_ |= overlap == Overlap::possible && n.buf->space == Space::param;
       },
+      // each iteration makes a buffer of its own, so that it counts as written
       [&](const Alloc &n, const Stmt &) { written_.insert(n.buf.get()); });
 }
 
@@ -152,6 +163,7 @@ bool LoopInvariance::changes(const std::vector<Expr> &list, bool inner_iterators
   std::vector<Expr> parts = list;
   std::unordered_set<const SymNode *> seen;
   bool found = false;
+  // the list grows in the loop: every local that occurs adds its definition, once
   for (size_t i = 0; i < parts.size() && !found; ++i)
     walk(
         Expr(parts[i]),

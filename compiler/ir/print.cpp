@@ -51,6 +51,8 @@ std::string_view tail_text(Tail tail) {
 
 namespace {
 
+/// Builds the text of one function or expression. With `rename` every symbol gets a unique name, else it
+/// prints under its own.
 class Printer {
  public:
   explicit Printer(bool rename) : rename_(rename) {}
@@ -76,7 +78,7 @@ class Printer {
   const Expr &prepared(const Expr &e);
 
   bool rename_;
-  size_t indent_ = 0;
+  size_t indent_ = 0;  ///< levels of two spaces
   std::string out_;
   std::unordered_map<const SymNode *, std::string> names_;
   std::unordered_set<std::string> taken_;
@@ -99,6 +101,7 @@ static std::string quoted(std::string_view text) {
 std::string Printer::name(const Sym &s) {
   if (!rename_) return s->name;
   if (auto found = names_.find(s.get()); found != names_.end()) return found->second;
+  // names depend only on the order of first use, never on addresses: equal functions print equal text
   std::string chosen = s->name;
   for (int &n = suffixes_[s->name]; !taken_.insert(chosen).second;) chosen = cat(s->name, "_", ++n);
   names_.emplace(s.get(), chosen);
@@ -110,13 +113,17 @@ std::string Printer::list(const std::vector<Expr> &items) {
   for (const Expr &e : items) out += (out.empty() ? "" : ", ") + expr(e);
   return out;
 }
+/// A buffer of rank 0 is indexed by the empty tuple, as in NumPy: `x[()]`.
 std::string Printer::index(const std::vector<Expr> &items) {
   return items.empty() ? "[()]" : "[" + list(items) + "]";
 }
+/// A tuple of one element keeps its comma: `(n,)`.
 std::string Printer::tuple(const std::vector<Expr> &items) {
   return "(" + list(items) + (items.size() == 1 ? ",)" : ")");
 }
 
+/// Prints a constant such that its dtype and bits can be read back: True is b1, 3 is i64, 0.5 is f64. Other
+/// types are named, as in u8(3) or f32(0.5). Infinities and NaNs print as bits, so that payloads survive.
 std::string Printer::literal(DType t, uint64_t bits) {
   if (t == DType::b1) return bits ? "True" : "False";
   if (t == DType::i64) return std::to_string(static_cast<int64_t>(bits));
@@ -143,6 +150,7 @@ class Parts {
  private:
   void visit(const Expr &e) {
     if (uses[e.p.get()]++) return tree_size += sizes_[e.p.get()], void();
+    // a node that is met again adds the size that its first visit has measured
     double before = tree_size++;
     match(
         e, [](const Const &) {}, [](const Ref &) {}, [&](const Load &n) { visit_all(n.index); },
@@ -187,15 +195,19 @@ const Expr &Printer::prepared(const Expr &e) {
         [&](const Call &n) { std::for_each(n.args.begin(), n.args.end(), below); });
     depth[part.p.get()] = deepest + 1;
     if (part.p == e.p || (parts.uses[part.p.get()] < 2 && deepest < deepest_text)) continue;
+    // operands come first in this order, so that the line may use the lines before it
     int number = ++share_count_;
     std::string text = expr(part);
     line(cat("share(", number, ", ", text, ")"));
     shared_[part.p.get()] = cat("shared(", number, ")");
+    // from here on the part prints as one word
     depth[part.p.get()] = 0;
   }
   return e;
 }
 
+/// Prints an operand of an infix operator: in parentheses unless it is atomic. Negative constants get
+/// parentheses, too.
 std::string Printer::operand(const Expr &e) {
   if (auto found = shared_.find(e.p.get()); found != shared_.end()) return found->second;
   bool atom = as<Ref>(e) || as<Load>(e) || as<Call>(e) || as<Cast>(e);
@@ -241,6 +253,7 @@ std::string Printer::buffer_type(const BufNode &b) {
   return out;
 }
 
+/// Examples: `x: buf(f32, (n, m))`, `y: out(f32, (n,), fill='zero')`, `k: scalar(i64)`.
 std::string Printer::param(const Param &p) {
   if (!p.buf) return cat(name(p.sym), ": ", p.weak ? "weak(" : "scalar(", short_name(p.sym->dtype), ")");
   std::string_view mode = p.mode == ParamMode::in ? "buf" : p.mode == ParamMode::out ? "out" : "inout";
@@ -262,6 +275,7 @@ std::string Printer::site(const Site &s) {
 
 std::string Printer::function(const Func &f) {
   std::string extents, params;
+  // extents and parameters get their names first, so that later symbols of equal names take the suffixes
   for (const Sym &s : f.extents) extents += (extents.empty() ? "" : ", ") + name(s);
   for (const Param &p : f.params) params += (params.empty() ? "" : ", ") + param(p);
   out_ = "# kw-ir 2\n";
@@ -329,11 +343,13 @@ void Printer::statement(const Stmt &root) {
         prepared(n.value);
         std::string target = name(n.buf->sym) + index(n.index) + " = ";
         if (n.order == Order::source) return line(target + expr(n.value));
+        // y[()] = (y[()] + x[i]) @ lanes(i)
         std::vector<std::string> band;
         for (const Sym &loop : n.order.band) band.push_back(name(loop));
         line(
             cat(target, operand(n.value), " @ ", order_text(n.order.order), "(", join_text(band, ", "), ")"));
       },
+      // the block goes on behind the Let, so that its body needs an indented block of its own
       [&](const Let &n) {
         std::string value = expr(prepared(n.value));
         line(cat("with let(", name(n.sym), ", ", short_name(n.sym->dtype), ", ", value, "):"));

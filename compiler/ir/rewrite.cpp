@@ -78,6 +78,7 @@ std::optional<Statement> with_new_heads(const Stmt &s, F &f) {
       });
 }
 
+/// Replaces the rest of a chain; the counterpart of next_in_block.
 void set_next(Statement &v, const Stmt &next) {
   if (auto *let = std::get_if<Let>(&v)) let->body = next;
   if (auto *alloc = std::get_if<Alloc>(&v)) alloc->body = next;
@@ -154,6 +155,7 @@ Expr Rebuild::with_new_operands(const Expr &e) {
 }
 
 Expr Rebuild::operator()(const Expr &e) {
+  // a node with one owner is met once: only shared nodes need the table
   bool is_shared = e.p.use_count() > 1;
   if (const Expr *found = is_shared ? exprs_.find(e.p.get()) : nullptr) return *found;
   Expr out = apply(with_new_operands(e), e);
@@ -162,6 +164,7 @@ Expr Rebuild::operator()(const Expr &e) {
 }
 
 Stmt Rebuild::operator()(const Stmt &root) {
+  // follows the chain to its end, or to a shared statement that is rebuilt already
   std::vector<const Stmt *> chain;
   const Stmt *s = &root;
   Stmt tail;
@@ -174,7 +177,9 @@ Stmt Rebuild::operator()(const Stmt &root) {
   }
   std::vector<std::optional<Statement>> changed;
   changed.reserve(chain.size());
+  // heads in source order: rules see a definition before its uses
   for (const Stmt *link : chain) changed.push_back(with_new_heads(*link, *this));
+  // then the links from the last to the first: each one holds its rebuilt successor
   for (size_t i = chain.size(); i-- > 0;) {
     std::optional<Statement> &now = changed[i];
     if (const Stmt *old = next_in_block(*chain[i]->p); old && old->p != tail.p)

@@ -11,6 +11,7 @@ namespace kw {
 
 namespace {
 
+/// Returns a word in which the bits of a value of the type are set.
 uint64_t mask_of(DType t) {
   uint32_t width = bit_width(t);
   return width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
@@ -74,12 +75,14 @@ T float_max(T a, T b) {
 template <class T>
 void float_divmod(T a, T b, T &quotient, T &remainder) {
   remainder = std::fmod(a, b);
+  // fmod has given NaN, which stays the remainder
   if (b == 0) {
     quotient = a / b;
     return;
   }
   quotient = (a - remainder) / b;
   if (remainder != 0) {
+    // the remainder of Python has the sign of the divisor, that of C the sign of the dividend
     if ((b < 0) != (remainder < 0)) {
       remainder += b;
       quotient -= T(1);
@@ -89,6 +92,7 @@ void float_divmod(T a, T b, T &quotient, T &remainder) {
   }
   if (quotient != 0) {
     T floored = std::floor(quotient);
+    // the division above rounds and may end just below a whole number
     if (quotient - floored > T(0.5)) floored += T(1);
     quotient = floored;
   } else {
@@ -123,6 +127,7 @@ T float_binary(BinOp op, T a, T b) {
 }
 
 Value apply_float(BinOp op, const Value &a, const Value &b) {
+  // double holds every value of each float type, so that the comparison is exact
   if (op >= BinOp::lt) return from_int(DType::b1, compare(op, to_double(a), to_double(b)));
   if (a.dtype == DType::f32) return from_float(float_binary(op, to_float(a), to_float(b)));
   if (a.dtype == DType::f64) return from_double(DType::f64, float_binary(op, to_double(a), to_double(b)));
@@ -132,6 +137,7 @@ Value apply_float(BinOp op, const Value &a, const Value &b) {
   return from_double(a.dtype, float_binary(op, x, y));
 }
 
+/// Rounds toward negative infinity, as Python does. A divisor of -1 is apart: INT64_MIN / -1 traps.
 int64_t floor_div_int(int64_t a, int64_t b) {
   if (b == 0) return 0;
   if (b == -1) return static_cast<int64_t>(-static_cast<uint64_t>(a));
@@ -144,6 +150,7 @@ int64_t floor_mod_int(int64_t a, int64_t b) {
   return r != 0 && ((r < 0) != (b < 0)) ? r + b : r;
 }
 
+/// Counts outside the width shift out all bits: the result is 0, or copies of the sign for a signed shr.
 Value shift(BinOp op, const Value &a, const Value &b) {
   uint32_t width = bit_width(a.dtype);
   bool in_range = is_signed_int(b.dtype) ? to_int(b) >= 0 && to_int(b) < width : b.bits < width;
@@ -154,6 +161,7 @@ Value shift(BinOp op, const Value &a, const Value &b) {
 }
 
 Value apply_integer(BinOp op, const Value &a, const Value &b) {
+  // the low bits of sums and products do not depend on signs: one unsigned word serves all integer types
   bool is_signed = is_signed_int(a.dtype);
   int64_t x = to_int(a), y = to_int(b);
   auto wrap = [&](uint64_t v) { return Value{a.dtype, v & mask_of(a.dtype)}; };
@@ -182,6 +190,7 @@ Value apply_integer(BinOp op, const Value &a, const Value &b) {
   internal_error(__FILE__, __LINE__, "true division of integers");
 }
 
+/// Arithmetic of bool is logic, as in NumPy: + is `or`, * is `and`.
 Value apply_bool(BinOp op, const Value &a, const Value &b) {
   switch (op) {
     case BinOp::add:
@@ -203,6 +212,7 @@ Value apply_bool(BinOp op, const Value &a, const Value &b) {
 Value saturate(DType to, double v) {
   if (std::isnan(v)) return {to, 0};
   uint32_t width = bit_width(to);
+  // a power of two is exact in double, while the greatest 64-bit integer is not
   double high = std::ldexp(1.0, static_cast<int>(is_signed_int(to) ? width - 1 : width));
   double low = is_signed_int(to) ? -high : 0.0;
   v = std::trunc(v);
@@ -287,6 +297,7 @@ Value apply(BinOp op, const Value &a, const Value &b) {
 
 Value convert(DType to, const Value &a) {
   if (to == a.dtype) return a;
+  // the bits are copied: on the way through double a signalling NaN would become quiet
   if (a.dtype == DType::bf16 && to == DType::f32) return {to, a.bits << 16};
   if (is_float(a.dtype)) {
     double v = to_double(a);

@@ -19,6 +19,8 @@ namespace kw {
 
 namespace {
 
+/// Walks a function once and keeps the first error. Members return false as soon as something is wrong, which
+/// ends the walk.
 class Verifier {
  public:
   std::string run(const Func &f);
@@ -50,12 +52,12 @@ class Verifier {
     return invariance_.try_emplace(loop, *loop, overlap_).first->second;
   }
 
-  std::string error_;
+  std::string error_;  ///< the first error; empty while none is found
   Overlap overlap_ = Overlap::none;
   std::vector<const For *> loops_;  ///< around the place, outermost first
   std::unordered_map<const For *, LoopInvariance> invariance_;
   size_t site_count_ = 0;
-  int jump_targets_ = 0;
+  int jump_targets_ = 0;  ///< serial and while loops that a jump at this place may refer to
   bool in_parallel_ = false;
   std::unordered_set<const SymNode *> cells_;  ///< made in the innermost parallel loop around
   std::unordered_set<const SymNode *> bound_, visible_;
@@ -69,6 +71,7 @@ bool Verifier::bind(const Sym &s) {
 }
 
 bool Verifier::declare(const Buf &b) {
+  // sizes are checked before the buffer becomes visible: they must not refer to it
   for (const Expr &e : b->extents)
     if (!expr(e) || !need(e.dtype() == DType::i64, "an extent is not i64")) return false;
   for (const Expr &e : b->strides)
@@ -102,6 +105,7 @@ bool Verifier::binary_ok(const Expr &e, const Binary &n) {
 
 bool Verifier::expr(const Expr &e) {
   if (!need(bool(e), "an expression is missing")) return false;
+  // a shared expression is checked once per scope: `hide` empties the set whenever a symbol goes
   if (e.p.use_count() > 1 && sound_.count(e.p.get())) return true;
   if (!need(e->depth <= max_depth, "depth exceeds its limit")) return false;
   if (!need(e->depth == expected_depth(*e.p), "an expression has the wrong depth")) return false;
@@ -222,6 +226,7 @@ bool Verifier::loop(const For &n) {
   // passes may evaluate bounds again in the body
   bool fixed = !may_change(n.lo, n.body, overlap_) && !may_change(n.hi, n.body, overlap_);
   if (!need(fixed, "a loop writes memory that its bounds read") || !bind(n.iter)) return false;
+  // only serial loops can be left by a jump: the iterations of others have no such order
   int outer_targets = jump_targets_;
   jump_targets_ = n.kind == ForKind::serial ? jump_targets_ + 1 : 0;
   bool outer_parallel = in_parallel_, parallel = n.kind == ForKind::parallel;
@@ -283,6 +288,7 @@ bool Verifier::head(const Stmt &s) {
 
 bool Verifier::stmt(const Stmt &root) {
   if (!root) return true;
+  // the scope of a Let or Alloc reaches to the end of its chain
   std::vector<const SymNode *> scoped;
   bool ok = true;
   for (const Stmt *s = &root; ok && s && *s; s = next_in_block(*s->p)) {
@@ -299,6 +305,7 @@ std::string Verifier::run(const Func &f) {
   overlap_ = f.overlap;
   for (const Sym &s : f.extents)
     if (!need(s->dtype == DType::i64, "an extent symbol is not i64") || !bind(s)) return error_;
+  // scalars come before buffers, whose sizes may use them
   for (const Param &p : f.params)
     if (p.sym && !bind(p.sym)) return error_;
   for (const Param &p : f.params)

@@ -21,6 +21,7 @@ namespace kw {
 
 namespace {
 
+// Declared before the table, in which the step stands and which it reads.
 void version_short_sums(LoopNest &nest, const Target &target);
 
 /// The loops that peeling leaves at the borders may be short enough.
@@ -58,6 +59,7 @@ static_assert(steps[steps_of_a_version].run == version_short_sums);
 void version_short_sums(LoopNest &nest, const Target &target) {
   std::optional<ShortSums> version = short_sums(nest.original());
   if (!version) return;
+  // The steps behind this one rewrite both versions in one nest.
   std::span<const ScheduleStep> list = std::span(steps).first(steps_of_a_version);
   Schedule scheduled = run_schedule(version->func, target, list, nest.is_recording());
   if (!vectorizes_more(scheduled.func, nest.func())) return;

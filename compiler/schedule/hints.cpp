@@ -20,6 +20,8 @@ class Refusal {
   Refusal(const Func &f, const SourceMap &sources, const Nest &nest, Claim claim, const Verdict &verdict)
       : f_(f), sources_(sources), nest_(nest), claim_(claim), v_(verdict) {}
 
+  /// Builds the warning: the claim and what is wrong, then as notes the cause and a pair of iterations that
+  /// conflict. If no pair is known, the notes name the two places.
   Diagnostic diagnostic() const {
     std::string iterator = nest_.loops[0].loop->iter->name;
     Diagnostic d{code(), nest_.loops[0].loc, {}, {}, {}};
@@ -50,6 +52,7 @@ class Refusal {
   }
 
  private:
+  /// Returns the code of the warning. A conflict in a temporary has one of its own, since its help differs.
   Code code() const {
     switch (v_.reason) {
       case Reason::repeated: return Code::W403;
@@ -92,6 +95,7 @@ class Refusal {
                claim_ == Claim::reduce ? " by more than a reduction" : "");
   }
 
+  /// Tells of the variable that is not affine: in the words of the source, or as IR if its place is unknown.
   std::string cause_note() const {
     const NestVariable &cause = nest_.variables[*v_.cause];
     Loc at = cause.expr.loc();
@@ -108,6 +112,7 @@ class Refusal {
     return v_.reason == Reason::unproved ? "for some values " : "";
   }
 
+  /// "iteration i = 2 reads a[1] (line 5), which iteration i = 1 writes (line 4)".
   std::string pair_note() const {
     std::string_view way = to().is_write ? (from().is_write ? "writes as well" : "reads") : "writes";
     if (v_.reason == Reason::ordered) way = "does as well";
@@ -125,6 +130,7 @@ class Refusal {
     return cat("iteration ", loop.iter->name, " = ", (sink ? v_.witness->sink : v_.witness->source)[0], " ");
   }
 
+  /// "a[2, 0]", or the name of a scalar in quotes.
   std::string element() const {
     if (v_.witness->element.empty()) return cat("'", name(), "'");
     std::vector<std::string> parts;
@@ -150,6 +156,7 @@ class Refusal {
     return parts.empty() ? std::string() : cat("for example with ", join_text(parts, ", "));
   }
 
+  /// "'a' is written at line 4 and read at line 5": what is known without a witness.
   std::string places_note() const {
     auto place = [&](const NestAccess &a) {
       return cat(a.is_write ? "written" : "read", " at line ", line(a.loc));
@@ -159,6 +166,7 @@ class Refusal {
                v_.cause ? "" : ", and no pair of iterations that conflicts was found either");
   }
 
+  /// Returns what the user can write instead; "" if nothing is known.
   std::string help_for(const std::string &iterator) const {
     if (v_.reason == Reason::ordered && from().reduction.kind != ReductionKind::arg_reduction)
       return cat("`reduce(", iterator, ")` is the claim that holds here");
@@ -181,6 +189,8 @@ class Refusal {
   const Verdict &v_;
 };
 
+/// Visits every loop and checks its hint. The nest of the hinted loop alone is extracted, so that it is
+/// loop 0.
 class HintWalk {
  public:
   HintWalk(const Func &f, const SourceMap &sources) : f_(f), sources_(sources) {}

@@ -10,6 +10,8 @@ namespace kw {
 
 namespace {
 
+/// Applies the lines of a schedule in order, to the nest of the kernel or to the nest of its version for
+/// short sums.
 class Replay {
  public:
   Replay(LoopNest &nest, const SourceMap &sources) : nest_(nest), sources_(sources) {}
@@ -18,6 +20,7 @@ class Replay {
     for (Loc line : directive_lines(sources_, source)) {
       std::string_view text = sources_.text(source).substr(line.begin, line.end - line.begin);
       bool is_version = text.starts_with(short_sums_prefix);
+      // The first line without the prefix ends the version: lines behind it rewrite both forms.
       if (is_version) {
         line.begin += static_cast<uint32_t>(short_sums_prefix.size());
         begin_version(line);
@@ -31,6 +34,7 @@ class Replay {
   }
 
  private:
+  /// Parses a line for the present form of the nest, since directives change the names of loops.
   std::optional<RefusedLine> apply(LoopNest &nest, Loc line) const {
     Directive d = parse_directive(nest.func(), nest.nest(), sources_, line);
     Verdict v = nest.legal(d, true);
@@ -39,6 +43,8 @@ class Replay {
     return std::nullopt;
   }
 
+  /// Begins the version with the kernel before all directives, as the scheduler does. Throws CompileError
+  /// with E401 if the kernel has no such version, or has one already.
   void begin_version(Loc line) {
     if (version_) return;
     std::optional<ShortSums> made = short_sums(nest_.original());
@@ -51,6 +57,7 @@ class Replay {
     version_.emplace(std::move(made->func));
   }
 
+  /// Makes the kernel a branch between the version and what it is; does nothing without a version.
   void end_version() {
     if (!version_) return;
     nest_.add_version(with_short_sums(nest_.func(), condition_, version_->func()), short_sums_prefix,
@@ -60,6 +67,7 @@ class Replay {
 
   LoopNest &nest_;
   const SourceMap &sources_;
+  /// Has a value while the lines are for the version; `condition_` then tells which calls it is for.
   std::optional<LoopNest> version_;
   Expr condition_;
 };
@@ -81,6 +89,7 @@ std::string replay_error(const Func &f, const std::vector<std::string> &lines, c
   } catch (const CompileError &e) {
     return e.found()[0].message;
   }
+  // The printed text contains the kinds and plans of loops, so that a missing directive shows.
   return print(nest.func()) == print(scheduled) ? "" : "the directives make other loops than those that run";
 }
 

@@ -12,6 +12,8 @@ namespace {
 /// The statements of a kernel whose loops are rewritten. Chosen: 4,000 statements would take 6 s.
 constexpr size_t most_statements = 100;
 
+/// Builds W409. Quotes the line without the reason behind it, and names the buffer in the way if there is
+/// one.
 Diagnostic unsound_plan(const std::string &kernel, const Rejection &step) {
   std::string line = step.line.substr(0, step.line.find("  #"));
   Diagnostic d{Code::W409, step.loc, {}, {}, {}};
@@ -27,6 +29,7 @@ Diagnostic unsound_plan(const std::string &kernel, const Rejection &step) {
 }  // namespace
 
 bool run_or_restore(LoopNest &nest, const std::function<void(LoopNest &)> &steps) {
+  // Rewrites make new nodes and leave the old tree alone, so that this copy can share it.
   LoopNest before = nest;
   try {
     steps(nest);
@@ -43,8 +46,10 @@ Schedule run_schedule(const Func &f, const Target &target, std::span<const Sched
   Schedule out;
   LoopNest nest(f);
   if (recorded) nest.record(&out.rejected);
+  // Decided once: a step may let the kernel grow beyond the limit without stopping the steps behind it.
   bool is_small = nest.nest().statements.size() <= most_statements;
   if (recorded && !is_small) {
+    // The limit is recorded like a refusal, so that explanations say why no loop was rewritten.
     Rejection all{"rewrites of loops", {}, 0, f.body.loc(), Reason::inapplicable};
     all.why =
         cat("the kernel has ", nest.nest().statements.size(), " statements, of at most ", most_statements);
@@ -63,6 +68,7 @@ Schedule run_schedule(const Func &f, const Target &target, std::span<const Sched
   return out;
 }
 
+// with_short_sums makes the body `if the sums are short: version else: main`.
 const Stmt &Schedule::main() const { return has_short_sums ? as<If>(func.body)->no : func.body; }
 
 Stmt Schedule::short_sums() const { return has_short_sums ? as<If>(func.body)->yes : Stmt{}; }

@@ -8,6 +8,8 @@ namespace kw {
 
 namespace {
 
+/// Replaces symbols and buffers in one rewrite. With `anew`, every statement becomes a new node even if
+/// nothing in it changes.
 class Substituter {
  public:
   Substituter(const Substitution &with, bool anew) : with_(with), anew_(anew) {}
@@ -32,6 +34,8 @@ class Substituter {
         [&](const If &n, const Stmt &s) { return anew(n, s); },
         [&](const While &n, const Stmt &s) { return anew(n, s); },
         [&](const Check &n, const Stmt &s, const Stmt &before) {
+          // A fault reports the operands of the condition, so a comparison stays one although constants
+          // decide it.
           const Binary *compared = as<Binary>(as<Check>(before)->cond);
           if (!compared || !as<Const>(n.cond)) return anew(n, s);
           return check(condition(*compared, n.cond), n.site, s.loc());
@@ -55,6 +59,7 @@ class Substituter {
   }
 
  private:
+  /// Returns the comparison with its operands substituted and not folded.
   Expr condition(const Binary &compared, const Expr &folded) const {
     return unfolded(compared.op, substituted(compared.a, with_), substituted(compared.b, with_),
                     folded.loc());
@@ -114,6 +119,7 @@ Stmt copy_of(const Stmt &root, Substitution with) {
   walk(
       root, [&](const Let &n, const Stmt &) { renew(n.sym); },
       [&](const For &n, const Stmt &) { renew(n.iter); });
+  // Extents may read symbols that the copy renames, so buffers come after all symbols.
   walk(root, [&](const Alloc &n, const Stmt &) {
     BufNode node = *n.buf;
     node.sym = make_sym(node.sym->kind, node.sym->dtype, node.sym->name, node.sym->loc);

@@ -13,15 +13,21 @@ namespace kw {
 
 namespace {
 
+/// The least and the largest value of an expression, both included.
 struct Range {
   int64_t lo, hi;
 };
 
+/// Returns whether an operator compares its operands, so that its result is a bool.
 bool is_compare(BinOp op) { return op >= BinOp::lt && op <= BinOp::ne; }
 
+/// Finds ranges and rewrites what fits into 16 bits. Every rewritten expression is `cast(i32, word)`, so the
+/// code around it keeps its types; an outer rewrite takes the cast off again:
+///     cast(i32, a) + cast(i32, b)   →   cast(i32, cast(i16, a) + cast(i16, b))      with a and b of u8
 class Demotion {
  public:
   Func run(const Func &f) {
+    // Definitions come before their uses, so the range of a name is known where a later value reads it.
     walk(f.body, [&](const Let &n, const Stmt &) {
       if (n.value.dtype() != DType::i32 || !range(n.value)) return;
       names_[n.sym.get()] = {make_sym(n.sym->kind, DType::i16, n.sym->name, n.sym->loc), *range(n.value)};
@@ -61,17 +67,21 @@ class Demotion {
 
   bool has_range(const Expr &e) { return e.dtype() == DType::i32 && range(e); }
 
+  /// Reads a demoted name by way of its 16-bit symbol.
   Expr name(const Ref &n, const Expr &e) const {
     auto known = names_.find(n.sym.get());
     return known == names_.end() ? e : widened(ref(known->second.first, e.loc()));
   }
 
+  /// Removes the i32 between two conversions: `cast(u8, cast(i32, word))` becomes `cast(u8, word)`.
   Expr converted(const Cast &n, const Expr &e) const {
     const Cast *inner = as<Cast>(n.a);
     bool word = inner && n.a.dtype() == DType::i32 && inner->a.dtype() == DType::i16;
     return word && e.dtype() != DType::i32 ? cast(e.dtype(), inner->a, e.loc()) : e;
   }
 
+  /// Demotes arithmetic with a range. A comparison is demoted if both operands have one, since its own result
+  /// has no range.
   Expr operation(const Binary &n, const Expr &e, const Expr &original) {
     if (has_range(original)) return widened(binary(n.op, word(n.a), word(n.b), e.loc()));
     const Binary &before = *as<Binary>(original);
@@ -82,6 +92,7 @@ class Demotion {
   /// The values of an expression of which every part fits into 16 bits.
   std::optional<Range> range(const Expr &e) {
     if (e.dtype() != DType::i32) return std::nullopt;
+    // A failed answer is remembered too: shared nodes would otherwise be searched once for each use.
     auto found = ranges_.find(e.p.get());
     if (found != ranges_.end()) return found->second;
     std::optional<Range> out = computed_range(e);
@@ -90,6 +101,8 @@ class Demotion {
     return out;
   }
 
+  /// Returns the range from the ranges of the operands; nothing for a kind of expression that is not known
+  /// here, such as a load of i32. Bounds cannot overflow: those of the operands fit into 16 bits.
   std::optional<Range> computed_range(const Expr &e) {
     if (as<Const>(e)) return Range{*as_int(e), *as_int(e)};
     if (const Binary *n = as<Binary>(e)) return range_of(*n);
@@ -113,6 +126,7 @@ class Demotion {
     return std::nullopt;
   }
 
+  /// Returns the values of a type that fits into i16. u16 does not: half of its values are too large.
   static std::optional<Range> range_of(DType t) {
     switch (t) {
       case DType::b1: return Range{0, 1};
@@ -123,6 +137,7 @@ class Demotion {
     }
   }
 
+  /// Returns the range of a sum, difference, product, minimum or maximum. Other operations have none.
   std::optional<Range> range_of(const Binary &n) {
     auto a = range(n.a), b = range(n.b);
     if (!a || !b) return std::nullopt;
@@ -131,6 +146,7 @@ class Demotion {
       case BinOp::sub: return Range{a->lo - b->hi, a->hi - b->lo};
       case BinOp::min: return Range{std::min(a->lo, b->lo), std::min(a->hi, b->hi)};
       case BinOp::max: return Range{std::max(a->lo, b->lo), std::max(a->hi, b->hi)};
+      // the corners: a product is largest and least where both factors are at an end
       case BinOp::mul: {
         auto [lo, hi] = std::minmax({a->lo * b->lo, a->lo * b->hi, a->hi * b->lo, a->hi * b->hi});
         return Range{lo, hi};
@@ -139,13 +155,14 @@ class Demotion {
     }
   }
 
-  std::unordered_map<const SymNode *, std::pair<Sym, Range>> names_;
+  std::unordered_map<const SymNode *, std::pair<Sym, Range>> names_;  ///< per name: its i16 symbol, its range
   std::unordered_map<const ExprNode *, std::optional<Range>> ranges_;
 };
 
 }  // namespace
 
 Func demote_integers(const Func &f, const Target &) {
+  // Ranges begin at bytes, so a function that loads none has little to demote and is left as it is.
   bool has_bytes = false;
   walk(f.body, [&](const Load &n, const Expr &) { has_bytes = has_bytes || bit_width(n.buf->dtype) <= 8; });
   return has_bytes ? Demotion().run(f) : f;

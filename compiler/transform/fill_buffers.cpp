@@ -9,6 +9,8 @@
 namespace kw {
 
 Func fill_buffers(const Func &f, const Target &) {
+  // A buffer that is written before every read needs no fill. The others are zeroed, unless they are marked
+  // as empty.
   InitReport report = analyse_initialisation(f);
   auto fill_of = [&](const Buf &buf, Fill said) {
     bool zero = std::find(report.needs_zero.begin(), report.needs_zero.end(), buf) != report.needs_zero.end();

@@ -20,6 +20,8 @@ const Binary *product_of(const Expr &e) {
 
 Expr negate(const Expr &e, Loc loc) { return unary(UnOp::neg, e, loc); }
 
+/// Fuses one sum or difference; returns `e` if no operand is a product.
+///     a * b - c   →   fma(a, b, -c)          c - a * b   →   fma(-a, b, c)
 Expr fuse(const Binary &n, const Expr &e) {
   if ((n.op != BinOp::add && n.op != BinOp::sub) || (e.dtype() != DType::f32 && e.dtype() != DType::f64))
     return e;
@@ -66,6 +68,7 @@ class Carried {
   std::unordered_set<const SymNode *> locals_;
 };
 
+/// Takes an fma apart. A negated factor, as fuse makes it, becomes a difference again.
 Expr apart(const Call &fma, const Expr &e) {
   const Unary *minus = as<Unary>(fma.args[0]);
   bool negated = minus && minus->op == UnOp::neg;
@@ -73,6 +76,7 @@ Expr apart(const Call &fma, const Expr &e) {
   return binary(negated ? BinOp::sub : BinOp::add, fma.args[2], product, e.loc());
 }
 
+/// Splits each fma of a loop body whose addend waits for the previous iteration while its factors do not.
 Stmt split(const Stmt &body) {
   constexpr size_t most = 4;  // more of them, two in a cycle, take longer than the chain of one
   Carried carried(body);
@@ -103,6 +107,7 @@ bool is_sequence(const Stmt &body) {
 
 Func split_fma(const Func &f, const Target &) {
   if (f.fp != FpMode::fast) return f;
+  // a loop inside a vector loop computes in lanes, and vectorized fma stay fused
   std::unordered_set<const StmtNode *> in_vectors;
   walk(f.body, [&](const For &n, const Stmt &) {
     if (n.kind != ForKind::vector) return;

@@ -52,9 +52,12 @@ static std::string dump_file(std::string_view stage, const Func &f) {
   return cat(f.name, f.version.empty() ? "" : ".", f.version, ".", stage, ".kwir");
 }
 
+/// Writes the printed IR to a file of its own, or to stderr if no directory is set. A failure is logged and
+/// does not end the compilation.
 static void dump(std::string_view stage, const Func &f, const DebugOptions &options) {
   std::string text = print(f);
   if (options.dump_dir.empty()) {
+    // one write, so that dumps of several threads do not mix line by line
     std::string out = cat("# after ", stage, "\n", text);
     std::fwrite(out.data(), 1, out.size(), stderr);
     return;
@@ -99,6 +102,7 @@ void finish_stage(std::string_view stage, const Func &f, double ms) {
   bool verify_each = true;
 #endif
   report_stage(stage, f, ms);
+  // The stage is reported first: the dump shows the IR that the verification is about to reject.
   if (!verify_each) return;
   std::string wrong = verify(f);
   ensure(wrong.empty(), cat("pass ", stage, " broke the IR of '", f.name, "': ", wrong));

@@ -6,6 +6,8 @@
 namespace kw {
 
 Stmt under_path(const Access &a, Stmt s) {
+  // The last condition is put around the statement first, so the first one ends up outermost:
+  //     path (p, true), (q, false)   →   if p: if not q: s
   for (auto cond = a.path.rbegin(); cond != a.path.rend(); ++cond) {
     Expr holds = cond->second ? cond->first : unary(UnOp::logical_not, cond->first, a.loc);
     s = if_else(holds, s, {}, a.loc);
@@ -13,6 +15,7 @@ Stmt under_path(const Access &a, Stmt s) {
   return s;
 }
 
+// Rewriting gives parents new nodes; the original tells which statements the maps mean.
 Stmt place_checks(const Stmt &body, const Placed &before, const Placed &after) {
   return rewrite(body, [&](const auto &, const Stmt &s, const Stmt &original) {
     auto first = before.find(original.p.get()), last = after.find(original.p.get());

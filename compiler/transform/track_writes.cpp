@@ -14,6 +14,8 @@ namespace kw {
 
 namespace {
 
+/// Adds shadows and checks to one function. `before_` and `after_` collect what belongs around each
+/// statement; one rewrite at the end inserts it.
 class Tracking {
  public:
   explicit Tracking(const Func &f) : out_(f) {
@@ -29,6 +31,7 @@ class Tracking {
     for_each_access(out_, false, [&](const Access &a, const BoundsContext &) {
       auto found = shadows_.find(a.buf.get());
       if (found == shadows_.end()) return;
+      // A read is checked before its statement, and a write is noted behind it: `a[i] += 1` reads first.
       if (a.is_store)
         after_[a.statement.p.get()].push_back(store(found->second, *a.index, const_bool(true), a.loc));
       else
@@ -40,6 +43,7 @@ class Tracking {
       if (found == shadows_.end()) return s;
       return alloc(n.buf, n.fill, alloc(found->second, Fill::zero, n.body, s.loc()), s.loc());
     });
+    // An output is allocated outside the function, so its shadow lives as long as the whole body.
     for (const Param &p : out_.params)
       if (p.buf)
         if (auto found = shadows_.find(p.buf.get()); found != shadows_.end())
@@ -60,6 +64,7 @@ class Tracking {
     return check(fine, site_of(a), a.loc);
   }
 
+  /// Returns the number of the site of an access. Accesses to one buffer at one place in the source share it.
   uint32_t site_of(const Access &a) {
     auto same = [&](const Site &s) { return s.code == Code::E310 && s.loc == a.loc && s.buf == a.buf; };
     auto found = std::find_if(out_.sites.begin(), out_.sites.end(), same);

@@ -9,7 +9,11 @@
 
 namespace kw {
 
+/// Nests the items:
+///
+///   a; let x = e; b; c    →    seq(a, let(x, e, seq(b, c)))
 Stmt BlockBuilder::finish(const std::vector<Buf> &cells) const {
+  // what follows the items read so far, as one statement
   Stmt tail;
   std::vector<Stmt> run;  // reversed
   auto flush = [&] {
@@ -30,6 +34,7 @@ Stmt BlockBuilder::finish(const std::vector<Buf> &cells) const {
   }
   flush();
   if (!tail) tail = seq({});
+  // cells stand around the whole list, since any statement of it may store to them
   for (auto cell = cells.rbegin(); cell != cells.rend(); ++cell)
     tail = alloc(*cell, Fill::none, tail, (*cell)->sym->loc);
   return tail;
@@ -37,6 +42,7 @@ Stmt BlockBuilder::finish(const std::vector<Buf> &cells) const {
 
 namespace {
 
+/// Returns whether a statement loads or stores an element of a tensor. Cells have no index and do not count.
 bool uses_elements(const Stmt &s) {
   bool found = false;
   walk(

@@ -19,9 +19,11 @@ class BlockBuilder {
   }
   /// A statement that only checks: what stands beside it can remain an expression.
   void add_check(Stmt s) { items_.push_back({std::move(s), {}, {}, {}, {}, {}, true}); }
+  /// Appends a Let, which scopes over all that follows it in the list.
   void add_let(Sym sym, Expr value, Loc loc) {
     insert_let(items_.size(), std::move(sym), std::move(value), loc);
   }
+  /// Appends an Alloc, likewise.
   void add_alloc(Buf buf, Fill fill, Loc loc) {
     items_.push_back({{}, {}, {}, std::move(buf), fill, loc});
     only_checks_ = false;
@@ -32,9 +34,11 @@ class BlockBuilder {
                   {{}, std::move(sym), std::move(value), {}, {}, loc});
     only_checks_ = false;
   }
+  /// Returns the number of items, which is the place of the next one.
   size_t size() const { return items_.size(); }
   /// True when elements of tensors are used from that place on, other than by checks.
   bool uses_elements_from(size_t place) const;
+  /// Returns the list as one statement, with `cells` declared around it. The builder keeps its items.
   Stmt finish(const std::vector<Buf> &cells) const;
   bool empty() const { return items_.empty(); }
   /// True also for an empty one.
@@ -50,6 +54,7 @@ class BlockBuilder {
   std::vector<const ast::Block *> owners;  ///< the source blocks whose statements land here
 
  private:
+  /// A statement if `stmt` is set, a Let if `sym` is set, else an Alloc.
   struct Item {
     Stmt stmt;
     Sym sym;
@@ -60,6 +65,7 @@ class BlockBuilder {
     bool is_check = false;
   };
   std::vector<Item> items_;
+  /// Nothing but checks has been added.
   bool only_checks_ = true;
 };
 

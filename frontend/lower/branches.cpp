@@ -18,6 +18,8 @@ Expr BranchLowering::condition(const ast::ExprPtr &e, Loc loc) {
   return truth_of(cond);
 }
 
+/// Lowers a branch. If the condition is known, the taken block becomes part of the current one, which
+/// then declares its cells.
 void BranchLowering::if_statement(const ast::IfStmt &s, Loc loc) {
   if (is_long_chain(s)) return long_chain(s, loc);
   Expr test = condition(s.cond, loc);
@@ -27,6 +29,7 @@ void BranchLowering::if_statement(const ast::IfStmt &s, Loc loc) {
     cx_.builder->owners.push_back(taken);
     return statements().statements(*taken);
   }
+  // only the names that a side changes need merging
   std::set<std::string> names = merges().changed_in(*s.yes);
   if (s.no) names.merge(merges().changed_in(*s.no));
   auto block = [&](const ast::Block *b) {
@@ -43,14 +46,17 @@ void BranchLowering::branch(const Expr &test, const std::function<void()> &lower
                             Loc loc) {
   Env before = cx_.env;
   BlockBuilder yes, no;
+  // each side gets a builder of its own, so that conversions can still be added at its end
   auto lower_way = [&](BlockBuilder &to, const std::function<void()> &lower) {
     Building inside(cx_.builder, to);
     lower();
   };
   lower_way(yes, lower_yes);
+  // the end of a side is reached unless a jump ended it
   bool yes_ends = std::exchange(cx_.live, true);
   Env after_yes = std::exchange(cx_.env, before);
   lower_way(no, lower_no);
+  // names meet only if both sides reach the end; behind a side that jumps, the other side's types hold
   if (yes_ends && cx_.live) {
     merges().meet(before, after_yes, yes, no, names);
   } else {
@@ -92,6 +98,7 @@ void BranchLowering::long_chain(const ast::IfStmt &s, Loc loc) {
   std::vector<const ast::Block *> blocks{nullptr};  // the last `else`, then one block for each condition
   const ast::IfStmt *n = &s;
   for (; n; n = next_in_chain(*n)) {
+    // a later condition is evaluated only while no earlier one held, as in the chain
     BlockBuilder under;
     under.owners = cx_.builder->owners;
     std::optional<int64_t> known;
@@ -102,6 +109,7 @@ void BranchLowering::long_chain(const ast::IfStmt &s, Loc loc) {
       auto number = const_int(static_cast<int64_t>(blocks.size()));
       if (!known) cx_.builder->add(if_else(test, store(branch, {}, number, loc), {}, n->cond->loc));
     }
+    // what follows a condition that always holds is dead
     if (known && *known) break;
     if (!next_in_chain(*n)) blocks[0] = n->no.get();
     if (known) continue;
@@ -121,6 +129,7 @@ void BranchLowering::choose_block(const Expr &at, const std::vector<const ast::B
     cx_.builder->owners.push_back(blocks[first]);
     return statements().statements(*blocks[first]);
   }
+  // bisection keeps the depth of the IR at the logarithm of the number of branches
   size_t middle = first + (end - first) / 2;
   std::set<std::string> names;
   for (size_t i = first; i < end; ++i)

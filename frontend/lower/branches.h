@@ -6,6 +6,7 @@
 
 namespace kw {
 
+/// Lowers `if`, `elif` and `else`. What the two sides assign is merged behind them.
 class BranchLowering : public Lowering {
  public:
   using Lowering::Lowering;

@@ -16,12 +16,14 @@
 
 namespace kw {
 
+/// Warns if the callee is a captured name that hides a word of the language.
 void CallLowering::warn_callee(const ast::ExprPtr &callee) {
   const auto *n = ast::as<ast::Name>(callee);
   const Captured *c = n ? find_captured(cx_.in.captures, n->id) : nullptr;
   if (c) warn_shadow(n->id, *c, callee->loc);
 }
 
+/// Does not warn about a global that holds the word itself under its own name.
 void CallLowering::warn_shadow(const std::string &id, const Captured &c, Loc loc) {
   bool is_word = c.kind == Captured::Kind::word || c.kind == Captured::Kind::dtype;
   bool means_itself = is_word && (c.text == id || rounding_to_int(c.text));
@@ -34,6 +36,7 @@ void CallLowering::warn_shadow(const std::string &id, const Captured &c, Loc loc
                  {"rename or delete the global"}});
 }
 
+/// Lowers a call: a Python function is inlined, anything else is a word of the language.
 Operand CallLowering::call_expr(const ast::CallExpr &n, Loc loc) {
   warn_callee(n.callee);
   if (const Captured *function = cx_.rules.function_of(n.callee))
@@ -42,7 +45,10 @@ Operand CallLowering::call_expr(const ast::CallExpr &n, Loc loc) {
   return call_word(word, n, loc);
 }
 
+/// Lowers a call of a word. The rules have checked the word and the number of arguments: a word that is no
+/// function here names a dtype or a Python type.
 Operand CallLowering::call_word(const std::string &word, const ast::CallExpr &n, Loc loc) {
+  // the length is a constant for a tuple and an extent for a tensor: no element is read
   if (word == "len") {
     Operand o = expressions().scalar(n.args[0]);
     if (o.kind == Operand::Kind::tuple)
@@ -55,6 +61,7 @@ Operand CallLowering::call_word(const std::string &word, const ast::CallExpr &n,
   if (word == "min" || word == "max") return smallest(word == "min", std::move(args), loc);
   if (word == "select") return select_call(std::move(args), loc);
   if (word == "likely") return args[0];
+  // sub_relu(a, b) → max(a - b, 0)
   if (word == "sub_relu")
     return smallest(false,
                     {expressions().combine(ast::Operator::sub, args[0], args[1], loc),
@@ -65,6 +72,8 @@ Operand CallLowering::call_word(const std::string &word, const ast::CallExpr &n,
   return cast_call(word, std::move(args[0]), loc);
 }
 
+/// Lowers `min` and `max` of any number of arguments. The result is strong if an argument is; with debug=True
+/// each Python int among the arguments must then fit its dtype.
 Operand CallLowering::smallest(bool is_min, std::vector<Operand> args, Loc loc) {
   Operand o = minimum(is_min, args, loc);
   for (const Operand &a : args)
@@ -72,6 +81,7 @@ Operand CallLowering::smallest(bool is_min, std::vector<Operand> args, Loc loc) 
   return o;
 }
 
+/// Lowers a cast: `int`, `float` and `bool` give weak results, a dtype a strong one.
 Operand CallLowering::cast_call(const std::string &word, Operand arg, Loc loc) {
   bool weak = word == "int" || word == "float" || word == "bool";
   DType to = word == "int"     ? DType::i64
@@ -79,6 +89,7 @@ Operand CallLowering::cast_call(const std::string &word, Operand arg, Loc loc) {
              : word == "bool"  ? DType::b1
                                : *dtype_from_numpy(word);
   if (to == DType::b1) return scalar_operand(truth_of(arg), weak, loc);
+  // `int` of a Python int keeps a constant from 2^63 on, which is held as u64: a cast would wrap it
   if (weak && to == DType::i64 && arg.weak && arg.kind == Operand::Kind::scalar && is_int(arg.expr.dtype()))
     return scalar_operand(arg.expr, true, loc);
   if (arg.kind != Operand::Kind::scalar || arg.truth) adapt(arg, to);
@@ -98,10 +109,13 @@ Operand CallLowering::rounded_to_int(Fn fn, Operand arg, Loc loc) {
   return cast_call("int", std::move(arg), loc);
 }
 
+/// Lowers `select(c, a, b)`. As a call it evaluates both sides, so the elements of both are read even if the
+/// select takes only one: an index out of range is an error on either side.
 Operand CallLowering::select_call(std::vector<Operand> args, Loc loc) {
   Expr cond = truth_of(args[0]);
   adapt(args[1], args[1].kind == Operand::Kind::scalar ? args[1].expr.dtype() : DType::f64);
   adapt(args[2], args[2].kind == Operand::Kind::scalar ? args[2].expr.dtype() : DType::f64);
+  // a weak side adopts the dtype of the strong one, like an operand of `+`
   ScalarType t = common_type(args[1].type(), args[2].type(), loc);
   if (!t.weak)
     for (size_t i : {1u, 2u})
@@ -113,6 +127,7 @@ Operand CallLowering::select_call(std::vector<Operand> args, Loc loc) {
   for (size_t i : {1u, 2u})
     if (in == DType::i64) debug_checks().check_int64(args[i]);
   Expr yes = cast(in, args[1].expr, args[1].loc), no = cast(in, args[2].expr, args[2].loc);
+  // reads keep the order of the arguments: the condition's come before those of the sides
   if (reads_elements(yes) || reads_elements(no))
     read_elements(cond, *cx_.builder);  // the first fault is told
   for (const Expr &side : {yes, no}) read_elements(side, *cx_.builder);
@@ -126,6 +141,7 @@ static DType argument_dtype(const IntrinsicRow &row, ScalarType common, Loc loc)
     return common.weak ? DType::f64 : result_dtype(row.fn, t);
   if (row.fn == Fn::popcount && is_float(t))
     type_error(Code::E200, loc, cat("popcount needs an integer or bool, not ", type_text(common)));
+  // the cases below are bool, for which NumPy's ufuncs have rules of their own
   if (t != DType::b1) return t;
   if (common.weak) return DType::i64;
   if (row.fn == Fn::sign)
@@ -133,11 +149,13 @@ static DType argument_dtype(const IntrinsicRow &row, ScalarType common, Loc loc)
   return row.arity == 2 ? DType::i8 : t;
 }
 
+/// Lowers a call of a function of one or two arguments, which convert to one dtype before the call.
 Operand CallLowering::intrinsic_call(const std::string &word, std::vector<Operand> args, Loc loc) {
   const IntrinsicRow &row = *find_intrinsic(word);
   for (const Operand &a : args) adapt(a, a.kind == Operand::Kind::scalar ? a.expr.dtype() : DType::f64);
   ScalarType common = args[0].type();
   if (row.arity == 2) common = common_type(common, args[1].type(), loc);
+  // of a known int the result is exact, also where it leaves int64
   if (row.fn == Fn::abs)
     if (auto known = exact_abs(args[0], loc)) return *known;
   DType t = argument_dtype(row, common, loc);
@@ -149,6 +167,7 @@ Operand CallLowering::intrinsic_call(const std::string &word, std::vector<Operan
   }
   if (common.weak && row.fn == Fn::abs) debug_checks().check_opposite(word, args[0], loc);
   if (row.fn == Fn::power && !is_float(t)) debug_checks().check_exponent(args[1], args[1].loc);
+  // an integer is already round, so the call is dropped
   bool rounds = row.fn == Fn::floor || row.fn == Fn::ceil || row.fn == Fn::trunc || row.fn == Fn::round;
   if (rounds && !is_float(t)) return scalar_operand(cast(t, values[0], loc), common.weak, loc);
   return scalar_operand(call(row.fn, std::move(values), loc), common.weak, loc);

@@ -6,6 +6,7 @@
 
 namespace kw {
 
+/// Lowers calls. Arguments are evaluated from left to right, also when a later one needs statements.
 class CallLowering : public Lowering {
  public:
   using Lowering::Lowering;
@@ -18,6 +19,7 @@ class CallLowering : public Lowering {
  private:
   Operand call_word(const std::string &word, const ast::CallExpr &n, Loc loc);
   Operand smallest(bool is_min, std::vector<Operand> args, Loc loc);
+  /// `word` is `int`, `float`, `bool` or the name of a dtype.
   Operand cast_call(const std::string &word, Operand arg, Loc loc);
   Operand intrinsic_call(const std::string &word, std::vector<Operand> args, Loc loc);
   Operand rounded_to_int(Fn fn, Operand arg, Loc loc);

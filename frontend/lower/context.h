@@ -59,6 +59,7 @@ struct Loop {
   std::set<std::string> faulty;  ///< names that a refused statement of the body would have bound first
 };
 
+/// A mutable scalar: a name in one of its types. A name that changes its type has several cells.
 struct Cell {
   std::string name;
   ScalarType type;
@@ -85,6 +86,7 @@ struct KernelWide {
   bool left_out = false;                          ///< something was not lowered; an error says why
 };
 
+/// State of one function: the kernel, or one inlined call. Lowerings share it by reference.
 struct LowerContext {
   const ast::Function &f;
   const FrontendInput &in;

@@ -29,6 +29,7 @@ Ends ends_of(DType t) {
   return {0, bits == 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1};
 }
 
+/// Clamps v to the given ends. A value is in range exactly if clamping keeps it.
 Expr clamped(Expr v, const std::optional<Value> &low, const std::optional<Value> &high) {
   if (low) v = binary(BinOp::max, v, constant(*low));
   return high ? binary(BinOp::min, v, constant(*high)) : v;
@@ -41,6 +42,7 @@ Expr in_range(const Expr &x, DType to) {
   if (into.low <= from.low && from.high <= into.high) return {};
   DType wide = x.dtype() == DType::u64 ? DType::u64 : DType::i64;
   std::optional<Value> low, high;
+  // only ends that the source type can exceed are tested
   if (from.low < into.low) low = from_int(wide, into.low);
   if (into.high < from.high) high = Value{wide, into.high};
   Expr v = cast(wide, x);
@@ -51,6 +53,7 @@ Expr in_range(const Expr &x, DType to) {
 Expr float_in_range(const Expr &x, DType to) {
   Ends into = ends_of(to);
   auto least = static_cast<double>(into.low);
+  // fractions above low - 1 truncate to `low`; below -2^63 no float64 lies that close
   if (into.low != INT64_MIN) least = std::nextafter(least - 1, 0.0);
   double most = std::nextafter(std::ldexp(1.0, static_cast<int>(bit_width(to)) - is_signed_int(to)), 0.0);
   return binary(BinOp::eq, x, clamped(x, from_double(DType::f64, least), from_double(DType::f64, most)));
@@ -71,10 +74,12 @@ SiteMessage telling(std::string before, const Expr &x, std::string_view after, s
           std::string(after), std::string(note)};
 }
 
+/// A message without a value.
 SiteMessage plainly(std::string text, std::string_view note) {
   return {std::move(text), SiteMessage::Value::none, {}, std::string(note)};
 }
 
+/// These combine conditions or bits without a short circuit: both sides are always evaluated.
 Expr both(const Expr &a, const Expr &b) { return binary(BinOp::bit_and, a, b); }
 Expr either(const Expr &a, const Expr &b) { return binary(BinOp::bit_or, a, b); }
 Expr is(const Expr &a, int64_t value) { return binary(BinOp::eq, a, const_int(value)); }
@@ -82,6 +87,8 @@ Expr is_negative(const Expr &a) { return binary(BinOp::lt, a, const_int(0)); }
 
 /// Holds unless the signs say that a sum or difference left 64 bits.
 Expr sum_fits(BinOp op, const Expr &a, const Expr &b) {
+  // a sum overflows if its sign differs from that of both operands; a difference, if the operands' signs
+  // differ and the result has the sign of b
   Expr r = binary(op, a, b);
   Expr other = binary(BinOp::bit_xor, op == BinOp::add ? b : a, op == BinOp::add ? r : b);
   return binary(BinOp::le, const_int(0), both(binary(BinOp::bit_xor, a, r), other));
@@ -92,9 +99,12 @@ Expr quotient_fits(const Expr &a, const Expr &b) {
   return unary(UnOp::logical_not, both(is(a, INT64_MIN), is(b, -1)));
 }
 
+/// Holds unless a product leaves 64 bits. For a constant factor the other one is compared with the quotient
+/// of the ends; otherwise the wrapped product is divided again.
 Expr product_fits(const Expr &a, const Expr &b) {
   for (const auto &[x, y] : {std::pair(a, b), std::pair(b, a)}) {
     auto factor = as_int(y);
+    // INT64_MIN / -1 overflows itself; the test by division covers that factor
     if (!factor || *factor == -1) continue;
     if (*factor == 0) return const_bool(true);
     int64_t low = INT64_MIN / *factor, high = INT64_MAX / *factor;
@@ -120,6 +130,7 @@ Expr power_fits(const Expr &a, const Expr &n) {
   return either(binary(BinOp::le, n, const_int(1)), inside);
 }
 
+/// Returns the condition that an operation on two int64 does not wrap; null for those that cannot.
 Expr fits_in_64_bits(ast::Operator op, const Expr &a, const Expr &b) {
   switch (op) {
     case ast::Operator::add: return sum_fits(BinOp::add, a, b);
@@ -182,6 +193,7 @@ void DebugChecks::check_divisor(const Operand &b, bool whole, Loc loc) {
                       cat("without debug=True the result is ", whole ? "0" : "inf or nan")));
 }
 
+/// V5: an integer to a negative power is no integer.
 void DebugChecks::check_exponent(const Operand &n, Loc loc) {
   if (!cx_.in.options.debug || !is_signed_int(n.expr.dtype())) return;
   Expr v = cast(DType::i64, n.expr);
@@ -190,12 +202,14 @@ void DebugChecks::check_exponent(const Operand &n, Loc loc) {
                       "without debug=True the result is 0, or 1 or -1 for a base of 1 or -1"));
 }
 
+/// Checks an operation by the type of its result: V1 and V5 for strong results; V2, V4 and V5 for weak ones.
 void DebugChecks::check_arithmetic(ast::Operator op, const Operand &a, const Operand &b,
                                    const Operand &result, Loc loc) {
   using ast::Operator;
   if (!cx_.in.options.debug) return;
   DType t = result.expr.dtype();
   bool power = op == Operator::pow, constant_exponent = power && as_const(b.expr).has_value();
+  // strong operands follow NumPy: only a Python int that adopts their type can lose its value
   if (!result.weak) {
     check_operand(a, t);
     if (!constant_exponent) check_operand(b, t);
@@ -204,6 +218,7 @@ void DebugChecks::check_arithmetic(ast::Operator op, const Operand &a, const Ope
   }
   if (op == Operator::div || op == Operator::floor_div || op == Operator::mod)
     check_divisor(b, !is_float(t), loc);
+  // a negative constant exponent divides by the base
   if (constant_exponent && to_double(convert(DType::f64, *as_const(b.expr))) < 0)
     check_divisor(a, false, loc);
   if (t != DType::i64 || as_const(result.expr)) return;  // constants are exact

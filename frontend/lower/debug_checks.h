@@ -6,11 +6,13 @@
 
 namespace kw {
 
+/// Emits the checks of debug=True. Each check goes in front of the statement that evaluates the value.
 class DebugChecks : public Lowering {
  public:
   using Lowering::Lowering;
 
   void check_operand(const Operand &o, DType to);
+  /// `rounds`: without debug the value saturates, which the message tells; a cast of an int wraps.
   void check_conversion(const Operand &o, DType to, bool rounds = false);
   void check_int64(const Operand &o);
   void check_exponent(const Operand &n, Loc loc);

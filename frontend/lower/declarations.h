@@ -6,14 +6,17 @@
 
 namespace kw {
 
+/// Lowers `x = allocate(…)`, `output_tensor(…)` and NumPy's constructors, which bind a name to a new buffer.
 class DeclarationLowering : public Lowering {
  public:
   using Lowering::Lowering;
 
   void declare(const ast::Assign &s, std::string_view word, Loc loc);
+  /// `help` is what to do about an extent that is a float.
   std::vector<Expr> shape_argument(const ast::ExprPtr &e, std::string_view help = integer_help);
 
  private:
+  /// What a declaration asks for, before it is known where the buffer lies.
   struct Declared {
     std::vector<Expr> extents;
     Loc shape_loc;

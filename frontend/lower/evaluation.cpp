@@ -25,7 +25,9 @@ class ElementReads {
     if (reads_elements(e)) found.push_back(e);
   }
   void visit(const Expr &e) {
+    // shared nodes count once, or the walk would take exponential time
     if (!seen_.insert(e.p.get()).second) return;
+    // Logic and Select evaluate operands conditionally, so they are read as a whole or not at all
     match(
         e, [](const Const &) {}, [](const Ref &) {}, [&](const Load &) { keep(e); },
         [&](const Unary &n) { visit(n.a); }, [&](const Binary &n) { visit(n.a), visit(n.b); },
@@ -43,6 +45,7 @@ class ElementReads {
 void EvaluationOrder::evaluate_items(Operand &tuple) {
   for (Operand &item : tuple.items) {
     evaluate_items(item);
+    // iterators and call constants have the same value wherever the tuple is used in its scope
     if (item.kind != Operand::Kind::scalar || is_call_constant(item.expr, true)) continue;
     Sym temporary = make_sym(SymKind::local, item.expr.dtype(), "value", item.loc);
     cx_.builder->add_let(temporary, item.expr, item.loc);
@@ -56,11 +59,13 @@ void EvaluationOrder::evaluate_before(const Place &place, Expr &earlier) {
   bool written = cx_.wide.writing_calls != place.writes;
   if (!written && !cx_.builder->uses_elements_from(place.item)) return;
   std::vector<Expr> reads = ElementReads(earlier).found;
+  // by place in the source: of several indices out of range Python reports the first
   auto by_place = [](const Expr &a, const Expr &b) { return a.loc().begin < b.loc().begin; };
   std::stable_sort(reads.begin(), reads.end(), by_place);
   size_t at = place.item;
   std::unordered_map<const ExprNode *, Expr> values;
   for (const Expr &e : reads) {
+    // an element whose subscript was checked need not be read again, unless its value is needed
     bool known = !cx_.evaluated.emplace(e.p.get(), e).second;
     if (known && !written) continue;
     Sym sym = make_sym(SymKind::local, e.dtype(), written ? "earlier" : "unread", e.loc());
@@ -78,11 +83,13 @@ void EvaluationOrder::evaluate_before(const Place &place, Expr &earlier) {
       [&](const Select &n, const Expr &e, const Expr &o) { return replaced(n, e, o); });
 }
 
+/// Evaluates a list of operands at `place`, in its order.
 void EvaluationOrder::evaluate_before(const Place &place, std::vector<Operand> &earlier) {
   // each goes to the front of what was put there before
   for (auto o = earlier.rbegin(); o != earlier.rend(); ++o) evaluate_before(place, *o);
 }
 
+/// Evaluates a scalar, or the items of a tuple, at `place`.
 void EvaluationOrder::evaluate_before(const Place &place, Operand &earlier) {
   if (earlier.kind == Operand::Kind::scalar) evaluate_before(place, earlier.expr);
   evaluate_before(place, earlier.items);
@@ -92,6 +99,7 @@ void EvaluationOrder::evaluate_before(const Place &place, Operand &earlier) {
 std::vector<Operand> EvaluationOrder::operands(const std::vector<ast::ExprPtr> &list, bool numbers) {
   std::vector<Operand> out;
   for (const ast::ExprPtr &e : list) {
+    // what this operand emits comes behind here, and the earlier operands must be evaluated before that
     Place place = here();
     Operand o = numbers ? expressions().scalar(e) : expressions().expression(e);
     evaluate_before(place, out);

@@ -6,6 +6,9 @@
 
 namespace kw {
 
+/// Keeps Python's order of evaluation, left to right. Operands stay expressions where that is possible.
+///
+///   a[i] + f(j)    →    earlier = a[i]; (statements of f); earlier + result      if f writes a tensor
 class EvaluationOrder : public Lowering {
  public:
   using Lowering::Lowering;

@@ -19,6 +19,7 @@ namespace {
 // Iterations of a loop that is expanded in the front end. Chosen: each one copies the body.
 constexpr int64_t max_copies = 4096;
 
+/// Collects the blocks below a body, at any depth.
 void inner_blocks(const ast::Block &body, std::set<const ast::Block *> &out) {
   auto add = [&](const std::shared_ptr<ast::Block> &b) {
     if (b && out.insert(b.get()).second) inner_blocks(*b, out);
@@ -42,6 +43,7 @@ bool has_jump(const ast::Block &body) {
 }
 }  // namespace
 
+/// Returns whether an expression reads a const_range variable, or a value computed from one.
 bool ExpansionLowering::mentions_expanded(const ast::ExprPtr &e) const {
   bool found = false;
   if (!cx_.expanded.empty())
@@ -49,6 +51,8 @@ bool ExpansionLowering::mentions_expanded(const ast::ExprPtr &e) const {
   return found;
 }
 
+/// Returns the values of the variable, in order. E116 if all const_ranges around a statement together make
+/// too many copies.
 std::vector<int64_t> ExpansionLowering::const_values(const ast::CallExpr &call) {
   std::vector<int64_t> bounds;
   for (size_t i = 0; i < call.args.size(); ++i)
@@ -63,6 +67,7 @@ std::vector<int64_t> ExpansionLowering::const_values(const ast::CallExpr &call) 
     if (static_cast<int64_t>(out.size()) * cx_.copies > max_copies)
       type_error(Code::E116, call.args[0]->loc,
                  cat("const_range makes more than ", max_copies, " copies of a statement"), "use range");
+    // a step beyond int64 is beyond the bound too
     if (__builtin_add_overflow(v, step, &v)) break;
   }
   return out;
@@ -89,6 +94,10 @@ void ExpansionLowering::expand_copy(const ast::ForStmt &s, int64_t value, const 
   std::erase_if(cx_.cells, [&](const Cell &c) { return inner.count(c.home) > 0; });
 }
 
+/// Expands a body with jumps. Each copy is a loop of one iteration, so `continue` leaves the copy; `break`
+/// also sets `left`, which skips the copies behind it:
+///   for once in range(1): copy 0
+///   if not left: (for once in range(1): copy 1)
 void ExpansionLowering::expand_with_jumps(const ast::ForStmt &s, const std::vector<int64_t> &values,
                                           std::vector<Join> &next, Loop &loop) {
   Loc loc = s.iterable->loc;
@@ -96,6 +105,7 @@ void ExpansionLowering::expand_with_jumps(const ast::ForStmt &s, const std::vect
     cx_.builder->add(
         always ? body : if_else(unary(UnOp::logical_not, load(loop.left, {}, loc), loc), body, {}, loc));
   };
+  // `next[k]` is where copy k ends, by falling through or by `continue`: the types at the start of copy k + 1
   cx_.env = loop.before;
   for (size_t k = 0; k < values.size() && cx_.live; ++k) {
     Env before = cx_.env;
@@ -116,6 +126,7 @@ void ExpansionLowering::expand_with_jumps(const ast::ForStmt &s, const std::vect
     once = for_loop(
         {iter, const_int(0, loc), const_int(1, loc), 1, ForKind::serial, Hint::none, {}, copy.finish(cells)},
         loc);
+    // nothing can have left the loop before the first copy
     unless_left(once, !loop.breaks || k == 0);
     cx_.live = next[k].arrived;
     if (cx_.live) cx_.env = next[k].env;
@@ -129,6 +140,8 @@ void ExpansionLowering::expand_with_jumps(const ast::ForStmt &s, const std::vect
   if (!end.empty()) unless_left(end.finish({}), !loop.breaks);
 }
 
+/// Lowers a const_range. Without jumps the copies simply follow each other in the current block; with jumps
+/// their types are settled as those of a loop are.
 void ExpansionLowering::const_range(const ast::ForStmt &s) {
   const auto &call = *ast::as<ast::CallExpr>(s.iterable);
   calls().warn_callee(call.callee);
@@ -140,6 +153,7 @@ void ExpansionLowering::const_range(const ast::ForStmt &s) {
                cat("'", variable, "' names a tensor and cannot be a loop variable"), "use another name");
   }
   std::vector<int64_t> values = const_values(call);
+  // counts the copies also of statements that stand in several const_ranges: the numbers multiply
   int64_t outer =
       std::exchange(cx_.copies, cx_.copies * std::max<int64_t>(1, static_cast<int64_t>(values.size())));
   cx_.expanded.insert(variable);

@@ -6,6 +6,9 @@
 
 namespace kw {
 
+/// Expands const_range in the front end:
+///
+///   for k in const_range(2): a[k] = t[k]    →    a[0] = t[0]; a[1] = t[1]
 class ExpansionLowering : public Lowering {
  public:
   using Lowering::Lowering;

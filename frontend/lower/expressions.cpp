@@ -14,6 +14,8 @@
 
 namespace kw {
 
+/// Lowers an expression of any kind. The rules check the node first, so a kind that reaches the last visitor
+/// is an internal error.
 Operand ExpressionLowering::expression(const ast::ExprPtr &e) {
   cx_.rules.expression(e);
   return std::visit(Overload{[&](const ast::Name &n) { return name(n.id, e->loc); },
@@ -57,12 +59,16 @@ namespace {
 [[noreturn]] void give_up() { throw CompileError(std::vector<Diagnostic>{}); }
 }  // namespace
 
+/// Lowers an expression and gives up on a poisoned result. The operand need not be a scalar: callers check
+/// its kind.
 Operand ExpressionLowering::scalar(const ast::ExprPtr &e) {
   Operand o = expression(e);
   if (o.kind == Operand::Kind::poisoned) give_up();
   return o;
 }
 
+/// Reads a literal of base 2, 8, 10 or 16. Values from 2^63 on become u64; those from 2^64 on are E215.
+///   0x1F → 31: i64      0b101 → 5: i64      18446744073709551615 → 2^64 - 1: u64
 Operand ExpressionLowering::integer_literal(const std::string &digits, Loc loc) {
   int base = 10;
   std::string_view text = digits;
@@ -79,11 +85,14 @@ Operand ExpressionLowering::integer_literal(const std::string &digits, Loc loc) 
   return scalar_operand(constant({value >> 63 ? DType::u64 : DType::i64, value}, loc), true, loc);
 }
 
+/// Returns whether the function assigns the name or loops over it. As in Python, such a name is local
+/// everywhere: a captured value of the same name is never read instead.
 bool ExpressionLowering::is_local(const std::string &id) const {
   auto found = cx_.names.locals.find(id);
   return found != cx_.names.locals.end() && (found->second.assignments > 0 || found->second.loop_variable);
 }
 
+/// Returns the note that tells where the two types of a clash come from, if there is one.
 static std::vector<std::string> notes_of(const Merge &clash) {
   if (clash.note.empty()) return {};
   return {clash.note};
@@ -96,6 +105,9 @@ static Operand placed(Operand o, Loc loc) {
   return o;
 }
 
+/// Returns what a binding stands for at `loc`: a known cell gives its known value, any other cell a load.
+/// Names that some path left unassigned (E302), or whose types clash, are errors only here. A program that
+/// never reads such a name is accepted.
 Operand ExpressionLowering::read(const Binding &b, const std::string &id, Loc loc) {
   switch (b.kind) {
     case Binding::Kind::cell:
@@ -119,12 +131,14 @@ Operand ExpressionLowering::read(const Binding &b, const std::string &id, Loc lo
     case Binding::Kind::tensor: break;
   }
   Operand o = placed(b.value, loc);
+  // the text tells an unusable argument from the result of a helper that returns None
   if (o.kind == Operand::Kind::none && !o.text.empty())
     type_error(Code::E117, loc, cat("the argument '", id, "' is neither a tensor nor a number"),
                "pass what the kernel needs as arrays or numbers");
   return o;
 }
 
+/// Looks a name up in the bindings of this function, then in the captured values, then among the dtypes.
 Operand ExpressionLowering::name(const std::string &id, Loc loc) {
   if (auto found = cx_.env.find(id); found != cx_.env.end()) return read(found->second, id, loc);
   if (is_local(id))
@@ -144,6 +158,8 @@ Operand ExpressionLowering::name(const std::string &id, Loc loc) {
   internal_error(__FILE__, __LINE__, "a name that the rules refuse");
 }
 
+/// Returns the operand of a captured value. Python numbers are weak; NumPy scalars keep their dtype and are
+/// strong. An array is an argument of the kernel, also where a helper captures it.
 Operand ExpressionLowering::captured(const Captured &c, const std::string &id, Loc loc) {
   using Kind = Captured::Kind;
   Operand o;
@@ -193,6 +209,8 @@ Operand ExpressionLowering::captured(const Captured &c, const std::string &id, L
   internal_error(__FILE__, __LINE__, "a captured value that the rules refuse");
 }
 
+/// Lowers `module.name` to the captured attribute, and `shape`, `dtype` and `ndim` of a tensor. Extents in a
+/// shape are Python ints, thus weak.
 Operand ExpressionLowering::attribute(const ast::Attribute &n, Loc loc) {
   if (const Captured *module = cx_.rules.module_of(n))
     for (const auto &[key, value] : module->attributes)
@@ -218,6 +236,8 @@ Operand ExpressionLowering::attribute(const ast::Attribute &n, Loc loc) {
              "shape, dtype and ndim are");
 }
 
+/// Returns an int that must be known at compile time. `help` is for values that vary; a constant that is no
+/// int gets the general help.
 int64_t ExpressionLowering::constant_int(const ast::ExprPtr &e, std::string_view what, Code code,
                                          std::string_view help) {
   Operand o = scalar(e);
@@ -275,6 +295,7 @@ bool ExpressionLowering::divides(const ast::Expr &e, int chain) const {
                      [&](const ast::Expr *value) { return value && divides(*value, chain + 1); });
 }
 
+/// Suggests `//` only for weak floats: `a[i] / 2` of a float array is no division of ints.
 std::string_view ExpressionLowering::float_help(const Operand &o, const ast::Expr &e,
                                                 std::string_view help) const {
   return o.weak && is_float(o.expr.dtype()) && divides(e) ? quotient_help : help;
@@ -285,6 +306,8 @@ Expr ExpressionLowering::index_from(const ast::ExprPtr &e, std::string_view what
   return index_of(o, what, float_help(o, *e, integer_help));
 }
 
+/// Lowers `t[k]` and `t[a:b:c]` of a tuple, whose index and bounds are compile-time constants. Bounds of a
+/// slice are clamped as in Python; a single index outside is E206.
 Operand ExpressionLowering::tuple_item(const Operand &tuple, const ast::Subscript &n, Loc loc) {
   auto size = static_cast<int64_t>(tuple.items.size());
   if (n.index.size() != 1 || n.is_tuple) type_error(Code::E206, loc, "a tuple takes one index");
@@ -295,6 +318,7 @@ Operand ExpressionLowering::tuple_item(const Operand &tuple, const ast::Subscrip
       if (!e) return missing;
       int64_t v = constant_int(e, "the index of a tuple", Code::E206);
       if (v < 0) v += size;
+      // as slice.indices of Python: a negative step may end at -1, in front of the first item
       return std::clamp<int64_t>(v, step > 0 ? 0 : -1, step > 0 ? size : size - 1);
     };
     int64_t lower = bound(slice->lower, step > 0 ? 0 : size - 1),
@@ -317,6 +341,9 @@ Operand ExpressionLowering::tuple_item(const Operand &tuple, const ast::Subscrip
   return placed(tuple.items[static_cast<size_t>(k < 0 ? k + size : k)], loc);
 }
 
+/// Returns one i64 index per dimension, from `a[i, j]`, `a[(i, j)]` or `a[p]` with a tuple `p`.
+/// A negative constant counts from the end, as in Python. One computed from a const_range variable does not:
+/// like a variable of range it is out of bounds.
 std::vector<Expr> ExpressionLowering::indices(const Operand &tensor, const ast::Subscript &n, Loc loc) {
   const BufNode &buf = *tensor.buf;
   const auto *listed = n.index.size() == 1 && !n.is_tuple ? ast::as<ast::Tuple>(n.index[0]) : nullptr;
@@ -325,6 +352,7 @@ std::vector<Expr> ExpressionLowering::indices(const Operand &tensor, const ast::
   std::vector<bool> from_end;  // a negative constant counts from the end
   for (const ast::ExprPtr &part : parts)
     if (ast::as<ast::Slice>(part)) refuse_slice(buf.sym->name, part->loc);
+  // with a wrong number of indices that number is the only error: no index is evaluated
   bool fits = parts.size() == buf.rank() || (parts.size() == 1 && !listed && !n.is_tuple);
   if (fits) items = evaluation().operands(parts);
   items.resize(parts.size());
@@ -350,6 +378,8 @@ std::vector<Expr> ExpressionLowering::indices(const Operand &tensor, const ast::
   return out;
 }
 
+/// Lowers an item of a tuple, or an element of a tensor to a strong load. `a[i][j]` is refused as a whole,
+/// with the form to write instead.
 Operand ExpressionLowering::subscript(const ast::Subscript &n, Loc loc) {
   if (const auto *inner = ast::as<ast::Subscript>(n.value)) {
     Operand base = expression(inner->value);
@@ -364,6 +394,7 @@ Operand ExpressionLowering::subscript(const ast::Subscript &n, Loc loc) {
   return scalar_operand(load(base.buf, indices(base, n, loc), loc), false, loc);
 }
 
+/// Lowers `-x`, `~x`, `not x` and `+x`. `+` turns a weak bool into an int, as Python does.
 Operand ExpressionLowering::unary_expr(const ast::UnaryExpr &n, Loc loc) {
   Operand a = scalar(n.a);
   switch (n.op) {
@@ -390,6 +421,7 @@ Operand ExpressionLowering::combine(ast::Operator op, const Operand &a, const Op
   return o;
 }
 
+/// Lowers a binary operator, the left operand first. Tuples have `+`, and `*` with a constant int.
 Operand ExpressionLowering::binary_expr(const ast::BinaryExpr &n, Loc loc) {
   Operand a = scalar(n.a);
   Place place = here();
@@ -420,6 +452,7 @@ Operand ExpressionLowering::binary_expr(const ast::BinaryExpr &n, Loc loc) {
 }
 
 /// What an operand that is evaluated on some paths only checks.
+/// Emits these checks under the condition, so that the operands can stay one expression.
 void ExpressionLowering::check_under(const Expr &cond, bool holds, const BlockBuilder &checks, Loc loc) {
   if (checks.empty()) return;
   Stmt all = checks.finish({});
@@ -427,6 +460,7 @@ void ExpressionLowering::check_under(const Expr &cond, bool holds, const BlockBu
 }
 
 /// Comparisons of dtypes and of strings are decided at compile time.
+/// A string beside a dtype stands for the dtype that it names. Returns nothing for other operands.
 std::optional<bool> ExpressionLowering::static_compare(ast::CompareOp op, const Operand &a,
                                                        const Operand &b) {
   using Kind = Operand::Kind;
@@ -446,6 +480,8 @@ std::optional<bool> ExpressionLowering::static_compare(ast::CompareOp op, const 
   return std::nullopt;
 }
 
+/// Lowers a chain, with each operand lowered once: `a < b < c` → `a < b and b < c`. Operands from the third
+/// on are evaluated conditionally, so a call that needs statements is refused there.
 Operand ExpressionLowering::comparison(const ast::CompareExpr &n, Loc loc) {
   Expr all;
   bool weak = true;
@@ -477,6 +513,8 @@ Operand ExpressionLowering::comparison(const ast::CompareExpr &n, Loc loc) {
   return scalar_operand(all, weak, loc);
 }
 
+/// Lowers `and` and `or` from left to right, up to the first constant that decides the result. An operand
+/// that needs statements is evaluated under a branch.
 Operand ExpressionLowering::boolean(const ast::BoolExpr &n, Loc loc) {
   Expr all;
   bool weak = true, numbers = false;
@@ -500,6 +538,9 @@ Operand ExpressionLowering::boolean(const ast::BoolExpr &n, Loc loc) {
   return o;
 }
 
+/// Lowers a conditional expression: only the taken side if the condition is known, else a select. If a side
+/// needs statements, each side stores to a cell instead:
+///   y if c else f(x)    →    if c: chosen = y  else: (statements of f; chosen = its result)
 Operand ExpressionLowering::ternary(const ast::Ternary &n, Loc loc) {
   Expr cond = truth_of(scalar(n.cond));
   if (auto known = as_int(cond)) return expression(*known ? n.yes : n.no);
@@ -541,6 +582,8 @@ Operand ExpressionLowering::apart(const ast::ExprPtr &e, BlockBuilder &builder) 
 }
 
 /// `so_far and value` (or `or`) where evaluating the value takes statements.
+///   decided = so_far
+///   if decided: (statements of value; decided = value)      `if not decided` for `or`
 Expr ExpressionLowering::decide_lazily(bool is_and, const Expr &so_far, BlockBuilder &&more,
                                        const Expr &value, Loc loc) {
   Buf decided = make_buf(make_sym(SymKind::buffer, DType::b1, "decided"), {}, Space::registers);

@@ -6,6 +6,8 @@
 
 namespace kw {
 
+/// Lowers expressions to operands. Statements that an operand needs (calls, checks, temporaries) go to the
+/// current builder, in front of the statement that uses the operand.
 class ExpressionLowering : public Lowering {
  public:
   using Lowering::Lowering;

@@ -23,8 +23,12 @@ constexpr uint32_t max_inlined = 4096, max_calls = 64;
 
 }  // namespace
 
+/// Throws E118 if the callee is among the functions being lowered: inlining would not end. The message shows
+/// the chain of calls:
+///   kernel → f → g → f
 void InlineLowering::refuse_recursion(const Captured &c, Loc loc) const {
   std::string chain = c.text;
+  // from the innermost call outwards, so each caller goes in front of the chain
   for (const LowerContext *at = &cx_; at; at = at->caller) {
     chain = cat(at->f.name, " → ", chain);
     if (at->number != static_cast<uint32_t>(*c.integer)) continue;
@@ -41,6 +45,7 @@ void InlineLowering::refuse_recursion(const Captured &c, Loc loc) const {
 std::vector<Operand> InlineLowering::arguments_of(const Captured &c, const ast::Function &f,
                                                   const ast::CallExpr &n, Loc loc, const Captures &defaults,
                                                   std::vector<const ast::ExprPtr *> &sources) {
+  // parameters behind `*` take no positional argument
   auto positions = static_cast<size_t>(
       std::count_if(f.params.begin(), f.params.end(), [](const ast::Parameter &p) { return !p.by_keyword; }));
   if (n.args.size() > positions)
@@ -64,15 +69,19 @@ std::vector<Operand> InlineLowering::arguments_of(const Captured &c, const ast::
     const Captured *value = sources[i] ? nullptr : find_captured(defaults, cat(name, "="));
     if (!sources[i] && !value)
       type_error(Code::E104, loc, cat("'", c.text, "' needs the argument '", name, "'"));
+    // a default is a captured value, stored under "p=" with the captures of the callee
     if (value) cx_.rules.constant(*value, name, loc);
     Place place = here();
     Operand o = value ? expressions().captured(*value, name, loc) : expressions().scalar(*sources[i]);
+    // earlier arguments keep the values that they had before this one was evaluated
     evaluation().evaluate_before(place, out);
     out.push_back(std::move(o));
   }
   return out;
 }
 
+/// Binds a parameter of the callee. A tensor is passed by reference: stores in the callee reach the caller's
+/// buffer. Everything else is an assignment to a local of the callee.
 void InlineLowering::bind_argument(const ast::Parameter &p, Operand arg) {
   if (arg.kind == Operand::Kind::tensor) {
     Binding b;
@@ -83,11 +92,14 @@ void InlineLowering::bind_argument(const ast::Parameter &p, Operand arg) {
     return;
   }
   LocalInfo &info = cx_.names.locals[p.name];
+  // the call defines the parameter, so the whole body of the callee is its home
   info.home = &cx_.f.body;
   ++info.assignments;  // the call assigns it; more assignments make it a cell
   statements().assign_name(p.name, std::move(arg), p.loc, p.loc);
 }
 
+/// Records the result of a helper: a scalar, or the kind `none` for `return` and `return None`. The result is
+/// poisoned if its expression is.
 void InlineLowering::return_scalar(const ast::ReturnStmt &s) {
   cx_.result = Operand{};
   cx_.result.kind = Operand::Kind::none;
@@ -105,18 +117,23 @@ Operand InlineLowering::inlined_result(LowerContext &callee, const std::string &
   Operand result = std::move(callee.result);
   result.loc = loc;
   if (result.kind != Operand::Kind::scalar) return result;
+  // the node is copied because the result carries the place of the call, not that of the return
   if (is_call_constant(result.expr, true)) {
     result.expr = make_expr(result.expr.dtype(), loc, result.expr->v);
     return result;
   }
+  // the result may read elements or cells that are written later, so its value is named here
   Sym sym = make_sym(SymKind::local, result.expr.dtype(), name, loc);
   cx_.builder->add_let(sym, result.expr, loc);
   result.expr = ref(sym, loc);
   return result;
 }
 
+/// Lowers a call in place, in a context of its own for the callee's names and cells:
+///   y = f(a[i], b)    →    p = a[i]; (statements of f, with b for its parameter); y = result of f
 Operand InlineLowering::inline_call(const Captured &c, const ast::CallExpr &n, Loc loc) {
   refuse_recursion(c, loc);
+  // depth of the chain of callers, the present function included
   uint32_t calls = 0;
   for (const LowerContext *at = &cx_; at; at = at->caller) ++calls;
   if (++cx_.wide.inlined > max_inlined || calls > max_calls)
@@ -126,7 +143,9 @@ Operand InlineLowering::inline_call(const Captured &c, const ast::CallExpr &n, L
                "split the kernel");
   auto number = static_cast<uint32_t>(*c.integer);
   ensure(number >= 1 && number <= cx_.in.callees.size(), "a function without a text");
+  // each call is a source of its own, so that an error in the callee also shows where it was called
   uint32_t source = cx_.in.sources.add_inlined(cx_.in.callees[number - 1], loc);
+  // bounds the time for texts of helpers that call helpers, which are parsed again at each call
   cx_.wide.inlined_text += cx_.in.sources.text(source).size();
   if (cx_.wide.inlined_text > 10 * max_text)
     type_error(Code::E122, loc,
@@ -140,6 +159,7 @@ Operand InlineLowering::inline_call(const Captured &c, const ast::CallExpr &n, L
   auto known = cx_.wide.callees.find(*c.integer);
   const Captures &captures = known == cx_.wide.callees.end() ? nothing : *known->second;
   std::vector<const ast::ExprPtr *> sources;
+  // arguments are lowered in the caller, before the callee's context exists
   std::vector<Operand> args = arguments_of(c, f, n, loc, captures, sources);
 
   FrontendInput input{cx_.in.sources, source,         cx_.in.signature, captures,
@@ -147,6 +167,7 @@ Operand InlineLowering::inline_call(const Captured &c, const ast::CallExpr &n, L
   LowerContext callee{f, input, cx_.sink, cx_.wide};
   callee.root = cx_.root, callee.caller = &cx_, callee.number = number;
   callee.rules.set_helper();
+  // the limit on copies by const_range holds across calls
   callee.copies = cx_.copies;
   BlockBuilder inside;
   inside.owners.push_back(&f.body);
@@ -157,6 +178,7 @@ Operand InlineLowering::inline_call(const Captured &c, const ast::CallExpr &n, L
     InlineLowering(callee).bind_argument(f.params[i], std::move(args[i]));
   }
   StatementLowering(callee).statements(f.body);
+  // a helper that calls a writing helper counts as writing: the tensor may be its own caller's
   cx_.writes |= cx_.caller && callee.writes;
   if (callee.writes && !cx_.wide.unevaluated.empty())
     type_error(
@@ -164,6 +186,7 @@ Operand InlineLowering::inline_call(const Captured &c, const ast::CallExpr &n, L
         cat("'", c.text, "' writes a tensor inside ", cx_.wide.unevaluated, ", which does not always run"),
         "call it in a statement of its own");
   cx_.wide.writing_calls += callee.writes;
+  // cells of the callee are declared at the call, so they scope over its statements and its result
   for (const Buf &cell : InlineLowering(callee).cells_of(inside.owners))
     cx_.builder->add_alloc(cell, Fill::none, loc);
   cx_.builder->append(std::move(inside));

@@ -6,6 +6,7 @@
 
 namespace kw {
 
+/// Inlines calls of captured Python functions. Recursion is refused, so the depth of inlining is bounded.
 class InlineLowering : public Lowering {
  public:
   using Lowering::Lowering;

@@ -18,6 +18,7 @@ namespace kw {
 
 /// One loop of the source: a range, or the nest of a grid.
 struct LoopLowering::LoopHeader {
+  /// One dimension. The step is a constant, the bounds are i64 expressions.
   struct Level {
     std::string name;
     Loc loc;
@@ -29,9 +30,12 @@ struct LoopLowering::LoopHeader {
   Hint hint = Hint::none;
 };
 
+/// Fills the levels of a grid, outermost first, each from 0 to its extent:
+///   for i, j in grid((n, m))    →    for i in range(n): for j in range(m)
 void LoopLowering::grid_header(const ast::ForStmt &s, const ast::CallExpr &call, LoopHeader &h) {
   const auto *targets = ast::as<ast::Tuple>(s.target);
   std::vector<Expr> extents = declarations().shape_argument(call.args[0]);
+  // one name stands for the tuple of all indices
   if (const auto *name = ast::as<ast::Name>(s.target)) h.point = name->id;
   if (targets && extents.size() != targets->items.size())
     type_error(Code::E206, s.target->loc,
@@ -44,6 +48,7 @@ void LoopLowering::grid_header(const ast::ForStmt &s, const ast::CallExpr &call,
   }
 }
 
+/// Fills the one level of a range. Bounds are evaluated in the order in which they are written.
 void LoopLowering::range_header(const ast::CallExpr &call, LoopHeader &h) {
   LoopHeader::Level &level = h.levels.back();
   Expr zero = const_int(0, call.args[0]->loc);
@@ -60,6 +65,7 @@ void LoopLowering::range_header(const ast::CallExpr &call, LoopHeader &h) {
   if (level.step == 0) refuse_zero_step(call.args[2]->loc);
 }
 
+/// Lowers the iterable of a `for`, once, before the attempts at its body.
 LoopLowering::LoopHeader LoopLowering::loop_header(const ast::ForStmt &s) {
   const auto *call = ast::as<ast::CallExpr>(s.iterable);
   std::string word = cx_.rules.callee_word(call->callee);
@@ -87,6 +93,8 @@ static bool has_break(const ast::Block &body) {
   });
 }
 
+/// Begins a loop with the current environment. `nested`: `break` leaves several loops of the IR, and must
+/// therefore set a flag.
 Loop LoopLowering::open_loop(const ast::Block &body, bool nested) {
   Loop loop;
   loop.names = merges().changed_in(body);
@@ -107,6 +115,7 @@ Loop LoopLowering::open_loop(const ast::Block &body, bool nested) {
   return loop;
 }
 
+/// Registers the cells of a binding again: each attempt begins with the cells that existed before it.
 void LoopLowering::renew_cells(const std::string &name, Binding &b) {
   if (b.kind == Binding::Kind::cell) b.cell = cell_for(name, b.type);
   for (size_t k = 0; k < b.items.size(); ++k) renew_cells(item_name(name, k), b.items[k]);
@@ -117,8 +126,10 @@ void LoopLowering::run_to_fixpoint(Loop &loop, const std::vector<Join *> &joins,
                                    const std::function<void()> &attempt) {
   Sink *outer_sink = cx_.sink;
   std::vector<Diagnostic> first;  // the attempts after an error know its names as faulty and say no more
+  // ends, since merging only goes from weak to strong and to wider types, or to conflict
   for (bool stable = false; !stable;) {
     Sink found;
+    // an attempt that is not the last one leaves nothing behind: cells, warnings and errors are restored
     std::vector<Cell> cells = cx_.cells;
     std::set<std::string> shadow_warned = cx_.shadow_warned;
     // the merged cells were created inside an attempt
@@ -140,6 +151,7 @@ void LoopLowering::run_to_fixpoint(Loop &loop, const std::vector<Join *> &joins,
     }
     cx_.sink = outer_sink;
     cx_.loops.pop_back();
+    // behind the loop control goes on, whether the last attempt ended in a jump or not
     cx_.live = true;
     stable = told == loop.tell && std::none_of(joins.begin(), joins.end(), [](Join *j) { return j->grew; });
     auto is_error = [](const Diagnostic &d) { return !d.is_warning(); };
@@ -147,6 +159,7 @@ void LoopLowering::run_to_fixpoint(Loop &loop, const std::vector<Join *> &joins,
       return std::any_of(j->env.begin(), j->env.end(),
                          [](const auto &b) { return b.second.kind == Binding::Kind::poisoned; });
     };
+    // if the last attempt says nothing about a poisoned name, the errors of an earlier one explain it
     bool silent = std::none_of(found.all().begin(), found.all().end(), is_error);
     if (stable && silent && std::any_of(joins.begin(), joins.end(), poisoned))
       for (const Diagnostic &d : first) report(d);
@@ -168,19 +181,23 @@ void LoopLowering::begin_attempt(Loop &loop, bool ends) {
 
 /// The end of a body meets the loop's head, and the head meets what follows.
 void LoopLowering::end_attempt(Loop &loop, bool ends) {
+  // known only at the end of the body: a later assignment may mend a name
   for (const auto &[name, binding] : cx_.env)
     if (binding.kind == Binding::Kind::poisoned) loop.faulty.insert(name);
   if (cx_.live) merges().arrive(loop.next, loop.names);
   if (!ends) return;
+  // the conversions belong behind the loop, where close_loop emits them: here only the types matter
   BlockBuilder unused;
   Building inside(cx_.builder, unused);
   cx_.env = loop.next.env;
   merges().arrive(loop.exit, loop.names);
+  // a `break` converts its cells itself, so the conversions at the loop's end must not run after it
   loop.tell |= loop.breaks && merges().cells_differ(loop.next.env, loop.exit.env, loop.names);
 }
 
 /// Emits the loop and what its entry and its end convert.
 void LoopLowering::close_loop(Loop &loop, const Stmt &s, Loc loc) {
+  // the entry of the loop converts what its first iteration reads, in front of the loop
   merges().convert_cells(loop.before, loop.next.env, loop.names);
   if (loop.tell) {
     cx_.builder->add_alloc(loop.left, Fill::none, loc);
@@ -208,6 +225,7 @@ void LoopLowering::close_loop(Loop &loop, const Stmt &s, Loc loc) {
   }
 }
 
+/// Lowers `break` and `continue`: what is bound here arrives at the exit or at the head of the loop.
 void LoopLowering::jump(bool is_break, Loc loc) {
   Loop &loop = *cx_.loops.back();
   if (is_break && loop.tell) cx_.builder->add(store(loop.left, {}, const_bool(true, loc), loc));
@@ -217,6 +235,7 @@ void LoopLowering::jump(bool is_break, Loc loc) {
   cx_.live = false;
 }
 
+/// Lowers the body of a `for` once, and returns the nest of its levels.
 Stmt LoopLowering::for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop &loop) {
   begin_attempt(loop, true);
   std::vector<Sym> iters;
@@ -249,6 +268,7 @@ Stmt LoopLowering::for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop 
   }
   Stmt out = body.finish(cells_of(body.owners));
   Loc loc = s.iterable->loc;
+  // a grid of rank 0 runs its body once: without a loop around it the jumps would leave another loop
   if (h.levels.empty() && jumps_of(out).any()) {
     Sym once = make_sym(SymKind::iter, DType::i64, "once", loc);
     out = for_loop({once, const_int(0), const_int(1), 1, ForKind::serial, h.hint, {}, out}, loc);
@@ -263,6 +283,7 @@ Stmt LoopLowering::for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop 
   return out;
 }
 
+/// Lowers a `for`: a const_range is expanded, any other iterable becomes one loop or a nest.
 void LoopLowering::for_statement(const ast::ForStmt &s, Loc) {
   if (cx_.rules.callee_word(ast::as<ast::CallExpr>(s.iterable)->callee) == "const_range")
     return expansions().const_range(s);
@@ -301,7 +322,10 @@ Stmt LoopLowering::while_attempt(const ast::WhileStmt &s, Loc loc, Loop &loop) {
     end_attempt(loop, true);
     return {};
   }
+  // `while True` ends by `break` only: its head never meets what follows
   begin_attempt(loop, faulty || !known);
+  // a condition that takes statements cannot be the While's own:
+  // while f(x) > 0: body    →    while True: (statements of f; if not result > 0: break; body)
   if (!body.empty()) {
     Stmt leave = make_stmt(loc, Jump{JumpKind::break_loop});
     body.add(
@@ -312,6 +336,7 @@ Stmt LoopLowering::while_attempt(const ast::WhileStmt &s, Loc loc, Loop &loop) {
   return make_stmt(loc, While{test, body.finish(cells_of(body.owners))});
 }
 
+/// Lowers a `while`, whose condition is part of each attempt: its type may change with the body.
 void LoopLowering::while_statement(const ast::WhileStmt &s, Loc loc) {
   Loop loop = open_loop(*s.body, false);
   Stmt out;

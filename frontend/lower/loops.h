@@ -6,6 +6,8 @@
 
 namespace kw {
 
+/// Lowers `for` and `while`, and the jumps inside. Types at the head of a loop depend on its body, so a loop
+/// is lowered again until they settle; each attempt can only widen them.
 class LoopLowering : public Lowering {
  public:
   using Lowering::Lowering;
@@ -13,6 +15,7 @@ class LoopLowering : public Lowering {
   void for_statement(const ast::ForStmt &s, Loc loc);
   void while_statement(const ast::WhileStmt &s, Loc loc);
   void jump(bool is_break, Loc loc);
+  // The three parts of a loop's lowering that const_range uses too.
   void leave_variables(const ast::ForStmt &s);
   Loop open_loop(const ast::Block &body, bool nested);
   void run_to_fixpoint(Loop &loop, const std::vector<Join *> &joins, const std::function<void()> &attempt);

@@ -17,6 +17,7 @@ struct LocalNote {
   Loc loc;
 };
 
+/// What the front end gets for one kernel. References and pointers must outlive the lowering.
 struct FrontendInput {
   SourceMap &sources;
   uint32_t source = 0;

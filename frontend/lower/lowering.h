@@ -19,6 +19,7 @@ class MergeLowering;
 class StatementLowering;
 
 /// Directs statements to another builder while this lives.
+/// A guard: destruction restores the outer builder, also when an error is thrown. Guards nest.
 class Building {
  public:
   Building(BlockBuilder *&slot, BlockBuilder &to) : slot_(slot), outer_(slot) { slot = &to; }
@@ -52,11 +53,14 @@ struct Place {
 /// such values stay expressions, so that extents can use them.
 bool is_call_constant(const Expr &e, bool iterators);
 
+/// Common part of all lowerings. Each is a view of the context, made where it is needed: the lowerings call
+/// each other recursively.
 class Lowering {
  public:
   explicit Lowering(LowerContext &cx) : cx_(cx) {}
 
  protected:
+  /// Handles to the other lowerings of the same context. They are cheap: each holds one reference.
   StatementLowering statements() const;
   ExpressionLowering expressions() const;
   EvaluationOrder evaluation() const;
@@ -69,7 +73,9 @@ class Lowering {
   LoopLowering loops() const;
   ExpansionLowering expansions() const;
 
+  /// Returns the place behind the last statement, to be passed to EvaluationOrder later.
   Place here() const { return {cx_.builder->size(), cx_.wide.writing_calls}; }
+  /// Binds a name from here on, whatever it stood for before.
   Binding &bind(const std::string &name, Binding b) { return cx_.env[name] = std::move(b); }
   /// The cell of a variable in one of its types.
   Buf cell_for(const std::string &name, ScalarType type);

@@ -12,17 +12,20 @@ namespace kw {
 
 namespace {
 using NamesOfBlocks = std::map<const ast::Block *, std::set<std::string>>;
+/// Returns the names of a block; the empty set if the block has none.
 const std::set<std::string> &names_in(const NamesOfBlocks &all, const ast::Block &b) {
   static const std::set<std::string> none;
   auto found = all.find(&b);
   return found == all.end() ? none : found->second;
 }
 
+/// Returns the binding of a name, or null if it is unassigned.
 const Binding *find(const Env &env, const std::string &name) {
   auto found = env.find(name);
   return found == env.end() ? nullptr : &found->second;
 }
 
+/// Returns whether two operands are the same value: such a binding needs no merging.
 bool same_operand(const Operand &a, const Operand &b) {
   if (a.kind != b.kind || a.weak != b.weak || a.text != b.text || a.buf != b.buf) return false;
   if (a.kind == Operand::Kind::scalar && !equal(a.expr, b.expr)) return false;
@@ -53,6 +56,7 @@ bool outlives_blocks(const Operand &o) {
 }
 }  // namespace
 
+/// Returns the names that a block assigns or loops over, at any depth.
 std::set<std::string> MergeLowering::changed_in(const ast::Block &b) const {
   std::set<std::string> names = names_in(cx_.names.assigned, b);
   const std::set<std::string> &looped = looped_in(b);
@@ -78,6 +82,7 @@ void MergeLowering::convert_cell(const Binding &a, const Binding &b) {
   if (a.kind != b.kind) return;
   for (size_t k = 0; k < std::min(a.items.size(), b.items.size()); ++k) convert_cell(a.items[k], b.items[k]);
   if (a.kind != Binding::Kind::cell || a.type == b.type) return;
+  // a known value is checked and cast as a constant, which may be an error at compile time
   Expr value = a.known ? *a.known : load(a.cell, {}, a.loc);
   if (a.type.weak && !b.type.weak) {
     report_range(value, b.type.dtype, a.loc);
@@ -95,6 +100,7 @@ void MergeLowering::convert_cells(const Env &from, const Env &to, const std::set
   }
 }
 
+/// Returns whether a path from `from` to `to` has to convert a cell of these names.
 bool MergeLowering::cells_differ(const Env &from, const Env &to, const std::set<std::string> &names) {
   return std::any_of(names.begin(), names.end(), [&](const std::string &name) {
     const Binding *a = find(from, name), *b = find(to, name);
@@ -111,6 +117,7 @@ Merge MergeLowering::clash_of(const std::string &name, const Binding &a, const B
     return dtype ? cat("the dtype ", numpy_name(side.value.dtype)) : describe(side.value);
   };
   std::string one = text(a), other = text(b);
+  // "a …" on both sides → "a …" and "another …"
   if (one == other) other = cat("another", one.substr(1));
   bool tuples = a.kind == Binding::Kind::tuple || b.kind == Binding::Kind::tuple;
   bool dtypes = a.value.kind == Operand::Kind::dtype || b.value.kind == Operand::Kind::dtype;
@@ -130,15 +137,19 @@ Merge MergeLowering::clash_of(const std::string &name, const Binding &a, const B
 /// What a name is behind a meeting of two ways; null stands for unassigned.
 Binding MergeLowering::merge(const std::string &name, const Binding *a, const Binding *b) {
   using Kind = Binding::Kind;
+  // a conflict stays one, whatever the other side is
   for (const Binding *side : {b, a})
     if (side && side->kind == Kind::conflict) return *side;
+  // a name whose error was reported stays silent
   for (const Binding *side : {a, b})
     if (side && side->kind == Kind::poisoned) return *side;
   if (a && b && a->kind == b->kind && !a->is_variable() && same_operand(a->value, b->value)) return *a;
   Binding out;
   out.loc = a ? a->loc : b->loc;
   out.kind = Kind::partial;
+  // assigned on one side only, or nothing that an assignment makes: reading it behind is E302
   if (!a || !b || !is_local_value(*a) || !is_local_value(*b)) return out;
+  // tuples of one length merge item by item
   if (a->kind == Kind::tuple && b->kind == Kind::tuple && a->items.size() == b->items.size()) {
     out.kind = Kind::tuple;
     out.value = a->value;
@@ -177,12 +188,14 @@ void MergeLowering::leave_block(const Env &outside, const std::set<std::string> 
     if (b.kind != Kind::value && b.kind != Kind::iter && b.kind != Kind::tensor) continue;
     const Binding *before = find(outside, name);
     bool unchanged = before && before->kind == b.kind && same_operand(before->value, b.value);
+    // its Let or Alloc scopes over the block only, so a use behind the block would be out of scope
     if (!unchanged && !outlives_blocks(b.value)) b.kind = Kind::partial;
   }
 }
 
 /// The current environment reaches a place that other ways reach too.
 void MergeLowering::arrive(Join &join, const std::set<std::string> &names) {
+  // the first way defines the types; later ones convert to them, or widen them for the next attempt
   if (!join.arrived) {
     join.env = cx_.env;
     join.arrived = true;
@@ -201,6 +214,7 @@ void MergeLowering::arrive(Join &join, const std::set<std::string> &names) {
     if (both.kind == Binding::Kind::conflict && here) both.loc = here->loc;
     join.grew |= differ(both, there->second);
     there->second = std::move(both);
+    // two ways may bring two values
     there->second.for_each([](Binding &b) { b.known.reset(); });
   }
   convert_cells(cx_.env, join.env, names);
@@ -209,6 +223,7 @@ void MergeLowering::arrive(Join &join, const std::set<std::string> &names) {
 /// Both branches of a condition go on behind it: the current environment is that of `no`.
 void MergeLowering::meet(const Env &before, const Env &after_yes, BlockBuilder &yes, BlockBuilder &no,
                          const std::set<std::string> &names) {
+  // what neither side assigns is as before the branch
   Env after_no = std::exchange(cx_.env, before);
   for (const std::string &name : names) {
     const Binding *a = find(after_yes, name), *b = find(after_no, name);

@@ -18,11 +18,14 @@
 
 namespace kw {
 
+/// Lowers a block. An error in a statement is reported and the next one is lowered; only a full sink or too
+/// long a kernel ends the lowering.
 void StatementLowering::statements(const ast::Block &b) {
   for (const ast::Stmt &s : b) {
     if (!cx_.live) return;  // what follows a jump is dead
     try {
       count_statement(s);
+      // a with statement or a taken branch adds its block behind the first owner, and counts as top level
       cx_.rules.statement(s, cx_.builder->owners[0] == &cx_.f.body);
       statement(s);
     } catch (const CompileError &error) {
@@ -68,7 +71,9 @@ void StatementLowering::poison(const ast::Stmt &s) {
     for (const std::string &name : merges().changed_in(*loop->body)) mark_name(name, s.loc);
 }
 
+/// Lowers one statement by its kind.
 void StatementLowering::statement(const ast::Stmt &s) {
+  // the next statement may write the elements whose subscripts were checked, and reads them itself
   cx_.evaluated.clear();
   // the rules have refused what is missing here
   std::visit(
@@ -84,6 +89,7 @@ void StatementLowering::statement(const ast::Stmt &s) {
                },
                [&](const ast::AssertStmt &n) { assertion(n, s.loc); },
                [&](const ast::ExprStmt &n) {
+                 // a docstring or another bare value does nothing; a call may write tensors
                  if (ast::as<ast::CallExpr>(n.value)) expressions().expression(n.value);
                },
                [&](const ast::IfStmt &n) { branches().if_statement(n, s.loc); },
@@ -103,6 +109,8 @@ void StatementLowering::scope_arguments(const ast::ExprPtr &context) {
     for (const ast::ExprPtr &arg : call->args) expressions().expression(arg);
 }
 
+/// Lowers an assert. Only debug=True emits a check, but condition and message are typed in every compilation:
+/// an assert with an error fails in release too.
 void StatementLowering::assertion(const ast::AssertStmt &s, Loc loc) {
   BlockBuilder unused;
   bool counts = cx_.in.options.debug && cx_.in.options.asserts;
@@ -125,7 +133,9 @@ void StatementLowering::assertion(const ast::AssertStmt &s, Loc loc) {
   cx_.builder->add(check(cond, number, loc));
 }
 
+/// Lowers an assignment, or the declaration of a buffer, which looks like one.
 void StatementLowering::assign(const ast::Assign &s, Loc loc) {
+  // values computed from a const_range variable are constants too, but not ones that the user wrote
   if (expansions().mentions_expanded(s.value))
     for_each_name(s.target, [&](const std::string &name, Loc) { cx_.expanded.insert(name); });
   if (std::string word = cx_.rules.declaration(s); !word.empty()) return declarations().declare(s, word, loc);
@@ -147,6 +157,7 @@ void StatementLowering::refuse_sliced(const ast::ExprPtr &target) {
   if (base.kind == Operand::Kind::tensor) refuse_slice(base.buf->sym->name, (*slice)->loc);
 }
 
+/// Assigns a value to a name, an element, or the parts of a tuple.
 void StatementLowering::assign_target(const ast::ExprPtr &target, Operand value, Loc loc) {
   if (const auto *n = ast::as<ast::Name>(target))
     return assign_name(n->id, std::move(value), loc, target->loc);
@@ -166,6 +177,10 @@ void StatementLowering::assign_target(const ast::ExprPtr &target, Operand value,
   for (size_t i = 0; i < tuple->items.size(); ++i) assign_target(tuple->items[i], value.items[i], loc);
 }
 
+/// Binds a name to a value. A name with one assignment, at home in the current block, becomes an immutable
+/// local; any other name becomes a cell:
+///   t = a[i]; b[i] = t            →    let t = a[i]; b[i] = t
+///   s = 0.0; s = s + a[i]         →    s: cell; s = 0.0; s = s + a[i]
 void StatementLowering::assign_name(const std::string &name, Operand value, Loc loc, Loc name_loc) {
   if (value.kind == Operand::Kind::poisoned) {
     bind(name, {});
@@ -193,6 +208,7 @@ void StatementLowering::assign_name(const std::string &name, Operand value, Loc 
   b.loc = name_loc;
   b.kind = Binding::Kind::value;
   b.value = std::move(value);
+  // call constants stay expressions, so that extents can use the name
   if (b.value.kind == Operand::Kind::scalar && !is_call_constant(b.value.expr, true)) {
     Sym sym = make_sym(SymKind::local, b.value.expr.dtype(), name, name_loc);
     cx_.builder->add_let(sym, b.value.expr, loc);
@@ -211,12 +227,14 @@ Binding StatementLowering::variable(const std::string &name, Operand value, Loc 
       b.items.push_back(variable(item_name(name, k), std::move(value.items[k]), loc, name_loc));
     value.items.clear();
   }
+  // dtypes and strings exist at compile time only: no cell could hold them
   if (value.kind != Operand::Kind::scalar) {
     if (b.kind != Binding::Kind::tuple) b.kind = Binding::Kind::value;
     b.value = std::move(value);
     return b;
   }
   if (value.truth) refuse_truth_value(value, "kept as a value");
+  // a constant from 2^63 on is held as u64, but a weak cell is an int64
   debug_checks().check_int64(value);
   b.kind = Binding::Kind::cell;
   b.type = value.type();
@@ -255,16 +273,19 @@ Buf StatementLowering::written_tensor(const ast::Subscript &target, Loc target_l
   if (!base.captured.empty())
     type_error(Code::E117, target_loc, cat("the captured array '", base.captured, "' is written"),
                "make it a parameter: captured arrays are read-only");
+  // a helper may write an input of the kernel, so the root's outputs and results decide
   bool is_input = base.buf->space == Space::param && !cx_.root->outputs.count(name);
   if (is_input && !StatementLowering(*cx_.root).returns(base.buf))
     type_error(Code::E207, target_loc, cat("'", name, "' is an input that is written but not returned"),
                cat("return it: `return ", name, "`, or write to an output_tensor"));
   cx_.root->written.insert(name);
+  // only a parameter's tensor belongs to the caller; a helper's own temporaries do not count
   cx_.writes |= cx_.caller && ast::as<ast::Name>(target.value) &&
                 cx_.rules.is_parameter(ast::as<ast::Name>(target.value)->id);
   return base.buf;
 }
 
+/// Stores to an element. The value is evaluated before the subscripts, as in Python.
 void StatementLowering::assign_element(const ast::Subscript &target, Loc target_loc, Operand value, Loc loc) {
   Buf buf = written_tensor(target, target_loc);
   if (!buf || value.kind == Operand::Kind::poisoned) return leave_out();
@@ -277,10 +298,13 @@ void StatementLowering::assign_element(const ast::Subscript &target, Loc target_
   cx_.builder->add(store(buf, std::move(index), store_value(value, buf->dtype), loc));
 }
 
+/// Lowers `x += v` to `x = x + v`. The subscripts of an element are evaluated once, before the value:
+///   a[f(i)] += g(j)    →    k = f(i); old = a[k]; v = g(j); a[k] = old + v
 void StatementLowering::augmented(const ast::AugAssign &s, Loc loc) {
   if (const auto *n = ast::as<ast::Name>(s.target); n && expansions().mentions_expanded(s.value))
     cx_.expanded.insert(n->id);
   Operand old = expressions().expression(s.target);
+  // the subscripts of the load serve the store as well
   const Load *element = ast::as<ast::Subscript>(s.target) && old.expr ? as<Load>(old.expr) : nullptr;
   std::vector<Expr> index = element ? element->index : std::vector<Expr>{};
   Place place = here();
@@ -294,6 +318,7 @@ void StatementLowering::augmented(const ast::AugAssign &s, Loc loc) {
   cx_.builder->add(store(buf, std::move(index), store_value(result, buf->dtype), loc));
 }
 
+/// Records the results of the kernel: distinct inputs and outputs, never temporaries or scalars.
 void StatementLowering::return_values(const ast::ReturnStmt &s) {
   std::vector<const ast::ExprPtr *> items;
   if (const auto *tuple = ast::as<ast::Tuple>(s.value)) {
@@ -307,6 +332,7 @@ void StatementLowering::return_values(const ast::ReturnStmt &s) {
     if (o.kind == Operand::Kind::scalar) refuse_result("scalars", (*item)->loc);
     if (o.kind != Operand::Kind::tensor) refuse_result(describe(o), (*item)->loc);
     const auto *tensor = ast::as<ast::Name>(*item);
+    // a result is the parameter that the user named, even if the body uses another buffer for it
     if (auto alias = tensor ? cx_.aliases.find(tensor->id) : cx_.aliases.end(); alias != cx_.aliases.end())
       o.buf = alias->second.own;
     const std::string &name = o.buf->sym->name;

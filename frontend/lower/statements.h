@@ -6,6 +6,7 @@
 
 namespace kw {
 
+/// Lowers the statements of a block into the current builder, up to the first jump.
 class StatementLowering : public Lowering {
  public:
   using Lowering::Lowering;

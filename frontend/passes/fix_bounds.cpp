@@ -12,6 +12,7 @@ Func fix_bounds(const Func &f) {
     std::vector<std::pair<Sym, Expr>> names;
     For loop = n;
     for (Expr *bound : {&loop.lo, &loop.hi}) {
+      // a bound that the body cannot change stays in place
       if (!may_change(*bound, n.body, f.overlap)) continue;
       Sym name = make_sym(SymKind::local, DType::i64, "bound", bound->loc());
       names.emplace_back(name, *bound);
@@ -19,6 +20,7 @@ Func fix_bounds(const Func &f) {
     }
     if (names.empty()) return s;
     Stmt fixed = for_loop(std::move(loop), s.loc());
+    // the lower bound ends up outermost: bounds are evaluated in source order
     for (size_t i = names.size(); i-- > 0;)
       fixed = let(names[i].first, names[i].second, std::move(fixed), names[i].second.loc());
     return fixed;

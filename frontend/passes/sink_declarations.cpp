@@ -24,11 +24,13 @@ struct Flow {
   Cells reads = none, next = all, breaks = none, continues = none;
 };
 
+/// Returns the flow of `first`, then `second`. What `first` does not overwrite reaches `second`.
 Flow then(const Flow &first, const Flow &second) {
   return {first.reads | (first.next & second.reads), first.next & second.next,
           first.breaks | (first.next & second.breaks), first.continues | (first.next & second.continues)};
 }
 
+/// Returns the flow of a branch that takes one of two sides.
 Flow either(const Flow &a, const Flow &b) {
   return {a.reads | b.reads, a.next | b.next, a.breaks | b.breaks, a.continues | b.continues};
 }
@@ -57,6 +59,8 @@ class CellFlow {
 
  private:
   template <class F>
+  /// Visits the loops of a statement. `declared`: the cells whose Alloc encloses it; `after`: what is live
+  /// behind it.
   void in(const Stmt &root, Cells declared, Live after, const F &found) {
     for (const Stmt *s = &root; s; s = next_in_block(*s->p)) {
       if (const Seq *list = as<Seq>(*s)) {
@@ -69,6 +73,7 @@ class CellFlow {
         in(n->yes, declared, after, found);
         if (n->no) in(n->no, declared, after, found);
       } else if (const Alloc *cell = as<Alloc>(*s)) {
+        // behind the scope of its Alloc a cell does not exist, so it is live at no exit of it
         Cells others = ~bit(cell->buf);
         declared |= ~others;
         after = {after.next & others, after.behind_loop & others, after.at_head & others};
@@ -81,6 +86,8 @@ class CellFlow {
   }
 
   template <class F>
+  /// A cell is live at the head of a loop if an iteration, or what follows the loop, may read the value from
+  /// before. All other declared cells hand no value on.
   void in_loop(const Stmt &loop, const Stmt &body, Cells read_at_head, Cells declared, Cells read_behind,
                const F &found) {
     Cells at_head = read_at_head | read_behind;
@@ -88,6 +95,8 @@ class CellFlow {
     in(body, declared, {at_head, read_behind, at_head}, found);
   }
 
+  /// Returns the flow of a statement and of all that its block holds behind it. The chain of Lets is computed
+  /// from its end, so long blocks need no recursion.
   const Flow &of(const Stmt &root) {
     std::vector<const Stmt *> chain;
     for (const Stmt *s = &root; s && !flows_.count(s->p.get()); s = next_in_block(*s->p)) chain.push_back(s);
@@ -105,12 +114,14 @@ class CellFlow {
           body.reads &= ~bit(n.buf);
           return then({reads(n.buf->extents)}, body);
         },
+        // a loop may run zero times, so it overwrites nothing for sure (`next` stays all)
         [&](const For &n) { return Flow{reads(n.lo) | reads(n.hi) | of(n.body).reads}; },
         [&](const While &n) {
           const Flow &body = of(n.body);
           return Flow{reads(n.cond) | body.reads, as_int(n.cond) != 1 ? all : body.breaks};
         },
         [&](const Jump &n) {
+          // a jump never reaches the next statement: every old value leaves by the jump
           bool breaks = n.kind == JumpKind::break_loop;
           return Flow{none, none, breaks ? all : none, breaks ? none : all};
         },
@@ -142,6 +153,7 @@ class CellFlow {
   std::unordered_map<const StmtNode *, Flow> flows_;
 };
 
+/// Returns whether an Alloc declares a cell: a scalar in registers without a fill.
 bool is_cell(const Alloc &n) {
   return n.buf->space == Space::registers && n.buf->extents.empty() && n.fill == Fill::none;
 }
@@ -156,6 +168,7 @@ class OwnCells {
     walk(body, [&](const Store &n, const Stmt &) {
       if (auto found = stores.find(n.buf.get()); found != stores.end()) ++found->second;
     });
+    // a store in the block of the body itself runs once in each iteration; one in a branch may not
     for (const Stmt *s = &body; s; s = next_in_block(*s->p))
       if (const Seq *list = as<Seq>(*s))
         for (const Stmt &item : list->items)
@@ -164,6 +177,7 @@ class OwnCells {
               names_[n->buf.get()] =
                   make_sym(SymKind::local, n->buf->dtype, n->buf->sym->name, n->buf->sym->loc);
     for (const Buf &b : cells) {
+      // a cell that the body does not store to stays where it is
       if (stores[b.get()] == 0 || names_.count(b.get())) continue;
       Sym sym = make_sym(SymKind::buffer, b->dtype, b->sym->name, b->sym->loc);
       cells_[b.get()] = make_buf(std::move(sym), {}, Space::registers);
@@ -192,6 +206,8 @@ class OwnCells {
     return own == cells_.end() ? e : load(own->second, {}, e.loc());
   }
 
+  /// Replaces the stores of Let cells in a list by Lets over the rest of the list:
+  ///   seq(a, t = e, b)    →    seq(a, let(t, e, seq(b)))
   Stmt with_names(const Seq &n, const Stmt &s) const {
     std::vector<Stmt> rest;  // backwards
     bool changed = false;
@@ -223,6 +239,7 @@ std::unordered_map<const StmtNode *, std::vector<Buf>> private_cells(const Func 
   walk(
       f.body, [&](const For &n, const Stmt &) { stored(n.body); },
       [&](const While &n, const Stmt &) { stored(n.body); });
+  // only cells that some loop stores to can move
   std::vector<Buf> cells;
   walk(f.body, [&](const Alloc &n, const Stmt &) {
     if (is_cell(n) && in_loops.count(n.buf.get()) > 0) cells.push_back(n.buf);

@@ -20,6 +20,7 @@ class SumTerm {
   using Locals = std::unordered_map<const SymNode *, Expr>;
   SumTerm(Expr term, const Locals &locals) : term_(std::move(term)), locals_(locals) {}
 
+  /// Returns the last subscripts of all elements that the term reads, the accumulator's own excepted.
   std::vector<Expr> last_subscripts(const Store &accumulator) const {
     std::vector<Expr> out;
     for (const Expr &e : with_locals(term_))
@@ -57,6 +58,7 @@ class SumTerm {
     return out;
   }
 
+  /// Returns whether an expression mentions the symbol, itself or through a local.
   bool depends_on(const Expr &e, const Sym &sym) const {
     std::vector<Expr> parts = with_locals(e);
     return std::any_of(parts.begin(), parts.end(), [&](const Expr &part) { return mentions(part, sym); });
@@ -100,10 +102,12 @@ struct LoopFacts {
   }
 };
 
+/// Decides the order of each sum. Facts about a loop are found once and shared by its sums.
 class OrderMarker {
  public:
   explicit OrderMarker(const Func &f) : fp_(f.fp), overlap_(f.overlap) {}
 
+  /// Returns the function with its sums marked; unchanged if all are in source order.
   Func run(const Func &f) {
     std::unordered_map<const StmtNode *, OrderMark> marks;
     for (const OrderedSum &sum : sums(f))
@@ -170,6 +174,8 @@ class OrderMarker {
     Order order;
     std::string_view why;
   };
+  /// Returns whether the loops read or write the sum's element elsewhere too: partial sums would then be
+  /// seen. Subscripts that may be equal count as equal.
   bool read_elsewhere(const Store &s, const For *outermost) {
     const LoopFacts::Accesses &all = facts(outermost).accesses[s.buf.get()];
     auto several_meet = [&](const std::vector<const std::vector<Expr> *> &list) {
@@ -185,12 +191,14 @@ class OrderMarker {
     return overlap_ == Overlap::possible && s.buf->space == Space::param && facts(outermost).arguments > 1;
   }
 
+  /// Applies the rules from the most general to (a)–(c); the first that holds gives the reason.
   Decision order_of(const Store &s, const Expr &term, const std::vector<const For *> &reduced,
                     const Loops &loops) {
     if (!is_float(s.buf->dtype)) return {Order::source, "integers: every order gives the same"};
     if (fp_ == FpMode::strict) return {Order::source, "fp='strict'"};
     if (read_elsewhere(s, reduced.back())) return {Order::source, "the sum is used inside its loop"};
     if (may_be_argument_of(s, reduced.back())) return {Order::source, "arguments share memory"};
+    // how many terms there are is unknown at the entry of a loop that can end early
     auto early = [&](const For *loop) { return facts(loop).has_jumps; };
     if (std::any_of(reduced.begin(), reduced.end(), early)) return {Order::source, "the loop can end early"};
     Decision decision = lanes_or_source(s, term, reduced, loops);

@@ -16,11 +16,14 @@ using namespace ast;
 
 namespace {
 
+/// How far `varies` and `form` follow names through assignments; it also ends cycles such as x = y; y = x.
 constexpr int max_chain = 16;  // locals that are assigned from locals
 
 /// What an expression is for every type of the arguments; `unknown` when they decide.
 enum class Form : uint8_t { unknown, scalar, tuple, dtype, text, tensor };
 
+/// Walks the whole kernel once and collects the errors. It must report nothing that lowering would accept for
+/// some types: where types or values may decide, it stays silent.
 class Checker {
  public:
   Checker(const Function &f, const Captures &captures, Sink &sink)
@@ -34,6 +37,8 @@ class Checker {
   }
 
  private:
+  /// Runs a check and records its errors, so that the walk can go on behind them. Returns whether there were
+  /// none; rethrows when the sink is full.
   template <class Check>
   bool sound(const Check &check) {
     try {
@@ -52,14 +57,17 @@ class Checker {
       if (std::holds_alternative<JumpStmt>(s.v)) return;  // what follows is dead
     }
   }
+  /// Checks the head and then the parts below it, unless an error of the head makes them meaningless.
   void statement(const ast::Stmt &s, bool top_level);
   void assign(const Assign &s);
   void loop(const ForStmt &s);
   void branches(const IfStmt &s);
+  /// Checks nothing in a block that may be dead; its returns count, or E108 would ask for one in vain.
   void pass_over(const Block &b);
   void returned(const ExprPtr &item);
   void target(const ExprPtr &e);
   void expression(const ExprPtr &e);
+  /// Checks the parts of a node that passed its own rules, except those that may be dead.
   void operands(const ExprPtr &e);
   void subscript(const Subscript &n);
   void all(const std::vector<ExprPtr> &list) {
@@ -90,11 +98,13 @@ void Checker::statement(const ast::Stmt &s, bool top_level) {
                         if (good) target(n.target), expression(n.value);
                       },
                       [&](const ForStmt &n) {
+                        // the body is checked even if the head has an error
                         if (good) loop(n);
                         block(*n.body, false);
                       },
                       [&](const WhileStmt &n) {
                         expression(n.cond);
+                        // any other condition that is known may be false, which leaves the body dead
                         const Boolean *literal = as<Boolean>(n.cond);
                         if (varies(*n.cond) || (literal && literal->value))
                           block(*n.body, false);
@@ -103,6 +113,7 @@ void Checker::statement(const ast::Stmt &s, bool top_level) {
                       },
                       [&](const IfStmt &n) { branches(n); },
                       [&](const WithStmt &n) {
+                        // the calls themselves were judged with the head
                         if (const CallExpr *scope = as<CallExpr>(n.context)) all(scope->args);
                         if (const Tuple *several = as<Tuple>(n.context))
                           for (const ExprPtr &item : several->items)
@@ -118,6 +129,7 @@ void Checker::statement(const ast::Stmt &s, bool top_level) {
                       },
                       [&](const AssertStmt &n) { expression(n.cond), expression(n.message); },
                       [&](const ExprStmt &n) {
+                        // docstrings need no check, and other expressions are refused with the head
                         const CallExpr *call = as<CallExpr>(n.value);
                         if (call && rules_.function_of(call->callee)) expression(n.value);
                       },
@@ -125,6 +137,7 @@ void Checker::statement(const ast::Stmt &s, bool top_level) {
              s.v);
 }
 
+/// A declaration is no call of an expression: its shape, value and dtype are checked one by one.
 void Checker::assign(const Assign &s) {
   if (rules_.declaration(s).empty()) {
     expression(s.value);
@@ -134,14 +147,17 @@ void Checker::assign(const Assign &s) {
   expression(*given.shape);
   if (given.value) expression(*given.value);
   const Name *type = given.dtype ? as<Name>(*given.dtype) : nullptr;
+  // np.zeros(n, float) is sound: constructors take Python's types as NumPy does
   bool is_python =
       type && constructor_of(rules_.declaration(s)) && (type->id == "float" || type->id == "int");
   if (given.dtype && !is_python) expression(*given.dtype);  // the scope is a hint that nobody reads
 }
 
+/// Steps and the bounds of const_range must be compile-time constants.
 void Checker::loop(const ForStmt &s) {
   const CallExpr &call = *as<CallExpr>(s.iterable);
   all(call.args);
+  // const_range(start, stop) is copied once for each value, hence the number of copies must be known
   bool expanded = rules_.callee_word(call.callee) == "const_range";
   for (size_t i = 0; expanded && i < std::min<size_t>(call.args.size(), 2); ++i)
     sound([&] {
@@ -152,6 +168,7 @@ void Checker::loop(const ForStmt &s) {
   sound([&] {
     const Integer *digits = as<Integer>(step);
     if (digits && digits->digits.find_first_not_of("0_") == std::string::npos) refuse_zero_step(step->loc);
+    // a step of the wrong kind is refused here too, for it is no constant integer either
     bool is_variable = as<Real>(step) || as<Text>(step) || as<Tuple>(step) || varies(*step);
     bool counts = !expanded && varies(*step);
     if (is_variable)
@@ -162,6 +179,7 @@ void Checker::loop(const ForStmt &s) {
 /// The branches of a condition that may be decided at compile time are not looked at.
 void Checker::branches(const IfStmt &s) {
   expression(s.cond);
+  // any other condition may be a constant of some version, and lowering then never looks at one branch
   bool live = varies(*s.cond);
   for (const auto &branch : {s.yes, s.no}) {
     if (!branch) continue;
@@ -183,6 +201,7 @@ void Checker::pass_over(const Block &b) {
                s.v);
 }
 
+/// E115 for a result that is no tensor whatever the types are.
 void Checker::returned(const ExprPtr &item) {
   expression(item);
   sound([&] {
@@ -205,6 +224,7 @@ void Checker::target(const ExprPtr &e) {
     expression(e);
 }
 
+/// Checks a node, then its parts. A node with an error is remembered, so that no other error follows from it.
 void Checker::expression(const ExprPtr &e) {
   if (!e) return;
   if (sound([&] { rules_.expression(e); }))
@@ -233,12 +253,15 @@ void Checker::operands(const ExprPtr &e) {
                       },
                       [&](const Ternary &n) {
                         expression(n.cond);
+                        // one of the two may be dead if the condition is known
                         if (varies(*n.cond)) expression(n.yes), expression(n.no);
                       },
                       [&](const Tuple &n) { all(n.items); }, [](const auto &) {}},
              e->v);
 }
 
+/// E109 for a slice of a parameter or of a tensor. Any other slice may be one of a tuple: only its bounds are
+/// checked.
 void Checker::subscript(const Subscript &n) {
   expression(n.value);
   for (const ExprPtr &item : n.index) {
@@ -247,6 +270,7 @@ void Checker::subscript(const Subscript &n) {
       expression(item);
       continue;
     }
+    // a call that makes a buffer is refused above: whatever has the form of a tensor here is a name
     const Name *name = as<Name>(n.value);
     bool is_parameter = name && rules_.is_parameter(name->id) && !names_.locals[name->id].assignments;
     if (is_parameter || form(*n.value) == Form::tensor)
@@ -256,6 +280,8 @@ void Checker::subscript(const Subscript &n) {
   }
 }
 
+/// The form that all values assigned to the name share. Parameters are unknown: a call may pass a tensor or a
+/// scalar.
 Form Checker::form_of_name(const std::string &id, int chain) const {
   auto found = names_.locals.find(id);
   if (found == names_.locals.end() || rules_.is_parameter(id) || chain > max_chain) return Form::unknown;
@@ -270,6 +296,8 @@ Form Checker::form_of_name(const std::string &id, int chain) const {
   return common.value_or(Form::unknown);
 }
 
+/// Signs, comparisons, `and`, `or` and calls count as scalars: on operands of another form they are errors.
+///   x.shape → tuple, x.dtype → dtype, x.shape[0] → scalar, allocate(…) → tensor
 Form Checker::form(const ast::Expr &e, int chain) const {
   if (refused_.count(&e)) return Form::unknown;
   return std::visit(
@@ -304,7 +332,8 @@ Form Checker::form(const ast::Expr &e, int chain) const {
       e.v);
 }
 
-/// True when every value that is assigned to the name varies; parameters do.
+/// True when every value that is assigned to the name varies; parameters do. A loop variable varies unless
+/// const_range expands its loop; the point of a grid is a tuple, whose parts are not followed.
 bool Checker::name_varies(const std::string &id, int chain) const {
   auto found = names_.locals.find(id);
   if (found == names_.locals.end() || chain > max_chain) return false;
@@ -319,12 +348,14 @@ bool Checker::name_varies(const std::string &id, int chain) const {
 bool Checker::varies(const ast::Expr &e, int chain) const {
   return std::visit(
       Overload{[&](const Name &n) { return name_varies(n.id, chain); },
+               // an element of a tensor varies, and so does an extent of a parameter: no version knows it
                [&](const Subscript &n) {
                  const Attribute *shape = as<Attribute>(n.value);
                  if (shape && shape->name != "shape") return false;
                  const Name *base = as<Name>(shape ? shape->value : n.value);
                  return (base && name_varies(base->id, chain)) || form(*n.value) == Form::tensor;
                },
+               // a function of the kernel's author may return a constant whatever its arguments are
                [&](const CallExpr &n) {
                  return !n.args.empty() && all_vary(n.args, chain) && !rules_.function_of(n.callee);
                },
@@ -335,6 +366,7 @@ bool Checker::varies(const ast::Expr &e, int chain) const {
                  bool sum = n.op == Operator::add || n.op == Operator::sub;
                  return (a && b) || (sum && (a || b));
                },
+               // one comparison of two constants may decide the whole chain
                [&](const CompareExpr &n) {
                  for (size_t k = 0; k + 1 < n.items.size(); ++k)
                    if (!varies(*n.items[k], chain) && !varies(*n.items[k + 1], chain)) return false;
@@ -352,6 +384,7 @@ bool Checker::varies(const ast::Expr &e, int chain) const {
 
 void check_source(const SourceMap &sources, uint32_t source, const Captures &captures, Sink &sink) {
   Function f = parse_function(tokenize(sources, source), sink);
+  // the tree lacks the statements with errors: their names would seem undefined below
   sink.throw_if_errors();
   Checker(f, captures, sink).run();
 }

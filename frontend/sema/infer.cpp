@@ -59,6 +59,7 @@ void refuse_truth_value(const Operand &o, std::string_view use) {
 }
 
 void require_available(DType t, Loc loc) {
+  // complex dtypes are the last of the enumeration
   if (t >= DType::c64)
     type_error(Code::E102, loc, cat("dtype ", numpy_name(t), " is not available yet"),
                "keep the real and the imaginary part in two tensors");
@@ -66,6 +67,7 @@ void require_available(DType t, Loc loc) {
 
 namespace {
 
+/// Throws E202 for anything but a scalar, and E214 for a scalar that is only a truth value.
 void require_scalar(const Operand &o) {
   if (o.kind == Operand::Kind::tensor)
     type_error(Code::E202, o.loc, cat(describe(o), " is used as a number"),
@@ -76,6 +78,7 @@ void require_scalar(const Operand &o) {
   if (o.truth) refuse_truth_value(o, "used as a value");
 }
 
+/// Weak types in the order of promotion: bool < int < float.
 int weak_rank(DType t) { return t == DType::b1 ? 0 : t == DType::i64 ? 1 : 2; }
 
 /// True when an integer constant keeps its value in an integer type.
@@ -83,10 +86,12 @@ bool fits(const Value &v, DType t) {
   if (t == DType::b1) return v.bits <= 1;
   if (!is_int(t)) return true;
   Value there = convert(t, v);
+  // the sign is compared too: -1 becomes 2^64 - 1 in uint64, which converts back to -1
   bool negative = is_signed_int(v.dtype) && to_int(v) < 0, stays = is_signed_int(t) && to_int(there) < 0;
   return negative == stays && convert(v.dtype, there) == v;
 }
 
+/// The number of an integer constant in decimal; bits alone would show -1 as 2^64 - 1.
 std::string constant_text(const Value &v) { return v.dtype == DType::u64 ? cat(v.bits) : cat(to_int(v)); }
 
 /// An operand of an operation whose result has type t: weak operands of a weak result wrap at 64 bits.
@@ -94,6 +99,7 @@ Expr as_operand(const Operand &o, ScalarType t) {
   return t.weak ? cast(t.dtype, o.expr, o.loc) : adapt(o, t.dtype);
 }
 
+/// Powers have a rule of their own, and products of matrices are refused before they get here.
 BinOp bin_op(Operator op) {
   switch (op) {
     case Operator::add: return BinOp::add;
@@ -115,7 +121,10 @@ BinOp bin_op(Operator op) {
 
 bool is_bitwise(Operator op) { return op >= Operator::bit_and && op <= Operator::shr; }
 
-/// Operands of two bools: what each operator makes of them.
+/// Operands of two bools: what each operator makes of them. Weak bools follow Python, strong ones NumPy:
+///            & | ^   /          + *    -      others
+///   weak     bool    float      int    int    int
+///   strong   bool    float64    bool   E205   int8
 ScalarType bool_result(Operator op, bool weak, Loc loc) {
   bool keeps = op == Operator::bit_and || op == Operator::bit_or || op == Operator::bit_xor;
   if (weak) return {op == Operator::div ? DType::f64 : keeps ? DType::b1 : DType::i64, true};
@@ -151,10 +160,12 @@ void require_range(const Expr &e, DType to, Loc loc) {
 }
 
 ScalarType common_type(ScalarType a, ScalarType b, Loc loc) {
+  // as Python; weak operands stay weak among themselves
   if (a.weak && b.weak) return weak_rank(a.dtype) >= weak_rank(b.dtype) ? a : b;
   if (a.weak) std::swap(a, b);
   DType result = a.dtype;
   if (b.weak) {
+    // NEP 50: the weak operand adopts the strong dtype, unless its kind is above that of the dtype
     bool lifts_bool = a.dtype == DType::b1 && b.dtype == DType::i64;
     if (lifts_bool) result = DType::i64;
     if (!is_float(a.dtype) && is_float(b.dtype)) result = DType::f64;
@@ -172,6 +183,7 @@ Merge merge_types(const std::string &name, ScalarType a, ScalarType b) {
   if (a.weak && b.weak) return {weak_rank(a.dtype) >= weak_rank(b.dtype) ? a : b, Code::E210, {}, {}};
   if (!a.weak && !b.weak) {
     auto both = promote(a.dtype, b.dtype);
+    // not int64 with uint64: they promote to float64, in which large integers lose digits
     bool one_kind = both && is_float(a.dtype) == is_float(b.dtype) && is_float(*both) == is_float(a.dtype) &&
                     a.dtype != DType::b1 && b.dtype != DType::b1;
     if (one_kind) return {ScalarType{*both, false}, Code::E210, {}, {}};
@@ -180,6 +192,7 @@ Merge merge_types(const std::string &name, ScalarType a, ScalarType b) {
             cat("give both the same dtype, e.g. start from ", numpy_name(both.value_or(b.dtype)), "(...)")};
   }
   if (a.weak) std::swap(a, b);
+  // a strong type holds the weak value if its kind is at least as high; the dtype is not widened
   bool kind_fits = is_float(a.dtype) || weak_rank(b.dtype) == 0 || (is_int(a.dtype) && b.dtype == DType::i64);
   if (kind_fits) return {a, Code::E211, {}, {}};
   return {std::nullopt, Code::E211,
@@ -197,6 +210,8 @@ std::optional<WideInt> known_int(const Operand &o) {
   return v && !is_float(v->dtype) ? std::optional(wide_value(*v)) : std::nullopt;
 }
 
+/// Makes a weak constant of an exact result. Throws E215 if 64 bits do not hold it; an absent result exceeds
+/// even 128 bits.
 Operand exact_operand(std::optional<WideInt> result, std::string_view what, Loc loc) {
   auto v = result ? narrowed(*result) : std::nullopt;
   if (!v)
@@ -205,6 +220,8 @@ Operand exact_operand(std::optional<WideInt> result, std::string_view what, Loc 
   return scalar_operand(constant(*v, loc), true, loc);
 }
 
+/// Computes as Python does, in 128 bits; nothing if the result exceeds them. The caller has excluded zero
+/// divisors and negative counts.
 std::optional<WideInt> exact(Operator op, WideInt a, WideInt b) {
   switch (op) {
     case Operator::add: return a + b;
@@ -231,7 +248,9 @@ std::optional<Operand> exact_arithmetic(Operator op, const Operand &a, const Ope
   bool divides = op == Operator::div || op == Operator::floor_div || op == Operator::mod;
   bool counts = op == Operator::shl || op == Operator::shr || op == Operator::pow;
   bool bits = op == Operator::bit_and || op == Operator::bit_or || op == Operator::bit_xor;
+  // there the rules for values that are not known apply
   if ((divides && *y == 0) || (counts && *y < 0)) return std::nullopt;
+  // the exact result would be an int, where Python keeps a bool
   if (bits && a.expr.dtype() == DType::b1 && b.expr.dtype() == DType::b1) return std::nullopt;  // bools
   if (op == Operator::div)
     return scalar_operand(const_float(DType::f64, wide_quotient(*x, *y), loc), true, loc);
@@ -266,6 +285,7 @@ DType meeting_dtype(ScalarType merged, const Operand &a, const Operand &b) {
     auto v = known_int(o);
     return o.expr.dtype() == DType::u64 || (v && *v >= 0);
   };
+  // without a uint64 among them int64 holds both
   bool needs = a.expr.dtype() == DType::u64 || b.expr.dtype() == DType::u64;
   bool ints = merged.weak && merged.dtype == DType::i64;
   return ints && needs && fits_u64(a) && fits_u64(b) ? DType::u64 : merged.dtype;
@@ -274,14 +294,17 @@ DType meeting_dtype(ScalarType merged, const Operand &a, const Operand &b) {
 Operand arithmetic(Operator op, const Operand &a, const Operand &b, Loc loc) {
   require_scalar(a);
   require_scalar(b);
+  // before the common type, in which the result would wrap
   if (auto known = exact_arithmetic(op, a, b, loc)) return *known;
   if (op == Operator::pow) return power(a, b, loc);
   ScalarType common = common_type(a.type(), b.type(), loc);
+  // asked of the common type: one float operand makes the operation one of floats
   if (is_bitwise(op) && is_float(common.dtype))
     type_error(
         Code::E200, loc,
         cat("`", operator_text(op), "` needs integers or bools, not ", describe(a), " and ", describe(b)));
   ScalarType result = common;
+  // `/` of integers is a float64 quotient, weak if both operands are
   if (common.dtype == DType::b1)
     result = bool_result(op, common.weak, loc);
   else if (op == Operator::div && !is_float(common.dtype))
@@ -299,14 +322,20 @@ std::optional<DType> exact_type(const Operand &a, const Operand &b) {
     return v && fits(*v, t);
   };
   DType x = a.expr.dtype(), y = b.expr.dtype();
+  // a constant that the other type holds needs no wider type: u8[i] == 3 compares bytes
   if (takes(b, x)) return x;
   if (takes(a, y)) return y;
   if (is_signed_int(x) == is_signed_int(y)) return bit_width(x) > bit_width(y) ? x : y;
   if ((is_signed_int(x) ? y : x) == DType::u64) return std::nullopt;
+  // int64 holds every signed type, and every unsigned one but uint64
   return DType::i64;
 }
 
-/// a op b where one is signed and the other uint64: the sign decides first.
+/// a op b where one is signed and the other uint64: the sign decides first. With s signed and u unsigned:
+///   s < u   →  (s < 0) | (uint64(s) < u)
+///   u < s   →  !(s < 0) & (u < uint64(s))
+///   s == u  →  !(s < 0) & (uint64(s) == u)
+///   s != u  →  (s < 0) | (uint64(s) != u)
 Expr compare_with_u64(BinOp op, const Expr &a, const Expr &b, Loc loc) {
   bool left = is_signed_int(a.dtype());
   const Expr &with_sign = left ? a : b;
@@ -333,6 +362,7 @@ Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc) 
   require_scalar(b);
   ScalarType common = common_type(a.type(), b.type(), loc);
   bool integers = is_int(a.expr.dtype()) && is_int(b.expr.dtype());
+  // absent for a signed integer beside a uint64: no integer type holds both
   std::optional<DType> t = integers ? exact_type(a, b) : common.dtype;
   for (const auto &[x, y] : {std::pair(&a, &b), std::pair(&b, &a)})  // a bool beside a constant from 2^63 on
     if (x->expr.dtype() == DType::b1 && y->expr.dtype() == DType::u64) t = DType::u64;
@@ -344,6 +374,7 @@ Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc) 
   switch (op) {
     case CompareOp::lt: return make(BinOp::lt, a, b);
     case CompareOp::le: return make(BinOp::le, a, b);
+    // operands swap instead of a negation, which would make comparisons with NaN true
     case CompareOp::gt: return make(BinOp::lt, b, a);
     case CompareOp::ge: return make(BinOp::le, b, a);
     case CompareOp::eq: return make(BinOp::eq, a, b);
@@ -359,11 +390,13 @@ Operand unary_minus(const Operand &a, Loc loc) {
     type_error(Code::E205, loc, "`-` is not defined for bool",
                "use `not x` or `x ^ True`, or convert: `-int32(x)`");
   if (auto known = known_int(a)) {
+    // -(2^63) is an int64 though 2^63 is none: the limit is that of the result
     if (*known > -static_cast<WideInt>(INT64_MIN))
       type_error(Code::E215, loc, cat("the constant -", as_const(a.expr)->bits, " does not fit into 64 bits"),
                  "use a float, or a smaller constant");
     return exact_operand(-*known, "-", loc);
   }
+  // a weak int held as uint64 is negated as int64, and a weak bool as an int
   Expr x = is_float(a.expr.dtype()) ? a.expr : cast(a.type().dtype, a.expr, loc);
   if (x.dtype() == DType::b1) x = cast(DType::i64, x, loc);
   return scalar_operand(unary(UnOp::neg, x, loc), a.weak, loc);
@@ -373,6 +406,7 @@ Operand invert(const Operand &a, Loc loc) {
   require_scalar(a);
   DType t = a.expr.dtype();
   if (is_float(t)) type_error(Code::E200, loc, cat("`~` needs an integer or bool, not ", describe(a)));
+  // as NumPy; a weak bool is Python's, of which ~True is the int -2
   if (t == DType::b1 && !a.weak) return scalar_operand(unary(UnOp::logical_not, a.expr, loc), false, loc);
   if (auto known = known_int(a)) return exact_operand(~*known, "~", loc);
   Expr x = a.weak ? cast(DType::i64, a.expr, loc) : a.expr;
@@ -390,6 +424,7 @@ Operand minimum(bool is_min, std::vector<Operand> args, Loc loc) {
     return common.weak && common.dtype == DType::i64 && o.expr.dtype() == DType::u64 ? o.expr
                                                                                      : as_operand(o, common);
   };
+  // folds from the left, so that each step meets two operands
   Expr result = operand(args[0]);
   for (size_t i = 1; i < args.size(); ++i) {
     Expr next = operand(args[i]);
@@ -401,6 +436,8 @@ Operand minimum(bool is_min, std::vector<Operand> args, Loc loc) {
 
 namespace {
 
+/// Unrolls exponentiation by squaring for a constant n ≥ 0.
+///   x ** 13  →  x * x^4 * x^8, where x^4 and x^8 are squares of squares
 Operand integer_power(const Operand &base, int64_t n, Loc loc) {
   Expr x = base.expr;
   if (n == 0) return scalar_operand(cast(x.dtype(), const_int(1), loc), base.weak, loc);
@@ -426,6 +463,7 @@ Expr root(const Expr &x, Loc loc) {
 
 Operand power(const Operand &base, const Operand &exponent, Loc loc) {
   ScalarType common = common_type(base.type(), exponent.type(), loc);
+  // powers of bools are integers, in Python and in NumPy
   if (common.dtype == DType::b1) common.dtype = common.weak ? DType::i64 : DType::i8;
   DType t = common.dtype;
   auto value = as_const(exponent.expr);
@@ -436,6 +474,7 @@ Operand power(const Operand &base, const Operand &exponent, Loc loc) {
     if (n < 0 && !common.weak)
       type_error(Code::E204, loc, "an integer to a negative power is no integer",
                  cat("convert first: `float64(x) ** ", n, "`"));
+    // a Python int to a negative power is a float: 2 ** -1 is 0.5
     if (n < 0) {
       Operand as_float = scalar_operand(cast(DType::f64, x.expr, loc), true, loc);
       return power(as_float, exponent, loc);
@@ -444,6 +483,7 @@ Operand power(const Operand &base, const Operand &exponent, Loc loc) {
   }
   if (is_float(t) && value) {
     double n = to_double(convert(DType::f64, *value));
+    // exponents for which one operation, or a square root, replaces the call
     if (n == 2) return result(binary(BinOp::mul, x.expr, x.expr, loc));
     if (n == 1) return x;
     if (n == 0) return result(const_float(t, 1, loc));
@@ -458,7 +498,7 @@ Expr truth_of(const Operand &o) {
   return cast(DType::b1, o.expr, o.loc);
 }
 
-/// True for an int divided by an int through `/`.
+/// True for an int divided by an int through `/`. Such a quotient is a float, so the error advises `//`.
 static bool is_quotient_of_ints(const Expr &e) {
   const Binary *n = std::get_if<Binary>(&e->v);
   auto is_int_or_constant = [](const Expr &x) {
@@ -470,10 +510,12 @@ static bool is_quotient_of_ints(const Expr &e) {
 
 Expr index_of(const Operand &o, std::string_view what, std::string_view help) {
   require_scalar(o);
+  // the usual cause of a float here is a division of integers
   if (is_quotient_of_ints(o.expr)) help = quotient_help;
   if (!is_int(o.expr.dtype()))
     type_error(Code::E213, o.loc, cat(what, " is ", type_text(o.type()), ", not an integer"),
                is_float(o.expr.dtype()) ? std::string(help) : "");
+  // the cast below would wrap it to a negative index
   if (auto v = as_const(o.expr); v && !fits(*v, DType::i64))
     type_error(Code::E215, o.loc, cat(what, " is the constant ", v->bits, ", which exceeds int64"));
   return cast(DType::i64, o.expr, o.loc);

@@ -14,6 +14,7 @@
 namespace kw {
 
 /// Type of a scalar. Weak: bool (b1), int (i64) or float (f64) that adopts the type of a strong operand.
+///   float32 + 1 → float32, int8 + 0.5 → float64, 1 + 0.5 → weak float
 struct ScalarType {
   DType dtype = DType::i64;
   bool weak = false;
@@ -25,6 +26,7 @@ std::string type_text(ScalarType t);
 
 /// What an expression of the source means.
 struct Operand {
+  /// `poisoned`: the error of this expression is reported, and whoever meets the operand adds no other.
   enum class Kind : uint8_t { scalar, tensor, tuple, dtype, text, none, poisoned };
   Kind kind = Kind::poisoned;
   Loc loc;
@@ -42,6 +44,7 @@ struct Operand {
   ScalarType type() const { return {weak && expr.dtype() == DType::u64 ? DType::i64 : expr.dtype(), weak}; }
 };
 
+/// Makes a scalar operand; `loc` is the place that errors about it show.
 Operand scalar_operand(Expr e, bool weak, Loc loc);
 /// "a tensor", "a tuple", "a dtype", "float32", …
 std::string describe(const Operand &o);
@@ -67,6 +70,7 @@ void require_range(const Expr &e, DType to, Loc loc);
 ScalarType common_type(ScalarType a, ScalarType b, Loc loc);
 /// The type at a merge of control flow, or the diagnostic's code and message. Two dtypes of one kind give
 /// their promoted dtype, integers only where that is an integer (language.md 2a, V12).
+///   float32, 0 → float32    int32, int64 → int64    int64, uint64 → E210    int32, 0.5 → E211
 struct Merge {
   std::optional<ScalarType> type;
   Code code = Code::E210;
@@ -77,9 +81,13 @@ Merge merge_types(const std::string &name, ScalarType a, ScalarType b);
 
 /// Of ints that are known it gives what Python gives, or E215; others wrap at 64 bits.
 Operand arithmetic(ast::Operator op, const Operand &a, const Operand &b, Loc loc);
+/// Compares integers as numbers whatever their types: uint8 < 300 is true, uint64 > -1 is true.
 Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc);
+/// -a; E205 for a strong bool, which NumPy does not negate.
 Operand unary_minus(const Operand &a, Loc loc);
+/// ~a: the complement of an integer, `not` of a strong bool, an int of a weak bool.
 Operand invert(const Operand &a, Loc loc);
+/// The least of one or more scalars, or the greatest, in their common type.
 Operand minimum(bool is_min, std::vector<Operand> args, Loc loc);
 /// |a| of an int that is known; nothing for other operands.
 std::optional<Operand> exact_abs(const Operand &a, Loc loc);
@@ -101,6 +109,7 @@ inline constexpr std::string_view wide_help =
 inline constexpr std::string_view text_help = "kernels compute numbers: format the text outside";
 /// A scalar as i64, for indices and loop bounds; E213 for anything but integers, with `help` for floats.
 Expr index_of(const Operand &o, std::string_view what, std::string_view help = integer_help);
+/// The operator as written in the source: "+", "//".
 std::string_view operator_text(ast::Operator op);
 
 }  // namespace kw

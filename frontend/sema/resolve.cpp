@@ -47,6 +47,8 @@ bool calls(const ExprPtr &e, std::string_view word) {
   return (name && name->id == word) || (attribute && attribute->name == word);
 }
 
+/// Walks the body once, in the order of the source. `path_` holds the blocks around the position, the
+/// outermost first. `paths_` holds for each name the blocks that contain all its occurrences.
 class Resolver {
  public:
   Names run(const Function &f) {
@@ -61,6 +63,8 @@ class Resolver {
     path_.pop_back();
   }
 
+  /// Shortens the path of the name to the part that it shares with the position.
+  ///   seen in [body, for, if], again in [body, for, while]  →  [body, for]
   void occurs(const std::string &name) {
     auto [at, first] = paths_.try_emplace(name, path_);
     if (!first) {
@@ -72,6 +76,7 @@ class Resolver {
     names_.locals[name].home = at->second.empty() ? nullptr : at->second.back();
   }
 
+  /// Records the names that an expression reads; those whose loop has ended are misuses.
   void reads(const ExprPtr &e) {
     for_each_name(e, [&](const std::string &name, Loc loc) {
       occurs(name);
@@ -81,6 +86,8 @@ class Resolver {
     });
   }
 
+  /// Records the names that a target assigns; `value` is null where no expression is the whole value. The
+  /// target a[i] assigns no name and reads a and i.
   void assigns(const ExprPtr &target, const ast::Expr *value) {
     if (const Name *n = as<Name>(target)) {
       occurs(n->id);
@@ -89,6 +96,7 @@ class Resolver {
       info.values.push_back(value);
       for (const Block *b : path_) names_.assigned[b].insert(n->id);
       auto found = uses_.find(n->id);
+      // behind the loop the variable becomes an ordinary local; inside it stays the loop's
       if (found != uses_.end() && found->second == Use::loop)
         names_.misuses[target->loc.begin] = Misuse::assigned_in_loop;
       else
@@ -101,6 +109,7 @@ class Resolver {
   }
 
   void loop(const ForStmt &s) {
+    // Python evaluates the range before it binds the variable
     reads(s.iterable);
     for_each_name(s.target, [&](const std::string &name, Loc) {
       occurs(name);
@@ -110,6 +119,7 @@ class Resolver {
       for (const Block *b : path_) names_.looped[b].insert(name);
       uses_[name] = Use::loop;
     });
+    // in the body the name is the loop's; behind the loop reading it is a misuse
     visit(*s.body);
     for_each_name(s.target, [&](const std::string &name, Loc) { uses_[name] = Use::past; });
   }
@@ -118,6 +128,7 @@ class Resolver {
   /// paths only is the business of lowering, which knows the dead ones.
   void branches(const IfStmt &s) {
     reads(s.cond);
+    // both branches begin with the same uses
     std::map<std::string, Use> before = uses_;
     visit(*s.yes);
     std::map<std::string, Use> yes = std::exchange(uses_, std::move(before));
@@ -131,6 +142,7 @@ class Resolver {
   void visit(const ast::Stmt &s) {
     std::visit(Overload{[&](const Assign &n) { reads(n.value), assigns(n.target, n.value.get()); },
                         [&](const AugAssign &n) {
+                          // the target is read first; of an element, `assigns` reads the names
                           if (as<Name>(n.target)) reads(n.target);
                           reads(n.value), assigns(n.target, nullptr);
                         },

@@ -22,6 +22,7 @@ std::string help_for_module(std::string_view id) {
              "': ", module, "}");
 }
 
+/// E104 for keyword arguments, and unless there are `low` to `high` positional ones.
 void expect_arguments(const ast::CallExpr &n, std::string_view word, size_t low, size_t high, Loc loc) {
   if (!n.keywords.empty())
     type_error(Code::E104, n.keywords[0].loc, cat(word, " takes no keyword arguments in a kernel"),
@@ -31,6 +32,7 @@ void expect_arguments(const ast::CallExpr &n, std::string_view word, size_t low,
   type_error(Code::E104, loc, cat(word, " takes ", wanted, ", ", n.args.size(), " given"));
 }
 
+/// E101 for a builtin that the language lacks, with what to write instead.
 void refuse_builtin(std::string_view word, Loc loc) {
   if (const RefusedWord *refused = refused_word(word))
     type_error(Code::E101, loc, cat(word, " is not part of the kernel language"), std::string(refused->help));
@@ -86,6 +88,7 @@ struct BufferSlot {
 };
 using Slots = std::vector<BufferSlot>;
 
+/// Keywords have NumPy's names: the first parameter of empty_like is `prototype`, that of zeros_like is `a`.
 Slots slots_of(std::string_view word) {
   using Args = BufferArguments;
   if (word == "output_tensor") return {{"shape", &Args::shape}, {"dtype", &Args::dtype}};
@@ -99,6 +102,7 @@ Slots slots_of(std::string_view word) {
   return out;
 }
 
+/// "shape, dtype and scope"
 std::string names_of(const Slots &slots) {
   std::vector<std::string> names;
   for (const BufferSlot &s : slots) names.emplace_back(s.name);
@@ -125,6 +129,7 @@ BufferArguments buffer_arguments(const ast::CallExpr &n, std::string_view word, 
     if (slot == slots.end())
       type_error(Code::E104, k.loc, cat(word, " takes no argument '", k.name, "' in a kernel"),
                  cat("its arguments are ", names_of(slots)));
+    // given by position as well, or by keyword twice
     if (out.*slot->member)
       type_error(Code::E104, k.loc, cat(word, " gets its argument '", k.name, "' twice"), "remove one");
     out.*slot->member = &k.value;
@@ -135,6 +140,7 @@ BufferArguments buffer_arguments(const ast::CallExpr &n, std::string_view word, 
                cat(word, " takes ", needs_value ? 2 : 1, " to ", slots.size(), " arguments, ",
                    n.args.size() + n.keywords.size(), " given"),
                out.shape ? "" : "the first is the shape");
+  // the layout of a buffer is fixed, so only the order that means it is accepted
   const auto *order = out.order ? ast::as<ast::Text>(*out.order) : nullptr;
   if (out.order && (!order || order->value != "C"))
     type_error(Code::E104, (*out.order)->loc, cat(word, " makes row-major arrays only"),
@@ -157,6 +163,7 @@ void Rules::parameters(Sink &sink) const {
     type_error(Code::E112, f_.star, "a kernel has no '*' parameters",
                "remove the '*': every parameter can be given by keyword");
   size_t arrays = count_arrays(captures_);
+  // captured arrays become arguments too; the two counts have messages of their own
   if (f_.params.size() <= max_args && f_.params.size() + arrays > max_args)
     sink.add({Code::E112,
               f_.loc,
@@ -210,6 +217,7 @@ std::string Rules::buffer_word(const ast::CallExpr &n) const {
   const auto *attribute = ast::as<ast::Attribute>(n.callee);
   if (name && !is_bound(name->id)) {
     const Captured *c = find_captured(captures_, name->id);
+    // an imported word is known under any name; a word that nothing hides needs no import
     word = !c ? name->id : c->kind == Captured::Kind::word ? c->text : "";
   } else if (const Captured *module = attribute ? module_of(*attribute) : nullptr) {
     for (const auto &[key, value] : module->attributes)
@@ -261,6 +269,7 @@ void Rules::dtype_place(const ast::ExprPtr &e) const {
     require_available(*dtype, e->loc);
 }
 
+/// E113 for what is neither a name nor an element nor a tuple of them.
 void Rules::target(const ast::ExprPtr &e) const {
   if (const auto *n = ast::as<ast::Name>(e)) return order_of_use(n->id, e->loc);
   if (ast::as<ast::Subscript>(e)) return;
@@ -269,12 +278,14 @@ void Rules::target(const ast::ExprPtr &e) const {
   for (const ast::ExprPtr &item : tuple->items) target(item);
 }
 
+/// Python refuses `a, b += …` as well.
 void Rules::augmented(const ast::AugAssign &s, Loc loc) const {
   if (ast::as<ast::Tuple>(s.target)) refuse_target(s.target->loc);
   target(s.target);
   refuse_matmul(s.op, loc);
 }
 
+/// E111 unless the loop runs over a call of a loop word; E113 for several variables outside of grid.
 void Rules::loop(const ast::ForStmt &s) const {
   const auto *call = ast::as<ast::CallExpr>(s.iterable);
   std::string word = call ? callee_word(call->callee) : "";
@@ -301,7 +312,9 @@ void Rules::scope(const ast::ExprPtr &e) const {
   expect_arguments(*call, word, word == "attr" ? 2 : 1, word == "attr" ? 2 : 1, e->loc);
 }
 
+/// E108 for a return inside a loop or branch, and for a bare one of a kernel; a helper may return nothing.
 void Rules::return_statement(const ast::ReturnStmt &s, Loc loc, bool top_level) {
+  // even a misplaced return counts, or `missing_return` would add an error
   return_seen_ = true;
   if (!top_level)
     type_error(Code::E108, loc, "`return` stands inside a loop or branch",
@@ -314,6 +327,7 @@ void Rules::return_statement(const ast::ReturnStmt &s, Loc loc, bool top_level) 
     refuse_result("a list", s.value->loc);
 }
 
+/// Accepts docstrings and calls of the author's functions, which may write tensors; E101 or E110 for others.
 void Rules::expression_statement(const ast::ExprStmt &s, Loc loc) const {
   if (ast::as<ast::Text>(s.value)) return;  // a docstring
   if (const auto *call = ast::as<ast::CallExpr>(s.value)) {
@@ -337,6 +351,7 @@ bool Rules::is_bound(const std::string &id) const {
          (found != names_.locals.end() && (found->second.assignments > 0 || found->second.loop_variable));
 }
 
+/// The candidates of "did you mean": own names, captured ones, functions and frequent words of the language.
 std::vector<std::string> Rules::known_names() const {
   std::set<std::string> own;
   for (const ast::Parameter &p : f_.params) own.insert(p.name);
@@ -373,6 +388,8 @@ void Rules::refuse_undefined(const std::string &id, Loc loc, std::string_view le
              near.empty() ? help : cat("did you mean '", near, "'?"));
 }
 
+/// Looks a name up as Python does, in the function first and then in its globals. Words of the language come
+/// last: they need no import.
 void Rules::name(const std::string &id, Loc loc) const {
   if (is_bound(id)) return order_of_use(id, loc);
   if (const Captured *c = find_captured(captures_, id)) return captured(*c, id, loc);
@@ -449,6 +466,7 @@ void Rules::attribute(const ast::Attribute &n, Loc loc) const {
              help_for_numpy(n.name));
 }
 
+/// Finds `f` in the globals and `f` of `module.f`; a local of that name hides a global.
 const Captured *Rules::function_of(const ast::ExprPtr &callee) const {
   const Captured *found = nullptr;
   if (const auto *n = ast::as<ast::Name>(callee); n && !is_bound(n->id))
@@ -463,6 +481,7 @@ void Rules::refuse_method(const ast::Attribute &n, Loc loc) const {
   // a constructor is written as it must be: what is missing is the module
   std::string help = constructor_of(cat("np.", n.name)) ? "" : help_for_numpy(n.name);
   std::string by_name = cat("`", n.name, "` is a function of the language: call it by that name");
+  // the leftmost part decides: np of np.linalg.norm
   const ast::ExprPtr *root = &n.value;
   while (const auto *outer = ast::as<ast::Attribute>(*root)) root = &outer->value;
   const auto *base = ast::as<ast::Name>(*root);
@@ -480,6 +499,8 @@ void Rules::refuse_method(const ast::Attribute &n, Loc loc) const {
              help.empty() ? std::string(functions_help) : help);
 }
 
+/// Resolves `f`, `module.f` and names that an import gave them. A local hides a global. A global that hides a
+/// word of the language is E117, because the author may have meant the word.
 std::string Rules::callee_word(const ast::ExprPtr &callee) const {
   if (const auto *attr = ast::as<ast::Attribute>(callee)) {
     const Captured *c = module_of(*attr);
@@ -519,6 +540,8 @@ std::string Rules::callee_word(const ast::ExprPtr &callee) const {
   type_error(Code::E104, callee->loc, cat("'", n->id, "' is a captured constant, not a function"));
 }
 
+/// Judges a call inside an expression. Words of statements are refused first, each with the form in which it
+/// may stand; then the number of arguments is checked.
 void Rules::call(const ast::CallExpr &n, Loc loc) const {
   if (function_of(n.callee)) return;
   std::string word = callee_word(n.callee);

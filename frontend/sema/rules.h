@@ -24,6 +24,8 @@ struct BufferArguments {
 /// constructor like a tensor is that tensor.
 BufferArguments buffer_arguments(const ast::CallExpr &n, std::string_view word, Loc loc);
 
+/// Judges the statements of one function, in the order in which the caller asks. Remembers which outputs were
+/// declared and whether a return was seen.
 class Rules {
  public:
   /// All three must outlive the rules.
@@ -93,7 +95,7 @@ class Rules {
   const Names &names_;
   const Captures &captures_;
   std::set<std::string> excused_, outputs_;
-  Sink refused_;
+  Sink refused_;  ///< errors of the statements that the parser refused, each once
   bool returned_ = false, return_seen_ = false, helper_ = false;
 };
 
@@ -101,11 +103,13 @@ class Rules {
 [[noreturn]] void refuse_slice(const std::string &tensor, Loc loc);
 /// E115; `what` is "scalars", "a tuple", …
 [[noreturn]] void refuse_result(std::string_view what, Loc loc);
+/// E116 for a step that is 0.
 [[noreturn]] void refuse_zero_step(Loc loc);
 inline constexpr std::string_view constant_help = "use a literal or a captured constant";
 inline constexpr std::string_view step_help =
     "use a literal or a captured constant, or count: "
     "`for t in range(ceil_div(stop - start, step)): i = start + t * step`";
+/// For a value that must be a compile-time constant; `what` is its role: "the step of a loop".
 [[noreturn]] void refuse_variable(std::string_view what, Code code, Loc loc,
                                   std::string_view help = constant_help);
 

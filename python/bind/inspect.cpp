@@ -39,11 +39,13 @@ std::string type_text(const ArgSpec &a) {
   return cat(dtype, "[", join_text(dims, ", "), "]", strides);
 }
 
+/// Returns whether a parameter has no default value, so that a call without arguments is impossible.
 bool needs_arguments(const KernelState &k) {
   return std::any_of(k.parameters.defaults.begin(), k.parameters.defaults.end(),
                      [](const PyRef &value) { return !value; });
 }
 
+/// Sets a TypeError that shows how to call `method` with arguments.
 void ask_for_arguments(const KernelState &k, std::string_view method) {
   std::vector<std::string> names;
   for (const PyRef &p : k.parameters.names) names.push_back(utf8(p.get()));
@@ -72,6 +74,7 @@ std::optional<Signature> signature_of_call(KernelState &k, const py::tuple &args
   return signature_of(std::span(f.words, f.word_count));
 }
 
+/// Returns (kind, path, line, subject, dimension, what, why) for each finding; line 0: without a place.
 py::list findings_of(const ResolvedExplanation &found, const std::vector<TextPlace> &texts) {
   py::list out;
   for (const ResolvedFinding &r : found.findings) {
@@ -89,9 +92,10 @@ struct Wanted {
   Request request;
   bool main, plain;  ///< whether that body has been compiled
   std::shared_ptr<const LoadedKernel> loaded{};
-  bool overlaps = false;  ///< the given arguments: their call runs the body `plain`
+  bool overlaps = false;  ///< the given arguments: their call runs the body `overlapping`
 };
 
+/// Returns the entries that explanations with and without the source have in common.
 py::dict describe(const KernelState &k, const Wanted &wanted) {
   py::list parameters;
   const std::vector<ArgSpec> &args = wanted.request.signature.args;
@@ -111,6 +115,7 @@ py::dict explain_stored(const KernelState &k, const Wanted &wanted) {
   const std::vector<TextPlace> texts = k.place.texts();
   py::list checks;
   for (const SiteRecord &s : a.sites) {
+    // the other sites are no checks of an index
     if (s.code != Code::E303) continue;
     const TextPlace &at = place_of(s.text, texts);
     int64_t line = s.line < 0 ? 0 : int64_t{at.first_line} + s.line;
@@ -125,6 +130,7 @@ py::dict explain_stored(const KernelState &k, const Wanted &wanted) {
   return out;
 }
 
+/// Runs the compiler on the source again and returns its decisions.
 py::dict explain_one(const KernelState &k, const Wanted &wanted, const SourceText &source) {
   ResolvedExplanation found = explain(wanted.request, source);
   py::dict out = describe(k, wanted);
@@ -144,6 +150,7 @@ py::object inspect_kernel(PyObject *kernel, const py::tuple &args, const py::dic
   if (!k || !k->look()) return {};
   bool given = !args.empty() || !keywords.empty();
   std::optional<Signature> signature;
+  // without arguments the types of the last call count; a kernel without parameters has one signature
   if (!given && k->last_plan && !k->parameters.names.empty()) {
     signature = k->last_plan->request.signature;
   } else if (!given && needs_arguments(*k)) {
@@ -171,6 +178,7 @@ py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dic
   KernelState *k = state_of(kernel);
   if (!k || !k->look()) return {};
   std::vector<Wanted> wanted;
+  // without arguments: all versions for the captured values in force
   if (args.empty() && keywords.empty())
     for (const auto &plan : k->plans)
       if (plan->generation == k->captured.generation)
@@ -185,12 +193,14 @@ py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dic
     if (!signature) return {};
     wanted.push_back({k->request(*signature, Body::main), false, false});
     wanted[0].overlaps = overlaps;
+    // a version that was compiled already tells which of its bodies exist
     std::string key = key_text(wanted[0].request);
     for (const auto &plan : k->plans)
       if (key_text(plan->request) == key)
         wanted[0].main = true, wanted[0].plain = plan->plain != nullptr, wanted[0].loaded = plan->main;
   }
   SourceText source;
+  // without a source text (E120) the artifacts answer, provided that each version has one
   bool loaded =
       std::all_of(wanted.begin(), wanted.end(), [](const Wanted &w) { return w.loaded != nullptr; });
   bool readable = k->read_source(source);

@@ -36,6 +36,7 @@ py::object checked(PyObject *result) {
   return py::reinterpret_steal<py::object>(result);
 }
 
+/// Returns (code, class, title, test) for each diagnostic.
 py::list codes() {
   py::list out;
   for (const CodeRow &row : code_table())
@@ -44,6 +45,8 @@ py::list codes() {
   return out;
 }
 
+/// Sets the options that a text of KW_DEBUG names. Returns "", or what is wrong with the text, which then
+/// changes nothing.
 std::string set_debug(const std::string &text) {
   ParsedDebug parsed = parse_debug(text);
   std::vector<std::string> stages = dump_names();
@@ -75,6 +78,7 @@ uint64_t convert_scalar(const std::string &from, const std::string &to, uint64_t
   return convert(*target, Value{*source, bits}).bits;
 }
 
+/// Returns the state of a kernel object. Throws for other objects.
 KernelState &kernel_state(py::handle kernel) {
   KernelState *k = state_of(kernel.ptr());
   if (!k) throw py::error_already_set();
@@ -91,6 +95,7 @@ py::dict options_of(py::handle kernel) {
   return out;
 }
 
+/// Raises the errors that the text of a kernel shows without any types.
 void check_kernel(py::handle kernel) {
   if (!kernel_state(kernel).check()) throw py::error_already_set();
 }
@@ -124,10 +129,12 @@ std::pair<std::string, std::string> judge_entry(const Hash128 &key) {
   return {artifact->name, stored.is_private ? "sound" : "not private"};
 }
 
+/// Returns (key, bytes, last use in seconds since 1970, kernel name, state) for each entry of the cache.
 py::list cache_list() {
   py::list out;
   for (const CacheEntry &e : process_jit().cache().list()) {
     auto [name, state] = judge_entry(Hash128::parse(e.key).value());
+    // the name in a file may be any bytes
     auto shown = py::reinterpret_steal<py::str>(
         PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "replace"));
     out.append(py::make_tuple(e.key, e.bytes, e.used, shown, state));
@@ -156,7 +163,9 @@ PYBIND11_MODULE_EXEC(_core, m) {
   if (!import_numpy()) throw py::error_already_set();
   m.attr("Kernel") = checked(make_kernel_type());
   bind_operators(m);
+  // kernels that C++ calls then release the GIL and notice Ctrl-C as calls from Python do
   set_runner(run_for_cpp);
+  // a thread that waits for a compilation gives the GIL up, if it holds it
   set_waiter([](const std::function<void()> &body) {
     std::optional<py::gil_scoped_release> released;
     if (PyGILState_Check()) released.emplace();
@@ -169,6 +178,7 @@ PYBIND11_MODULE_EXEC(_core, m) {
   m.def("target_error", [] { return kernel_target().error; });
   m.def("call_intrinsic", call_intrinsic);
   m.def("convert_scalar", convert_scalar);
+  // guarded() turns C++ exceptions into Python ones; checked() hands those to pybind11
   m.def("inspect",
         [](py::handle kernel, const py::tuple &args, const py::dict &keywords, const std::string &stage) {
           return checked(

@@ -12,6 +12,8 @@ namespace kw {
 
 namespace {
 
+/// The object that a kernel gets as `extra`. Its virtual functions keep the order of custom_aot_extra.h: the
+/// kernel calls them by their index in the table.
 class Extra {
  public:
   explicit Extra(const AotAttrSource *source) : source_(*source) {}
@@ -52,11 +54,13 @@ class Extra {
   const std::vector<size_t> &workspace() const { return workspace_; }
 
  private:
+  /// Ends the kernel with an exception, after the name has been noted for the message.
   void fail(const std::string &name) {
     source_.missing(source_.of, name.c_str());
     throw AotMissingAttr{};
   }
 
+  /// Collects an attribute of numbers as rows; the callbacks receive the rows one number at a time.
   template <class T>
   std::vector<std::vector<T>> rows(const std::string &name) {
     std::vector<std::vector<T>> out;
@@ -73,6 +77,7 @@ class Extra {
     return out;
   }
 
+  /// Returns the first row, or none: a flat list is reported as a single row.
   template <class T>
   static std::vector<T> first(std::vector<std::vector<T>> all) {
     return all.empty() ? std::vector<T>() : std::move(all[0]);

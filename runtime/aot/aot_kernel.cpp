@@ -16,6 +16,7 @@ namespace kw {
 
 namespace {
 
+// The functions of MindSpore's interface. The last argument is `extra`, the object of AotExtraApi.
 using Run = int (*)(int, void **, int *, int64_t **, const char **, void *, void *);
 using Init = int (*)(int *, int64_t **, const char **, void *);
 using InferShape = std::vector<int64_t> (*)(int *, int64_t **, void *);
@@ -61,6 +62,7 @@ struct Arguments {
 
 }  // namespace
 
+/// Everything behind one kernel. The attributes are looked up while the library's functions run.
 struct AotKernel::State {
   std::string path, name;
   Attrs attrs;
@@ -102,12 +104,14 @@ struct AotKernel::State {
                             "! Error message is ", what));
   }
 
+  /// Lists the attributes of the kernel for a message.
   std::string attr_names() const {
     std::vector<std::string> names;
     for (const auto &[of, value] : attrs) names.push_back(of);
     return names.empty() ? "none" : join_text(names, ", ");
   }
 
+  /// Throws OpError, in MindSpore's words, if a function returned another value than 0.
   void check(int status, const std::string &function) const {
     if (status)
       throw_runtime_error(
@@ -117,9 +121,11 @@ struct AotKernel::State {
               "value to 0."));
   }
 
+  /// Calls the library's init function when shapes, ranks or dtypes differ from those of its last call.
   void prepare(Arguments &a) {
     Tensors now{a.shapes, a.ndims, a.dtypes};
     if (!init || prepared == now) return;
+    // if init fails, the next call has to try again
     prepared.reset();
     int status =
         guarded([&] { return init(a.ndims.data(), a.shape_pointers.data(), a.dtypes.data(), extra); });
@@ -130,8 +136,11 @@ struct AotKernel::State {
 
 namespace {
 
+/// Recovers the state from the untyped pointer of an AotAttrSource.
 AotKernel::State &state_of(void *p) { return *static_cast<AotKernel::State *>(p); }
 
+/// Reports one list of numbers, each as a float and as an integer: the receiver knows which of them it
+/// wants.
 void tell_row(const std::vector<Attr> &items, void *to, void (*row)(void *, size_t),
               void (*item)(void *, double, int64_t)) {
   row(to, items.size());
@@ -144,6 +153,7 @@ void tell_row(const std::vector<Attr> &items, void *to, void (*row)(void *, size
   }
 }
 
+/// Reports a list as one row, or a list of lists as one row each; false if the attribute is no list.
 bool tell_rows(void *of, const char *name, void *to, void (*row)(void *, size_t),
                void (*item)(void *, double, int64_t)) {
   const Attr *a = state_of(of).attr(name);
@@ -159,6 +169,7 @@ bool tell_rows(void *of, const char *name, void *to, void (*row)(void *, size_t)
   return true;
 }
 
+/// Fills the table of functions by which a library's code asks for attributes.
 AotAttrSource source_of(AotKernel::State &state) {
   AotAttrSource s{};
   s.of = &state;
@@ -191,6 +202,7 @@ AotAttrSource source_of(AotKernel::State &state) {
 
 }  // namespace
 
+/// Returns the bytes of a file; "" if it cannot be read.
 static std::string read_file(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -220,6 +232,7 @@ AotKernel::AotKernel(std::string_view image, std::string path, std::string name,
 
 AotKernel::~AotKernel() {
   if (!state_->extra) return;
+  // while the library is loaded still: the destructor of the data is its code
   state_->api->destroy_data(state_->extra);
   state_->api->destroy(state_->extra);
 }

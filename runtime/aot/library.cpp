@@ -74,6 +74,7 @@ struct Place {
   bool is_inside = false, is_code = false;
 };
 
+/// Visitor of dl_iterate_phdr: looks for the address in the segments of the library and stops there.
 int look_for(dl_phdr_info *info, size_t, void *of) {
   auto &place = *static_cast<Place *>(of);
   if (info->dlpi_addr != place.library->l_addr || std::strcmp(info->dlpi_name, place.library->l_name) != 0)
@@ -96,6 +97,7 @@ void hold(const std::shared_ptr<Library> &library, std::function<R(Args...)> &f)
   f = [library, code = std::move(f)](Args... args) { return code(std::forward<Args>(args)...); };
 }
 
+/// Makes every function in the rows keep the library loaded.
 void hold_all(const std::shared_ptr<Library> &library, Registration &rows) {
   for (OpDef &op : rows.ops) {
     hold(library, op.infer);
@@ -153,6 +155,7 @@ std::shared_ptr<Library> Library::open_image(std::string_view image, const std::
 Library::~Library() { dlclose(handle_); }
 
 std::string Library::problem_of(const char *symbol) const {
+  // drops what an earlier call left, so that the message is about this one
   dlerror();
   Place found{dlsym(handle_, symbol)};
   if (!found.address) return loader_error(path_, shown_);

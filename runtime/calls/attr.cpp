@@ -56,7 +56,9 @@ std::string_view attr_type_name(AttrType t) {
   return "";
 }
 
+/// A bool is no int here: each alternative of the variant is a type of its own.
 bool convert_attr(Attr &a, AttrType t) {
+  // a value that is no list counts as a list of one: `stride=2` serves where [2] is declared
   if (auto element = element_type(t)) {
     if (!a.as<std::vector<Attr>>()) a = Attr(std::vector<Attr>{a});
     auto &items = std::get<std::vector<Attr>>(a.value);
@@ -70,6 +72,7 @@ bool convert_attr(Attr &a, AttrType t) {
       return a.as<double>() != nullptr;
     case AttrType::text: return a.as<std::string>() != nullptr;
     case AttrType::dtype:
+      // a dtype may be given by its name, as in NumPy
       if (const auto *name = a.as<std::string>())
         if (auto dtype = dtype_from_numpy(*name)) a = Attr(*dtype);
       return a.as<DType>() != nullptr;

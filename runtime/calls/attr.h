@@ -43,6 +43,7 @@ struct Attr {
 /// By name, in the order of the operator's declaration.
 using Attrs = std::vector<std::pair<std::string, Attr>>;
 
+/// Returns the attribute of this name, owned by `attrs`; null if there is none.
 const Attr *find_attr(const Attrs &attrs, std::string_view name);
 
 /// As Python writes it: `True`, `0.5`, `'same'`, `[1, 2]`, `float32`.

@@ -11,8 +11,11 @@ namespace kw {
 
 namespace {
 
+/// The name of a dtype in a message; "any" for one that is left open.
 std::string dtype_text(std::optional<DType> t) { return t ? std::string(numpy_name(*t)) : "any"; }
 
+/// Checks the number of tensors of each declared input. Throws OpError naming the first input that does not
+/// fit.
 void check_inputs(const OpCall &call) {
   const OpDef &def = call.op->def;
   size_t flat = 0;
@@ -37,6 +40,8 @@ void check_inputs(const OpCall &call) {
   }
 }
 
+/// Converts the attributes of a call, fills in defaults and brings them into the order of the declaration.
+/// Throws OpError.
 void check_attrs(OpCall &call) {
   const OpDef &def = call.op->def;
   if (def.attrs.empty() && call.attrs.empty()) return;
@@ -46,6 +51,7 @@ void check_attrs(OpCall &call) {
     if (!given && !declared.fallback)
       throw_type_error(cat("attribute '", declared.name, "' of ", def.name, " is missing"));
     Attr value = given ? *given : *declared.fallback;
+    // None passes where it is the declared default: the operator then decides itself
     bool left_open = value.is_none() && declared.fallback && declared.fallback->is_none();
     if (!left_open && !convert_attr(value, declared.type))
       throw_type_error(cat("attribute '", declared.name, "' of ", def.name, " must be ",
@@ -74,6 +80,7 @@ std::string why_not(const KernelDef &k, const OpCall &call, std::span<const Tens
   size_t inputs = call.inputs.size(), count = inputs + outputs.size();
   auto fits = [&](const DTypeRow &row) {
     for (size_t i = 0; i < std::min(count, row.size()); ++i) {
+      // an optional input that was left out has no dtype to compare
       if (!row[i] || (i < inputs && !call.inputs[i])) continue;
       if (*row[i] != (i < inputs ? call.inputs[i].dtype() : outputs[i - inputs].dtype)) return false;
     }
@@ -93,10 +100,13 @@ std::string why_not(const KernelDef &k, const OpCall &call, std::span<const Tens
   return {};
 }
 
+/// Names a kernel in a message: its kind and the place of its definition.
 std::string kernel_text(const KernelDef &k) {
   return cat(body_name(k.kind), k.source.empty() ? "" : cat(" (", k.source, ")"));
 }
 
+/// Compares what a kernel made with what the operator inferred, or with the number of declared outputs. A
+/// wrong kernel is thus found at its own call. Throws OpError.
 void check_outputs(const OpCall &call, const KernelDef &k, std::span<const TensorType> types,
                    const std::vector<Tensor> &outputs) {
   const OpDef &def = call.op->def;
@@ -128,6 +138,7 @@ void check_call(OpCall &call) {
 
 const KernelDef &resolve_kernel(const OpCall &call, std::span<const TensorType> outputs) {
   const KernelDef *best = nullptr, *rival = nullptr;
+  // priority decides first, then the kind of code in the order of BodyKind
   auto before = [](const KernelDef &a, const KernelDef &b) {
     return a.priority != b.priority ? a.priority > b.priority : a.kind < b.kind;
   };
@@ -138,6 +149,7 @@ const KernelDef &resolve_kernel(const OpCall &call, std::span<const TensorType> 
       table += cat("\n  ", kernel_text(k), " ", why);
       continue;
     }
+    // a rival is as good as the best one; a better kernel found later settles the tie
     if (!best || before(k, *best))
       best = &k, rival = nullptr;
     else if (!before(*best, k))
@@ -162,6 +174,7 @@ std::vector<Tensor> call_op(OpCall call) {
   if (call.op->def.infer) types = call.op->def.infer(call);
   const KernelDef &kernel = resolve_kernel(call, types);
   bool recorded = is_recorded(call);
+  // counted before the run, so that record() can tell which inputs the kernel wrote
   std::vector<uint64_t> writes = recorded ? count_writes(call.inputs) : std::vector<uint64_t>();
   std::vector<Tensor> outputs;
   {
@@ -175,6 +188,7 @@ std::vector<Tensor> call_op(OpCall call) {
 
 std::vector<Tensor> call_op(std::string_view name, std::vector<Tensor> inputs, Attrs attrs) {
   OpCall call{registry().need(name), std::move(inputs), std::move(attrs)};
+  // a single dynamic input takes all tensors; with other inputs beside it the caller has to give the counts
   for (const OpInput &i : call.op->def.inputs)
     if (i.arity == Arity::dynamic && call.op->def.inputs.size() == 1)
       call.counts = {static_cast<uint32_t>(call.inputs.size())};

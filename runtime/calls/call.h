@@ -6,6 +6,8 @@
 
 namespace kw {
 
+/// One call of an operator. It holds the operator, so a call stays valid if the registry replaces or removes
+/// it.
 struct OpCall {
   std::shared_ptr<const Operator> op;
   std::vector<Tensor> inputs;  ///< those of a dynamic input in a row; none for an optional one left out

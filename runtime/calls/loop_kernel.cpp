@@ -20,6 +20,7 @@ struct LoopKernel::Call : OperandWords {
   const Tensor &tensor(size_t i) const { return std::get<Tensor>(operands[i]); }
 };
 
+/// Appends one tensor. Only strides that its stride class leaves open are passed to the kernel.
 void OperandWords::add(const Tensor &t) {
   StrideClass c = t.stride_class();
   words.push_back(argument_word(ArgKind::tensor, t.dtype(), t.rank(), c));
@@ -96,6 +97,8 @@ bool may_overlap_itself(const Tensor &t) {
   return !nested && t.size() != 0;
 }
 
+/// Returns whether the address ranges of two tensors intersect. The answer is conservative: interleaved
+/// views meet without sharing an element.
 bool meet(const Tensor &a, const Tensor &b) {
   auto x = a.address_range(), y = b.address_range();
   return !x.empty() && !y.empty() && x.data() < y.data() + y.size() && y.data() < x.data() + x.size();
@@ -108,6 +111,7 @@ LoopKernel::LoopKernel(std::string name, std::string text, std::string path, Cod
 
 std::shared_ptr<const LoadedKernel> LoopKernel::obtain(const Request &r, std::unique_lock<std::mutex> &lock) {
   if (auto kernel = process_jit().find(r)) return kernel;
+  // other threads may call this kernel while one of them compiles
   auto unlocked = [&](const std::function<void()> &body) {
     lock.unlock();
     wait_for(body);
@@ -119,6 +123,8 @@ std::shared_ptr<const LoadedKernel> LoopKernel::obtain(const Request &r, std::un
   return std::move(made.kernel);
 }
 
+/// Returns the version for the types of a call, compiled if there is none. References stay valid: versions
+/// are never removed.
 LoopKernel::Known &LoopKernel::find_version(const Call &call, std::unique_lock<std::mutex> &lock) {
   auto known = [&]() -> Known * {
     for (const auto &v : versions_)
@@ -136,10 +142,13 @@ LoopKernel::Known &LoopKernel::find_version(const Call &call, std::unique_lock<s
   set_present_target(v->request);
   v->main = obtain(v->request, lock);
   for (const ParamRecord &p : v->main->artifact().params) v->has_inout |= p.mode == ParamMode::inout;
+  // obtain() gives up the lock while it compiles, so another thread may have added the same version
   if (Known *made_meanwhile = known()) return *made_meanwhile;
   return *versions_.emplace_back(std::move(v));
 }
 
+/// Throws OpError for a written argument that is read-only or overlaps itself. Sets `call.overlaps` if it
+/// meets another argument.
 void LoopKernel::check_written(const Known &v, Call &call) const {
   for (const ParamRecord &p : v.main->artifact().params) {
     if (p.mode != ParamMode::inout) continue;
@@ -157,6 +166,8 @@ void LoopKernel::check_written(const Known &v, Call &call) const {
   }
 }
 
+/// Chooses the body for a call and copies what the run needs, so that the run itself needs no lock. Throws
+/// ResolvedError if the entry program refuses the shapes.
 LoopKernel::Entry LoopKernel::enter_call(Known &v, const Call &call, std::unique_lock<std::mutex> &lock) {
   auto need_plain = [&] {
     if (!v.plain) v.plain = obtain(v.request_of(Body::plain), lock);
@@ -201,6 +212,7 @@ std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands) {
   call.extents.append(call.strides);
   RunResult r = run_by_runner(*entry.kernel, entry.work,
                               {call.data.data(), call.extents.data(), call.scalars.data(), entry.workspace});
+  // before the status is looked at: a run that failed may have written some elements
   for (const ParamRecord &p : entry.kernel->artifact().params)
     if (p.mode == ParamMode::inout) call.tensor(static_cast<size_t>(p.arg)).storage().note_write();
   if (r.status == 1) throw ResolvedError({fault_error(*entry.kernel, call.extents, r.fault)});

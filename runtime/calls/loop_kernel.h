@@ -36,6 +36,8 @@ struct OperandWords {
 std::vector<Tensor> make_outputs(const LoadedKernel &kernel, std::span<const int64_t> out_extents,
                                  OperandWords &call);
 
+/// One kernel given as text, with a version for each signature it was called with. Versions live as long as
+/// the kernel.
 class LoopKernel {
  public:
   /// `text` is one `def`, which `name` is the name of; `path` is where errors say that it stands.
@@ -65,8 +67,10 @@ class LoopKernel {
     int64_t workspace = 0, work = 0;
   };
 
+  /// The call itself; operator() adds the path of the text to its errors.
   std::vector<Tensor> run(std::span<const Operand> operands);
   Known &find_version(const Call &call, std::unique_lock<std::mutex> &lock);
+  /// Finds or compiles one body with `lock` released meanwhile. Throws ResolvedError and std::bad_alloc.
   std::shared_ptr<const LoadedKernel> obtain(const Request &r, std::unique_lock<std::mutex> &lock);
   Entry enter_call(Known &v, const Call &call, std::unique_lock<std::mutex> &lock);
   void check_written(const Known &v, Call &call) const;

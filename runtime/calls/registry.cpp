@@ -25,14 +25,17 @@ class Faults {
   std::vector<std::string> faults_;
 };
 
+/// The place of a definition in parentheses, for the end of a phrase.
 std::string from(const std::string &source) { return source.empty() ? "" : cat(" (", source, ")"); }
 
+/// Returns whether `s` is an identifier of letters, digits and underscores.
 bool is_name(std::string_view s) {
   auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   return !s.empty() && std::all_of(s.begin(), s.end(), plain) &&
          !std::isdigit(static_cast<unsigned char>(s[0]));
 }
 
+/// Notes names that are malformed or declared twice, and defaults of another type than their attribute.
 void check_names(const OpDef &op, Faults &faults) {
   size_t colons = op.name.find("::");
   if (colons == std::string::npos || !is_name(std::string_view(op.name).substr(0, colons)) ||
@@ -55,6 +58,8 @@ void check_names(const OpDef &op, Faults &faults) {
   }
 }
 
+/// Notes what does not fit between a kernel and its operator: dtype rows, and outputs that are inputs in
+/// place.
 void check_kernel(const OpDef &op, const KernelDef &k, Faults &faults) {
   std::string what = cat("kernel ", body_name(k.kind), " of '", op.name, "'", from(k.source), ": ");
   if (!k.run) faults.add(what + "it has no code");
@@ -74,6 +79,7 @@ void check_kernel(const OpDef &op, const KernelDef &k, Faults &faults) {
   }
 }
 
+/// Notes a gradient whose kind and code contradict each other.
 void check_grad(const GradDef &g, Faults &faults) {
   if ((g.kind == GradKind::none) != !g.run)
     faults.add(cat("gradient of '", g.op, "'", from(g.source), ": ",
@@ -110,6 +116,8 @@ void Registry::commit(Registration rows) {
     std::string name = op.name;
     changed.try_emplace(std::move(name), Operator{std::move(op), {}, {}});
   }
+  // Operators are immutable: the first row for a known one copies it into `changed`. The table is not
+  // touched until all rows are checked.
   auto find_op = [&](const std::string &name) -> Operator * {
     if (auto found = changed.find(name); found != changed.end()) return &found->second;
     auto known = ops_.find(name);
@@ -135,6 +143,7 @@ void Registry::commit(Registration rows) {
     else
       op->grad = std::move(g);
   }
+  // all rows were checked, so one error lists every fault; from here on the table changes
   faults.throw_if_any();
   for (auto &[name, op] : changed)
     replaced.push_back(std::exchange(ops_[name], std::make_shared<const Operator>(std::move(op))));
@@ -160,6 +169,7 @@ std::shared_ptr<const Operator> Registry::need(std::string_view name) const {
   if (auto op = find(name)) return op;
   const std::vector<std::string> known = names();
   std::string near = closest(name, known);
+  // the same name in another namespace is a better guess than a similar spelling
   auto alone = [](std::string_view full) { return full.substr(full.rfind(':') + 1); };
   for (const std::string &other : known)
     if (alone(other) == alone(name)) near = other;
@@ -176,6 +186,7 @@ std::vector<std::string> Registry::names() const {
 
 namespace {
 
+/// Rows that static initialisers declared and nobody has taken; `out_of_memory` if some of them were lost.
 struct Pending {
   std::mutex mutex;
   Registration rows;
@@ -197,6 +208,7 @@ void add_pending(Registration rows) noexcept {
     for (KernelDef &k : rows.kernels) p.rows.kernels.push_back(std::move(k));
     for (GradDef &g : rows.grads) p.rows.grads.push_back(std::move(g));
   } catch (...) {
+    // static initialisers must not throw: take_pending reports the loss
     p.out_of_memory = true;
   }
 }

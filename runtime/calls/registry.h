@@ -23,12 +23,14 @@ std::string_view device_name(Device d);
 /// optional: a tensor or none; dynamic: any number of tensors.
 enum class Arity : uint8_t { required, optional, dynamic };
 
+/// A declared input of an operator.
 struct OpInput {
   std::string name;
   Arity arity = Arity::required;
   bool is_mutable = false;  ///< kernels may write it
 };
 
+/// A declared attribute of an operator. Without a fallback every call must give it.
 struct OpAttr {
   std::string name;
   AttrType type = AttrType::any;
@@ -43,6 +45,7 @@ struct TensorType {
   friend bool operator==(const TensorType &, const TensorType &) = default;
 };
 
+/// What an operator is, apart from the code that runs it.
 struct OpDef {
   std::string name;  ///< "namespace::name"
   std::vector<OpInput> inputs;
@@ -67,6 +70,7 @@ struct Predicate {
   std::function<bool(const OpCall &)> holds = {};
 };
 
+/// Code that runs calls of one operator, with the calls that it is able to run.
 struct KernelDef {
   std::string op;
   BodyKind kind = BodyKind::cpp_kernel;
@@ -109,6 +113,7 @@ struct Registration {
   bool empty() const { return ops.empty() && kernels.empty() && grads.empty(); }
 };
 
+/// Operators by name. Lookups hand out shared operators, so replacing one disturbs no call that is running.
 class Registry {
  public:
   /// Adds all rows, or none and throws one OpError that lists every fault.

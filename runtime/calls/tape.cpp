@@ -18,8 +18,11 @@ constinit thread_local GradMode state{};
 thread_local std::shared_ptr<Tape> newest;  ///< keeps those of this thread alive, for set_recording alone
 std::atomic<uint64_t> next_number{1};
 
+/// Returns whether nothing can be differentiated through the operator, by default or by declaration.
 bool has_no_gradient(const Operator &op) { return !op.grad || op.grad->kind == GradKind::none; }
 
+/// Returns the declared name of the tensor at position `flat` of a call; tensors of a dynamic input share
+/// one name.
 std::string input_name(const OpCall &call, size_t flat) {
   const OpDef &def = call.op->def;
   size_t end = 0;
@@ -40,11 +43,14 @@ void check_fresh(const Tensor &t, uint64_t writes) {
         "what it is a view of");
 }
 
+/// Throws OpError with the operator, the place of its definition and the reason.
 [[noreturn]] void refuse(const Operator &op, const std::string &why) {
   throw_runtime_error(cat("the gradient of ", op.def.name,
                           op.def.source.empty() ? "" : cat(" (", op.def.source, ")"), " ", why));
 }
 
+/// Throws OpError if the kernel wrote an input, or anybody wrote memory after the call that the gradient
+/// reads.
 void check_unwritten(const Node &n) {
   const Operator &op = *n.call.op;
   if (!n.written.empty())
@@ -59,6 +65,8 @@ void check_unwritten(const Node &n) {
       refuse(op, cat("cannot be computed: output ", i, " was written after the call"));
 }
 
+/// Throws OpError unless a gradient has one value per input, each none or of the dtype and shape of that
+/// input.
 void check_gradients(const Node &n, const std::vector<Tensor> &found) {
   const Operator &op = *n.call.op;
   if (found.size() != n.call.inputs.size())
@@ -79,6 +87,8 @@ void check_gradients(const Node &n, const std::vector<Tensor> &found) {
 /// One way back: the nodes that lead from the outputs to what is wanted, and what has been collected.
 class Backward {
  public:
+  /// Collects the nodes that the outputs depend on, breadth first. Numbers of calls grow with time, so they
+  /// are in topological order.
   Backward(const std::vector<Tensor> &outputs, const std::vector<Tensor> &wrt) {
     states_.reserve(8);
     order_.reserve(8);
@@ -106,6 +116,8 @@ class Backward {
     sum = sum ? call_op("kw::add", {sum, std::move(gradient)})[0] : std::move(gradient);
   }
 
+  /// Visits the calls from the last to the first. All uses of an output have then added to its sum before
+  /// its own call is reached.
   void run() {
     for (auto at = order_.rbegin(); at != order_.rend(); ++at)
       if (states_[*at].is_needed) step(states_[*at]);
@@ -131,6 +143,7 @@ class Backward {
     bool is_wanted = false;  ///< a gradient is asked by it
   };
 
+  /// Adds the node of a tensor once; tensors without history lead nowhere.
   void visit(const Tensor &t) {
     if (!t || !t.history()) return;
     if (numbers_.insert(t.history().node.get(), static_cast<uint32_t>(states_.size())))
@@ -147,6 +160,7 @@ class Backward {
     return stop ? &sums_[stop->first_sum + t.history().output] : nullptr;
   }
 
+  /// Returns whether a gradient is asked for by `t`, or by something that `t` was computed from.
   bool leads_to_wanted(const Tensor &t) {
     const NodeState *stop = state_of(t);
     return stop && (stop->is_needed || sums_[stop->first_sum + t.history().output].is_wanted);
@@ -220,6 +234,7 @@ GradModeGuard::~GradModeGuard() {
 }
 bool is_recording() { return state.on; }
 
+/// Returns the tape that set_recording began in this thread; null if there is none.
 static std::shared_ptr<const Tape> present_recorder() {
   return state.recorder ? state.recorder->shared_from_this() : nullptr;
 }
@@ -349,6 +364,7 @@ std::vector<Tensor> gradients(const std::vector<Tensor> &outputs, const std::vec
   back.forget();
   for (size_t i = 0; i < out.size(); ++i) {
     if (!out[i]) continue;
+    // a result may be a seed or a gradient that is used twice: a copy keeps writes to it from the others
     bool is_own = out[i].writable() && out[i].is_only_handle() && out[i].shared_storage().use_count() == 1;
     if (!is_own) out[i] = call_op("kw::identity", {out[i]})[0];
     if (!is_recording() && out[i].history()) out[i] = out[i].detached();

@@ -16,6 +16,7 @@ namespace {
 // Bytes of a loaded image. Chosen: far above any kernel, and in the reach of 32-bit relocations.
 constexpr size_t max_image = size_t{256} << 20;
 
+/// One load. Each step returns false after an error; later steps rely on what earlier ones checked.
 class Loader {
  public:
   explicit Loader(std::string_view bytes) : bytes_(bytes) {}
@@ -45,6 +46,8 @@ class Loader {
     return false;
   }
 
+  /// Copies a structure at an offset of the file; nothing if the file ends before it does. The copy needs no
+  /// alignment.
   template <class T>
   std::optional<T> read(uint64_t offset) const {
     if (offset > bytes_.size() || sizeof(T) > bytes_.size() - offset) return std::nullopt;
@@ -52,10 +55,13 @@ class Loader {
     std::memcpy(&v, bytes_.data() + offset, sizeof(T));
     return v;
   }
+  /// Returns whether the contents of a section lie in the file; the subtraction avoids an overflow of the
+  /// sum.
   bool inside(const Elf64_Shdr &s) const {
     return s.sh_offset <= bytes_.size() && s.sh_size <= bytes_.size() - s.sh_offset;
   }
 
+  /// Checks that the file is a relocatable object for this machine and collects its sections.
   bool read_header() {
     auto header = read<Elf64_Ehdr>(0);
     if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return fail("no ELF object");
@@ -76,6 +82,8 @@ class Loader {
     return true;
   }
 
+  /// Places the allocated sections one after another, aligned, and maps memory for all of them. Writable
+  /// sections are refused: the mapping becomes read-only.
   bool layout() {
     size_t total = 0;
     offsets_.assign(sections_.size(), SIZE_MAX);
@@ -96,6 +104,7 @@ class Loader {
     return true;
   }
 
+  /// Copies the contents of the placed sections. NOBITS sections stay as the mapping is: zeros.
   bool copy() {
     for (size_t i = 0; i < sections_.size(); ++i)
       if (offsets_[i] != SIZE_MAX && sections_[i].sh_type != SHT_NOBITS)
@@ -103,6 +112,7 @@ class Loader {
     return true;
   }
 
+  /// Finds the symbol table and its names, which relocations refer to.
   bool find_symbols() {
     for (const Elf64_Shdr &s : sections_) {
       if (s.sh_type != SHT_SYMTAB) continue;
@@ -132,6 +142,8 @@ class Loader {
     return code_.data() + offsets_[s.st_shndx] + s.st_value;
   }
 
+  /// Applies the relocations of the placed sections. Those of others, such as debug information, are
+  /// skipped.
   bool relocate() {
     for (const Elf64_Shdr &s : sections_) {
       if (s.sh_type == SHT_REL) return fail("relocations without addends");
@@ -144,6 +156,7 @@ class Loader {
     return true;
   }
 
+  /// Computes S + A, the address of the symbol plus the addend, checks the place and patches it.
   bool apply(const Elf64_Rela &r, uint64_t section_size, char *base) {
     auto s = symbol(ELF64_R_SYM(r.r_info));
     char *target = s ? address(*s) : nullptr;
@@ -183,6 +196,7 @@ class Loader {
     return true;
   }
 #else
+  /// A call through the PLT becomes a direct one: all symbols lie in the image, in reach of 32 bits.
   bool patch(uint64_t type, char *place, uint64_t value) {
     if (type == R_X86_64_64) return std::memcpy(place, &value, 8), true;
     if (type != R_X86_64_PC32 && type != R_X86_64_PLT32) return fail(cat("relocation type ", type));
@@ -192,6 +206,7 @@ class Loader {
   }
 #endif
 
+  /// Finds the address of `wanted`. Index 0 is the null symbol; any other undefined symbol is refused.
   bool find_entry(std::string_view wanted) {
     for (uint64_t i = 1; auto s = symbol(i); ++i) {
       if (s->st_shndx == SHN_UNDEF) return fail(cat("undefined symbol ", name(*s)));
@@ -210,6 +225,7 @@ class Loader {
   }
 
   /// Adds what `.stack_sizes` tells: for each function its address and a number in LEB128.
+  /// The sum bounds the stack of every chain of calls that enters no function twice.
   bool read_frames() {
     for (const Elf64_Shdr &s : sections_) {
       if (s.sh_type != SHT_PROGBITS || section_name(s) != ".stack_sizes") continue;

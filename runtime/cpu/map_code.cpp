@@ -26,6 +26,7 @@ bool CodeMapping::make_executable() {
     if (errno == ENOMEM) throw std::bad_alloc();
     return false;
   }
+  // on AArch64 the instruction cache does not see by itself what was written as data
   __builtin___clear_cache(data_, data_ + size_);
   return true;
 }

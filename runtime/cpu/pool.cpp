@@ -172,11 +172,14 @@ bool Pool::help(uint32_t index) noexcept {
   return true;
 }
 
+/// Returns whether the present region has tickets left and admits this worker.
 bool Pool::has_work(uint32_t index) const noexcept {
   return left_of(order_.ticket.load(std::memory_order_seq_cst)) > 0 &&
          index < order_.threads.load(std::memory_order_relaxed);
 }
 
+/// Parks a worker until wake() clears its slot. The slot is set before the last look for work, so no region
+/// is missed.
 void Pool::sleep(uint32_t index) noexcept {
   scratch_arena().shrink();
   std::atomic<uint32_t> &asleep = sleep_slots_[index].asleep;

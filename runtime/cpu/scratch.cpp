@@ -17,11 +17,14 @@ struct Arenas {
 };
 constinit thread_local Arenas arenas{};
 
+/// Gives the memory of a thread that ends back to the pool of buffers.
 void drop_all(void *) {
   arenas.scratch.drop(), arenas.workspace.drop();
   arenas.watched = false;
 }
 
+/// Returns whether the end of this thread will release its arenas. Without that an arena must not grow: its
+/// memory would be lost.
 bool end_is_watched() noexcept {
   static const AtThreadEnd thread_end(drop_all);
   return arenas.watched || (arenas.watched = thread_end.watch(&arenas));
@@ -32,6 +35,7 @@ bool end_is_watched() noexcept {
 void *Arena::need(size_t bytes) noexcept {
   if (bytes <= size_ && data_) return data_;
   if (!end_is_watched()) return nullptr;
+  // the old memory is released first: contents are not kept, and the new one may take its place
   drop();
   data_ = allocate_buffer(bytes);
   if (data_) size_ = bytes;

@@ -16,6 +16,7 @@ namespace kw {
 
 namespace {
 
+/// Returns the number that a text begins with; nothing for a text like "max".
 std::optional<int64_t> leading_integer(std::string_view text) {
   int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -67,6 +68,7 @@ uint32_t available_threads() {
 std::optional<uint32_t> parse_thread_count(std::string_view text) {
   uint32_t n = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  // "4 threads" or "4.5" is no count
   bool whole = error == std::errc{} && end == text.data() + text.size();
   return whole && n >= 1 && n <= max_threads ? std::optional(n) : std::nullopt;
 }

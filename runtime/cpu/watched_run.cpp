@@ -25,6 +25,7 @@ constexpr auto worker_spin = std::chrono::microseconds(100);  ///< without work,
 constexpr auto caller_spin = std::chrono::microseconds(4);    ///< before it sleeps until the work has ended
 constexpr uint32_t look_again = 64;                           ///< calls after which a caller spins anyway
 
+/// Work for another thread, and the float control of the thread that asks for it.
 struct Job {
   void (*work)(void *) = nullptr;
   void *frame = nullptr;
@@ -86,6 +87,8 @@ bool WatchedThread::run(const Job &job, std::chrono::milliseconds interval,
   if (asleep_.load(std::memory_order_seq_cst) && asleep_.exchange(0, std::memory_order_seq_cst))
     unpark_one(asleep_);
   auto has_ended = [&] { return state_.load(std::memory_order_seq_cst) == ended; };
+  // on a shared core the caller sleeps at once; now and then it spins, to see whether the threads are apart
+  // again
   bool spins = !crowded_.load(std::memory_order_relaxed) || ++calls_ % look_again == 0;
   if (!spins || !spin_until(caller_spin, has_ended, [] {})) {
     std::unique_lock lock(bell_->mutex);

@@ -68,6 +68,8 @@ bool begin_lists() {
   return true;
 }
 
+/// Prepares a block for its new owner and returns its data; null for no block. Clears `bytes` of it if
+/// asked.
 void *open(Block *block, size_t bytes, bool clear) {
   if (!block) return nullptr;
   open_block(block, bytes);
@@ -75,11 +77,13 @@ void *open(Block *block, size_t bytes, bool clear) {
   return block->data();
 }
 
+/// Makes a small block. If there is no memory, it gives back what the pool keeps and tries once more.
 Block *make_small(uint32_t size_class) {
   Block *made = make_block(size_class);
   return made || !pool().give_back() ? made : make_block(size_class);
 }
 
+/// Releases a block that no list of the thread takes. The first such call begins the lists.
 void release_unlisted(Block *block) {
   if (block->size_class < listed_classes && lists.most[0] == 0 && begin_lists())
     return release_buffer(block->data());
@@ -95,6 +99,7 @@ void *allocate_buffer(size_t bytes, bool zeroed) noexcept {
   uint32_t size_class = size_class_of(bytes);
   if (size_class < listed_classes) [[likely]] {
     ThreadLists &mine = lists;
+    // last in, first out: the block that was released last is the likeliest to be in the caches
     if (Block *block = mine.first[size_class]) {
       mine.first[size_class] = block->next;
       --mine.count[size_class];
@@ -122,6 +127,7 @@ void release_buffer(void *data) noexcept {
 
 void *resize_buffer(void *data, size_t bytes) noexcept {
   Block *block = Block::of(data);
+  // the block has room for every size of its class
   if (size_class_of(bytes) == block->size_class) {
     close_block(block);
     open_block(block, bytes);

@@ -10,6 +10,7 @@
 
 namespace kw {
 
+/// Allocator of the standard library over buffers. It has no state, so all allocators are equal.
 template <class T>
 struct BufferAllocator {
   using value_type = T;
@@ -30,6 +31,7 @@ struct BufferAllocator {
   }
 };
 
+/// Makes a shared object whose count and value lie in one buffer. Throws std::bad_alloc.
 template <class T, class... Args>
 std::shared_ptr<T> make_in_buffer(Args &&...args) {
   return std::allocate_shared<T>(BufferAllocator<T>(), std::forward<Args>(args)...);

@@ -36,6 +36,7 @@ size_t limit_in(const std::string &path) {
   return file >> limit ? limit : SIZE_MAX;
 }
 
+/// Returns the least limit in bytes of the control groups of this process; SIZE_MAX without one.
 size_t control_group_limit() {
   size_t least = SIZE_MAX;
   for_each_control_group("", "memory", [&](const std::string &folder, bool second_version) {
@@ -52,6 +53,9 @@ void *map_pages(size_t bytes) {
   if (bytes > mapped) return nullptr;  // the sums went round
   void *p = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) return nullptr;
+  // One huge page more than wanted is mapped, so that an aligned address lies in it; both ends are given
+  // back:
+  // begin … first | page | data, at a multiple of 2 MB | … end
   auto *begin = static_cast<char *>(p), *end = begin + mapped;
   size_t shift = huge_page - (reinterpret_cast<uintptr_t>(begin) + page) % huge_page;
   char *first = begin + shift % huge_page;

@@ -7,6 +7,7 @@ namespace kw {
 
 namespace {
 
+/// Collects the rows of all files of this folder. One commit takes them, so faults are reported together.
 Registration builtin_ops() {
   Registration rows;
   ops::register_elementwise(rows);

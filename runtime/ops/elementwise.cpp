@@ -12,17 +12,27 @@ namespace kw::ops {
 namespace {
 
 /// "def NAME(a, b): …" of one expression over a[p] and b[p].
+/// The result has the shape of `a`, so callers broadcast every operand to the common shape first.
+/// loop_text("neg", "a", "a.dtype", "-a[p]"):
+///   def neg_loops(a):
+///       c = output_tensor(a.shape, a.dtype)
+///       for p in grid(a.shape):
+///           c[p] = -a[p]
+///       return c
 std::string loop_text(std::string_view name, std::string_view params, std::string_view dtype,
                       std::string_view expression) {
   return cat("def ", name, "_loops(", params, "):\n    c = output_tensor(a.shape, ", dtype,
              ")\n    for p in grid(a.shape):\n        c[p] = ", expression, "\n    return c\n");
 }
 
+/// Returns the kernel of `loop_text` as `NAME_loops`; `dtype` is an expression for the dtype of the result.
 LoopKernel &loops_of(std::string_view name, std::string_view params, std::string_view dtype,
                      std::string_view expression) {
   return loops(cat(name, "_loops"), loop_text(name, params, dtype, expression), __builtin_FILE());
 }
 
+/// Returns the dtype to which both operands of a binary operator are promoted. Throws OpError (a type error)
+/// if there is none.
 DType common_dtype(const OpCall &call) {
   DType a = call.inputs[0].dtype(), b = call.inputs[1].dtype();
   if (auto common = promote(a, b)) return *common;
@@ -32,6 +42,7 @@ DType common_dtype(const OpCall &call) {
 
 enum class Domain : uint8_t { any, reals };  ///< reals: of whole numbers floats are made
 
+/// One row of the table of unary operators: its loop body and its derivative in operator calls.
 struct Unary {
   const char *name, *expression;
   Domain domain;
@@ -39,11 +50,14 @@ struct Unary {
   bool is_linear = false;                                              ///< its gradient reads no elements
 };
 
+/// `times` and `minus_from` make the constant in the dtype of `x`, so that it does not promote the gradient.
 Tensor times(const Tensor &x, double v) { return mul(x, number(x.dtype(), v)); }
 Tensor minus_from(double v, const Tensor &x) { return sub(number(x.dtype(), v), x); }
 
 constexpr double two_over_root_pi = 1.1283791670955126;
 
+/// `exp`, `sqrt`, `tanh` and `sigmoid` express their derivatives by the result `y`, which costs less than
+/// computing the function of `x` again.
 const Unary unaries[] = {
     {"identity", "a[p]", Domain::any, [](auto &, auto &, auto &dy) { return dy; }, true},
     {"neg", "-a[p]", Domain::any, [](auto &, auto &, auto &dy) { return neg(dy); }, true},
@@ -68,6 +82,8 @@ const Unary unaries[] = {
     {"zeros_like", "0", Domain::any, nullptr, true},
 };
 
+/// Registers one unary operator. If its domain is `reals`, integers are converted to float64 before the
+/// loops run.
 void add_unary(Registration &to, const Unary &u) {
   LoopKernel &kernel = loops_of(u.name, "a", "a.dtype", u.expression);
   auto result = [domain = u.domain](const OpCall &c) {
@@ -88,10 +104,13 @@ void add_unary(Registration &to, const Unary &u) {
     if (!grad) return Tensors{zeros_like(x)};
     return Tensors{cast(grad(x, g.outputs[0], g.grads[0]), x.dtype())};
   };
+  // a gradient that reads no elements stays valid if the memory of the call is written later
   row.saves_inputs = row.saves_outputs = !u.is_linear;
   add_row(to, std::move(row));
 }
 
+/// One row of the table of binary operators. If `compares`, the result is bool; if `divides`, integers
+/// become float64.
 struct Binary {
   const char *name, *expression;
   bool compares, divides;
@@ -101,6 +120,7 @@ struct Binary {
 };
 
 /// Where two are equal each gets half.
+/// Returns the gradients of a minimum of `chosen_if_less` and `other`; callers negate both for a maximum.
 std::pair<Tensor, Tensor> grad_of_extremum(const Tensor &chosen_if_less, const Tensor &other,
                                            const Tensor &dy) {
   Tensor half = times(dy, 0.5), none = zeros_like(dy);
@@ -126,6 +146,8 @@ const Binary binaries[] = {
        // by b: y log(a), which is 0 where a is 0 as its limit is
        Tensor logarithm = select(equal(a, zero), zeros_like(y), log(a));
        Tensor none = zeros_like(y);
+       // by a: b pow(a, b - 1), and 0 where b is 0: at a = 0 the power is infinite, and 0 times it would be
+       // NaN
        Tensor slope = select(equal(b, number(b.dtype(), 0)), none, mul(b, binary("pow", a, less_one)));
        return Pair{mul(dy, slope), mul(dy, mul(y, logarithm))};
      }},
@@ -142,6 +164,7 @@ const Binary binaries[] = {
     {"not_equal", "a[p] != b[p]", true, false, nullptr, true},
 };
 
+/// Returns the broadcast shape of both inputs. Throws an OpError that names the call if they do not fit.
 std::vector<int64_t> common_shape(const OpCall &c) {
   try {
     return broadcast_shape(c.inputs[0].shape(), c.inputs[1].shape());
@@ -150,6 +173,8 @@ std::vector<int64_t> common_shape(const OpCall &c) {
   }
 }
 
+/// Registers one binary operator. `run` converts both operands to the common dtype, then broadcasts them as
+/// views with strides of 0.
 void add_binary(Registration &to, const Binary &b) {
   LoopKernel &kernel = loops_of(b.name, "a, b", b.compares ? "\"bool\"" : "a.dtype", b.expression);
   auto operand_dtype = [divides = b.divides](const OpCall &c) {
@@ -173,12 +198,14 @@ void add_binary(Registration &to, const Binary &b) {
     if (!grad) return Tensors{zeros_like(x), zeros_like(y)};
     DType t = g.grads[0].dtype();
     auto [by_x, by_y] = grad(cast(x, t), cast(y, t), g.outputs[0], g.grads[0]);
+    // an operand that was broadcast receives the sum over its copies
     return Tensors{cast(sum_to(by_x, x.shape()), x.dtype()), cast(sum_to(by_y, y.shape()), y.dtype())};
   };
   row.saves_inputs = row.saves_outputs = !b.is_linear;
   add_row(to, std::move(row));
 }
 
+/// Registers `select`: elements of `x` where the condition holds, of `y` elsewhere. It promotes no dtypes.
 void add_select(Registration &to) {
   LoopKernel &kernel = loops_of("select", "a, b, w", "a.dtype", "a[p] if w[p] else b[p]");
   Row row;
@@ -204,6 +231,7 @@ void add_select(Registration &to) {
   add_row(to, std::move(row));
 }
 
+/// Registers `cast`. Only a conversion between floats passes a gradient on.
 void add_cast(Registration &to) {
   Row row;
   row.name = "cast";
@@ -259,6 +287,7 @@ Tensor cast(const Tensor &x, DType dtype) {
 
 Tensor number(DType dtype, double value) {
   Tensor t = Tensor::empty(DType::f64, {});
+  // the conversion kernel rounds, so the number is the one that a cast would give
   *static_cast<double *>(t.data()) = value;
   return converted(t, dtype);
 }
@@ -272,6 +301,7 @@ Tensor integer(DType dtype, int64_t value) {
 bool fits(DType dtype, int64_t value) {
   if (is_float(dtype)) return true;
   if (dtype == DType::b1) return value == 0 || value == 1;
+  // 64 bits are a case of their own: shifting by the full width is undefined
   uint32_t bits = bit_width(dtype);
   if (is_unsigned_int(dtype)) return value >= 0 && (bits == 64 || value >> bits == 0);
   return bits == 64 || (value >= -(int64_t{1} << (bits - 1)) && value < int64_t{1} << (bits - 1));

@@ -8,6 +8,8 @@ namespace kw::ops {
 
 namespace {
 
+// gather and scatter_add see three dimensions (before the axis, along it, behind it): one text serves every
+// rank and axis.
 constexpr const char *gather_text = R"(def gather_of(x, index):
     y = output_tensor((x.shape[0], index.shape[0], x.shape[2]), x.dtype)
     for i in range(x.shape[0]):
@@ -17,6 +19,7 @@ constexpr const char *gather_text = R"(def gather_of(x, index):
     return y
 )";
 
+// Copies x first, then adds the updates: indices that repeat accumulate.
 constexpr const char *scatter_text = R"(def scatter_add_of(x, index, updates):
     y = output_tensor(x.shape, x.dtype)
     for i in range(x.shape[0]):
@@ -38,6 +41,7 @@ constexpr const char *one_hot_text = R"(def one_hot_of(index, depth):
     return y
 )";
 
+/// Returns the axis of a call, counted from 0.
 size_t axis_of(const OpCall &c) { return positive_axis(c, c.get<int64_t>("axis"), c.inputs[0].rank()); }
 
 /// x as (before the axis, along it, behind it) where `axes` dimensions from `axis` on are the ones along it.
@@ -47,14 +51,17 @@ Tensor around(const Tensor &x, size_t axis, size_t axes) {
   return contiguous(x).reshaped(shape);
 }
 
+/// Returns the elements of `x` as one dimension. Copies only if `x` is not contiguous.
 Tensor flat(const Tensor &x) { return contiguous(x).reshaped(std::array{x.size()}); }
 
+/// Throws OpError (a type error) unless input `i` holds integers.
 void need_index(const OpCall &c, size_t i) {
   if (!is_int(c.inputs[i].dtype()))
     throw_type_error(cat(call_text(c), ": '", c.op->def.inputs[i].name, "' must be integers"));
 }
 
 /// The shape of x with the axis replaced by the dimensions of the index.
+/// With x (2, 5, 3), axis 1 and an index (4, 6) that is (2, 4, 6, 3).
 std::vector<int64_t> gathered_shape(const OpCall &c) {
   size_t axis = axis_of(c);
   Extents x = c.inputs[0].shape(), index = c.inputs[1].shape();
@@ -64,6 +71,7 @@ std::vector<int64_t> gathered_shape(const OpCall &c) {
   return shape;
 }
 
+/// Registers `gather`. Its gradient adds each row back at its index, which is scatter_add into zeros.
 void add_gather(Registration &to) {
   LoopKernel &kernel = loops("gather_of", gather_text, __builtin_FILE());
   Row row;
@@ -87,6 +95,8 @@ void add_gather(Registration &to) {
   add_row(to, std::move(row));
 }
 
+/// Registers `scatter_add`. It is linear in `x` and `updates`: their gradients are `dy` and a gather of
+/// `dy`.
 void add_scatter(Registration &to) {
   LoopKernel &kernel = loops("scatter_add_of", scatter_text, __builtin_FILE());
   Row row;
@@ -115,6 +125,8 @@ void add_scatter(Registration &to) {
   add_row(to, std::move(row));
 }
 
+/// Registers `one_hot`: integers of any shape become float32 with a new last dimension of `depth`. A row
+/// whose index is no class is all zeros.
 void add_one_hot(Registration &to) {
   LoopKernel &kernel = loops("one_hot_of", one_hot_text, __builtin_FILE());
   Row row;

@@ -18,12 +18,14 @@ Tensor oriented(const Tensor &x, bool transposed) {
   return x.permuted(order);
 }
 
+/// The operands of one call after checking. Both are views of the inputs with the matrices last.
 struct Product {
   Tensor a, b;                 ///< oriented
   std::vector<int64_t> batch;  ///< the common leading extents
   std::vector<int64_t> shape;  ///< of the result
 };
 
+/// Checks ranks and the contracted extent, and computes the shape of the result. Throws OpError.
 Product read_product(const OpCall &c) {
   const Tensor &x = c.inputs[0], &y = c.inputs[1];
   if (x.rank() < 2 || y.rank() < 2)
@@ -42,6 +44,7 @@ Product read_product(const OpCall &c) {
 }
 
 /// The matrices of an operand, one after the other: (batch, rows, columns).
+/// A single matrix becomes a view with one batch: even a transposed operand is then not copied.
 Tensor batched(const Tensor &x, const std::vector<int64_t> &batch) {
   std::vector<int64_t> shape = batch;
   shape.insert(shape.end(), x.shape().end() - 2, x.shape().end());
@@ -54,6 +57,7 @@ Tensor batched(const Tensor &x, const std::vector<int64_t> &batch) {
       .reshaped(std::array{count, x.shape()[x.rank() - 2], x.shape()[x.rank() - 1]});
 }
 
+// k stands outside of the second loop over j: c and a row-major b then have stride 1 in the innermost loop.
 constexpr const char *text = R"(def matmul_of(a, b):
     c = output_tensor((a.shape[0], a.shape[1], b.shape[2]), a.dtype)
     for n in range(a.shape[0]):
@@ -92,6 +96,7 @@ void register_matmul(Registration &to) {
   row.infer = [dtype](const OpCall &c) { return std::vector<TensorType>{{dtype(c), read_product(c).shape}}; };
   row.run = [&kernel](const OpCall &c, std::span<const TensorType> types) {
     Product p = read_product(c);
+    // 16-bit floats are multiplied and summed in float32 and rounded once, at the end
     DType working = working_dtype(types[0].dtype);
     auto operand = [&](const Tensor &x) { return batched(converted(x, working), p.batch); };
     Tensor z = kernel({operand(p.a), operand(p.b)})[0];

@@ -11,6 +11,7 @@ namespace kw::ops {
 
 namespace {
 
+/// Returns the shape of the result: reduced axes are left out, or are 1 with `keep_dims`.
 std::vector<int64_t> reduced_shape(const OpCall &c) {
   const Tensor &x = c.inputs[0];
   std::vector<size_t> axes = positive_axes(c, axes_of(c, "axes"), x.rank());
@@ -33,6 +34,9 @@ std::vector<int64_t> kept_shape(const OpCall &c) {
 }
 
 /// x as (before, reduced, behind), row-major.
+/// If the reduced axes are not adjacent, they are moved behind all others, which usually takes a copy.
+/// adjacent:  (a, b, c, d) over axes 1, 2 → (a, b c, d)
+/// otherwise: (a, b, c, d) over axes 0, 2 → (b d, a c, 1)
 Tensor three_dims(const OpCall &c, const Tensor &x) {
   std::vector<size_t> axes = positive_axes(c, axes_of(c, "axes"), x.rank());
   if (axes.empty()) return x.reshaped(std::array<int64_t, 3>{1, 1, 1});
@@ -64,6 +68,7 @@ std::string reduce_text(std::string_view name, std::string_view start, std::stri
              "                s = ", update, "\n", "            y[i, j] = s\n", "    return y\n");
 }
 
+/// The parts of the two loop texts: the value before the first iteration, and its update by one element.
 struct Reduction {
   const char *name, *start_row, *update_row, *start_column, *update_column;
 };
@@ -73,6 +78,7 @@ const Reduction max_loops{"max", "x[i, 0]", "max(s, x[i, k])", "x[i, 0, j]", "ma
 const Reduction min_loops{"min", "x[i, 0]", "min(s, x[i, k])", "x[i, 0, j]", "min(s, x[i, k, j])"};
 
 /// Reduces three dimensions, giving the elements of the result in order.
+/// `rows` serves the case where the reduced elements are contiguous, `columns` all others.
 std::function<Tensor(const Tensor &)> reducer(const Reduction &r) {
   LoopKernel &rows =
       loops(cat(r.name, "_rows"), reduce_text(r.name, r.start_row, r.update_row, true), __builtin_FILE());
@@ -89,12 +95,14 @@ std::vector<OpAttr> reduce_attrs() {
           {"keep_dims", AttrType::boolean, Attr(false)}};
 }
 
+/// Refuses a reduction over no elements: extrema and argmax begin with the first element, which must exist.
 void need_elements(const OpCall &c) {
   const Tensor &x = c.inputs[0];
   for (size_t d : positive_axes(c, axes_of(c, "axes"), x.rank()))
     if (x.shape()[d] == 0 && x.rank()) throw_value_error(cat(call_text(c), ": axis ", d, " has no elements"));
 }
 
+/// Registers `sum`. Float16 and bfloat16 accumulate in float32 and are rounded once.
 void add_sum(Registration &to) {
   Row row;
   row.name = "sum";
@@ -112,6 +120,7 @@ void add_sum(Registration &to) {
     return Tensors{converted(reduce(three_dims(c, x)).reshaped(types[0].shape), types[0].dtype)};
   };
   row.grad = [](const GradCall &g) {
+    // each element adds to one sum with weight 1: the gradient of the sum is broadcast back over the axes
     Tensor kept = reshape(g.grads[0], kept_shape(g.call));
     return Tensors{cast(broadcast_to(kept, g.call.inputs[0].shape()), g.call.inputs[0].dtype())};
   };
@@ -119,7 +128,9 @@ void add_sum(Registration &to) {
   add_row(to, std::move(row));
 }
 
+/// Registers `mean`: a sum in the working dtype, divided before the result is rounded to a narrow dtype.
 void add_mean(Registration &to) {
+  // the number of elements that each mean is taken over
   auto count = [](const OpCall &c) {
     int64_t n = 1;
     for (size_t d : positive_axes(c, axes_of(c, "axes"), c.inputs[0].rank())) n *= c.inputs[0].shape()[d];
@@ -176,11 +187,13 @@ void add_extremum(Registration &to, const char *name, const Reduction &r) {
   add_row(to, std::move(row));
 }
 
+/// Registers `argmax`. Of equal elements the first wins; the first NaN wins over all numbers, as in NumPy.
 void add_argmax(Registration &to) {
   Row row;
   row.name = "argmax";
   row.inputs = inputs({"x"});
   row.attrs = {{"axis", AttrType::integer, Attr(-1)}, {"dtype", AttrType::dtype, Attr(DType::i32)}};
+  // shapes and views of a reduction read the attribute `axes`: the one axis becomes a list
   auto as_axes = [](const OpCall &c) {
     return OpCall{c.op, c.inputs, {{"axes", c.attrs[0].second}, {"keep_dims", Attr(false)}}};
   };

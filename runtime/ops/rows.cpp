@@ -11,6 +11,7 @@ namespace kw::ops {
 
 namespace {
 
+// The maximum of the row is subtracted first: exp then sees no positive number and cannot overflow.
 constexpr const char *softmax_text = R"(def softmax_rows(x):
     y = output_tensor(x.shape, x.dtype)
     for i in range(x.shape[0]):
@@ -40,6 +41,8 @@ constexpr const char *log_softmax_text = R"(def log_softmax_rows(x):
     return y
 )";
 
+// The variance is computed in a second pass over differences from the mean: a difference of two large sums
+// would cancel.
 constexpr const char *layernorm_text = R"(def layernorm_rows(x, gamma, beta, epsilon):
     y = output_tensor(x.shape, x.dtype)
     mean = output_tensor((x.shape[0],), x.dtype)
@@ -60,6 +63,7 @@ constexpr const char *layernorm_text = R"(def layernorm_rows(x, gamma, beta, eps
     return y, mean, inverse
 )";
 
+// The tanh approximation of GELU; 0.79788… is the root of 2 / pi.
 constexpr const char *gelu_text = R"(def gelu_of(x):
     y = output_tensor(x.shape, x.dtype)
     for p in grid(x.shape):
@@ -73,6 +77,7 @@ struct RowView {
   size_t axis, rank;
   std::vector<int64_t> moved;  ///< the shape with the axis last
 
+  /// Returns the permutation that puts `axis` last and keeps the order of the others.
   std::vector<size_t> order() const {
     std::vector<size_t> out;
     for (size_t d = 0; d < rank; ++d)
@@ -80,6 +85,7 @@ struct RowView {
     out.push_back(axis);
     return out;
   }
+  /// Returns `x` as (rows, length), copied unless these are contiguous. Notes the shape for `back`.
   Tensor rows(const Tensor &x) {
     Tensor last = contiguous(x.permuted(order()));
     moved = shape_of(last);
@@ -87,6 +93,7 @@ struct RowView {
     for (size_t d = 0; d + 1 < rank; ++d) count *= moved[d];
     return last.reshaped(std::array{count, length});
   }
+  /// Undoes `rows`: a view of the result in the shape and axis order of the input.
   Tensor back(const Tensor &rows) const {
     std::vector<size_t> there = order(), home(rank);
     for (size_t d = 0; d < rank; ++d) home[there[d]] = d;
@@ -94,11 +101,13 @@ struct RowView {
   }
 };
 
+/// Infers the type of the only input, which must hold floats.
 std::vector<TensorType> same_float(const OpCall &c) {
   need_floats(c);
   return {type_of(c.inputs[0])};
 }
 
+/// Registers an operator along one axis that keeps the shape; `grad` reads the result, never the input.
 void add_softmax(Registration &to, const char *name, const char *text,
                  Tensor (*grad)(const GradCall &, const Axes &)) {
   LoopKernel &kernel = loops(cat(name, "_rows"), text, __builtin_FILE());
@@ -123,6 +132,7 @@ void add_softmax(Registration &to, const char *name, const char *text,
   add_row(to, std::move(row));
 }
 
+/// Registers `gelu`. The gradient computes tanh again instead of saving it.
 void add_gelu(Registration &to) {
   LoopKernel &kernel = loops("gelu_of", gelu_text, __builtin_FILE());
   Row row;
@@ -139,6 +149,8 @@ void add_gelu(Registration &to) {
     constexpr double root = 0.7978845608028654, cubic = 0.044715;
     Tensor square = mul(x, x);
     Tensor t = unary("tanh", mul(num(root), mul(x, add(num(1), mul(num(cubic), square)))));
+    // With y = x (1 + t) / 2 and t = tanh(u): dy/dx = (1 + t) / 2 + x (1 - t²) / 2 du/dx. Here slope is
+    // du/dx.
     Tensor slope = mul(num(root), add(num(1), mul(num(3 * cubic), square)));
     Tensor inner = mul(mul(mul(num(0.5), x), sub(num(1), mul(t, t))), slope);
     return Tensors{mul(g.grads[0], add(mul(num(0.5), add(num(1), t)), inner))};
@@ -147,6 +159,7 @@ void add_gelu(Registration &to) {
   add_row(to, std::move(row));
 }
 
+/// Throws OpError unless `gamma` and `beta` have one element, of the dtype of x, per column.
 void check_layernorm(const OpCall &c) {
   need_floats(c);
   const Tensor &x = c.inputs[0];
@@ -211,6 +224,7 @@ constexpr const char *pick_text = R"(def pick(x, labels):
     return y
 )";
 
+// The transpose of `pick`: writes the whole row, so the result needs no other initialisation.
 constexpr const char *place_text = R"(def place(x, labels, dy):
     y = output_tensor(x.shape, x.dtype)
     for i in range(x.shape[0]):
@@ -259,17 +273,20 @@ void add_nll(Registration &to) {
     return place({c.inputs[0], c.inputs[1], c.inputs[2]});
   };
   back.grad = [](const GradCall &g) {
+    // the loss is linear in x: by x and the labels there is no gradient, by dy it picks again
     return Tensors{Tensor(), Tensor(), call_op("kw::nll_rows", {g.grads[0], g.call.inputs[1]})[0]};
   };
   back.saves_outputs = false;
   add_row(to, std::move(back));
 }
 
+/// With y = softmax(x): dx = y (dy - sum(dy y)).
 Tensor softmax_grad(const GradCall &g, const Axes &axis) {
   const Tensor &y = g.outputs[0], &dy = g.grads[0];
   return mul(y, sub(dy, sum(mul(dy, y), axis, true)));
 }
 
+/// With y = log_softmax(x): dx = dy - exp(y) sum(dy).
 Tensor log_softmax_grad(const GradCall &g, const Axes &axis) {
   return sub(g.grads[0], mul(exp(g.outputs[0]), sum(g.grads[0], axis, true)));
 }
@@ -285,6 +302,7 @@ void add_cross_entropy(Registration &to) {
                              ? ""
                              : cat("must be 'mean', 'sum' or 'none', but got '", s, "'");
                 }}};
+  // log_softmax and a pick: the logarithm of a softmax that rounds to 0 would be infinite
   auto losses = [](const OpCall &c, const Tensor &x) {
     Tensor logarithms = call_op("kw::log_softmax", {x})[0];
     Tensor rows = call_op("kw::nll_rows", {logarithms, c.inputs[1]})[0];

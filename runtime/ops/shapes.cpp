@@ -18,6 +18,7 @@ std::vector<int64_t> wanted_shape(const OpCall &c) {
   for (auto e = shape.begin(); e != shape.end(); ++e)
     if (e != open && (*e < 0 || __builtin_mul_overflow(known, *e, &known)))
       throw_value_error(cat(call_text(c), ": only one extent may be -1, the others are at least 0"));
+  // an extent of 0 among the known ones leaves -1 undetermined: 0 avoids the division
   if (open != shape.end()) *open = known ? elements / known : 0;
   int64_t all = open == shape.end() ? known : known * *open;
   if (all != elements)
@@ -26,6 +27,8 @@ std::vector<int64_t> wanted_shape(const OpCall &c) {
   return shape;
 }
 
+/// Returns the permutation of a call of transpose; without axes all dimensions are reversed. Throws OpError
+/// for an axis out of range or given twice, and if axes are missing.
 std::vector<size_t> wanted_axes(const OpCall &c) {
   Axes given = axes_of(c, "axes");
   size_t rank = c.inputs[0].rank();
@@ -33,6 +36,7 @@ std::vector<size_t> wanted_axes(const OpCall &c) {
   if (given.empty())
     for (size_t d = rank; d-- > 0;) axes.push_back(d);
   for (int64_t a : given) axes.push_back(positive_axis(c, a, rank));
+  // for its check alone: it throws if an axis is given twice
   positive_axes(c, given, rank);
   if (axes.size() != rank)
     throw_value_error(
@@ -40,10 +44,12 @@ std::vector<size_t> wanted_axes(const OpCall &c) {
   return axes;
 }
 
+/// Returns the type of a single output: the dtype of `x` in another shape.
 std::vector<TensorType> like(const Tensor &x, std::vector<int64_t> shape) {
   return {{x.dtype(), std::move(shape)}};
 }
 
+/// Registers `reshape`: a view of contiguous memory, else a copy.
 void add_reshape(Registration &to) {
   Row row;
   row.name = "reshape";
@@ -59,6 +65,7 @@ void add_reshape(Registration &to) {
   add_row(to, std::move(row));
 }
 
+/// Registers `transpose`, which is a view with permuted strides. Its gradient permutes by the inverse.
 void add_transpose(Registration &to) {
   Row row;
   row.name = "transpose";
@@ -83,6 +90,7 @@ void add_transpose(Registration &to) {
   add_row(to, std::move(row));
 }
 
+/// Registers `broadcast_to`. An extent of -1 keeps the extent of the input.
 void add_broadcast(Registration &to) {
   Row row;
   row.name = "broadcast_to";
@@ -93,6 +101,7 @@ void add_broadcast(Registration &to) {
     size_t skipped = shape.size() - std::min(shape.size(), c.inputs[0].rank());
     for (size_t d = skipped; d < shape.size(); ++d)
       if (shape[d] == -1) shape[d] = c.inputs[0].shape()[d - skipped];
+    // for its check alone: it throws for a shape that does not fit
     static_cast<void>(c.inputs[0].broadcast(shape));
     return like(c.inputs[0], std::move(shape));
   };
@@ -104,6 +113,7 @@ void add_broadcast(Registration &to) {
   add_row(to, std::move(row));
 }
 
+/// Returns the kernel that writes the elements of `x` into an existing view `y` of the same shape.
 LoopKernel &copy_into() {
   static LoopKernel &kernel = loops("copy_into",
                                     "def copy_into(y, x):\n"
@@ -123,6 +133,8 @@ Tensor part_of(const Tensor &x, size_t axis, int64_t first, int64_t count) {
   return x.view(data, shape, x.strides());
 }
 
+/// Registers `concat`. Each input is copied into its part of one new tensor; the gradient cuts these parts
+/// out.
 void add_concat(Registration &to) {
   Row row;
   row.name = "concat";
@@ -135,6 +147,7 @@ void add_concat(Registration &to) {
     shape[axis] = 0;
     for (const Tensor &t : c.inputs) {
       std::vector<int64_t> other = shape_of(t);
+      // puts the extent so far in the place of this one: the shapes must then be equal as a whole
       int64_t added = axis < other.size() ? std::exchange(other[axis], shape[axis]) : 0;
       if (other != shape || t.dtype() != c.inputs[0].dtype())
         throw_value_error(cat(call_text(c), ": shapes may differ along axis ", axis, " alone, dtypes not"));
@@ -168,6 +181,7 @@ void add_concat(Registration &to) {
   add_row(to, std::move(row));
 }
 
+/// Registers `narrow`: the view of `count` steps from `first` on along one axis, without a copy.
 void add_narrow(Registration &to) {
   Row row;
   row.name = "narrow";
@@ -192,6 +206,7 @@ void add_narrow(Registration &to) {
     size_t axis = positive_axis(g.call, g.call.get<int64_t>("axis"), x.rank());
     int64_t first = g.call.get<int64_t>("first"),
             behind = x.shape()[axis] - first - g.call.get<int64_t>("count");
+    // elements outside of the part have no influence: zeros before and behind it
     auto zeros = [&](int64_t count) {
       std::vector<int64_t> shape = shape_of(x);
       shape[axis] = count;
@@ -229,6 +244,7 @@ Tensor broadcast_to(const Tensor &x, Extents shape) {
 
 Tensor sum_to(const Tensor &x, Extents shape) {
   if (std::equal(x.shape().begin(), x.shape().end(), shape.begin(), shape.end())) return x;
+  // broadcasting adds leading dimensions and stretches extents of 1: these are summed
   size_t skipped = x.rank() - shape.size();
   Axes stretched;
   for (size_t d = 0; d < x.rank(); ++d)

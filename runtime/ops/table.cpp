@@ -19,6 +19,7 @@ LoopKernel &loops(std::string name, std::string text, const char *file) {
   static std::mutex mutex;
   static auto *const known = new std::map<std::string, std::unique_ptr<LoopKernel>>;  // used until the end
   std::scoped_lock lock(mutex);
+  // by text, which holds the name: callers may ask at every call and get the same compiled kernel
   std::unique_ptr<LoopKernel> &slot = (*known)[text];
   if (!slot) slot = std::make_unique<LoopKernel>(std::move(name), std::move(text), short_path(file));
   return *slot;
@@ -26,6 +27,7 @@ LoopKernel &loops(std::string name, std::string text, const char *file) {
 
 void add_row(Registration &to, Row row, const char *file, int line) {
   std::string source = cat(short_path(file), ":", line), name = cat("kw::", row.name);
+  // one row becomes an operator, its only kernel and its gradient, all from the same source line
   GradDef grad{name,
                row.grad ? GradKind::graph : GradKind::none,
                std::move(row.grad),
@@ -81,6 +83,7 @@ void need_floats(const OpCall &call) {
 
 Tensor converted(const Tensor &x, DType dtype) {
   if (x.dtype() == dtype) return x;
+  // one text per target dtype; the dtype and layout of x are a part of the signature of each call
   std::string text =
       cat("def convert(x):\n"
           "    y = output_tensor(x.shape, \"",

@@ -31,8 +31,10 @@ struct Row {
   BodyKind kind = BodyKind::jit_loop;
   std::vector<std::string> outputs = {"output"};
 };
+/// Adds the operator `kw::NAME` with its kernel and its gradient; `file` and `line` tell people where it is.
 void add_row(Registration &to, Row row, const char *file = __builtin_FILE(), int line = __builtin_LINE());
 
+/// Returns required inputs of these names.
 inline std::vector<OpInput> inputs(std::initializer_list<const char *> names) {
   std::vector<OpInput> out;
   for (const char *name : names) out.push_back({name});

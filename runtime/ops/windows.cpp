@@ -31,6 +31,7 @@ constexpr const char *conv_text = R"(def conv2d_of(x, w, rows, columns, sy, sx, 
     return y
 )";
 
+// The transpose of conv2d in x: the same loops, with read and write of the image exchanged.
 constexpr const char *conv_by_x_text =
     R"(def conv2d_by_x(dy, w, channels, rows, columns, sy, sx, py, px, ey, ex, groups):
     dx = output_tensor((dy.shape[0], channels, rows, columns), dy.dtype)
@@ -49,6 +50,7 @@ constexpr const char *conv_by_x_text =
     return dx
 )";
 
+// The transpose of conv2d in the weights: each weight collects the products that it took part in.
 constexpr const char *conv_by_w_text =
     R"(def conv2d_by_w(x, dy, channels, height, width, sy, sx, py, px, ey, ex, groups):
     dw = output_tensor((dy.shape[1], channels, height, width), x.dtype)
@@ -67,6 +69,8 @@ constexpr const char *conv_by_w_text =
     return dw
 )";
 
+// Starts from the first element of the window that lies in the image, not from a constant: no value of the
+// dtype is needed that is below all others.
 constexpr const char *pool_text = R"(def maxpool_of(x, rows, columns, height, width, sy, sx, py, px):
     y = output_tensor((x.shape[0], x.shape[1], rows, columns), x.dtype)
     for n in range(x.shape[0]):
@@ -106,6 +110,7 @@ constexpr const char *pool_grad_text = R"(def maxpool_grad_of(x, y, dy, height, 
 )";
 
 /// A pair of numbers, given as one or two.
+/// Throws OpError unless both are from `least` to 2^30.
 std::array<int64_t, 2> pair_of(const OpCall &c, const char *name, int64_t least) {
   Axes given = axes_of(c, name);
   if (given.size() == 1) given.push_back(given[0]);
@@ -120,6 +125,7 @@ std::array<int64_t, 2> pair_of(const OpCall &c, const char *name, int64_t least)
 struct Windows {
   std::array<int64_t, 2> size, stride, pad, step{1, 1};
 
+  /// Returns how many windows fit along an axis of `extent` elements; throws OpError if none does.
   int64_t count(const OpCall &c, size_t axis, int64_t extent) const {
     int64_t reach = (size[axis] - 1) * step[axis] + 1, room = extent + 2 * pad[axis] - reach;
     if (room < 0)
@@ -129,6 +135,7 @@ struct Windows {
   }
 };
 
+/// Throws OpError unless input `i` has 4 dimensions and floats of the dtype of the first input.
 void need_image(const OpCall &c, size_t i) {
   const Tensor &t = c.inputs[i];
   if (t.rank() != 4 || !is_float(t.dtype()) || t.dtype() != c.inputs[0].dtype())
@@ -136,6 +143,7 @@ void need_image(const OpCall &c, size_t i) {
                           "' must be a tensor of 4 dimensions of the same kind of floats"));
 }
 
+/// Attributes of conv2d and its gradients. A list of one number stands for rows and columns.
 std::vector<OpAttr> conv_attrs() {
   auto list = [](std::initializer_list<int64_t> v) { return Attr(std::vector<Attr>(v.begin(), v.end())); };
   return {{"stride", AttrType::integers, list({1})},
@@ -149,10 +157,12 @@ void append_windows(std::vector<Operand> &to, const Windows &w) {
   for (const auto &pair : {w.stride, w.pad, w.step}) to.insert(to.end(), {pair[0], pair[1]});
 }
 
+/// Reads the windows of a convolution; `weights` is the shape (results, channels, rows, columns).
 Windows conv_windows(const OpCall &c, Extents weights) {
   return {{weights[2], weights[3]}, pair_of(c, "stride", 1), pair_of(c, "pad", 0), pair_of(c, "dilation", 1)};
 }
 
+/// The loops of a convolution and of its two transposes.
 struct ConvKernels {
   LoopKernel &forward = loops("conv2d_of", conv_text, __builtin_FILE());
   LoopKernel &by_x = loops("conv2d_by_x", conv_by_x_text, __builtin_FILE());
@@ -170,13 +180,17 @@ Tensors convolve(LoopKernel &kernel, const OpCall &c, std::initializer_list<int6
   return {converted(kernel(operands)[0], t)};
 }
 
+/// Returns the attributes for a gradient, which cannot infer its extents: with a stride, several sizes of an
+/// image give the same number of windows.
 Attrs with_shape(const OpCall &c, const Tensor &like) {
   Attrs attrs = c.attrs;
+  // a gradient of a gradient: its own shape stands last, as conv_attrs is declared
   if (find_attr(attrs, "shape")) attrs.pop_back();
   attrs.emplace_back("shape", list_attr(like.shape()));
   return attrs;
 }
 
+/// Returns the attributes of conv2d itself from those of one of its gradients.
 Attrs without_shape(const OpCall &c) {
   Attrs attrs = c.attrs;
   attrs.pop_back();
@@ -213,6 +227,7 @@ void add_conv(Registration &to) {
   row.saves_outputs = false;
   add_row(to, std::move(row));
 
+  // both gradients take the extents of their result as an attribute
   auto of_shape = [](const OpCall &c) {
     need_image(c, 0), need_image(c, 1);
     if (axes_of(c, "shape").size() != 4)
@@ -256,6 +271,8 @@ void add_conv(Registration &to) {
   add_row(to, std::move(by_w));
 }
 
+/// Reads the windows of a pool; without a stride they lie side by side. Padding of at most half a window
+/// leaves an element of a nonempty image in each of them.
 Windows pool_windows(const OpCall &c) {
   Windows w{pair_of(c, "size", 1), {}, pair_of(c, "pad", 0)};
   w.stride = axes_of(c, "stride").empty() ? w.size : pair_of(c, "stride", 1);
@@ -271,6 +288,7 @@ std::vector<OpAttr> pool_attrs() {
           {"pad", AttrType::integers, Attr(std::vector<Attr>{Attr(0)})}};
 }
 
+/// Registers `maxpool2d` and its gradient. The gradient finds the maximum again by comparing with `y`.
 void add_maxpool(Registration &to) {
   LoopKernel &forward = loops("maxpool_of", pool_text, __builtin_FILE()),
              &backward = loops("maxpool_grad_of", pool_grad_text, __builtin_FILE());

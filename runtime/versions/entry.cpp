@@ -11,6 +11,8 @@ namespace kw {
 
 namespace {
 
+/// One evaluation. Programs have no jumps, so it ends after one pass over the code; the first error stops
+/// it.
 class Machine {
  public:
   Machine(const EntryProgram &p, const int64_t *dims, size_t dim_count, const uint64_t *scalars,
@@ -25,6 +27,7 @@ class Machine {
  private:
   void fail(EntryResult::Error e) { out_.error = e; }
 
+  /// A value of the stack, and whether an overflow had a part in it.
   struct Word {
     int64_t value;
     bool poisoned;
@@ -41,6 +44,7 @@ class Machine {
     if (top_ == std::size(stack_)) return fail(EntryResult::Error::malformed);
     stack_[top_++] = {v, poisoned};
   }
+  /// Reads `n` bytes of an operand, the lowest first.
   uint64_t bytes(size_t n) {
     if (n > code_.size() - at_) {
       fail(EntryResult::Error::malformed);
@@ -53,6 +57,8 @@ class Machine {
     return v;
   }
 
+  /// Pushes a constant, an extent or stride, or an integer scalar of the call. Indices are checked, since
+  /// the code may come from a damaged file.
   void operand(Op op) {
     if (op == Op::push) return push(static_cast<int64_t>(bytes(8)));
     size_t index = bytes(1);
@@ -60,11 +66,13 @@ class Machine {
     auto dtype = static_cast<DType>(bytes(1));
     if (index >= scalar_count_ || !(is_int(dtype) || dtype == DType::b1))
       return fail(EntryResult::Error::malformed);
+    // callers then compare the scalars of later calls too before they reuse the result
     out_.reads_scalars = true;
     push(to_int(Value{dtype, scalars_[index]}));
   }
 
   void arithmetic(Op op) {
+    // the right operand was pushed last
     auto [b, b_poisoned] = pop();
     auto [a, a_poisoned] = pop();
     Value x{DType::i64, static_cast<uint64_t>(a)}, y{DType::i64, static_cast<uint64_t>(b)};
@@ -89,6 +97,7 @@ class Machine {
     push(r, overflow || a_poisoned || b_poisoned);
   }
 
+  /// Returns whether the byte `what` is a binary operation that is defined on integers or bool of dtype `t`.
   static bool integer_operation(uint8_t what, DType t) {
     if (what > static_cast<uint8_t>(BinOp::ne)) return false;
     auto o = static_cast<BinOp>(what);
@@ -113,6 +122,7 @@ class Machine {
     push(to_int(apply(static_cast<BinOp>(what), value(t, a), value(t, b))), a_poisoned || b_poisoned);
   }
 
+  /// Pops one answer of the program: an extent, a fact, bytes of workspace or the work estimate.
   void result(Op op) {
     auto [v, overflowed] = pop();
     switch (op) {

@@ -9,6 +9,8 @@ namespace kw {
 
 namespace {
 
+/// Evaluates a sum of extents. It wraps in unsigned arithmetic, where overflow is defined; the value only
+/// serves a message.
 int64_t value_of(const ExtentSum &sum, std::span<const int64_t> extents) {
   auto value = static_cast<uint64_t>(sum.constant);
   for (const ExtentSum::Term &t : sum.terms)
@@ -26,6 +28,7 @@ std::string failed_condition(const ShapeCondition &c, std::span<const int64_t> e
              c.smaller.terms.empty() ? "" : cat(" = ", smaller));
 }
 
+/// Prints the 64 bits of a fault as the type that the site declares; "" if the message shows no value.
 std::string value_of(SiteMessage::Value kind, const KwFault &fault) {
   switch (kind) {
     case SiteMessage::Value::i64: return cat(fault.value);
@@ -52,6 +55,7 @@ std::string element_read(const SiteRecord &s, const KwFault &fault) {
   return cat(which, "'", s.tensor, "' is read before it is written");
 }
 
+/// A diagnostic that belongs to no line of the source.
 Resolved without_place(Code code, std::string message) {
   Resolved e;
   e.code = code;
@@ -119,6 +123,7 @@ Resolved fault_error(const LoadedKernel &kernel, std::span<const int64_t> extent
     e.message = cat("extent ", s.dim, " of '", s.tensor, "' is negative: ", fault.bound);
     return e;
   }
+  // the kernel adds the extent to an index from the end: the message shows the number that the source has
   int64_t index = s.from_end ? fault.value - fault.bound : fault.value;
   e.message =
       cat("index ", s.is_unsigned ? cat(static_cast<uint64_t>(index)) : cat(index),

@@ -13,6 +13,8 @@
 
 namespace kw {
 
+/// One compilation and those who wait for it. Its own mutex guards the result, so waiting does not hold the
+/// lock of the map.
 struct SingleFlight::Cell {
   pid_t process = getpid();  ///< a child of fork has no thread that would finish its parent's cell
   std::mutex mutex;
@@ -22,6 +24,8 @@ struct SingleFlight::Cell {
   void finish(const Compiled &made);
 };
 
+/// Compiles, turning every exception into a result: those who wait in other threads have to hear of it.
+/// Neither kernel nor errors means that memory ran out.
 static Compiled run(const SingleFlight::Compile &compile) noexcept {
   if (!can_throw()) return {};
   try {
@@ -65,6 +69,7 @@ Compiled SingleFlight::get(const std::string &key, const Compile &compile, const
   bool first = false;
   {
     std::scoped_lock lock(mutex_);
+    // a cell of another process was copied by a fork, and no thread of this one would finish it
     Slot &slot = slots_[key];
     if (auto made = slot.made.lock()) return {std::move(made), {}};
     if (!slot.cell || slot.cell->process != getpid()) slot.cell = std::make_shared<Cell>(), first = true;
@@ -72,6 +77,7 @@ Compiled SingleFlight::get(const std::string &key, const Compile &compile, const
   }
   Compiled result;
   unlocked([&] {
+    // a caller with a short stack has its compilation run in a thread with a long one
     bool has_stack = !first || look || stack_left() >= compile_stack / 2;
     bool apart = first && (look || !has_stack) && begin_apart(cell, compile);
     if (first && !apart) cell->finish(has_stack ? run(compile) : Compiled());
@@ -87,6 +93,7 @@ Compiled SingleFlight::get(const std::string &key, const Compile &compile, const
   });
   if (result.is_interrupted) return result;
   std::scoped_lock lock(mutex_);
+  // the first of those who waited replaces the cell by a weak reference; the others find it replaced
   Slot &slot = slots_[key];
   if (slot.cell == cell) slot = {nullptr, result.kernel};
   std::erase_if(slots_, [](const auto &s) { return !s.second.cell && s.second.made.expired(); });

@@ -50,6 +50,7 @@ size_t output_count(const LoadedKernel &kernel) {
                                            [](const ParamRecord &p) { return p.mode == ParamMode::out; }));
 }
 
+/// Returns the number of extents that the entry program has to deliver: the ranks of all outputs together.
 static size_t output_dims(const LoadedKernel &kernel) {
   size_t dims = 0;
   for (const ParamRecord &p : kernel.artifact().params) dims += p.mode == ParamMode::out ? p.rank : 0;
@@ -64,6 +65,7 @@ bool enter(const LoadedKernel &kernel, const CallSizes &sizes, EntryResult &r, R
     error = entry_error(kernel, r);
     return false;
   }
+  // a trip count depends on data, so the estimate bounds nothing: the call counts as the longest possible
   if (!program.bounded) r.work = INT64_MAX;
   if (r.extents.size() != output_dims(kernel)) {  // another writer's program
     r.error = EntryResult::Error::malformed;
@@ -89,6 +91,7 @@ Entered enter_shape(Version &v, const CallSizes &sizes, const std::function<bool
   v.workspace = r.workspace;
   v.work = r.work;
   v.use_plain = use_plain;
+  // scalars that no entry program read do not count, so calls that differ in them alone match
   size_t counted = reads_scalars || r.reads_scalars ? sizes.scalars.size() : 0;
   v.scalars.assign(sizes.scalars.begin(), sizes.scalars.begin() + static_cast<ptrdiff_t>(counted));
   v.shape_known = true;

@@ -42,8 +42,8 @@ size_t output_count(const LoadedKernel &kernel);
 
 enum class Entered : uint8_t { ok, refused, no_plain };
 
-/// What the entry program of a body says of a call. False with the error: an extent is negative, an output or
-/// the temporaries exceed 2^46 elements.
+/// What the entry program of a body says of a call. False with the error: an extent is negative, an output
+/// exceeds 2^46 elements or the temporaries 2^46 bytes.
 bool enter(const LoadedKernel &kernel, const CallSizes &sizes, EntryResult &r, Resolved &error);
 /// Runs the entry program for new extents, chooses the body and notes both in the version. `need_plain` loads
 /// the body `plain`; when it returns false so does this, as no_plain.

@@ -32,6 +32,7 @@ StrideKind stride_of(const Nest &nest, const NestAccess &access, uint32_t loop) 
     if (is_irregular(nest, form, loop)) return StrideKind::irregular;
     int64_t c = factor_of(nest, form, loop);
     if (c == 0) continue;
+    // only a single step along a contiguous last dimension stays near; two moving subscripts are strided
     bool is_last = d + 1 == access.subscripts.size();
     bool dense = access.buf->strides.empty() || as_int(access.buf->strides.back()) == 1;
     if (!is_last || !dense || out == StrideKind::strided)

@@ -12,6 +12,7 @@ namespace kw {
 
 namespace {
 
+/// Counts the loops that enclose both statements.
 uint32_t common_loops(const NestStatement &a, const NestStatement &b) {
   auto end = std::mismatch(a.loops.begin(), a.loops.end(), b.loops.begin(), b.loops.end());
   return static_cast<uint32_t>(end.first - a.loops.begin());
@@ -27,6 +28,8 @@ PairSystem::PairSystem(const Nest &nest, const Dependence &pair, uint32_t equal,
   for (uint32_t v : nest.around) column(at_source, v);  // the root runs only where these have a value
   for (const Constraint &c : nest.context) add(at_source, c);
   const NestAccess &x = access(at_source), &y = access(at_sink);
+  // both touch one element: equal subscripts in each dimension; a row that overflows is left out, which may
+  // only add dependences
   for (size_t d = 0; d < x.subscripts.size(); ++d) {
     std::vector<int64_t> row;
     int64_t constant = 0;
@@ -51,12 +54,14 @@ size_t PairSystem::column(Side side, uint32_t variable) {
   const NestVariable &v = nest_.variables[variable];
   size_t at = system_.add_variable();
   columns_[side][variable] = at;
+  // one value at both ends means one column
   if (same_at_both_ends(v)) columns_[1 - side][variable] = at;
   exact_ = exact_ && !v.is_guess();
   add(side, v.known);
   return at;
 }
 
+/// Adds factor · form to a row. False if a number leaves 64 bits; the system is then not exact.
 bool PairSystem::put(Side side, const LinearForm &form, int64_t factor, std::vector<int64_t> &row,
                      int64_t &constant) {
   int64_t part;
@@ -82,6 +87,7 @@ void PairSystem::add(Side side, const Constraint &c) {
     system_.at_least_zero(std::move(row), constant);
 }
 
+/// Adds what holds whenever the access happens: the ranges of its loops and its guards.
 void PairSystem::add_domain(Side side) {
   const NestStatement &s = statement(side);
   const NestAccess &a = access(side);
@@ -117,6 +123,7 @@ void PairSystem::add_difference(const NestLoop &source_loop, const NestLoop &sin
 
 void PairSystem::restrict_to(uint32_t m, Direction direction) {
   const For *loop = nest_.loops[statement(at_source).loops[m]].loop;
+  // a later iteration of a loop that counts down has a smaller iterator
   int64_t forward = loop && loop->step < 0 ? -1 : 1;
   if (direction == Direction::equal)
     add_difference(m, 1, 0, true);
@@ -203,6 +210,7 @@ void PairSystem::add_size_condition(const Affine &condition) {
 
 void PairSystem::keep_sizes(std::vector<Affine> conditions) {
   bool exact = exact_;
+  // a condition that is added may bring sizes in, by which others become relevant
   for (bool more = true; more;) {
     auto is_aside = [&](const Affine &c) { return !bears(c); };
     auto rest = std::stable_partition(conditions.begin(), conditions.end(), is_aside);
@@ -215,6 +223,7 @@ void PairSystem::keep_sizes(std::vector<Affine> conditions) {
 }
 
 std::optional<PairSystem::Point> PairSystem::find_point(int64_t *work) {
+  // sizes are fixed first, then the source's iteration, then the sink's
   std::vector<size_t> order;
   auto add_kind = [&](Side side, NestVariable::Kind kind) {
     for (uint32_t v = 0; v < nest_.variables.size(); ++v)
@@ -237,12 +246,14 @@ std::optional<PairSystem::Point> PairSystem::find_point(int64_t *work) {
 
 namespace {
 
+/// Asks one linear system for each pair of accesses and each level. Cheaper tests come first.
 class DependenceSearch {
  public:
   DependenceSearch(const Nest &nest, const DependenceQuery &query)
       : nest_(nest), query_(query), work_(query.work) {}
 
   Dependences run() {
+    // a buffer that is only read has no dependences
     std::map<const BufNode *, Touches> touches;
     std::vector<const BufNode *> buffers;  // in the order of the text
     std::unordered_set<const BufNode *> written;
@@ -401,6 +412,7 @@ class DependenceSearch {
   Direction direction(const Dependence &d, uint32_t m) {
     if (m < d.level) return Direction::equal;
     if (m == d.level) return Direction::later;
+    // three questions, whose answers together name the direction
     bool feasible[3];
     for (Direction way : {Direction::equal, Direction::later, Direction::earlier}) {
       PairSystem system = system_of(d);
@@ -420,6 +432,7 @@ class DependenceSearch {
     const NestLoop &loop = nest_.loops[nest_.statements[d.source].loops[m]];
     auto point = loop.loop ? system_of(d).find_point() : std::nullopt;
     if (!point) return std::nullopt;
+    // one solution gives a guess, which is the distance if no solution lies above or below it
     int64_t guess = *point->at_sink[loop.variable] - *point->at_source[loop.variable];
     for (bool below : {false, true}) {
       PairSystem system = system_of(d);

@@ -14,6 +14,8 @@ namespace kw {
 
 namespace {
 
+/// Walks the statements once. Loops, definitions and conditions of the current place are kept in step with
+/// the walk, so that each access is recorded with its context.
 class NestBuilder {
  public:
   NestBuilder(Nest &nest, const Stmt &root, Reads reads = Reads::all)
@@ -23,6 +25,7 @@ class NestBuilder {
 
   void run(const Stmt &root, const NestScope &scope, bool is_region) {
     is_region_ = is_region;
+    // outermost first: an item may use the names of those before it
     for (const ScopeItem &item : scope) {
       if (item.sym)
         forms_.define_outside(item.sym, item.expr);
@@ -50,6 +53,7 @@ class NestBuilder {
     if (const While *n = as<While>(s)) return while_loop(s, *n);
     if (const If *n = as<If>(s)) return conditional(s, *n);
     if (const Alloc *n = as<Alloc>(s)) homes_[n->buf.get()] = loops_.size();
+    // what follows runs only if the jump does not; `body` restores the count at the end of the loop
     if (as<Jump>(s)) ++guard_.may;
     for_each_expression(s, [&](const Expr &e) { reads_of(s, {e}); });
   }
@@ -64,6 +68,7 @@ class NestBuilder {
   }
 
   void store(const Stmt &s, const Store &n) {
+    // the read of the accumulator and the write carry one mark: only such a pair may be reordered
     AccumulatingStore sum = reduction_of(n, around_);
     begin(s);
     for (const Expr &e : n.index) expression(e);
@@ -90,6 +95,7 @@ class NestBuilder {
     --guard_.may;
   }
 
+  /// Adds a loop and makes it the innermost one; null stands for a while.
   uint32_t enter(const Stmt &s, const For *loop) {
     uint32_t id = static_cast<uint32_t>(nest_.loops.size());
     nest_.loops.push_back({loop, s.loc()});
@@ -112,6 +118,7 @@ class NestBuilder {
   }
 
   void conditional(const Stmt &s, const If &n) {
+    // the comparison with the best value and the stores of the branch form one selection
     ArgReductionForm selection = match_arg_reduction(n);
     mark_of_read_ = selection.read;
     mark_ = {};
@@ -125,6 +132,7 @@ class NestBuilder {
       size_t before = guard_.known.size();
       bool exact = true;
       forms_.assume(n.cond, holds, guard_.known, exact);
+      // accesses of the branch may happen less often than the constraints say
       guard_.may += !exact;
       ReductionMark outer = std::exchange(selection_mark_, holds ? selected : ReductionMark{});
       statements(side);
@@ -134,6 +142,7 @@ class NestBuilder {
     }
   }
 
+  /// Starts a statement of the nest: a store, or the evaluation of a condition, bound or value.
   void begin(const Stmt &s) {
     current_ = {s, loops_, guard_.known, guard_.may > 0, {}};
     seen_.clear();
@@ -149,11 +158,13 @@ class NestBuilder {
     finish();
   }
 
+  /// Visits an operand that is evaluated only if `cond` has the value `holds`.
   void lazily(const Expr &e, const Expr &cond, bool holds) {
     size_t before = path_.known.size();
     bool exact = true;
     forms_.assume(cond, holds, path_.known, exact);
     path_.may += !exact;
+    // a shared node met here is not yet known where it is evaluated in any case
     auto seen = seen_;
     expression(e);
     seen_ = std::move(seen);
@@ -196,8 +207,8 @@ class NestBuilder {
   NestForms forms_;
   std::vector<uint32_t> loops_;
   std::vector<const For *> around_;
-  std::unordered_map<const BufNode *, size_t> homes_;
-  std::unordered_set<const SymNode *> asked_for_;
+  std::unordered_map<const BufNode *, size_t> homes_;  ///< loops of the nest around each Alloc
+  std::unordered_set<const SymNode *> asked_for_;      ///< symbols that the nest reads
   /// What holds where the walk stands.
   struct Conditions {
     std::vector<Constraint> known{};
@@ -233,6 +244,7 @@ Nest extract_region(const Stmt &region, const NestScope &scope) {
 
 namespace {
 
+/// Keeps the Lets, loops and conditions around the current place; a Let stays to the end of its chain.
 class LoopWalk {
  public:
   explicit LoopWalk(const std::function<void(const Stmt &, const For &, const NestScope &)> &visit)

@@ -23,6 +23,7 @@ constexpr int64_t safe_sum = int64_t{1} << 62;
 // Nodes of a definition that is substituted into subscripts. Chosen: larger trees become opaque variables.
 constexpr int max_tree = 64;
 
+/// Returns the form 1 · v.
 LinearForm of_variable(uint32_t v) { return {{{v, 1}}, 0}; }
 
 /// a += factor · b; false on overflow.
@@ -77,6 +78,7 @@ void NestForms::define(const Sym &sym, const Expr &value) {
   Expr whole = resolved(value);
   bool small = tree_size(whole, max_tree) < max_tree;
   Dependencies on = dependencies_of(whole);
+  // a small value that is the same in equal iterations takes the place of its name from here on
   if (small && on.stable) d.value = whole;
   if (value.dtype() == DType::i64) {
     if (d.value) {
@@ -91,6 +93,7 @@ void NestForms::define(const Sym &sym, const Expr &value) {
 
 void NestForms::define_outside(const Sym &sym, const Expr &value) {
   outside_.insert(sym.get());
+  // the nest may have changed the memory that the value was read from: the name stays a symbol
   if (has_load(value) || tree_size(value, max_tree) == max_tree) return;
   Definition d{resolved(value), {}};
   if (tree_size(d.value, max_tree) == max_tree) return;
@@ -136,6 +139,7 @@ void NestForms::iterate(uint32_t variable, const For &loop, std::vector<Constrai
   // a bound that wraps makes no iteration or more than ever end, when the other one is far from the ends
   limit(loop.lo, iterator, {up, 0, to >= 0}, range, exact);
   limit(loop.hi, iterator, {!up, 1, from >= 0}, range, exact);
+  // range(lo, hi, 4) adds a variable: i = lo + 4 · number
   if (step_size(loop) == 1) return;
   NestVariable count{NestVariable::Kind::quotient, {}, loops_, true, false, {}, {}};
   LinearForm number = of_variable(add_variable(std::move(count)));
@@ -168,6 +172,7 @@ LinearForm NestForms::subscript(const Expr &e) {
   LinearForm out = form ? std::move(*form) : opaque(e);
   bool stable = std::all_of(out.terms.begin(), out.terms.end(),
                             [&](const auto &t) { return nest_.variables[t.first].stable; });
+  // an unstable form gets new variables at each use, so that it must not be found again
   if (stable) subscripts_.emplace(e.p.get(), out);
   return out;
 }
@@ -209,6 +214,7 @@ std::optional<LinearForm> NestForms::linear(const Expr &e) {
 
 std::optional<LinearForm> NestForms::exact_form(const Expr &e) {
   auto form = linear(e);
+  // a single variable is one 64-bit value, which is exact whatever its size
   bool alone = form && form->constant == 0 && form->terms.size() == 1 && form->terms[0].second == 1;
   return alone || (form && most(*form)) ? form : std::nullopt;
 }
@@ -255,6 +261,7 @@ std::optional<LinearForm> NestForms::division(const Binary &n) {
     stable = stable && nest_.variables[v].stable;
     reads = reads || nest_.variables[v].reads_data;
   }
+  // the quotient may change along every loop that its dividend changes along
   NestVariable q{NestVariable::Kind::quotient, {}, {}, stable, reads, *size + 1, {}};
   for (auto [v, c] : a->terms)
     for (uint32_t loop : nest_.variables[v].loops)
@@ -264,6 +271,7 @@ std::optional<LinearForm> NestForms::division(const Binary &n) {
   };
   for (uint32_t v = 0; v < nest_.variables.size(); ++v) {
     LinearForm rest = *a;
+    // equal quotients share one variable, so that a // 4 and a % 4 stay related
     const auto &same = nest_.variables[v];
     if (same.kind != NestVariable::Kind::quotient || same.known.empty() ||
         !add_to(rest, of_variable(v), -*divisor) || same.known[0].form != rest)
@@ -287,6 +295,7 @@ uint32_t NestForms::symbol(const Expr &e) {
   NestVariable v{NestVariable::Kind::symbol, e, {}, true, false, {}, {}};
   if (extent) v.most = max_extent;
   uint32_t id = add_variable(std::move(v));
+  // extents of 0 do not matter: for these the plain body runs
   if (extent) between(LinearForm{{}, 1}, of_variable(id), 0, nest_.variables[id].known);
   return id;
 }
@@ -308,6 +317,7 @@ LinearForm NestForms::opaque(const Expr &e) {
   Dependencies on{loops_, false, true};
   bool small = tree_size(whole, max_tree) < max_tree;
   if (small) on = dependencies_of(whole);
+  // equal stable expressions have equal values, so that they share one variable
   if (on.stable)
     for (uint32_t v = 0; v < nest_.variables.size(); ++v)
       if (nest_.variables[v].stable && nest_.variables[v].expr && equal(nest_.variables[v].expr, whole))
@@ -324,6 +334,7 @@ LinearForm NestForms::opaque(const Expr &e) {
   uint32_t id = add_variable(std::move(v));
   const Binary *n = small ? as<Binary>(whole) : nullptr;
   if (!n || (n->op != BinOp::min && n->op != BinOp::max)) return of_variable(id);
+  // a minimum is at most each operand, a maximum at least each; only linear operands are stated
   bool is_min = n->op == BinOp::min;
   std::vector<Constraint> known;
   for (const Expr &side : {n->a, n->b})
@@ -355,6 +366,7 @@ NestForms::Dependencies NestForms::dependencies_of(const Expr &e) const {
         out.reads_data = true;
         out.stable = out.stable && !written_.count(n.buf.get());
       });
+  // an unstable value may change along all loops around it
   if (!out.stable) out.loops = loops_;
   return out;
 }
@@ -392,6 +404,7 @@ void NestForms::assume(const Expr &cond, bool holds, std::vector<Constraint> &ou
 
 void NestForms::compare(const Binary &n, bool holds, std::vector<Constraint> &out, bool &exact) {
   auto a = exact_form(n.a), b = exact_form(n.b);
+  // an inequality `!=` is no conjunction of linear constraints, so that it says nothing here
   bool equality = (n.op == BinOp::eq && holds) || (n.op == BinOp::ne && !holds);
   if (!a || !b || (n.op != BinOp::lt && n.op != BinOp::le && !equality)) {
     exact = false;

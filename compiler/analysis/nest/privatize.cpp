@@ -32,6 +32,7 @@ std::vector<const BufNode *> private_scalars(const Func &f, const Nest &nest, ui
     if (depth == s.loops.end()) continue;
     bool always = depth + 1 == s.loops.end() && !s.may && s.guard.empty();
     for (const NestAccess &a : s.accesses) {
+      // the first access in source order decides: an unconditional write directly in the loop's body
       bool first = seen.insert(a.buf.get()).second;
       if (first && always && a.is_write && a.buf->space == Space::registers && a.index.empty())
         candidates.push_back(a.buf.get());
@@ -45,6 +46,7 @@ std::vector<const BufNode *> private_scalars(const Func &f, const Nest &nest, ui
 }
 
 bool could_be_private(const Func &f, const Nest &nest, uint32_t loop, const BufNode &buf) {
+  // a read outside the loop needs the value of the last iteration
   Bufs elsewhere;
   reads_without(f.body, nest.loops[loop].loop, elsewhere);
   if (elsewhere.count(&buf)) return false;

@@ -13,6 +13,7 @@ namespace kw {
 
 namespace {
 
+/// A subtraction is a sum of negated terms.
 ReductionKind kind_of(BinOp op) {
   switch (op) {
     case BinOp::add:
@@ -38,6 +39,7 @@ bool reads_same_place(const Expr &term, const Store &s) {
 
 /// A product that is fused into its sum is a term of it.
 static Accumulation fused_accumulation_of(const Store &s) {
+  // s = fma(a, b, s)   →   s + a * b
   const Call *n = as<Call>(s.value);
   const Load *read = n && n->fn == Fn::fma ? as<Load>(n->args[2]) : nullptr;
   if (!read || !same_place(*read, s)) return {};
@@ -48,6 +50,7 @@ AccumulatingStore reduction_of(const Store &s, const std::vector<const For *> &l
   Accumulation found = accumulation_of(s);
   if (!found.term) found = fused_accumulation_of(s);
   AccumulatingStore out;
+  // a term that reads the accumulator depends on all iterations before it
   if (!found.term || reads_same_place(found.term, s)) return out;
   out.read = found.read.p.get();
   out.mark.kind = kind_of(found.op);

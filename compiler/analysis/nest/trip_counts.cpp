@@ -53,6 +53,7 @@ class OneIteration {
  private:
   size_t column(uint32_t v) {
     if (columns_[v] != SIZE_MAX) return columns_[v];
+    // the constraints may name the variable itself, so that it has its column before they are added
     size_t at = columns_[v] = system_.add_variable();
     for (const Constraint &c : nest_.variables[v].known) add(c);
     return at;
@@ -63,6 +64,7 @@ class OneIteration {
   LinearSystem system_{0};
 };
 
+/// Returns 0 if the form has no term of the variable.
 int64_t coefficient_of(const LinearForm &form, uint32_t v) {
   for (auto [u, c] : form.terms)
     if (u == v) return c;
@@ -71,6 +73,7 @@ int64_t coefficient_of(const LinearForm &form, uint32_t v) {
 
 /// Minus their sum minus 2, where the iterator cancels; nothing when it does not or 64 bits are too few.
 std::optional<LinearForm> below_sum(const LinearForm &a, const LinearForm &b, uint32_t iterator) {
+  // i - lo >= 0 and hi - 1 - i >= 0   →   lo - hi - 1 >= 0, which says lo > hi
   LinearForm out{{}, -2};
   for (const LinearForm *form : {&a, &b}) {
     if (__builtin_sub_overflow(out.constant, form->constant, &out.constant)) return std::nullopt;
@@ -125,6 +128,7 @@ bool is_never_inverted(const Nest &nest, uint32_t loop) {
       if (a.equality || b.equality || coefficient_of(a.form, l.variable) <= 0 ||
           coefficient_of(b.form, l.variable) >= 0)
         continue;
+      // for each lower and each upper bound, lo > hi must have no solution
       auto inverted = below_sum(a.form, b.form, l.variable);
       if (!known || !inverted) return false;
       OneIteration system(nest, loop);
@@ -141,11 +145,13 @@ BlockCount count_blocks(const Nest &nest, uint32_t loop, const Expr &lo, const E
   if (has_small_bounds(nest, loop)) {
     Expr span = sub(to, from);
     if (!is_never_inverted(nest, loop)) span = binary(BinOp::max, span, const_int(0));
+    // blocks of `size` iterations: (hi - lo + step - 1) // (step * size)
     int64_t step = step_size(n), per_block;
     if (step > 1 && !__builtin_mul_overflow(step, size, &per_block) && per_block < small)
       return {binary(BinOp::floor_div, add(span, const_int(step - 1)), const_int(per_block))};
     if (step == 1) return {binary(BinOp::floor_div, span, const_int(size))};
   }
+  // bounds of any size: u64 holds the span and the trip count, and no sum of signed values can wrap
   uint64_t step = up ? static_cast<uint64_t>(n.step) : 0 - static_cast<uint64_t>(n.step);
   Expr span = sub(cast(DType::u64, to), cast(DType::u64, from));
   Expr trips = add(binary(BinOp::floor_div, sub(span, u64(1)), u64(step)), u64(1));
@@ -166,6 +172,7 @@ std::optional<uint64_t> constant_trips(const For &loop) {
   bool up = loop.step > 0;
   if (up ? *lo >= *hi : *lo <= *hi) return 0;
   auto word = [](int64_t v) { return static_cast<uint64_t>(v); };
+  // the span of two i64 values may exceed INT64_MAX
   uint64_t span = up ? word(*hi) - word(*lo) : word(*lo) - word(*hi);
   return (span - 1) / (up ? word(loop.step) : 0 - word(loop.step)) + 1;
 }
@@ -189,6 +196,7 @@ std::optional<uint64_t> most_trips(const For &loop) {
   std::optional<uint64_t> most;
   for (const Expr &a : lows)
     for (const Expr &b : highs) {
+      // the trip count is at most the distance of any lower and any upper bound, where the symbols cancel
       auto span = affine_of(sub(b, a));
       if (!span || !span->is_constant()) continue;
       auto trips = static_cast<uint64_t>(std::max<int64_t>(span->constant, 0));

@@ -26,6 +26,7 @@ bool ValueBounds::atom_bounded(const Expr &atom, bool above) const {
   if (const Ref *name = as<Ref>(atom)) return name_bounded(name->sym, above);
   const Binary *n = as<Binary>(atom);
   if (!n) return false;
+  // one operand of a minimum bounds it from above; from below both operands must be bounded
   bool one_suffices = n->op == (above ? BinOp::min : BinOp::max);
   if (n->op == BinOp::min || n->op == BinOp::max)
     return one_suffices ? bounded(n->a, above) || bounded(n->b, above)

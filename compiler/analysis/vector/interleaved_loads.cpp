@@ -26,6 +26,7 @@ InterleavedLoads::InterleavedLoads(const For &loop, VectorizationAnalysis &view)
   if (view.work().strided == 0) return;
   bool jumps = false;
   walk(loop.body, [&](const Jump &, const Stmt &) { jumps = true; });
+  // a jump could end an iteration between two loads that share a row
   if (!jumps) chain(loop.body);
   for (const auto &[load, home] : certain_)
     if (homes_.at(load)) join(*load, home);
@@ -42,6 +43,7 @@ void InterleavedLoads::statement(const Stmt &s, uint32_t here) {
   const Store *n = as<Store>(s);
   bool repeats = as<While>(s);
   for_each_expression(s, [&](const Expr &e) {
+    // loads in the subscripts of a store, in loop bounds and in checks are noted, but form no group
     bool is_certain = n ? e.p == n->value.p : as<Let>(s) || conditional;
     if (is_certain)
       certain(e, here);
@@ -62,6 +64,7 @@ void InterleavedLoads::certain(const Expr &e, uint32_t here) {
 void InterleavedLoads::mentions(const Expr &e, uint32_t here) {
   walk(e, [&](const Load &n, const Expr &) {
     auto [at, is_new] = homes_.try_emplace(&n, here);
+    // a load in several statement lists has no place where it always executes
     if (!is_new && at->second != here) at->second.reset();
   });
 }
@@ -82,6 +85,7 @@ void InterleavedLoads::join(const Load &n, uint32_t home) {
     auto element = distance(n.buf, n.index, window.index);
     if (!element) continue;
     int64_t first = std::min(window.first, *element), last = std::max(window.last, *element);
+    // a group spans less than a stride: else neighbouring lanes would overlap
     if (last - first >= std::abs(step)) continue;
     window.first = first, window.last = last;
     found_.insert({&n, {&window, *element}});

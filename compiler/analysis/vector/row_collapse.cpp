@@ -23,6 +23,7 @@ bool is_ref_to(const Expr &e, const Sym &sym) {
 std::vector<Buf> buffers_in_rows(const For &rows, const For &row) {
   std::vector<Buf> out;
   std::vector<const BufNode *> stored, elsewhere;
+  // accepts [..., rows, row] if the leading subscripts depend on neither iterator
   auto in_row = [&](const Buf &b, const std::vector<Expr> &index) {
     size_t rank = index.size();
     bool here = rank >= 2 && is_ref_to(index[rank - 1], row.iter) && is_ref_to(index[rank - 2], rows.iter);
@@ -36,6 +37,7 @@ std::vector<Buf> buffers_in_rows(const For &rows, const For &row) {
   };
   bool plain = true;
   Expr nothing = const_int(0);
+  // accepted subscripts become 0 in the copy: an iterator that is left over has another use
   Stmt rest = rewrite(
       row.body,
       [&](const Load &n, const Expr &e) {
@@ -53,6 +55,7 @@ std::vector<Buf> buffers_in_rows(const For &rows, const For &row) {
       rest, [&](const Ref &n, const Expr &) { plain &= n.sym != rows.iter && n.sym != row.iter; },
       [&](const For &, const Stmt &) { plain = false; }, [&](const While &, const Stmt &) { plain = false; },
       [&](const Check &, const Stmt &) { plain = false; });
+  // a buffer that is stored to has all its accesses at this row and column, so that rows stay independent
   for (const BufNode *b : stored)
     plain &= std::find(elsewhere.begin(), elsewhere.end(), b) == elsewhere.end();
   return plain ? out : std::vector<Buf>{};
@@ -61,6 +64,7 @@ std::vector<Buf> buffers_in_rows(const For &rows, const For &row) {
 const For *row_of(const For &rows, bool in_region) {
   const For *whole = as<For>(rows.body), *row = whole;
   if (row && row->kind == ForKind::parallel && in_region) row = loop_in_blocks(*row);
+  // the length of a row must be one value for all rows, known before them
   bool fits = row && rows.step == 1 && row->step == 1 && row->kind == ForKind::vector &&
               as_int(whole->lo) == 0 && (as<Ref>(whole->hi) || as_int(whole->hi)) &&
               !mentions(whole->hi, rows.iter);

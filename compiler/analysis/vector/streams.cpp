@@ -17,6 +17,7 @@ BufferSet write_only_outputs(const Func &f) {
       if (s.buf->space == Space::param && row && !s.index.empty()) out.insert(s.buf.get());
     });
   });
+  // a load anywhere in the function excludes its buffer, whether it comes before the store or after it
   if (!out.empty()) walk(f.body, [&](const Load &l, const Expr &) { out.erase(l.buf.get()); });
   return out;
 }
@@ -45,6 +46,7 @@ bool can_stream(const For &n, const BufferSet &outputs) {
         plain = plain && is_known_before(s.index, n);
       },
       [&](const For &, const Stmt &) { plain = false; },
+      // a store under a condition may leave elements of its row unwritten
       [&](const If &, const Stmt &branch) {
         walk(branch, [&](const Store &s, const Stmt &) { plain = plain && !stores_here(s); });
       });
@@ -57,6 +59,7 @@ bool gains_by_streams(const For &n, const VectorizationAnalysis &view, const Buf
   if (view.work().operations > few || view.work().scatters > 0 || !can_stream(n, outputs)) return false;
   bool whole_lines = true;
   walk(n.body, [&](const Store &s, const Stmt &) {
+    // one vector iteration must write whole cache lines
     bool fills = n.how.vector_width * item_size(s.buf->dtype) % cache_line == 0;
     if (outputs.count(s.buf.get())) whole_lines = whole_lines && fills;
   });

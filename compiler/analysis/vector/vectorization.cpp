@@ -17,6 +17,7 @@ namespace kw {
 
 namespace {
 
+/// Returns whether the buffer is a mutable scalar.
 bool is_cell(const Buf &b) { return b->space == Space::registers && b->rank() == 0; }
 
 }  // namespace
@@ -37,8 +38,10 @@ struct VectorizationAnalysis::Uses {
 };
 
 VectorizationAnalysis::VectorizationAnalysis(const For &loop) {
+  // the iterator grows by the step from lane to lane
   lets_[loop.iter.get()] = loop.step;
   walk(loop.body, [&](const Alloc &n, const Stmt &) { own_cells_.insert(n.buf.get()); });
+  // in this order: cells of arg-reductions are no reductions, and the walk needs both
   Uses uses(loop.body);
   guess_rows(loop.body);
   find_arg_reductions(loop.body, uses);
@@ -56,6 +59,7 @@ void VectorizationAnalysis::guess_rows(const Stmt &body) {
     auto [known, is_new] = columns.try_emplace(b.get(), 1);
     if (is_new) order.push_back(b);
     auto column = as_int(index.back());
+    // a column that is no small constant rules the buffer out for the rest of the walk
     bool few = column && *column >= 0 && *column < 4 && known->second > 0;
     known->second = few ? std::max(known->second, *column + 1) : 0;
   };
@@ -116,6 +120,7 @@ void VectorizationAnalysis::find_reductions(const Stmt &body, const Uses &uses) 
       return refuse(at.loc());
     if (!known) reductions_.push_back({n.buf, a.op});
   });
+  // a read outside its own accumulation would see a partial result
   for (const Reduction &s : reductions_)
     if (Uses::count(uses.reads, s.cell) != Uses::count(uses.stores, s.cell)) refuse();
 }
@@ -168,10 +173,12 @@ struct StoresOf {
 
 std::vector<UniformInduction> VectorizationAnalysis::find_uniform_inductions(const While &n) const {
   std::vector<UniformInduction> out;
+  // after a jump some lanes could miss the increment
   if (jumps_of(n.body).any()) return out;
   StoresOf stores;
   stores.look(n.body, true);
   for (const Store *s : stores.always) {
+    // one store, in each iteration, from a constant on: the value is the same in all active lanes
     auto first = constants_.find(s->buf.get());
     Accumulation a = accumulation_of(*s);
     bool counts = a.term && as<Const>(a.term) && (a.op == BinOp::add || a.op == BinOp::sub);
@@ -182,6 +189,7 @@ std::vector<UniformInduction> VectorizationAnalysis::find_uniform_inductions(con
   return out;
 }
 
+/// Keeps the first place only: the walk ends there.
 void VectorizationAnalysis::refuse(Loc at) {
   if (std::exchange(is_vectorizable_, false)) blocker_ = at;
 }
@@ -198,6 +206,7 @@ void VectorizationAnalysis::statement(const Stmt &s) {
   if (const While *n = as<While>(s)) return repeat(*n);
   if (const If *n = as<If>(s)) return conditional(*n);
   if (const For *n = as<For>(s)) {
+    // the lanes run an inner loop in step, so that its bounds must be uniform
     look(n->lo), look(n->hi);
     if (is_divergent(n->lo) || is_divergent(n->hi)) refuse((is_divergent(n->hi) ? n->hi : n->lo).loc());
     return loop_body(n->body, false);
@@ -212,6 +221,7 @@ void VectorizationAnalysis::statement(const Stmt &s) {
 void VectorizationAnalysis::conditional(const If &n) {
   if (const ArgReduction *chosen = arg_reduction_at(n)) return select(*chosen);
   look(n.cond);
+  // both sides begin with the constants before the condition; behind it none is certain
   auto before = constants_;
   statements(n.yes);
   constants_ = std::move(before);
@@ -231,6 +241,7 @@ void VectorizationAnalysis::store(const Store &n, Loc at) {
   }
   if (is_cell(n.buf)) {
     constants_.erase(n.buf.get());
+    // a `while` may count from this constant
     if (own && as<Const>(n.value)) constants_.emplace(n.buf.get(), n.value);
     return;
   }
@@ -247,6 +258,7 @@ void VectorizationAnalysis::define(const Let &n) {
 
 /// A row is a step to the next or the previous element along the last dimension.
 void VectorizationAnalysis::note_access(const Buf &b, const std::vector<Expr> &index, bool is_store) {
+  // a bool has one bit and takes a byte
   uint32_t bits = std::max<uint32_t>(bit_width(b->dtype), 8);
   widths_.widest_element = std::max(widths_.widest_element, bits);
   widths_.narrowest_element = widths_.narrowest_element ? std::min(widths_.narrowest_element, bits) : bits;
@@ -291,6 +303,7 @@ bool VectorizationAnalysis::is_divergent(const Expr &e) {
     return found->second;
   bool out = false;
   if (const Ref *n = as<Ref>(e)) out = lets_.count(n->sym.get()) > 0;
+  // each lane has its own copy of these cells
   if (const Load *n = as<Load>(e)) out = own_cells_.count(n->buf.get()) > 0 || reduction_of(n->buf);
   for_each_operand(e, [&](const Expr &operand) { out = out || is_divergent(operand); });
   memo_.is_divergent[e.p.get()] = out;
@@ -316,6 +329,7 @@ std::optional<int64_t> VectorizationAnalysis::lane_stride_of(const Binary &n) {
   auto x = static_cast<uint64_t>(*a), y = static_cast<uint64_t>(*b);
   if (n.op == BinOp::add) return wrapped(x + y);
   if (n.op == BinOp::sub) return wrapped(x - y);
+  // a product of two divergent values does not grow by a constant
   auto left = as_int(n.a), right = as_int(n.b);
   if (left) return wrapped(static_cast<uint64_t>(*left) * y);
   if (right) return wrapped(x * static_cast<uint64_t>(*right));

@@ -30,16 +30,20 @@ struct LaneStore {
   std::vector<const For *> band;
 };
 
+/// Returns whether a buffer is a mutable scalar.
 bool is_cell(const Buf &b) { return b->space == Space::registers && b->rank() == 0; }
 
 /// Ends execution from any depth: a fault, a cancellation, or a jump of the program.
 enum class Flow : uint8_t { next, break_loop, continue_loop, stop };
 
+/// Executes one function for one set of arguments. Symbols, buffers and open sums live in maps keyed by their
+/// nodes. A binding overwrites the value of its previous execution.
 class Interpreter {
  public:
   Interpreter(const Func &f, const InterpArgs &args) : f_(f), args_(args) {}
 
   InterpResult run() {
+    // Extents and scalars come first: the extents and strides of a buffer read them.
     for (size_t i = 0; i < f_.extents.size(); ++i) set(f_.extents[i], from_int(DType::i64, args_.dims[i]));
     size_t data = 0, scalar = 0;
     for (const Param &p : f_.params)
@@ -64,6 +68,7 @@ class Interpreter {
   void set(const Sym &s, Value v) { values_[s.get()] = v; }
   int64_t integer(const Expr &e) { return to_int(part(e)); }
 
+  /// Makes a buffer known and evaluates its strides. Without strides of its own, a buffer is row-major.
   void declare(const Buf &b, char *base) {
     Memory m{base, std::vector<int64_t>(b->rank())};
     int64_t size = 1;
@@ -73,12 +78,14 @@ class Interpreter {
     buffers_[b.get()] = std::move(m);
   }
 
+  /// Returns the address of an element. No subscript is tested here: a Check before the access does that.
   char *address(const Buf &b, const std::vector<Expr> &index) {
     const Memory &m = buffers_.at(b.get());
     int64_t offset = 0;
     for (size_t d = 0; d < index.size(); ++d) offset += integer(index[d]) * m.strides[d];
     return m.base + offset * static_cast<int64_t>(item_size(b->dtype));
   }
+  /// Reads one element. A byte other than 0 and 1 in a bool array of the caller counts as True.
   static Value read(const char *at, DType t) {
     Value v{t, 0};
     std::memcpy(&v.bits, at, item_size(t));
@@ -126,11 +133,13 @@ class Interpreter {
   Value lane_value_;
 };
 
+/// Reads an element. In a store to lanes, the accumulator of that store is the value of the present lane.
 Value Interpreter::load(const Load &n) {
   if (redirected_ && same_place(n, *redirected_)) return lane_value_;
   return read(address(n.buf, n.index), n.buf->dtype);
 }
 
+/// Evaluates the left operand first.
 Value Interpreter::binary(const Binary &n) {
   Value a = part(n.a), b = part(n.b);
   return apply(n.op, a, b);
@@ -146,6 +155,8 @@ Value Interpreter::part(const Expr &e) {
   return v;
 }
 
+/// Applies a function. An elementary function evaluates its expansion, which is made once per function and
+/// type over symbols for the arguments.
 Value Interpreter::call(const Call &n, DType result) {
   std::vector<Value> values;
   for (const Expr &a : n.args) values.push_back(part(a));
@@ -161,12 +172,14 @@ Value Interpreter::call(const Call &n, DType result) {
     ensure(!as<Call>(x.body) || as<Call>(x.body)->fn != n.fn, "a function without an expansion");
   }
   for (size_t i = 0; i < values.size(); ++i) set(x.parameters[i], values[i]);
+  // All calls share the nodes of the expansion, so values of an earlier call must not be found.
   auto outside = std::exchange(seen_, {});
   Value v = part(x.body);
   seen_ = std::move(outside);
   return v;
 }
 
+/// Evaluates a node. Logic and Select evaluate only the operand that decides, like the source language.
 Value Interpreter::evaluated(const Expr &e) {
   return match(
       e, [&](const Const &n) { return Value{e.dtype(), n.bits}; },
@@ -181,6 +194,8 @@ Value Interpreter::evaluated(const Expr &e) {
       [&](const Call &n) { return call(n, e.dtype()); });
 }
 
+/// Executes a block. An Alloc with memory executes the rest of its block itself, so that its memory ends with
+/// the block.
 Flow Interpreter::statements(const Stmt &root) {
   for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
     if (const Alloc *n = as<Alloc>(*s); n && !is_cell(n->buf)) return allocate(*n);
@@ -239,6 +254,7 @@ Flow Interpreter::allocate(const Alloc &n) {
   return flow;
 }
 
+/// Tests a condition. A failed comparison reports both operands as the value and the bound of the fault.
 Flow Interpreter::check(const Check &n) {
   if (expr(n.cond).bits) return Flow::next;
   result_.status = 1;
@@ -250,6 +266,8 @@ Flow Interpreter::check(const Check &n) {
   return Flow::stop;
 }
 
+/// Stores a value. While the band of the store is open, the value goes to the lane of the present element.
+/// Memory keeps its old value until the band closes.
 Flow Interpreter::store(const Stmt &s, const Store &n) {
   auto open = open_.find(s.p.get());
   if (open == open_.end()) {
@@ -265,6 +283,7 @@ Flow Interpreter::store(const Stmt &s, const Store &n) {
   return Flow::next;
 }
 
+/// Returns the trip count. The span is unsigned, since `hi - lo` can exceed the range of i64.
 uint64_t Interpreter::trips(int64_t lo, int64_t hi, int64_t step) {
   if (step > 0 ? lo >= hi : lo <= hi) return 0;
   uint64_t span = step > 0 ? static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo)
@@ -273,6 +292,7 @@ uint64_t Interpreter::trips(int64_t lo, int64_t hi, int64_t step) {
   return (span - 1) / size + 1;
 }
 
+/// Runs the iterations one by one, whatever the kind of the loop, and looks at the cancel flag after each.
 Flow Interpreter::iterate(const For &n) {
   seen_.clear();
   int64_t lo = integer(n.lo), hi = integer(n.hi);
@@ -292,6 +312,8 @@ Flow Interpreter::iterate(const For &n) {
   return Flow::next;
 }
 
+/// Runs a loop. The outermost loop of a band opens the lanes of its sums and folds them behind the last
+/// iteration.
 Flow Interpreter::loop(const Stmt &, const For &n) {
   auto found = lanes_at_.find(&n);
   if (found == lanes_at_.end()) return iterate(n);
@@ -301,6 +323,7 @@ Flow Interpreter::loop(const Stmt &, const For &n) {
   return flow;
 }
 
+/// Notes each sum in the order `lanes` at the outermost loop of its band.
 void Interpreter::find_lanes() {
   for_each_store(f_.body, [&](const Stmt &s, const Store &n, const std::vector<const For *> &loops) {
     if (n.order != Order::lanes) return;
@@ -309,6 +332,8 @@ void Interpreter::find_lanes() {
   });
 }
 
+/// Opens the sums of a band. A band with fewer elements than lanes stays closed: its terms are added to
+/// memory in source order.
 void Interpreter::open_lanes(const std::vector<LaneStore> &stores) {
   seen_.clear();
   for (const LaneStore &s : stores) {
@@ -324,6 +349,7 @@ void Interpreter::open_lanes(const std::vector<LaneStore> &stores) {
   }
 }
 
+/// Folds the lanes of each open sum and adds the total to its place in memory.
 void Interpreter::close_lanes(const std::vector<LaneStore> &stores) {
   for (const LaneStore &s : stores) {
     auto open = open_.find(s.store);
@@ -339,6 +365,7 @@ void Interpreter::close_lanes(const std::vector<LaneStore> &stores) {
   }
 }
 
+/// Returns the number of the present iteration in its band. The innermost loop counts fastest.
 int64_t Interpreter::element_number(const LaneStore &s) {
   int64_t number = 0;
   for (size_t d = s.band.size(); d-- > 0;) number = number * trip_counts_[s.band[d]] + counters_[s.band[d]];

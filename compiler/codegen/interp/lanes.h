@@ -25,13 +25,15 @@ class RunningLanes {
     return blocks_[b][static_cast<size_t>(k % sum_lanes)];
   }
 
+  /// Returns whether no iteration has added a term.
   bool empty() const { return blocks_.empty(); }
+  /// Returns `before` combined with all lanes, folded in the order of language.md 3.
   Value finish(const Value &before);
 
  private:
   BinOp op_;
   Value identity_;
-  std::vector<std::array<Value, sum_lanes>> blocks_;
+  std::vector<std::array<Value, sum_lanes>> blocks_;  ///< lanes of each block, made at its first element
 };
 
 }  // namespace kw

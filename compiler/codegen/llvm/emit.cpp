@@ -13,6 +13,8 @@ using llvm::Function;
 
 namespace {
 
+/// Emits `i32 kw_entry(env, data, dims, scalars, workspace, fault)`, whose arguments runtime/abi.h describes.
+/// Returns of the emitted code: 0 for success, 1 for a fault, 2 for a cancelled run, 3 if memory is missing.
 class FunctionEmitter : public Emitter {
  public:
   using Emitter::Emitter;
@@ -21,6 +23,7 @@ class FunctionEmitter : public Emitter {
     signature();
     parameters();
     workspace();
+    // after the parameters and before the body: the sizes of all arguments decide whether this call streams
     streams().find();
     statements().emit(cx_.shared.func.body);
     streams().end();
@@ -30,6 +33,7 @@ class FunctionEmitter : public Emitter {
   }
 
  private:
+  /// Makes the function, its arguments and the blocks that every kernel has.
   void signature() {
     llvm::Type *p = b_.getPtrTy();
     cx_.fn = Function::Create(llvm::FunctionType::get(b_.getInt32Ty(), {p, p, p, p, p, p}, false),
@@ -46,10 +50,13 @@ class FunctionEmitter : public Emitter {
     cx_.cancelled = block("cancelled");
   }
 
+  /// Loads element `number` of an array of the ABI.
   V entry(V array, llvm::Type *t, uint64_t number, const llvm::Twine &name = "") {
     return b_.CreateLoad(t, b_.CreateConstInBoundsGEP1_64(t, array, number), name);
   }
 
+  /// Loads extents, then scalars, then tensors: the strides of a tensor are computed from the values before
+  /// it.
   void parameters() {
     const Func &f = cx_.shared.func;
     // KwEnv: {u32 abi, u32 threads, ptr parallel, ptr scratch, ptr cancel}
@@ -62,6 +69,7 @@ class FunctionEmitter : public Emitter {
     for (const Param &p : f.params) {
       if (!p.sym) continue;
       DType t = p.sym->dtype;
+      // every scalar takes 64 bits of the array; a smaller type lies in the low bits
       V word = entry(scalars_, b_.getInt64Ty(), scalars++);
       V bits = b_.CreateTrunc(word, b_.getIntNTy(bit_width(t)));
       cx_.values[p.sym.get()] = is_float(t) ? b_.CreateBitCast(bits, ops().type(t), p.sym->name) : bits;

@@ -88,6 +88,7 @@ class Writers {
     if (!has_memory(memory_of_set_up)) throw std::bad_alloc();
     return std::make_unique<ObjectWriter>(target);
   }
+  /// Writers are interchangeable if triple and features are the same.
   static std::string name_of(const Target &target) { return cat(target.triple, " ", target.feature_text()); }
   std::mutex mutex_;
   std::condition_variable came_;
@@ -131,6 +132,8 @@ void on_fatal(void *, const char *reason, bool) {
   std::longjmp(escape->here, 1);
 }
 
+/// Installs the handlers of fatal errors and of missing memory, once per process. A thread without an escape
+/// gets the default treatment.
 void install_handlers() {
   escape = nullptr;
   static std::once_flag once;
@@ -141,6 +144,7 @@ void install_handlers() {
   });
 }
 
+/// Keeps the text of errors and drops warnings. Returning true tells LLVM that nothing is left to print.
 struct CollectDiagnostics : llvm::DiagnosticHandler {
   explicit CollectDiagnostics(std::string &errors) : errors_(errors) {}
   bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
@@ -161,6 +165,7 @@ void verify_module(const llvm::Module &module) {
   ensure(!broken, cat("the emitter made malformed LLVM IR: ", wrong));
 }
 
+/// Causes one of the failures that KwLlvmProvoke names. KW_PROVOKE_TYPE makes code that x86 cannot select.
 void provoke(llvm::Module &module, int32_t what) {
   llvm::LLVMContext &context = module.getContext();
   if (what == KW_PROVOKE_DIAGNOSTIC) context.emitError("provoked diagnostic");
@@ -178,6 +183,7 @@ void provoke(llvm::Module &module, int32_t what) {
   b.CreateRetVoid();
 }
 
+/// Compiles a function into `c.result`; diagnostics go to `c.errors`.
 void compile(const KwLlvmRequest &request, Compilation &c) {
   c.context.setDiagnosticHandler(std::make_unique<CollectDiagnostics>(c.errors));
   c.module = std::make_unique<llvm::Module>(request.func->name, c.context);
@@ -235,6 +241,7 @@ extern "C" int32_t kw_llvm_compile(const KwLlvmRequest *request, KwLlvmReceive r
     }
     auto *c = new kw::Compilation;
     kw::Ended ended = kw::guarded_compile(*request, c, error);
+    // After a jump out of LLVM, `c` is leaked: destructors would meet its state halfway.
     if (ended == kw::Ended::not_begun) delete c;
     if (ended == kw::Ended::no_memory || ended == kw::Ended::not_begun) return 3;
     bool returned = ended == kw::Ended::returned;

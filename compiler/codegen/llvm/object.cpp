@@ -34,6 +34,7 @@
 
 namespace kw {
 
+/// Sets LLVM up for the machine of this process and disables passes, once per process.
 static void initialize_once() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -63,6 +64,7 @@ static std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
 #endif
   ensure(found != nullptr, cat("LLVM knows no target ", target.triple, ": ", error));
   llvm::TargetOptions options;
+  // fuse_fma has fused by the rule of the language; LLVM must not fuse more
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   options.EmitStackSizeSection = true;  // the loader tells how much stack the code takes
 #if LLVM_VERSION_MAJOR >= 21
@@ -218,7 +220,7 @@ static bool has_long_body(llvm::Module &module) {
 /// of a constant within a block for each of them, and the two-address pass follows each value through the
 /// block: a chain of 20,000 statements took 70 seconds, and takes 3 in blocks of 1,000 instructions.
 static void cut_long_blocks(llvm::Module &module) {
-  // characters of a name in assembly. Chosen
+  // instructions of a block. Chosen: see the times above
   constexpr size_t longest = 1000;
   std::vector<llvm::Instruction *> cuts;
   for (llvm::Function &f : module)

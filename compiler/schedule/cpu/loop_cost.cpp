@@ -29,6 +29,7 @@ class Body {
     if (lanes_) view_.emplace(*lanes_);
   }
 
+  /// Adds the cost of an expression that is evaluated `times` times in each iteration.
   void value(const Expr &e, double times) {
     std::unordered_set<const void *> index;  // what computes places is not counted
     walk(e, [&](const Load &n, const Expr &) {
@@ -52,6 +53,7 @@ class Body {
     value(n.value, times);
     if (n.order == Order::lanes) return;  // into registers until the sum is complete
     if (n.buf->space == Space::registers || !moves(n.index)) {
+      // An accumulation into one place waits for that of the iteration before.
       waits_ |= static_cast<bool>(accumulation_of(n).term);
       return;
     }
@@ -61,6 +63,8 @@ class Body {
 
   void define(const Sym &sym) { own_.insert(sym.get()); }
 
+  /// Turns the counts into costs of one iteration. Cycles are those of a vector of iterations, divided by its
+  /// width.
   void finish(const Target &target, LoopCost &out) const {
     double vectors = 1;
     if (view_) {
@@ -72,6 +76,7 @@ class Body {
     bool waits = waits_ || out.sum_registers > 0;
     BodyWork work{whole(rows_), whole(singles_), whole(stores_), whole(operations_), waits ? 1 : 0, 0};
     out.bytes = bytes_, out.operations = done_;
+    // Without work the latency of a sum must not count either.
     bool idle = rows_ + singles_ + stores_ + operations_ == 0;
     out.cycles = idle ? 0 : cycles_of(target.machine(), work, static_cast<int64_t>(vectors)) / width();
   }
@@ -129,6 +134,8 @@ class Body {
   bool waits_ = false;  ///< a sum goes on in the next iteration
 };
 
+/// Visits each loop with the number of times that a call enters it. Estimates trip counts from assumed
+/// extents.
 class Costs {
  public:
   explicit Costs(const Target &target) : target_(target) {}
@@ -166,6 +173,7 @@ class Costs {
     std::optional<double> middle;
     if (lo) middle = *lo + std::max(0.0, trips - 1) / 2 * step;
     values_[n.iter.get()] = middle;
+    // Loops inside a vector loop execute in its lanes.
     const For *before = lanes_;
     if (n.how.vector_width >= 2) lanes_ = &n;
     Body body(n, lanes_);

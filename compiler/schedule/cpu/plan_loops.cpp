@@ -14,6 +14,8 @@ namespace kw {
 
 namespace {
 
+/// Collects the directives that set plans, from the outermost loops inwards. Loops inside a vector loop are
+/// searched for transposes only.
 class LoopPlanner {
  public:
   LoopPlanner(const Func &f, const Target &target) : f_(f), target_(target) {}
@@ -24,6 +26,7 @@ class LoopPlanner {
   }
 
  private:
+  /// Visits the loops of a block. A While encloses its body like a loop, since it repeats what is inside.
   void block(const Stmt &root) {
     for_each_statement(root, [&](const Stmt &s) {
       if (const While *n = as<While>(s)) {
@@ -46,14 +49,17 @@ class LoopPlanner {
     block(n.body);
   }
 
+  /// Plans an outermost vector loop: its tail, assumed row lengths, prefetches, streams and transposes.
   void vector_loop(const For &n) {
     VectorizationAnalysis view(n);
     if (!view.is_vectorizable() || view.has_lane_sums()) return;  // the latter become other loops
     VectorPlan plan = best_plan(n, view, target_, in_loop_);
+    // Loop number 0 stands for none: set_plans finds the loop by its iterator.
     if (plan.tail != Tail::scalar) mark(n, SetTail{0, plan.tail});
     for (const RowLength &row : plan.rows) mark(n, AssumeRows{row.buf, 0, row.length});
     if (plan.prefetch) mark(n, Prefetch{});
     if (target_.stream_bytes() && gains_by_streams(n, view, outputs())) mark(n, Stream{});
+    // Registers are transposed for elements of 4 and 8 bytes only.
     if (uint32_t bits = view.widest_element(); bits == 32 || bits == 64) transposes(n.body, view, bits);
   }
 
@@ -71,6 +77,7 @@ class LoopPlanner {
     });
   }
 
+  /// Returns the outputs that are only written. Reads the function at the first call only.
   const BufferSet &outputs() {
     if (!outputs_) outputs_ = write_only_outputs(f_);
     return *outputs_;
@@ -94,6 +101,7 @@ class LoopPlanner {
   const Target &target_;
   std::vector<LoopNest::LoopMark> marks_;
   std::optional<BufferSet> outputs_;
+  /// Whether a loop encloses the place, and whether a parallel loop does.
   bool in_loop_ = false, in_region_ = false;
 };
 

@@ -22,13 +22,16 @@ void reject_parallel(LoopNest &nest, uint32_t loop, int64_t block, const Target 
   if ((trips && *trips < 2) || is_surely_short(n, target))
     return nest.reject(d, "its work is worth one thread only");
   if (has_check(n.body)) return nest.reject(d, "subscripts are checked in it, and the first bad one is told");
+  // The nest of the loop alone has fewer unknowns than that of the kernel.
   Rejection::Proof proof = nest.prove_alone(loop, Claim::parallel);
   if (!proof.verdict.ok()) return nest.reject(d, std::move(proof));
+  // Reductions satisfy the claim, but somebody would have to combine the results of the threads.
   std::vector<std::string> shared;
   for (const SharedReduction &r : proof.verdict.shared) shared.emplace_back(reduction_noun(r.kind));
   if (!shared.empty()) return nest.reject(d, cat("its iterations share ", join_text(shared, " and ")));
   if (jumps_of(n.body).any()) return nest.reject(d, "`continue` ends some of its iterations early");
   if (writes_outer_scalar(n.body)) return nest.reject(d, "it writes a scalar that is made outside it");
+  // Blocks begin at places that are computed, so they need a range with known bounds.
   if (block && !nest.legal(Parallel{loop, block}).ok())
     nest.reject(d, "it is vectorized, and its range does not follow from shapes alone");
 }
@@ -48,6 +51,7 @@ void reject_vectorize(LoopNest &nest, uint32_t loop, const Target &target) {
   if (auto trips = most_trips(n); trips && *trips < few)
     return nest.reject(d, cat("it runs ", counted(*trips, "time"), " at most"));
   const VectorizationAnalysis::Work &work = view.work();
+  // Last, since profit is asked only of loops that could be vectorized.
   uint32_t apart = work.gathers + work.scatters;
   if (apart > 0 && lanes_of_loop(target, n, view) == 0)
     nest.reject(d, cat("elements lie apart in memory: ", apart, " access", apart == 1 ? "" : "es",

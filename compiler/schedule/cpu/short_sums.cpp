@@ -25,7 +25,7 @@ Expr few_trips(const std::vector<const For *> &band) {
   return binary(BinOp::lt, count, const_int(sum_lanes));
 }
 
-/// Vector loops around loops.
+/// Counts the loops that are vectorized although they contain a loop, as short sums allow.
 size_t outer_vector_loops(const Func &f) {
   size_t count = 0;
   walk(f.body, [&](const For &n, const Stmt &) {
@@ -46,9 +46,11 @@ std::optional<ShortSums> short_sums(const Func &f) {
   for_each_store(f.body, [&](const Stmt &s, const Store &n, const std::vector<const For *> &around) {
     if (n.order != Order::lanes) return;
     std::vector<const For *> band = band_of(n, around);
+    // The condition is tested once per call, so the bounds must have one value in the whole call.
     auto of_call = [](const For *l) { return is_of_call(l->lo) && is_of_call(l->hi); };
     if (!std::all_of(band.begin(), band.end(), of_call)) return;
     stores.insert(s.p.get());
+    // Sums over the same band need one condition.
     if (std::find(seen.begin(), seen.end(), band) != seen.end()) return;
     Expr few = few_trips(band);
     condition = condition ? logic(true, condition, few) : few;
@@ -57,6 +59,7 @@ std::optional<ShortSums> short_sums(const Func &f) {
   if (!condition) return std::nullopt;
   ShortSums out{condition, f};
   out.func.body = rewrite(f.body, [&](const Store &n, const Stmt &s, const Stmt &original) {
+    // A store without an order is in source order.
     return stores.count(original.p.get()) ? store(n.buf, n.index, n.value, s.loc()) : s;
   });
   return out;
@@ -67,8 +70,10 @@ bool vectorizes_more(const Func &version, const Func &main) {
 }
 
 Func with_short_sums(Func main, const Expr &condition, const Func &version) {
+  // Both bodies come from one function: the copy gives one of them symbols of its own.
   main.body = if_else(condition, copy_of(version.body), std::move(main.body));
   for (const Diagnostic &d : version.warnings) {
+    // Steps ran on both bodies and may have warned twice of the same.
     auto same = [&](const Diagnostic &known) { return known.code == d.code && known.message == d.message; };
     if (std::none_of(main.warnings.begin(), main.warnings.end(), same)) main.warnings.push_back(d);
   }

@@ -43,6 +43,8 @@ class JammedBody {
     return !innermost_.empty();
   }
 
+  /// Counts the work of all copies together. An element that several copies load counts once, and a load of
+  /// what a copy has stored before does not count.
   BodyWork work(int64_t copies) const {
     BodyWork out;
     std::map<Key, Uses> loads;
@@ -194,6 +196,7 @@ class Jammer {
     const For &loop = *nest.loops[*inner].loop;
     VectorizationAnalysis view(loop);
     if (loop.kind != ForKind::serial || loop.hint == Hint::serial || !view.is_vectorizable()) return;
+    // A jam around sums in the order `lanes` is never legal. The model knows no gathers and scatters.
     if (view.has_lane_sums() || view.work().gathers + view.work().scatters > 0) return;
     if (lanes_of_loop(target_, loop, view) < 2) return;
     uint32_t outer = nest.loops[*inner].parent;

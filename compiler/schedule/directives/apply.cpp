@@ -26,6 +26,7 @@ namespace kw {
 
 namespace {
 
+/// Returns a new iterator that has the name of the loop's with a suffix: i → i0.
 Sym iterator_like(const For &loop, std::string_view suffix) {
   return make_sym(SymKind::iter, DType::i64, cat(loop.iter->name, suffix), loop.iter->loc);
 }
@@ -46,6 +47,8 @@ struct Blocks {
   Sym outer, inner;
 
   Expr offset(const Expr &number) const { return add(lo, mul(number, const_int(loop->step))); }
+  /// The first iteration behind the whole blocks. If no iteration remains, this is `hi`: the next value of
+  /// the iterator may not fit 64 bits.
   Expr first_of_rest() const {
     Expr first = offset(mul(count, const_int(size)));
     return is_even ? select(is_even, hi, first) : first;
@@ -54,6 +57,7 @@ struct Blocks {
   Expr value(const Expr &k) const { return offset(add(mul(kw::ref(outer), const_int(size)), k)); }
 };
 
+/// Plans the blocks of a loop. Puts bounds that read memory into locals in `before`.
 Blocks blocks_of(const Nest &nest, uint32_t loop, int64_t size, StatementList &before) {
   Blocks b{nest.loops[loop].loop, size, {}, {}, {}, {}, {}, {}};
   b.lo = bound_once(b.loop->lo, before);
@@ -81,6 +85,8 @@ void add_piece(StatementList &out, const Stmt &s, const Expr &lo, const Expr &hi
   out.push_back({copy_of(loop_like(s, std::move(piece)))});
 }
 
+/// Rewrites the region by one directive: `rewritten` changes the region, `in_place_of` returns the
+/// statements that replace the loop.
 class Apply {
  public:
   Apply(const Func &f, const Stmt &region, const Nest &nest, const Directive &d)
@@ -189,6 +195,7 @@ class Apply {
     For changed = *as<For>(s);
     for (const Buf &b : bufs) {
       Substitution with;
+      // The buffer outside the loop stays, but no iteration uses it any more.
       Buf own = make_buf(make_sym(b->sym->kind, b->dtype, b->sym->name, b->sym->loc), {}, b->space);
       with.buffers[b.get()] = own;
       changed.body = alloc(own, Fill::none, substituted(changed.body, with), b->sym->loc);
@@ -280,6 +287,8 @@ class Apply {
   StatementList in_place_of(const Stmt &, const Tile &d) const {
     const std::vector<uint32_t> &loops = d.loops;
     auto loc_of = [&](size_t level) { return nest_.loops[loops[level]].loc; };
+    //     tile i by 32, j by 16   →   for i0 in (0, n, 32): for j0 in (0, m, 16):
+    //       for i in (i0, min(n, i0 + 32)): for j in (j0, min(m, j0 + 16)): S
     std::vector<Sym> begins;
     Substitution with;
     for (uint32_t l : loops) {
@@ -317,6 +326,7 @@ class Apply {
     int64_t count = d.count;
     BinOp nearer = loop().step > 0 ? BinOp::min : BinOp::max,
           farther = loop().step > 0 ? BinOp::max : BinOp::min;
+    // The clamps keep the pieces disjoint if the loop has fewer iterations than are peeled.
     if (d.last) {
       Expr cut = binary(farther, sub(hi, const_int(loop().step * count)), lo);
       part(out, s, lo, cut);
@@ -334,6 +344,7 @@ class Apply {
     Expr lo = bound_once(loop().lo, out), hi = bound_once(loop().hi, out);
     BinOp nearer = loop().step > 0 ? BinOp::min : BinOp::max,
           farther = loop().step > 0 ? BinOp::max : BinOp::min;
+    // The clamps leave pieces empty if `at` is outside of the range.
     Expr behind = add(d.at, const_int(loop().step));
     part(out, s, lo, binary(nearer, d.at, hi));
     part(out, s, binary(farther, d.at, lo), binary(nearer, behind, hi));
@@ -345,6 +356,7 @@ class Apply {
     size_t count = static_cast<size_t>(d.after) + 1;
     StatementList body = statements_of(loop().body), second;
     std::vector<size_t> shared = *shared_definitions(loop().body, count);
+    // The second part repeats the definitions of the first that it uses.
     for (size_t i : shared) second.push_back(body[i]);
     auto middle = body.begin() + static_cast<std::ptrdiff_t>(count);
     second.insert(second.end(), middle, body.end());
@@ -358,6 +370,7 @@ class Apply {
     For fused = *as<For>(a);
     const For &second = *as<For>(b);
     Substitution with;
+    // The fused loop has the iterator and the LoopId of the first loop.
     with.values[second.iter.get()] = kw::ref(fused.iter);
     fused.body = statement_of(one_after_another({fused.body, substituted(second.body, with)}));
     return {{loop_like(a, std::move(fused))}};
@@ -396,6 +409,7 @@ Stmt apply_marks(const Func &f, const Stmt &region, const Nest &nest, const std:
     Stmt out = rebuilt;
     if (found == of_loop.end()) return out;
     for (const Directive *d : found->second)
+      // Vectorize comes first: a loop over blocks encloses the vector loop.
       if (const Vectorize *v = d->as<Vectorize>()) out = Apply(f, region, nest, *d).in_place_of(out, *v)[0].s;
     for (const Directive *d : found->second)
       if (const Parallel *p = d->as<Parallel>()) out = Apply(f, region, nest, *d).in_place_of(out, *p)[0].s;

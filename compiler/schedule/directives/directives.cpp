@@ -23,6 +23,7 @@ std::vector<std::string> numbered(std::vector<std::string> names) {
   return names;
 }
 
+/// Buffers and their names, at the same indices.
 struct NamedBuffers {
   std::vector<Buf> bufs;
   std::vector<std::string> names;
@@ -39,6 +40,7 @@ NamedBuffers buffers_of(const Nest &nest) {
   return out;
 }
 
+/// Symbols and their names, at the same indices. The first name of a symbol counts.
 struct NamedValues {
   std::vector<Sym> syms;
   std::vector<std::string> names;
@@ -62,11 +64,13 @@ NamedValues values_at(const Nest &nest, uint32_t loop) {
   return out;
 }
 
+/// Prints a sum in the form that LineParser::sum reads, such as "2 * n - k + 1".
 std::string affine_text(const Expr &e, const NamedValues &values) {
   auto form = affine_of(e);
   if (!form) return print(e);
   std::string out;
   auto add = [&](int64_t c, const std::string &what) {
+    // The magnitude of -2^63 fits 64 bits only without a sign.
     std::string size = cat(c < 0 ? 0 - static_cast<uint64_t>(c) : static_cast<uint64_t>(c));
     out += out.empty() ? (c < 0 ? "-" : "") : (c < 0 ? " - " : " + ");
     out += what.empty() ? size : size == "1" ? what : cat(size, " * ", what);
@@ -118,6 +122,7 @@ Buf Directive::buf() const {
 
 std::vector<std::string> loop_names(const Nest &nest) {
   std::vector<std::string> names;
+  // A while has a name too, since the number of a loop is its index in this list.
   for (const NestLoop &l : nest.loops) names.push_back(l.loop ? l.loop->iter->name : "while");
   return numbered(std::move(names));
 }
@@ -125,6 +130,7 @@ std::vector<std::string> loop_names(const Nest &nest) {
 namespace {
 
 /// The operands of a directive behind its verb.
+/// LineParser::operands reads the same forms: "i block 64", "i by 4, j by 8", "t at i", "j last 1".
 class OperandPrinter {
  public:
   explicit OperandPrinter(const Nest &nest) : nest_(nest), names_(loop_names(nest)) {}
@@ -166,9 +172,11 @@ class OperandPrinter {
   std::string operator()(const ReplaceWithScalar &d) const { return at_loop(d.buf, d.loop); }
 
  private:
+  /// Prints a size with its word; nothing if the size is not given.
   static std::string given(std::string_view word, int64_t size) {
     return size ? cat(" ", word, " ", size) : std::string();
   }
+  /// Prints a buffer, by its name among the buffers of the nest, and a loop: "t at i".
   std::string at_loop(const Buf &buf, uint32_t loop) const {
     NamedBuffers all = buffers_of(nest_);
     auto at = static_cast<size_t>(std::find(all.bufs.begin(), all.bufs.end(), buf) - all.bufs.begin());
@@ -193,10 +201,13 @@ bool is_name_part(char c) {
   return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
+/// Parses one line by recursive descent, one word ahead. Loops i and j have the numbers 0 and 1 here:
+///     tile i by 4, j by 8  # two rows   →   Tile{{0, 1}, {4, 8}} with the reason "two rows"
 class LineParser {
  public:
   LineParser(const Func &f, const Nest &nest, const SourceMap &sources, Loc line)
       : f_(f), nest_(nest), text_(sources.text(line.source)), line_(line), at_(line.begin), end_(line.end) {
+    // First, since a reason is free text.
     cut_reason();
     next();
   }
@@ -224,6 +235,7 @@ class LineParser {
       operands(d);
       out = std::move(d);
     };
+    // No two directives have the same verb, so that one alternative at most is read.
     (one(Ds{}), ...);
   }
 
@@ -303,6 +315,7 @@ class LineParser {
 
   /// Behind " #" stands why.
   void cut_reason() {
+    // The number of a name, as in "i#2", follows a letter and is no reason.
     for (uint32_t i = at_; i < end_; ++i)
       if (text_[i] == '#' && (i == at_ || text_[i - 1] == ' ' || text_[i - 1] == '\t')) {
         reason_ = trim(text_.substr(i + 1, end_ - i - 1));
@@ -311,6 +324,7 @@ class LineParser {
     while (end_ > at_ && (text_[end_ - 1] == ' ' || text_[end_ - 1] == '\t')) --end_;
   }
 
+  /// Skips the word if it is the present one.
   bool accept(std::string_view word) {
     bool found = word_ == word;
     if (found) next();
@@ -323,6 +337,7 @@ class LineParser {
 
   uint32_t loop() { return static_cast<uint32_t>(choose(loop_names(nest_), "loop")); }
 
+  /// Reads a name and returns its index in `names`. Throws CompileError with the known names for any other.
   size_t choose(const std::vector<std::string> &names, std::string_view what) {
     auto found = std::find(names.begin(), names.end(), word_);
     if (word_.empty()) fail(loc_, cat("a ", what, " is expected at the end"), listed(names));
@@ -332,6 +347,7 @@ class LineParser {
     return static_cast<size_t>(found - names.begin());
   }
 
+  /// Reads `word` and the number behind it.
   int64_t size(std::string_view word) {
     expect(word);
     return number();
@@ -349,6 +365,7 @@ class LineParser {
   }
 
   // ---- sums of products of a number and a name
+  // sum: ["-"] product {("+" | "-") product}; product: value {"*" value}; value: number | name.
   Expr sum() {
     bool negative = accept("-");
     Expr out = product();
@@ -371,6 +388,7 @@ class LineParser {
     if (!word_.empty() && word_[0] >= '0' && word_[0] <= '9') return const_int(number());
     return kw::ref(values_.syms[choose(values_.names, "value")]);
   }
+  /// Adds the extents and integer arguments that the nest does not mention.
   void add_parameters() {
     for (const Sym &s : f_.extents)
       if (s->kind == SymKind::extent) values_.add(s, s->name);
@@ -379,6 +397,7 @@ class LineParser {
   }
 
   // ---- errors
+  /// Offers the name that is most like the present word, else all names.
   std::string suggestion(const std::vector<std::string> &names) const {
     std::string near = closest(word_, names);
     return near.empty() ? listed(names) : cat("did you mean `", near, "`?");
@@ -386,6 +405,7 @@ class LineParser {
   static std::string listed(const std::vector<std::string> &names) {
     std::vector<std::string> quoted;
     for (const std::string &name : names)
+      // No directive is for a while.
       if (name.substr(0, 5) != "while") quoted.push_back(cat("`", name, "`"));
     return quoted.empty() ? std::string() : cat("there are ", join_text(quoted, ", "));
   }

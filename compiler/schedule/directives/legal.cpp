@@ -11,6 +11,7 @@ namespace kw {
 
 namespace {
 
+/// Judges each dependence that the loop carries. The claim holds if none of them forbids it.
 class LegalityChecker {
  public:
   LegalityChecker(const Func &f, const Nest &nest, Claim claim, uint32_t loop, bool shown)
@@ -25,6 +26,7 @@ class LegalityChecker {
     }
     std::vector<Verdict> refusals;
     DependenceQuery query{loop_};
+    // Scalars that each iteration writes before it reads them can be copied for each iteration.
     query.without = private_scalars(f_, nest_, loop_);
     query.on_found = [&](const Dependence &d) {
       if (Verdict v = judge(d); !v.ok()) refusals.push_back(std::move(v));
@@ -94,6 +96,7 @@ class LegalityChecker {
            x.buf->space == Space::registers;
   }
 
+  /// Accepts the dependence and notes its reduction, each kind once.
   Verdict note(const SharedReduction &r) {
     bool known = std::any_of(shared_.begin(), shared_.end(), [&](const SharedReduction &s) {
       return s.kind == r.kind && s.free == r.free && s.in_memory == r.in_memory;

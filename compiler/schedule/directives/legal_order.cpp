@@ -14,6 +14,8 @@ namespace kw {
 
 namespace {
 
+/// Describes for each dependence the iterations that the directive would execute in the wrong order, as a
+/// linear system, and asks whether there are any.
 class OrderChecker {
  public:
   OrderChecker(const Func &f, const Nest &nest, const Directive &d, bool shown)
@@ -63,6 +65,8 @@ class OrderChecker {
     std::vector<uint32_t> sorted = order;
     std::sort(sorted.begin(), sorted.end());
     std::vector<const BufNode *> own = private_scalars(f_, nest_, sorted.back());
+    // Reorder: the first loop of the new order in which the iterations differ must not run backwards. Tile:
+    // none may, so that the loops are fully permutable.
     for (uint32_t carrier : sorted) {
       Dependences carried = carried_by(carrier, own);
       if (!carried.complete) return {Reason::unproved};
@@ -93,9 +97,12 @@ class OrderChecker {
     Dependences carried = carried_by(jam.loop, own);
     if (!carried.complete) return {Reason::unproved};
     int64_t step = nest_.loops[jam.loop].loop->step, far;
+    // Two iterations of one block are at most `far` apart. If `far` overflows, any two may be in one.
     bool bounded = !__builtin_mul_overflow(step, jam.count - 1, &far);
     for (const Dependence &d : carried.found) {
       for (uint32_t m = d.level + 1; m <= d.common; ++m) {
+        // In the same iteration of all inner loops the order of the text decides, with all copies of a
+        // statement in one place.
         if (m == d.common && d.source <= d.sink) break;
         PairSystem system(nest_, d, d.level, true);
         if (bounded) system.restrict_distance(d.level, step > 0, far);
@@ -113,6 +120,7 @@ class OrderChecker {
     uint32_t first = pair.loop, second = pair.next;
     DependenceQuery query;
     query.wanted = [&](const Dependence &d) {
+      // Within one iteration of the loops around both: other iterations keep their order.
       return d.level == d.common && !is_ignored(d) && is_in(d.source, first) && is_in(d.sink, second);
     };
     Dependences all = find_dependences(nest_, query);
@@ -143,6 +151,7 @@ class OrderChecker {
     };
     DependenceQuery query{cut.loop};
     query.wanted = [&](const Dependence &d) {
+      // Only a dependence from the second part back to the first is reversed.
       return is_in_part(d.source, second) && is_in_part(d.sink, first) && !is_ignored(d);
     };
     Dependences carried = find_dependences(nest_, query);
@@ -153,6 +162,7 @@ class OrderChecker {
     }
     return {};
   }
+  /// Adds all statements below `root`, as the statements of a nest name them.
   static void add_all(const Stmt &root, std::unordered_set<const StmtNode *> &out) {
     auto add = [&](const auto &, const Stmt &s) { out.insert(s.p.get()); };
     walk(

@@ -26,6 +26,8 @@ static std::string iteration_of(const Nest &nest, uint32_t statement, const std:
   return join_text(out, ", ");
 }
 
+/// Describes a refused directive by names and places, which stay valid when the nest changes. The verdict
+/// names loops, statements and accesses by their numbers in this nest.
 static Rejection refusal_of(const Nest &nest, const Directive &d, const Verdict &v) {
   const NestLoop &loop = nest.loops[d.loop()];
   Rejection out{print_directive(nest, d), d.verb(), loop.loop ? loop.loop->id : 0, loop.loc, v.reason};
@@ -55,11 +57,13 @@ LoopNest::LoopNest(Func f, Stmt region, NestScope scope)
       scope_(std::move(scope)) {}
 
 const Nest &LoopNest::nest() const {
+  // The extraction reads the whole region, so its result is kept until the region changes.
   if (!nest_) nest_ = extract_region(region_, scope_);
   return *nest_;
 }
 
 Verdict LoopNest::legal(const Directive &d, bool shown) const {
+  // The tree first: the rules on dependences assume a directive that fits the tree.
   if (Inapplicable found = why_inapplicable(f_, region_, nest(), d)) {
     Verdict out{Reason::inapplicable};
     out.why = found.why, out.jump = found.at;
@@ -96,6 +100,7 @@ bool LoopNest::is_free_for_threads(uint32_t loop) const {
 
 void LoopNest::apply(const Directive &d) {
   if (refused_) {
+    // The line names loops as they are before the rewrite, which is also where replay reads it.
     lines_.push_back(print_directive(nest(), d));
     auto id = [&](uint32_t loop) { return nest().loops[loop].loop->id; };
     if (const Fuse *pair = d.as<Fuse>()) fused_.push_back({id(pair->next), id(pair->loop)});
@@ -105,6 +110,7 @@ void LoopNest::apply(const Directive &d) {
 
 void LoopNest::replace_region(Stmt by) {
   if (by.p == region_.p) return;
+  // From here on the numbers of loops and statements in `nest_` are wrong.
   f_.body = region_.p == f_.body.p ? by : replace_statement(f_.body, region_, by);
   region_ = std::move(by);
   nest_.reset();
@@ -143,6 +149,7 @@ void LoopNest::set_plans(const std::vector<LoopMark> &marks) {
     }
     return;
   }
+  // Plans move no loop, so that the iterators suffice to find the loops.
   replace_region(rewrite(region_, [&](const For &n, const Stmt &s) {
     Stmt out = s;
     for (const LoopMark &m : marks)
@@ -162,6 +169,7 @@ Verdict LoopNest::try_apply(const Directive &d) {
 
 bool LoopNest::require(const Directive &d) {
   if (legal(d).ok()) return apply(d), true;
+  // A witness or a wrong tree shows a fault in the step that planned the directive. A missing proof does not.
   Verdict v = legal(d, true);
   if (v.witness || v.reason == Reason::inapplicable || v.reason == Reason::jump)
     throw RefusedStep{refusal_of(nest(), d, v)};
@@ -183,6 +191,7 @@ void LoopNest::reject(const Directive &d, Rejection::Proof proof) {
 Rejection::Proof LoopNest::prove_alone(uint32_t loop, Claim claim) const {
   LoopPlace place = place_of(loop);
   Rejection::Proof out{extract_nest(place.at, place.scope), {}};
+  // The loop has number 0 in the nest of its own.
   out.verdict = kw::legal(f_, out.nest, claim, 0);
   return out;
 }
@@ -194,6 +203,7 @@ std::vector<std::pair<Stmt, LoopNest>> LoopNest::loops_alone() const {
   std::vector<std::pair<Stmt, LoopNest>> out;
   for_each_loop(region_, [&](const Stmt &s, const For &, const NestScope &inner) {
     auto is_loop = [](const ScopeItem &i) { return i.is_loop(); };
+    // Loops further inside belong to the part of the loop around them.
     if (std::count_if(inner.begin(), inner.end(), is_loop) != depth) return;
     NestScope scope = scope_;
     scope.insert(scope.end(), inner.begin(), inner.end());
@@ -214,6 +224,7 @@ void LoopNest::take_parts(const std::vector<std::pair<Stmt, LoopNest>> &parts) {
 }
 
 void LoopNest::add_version(Func both, std::string_view prefix, const std::vector<std::string> &lines) {
+  // The region contains both versions, so that later directives can rewrite either.
   f_ = std::move(both), region_ = f_.body;
   has_versions_ = true;
   nest_.reset();

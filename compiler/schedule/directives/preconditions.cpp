@@ -65,6 +65,8 @@ constexpr Effect effect_of(const D &) {
   return {.only_marks = true, .keeps_kinds = true, .takes_breaks = true, .takes_continues = true};
 }
 
+/// Checks each loop that the directive names, then sums in the order `lanes`, the size of the tree, and what
+/// the directive itself asks of the tree.
 class Preconditions {
  public:
   Preconditions(const Func &f, const Stmt &region, const Nest &nest, const Directive &d)
@@ -89,12 +91,16 @@ class Preconditions {
   const For &loop() const { return loop(d_.loop()); }
   Inapplicable here(std::string_view why) const { return {why, nest_.loops[d_.loop()].loc}; }
 
+  /// Checks one loop: its kind, blocks around it and in it, and the jumps in it.
   Inapplicable each(uint32_t l) const {
     const NestLoop &n = nest_.loops[l];
+    // Threads can share a vector loop: the blocks of its iterations, or of the sums that are all it does.
     bool may_be_vector = d_.as<Parallel>() != nullptr;
     bool fits = n.loop->kind == ForKind::serial || (may_be_vector && n.loop->kind == ForKind::vector);
     if (!fits && !effect_.keeps_kinds) return {"the loop has its kind already", n.loc};
     const For *around = n.parent == NestLoop::no_loop ? nullptr : nest_.loops[n.parent].loop;
+    // A loop over blocks holds the loop over one block and nothing else (ir/node.h): rewrites would break
+    // that.
     if (around && around->how.block_of && !effect_.keeps_kinds && !d_.as<Vectorize>())
       return {"the loop around it runs over its blocks", n.loc};
     if (!effect_.only_marks && has_blocks(n.loop->body)) return {"a loop in it runs over blocks", n.loc};
@@ -143,6 +149,7 @@ class Preconditions {
     walk(
         region_, [&](const Store &, const Stmt &) { ++statements; },
         [&](const Let &, const Stmt &) { ++statements; });
+    // Counts the most copies that the directive may make, whatever its size.
     bool repeats = d_.as<UnrollAndJam>() || d_.as<Unroll>();
     size_t copies = repeats ? static_cast<size_t>(most_copies) : d_.as<Fuse>() ? 4 : 2;
     return region_->depth > deepest || statements * copies > most_statements;
@@ -255,6 +262,7 @@ class Preconditions {
     if (!are_neighbours(region_, &a, &b)) return here("the loops do not follow each other directly");
     if (!equal(a.lo, b.lo) || !equal(a.hi, b.hi) || a.step != b.step)
       return here("the loops have other bounds");
+    // The first loop could store what the second one's bounds read.
     if (has_load(a.lo) || has_load(a.hi)) return here("a bound is read from memory");
     return has_check(a.body) || has_check(b.body) ? here("checks in it keep their order") : Inapplicable{};
   }
@@ -264,6 +272,7 @@ class Preconditions {
     if (d.after < 0 || static_cast<size_t>(d.after) + 1 >= body.size())
       return here("the body has no statement behind that one");
     if (has_check(loop().body)) return here("checks in it keep their order");
+    // The loops of both parts evaluate the bounds, and the first part could store what they read.
     if (has_load(loop().lo) || has_load(loop().hi)) return here("a bound is read from memory");
     return shared_definitions(loop().body, static_cast<size_t>(d.after) + 1)
                ? Inapplicable{}
@@ -272,6 +281,7 @@ class Preconditions {
 
   Inapplicable check(const Expand &d) const {
     if (Inapplicable found = is_not_own(d.buf)) return found;
+    // The array has an element for each iteration, whose number is the iterator minus the lower bound.
     auto most = most_trips(loop());
     bool few = most && *most >= 1 && *most <= static_cast<uint64_t>(most_elements);
     if (!few) return here("it is not known to have few iterations");
@@ -285,6 +295,7 @@ class Preconditions {
     return fits ? Inapplicable{} : here("no iteration is sure to load what the one before it stores");
   }
 
+  /// Refuses a buffer unless it can be private to each iteration.
   Inapplicable is_not_own(const Buf &buf) const {
     std::vector<const BufNode *> own = private_scalars(f_, nest_, d_.loop());
     bool is_own = std::find(own.begin(), own.end(), buf.get()) != own.end();
@@ -312,6 +323,7 @@ class Preconditions {
   }
   Inapplicable check(const SetTail &d) const {
     if (Inapplicable found = no_vector_loop(d.loop)) return found;
+    // These tails execute some iterations twice.
     bool repeats = d.tail == Tail::overlapped || d.tail == Tail::overlapped_or_masked;
     bool fine = !repeats || may_run_again(loop(), VectorizationAnalysis(loop()));
     return fine ? Inapplicable{} : here("an iteration that runs twice changes the result");
@@ -384,12 +396,14 @@ Inapplicable why_inapplicable(const Func &f, const Stmt &region, const Nest &nes
 std::optional<std::vector<size_t>> shared_definitions(const Stmt &body, size_t count) {
   StatementList chain = statements_of(body);
   std::unordered_set<const void *> used, written;
+  // Notes what the second part uses.
   auto in = [&](const Expr &e) {
     walk(
         e, [&](const Ref &n, const Expr &) { used.insert(n.sym.get()); },
         [&](const Load &n, const Expr &) { used.insert(n.buf.get()); });
   };
   walk(body, [&](const Store &n, const Stmt &) { written.insert(n.buf.get()); });
+  // An open Let or Alloc holds the rest of the chain: only its own operands count here.
   for (size_t i = count; i < chain.size(); ++i) {
     const Stmt &s = chain[i].s;
     if (const Let *n = chain[i].opens ? as<Let>(s) : nullptr) {
@@ -407,11 +421,13 @@ std::optional<std::vector<size_t>> shared_definitions(const Stmt &body, size_t c
     }
   }
   std::vector<size_t> out;
+  // Backwards, since a definition that is duplicated uses earlier ones.
   for (size_t i = count; i-- > 0;) {
     if (!chain[i].opens) continue;
     if (const Alloc *a = as<Alloc>(chain[i].s); a && used.count(a->buf.get())) return std::nullopt;
     const Let *n = as<Let>(chain[i].s);
     if (!n || !used.count(n->sym.get())) continue;
+    // The second evaluation would read what the body has stored since.
     bool fixed = true;
     walk(n->value, [&](const Load &l, const Expr &) { fixed = fixed && !written.count(l.buf.get()); });
     if (!fixed) return std::nullopt;

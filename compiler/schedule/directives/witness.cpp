@@ -18,6 +18,7 @@ void add_at_least(const Expr &larger, const Expr &smaller, std::vector<Affine> &
   if (auto room = a && b ? add_scaled(*a, *b, -1) : std::nullopt) out.push_back(std::move(*room));
 }
 
+/// Adds the comparisons `a <= b` that a fact joins by `and`; leaves out other conditions.
 void add_fact(const Expr &fact, std::vector<Affine> &out) {
   if (const Logic *n = as<Logic>(fact); n && n->is_and) add_fact(n->a, out), add_fact(n->b, out);
   if (const Binary *n = as<Binary>(fact); n && n->op == BinOp::le) add_at_least(n->b, n->a, out);
@@ -46,6 +47,7 @@ std::vector<Affine> size_conditions(const Func &f) {
     }
   });
   for (const Param &p : f.params)
+    // Nests assume extents of at least 1.
     if (p.mode == ParamMode::out)
       for (const Expr &extent : p.buf->extents) add_at_least(extent, const_int(1), out);
   walk(f.body, [&](const Alloc &n, const Stmt &) {
@@ -77,6 +79,7 @@ Verdict WitnessSearch::with_witness(Verdict v, PairSystem &system) {
   if (v.cause && !nest_.variables[*v.cause].reads_data) return v;
   auto point = find_point(system);
   if (!point) {
+    // Without a point the conflict may not exist.
     if (v.reason == Reason::conflict) v.reason = Reason::unproved;
     return v;
   }

@@ -7,6 +7,7 @@
 
 namespace kw {
 
+/// Returns the loops directly inside `around`, or the outermost loops if it is null.
 static std::vector<uint32_t> neighbours(const Nest &nest, const Sym &around) {
   return loops_in(nest, around ? find_loop(nest, around).value() : NestLoop::no_loop);
 }
@@ -22,6 +23,7 @@ std::optional<Sym> tile_parallel(LoopNest &nest, const Sym &iter, int64_t size) 
   return loops[loops[*find_loop(nest.nest(), iter)].parent].loop->iter;
 }
 
+/// Returns a scalar that the loop writes outside of its inner loops; null if there is none.
 static Buf written_scalar(const Nest &nest, uint32_t loop) {
   for (const NestStatement &s : nest.statements)
     for (const NestAccess &a : s.accesses)
@@ -42,12 +44,15 @@ bool expand_scalars(LoopNest &nest, const Sym &iter) {
   return false;
 }
 
+///     for i: s; for j: a; t   →   for i: s   for i: for j: a   for i: t
+/// A piece is one loop, or all statements up to the next loop. The last piece is cut until nothing follows.
 std::optional<LoopPieces> distribute_all(LoopNest &nest, const Sym &around, size_t place) {
   LoopPieces out{place, 1};
   for (;; ++out.count) {
     uint32_t last = loop_at(nest.nest(), around, place + out.count - 1);
     StatementList body = statements_of(nest.nest().loops[last].loop->body);
     size_t at = 0;
+    // Definitions in front of a loop stay with that loop.
     while (at < body.size() && body[at].opens) ++at;
     bool is_loop = at < body.size() && as<For>(body[at].s);
     while (!is_loop && at + 1 < body.size() && !as<For>(body[at + 1].s)) ++at;

@@ -19,6 +19,7 @@ namespace {
 constexpr size_t most_statements = 24;  // of a fused body: more want more registers than there are
 constexpr size_t most_streams = 10;     // that memory is prefetched for at once
 
+/// Returns the arrays that a body accesses; mutable scalars in registers are none.
 std::unordered_set<const BufNode *> memory_of(const Stmt &body) {
   std::unordered_set<const BufNode *> out;
   auto add = [&](const Buf &b) {
@@ -50,6 +51,7 @@ bool would_gain(const For &a, const For &b) {
          statements_of(a.body) + statements_of(b.body) <= most_statements;
 }
 
+/// Returns whether no iteration depends on another, and the body has neither a While nor a Check.
 bool is_free_for_lanes(const LoopNest &nest, uint32_t loop) {
   if (!nest.is_free(loop)) return false;
   const For &n = *nest.nest().loops[loop].loop;
@@ -58,6 +60,8 @@ bool is_free_for_lanes(const LoopNest &nest, uint32_t loop) {
   return !repeats && !has_check(n.body);
 }
 
+/// Fuses one pair of neighbours after the other. Each fusion changes the numbers of loops, so the search
+/// begins anew; pairs are remembered by their iterators.
 class Fuser {
  public:
   explicit Fuser(LoopNest &nest) : nest_(nest) {}
@@ -89,6 +93,7 @@ class Fuser {
     bool threads = nest_.is_free_for_threads(a) && nest_.is_free_for_threads(b);
     bool lanes = is_free_for_lanes(nest_, a) && is_free_for_lanes(nest_, b);
     if (!threads && !lanes) return false;
+    // The fused loop is judged on a copy: a fusion must not cost the threads or the vectors of its two loops.
     LoopNest trial = nest_;
     Directive d{Fuse{a, b}, "they share memory"};
     if (!trial.try_apply(d).ok()) return false;

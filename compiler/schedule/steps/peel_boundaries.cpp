@@ -26,6 +26,7 @@ class BoundarySearch {
  public:
   explicit BoundarySearch(const For &loop) : loop_(loop) {}
 
+  /// Returns the iterations to peel at both ends, the most that any condition asks for.
   Boundaries run() {
     walk(loop_.body, [&](const For &n, const Stmt &) {
       inner_.push_back(&n);
@@ -124,6 +125,7 @@ class BoundarySearch {
     bool changes = factor > 0 ? value < 0 : value >= 0;
     if (!changes || value > most_iterations * (1 << 15) || value < -most_iterations * (1 << 15)) return;
     int64_t size = factor > 0 ? factor : -factor;
+    // The iterations until the sign changes, rounded up.
     int64_t steps = factor > 0 ? (-value + size - 1) / size : value / size + 1;
     if (steps <= most_iterations) border = std::max(border, steps);
   }
@@ -146,6 +148,7 @@ bool peel(LoopNest &nest, uint32_t loop, int64_t count, bool last) {
   return nest.try_apply({Peel{loop, count, last}, "conditions change near this end"}).ok();
 }
 
+/// Peels loops from outside inwards. Continues only in the part between the boundaries, which runs longest.
 class BoundaryPeeling {
  public:
   explicit BoundaryPeeling(LoopNest &nest) : nest_(nest) {}
@@ -170,6 +173,7 @@ class BoundaryPeeling {
     if (!loop.loop) return;
     if (may_be_cut(loop) && 2 * nest_.nest().statements.size() <= most_statements) {
       Boundaries found = BoundarySearch(*loop.loop).run();
+      // The last iterations first: the long part then still has the same place.
       if (found.last > 0 && peel(nest_, loops()[place], found.last, true)) cut_ = true;
       size_t before = loops().size();
       if (found.first > 0 && place < before && peel(nest_, loops()[place], found.first, false)) {

@@ -13,6 +13,7 @@ void scalar_replacement(LoopNest &nest) {
     if (std::vector<CarriedValue> values = carried_values(n); !values.empty())
       found.emplace_back(n.iter, values.front().buf);
   });
+  // The iterators survive the directives before, the numbers of loops may not.
   for (const auto &[iter, buf] : found)
     if (auto loop = find_loop(nest.nest(), iter)) nest.try_apply(ReplaceWithScalar{buf, *loop});
 }

@@ -15,11 +15,13 @@ namespace {
 // The trip count and the statements of a loop that is unrolled. Chosen.
 constexpr uint64_t most_trips_written = 7, most_statements = 32;
 
+/// Returns whether a serial loop has few constant iterations of few plain statements.
 bool is_few(const For &n) {
   auto trips = constant_trips(n);
   if (!trips || *trips == 0 || *trips > most_trips_written || n.kind != ForKind::serial) return false;
   uint64_t statements = 0;
   bool plain = n.hint == Hint::none || n.hint == Hint::unroll || n.hint == Hint::reduce;
+  // A loop, While, Jump or Check in the body forbids unrolling.
   auto other = [&](const auto &, const Stmt &) { plain = false; };
   walk(
       n.body, [&](const Store &, const Stmt &) { ++statements; },

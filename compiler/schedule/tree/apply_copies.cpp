@@ -13,6 +13,7 @@ std::vector<Stmt> copies_of(const Stmt &body, const Sym &iter, const std::vector
   for (const Expr &value : values) {
     Substitution with;
     with.values[iter.get()] = value;
+    // Each copy has symbols of its own, so that several can stand in one block.
     out.push_back(copy_of(body, std::move(with)));
   }
   return out;
@@ -24,6 +25,9 @@ StatementList one_after_another(const std::vector<Stmt> &bodies) {
   return out;
 }
 
+///     t = a[i]; for k: s[i] += b[i, k]       (copies for i and i + 1)
+///       →   t = a[i]; u = a[i + 1]; for k: s[i] += b[i, k]; s[i + 1] += b[i + 1, k]
+/// The bodies are copies of one body: statement number i has the same form in all of them.
 StatementList side_by_side(const std::vector<Stmt> &bodies,
                            const std::unordered_set<const BufNode *> &apart) {
   std::vector<StatementList> chains;
@@ -32,6 +36,7 @@ StatementList side_by_side(const std::vector<Stmt> &bodies,
   StatementList out;
   for (size_t i = 0; i < chains[0].size(); ++i) {
     if (!is_loop(i)) {
+      // All statements up to the next loop are merged together, so that they can share loads.
       size_t end = i + 1;
       while (end < chains[0].size() && !is_loop(end)) ++end;
       std::vector<StatementList> parts;
@@ -42,6 +47,8 @@ StatementList side_by_side(const std::vector<Stmt> &bodies,
       i = end - 1;
       continue;
     }
+    // The merged loop has the iterator and the bounds of the first copy. Bounds are equal in all copies
+    // (directives/preconditions).
     const For *first = as<For>(chains[0][i].s);
     std::vector<Stmt> inner;
     for (const StatementList &chain : chains) {

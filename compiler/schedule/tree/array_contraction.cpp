@@ -16,6 +16,7 @@ namespace kw {
 
 namespace {
 
+/// The number of loads and stores of one buffer in a tree.
 struct Uses {
   size_t loads = 0, stores = 0;
   friend bool operator==(const Uses &, const Uses &) = default;
@@ -32,6 +33,7 @@ Uses uses_of(const Stmt &root, const Buf &buf) {
 /// The first statement of the body that uses the buffer, when that is a store which reads nothing of it.
 const Store *first_use(const Stmt &body, const Buf &buf) {
   for (const ListItem &link : statements_of(body)) {
+    // The value of a Let may read the buffer; the head of an Alloc accesses nothing.
     if (link.opens) {
       const Let *n = as<Let>(link.s);
       bool reads = false;
@@ -58,6 +60,7 @@ bool is_temporary(const Stmt &region, const Buf &buf) {
 bool uses_one_element(const Stmt &region, const For &loop, const Buf &buf) {
   const Store *first = first_use(loop.body, buf);
   if (!first || !(uses_of(region, buf) == uses_of(loop.body, buf))) return false;
+  // A subscript that reads memory could name another element later in the same iteration.
   bool fine = std::none_of(first->index.begin(), first->index.end(), has_load);
   walk(
       loop.body,
@@ -82,6 +85,7 @@ Stmt contracted(const Stmt &region, const For &loop, const Buf &buf) {
     changed.body = alloc(cell, Fill::none, scalars(changed.body), buf->sym->loc);
     return StatementList{{loop_like(s, std::move(changed))}};
   });
+  // No access to the array is left, so its Alloc goes.
   return rewrite(inside, [&](const Alloc &n, const Stmt &s) { return n.buf == buf ? n.body : s; });
 }
 

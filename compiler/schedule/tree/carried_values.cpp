@@ -36,6 +36,7 @@ class PriorElement {
     }
   }
   bool known() const { return !forms_.empty(); }
+  /// Returns whether the subscripts name this element in every iteration.
   bool is(const std::vector<Expr> &index) const {
     for (size_t d = 0; d < index.size(); ++d) {
       auto form = affine_of(index[d]);
@@ -57,6 +58,7 @@ class PriorElement {
   }
 
  private:
+  /// Returns the form in terms of the iteration before: the iterator minus the step.
   static std::optional<Affine> shifted(Affine form, const For &loop) {
     for (const AffineTerm &t : form.terms) {
       const Ref *r = as<Ref>(t.atom);
@@ -71,6 +73,8 @@ class PriorElement {
   std::vector<Affine> forms_;
 };
 
+/// Finds the values that a loop carries through memory. Loops that are not innermost, or can end early, have
+/// none.
 class LoopSummary {
  public:
   explicit LoopSummary(const For &loop) : loop_(loop) {
@@ -96,6 +100,8 @@ class LoopSummary {
     });
   }
 
+  /// Notes a store if some read of the prior element is certain and none comes behind the store: by then the
+  /// scalar holds the value of the present iteration.
   void note(const Store &n, const Stmt &s) {
     if (n.index.empty() || n.order == Order::lanes || stores_[n.buf.get()] != 1) return;
     if (n.buf->space == Space::registers || own_.count(n.buf.get())) return;
@@ -117,6 +123,8 @@ class LoopSummary {
   }
 
   void reads(const Expr &e, CarriedValue &out, bool certain) {
+    // Operands that may not be evaluated prove nothing. The load before the loop needs one read that is sure
+    // to execute in the first iteration.
     std::unordered_set<const ExprNode *> lazy;
     auto skip = [&](const Expr &part) {
       walk(part, [&](const Load &, const Expr &l) { lazy.insert(l.p.get()); });
@@ -163,6 +171,7 @@ Stmt with_carried_scalar(const Stmt &s, const CarriedValue &c) {
   bool up = loop.step > 0;
   Expr runs = binary(BinOp::lt, up ? loop.lo : loop.hi, up ? loop.hi : loop.lo);
   Expr none = constant(Value{t, 0});
+  // Without an iteration the element may not exist, so the first load is conditional.
   Stmt before = store(last, {}, select(runs, load(c.buf, c.first), none));
   return alloc(last, Fill::none, seq({before, for_loop(std::move(out), s.loc())}));
 }

@@ -23,6 +23,7 @@ struct Element {
   std::vector<Affine> index;
 };
 
+/// Returns the element that subscripts name; nothing if one reads memory or is not affine.
 std::optional<Element> element_of(const Buf &buf, const std::vector<Expr> &index) {
   Element out{buf, {}};
   for (const Expr &e : index) {
@@ -33,6 +34,7 @@ std::optional<Element> element_of(const Buf &buf, const std::vector<Expr> &index
   return out;
 }
 
+/// Whether two accesses touch the same element.
 enum class Meeting : uint8_t { never, unknown, always };
 
 /// The difference of two forms, when it is a constant.
@@ -59,6 +61,7 @@ Meeting meeting_of(const Element &a, const Element &b) {
   return same ? Meeting::always : Meeting::unknown;
 }
 
+/// Goes through the statements of all copies in order. Elements whose value is known are not loaded again.
 class LoadElimination {
  public:
   LoadElimination(const std::vector<StatementList> &copies, const std::unordered_set<const BufNode *> &apart)
@@ -174,6 +177,8 @@ class LoadElimination {
     }
   }
 
+  /// Forgets the values that the store may change. For a buffer in `apart`, a value that another copy touched
+  /// stays known unless the subscripts are equal.
   void store(const Stmt &s, const Store &n) {
     std::vector<Expr> index;
     for (const Expr &i : n.index) index.push_back(shared(i));

@@ -14,6 +14,7 @@
 namespace kw {
 
 std::optional<std::vector<uint32_t>> in_text_order(const Nest &nest, std::vector<uint32_t> loops) {
+  // Loops are numbered in source order, outer ones first.
   std::sort(loops.begin(), loops.end());
   for (size_t i = 0; i + 1 < loops.size(); ++i)
     if (nest.loops[loops[i + 1]].parent != loops[i]) return std::nullopt;
@@ -76,15 +77,19 @@ bool parts_of(const Expr &bound, BinOp joined_by, const Sym &iter, std::vector<P
   return out.back().factor >= -1 && out.back().factor <= 1;
 }
 
+/// Returns `op(all, more)`, or `more` as the first operand.
 Expr joined(BinOp op, Expr all, const Expr &more) { return all ? binary(op, all, more) : more; }
 
 /// Exchanges an outer loop and an inner one whose bounds mention its iterator; both count up by 1. What the
 /// new outer loop runs through may be more than is needed: then the inner one has no iteration.
+///     for i in (0, n): for j in (0, i + 1): S   →   for j in (0, n): for i in (max(0, j), n): S
 bool exchange_triangular(For &outer, For &inner) {
   std::vector<Part> low, high;
   if (outer.step != 1 || inner.step != 1 || !parts_of(inner.lo, BinOp::max, outer.iter, low) ||
       !parts_of(inner.hi, BinOp::min, outer.iter, high))
     return false;
+  // Each operand of a bound takes the end of the outer range that makes the new outer range widest. The same
+  // operand, solved for the old outer iterator, bounds the new inner loop.
   Expr last = sub(outer.hi, const_int(1)), one = const_int(1), at = kw::ref(inner.iter);
   auto with = [&](const Part &p, const Expr &value) {
     Substitution s;
@@ -118,7 +123,9 @@ std::optional<PerfectNest> permuted(const Nest &nest, const std::vector<uint32_t
   std::vector<size_t> rank;  // of each head: its place in the new order
   for (uint32_t l : text_order)
     rank.push_back(static_cast<size_t>(std::find(order.begin(), order.end(), l) - order.begin()));
+  // New bounds are sums of old ones, which must not wrap.
   auto small = [&](size_t i) { return has_small_bounds(nest, order[rank[i]]); };
+  // A bubble sort: bounds are adjusted for two adjacent loops at a time.
   for (size_t done = 0; done < rank.size(); ++done)
     for (size_t i = 0; i + 1 < rank.size(); ++i) {
       if (rank[i] < rank[i + 1]) continue;

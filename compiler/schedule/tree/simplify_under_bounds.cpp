@@ -17,11 +17,14 @@ namespace kw {
 
 namespace {
 
+/// Returns whether the statement is an empty sequence, or a sequence of such.
 bool does_nothing(const Stmt &s) {
   const Seq *n = as<Seq>(s);
   return n && std::all_of(n->items.begin(), n->items.end(), does_nothing);
 }
 
+/// Rewrites a body while `context_` holds the ranges of the loops around the place, and the conditions that
+/// hold there.
 class BoundsSimplifier {
  public:
   explicit BoundsSimplifier(const std::vector<const For *> &around) {
@@ -65,6 +68,7 @@ class BoundsSimplifier {
     for (const Stmt &item : n.items) {
       items.push_back(statement(item));
       same = same && items.back().p == item.p;
+      // What follows never executes.
       if (always_jumps(items.back())) break;
     }
     same = same && items.size() == n.items.size();
@@ -77,6 +81,7 @@ class BoundsSimplifier {
       return n.no ? statement(n.no) : seq({});
     }
     Expr cond = expression(n.cond);
+    // Within a branch its condition is known, which may decide conditions inside.
     auto under = [&](const Stmt &body, bool holds) {
       size_t assumed = context_.assume(n.cond, holds);
       Stmt out = statement(body);
@@ -101,6 +106,7 @@ class BoundsSimplifier {
 
   /// `a and b` is the one of which the other does not decide.
   Expr side(const Logic &n, const Expr &e) const {
+    // `true and b` is b, and so is `false or b`.
     if (context_.truth(n.a) == n.is_and) return n.b;
     return context_.truth(n.b) == n.is_and ? n.a : e;
   }
@@ -110,10 +116,12 @@ class BoundsSimplifier {
     auto holds = [&](BinOp op, const Expr &a, const Expr &b) {
       return context_.truth(binary(op, a, b)) == true;
     };
+    // min(a, b) is a if a <= b holds.
     if (n.op == BinOp::min || n.op == BinOp::max) {
       if (holds(BinOp::le, n.a, n.b)) return n.op == BinOp::min ? n.a : n.b;
       if (holds(BinOp::le, n.b, n.a)) return n.op == BinOp::min ? n.b : n.a;
     }
+    // If 0 <= a < b, then a // b is 0 and a % b is a.
     bool divides = n.op == BinOp::floor_div || n.op == BinOp::floor_mod;
     if (divides && holds(BinOp::le, const_int(0), n.a) && holds(BinOp::lt, n.a, n.b))
       return n.op == BinOp::floor_mod ? n.a : const_int(0);

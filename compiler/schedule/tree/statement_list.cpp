@@ -8,6 +8,9 @@
 
 namespace kw {
 
+/// Flattens a block. Let and Alloc hold the rest of their block, so their heads become items.
+///     seq(a, let t = x: seq(b, c))   →   [a, let t = x (opens), b, c]
+/// A Let in front of the last item of a Seq has a scope that ends there: it stays one item.
 StatementList statements_of(const Stmt &root) {
   StatementList out;
   for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
@@ -30,6 +33,7 @@ Stmt statement_of(const StatementList &chain) {
     rest = seq(std::move(list));
     items.clear();
   };
+  // Backwards, since each head encloses all that follows.
   for (size_t i = chain.size(); i-- > 0;) {
     const Stmt &s = chain[i].s;
     if (!chain[i].opens) {
@@ -38,6 +42,7 @@ Stmt statement_of(const StatementList &chain) {
     }
     close();
     if (!rest) continue;
+    // Nodes whose scope is the same are reused.
     if (const Let *n = as<Let>(s))
       rest = n->body.p == rest.p ? s : let(n->sym, n->value, rest, s.loc());
     else if (const Alloc *a = as<Alloc>(s))
@@ -58,6 +63,8 @@ class Editor {
  public:
   explicit Editor(const std::function<bool(StatementList &)> &edit) : edit_(edit) {}
 
+  /// Offers the chain of `root` to the edit, then the chains inside, until one is changed. Rebuilds only the
+  /// nodes around the changed chain.
   bool run(Stmt &root) {
     if (!root) return false;
     StatementList chain = statements_of(root);
@@ -68,6 +75,7 @@ class Editor {
   }
 
  private:
+  /// Edits the blocks of one item. Heads have none: their scope is in the same chain.
   bool inside(ListItem &link) {
     Stmt &s = link.s;
     if (link.opens) return false;
@@ -137,10 +145,12 @@ Stmt replace_statement(const Stmt &root, const Stmt &old, const Stmt &by) {
       [&](const While &n, const Stmt &s, const Stmt &b) { return put(n, s, b); },
       [&](const If &n, const Stmt &s, const Stmt &b) { return put(n, s, b); },
       [&](const Seq &n, const Stmt &s, const Stmt &b) { return put(n, s, b); });
+  // Without this check the function would silently keep the loops from before the directive.
   ensure(out.p != root.p, "the region of a schedule is not in its function");
   return out;
 }
 
+/// Uses an edit that changes nothing, which visits every chain.
 bool are_neighbours(const Stmt &root, const For *first, const For *second) {
   bool found = false;
   std::function<bool(StatementList &)> edit = [&](StatementList &chain) {

@@ -38,6 +38,8 @@ Expr is_nan(const Expr &x) { return binary(BinOp::ne, x, x, x.loc()); }
 constexpr uint32_t f32_quiet = 0x400000, f32_infinity = 0x7F800000;
 constexpr uint32_t rebias = (127 - 15) << 23;  ///< between the exponents of f16 and f32
 
+/// Returns the float32 of a binary16. It computes all three classes (subnormal, normal, special) and selects
+/// one, so that the code has no branch.
 Expr widen_f16(const Expr &word) {
   Loc loc = word.loc();
   Bits w{cast(DType::u32, word, loc)};
@@ -52,6 +54,7 @@ Expr widen_f16(const Expr &word) {
   return (choose(magnitude.less(0x400), subnormal, large) | sign).real();
 }
 
+/// Rounds a float32 to binary16, half to even. A rounded magnitude beyond the largest number is infinite.
 Expr narrow_f16(const Expr &x) {
   Loc loc = x.loc();
   Bits u = bits_of(x), magnitude = u & 0x7FFFFFFF;
@@ -66,6 +69,8 @@ Expr narrow_f16(const Expr &x) {
   return (choose(magnitude.above(f32_infinity), nan, number) | sign).word();
 }
 
+/// Rounds a float32 to its upper 16 bits, half to even. Of a NaN, the quiet bit keeps it from becoming
+/// infinity.
 Expr narrow_bf16(const Expr &x) {
   Bits u = bits_of(x);
   Bits rounded = (u + ((u >> 16) & 1) + 0x7FFF) >> 16;
@@ -99,6 +104,7 @@ Expr sticky_f64(const Expr &a) {
 
 }  // namespace
 
+/// A bfloat16 is the upper half of a float32, so a shift widens it.
 Expr HalfFloats::widen(DType from, const Expr &word) const {
   if (from == DType::bf16) return (Bits{cast(DType::u32, word, word.loc())} << 16).real();
   return native_ ? cast(DType::f32, call(Fn::from_bits, {word}, word.loc()), word.loc()) : widen_f16(word);

@@ -31,6 +31,7 @@ class Budget {
 
   Budget &spend(const Expr &e) {
     if (left_ < 0 || known_.count(e.p.get()) || !counted_.insert(e.p.get()).second) return *this;
+    // a load from memory may be out of bounds where the condition is false, so it must stay behind the branch
     if (const Load *n = as<Load>(e)) {
       left_ = n->buf->space == Space::registers ? left_ : -1;
       return *this;
@@ -55,6 +56,7 @@ class StatementConverter {
   /// `view` analyses the vector loop around the statement; null outside.
   explicit StatementConverter(VectorizationAnalysis *view) : view_(view) {}
 
+  /// Returns the converted form. A shared node is converted once for each place that sees its value.
   Expr operator()(const Expr &e) {
     if (auto found = known_.find(e.p.get()); found != known_.end()) return found->second;
     Expr out = converted(e);
@@ -68,6 +70,7 @@ class StatementConverter {
     return out;
   }
 
+  /// Returns whether executing `e` in any case costs at most `budget` operations and reads no memory.
   bool may_execute(const Expr &e, int budget) const { return Budget(known_, budget).spend(e).holds(); }
 
   /// The condition of a `while`: in a vector loop each part of an `and` narrows the lanes for the next one.

@@ -18,6 +18,8 @@ namespace {
 /// is bound to names before its statement, unless a lazy operator decides whether it is evaluated.
 constexpr uint32_t deep = 40;
 
+/// Names the deep parts of one expression:
+///     c[i] = f(g(h(…)))   →   part = h(…); c[i] = f(g(part))
 class Splitter {
  public:
   /// The value with its deep parts replaced; `wrap` puts their definitions around the statement.
@@ -46,6 +48,7 @@ class Splitter {
   std::vector<std::pair<Sym, Expr>> lets_;
 };
 
+/// Splits the values of stores and definitions, before the rewrite makes them ten times as deep.
 Stmt split_deep(const Stmt &body) {
   return rewrite(
       body,
@@ -63,6 +66,8 @@ Stmt split_deep(const Stmt &body) {
       });
 }
 
+/// Rewrites one function. Symbols and buffers of 16-bit floats get a u16 counterpart, made once and found by
+/// the node, so that all uses agree.
 class Legaliser {
  public:
   explicit Legaliser(const Target &target) : words_(target) {}
@@ -115,12 +120,14 @@ class Legaliser {
 
   static Expr word(uint64_t bits, Loc loc) { return constant({DType::u16, bits}, loc); }
 
+  /// Negates a 16-bit float by its sign bit, which also holds for NaN and zeros.
   Expr unary_of(const Unary &n, const Expr &e, const Expr &before) {
     if (!is_half(before.dtype())) return e;
     ensure(n.op == UnOp::neg, "a bitwise operation on a 16-bit float");
     return binary(BinOp::bit_xor, n.a, word(0x8000, e.loc()), e.loc());
   }
 
+  /// Computes in float32 and rounds the result. A comparison has a bool, which needs no rounding.
   Expr binary_of(const Binary &n, const Expr &e, const Expr &before) {
     DType t = as<Binary>(before)->a.dtype();
     if (!is_half(t)) return e;
@@ -142,6 +149,7 @@ class Legaliser {
     return is_half(before.dtype()) ? words_.convert(wide, t, result, result) : result;
   }
 
+  /// Returns the u16 counterpart of a symbol; other symbols stay as they are.
   Sym symbol(const Sym &s) {
     if (!is_half(s->dtype)) return s;
     Sym &out = symbols_[s.get()];
@@ -170,6 +178,8 @@ class Legaliser {
   std::unordered_map<const BufNode *, Buf> buffers_;
 };
 
+/// Returns whether a parameter, a buffer or an expression is a 16-bit float. Functions without one stay as
+/// they are.
 bool has_half(const Func &f) {
   bool found = std::any_of(f.params.begin(), f.params.end(),
                            [](const Param &p) { return is_half(p.buf ? p.buf->dtype : p.sym->dtype); });

@@ -13,11 +13,14 @@ namespace kw {
 
 namespace {
 
+/// Returns whether an expression is a minimum or maximum.
 bool is_least_or_largest(const Expr &e) {
   const Binary *n = as<Binary>(e);
   return n && (n->op == BinOp::min || n->op == BinOp::max);
 }
 
+/// Returns whether the value comes from the cell by minima, maxima, sums and differences alone. These are the
+/// operations that keep the value in a vector register.
 bool reads_in_steps(const Expr &e, const BufNode *cell) {
   const Load *load = as<Load>(e);
   if (load) return load->buf.get() == cell;
@@ -26,6 +29,9 @@ bool reads_in_steps(const Expr &e, const BufNode *cell) {
   return is_step && (reads_in_steps(n->a, cell) || reads_in_steps(n->b, cell));
 }
 
+/// Returns whether a serial loop takes minima or maxima with the cell's own value:
+///     for i in serial(…): best = min(best + a[i], b[i])
+/// A cell that a loop of another kind reads or writes does not qualify.
 bool is_recurrence(const Alloc &n) {
   bool elsewhere = false;
   auto note = [&](const Buf &b) { elsewhere |= b == n.buf; };
@@ -36,6 +42,7 @@ bool is_recurrence(const Alloc &n) {
         [&](const Load &l, const Expr &) { note(l.buf); });
   });
   if (elsewhere) return false;
+  // a store often names its value first: `t = min(…); best = t`
   std::unordered_map<const SymNode *, Expr> values;
   walk(n.body, [&](const Let &let, const Stmt &) { values[let.sym.get()] = let.value; });
   bool found = false;
@@ -52,6 +59,7 @@ bool is_recurrence(const Alloc &n) {
   return found;
 }
 
+/// Returns whether a buffer is a scalar of i32, the only type that RecurrenceEmitter handles.
 bool is_candidate(const Alloc &n) {
   return n.buf->space == Space::registers && n.buf->rank() == 0 && n.buf->dtype == DType::i32;
 }

@@ -14,12 +14,14 @@
 
 namespace kw {
 
+/// Returns whether code generation can vectorize a loop. It takes powers of two up to max_vector_width lanes.
 static bool can_be_vectorized(const For &n) {
   uint32_t width = n.how.vector_width;
   return width >= 2 && width <= max_vector_width && std::has_single_bit(width) &&
          VectorizationAnalysis(n).is_vectorizable();
 }
 
+/// Makes the warning W410. It blames the compiler, since no source program is at fault.
 static Diagnostic not_vectorized(const Func &f, const For &n, Loc loc) {
   Diagnostic d{Code::W410, loc, {}, {}, {}};
   d.message =
@@ -29,6 +31,7 @@ static Diagnostic not_vectorized(const Func &f, const For &n, Loc loc) {
 }
 
 Func settle_vector_loops(const Func &f, const Target &) {
+  // A vector loop inside another one is emitted as a part of that one, so its own form does not matter.
   std::unordered_set<const SymNode *> inner;  // iterators of loops in vector loops
   walk(f.body, [&](const For &n, const Stmt &) {
     if (n.kind != ForKind::vector) return;
@@ -39,10 +42,12 @@ Func settle_vector_loops(const Func &f, const Target &) {
     if (n.kind != ForKind::vector || inner.count(n.iter.get()) || can_be_vectorized(n)) return s;
     Diagnostic d = not_vectorized(f, n, s.loc());
     ensure(!debug_options().verify_each, d.message);
+    // one warning tells the user enough, however many loops are concerned
     bool is_new = std::none_of(out.warnings.begin(), out.warnings.end(),
                                [&](const Diagnostic &known) { return known.code == Code::W410; });
     if (is_new) out.warnings.push_back(std::move(d));
     For loop = n;
+    // a serial loop keeps nothing of the vector plan
     loop.kind = ForKind::serial, loop.row_lengths.clear();
     loop.how.vector_width = loop.how.prefetch = loop.how.stream = 0, loop.how.tail = Tail::scalar;
     return for_loop(std::move(loop), s.loc());

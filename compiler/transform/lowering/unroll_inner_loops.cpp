@@ -21,6 +21,8 @@ constexpr int copies = 4;
 
 using Cells = std::unordered_set<const BufNode *>;
 
+/// Returns whether the body is straight-line code within most_operations. A negative `left` stands for a body
+/// that is too long or has a refused form, such as a store to a cell from outside the body.
 bool is_short_and_straight(const Stmt &body, const Cells &in_vectors) {
   int64_t left = most_operations;
   Cells own;

@@ -7,6 +7,7 @@ namespace kw {
 
 namespace {
 
+/// Returns an integer as a constant of a type.
 Expr whole(DType t, int64_t v) { return constant(from_int(t, v)); }
 
 /// Moves the sign bit of `from` to a magnitude.
@@ -26,6 +27,8 @@ Expr rounded_magnitude(const Expr &x) {
 
 }  // namespace
 
+/// Rounds the magnitude to nearest, corrects it by 1 in the direction of the function, and restores the sign.
+/// The sign comes from the bits, so that round(-0.3) is -0.0.
 Expr expand_rounding(Fn fn, const Expr &x, const Target &target) {
   if (!is_float(x.dtype())) return x;
   if (target.has_rounding()) return call(fn, {x}, x.loc());
@@ -41,6 +44,7 @@ Expr expand_rounding(Fn fn, const Expr &x, const Target &target) {
 
 Expr expand_class(Fn fn, const Expr &x) {
   if (!is_float(x.dtype())) return const_bool(fn == Fn::isfinite, x.loc());
+  // only a NaN differs from itself
   if (fn == Fn::isnan) return binary(BinOp::ne, x, x, x.loc());
   Expr infinity = const_float(x.dtype(), std::numeric_limits<double>::infinity());
   return binary(fn == Fn::isinf ? BinOp::eq : BinOp::lt, call(Fn::abs, {x}), infinity, x.loc());
@@ -48,11 +52,14 @@ Expr expand_class(Fn fn, const Expr &x) {
 
 Expr expand_sign(const Expr &x) {
   DType t = x.dtype();
+  // `rest` is the answer if x is not positive: x itself for NaN, +0 for both zeros
   Expr zero = whole(t, 0), rest = is_float(t) ? select(binary(BinOp::eq, x, zero), zero, x) : zero;
   if (!is_unsigned_int(t)) rest = select(binary(BinOp::lt, x, zero), whole(t, -1), rest);
   return select(binary(BinOp::lt, zero, x), whole(t, 1), rest, x.loc());
 }
 
+/// Starts from the floored remainder, which has the sign of y. If that differs from the sign of x, one y less
+/// gives the remainder that truncated division leaves.
 Expr expand_integer_fmod(const Expr &x, const Expr &y) {
   Expr floored = binary(BinOp::floor_mod, x, y, x.loc());
   if (!is_signed_int(x.dtype())) return floored;
@@ -62,6 +69,7 @@ Expr expand_integer_fmod(const Expr &x, const Expr &y) {
   return select(adjust, sub(floored, y), floored, x.loc());
 }
 
+/// Adds 1 to the floored quotient unless the division is exact.
 Expr expand_ceil_div(const Expr &x, const Expr &y) {
   if (is_float(x.dtype()))
     return unary(UnOp::neg, binary(BinOp::floor_div, unary(UnOp::neg, x), y, x.loc()), x.loc());
@@ -69,6 +77,7 @@ Expr expand_ceil_div(const Expr &x, const Expr &y) {
   return add(binary(BinOp::floor_div, x, y, x.loc()), cast(x.dtype(), inexact));
 }
 
+/// Binary exponentiation, unrolled over the bits of the exponent: a loop would be a statement.
 Expr expand_integer_power(const Expr &x, const Expr &y) {
   DType t = x.dtype();
   Expr one = whole(t, 1), zero = whole(t, 0), result = one, square = x;
@@ -79,6 +88,7 @@ Expr expand_integer_power(const Expr &x, const Expr &y) {
     result = mul(result, select(binary(BinOp::ne, digit, zero), square, one));
   }
   if (!is_signed_int(t)) return result;
+  // With a negative exponent, 1 gives 1, -1 alternates between ±1, and any other base gives 0.
   Expr odd = binary(BinOp::ne, binary(BinOp::bit_and, y, one), zero);
   Expr unit = select(binary(BinOp::eq, x, one), one,
                      select(binary(BinOp::eq, x, whole(t, -1)), select(odd, x, one), zero));

@@ -79,6 +79,7 @@ Expr expand_call(Fn fn, const std::vector<Expr> &args, Loc loc, const Target &ta
   if (fn == Fn::power && !real) return expand_integer_power(x, args[1]);
   if (t == DType::f32)
     if (Expr result = expand_single(fn, x, target)) return result;
+  // For float32 the formulas run in plain float64 and leave out the low parts of pairs.
   Expr y = args.size() > 1 ? cast(DType::f64, args[1]) : Expr{};
   Arith arith(target, x.dtype() == DType::f64);
   if (Expr result = real ? expand_real(arith, fn, cast(DType::f64, x), y, target) : Expr{})
@@ -111,6 +112,7 @@ class SharedFunctions {
 
 }  // namespace
 
+/// A call that stays takes the type that is computed in, so that float16 and float32 share one function.
 Func expand_math(const Func &f, const Target &target) {
   SharedFunctions shared(f.body);
   Func out = f;

@@ -24,6 +24,7 @@ Pair exp_minus_one(const Arith &a, const Pair &r) {
 
 }  // namespace
 
+/// Reduces by Cody and Waite: ln2_high has 42 bits, so that its product with a k of up to 11 bits is exact.
 ExpParts exp_parts(const Arith &a, const Pair &x) {
   Rounded k = nearest_integer(mul(x.hi, real(1.4426950408889634)));
   Expr high = sub(x.hi, mul(k.value, real(ln2_high)));
@@ -39,6 +40,7 @@ Pair one_plus(const Arith &a, const Pair &p) {
 
 Expr scaled(const Arith &a, const Expr &v, const Expr &k) {
   if (!a.wide()) return mul(v, power_of_two(k));  // the results of float32 are far from subnormal in float64
+  // two factors: 2^k itself may be too large or too small for a float64 where the product is not
   Expr half = binary(BinOp::shr, k, const_int(1));
   return mul(mul(v, power_of_two(half)), power_of_two(sub(k, half)));
 }

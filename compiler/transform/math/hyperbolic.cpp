@@ -21,6 +21,9 @@ struct Scaled {
   Pair cosh, sinh;
 };
 
+/// Splits x into k · ln 2 + r and evaluates the series of both functions at r. With d = 2^(−2k), the addition
+/// theorems give
+///     cosh = cosh r · (1 + d) + sinh r · (1 − d)          sinh = cosh r · (1 − d) + sinh r · (1 + d)
 Scaled scaled_functions(const Arith &a, const Expr &x) {
   Rounded k = nearest_integer(mul(x, real(1.4426950408889634)));
   Expr high = sub(x, mul(k.value, real(0x1.62e42fefa38p-1)));
@@ -30,6 +33,7 @@ Scaled scaled_functions(const Arith &a, const Expr &x) {
   Expr sinh_tail = mul(mul(r.hi, z.hi), a.wide() ? a.poly(sinh64, z.hi) : a.poly(sinh32, z.hi));
   Pair c = a.add({real(1), {}}, a.add(a.scale(z, real(0.5)), {cosh_tail, {}}));
   Pair s = a.add(r, {sinh_tail, {}});
+  // the limit of 200 keeps the exponent within what power_of_two takes
   Expr down = power_of_two(mul(binary(BinOp::min, k.integer, const_int(200)), const_int(-2)));
   Pair even = a.two_sum(real(1), down), odd = a.two_sum(real(1), unary(UnOp::neg, down));
   return {k.integer, a.add(a.mul(c, even), a.mul(s, odd)), a.add(a.mul(c, odd), a.mul(s, even))};
@@ -46,6 +50,8 @@ static Expr short_tanh(const Arith &a, const Expr &x) {
   return select(less(size, real(0x1p-28)), x, copy_sign(result, x));
 }
 
+/// Computes with |x| and restores the sign, since sinh and tanh are odd and cosh is even. A tiny argument of
+/// an odd function is its result.
 Expr expand_hyperbolic(const Arith &a, Fn fn, const Expr &x) {
   if (fn == Fn::tanh && !a.wide()) return short_tanh(a, x);
   double top = fn == Fn::tanh ? 24 : a.wide() ? 710.6 : 90;

@@ -28,6 +28,7 @@ Pair negate_where(const Arith &a, const Expr &mask, const Pair &x) { return a.ch
 
 /// The angle whose tangent is n / d, for 0 <= n <= d.
 Pair eighth_turn(const Arith &a, const Pair &n, const Pair &d) {
+  // With n / d above tan(π/8): atan(n / d) = π/4 + atan((n − d) / (n + d)). The series then converges faster.
   Expr steep = mask_of(less(mul(d.hi, real(0.41421356237309503)), n.hi));
   Pair numerator = a.choose(steep, a.subtract(n, d), n), denominator = a.choose(steep, a.add(n, d), d);
   Pair q = a.div(numerator, denominator);
@@ -39,6 +40,8 @@ Pair eighth_turn(const Arith &a, const Pair &n, const Pair &d) {
 
 /// The angle of (x, y) with y >= 0, in 0 … π; x is given by its magnitude and a mask for negative ones.
 Pair half_turn(const Arith &a, const Pair &y, const Pair &x, const Expr &negative) {
+  // With t the angle between 0 and π/4:
+  //     y <= x:   t, or π − t for negative x          y > x:   π/2 − t, or π/2 + t for negative x
   Expr high = mask_of(less(x.hi, y.hi));
   Pair angle = eighth_turn(a, a.choose(high, x, y), a.choose(high, y, x));
   Pair turned = negate_where(a, binary(BinOp::bit_xor, high, negative), angle);
@@ -77,18 +80,21 @@ Ratio scaled_ratio(const Arith &a, const Expr &y, const Expr &x) {
 
 }  // namespace
 
+/// Returns the angle of the point (1, |x|) with the sign of x.
 Expr expand_atan(const Arith &a, const Expr &x) {
   Expr size = binary(BinOp::min, magnitude(x), real(0x1p100));
   Expr angle = a.value(half_turn(a, {size, {}}, {real(1), {}}, word(0)));
   return select(less(size, real(0x1p-28)), x, copy_sign(angle, x));
 }
 
+/// Returns the angle of the point (√(1 − x²), |x|) with the sign of x.
 Expr expand_asin(const Arith &a, const Expr &x) {
   Expr size = magnitude(x);
   Expr angle = a.value(half_turn(a, {size, {}}, complement(a, size), word(0)));
   return select(less(size, real(0x1p-28)), x, copy_sign(angle, x));
 }
 
+/// Returns the angle of the point (x, √(1 − x²)).
 Expr expand_acos(const Arith &a, const Expr &x) {
   Expr size = magnitude(x), negative = mask_of(less(x, real(0)));
   return a.value(half_turn(a, complement(a, size), {size, {}}, negative));

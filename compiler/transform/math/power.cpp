@@ -32,6 +32,8 @@ Expr power_of_magnitude(const Arith &a, const Expr &size, const Expr &y) {
 
 Expr expand_power(const Arith &a, const Expr &x, const Expr &y, const Target &target) {
   auto is_whole = [&](const Expr &v) { return binary(BinOp::eq, v, expand_rounding(Fn::floor, v, target)); };
+  // The cases have an order: y = 0 or x = 1 gives 1, and any other NaN stays. |x| at 0 or infinity comes
+  // before a negative x with a fraction in y, which gives NaN. An odd y keeps the sign of x.
   Expr size = magnitude(x), whole = is_whole(y);
   Expr odd = binary(BinOp::bit_and, whole, unary(UnOp::logical_not, is_whole(mul(y, real(0.5)))));
   Expr negative = less(x, real(0)), nan = real(std::numeric_limits<double>::quiet_NaN());

@@ -23,6 +23,8 @@ struct SineCosine {
   Pair sine, cosine;
 };
 
+/// Evaluates both series at a reduced angle. The leading terms keep their low parts in a pair; the tails are
+/// polynomials in plain float64.
 SineCosine sine_cosine(const Arith &a, const Pair &r) {
   Pair z = a.mul(r, r);
   Expr half = mul(z.hi, real(-0.5));
@@ -43,6 +45,8 @@ Expr signed_by(const Expr &quadrant, const Expr &x) {
   return from_word(binary(BinOp::bit_xor, bits_of(x), bit));
 }
 
+/// Picks the function of the whole angle by its quadrant. An odd quadrant exchanges sine and cosine, and bit
+/// 1 flips the sign. The cosine is the sine one quadrant further; the tangent repeats after two quadrants.
 Expr of_angle(const Arith &a, Fn fn, const Angle &angle) {
   SineCosine s = sine_cosine(a, angle.rest);
   Expr odd = sub(word(0), binary(BinOp::bit_and, angle.quadrant, word(1)));

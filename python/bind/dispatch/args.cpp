@@ -39,6 +39,7 @@ constexpr std::array<int8_t, NPY_HALF + 1> dtype_numbers = [] {
 /// NumPy's number of ml_dtypes.bfloat16, which that package registers when it is imported; -1: not yet met.
 std::atomic<int> bfloat16_number{-1};
 
+/// Returns the DType of a type number of NumPy, or -1. Knows bfloat16 once its number was met.
 inline int dtype_of_number(int number) {
   if (static_cast<unsigned>(number) < dtype_numbers.size()) return dtype_numbers[static_cast<size_t>(number)];
   bool met = number >= 0 && number == bfloat16_number.load(std::memory_order_relaxed);
@@ -47,6 +48,7 @@ inline int dtype_of_number(int number) {
 
 /// Also recognises bfloat16 by its name, without asking for the package.
 int dtype_of_descr(PyArray_Descr *d) {
+  // numbers from NPY_USERDEF on are given out as packages register dtypes: only the name tells them apart
   if (d->type_num < NPY_USERDEF) return dtype_of_number(d->type_num);
   std::string_view name = d->typeobj->tp_name;
   if (PyDataType_ELSIZE(d) != 2 || !name.ends_with("bfloat16")) return -1;
@@ -66,6 +68,8 @@ int number_of_bfloat16() {
   return bfloat16_number.load(std::memory_order_relaxed);
 }
 
+/// Returns NumPy's type number of a dtype, or -1 for bfloat16 without ml_dtypes. The table has the order of
+/// DType.
 int number_of_dtype(DType t) {
   if (t == DType::bf16) return number_of_bfloat16();
   static constexpr int numbers[] = {NPY_BOOL,  NPY_INT8,   NPY_INT16,  NPY_INT32,  NPY_INT64,
@@ -76,18 +80,22 @@ int number_of_dtype(DType t) {
 
 std::string type_name(PyObject *o) { return Py_TYPE(o)->tp_name; }
 
+/// Raises E221 for argument `i`: `what` ends the sentence "argument 'x' of kernel 'k' is …". Returns false.
 bool refuse_type(const KernelState &k, size_t i, const std::string &what, const std::string &help) {
   raise_error(Code::E221, cat("argument '", parameter_name(k, i), "' of kernel '", k.name, "' is ", what),
               help);
   return false;
 }
 
+/// Returns the dtype as NumPy writes it, or "?" if that fails.
 std::string dtype_text(PyArrayObject *a) {
   PyRef text(PyObject_Str(reinterpret_cast<PyObject *>(PyArray_DESCR(a))));
   const char *s = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   return s ? s : "?";
 }
 
+/// Returns whether compiled code can address the array: aligned to its items, with strides that are multiples
+/// of them. A dimension of at most one element does not count: its stride is never used.
 bool regular_strides(PyArrayObject *a) {
   npy_intp item = PyArray_ITEMSIZE(a);
   for (int d = 0; d < PyArray_NDIM(a); ++d)
@@ -95,6 +103,8 @@ bool regular_strides(PyArrayObject *a) {
   return reinterpret_cast<uintptr_t>(PyArray_DATA(a)) % static_cast<uintptr_t>(item) == 0;
 }
 
+/// Returns whether all extents and the reach are below max_extent. The reach is the sum of |stride| * extent
+/// over the dimensions, a bound of all offsets in elements.
 bool reach_is_small(PyArrayObject *a) {
   int64_t reach = 0, item = PyArray_ITEMSIZE(a);
   for (int d = 0; d < PyArray_NDIM(a); ++d) {
@@ -106,12 +116,16 @@ bool reach_is_small(PyArrayObject *a) {
   return true;
 }
 
+/// Returns the stride class of an array with regular strides.
 StrideClass classify(PyArrayObject *a) {
   if (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) return StrideClass::contiguous;
+  // NumPy calls arrays of rank 0 contiguous, so there is a last dimension here
   int rank = PyArray_NDIM(a);
   return PyArray_STRIDE(a, rank - 1) == PyArray_ITEMSIZE(a) ? StrideClass::inner_unit : StrideClass::general;
 }
 
+/// Appends the strides, in elements, that code of class `c` is given:
+///     contiguous: none      inner_unit: all but the last, which is 1      general: all
 void push_strides(CallFrame &f, PyArrayObject *a, StrideClass c) {
   int rank = PyArray_NDIM(a), count = c == StrideClass::contiguous   ? 0
                                       : c == StrideClass::inner_unit ? rank - 1
@@ -119,6 +133,8 @@ void push_strides(CallFrame &f, PyArrayObject *a, StrideClass c) {
   for (int d = 0; d < count; ++d) f.strides[f.stride_count++] = PyArray_STRIDE(a, d) / PyArray_ITEMSIZE(a);
 }
 
+/// Returns whether the array is an np.matrix or a masked array, or derives from one: kernels would ignore
+/// what makes it differ from an array. Compares names, so neither module has to be imported.
 bool refused_subclass(PyObject *o) {
   for (PyTypeObject *t = Py_TYPE(o); t && t != &PyArray_Type; t = t->tp_base)
     if (!std::strcmp(t->tp_name, "numpy.matrix") || !std::strcmp(t->tp_name, "matrix") ||
@@ -127,6 +143,8 @@ bool refused_subclass(PyObject *o) {
   return false;
 }
 
+/// Checks dtype, byte order, rank and class of an array and sets `dtype`, a number of DType. False with E102
+/// or E221.
 bool check_array(const KernelState &k, size_t i, PyArrayObject *a, int &dtype) {
   auto *o = reinterpret_cast<PyObject *>(a);
   dtype = dtype_of_descr(PyArray_DESCR(a));
@@ -161,11 +179,14 @@ inline bool is_plain(PyObject *o) {
          PyArray_NDIM(a) <= static_cast<int>(max_rank) && PyArray_DESCR(a)->byteorder != '>';
 }
 
+/// Reads a plain array without checks that can raise. If it returns false, no count in the frame has changed
+/// and the general reader can start.
 inline bool read_plain_tensor(PyObject *o, CallFrame &f) {
   if (!is_plain(o)) return false;
   auto *a = reinterpret_cast<PyArrayObject *>(o);
   int rank = PyArray_NDIM(a), dtype = dtype_of_number(PyArray_TYPE(a));
   const npy_intp *dims = PyArray_DIMS(a);
+  // max_extent is a power of two: the extents or-ed together reach it only if one of them does
   npy_intp bits = 0;
   for (int d = 0; d < rank; ++d) bits |= f.extents[f.extent_count + static_cast<size_t>(d)] = dims[d];
   if (bits >= max_extent) return false;
@@ -176,6 +197,8 @@ inline bool read_plain_tensor(PyObject *o, CallFrame &f) {
   return true;
 }
 
+/// Reads an array of any layout. An array with irregular strides is read as a contiguous copy; write_back()
+/// copies the elements back if the kernel writes them.
 bool read_tensor(const KernelState &k, size_t i, CallFrame &f) {
   auto *a = reinterpret_cast<PyArrayObject *>(f.args[i]);
   int dtype;
@@ -201,12 +224,14 @@ bool read_tensor(const KernelState &k, size_t i, CallFrame &f) {
   return true;
 }
 
+/// Appends the word of a scalar and its bits. Returns true, for use in a return statement.
 bool push_scalar(CallFrame &f, ArgKind kind, DType t, uint64_t bits) {
   f.words[f.word_count++] = argument_word(kind, t, 0, StrideClass::contiguous);
   f.scalars[f.scalar_count++] = bits;
   return true;
 }
 
+/// Reads a NumPy scalar, which is strong: it keeps its dtype beside any operand.
 bool read_numpy_scalar(const KernelState &k, size_t i, CallFrame &f) {
   PyRef descr(reinterpret_cast<PyObject *>(PyArray_DescrFromScalar(f.args[i])));
   if (!descr) return false;
@@ -223,9 +248,12 @@ bool read_numpy_scalar(const KernelState &k, size_t i, CallFrame &f) {
   return push_scalar(f, ArgKind::strong_scalar, static_cast<DType>(dtype), bits);
 }
 
+/// Reads an argument that is no array: Python numbers are weak, NumPy scalars strong. Refuses all other
+/// objects, but for a first argument that may be the `self` of a method.
 bool read_other(const KernelState &k, size_t i, CallFrame &f) {
   PyObject *o = f.args[i];
   if (PyBool_Check(o)) return push_scalar(f, ArgKind::weak_scalar, DType::b1, o == Py_True);
+  // exact types only: np.float64 derives from float, but is strong
   if (PyFloat_CheckExact(o)) {
     double v = PyFloat_AS_DOUBLE(o);
     uint64_t bits;
@@ -260,6 +288,8 @@ bool read_other(const KernelState &k, size_t i, CallFrame &f) {
   return refuse_type(k, i, with_article(type_name(o)), help);
 }
 
+/// Reads the arrays of out= and copies irregular ones. If one is not contiguous, appends a word for each
+/// output.
 bool read_out(const KernelState &k, CallFrame &f) {
   bool strided = false;
   for (size_t i = 0; i < f.out_count; ++i) {
@@ -279,9 +309,11 @@ bool read_out(const KernelState &k, CallFrame &f) {
     }
     strided |= classify(a) != StrideClass::contiguous;
   }
+  // a signature without words for outputs means that all of them are contiguous
   if (!strided) return true;
   for (size_t i = 0; i < f.out_count; ++i) {
     auto *a = reinterpret_cast<PyArrayObject *>(f.outs[i]);
+    // strided outputs have one class and take all their strides; inner_unit does not exist for them
     bool general = a && classify(a) != StrideClass::contiguous;
     f.words[f.word_count++] = output_word(general);
     if (general) push_strides(f, a, StrideClass::general);
@@ -320,10 +352,12 @@ static std::string help_for_foreign(PyObject *o, const std::string &name) {
 /// Puts the NumPy view of another library's array in its place; leaves everything else as it is.
 static bool adopt_foreign(const KernelState &k, size_t i, CallFrame &f) {
   PyObject *o = f.args[i];
+  // these are read directly, although NumPy's own objects export the protocols, too
   if (PyArray_Check(o) || PyLong_Check(o) || PyFloat_Check(o) || PyArray_IsScalar(o, Generic)) return true;
   std::string why;
   PyRef view = view_of_foreign(o, why);
   if (PyErr_Occurred()) return false;
+  // without a reason the object exports no protocol: read_other judges it
   if (!view)
     return why.empty() || refuse_type(k, i, cat(with_article(type_name(o)), " that NumPy cannot read: ", why),
                                       help_for_foreign(o, parameter_name(k, i)));
@@ -340,6 +374,7 @@ bool read_arguments(const KernelState &k, CallFrame &f) {
     bool ok = PyArray_Check(f.args[i]) ? read_tensor(k, i, f) : read_other(k, i, f);
     if (!ok) return false;
   }
+  // all that follows belongs to out=: reread_out cuts the lists back to these counts
   f.given_words = f.word_count, f.given_strides = f.stride_count, f.given_copies = f.copies.size();
   return !f.has_out || read_out(k, f);
 }
@@ -352,10 +387,12 @@ bool reread_out(const KernelState &k, CallFrame &f) {
       f.copies.erase(std::remove_if(outputs, f.copies.end(), [&](auto &c) { return c.second == f.given[i]; }),
                      f.copies.end());
     }
+  // other outputs keep their copies in `outs`, which are regular and are not copied again
   f.word_count = f.given_words, f.stride_count = f.given_strides;
   return read_out(k, f);
 }
 
+/// Takes out= apart: None, one array, or a tuple with an array or None for each output. False with E221.
 static bool set_out(const KernelState &k, PyObject *out, CallFrame &f) {
   f.has_out = out != Py_None;
   if (!PyTuple_Check(out)) {
@@ -373,8 +410,10 @@ static bool set_out(const KernelState &k, PyObject *out, CallFrame &f) {
   return true;
 }
 
+/// Binds a keyword to the parameter of its name, or to out=. False with an exception.
 static bool set_keyword(const KernelState &k, PyObject *key, PyObject *value, CallFrame &f) {
   static PyObject *const out_key = PyUnicode_InternFromString("out");
+  // interned names are compared by address; a parameter named `out` takes the keyword for itself
   if (key == out_key && !k.parameters.has_out_parameter) return set_out(k, value, f);
   for (size_t p = k.parameters.positional_only; p < k.parameters.names.size(); ++p) {
     int same =
@@ -387,6 +426,7 @@ static bool set_keyword(const KernelState &k, PyObject *key, PyObject *value, Ca
     f.args[p] = value;
     return true;
   }
+  // an `out` that is not interned
   if (!k.parameters.has_out_parameter && PyUnicode_CompareWithASCIIString(key, "out") == 0)
     return set_out(k, value, f);
   PyErr_Format(PyExc_TypeError, "%s got an unexpected keyword argument '%U'", call_form(k).c_str(), key);
@@ -403,13 +443,16 @@ bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, P
   }
   f.arg_count = count + k.captured.arrays.size();
   ensure(f.arg_count <= max_args, "more arguments than a call can have");  // E112 of bind_call
+  // captured arrays are the last arguments; the caller does not pass them
   for (size_t i = 0; i < k.captured.arrays.size(); ++i) f.args[count + i] = k.captured.arrays[i].second.get();
   std::copy(args, args + nargs, f.args);
+  // the common call: all arguments by position
   if (nargs == count && !kwnames) return true;
   std::fill(f.args + nargs, f.args + count, nullptr);
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
     if (!set_keyword(k, PyTuple_GET_ITEM(kwnames, i), args[nargs + static_cast<size_t>(i)], f)) return false;
   for (size_t p = 0; p < count; ++p) {
+    // the tuple of defaults is held too: the function may get other defaults while the call runs
     if (!f.args[p] && k.parameters.defaults[p])
       f.args[p] = k.parameters.defaults[p].get(), f.defaults = k.default_values;
     if (f.args[p]) continue;
@@ -424,6 +467,7 @@ const void *output_descr(DType dtype) {
   int number = number_of_dtype(dtype);
   if (number < 0) return nullptr;
   PyArray_Descr *descr = PyArray_DescrFromType(number);
+  // NumPy keeps its object of the dtype for good, so the pointer stays valid without a reference
   Py_DECREF(descr);
   return descr;
 }
@@ -450,6 +494,7 @@ bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame
   size_t out = 0, at = 0;
   for (const ParamRecord &p : kernel.artifact().params) {
     if (p.mode != ParamMode::out) continue;
+    // `given`, not `outs`: the messages speak of the array that the caller passed
     auto *a = out < f.out_count ? reinterpret_cast<PyArrayObject *>(f.given[out]) : nullptr;
     bool same =
         !a || (PyArray_NDIM(a) == p.rank && dtype_of_number(PyArray_TYPE(a)) == static_cast<int>(p.dtype));
@@ -481,6 +526,7 @@ bool check_out_count(const KernelState &k, const LoadedKernel &kernel, const Cal
 
 bool zero_array(PyObject *array) {
   auto *a = reinterpret_cast<PyArrayObject *>(array);
+  // zero has no bits set in any dtype
   if (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) {
     std::memset(PyArray_DATA(a), 0, static_cast<size_t>(PyArray_NBYTES(a)));
     return true;
@@ -503,6 +549,7 @@ void *array_data(PyObject *array) { return PyArray_DATA(reinterpret_cast<PyArray
 
 bool write_back(const LoadedKernel &kernel, CallFrame &f) {
   for (size_t i = 0; i < f.copies.size(); ++i) {
+    // copies of arguments that the kernel only reads are not copied back
     auto &[copy, original] = f.copies[i];
     PyObject *target = original;
     bool written = i >= f.given_copies;  // of out=

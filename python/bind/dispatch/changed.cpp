@@ -11,6 +11,7 @@ namespace kw {
 
 namespace {
 
+/// Raises E222 for argument `i`, or for out= if `i` is max_args. Returns false.
 bool refuse(const KernelState &k, size_t i) {
   raise_error(Code::E222,
               cat("argument '", parameter_name(k, i), "' of kernel '", k.name,
@@ -19,6 +20,8 @@ bool refuse(const KernelState &k, size_t i) {
   return false;
 }
 
+/// Compares arrays with what a frame holds of them. The arrays must come in the order in which they were
+/// read: each one moves the positions in the lists of the frame forward.
 class Comparison {
  public:
   explicit Comparison(const CallFrame &f) : f_(f) {}
@@ -33,10 +36,12 @@ class Comparison {
       int64_t extent = f_.extents[extent_++];
       same = same && PyArray_DIM(a, d) == extent;
     }
+    // the frame has no strides of a contiguous array: it only has to be contiguous still
     if (c == StrideClass::contiguous) return same && (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS);
     int count = c == StrideClass::inner_unit ? rank - 1 : rank;
     return strides(a, count, same);
   }
+  /// Compares the next output. If `general`, its strides stand in the frame behind those of the arguments.
   bool next_output(PyArrayObject *a, bool general) {
     bool same = PyArray_DATA(a) == f_.data[data_++];
     if (!general) return same && (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS);
@@ -49,6 +54,7 @@ class Comparison {
     bool copied = copy_ < f_.copies.size() && f_.copies[copy_].second == argument;
     return reinterpret_cast<PyArrayObject *>(copied ? f_.copies[copy_++].first.get() : argument);
   }
+  /// Compares the next `count` strides, counted in elements. Reads past all of them even if `same` is false.
   bool strides(PyArrayObject *a, int count, bool same) {
     for (int d = 0; d < count; ++d) {
       int64_t stride = f_.strides[stride_++];
@@ -57,7 +63,7 @@ class Comparison {
     return same;
   }
   const CallFrame &f_;
-  size_t data_ = 0, extent_ = 0, stride_ = 0, copy_ = 0;
+  size_t data_ = 0, extent_ = 0, stride_ = 0, copy_ = 0;  ///< next positions in the frame's lists
 };
 
 }  // namespace

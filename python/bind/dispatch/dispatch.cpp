@@ -23,6 +23,7 @@ constexpr int64_t release_gil_above = 16'000;  ///< operations, about 5 µs (cor
 /// fifth of a run of 0.1 ms.
 constexpr int64_t watch_above = 100'000'000;
 
+/// The Python object of a kernel. Owns its state.
 struct KernelObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *dict, *weakrefs;
@@ -41,6 +42,8 @@ bool same(const T *a, const T *b, size_t n) {
   return true;
 }
 
+/// Returns the plan for the words of a call, the captured values and the execution mode, or null. Moves the
+/// plan to the front, as plans are ordered by their last use.
 CallPlan *find_plan(KernelState &k, const CallFrame &f) {
   auto matches = [&](const CallPlan &p) {
     return p.word_count == f.word_count && p.generation == k.captured.generation &&
@@ -67,6 +70,7 @@ bool returns_outputs(const Artifact &a) {
   return number == a.results.size() && number > 0;
 }
 
+/// Compiles or loads the version for a call and adds its plan. Null with an exception.
 CallPlan *make_plan(KernelState &k, const CallFrame &f) {
   auto plan = std::make_unique<CallPlan>();
   std::copy(f.words, f.words + f.word_count, plan->words.begin());
@@ -80,10 +84,12 @@ CallPlan *make_plan(KernelState &k, const CallFrame &f) {
   const Artifact &a = plan->main->artifact();
   for (const ParamRecord &p : a.params) plan->has_inout |= p.mode == ParamMode::inout;
   plan->results_are_outputs = returns_outputs(a);
+  // the GIL was released for the compilation: another call may have added the same plan
   if (CallPlan *made_meanwhile = find_plan(k, f)) return made_meanwhile;
   return k.add_plan(std::move(plan));
 }
 
+/// Returns the plan of a call and makes it if there is none. Null with an exception.
 CallPlan *need_plan(KernelState &k, const CallFrame &f) {
   CallPlan *plan = find_plan(k, f);
   return plan ? plan : make_plan(k, f);
@@ -126,10 +132,13 @@ bool enter_shape(KernelState &k, CallPlan &plan, const CallFrame &f) {
   Resolved error;
   Entered entered = enter_shape(plan, sizes_of(f), [&] { return need_plain(k, plan); }, error);
   if (entered == Entered::refused) raise_in_call(k, error);
+  // the next call of these types and shapes may take the short way
   if (entered == Entered::ok) remember(plan, plan.body(), f.args);
   return entered == Entered::ok;
 }
 
+/// Runs a body. Short runs keep the GIL, longer ones release it; very long ones run on a thread of their own
+/// while this thread checks for signals.
 RunResult run(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
   if (work <= release_gil_above) return run_here(kernel, words, nullptr);
   GilReleased released;
@@ -148,6 +157,8 @@ struct Outputs {
   }
 };
 
+/// Provides the array of each output, new or given, in the order of the parameters, and appends its address
+/// to the data of the call. False with an exception.
 bool make_outputs(const LoadedKernel &kernel, CallFrame &f, Outputs &outs) {
   size_t at = 0;
   for (const ParamRecord &p : kernel.artifact().params) {
@@ -166,6 +177,8 @@ bool make_outputs(const LoadedKernel &kernel, CallFrame &f, Outputs &outs) {
   return true;
 }
 
+/// Builds what the call returns: for an argument or an array of out= the object that the caller passed, else
+/// the new array.
 PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &outs) {
   const Artifact &a = kernel.artifact();
   auto object = [&](uint32_t param) {
@@ -183,6 +196,8 @@ PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &o
   return tuple;
 }
 
+/// Ends a call after its run: raises its error, or copies temporaries and copies to the caller's arrays and
+/// returns the result.
 PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outputs &outs,
                  const RunResult &r) {
   if (!end_run(k, kernel, {f.extents, f.extent_count}, r)) return note_call(k, f);
@@ -211,6 +226,8 @@ PyObject *fast_call(KernelState &k, PyObject *const *args, size_t nargs, PyObjec
   return end_run(k, kernel, {c.extents, c.extent_count}, r) ? out.release() : note_call(k, args, nargs);
 }
 
+/// Executes a call that is not known to repeat the last one. Most steps may run Python code of the user, so
+/// check_unchanged is the last check before the run.
 PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames) {
   if (PyObject *result = fast_call(k, args, nargs, kwnames)) return result;
   if (PyErr_Occurred()) return nullptr;
@@ -222,14 +239,17 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   if (!k.captured.arrays.empty()) held = k.captured.arrays;
   if (!bind_call(k, args, nargs, kwnames, f)) return nullptr;
   if (!read_arguments(k, f)) return note_call(k, f);
+  // only a plan tells which arguments are written; checks of written arrays therefore follow the lookup
   PlanPin plan(need_plan(k, f));
   if (!plan || (f.has_out && !check_out_count(k, *plan->main, f))) return note_call(k, f);
   if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return note_call(k, f);
+  // outputs that are computed apart count as not given, which makes another signature
   if (f.temporaries && (!reread_out(k, f) || !(plan = need_plan(k, f)))) return note_call(k, f);
   if (f.same_views && !f.overlaps) {  // they are compiled as one buffer
     add_alias_words(f);
     if (!(plan = need_plan(k, f))) return note_call(k, f);
   }
+  // the entry program computes the shapes of outputs and chooses the body
   if (!plan->knows(sizes_of(f)) && !enter_shape(k, *plan, f)) return note_call(k, f);
   // copied before anything may run Python code or give up the GIL: another call may change the plan's shape
   const LoadedKernel *kernel = &plan->body();
@@ -248,6 +268,7 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   if (f.has_out && !check_out(k, *kernel, f, outs.extents)) return note_call(k, f);
   if (!make_outputs(*kernel, f, outs)) return nullptr;
   if (!check_unchanged(k, f, {outs.array, outs.count})) return note_call(k, f);
+  // the ABI takes one list of dims: extents, then strides
   if (f.stride_count) std::copy(f.strides, f.strides + f.stride_count, f.extents + f.extent_count);
   RunResult r = run(*kernel, work, {f.data, f.extents, f.scalars, workspace});
   return finish(k, *kernel, f, outs, r);
@@ -259,6 +280,7 @@ PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf
   });
 }
 
+/// Kernel(function, fp, debug, unchecked). Reads no source text.
 PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   static const char *keywords[] = {"function", "fp", "debug", "unchecked", nullptr};
   PyObject *function = nullptr;
@@ -275,6 +297,7 @@ PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     state->options.fp = mode == "strict" ? FpMode::strict : mode == "fast" ? FpMode::fast : FpMode::normal;
     state->options.debug = debug != 0;
     state->options.unchecked = unchecked != 0;
+    // debug kernels follow `python -O`, which switches assert statements off
     PyRef optimize(PyObject_GetAttrString(PySys_GetObject("flags"), "optimize"));
     if (!optimize) return nullptr;
     state->options.asserts = !debug || PyLong_AsLong(optimize.get()) == 0;
@@ -314,6 +337,7 @@ struct BoundClass {
   PyTypeObject *type = nullptr;
   PyObject *function = nullptr, *instance = nullptr;
 
+  /// Imports the class at the first use. False with an exception.
   bool find() {
     if (type) return true;
     PyRef module(PyImport_ImportModule("kernelwright.kernel"));
@@ -363,10 +387,12 @@ std::optional<std::vector<Tensor>> fast_call(PyObject *kernel, std::span<const T
   bool same_call = plan->word_count == call.words.size() &&
                    same(plan->words.data(), call.words.data(), plan->word_count) && plan->knows(call.sizes());
   if (!same_call) return std::nullopt;
+  // run() may release the GIL: the pin keeps other calls from dropping the plan
   PlanPin held(plan);
   const LoadedKernel &body = plan->body();
   std::vector<Tensor> outputs = make_outputs(body, plan->out_extents, call);
   size_t extents = call.extents.size();
+  // the ABI takes one list of dims: extents, then strides
   call.extents.append(call.strides);
   RunResult r = run(body, plan->work, {call.data.data(), call.extents.data(), nullptr, plan->workspace});
   if (!end_run(*k, body, {call.extents.data(), extents}, r)) return std::vector<Tensor>();
@@ -382,6 +408,7 @@ bool infer_outputs(KernelState &k, PyObject *const *args, size_t nargs, std::vec
   PlanPin plan(need_plan(k, f));
   if (!plan || (!plan->knows(sizes_of(f)) && !enter_shape(k, *plan, f))) return note_call(k, f), false;
   const Artifact &a = plan->body().artifact();
+  // types of all parameters first: results may name arguments as well as outputs
   std::vector<TensorType> by_param;
   size_t at = 0;
   for (const ParamRecord &p : a.params) {
@@ -399,12 +426,14 @@ bool infer_outputs(KernelState &k, PyObject *const *args, size_t nargs, std::vec
 }
 
 RunResult run_for_cpp(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
+  // a thread without the GIL has nothing to release
   return PyGILState_Check() ? run(kernel, work, words) : run_here(kernel, words, nullptr);
 }
 
 bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f) {
   if (!k.parameters.refused && k.parameters.names.size() + k.captured.arrays.size() <= max_args) [[likely]]
     return bind_arguments(k, args, nargs, kwnames, f);
+  // the check of the text can point at the parameter; the message below has no place
   if (k.check())
     raise_error(Code::E112, cat("kernel '", k.name, "' has parameters that kernels cannot have"));
   return false;
@@ -413,6 +442,7 @@ bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
 bool note_same_views(KernelState &k, CallFrame &f) {
   CallPlan *last = k.last_plan;
   PlanPin plan(find_plan(k, f));
+  // this is no call: the plan that the next call tries first stays the same
   k.last_plan = last;
   if (!plan || !(plan->has_inout || f.has_out)) return true;
   if (f.has_out && !check_out_count(k, *plan->main, f)) return false;

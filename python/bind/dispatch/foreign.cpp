@@ -9,6 +9,7 @@ namespace kw {
 
 namespace {
 
+/// A way to export memory: the attribute that objects have, and what reads it. They are tried in this order.
 struct Protocol {
   const char *attribute, *reader;  ///< reader: a function of NumPy
 };
@@ -33,6 +34,7 @@ class Nesting {
   Nesting() { ++depth; }
   Nesting(const Nesting &) = delete;
   ~Nesting() { --depth; }
+  /// Returns whether the stack has room for one more call. The outermost call always fits.
   bool fits() const { return depth == 1 || stack_left() > size_t{96} << 10; }
 
  private:
@@ -49,6 +51,7 @@ PyRef view_of_foreign(PyObject *o, std::string &why) {
     return {};
   }
   for (const Protocol &p : protocols) {
+    // asks the class, as Python does for special methods
     if (!PyObject_HasAttrString(reinterpret_cast<PyObject *>(Py_TYPE(o)), p.attribute)) continue;
     PyRef numpy(PyImport_ImportModule("numpy"));
     PyRef view(numpy ? PyObject_CallMethod(numpy.get(), p.reader, "O", o) : nullptr);

@@ -30,10 +30,12 @@ inline bool is_like(PyObject *o, const InlineCache::Tensor &t, int wanted_flags,
   return true;
 }
 
+/// Flags of the arrays that the cache covers: their layout needs no strides.
 constexpr int plain_flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
 
 /// NumPy's own object of a dtype, which lives for ever, or null.
 const void *descr_of(PyArrayObject *a) {
+  // a dtype in foreign byte order or with metadata is another object, and is not remembered
   PyArray_Descr *own = PyArray_DescrFromType(PyArray_TYPE(a));
   Py_DECREF(own);
   return own == PyArray_DESCR(a) ? own : nullptr;
@@ -67,11 +69,14 @@ bool has_captured_arrays(const Captures &captures) {
   });
 }
 
+/// Returns whether the array given as out= is like the last output and shares no byte with an input. Sets
+/// `c.out`.
 bool matches_out(const CallPlan &plan, PyObject *o, CachedCall &c) {
   const InlineCache &r = plan.inline_cache;
   const InlineCache::Tensor &t = r.tensors[r.inputs];
   if (!is_like(o, t, plain_flags | NPY_ARRAY_WRITEABLE, plan.out_extents.data(), c.out_extents)) return false;
   char *low = PyArray_BYTES(as_array(o)), *high = low + t.bytes;
+  // in any other case the general path decides whether the output is computed apart
   for (uint32_t i = 0; i < r.inputs; ++i) {
     char *other = static_cast<char *>(c.data[i]);
     if (low < other + r.tensors[i].bytes && other < high) return false;
@@ -85,10 +90,12 @@ bool matches_out(const CallPlan &plan, PyObject *o, CachedCall &c) {
 void remember(CallPlan &plan, const LoadedKernel &kernel, PyObject *const *args) {
   InlineCache &r = plan.inline_cache;
   const Artifact &a = kernel.artifact();
+  // stays false on each early return: a cache that is filled in part is never used
   r.valid = false;
   if (!plan.shape_known || plan.has_inout || output_count(kernel) != 1 || a.results.size() != 1 ||
       a.tuple_of_one || !plan.request.signature.outs.empty() || has_captured_arrays(plan.request.captures))
     return;
+  // the entries follow the signature: extents of all tensors stand one after the other in the plan
   r.arguments = r.inputs = 0;
   const int64_t *extents = plan.extents.data();
   int64_t copied[max_rank];
@@ -97,6 +104,7 @@ void remember(CallPlan &plan, const LoadedKernel &kernel, PyObject *const *args)
     auto kind = s.kind == ArgKind::weak_scalar ? kind_of_number(o) : InlineCache::Kind::tensor;
     r.kinds[r.arguments++] = kind;
     if (kind != InlineCache::Kind::tensor) continue;
+    // strong scalars and unused arguments have no descriptor either: such calls are not remembered
     const void *descr = s.kind == ArgKind::tensor && PyArray_CheckExact(o) ? descr_of(as_array(o)) : nullptr;
     if (!descr || s.stride_class != StrideClass::contiguous ||
         !is_like(o, {descr, s.rank}, plain_flags, extents, copied))
@@ -106,6 +114,7 @@ void remember(CallPlan &plan, const LoadedKernel &kernel, PyObject *const *args)
   }
   for (const ParamRecord &p : a.params) {
     if (p.mode != ParamMode::out) continue;
+    // null for bfloat16 without ml_dtypes: the general path raises the error
     const void *descr = output_descr(p.dtype);
     r.tensors[r.inputs] = {descr, p.rank, p.fill == Fill::zero,
                            bytes_of(p.dtype, p.rank, plan.out_extents.data())};
@@ -132,21 +141,24 @@ bool matches_repeat(const CallPlan &plan, PyObject *const *args, size_t nargs, P
     *data++ = PyArray_DATA(as_array(args[i]));
     extents += t->rank, copied += t->rank, ++t;
   }
+  // empty unless the sizes of outputs, the workspace or the body depend on the scalars
   if (!std::equal(plan.scalars.begin(), plan.scalars.end(), c.scalars)) return false;
   c.extent_count = static_cast<size_t>(copied - c.extents);
   c.workspace = plan.workspace;
   c.work = plan.work;
   if (!kwnames) {
+    // copied: another call may change the plan while this one runs without the GIL
     for (uint32_t d = 0; d < r.tensors[r.inputs].rank; ++d) c.out_extents[d] = plan.out_extents[d];
     return true;
   }
+  // other keywords, also names that are not interned, take the general path
   return PyTuple_GET_SIZE(kwnames) == 1 && PyTuple_GET_ITEM(kwnames, 0) == out_key &&
          matches_out(plan, args[nargs], c);
 }
 
 PyObject *open_output(const CallPlan &plan, CachedCall &c) {
-  const InlineCache::Tensor t =
-      plan.inline_cache.tensors[plan.inline_cache.inputs];  // a copy: see Outputs in dispatch.cpp
+  // a copy: making the array may run Python code, which may drop the plan
+  const InlineCache::Tensor t = plan.inline_cache.tensors[plan.inline_cache.inputs];
   size_t at = plan.inline_cache.inputs;
   PyObject *o = c.out;
   if (o) {
@@ -158,6 +170,7 @@ PyObject *open_output(const CallPlan &plan, CachedCall &c) {
     if (!o) return nullptr;
   }
   c.data[at] = PyArray_DATA(as_array(o));
+  // a new array is zeroed by its allocation; an array given as out= holds old values
   if (t.zeroed && c.out) std::memset(c.data[at], 0, static_cast<size_t>(t.bytes));
   return o;
 }

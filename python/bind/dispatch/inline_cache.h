@@ -16,7 +16,7 @@ struct CachedCall {
   int64_t workspace = 0, work = 0;
 };
 
-/// Fills plan.repeat for a call of the arguments `args`, whose shapes the plan now holds.
+/// Fills plan.inline_cache for a call of the arguments `args`, whose shapes the plan now holds.
 void remember(CallPlan &plan, const LoadedKernel &kernel, PyObject *const *args);
 
 /// Whether the call repeats the plan's last one; out= then needs no further check.

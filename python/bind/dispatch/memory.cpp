@@ -17,6 +17,7 @@ constexpr unsigned trace_domain = 389047;  ///< numpy.lib.tracemalloc_domain
 /// PyTraceMalloc_Track by its symbol: some versions of Python declare it without C linkage.
 extern "C" int track_memory(unsigned domain, uintptr_t data, size_t bytes) __asm__("PyTraceMalloc_Track");
 
+// the first parameter is the context of the handler, which has none
 void *handler_malloc(void *, size_t bytes) { return allocate_buffer(bytes); }
 void *handler_calloc(void *, size_t count, size_t item) {
   size_t bytes = 0;
@@ -50,6 +51,7 @@ PyObject *new_result(void *descr, size_t rank, const int64_t *extents, size_t by
     auto *fields = reinterpret_cast<PyArrayObject_fields *>(o);
     fields->mem_handler = Py_NewRef(handler_object);
     fields->flags |= NPY_ARRAY_OWNDATA;
+    // tracemalloc then counts this memory as that of other arrays
     track_memory(trace_domain, reinterpret_cast<uintptr_t>(data), bytes);
   } else if (data) {
     release_buffer(data);

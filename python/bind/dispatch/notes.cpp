@@ -37,6 +37,8 @@ std::string call_types(const KernelState &k, size_t count, const Passed &passed)
   return out + ")";
 }
 
+/// Adds the types of the call to the pending exception, which stays pending. Returns null. The function
+/// note_call of kernelwright.errors decides which exceptions get the note.
 template <class Passed>
 PyObject *add_note(const KernelState &k, size_t count, const Passed &passed) {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
@@ -57,6 +59,7 @@ std::string call_form(const KernelState &k) {
   for (size_t i = 0; i < k.parameters.names.size(); ++i) {
     out += cat(i ? ", " : "", utf8(k.parameters.names[i].get()));
     if (k.parameters.defaults[i]) {
+      // a long default value is cut to "..."
       std::string value = words_of(PyObject_Repr(k.parameters.defaults[i].get()));
       out += "=" + (value.size() > 20 ? "..." : value);
     }

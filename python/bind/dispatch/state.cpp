@@ -23,6 +23,7 @@ PyObject *call_hook(const char *module_name, const char *hook, PyObject *functio
   return callable ? PyObject_CallFunctionObjArgs(callable.get(), function, running.get(), nullptr) : nullptr;
 }
 
+/// Returns a new reference to an item of a tuple.
 PyObject *tuple_item(PyObject *tuple, Py_ssize_t i) { return Py_NewRef(PyTuple_GET_ITEM(tuple, i)); }
 
 /// An int from 2^63 to 2^64 - 1; leaves `c` alone for greater ones.
@@ -34,6 +35,9 @@ void read_unsigned(PyObject *value, Captured &c) {
 }
 
 /// (kind, value, attributes) as kernelwright.capture describes a value.
+///     x = 3          ("integer", 3)
+///     p = (0.5, x)   ("tuple", (("real", 0.5), ("integer", 3)))
+///     math           ("module", "math", (("pi", ("real", 3.14159)),)): the attributes that the code names
 Captured captured_from(PyObject *described) {
   using Kind = Captured::Kind;
   static constexpr std::pair<const char *, Kind> kinds[] = {
@@ -52,6 +56,7 @@ Captured captured_from(PyObject *described) {
       int overflow = 0;
       auto v = PyLong_AsLongLongAndOverflow(value, &overflow);
       if (!overflow) c.integer = v;
+      // ints from 2^63 on may fit unsigned; all others beyond 64 bits are kept as hexadecimal text
       if (overflow > 0) read_unsigned(value, c);
       if (overflow && !c.integer) c.text = utf8(PyRef(PyNumber_ToBase(value, 16)).get());
       break;
@@ -72,6 +77,7 @@ Captured captured_from(PyObject *described) {
       break;
     case Kind::array:
     case Kind::function:
+      // a function in a tuple or a default value comes as a bare name and has no number
       if (!PyTuple_Check(value)) break;
       c.text = utf8(PyTuple_GET_ITEM(value, 0));
       c.integer = PyLong_AsLongLong(PyTuple_GET_ITEM(value, 1));
@@ -88,6 +94,7 @@ Captured captured_from(PyObject *described) {
   return c;
 }
 
+/// Compares two captured values. Reals compare by their bits: a NaN equals itself, 0.0 differs from -0.0.
 bool same_constant(const Captured &a, const Captured &b) {
   return a.kind == b.kind && a.integer == b.integer && a.exceeds_int64 == b.exceeds_int64 &&
          std::bit_cast<uint64_t>(a.real) == std::bit_cast<uint64_t>(b.real) && a.text == b.text &&
@@ -129,6 +136,7 @@ int KernelState::traverse(visitproc visit, void *arg) {
 }
 
 bool KernelState::read_function() {
+  // all attributes are read before a member changes, so an exception leaves the state as it is
   PyRef running(Py_NewRef(PyFunction_GET_CODE(function)));
   PyRef values(Py_XNewRef(PyFunction_GET_DEFAULTS(function)));
   auto read = [&](const char *name) { return PyRef(PyObject_GetAttrString(running.get(), name)); };
@@ -145,6 +153,7 @@ bool KernelState::read_function() {
   std::vector<PyRef> names_now, defaults_now;
   for (size_t i = 0; i < n; ++i) {
     names_now.emplace_back(tuple_item(names.get(), static_cast<Py_ssize_t>(i)));
+    // default values belong to the last parameters
     bool has = i + given >= n;
     defaults_now.emplace_back(has ? tuple_item(values.get(), static_cast<Py_ssize_t>(i + given - n))
                                   : nullptr);
@@ -176,6 +185,7 @@ bool KernelState::refresh() {
     PyObject *p = PyTuple_GET_ITEM(places, i);
     auto item = [&](Py_ssize_t k) { return PyRef(tuple_item(p, k)); };
     auto kind = static_cast<Guard::Kind>(PyLong_AsLong(PyTuple_GET_ITEM(p, 2)));
+    // capture passes None for a function without defaults, while the field in CPython is null then
     bool may_lack = kind == Guard::Kind::defaults || kind == Guard::Kind::keyword_defaults;
     bool lacks = may_lack && PyTuple_GET_ITEM(p, 3) == Py_None;
     guards_now.push_back({item(0), item(1), lacks ? PyRef() : item(3), kind});
@@ -199,6 +209,7 @@ bool KernelState::refresh() {
     place.callees.push_back(
         {utf8(PyTuple_GET_ITEM(c, 2)), static_cast<uint32_t>(PyLong_AsUnsignedLong(PyTuple_GET_ITEM(c, 3)))});
   }
+  // the key of a request that holds nothing but the values stands for this set of values
   Request of_values;
   of_values.captures = values_now;
   of_values.identity = identity;
@@ -209,6 +220,7 @@ bool KernelState::refresh() {
       captured.generations.try_emplace(key_of(of_values).text(), captured.last_generation + 1);
   captured.generation = known->second;
   captured.last_generation += is_new;
+  // forgets generations without plans, so that a value that always changes cannot fill the memory
   if (captured.generations.size() > 2 * max_plans)
     std::erase_if(captured.generations,
                   [&](const auto &g) { return g.second != captured.generation && !has_plans_of(g.second); });
@@ -243,6 +255,7 @@ bool KernelState::read_source(SourceText &out) const {
 }
 
 bool KernelState::check() {
+  // look() first: callees and places must be those of the code that is read
   SourceText source;
   if (!look() || !read_source(source)) return false;
   std::vector<Resolved> errors = check_text(source, captured.values);
@@ -260,9 +273,11 @@ static bool log_slow_compile(const KernelState &k, double seconds) {
 }
 
 std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r) {
+  // a hit in the cache needs no source text
   if (auto kernel = process_jit().find(r)) return kernel;
   SourceText source;
   if (!read_source(source)) return nullptr;
+  // the GIL as it is released during the wait; `look` takes it back for a moment
   GilReleased *held = nullptr;
   auto without_gil = [&](const std::function<void()> &body) {
     GilReleased released;
@@ -274,6 +289,7 @@ std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r) {
   if (::gettid() == ::getpid())
     look = [&] { return held->with_gil([] { return PyErr_CheckSignals() != 0; }); };
   auto begin = std::chrono::steady_clock::now();
+  // the compilation owns copies of request and source: it goes on after an interrupted caller has left
   Compiled made =
       compiler_.get(key_text(r), [r, source] { return process_jit().compile(r, source); }, without_gil, look);
   if (made.is_interrupted) return nullptr;
@@ -317,6 +333,7 @@ bool KernelState::has_plans_of(uint64_t number) const {
 
 CallPlan *KernelState::add_plan(std::unique_ptr<CallPlan> plan) {
   plans.insert(plans.begin(), std::move(plan));
+  // from the least recently used on; plans that calls hold stay, so more than max_plans may remain
   for (size_t i = plans.size(); plans.size() > max_plans && i-- > 1;)
     if (!plans[i]->users) plans.erase(plans.begin() + static_cast<ptrdiff_t>(i));
   return last_plan = plans[0].get();

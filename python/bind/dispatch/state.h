@@ -54,6 +54,8 @@ struct Guard {
   Kind kind{};
   mutable uint64_t version = 0;  ///< of a dict that had the entry; 0 is none's
 
+  /// Returns whether the place still has the same object, by identity. The lookup in a dict may run Python
+  /// code.
   bool holds() const {
     PyObject *c = container.get(), *now = nullptr;
     switch (kind) {
@@ -140,8 +142,8 @@ class PlanPin {
 };
 
 /// In a frame that calls Python without the GIL or may lose it: a thread that the interpreter ends there
-/// sleeps (bind/thread_end.cpp says why). For frames that have nothing to destroy, which the unwinding does
-/// not ask, below frames of the core.
+/// sleeps (bind/dispatch/thread_end.cpp says why). For frames that have nothing to destroy, which the
+/// unwinding does not ask, below frames of the core.
 class StaysAtEnd {
  public:
   StaysAtEnd() = default;
@@ -206,6 +208,7 @@ struct CapturedState {
   bool fresh = false;                           ///< the values were read and have compiled
 };
 
+/// The function, the captured values and the plans that one kernel object owns.
 class KernelState {
  public:
   PyObject *function = nullptr;  ///< owned
@@ -221,6 +224,7 @@ class KernelState {
   std::set<std::string> warned;
 
   ~KernelState();
+  /// Visits the references that may lead back to the kernel (tp_traverse).
   int traverse(visitproc visit, void *arg);
 
   /// True when every captured name still has the object it had.
@@ -244,6 +248,7 @@ class KernelState {
   /// when Python raised.
   bool refresh();
 
+  /// Returns the request for one body of the version for `signature`, for the present target.
   Request request(const Signature &signature, Body body) const;
   /// From memory, disk or a compilation; null with a Python exception set.
   std::shared_ptr<const LoadedKernel> obtain(const Request &r);

@@ -17,13 +17,14 @@ namespace kw {
 
 namespace {
 
+/// A handle of a runtime tensor as a Python object. Several objects may stand for the same tensor.
 struct TensorObject {
   PyObject_HEAD Tensor tensor;
   bool shows;  ///< its memory, by an array that may be written and that keeps this alive
 };
 
-PyTypeObject *tensor_type = nullptr;
-std::vector<PyTypeObject *> result_classes;
+PyTypeObject *tensor_type = nullptr;         ///< made once, when the module is imported
+std::vector<PyTypeObject *> result_classes;  ///< referenced for good
 
 TensorObject *as_tensor(PyObject *o) { return reinterpret_cast<TensorObject *>(o); }
 
@@ -37,11 +38,13 @@ void release_object(PyObject *o) {
   stays.over();
 }
 
+/// Returns a storage over an array's memory. It keeps the array alive until no tensor needs the memory.
 std::shared_ptr<Storage> storage_of(PyArrayObject *a) {
   PyObject *o = Py_NewRef(reinterpret_cast<PyObject *>(a));
   return Storage::adopt(PyArray_DATA(a), PyArray_ISWRITEABLE(a), [o] { release_object(o); });
 }
 
+/// Tensor(array): copies the array into row-major memory of its own, in native byte order.
 PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   static const char *keywords[] = {"array", nullptr};
   PyObject *given = nullptr;
@@ -70,18 +73,22 @@ PyObject *tensor_shape(PyObject *self, void *) {
   return out;
 }
 
+/// Raises a TypeError for bfloat16 without ml_dtypes.
 PyObject *tensor_numpy_dtype(PyObject *self, void *) {
   const void *descr = output_descr(as_tensor(self)->tensor.dtype());
   if (!descr) return PyErr_Format(PyExc_TypeError, "bfloat16 needs the package ml_dtypes");
   return Py_NewRef(static_cast<PyObject *>(const_cast<void *>(descr)));
 }
 
+/// Returns an array over the memory. Nobody reports writes through a writable one, so the memory counts as
+/// exposed: its bytes are compared instead, until the array is gone.
 PyObject *tensor_numpy(PyObject *self, PyObject *) {
   return guarded([&]() -> PyObject * {
     const Tensor &t = as_tensor(self)->tensor;
     PyRef array(array_over(t));
     if (!array || !t.writable()) return array.release();
     t.storage().expose(t.address_range());
+    // array_over made the base of the array; the exposure ends when that object is deallocated
     as_tensor(PyArray_BASE(reinterpret_cast<PyArrayObject *>(array.get())))->shows = true;
     return array.release();
   });
@@ -100,6 +107,7 @@ PyObject *tensor_tracked(PyObject *self, void *) {
   return PyBool_FromLong(static_cast<bool>(as_tensor(self)->tensor.history()));
 }
 
+/// Returns a tensor over the memory of the array, or of a copy if its strides are irregular.
 PyObject *tensor_from_array(PyObject *type, PyObject *array) {
   return guarded([&]() -> PyObject * {
     Tensor t = tensor_over(array, "input");
@@ -114,6 +122,7 @@ PyObject *tensor_as_class(PyObject *type, PyObject *other) {
   return wrap_tensor(reinterpret_cast<PyTypeObject *>(type), *t);
 }
 
+/// Replaces the handle of this object. Other objects and calls keep the tensor that it stood for.
 PyObject *tensor_assign(PyObject *self, PyObject *other) {
   const Tensor *t = tensor_of(other);
   if (!t) return PyErr_Format(PyExc_TypeError, "expected a tensor, got %s", Py_TYPE(other)->tp_name);
@@ -173,6 +182,7 @@ const Tensor *tensor_of(PyObject *o) {
 }
 
 PyObject *wrap_tensor(PyTypeObject *type, Tensor t) {
+  // tp_alloc clears the object, so `shows` is false; the handle still needs its constructor
   PyObject *self = type->tp_alloc(type, 0);
   if (self) new (&as_tensor(self)->tensor) Tensor(std::move(t));
   return self;
@@ -194,6 +204,7 @@ PyTypeObject *default_result_class() { return result_classes.empty() ? tensor_ty
 bool is_array_like(PyObject *o) { return PyArray_Check(o) || PyArray_IsScalar(o, Generic); }
 
 Tensor tensor_over(PyObject *o, const char *name, bool *copied) {
+  // a number of NumPy becomes an array of rank 0, which is a copy
   if (!PyArray_Check(o)) {
     PyRef array(PyArray_FromScalar(o, nullptr));
     if (copied) *copied = true;
@@ -206,6 +217,7 @@ Tensor tensor_over(PyObject *o, const char *name, bool *copied) {
                  reinterpret_cast<PyObject *>(PyArray_DESCR(a)));
     return {};
   }
+  // NumPy counts strides in bytes, tensors in elements
   auto item = static_cast<int64_t>(item_size(static_cast<DType>(dtype)));
   std::vector<int64_t> strides;
   bool regular = PyArray_ISALIGNED(a);
@@ -231,6 +243,7 @@ PyObject *array_over(const Tensor &t, bool writable) {
     dims[d] = t.shape()[d];
     strides[d] = t.strides()[d] * static_cast<int64_t>(item_size(t.dtype()));
   }
+  // the base is a new object: `_assign` to the user's object would release the memory under the array
   PyRef owner(wrap_tensor(tensor_type, t));
   Py_INCREF(const_cast<void *>(descr));
   PyRef array(owner ? PyArray_NewFromDescr(&PyArray_Type,
@@ -240,6 +253,7 @@ PyObject *array_over(const Tensor &t, bool writable) {
                     : nullptr);
   if (!array || PyArray_SetBaseObject(reinterpret_cast<PyArrayObject *>(array.get()), owner.release()) < 0)
     return nullptr;
+  // derives the contiguity and alignment flags from the strides and the address
   PyArray_UpdateFlags(reinterpret_cast<PyArrayObject *>(array.get()), NPY_ARRAY_UPDATE_ALL);
   return array.release();
 }

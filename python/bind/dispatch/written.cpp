@@ -13,6 +13,8 @@ namespace kw {
 
 namespace {
 
+/// The bytes from the lowest to the highest element of an array, gaps included. Ranges that do not meet prove
+/// that two arrays are apart; ranges that meet prove nothing.
 struct AddressRange {
   const char *low, *high;  ///< end exclusive; equal for an array without elements
   bool meets(const AddressRange &o) const {
@@ -20,6 +22,7 @@ struct AddressRange {
   }
 };
 
+/// Returns the address range. A negative stride reaches below the address of the first element.
 AddressRange address_range(PyArrayObject *a) {
   const char *low = PyArray_BYTES(a), *high = low;
   if (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) {
@@ -70,6 +73,8 @@ bool overlaps_itself(PyArrayObject *a) {
 /// How messages name a written array: by its parameter, or as out= when there is none.
 std::string subject(const char *parameter) { return parameter ? cat("argument '", parameter, "'") : "out="; }
 
+/// Returns true for a writable array whose elements share no memory, else false with E222. With shared
+/// elements the result would depend on the order of the stores.
 bool check_writable(const KernelState &k, const char *parameter, PyArrayObject *a) {
   if (!(PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE)) {
     raise_error(Code::E222, cat(subject(parameter), " of kernel '", k.name, "' is written but read-only"),
@@ -88,6 +93,7 @@ bool check_writable(const KernelState &k, const char *parameter, PyArrayObject *
   return true;
 }
 
+/// Returns whether the call works on a contiguous copy of the array.
 bool is_copied(const CallFrame &f, PyArrayObject *a) {
   return std::any_of(f.copies.begin(), f.copies.end(),
                      [&](const auto &c) { return c.second == reinterpret_cast<PyObject *>(a); });
@@ -105,6 +111,7 @@ bool is_same_view(PyArrayObject *a, PyArrayObject *b) {
   return true;
 }
 
+/// Unites two groups of arguments that are the same view. The least index stands for the group.
 void join_aliases(CallFrame &f, size_t i, size_t j) {
   uint8_t first = std::min(f.alias[i], f.alias[j]), other = std::max(f.alias[i], f.alias[j]);
   for (size_t k = 0; k < f.arg_count; ++k)
@@ -120,6 +127,8 @@ struct Written {
   bool is_argument(size_t i) const { return parameter && number == i; }
 };
 
+/// Notes that a written array is the same view as argument `i`. The first note fills the tables: until then
+/// each argument is a group of its own, and no output has one.
 void note_same_view(CallFrame &f, const Written &w, size_t i) {
   if (!std::exchange(f.same_views, true)) {
     for (size_t k = 0; k < f.arg_count; ++k) f.alias[k] = static_cast<uint8_t>(k);
@@ -139,6 +148,7 @@ bool check_apart(const KernelState &k, const Written &w, CallFrame &f) {
     if (w.is_argument(i) || !PyArray_Check(f.args[i])) continue;
     auto *other = reinterpret_cast<PyArrayObject *>(f.args[i]);
     if (!range.meets(address_range(other))) continue;
+    // a copy would not see what the kernel writes through the other array
     bool copied = is_copied(f, w.array) || is_copied(f, other);
     if (w.joins && !copied && is_same_view(w.array, other)) {
       note_same_view(f, w, i);
@@ -195,8 +205,10 @@ bool check_written(const KernelState &k, const CallPlan &plan, CallFrame &f) {
     auto *a = number < f.out_count ? reinterpret_cast<PyArrayObject *>(f.given[number]) : nullptr;
     if (!a) continue;
     if (!check_writable(k, nullptr, a)) return false;
+    // the kernel writes a new array, and the call copies it to this one after the run
     if (!is_apart_or_in_place(p, a, number, f)) f.temporaries |= 1u << number;
   }
+  // two outputs in the same memory have no defined contents
   for (size_t i = 0; i < f.out_count; ++i)
     for (size_t j = 0; j < i; ++j) {
       auto *a = reinterpret_cast<PyArrayObject *>(f.given[i]);

@@ -41,6 +41,8 @@ class GilHeld {
 };
 
 /// The inputs of a call, dynamic ones as tuples, and its attributes.
+///     inputs x and dynamic ys with two tensors, attribute axis → x, (y0, y1), axis
+/// `more` is the number of values that the caller appends.
 template <class Convert>
 std::vector<py::object> arguments(const OpCall &call, Convert &&convert, size_t more = 0) {
   std::vector<py::object> out;
@@ -70,6 +72,7 @@ std::vector<bool> mutable_tensors(const OpCall &call) {
 
 /// A result that somebody else may still change, or that is a part of another array, as one of its own.
 py::object own_array(py::object array) {
+  // `array` and the variable of the caller hold one reference each; a third one is somebody else's
   bool is_shared =
       Py_REFCNT(array.ptr()) > 2 || (py::hasattr(array, "base") && !array.attr("base").is_none());
   return is_shared && py::hasattr(array, "copy") ? py::object(array.attr("copy")()) : array;
@@ -90,9 +93,11 @@ std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
   py::object result = call_with(function, args);
   std::vector<Tensor> out;
   auto take = [&](py::object o) {
+    // an input that comes back is recognized by its object
     auto found = std::find(arrays.begin(), arrays.end(), o.ptr());
     if (found != arrays.end() && !o.is_none()) {
       auto at = static_cast<size_t>(found - arrays.begin());
+      // a copy of an input that is not written: the result must not share the memory of the caller
       out.push_back(may_write[at] ? call.inputs[at] : ops::copied(call.inputs[at]));
       if (may_write[at]) call.inputs[at].storage().note_write();
       return;
@@ -113,6 +118,7 @@ std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
   const OpDef &def = call.op->def;
   std::vector<bool> may_write = mutable_tensors(call);
   py::list scalars, written;
+  // without counts there is one tensor for each declared input, so the indices agree
   for (size_t i = 0; call.counts.empty() && i < def.inputs.size(); ++i) {
     if (call.inputs[i] && call.inputs[i].shape().empty()) scalars.append(def.inputs[i].name);
     if (may_write[i]) written.append(def.inputs[i].name);
@@ -122,6 +128,8 @@ std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
   throw error;
 }
 
+/// Builds the registry's row of a kernel from its description in Python. The tensors that the condition
+/// `when` sees are objects of `type`.
 KernelDef kernel_from_python(const std::string &op, const py::dict &spec, PyTypeObject *type,
                              bool is_registered) {
   KernelDef k;
@@ -133,6 +141,7 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &spec, PyType
   k.priority = py::cast<int>(spec["priority"]);
   if (py::cast<std::string>(spec["device"]) != "CPU") k.device = Device::cuda;
   for (py::handle row : spec["rows"]) {
+    // an empty name fits any dtype
     DTypeRow dtypes;
     for (py::handle name : row) {
       auto text = py::cast<std::string>(name);
@@ -151,9 +160,11 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &spec, PyType
       return py::cast<bool>(call_with(*held, args));
     };
   }
+  // compiled kernels can take tensors directly, without arrays in between
   bool is_kernel = py::isinstance(spec["run"], py::module_::import("kernelwright._core").attr("Kernel"));
   k.run = [held = shared(spec["run"]), is_kernel, is_registered](const OpCall &call,
                                                                  std::span<const TensorType>) {
+    // an operator call may come from a thread of C++
     GilHeld gil;
     try {
       if (is_kernel && call.attrs.empty()) {
@@ -187,6 +198,8 @@ struct LastInference {
   }
 };
 
+/// Returns the inference as a function of a call. If `repeats`, a call that asks the same as the last one
+/// gets the last answer without Python.
 auto infer_from_python(py::object function, bool repeats) {
   return [repeats, held = shared(std::move(function)),
           last = std::make_shared<std::optional<LastInference>>()](const OpCall &call) {
@@ -201,6 +214,7 @@ auto infer_from_python(py::object function, bool repeats) {
     });
     std::vector<TensorType> out;
     py::object inferred = call_with(*held, args);
+    // only the conversion: an error of the function itself passes on as the user raised it
     try {
       for (auto type : py::cast<py::list>(inferred)) out.push_back(type_from_python(type));
     } catch (const py::cast_error &) {
@@ -226,6 +240,7 @@ auto bprop_from_python(py::object function, py::object check, bool tuple, PyType
     auto object = [&](Tensor t) { return tensor_to_python(std::move(t), type); };
     std::vector<py::object> args = arguments(g.call, object, 2);
     size_t expected = args.size();
+    // one tensor stands alone, unless the operator has tuples of outputs
     auto append = [&](const std::vector<Tensor> &several, auto &&convert) {
       if (several.size() == 1 && !tuple) return args.push_back(convert(several[0]));
       py::tuple all(several.size());
@@ -250,6 +265,7 @@ auto bprop_from_python(py::object function, py::object check, bool tuple, PyType
                            with_article(Py_TYPE(result.ptr())->tp_name)));
     auto gradients = py::reinterpret_borrow<py::sequence>(result);
     size_t inputs = def.inputs.size();
+    // gradients of attributes may be left out; those that come are not used
     if (gradients.size() != inputs && gradients.size() != expected)
       throw_type_error(cat(subject(), " returned ", counted(gradients.size(), "gradient"), ", but has ",
                            counted(inputs, "input"),
@@ -262,6 +278,7 @@ auto bprop_from_python(py::object function, py::object check, bool tuple, PyType
       };
       py::object one = gradients[i];
       size_t n = g.call.counts.empty() ? 1 : g.call.counts[i];
+      // None for a dynamic input stands for all of its tensors
       if (def.inputs[i].arity != Arity::dynamic || one.is_none()) {
         for (size_t k = 0; k < n; ++k) out.push_back(tensor_or_none(one, what));
       } else {
@@ -275,6 +292,7 @@ auto bprop_from_python(py::object function, py::object check, bool tuple, PyType
   };
 }
 
+/// Reads the declaration of an operator: inputs, outputs, attributes with their defaults, and the inference.
 OpDef def_from_python(const py::dict &spec) {
   OpDef def;
   def.name = py::cast<std::string>(spec["name"]);
@@ -290,6 +308,7 @@ OpDef def_from_python(const py::dict &spec) {
     OpAttr a{py::cast<std::string>(items[0])};
     auto type = py::cast<std::string>(items[1]);
     bool known = false;
+    // types are given by name; `texts` is the last enumerator
     for (int t = 0; t <= static_cast<int>(AttrType::texts); ++t)
       if (attr_type_name(static_cast<AttrType>(t)) == type) a.type = static_cast<AttrType>(t), known = true;
     if (!known) throw_type_error(cat("'", type, "' is no type of attributes"));
@@ -325,6 +344,7 @@ std::shared_ptr<const Operator> operator_from_python(const py::dict &spec, bool 
                    true,
                    {},
                    def.source};
+  // an operator of its own: no name leads to it
   if (!is_registered) return make_op(std::move(def), std::move(kernels), std::move(grad));
   Registration rows;
   rows.ops.push_back(std::move(def));

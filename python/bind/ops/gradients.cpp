@@ -29,6 +29,7 @@ PyTypeObject *class_beside(py::handle o) {
   return type ? type : default_result_class();
 }
 
+/// set_recording(True, False or None) → what the setting was before. None means that none was made.
 PyObject *set_recording_to(PyObject *, PyObject *on) {
   std::optional<bool> before = set_recording(on == Py_None ? std::nullopt : std::optional(on == Py_True));
   return before ? PyBool_FromLong(*before) : Py_NewRef(Py_None);
@@ -61,12 +62,14 @@ PyObject *gradients_of(PyObject *, PyObject *const *args, Py_ssize_t count) {
   });
 }
 
+/// Returns the name of an object's class without its module.
 std::string class_name(py::handle o) {
   std::string_view name = Py_TYPE(o.ptr())->tp_name;
   return std::string(name.substr(name.rfind('.') + 1));
 }
 
 /// Appends the tensors of a value and of tuples and lists in it.
+///     (a, [b, 1]) → a, b; other objects are skipped
 void flatten(py::handle o, std::vector<Tensor> &out) {
   if (const Tensor *t = tensor_of(o.ptr())) return out.push_back(*t);
   if (PyTuple_Check(o.ptr()) || PyList_Check(o.ptr()))
@@ -97,6 +100,8 @@ PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
     py::object out, more = py::tuple();
     asked.reserve(held.size()), types.reserve(held.size());
     {
+      // the gradients themselves are computed outside this scope: they are recorded only if an outer setting
+      // says so
       RecordingHere recording;
       if (args[3] != Py_None) more = py::reinterpret_borrow<py::object>(args[3])();
       for (py::handle item : py::reinterpret_borrow<py::sequence>(args[2])) {
@@ -107,6 +112,8 @@ PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
                                at < held.size() ? class_name(held[at]) : "missing",
                                ", but must be a Tensor"));
         types.push_back(class_beside(held[at]));
+        // the function may change the variable in place: the gradient is asked by a handle with its present
+        // history
         Tensor variable = make_variable(*t);
         asked.push_back(with_same_history(variable));
         held[at] = tensor_to_python(std::move(variable), types.back());
@@ -123,6 +130,7 @@ PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
     std::vector<Tensor> found = gradients(outputs, tensors_from(args[4]), asked);
     py::list by(found.size());
     for (size_t i = 0; i < found.size(); ++i) {
+      // no gradient: the outputs do not depend on this tensor
       if (!found[i]) found[i] = Tensor::zeros(asked[i].dtype(), asked[i].shape());
       by[i] = tensor_to_python(std::move(found[i]), types[i]);
     }

@@ -24,6 +24,7 @@ namespace kw {
 
 namespace {
 
+/// The Python object of an operator. It shares `op` with the registry and with recorded calls.
 struct OperatorObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   std::shared_ptr<const Operator> op;
@@ -38,9 +39,10 @@ OperatorObject *as_operator(PyObject *o) { return reinterpret_cast<OperatorObjec
 /// A call as it is read from Python objects.
 struct CallReader {
   OpCall call;
-  std::vector<std::pair<size_t, PyObject *>> numbers;  ///< inputs that are Python numbers
-  PyTypeObject *result = nullptr, *fallback = nullptr;
+  std::vector<std::pair<size_t, PyObject *>> numbers;   ///< inputs that are Python numbers
+  PyTypeObject *result = nullptr, *fallback = nullptr;  ///< classes of results; fallback: no input has one
 
+  /// Names a declared input in messages: "input 'x' of kw::add".
   std::string what(size_t input) const {
     const OpDef &def = call.op->def;
     return cat("input '", def.inputs[input].name, "' of ", def.name);
@@ -48,8 +50,11 @@ struct CallReader {
 
   void add(Tensor t) { call.inputs.push_back(std::move(t)); }
 
+  /// Reads one tensor of a declared input: a tensor, an array, None for an optional one, or a number. A
+  /// number waits for read_numbers(), since its dtype depends on the tensors.
   void read_tensor(PyObject *o, size_t input) {
     if (const Tensor *t = tensor_of(o)) [[likely]] {
+      // the class of the first tensor that has one becomes the class of the results
       if (!result) result = result_class(o);
       return add(*t);
     }
@@ -68,6 +73,7 @@ struct CallReader {
     add(std::move(t));
   }
 
+  /// Reads a declared input, one tensor or a sequence of them, and notes in `call.counts` how many it has.
   void read_input(PyObject *o, size_t input) {
     if (call.op->def.inputs[input].arity != Arity::dynamic) {
       read_tensor(o, input);
@@ -83,6 +89,7 @@ struct CallReader {
   }
 
   /// A number takes the dtype of the first tensor that is no truth value, as far as that can hold its kind.
+  ///     add(x: float32, 2): 2 is float32      add(i: int64, 0.5): 0.5 is float64
   void read_numbers() {
     std::optional<DType> beside;
     for (const Tensor &t : call.inputs)
@@ -113,6 +120,8 @@ struct CallReader {
                        [](const OpInput &i) { return i.arity == Arity::dynamic; });
   }
 
+  /// Reads the values of a call: inputs, then attributes, each by position or by keyword. Throws OpError if
+  /// one is unknown, missing or given twice.
   void read(PyObject *const *args, size_t nargs, PyObject *kwnames) {
     const OpDef &def = call.op->def;
     size_t most = def.inputs.size() + def.attrs.size();
@@ -125,6 +134,7 @@ struct CallReader {
       if (!numbers.empty()) read_numbers();
       return;
     }
+    // one slot for each input, then for each attribute; null where nothing is given
     std::vector<PyObject *> values(most, nullptr);
     std::copy(args, args + nargs, values.begin());
     for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
@@ -134,12 +144,14 @@ struct CallReader {
       if (!values[i]) throw_type_error(cat(what(i), " is missing"));
       read_input(values[i], i);
     }
+    // attributes that are not given get their defaults when the call is checked
     for (size_t a = 0; a < def.attrs.size(); ++a)
       if (PyObject *v = values[def.inputs.size() + a])
         call.attrs.emplace_back(def.attrs[a].name, attr_from_python(v, def.attrs[a].name));
     if (!numbers.empty()) read_numbers();
   }
 
+  /// Puts the value of a keyword into the slot of the input or attribute of that name.
   void read_keyword(const std::string &name, PyObject *value, std::vector<PyObject *> &values) const {
     const OpDef &def = call.op->def;
     size_t at = 0;
@@ -159,8 +171,10 @@ struct CallReader {
   }
 };
 
+/// op(inputs…, attributes…) → the output, or a tuple of them.
 PyObject *operator_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   return calling([&]() -> PyObject * {
+    // values of keywords stand behind the positional ones; object_of looks through all of them
     Py_ssize_t positional = PyVectorcall_NARGS(nargsf),
                count = positional + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     CallReader r;
@@ -216,6 +230,7 @@ PyObject *make_operator_type() {
   return type;
 }
 
+/// Returns a new object for an operator. Results of calls without tensors are of class `type`.
 py::object wrap_operator(std::shared_ptr<const Operator> op, bool tuple = false,
                          PyTypeObject *type = nullptr) {
   PyObject *self = operator_type->tp_alloc(operator_type, 0);
@@ -227,6 +242,7 @@ py::object wrap_operator(std::shared_ptr<const Operator> op, bool tuple = false,
   return py::reinterpret_steal<py::object>(self);
 }
 
+/// Returns the operator of an object. Throws OpError for other objects.
 const Operator &operator_of(py::handle o) {
   if (!PyObject_TypeCheck(o.ptr(), operator_type)) throw_type_error("expected an operator");
   return *as_operator(o.ptr())->op;
@@ -237,7 +253,7 @@ const Operator &operator_of(py::handle o) {
 struct FastCallProxyObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *operator_;  ///< an OperatorObject, or null
-  Py_ssize_t count;
+  Py_ssize_t count;     ///< arguments of a call that goes to the operator at once
 };
 
 FastCallProxyObject *as_short(PyObject *o) { return reinterpret_cast<FastCallProxyObject *>(o); }
@@ -255,6 +271,7 @@ bool found_no_kernel(PyObject *op) {
   return found;
 }
 
+/// Returns a new tuple of the items, or null with an exception.
 PyRef tuple_of(PyObject *const *items, Py_ssize_t count) {
   PyRef tuple(PyTuple_New(count));
   for (Py_ssize_t i = 0; tuple && i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(items[i]));
@@ -265,6 +282,7 @@ PyRef tuple_of(PyObject *const *items, Py_ssize_t count) {
 PyObject *call_short(PyObject *self, PyObject *const *args, Py_ssize_t count, bool has_keywords) {
   PyObject *op = as_short(self)->operator_;
   if (op && count == as_short(self)->count && !has_keywords && std::all_of(args, args + count, tensor_of)) {
+    // held: the call may run Python code that sets another operator
     PyRef held(Py_NewRef(op));
     PyObject *result = operator_vectorcall(op, args, static_cast<size_t>(count), nullptr);
     if (result || !found_no_kernel(op)) return result;
@@ -278,6 +296,7 @@ PyObject *call_short(PyObject *self, PyObject *const *args, Py_ssize_t count, bo
   return tuple ? PyObject_CallMethod(self, "_call", "(O)", tuple.get()) : nullptr;
 }
 
+/// tp_call, for callers that do not use vectorcall.
 PyObject *short_call(PyObject *self, PyObject *args, PyObject *named) {
   bool has_keywords = named && PyDict_GET_SIZE(named) > 0;
   return call_short(self, PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args), has_keywords);
@@ -344,6 +363,7 @@ PyObject *make_short_call_type() {
 }
 
 /// What the registry knows of an operator, for people.
+/// Its keys are name, source, inputs, outputs, attrs, kernels, infers and gradient.
 py::dict describe(const Operator &op) {
   constexpr const char *arities[] = {"required", "optional", "dynamic"};
   py::list inputs, attrs, kernels;
@@ -377,6 +397,8 @@ py::dict describe(const Operator &op) {
   return out;
 }
 
+/// Makes a kernel of the function `name` in a library, with the attributes `given`. An empty image means that
+/// the file at `path` is loaded.
 std::shared_ptr<AotKernel> open_library(const py::bytes &image, const std::string &path,
                                         const std::string &name, const py::dict &given) {
   return raising([&] {
@@ -389,6 +411,7 @@ std::shared_ptr<AotKernel> open_library(const py::bytes &image, const std::strin
   });
 }
 
+/// Adds the store of compiled libraries and the class AotKernel, which calls their functions.
 void bind_libraries(py::module_ &m) {
   m.def("find_library", [](const std::string &key) -> py::object {
     auto image = process_jit().find_library(key);
@@ -453,6 +476,7 @@ void bind_operators(py::module_ &m) {
       return wrap_operator(operator_from_python(spec, is_registered), tuple, type);
     });
   });
+  // (dtype, shape) of each result of a kernel for these arguments; the kernel does not run
   m.def("output_types", [](py::handle kernel, const py::tuple &args) {
     return raising([&] {
       KernelState *k = state_of(kernel.ptr());

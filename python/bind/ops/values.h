@@ -16,6 +16,7 @@ namespace kw {
 
 /// None, bool, int, float, str, dtypes, and lists or tuples of them; throws OpError naming the attribute.
 Attr attr_from_python(pybind11::handle o, std::string_view name, int depth = 0);
+/// Returns a value as a Python object: dtypes as those of NumPy, lists and tuples alike as a list.
 pybind11::object attr_to_python(const Attr &a);
 
 /// ("float32", (2, 3)) and back; throws OpError.

@@ -29,6 +29,7 @@ std::string compile_text(const std::string &text, const std::vector<std::pair<st
   Request r;
   r.name = "text";
   r.target = kernel_target().target;
+  // the tests look at diagnostics, not at machine code
   r.backend = "interp";
   for (const auto &[dtype, rank] : tensors) {
     ArgSpec a;
@@ -74,6 +75,7 @@ std::pair<std::string, std::string> schedule_ir(const std::string &ir, const std
   try {
     auto refused = replay(nest, sources, text);
     if (!refused) return {print(nest.func()), ""};
+    // a refused directive is named by its line
     return {"", cat("refused: ",
                     sources.text(text).substr(refused->line.begin, refused->line.end - refused->line.begin))};
   } catch (const CompileError &e) {
@@ -121,6 +123,7 @@ std::pair<int, int64_t> run_ir(const std::string &text, const std::vector<py::bu
   for (const py::buffer &array : arrays) data.push_back(views.emplace_back(array.request(true)).ptr);
   std::string error;
   RunResult r;
+  // the GIL is free in this block, also while the IR is compiled; only the look takes it
   {
     py::gil_scoped_release released;
     if (auto kernel = load_ir_text(text, error)) {
@@ -131,6 +134,7 @@ std::pair<int, int64_t> run_ir(const std::string &text, const std::vector<py::bu
       });
     }
   }
+  // exceptions are thrown with the GIL held again
   if (!error.empty()) throw py::value_error(error);
   if (PyErr_Occurred()) throw py::error_already_set();
   return {r.status, r.fault.value};
@@ -147,6 +151,7 @@ std::string llvm_fault(const std::string &ir, int what) {
 py::bytes checksum(const py::bytes &bytes) {
   Hash128 h = hash_bytes(std::string_view(bytes));
   std::string out;
+  // 16 bytes: the low half first, each half with its lowest byte first
   for (uint64_t half : {h.low, h.high})
     for (int i = 0; i < 8; ++i) out += static_cast<char>(half >> (8 * i));
   return py::bytes(out);

@@ -26,6 +26,8 @@ RegionEmitter Emitter::regions() const { return RegionEmitter(cx_); }
 
 llvm::Value *Emitter::value_of_size(const Expr &e) const { return scalars().expr(guard_operations(e)); }
 
+/// Without "no-builtins", LLVM would turn loops into calls of memset and its like. These would be undefined
+/// symbols of the object.
 void set_attributes(llvm::Function &fn, const Target &target) {
   fn.setDoesNotThrow();
   fn.addFnAttr("no-builtins");

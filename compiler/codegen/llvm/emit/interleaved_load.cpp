@@ -9,6 +9,9 @@ namespace kw {
 
 using V = llvm::Value *;
 
+/// Loads the lanes of one access. The loads of a group share windows:
+///     x[2 * i], x[2 * i + 1]   →   windows of 2 elements, 2 apart: x0 x1 | x2 x3 | …
+///     lanes of the first load are elements 0, 2, 4, …, those of the second 1, 3, 5, …
 llvm::Value *InterleavedLoadEmitter::emit(const Load &n, const VectorPlace &own) {
   uint32_t count = vec_.count, bits = std::max(bit_width(n.buf->dtype), 8u), element = 0;
   Rows rows{own.at, ops().memory_type(n.buf->dtype), own.step.value(), 1, 0};
@@ -24,6 +27,7 @@ llvm::Value *InterleavedLoadEmitter::emit(const Load &n, const VectorPlace &own)
     rows.first = b_.CreateGEP(rows.element, rows.first, ops().signed_word(rows.step * (int64_t{count} - 1)));
   std::vector<V> parts;
   for (uint32_t from = 0; from < count; from += rows.row) parts.push_back(lanes_from(rows, element, from));
+  // joins vectors of one row each, pairwise, to a vector of all lanes
   for (uint32_t length = rows.row; parts.size() > 1; length *= 2) {
     std::vector<int> both(2 * length);
     std::iota(both.begin(), both.end(), 0);
@@ -45,6 +49,7 @@ uint32_t InterleavedLoadEmitter::begin_of_row(const Rows &rows, uint32_t number)
   return vec_.mask ? begin : std::min(begin, extent_of(rows) - rows.row);
 }
 
+/// Loads a row once; other lanes with elements in this row find it in `loaded`.
 llvm::Value *InterleavedLoadEmitter::row_in_memory(Rows &rows, uint32_t number) {
   if (auto known = rows.loaded.find(number); known != rows.loaded.end()) return known->second;
   auto *row = llvm::FixedVectorType::get(rows.element, rows.row);
@@ -82,6 +87,7 @@ llvm::Value *InterleavedLoadEmitter::lanes_from(Rows &rows, uint32_t element, ui
     V value;
     std::vector<int> at;  ///< of each lane its element, or -1
   };
+  // of each row that holds a wanted element: for each lane the position there, or -1
   std::map<uint32_t, std::vector<int>> places;
   for (uint32_t l = 0; l < rows.row; ++l) {
     uint32_t window = rows.step > 0 ? from + l : vec_.count - 1 - from - l;
@@ -92,6 +98,7 @@ llvm::Value *InterleavedLoadEmitter::lanes_from(Rows &rows, uint32_t element, ui
   std::vector<Piece> pieces;
   for (auto &[number, at] : places) pieces.push_back({row_in_memory(rows, number), std::move(at)});
   if (pieces.size() == 1) return b_.CreateShuffleVector(pieces[0].value, pieces[0].at);
+  // a shuffle takes two registers, so pieces join pairwise until one holds all lanes
   while (pieces.size() > 1) {
     std::vector<Piece> fewer;
     for (size_t i = 0; i + 1 < pieces.size(); i += 2) {

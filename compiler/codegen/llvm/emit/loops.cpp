@@ -31,6 +31,7 @@ constexpr int64_t poll_interval = int64_t{1} << 20;
 
 }  // namespace
 
+/// Both sides of the count's select are cheap and cannot trap, so no branch is needed.
 llvm::Value *LoopEmitter::trip_count(const Expr &lo, const Expr &hi, int64_t step) {
   Expr count = rewrite(trips_between(lo, hi, step), [](const Select &n, const Expr &e) {
     return make_expr(e.dtype(), e.loc(), Select{n.cond, n.yes, n.no, true, true});  // cheaper than a branch
@@ -53,6 +54,8 @@ void LoopEmitter::poll(BasicBlock *on) {
   b_.CreateCondBr(b_.CreateICmpNE(flag, b_.getInt32(0)), cx_.cancelled, on);
 }
 
+/// Chooses how a loop runs. A collapsed row has its length from the rows around it. A parallel loop inside a
+/// chunk or a vector loop runs in this function; any other one becomes a region.
 void LoopEmitter::emit(const For &n) {
   V lo = scalars().expr(n.lo);
   if (&n == cx_.collapsed_row)
@@ -68,6 +71,7 @@ void LoopEmitter::emit(const For &n) {
 
 /// `trips` iterations in this function, the first with the value `lo`.
 void LoopEmitter::iterations(const For &n, V lo, V trips) {
+  // Blocks that are made from here on belong to the loop; hoist_invariants finds them behind `last`.
   BasicBlock *last = &cx_.fn->back(), *before = b_.GetInsertBlock();
   std::optional<VectorizationAnalysis> view;
   if (vector_loops().runs_in_vectors(n)) {
@@ -173,6 +177,7 @@ void LoopEmitter::copied_iterations(const For &n, V lo, V from, V to, BasicBlock
   if (copies == 1) return run_of_iterations(n, lo, from, to, 1, done);
   BasicBlock *several = block("several"), *rest = block("rest"), *one = block("one"), *ran = block("ran");
   V span = b_.CreateSub(to, from);
+  // the mask rounds down to a multiple; it needs a power of two
   V whole = b_.CreateAdd(from, b_.CreateAnd(span, ~uint64_t{copies - 1}));
   b_.CreateCondBr(b_.CreateICmpEQ(from, whole), rest, several);
   b_.SetInsertPoint(several);
@@ -199,6 +204,9 @@ void LoopEmitter::short_loop(const For &n, V lo, V trips) {
 
 /// Runs in stretches of poll_interval iterations, so that the loop itself has no poll.
 void LoopEmitter::inner_loop(const For &n, V lo, V trips) {
+  // for start in 0, P, 2 P, … below trips:                   P is poll_interval
+  //     for k in start … min(start + P, trips): body
+  //     poll
   BasicBlock *before = b_.GetInsertBlock(), *stretch = block("stretch"), *more = block("more"),
              *done = block("done");
   V zero = b_.getInt64(0);
@@ -279,9 +287,13 @@ void LoopEmitter::in_chunks(V from, V to, uint32_t size, bool polls, llvm::funct
 /// own.
 void LoopEmitter::flattened_loop(const For &rows, V lo, V trips) {
   const For *row = row_of(rows, cx_.status != nullptr);
+  // `row` is the loop over the elements of one row:
+  //     for i in rows: for j in row: f(i, j)   →   for j in row of length · rows: f(first row, j)
   ensure(row, cat("the loop over '", rows.iter->name, "' is flattened, but runs over no rows"));
   V one = b_.getInt64(1);
   V length = trip_count(const_int(0), as<For>(rows.body)->hi, 1);  // of a row, which may run in blocks
+  // A thread that runs a piece of each row cannot join rows. Arrays must have rows without a gap between
+  // them.
   V joined = cx_.sub_range.is_whole ? cx_.sub_range.is_whole : b_.getTrue();
   for (const Buf &b : buffers_in_rows(rows, *row)) {
     const std::vector<V> &strides = entry_of(cx_.buffers, b.get()).strides;  // null: 1
@@ -297,6 +309,8 @@ void LoopEmitter::flattened_loop(const For &rows, V lo, V trips) {
     cx_.collapsed_row = nullptr;
     cx_.memo.clear();
   };
+  // Without a constant length, one piece of code serves both cases: the loop over rows runs once or for each
+  // row. A constant length is worth two versions, since the inner loop then has a constant trip count.
   if (!llvm::isa<llvm::ConstantInt>(length))
     return run(b_.CreateSelect(joined, all, length), b_.CreateSelect(joined, fewest, trips));
   BasicBlock *as_one = block("as_one"), *apart = block("apart"), *done = block("done");

@@ -46,10 +46,13 @@ struct WideFunction {
   }
 };
 
+/// Emits one such function. Its body is made during emission, after all passes have run, so the passes that
+/// the emitters rely on are applied to it here.
 class FunctionBody : public Emitter {
  public:
   using Emitter::Emitter;
 
+  /// Makes the function. It is never inlined: sharing its code is the purpose.
   void begin(const std::string &name, llvm::FunctionType *type) {
     cx_.fn = Function::Create(type, Function::InternalLinkage, name, cx_.shared.module);
     set_attributes(*cx_.fn, target());
@@ -58,6 +61,7 @@ class FunctionBody : public Emitter {
     b_.SetInsertPoint(cx_.entry);
   }
 
+  /// Emits the body over single values.
   void scalar(Fn fn, DType from, size_t arity) {
     std::vector<Expr> args;
     for (size_t i = 0; i < arity; ++i) {
@@ -67,6 +71,7 @@ class FunctionBody : public Emitter {
     b_.CreateRet(scalars().expr(guard_operations(if_convert(expand_call(fn, args, {}, target())))));
   }
 
+  /// Emits the body over lanes: arguments go to vector cells, a vector loop of one chunk computes the result.
   void vector(const WideFunction &wide, llvm::Type *result_type) {
     auto declare_cell = [&](const Buf &b, llvm::Type *t) {
       return cx_.vector_cells[b.get()] = b_.CreateAlloca(t, nullptr, b->sym->name);
@@ -84,6 +89,7 @@ class FunctionBody : public Emitter {
 }  // namespace
 
 Function *math_function(ModuleContext &shared, Fn fn, DType from, DType to, size_t arity, uint32_t count) {
+  // the name is the key: the module holds at most one function for each type and number of lanes
   std::string name = cat(row_of(fn).name, "_", short_name(from), "x", count);
   if (Function *made = shared.module.getFunction(name)) return made;
   EmitContext cx{shared};

@@ -10,11 +10,13 @@ using V = llvm::Value *;
 
 namespace {
 
+/// Returns whether an expression is a minimum or maximum.
 bool is_least_or_largest(const Expr &e) {
   const Binary *n = as<Binary>(e);
   return n && (n->op == BinOp::min || n->op == BinOp::max);
 }
 
+/// Returns whether a value may pass through the operation without leaving its vector register.
 bool is_step(const Expr &e) {
   const Binary *n = as<Binary>(e);
   return is_least_or_largest(e) || (n && (n->op == BinOp::add || n->op == BinOp::sub));
@@ -31,6 +33,7 @@ bool RecurrenceEmitter::comes_from_recurrence(const Expr &e) const {
   return n && (comes_from_recurrence(n->a) || comes_from_recurrence(n->b));
 }
 
+/// Moves a scalar into lane 0 of a register of four lanes. The other lanes stay undefined: no one reads them.
 llvm::Value *RecurrenceEmitter::in_first_lane(V v) {
   auto *lanes = llvm::FixedVectorType::get(v->getType(), 4);
   return b_.CreateInsertElement(llvm::PoisonValue::get(lanes), v, uint64_t{0});

@@ -18,6 +18,7 @@ llvm::Value *ReductionEmitter::identity_of(const Reduction &sum, uint32_t count)
   V one = nullptr;
   uint32_t bits = bit_width(sum.cell->dtype);
   bool largest = sum.op == BinOp::min;
+  // of floats, only minima and maxima: no other operation gives the same bits in any order
   if (is_float(sum.cell->dtype)) {
     one = llvm::ConstantFP::getInfinity(t, !largest);
   } else if (sum.op == BinOp::min || sum.op == BinOp::max) {
@@ -34,6 +35,7 @@ llvm::Value *ReductionEmitter::identity_of(const Reduction &sum, uint32_t count)
   return b_.CreateVectorSplat(count, one);
 }
 
+/// Makes the accumulators of a loop, one value for each lane, before its first chunk.
 ReductionCells ReductionEmitter::open(const VectorizationAnalysis &view, uint32_t count) {
   ReductionCells out;
   for (const Reduction &sum : view.reductions()) {
@@ -60,6 +62,7 @@ llvm::Value *ReductionEmitter::folded(const Reduction &sum, V lanes, uint32_t fr
   return lanes;
 }
 
+/// Folds the accumulators for a remainder whose chunks have fewer lanes than those of the loop.
 void ReductionEmitter::narrow(ReductionCells &outer, uint32_t from, uint32_t to) {
   for (auto &[sum, cell] : outer.sums) {
     llvm::Type *t = ops().type(sum.cell->dtype);
@@ -96,6 +99,7 @@ llvm::Value *ReductionEmitter::no_number(const ArgReduction &s) {
   return llvm::ConstantInt::getAllOnesValue(number_type(s));
 }
 
+/// Each lane begins with the scalar's value, so that only an iteration which improves on it is selected.
 BestCells ReductionEmitter::open_best(const ArgReduction &s, uint32_t count) {
   const Buf &best = s.selection.best;
   llvm::Type *t = ops().type(best->dtype);
@@ -179,6 +183,7 @@ void ReductionEmitter::close_best(const BestCells &cells, const For &n, const Ve
   cx_.memo.clear();
 }
 
+/// An iteration that runs once more for a selection has stored everything else before, in its lane.
 bool ReductionEmitter::is_left_out(const Store &n) const {
   return cx_.selected && !cx_.selected->keeps(n.buf) && !cx_.selected_view->is_own(n.buf);
 }

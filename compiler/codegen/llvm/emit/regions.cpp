@@ -26,6 +26,9 @@ using V = llvm::Value *;
 /// The frame of a region: how its chunks ended and how they are cut, then values of the function around it.
 class RegionEmitter::Frame {
  public:
+  /// `status` tells how a chunk failed, or is 0. `per_chunk` is the number of iterations of a chunk. `pieces`
+  /// counts the chunks for each iteration of a cut loop; `piece` is the part of the inner loop in each of
+  /// them.
   enum Field : unsigned { status, per_chunk, pieces, piece, first_value };
 
   /// A value that chunks need; constants they have anyway.
@@ -46,6 +49,7 @@ class RegionEmitter::Frame {
     return frame;
   }
 
+  /// Returns the address of a field.
   V field(llvm::IRBuilder<> &b, V frame, unsigned number) const {
     return b.CreateStructGEP(type_, frame, number);
   }
@@ -110,6 +114,9 @@ llvm::Value *RegionEmitter::cut_inner(const Region &r, V frame, V wanted) {
 /// Threads run chunks of `width` iterations, or without a width one chunk each; one thread alone runs them
 /// all as one chunk.
 void RegionEmitter::emit(const For &n, V lo, V trips) {
+  // One call for one thread, or one call for the pool:
+  //     alone:      body(frame, 0, 0) over all iterations
+  //     together:   env->parallel(env, chunks, body, frame)
   llvm::Type *wide = b_.getInt64Ty();
   V zero = b_.getInt64(0), one = b_.getInt64(1), width = b_.getInt64(n.how.chunk);
   Region region{n, lo, trips, n.how.collapse ? loop_to_collapse(n) : nullptr, captures_of(n)};
@@ -123,6 +130,7 @@ void RegionEmitter::emit(const For &n, V lo, V trips) {
                  : wanted_chunks(n, threads);
   if (!n.how.chunk && !region.cut) chunks = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, chunks, trips);
   BasicBlock *alone = block("alone"), *together = block("together"), *joined = block("joined");
+  // the loop is not worth the pool if there is one thread, or work for one only
   V several = b_.CreateAnd(b_.CreateICmpUGT(threads, one), b_.CreateICmpSGT(chunks, one));
   if (region.cut) several = b_.CreateAnd(several, b_.CreateICmpNE(trips, zero));
   b_.CreateCondBr(several, together, alone);
@@ -156,6 +164,7 @@ void RegionEmitter::leave(const Region &r, V frame) {
     b_.SetInsertPoint(on);
     return;
   }
+  // The pool leaves chunks out when the run is cancelled, so success of all others does not mean success.
   V status = r.frame.load(b_, frame, Frame::status), zero = b_.getInt32(0);
   V cancelled = b_.CreateICmpNE(b_.CreateLoad(b_.getInt32Ty(), cx_.cancel, true), zero);
   V failed = b_.CreateICmpNE(status, zero);
@@ -166,6 +175,7 @@ void RegionEmitter::leave(const Region &r, V frame) {
   b_.SetInsertPoint(on);
 }
 
+/// Loads a field of KwEnv. Offsets in bytes: threads 4, parallel 8, scratch 16, cancel 24.
 llvm::Value *RegionEmitter::load_env(llvm::Type *t, uint64_t offset) {
   return b_.CreateLoad(t, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cx_.env, offset));
 }
@@ -181,6 +191,7 @@ void RegionEmitter::capture(Region &r) {
     r.frame.hold(entry_of(cx_.values, s.get()));
   }
   for (const Buf &b : r.uses.buffers) {
+    // a scalar goes by value: no iteration of a parallel loop changes it
     if (auto cell = cx_.cells.find(b.get()); cell != cx_.cells.end()) {
       r.frame.hold(r.cells[b.get()] = b_.CreateLoad(ops().type(b->dtype), cell->second));
       continue;
@@ -191,6 +202,7 @@ void RegionEmitter::capture(Region &r) {
     r.frame.hold(m.base);
     for (V stride : m.strides) r.frame.hold(stride);
   }
+  // Temporaries of the body lie one behind the other in the memory of each thread.
   r.bytes = b_.getInt64(0);
   for (const WorkspaceSlot &slot : plan_workspace(cx_.shared.func)) {
     if (!r.uses.made.count(slot.buf->sym.get())) continue;
@@ -211,6 +223,7 @@ Function *RegionEmitter::chunk_function(const Region &r) {
   return inner.fn;
 }
 
+/// Emits the function: leaves if a chunk has failed, unpacks the frame, and runs the iterations of its chunk.
 void RegionEmitter::emit_chunk(const Region &r, const EmitContext &outside) {
   llvm::Type *p = b_.getPtrTy();
   cx_.fn = Function::Create(FunctionType::get(b_.getVoidTy(), {p, b_.getInt64Ty(), b_.getInt32Ty()}, false),

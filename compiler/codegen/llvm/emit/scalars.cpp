@@ -22,6 +22,7 @@ llvm::Value *ScalarEmitter::expr(const Expr &e) {
   return v;
 }
 
+/// Emits a node and its operands, left before right.
 llvm::Value *ScalarEmitter::expr_uncached(const Expr &e) {
   DType t = e.dtype();
   return match(
@@ -59,6 +60,7 @@ llvm::Value *ScalarEmitter::address(const Buf &b, const std::vector<Expr> &index
   return base;
 }
 
+/// Loads an element: from a cell, lane 0 of a recurrence's register, one lane of a vector cell, or memory.
 llvm::Value *ScalarEmitter::load(const Load &n) {
   if (auto cell = cx_.cells.find(n.buf.get()); cell != cx_.cells.end()) {
     if (!cx_.recurrences.count(n.buf.get())) return b_.CreateLoad(ops().type(n.buf->dtype), cell->second);
@@ -112,6 +114,7 @@ void ScalarEmitter::evaluate_common(const Expr &yes, const Expr &no) {
   });
 }
 
+/// Emits a select instruction if both sides may be evaluated in any case, else a branch.
 llvm::Value *ScalarEmitter::select(const Select &n) {
   V cond = expr(n.cond);
   if (n.eager_yes && n.eager_no) {
@@ -121,6 +124,8 @@ llvm::Value *ScalarEmitter::select(const Select &n) {
   return lazily(cond, n.yes, n.no, nullptr, nullptr);
 }
 
+/// Branches around the second operand:
+///     a and b   →   b if a else False          a or b   →   True if a else b
 llvm::Value *ScalarEmitter::logic(const Logic &n) {
   V a = expr(n.a), decided = b_.getInt1(!n.is_and);
   return n.is_and ? lazily(a, n.b, {}, nullptr, decided) : lazily(a, {}, n.b, decided, nullptr);
@@ -131,6 +136,7 @@ llvm::Value *ScalarEmitter::lazily(V cond, const Expr &yes, const Expr &no, V ye
   if (yes && no) evaluate_common(yes, no);
   BasicBlock *on_yes = block("yes"), *on_no = block("no"), *join = block("join");
   b_.CreateCondBr(cond, on_yes, on_no);
+  // Each side begins with the values known before the branch: those of the other side do not dominate it.
   auto outer = cx_.memo;
   b_.SetInsertPoint(on_yes);
   if (yes) yes_value = expr(yes);

@@ -20,6 +20,7 @@ using llvm::Function;
 using llvm::FunctionType;
 using V = llvm::Value *;
 
+/// A stride of 1 becomes null, which the address of an access leaves out.
 void StatementEmitter::declare(const Buf &b, V base) {
   Memory m{base, {}};
   for (const Expr &stride : strides_of(*b))
@@ -31,6 +32,8 @@ void StatementEmitter::emit(const Stmt &root) {
   for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) statement(*s);
 }
 
+/// Emits one statement. Values of shared expressions are forgotten before it: a store may change what they
+/// read.
 void StatementEmitter::statement(const Stmt &s) {
   cx_.memo.clear();
   if (cx_.vector && vectors().statement(s)) return;
@@ -51,6 +54,7 @@ static bool keeps_its_cell(const Store &n) {
   return before && before->buf == n.buf;
 }
 
+/// Stores a scalar: to a recurrence's register, a cell, one lane of a vector cell, or memory.
 void StatementEmitter::store(const Store &n) {
   if (reductions().is_left_out(n)) return;
   if (cx_.recurrences.count(n.buf.get())) {
@@ -79,6 +83,8 @@ void StatementEmitter::store(const Store &n) {
   b_.CreateStore(ops().to_memory(value, n.buf->dtype), scalars().address(n.buf, n.index));
 }
 
+/// Makes a buffer known. Variables stand in the entry block, where mem2reg turns them into registers and
+/// where a loop does not allocate them again.
 void StatementEmitter::allocate(const Alloc &n) {
   llvm::IRBuilder<> at_entry(cx_.entry, cx_.entry->begin());
   if (n.buf->space == Space::registers && n.buf->rank() == 1) {
@@ -96,6 +102,7 @@ void StatementEmitter::allocate(const Alloc &n) {
   }
   V base = nullptr;
   if (n.buf->space == Space::stack) {
+    // extents of a stack buffer are constants
     uint64_t count = 1;
     for (const Expr &e : n.buf->extents) count *= static_cast<uint64_t>(as_int(e).value_or(1));
     auto *array = at_entry.CreateAlloca(
@@ -139,6 +146,7 @@ llvm::MDNode *StatementEmitter::mostly() {
                                              llvm::ConstantAsMetadata::get(b_.getInt32(1))});
 }
 
+/// Emits an If as a branch. Values of one way are not visible behind it.
 void StatementEmitter::branch(const If &n) {
   if (reductions().is_left_out(n)) return;
   V cond = scalars().expr(n.cond);
@@ -172,6 +180,8 @@ Function *StatementEmitter::fault_function() {
              *done = BasicBlock::Create(b_.getContext(), "done", cx_.shared.raise);
   V fault = cx_.shared.raise->getArg(0);
   auto field = [&](uint64_t offset) { return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), fault, offset); };
+  // The state of a fault goes 0 → 1 (claimed) → 2 (filled in). Threads that come later find it claimed. The
+  // release store makes the fields visible to whoever reads 2.
   auto *claim = b.CreateAtomicCmpXchg(fault, b.getInt32(0), b.getInt32(1), llvm::MaybeAlign(4),
                                       llvm::AtomicOrdering::AcquireRelease, llvm::AtomicOrdering::Acquire);
   b.CreateCondBr(b.CreateExtractValue(claim, 1), fill, done);
@@ -189,6 +199,8 @@ Function *StatementEmitter::fault_function() {
   return cx_.shared.raise;
 }
 
+/// Tests a condition and ends the kernel if it fails. The operands of a 64-bit integer comparison become the
+/// value and the bound of the fault; a float64 is reported by its bits.
 void StatementEmitter::check(const Check &n) {
   V cond = scalars().expr(n.cond);
   BasicBlock *bad = block("fault"), *good = block("checked");
@@ -223,6 +235,7 @@ void StatementEmitter::jump(const Jump &n) {
   b_.SetInsertPoint(block("dead"));
 }
 
+/// Polls after each iteration, since nothing bounds their number.
 void StatementEmitter::while_loop(const While &n) {
   BasicBlock *head = block("while"), *body = block("loop"), *done = block("done");
   b_.CreateBr(head);

@@ -33,6 +33,8 @@ void StreamEmitter::read_page_ahead(V at, uint64_t bytes) {
   if (cx_.vector->prefetches && !cx_.vector->blocks) read_ahead(at, page, bytes);
 }
 
+/// Compares the bytes of all tensors of the call with the target's limit. Without a loop that streams, the
+/// code has no second version.
 void StreamEmitter::find() {
   bool streams = false;
   walk(cx_.shared.func.body, [&](const For &n, const Stmt &) { streams |= n.how.stream > 0; });
@@ -53,6 +55,7 @@ void StreamEmitter::find() {
 llvm::Value *StreamEmitter::begins_at_lines(const For &n, V lo) {
   cx_.values[n.iter.get()] = lo;
   V low = b_.getInt64(0);
+  // One bit set in the low part of any address shows in the OR of all of them.
   walk(n.body, [&](const Store &s, const Stmt &) {
     if (!cx_.only_written.count(s.buf.get())) return;
     low = b_.CreateOr(low, b_.CreatePtrToInt(scalars().address(s.buf, s.index), b_.getInt64Ty()));
@@ -62,6 +65,7 @@ llvm::Value *StreamEmitter::begins_at_lines(const For &n, V lo) {
   return b_.CreateICmpEQ(within, b_.getInt64(0));
 }
 
+/// Stores past the caches. `at` is a multiple of `alignment` bytes, which the instruction requires.
 void StreamEmitter::store(V value, V at, uint64_t alignment) {
   auto *store = b_.CreateAlignedStore(value, at, llvm::Align(alignment));
   llvm::Metadata *one = llvm::ConstantAsMetadata::get(b_.getInt32(1));

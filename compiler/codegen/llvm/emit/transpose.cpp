@@ -25,6 +25,7 @@ std::optional<TransposedBlocks> TransposeEmitter::blocks_in(const For &n) {
 /// Blocks that fill lines of memory, then single ones, then the iterations that are left one by one.
 void TransposeEmitter::emit(const For &n, const TransposedBlocks &view, V lo, V trips) {
   uint64_t count = vec_.count, bytes = count * vec_.view->widest_element() / 8;
+  // two blocks side by side make a line if a row of one block is half a line
   bool halves = 2 * bytes == cache_line;
   V done = b_.getInt64(0);
   for (uint32_t beside = halves ? 2 : 1; beside >= 1; beside /= 2) {
@@ -73,6 +74,7 @@ llvm::Value *TransposeEmitter::row_of_block(const VectorPlace &place, llvm::Type
   return b_.CreateGEP(element, place.at, b_.CreateMul(place.by, b_.getInt64(lane)));
 }
 
+/// Loads one row for each lane and transposes: `values[i]` then holds iteration i of all lanes.
 void TransposeEmitter::read(const TransposedBlocks::Block &block, std::vector<V> &values) {
   DType t = block.buf->dtype;
   VectorPlace place = vectors().place_of(block.buf, block.index);

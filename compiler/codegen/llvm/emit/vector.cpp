@@ -34,6 +34,8 @@ bool VectorEmitter::statement(const Stmt &s) {
   if (const Jump *n = as<Jump>(s)) return VectorWhileEmitter(cx_).jump(*n), true;
   const Let *n = as<Let>(s);
   if (!n || !vec_.view->is_divergent(n->value)) return false;
+  // A name that grows by a constant from lane to lane needs no vector register. widen_ref and place_of add
+  // the stride to the value of lane 0.
   if (n->value.dtype() == DType::i64 && vec_.view->lane_stride(n->value))
     cx_.values[n->sym.get()] = scalars().expr(n->value);  // of lane 0
   else
@@ -41,12 +43,14 @@ bool VectorEmitter::statement(const Stmt &s) {
   return true;
 }
 
+/// Makes a cell of the body a vector: each lane has a value of its own.
 void VectorEmitter::allocate(const Alloc &n) {
   llvm::IRBuilder<> at_entry(cx_.entry, cx_.entry->begin());
   auto *lanes = llvm::FixedVectorType::get(ops().type(n.buf->dtype), vec_.count);
   vec_.cells[n.buf.get()] = at_entry.CreateAlloca(lanes, nullptr, n.buf->sym->name);
 }
 
+/// Stores a value of each active lane. Inactive lanes keep the contents of cells and of memory.
 void VectorEmitter::store(const Store &n) {
   V value = widen(n.value);
   if (auto block = vec_.blocks ? vec_.blocks->view->block_of(n) : std::nullopt) {
@@ -70,6 +74,7 @@ void VectorEmitter::store(const Store &n) {
     return store_to_cell(n, cell->second, value);
   DType t = n.buf->dtype;
   if (t == DType::b1) value = b_.CreateZExt(value, ops().shaped_as(value, b_.getInt8Ty()));
+  // Forms of the access by the distance of lanes: 1 contiguous, -1 reversed, any other a scatter.
   VectorPlace place = place_of(n.buf, n.index);
   llvm::Align align(std::max(bit_width(t), 8u) / 8);
   V mask = vec_.mask;
@@ -103,6 +108,7 @@ llvm::Value *VectorEmitter::splat(V v) {
 void VectorEmitter::under_mask(V mask, const std::function<void(llvm::BasicBlock *)> &body) {
   BasicBlock *some = block("some"), *done = block("joined");
   b_.CreateCondBr(any_lane(mask), some, done);
+  // Values that the body computes do not dominate the code behind it, so both memos are restored there.
   V outer = std::exchange(vec_.mask, mask);
   auto memo = cx_.memo, wide_memo = vec_.memo;
   b_.SetInsertPoint(some);
@@ -112,6 +118,9 @@ void VectorEmitter::under_mask(V mask, const std::function<void(llvm::BasicBlock
   cx_.memo = std::move(memo), vec_.memo = std::move(wide_memo);
 }
 
+/// Runs both ways one after the other, each under the mask of its lanes:
+///     if c: A else: B   →   if any(mask & c): A under mask & c; if any(mask & ~c): B under mask & ~c
+/// A predicated way runs without the branch around it.
 void VectorEmitter::branch(const If &n) {
   V cond = widen(n.cond);
   V yes = and_mask(vec_.mask, cond), no = n.no ? and_mask(vec_.mask, b_.CreateNot(cond)) : nullptr;
@@ -178,6 +187,10 @@ VectorPlace VectorEmitter::place_of(const Buf &b, const std::vector<Expr> &index
   const Memory &m = entry_of(cx_.buffers, b.get());
   llvm::Type *element = ops().memory_type(b->dtype);
   VectorPlace out{m.base};
+  // With j the iterator of the vector loop and a of two dimensions:
+  //     a[i, j]        step = 1
+  //     a[j, i]        by = the row stride, or step if the stride is a constant
+  //     a[i, x[j]]     offsets = a vector with the subscript of each lane
   V row = nullptr, moves = nullptr;  // in lane 0; from lane to lane, where it is no constant
   int64_t step = 0;
   for (size_t d = 0; d < index.size(); ++d) {
@@ -250,6 +263,7 @@ llvm::Value *VectorEmitter::part_of_cell(const Load &n, V cell) {
   return b_.CreateShuffleVector(lanes, part);
 }
 
+/// Writes all lanes of a cell; inactive lanes keep their values.
 void VectorEmitter::store_to_cell(const Store &n, V cell, V value) {
   V first = scalars().expr(n.index[0]);
   ensure(
@@ -259,6 +273,11 @@ void VectorEmitter::store_to_cell(const Store &n, V cell, V value) {
   b_.CreateStore(value, cell);
 }
 
+/// Loads the element of each active lane. Cells and transposed blocks are in registers. For memory, the
+/// distance of lanes decides:
+///     1 a contiguous vector, -1 a reversed one, up to 4 vectors and shuffles, any other a gather
+/// Under a mask that the target's vectors lack, short distances take the gather too. Inactive lanes read
+/// nothing and hold 0.
 llvm::Value *VectorEmitter::widen_load(const Load &n) {
   DType t = n.buf->dtype;
   if (auto block = vec_.blocks ? vec_.blocks->view->block_of(n) : std::nullopt)
@@ -306,6 +325,8 @@ llvm::Value *VectorEmitter::widen_side(const Expr &e, V mask) {
   return phi;
 }
 
+/// Selects lane by lane. A lazy side runs only for the lanes that take it; what both sides evaluate runs once
+/// before them.
 llvm::Value *VectorEmitter::widen_select(const Select &n) {
   V cond = widen(n.cond);
   if (!n.eager_yes || !n.eager_no) scalars().evaluate_common(n.yes, n.no);
@@ -314,6 +335,7 @@ llvm::Value *VectorEmitter::widen_select(const Select &n) {
   return b_.CreateSelect(cond, yes, no);
 }
 
+/// Evaluates `b` in the lanes that `a` leaves undecided. In the others `a` alone determines the result.
 llvm::Value *VectorEmitter::widen_logic(const Logic &n) {
   V a = widen(n.a);
   V b = widen_side(n.b, and_mask(vec_.mask, n.is_and ? a : b_.CreateNot(a)));

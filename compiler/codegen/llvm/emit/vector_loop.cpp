@@ -18,6 +18,7 @@ using V = llvm::Value *;
 
 /// Lanes of the chunks that run what is left.
 uint32_t VectorLoopEmitter::rest_width(const VectorizationAnalysis &view, uint32_t width) const {
+  // One register of the widest values, and at least two lanes: a vector of one lane would be scalar code.
   uint32_t widest = std::max({view.widest_element(), view.widest_value(), 8u});
   return std::min(width, std::max(target().vector_bytes() * 8 / widest, 2u));
 }
@@ -60,6 +61,7 @@ void VectorLoopEmitter::row(const For &n, VectorizationAnalysis &view, V lo, V t
   };
   if (count == all) return body(nullptr);
   BasicBlock *part = block("part"), *done = block("done");
+  // A full row needs no mask. Its code is left out if the trip count can never reach the width.
   bool may_be_whole = !n.how.max_trips || n.how.max_trips >= n.how.vector_width;
   if (may_be_whole && n.how.tail != Tail::masked) {
     BasicBlock *whole = block("row"), *rest = block("rest");
@@ -100,6 +102,7 @@ void VectorLoopEmitter::emit(const For &n, VectorizationAnalysis &view, V lo, V 
   V likely = b_.getInt1(true);
   auto before = cx_.buffers;
   for (const auto &[buf, length] : n.row_lengths) {
+    // In the version `known`, place_of sees a constant stride where the other version sees a variable.
     Memory &m = entry_of(cx_.buffers, buf.get());
     likely = b_.CreateAnd(likely, b_.CreateICmpEQ(m.strides[buf->rank() - 2], b_.getInt64(length)));
     m.strides[buf->rank() - 2] = b_.getInt64(length);
@@ -121,6 +124,7 @@ void VectorLoopEmitter::emit(const For &n, VectorizationAnalysis &view, V lo, V 
 /// Whole chunks, then what is left of the iterations.
 void VectorLoopEmitter::vector_loop(const For &n, VectorizationAnalysis &view, V lo, V trips) {
   uint32_t width = n.how.vector_width;
+  // The accumulators stay open over chunks and remainder: lanes fold once behind the loop.
   bool polls = holds_long_loop(n.body), one = fits_one_vector(n) && !loops().exceeds_plan(n);
   V zero = b_.getInt64(0), whole = b_.CreateAnd(trips, ~uint64_t{width - 1});
   ReductionCells outer = reductions().open(view, width);
@@ -163,6 +167,10 @@ void VectorLoopEmitter::vector_loop(const For &n, VectorizationAnalysis &view, V
 /// or has a mask; or one by one.
 void VectorLoopEmitter::remainder(const For &n, VectorizationAnalysis &view, V lo, V trips,
                                   ReductionCells &outer) {
+  // trips = 83, width = 32, fewer = 8: the chunks end at 64, and the remainder is, by its kind,
+  //     overlapped   8 lanes at 64, 72 and 75; iterations 75 … 79 run twice
+  //     masked       8 lanes at 64, 72 and 80, of which the last chunk has 3 active lanes
+  //     scalar       iterations 64 … 82 one by one
   uint32_t width = n.how.vector_width, fewer = rest_width(view, width);
   bool polls = holds_long_loop(n.body),
        masks = n.how.tail == Tail::masked || n.how.tail == Tail::overlapped_or_masked;
@@ -181,6 +189,7 @@ void VectorLoopEmitter::remainder(const For &n, VectorizationAnalysis &view, V l
     loops().plain_loop(n, loops().iteration(n, lo, whole), b_.CreateSub(trips, whole), polls);
   };
   if (overlaps) {
+    // A loop with fewer iterations than lanes has no room to begin earlier: it takes the mask or scalar code.
     V last = b_.CreateSub(trips, b_.getInt64(fewer));
     BasicBlock *left = block("left_over"), *again = block("again"), *part = block("part"),
                *done = block("done");

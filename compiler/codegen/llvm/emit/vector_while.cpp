@@ -34,12 +34,17 @@ void VectorWhileEmitter::mask_out_exited_lanes() {
   vec_.mask = vectors().and_mask(vec_.mask, mask_of(b_.CreateLoad(words_type(), vec_.turns.back().running)));
 }
 
+/// Emits the loop over all lanes. In its plain form:
+///     head: alive &= cond; if no lane is alive: goto done
+///     body: running = alive; body under running; poll; goto head
+/// `continue` clears a lane of `running`, `break` also of `alive`.
 void VectorWhileEmitter::emit(const While &n) {
   const std::vector<UniformInduction> &counters = vec_.view->uniform_inductions(n);
   BasicBlock *head = block("while"), *body = block("loop"), *done = block("done");
   llvm::Type *word = words_type()->getScalarType();
   VectorState::Turns turns{vector_variable(word, vec_.count, "alive"),
                            vector_variable(word, vec_.count, "running")};
+  // both masks are variables in memory: loops inside the body change them too
   V outer = vec_.mask, first = words_of(outer ? outer : vectors().splat(b_.getInt1(true)));
   b_.CreateStore(first, turns.alive);
   for (const UniformInduction &c : counters) open_count(c);
@@ -73,6 +78,7 @@ void VectorWhileEmitter::emit(const While &n) {
   cx_.memo.clear(), vec_.memo.clear();
 }
 
+/// Gives a counter that all lanes share a scalar variable for the duration of the loop.
 void VectorWhileEmitter::open_count(const UniformInduction &c) {
   llvm::IRBuilder<> at_entry(cx_.entry, cx_.entry->begin());
   V count = at_entry.CreateAlloca(ops().type(c.cell->dtype), nullptr, c.cell->sym->name);

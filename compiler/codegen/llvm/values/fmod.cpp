@@ -39,9 +39,11 @@ class FmodBuilder {
                *divide = block("divide");
     b_.CreateCondBr(invalid, on_invalid, finite);
     b_.SetInsertPoint(on_invalid);
+    // y is 0 or NaN, or x is infinite or NaN: the product makes 0 / 0, infinity / infinity or NaN
     V product = b_.CreateFMul(x, y);
     b_.CreateRet(b_.CreateFDiv(product, product));
     b_.SetInsertPoint(finite);
+    // bits of magnitudes compare like the numbers; the smaller dividend is the result itself
     b_.CreateCondBr(b_.CreateICmpULT(ax, ay), same, divide);
     b_.SetInsertPoint(same);
     b_.CreateRet(x);
@@ -112,6 +114,7 @@ class FmodBuilder {
 }  // namespace
 
 Function *fmod_function(ModuleContext &shared, DType t) {
+  // one function for each type, made when a kernel first needs it
   Function *&fn = shared.fmods[static_cast<int>(t)];
   if (fn) return fn;
   llvm::LLVMContext &context = shared.module.getContext();

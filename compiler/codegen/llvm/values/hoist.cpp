@@ -19,6 +19,8 @@ void hoist_invariants(BasicBlock *last, BasicBlock *before) {
   std::unordered_set<const llvm::Value *> inside;
   for (auto at = std::next(last->getIterator()); at != fn->end(); ++at)
     for (llvm::Instruction &i : *at) inside.insert(&i);
+  // Neither traps nor touches memory: it may run although the loop has no iteration. Division is missing
+  // here.
   auto is_plain = [](const llvm::Instruction &i) {
     using Op = llvm::Instruction;
     switch (i.getOpcode()) {
@@ -42,6 +44,7 @@ void hoist_invariants(BasicBlock *last, BasicBlock *before) {
       bool changes =
           std::any_of(i.op_begin(), i.op_end(), [&](llvm::Value *v) { return inside.count(v) > 0; });
       if (changes || !is_plain(i)) continue;
+      // The moved instruction leaves the set, so instructions that use it can follow.
       i.moveBefore(end->getIterator());
       inside.erase(&i);
     }

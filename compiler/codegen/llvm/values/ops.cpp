@@ -16,16 +16,19 @@ namespace kw {
 using V = llvm::Value *;
 namespace intrinsic = llvm::Intrinsic;
 
+/// A bool is one bit, so `not` and `~` are the same instruction.
 llvm::Value *OpEmitter::unary(UnOp op, DType t, V a) {
   if (op == UnOp::neg) return is_float(t) ? b_.CreateFNeg(a) : b_.CreateNeg(a);
   return b_.CreateNot(a);
 }
 
+/// `t` is the type of the operands; the result of a comparison is a bool.
 llvm::Value *OpEmitter::binary(BinOp op, DType t, V a, V b) {
   if (op >= BinOp::lt) return compare(op, t, a, b);
   return is_float(t) ? float_binary(op, t, a, b) : integer_binary(op, t, a, b);
 }
 
+/// With a NaN, `<`, `<=` and `==` are false and `!=` is true.
 llvm::Value *OpEmitter::compare(BinOp op, DType t, V a, V b) {
   using P = llvm::CmpInst::Predicate;
   bool is_signed = is_signed_int(t);
@@ -62,6 +65,7 @@ llvm::Value *OpEmitter::sum(V a, V b) {
   return total.isZero() ? a : b_.CreateAdd(a, llvm::ConstantInt::get(a->getType(), total));
 }
 
+/// Integers wrap. Of bools, addition is `or` and multiplication is `and`, as in NumPy.
 llvm::Value *OpEmitter::integer_binary(BinOp op, DType t, V a, V b) {
   bool is_signed = is_signed_int(t), is_bool = t == DType::b1;
   switch (op) {
@@ -84,6 +88,7 @@ llvm::Value *OpEmitter::integer_binary(BinOp op, DType t, V a, V b) {
   }
 }
 
+/// No flag of fast math is set: LLVM must keep every rounding.
 llvm::Value *OpEmitter::float_binary(BinOp op, DType t, V a, V b) {
   if (op == BinOp::add || op == BinOp::sub || op == BinOp::mul) b = constant_operand(b);
   switch (op) {
@@ -167,6 +172,7 @@ llvm::Value *OpEmitter::convert(DType from, DType to, V a, bool in_range) {
   if (is_float(from) && is_float(to))
     return bit_width(to) > bit_width(from) ? b_.CreateFPExt(a, type_to) : b_.CreateFPTrunc(a, type_to);
   if (is_float(from)) {
+    // LLVM leaves a conversion out of range undefined; the saturating one clamps, and NaN becomes 0
     if (in_range) return is_signed_int(to) ? b_.CreateFPToSI(a, type_to) : b_.CreateFPToUI(a, type_to);
     return b_.CreateIntrinsic(is_signed_int(to) ? intrinsic::fptosi_sat : intrinsic::fptoui_sat,
                               {type_to, a->getType()}, {a});
@@ -219,6 +225,7 @@ llvm::Value *OpEmitter::call(Fn fn, DType from, DType t, const std::vector<V> &a
       return is_signed_int(from) ? b_.CreateBinaryIntrinsic(intrinsic::abs, args[0], b_.getInt1(false))
                                  : args[0];
     case Fn::fma: {
+      // An instruction reads one operand from memory: the addend if that is constant, else a factor.
       std::vector<V> read = args;
       size_t last = llvm::isa<llvm::Constant>(args[2]) ? 2 : llvm::isa<llvm::Constant>(args[1]) ? 1 : 0;
       read[last] = constant_operand(args[last]);

@@ -27,6 +27,7 @@ llvm::Value *scale_by_power_of_two(llvm::IRBuilder<> &b, V x, V n) {
   };
   auto id = element->isFloatTy() ? intrinsic::x86_avx512_mask_scalef_ps_512
                                  : intrinsic::x86_avx512_mask_scalef_pd_512;
+  // rounding 4: in the current direction, the default being to nearest
   V all = llvm::ConstantInt::getAllOnesValue(b.getIntNTy(most)), rounding = b.getInt32(4);
   V out = lanes ? llvm::PoisonValue::get(x->getType()) : nullptr;
   for (uint32_t first = 0; first < count; first += most) {
