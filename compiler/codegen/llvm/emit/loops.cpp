@@ -235,17 +235,24 @@ void LoopEmitter::in_one_chunk(V from, V to, llvm::function_ref<void(V)> body) {
   cx_.memo.clear();
 }
 
+/// Fills the block `at.body`, which `at.before` enters, and goes on at `at.after`. Calls body(k) once at
+/// least.
+void LoopEmitter::repeat(const RepeatedBlock &at, V from, V to, uint32_t size,
+                         llvm::function_ref<void(V)> body) {
+  b_.SetInsertPoint(at.body);
+  llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
+  k->addIncoming(from, at.before);
+  body(k);
+  V next = b_.CreateAdd(k, b_.getInt64(size), "", true, true);
+  k->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpULT(next, to), at.body, at.after);
+}
+
 /// Calls body(k) for k = from, from + size, … below to, which are few.
 void LoopEmitter::in_few_chunks(V from, V to, uint32_t size, llvm::function_ref<void(V)> body) {
   BasicBlock *before = b_.GetInsertBlock(), *chunk = block("vectors"), *done = block("done");
   b_.CreateCondBr(b_.CreateICmpULT(from, to), chunk, done);
-  b_.SetInsertPoint(chunk);
-  llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
-  k->addIncoming(from, before);
-  body(k);
-  V next = b_.CreateAdd(k, b_.getInt64(size), "", true, true);
-  k->addIncoming(next, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateICmpULT(next, to), chunk, done);
+  repeat({chunk, before, done}, from, to, size, body);
   b_.SetInsertPoint(done);
   cx_.memo.clear();
 }
@@ -265,13 +272,7 @@ void LoopEmitter::in_chunks(V from, V to, uint32_t size, bool polls, llvm::funct
   start->addIncoming(from, before);
   limit->addIncoming(first_limit, before);
   b_.CreateBr(chunk);
-  b_.SetInsertPoint(chunk);
-  llvm::PHINode *k = b_.CreatePHI(b_.getInt64Ty(), 2);
-  k->addIncoming(start, stretch);
-  body(k);
-  V next = b_.CreateAdd(k, b_.getInt64(size), "", true, true);
-  k->addIncoming(next, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateICmpULT(next, limit), chunk, end);
+  repeat({chunk, stretch, end}, start, limit, size, body);
   b_.SetInsertPoint(end);
   b_.CreateCondBr(b_.CreateICmpULT(limit, to), more, done);
   b_.SetInsertPoint(more);

@@ -33,6 +33,10 @@ class LoopEmitter : public Emitter {
   bool exceeds_plan(const For &n) const { return &n == cx_.collapsed_row || &n == cx_.whole_block; }
 
  private:
+  struct RepeatedBlock {
+    llvm::BasicBlock *body, *before, *after;
+  };
+  void repeat(const RepeatedBlock &at, V from, V to, uint32_t size, llvm::function_ref<void(V)> body);
   void unrolled_loop(const For &n, V lo, V trips);
   void short_loop(const For &n, V lo, V trips);
   void inner_loop(const For &n, V lo, V trips);

@@ -10,6 +10,7 @@
 #include "codegen/llvm/emit/statements.h"
 #include "codegen/llvm/emit/streams.h"
 #include "ir/build.h"
+#include "ir/limits.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
@@ -95,8 +96,7 @@ llvm::Value *RegionEmitter::wanted_chunks(const For &n, V threads) {
 /// Where the loop has fewer iterations than chunks are wanted: into how many pieces each of them is cut, and
 /// how long these are, in whole lines of memory. Returns the number of chunks.
 llvm::Value *RegionEmitter::cut_inner(const Region &r, V frame, V wanted) {
-  // Bytes of a cache line: two threads should not write the same one.
-  constexpr uint64_t line = 64;
+  constexpr uint64_t line = cache_line;  // two threads should not write the same one
   V one = b_.getInt64(1);
   const For *lanes = loop_in_blocks(*r.cut);
   V inner = loops().trip_count(r.cut->lo, r.cut->hi, lanes ? lanes->step : r.cut->step);
