@@ -18,6 +18,9 @@ class TransposedBlocks {
   /// `view` analyses the vector loop around `inner`. Only elements of `bits` bits form blocks.
   TransposedBlocks(const For &inner, VectorizationAnalysis &view, uint32_t bits);
 
+  /// Returns whether registers can be transposed in elements of so many bits.
+  static bool supports(uint32_t bits) { return bits == 32 || bits == 64; }
+
   struct Block {
     Buf buf;
     std::vector<Expr> index;

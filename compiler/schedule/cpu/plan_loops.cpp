@@ -60,7 +60,8 @@ class LoopPlanner {
     if (plan.prefetch) mark(n, Prefetch{});
     if (target_.stream_bytes() && gains_by_streams(n, view, outputs())) mark(n, Stream{});
     // Registers are transposed for elements of 4 and 8 bytes only.
-    if (uint32_t bits = view.widest_element(); bits == 32 || bits == 64) transposes(n.body, view, bits);
+    if (uint32_t bits = view.widest_element(); TransposedBlocks::supports(bits))
+      transposes(n.body, view, bits);
   }
 
   /// Innermost loops whose accesses become contiguous.

@@ -347,7 +347,7 @@ class Preconditions {
       if (!n || n->kind != ForKind::vector || loop().kind != ForKind::serial) continue;
       VectorizationAnalysis view(*n);
       uint32_t bits = view.widest_element();
-      bool found = (bits == 32 || bits == 64) && !TransposedBlocks(loop(), view, bits).blocks().empty();
+      bool found = TransposedBlocks::supports(bits) && !TransposedBlocks(loop(), view, bits).blocks().empty();
       return found ? Inapplicable{} : here("no access of it becomes contiguous by a transpose");
     }
     return here("it is no serial loop in a vector loop");

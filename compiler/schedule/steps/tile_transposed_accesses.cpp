@@ -8,6 +8,7 @@
 #include "analysis/affine.h"
 #include "analysis/nest/trip_counts.h"
 #include "ir/build.h"
+#include "ir/limits.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 
@@ -15,7 +16,7 @@ namespace kw {
 
 namespace {
 
-constexpr int64_t line_bytes = 64;  // of the caches
+constexpr int64_t line_bytes = cache_line;
 constexpr int64_t side = 64;        // elements: whole lines of memory, and both squares fit the first cache
 constexpr int64_t long_side = 256;  // elements: what the machine reads ahead of itself
 

@@ -17,7 +17,7 @@ std::optional<TransposedBlocks> TransposeEmitter::blocks_in(const For &n) {
   if (vec_.mask && !runs_first_lanes(vec_)) return std::nullopt;
   uint32_t bits = vec_.view->widest_element();
   bool fits = vec_.count >= 4 && vec_.count * bits <= target().vector_bytes() * 8;
-  if (!fits || (bits != 32 && bits != 64)) return std::nullopt;
+  if (!fits || !TransposedBlocks::supports(bits)) return std::nullopt;
   TransposedBlocks view(n, *vec_.view, bits);
   return view.blocks().empty() ? std::nullopt : std::optional(std::move(view));
 }
