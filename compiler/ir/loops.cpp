@@ -80,20 +80,6 @@ bool holds_long_loop(const Stmt &root) {
   return found;
 }
 
-/// Adds the jumps of this body to `out`. Skips inner loops, because their jumps end only them.
-static void find(const Stmt &root, Jumps &out) {
-  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-    if (const Jump *n = as<Jump>(*s)) {
-      bool breaks = n->kind == JumpKind::break_loop;
-      if (breaks && !out.breaks) out.first_break = s->loc();
-      (breaks ? out.breaks : out.continues) = true;
-    }
-    if (const If *n = as<If>(*s)) find(n->yes, out), find(n->no, out);
-    if (const Seq *n = as<Seq>(*s))
-      for (size_t i = 0; i + 1 < n->items.size(); ++i) find(n->items[i], out);
-  }
-}
-
 bool always_jumps(const Stmt &root) {
   for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
     // control does not pass a statement that always jumps: one link of the chain decides
@@ -125,9 +111,17 @@ Stmt number_loops(const Stmt &body) {
   });
 }
 
+/// Skips inner loops, because their jumps end only them.
 Jumps jumps_of(const Stmt &body) {
   Jumps out;
-  find(body, out);
+  for_each_statement(body, [&](const Stmt &s) {
+    if (const Jump *n = as<Jump>(s)) {
+      bool breaks = n->kind == JumpKind::break_loop;
+      if (breaks && !out.breaks) out.first_break = s.loc();
+      (breaks ? out.breaks : out.continues) = true;
+    }
+    return !as<For>(s) && !as<While>(s);
+  });
   return out;
 }
 

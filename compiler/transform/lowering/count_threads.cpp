@@ -67,10 +67,9 @@ class ThreadCounter {
   /// The parallel loops that stand directly in the body of a serial one.
   void note_phases(const Stmt &body) {
     auto found = std::make_shared<std::vector<const For *>>();
-    for_each_statement(body, [&](const Stmt &s) {
+    for_each_in_block(body, [&](const Stmt &s) {
       const For *n = as<For>(s);
       if (n && is_shared_evenly(*n)) found->push_back(n);
-      return as<Seq>(s) != nullptr;
     });
     for (const For *n : *found) phases_[n->iter.get()] = found;
   }

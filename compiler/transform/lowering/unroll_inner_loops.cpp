@@ -41,7 +41,7 @@ bool is_short_and_straight(const Stmt &body, const Cells &in_vectors) {
     if (store && store->buf->space == Space::registers && !own.count(store->buf.get())) left = -1;
     if (const Alloc *alloc = as<Alloc>(one)) own.insert(alloc->buf.get());
     if (const Let *let = as<Let>(one)) pay(let->value);
-    if (!store && !as<Let>(one) && !as<Seq>(one) && !as<Alloc>(one)) left = -1;
+    if (!store && !as<Let>(one) && !as<Alloc>(one)) left = -1;
     return !branch && left >= 0;
   });
   return left >= 0;
