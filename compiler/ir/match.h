@@ -43,10 +43,13 @@ struct AcceptsAny<F, H, std::variant<Ks...>> {
                                   std::is_invocable_v<F &, const Ks &, const H &, const H &>) ||
                                  ...);
 };
-/// True when F can be called as f(kind, handle) or f(kind, handle, original) for a kind of Expr or of Stmt.
+/// True when F can be called as f(kind, handle) or f(kind, handle, original) for a kind of Expr.
+template <class F>
+inline constexpr bool accepts_expression = AcceptsAny<F, Expr, decltype(ExprNode::v)>::value;
+/// Likewise for a kind of Expr or of Stmt.
 template <class F>
 inline constexpr bool accepts_some_kind =
-    AcceptsAny<F, Expr, decltype(ExprNode::v)>::value || AcceptsAny<F, Stmt, decltype(StmtNode::v)>::value;
+    accepts_expression<F> || AcceptsAny<F, Stmt, decltype(StmtNode::v)>::value;
 }  // namespace detail
 
 }  // namespace kw

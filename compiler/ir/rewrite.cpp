@@ -155,6 +155,7 @@ Expr Rebuild::with_new_operands(const Expr &e) {
 }
 
 Expr Rebuild::operator()(const Expr &e) {
+  if (!changes_expressions_) return e;
   // a node with one owner is met once: only shared nodes need the table
   bool is_shared = e.p.use_count() > 1;
   if (const Expr *found = is_shared ? exprs_.find(e.p.get()) : nullptr) return *found;

@@ -22,6 +22,7 @@ class Rebuild {
   Stmt operator()(const Stmt &root);
 
  protected:
+  explicit Rebuild(bool changes_expressions) : changes_expressions_(changes_expressions) {}
   ~Rebuild() = default;
 
  private:
@@ -30,6 +31,7 @@ class Rebuild {
   virtual Expr apply(const Expr &rebuilt, const Expr &original) = 0;
   virtual Stmt apply(const Stmt &rebuilt, const Stmt &original) = 0;
 
+  bool changes_expressions_;  ///< some rule takes a kind of Expr
   PointerMap<Expr> exprs_;
   PointerMap<Stmt> stmts_;
   std::vector<Expr> keep_exprs_;  // memo keys stay alive, so an address is never reused
@@ -39,7 +41,7 @@ class Rebuild {
 template <class... Fs>
 class Rewriter final : public Rebuild {
  public:
-  explicit Rewriter(Fs &...fs) : rules_(fs...) {}
+  explicit Rewriter(Fs &...fs) : Rebuild((accepts_expression<Fs> || ...)), rules_(fs...) {}
 
  private:
   Expr apply(const Expr &e, const Expr &original) override { return choose(e, original); }

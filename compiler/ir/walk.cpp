@@ -5,7 +5,7 @@
 namespace kw::detail {
 
 void Traversal::visit(const Expr &e) {
-  if (!e || (e.p.use_count() > 1 && !seen_.insert(e.p.get()))) return;
+  if (!meets_expressions_ || !e || (e.p.use_count() > 1 && !seen_.insert(e.p.get()))) return;
   meet(e);
   for_each_operand(e, [&](const Expr &operand) { visit(operand); });
 }

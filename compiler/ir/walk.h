@@ -109,19 +109,21 @@ class Traversal {
   void visit(const Stmt &root);
 
  protected:
+  explicit Traversal(bool meets_expressions) : meets_expressions_(meets_expressions) {}
   ~Traversal() = default;
 
  private:
   virtual void meet(const Expr &e) = 0;
   virtual void meet(const Stmt &s) = 0;
 
+  bool meets_expressions_;  ///< most walks want statements only, which are a fraction of the nodes
   PointerSet seen_;
 };
 
 template <class... Fs>
 class Walker final : public Traversal {
  public:
-  explicit Walker(Fs &...fs) : f_{fs...} {}
+  explicit Walker(Fs &...fs) : Traversal((accepts_expression<Fs> || ...)), f_{fs...} {}
 
  private:
   void meet(const Expr &e) override { call(e, e.p->v); }
