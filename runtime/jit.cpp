@@ -61,7 +61,7 @@ std::string version_text(const Request &r) {
 /// Runs the front end into `p`; `locals`, if given, receives notes on the local variables. Throws
 /// ResolvedError.
 void parse(const Request &r, const SourceText &source, Parsed &p, std::vector<LocalNote> *locals = nullptr) {
-  double begin = now_ms();
+  StageClock clock;
   // first line 0: all lines are relative to the function's first one
   uint32_t id = p.sources.add_text(source.path, 0, source.text);
   std::vector<uint32_t> callees;
@@ -72,7 +72,7 @@ void parse(const Request &r, const SourceText &source, Parsed &p, std::vector<Lo
     return 0;
   });
   if (!debug_options().dump_dir.empty()) p.func.version = version_text(r);
-  report_stage("lower", p.func, now_ms() - begin);
+  report_stage("lower", p.func, clock.ms());
 }
 
 CompileInput input_of(const Request &r, const Parsed &p) {

@@ -126,11 +126,10 @@ bool TransposedBlocks::is_written_last(const Buf &b, const Stmt &root) {
   return written && fine;
 }
 
-VectorizationAnalysis::Work work_with_transposes(const For &lanes, VectorizationAnalysis &view,
-                                                 uint32_t bits) {
+VectorizationAnalysis::Work work_with_transposes(const For &lanes, VectorizationAnalysis &view) {
   VectorizationAnalysis::Work out = view.work();
   walk(lanes.body, [&](const For &n, const Stmt &) {
-    TransposedBlocks inside(n, view, bits);
+    TransposedBlocks inside(n, view, view.widest_element());
     out.gathers -= std::min(out.gathers, inside.loads() - inside.strided());
     out.strided -= std::min(out.strided, inside.strided());
     out.scatters -= std::min(out.scatters, inside.stores());

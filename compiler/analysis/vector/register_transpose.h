@@ -57,7 +57,6 @@ class TransposedBlocks {
 };
 
 /// Returns the work of a vector loop in which transposed accesses count as contiguous.
-VectorizationAnalysis::Work work_with_transposes(const For &lanes, VectorizationAnalysis &view,
-                                                 uint32_t bits);
+VectorizationAnalysis::Work work_with_transposes(const For &lanes, VectorizationAnalysis &view);
 
 }  // namespace kw

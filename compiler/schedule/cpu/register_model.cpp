@@ -28,11 +28,11 @@ bool sums_stay_in_registers(const Target &target, const VectorizationAnalysis &v
 /// other accesses lie side by side, both are whole lines of memory.
 uint32_t lanes_of_blocks(const Target &target, const For &loop, VectorizationAnalysis &view) {
   const VectorizationAnalysis::Work &work = view.work();
-  if (work.gathers + work.scatters == 0) return 0;
+  if (work.gathers + work.scatters == 0 || !TransposedBlocks::supports(view.widest_element())) return 0;
   // 32 bytes: blocks of 16 lanes keep two rows of 64 bytes open for each lane, too many for the first cache
   uint32_t bytes = work.rows > 0 ? target.vector_bytes() : std::min(target.vector_bytes(), 32u);
   uint32_t lanes = bytes * 8 / std::max(view.widest_element(), 8u);
-  VectorizationAnalysis::Work left = work_with_transposes(loop, view, view.widest_element());
+  VectorizationAnalysis::Work left = work_with_transposes(loop, view);
   return lanes >= 4 && left.gathers + left.scatters == 0 ? lanes : 0;
 }
 

@@ -108,7 +108,9 @@ std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
   if (!py::isinstance<py::tuple>(result)) {
     take(std::move(result));
   } else {
-    for (py::handle o : result) take(py::reinterpret_borrow<py::object>(o));
+    auto results = py::cast<std::vector<py::object>>(result);
+    result = py::none();  // own_array counts references, and those of the tuple are nobody else's
+    for (py::object &o : results) take(std::move(o));
   }
   return out;
 }

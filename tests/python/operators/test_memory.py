@@ -183,6 +183,31 @@ def test_python_functions_own_neither_inputs_nor_results(registered: Any) -> Non
     assert x.numpy().tolist() == [1, 1]
 
 
+def test_results_that_nobody_else_holds_are_not_copied(registered: Any) -> None:
+    made, kept = [], []
+
+    def both(x: Any) -> Any:
+        first, second = x + 1, x + 2
+        made[:] = first.ctypes.data, second.ctypes.data
+        kept[:] = [second]
+        return first, second
+
+    def one(x: Any) -> Any:
+        first = x + 1
+        made[:] = [first.ctypes.data]
+        return first
+
+    x = np.ones(1000)
+    assert registered(one)(x).numpy().ctypes.data == made[0]
+    first, second = registered(both, outputs=("p", "q"))(x)
+    assert first.numpy().ctypes.data == made[0]
+    assert second.numpy().ctypes.data != made[1]
+    twice = registered(lambda x: (x + 1,) * 2, outputs=("p", "q"))
+    left, right = twice(x)
+    left.numpy()[0] = 9
+    assert right.numpy()[0] == 2
+
+
 def test_seeds_are_checked() -> None:
     x = np.ones(2)
     with pytest.raises(

@@ -1,7 +1,12 @@
-// The model against tiles of matrix products that were measured: which of them spill, and which are faster.
+// The model against tiles of matrix products that were measured: which of them spill, and which are faster;
+// and the lanes that loops over elements of several sizes get.
 #include "schedule/cpu/register_model.h"
 
 #include <gtest/gtest.h>
+
+#include "ir/match.h"
+#include "support/text.h"
+#include "tests/unit/helpers.h"
 
 namespace kw {
 namespace {
@@ -67,6 +72,22 @@ TEST(RegisterModel, more_operations_leave_fewer_registers_for_each_value) {
   EXPECT_EQ(vectors(avx512(), 1), 4u);
   EXPECT_EQ(vectors(avx512(), 8), 2u);
   EXPECT_EQ(vectors(avx2(), 8), 1u);
+}
+
+TEST(RegisterModel, lanes_apart_are_worth_vectors_where_registers_transpose_them) {
+  auto lanes = [](std::string_view dtype) {
+    Func f = unit::ir(cat("def f(a: buf(", dtype, ", (m, n)), c: out(", dtype, ", (n, m))):\n",
+                          "  fp('default')\n  dims(n, m)\n  for i in serial(0, n, 1):\n",
+                          "    for j in serial(0, m, 1):\n      c[i, j] = a[j, i]\n  return c\n"));
+    const For &loop = *as<For>(unit::find_loop(f, "i").loop);
+    VectorizationAnalysis view(loop);
+    return lanes_of_loop(avx512(), loop, view);
+  };
+  EXPECT_EQ(lanes("f32"), 16u);
+  EXPECT_EQ(lanes("f64"), 8u);
+  // blocks of these would stay accesses one by one
+  EXPECT_EQ(lanes("u8"), 0u);
+  EXPECT_EQ(lanes("i16"), 0u);
 }
 
 }  // namespace
