@@ -341,10 +341,13 @@ Stmt IrReader::loop(const ast::ForStmt &n, Loc loc) {
   for_each_field(f.how, [&](std::string_view field, auto &value) {
     auto *given = keyword(c, field);
     if (!given) return;
-    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tail>)
+    using T = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, Tail>) {
       value = word<Tail>(text_of(*given), tail_text, 4, loc);
-    else
-      value = static_cast<std::decay_t<decltype(value)>>(integer_of(*given));
+    } else {
+      value = static_cast<T>(integer_of(*given));
+      if (value < 0 || value != integer_of(*given)) fail(loc, "a field of a plan is out of range");
+    }
   });
   if (auto *threads = keyword(c, "most_threads")) f.most_threads = expr(*threads);
   if (auto *rows = keyword(c, "row_lengths")) f.row_lengths = row_lengths(*rows);
@@ -574,11 +577,9 @@ Func IrReader::function(const ast::Function &f) {
   // a site may name a buffer that the body declares, or one that no pass has left there
   for (size_t i = 0; i < site_names_.size(); ++i) {
     if (site_names_[i].empty()) continue;
-    auto found = bufs_.find(site_names_[i]);
-    func_.sites[i].buf =
-        found != bufs_.end()
-            ? found->second
-            : make_buf(make_sym(SymKind::buffer, DType::i64, site_names_[i]), {}, Space::registers);
+    Buf &buf = bufs_[site_names_[i]];
+    if (!buf) buf = make_buf(make_sym(SymKind::buffer, DType::i64, site_names_[i]), {}, Space::registers);
+    func_.sites[i].buf = buf;
   }
   if (std::string wrong = verify(func_); !wrong.empty()) fail(f.loc, wrong);
   return std::move(func_);

@@ -24,9 +24,9 @@ namespace kw {
 
 namespace {
 
-constexpr int64_t touch_after = 3600;         ///< seconds; a use is recorded at most once in this time
-constexpr int64_t cost_within_budget = 3600;  ///< seconds; nobody writes a file for so long
-constexpr int64_t clock_skew = 60;            ///< seconds that the clock of a file system may be ahead
+constexpr int64_t touch_after = 3600;              ///< seconds; a use is recorded at most once in this time
+constexpr int64_t abandoned_after_seconds = 3600;  // chosen: nobody writes a file for so long
+constexpr int64_t clock_skew = 60;                 ///< seconds that the clock of a file system may be ahead
 constexpr off_t max_entry_bytes = off_t{256} << 20;
 constexpr std::string_view suffix = ".kwa";
 
@@ -258,7 +258,7 @@ size_t DiskCache::trim() {
   int64_t now = std::time(nullptr);
   for_each_file([&](const std::string &name, const struct stat &st) {
     if (is_entry(name) || !S_ISREG(st.st_mode)) return;
-    bool is_left = now - st.st_mtime > cost_within_budget || st.st_mtime - now > cost_within_budget;
+    bool is_left = now - st.st_mtime > abandoned_after_seconds || st.st_mtime - now > abandoned_after_seconds;
     if (is_left && ::unlink((directory_ + "/" + name).c_str()) == 0)
       ++removed;
     else

@@ -62,12 +62,13 @@ class Explainer {
     safe_ = run_pipeline(f, input.options, input.target);
     // Other bodies run their loops as written, so that there is no schedule to tell of.
     if (!is_scheduled(input.options)) return;
-    const Backend &backend = find_backend("llvm");
+    const Backend &backend = find_backend(input.backend);
+    if (backend.steps.empty()) return;
     schedule_ = backend.schedule(safe_, input.target, true);
     if (debug_options().verify_each) check_schedule(backend);
     out_.findings = describe_loops(safe_, schedule_, input.target);
     for (Finding &finding : describe_missed(safe_, schedule_, input)) add(std::move(finding));
-    out_.schedule = schedule_.steps;
+    out_.schedule = texts_of(schedule_.steps);
     // Checks, conditions and buffers are those of the function that runs.
     safe_ = schedule_.func;
   }
@@ -87,9 +88,15 @@ class Explainer {
  private:
   /// What is told is what runs: the recorded directives make the loops, and so do the steps of a compilation.
   void check_schedule(const Backend &backend) const {
-    std::string wrong = replay_error(safe_, schedule_.steps, schedule_.func);
+    Replayed again = replayed(safe_, texts_of(schedule_.steps));
+    std::string wrong = again.error;
     bool same = print(backend.schedule(safe_, in_.target).func) == print(schedule_.func);
     if (wrong.empty() && !same) wrong = "a recorded schedule is another one";
+    // The code too: it depends on what the text of the IR does not show, as the numbers of loops.
+    auto code = [&](const Func &f) {
+      return backend.emit(run_passes(backend.lowering, f, in_.target), in_.target);
+    };
+    if (wrong.empty() && code(again.func) != code(schedule_.func)) wrong = "the directives make other code";
     ensure(wrong.empty(), cat("the schedule of '", f_.name, "' is not what explain() tells: ", wrong));
   }
 

@@ -66,10 +66,13 @@ class MissedOptimizations {
   /// What the scheduler recorded of the loop that executes this one.
   std::string why_not(const For &n, Claim claim) const {
     LoopId executor = schedule_.executor_of(n.id);
-    auto found = std::find_if(schedule_.rejected.begin(), schedule_.rejected.end(), [&](const Rejection &r) {
-      return r.loop == executor && r.verb == claim_name(claim);
-    });
-    if (found == schedule_.rejected.end()) return "no gain was found";
+    auto found =
+        std::find_if(schedule_.rejections.begin(), schedule_.rejections.end(), [&](const Rejection &r) {
+          return r.loop == executor && r.directive &&
+                 (claim == Claim::parallel ? r.directive->as<Parallel>() != nullptr
+                                           : r.directive->as<Vectorize>() != nullptr);
+        });
+    if (found == schedule_.rejections.end()) return "no gain was found";
     if (found->proof)
       return refusal_text(schedule_.func, in_.sources, found->proof->nest, claim, found->proof->verdict);
     std::string text = found->blocker.known() ? excerpt(in_.sources, found->blocker) : "";
@@ -79,20 +82,25 @@ class MissedOptimizations {
 
   /// Directives that would have gained, but for those that another one of the same kind stood in for.
   void refused() {
-    for (const Rejection &r : schedule_.rejected) {
-      std::string_view verb = r.verb;
-      if (verb.empty()) out_.push_back({"missed", r.loc, r.line, -1, "refused", r.why});
-      bool is_told =
-          verb == Fuse::name || verb == UnrollAndJam::name || verb == Tile::name || verb == Reorder::name;
-      bool in_place = std::any_of(schedule_.steps.begin(), schedule_.steps.end(),
-                                  [&](const std::string &d) { return d.starts_with(verb); });
-      if (!is_told || (in_place && verb != Fuse::name) || !r.loc.known()) continue;
+    for (const Rejection &r : schedule_.rejections) {
+      if (!r.directive) {
+        out_.push_back({"missed", r.loc, r.line, -1, "refused", r.why});
+        continue;
+      }
+      const Directive &d = *r.directive;
+      bool is_fusion = d.as<Fuse>() != nullptr;
+      bool is_told = is_fusion || d.as<UnrollAndJam>() || d.as<Tile>() || d.as<Reorder>();
+      auto is_alike = [&](const AppliedDirective &step) {
+        return step.directive.what.index() == d.what.index();
+      };
+      bool in_place = std::any_of(schedule_.steps.begin(), schedule_.steps.end(), is_alike);
+      if (!is_told || (in_place && !is_fusion) || !r.loc.known()) continue;
       std::string why = r.why.empty() ? "the order of iterations would change" : r.why;
       if (!r.buffer.empty() && r.why.empty())
         why = cat("lines ", line(r.from.loc), " and ", line(r.to.loc), " would meet in '", r.buffer,
                   "' in another order");
       std::string subject = r.line.substr(0, r.line.find("  #"));
-      if (verb == Fuse::name) subject = "W407", why = why_apart(r);
+      if (is_fusion) subject = "W407", why = why_apart(r);
       out_.push_back({"missed", r.loc, std::move(subject), -1, "refused", std::move(why)});
     }
     for (const Diagnostic &d : schedule_.func.warnings)

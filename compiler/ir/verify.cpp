@@ -178,11 +178,14 @@ bool Verifier::mark_ok(const Store &n) {
 /// Whether every field of the plan that is set means something for loops of this kind.
 static bool fits_kind(const LoopPlan &how, ForKind kind) {
   bool parallel = kind == ForKind::parallel, vector = kind == ForKind::vector;
+  bool serial = kind == ForKind::serial;
   return (!how.vector_width || vector || parallel) &&
-         (!how.unroll || kind == ForKind::unroll || kind == ForKind::serial || parallel) &&
-         (!how.chunk || parallel) && (!how.block_of || parallel) && (how.tail == Tail::scalar || vector) &&
-         (!how.collapse || parallel) && (!how.prefetch || vector) &&
-         (!how.transpose || kind == ForKind::serial) && (!how.chunks_per_thread || (parallel && !how.chunk));
+         (!how.unroll || kind == ForKind::unroll || serial || parallel) &&
+         (!how.jam || kind != ForKind::unroll) && (!how.chunk || parallel) && (!how.block_of || parallel) &&
+         (how.tail == Tail::scalar || vector) && (!how.collapse || parallel) &&
+         (!how.flatten || serial || parallel) && (!how.prefetch || vector) &&
+         (!how.stream || vector || (serial && how.transpose)) && (!how.transpose || serial) &&
+         (!how.chunks_per_thread || (parallel && !how.chunk));
 }
 
 /// Whether a loop over blocks holds the loop over one of them and nothing else.
@@ -201,12 +204,22 @@ static bool holds_its_block(const For &blocks) {
   return only_there;
 }
 
+/// Whether a loop with constant bounds keeps within the most iterations that its plan tells. Back ends leave
+/// out what could run more.
+static bool keeps_max_trips(const For &n) {
+  auto trips = n.how.max_trips ? as_int(trips_of(n)) : std::nullopt;
+  return n.how.max_trips >= 0 && (!trips || *trips <= n.how.max_trips);
+}
+
 /// The fields that say how a loop runs fit its kind and name what is there.
 bool Verifier::plan_ok(const For &n) {
   if (!need(fits_kind(n.how, n.kind), "the plan of a loop has a field of another kind of loop")) return false;
   if (!need(n.kind != ForKind::unroll || n.how.unroll >= 2, "an unroll loop has fewer than 2 copies"))
     return false;
   if (!need(!n.how.block_of || holds_its_block(n), "a loop over blocks does not hold the loop of one block"))
+    return false;
+  if (!need(keeps_max_trips(n), "a loop runs more often than its plan tells")) return false;
+  if (!need(!n.how.collapse || loop_to_collapse(n), "a collapsed loop holds more than a parallel loop"))
     return false;
   bool counts = !n.most_threads || (n.kind == ForKind::parallel && n.most_threads.dtype() == DType::i64);
   if (!need(counts, "a count of threads is not i64, or that of a loop which is not parallel")) return false;

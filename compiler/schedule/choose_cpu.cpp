@@ -63,8 +63,8 @@ void version_short_sums(LoopNest &nest, const Target &target) {
   std::span<const ScheduleStep> list = std::span(steps).first(steps_of_a_version);
   Schedule scheduled = run_schedule(version->func, target, list, nest.is_recording());
   if (!vectorizes_more(scheduled.func, nest.func())) return;
-  nest.add_version(with_short_sums(nest.func(), version->condition, scheduled.func), short_sums_prefix,
-                   scheduled.steps);
+  nest.add_version(with_short_sums(nest.func(), version->condition, scheduled.func),
+                   std::move(scheduled.steps));
 }
 
 }  // namespace

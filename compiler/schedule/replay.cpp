@@ -18,15 +18,12 @@ class Replay {
 
   std::optional<RefusedLine> run(uint32_t source) {
     for (Loc line : directive_lines(sources_, source)) {
-      std::string_view text = sources_.text(source).substr(line.begin, line.end - line.begin);
-      bool is_version = text.starts_with(short_sums_prefix);
+      bool is_version = behind_prefix(line, drop_short_sums);
       // The first line without the prefix ends the version: lines behind it rewrite both forms.
-      if (is_version) {
-        line.begin += static_cast<uint32_t>(short_sums_prefix.size());
+      if (is_version)
         begin_version(line);
-      } else {
+      else
         end_version();
-      }
       if (auto refused = apply(is_version ? *version_ : nest_, line)) return refused;
     }
     end_version();
@@ -34,8 +31,25 @@ class Replay {
   }
 
  private:
+  /// Drops a prefix from the place of a line; returns what was found.
+  template <class F>
+  auto behind_prefix(Loc &line, F &&drop) const -> decltype(drop(std::declval<std::string_view &>())) {
+    std::string_view text = sources_.text(line.source).substr(line.begin, line.end - line.begin);
+    auto found = drop(text);
+    line.begin = line.end - static_cast<uint32_t>(text.size());
+    return found;
+  }
+
   /// Parses a line for the present form of the nest, since directives change the names of loops.
   std::optional<RefusedLine> apply(LoopNest &nest, Loc line) const {
+    if (auto alone = behind_prefix(line, drop_loop_alone)) {
+      std::vector<LoopAlone> part = nest.loops_alone(*alone);
+      if (part.empty())
+        throw CompileError(Diagnostic{Code::E401, line, cat("the nest has no loop ", *alone), {}, {}});
+      if (auto refused = apply(part[0].nest, line)) return refused;
+      nest.take_parts(part);
+      return std::nullopt;
+    }
     Directive d = parse_directive(nest.func(), nest.nest(), sources_, line);
     Verdict v = nest.legal(d, true);
     if (!v.ok()) return RefusedLine{line, std::move(v)};
@@ -60,8 +74,7 @@ class Replay {
   /// Makes the kernel a branch between the version and what it is; does nothing without a version.
   void end_version() {
     if (!version_) return;
-    nest_.add_version(with_short_sums(nest_.func(), condition_, version_->func()), short_sums_prefix,
-                      version_->lines());
+    nest_.add_version(with_short_sums(nest_.func(), condition_, version_->func()), version_->steps());
     version_.reset();
   }
 
@@ -78,19 +91,28 @@ std::optional<RefusedLine> replay(LoopNest &nest, const SourceMap &sources, uint
   return Replay(nest, sources).run(source);
 }
 
-std::string replay_error(const Func &f, const std::vector<std::string> &lines, const Func &scheduled) {
+Replayed replayed(const Func &f, const std::vector<std::string> &lines) {
   SourceMap sources;
   LoopNest nest(f);
   uint32_t text = sources.add_text("<schedule>", 0, join_text(lines, "\n"));
   try {
-    if (auto refused = replay(nest, sources, text))
-      return cat("`", sources.text(text).substr(refused->line.begin, refused->line.end - refused->line.begin),
-                 "` is not legal");
+    if (auto refused = replay(nest, sources, text)) {
+      Loc at = refused->line;
+      return {nest.func(),
+              cat("`", sources.text(text).substr(at.begin, at.end - at.begin), "` is not legal")};
+    }
   } catch (const CompileError &e) {
-    return e.found()[0].message;
+    return {nest.func(), e.found()[0].message};
   }
+  return {nest.func(), ""};
+}
+
+std::string replay_error(const Func &f, const std::vector<std::string> &lines, const Func &scheduled) {
+  Replayed made = replayed(f, lines);
   // The printed text contains the kinds and plans of loops, so that a missing directive shows.
-  return print(nest.func()) == print(scheduled) ? "" : "the directives make other loops than those that run";
+  if (made.error.empty() && print(made.func) != print(scheduled))
+    return "the directives make other loops than those that run";
+  return made.error;
 }
 
 }  // namespace kw

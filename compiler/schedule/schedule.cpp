@@ -45,15 +45,15 @@ Schedule run_schedule(const Func &f, const Target &target, std::span<const Sched
                       bool recorded) {
   Schedule out;
   LoopNest nest(f);
-  if (recorded) nest.record(&out.rejected);
+  if (recorded) nest.record(&out.rejections);
   // Decided once: a step may let the kernel grow beyond the limit without stopping the steps behind it.
   bool is_small = nest.nest().statements.size() <= most_statements;
-  if (recorded && !is_small) {
-    // The limit is recorded like a refusal, so that explanations say why no loop was rewritten.
-    Rejection all{"rewrites of loops", {}, 0, f.body.loc(), Reason::inapplicable};
-    all.why =
-        cat("the kernel has ", nest.nest().statements.size(), " statements, of at most ", most_statements);
-    out.rejected.push_back(std::move(all));
+  // The limit is recorded like a refusal, so that explanations say why no loop was rewritten.
+  if (!is_small) {
+    size_t count = nest.nest().statements.size();
+    std::string some = nest.nest().complete ? cat(count) : cat("more than ", count - 1);
+    nest.reject("rewrites of loops",
+                cat("the kernel has ", some, " statements, of at most ", most_statements));
   }
   run_or_restore(nest, [&](LoopNest &n) {
     for (const ScheduleStep &step : steps) {
@@ -63,7 +63,7 @@ Schedule run_schedule(const Func &f, const Target &target, std::span<const Sched
       finish_stage(step.name, n.func(), clock.ms());
     }
   });
-  out.func = nest.func(), out.steps = nest.lines(), out.fused = nest.fused();
+  out.func = nest.func(), out.steps = nest.steps(), out.fused = nest.fused();
   out.has_short_sums = nest.has_versions();
   return out;
 }

@@ -22,9 +22,9 @@ struct ScheduleStep {
 };
 
 struct Schedule {
-  Func func;                        ///< the scheduled function
-  std::vector<std::string> steps;   ///< its directives, one line each, for schedule/replay
-  std::vector<Rejection> rejected;  ///< in the order in which they were wanted
+  Func func;                            ///< the scheduled function
+  std::vector<AppliedDirective> steps;  ///< its directives in their order, if they are recorded
+  std::vector<Rejection> rejections;    ///< in the order in which they were wanted
   std::vector<FusedLoop> fused{};
   bool has_short_sums = false;  ///< the body is a branch: calls with short sums, and all others
 
@@ -36,8 +36,8 @@ struct Schedule {
 };
 
 /// Runs steps on a function. If a step requires a directive that is not legal, the loops stay as they are
-/// written, and the function gets the warning W409. With `recorded` the schedule has `steps` and `rejected`,
-/// which takes longer. Changes no order of a sum and no result.
+/// written, and the function gets the warning W409. With `recorded` the schedule has `steps` and
+/// `rejections`, which takes longer. Changes no order of a sum and no result.
 Schedule run_schedule(const Func &f, const Target &target, std::span<const ScheduleStep> steps,
                       bool recorded);
 

@@ -20,6 +20,11 @@ class TransposedBlocks {
 
   /// Returns whether registers can be transposed in elements of so many bits.
   static bool supports(uint32_t bits) { return bits == 32 || bits == 64; }
+  /// Likewise for the lanes of a vector loop: a row of a block is one register. The widest of any machine
+  /// has 64 bytes.
+  static bool supports(uint32_t bits, uint32_t lanes, uint32_t register_bytes = 64) {
+    return supports(bits) && lanes >= 4 && lanes * bits <= register_bytes * 8;
+  }
 
   struct Block {
     Buf buf;

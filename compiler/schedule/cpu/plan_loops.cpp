@@ -59,8 +59,8 @@ class LoopPlanner {
     for (const RowLength &row : plan.rows) mark(n, AssumeRows{row.buf, 0, row.length});
     if (plan.prefetch) mark(n, Prefetch{});
     if (target_.stream_bytes() && gains_by_streams(n, view, outputs())) mark(n, Stream{});
-    // Registers are transposed for elements of 4 and 8 bytes only.
-    if (uint32_t bits = view.widest_element(); TransposedBlocks::supports(bits))
+    uint32_t bits = view.widest_element();
+    if (TransposedBlocks::supports(bits, n.how.vector_width, target_.vector_bytes()))
       transposes(n.body, view, bits);
   }
 

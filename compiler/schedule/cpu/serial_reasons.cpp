@@ -54,8 +54,10 @@ void reject_vectorize(LoopNest &nest, uint32_t loop, const Target &target) {
   // Last, since profit is asked only of loops that could be vectorized.
   uint32_t apart = work.gathers + work.scatters;
   if (apart > 0 && lanes_of_loop(target, n, view) == 0)
-    nest.reject(d, cat("elements lie apart in memory: ", apart, " access", apart == 1 ? "" : "es",
-                       " one by one for ", counted(work.operations, "vector operation")));
+    return nest.reject(d, cat("elements lie apart in memory: ", apart, " access", apart == 1 ? "" : "es",
+                              " one by one for ", counted(work.operations, "vector operation")));
+  Verdict v = nest.legal(Vectorize{loop, 2});
+  if (v.reason == Reason::inapplicable) nest.reject(d, std::string(v.why));
 }
 
 }  // namespace kw

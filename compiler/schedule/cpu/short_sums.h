@@ -12,9 +12,6 @@
 
 namespace kw {
 
-/// Begins the lines of a schedule that are for this version.
-inline constexpr std::string_view short_sums_prefix = "short_sums: ";
-
 /// A version of a kernel and the calls that it is for.
 struct ShortSums {
   Expr condition;  ///< b1 over sizes and scalar arguments: every sum that changed has fewer than 64 terms

@@ -137,20 +137,9 @@ class LoopChooser {
     return nest_.legal(Parallel{l}).ok();
   }
 
-  /// Reductions of 16-bit floats become conversions around words, which have no vector form
-  /// (transform/lowering/legalise_types).
-  static bool reduces_halves(const For &n, const VectorizationAnalysis &view) {
-    bool found = false;
-    walk(n.body, [&](const Store &s, const Stmt &) {
-      bool is_outer = s.buf->space == Space::registers && !view.is_own(s.buf);
-      found |= is_outer && is_float(s.buf->dtype) && bit_width(s.buf->dtype) == 16;
-    });
-    return found;
-  }
-
   int64_t width_of(uint32_t l, const For &n) const {
     VectorizationAnalysis view(n);
-    if (!view.is_vectorizable() || reduces_halves(n, view)) return 0;
+    if (!view.is_vectorizable()) return 0;
     uint32_t width = lanes_of_loop(target_, n, view);
     return width >= 2 && nest_.legal(Vectorize{l, width}).ok() ? width : 0;
   }
@@ -174,8 +163,10 @@ bool is_surely_short(const For &loop, const Target &target) {
 
 /// Chooses for each loop alone where the nest is too large to be read as one.
 static void choose_in_parts(LoopNest &nest, const Target &target) {
-  std::vector<std::pair<Stmt, LoopNest>> parts = nest.loops_alone();
-  for (auto &[before, part] : parts) vectorize_and_parallelize(part, target);
+  nest.reject("analysis of all loops together",
+              "the kernel is too large: each loop is parallelized and vectorized alone");
+  std::vector<LoopAlone> parts = nest.loops_alone();
+  for (LoopAlone &part : parts) vectorize_and_parallelize(part.nest, target);
   nest.take_parts(parts);
 }
 

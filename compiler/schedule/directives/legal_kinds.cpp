@@ -55,6 +55,17 @@ bool stores_apart(const For &n, VectorizationAnalysis &view) {
   return found;
 }
 
+/// Whether the loop holds a reduction of 16-bit floats. Back ends without them compute in words, with
+/// conversions around (transform/lowering/legalise_types), and that is no reduction that has a vector form.
+bool reduces_halves(const For &n, const VectorizationAnalysis &view) {
+  bool found = false;
+  walk(n.body, [&](const Store &s, const Stmt &) {
+    bool is_outer = s.buf->space == Space::registers && !view.is_own(s.buf);
+    found |= is_outer && is_float(s.buf->dtype) && bit_width(s.buf->dtype) == 16;
+  });
+  return found;
+}
+
 /// Whether the sums in the order `lanes` of this loop run over no other loop, or over loops that do nothing
 /// else.
 bool has_sums_of_its_own(const For &n, const std::vector<const For *> &around) {
@@ -127,6 +138,7 @@ Verdict legal_vectorize(const Func &f, const Nest &nest, const Vectorize &d, con
     return inapplicable("it holds a statement that has no vector form", view.blocker());
   };
   if (!shown && !view.is_vectorizable()) return has_no_vector_form();
+  if (reduces_halves(n, view)) return inapplicable("a reduction of 16-bit floats has no vector form");
   if (view.has_lane_sums() && !has_sums_of_its_own(n, loops_of(place.scope)))
     return inapplicable("a sum in it runs in lanes", place.at.loc());
   Verdict v = by_dependences(f, nest, Claim::vectorize, d.loop, place, shown, [&](const Verdict &one) {

@@ -10,6 +10,7 @@
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/rewrite.h"
+#include "ir/walk.h"
 #include "schedule/directives/apply.h"
 #include "schedule/directives/legal_order.h"
 #include "schedule/directives/preconditions.h"
@@ -30,7 +31,7 @@ static std::string iteration_of(const Nest &nest, uint32_t statement, const std:
 /// names loops, statements and accesses by their numbers in this nest.
 static Rejection refusal_of(const Nest &nest, const Directive &d, const Verdict &v) {
   const NestLoop &loop = nest.loops[d.loop()];
-  Rejection out{print_directive(nest, d), d.verb(), loop.loop ? loop.loop->id : 0, loop.loc, v.reason};
+  Rejection out{print_directive(nest, d), d, loop.loop ? loop.loop->id : 0, loop.loc, v.reason};
   out.why = v.why;
   if (const Fuse *pair = d.as<Fuse>()) out.other = nest.loops[pair->next].loc;
   if (const auto &at = v.dependence) {
@@ -101,7 +102,7 @@ bool LoopNest::is_free_for_threads(uint32_t loop) const {
 void LoopNest::apply(const Directive &d) {
   if (refused_) {
     // The line names loops as they are before the rewrite, which is also where replay reads it.
-    lines_.push_back(print_directive(nest(), d));
+    steps_.push_back({d, print_directive(nest(), d)});
     auto id = [&](uint32_t loop) { return nest().loops[loop].loop->id; };
     if (const Fuse *pair = d.as<Fuse>()) fused_.push_back({id(pair->next), id(pair->loop)});
   }
@@ -142,7 +143,8 @@ void LoopNest::apply_marks(const std::vector<Directive> &marks) {
 
 void LoopNest::set_plans(const std::vector<LoopMark> &marks) {
   if (marks.empty()) return;
-  if (refused_ && nest().complete) {
+  if (refused_ && !nest().complete) return set_plans_alone(marks);
+  if (refused_) {
     for (const LoopMark &m : marks) {
       uint32_t loop = *find_loop(nest(), m.iter);
       apply(of_loop(m.directive, loop));
@@ -156,6 +158,23 @@ void LoopNest::set_plans(const std::vector<LoopMark> &marks) {
       if (m.iter == n.iter) out = with_plan(out, m.directive);
     return out;
   }));
+}
+
+/// Each loop is named in its own nest: that of the whole region misses most of them.
+void LoopNest::set_plans_alone(const std::vector<LoopMark> &marks) {
+  std::vector<LoopAlone> parts = loops_alone();
+  std::unordered_map<const SymNode *, size_t> part_of;
+  for (size_t i = 0; i < parts.size(); ++i)
+    walk(parts[i].before, [&](const For &n, const Stmt &) { part_of.emplace(n.iter.get(), i); });
+  std::vector<std::vector<LoopMark>> of_parts(parts.size());
+  for (const LoopMark &m : marks)
+    if (auto found = part_of.find(m.iter.get()); found != part_of.end())
+      of_parts[found->second].push_back(m);
+    else
+      // The loop around all of them is the first that the nest holds.
+      apply(of_loop(m.directive, *find_loop(nest(), m.iter)));
+  for (size_t i = 0; i < parts.size(); ++i) parts[i].nest.set_plans(of_parts[i]);
+  take_parts(parts);
 }
 
 Verdict LoopNest::try_apply(const Directive &d) {
@@ -174,6 +193,14 @@ bool LoopNest::require(const Directive &d) {
   if (v.witness || v.reason == Reason::inapplicable || v.reason == Reason::jump)
     throw RefusedStep{refusal_of(nest(), d, v)};
   return false;
+}
+
+void LoopNest::reject(std::string what, std::string why) {
+  if (!refused_) return;
+  // A sequence of statements has no place of its own.
+  Loc first = nest().loops.empty() ? region_.loc() : nest().loops[0].loc;
+  refused_->push_back({std::move(what), {}, 0, first, Reason::inapplicable});
+  refused_->back().why = std::move(why);
 }
 
 void LoopNest::reject(const Directive &d, std::string why, Loc blocker) {
@@ -198,37 +225,47 @@ Rejection::Proof LoopNest::prove_alone(uint32_t loop, Claim claim) const {
 
 void LoopNest::warn(Diagnostic d) { f_.warnings.push_back(std::move(d)); }
 
-std::vector<std::pair<Stmt, LoopNest>> LoopNest::loops_alone() const {
+std::vector<LoopAlone> LoopNest::loops_alone(std::optional<uint32_t> number) const {
   std::ptrdiff_t depth = as<For>(region_) ? 1 : 0;
-  std::vector<std::pair<Stmt, LoopNest>> out;
+  std::vector<LoopAlone> out;
+  uint32_t next = 0;
   for_each_loop(region_, [&](const Stmt &s, const For &, const NestScope &inner) {
     auto is_loop = [](const ScopeItem &i) { return i.is_loop(); };
     // Loops further inside belong to the part of the loop around them.
     if (std::count_if(inner.begin(), inner.end(), is_loop) != depth) return;
+    uint32_t own = next++;
+    if (number && *number != own) return;
     NestScope scope = scope_;
     scope.insert(scope.end(), inner.begin(), inner.end());
-    out.emplace_back(s, LoopNest(f_, s, std::move(scope)));
+    out.push_back({own, s, LoopNest(f_, s, std::move(scope))});
+    out.back().nest.refused_ = refused_;
   });
   return out;
 }
 
-void LoopNest::take_parts(const std::vector<std::pair<Stmt, LoopNest>> &parts) {
+void LoopNest::take_parts(const std::vector<LoopAlone> &parts) {
   std::unordered_map<const StmtNode *, const Stmt *> changed;
-  for (const auto &[before, part] : parts) changed[before.p.get()] = &part.region();
+  for (const LoopAlone &part : parts) changed[part.before.p.get()] = &part.nest.region();
   replace_region(rewrite(region_, [&](const For &, const Stmt &s, const Stmt &original) {
     auto found = changed.find(original.p.get());
     return found == changed.end() ? s : *found->second;
   }));
-  if (refused_)
-    lines_.emplace_back("# the kernel is too large: each loop is parallelized and vectorized alone");
+  for (const LoopAlone &part : parts)
+    for (AppliedDirective step : part.nest.steps_) {
+      step.alone.insert(step.alone.begin(), part.number);
+      steps_.push_back(std::move(step));
+    }
 }
 
-void LoopNest::add_version(Func both, std::string_view prefix, const std::vector<std::string> &lines) {
+void LoopNest::add_version(Func both, std::vector<AppliedDirective> steps) {
   // The region contains both versions, so that later directives can rewrite either.
   f_ = std::move(both), region_ = f_.body;
   has_versions_ = true;
   nest_.reset();
-  for (const std::string &line : lines) lines_.push_back(cat(prefix, line));
+  for (AppliedDirective &step : steps) {
+    step.in_short_sums = true;
+    steps_.push_back(std::move(step));
+  }
 }
 
 }  // namespace kw

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "schedule/directives/directives.h"
+#include "schedule/directives/applied.h"
 #include "schedule/directives/legal_kinds.h"
 
 namespace kw {
@@ -19,7 +19,7 @@ struct RefusedAccess {
 /// A directive that a step wanted, and why it was not applied.
 struct Rejection {
   std::string line;
-  std::string_view verb;
+  std::optional<Directive> directive;  ///< nothing: `line` says what was not done
   LoopId loop = 0;
   Loc loc;  ///< of the loop
   Reason reason = Reason::legal;
@@ -48,6 +48,8 @@ struct RefusedStep {
 struct FusedLoop {
   LoopId loop, into;
 };
+
+struct LoopAlone;
 
 class LoopNest {
  public:
@@ -83,29 +85,29 @@ class LoopNest {
   };
   /// Applies legal directives that set plans. Reads no nest unless they are recorded.
   void set_plans(const std::vector<LoopMark> &marks);
-  /// From now on notes applied directives in lines(), and those that try_apply refuses in `refused`. Copies
+  /// From now on notes applied directives in steps(), and those that try_apply refuses in `refused`. Copies
   /// of this nest do so too.
   void record(std::vector<Rejection> *refused) { refused_ = refused; }
-  /// Returns the recorded directives as text, in order. Those of a copy include those of the original.
-  const std::vector<std::string> &lines() const { return lines_; }
+  /// Returns the recorded directives, in order. Those of a copy include those of the original.
+  const std::vector<AppliedDirective> &steps() const { return steps_; }
   const std::vector<FusedLoop> &fused() const { return fused_; }
   bool is_recording() const { return refused_ != nullptr; }
-  /// Makes the region a branch between a version and what it was, once. Each line of the version's schedule
-  /// is recorded behind `prefix`.
-  void add_version(Func both, std::string_view prefix, const std::vector<std::string> &lines);
+  /// Makes the region a branch between a version and what it was, once. `steps` are those of the version.
+  void add_version(Func both, std::vector<AppliedDirective> steps);
   bool has_versions() const { return has_versions_; }
-  /// Of a nest that is too large: the outermost loops of the region, or those in it if it is one loop, each
-  /// with a nest of its own.
-  std::vector<std::pair<Stmt, LoopNest>> loops_alone() const;
-  /// Puts the loops in their places again, rewritten. Their directives have no names here: only a comment is
-  /// recorded.
-  void take_parts(const std::vector<std::pair<Stmt, LoopNest>> &parts);
+  /// Of a nest that is too large: returns the outermost loops of the region, or those in it if it is one
+  /// loop; or the one with a number.
+  std::vector<LoopAlone> loops_alone(std::optional<uint32_t> number = {}) const;
+  /// Puts the loops in their places again, rewritten, and records their directives.
+  void take_parts(const std::vector<LoopAlone> &parts);
   /// Applies a directive if it is legal.
   Verdict try_apply(const Directive &d);
   /// Applies a directive that was proved for a smaller form of the nest, if it is proved for this one too;
   /// returns false if no proof is found. Throws RefusedStep if a witness or the tree refutes it.
   bool require(const Directive &d);
 
+  /// Records what was not done, in words, and why.
+  void reject(std::string what, std::string why);
   /// Records that a directive was not applied for another reason than the legality of its order: `why` with
   /// the place in the way, or a proof.
   void reject(const Directive &d, std::string why, Loc blocker = {});
@@ -119,16 +121,24 @@ class LoopNest {
   /// A loop of the nest in the function.
   LoopPlace place_of(uint32_t loop) const;
   void replace_region(Stmt by);
+  void set_plans_alone(const std::vector<LoopMark> &marks);
 
   std::shared_ptr<const Func> original_;
   Func f_;
   Stmt region_;
   bool has_versions_ = false;
   NestScope scope_;
-  std::vector<std::string> lines_;
+  std::vector<AppliedDirective> steps_;
   std::vector<FusedLoop> fused_;
   std::vector<Rejection> *refused_ = nullptr;  ///< null: records nothing
   mutable std::optional<Nest> nest_;           ///< of the current region, extracted on demand
+};
+
+/// A loop of a nest that is too large, with a nest of its own.
+struct LoopAlone {
+  uint32_t number;
+  Stmt before;  ///< the loop as it stands in the nest that is too large
+  LoopNest nest;
 };
 
 }  // namespace kw

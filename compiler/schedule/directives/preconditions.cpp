@@ -162,6 +162,7 @@ class Preconditions {
   Inapplicable check(const Vectorize &d) const {
     bool fits = d.width >= 2 && d.width <= int64_t{max_vector_width} && (d.width & (d.width - 1)) == 0;
     if (!fits) return here("the width is no power of two from 2 to 64");
+    if (is_inside(d.loop, ForKind::vector)) return here("it stands in a vector loop");
     bool has_kind = false;
     walk(loop().body, [&](const For &n, const Stmt &) { has_kind |= n.kind != ForKind::serial; });
     return has_kind ? here("a loop in it has its kind already") : Inapplicable{};
@@ -347,7 +348,8 @@ class Preconditions {
       if (!n || n->kind != ForKind::vector || loop().kind != ForKind::serial) continue;
       VectorizationAnalysis view(*n);
       uint32_t bits = view.widest_element();
-      bool found = TransposedBlocks::supports(bits) && !TransposedBlocks(loop(), view, bits).blocks().empty();
+      bool found = TransposedBlocks::supports(bits, n->how.vector_width) &&
+                   !TransposedBlocks(loop(), view, bits).blocks().empty();
       return found ? Inapplicable{} : here("no access of it becomes contiguous by a transpose");
     }
     return here("it is no serial loop in a vector loop");

@@ -165,6 +165,22 @@ TEST(Verify, the_plan_of_a_loop_is_of_its_kind) {
   EXPECT_NE(found(ForKind::vector, {.block_of = 8}), "");
   EXPECT_NE(found(ForKind::parallel, {.block_of = 8}), "");  // it holds no loop of one block
   EXPECT_NE(found(ForKind::unroll, {}), "");
+  for (LoopPlan how : {LoopPlan{.jam = 2}, {.flatten = 1}, {.stream = 1}})
+    EXPECT_EQ(found(ForKind::unroll, how), "the plan of a loop has a field of another kind of loop");
+  EXPECT_EQ(found(ForKind::serial, {.stream = 1}), "the plan of a loop has a field of another kind of loop");
+  EXPECT_EQ(found(ForKind::serial, {.max_trips = -1}), "a loop runs more often than its plan tells");
+  EXPECT_EQ(found(ForKind::parallel, {.collapse = 1}), "a collapsed loop holds more than a parallel loop");
+}
+
+TEST(Verify, a_loop_runs_no_more_often_than_its_plan_tells) {
+  Sample s;
+  auto found = [&](int64_t hi, int64_t most) {
+    LoopPlan how;
+    how.max_trips = most;
+    return s.body(make_stmt({}, For{s.i, s.zero, const_int(hi), 2, ForKind::serial, Hint::none, how, {}}));
+  };
+  EXPECT_EQ(found(8, 4), "");
+  EXPECT_EQ(found(9, 4), "a loop runs more often than its plan tells");
 }
 
 TEST(Verify, a_loop_over_blocks_holds_the_loop_of_one_block) {

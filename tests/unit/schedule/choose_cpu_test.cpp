@@ -90,7 +90,7 @@ std::string schedule(std::string_view lines) {
   Signature s =
       unit::signature({unit::tensor(2), unit::tensor(2), unit::tensor(1), unit::tensor(1, DType::i64)});
   Func f = run_pipeline(unit::kernel(text + "  return a, v, w\n", s), {}, avx512());
-  return join_text(run_schedule(f, avx512(), cpu_steps(), true).steps, "; ");
+  return join_text(texts_of(run_schedule(f, avx512(), cpu_steps(), true).steps), "; ");
 }
 
 TEST(ChooseCpu, what_is_turned_over_is_read_along_the_outer_loop) {

@@ -64,7 +64,7 @@ std::string schedules(const Target &target) {
     Schedule chosen = run_schedule(f, target, cpu_steps(), true);
     EXPECT_EQ(print(run_schedule(f, target, cpu_steps(), false).func), print(chosen.func));
     EXPECT_TRUE(chosen.func.warnings.empty()) << f.name;  // W409: no step of its own is refused
-    std::vector<std::string> lines = chosen.steps;
+    std::vector<std::string> lines = texts_of(chosen.steps);
     EXPECT_EQ(replay_error(f, lines, chosen.func), "") << f.name;
     if (lines.empty()) lines.emplace_back("as written");
     for (const std::string &line : lines) out += cat("  ", line, "\n");
@@ -81,8 +81,10 @@ std::string added_by_each_step(const Target &target) {
     out += cat(cpu_steps()[step].name, "\n");
     size_t found = 0;
     for (const Func &f : kernels) {
-      std::vector<std::string> before = run_schedule(f, target, cpu_steps().first(step), true).steps;
-      for (const std::string &line : run_schedule(f, target, cpu_steps().first(step + 1), true).steps) {
+      std::vector<std::string> before =
+          texts_of(run_schedule(f, target, cpu_steps().first(step), true).steps);
+      for (const std::string &line :
+           texts_of(run_schedule(f, target, cpu_steps().first(step + 1), true).steps)) {
         if (auto known = std::find(before.begin(), before.end(), line); known != before.end()) {
           before.erase(known);
           continue;

@@ -6,9 +6,11 @@
 #include "ir/match.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "schedule/choose_cpu.h"
 #include "schedule/cpu/short_sums.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
+#include "tests/unit/schedule/cpu/choices.h"
 
 namespace kw {
 namespace {
@@ -59,6 +61,22 @@ TEST(Replay, a_kernel_has_one_version_at_most) {
                "    w[i] = i\n  return w\n"));
   EXPECT_THROW(replay(nest, sources, sources.add_text("<schedule>", 1, "short_sums: parallel i")),
                CompileError);
+}
+
+TEST(Replay, loops_of_a_large_kernel_are_scheduled_one_by_one) {
+  std::string text = "def f(a, v):\n";
+  for (int i = 0; i < 680; ++i) text += "  for i in range(v.shape[0]):\n    v[i] = v[i] + a[i, 0]\n";
+  Func f = unit::kernel(text + "  return v\n", unit::signature({unit::tensor(2), unit::tensor(1)}));
+  Schedule chosen = run_schedule(f, unit::avx512_machine(), cpu_steps(), true);
+  ASSERT_GE(chosen.steps.size(), 1360u);
+  EXPECT_EQ(chosen.steps[0].text(), "loop 0: parallel i block 16384");
+  EXPECT_EQ(chosen.steps[1].text(), "loop 0: vectorize i by 16");
+  EXPECT_EQ(chosen.rejections[0].why, "the kernel has more than 666 statements, of at most 100");
+  EXPECT_EQ(chosen.rejections[1].why,
+            "the kernel is too large: each loop is parallelized and vectorized alone");
+  EXPECT_EQ(replay_error(f, texts_of(chosen.steps), chosen.func), "");
+  EXPECT_EQ(print(run_schedule(f, unit::avx512_machine(), cpu_steps(), false).func), print(chosen.func));
+  EXPECT_EQ(after("loop 1: parallel i"), "the nest has no loop 1");
 }
 
 TEST(Replay, a_line_that_is_not_legal_is_named) {

@@ -11,13 +11,13 @@ namespace kw {
 
 using V = llvm::Value *;
 
-/// The blocks of an inner loop, when all lanes run or the first ones, and a register holds as many elements.
+/// The blocks of an inner loop, when all lanes run or the first ones. What a single iteration of the vector
+/// loop runs has no lanes to transpose.
 std::optional<TransposedBlocks> TransposeEmitter::blocks_in(const For &n) {
   if (!n.how.transpose || vec_.blocks) return std::nullopt;
   if (vec_.mask && !runs_first_lanes(vec_)) return std::nullopt;
   uint32_t bits = vec_.view->widest_element();
-  bool fits = vec_.count >= 4 && vec_.count * bits <= target().vector_bytes() * 8;
-  if (!fits || !TransposedBlocks::supports(bits)) return std::nullopt;
+  if (!TransposedBlocks::supports(bits, vec_.count, target().vector_bytes())) return std::nullopt;
   TransposedBlocks view(n, *vec_.view, bits);
   return view.blocks().empty() ? std::nullopt : std::optional(std::move(view));
 }

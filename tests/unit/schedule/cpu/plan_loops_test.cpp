@@ -29,8 +29,8 @@ std::string planned(std::string_view body, const Target &target = unit::avx512_m
   EXPECT_TRUE(refused.empty());
   EXPECT_EQ(verify(recorded.func()), "");
   EXPECT_EQ(print(silent.func()), print(recorded.func()));
-  EXPECT_EQ(replay_error(f, recorded.lines(), recorded.func()), "");
-  return join_text(recorded.lines(), "; ");
+  EXPECT_EQ(replay_error(f, texts_of(recorded.steps()), recorded.func()), "");
+  return join_text(texts_of(recorded.steps()), "; ");
 }
 
 constexpr std::string_view copy = R"(  for i in vector(0, n, 1, vector_width=16):
@@ -80,9 +80,17 @@ TEST(PlanLoops, inner_loops_are_transposed_where_rows_become_contiguous) {
     for j in serial(0, n, 1):
       b[i, j] = a[j, i]
 )";
+  auto by = [&](std::string_view lanes) {
+    std::string text(turned);
+    return text.replace(text.find("16"), 2, lanes);
+  };
   EXPECT_EQ(planned(turned), "tail i masked; transpose j; stream j");
-  EXPECT_EQ(planned(turned, unit::avx2_machine()), "transpose j; stream j");
-  EXPECT_EQ(planned(turned, unit::without_fma()), "transpose j");
+  EXPECT_EQ(planned(by("8"), unit::avx2_machine()), "transpose j; stream j");
+  EXPECT_EQ(planned(by("4"), unit::without_fma()), "transpose j");
+  // a row of a block is one register
+  EXPECT_EQ(planned(by("32")), "tail i masked");
+  EXPECT_EQ(planned(turned, unit::avx2_machine()), "");
+  EXPECT_EQ(planned(by("8"), unit::without_fma()), "");
   constexpr std::string_view sums_of_rows = R"(  for i in vector(0, n, 1, vector_width=16):
     s = alloc(f32, (), 'registers')
     s[()] = f32(0.0)

@@ -308,5 +308,28 @@ TEST(LoopNest, a_kind_is_the_last_word_on_a_loop) {
   EXPECT_EQ(ask(blocks, "vectorize i by 8"), "legal");
 }
 
+TEST(LoopNest, one_of_two_nested_loops_is_vectorized) {
+  LoopNest nest = ir_nest("  for k in serial(0, n, 1):\n    for i in serial(0, n, 1):\n      w[i] = k\n");
+  follow(nest, "vectorize i by 8\n");
+  EXPECT_EQ(ask(nest, "vectorize k by 8"), "inapplicable: a loop in it has its kind already");
+  LoopNest outer =
+      nest_of("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    b[i, j] = a[i, j]");
+  follow(outer, "vectorize i by 8\n");
+  EXPECT_EQ(ask(outer, "vectorize j by 8"), "inapplicable: it stands in a vector loop");
+}
+
+TEST(LoopNest, reductions_of_16_bit_floats_are_not_vectorized) {
+  auto answer = [](std::string_view dtype) {
+    Func f = unit::ir(cat("def f(x: buf(", dtype, ", (n,)), y: inout(", dtype, ", (n,))):\n  fp('strict')\n",
+                          "  dims(n)\n  s = alloc(", dtype, ", (), 'registers')\n  s[()] = x[0]\n",
+                          "  for i in serial(0, n, 1):\n    s[()] = max(s[()], x[i])\n  y[0] = s[()]\n",
+                          "  return y\n"));
+    return ask(LoopNest(f), "vectorize i by 8");
+  };
+  EXPECT_EQ(answer("f32"), "legal");
+  EXPECT_EQ(answer("f16"), "inapplicable: a reduction of 16-bit floats has no vector form");
+  EXPECT_EQ(answer("bf16"), "inapplicable: a reduction of 16-bit floats has no vector form");
+}
+
 }  // namespace
 }  // namespace kw

@@ -142,6 +142,9 @@ TEST(Plans, a_transpose_is_of_a_serial_loop_in_a_vector_loop) {
   };
   EXPECT_EQ(inner("b[j, i] = a[j, i]"), gain);
   EXPECT_EQ(inner("h[i, j] = u8(1)"), gain);
+  std::string wide(turned);  // a row would take two registers
+  wide.replace(wide.find("vector_width=16"), 15, "vector_width=32");
+  EXPECT_EQ(why_not(wide, "transpose j"), gain);
 }
 
 TEST(Plans, assumed_rows_are_of_a_buffer_that_the_loop_accesses) {
