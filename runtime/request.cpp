@@ -68,9 +68,9 @@ void set_present_target(Request &r) {
   r.backend = !interpreting() ? "llvm" : lowered_for.empty() ? "interp" : "interp_lowered";
   if (r.backend != "interp_lowered") return;
   // the work per thread is set apart from the target class and survives the change of class
-  uint32_t grain = r.target.log2_work_per_thread;
+  auto grain = r.target.grain;
   r.target = *target_of_class(lowered_for);
-  r.target.log2_work_per_thread = grain;
+  r.target.grain = grain;
 }
 
 }  // namespace kw

@@ -159,7 +159,7 @@ class Estimator {
   }
 
   /// Where threads are to share a loop, what it moves counts: chains of one operation wait for it.
-  int64_t weight_of(const Stmt &s) const { return weight(s, is_known_before_ ? 2 : 1); }
+  int64_t weight_of(const Stmt &s) const { return weight(s, is_known_before_ ? time_of_access : 1); }
 
   /// Returns whether both branches execute one loop, with other plans: its work is the same in both.
   static bool holds_versions(const If &n) {
@@ -367,8 +367,8 @@ class WorkspacePlanner {
                        {"allocate it with a size that follows from shapes and scalar arguments"}});
       bytes = mul(bytes, binary(BinOp::max, bound, const_int(0)));
     }
-    // up to a whole cache line of 64 bytes
-    return mul(binary(BinOp::floor_div, add(bytes, const_int(63)), const_int(64)), const_int(64));
+    const Expr line = const_int(cache_line);
+    return mul(binary(BinOp::floor_div, add(bytes, const_int(cache_line - 1)), line), line);
   }
 
   /// Constant extents are multiplied here, where nobody would see them wrap.

@@ -150,13 +150,15 @@ class Explainer {
 
   /// How the schedule runs a loop, "parallel vector", and what there is to say of it.
   std::pair<std::string, std::string> scheduled(const For &loop) const {
-    const For *threads = nullptr, *lanes = nullptr;
+    const For *threads = nullptr, *lanes = nullptr, *copies = nullptr;
+    bool is_left = false;
     LoopId executor = schedule_.executor_of(loop.id);
     Loc at = loop.iter->loc;
     // Directives like split and peel leave several loops with one LoopId: a kind of any of them counts.
     walk(schedule_.func.body ? schedule_.main() : safe_.body, [&](const For &n, const Stmt &) {
       if (n.id != executor) return;
-      at = n.iter->loc;
+      at = n.iter->loc, is_left = true;
+      if (n.kind == ForKind::unroll) copies = &n;
       if (n.kind == ForKind::parallel) threads = &n;
       if (n.kind == ForKind::vector || (n.kind == ForKind::parallel && n.how.vector_width)) lanes = &n;
     });
@@ -164,6 +166,9 @@ class Explainer {
     if (executor != loop.id) why.push_back(cat("one with the loop of line ", line_mark(in_.sources, at)));
     if (threads) how.emplace_back("parallel"), why.emplace_back("on as many threads as its work is worth");
     if (lanes) how.emplace_back("vector"), why.push_back(cat(lanes->how.vector_width, " iterations at once"));
+    if (copies && how.empty())
+      how.emplace_back("unrolled"), why.push_back(cat(copies->how.unroll, " copies of its body"));
+    if (!is_left) how.emplace_back("written out");
     if (how.empty()) how.emplace_back(kind_text(loop.kind));
     walk(schedule_.short_sums(), [&](const For &n, const Stmt &) {
       if (n.id == executor && n.kind == ForKind::vector && !lanes)

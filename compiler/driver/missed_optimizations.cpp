@@ -2,6 +2,7 @@
 #include "driver/missed_optimizations.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "analysis/bounds.h"
 #include "ir/match.h"
@@ -23,6 +24,9 @@ class MissedOptimizations {
       if (n.kind == ForKind::parallel) on_threads_.push_back(n.id);
       if (n.how.vector_width >= 2) vectorized_.push_back(n.id);
       left_.push_back(n.id);
+    });
+    walk(safe.body, [&](const For &n, const Stmt &) {
+      if (n.hint == Hint::unroll) unroll_hints_.insert(n.id);
     });
   }
 
@@ -63,16 +67,18 @@ class MissedOptimizations {
     if (!no_vector.empty()) add(s, cat("not vectorized: ", n.iter->name), std::move(no_vector));
   }
 
-  /// What the scheduler recorded of the loop that executes this one.
+  /// What the scheduler recorded of the loop that executes this one; of its pieces, of the longest.
   std::string why_not(const For &n, Claim claim) const {
     LoopId executor = schedule_.executor_of(n.id);
-    auto found =
-        std::find_if(schedule_.rejections.begin(), schedule_.rejections.end(), [&](const Rejection &r) {
-          return r.loop == executor && r.directive &&
-                 (claim == Claim::parallel ? r.directive->as<Parallel>() != nullptr
-                                           : r.directive->as<Vectorize>() != nullptr);
-        });
-    if (found == schedule_.rejections.end()) return "no gain was found";
+    const Rejection *found = nullptr;
+    for (const Rejection &r : schedule_.rejections) {
+      bool is_kind = r.directive && (claim == Claim::parallel ? r.directive->as<Parallel>() != nullptr
+                                                              : r.directive->as<Vectorize>() != nullptr);
+      constexpr uint64_t unknown = UINT64_MAX;
+      bool is_longer = !found || r.most_trips.value_or(unknown) > found->most_trips.value_or(unknown);
+      if (r.loop == executor && is_kind && is_longer) found = &r;
+    }
+    if (!found) return "no gain was found";
     if (found->proof)
       return refusal_text(schedule_.func, in_.sources, found->proof->nest, claim, found->proof->verdict);
     std::string text = found->blocker.known() ? excerpt(in_.sources, found->blocker) : "";
@@ -89,12 +95,13 @@ class MissedOptimizations {
       }
       const Directive &d = *r.directive;
       bool is_fusion = d.as<Fuse>() != nullptr;
-      bool is_told = is_fusion || d.as<UnrollAndJam>() || d.as<Tile>() || d.as<Reorder>();
+      bool is_wish = d.as<Unroll>() && unroll_hints_.count(r.loop) > 0;
+      bool is_told = is_wish || is_fusion || d.as<UnrollAndJam>() || d.as<Tile>() || d.as<Reorder>();
       auto is_alike = [&](const AppliedDirective &step) {
         return step.directive.what.index() == d.what.index();
       };
       bool in_place = std::any_of(schedule_.steps.begin(), schedule_.steps.end(), is_alike);
-      if (!is_told || (in_place && !is_fusion) || !r.loc.known()) continue;
+      if (!is_told || (in_place && !is_fusion && !is_wish) || !r.loc.known()) continue;
       std::string why = r.why.empty() ? "the order of iterations would change" : r.why;
       if (!r.buffer.empty() && r.why.empty())
         why = cat("lines ", line(r.from.loc), " and ", line(r.to.loc), " would meet in '", r.buffer,
@@ -156,6 +163,7 @@ class MissedOptimizations {
   const CompileInput &in_;
   const NestScope *scope_ = nullptr;                    ///< of the loop that is looked at
   std::vector<LoopId> on_threads_, vectorized_, left_;  ///< of scheduled loops
+  std::unordered_set<LoopId> unroll_hints_;             ///< of loops that the user wants unrolled
   std::vector<Finding> out_;
 };
 

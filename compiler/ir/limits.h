@@ -11,7 +11,8 @@ namespace kw {
 inline constexpr int64_t max_extent = int64_t{1} << 46;
 
 /// The shape of a sum in the order `lanes` (language.md 3): 64 partial sums in blocks of 4,096 iterations.
-inline constexpr int64_t sum_lanes = 64, sum_block_bits = 12, sum_block = int64_t{1} << sum_block_bits;
+inline constexpr int64_t sum_lane_bits = 6, sum_lanes = int64_t{1} << sum_lane_bits;
+inline constexpr int64_t sum_block_bits = 12, sum_block = int64_t{1} << sum_block_bits;
 
 /// Bytes of a cache line, on all machines that kernels are compiled for.
 inline constexpr uint32_t cache_line = 64;

@@ -1,5 +1,6 @@
 // Classes of machines: what the processors of a class have in common. All of them run the same code, and
 // loops are scheduled by the nominal figures of the class, not by those of one processor. A row per class.
+// Lines of the caches have 64 bytes in all of them (ir/limits).
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,8 @@ struct Machine {
   /// Bytes of a call from which on results that it only writes bypass the caches: what the last cache holds
   /// for one kernel; 0: never.
   uint64_t stream_bytes;
+  /// Operations that are worth a thread of their own, as a power of two.
+  uint32_t log2_work_per_thread;
 };
 
 /// The classes of an architecture, each with the features of those before it.

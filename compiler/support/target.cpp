@@ -37,7 +37,8 @@ const Machine &richest(bool is_x86, const std::vector<std::string> &features) {
 
 Target target_of(const Machine &m) {
   return {m.is_x86 ? "x86_64-unknown-linux-gnu" : "aarch64-unknown-linux-gnu",
-          {m.features.begin(), m.features.end()}};
+          {m.features.begin(), m.features.end()},
+          {}};
 }
 
 /// Of those that some class has, the features of this processor.
@@ -88,7 +89,7 @@ std::string set_grain(Target &t, std::string_view word) {
                                     : std::from_chars_result{word.data(), std::errc::invalid_argument};
   if (read.ec != std::errc{} || read.ptr != end || grain > 40)
     return cat("KW_TARGET: '", word, "' is not grain=N with N from 0 to 40");
-  t.log2_work_per_thread = grain;
+  t.grain = grain;
   return {};
 }
 

@@ -15,8 +15,8 @@ namespace kw {
 struct Target {
   std::string triple;                 ///< e.g. "x86_64-unknown-linux-gnu"; objects are ELF on every system
   std::vector<std::string> features;  ///< LLVM names, sorted, without '+'
-  /// Operations that are worth a thread of their own, as a power of two: some 20 us of vector code.
-  uint32_t log2_work_per_thread = 19;
+  /// In place of the class's Machine::log2_work_per_thread.
+  std::optional<uint32_t> grain{};
 
   bool has(std::string_view feature) const;
   bool has_fma() const { return has("fma") || triple.starts_with("aarch64"); }
@@ -52,7 +52,8 @@ struct Target {
   /// An instruction that multiplies floats by powers of two, also where the result is subnormal.
   bool has_scale() const { return has("avx512f"); }
   uint64_t stream_bytes() const { return machine().stream_bytes; }
-  int64_t work_per_thread() const { return int64_t{1} << log2_work_per_thread; }
+  uint32_t log2_work_per_thread() const { return grain.value_or(machine().log2_work_per_thread); }
+  int64_t work_per_thread() const { return int64_t{1} << log2_work_per_thread(); }
   /// "+avx,+avx2,…"
   std::string feature_text() const;
 };
@@ -63,7 +64,7 @@ void for_each_field(const Target &t, F &&f) {
   f("triple", t.triple);
   f("features", t.feature_text());
   f("machine", std::string(t.machine().name));
-  f("log2_work_per_thread", std::to_string(t.log2_work_per_thread));
+  f("log2_work_per_thread", std::to_string(t.log2_work_per_thread()));
 }
 
 /// The target of a class of machines, by its name: "avx512", "avx2", "generic", "baseline" or "neon". Code

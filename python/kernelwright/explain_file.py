@@ -186,6 +186,11 @@ def kernels_of(path: str, name: str = "") -> dict[str, Kernel]:
     sys.path.insert(0, folder)  # as for a program: modules beside it are found
     try:
         names = runpy.run_path(path)
+    except SystemExit as end:
+        raise WrongRequestError(
+            f"'{path}' ends itself by sys.exit({end.code if end.code is not None else ''}) when it is run; "
+            'do that only under `if __name__ == "__main__":`'
+        ) from end
     except Exception as error:
         said = "".join(traceback.format_exception_only(type(error), error)).strip()
         raise WrongRequestError(f"running '{path}' failed: {said}") from error

@@ -79,8 +79,9 @@ def test_one_of_them_with_given_arguments(path: str, capsys: pytest.CaptureFixtu
 
 
 def test_requests_that_cannot_be(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    bad, empty = tmp_path / "bad.py", tmp_path / "empty.py"
+    bad, empty, ends = tmp_path / "bad.py", tmp_path / "empty.py", tmp_path / "ends.py"
     bad.write_text("1 / 0\n")
+    ends.write_text("import sys\nsys.exit(0)\n")
     empty.write_text("")
     cases = {
         f"{path}:scal": f"'{path}' has no kernel or function 'scal': did you mean 'scale'?",
@@ -88,6 +89,8 @@ def test_requests_that_cannot_be(path: str, tmp_path: Path, capsys: pytest.Captu
         f"{path}:plane": f"'{path}' has no kernel or function 'plane': did you mean 'plain'?",
         str(tmp_path / "gone.py"): f"there is no file '{tmp_path}/gone.py'",
         str(bad): f"running '{bad}' failed: ZeroDivisionError: division by zero",
+        str(ends): f"'{ends}' ends itself by sys.exit(0) when it is run; do that only under "
+        '`if __name__ == "__main__":`',
         str(empty): f"'{empty}' defines no kernel; name a function as in '{empty}:NAME'",
     }
     for request, text in cases.items():

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "ir/build.h"
+#include "ir/limits.h"
 
 namespace kw {
 
@@ -24,8 +25,7 @@ static bool is_irregular(const Nest &nest, const LinearForm &form, uint32_t loop
 }
 
 StrideKind stride_of(const Nest &nest, const NestAccess &access, uint32_t loop) {
-  // Bytes of a cache line on x86-64 and on most aarch64 processors.
-  constexpr int64_t line = 64;
+  constexpr int64_t line = cache_line;
   StrideKind out = StrideKind::invariant;
   for (size_t d = 0; d < access.subscripts.size(); ++d) {
     const LinearForm &form = access.subscripts[d];

@@ -15,6 +15,7 @@
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/intrinsics.h"
+#include "ir/limits.h"
 #include "ir/walk.h"
 #include "schedule/cpu/register_model.h"
 
@@ -70,7 +71,7 @@ class Body {
     if (view_) {
       uint32_t widest = std::max({view_->widest_element(), view_->widest_value(), 8U});
       vectors = std::max(1.0, width() * widest / 8 / target.vector_bytes());
-      out.sum_registers = view_->lane_sum_bits() * width_ceiling / 8 / target.vector_bytes();
+      out.sum_registers = view_->lane_sum_bits() * sum_lanes / 8 / target.vector_bytes();
     }
     auto whole = [](double n) { return static_cast<int64_t>(n + 0.5); };
     bool waits = waits_ || out.sum_registers > 0;
@@ -82,8 +83,6 @@ class Body {
   }
 
  private:
-  static constexpr int64_t width_ceiling = 64;  // lanes of a sum
-
   double width() const { return lanes_ ? lanes_->how.vector_width : 1; }
 
   void load(const Load &n, double times) {

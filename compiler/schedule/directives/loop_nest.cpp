@@ -6,6 +6,7 @@
 
 #include "analysis/nest/access_stride.h"
 #include "analysis/nest/privatize.h"
+#include "analysis/nest/trip_counts.h"
 #include "ir/accumulation.h"
 #include "ir/loops.h"
 #include "ir/match.h"
@@ -33,6 +34,7 @@ static Rejection refusal_of(const Nest &nest, const Directive &d, const Verdict 
   const NestLoop &loop = nest.loops[d.loop()];
   Rejection out{print_directive(nest, d), d, loop.loop ? loop.loop->id : 0, loop.loc, v.reason};
   out.why = v.why;
+  if (loop.loop) out.most_trips = most_trips(*loop.loop);
   if (const Fuse *pair = d.as<Fuse>()) out.other = nest.loops[pair->next].loc;
   if (const auto &at = v.dependence) {
     const NestAccess &from = nest.statements[at->source].accesses[at->from],
@@ -217,7 +219,7 @@ void LoopNest::reject(const Directive &d, Rejection::Proof proof) {
 
 Rejection::Proof LoopNest::prove_alone(uint32_t loop, Claim claim) const {
   LoopPlace place = place_of(loop);
-  Rejection::Proof out{extract_nest(place.at, place.scope), {}};
+  Rejection::Proof out{extract_nest(place.at, place.scope), {}, f_.body, original_};
   // The loop has number 0 in the nest of its own.
   out.verdict = kw::legal(f_, out.nest, claim, 0);
   return out;

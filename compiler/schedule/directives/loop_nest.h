@@ -34,9 +34,15 @@ struct Rejection {
   struct Proof {
     Nest nest;
     Verdict verdict;
+    /// Nests point into the tree. Later directives replace it, so that these keep it and the loops around it.
+    Stmt tree;
+    std::shared_ptr<const Func> around;
   };
   std::shared_ptr<const Proof> proof{};  ///< of parallel and vectorize
   Loc blocker{};                         ///< of vectorize: what has no vector form
+  /// The most iterations of the loop, if they are constant: of the pieces that a peeled loop falls into,
+  /// the longest one is told of.
+  std::optional<uint64_t> most_trips{};
 };
 
 /// Thrown by LoopNest::require.

@@ -6,6 +6,7 @@
 #include "analysis/cost.h"
 #include "analysis/nest/access_stride.h"
 #include "analysis/nest/trip_counts.h"
+#include "ir/limits.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "schedule/steps/distribute_loops.h"
@@ -17,8 +18,7 @@ namespace {
 
 /// Lines of the cache that a body fetches per iteration when this loop is innermost.
 double lines_of(const Nest &nest, uint32_t body_of, uint32_t loop) {
-  // Bytes of a cache line.
-  constexpr double line = 64;
+  constexpr double line = cache_line;
   auto trips = constant_trips(*nest.loops[loop].loop);
   double out = 0, count = trips ? static_cast<double>(std::max<uint64_t>(*trips, 1))
                                 : static_cast<double>(unknown_trips);

@@ -7,6 +7,7 @@
 
 #include "analysis/affine.h"
 #include "analysis/nest/trip_counts.h"
+#include "analysis/vector/register_transpose.h"
 #include "ir/build.h"
 #include "ir/limits.h"
 #include "ir/match.h"
@@ -61,7 +62,7 @@ Directions directions_of(const For &outer, const For &inner) {
 
 /// With what is read along the outer loop, where dependences let the loops change places.
 bool tile(LoopNest &nest, uint32_t l, const Directions &seen) {
-  bool lines = seen.bits == 32 || seen.bits == 64;
+  bool lines = TransposedBlocks::supports(seen.bits);
   std::vector<int64_t> sizes{side, side};
   if (lines) sizes = {long_side, line_bytes * 8 / seen.bits};
   if (lines && seen.writes_outer && !seen.writes_inner) {

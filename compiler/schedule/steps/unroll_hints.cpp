@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "analysis/cost_model.h"
 #include "analysis/nest/access_stride.h"
 #include "analysis/nest/trip_counts.h"
 #include "ir/loops.h"
@@ -29,10 +30,11 @@ uint64_t operations_of(const Stmt &body) {
   walk(
       body, [&](const Load &n, const Expr &e) { count(n, e); },
       [&](const Unary &n, const Expr &e) { count(n, e); },
-      [&](const Binary &n, const Expr &e) { count(n, e); },
+      [&](const Binary &n, const Expr &) { out += static_cast<uint64_t>(cost_of(n).code); },
       [&](const Logic &n, const Expr &e) { count(n, e); },
       [&](const Select &n, const Expr &e) { count(n, e); },
-      [&](const Cast &n, const Expr &e) { count(n, e); }, [&](const Call &n, const Expr &e) { count(n, e); },
+      [&](const Cast &n, const Expr &e) { count(n, e); },
+      [&](const Call &n, const Expr &) { out += static_cast<uint64_t>(cost_of(n.fn).code); },
       [&](const Store &n, const Stmt &s) { count(n, s); },
       [&](const For &n, const Stmt &) { out += 1 + (copies_in(n) - 1) * operations_of(n.body); },
       [&](const While &n, const Stmt &s) { count(n, s); }, [&](const If &n, const Stmt &s) { count(n, s); });

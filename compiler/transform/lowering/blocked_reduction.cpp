@@ -125,10 +125,12 @@ class RowBuilder {
 
   /// Chunks are worth a thread's while: as many operations as analysis/cost asks for.
   uint32_t blocks_per_chunk() const {
+    // Chosen: what an iteration costs beside its operations, loads and the sum; and a bound for huge grains.
+    constexpr int64_t overhead = 4, most = int64_t{1} << 20;
     int64_t worth =
         target_.work_per_thread() >> sum_block_bits;  // blocks of one operation for each iteration
     VectorizationAnalysis view(innermost());
-    return static_cast<uint32_t>(std::clamp<int64_t>(worth / (4 + view.work().operations), 1, 1 << 20));
+    return static_cast<uint32_t>(std::clamp<int64_t>(worth / (overhead + view.work().operations), 1, most));
   }
 
   Stmt one_block(const Sym &block, const Expr &blocks) const {
@@ -199,8 +201,8 @@ class RowBuilder {
     bool apart = run.aligned &&
                  !(sums_[0].how.in_registers && always_masked(VectorizationAnalysis(innermost()), target_));
     Expr first = kw::ref(before), most = add(first, const_int(sum_block / sum_lanes));
-    Expr rows_to = shifted_down(apart ? run.hi : add(run.hi, const_int(sum_lanes - 1)), 6);
-    Stmt body = let(start, shifted_up(kw::ref(row), 6),
+    Expr rows_to = shifted_down(apart ? run.hi : add(run.hi, const_int(sum_lanes - 1)), sum_lane_bits);
+    Stmt body = let(start, shifted_up(kw::ref(row), sum_lane_bits),
                     one_row(run, apart ? Part::whole : Part::any, kw::ref(start)));
     Stmt out = counted_loop(row, first, at_most(rows_to, most), std::move(body));
     if (apart) {
@@ -208,7 +210,7 @@ class RowBuilder {
       Stmt last = copy_of(let(rest, sub(run.hi, left), one_row(run, Part::rest, kw::ref(rest))));
       out = seq({out, if_else(binary(BinOp::lt, const_int(0), left), std::move(last), {})});
     }
-    return let(before, shifted_down(run.lo, 6), std::move(out));
+    return let(before, shifted_down(run.lo, sum_lane_bits), std::move(out));
   }
 
   Stmt one_row(const Run &run, Part part, const Expr &start) const {

@@ -26,7 +26,7 @@ bool is_shared_evenly(const For &n) { return n.kind == ForKind::parallel && !n.h
 
 class ThreadCounter {
  public:
-  ThreadCounter(const Func &f, const Target &target) : grain_(target.log2_work_per_thread) {
+  ThreadCounter(const Func &f, const Target &target) : grain_(target.log2_work_per_thread()) {
     find_outermost(f.body);
     walk(f.body, [&](const For &around, const Stmt &) {
       if (around.kind == ForKind::serial) note_phases(around.body);

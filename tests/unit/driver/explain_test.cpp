@@ -101,6 +101,40 @@ TEST(Explain, what_is_not_done_has_its_reason) {
             "`k[i]` (line ");
 }
 
+TEST(Explain, the_reason_is_that_of_the_longest_piece_of_a_loop) {
+  auto missed = [](std::string_view range, std::string_view value) {
+    std::string text =
+        cat("def f(a, k):\n  for i in ", range, ":\n    a[i] = a[i - 1] + (", value, ")\n  return a\n");
+    return told(text, "missed")[0];
+  };
+  // the first iteration is peeled, and its work is worth one thread only
+  EXPECT_EQ(missed("range(1, a.shape[0])", "a[i - 1] if i > 1 else 0.0"),
+            "not parallelized or vectorized: i: not done | iterations of `i` depend on each other; iteration "
+            "i = 3 reads a[2] (line ");
+  // later directives replace the loops that the reason is about
+  EXPECT_EQ(missed("range(1, a.shape[0])", "a[i + 1] if i + 1 < a.shape[0] else 0.0"),
+            "not parallelized or vectorized: i: not done | iterations of `i` may depend on each other; "
+            "iteration i = 2 reads a[1] (line ");
+}
+
+TEST(Explain, hints_to_unroll_are_followed_or_refused) {
+  auto text = [](std::string_view loop) {
+    return cat("def f(a, k):\n  for i in range(a.shape[0]):\n    v = a[i]\n    for s in ", loop,
+               ":\n      v = v * 0.5 + 1.0\n    a[i] = v\n  return a\n");
+  };
+  EXPECT_EQ(told(text("unroll(4)"), "missed"),
+            (Lines{"unroll s by 4: refused | it stands in a vector loop"}));
+  auto window = [](std::string_view loop) {
+    return found(cat("def f(a, k):\n  for i in serial(a.shape[0]):\n    for s in ", loop,
+                     ":\n      a[i] = a[i] + s\n  return a\n"));
+  };
+  EXPECT_EQ(window("unroll(3)"),
+            "i in serial(a.shape[0])=serial s in unroll(3)=written out a[i]=proved a[i]=proved");
+  EXPECT_EQ(window("unroll(k.shape[0])"),
+            "i in serial(a.shape[0])=serial s in unroll(k.shape[0])=unrolled (8 copies of its body) "
+            "a[i]=proved a[i]=proved");
+}
+
 TEST(Explain, findings_are_what_the_pipeline_did) {
   EXPECT_EQ(found(gather),
             "i in range(k.shape[0])=parallel (on as many threads as its work is worth) k[i]=proved "

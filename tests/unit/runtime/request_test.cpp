@@ -69,7 +69,7 @@ TEST(RequestKey, no_field_is_forgotten) {
               out_aliases.empty());
   EXPECT_TRUE(c_kind == Captured::Kind::integer && c_integer == 7 && real == 0 && c_dtype == DType::f64);
   EXPECT_TRUE(!exceeds && items.empty() && attributes.empty() && options.fp == FpMode::normal &&
-              target.log2_work_per_thread == 19);
+              target.log2_work_per_thread() == 19);
 }
 
 TEST(RequestKey, name_identity_backend_options_and_target) {
@@ -85,7 +85,7 @@ TEST(RequestKey, name_identity_backend_options_and_target) {
       {"triple", [](Request &r) { r.target.triple = "aarch64-unknown-linux-gnu"; }},
       {"more features", [](Request &r) { r.target.features.push_back("sse2"); }},
       {"fewer features", [](Request &r) { r.target.features.pop_back(); }},
-      {"work per thread", [](Request &r) { r.target.log2_work_per_thread = 3; }},
+      {"work per thread", [](Request &r) { r.target.grain = 3; }},
   });
 }
 

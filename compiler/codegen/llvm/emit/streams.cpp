@@ -1,4 +1,4 @@
-// Which loops stream, versions of them at run time, and prefetches.
+// Whether a call is large enough is decided once, before all loops.
 #include "codegen/llvm/emit/streams.h"
 
 #include <unordered_set>
@@ -28,9 +28,7 @@ void StreamEmitter::read_ahead(V at, uint64_t distance, uint64_t bytes) {
 /// Loops that only read look ahead over a part of a page, and at each page the hardware's own search for rows
 /// begins anew.
 void StreamEmitter::read_page_ahead(V at, uint64_t bytes) {
-  // Bytes of a page of memory, beyond which hardware prefetchers do not look.
-  constexpr uint64_t page = 4096;
-  if (cx_.vector->prefetches && !cx_.vector->blocks) read_ahead(at, page, bytes);
+  if (cx_.vector->prefetches && !cx_.vector->blocks) read_ahead(at, target().machine().page_bytes, bytes);
 }
 
 /// Compares the bytes of all tensors of the call with the target's limit. Without a loop that streams, the

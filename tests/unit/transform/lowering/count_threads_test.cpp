@@ -40,7 +40,7 @@ constexpr std::string_view one_loop = R"(  for i in parallel(0, n, 1):
 TEST(CountThreads, an_outermost_parallel_loop_is_worth_its_work) {
   EXPECT_EQ(counted(one_loop), (Counts{"i: max(((max(n, 0)) * 3) >> 19, 1)"}));
   Target fine = unit::with_fma();
-  fine.log2_work_per_thread = 4;
+  fine.grain = 4;
   EXPECT_EQ(counted(one_loop, fine), (Counts{"i: max(((max(n, 0)) * 3) >> 4, 1)"}));
 }
 
