@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/bounds_system.h"
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/loops.h"
@@ -16,32 +17,7 @@ namespace {
 // Substitutions of iterators that one proof may try. Chosen; the search then gives up and a check stays.
 constexpr int max_steps = 200;
 
-bool is_extent(const Expr &e) {
-  const Ref *r = as<Ref>(e);
-  return r && r->sym->kind == SymKind::extent;
-}
-
 }  // namespace
-
-bool is_call_constant(const Expr &e) {
-  bool constant = true;
-  walk(
-      e, [&](const Load &, const Expr &) { constant = false; },
-      [&](const Call &, const Expr &) { constant = false; },
-      [&](const Select &, const Expr &) { constant = false; },
-      [&](const Cast &n, const Expr &) { constant = constant && !is_float(n.a.dtype()); },
-      [&](const Binary &n, const Expr &x) {
-        bool listed = n.op <= BinOp::max && n.op != BinOp::true_div;
-        constant = constant && listed && x.dtype() == DType::i64;
-      },
-      [&](const Unary &n, const Expr &x) {
-        constant = constant && n.op == UnOp::neg && x.dtype() == DType::i64;
-      },
-      [&](const Ref &n, const Expr &) {
-        constant = constant && (n.sym->kind == SymKind::extent || n.sym->kind == SymKind::param);
-      });
-  return constant;
-}
 
 std::vector<Expr> Proof::smallness() const {
   std::vector<Expr> out;
@@ -62,6 +38,7 @@ std::vector<Expr> Proof::facts() const {
 ///     for i in range(0, n): n - 1 - i >= 0   →   i becomes n - 1   →   0 >= 0, proved
 struct BoundsContext::Search {
   const BoundsContext &context;
+  ValueRanges ranges;
   int steps = 0;              ///< calls of run() so far
   bool exact = true;          ///< every replacement so far is attained by some iteration
   std::vector<Expr> small{};  ///< see Proof
@@ -69,10 +46,10 @@ struct BoundsContext::Search {
   /// What may take the place of an iterator or of what is not linear: a form that does not wrap.
   std::optional<Affine> form_of(const Expr &e) {
     auto form = affine_of(e);
-    return form && context.is_exact(*form, &small) ? form : std::nullopt;
+    return form && ranges.is_exact(*form, &small) ? form : std::nullopt;
   }
   bool range_of(const For &loop, Affine &low, Affine &high) {
-    return ends_of(loop, [&](const Expr &e) { return form_of(e); }, low, high);
+    return ValueRanges::ends_of(loop, [&](const Expr &e) { return form_of(e); }, low, high);
   }
 
   Proof run(const Affine &goal) {
@@ -82,8 +59,8 @@ struct BoundsContext::Search {
       // atoms that are not linear go first, because their operands may hold iterators
       if (!as<Ref>(goal.terms[i].atom) && !is_call_constant(goal.terms[i].atom)) return split(goal, i);
     // innermost first: the bounds of a loop may depend on the iterators around it, never on those inside
-    for (size_t l = context.loops_.size(); l-- > 0;) {
-      const For &loop = *context.loops_[l];
+    for (size_t l = context.facts_.loops.size(); l-- > 0;) {
+      const For &loop = *context.facts_.loops[l];
       for (size_t i = 0; i < goal.terms.size(); ++i) {
         const Ref *r = as<Ref>(goal.terms[i].atom);
         if (r && r->sym == loop.iter) return end_of_range(goal, i, loop);
@@ -103,14 +80,15 @@ struct BoundsContext::Search {
 
   /// Returns whether one guard alone implies the goal: goal - guard is nonnegative.
   bool by_constraint(const Affine &goal) const {
-    return std::any_of(context.constraints_.begin(), context.constraints_.end(), [&](const Affine &c) {
-      auto rest = add_scaled(goal, c, -1);
-      return rest && context.surely_nonnegative(*rest);
-    });
+    return std::any_of(context.facts_.constraints.begin(), context.facts_.constraints.end(),
+                       [&](const Affine &c) {
+                         auto rest = add_scaled(goal, c, -1);
+                         return rest && ranges.surely_nonnegative(*rest);
+                       });
   }
 
   Proof decide(const Affine &goal) {
-    if (context.surely_nonnegative(goal)) return {Proof::Kind::proved, {}, goal};
+    if (ranges.surely_nonnegative(goal)) return {Proof::Kind::proved, {}, goal};
     // if all terms are negative multiples of extents, the goal is greatest for extents of 1
     int64_t most = goal.constant;
     bool bounded = true;
@@ -150,7 +128,7 @@ struct BoundsContext::Search {
     auto where = [&](bool holds, const std::optional<Affine> &goal) {
       BoundsContext here = context;
       here.assume(n.cond, holds);
-      Search inside{here, steps, false, small};
+      Search inside{here, here.ranges(), steps, false, small};
       Proof out = goal ? inside.run(*goal) : Proof{};
       steps = inside.steps, small = inside.small;
       return out;
@@ -204,9 +182,9 @@ struct BoundsContext::Search {
 
   /// x % d is in [0, d - 1] for a positive d, whatever x is.
   Proof remainder(const Affine &goal, size_t i, const Binary &n) {
-    auto last = context.exact_form(n.b);
+    auto last = ranges.exact_form(n.b);
     if (!last || __builtin_sub_overflow(last->constant, 1, &last->constant)) return {};
-    if (!context.surely_nonnegative(*last)) return {};
+    if (!ranges.surely_nonnegative(*last)) return {};
     return one(substitute(goal, i, goal.terms[i].coefficient > 0 ? Affine{} : *last));
   }
 
@@ -215,32 +193,23 @@ struct BoundsContext::Search {
     auto x = form_of(n.a);
     if (!x) return {};
     bool want_low = goal.terms[i].coefficient > 0;
-    Expr end = context.end_value(*x, want_low, [&](const Expr &e) { return form_of(e); });
+    Expr end = ranges.end_value(*x, want_low, [&](const Expr &e) { return form_of(e); });
     if (!end || !form_of(end)) return {};  // it is computed in the quotient, where it may wrap
     auto form = affine_of(binary(BinOp::floor_div, end, const_int(divisor)));
     return one(form ? substitute(goal, i, *form) : std::nullopt);
   }
 };
 
-bool BoundsContext::surely_nonnegative(const Affine &a) const {
-  int64_t least = a.constant;
-  for (const AffineTerm &t : a.terms) {
-    if (!is_extent(t.atom) || t.coefficient < 0) return false;
-    if (extents_positive_ && __builtin_add_overflow(least, t.coefficient, &least)) return false;
-  }
-  return least >= 0;
-}
-
 Proof BoundsContext::nonnegative(const Affine &goal) const {
   Proof found = searched(goal);
   // the search comes first because it can name a fact; elimination can only prove
   bool open = found.kind == Proof::Kind::under_fact || found.kind == Proof::Kind::unknown;
-  if (open && proved_by_elimination(goal)) return {Proof::Kind::proved, {}, goal};
+  if (open && follows_by_elimination(facts_, goal)) return {Proof::Kind::proved, {}, goal};
   return found.fact ? least_fact(goal, std::move(found)) : found;
 }
 
 Proof BoundsContext::searched(const Affine &goal) const {
-  Search search{*this};
+  Search search{*this, ranges()};
   Proof found = search.run(goal);
   // the proof counts with scalars that are small, which the call must confirm
   if (found.kind == Proof::Kind::proved && !search.small.empty()) found.kind = Proof::Kind::under_fact;
@@ -255,28 +224,15 @@ Proof BoundsContext::least_fact(const Affine &goal, Proof found) const {
     return std::count_if(form.terms.begin(), form.terms.end(),
                          [](const AffineTerm &t) { return !is_call_constant(t.atom); });
   };
-  for (const Affine &c : constraints_) {
+  for (const Affine &c : facts_.constraints) {
     auto rest = add_scaled(goal, c, -1);
     if (!rest || varying(*rest) >= varying(goal)) continue;
     Proof p = searched(*rest);
     if (!p.fact || !as<Binary>(p.fact)) continue;
     auto spared = add_scaled(p.worst, found.worst, -1);
-    if (spared && surely_nonnegative(*spared)) found = std::move(p);
+    if (spared && ranges().surely_nonnegative(*spared)) found = std::move(p);
   }
   return found;
-}
-
-bool is_size_of_call(const Expr &e) {
-  bool fits = true;
-  walk(
-      e, [&](const Load &, const Expr &) { fits = false; }, [&](const Call &, const Expr &) { fits = false; },
-      [&](const Cast &n, const Expr &x) { fits = fits && !is_float(n.a.dtype()) && !is_float(x.dtype()); },
-      [&](const Binary &n, const Expr &) { fits = fits && !is_float(n.a.dtype()); },
-      [&](const Ref &n, const Expr &x) {
-        bool known = n.sym->kind == SymKind::extent || n.sym->kind == SymKind::param;
-        fits = fits && known && !is_float(x.dtype());
-      });
-  return fits;
 }
 
 /// True when `big - small >= by` is proved.
@@ -300,7 +256,7 @@ std::optional<bool> BoundsContext::truth(const Expr &cond) const {
   }
   const Binary *n = as<Binary>(cond);
   if (!n || n->a.dtype() != DType::i64) return std::nullopt;
-  auto a = exact_form(n->a), b = exact_form(n->b);
+  auto a = ranges().exact_form(n->a), b = ranges().exact_form(n->b);
   if (!a || !b) return std::nullopt;
   bool equality = n->op == BinOp::eq || n->op == BinOp::ne;
   if (equality && (exceeds(*a, *b, 1) || exceeds(*b, *a, 1))) return n->op == BinOp::ne;
@@ -312,7 +268,7 @@ std::optional<bool> BoundsContext::truth(const Expr &cond) const {
 }
 
 size_t BoundsContext::assume(const Expr &cond, bool holds) {
-  size_t before = constraints_.size();
+  size_t before = facts_.constraints.size();
   if (const Logic *n = as<Logic>(cond); n && n->is_and == holds) {
     assume(n->a, holds);
     assume(n->b, holds);
@@ -320,14 +276,14 @@ size_t BoundsContext::assume(const Expr &cond, bool holds) {
   if (const Unary *n = as<Unary>(cond); n && n->op == UnOp::logical_not) assume(n->a, !holds);
   const Binary *n = as<Binary>(cond);
   if (n && n->a.dtype() == DType::i64) {
-    auto a = exact_form(n->a), b = exact_form(n->b);
+    auto a = ranges().exact_form(n->a), b = ranges().exact_form(n->b);
     // a < b   →   b - a - 1 >= 0
     auto push = [&](const std::optional<Affine> &big, const std::optional<Affine> &small, int64_t gap) {
       if (!big || !small) return;
       auto difference = add_scaled(*big, *small, -1);
       if (!difference) return;
       difference->constant -= gap;
-      constraints_.push_back(*difference);
+      facts_.constraints.push_back(*difference);
     };
     if (n->op == BinOp::lt) holds ? push(b, a, 1) : push(a, b, 0);
     if (n->op == BinOp::le) holds ? push(b, a, 0) : push(a, b, 1);
@@ -340,7 +296,7 @@ size_t BoundsContext::assume(const Expr &cond, bool holds) {
         push(b, a, 1);
     }
   }
-  return constraints_.size() - before;
+  return facts_.constraints.size() - before;
 }
 
 size_t BoundsContext::assume_behind(const If &branch) {
@@ -349,7 +305,7 @@ size_t BoundsContext::assume_behind(const If &branch) {
 }
 
 bool BoundsContext::surely_runs() const {
-  return std::all_of(loops_.begin(), loops_.end(), [](const For *loop) {
+  return std::all_of(facts_.loops.begin(), facts_.loops.end(), [](const For *loop) {
     // a sum of extents with positive factors is least when all extents are 1
     auto trips = loop->step == 1 && as_int(loop->lo) == 0 ? affine_of(loop->hi) : std::nullopt;
     if (!trips) return false;

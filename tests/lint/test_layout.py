@@ -23,7 +23,7 @@ def test_readmes() -> None:
 
 
 def test_header_twins() -> None:
-    tree.expect_clean(layout.check_twins(tree.files(), layout.CONTINUATIONS))
+    tree.expect_clean(layout.check_twins(tree.files()))
 
 
 def test_folder_sizes() -> None:
@@ -62,19 +62,10 @@ def test_reports_twins() -> None:
     sample = {
         "compiler/ir/node.h": "",
         "compiler/ir/node.cpp": "",
-        "compiler/ir/node_more.cpp": "",
         "compiler/ir/lost.cpp": "",
         "runtime/free.cpp": "",
     }
-    listed = {"compiler/ir/node_more.cpp": "compiler/ir/node.h"}
-    tree.expect_reported(layout.check_twins(sample, listed), "compiler/ir/lost.cpp")
-    stale = {
-        "compiler/ir/lost.cpp": "compiler/ir/node.h",
-        "compiler/ir/node.cpp": "compiler/ir/node.h",
-        "compiler/ir/node_more.cpp": "compiler/ir/gone.h",
-    }
-    wrong = ("node.cpp:1: has a header", "continuing compiler/ir/gone.h")
-    tree.expect_reported(layout.check_twins(sample, stale), *wrong)
+    tree.expect_reported(layout.check_twins(sample), "compiler/ir/lost.cpp")
 
 
 def test_reports_folder_size() -> None:

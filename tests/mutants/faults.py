@@ -132,7 +132,7 @@ ANALYSIS = [
     ),
     Fault(
         "remainder_range",
-        "compiler/analysis/interval_solve.cpp",
+        "compiler/analysis/bounds_system.cpp",
         "between(rest, Affine{{}, divisor}, 1);",
         "between(rest, Affine{{}, divisor}, 2);",
         "the greatest remainder of `%` and `//` is forgotten in proofs by elimination",
@@ -389,7 +389,7 @@ BORDERS = [
     Fault(
         "ends_that_wrap",
         "compiler/analysis/interval.cpp",
-        "return form && context.is_exact(*form, &small) ? form : std::nullopt;",
+        "return form && ranges.is_exact(*form, &small) ? form : std::nullopt;",
         "return form;",
         "proofs count with ends of loops and operands that wrap",
     ),
@@ -562,7 +562,7 @@ WRAPS = [
     ),
     Fault(
         "guards_of_the_other_side",
-        "compiler/analysis/interval_values.cpp",
+        "compiler/analysis/value_ranges.cpp",
         "v.least = std::max(v.least, -wide_floor_div(most, k));",
         "v.most = std::min(v.most, wide_floor_div(most, k));",
         "ends of loops that wrap under a guard from the other side",

@@ -36,11 +36,6 @@ README_LINES = 150
 FOLDER_FILES = 30
 UNCOUNTED = ("tests/", "bench/results")
 
-# compiler .cpp files without a header of their own: they continue the header named here.
-CONTINUATIONS: dict[str, str] = {
-    f"compiler/analysis/interval_{part}.cpp": "compiler/analysis/interval.h" for part in ("solve", "values")
-}
-
 
 def check_top_level(files: Mapping[str, str]) -> list[str]:
     entries = sorted({path.split("/")[0] for path in files})
@@ -73,20 +68,14 @@ def check_readmes(files: Mapping[str, str]) -> list[str]:
     return found
 
 
-def check_twins(files: Mapping[str, str], continuations: Mapping[str, str]) -> list[str]:
-    """Every compiler .cpp has its .h, or is listed as continuing one; the list holds nothing stale."""
-    found: list[str] = []
-    for path in files:
-        if not (path.startswith("compiler/") and path.endswith(".cpp")):
-            continue
-        if path.removesuffix(".cpp") + ".h" not in files and path not in continuations:
-            found.append(f"{path}:1: no header twin and not in CONTINUATIONS (tests/lint/rules/layout.py)")
-    for path, header in continuations.items():
-        if path not in files or header not in files:
-            found.append(f"{path}:1: CONTINUATIONS names it as continuing {header}; one of them is gone")
-        elif path.removesuffix(".cpp") + ".h" in files:
-            found.append(f"{path}:1: has a header of its own, so CONTINUATIONS need not list it")
-    return found
+def check_twins(files: Mapping[str, str]) -> list[str]:
+    """Every compiler .cpp has its .h."""
+    return [
+        f"{path}:1: has no header of its name"
+        for path in files
+        if path.startswith("compiler/") and path.endswith(".cpp")
+        if path.removesuffix(".cpp") + ".h" not in files
+    ]
 
 
 def check_folder_sizes(files: Mapping[str, str]) -> list[str]:

@@ -1,9 +1,9 @@
-// Which values forms and their atoms can take, by types, loops, operators and guards: whether 64 bits hold
-// them, so that a form means the same there as in the integers. Proves nothing about indices.
+// Interval arithmetic in 128 bits over affine forms. Where a range is open, guards narrow it.
+#include "analysis/value_ranges.h"
+
 #include <algorithm>
 #include <unordered_map>
 
-#include "analysis/interval.h"
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/match.h"
@@ -28,8 +28,54 @@ const Expr &end_when_run(const For &loop) {
 
 }  // namespace
 
-/// The first and the last value of an iterator, when its loop runs.
-bool BoundsContext::ends_of(const For &loop, const FormOf &form_of, Affine &low, Affine &high) {
+bool is_extent(const Expr &e) {
+  const Ref *r = as<Ref>(e);
+  return r && r->sym->kind == SymKind::extent;
+}
+
+bool is_call_constant(const Expr &e) {
+  bool constant = true;
+  walk(
+      e, [&](const Load &, const Expr &) { constant = false; },
+      [&](const Call &, const Expr &) { constant = false; },
+      [&](const Select &, const Expr &) { constant = false; },
+      [&](const Cast &n, const Expr &) { constant = constant && !is_float(n.a.dtype()); },
+      [&](const Binary &n, const Expr &x) {
+        bool listed = n.op <= BinOp::max && n.op != BinOp::true_div;
+        constant = constant && listed && x.dtype() == DType::i64;
+      },
+      [&](const Unary &n, const Expr &x) {
+        constant = constant && n.op == UnOp::neg && x.dtype() == DType::i64;
+      },
+      [&](const Ref &n, const Expr &) {
+        constant = constant && (n.sym->kind == SymKind::extent || n.sym->kind == SymKind::param);
+      });
+  return constant;
+}
+
+bool is_size_of_call(const Expr &e) {
+  bool fits = true;
+  walk(
+      e, [&](const Load &, const Expr &) { fits = false; }, [&](const Call &, const Expr &) { fits = false; },
+      [&](const Cast &n, const Expr &x) { fits = fits && !is_float(n.a.dtype()) && !is_float(x.dtype()); },
+      [&](const Binary &n, const Expr &) { fits = fits && !is_float(n.a.dtype()); },
+      [&](const Ref &n, const Expr &x) {
+        bool known = n.sym->kind == SymKind::extent || n.sym->kind == SymKind::param;
+        fits = fits && known && !is_float(x.dtype());
+      });
+  return fits;
+}
+
+bool ValueRanges::surely_nonnegative(const Affine &a) const {
+  int64_t least = a.constant;
+  for (const AffineTerm &t : a.terms) {
+    if (!is_extent(t.atom) || t.coefficient < 0) return false;
+    if (facts_.extents_positive && __builtin_add_overflow(least, t.coefficient, &least)) return false;
+  }
+  return least >= 0;
+}
+
+bool ValueRanges::ends_of(const For &loop, const FormOf &form_of, Affine &low, Affine &high) {
   auto lo = form_of(loop.lo), hi = form_of(end_when_run(loop));
   if (!lo || !hi) return false;
   low = loop.step > 0 ? *lo : *hi;
@@ -39,25 +85,25 @@ bool BoundsContext::ends_of(const For &loop, const FormOf &form_of, Affine &low,
 }
 
 /// The range of an expression as it is computed: one that leaves 64 bits wraps, to any number.
-BoundsContext::ValueRange BoundsContext::values_of(const Expr &e, RangeQuery query) const {
+ValueRanges::Range ValueRanges::values_of(const Expr &e, Query query) const {
   auto form = affine_of(e);
-  ValueRange v = form ? values_of(*form, query) : ValueRange{least_word, most_word};
-  return v.fit_words() ? v : ValueRange{least_word, most_word};
+  Range v = form ? values_of(*form, query) : Range{least_word, most_word};
+  return v.fit_words() ? v : Range{least_word, most_word};
 }
 
-BoundsContext::ValueRange BoundsContext::values_of(const Affine &form, RangeQuery query) const {
+ValueRanges::Range ValueRanges::values_of(const Affine &form, Query query) const {
   // interval arithmetic: a negative factor exchanges the ends of a range
-  ValueRange sum{form.constant, form.constant};
+  Range sum{form.constant, form.constant};
   for (const AffineTerm &t : form.terms) {
-    ValueRange v = values_of_atom(t.atom, query);
+    Range v = values_of_atom(t.atom, query);
     sum.least += t.coefficient * (t.coefficient > 0 ? v.least : v.most);
     sum.most += t.coefficient * (t.coefficient > 0 ? v.most : v.least);
   }
   return sum;
 }
 
-BoundsContext::ValueRange BoundsContext::values_of_atom(const Expr &atom, RangeQuery query) const {
-  ValueRange v = values_by_kind(atom, query);
+ValueRanges::Range ValueRanges::values_of_atom(const Expr &atom, Query query) const {
+  Range v = values_by_kind(atom, query);
   if (query.guards > 0 && (v.least == least_word || v.most == most_word)) narrow(v, atom, query);
   bool open = v.least < -max_extent || v.most > max_extent;
   if (query.small && open && is_call_constant(atom)) {
@@ -68,14 +114,14 @@ BoundsContext::ValueRange BoundsContext::values_of_atom(const Expr &atom, RangeQ
   return v;
 }
 
-BoundsContext::ValueRange BoundsContext::values_by_kind(const Expr &atom, RangeQuery query) const {
-  const ValueRange any{least_word, most_word};
+ValueRanges::Range ValueRanges::values_by_kind(const Expr &atom, Query query) const {
+  const Range any{least_word, most_word};
   if (const Ref *r = as<Ref>(atom)) {
-    if (r->sym->kind == SymKind::extent) return {extents_positive_ ? 1 : 0, max_extent};
-    for (const For *loop : loops_) {
+    if (r->sym->kind == SymKind::extent) return {facts_.extents_positive ? 1 : 0, max_extent};
+    for (const For *loop : facts_.loops) {
       if (loop->iter != r->sym) continue;
-      ValueRange lo = values_of(loop->lo, query), hi = values_of(loop->hi, query);
-      return loop->step > 0 ? ValueRange{lo.least, hi.most - 1} : ValueRange{hi.least + 1, lo.most};
+      Range lo = values_of(loop->lo, query), hi = values_of(loop->hi, query);
+      return loop->step > 0 ? Range{lo.least, hi.most - 1} : Range{hi.least + 1, lo.most};
     }
     return any;
   }
@@ -84,10 +130,10 @@ BoundsContext::ValueRange BoundsContext::values_by_kind(const Expr &atom, RangeQ
     // a cast from u64 wraps and a cast from a float saturates: both may give any value
     if (is_float(from) || bit_width(from) > 32) return any;
     WideInt count = WideInt{1} << bit_width(from);
-    return is_signed_int(from) ? ValueRange{-count / 2, count / 2 - 1} : ValueRange{0, count - 1};
+    return is_signed_int(from) ? Range{-count / 2, count / 2 - 1} : Range{0, count - 1};
   }
   if (const Select *n = as<Select>(atom)) {
-    ValueRange yes = values_of(n->yes, query), no = values_of(n->no, query);
+    Range yes = values_of(n->yes, query), no = values_of(n->no, query);
     return {std::min(yes.least, no.least), std::max(yes.most, no.most)};
   }
   const Binary *n = as<Binary>(atom);
@@ -95,22 +141,22 @@ BoundsContext::ValueRange BoundsContext::values_by_kind(const Expr &atom, RangeQ
   auto divisor = as_int(n->b);
   if (n->op == BinOp::floor_mod && divisor && *divisor > 0) return {0, *divisor - 1};
   if (n->op == BinOp::floor_div && divisor && *divisor > 0) {
-    ValueRange a = values_of(n->a, query);
+    Range a = values_of(n->a, query);
     return {wide_floor_div(a.least, *divisor), wide_floor_div(a.most, *divisor)};
   }
   if (n->op != BinOp::min && n->op != BinOp::max) return any;
-  ValueRange a = values_of(n->a, query), b = values_of(n->b, query);
+  Range a = values_of(n->a, query), b = values_of(n->b, query);
   if (n->op == BinOp::min) return {std::min(a.least, b.least), std::min(a.most, b.most)};
   return {std::max(a.least, b.least), std::max(a.most, b.most)};
 }
 
 /// A guard says k · atom + rest >= 0.
-void BoundsContext::narrow(ValueRange &v, const Expr &atom, RangeQuery query) const {
+void ValueRanges::narrow(Range &v, const Expr &atom, Query query) const {
   // the bounds of the other atoms may come from guards in turn, so that the depth must be limited
   --query.guards;
-  if (constraints_.size() > many_guards) query.guards = 0;
+  if (facts_.constraints.size() > many_guards) query.guards = 0;
   query.small = nullptr;
-  for (const Affine &c : constraints_)
+  for (const Affine &c : facts_.constraints)
     for (size_t i = 0; i < c.terms.size(); ++i) {
       if (!equal(c.terms[i].atom, atom)) continue;
       Affine rest = c;
@@ -123,7 +169,7 @@ void BoundsContext::narrow(ValueRange &v, const Expr &atom, RangeQuery query) co
     }
 }
 
-bool BoundsContext::is_exact(const Affine &form, std::vector<Expr> *small) const {
+bool ValueRanges::is_exact(const Affine &form, std::vector<Expr> *small) const {
   bool is_atom = form.terms.size() == 1 && form.terms[0].coefficient == 1 && form.constant == 0;
   if (is_atom || values_of(form, {}).fit_words()) return true;
   if (!small) return false;
@@ -133,24 +179,23 @@ bool BoundsContext::is_exact(const Affine &form, std::vector<Expr> *small) const
   return true;
 }
 
-bool BoundsContext::is_exact(const Expr &e) const {
+bool ValueRanges::is_exact(const Expr &e) const {
   auto form = affine_of(e);
   return form && is_exact(*form, nullptr);
 }
 
 /// What the symbols of a guard mean must stay as long as its branch runs: no loads.
-std::optional<Affine> BoundsContext::exact_form(const Expr &e) const {
+std::optional<Affine> ValueRanges::exact_form(const Expr &e) const {
   bool loads = false;
   walk(e, [&](const Load &, const Expr &) { loads = true; });
   auto form = loads ? std::nullopt : affine_of(e);
   return form && is_exact(*form, nullptr) ? form : std::nullopt;
 }
 
-/// The least (or greatest) value of a form over all loops, when only its iterators stand in the way.
-Expr BoundsContext::end_value(Affine form, bool least, const FormOf &form_of) const {
-  for (size_t l = loops_.size(); l-- > 0;)
+Expr ValueRanges::end_value(Affine form, bool least, const FormOf &form_of) const {
+  for (size_t l = facts_.loops.size(); l-- > 0;)
     for (size_t i = 0; i < form.terms.size(); ++i) {
-      const For &loop = *loops_[l];
+      const For &loop = *facts_.loops[l];
       const Ref *r = as<Ref>(form.terms[i].atom);
       if (!r || r->sym != loop.iter) continue;
       Affine low, high;
@@ -167,7 +212,7 @@ Expr BoundsContext::end_value(Affine form, bool least, const FormOf &form_of) co
 
 /// What may wrap is computed along, the ends of loops and the other end of the value, so that the entry
 /// program, which tells when they do, gives no bound then.
-Expr BoundsContext::upper_bound(const Expr &e) const {
+Expr ValueRanges::upper_bound(const Expr &e) const {
   if (is_size_of_call(e)) return e;
   Expr told;  // the least of all that may wrap
   auto tell = [&](const Expr &value) {

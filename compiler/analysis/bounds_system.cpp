@@ -1,6 +1,6 @@
-// Proofs that replacing iterators one by one cannot find: the loops, guards and definitions around a place as
-// one linear system, to which "the goal is negative" is added. Empty means proved.
-#include "analysis/interval.h"
+// "The goal is negative" is added to the system: if that is empty, the goal is proved.
+#include "analysis/bounds_system.h"
+
 #include "analysis/solve.h"
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -8,10 +8,12 @@
 
 namespace kw {
 
+namespace {
+
 class BoundsSystem {
  public:
-  BoundsSystem(const BoundsContext &context, bool extents_positive)
-      : context_(context), extents_positive_(extents_positive) {}
+  explicit BoundsSystem(const PlaceFacts &facts)
+      : ranges_(facts), extents_positive_(facts.extents_positive) {}
 
   void at_least_zero(const Affine &form, int64_t gap = 0) {
     std::vector<int64_t> row = row_of(form);
@@ -21,8 +23,8 @@ class BoundsSystem {
   void loop(const For &n) {
     Affine iter{{{ref(n.iter), 1}}, 0};
     bool up = n.step > 0;
-    if (auto lo = context_.exact_form(n.lo)) between(up ? *lo : iter, up ? iter : *lo, 0);
-    if (auto hi = context_.exact_form(n.hi)) between(up ? iter : *hi, up ? *hi : iter, 1);
+    if (auto lo = ranges_.exact_form(n.lo)) between(up ? *lo : iter, up ? iter : *lo, 0);
+    if (auto hi = ranges_.exact_form(n.hi)) between(up ? iter : *hi, up ? *hi : iter, 1);
   }
 
   /// low + gap <= high.
@@ -62,7 +64,7 @@ class BoundsSystem {
   /// What an atom that is no symbol says of its operands.
   void define(const Expr &atom, const Binary &n) {
     Affine value{{{atom, 1}}, 0};
-    auto a = context_.exact_form(n.a), b = context_.exact_form(n.b);
+    auto a = ranges_.exact_form(n.a), b = ranges_.exact_form(n.b);
     if (n.op == BinOp::min || n.op == BinOp::max) {
       bool is_min = n.op == BinOp::min;
       for (const auto &side : {a, b})
@@ -71,7 +73,7 @@ class BoundsSystem {
     }
     if (n.op == BinOp::floor_mod && b) {
       Affine last = *b;
-      if (!__builtin_sub_overflow(last.constant, 1, &last.constant) && context_.surely_nonnegative(last))
+      if (!__builtin_sub_overflow(last.constant, 1, &last.constant) && ranges_.surely_nonnegative(last))
         at_least_zero(value), between(value, last, 0);
     }
     auto divisor = as_int(n.b);
@@ -97,20 +99,22 @@ class BoundsSystem {
     between(rest, Affine{{}, divisor}, 1);
   }
 
-  const BoundsContext &context_;
+  ValueRanges ranges_;
   bool extents_positive_;
   std::vector<Expr> atoms_;  ///< by variable; null for one that stands for no expression
   LinearSystem system_{0};
   int depth_ = 0;
 };
 
-bool BoundsContext::proved_by_elimination(const Affine &goal) const {
-  BoundsSystem system(*this, extents_positive_);
+}  // namespace
+
+bool follows_by_elimination(const PlaceFacts &facts, const Affine &goal) {
+  BoundsSystem system(facts);
   auto opposite = add_scaled(Affine{}, goal, -1);
   if (!opposite) return false;
   system.at_least_zero(*opposite, 1);
-  for (const For *loop : loops_) system.loop(*loop);
-  for (const Affine &c : constraints_) system.at_least_zero(c);
+  for (const For *loop : facts.loops) system.loop(*loop);
+  for (const Affine &c : facts.constraints) system.at_least_zero(c);
   return system.surely_empty();
 }
 
