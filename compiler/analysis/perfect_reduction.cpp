@@ -6,21 +6,11 @@
 
 #include "analysis/interval.h"
 #include "ir/accumulation.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 
 namespace kw {
-
-namespace {
-
-/// The loop that is all of a body but for names of values before it, or null.
-const For *only_loop(const Stmt &body) {
-  const Stmt *s = &body;
-  while (const Let *n = as<Let>(*s)) s = &n->body;
-  return as<For>(*s);
-}
-
-}  // namespace
 
 bool is_perfect_reduction(const std::vector<const For *> &band, const std::vector<const For *> &around) {
   // the band is innermost first: each loop must be all that the next one executes

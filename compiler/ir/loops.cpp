@@ -68,6 +68,12 @@ const For *loop_to_collapse(const For &n) {
   return apart ? inner : nullptr;
 }
 
+const For *only_loop(const Stmt &body) {
+  const Stmt *s = &body;
+  while (const Let *n = as<Let>(*s)) s = &n->body;
+  return as<For>(*s);
+}
+
 bool holds_long_loop(const Stmt &root) {
   bool found = false;
   for_each_statement(root, [&](const Stmt &s) {

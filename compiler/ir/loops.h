@@ -42,6 +42,9 @@ bool fits_one_vector(const For &n);
 /// Returns the parallel loop that is all a parallel loop does, when the bounds of both are known before them;
 /// or null.
 const For *loop_to_collapse(const For &n);
+/// Returns the loop that is all of a body but for the names of values before it, or null.
+///     x = a[i]; for j in (0, n): …   →   the loop over j
+const For *only_loop(const Stmt &body);
 /// Returns whether a statement holds a loop that may run long: one that is neither of the two.
 bool holds_long_loop(const Stmt &root);
 

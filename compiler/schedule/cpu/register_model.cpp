@@ -66,7 +66,7 @@ uint32_t vectors_per_value(const Target &target, const VectorizationAnalysis::Wo
 uint32_t lanes_of_loop(const Target &target, const For &loop, VectorizationAnalysis &view) {
   const VectorizationAnalysis::Work &work = view.work();
   auto trips = most_trips(loop);
-  if (trips && *trips < 4) return 0;
+  if (trips && *trips < fewest_lanes) return 0;
   if (uint32_t square = lanes_of_blocks(target, loop, view); square && !(trips && *trips < square))
     return square;
   bool shuffled = target.has_shuffles(view.narrowest_element());

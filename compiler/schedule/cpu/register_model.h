@@ -27,6 +27,8 @@ double cycles_of(const Machine &machine, const BodyWork &work, int64_t vectors);
 /// Returns the registers per value for a body: independent operations hide latencies, as long as all values
 /// fit in registers.
 uint32_t vectors_per_value(const Target &target, const VectorizationAnalysis::Work &work);
+/// Loops of fewer iterations are not vectorized. Chosen: they fill no register.
+inline constexpr uint32_t fewest_lanes = 4;
 /// Returns the vector width for a loop; 0 if vectorizing it gains nothing.
 uint32_t lanes_of_loop(const Target &target, const For &loop, VectorizationAnalysis &view);
 

@@ -225,7 +225,8 @@ class Jammer {
     auto trips = constant_trips(*nest.loops[outer].loop);
     while (trips && copies > static_cast<int64_t>(*trips)) copies /= 2;
     if (copies < 2) return;
-    if (!view.has_while() && nest_.is_free(inner)) nest_.try_apply(UnrollAndJam{outer, copies});
+    if (!view.has_while() && nest_.is_free(inner, FreeFor::any_order))
+      nest_.try_apply(UnrollAndJam{outer, copies});
   }
 
   LoopNest &nest_;

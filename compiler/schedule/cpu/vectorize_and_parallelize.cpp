@@ -117,9 +117,7 @@ class LoopChooser {
 
   /// The loop that is all a parallel one does: if that has few iterations, threads share this one's too.
   static const For *next_in(const For &n) {
-    const Stmt *s = &n.body;
-    while (as<Let>(*s)) s = &as<Let>(*s)->body;
-    const For *inner = as<For>(*s);
+    const For *inner = only_loop(n.body);
     return inner && !as_int(inner->hi) ? inner : nullptr;
   }
 
@@ -132,7 +130,7 @@ class LoopChooser {
     auto trips = most_trips(n);
     if (n.kind != ForKind::serial || n.hint == Hint::serial || (trips && *trips < 2)) return false;
     if (is_surely_short(n, target_)) return false;
-    if (writes_outer_scalar(n.body) || has_cut_inside(n)) return false;
+    if (has_cut_inside(n)) return false;
     if (counts_lanes(n)) return false;  // not even when nothing runs: threads share the blocks of such a sum
     return nest_.legal(Parallel{l}).ok();
   }

@@ -153,6 +153,7 @@ class OperandPrinter {
   std::string operator()(const UnrollAndJam &d) const { return cat(names_[d.loop], " by ", d.count); }
   std::string operator()(const SetTail &d) const { return cat(names_[d.loop], " ", tail_text(d.tail)); }
   template <class D>
+    requires names_loop_only<D>
   std::string operator()(const D &d) const {
     return names_[d.loop];
   }
@@ -284,8 +285,8 @@ class LineParser {
       words.emplace_back(tail_text(t));
     d.tail = static_cast<Tail>(choose(words, "tail"));
   }
-  /// Of a directive that names a loop and nothing else.
   template <class D>
+    requires names_loop_only<D>
   void operands(D &d) {
     d.loop = loop();
   }

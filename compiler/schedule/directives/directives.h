@@ -158,6 +158,12 @@ using AnyDirective =
                  SplitIndexSet, Privatize, Contract, Expand, ReplaceWithScalar, SetTail, Stream, Prefetch,
                  Transpose, AssumeRows, Flatten, Collapse>;
 
+/// Whether a directive names one loop and nothing else.
+template <class D>
+inline constexpr bool names_loop_only =
+    std::is_same_v<D, Stream> || std::is_same_v<D, Prefetch> || std::is_same_v<D, Transpose> ||
+    std::is_same_v<D, Flatten> || std::is_same_v<D, Collapse>;
+
 /// Whether a directive sets fields of the plan of a loop and changes nothing else.
 template <class D>
 inline constexpr bool sets_plan =

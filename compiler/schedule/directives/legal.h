@@ -20,6 +20,10 @@ std::optional<Claim> claim_of(Hint hint);
 /// Returns the hint that makes the claim, as it is written in a kernel.
 std::string_view claim_name(Claim claim);
 
+/// Why no directive may move the iterations of a loop that holds a Check.
+inline constexpr std::string_view ordered_checks =
+    "subscripts in it are checked in order, so that the first bad one is reported";
+
 enum class Reason : uint8_t {
   legal,
   conflict,      ///< two iterations touch one element, shown by a witness

@@ -110,12 +110,12 @@ Verdict by_dependences(const Func &f, const Nest &nest, Claim claim, uint32_t lo
 Verdict legal_parallel(const Func &f, const Nest &nest, const Parallel &d, const LoopPlace &place,
                        bool shown) {
   const For &n = *as<For>(place.at);
-  if (has_check(n.body)) return inapplicable("checks in it keep their order");
+  if (has_check(n.body)) return inapplicable(ordered_checks);
   if (counts_lanes(n)) {  // threads may share the blocks of sums that are all the loop does
     std::vector<const For *> band = perfect_reduction_at(n, loops_of(place.scope));
     // the call makes room for their sums before it knows conditions
     bool fits = !d.block && !band.empty() && has_call_constant_bounds(band) && !is_conditional(place.scope);
-    if (!fits) return inapplicable("a sum in it runs in lanes", place.at.loc());
+    if (!fits) return inapplicable("the order of a sum in it is fixed", place.at.loc());
     return by_dependences(f, nest, Claim::parallel, d.loop, place, shown, [](const Verdict &v) {
       return std::all_of(v.shared.begin(), v.shared.end(), [](const SharedReduction &r) { return r.free; });
     });
@@ -132,7 +132,7 @@ Verdict legal_parallel(const Func &f, const Nest &nest, const Parallel &d, const
 Verdict legal_vectorize(const Func &f, const Nest &nest, const Vectorize &d, const LoopPlace &place,
                         bool shown) {
   const For &n = *as<For>(place.at);
-  if (has_check(n.body)) return inapplicable("checks in it keep their order");
+  if (has_check(n.body)) return inapplicable(ordered_checks);
   VectorizationAnalysis view(n);
   auto has_no_vector_form = [&] {
     return inapplicable("it holds a statement that has no vector form", view.blocker());
@@ -140,13 +140,28 @@ Verdict legal_vectorize(const Func &f, const Nest &nest, const Vectorize &d, con
   if (!shown && !view.is_vectorizable()) return has_no_vector_form();
   if (reduces_halves(n, view)) return inapplicable("a reduction of 16-bit floats has no vector form");
   if (view.has_lane_sums() && !has_sums_of_its_own(n, loops_of(place.scope)))
-    return inapplicable("a sum in it runs in lanes", place.at.loc());
+    return inapplicable("the order of a sum in it is fixed", place.at.loc());
   Verdict v = by_dependences(f, nest, Claim::vectorize, d.loop, place, shown, [&](const Verdict &one) {
     bool may_meet = std::any_of(one.shared.begin(), one.shared.end(),
                                 [](const SharedReduction &r) { return r.in_memory; });
     return !(may_meet && stores_apart(n, view));
   });
   return v.ok() && !view.is_vectorizable() ? has_no_vector_form() : v;
+}
+
+bool is_free(const Func &f, const Nest &nest, uint32_t loop, FreeFor use) {
+  const For *n = nest.loops[loop].loop;
+  if (!n || n->kind != ForKind::serial || jumps_of(n->body).any() || counts_lanes(*n)) return false;
+  bool is_innermost = loop + 1 == nest.loops.size() || nest.loops[loop + 1].parent != loop;
+  Verdict v = legal(f, nest, Claim::parallel, loop, false);
+  if (!v.ok() || !v.shared.empty())
+    return use == FreeFor::any_kind && is_innermost && VectorizationAnalysis(*n).is_vectorizable() &&
+           legal(f, nest, Claim::vectorize, loop, false).ok();
+  if (use == FreeFor::threads) return !writes_outer_scalar(n->body, private_scalars(f, nest, loop));
+  if (use != FreeFor::lanes) return true;
+  bool repeats = false;
+  walk(n->body, [&](const While &, const Stmt &) { repeats = true; });
+  return !repeats && !has_check(n->body);
 }
 
 }  // namespace kw

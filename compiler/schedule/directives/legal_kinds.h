@@ -19,4 +19,15 @@ Verdict legal_parallel(const Func &f, const Nest &nest, const Parallel &d, const
 Verdict legal_vectorize(const Func &f, const Nest &nest, const Vectorize &d, const LoopPlace &place,
                         bool shown);
 
+/// What the iterations of a loop are to be free for.
+enum class FreeFor : uint8_t {
+  any_order,  ///< they share nothing, not even reductions
+  threads,    ///< and store to no scalar that is made outside the loop
+  lanes,      ///< and hold neither a While nor a Check
+  any_kind,   ///< any_order; of an innermost loop also what can only be vectorized
+};
+/// The weaker question of steps that make room for parallel and vector loops: about a loop that may still
+/// change, in this nest only, so that many trials stay cheap.
+bool is_free(const Func &f, const Nest &nest, uint32_t loop, FreeFor use);
+
 }  // namespace kw

@@ -27,11 +27,22 @@ class OrderChecker {
                  [&](const Tile &d) { return perfect_loops(d.loops, false); },
                  [&](const UnrollAndJam &d) { return unroll_and_jam(d); },
                  [&](const Fuse &d) { return fuse(d); }, [&](const Distribute &d) { return distribute(d); },
-                 [](const auto &) { return Verdict{}; }},
+                 [](const auto &other) { return in_order(other); }},
         d_.what);
   }
 
  private:
+  /// Those that keep the order of all iterations, or that LoopNest::legal asks elsewhere.
+  template <class D>
+  static Verdict in_order(const D &) {
+    constexpr bool keeps_order = sets_plan<D> || std::is_same_v<D, Split> || std::is_same_v<D, Unroll> ||
+                                 std::is_same_v<D, Peel> || std::is_same_v<D, SplitIndexSet> ||
+                                 std::is_same_v<D, Privatize> || std::is_same_v<D, Contract> ||
+                                 std::is_same_v<D, Expand> || std::is_same_v<D, ReplaceWithScalar>;
+    constexpr bool has_rule_of_its_own = std::is_same_v<D, Parallel> || std::is_same_v<D, Vectorize>;
+    static_assert(keeps_order || has_rule_of_its_own, "a directive without a rule on dependences");
+    return {};
+  }
   const std::vector<uint32_t> &loops_of(uint32_t statement) const {
     return nest_.statements[statement].loops;
   }

@@ -89,18 +89,6 @@ LoopPlace LoopNest::place_of(uint32_t loop) const {
   return out;
 }
 
-bool LoopNest::is_free(uint32_t loop) const {
-  const For *n = nest().loops[loop].loop;
-  if (!n || n->kind != ForKind::serial || jumps_of(n->body).any() || counts_lanes(*n)) return false;
-  Verdict v = kw::legal(f_, nest(), Claim::parallel, loop, false);
-  return v.ok() && v.shared.empty();
-}
-
-bool LoopNest::is_free_for_threads(uint32_t loop) const {
-  if (!is_free(loop)) return false;
-  return !writes_outer_scalar(nest().loops[loop].loop->body, private_scalars(f_, nest(), loop));
-}
-
 void LoopNest::apply(const Directive &d) {
   if (refused_) {
     // The line names loops as they are before the rewrite, which is also where replay reads it.

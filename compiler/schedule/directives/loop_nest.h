@@ -74,11 +74,8 @@ class LoopNest {
   /// Decides whether a directive keeps the meaning of the kernel. With `shown` a refusal has a witness if one
   /// is found.
   Verdict legal(const Directive &d, bool shown = false) const;
-  /// Returns whether the iterations of a loop may run in any order and share nothing, not even reductions.
-  /// Steps that make room for parallel and vector loops ask this of loops that may still change.
-  bool is_free(uint32_t loop) const;
-  /// Likewise on threads, which share no scalar from outside the loop.
-  bool is_free_for_threads(uint32_t loop) const;
+  /// Asks is_free of a loop (directives/legal_kinds).
+  bool is_free(uint32_t loop, FreeFor use) const { return kw::is_free(f_, nest(), loop, use); }
   /// Rewrites the tree by a legal directive.
   void apply(const Directive &d);
   /// Applies several legal directives parallel and vectorize, and those that set plans, whose loops are those

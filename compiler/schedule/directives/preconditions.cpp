@@ -17,6 +17,7 @@
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
+#include "schedule/directives/legal.h"
 #include "schedule/tree/array_contraction.h"
 #include "schedule/tree/carried_values.h"
 #include "schedule/tree/perfect_nest.h"
@@ -131,7 +132,8 @@ class Preconditions {
         bool inside = std::find(loops.begin(), loops.end(), at) != loops.end();
         bool counts = std::find(band.begin(), band.end(), at) != band.end();
         bool parts = d_.as<Distribute>() != nullptr;  // each part counts as before
-        if ((counts && !parts) || (inside && effect_.moves)) found = {"a sum in it runs in lanes", s.loc()};
+        if ((counts && !parts) || (inside && effect_.moves))
+          found = {"the order of a sum in it is fixed", s.loc()};
       }
     });
     return found;
@@ -196,7 +198,7 @@ class Preconditions {
   Inapplicable check(const Reorder &d) const {
     auto loops = perfect_loops();
     if (!loops) return here("the loops do not stand directly in one another");
-    if (has_check(loop(loops->front()).body)) return here("checks in it keep their order");
+    if (has_check(loop(loops->front()).body)) return here(ordered_checks);
     return permuted(nest_, *loops, d.loops) ? Inapplicable{}
                                             : here("a bound depends on another of the loops");
   }
@@ -212,7 +214,7 @@ class Preconditions {
     auto loops = perfect_loops();
     if (!loops || *loops != d.loops) return here("the loops do not stand directly in one another");
     if (loops->size() > 3) return here("more than three loops are tiled");
-    if (has_check(loop().body)) return here("checks in it keep their order");
+    if (has_check(loop().body)) return here(ordered_checks);
     for (size_t i = 0; i < loops->size(); ++i)
       for (size_t j = 0; j < loops->size(); ++j)
         if (bounds_mention(loop((*loops)[j]), loop((*loops)[i]).iter))
@@ -235,7 +237,7 @@ class Preconditions {
   }
 
   Inapplicable check(const UnrollAndJam &d) const {
-    if (has_check(loop().body)) return here("checks in it keep their order");
+    if (has_check(loop().body)) return here(ordered_checks);
     if (has_jump(loop().body)) return here("a jump stands in it");
     std::unordered_set<const SymNode *> own{loop().iter.get()};
     walk(loop().body, [&](const Let &n, const Stmt &) { own.insert(n.sym.get()); });
@@ -265,14 +267,14 @@ class Preconditions {
       return here("the loops have other bounds");
     // The first loop could store what the second one's bounds read.
     if (has_load(a.lo) || has_load(a.hi)) return here("a bound is read from memory");
-    return has_check(a.body) || has_check(b.body) ? here("checks in it keep their order") : Inapplicable{};
+    return has_check(a.body) || has_check(b.body) ? here(ordered_checks) : Inapplicable{};
   }
 
   Inapplicable check(const Distribute &d) const {
     StatementList body = statements_of(loop().body);
     if (d.after < 0 || static_cast<size_t>(d.after) + 1 >= body.size())
       return here("the body has no statement behind that one");
-    if (has_check(loop().body)) return here("checks in it keep their order");
+    if (has_check(loop().body)) return here(ordered_checks);
     // The loops of both parts evaluate the bounds, and the first part could store what they read.
     if (has_load(loop().lo) || has_load(loop().hi)) return here("a bound is read from memory");
     return shared_definitions(loop().body, static_cast<size_t>(d.after) + 1)

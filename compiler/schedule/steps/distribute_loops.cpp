@@ -18,7 +18,8 @@ uint32_t loop_at(const Nest &nest, const Sym &around, size_t place) {
 
 std::optional<Sym> tile_parallel(LoopNest &nest, const Sym &iter, int64_t size) {
   uint32_t loop = *find_loop(nest.nest(), iter);
-  if (!nest.is_free_for_threads(loop) || !nest.try_apply(Tile{{loop}, {size}}).ok()) return std::nullopt;
+  if (!nest.is_free(loop, FreeFor::threads) || !nest.try_apply(Tile{{loop}, {size}}).ok())
+    return std::nullopt;
   const std::vector<NestLoop> &loops = nest.nest().loops;
   return loops[loops[*find_loop(nest.nest(), iter)].parent].loop->iter;
 }

@@ -51,15 +51,6 @@ bool would_gain(const For &a, const For &b) {
          statements_of(a.body) + statements_of(b.body) <= most_statements;
 }
 
-/// Returns whether no iteration depends on another, and the body has neither a While nor a Check.
-bool is_free_for_lanes(const LoopNest &nest, uint32_t loop) {
-  if (!nest.is_free(loop)) return false;
-  const For &n = *nest.nest().loops[loop].loop;
-  bool repeats = false;
-  walk(n.body, [&](const While &, const Stmt &) { repeats = true; });
-  return !repeats && !has_check(n.body);
-}
-
 /// Fuses one pair of neighbours after the other. Each fusion changes the numbers of loops, so the search
 /// begins anew; pairs are remembered by their iterators.
 class Fuser {
@@ -90,14 +81,15 @@ class Fuser {
     if (!same_range(x, y) || !asked_.insert({x.iter.get(), y.iter.get()}).second || !would_gain(x, y))
       return false;
     if (has_cut_inside(x) || has_cut_inside(y)) return false;
-    bool threads = nest_.is_free_for_threads(a) && nest_.is_free_for_threads(b);
-    bool lanes = is_free_for_lanes(nest_, a) && is_free_for_lanes(nest_, b);
+    bool threads = nest_.is_free(a, FreeFor::threads) && nest_.is_free(b, FreeFor::threads);
+    bool lanes = nest_.is_free(a, FreeFor::lanes) && nest_.is_free(b, FreeFor::lanes);
     if (!threads && !lanes) return false;
     // The fused loop is judged on a copy: a fusion must not cost the threads or the vectors of its two loops.
     LoopNest trial = nest_;
     Directive d{Fuse{a, b}, "they share memory"};
     if (!trial.try_apply(d).ok()) return false;
-    bool stays_free = (!threads || trial.is_free_for_threads(a)) && (!lanes || is_free_for_lanes(trial, a));
+    bool stays_free =
+        (!threads || trial.is_free(a, FreeFor::threads)) && (!lanes || trial.is_free(a, FreeFor::lanes));
     if (!stays_free) return nest_.reject(d, "as one loop its iterations would depend on each other"), false;
     nest_ = std::move(trial);
     return fused_ = true;

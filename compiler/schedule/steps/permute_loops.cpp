@@ -128,9 +128,9 @@ class LoopPermutation {
     bool is_outermost = true;  // of those that may
     for (uint32_t l = nest.nest().loops[now[0]].parent; l != NestLoop::no_loop;
          l = nest.nest().loops[l].parent)
-      is_outermost = is_outermost && !nest.is_free_for_threads(l);
-    bool threads = is_outermost && order[0] != now[0] && nest.is_free_for_threads(now[0]);
-    if (threads && !nest.is_free_for_threads(order[0])) return false;
+      is_outermost = is_outermost && !nest.is_free(l, FreeFor::threads);
+    bool threads = is_outermost && order[0] != now[0] && nest.is_free(now[0], FreeFor::threads);
+    if (threads && !nest.is_free(order[0], FreeFor::threads)) return false;
     return nest.try_apply(Reorder{order}).ok();
   }
 
@@ -154,7 +154,7 @@ class LoopPermutation {
 
   /// A loop for the threads takes the place of an outermost one that is none.
   void free_outermost(const std::vector<uint32_t> &now, const std::vector<uint32_t> &order) {
-    bool gains = !nest_.is_free_for_threads(now[0]) && nest_.is_free_for_threads(order[0]);
+    bool gains = !nest_.is_free(now[0], FreeFor::threads) && nest_.is_free(order[0], FreeFor::threads);
     if (gains) nest_.try_apply(Reorder{order});
   }
 

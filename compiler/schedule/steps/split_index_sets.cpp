@@ -130,29 +130,15 @@ bool is_innermost(const Nest &nest, uint32_t loop) {
   return loop + 1 == nest.loops.size() || nest.loops[loop + 1].parent != loop;
 }
 
-bool is_parallel(const LoopNest &nest, uint32_t loop) {
-  if (!nest.nest().loops[loop].loop) return false;
-  Verdict apart = legal(nest.func(), nest.nest(), Claim::parallel, loop, false);
-  return apart.ok() && apart.shared.empty();
-}
-
-/// True when the iterations of a loop may run on threads, or in lanes where they hold no other loop.
-bool is_free(const LoopNest &nest, uint32_t loop) {
-  if (is_parallel(nest, loop)) return true;
-  return is_innermost(nest.nest(), loop) &&
-         VectorizationAnalysis(*nest.nest().loops[loop].loop).is_vectorizable() &&
-         legal(nest.func(), nest.nest(), Claim::vectorize, loop, false).ok();
-}
-
 /// Threads are of no use to a loop inside one that runs on threads, and pieces of a short loop to nobody.
 bool can_gain(const LoopNest &nest, uint32_t loop) {
   // Iterations. Chosen: the pieces of a shorter loop are too small to share.
   constexpr uint64_t few = 8;
   if (auto trips = constant_trips(*nest.nest().loops[loop].loop); trips && *trips <= few) return false;
-  if (is_free(nest, loop)) return false;
+  if (nest.is_free(loop, FreeFor::any_kind)) return false;
   if (is_innermost(nest.nest(), loop)) return true;
   for (uint32_t l = nest.nest().loops[loop].parent; l != NestLoop::no_loop; l = nest.nest().loops[l].parent)
-    if (is_parallel(nest, l)) return false;
+    if (nest.is_free(l, FreeFor::any_order)) return false;
   return true;
 }
 
@@ -186,7 +172,7 @@ bool frees(const LoopNest &nest, const Directive &d) {
   return std::all_of(pieces.begin(), pieces.end(), [&](uint32_t piece) {
     bool is_piece = piece < loops.size() && loops[piece].loop &&
                     loops[piece].loop->iter->name == cut_iterator->name;  // none was dropped as empty
-    return is_piece && is_free(trial, piece);
+    return is_piece && trial.is_free(piece, FreeFor::any_kind);
   });
 }
 

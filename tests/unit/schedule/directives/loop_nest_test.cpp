@@ -221,7 +221,7 @@ TEST(LoopNest, a_sum_in_lanes_keeps_its_band) {
   LoopNest nest = nest_of(
       "for i in range(a.shape[0]):\n  s = 0.0\n  for j in range(a.shape[1]):\n    s += a[i, j]\n  v[i] = s",
       FpMode::normal);
-  std::string_view why = "inapplicable: a sum in it runs in lanes";
+  std::string_view why = "inapplicable: the order of a sum in it is fixed";
   for (const char *d : {"split j by 8", "unroll_and_jam i by 2", "unroll j by 2", "peel j first 1"})
     EXPECT_EQ(ask(nest, d), why) << d;
   for (const char *d : {"split i by 8", "parallel i", "vectorize j by 8", "parallel j"})
@@ -243,7 +243,8 @@ TEST(LoopNest, checks_keep_their_order) {
   LoopNest nest = ir_nest(
       "  for i in serial(0, n, 1):\n    for j in serial(0, n, 1):\n      check(w[i] < j, site=0)\n"
       "  for i in serial(0, n, 1):\n    w[i] = i\n");
-  std::string_view why = "inapplicable: checks in it keep their order";
+  std::string_view why =
+      "inapplicable: subscripts in it are checked in order, so that the first bad one is reported";
   for (const char *d : {"reorder j i", "tile i by 2, j by 2", "unroll_and_jam i by 2", "vectorize j by 4",
                         "fuse i i#2", "parallel j"})
     EXPECT_EQ(ask(nest, d), why) << d;
