@@ -45,7 +45,7 @@ Schedule run_schedule(const Func &f, const Target &target, std::span<const Sched
                       bool recorded) {
   Schedule out;
   LoopNest nest(f);
-  if (recorded) nest.record(&out.rejections);
+  if (recorded) nest.record();
   // Decided once: a step may let the kernel grow beyond the limit without stopping the steps behind it.
   bool is_small = nest.nest().statements.size() <= most_statements;
   // The limit is recorded like a refusal, so that explanations say why no loop was rewritten.
@@ -64,6 +64,7 @@ Schedule run_schedule(const Func &f, const Target &target, std::span<const Sched
     }
   });
   out.func = nest.func(), out.steps = nest.steps(), out.fused = nest.fused();
+  out.rejections = nest.rejections();
   out.has_short_sums = nest.has_versions();
   return out;
 }

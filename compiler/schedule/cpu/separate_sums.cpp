@@ -55,7 +55,7 @@ void separate_sums(LoopNest &nest, const Target &target) {
     LoopNest cut = nest;
     if (!separate(cut, iter)) continue;
     LoopNest after = cut, before = nest;
-    after.record(nullptr), before.record(nullptr);
+    after.record(false), before.record(false);
     vectorize_and_parallelize(after, target), vectorize_and_parallelize(before, target);
     if (vectorizes_more(after.func(), before.func())) nest = std::move(cut);
   }

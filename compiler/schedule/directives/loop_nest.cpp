@@ -90,7 +90,7 @@ LoopPlace LoopNest::place_of(uint32_t loop) const {
 }
 
 void LoopNest::apply(const Directive &d) {
-  if (refused_) {
+  if (is_recording_) {
     // The line names loops as they are before the rewrite, which is also where replay reads it.
     steps_.push_back({d, print_directive(nest(), d)});
     auto id = [&](uint32_t loop) { return nest().loops[loop].loop->id; };
@@ -118,7 +118,7 @@ static Directive of_loop(Directive d, uint32_t loop) {
 }
 
 void LoopNest::apply_marks(const std::vector<Directive> &marks) {
-  if (!refused_) {  // nothing asks for their text
+  if (!is_recording_) {  // nothing asks for their text
     replace_region(kw::apply_marks(f_, region_, nest(), marks));
     return;
   }
@@ -133,8 +133,8 @@ void LoopNest::apply_marks(const std::vector<Directive> &marks) {
 
 void LoopNest::set_plans(const std::vector<LoopMark> &marks) {
   if (marks.empty()) return;
-  if (refused_ && !nest().complete) return set_plans_alone(marks);
-  if (refused_) {
+  if (is_recording_ && !nest().complete) return set_plans_alone(marks);
+  if (is_recording_) {
     for (const LoopMark &m : marks) {
       uint32_t loop = *find_loop(nest(), m.iter);
       apply(of_loop(m.directive, loop));
@@ -168,11 +168,11 @@ void LoopNest::set_plans_alone(const std::vector<LoopMark> &marks) {
 }
 
 Verdict LoopNest::try_apply(const Directive &d) {
-  Verdict v = legal(d, refused_ && d.as<Fuse>());  // of which a witness is told
+  Verdict v = legal(d, is_recording_ && d.as<Fuse>());  // of which a witness is told
   if (v.ok())
     apply(d);
-  else if (refused_)
-    refused_->push_back(refusal_of(nest(), d, v));
+  else if (is_recording_)
+    rejections_.push_back(refusal_of(nest(), d, v));
   return v;
 }
 
@@ -186,23 +186,23 @@ bool LoopNest::require(const Directive &d) {
 }
 
 void LoopNest::reject(std::string what, std::string why) {
-  if (!refused_) return;
+  if (!is_recording_) return;
   // A sequence of statements has no place of its own.
   Loc first = nest().loops.empty() ? region_.loc() : nest().loops[0].loc;
-  refused_->push_back({std::move(what), {}, 0, first, Reason::inapplicable});
-  refused_->back().why = std::move(why);
+  rejections_.push_back({std::move(what), {}, 0, first, Reason::inapplicable});
+  rejections_.back().why = std::move(why);
 }
 
 void LoopNest::reject(const Directive &d, std::string why, Loc blocker) {
-  if (!refused_) return;
-  refused_->push_back(refusal_of(nest(), d, Verdict{Reason::inapplicable}));
-  refused_->back().why = std::move(why), refused_->back().blocker = blocker;
+  if (!is_recording_) return;
+  rejections_.push_back(refusal_of(nest(), d, Verdict{Reason::inapplicable}));
+  rejections_.back().why = std::move(why), rejections_.back().blocker = blocker;
 }
 
 void LoopNest::reject(const Directive &d, Rejection::Proof proof) {
-  if (!refused_) return;
-  refused_->push_back(refusal_of(nest(), d, Verdict{proof.verdict.reason}));
-  refused_->back().proof = std::make_shared<const Rejection::Proof>(std::move(proof));
+  if (!is_recording_) return;
+  rejections_.push_back(refusal_of(nest(), d, Verdict{proof.verdict.reason}));
+  rejections_.back().proof = std::make_shared<const Rejection::Proof>(std::move(proof));
 }
 
 Rejection::Proof LoopNest::prove_alone(uint32_t loop, Claim claim) const {
@@ -228,7 +228,7 @@ std::vector<LoopAlone> LoopNest::loops_alone(std::optional<uint32_t> number) con
     NestScope scope = scope_;
     scope.insert(scope.end(), inner.begin(), inner.end());
     out.push_back({own, s, LoopNest(f_, s, std::move(scope))});
-    out.back().nest.refused_ = refused_;
+    out.back().nest.is_recording_ = is_recording_;
   });
   return out;
 }
@@ -240,11 +240,14 @@ void LoopNest::take_parts(const std::vector<LoopAlone> &parts) {
     auto found = changed.find(original.p.get());
     return found == changed.end() ? s : *found->second;
   }));
-  for (const LoopAlone &part : parts)
+  for (const LoopAlone &part : parts) {
     for (AppliedDirective step : part.nest.steps_) {
       step.alone.insert(step.alone.begin(), part.number);
       steps_.push_back(std::move(step));
     }
+    const std::vector<Rejection> &more = part.nest.rejections_;
+    rejections_.insert(rejections_.end(), more.begin(), more.end());
+  }
 }
 
 void LoopNest::add_version(Func both, std::vector<AppliedDirective> steps) {

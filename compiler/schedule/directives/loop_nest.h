@@ -88,13 +88,15 @@ class LoopNest {
   };
   /// Applies legal directives that set plans. Reads no nest unless they are recorded.
   void set_plans(const std::vector<LoopMark> &marks);
-  /// From now on notes applied directives in steps(), and those that try_apply refuses in `refused`. Copies
-  /// of this nest do so too.
-  void record(std::vector<Rejection> *refused) { refused_ = refused; }
+  /// Begins to note the directives that are applied, and those that are refused. A copy of this nest keeps
+  /// what was noted and goes on for itself, so that an abandoned trial leaves no trace.
+  void record(bool on = true) { is_recording_ = on; }
+  bool is_recording() const { return is_recording_; }
   /// Returns the recorded directives, in order. Those of a copy include those of the original.
   const std::vector<AppliedDirective> &steps() const { return steps_; }
   const std::vector<FusedLoop> &fused() const { return fused_; }
-  bool is_recording() const { return refused_ != nullptr; }
+  /// Returns the directives that were refused, in the order in which they were wanted.
+  const std::vector<Rejection> &rejections() const { return rejections_; }
   /// Makes the region a branch between a version and what it was, once. `steps` are those of the version.
   void add_version(Func both, std::vector<AppliedDirective> steps);
   bool has_versions() const { return has_versions_; }
@@ -133,8 +135,9 @@ class LoopNest {
   NestScope scope_;
   std::vector<AppliedDirective> steps_;
   std::vector<FusedLoop> fused_;
-  std::vector<Rejection> *refused_ = nullptr;  ///< null: records nothing
-  mutable std::optional<Nest> nest_;           ///< of the current region, extracted on demand
+  std::vector<Rejection> rejections_;
+  bool is_recording_ = false;
+  mutable std::optional<Nest> nest_;  ///< of the current region, extracted on demand
 };
 
 /// A loop of a nest that is too large, with a nest of its own.

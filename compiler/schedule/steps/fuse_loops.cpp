@@ -87,7 +87,7 @@ class Fuser {
     // The fused loop is judged on a copy: a fusion must not cost the threads or the vectors of its two loops.
     LoopNest trial = nest_;
     Directive d{Fuse{a, b}, "they share memory"};
-    if (!trial.try_apply(d).ok()) return false;
+    if (!trial.try_apply(d).ok()) return nest_ = std::move(trial), false;  // it has noted the refusal
     bool stays_free =
         (!threads || trial.is_free(a, FreeFor::threads)) && (!lanes || trial.is_free(a, FreeFor::lanes));
     if (!stays_free) return nest_.reject(d, "as one loop its iterations would depend on each other"), false;

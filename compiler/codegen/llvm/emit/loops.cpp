@@ -74,10 +74,12 @@ void LoopEmitter::iterations(const For &n, V lo, V trips) {
   // Blocks that are made from here on belong to the loop; hoist_invariants finds them behind `last`.
   BasicBlock *last = &cx_.fn->back(), *before = b_.GetInsertBlock();
   std::optional<VectorizationAnalysis> view;
+  std::optional<InterleavedLoads> loads;
   if (vector_loops().runs_in_vectors(n)) {
-    view.emplace(n), cx_.interleaved.emplace(n, *view);
+    view.emplace(n), loads.emplace(n, *view);
     ensure(view->is_vectorizable(), cat("the vector loop over '", n.iter->name, "' has no vector form"));
   }
+  Scoped interleaved(cx_.interleaved, loads ? &*loads : cx_.interleaved);
   if (view)
     vector_loops().emit(n, *view, lo, trips);
   else if (n.kind == ForKind::unroll)
@@ -305,9 +307,9 @@ void LoopEmitter::flattened_loop(const For &rows, V lo, V trips) {
   V all = b_.CreateMul(length, trips), fewest = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, trips, one);
   cx_.memo.clear();
   auto run = [&](V joined_length, V count) {
-    cx_.collapsed_row = row, cx_.collapsed_length = joined_length;
+    Scoped own_row(cx_.collapsed_row, row);
+    Scoped own_length(cx_.collapsed_length, joined_length);
     plain_loop(rows, lo, count, true);
-    cx_.collapsed_row = nullptr;
     cx_.memo.clear();
   };
   // Without a constant length, one piece of code serves both cases: the loop over rows runs once or for each

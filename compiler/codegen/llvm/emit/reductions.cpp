@@ -175,9 +175,11 @@ void ReductionEmitter::close_best(const BestCells &cells, const For &n, const Ve
   b_.CreateCondBr(b_.CreateICmpEQ(number, no_number(*cells.selection)), done, again);
   b_.SetInsertPoint(again);
   cx_.values[n.iter.get()] = loops().iteration(n, lo, b_.CreateZExt(number, b_.getInt64Ty()));
-  cx_.selected = cells.selection, cx_.selected_view = &view;
-  statements().emit(n.body);
-  cx_.selected = nullptr, cx_.selected_view = nullptr;
+  {
+    Scoped selected(cx_.selected, cells.selection);
+    Scoped selected_view(cx_.selected_view, &view);
+    statements().emit(n.body);
+  }
   b_.CreateBr(done);
   b_.SetInsertPoint(done);
   cx_.memo.clear();

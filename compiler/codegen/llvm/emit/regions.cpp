@@ -274,9 +274,8 @@ void RegionEmitter::loop_in_chunk(const For &n, V lo) {
     lo = loops().iteration(whole, lo, from);  // the first, where the piece is all
     trips = may_join ? b_.CreateSelect(cx_.sub_range.is_whole, trips, part) : part;
   }
-  cx_.whole_block = lanes;
+  Scoped block(cx_.whole_block, lanes);
   loops().iterations(whole, lo, trips);
-  cx_.whole_block = nullptr;
 }
 
 /// In a chunk: everything that the frame holds becomes what it was outside, and temporaries get memory.

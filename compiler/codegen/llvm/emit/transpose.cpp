@@ -49,13 +49,14 @@ void TransposeEmitter::transpose_blocks(const For &n, const TransposedBlocks &vi
     open.values.emplace_back(vec_.count * beside);
     if (!block.is_store) read(block, open.values.back());
   }
-  vec_.blocks = &open;
-  for (; open.iteration < vec_.count * beside; ++open.iteration) {
-    cx_.values[n.iter.get()] = b_.CreateAdd(first, b_.getInt64(open.iteration));
-    cx_.memo.clear();
-    statements().emit(n.body);
+  {
+    Scoped blocks(vec_.blocks, &open);
+    for (; open.iteration < vec_.count * beside; ++open.iteration) {
+      cx_.values[n.iter.get()] = b_.CreateAdd(first, b_.getInt64(open.iteration));
+      cx_.memo.clear();
+      statements().emit(n.body);
+    }
   }
-  vec_.blocks = nullptr;
   cx_.values[n.iter.get()] = first;
   cx_.memo.clear(), vec_.memo.clear();
   for (size_t i = 0; i < open.values.size(); ++i)
@@ -79,9 +80,12 @@ void TransposeEmitter::read(const TransposedBlocks::Block &block, std::vector<V>
   DType t = block.buf->dtype;
   VectorPlace place = vectors().place_of(block.buf, block.index);
   size_t count = vec_.count;
+  // Bytes. Chosen: some blocks ahead, since hardware prefetchers do not follow as many rows as there are
+  // lanes.
+  constexpr uint64_t distance = 8 * cache_line;
   auto *row = llvm::FixedVectorType::get(ops().memory_type(t), vec_.count);
   for (uint32_t lane = 0; lane < count; ++lane)
-    streams().read_ahead(row_of_block(place, ops().memory_type(t), lane), 8 * cache_line, cache_line);
+    streams().read_ahead(row_of_block(place, ops().memory_type(t), lane), distance, cache_line);
   for (uint32_t lane = 0; lane < count; ++lane) {
     V begin = row_of_block(place, ops().memory_type(t), lane);
     for (size_t at = 0; at < values.size(); at += count)

@@ -108,14 +108,15 @@ llvm::Value *VectorEmitter::splat(V v) {
 void VectorEmitter::under_mask(V mask, const std::function<void(llvm::BasicBlock *)> &body) {
   BasicBlock *some = block("some"), *done = block("joined");
   b_.CreateCondBr(any_lane(mask), some, done);
-  // Values that the body computes do not dominate the code behind it, so both memos are restored there.
-  V outer = std::exchange(vec_.mask, mask);
-  auto memo = cx_.memo, wide_memo = vec_.memo;
   b_.SetInsertPoint(some);
-  body(done);
+  {
+    Scoped narrowed(vec_.mask, mask);
+    // Values that the body computes do not dominate the code behind it.
+    Scoped memo(cx_.memo, cx_.memo);
+    Scoped wide_memo(vec_.memo, vec_.memo);
+    body(done);
+  }
   b_.SetInsertPoint(done);
-  vec_.mask = outer;
-  cx_.memo = std::move(memo), vec_.memo = std::move(wide_memo);
 }
 
 /// Runs both ways one after the other, each under the mask of its lanes:

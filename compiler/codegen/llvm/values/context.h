@@ -92,8 +92,8 @@ struct EmitContext {
   llvm::Value *streams = nullptr;  ///< whether this call is large enough to stream; null: nothing is streamed
   bool streaming = false;          ///< stores to only_written are non-temporal
 
-  VectorState *vector = nullptr;  ///< of the vector loop around the place; null outside
-  std::optional<InterleavedLoads> interleaved{};
+  VectorState *vector = nullptr;            ///< of the vector loop around the place; null outside
+  InterleavedLoads *interleaved = nullptr;  ///< of that loop
   /// Set while an iteration runs once more for an arg-reduction: it stores to nothing else from outside.
   const ArgReduction *selected = nullptr;
   const VectorizationAnalysis *selected_view = nullptr;

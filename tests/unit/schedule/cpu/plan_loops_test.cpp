@@ -22,11 +22,10 @@ std::string planned(std::string_view body, const Target &target = unit::avx512_m
           "z: inout(f32, (n,)), w: inout(i64, (n,)), p: weak(i64)):\n  fp('default')\n  dims(n, m)\n",
           body, "  return b, y, z, w\n"));
   LoopNest recorded(f), silent(f);
-  std::vector<Rejection> refused;
-  recorded.record(&refused);
+  recorded.record();
   plan_loops(recorded, target);
   plan_loops(silent, target);
-  EXPECT_TRUE(refused.empty());
+  EXPECT_TRUE(recorded.rejections().empty());
   EXPECT_EQ(verify(recorded.func()), "");
   EXPECT_EQ(print(silent.func()), print(recorded.func()));
   EXPECT_EQ(replay_error(f, texts_of(recorded.steps()), recorded.func()), "");
