@@ -1,4 +1,4 @@
-// The walk that keeps track of loops and conditions.
+// Walks a function and tracks the enclosing loops and conditions.
 #include "analysis/access.h"
 
 #include <unordered_set>
@@ -12,14 +12,14 @@ namespace kw {
 
 namespace {
 
-/// Walks a function in order of evaluation. The context follows the loops and conditions around the current
+/// Walks a function in order of evaluation. The context holds the loops and conditions around the current
 /// place.
 class AccessWalk {
  public:
   AccessWalk(bool extents_positive, const std::function<void(const Access &, const BoundsContext &)> &visit)
       : context_(extents_positive), visit_(visit) {}
 
-  /// A block: what its jumping guards leave known holds to its end.
+  /// Visits a block. The facts that its jumping guards establish hold to its end.
   void statements(const Stmt &root) {
     size_t outside = std::exchange(behind_guards_, 0);
     for_each_in_block(root, [&](const Stmt &s) { statement(s); });
@@ -45,7 +45,7 @@ class AccessWalk {
   }
 
   void loop(const For &n) {
-    bool early = jumps_of(n.body).any();  // no iteration is certain to get to its end, or to come
+    bool early = jumps_of(n.body).any();  // no iteration is certain to start or to reach its end
     context_.enter_loop(n);
     guards_ += early, varying_guards_ += early;
     statements(n.body);
@@ -81,7 +81,7 @@ class AccessWalk {
 
   static bool written_before(Loc a, Loc b) { return a.source == b.source && a.end <= b.begin && a.known(); }
 
-  /// A shared node is looked at once in each lazy context: what holds outside holds inside.
+  /// Visits a shared node once per lazy context: facts that hold outside the context also hold inside.
   void expression(const Expr &e) {
     if (e.p.use_count() > 1 && !seen_.insert(e.p.get()).second) return;
     const Binary *pair = as<Binary>(e);
@@ -109,7 +109,7 @@ class AccessWalk {
   Stmt current_;
   std::unordered_set<const ExprNode *> seen_;
   int guards_ = 0, varying_guards_ = 0;
-  size_t behind_guards_ = 0;  ///< constraints of the present block that guards with jumps have left
+  size_t behind_guards_ = 0;  ///< constraints of the current block that guards with jumps added
   std::vector<std::pair<Expr, bool>> path_;
 };
 
@@ -147,7 +147,7 @@ std::vector<Expr> strides_of(const BufNode &b) {
 std::optional<int64_t> elements_of(const BufNode &b, const std::vector<std::optional<int64_t>> &growth,
                                    std::optional<int64_t> row) {
   int64_t out = 0;
-  std::optional<int64_t> dense = 1;  // the stride, if there are no gaps
+  std::optional<int64_t> dense = 1;  // the stride of an array without gaps
   for (size_t d = growth.size(); d-- > 0;) {
     std::optional<int64_t> by = growth[d], stride = b.strides.empty() ? dense : as_int(b.strides[d]);
     int64_t moved = 0;

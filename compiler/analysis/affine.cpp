@@ -1,4 +1,4 @@
-// Construction and arithmetic of affine forms.
+// Builds affine forms and computes with them.
 #include "analysis/affine.h"
 
 #include "ir/build.h"
@@ -22,7 +22,7 @@ bool in_range(const Affine &a) {
   return weight <= max_weight && a.constant <= max_constant && a.constant >= -max_constant;
 }
 
-/// Adds one term, or grows the coefficient of an equal atom. False on overflow.
+/// Adds one term, or grows the coefficient of an equal atom. Returns false on overflow.
 bool add_term(Affine &a, const Expr &atom, int64_t coefficient) {
   for (size_t i = 0; i < a.terms.size(); ++i) {
     if (!equal(a.terms[i].atom, atom)) continue;

@@ -23,13 +23,13 @@ struct Affine {
   bool is_constant() const { return terms.empty(); }
 };
 
-/// The form of an i64 expression; nothing when coefficients leave the safe range.
+/// Returns the form of an i64 expression; nothing if coefficients leave the safe range.
 std::optional<Affine> affine_of(const Expr &e);
-/// a + factor · b.
+/// Returns a + factor · b; nothing if coefficients leave the safe range.
 std::optional<Affine> add_scaled(const Affine &a, const Affine &b, int64_t factor);
-/// `a` with the atom of term `index` replaced by `value`.
+/// Returns `a` with the atom of term `index` replaced by `value`.
 std::optional<Affine> substitute(const Affine &a, size_t index, const Affine &value);
-/// Back to an expression.
+/// Returns the expression of a form.
 Expr to_expr(const Affine &a, Loc loc = {});
 
 }  // namespace kw

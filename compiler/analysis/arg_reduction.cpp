@@ -1,4 +1,4 @@
-// Patterns of selection.
+// Matches the pattern of an arg-reduction.
 #include "analysis/arg_reduction.h"
 
 #include <algorithm>
@@ -18,7 +18,8 @@ bool loads_from(const Expr &e, const Buf &buf) {
   return found;
 }
 
-/// Equal subscripts, or constants: what one iteration keeps, the next that is better overwrites.
+/// Returns whether the subscripts are equal or all constant: a better iteration then overwrites what was
+/// kept.
 bool same_element(const std::vector<Expr> &a, const std::vector<Expr> &b) {
   auto constants = [](const std::vector<Expr> &list) {
     return std::all_of(list.begin(), list.end(), [](const Expr &e) { return as<Const>(e) != nullptr; });
@@ -26,7 +27,7 @@ bool same_element(const std::vector<Expr> &a, const std::vector<Expr> &b) {
   return (constants(a) && constants(b)) || equal(a, b);
 }
 
-/// The stores of a statement that holds nothing else; none when it does.
+/// Returns the stores of a block; empty if it holds any other statement.
 std::vector<const Store *> stores_of(const Stmt &body) {
   std::vector<const Store *> stores;
   bool plain = true;
@@ -44,7 +45,7 @@ ArgReductionForm match_arg_reduction(const If &n) {
   const Binary *c = as<Binary>(n.cond);
   if (!c || (c->op != BinOp::lt && c->op != BinOp::le) || n.no) return {};
   std::vector<const Store *> stores = stores_of(n.yes);
-  for (const Store *s : stores)  // nothing that is kept is read again
+  for (const Store *s : stores)  // no stored value reads a buffer that is kept
     for (const Store *other : stores)
       if (loads_from(other->value, s->buf) || !same_element(s->index, stores[0]->index)) return {};
   for (const Store *s : stores)

@@ -1,4 +1,4 @@
-// Static bounds errors and their texts.
+// Finds static bounds errors and composes their texts.
 #include "analysis/bounds.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::string symbol_text(const Func &f, const Sym &sym) {
   return sym->name;
 }
 
-/// An expression with the extents of arguments in the words of the source.
+/// Returns the text of an expression, with extents of arguments as the source names them.
 std::string expr_text(const Func &f, const Expr &e) {
   std::map<Sym, Sym> named;
   return print(rewrite(e, [&](const Ref &n, const Expr &same) {
@@ -37,7 +37,7 @@ std::string expr_text(const Func &f, const Expr &e) {
   }));
 }
 
-/// "range(1, a.shape[0])": what the loop of an iterator runs over.
+/// Returns the range of the loop of an iterator: "range(1, a.shape[0])".
 std::string range_of(const Func &f, const Sym &iter) {
   std::string out;
   walk(f.body, [&](const For &n, const Stmt &) {
@@ -72,26 +72,27 @@ std::string bound_text(const Func &f, const Expr &e) {
 
 namespace {
 
-/// What stands at a place of the source.
+/// Returns the source text at a location.
 std::string text_at(const SourceMap &sources, Loc loc) {
   std::string_view text = sources.text(loc.source);
   if (loc.begin >= text.size() || loc.end > text.size()) return {};
   return std::string(text.substr(loc.begin, loc.end - loc.begin));
 }
 
-/// The same without spaces.
+/// Returns the source text at a location, without spaces.
 std::string words_at(const SourceMap &sources, Loc loc) {
   std::string out = text_at(sources, loc);
   std::erase(out, ' ');
   return out;
 }
 
-/// "-5", but neither "K" nor "2+3".
+/// Returns whether the text is an integer literal: "-5", but neither "K" nor "2+3".
 bool is_literal(std::string_view words) {
   return words.find_first_not_of("0123456789", words.starts_with('-') ? 1 : 0) == std::string_view::npos;
 }
 
-/// "index 1 of 'a' reaches n, but a.shape[1] is m (valid 0..m - 1)"; a literal as it is written.
+/// Returns "index 1 of 'a' reaches n, but a.shape[1] is m (valid 0..m - 1)". A literal index appears as
+/// written.
 std::string reach_text(const Func &f, const Access &a, size_t d, const Affine &reached,
                        const std::string &literal) {
   const Expr &extent = a.buf->extents[d];
@@ -106,7 +107,7 @@ std::string reach_text(const Func &f, const Access &a, size_t d, const Affine &r
   return cat(out, " (valid ", first, "..", last ? affine_text(f, *last) : cat(extent_text, " - 1"), ")");
 }
 
-/// Help for an access in a loop; a negative index may be one that should count from the end.
+/// Adds help for an access in a loop. A negative index may be meant to count from the end.
 void advise_loop(Diagnostic &d, const Access &a, size_t dimension, bool low, const std::string &index) {
   std::string help = "shorten the loop, or guard the access with `if`";
   if (low) {
@@ -146,7 +147,7 @@ std::vector<Diagnostic> find_bounds_errors(const Func &f, const SourceMap &sourc
           if (const Ref *r = as<Ref>(t.atom); r && r->sym->kind == SymKind::iter)
             diagnostic.notes.push_back(cat("'", r->sym->name, "' runs over ", range_of(f, r->sym),
                                            " at line ", line_mark(sources, r->sym->loc)));
-      // 0x20 is the bit that makes a letter small
+      // 0x20 is the bit that makes a letter lowercase
       auto is_letter = [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
       if (!diagnostic.notes.empty())
         advise_loop(diagnostic, a, d, low, text_at(sources, at));

@@ -1,5 +1,5 @@
-// Accesses that are out of bounds in every run: E301. Proved and conditional accesses are the business of
-// transform/guard_bounds.
+// Finds accesses that are out of bounds in every run (E301). transform/guard_bounds handles proved and
+// conditional accesses.
 #pragma once
 
 #include <vector>
@@ -12,9 +12,9 @@ namespace kw {
 
 std::vector<Diagnostic> find_bounds_errors(const Func &f, const SourceMap &sources);
 
-/// "a.shape[1]", "2 * a.shape[0] - 1".
+/// Returns the text of a form for messages: "2 * a.shape[0] - 1".
 std::string affine_text(const Func &f, const Affine &a);
-/// Text of an extent or index for messages: "a.shape[1]", "a.shape[0] - 1".
+/// Returns the text of an extent or index for messages: "a.shape[1]", "a.shape[0] - 1".
 std::string bound_text(const Func &f, const Expr &e);
 
 }  // namespace kw

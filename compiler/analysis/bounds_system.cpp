@@ -1,4 +1,4 @@
-// "The goal is negative" is added to the system: if that is empty, the goal is proved.
+// Adds "the goal is negative" to the system: if the system is then empty, the goal is proved.
 #include "analysis/bounds_system.h"
 
 #include "analysis/solve.h"
@@ -27,7 +27,7 @@ class BoundsSystem {
     if (auto hi = ranges_.exact_form(n.hi)) between(up ? iter : *hi, up ? *hi : iter, 1);
   }
 
-  /// low + gap <= high.
+  /// Adds the constraint low + gap <= high.
   void between(const Affine &low, const Affine &high, int64_t gap) {
     if (auto room = add_scaled(high, low, -1)) at_least_zero(*room, gap);
   }
@@ -35,7 +35,8 @@ class BoundsSystem {
   bool surely_empty() const { return system_.surely_empty(); }
 
  private:
-  // Nesting of min, max, // and % that is turned into constraints. Chosen: each level adds rows to eliminate.
+  // Nesting depth of min, max, // and % up to which constraints are added. Chosen: each level adds rows to
+  // eliminate.
   static constexpr int max_depth = 4;
 
   std::vector<int64_t> row_of(const Affine &form) {
@@ -61,7 +62,7 @@ class BoundsSystem {
     return at;
   }
 
-  /// What an atom that is no symbol says of its operands.
+  /// Adds the constraints between a compound atom and its operands.
   void define(const Expr &atom, const Binary &n) {
     Affine value{{{atom, 1}}, 0};
     auto a = ranges_.exact_form(n.a), b = ranges_.exact_form(n.b);
@@ -101,7 +102,7 @@ class BoundsSystem {
 
   ValueRanges ranges_;
   bool extents_positive_;
-  std::vector<Expr> atoms_;  ///< by variable; null for one that stands for no expression
+  std::vector<Expr> atoms_;  ///< by variable; null for a variable that stands for no expression
   LinearSystem system_{0};
   int depth_ = 0;
 };

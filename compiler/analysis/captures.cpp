@@ -1,4 +1,4 @@
-// Sizes of temporaries count as used: they are asked for where the temporary is made.
+// Sizes of temporaries count as used: the Alloc of a temporary evaluates them.
 #include "analysis/captures.h"
 
 #include "ir/walk.h"
@@ -10,7 +10,7 @@ namespace kw {
 LoopCaptures captures_of(const For &loop) {
   LoopCaptures out;
   std::unordered_set<const SymNode *> seen;
-  // the walk below does not visit the extents of buffers, so that they are collected and searched apart
+  // the walk below does not visit the extents of buffers, so they are collected here and searched afterwards
   std::vector<Expr> sizes;
   auto use = [&](const Sym &s) {
     if (seen.insert(s.get()).second) out.symbols.push_back(s);
@@ -31,14 +31,14 @@ LoopCaptures captures_of(const For &loop) {
       [&](const Ref &n, const Expr &) { use(n.sym); },
       [&](const Load &n, const Expr &) { use_buffer(n.buf); },
       [&](const Store &n, const Stmt &) {
-        // Allocs come before their stores in source order: a cell of the loop itself is in `made` here
+        // Allocs precede their stores in source order: a mutable scalar of the loop itself is in `made` here
         bool cell = n.buf->space == Space::registers;
         ensure(!cell || out.made.count(n.buf->sym.get()),
                cat("the parallel loop stores to '", n.buf->sym->name, "', a cell made outside it"));
         use_buffer(n.buf);
       });
   for (const Expr &size : sizes) walk(size, [&](const Ref &n, const Expr &) { use(n.sym); });
-  // what the loop binds itself is known only at the end
+  // `made` is complete only at the end
   std::erase_if(out.symbols, [&](const Sym &s) { return out.made.count(s.get()) != 0; });
   std::erase_if(out.buffers, [&](const Buf &b) { return out.made.count(b->sym.get()) != 0; });
   return out;

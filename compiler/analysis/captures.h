@@ -1,5 +1,5 @@
-// What a loop uses from outside of it: a back end that makes a function of the loop hands these over. Says
-// nothing of how: that is the back end's.
+// Finds the values that a loop uses from outside: a back end that outlines the loop as a function passes
+// them. The back end decides how.
 #pragma once
 
 #include <unordered_set>
@@ -10,13 +10,13 @@
 namespace kw {
 
 struct LoopCaptures {
-  std::vector<Sym> symbols;  ///< each once, in the order of the program
-  std::vector<Buf> buffers;  ///< likewise; mutable scalars too, which are read but not written
-  std::unordered_set<const SymNode *> made;  ///< symbols and buffers that the loop itself binds
-  bool checks = false;                       ///< whether a check inside may fail
+  std::vector<Sym> symbols;  ///< without duplicates, in program order
+  std::vector<Buf> buffers;  ///< likewise; includes mutable scalars, which the loop only reads
+  std::unordered_set<const SymNode *> made;  ///< symbols and buffers that the loop itself defines
+  bool checks = false;                       ///< the loop contains a check, which may fail
 };
 
-/// Returns what the body of a loop uses. Throws an internal error if it stores to a mutable scalar made
+/// Returns what the body of a loop uses. Throws an internal error if the body stores to a mutable scalar from
 /// outside: no iteration of a parallel loop may.
 LoopCaptures captures_of(const For &loop);
 

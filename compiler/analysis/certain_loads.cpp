@@ -1,4 +1,4 @@
-// The first operand of a lazy operator is certain, its others are not.
+// The first operand of a lazy operator is always evaluated, the others are not.
 #include "analysis/certain_loads.h"
 
 #include "ir/walk.h"

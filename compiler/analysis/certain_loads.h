@@ -8,7 +8,7 @@
 
 namespace kw {
 
-/// Calls f for each such load, from left to right. Subscripts are not searched.
+/// Calls f for each such load, from left to right. Does not search subscripts.
 void for_each_certain_load(const Expr &e, const std::function<void(const Load &)> &f);
 
 }  // namespace kw

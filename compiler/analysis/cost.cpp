@@ -1,4 +1,4 @@
-// Work and workspace estimates.
+// Estimates work and plans the workspace.
 #include "analysis/cost.h"
 
 #include <algorithm>
@@ -23,8 +23,8 @@ namespace kw {
 
 namespace {
 
-/// Operations of one statement, where each element of memory that is read or written takes as long as
-/// `access` of them.
+/// Returns the operations of one statement. Each element of memory that is read or written counts as `access`
+/// operations.
 int64_t weight(const Stmt &s, int64_t access) {
   auto moves = [&](const Buf &b) { return b->space == Space::registers ? 1 : access; };
   int64_t n = as<Store>(s) ? moves(as<Store>(s)->buf) : 1;
@@ -40,8 +40,8 @@ int64_t weight(const Stmt &s, int64_t access) {
   return n;
 }
 
-/// Extents that the iterations of a loop cannot outnumber: each iteration reaches an element of its own, at
-/// an index that is the iterator's multiple and what does not change.
+/// Finds extents that bound the trip count of a loop: each iteration accesses an element of its own, at an
+/// index that is a multiple of the iterator plus an invariant.
 class VisitedExtents {
  public:
   explicit VisitedExtents(const For &n) : loop_(n) {
@@ -64,7 +64,7 @@ class VisitedExtents {
     });
   }
 
-  /// Not behind operators that may pass them by.
+  /// Skips operands that a lazy operator may not evaluate.
   void loads(const Expr &e) {
     for_each_certain_operand(e, [&](const Expr &operand) { loads(operand); });
     if (const Load *n = as<Load>(e)) note(n->buf, n->index);
@@ -85,10 +85,11 @@ class VisitedExtents {
   }
 
   const For &loop_;
-  std::unordered_set<const SymNode *> own_;  ///< bound in the loop
+  std::unordered_set<const SymNode *> own_;  ///< the symbols that the loop defines
 };
 
-/// A sum whose terms are added by pairs: one of thousands of loops nests as deep as one of a dozen.
+/// A sum whose terms are added in pairs: the sum of thousands of loops nests hardly deeper than that of a
+/// dozen.
 class Sum {
  public:
   void add(Expr e) {
@@ -109,7 +110,7 @@ class Sum {
   std::vector<Expr> terms_;
 };
 
-/// Sums up the operations as an expression. Where a trip count has to be assumed, `bounded_` becomes false.
+/// Sums up the operations as an expression. If a trip count has to be assumed, `bounded_` becomes false.
 class Estimator {
  public:
   WorkEstimate run(const Func &f) {
@@ -158,10 +159,11 @@ class Estimator {
     sum.add(const_int(weight_of(s)));
   }
 
-  /// Where threads are to share a loop, what it moves counts: chains of one operation wait for it.
+  /// Estimates of one loop decide about threads, so they count accesses: a loop of few operations waits for
+  /// memory.
   int64_t weight_of(const Stmt &s) const { return weight(s, is_known_before_ ? time_of_access : 1); }
 
-  /// Returns whether both branches execute one loop, with other plans: its work is the same in both.
+  /// Returns whether both branches execute one loop with different plans: its work is the same in both.
   static bool holds_versions(const If &n) {
     const For *loop = as<For>(n.yes);
     bool found = false;
@@ -192,10 +194,10 @@ class Estimator {
     return binary(BinOp::max, bound, const_int(0));
   }
 
-  /// Of two bounds, of which either may be null.
+  /// Returns the lesser of two bounds, either of which may be null.
   static Expr lesser(const Expr &a, const Expr &b) { return a && b ? binary(BinOp::min, a, b) : a ? a : b; }
 
-  /// An upper bound of high - low, through minima and maxima of either, or null.
+  /// Returns an upper bound of high - low, through minima and maxima of either, or null.
   Expr largest_span(const Expr &high, const Expr &low) {
     auto choose = [&](const Expr &e, BinOp op) {
       const Binary *n = as<Binary>(e);
@@ -214,7 +216,8 @@ class Estimator {
     return !bound && is_nonnegative(low) ? most(high) : bound;
   }
 
-  /// An upper bound over extents and parameters of what rounds and chooses, or null.
+  /// Returns an upper bound over extents and parameters, through definitions, selects, sums and shifts, or
+  /// null.
   Expr most(const Expr &e) {
     if (const Ref *r = as<Ref>(e))
       if (auto known = values_.find(r->sym.get()); known != values_.end()) {
@@ -249,14 +252,15 @@ class Estimator {
     return n && (n->op == BinOp::shl || n->op == BinOp::shr) && is_nonnegative(n->a);
   }
 
-  /// The iterations of a loop over data, by the smallest extent that they stay in; null when none is known.
+  /// Bounds the trip count of a loop over data by the smallest extent that its iterations stay in; null if
+  /// none is known.
   Expr most_visited(const For &n) const {
     Expr out;
     for (const Expr &extent : VisitedExtents(n).found) out = lesser(out, largest(extent));
     return out;
   }
 
-  /// An upper bound over extents and parameters, or null.
+  /// Returns an upper bound over extents and parameters, or null.
   Expr largest(const Expr &e) const {
     if (const Cast *n = as<Cast>(e); n && n->a.dtype() == DType::u64) {
       const Binary *least = as<Binary>(n->a);
@@ -265,12 +269,12 @@ class Estimator {
     }
     Expr bound = context_.upper_bound(e);
     if (bound || !is_known_before_ || !is_moderate_before(e)) return bound;
-    bool inside = false;  // iterators that cancel
+    bool inside = false;  // `e` mentions iterators that cancel
     walk(e, [&](const Ref &r, const Expr &) { inside |= inside_.count(r.sym.get()) > 0; });
     return inside ? to_expr(*affine_of(e)) : e;
   }
 
-  /// True for a small sum of extents and of iterators of loops around the one that is estimated.
+  /// Returns whether `e` is a small sum of extents and of iterators of loops around the estimated one.
   bool is_moderate_before(const Expr &e) const {
     auto form = affine_of(e);
     return form && std::abs(form->constant) < max_extent &&
@@ -285,10 +289,10 @@ class Estimator {
 
   BoundsContext context_{false};
   std::unordered_map<const SymNode *, Expr> values_;  ///< of the Lets seen so far
-  std::unordered_map<const SymNode *, Expr> bounds_;  ///< of their values, null where there is none
-  std::unordered_map<const SymNode *, Expr> begins_;  ///< of the loops around the place that count upward
-  std::unordered_set<const SymNode *> inside_;        ///< what the estimated loop binds
-  bool is_known_before_ = false;                      ///< iterators of loops around it have a value
+  std::unordered_map<const SymNode *, Expr> bounds_;  ///< upper bounds of `values_`, null if there is none
+  std::unordered_map<const SymNode *, Expr> begins_;  ///< first values of the upward loops seen so far
+  std::unordered_set<const SymNode *> inside_;        ///< symbols that the estimated loop defines
+  bool is_known_before_ = false;                      ///< the iterators of enclosing loops have values
   bool bounded_ = true;
 };
 
@@ -326,8 +330,8 @@ class WorkspacePlanner {
     visit(branch);
     if (known) conditions_.pop_back();
   }
-  /// A temporary of a branch that the call does not take needs no memory. The nearest conditions are asked:
-  /// in a long chain of branches all of them would make each size as long as the chain.
+  /// Returns 0 bytes if the call does not take the branch of the temporary. Only the nearest conditions
+  /// count: a long chain of branches would make each size as long as the chain.
   Expr where_reached(Expr bytes) const {
     // Chosen: size expressions stay short, and deeper branches only reserve memory that they do not use.
     constexpr size_t asked = 4;
@@ -336,8 +340,8 @@ class WorkspacePlanner {
       bytes = select(wrapping(conditions_[i]), std::move(bytes), const_int(0));
     return bytes;
   }
-  /// A condition as the kernel computes it: arithmetic that the entry program would take for an overflow is
-  /// done on unsigned words, which wrap.
+  /// Returns a condition as the kernel computes it. Arithmetic in which the entry program would report an
+  /// overflow uses unsigned words, which wrap.
   static Expr wrapping(const Expr &cond) {
     auto word = [](const Expr &e) { return cast(DType::u64, e); };
     return rewrite(
@@ -371,7 +375,7 @@ class WorkspacePlanner {
     return mul(binary(BinOp::floor_div, add(bytes, const_int(cache_line - 1)), line), line);
   }
 
-  /// Constant extents are multiplied here, where nobody would see them wrap.
+  /// Checks the product of constant extents, whose overflow nothing else would notice.
   static void check_size(const BufNode &b) {
     int64_t bytes = item_size(b.dtype);
     bool wide = false, empty = false;
@@ -386,7 +390,7 @@ class WorkspacePlanner {
   }
 
   BoundsContext context_{false};
-  std::vector<Expr> conditions_;  ///< of the branches around a place, those that a call decides
+  std::vector<Expr> conditions_;  ///< of the enclosing branches: those over sizes and scalar arguments
   int parallel_loops_ = 0;
   std::vector<WorkspaceSlot> slots_;
 };

@@ -12,8 +12,8 @@ namespace kw {
 /// measured.
 inline constexpr int64_t while_trips = 16, unknown_trips = 256;
 
-/// Operations of a vectorized loop that take as long as one scalar operation: the f32 lanes of AVX2, the
-/// narrowest vectors that loops are compiled for.
+/// Vectorized operations that take as long as one scalar operation: the number of f32 values in an AVX2
+/// register, the narrowest vector that loops are compiled for.
 inline constexpr int64_t vector_speedup = 8;
 
 struct WorkEstimate {
@@ -30,7 +30,7 @@ WorkEstimate estimate_work(const For &loop);
 struct WorkspaceSlot {
   Buf buf;
   Expr bytes;
-  bool per_thread = false;  ///< declared in a parallel loop: every thread gets one
+  bool per_thread = false;  ///< declared in a parallel loop: every thread needs its own
 };
 /// Returns the slots in order of declaration. Throws E102 if the size of a temporary in a loop has no bound
 /// over the extents.

@@ -1,4 +1,4 @@
-// The table by kinds of operations.
+// The table, by kind of operation.
 #include "analysis/cost_model.h"
 
 #include <array>
@@ -9,9 +9,9 @@ namespace {
 
 enum class Kind : uint8_t { free, simple, call, divide, integer_divide, function };
 
-// Times: measured on avx2 and avx512 machines as throughput of vector code, rounded (spec/cpu.md); code:
-// counted in the assembly of one operation. An elementary function is the mean of those that kernels call
-// most.
+// Times are the throughput of vector code, measured on avx2 and avx512 machines and rounded (spec/cpu.md).
+// Code was counted in the assembly of one operation. The row of elementary functions is the mean of those
+// that kernels call most.
 constexpr std::array<OperationCost, 6> table{{
     {0, 0},    // free: reinterpreted bits
     {1, 1},    // simple

@@ -1,5 +1,5 @@
-// A read and a write of one element happen in the same iteration of every loop around both when each of these
-// loops stands alone in one dimension of both subscripts; then the order of the text decides.
+// A read and a write of one element happen in the same iteration of every common loop if each such loop is,
+// alone, one dimension of both subscripts. Then source order decides.
 #include "analysis/in_place.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace kw {
 
 namespace {
 
-/// An access with its place: the loops around it, outermost first (null for a while), and its number in the
+/// An access with its place: the enclosing loops, outermost first (null for a while), and its number in the
 /// order of execution within one iteration of them.
 struct Placed {
   const Buf *buf;
@@ -38,7 +38,7 @@ class Accesses {
   void statements(const Stmt &root) {
     for_each_in_block(root, [&](const Stmt &s) {
       const While *repeat = as<While>(s);
-      if (repeat) loops_.push_back(nullptr);  // its condition is in the loop, too
+      if (repeat) loops_.push_back(nullptr);  // the loop evaluates its condition, too
       for_each_expression(s, [&](const Expr &e) { reads(e); });
       if (const Store *n = as<Store>(s)) stores.push_back({&n->buf, &n->index, loops_, ++number_});
       const For *loop = as<For>(s);
@@ -51,7 +51,7 @@ class Accesses {
   size_t number_ = 0;
 };
 
-/// Whether equal elements mean equal iterations of the loop.
+/// Returns whether equal elements imply equal iterations of the loop.
 bool stands_alone(const For *loop, const std::vector<Expr> &a, const std::vector<Expr> &b) {
   auto is_iterator = [&](const Expr &e) { return as<Ref>(e) && as<Ref>(e)->sym == loop->iter; };
   for (size_t d = 0; d < a.size(); ++d)
@@ -59,7 +59,8 @@ bool stands_alone(const For *loop, const std::vector<Expr> &a, const std::vector
   return false;
 }
 
-/// Whether no element is read after it was written. Both have one rank and layout: they are the same view.
+/// Returns whether no element is read after it was written. Both accesses have one rank and layout: they are
+/// the same view.
 bool read_comes_first(const Placed &load, const Placed &store) {
   for (size_t d = 0; d < std::min(load.loops.size(), store.loops.size()); ++d) {
     if (load.loops[d] != store.loops[d]) break;

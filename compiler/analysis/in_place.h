@@ -1,17 +1,17 @@
-// Whether a kernel may write an output over an input: out= is then computed in place, else through a
-// temporary. Asks nothing about profit.
+// Decides whether a kernel may write an output over an input: out= is then computed in place, else through a
+// temporary. Ignores profit.
 #pragma once
 
 #include "ir/func.h"
 
 namespace kw {
 
-/// Returns the inputs of which the kernel surely reads each element before it writes the element of `out` at
-/// the same place, so that one array may serve for both:
+/// Returns the inputs that may share one array with `out`: the kernel surely reads each of their elements
+/// before it writes the same element of `out`.
 ///
 ///   for i: y[i] = 2 * x[i]            x may be y
-///   for i: y[i] = x[i - 1] + x[i]     not: an iteration reads what the one before wrote
-///   for t: for i: y[i] = x[i]         not: the second t reads what the first one wrote
+///   for i: y[i] = x[i - 1] + x[i]     no: an iteration reads what the previous one wrote
+///   for t: for i: y[i] = x[i]         no: the second t reads what the first one wrote
 std::vector<Buf> inputs_to_overwrite(const Func &f, const Buf &out);
 
 }  // namespace kw

@@ -17,10 +17,10 @@ namespace kw {
 
 namespace {
 
-/// A written interval of one dimension: [low, high), or everything when both are null.
+/// A written interval of one dimension: [low, high), or everything if both are null.
 struct Span {
   Expr low, high;
-  std::optional<Affine> from, to;  ///< the forms of low and high
+  std::optional<Affine> from, to;  ///< the affine forms of low and high
 
   Span() = default;
   Span(Expr l, Expr h) : low(std::move(l)), high(std::move(h)), from(affine_of(low)), to(affine_of(high)) {}
@@ -32,8 +32,8 @@ struct Span {
 struct Region {
   const BufNode *buf;
   std::vector<Span> spans;
-  bool joined = false;      ///< made of others, which were known before
-  bool overclaims = false;  ///< less was written where an end of a loop wraps
+  bool joined = false;      ///< merged from regions that were already known
+  bool overclaims = false;  ///< less was written if a loop bound wraps
 
   bool constant() const {
     return std::all_of(spans.begin(), spans.end(), [](const Span &s) { return s.constant(); });
@@ -41,7 +41,7 @@ struct Region {
 };
 using Regions = std::vector<Region>;
 
-/// `b` - `a` when it is a constant.
+/// Returns `b` - `a` if it is constant.
 std::optional<int64_t> distance(const std::optional<Affine> &a, const std::optional<Affine> &b) {
   if (!a || !b || a->terms.size() != b->terms.size()) return std::nullopt;
   auto difference = add_scaled(*b, *a, -1);
@@ -53,7 +53,7 @@ bool same(const Span &a, const Span &b) {
   return distance(a.from, b.from) == 0 && distance(a.to, b.to) == 0;
 }
 
-/// True when `a` surely holds all of `b`.
+/// Returns whether `a` surely contains all of `b`.
 bool contains(const Span &a, const Span &b) {
   if (a.whole() || b.whole()) return a.whole();
   return distance(a.from, b.from).value_or(-1) >= 0 && distance(b.to, a.to).value_or(-1) >= 0;
@@ -65,8 +65,8 @@ bool contains(const Region &a, const Region &b) {
   return true;
 }
 
-/// The load of the element that a store adds to, `x += t`, `-=`, `|=`, `^=` and their long forms, also below
-/// casts and further terms; null for other stores.
+/// Returns the load of the element that a store adds to; null for other stores. Finds `x += t`, `-=`, `|=`,
+/// `^=` and their long forms, also below casts and further terms.
 const ExprNode *own_read(const Store &s) {
   auto bare = [](const Expr &e) {
     const Expr *at = &e;
@@ -89,9 +89,9 @@ const ExprNode *own_read(const Store &s) {
   return nullptr;
 }
 
-constexpr size_t max_nest = 6;  ///< deeper loops are not analysed for what earlier iterations wrote
+constexpr size_t max_nest = 6;  ///< in deeper nests, writes of earlier iterations are not analysed
 
-/// Walks the function in execution order. `written_` holds the regions that every way to the current place
+/// Walks the function in execution order. `written_` holds the regions that every path to the current place
 /// has written.
 class InitAnalysis {
  public:
@@ -105,7 +105,7 @@ class InitAnalysis {
   }
 
  private:
-  /// A block: what its jumping guards leave known holds to its end.
+  /// Visits a block. The facts that its jumping guards establish hold to its end.
   void statements(const Stmt &root) {
     size_t outside = std::exchange(behind_guards_, 0);
     for_each_in_block(root, [&](const Stmt &s) { statement(s); });
@@ -117,7 +117,7 @@ class InitAnalysis {
     for_each_expression(s, [&](const Expr &e) { reads(e); });
     if (const Alloc *n = as<Alloc>(s); n && n->buf->space != Space::registers) {
       tracked_.emplace(n->buf.get(), n->fill);
-      forget(written_, n->buf.get());  // fresh memory at each entry
+      forget(written_, n->buf.get());  // each execution of the Alloc gives fresh memory
     }
     if (const For *n = as<For>(s)) loop(*n);
     if (const While *n = as<While>(s)) {
@@ -153,7 +153,7 @@ class InitAnalysis {
     assumed = context_.assume(n.cond, false);
     statements(n.no);
     context_.drop(assumed);
-    // a branch that jumps away does not get behind the condition
+    // a branch that jumps away does not reach the code after the condition
     if (n.no && always_jumps(n.no))
       written_ = std::move(yes);
     else if (!always_jumps(n.yes))
@@ -165,7 +165,7 @@ class InitAnalysis {
     std::erase_if(regions, [&](const Region &r) { return r.buf == buf; });
   }
 
-  /// What is surely in both.
+  /// Returns the regions that are surely in both.
   static Regions common(Regions a, const Regions &b) {
     auto held = [](const Regions &list, const Region &r) {
       return std::any_of(list.begin(), list.end(), [&](const Region &o) { return contains(o, r); });
@@ -179,7 +179,7 @@ class InitAnalysis {
     return a;
   }
 
-  /// A loop's body; afterwards `written_` holds what every way to the next iteration has written.
+  /// Visits a loop body. Afterwards `written_` holds what every path to the next iteration has written.
   void iteration(const Stmt &body) {
     continued_.emplace_back();
     statements(body);
@@ -187,14 +187,16 @@ class InitAnalysis {
     continued_.pop_back();
   }
 
-  /// Each region known so far may extend the new one once; empty spans would go round in circles.
+  /// Adds a region, merged with known ones. Each known region may extend it once: with empty spans, merging
+  /// might not end.
   void add_region(Region r) {
     size_t left = written_.size();
     for (bool grown = true; grown && left > 0; --left) {
       grown = false;
       for (size_t i = 0; i < written_.size() && !grown; ++i) grown = join(r, written_[i]);
     }
-    // many writes side by side stay few regions; a part that moves with a loop is told by itself there
+    // many adjacent writes stay few regions; a region that moves with a loop is kept, so that the loop can
+    // sweep it
     std::erase_if(written_, [&](const Region &o) { return (o.joined || o.constant()) && contains(r, o); });
     auto holds_new = [&](const Region &o) { return lasts(o) && contains(o, r); };
     if (std::any_of(written_.begin(), written_.end(), holds_new)) return;
@@ -202,23 +204,22 @@ class InitAnalysis {
     written_.push_back(std::move(r));
   }
 
-  /// For one more region of a buffer that loops may change: each read and each further write asks all of
-  /// them.
+  /// Makes room for one more region of a buffer that loops may change: each read and each further write
+  /// searches all of them.
   void make_room(const BufNode *buf) {
     constexpr std::ptrdiff_t most = 16;  // chosen
     auto may_go = [&](const Region &o) { return o.buf == buf && !lasts(o); };
     if (std::count_if(written_.begin(), written_.end(), may_go) >= most)
       written_.erase(std::find_if(written_.begin(), written_.end(), may_go));
   }
-  /// Of constants and whole dimensions.
+  /// Returns whether the region consists of constants and whole dimensions.
   static bool lasts(const Region &r) {
     return std::all_of(r.spans.begin(), r.spans.end(),
                        [](const Span &s) { return s.whole() || s.constant(); });
   }
 
-  /// Extends `r` along the one dimension in which the other region does not hold it, when it ends there as
-  /// that one begins or begins as that one ends. Right for empty spans too: the union then claims less than
-  /// was written.
+  /// Extends `r` along the only dimension in which `known` does not contain it, if the two spans are
+  /// adjacent. Also right for empty spans: the union then claims less than was written.
   bool join(Region &r, const Region &known) const {
     if (r.buf != known.buf || r.overclaims != known.overclaims) return false;
     size_t at = SIZE_MAX;
@@ -247,7 +248,7 @@ class InitAnalysis {
       if (!r.spans[d].whole() && same(r.spans[d], Span(const_int(0), r.buf->extents[d]))) r.spans[d] = {};
   }
 
-  /// The body is looked at twice: first for what one iteration writes, then with what all earlier ones wrote.
+  /// Visits the body twice: first for the writes of one iteration, then with the writes of all earlier ones.
   void loop(const For &n) {
     Regions before = std::exchange(written_, {});
     context_.enter_loop(n);
@@ -269,8 +270,8 @@ class InitAnalysis {
     for (const Region &r : once) add_swept(r, n, false);
   }
 
-  /// Forgets regions with bounds that iterations of the loop set anew: locals of the body have other values
-  /// in other iterations.
+  /// Forgets regions with bounds that the loop body defines: such locals have other values in other
+  /// iterations.
   static void forget_what_changes(Regions &regions, const For &n) {
     std::unordered_set<const SymNode *> own;
     walk(
@@ -287,15 +288,15 @@ class InitAnalysis {
     });
   }
 
-  /// Adds what a region of one iteration covers over all iterations of a loop, or over those before the
-  /// present one.
+  /// Adds the elements that a region of one iteration covers over all iterations of a loop or, if `earlier`,
+  /// over those before the current one.
   void add_swept(Region r, const For &n, bool earlier) {
     int uses = 0;
     for (size_t d = 0; d < r.spans.size(); ++d) {
       Span &s = r.spans[d];
       if (s.whole() || !(mentions(s.low, n.iter) || mentions(s.high, n.iter))) continue;
       if (++uses > 1 || !sweep(s, n, earlier)) return;
-      // a loop over the whole dimension has its extent as an end, which no call has wrapped
+      // a loop over the whole dimension ends at its extent, which never wraps
       bool whole = as_int(n.lo) && same(s, Span(const_int(0), r.buf->extents[d]));
       r.overclaims |= !whole && !(context_.is_exact(n.lo) && context_.is_exact(n.hi));
     }
@@ -306,8 +307,8 @@ class InitAnalysis {
     add_region(std::move(r));
   }
 
-  /// [i + c, i + c + width) over i in a loop of step 1 or -1. Claims the first element of each interval only,
-  /// so that an empty loop claims nothing.
+  /// Sweeps [i + c, i + c + width) over i in a loop of step 1 or -1. Claims only the first element of each
+  /// interval, so that an empty loop claims nothing.
   static bool sweep(Span &s, const For &n, bool earlier) {
     if (distance(s.from, s.to).value_or(0) < 1 || (n.step != 1 && n.step != -1)) return false;
     auto rest = add_scaled(*s.from, Affine{{{ref(n.iter), 1}}, 0}, -1);
@@ -331,7 +332,7 @@ class InitAnalysis {
     if (std::find(list.begin(), list.end(), buf) == list.end()) list.push_back(buf);
   }
 
-  /// `own`: the read of an element to which a store adds. Starting from zero is what such a store means.
+  /// `own` is the read of the element that a store adds to. Such a store relies on a start from zero.
   void reads(const Expr &e, const ExprNode *own = nullptr) {
     if (tracked_.empty()) return;
     walk(e, [&](const Load &n, const Expr &at) {
@@ -375,11 +376,11 @@ class InitAnalysis {
 
   BoundsContext context_{false};
   size_t nest_ = 0;
-  size_t behind_guards_ = 0;  ///< as in analysis/access
+  size_t behind_guards_ = 0;  ///< counts constraints, as in analysis/access
   int silent_ = 0;
-  std::unordered_map<const BufNode *, Fill> tracked_;  ///< with what the source says of unwritten elements
+  std::unordered_map<const BufNode *, Fill> tracked_;  ///< by buffer: what unwritten elements hold
   Regions written_;
-  /// Of each loop around the place: what had been written wherever an iteration was continued early.
+  /// For each enclosing loop: the regions written at every early end of an iteration so far.
   std::vector<std::optional<Regions>> continued_;
   InitReport report_;
 };

@@ -1,4 +1,4 @@
-// Elimination of iterators and of min, max, // and % from a goal, innermost first.
+// Eliminates iterators and min, max, // and % from a goal, innermost first.
 #include "analysis/interval.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace kw {
 
 namespace {
 
-// Substitutions of iterators that one proof may try. Chosen; the search then gives up and a check stays.
+// Substitutions of iterators that one proof may try. Chosen: beyond this the search gives up and the check
+// stays.
 constexpr int max_steps = 200;
 
 }  // namespace
@@ -34,7 +35,7 @@ std::vector<Expr> Proof::facts() const {
   return out;
 }
 
-/// One search for a proof. Replaces iterators by the end of their range that makes the goal least:
+/// One search for a proof. Replaces iterators by the end of their range that minimizes the goal:
 ///     for i in range(0, n): n - 1 - i >= 0   →   i becomes n - 1   →   0 >= 0, proved
 struct BoundsContext::Search {
   const BoundsContext &context;
@@ -43,7 +44,7 @@ struct BoundsContext::Search {
   bool exact = true;          ///< every replacement so far is attained by some iteration
   std::vector<Expr> small{};  ///< see Proof
 
-  /// What may take the place of an iterator or of what is not linear: a form that does not wrap.
+  /// Returns the form that replaces an iterator or a nonlinear atom; nothing if it may wrap.
   std::optional<Affine> form_of(const Expr &e) {
     auto form = affine_of(e);
     return form && ranges.is_exact(*form, &small) ? form : std::nullopt;
@@ -114,7 +115,7 @@ struct BoundsContext::Search {
     return {Proof::Kind::under_fact, binary(BinOp::le, to_expr(low), to_expr(high)), goal};
   }
 
-  /// Both must hold.
+  /// Proves both goals.
   Proof both(const std::optional<Affine> &a, const std::optional<Affine> &b) {
     exact = false;
     Proof x = a ? run(*a) : Proof{}, y = b ? run(*b) : Proof{};
@@ -123,7 +124,7 @@ struct BoundsContext::Search {
     bool facts = x.kind == Proof::Kind::under_fact && y.kind == Proof::Kind::under_fact;
     return facts ? Proof{Proof::Kind::under_fact, logic(true, x.fact, y.fact), x.worst} : Proof{};
   }
-  /// Each under the condition by which it is chosen.
+  /// Proves each goal under the condition by which the select chooses it.
   Proof chosen(const Select &n, const std::optional<Affine> &yes, const std::optional<Affine> &no) {
     auto where = [&](bool holds, const std::optional<Affine> &goal) {
       BoundsContext here = context;
@@ -140,7 +141,7 @@ struct BoundsContext::Search {
     if (x.kind == Proof::Kind::proved) return y;
     return y.kind == Proof::Kind::proved ? x : both(yes, no);
   }
-  /// Either suffices.
+  /// Proves one of two goals, which suffices.
   Proof either(const Affine &goal, size_t i, const Expr &a, const Expr &b) {
     exact = false;
     std::vector<Expr> before = small;
@@ -180,7 +181,7 @@ struct BoundsContext::Search {
 
   Proof one(const std::optional<Affine> &next) { return next ? run(*next) : Proof{}; }
 
-  /// x % d is in [0, d - 1] for a positive d, whatever x is.
+  /// Replaces x % d, which is in [0, d - 1] for a positive d and any x.
   Proof remainder(const Affine &goal, size_t i, const Binary &n) {
     auto last = ranges.exact_form(n.b);
     if (!last || __builtin_sub_overflow(last->constant, 1, &last->constant)) return {};
@@ -188,13 +189,13 @@ struct BoundsContext::Search {
     return one(substitute(goal, i, goal.terms[i].coefficient > 0 ? Affine{} : *last));
   }
 
-  /// x // d is monotone: bound x, then divide; x // d >= 0 follows from x >= 0, and x // d <= x from x >= 0.
+  /// Bounds x, then divides, because x // d is monotone in x.
   Proof division(const Affine &goal, size_t i, const Binary &n, int64_t divisor) {
     auto x = form_of(n.a);
     if (!x) return {};
     bool want_low = goal.terms[i].coefficient > 0;
     Expr end = ranges.end_value(*x, want_low, [&](const Expr &e) { return form_of(e); });
-    if (!end || !form_of(end)) return {};  // it is computed in the quotient, where it may wrap
+    if (!end || !form_of(end)) return {};  // the quotient is computed from `end`, which may wrap
     auto form = affine_of(binary(BinOp::floor_div, end, const_int(divisor)));
     return one(form ? substitute(goal, i, *form) : std::nullopt);
   }
@@ -211,14 +212,14 @@ Proof BoundsContext::nonnegative(const Affine &goal) const {
 Proof BoundsContext::searched(const Affine &goal) const {
   Search search{*this, ranges()};
   Proof found = search.run(goal);
-  // the proof counts with scalars that are small, which the call must confirm
+  // the proof assumes small scalars, which the call must confirm
   if (found.kind == Proof::Kind::proved && !search.small.empty()) found.kind = Proof::Kind::under_fact;
   if (found.kind == Proof::Kind::under_fact) found.small = std::move(search.small);
   return found;
 }
 
-/// A guard may ask for less than the last iterations of the loops: where `i + 1 < n` holds, b[i + 1] needs
-/// m >= n, not m >= n + 1.
+/// Returns the weakest fact. A guard may require less than the last iterations of the loops: under `i + 1 <
+/// n`, b[i + 1] needs m >= n, not m >= n + 1.
 Proof BoundsContext::least_fact(const Affine &goal, Proof found) const {
   auto varying = [](const Affine &form) {
     return std::count_if(form.terms.begin(), form.terms.end(),
@@ -235,7 +236,7 @@ Proof BoundsContext::least_fact(const Affine &goal, Proof found) const {
   return found;
 }
 
-/// True when `big - small >= by` is proved.
+/// Returns whether `big - small >= by` is proved.
 bool BoundsContext::exceeds(const Affine &big, const Affine &small, int64_t by) const {
   auto difference = add_scaled(big, small, -1);
   if (!difference) return false;

@@ -1,4 +1,4 @@
-// One look at what stands between the loops, one at what is in them.
+// Checks the statements between the loops, then the body of the innermost one.
 #include "analysis/perfect_reduction.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Decides whether the loops of a sum in the order `lanes` (language.md 3) form a perfect nest that can run in
-// blocks, on several threads too. Changes nothing and asks nothing about profit.
+// blocks, also on several threads. Changes nothing and ignores profit.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace kw {
 
-/// Returns whether the loops of a band (innermost first) are perfectly nested, nothing in them can fail or
-/// end early, and they write nothing but sums in the order `lanes` over this band and scalars of one
-/// iteration. `around`: the enclosing loops, outermost first, null for a while.
+/// Returns whether the reduction loops `band` (innermost first) are perfectly nested. Nothing in them may
+/// fail or end early. They may only write sums in the order `lanes` over this band, and scalars of one
+/// iteration. `around` lists the enclosing loops, outermost first, null for a while.
 bool is_perfect_reduction(const std::vector<const For *> &band, const std::vector<const For *> &around);
 
 /// Returns the loops of the perfect reduction that begins with this loop, innermost first; empty if there is

@@ -1,4 +1,4 @@
-// Substitution of equalities, then elimination of variables, the cheapest first.
+// Substitutes equalities, then eliminates variables, the cheapest first.
 #include "analysis/solve.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ void LinearSystem::equal_zero(std::vector<int64_t> coefficients, int64_t constan
   equalities_.push_back({std::move(coefficients), constant});
 }
 
-/// Rows of coefficients, each with its constant behind them, in one piece of memory.
+/// Rows of coefficients, each followed by its constant, in one allocation.
 class RowTable {
  public:
   explicit RowTable(size_t width) : width_(width) {}
@@ -25,7 +25,7 @@ class RowTable {
   bool empty() const { return numbers_.empty(); }
   int64_t *operator[](size_t row) { return numbers_.data() + row * (width_ + 1); }
   const int64_t *operator[](size_t row) const { return numbers_.data() + row * (width_ + 1); }
-  /// A row of zeros; ends the life of pointers to others.
+  /// Adds a row of zeros; invalidates pointers to other rows.
   int64_t *add() {
     numbers_.resize(numbers_.size() + width_ + 1);
     return (*this)[size() - 1];
@@ -40,7 +40,7 @@ class RowTable {
   std::vector<int64_t> numbers_;
 };
 
-/// One run on a copy of the rows. Every member answers true when the system is shown to be empty.
+/// One run on a copy of the rows. Every bool member function returns whether the system is shown to be empty.
 class Elimination {
  public:
   Elimination(const LinearSystem &s, int64_t *work)
@@ -68,8 +68,8 @@ class Elimination {
   }
 
  private:
-  // Rows of a system in elimination, which can grow with the square in each step. Chosen; beyond it nothing
-  // is proved.
+  // Most rows of a system in elimination, which can grow with the square in each step. Chosen; beyond it
+  // nothing is proved.
   static constexpr size_t max_rows = 300;
 
   void copy(const std::vector<LinearSystem::Row> &from, RowTable &to) {
@@ -93,7 +93,7 @@ class Elimination {
     return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
   }
 
-  /// Divides by the gcd; the constant is rounded down, which keeps all integer points.
+  /// Divides a row by the gcd of its coefficients; rounds the constant down, which keeps all integer points.
   bool tighten(int64_t *row) const {
     int64_t g = gcd_of(row);
     if (g == 0) return row[width_] < 0;
@@ -114,7 +114,7 @@ class Elimination {
     return false;
   }
 
-  /// a += factor · b; gives up when a number leaves 64 bits or cannot be negated.
+  /// Computes a += factor · b; gives up if a number leaves 64 bits or cannot be negated.
   void add_multiple(int64_t *a, const int64_t *b, int64_t factor) {
     bool wide = false;
     for (size_t i = 0; i <= width_; ++i) {
@@ -125,7 +125,7 @@ class Elimination {
     gave_up_ |= wide;
   }
 
-  /// Solves an equality with a coefficient of 1 or -1 for that variable and substitutes it everywhere.
+  /// Solves equalities for a variable with a coefficient of 1 or -1 and substitutes it everywhere.
   bool substitute_all() {
     for (bool found = true; found && !gave_up_;) {
       found = false;
@@ -158,7 +158,7 @@ class Elimination {
     return false;
   }
 
-  /// Equalities become two rows each, and variables that no row has any more lose their column.
+  /// Turns each equality into two rows and removes the columns of variables that no row has any more.
   void leave_only_used() {
     std::vector<size_t> used;
     for (size_t v = 0; v < width_; ++v) {
@@ -181,7 +181,7 @@ class Elimination {
     equalities_.clear();
   }
 
-  /// Of rows with equal coefficients only the tightest stays; rows without variables are decided.
+  /// Keeps only the tightest of rows with equal coefficients; decides rows without variables.
   bool merge_parallel() {
     std::vector<const int64_t *> order;
     for (size_t r = 0; r < rows_.size(); ++r) order.push_back(rows_[r]);
@@ -202,7 +202,7 @@ class Elimination {
     return false;
   }
 
-  /// The variable whose elimination adds fewest rows; none when no variable is left.
+  /// Returns the variable whose elimination adds the fewest rows; none if no variable is left.
   std::optional<size_t> cheapest() const {
     std::optional<size_t> best;
     int64_t least = INT64_MAX;
@@ -251,8 +251,8 @@ bool LinearSystem::surely_empty(int64_t *work) const {
   return (!work || *work > 0) && Elimination(*this, work).run();
 }
 
-/// Fixes one variable after the other; between two choices the ranges of the others are narrowed by every
-/// row.
+/// Fixes one variable after the other. Between two choices, every row narrows the ranges of the other
+/// variables.
 class PointSearch {
  public:
   PointSearch(const LinearSystem &s, const std::vector<size_t> &order, int64_t *work)
@@ -283,19 +283,19 @@ class PointSearch {
   };
   using Ranges = std::vector<Range>;
   using Wide = __int128;
-  // Values of variables in a search for a point: witnesses are shown to people, who prefer small ones.
+  // Most a variable may be in a search for a point: witnesses are shown to people, who prefer small values.
   static constexpr int64_t limit = int64_t{1} << 30;
   // Values tried, and passes over the rows per value, before the search gives up. Chosen.
   static constexpr int max_choices = 4096, max_rounds = 64;
 
   static Wide divide_down(Wide a, Wide b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
-  /// The greatest value that coefficient · variable can take.
+  /// Returns the greatest value of coefficient · variable.
   static Wide most(const Ranges &ranges, int64_t c, size_t v) {
     return Wide{c} * (c > 0 ? ranges[v].high : ranges[v].low);
   }
 
-  /// False when a range became empty.
+  /// Narrows all ranges; returns false if one became empty or the work is used up.
   bool narrow(Ranges &ranges) const {
     // bounds propagation: each row limits each of its variables by the extremes of the others
     bool changed = true;
@@ -321,7 +321,7 @@ class PointSearch {
     return true;
   }
 
-  /// Fixes the variables of the order from `at` on; on success the ranges are the point.
+  /// Fixes the variables of the order from `at` on. On success, the ranges are the point.
   bool fix(size_t at, Ranges &ranges) {
     if (at == order_.size()) return holds(ranges);
     size_t v = order_[at];

@@ -1,6 +1,6 @@
-// Emptiness of systems of linear constraints over the integers: equalities are substituted, inequalities
-// eliminated by Fourier and Motzkin with coefficients reduced by their gcd. Exact where it says "empty";
-// "maybe" is no proof of a point. Takes microseconds for systems of a loop nest.
+// Decides whether systems of linear constraints over the integers are empty. Equalities are substituted,
+// inequalities eliminated by Fourier-Motzkin with coefficients reduced by their gcd. The answer "empty" is
+// exact; any other answer does not prove that a point exists. Takes microseconds for systems of a loop nest.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +15,21 @@ class LinearSystem {
  public:
   explicit LinearSystem(size_t variables) : variables_(variables) {}
 
-  /// A new variable; returns its number.
+  /// Adds a variable; returns its number.
   size_t add_variable();
   size_t variables() const { return variables_; }
   /// Missing coefficients at the end are 0.
   void at_least_zero(std::vector<int64_t> coefficients, int64_t constant);
   void equal_zero(std::vector<int64_t> coefficients, int64_t constant);
 
-  /// True only when no integer point satisfies all constraints. False also when the numbers leave 64 bits or
-  /// the elimination grows beyond its limit of rows. Every product of two rows takes one from `work`, and at
-  /// 0 the answer is false.
+  /// Returns whether surely no integer point satisfies all constraints. False also if the numbers leave 64
+  /// bits or the elimination exceeds its limit of rows. Every product of two rows takes one from `work`; at 0
+  /// the answer is false.
   bool surely_empty(int64_t *work = nullptr) const;
 
-  /// A point that satisfies all constraints, or nothing when the search ends without one, which proves
-  /// nothing. Variables are fixed in the given order, then the others by their number; each takes values near
-  /// 0 first. Every look at a row takes one from `work`, and at 0 the search ends.
+  /// Returns a point that satisfies all constraints, or nothing if the search finds none, which proves
+  /// nothing. Fixes variables in the given order, then the others by number. Tries values near 0 first. Every
+  /// visit of a row takes one from `work`; at 0 the search ends.
   std::optional<std::vector<int64_t>> find_point(const std::vector<size_t> &order,
                                                  int64_t *work = nullptr) const;
 

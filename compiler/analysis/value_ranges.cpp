@@ -1,4 +1,4 @@
-// Interval arithmetic in 128 bits over affine forms. Where a range is open, guards narrow it.
+// Computes intervals in 128 bits over affine forms. Guards narrow open ranges.
 #include "analysis/value_ranges.h"
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace {
 // 128 bits hold all forms over atoms of 64 bits: coefficients add up to 2^15 at most (analysis/affine)
 constexpr WideInt least_word = INT64_MIN, most_word = INT64_MAX;
 
-constexpr int many_guards = 16;  ///< chosen: of more, each would ask all others for its symbols
+constexpr int many_guards = 16;  ///< chosen: with more guards, each would search all others for its symbols
 
-/// The end of a range as long as an iteration runs: that of `range(lo, max(lo, x))` is x.
+/// Returns the end of a loop's range if an iteration runs: for `range(lo, max(lo, x))`, the end is x.
 const Expr &end_when_run(const For &loop) {
   const Binary *n = as<Binary>(loop.hi);
   if (!n || n->op != (loop.step > 0 ? BinOp::max : BinOp::min)) return loop.hi;
@@ -84,7 +84,7 @@ bool ValueRanges::ends_of(const For &loop, const FormOf &form_of, Affine &low, A
   return true;
 }
 
-/// The range of an expression as it is computed: one that leaves 64 bits wraps, to any number.
+/// Returns the range of an expression as computed: an expression that leaves 64 bits wraps, to any number.
 ValueRanges::Range ValueRanges::values_of(const Expr &e, Query query) const {
   auto form = affine_of(e);
   Range v = form ? values_of(*form, query) : Range{least_word, most_word};
@@ -150,7 +150,7 @@ ValueRanges::Range ValueRanges::values_by_kind(const Expr &atom, Query query) co
   return {std::max(a.least, b.least), std::max(a.most, b.most)};
 }
 
-/// A guard says k · atom + rest >= 0.
+/// Narrows a range by guards of the form k · atom + rest >= 0.
 void ValueRanges::narrow(Range &v, const Expr &atom, Query query) const {
   // the bounds of the other atoms may come from guards in turn, so that the depth must be limited
   --query.guards;
@@ -184,7 +184,7 @@ bool ValueRanges::is_exact(const Expr &e) const {
   return form && is_exact(*form, nullptr);
 }
 
-/// What the symbols of a guard mean must stay as long as its branch runs: no loads.
+/// Excludes loads: the symbols of a guard must keep their values as long as its branch runs.
 std::optional<Affine> ValueRanges::exact_form(const Expr &e) const {
   bool loads = false;
   walk(e, [&](const Load &, const Expr &) { loads = true; });
@@ -210,16 +210,16 @@ Expr ValueRanges::end_value(Affine form, bool least, const FormOf &form_of) cons
   return to_expr(form);
 }
 
-/// What may wrap is computed along, the ends of loops and the other end of the value, so that the entry
-/// program, which tells when they do, gives no bound then.
+/// Includes every value that may wrap in the result: the ends of loops and the other end of the value. The
+/// entry program detects an overflow of any of them and then gives no bound.
 Expr ValueRanges::upper_bound(const Expr &e) const {
   if (is_size_of_call(e)) return e;
-  Expr told;  // the least of all that may wrap
+  Expr told;  // the least of all values that may wrap
   auto tell = [&](const Expr &value) {
     if (value) told = told ? binary(BinOp::min, told, value) : value;
     return static_cast<bool>(value);
   };
-  std::unordered_map<const ExprNode *, bool> known;  // of each end, whether all its values are told
+  std::unordered_map<const ExprNode *, bool> known;  // by end of a range: whether all its values are included
   FormOf form_of = [&](const Expr &end) {
     auto form = affine_of(end);
     if (!form || is_exact(*form, nullptr)) return form;

@@ -1,4 +1,4 @@
-// One look at the subscripts.
+// Derives strides from the subscripts.
 #include "analysis/nest/access_stride.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ int64_t factor_of(const Nest &nest, const LinearForm &form, uint32_t loop) {
   return 0;
 }
 
-/// True when a subscript changes with the loop by more than a multiple of its iterator.
+/// Returns whether a subscript changes along the loop by more than a multiple of its iterator.
 static bool is_irregular(const Nest &nest, const LinearForm &form, uint32_t loop) {
   return std::any_of(form.terms.begin(), form.terms.end(), [&](const auto &term) {
     const NestVariable &v = nest.variables[term.first];

@@ -1,5 +1,5 @@
-// Classifies the stride of an access along one loop of a nest, for the steps that permute, tile and jam
-// loops, and answers queries about the loops of a nest. Knows nothing about dependences.
+// Classifies the stride of an access along one loop of a nest, for the steps that permute, tile and
+// unroll-and-jam loops. Also answers queries about the loops of a nest. Ignores dependences.
 #pragma once
 
 #include "analysis/nest/nest.h"

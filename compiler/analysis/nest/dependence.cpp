@@ -1,4 +1,4 @@
-// Systems of pairs, and the search over all pairs of accesses.
+// Builds systems of pairs, and searches all pairs of accesses.
 #include "analysis/nest/dependence.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ PairSystem::PairSystem(const Nest &nest, const Dependence &pair, uint32_t equal,
   for (auto &list : columns_) list.assign(nest.variables.size(), SIZE_MAX);
   add_domain(at_source);
   add_domain(at_sink);
-  for (uint32_t v : nest.around) column(at_source, v);  // the root runs only where these have a value
+  for (uint32_t v : nest.around) column(at_source, v);  // the nest runs only for values in their ranges
   for (const Constraint &c : nest.context) add(at_source, c);
   const NestAccess &x = access(at_source), &y = access(at_sink);
   // both touch one element: equal subscripts in each dimension; a row that overflows is left out, which may
@@ -39,7 +39,8 @@ PairSystem::PairSystem(const Nest &nest, const Dependence &pair, uint32_t equal,
   if (later) restrict_to(equal, Direction::later);
 }
 
-/// True for what has one value in both iterations: nothing that changes in the loops where they differ.
+/// Returns whether a variable has one value in both iterations: it changes in none of the loops where they
+/// differ.
 bool PairSystem::same_at_both_ends(const NestVariable &v) const {
   if (v.kind == NestVariable::Kind::symbol) return true;
   const auto &loops = statement(at_source).loops;
@@ -61,7 +62,7 @@ size_t PairSystem::column(Side side, uint32_t variable) {
   return at;
 }
 
-/// Adds factor · form to a row. False if a number leaves 64 bits; the system is then not exact.
+/// Adds factor · form to a row. Returns false if a number leaves 64 bits; the system is then not exact.
 bool PairSystem::put(Side side, const LinearForm &form, int64_t factor, std::vector<int64_t> &row,
                      int64_t &constant) {
   int64_t part;
@@ -87,7 +88,7 @@ void PairSystem::add(Side side, const Constraint &c) {
     system_.at_least_zero(std::move(row), constant);
 }
 
-/// Adds what holds whenever the access happens: the ranges of its loops and its guards.
+/// Adds the constraints that hold whenever the access happens: the ranges of its loops and its guards.
 void PairSystem::add_domain(Side side) {
   const NestStatement &s = statement(side);
   const NestAccess &a = access(side);
@@ -102,7 +103,7 @@ void PairSystem::add_domain(Side side) {
   add(side, a.guard);
 }
 
-/// factor · (sink - source) + constant >= 0 (or = 0), for the iterators of a common loop.
+/// Adds factor · (sink - source) + constant >= 0 (or = 0), for the iterators of a common loop.
 void PairSystem::add_difference(uint32_t m, int64_t factor, int64_t constant, bool equality) {
   const NestLoop &loop = nest_.loops[statement(at_source).loops[m]];
   if (loop.loop)
@@ -175,7 +176,8 @@ std::vector<std::pair<Expr, size_t>>::const_iterator PairSystem::find_other(cons
   return std::find_if(others_.begin(), others_.end(), [&](const auto &o) { return equal(o.first, atom); });
 }
 
-/// True when the condition speaks of a size that the system has, and of nothing that it cannot speak of.
+/// Returns whether the condition concerns a size of the system, or is false, and names only sizes and scalar
+/// arguments.
 bool PairSystem::bears(const Affine &condition) const {
   bool known = condition.is_constant() && condition.constant < 0;
   for (const AffineTerm &t : condition.terms) {
@@ -246,7 +248,7 @@ std::optional<PairSystem::Point> PairSystem::find_point(int64_t *work) {
 
 namespace {
 
-/// Asks one linear system for each pair of accesses and each level. Cheaper tests come first.
+/// Builds one linear system for each pair of accesses and each level. Cheaper tests come first.
 class DependenceSearch {
  public:
   DependenceSearch(const Nest &nest, const DependenceQuery &query)
@@ -255,7 +257,7 @@ class DependenceSearch {
   Dependences run() {
     // a buffer that is only read has no dependences
     std::map<const BufNode *, Touches> touches;
-    std::vector<const BufNode *> buffers;  // in the order of the text
+    std::vector<const BufNode *> buffers;  // in source order
     std::unordered_set<const BufNode *> written;
     for (const NestStatement &s : nest_.statements)
       for (const NestAccess &a : s.accesses)
@@ -289,8 +291,8 @@ class DependenceSearch {
   // Budget that building one system takes, in products of rows. Chosen.
   static constexpr int64_t work_of_system = 10;
 
-  /// False for what the loop that is asked of does not run, and for buffers that each of its iterations
-  /// makes.
+  /// Returns false for accesses outside the queried loop, and for buffers that each of its iterations
+  /// allocates.
   bool may_depend(const NestStatement &s, const NestAccess &a) const {
     if (!query_.loop) return true;
     auto level =
@@ -305,7 +307,7 @@ class DependenceSearch {
     return !system.surely_empty(&work_);
   }
 
-  /// The number of the first access of a statement to the same element, as its accumulator has two.
+  /// Returns the number of the statement's first access to the same element; an accumulator has two accesses.
   uint64_t first_alike(uint32_t s, uint32_t a, uint64_t number) const {
     const NestAccess &x = access(s, a);
     for (uint32_t b = 0; b < a && x.guard.empty() && !x.may; ++b)
@@ -315,7 +317,7 @@ class DependenceSearch {
     return number;
   }
 
-  /// The same question has the same answer for accesses that are alike.
+  /// Returns one answer for all accesses of a statement to the same element.
   bool may_hold(const Dependence &d, bool later) {
     uint64_t from = alike_[d.source][d.from], to = alike_[d.sink][d.to];
     // both are indices of 32 bits
@@ -330,7 +332,7 @@ class DependenceSearch {
     if (apart(access(d.source, d.from), access(d.sink, d.to))) return;
     for (d.level = 0; d.level < d.common && !ended_; ++d.level) {
       if (query_.loop && loops[d.level] != *query_.loop) continue;
-      // a buffer made inside the loop is another one in each iteration
+      // a buffer allocated inside the loop is a different one in each iteration
       if (access(d.source, d.from).home > d.level) continue;
       if (is_wanted(d) && !steps_apart(d) && may_hold(d, true)) add(d);
     }
@@ -339,9 +341,9 @@ class DependenceSearch {
   }
   bool is_wanted(const Dependence &d) const { return !query_.wanted || query_.wanted(d); }
 
-  /// True when a subscript is one sum at both ends that takes another value in each iteration of the loop
-  /// that would carry the dependence: inner loops cannot make up for one step of it. Most pairs of blocked
-  /// loops are told apart by this, without a system.
+  /// Returns whether some subscript is the same sum at both ends and differs in each iteration of the loop
+  /// that would carry the dependence. Inner loops then cannot make up for one step of that loop. This proves
+  /// most pairs of blocked loops independent, without a system.
   bool steps_apart(const Dependence &d) const {
     const NestAccess &x = access(d.source, d.from), &y = access(d.sink, d.to);
     for (size_t k = 0; k < x.subscripts.size(); ++k)
@@ -350,7 +352,7 @@ class DependenceSearch {
   }
 
   bool outruns_inner_loops(const LinearForm &form, const Dependence &d) const {
-    // Coefficients below it cannot overflow when multiplied by each other.
+    // Products of two coefficients below this cannot overflow.
     constexpr int64_t small = int64_t{1} << 30;
     const auto &loops = nest_.statements[d.source].loops;
     int64_t step = 0, inner = 0;
@@ -373,7 +375,7 @@ class DependenceSearch {
     return step > inner;
   }
 
-  /// The most by which two values of an iterator differ, when its bounds are constants.
+  /// Returns the most by which two values of an iterator differ, if its bounds are constants.
   static std::optional<int64_t> constant_width(const NestLoop &loop, uint32_t variable) {
     std::optional<int64_t> low, high;
     for (const Constraint &c : loop.range) {
@@ -386,7 +388,7 @@ class DependenceSearch {
     return std::max<int64_t>(width, 0);
   }
 
-  /// Different constants in some dimension.
+  /// Returns whether the subscripts are different constants in some dimension.
   static bool apart(const NestAccess &a, const NestAccess &b) {
     for (size_t d = 0; d < a.subscripts.size(); ++d) {
       const LinearForm &x = a.subscripts[d], &y = b.subscripts[d];
@@ -412,7 +414,7 @@ class DependenceSearch {
   Direction direction(const Dependence &d, uint32_t m) {
     if (m < d.level) return Direction::equal;
     if (m == d.level) return Direction::later;
-    // three questions, whose answers together name the direction
+    // the answers to three queries together give the direction
     bool feasible[3];
     for (Direction way : {Direction::equal, Direction::later, Direction::earlier}) {
       PairSystem system = system_of(d);
@@ -426,7 +428,7 @@ class DependenceSearch {
     return Direction::equal;
   }
 
-  /// The one distance that all pairs of iterations have, when it is found and proved.
+  /// Returns the one distance of all pairs of iterations, if it is found and proved.
   std::optional<int64_t> distance(const Dependence &d, uint32_t m) {
     if (m < d.level) return 0;
     const NestLoop &loop = nest_.loops[nest_.statements[d.source].loops[m]];
@@ -446,8 +448,8 @@ class DependenceSearch {
   const DependenceQuery &query_;
   int64_t work_;
   std::vector<Dependence> found_;
-  bool ended_ = false;                        ///< whoever asks has seen enough
-  std::vector<std::vector<uint64_t>> alike_;  ///< by statement and access
+  bool ended_ = false;                        ///< the caller needs no more dependences
+  std::vector<std::vector<uint64_t>> alike_;  ///< the first equal access, by statement and access
   std::map<std::pair<uint64_t, uint32_t>, bool> answers_;
 };
 

@@ -17,7 +17,7 @@ enum class Direction : uint8_t { equal, later, earlier, not_earlier, not_later, 
 /// The access `from` of statement `source` executes before the access `to` of `sink`; one of them writes.
 struct Dependence {
   uint32_t source = 0, sink = 0;  ///< statements of the nest
-  uint32_t from = 0, to = 0;      ///< accesses of these
+  uint32_t from = 0, to = 0;      ///< accesses of these statements
   /// The index of the common loop that carries it; `common` if it is loop-independent.
   uint32_t level = 0;
   uint32_t common = 0;  ///< the number of common enclosing loops
@@ -39,17 +39,16 @@ struct DependenceQuery {
 
 struct Dependences {
   std::vector<Dependence> found;
-  bool complete =
-      true;  ///< false: the nest is too large or the work was used up; every other pair may depend
+  bool complete = true;  ///< false: the nest is too large or the work was used up; other pairs may depend
 };
 
 Dependences find_dependences(const Nest &nest, const DependenceQuery &query = {});
 
-/// "<", "=", ">", "<=", ">=", "<>" or "*" per loop: "(=, <, *)".
+/// Returns the directions as text, per loop "<", "=", ">", "<=", ">=", "<>" or "*": "(=, <, *)".
 std::string direction_text(const Dependence &d);
 
-/// The constraints on one pair of accesses in two iterations, as a linear system that queries are added to.
-/// The first `equal` common loops are in the same iteration; with `later` the sink follows the source in the
+/// The constraints on one pair of accesses in two iterations, as a linear system that queries extend. The
+/// first `equal` common loops are in the same iteration; with `later`, the sink follows the source in the
 /// next common loop.
 class PairSystem {
  public:
@@ -68,14 +67,14 @@ class PairSystem {
   void keep_sizes(std::vector<Affine> conditions);
   bool surely_empty(int64_t *work) const { return system_.surely_empty(work); }
 
-  /// Values of the variables at both ends; small values are tried first. Nothing for variables that the pair
-  /// does not depend on.
+  /// Values of the variables at both ends; small values are tried first. Variables that the pair does not
+  /// depend on have none.
   struct Point {
     std::vector<std::optional<int64_t>> at_source, at_sink;
     std::vector<std::pair<Expr, int64_t>> others;  ///< sizes that only keep_sizes knows
   };
   std::optional<Point> find_point(int64_t *work = nullptr);
-  /// Returns false if the system omits a condition or admits impossible values: a point need not be a
+  /// Returns false if the system omits a condition or admits impossible values: then a point need not be a
   /// conflict.
   bool exact() const { return exact_; }
 
@@ -108,7 +107,7 @@ class PairSystem {
   Dependence pair_;
   uint32_t equal_;
   bool exact_;
-  std::vector<size_t> columns_[2];               ///< of each variable; SIZE_MAX when it has none
+  std::vector<size_t> columns_[2];               ///< by side and variable; SIZE_MAX if it has no column
   std::vector<std::pair<Expr, size_t>> others_;  ///< columns of sizes that are no variables of the nest
   LinearSystem system_{0};
 };

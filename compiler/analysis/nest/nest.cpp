@@ -1,4 +1,4 @@
-// The walk over a nest, and the forms of its expressions.
+// Walks a nest and builds the forms of its expressions.
 #include "analysis/nest/nest.h"
 
 #include <unordered_map>
@@ -14,8 +14,8 @@ namespace kw {
 
 namespace {
 
-/// Walks the statements once. Loops, definitions and conditions of the current place are kept in step with
-/// the walk, so that each access is recorded with its context.
+/// Walks the statements once. Tracks the loops, definitions and conditions of the current place, so that each
+/// access is recorded with its context.
 class NestBuilder {
  public:
   NestBuilder(Nest &nest, const Stmt &root, Reads reads = Reads::all)
@@ -53,7 +53,8 @@ class NestBuilder {
     if (const While *n = as<While>(s)) return while_loop(s, *n);
     if (const If *n = as<If>(s)) return conditional(s, *n);
     if (const Alloc *n = as<Alloc>(s)) homes_[n->buf.get()] = loops_.size();
-    // what follows runs only if the jump does not; `body` restores the count at the end of the loop
+    // the statements that follow run only if the jump does not; `body` restores the count at the end of the
+    // loop
     if (as<Jump>(s)) ++guard_.may;
     for_each_expression(s, [&](const Expr &e) { reads_of(s, {e}); });
   }
@@ -61,7 +62,7 @@ class NestBuilder {
   void definition(const Stmt &s, const Let &n) {
     const Load *element = as<Load>(n.value);
     if (element && !asked_for_.count(n.sym.get()))
-      reads_of(s, element->index);  // which is all that matters of a value that nobody asks for
+      reads_of(s, element->index);  // only the subscripts matter: nothing uses the value
     else
       reads_of(s, {n.value});
     forms_.define(n.sym, n.value);
@@ -106,7 +107,8 @@ class NestBuilder {
     return id;
   }
 
-  /// The body of the loop that was entered; leaves it. A jump makes uncertain what follows it in the body.
+  /// Visits the body of the loop that was entered, then leaves the loop. A jump makes uncertain what follows
+  /// it in the body.
   void body(const Stmt &s, bool ends_early) {
     int before = guard_.may;
     guard_.may += ends_early;
@@ -118,7 +120,7 @@ class NestBuilder {
   }
 
   void conditional(const Stmt &s, const If &n) {
-    // the comparison with the best value and the stores of the branch form one selection
+    // the comparison with the best value and the stores of the branch form one arg-reduction
     ArgReductionForm selection = match_arg_reduction(n);
     mark_of_read_ = selection.read;
     mark_ = {};
@@ -196,8 +198,8 @@ class NestBuilder {
     ++accesses_;
   }
 
-  // Dependences are found for all pairs of accesses. Chosen: some 4 million pairs are the most that a compile
-  // can afford.
+  // Most accesses of a nest, because dependences are searched for all pairs. Chosen: some 4 million pairs are
+  // the most that a compile can afford.
   static constexpr size_t max_accesses = 2000;
 
   Nest &nest_;
@@ -209,12 +211,12 @@ class NestBuilder {
   std::vector<const For *> around_;
   std::unordered_map<const BufNode *, size_t> homes_;  ///< loops of the nest around each Alloc
   std::unordered_set<const SymNode *> asked_for_;      ///< symbols that the nest reads
-  /// What holds where the walk stands.
+  /// The conditions that hold at the current place of the walk.
   struct Conditions {
     std::vector<Constraint> known{};
-    int may = 0;  ///< how many conditions around it are not known exactly
+    int may = 0;  ///< number of enclosing conditions that are not known exactly
   };
-  Conditions guard_, path_;  ///< of the statement; of the expression within it
+  Conditions guard_, path_;  ///< for the statement, and for the expression within it
   NestStatement current_;
   std::unordered_set<const ExprNode *> seen_;
   const ExprNode *mark_of_read_ = nullptr;
@@ -244,7 +246,7 @@ Nest extract_region(const Stmt &region, const NestScope &scope) {
 
 namespace {
 
-/// Keeps the Lets, loops and conditions around the current place; a Let stays to the end of its chain.
+/// Tracks the Lets, loops and conditions around the current place; a Let stays to the end of its block.
 class LoopWalk {
  public:
   explicit LoopWalk(const std::function<void(const Stmt &, const For &, const NestScope &)> &visit)

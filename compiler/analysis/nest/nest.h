@@ -1,6 +1,6 @@
 // Extracts a loop nest for the scheduler: loops with their ranges, statements with their guards and accesses,
 // as linear forms over numbered variables. An expression that is not affine becomes a variable of its own, so
-// every kernel has a nest. Says nothing about dependences.
+// every kernel has a nest. Ignores dependences.
 #pragma once
 
 #include <functional>
@@ -29,26 +29,26 @@ struct Constraint {
 
 struct NestVariable {
   enum class Kind : uint8_t {
-    iterator,  ///< of a loop of the nest
+    iterator,  ///< the iterator of a loop of the nest
     symbol,    ///< invariant in the nest: extents, scalar arguments, iterators of enclosing loops
     quotient,  ///< an integer that constraints define: from //, % or a step
-    opaque,    ///< an expression that is not affine, as an element of an index array
+    opaque,    ///< an expression that is not affine, such as an element of an index array
   };
   Kind kind = Kind::symbol;
   Expr expr;                      ///< the expression it stands for; null for a quotient
   std::vector<uint32_t> loops;    ///< the loops of the nest along which it may change
-  bool stable = true;             ///< in equal iterations of these loops it has equal values
+  bool stable = true;             ///< it has equal values in equal iterations of these loops
   bool reads_data = false;        ///< its value is read from memory
-  std::optional<int64_t> most{};  ///< a bound of its absolute value
+  std::optional<int64_t> most{};  ///< a bound on its absolute value
   std::vector<Constraint> known{};
 
-  /// Returns whether the constraints also admit values that it never has.
+  /// Returns whether the constraints also admit values that the variable never has.
   bool is_guess() const;
 };
 
 struct NestLoop {
   const For *loop = nullptr;        ///< null for a while, whose iterations are not numbered
-  Loc loc{};                        ///< of the statement
+  Loc loc{};                        ///< the location of the statement
   uint32_t variable = 0;            ///< its iterator; meaningless for a while
   std::vector<Constraint> range{};  ///< the constraints on its iterator
   bool exact = true;                ///< every iteration that satisfies the range runs
@@ -63,9 +63,9 @@ struct NestAccess {
   bool is_write = false;
   std::vector<Expr> index;
   std::vector<LinearForm> subscripts;
-  std::vector<std::optional<LinearForm>> extents;  ///< of the buffer, if they are linear
+  std::vector<std::optional<LinearForm>> extents;  ///< of the buffer; nothing for those that are not linear
   std::vector<Constraint> guard;  ///< the lazy conditions inside the statement that must hold
-  bool may = false;               ///< further conditions apply, which no guard contains
+  bool may = false;               ///< further conditions apply that no guard contains
   size_t home = 0;                ///< the number of loops of the nest around the Alloc of the buffer
   ReductionMark reduction;
 };
@@ -94,7 +94,7 @@ struct Nest {
 struct ScopeItem {
   const For *loop = nullptr;  ///< if neither `sym` nor `expr` is set: the enclosing loop; null for a while
   Sym sym{};                  ///< the symbol of a Let with the value `expr`
-  Expr expr{};                ///< without `sym`: a condition that is `holds` here
+  Expr expr{};                ///< without `sym`: a condition whose value here is `holds`
   bool holds = true;
 
   bool is_loop() const { return !sym && !expr; }
@@ -106,10 +106,10 @@ using NestScope = std::vector<ScopeItem>;  ///< outermost first
 void for_each_loop(const Stmt &root,
                    const std::function<void(const Stmt &, const For &, const NestScope &)> &visit);
 
-/// of_written leaves out the reads of buffers that the nest never stores to: reordering cannot change them.
+/// of_written omits the reads of buffers that the nest never stores to: reordering cannot change them.
 enum class Reads : uint8_t { all, of_written };
 
-/// Extracts the nest of a For statement. Assumes extents of at least 1: for others the plain body runs.
+/// Extracts the nest of a For statement. Assumes extents of at least 1: for others the body runs unscheduled.
 Nest extract_nest(const Stmt &root, const NestScope &scope, Reads reads = Reads::all);
 /// Extracts the nest of a statement list, which may have several outermost loops, or none.
 Nest extract_region(const Stmt &region, const NestScope &scope);

@@ -1,4 +1,4 @@
-// Linear forms, and the variables that stand for what is not linear.
+// Builds linear forms, and variables for nonlinear expressions.
 #include "analysis/nest/nest_forms.h"
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace {
 
 // Larger divisors would let the coefficients of // and % overflow in the elimination. Chosen.
 constexpr int64_t max_divisor = int64_t{1} << 14;
-// A loop that counts further than this does not end in the life of the process.
+// A loop that counts further than this does not end in the lifetime of the process.
 constexpr int64_t max_trips = int64_t{1} << 46;
-// A linear form whose terms stay below it cannot wrap in 64 bits.
+// A linear form whose terms sum up to less than this cannot wrap in 64 bits.
 constexpr int64_t safe_sum = int64_t{1} << 62;
 // Nodes of a definition that is substituted into subscripts. Chosen: larger trees become opaque variables.
 constexpr int max_tree = 64;
@@ -26,7 +26,7 @@ constexpr int max_tree = 64;
 /// Returns the form 1 · v.
 LinearForm of_variable(uint32_t v) { return {{{v, 1}}, 0}; }
 
-/// a += factor · b; false on overflow.
+/// Computes a += factor · b; returns false on overflow.
 bool add_to(LinearForm &a, const LinearForm &b, int64_t factor) {
   int64_t part;
   if (__builtin_mul_overflow(b.constant, factor, &part) ||
@@ -45,7 +45,7 @@ bool add_to(LinearForm &a, const LinearForm &b, int64_t factor) {
   return true;
 }
 
-/// low + gap <= high; false when 64 bits cannot hold it.
+/// Adds low + gap <= high; returns false if 64 bits cannot hold the constraint.
 bool between(const LinearForm &low, const LinearForm &high, int64_t gap, std::vector<Constraint> &out) {
   LinearForm room = high;
   if (!add_to(room, low, -1) || __builtin_sub_overflow(room.constant, gap, &room.constant)) return false;
@@ -53,7 +53,7 @@ bool between(const LinearForm &low, const LinearForm &high, int64_t gap, std::ve
   return true;
 }
 
-/// Nodes of the expression as a tree, counted up to `limit`.
+/// Returns the number of nodes of the expression as a tree, counted up to `limit`.
 int tree_size(const Expr &e, int limit) {
   int size = 1;
   for_each_operand(e, [&](const Expr &operand) {
@@ -78,12 +78,12 @@ void NestForms::define(const Sym &sym, const Expr &value) {
   Expr whole = resolved(value);
   bool small = tree_size(whole, max_tree) < max_tree;
   Dependencies on = dependencies_of(whole);
-  // a small value that is the same in equal iterations takes the place of its name from here on
+  // a small value that is the same in equal iterations replaces its name from here on
   if (small && on.stable) d.value = whole;
   if (value.dtype() == DType::i64) {
     if (d.value) {
       d.form = exact_form(value);
-    } else {  // one value each time the definition is reached
+    } else {  // each execution of the definition may give another value
       NestVariable v{NestVariable::Kind::opaque, ref(sym, value.loc()), loops_, false, on.reads_data, {}, {}};
       d.form = of_variable(add_variable(std::move(v)));
     }
@@ -125,7 +125,7 @@ void NestForms::enter(uint32_t id, const For &loop) {
   nest_.loops[id].exact = exact;
 }
 
-/// The range of an iterator: its bounds, and the steps from the first value when they are not of 1.
+/// Adds the range of an iterator: its bounds and, if the step is not 1 or -1, its steps from the first value.
 void NestForms::iterate(uint32_t variable, const For &loop, std::vector<Constraint> &range, bool &exact) {
   LinearForm iterator = of_variable(variable);
   bool up = loop.step > 0;
@@ -136,7 +136,7 @@ void NestForms::iterate(uint32_t variable, const For &loop, std::vector<Constrai
   else if (int64_t far; from >= 0 && !__builtin_mul_overflow(step_size(loop), max_trips, &far) &&
                         !__builtin_add_overflow(far, from, &far))
     nest_.variables[variable].most = far;
-  // a bound that wraps makes no iteration or more than ever end, when the other one is far from the ends
+  // if one bound is far from the limits of i64 and the other wraps, the loop has no iteration or never ends
   limit(loop.lo, iterator, {up, 0, to >= 0}, range, exact);
   limit(loop.hi, iterator, {!up, 1, from >= 0}, range, exact);
   // range(lo, hi, 4) adds a variable: i = lo + 4 · number
@@ -155,7 +155,7 @@ void NestForms::limit(const Expr &bound, const LinearForm &iterator, Side side,
                       std::vector<Constraint> &range, bool &exact) {
   const Binary *n = as<Binary>(bound);
   if (n && n->op == (side.from_below ? BinOp::max : BinOp::min)) {
-    side.loose = false;  // the lesser of a bound that wrapped and another is the other
+    side.loose = false;  // a min or max with a bound that wrapped may be its other operand
     limit(n->a, iterator, side, range, exact);
     limit(n->b, iterator, side, range, exact);
     return;
@@ -165,7 +165,7 @@ void NestForms::limit(const Expr &bound, const LinearForm &iterator, Side side,
                                     : between(iterator, *form, side.gap, range));
 }
 
-/// Copies of a statement share most of their subscripts.
+/// Caches forms: copies of a statement share most of their subscripts.
 LinearForm NestForms::subscript(const Expr &e) {
   if (auto known = subscripts_.find(e.p.get()); known != subscripts_.end()) return known->second;
   auto form = loose_form(e);
@@ -184,7 +184,7 @@ const std::vector<std::optional<LinearForm>> &NestForms::extents_of(const Buf &b
   return at->second;
 }
 
-/// A name stands for something else from here on.
+/// Clears the caches if a name stands for something else from here on.
 void NestForms::forget_forms() {
   subscripts_.clear();
   extents_.clear();
@@ -219,7 +219,7 @@ std::optional<LinearForm> NestForms::exact_form(const Expr &e) {
   return alone || (form && most(*form)) ? form : std::nullopt;
 }
 
-/// A bound of the magnitude of a form and of its partial sums, when 62 bits hold it.
+/// Returns a bound on the magnitude of a form and of its partial sums, if 62 bits hold it.
 std::optional<int64_t> NestForms::most(const LinearForm &form) const {
   if (form.constant == INT64_MIN) return std::nullopt;
   int64_t sum = form.constant < 0 ? -form.constant : form.constant;
@@ -247,7 +247,7 @@ LinearForm NestForms::atom(const Expr &e) {
   return opaque(e);
 }
 
-/// a // d is the q with 0 <= a - d·q < d, and a % d is a - d·q.
+/// Returns the form of a // d, the q with 0 <= a - d·q < d, or of a % d, which is a - d·q.
 std::optional<LinearForm> NestForms::division(const Binary &n) {
   auto divisor = as_int(n.b);
   if ((n.op != BinOp::floor_div && n.op != BinOp::floor_mod) || !divisor || *divisor <= 0 ||
@@ -295,12 +295,12 @@ uint32_t NestForms::symbol(const Expr &e) {
   NestVariable v{NestVariable::Kind::symbol, e, {}, true, false, {}, {}};
   if (extent) v.most = max_extent;
   uint32_t id = add_variable(std::move(v));
-  // extents of 0 do not matter: for these the plain body runs
+  // extents of 0 do not matter: for these the body runs unscheduled
   if (extent) between(LinearForm{{}, 1}, of_variable(id), 0, nest_.variables[id].known);
   return id;
 }
 
-/// A bound of the magnitude that follows from the type or the operation.
+/// Returns a bound on the magnitude that follows from the type or the operation.
 std::optional<int64_t> NestForms::most_of(const Expr &e) {
   const Cast *c = as<Cast>(e);
   if (c && !is_float(c->a.dtype()) && bit_width(c->a.dtype()) <= 32)
@@ -344,7 +344,7 @@ LinearForm NestForms::opaque(const Expr &e) {
   return of_variable(id);
 }
 
-/// The expression with definitions replaced by their values, where those are known and small.
+/// Returns the expression with definitions replaced by their values, if those are known and small.
 Expr NestForms::resolved(const Expr &e) {
   return rewrite(e, [&](const Ref &n, const Expr &x) {
     auto found = definitions_.find(n.sym.get());
@@ -371,7 +371,7 @@ NestForms::Dependencies NestForms::dependencies_of(const Expr &e) const {
   return out;
 }
 
-/// Assumes the parts of a conjunction or of a negation; false for a condition without such parts.
+/// Assumes the parts of a conjunction, a false disjunction or a negation; returns false for other conditions.
 bool NestForms::assume_parts(const Expr &cond, bool holds, Assume assume, std::vector<Constraint> &out,
                              bool &exact) {
   if (const Logic *n = as<Logic>(cond); n && n->is_and == holds) {

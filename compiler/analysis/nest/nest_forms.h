@@ -1,6 +1,5 @@
-// Linear forms of the i64 expressions of a nest. Every form here means the same in 64 bits as in the
-// integers; what does not is an opaque variable or no form at all. Part of extraction, for analysis/nest/nest
-// only.
+// Builds linear forms of the i64 expressions of a nest. Every form means the same in 64 bits as in the
+// integers; other expressions become opaque variables or have no form. Only analysis/nest/nest uses it.
 #pragma once
 
 #include <unordered_map>
@@ -14,33 +13,33 @@ class NestForms {
  public:
   NestForms(Nest &nest, const Stmt &root);
 
-  /// The loops around what follows.
+  /// Sets the loops around the expressions that follow.
   void set_loops(const std::vector<uint32_t> &loops) { loops_ = loops; }
-  /// A loop around the nest: its iterator is a symbol. True when its range is known exactly.
+  /// Adds a loop around the nest, whose iterator is a symbol. Returns whether its range is known exactly.
   bool enter_outside(const For &loop);
-  /// Loop `id` of the nest, which set_loops already knows: its iterator and its range.
+  /// Adds loop `id` of the nest, which set_loops already knows: its iterator and its range.
   void enter(uint32_t id, const For &loop);
   void define(const Sym &sym, const Expr &value);
-  /// A definition around the nest: the same value in all of it.
+  /// Adds a definition around the nest, whose value is the same in all of the nest.
   void define_outside(const Sym &sym, const Expr &value);
 
-  /// The form of a subscript. An access that happens is in bounds, so one term may be of any size.
+  /// Returns the form of a subscript. An access that happens is in bounds, so one term may be of any size.
   LinearForm subscript(const Expr &e);
-  /// Whether the nest stores to a buffer.
+  /// Returns whether the nest stores to a buffer.
   bool is_written(const Buf &buf) const { return written_.count(buf.get()) > 0; }
-  /// Of a buffer, where they have one.
+  /// Returns the forms of the extents of a buffer; nothing for those without a form.
   const std::vector<std::optional<LinearForm>> &extents_of(const Buf &buf);
-  /// A linear form that cannot wrap in 64 bits.
+  /// Returns a linear form that cannot wrap in 64 bits.
   std::optional<LinearForm> exact_form(const Expr &e);
-  /// Adds what the condition says when it has this value; `exact` becomes false when it says more.
+  /// Adds the constraints that hold if `cond` has this value; clears `exact` if the condition says more.
   void assume(const Expr &cond, bool holds, std::vector<Constraint> &out, bool &exact);
-  /// Likewise for a condition around the nest. What it read from memory may have changed since then: such
-  /// parts say nothing about the nest.
+  /// Likewise for a condition around the nest. Memory that it read may have changed since then, so parts with
+  /// loads add nothing.
   void assume_outside(const Expr &cond, bool holds, std::vector<Constraint> &out, bool &exact);
 
  private:
   struct Definition {
-    Expr value;                        ///< without definitions in it; null when that is too large
+    Expr value;                        ///< with definitions substituted; null if too large or not stable
     std::optional<LinearForm> form{};  ///< i64 only
   };
   struct Dependencies {
@@ -57,7 +56,8 @@ class NestForms {
   std::optional<int64_t> most(const LinearForm &form) const;
   std::optional<int64_t> most_of(const Expr &e);
   void iterate(uint32_t variable, const For &loop, std::vector<Constraint> &range, bool &exact);
-  /// bound + gap <= iterator, or iterator + gap <= bound. A max from below and a min from above are two.
+  /// One side of a range: bound + gap <= iterator, or iterator + gap <= bound. A max from below or a min from
+  /// above gives two constraints.
   struct Side {
     bool from_below;
     int64_t gap;
@@ -65,7 +65,8 @@ class NestForms {
   };
   void limit(const Expr &bound, const LinearForm &iterator, Side side, std::vector<Constraint> &range,
              bool &exact);
-  /// A linear form that cannot wrap but by one term, of coefficient 1 or -1, that is near the end of 64 bits.
+  /// Returns a linear form that cannot wrap except by one term, of coefficient 1 or -1, near the limits of 64
+  /// bits.
   std::optional<LinearForm> loose_form(const Expr &e);
   void compare(const Binary &n, bool holds, std::vector<Constraint> &out, bool &exact);
   using Assume = void (NestForms::*)(const Expr &, bool, std::vector<Constraint> &, bool &);
@@ -76,11 +77,11 @@ class NestForms {
 
   Nest &nest_;
   std::vector<uint32_t> loops_;
-  std::unordered_map<const SymNode *, uint32_t> iterators_;  ///< variable by iterator of the nest
+  std::unordered_map<const SymNode *, uint32_t> iterators_;  ///< variables of the iterators of the nest
   std::unordered_map<const SymNode *, uint32_t> loop_ids_;
   std::unordered_map<const SymNode *, Definition> definitions_;
   std::unordered_set<const SymNode *> outside_;
-  std::unordered_set<const BufNode *> written_;                  ///< in the nest
+  std::unordered_set<const BufNode *> written_;                  ///< buffers that the nest stores to
   std::unordered_map<const ExprNode *, LinearForm> subscripts_;  ///< by node of the nest
   std::unordered_map<const BufNode *, std::vector<std::optional<LinearForm>>> extents_;
 };

@@ -1,4 +1,4 @@
-// First touches in a loop, and reads elsewhere.
+// Finds the first accesses in a loop, and reads elsewhere.
 #include "analysis/nest/privatize.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using Bufs = std::unordered_set<const BufNode *>;
 
-/// Adds what is read in a tree of statements without the body of one loop.
+/// Adds the buffers that a tree of statements reads outside the body of one loop.
 void reads_without(const Stmt &root, const For *loop, Bufs &out) {
   auto read = [&](const Expr &e) { walk(e, [&](const Load &n, const Expr &) { out.insert(n.buf.get()); }); };
   for_each_statement(root, [&](const Stmt &s) {

@@ -8,12 +8,12 @@
 
 namespace kw {
 
-/// Returns the mutable scalars declared outside the loop that every iteration writes before it reads them and
-/// that nothing reads outside the loop.
+/// Returns the mutable scalars declared outside the loop that can be private: every iteration writes them
+/// before it reads them, and nothing outside the loop reads them.
 std::vector<const BufNode *> private_scalars(const Func &f, const Nest &nest, uint32_t loop);
 
 /// Returns whether each iteration first writes the buffer, in source order, and nothing outside the loop
-/// reads it: then the buffer could be private, unless an iteration reads elements of an earlier one.
+/// reads it. The buffer could then be private, unless an iteration reads elements of an earlier one.
 bool could_be_private(const Func &f, const Nest &nest, uint32_t loop, const BufNode &buf);
 
 /// Returns whether the statement stores to a mutable scalar that is declared outside it and not in `but`.

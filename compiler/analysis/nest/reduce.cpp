@@ -1,4 +1,4 @@
-// Patterns of accumulation.
+// Matches the patterns of accumulation.
 #include "analysis/nest/reduce.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace kw {
 
 namespace {
 
-/// A subtraction is a sum of negated terms.
+/// Returns the reduction of an operator. A subtraction is a sum of negated terms.
 ReductionKind kind_of(BinOp op) {
   switch (op) {
     case BinOp::add:
@@ -28,7 +28,8 @@ ReductionKind kind_of(BinOp op) {
   }
 }
 
-/// True when it reads the very place that the store writes; other places are for analysis/nest/dependence.
+/// Returns whether `term` reads the very place that the store writes; analysis/nest/dependence checks other
+/// places.
 bool reads_same_place(const Expr &term, const Store &s) {
   bool found = false;
   walk(term, [&](const Load &n, const Expr &) { found |= same_place(n, s); });
@@ -37,7 +38,7 @@ bool reads_same_place(const Expr &term, const Store &s) {
 
 }  // namespace
 
-/// A product that is fused into its sum is a term of it.
+/// Returns the accumulation of an fma, whose product is a term of the sum.
 static Accumulation fused_accumulation_of(const Store &s) {
   // s = fma(a, b, s)   →   s + a * b
   const Call *n = as<Call>(s.value);

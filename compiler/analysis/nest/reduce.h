@@ -1,5 +1,5 @@
 // Recognizes reductions: the accesses of a store to its accumulator, and the loops whose iterations may be
-// combined in any order. Decides nothing about profit and changes no order of a sum.
+// combined in any order. Ignores profit and changes no order of a sum.
 #pragma once
 
 #include <string_view>
@@ -18,17 +18,17 @@ enum class ReductionKind : uint8_t {
   bit_and,
   bit_or,
   bit_xor,
-  arg_reduction,  ///< `if x < best: best = x`, with what else is kept of that iteration
+  arg_reduction,  ///< `if x < best: best = x`, with companions from the same iteration
 };
 
 inline bool is_sum_or_product(ReductionKind kind) {
   return kind == ReductionKind::sum || kind == ReductionKind::product;
 }
 
-/// The part of an access in a reduction.
+/// The role of an access in a reduction.
 struct ReductionMark {
   ReductionKind kind = ReductionKind::none;
-  const void *group = nullptr;  ///< selection: the If that holds it
+  const void *group = nullptr;  ///< for an arg-reduction, the If
   /// The innermost loops around the store whose iterations may be combined in any order (language.md 3); all
   /// of them if `any_order`.
   std::vector<const For *> free;
@@ -47,11 +47,11 @@ AccumulatingStore reduction_of(const Store &s, const std::vector<const For *> &l
 /// Returns whether two iterations of the loop may swap accesses with these marks, apart from rounding (see
 /// order_is_free).
 bool relaxable(const ReductionMark &a, const ReductionMark &b);
-/// Returns whether that swap keeps every bit of the result.
+/// Returns whether such a swap keeps every bit of the result.
 bool order_is_free(const ReductionMark &a, const For *loop);
 
 std::string_view reduction_verb(ReductionKind kind);
-/// "a sum", "a maximum".
+/// Returns the kind with its article: "a sum", "a maximum".
 std::string_view reduction_noun(ReductionKind kind);
 
 }  // namespace kw

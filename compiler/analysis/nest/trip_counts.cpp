@@ -1,4 +1,4 @@
-// Proofs on the ranges of loops, and trip counts.
+// Proves properties of loop ranges, and computes trip counts.
 #include "analysis/nest/trip_counts.h"
 
 #include <algorithm>
@@ -13,17 +13,17 @@ namespace kw {
 
 namespace {
 
-// Sums and differences of 256 values below it cannot wrap in 64 bits.
+// Sums and differences of 256 values below this cannot wrap in 64 bits.
 constexpr int64_t small = int64_t{1} << 55;
 
-/// Adds |factor| · most to a sum; false when it leaves what is small.
+/// Adds |factor| · most to a sum; returns false if the sum is no longer small.
 bool grow(int64_t &sum, int64_t factor, int64_t most) {
   int64_t part;
   return factor != INT64_MIN && !__builtin_mul_overflow(factor < 0 ? -factor : factor, most, &part) &&
          !__builtin_add_overflow(sum, part, &sum) && sum < small;
 }
 
-/// A linear system over one iteration of the loops around a loop.
+/// A linear system over one iteration of the loops around a loop, `loop` itself excluded.
 class OneIteration {
  public:
   OneIteration(const Nest &nest, uint32_t loop) : nest_(nest), columns_(nest.variables.size(), SIZE_MAX) {
@@ -71,7 +71,7 @@ int64_t coefficient_of(const LinearForm &form, uint32_t v) {
   return 0;
 }
 
-/// Minus their sum minus 2, where the iterator cancels; nothing when it does not or 64 bits are too few.
+/// Returns -a - b - 2 if the iterator cancels; nothing if it does not, or if 64 bits cannot hold the result.
 std::optional<LinearForm> below_sum(const LinearForm &a, const LinearForm &b, uint32_t iterator) {
   // i - lo >= 0 and hi - 1 - i >= 0   →   lo - hi - 1 >= 0, which says lo > hi
   LinearForm out{{}, -2};
@@ -177,7 +177,7 @@ std::optional<uint64_t> constant_trips(const For &loop) {
   return (span - 1) / (up ? word(loop.step) : 0 - word(loop.step)) + 1;
 }
 
-/// The operands of nested minima or maxima.
+/// Collects the operands of nested minima or maxima.
 static void operands_of(const Expr &e, BinOp op, std::vector<Expr> &out) {
   const Binary *n = as<Binary>(e);
   if (!n || n->op != op) {

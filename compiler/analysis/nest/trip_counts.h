@@ -1,5 +1,5 @@
-// Trip counts of the loops of a nest, as expressions that are right for all 64-bit bounds and simple if the
-// bounds are known to be small. Changes nothing.
+// Computes trip counts of the loops of a nest. The expressions are right for all 64-bit bounds, and simple if
+// the bounds are known to be small. Changes nothing.
 #pragma once
 
 #include "analysis/nest/nest.h"
@@ -25,7 +25,7 @@ BlockCount count_blocks(const Nest &nest, uint32_t loop, const Expr &lo, const E
 bool surely_none(const Expr &lo, const Expr &hi, int64_t step);
 /// Returns the trip count if the bounds are constants.
 std::optional<uint64_t> constant_trips(const For &loop);
-/// Returns an upper bound of the trip count if the bounds tell: 1 for `range(max(k, a), min(k + 1, b))`.
+/// Returns an upper bound of the trip count if the bounds give one: 1 for `range(max(k, a), min(k + 1, b))`.
 std::optional<uint64_t> most_trips(const For &loop);
 
 }  // namespace kw

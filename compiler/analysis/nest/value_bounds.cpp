@@ -1,4 +1,4 @@
-// What is bounded follows the form of an expression: sums, minima, quotients, and names by their kind.
+// Derives bounds from the form of an expression: sums, minima, quotients, and names by their kind.
 #include "analysis/nest/value_bounds.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ bool ValueBounds::name_bounded(const Sym &sym, bool above) const {
   return is_size(sym) || argument_bounded(sym, above);
 }
 
-/// By the ends of its loop.
+/// Returns whether the bounds of its loop bound the iterator.
 bool ValueBounds::iterator_bounded(const Sym &sym, bool above) const {
   auto loop = std::find_if(scope_.begin(), scope_.end(),
                            [&](const ScopeItem &item) { return item.loop && item.loop->iter == sym; });
@@ -53,7 +53,7 @@ bool ValueBounds::iterator_bounded(const Sym &sym, bool above) const {
   return bounded(above == (n.step > 0) ? n.hi : n.lo, above);
 }
 
-/// As a size of a result, which there is memory for.
+/// Returns whether the symbol is an extent of a result: its memory exists, which bounds the extent.
 bool ValueBounds::is_size(const Sym &sym) const {
   return std::any_of(f_.params.begin(), f_.params.end(), [&](const Param &p) {
     if (!p.buf || p.mode != ParamMode::out) return false;
@@ -64,7 +64,7 @@ bool ValueBounds::is_size(const Sym &sym) const {
   });
 }
 
-/// By a fact of the call, `low <= high`, between the argument and sizes.
+/// Returns whether a fact of the call, `low <= high` between the argument and sizes, bounds the argument.
 bool ValueBounds::argument_bounded(const Sym &sym, bool above) const {
   return std::any_of(f_.facts.begin(), f_.facts.end(), [&](const Expr &fact) {
     const Binary *n = as<Binary>(fact);

@@ -1,5 +1,6 @@
-// Proves that a loop bound stays far from the limits of int64, so that sums over it cannot wrap. Extents do,
-// and iterators between such bounds; a scalar argument does if a fact relates it to an extent.
+// Proves that a loop bound stays far from the limits of int64, so that sums over it cannot wrap. This holds
+// for extents and for iterators between such bounds. It holds for a scalar argument if a fact relates it to
+// an extent.
 #pragma once
 
 #include "analysis/nest/nest.h"
@@ -7,7 +8,7 @@
 
 namespace kw {
 
-/// The bounds of values at one place of a function. Refers to both, which must outlive it.
+/// The bounds of values at one place of a function. Refers to `f` and `scope`, which must outlive it.
 class ValueBounds {
  public:
   ValueBounds(const Func &f, const NestScope &scope) : f_(f), scope_(scope) {}

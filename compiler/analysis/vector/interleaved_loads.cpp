@@ -1,4 +1,4 @@
-// Statements of one chain run together; what hangs on a condition or a loop in it is a chain of its own.
+// Statements of one list execute together; the body of a condition or loop is a list of its own.
 #include "analysis/vector/interleaved_loads.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace kw {
 
-/// How many elements one place of a buffer lies behind another, when that is a constant.
+/// Returns the distance in elements between two places of a buffer, if it is constant.
 static std::optional<int64_t> distance(const Buf &b, const std::vector<Expr> &to,
                                        const std::vector<Expr> &from) {
   std::vector<std::optional<int64_t>> apart;
@@ -26,7 +26,7 @@ InterleavedLoads::InterleavedLoads(const For &loop, VectorizationAnalysis &view)
   if (view.work().strided == 0) return;
   bool jumps = false;
   walk(loop.body, [&](const Jump &, const Stmt &) { jumps = true; });
-  // a jump could end an iteration between two loads that share a row
+  // a jump could end an iteration between two loads of one group
   if (!jumps) chain(loop.body);
   for (const auto &[load, home] : certain_)
     if (homes_.at(load)) join(*load, home);
@@ -60,7 +60,7 @@ void InterleavedLoads::certain(const Expr &e, uint32_t here) {
   });
 }
 
-/// Notes where all loads of an expression stand.
+/// Records the statement list of all loads of an expression.
 void InterleavedLoads::mentions(const Expr &e, uint32_t here) {
   walk(e, [&](const Load &n, const Expr &) {
     auto [at, is_new] = homes_.try_emplace(&n, here);
@@ -69,14 +69,14 @@ void InterleavedLoads::mentions(const Expr &e, uint32_t here) {
   });
 }
 
-/// False where a subscript may have another value later on.
+/// Returns whether the subscripts surely keep their values: they contain no load.
 static bool is_lasting(const std::vector<Expr> &index) {
   bool out = true;
   for (const Expr &i : index) walk(i, [&](const Load &, const Expr &) { out = false; });
   return out;
 }
 
-/// Into the first window of its chain that has room for it, or into a new one.
+/// Adds a load to the first group of its statement list that has room for it, or to a new one.
 void InterleavedLoads::join(const Load &n, uint32_t home) {
   int64_t step = *view_.element_stride(n.buf, n.index);
   if (found_.count(&n) || n.buf->space == Space::registers || !is_lasting(n.index)) return;

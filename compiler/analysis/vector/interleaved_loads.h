@@ -1,6 +1,6 @@
-// Groups the interleaved loads of a vector loop, whose element stride is 2 to 4, by the rows they can share.
-//     x[2 * i] + x[2 * i + 1]   →   one group: two elements for each lane, loaded from x[2 * i] on in whole
-//     rows
+// Groups the interleaved loads of a vector loop, with an element stride of 2 to 4, that can share contiguous
+// loads.
+//     x[2 * i] + x[2 * i + 1]   →   one group: contiguous loads from x[2 * i] on give two elements per lane
 #pragma once
 
 #include <deque>
@@ -26,12 +26,12 @@ struct InterleavedLoad {
   int64_t element;  ///< counts as `first` and `last` do
 };
 
-/// Must not outlive the loop.
+/// The interleaved groups of one loop. Must not outlive the loop.
 class InterleavedLoads {
  public:
   InterleavedLoads(const For &loop, VectorizationAnalysis &view);
 
-  /// Returns the group of a load; nothing if a lazy operator guards it or several statements share it.
+  /// Returns the group of a load; nothing if a lazy operator guards the load or several statements share it.
   std::optional<InterleavedLoad> find(const Load &n) const;
 
  private:
@@ -43,7 +43,7 @@ class InterleavedLoads {
 
   VectorizationAnalysis &view_;
   uint32_t chains_ = 0;
-  std::unordered_map<const Load *, std::optional<uint32_t>> homes_;  ///< its statement list; nothing: several
+  std::unordered_map<const Load *, std::optional<uint32_t>> homes_;  ///< statement list; nothing for several
   std::vector<std::pair<const Load *, uint32_t>> certain_;
   std::deque<std::pair<uint32_t, InterleavedGroup>> windows_;  ///< with the number of their statement list
   std::unordered_map<const Load *, InterleavedLoad> found_;

@@ -1,5 +1,5 @@
-// An access joins a block when it happens in each iteration of the inner loop, and no other access to its
-// buffer minds that it moves to the begin or the end of the block's iterations.
+// An access joins a block if it happens in each iteration of the inner loop and can move to the begin or the
+// end of the block's iterations. No other access to its buffer may prevent the move.
 #include "analysis/vector/register_transpose.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace kw {
 
 namespace {
 
-constexpr size_t most_blocks = 3;       // each takes half of the registers, or all of few
+constexpr size_t most_blocks = 3;       // each takes half of the registers, or all if there are few
 constexpr size_t most_statements = 12;  // the code of a block repeats them for each iteration
 
 }  // namespace
@@ -33,7 +33,7 @@ std::optional<uint32_t> TransposedBlocks::find(const void *access) const {
   return found == found_.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// Straight code, with conditions at most.
+/// Returns whether the body is short straight-line code, with conditions at most.
 bool TransposedBlocks::is_plain(const Stmt &body) {
   size_t count = 0;
   bool plain = true;
@@ -45,7 +45,7 @@ bool TransposedBlocks::is_plain(const Stmt &body) {
   return plain && count <= most_statements;
 }
 
-/// What runs in each iteration; conditions and what hangs on them are left out.
+/// Visits the statements that run in each iteration; skips conditionals.
 void TransposedBlocks::statements(const Stmt &root) {
   for_each_in_block(root, [&](const Stmt &s) {
     if (const Let *n = as<Let>(s)) read(n->value);
@@ -71,7 +71,8 @@ void TransposedBlocks::note(const void *access, const Buf &b, const std::vector<
   if (known == blocks_.end()) blocks_.push_back({b, index, is_store});
 }
 
-/// Lanes apart at an even distance, iterations side by side.
+/// Returns whether the access has a constant stride along the vector loop and is contiguous along the inner
+/// loop.
 bool TransposedBlocks::is_block(const Buf &b, const std::vector<Expr> &index) const {
   if (b->space == Space::registers || index.empty() || bit_width(b->dtype) != bits_) return false;
   if (!b->strides.empty() && as_int(b->strides.back()) != 1) return false;
@@ -85,7 +86,8 @@ bool TransposedBlocks::is_block(const Buf &b, const std::vector<Expr> &index) co
   return apart;
 }
 
-/// How much an index grows with the inner loop, when nothing else in there changes it.
+/// Returns by how much an index grows per iteration of the inner loop; nothing if other values in there
+/// change it.
 std::optional<int64_t> TransposedBlocks::growth(const Expr &index) const {
   auto form = affine_of(index);
   if (!form) return std::nullopt;
@@ -100,8 +102,8 @@ std::optional<int64_t> TransposedBlocks::growth(const Expr &index) const {
   return out;
 }
 
-/// True when the loop writes the buffer nowhere, or in one statement that runs always, after all reads, to
-/// the element that they read.
+/// Returns whether the loop never writes the buffer, or writes it in one statement that always runs. That
+/// statement must follow all reads and write the element that they read.
 bool TransposedBlocks::may_move(const Buf &b, const std::vector<Expr> &index) const {
   size_t stores = 0;
   bool same = true;
@@ -115,7 +117,7 @@ bool TransposedBlocks::may_move(const Buf &b, const std::vector<Expr> &index) co
   return stores == 1 && same && is_written_last(b, inner_.body);
 }
 
-/// True when a store to the buffer stands in this block and no read of it behind that.
+/// Returns whether this block stores to the buffer and does not read it afterwards.
 bool TransposedBlocks::is_written_last(const Buf &b, const Stmt &root) {
   bool written = false, fine = true;
   for_each_in_block(root, [&](const Stmt &s) {

@@ -1,6 +1,6 @@
-// Finds accesses of a vector loop that a transpose in registers makes contiguous: the lanes lie apart, but
-// the iterations of an inner loop are contiguous. A square block is loaded or stored in rows and transposed.
-// Says nothing about dependences between the lanes, or about profit.
+// Finds accesses of a vector loop that a transpose in registers makes contiguous: they are strided along the
+// vector loop, but contiguous along an inner loop. A square block is loaded or stored in rows and transposed.
+// Ignores dependences between the lanes, and profit.
 //     for i in vector(0, m, vector_width=16): for j in serial(0, n): c[i, j] = a[j, i]   →   16 rows of c at
 //     a time
 #pragma once
@@ -18,10 +18,10 @@ class TransposedBlocks {
   /// `view` analyses the vector loop around `inner`. Only elements of `bits` bits form blocks.
   TransposedBlocks(const For &inner, VectorizationAnalysis &view, uint32_t bits);
 
-  /// Returns whether registers can be transposed in elements of so many bits.
+  /// Returns whether registers can be transposed in elements of `bits` bits.
   static bool supports(uint32_t bits) { return bits == 32 || bits == 64; }
-  /// Likewise for the lanes of a vector loop: a row of a block is one register. The widest of any machine
-  /// has 64 bytes.
+  /// Likewise for a vector width: a row of a block is one register. The widest register of any machine has 64
+  /// bytes.
   static bool supports(uint32_t bits, uint32_t lanes, uint32_t register_bytes = 64) {
     return supports(bits) && lanes >= 4 && lanes * bits <= register_bytes * 8;
   }
@@ -32,7 +32,7 @@ class TransposedBlocks {
     bool is_store = false;
   };
   const std::vector<Block> &blocks() const { return blocks_; }
-  /// Returns the number of loads in the source that the blocks stand for.
+  /// Returns the number of loads in the source that the blocks replace.
   uint32_t loads() const { return loads_; }
   /// Returns how many of these loads the analysis counts as strided.
   uint32_t strided() const { return strided_; }
@@ -55,7 +55,7 @@ class TransposedBlocks {
   const For &inner_;
   VectorizationAnalysis &view_;
   uint32_t bits_;
-  std::unordered_set<const SymNode *> defined_;  ///< in the body of the inner loop
+  std::unordered_set<const SymNode *> defined_;  ///< by the body of the inner loop
   std::vector<Block> blocks_;
   std::unordered_map<const void *, uint32_t> found_;
   uint32_t loads_ = 0, strided_ = 0;

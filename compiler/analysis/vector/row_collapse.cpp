@@ -1,4 +1,4 @@
-// The test itself: both iterators are replaced in a copy of the body, and none may be left.
+// Replaces both iterators in a copy of the body: none may be left.
 #include "analysis/vector/row_collapse.h"
 
 #include <algorithm>

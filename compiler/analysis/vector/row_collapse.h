@@ -1,5 +1,5 @@
-// Rows that lie end to end in memory: when a loop over rows does nothing but run over the elements of a row,
-// and every row is as long as that loop, all rows are one row.
+// Decides on loop collapsing: a loop over rows that only runs over the elements of a row becomes one loop.
+// The rows must be contiguous and as long as the inner loop.
 //     for i in range(n): for j in range(m): c[i, j] = a[i, j]   →   for j in range(n * m): c[0, j] = a[0, j]
 #pragma once
 
@@ -9,17 +9,17 @@
 
 namespace kw {
 
-/// Returns the buffers of which the body of `row` uses the element of this row and column, when it uses the
-/// iterators of the two loops for nothing else and stores to no other element; else none.
+/// Returns the buffers whose element at this row and column the body of `row` accesses. Empty if the body
+/// uses either iterator for anything else or stores to another element.
 std::vector<Buf> buffers_in_rows(const For &rows, const For &row);
 
-/// Returns the vector loop over the elements of a row that is all the loop over rows does, or null.
+/// Returns the vector loop over the elements of a row if the loop over rows does nothing else, or null.
 /// `in_region` tells whether a parallel loop encloses the rows or is the loop over them: the row may then run
 /// in blocks.
 const For *row_of(const For &rows, bool in_region);
 
-/// Returns whether the loop over rows may be flattened: its row accumulates nothing, and rows of all buffers
-/// may lie end to end.
+/// Returns whether the loop over rows may be collapsed: its row accumulates nothing, and the rows of all
+/// buffers may be contiguous.
 bool can_flatten(const For &rows, bool in_region);
 
 }  // namespace kw

@@ -1,4 +1,4 @@
-// A place that is known before the loop tells there whether rows begin at cache lines.
+// If an address is known before the loop, code there can test whether rows begin at cache lines.
 #include "analysis/vector/streams.h"
 
 #include "ir/build.h"
@@ -22,7 +22,7 @@ BufferSet write_only_outputs(const Func &f) {
   return out;
 }
 
-/// Whether the place is the same in each run of a loop's body but for the loop's iterator.
+/// Returns whether the place depends on no load and no Let of the loop body: only the iterator may change it.
 static bool is_known_before(const std::vector<Expr> &index, const For &n) {
   std::unordered_set<const SymNode *> bound_inside;
   walk(n.body, [&](const Let &l, const Stmt &) { bound_inside.insert(l.sym.get()); });

@@ -1,5 +1,5 @@
-// Loops whose stores may bypass the caches: of outputs that the function only writes, a line that is written
-// whole need not be read first. Decides neither when a call is large enough nor how a store is emitted.
+// Finds loops whose stores may bypass the caches: if a function only writes an output, a fully written cache
+// line need not be read first. Decides neither when a call is large enough nor how a store is emitted.
 #pragma once
 
 #include <unordered_set>
@@ -15,8 +15,8 @@ using BufferSet = std::unordered_set<const BufNode *>;
 /// nothing reads.
 BufferSet write_only_outputs(const Func &f);
 
-/// Returns whether the place of every store to these outputs in a vector loop is known before the loop but
-/// for its iterator, and there is one. Stores under conditions and in inner loops are excluded.
+/// Returns whether the loop stores to these outputs, at addresses that are known before it except for its
+/// iterator. Stores under conditions and inner loops are excluded.
 bool can_stream(const For &n, const BufferSet &outputs);
 
 /// Returns whether the loop mostly moves memory and stores whole cache lines: non-temporal stores then pay.

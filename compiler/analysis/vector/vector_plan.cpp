@@ -21,8 +21,8 @@ bool may_run_again(const For &n, const VectorizationAnalysis &view) {
   return fine;
 }
 
-/// Elementary functions become code of their own (transform/math): a vector operation counts each as one of
-/// few operations, which only these are.
+/// Returns whether the body calls an elementary function whose code (transform/math) is too long to repeat.
+/// Only exp and, for f32, the functions in `like_exp` are short.
 static bool calls_long_function(const Stmt &body) {
   bool found = false;
   walk(body, [&](const Call &n, const Expr &e) {

@@ -1,5 +1,5 @@
-// How a vector loop runs best: how it executes the iterations that fill no whole vector, whether it
-// prefetches, and for which lengths of rows it has a version. Changes nothing.
+// Chooses how a vector loop runs best: its remainder iterations, prefetching, and the row lengths to version
+// for. Changes nothing.
 #pragma once
 
 #include "analysis/vector/vectorization.h"
@@ -10,15 +10,15 @@ namespace kw {
 /// to nothing that the loop reads.
 bool may_run_again(const For &n, const VectorizationAnalysis &view);
 
-/// What fields of the plan of a vector loop are worth.
+/// The chosen values of fields of a vector loop's plan.
 struct VectorPlan {
   Tail tail = Tail::scalar;
   bool prefetch = false;
   std::vector<RowLength> rows{};
 };
 
-/// Returns the plan of a vector loop that takes the least time. `in_loop` tells whether another loop encloses
-/// it: only then it runs often enough that a tail counts.
+/// Returns the fastest plan of a vector loop. `in_loop` tells whether another loop encloses it: only then it
+/// runs often enough that its remainder matters.
 VectorPlan best_plan(const For &n, const VectorizationAnalysis &view, const Target &target, bool in_loop);
 
 }  // namespace kw

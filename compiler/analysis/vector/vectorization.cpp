@@ -1,4 +1,4 @@
-// One walk in the order of the text: what varies is known before it is used.
+// Walks the loop in source order: the divergence of a value is known before its uses.
 #include "analysis/vector/vectorization.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ bool is_cell(const Buf &b) { return b->space == Space::registers && b->rank() ==
 
 }  // namespace
 
-/// How often a loop's body reads and writes each buffer.
+/// Counts how often a loop's body reads and writes each buffer.
 struct VectorizationAnalysis::Uses {
   std::unordered_map<const BufNode *, int> reads, stores;
 
@@ -51,7 +51,7 @@ VectorizationAnalysis::VectorizationAnalysis(const For &loop) {
 }
 
 void VectorizationAnalysis::guess_rows(const Stmt &body) {
-  std::unordered_map<const BufNode *, int64_t> columns;  // one more than the last one named; 0: others too
+  std::unordered_map<const BufNode *, int64_t> columns;  // one more than the greatest; 0: others, too
   std::vector<Buf> order;
   auto note = [&](const Buf &b, const std::vector<Expr> &index) {
     if (b->rank() < 2 || !b->strides.empty() || b->space == Space::registers || as_int(b->extents.back()))
@@ -85,8 +85,8 @@ const ArgReduction *VectorizationAnalysis::arg_reduction_at(const If &n) const {
   return found == arg_reductions_.end() ? nullptr : &*found;
 }
 
-/// Conditionals outside inner loops, whose cells nothing else in the loop uses. The iteration that is
-/// selected runs once more at the end, so that memory must be then as it was.
+/// Finds arg-reductions outside inner loops whose scalars nothing else in the loop uses. The selected
+/// iteration runs once more at the end, so the loop must not write memory that it reads.
 void VectorizationAnalysis::find_arg_reductions(const Stmt &body, const Uses &uses) {
   for_each_in_block(body, [&](const Stmt &s) {
     const If *n = as<If>(s);
@@ -107,7 +107,8 @@ void VectorizationAnalysis::find_arg_reductions(const Stmt &body, const Uses &us
     if (!arg_reductions_.empty() && buf->space != Space::registers && uses.reads.count(buf)) refuse();
 }
 
-/// Cells from outside that the loop writes otherwise: each is a sum, or the loop has no form over lanes.
+/// Finds reductions. Any other scalar from outside that the loop writes must be one, or the loop cannot be
+/// vectorized.
 void VectorizationAnalysis::find_reductions(const Stmt &body, const Uses &uses) {
   walk(body, [&](const Store &n, const Stmt &at) {
     if (!is_cell(n.buf) || is_own(n.buf) || n.order == Order::lanes) return;
@@ -125,7 +126,7 @@ void VectorizationAnalysis::find_reductions(const Stmt &body, const Uses &uses) 
     if (Uses::count(uses.reads, s.cell) != Uses::count(uses.stores, s.cell)) refuse();
 }
 
-/// What else is kept is computed once, in the iteration that is selected.
+/// Counts an arg-reduction. Its companions are computed once, in the selected iteration.
 void VectorizationAnalysis::select(const ArgReduction &s) {
   look(s.selection.value);
   ++work_.operations;
@@ -135,13 +136,13 @@ void VectorizationAnalysis::select(const ArgReduction &s) {
 void VectorizationAnalysis::repeat(const While &n) {
   has_while_ = true;
   look(n.cond);
-  // where the node stands twice, other constants may stand before it
+  // if the node occurs twice, other constants may precede it
   if (auto [known, is_new] = uniform_inductions_.try_emplace(&n, find_uniform_inductions(n)); !is_new)
     known->second.clear();
   loop_body(n.body, true);
 }
 
-/// Nothing is known of scalars in a later iteration, nor behind the last one.
+/// Visits a loop body. Values of scalars are unknown in later iterations and after the loop.
 void VectorizationAnalysis::loop_body(const Stmt &body, bool may_jump) {
   bool outside = std::exchange(jumps_here_, may_jump);
   constants_.clear();
@@ -152,7 +153,7 @@ void VectorizationAnalysis::loop_body(const Stmt &body, bool may_jump) {
 
 namespace {
 
-/// The stores of a body, each as often as it stands there, and those that every iteration runs.
+/// The stores of a body: their number per buffer, and the stores that every iteration executes.
 struct StoresOf {
   std::unordered_map<const BufNode *, int> count;
   std::vector<const Store *> always;
@@ -178,7 +179,7 @@ std::vector<UniformInduction> VectorizationAnalysis::find_uniform_inductions(con
   StoresOf stores;
   stores.look(n.body, true);
   for (const Store *s : stores.always) {
-    // one store, in each iteration, from a constant on: the value is the same in all active lanes
+    // one store per iteration, from a constant on: the value is the same in all active lanes
     auto first = constants_.find(s->buf.get());
     Accumulation a = accumulation_of(*s);
     bool counts = a.term && as<Const>(a.term) && (a.op == BinOp::add || a.op == BinOp::sub);
@@ -189,7 +190,7 @@ std::vector<UniformInduction> VectorizationAnalysis::find_uniform_inductions(con
   return out;
 }
 
-/// Keeps the first place only: the walk ends there.
+/// Keeps only the first place: the walk ends there.
 void VectorizationAnalysis::refuse(Loc at) {
   if (std::exchange(is_vectorizable_, false)) blocker_ = at;
 }
@@ -206,7 +207,7 @@ void VectorizationAnalysis::statement(const Stmt &s) {
   if (const While *n = as<While>(s)) return repeat(*n);
   if (const If *n = as<If>(s)) return conditional(*n);
   if (const For *n = as<For>(s)) {
-    // the lanes run an inner loop in step, so that its bounds must be uniform
+    // the lanes run an inner loop in lockstep, so its bounds must be uniform
     look(n->lo), look(n->hi);
     if (is_divergent(n->lo) || is_divergent(n->hi)) refuse((is_divergent(n->hi) ? n->hi : n->lo).loc());
     return loop_body(n->body, false);
@@ -221,7 +222,7 @@ void VectorizationAnalysis::statement(const Stmt &s) {
 void VectorizationAnalysis::conditional(const If &n) {
   if (const ArgReduction *chosen = arg_reduction_at(n)) return select(*chosen);
   look(n.cond);
-  // both sides begin with the constants before the condition; behind it none is certain
+  // both sides begin with the constants before the condition; after it no constant is certain
   auto before = constants_;
   statements(n.yes);
   constants_ = std::move(before);
@@ -245,7 +246,7 @@ void VectorizationAnalysis::store(const Store &n, Loc at) {
     if (own && as<Const>(n.value)) constants_.emplace(n.buf.get(), n.value);
     return;
   }
-  // several lanes that write one element would have to do so in their order
+  // several lanes that write one element would have to do so in order
   if (!moves) refuse(at);
   note_access(n.buf, n.index, true);
 }
@@ -256,7 +257,7 @@ void VectorizationAnalysis::define(const Let &n) {
   lets_[n.sym.get()] = n.value.dtype() == DType::i64 ? lane_stride(n.value) : std::nullopt;
 }
 
-/// A row is a step to the next or the previous element along the last dimension.
+/// Counts an access. A row is a step to the next or the previous element along the last dimension.
 void VectorizationAnalysis::note_access(const Buf &b, const std::vector<Expr> &index, bool is_store) {
   // a bool has one bit and takes a byte
   uint32_t bits = std::max<uint32_t>(bit_width(b->dtype), 8);
@@ -272,14 +273,15 @@ void VectorizationAnalysis::note_access(const Buf &b, const std::vector<Expr> &i
   ++(row ? work_.rows : strided ? work_.strided : is_store ? work_.scatters : work_.gathers);
 }
 
-/// Every part of an expression must have a form, and counts as an element or a value.
+/// Checks that every part of an expression has a vector form, and counts the part as an access or an
+/// operation.
 void VectorizationAnalysis::look(const Expr &e) {
   if (!is_vectorizable_ || !memo_.visited.insert(e.p.get()).second) return;
   for_each_operand(e, [&](const Expr &operand) { look(operand); });
   if (const Load *n = as<Load>(e); n && !is_cell(n->buf)) note_access(n->buf, n->index, false);
   if (!is_divergent(e)) return;
   if (!is_simple(e)) refuse(e.loc());
-  bool addresses = e.dtype() == DType::i64 && lane_stride(e);  // is no vector
+  bool addresses = e.dtype() == DType::i64 && lane_stride(e);  // computed as a scalar
   if (addresses || as<Ref>(e) || as<Load>(e)) return;
   const Call *function = as<Call>(e);
   bool is_long = function && row_of(function->fn).cost == Cost::function;
@@ -287,7 +289,8 @@ void VectorizationAnalysis::look(const Expr &e) {
   widths_.widest_value = std::max<uint32_t>(widths_.widest_value, bit_width(e.dtype()));
 }
 
-/// Not the operations that machines have for single values only, nor those whose code is long.
+/// Returns whether an operation has a short vector form: excludes operations that machines have for scalars
+/// only.
 bool VectorizationAnalysis::is_simple(const Expr &e) {
   if (const Call *n = as<Call>(e)) {
     if (n->fn == Fn::ceil_div) return !is_float(e.dtype()) && as<Const>(n->args[1]);
@@ -310,7 +313,7 @@ bool VectorizationAnalysis::is_divergent(const Expr &e) {
   return out;
 }
 
-/// Modulo 2^64, as the values themselves are.
+/// Computes modulo 2^64, as the values themselves are computed.
 std::optional<int64_t> VectorizationAnalysis::lane_stride(const Expr &e) {
   if (!is_divergent(e)) return 0;
   if (auto found = memo_.strides.find(e.p.get()); found != memo_.strides.end()) return found->second;
@@ -353,7 +356,7 @@ bool can_mask(const VectorizationAnalysis &view, const Target &target) {
 }
 
 bool always_masked(const VectorizationAnalysis &view, const Target &target) {
-  constexpr uint32_t many = 16;  // operations: a function has more
+  constexpr uint32_t many = 16;  // operations: an elementary function counts as more
   return target.has_mask_registers() && view.work().operations >= many && can_mask(view, target);
 }
 

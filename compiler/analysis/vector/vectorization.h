@@ -1,6 +1,5 @@
 // Analyses one loop for vectorization: whether its iterations can run in the lanes of vector registers, and
-// how each value differs from lane to lane. Asks nothing about dependences (schedule/directives/legal) or
-// profit.
+// how each value differs from lane to lane. Ignores dependences (schedule/directives/legal) and profit.
 #pragma once
 
 #include <optional>
@@ -29,20 +28,22 @@ struct ArgReduction {
   bool keeps(const Buf &cell) const;
 };
 
-/// A uniform induction variable of a `while` in the loop: a constant before it, one more in each iteration.
+/// A uniform induction variable of a `while` in the loop: it starts at a constant and changes by a constant
+/// per iteration.
 struct UniformInduction {
   Buf cell;
   Expr first;
 };
 
-/// Must not outlive the loop.
+/// The analysis of one loop. Must not outlive the loop.
 class VectorizationAnalysis {
  public:
   explicit VectorizationAnalysis(const For &loop);
 
   /// Returns whether every statement and expression of the loop has a vector form.
   bool is_vectorizable() const { return is_vectorizable_; }
-  /// Returns the place of the statement or expression without a vector form; unknown if there are several.
+  /// Returns the place of the first statement or expression without a vector form; unknown if it has no
+  /// single place.
   Loc blocker() const { return blocker_; }
   /// Returns whether the value may differ between lanes.
   bool is_divergent(const Expr &e);
@@ -54,13 +55,14 @@ class VectorizationAnalysis {
   /// Returns the elements between the accesses of two neighbouring lanes, with the assumed row lengths;
   /// nothing if the distance is not constant.
   std::optional<int64_t> element_stride(const Buf &b, const std::vector<Expr> &index);
-  /// Returns the buffers whose columns the loop names one by one, with the row length to version for.
+  /// Returns the buffers that the loop accesses in columns with small constant numbers, with the row length
+  /// to version for.
   ///     p[j, 0] * p[j, 1] + p[j, 2]   →   p: 3
   const std::vector<std::pair<Buf, int64_t>> &assumed_row_lengths() const { return assumed_row_lengths_; }
   /// Returns whether the loop holds sums in the order `lanes`, which transform/lowering/lower_reductions
   /// makes explicit.
   bool has_lane_sums() const { return widths_.lane_sums > 0; }
-  /// Returns the bits that one lane of all these sums takes.
+  /// Returns the total bits of one lane of these sums.
   uint32_t lane_sum_bits() const { return widths_.lane_sums; }
   /// Returns the reductions of the loop, in the order of their first store.
   const std::vector<Reduction> &reductions() const { return reductions_; }
@@ -74,8 +76,8 @@ class VectorizationAnalysis {
   bool is_own(const Buf &cell) const { return own_cells_.count(cell.get()) > 0; }
   /// Returns whether the loop holds a `while`, which runs until all lanes have left it.
   bool has_while() const { return has_while_; }
-  /// Returns the variables that count the iterations of a `while` and are uniform over its active lanes; none
-  /// if a lane may leave an iteration before its end.
+  /// Returns the variables that count the iterations of a `while` and are uniform over its active lanes.
+  /// Empty if a lane may leave an iteration before its end.
   const std::vector<UniformInduction> &uniform_inductions(const While &n) const {
     return uniform_inductions_.at(&n);
   }
@@ -115,11 +117,11 @@ class VectorizationAnalysis {
 
   bool is_vectorizable_ = true, has_while_ = false;
   Loc blocker_{};
-  bool jumps_here_ = false;  ///< each lane may leave the innermost loop around the current place on its own
+  bool jumps_here_ = false;  ///< each lane may leave the innermost enclosing loop on its own
   std::unordered_map<const SymNode *, std::optional<int64_t>>
       lets_;                                       ///< divergent symbols and their lane strides
   std::unordered_set<const BufNode *> own_cells_;  ///< declared in the loop
-  struct Memo {                                    ///< of shared expressions
+  struct Memo {                                    ///< results for shared expressions
     std::unordered_map<const ExprNode *, bool> is_divergent;
     std::unordered_map<const ExprNode *, std::optional<int64_t>> strides;
     std::unordered_set<const ExprNode *> visited;
@@ -146,8 +148,8 @@ inline bool is_short_stride(std::optional<int64_t> step) {
 
 /// Returns whether the target can run the loop under a mask of active lanes.
 bool can_mask(const VectorizationAnalysis &view, const Target &target);
-/// Returns whether rows of 64 iterations are emitted once, under a mask, instead of apart for whole rows and
-/// the remainder: for long bodies, compiling twice costs more than the mask.
+/// Returns whether the 64 lanes of an iteration are emitted once, under a mask, instead of separately for
+/// full vectors and the remainder. For long bodies, compiling twice costs more than the mask.
 bool always_masked(const VectorizationAnalysis &view, const Target &target);
 
 }  // namespace kw
