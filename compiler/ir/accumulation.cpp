@@ -1,4 +1,4 @@
-// Recognition of accumulations and of the loops they run over.
+// Recognizes accumulations and the loops they run over.
 #include "ir/accumulation.h"
 
 #include <algorithm>
@@ -68,8 +68,7 @@ bool same_place(const Load &a, const Store &s) {
   return true;
 }
 
-/// Returns whether a store `s = s op term` is an accumulation. Division, remainders, shifts and comparisons
-/// are none.
+/// Returns whether a store `s = s op term` accumulates. Division, remainders, shifts and comparisons do not.
 static bool accumulates(BinOp op) {
   switch (op) {
     case BinOp::add:
@@ -98,7 +97,7 @@ Accumulation accumulation_of(const Store &s) {
     return l && same_place(*l, s);
   };
   if (is_accumulator(n->a)) return {n->op, n->a, n->b};
-  // `term - s` is left out: each iteration would change the sign of the element
+  // `term - s` is excluded: each iteration would change the sign of the element
   if (n->op != BinOp::sub && is_accumulator(n->b)) return {n->op, n->b, n->a};
   return {};
 }

@@ -1,4 +1,4 @@
-// Node construction with type checks and folding.
+// Builds nodes with type checks and folding.
 #include "ir/build.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Constructors of nodes. They check operand types, compute depth (E105 above 1,000), and fold constants by
-// ir/scalar_ops; they never change what is evaluated.
+// Builds nodes: checks operand types, computes the depth (E105 above 1,000), and folds constants by
+// ir/scalar_ops. Never changes what is evaluated.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@
 
 namespace kw {
 
-/// The raw constructors: depth is computed, nothing is folded.
+/// The raw constructors compute the depth and fold nothing.
 Expr make_expr(DType dtype, Loc loc, decltype(ExprNode::v) v);
 Stmt make_stmt(Loc loc, decltype(StmtNode::v) v);
 
-/// The depth that a node with these parts has.
+/// Returns the depth of a node with these parts.
 uint32_t expected_depth(const ExprNode &e);
 uint32_t expected_depth(const StmtNode &s);
 
@@ -24,10 +24,11 @@ Expr const_float(DType dtype, double v, Loc loc = {});
 Expr ref(const Sym &sym, Loc loc = {});
 Expr load(const Buf &buf, std::vector<Expr> index, Loc loc = {});
 Expr unary(UnOp op, Expr a, Loc loc = {});
-/// Operands must have equal dtypes; comparisons give b1. Folds constants and x+0, x*1 and the like for
-/// integers.
+/// Builds an operation on operands of equal dtype; comparisons give b1. Folds constants and, for integers,
+/// x+0, x*1 and the like.
 Expr binary(BinOp op, Expr a, Expr b, Loc loc = {});
-/// A comparison of a Check, also of constants: a fault tells the operands of the one that failed.
+/// Builds a comparison of a Check without folding, even of constants: a fault reports the operands of the
+/// failed one.
 Expr unfolded(BinOp op, Expr a, Expr b, Loc loc = {});
 Expr logic(bool is_and, Expr a, Expr b, Loc loc = {});
 Expr select(Expr cond, Expr yes, Expr no, Loc loc = {});
@@ -41,12 +42,12 @@ Stmt alloc(Buf buf, Fill fill, Stmt body, Loc loc = {});
 Stmt for_loop(For loop, Loc loc = {});
 Stmt if_else(Expr cond, Stmt yes, Stmt no, Loc loc = {});
 Stmt check(Expr cond, uint32_t site, Loc loc = {});
-/// Flattens nested sequences, drops null items; one item stands for itself.
+/// Builds a sequence: flattens nested sequences and drops null items. A single item is returned as it is.
 Stmt seq(std::vector<Stmt> items, Loc loc = {});
 
 Buf make_buf(Sym sym, std::vector<Expr> extents, Space space, std::vector<Expr> strides = {});
 
-/// The value of an integer or bool constant; nothing for a uint64 beyond int64.
+/// Returns the value of an integer or bool constant; nothing for a uint64 beyond int64.
 std::optional<int64_t> as_int(const Expr &e);
 std::optional<Value> as_const(const Expr &e);
 

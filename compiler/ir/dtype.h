@@ -17,19 +17,19 @@ constexpr bool is_signed_int(DType t) { return t >= DType::i8 && t <= DType::i64
 constexpr bool is_unsigned_int(DType t) { return t >= DType::u8 && t <= DType::u64; }
 constexpr bool is_int(DType t) { return t >= DType::i8 && t <= DType::u64; }
 
-/// Bytes of one element in memory; bool is one byte.
+/// Returns the bytes of one element in memory; 1 for bool.
 uint32_t item_size(DType t);
-/// Width of the value in bits; bool is 1.
+/// Returns the width of the value in bits; 1 for bool.
 uint32_t bit_width(DType t);
-/// "f32", "i64", "b1": the names in printed IR.
+/// Returns the name in printed IR: "f32", "i64", "b1".
 std::string_view short_name(DType t);
-/// "float32", "int64", "bool": NumPy's names, used in messages.
+/// Returns NumPy's name, which messages use: "float32", "int64", "bool".
 std::string_view numpy_name(DType t);
 std::optional<DType> dtype_from_short(std::string_view name);
-/// NumPy's names plus the cast names of the language ("bool_").
+/// Accepts NumPy's names and the cast names of the language ("bool_").
 std::optional<DType> dtype_from_numpy(std::string_view name);
 
-/// numpy.result_type of two strong dtypes; nothing when NumPy has no common type among ours.
+/// Returns numpy.result_type of two strong dtypes; nothing for two different dtypes of which one is complex.
 std::optional<DType> promote(DType a, DType b);
 
 }  // namespace kw

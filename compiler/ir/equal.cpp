@@ -1,4 +1,4 @@
-// Equality with a one-to-one map between the symbols of both sides.
+// Compares with a one-to-one map between the symbols of both sides.
 #include "ir/equal.h"
 
 #include <algorithm>
@@ -30,7 +30,8 @@ class Comparer {
     return a.code == b.code && a.dim == b.dim && a.rank == b.rank && a.from_end == b.from_end &&
            a.is_unsigned == b.is_unsigned && a.message == b.message && same_of_site(a.buf, b.buf);
   }
-  /// Of a buffer that no pass has left in the body a site keeps the name only.
+  /// Compares the buffers of two sites. If the bodies no longer contain the buffers, the sites only keep
+  /// names.
   bool same_of_site(const Buf &a, const Buf &b) {
     bool lost = a && b && !left_.count(a->sym.get()) && !right_.count(b->sym.get());
     return lost || same(a, b);
@@ -42,7 +43,7 @@ class Comparer {
       if (!same(a[i], b[i])) return false;
     return true;
   }
-  /// Heads only: the chain is followed by the caller.
+  /// Compares heads only: the caller follows the chain.
   bool same_head(const StmtNode &a, const StmtNode &b);
 
   bool free_must_match_;  ///< symbols are compared by identity

@@ -1,4 +1,4 @@
-// Rows of the intrinsic table and the meaning of those that are exact.
+// The rows of the intrinsic table, and the evaluation of functions that fold.
 #include "ir/intrinsics.h"
 
 #include <cmath>
@@ -61,7 +61,7 @@ constexpr IntrinsicRow table[] = {
     {Fn::shift_right, "shift_right", 2, same, cheap, no, yes, ""},
 };
 
-/// Returns whether each row stands at the number of its enumerator, by which row_of finds it.
+/// Returns whether each row is at the index of its enumerator, which row_of relies on.
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(table); ++i)
     if (static_cast<size_t>(table[i].fn) != i) return false;
@@ -90,7 +90,7 @@ DType ufunc_float(DType t) {
   return bit_width(t) == 16 ? DType::f32 : DType::f64;
 }
 
-/// Functions of one float, whose results double holds exactly, except that sqrt rounds.
+/// Evaluates a function of one float. double holds every result exactly, except that sqrt rounds.
 double apply_real(Fn fn, double x) {
   switch (fn) {
     case Fn::sqrt: return std::sqrt(x);
@@ -102,7 +102,7 @@ double apply_real(Fn fn, double x) {
   }
 }
 
-/// Functions of an integer or bool. Infinities and NaNs do not exist there.
+/// Evaluates a function of an integer or bool, which is never infinite or NaN.
 Value apply_int(Fn fn, const Value &x) {
   switch (fn) {
     case Fn::abs: return is_signed_int(x.dtype) && to_int(x) < 0 ? apply(UnOp::neg, x) : x;
@@ -115,14 +115,14 @@ Value apply_int(Fn fn, const Value &x) {
   }
 }
 
-/// Integer remainder with the sign of x; 0 for y = 0, as numpy.fmod.
+/// Returns the integer remainder with the sign of x; 0 for y = 0, as numpy.fmod.
 Value truncated_mod(const Value &x, const Value &y) {
   Value floored = apply(BinOp::floor_mod, x, y);
   bool wrong_sign = is_signed_int(x.dtype) && floored.bits != 0 && (to_int(x) < 0) != (to_int(floored) < 0);
   return wrong_sign ? apply(BinOp::sub, floored, y) : floored;
 }
 
-/// Of operands outside the contract anything that does not trap.
+/// Returns the quotient rounded toward zero; for operands outside the contract any value, without a trap.
 Value truncated_quotient(const Value &x, const Value &y) {
   Value rest = truncated_mod(x, y);
   return apply(BinOp::floor_div, apply(BinOp::sub, x, rest), y);

@@ -1,6 +1,6 @@
-// The table of intrinsics: one row per function, read by the front end (name, arity), passes (cost, purity),
-// back ends and the derivation of gradients. Adding a function is adding a row, its meaning in scalar_ops or
-// its expansion in transform/math.
+// The table of intrinsics: one row per function. Its readers are the front end (name, arity), passes (cost,
+// purity), back ends and the derivation of gradients. A new function needs a row, and its meaning in
+// scalar_ops or its expansion in transform/math.
 #pragma once
 
 #include <span>
@@ -51,15 +51,15 @@ enum class Fn : uint8_t {
   fma,
   to_bits,
   from_bits,
-  scale,  ///< x · 2^n, rounded once, for n an integer in the type of x whose half is an exponent of it
+  scale,  ///< x · 2^n, rounded once; n is an integer in the type of x, and n / 2 an exponent of that type
   // integer operations as machines have them, for operands that transform/lowering/guard_operations guards
   quotient,     ///< rounded toward zero; the divisor is neither 0 nor -1
   remainder,    ///< x - quotient(x, y) · y
   shift_left,   ///< by a count from 0 to the width - 1
-  shift_right,  ///< likewise; of signed integers the sign is shifted in
+  shift_right,  ///< likewise; signed integers shift in the sign
 };
 
-/// How the result dtype follows from the (promoted) argument dtype.
+/// The rule for the result dtype, given the (promoted) argument dtype.
 enum class TypeRule : uint8_t {
   as_float,  ///< floats stay; integers become the float of the NumPy ufunc
   same,      ///< the argument's dtype
@@ -74,19 +74,19 @@ struct IntrinsicRow {
   uint8_t arity;
   TypeRule rule;
   Cost cost;
-  bool in_language;  ///< callable by name in kernels
-  bool folds;        ///< apply() defines it, so constants fold
-  std::string_view
-      derivative;  ///< by argument 0, over x (argument), y (result); "" when not differentiable in that form
+  bool in_language;             ///< callable by name in kernels
+  bool folds;                   ///< apply() defines it, so constants fold
+  std::string_view derivative;  ///< by argument 0, over x (argument) and y (result); "" if there is no
+                                ///< derivative in that form
 };
 
 std::span<const IntrinsicRow> intrinsics();
 const IntrinsicRow &row_of(Fn fn);
 const IntrinsicRow *find_intrinsic(std::string_view name);
-/// Result dtype for an argument of dtype `arg`.
+/// Returns the result dtype for an argument of dtype `arg`.
 DType result_dtype(Fn fn, DType arg);
 
-/// The meaning of the functions with `folds`.
+/// Evaluates a function with `folds`.
 Value apply(Fn fn, std::span<const Value> args);
 
 }  // namespace kw

@@ -1,13 +1,13 @@
-// Limits that parts of the compiler and the runtime share, each stated once. A limit that only one file knows
-// stands in that file.
+// Limits that parts of the compiler and the runtime share, each stated once. A limit that only one file uses
+// is in that file.
 #pragma once
 
 #include <cstdint>
 
 namespace kw {
 
-/// Extents, and the elements that an argument reaches, are below it (core.md 2), so that sums of a few of
-/// them cannot wrap in 64 bits. Products of extents are checked where they are made.
+/// Extents, and the elements that an argument reaches, are below this limit (core.md 2), so that sums of a
+/// few of them cannot wrap in 64 bits. Products of extents are checked where they are computed.
 inline constexpr int64_t max_extent = int64_t{1} << 46;
 
 /// The shape of a sum in the order `lanes` (language.md 3): 64 partial sums in blocks of 4,096 iterations.
@@ -17,11 +17,11 @@ inline constexpr int64_t sum_block_bits = 12, sum_block = int64_t{1} << sum_bloc
 /// Bytes of a cache line, on all machines that kernels are compiled for.
 inline constexpr uint32_t cache_line = 64;
 
-/// Iterations of an innermost loop without a look at the cancel flag: some 4 us, far below the 50 ms that
+/// Iterations of an innermost loop between two polls of the cancel flag: some 4 us, far below the 50 ms that
 /// Ctrl-C may take.
 inline constexpr int64_t max_trips_without_poll = 4096;
 
-/// The widest vector loop: a row of partial sums runs as one vector, and no other loop gains by a wider one.
+/// The widest vector loop: a row of partial sums runs as one vector, and no other loop gains from more.
 inline constexpr uint32_t max_vector_width = sum_lanes;
 
 }  // namespace kw

@@ -1,4 +1,4 @@
-// Walks that stop at inner loops, and searches along the definitions of locals.
+// Walks loop bodies without inner loops, and follows the definitions of locals.
 #include "ir/loops.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace kw {
 
-/// Steps of other sizes than 1 divide the distance in u64, which holds the distance of any two i64 values.
+/// Divides by a step other than 1 in u64, which holds the distance of any two i64 values.
 Expr steps_between(const Expr &low, const Expr &high, int64_t step) {
   uint64_t size = step > 0 ? static_cast<uint64_t>(step) : -static_cast<uint64_t>(step);
   if (size == 1) return sub(high, low);
@@ -20,14 +20,14 @@ Expr steps_between(const Expr &low, const Expr &high, int64_t step) {
   return cast(DType::i64, steps);
 }
 
-/// The forms with a step of 3 and of 1:
+/// Gives these forms for steps of 3 and of 1:
 ///     range(lo, hi, 3)   →   (max(hi - 1, lo) - lo) // 3 + 1 if lo < hi else 0
 ///     range(lo, hi)      →   hi - lo if lo < hi else 0
 Expr trips_between(const Expr &lo, const Expr &hi, int64_t step) {
   const Ref *extent = as<Ref>(hi);
   if (step == 1 && as_int(lo) == 0 && extent && extent->sym->kind == SymKind::extent) return hi;  // >= 0
   const Expr &low = step > 0 ? lo : hi, &high = step > 0 ? hi : lo;
-  // The room for sums is planned from both sides of the select: one trip is the least that this one says.
+  // The space for sums is planned from both sides of the select: this side gives one trip at least.
   auto last = [&] { return binary(BinOp::max, sub(high, const_int(1)), low); };
   bool is_one = step == 1 || step == -1;
   Expr all = is_one ? sub(high, low) : add(steps_between(low, last(), step), const_int(1));
@@ -41,7 +41,7 @@ bool fills_vector_register(const For &n) {
   if (n.kind != ForKind::vector) return false;
   for_each_statement(n.body, [&](const Stmt &s) {
     const Store *to = as<Store>(s);
-    // stores in inner loops do not count: the iterations of those are no lanes
+    // stores in inner loops do not count: the iterations of those are not lanes
     fills |= to && to->buf->space == Space::registers && to->buf->rank() == 1;
     return !as<For>(s) && !as<While>(s);
   });
@@ -78,7 +78,7 @@ bool holds_long_loop(const Stmt &root) {
   bool found = false;
   for_each_statement(root, [&](const Stmt &s) {
     const For *n = as<For>(s);
-    const Alloc *alloc = as<Alloc>(s);  // filling it is a loop
+    const Alloc *alloc = as<Alloc>(s);  // filling a buffer is a loop
     found |= as<While>(s) || (n && !fills_vector_register(*n) && !fits_one_vector(*n)) ||
              (alloc && alloc->fill != Fill::none);
     return !found;
@@ -88,7 +88,7 @@ bool holds_long_loop(const Stmt &root) {
 
 bool always_jumps(const Stmt &root) {
   for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
-    // control does not pass a statement that always jumps: one link of the chain decides
+    // control does not pass a statement that always jumps: one statement of the chain decides
     if (as<Jump>(*s)) return true;
     const If *n = as<If>(*s);
     if (n && n->no && always_jumps(n->yes) && always_jumps(n->no)) return true;

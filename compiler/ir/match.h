@@ -1,5 +1,5 @@
-// Exhaustive dispatch on the kind of a node: `match(e, [](const Load &) {…}, …)`. A missing kind is a compile
-// error.
+// Dispatches exhaustively on the kind of a node: `match(e, [](const Load &) {…}, …)`. A missing kind is a
+// compile error.
 #pragma once
 
 #include <utility>
@@ -24,7 +24,7 @@ decltype(auto) match(const Stmt &s, Fs &&...fs) {
   return std::visit(Overload{std::forward<Fs>(fs)...}, s.p->v);
 }
 
-/// The node as kind K, or null.
+/// Returns the node as kind K, or null.
 template <class K>
 const K *as(const Expr &e) {
   return e ? std::get_if<K>(&e.p->v) : nullptr;
@@ -43,7 +43,7 @@ struct AcceptsAny<F, H, std::variant<Ks...>> {
                                   std::is_invocable_v<F &, const Ks &, const H &, const H &>) ||
                                  ...);
 };
-/// True when F can be called as f(kind, handle) or f(kind, handle, original) for a kind of Expr.
+/// F can be called as f(kind, handle) or f(kind, handle, original) for a kind of Expr.
 template <class F>
 inline constexpr bool accepts_expression = AcceptsAny<F, Expr, decltype(ExprNode::v)>::value;
 /// Likewise for a kind of Expr or of Stmt.

@@ -1,4 +1,4 @@
-// Release of long statement chains.
+// Releases long statement chains.
 #include "ir/node.h"
 
 namespace kw {

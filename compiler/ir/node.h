@@ -9,19 +9,21 @@
 //   side of a Select is evaluated.
 // - Statements run in order. Let binds a value once for its body. Alloc makes a buffer that lives as
 //   long as its body runs; its elements are unspecified unless fill is zero. A mutable scalar is an
-//   Alloc of rank 0 in Space::registers. Back ends make cells of rank 1 there, of a constant size, whose
-//   elements are lanes: a vector loop as wide as the cell has iteration l in lane l.
+//   Alloc of rank 0 in Space::registers. Back ends make buffers of rank 1 there, of a constant size, whose
+//   elements are lanes: a vector loop of that width has iteration l in lane l.
 // - For runs iter = lo, lo + step, … while iter < hi (step > 0) or iter > hi (step < 0). lo and hi are
 //   evaluated once, and the body writes nothing that they read. `kind` is a fact that code generation acts
-//   on, `how` how it does so, `hint` a claim of the user that only the scheduler reads. vector promises that
-//   groups of `how.vector_width` iterations, one group after the other, may run statement by statement, all
-//   reads of a statement before its writes and inner loops in step; the other kinds but serial that the
-//   iterations may run in any order.
+//   on, `how` the plan for it, `hint` a claim of the user that only the scheduler reads. vector promises that
+//   groups of `how.vector_width` iterations, one group after the other, may run statement by statement: all
+//   reads of a statement precede its writes, and inner loops run in lockstep. All other kinds except serial
+//   promise that the iterations may run in any order.
 // - Check evaluates cond and ends the kernel with a fault when it is false. When cond is a comparison,
 //   the fault carries its operands as value and bound; an index check is `lt` of two u64 casts, so
 //   that negative indices fail too.
-// - Store{order}: how the sum or product that this store accumulates may be ordered, and the loops that it
-//   sums over: its band. It decides results, whatever the kinds of the loops around: a pass that renames a
+// - Store{order}: the permitted order of the sum or product that this store accumulates, and its reduction
+//   loops: the band. The order decides results, whatever the kinds of the enclosing loops. A pass that
+//   renames a loop renames it here; a pass that removes the mark must give the same bits without it. The
+//   store accumulates the same element in all iterations of the band.
 //   loop renames it here, and one that takes the mark away gives the same bits without it. The element that
 //   the store accumulates is the same one in all iterations of the band.
 #pragma once
@@ -38,7 +40,7 @@
 
 namespace kw {
 
-/// What a symbol names.
+/// The kind of thing that a symbol names.
 enum class SymKind : uint8_t { extent, stride, iter, local, param, buffer };
 
 struct SymNode {
@@ -114,9 +116,9 @@ enum class Fn : uint8_t;  // rows in ir/intrinsics
 enum class ForKind : uint8_t { serial, parallel, vector, unroll, grid, block };
 enum class Hint : uint8_t { none, serial, parallel, vectorize, unroll, reduce };
 enum class Order : uint8_t { source, lanes, any };
-/// What a buffer holds before the first store: anything, or zero. Of the kinds of zero the source says which:
-/// `meant` of np.zeros, where reading an unwritten element is no slip; `empty` of np.empty, where debug=True
-/// refuses to read one; `zero` of output_tensor and allocate. Code generation fills all three alike.
+/// The contents of a buffer before the first store: anything, or zero. The kinds of zero record the source.
+/// `meant` is np.zeros, where reading an unwritten element is intended. `empty` is np.empty, where debug=True
+/// refuses such a read. `zero` is output_tensor and allocate. Code generation fills all three alike.
 enum class Fill : uint8_t { none, zero, meant, empty };
 enum class JumpKind : uint8_t { break_loop, continue_loop };
 
@@ -144,23 +146,23 @@ struct Logic {
 };
 struct Select {
   Expr cond, yes, no;
-  /// A side that is evaluated in any case, which is safe: it loads nothing that the statement does not load
-  /// in any case (transform/lowering/if_convert).
+  /// The side is evaluated in any case. This is safe: it loads nothing that the statement does not load in
+  /// any case (transform/lowering/if_convert).
   bool eager_yes = false, eager_no = false;
 };
 struct Cast {
   Expr a;
-  bool in_range = false;  ///< of a float to an integer: the type holds its whole part
+  bool in_range = false;  ///< from a float to an integer: the type holds the whole part of the value
 };  // to the dtype of the node
 struct Call {
   Fn fn;
   std::vector<Expr> args;
 };
 
-/// The order of a sum or product with the loops that it sums over.
+/// The order of a sum or product, and its reduction loops.
 struct OrderMark {
   Order order = Order::source;
-  std::vector<Sym> band{};  ///< their iterators, outermost first; empty in source order
+  std::vector<Sym> band{};  ///< the iterators of the loops, outermost first; empty in source order
 
   // NOLINTNEXTLINE(google-explicit-constructor): source order needs no band
   OrderMark(Order order_ = Order::source, std::vector<Sym> band_ = {})
@@ -184,49 +186,49 @@ struct Alloc {
   Buf buf;
   Fill fill;
   Stmt body;
-  bool in_vector = false;  ///< of a cell: it is kept in lane 0 of a vector register
+  bool in_vector = false;  ///< a mutable scalar that is kept in lane 0 of a vector register
 };
 
-/// How a vector loop executes the iterations behind its whole vectors.
+/// How a vector loop executes the iterations that remain after its full vectors.
 enum class Tail : uint8_t {
-  scalar,                ///< one by one
-  masked,                ///< as vectors of one register, under a mask; of a loop that fills a register, all
-  overlapped,            ///< as vectors that end with the last iteration, so that some run twice; if the loop
-                         ///< is shorter than a register, one by one
+  scalar,      ///< one by one
+  masked,      ///< as vectors of one register, under a mask; all iterations if the loop fills a register
+  overlapped,  ///< as vectors that end with the last iteration, so that some run twice; if the loop
+               ///< is shorter than a register, one by one
   overlapped_or_masked,  ///< likewise, but under a mask if it is shorter
 };
-/// How a loop of its kind runs. A field that is 0 is not set.
+/// The plan for a loop of its kind. A field that is 0 is not set.
 struct LoopPlan {
-  /// Iterations that run at once: of a vector loop, and of a parallel loop whose sums in the order `lanes`
-  /// are to be vectorized (transform/lowering/lower_reductions).
+  /// Iterations that run at once. Set for vector loops, and for parallel loops whose sums in the order
+  /// `lanes` are to be vectorized (transform/lowering/lower_reductions).
   uint32_t vector_width = 0;
-  uint32_t unroll = 0;  ///< copies of the body that are written out, of a loop that is not vectorized
-  uint32_t jam = 0;     ///< of a loop after unroll_and_jam: source iterations that one iteration executes
-  uint32_t chunk = 0;   ///< of a parallel loop: iterations that a thread claims at once
-  /// Of a parallel loop over blocks of another loop: iterations of that loop in a block. The body is that
-  /// loop and nothing else:
+  uint32_t unroll = 0;  ///< copies of the body that are written out, in a loop that is not vectorized
+  uint32_t jam = 0;     ///< after unroll_and_jam: source iterations that one iteration executes
+  uint32_t chunk = 0;   ///< parallel loops: iterations that a thread claims at once
+  /// For a parallel loop over blocks of another loop: iterations of that loop in a block. The body is exactly
+  /// that loop:
   ///     for b in parallel(lo, hi, size, block_of=size): for i in vector(b, min(hi, b + size))
   int64_t block_of = 0;
-  int64_t max_trips = 0;  ///< the loop runs at most so many iterations
+  int64_t max_trips = 0;  ///< upper bound of the trip count
   Tail tail = Tail::scalar;
-  /// Of a parallel loop that holds only another one, whose bounds it does not change: threads share the
-  /// iterations of both where this loop has fewer than there are threads.
+  /// For a parallel loop that holds only another parallel loop, whose bounds it does not change: threads
+  /// share the iterations of both if this loop has fewer iterations than there are threads.
   uint32_t collapse = 0;
-  /// Of a loop over rows that holds only a vector loop over the elements of a row: where rows lie end to end,
-  /// all are executed as one row.
+  /// For a loop over rows that holds only a vector loop over the elements of a row: if the rows are
+  /// contiguous, all are executed as one row.
   uint32_t flatten = 0;
-  /// Of a loop in a region: its stores to outputs that the function only writes are non-temporal in large
-  /// calls, where their rows begin at cache lines.
+  /// For a loop in a parallel region: its stores to outputs that the function only writes are non-temporal in
+  /// large calls, if their rows begin at cache lines.
   uint32_t stream = 0;
-  uint32_t prefetch = 0;  ///< of a vector loop: its contiguous loads ask for the page behind them too
+  uint32_t prefetch = 0;  ///< vector loops: contiguous loads prefetch the page after them, too
   uint32_t transpose =
-      0;  ///< of a loop inside a vector loop: memory is accessed in rows, transposed in registers
-  uint32_t chunks_per_thread = 0;  ///< of a parallel loop without a chunk: 0 is one
+      0;  ///< for a loop inside a vector loop: memory is accessed in rows, transposed in registers
+  uint32_t chunks_per_thread = 0;  ///< parallel loops without a chunk: 0 is one
 
   friend bool operator==(const LoopPlan &, const LoopPlan &) = default;
 };
 
-/// Calls f(name, field) for each field: what printing and parsing walk over.
+/// Calls f(name, field) for each field, for printing and parsing.
 template <class Plan, class F>
 void for_each_field(Plan &plan, F &&f) {
   f("vector_width", plan.vector_width);
@@ -244,12 +246,12 @@ void for_each_field(Plan &plan, F &&f) {
   f("chunks_per_thread", plan.chunks_per_thread);
 }
 
-/// Which loop of the source program a loop executes iterations of, counted from 1 in the order of the text; 0
-/// for a loop that the compiler adds. Every rewrite keeps it, so that several loops may share one. Like a Loc
-/// it is no part of the meaning: it is neither printed nor compared.
+/// The number of the source loop whose iterations a loop executes, counted from 1 in source order; 0 for a
+/// loop that the compiler adds. Every rewrite keeps it, so several loops may share a number. Like a Loc it
+/// has no meaning: it is neither printed nor compared.
 using LoopId = uint32_t;
 
-/// The rows of a buffer have so many elements: its next to last stride.
+/// The row length of a buffer, in elements: its next to last stride.
 struct RowLength {
   Buf buf;
   int64_t length;
@@ -264,8 +266,8 @@ struct For {
   LoopPlan how;
   Stmt body;
   LoopId id = 0;
-  Expr most_threads{};  ///< of a parallel loop: how many threads its work is worth, i64; null: all
-  /// Of a vector loop: assumed lengths of rows, for which it has a version of its own.
+  Expr most_threads{};  ///< parallel loops: number of threads that the work is worth, i64; null: all
+  /// Assumed row lengths for which a vector loop has a version of its own.
   std::vector<RowLength> row_lengths{};
 };
 
@@ -306,7 +308,7 @@ struct StmtNode {
   StmtNode(uint16_t depth_, Loc loc_, decltype(v) v_) : depth(depth_), loc(loc_), v(std::move(v_)) {}
   StmtNode(const StmtNode &) = default;
   StmtNode &operator=(const StmtNode &) = delete;
-  /// Releases chains of Let, Alloc and Seq iteratively: their length is bounded by nothing.
+  /// Releases chains of Let, Alloc and Seq iteratively, because their length is unbounded.
   ~StmtNode();
 };
 
@@ -314,8 +316,8 @@ inline DType Expr::dtype() const { return p->dtype; }
 inline Loc Expr::loc() const { return p->loc; }
 inline Loc Stmt::loc() const { return p->loc; }
 
-/// The statement that ends this one and continues its chain: the body of a Let or Alloc, the last item of a
-/// Seq; else null.
+/// Returns the statement that continues the chain of this one: the body of a Let or Alloc, or the last item
+/// of a Seq; else null.
 const Stmt *next_in_block(const StmtNode &s);
 
 inline constexpr uint32_t max_depth = 1000;

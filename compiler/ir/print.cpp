@@ -1,4 +1,4 @@
-// The printer. Names are given at first use: i, then i_1 for another symbol called i.
+// The printer. It assigns names at first use: i, then i_1 for another symbol called i.
 #include "ir/print.h"
 
 #include <algorithm>
@@ -88,7 +88,7 @@ class Printer {
   int share_count_ = 0;
 };
 
-/// A string literal of one line.
+/// Returns a string literal of one line.
 static std::string quoted(std::string_view text) {
   std::string out = "'";
   for (char c : text) {
@@ -113,11 +113,11 @@ std::string Printer::list(const std::vector<Expr> &items) {
   for (const Expr &e : items) out += (out.empty() ? "" : ", ") + expr(e);
   return out;
 }
-/// A buffer of rank 0 is indexed by the empty tuple, as in NumPy: `x[()]`.
+/// Indexes a buffer of rank 0 by the empty tuple, as in NumPy: `x[()]`.
 std::string Printer::index(const std::vector<Expr> &items) {
   return items.empty() ? "[()]" : "[" + list(items) + "]";
 }
-/// A tuple of one element keeps its comma: `(n,)`.
+/// Keeps the comma of a tuple of one element: `(n,)`.
 std::string Printer::tuple(const std::vector<Expr> &items) {
   return "(" + list(items) + (items.size() == 1 ? ",)" : ")");
 }
@@ -138,11 +138,11 @@ std::string Printer::literal(DType t, uint64_t bits) {
 
 namespace {
 
-/// The parts of an expression, children first, and how often each is used.
+/// Lists the parts of an expression, children first, and counts the uses of each.
 class Parts {
  public:
   explicit Parts(const Expr &root) { visit(root); }
-  /// Nodes that the text of the whole as a tree would have; saturates.
+  /// Nodes of the whole expression as a tree; saturates.
   double tree_size = 0;
   std::vector<Expr> in_order;
   std::unordered_map<const ExprNode *, int> uses;
@@ -150,7 +150,7 @@ class Parts {
  private:
   void visit(const Expr &e) {
     if (uses[e.p.get()]++) return tree_size += sizes_[e.p.get()], void();
-    // a node that is met again adds the size that its first visit has measured
+    // a node that is visited again adds the size measured at its first visit
     double before = tree_size++;
     match(
         e, [](const Const &) {}, [](const Ref &) {}, [&](const Load &n) { visit_all(n.index); },
@@ -167,15 +167,15 @@ class Parts {
   std::unordered_map<const ExprNode *, double> sizes_;
 };
 
-// Nodes of an expression that is printed as a tree. Chosen: a line of text that people can still read.
+// Most nodes of an expression that is printed as a tree. Chosen: a line of text that people can still read.
 constexpr double longest_tree = 400;
-// Nesting of printed expressions. Chosen, so that the parser needs little stack.
+// Deepest nesting of printed expressions. Chosen so that the parser needs little stack.
 constexpr int deepest_text = 40;
 
 }  // namespace
 
-/// Expressions that would be too long as trees get lines `share(3, …)` before their statement, for the parts
-/// that occur again or nest deeply; these print as `shared(3)`.
+/// Prints lines `share(3, …)` before the statement of an expression that would be too long as a tree. They
+/// define the parts that occur again or nest deeply; these parts then print as `shared(3)`.
 const Expr &Printer::prepared(const Expr &e) {
   shared_.clear();
   Parts parts(e);
@@ -299,8 +299,8 @@ void Printer::nested(const Stmt &s) {
   --indent_;
 }
 
-/// `last` tells that the enclosing block ends here, so that a Let or Alloc may run to its end without an
-/// indented body. Chains are followed without recursion.
+/// Prints a block. `last` tells that the enclosing block ends here, so that a Let or Alloc may run to its end
+/// without an indented body. Follows chains without recursion.
 void Printer::block(const Stmt &root, bool last) {
   Stmt s = root;
   while (true) {
@@ -349,7 +349,7 @@ void Printer::statement(const Stmt &root) {
         line(
             cat(target, operand(n.value), " @ ", order_text(n.order.order), "(", join_text(band, ", "), ")"));
       },
-      // the block goes on behind the Let, so that its body needs an indented block of its own
+      // the block continues after the Let, so its body needs an indented block of its own
       [&](const Let &n) {
         std::string value = expr(prepared(n.value));
         line(cat("with let(", name(n.sym), ", ", short_name(n.sym->dtype), ", ", value, "):"));

@@ -1,7 +1,7 @@
-// Canonical text of IR, in kernel syntax under the line "# kw-ir 2". Equal functions print equal text in
-// every process; the front end's IR mode parses it back. Parts that an expression uses again and again are
-// named on lines before its statement, `share(1, x * x)`, where the text as a tree would be long. Not the
-// place for pretty colours or source lines.
+// Prints IR as canonical text, in kernel syntax under the line "# kw-ir 2". Equal functions print equal text
+// in every process; the front end's IR mode parses it back. If the text of an expression would be long as a
+// tree, its repeated parts get names on lines before its statement, `share(1, x * x)`. Prints no colours and
+// no source lines.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace kw {
 
 std::string print(const Func &f);
-/// One expression with the plain names of its symbols; for messages.
+/// Prints one expression with the plain names of its symbols, for messages.
 std::string print(const Expr &e);
 
 std::string_view op_text(BinOp op);

@@ -1,5 +1,5 @@
-// The order of a rewrite: children before the node, the heads of a chain in source order, its links from the
-// innermost outwards. Decides no replacement.
+// Fixes the order of a rewrite: children before the node, the heads of a chain in source order, its links
+// from the innermost outwards. Chooses no replacement.
 #include "ir/rewrite.h"
 
 #include <optional>
@@ -8,14 +8,14 @@ namespace kw::detail {
 
 namespace {
 
-/// The list after the rewrite; empty when nothing changed.
+/// Returns the list after the rewrite; empty if nothing changed.
 template <class F>
 std::vector<Expr> new_list(const std::vector<Expr> &list, F &f) {
   std::vector<Expr> out;
   for (size_t i = 0; i < list.size(); ++i) {
     Expr mapped = f(list[i]);
     if (out.empty() && mapped.p == list[i].p) continue;
-    if (out.empty()) out = list;  // those before it have not changed
+    if (out.empty()) out = list;  // earlier items have not changed
     out[i] = std::move(mapped);
   }
   return out;
@@ -23,8 +23,7 @@ std::vector<Expr> new_list(const std::vector<Expr> &list, F &f) {
 
 using Statement = decltype(StmtNode::v);
 
-/// The copy of a kind in which one operand after the other takes the place of what it was; nothing until one
-/// has changed.
+/// Copies a node kind and replaces its operands one by one; holds nothing until an operand has changed.
 template <class K>
 class Changed {
  public:
@@ -47,7 +46,7 @@ class Changed {
   std::optional<Statement> new_;
 };
 
-/// A statement with everything below it mapped but its chain continuation; nothing when that changed nothing.
+/// Maps everything below a statement except its chain continuation; returns nothing if that changed nothing.
 template <class F>
 std::optional<Statement> with_new_heads(const Stmt &s, F &f) {
   auto one = [&](const auto &n, auto... members) {
@@ -85,7 +84,7 @@ void set_next(Statement &v, const Stmt &next) {
   if (auto *seq = std::get_if<Seq>(&v)) seq->items.back() = next;
 }
 
-/// Items that became sequences are spliced in: no Seq stands directly in another.
+/// Rebuilds a statement. Splices in items that became sequences: no Seq may be an item of another.
 Stmt remake(Loc loc, Statement v) {
   if (auto *items = std::get_if<Seq>(&v)) return seq(std::move(items->items), loc);
   return make_stmt(loc, std::move(v));
@@ -93,8 +92,9 @@ Stmt remake(Loc loc, Statement v) {
 
 }  // namespace
 
-/// Most nodes stay as they are: nothing is copied before an operand has changed. Each kind has a function of
-/// its own, so that the frames of a deep recursion hold the temporaries of one kind only.
+/// Maps the operands of a node. Most nodes stay as they are, so nothing is copied before an operand has
+/// changed. Each kind has a function of its own, so that the frames of a deep recursion hold the temporaries
+/// of one kind only.
 template <class F>
 class Operands {
  public:
@@ -142,7 +142,7 @@ class Operands {
   F &f_;
 };
 
-/// One function for the expressions of a statement and one for the statements below it.
+/// Applies one function to the expressions of a statement and another to the statements below it.
 struct PartsMap {
   const std::function<Expr(const Expr &)> &expr;
   const std::function<Stmt(const Stmt &)> &stmt;
@@ -156,7 +156,7 @@ Expr Rebuild::with_new_operands(const Expr &e) {
 
 Expr Rebuild::operator()(const Expr &e) {
   if (!changes_expressions_) return e;
-  // a node with one owner is met once: only shared nodes need the table
+  // a node with one owner is visited once: only shared nodes need the table
   bool is_shared = e.p.use_count() > 1;
   if (const Expr *found = is_shared ? exprs_.find(e.p.get()) : nullptr) return *found;
   Expr out = apply(with_new_operands(e), e);
@@ -186,7 +186,7 @@ Stmt Rebuild::operator()(const Stmt &root) {
     if (const Stmt *old = next_in_block(*chain[i]->p); old && old->p != tail.p)
       set_next(now ? *now : now.emplace(chain[i]->p->v), tail);
     Stmt rebuilt = now ? remake(chain[i]->loc(), std::move(*now)) : *chain[i];
-    bool dissolved = as<Seq>(*chain[i]) && !as<Seq>(rebuilt);  // its one item has met the rules already
+    bool dissolved = as<Seq>(*chain[i]) && !as<Seq>(rebuilt);  // the rules have seen its one item
     tail = dissolved ? rebuilt : apply(rebuilt, *chain[i]);
     bool is_shared = chain[i]->p.use_count() > 1;
     if (is_shared && stmts_.insert(chain[i]->p.get(), tail)) keep_stmts_.push_back(*chain[i]);

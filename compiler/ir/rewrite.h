@@ -1,7 +1,7 @@
-// Bottom-up rewriting: every lambda is called as f(kind, rebuilt handle) and returns the replacement (or the
-// handle). Unchanged parts are shared: when nothing matched the same pointer comes back. Each shared node is
-// rewritten once. A lambda that takes a third argument gets the handle as it was before its children were
-// rebuilt.
+// Rewrites bottom-up: calls the first lambda for the kind of each node as f(kind, rebuilt handle). The lambda
+// returns the replacement, or the handle. Unchanged parts are shared: if nothing matched, the same pointer
+// comes back. Each shared node is rewritten once. A lambda with a third argument gets the handle from before
+// its children were rebuilt.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace kw {
 
 namespace detail {
 
-/// The way through the nodes and what is rebuilt, which is the same for all lambdas.
+/// Traverses and rebuilds nodes; this part is the same for all lambdas.
 class Rebuild {
  public:
   Expr operator()(const Expr &e);
@@ -51,7 +51,7 @@ class Rewriter final : public Rebuild {
   H choose(const H &h, const H &original) {
     return std::visit([&](const auto &kind) { return apply_rules<0>(kind, h, original); }, h.p->v);
   }
-  /// The first rule that takes this kind decides.
+  /// Applies the first rule that takes this kind.
   template <size_t I, class K, class H>
   H apply_rules(const K &kind, const H &h, const H &original) {
     if constexpr (I == sizeof...(Fs)) {
@@ -80,12 +80,12 @@ H rewrite(const H &root, Fs &&...fs) {
   return root ? rewriter(root) : root;
 }
 
-/// The expression with f(operand) for each operand, in the order of evaluation; the handle itself where
+/// Returns the expression with f(operand) for each operand, in the order of evaluation; the handle itself if
 /// nothing changed.
 Expr map_operands(const Expr &e, const std::function<Expr(const Expr &)> &f);
 
-/// The statement with the expressions that it evaluates, its blocks and the rest of its block replaced; the
-/// handle itself where nothing changed.
+/// Returns the statement with the expressions that it evaluates, its blocks and the rest of its block
+/// replaced; the handle itself if nothing changed.
 Stmt map_parts(const Stmt &s, const std::function<Expr(const Expr &)> &of_expr,
                const std::function<Stmt(const Stmt &)> &of_stmt);
 

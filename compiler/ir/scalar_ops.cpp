@@ -11,14 +11,14 @@ namespace kw {
 
 namespace {
 
-/// Returns a word in which the bits of a value of the type are set.
+/// Returns a word in which all bits of the type's values are set.
 uint64_t mask_of(DType t) {
   uint32_t width = bit_width(t);
   return width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
 }
 
-/// Bits of the 16-bit float with `exponent_bits` and `mantissa_bits` nearest to v (ties to even). NaNs
-/// become quiet and keep the leading bits of their payload, as the conversions of all machines have it.
+/// Returns the bits of the 16-bit float with `exponent_bits` and `mantissa_bits` nearest to v (ties to even).
+/// NaNs become quiet and keep the leading bits of their payload, as all machines convert them.
 uint64_t narrow(double v, int exponent_bits, int mantissa_bits) {
   uint64_t sign = std::signbit(v) ? uint64_t{1} << 15 : 0;
   uint64_t infinity = ((uint64_t{1} << exponent_bits) - 1) << mantissa_bits;
@@ -31,14 +31,13 @@ uint64_t narrow(double v, int exponent_bits, int mantissa_bits) {
   int exponent = v == 0 || std::isinf(v) ? 1 - bias : std::ilogb(v);
   if (std::isinf(v) || exponent > bias) return sign | infinity;
   if (exponent < 1 - bias) exponent = 1 - bias;
-  // units of the last place; nearbyint rounds ties to even and a carry into the exponent is what addition
-  // does
+  // units of the last place; nearbyint rounds ties to even, and the addition carries into the exponent
   auto units = static_cast<uint64_t>(std::nearbyint(std::ldexp(v, mantissa_bits - exponent)));
   uint64_t biased = static_cast<uint64_t>(exponent + bias - 1);
   return sign | ((biased << mantissa_bits) + units);
 }
 
-/// The value of a float16; NaNs become quiet and keep their payload.
+/// Returns the value of a float16; NaNs become quiet and keep their payload.
 double widen(uint64_t bits) {
   constexpr int exponent_bits = 5, mantissa_bits = 10;
   uint64_t mantissa = bits & ((uint64_t{1} << mantissa_bits) - 1);
@@ -71,11 +70,11 @@ T float_max(T a, T b) {
   return a > b ? a : b;
 }
 
-/// Quotient and remainder as numpy.floor_divide and numpy.remainder compute them.
+/// Computes quotient and remainder as numpy.floor_divide and numpy.remainder do.
 template <class T>
 void float_divmod(T a, T b, T &quotient, T &remainder) {
   remainder = std::fmod(a, b);
-  // fmod has given NaN, which stays the remainder
+  // fmod returned NaN, which stays the remainder
   if (b == 0) {
     quotient = a / b;
     return;
@@ -137,7 +136,7 @@ Value apply_float(BinOp op, const Value &a, const Value &b) {
   return from_double(a.dtype, float_binary(op, x, y));
 }
 
-/// Rounds toward negative infinity, as Python does. A divisor of -1 is apart: INT64_MIN / -1 traps.
+/// Rounds toward negative infinity, as Python does. Handles a divisor of -1 separately: INT64_MIN / -1 traps.
 int64_t floor_div_int(int64_t a, int64_t b) {
   if (b == 0) return 0;
   if (b == -1) return static_cast<int64_t>(-static_cast<uint64_t>(a));
@@ -150,7 +149,8 @@ int64_t floor_mod_int(int64_t a, int64_t b) {
   return r != 0 && ((r < 0) != (b < 0)) ? r + b : r;
 }
 
-/// Counts outside the width shift out all bits: the result is 0, or copies of the sign for a signed shr.
+/// Shifts a value. Counts outside the width shift out all bits: the result is 0, or the sign for a signed
+/// shr.
 Value shift(BinOp op, const Value &a, const Value &b) {
   uint32_t width = bit_width(a.dtype);
   bool in_range = is_signed_int(b.dtype) ? to_int(b) >= 0 && to_int(b) < width : b.bits < width;
@@ -190,7 +190,7 @@ Value apply_integer(BinOp op, const Value &a, const Value &b) {
   internal_error(__FILE__, __LINE__, "true division of integers");
 }
 
-/// Arithmetic of bool is logic, as in NumPy: + is `or`, * is `and`.
+/// Computes with bools by logic, as NumPy does: + is `or`, * is `and`.
 Value apply_bool(BinOp op, const Value &a, const Value &b) {
   switch (op) {
     case BinOp::add:
@@ -208,7 +208,7 @@ Value apply_bool(BinOp op, const Value &a, const Value &b) {
   }
 }
 
-/// Truncates toward zero and saturates; NaN gives 0.
+/// Converts to an integer: truncates toward zero and saturates; NaN gives 0.
 Value saturate(DType to, double v) {
   if (std::isnan(v)) return {to, 0};
   uint32_t width = bit_width(to);
@@ -222,7 +222,7 @@ Value saturate(DType to, double v) {
   return {to, static_cast<uint64_t>(v)};
 }
 
-/// Integers to float32 and narrower must not round twice through double.
+/// Converts an integer. float32 and narrower types must not be rounded twice through double.
 Value int_to_float(DType to, const Value &a) {
   bool negative = is_signed_int(a.dtype) && to_int(a) < 0;
   uint64_t magnitude = negative ? -static_cast<uint64_t>(to_int(a)) : a.bits;

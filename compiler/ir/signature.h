@@ -1,5 +1,6 @@
-// What one compiled version of a kernel is for: the kinds of its arguments and the values it captures. Filled
-// by the dispatcher, read by the front end, hashed into the cache key. Holds no extents and no addresses.
+// Identifies one compiled version of a kernel: the kinds of its arguments and the values it captures. The
+// dispatcher fills it, the front end reads it, and the cache key holds its hash. Holds no extents and no
+// addresses.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +21,19 @@ struct ArgSpec {
   DType dtype = DType::f32;
   uint8_t rank = 0;
   StrideClass stride_class = StrideClass::contiguous;
-  /// Index of the first argument that is the same view, which the kernel then treats as the same buffer. Its
-  /// own index, or any greater number, when there is none.
+  /// Index of the first argument that is the same view; the kernel then treats both as one buffer. If there
+  /// is none: the argument's own index, or any greater number.
   uint8_t alias = UINT8_MAX;
 };
 
 struct Signature {
   std::vector<ArgSpec> args;
   std::vector<StrideClass> outs;     ///< classes of the arrays given as out=; empty: all contiguous
-  std::vector<uint8_t> out_aliases;  ///< of outputs whose array is the same view as an argument: its index,
+  std::vector<uint8_t> out_aliases;  ///< index of the argument that is the same view as the output's array,
                                      ///< else UINT8_MAX; may be shorter than the outputs
 };
 
-/// Of the arguments the captured arrays, which a call does not show, are the last ones.
+/// Captured arrays, which a call does not pass, are the last of the arguments.
 inline constexpr size_t max_rank = 8, max_args = 64, max_outputs = 32;
 
 /// A value captured from a closure or from globals.
@@ -47,22 +48,22 @@ struct Captured {
     word,
     module,
     function,
-    scalar,  ///< of NumPy: strong
-    array,   ///< an argument that the call does not show
+    scalar,  ///< a NumPy scalar, which is strong
+    array,   ///< an argument that the call does not pass
     other
   };
   Kind kind = Kind::other;
-  /// Absent when the int needs more than 64 bits; a function's number, the bits of a scalar, the number of an
-  /// array among the captured ones.
+  /// An int, absent if it needs more than 64 bits; the number of a function; the bits of a scalar; the number
+  /// of an array among the captured ones.
   std::optional<int64_t> integer;
-  bool exceeds_int64 = false;  ///< `integer` holds the bits of a number from 2^63 on
+  bool exceeds_int64 = false;  ///< `integer` holds the bits of a number of at least 2^63
   double real = 0;
-  std::string text;  ///< text itself; the word, module or type name
+  std::string text;  ///< the text, the word, or the name of a module or type
   DType dtype = DType::f64;
-  std::vector<Captured> items;  ///< tuple
+  std::vector<Captured> items;  ///< of a tuple
   std::vector<std::pair<std::string, Captured>>
-      attributes;  ///< module: the attributes that the kernel's code names; function: what it captures, and
-                   ///< the default of its parameter p as "p="; only with the first mention of its number
+      attributes;  ///< of a module: the attributes that the kernel's code names; of a function: its captures,
+                   ///< and the default of its parameter p as "p=", only with the first mention of its number
 };
 using Captures = std::vector<std::pair<std::string, Captured>>;
 

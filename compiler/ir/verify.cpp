@@ -33,7 +33,7 @@ class Verifier {
   bool need(bool ok, std::string_view what) { return ok || fail(std::string(what)); }
 
   bool bind(const Sym &s);
-  /// What was sound may name a symbol that is out of scope now.
+  /// Ends the scope of a symbol; forgets the checked expressions, which may name it.
   void hide(const SymNode *s) {
     visible_.erase(s);
     sound_.clear();
@@ -54,12 +54,12 @@ class Verifier {
 
   std::string error_;  ///< the first error; empty while none is found
   Overlap overlap_ = Overlap::none;
-  std::vector<const For *> loops_;  ///< around the place, outermost first
+  std::vector<const For *> loops_;  ///< the enclosing loops, outermost first
   std::unordered_map<const For *, LoopInvariance> invariance_;
   size_t site_count_ = 0;
   int jump_targets_ = 0;  ///< serial and while loops that a jump at this place may refer to
   bool in_parallel_ = false;
-  std::unordered_set<const SymNode *> cells_;  ///< made in the innermost parallel loop around
+  std::unordered_set<const SymNode *> cells_;  ///< made in the innermost enclosing parallel loop
   std::unordered_set<const SymNode *> bound_, visible_;
   std::unordered_set<const ExprNode *> sound_;  ///< shared expressions that were checked in this scope
 };
@@ -105,7 +105,7 @@ bool Verifier::binary_ok(const Expr &e, const Binary &n) {
 
 bool Verifier::expr(const Expr &e) {
   if (!need(bool(e), "an expression is missing")) return false;
-  // a shared expression is checked once per scope: `hide` empties the set whenever a symbol goes
+  // a shared expression is checked once per scope: `hide` empties the set whenever a scope ends
   if (e.p.use_count() > 1 && sound_.count(e.p.get())) return true;
   if (!need(e->depth <= max_depth, "depth exceeds its limit")) return false;
   if (!need(e->depth == expected_depth(*e.p), "an expression has the wrong depth")) return false;
@@ -144,7 +144,7 @@ bool Verifier::expr(const Expr &e) {
   return ok;
 }
 
-/// Whether the store adds or multiplies to its element, also by an fma.
+/// Returns whether the store adds to its element or multiplies it, also by an fma.
 static bool accumulates(const Store &n) {
   if (accumulation_of(n).is_sum_or_product()) return true;
   const Call *call = as<Call>(n.value);
@@ -152,14 +152,14 @@ static bool accumulates(const Store &n) {
   return read && same_place(*read, n);
 }
 
-/// The loops of a band stand around the store. In no two iterations of them the store accumulates different
-/// elements; those of a sum in lanes, which counts the iterations of its band, have fixed bounds.
+/// Checks that the loops of a band enclose the store and that the store accumulates one element in all their
+/// iterations. A sum in the order `lanes` counts the iterations of its band, so their bounds must be fixed.
 bool Verifier::mark_ok(const Store &n) {
   bool lanes = n.order == Order::lanes;
   if (!need(!lanes || !n.order.band.empty(), "a sum in lanes names no loops") ||
       !need(!lanes || accumulates(n), "a store in lanes adds nothing to its element"))
     return false;
-  size_t at = 0;  // of the loop that the last name stands for
+  size_t at = 0;  // index of the loop of the last name
   for (const Sym &name : n.order.band) {
     while (at < loops_.size() && loops_[at]->iter != name) ++at;
     if (at == loops_.size())
@@ -175,7 +175,7 @@ bool Verifier::mark_ok(const Store &n) {
   return true;
 }
 
-/// Whether every field of the plan that is set means something for loops of this kind.
+/// Returns whether every set field of the plan applies to loops of this kind.
 static bool fits_kind(const LoopPlan &how, ForKind kind) {
   bool parallel = kind == ForKind::parallel, vector = kind == ForKind::vector;
   bool serial = kind == ForKind::serial;
@@ -188,7 +188,7 @@ static bool fits_kind(const LoopPlan &how, ForKind kind) {
          (!how.chunks_per_thread || (parallel && !how.chunk));
 }
 
-/// Whether a loop over blocks holds the loop over one of them and nothing else.
+/// Returns whether a loop over blocks holds exactly the loop over one of them.
 static bool holds_its_block(const For &blocks) {
   const For *n = loop_in_blocks(blocks);
   const Ref *first = n ? as<Ref>(n->lo) : nullptr;
@@ -204,14 +204,14 @@ static bool holds_its_block(const For &blocks) {
   return only_there;
 }
 
-/// Whether a loop with constant bounds keeps within the most iterations that its plan tells. Back ends leave
-/// out what could run more.
+/// Returns whether a loop with constant bounds stays within the trip count of its plan. Back ends omit code
+/// for further iterations.
 static bool keeps_max_trips(const For &n) {
   auto trips = n.how.max_trips ? as_int(trips_of(n)) : std::nullopt;
   return n.how.max_trips >= 0 && (!trips || *trips <= n.how.max_trips);
 }
 
-/// The fields that say how a loop runs fit its kind and name what is there.
+/// Checks that the plan of a loop fits its kind and its body, and names visible buffers.
 bool Verifier::plan_ok(const For &n) {
   if (!need(fits_kind(n.how, n.kind), "the plan of a loop has a field of another kind of loop")) return false;
   if (!need(n.kind != ForKind::unroll || n.how.unroll >= 2, "an unroll loop has fewer than 2 copies"))

@@ -1,4 +1,4 @@
-// The order of a walk: a node, then what stands below it; the continuation of a chain without recursion.
+// Fixes the order of a walk: a node, then the nodes below it; follows a chain without recursion.
 // Calls no lambda itself.
 #include "ir/walk.h"
 

@@ -1,6 +1,6 @@
-// Read-only traversal. `walk`: every lambda names the kinds it wants and is called as f(kind, handle),
-// parents before children, each shared node once. `for_each_…`: the parts of one node, for traversals that
-// keep a scope of their own. Buffers' extents are not visited: they belong to the declaration, see ir/func.
+// Traverses IR without changing it. `walk` calls every lambda for the kinds it takes as f(kind, handle),
+// parents before children, each shared node once. `for_each_…` visits the parts of one node, for traversals
+// that keep a scope of their own. Skips the extents of buffers: they belong to the declaration, see ir/func.
 #pragma once
 
 #include <tuple>
@@ -10,7 +10,7 @@
 
 namespace kw {
 
-/// When an operand is evaluated: always, or only where a condition beside it has the value `holds`.
+/// The condition for evaluating an operand: none, or that `cond` beside it has the value `holds`.
 struct OperandGuard {
   const Expr *cond = nullptr;
   bool holds = true;
@@ -40,7 +40,7 @@ void for_each_operand(const Expr &e, F &&f) {
   for_each_guarded_operand(e, [&](const Expr &operand, const OperandGuard &) { f(operand); });
 }
 
-/// Calls f(operand) for the operands that evaluating the expression evaluates in any case.
+/// Calls f(operand) for the operands that the expression evaluates in any case.
 template <class F>
 void for_each_certain_operand(const Expr &e, F &&f) {
   for_each_guarded_operand(e, [&](const Expr &operand, const OperandGuard &guard) {
@@ -48,8 +48,8 @@ void for_each_certain_operand(const Expr &e, F &&f) {
   });
 }
 
-/// Calls f(e) for each expression that a statement itself evaluates: subscripts before the value; not those
-/// in its blocks.
+/// Calls f(e) for each expression that a statement itself evaluates, subscripts before the value. Skips the
+/// expressions in its blocks.
 template <class F>
 void for_each_expression(const Stmt &s, F &&f) {
   match(
@@ -80,7 +80,7 @@ void for_each_block(const Stmt &s, F &&f) {
       [](const Check &) {}, [](const Seq &) {});
 }
 
-/// Calls f(s) for each statement of a block in source order; a sequence is met as its items.
+/// Calls f(s) for each statement of a block in source order; a sequence counts as its items.
 template <class F>
 void for_each_in_block(const Stmt &root, F &&f) {
   for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
@@ -90,9 +90,9 @@ void for_each_in_block(const Stmt &root, F &&f) {
   }
 }
 
-/// Calls visit(s) for each statement below a root in source order, those in loops and branches too: a loop or
-/// branch comes before its blocks, which are left out if visit returns false. Unlike `walk` it does not look
-/// at expressions and meets shared statements each time.
+/// Calls visit(s) for each statement below a root in source order, also in loops and branches. A loop or
+/// branch comes before its blocks, which are skipped if visit returns false. Unlike `walk` it does not look
+/// at expressions, and it visits shared statements each time.
 template <class F>
 void for_each_statement(const Stmt &root, F &&visit) {
   for_each_in_block(root, [&](const Stmt &s) {
@@ -102,7 +102,7 @@ void for_each_statement(const Stmt &root, F &&visit) {
 
 namespace detail {
 
-/// The way through the nodes, which is the same for all lambdas.
+/// Traverses the nodes; this part is the same for all lambdas.
 class Traversal {
  public:
   void visit(const Expr &e);
@@ -116,7 +116,7 @@ class Traversal {
   virtual void meet(const Expr &e) = 0;
   virtual void meet(const Stmt &s) = 0;
 
-  bool meets_expressions_;  ///< most walks want statements only, which are a fraction of the nodes
+  bool meets_expressions_;  ///< most walks need only statements, which are a fraction of the nodes
   PointerSet seen_;
 };
 
@@ -155,8 +155,8 @@ void walk(const H &root, Fs &&...fs) {
   walker.visit(root);
 }
 
-/// Calls visit(e) for each expression that a statement below evaluates: one that statements share comes once
-/// for each of them, where `walk` meets its nodes once in all.
+/// Calls visit(e) for each expression that a statement below evaluates. An expression that several statements
+/// share comes once for each of them, whereas `walk` visits its nodes once in all.
 template <class F>
 void for_each_evaluated(const Stmt &root, F &&visit) {
   auto each = [&](const auto &, const Stmt &s) { for_each_expression(s, visit); };

@@ -26,7 +26,7 @@ double wide_quotient(WideInt a, WideInt b) {
   if (x == 0) return (a < 0) != (b < 0) ? -0.0 : 0.0;
   int shift = 64 + std::countl_zero(static_cast<uint64_t>(x));
   x <<= shift;
-  // 64 bits and more of the quotient, the last of which tells whether some were lost
+  // at least 64 bits of the quotient; the last bit records whether further bits were lost
   double q = std::ldexp(static_cast<double>(x / y | (x % y != 0)), -shift);
   return (a < 0) != (b < 0) ? -q : q;
 }

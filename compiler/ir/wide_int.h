@@ -1,5 +1,6 @@
-// Integers of Python's kind for constant folding: computed in 128 bits, which hold every sum, difference and
-// quotient of two words of 64 bits; what may take more says so. Knows nothing of expressions and their types.
+// Computes with Python's ints for constant folding in 128 bits, which hold every sum, difference and quotient
+// of two 64-bit words. Operations that may exceed 128 bits report it. Knows nothing of expressions and their
+// types.
 #pragma once
 
 #include <optional>
@@ -10,19 +11,19 @@ namespace kw {
 
 __extension__ typedef __int128 WideInt;
 
-/// The number that an integer or bool stands for.
+/// Returns the number that an integer or bool stands for.
 WideInt wide_value(const Value &v);
-/// The number as int64, or as uint64 where only that holds it; nothing when it exceeds both.
+/// Returns the number as int64, or as uint64 if only that holds it; nothing if it exceeds both.
 std::optional<Value> narrowed(WideInt v);
 
-/// These give nothing for what 128 bits do not hold; shift counts and exponents are not negative.
+/// These return nothing if 128 bits cannot hold the result; shift counts and exponents are not negative.
 std::optional<WideInt> wide_product(WideInt a, WideInt b);
 std::optional<WideInt> wide_power(WideInt base, WideInt exponent);
 std::optional<WideInt> wide_shl(WideInt a, WideInt count);
 WideInt wide_shr(WideInt a, WideInt count);
-/// Rounds down, as Python does; b is not 0.
+/// Divides and rounds down, as Python does; b is not 0.
 WideInt wide_floor_div(WideInt a, WideInt b);
-/// a / b rounded once, of numbers that 64 bits hold; b is not 0.
+/// Returns a / b rounded once, for numbers that 64 bits hold; b is not 0.
 double wide_quotient(WideInt a, WideInt b);
 
 }  // namespace kw
