@@ -1,5 +1,5 @@
-// Identity of this build: a hash of all sources, compiler flags and the LLVM version. Part of every cache
-// key, so that artifacts of another build are never used.
+// Identifies this build by a hash of all sources, compiler flags and the LLVM version. It is part of every
+// cache key, so that artifacts of another build are never used.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// The code table itself. Rows stand in the order of the enumeration.
+// The code table itself. Its rows are in the order of the enumeration.
 #include "support/codes.h"
 
 #include <array>

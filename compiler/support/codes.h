@@ -1,5 +1,5 @@
 // The table of diagnostic codes: one row each, with the exception class it raises and the test that pins its
-// text. It holds no message texts: those stand where the error is found.
+// text. It holds no message texts: these are where the error is found.
 #pragma once
 
 #include <cstdint>
@@ -107,13 +107,13 @@ struct CodeRow {
   Code code;
   std::string_view name;  ///< "E301"
   ErrorClass error_class;
-  std::string_view title;  ///< what the code stands for, a few words
+  std::string_view title;  ///< a few words on what the code stands for
   std::string_view test;   ///< the test function that checks its exact text
 };
 
 std::span<const CodeRow> code_table();
 const CodeRow &row_of(Code code);
-/// Name of the Python class: "KernelSyntaxError", "UninitializedReadWarning", "ValueError", …
+/// Returns the name of the Python class: "KernelSyntaxError", "UninitializedReadWarning", "ValueError", …
 std::string_view class_name(ErrorClass c);
 
 }  // namespace kw

@@ -1,4 +1,4 @@
-// Collecting, resolving and rendering of diagnostics.
+// Collects, resolves and renders diagnostics.
 #include "support/diagnostic.h"
 
 #include <algorithm>
@@ -10,8 +10,8 @@ namespace kw {
 namespace {
 constexpr char mark_begin = '\x02', mark_end = '\x03';
 
-/// The line below the source line. Tabs of the source stand before the caret too, so that it points right
-/// whatever a terminal makes of them.
+/// Returns the line below the source line. Repeats the source's tabs before the caret, so that the caret
+/// points right whatever tab width a terminal uses.
 std::string caret_line(const Resolved &d) {
   std::u32string line = decode_utf8(d.line_text);
   size_t begin = d.column - 1, end = std::min<size_t>(std::max(d.end_column, d.column) - 1, line.size());

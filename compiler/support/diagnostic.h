@@ -1,5 +1,5 @@
 // Diagnostics as data: found anywhere, collected in a Sink, resolved against the sources once, rendered in
-// one place. Nothing here prints or knows of Python.
+// one place. Nothing here prints or depends on Python.
 #pragma once
 
 #include <exception>
@@ -23,9 +23,8 @@ struct Diagnostic {
   bool is_warning() const { return row_of(code).name[0] == 'W'; }
 };
 
-/// A diagnostic without Locs, as it is stored in artifacts: lines are relative to the first line of the
-/// kernel (0 = that line), so moving a function in its file changes nothing. `line` is negative when there is
-/// no place.
+/// A diagnostic without Locs, as artifacts store it. Lines are relative to the first line of the kernel (0 =
+/// that line), so moving a function in its file changes nothing. `line` is negative if there is no place.
 struct Resolved {
   Code code = Code::E503;
   int32_t line = -1;
@@ -34,34 +33,37 @@ struct Resolved {
   std::string message;
   std::vector<std::string> notes;
   std::vector<std::string> help;
-  uint32_t text = 0;  ///< which text the lines count in: 0 is the kernel's, others are inlined functions
+  uint32_t text = 0;  ///< the text that the lines count in: 0 is the kernel's, others are inlined functions
 };
 
-/// Where a text of a compilation begins.
+/// The place where a text of a compilation begins.
 struct TextPlace {
   std::string path;
   uint32_t first_line = 1;
 };
 
-/// Text for a line number inside a message; becomes absolute when rendered.
+/// Returns a mark for a line number inside a message; rendering makes it absolute.
 std::string line_mark(const SourceMap &sources, Loc loc);
 /// Replaces line marks by numbers counted from `first_line`.
 std::string expand_marks(std::string_view text, uint32_t first_line);
-/// The same for the places of all texts; lines in other files than that of text `of` are named with theirs.
+/// Likewise for the places of all texts. A line in another file than that of text `of` is named with its
+/// file.
 std::string expand_marks(std::string_view text, std::span<const TextPlace> places, uint32_t of);
 
-/// Sources are held with first line 0 by a compilation, hence relative lines.
+/// Resolves the places of a diagnostic. A compilation holds sources with first line 0, so lines are relative.
 Resolved resolve(const Diagnostic &d, const SourceMap &sources);
 
-/// The layout of language.md 8: position, code, message, source line with a caret span, notes and help.
+/// Returns the text in the layout of language.md 8: position, code, message, source line with a caret span,
+/// notes and help.
 std::string render(const Resolved &d, std::string_view path, uint32_t first_line);
 std::string render(const Resolved &d, std::span<const TextPlace> places);
-/// The note and help lines of that layout, which stand below the source line.
+/// Returns the note and help lines of that layout, which follow the source line.
 std::string render_advice(const Resolved &d, std::span<const TextPlace> places);
-/// The place of a text; that of the kernel when it is unknown.
+/// Returns the place of a text; that of the kernel if the text is unknown.
 const TextPlace &place_of(uint32_t text, std::span<const TextPlace> places);
 
-/// Thrown when a compilation cannot go on; carries everything that was collected, the first being the reason.
+/// Thrown if a compilation cannot continue. Carries everything that was collected; the first error is the
+/// reason.
 class CompileError : public std::exception {
  public:
   explicit CompileError(std::vector<Diagnostic> found) : found_(std::move(found)) {}
@@ -76,11 +78,12 @@ class CompileError : public std::exception {
 /// Collects up to 20 errors and any number of warnings.
 class Sink {
  public:
-  /// Records; throws CompileError at the 20th error.
+  /// Records a diagnostic unless it is known; throws CompileError at the 20th error.
   void add(Diagnostic d);
   /// Throws CompileError with the errors, if there are any.
   void throw_if_errors() const;
-  /// Returns whether 20 errors were collected: a handler that would go on behind an error must rethrow then.
+  /// Returns whether 20 errors were collected: a handler that would continue after an error must then
+  /// rethrow.
   bool full() const { return errors_ >= max_errors; }
   std::span<const Diagnostic> all() const { return found_; }
   std::vector<Diagnostic> warnings() const;
@@ -91,7 +94,7 @@ class Sink {
   uint32_t errors_ = 0;
 };
 
-/// A fault of ours, not of the user's program: names the C++ line.
+/// Throws an internal error: a fault of the compiler, not of the user's program. Names the C++ line.
 [[noreturn]] void internal_error(const char *file, int line, std::string_view what);
 /// Throws an internal error (E503) unless `ok`.
 void ensure(bool ok, std::string_view what, const char *file = __builtin_FILE(), int line = __builtin_LINE());

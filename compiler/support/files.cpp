@@ -1,4 +1,4 @@
-// write(2) until nothing is left.
+// Repeats write(2) until nothing is left.
 #include "support/files.h"
 
 #include <unistd.h>

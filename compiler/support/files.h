@@ -1,4 +1,4 @@
-// Files by their descriptors: what takes more than one call of the system. Opens and names none, and throws
+// Operations on file descriptors that take more than one system call. Opens and names no files, and throws
 // nothing.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace kw {
 
-/// Writes all of it, also where signals interrupt; false, with errno, when the system takes no more.
+/// Writes all bytes, even if signals interrupt. Returns false, with errno set, if the system takes no more.
 bool write_all(int fd, std::string_view bytes);
 
 }  // namespace kw

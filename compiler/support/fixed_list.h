@@ -17,7 +17,7 @@ class FixedList {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_default_constructible_v<T>);
 
  public:
-  /// More than N are a fault of the caller.
+  /// Adds an item; a list of more than N items is a fault of the caller.
   void push_back(T item) { append({&item, 1}); }
   void append(std::span<const T> more) {
     if (more.size() > N - count_) [[unlikely]]
@@ -36,7 +36,7 @@ class FixedList {
   const T &operator[](size_t i) const { return items_[i]; }
 
  private:
-  std::array<T, N> items_;  // the first `count_` mean something
+  std::array<T, N> items_;  // only the first `count_` are set
   size_t count_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The list of all such mutexes, and the handlers of fork that walk over it.
+// Lists all such mutexes for the handlers of fork.
 #include "support/fork_mutex.h"
 
 #include <new>
@@ -43,7 +43,7 @@ ForkMutex::~ForkMutex() {
 
 void ForkMutex::free_from_other_threads() {
   if (is_owned_ && pthread_equal(owner_, pthread_self())) return;
-  new (&mutex_) std::mutex;  // whoever held the old one, or was about to, is not in this process
+  new (&mutex_) std::mutex;  // the threads that used the old one are not in this process
   is_owned_ = false;
 }
 

@@ -1,5 +1,5 @@
-// A mutex that a child of fork finds free, although a thread that the child does not have held it. For locks
-// that are held while foreign code runs, so that a fork cannot wait for them.
+// A mutex that a child of fork finds free, even if a thread that the child lacks held it. For locks that are
+// held while foreign code runs, so that a fork need not wait for them.
 #pragma once
 
 #include <pthread.h>
@@ -26,7 +26,7 @@ class ForkMutex {
     is_owned_ = false;
     mutex_.unlock();
   }
-  /// Called in a child of fork, which has one thread.
+  /// Frees the mutex if another thread holds it. Called in a child of fork, which has one thread.
   void free_from_other_threads();
 
  private:

@@ -1,4 +1,4 @@
-// XXH3 behind our own type; the only user of xxhash.
+// Wraps XXH3 in our own type; the only user of xxhash.
 #include "support/hash.h"
 
 #include <charconv>

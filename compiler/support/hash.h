@@ -12,9 +12,9 @@ namespace kw {
 struct Hash128 {
   uint64_t low = 0, high = 0;
   friend bool operator==(const Hash128 &, const Hash128 &) = default;
-  /// 32 lower-case hexadecimal digits, high word first.
+  /// Returns 32 lower-case hexadecimal digits, high word first.
   std::string text() const;
-  /// The inverse of text(); nothing for other strings.
+  /// Parses the result of text(); returns nothing for other strings.
   static std::optional<Hash128> parse(std::string_view digits);
 };
 

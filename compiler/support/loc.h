@@ -1,5 +1,5 @@
-// Source locations. Every AST node, IR node and diagnostic carries one; they are data, resolved to text by a
-// SourceMap only when something is shown. Nothing here knows of files or lines.
+// Source locations. Every AST node, IR node and diagnostic carries one. They are data, which a SourceMap
+// resolves to text only for display. Nothing here depends on files or lines.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Loc {
   friend bool operator==(const Loc &, const Loc &) = default;
 };
 
-/// The smallest range that covers both; they must lie in one source, else the first is returned.
+/// Returns the smallest range that covers both. They must lie in one source, else the first is returned.
 inline Loc join(Loc a, Loc b) {
   if (!a.known()) return b;
   if (!b.known() || a.source != b.source) return a;

@@ -1,4 +1,4 @@
-// The one place that writes log lines.
+// The only place that writes log lines.
 #include "support/log.h"
 
 #include <cstdio>

@@ -16,10 +16,10 @@ constexpr std::string_view avx512[] = {"avx",  "avx2",   "avx512bw", "avx512dq",
                                        "sse3", "sse4.1", "sse4.2",   "ssse3"};
 constexpr std::string_view neon[] = {"neon"};
 
-// Nominal sizes. Chosen: the smallest first cache of the class, and 4 KB pages.
+// Nominal sizes. Chosen: the smallest L1 cache of the class, and 4 KB pages.
 constexpr uint32_t l1 = 32 << 10, page = 4 << 10;
 constexpr uint64_t mb = 1 << 20;
-// Chosen: some 20 us of vector code.
+// Work per thread, as a power of two. Chosen: some 20 us of vector code.
 constexpr uint32_t work = 19;
 
 // name, x86, features, the defining one, vector bytes and registers, L1, page, units, loads, latency,

@@ -1,4 +1,4 @@
-// Parsing of KW_DEBUG and the options in force.
+// Parses KW_DEBUG and holds the options in force.
 #include "support/options.h"
 
 #include <atomic>
@@ -20,7 +20,8 @@ constexpr std::string_view known_words =
 constexpr std::string_view interp_for = "interp:";
 constexpr uint8_t as_written = 1;
 
-/// As written, or the place of the class of machine in the order of both architectures; 0 if there is none.
+/// Returns `as_written`, or the number of the class of machine over both architectures; 0 for machine code or
+/// an unknown class.
 uint8_t mode_of(const DebugOptions &o) {
   if (o.interp_target.empty()) return o.interp ? as_written : 0;
   uint8_t mode = as_written;
@@ -47,11 +48,11 @@ bool apply_word(DebugOptions &o, std::string_view key, std::string_view value) {
   return false;
 }
 
-/// The options in force, read without a lock, which a child of fork could find locked. Options that were in
-/// force before stay: a thread may still read them.
+/// The options in force. They are read without a lock, which a child of fork could find locked. Earlier
+/// options stay allocated: a thread may still read them.
 struct State {
   std::atomic<const DebugOptions *> options{nullptr};
-  std::mutex mutex;  ///< of `all`
+  std::mutex mutex;  ///< guards `all`
   std::deque<DebugOptions> all;
 };
 
@@ -62,7 +63,7 @@ State &state() {
   return s;
 }
 
-/// With `only_first`, only where none are in force.
+/// Puts options in force; with `only_first`, only if none are in force yet.
 const DebugOptions &put_in_force(DebugOptions options, bool only_first) {
   State &s = state();
   std::scoped_lock lock(s.mutex);

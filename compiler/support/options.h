@@ -9,20 +9,21 @@
 
 namespace kw {
 
-/// language.md 3: how sums may be reordered and whether products fuse with sums.
+/// The freedom to reorder sums and to fuse products with sums (language.md 3).
 enum class FpMode : uint8_t { strict, normal, fast };
-/// core.md 3: the optimised body, or the serial fully checked one, also for arguments that share memory.
+/// The optimised body, or the serial, fully checked one, also in a form for arguments that share memory
+/// (core.md 3).
 enum class Body : uint8_t { main, plain, overlapping };
 
-/// Whether different arguments of a call may share memory: in body `overlapping`.
+/// Tells whether different arguments of a call may share memory; they may only in body `overlapping`.
 enum class Overlap : uint8_t { none, possible };
 
 struct CodegenOptions {
   FpMode fp = FpMode::normal;
   Body body = Body::main;
-  bool debug = false;      ///< every access is checked, also those proved in bounds
-  bool unchecked = false;  ///< accesses whose subscripts are data are not checked
-  bool asserts = true;     ///< with debug, assert statements count; as in CPython they do not under -O
+  bool debug = false;      ///< checks every access, also those proved in bounds
+  bool unchecked = false;  ///< omits the checks of subscripts that are data
+  bool asserts = true;     ///< with debug, assert statements count; under -O they do not, as in CPython
 };
 
 /// Calls f(name, value) for every field, in declaration order; values are printed as text into the key.
@@ -38,29 +39,29 @@ void for_each_field(const CodegenOptions &o, F &&f) {
 struct DebugOptions {
   std::vector<std::string> dump_after;  ///< pass names, or "all"
   std::string dump_dir;                 ///< files instead of stderr
-  std::string kernel = "*";             ///< glob over kernel names that dumps and times concern
+  std::string kernel = "*";             ///< glob over the kernels to dump and time
   bool time = false;                    ///< print the time of each stage
   bool verify_each = false;             ///< verify the IR after each pass also in release builds
-  bool interp = false;                  ///< run kernels by the IR interpreter, loops as written
-  std::string interp_target{};  ///< with interp: the IR that code for this class of machine is made of
+  bool interp = false;                  ///< run kernels by the IR interpreter, with loops as written
+  std::string interp_target{};  ///< with interp: run the IR that is compiled for this class of machine
   bool cache = true;            ///< use the disk cache
-  int log = 0;                  ///< 1: tells of cache entries of no use, 2: also of others
+  int log = 0;                  ///< 1: report unusable cache entries, 2: report others, too
 };
 
 struct ParsedDebug {
   DebugOptions options;
-  std::string error;  ///< empty, or which word is wrong and which words there are
+  std::string error;  ///< empty, or the wrong word and the known words
 };
 
 /// Parses "dump:after=unroll; time; log=1". Unknown words are errors.
 ParsedDebug parse_debug(std::string_view text);
 
-/// Returns the options in force: at first those of KW_DEBUG, or the default ones if that is malformed. They
-/// stay valid until the process ends. Thread-safe.
+/// Returns the options in force: initially those of KW_DEBUG, or the defaults if that is malformed. They stay
+/// valid until the process ends. Thread-safe.
 const DebugOptions &debug_options();
 void set_debug_options(DebugOptions options);
-/// How kernels run at present: 0 as machine code, else by the interpreter, a number for each way. Cheap
-/// enough for every call.
+/// Returns how kernels run at present: 0 as machine code, else by the interpreter, with one number per way.
+/// Cheap enough for every call.
 uint8_t execution_mode();
 inline bool interpreting() { return execution_mode() != 0; }
 

@@ -1,6 +1,6 @@
-// Maps and sets keyed by addresses, which only grow: one array with linear probing. Passes make and drop them
-// by the hundred, and a node of std::unordered_map for each entry is a quarter of their time. Maps have no
-// array while they are empty, sets a short one within themselves: most stay that small.
+// Maps and sets keyed by addresses, which only grow: one array with linear probing. Passes create hundreds of
+// them; with std::unordered_map, whose entries are nodes, they spend a quarter of their time on that. Maps
+// have no array while they are empty. Sets hold a short one within themselves, because most stay that small.
 #pragma once
 
 #include <array>
@@ -11,17 +11,17 @@
 
 namespace kw {
 
-/// The first slots, `own` of them, are its own; a power of two, or 0.
+/// The first `own` slots are inside the map; `own` is a power of two, or 0.
 template <class V, size_t own = 0>
 class PointerMap {
  public:
-  /// The value of a key that is not null; null when it has none. Valid until the next insertion.
+  /// Returns the value of a key that is not null, or null if it has none. Valid until the next insertion.
   const V *find(const void *key) const {
     if (size_ == 0) return nullptr;
     const Slot &slot = slots()[place_of(key)];
     return slot.key ? &slot.value : nullptr;
   }
-  /// True when the key is new; else the value stays.
+  /// Inserts a value and returns whether the key is new; a known key keeps its value.
   bool insert(const void *key, V value) {
     if (4 * (count_ + 1) > 3 * size_) grow();
     Slot &slot = slots()[place_of(key)];
@@ -40,7 +40,7 @@ class PointerMap {
 
   const Slot *slots() const { return more_.empty() ? few_.data() : more_.data(); }
   Slot *slots() { return more_.empty() ? few_.data() : more_.data(); }
-  /// Where the key is, or would be put.
+  /// Returns the slot of the key, or the free slot for it.
   size_t place_of(const void *key) const {
     const Slot *all = slots();
     size_t mask = size_ - 1;
@@ -51,7 +51,7 @@ class PointerMap {
   }
   void grow() {
     std::vector<Slot> old(size_ == 0 ? 16 : size_ == own ? 4 * own : 2 * size_);
-    Slot *before = slots();  // which a swap leaves where it is
+    Slot *before = slots();  // a swap does not move these slots
     old.swap(more_);
     size_t count = std::exchange(size_, more_.size());
     for (size_t i = 0; i < count; ++i)
@@ -59,13 +59,13 @@ class PointerMap {
   }
 
   std::array<Slot, own> few_{};
-  std::vector<Slot> more_;         ///< all of them, once the own ones do not suffice
-  size_t size_ = own, count_ = 0;  ///< slots, a power of two, and keys
+  std::vector<Slot> more_;         ///< all slots, once the own ones do not suffice
+  size_t size_ = own, count_ = 0;  ///< number of slots, a power of two, and of keys
 };
 
 class PointerSet {
  public:
-  /// True when the key, which is not null, is new.
+  /// Inserts a key that is not null; returns whether it is new.
   bool insert(const void *key) { return map_.insert(key, {}); }
 
  private:

@@ -1,4 +1,4 @@
-// Line and column arithmetic over the texts of one compilation.
+// Computes lines and columns in the texts of one compilation.
 #include "support/source_map.h"
 
 #include <algorithm>

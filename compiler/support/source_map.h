@@ -23,17 +23,17 @@ class SourceMap {
   /// Adds a copy of entry `callee` that was inlined by the call at `call`; returns its index.
   uint32_t add_inlined(uint32_t callee, Loc call);
 
-  /// The text of a source; for an inlined copy that of the callee. Empty for source 0.
+  /// Returns the text of a source; for an inlined copy, that of the callee. Empty for source 0.
   std::string_view text(uint32_t source) const;
   const std::string &path(uint32_t source) const;
 
   Position position(Loc loc) const;
   Position end_position(Loc loc) const;
-  /// The whole line that contains loc.begin, without its newline.
+  /// Returns the whole line that contains loc.begin, without its newline.
   std::string_view line_text(Loc loc) const;
-  /// Number of the text that a source stands for: 0 is the kernel's own.
+  /// Returns the number of the text that a source stands for: 0 is the kernel's own.
   uint32_t text_number(uint32_t source) const { return resolve(source).number; }
-  /// The call that inlined this source, or an unknown Loc.
+  /// Returns the call that inlined this source, or an unknown Loc.
   Loc inlined_at(uint32_t source) const;
 
  private:

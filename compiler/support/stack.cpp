@@ -1,4 +1,4 @@
-// pthread attributes.
+// Sets and reads pthread attributes.
 #include "support/stack.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace kw {
 
-/// The end of the calling thread's stack; 0 where it is not known. For the main thread the C library reads
+/// Returns the end of the calling thread's stack; 0 if it is unknown. For the main thread the C library reads
 /// all mappings of the process.
 static uintptr_t end_of_stack() noexcept {
   pthread_attr_t attributes;

@@ -1,4 +1,4 @@
-// Host detection without LLVM: CPUID through the compiler's builtins.
+// Detects the host without LLVM: CPUID through the compiler's builtins.
 #include "support/target.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ Target target_of(const Machine &m) {
           {}};
 }
 
-/// Of those that some class has, the features of this processor.
+/// Returns the features of this processor, as far as some class has them.
 std::vector<std::string> cpu_features() {
   std::vector<std::string> out;
 #if defined(__x86_64__)
@@ -80,7 +80,7 @@ constexpr bool host_is_x86() {
 #endif
 }
 
-/// By "grain=N"; returns what is wrong with it.
+/// Sets the grain from "grain=N"; returns the error in the word.
 std::string set_grain(Target &t, std::string_view word) {
   constexpr std::string_view key = "grain=";
   uint32_t grain = 0;

@@ -104,7 +104,7 @@ std::string hex_text(uint64_t v) {
   return cat("0x", std::string_view(buffer, static_cast<size_t>(end - buffer)));
 }
 
-/// Letters to insert, leave out or replace, and neighbours to exchange (optimal string alignment).
+/// Counts letters to insert, leave out or replace, and neighbours to exchange (optimal string alignment).
 static size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before, last, row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -123,7 +123,7 @@ static size_t edit_distance(std::string_view a, std::string_view b) {
 std::string counted(size_t n, std::string_view noun) { return cat(n, " ", noun, n == 1 ? "" : "s"); }
 
 std::string with_article(std::string_view noun) {
-  constexpr std::string_view vowels = "aeioAEIO";  // a uint8 is spoken with a consonant
+  constexpr std::string_view vowels = "aeioAEIO";  // a uint8 is pronounced with a consonant
   bool an = !noun.empty() && (vowels.find(noun[0]) != std::string_view::npos || noun == "unroll");
   return cat(an ? "an " : "a ", noun);
 }

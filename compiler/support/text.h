@@ -1,5 +1,5 @@
-// Small helpers for building and measuring text. No formatting language: `cat(a, b, …)` appends printable
-// values.
+// Small helpers that build and measure text. There is no formatting language: `cat(a, b, …)` appends
+// printable values.
 #pragma once
 
 #include <cstdint>
@@ -31,35 +31,38 @@ std::string cat(const A &...a) {
   return out;
 }
 
-/// Joins with a separator.
+/// Joins parts with a separator.
 std::string join_text(std::span<const std::string> parts, std::string_view separator);
 /// Splits at every `separator`; keeps empty parts.
 std::vector<std::string> split_text(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
 bool starts_with(std::string_view text, std::string_view prefix);
 
-/// Number of Unicode code points in UTF-8 text (continuation bytes do not count).
+/// Returns the number of Unicode code points in UTF-8 text (continuation bytes do not count).
 uint32_t count_code_points(std::string_view text);
-/// The code points of UTF-8 text, as many as `count_code_points` counts.
+/// Returns the code points of UTF-8 text, as many as `count_code_points` counts.
 std::u32string decode_utf8(std::string_view text);
-/// Columns of a terminal that a code point takes: 2 for East Asian wide ones and emoji, 0 for combining ones.
+/// Returns the terminal columns of a code point: 2 for East Asian wide ones and emoji, 0 for combining ones,
+/// else 1.
 uint32_t display_width(char32_t point);
 
-/// Shortest decimal text that reads back as the same double, always with a '.', an exponent, "inf" or "nan".
+/// Returns the shortest decimal text that reads back as the same double, always with a '.', an exponent,
+/// "inf" or "nan".
 std::string float_text(double v);
-/// The same for float, with float's shorter digits.
+/// Likewise for float, with float's shorter digits.
 std::string float_text(float v);
 std::string hex_text(uint64_t v);
 
-/// "1 dimension", "2 dimensions".
+/// Returns the number with its noun: "1 dimension", "2 dimensions".
 std::string counted(size_t n, std::string_view noun);
-/// "a list", "an int": the article by the first letter, which is right for the words in use.
+/// Returns the noun with its article, "a list", "an int". Goes by the first letter, which is right for the
+/// words in use.
 std::string with_article(std::string_view noun);
 
-/// The candidate nearest to `word` in edit distance (at most a third of its length), or "".
+/// Returns the candidate nearest to `word` in edit distance (at most a third of its length), or "".
 std::string closest(std::string_view word, std::span<const std::string> candidates);
 
-/// True when `text` matches `pattern`, where `*` stands for any run of characters.
+/// Returns whether `text` matches `pattern`, where `*` stands for any run of characters.
 bool glob_match(std::string_view pattern, std::string_view text);
 
 }  // namespace kw

@@ -1,6 +1,6 @@
-// What is to be done when a thread ends. A thread_local object with a destructor ends the process where there
-// is no memory to note it. The library must stay loaded as long as threads live, and objects are static: a
-// process has some thousand keys.
+// Runs functions at the end of a thread. A thread_local object with a destructor would end the process if
+// there is no memory to register it. The library must stay loaded as long as threads live. Objects are
+// static, because a process has only some thousand keys.
 #pragma once
 
 #include <pthread.h>
@@ -12,8 +12,9 @@ class AtThreadEnd {
   explicit AtThreadEnd(void (*run)(void *)) : made_(pthread_key_create(&key_, run) == 0) {}
   AtThreadEnd(const AtThreadEnd &) = delete;
 
-  /// Has `run` called with `argument`, which is not null, when this thread ends, after the destructors of its
-  /// thread_local objects; not at the end of the process. False where there is no memory to note it.
+  /// Registers `argument`, which is not null, for this thread: at the thread's end, after the destructors of
+  /// its thread_local objects, `run(argument)` is called; not at the end of the process. Returns false if
+  /// there is no memory to register it.
   bool watch(void *argument) const noexcept { return made_ && pthread_setspecific(key_, argument) == 0; }
 
  private:
