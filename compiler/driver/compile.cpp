@@ -1,4 +1,4 @@
-// One compilation after the front end.
+// Runs one compilation after the front end.
 #include "driver/compile.h"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace kw {
 
 namespace {
 
-/// Parameter records: the arguments that the code receives, then the outputs. Their dtypes are those of the
-/// source, which a back end may have lowered to words.
+/// Describes the parameters: the arguments that the code receives, then the outputs. Their dtypes are those
+/// of the source; a back end may have lowered them to words.
 void describe_parameters(const Func &f, const Func &source, const Signature &signature, Artifact &a) {
   size_t out = 0;
   ensure(f.params.size() == source.params.size(), "a pass changed the parameters");
@@ -40,7 +40,7 @@ void describe_parameters(const Func &f, const Func &source, const Signature &sig
     if (p.mode == ParamMode::out) {
       r.stride_class = out < signature.outs.size() ? signature.outs[out] : StrideClass::contiguous;
       ++out;
-      // zeros that the kernel counts on would go over what it reads
+      // zeros that the kernel relies on would overwrite its input
       if (p.fill == Fill::none)
         for (const Buf &input : inputs_to_overwrite(source, declared.buf))
           for (size_t k = 0; k < source.params.size(); ++k)
@@ -57,7 +57,7 @@ void describe_parameters(const Func &f, const Func &source, const Signature &sig
       if (f.params[i].buf == b) a.results.push_back(static_cast<uint32_t>(i));
 }
 
-/// The place of an index, the tensor and the dimension.
+/// The location of an index (source, begin), its tensor and its dimension.
 using IndexKey = std::tuple<uint32_t, uint32_t, std::string, size_t>;
 
 /// Copies the terms of one sign to a side of a condition, with positive factors. Returns false if a term is
@@ -77,7 +77,7 @@ bool read_terms(const Func &f, const Affine &form, int64_t sign, ExtentSum &out)
   return true;
 }
 
-/// `form` >= 0 with its negative part on the other side; nothing when it is not over extents alone.
+/// Returns `form` >= 0 with its negative part on the other side; nothing if it is not over extents alone.
 std::optional<ShapeCondition> shape_condition(const Func &f, const Affine &form) {
   ShapeCondition c;
   // The constant goes to the side without extents, if there is one: 8 - n >= 0 becomes 8 >= n.
@@ -88,7 +88,8 @@ std::optional<ShapeCondition> shape_condition(const Func &f, const Affine &form)
   return c;
 }
 
-/// What each unguarded access asks of the shapes, found before the pipeline as guard_bounds finds its facts.
+/// Returns the conditions on shapes of each unguarded access, found before the pipeline like the facts of
+/// guard_bounds.
 std::map<IndexKey, std::vector<ShapeCondition>> find_conditions(const Func &f) {
   std::map<IndexKey, std::vector<ShapeCondition>> out;
   for_each_access(f, true, [&](const Access &a, const BoundsContext &context) {
@@ -134,8 +135,8 @@ std::vector<std::optional<size_t>> argument_numbers(const Func &f, const Signatu
   return out;
 }
 
-/// The function after one of the passes, which are run up to it, or nothing: then `f` is what all of them
-/// make.
+/// Runs the passes up to `stage` and returns the function after it. If no pass has that name, returns nothing
+/// and leaves the result of all passes in `f`.
 static std::optional<Func> after_pass(PassList list, Func &f, const Target &target, std::string_view stage) {
   for (const Pass &pass : list) {
     f = run_passes({&pass, 1}, std::move(f), target);
@@ -215,7 +216,7 @@ Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagn
   for (const Diagnostic &d : ready.warnings) sink.add(d);
   for (const Diagnostic &d : sink.warnings()) a.warnings.push_back(resolve(d, input.sources));
   StageClock verifying;
-  wrong = verify(ready);  // a symbol out of its scope has some other value in machine code
+  wrong = verify(ready);  // in machine code, a symbol out of scope has some other value
   ensure(wrong.empty(), cat("the passes broke the IR of '", f.name, "': ", wrong));
   report_time("verify", ready.name, verifying.ms());
   StageClock emitting;

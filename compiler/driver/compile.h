@@ -1,5 +1,5 @@
-// ir::Func → artifact: verifies, analyses, transforms, schedules and emits. Takes no text and knows no
-// Python; resolves the diagnostics against the given sources.
+// Compiles ir::Func → artifact: verifies, analyses, transforms, schedules and emits. Takes no text and does
+// not depend on Python. Resolves the diagnostics against the given sources.
 #pragma once
 
 #include <string_view>
@@ -17,8 +17,8 @@ struct CompileInput {
   std::string_view backend = "llvm";
 };
 
-/// Verifies, analyses, runs the pipeline and the back end. `warnings` come from the front end and are shipped
-/// with those found here. Throws CompileError.
+/// Verifies, analyses, runs the pipeline and the back end. `warnings` come from the front end and are stored
+/// with the warnings found here. Throws CompileError.
 Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagnostic> warnings);
 
 /// Returns the index in the signature of each parameter that is an argument; unused arguments count too.

@@ -1,4 +1,4 @@
-// Findings from the analyses and from what the pipeline left in the IR: a site is a check, a fact a
+// Derives findings from the analyses and from the IR after the pipeline: a site there is a check, a fact a
 // condition.
 #include "driver/explain.h"
 
@@ -25,7 +25,7 @@ namespace {
 
 using Kind = Proof::Kind;
 
-/// `worst` >= 0, with what is subtracted on the other side.
+/// Returns the text of `worst` >= 0, with the negative terms on the other side.
 ///     a.shape[0] - b.shape[0] - 1 >= 0   →   "a.shape[0] >= b.shape[0] + 1"
 std::string condition_text(const Func &f, const Affine &worst) {
   Affine larger, smaller;
@@ -39,7 +39,8 @@ std::string condition_text(const Func &f, const Affine &worst) {
   return cat(affine_text(f, larger), " >= ", affine_text(f, smaller));
 }
 
-/// The fact `a <= b`, largest first; one that only keeps a number small, number first.
+/// Returns the text of the fact `a <= b`, larger side first. A fact that only keeps a number small begins
+/// with it.
 std::string fact_text(const Func &f, const Expr &fact) {
   const Binary *b = as<Binary>(fact);
   if (b && as_int(b->a) == -max_extent) return cat(bound_text(f, b->b), " >= -2**46");
@@ -47,7 +48,7 @@ std::string fact_text(const Func &f, const Expr &fact) {
   return b && b->op == BinOp::le ? cat(bound_text(f, b->b), " >= ", bound_text(f, b->a)) : print(fact);
 }
 
-/// Returns whether the fact is `1 <= extent` for an extent of the function. Such facts are not told.
+/// Returns whether the fact is `1 <= extent` for an extent of the function. Such facts are not reported.
 bool is_extent_fact(const Func &f, const Expr &fact) {
   const Binary *b = as<Binary>(fact);
   const Ref *r = b && as_int(b->a) == 1 ? as<Ref>(b->b) : nullptr;
@@ -60,7 +61,7 @@ class Explainer {
  public:
   Explainer(const Func &f, const CompileInput &input) : f_(f), in_(input) {
     safe_ = run_pipeline(f, input.options, input.target);
-    // Other bodies run their loops as written, so that there is no schedule to tell of.
+    // Other bodies run their loops as written, so there is no schedule to report.
     if (!is_scheduled(input.options)) return;
     const Backend &backend = find_backend(input.backend);
     if (backend.steps.empty()) return;
@@ -86,13 +87,15 @@ class Explainer {
   }
 
  private:
-  /// What is told is what runs: the recorded directives make the loops, and so do the steps of a compilation.
+  /// Checks that the report is what runs: the recorded directives and the steps of a compilation make the
+  /// same loops.
   void check_schedule(const Backend &backend) const {
     Replayed again = replayed(safe_, texts_of(schedule_.steps));
     std::string wrong = again.error;
     bool same = print(backend.schedule(safe_, in_.target).func) == print(schedule_.func);
     if (wrong.empty() && !same) wrong = "a recorded schedule is another one";
-    // The code too: it depends on what the text of the IR does not show, as the numbers of loops.
+    // Compares the code, too: it depends on what the text of the IR does not show, such as the numbers of
+    // loops.
     auto code = [&](const Func &f) {
       return backend.emit(run_passes(backend.lowering, f, in_.target), in_.target);
     };
@@ -148,13 +151,13 @@ class Explainer {
         });
   }
 
-  /// How the schedule runs a loop, "parallel vector", and what there is to say of it.
+  /// Returns how the schedule runs a loop, "parallel vector", and remarks on it.
   std::pair<std::string, std::string> scheduled(const For &loop) const {
     const For *threads = nullptr, *lanes = nullptr, *copies = nullptr;
     bool is_left = false;
     LoopId executor = schedule_.executor_of(loop.id);
     Loc at = loop.iter->loc;
-    // Directives like split and peel leave several loops with one LoopId: a kind of any of them counts.
+    // Directives like split and peel leave several loops with one LoopId: the kind of each of them counts.
     walk(schedule_.func.body ? schedule_.main() : safe_.body, [&](const For &n, const Stmt &) {
       if (n.id != executor) return;
       at = n.iter->loc, is_left = true;
@@ -178,7 +181,7 @@ class Explainer {
     return {join_text(how, " "), join_text(why, ", ")};
   }
 
-  /// "parallel(1, a.shape[0])", as the source could have it.
+  /// Returns a range as the source could have it: "parallel(1, a.shape[0])".
   std::string range_text(const For &n) const {
     bool from_zero = as_int(n.lo) == 0 && n.step == 1;
     return cat(n.hint == Hint::none ? "range" : hint_text(n.hint), "(",
@@ -186,7 +189,7 @@ class Explainer {
                n.step == 1 ? "" : cat(", ", n.step), ")");
   }
 
-  /// An end of a range: over sizes when it is a sum of them, else in the words of the source.
+  /// Returns the end of a range: over sizes if it is a sum of them, else as the source has it.
   std::string end_text(const Expr &e) const {
     bool named = true;
     walk(e, [&](const Load &, const Expr &) { named = false; });
@@ -194,7 +197,7 @@ class Explainer {
     return words.empty() || (named && affine_of(e)) ? bound_text(f_, e) : words;
   }
 
-  /// Tells whether a hint is proved, with the reductions that its iterations share; if not, its warning.
+  /// Returns that a hint is proved, with the reductions that its iterations share; if it is not, its warning.
   std::string claim_text(const CheckedHint &c) const {
     if (c.refusal) return cat(row_of(c.refusal->code).name, ": ", c.refusal->message);
     std::vector<std::string> shared;
@@ -274,7 +277,7 @@ class Explainer {
   std::string target_text(const Access &a) const {
     std::string text = excerpt(in_.sources, a.loc);
     if (!a.is_store) return text;
-    int depth = 0;  // of a statement, what is assigned
+    int depth = 0;  // of brackets: the target ends at the `]` that returns it to 0
     for (size_t i = 0; i < text.size(); ++i) {
       depth += text[i] == '[' || text[i] == '(';
       bool closes = text[i] == ']' || text[i] == ')';
@@ -290,7 +293,7 @@ class Explainer {
       if (p.buf && p.mode == ParamMode::out && !is_shared(p.buf->sym->name))
         buffer(p.buf, p.fill, "output", report);
     std::unordered_set<const SymNode *>
-        own;  // what passes add, as the shadows of debug mode, is not the user's
+        own;  // excludes what passes add, such as the shadows of debug mode, from the report
     walk(f_.body, [&](const Alloc &n, const Stmt &) { own.insert(n.buf->sym.get()); });
     walk(safe_.body, [&](const Alloc &n, const Stmt &) {
       if (own.count(n.buf->sym.get()) && n.buf->space != Space::registers)
@@ -315,7 +318,7 @@ class Explainer {
     add(std::move(finding));
   }
 
-  /// The lines of the reads that may come before a write.
+  /// Returns the lines of the reads that may precede a write.
   std::vector<std::string> first_reads(const Buf &buf, const InitReport &report) const {
     std::vector<std::string> out;
     for (const auto &[read, loc] : report.first_reads) {
@@ -326,7 +329,7 @@ class Explainer {
     return out;
   }
 
-  /// The copies of an expanded loop tell the same.
+  /// Adds a finding unless it is known: the copies of an expanded loop give equal findings.
   void add(Finding finding) {
     bool known = std::any_of(out_.findings.begin(), out_.findings.end(), [&](const Finding &o) {
       return o.loc == finding.loc && o.subject == finding.subject && o.dim == finding.dim &&
@@ -338,7 +341,7 @@ class Explainer {
   const Func &f_;
   const CompileInput &in_;
   Func safe_;
-  Schedule schedule_;  ///< of the main body; else empty
+  Schedule schedule_;  ///< of the main body; empty for other bodies
   Explanation out_;
 };
 

@@ -1,4 +1,4 @@
-// Ranges are told in the words of shapes. A loop of the schedule names its source loop by its LoopId.
+// Prints ranges in terms of shapes. A loop of the schedule names its source loop by its LoopId.
 #include "driver/loop_report.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace kw {
 
 namespace {
 
-/// 1234 → "1234", 0.8123 → "0.81": two digits at least, no more than needed.
+/// Returns a number with two decimals at most, and none from 10 on: 1234 → "1234", 0.8123 → "0.81".
 std::string figure(double n) {
   if (n >= 10 || n == std::floor(n)) return cat(static_cast<int64_t>(std::llround(n)));
   auto hundredths = std::llround(n * 100);
@@ -28,14 +28,13 @@ std::string figure(double n) {
   return out.back() == '.' ? out + "0" : out;
 }
 
-/// "1 byte", "2.5 bytes".
+/// Returns a number with its noun: "1 byte", "2.5 bytes".
 std::string amount(double n, std::string_view noun) {
   std::string number = figure(n);
   return cat(number, " ", noun, number == "1" ? "" : "s");
 }
 
-/// True for `x = x + term` and the like, also as an fma.
-/// An fma adds its third operand.
+/// Returns whether the store is `x = x + term` or the like, also as an fma, which adds its third operand.
 bool adds_to_its_place(const Store &s) {
   if (const Call *n = as<Call>(s.value); n && n->fn == Fn::fma) {
     const Load *read = as<Load>(n->args[2]);
@@ -44,7 +43,7 @@ bool adds_to_its_place(const Store &s) {
   return accumulation_of(s).is_sum_or_product();
 }
 
-/// True when another kind of store to the buffer stands in the loop, or the buffer is made there.
+/// Returns whether the loop contains another kind of store to the buffer, or allocates it.
 bool begins_anew(const For &loop, const Buf &buf) {
   bool found = false;
   walk(
@@ -53,7 +52,7 @@ bool begins_anew(const For &loop, const Buf &buf) {
   return found;
 }
 
-/// A bound without the types that checks need.
+/// Returns a bound without the types that checks need.
 Expr untyped(const Expr &e) {
   return rewrite(
       e, [](const Cast &n, const Expr &) { return n.a; },
@@ -86,7 +85,7 @@ class LoopReport {
     });
   }
 
-  /// "i in range(a.shape[0])"; of a loop over one block "i in its block at i0".
+  /// Returns "i in range(a.shape[0])"; for a loop over one block "i in its block at i0".
   std::string range_text(const For &n) const {
     const Ref *first = as<Ref>(n.lo);
     bool in_block = first && std::any_of(loops_.begin(), loops_.end(), [&](const For *o) {
@@ -98,7 +97,7 @@ class LoopReport {
                bound_text(f_, untyped(n.hi)), n.step == 1 ? "" : cat(", ", n.step), ")");
   }
 
-  /// "parallel, vectorized by 64, sums in lanes".
+  /// Returns how a loop runs: "parallel, vectorized by 64, sums in lanes".
   std::string how(const For &n) const {
     std::vector<std::string> out;
     if (n.kind == ForKind::parallel) out.emplace_back("parallel");
@@ -109,7 +108,8 @@ class LoopReport {
     return join_text(out, ", ");
   }
 
-  /// How the sums go on that the iterations of the loop add to, as it was before.
+  /// Returns the orders of the sums that continue from one iteration of the loop to the next, before
+  /// scheduling.
   std::vector<std::string> sums(const For &n) const {
     std::vector<std::string> out;
     for_each_store(safe_.body, [&](const Stmt &, const Store &s, const std::vector<const For *> &loops) {
@@ -125,7 +125,8 @@ class LoopReport {
     return out;
   }
 
-  /// "24 bytes, 3 operations, 1.5 cycles each: 97 % of the time"; "" for a loop without work of its own.
+  /// Returns "24 bytes, 3 operations, 1.5 cycles each: 97 % of the time"; "" for a loop without work of its
+  /// own.
   std::string estimate(const For &n) const {
     const LoopCost &c = costs_.at(&n);
     if (c.cycles == 0 || total_ == 0) return {};
@@ -145,7 +146,7 @@ class LoopReport {
   const Target &target_;
   std::unordered_map<const For *, LoopCost> costs_;
   double total_ = 0;
-  std::vector<const For *> loops_;  ///< around the place; null for a while
+  std::vector<const For *> loops_;  ///< enclosing loops; null for a while
   std::vector<Finding> out_;
 };
 

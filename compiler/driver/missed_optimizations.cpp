@@ -1,4 +1,4 @@
-// Loops of the source find their reasons by LoopId among what the scheduler refused.
+// Looks up the reasons for source loops, by LoopId, among the rejections of the scheduler.
 #include "driver/missed_optimizations.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace kw {
 
 namespace {
 
-/// Goes through the loops of the function before scheduling, and looks up how the scheduled function runs
-/// each of them.
+/// Visits the loops of the function before scheduling, and looks up how the scheduled function runs each of
+/// them.
 class MissedOptimizations {
  public:
   MissedOptimizations(const Func &safe, const Schedule &schedule, const CompileInput &input)
@@ -45,8 +45,8 @@ class MissedOptimizations {
     return std::find(list.begin(), list.end(), schedule_.executor_of(n.id)) != list.end();
   }
 
-  /// Tells of an outermost loop without threads, and of an innermost one without vectors. Threads in a loop
-  /// inside count, and so do vectors of a loop around.
+  /// Reports an outermost loop without threads, and an innermost one without vectors. Threads of an inner
+  /// loop count, and so do vectors of an enclosing loop.
   void loop(const Stmt &s, const For &n) {
     bool is_outermost =
         std::none_of(scope_->begin(), scope_->end(), [](const ScopeItem &i) { return i.is_loop(); });
@@ -59,7 +59,7 @@ class MissedOptimizations {
     });
     std::string no_threads, no_vector;
     if (is_outermost && !threads) no_threads = why_not(n, Claim::parallel);
-    // A loop that is not left, as after unrolling, has no iterations to vectorize.
+    // A loop that no longer exists, as after unrolling, has no iterations to vectorize.
     if (is_innermost && !vector && has(left_, n)) no_vector = why_not(n, Claim::vectorize);
     if (!no_threads.empty() && no_threads == no_vector)
       return add(s, cat("not parallelized or vectorized: ", n.iter->name), std::move(no_vector));
@@ -67,7 +67,8 @@ class MissedOptimizations {
     if (!no_vector.empty()) add(s, cat("not vectorized: ", n.iter->name), std::move(no_vector));
   }
 
-  /// What the scheduler recorded of the loop that executes this one; of its pieces, of the longest.
+  /// Returns what the scheduler recorded of the loop that executes this one; if it was divided, of the
+  /// longest part.
   std::string why_not(const For &n, Claim claim) const {
     LoopId executor = schedule_.executor_of(n.id);
     const Rejection *found = nullptr;
@@ -86,7 +87,7 @@ class MissedOptimizations {
                         : cat("`", text, "` at line ", line(found->blocker), " cannot be vectorized");
   }
 
-  /// Directives that would have gained, but for those that another one of the same kind stood in for.
+  /// Reports refused directives that would have gained, except kinds of which another directive was applied.
   void refused() {
     for (const Rejection &r : schedule_.rejections) {
       if (!r.directive) {
@@ -116,7 +117,7 @@ class MissedOptimizations {
 
   std::string line(Loc at) const { return line_mark(in_.sources, at); }
 
-  /// "a[i]" of the text of an assignment, "a[i] += b[i]"; "" where that has several targets.
+  /// Returns the target of an assignment: "a[i]" for "a[i] += b[i]"; "" if there are several targets.
   static std::string target_of(const std::string &assignment) {
     size_t end = 0;
     for (int depth = 0; end < assignment.size() && (depth > 0 || assignment[end] != '='); ++end) {
@@ -129,7 +130,8 @@ class MissedOptimizations {
     return out;
   }
 
-  /// Of two loops that share memory: what the second would do too early.
+  /// Returns why two loops that share memory were not fused: the access of the second that would come too
+  /// early.
   std::string why_apart(const Rejection &r) const {
     std::string out =
         cat("fusion of the loops at lines ", line(r.loc), " and ", line(r.other), " was not applied: ");
@@ -143,7 +145,7 @@ class MissedOptimizations {
     return r.to.iteration.empty() ? out : cat(out, " (", pair_text(r, sure), ")");
   }
 
-  /// "with n = 8: iteration i = 0 reads what iteration i = 1 writes".
+  /// Returns the conflict: "with n = 8: iteration i = 0 reads what iteration i = 1 writes".
   std::string pair_text(const Rejection &r, bool sure) const {
     std::vector<std::string> sizes;
     for (const auto &[size, value] : r.sizes) sizes.push_back(cat(bound_text(safe_, size), " = ", value));
@@ -161,9 +163,9 @@ class MissedOptimizations {
   const Func &safe_;
   const Schedule &schedule_;
   const CompileInput &in_;
-  const NestScope *scope_ = nullptr;                    ///< of the loop that is looked at
-  std::vector<LoopId> on_threads_, vectorized_, left_;  ///< of scheduled loops
-  std::unordered_set<LoopId> unroll_hints_;             ///< of loops that the user wants unrolled
+  const NestScope *scope_ = nullptr;                    ///< of the visited loop
+  std::vector<LoopId> on_threads_, vectorized_, left_;  ///< LoopIds of scheduled loops
+  std::unordered_set<LoopId> unroll_hints_;             ///< LoopIds of loops that the user wants unrolled
   std::vector<Finding> out_;
 };
 

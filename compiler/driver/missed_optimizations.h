@@ -1,5 +1,5 @@
-// Describes what the scheduler wanted and did not do, with the reason, as findings of the kind "missed":
-// loops that are neither parallelized nor vectorized, and refused directives. For driver/explain.
+// Describes what the scheduler tried and did not do, with the reason, as findings of the kind "missed". These
+// are loops that are not parallelized or not vectorized, and refused directives. For driver/explain.
 #pragma once
 
 #include "driver/explain.h"

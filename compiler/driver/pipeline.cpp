@@ -14,11 +14,11 @@ namespace kw {
 namespace {
 
 constexpr Pass to_every_body[] = {
-    {"simplify", simplify},          // dead scalars of the front end go
-    {"fuse_fma", fuse_fma},          // from here on sums and products are fixed, but for fast
-    {"fill_buffers", fill_buffers},  // from here on every element that is read has been written
+    {"simplify", simplify},          // removes dead scalars of the front end
+    {"fuse_fma", fuse_fma},          // after it sums and products are fixed, except in fast mode
+    {"fill_buffers", fill_buffers},  // after it every element that is read has been written
 };
-// from here on every access is safe
+// after these every access is safe
 constexpr Pass guarded[] = {
     {"guard_bounds", guard_bounds}, {"hoist_checks", hoist_checks}, {"demote_integers", demote_integers}};
 constexpr Pass guarded_but_data[] = {{"guard_bounds", guard_bounds_but_data},

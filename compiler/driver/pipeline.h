@@ -1,4 +1,4 @@
-// The order of passes: a table of contents of the compiler between the front end and the back ends. It
+// Lists the order of passes: a table of contents of the compiler between the front end and the back ends. It
 // decides nothing about a kernel; every decision is a pass or a step of a schedule.
 #pragma once
 
@@ -14,9 +14,10 @@ using PassList = std::span<const Pass>;
 /// Returns the passes from source-level IR to safe IR, which any back end schedules and lowers. `body` and
 /// `debug` choose between facts and checks everywhere.
 std::array<PassList, 2> pipeline_passes(const CodegenOptions &options);
-/// Runs them.
+/// Runs these passes.
 Func run_pipeline(const Func &f, const CodegenOptions &options, const Target &target);
-/// Returns whether the loops of such a body are scheduled: those of others run as they are written.
+/// Returns whether the loops of a body with these options are scheduled; the loops of other bodies run as
+/// written.
 bool is_scheduled(const CodegenOptions &options);
 /// Returns the safe function as the back end schedules it.
 Func scheduled(const Func &safe, const CodegenOptions &options, const Target &target, const Backend &backend);
