@@ -1,4 +1,4 @@
-// A walk that names anew what a tree binds, and one rewrite.
+// Renames everything that a tree binds, then rewrites the tree once.
 #include "transform/copy.h"
 
 #include "ir/rewrite.h"
@@ -23,7 +23,7 @@ class Substituter {
           return buf == n.buf ? e : load(buf, n.index, e.loc());
         },
         [&](const Binary &n, const Expr &e, const Expr &before) {
-          return e.p == before.p ? e : binary(n.op, n.a, n.b, e.loc());  // which folds
+          return e.p == before.p ? e : binary(n.op, n.a, n.b, e.loc());  // binary() folds
         },
         [&](const Store &n, const Stmt &s) {
           Buf buf = buffer(n.buf);
@@ -69,8 +69,8 @@ class Substituter {
     auto found = with_.values.find(n.sym.get());
     return found == with_.values.end() ? e : found->second;
   }
-  /// The loops that a mark names: under their new names, and without those that the copy runs one iteration
-  /// of.
+  /// Returns the loops of a mark after the copy: renamed, replaced by the loops that execute them now, and
+  /// without loops of which the copy runs one iteration.
   std::vector<Sym> band(const std::vector<Sym> &before) const {
     std::vector<Sym> out;
     for (const Sym &s : before) {
@@ -90,14 +90,14 @@ class Substituter {
     auto found = with_.buffers.find(b.get());
     return found == with_.buffers.end() ? b : found->second;
   }
-  /// Of a binding: the symbol that its new references name.
+  /// Returns the symbol that the new references to a binding name.
   Sym symbol(const Sym &s) const {
     auto found = with_.values.find(s.get());
     const Ref *renamed = found == with_.values.end() ? nullptr : as<Ref>(found->second);
     return renamed ? renamed->sym : s;
   }
 
-  /// A copy shares no statement with its original: analyses tell statements apart by their identity.
+  /// Gives a copy a node of its own: analyses tell statements apart by identity, so a copy must share none.
   template <class K>
   Stmt anew(const K &kind, const Stmt &s) const {
     return anew_ ? make_stmt(s.loc(), kind) : s;

@@ -1,4 +1,5 @@
-// First the ranges of all expressions, names included, then the expressions of which each part has one.
+// Finds the ranges of all expressions, names included, then rewrites expressions whose parts all have a
+// range.
 #include "transform/demote_integers.h"
 
 #include <algorithm>
@@ -58,7 +59,7 @@ class Demotion {
 
   static Expr widened(const Expr &word) { return cast(DType::i32, word, word.loc()); }
 
-  /// In 16 bits what has a range.
+  /// Returns an expression that has a range in 16 bits.
   static Expr word(const Expr &e) {
     if (auto value = as_int(e)) return constant(from_int(DType::i16, *value), e.loc());
     const Expr &narrow = as<Cast>(e)->a;
@@ -89,7 +90,7 @@ class Demotion {
     return narrow ? binary(n.op, word(n.a), word(n.b), e.loc()) : e;
   }
 
-  /// The values of an expression of which every part fits into 16 bits.
+  /// Returns the values of an expression if every part of it fits into 16 bits.
   std::optional<Range> range(const Expr &e) {
     if (e.dtype() != DType::i32) return std::nullopt;
     // A failed answer is remembered too: shared nodes would otherwise be searched once for each use.
@@ -155,7 +156,7 @@ class Demotion {
     }
   }
 
-  std::unordered_map<const SymNode *, std::pair<Sym, Range>> names_;  ///< per name: its i16 symbol, its range
+  std::unordered_map<const SymNode *, std::pair<Sym, Range>> names_;  ///< by name: its i16 symbol, its range
   std::unordered_map<const ExprNode *, std::optional<Range>> ranges_;
 };
 

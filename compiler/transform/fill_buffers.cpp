@@ -14,7 +14,7 @@ Func fill_buffers(const Func &f, const Target &) {
   InitReport report = analyse_initialisation(f);
   auto fill_of = [&](const Buf &buf, Fill said) {
     bool zero = std::find(report.needs_zero.begin(), report.needs_zero.end(), buf) != report.needs_zero.end();
-    return !zero ? Fill::none : said == Fill::empty ? said : Fill::zero;  // which debug mode asks for
+    return !zero ? Fill::none : said == Fill::empty ? said : Fill::zero;  // debug mode needs `empty`
   };
   Func out = f;
   for (Param &p : out.params)

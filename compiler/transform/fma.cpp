@@ -1,4 +1,4 @@
-// Fusion of a product into the sum that uses it, and back.
+// Fuses a product into the sum that uses it, and splits them again.
 #include "transform/fma.h"
 
 #include <unordered_set>
@@ -11,7 +11,8 @@ namespace kw {
 
 namespace {
 
-/// `x ** 2` lowers to a product of one node with itself, and is no product by the rule.
+/// Returns the product that an expression is, or null. By the rule, `x ** 2`, which lowers to a product of
+/// one node with itself, is no product.
 const Binary *product_of(const Expr &e) {
   const Binary *n = as<Binary>(e);
   if (!n || n->op != BinOp::mul || n->a.p == n->b.p) return nullptr;
@@ -44,8 +45,8 @@ Func fuse_fma(const Func &f, const Target &target) {
 
 namespace {
 
-/// What the iterations of a loop without loops inside hand on: a value waits for the iteration before when it
-/// comes from memory that the loop writes, also by locals.
+/// Finds values of an innermost loop that wait for the previous iteration: they come from memory that the
+/// loop writes, also by way of locals.
 class Carried {
  public:
   explicit Carried(const Stmt &body) {
@@ -68,7 +69,7 @@ class Carried {
   std::unordered_set<const SymNode *> locals_;
 };
 
-/// Takes an fma apart. A negated factor, as fuse makes it, becomes a difference again.
+/// Splits an fma. A negated factor, as fuse makes it, becomes a difference again.
 Expr apart(const Call &fma, const Expr &e) {
   const Unary *minus = as<Unary>(fma.args[0]);
   bool negated = minus && minus->op == UnOp::neg;
@@ -78,7 +79,7 @@ Expr apart(const Call &fma, const Expr &e) {
 
 /// Splits each fma of a loop body whose addend waits for the previous iteration while its factors do not.
 Stmt split(const Stmt &body) {
-  constexpr size_t most = 4;  // more of them, two in a cycle, take longer than the chain of one
+  constexpr size_t most = 4;  // more of them, at two per cycle, take longer than the chain of one
   Carried carried(body);
   auto waits = [&](const Call &n) {
     return n.fn == Fn::fma && carried.waits(n.args[2]) && !carried.waits(n.args[0]) &&
@@ -93,7 +94,7 @@ Stmt split(const Stmt &body) {
   });
 }
 
-/// Whether iterations run one after the other, with nothing inside that takes vectors or other loops.
+/// Returns whether iterations run one after the other: the body holds no loops and no sums that vectors take.
 bool is_sequence(const Stmt &body) {
   bool plain = true;
   walk(
@@ -107,7 +108,7 @@ bool is_sequence(const Stmt &body) {
 
 Func split_fma(const Func &f, const Target &) {
   if (f.fp != FpMode::fast) return f;
-  // a loop inside a vector loop computes in lanes, and vectorized fma stay fused
+  // a loop inside a vector loop is vectorized, and vectorized fma stay fused
   std::unordered_set<const StmtNode *> in_vectors;
   walk(f.body, [&](const For &n, const Stmt &) {
     if (n.kind != ForKind::vector) return;

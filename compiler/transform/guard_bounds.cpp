@@ -1,4 +1,4 @@
-// Facts and checks from the proofs of analysis/access.
+// Derives facts and checks from the proofs of analysis/access.
 #include "transform/guard_bounds.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace kw {
 
 namespace {
 
-/// What makes an access safe without a check.
+/// The proofs that make an access safe without a check: none, those from loops, or also those under facts.
 enum class Trust { nothing, loops, facts };
 
 class Guard {
@@ -57,7 +57,7 @@ class Guard {
     if (!assumed(fact)) out_.facts.push_back(fact);
   }
 
-  /// The facts that prove the indices of all accesses, the guarded ones or the others.
+  /// Adds the facts that prove the indices of all accesses, either the guarded ones or the others.
   void assume_conditions(const Func &f, bool guarded) {
     for_each_access(f, true, [&](const Access &a, const BoundsContext &context) {
       for (size_t d = 0; a.guarded == guarded && d < a.index->size(); ++d) {
@@ -74,17 +74,17 @@ class Guard {
     return assumes() && assumed(p.facts());
   }
 
-  /// What a guarded access needs may well fail in calls that never reach it. It is assumed only where it says
-  /// that one size is at least another, or at least a number: so tensors of the same loops are related, and
-  /// weights have their taps, guarded or not. Where the call itself decides, its check is hoisted with the
-  /// guard, and a tensor may be there for its place only. Nor is it assumed that a number is small, which may
-  /// stand for "no limit".
+  /// Returns whether the proof may be used, together with its fact. The fact of a guarded access may fail in
+  /// calls that never reach the access. It is assumed only if it says that one size is at least another, or
+  /// at least a number. This relates tensors of the same loops, and gives weights their taps, guarded or not.
+  /// If the call itself decides the guard, the check is hoisted with the guard: a tensor may be a mere
+  /// placeholder. Facts that a number is small are not assumed: a large number may stand for "no limit".
   bool provable(const Proof &p, const Access &a) const {
     if (!assumes()) return p.kind == Proof::Kind::proved;
     if (a.guarded && !assumed(p.smallness())) return false;
     if (!p.fact || !a.guarded || assumed(p.fact))
       return p.kind == Proof::Kind::proved || p.kind == Proof::Kind::under_fact;
-    if (!a.guard_varies || !as<Binary>(p.fact)) return false;  // of several facts `worst` is one
+    if (!a.guard_varies || !as<Binary>(p.fact)) return false;  // `worst` belongs to one of several facts
     auto has_term = [&](int sign) {
       return std::any_of(p.worst.terms.begin(), p.worst.terms.end(),
                          [&](const AffineTerm &t) { return (t.coefficient > 0) == (sign > 0); });
@@ -104,7 +104,8 @@ class Guard {
     add_check(a, d);
   }
 
-  /// Read from memory, from a local that may have been, or what counts from or to such a value.
+  /// Returns whether an index is read from memory, from a local that may be, or counts from or to such a
+  /// value.
   bool is_data(const Expr &index) const {
     bool read = false;
     walk(
@@ -125,8 +126,8 @@ class Guard {
     return sum && sum->op == BinOp::add && equal(sum->a, extent) && as_int(sum->b).value_or(0) < 0;
   }
 
-  /// An index of 64 unsigned bits as it stands in the source; a cast that the user wrote has a place of its
-  /// own.
+  /// Returns whether the source has an index of 64 unsigned bits. A cast that the user wrote has a location
+  /// of its own.
   static bool was_unsigned(const Expr &index) {
     const Cast *n = as<Cast>(index);
     return n && n->a.dtype() == DType::u64 && n->a.loc() == index.loc();
@@ -136,7 +137,7 @@ class Guard {
     const Expr &index = (*a.index)[d];
     Loc loc = index.loc().known() ? index.loc() : a.loc;
     bool from_end = counts_from_end(index, a.buf->extents[d]), is_unsigned = was_unsigned(index);
-    auto same = [&](const Site &s) {  // copies of a place may differ in how they were simplified
+    auto same = [&](const Site &s) {  // copies of a place may be simplified differently
       return s.loc == loc && s.buf == a.buf && s.dim == d && s.from_end == from_end &&
              s.is_unsigned == is_unsigned;
     };
@@ -146,7 +147,7 @@ class Guard {
     return static_cast<uint32_t>(out_.sites.size() - 1);
   }
 
-  /// NumPy refuses negative extents where the temporary is made.
+  /// Adds checks of extents, because NumPy refuses negative ones where the temporary is made.
   void extents_of(const Alloc &n, const Stmt &s) {
     for (size_t d = 0; d < n.buf->extents.size(); ++d) {
       const Expr &extent = n.buf->extents[d];

@@ -11,16 +11,17 @@
 
 namespace kw {
 
-/// The optimized body: facts where possible. Assumes extents of at least 1 (the first facts say so).
+/// Makes the optimized body, with facts where possible. Assumes extents of at least 1 (the first facts say
+/// so).
 Func guard_bounds(const Func &f, const Target &target);
-/// The plain body: assumes nothing, and checks what the loops alone do not prove.
+/// Makes the plain body: assumes nothing, and checks what the loops alone do not prove.
 Func guard_bounds_without_facts(const Func &f, const Target &target);
 /// Likewise for `unchecked=True`: does not check a subscript that is read from memory, or whose loop has
 /// bounds read from memory.
 Func guard_bounds_but_data(const Func &f, const Target &target);
 Func guard_bounds_without_facts_but_data(const Func &f, const Target &target);
 
-/// The body with `debug=True`: every access is checked.
+/// Makes the body for `debug=True`: checks every access.
 Func check_all_bounds(const Func &f, const Target &target);
 
 }  // namespace kw

@@ -1,4 +1,4 @@
-// First the checks that run before the kernel, then those that step out of single loops.
+// Hoists the checks that can run before the kernel, then the checks that can leave single loops.
 #include "transform/hoist_checks.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace kw {
 
 namespace {
 
-constexpr int64_t block_size = 1024;  ///< iterations until a failing check ends the run
-constexpr uint32_t lanes = 32;  ///< 64-bit subscripts in the widest vectors; narrower machines take several
+constexpr int64_t block_size = 1024;  ///< iterations between two tests for a failed check
+constexpr uint32_t lanes = 32;        ///< iterations that the test runs at once, as several vectors
 
 using Symbols = std::unordered_map<const SymNode *, Expr>;
 using Buffers = std::unordered_set<const BufNode *>;
@@ -37,7 +37,7 @@ Buffers stored_in(const Stmt &s) {
   return out;
 }
 
-/// Whether the loop runs at least once; null when that is certain because extents are at least 1.
+/// Returns the condition that the loop runs at least once; null if extents of at least 1 make that certain.
 Expr runs(const For &n, const Expr &lo, const Expr &hi) {
   const Ref *extent = as<Ref>(hi);
   if (n.step > 0 && as_int(lo) == 0 && extent && extent->sym->kind == SymKind::extent) return {};
@@ -51,7 +51,7 @@ struct EarlyCheck {
   uint32_t site;
   Loc loc;
   std::vector<const For *> loops;
-  std::vector<Expr> only_if;  ///< all of it: every other loop around it runs, and the guards hold
+  std::vector<Expr> only_if;  ///< all must hold: every other enclosing loop runs, and the guards hold
   const StmtNode *statement = nullptr;
 };
 
@@ -65,7 +65,7 @@ class EarlyChecks {
     for (const EarlyCheck &c : found) statements.insert(c.statement);
   }
 
-  /// The bounds of a loop over extents, parameters and outer iterators.
+  /// Returns the bounds of a loop over extents, parameters and outer iterators.
   std::pair<Expr, Expr> bounds_of(const For &n) const {
     return {replaced(n.lo, values_), replaced(n.hi, values_)};
   }
@@ -87,7 +87,7 @@ class EarlyChecks {
     });
   }
 
-  /// A condition on the call's own scalars and sizes guards early checks as well.
+  /// Visits a conditional. A condition on the call's own scalars and sizes guards early checks, too.
   void guarded(const If &n) {
     Expr cond = replaced(n.cond, values_);
     if (!is_of_call(cond)) return;
@@ -98,7 +98,8 @@ class EarlyChecks {
     guards_.pop_back();
   }
 
-  /// Cheap integer arithmetic on what is known before the kernel begins.
+  /// Returns whether an expression is cheap integer arithmetic on values that are known before the kernel
+  /// begins.
   bool is_early(const Expr &e, bool may_load) const {
     bool fine = true;
     walk(
@@ -137,7 +138,7 @@ class EarlyChecks {
     found.push_back(std::move(out));
   }
 
-  /// A condition that reads what a check at its old place protects stays behind that check.
+  /// Drops checks that read what a check at its old place protects: they must stay behind it.
   bool drop_unprotected(const Func &f) {
     std::unordered_set<const StmtNode *> early;
     for (const EarlyCheck &c : found) early.insert(c.statement);
@@ -160,10 +161,10 @@ class EarlyChecks {
   std::vector<Expr> guards_;
 };
 
-/// Checks over the same loops; none reads what another of them protects.
+/// A group of checks over the same loops, none of which reads what another one protects.
 struct Group {
   std::vector<EarlyCheck> checks;
-  Buffers protects;  ///< also by checks that were left out because an equal one is here
+  Buffers protects;  ///< also by checks that were omitted because the group has an equal one
 
   bool takes(const EarlyCheck &c) const {
     if (c.loops != checks.front().loops) return false;
@@ -183,7 +184,7 @@ struct Group {
 
 Stmt guarded_by(const Expr &cond, Stmt s) { return cond ? if_else(cond, std::move(s), {}) : s; }
 
-/// The loop with an iterator of its own, which stands for the old one in `iterators` from here on.
+/// Returns the loop with an iterator of its own, which replaces the old one in `iterators`.
 For copy_of(const For &loop, Symbols &iterators, const EarlyChecks &source) {
   auto [lo, hi] = source.bounds_of(loop);
   For copy = loop;
@@ -194,15 +195,15 @@ For copy_of(const For &loop, Symbols &iterators, const EarlyChecks &source) {
   return copy;
 }
 
-/// All of them; null for none.
+/// Returns the conjunction of all conditions; null for none.
 Expr all_of(const std::vector<Expr> &conditions) {
   Expr out;
   for (auto c = conditions.rbegin(); c != conditions.rend(); ++c) out = out ? logic(true, *c, out) : *c;
   return out;
 }
 
-/// The conditions that are the same in all iterations stand around the loops, which may have more iterations
-/// than anyone waits for where the guards do not hold.
+/// Returns the guard around the loops: the conditions that are the same in all iterations. Without it, the
+/// loops could have more iterations than anyone waits for.
 Expr take_guard(Group &group) {
   auto varies = [&](const Expr &e) {
     return std::any_of(group.checks[0].loops.begin(), group.checks[0].loops.end(),
@@ -234,8 +235,8 @@ Stmt checks_of(const Group &group, const Symbols &iterators) {
   return seq(std::move(items));
 }
 
-/// Negative where the condition may be false: of an index below an extent, both it and what is left above it
-/// have no sign.
+/// Returns a value that is negative if the condition may be false. For an index below an extent, neither the
+/// index nor the room above it may be negative.
 Expr alarm_of(const Expr &cond) {
   const Binary *inside = as<Binary>(cond);
   const Cast *place = inside && inside->op == BinOp::lt ? as<Cast>(inside->a) : nullptr;
@@ -247,8 +248,8 @@ Expr alarm_of(const Expr &cond) {
   return binary(BinOp::bit_or, place->a, above);
 }
 
-/// The innermost loop runs in blocks. One run of a block notices whether any check fails; only then another
-/// finds the first.
+/// Runs the innermost loop in blocks. One run of a block detects whether any check fails; only then another
+/// run finds the first failure.
 Stmt run_early(Group group, const EarlyChecks &source) {
   const std::vector<const For *> &loops = group.checks.front().loops;
   if (loops.empty()) return checks_of(group, {});
@@ -310,13 +311,13 @@ Func run_checks_early(Func f) {
   return f;
 }
 
-/// A check, or one that depends on whether a loop runs.
+/// Returns whether a statement is a check, or a check under the condition that a loop runs.
 bool is_check(const Stmt &s) {
   const If *n = as<If>(s);
   return as<Check>(s) || (n && n->yes && !n->no && as<Check>(n->yes));
 }
 
-/// True when no iteration of the loop changes the value.
+/// Returns whether no iteration of the loop changes the value.
 bool is_invariant(const Expr &e, const For &loop, const Buffers &stored) {
   bool fine = !mentions(e, loop.iter);
   walk(e, [&](const Load &n, const Expr &) { fine = fine && !stored.count(n.buf.get()); });
@@ -328,8 +329,8 @@ bool is_invariant_check(const Stmt &s, const For &loop, const Buffers &stored) {
   return is_invariant(n->cond, loop, stored) && (!guard || is_invariant(guard->cond, loop, stored));
 }
 
-/// What the loop adds to its iterator to get the index that the check compares with an extent, when that and
-/// the extent are the same in each iteration; else null.
+/// Returns the offset from the loop's iterator to the index that the check compares with an extent. Null
+/// unless offset and extent are the same in each iteration.
 Expr offset_of(const Check &c, const For &loop, const Buffers &stored) {
   const Binary *inside = as<Binary>(c.cond);
   const Cast *place = inside && inside->op == BinOp::lt ? as<Cast>(inside->a) : nullptr;
@@ -345,8 +346,8 @@ Expr offset_of(const Check &c, const For &loop, const Buffers &stored) {
   return fine ? out : Expr{};
 }
 
-/// The checks of a loop that steps by 1 and runs: of its first index, and of the last one or, where that is
-/// out of range, of the first that is.
+/// Adds the checks of a loop that steps by 1 and runs. They test its first index, and its last one or, if
+/// that is out of range, the first index out of range.
 void check_range(const Check &c, const For &loop, const Expr &offset, Loc loc, std::vector<Stmt> &out) {
   const Expr &extent = as<Binary>(c.cond)->b;
   auto word = [](const Expr &e) { return cast(DType::u64, e); };
@@ -357,8 +358,8 @@ void check_range(const Check &c, const For &loop, const Expr &offset, Loc loc, s
     out.push_back(check(unfolded(BinOp::lt, word(index), extent), c.site, loc));
 }
 
-/// The checks at the head of a loop's body that need not run in each iteration. Those of a whole range stand
-/// with the loop under the condition that it runs.
+/// Moves checks at the head of a loop's body in front of the loop if they need not run in each iteration.
+/// Checks of a whole range are placed with the loop under the condition that it runs.
 Stmt step_out(const For &n, const Stmt &s) {
   const Seq *body = as<Seq>(n.body);
   if (!body || body->items.empty() || !is_check(body->items.front()) || jumps_of(n.body).any()) return s;

@@ -1,4 +1,4 @@
-// The pass runner and the reports that KW_DEBUG asks for.
+// Runs passes, and writes the reports that KW_DEBUG asks for.
 #include "transform/pass.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ double now_ms() {
   return std::chrono::duration<double, std::milli>(since).count();
 }
 
-/// Milliseconds that reports and verification have taken on this thread so far.
+/// Milliseconds that this thread has spent on reports and verification so far.
 static thread_local double aside_ms = 0;
 
 StageClock::StageClock() : begin_(now_ms() - aside_ms) {}
@@ -33,7 +33,7 @@ double StageClock::ms() const { return now_ms() - aside_ms - begin_; }
 
 namespace {
 
-/// Takes what is done while it lives out of the times of stages.
+/// Excludes its lifetime from the times of stages.
 class Aside {
  public:
   Aside() = default;
@@ -42,12 +42,13 @@ class Aside {
   ~Aside() { aside_ms += clock_.ms(); }
 
  private:
-  StageClock clock_;  // what an Aside inside has counted already is not counted twice
+  StageClock clock_;  // the clock excludes what an inner Aside has counted already
 };
 
 }  // namespace
 
-/// "add.main-1a2b3c4d.lower.kwir"; kernels and versions of one name have files of their own.
+/// Returns a file name, "add.main-1a2b3c4d.lower.kwir"; kernels and versions of one name have files of their
+/// own.
 static std::string dump_file(std::string_view stage, const Func &f) {
   return cat(f.name, f.version.empty() ? "" : ".", f.version, ".", stage, ".kwir");
 }
@@ -68,7 +69,7 @@ static void dump(std::string_view stage, const Func &f, const DebugOptions &opti
   file << text;
   if (file) return;
   static std::mutex mutex;
-  static std::string told;  // once for each directory
+  static std::string told;  // each directory is reported once
   std::scoped_lock lock(mutex);
   if (std::exchange(told, options.dump_dir) == options.dump_dir) return;
   log_line(0, cat("cannot write dumps into ", options.dump_dir, ": ",

@@ -19,11 +19,11 @@ struct Pass {
 /// and dumps it on request. A violation is an internal error that names the pass.
 Func run_passes(std::span<const Pass> passes, Func f, const Target &target);
 
-/// Measures one stage, without what it takes to report and to verify the stages inside it.
+/// Measures one stage, without the time for reporting and verifying the stages inside it.
 class StageClock {
  public:
   StageClock();
-  /// Milliseconds since it was made.
+  /// Returns the milliseconds since construction.
   double ms() const;
 
  private:

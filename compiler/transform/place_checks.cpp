@@ -1,4 +1,4 @@
-// One rewrite; the statements are known by their nodes before it.
+// Inserts all statements in one rewrite.
 #include "transform/place_checks.h"
 
 #include "ir/rewrite.h"
@@ -15,7 +15,7 @@ Stmt under_path(const Access &a, Stmt s) {
   return s;
 }
 
-// Rewriting gives parents new nodes; the original tells which statements the maps mean.
+// Rewriting gives parents new nodes, so the maps are keyed by the original nodes.
 Stmt place_checks(const Stmt &body, const Placed &before, const Placed &after) {
   return rewrite(body, [&](const auto &, const Stmt &s, const Stmt &original) {
     auto first = before.find(original.p.get()), last = after.find(original.p.get());

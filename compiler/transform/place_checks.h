@@ -1,5 +1,5 @@
-// Inserts statements before and after others: the last step of every pass that adds checks. Decides nothing
-// about what is checked.
+// Inserts statements before and after others: the last step of every pass that adds checks. Does not decide
+// what is checked.
 #pragma once
 
 #include <unordered_map>
@@ -12,7 +12,7 @@ namespace kw {
 /// The statements to insert, keyed by the statement they belong to.
 using Placed = std::unordered_map<const StmtNode *, std::vector<Stmt>>;
 
-/// Returns the statement under the lazy conditions of an access.
+/// Returns the statement inside conditionals on the lazy conditions of an access.
 Stmt under_path(const Access &a, Stmt s);
 
 /// Returns the body with all statements inserted. A while with a checked condition becomes `while True` with

@@ -1,5 +1,5 @@
-// Dead scalar elimination, repeated until nothing is dead. An element that a dead value reads is still read:
-// its subscript may be out of range.
+// Eliminates dead scalars, until nothing is dead. An element that a dead value reads is still read: its
+// subscript may be out of range.
 #include "transform/simplify.h"
 
 #include <unordered_set>
@@ -11,7 +11,7 @@
 
 namespace kw {
 
-/// What stays of a store that nobody reads.
+/// Returns the rest of a store that nobody reads.
 static Stmt without_store(const Store &n, const Stmt &s) {
   if (!reads_elements(n.value)) return seq({});
   return let(make_sym(SymKind::local, n.value.dtype(), "unread", s.loc()), n.value, seq({}), s.loc());

@@ -1,4 +1,4 @@
-// The shadows, their stores and the checks that read them.
+// Makes the shadows, their stores and the checks that read them.
 #include "transform/track_writes.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class Tracking {
     for_each_access(out_, false, [&](const Access &a, const BoundsContext &) {
       auto found = shadows_.find(a.buf.get());
       if (found == shadows_.end()) return;
-      // A read is checked before its statement, and a write is noted behind it: `a[i] += 1` reads first.
+      // A read is checked before its statement, and a write is recorded after it: `a[i] += 1` reads first.
       if (a.is_store)
         after_[a.statement.p.get()].push_back(store(found->second, *a.index, const_bool(true), a.loc));
       else
@@ -53,8 +53,8 @@ class Tracking {
   }
 
  private:
-  /// The fault carries the number of the element, row by row; of two dimensions the bound is the last extent,
-  /// to which the number is added.
+  /// Returns the check of a first read. The fault carries the row-major number of the element. For two
+  /// dimensions the bound is the last extent, which is also added to the number.
   Stmt first_read(const Access &a, const Buf &shadow) {
     const std::vector<Expr> &index = *a.index, &extents = a.buf->extents;
     Expr number = const_int(0), bound = index.size() == 2 ? extents[1] : const_int(0);

@@ -1,4 +1,4 @@
-// debug=True: ends the kernel (E310) if an element is read before it is written. Each buffer for which
+// For debug=True: ends the kernel (E310) if an element is read before it is written. Each buffer for which
 // analysis/init cannot exclude that gets a shadow with one flag per element:
 //     c[i] = c[i] + a[i]   →   check((-1 if c_1[i] else i) < 0, site=0)
 //                              c[i] = c[i] + a[i]

@@ -1,4 +1,4 @@
-// From the inside out: the iterations of a row, the rows of a run of iterations, the runs of a block, blocks.
+// Builds from the inside out: the iterations of a row, the rows of a run, the runs of a block, the blocks.
 #include "transform/lowering/blocked_reduction.h"
 
 #include <algorithm>
@@ -67,19 +67,19 @@ class RowBuilder {
   }
 
  private:
-  /// The iterations `lo` to `hi` of the band, in a run of the innermost loop that begins with number `base`;
-  /// `aligned` when the first is that of lane 0.
+  /// The iterations `lo` to `hi` of the band, in a run of the innermost loop that begins with number `base`.
+  /// `aligned` tells that the first one is in lane 0.
   struct Run {
     Expr lo, hi, base;
     bool aligned;
   };
-  /// What is known of a row: it has all lanes, or it is what is left of an aligned run, or nothing.
+  /// The known part of a row: all lanes, the remainder of an aligned run, or unknown.
   enum class Part { whole, rest, any };
 
   const For &innermost() const { return *loops_.back(); }
 
-  /// Many sums of one kind get arrays for what their blocks add up to, and one loop over them counts the
-  /// blocks: code for each would take longer to compile than their terms do.
+  /// Combines many sums of one kind: arrays hold their block sums, and one loop over the arrays counts the
+  /// blocks. Code for each sum would take longer to compile than its terms.
   void put_together() {
     constexpr size_t many = 8;  // chosen: the code of fewer compiles within a millisecond
     for (ReductionPlan &first : sums_) {
@@ -105,7 +105,7 @@ class RowBuilder {
     }
   }
 
-  /// What `make` gives for each sum, in one loop for those that have their arrays together.
+  /// Applies `make` to each sum, in one loop for sums that share arrays.
   Stmt for_each_sum(const std::function<Stmt(const ReductionPlan &)> &make) const {
     std::vector<Stmt> out;
     std::unordered_set<const BufNode *> done;
@@ -123,12 +123,12 @@ class RowBuilder {
     return seq(std::move(out));
   }
 
-  /// Chunks are worth a thread's while: as many operations as analysis/cost asks for.
+  /// Returns the blocks per chunk. A chunk has as many operations as make it worth a thread (analysis/cost).
   uint32_t blocks_per_chunk() const {
-    // Chosen: what an iteration costs beside its operations, loads and the sum; and a bound for huge grains.
+    // Chosen: the cost of an iteration beside its operations, for loads and the sum; and a bound for huge
+    // grains.
     constexpr int64_t overhead = 4, most = int64_t{1} << 20;
-    int64_t worth =
-        target_.work_per_thread() >> sum_block_bits;  // blocks of one operation for each iteration
+    int64_t worth = target_.work_per_thread() >> sum_block_bits;  // blocks of one operation per iteration
     VectorizationAnalysis view(innermost());
     return static_cast<uint32_t>(std::clamp<int64_t>(worth / (overhead + view.work().operations), 1, most));
   }
@@ -158,7 +158,7 @@ class RowBuilder {
                let(end, at_most(count, add(kw::ref(first), const_int(sum_block))), out));
   }
 
-  /// The iterations `first` to `end` of the band: with several loops run by run of the innermost one.
+  /// Builds the iterations `first` to `end` of the band; with several loops, run by run of the innermost one.
   Stmt iterations(const Sym &first, const Expr &end) const {
     if (loops_.size() == 1) return rows({kw::ref(first), end, const_int(0), true});
     Sym trips = local("trips"), run = lane_iterator("run"), base = local("base"), lo = local("lo"),
@@ -174,7 +174,7 @@ class RowBuilder {
     return let(trips, trips_of(innermost()), out);
   }
 
-  /// Iterators of the loops around the innermost one in its run number `run`.
+  /// Binds the iterators of the loops around the innermost one for its run number `run`.
   Stmt outer_iterators(const Sym &run, Stmt body) const {
     std::vector<std::pair<Sym, Expr>> bound;
     Expr left = kw::ref(run);
@@ -194,8 +194,8 @@ class RowBuilder {
     return body;
   }
 
-  /// Where a run is aligned, whole rows and what is left of the last one stand apart, unless the code of a
-  /// row is long.
+  /// Builds the rows of a run. If the run is aligned, whole rows and the remainder of the last one have
+  /// separate code, unless the code of a row is long.
   Stmt rows(const Run &run) const {
     Sym before = local("before"), row = lane_iterator("row"), start = local("start"), rest = local("start");
     bool apart = run.aligned &&
@@ -232,7 +232,7 @@ class RowBuilder {
     return for_loop(std::move(loop), row.loc());
   }
 
-  /// The lanes of a row in parts of as many as the loop runs at once.
+  /// Builds the lanes of a row in parts of the loop's vector width.
   Stmt row_in_parts(const Run &run, Part which, const Expr &row) const {
     int64_t width = innermost().how.vector_width;
     Sym part = lane_iterator("part"), l = lane_iterator("l"), start = local("start"), begin = local("begin");
@@ -253,7 +253,7 @@ class RowBuilder {
     return counted_loop(part, const_int(0), const_int(sum_lanes / width), body);
   }
 
-  /// A vector loop that the schedule does not know.
+  /// Plans a vector loop that the schedule does not know.
   Stmt planned(const Stmt &s) const {
     For loop = *as<For>(s);
     VectorPlan plan = best_plan(loop, VectorizationAnalysis(loop), target_, true);
@@ -261,7 +261,7 @@ class RowBuilder {
     return for_loop(std::move(loop), s.loc());
   }
 
-  /// One iteration of the innermost loop: its number in the run and its lane.
+  /// Builds one iteration of the innermost loop from its number in the run and its lane.
   Stmt iteration(const Expr &number, const Expr &lane) const {
     const For &n = innermost();
     Stmt body = let(n.iter, add(n.lo, mul(number, const_int(n.step))), n.body);
@@ -273,7 +273,7 @@ class RowBuilder {
   Loc loc_;
   const Target &target_;
   std::vector<const For *> loops_;  ///< outermost first
-  std::vector<const Let *> names_;  ///< between the loops
+  std::vector<const Let *> names_;  ///< the Lets between the loops
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One rewrite of the loops whose plan has no bound yet.
+// Rewrites the loops whose plan has no bound yet.
 #include "transform/lowering/bound_trips.h"
 
 #include "analysis/nest/trip_counts.h"
@@ -6,7 +6,7 @@
 
 namespace kw {
 
-/// Bounds above are of no use to any reader, and the plan of a loop stays short to print. Chosen.
+/// The largest bound in a plan. No reader uses larger ones, and the printed plan stays short. Chosen.
 static constexpr uint64_t largest = uint64_t{1} << 20;
 
 Func bound_trips(const Func &f, const Target &) {

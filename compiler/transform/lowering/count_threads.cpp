@@ -1,5 +1,5 @@
-// Parallel loops that a serial loop executes in turn count together: if only the longer ones ran on threads,
-// all that they write would move between the caches each time.
+// Sibling loops of one serial loop share one decision: if only the longer ones ran on several threads, their
+// results would move between caches in every iteration.
 #include "transform/lowering/count_threads.h"
 
 #include <algorithm>
@@ -15,11 +15,11 @@ namespace kw {
 
 namespace {
 
-/// Chosen: an uneven iteration then delays the end by 1/16 of a thread's work at most.
+/// Chunks per thread. Chosen: an uneven iteration then delays the end by 1/16 of a thread's work at most.
 constexpr uint32_t chunks_of_uneven_loops = 16;
-/// Chosen: the code for the sum of their work is repeated in each of the loops.
+/// Most sibling loops whose work is summed. Chosen: the code for the sum is repeated in each of the loops.
 constexpr size_t most_phases = 16;
-/// The part of a thread's work, as a power of two, that each of several loops needs of its own. Chosen.
+/// The part of a thread's work, as a power of two, that each of several loops needs on its own. Chosen.
 constexpr uint32_t own_share = 2;
 
 bool is_shared_evenly(const For &n) { return n.kind == ForKind::parallel && !n.how.chunk; }
@@ -64,7 +64,7 @@ class ThreadCounter {
     });
   }
 
-  /// The parallel loops that stand directly in the body of a serial one.
+  /// Records the parallel loops directly in the body of a serial one.
   void note_phases(const Stmt &body) {
     auto found = std::make_shared<std::vector<const For *>>();
     for_each_in_block(body, [&](const Stmt &s) {
@@ -76,7 +76,8 @@ class ThreadCounter {
 
   uint32_t grain_;
   std::unordered_set<const SymNode *> outermost_;
-  /// By the iterator of a loop those that a serial loop executes in turn with it, itself among them.
+  /// By the iterator of a loop: the parallel loops, it included, that run one after another in each iteration
+  /// of a serial loop.
   std::unordered_map<const SymNode *, std::shared_ptr<const std::vector<const For *>>> phases_;
 };
 

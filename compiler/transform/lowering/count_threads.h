@@ -1,4 +1,5 @@
-// Pass: how many threads the work of each outermost parallel loop is worth, as an expression before the loop.
+// Counts how many threads the work of each outermost parallel loop is worth, as an expression before the
+// loop.
 //     parallel(0, n, 1)   →   parallel(0, n, 1, most_threads=max(n * 3 >> 19, 1))
 #pragma once
 

@@ -1,4 +1,4 @@
-// Guards are selects of which both sides are evaluated: an operand that would trap is replaced first.
+// Guards are selects that evaluate both sides: an operand that would trap is replaced first.
 #include "transform/lowering/guard_operations.h"
 
 #include <bit>
@@ -26,14 +26,14 @@ Expr number(DType t, int64_t v) { return constant(from_int(t, v)); }
 Expr both(Expr a, Expr b) { return binary(BinOp::bit_and, std::move(a), std::move(b)); }
 Expr either(Expr a, Expr b) { return binary(BinOp::bit_or, std::move(a), std::move(b)); }
 
-/// The exponent of a constant power of two.
+/// Returns the exponent of a constant power of two.
 std::optional<int64_t> log2_of(const Expr &e) {
   auto v = as_int(e);
   bool power = v && *v > 0 && std::has_single_bit(static_cast<uint64_t>(*v));
   return power ? std::optional<int64_t>(std::countr_zero(static_cast<uint64_t>(*v))) : std::nullopt;
 }
 
-/// Divisors 0 and -1 never reach the operation: both trap on some machines.
+/// Divides and rounds down. Divisors 0 and -1 never reach the operation: both trap on some machines.
 Expr floor_div(DType t, const Expr &a, const Expr &b) {
   bool is_signed = is_signed_int(t);
   if (auto exponent = log2_of(b); exponent && is_signed)
@@ -51,7 +51,7 @@ Expr floor_div(DType t, const Expr &a, const Expr &b) {
   return chosen(by_zero, zero, result);
 }
 
-/// x % 1 is 0, as x % 0 and x % -1 shall be.
+/// Returns the floored remainder. Special divisors become 1: x % 1 is 0, as x % 0 and x % -1 shall be.
 Expr floor_mod(DType t, const Expr &a, const Expr &b) {
   bool is_signed = is_signed_int(t);
   Expr zero = number(t, 0), one = number(t, 1);
@@ -64,7 +64,7 @@ Expr floor_mod(DType t, const Expr &a, const Expr &b) {
   return chosen(both(binary(BinOp::ne, r, zero), signs_differ), binary(BinOp::add, r, safe), r);
 }
 
-/// Counts from the width on give 0 or the sign; negative ones are large as unsigned numbers.
+/// Shifts. Counts from the width on give 0 or the sign; negative ones are large as unsigned numbers.
 Expr shift(BinOp op, DType t, const Expr &a, const Expr &n) {
   DType word = unsigned_of(t);
   auto as_word = [&](const Expr &e) { return cast(word, e); };
@@ -77,8 +77,8 @@ Expr shift(BinOp op, DType t, const Expr &a, const Expr &n) {
   return chosen(in_range, out, beyond);
 }
 
-/// A conversion to an integer saturates, and of a NaN gives 0. LLVM would take its saturating conversions of
-/// vectors apart, lane by lane; those of 64 bits need an instruction.
+/// Converts to an integer: saturates, and gives 0 for NaN. LLVM would scalarize its saturating conversions of
+/// vectors; those of 64 bits need an instruction.
 Expr to_integer(const Expr &e, const Expr &a) {
   DType from = a.dtype(), to = e.dtype();
   bool is_signed = is_signed_int(to);
@@ -88,7 +88,7 @@ Expr to_integer(const Expr &e, const Expr &a) {
   Expr high = real(std::ldexp(1.0, is_signed ? bits - 1 : bits));
   Expr between = both(binary(BinOp::lt, low, a), binary(BinOp::lt, a, high));
   Expr inside = chosen(between, a, real(0.0));
-  // what fits is the same in both, and small integers come from larger ones
+  // values that fit are the same in both types, and small integers come from larger ones
   DType word = bits < 32 ? DType::i32 : to;
   Expr out = make_expr(word, e.loc(), Cast{inside, true});
   auto end = [&](uint64_t value) { return cast(word, constant({to, value})); };
@@ -112,7 +112,7 @@ Expr guarded(const Binary &n, const Expr &e) {
   }
 }
 
-/// Expressions that a vector loop evaluates.
+/// Returns the casts that vector loops evaluate.
 std::unordered_set<const ExprNode *> in_vector_loops(const Stmt &body) {
   std::unordered_set<const ExprNode *> out;
   walk(body, [&](const For &n, const Stmt &) {

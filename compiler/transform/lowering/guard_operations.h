@@ -1,5 +1,5 @@
-// Pass: integer division, remainders, shifts and conversions of vectors become operations that machines have,
-// behind guards that give them the meaning of ir/scalar_ops for all operands.
+// Rewrites integer division, remainders, shifts and conversions of vectors to operations that machines have.
+// Guards give these the meaning of ir/scalar_ops for all operands.
 //     a // b   →   select(b == 0, 0, select(b == -1, neg(a), floored quotient(a, select(b is safe, b, 1))))
 //     a << n   →   select(n < width, shift_left(a, n), 0)
 #pragma once
@@ -11,7 +11,7 @@ namespace kw {
 
 Func guard_operations(const Func &f, const Target &target);
 
-/// Guards an expression outside vector loops, or a statement, that stands in no function yet.
+/// Guards an expression outside vector loops, or a statement, that belongs to no function yet.
 Expr guard_operations(const Expr &e);
 Stmt guard_operations(const Stmt &s, const Target &target);
 

@@ -1,4 +1,4 @@
-// The bit patterns of binary16 and bfloat16 by integer arithmetic.
+// Computes the bit patterns of binary16 and bfloat16 by integer arithmetic.
 #include "transform/lowering/half_floats.h"
 
 #include "ir/build.h"
@@ -36,7 +36,7 @@ Bits choose(const Expr &cond, const Bits &yes, const Bits &no) {
 Expr is_nan(const Expr &x) { return binary(BinOp::ne, x, x, x.loc()); }
 
 constexpr uint32_t f32_quiet = 0x400000, f32_infinity = 0x7F800000;
-constexpr uint32_t rebias = (127 - 15) << 23;  ///< between the exponents of f16 and f32
+constexpr uint32_t rebias = (127 - 15) << 23;  ///< from the exponents of f16 to those of f32
 
 /// Returns the float32 of a binary16. It computes all three classes (subnormal, normal, special) and selects
 /// one, so that the code has no branch.
@@ -69,15 +69,14 @@ Expr narrow_f16(const Expr &x) {
   return (choose(magnitude.above(f32_infinity), nan, number) | sign).word();
 }
 
-/// Rounds a float32 to its upper 16 bits, half to even. Of a NaN, the quiet bit keeps it from becoming
-/// infinity.
+/// Rounds a float32 to its upper 16 bits, half to even. The quiet bit keeps a NaN from becoming infinity.
 Expr narrow_bf16(const Expr &x) {
   Bits u = bits_of(x);
   Bits rounded = (u + ((u >> 16) & 1) + 0x7FFF) >> 16;
   return choose(is_nan(x), (u >> 16) | 0x40, rounded).word();
 }
 
-/// f64 → f32, inexact results with an odd last bit: what a second rounding to fewer bits needs to be right.
+/// Converts f64 → f32. Inexact results get an odd last bit, so that a second rounding to fewer bits is right.
 Expr round_to_odd(const Expr &x) {
   Loc loc = x.loc();
   Expr y = cast(DType::f32, x, loc), back = cast(DType::f64, y, loc);
@@ -88,8 +87,8 @@ Expr round_to_odd(const Expr &x) {
   return choose(keeps, nearest, odd).real();
 }
 
-/// A 64-bit integer as f64 that rounds to few bits as the integer itself would: beyond 2^53 the low 11 bits
-/// are gathered into the one above them.
+/// Converts a 64-bit integer to an f64 that rounds to few bits as the integer itself would: beyond 2^53 the
+/// low 11 bits are gathered into the bit above them.
 Expr sticky_f64(const Expr &a) {
   Loc loc = a.loc();
   DType t = a.dtype();

@@ -1,5 +1,5 @@
-// Conversions of 16-bit floats, held as u16 words, in operations that every target has. Part of
-// legalise_types; knows nothing about statements.
+// Converts 16-bit floats, held as u16 words, by operations that every target has. Part of legalise_types;
+// knows nothing about statements.
 #pragma once
 
 #include "ir/node.h"

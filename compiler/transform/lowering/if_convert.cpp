@@ -1,5 +1,5 @@
-// Follows the order in which code generation evaluates the expressions of a statement: what it has evaluated
-// already costs nothing, and what one side of a branch evaluates is not there behind it.
+// Follows the order in which code generation evaluates the expressions of a statement. Expressions evaluated
+// before cost nothing. Expressions that one side of a branch evaluates are not available after it.
 #include "transform/lowering/if_convert.h"
 
 #include <memory>
@@ -16,14 +16,14 @@ namespace kw {
 
 namespace {
 
-// Operations that are executed in any case rather than branched around. Chosen: a branch that is predicted
-// wrong costs some 15 cycles. In a vector loop it saves less: it is taken when one of the lanes takes it.
+// Most operations that are executed in any case rather than behind a branch. Chosen: a mispredicted branch
+// costs some 15 cycles. In a vector loop a branch saves less: it is taken if any lane takes it.
 constexpr int budget_of_value = 8, budget_of_vector = 32, budget_of_store = 2, budget_of_predicated = 16;
 
-/// What a statement has evaluated so far: each expression and its converted form.
+/// The expressions that a statement has evaluated so far, each with its converted form.
 using Evaluated = std::unordered_map<const ExprNode *, Expr>;
 
-/// What is left of a budget of operations after evaluating e; negative when e exceeds it or loads from
+/// The rest of a budget of operations after evaluating expressions; negative if they exceed it or load from
 /// memory.
 class Budget {
  public:
@@ -73,7 +73,8 @@ class StatementConverter {
   /// Returns whether executing `e` in any case costs at most `budget` operations and reads no memory.
   bool may_execute(const Expr &e, int budget) const { return Budget(known_, budget).spend(e).holds(); }
 
-  /// The condition of a `while`: in a vector loop each part of an `and` narrows the lanes for the next one.
+  /// Converts the condition of a `while`: in a vector loop, each operand of an `and` narrows the lane mask of
+  /// the next.
   Expr condition(const Expr &e) {
     const Logic *n = view_ ? as<Logic>(e) : nullptr;
     if (!n || !n->is_and) return (*this)(e);
@@ -81,8 +82,8 @@ class StatementConverter {
     return remade(e, Logic{true, a, b}, a.p == n->a.p && b.p == n->b.p);
   }
 
-  /// What is left of a budget after executing a statement in all lanes; negative where it does more than to
-  /// set cells to values that are safe to compute.
+  /// Returns the rest of a budget after executing a statement in all lanes. Negative if the statement does
+  /// more than set mutable scalars to values that are safe to compute.
   int after_predicated(const Stmt &root, int budget) const {
     for_each_in_block(root, [&](const Stmt &s) {
       if (budget < 0) return;
@@ -117,7 +118,7 @@ class StatementConverter {
     return remade(e, Logic{n.is_and, a, b}, a.p == n.a.p && b.p == n.b.p);
   }
 
-  /// In a vector loop each side of a select that differs between lanes is decided by itself.
+  /// Converts a select. In a vector loop, each side of a divergent select is decided by itself.
   Expr select(const Expr &e, const Select &n) {
     Expr cond = (*this)(n.cond), yes, no;
     bool eager_yes = is_eager(n.yes), eager_no = is_eager(n.no);
@@ -138,7 +139,7 @@ class StatementConverter {
     return remade(e, Select{cond, yes, no, eager_yes, eager_no}, same);
   }
 
-  /// What one side evaluates is not known behind it.
+  /// Converts an expression that one side of a branch evaluates, and that is not available after it.
   Expr on_one_side(const Expr &e) {
     Evaluated before = known_;
     Expr out = (*this)(e);
@@ -146,7 +147,7 @@ class StatementConverter {
     return out;
   }
 
-  /// Code generation evaluates what both sides evaluate in front of the branch.
+  /// Converts what both sides evaluate: code generation evaluates it in front of the branch.
   void evaluate_common(const Expr &yes, const Expr &no) {
     std::unordered_set<const ExprNode *> of_yes, visited;
     each_certain(yes,
@@ -157,7 +158,7 @@ class StatementConverter {
     });
   }
 
-  /// Calls f for the nodes that evaluating e evaluates in any case; f says whether to go on below one.
+  /// Calls f for the nodes that evaluating e evaluates in any case; f returns whether to visit the operands.
   template <class F>
   static void each_certain(const Expr &e, const F &f) {
     if (!f(e)) return;
@@ -240,7 +241,8 @@ class IfConverter {
            (!n.no || convert.after_predicated(n.no, budget_of_predicated) >= 0);
   }
 
-  /// Statements of a vector loop that could be converted know how values differ between its lanes.
+  /// Analyses a vector loop for its statements that could be converted: they depend on how values differ by
+  /// lane.
   void note_vector_loop(const For &n) {
     bool any = false;
     walk(

@@ -1,4 +1,4 @@
-// Rewriting of 16-bit floats.
+// Rewrites 16-bit floats.
 #include "transform/lowering/legalise_types.h"
 
 #include <algorithm>
@@ -14,15 +14,15 @@ namespace kw {
 
 namespace {
 
-/// Each operation becomes about ten levels of nodes, and a thousand are allowed: what is deeper than this
-/// is bound to names before its statement, unless a lazy operator decides whether it is evaluated.
+/// Depth from which on parts are bound to names before their statement, unless a lazy operator decides
+/// whether they are evaluated. Each operation becomes about ten levels of nodes, and a thousand are allowed.
 constexpr uint32_t deep = 40;
 
 /// Names the deep parts of one expression:
 ///     c[i] = f(g(h(…)))   →   part = h(…); c[i] = f(g(part))
 class Splitter {
  public:
-  /// The value with its deep parts replaced; `wrap` puts their definitions around the statement.
+  /// Returns the value with its deep parts replaced; `wrap` puts their definitions around the statement.
   Expr split(const Expr &e) {
     if (e->depth <= deep) return e;
     if (auto found = done_.find(e.p.get()); found != done_.end()) return found->second;
@@ -127,7 +127,7 @@ class Legaliser {
     return binary(BinOp::bit_xor, n.a, word(0x8000, e.loc()), e.loc());
   }
 
-  /// Computes in float32 and rounds the result. A comparison has a bool, which needs no rounding.
+  /// Computes in float32 and rounds the result. A comparison gives a bool, which needs no rounding.
   Expr binary_of(const Binary &n, const Expr &e, const Expr &before) {
     DType t = as<Binary>(before)->a.dtype();
     if (!is_half(t)) return e;
@@ -135,7 +135,7 @@ class Legaliser {
     return is_half(before.dtype()) ? words_.narrow(t, result) : result;
   }
 
-  /// A function of 16-bit floats is that of float32, rounded; fma needs the bits of float64.
+  /// Computes a function of 16-bit floats in float32 and rounds it; fma needs the bits of float64.
   Expr call_of(const Call &n, const Expr &e, const Expr &before) {
     DType t = as<Call>(before)->args[0].dtype();
     bool exchanges = n.fn == Fn::to_bits || n.fn == Fn::from_bits;
@@ -157,7 +157,8 @@ class Legaliser {
     return out;
   }
 
-  /// Also buffers of other types are remade when an extent reads a scalar that is.
+  /// Returns the buffer in words. Rebuilds buffers of other types, too, if an extent reads a rewritten
+  /// scalar.
   Buf buffer(const Buf &b) {
     if (auto found = buffers_.find(b.get()); found != buffers_.end()) return found->second;
     std::vector<Expr> extents = b->extents, strides = b->strides;

@@ -20,13 +20,13 @@ namespace kw {
 
 namespace {
 
-/// Which iteration of its loop runs, from 0.
+/// Returns the number of the current iteration of a loop, from 0.
 Expr number_of(const For &n) {
   Expr iter = kw::ref(n.iter);
   return n.step > 0 ? steps_between(n.lo, iter, n.step) : steps_between(iter, n.lo, n.step);
 }
 
-/// True when every iteration of a band reaches the store, which no condition skips then.
+/// Returns whether every iteration of a band reaches the store: no condition skips it.
 bool always_reached(const Stmt &s, const StmtNode *store) {
   if (s.p.get() == store) return true;
   if (const For *n = as<For>(s)) return always_reached(n->body, store);
@@ -46,8 +46,8 @@ bool holds_loops(const For &n) {
   return found;
 }
 
-/// True when one iteration costs no more than adding its terms in order does: vectors would gain nothing
-/// on the way to such a sum.
+/// Returns whether one iteration costs no more than adding its terms in order. Vectors would then gain
+/// nothing for a short band.
 bool is_light(const For &n) {
   // Chosen, not measured.
   constexpr uint32_t operations = 8;
@@ -56,12 +56,12 @@ bool is_light(const For &n) {
   return short_code && VectorizationAnalysis(n).work().operations <= operations;
 }
 
-/// Sums whose terms wait where a band is short. For more of them, that code is half of the time to compile:
-/// 1.1 of 2.2 s for 400 sums.
+/// Most sums that keep their terms for short bands. For more of them, that code takes half of the compile
+/// time: 1.1 of 2.2 s for 400 sums.
 constexpr size_t most_with_terms = 32;
 
-/// The loop as it is written, every sum in the order of the source; it has fewer iterations than lanes and
-/// holds no loops, whose sums have lengths of their own.
+/// Returns the loop as written, with every sum in source order. It has fewer iterations than lanes. It holds
+/// no loops, because their sums would have lengths of their own.
 Stmt in_source_order(const Stmt &loop) {
   Stmt plain = rewrite(loop, [](const Store &n, const Stmt &s) {
     return n.order == Order::lanes ? store(n.buf, n.index, n.value, s.loc()) : s;
@@ -71,7 +71,7 @@ Stmt in_source_order(const Stmt &loop) {
   return copy_of(for_loop(std::move(out), loop.loc()));
 }
 
-/// The band with its accumulators; what they gathered is added to the target.
+/// Encloses a band with its accumulators, and adds their total to the target.
 Stmt enclose(const ReductionPlan &sum, Stmt band) {
   std::vector<Stmt> items{store(sum.bufs.carry, {}, sum.identity())};
   std::vector<Buf> buffers{sum.bufs.carry, sum.bufs.partial, sum.bufs.lanes};
@@ -93,7 +93,7 @@ Stmt enclose(const ReductionPlan &sum, Stmt band) {
   return out;
 }
 
-/// The one loop of the bands of these sums, in blocks of 4,096 iterations, each with its end.
+/// Runs the only loop of the bands of these sums in blocks of 4,096 iterations, each with its end.
 Stmt run_in_blocks(const For &n, const std::vector<const ReductionPlan *> &sums, const Loc &loc) {
   Expr count = kw::ref(sums.front()->count), one = const_int(1);
   Sym first = make_sym(SymKind::local, DType::i64, "first"), block = lane_iterator("block"),
@@ -157,7 +157,7 @@ class ReductionLowering {
     std::vector<const For *> around(loops.begin(), loops.end() - static_cast<std::ptrdiff_t>(band.size()));
     if (band.size() == 1 || is_perfect_reduction(band, around)) pure_.insert(s.p.get());
     Store sum = n;
-    if (!n.index.empty()) {  // which is asked for once more behind the band, out of the scope of its locals
+    if (!n.index.empty()) {  // evaluated once more after the band, outside the scope of its locals
       LoopInvariance invariance(*band.back());
       for (Expr &i : sum.index) i = invariance.without_locals(i);
     }
@@ -165,7 +165,7 @@ class ReductionLowering {
     order_.push_back(s.p.get());
   }
 
-  /// True when no sum has a part of these loops only.
+  /// Returns whether each band either equals this one or shares no loop with it.
   bool is_alone(const std::vector<const For *> &band) const {
     return std::all_of(sums_.begin(), sums_.end(), [&](const auto &other) {
       const std::vector<const For *> &theirs = other.second.band;
@@ -174,7 +174,7 @@ class ReductionLowering {
     });
   }
 
-  /// A band runs in blocks when no longer or shorter one shares its loops.
+  /// Chooses the form of each sum. A band runs in blocks if no longer or shorter band shares its loops.
   void choose_forms() {
     for (auto &[at, sum] : sums_) {
       const For &inner = *sum.band.front();
@@ -195,7 +195,7 @@ class ReductionLowering {
     return static_cast<size_t>(std::count_if(sums_.begin(), sums_.end(),
                                              [&](const auto &other) { return other.second.band == band; }));
   }
-  /// What is asked of a loop for each of its sums.
+  /// The properties of a loop that each of its sums asks for.
   struct LoopFacts {
     bool is_light, holds_loops, fits_registers;
   };
@@ -225,7 +225,7 @@ class ReductionLowering {
     const For *source = as<For>(original);
     For inner = n;
     Stmt out = s;
-    std::vector<const ReductionPlan *> blocked, rows, whole;  // of one loop; in rows; whose band ends here
+    std::vector<const ReductionPlan *> blocked, rows, whole;  // of one loop; in rows; others that end here
     for (const StmtNode *at : order_) {
       const ReductionPlan &sum = sums_.at(at);
       if (sum.band.back() == source)
@@ -267,13 +267,13 @@ class ReductionLowering {
   const Target &target_;
   std::unordered_map<const StmtNode *, ReductionPlan> sums_;
   std::unordered_map<const For *, LoopFacts> facts_;
-  std::unordered_set<const StmtNode *> pure_;  ///< those that have nothing between the loops of their band
+  std::unordered_set<const StmtNode *> pure_;  ///< with nothing between the loops of their band
   std::vector<const StmtNode *> order_;        ///< keys of sums_ in source order
 };
 
 }  // namespace
 
-/// Marks that are left say "in any order" of sums whose loops may have been rewritten: they name no loop.
+/// Removes the loops from the remaining marks: they say "in any order" of sums whose loops may be rewritten.
 static Func without_bands(const Func &f) {
   Func out = f;
   out.body = rewrite(f.body, [](const Store &n, const Stmt &s) {

@@ -1,5 +1,5 @@
-// A cell qualifies when a serial loop makes it the least or largest of itself and something else, and no
-// other loop has to do with it.
+// A scalar qualifies if a serial loop sets it to the minimum or maximum of itself and another value, and no
+// other kind of loop uses it.
 #include "transform/lowering/mark_recurrences.h"
 
 #include <unordered_map>

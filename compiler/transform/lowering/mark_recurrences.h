@@ -1,5 +1,5 @@
-// Pass: the cells of recurrences of minima and maxima of integers (edit distances, shortest paths). They are
-// kept in vector registers, where a minimum is one instruction; in general registers it is a comparison and a
+// Marks the scalars of recurrences of integer minima and maxima (edit distances, shortest paths). They are
+// kept in vector registers, where a minimum is one instruction. In general registers it is a comparison and a
 // conditional move, one after the other on the critical path.
 //     best = alloc(i32, (), 'registers')   →   best = alloc(i32, (), 'registers', in_vector=1)
 #pragma once

@@ -1,4 +1,4 @@
-// Accumulation, folds of lanes and folds of blocks.
+// Accumulates terms, and folds lanes and blocks.
 #include "transform/lowering/reduction_plan.h"
 
 #include "ir/accumulation.h"
@@ -9,7 +9,7 @@ namespace kw {
 
 namespace {
 
-constexpr int64_t levels = 48;  ///< more than 2^48 blocks cannot be counted through
+constexpr int64_t levels = 48;  ///< no run counts through more than 2^48 blocks
 
 Buf array(DType dtype, int64_t size, const char *name, Space space = Space::stack) {
   return make_buf(make_sym(SymKind::buffer, dtype, name), {const_int(size)}, space);
@@ -97,7 +97,7 @@ Stmt vector_loop(const Sym &iter, Expr lo, Expr hi, int64_t width, Stmt body, bo
 
 namespace {
 
-/// Operands beside the accumulator get names, so that both forms of the store can use them.
+/// Names the operands beside the accumulator, so that both forms of the store can use them.
 struct Named {
   std::vector<std::pair<Sym, Expr>> names;
   Expr value;
@@ -161,7 +161,7 @@ Stmt reset_lanes(const ReductionPlan &sum) {
 
 namespace {
 
-/// Lanes 0, 1, … take up those that lie half of the lanes behind them, each time into fewer accumulators.
+/// Folds lane l + half into lane l for each l below `half`, each time into fewer accumulators.
 Stmt fold_in_halves(const ReductionPlan &sum, const Buf &lanes, int64_t half,
                     const std::function<Stmt(Expr)> &use) {
   if (half == 1) return use(sum.combine(load(lanes, {const_int(0)}), load(lanes, {const_int(1)})));
@@ -174,8 +174,8 @@ Stmt fold_in_halves(const ReductionPlan &sum, const Buf &lanes, int64_t half,
 
 }  // namespace
 
-/// One by one, lanes 63 to 1 fold into the lane that lies half of the lanes still in use before them: l
-/// without its highest bit.
+/// Folds lanes 63 to 1 one by one. Lane l folds into lane l without its highest bit, which is half of the
+/// lanes still in use before it.
 Stmt fold_lanes(const ReductionPlan &sum, const std::function<Stmt(Expr)> &use) {
   if (sum.how.form == ReductionPlan::Form::in_rows)
     return fold_in_halves(sum, sum.bufs.lanes, sum_lanes / 2, use);
@@ -191,8 +191,8 @@ Stmt fold_lanes(const ReductionPlan &sum, const std::function<Stmt(Expr)> &use) 
   return seq({fold, use(load(sum.bufs.lanes, {const_int(0)}))});
 }
 
-/// The finished block, number b, takes up the partial sums of the levels whose bits are the trailing ones of
-/// b and stays at the level after them; the last block takes up every level whose bit of b is set. Right
+/// Adds the finished block, number b, to the partial sums. It takes in the levels of the trailing ones of b,
+/// and stays at the level after them. The last block takes in every level whose bit of b is set. Right
 /// operands are later blocks, so the counter folds as pairs of pairs do.
 Stmt add_block(const ReductionPlan &sum, const Expr &block, const Expr &is_last) {
   Buf level = lane_cell(DType::i64, "level");
@@ -212,7 +212,7 @@ Stmt add_block(const ReductionPlan &sum, const Expr &block, const Expr &is_last)
 
 namespace {
 
-/// The last iteration of the block that ends next; behind all numbers when there is none.
+/// The last iteration of the block that ends next; beyond all numbers if there is none.
 Expr no_block() { return const_int(INT64_MAX); }
 Expr last_of(const ReductionPlan &sum, Expr at_most) {
   return binary(BinOp::min, sub(kw::ref(sum.count), const_int(1)), std::move(at_most));
@@ -237,7 +237,7 @@ Stmt end_blocks_before(const ReductionPlan &sum, Expr number) {
   return make_stmt({}, While{binary(BinOp::lt, due, std::move(number)), end});
 }
 
-/// Factors are kept as they come (see accumulate); other terms are what the lanes hold.
+/// Keeps the terms of a band. Factors are kept as they come (see accumulate); other terms are in the lanes.
 Stmt keep_terms(const ReductionPlan &sum) {
   if (sum.fused) return {};
   Sym l = lane_iterator("l");
@@ -245,7 +245,7 @@ Stmt keep_terms(const ReductionPlan &sum) {
   return vector_loop(l, const_int(0), const_int(sum_lanes), sum_lanes, keep);
 }
 
-/// Leaves an element alone that no iteration reached.
+/// Skips the statement if no iteration reached the element.
 static Stmt where_used(const ReductionPlan &sum, Stmt s) {
   return sum.guarded ? if_else(binary(BinOp::ne, load(sum.bufs.used, {}), const_int(0)), std::move(s), {})
                      : s;
@@ -260,7 +260,7 @@ Stmt add_terms_in_order(const ReductionPlan &sum) {
       sum, counted_loop(l, const_int(0), kw::ref(sum.count), store(sum.target, sum.index, after, sum.loc)));
 }
 
-/// Pair by pair, an odd one carried, until one is left.
+/// Folds the sums of blocks pair by pair, carrying an odd one, until one is left.
 Stmt fold_sums(const ReductionPlan &sum, const Expr &blocks) {
   Buf left = lane_cell(DType::i64, "left");
   Sym i = lane_iterator("i"), half = make_sym(SymKind::local, DType::i64, "half"),

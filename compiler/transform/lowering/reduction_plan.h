@@ -1,5 +1,5 @@
 // One sum or product in the order `lanes`: its accumulators and the steps of its fixed shape (language.md 3),
-// as statements. lower_reductions and blocked_reduction combine them; nothing here knows the loops of the
+// as statements. lower_reductions and blocked_reduction combine these. Nothing here knows the loops of the
 // band.
 #pragma once
 
@@ -20,7 +20,7 @@ struct ReductionPlan {
   BinOp op;
   std::vector<const For *> band;  ///< innermost first
   bool skips;                     ///< some iterations may add nothing
-  bool guarded;                   ///< likewise, and then the target may be out of bounds
+  bool guarded;                   ///< likewise, and the target may then be out of bounds
   bool fused;                     ///< terms are products that round with the sum
   Sym count, number;              ///< trip count of the band; the current iteration, from 0
   struct Buffers {
@@ -31,16 +31,16 @@ struct ReductionPlan {
   };
   Buffers bufs{};
 
-  /// How the band is executed.
+  /// The way in which the band is executed.
   enum class Form : uint8_t {
-    scattered,  ///< as written; the iteration number tells where blocks end
+    scattered,  ///< as written; the iteration number determines where blocks end
     in_blocks,  ///< its only loop is strip-mined into blocks
     in_rows,    ///< in blocks, and in rows of 64 iterations
   };
   struct Execution {
     Form form = Form::scattered;
-    bool long_only = false;     ///< bands shorter than a row run apart, in source order
-    bool in_registers = false;  ///< in rows: the accumulators are one cell of 64 lanes
+    bool long_only = false;     ///< bands shorter than a row run separately, in source order
+    bool in_registers = false;  ///< in rows: the accumulators are one register buffer of 64 lanes
     bool on_threads = false;    ///< in rows: blocks may run at the same time
   };
   Execution how{};
@@ -56,7 +56,7 @@ struct ReductionPlan {
   Stmt by_length(Stmt if_short, Stmt if_long) const;
   Expr carried() const { return load(bufs.carry, at); }
   Stmt set_carry(Expr value) const { return store(bufs.carry, at, std::move(value)); }
-  /// Returns the subscripts of its element `i` in partial or sums.
+  /// Returns the subscripts of this sum's element `i` in partial or sums.
   std::vector<Expr> element(Expr i) const;
   Stmt set_lane(Expr lane_, Expr value) const {
     return store(bufs.lanes, {std::move(lane_)}, std::move(value));
@@ -68,12 +68,12 @@ struct ReductionPlan {
 Buf lane_cell(DType dtype, const char *name);
 Sym lane_iterator(const char *name);
 Stmt counted_loop(const Sym &iter, Expr lo, Expr hi, Stmt body, int64_t step = 1);
-/// A vector loop of at most `width` iterations, or, if the rest of a row, of at most one fewer.
+/// Makes a vector loop of at most `width` iterations, or of at most one fewer for the rest of a row.
 Stmt vector_loop(const Sym &iter, Expr lo, Expr hi, int64_t width, Stmt body, bool is_rest = false);
 
 /// Returns the accumulation of one iteration, into the target or into a lane.
 Stmt accumulate(const ReductionPlan &sum, const Store &n);
-/// Sets every lane that is used to the identity of the operation.
+/// Sets every used lane to the identity of the operation.
 Stmt reset_lanes(const ReductionPlan &sum);
 /// Reduces the lanes to one value and passes it to `use`, which makes the statement that consumes it.
 Stmt fold_lanes(const ReductionPlan &sum, const std::function<Stmt(Expr)> &use);

@@ -1,4 +1,4 @@
-// Asks the question of code generation, of the vector loops that stand in no other one.
+// Tests vector loops that are in no other vector loop by the condition of code generation.
 #include "transform/lowering/settle_vector_loops.h"
 
 #include <bit>

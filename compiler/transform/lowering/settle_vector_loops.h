@@ -1,5 +1,5 @@
-// The last look at vector loops: one that code generation cannot vectorize becomes a serial loop, which means
-// the same, and the function gets the warning W410. Under verify=each that is an internal error.
+// Checks vector loops once more: a loop that code generation cannot vectorize becomes a serial loop, which
+// means the same, and the function gets the warning W410. Under verify=each that is an internal error.
 //     for i in vector(0, n, 1, vector_width=8): check(…)   →   for i in serial(0, n, 1): check(…)
 #pragma once
 

@@ -1,4 +1,4 @@
-// A body qualifies when it is straight-line code of few operations that hands nothing on in a register.
+// A body qualifies if it is straight-line code of few operations that carries nothing in a register.
 #include "transform/lowering/unroll_inner_loops.h"
 
 #include <unordered_set>
@@ -22,7 +22,7 @@ constexpr int copies = 4;
 using Cells = std::unordered_set<const BufNode *>;
 
 /// Returns whether the body is straight-line code within most_operations. A negative `left` stands for a body
-/// that is too long or has a refused form, such as a store to a cell from outside the body.
+/// that is too long or has a refused form, such as a store to a scalar from outside the body.
 bool is_short_and_straight(const Stmt &body, const Cells &in_vectors) {
   int64_t left = most_operations;
   Cells own;
@@ -47,8 +47,8 @@ bool is_short_and_straight(const Stmt &body, const Cells &in_vectors) {
   return left >= 0;
 }
 
-/// A loop that is known to be short runs without polls, and LLVM unrolls it; others may have fewer iterations
-/// than copies.
+/// Returns whether the loop has few iterations. A loop that is known to be short runs without polls, and LLVM
+/// unrolls it. Other loops may have fewer iterations than copies.
 bool has_few_trips(const For &n) {
   auto lo = as_int(n.lo), hi = as_int(n.hi);
   int64_t most = n.how.max_trips;

@@ -1,5 +1,5 @@
-// Pass: innermost serial loops with short bodies are unrolled, so that a branch of the loop serves several
-// iterations. The remainder stays a loop.
+// Unrolls innermost serial loops with short bodies, so that one branch of the loop serves several iterations.
+// The remainder stays a loop.
 //     serial(0, n, 1)   →   serial(0, n, 1, unroll=4)
 #pragma once
 

@@ -1,4 +1,4 @@
-// Both reductions.
+// Implements both reductions.
 #include "transform/math/angle.h"
 
 #include <vector>
@@ -35,7 +35,7 @@ Expr low_half(const Expr &x) { return binary(BinOp::bit_and, x, word(0xFFFFFFFF)
 Expr high_half(const Expr &x) { return binary(BinOp::shr, x, word(32)); }
 Expr as_real(const Expr &x) { return cast(DType::f64, cast(DType::i64, x)); }
 
-/// Upper 64 bits of the product of m < 2^53 and x.
+/// Returns the upper 64 bits of the product of m < 2^53 and x.
 Expr high_product(const Expr &m, const Expr &x) {
   Expr m_low = low_half(m), m_high = high_half(m), x_low = low_half(x), x_high = high_half(x);
   Expr middle = add(mul(m_high, x_low), high_half(mul(m_low, x_low)));
@@ -43,7 +43,7 @@ Expr high_product(const Expr &m, const Expr &x) {
   return add(mul(m_high, x_high), add(high_half(middle), high_half(other)));
 }
 
-/// 64 bits of 2/π from a bit position on: words[offset + index], shifted by the rest.
+/// Selects 64 bits of 2/π from a bit position on: words[offset + index], shifted by the rest.
 class Window {
  public:
   Window(const Expr &start, size_t indices) : rest_(binary(BinOp::bit_and, start, word(63))) {
@@ -67,7 +67,7 @@ class Window {
   std::vector<Expr> below_;  ///< index < i
 };
 
-/// (high + low · 2^-64) · 2^-62 · π/2 for signed high.
+/// Returns (high + low · 2^-64) · 2^-62 · π/2 for signed high.
 Pair to_angle(const Arith &a, const Expr &high, const Expr &low) {
   Expr top = mul(cast(DType::f64, binary(BinOp::shr, high, const_int(32))), real(0x1p32));
   Expr second = as_real(low_half(cast(DType::u64, high)));

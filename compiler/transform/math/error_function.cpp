@@ -29,14 +29,14 @@ constexpr double f64[] = {
     -8.2775919135379446e-07, 7.7034958811027808e-08,  1.1328048304274549e-07,  -1.9106294487779176e-08,
     -1.660879467182853e-08,  1.6868082625932292e-09,  2.1031095817570338e-09,  2.9111659955327447e-10};
 
-/// erf x by the series in odd powers, for |x| <= 0.75.
+/// Returns erf x by the series in odd powers, for |x| <= 0.75.
 Pair erf_series(const Arith &a, const Expr &x) {
   Expr z = mul(x, x), tail = mul(mul(x, z), a.wide() ? a.poly(small64, z) : a.poly(small32, z));
   return a.add(a.mul(a.constant(slope, 0x1.1ae3a914fed80p-56), {x, {}}), {tail, {}});
 }
 
-/// f at (x − 4) / (x + 4). What the quotient loses counts by f', which follows from f: the derivative of
-/// e^(x²) erfc x is 2 x e^(x²) erfc x − 2 / √π.
+/// Returns f at (x − 4) / (x + 4). Corrects the rounding error of the quotient by f', which follows from f:
+/// the derivative of e^(x²) erfc x is 2 x e^(x²) erfc x − 2 / √π.
 Pair chebyshev_factor(const Arith &a, const Expr &x) {
   Pair q = a.ratio(a.two_sum(x, real(-4)), a.two_sum(x, real(4)));
   Expr rest = mul(q.hi, a.wide() ? a.poly(f64, q.hi) : a.poly(f32, q.hi));
@@ -63,7 +63,7 @@ ErfcParts erfc_parts(const Arith &a, const Expr &size) {
   return {e.k, a.ratio(a.mul(one_plus(a, e.p), chebyshev_factor(a, x)), below)};
 }
 
-/// The pair itself, with what float64 cannot hold as 0.
+/// Returns the pair itself; what float64 cannot hold becomes 0.
 Pair unscaled(const Arith &a, const ErfcParts &e) {
   return a.scale(e.m, power_of_two(binary(BinOp::max, e.k, const_int(-1000))));
 }

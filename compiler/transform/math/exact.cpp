@@ -10,7 +10,7 @@ namespace {
 /// Returns an integer as a constant of a type.
 Expr whole(DType t, int64_t v) { return constant(from_int(t, v)); }
 
-/// Moves the sign bit of `from` to a magnitude.
+/// Copies the sign bit of `from` to a magnitude.
 Expr with_sign(const Expr &magnitude, const Expr &from) {
   DType word = result_dtype(Fn::to_bits, from.dtype());
   Expr top = constant(Value{word, uint64_t{1} << (bit_width(word) - 1)});
@@ -18,7 +18,7 @@ Expr with_sign(const Expr &magnitude, const Expr &from) {
   return call(Fn::from_bits, {binary(BinOp::bit_or, call(Fn::to_bits, {magnitude}), sign)});
 }
 
-/// Adding and subtracting 2^(mantissa bits) rounds a smaller magnitude to an integer, half to even.
+/// Rounds a magnitude to an integer, half to even: adds and subtracts 2^(mantissa bits) if it is smaller.
 Expr rounded_magnitude(const Expr &x) {
   Expr big = const_float(x.dtype(), x.dtype() == DType::f32 ? 0x1p23 : 0x1p52);
   Expr a = call(Fn::abs, {x});

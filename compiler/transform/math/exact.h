@@ -9,18 +9,18 @@
 
 namespace kw {
 
-/// floor, ceil, trunc or round (half to even) of a float: the instruction where the target has one, else
-/// arithmetic that keeps -0.0, infinities and NaN.
+/// Expands floor, ceil, trunc or round (half to even) of a float: to the instruction if the target has one,
+/// else to arithmetic that keeps -0.0, infinities and NaN.
 Expr expand_rounding(Fn fn, const Expr &x, const Target &target);
-/// isnan, isinf, isfinite; for integers the constant.
+/// Expands isnan, isinf and isfinite; for integers to a constant.
 Expr expand_class(Fn fn, const Expr &x);
-/// -1, 0 or 1 in the dtype of x; NaN stays, both zeros give +0.
+/// Returns -1, 0 or 1 in the dtype of x; NaN stays, both zeros give +0.
 Expr expand_sign(const Expr &x);
-/// Integer remainder with the sign of x; 0 for y = 0.
+/// Returns the integer remainder with the sign of x; 0 for y = 0.
 Expr expand_integer_fmod(const Expr &x, const Expr &y);
-/// -(-x // y) without overflow.
+/// Returns -(-x // y) without overflow.
 Expr expand_ceil_div(const Expr &x, const Expr &y);
-/// x to the power y by squaring, wrapping; for negative y 0, or ±1 for x = ±1.
+/// Returns x to the power y by squaring, wrapping. A negative y gives 0, or ±1 for x = ±1.
 Expr expand_integer_power(const Expr &x, const Expr &y);
 
 }  // namespace kw

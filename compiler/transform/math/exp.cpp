@@ -35,10 +35,10 @@ const ExpTable table32{-104.0, 89.0, 0x1.62e4p-1, 0x1.7f7d1cf79abcap-20, q32, 0x
 const ExpTable table64{-746.0, 710.0, 0x1.62e42fefa3p-1, 0x1.3de6af278ece6p-42, q64, 0x1.8p52,
                        52,     1023,  DType::u64};
 
-/// Beside 1.5 · 2^mantissa_bits a number has room for an integer only, whose bits are the lowest ones.
+/// Returns a float near 1.5 · 2^mantissa_bits: its lowest bits hold an integer and nothing else.
 double integers_from(int offset, const ExpTable &t) { return t.magic + offset; }
 
-/// The float whose exponent, biased, is in the lowest bits.
+/// Returns the float whose biased exponent is in the lowest bits of `biased`.
 Expr with_exponent(const Expr &biased, const ExpTable &t) {
   return call(Fn::from_bits, {binary(BinOp::shl, biased, cast(t.bits, const_int(t.mantissa_bits)))});
 }
@@ -52,7 +52,7 @@ Expr expand_exp(const Expr &x, const Target &target) {
   auto times_plus = [&](const Expr &a, const Expr &b, const Expr &c) {
     return target.has_fma() ? call(Fn::fma, {a, b, c}, x.loc()) : add(mul(a, b), c);
   };
-  // comparisons that keep NaN
+  // these comparisons keep NaN
   Expr above = select(binary(BinOp::lt, x, number(t.low)), number(t.low), x, x.loc());
   Expr clamped = select(binary(BinOp::lt, number(t.high), above), number(t.high), above);
   Expr magic = number(integers_from(2 * t.bias, t));
@@ -65,7 +65,7 @@ Expr expand_exp(const Expr &x, const Target &target) {
   Expr e = add(number(1), times_plus(mul(r, r), q, r));
   if (target.has_scale()) return call(Fn::scale, {e, k}, x.loc());
   // 2^k in two factors, so that neither overflows and a subnormal result is rounded once: k / 2 with the bias
-  // of exponents, and what is left of k, which with twice the bias stands in `shifted`
+  // of exponents, and the rest of k, which with twice the bias is in `shifted`
   Expr half = call(Fn::to_bits, {times_plus(k, number(0.5), number(integers_from(t.bias, t)))});
   Expr left = sub(call(Fn::to_bits, {shifted}), half);
   return mul(mul(e, with_exponent(half, t)), with_exponent(left, t));

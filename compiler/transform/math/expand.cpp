@@ -21,7 +21,8 @@ namespace kw {
 
 namespace {
 
-/// Functions that compute in float64, also for float32 where that has no form of its own; null for others.
+/// Expands functions that compute in float64, also for float32 if that has no form of its own; null for
+/// others.
 Expr expand_real(const Arith &a, Fn fn, const Expr &x, const Expr &y, const Target &target) {
   switch (fn) {
     case Fn::exp2: return expand_exp2(a, x);
@@ -89,8 +90,8 @@ Expr expand_call(Fn fn, const std::vector<Expr> &args, Loc loc, const Target &ta
 
 namespace {
 
-/// The functions of one type that a kernel calls so often that code of their own, which back ends make once,
-/// serves all calls.
+/// The functions of one type that a kernel calls very often. They get code of their own, which back ends make
+/// once for all calls.
 class SharedFunctions {
  public:
   explicit SharedFunctions(const Stmt &body) {
@@ -102,7 +103,7 @@ class SharedFunctions {
     auto found = calls_.find(key_of(fn, t));
     return is_float_function && fn != Fn::fmod && found != calls_.end() && found->second > most;
   }
-  /// 16-bit floats are computed as float32.
+  /// Returns the type of the computation: 16-bit floats are computed as float32.
   static DType compute_type(DType t) { return t == DType::f16 || t == DType::bf16 ? DType::f32 : t; }
 
  private:
@@ -112,7 +113,7 @@ class SharedFunctions {
 
 }  // namespace
 
-/// A call that stays takes the type that is computed in, so that float16 and float32 share one function.
+/// Gives the remaining calls the type of the computation, so that float16 and float32 share one function.
 Func expand_math(const Func &f, const Target &target) {
   SharedFunctions shared(f.body);
   Func out = f;

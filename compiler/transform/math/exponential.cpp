@@ -1,4 +1,4 @@
-// The exponential functions beside exp.
+// The exponential functions other than exp.
 #include "transform/math/exponential.h"
 
 namespace kw {
@@ -15,7 +15,7 @@ constexpr double q64[] = {0.16666666666666666,    0.041666666666666671,   0.0083
                           2.7557319239957097e-06, 2.7557273643110297e-07, 2.5052078002329456e-08,
                           2.0914686968086876e-09, 1.6084327883952603e-10};
 
-/// e^r − 1 for |r| <= ln 2 / 2.
+/// Returns e^r − 1 for |r| <= ln 2 / 2.
 Pair exp_minus_one(const Arith &a, const Pair &r) {
   Pair square = a.mul(r, r);
   Expr tail = mul(mul(r.hi, square.hi), a.wide() ? a.poly(q64, r.hi) : a.poly(q32, r.hi));
@@ -40,7 +40,7 @@ Pair one_plus(const Arith &a, const Pair &p) {
 
 Expr scaled(const Arith &a, const Expr &v, const Expr &k) {
   if (!a.wide()) return mul(v, power_of_two(k));  // the results of float32 are far from subnormal in float64
-  // two factors: 2^k itself may be too large or too small for a float64 where the product is not
+  // two factors: 2^k itself may be too large or too small for a float64 although the product is not
   Expr half = binary(BinOp::shr, k, const_int(1));
   return mul(mul(v, power_of_two(half)), power_of_two(sub(k, half)));
 }
@@ -58,7 +58,7 @@ Expr expand_exp2(const Arith &a, const Expr &x) {
   return scaled(a, a.value(one_plus(a, exp_minus_one(a, r))), k.integer);
 }
 
-/// 2 · ((u − 1/2) + u p) with u = 2^(k-1), which is finite for every k.
+/// Returns 2 · ((u − 1/2) + u p) with u = 2^(k-1), which is finite for every k.
 Expr expand_expm1(const Arith &a, const Expr &x) {
   Expr y = binary(BinOp::max, clamp_exponent(a, x), real(-60));
   ExpParts e = exp_parts(a, {y, {}});
@@ -67,7 +67,7 @@ Expr expand_expm1(const Arith &a, const Expr &x) {
   return select(less(magnitude(x), real(0x1p-54)), x, mul(a.value(sum), real(2)));
 }
 
-/// With e = e^-|x|: 1 / (1 + e), or e / (1 + e) for negative x.
+/// Computes with e = e^-|x|: 1 / (1 + e), or e / (1 + e) for negative x.
 Expr expand_sigmoid(const Arith &a, const Expr &x) {
   ExpParts parts = exp_parts(a, {clamp_exponent(a, unary(UnOp::neg, magnitude(x))), {}});
   Expr e = scaled(a, a.value(one_plus(a, parts.p)), parts.k);

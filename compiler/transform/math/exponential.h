@@ -12,16 +12,16 @@ struct ExpParts {
   Expr k;  ///< i64
   Pair p;
 };
-/// x within ±1,000,000; garbage k, but NaN p, for NaN.
+/// Requires x within ±1,000,000. For NaN, k is garbage and p is NaN.
 ExpParts exp_parts(const Arith &a, const Pair &x);
-/// 1 + p.
+/// Returns 1 + p.
 Pair one_plus(const Arith &a, const Pair &p);
-/// v · 2^k for k in -2044 … 2046, rounded once when subnormal.
+/// Returns v · 2^k for k in -2044 … 2046, rounded once if subnormal.
 Expr scaled(const Arith &a, const Expr &v, const Expr &k);
-/// The range outside of which e^x is 0 or infinite in the result's type.
+/// Limits x to the range outside of which e^x is 0 or infinite in the result's type.
 Expr clamp_exponent(const Arith &a, const Expr &x);
 
-// the functions themselves, of float64 values, as the others of this folder
+// These expand the functions themselves for float64 values, like the others of this folder.
 Expr expand_exp2(const Arith &a, const Expr &x);
 Expr expand_expm1(const Arith &a, const Expr &x);
 Expr expand_sigmoid(const Arith &a, const Expr &x);

@@ -41,7 +41,7 @@ Scaled scaled_functions(const Arith &a, const Expr &x) {
 
 }  // namespace
 
-/// With e = e^(2x) - 1, of which float64 keeps the low bits that float32 needs: e / (e + 2).
+/// Returns e / (e + 2) with e = e^(2x) - 1, of which float64 keeps the low bits that float32 needs.
 static Expr short_tanh(const Arith &a, const Expr &x) {
   Expr size = magnitude(x), y = binary(BinOp::min, size, real(12));
   ExpParts parts = exp_parts(a, {add(y, y), {}});
@@ -57,7 +57,7 @@ Expr expand_hyperbolic(const Arith &a, Fn fn, const Expr &x) {
   double top = fn == Fn::tanh ? 24 : a.wide() ? 710.6 : 90;
   Expr size = magnitude(x);
   Scaled h = scaled_functions(a, binary(BinOp::min, size, real(top)));
-  Expr quarter = power_of_two(sub(h.k, const_int(2)));  // 2^(k−1) may overflow where the result does not
+  Expr quarter = power_of_two(sub(h.k, const_int(2)));  // 2^(k−1) may overflow although the result does not
   auto unscaled = [&](const Pair &v) { return mul(mul(a.value(v), quarter), real(2)); };
   if (fn == Fn::cosh) return unscaled(h.cosh);
   Expr result = fn == Fn::tanh ? a.value(a.div(h.sinh, h.cosh)) : unscaled(h.sinh);

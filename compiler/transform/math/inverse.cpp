@@ -17,7 +17,7 @@ constexpr double p64[] = {-0.33333333333333331,  0.19999999999999804,   -0.14285
                           -0.066664248606346524, 0.058789287091963613,  -0.05230452144821144,
                           0.045515835236630789,  -0.034570312597006068, 0.016285480482225424};
 
-/// A constant where the mask is set, else 0.
+/// Returns a constant where the mask is set, else 0.
 Pair where(const Arith &a, const Expr &mask, double hi, double lo) {
   Pair c = a.constant(hi, lo);
   auto part = [&](const Expr &x) { return from_word(binary(BinOp::bit_and, bits_of(x), mask)); };
@@ -26,7 +26,7 @@ Pair where(const Arith &a, const Expr &mask, double hi, double lo) {
 
 Pair negate_where(const Arith &a, const Expr &mask, const Pair &x) { return a.choose(mask, a.negate(x), x); }
 
-/// The angle whose tangent is n / d, for 0 <= n <= d.
+/// Returns the angle whose tangent is n / d, for 0 <= n <= d.
 Pair eighth_turn(const Arith &a, const Pair &n, const Pair &d) {
   // With n / d above tan(π/8): atan(n / d) = π/4 + atan((n − d) / (n + d)). The series then converges faster.
   Expr steep = mask_of(less(mul(d.hi, real(0.41421356237309503)), n.hi));
@@ -38,7 +38,7 @@ Pair eighth_turn(const Arith &a, const Pair &n, const Pair &d) {
   return a.add(where(a, steep, 0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55), angle);
 }
 
-/// The angle of (x, y) with y >= 0, in 0 … π; x is given by its magnitude and a mask for negative ones.
+/// Returns the angle of (x, y) with y >= 0, in 0 … π. x is given by its magnitude and a mask of its sign.
 Pair half_turn(const Arith &a, const Pair &y, const Pair &x, const Expr &negative) {
   // With t the angle between 0 and π/4:
   //     y <= x:   t, or π − t for negative x          y > x:   π/2 − t, or π/2 + t for negative x
@@ -51,14 +51,14 @@ Pair half_turn(const Arith &a, const Pair &y, const Pair &x, const Expr &negativ
   return a.add(a.add(quarter, half), turned);
 }
 
-/// √(1 − x²)
+/// Returns √(1 − x²).
 Pair complement(const Arith &a, const Expr &x) {
   if (!a.wide()) return {call(Fn::sqrt, {mul(sub(real(1), x), add(real(1), x))}), {}};
   Pair square = a.two_product(x, x);
   return a.square_root(a.subtract({real(1), {}}, square));
 }
 
-/// The coordinates of atan2 after scaling, so that pairs neither overflow nor underflow; (1, 0) for none.
+/// The coordinates of atan2, scaled so that pairs neither overflow nor underflow; (1, 0) for the origin.
 struct Ratio {
   Expr y, x;
 };
@@ -105,7 +105,7 @@ Expr expand_atan2(const Arith &a, const Expr &y, const Expr &x) {
   Ratio r = scaled_ratio(a, height, width);
   Expr negative = sub(word(0), binary(BinOp::shr, bits_of(x), word(63)));
   Expr angle = a.value(half_turn(a, {r.y, {}}, {r.x, {}}, negative));
-  if (a.wide()) {  // a ratio that may be subnormal is its angle, and is rounded once
+  if (a.wide()) {  // a ratio that may be subnormal is its own angle, and is rounded once
     Expr tiny = less(r.y, mul(r.x, real(0x1p-900)));
     Expr direct = binary(BinOp::bit_and, tiny, less(real(0), height));
     direct = binary(BinOp::bit_and, direct, binary(BinOp::eq, negative, word(0)));

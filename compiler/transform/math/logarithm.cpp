@@ -29,7 +29,7 @@ Pair log_of_mantissa(const Arith &a, const Pair &m) {
   return a.add(a.scale(s, real(2)), a.mul(a.mul(s, z), factor));
 }
 
-/// Of a positive normal number, whose low part may be given.
+/// Returns the parts of a positive normal number, whose low part may be given.
 LogParts log_parts(const Arith &a, const Pair &x) {
   Expr bits = bits_of(x.hi), above = cast(DType::i64, sub(bits, word(root_half_bits)));
   Expr k = binary(BinOp::shr, above, const_int(52));
@@ -42,7 +42,7 @@ LogParts log_parts(const Arith &a, const Pair &x) {
   return {as_float, log_of_mantissa(a, m)};
 }
 
-/// Of any positive finite number: subnormal ones are scaled first.
+/// Returns the parts of any positive finite number: scales subnormal ones first.
 LogParts log_parts_of_any(const Arith &a, const Expr &x) {
   if (!a.wide()) return log_parts(a, {x, {}});
   Expr tiny = less(x, real(std::numeric_limits<double>::min()));
@@ -51,7 +51,7 @@ LogParts log_parts_of_any(const Arith &a, const Expr &x) {
   return parts;
 }
 
-/// k · high + k · low + log_m · factor, where k · high is exact.
+/// Returns k · high + k · low + log_m · factor, where k · high is exact.
 Pair combined(const Arith &a, const LogParts &x, double high, double low, const Pair *factor) {
   Pair whole = {mul(x.k, real(high)), low != 0 ? mul(x.k, real(low)) : Expr{}};
   return a.add(whole, factor ? a.mul(x.log_m, *factor) : x.log_m);

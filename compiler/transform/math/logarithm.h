@@ -7,7 +7,7 @@
 
 namespace kw {
 
-/// log x as a pair; x positive, finite, any exponent.
+/// Returns log x as a pair; x is positive and finite, with any exponent.
 Pair log_pair(const Arith &a, const Expr &x);
 
 /// fn is log, log2, log10 or log1p.

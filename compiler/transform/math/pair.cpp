@@ -14,7 +14,7 @@ Expr negated(const Expr &x) { return unary(UnOp::neg, x); }
 /// Returns a sum in which a null operand is 0 and costs no operation.
 Expr plus(const Expr &a, const Expr &b) { return !a ? b : !b ? a : add(a, b); }
 
-/// A part of at most 26 bits and the rest, both exact.
+/// Splits x into a part of at most 26 bits and the rest, both exact.
 Pair split(const Expr &x) {
   Expr c = mul(real(0x1p27 + 1), x), hi = sub(c, sub(c, x));
   return {hi, sub(x, hi)};
@@ -74,7 +74,7 @@ Expr Arith::poly(std::span<const double> coefficients, const Expr &x) const {
   return terms[0];
 }
 
-/// Knuth's TwoSum: six operations, no condition on magnitudes.
+/// Adds by Knuth's TwoSum: six operations, no condition on magnitudes.
 Pair Arith::exact_sum(const Expr &a, const Expr &b) const {
   Expr s = kw::add(a, b), from_b = sub(s, a), from_a = sub(s, from_b);
   return {s, kw::add(sub(a, from_a), sub(b, from_b))};
@@ -84,7 +84,7 @@ Pair Arith::two_sum(const Expr &a, const Expr &b) const {
   return wide_ ? exact_sum(a, b) : Pair{kw::add(a, b), {}};
 }
 
-/// Dekker's Fast2Sum: three operations.
+/// Adds by Dekker's Fast2Sum: three operations.
 Pair Arith::quick_sum(const Expr &a, const Expr &b) const {
   Expr s = kw::add(a, b);
   return {s, wide_ ? sub(b, sub(s, a)) : Expr{}};
@@ -111,7 +111,7 @@ Pair Arith::add(const Pair &a, const Pair &b) const {
   return wide_ ? quick_sum(s.hi, plus(s.lo, plus(a.lo, b.lo))) : s;
 }
 
-/// Leaves out the product of the low parts, which is below the accuracy of a pair.
+/// Omits the product of the low parts, which is below the accuracy of a pair.
 Pair Arith::mul(const Pair &a, const Pair &b) const {
   Pair p = two_product(a.hi, b.hi);
   if (!wide_ || (!a.lo && !b.lo)) return p;
@@ -131,7 +131,7 @@ Pair Arith::div(const Pair &a, const Pair &b) const {
   return quick_sum(q, binary(BinOp::true_div, rest, b.hi));
 }
 
-/// The difference of bits is 1 / b to 0.051; each step cubes what is missing, so that 2^-38 is left.
+/// Approximates 1 / b by a difference of bits, to 0.051. Each step cubes the error, so that 2^-38 is left.
 Pair Arith::ratio(const Pair &a, const Pair &b) const {
   if (wide_) return div(a, b);
   Expr inverse = from_word(sub(word(0x7FDE623822FC16E6), bits_of(b.hi)));

@@ -17,7 +17,7 @@ Expr is_zero_or_infinite(const Expr &size) {
   return logic(false, binary(BinOp::eq, size, real(0)), binary(BinOp::eq, size, real(inf)));
 }
 
-/// |x|^y for finite positive |x|. Beyond ±10^20 all powers but those of 1 are 0 or infinite.
+/// Returns |x|^y for finite positive |x|. Beyond ±10^20 all powers but those of 1 are 0 or infinite.
 Expr power_of_magnitude(const Arith &a, const Expr &size, const Expr &y) {
   Expr exponent = binary(BinOp::min, binary(BinOp::max, y, real(-1e20)), real(1e20));
   Pair product = a.mul(log_pair(a, size), {exponent, {}});

@@ -15,8 +15,8 @@ using namespace single;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-/// Of the least float m with log10(2 m) >= 1/8, a little above 2/3: below 1/8 the last place of that sum of
-/// larger terms would be half as much.
+/// The bits of the least float m with log10(2 m) >= 1/8, a little above 2/3. Below 1/8 the last place of that
+/// sum of larger terms would be half as much.
 constexpr uint32_t least_mantissa_bits = 0x3F2AB0D5;
 
 /// x = (1 + f) · 2^k with 1 + f in [m, 2 m); f is exact.
@@ -32,7 +32,7 @@ Reduced reduced(const Expr &x) {
   return {f, cast(DType::f32, cast(DType::i32, sub(power, select(tiny, word(23 << 23), word(0)))))};
 }
 
-/// A logarithm where it is one of a positive finite number.
+/// Returns the logarithm for a positive finite x, else the value at an end of the range or NaN.
 Expr with_ends(const Expr &x, const Expr &logarithm) {
   Expr nan = number(std::numeric_limits<double>::quiet_NaN());
   return select(binary(BinOp::lt, number(0), x),
@@ -48,14 +48,14 @@ constexpr double log2_tail[] = {-0.721347511, 0.480896711,  -0.36067152, 0.28868
 constexpr double log10_tail[] = {-0.217147246, 0.144764289,   -0.108572409, 0.0869053677, -0.0724499375,
                                  0.0608091205, -0.0528454632, 0.0608094931, -0.0562212244};
 
-/// k ln 2 + (f + f² q(f)). The sum for k = ±1 is exact where it is smaller than its parts.
+/// Returns k ln 2 + (f + f² q(f)). The sum for k = ±1 is exact where it is smaller than its parts.
 Expr log_single(const Expr &x) {
   Reduced r = reduced(x);
   Expr log_m = mad(horner(log_tail, r.f), mul(r.f, r.f), r.f);
   return with_ends(x, mad(r.scaled_k, number(0x1.62e43p-24), log_m));  // ln 2 / 2^23
 }
 
-/// A logarithm to another base: both factors in two parts, of which k · power_high is exact.
+/// The constants of a logarithm to another base: both factors in two parts, of which k · power_high is exact.
 struct Base {
   std::span<const double> tail;
   double slope_high, slope_low;  ///< 1 / ln base
@@ -64,7 +64,7 @@ struct Base {
 const Base base2{log2_tail, 0x1.715476p+0, 0x1.4ae0cp-26, 0x1p-23, 0};
 const Base base10{log10_tail, 0x1.bcb7b2p-2, -0x1.5b235ep-27, 0x1.344p-25, 0x1.3509f8p-41};
 
-/// k log 2 and f / ln base are added exactly, then come their low parts and the tail.
+/// Adds k log 2 and f / ln base exactly, then their low parts and the tail.
 Expr log_single(const Expr &x, const Base &base) {
   Reduced r = reduced(x);
   Expr slope = number(base.slope_high), linear = mul(r.f, slope);
@@ -82,8 +82,8 @@ constexpr double tanh_near[] = {-0.333332956,   0.133323476,   -0.0538799912,  0
 constexpr double exp2_tail[] = {0.693147182,   0.240226507,   0.0555035956,
                                 0.00961806253, 0.00133909844, 0.000154628826};
 
-/// A series below 1, else 1 − 1 / d with d = (e^(2|x|) + 1) / 2 = (2^k + 1) / 2 + 2^k (2^f − 1) / 2, whose
-/// first part is exact.
+/// Evaluates a series below 1, else 1 − 1 / d with d = (e^(2|x|) + 1) / 2 = (2^k + 1) / 2 + 2^k (2^f − 1) /
+/// 2, whose first part is exact.
 Expr tanh_single(const Expr &x) {
   Expr size = magnitude(x), z = mul(size, size);
   Expr near = mad(mul(size, z), horner(tanh_near, z), size);
@@ -99,13 +99,13 @@ Expr tanh_single(const Expr &x) {
 /// erf x / x − 1 as a polynomial of x² on |x| <= 0.875, degree 6; 8.6e-10 of the result.
 constexpr double erf_near[] = {0.128379166,  -0.376126289,    0.112836227,  -0.0268553589,
                                0.0051908954, -0.000802536029, 7.8602905e-05};
-/// √(erfc(1.375 + t)) on 0.875 … 3.9375, degree 11; 3.4e-9 of 1. The place of t = 0 is near the lower end,
-/// where an error counts most.
+/// √(erfc(1.375 + t)) on 0.875 … 3.9375, degree 11; 3.4e-9 of 1. The point t = 0 is near the lower end, where
+/// an error counts most.
 constexpr double root_erfc[] = {0.227661863,     -0.374150872,   0.20700866,      -0.00666145841,
                                 -0.0380781181,   0.0107057355,   0.00344794733,   -0.00210379157,
                                 -4.72639294e-05, 0.000264154543, -7.23833436e-05, 6.59194211e-06};
 
-/// A series below 0.875, else 1 − p², which is 1 from 3.92 on.
+/// Evaluates a series below 0.875, else 1 − p², which is 1 from 3.92 on.
 Expr erf_single(const Expr &x) {
   Expr size = magnitude(x), near = mad(x, horner(erf_near, mul(x, x)), x);
   Expr p = horner(root_erfc, sub(at_most(size, 3.9375), number(1.375)));
@@ -113,7 +113,7 @@ Expr erf_single(const Expr &x) {
   return select(binary(BinOp::le, number(0.875), size), far, near);
 }
 
-/// With e = e^-|x|: 1 / (1 + e), or e / (1 + e) for negative x; 1 / (1 + e) of NaN.
+/// Computes with e = e^-|x|: 1 / (1 + e), or e / (1 + e) for negative x; for NaN 1 / (1 + e).
 Expr sigmoid_single(const Expr &x, const Target &target) {
   Expr e = expand_exp(unary(UnOp::neg, magnitude(x)), target);
   Expr numerator = select(binary(BinOp::lt, x, number(0)), e, number(1));

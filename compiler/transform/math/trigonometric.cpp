@@ -30,7 +30,7 @@ SineCosine sine_cosine(const Arith &a, const Pair &r) {
   Expr half = mul(z.hi, real(-0.5));
   Expr fourth = mul(z.hi, z.hi);
   Expr sine_rest = mul(fourth, a.wide() ? a.poly(sin64, z.hi) : a.poly(sin32, z.hi));
-  // r (1 − z/6 + …): of the cubic term, too, the low part matters
+  // r (1 − z/6 + …): the low part of the cubic term matters, too
   Pair factor = a.add(a.mul(z, a.constant(-0x1.5555555555555p-3, -0x1.5555555555555p-57)), {sine_rest, {}});
   Expr cosine_tail = mul(fourth, a.wide() ? a.poly(cos64, z.hi) : a.poly(cos32, z.hi));
   if (z.lo) cosine_tail = a.mad(z.lo, real(-0.5), cosine_tail);
@@ -39,7 +39,7 @@ SineCosine sine_cosine(const Arith &a, const Pair &r) {
   return {a.add(r, a.mul(r, factor)), a.quick_sum(cosine.hi, low)};
 }
 
-/// x with its sign flipped where bit 1 of the quadrant is set.
+/// Returns x with its sign flipped where bit 1 of the quadrant is set.
 Expr signed_by(const Expr &quadrant, const Expr &x) {
   Expr bit = binary(BinOp::shl, binary(BinOp::bit_and, quadrant, word(2)), word(62));
   return from_word(binary(BinOp::bit_xor, bits_of(x), bit));
