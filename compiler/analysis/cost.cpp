@@ -40,8 +40,8 @@ int64_t weight(const Stmt &s, int64_t access) {
   return n;
 }
 
-/// Finds extents that bound the trip count of a loop: each iteration accesses an element of its own, at an
-/// index that is a multiple of the iterator plus an invariant.
+/// Finds extents that bound the trip count of a loop: each iteration accesses another element, at an index of
+/// the form multiple of the iterator plus invariant.
 class VisitedExtents {
  public:
   explicit VisitedExtents(const For &n) : loop_(n) {

@@ -12,8 +12,8 @@ namespace kw {
 /// measured.
 inline constexpr int64_t while_trips = 16, unknown_trips = 256;
 
-/// Vectorized operations that take as long as one scalar operation: the number of f32 values in an AVX2
-/// register, the narrowest vector that loops are compiled for.
+/// Vectorized operations that take as long as one scalar operation: the f32 values in an AVX2 register, the
+/// narrowest vector that loops are compiled for.
 inline constexpr int64_t vector_speedup = 8;
 
 struct WorkEstimate {

@@ -1,5 +1,5 @@
-// A read and a write of one element happen in the same iteration of every common loop if each such loop is,
-// alone, one dimension of both subscripts. Then source order decides.
+// Assume that each common loop is, alone, one dimension of both subscripts. A read and a write of one element
+// then happen in the same iteration of all these loops, and source order decides.
 #include "analysis/in_place.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace kw {
 
 namespace {
 
-/// An access with its place: the enclosing loops, outermost first (null for a while), and its number in the
-/// order of execution within one iteration of them.
+/// An access with its place: the enclosing loops, outermost first (null for a while), and its number in
+/// execution order within one iteration of these.
 struct Placed {
   const Buf *buf;
   const std::vector<Expr> *index;

@@ -218,7 +218,7 @@ Proof BoundsContext::searched(const Affine &goal) const {
   return found;
 }
 
-/// Returns the weakest fact. A guard may require less than the last iterations of the loops: under `i + 1 <
+/// Returns the weakest fact. A guard may require less than the last iterations of the loops. Under `i + 1 <
 /// n`, b[i + 1] needs m >= n, not m >= n + 1.
 Proof BoundsContext::least_fact(const Affine &goal, Proof found) const {
   auto varying = [](const Affine &form) {

@@ -1,5 +1,5 @@
 // Decides whether the loops of a sum in the order `lanes` (language.md 3) form a perfect nest that can run in
-// blocks, also on several threads. Changes nothing and ignores profit.
+// blocks, even on several threads. Ignores profit.
 #pragma once
 
 #include <vector>

@@ -49,8 +49,8 @@ std::optional<DType> dtype_from_numpy(std::string_view name) {
   return std::nullopt;
 }
 
-/// Returns the common type of an integer and the float type `f`, which must hold the integer's values: at
-/// least f32 for 16 bits, f64 for more.
+/// Returns the common type of an integer and the float type `f`. It must hold the integer's values: at least
+/// f32 for 16 bits, f64 for more.
 static DType float_for_int_bits(uint32_t int_bits, DType f) {
   if (int_bits <= 8) return f;
   DType needed = int_bits == 16 ? DType::f32 : DType::f64;

@@ -36,8 +36,8 @@ struct SiteMessage {
   friend bool operator==(const SiteMessage &, const SiteMessage &) = default;
 };
 
-/// The place of a Check and what it guards: the index of dimension `dim` of `buf`, or the first read of an
-/// element of `buf` (E310). Without a buffer it is a condition that `message` explains.
+/// The place of a Check and what the check guards: the index of dimension `dim` of `buf`, or the first read
+/// of an element (E310). Without a buffer it is a condition that `message` explains.
 struct Site {
   Code code = Code::E303;
   Loc loc;

@@ -6,8 +6,8 @@
 
 namespace kw {
 
-/// Extents, and the elements that an argument reaches, are below this limit (core.md 2), so that sums of a
-/// few of them cannot wrap in 64 bits. Products of extents are checked where they are computed.
+/// Extents, and the elements that an argument reaches, are below this limit (core.md 2). Sums of a few of
+/// them then cannot wrap in 64 bits. Products of extents are checked where they are computed.
 inline constexpr int64_t max_extent = int64_t{1} << 46;
 
 /// The shape of a sum in the order `lanes` (language.md 3): 64 partial sums in blocks of 4,096 iterations.

@@ -62,12 +62,12 @@ class LoopInvariance {
   explicit LoopInvariance(const For &loop, Overlap overlap = Overlap::none);
 
   /// Returns whether `e`, evaluated anywhere in the body, has one value per execution of the loop. It must
-  /// not depend on an iterator of the loop or of an inner loop, nor on memory that the body writes or
-  /// allocates, neither directly nor through locals. Mutable scalars are memory.
+  /// not depend, directly or through locals, on an iterator of this or an inner loop, nor on memory that the
+  /// body writes or allocates. Mutable scalars are memory.
   bool holds(const Expr &e) const { return holds(std::vector<Expr>{e}); }
   bool holds(const std::vector<Expr> &list) const;
-  /// Like `holds`, but treats the iterators of inner loops as fixed: the value is the same in two iterations
-  /// of this loop if the inner loops are at the same iteration.
+  /// Like `holds`, but treats the iterators of inner loops as fixed. The value is then the same in two
+  /// iterations of this loop if the inner loops are at the same iteration.
   bool holds_at_one_place(const std::vector<Expr> &list) const;
 
   /// Returns an invariant expression over definitions outside of the loop: replaces each local of the body by

@@ -24,8 +24,6 @@
 //   loops: the band. The order decides results, whatever the kinds of the enclosing loops. A pass that
 //   renames a loop renames it here; a pass that removes the mark must give the same bits without it. The
 //   store accumulates the same element in all iterations of the band.
-//   loop renames it here, and one that takes the mark away gives the same bits without it. The element that
-//   the store accumulates is the same one in all iterations of the band.
 #pragma once
 
 #include <algorithm>
@@ -211,14 +209,14 @@ struct LoopPlan {
   int64_t block_of = 0;
   int64_t max_trips = 0;  ///< upper bound of the trip count
   Tail tail = Tail::scalar;
-  /// For a parallel loop that holds only another parallel loop, whose bounds it does not change: threads
-  /// share the iterations of both if this loop has fewer iterations than there are threads.
+  /// For a parallel loop that holds only another parallel loop and does not change its bounds. If this loop
+  /// has fewer iterations than there are threads, threads share the iterations of both.
   uint32_t collapse = 0;
-  /// For a loop over rows that holds only a vector loop over the elements of a row: if the rows are
+  /// For a loop over rows that holds only a vector loop over the elements of a row. If the rows are
   /// contiguous, all are executed as one row.
   uint32_t flatten = 0;
-  /// For a loop in a parallel region: its stores to outputs that the function only writes are non-temporal in
-  /// large calls, if their rows begin at cache lines.
+  /// For a loop in a parallel region: its stores to write-only outputs are non-temporal in large calls, if
+  /// their rows begin at cache lines.
   uint32_t stream = 0;
   uint32_t prefetch = 0;  ///< vector loops: contiguous loads prefetch the page after them, too
   uint32_t transpose =
@@ -316,8 +314,8 @@ inline DType Expr::dtype() const { return p->dtype; }
 inline Loc Expr::loc() const { return p->loc; }
 inline Loc Stmt::loc() const { return p->loc; }
 
-/// Returns the statement that continues the chain of this one: the body of a Let or Alloc, or the last item
-/// of a Seq; else null.
+/// Returns the statement that continues the chain: the body of a Let or Alloc, or the last item of a Seq;
+/// else null.
 const Stmt *next_in_block(const StmtNode &s);
 
 inline constexpr uint32_t max_depth = 1000;

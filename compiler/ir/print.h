@@ -1,7 +1,7 @@
 // Prints IR as canonical text, in kernel syntax under the line "# kw-ir 2". Equal functions print equal text
-// in every process; the front end's IR mode parses it back. If the text of an expression would be long as a
-// tree, its repeated parts get names on lines before its statement, `share(1, x * x)`. Prints no colours and
-// no source lines.
+// in every process; the front end's IR mode parses it back. If an expression would be long as a tree, its
+// repeated parts get names on lines before its statement, `share(1, x * x)`. Prints no colours and no source
+// lines.
 #pragma once
 
 #include <string>

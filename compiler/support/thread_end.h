@@ -12,9 +12,9 @@ class AtThreadEnd {
   explicit AtThreadEnd(void (*run)(void *)) : made_(pthread_key_create(&key_, run) == 0) {}
   AtThreadEnd(const AtThreadEnd &) = delete;
 
-  /// Registers `argument`, which is not null, for this thread: at the thread's end, after the destructors of
-  /// its thread_local objects, `run(argument)` is called; not at the end of the process. Returns false if
-  /// there is no memory to register it.
+  /// Registers `argument`, which is not null, for this thread. `run(argument)` is called when the thread
+  /// ends, after the destructors of its thread_local objects, but not at the end of the process. Returns
+  /// false if there is no memory to register it.
   bool watch(void *argument) const noexcept { return made_ && pthread_setspecific(key_, argument) == 0; }
 
  private:

@@ -69,8 +69,8 @@ class Substituter {
     auto found = with_.values.find(n.sym.get());
     return found == with_.values.end() ? e : found->second;
   }
-  /// Returns the loops of a mark after the copy: renamed, replaced by the loops that execute them now, and
-  /// without loops of which the copy runs one iteration.
+  /// Returns the loops of a mark after the copy. Loops are renamed, or replaced by the loops that execute
+  /// them now. Loops of which the copy runs one iteration are dropped.
   std::vector<Sym> band(const std::vector<Sym> &before) const {
     std::vector<Sym> out;
     for (const Sym &s : before) {

@@ -102,8 +102,8 @@ class Demotion {
     return out;
   }
 
-  /// Returns the range from the ranges of the operands; nothing for a kind of expression that is not known
-  /// here, such as a load of i32. Bounds cannot overflow: those of the operands fit into 16 bits.
+  /// Returns the range from the ranges of the operands; nothing for an unknown kind of expression, such as a
+  /// load of i32. Bounds cannot overflow: those of the operands fit into 16 bits.
   std::optional<Range> computed_range(const Expr &e) {
     if (as<Const>(e)) return Range{*as_int(e), *as_int(e)};
     if (const Binary *n = as<Binary>(e)) return range_of(*n);

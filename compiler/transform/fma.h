@@ -15,7 +15,7 @@ namespace kw {
 Func fuse_fma(const Func &f, const Target &target);
 
 /// In fast mode, splits an fma that waits for the previous iteration into a product, which does not wait, and
-/// a sum, whose latency is lower (2 cycles instead of 4 on Golden Cove, 3 instead of 4 on Zen 3).
+/// a sum. The sum has a lower latency (2 cycles instead of 4 on Golden Cove, 3 instead of 4 on Zen 3).
 ///     s = fma(a[i], b[i], s)   →   s = s + a[i] * b[i]
 /// Only in serial loops with few such fma. Vectorized fma and products that wait themselves stay fused.
 Func split_fma(const Func &f, const Target &target);

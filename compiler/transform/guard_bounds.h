@@ -1,5 +1,5 @@
-// Makes every access safe. An index that is proved in bounds stays; an index that is in bounds under a
-// condition on extents adds the condition to the facts of the function; any other index is checked before the
+// Makes every access safe. An index that is proved in bounds stays. If an index is in bounds under a
+// condition on extents, the condition becomes a fact of the function. Any other index is checked before the
 // access:
 //     c[i] = a[idx[i]]   →   check(cast(u64, idx[i]) < cast(u64, a_0), site=0)
 //                            c[i] = a[idx[i]]

@@ -1,5 +1,6 @@
-// Finds the memory dependences of a nest: pairs of accesses that may touch one element in two iterations, the
-// loop that carries each dependence, and its directions. Conservative: it may report too many, never too few.
+// Finds the memory dependences of a nest: pairs of accesses that may touch one element in two iterations. For
+// each it finds the loop that carries it, and its directions. Conservative: it may report too many, never too
+// few.
 #pragma once
 
 #include <functional>

@@ -8,8 +8,8 @@
 
 namespace kw {
 
-/// Returns the mutable scalars declared outside the loop that can be private: every iteration writes them
-/// before it reads them, and nothing outside the loop reads them.
+/// Returns the mutable scalars from outside the loop that can be private: every iteration writes them before
+/// it reads them, and nothing outside the loop reads them.
 std::vector<const BufNode *> private_scalars(const Func &f, const Nest &nest, uint32_t loop);
 
 /// Returns whether each iteration first writes the buffer, in source order, and nothing outside the loop

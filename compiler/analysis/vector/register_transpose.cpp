@@ -1,5 +1,5 @@
-// An access joins a block if it happens in each iteration of the inner loop and can move to the begin or the
-// end of the block's iterations. No other access to its buffer may prevent the move.
+// An access joins a block if it happens in each iteration of the inner loop. It must be able to move to the
+// begin or the end of the block's iterations: no other access to its buffer may prevent that.
 #include "analysis/vector/register_transpose.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Finds accesses of a vector loop that a transpose in registers makes contiguous: they are strided along the
+// Finds accesses of a vector loop that a transpose in registers makes contiguous. They are strided along the
 // vector loop, but contiguous along an inner loop. A square block is loaded or stored in rows and transposed.
 // Ignores dependences between the lanes, and profit.
 //     for i in vector(0, m, vector_width=16): for j in serial(0, n): c[i, j] = a[j, i]   →   16 rows of c at

@@ -47,8 +47,8 @@ class VectorizationAnalysis {
   Loc blocker() const { return blocker_; }
   /// Returns whether the value may differ between lanes.
   bool is_divergent(const Expr &e);
-  /// Returns by how much an i64 value grows from one lane to the next: 0 if it is uniform, nothing if it does
-  /// not grow by a constant.
+  /// Returns the constant by which an i64 value grows from one lane to the next: 0 if it is uniform, nothing
+  /// if there is no such constant.
   std::optional<int64_t> lane_stride(const Expr &e);
   /// Likewise for a divergent symbol.
   std::optional<int64_t> lane_stride_of(const Sym &sym) const { return lets_.at(sym.get()); }
@@ -140,8 +140,8 @@ class VectorizationAnalysis {
   Widths widths_;
 };
 
-/// Returns whether the lanes of a load with this element stride lie among few other elements, so that loading
-/// whole rows and shuffling beats a gather: strides of 2 to 4, in both directions.
+/// Returns whether the stride is short: 2 to 4, in both directions. The lanes of such a load lie among few
+/// other elements, so that loading whole rows and shuffling beats a gather.
 inline bool is_short_stride(std::optional<int64_t> step) {
   return step && (*step < 0 ? *step <= -2 && *step >= -4 : *step >= 2 && *step <= 4);
 }

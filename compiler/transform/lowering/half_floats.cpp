@@ -87,7 +87,7 @@ Expr round_to_odd(const Expr &x) {
   return choose(keeps, nearest, odd).real();
 }
 
-/// Converts a 64-bit integer to an f64 that rounds to few bits as the integer itself would: beyond 2^53 the
+/// Converts a 64-bit integer to an f64 that rounds to few bits as the integer itself would. Beyond 2^53 the
 /// low 11 bits are gathered into the bit above them.
 Expr sticky_f64(const Expr &a) {
   Loc loc = a.loc();

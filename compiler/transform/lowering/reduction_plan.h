@@ -80,8 +80,8 @@ Stmt fold_lanes(const ReductionPlan &sum, const std::function<Stmt(Expr)> &use);
 /// Adds the sum of a finished block, in `carry`, to the partial sums, by its number and whether it is the
 /// last.
 Stmt add_block(const ReductionPlan &sum, const Expr &block, const Expr &is_last);
-/// For the form `scattered`: sets where the first block ends; ends all blocks whose last iteration lies
-/// before `number`, even if conditions between the loops skip iterations.
+/// For the form `scattered`: the first sets where the first block ends. The second ends all blocks whose last
+/// iteration lies before `number`, even if conditions between the loops skip iterations.
 Stmt begin_blocks(const ReductionPlan &sum);
 Stmt end_blocks_before(const ReductionPlan &sum, Expr number);
 /// For bands of fewer than 64 iterations: keeps the terms, and adds them in source order.

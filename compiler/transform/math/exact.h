@@ -9,8 +9,8 @@
 
 namespace kw {
 
-/// Expands floor, ceil, trunc or round (half to even) of a float: to the instruction if the target has one,
-/// else to arithmetic that keeps -0.0, infinities and NaN.
+/// Expands floor, ceil, trunc or round (half to even) of a float to the instruction, if the target has one.
+/// Otherwise expands to arithmetic that keeps -0.0, infinities and NaN.
 Expr expand_rounding(Fn fn, const Expr &x, const Target &target);
 /// Expands isnan, isinf and isfinite; for integers to a constant.
 Expr expand_class(Fn fn, const Expr &x);

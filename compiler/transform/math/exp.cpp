@@ -64,8 +64,8 @@ Expr expand_exp(const Expr &x, const Target &target) {
   for (size_t i = t.q.size() - 1; i-- > 0;) q = times_plus(q, r, number(t.q[i]));
   Expr e = add(number(1), times_plus(mul(r, r), q, r));
   if (target.has_scale()) return call(Fn::scale, {e, k}, x.loc());
-  // 2^k in two factors, so that neither overflows and a subnormal result is rounded once: k / 2 with the bias
-  // of exponents, and the rest of k, which with twice the bias is in `shifted`
+  // 2^k in two factors, so that neither overflows and a subnormal result is rounded once. One is k / 2 with
+  // the bias of exponents, the other the rest of k, which with twice the bias is in `shifted`.
   Expr half = call(Fn::to_bits, {times_plus(k, number(0.5), number(integers_from(t.bias, t)))});
   Expr left = sub(call(Fn::to_bits, {shifted}), half);
   return mul(mul(e, with_exponent(half, t)), with_exponent(left, t));

@@ -1,6 +1,6 @@
-// exp2, expm1, sigmoid, and e^x of a pair for power and erfc. Argument reduction by Cody and Waite, then
-// e^r − 1 = r + r²/2 + r³ q(r) with the first two terms as pairs, q the Chebyshev interpolant on
-// |r| <= ln 2 / 2: relative error of e^r below 2^-60 (float64), so at most 0.6 ULP, or 0.8 when subnormal.
+// exp2, expm1, sigmoid, and e^x of a pair for power and erfc. Argument reduction by Cody and Waite, then e^r
+// − 1 = r + r²/2 + r³ q(r). The first two terms are pairs, q is the Chebyshev interpolant on |r| <= ln 2 / 2.
+// Relative error of e^r below 2^-60 (float64), so at most 0.6 ULP, or 0.8 when subnormal.
 #pragma once
 
 #include "transform/math/pair.h"

@@ -1,6 +1,6 @@
-// asin, acos, atan, atan2: all are the angle of a point (x, y), here with the smaller coordinate divided by
-// the larger, then by tan(a − π/4) = (n − d) / (n + d) for a ratio above √2 − 1. Quotients and sums are
-// pairs, the odd series is a Chebyshev interpolant; at most 0.6 ULP.
+// asin, acos, atan, atan2: all are the angle of a point (x, y). The smaller coordinate is divided by the
+// larger; a ratio above √2 − 1 is reduced by tan(a − π/4) = (n − d) / (n + d). Quotients and sums are pairs,
+// the odd series is a Chebyshev interpolant; at most 0.6 ULP.
 #pragma once
 
 #include "transform/math/pair.h"
