@@ -35,7 +35,7 @@ bool add_term(Affine &a, const Expr &atom, int64_t coefficient) {
   return true;
 }
 
-/// An expression that is not affine becomes an atom: n // 2   →   1 · (n // 2).
+/// Makes an atom of an expression that is not affine: n // 2   →   1 · (n // 2).
 Affine atom_form(const Expr &e) { return {{{e, 1}}, 0}; }
 
 std::optional<Affine> binary_form(const Expr &e, const Binary &n) {

@@ -332,7 +332,8 @@ class InitAnalysis {
     if (std::find(list.begin(), list.end(), buf) == list.end()) list.push_back(buf);
   }
 
-  /// `own` is the read of the element that a store adds to. Such a store relies on a start from zero.
+  /// Records early reads. `own` is the read of the element that a store adds to: such a store relies on a
+  /// start from zero.
   void reads(const Expr &e, const ExprNode *own = nullptr) {
     if (tracked_.empty()) return;
     walk(e, [&](const Load &n, const Expr &at) {

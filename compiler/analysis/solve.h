@@ -18,7 +18,7 @@ class LinearSystem {
   /// Adds a variable; returns its number.
   size_t add_variable();
   size_t variables() const { return variables_; }
-  /// Missing coefficients at the end are 0.
+  /// Adds a constraint. Missing coefficients at the end are 0.
   void at_least_zero(std::vector<int64_t> coefficients, int64_t constant);
   void equal_zero(std::vector<int64_t> coefficients, int64_t constant);
 

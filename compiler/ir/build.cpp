@@ -33,7 +33,7 @@ uint16_t checked_depth(uint32_t depth, Loc loc) {
   return static_cast<uint16_t>(depth);
 }
 
-/// A leaf has depth 1. Any other expression is one deeper than its deepest operand.
+/// Returns the depth of an expression: 1 for a leaf, else one more than that of the deepest operand.
 uint32_t expr_depth(const decltype(ExprNode::v) &v) {
   return 1 + std::visit(Overload{[](const Const &) { return 0u; }, [](const Ref &) { return 0u; },
                                  [](const Load &n) { return deepest(n.index); },
@@ -48,8 +48,8 @@ uint32_t expr_depth(const decltype(ExprNode::v) &v) {
                         v);
 }
 
-/// Let, Alloc and Seq add no level: their chains may have any length, and traversals follow them without
-/// recursion. Every other statement is one deeper than its deepest part.
+/// Returns the depth of a statement: one more than that of its deepest part. Let, Alloc and Seq add no level:
+/// their chains may have any length, and traversals follow them without recursion.
 uint32_t stmt_depth(const decltype(StmtNode::v) &v) {
   return std::visit(
       Overload{[](const Store &n) { return 1 + std::max(deepest(n.index), depth_of(n.value)); },

@@ -253,7 +253,7 @@ std::string Printer::buffer_type(const BufNode &b) {
   return out;
 }
 
-/// Examples: `x: buf(f32, (n, m))`, `y: out(f32, (n,), fill='zero')`, `k: scalar(i64)`.
+/// Returns a parameter as `x: buf(f32, (n, m))`, `y: out(f32, (n,), fill='zero')` or `k: scalar(i64)`.
 std::string Printer::param(const Param &p) {
   if (!p.buf) return cat(name(p.sym), ": ", p.weak ? "weak(" : "scalar(", short_name(p.sym->dtype), ")");
   std::string_view mode = p.mode == ParamMode::in ? "buf" : p.mode == ParamMode::out ? "out" : "inout";

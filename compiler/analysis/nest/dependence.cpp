@@ -176,8 +176,8 @@ std::vector<std::pair<Expr, size_t>>::const_iterator PairSystem::find_other(cons
   return std::find_if(others_.begin(), others_.end(), [&](const auto &o) { return equal(o.first, atom); });
 }
 
-/// Returns whether the condition concerns a size of the system, or is false, and names only sizes and scalar
-/// arguments.
+/// Returns whether the condition concerns a size of the system, or is false. It must name only symbols of the
+/// nest, sizes and scalar arguments.
 bool PairSystem::bears(const Affine &condition) const {
   bool known = condition.is_constant() && condition.constant < 0;
   for (const AffineTerm &t : condition.terms) {

@@ -76,8 +76,8 @@ class ThreadCounter {
 
   uint32_t grain_;
   std::unordered_set<const SymNode *> outermost_;
-  /// By the iterator of a loop: the parallel loops, it included, that run one after another in each iteration
-  /// of a serial loop.
+  /// Sibling loops by iterator: the parallel loops, itself included, that run one after another in each
+  /// iteration of a serial loop.
   std::unordered_map<const SymNode *, std::shared_ptr<const std::vector<const For *>>> phases_;
 };
 

@@ -64,7 +64,8 @@ Expr floor_mod(DType t, const Expr &a, const Expr &b) {
   return chosen(both(binary(BinOp::ne, r, zero), signs_differ), binary(BinOp::add, r, safe), r);
 }
 
-/// Shifts. Counts from the width on give 0 or the sign; negative ones are large as unsigned numbers.
+/// Shifts by any count: counts from the width on give 0 or the sign; negative ones are large as unsigned
+/// numbers.
 Expr shift(BinOp op, DType t, const Expr &a, const Expr &n) {
   DType word = unsigned_of(t);
   auto as_word = [&](const Expr &e) { return cast(word, e); };

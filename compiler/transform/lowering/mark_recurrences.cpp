@@ -19,8 +19,8 @@ bool is_least_or_largest(const Expr &e) {
   return n && (n->op == BinOp::min || n->op == BinOp::max);
 }
 
-/// Returns whether the value comes from the cell by minima, maxima, sums and differences alone. These are the
-/// operations that keep the value in a vector register.
+/// Returns whether the value comes from the scalar by minima, maxima, sums and differences alone. These are
+/// the operations that keep the value in a vector register.
 bool reads_in_steps(const Expr &e, const BufNode *cell) {
   const Load *load = as<Load>(e);
   if (load) return load->buf.get() == cell;
@@ -29,9 +29,9 @@ bool reads_in_steps(const Expr &e, const BufNode *cell) {
   return is_step && (reads_in_steps(n->a, cell) || reads_in_steps(n->b, cell));
 }
 
-/// Returns whether a serial loop takes minima or maxima with the cell's own value:
+/// Returns whether a serial loop takes minima or maxima with the scalar's own value:
 ///     for i in serial(…): best = min(best + a[i], b[i])
-/// A cell that a loop of another kind reads or writes does not qualify.
+/// A scalar that a loop of another kind reads or writes does not qualify.
 bool is_recurrence(const Alloc &n) {
   bool elsewhere = false;
   auto note = [&](const Buf &b) { elsewhere |= b == n.buf; };

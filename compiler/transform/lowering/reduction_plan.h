@@ -84,7 +84,7 @@ Stmt add_block(const ReductionPlan &sum, const Expr &block, const Expr &is_last)
 /// iteration lies before `number`, even if conditions between the loops skip iterations.
 Stmt begin_blocks(const ReductionPlan &sum);
 Stmt end_blocks_before(const ReductionPlan &sum, Expr number);
-/// For bands of fewer than 64 iterations: keeps the terms, and adds them in source order.
+/// Keeps the terms of a band of fewer than 64 iterations, and adds them in source order.
 Stmt keep_terms(const ReductionPlan &sum);
 Stmt add_terms_in_order(const ReductionPlan &sum);
 /// Reduces the sums of blocks that ran concurrently into `carry`.

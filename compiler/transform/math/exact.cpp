@@ -77,7 +77,7 @@ Expr expand_ceil_div(const Expr &x, const Expr &y) {
   return add(binary(BinOp::floor_div, x, y, x.loc()), cast(x.dtype(), inexact));
 }
 
-/// Binary exponentiation, unrolled over the bits of the exponent: a loop would be a statement.
+/// Uses binary exponentiation, unrolled over the bits of the exponent: a loop would be a statement.
 Expr expand_integer_power(const Expr &x, const Expr &y) {
   DType t = x.dtype();
   Expr one = whole(t, 1), zero = whole(t, 0), result = one, square = x;

@@ -7,7 +7,7 @@
 
 namespace kw {
 
-/// fn is sinh, cosh or tanh.
+/// Expands sinh, cosh or tanh.
 Expr expand_hyperbolic(const Arith &a, Fn fn, const Expr &x);
 
 }  // namespace kw

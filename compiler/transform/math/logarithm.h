@@ -10,7 +10,7 @@ namespace kw {
 /// Returns log x as a pair; x is positive and finite, with any exponent.
 Pair log_pair(const Arith &a, const Expr &x);
 
-/// fn is log, log2, log10 or log1p.
+/// Expands log, log2, log10 or log1p.
 Expr expand_logarithm(const Arith &a, Fn fn, const Expr &x);
 
 }  // namespace kw

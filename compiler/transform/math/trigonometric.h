@@ -7,7 +7,7 @@
 
 namespace kw {
 
-/// fn is sin, cos or tan.
+/// Expands sin, cos or tan.
 Expr expand_trigonometric(const Arith &a, Fn fn, const Expr &x);
 
 }  // namespace kw
