@@ -1,4 +1,4 @@
-// The table of steps, and the one that runs others on a second version of the kernel.
+// The table of steps, and the step that runs the steps before it on a second version of the kernel.
 #include "schedule/choose_cpu.h"
 
 #include "schedule/cpu/plan_loops.h"
@@ -24,12 +24,12 @@ namespace {
 // Declared before the table, in which the step stands and which it reads.
 void version_short_sums(LoopNest &nest, const Target &target);
 
-/// The loops that peeling leaves at the borders may be short enough.
+/// Peels, then unrolls: the loops that peeling leaves at the boundaries may be short enough.
 void peel_and_unroll(LoopNest &nest) {
   if (peel_boundaries(nest)) unroll_small_loops(nest);
 }
 
-/// A step that does not ask the target.
+/// Adapts a step that does not ask the target.
 template <void (*step)(LoopNest &)>
 void for_any(LoopNest &nest, const Target &) {
   step(nest);
@@ -52,14 +52,14 @@ constexpr ScheduleStep steps[] = {
     {"unroll_hints", for_any<unroll_hinted>, false},
     {"plan_loops", plan_loops, false},
 };
-constexpr size_t steps_of_a_version = 11;  // those before version_short_sums
+constexpr size_t steps_of_a_version = 11;  // the steps before version_short_sums
 static_assert(steps[steps_of_a_version].run == version_short_sums);
 
-/// Schedules the kernel for calls whose sums are short too, if more of it is vectorized then.
+/// Schedules a version for calls with short sums, and keeps it if more of it is vectorized.
 void version_short_sums(LoopNest &nest, const Target &target) {
   std::optional<ShortSums> version = short_sums(nest.original());
   if (!version) return;
-  // The steps behind this one rewrite both versions in one nest.
+  // The steps after this one rewrite both versions in one nest.
   std::span<const ScheduleStep> list = std::span(steps).first(steps_of_a_version);
   Schedule scheduled = run_schedule(version->func, target, list, nest.is_recording());
   if (!vectorizes_more(scheduled.func, nest.func())) return;

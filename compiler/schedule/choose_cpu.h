@@ -6,7 +6,7 @@
 
 namespace kw {
 
-/// Returns the steps in their order: each leaves a form that the next can use.
+/// Returns the steps in the order in which they run. Each step leaves a form that the next one can use.
 std::span<const ScheduleStep> cpu_steps();
 
 }  // namespace kw

@@ -1,4 +1,4 @@
-// The walk to every hinted loop, and the texts of what is wrong with a claim.
+// Visits every hinted loop, and writes what is wrong with its claim.
 #include "schedule/hints.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace kw {
 
 namespace {
 
-/// The text of one refusal.
+/// Writes the text of one refusal.
 class Refusal {
  public:
   Refusal(const Func &f, const SourceMap &sources, const Nest &nest, Claim claim, const Verdict &verdict)
@@ -41,7 +41,7 @@ class Refusal {
     return d;
   }
 
-  /// What is wrong and where, without what becomes of it.
+  /// Returns what is wrong and where, without the consequences.
   std::string text() const {
     std::string out = what(nest_.loops[0].loop->iter->name);
     if (v_.cause) out += cat("; ", cause_note());
@@ -65,14 +65,14 @@ class Refusal {
     }
   }
 
-  /// True when two iterations are known that show the claim false.
+  /// Returns whether two iterations are known that show the claim false.
   bool is_refuted() const {
     bool shown = v_.reason == Reason::conflict || v_.reason == Reason::ordered;
     return shown && v_.witness && v_.witness->certain;
   }
 
-  /// True when iterations are in each other's way in an array that is made outside the loop, and that each
-  /// could have for itself.
+  /// Returns whether iterations conflict in an array that is made outside the loop and that could be private
+  /// to each iteration.
   bool is_shared_temporary() const {
     return v_.reason == Reason::conflict && v_.dependence && from().buf->space != Space::param &&
            from().buf->space != Space::registers && could_be_private(f_, nest_, 0, *from().buf);
@@ -95,7 +95,7 @@ class Refusal {
                claim_ == Claim::reduce ? " by more than a reduction" : "");
   }
 
-  /// Tells of the variable that is not affine: in the words of the source, or as IR if its place is unknown.
+  /// Names the variable that is not affine: by its source text, or as IR if its place is unknown.
   std::string cause_note() const {
     const NestVariable &cause = nest_.variables[*v_.cause];
     Loc at = cause.expr.loc();
@@ -112,7 +112,7 @@ class Refusal {
     return v_.reason == Reason::unproved ? "for some values " : "";
   }
 
-  /// "iteration i = 2 reads a[1] (line 5), which iteration i = 1 writes (line 4)".
+  /// Returns "iteration i = 2 reads a[1] (line 5), which iteration i = 1 writes (line 4)".
   std::string pair_note() const {
     std::string_view way = to().is_write ? (from().is_write ? "writes as well" : "reads") : "writes";
     if (v_.reason == Reason::ordered) way = "does as well";
@@ -130,7 +130,7 @@ class Refusal {
     return cat("iteration ", loop.iter->name, " = ", (sink ? v_.witness->sink : v_.witness->source)[0], " ");
   }
 
-  /// "a[2, 0]", or the name of a scalar in quotes.
+  /// Returns "a[2, 0]", or the name of a scalar in quotes.
   std::string element() const {
     if (v_.witness->element.empty()) return cat("'", name(), "'");
     std::vector<std::string> parts;
@@ -138,7 +138,7 @@ class Refusal {
     return cat(name(), "[", join_text(parts, ", "), "]");
   }
 
-  /// " (line 9, i = 2, j = 1)": the place of an access and the loops inside the hinted one.
+  /// Returns " (line 9, i = 2, j = 1)": the place of an access and the loops inside the hinted one.
   std::string where(bool sink) const {
     const NestStatement &s = nest_.statements[sink ? v_.dependence->sink : v_.dependence->source];
     const std::vector<int64_t> &values = sink ? v_.witness->sink : v_.witness->source;
@@ -156,7 +156,7 @@ class Refusal {
     return parts.empty() ? std::string() : cat("for example with ", join_text(parts, ", "));
   }
 
-  /// "'a' is written at line 4 and read at line 5": what is known without a witness.
+  /// Returns "'a' is written at line 4 and read at line 5": what is known without a witness.
   std::string places_note() const {
     auto place = [&](const NestAccess &a) {
       return cat(a.is_write ? "written" : "read", " at line ", line(a.loc));
@@ -189,8 +189,8 @@ class Refusal {
   const Verdict &v_;
 };
 
-/// Visits every loop and checks its hint. The nest of the hinted loop alone is extracted, so that it is
-/// loop 0.
+/// Visits every loop and checks its hint. Extracts the nest of the hinted loop alone, in which the loop has
+/// number 0.
 class HintWalk {
  public:
   HintWalk(const Func &f, const SourceMap &sources) : f_(f), sources_(sources) {}
@@ -211,7 +211,7 @@ class HintWalk {
     if (!verdict.ok()) found_.back().refusal = Refusal(f_, sources_, nest, *claim, verdict).diagnostic();
   }
 
-  /// W406 where not all iterations are written out, though their number is known, and where none is.
+  /// Adds W406 if the trip count is known and not all iterations are unrolled, or if no iteration is.
   void unrolled(const Stmt &s, const For &n) {
     UnrollPlan plan = unroll_plan(n);
     bool followed = plan.trips ? *plan.trips <= plan.copies : plan.copies > 1;

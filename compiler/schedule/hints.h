@@ -1,5 +1,5 @@
-// Checks the user's hints on loops: W401 to W406 and W408 for hints that are wrong or cannot be proved. The
-// loops keep their meaning either way. A kernel without hints costs one walk over its statements.
+// Checks the user's hints on loops. Warns of hints that are wrong or cannot be proved: W401 to W406, and
+// W408. The loops keep their meaning either way. A kernel without hints costs one walk over its statements.
 #pragma once
 
 #include "ir/func.h"
@@ -12,8 +12,8 @@ namespace kw {
 struct CheckedHint {
   const For *loop = nullptr;
   Hint hint = Hint::none;
-  std::vector<SharedReduction> shared{};  ///< of a proved hint
-  bool in_step = false;                   ///< of a proved hint, see Verdict
+  std::vector<SharedReduction> shared{};  ///< the shared reductions, if the hint is proved
+  bool in_step = false;                   ///< Verdict::in_step, if the hint is proved
   std::optional<Diagnostic> refusal{};
 };
 

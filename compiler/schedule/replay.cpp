@@ -1,4 +1,4 @@
-// One nest for the kernel, one for its version while the lines are for that.
+// Keeps one nest for the kernel, and one for its version while the lines rewrite that.
 #include "schedule/replay.h"
 
 #include "ir/print.h"
@@ -31,7 +31,7 @@ class Replay {
   }
 
  private:
-  /// Drops a prefix from the place of a line; returns what was found.
+  /// Drops a prefix from the place of a line; returns what `drop` returns.
   template <class F>
   auto behind_prefix(Loc &line, F &&drop) const -> decltype(drop(std::declval<std::string_view &>())) {
     std::string_view text = sources_.text(line.source).substr(line.begin, line.end - line.begin);
@@ -71,7 +71,7 @@ class Replay {
     version_.emplace(std::move(made->func));
   }
 
-  /// Makes the kernel a branch between the version and what it is; does nothing without a version.
+  /// Replaces the kernel by a branch between the version and the kernel; does nothing without a version.
   void end_version() {
     if (!version_) return;
     nest_.add_version(with_short_sums(nest_.func(), condition_, version_->func()), version_->steps());
@@ -80,7 +80,7 @@ class Replay {
 
   LoopNest &nest_;
   const SourceMap &sources_;
-  /// Has a value while the lines are for the version; `condition_` then tells which calls it is for.
+  /// Has a value while the lines rewrite the version; `condition_` then selects the calls of the version.
   std::optional<LoopNest> version_;
   Expr condition_;
 };

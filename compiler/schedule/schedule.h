@@ -14,10 +14,10 @@ namespace kw {
 
 /// One step of a scheduler. A back end has a table of them.
 struct ScheduleStep {
-  std::string_view name;  ///< of dumps and times
+  std::string_view name;  ///< the name in dumps and timings
   void (*run)(LoopNest &, const Target &);
-  /// The step reads the whole nest again after each directive, so its time grows with the square of the
-  /// statements: large kernels keep their loops as written.
+  /// The step reads the whole nest again after each directive. Its time then grows with the square of
+  /// the statements, so large kernels skip the step.
   bool reads_all = true;
 };
 
@@ -26,12 +26,14 @@ struct Schedule {
   std::vector<AppliedDirective> steps;  ///< its directives in their order, if they are recorded
   std::vector<Rejection> rejections;    ///< in the order in which they were wanted
   std::vector<FusedLoop> fused{};
-  bool has_short_sums = false;  ///< the body is a branch: calls with short sums, and all others
+  bool has_short_sums = false;  ///< the body branches between short sums and all other calls
 
-  /// Returns the loops of most calls, and of those whose sums are short (null if they run the same).
+  /// Return the loops of most calls, and the loops of calls with short sums (null if there is no such
+  /// version).
   const Stmt &main() const;
   Stmt short_sums() const;
-  /// Returns the loop that executes the iterations of a source loop: itself, or the one it was fused into.
+  /// Returns the loop that executes the iterations of a source loop: the loop itself, or the loop it was
+  /// fused into.
   LoopId executor_of(LoopId loop) const;
 };
 

@@ -1,5 +1,5 @@
-// One walk: sizes of ranges are evaluated with a guess for each extent and the middle for each iterator
-// around.
+// Estimates all loops in one walk. Assumes unknown_trips for each extent, and for each outer iterator the
+// middle of its range.
 #include "schedule/cpu/loop_cost.h"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ namespace kw {
 
 namespace {
 
-/// The own statements of one loop, run by the lanes of `lanes` where there are any.
+/// Counts the work of the statements of one loop, inner loops excluded. `lanes` is the vector loop that
+/// executes them, the loop itself or one around it; null if there is none.
 class Body {
  public:
   Body(const For &loop, const For *lanes) : loop_(loop), lanes_(lanes) {
@@ -32,7 +33,7 @@ class Body {
 
   /// Adds the cost of an expression that is evaluated `times` times in each iteration.
   void value(const Expr &e, double times) {
-    std::unordered_set<const void *> index;  // what computes places is not counted
+    std::unordered_set<const void *> index;  // expressions in subscripts, which are not counted
     walk(e, [&](const Load &n, const Expr &) {
       for (const Expr &i : n.index) walk(i, [&](const auto &, const Expr &x) { index.insert(x.p.get()); });
       load(n, times);
@@ -52,9 +53,9 @@ class Body {
 
   void store(const Store &n, double times) {
     value(n.value, times);
-    if (n.order == Order::lanes) return;  // into registers until the sum is complete
+    if (n.order == Order::lanes) return;  // partial sums stay in registers until the sum is complete
     if (n.buf->space == Space::registers || !moves(n.index)) {
-      // An accumulation into one place waits for that of the iteration before.
+      // An accumulation into one element waits for the accumulation of the iteration before.
       waits_ |= static_cast<bool>(accumulation_of(n).term);
       return;
     }
@@ -91,7 +92,7 @@ class Body {
       return o->buf == n.buf && std::equal(o->index.begin(), o->index.end(), n.index.begin(), n.index.end(),
                                            [](const Expr &a, const Expr &b) { return equal(a, b); });
     });
-    if (known || !moves(n.index)) return;  // it stays in a register
+    if (known || !moves(n.index)) return;  // the value stays in a register
     seen_.push_back(&n);
     bytes_ += times * item_size(n.buf->dtype);
     if (!view_ || !varies(n.index))
@@ -100,7 +101,7 @@ class Body {
       (apart(n.buf, n.index) ? singles_ : rows_) += times * (apart(n.buf, n.index) ? width() : 1);
   }
 
-  /// True when the place changes from one iteration of the loop to the next.
+  /// Returns whether the accessed element changes from one iteration of the loop to the next.
   bool moves(const std::vector<Expr> &index) const {
     bool found = false;
     for (const Expr &i : index)
@@ -114,7 +115,7 @@ class Body {
     return std::any_of(index.begin(), index.end(), [&](const Expr &i) { return view_->is_divergent(i); });
   }
 
-  /// True when the lanes' elements are no row in memory.
+  /// Returns whether the lanes access elements that are not contiguous in memory.
   bool apart(const Buf &b, const std::vector<Expr> &index) {
     if (!view_ || !varies(index)) return false;
     for (size_t d = 0; d + 1 < index.size(); ++d)
@@ -127,10 +128,10 @@ class Body {
   const For &loop_;
   const For *lanes_;
   std::optional<VectorizationAnalysis> view_;
-  std::unordered_set<const SymNode *> own_;  ///< symbols that its statements define
+  std::unordered_set<const SymNode *> own_;  ///< symbols that the statements of the loop define
   std::vector<const Load *> seen_;
   double bytes_ = 0, operations_ = 0, done_ = 0, rows_ = 0, singles_ = 0, stores_ = 0;
-  bool waits_ = false;  ///< a sum goes on in the next iteration
+  bool waits_ = false;  ///< the next iteration continues a sum
 };
 
 /// Visits each loop with the number of times that a call enters it. Estimates trip counts from assumed
@@ -145,7 +146,8 @@ class Costs {
   }
 
  private:
-  /// `times`: how often per iteration of the loop that `body` is of.
+  /// Adds the statements of a block to `body`. `runs`: executions of the loop body per call. `times`:
+  /// executions of the block per iteration of that loop.
   void statements(const Stmt &root, Body *body, double runs, double times) {
     for_each_in_block(root, [&](const Stmt &s) {
       if (const Let *n = as<Let>(s)) {
@@ -172,7 +174,7 @@ class Costs {
     std::optional<double> middle;
     if (lo) middle = *lo + std::max(0.0, trips - 1) / 2 * step;
     values_[n.iter.get()] = middle;
-    // Loops inside a vector loop execute in its lanes.
+    // A loop inside a vector loop executes for all lanes of the vector loop.
     const For *before = lanes_;
     if (n.how.vector_width >= 2) lanes_ = &n;
     Body body(n, lanes_);
@@ -184,7 +186,7 @@ class Costs {
     lanes_ = before;
   }
 
-  /// The value of a bound when each extent is unknown_trips and each iterator in the middle of its range.
+  /// Evaluates a bound with unknown_trips for each extent and the middle of its range for each iterator.
   std::optional<double> evaluate(const Expr &e) const {
     if (auto n = as_int(e)) return static_cast<double>(*n);
     if (const Ref *r = as<Ref>(e)) {
@@ -213,7 +215,7 @@ class Costs {
 
   const Target &target_;
   std::unordered_map<const SymNode *, std::optional<double>> values_;
-  const For *lanes_ = nullptr;  ///< the loop around the place that runs in lanes
+  const For *lanes_ = nullptr;  ///< the vector loop around the current place, or null
   std::unordered_map<const For *, LoopCost> out_;
 };
 

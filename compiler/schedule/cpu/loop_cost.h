@@ -1,5 +1,5 @@
-// Estimates the cost of each loop of a scheduled function by the register model: a pure function of the
-// target, for reports. No choice depends on it.
+// Estimates the cost of each loop of a scheduled function by the register model, for reports. The estimate is
+// a pure function of the function and the target. No choice depends on it.
 #pragma once
 
 #include <unordered_map>
@@ -13,11 +13,12 @@ namespace kw {
 /// is in the L1 cache.
 struct LoopCost {
   double runs = 0;   ///< executions of the body per call
-  double bytes = 0;  ///< loaded and stored by the statements of an iteration, inner loops excluded
-  /// Operations of these statements: an fma counts 2, a function about as many as its expansion has.
+  double bytes = 0;  ///< bytes that one iteration loads and stores, inner loops excluded
+  /// Operations of one iteration, inner loops excluded. An fma counts 2, a function about as many as its
+  /// expansion has.
   double operations = 0;
-  double cycles = 0;          ///< of these statements
-  int64_t sum_registers = 0;  ///< for a row of 64 partial sums of each sum in the order `lanes`
+  double cycles = 0;          ///< cycles of one iteration, inner loops excluded
+  int64_t sum_registers = 0;  ///< registers for 64 partial sums of each sum in the order `lanes`
 };
 
 std::unordered_map<const For *, LoopCost> cost_of_loops(const Func &f, const Target &target);

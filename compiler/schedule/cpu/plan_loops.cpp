@@ -1,4 +1,4 @@
-// Each outermost vector loop is analysed once. Asks no dependences: nothing chosen here moves an iteration.
+// Analyses each outermost vector loop once. Needs no dependences: no plan moves an iteration.
 #include "schedule/cpu/plan_loops.h"
 
 #include "analysis/vector/register_transpose.h"
@@ -26,7 +26,7 @@ class LoopPlanner {
   }
 
  private:
-  /// Visits the loops of a block. A While encloses its body like a loop, since it repeats what is inside.
+  /// Visits the loops of a block. A While encloses its body like a loop, since the body repeats.
   void block(const Stmt &root) {
     for_each_statement(root, [&](const Stmt &s) {
       if (const While *n = as<While>(s)) {
@@ -52,7 +52,7 @@ class LoopPlanner {
   /// Plans an outermost vector loop: its tail, assumed row lengths, prefetches, streams and transposes.
   void vector_loop(const For &n) {
     VectorizationAnalysis view(n);
-    if (!view.is_vectorizable() || view.has_lane_sums()) return;  // the latter become other loops
+    if (!view.is_vectorizable() || view.has_lane_sums()) return;  // lower_reductions rewrites the latter
     VectorPlan plan = best_plan(n, view, target_, in_loop_);
     // Loop number 0 stands for none: set_plans finds the loop by its iterator.
     if (plan.tail != Tail::scalar) mark(n, SetTail{0, plan.tail});
@@ -64,7 +64,7 @@ class LoopPlanner {
       transposes(n.body, view, bits);
   }
 
-  /// Innermost loops whose accesses become contiguous.
+  /// Marks innermost loops whose accesses a transpose in registers makes contiguous.
   void transposes(const Stmt &body, VectorizationAnalysis &view, uint32_t bits) {
     walk(body, [&](const For &n, const Stmt &) {
       if (n.kind != ForKind::serial || holds_long_loop(n.body)) return;
@@ -86,7 +86,7 @@ class LoopPlanner {
 
   void mark(const For &n, Directive d) { marks_.push_back({n.iter, std::move(d)}); }
 
-  /// What encloses a place, for the life of a scope.
+  /// Sets in_loop_ and in_region_ for the life of a scope.
   struct Around {
     Around(LoopPlanner &p, bool in_loop, bool in_region)
         : planner(p),
@@ -102,7 +102,7 @@ class LoopPlanner {
   const Target &target_;
   std::vector<LoopNest::LoopMark> marks_;
   std::optional<BufferSet> outputs_;
-  /// Whether a loop encloses the place, and whether a parallel loop does.
+  /// A loop encloses the current place (in_region_: a parallel loop).
   bool in_loop_ = false, in_region_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Step: how vector loops and parallel loops run, once their kinds are chosen: tails, streams, prefetches,
-// register transposes, versions for assumed row lengths, rows that are flattened, loops that threads share.
+// Step: chooses how vector loops and parallel loops run, after their kinds are chosen. Sets tails, streams,
+// prefetches, register transposes, versions for assumed row lengths, flattened rows and collapsed loops.
 #pragma once
 
 #include "schedule/directives/loop_nest.h"

@@ -1,5 +1,5 @@
-// One loop after the other is tried on a copy of the nest, and kept when the last choice then vectorizes
-// more.
+// Tries one loop after the other on a copy of the nest. Keeps the copy if vectorize_and_parallelize then
+// vectorizes more.
 #include "schedule/cpu/separate_sums.h"
 
 #include "analysis/nest/reduce.h"
@@ -14,17 +14,19 @@ namespace kw {
 
 namespace {
 
-/// Iterations of a stretch: their scalars stay in the nearest cache.
+/// Iterations of a tile. Chosen: the arrays of at most four expanded scalars take 2 KB at 8 bytes an element,
+/// so that they stay in the L1 cache.
 constexpr int64_t stretch = 64;
 
-/// True when loops in it sum in lanes and others do not.
+/// Returns whether loops inside `n` hold both sums in the order `lanes` and float sums in other orders. No
+/// sum in the order `lanes` may run over `n` itself.
 bool has_both(const For &n) {
   bool lanes = false, in_order = false, counts = false;
   for_each_store(n.body, [&](const Stmt &, const Store &s, const std::vector<const For *> &inner) {
     counts |= s.order.names(n.iter);
     if (inner.empty()) return;
     lanes |= s.order == Order::lanes;
-    // a maximum is none: its own loop runs in vectors
+    // A maximum does not count: its own loop can be vectorized.
     bool sums = s.order != Order::lanes && is_sum_or_product(reduction_of(s, inner).mark.kind);
     in_order |= sums && s.index.empty() && is_float(s.buf->dtype);
   });

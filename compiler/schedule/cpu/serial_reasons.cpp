@@ -1,4 +1,4 @@
-// The user's wish first, then what is known without the dependences, then these, then profit.
+// Checks the user's hint first, then what is known without dependences, then the dependences, then profit.
 #include "schedule/cpu/serial_reasons.h"
 
 #include "analysis/nest/reduce.h"
@@ -24,7 +24,7 @@ void reject_parallel(LoopNest &nest, uint32_t loop, int64_t block, const Target 
   // The nest of the loop alone has fewer unknowns than that of the kernel.
   Rejection::Proof proof = nest.prove_alone(loop, Claim::parallel);
   if (!proof.verdict.ok()) return nest.reject(d, std::move(proof));
-  // Reductions satisfy the claim, but somebody would have to combine the results of the threads.
+  // Reductions satisfy the claim, but nothing would combine the results of the threads.
   std::vector<std::string> shared;
   for (const SharedReduction &r : proof.verdict.shared) shared.emplace_back(reduction_noun(r.kind));
   if (!shared.empty()) return nest.reject(d, cat("its iterations share ", join_text(shared, " and ")));

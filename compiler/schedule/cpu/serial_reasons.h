@@ -1,5 +1,5 @@
-// Records why a loop is not parallelized, or not vectorized: the first reason that applies. Only explanations
-// ask for it, so it takes the time that a witness needs.
+// Records the first reason why a loop is not parallelized or not vectorized. Only explanations ask for the
+// reason, so the search for a witness may take its time.
 #pragma once
 
 #include "schedule/directives/loop_nest.h"
@@ -7,7 +7,7 @@
 
 namespace kw {
 
-/// `block` as in Parallel: of a loop that is vectorized.
+/// Records why a loop is not parallelized. `block` is that of Parallel if the loop is vectorized, else 0.
 void reject_parallel(LoopNest &nest, uint32_t loop, int64_t block, const Target &target);
 void reject_vectorize(LoopNest &nest, uint32_t loop, const Target &target);
 

@@ -1,4 +1,5 @@
-// The bands with ends of the call are found on the marks; every loop of a band adds one condition.
+// Finds the bands by the marks of the stores. Each band with bounds that are constant in a call adds one
+// condition.
 #include "schedule/cpu/short_sums.h"
 
 #include <algorithm>
@@ -18,7 +19,8 @@ namespace kw {
 
 namespace {
 
-/// The iterations of a band, where more than 64 of a loop count as 64: no product of them leaves 64 bits.
+/// Returns the condition that a band has fewer than 64 iterations. More than 64 iterations of one loop count
+/// as 64, so that no product leaves 64 bits.
 Expr few_trips(const std::vector<const For *> &band) {
   Expr count = const_int(1);
   for (const For *n : band) count = mul(count, binary(BinOp::min, trips_of(*n), const_int(sum_lanes)));
@@ -73,7 +75,7 @@ Func with_short_sums(Func main, const Expr &condition, const Func &version) {
   // Both bodies come from one function: the copy gives one of them symbols of its own.
   main.body = if_else(condition, copy_of(version.body), std::move(main.body));
   for (const Diagnostic &d : version.warnings) {
-    // Steps ran on both bodies and may have warned twice of the same.
+    // Steps ran on both bodies and may have given the same warning twice.
     auto same = [&](const Diagnostic &known) { return known.code == d.code && known.message == d.message; };
     if (std::none_of(main.warnings.begin(), main.warnings.end(), same)) main.warnings.push_back(d);
   }

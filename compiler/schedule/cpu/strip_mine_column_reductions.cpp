@@ -1,4 +1,4 @@
-// The directives of one loop over columns are tried on a copy of the nest: all of them or none.
+// Tries the directives of one loop over columns on a copy of the nest: all of them are applied, or none.
 #include "schedule/cpu/strip_mine_column_reductions.h"
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace kw {
 
 namespace {
 
-/// Columns that go down together: their scalars stay in the nearest cache with room for the rows, and a row
-/// of them is long enough for the prefetcher.
+/// Returns the columns of a strip, a power of two. Their scalars leave room for the rows in the L1 cache, and
+/// a row of the strip is long enough for the prefetcher.
 int64_t columns_at_once(const Target &target) {
   // The columns take an eighth of the L1 cache, at 8 bytes each; the rows need the rest. Chosen.
   constexpr int64_t widest_element = 8, share = 8;
   int64_t fit = static_cast<int64_t>(target.machine().l1_bytes) / share / widest_element;
-  // From a cache line of bytes on. Chosen: the loop over blocks stays short against its body.
+  // 64 elements of a byte are a cache line. Chosen: the loop over strips stays cheap compared with its body.
   constexpr int64_t fewest = 64, most = 512;
   int64_t out = fewest;
   while (out * 2 <= fit) out *= 2;
@@ -30,10 +30,11 @@ class Column {
  public:
   Column(const Nest &nest, uint32_t loop) : nest_(nest), loop_(loop) {}
 
-  /// True when every loop in it goes through memory line by line where the columns lie side by side.
+  /// Returns whether all loops inside run down the columns: neighbouring columns are contiguous, and each
+  /// iteration of an inner loop accesses another cache line.
   bool runs_down() const {
     const For *n = nest_.loops[loop_].loop;
-    // Columns. Chosen: fewer fill no two vectors.
+    // Least number of columns. Chosen: fewer do not fill two vectors.
     constexpr uint64_t few = 32;
     if (!n || n->kind != ForKind::serial || n->hint == Hint::serial || n->step != 1) return false;
     if (auto trips = constant_trips(*n); trips && *trips < few) return false;
@@ -44,7 +45,7 @@ class Column {
  private:
   bool is_down(uint32_t inner) const {
     const For *n = nest_.loops[inner].loop;
-    // Rows. Chosen: a column of fewer rows stays in the L1 cache as it is.
+    // Number of rows that must be exceeded. Chosen: a column of fewer rows stays in the L1 cache as it is.
     constexpr uint64_t few = 16;
     if (!n || n->kind != ForKind::serial || n->hint == Hint::serial) return false;
     if (auto trips = constant_trips(*n); trips && *trips <= few) return false;
@@ -64,7 +65,7 @@ class Column {
     return found;
   }
 
-  /// True when a loop around the columns visits the element again.
+  /// Returns whether a loop around the columns accesses the element again.
   bool is_used_again(const NestAccess &a) const {
     for (uint32_t l = nest_.loops[loop_].parent; l != NestLoop::no_loop; l = nest_.loops[l].parent)
       if (!nest_.loops[l].loop || stride_of(nest_, a, l) == StrideKind::invariant) return true;
@@ -75,7 +76,7 @@ class Column {
   uint32_t loop_;
 };
 
-/// The directives of one loop, one after the other, until one is refused.
+/// Applies the directives of one loop, one after the other, until one is refused.
 class Blocking {
  public:
   Blocking(LoopNest nest, int64_t columns) : nest_(std::move(nest)), columns_(columns) {}
@@ -104,7 +105,7 @@ class Blocking {
 
   LoopNest nest_;
   int64_t columns_;
-  Sym stretch_;  ///< the iterator over stretches
+  Sym stretch_;  ///< the iterator over strips
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Each loop and the vector loop in it are weighed by the accesses of the innermost statements; only where
-// copies pay is legality asked.
+// Weighs each loop and the vector loop in it by the accesses of the innermost statements. Checks legality
+// only if copies pay.
 #include "schedule/cpu/unroll_and_jam.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace kw {
 
 namespace {
 
-/// The innermost statements of a loop `lanes`, seen by copies for several iterations of the loop `jammed`
-/// around it.
+/// The innermost statements of the loop `lanes`, if several iterations of the loop `jammed` around it are
+/// jammed.
 class JammedBody {
  public:
   JammedBody(const Nest &nest, uint32_t jammed, uint32_t lanes, int64_t operations)
@@ -32,7 +32,7 @@ class JammedBody {
     add_places();
   }
 
-  /// False when an access is no row and no single value.
+  /// Returns whether every access always executes and is either contiguous or uniform over the lanes.
   bool is_simple() const {
     for (const NestStatement *s : innermost_)
       for (const NestAccess &a : s->accesses) {
@@ -71,7 +71,8 @@ class JammedBody {
   }
 
  private:
-  /// An element: which accesses it can be the same for, and its constants with what the copy's number adds.
+  /// Identifies an element: the group of accesses whose subscripts differ by constants only, and these
+  /// constants in one copy.
   struct Key {
     size_t shape;
     std::vector<int64_t> constants;
@@ -87,7 +88,7 @@ class JammedBody {
   struct Place {
     size_t shape;
     bool is_write, is_row;
-    std::vector<int64_t> constants, steps;  ///< of each subscript; what the next copy adds
+    std::vector<int64_t> constants, steps;  ///< of each subscript; what the next copy adds to the constant
   };
 
   void add_places() {
@@ -112,7 +113,7 @@ class JammedBody {
       }
   }
 
-  /// True when their subscripts differ by constants.
+  /// Returns whether two accesses touch one buffer and their subscripts differ by constants only.
   static bool have_one_shape(const NestAccess &a, const NestAccess &b) {
     auto alike = [](const LinearForm &x, const LinearForm &y) {
       return std::is_permutation(x.terms.begin(), x.terms.end(), y.terms.begin(), y.terms.end());
@@ -127,7 +128,7 @@ class JammedBody {
     return out;
   }
 
-  /// The cells that stay from one iteration of a loop in `lanes` to the next.
+  /// Counts the cells that live across the iterations of a loop inside `lanes`.
   int64_t accumulators() const {
     if (!has_inner_loop_) return 0;
     std::set<const BufNode *> cells;
@@ -146,16 +147,16 @@ class JammedBody {
   bool has_inner_loop_ = false;
 };
 
-/// How many iterations become one; 1 when that gains too little for more code.
+/// Returns how many iterations to jam; 1 if jamming gains too little to justify more code.
 int64_t choose_copies(const Target &target, const JammedBody &body, VectorizationAnalysis::Work view,
                       bool fused) {
-  // Jam if the model promises a quarter less time; copies within one per cent of the best count as equal.
+  // Jam if the model promises 1.25 times the rate; copies within one per cent of the best count as equal.
   // Chosen.
   constexpr double least_gain = 1.25, alike = 0.99;
-  // Vector instructions of the jammed body. Chosen: more of them compile for longer than they save.
+  // Most vector instructions of the jammed body. Chosen: more of them compile for longer than they save.
   constexpr int64_t most_instructions = 96;
   uint32_t operations = view.operations;
-  double plain = 0, best = 0, least = 0;  // elements that one vector of results reads
+  double plain = 0, best = 0, least = 0;  // `least`: elements read per vector of results
   int64_t chosen = 1, lanes = target.vector_bytes() / 4;
   for (int64_t copies : {1, 2, 4, 8}) {
     BodyWork work = body.work(copies);
@@ -181,7 +182,7 @@ class Jammer {
   Jammer(LoopNest &nest, const Target &target) : nest_(nest), target_(target) {}
 
   void run() {
-    std::vector<Sym> lanes;  // loops that may run in lanes, inner ones first
+    std::vector<Sym> lanes;  // loops that may be vectorized, inner ones first
     for (const NestLoop &l : nest_.nest().loops)
       if (l.loop && l.parent != NestLoop::no_loop) lanes.insert(lanes.begin(), l.loop->iter);
     for (const Sym &iter : lanes)
@@ -205,7 +206,7 @@ class Jammer {
       jam(*inner, outer, view);
   }
 
-  /// The loops around a vector loop are none themselves.
+  /// Excludes the loops around a vector loop: they are not vectorized themselves.
   void leave_out(uint32_t loop) {
     for (; loop != NestLoop::no_loop; loop = nest_.nest().loops[loop].parent)
       if (const For *n = nest_.nest().loops[loop].loop) done_.push_back(n->iter);

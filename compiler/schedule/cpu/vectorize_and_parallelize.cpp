@@ -1,5 +1,5 @@
-// Threads from the outermost loops inwards, vectors from the innermost outwards: the first loop of a path
-// that may and gains by it does. Code generation decides at run time how many threads a loop's work is worth.
+// On each path of the nest, takes the first loop that is legal and gains. transform/lowering/count_threads
+// computes how many threads the work of a parallel loop is worth.
 #include "schedule/cpu/vectorize_and_parallelize.h"
 
 #include <algorithm>
@@ -32,12 +32,12 @@ class LoopChooser {
 
   void run() { statements(nest_.region()); }
 
-  /// The directives for what was chosen, outer loops first.
+  /// Returns the directives of the choices, outer loops first.
   std::vector<Directive> marks() const {
     std::vector<Directive> out;
     for (uint32_t l = 0; l < choices_.size(); ++l) {
       const Choice &c = choices_[l];
-      bool shares_sums = c.threads && c.width && !c.block;  // of a vector loop
+      bool shares_sums = c.threads && c.width && !c.block;  // the blocks of a vector loop's sums
       if (c.threads && !shares_sums) out.emplace_back(Parallel{l, c.block});
       if (c.width) out.emplace_back(Vectorize{l, c.width});
       if (shares_sums) out.emplace_back(Parallel{l});
@@ -45,7 +45,7 @@ class LoopChooser {
     return out;
   }
 
-  /// Records why loops stay serial: those that no thread shares, and innermost ones that are not vectorized.
+  /// Records why loops stay serial: loops that no thread shares, and innermost loops that are not vectorized.
   void record(LoopNest &into) const {
     for (uint32_t l = 0; l < choices_.size(); ++l) {
       const For *n = into.nest().loops[l].loop;
@@ -63,7 +63,7 @@ class LoopChooser {
     bool threads = false;
   };
 
-  /// Whether a loop, or one around it, has its kind or gets it.
+  /// Returns whether a loop, or a loop around it, has this kind or is chosen for it.
   template <class F>
   bool is_chosen(uint32_t l, F &&chosen, ForKind kind) const {
     for (; l != NestLoop::no_loop; l = nest_.nest().loops[l].parent)
@@ -72,7 +72,8 @@ class LoopChooser {
     return false;
   }
 
-  /// Iterations of a vector loop that stay on one thread.
+  /// Returns the iterations in one block of a parallel vector loop. A block stays on one thread. Chosen:
+  /// without inner loops, a block has 1/32 as many iterations as operations are worth a thread.
   int64_t block_of(const For &loop, int64_t width) const {
     bool nested = false;
     walk(loop.body, [&](const For &, const Stmt &) { nested = true; });
@@ -115,7 +116,8 @@ class LoopChooser {
     return is_vector;
   }
 
-  /// The loop that is all a parallel one does: if that has few iterations, threads share this one's too.
+  /// Returns the loop that is all a parallel loop does, or null. If the parallel loop has few iterations,
+  /// threads share those of both.
   static const For *next_in(const For &n) {
     const For *inner = only_loop(n.body);
     return inner && !as_int(inner->hi) ? inner : nullptr;
@@ -147,7 +149,7 @@ class LoopChooser {
   std::unordered_map<const For *, uint32_t> numbers_;
   std::vector<Choice> choices_;  ///< of each loop
   bool on_threads_ = false;      ///< the place is inside a parallel loop
-  const For *next_ = nullptr;    ///< the loop directly in it
+  const For *next_ = nullptr;    ///< the loop that a parallel loop consists of, or null
 };
 
 }  // namespace
@@ -159,7 +161,7 @@ bool is_surely_short(const For &loop, const Target &target) {
   return operations && work.bounded && *operations < 2 * target.work_per_thread();
 }
 
-/// Chooses for each loop alone where the nest is too large to be read as one.
+/// Chooses for each loop alone if the nest is too large to be analysed as one.
 static void choose_in_parts(LoopNest &nest, const Target &target) {
   nest.reject("analysis of all loops together",
               "the kernel is too large: each loop is parallelized and vectorized alone");

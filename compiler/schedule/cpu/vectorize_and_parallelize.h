@@ -1,5 +1,5 @@
-// The last step of a schedule: parallelizes outer loops and vectorizes inner loops, in the order in which it
-// finds them.
+// Step: chooses the loops to parallelize, from the outermost loops inwards, and the loops to vectorize, from
+// the innermost loops outwards.
 //     for i in serial(0, m): for j in serial(0, n): …
 //       →   for i in parallel(0, m): for j in vector(0, n, vector_width=64): …
 #pragma once

@@ -1,4 +1,4 @@
-// The prefixes are written and read here only.
+// Writes and reads the prefixes of lines; no other file knows them.
 #include "schedule/directives/applied.h"
 
 #include <charconv>

@@ -13,12 +13,12 @@
 namespace kw {
 
 struct AppliedDirective {
-  Directive directive;  ///< the numbers of its loops are those of the nest before it
-  std::string line;     ///< its text, which names these loops
-  /// For the version of the kernel for short sums (schedule/cpu/short_sums).
+  Directive directive;  ///< names loops by their numbers in the nest before the directive
+  std::string line;     ///< the text of the directive
+  /// The directive rewrites the version for short sums (schedule/cpu/short_sums).
   bool in_short_sums = false;
-  /// Of a kernel that is too large to be scheduled as one nest: the loop of LoopNest::loops_alone that the
-  /// directive is for, then the one in there, and so on.
+  /// In a kernel that is too large for one nest: numbers in LoopNest::loops_alone. The first number selects a
+  /// loop, the next one a loop inside that, and so on. Else empty.
   std::vector<uint32_t> alone{};
 
   std::string text() const;
@@ -27,9 +27,9 @@ struct AppliedDirective {
 /// Returns the lines of a schedule.
 std::vector<std::string> texts_of(const std::vector<AppliedDirective> &steps);
 
-/// Drops "short_sums: " from the begin of a line; returns whether it was there.
+/// Drops "short_sums: " from the beginning of a line; returns whether the prefix was there.
 bool drop_short_sums(std::string_view &line);
-/// Drops "loop N: " from the begin of a line and returns N; nothing if it does not begin so.
+/// Drops "loop N: " from the beginning of a line and returns N; nothing if the line does not begin so.
 std::optional<uint32_t> drop_loop_alone(std::string_view &line);
 
 }  // namespace kw

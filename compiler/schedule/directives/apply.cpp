@@ -1,4 +1,4 @@
-// One function for each verb.
+// Each verb has one function that rewrites the tree.
 #include "schedule/directives/apply.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Sym iterator_like(const For &loop, std::string_view suffix) {
   return make_sym(SymKind::iter, DType::i64, cat(loop.iter->name, suffix), loop.iter->loc);
 }
 
-/// A bound under a name when it reads memory, since what is split evaluates it more than once.
+/// Returns a bound, under a name if it reads memory: the pieces of a loop evaluate it more than once.
 Expr bound_once(const Expr &bound, StatementList &before) {
   if (!has_load(bound)) return bound;
   Sym name = make_sym(SymKind::local, DType::i64, "bound", bound.loc());
@@ -39,7 +39,8 @@ Expr bound_once(const Expr &bound, StatementList &before) {
   return ref(name, bound.loc());
 }
 
-/// A loop in blocks: `blocks` whole ones, whose iterations begin at `base` of the block's iterator.
+/// A loop as `count` whole blocks of `size` iterations and a remainder. `outer` iterates over the blocks,
+/// `inner` over one block.
 struct Blocks {
   const For *loop = nullptr;
   int64_t size = 0;
@@ -47,13 +48,13 @@ struct Blocks {
   Sym outer, inner;
 
   Expr offset(const Expr &number) const { return add(lo, mul(number, const_int(loop->step))); }
-  /// The first iteration behind the whole blocks. If no iteration remains, this is `hi`: the next value of
-  /// the iterator may not fit 64 bits.
+  /// Returns the value of the iterator after the whole blocks. If no iteration remains, returns `hi`: the
+  /// next value of the iterator may not fit 64 bits.
   Expr first_of_rest() const {
     Expr first = offset(mul(count, const_int(size)));
     return is_even ? select(is_even, hi, first) : first;
   }
-  /// The value of the iterator in iteration `k` of the block that `outer` counts.
+  /// Returns the value of the iterator in iteration `k` of the block that `outer` counts.
   Expr value(const Expr &k) const { return offset(add(mul(kw::ref(outer), const_int(size)), k)); }
 };
 
@@ -69,14 +70,14 @@ Blocks blocks_of(const Nest &nest, uint32_t loop, int64_t size, StatementList &b
   return b;
 }
 
-/// A serial loop that executes iterations of `of`, at its place in the source.
+/// Makes a serial loop that executes iterations of `of` and keeps its LoopId.
 Stmt serial_loop(const For &of, const Sym &iter, Expr lo, Expr hi, int64_t step, Stmt body, Loc loc,
                  Hint hint = Hint::none, LoopPlan how = {}) {
   return for_loop(
       {iter, std::move(lo), std::move(hi), step, ForKind::serial, hint, how, std::move(body), of.id}, loc);
 }
 
-/// A copy of a loop over other bounds, under the same name; none when it surely has no iteration.
+/// Appends a copy of a loop over other bounds, under the same name, unless it surely has no iteration.
 void add_piece(StatementList &out, const Stmt &s, const Expr &lo, const Expr &hi, const Stmt &body) {
   const For &n = *as<For>(s);
   if (surely_none(lo, hi, n.step)) return;
@@ -99,7 +100,7 @@ class Apply {
  private:
   const For &loop() const { return *nest_.loops[d_.loop()].loop; }
 
-  /// The directives that change one loop give the statements in its place.
+  /// For directives that replace one loop, in_place_of returns the statements in its place.
   template <class D>
   Stmt rewritten(const D &d) const {
     return replace_loop(region_, &loop(), [&](const Stmt &s) { return in_place_of(s, d); });
@@ -170,7 +171,7 @@ class Apply {
   }
   StatementList in_place_of(const Stmt &s, const Privatize &d) const { return {{with_own(s, {d.buf})}}; }
 
-  /// Those made outside the loop that each iteration writes before it reads them.
+  /// Returns the scalars made outside the loop that each iteration writes before it reads them.
   std::vector<Buf> scalars_of_iterations() const {
     if (!writes_outer_scalar(loop().body)) return {};
     std::vector<const BufNode *> own = private_scalars(f_, nest_, d_.loop());
@@ -183,14 +184,14 @@ class Apply {
       }
     return out;
   }
-  /// The loops of the nest around a loop.
+  /// Returns how many loops of the nest enclose a loop.
   size_t depth_of(uint32_t l) const {
     size_t depth = 0;
     while ((l = nest_.loops[l].parent) != NestLoop::no_loop) ++depth;
     return depth;
   }
 
-  /// The loop with buffers of its own for each iteration.
+  /// Returns the loop with buffers of its own for each iteration.
   static Stmt with_own(const Stmt &s, const std::vector<Buf> &bufs) {
     For changed = *as<For>(s);
     for (const Buf &b : bufs) {
@@ -215,7 +216,7 @@ class Apply {
     return in_blocks(s, b, block, std::move(out));
   }
 
-  /// The loop over whole blocks, and the loop over the rest.
+  /// Returns the loop over whole blocks and the loop over the remainder.
   static StatementList in_blocks(const Stmt &s, const Blocks &b, const Stmt &block, StatementList out,
                                  LoopPlan how = {}) {
     if (!surely_none(const_int(0), b.count, 1))
@@ -225,7 +226,7 @@ class Apply {
     return out;
   }
 
-  /// The loop with an array for a scalar: an element for each iteration.
+  /// Returns the loop with an array in place of a scalar: an element for each iteration.
   StatementList in_place_of(const Stmt &s, const Expand &d) const {
     Buf all = make_buf(make_sym(SymKind::buffer, d.buf->dtype, d.buf->sym->name, d.buf->sym->loc),
                        {const_int(static_cast<int64_t>(*most_trips(loop())))}, Space::stack);
@@ -268,7 +269,8 @@ class Apply {
     return in_blocks(s, b, statement_of(bodies), std::move(out), {.jam = static_cast<uint32_t>(b.size)});
   }
 
-  /// The buffers that the loop both reads and writes, of which no iteration touches what another writes.
+  /// Returns the buffers that the loop reads and writes and in which no iteration accesses an element that
+  /// another one writes.
   std::unordered_set<const BufNode *> apart() const {
     std::unordered_set<const BufNode *> read, out;
     walk(loop().body, [&](const Load &n, const Expr &) { read.insert(n.buf.get()); });
@@ -283,7 +285,8 @@ class Apply {
     return out;
   }
 
-  /// Loops over the begins of blocks outside, loops from there to the end of the block or of all inside.
+  /// Makes loops over the first iterations of tiles, and inside these the loops over one tile, cut short at
+  /// the bounds.
   StatementList in_place_of(const Stmt &, const Tile &d) const {
     const std::vector<uint32_t> &loops = d.loops;
     auto loc_of = [&](size_t level) { return nest_.loops[loops[level]].loc; };
@@ -310,7 +313,8 @@ class Apply {
   }
 
   // ---- pieces
-  /// A part of the range, with what it decides of the body; none where it does nothing.
+  /// Appends a loop over a part of the range, with the body simplified for that part; nothing if no statement
+  /// is left.
   void part(StatementList &out, const Stmt &s, const Expr &lo, const Expr &hi) const {
     For piece = loop();
     piece.lo = lo, piece.hi = hi;

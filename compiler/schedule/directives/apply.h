@@ -11,10 +11,11 @@ namespace kw {
 
 /// Returns the region after a directive. The caller has checked it by LoopNest::legal.
 Stmt apply_directive(const Func &f, const Stmt &region, const Nest &nest, const Directive &d);
-/// Returns a loop with the field of its plan that a directive sets; as it is if the directive does more.
+/// Returns the loop with the plan field set that the directive sets; the same loop if it is no such
+/// directive.
 Stmt with_plan(const Stmt &s, const Directive &d);
-/// Returns the region after several directives parallel and vectorize, and those that set plans, in one
-/// rewrite.
+/// Returns the region after several directives in one rewrite: parallel, vectorize, and directives that set
+/// plans.
 Stmt apply_marks(const Func &f, const Stmt &region, const Nest &nest, const std::vector<Directive> &marks);
 
 }  // namespace kw

@@ -1,4 +1,4 @@
-// The names of loops, and directives from text and to text.
+// Names loops, and prints and parses directives.
 #include "schedule/directives/directives.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace kw {
 
 namespace {
 
-/// Names in their order; the second of one name becomes "x#2".
+/// Returns the names in their order; the second of one name becomes "x#2".
 std::vector<std::string> numbered(std::vector<std::string> names) {
   std::map<std::string, int> seen;
   for (std::string &name : names)
@@ -29,7 +29,7 @@ struct NamedBuffers {
   std::vector<std::string> names;
 };
 
-/// The buffers that a nest touches, in the order of its text.
+/// Returns the buffers that a nest accesses, in source order.
 NamedBuffers buffers_of(const Nest &nest) {
   NamedBuffers out;
   for (const NestStatement &s : nest.statements)
@@ -52,7 +52,8 @@ struct NamedValues {
   }
 };
 
-/// What an expression at a loop can speak of: the iterators around it, then all that the nest knows.
+/// Returns the symbols that an expression at a loop can mention: the iterators around it, then all symbols of
+/// the nest.
 NamedValues values_at(const Nest &nest, uint32_t loop) {
   NamedValues out;
   std::vector<std::string> names = loop_names(nest);
@@ -87,7 +88,7 @@ std::string affine_text(const Expr &e, const NamedValues &values) {
 
 }  // namespace
 
-/// The verbs of the alternatives of a variant.
+/// Returns the verbs of the alternatives of a variant.
 template <class... Ds>
 static std::vector<std::string_view> names_of(const std::variant<Ds...> *) {
   return {Ds::name...};
@@ -129,7 +130,7 @@ std::vector<std::string> loop_names(const Nest &nest) {
 
 namespace {
 
-/// The operands of a directive behind its verb.
+/// Prints the operands of a directive, without its verb.
 /// LineParser::operands reads the same forms: "i block 64", "i by 4, j by 8", "t at i", "j last 1".
 class OperandPrinter {
  public:
@@ -208,7 +209,7 @@ class LineParser {
  public:
   LineParser(const Func &f, const Nest &nest, const SourceMap &sources, Loc line)
       : f_(f), nest_(nest), text_(sources.text(line.source)), line_(line), at_(line.begin), end_(line.end) {
-    // First, since a reason is free text.
+    // The reason is cut off first, since it is free text.
     cut_reason();
     next();
   }
@@ -300,7 +301,7 @@ class LineParser {
   }
 
   // ---- words
-  /// A word is a name with its number, digits, or one other character; "" is the end.
+  /// Reads the next word: a name with its number, digits, or one other character; "" is the end.
   void next() {
     while (at_ < end_ && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
     uint32_t begin = at_;
@@ -314,7 +315,7 @@ class LineParser {
     if (word_.empty() && begin > line_.begin) loc_ = {line_.source, begin - 1, begin};
   }
 
-  /// Behind " #" stands why.
+  /// Cuts off the reason, which follows " #".
   void cut_reason() {
     // The number of a name, as in "i#2", follows a letter and is no reason.
     for (uint32_t i = at_; i < end_; ++i)
@@ -325,7 +326,7 @@ class LineParser {
     while (end_ > at_ && (text_[end_ - 1] == ' ' || text_[end_ - 1] == '\t')) --end_;
   }
 
-  /// Skips the word if it is the present one.
+  /// Skips the current word if it is `word`; returns whether it was.
   bool accept(std::string_view word) {
     bool found = word_ == word;
     if (found) next();
@@ -398,7 +399,7 @@ class LineParser {
   }
 
   // ---- errors
-  /// Offers the name that is most like the present word, else all names.
+  /// Returns a help text: the name that is most like the current word, else all names.
   std::string suggestion(const std::vector<std::string> &names) const {
     std::string near = closest(word_, names);
     return near.empty() ? listed(names) : cat("did you mean `", near, "`?");
@@ -406,7 +407,7 @@ class LineParser {
   static std::string listed(const std::vector<std::string> &names) {
     std::vector<std::string> quoted;
     for (const std::string &name : names)
-      // No directive is for a while.
+      // No directive applies to a while.
       if (name.substr(0, 5) != "while") quoted.push_back(cat("`", name, "`"));
     return quoted.empty() ? std::string() : cat("there are ", join_text(quoted, ", "));
   }

@@ -1,4 +1,4 @@
-// The rules of the directives that let iterations run in any order, or as lanes.
+// The rules for claims that iterations may run in any order, or may be vectorized.
 #include "schedule/directives/legal.h"
 
 #include <algorithm>
@@ -26,11 +26,11 @@ class LegalityChecker {
     }
     std::vector<Verdict> refusals;
     DependenceQuery query{loop_};
-    // Scalars that each iteration writes before it reads them can be copied for each iteration.
+    // Scalars that each iteration writes before it reads them can be private to each iteration.
     query.without = private_scalars(f_, nest_, loop_);
     query.on_found = [&](const Dependence &d) {
       if (Verdict v = judge(d); !v.ok()) refusals.push_back(std::move(v));
-      return shown_ || refusals.empty();  // which of several is told matters only where one is
+      return shown_ || refusals.empty();  // the choice among several refusals matters only if one is shown
     };
     if (!find_dependences(nest_, query).complete) return {Reason::unproved};
     Verdict out = worst_of(std::move(refusals));
@@ -42,7 +42,7 @@ class LegalityChecker {
   const NestAccess &from(const Dependence &d) const { return search_.from(d); }
   const NestAccess &to(const Dependence &d) const { return search_.to(d); }
 
-  /// The refusal that is told: of those with the highest rank one that has a witness.
+  /// Returns the refusal to report: of the highest rank, one that has a witness if possible.
   Verdict worst_of(std::vector<Verdict> refusals) {
     std::stable_sort(refusals.begin(), refusals.end(),
                      [&](const Verdict &a, const Verdict &b) { return rank(a) > rank(b); });
@@ -59,8 +59,8 @@ class LegalityChecker {
     return worst;
   }
 
-  /// Certain conflicts first, and of these a value that is needed. Without a witness yet the rank is the
-  /// highest that it can come to.
+  /// Ranks certain conflicts highest, and among these flow dependences. Before the search for a witness, the
+  /// rank is the highest that the refusal can reach.
   int rank(const Verdict &v) const {
     if (v.ok()) return 0;
     const NestAccess &x = from(*v.dependence), &y = to(*v.dependence);
@@ -90,7 +90,8 @@ class LegalityChecker {
     return search_.refusal(d);
   }
 
-  /// Lanes that select remember their iterations, so that the one that the serial loop selects is found.
+  /// Returns whether lanes can share an arg-reduction. They remember their iterations, so that the iteration
+  /// that the serial loop selects is found.
   bool is_selected_in_lanes(const NestAccess &x) const {
     return claim_ == Claim::vectorize && x.reduction.kind == ReductionKind::arg_reduction &&
            x.buf->space == Space::registers;
@@ -105,11 +106,11 @@ class LegalityChecker {
     return {};
   }
 
-  /// True when running the iterations in lockstep, statement by statement, keeps the source before the sink:
-  /// reads of a statement come before its write, and inner loops advance together.
+  /// Returns whether lockstep execution, statement by statement, keeps the source before the sink. Reads of a
+  /// statement come before its write, and inner loops advance together.
   bool lanes_keep_order(const Dependence &d) const {
     bool text = d.source < d.sink || (d.source == d.sink && !from(d).is_write);
-    // steps of the solver for one verdict. Chosen: some 5 ms
+    // Solver steps for one dependence. Chosen: some 5 ms.
     int64_t work = 50'000;
     const auto &loops = nest_.statements[d.source].loops;
     for (uint32_t m = d.level + 1; m <= d.common; ++m) {
@@ -124,7 +125,7 @@ class LegalityChecker {
     return true;
   }
 
-  // Witness searches for one verdict, up to 20 ms each. Chosen.
+  // Witness searches for one verdict. Chosen; WitnessSearch limits their time together to some 20 ms.
   static constexpr size_t max_searches = 16;
 
   const Func &f_;

@@ -8,11 +8,11 @@
 
 namespace kw {
 
-/// What somebody says of the iterations of a loop: the user by a hint, the scheduler by a directive.
+/// A claim about the iterations of a loop. The user makes claims by hints, the scheduler by directives.
 enum class Claim : uint8_t {
-  parallel,   ///< they may run in any order, at the same time
-  vectorize,  ///< groups of them may run statement by statement
-  reduce,     ///< they share nothing but reductions
+  parallel,   ///< the iterations may run in any order, at the same time
+  vectorize,  ///< groups of iterations may run statement by statement
+  reduce,     ///< the iterations share nothing but reductions
 };
 
 /// Returns what a hint claims; nothing for hints that claim nothing.
@@ -37,10 +37,10 @@ enum class Reason : uint8_t {
 /// Two concrete iterations at the ends of a dependence, with sizes for which both run and every linear access
 /// is in bounds.
 struct Witness {
-  std::vector<std::pair<Expr, int64_t>> sizes;  ///< of extents and other symbols of the call
+  std::vector<std::pair<Expr, int64_t>> sizes;  ///< values of extents and other symbols of the call
   std::vector<int64_t> source, sink;            ///< one value per loop around the statement
   std::vector<int64_t> element;                 ///< the common subscripts
-  bool certain = true;                          ///< false: no conflict if a condition on data does not hold
+  bool certain = true;  ///< false: the search ignored a condition, so there may be no conflict
 };
 
 /// A reduction that the iterations of a legal loop share.
@@ -54,18 +54,17 @@ struct Verdict {
   Reason reason = Reason::legal;
   std::optional<Dependence> dependence{};
   std::optional<Witness> witness{};
-  std::optional<uint32_t> cause{};        ///< repeated, unproved: the variable that is not affine
-  Loc jump{};                             ///< jump, inapplicable: what stands in the way
-  std::vector<SharedReduction> shared{};  ///< for a legal directive, each once
-  bool in_step = false;    ///< legal for vectorize only: a later iteration writes what an earlier one reads
-  std::string_view why{};  ///< of an inapplicable directive: a phrase
+  std::optional<uint32_t> cause{};        ///< the variable that is not affine (repeated, unproved)
+  Loc jump{};                             ///< the place in the way (jump, inapplicable)
+  std::vector<SharedReduction> shared{};  ///< the reductions of a legal directive, each once
+  bool in_step = false;    ///< legal for vectorize only: lockstep keeps the order of the accesses
+  std::string_view why{};  ///< the reason of an inapplicable directive, as a phrase
 
   bool ok() const { return reason == Reason::legal; }
 };
 
-/// Checks a claim on a loop against the dependences. LoopNest::legal asks for more before it applies a
-/// directive. `f` contains the nest. With `shown` it searches for a witness, which takes longer than the
-/// verdict.
+/// Checks a claim on a loop of `f` against the dependences of `nest`. LoopNest::legal asks for more before it
+/// applies a directive. With `shown`, searches for a witness, which takes longer than the verdict.
 Verdict legal(const Func &f, const Nest &nest, Claim claim, uint32_t loop, bool shown = true);
 
 }  // namespace kw

@@ -1,4 +1,4 @@
-// What stands in the loop is asked first, since dependences take longer.
+// Checks the statements of the loop first, since dependences take longer.
 #include "schedule/directives/legal_kinds.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Verdict inapplicable(std::string_view why, Loc at = {}) {
   return out;
 }
 
-/// The loops around a place, outermost first; null for a while.
+/// Returns the loops around a place, outermost first; null for a while.
 std::vector<const For *> loops_of(const NestScope &scope) {
   std::vector<const For *> out;
   for (const ScopeItem &i : scope)
@@ -35,17 +35,18 @@ bool is_conditional(const NestScope &scope) {
   return std::any_of(scope.begin(), scope.end(), [](const ScopeItem &i) { return i.is_condition(); });
 }
 
-/// Whether the places where blocks begin cannot leave 64 bits.
+/// Returns whether the first iterations of all blocks stay within 64 bits.
 bool has_bounded_blocks(const Func &f, const For &n, const NestScope &scope) {
-  // Chosen: with bounds of 2^60 at most, blocks of 2^15 such steps stay within 64 bits by far.
+  // Chosen: with bounds of 2^60 at most, blocks of 2^30 such steps (preconditions) stay within 64 bits by
+  // far.
   constexpr int64_t most_step = 1 << 10;
   ValueBounds limits(f, scope);
   bool up = n.step > 0;
   return step_size(n) < most_step && limits.bounded(n.lo, !up) && limits.bounded(n.hi, up);
 }
 
-/// Whether the loop stores to places in memory that may differ from lane to lane. Of two lanes that
-/// accumulate at one place, as by i // 2, one would be lost.
+/// Returns whether the loop stores to memory at places that may differ between lanes. If two lanes accumulate
+/// into one element, as by i // 2, one of the terms would be lost.
 bool stores_apart(const For &n, VectorizationAnalysis &view) {
   bool found = false;
   walk(n.body, [&](const Store &s, const Stmt &) {
@@ -55,8 +56,8 @@ bool stores_apart(const For &n, VectorizationAnalysis &view) {
   return found;
 }
 
-/// Whether the loop holds a reduction of 16-bit floats. Back ends without them compute in words, with
-/// conversions around (transform/lowering/legalise_types), and that is no reduction that has a vector form.
+/// Returns whether the loop holds a reduction of 16-bit floats. Back ends without these types compute in
+/// float32, with conversions around (transform/lowering/legalise_types). Such a reduction has no vector form.
 bool reduces_halves(const For &n, const VectorizationAnalysis &view) {
   bool found = false;
   walk(n.body, [&](const Store &s, const Stmt &) {
@@ -66,8 +67,8 @@ bool reduces_halves(const For &n, const VectorizationAnalysis &view) {
   return found;
 }
 
-/// Whether the sums in the order `lanes` of this loop run over no other loop, or over loops that do nothing
-/// else.
+/// Returns whether this loop's sums in the order `lanes` run over this loop alone, or also over loops around
+/// it that do nothing else.
 bool has_sums_of_its_own(const For &n, const std::vector<const For *> &around) {
   bool fine = true;
   std::vector<const For *> band, outside = around;
@@ -85,11 +86,11 @@ bool has_sums_of_its_own(const For &n, const std::vector<const For *> &around) {
   return is_perfect_reduction(band, {around.begin(), around.end() - outer});
 }
 
-/// The verdict on the dependences of a loop that `suits`, or the refusal.
+/// Returns a verdict on the dependences of a loop that `suits` accepts, or the refusal.
 template <class F>
 Verdict by_dependences(const Func &f, const Nest &nest, Claim claim, uint32_t loop, const LoopPlace &place,
                        bool shown, F &&suits) {
-  auto refused = [](Verdict v) {  // whoever runs the iterations must know how to put their results together
+  auto refused = [](Verdict v) {  // nothing would combine the results of the iterations
     if (!v.ok()) return v;
     Verdict out{Reason::ordered};
     out.shared = std::move(v.shared);
@@ -113,7 +114,7 @@ Verdict legal_parallel(const Func &f, const Nest &nest, const Parallel &d, const
   if (has_check(n.body)) return inapplicable(ordered_checks);
   if (counts_lanes(n)) {  // threads may share the blocks of sums that are all the loop does
     std::vector<const For *> band = perfect_reduction_at(n, loops_of(place.scope));
-    // the call makes room for their sums before it knows conditions
+    // Memory for the partial sums is allocated before conditions are known.
     bool fits = !d.block && !band.empty() && has_call_constant_bounds(band) && !is_conditional(place.scope);
     if (!fits) return inapplicable("the order of a sum in it is fixed", place.at.loc());
     return by_dependences(f, nest, Claim::parallel, d.loop, place, shown, [](const Verdict &v) {

@@ -1,4 +1,4 @@
-// One rule for each verb; all end in questions to systems of pairs.
+// Each verb has one rule, which asks linear systems of iteration pairs.
 #include "schedule/directives/legal_order.h"
 
 #include <algorithm>
@@ -48,13 +48,13 @@ class OrderChecker {
   }
   const NestAccess &from(const Dependence &d) const { return search_.from(d); }
 
-  /// Reductions that may come in any order.
+  /// Returns whether both accesses belong to a reduction that may run in any order.
   bool is_ignored(const Dependence &d) const {
     const ReductionMark &x = from(d).reduction, &y = search_.to(d).reduction;
     return relaxable(x, y) && x.any_order && y.any_order;
   }
 
-  /// True when the iterations that the system holds do not exist; else the verdict is kept.
+  /// Returns whether the system has no solution; else keeps the refusal in `verdict_`.
   bool is_excluded(const Dependence &d, PairSystem &system) {
     if (system.surely_empty(&work_)) return true;
     verdict_ = search_.refusal(d);
@@ -62,7 +62,8 @@ class OrderChecker {
     return false;
   }
 
-  /// What counts of the dependences that a loop carries; `own` is what each iteration has for itself.
+  /// Returns the dependences that a loop carries, ignored reductions and the buffers in `own` excluded. `own`
+  /// is private to each iteration.
   Dependences carried_by(uint32_t loop, const std::vector<const BufNode *> &own) const {
     DependenceQuery query{loop};
     query.without = own;
@@ -70,8 +71,8 @@ class OrderChecker {
     return find_dependences(nest_, query);
   }
 
-  /// Loops that stand directly in one another are in consecutive places of the loops around each statement in
-  /// it.
+  /// Judges Reorder and Tile. Perfectly nested loops have consecutive places among the loops around each
+  /// statement in them.
   Verdict perfect_loops(const std::vector<uint32_t> &order, bool in_new_order) {
     std::vector<uint32_t> sorted = order;
     std::sort(sorted.begin(), sorted.end());
@@ -102,13 +103,15 @@ class OrderChecker {
     return static_cast<uint32_t>(std::find(sorted.begin(), sorted.end(), loop) - sorted.begin());
   }
 
-  /// Of iterations in one block the same statements come together, in loops that they share.
+  /// Judges UnrollAndJam: the iterations of one block execute each statement together, in inner loops that
+  /// they share.
   Verdict unroll_and_jam(const UnrollAndJam &jam) {
     std::vector<const BufNode *> own = private_scalars(f_, nest_, jam.loop);
     Dependences carried = carried_by(jam.loop, own);
     if (!carried.complete) return {Reason::unproved};
     int64_t step = nest_.loops[jam.loop].loop->step, far;
-    // Two iterations of one block are at most `far` apart. If `far` overflows, any two may be in one.
+    // Iterators of one block differ by `far` at most. If `far` overflows, any two iterations may be in one
+    // block.
     bool bounded = !__builtin_mul_overflow(step, jam.count - 1, &far);
     for (const Dependence &d : carried.found) {
       for (uint32_t m = d.level + 1; m <= d.common; ++m) {
@@ -126,7 +129,7 @@ class OrderChecker {
     return {};
   }
 
-  /// An iteration of the second loop comes before later ones of the first.
+  /// Judges Fuse: an iteration of the second loop executes before later iterations of the first.
   Verdict fuse(const Fuse &pair) {
     uint32_t first = pair.loop, second = pair.next;
     DependenceQuery query;
@@ -148,7 +151,7 @@ class OrderChecker {
     return std::find(loops.begin(), loops.end(), loop) != loops.end();
   }
 
-  /// All iterations of the first part come before those of the second.
+  /// Judges Distribute: all iterations of the first part execute before those of the second.
   Verdict distribute(const Distribute &cut) {
     std::unordered_set<const StmtNode *> first, second;
     StatementList body = statements_of(nest_.loops[cut.loop].loop->body);
@@ -189,7 +192,7 @@ class OrderChecker {
   bool shown_;
   WitnessSearch search_;
   Verdict verdict_;
-  // steps of the solver for one directive. Chosen: some 10 ms
+  // Solver steps for one directive. Chosen: some 10 ms.
   int64_t work_ = 100'000;
 };
 

@@ -1,4 +1,4 @@
-// Verdicts on a tree and its rewriting, one directive after the other.
+// Judges directives on a tree and rewrites the tree, one directive after the other.
 #include "schedule/directives/loop_nest.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace kw {
 
-/// "i = 1, j = 0": the iteration of a witness that a statement runs in.
+/// Returns the iteration of a witness in which a statement executes: "i = 1, j = 0".
 static std::string iteration_of(const Nest &nest, uint32_t statement, const std::vector<int64_t> &values) {
   std::vector<std::string> out;
   const std::vector<uint32_t> &loops = nest.statements[statement].loops;
@@ -66,7 +66,7 @@ const Nest &LoopNest::nest() const {
 }
 
 Verdict LoopNest::legal(const Directive &d, bool shown) const {
-  // The tree first: the rules on dependences assume a directive that fits the tree.
+  // The tree is checked first: the rules on dependences assume a directive that fits the tree.
   if (Inapplicable found = why_inapplicable(f_, region_, nest(), d)) {
     Verdict out{Reason::inapplicable};
     out.why = found.why, out.jump = found.at;
@@ -107,7 +107,7 @@ void LoopNest::replace_region(Stmt by) {
   nest_.reset();
 }
 
-/// The directive for another loop.
+/// Returns the directive with another loop.
 static Directive of_loop(Directive d, uint32_t loop) {
   std::visit(
       [&](auto &one) {
@@ -150,7 +150,7 @@ void LoopNest::set_plans(const std::vector<LoopMark> &marks) {
   }));
 }
 
-/// Each loop is named in its own nest: that of the whole region misses most of them.
+/// Sets the plans in the nest of each loop alone: the nest of the whole region misses most loops.
 void LoopNest::set_plans_alone(const std::vector<LoopMark> &marks) {
   std::vector<LoopAlone> parts = loops_alone();
   std::unordered_map<const SymNode *, size_t> part_of;
@@ -161,7 +161,7 @@ void LoopNest::set_plans_alone(const std::vector<LoopMark> &marks) {
     if (auto found = part_of.find(m.iter.get()); found != part_of.end())
       of_parts[found->second].push_back(m);
     else
-      // The loop around all of them is the first that the nest holds.
+      // This mark is for the loop around all parts, which the nest of the region holds.
       apply(of_loop(m.directive, *find_loop(nest(), m.iter)));
   for (size_t i = 0; i < parts.size(); ++i) parts[i].nest.set_plans(of_parts[i]);
   take_parts(parts);

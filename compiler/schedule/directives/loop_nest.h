@@ -21,27 +21,28 @@ struct Rejection {
   std::string line;
   std::optional<Directive> directive;  ///< nothing: `line` says what was not done
   LoopId loop = 0;
-  Loc loc;  ///< of the loop
+  Loc loc;  ///< the place of the loop
   Reason reason = Reason::legal;
-  std::string why{};     ///< of an inapplicable directive
-  std::string buffer{};  ///< of a dependence, with its two accesses
+  std::string why{};     ///< the reason of an inapplicable directive
+  std::string buffer{};  ///< the buffer of the dependence that forbids the directive
   RefusedAccess from{}, to{};
-  Loc other{};  ///< of a fusion: the second loop
-  /// Of a witness: the sizes for which the iterations conflict, and whether they are sufficient.
+  Loc other{};  ///< the place of the second loop of a fusion
+  /// The sizes of the witness for which the iterations conflict, and whether they conflict for certain.
   std::vector<std::pair<Expr, int64_t>> sizes{};
   bool is_certain = false;
-  /// A verdict on the dependences of a loop, with the nest of this loop alone that it is about.
+  /// A verdict on the dependences of a loop, and the nest of this loop alone, which the verdict refers to.
   struct Proof {
     Nest nest;
     Verdict verdict;
-    /// Nests point into the tree. Later directives replace it, so that these keep it and the loops around it.
+    /// The nest points into the tree and the loops around it. Later directives replace both, so they are kept
+    /// here.
     Stmt tree;
     std::shared_ptr<const Func> around;
   };
-  std::shared_ptr<const Proof> proof{};  ///< of parallel and vectorize
-  Loc blocker{};                         ///< of vectorize: what has no vector form
-  /// The most iterations of the loop, if they are constant: of the pieces that a peeled loop falls into,
-  /// the longest one is told of.
+  std::shared_ptr<const Proof> proof{};  ///< for parallel and vectorize
+  Loc blocker{};                         ///< the place that has no vector form, for vectorize
+  /// The largest trip count of the loop, if it is constant. Of the pieces of a peeled loop, only the longest
+  /// one is reported.
   std::optional<uint64_t> most_trips{};
 };
 
@@ -50,7 +51,7 @@ struct RefusedStep {
   Rejection step;
 };
 
-/// A fused loop and the loop that took it in.
+/// A fused loop, and the loop that contains its iterations now.
 struct FusedLoop {
   LoopId loop, into;
 };
@@ -59,9 +60,9 @@ struct LoopAlone;
 
 class LoopNest {
  public:
-  /// The region is the whole body of the function.
+  /// The whole body of the function becomes the region.
   explicit LoopNest(Func f);
-  /// The region is one statement of the function, in its scope.
+  /// One statement of the function, in its scope, becomes the region.
   LoopNest(Func f, Stmt region, NestScope scope);
 
   /// Returns the function as it was before all directives.
@@ -78,15 +79,15 @@ class LoopNest {
   bool is_free(uint32_t loop, FreeFor use) const { return kw::is_free(f_, nest(), loop, use); }
   /// Rewrites the tree by a legal directive.
   void apply(const Directive &d);
-  /// Applies several legal directives parallel and vectorize, and those that set plans, whose loops are those
-  /// of the present nest.
+  /// Applies several legal directives: parallel, vectorize, and directives that set plans. All name loops of
+  /// the current nest.
   void apply_marks(const std::vector<Directive> &marks);
   /// A directive that sets the plan of the loop with this iterator.
   struct LoopMark {
     Sym iter;
     Directive directive;
   };
-  /// Applies legal directives that set plans. Reads no nest unless they are recorded.
+  /// Applies legal directives that set plans. Extracts the nest only if directives are recorded.
   void set_plans(const std::vector<LoopMark> &marks);
   /// Begins to note the directives that are applied, and those that are refused. A copy of this nest keeps
   /// what was noted and goes on for itself, so that an abandoned trial leaves no trace.
@@ -100,30 +101,29 @@ class LoopNest {
   /// Makes the region a branch between a version and what it was, once. `steps` are those of the version.
   void add_version(Func both, std::vector<AppliedDirective> steps);
   bool has_versions() const { return has_versions_; }
-  /// Of a nest that is too large: returns the outermost loops of the region, or those in it if it is one
-  /// loop; or the one with a number.
+  /// Returns the outermost loops of a region that is too large for one nest, or the loops directly inside if
+  /// the region is one loop. With `number`, returns only the loop with that number.
   std::vector<LoopAlone> loops_alone(std::optional<uint32_t> number = {}) const;
-  /// Puts the loops in their places again, rewritten, and records their directives.
+  /// Replaces the loops of loops_alone by their rewritten forms, and records their directives.
   void take_parts(const std::vector<LoopAlone> &parts);
   /// Applies a directive if it is legal.
   Verdict try_apply(const Directive &d);
-  /// Applies a directive that was proved for a smaller form of the nest, if it is proved for this one too;
-  /// returns false if no proof is found. Throws RefusedStep if a witness or the tree refutes it.
+  /// Applies a directive that was proved for a smaller form of the nest. Returns false if no proof is found
+  /// for this form. Throws RefusedStep if a witness or the tree refutes the directive.
   bool require(const Directive &d);
 
-  /// Records what was not done, in words, and why.
+  /// Records in words what was not done, and why.
   void reject(std::string what, std::string why);
-  /// Records that a directive was not applied for another reason than the legality of its order: `why` with
-  /// the place in the way, or a proof.
+  /// Records why a directive was not applied: a reason and the place in the way, or a proof that failed.
   void reject(const Directive &d, std::string why, Loc blocker = {});
   void reject(const Directive &d, Rejection::Proof proof);
-  /// Asks a claim of the nest of one loop alone, with a witness.
+  /// Checks a claim against the nest of one loop alone, and searches for a witness.
   Rejection::Proof prove_alone(uint32_t loop, Claim claim) const;
-  /// Adds to the warnings of the function.
+  /// Adds a warning to the function.
   void warn(Diagnostic d);
 
  private:
-  /// A loop of the nest in the function.
+  /// Returns a loop of the nest with its scope in the function.
   LoopPlace place_of(uint32_t loop) const;
   void replace_region(Stmt by);
   void set_plans_alone(const std::vector<LoopMark> &marks);
@@ -143,7 +143,7 @@ class LoopNest {
 /// A loop of a nest that is too large, with a nest of its own.
 struct LoopAlone {
   uint32_t number;
-  Stmt before;  ///< the loop as it stands in the nest that is too large
+  Stmt before;  ///< the loop before its rewrites
   LoopNest nest;
 };
 

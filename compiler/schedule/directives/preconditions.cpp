@@ -1,4 +1,4 @@
-// One look at the tree for each verb.
+// Checks the tree for each verb.
 #include "schedule/directives/preconditions.h"
 
 #include <algorithm>
@@ -27,13 +27,13 @@ namespace kw {
 
 namespace {
 
-// Bounds of the numbers in directives, so that no directive makes code or arrays without end. Chosen.
+// Limits of the numbers in directives, so that no directive makes code or arrays without end. Chosen.
 constexpr int64_t most_copies = 64, most_size = int64_t{1} << 15, most_elements = 1 << 10, most_written = 512;
 constexpr int64_t most_block = int64_t{1} << 30;  // sums of iterators and blocks stay far from 2^63
-constexpr uint16_t deepest = 800;                 // of what still grows: directives add levels to max_depth
-constexpr size_t most_statements = 20'000;        // of a function after copying loop bodies
+constexpr uint16_t deepest = 800;           // of a tree that may grow: directives add levels, up to max_depth
+constexpr size_t most_statements = 20'000;  // of a function after copies of loop bodies. Chosen
 
-/// What a directive does to the loops it names and to the statements in them.
+/// The effect of a directive on the loops that it names and on the statements in them.
 struct Effect {
   bool only_marks = false;       ///< changes the kind or the plan of a loop and nothing else
   bool keeps_kinds = false;      ///< works on loops that have their kind already
@@ -66,8 +66,8 @@ constexpr Effect effect_of(const D &) {
   return {.only_marks = true, .keeps_kinds = true, .takes_breaks = true, .takes_continues = true};
 }
 
-/// Checks each loop that the directive names, then sums in the order `lanes`, the size of the tree, and what
-/// the directive itself asks of the tree.
+/// Checks each loop that the directive names, then sums in the order `lanes` and the size of the tree. Then
+/// checks what the directive itself needs of the tree.
 class Preconditions {
  public:
   Preconditions(const Func &f, const Stmt &region, const Nest &nest, const Directive &d)
@@ -112,14 +112,14 @@ class Preconditions {
     return {};
   }
 
-  /// Rewrites could simplify the ends of blocks.
+  /// Returns whether a loop inside runs over blocks: rewrites could simplify the ends of blocks.
   static bool has_blocks(const Stmt &body) {
     bool found = false;
     walk(body, [&](const For &n, const Stmt &) { found |= n.how.block_of > 0; });
     return found;
   }
 
-  /// Sums that run in lanes count the iterations of their band.
+  /// Refuses directives that would change the iterations of a band: its sums count them.
   Inapplicable lanes() const {
     if (effect_.only_marks) return {};  // see directives/legal_kinds
     std::vector<uint32_t> mine = d_.loops();
@@ -144,7 +144,7 @@ class Preconditions {
     walk(s, [&](const Jump &, const Stmt &) { found = true; });
     return found;
   }
-  /// What the tree may grow to by copies.
+  /// Returns whether copies may make the tree too large.
   bool is_too_large() const {
     if (!effect_.copies) return false;
     size_t statements = 0;
@@ -245,7 +245,7 @@ class Preconditions {
     return found ? found : size_fits(d.count, most_copies);
   }
 
-  /// The loops that are merged need the same bounds in all copies.
+  /// Refuses loops to be merged whose bounds differ between copies.
   Inapplicable inner_of_jam(const Stmt &body, const std::unordered_set<const SymNode *> &own) const {
     for (const ListItem &link : statements_of(body)) {
       const For *n = as<For>(link.s);
@@ -313,13 +313,13 @@ class Preconditions {
     return outside ? Inapplicable{} : here("each iteration has its own already");
   }
 
-  /// Whether a loop of this kind encloses another.
+  /// Returns whether a loop of this kind encloses the loop.
   bool is_inside(uint32_t l, ForKind kind) const {
     while ((l = nest_.loops[l].parent) != NestLoop::no_loop)
       if (const For *n = nest_.loops[l].loop; n && n->kind == kind) return true;
     return false;
   }
-  /// A vector loop in a vector loop runs serially.
+  /// Refuses all but outermost vector loops: a vector loop inside another one runs serially.
   Inapplicable no_vector_loop(uint32_t l) const {
     if (loop(l).kind != ForKind::vector) return here("it is no vector loop");
     return is_inside(l, ForKind::vector) ? here("it stands in a vector loop") : Inapplicable{};

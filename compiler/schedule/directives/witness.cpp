@@ -1,4 +1,4 @@
-// Conditions on sizes, and points of systems as witnesses.
+// Collects conditions on sizes, and turns solutions of systems into witnesses.
 #include "schedule/directives/witness.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace kw {
 
 namespace {
 
-/// What `larger` >= `smaller` says, when it is linear.
+/// Adds the condition `larger` >= `smaller` if it is linear.
 void add_at_least(const Expr &larger, const Expr &smaller, std::vector<Affine> &out) {
   auto a = affine_of(larger), b = affine_of(smaller);
   if (auto room = a && b ? add_scaled(*a, *b, -1) : std::nullopt) out.push_back(std::move(*room));
@@ -24,7 +24,7 @@ void add_fact(const Expr &fact, std::vector<Affine> &out) {
   if (const Binary *n = as<Binary>(fact); n && n->op == BinOp::le) add_at_least(n->b, n->a, out);
 }
 
-/// A sum of extents and scalar arguments.
+/// Returns whether the expression is a sum of extents and scalar arguments.
 bool is_of_sizes(const Expr &e) {
   auto form = affine_of(e);
   return form && std::all_of(form->terms.begin(), form->terms.end(), [](const AffineTerm &t) {
@@ -33,8 +33,8 @@ bool is_of_sizes(const Expr &e) {
          });
 }
 
-/// Conditions on sizes and scalar arguments, each >= 0, under which the linear accesses of a function stay in
-/// bounds, those behind guards included: some may be stricter than needed.
+/// Returns forms over sizes and scalar arguments. If each is >= 0, the linear accesses of a function stay in
+/// bounds. Accesses behind guards are included, so that some forms may be stricter than needed.
 std::vector<Affine> size_conditions(const Func &f) {
   std::vector<Affine> out;
   for_each_access(f, true, [&](const Access &a, const BoundsContext &context) {
@@ -67,7 +67,8 @@ Verdict WitnessSearch::refusal(const Dependence &d) const {
       reads && from(d).is_write && to(d).is_write ? Reason::repeated : Reason::unproved, d, {}, guess, {}};
 }
 
-/// Values at which the dependence shows in a run that no linear access ends, or nothing.
+/// Returns values at which the dependence shows, in a call where all linear accesses are in bounds; or
+/// nothing.
 std::optional<PairSystem::Point> WitnessSearch::find_point(PairSystem &system) {
   system.keep_in_bounds();
   if (!conditions_) conditions_ = size_conditions(f_);
@@ -91,7 +92,7 @@ Verdict WitnessSearch::with_witness(Verdict v, PairSystem &system) {
       w.sizes.emplace_back(n.expr, *point->at_source[i]);
   w.sizes.insert(w.sizes.end(), point->others.begin(), point->others.end());
   if (!std::all_of(w.sizes.begin(), w.sizes.end(), [](const auto &s) { return as<Ref>(s.first); })) {
-    w.sizes.clear();  // what is no size of its own, like n % 4, may not be able to have that value
+    w.sizes.clear();  // a compound value like n % 4 may never take the value found
     w.certain = false;
   }
   auto iterations = [&](uint32_t statement, const auto &values, std::vector<int64_t> &out) {

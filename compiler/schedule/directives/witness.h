@@ -13,8 +13,8 @@ class WitnessSearch {
 
   /// Returns the verdict for a dependence that forbids a directive, with the variable that is not affine.
   Verdict refusal(const Dependence &d) const;
-  /// Adds a witness from `system`, which describes the conflicting iterations. Without one, a conflict
-  /// becomes unproved. Points that need a guess are shown for data only.
+  /// Adds a witness from `system`, which describes the conflicting iterations. Without a witness, a conflict
+  /// becomes unproved. If the refusal rests on a guess, only data may be guessed.
   Verdict with_witness(Verdict v, PairSystem &system);
 
   /// Returns the first variable in the subscripts of the two accesses that matches.
@@ -36,7 +36,7 @@ class WitnessSearch {
   const Func &f_;
   const Nest &nest_;
   std::optional<std::vector<Affine>> conditions_;  ///< computed by the first search
-  int64_t work_ = 400'000;                         ///< budget of all searches together: some 20 ms
+  int64_t work_ = 400'000;                         ///< budget of all searches together. Chosen: some 20 ms
 };
 
 }  // namespace kw

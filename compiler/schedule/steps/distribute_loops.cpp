@@ -1,4 +1,4 @@
-// One directive after the other, each for the last piece.
+// Applies one directive after the other, each to the last piece.
 #include "schedule/steps/distribute_loops.h"
 
 #include "analysis/nest/access_stride.h"
@@ -34,7 +34,7 @@ static Buf written_scalar(const Nest &nest, uint32_t loop) {
 }
 
 bool expand_scalars(LoopNest &nest, const Sym &iter) {
-  // Scalars that are expanded. Chosen: their arrays share the L1 cache with the data.
+  // Most scalars that are expanded. Chosen: their arrays share the L1 cache with the data.
   constexpr int most = 4;
   for (int count = 0; count <= most; ++count) {
     uint32_t loop = *find_loop(nest.nest(), iter);
@@ -46,7 +46,8 @@ bool expand_scalars(LoopNest &nest, const Sym &iter) {
 }
 
 ///     for i: s; for j: a; t   →   for i: s   for i: for j: a   for i: t
-/// A piece is one loop, or all statements up to the next loop. The last piece is cut until nothing follows.
+/// A piece is one loop, or all statements up to the next loop. The last piece is distributed again until
+/// nothing follows.
 std::optional<LoopPieces> distribute_all(LoopNest &nest, const Sym &around, size_t place) {
   LoopPieces out{place, 1};
   for (;; ++out.count) {
@@ -60,7 +61,8 @@ std::optional<LoopPieces> distribute_all(LoopNest &nest, const Sym &around, size
     if (at + 1 >= body.size()) return out;
     size_t before = neighbours(nest.nest(), around).size();
     if (!nest.try_apply(Distribute{last, static_cast<int64_t>(at)}).ok()) return std::nullopt;
-    if (neighbours(nest.nest(), around).size() != before + 1) return std::nullopt;  // a part does nothing
+    // An empty piece was dropped.
+    if (neighbours(nest.nest(), around).size() != before + 1) return std::nullopt;
   }
 }
 

@@ -1,4 +1,4 @@
-// Cuts a body where the order of its sums changes, the last place first.
+// Distributes a body at the places where the order of its sums changes, from the last place to the first.
 #include "schedule/steps/distribute_reductions.h"
 
 #include "analysis/nest/reduce.h"
@@ -9,14 +9,14 @@ namespace kw {
 
 namespace {
 
-/// The order of a sum, when the statement is one.
+/// Returns the order of a sum; nothing if the statement is no sum.
 std::optional<Order> order_of_sum(const Stmt &s, const For &loop) {
   const Store *n = as<Store>(s);
   ReductionKind kind = n ? reduction_of(*n, {&loop}).mark.kind : ReductionKind::none;
   return is_sum_or_product(kind) ? std::optional(n->order.order) : std::nullopt;
 }
 
-/// The statements of a body after which the sums have another order, when all of them are sums.
+/// Returns the statements of a body after which the order of the sums changes; none if a statement is no sum.
 std::vector<size_t> changes_in(const For &loop) {
   std::vector<size_t> out;
   std::optional<Order> before;

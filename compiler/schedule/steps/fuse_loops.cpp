@@ -1,4 +1,4 @@
-// From the outermost loops inwards, each pair of neighbours once.
+// Visits pairs of adjacent loops from the outermost loops inwards, each pair once.
 #include "schedule/steps/fuse_loops.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace kw {
 
 namespace {
 
-constexpr size_t most_statements = 24;  // of a fused body: more want more registers than there are
-constexpr size_t most_streams = 10;     // that memory is prefetched for at once
+constexpr size_t most_statements = 24;  // of a fused body. Chosen: more need more registers than there are
+constexpr size_t most_streams = 10;     // arrays of a fused body. Chosen: prefetchers follow few at once
 
 /// Returns the arrays that a body accesses; mutable scalars in registers are none.
 std::unordered_set<const BufNode *> memory_of(const Stmt &body) {
@@ -41,7 +41,7 @@ bool same_range(const For &a, const For &b) {
   return a.step == b.step && equal(a.lo, b.lo) && equal(a.hi, b.hi);
 }
 
-/// Loops that gain by being one: they share memory, and are not too much together.
+/// Returns whether two loops gain by fusion: they share memory, and the fused body stays within both limits.
 bool would_gain(const For &a, const For &b) {
   if (a.hint != Hint::none || b.hint != Hint::none) return false;
   auto first = memory_of(a.body), second = memory_of(b.body);
@@ -64,14 +64,14 @@ class Fuser {
   }
 
  private:
-  /// True when two loops became one.
+  /// Fuses the first pair that gains and is legal; returns whether there was one.
   bool fuse_one() {
     const std::vector<NestLoop> &loops = nest_.nest().loops;
     for (uint32_t a = 0; a < loops.size(); ++a)
       for (uint32_t b = a + 1; b < loops.size(); ++b) {
         if (loops[b].parent != loops[a].parent) continue;
         if (loops[a].loop && loops[b].loop && try_pair(a, b)) return true;
-        break;  // only the next one can be a neighbour
+        break;  // only the next loop can be adjacent
       }
     return false;
   }
@@ -95,7 +95,7 @@ class Fuser {
     return fused_ = true;
   }
 
-  /// Arrays of which an innermost iteration uses one element only.
+  /// Contracts arrays if an iteration of a loop, innermost loops first, uses one element only.
   void contract() {
     std::vector<Buf> made;
     walk(nest_.region(), [&](const Alloc &n, const Stmt &) {

@@ -1,5 +1,5 @@
-// The conditions name the iterations where they change; those near an end of the range are cut off. Only the
-// part between the borders is cut further, in its inner loops.
+// Solves each condition for the iterations where its value changes, and peels those near an end of the range.
+// Only the part between the boundaries is peeled further, in its inner loops.
 #include "schedule/steps/peel_boundaries.h"
 
 #include <algorithm>
@@ -16,12 +16,12 @@ namespace kw {
 
 namespace {
 
-/// Iterations to be cut off at the ends of a loop.
+/// Iterations to peel at the ends of a loop.
 struct Boundaries {
   int64_t first = 0, last = 0;
 };
 
-/// Asks all conditions in the body of a loop that decide about accesses or stand in subscripts.
+/// Examines all conditions in the body of a loop that guard accesses or stand in subscripts.
 class BoundarySearch {
  public:
   explicit BoundarySearch(const For &loop) : loop_(loop) {}
@@ -46,7 +46,7 @@ class BoundarySearch {
   }
 
  private:
-  /// Taps reach so far from their place.
+  /// Most iterations that are peeled at one end. Chosen: the taps of common windows reach less far.
   static constexpr int64_t most_iterations = 8;
 
   static bool touches_memory(const Stmt &s) {
@@ -77,8 +77,8 @@ class BoundarySearch {
     });
   }
 
-  /// Where `big - small >= by` changes, for the ends of what inner loops of known range add; `even`: where
-  /// they are equal both answers will do.
+  /// Notes where `big - small >= by` changes, for the first and last values of inner iterators with a known
+  /// range. `even`: if both sides are equal, either answer will do.
   void changes(const Expr &big, const Expr &small, int64_t by, bool even = false) {
     auto a = affine_of(big), b = affine_of(small);
     auto form = a && b ? add_scaled(*a, *b, -1) : std::nullopt;
@@ -102,7 +102,8 @@ class BoundarySearch {
     change(form, even);
   }
 
-  /// A form that grows with the iterator is negative up to some iteration, another one from it on.
+  /// Notes where the sign of a form changes. A form that grows with the iterator is negative before that
+  /// iteration, a falling form from it on.
   void change(const Affine &form, bool even) {
     int64_t factor = 0;
     size_t term = 0;
@@ -119,10 +120,12 @@ class BoundarySearch {
     if (auto value = at(sub(loop_.hi, const_int(1))))
       take(found_.last, *value - (even && factor > 0 ? 1 : 0), -factor);
   }
-  /// Of a form with this value at an end of the loop, that changes by `factor` with each iteration from
-  /// there.
+  /// Widens a boundary for a form that has this value at one end of the loop and changes by `factor` with
+  /// each iteration from there.
   static void take(int64_t &border, int64_t value, int64_t factor) {
     bool changes = factor > 0 ? value < 0 : value >= 0;
+    // A value beyond 8 * 2^15 changes its sign within 8 iterations only if `factor` exceeds 2^15. Chosen:
+    // such factors are not looked at.
     if (!changes || value > most_iterations * (1 << 15) || value < -most_iterations * (1 << 15)) return;
     int64_t size = factor > 0 ? factor : -factor;
     // The iterations until the sign changes, rounded up.
@@ -136,7 +139,7 @@ class BoundarySearch {
 };
 
 bool may_be_cut(const NestLoop &loop) {
-  // Chosen: a loop of fewer iterations is unrolled or not worth three copies of its body.
+  // Chosen: a loop of fewer iterations is unrolled, or not worth three copies of its body.
   constexpr uint64_t few = 16;
   if (!loop.loop || loop.loop->step != 1 || loop.loop->kind != ForKind::serial) return false;
   if (loop.loop->hint == Hint::serial || loop.loop->hint == Hint::unroll) return false;
@@ -159,10 +162,11 @@ class BoundaryPeeling {
   }
 
  private:
-  // Peeling triples the body. Chosen, as the limit of run_schedule.
+  // Most statements. Peeling makes three copies of a body; twice the statements of the nest must stay within
+  // this limit. Chosen, as the limit of run_schedule.
   static constexpr size_t most_statements = 100;
 
-  /// The last of the text first: the numbers of those before it stay.
+  /// Visits the loops in `around` from the last to the first, so that the loops before keep their numbers.
   void all(uint32_t around) {
     for (size_t i = loops_in(nest_.nest(), around).size(); i-- > 0;) one(around, i);
   }
@@ -173,12 +177,12 @@ class BoundaryPeeling {
     if (!loop.loop) return;
     if (may_be_cut(loop) && 2 * nest_.nest().statements.size() <= most_statements) {
       Boundaries found = BoundarySearch(*loop.loop).run();
-      // The last iterations first: the long part then still has the same place.
+      // The last iterations are peeled first: the main part then keeps its place.
       if (found.last > 0 && peel(nest_, loops()[place], found.last, true)) cut_ = true;
       size_t before = loops().size();
       if (found.first > 0 && place < before && peel(nest_, loops()[place], found.first, false)) {
         cut_ = true;
-        place += loops().size() > before;  // a piece that does nothing is left out
+        place += loops().size() > before;  // an empty piece is dropped
       }
     }
     if (place < loops().size()) all(loops()[place]);

@@ -1,4 +1,4 @@
-// The costs of loops are compared first; directives are tried on a copy of the nest.
+// Compares the costs of loops before it tries directives. Distribution is tried on a copy of the nest.
 #include "schedule/steps/permute_loops.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace kw {
 
 namespace {
 
-/// Lines of the cache that a body fetches per iteration when this loop is innermost.
+/// Estimates the cache lines that a body fetches per iteration if this loop is innermost.
 double lines_of(const Nest &nest, uint32_t body_of, uint32_t loop) {
   constexpr double line = cache_line;
   auto trips = constant_trips(*nest.loops[loop].loop);
@@ -42,8 +42,8 @@ bool may_move(const Nest &nest, uint32_t loop) {
   return n && n->kind == ForKind::serial && n->hint != Hint::serial;
 }
 
-/// The loops that stand directly in one another from this one on, while their bounds do not ask for the
-/// order.
+/// Returns the perfectly nested loops from this one inwards, up to a loop whose bounds depend on a loop
+/// before it.
 std::vector<uint32_t> perfect_from(const Nest &nest, uint32_t loop) {
   std::vector<uint32_t> out;
   for (uint32_t l = loop; may_move(nest, l);) {
@@ -77,11 +77,12 @@ class LoopPermutation {
   }
 
  private:
-  // The factor by which another order must fetch fewer cache lines. Chosen: below it the order of the source
-  // stays.
+  // The factor by which another order must reduce the fetched cache lines. Chosen: below it the order of the
+  // source stays.
   static constexpr double clearly = 2;
 
-  /// Loops over neighbours with statements beside a loop in them that goes through memory line by line.
+  /// Distributes loops that hold statements beside inner loops. With the outer loop innermost, each inner
+  /// loop must fetch less than 1/`clearly` of the cache lines.
   void take_apart() {
     for (uint32_t l = static_cast<uint32_t>(nest_.nest().loops.size()); l-- > 0;) {
       const Nest &nest = nest_.nest();
@@ -97,8 +98,8 @@ class LoopPermutation {
     }
   }
 
-  /// What its iterations keep in scalars is for schedule/cpu/strip_mine_column_reductions, or stays in
-  /// registers.
+  /// Returns whether the loop writes scalars. Such a loop is left to
+  /// schedule/cpu/strip_mine_column_reductions, or keeps the scalars in registers.
   bool writes_cells(uint32_t loop) const {
     for (const NestStatement &s : nest_.nest().statements)
       for (const NestAccess &a : s.accesses)
@@ -123,9 +124,9 @@ class LoopPermutation {
     if (all) nest_ = trial;
   }
 
-  /// Applies a new order unless the outermost loop runs on threads, and would not any more.
+  /// Applies a new order unless it loses an outermost loop that threads can share.
   static bool exchange(LoopNest &nest, const std::vector<uint32_t> &now, const std::vector<uint32_t> &order) {
-    bool is_outermost = true;  // of those that may
+    bool is_outermost = true;  // of the loops that threads can share
     for (uint32_t l = nest.nest().loops[now[0]].parent; l != NestLoop::no_loop;
          l = nest.nest().loops[l].parent)
       is_outermost = is_outermost && !nest.is_free(l, FreeFor::threads);
@@ -152,7 +153,8 @@ class LoopPermutation {
     if (!exchange(nest_, now, sorted) && rotated != sorted) exchange(nest_, now, rotated);
   }
 
-  /// A loop for the threads takes the place of an outermost one that is none.
+  /// Applies a new order if it makes a loop outermost that threads can share, in place of one that they
+  /// cannot.
   void free_outermost(const std::vector<uint32_t> &now, const std::vector<uint32_t> &order) {
     bool gains = !nest_.is_free(now[0], FreeFor::threads) && nest_.is_free(order[0], FreeFor::threads);
     if (gains) nest_.try_apply(Reorder{order});

@@ -1,4 +1,4 @@
-// One value of each loop. The nest is read only if there is one.
+// Replaces one value of each loop. Reads the nest only if a loop carries a value.
 #include "schedule/steps/scalar_replacement.h"
 
 #include "analysis/nest/access_stride.h"
@@ -13,7 +13,7 @@ void scalar_replacement(LoopNest &nest) {
     if (std::vector<CarriedValue> values = carried_values(n); !values.empty())
       found.emplace_back(n.iter, values.front().buf);
   });
-  // The iterators survive the directives before, the numbers of loops may not.
+  // Directives keep the iterators of loops, but may change their numbers.
   for (const auto &[iter, buf] : found)
     if (auto loop = find_loop(nest.nest(), iter)) nest.try_apply(ReplaceWithScalar{buf, *loop});
 }

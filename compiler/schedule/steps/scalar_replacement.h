@@ -1,4 +1,4 @@
-// Keeps in a register what one iteration of an innermost loop stores and the next iteration loads
+// Step: keeps values in registers that one iteration of an innermost loop stores and the next iteration loads
 // (schedule/tree/carried_values).
 #pragma once
 

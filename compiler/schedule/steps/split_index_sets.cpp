@@ -1,5 +1,5 @@
-// Candidates from the subscripts alone: one access moves with the loop where another one of the same buffer
-// stands still. Whether a cut there frees the pieces is tried on a copy of the nest.
+// Finds candidates by the subscripts alone: one access moves with the loop, another access of the same buffer
+// does not. Tries on a copy of the nest whether a cut there frees the pieces.
 #include "schedule/steps/split_index_sets.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct Touch {
   bool is_write;
 };
 
-/// The planes of each loop of a function, as its subscripts propose them.
+/// Finds the hyperplanes of each loop of a function that its subscripts propose.
 class HyperplaneSearch {
  public:
   std::unordered_map<const For *, std::vector<Hyperplane>> run(const Stmt &body) {
@@ -47,10 +47,10 @@ class HyperplaneSearch {
   }
 
  private:
-  // Hyperplanes tried per loop, and accesses compared. Chosen: LU needs one plane.
+  // Most hyperplanes tried per loop, and most accesses compared. Chosen: LU needs one plane.
   static constexpr size_t most_planes = 2, most_touches = 32;
 
-  /// Only arrays that are read and written can hold a loop back.
+  /// Finds the arrays that are read and written. No other array can hold a loop back.
   void find_updated(const Stmt &body) {
     std::unordered_set<const BufNode *> written;
     walk(body, [&](const Store &n, const Stmt &) {
@@ -79,7 +79,8 @@ class HyperplaneSearch {
     if (touches_.size() < most_touches) touches_.push_back({buf.get(), &index, loops_, is_write});
   }
 
-  /// `moving` has a subscript l + c where that of `still` changes neither with l nor with a loop inside it.
+  /// Proposes iterations where `moving`, with a subscript l + c, meets `still`, whose subscript changes
+  /// neither with l nor with a loop inside it.
   void compare(const Touch &moving, const Touch &still) {
     for (size_t d = 0; d < moving.index->size(); ++d) {
       const Expr &from = (*moving.index)[d], &to = (*still.index)[d];
@@ -109,7 +110,7 @@ class HyperplaneSearch {
     if (!known && list.size() < most_planes) list.push_back(std::move(plane));
   }
 
-  /// True when the form is a sum of sizes and iterators of loops outside number l.
+  /// Returns whether the form is a sum of extents and of iterators of the loops outside loop number l.
   static bool is_fixed(const Affine &form, const std::vector<const For *> &loops, size_t l) {
     return std::all_of(form.terms.begin(), form.terms.end(), [&](const AffineTerm &t) {
       const Ref *r = as<Ref>(t.atom);
@@ -132,7 +133,7 @@ bool is_innermost(const Nest &nest, uint32_t loop) {
 
 /// Threads are of no use to a loop inside one that runs on threads, and pieces of a short loop to nobody.
 bool can_gain(const LoopNest &nest, uint32_t loop) {
-  // Iterations. Chosen: the pieces of a shorter loop are too small to share.
+  // Number of iterations that must be exceeded. Chosen: the pieces of a shorter loop are too small to share.
   constexpr uint64_t few = 8;
   if (auto trips = constant_trips(*nest.nest().loops[loop].loop); trips && *trips <= few) return false;
   if (nest.is_free(loop, FreeFor::any_kind)) return false;
@@ -148,21 +149,21 @@ Directive cut(uint32_t loop, const Hyperplane &plane) {
   return {Peel{loop, 1, !plane.is_first}, reason};
 }
 
-/// The long pieces that a loop will be cut into, by their numbers; of a nest before the cut.
+/// Returns the numbers that the long pieces of a loop will have, from the nest before the cut.
 std::vector<uint32_t> pieces_of(const Nest &nest, const Directive &d) {
   uint32_t cut_loop = d.loop();
   auto is_inside = [&](uint32_t l) {
     while (l != cut_loop && l != NestLoop::no_loop) l = nest.loops[l].parent;
     return l == cut_loop;
   };
-  uint32_t tree = 1;  // loops of one piece, which follow one another
+  uint32_t tree = 1;  // loops of one piece, which have consecutive numbers
   while (cut_loop + tree < nest.loops.size() && is_inside(cut_loop + tree)) ++tree;
   const Peel *peel = d.as<Peel>();
   if (!peel) return {cut_loop, cut_loop + 2 * tree};
   return {peel->last ? cut_loop : cut_loop + tree};
 }
 
-/// True when all long pieces of the loop become free by the cut.
+/// Returns whether the cut frees all long pieces of the loop.
 bool frees(const LoopNest &nest, const Directive &d) {
   LoopNest trial = nest;
   std::vector<uint32_t> pieces = pieces_of(nest.nest(), d);
@@ -176,14 +177,14 @@ bool frees(const LoopNest &nest, const Directive &d) {
   });
 }
 
-/// Makes the cut, and loops around others run on threads, which was proved of them.
+/// Applies the cut, and parallelizes pieces that hold other loops. `frees` has proved that this is legal.
 void make(LoopNest &nest, const Directive &d) {
   const For &loop = *nest.nest().loops[d.loop()].loop;
   bool on_threads = !is_innermost(nest.nest(), d.loop()) && !constant_trips(loop) &&
                     !writes_outer_scalar(loop.body) && !has_check(loop.body);
   std::vector<uint32_t> pieces = pieces_of(nest.nest(), d);
   if (!nest.try_apply(d).ok() || !on_threads) return;
-  for (uint32_t piece : pieces) nest.require(Parallel{piece});  // proved before cuts in it
+  for (uint32_t piece : pieces) nest.require(Parallel{piece});  // proved before the loops inside were cut
 }
 
 }  // namespace
@@ -191,14 +192,14 @@ void make(LoopNest &nest, const Directive &d) {
 bool has_cut_inside(const For &loop) {
   bool found = false;
   walk(loop.body, [&](const For &n, const Stmt &) { found |= n.kind == ForKind::parallel; });
-  return found && !constant_trips(loop);  // such a loop may be a piece, which make leaves to others
+  return found && !constant_trips(loop);  // such a loop may be a piece that `make` left serial
 }
 
-/// All are decided on the nest as it was: a cut keeps the order, and with it what another one frees. They are
-/// made from the last loop of the text to the first, so that the numbers of those before stay and inner loops
-/// are cut before the loop around them is copied.
+/// Decides all cuts on the nest as it was: a cut keeps the order of iterations, so the other cuts still free
+/// their pieces. Applies the cuts from the last loop to the first. Loops before then keep their numbers, and
+/// inner loops are cut before the loop around them is copied.
 void split_index_sets(LoopNest &nest) {
-  // Each cut makes three copies of a body. Chosen: LU needs two cuts.
+  // Most cuts. Each makes three copies of a body. Chosen: LU needs two cuts.
   constexpr size_t most_cuts = 2;
   auto planes = HyperplaneSearch().run(nest.func().body);
   if (planes.empty()) return;

@@ -1,4 +1,4 @@
-// Asks of pairs of innermost loops only; the first that gains and may is cut, then the loops are looked at
+// Examines pairs of innermost loops. Tiles the first pair that gains and is legal, then examines the loops
 // anew.
 #include "schedule/steps/tile_transposed_accesses.h"
 
@@ -18,10 +18,13 @@ namespace kw {
 namespace {
 
 constexpr int64_t line_bytes = cache_line;
-constexpr int64_t side = 64;        // elements: whole lines of memory, and both squares fit the first cache
-constexpr int64_t long_side = 256;  // elements: what the machine reads ahead of itself
+// Elements, for types of 8 and 16 bits. Chosen: rows are whole cache lines, and two squares take 16 KB of the
+// L1 cache at most.
+constexpr int64_t side = 64;
+// Elements. Chosen: a row is long enough for the hardware prefetcher.
+constexpr int64_t long_side = 256;
 
-/// True when an index grows with the iterator and depends on it in no other way.
+/// Returns whether the iterator is a linear term of the index.
 bool grows_with(const Expr &index, const Sym &iter) {
   auto form = affine_of(index);
   return form && std::any_of(form->terms.begin(), form->terms.end(), [&](const AffineTerm &t) {
@@ -30,11 +33,11 @@ bool grows_with(const Expr &index, const Sym &iter) {
          });
 }
 
-/// The accesses of a body whose elements lie side by side along one iterator, and apart along another.
+/// The accesses of a body that are contiguous along one iterator and strided along the other.
 struct Directions {
   bool along_outer = false, along_inner = false;
-  bool writes_outer = false, writes_inner = false;  ///< of stores among them
-  uint32_t bits = 0;                                ///< of the widest element
+  bool writes_outer = false, writes_inner = false;  ///< stores among these accesses
+  uint32_t bits = 0;                                ///< bits of the widest element
 
   void note(const Buf &b, const std::vector<Expr> &index, const Sym &outer, const Sym &inner, bool writes) {
     bits = std::max(bits, bit_width(b->dtype));
@@ -60,14 +63,15 @@ Directions directions_of(const For &outer, const For &inner) {
   return seen;
 }
 
-/// With what is read along the outer loop, where dependences let the loops change places.
+/// Tiles two loops. If only the outer loop is written along, exchanges the loops first, so that reads run
+/// along the outer loop.
 bool tile(LoopNest &nest, uint32_t l, const Directions &seen) {
   bool lines = TransposedBlocks::supports(seen.bits);
   std::vector<int64_t> sizes{side, side};
   if (lines) sizes = {long_side, line_bytes * 8 / seen.bits};
   if (lines && seen.writes_outer && !seen.writes_inner) {
     Directive outwards{Reorder{{l + 1, l}}, "what is read lies along the outer loop"};
-    if (!nest.try_apply(outwards).ok()) return false;  // then they may not be cut either
+    if (!nest.try_apply(outwards).ok()) return false;  // then tiling is illegal too
   }
   Directive d{Tile{{l, l + 1}, std::move(sizes)}, "read along one loop, written along the other"};
   return nest.try_apply(d).ok();
@@ -75,10 +79,12 @@ bool tile(LoopNest &nest, uint32_t l, const Directions &seen) {
 
 bool may_be_cut(const For &n) {
   auto trips = constant_trips(n);
+  // Chosen: a loop of up to two square tiles is too short for a loop over tiles.
   return n.step == 1 && n.hint != Hint::serial && (!trips || *trips > 2 * static_cast<uint64_t>(side));
 }
 
-/// `done` are the iterators of loops that are cut already.
+/// Tiles the first pair that gains; returns false if there is none. `done`: the iterators of loops that were
+/// tried.
 bool strip_one(LoopNest &nest, std::unordered_set<const SymNode *> &done) {
   const std::vector<NestLoop> &loops = nest.nest().loops;
   for (uint32_t l = 0; l < loops.size(); ++l) {
@@ -87,7 +93,7 @@ bool strip_one(LoopNest &nest, std::unordered_set<const SymNode *> &done) {
     if (!may_be_cut(*outer) || !may_be_cut(*inner)) continue;
     Directions seen = directions_of(*outer, *inner);
     if (!seen.along_outer || !seen.along_inner) continue;
-    done.insert(inner->iter.get()), done.insert(outer->iter.get());  // they may change places
+    done.insert(inner->iter.get()), done.insert(outer->iter.get());  // reordering may exchange the two
     if (tile(nest, l, seen)) return true;
   }
   return false;

@@ -1,6 +1,6 @@
-// Tiles two loops if memory is read along one and written along the other: many cache lines of each row that
-// is read, one cache line of each row that is written. Elements that code generation cannot transpose in
-// registers get square tiles that fit the L1 cache. Chooses no vectorization.
+// Tiles two loops if memory is read along one and written along the other. A tile covers many cache lines of
+// each row read, and one cache line of each row written. Elements that cannot be transposed in registers get
+// square tiles that fit the L1 cache. Chooses no vectorization.
 //     for i: for j: c[i, j] = a[j, i]   →   tile i by 256, j by 16
 //     for i: for j: c[j, i] = a[i, j]   →   reorder j i; tile j by 256, i by 16
 #pragma once

@@ -1,4 +1,4 @@
-// A loop of a known count is written out in full if it fits; else, and where the count is not known, by a
+// Unrolls a loop of constant trip count in full if all copies fit; else, and if the count is unknown, by a
 // power of two.
 #include "schedule/steps/unroll_hints.h"
 
@@ -15,10 +15,10 @@ namespace kw {
 
 namespace {
 
-// Copies for an unknown trip count. Chosen.
+// Copies of a loop with an unknown trip count. Chosen.
 constexpr uint64_t copies_of_unknown_count = 8;
 
-/// The copies that an inner loop will have, or has.
+/// Returns the copies of the body that an inner loop has, or will have.
 uint64_t copies_in(const For &n) {
   if (n.kind == ForKind::unroll) return n.how.unroll;
   return n.hint == Hint::unroll && n.kind == ForKind::serial ? unroll_plan(n).copies : 1;
@@ -41,7 +41,8 @@ uint64_t operations_of(const Stmt &body) {
   return std::max<uint64_t>(out, 1);
 }
 
-/// True when nothing of the loop needs it whole: lanes, threads, and sums that lanes are made of later.
+/// Returns whether nothing needs the loop whole: it is serial, holds no vector or parallel loop, and only
+/// sums in source order.
 bool is_plain(const For &n) {
   bool plain = n.kind == ForKind::serial;
   walk(

@@ -1,4 +1,4 @@
-// Inner loops first, so that the loop around one that is written out may be next.
+// Visits inner loops first, so that the loop around an unrolled loop may be next.
 #include "schedule/steps/unroll_small_loops.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace kw {
 
 namespace {
 
-// The trip count and the statements of a loop that is unrolled. Chosen.
+// Most iterations of an unrolled loop, and most statements of all copies. Chosen.
 constexpr uint64_t most_trips_written = 7, most_statements = 32;
 
 /// Returns whether a serial loop has few constant iterations of few plain statements.
@@ -31,7 +31,7 @@ bool is_few(const For &n) {
   return plain && statements * *trips <= most_statements;
 }
 
-/// True when a loop around goes from element to element of something in it.
+/// Returns whether a loop around this one accesses memory in it with unit stride, or within a cache line.
 bool is_in_rows(const Nest &nest, uint32_t loop) {
   for (const NestStatement &s : nest.statements) {
     if (!is_inside(s, loop)) continue;

@@ -1,5 +1,5 @@
-// Unrolls loops of few constant iterations, such as the taps of a window, inside a loop with unit stride, so
-// that the outer loop can be vectorized without a loop in it. Leaves bodies alone that would become long.
+// Unrolls loops of few constant iterations inside a loop with unit stride, such as the taps of a window. The
+// outer loop can then be vectorized without a loop inside. Bodies that would become long stay as they are.
 //     for j: for q in range(3): s += w[q] * x[j + q]   →   for j: s += w[0] * x[j]; s += w[1] * x[j + 1]; …
 #pragma once
 

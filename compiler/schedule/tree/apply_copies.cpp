@@ -1,4 +1,4 @@
-// Copies of bodies, in sequence or interleaved.
+// Makes copies of bodies, in sequence or merged.
 #include "schedule/tree/apply_copies.h"
 
 #include "ir/build.h"

@@ -11,11 +11,11 @@ namespace kw {
 
 /// Returns the bodies one after the other.
 StatementList one_after_another(const std::vector<Stmt> &bodies);
-/// Merges the bodies: the statements before the first loop of each body, then that loop over the bodies of
-/// all, and so on. Common loads execute once. No copy accesses what another copy writes in a buffer of
-/// `apart`.
+/// Merges the bodies: first the statements before the first loop of all bodies, then one loop over the merged
+/// inner bodies, and so on. Common loads execute once. The caller guarantees that in a buffer of `apart` no
+/// copy accesses an element that another copy writes.
 StatementList side_by_side(const std::vector<Stmt> &bodies, const std::unordered_set<const BufNode *> &apart);
-/// Returns copies of `body` for these values of an iterator, each with symbols of its own.
+/// Returns one copy of `body` for each of these values of an iterator, each with symbols of its own.
 std::vector<Stmt> copies_of(const Stmt &body, const Sym &iter, const std::vector<Expr> &values);
 
 }  // namespace kw

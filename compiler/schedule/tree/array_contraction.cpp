@@ -1,5 +1,4 @@
-// Accesses are counted in the loop and in the whole tree: who finds fewer in the loop leaves the buffer
-// alone.
+// Counts accesses in the loop and in the whole tree. If the loop has fewer, the buffer stays an array.
 #include "schedule/tree/array_contraction.h"
 
 #include <algorithm>
@@ -30,7 +29,8 @@ Uses uses_of(const Stmt &root, const Buf &buf) {
   return out;
 }
 
-/// The first statement of the body that uses the buffer, when that is a store which reads nothing of it.
+/// Returns the first statement of the body that uses the buffer if it is a store that does not read the
+/// buffer; else null.
 const Store *first_use(const Stmt &body, const Buf &buf) {
   for (const ListItem &link : statements_of(body)) {
     // The value of a Let may read the buffer; the head of an Alloc accesses nothing.

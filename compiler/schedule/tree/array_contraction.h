@@ -9,10 +9,10 @@ namespace kw {
 
 /// Returns whether the buffer is an array declared in the tree.
 bool is_temporary(const Stmt &region, const Buf &buf);
-/// Returns whether each iteration of the loop first writes an element of the buffer and uses no other, and
-/// nothing outside the loop uses the buffer.
+/// Returns whether each iteration of the loop first writes an element of the buffer and uses no other
+/// element. Nothing outside the loop may use the buffer.
 bool uses_one_element(const Stmt &region, const For &loop, const Buf &buf);
-/// Returns the tree with such a buffer as a scalar of each iteration.
+/// Returns the tree with the buffer replaced by a scalar of each iteration.
 Stmt contracted(const Stmt &region, const For &loop, const Buf &buf);
 
 }  // namespace kw

@@ -1,4 +1,4 @@
-// One look at the statements of the loop, in their order.
+// Examines the statements of the loop in their order.
 #include "schedule/tree/carried_values.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace kw {
 
 namespace {
 
-/// The subscripts of the element that a store wrote one iteration before; empty when some subscript is not
-/// linear in the iterator and in what the loop does not change.
+/// The subscripts of the element that a store wrote one iteration before. Empty if a subscript is not linear
+/// in the iterator and loop-invariant values.
 class PriorElement {
  public:
   PriorElement(const For &loop, const Store &n) {
@@ -45,7 +45,7 @@ class PriorElement {
     }
     return true;
   }
-  /// Those of the first iteration.
+  /// Returns the subscripts in the first iteration.
   std::vector<Expr> at_first(const For &loop) const {
     std::vector<Expr> out;
     for (const Affine &form : forms_) {
@@ -93,15 +93,15 @@ class LoopSummary {
   std::vector<CarriedValue> found;
 
  private:
-  /// The stores that every iteration comes to, each the only one to its buffer.
+  /// Notes the stores that every iteration executes.
   void find_stores(const Stmt &root) {
     for_each_in_block(root, [&](const Stmt &s) {
       if (const Store *n = as<Store>(s)) note(*n, s);
     });
   }
 
-  /// Notes a store if some read of the prior element is certain and none comes behind the store: by then the
-  /// scalar holds the value of the present iteration.
+  /// Notes a store if some read of the prior element is certain and no such read follows the store. After it,
+  /// the scalar holds the value of the present iteration.
   void note(const Store &n, const Stmt &s) {
     if (n.index.empty() || n.order == Order::lanes || stores_[n.buf.get()] != 1) return;
     if (n.buf->space == Space::registers || own_.count(n.buf.get())) return;
@@ -113,7 +113,7 @@ class LoopSummary {
     if (certain_ && !late_) found.push_back(std::move(out));
   }
 
-  /// Every read in order; `certain` where each iteration comes.
+  /// Visits the reads of a block in order. `certain`: every iteration executes the block.
   void look(const Stmt &root, CarriedValue &out, bool certain) {
     for_each_in_block(root, [&](const Stmt &s) {
       for_each_expression(s, [&](const Expr &e) { reads(e, out, certain); });
@@ -142,7 +142,7 @@ class LoopSummary {
 
   const For &loop_;
   std::unordered_map<const BufNode *, int> stores_;
-  std::unordered_set<const BufNode *> own_;  ///< new in each iteration
+  std::unordered_set<const BufNode *> own_;  ///< buffers that each iteration makes anew
   const StmtNode *store_ = nullptr;
   const PriorElement *earlier_ = nullptr;
   bool certain_ = false, late_ = false, stored_ = false;

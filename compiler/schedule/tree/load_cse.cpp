@@ -1,4 +1,4 @@
-// Elements are told apart by their subscripts as linear forms.
+// Distinguishes elements by their subscripts as linear forms.
 #include "schedule/tree/load_cse.h"
 
 #include <algorithm>
@@ -34,10 +34,10 @@ std::optional<Element> element_of(const Buf &buf, const std::vector<Expr> &index
   return out;
 }
 
-/// Whether two accesses touch the same element.
+/// The relation of two accesses: they touch the same element never, perhaps, or always.
 enum class Meeting : uint8_t { never, unknown, always };
 
-/// The difference of two forms, when it is a constant.
+/// Returns the difference of two forms if it is constant.
 std::optional<int64_t> distance_of(const Affine &a, const Affine &b) {
   auto alike = [](const AffineTerm &x, const AffineTerm &y) {
     const Ref *r = as<Ref>(x.atom), *s = as<Ref>(y.atom);
@@ -61,7 +61,7 @@ Meeting meeting_of(const Element &a, const Element &b) {
   return same ? Meeting::always : Meeting::unknown;
 }
 
-/// Goes through the statements of all copies in order. Elements whose value is known are not loaded again.
+/// Visits the statements of all copies in order. Elements whose value is known are not loaded again.
 class LoadElimination {
  public:
   LoadElimination(const std::vector<StatementList> &copies, const std::unordered_set<const BufNode *> &apart)
@@ -89,7 +89,7 @@ class LoadElimination {
   struct Known {
     const Element *element;
     Expr value;
-    size_t copy;  ///< that touched it first
+    size_t copy;  ///< the copy that accessed the element first
     bool by_several = false;
   };
   struct Piece {
@@ -109,7 +109,7 @@ class LoadElimination {
     if (const Load *n = as<Load>(e); n && !n->index.empty()) visit(*n, e, certain);
   }
 
-  /// The element that a load reads, found once; null when it cannot be told.
+  /// Returns the element that a load reads, computed once per load; null if it is unknown.
   const Element *element_at(const Load &n, const Expr &at) {
     auto [found, is_new] = of_loads_.try_emplace(at.p.get());
     if (is_new) found->second = {at, element_of(n.buf, n.index)};
@@ -136,7 +136,8 @@ class LoadElimination {
     });
   }
 
-  /// The expression with the loads of known elements as their values; what is read again becomes known.
+  /// Returns the expression with loads of known elements replaced by their values. An element that is read
+  /// again becomes known.
   Expr shared(const Expr &e) {
     std::unordered_map<const ExprNode *, Expr> values;
     for_each_load(e, true, [&](const Load &n, const Expr &at, bool certain) {
@@ -157,7 +158,7 @@ class LoadElimination {
     });
   }
 
-  /// `element` must stay where it is.
+  /// Binds the value of an element to a name. `element` must keep its address.
   Expr named(const Element &element, const Expr &value) {
     Sym sym = make_sym(SymKind::local, value.dtype(), element.buf->sym->name, value.loc());
     out_.emplace_back(let(sym, value, {}, value.loc()), true);
@@ -172,7 +173,7 @@ class LoadElimination {
     } else if (const Store *n = as<Store>(link.s)) {
       store(link.s, *n);
     } else {
-      if (!link.opens) known_.clear();  // whatever it writes
+      if (!link.opens) known_.clear();  // the statement may write any element
       out_.emplace_back(link);
     }
   }
@@ -195,13 +196,13 @@ class LoadElimination {
       if (is_read_again(*element) && !as<Const>(value)) value = named(*element, value);
     }
     Stmt made = kw::store(n.buf, index, value, s.loc(), n.order);
-    // with the element's value from a local the store adds nothing to it that could come in any order
+    // With the element's value in a local, the store is no reduction any more: it needs no order.
     if (n.order == Order::any && !reduction_of(*as<Store>(made), {}).mark)
       made = kw::store(n.buf, std::move(index), value, s.loc());
     out_.emplace_back(std::move(made), false);
   }
 
-  /// Forgets the last store to an element that is stored again, when nothing reads it in between.
+  /// Removes the last store to an element that is stored again, if nothing reads the element in between.
   void drop_store_before(const Element &element, const Expr &value) {
     bool is_read = false;
     auto look = [&](const Expr &e) {
@@ -216,7 +217,7 @@ class LoadElimination {
       const ListItem &link = out_[i].link;
       if (const Let *n = link.opens ? as<Let>(link.s) : nullptr) look(n->value);
       const Store *n = as<Store>(link.s);
-      if (!n && !link.opens) return;  // whatever it reads
+      if (!n && !link.opens) return;  // the statement may read the element
       if (!n || out_[i].is_dead) continue;
       auto written = n->index.empty() ? std::nullopt : element_of(n->buf, n->index);
       if (written && n->order != Order::lanes && meeting_of(*written, element) == Meeting::always) {
@@ -231,15 +232,15 @@ class LoadElimination {
   const std::vector<StatementList> &copies_;
   const std::unordered_set<const BufNode *> &apart_;
   struct Found {
-    Expr load;  ///< whose address is not reused as long as it is here
+    Expr load;  ///< held here, so that its address is not reused
     std::optional<Element> element;
   };
   std::unordered_map<const ExprNode *, Found> of_loads_;
-  std::deque<std::optional<Element>> of_stores_;  ///< none moves when another comes
+  std::deque<std::optional<Element>> of_stores_;  ///< a deque, so that elements keep their addresses
   std::vector<Read> reads_;
   std::vector<Known> known_;
   std::vector<Piece> out_;
-  size_t copy_ = 0;  ///< the one at hand
+  size_t copy_ = 0;  ///< the number of the current copy
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Eliminates common loads of copies of a loop-free body that execute one after the other: an element is
+// Eliminates common loads of copies of a loop-free body that execute one after the other. An element is
 // loaded once, and a stored value that the next copy loads is forwarded. Asks nothing about dependences: the
 // caller says in which buffers the copies do not interfere.
 //     y[i] += a[i, 0]; y[i] += a[i, 1]   →   let v = y[i] + a[i, 0]: y[i] = v + a[i, 1]
@@ -10,8 +10,8 @@
 
 namespace kw {
 
-/// Returns the copies in order, with the same effects. No copy accesses an element of a buffer in `apart`
-/// that another copy writes.
+/// Returns the copies in order, with the same effects. The caller guarantees that in a buffer of `apart` no
+/// copy accesses an element that another copy writes.
 StatementList eliminate_common_loads(const std::vector<StatementList> &copies,
                                      const std::unordered_set<const BufNode *> &apart);
 

@@ -1,4 +1,4 @@
-// Taking perfect nests apart, and exchanging two of their loops.
+// Takes perfect nests apart, and exchanges two of their loops.
 #include "schedule/tree/perfect_nest.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ struct Part {
   int64_t factor = 0;
 };
 
-/// The operands of a bound that is a max (or min) of several.
+/// Collects the operands of a bound that is a max (or min). Returns false if one of them has no such form.
 bool parts_of(const Expr &bound, BinOp joined_by, const Sym &iter, std::vector<Part> &out) {
   if (const Binary *n = as<Binary>(bound); n && n->op == joined_by)
     return parts_of(n->a, joined_by, iter, out) && parts_of(n->b, joined_by, iter, out);
@@ -80,8 +80,8 @@ bool parts_of(const Expr &bound, BinOp joined_by, const Sym &iter, std::vector<P
 /// Returns `op(all, more)`, or `more` as the first operand.
 Expr joined(BinOp op, Expr all, const Expr &more) { return all ? binary(op, all, more) : more; }
 
-/// Exchanges an outer loop and an inner one whose bounds mention its iterator; both count up by 1. What the
-/// new outer loop runs through may be more than is needed: then the inner one has no iteration.
+/// Exchanges an outer loop and an inner loop whose bounds mention the outer iterator; both count up by 1. The
+/// new outer loop may run through more values than needed: the inner loop then has no iteration.
 ///     for i in (0, n): for j in (0, i + 1): S   →   for j in (0, n): for i in (max(0, j), n): S
 bool exchange_triangular(For &outer, For &inner) {
   std::vector<Part> low, high;

@@ -11,14 +11,14 @@ namespace kw {
 
 struct PerfectNest {
   struct Head {
-    For loop;  ///< without a meaningful body
+    For loop;  ///< its body has no meaning
     Loc loc;
   };
   std::vector<Head> heads;  ///< outermost first
   Stmt body;
 };
 
-/// Returns these loops, outermost first; nothing unless each is the only statement of the one before.
+/// Returns these loops, outermost first; nothing unless each loop is the only statement of the loop before.
 std::optional<PerfectNest> perfect_nest_of(const Nest &nest, const std::vector<uint32_t> &loops);
 /// Returns the loops of a set in source order if each is the parent of the next.
 std::optional<std::vector<uint32_t>> in_text_order(const Nest &nest, std::vector<uint32_t> loops);
@@ -26,8 +26,8 @@ std::optional<std::vector<uint32_t>> in_text_order(const Nest &nest, std::vector
 /// Returns whether a bound of the loop mentions the symbol.
 bool bounds_mention(const For &loop, const Sym &sym);
 
-/// Returns the nest with its loops in the given order and the same iterations; nothing if a bound is not a
-/// sum with iterators times 1 or -1, is too large, or is read from memory.
+/// Returns the nest with its loops in the given order and the same iterations. Returns nothing if a bound is
+/// too large, is read from memory, or is no sum with iterators times 1 or -1.
 std::optional<PerfectNest> permuted(const Nest &nest, const std::vector<uint32_t> &text_order,
                                     const std::vector<uint32_t> &order);
 

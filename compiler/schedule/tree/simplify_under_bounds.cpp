@@ -1,5 +1,5 @@
-// One walk with the ranges of the loops around each place: a condition is asked where it stands, since only
-// there all these ranges hold something.
+// Walks the body once, with the ranges of the loops around each place. Decides a condition where it stands,
+// since only there none of these ranges is empty.
 #include "schedule/tree/simplify_under_bounds.h"
 
 #include <algorithm>
@@ -39,14 +39,14 @@ class BoundsSimplifier {
   }
 
  private:
-  /// The handle itself where nothing is decided.
+  /// Returns the simplified statement; the handle itself if nothing is decided.
   Stmt statement(const Stmt &s) {
     if (!s) return s;
     if (as<Check>(s)) return s;
     if (const For *n = as<For>(s)) return loop(*n, s);
     if (const If *n = as<If>(s)) return branch(*n, s);
     if (const Seq *n = as<Seq>(s)) return sequence(*n, s);
-    bool repeats = as<While>(s);  // its condition holds no longer what was known in front of it
+    bool repeats = as<While>(s);  // facts known before the loop need not hold for its condition
     return map_parts(
         s, [&](const Expr &e) { return repeats ? e : expression(e); },
         [&](const Stmt &below) { return statement(below); });
@@ -104,7 +104,7 @@ class BoundsSimplifier {
         [&](const Binary &n, const Expr &e) { return operation(n, e); });
   }
 
-  /// `a and b` is the one of which the other does not decide.
+  /// Returns the operand that decides if the other one does not; else the expression.
   Expr side(const Logic &n, const Expr &e) const {
     // `true and b` is b, and so is `false or b`.
     if (context_.truth(n.a) == n.is_and) return n.b;

@@ -1,4 +1,4 @@
-// Simplifies the body of a loop under its bounds: removes conditions that hold in all iterations or in none,
+// Simplifies the body of a loop under its bounds. Removes conditions that hold in all iterations or in none,
 // clamps without effect, and remainders of values smaller than the divisor.
 #pragma once
 

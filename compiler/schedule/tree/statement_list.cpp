@@ -1,4 +1,4 @@
-// Lists from chains and back.
+// Turns blocks into lists and back.
 #include "schedule/tree/statement_list.h"
 
 #include "ir/build.h"
@@ -58,7 +58,7 @@ Stmt loop_like(const Stmt &original, For changed) { return for_loop(std::move(ch
 
 namespace {
 
-/// Edits the one chain that `edit` changes; true when it was found.
+/// Applies `edit` to the blocks of a tree, until it changes one.
 class Editor {
  public:
   explicit Editor(const std::function<bool(StatementList &)> &edit) : edit_(edit) {}
@@ -106,7 +106,7 @@ Stmt replace_loop(const Stmt &root, const For *loop, const std::function<Stateme
       StatementList out(chain.begin(), chain.begin() + static_cast<std::ptrdiff_t>(i));
       append(out, by(chain[i].s));
       out.insert(out.end(), chain.begin() + static_cast<std::ptrdiff_t>(i) + 1, chain.end());
-      if (statement_of(out)) chain = std::move(out);  // a chain never becomes empty
+      if (statement_of(out)) chain = std::move(out);  // a block never becomes empty
       return true;
     }
     return false;

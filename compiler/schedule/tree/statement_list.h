@@ -1,5 +1,5 @@
-// A block of statements as a list that rewrites can take apart and join, and the place of a loop in it. Knows
-// nothing about directives or dependences.
+// A block of statements as a list that rewrites can split and join. Knows nothing about directives or
+// dependences.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,8 @@
 
 namespace kw {
 
-/// One statement of a block. With `opens`, a Let or an Alloc stands for its head, and its scope is the rest.
+/// One statement of a block. With `opens`, a Let or an Alloc stands for its head, and the rest of the list is
+/// its scope.
 struct ListItem {
   Stmt s;
   bool opens = false;
@@ -17,13 +18,13 @@ struct ListItem {
 using StatementList = std::vector<ListItem>;
 
 StatementList statements_of(const Stmt &root);
-/// Joins a list to one statement: null for an empty list. Drops heads whose scope is empty.
+/// Joins a list to one statement; null if the list is empty. Drops heads whose scope is empty.
 Stmt statement_of(const StatementList &chain);
 void append(StatementList &to, const StatementList &more);
 
 /// Returns the tree with this loop, which must be in it, replaced by a list.
 Stmt replace_loop(const Stmt &root, const For *loop, const std::function<StatementList(const Stmt &)> &by);
-/// Likewise replaces `first` and `second`, which follows it in the same block.
+/// Returns the tree with two loops replaced by a list. `second` follows `first` in the same block.
 Stmt replace_pair(const Stmt &root, const For *first, const For *second,
                   const std::function<StatementList(const Stmt &, const Stmt &)> &by);
 /// Returns whether two loops are adjacent in one block, in this order.
