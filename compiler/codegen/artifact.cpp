@@ -14,15 +14,16 @@ constexpr std::string_view magic = "KWA1";
 // magic, version, size, hash, number of sections (core.md 3)
 constexpr size_t header_size = 4 + 4 + 8 + 16 + 4;
 
-// What a reader takes: more than any kernel has, and so little that no entry, whoever wrote it, makes a
-// message of megabytes.
+// Limits of a reader: more than any kernel has, and little enough that no entry makes a message of many
+// megabytes, whoever wrote it.
 constexpr size_t most_params = max_args + max_outputs, most_sites = size_t{1} << 20, most_notes = 1024,
-                 // bytes that an artifact may name; more means that it is corrupt. Chosen
+                 // Bytes of a name, a text and a source line; more means that the artifact is corrupt.
+                 // Chosen.
     most_name = 4096, most_text = 64 << 10, most_line = 4 << 20;
 
 enum class Section : uint32_t { key = 1, sig, prog, sites, diag, elf, ir, explain, from, library };
 
-/// Encodes the parameters and results. The readers below take the same fields in the same order: a change of
+/// Encodes the parameters and results. The readers below take the same fields in the same order. A change of
 /// one side needs a change of the other and a new artifact_version.
 std::string signature_bytes(const Artifact &a) {
   ByteWriter w;
@@ -50,7 +51,7 @@ std::string signature_bytes(const Artifact &a) {
 bool read_signature(std::string_view bytes, Artifact &a) {
   ByteReader r(bytes);
   a.name = r.text(most_name);
-  // 23 bytes are the least of a parameter
+  // A parameter has at least 23 bytes, one of them of its name.
   a.params.resize(r.count(23, most_params));
   for (ParamRecord &p : a.params) {
     p.name = r.text(most_name);
@@ -82,7 +83,7 @@ void write_sum(ByteWriter &w, const ExtentSum &s) {
   w.u32(static_cast<uint32_t>(s.terms.size()));
   for (const ExtentSum::Term &t : s.terms) w.u32(t.dim), w.u64(static_cast<uint64_t>(t.factor));
 }
-/// Parses a sum. A read past the end shows in r.ok(), which the caller asks once behind the last field.
+/// Parses a sum. A read past the end shows in r.ok(), which the caller asks once after the last field.
 void read_sum(ByteReader &r, ExtentSum &s) {
   s.text = r.text(most_text);
   s.constant = static_cast<int64_t>(r.u64());
@@ -117,7 +118,7 @@ bool read_message(ByteReader &r, SiteMessage &m) {
   return true;
 }
 
-/// A place in the source, of which a message draws the line and what is under it.
+/// Encodes a place in the source, with the text of the line that a message shows.
 template <class Place>
 void write_place(ByteWriter &w, const Place &p) {
   w.u32(static_cast<uint32_t>(p.line));
@@ -169,7 +170,7 @@ bool read_place(ByteReader &r, Place &p) {
 
 bool read_sites(std::string_view bytes, Artifact &a) {
   ByteReader r(bytes);
-  // 60 bytes are the least of a site
+  // A site is taken to have at least 60 bytes: 56, and the bytes of its texts.
   a.sites.resize(r.count(60, most_sites));
   for (SiteRecord &s : a.sites) {
     if (!read_code(r, s.code, 'E') || !read_place(r, s)) return false;
@@ -177,7 +178,7 @@ bool read_sites(std::string_view bytes, Artifact &a) {
     s.dim = r.u32();
     s.from_end = r.u8() != 0;
     s.is_unsigned = r.u8() != 0;
-    // 32 bytes are the least of a condition
+    // A condition has at least 32 bytes.
     s.conditions.resize(r.count(32, most_notes));
     for (ShapeCondition &c : s.conditions) read_sum(r, c.larger), read_sum(r, c.smaller);
     read_texts(r, s.notes);
@@ -205,7 +206,7 @@ std::string warning_bytes(const Artifact &a) {
 
 bool read_warnings(std::string_view bytes, Artifact &a) {
   ByteReader r(bytes);
-  // 33 bytes are the least of a warning
+  // A warning has at least 33 bytes.
   a.warnings.resize(r.count(33, most_notes));
   for (Resolved &d : a.warnings) {
     if (!read_code(r, d.code, 'W') || !read_place(r, d)) return false;
@@ -217,7 +218,7 @@ bool read_warnings(std::string_view bytes, Artifact &a) {
   return r.ok() && r.at_end();
 }
 
-/// Encodes the stack code as it is; the places of output extents follow for messages.
+/// Encodes the stack code as it is. The places of output extents follow for messages.
 std::string program_bytes(const EntryProgram &p) {
   ByteWriter w;
   w.text(p.code);
@@ -233,7 +234,7 @@ bool read_program(std::string_view bytes, EntryProgram &p) {
   ByteReader r(bytes);
   p.code = r.text();
   p.bounded = r.u8() != 0;
-  // 16 bytes are a place
+  // A place has at least 16 bytes.
   p.extent_places.resize(r.count(16, max_outputs * max_rank));
   bool known = std::all_of(p.extent_places.begin(), p.extent_places.end(),
                            [&](ExtentPlace &at) { return read_place(r, at); });
@@ -241,7 +242,7 @@ bool read_program(std::string_view bytes, EntryProgram &p) {
 }
 
 /// Parses one section into its part of the artifact. Returns false for an unknown tag or malformed bytes. The
-/// tag of the code section also tells which kind of code the artifact holds.
+/// tag of the code section determines the kind of code that the artifact holds.
 bool read_section(Section tag, std::string_view bytes, Artifact &a) {
   switch (tag) {
     case Section::key: a.key = bytes; return true;
@@ -282,7 +283,7 @@ std::string serialize(const Artifact &a) {
   section(Section::prog, program_bytes(a.program));
   section(Section::sites, site_bytes(a));
   section(Section::diag, warning_bytes(a));
-  // in the order of CodeKind
+  // In the order of CodeKind.
   constexpr Section code_sections[] = {Section::elf, Section::ir, Section::library};
   section(code_sections[static_cast<size_t>(a.code_kind)], a.code);
   section(Section::explain, a.explain);
@@ -291,7 +292,7 @@ std::string serialize(const Artifact &a) {
   ByteWriter tail;
   tail.u32(count);
   rest = tail.take() + rest;
-  // The checksum covers all bytes behind it: the number of sections and the sections themselves.
+  // The checksum covers all bytes after it: the number of sections and the sections themselves.
   Hash128 checksum = hash_bytes(rest);
   ByteWriter head;
   for (char c : magic) head.u8(static_cast<uint8_t>(c));

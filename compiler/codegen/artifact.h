@@ -1,6 +1,6 @@
-// What a compilation produces and the cache stores: one block of bytes, KWA1 (core.md 3), with everything a
-// later process needs to run the kernel without source, front end or LLVM. Knows nothing of files;
-// runtime/cache does.
+// The result of a compilation, which the cache stores as one block of bytes, KWA1 (core.md 3). A later
+// process can run the kernel from it without source, front end or LLVM. Knows nothing of files
+// (runtime/cache).
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace kw {
 
-/// Of the bytes of a whole artifact; a part of every key.
+/// The version of the encoding of an artifact; a part of every key.
 inline constexpr uint32_t artifact_version = 4;
 
 /// One parameter of the compiled function, in the order of the ABI.
@@ -27,7 +27,7 @@ struct ParamRecord {
   StrideClass stride_class = StrideClass::contiguous;
   Fill fill = Fill::none;
   int32_t arg = -1;  ///< index in the call; -1 for an output
-  /// Of an output: the arguments, by bits, over which it may be written.
+  /// For an output: one bit for each argument that the output may overwrite.
   uint64_t in_place = 0;
 };
 
@@ -44,30 +44,32 @@ struct ExtentSum {
   friend bool operator==(const ExtentSum &, const ExtentSum &) = default;
 };
 
-/// What an access that happens in every run asks of the shapes: `larger` is at least `smaller`.
+/// A condition on the shapes of a call, from an access that every run executes: `larger` is at least
+/// `smaller`.
 struct ShapeCondition {
   ExtentSum larger, smaller;
   friend bool operator==(const ShapeCondition &, const ShapeCondition &) = default;
 };
 
-/// What an IndexError of a run says; lines as in Resolved.
+/// The data for the message of a failed check; lines are as in Resolved.
 struct SiteRecord {
   Code code = Code::E303;
   int32_t line = -1;
   uint32_t column = 0, end_column = 0;
   std::string line_text;
-  std::string tensor;  ///< "" of a site that has a message
+  std::string tensor;  ///< "" if the site has a message
   uint32_t dim = 0;
-  bool from_end = false;     ///< the value counts from 0, the source counted from the end
+  bool from_end = false;     ///< the source counts from the end, the value from 0
   bool is_unsigned = false;  ///< the value is an unsigned number
   std::vector<ShapeCondition> conditions;
-  std::vector<std::string> notes;  ///< the calls that inlined the place
+  std::vector<std::string> notes;  ///< the calls through which the place was inlined
   uint32_t text = 0;               ///< as in Resolved
   SiteMessage message{};           ///< as in Site
   uint32_t rank = 0;               ///< as in Site
 };
 
-/// library: not a kernel; a shared library that was compiled from a user's source, under its own kind of key.
+/// `library` is no kernel, but a shared library that was compiled from a user's source, with its own kind of
+/// key.
 enum class CodeKind : uint8_t { elf, ir, library };
 
 struct Artifact {
@@ -75,20 +77,21 @@ struct Artifact {
   std::string name;
   std::vector<ParamRecord> params;
   std::vector<uint32_t> results;  ///< indices into params
-  bool tuple_of_one = false;      ///< the only result comes back in a tuple
+  bool tuple_of_one = false;      ///< a single result is returned in a tuple
   EntryProgram program;
   std::vector<SiteRecord> sites;
   std::vector<Resolved> warnings;
   CodeKind code_kind = CodeKind::elf;
   std::string code;
-  std::string explain;  ///< the conditions on shapes, one a line: what is told without the source
+  std::string explain;  ///< the conditions on shapes, one per line, for reports without the source
   std::string from;     ///< build id of the producer
 };
 
 std::string serialize(const Artifact &a);
-/// Nothing when a magic, length, count or checksum is wrong: the entry is corrupt and a cache miss.
+/// Returns nothing if a magic, length, count or checksum is wrong: the entry is corrupt, which is a cache
+/// miss.
 std::optional<Artifact> deserialize(std::string_view bytes);
-/// Whether a file says that another version of this format is in it.
+/// Returns whether a file claims to hold another version of this format.
 bool is_of_another_version(std::string_view bytes);
 
 }  // namespace kw

@@ -24,7 +24,7 @@ namespace kw {
 namespace {
 
 /// Lowers a scheduled function to the operations that machine code has. split_fma sees sums before
-/// lower_reductions takes them apart. simplify folds what lower_reductions, expand_math and legalise_types
+/// lower_reductions splits them. simplify folds what lower_reductions, expand_math and legalise_types
 /// insert. guard_operations comes last: every integer division that a pass makes needs its guard.
 constexpr Pass cpu_tail[] = {
     {"split_fma", split_fma},
@@ -54,7 +54,7 @@ const Backend &find_backend(std::string_view name) {
   static const Backend table[] = {
       {"llvm", cpu_steps(), cpu_tail, CodeKind::elf, emit_object, open_llvm_early},
       {"interp", {}, {}, CodeKind::ir, emit_ir, [](const Target &) {}},
-      // the IR that machine code is made of, for tests of everything in front of the emitter
+      // The IR that machine code is made of, for tests of everything in front of the emitter.
       {"interp_lowered", cpu_steps(), cpu_tail, CodeKind::ir, emit_ir, [](const Target &) {}}};
   for (const Backend &b : table)
     if (b.name == name) return b;

@@ -1,4 +1,4 @@
-// A back end: its name, the steps of its scheduler, its tail of passes, and one function that turns IR into
+// A back end: its name, the steps of its scheduler, its lowering passes, and one function that turns IR into
 // bytes. The table is literal; back ends never see each other.
 #pragma once
 
@@ -14,21 +14,21 @@ namespace kw {
 
 struct Backend {
   std::string_view name;
-  std::span<const ScheduleStep> steps;  ///< of its scheduler; none: loops run as they are written
+  std::span<const ScheduleStep> steps;  ///< scheduling steps; none: loops run as they are written
   std::span<const Pass> lowering;
   CodeKind code_kind;
-  /// The bytes of the artifact's code section. Throws CompileError.
+  /// Returns the bytes of the artifact's code section. Throws CompileError.
   std::string (*emit)(const Func &, const Target &);
-  /// Called when a compile is about to come: starts set-up that takes time, and returns at once.
+  /// Starts set-up that takes time, shortly before a compile; returns at once.
   void (*prepare)(const Target &);
 
-  /// Schedules a safe function. A recorded schedule can tell its steps and what was refused.
+  /// Schedules a safe function. A recorded schedule lists its directives and what was refused.
   Schedule schedule(const Func &f, const Target &target, bool recorded = false) const {
     return run_schedule(f, target, steps, recorded);
   }
 };
 
-/// "llvm", "interp" or "interp_lowered"; throws an internal error for other names.
+/// Returns the back end "llvm", "interp" or "interp_lowered"; throws an internal error for other names.
 const Backend &find_backend(std::string_view name);
 
 }  // namespace kw

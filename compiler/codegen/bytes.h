@@ -1,5 +1,5 @@
 // Little-endian reading and writing of length-checked bytes: the encoding of everything inside an artifact.
-// It knows no types of ours and allocates nothing but its output.
+// Knows no types of the compiler and allocates nothing but its output.
 #pragma once
 
 #include <cstdint>
@@ -45,9 +45,10 @@ class ByteReader {
     return in_.substr(at_ - n, n);
   }
   bool ok() const { return ok_; }
-  /// Returns whether every byte is read. Bytes left behind the last field mean a corrupt section.
+  /// Returns whether every byte is read. Bytes left after the last field mean a corrupt section.
   bool at_end() const { return at_ == in_.size(); }
-  /// A count of elements that take `size` bytes or more: no more of them than are left.
+  /// Reads a count of elements that take at least `size` bytes each. A count above `most`, or above what the
+  /// bytes left can hold, is a failure.
   uint32_t count(size_t size, size_t most = SIZE_MAX) {
     uint32_t n = u32();
     if (n > most || n > (in_.size() - at_) / size) ok_ = false;
@@ -55,7 +56,7 @@ class ByteReader {
   }
 
  private:
-  /// Moves behind the next `n` bytes if there are as many; otherwise fails for good.
+  /// Moves past the next `n` bytes if there are as many; otherwise fails for good.
   bool take(size_t n) {
     if (!ok_ || n > in_.size() - at_) return ok_ = false;
     at_ += n;

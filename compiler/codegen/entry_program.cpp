@@ -1,4 +1,4 @@
-// IR expressions over extents and scalars → stack code.
+// Translates IR expressions over extents and scalars to stack code.
 #include "codegen/entry_program.h"
 
 #include <algorithm>
@@ -22,15 +22,14 @@ class ProgramBuilder {
  public:
   explicit ProgramBuilder(const Func &f) : f_(f) {}
 
-  /// Emits code that leaves the value on the stack; false when the expression has something that programs
-  /// cannot express.
+  /// Emits code that leaves the value on the stack. Returns false if a part of the expression has no code.
   bool expression(const Expr &e) {
     if (const Ref *n = as<Ref>(e)) return symbol(n->sym);
     if (const Const *n = as<Const>(e)) {
       op(Op::push), w_.u64(static_cast<uint64_t>(to_int(Value{e.dtype(), n->bits})));
       return !is_float(e.dtype());
     }
-    // a program sees extents and scalars, but no element of a tensor
+    // A program sees extents and scalars, but no element of a tensor.
     if (as<Load>(e) || as<Call>(e)) return false;
     // All operands of a Logic or a Select are evaluated: the operations of ir/scalar_ops cannot trap.
     bool fine = true;
@@ -42,7 +41,7 @@ class ProgramBuilder {
   std::string take() { return w_.take(); }
 
  private:
-  /// On the values of its operands, which are on the stack.
+  /// Emits the operation of an expression on the values of its operands, which are on the stack.
   bool operation(const Expr &e) {
     if (const Unary *n = as<Unary>(e)) {
       if (n->op == UnOp::logical_not) return op(Op::invert), true;
@@ -55,7 +54,7 @@ class ProgramBuilder {
     }
     if (const Logic *n = as<Logic>(e)) return op(n->is_and ? Op::both : Op::any), true;
     if (as<Select>(e)) return op(Op::choose), true;
-    // what is left is a conversion; a kind of expression that is not known here has no code
+    // All that remains is a conversion. A kind of expression that is unknown here has no code.
     const Cast *n = as<Cast>(e);
     return n && !is_float(e.dtype()) && typed(Op::convert, static_cast<uint8_t>(n->a.dtype()), e.dtype());
   }
@@ -132,7 +131,8 @@ EntryProgram build_entry_program(const Func &f, const WorkEstimate &work, const 
   }
   for (const WorkspaceSlot &slot : plan_workspace(f)) {
     Expr bytes = slot.bytes;
-    if (slot.per_thread) {  // threads get it later: here it is only told when it is too large, or wraps
+    // Threads allocate it later. Here only a size that is too large, or wraps, is reported.
+    if (slot.per_thread) {
       Expr most = const_int(max_extent);
       bytes = select(binary(BinOp::lt, bytes, most), const_int(0), most);
     }

@@ -1,6 +1,6 @@
-// The small program that a call runs on its extents before the kernel: output shapes, the choice between the
-// optimised and the plain body, workspace, work estimate. An i64 stack bytecode without loops; made from IR
-// expressions here, evaluated by runtime/versions/entry.
+// The program that a call runs on its extents before the kernel. It computes output shapes, the choice
+// between the main and the plain body, the workspace and the work estimate. A stack bytecode over i64 without
+// loops, made from IR expressions here and evaluated by runtime/versions/entry.
 #pragma once
 
 #include <cstdint>
@@ -39,12 +39,12 @@ enum class Op : uint8_t {
   apply_binary,  ///< 2 bytes: operation, dtype of both operands; by ir/scalar_ops
   convert,       ///< 2 bytes: dtype of the operand, dtype of the result; by ir/scalar_ops
   out_extent,    ///< pops the next extent of the next output
-  fact,          ///< pops a condition; when it is 0 the plain body runs
+  fact,          ///< pops a condition; if it is 0, the plain body runs
   workspace,     ///< pops bytes
   work,          ///< pops the work estimate
 };
 
-/// Where an output is declared; as in Resolved.
+/// The place where an output is declared, as in Resolved.
 struct ExtentPlace {
   int32_t line = -1;
   uint32_t column = 0, end_column = 0;
@@ -53,12 +53,12 @@ struct ExtentPlace {
 
 struct EntryProgram {
   std::string code;
-  bool bounded = true;                     ///< the work estimate is one
+  bool bounded = true;                     ///< there is a work estimate, and it bounds the work
   std::vector<ExtentPlace> extent_places;  ///< per output extent: its declaration
 };
 
-/// For a function as its back end lowered it, with the work of the function before. Throws E206 when the
-/// extent of an output does not follow from shapes and integer scalars.
+/// Builds the program for a function that its back end has lowered. `work` estimates the function before
+/// lowering. Throws E206 if the extent of an output does not follow from shapes and integer scalars.
 EntryProgram build_entry_program(const Func &f, const WorkEstimate &work, const SourceMap &sources);
 
 }  // namespace kw

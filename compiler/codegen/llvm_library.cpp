@@ -1,4 +1,4 @@
-// dlopen of the LLVM part, once, and never while the process forks.
+// Opens the LLVM library by dlopen, once, and never while the process forks.
 #include "codegen/llvm_library.h"
 
 #include <dlfcn.h>
@@ -45,8 +45,9 @@ std::string library_path() {
   return cat(slash == std::string::npos ? "." : path.substr(0, slash), "/libkernelwright_llvm.so");
 }
 
-/// The C library looks for the unwinder when an exception first passes one of its functions, and ends the
-/// process where it has no memory for that. LLVM's passes register themselves under pthread_once.
+/// Finds the unwinder early. The C library looks for it when an exception first passes one of its functions.
+/// If there is no memory for that, the process ends. One of these functions is pthread_once, under which
+/// LLVM's passes register themselves.
 void find_unwinder() {
   if (!can_throw()) throw std::bad_alloc();
   std::once_flag flag;
@@ -56,12 +57,12 @@ void find_unwinder() {
   }
 }
 
-/// False where there is no room for a mapping of this file and for what its static objects take, 4 MB: the
-/// loader does not tell why it failed, and where they find no memory the process ends.
+/// Returns whether there is room for a mapping of this file and for its static objects, which take 4 MB. The
+/// loader does not report why it failed, and without memory for these objects the process ends.
 bool has_room_for(const std::string &path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return true;
-  // room for what is relocated. Chosen: 16 MB
+  // Room for relocations and static objects. Chosen: 16 MB.
   size_t size = static_cast<size_t>(status.st_size) + (size_t{16} << 20);
   void *room = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) return errno != ENOMEM;
@@ -83,17 +84,17 @@ CompileFn open_now() {
   return fn;
 }
 
-/// What LLVM's tables take is asked for in a few system calls: glibc grows the heap of a thread page by page,
-/// but takes no page away that it has grown by.
+/// Grows the heap for LLVM's tables in a few system calls. glibc grows the heap of a thread page by page, but
+/// does not shrink it again.
 void grow_heap_at_once() {
-  constexpr size_t piece = 96 << 10;  // larger ones are not of the heap
+  constexpr size_t piece = 96 << 10;  // larger pieces do not come from the heap
   std::array<void *, 5> pieces;
   for (void *&p : pieces) p = ::operator new(piece);
   for (void *p : pieces) ::operator delete(p);
 }
 
-/// The library and how many threads are in it. A fork waits until none is: its child would inherit their
-/// locks, the loader's among them, without the threads that give them up.
+/// The library, and the number of threads in it. A fork waits until no thread is inside: the child would
+/// inherit locks, the loader's among them, without the threads that release them.
 class Library {
  public:
   Library();
@@ -119,7 +120,7 @@ class Library {
   }
   void after_fork() { mutex_.unlock(); }
 
-  /// For threads that are in.
+  /// Returns the entry, for threads that have entered.
   CompileFn entry() {
     std::unique_lock lock(mutex_);
     if (opened_.valid()) {
@@ -134,7 +135,7 @@ class Library {
     return entry_;
   }
 
-  /// Without a thread, or memory for one, entry() opens the library.
+  /// Opens the library in a thread of its own. If no thread can be started, entry() opens the library.
   void open_early(const Target &target) {
     std::scoped_lock lock(mutex_);
     if (entry_ || has_opener_) return;
@@ -151,7 +152,7 @@ class Library {
   }
 
  private:
-  /// Tells once that the library is open, or at the end that it is not.
+  /// Announces once that the library is open, or at the end that it is not.
   struct Announcement {
     std::promise<CompileFn> &to;
     CompileFn entry = nullptr;
@@ -172,7 +173,7 @@ class Library {
       KwLlvmRequest prepare{id.c_str(), nullptr, &target, 0, 0};
       auto announce = [](void *to, const char *, size_t) { static_cast<Announcement *>(to)->make(); };
       if (opened.entry) opened.entry(&prepare, announce, &opened);
-    } catch (...) {  // entry() tries again and says what is wrong
+    } catch (...) {  // entry() tries again and reports the error
     }
     opened.make();
     leave();
@@ -200,7 +201,7 @@ Library::Library() {
          "no memory for the handlers of fork");
 }
 
-/// Keeps forks waiting while it exists: a thread is in the library.
+/// Keeps forks waiting as long as it exists: a thread is in the library.
 struct InUse {
   InUse() { library().enter(); }
   ~InUse() { library().leave(); }

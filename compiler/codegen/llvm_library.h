@@ -1,5 +1,5 @@
-// The way to libkernelwright_llvm.so: opened on the first compile from the directory of the core library,
-// never on a cache hit. The only place that knows its file name; holds no LLVM types.
+// Opens libkernelwright_llvm.so on the first compile, from the directory of the core library; never on a
+// cache hit. The only place that knows the file name; holds no LLVM types.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace kw {
 
 enum class LlvmWant : int32_t { object, ir, assembly };
 
-/// The object, IR text or assembly text of a function. Throws CompileError: E502 when the library cannot be
-/// opened, E503 when LLVM fails; std::bad_alloc when memory ends.
+/// Returns the object, IR text or assembly text of a function. Throws CompileError with E502 if the library
+/// cannot be opened, and with E503 if LLVM fails. Throws std::bad_alloc if there is no memory.
 std::string call_llvm(const Func &f, const Target &target, LlvmWant want);
 
 /// Starts to open the library and set up LLVM for `target` in a thread of its own, while the source is read.
@@ -20,7 +20,7 @@ std::string call_llvm(const Func &f, const Target &target, LlvmWant want);
 void open_llvm_early(const Target &target);
 
 /// Provokes one of LLVM's failure modes (see llvm_entry.h) in a compile of `f`; returns the contained error
-/// text. Throws std::bad_alloc where that is the failure.
+/// text. Throws std::bad_alloc if that is the failure.
 std::string provoke_llvm_fault(const Func &f, const Target &target, int32_t what);
 
 }  // namespace kw

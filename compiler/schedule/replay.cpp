@@ -19,7 +19,7 @@ class Replay {
   std::optional<RefusedLine> run(uint32_t source) {
     for (Loc line : directive_lines(sources_, source)) {
       bool is_version = behind_prefix(line, drop_short_sums);
-      // The first line without the prefix ends the version: lines behind it rewrite both forms.
+      // The first line without the prefix ends the version: lines after it rewrite both forms.
       if (is_version)
         begin_version(line);
       else

@@ -13,7 +13,7 @@ namespace {
 /// of these steps grows with the square of the statements. 100: chosen; 4,000 statements would take 6 s.
 constexpr size_t most_statements = 100;
 
-/// Builds W409. Quotes the line without the reason behind it, and names the buffer in the way if there is
+/// Builds W409. Quotes the line without the reason after it, and names the buffer in the way if there is
 /// one.
 Diagnostic unsound_plan(const std::string &kernel, const Rejection &step) {
   std::string line = step.line.substr(0, step.line.find("  #"));

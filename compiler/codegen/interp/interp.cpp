@@ -1,4 +1,4 @@
-// The tree-walking executor.
+// Walks the tree and executes it.
 #include "codegen/interp/interp.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Memory {
   std::vector<int64_t> strides;  // in elements
 };
 
-/// A store that runs in lanes, and the loops of its band, innermost first.
+/// A store in the order `lanes`, and the loops of its band, innermost first.
 struct LaneStore {
   const StmtNode *store;
   std::vector<const For *> band;
@@ -33,7 +33,7 @@ struct LaneStore {
 /// Returns whether a buffer is a mutable scalar.
 bool is_cell(const Buf &b) { return b->space == Space::registers && b->rank() == 0; }
 
-/// Ends execution from any depth: a fault, a cancellation, or a jump of the program.
+/// The way a statement ends: normally, by a jump, or, as `stop`, by a fault or a cancellation.
 enum class Flow : uint8_t { next, break_loop, continue_loop, stop };
 
 /// Executes one function for one set of arguments. Symbols, buffers and open sums live in maps keyed by their
@@ -55,7 +55,7 @@ class Interpreter {
     return result_;
   }
 
-  /// The value of a whole expression in the present state.
+  /// Evaluates a whole expression in the current state.
   Value expr(const Expr &e) {
     seen_.clear();
     return part(e);
@@ -68,7 +68,7 @@ class Interpreter {
   void set(const Sym &s, Value v) { values_[s.get()] = v; }
   int64_t integer(const Expr &e) { return to_int(part(e)); }
 
-  /// Makes a buffer known and evaluates its strides. Without strides of its own, a buffer is row-major.
+  /// Declares a buffer and evaluates its strides. Without strides of its own, a buffer is row-major.
   void declare(const Buf &b, char *base) {
     Memory m{base, std::vector<int64_t>(b->rank())};
     int64_t size = 1;
@@ -129,7 +129,7 @@ class Interpreter {
   };
   std::map<std::pair<Fn, DType>, Expansion> expansions_;
   std::unordered_map<const ExprNode *, Value> seen_;  ///< values of shared nodes of the present expression
-  const Store *redirected_ = nullptr;                 // its accumulator reads the lane
+  const Store *redirected_ = nullptr;                 // the store whose accumulator reads the lane
   Value lane_value_;
 };
 
@@ -145,7 +145,7 @@ Value Interpreter::binary(const Binary &n) {
   return apply(n.op, a, b);
 }
 
-/// Shared nodes are evaluated once: without that a chain of squares takes exponential time.
+/// Evaluates shared nodes once: else a chain of squares would take exponential time.
 Value Interpreter::part(const Expr &e) {
   bool shared = e.p.use_count() > 1 && !as<Const>(e) && !as<Ref>(e);
   if (!shared) return evaluated(e);
@@ -211,9 +211,9 @@ Flow Interpreter::statement(const Stmt &s) {
         set(n.sym, expr(n.value));
         return Flow::next;
       },
-      [&](const Alloc &n) {  // a mutable scalar: its cell outlives the scope, which nothing can tell
+      [&](const Alloc &n) {  // a mutable scalar: its cell outlives the scope, which nothing can observe
         Value &cell = cells_[n.buf.get()] = {
-            // unspecified contents are made conspicuous
+            // Unspecified contents are made conspicuous.
             n.buf->dtype, n.fill != Fill::none || n.buf->dtype == DType::b1 ? 0 : 0xCBCBCBCBu};
         declare(n.buf, reinterpret_cast<char *>(&cell.bits));
         return Flow::next;
@@ -245,7 +245,7 @@ Flow Interpreter::allocate(const Alloc &n) {
   for (const Expr &e : n.buf->extents) count *= std::max<int64_t>(0, integer(e));
   auto bytes = static_cast<size_t>(count) * item_size(n.buf->dtype);
   auto memory = std::make_unique<char[]>(bytes + 1);
-  // unspecified contents are made conspicuous, so that a missing fill shows
+  // Unspecified contents are made conspicuous, so that a missing fill shows.
   std::memset(memory.get(), n.fill != Fill::none ? 0 : 0xCB, bytes);
   if (n.buf->dtype == DType::b1 && n.fill == Fill::none) std::memset(memory.get(), 1, bytes);
   declare(n.buf, memory.get());
@@ -292,12 +292,12 @@ uint64_t Interpreter::trips(int64_t lo, int64_t hi, int64_t step) {
   return (span - 1) / size + 1;
 }
 
-/// Runs the iterations one by one, whatever the kind of the loop, and looks at the cancel flag after each.
+/// Runs the iterations one by one, whatever the kind of the loop, and polls the cancel flag after each.
 Flow Interpreter::iterate(const For &n) {
   seen_.clear();
   int64_t lo = integer(n.lo), hi = integer(n.hi);
   uint64_t count = trips(lo, hi, n.step), again = 0;
-  // an overlapped tail executes iterations twice: how many depends on the target, here as many as possible
+  // An overlapped tail executes iterations twice. How many depends on the target; here as many as possible.
   if (n.how.tail == Tail::overlapped || n.how.tail == Tail::overlapped_or_masked)
     again = std::min<uint64_t>(count, n.how.vector_width);
   for (uint64_t step = 0; step < count + again; ++step) {
@@ -312,7 +312,7 @@ Flow Interpreter::iterate(const For &n) {
   return Flow::next;
 }
 
-/// Runs a loop. The outermost loop of a band opens the lanes of its sums and folds them behind the last
+/// Runs a loop. The outermost loop of a band opens the lanes of its sums and folds them after the last
 /// iteration.
 Flow Interpreter::loop(const Stmt &, const For &n) {
   auto found = lanes_at_.find(&n);
@@ -356,7 +356,7 @@ void Interpreter::close_lanes(const std::vector<LaneStore> &stores) {
     if (open == open_.end()) continue;
     const auto &n = std::get<Store>(s.store->v);
     seen_.clear();
-    bool exists = n.index.empty();  // an element that no iteration reached need not
+    bool exists = n.index.empty();  // an element that no iteration reached may not exist
     if (exists || !open->second.empty()) {
       char *at = address(n.buf, n.index);
       write(at, open->second.finish(read(at, n.buf->dtype)));

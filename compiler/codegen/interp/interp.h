@@ -1,6 +1,6 @@
-// Executes IR directly: the living definition of its semantics and, beside CPython, the oracle of the other
-// back ends. Runs every function, loops of every kind, in source order of iterations; sums follow their
-// order marks. Elementary functions evaluate their expansions (transform/math). Not meant to be fast.
+// Executes IR directly. Defines the semantics of the IR and is, beside CPython, the oracle of the other back
+// ends. Executes loops of every kind in source order of iterations; sums follow their order marks. Elementary
+// functions evaluate their expansions (transform/math). Not meant to be fast.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace kw {
 
-/// The same words as the ABI of compiled kernels (core.md 2).
+/// The arguments of compiled kernels by their ABI (core.md 2), and a target.
 struct InterpArgs {
   void *const *data = nullptr;
   const int64_t *dims = nullptr;
   const uint64_t *scalars = nullptr;
   const volatile uint32_t *cancel = nullptr;
-  const Target *target = nullptr;  ///< whose expansions of elementary functions are meant; null: the host's
+  const Target *target = nullptr;  ///< selects the expansions of elementary functions; null: kernel_target()
 };
 struct InterpResult {
   int32_t status = 0;  ///< 0 ok, 1 fault, 2 cancelled

@@ -1,4 +1,4 @@
-// Folding of lanes and blocks.
+// Folds the lanes of blocks, and blocks.
 #include "codegen/interp/lanes.h"
 
 namespace kw {
@@ -15,7 +15,7 @@ Value RunningLanes::finish(const Value &before) {
   while (sums.size() > 1) {
     std::vector<Value> next;
     for (size_t i = 0; i + 1 < sums.size(); i += 2) next.push_back(apply(op_, sums[i], sums[i + 1]));
-    // the last of an odd number of blocks waits for the next round
+    // The last of an odd number of blocks waits for the next round.
     if (sums.size() % 2) next.push_back(sums.back());
     sums = std::move(next);
   }

@@ -1,5 +1,5 @@
-// The lane order of a sum or product (language.md 3): blocks of 4,096 elements, element k in lane k % 64,
-// lanes and then blocks folded pairwise. One RunningLanes is one entry of a reduced band.
+// The order `lanes` of a sum or product (language.md 3). Element k of a block of 4,096 goes to lane k % 64;
+// lanes and then blocks are folded pairwise. One RunningLanes holds the sum of one execution of a band.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ class RunningLanes {
   RunningLanes(DType dtype, bool is_product)
       : op_(is_product ? BinOp::mul : BinOp::add), identity_(from_double(dtype, is_product ? 1.0 : -0.0)) {}
 
-  /// The lane that element k accumulates into.
+  /// Returns the lane that element k accumulates into.
   Value &lane(int64_t k) {
     auto b = static_cast<size_t>(k / sum_block);
     while (blocks_.size() <= b) {

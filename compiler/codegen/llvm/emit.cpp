@@ -1,4 +1,4 @@
-// The frame of kw_entry: arguments, the workspace, and how it ends.
+// Emits the frame of kw_entry: its arguments, the workspace, and its returns.
 #include "codegen/llvm/emit.h"
 
 #include "analysis/cost.h"
@@ -14,7 +14,7 @@ using llvm::Function;
 namespace {
 
 /// Emits `i32 kw_entry(env, data, dims, scalars, workspace, fault)`, whose arguments runtime/abi.h describes.
-/// Returns of the emitted code: 0 for success, 1 for a fault, 2 for a cancelled run, 3 if memory is missing.
+/// The emitted code returns 0 for success, 1 for a fault, 2 for a cancelled run, 3 if memory is missing.
 class FunctionEmitter : public Emitter {
  public:
   using Emitter::Emitter;
@@ -23,7 +23,7 @@ class FunctionEmitter : public Emitter {
     signature();
     parameters();
     workspace();
-    // after the parameters and before the body: the sizes of all arguments decide whether this call streams
+    // The test for streams comes between the parameters and the body: it adds up the sizes of all arguments.
     streams().find();
     statements().emit(cx_.shared.func.body);
     streams().end();
@@ -69,7 +69,7 @@ class FunctionEmitter : public Emitter {
     for (const Param &p : f.params) {
       if (!p.sym) continue;
       DType t = p.sym->dtype;
-      // every scalar takes 64 bits of the array; a smaller type lies in the low bits
+      // Every scalar takes 64 bits of the array; a smaller type is in the low bits.
       V word = entry(scalars_, b_.getInt64Ty(), scalars++);
       V bits = b_.CreateTrunc(word, b_.getIntNTy(bit_width(t)));
       cx_.values[p.sym.get()] = is_float(t) ? b_.CreateBitCast(bits, ops().type(t), p.sym->name) : bits;
@@ -78,7 +78,7 @@ class FunctionEmitter : public Emitter {
       if (p.buf) statements().declare(p.buf, entry(data_, b_.getPtrTy(), tensors++, p.buf->sym->name));
   }
 
-  /// Every heap temporary outside parallel loops gets a fixed place in the workspace, computed once.
+  /// Gives every heap temporary outside parallel loops a fixed place in the workspace, computed once.
   void workspace() {
     V offset = b_.getInt64(0);
     for (const WorkspaceSlot &slot : plan_workspace(cx_.shared.func)) {

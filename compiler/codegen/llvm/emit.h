@@ -1,5 +1,6 @@
-// IR → an llvm::Module with one exported function, kw_entry. Emits code in source order; a loop of the kind
-// vector runs several iterations at once, a parallel one on several threads, others run serially.
+// Emits a function as an llvm::Module with one exported function, kw_entry. Code is in source order. A vector
+// loop runs several iterations at once, a parallel loop runs on several threads, and an unroll loop holds
+// several copies of its body. All other loops run one iteration at a time.
 #pragma once
 
 #include "codegen/llvm/emit/emitter.h"

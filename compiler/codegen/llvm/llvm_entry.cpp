@@ -1,5 +1,5 @@
-// The C entry and the containment of LLVM's failures (core.md 2): error diagnostics are caught by a callback,
-// fatal errors and the end of memory jump here.
+// The C entry and the containment of LLVM's failures (core.md 2). A callback catches error diagnostics; fatal
+// errors and missing memory jump here.
 #include <llvm/Target/TargetMachine.h>
 
 #include "codegen/llvm/llvm_entry.h"
@@ -29,15 +29,15 @@ namespace kw {
 
 namespace {
 
-/// LLVM registers its parts under locks and flags that nobody takes back where memory ends amidst it; whoever
-/// comes next waits for ever. So it sets itself up where there is memory for that: three times what it takes
-/// on x86-64.
+/// Bytes that must be free before LLVM is set up: three times what the set-up takes on x86-64. LLVM registers
+/// its parts under locks and flags. If memory ends meanwhile, nobody releases these, and the next thread
+/// waits for ever.
 constexpr size_t memory_of_set_up = size_t{32} << 20;
 
 /// Writers that no compile uses at present. Making one takes longer than lowering a small kernel.
 class Writers {
  public:
-  /// Waits for one that is being made early.
+  /// Returns an idle writer or a new one. Waits for a writer that is being made early.
   std::unique_ptr<ObjectWriter> take(const Target &target) {
     std::string name = name_of(target);
     {
@@ -60,7 +60,7 @@ class Writers {
     } catch (const std::bad_alloc &) {  // the next compile makes its own
     }
   }
-  /// Makes one that nobody has asked for; `announce` is called when whoever asks would wait for it.
+  /// Makes a writer before a compile needs it. Calls `announce` as soon as take() would wait for this writer.
   template <class F>
   void make_early(const Target &target, F announce) {
     {
@@ -71,7 +71,7 @@ class Writers {
     std::unique_ptr<ObjectWriter> made;
     try {
       made = make(target);
-    } catch (const std::exception &) {  // take() meets it again and tells it
+    } catch (const std::exception &) {  // take() meets the error again and reports it
     }
     if (made) give_back(target, std::move(made));
     {
@@ -92,7 +92,7 @@ class Writers {
   static std::string name_of(const Target &target) { return cat(target.triple, " ", target.feature_text()); }
   std::mutex mutex_;
   std::condition_variable came_;
-  std::string coming_;  // empty: none
+  std::string coming_;  // the target of the writer being made; empty: none
   std::vector<std::pair<std::string, std::unique_ptr<ObjectWriter>>> idle_;
 };
 
@@ -101,8 +101,7 @@ Writers &writers() {
   return *all;
 }
 
-/// What one compile collects; on a fatal error it is leaked, with context and writer, whose state is
-/// unknown.
+/// The data of one compile. On a fatal error it is leaked, with context and writer, whose state is unknown.
 struct Compilation {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
@@ -110,7 +109,7 @@ struct Compilation {
   std::string errors, result;
 };
 
-/// Where a thread goes on when LLVM cannot.
+/// The place where a thread continues when LLVM cannot.
 struct Escape {
   std::jmp_buf here;
   std::string *text = nullptr;
@@ -125,7 +124,7 @@ void on_fatal(void *, const char *reason, bool) {
 }
 
 /// Called by LLVM's own allocations and by this library's `operator new`. LLVM is compiled without exceptions
-/// and by itself ends the process.
+/// and would end the process.
 [[noreturn]] void on_no_memory() {
   if (!escape) throw std::bad_alloc();
   escape->no_memory = true;
@@ -157,7 +156,8 @@ struct CollectDiagnostics : llvm::DiagnosticHandler {
   std::string &errors_;
 };
 
-/// Code generation crashes, or makes code of any meaning, where a value is used outside of its dominance.
+/// Verifies the module. Code generation crashes, or emits arbitrary code, if a value is used outside of its
+/// dominance.
 void verify_module(const llvm::Module &module) {
   std::string wrong;
   llvm::raw_string_ostream text(wrong);
@@ -195,10 +195,11 @@ void compile(const KwLlvmRequest &request, Compilation &c) {
   c.result = c.writer->write(*c.module, static_cast<KwLlvmWant>(request.want));
 }
 
-/// not_begun: memory ended before LLVM was asked for anything that it could leave half done.
+/// `not_begun`: memory ended before LLVM was asked for anything that it could leave half done.
 enum class Ended : uint8_t { returned, fatal, no_memory, not_begun };
 
-/// Everything between here and the code that fails may be skipped by longjmp; it owns nothing but `c`.
+/// Compiles so that LLVM can jump back here. longjmp may skip everything in between, which therefore owns
+/// nothing but `c`.
 Ended guarded_compile(const KwLlvmRequest &request, Compilation *c, std::string &error) {
   Escape here;
   here.text = &error;
@@ -246,7 +247,7 @@ extern "C" int32_t kw_llvm_compile(const KwLlvmRequest *request, KwLlvmReceive r
     if (ended == kw::Ended::no_memory || ended == kw::Ended::not_begun) return 3;
     bool returned = ended == kw::Ended::returned;
     std::string result = returned ? std::move(c->result) : std::string();
-    bool is_clean = returned && error.empty();  // what met an error is not used again
+    bool is_clean = returned && error.empty();  // a writer that met an error is not used again
     if (is_clean) kw::writers().give_back(*request->target, std::move(c->writer));
     if (returned) delete c;
     const std::string &out = is_clean ? result : error;

@@ -1,5 +1,5 @@
-// The one function that libkernelwright_llvm.so exports, and the data that crosses it. Everything is plain:
-// no exception, no LLVM type and no allocation of one side freed by the other.
+// The one function that libkernelwright_llvm.so exports, and the data that crosses the boundary. The data is
+// plain: no exception, no LLVM type, and no allocation of one side that the other frees.
 #pragma once
 
 #include <cstddef>
@@ -24,19 +24,20 @@ enum KwLlvmProvoke : int32_t {
 };
 
 struct KwLlvmRequest {
-  const char *build_id;  ///< of the caller; must equal the library's, since IR crosses as it lies in memory
-  const kw::Func *func;  ///< null: only set LLVM up for the target, which a compile beside it waits for
+  const char *build_id;  ///< the caller's; must equal the library's, since IR crosses in its memory layout
+  const kw::Func *func;  ///< null: only sets LLVM up for the target; compiles wait for that
   const kw::Target *target;
   int32_t want;
   int32_t provoke;
 };
 
-/// Receives the result (or the error text) while the call runs; without a function, nothing: it is called
-/// when other calls may come.
+/// Receives the result or the error text while the call runs. If the request has no function, it is called
+/// without data as soon as other calls may come.
 typedef void (*KwLlvmReceive)(void *context, const char *data, size_t size);
 
-/// 0: `receive` got the bytes; 1: it got the text of an error, after which the library works on; 2: the same,
-/// and the caller is of another build, so nothing was read; 3: there was no memory, and it got nothing.
+/// Returns 0 if `receive` got the bytes, and 1 if it got an error text, after which the library works on.
+/// Returns 2 if it got an error text because the caller is of another build; nothing else was read. Returns 3
+/// if there was no memory, and `receive` got nothing.
 KW_EXPORT int32_t kw_llvm_compile(const KwLlvmRequest *request, KwLlvmReceive receive,
                                   void *context) noexcept;
 }

@@ -1,5 +1,5 @@
-// Target machine and the short pass pipeline (design.md 5: EarlyCSE and the code generator; no PassBuilder,
-// no ORC).
+// Makes the target machine and the short pass pipeline (design.md 5: EarlyCSE and the code generator; no
+// PassBuilder, no ORC).
 #include <llvm/Target/TargetMachine.h>
 
 #include "codegen/llvm/object.h"
@@ -40,9 +40,9 @@ static void initialize_once() {
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
-    // Addresses come as a row and a place in it, and x86 adds them for nothing: reducing them to pointers
-    // that step (lsr) costs a quarter of the compile time and gains nothing. The others look for what our IR
-    // never holds.
+    // Addresses come as a row and a place in it, which x86 adds at no cost. Reducing them to pointers that
+    // step (lsr) costs a quarter of the compile time and gains nothing. The other passes look for code that
+    // the emitters never make.
     auto &options = llvm::cl::getRegisteredOptions();  // parsing a command line looks at all of them
     for (llvm::StringRef name : {"disable-lsr", "disable-mergeicmps", "disable-constant-hoisting",
                                  "disable-partial-libcall-inlining", "disable-replace-with-vec-lib"}) {
@@ -64,9 +64,9 @@ static std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
 #endif
   ensure(found != nullptr, cat("LLVM knows no target ", target.triple, ": ", error));
   llvm::TargetOptions options;
-  // fuse_fma has fused by the rule of the language; LLVM must not fuse more
+  // fuse_fma has fused by the rule of the language; LLVM must not fuse more.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  options.EmitStackSizeSection = true;  // the loader tells how much stack the code takes
+  options.EmitStackSizeSection = true;  // the loader reports how much stack the code takes
 #if LLVM_VERSION_MAJOR >= 21
   auto *machine = found->createTargetMachine(triple, "", target.feature_text(), options, llvm::Reloc::PIC_,
                                              llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default);
@@ -80,11 +80,10 @@ static std::unique_ptr<llvm::TargetMachine> make_machine(const Target &target) {
 }
 
 #if LLVM_VERSION_MAJOR >= 22
-/// Takes passes for a list and leaves out those that look for what our IR never holds: exceptions, garbage
-/// collection, tiles, variable frames, hardening, profiles, debug values; and one that keeps vector constants
-/// short in memory, for which it sorts a large table. Together they cost a tenth of a small compile and more
-/// of the first one, which also fetches their code. A name that LLVM changes costs that time again, nothing
-/// else.
+/// Adds passes to a list, except those for code that the emitters never make: exceptions, garbage collection,
+/// tiles, variable frames, hardening, profiles, debug values. Also leaves out the pass that shortens vector
+/// constants in memory, for which it sorts a large table. Together these cost a tenth of a small compile, and
+/// more of the first one, which also loads their code. If LLVM renames a pass, only that time is lost.
 class UsefulPasses : public llvm::legacy::PassManagerBase {
  public:
   UsefulPasses(llvm::legacy::PassManagerBase &list, bool keeps_blocks)
@@ -140,11 +139,11 @@ class UsefulPasses : public llvm::legacy::PassManagerBase {
   bool keeps_blocks_;
 };
 
-/// What addPassesToEmitFile does, less the useless passes and two more kinds: those that LLVM lets us leave
-/// out by their address, which a compiler checks, and those behind StackColoring, whose gain in our loops is
-/// less than the time they take. For long bodies also less the passes with quadratic time: the scheduler,
-/// which compares all accesses of a block, and the motion of constants out of a loop, which the register
-/// allocator must then split again.
+/// Adds the passes of addPassesToEmitFile, except the useless ones and two more kinds. Both are named by
+/// their address, which a compiler checks. The first kind is for code that the emitters never make. The
+/// second kind, from StackColoring on, gains less in our loops than the time it takes. Long bodies also do
+/// without two passes of quadratic time. The scheduler compares all accesses of a block. The motion of
+/// constants out of a loop makes values that the register allocator must split again.
 static bool add_code_generator(llvm::legacy::PassManager &passes, llvm::TargetMachine &machine,
                                llvm::raw_pwrite_stream &out, llvm::CodeGenFileType kind, bool long_bodies) {
   auto *info = new llvm::MachineModuleInfoWrapperPass(&machine);  // owned by `passes`, like the configuration
@@ -195,7 +194,7 @@ static bool add_code_generator(llvm::legacy::PassManager &passes, llvm::TargetMa
 }
 #endif
 
-/// The most instructions of a block outside of loops or of a loop without those inside it.
+/// Returns the most instructions of a block outside of loops, or of a loop without its inner loops.
 static size_t longest_body(llvm::Function &f) {
   llvm::DominatorTree tree(f);
   llvm::LoopInfo loops(tree);
@@ -208,7 +207,8 @@ static size_t longest_body(llvm::Function &f) {
   return most;
 }
 
-/// Whether passes whose time grows with the square of a body's length would take longer than all others.
+/// Returns whether passes whose time grows with the square of a body's length would take longer than all
+/// others.
 static bool has_long_body(llvm::Module &module) {
   constexpr size_t limit = 1000;  // 100 statements in a loop: the scheduler takes 10 ms of 40
   return std::any_of(module.begin(), module.end(), [](llvm::Function &f) {
@@ -216,11 +216,11 @@ static bool has_long_body(llvm::Module &module) {
   });
 }
 
-/// Cuts straight code into blocks of a length that LLVM is made for. Instruction selection looks at all uses
-/// of a constant within a block for each of them, and the two-address pass follows each value through the
-/// block: a chain of 20,000 statements took 70 seconds, and takes 3 in blocks of 1,000 instructions.
+/// Splits straight-line code into blocks of a length that LLVM is made for. For each use of a constant,
+/// instruction selection looks at all its uses in the block. The two-address pass follows each value through
+/// the block. A chain of 20,000 statements took 70 seconds, and takes 3 in blocks of 1,000 instructions.
 static void cut_long_blocks(llvm::Module &module) {
-  // instructions of a block. Chosen: see the times above
+  // Most instructions of a block. Chosen: see the times above.
   constexpr size_t longest = 1000;
   std::vector<llvm::Instruction *> cuts;
   for (llvm::Function &f : module)
@@ -234,8 +234,8 @@ static void cut_long_blocks(llvm::Module &module) {
   for (auto cut = cuts.rbegin(); cut != cuts.rend(); ++cut) (*cut)->getParent()->splitBasicBlock(*cut);
 }
 
-/// Code that runs once in a call, or when a check fails, is compiled for speed of compilation: functions
-/// without loops that hand loops to threads, a fifth of the code of a small kernel, and cold ones.
+/// Saves compile time for code that runs once in a call, or only if a check fails. These are functions
+/// without loops that hand loops to threads, a fifth of the code of a small kernel, and cold functions.
 class FastCompile : public llvm::FunctionPass {
  public:
   static inline char ID = 0;
@@ -251,7 +251,7 @@ class FastCompile : public llvm::FunctionPass {
     if (hands_over) llvm::FindFunctionBackedges(f, backwards);
     bool hurries = f.hasFnAttribute(llvm::Attribute::Cold) || (hands_over && backwards.empty());
     if (hurries) f.addFnAttr(llvm::Attribute::OptimizeNone);
-    if (hurries) f.addFnAttr(llvm::Attribute::NoInline);  // goes with it
+    if (hurries) f.addFnAttr(llvm::Attribute::NoInline);  // OptimizeNone requires it
     return hurries;
   }
 };
@@ -271,7 +271,7 @@ void prepare_module(llvm::Module &module, const Target &target) {
 #endif
 }
 
-/// A list of passes and where its last one writes; it may run many times.
+/// A list of passes, and the buffer that the last one writes to. The list may run many times.
 struct ObjectWriter::Passes {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out{bytes};
@@ -284,7 +284,8 @@ ObjectWriter::~ObjectWriter() = default;
 
 std::unique_ptr<ObjectWriter::Passes> ObjectWriter::passes(KwLlvmWant want, bool long_bodies) const {
   auto p = std::make_unique<Passes>();
-  // before the first pass that asks what the machine can do: else masked accesses are taken to pieces
+  // This comes before the first pass that asks what the machine can do. Else masked accesses are split into
+  // scalars.
   p->list.add(llvm::createTargetTransformInfoWrapperPass(machine_->getTargetIRAnalysis()));
   p->list.add(llvm::createPromoteMemoryToRegisterPass());
   p->list.add(llvm::createEarlyCSEPass(false));

@@ -1,5 +1,5 @@
-// llvm::Module → ELF bytes or text through a few passes and the code generator. Owns target set-up; emits no
-// IR.
+// Compiles an llvm::Module to ELF bytes or text, by a few passes and the code generator. Sets LLVM up for the
+// target; emits no IR.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -12,18 +12,18 @@
 
 namespace kw {
 
-/// Tells a module what it is for; comes before code is put into it. Throws an internal error when LLVM does
-/// not know the triple.
+/// Sets the triple and the data layout of a module, before code is added. Throws an internal error if LLVM
+/// does not know the triple.
 void prepare_module(llvm::Module &module, const Target &target);
 
-/// Turns modules into objects for one target, one at a time; its owner may change threads in between. The
-/// passes for objects are set up once: that is a tenth of a small compile.
+/// Compiles modules for one target, one at a time; its owner may change threads in between. The passes for
+/// objects are set up once, since that takes a tenth of a small compile.
 class ObjectWriter {
  public:
-  /// Throws an internal error when LLVM does not know the triple.
+  /// Throws an internal error if LLVM does not know the triple.
   explicit ObjectWriter(const Target &target);
   ~ObjectWriter();
-  /// mem2reg, EarlyCSE and code generation; the text forms are for reading.
+  /// Runs mem2reg, EarlyCSE and code generation. The text forms are for reading.
   std::string write(llvm::Module &module, KwLlvmWant want);
 
  private:

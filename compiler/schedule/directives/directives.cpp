@@ -349,7 +349,7 @@ class LineParser {
     return static_cast<size_t>(found - names.begin());
   }
 
-  /// Reads `word` and the number behind it.
+  /// Reads `word` and the number after it.
   int64_t size(std::string_view word) {
     expect(word);
     return number();

@@ -1,4 +1,4 @@
-// The handles, where all emitters are complete types.
+// Defines the handles, where all emitters are complete types.
 #include "codegen/llvm/emit/emitter.h"
 
 #include "codegen/llvm/emit/loops.h"

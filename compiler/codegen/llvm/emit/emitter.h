@@ -37,12 +37,13 @@ class Emitter {
   RegionEmitter regions() const;
 
   const Target &target() const { return cx_.shared.target; }
-  /// The value of an expression that no pass has seen: of the extents of a buffer, or of the workspace.
+  /// Emits an expression that no pass has lowered: an extent of a buffer, a size in the workspace, or a trip
+  /// count.
   V value_of_size(const Expr &e) const;
   llvm::BasicBlock *block(const char *name) const {
     return llvm::BasicBlock::Create(b_.getContext(), name, cx_.fn);
   }
-  /// A variable on the stack, made at the entry of the function.
+  /// Makes a stack variable at the entry of the function.
   llvm::AllocaInst *stack_variable(llvm::Type *t, const llvm::Twine &name) const {
     return llvm::IRBuilder<>(cx_.entry, cx_.entry->begin()).CreateAlloca(t, nullptr, name);
   }
@@ -54,7 +55,7 @@ class Emitter {
   llvm::IRBuilder<> &b_;
 };
 
-/// Attributes that every function of a kernel has.
+/// Sets the attributes that every function of a kernel has.
 void set_attributes(llvm::Function &fn, const Target &target);
 
 }  // namespace kw

@@ -1,4 +1,4 @@
-// Vectors of the group as rows, and the shuffles that pick the lanes from them.
+// Loads the vectors of a group as rows, and picks the lanes from them by shuffles.
 #include "codegen/llvm/emit/interleaved_load.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ llvm::Value *InterleavedLoadEmitter::emit(const Load &n, const VectorPlace &own)
     rows.first = b_.CreateGEP(rows.element, rows.first, ops().signed_word(rows.step * (int64_t{count} - 1)));
   std::vector<V> parts;
   for (uint32_t from = 0; from < count; from += rows.row) parts.push_back(lanes_from(rows, element, from));
-  // joins vectors of one row each, pairwise, to a vector of all lanes
+  // Joins vectors of one row each, pairwise, to a vector of all lanes.
   for (uint32_t length = rows.row; parts.size() > 1; length *= 2) {
     std::vector<int> both(2 * length);
     std::iota(both.begin(), both.end(), 0);
@@ -38,12 +38,13 @@ llvm::Value *InterleavedLoadEmitter::emit(const Load &n, const VectorPlace &own)
   return parts[0];
 }
 
-/// From the first element of all lanes to behind the last one.
+/// Returns the number of elements from the first element of all lanes to the last one, inclusive.
 uint32_t InterleavedLoadEmitter::extent_of(const Rows &rows) const {
   return (vec_.count - 1) * static_cast<uint32_t>(std::abs(rows.step)) + rows.size;
 }
 
-/// Where a row begins. The last one would end behind the last element; without a mask it begins earlier.
+/// Returns the first element of a row. The last row would end after the last element; without a mask it
+/// begins earlier.
 uint32_t InterleavedLoadEmitter::begin_of_row(const Rows &rows, uint32_t number) const {
   uint32_t begin = number * rows.row;
   return vec_.mask ? begin : std::min(begin, extent_of(rows) - rows.row);
@@ -61,7 +62,8 @@ llvm::Value *InterleavedLoadEmitter::row_in_memory(Rows &rows, uint32_t number) 
   return rows.loaded[number] = out;
 }
 
-/// Of a row the elements in the windows of lanes that run, or all between them where these are the first.
+/// Returns the mask of a row: the elements in the windows of active lanes. If the first lanes are active, the
+/// elements between these windows are included.
 llvm::Value *InterleavedLoadEmitter::mask_of(const Rows &rows, uint32_t number) {
   auto step = static_cast<uint32_t>(std::abs(rows.step));
   uint32_t count = vec_.count;
@@ -80,14 +82,14 @@ llvm::Value *InterleavedLoadEmitter::mask_of(const Rows &rows, uint32_t number) 
   return b_.CreateShuffleVector(vec_.mask, llvm::Constant::getNullValue(vec_.mask->getType()), lanes);
 }
 
-/// An element of the windows of as many lanes as a row has elements, beginning with lane `from`.
+/// Returns one element of the windows of as many lanes as a row has elements, beginning with lane `from`.
 llvm::Value *InterleavedLoadEmitter::lanes_from(Rows &rows, uint32_t element, uint32_t from) {
   auto step = static_cast<uint32_t>(std::abs(rows.step));
   struct Piece {
     V value;
-    std::vector<int> at;  ///< of each lane its element, or -1
+    std::vector<int> at;  ///< the element of each lane, or -1
   };
-  // of each row that holds a wanted element: for each lane the position there, or -1
+  // For each row that holds a wanted element: the position of each lane's element in it, or -1.
   std::map<uint32_t, std::vector<int>> places;
   for (uint32_t l = 0; l < rows.row; ++l) {
     uint32_t window = rows.step > 0 ? from + l : vec_.count - 1 - from - l;
@@ -98,7 +100,7 @@ llvm::Value *InterleavedLoadEmitter::lanes_from(Rows &rows, uint32_t element, ui
   std::vector<Piece> pieces;
   for (auto &[number, at] : places) pieces.push_back({row_in_memory(rows, number), std::move(at)});
   if (pieces.size() == 1) return b_.CreateShuffleVector(pieces[0].value, pieces[0].at);
-  // a shuffle takes two registers, so pieces join pairwise until one holds all lanes
+  // A shuffle takes two registers, so pieces join pairwise until one holds all lanes.
   while (pieces.size() > 1) {
     std::vector<Piece> fewer;
     for (size_t i = 0; i + 1 < pieces.size(); i += 2) {

@@ -1,6 +1,6 @@
-// Loads whose lanes lie two to four elements apart: contiguous vectors that hold them all, then shuffles.
-// Nothing is read that lies before the first or behind the last element of an active lane. Loads of one group
-// (analysis/vector/interleaved_loads) ask for the same vectors, which become one as common subexpressions.
+// Emits loads with a stride of two to four elements: contiguous vectors that contain all lanes, then
+// shuffles. Reads nothing before the first or after the last element of an active lane. Loads of one group
+// (analysis/vector/interleaved_loads) emit the same vectors, which LLVM merges as common subexpressions.
 #pragma once
 
 #include <unordered_map>
@@ -17,8 +17,8 @@ class InterleavedLoadEmitter : public Emitter {
   V emit(const Load &n, const VectorPlace &own);
 
  private:
-  /// Windows of `size` elements, one for each lane and `step` elements apart, cut into rows of `row`
-  /// elements.
+  /// Windows of `size` elements, one for each lane, with a stride of `step` elements. Memory is loaded in
+  /// rows of `row` elements.
   struct Rows {
     V first;  ///< the element lowest in memory
     llvm::Type *element;

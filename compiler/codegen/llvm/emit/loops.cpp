@@ -1,5 +1,5 @@
-// Control flow of loops. A loop in an innermost place polls between stretches of iterations, others after
-// each.
+// Emits the control flow of loops. An innermost loop polls after each poll_interval iterations, any other
+// loop after each iteration.
 #include "codegen/llvm/emit/loops.h"
 
 #include "analysis/vector/row_collapse.h"
@@ -31,7 +31,7 @@ constexpr int64_t poll_interval = int64_t{1} << 20;
 
 }  // namespace
 
-/// Both sides of the count's select are cheap and cannot trap, so no branch is needed.
+/// Makes both sides of the count's select eager: they are cheap and cannot trap, so no branch is needed.
 llvm::Value *LoopEmitter::trip_count(const Expr &lo, const Expr &hi, int64_t step) {
   Expr count = rewrite(trips_between(lo, hi, step), [](const Select &n, const Expr &e) {
     return make_expr(e.dtype(), e.loc(), Select{n.cond, n.yes, n.no, true, true});  // cheaper than a branch
@@ -48,7 +48,7 @@ llvm::Value *LoopEmitter::iteration(const For &n, V lo, V k) {
   return value;
 }
 
-/// Goes on at `on` unless the run is cancelled.
+/// Branches to `on` unless the run is cancelled.
 void LoopEmitter::poll(BasicBlock *on) {
   V flag = b_.CreateLoad(b_.getInt32Ty(), cx_.cancel, true);
   b_.CreateCondBr(b_.CreateICmpNE(flag, b_.getInt32(0)), cx_.cancelled, on);
@@ -69,9 +69,9 @@ void LoopEmitter::emit(const For &n) {
   cx_.memo.clear();
 }
 
-/// `trips` iterations in this function, the first with the value `lo`.
+/// Emits `trips` iterations in this function; the iterator of the first one is `lo`.
 void LoopEmitter::iterations(const For &n, V lo, V trips) {
-  // Blocks that are made from here on belong to the loop; hoist_invariants finds them behind `last`.
+  // Blocks that are made from here on belong to the loop; hoist_invariants finds them after `last`.
   BasicBlock *last = &cx_.fn->back(), *before = b_.GetInsertBlock();
   std::optional<VectorizationAnalysis> view;
   std::optional<InterleavedLoads> loads;
@@ -99,7 +99,7 @@ void LoopEmitter::iterations(const For &n, V lo, V trips) {
   hoist_invariants(last, before);
 }
 
-/// Looks at the cancel flag after each iteration, or never.
+/// Polls the cancel flag after each iteration, or never.
 void LoopEmitter::plain_loop(const For &n, V lo, V trips, bool polls) {
   BasicBlock *before = b_.GetInsertBlock(), *body = block("loop"), *done = block("done");
   auto *count = llvm::dyn_cast<ConstantInt>(trips);
@@ -123,7 +123,7 @@ void LoopEmitter::plain_loop(const For &n, V lo, V trips, bool polls) {
   b_.SetInsertPoint(done);
 }
 
-/// Writes `how.unroll` copies of the body one after the other, then a loop over the remaining iterations.
+/// Emits `how.unroll` copies of the body one after the other, then a loop over the remaining iterations.
 void LoopEmitter::unrolled_loop(const For &n, V lo, V trips) {
   auto copies = [&](auto place) {
     for (uint32_t c = 0; c < n.how.unroll; ++c) {
@@ -146,15 +146,15 @@ void LoopEmitter::unrolled_loop(const For &n, V lo, V trips) {
   plain_loop(n, iteration(n, lo, whole), b_.CreateSub(trips, whole), polls);
 }
 
-/// Returns whether a loop runs a few iterations at most. It does not look at the cancel flag; the loops
-/// around it do.
+/// Returns whether a loop runs a few iterations at most. Such a loop does not poll; the loops around it do.
 bool LoopEmitter::is_short(const For &n, V trips) const {
   if (auto *count = llvm::dyn_cast<ConstantInt>(trips))
     return count->getZExtValue() <= max_trips_without_poll;
   return !exceeds_plan(n) && n.how.max_trips > 0 && n.how.max_trips <= max_trips_without_poll;
 }
 
-/// Iterations from, from + 1, … below to, `copies` at a time; from < to, and their difference is a multiple.
+/// Emits iterations from, from + 1, … below to, `copies` at a time. Requires from < to, with a difference
+/// that is a multiple of `copies`.
 void LoopEmitter::run_of_iterations(const For &n, V lo, V from, V to, uint32_t copies, BasicBlock *done) {
   BasicBlock *before = b_.GetInsertBlock(), *body = block("loop"), *end = block("end");
   b_.CreateBr(body);
@@ -173,13 +173,14 @@ void LoopEmitter::run_of_iterations(const For &n, V lo, V from, V to, uint32_t c
   cx_.memo.clear();
 }
 
-/// Iterations from, from + 1, … below to, several at a time as long as that goes; from < to.
+/// Emits iterations from, from + 1, … below to, `how.unroll` at a time, then the remaining ones. Requires
+/// from < to.
 void LoopEmitter::copied_iterations(const For &n, V lo, V from, V to, BasicBlock *done) {
   uint32_t copies = std::max(n.how.unroll, 1u);
   if (copies == 1) return run_of_iterations(n, lo, from, to, 1, done);
   BasicBlock *several = block("several"), *rest = block("rest"), *one = block("one"), *ran = block("ran");
   V span = b_.CreateSub(to, from);
-  // the mask rounds down to a multiple; it needs a power of two
+  // The mask rounds down to a multiple of the copies, which are a power of two.
   V whole = b_.CreateAdd(from, b_.CreateAnd(span, ~uint64_t{copies - 1}));
   b_.CreateCondBr(b_.CreateICmpEQ(from, whole), rest, several);
   b_.SetInsertPoint(several);
@@ -193,7 +194,7 @@ void LoopEmitter::copied_iterations(const For &n, V lo, V from, V to, BasicBlock
   b_.SetInsertPoint(ran);
 }
 
-/// A loop that ends before a poll is due.
+/// Emits a loop that ends before a poll is due.
 void LoopEmitter::short_loop(const For &n, V lo, V trips) {
   BasicBlock *some = block("some"), *done = block("done");
   V zero = b_.getInt64(0);
@@ -204,7 +205,7 @@ void LoopEmitter::short_loop(const For &n, V lo, V trips) {
   b_.SetInsertPoint(done);
 }
 
-/// Runs in stretches of poll_interval iterations, so that the loop itself has no poll.
+/// Strip-mines the loop by poll_interval, so that the inner loop has no poll.
 void LoopEmitter::inner_loop(const For &n, V lo, V trips) {
   // for start in 0, P, 2 P, … below trips:                   P is poll_interval
   //     for k in start … min(start + P, trips): body
@@ -226,7 +227,7 @@ void LoopEmitter::inner_loop(const For &n, V lo, V trips) {
   b_.SetInsertPoint(done);
 }
 
-/// Calls body(from) if that is below to.
+/// Emits body(from), which executes if from < to.
 void LoopEmitter::in_one_chunk(V from, V to, llvm::function_ref<void(V)> body) {
   BasicBlock *chunk = block("vector"), *done = block("done");
   b_.CreateCondBr(b_.CreateICmpULT(from, to), chunk, done);
@@ -237,8 +238,8 @@ void LoopEmitter::in_one_chunk(V from, V to, llvm::function_ref<void(V)> body) {
   cx_.memo.clear();
 }
 
-/// Fills the block `at.body`, which `at.before` enters, and goes on at `at.after`. Calls body(k) once at
-/// least.
+/// Emits a loop in the block `at.body`, entered from `at.before` and left to `at.after`. Executes body(k) at
+/// least once.
 void LoopEmitter::repeat(const RepeatedBlock &at, V from, V to, uint32_t size,
                          llvm::function_ref<void(V)> body) {
   b_.SetInsertPoint(at.body);
@@ -250,7 +251,8 @@ void LoopEmitter::repeat(const RepeatedBlock &at, V from, V to, uint32_t size,
   b_.CreateCondBr(b_.CreateICmpULT(next, to), at.body, at.after);
 }
 
-/// Calls body(k) for k = from, from + size, … below to, which are few.
+/// Emits body(k), which executes for k = from, from + size, … below to. These are few: the loop does not
+/// poll.
 void LoopEmitter::in_few_chunks(V from, V to, uint32_t size, llvm::function_ref<void(V)> body) {
   BasicBlock *before = b_.GetInsertBlock(), *chunk = block("vectors"), *done = block("done");
   b_.CreateCondBr(b_.CreateICmpULT(from, to), chunk, done);
@@ -259,12 +261,12 @@ void LoopEmitter::in_few_chunks(V from, V to, uint32_t size, llvm::function_ref<
   cx_.memo.clear();
 }
 
-/// Calls body(k) for k = from, from + size, … below to. Looks at the cancel flag after each chunk, or after
-/// stretches of them.
+/// Emits body(k), which executes for k = from, from + size, … below to. Polls after each chunk, or after
+/// poll_interval iterations.
 void LoopEmitter::in_chunks(V from, V to, uint32_t size, bool polls, llvm::function_ref<void(V)> body) {
   BasicBlock *before = b_.GetInsertBlock(), *stretch = block("stretch"), *chunk = block("vectors"),
              *end = block("end"), *more = block("more"), *done = block("done");
-  // the first stretch ends at a place that loops around this one do not change
+  // The limit of the first sub-range is invariant in the loops around this one.
   V reach = b_.getInt64(polls ? size : poll_interval);
   V first_limit =
       b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, to, b_.CreateAdd(from, reach, "", true, true));
@@ -286,7 +288,7 @@ void LoopEmitter::in_chunks(V from, V to, uint32_t size, bool polls, llvm::funct
   cx_.memo.clear();
 }
 
-/// Rows one by one, or as one row where they lie end to end. Rows of a constant length have code of their
+/// Emits rows one by one, or as one row if they lie end to end. Rows of a constant length have code of their
 /// own.
 void LoopEmitter::flattened_loop(const For &rows, V lo, V trips) {
   const For *row = row_of(rows, cx_.status != nullptr);
@@ -294,7 +296,7 @@ void LoopEmitter::flattened_loop(const For &rows, V lo, V trips) {
   //     for i in rows: for j in row: f(i, j)   →   for j in row of length · rows: f(first row, j)
   ensure(row, cat("the loop over '", rows.iter->name, "' is flattened, but runs over no rows"));
   V one = b_.getInt64(1);
-  V length = trip_count(const_int(0), as<For>(rows.body)->hi, 1);  // of a row, which may run in blocks
+  V length = trip_count(const_int(0), as<For>(rows.body)->hi, 1);  // of a row; the row may run in blocks
   // A thread that runs a piece of each row cannot join rows. Arrays must have rows without a gap between
   // them.
   V joined = cx_.sub_range.is_whole ? cx_.sub_range.is_whole : b_.getTrue();

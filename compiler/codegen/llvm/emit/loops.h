@@ -1,5 +1,5 @@
-// Loops of the kinds serial and unroll, and what all kinds share: trip counts, iterations and polls of the
-// cancel flag.
+// Emits loops of the kinds serial and unroll, and what all kinds share: trip counts, iterations and polls of
+// the cancel flag.
 #pragma once
 
 #include "codegen/llvm/emit/emitter.h"
@@ -11,25 +11,28 @@ class LoopEmitter : public Emitter {
   using Emitter::Emitter;
 
   void emit(const For &n);
-  /// `trips` iterations in this function, of which the first has the value `lo`.
+  /// Emits `trips` iterations in this function; the iterator of the first one is `lo`.
   void iterations(const For &n, V lo, V trips);
-  /// The number of iterations from `lo` to `hi`, computed without overflow for any bounds.
+  /// Returns the number of iterations from `lo` to `hi`, computed without overflow for any bounds.
   V trip_count(const Expr &lo, const Expr &hi, int64_t step);
-  /// The iterator's value in iteration k.
+  /// Returns the iterator's value in iteration k.
   V iteration(const For &n, V lo, V k);
-  /// Goes on at `on` unless the run is cancelled.
+  /// Branches to `on` unless the run is cancelled.
   void poll(llvm::BasicBlock *on);
-  /// One iteration at a time; polls after each, or never.
+  /// Emits a loop of one iteration at a time, which polls after each iteration or never.
   void plain_loop(const For &n, V lo, V trips, bool polls);
-  /// Calls body(from) if from < to.
+  /// Emits body(from), which executes if from < to.
   void in_one_chunk(V from, V to, llvm::function_ref<void(V)> body);
-  /// Calls body(k) for k = from, from + size, … below to, which are few: it does not poll.
+  /// Emits body(k), which executes for k = from, from + size, … below to. These are few: the loop does not
+  /// poll.
   void in_few_chunks(V from, V to, uint32_t size, llvm::function_ref<void(V)> body);
-  /// Calls body(k) for k = from, from + size, … below to. Polls after each chunk, or after stretches of them.
+  /// Emits body(k), which executes for k = from, from + size, … below to. Polls after each chunk, or after
+  /// poll_interval iterations.
   void in_chunks(V from, V to, uint32_t size, bool polls, llvm::function_ref<void(V)> body);
-  /// Whether the loop ends before a poll is due; the loops around it poll.
+  /// Returns whether the loop ends before a poll is due. The loops around it poll.
   bool is_short(const For &n, V trips) const;
-  /// Whether a loop runs all iterations of its blocks, or of all rows, in place of those that it states.
+  /// Returns whether a loop runs the iterations of all its blocks, or of all rows, and not only those of its
+  /// bounds.
   bool exceeds_plan(const For &n) const { return &n == cx_.collapsed_row || &n == cx_.whole_block; }
 
  private:

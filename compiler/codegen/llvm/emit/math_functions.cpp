@@ -1,4 +1,4 @@
-// The body of such a function is the expansion of transform/math, over its arguments.
+// The body of each function is the expansion of transform/math over its arguments.
 #include "codegen/llvm/emit/math_functions.h"
 
 #include "codegen/llvm/emit/scalars.h"
@@ -16,7 +16,7 @@ using llvm::Function;
 
 namespace {
 
-/// The function over cells of one lane for each element:
+/// An elementary function over vector cells, with a lane for each element:
 ///   for l in vector(0, count, 1, vector_width=count): result[l] = exp(x[l])
 struct WideFunction {
   std::vector<Buf> operands;
@@ -89,7 +89,7 @@ class FunctionBody : public Emitter {
 }  // namespace
 
 Function *math_function(ModuleContext &shared, Fn fn, DType from, DType to, size_t arity, uint32_t count) {
-  // the name is the key: the module holds at most one function for each type and number of lanes
+  // The name is the key: the module holds at most one function for each type and number of lanes.
   std::string name = cat(row_of(fn).name, "_", short_name(from), "x", count);
   if (Function *made = shared.module.getFunction(name)) return made;
   EmitContext cx{shared};

@@ -1,4 +1,5 @@
-// The values of such cells move from statement to statement in vector registers, not through the scalar.
+// Values of recurrences stay in vector registers from statement to statement, and do not pass through
+// scalars.
 #include "codegen/llvm/emit/recurrences.h"
 
 #include "codegen/llvm/emit/scalars.h"
@@ -24,7 +25,8 @@ bool is_step(const Expr &e) {
 
 }  // namespace
 
-/// Whether the value of an expression comes from such a cell by steps that vector registers take.
+/// Returns whether the value of an expression comes from a recurrence, by operations that vector registers
+/// support.
 bool RecurrenceEmitter::comes_from_recurrence(const Expr &e) const {
   if (e.dtype() != DType::i32) return false;
   if (const Ref *n = as<Ref>(e)) return cx_.recurrence_values.count(n->sym.get()) > 0;
@@ -33,13 +35,14 @@ bool RecurrenceEmitter::comes_from_recurrence(const Expr &e) const {
   return n && (comes_from_recurrence(n->a) || comes_from_recurrence(n->b));
 }
 
-/// Moves a scalar into lane 0 of a register of four lanes. The other lanes stay undefined: no one reads them.
+/// Moves a scalar into lane 0 of a register of four lanes. The other lanes stay undefined: nothing reads
+/// them.
 llvm::Value *RecurrenceEmitter::in_first_lane(V v) {
   auto *lanes = llvm::FixedVectorType::get(v->getType(), 4);
   return b_.CreateInsertElement(llvm::PoisonValue::get(lanes), v, uint64_t{0});
 }
 
-/// The value in the first lane; the others are of no use.
+/// Returns the value in lane 0 of a register; the other lanes have no meaning.
 llvm::Value *RecurrenceEmitter::value(const Expr &e) {
   if (!comes_from_recurrence(e)) return in_first_lane(scalars().expr(e));
   if (const Ref *n = as<Ref>(e)) return entry_of(cx_.recurrence_values, n->sym.get());
@@ -57,7 +60,7 @@ llvm::Value *RecurrenceEmitter::value(const Expr &e) {
   }
 }
 
-/// A Let whose value other statements read as a number, and the cell as what it is.
+/// Emits a Let, as a vector for the cell and as a scalar for other statements.
 void RecurrenceEmitter::let(const Let &n) {
   if (is_least_or_largest(n.value) && comes_from_recurrence(n.value)) {
     V lanes = cx_.recurrence_values[n.sym.get()] = value(n.value);

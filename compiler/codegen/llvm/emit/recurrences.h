@@ -1,6 +1,6 @@
-// Recurrences of minima and maxima of integers (edit distances, shortest paths): their cells are kept in lane
-// 0 of a vector register, where a minimum is one instruction. In general registers it is a comparison and a
-// conditional move, one after the other on the critical path.
+// Emits recurrences of integer minima and maxima (edit distances, shortest paths). Their cells are kept in
+// lane 0 of a vector register, where a minimum is one instruction. In general registers a minimum is a
+// comparison and a conditional move, one after the other on the critical path.
 #pragma once
 
 #include "codegen/llvm/emit/emitter.h"
@@ -11,9 +11,9 @@ class RecurrenceEmitter : public Emitter {
  public:
   using Emitter::Emitter;
 
-  /// The value in lane 0 of a register; the other lanes have no meaning.
+  /// Returns the value in lane 0 of a register; the other lanes have no meaning.
   V value(const Expr &e);
-  /// Emits the value of a Let: other statements may read it as a scalar, and the cell as a vector.
+  /// Emits the value of a Let, as a vector for the cell and as a scalar for other statements.
   void let(const Let &n);
 
  private:

@@ -1,4 +1,4 @@
-// Accumulators of lanes: their identities, how lanes are folded, and what becomes of them behind the loop.
+// Emits the accumulators of lanes: their identities, the folds of the lanes, and the results after the loop.
 #include "codegen/llvm/emit/reductions.h"
 
 #include "codegen/llvm/emit/loops.h"
@@ -12,13 +12,13 @@ namespace kw {
 using llvm::BasicBlock;
 using V = llvm::Value *;
 
-/// The value that adds nothing.
+/// Returns the identity of a reduction in all lanes.
 llvm::Value *ReductionEmitter::identity_of(const Reduction &sum, uint32_t count) {
   llvm::Type *t = ops().type(sum.cell->dtype);
   V one = nullptr;
   uint32_t bits = bit_width(sum.cell->dtype);
   bool largest = sum.op == BinOp::min;
-  // of floats, only minima and maxima: no other operation gives the same bits in any order
+  // Float reductions are minima and maxima only: no other operation gives the same bits in any order.
   if (is_float(sum.cell->dtype)) {
     one = llvm::ConstantFP::getInfinity(t, !largest);
   } else if (sum.op == BinOp::min || sum.op == BinOp::max) {
@@ -46,14 +46,14 @@ ReductionCells ReductionEmitter::open(const VectorizationAnalysis &view, uint32_
   return out;
 }
 
-/// Lanes 0 … half - 1, and those behind them.
+/// Returns lanes 0 … half - 1, and the `half` lanes after them.
 std::pair<llvm::Value *, llvm::Value *> ReductionEmitter::halves(V lanes, uint32_t half) {
   std::vector<int> low(half), high(half);
   for (uint32_t l = 0; l < half; ++l) low[l] = static_cast<int>(l), high[l] = static_cast<int>(l + half);
   return {b_.CreateShuffleVector(lanes, low), b_.CreateShuffleVector(lanes, high)};
 }
 
-/// Lane l takes up lane l + half, again and again, until `to` lanes are left.
+/// Folds lane l + half into lane l, again and again, until `to` lanes are left.
 llvm::Value *ReductionEmitter::folded(const Reduction &sum, V lanes, uint32_t from, uint32_t to) {
   for (uint32_t half = from / 2; half >= to && half >= 1; half /= 2) {
     auto [a, b] = halves(lanes, half);
@@ -74,7 +74,7 @@ void ReductionEmitter::narrow(ReductionCells &outer, uint32_t from, uint32_t to)
   for (BestCells &cells : outer.bests) narrow_best(cells, from, to);
 }
 
-/// Adds what the lanes gathered to the accumulators, and lets the scalars of selections be what they kept.
+/// Folds the lanes into the scalars, and runs the iterations that arg-reductions have selected.
 void ReductionEmitter::close(const ReductionCells &outer, const For &n, const VectorizationAnalysis &view,
                              V lo, uint32_t count) {
   for (const auto &[sum, cell] : outer.sums) {
@@ -87,19 +87,19 @@ void ReductionEmitter::close(const ReductionCells &outer, const For &n, const Ve
   for (const BestCells &cells : outer.bests) close_best(cells, n, view, lo, count);
 }
 
-/// What numbers of iterations are in: as wide as what is selected among, so that a lane's mask serves both.
-/// Numbers of 32 bits begin anew after most_numbers iterations.
+/// Returns the type of iteration numbers: as wide as the selected values, so that one mask serves both, and
+/// at least 32 bits. Numbers of 32 bits begin anew after most_numbers iterations.
 llvm::IntegerType *ReductionEmitter::number_type(const ArgReduction &s) {
   return b_.getIntNTy(std::max(bit_width(s.selection.best->dtype), 32u));
 }
 
-/// The number of a lane that has selected nothing: behind all others where the first of equals is kept, as an
-/// unsigned number, and before them where the last one is, as a signed one.
+/// Returns the number of a lane that has selected nothing: the largest unsigned number, or -1 as a signed
+/// one. Numbers are unsigned if the first of equal values is kept, and signed if the last one is kept.
 llvm::Value *ReductionEmitter::no_number(const ArgReduction &s) {
   return llvm::ConstantInt::getAllOnesValue(number_type(s));
 }
 
-/// Each lane begins with the scalar's value, so that only an iteration which improves on it is selected.
+/// Each lane begins with the scalar's value, so that only an iteration that improves on it is selected.
 BestCells ReductionEmitter::open_best(const ArgReduction &s, uint32_t count) {
   const Buf &best = s.selection.best;
   llvm::Type *t = ops().type(best->dtype);
@@ -121,8 +121,8 @@ void ReductionEmitter::store_numbers(const BestCells &cells, V numbers, uint32_t
   b_.CreateStore(b_.CreateSub(numbers, b_.CreateStepVector(words)), cells.number);
 }
 
-/// The lanes that find something better take it, and remember where they are. Without a branch: in rows of a
-/// few chunks nearly each one has a lane that does.
+/// Lets lanes that find a better value keep this value and the number of the iteration. Uses no branch: in
+/// rows of a few chunks nearly every chunk has such a lane.
 void ReductionEmitter::update(const ArgReduction &s) {
   const BestCells *cells = nullptr;
   for (const BestCells &c : cx_.vector->outer->bests)
@@ -138,8 +138,8 @@ void ReductionEmitter::update(const ArgReduction &s) {
   cx_.memo.clear(), cx_.vector->memo.clear();
 }
 
-/// Lane l keeps the better of itself and lane l + half, of equals the one that the serial loop keeps, until
-/// `to` lanes are left.
+/// Folds lane l + half into lane l until `to` lanes are left: the better value stays. Of equal values, the
+/// one that the serial loop keeps stays.
 std::pair<llvm::Value *, llvm::Value *> ReductionEmitter::folded(const BestCells &cells, uint32_t from,
                                                                  uint32_t to) {
   const ArgReductionForm &n = cells.selection->selection;
@@ -157,7 +157,7 @@ std::pair<llvm::Value *, llvm::Value *> ReductionEmitter::folded(const BestCells
   return {best, number};
 }
 
-/// Lets the lanes be fewer.
+/// Folds the lanes of an arg-reduction from `from` to `to` lanes.
 void ReductionEmitter::narrow_best(BestCells &cells, uint32_t from, uint32_t to) {
   const Buf &scalar = cells.selection->selection.best;
   auto [best, number] = folded(cells, from, to);
@@ -167,7 +167,7 @@ void ReductionEmitter::narrow_best(BestCells &cells, uint32_t from, uint32_t to)
   store_numbers(cells, number, to);
 }
 
-/// Runs the iteration that the lanes have selected, where there is one.
+/// Runs the iteration that the lanes have selected, if there is one.
 void ReductionEmitter::close_best(const BestCells &cells, const For &n, const VectorizationAnalysis &view,
                                   V lo, uint32_t count) {
   V number = b_.CreateExtractElement(folded(cells, count, 1).second, uint64_t{0});
@@ -185,13 +185,14 @@ void ReductionEmitter::close_best(const BestCells &cells, const For &n, const Ve
   cx_.memo.clear();
 }
 
-/// An iteration that runs once more for a selection has stored everything else before, in its lane.
+/// Returns whether to skip a store while an iteration runs once more for an arg-reduction. The iteration has
+/// executed all other stores before, in its lane.
 bool ReductionEmitter::is_left_out(const Store &n) const {
   return cx_.selected && !cx_.selected->keeps(n.buf) && !cx_.selected_view->is_own(n.buf);
 }
 
-/// A branch that stores nothing which is kept is left out: else the code of n selections would hold the
-/// branches of all n in each.
+/// Returns whether to skip a branch, since it stores nothing that the arg-reduction keeps. Else the code of n
+/// arg-reductions would hold the branches of all n in each.
 bool ReductionEmitter::is_left_out(const If &n) const {
   if (!cx_.selected) return false;
   bool stores_only = true;

@@ -1,7 +1,7 @@
-// Scalars from outside that a vector loop accumulates: each lane gathers a term of its own; behind the loop
-// the lanes are folded. Of an arg-reduction, `if x < best: best = x; at = i`, each lane keeps its best and
-// remembers the iteration that it comes from; the best lane's iteration then runs once more as scalar code,
-// so that what is kept are the bits of the serial loop.
+// Emits reductions of a vector loop into scalars from outside. Each lane accumulates on its own, and after
+// the loop the lanes are folded. In an arg-reduction, `if x < best: best = x; at = i`, each lane keeps its
+// best value and the number of its iteration. The iteration of the best lane then runs once more as scalar
+// code, so that the scalars get the bits of the serial loop.
 #pragma once
 
 #include "analysis/vector/vectorization.h"
@@ -9,7 +9,7 @@
 
 namespace kw {
 
-/// The best of each lane and the number of its iteration.
+/// The best value of each lane, and the number of its iteration.
 struct BestCells {
   const ArgReduction *selection;
   llvm::Value *best, *number;
@@ -24,19 +24,19 @@ class ReductionEmitter : public Emitter {
  public:
   using Emitter::Emitter;
 
-  /// Iterations after which numbers of 32 bits begin anew.
+  /// Iterations after which the numbers of iterations begin anew, so that they fit 32 bits.
   static constexpr uint32_t most_numbers = uint32_t{1} << 30;
 
   ReductionCells open(const VectorizationAnalysis &view, uint32_t count);
-  /// Folds `from` lanes to `to`.
+  /// Folds `from` lanes to `to` lanes.
   void narrow(ReductionCells &outer, uint32_t from, uint32_t to);
-  /// Adds what the lanes gathered to the accumulators, and lets the scalars of arg-reductions be what they
-  /// kept.
+  /// Folds the lanes into the scalars, and runs the iterations that arg-reductions have selected.
   void close(const ReductionCells &outer, const For &n, const VectorizationAnalysis &view, V lo,
              uint32_t count);
-  /// The lanes that find something better take it, and remember where they are.
+  /// Lets lanes that find a better value keep this value and the number of the iteration.
   void update(const ArgReduction &s);
-  /// While an iteration runs once more for an arg-reduction: whether a statement stores to something else.
+  /// Return whether a statement is skipped while an iteration runs once more for an arg-reduction: it stores
+  /// to something else.
   bool is_left_out(const Store &n) const;
   bool is_left_out(const If &n) const;
 

@@ -1,4 +1,4 @@
-// Outlining of parallel loops, and how many chunks they run in.
+// Outlines parallel loops, and computes the number of their chunks.
 #include "codegen/llvm/emit/regions.h"
 
 #include <algorithm>
@@ -24,22 +24,23 @@ using llvm::Function;
 using llvm::FunctionType;
 using V = llvm::Value *;
 
-/// The frame of a region: how its chunks ended and how they are cut, then values of the function around it.
+/// The frame of a region: the status of its chunks, the sizes of chunks, then values of the enclosing
+/// function.
 class RegionEmitter::Frame {
  public:
-  /// `status` tells how a chunk failed, or is 0. `per_chunk` is the number of iterations of a chunk. `pieces`
-  /// counts the chunks for each iteration of a cut loop; `piece` is the part of the inner loop in each of
-  /// them.
+  /// `status`: the status of a chunk that failed, or 0. `per_chunk`: the iterations of a chunk. `pieces`: the
+  /// chunks for each iteration of a cut loop. `piece`: the iterations of the inner loop in each of these
+  /// chunks.
   enum Field : unsigned { status, per_chunk, pieces, piece, first_value };
 
-  /// A value that chunks need; constants they have anyway.
+  /// Adds a value that chunks need. Constants need no place in the frame.
   void hold(V v) {
     if (!v || llvm::isa<llvm::Constant>(v)) return;
     if (places_.try_emplace(v, first_value + static_cast<unsigned>(values_.size())).second)
       values_.push_back(v);
   }
 
-  /// In the function around the region, which it fills the frame for.
+  /// Makes and fills the frame, in the function around the region.
   V make(llvm::IRBuilder<> &b, BasicBlock *entry) {
     std::vector<llvm::Type *> types{b.getInt32Ty(), b.getInt64Ty(), b.getInt64Ty(), b.getInt64Ty()};
     for (V v : values_) types.push_back(v->getType());
@@ -57,7 +58,7 @@ class RegionEmitter::Frame {
   V load(llvm::IRBuilder<> &b, V frame, unsigned number) const {
     return b.CreateLoad(type_->getElementType(number), field(b, frame, number));
   }
-  /// In a chunk: the value that `v` is outside.
+  /// Returns, in a chunk, the value that `v` has outside.
   V inside(llvm::IRBuilder<> &b, V frame, V v) const {
     return !v || llvm::isa<llvm::Constant>(v) ? v : load(b, frame, places_.at(v));
   }
@@ -68,21 +69,22 @@ class RegionEmitter::Frame {
   std::unordered_map<V, unsigned> places_;
 };
 
-/// One parallel loop, seen from the function around it.
+/// One parallel loop, seen from the enclosing function.
 struct RegionEmitter::Region {
   const For &loop;
   V lo, trips;
-  const For *cut;  ///< the loop whose iterations are shared out too, or null
+  const For *cut;  ///< the inner loop whose iterations threads share too, or null
   LoopCaptures uses;
   Frame frame{};
-  std::unordered_map<const BufNode *, V> cells{};        ///< their values, which do not change meanwhile
+  std::unordered_map<const BufNode *, V> cells{};  ///< the values of cells, which the region does not change
   std::vector<std::pair<const BufNode *, V>> offsets{};  ///< of temporaries in the memory of a thread
-  V bytes = nullptr;                                     ///< of that memory
+  V bytes = nullptr;                                     ///< the bytes of that memory
 
   bool can_fail() const { return uses.checks || !offsets.empty(); }
 };
 
-/// Of a loop without a chunk: as many chunks as threads that its work is worth, or a multiple of them.
+/// Returns the number of chunks of a loop without a chunk size: as many as threads that its work is worth, or
+/// a multiple.
 llvm::Value *RegionEmitter::wanted_chunks(const For &n, V threads) {
   V wanted = threads;
   if (n.most_threads)
@@ -93,10 +95,13 @@ llvm::Value *RegionEmitter::wanted_chunks(const For &n, V threads) {
   return b_.CreateSelect(b_.CreateICmpUGT(wanted, b_.getInt64(1)), parts, wanted);
 }
 
-/// Where the loop has fewer iterations than chunks are wanted: into how many pieces each of them is cut, and
-/// how long these are, in whole lines of memory. Returns the number of chunks.
+/// Returns the number of chunks of a cut loop. If the loop has fewer iterations than chunks are wanted, cuts
+/// each iteration into pieces of the inner loop. If that runs in blocks, the iterations of a piece are
+/// rounded up to a multiple of 64.
 llvm::Value *RegionEmitter::cut_inner(const Region &r, V frame, V wanted) {
-  constexpr uint64_t line = cache_line;  // two threads should not write the same one
+  // Bytes, but used to round a number of iterations. With elements of a byte or more, a piece then covers at
+  // least a cache line, so that two threads seldom write the same one.
+  constexpr uint64_t line = cache_line;
   V one = b_.getInt64(1);
   const For *lanes = loop_in_blocks(*r.cut);
   V inner = loops().trip_count(r.cut->lo, r.cut->hi, lanes ? lanes->step : r.cut->step);
@@ -111,8 +116,8 @@ llvm::Value *RegionEmitter::cut_inner(const Region &r, V frame, V wanted) {
   return b_.CreateSelect(few, b_.CreateMul(r.trips, pieces), wanted);
 }
 
-/// Threads run chunks of `width` iterations, or without a width one chunk each; one thread alone runs them
-/// all as one chunk.
+/// Emits chunks of `how.chunk` iterations, or, without a chunk size, chunks of equal size. One thread alone
+/// runs all iterations as one chunk.
 void RegionEmitter::emit(const For &n, V lo, V trips) {
   // One call for one thread, or one call for the pool:
   //     alone:      body(frame, 0, 0) over all iterations
@@ -130,7 +135,7 @@ void RegionEmitter::emit(const For &n, V lo, V trips) {
                  : wanted_chunks(n, threads);
   if (!n.how.chunk && !region.cut) chunks = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, chunks, trips);
   BasicBlock *alone = block("alone"), *together = block("together"), *joined = block("joined");
-  // the loop is not worth the pool if there is one thread, or work for one only
+  // The loop is not worth the pool if there is one thread, or work for only one.
   V several = b_.CreateAnd(b_.CreateICmpUGT(threads, one), b_.CreateICmpSGT(chunks, one));
   if (region.cut) several = b_.CreateAnd(several, b_.CreateICmpNE(trips, zero));
   b_.CreateCondBr(several, together, alone);
@@ -156,7 +161,7 @@ void RegionEmitter::emit(const For &n, V lo, V trips) {
   leave(region, frame);
 }
 
-/// Behind a region: ends the kernel where a chunk failed or chunks were left out because it is cancelled.
+/// Ends the kernel after a region if a chunk failed, or if the pool left out chunks of a cancelled run.
 void RegionEmitter::leave(const Region &r, V frame) {
   BasicBlock *on = block("on");
   if (!r.can_fail()) {
@@ -180,7 +185,7 @@ llvm::Value *RegionEmitter::load_env(llvm::Type *t, uint64_t offset) {
   return b_.CreateLoad(t, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), cx_.env, offset));
 }
 
-/// Lets the frame hold all that a chunk uses of this function.
+/// Adds all values of this function that a chunk uses to the frame.
 void RegionEmitter::capture(Region &r) {
   for (V v : {r.lo, r.trips, cx_.cancel}) r.frame.hold(v);
   if (r.uses.checks) r.frame.hold(cx_.fault);
@@ -191,7 +196,7 @@ void RegionEmitter::capture(Region &r) {
     r.frame.hold(entry_of(cx_.values, s.get()));
   }
   for (const Buf &b : r.uses.buffers) {
-    // a scalar goes by value: no iteration of a parallel loop changes it
+    // A scalar goes by value: no iteration of a parallel loop changes it.
     if (auto cell = cx_.cells.find(b.get()); cell != cx_.cells.end()) {
       r.frame.hold(r.cells[b.get()] = b_.CreateLoad(ops().type(b->dtype), cell->second));
       continue;
@@ -202,7 +207,7 @@ void RegionEmitter::capture(Region &r) {
     r.frame.hold(m.base);
     for (V stride : m.strides) r.frame.hold(stride);
   }
-  // Temporaries of the body lie one behind the other in the memory of each thread.
+  // Temporaries of the body follow one another in the memory of each thread.
   r.bytes = b_.getInt64(0);
   for (const WorkspaceSlot &slot : plan_workspace(cx_.shared.func)) {
     if (!r.uses.made.count(slot.buf->sym.get())) continue;
@@ -215,15 +220,15 @@ void RegionEmitter::capture(Region &r) {
   cx_.memo.clear();
 }
 
-/// void chunk(frame, chunk, worker). It has a context of its own: nothing of this function's state can slip
-/// in.
+/// Emits void chunk(frame, chunk, worker). The new context keeps all state of this function out.
 Function *RegionEmitter::chunk_function(const Region &r) {
   EmitContext inner{cx_.shared};
   RegionEmitter(inner).emit_chunk(r, cx_);
   return inner.fn;
 }
 
-/// Emits the function: leaves if a chunk has failed, unpacks the frame, and runs the iterations of its chunk.
+/// Emits the chunk function: it leaves if a chunk has failed, unpacks the frame, and runs the iterations of
+/// its chunk.
 void RegionEmitter::emit_chunk(const Region &r, const EmitContext &outside) {
   llvm::Type *p = b_.getPtrTy();
   cx_.fn = Function::Create(FunctionType::get(b_.getVoidTy(), {p, b_.getInt64Ty(), b_.getInt32Ty()}, false),
@@ -234,7 +239,7 @@ void RegionEmitter::emit_chunk(const Region &r, const EmitContext &outside) {
   cx_.cancelled = block("left");
   b_.SetInsertPoint(cx_.entry);
   cx_.status = r.frame.field(b_, frame, Frame::status);
-  if (r.can_fail()) {  // what is left is not worth running once a chunk has failed
+  if (r.can_fail()) {  // once a chunk has failed, the others need not run
     auto *status = b_.CreateAlignedLoad(b_.getInt32Ty(), cx_.status, llvm::Align(4));
     status->setAtomic(llvm::AtomicOrdering::Monotonic);
     BasicBlock *begin = block("begin");
@@ -252,7 +257,7 @@ void RegionEmitter::emit_chunk(const Region &r, const EmitContext &outside) {
     cx_.sub_range.is_whole = b_.CreateICmpEQ(pieces, b_.getInt64(1));
     chunk = b_.CreateUDiv(chunk, pieces);
   }
-  V first = smaller(b_.CreateMul(chunk, per_chunk), trips);  // chunks behind the last iteration are empty
+  V first = smaller(b_.CreateMul(chunk, per_chunk), trips);  // chunks after the last iteration are empty
   V count = smaller(per_chunk, b_.CreateSub(trips, first));
   loops().iterations(r.loop, loops().iteration(r.loop, lo, first), count);
   streams().end();
@@ -261,7 +266,8 @@ void RegionEmitter::emit_chunk(const Region &r, const EmitContext &outside) {
   b_.CreateRetVoid();
 }
 
-/// A parallel loop inside a chunk: one loop, also where it stands as blocks, or its piece of one.
+/// Emits a parallel loop inside a chunk: as one loop even if it is written in blocks, or as the chunk's
+/// sub-range.
 void RegionEmitter::loop_in_chunk(const For &n, V lo) {
   const For *lanes = loop_in_blocks(n);
   const For &whole = lanes ? *lanes : n;
@@ -271,14 +277,14 @@ void RegionEmitter::loop_in_chunk(const For &n, V lo) {
     auto smaller = [&](V a, V b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); };
     V from = smaller(cx_.sub_range.first, trips),
       part = smaller(cx_.sub_range.count, b_.CreateSub(trips, from));
-    lo = loops().iteration(whole, lo, from);  // the first, where the piece is all
+    lo = loops().iteration(whole, lo, from);  // the first one, if the sub-range is the whole loop
     trips = may_join ? b_.CreateSelect(cx_.sub_range.is_whole, trips, part) : part;
   }
   Scoped block(cx_.whole_block, lanes);
   loops().iterations(whole, lo, trips);
 }
 
-/// In a chunk: everything that the frame holds becomes what it was outside, and temporaries get memory.
+/// Loads, in a chunk, the values of the frame under their outer names, and gives memory to temporaries.
 void RegionEmitter::receive(const Region &r, V frame, const EmitContext &outside) {
   auto inside = [&](V v) { return r.frame.inside(b_, frame, v); };
   cx_.cancel = inside(outside.cancel);

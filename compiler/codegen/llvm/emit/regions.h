@@ -1,7 +1,7 @@
-// Loops of the kind parallel: the body becomes a function over one chunk of the iterations, which the
-// caller's pool runs on its threads. What the body uses of the function around it goes through a frame on the
-// stack. Parallel loops inside another one run as serial ones; where the outer one has fewer iterations than
-// there are threads, the one directly in it is cut too, and chunks run a sub-range of one outer iteration.
+// Emits loops of the kind parallel. The body becomes a function over one chunk of the iterations, which the
+// caller's pool runs on its threads. Values of the enclosing function go through a frame on the stack.
+// Parallel loops inside another one run serially. If a collapsed outer loop has too few iterations for the
+// threads, its inner loop is cut too. A chunk then runs a sub-range of one outer iteration.
 #pragma once
 
 #include "codegen/llvm/emit/emitter.h"
@@ -12,9 +12,10 @@ class RegionEmitter : public Emitter {
  public:
   using Emitter::Emitter;
 
-  /// Chunks on the threads that the work is worth; one thread alone runs all iterations as one chunk.
+  /// Emits chunks for the threads that the work is worth; one thread alone runs all iterations as one chunk.
   void emit(const For &n, V lo, V trips);
-  /// A parallel loop inside a chunk: one loop, also where it stands as blocks, or its sub-range of one.
+  /// Emits a parallel loop inside a chunk: as one loop even if it is written in blocks, or as the chunk's
+  /// sub-range.
   void loop_in_chunk(const For &n, V lo);
 
  private:

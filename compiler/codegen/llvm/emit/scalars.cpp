@@ -1,4 +1,5 @@
-// Values are remembered within a statement; what a lazy operator evaluates on one side is not, behind it.
+// Reuses values of shared expressions within a statement, but not those of one side of a lazy operator after
+// it.
 #include "codegen/llvm/emit/scalars.h"
 
 #include "codegen/llvm/emit/recurrences.h"
@@ -11,8 +12,7 @@ namespace kw {
 using llvm::BasicBlock;
 using V = llvm::Value *;
 
-/// Shared nodes are emitted once per statement. What a lazy operator evaluates on one side is not visible
-/// behind it.
+/// Emits a shared node once per statement. Values from one side of a lazy operator are not visible after it.
 llvm::Value *ScalarEmitter::expr(const Expr &e) {
   bool shared = e.p.use_count() > 1;
   if (shared)
@@ -42,8 +42,8 @@ llvm::Value *ScalarEmitter::expr_uncached(const Expr &e) {
       });
 }
 
-/// The row and the place in it are added one after the other: in a loop over the last subscript the row
-/// stays.
+/// Adds the row and the place in the row one after the other: in a loop over the last subscript the row is
+/// invariant.
 llvm::Value *ScalarEmitter::address(const Buf &b, const std::vector<Expr> &index) {
   const Memory &m = entry_of(cx_.buffers, b.get());
   llvm::Type *element = ops().memory_type(b->dtype);
@@ -75,14 +75,15 @@ llvm::Value *ScalarEmitter::load(const Load &n) {
   return ops().from_memory(b_.CreateLoad(ops().memory_type(n.buf->dtype), at), n.buf->dtype);
 }
 
-/// This statement has evaluated it.
+/// Returns whether this statement has evaluated the expression.
 bool ScalarEmitter::is_known(const Expr &e) const {
   return cx_.memo.count(e) || (cx_.vector && cx_.vector->memo.count(e));
 }
 
 namespace {
 
-/// Calls f for the shared nodes that evaluating e evaluates in any case; f says whether to go on below one.
+/// Calls f for the shared nodes that are evaluated whenever e is. f returns whether to visit the operands of
+/// a node.
 template <class F>
 void each_certain(const Expr &e, F &&f) {
   if (e.p.use_count() > 1 && !f(e)) return;
@@ -102,8 +103,8 @@ void each_certain(const Expr &e, F &&f) {
 
 }  // namespace
 
-/// What both sides of a branch evaluate is evaluated before it, so that code does not double with each
-/// branch.
+/// Evaluates the common subexpressions of both sides before the branch, so that code does not double with
+/// each branch.
 void ScalarEmitter::evaluate_common(const Expr &yes, const Expr &no) {
   std::unordered_set<const ExprNode *> of_yes, visited;
   each_certain(yes, [&](const Expr &e) { return !is_known(e) && of_yes.insert(e.p.get()).second; });
@@ -131,7 +132,7 @@ llvm::Value *ScalarEmitter::logic(const Logic &n) {
   return n.is_and ? lazily(a, n.b, {}, nullptr, decided) : lazily(a, {}, n.b, decided, nullptr);
 }
 
-/// A branch with a phi; a side without an expression has its value already.
+/// Emits a branch with a phi. A side without an expression has its value already.
 llvm::Value *ScalarEmitter::lazily(V cond, const Expr &yes, const Expr &no, V yes_value, V no_value) {
   if (yes && no) evaluate_common(yes, no);
   BasicBlock *on_yes = block("yes"), *on_no = block("no"), *join = block("join");

@@ -1,5 +1,5 @@
-// Expressions outside vector loops, and those of a vector loop that are the same in all lanes: values, loads,
-// lazy operators.
+// Emits expressions outside vector loops, and uniform expressions inside them: values, loads, lazy operators.
+// VectorEmitter emits the others.
 #pragma once
 
 #include "codegen/llvm/emit/emitter.h"
@@ -11,9 +11,10 @@ class ScalarEmitter : public Emitter {
   using Emitter::Emitter;
 
   V expr(const Expr &e);
-  /// The address of an element.
+  /// Returns the address of an element.
   V address(const Buf &b, const std::vector<Expr> &index);
-  /// Evaluates what both sides of a branch evaluate, so that code does not double with each branch.
+  /// Evaluates the common subexpressions of both sides of a branch, so that code does not double with each
+  /// branch.
   void evaluate_common(const Expr &yes, const Expr &no);
 
  private:

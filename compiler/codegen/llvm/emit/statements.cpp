@@ -1,4 +1,4 @@
-// One function for each kind of statement; buffers become known where they are allocated.
+// Each kind of statement has one function. Buffers become known where they are allocated.
 #include "codegen/llvm/emit/statements.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using llvm::Function;
 using llvm::FunctionType;
 using V = llvm::Value *;
 
-/// A stride of 1 becomes null, which the address of an access leaves out.
+/// Records a buffer. A stride of 1 becomes null, which the address of an access leaves out.
 void StatementEmitter::declare(const Buf &b, V base) {
   Memory m{base, {}};
   for (const Expr &stride : strides_of(*b))
@@ -47,7 +47,7 @@ void StatementEmitter::statement(const Stmt &s) {
       });
 }
 
-/// `cell = select(cond, value, cell)`: often on the critical path of a loop.
+/// Returns whether the store is `cell = select(cond, value, cell)`, often on the critical path of a loop.
 static bool keeps_its_cell(const Store &n) {
   const Select *chosen = as<Select>(n.value);
   const Load *before = chosen && chosen->eager_yes && chosen->eager_no ? as<Load>(chosen->no) : nullptr;
@@ -83,8 +83,8 @@ void StatementEmitter::store(const Store &n) {
   b_.CreateStore(ops().to_memory(value, n.buf->dtype), scalars().address(n.buf, n.index));
 }
 
-/// Makes a buffer known. Variables stand in the entry block, where mem2reg turns them into registers and
-/// where a loop does not allocate them again.
+/// Declares a buffer. Variables are in the entry block, where mem2reg turns them into registers and where a
+/// loop does not allocate them again.
 void StatementEmitter::allocate(const Alloc &n) {
   llvm::IRBuilder<> at_entry(cx_.entry, cx_.entry->begin());
   if (n.buf->space == Space::registers && n.buf->rank() == 1) {
@@ -102,13 +102,13 @@ void StatementEmitter::allocate(const Alloc &n) {
   }
   V base = nullptr;
   if (n.buf->space == Space::stack) {
-    // extents of a stack buffer are constants
+    // The extents of a stack buffer are constants.
     uint64_t count = 1;
     for (const Expr &e : n.buf->extents) count *= static_cast<uint64_t>(as_int(e).value_or(1));
     auto *array = at_entry.CreateAlloca(
         llvm::ArrayType::get(ops().memory_type(n.buf->dtype), std::max<uint64_t>(count, 1)), nullptr,
         n.buf->sym->name);
-    // a cache line, and the widest vector register
+    // 64 bytes: a cache line, and the widest vector register.
     array->setAlignment(llvm::Align(64));
     base = array;
   } else {
@@ -118,7 +118,7 @@ void StatementEmitter::allocate(const Alloc &n) {
   if (n.fill != Fill::none) zero_fill(n.buf);
 }
 
-/// A plain loop over the elements: a call to memset would be an undefined symbol.
+/// Emits a plain loop over the elements: a call to memset would be an undefined symbol.
 void StatementEmitter::zero_fill(const Buf &b) {
   V count = b_.getInt64(1);
   for (const Expr &e : b->extents)
@@ -138,15 +138,15 @@ void StatementEmitter::zero_fill(const Buf &b) {
   b_.SetInsertPoint(done);
 }
 
-/// Of a branch whose first way is taken nearly always.
+/// Returns the weights of a branch whose first target is taken nearly always.
 llvm::MDNode *StatementEmitter::mostly() {
-  constexpr uint32_t times = 1 << 20;  // as LLVM's own `likely`: the other way moves out of line
+  constexpr uint32_t times = 1 << 20;  // as LLVM's own `likely`: the other target moves out of line
   return llvm::MDNode::get(b_.getContext(), {llvm::MDString::get(b_.getContext(), "branch_weights"),
                                              llvm::ConstantAsMetadata::get(b_.getInt32(times)),
                                              llvm::ConstantAsMetadata::get(b_.getInt32(1))});
 }
 
-/// Emits an If as a branch. Values of one way are not visible behind it.
+/// Emits an If as a branch. Values of one side are not visible after it.
 void StatementEmitter::branch(const If &n) {
   if (reductions().is_left_out(n)) return;
   V cond = scalars().expr(n.cond);
@@ -164,8 +164,8 @@ void StatementEmitter::branch(const If &n) {
   cx_.memo.clear();
 }
 
-/// void raise(fault, site, value, bound): the first claimer fills the fault. Kept out of line, since it is
-/// cold.
+/// Returns void raise(fault, site, value, bound), in which the first claimer fills the fault. It is kept out
+/// of line, since it is cold.
 Function *StatementEmitter::fault_function() {
   if (cx_.shared.raise) return cx_.shared.raise;
   llvm::Type *p = b_.getPtrTy(), *word = b_.getInt32Ty(), *wide = b_.getInt64Ty();
@@ -216,7 +216,7 @@ void StatementEmitter::check(const Check &n) {
   b_.SetInsertPoint(good);
 }
 
-/// Emits the body and goes on where the next iteration begins.
+/// Emits the body of a loop. Emission continues where the next iteration begins.
 void StatementEmitter::body_with_targets(const Stmt &body, BasicBlock *done) {
   cx_.targets.push_back({nullptr, done});
   emit(body);
@@ -227,7 +227,7 @@ void StatementEmitter::body_with_targets(const Stmt &body, BasicBlock *done) {
   b_.SetInsertPoint(next);
 }
 
-/// What follows a jump in its block is dead, and goes into a block that nothing leads to.
+/// Emits a jump. The statements after it in its block are dead, and go into a block without predecessors.
 void StatementEmitter::jump(const Jump &n) {
   JumpTargets &to = cx_.targets.back();
   if (n.kind == JumpKind::continue_loop && !to.next) to.next = block("next");
@@ -248,7 +248,7 @@ void StatementEmitter::while_loop(const While &n) {
   cx_.memo.clear();
 }
 
-/// Ends the kernel with a status, or inside a region the chunk: the kernel ends behind the region.
+/// Ends the kernel with a status. In a region, ends the chunk; the kernel then ends after the region.
 void StatementEmitter::end_with(uint32_t status) {
   if (!cx_.status) {
     b_.CreateRet(b_.getInt32(status));

@@ -1,5 +1,5 @@
-// Statements, in source order. Those of a vector loop go to VectorEmitter first, which leaves to this class
-// what runs once for all lanes.
+// Emits statements in source order. Statements of a vector loop go to VectorEmitter first, which leaves
+// uniform statements to this class.
 #pragma once
 
 #include "codegen/llvm/emit/emitter.h"
@@ -10,13 +10,13 @@ class StatementEmitter : public Emitter {
  public:
   using Emitter::Emitter;
 
-  /// Emits a statement and those behind it in its block.
+  /// Emits a statement and the statements after it in its block.
   void emit(const Stmt &root);
-  /// Emits the body of a loop; emission goes on where its next iteration begins.
+  /// Emits the body of a loop. Emission continues where the next iteration begins.
   void body_with_targets(const Stmt &body, llvm::BasicBlock *done);
-  /// Makes a buffer in memory known.
+  /// Records the address and the strides of a buffer in memory.
   void declare(const Buf &b, V base);
-  /// Ends the kernel with a status; in a region, its chunk: the kernel ends behind the region.
+  /// Ends the kernel with a status. In a region, ends the chunk; the kernel then ends after the region.
   void end_with(uint32_t status);
 
  private:

@@ -1,4 +1,4 @@
-// Whether a call is large enough is decided once, before all loops.
+// Decides once, before all loops, whether a call is large enough.
 #include "codegen/llvm/emit/streams.h"
 
 #include <unordered_set>
@@ -16,7 +16,7 @@ namespace kw {
 using llvm::BasicBlock;
 using V = llvm::Value *;
 
-/// Asks for `bytes` that are read `distance` later.
+/// Prefetches `bytes` that are read `distance` bytes later.
 void StreamEmitter::read_ahead(V at, uint64_t distance, uint64_t bytes) {
   for (uint64_t offset = 0; offset < bytes; offset += cache_line) {
     V ahead = b_.CreateConstGEP1_64(b_.getInt8Ty(), at, distance + offset);
@@ -25,8 +25,8 @@ void StreamEmitter::read_ahead(V at, uint64_t distance, uint64_t bytes) {
   }
 }
 
-/// Loops that only read look ahead over a part of a page, and at each page the hardware's own search for rows
-/// begins anew.
+/// Prefetches the next page for loops whose plan asks for it. Hardware prefetchers do not look beyond a page,
+/// and begin anew at each one.
 void StreamEmitter::read_page_ahead(V at, uint64_t bytes) {
   if (cx_.vector->prefetches && !cx_.vector->blocks) read_ahead(at, target().machine().page_bytes, bytes);
 }
@@ -49,7 +49,8 @@ void StreamEmitter::find() {
   cx_.memo.clear();
 }
 
-/// Whether every row that the loop stores begins at a line; of large calls.
+/// Returns whether every row that the loop stores to write-only outputs begins at a cache line. Asked in
+/// large calls only.
 llvm::Value *StreamEmitter::begins_at_lines(const For &n, V lo) {
   cx_.values[n.iter.get()] = lo;
   V low = b_.getInt64(0);
@@ -59,18 +60,19 @@ llvm::Value *StreamEmitter::begins_at_lines(const For &n, V lo) {
     low = b_.CreateOr(low, b_.CreatePtrToInt(scalars().address(s.buf, s.index), b_.getInt64Ty()));
   });
   cx_.memo.clear();
-  V within = b_.CreateAnd(b_.CreateFreeze(low), cache_line - 1);  // of no iteration the place may be none
+  // Without an iteration the address may be poison.
+  V within = b_.CreateAnd(b_.CreateFreeze(low), cache_line - 1);
   return b_.CreateICmpEQ(within, b_.getInt64(0));
 }
 
-/// Stores past the caches. `at` is a multiple of `alignment` bytes, which the instruction requires.
+/// Emits a non-temporal store. `at` is a multiple of `alignment` bytes, which the instruction requires.
 void StreamEmitter::store(V value, V at, uint64_t alignment) {
   auto *store = b_.CreateAlignedStore(value, at, llvm::Align(alignment));
   llvm::Metadata *one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
   store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(b_.getContext(), {one}));
 }
 
-/// Such stores are seen by other threads in no order until here.
+/// Fences the non-temporal stores: until here, other threads see them in no order.
 void StreamEmitter::end() {
   if (!cx_.streams) return;
   BasicBlock *fence = block("fence"), *done = block("done");

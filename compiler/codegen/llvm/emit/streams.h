@@ -1,6 +1,6 @@
-// Non-temporal stores, past the caches, of results that the function only writes, in calls that are larger
-// than the caches, where rows begin at a cache line: lines that are written whole need not be read first. And
-// prefetches that the hardware does not do. Changes no value.
+// Emits non-temporal stores to outputs that the function only writes, in calls larger than the caches, for
+// rows that begin at a cache line. Cache lines that are written whole need not be read first. Also emits
+// prefetches that the hardware does not make. Changes no value.
 #pragma once
 
 #include "codegen/llvm/emit/emitter.h"
@@ -12,9 +12,10 @@ class StreamEmitter : public Emitter {
  public:
   using Emitter::Emitter;
 
-  /// If a loop streams: finds the outputs that are only written, and whether all arrays together are large.
+  /// If a loop streams, finds the write-only outputs, and emits the test whether all arrays together are
+  /// large.
   void find();
-  /// Whether every row that the loop stores begins at a line.
+  /// Returns whether every row that the loop stores to write-only outputs begins at a cache line.
   V begins_at_lines(const For &n, V lo);
   void store(V value, V at, uint64_t alignment = cache_line);
   /// Prefetches `bytes` that are read `distance` bytes later.

@@ -1,4 +1,4 @@
-// The shuffles of a transpose need log2(lanes) steps; memory is touched in whole rows only.
+// A transpose takes log2(lanes) steps of shuffles. Memory is accessed in whole rows only.
 #include "codegen/llvm/emit/transpose.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace kw {
 
 using V = llvm::Value *;
 
-/// The blocks of an inner loop, when all lanes run or the first ones. What a single iteration of the vector
-/// loop runs has no lanes to transpose.
+/// Returns the blocks of an inner loop if all lanes or the first ones are active; else nothing. A single
+/// iteration of the vector loop has no lanes to transpose.
 std::optional<TransposedBlocks> TransposeEmitter::blocks_in(const For &n) {
   if (!n.how.transpose || vec_.blocks) return std::nullopt;
   if (vec_.mask && !runs_first_lanes(vec_)) return std::nullopt;
@@ -22,10 +22,10 @@ std::optional<TransposedBlocks> TransposeEmitter::blocks_in(const For &n) {
   return view.blocks().empty() ? std::nullopt : std::optional(std::move(view));
 }
 
-/// Blocks that fill lines of memory, then single ones, then the iterations that are left one by one.
+/// Emits blocks that fill cache lines, then single blocks, then the remaining iterations one by one.
 void TransposeEmitter::emit(const For &n, const TransposedBlocks &view, V lo, V trips) {
   uint64_t count = vec_.count, bytes = count * vec_.view->widest_element() / 8;
-  // two blocks side by side make a line if a row of one block is half a line
+  // Two adjacent blocks make a cache line if a row of one block is half a line.
   bool halves = 2 * bytes == cache_line;
   V done = b_.getInt64(0);
   for (uint32_t beside = halves ? 2 : 1; beside >= 1; beside /= 2) {
@@ -39,7 +39,7 @@ void TransposeEmitter::emit(const For &n, const TransposedBlocks &view, V lo, V 
   loops().plain_loop(n, loops().iteration(n, lo, done), b_.CreateSub(trips, done), false);
 }
 
-/// Blocks of the same rows, side by side.
+/// Emits `beside` adjacent blocks of the same rows.
 void TransposeEmitter::transpose_blocks(const For &n, const TransposedBlocks &view, V first,
                                         uint32_t beside) {
   OpenBlocks open{&view, 0, {}};
@@ -63,7 +63,8 @@ void TransposeEmitter::transpose_blocks(const For &n, const TransposedBlocks &vi
     if (view.blocks()[i].is_store) write(view.blocks()[i], open.values[i], n.how.stream > 0);
 }
 
-/// Where the elements of one lane begin; of lanes that do not run, those of lane 0, which does.
+/// Returns the address of the first element of a lane. An inactive lane has the address of lane 0, which is
+/// active.
 llvm::Value *TransposeEmitter::row_of_block(const VectorPlace &place, llvm::Type *element, uint32_t lane) {
   if (vec_.rest && lane > 0) {
     V step = place.by ? place.by : b_.getInt64(static_cast<uint64_t>(place.step.value()));
@@ -96,7 +97,8 @@ void TransposeEmitter::read(const TransposedBlocks::Block &block, std::vector<V>
     std::ranges::copy(transposed({at, at + count}), at);
 }
 
-/// Past the caches where the target's rule says so and whole lines are written.
+/// Transposes and stores a block. Stores are non-temporal in calls that stream, if whole cache lines are
+/// written.
 void TransposeEmitter::write(const TransposedBlocks::Block &block, std::vector<V> values, bool may_stream) {
   VectorPlace place = vectors().place_of(block.buf, block.index);
   size_t count = vec_.count, item = item_size(block.buf->dtype);
@@ -118,7 +120,7 @@ void TransposeEmitter::write(const TransposedBlocks::Block &block, std::vector<V
   b_.SetInsertPoint(done);
 }
 
-/// Row 0 comes last: lanes that do not run write to it before.
+/// Stores the rows of a block. Row 0 comes last: inactive lanes write to it before.
 void TransposeEmitter::write_rows(const TransposedBlocks::Block &block, const VectorPlace &place,
                                   const std::vector<V> &values, bool past) {
   DType t = block.buf->dtype;
@@ -135,8 +137,8 @@ void TransposeEmitter::write_rows(const TransposedBlocks::Block &block, const Ve
   }
 }
 
-/// Of each `period` elements of two registers the first half, or the `rest`: a unit of the one, then the same
-/// of the other.
+/// Shuffles two registers: takes the low (or, if `rest`, the high) half of each group of `period` elements,
+/// alternating `unit` elements of `a` and `b`. unpcklps is period 4, unit 1.
 llvm::Value *TransposeEmitter::interleaved(V a, V b, uint32_t period, uint32_t unit, bool rest) {
   uint32_t count = vec_.count;
   std::vector<int> places(count);
@@ -147,7 +149,8 @@ llvm::Value *TransposeEmitter::interleaved(V a, V b, uint32_t period, uint32_t u
   return b_.CreateShuffleVector(a, b, places);
 }
 
-/// The units of even number of the one register, then those of the other; or those of odd number.
+/// Shuffles two registers: takes the even (or, if `odd`, the odd) units of `unit` elements of `a`, then those
+/// of `b`.
 llvm::Value *TransposeEmitter::every_second(V a, V b, uint32_t unit, bool odd) {
   uint32_t count = vec_.count;
   std::vector<int> places(count);
@@ -156,10 +159,10 @@ llvm::Value *TransposeEmitter::every_second(V a, V b, uint32_t unit, bool odd) {
   return b_.CreateShuffleVector(a, b, places);
 }
 
-/// Element c of row r becomes element r of row c: first in squares inside each 16 bytes, which instructions
-/// interleave, then the squares change places.
+/// Element c of row r becomes element r of row c. First transposes squares within 16 bytes by instructions
+/// that interleave, then exchanges the squares.
 std::vector<V> TransposeEmitter::transposed(std::vector<V> rows) {
-  // 128 bits: shuffles within 16 bytes are one instruction
+  // 128 bits: shuffles within 16 bytes are one instruction.
   uint32_t count = vec_.count, side = 128 / rows[0]->getType()->getScalarSizeInBits();
   auto both = [&](V &a, V &b, uint32_t period, uint32_t unit) {
     V first = interleaved(a, b, period, unit, false), second = interleaved(a, b, period, unit, true);

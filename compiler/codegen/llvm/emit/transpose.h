@@ -1,6 +1,6 @@
-// Inner loops of a vector loop whose iterations lie side by side in memory
-// (analysis/vector/register_transpose): as many of them as lanes at a time, whose elements are read and
-// written as rows and transposed in registers.
+// Emits inner loops of a vector loop whose iterations are contiguous in memory
+// (analysis/vector/register_transpose). Runs as many iterations as lanes at a time: elements are loaded and
+// stored in rows, which are transposed in registers.
 #pragma once
 
 #include "codegen/llvm/emit/emitter.h"
@@ -12,8 +12,8 @@ class TransposeEmitter : public Emitter {
  public:
   explicit TransposeEmitter(EmitContext &cx) : Emitter(cx), vec_(*cx.vector) {}
 
-  /// The blocks of an inner loop, where all lanes or the first ones are active and a register holds as many
-  /// elements.
+  /// Returns the blocks of an inner loop if all lanes or the first ones are active and a register holds as
+  /// many elements; else nothing.
   std::optional<TransposedBlocks> blocks_in(const For &n);
   void emit(const For &n, const TransposedBlocks &view, V lo, V trips);
 

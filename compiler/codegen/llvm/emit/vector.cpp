@@ -1,4 +1,4 @@
-// What each statement and expression becomes for all lanes, under the mask of the active ones.
+// Emits each statement and expression for all lanes, under the mask of the active lanes.
 #include "codegen/llvm/emit/vector.h"
 
 #include <llvm/Analysis/VectorUtils.h>
@@ -17,10 +17,10 @@ namespace kw {
 using llvm::BasicBlock;
 using V = llvm::Value *;
 
-/// True when lanes may leave their iteration of the loop around it.
+/// Returns whether lanes may leave their iteration of the loop around the branch.
 static bool may_jump(const If &n) { return jumps_of(n.yes).any() || (n.no && jumps_of(n.no).any()); }
 
-/// False when the statement is emitted as it is anywhere else.
+/// Returns false if the statement is emitted as it is outside vector loops.
 bool VectorEmitter::statement(const Stmt &s) {
   vec_.memo.clear();
   if (const Store *n = as<Store>(s)) return store(*n), true;
@@ -43,7 +43,7 @@ bool VectorEmitter::statement(const Stmt &s) {
   return true;
 }
 
-/// Makes a cell of the body a vector: each lane has a value of its own.
+/// Makes a cell of the body a vector, with a value for each lane.
 void VectorEmitter::allocate(const Alloc &n) {
   llvm::IRBuilder<> at_entry(cx_.entry, cx_.entry->begin());
   auto *lanes = llvm::FixedVectorType::get(ops().type(n.buf->dtype), vec_.count);
@@ -65,7 +65,8 @@ void VectorEmitter::store(const Store &n) {
       return;
     }
     V cell = entry_of(vec_.cells, n.buf.get());
-    bool all = vec_.mask == vec_.begun && vec_.view->is_own(n.buf);  // who reads it writes it
+    // A lane that reads such a cell has written it.
+    bool all = vec_.mask == vec_.begun && vec_.view->is_own(n.buf);
     if (vec_.mask && !all) value = b_.CreateSelect(vec_.mask, value, b_.CreateLoad(value->getType(), cell));
     b_.CreateStore(value, cell);
     return;
@@ -74,7 +75,7 @@ void VectorEmitter::store(const Store &n) {
     return store_to_cell(n, cell->second, value);
   DType t = n.buf->dtype;
   if (t == DType::b1) value = b_.CreateZExt(value, ops().shaped_as(value, b_.getInt8Ty()));
-  // Forms of the access by the distance of lanes: 1 contiguous, -1 reversed, any other a scatter.
+  // Forms of the access by the stride of the lanes: 1 contiguous, -1 reversed, any other a scatter.
   VectorPlace place = place_of(n.buf, n.index);
   llvm::Align align(std::max(bit_width(t), 8u) / 8);
   V mask = vec_.mask;
@@ -94,7 +95,7 @@ void VectorEmitter::store(const Store &n) {
     b_.CreateAlignedStore(value, place.at, align);
 }
 
-/// Of a mask, or of words that are all ones or all zeros.
+/// Returns whether a lane is set, in a mask or in words that are all ones or all zeros.
 llvm::Value *VectorEmitter::any_lane(V mask) {
   V together = b_.CreateOrReduce(mask);
   return together->getType()->isIntegerTy(1) ? together : b_.CreateIsNotNull(together);
@@ -104,7 +105,7 @@ llvm::Value *VectorEmitter::splat(V v) {
   return v->getType()->isVectorTy() ? v : b_.CreateVectorSplat(vec_.count, v);
 }
 
-/// The body for the lanes of the mask, unless there is none.
+/// Emits the body under the mask, with a branch around it for the case that no lane is active.
 void VectorEmitter::under_mask(V mask, const std::function<void(llvm::BasicBlock *)> &body) {
   BasicBlock *some = block("some"), *done = block("joined");
   b_.CreateCondBr(any_lane(mask), some, done);
@@ -119,9 +120,9 @@ void VectorEmitter::under_mask(V mask, const std::function<void(llvm::BasicBlock
   b_.SetInsertPoint(done);
 }
 
-/// Runs both ways one after the other, each under the mask of its lanes:
+/// Emits both sides one after the other, each under the mask of its lanes:
 ///     if c: A else: B   →   if any(mask & c): A under mask & c; if any(mask & ~c): B under mask & ~c
-/// A predicated way runs without the branch around it.
+/// A predicated side runs without the branch around it.
 void VectorEmitter::branch(const If &n) {
   V cond = widen(n.cond);
   V yes = and_mask(vec_.mask, cond), no = n.no ? and_mask(vec_.mask, b_.CreateNot(cond)) : nullptr;
@@ -137,7 +138,7 @@ void VectorEmitter::branch(const If &n) {
   if (may_jump(n)) VectorWhileEmitter(cx_).mask_out_exited_lanes();
 }
 
-/// The value in each lane.
+/// Returns the value of an expression as a vector over the lanes.
 llvm::Value *VectorEmitter::widen(const Expr &e) {
   if (!vec_.view->is_divergent(e)) return splat(scalars().expr(e));
   bool shared = e.p.use_count() > 1;
@@ -150,7 +151,7 @@ llvm::Value *VectorEmitter::widen(const Expr &e) {
 
 llvm::Value *VectorEmitter::widen_uncached(const Expr &e) {
   DType t = e.dtype();
-  // what counts in a `while` is the same in all lanes
+  // Counters of a `while` are uniform: an operation on them runs once.
   auto once_if_same = [&](auto op, auto... lanes) {
     return (llvm::getSplatValue(lanes) && ...) ? splat(op(llvm::getSplatValue(lanes)...)) : op(lanes...);
   };
@@ -173,7 +174,7 @@ llvm::Value *VectorEmitter::widen_uncached(const Expr &e) {
       });
 }
 
-/// An iterator, or what a Let has named.
+/// Returns the value of an iterator or of a Let in each lane.
 llvm::Value *VectorEmitter::widen_ref(const Ref &n) {
   if (auto found = vec_.values.find(n.sym.get()); found != vec_.values.end()) return found->second;
   int64_t step = vec_.view->lane_stride_of(n.sym).value();
@@ -183,7 +184,7 @@ llvm::Value *VectorEmitter::widen_ref(const Ref &n) {
   return b_.CreateAdd(splat(entry_of(cx_.values, n.sym.get())), steps);
 }
 
-/// The subscripts of lane 0, and how the place moves from lane to lane.
+/// Returns the place of lane 0, and how the place moves from lane to lane.
 VectorPlace VectorEmitter::place_of(const Buf &b, const std::vector<Expr> &index) {
   const Memory &m = entry_of(cx_.buffers, b.get());
   llvm::Type *element = ops().memory_type(b->dtype);
@@ -192,7 +193,8 @@ VectorPlace VectorEmitter::place_of(const Buf &b, const std::vector<Expr> &index
   //     a[i, j]        step = 1
   //     a[j, i]        by = the row stride, or step if the stride is a constant
   //     a[i, x[j]]     offsets = a vector with the subscript of each lane
-  V row = nullptr, moves = nullptr;  // in lane 0; from lane to lane, where it is no constant
+  // `row`: in lane 0; `moves`: the stride of the lanes if it is no constant.
+  V row = nullptr, moves = nullptr;
   int64_t step = 0;
   for (size_t d = 0; d < index.size(); ++d) {
     auto scaled = [&](V v) {
@@ -240,7 +242,7 @@ VectorPlace VectorEmitter::place_of(const Buf &b, const std::vector<Expr> &index
   return out;
 }
 
-/// The address of each lane.
+/// Returns the address of each lane.
 llvm::Value *VectorEmitter::addresses(const VectorPlace &place, llvm::Type *element) {
   auto *lanes = llvm::FixedVectorType::get(b_.getInt64Ty(), vec_.count);
   V offsets = place.offsets;
@@ -252,7 +254,7 @@ llvm::Value *VectorEmitter::addresses(const VectorPlace &place, llvm::Type *elem
   return b_.CreateGEP(element, place.at, offsets);
 }
 
-/// Of a cell of lanes those that begin at a place known here.
+/// Returns the lanes of a vector cell that begin at a constant place.
 llvm::Value *VectorEmitter::part_of_cell(const Load &n, V cell) {
   auto *first = llvm::dyn_cast<llvm::ConstantInt>(scalars().expr(n.index[0]));
   ensure(first && vec_.view->lane_stride(n.index[0]) == 1, "lanes of a cell are read from a place not known");
@@ -275,10 +277,10 @@ void VectorEmitter::store_to_cell(const Store &n, V cell, V value) {
 }
 
 /// Loads the element of each active lane. Cells and transposed blocks are in registers. For memory, the
-/// distance of lanes decides:
+/// stride of the lanes decides:
 ///     1 a contiguous vector, -1 a reversed one, up to 4 vectors and shuffles, any other a gather
-/// Under a mask that the target's vectors lack, short distances take the gather too. Inactive lanes read
-/// nothing and hold 0.
+/// If the target lacks masks for the type, short strides under a mask take the gather too. Inactive lanes
+/// read nothing and hold 0.
 llvm::Value *VectorEmitter::widen_load(const Load &n) {
   DType t = n.buf->dtype;
   if (auto block = vec_.blocks ? vec_.blocks->view->block_of(n) : std::nullopt)
@@ -311,7 +313,7 @@ llvm::Value *VectorEmitter::widen_load(const Load &n) {
   return t == DType::b1 ? b_.CreateICmpNE(v, none) : v;
 }
 
-/// One side of a lazy operator, for the lanes that need it; of no meaning in the others.
+/// Evaluates one side of a lazy operator for the lanes that need it; the other lanes have no meaning.
 llvm::Value *VectorEmitter::widen_side(const Expr &e, V mask) {
   BasicBlock *before = b_.GetInsertBlock(), *end = nullptr;
   V value = nullptr;
@@ -326,8 +328,8 @@ llvm::Value *VectorEmitter::widen_side(const Expr &e, V mask) {
   return phi;
 }
 
-/// Selects lane by lane. A lazy side runs only for the lanes that take it; what both sides evaluate runs once
-/// before them.
+/// Selects lane by lane. A lazy side runs only for the lanes that take it; common subexpressions of both
+/// sides run once before them.
 llvm::Value *VectorEmitter::widen_select(const Select &n) {
   V cond = widen(n.cond);
   if (!n.eager_yes || !n.eager_no) scalars().evaluate_common(n.yes, n.no);
@@ -343,13 +345,13 @@ llvm::Value *VectorEmitter::widen_logic(const Logic &n) {
   return n.is_and ? b_.CreateAnd(a, b) : b_.CreateOr(a, b);
 }
 
-/// The first `rest` of `count` lanes.
+/// Returns a mask of `count` lanes, of which the first `rest` are set.
 llvm::Value *mask_of_first(EmitContext &cx, V rest, uint32_t count) {
   V most = cx.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, cx.b.getInt64(count));
-  if (cx.shared.target.has_mask_registers() && count >= 8) {  // a mask register: as many ones as lanes run
+  if (cx.shared.target.has_mask_registers() && count >= 8) {  // a mask register: as many ones as active lanes
     V every = llvm::ConstantInt::getAllOnesValue(cx.b.getInt64Ty());
     V ones = cx.b.CreateNot(cx.b.CreateShl(every, most));
-    // a shift by 64 has no meaning
+    // A shift by 64 has no meaning.
     if (count == 64) ones = cx.b.CreateSelect(cx.b.CreateICmpEQ(most, cx.b.getInt64(64)), every, ones);
     return cx.b.CreateBitCast(cx.b.CreateTrunc(ones, cx.b.getIntNTy(count)),
                               llvm::FixedVectorType::get(cx.b.getInt1Ty(), count));

@@ -1,5 +1,5 @@
-// Statements and expressions of a vector loop, over all lanes at once. A value that is the same in all lanes
-// stays a scalar; memory is read and written as contiguous vectors, reversed ones, or element by element.
+// Emits statements and expressions of a vector loop, for all lanes at once. Uniform values stay scalars.
+// Memory is accessed as contiguous or reversed vectors, as interleaved loads, or element by element.
 #pragma once
 
 #include <functional>
@@ -11,47 +11,49 @@
 
 namespace kw {
 
-/// Iterations of an inner loop whose memory is transposed in registers, as many as lanes.
+/// Iterations of an inner loop whose memory is transposed in registers: one or two blocks of as many as
+/// lanes.
 struct OpenBlocks {
   const TransposedBlocks *view;
   uint32_t iteration = 0;
-  std::vector<std::vector<llvm::Value *>> values{};  ///< of each block: per iteration the value in each lane
+  std::vector<std::vector<llvm::Value *>> values{};  ///< per block and iteration, a vector over the lanes
 };
 
 /// The iterations of a vector loop that run at once: lane l is the iteration first + l · step.
 struct VectorState {
   VectorizationAnalysis *view;
-  bool prefetches;  ///< contiguous loads ask for the page behind them
+  bool prefetches;  ///< contiguous loads prefetch the page after theirs
   int64_t step;
   uint32_t count;
   llvm::Value *first;
-  llvm::Value *number;           ///< of lane 0, from 0
-  llvm::Value *mask = nullptr;   ///< of the active lanes; null: all
-  llvm::Value *begun = nullptr;  ///< of those that began the iteration
-  llvm::Value *rest = nullptr;   ///< how many these are, where they are the first ones
+  llvm::Value *number;           ///< the number of the iteration in lane 0, from 0
+  llvm::Value *mask = nullptr;   ///< the active lanes; null: all
+  llvm::Value *begun = nullptr;  ///< the lanes that began the iteration
+  llvm::Value *rest = nullptr;   ///< the number of these lanes, if they are the first ones
   std::unordered_map<const SymNode *, llvm::Value *> values{};
   std::unordered_map<const BufNode *, llvm::Value *> cells{};
-  std::unordered_map<const BufNode *, llvm::Value *> counts{};  ///< in a `while`: uniform inductions
+  std::unordered_map<const BufNode *, llvm::Value *> counts{};  ///< uniform inductions of a `while`
   Memo memo{};
   OpenBlocks *blocks = nullptr;
   const ReductionCells *outer = nullptr;
-  /// Of each enclosing `while`: the lanes that go on, and those of them that go on in this iteration.
+  /// The masks of an enclosing `while`: the lanes that stay in the loop, and those that stay in this
+  /// iteration.
   struct Turns {
     llvm::Value *alive, *running;
   };
   std::vector<Turns> turns{};
 };
 
-/// Whether the active lanes are the first ones, as many as `rest`.
+/// Returns whether the active lanes are the first `rest` lanes.
 inline bool runs_first_lanes(const VectorState &s) { return s.rest && s.mask == s.begun; }
 
-/// Where the elements of an access lie: lane 0 at `at`, the others `step` or `by` elements apart, or at
-/// `offsets` from `at`.
+/// The place of the elements of an access. Lane 0 is at `at`. The other lanes follow with a stride of `step`
+/// or `by` elements, or lie at `offsets` from `at`.
 struct VectorPlace {
   llvm::Value *at;
   llvm::Value *offsets = nullptr;
   std::optional<int64_t> step{};
-  llvm::Value *by = nullptr;  ///< the distance of lanes where it is no constant
+  llvm::Value *by = nullptr;  ///< the stride of the lanes if it is no constant
 };
 
 class VectorEmitter : public Emitter {
@@ -60,12 +62,12 @@ class VectorEmitter : public Emitter {
 
   /// Returns false for a statement that is emitted as it is outside vector loops.
   bool statement(const Stmt &s);
-  /// The value in each lane.
+  /// Returns the value of an expression as a vector over the lanes.
   V widen(const Expr &e);
   VectorPlace place_of(const Buf &b, const std::vector<Expr> &index);
   V splat(V v);
   V and_mask(V mask, V cond) { return mask ? b_.CreateAnd(mask, cond) : cond; }
-  /// Whether a lane of a mask is set; the mask may consist of words that are all ones or all zeros.
+  /// Returns whether a lane of a mask is set. The mask may consist of words that are all ones or all zeros.
   V any_lane(V mask);
 
  private:
@@ -87,7 +89,7 @@ class VectorEmitter : public Emitter {
   VectorState &vec_;
 };
 
-/// A mask of `count` lanes, of which the first `rest` are set.
+/// Returns a mask of `count` lanes, of which the first `rest` are set.
 llvm::Value *mask_of_first(EmitContext &cx, llvm::Value *rest, uint32_t count);
 
 }  // namespace kw

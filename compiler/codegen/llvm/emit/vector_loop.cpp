@@ -1,4 +1,4 @@
-// Chunks of a vector loop, the masks of incomplete ones, and the remainder.
+// Emits the chunks of a vector loop, the masks of incomplete chunks, and the remainder.
 #include "codegen/llvm/emit/vector_loop.h"
 
 #include <algorithm>
@@ -16,14 +16,14 @@ namespace kw {
 using llvm::BasicBlock;
 using V = llvm::Value *;
 
-/// Lanes of the chunks that run what is left.
+/// Returns the vector width of the remainder.
 uint32_t VectorLoopEmitter::rest_width(const VectorizationAnalysis &view, uint32_t width) const {
   // One register of the widest values, and at least two lanes: a vector of one lane would be scalar code.
   uint32_t widest = std::max({view.widest_element(), view.widest_value(), 8u});
   return std::min(width, std::max(target().vector_bytes() * 8 / widest, 2u));
 }
 
-/// The iterations k, k + 1, … of the loop.
+/// Emits one chunk: the iterations k, k + 1, … of the loop.
 void VectorLoopEmitter::vector_body(const For &n, VectorizationAnalysis &view, V lo, V k, uint32_t count,
                                     const ReductionCells &outer, V mask, V rest) {
   VectorState here{&view, n.how.prefetch > 0, n.step, count, loops().iteration(n, lo, k), k, mask, mask,
@@ -38,7 +38,7 @@ void VectorLoopEmitter::vector_body(const For &n, VectorizationAnalysis &view, V
   cx_.memo.clear();
 }
 
-/// The lanes from lo to hi, of which there is one at least.
+/// Returns the mask of the lanes from lo to below hi; there is at least one.
 llvm::Value *VectorLoopEmitter::row_mask(V lo, V hi, uint32_t count) {
   V below = mask_of_first(cx_, hi, count);
   if (auto *first = llvm::dyn_cast<llvm::ConstantInt>(lo); first && first->isZero()) return below;
@@ -51,7 +51,8 @@ llvm::Value *VectorLoopEmitter::row_mask(V lo, V hi, uint32_t count) {
   return b_.CreateAnd(below, b_.CreateICmpUGE(b_.CreateStepVector(all->getType()), all));
 }
 
-/// Iterations that have a lane of their own each, all of them or, with a mask, some.
+/// Emits a loop that fills one vector at most, where each iterator value is the number of a lane. Needs a
+/// mask unless all lanes are active.
 void VectorLoopEmitter::row(const For &n, VectorizationAnalysis &view, V lo, V trips) {
   V zero = b_.getInt64(0), all = b_.getInt64(n.how.vector_width), from = lo, count = trips;
   auto body = [&](V mask) {
@@ -79,7 +80,7 @@ void VectorLoopEmitter::row(const For &n, VectorizationAnalysis &view, V lo, V t
   cx_.memo.clear();
 }
 
-/// The loop in stretches whose iterations have a number each.
+/// Emits the loop in sub-ranges, in which the numbers of iterations fit 32 bits.
 void VectorLoopEmitter::numbered_loop(const For &n, VectorizationAnalysis &view, V lo, V trips) {
   auto *count = llvm::dyn_cast<llvm::ConstantInt>(trips);
   if (count && count->getZExtValue() <= ReductionEmitter::most_numbers)
@@ -91,7 +92,7 @@ void VectorLoopEmitter::numbered_loop(const For &n, VectorizationAnalysis &view,
   });
 }
 
-/// The loop, and where rows are likely to have a length that makes loads strided once more for this length.
+/// Emits the loop. Assumed row lengths add a version in which loads have a constant stride.
 void VectorLoopEmitter::emit(const For &n, VectorizationAnalysis &view, V lo, V trips) {
   auto run = [&] {
     fills_vector_register(n)        ? row(n, view, lo, trips)
@@ -121,10 +122,10 @@ void VectorLoopEmitter::emit(const For &n, VectorizationAnalysis &view, V lo, V 
   cx_.memo.clear();
 }
 
-/// Whole chunks, then what is left of the iterations.
+/// Emits whole chunks, then the remainder.
 void VectorLoopEmitter::vector_loop(const For &n, VectorizationAnalysis &view, V lo, V trips) {
   uint32_t width = n.how.vector_width;
-  // The accumulators stay open over chunks and remainder: lanes fold once behind the loop.
+  // The accumulators stay open over chunks and remainder: lanes fold once after the loop.
   bool polls = holds_long_loop(n.body), one = fits_one_vector(n) && !loops().exceeds_plan(n);
   V zero = b_.getInt64(0), whole = b_.CreateAnd(trips, ~uint64_t{width - 1});
   ReductionCells outer = reductions().open(view, width);
@@ -163,8 +164,8 @@ void VectorLoopEmitter::vector_loop(const For &n, VectorizationAnalysis &view, V
   remainder(n, view, lo, trips, outer);
 }
 
-/// What whole chunks leave: in chunks of one register, of which the last one begins early enough to be whole,
-/// or has a mask; or one by one.
+/// Emits the remainder after whole chunks: in chunks of one register, or one by one. The last of these chunks
+/// begins early enough to be whole, or has a mask.
 void VectorLoopEmitter::remainder(const For &n, VectorizationAnalysis &view, V lo, V trips,
                                   ReductionCells &outer) {
   // trips = 83, width = 32, fewer = 8: the chunks end at 64, and the remainder is, by its kind,

@@ -1,5 +1,6 @@
-// Loops of the kind vector: `vector_width` iterations at once, in chunks, then the remainder in chunks of one
-// register with a mask, or one by one. Each has a vector form (transform/lowering/settle_vector_loops).
+// Emits loops of the kind vector: `vector_width` iterations at once, in chunks. The remainder runs in
+// overlapped or masked chunks of one register, or one by one. Each loop has a vector form
+// (transform/lowering/settle_vector_loops).
 #pragma once
 
 #include "analysis/vector/vectorization.h"
@@ -13,7 +14,7 @@ class VectorLoopEmitter : public Emitter {
   using Emitter::Emitter;
 
   bool runs_in_vectors(const For &n) const { return !cx_.vector && n.kind == ForKind::vector; }
-  /// The loop, and once more for assumed lengths of rows that make its loads strided.
+  /// Emits the loop, and a version for assumed row lengths, which give its loads a constant stride.
   void emit(const For &n, VectorizationAnalysis &view, V lo, V trips);
 
  private:

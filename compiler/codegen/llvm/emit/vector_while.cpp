@@ -1,4 +1,4 @@
-// Masks of the lanes that go on, in memory, so that loops around change them too.
+// Keeps the masks of the active lanes in stack variables, since statements in other blocks change them too.
 #include "codegen/llvm/emit/vector_while.h"
 
 #include <llvm/Analysis/VectorUtils.h>
@@ -15,8 +15,9 @@ namespace kw {
 using llvm::BasicBlock;
 using V = llvm::Value *;
 
-/// Masks of the loop where there are no mask registers: words as wide as the widest element, all ones or all
-/// zeros. LLVM would pack masks to bytes before each operation and at the end of each block.
+/// Returns the type of the loop's masks: one bit per lane if there are mask registers, else words as wide as
+/// the widest element, all ones or all zeros. Without words, LLVM would pack masks to bytes before each
+/// operation and at the end of each block.
 llvm::Type *VectorWhileEmitter::words_type() {
   uint32_t bits = target().has_mask_registers() ? 1 : std::clamp(vec_.view->widest_element(), 32u, 64u);
   return llvm::FixedVectorType::get(b_.getIntNTy(bits), vec_.count);
@@ -29,7 +30,7 @@ llvm::Value *VectorWhileEmitter::mask_of(V words) {
   return t->getScalarSizeInBits() == 1 ? words : b_.CreateICmpSLT(words, llvm::Constant::getNullValue(t));
 }
 
-/// Behind a statement by which lanes may have left the iteration of the `while` around it.
+/// Updates the mask after a statement by which lanes may have left the iteration of the enclosing `while`.
 void VectorWhileEmitter::mask_out_exited_lanes() {
   vec_.mask = vectors().and_mask(vec_.mask, mask_of(b_.CreateLoad(words_type(), vec_.turns.back().running)));
 }
@@ -44,11 +45,11 @@ void VectorWhileEmitter::emit(const While &n) {
   llvm::Type *word = words_type()->getScalarType();
   VectorState::Turns turns{vector_variable(word, vec_.count, "alive"),
                            vector_variable(word, vec_.count, "running")};
-  // both masks are variables in memory: loops inside the body change them too
+  // Both masks are variables in memory: blocks inside the body change them too.
   V outer = vec_.mask, first = words_of(outer ? outer : vectors().splat(b_.getInt1(true)));
   b_.CreateStore(first, turns.alive);
   for (const UniformInduction &c : counters) open_count(c);
-  if (outer && !counters.empty())  // from here on some lane goes on
+  if (outer && !counters.empty())  // count_on needs an active lane
     b_.CreateCondBr(vectors().any_lane(first), head, done);
   else
     b_.CreateBr(head);
@@ -78,7 +79,7 @@ void VectorWhileEmitter::emit(const While &n) {
   cx_.memo.clear(), vec_.memo.clear();
 }
 
-/// Gives a counter that all lanes share a scalar variable for the duration of the loop.
+/// Gives a uniform counter a scalar variable for the duration of the loop.
 void VectorWhileEmitter::open_count(const UniformInduction &c) {
   llvm::IRBuilder<> at_entry(cx_.entry, cx_.entry->begin());
   V count = at_entry.CreateAlloca(ops().type(c.cell->dtype), nullptr, c.cell->sym->name);
@@ -86,8 +87,8 @@ void VectorWhileEmitter::open_count(const UniformInduction &c) {
   vec_.counts[c.cell.get()] = count;
 }
 
-/// Those of the lanes, in words, in which the condition holds. Jumps to `none` where a part of it that is the
-/// same in all lanes does not.
+/// Returns the mask of the active lanes in which `cond` is true. Branches to `none` if a uniform operand of
+/// an `and` is false.
 llvm::Value *VectorWhileEmitter::active_lanes(const Expr &cond, V lanes, BasicBlock *none) {
   if (const Logic *n = as<Logic>(cond); n && n->is_and)
     return active_lanes(n->b, active_lanes(n->a, lanes, none), none);
@@ -100,8 +101,8 @@ llvm::Value *VectorWhileEmitter::active_lanes(const Expr &cond, V lanes, BasicBl
   return lanes;
 }
 
-/// Goes on to the body with the lanes in which the condition holds, or ends. Lanes that end take the counts
-/// along: a branch that most iterations do not take.
+/// Branches to the body with the lanes in which the condition holds, or to `done`. Lanes that leave store the
+/// counters, in a branch that most iterations do not take.
 void VectorWhileEmitter::count_on(const While &n, V alive, V cell, BasicBlock *body, BasicBlock *done) {
   auto take_along = [&](V lanes) {
     for (const UniformInduction &c : vec_.view->uniform_inductions(n)) {
@@ -124,7 +125,8 @@ void VectorWhileEmitter::count_on(const While &n, V alive, V cell, BasicBlock *b
   b_.CreateBr(done);
 }
 
-/// What follows in the block runs in no lane.
+/// Removes the active lanes from the loop or the iteration. The statements after the jump in its block run in
+/// no lane.
 void VectorWhileEmitter::jump(const Jump &n) {
   const VectorState::Turns &turns = vec_.turns.back();
   V stay = b_.CreateNot(words_of(vec_.mask));

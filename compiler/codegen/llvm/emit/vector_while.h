@@ -1,6 +1,6 @@
-// `while` in a vector loop: it runs until no lane goes on; lanes that have ended keep their values. What
-// counts its iterations is the same in all lanes that go on, and stays a scalar.
-// analysis/vector/vectorization decides which loops run so.
+// Emits `while` loops in a vector loop. A loop runs until all lanes have left it; lanes that have left keep
+// their values. Variables that count its iterations are uniform over the active lanes and stay scalars.
+// analysis/vector/vectorization decides which loops have this form.
 #pragma once
 
 #include "codegen/llvm/emit/emitter.h"
@@ -14,7 +14,7 @@ class VectorWhileEmitter : public Emitter {
 
   void emit(const While &n);
   void jump(const Jump &n);
-  /// Behind a statement by which lanes may have left the iteration of the enclosing `while`.
+  /// Updates the mask after a statement by which lanes may have left the iteration of the enclosing `while`.
   void mask_out_exited_lanes();
 
  private:

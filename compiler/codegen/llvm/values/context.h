@@ -1,5 +1,6 @@
-// What the emitters of a function share: the LLVM function as it grows, the values of symbols and buffers,
-// and where in the loop nest emission stands. Emitters hold a reference to it and no state of their own.
+// The state that the emitters of a function share. It holds the LLVM function as it grows, the values of
+// symbols and buffers, and the current place in the loop nest. Emitters hold a reference to this state and no
+// state of their own.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -23,43 +24,43 @@ struct ArgReduction;
 class VectorizationAnalysis;
 struct VectorState;
 
-/// What the functions of one module share.
+/// The state that the functions of one module share.
 struct ModuleContext {
   llvm::Module &module;
   const Func &func;
   const Target &target;
   llvm::Function *raise = nullptr;  ///< fills in the fault; made when first needed
   std::unordered_map<int, llvm::Function *> fmods{};
-  /// The function of an elementary function `fn(from…) → to` over `count` lanes.
+  /// Returns the LLVM function of an elementary function `fn(from…) → to` over `count` lanes.
   llvm::Function *(*math_function)(ModuleContext &, Fn fn, DType from, DType to, size_t arity,
                                    uint32_t count) = nullptr;
 };
 
-/// A buffer in memory. A stride that is null is 1.
+/// A buffer in memory. Strides are in elements; null stands for 1.
 struct Memory {
   llvm::Value *base = nullptr;
   std::vector<llvm::Value *> strides;
 };
 
-/// Where the jumps of an enclosing loop go.
+/// The targets of the jumps of an enclosing loop.
 struct JumpTargets {
   llvm::BasicBlock *next;  ///< made by the first `continue`
   llvm::BasicBlock *done;
 };
 
-/// In a chunk of a region: the inner loop of which the chunk runs a sub-range.
+/// The sub-range of an inner loop that a chunk of a region runs.
 struct SubRange {
   const For *loop = nullptr;
   llvm::Value *first = nullptr, *count = nullptr;  ///< iterations
-  llvm::Value *is_whole = nullptr;                 ///< whether it is all of them
+  llvm::Value *is_whole = nullptr;                 ///< whether the sub-range is the whole loop
 };
 
 struct SameNode {
   size_t operator()(const Expr &e) const { return std::hash<const ExprNode *>()(e.p.get()); }
   bool operator()(const Expr &a, const Expr &b) const { return a.p == b.p; }
 };
-/// Values of shared expressions, valid within one statement. It holds the expressions: the address of one
-/// that is gone may return as that of another.
+/// Values of shared expressions, valid within one statement. The map keeps the expressions alive: a freed
+/// address may return as that of another expression.
 using Memo = std::unordered_map<Expr, llvm::Value *, SameNode, SameNode>;
 
 struct EmitContext {
@@ -69,7 +70,7 @@ struct EmitContext {
   llvm::BasicBlock *entry = nullptr;
   llvm::BasicBlock *cancelled = nullptr;  ///< where a cancelled run ends
   llvm::Value *env = nullptr, *fault = nullptr, *cancel = nullptr;
-  llvm::Value *status = nullptr;  ///< in a chunk of a region: where it reports its fault
+  llvm::Value *status = nullptr;  ///< in a chunk of a region: the address for its status
 
   std::unordered_map<const SymNode *, llvm::Value *> values{};
   std::unordered_map<const BufNode *, Memory> buffers{};
@@ -79,14 +80,15 @@ struct EmitContext {
   Memo memo{};
   std::vector<JumpTargets> targets{};  ///< of the enclosing loops, the innermost last
 
-  /// Cells whose value lies in lane 0 of a vector register, and values computed from them there.
+  /// Cells of recurrences, whose value is in lane 0 of a vector register, and values computed from them
+  /// there.
   std::unordered_set<const BufNode *> recurrences{};
   std::unordered_map<const SymNode *, llvm::Value *> recurrence_values{};
 
   SubRange sub_range{};
-  const For *whole_block = nullptr;         ///< in a chunk: a loop over blocks that runs as its inner loop
-  const For *collapsed_row = nullptr;       ///< a loop over the elements of one row, or of all rows
-  llvm::Value *collapsed_length = nullptr;  ///< its iterations
+  const For *whole_block = nullptr;         ///< in a chunk: the loop over one block that runs all blocks
+  const For *collapsed_row = nullptr;       ///< the loop over the elements of a row that runs one row or all
+  llvm::Value *collapsed_length = nullptr;  ///< the iterations of collapsed_row
 
   std::unordered_set<const BufNode *> only_written{};  ///< outputs that the function never reads
   llvm::Value *streams = nullptr;  ///< whether this call is large enough to stream; null: nothing is streamed

@@ -1,4 +1,4 @@
-// Long division on the mantissas, one bit at a time.
+// Divides the mantissas by long division, one bit at a time.
 #include "codegen/llvm/values/fmod.h"
 
 #include "support/text.h"
@@ -12,8 +12,8 @@ namespace {
 
 using V = llvm::Value *;
 
-/// Builds `T fmod(T, T)`: specials first, then exponents apart and one subtract-and-shift step per bit of
-/// their difference.
+/// Builds `T fmod(T, T)`. Handles special values first, then splits off the exponents, and makes one
+/// subtract-and-shift step per bit of their difference.
 class FmodBuilder {
  public:
   FmodBuilder(Function *fn, DType t)
@@ -59,7 +59,7 @@ class FmodBuilder {
   V number(uint64_t v) { return llvm::ConstantInt::get(word_, v); }
   BasicBlock *block(const char *name) { return BasicBlock::Create(fn_->getContext(), name, fn_); }
 
-  /// value = mantissa · 2^(exponent), subnormals with exponent 1 as they are.
+  /// Splits a magnitude: value = mantissa · 2^(exponent). Subnormals have exponent 1 and no implicit bit.
   void split(V bits, V &exponent, V &mantissa) {
     V raw = b_.CreateLShr(bits, mantissa_);
     V fraction = b_.CreateAnd(bits, number((uint64_t{1} << mantissa_) - 1));
@@ -68,7 +68,7 @@ class FmodBuilder {
     mantissa = b_.CreateSelect(subnormal, fraction, b_.CreateOr(fraction, number(uint64_t{1} << mantissa_)));
   }
 
-  /// (x · 2^steps) mod y, one bit at a time; y may have leading zeros, so the rest stays below 2y.
+  /// Returns (x · 2^steps) mod y, one bit at a time; y may have leading zeros, so the rest stays below 2y.
   V long_division(V x, V y, V steps) {
     BasicBlock *before = b_.GetInsertBlock(), *loop = block("step"), *done = block("rest");
     V first = b_.CreateURem(x, y);

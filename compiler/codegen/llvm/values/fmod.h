@@ -1,5 +1,5 @@
-// fmod as a function of the module: LLVM would call the library's, an undefined symbol. Exact for all
-// arguments.
+// Emits fmod as a function of the module: LLVM would call the C library's function, an undefined symbol.
+// Exact for all arguments.
 #pragma once
 
 #include "codegen/llvm/values/context.h"

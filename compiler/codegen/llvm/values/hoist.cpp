@@ -1,4 +1,5 @@
-// On LLVM instructions, since addresses exist only there. LLVM's own pass would need its loop analyses first.
+// Works on LLVM instructions, since addresses exist only there. LLVM's own pass would need its loop analyses
+// first.
 #include "codegen/llvm/values/hoist.h"
 
 #include <llvm/IR/Function.h>
@@ -19,8 +20,8 @@ void hoist_invariants(BasicBlock *last, BasicBlock *before) {
   std::unordered_set<const llvm::Value *> inside;
   for (auto at = std::next(last->getIterator()); at != fn->end(); ++at)
     for (llvm::Instruction &i : *at) inside.insert(&i);
-  // Neither traps nor touches memory: it may run although the loop has no iteration. Division is missing
-  // here.
+  // These instructions neither trap nor access memory, so they may run even if the loop has no iteration.
+  // Division is missing here.
   auto is_plain = [](const llvm::Instruction &i) {
     using Op = llvm::Instruction;
     switch (i.getOpcode()) {

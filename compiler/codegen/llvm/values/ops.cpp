@@ -1,4 +1,4 @@
-// Integer division, shifts and vector conversions come with their guards
+// Integer division, shifts and vector conversions have their guards already
 // (transform/lowering/guard_operations).
 #include "codegen/llvm/values/ops.h"
 
@@ -44,7 +44,8 @@ llvm::Value *OpEmitter::compare(BinOp op, DType t, V a, V b) {
   }
 }
 
-/// A select that stays one: the code generator would make branches of those on a loop's longest chain.
+/// Returns a select that stays one: the code generator would turn selects on a loop's critical path into
+/// branches.
 llvm::Value *OpEmitter::select_without_branch(V cond, V yes, V no) {
   V out = b_.CreateSelect(cond, yes, no);
   if (auto *made = llvm::dyn_cast<llvm::SelectInst>(out))
@@ -52,7 +53,8 @@ llvm::Value *OpEmitter::select_without_branch(V cond, V yes, V no) {
   return out;
 }
 
-/// (x + c) + d as x + (c + d): places of neighbouring iterations are then told by their constants alone.
+/// Returns a + b, where (x + c) + d becomes x + (c + d). Addresses of neighbouring iterations then differ by
+/// their constants alone.
 llvm::Value *OpEmitter::sum(V a, V b) {
   if (llvm::isa<llvm::ConstantInt>(a)) std::swap(a, b);
   auto *c = llvm::dyn_cast<llvm::ConstantInt>(b);
@@ -65,7 +67,7 @@ llvm::Value *OpEmitter::sum(V a, V b) {
   return total.isZero() ? a : b_.CreateAdd(a, llvm::ConstantInt::get(a->getType(), total));
 }
 
-/// Integers wrap. Of bools, addition is `or` and multiplication is `and`, as in NumPy.
+/// Integers wrap. For bools, addition is `or` and multiplication is `and`, as in NumPy.
 llvm::Value *OpEmitter::integer_binary(BinOp op, DType t, V a, V b) {
   bool is_signed = is_signed_int(t), is_bool = t == DType::b1;
   switch (op) {
@@ -108,8 +110,8 @@ static bool uses_select_minimum(const Target &target, DType t, V a) {
   return a->getType()->isVectorTy() && target.has_select_minimum(bit_width(t));
 }
 
-/// x86 has `a < b ? a : b` in one instruction. Both ways round they differ only where the operands are zeros,
-/// of which -0.0 has the bit more, or where one is a NaN, which the bits of the other leave a NaN.
+/// Returns the minimum by two selects `a < b ? a : b` with exchanged operands, each one instruction of x86.
+/// They differ only for zeros and NaNs: the OR of their bits is then -0.0, or a NaN.
 llvm::Value *OpEmitter::least(DType t, V a, V b) {
   if (!uses_select_minimum(shared_.target, t, a)) return b_.CreateBinaryIntrinsic(intrinsic::minimum, a, b);
   llvm::Type *bits = shaped_as(a, b_.getIntNTy(bit_width(t)));
@@ -119,7 +121,8 @@ llvm::Value *OpEmitter::least(DType t, V a, V b) {
                           a->getType());
 }
 
-/// -min(-a, -b): changes of the sign are cheaper than what asks for zeros and NaNs. LLVM knows a constant.
+/// Returns the maximum as -min(-a, -b): sign changes are cheaper than tests for zeros and NaNs. With a
+/// constant operand, LLVM needs no such tests.
 llvm::Value *OpEmitter::largest(DType t, V a, V b) {
   bool known = llvm::isa<llvm::Constant>(a) || llvm::isa<llvm::Constant>(b);
   if (known || !uses_select_minimum(shared_.target, t, a))
@@ -127,8 +130,8 @@ llvm::Value *OpEmitter::largest(DType t, V a, V b) {
   return b_.CreateFNeg(least(t, b_.CreateFNeg(a), b_.CreateFNeg(b)));
 }
 
-/// floor; without an instruction for it LLVM would call the library, so adding and subtracting 2^(mantissa
-/// bits) rounds, and what came out too large is mended.
+/// Returns the floor. Without an instruction for it LLVM would call the C library. Instead, adding and
+/// subtracting 2^(mantissa bits) rounds, and a result that is too large is reduced by 1.
 llvm::Value *OpEmitter::floor(DType t, V a) {
   if (shared_.target.has_rounding()) return b_.CreateUnaryIntrinsic(intrinsic::floor, a);
   V big = llvm::ConstantFP::get(a->getType(), t == DType::f32 ? 0x1p23 : 0x1p52);
@@ -139,7 +142,7 @@ llvm::Value *OpEmitter::floor(DType t, V a) {
   return b_.CreateSelect(b_.CreateFCmpOGT(nearest, a), one_less, nearest);
 }
 
-/// NumPy's divmod, branch-free around the one call of fmod.
+/// Emits NumPy's divmod, without branches around the one call of fmod.
 llvm::Value *OpEmitter::float_divmod(DType t, V a, V b, bool quotient) {
   llvm::Type *type_t = type(t);
   V zero = llvm::ConstantFP::get(type_t, 0.0), one = llvm::ConstantFP::get(type_t, 1.0);
@@ -172,7 +175,7 @@ llvm::Value *OpEmitter::convert(DType from, DType to, V a, bool in_range) {
   if (is_float(from) && is_float(to))
     return bit_width(to) > bit_width(from) ? b_.CreateFPExt(a, type_to) : b_.CreateFPTrunc(a, type_to);
   if (is_float(from)) {
-    // LLVM leaves a conversion out of range undefined; the saturating one clamps, and NaN becomes 0
+    // LLVM leaves a conversion out of range undefined; the saturating one clamps, and NaN becomes 0.
     if (in_range) return is_signed_int(to) ? b_.CreateFPToSI(a, type_to) : b_.CreateFPToUI(a, type_to);
     return b_.CreateIntrinsic(is_signed_int(to) ? intrinsic::fptosi_sat : intrinsic::fptoui_sat,
                               {type_to, a->getType()}, {a});
@@ -181,15 +184,15 @@ llvm::Value *OpEmitter::convert(DType from, DType to, V a, bool in_range) {
   return is_signed_int(from) ? b_.CreateSExtOrTrunc(a, type_to) : b_.CreateZExtOrTrunc(a, type_to);
 }
 
-/// `element`, or a vector of as many as `v` has.
+/// Returns `element`, or a vector of as many elements as `v` has.
 llvm::Type *OpEmitter::shaped_as(V v, llvm::Type *element) {
   auto *lanes = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
   return lanes ? llvm::FixedVectorType::get(element, lanes->getNumElements()) : element;
 }
 
-/// A constant that fills one register, as a load that the instruction does itself. LLVM would broadcast a
-/// scalar by an instruction of its own in each iteration, since the long bodies of functions leave no
-/// register for it: a third of all that they execute. AVX-512 broadcasts as it reads.
+/// Returns a constant that fills one register as a load, which the instruction does itself. LLVM would
+/// broadcast a scalar by a separate instruction in each iteration, since the long bodies of functions leave
+/// no register for it. That is a third of all instructions that they execute. AVX-512 broadcasts as it reads.
 llvm::Value *OpEmitter::constant_operand(V v) {
   auto *known = llvm::dyn_cast<llvm::Constant>(v);
   llvm::Type *t = v->getType();
@@ -210,7 +213,7 @@ llvm::Value *OpEmitter::constant_operand(V v) {
   return load;
 }
 
-/// `from` is the type of the arguments, of single values or of lanes.
+/// Emits a function. `from` is the type of the arguments, scalars or vectors.
 llvm::Value *OpEmitter::call(Fn fn, DType from, DType t, const std::vector<V> &args) {
   switch (fn) {
     case Fn::sqrt: return b_.CreateUnaryIntrinsic(intrinsic::sqrt, args[0]);

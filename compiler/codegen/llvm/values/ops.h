@@ -1,5 +1,5 @@
 // Operations on LLVM values, scalars and vectors alike: the counterpart of ir/scalar_ops. Creates
-// instructions where the builder stands and knows nothing of statements.
+// instructions at the position of the builder and knows nothing of statements.
 #pragma once
 
 #include "codegen/llvm/values/context.h"
@@ -16,14 +16,14 @@ class OpEmitter {
   V unary(UnOp op, DType t, V a);
   V binary(BinOp op, DType t, V a, V b);
   V compare(BinOp op, DType t, V a, V b);
-  /// `in_range` tells that an integer holds the whole part of a float.
+  /// `in_range`: the integer type holds the whole part of the float.
   V convert(DType from, DType to, V a, bool in_range);
   /// `from` is the type of the arguments.
   V call(Fn fn, DType from, DType t, const std::vector<V> &args);
-  /// a + b, where (x + c) + d becomes x + (c + d): addresses of neighbouring iterations then differ by their
-  /// constants alone.
+  /// Returns a + b, where (x + c) + d becomes x + (c + d). Addresses of neighbouring iterations then differ
+  /// by their constants alone.
   V sum(V a, V b);
-  /// A select that stays one: LLVM makes branches of selects on the critical path of a loop.
+  /// Returns a select that stays one: LLVM turns selects on the critical path of a loop into branches.
   V select_without_branch(V cond, V yes, V no);
 
   llvm::Type *type(DType t);
@@ -33,7 +33,7 @@ class OpEmitter {
   V from_memory(V v, DType t);
   V literal(DType t, uint64_t bits);
   V signed_word(int64_t value) { return llvm::ConstantInt::getSigned(b_.getInt64Ty(), value); }
-  /// `element`, or a vector of as many elements as `v` has.
+  /// Returns `element`, or a vector of as many elements as `v` has.
   static llvm::Type *shaped_as(V v, llvm::Type *element);
 
  private:

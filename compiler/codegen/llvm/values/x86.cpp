@@ -11,11 +11,12 @@ namespace kw {
 using V = llvm::Value *;
 namespace intrinsic = llvm::Intrinsic;
 
-/// The instruction takes whole registers of 64 bytes: vectors are cut into those, padded with zeros.
+/// Splits vectors into whole registers of 64 bytes, padded with zeros, since the instruction takes these
+/// only.
 llvm::Value *scale_by_power_of_two(llvm::IRBuilder<> &b, V x, V n) {
   auto *lanes = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
   llvm::Type *element = x->getType()->getScalarType();
-  // elements of a register of 64 bytes
+  // The elements of a register of 64 bytes.
   uint32_t count = lanes ? lanes->getNumElements() : 1, most = element->isFloatTy() ? 16 : 8;
   auto *whole = llvm::FixedVectorType::get(element, most);
   V none = llvm::Constant::getNullValue(whole);
@@ -27,7 +28,7 @@ llvm::Value *scale_by_power_of_two(llvm::IRBuilder<> &b, V x, V n) {
   };
   auto id = element->isFloatTy() ? intrinsic::x86_avx512_mask_scalef_ps_512
                                  : intrinsic::x86_avx512_mask_scalef_pd_512;
-  // rounding 4: in the current direction, the default being to nearest
+  // Rounding 4: in the current direction, by default to nearest.
   V all = llvm::ConstantInt::getAllOnesValue(b.getIntNTy(most)), rounding = b.getInt32(4);
   V out = lanes ? llvm::PoisonValue::get(x->getType()) : nullptr;
   for (uint32_t first = 0; first < count; first += most) {
