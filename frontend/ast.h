@@ -1,4 +1,4 @@
-// The syntax tree of a kernel: what the parser read, untyped. Types and meaning are given by lowering; IR
+// The syntax tree of a kernel, as parsed and without types. Lowering gives the nodes types and meaning; IR
 // never holds these nodes.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace kw::ast {
 struct Expr;
 using ExprPtr = std::unique_ptr<Expr>;
 
-/// Binary operators, in the order of `operator_text`. The rules refuse `matmul`, which parses.
+/// Binary operators, in the order of `operator_text`. The parser accepts `matmul`; the rules refuse it.
 enum class Operator : uint8_t {
   add,
   sub,
@@ -36,7 +36,7 @@ enum class UnaryOp : uint8_t { minus, plus, invert, logical_not };
 struct Name {
   std::string id;
 };
-/// Digits stay text, with the prefix of their radix: a literal may exceed 64 bits.
+/// An integer literal as text, with its radix prefix, because a literal may exceed 64 bits.
 struct Integer {
   std::string digits;
 };  // as written, without underscores
@@ -50,16 +50,16 @@ struct Boolean {
   bool value;
 };
 struct NoneLiteral {};
-/// value.name
+/// `value.name`.
 struct Attribute {
   ExprPtr value;
   std::string name;
 };
-/// lower:upper:step; absent parts are null.
+/// `lower:upper:step`; absent parts are null.
 struct Slice {
   ExprPtr lower, upper, step;
 };  // only inside a Subscript
-/// value[index]: `is_tuple` for a[i, j] and for a[i,], not for a[i].
+/// `value[index]`. `is_tuple` is set for a[i, j] and for a[i,], not for a[i].
 struct Subscript {
   ExprPtr value;
   std::vector<ExprPtr> index;
@@ -84,17 +84,17 @@ struct BinaryExpr {
   Operator op;
   ExprPtr a, b;
 };
-/// A chain: a < b <= c has the items a, b, c and the operators <, <=.
+/// A chain of comparisons: a < b <= c has the items a, b, c and the operators <, <=.
 struct CompareExpr {
   std::vector<ExprPtr> items;
   std::vector<CompareOp> ops;
 };
-/// A chain of one operator: `a and b and c` is one node with three items.
+/// A chain of one logical operator: `a and b and c` is one node with three items.
 struct BoolExpr {
   bool is_and;
   std::vector<ExprPtr> items;
 };
-/// yes if cond else no
+/// `yes if cond else no`.
 struct Ternary {
   ExprPtr cond, yes, no;
 };
@@ -103,10 +103,10 @@ struct Tuple {
   bool is_list = false;  ///< written in brackets
 };
 
-/// An expression owns its operands.
+/// An expression, which owns its operands.
 struct Expr {
   Loc loc;
-  uint32_t depth = 1;  ///< levels of the tree, this node included; bounds the recursion of every walk
+  uint32_t depth = 1;  ///< levels of the tree, this node included; limits the recursion of every walk
   std::variant<Name, Integer, Real, Text, Boolean, NoneLiteral, Attribute, Slice, Subscript, CallExpr,
                UnaryExpr, BinaryExpr, CompareExpr, BoolExpr, Ternary, Tuple>
       v;
@@ -121,7 +121,7 @@ const K *as(const ExprPtr &e) {
 struct Stmt;
 using Block = std::vector<Stmt>;
 
-/// target = value. The annotation is a type of printed IR; it is null in Python, where it means nothing.
+/// `target = value`. The annotation is a type in printed IR; it is null in Python, where it has no meaning.
 struct Assign {
   ExprPtr target, value;
   ExprPtr annotation;
@@ -148,7 +148,7 @@ struct WithStmt {
   ExprPtr context;
   std::shared_ptr<Block> body;
 };
-/// The value of a bare `return` is null.
+/// `return value`; the value of a bare `return` is null.
 struct ReturnStmt {
   ExprPtr value;
 };
@@ -158,19 +158,19 @@ struct AssertStmt {
 struct ExprStmt {
   ExprPtr value;
 };
-/// Has no effect; also stands for an annotation without a value, `x: int`.
+/// A statement without effect; also represents an annotation without a value, `x: int`.
 struct PassStmt {};
-/// `break`, else `continue`; the parser has checked that a loop stands around it.
+/// `break` if `is_break`, else `continue`. The parser has checked that a loop encloses it.
 struct JumpStmt {
   bool is_break;
 };
 
-/// A statement outside the language, with what is to be said of it unless its branch is dead.
+/// A statement outside the language, with the errors to report unless its branch is dead.
 struct Refused {
   std::vector<Diagnostic> found;
 };
 
-/// The location of a compound statement covers its header only, which is what messages underline.
+/// A statement. The location of a compound statement covers only its header, which messages underline.
 struct Stmt {
   Loc loc;
   std::variant<Assign, AugAssign, ForStmt, WhileStmt, IfStmt, WithStmt, ReturnStmt, AssertStmt, ExprStmt,
@@ -182,14 +182,14 @@ struct Parameter {
   std::string name;
   Loc loc;
   ExprPtr annotation;
-  bool by_keyword = false;  ///< behind a bare `*`
+  bool by_keyword = false;  ///< after a bare `*`
 };
 
 struct Function {
   std::string name;
-  Loc loc;  ///< of the name
+  Loc loc;  ///< location of the name
   std::vector<Parameter> params;
-  Loc star{};  ///< of a bare `*` among the parameters
+  Loc star{};  ///< location of a bare `*` among the parameters
   Block body;
 };
 

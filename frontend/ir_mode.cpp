@@ -1,5 +1,5 @@
-// Syntax tree of a dump → IR. The dump is Python syntax, so the ordinary parser reads it; this file gives its
-// words their IR meaning.
+// Syntax tree of a dump → IR. The dump has Python syntax, so the ordinary parser reads it; this file gives
+// the words their IR meaning.
 #include "frontend/ir_mode.h"
 
 #include <algorithm>
@@ -78,7 +78,7 @@ class IrReader {
   std::map<std::string, Buf> bufs_;
   bool returned_ = false;
   std::vector<std::string> site_names_;
-  std::map<int64_t, Expr> shared_;  ///< by the number of `share(number, expression)`
+  std::map<int64_t, Expr> shared_;  ///< keyed by the number in `share(number, expression)`
 };
 
 const std::string &IrReader::name_of(const ast::ExprPtr &e) {
@@ -171,7 +171,7 @@ Expr IrReader::subscript(const ast::Subscript &n, Loc loc) {
   return load(known_buffer(n.value, loc), index(n), loc);
 }
 
-/// As printed: nothing is folded, so that the text and its tree correspond.
+/// Builds the node as printed. Nothing is folded, so that the tree corresponds to the text.
 Expr IrReader::binary_node(BinOp op, Expr a, Expr b, Loc loc) {
   if (a.dtype() != b.dtype()) fail(loc, "operands of different dtypes");
   DType t = op >= BinOp::lt ? DType::b1 : a.dtype();
@@ -212,7 +212,7 @@ Expr IrReader::call_node(const ast::CallExpr &c, Loc loc) {
   return call(row->fn, result, std::move(args), loc);
 }
 
-/// `select(cond, yes, lazy(no))`: a side that is not lazy is evaluated in any case.
+/// Reads `select(cond, yes, lazy(no))`. A side that is not lazy is always evaluated.
 Expr IrReader::select_node(const ast::CallExpr &c, Loc loc) {
   auto side = [&](const ast::ExprPtr &e, bool &eager) {
     const auto *lazy = ast::as<ast::CallExpr>(e);
@@ -294,11 +294,11 @@ Expr IrReader::expr(const ast::ExprPtr &e) {
       e->v);
 }
 
-/// A Let or Alloc scopes over the rest of its block: heads are read in order, then the block is built from
-/// its end.
+/// Reads a block. A Let or Alloc scopes over the rest of its block, so heads are read in order and the block
+/// is built from its end.
 Stmt IrReader::block(const ast::Block &b, size_t at) {
   struct Part {
-    Stmt stmt;  ///< or the head of a scope that follows
+    Stmt stmt;  ///< a statement, or the head of a scope that follows
     std::optional<Let> let;
     std::optional<Alloc> alloc;
     Loc loc;
@@ -357,7 +357,7 @@ Stmt IrReader::loop(const ast::ForStmt &n, Loc loc) {
   return for_loop(std::move(f), loc);
 }
 
-/// `(a, 3, b, 4)`: buffers, each with the length of its rows.
+/// Reads `(a, 3, b, 4)`: buffers, each with the length of its rows.
 std::vector<RowLength> IrReader::row_lengths(const ast::ExprPtr &e) {
   const auto *list = ast::as<ast::Tuple>(e);
   if (!list || list->items.size() % 2) fail(e->loc, "a length of rows without its buffer");
@@ -397,7 +397,7 @@ Stmt IrReader::assign(const ast::Assign &n, Loc loc) {
   return store(buf, index(*target), value, loc, std::move(order));
 }
 
-/// `lanes(i, j)`: an order and the iterators of its band.
+/// Reads `lanes(i, j)`: an order and the iterators of its band.
 OrderMark IrReader::order_mark(const ast::ExprPtr &mark, Loc loc) {
   const ast::CallExpr &c = call_of(mark, loc);
   std::vector<Sym> band;
@@ -503,7 +503,7 @@ void IrReader::param(const ast::Parameter &p) {
   func_.params.push_back(std::move(out));
 }
 
-/// `site(code, buf, dim)`, `site('E310', buf, rank=2)`, or a message in one or two parts around a value.
+/// Reads `site(code, buf, dim)`, `site('E310', buf, rank=2)`, or a message in parts around a value.
 void IrReader::site(const ast::CallExpr &c, Loc loc) {
   Site site;
   site.code = code_of(c);
@@ -526,7 +526,7 @@ void IrReader::site(const ast::CallExpr &c, Loc loc) {
   func_.sites.push_back(std::move(site));
 }
 
-/// fp, dims, fact and site lines; `at` becomes the first statement of the body.
+/// Reads fp, dims, fact and site lines; sets `at` to the first statement of the body.
 void IrReader::header(const ast::Block &body, size_t &at) {
   for (; at < body.size(); ++at) {
     const auto *s = std::get_if<ast::ExprStmt>(&body[at].v);
@@ -550,7 +550,7 @@ void IrReader::header(const ast::Block &body, size_t &at) {
 
 Func IrReader::function(const ast::Function &f) {
   func_.name = f.name;
-  // dims come after the parameters in the text but are used by them
+  // dims follow the parameters in the text, but the parameters use them
   for (const ast::Stmt &s : f.body) {
     const auto *line = std::get_if<ast::ExprStmt>(&s.v);
     const auto *c = line ? ast::as<ast::CallExpr>(line->value) : nullptr;
@@ -565,7 +565,7 @@ Func IrReader::function(const ast::Function &f) {
       const auto *kind = c ? ast::as<ast::Name>(c->callee) : nullptr;
       if ((kind && (kind->id == "weak" || kind->id == "scalar")) == scalars) param(p);
     }
-  // parameters stand in the order of the text again
+  // restores the order of the parameters in the text
   std::vector<Param> ordered;
   for (const ast::Parameter &p : f.params)
     for (const Param &q : func_.params)
@@ -574,7 +574,7 @@ Func IrReader::function(const ast::Function &f) {
   size_t at = 0;
   header(f.body, at);
   func_.body = block(f.body, at);
-  // a site may name a buffer that the body declares, or one that no pass has left there
+  // a site may name a buffer that the body declares, or one that no pass has kept
   for (size_t i = 0; i < site_names_.size(); ++i) {
     if (site_names_[i].empty()) continue;
     Buf &buf = bufs_[site_names_[i]];

@@ -11,11 +11,11 @@ namespace kw {
 
 namespace {
 
-constexpr size_t max_brackets = 200;      // as CPython
+constexpr size_t max_brackets = 200;      // the same limit as CPython
 constexpr size_t max_ir_brackets = 4000;  // printed IR puts every compound operand into parentheses
 
-/// These tests read bytes. Each byte of a character beyond ASCII counts as a letter: the classes of Unicode
-/// are not looked up.
+/// These tests read bytes. Each byte of a character beyond ASCII counts as a letter, because the Unicode
+/// classes are not looked up.
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
@@ -30,18 +30,18 @@ class Lexer {
   Lexer(std::string_view text, uint32_t source) : text_(text), source_(source) {}
 
   TokenList run();
-  /// Where the definition that the text begins with ends.
+  /// Returns the offset at which the first definition of the text ends.
   size_t definition_end();
 
  private:
   void logical_line();
-  /// Returns the byte `offset` places ahead, or 0 behind the end, so that callers may look ahead unchecked.
+  /// Returns the byte `offset` places ahead, or 0 after the end, so that callers can look ahead unchecked.
   char at(size_t offset = 0) const { return pos_ + offset < text_.size() ? text_[pos_ + offset] : '\0'; }
   /// Returns the location from `begin` to the position.
   Loc span(size_t begin) const {
     return {source_, static_cast<uint32_t>(begin), static_cast<uint32_t>(pos_)};
   }
-  /// Throws E100 at the text from `begin` to the position, which covers one byte or more.
+  /// Throws E100 for the text from `begin` to the position, at least one byte.
   [[noreturn]] void fail(size_t begin, std::string message) const {
     Loc loc{source_, static_cast<uint32_t>(begin), static_cast<uint32_t>(std::max(pos_, begin + 1))};
     throw CompileError(Diagnostic{Code::E100, loc, std::move(message), {}, {}});
@@ -68,11 +68,11 @@ class Lexer {
   size_t pos_ = 0;                  ///< bytes read
   std::vector<char> brackets_;      ///< open brackets, the innermost last
   std::vector<size_t> indents_{0};  ///< columns of the open blocks, the outermost first
-  bool first_line_ = true;          ///< no line with tokens was read
+  bool first_line_ = true;          ///< no line with tokens was read yet
   TokenList out_;
 };
 
-/// Reads the indentation of a logical line; false at the end of the text.
+/// Reads the indentation of a logical line. Returns false at the end of the text.
 bool Lexer::start_line() {
   for (;;) {
     size_t width = 0;
@@ -92,7 +92,7 @@ bool Lexer::start_line() {
       while (pos_ < text_.size() && at() != '\n') ++pos_;
     if (at() == '\r' && at(1) == '\n') ++pos_;
     if (pos_ >= text_.size()) return false;
-    // blank lines and lines with only a comment open and close no block
+    // blank lines and comment lines neither open nor close a block
     if (at() == '\n') {
       ++pos_;
       continue;
@@ -143,14 +143,14 @@ void Lexer::skip_blank() {
   }
 }
 
-/// Skips digits and underscores. Where underscores stand is not checked.
+/// Skips digits and underscores. The position of the underscores is not checked.
 void Lexer::digits(bool hex) {
   auto is_hex = [](char c) { return (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); };
   while (is_digit(at()) || at() == '_' || (hex && is_hex(at()))) ++pos_;
 }
 
-/// CPython reads `1if x else 2`. Returns whether the word at the position may stand behind a number without
-/// a space.
+/// Returns whether the word at the position may follow a number without a space: CPython reads `1if x else
+/// 2`.
 bool Lexer::keyword_follows() const {
   size_t length = 0;
   while (is_name_char(at(length))) ++length;
@@ -159,8 +159,8 @@ bool Lexer::keyword_follows() const {
   return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
-/// Reads an integer, a float or an imaginary number: 0x1F, 1_000, 1., 1e-3, 2j. Its value is left to the
-/// parser.
+/// Reads an integer, a float or an imaginary number: 0x1F, 1_000, 1., 1e-3, 2j. The parser computes the
+/// value.
 void Lexer::number() {
   size_t begin = pos_;
   TokenKind kind = TokenKind::integer;
@@ -176,7 +176,7 @@ void Lexer::number() {
       ++pos_;
       digits(false);
     }
-    // an `e` without a digit behind is no exponent: `1else` is a number and a keyword
+    // an `e` without a following digit is no exponent: `1else` is a number and a keyword
     bool exponent =
         (at() | 0x20) == 'e' && (is_digit(at(1)) || ((at(1) == '+' || at(1) == '-') && is_digit(at(2))));
     if (exponent) {
@@ -226,7 +226,7 @@ static void append_utf8(std::string &out, uint32_t c) {
 void Lexer::escape(std::string &value, bool raw) {
   char c = at(1);
   static constexpr std::string_view letters = "ntrabfv\\'\"", meanings = "\n\t\r\a\b\f\v\\'\"";
-  // each letter stands for the character at the same place of `meanings`
+  // each letter maps to the character at the same index of `meanings`
   size_t simple = letters.find(c);
   size_t wanted = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
   auto number = [&](size_t from, size_t length, int base) {
@@ -268,7 +268,7 @@ void Lexer::string() {
   for (;;) {
     // only a string in triple quotes spans lines
     if (pos_ >= text_.size() || (!triple && at() == '\n')) fail(begin, "unterminated string literal");
-    // asked before the quote: an escaped quote ends no string, not even a raw one
+    // tested before the quote, because an escaped quote ends no string, not even a raw one
     if (at() == '\\' && pos_ + 1 < text_.size()) {
       escape(value, raw);
     } else if (at() == quote && (!triple || (at(1) == quote && at(2) == quote))) {
@@ -284,7 +284,7 @@ void Lexer::string() {
 
 /// Reads an operator or a bracket. Brackets are matched here, because an open one joins lines.
 void Lexer::op() {
-  // the longest first, for the first that matches is taken
+  // longest first, because the first match is taken
   static constexpr std::array<std::string_view, 25> longer = {
       "**=", "//=", ">>=", "<<=", "...", "**", "//", ">>", "<<", "<=", ">=", "==", "!=",
       "->",  "+=",  "-=",  "*=",  "/=",  "%=", "&=", "|=", "^=", "@=", ":=", "<>"};
@@ -325,7 +325,7 @@ void Lexer::token() {
   emit(TokenKind::name, begin);
 }
 
-/// Reads the tokens of one logical line, whose indentation is read already.
+/// Reads the tokens of one logical line, whose indentation is already read.
 void Lexer::logical_line() {
   for (;;) {
     skip_blank();
@@ -350,17 +350,17 @@ TokenList Lexer::run() {
   return std::move(out_);
 }
 
-/// Reads no line behind the definition, so that errors in the rest of a file do not matter. Comments and
-/// blank lines that follow the block are left out.
+/// Reads only the definition, so that errors in the rest of a file do not matter. Comments and blank lines
+/// after the block are excluded.
 size_t Lexer::definition_end() {
   size_t end = 0;
   bool header_seen = false;
   while (start_line()) {
-    // a line at the width of the header stands behind the block
+    // a line with the indentation of the header is after the block
     if (header_seen && indents_.size() == 1) break;
     size_t first = out_.tokens.size();
     logical_line();
-    // decorators stand at the same width, before the header
+    // decorators have the same indentation and precede the header
     header_seen |= !out_.tokens[first].is("@");
     end = pos_;
   }
@@ -369,8 +369,7 @@ size_t Lexer::definition_end() {
 
 }  // namespace
 
-/// Throws E122 for a text that is too long. Characters are counted as Python counts them; printed IR has no
-/// limit.
+/// Throws E122 for a text that is too long. Counts characters as Python does; printed IR has no limit.
 static void check_length(std::string_view text) {
   if (text.size() <= max_text || starts_with(text, "# kw-ir 2")) return;
   // a byte 10xxxxxx continues a character of UTF-8

@@ -1,5 +1,5 @@
-// Expressions: precedence climbing over Python's grammar; constructs outside the language are named and
-// refused.
+// Expressions: precedence climbing over Python's grammar; constructs outside the language are refused by
+// name.
 #include "frontend/parse_expr.h"
 
 #include <charconv>
@@ -13,14 +13,15 @@ using namespace ast;
 
 namespace {
 
-/// Bounds the recursion of the parser and of every walk over its tree, and thereby the stack that they need.
+/// Limits the recursion of the parser and of every walk over its tree, and thereby their use of stack.
+/// Chosen.
 constexpr uint32_t max_nesting = 1000;
 
-/// Returns the levels of a tree; 0 for an absent part.
+/// Returns the number of levels of a tree; 0 for an absent part.
 uint32_t depth_of(const ExprPtr &e) { return e ? e->depth : 0; }
 
-/// Makes a node whose deepest operand has `parts_depth` levels. Throws E105 when the tree gets too deep: a
-/// chain such as a + b + … nests to the left without any recursion of the parser.
+/// Makes a node whose deepest operand has `parts_depth` levels. Throws E105 if the tree gets too deep: a
+/// chain such as a + b + … nests to the left without recursion of the parser.
 template <class K>
 ExprPtr make_node(Loc loc, uint32_t parts_depth, K kind) {
   if (parts_depth + 1 > max_nesting)
@@ -61,7 +62,7 @@ bool is_keyword(std::string_view s) {
   return std::find(std::begin(words), std::end(words), s) != std::end(words);
 }
 
-/// Returns how an error calls a token; long ones are cut after 40 bytes.
+/// Returns how an error names a token; long tokens are cut after 40 bytes.
 std::string token_text(const Token &t) {
   switch (t.kind) {
     case TokenKind::newline: return "end of line";
@@ -86,8 +87,9 @@ void parse_error(Code code, Loc loc, std::string message, std::string help) {
               t.is("yield") ? "write each value to an element of a tensor" : "");
 }
 
-/// Counts nested expressions and nested signs apart: a level of parentheses is one of each. Throws E105
-/// before the recursion gets too deep: the depth of a tree is known only after its operands are read.
+/// Counts nested expressions and nested signs separately, because a level of parentheses is one of each.
+/// Throws E105 before the recursion gets too deep: the depth of a tree is known only after its operands are
+/// read.
 struct ExprParser::Guard {
   Guard(ExprParser &parser, uint32_t &depth) : depth_(depth) {
     if (++depth_ > max_nesting)
@@ -104,7 +106,8 @@ void ExprParser::expect(std::string_view word, std::string_view where) {
               cat("expected '", word, "' ", where, ", found ", token_text(c_.peek())));
 }
 
-/// a → a; a, b → Tuple{a, b}. Its end is that of the statement, or the token behind a target or an iterable.
+/// Reads a list: a → a; a, b → Tuple{a, b}. It ends with the statement, or before the token that follows a
+/// target or an iterable.
 ExprPtr ExprParser::expression_list() {
   ExprPtr first = expression();
   if (!c_.peek().is(",")) return first;
@@ -129,7 +132,7 @@ ExprPtr ExprParser::expression() {
   if (start.is("lambda"))
     parse_error(Code::E101, start.loc, "a lambda is not part of the kernel language",
                 "write the expression in place");
-  // named here, because an operand would only report an unexpected word
+  // refused by name here, because an operand would only report an unexpected word
   if (start.is("yield") || start.is("await")) refuse_word(start);
   if (start.is("*") || start.is("**"))
     parse_error(Code::E101, start.loc, "unpacking with '*' is not part of the kernel language");
@@ -185,8 +188,7 @@ ExprPtr ExprParser::logic_not() {
   return make_node(loc, depth, UnaryExpr{UnaryOp::logical_not, std::move(a)});
 }
 
-/// Consumes a comparison operator, of which `is not` and `not in` have two tokens. Returns whether there was
-/// one.
+/// Consumes a comparison operator; `is not` and `not in` have two tokens. Returns whether there was one.
 static bool accept_compare(TokenCursor &c, CompareOp &op) {
   static constexpr std::pair<std::string_view, CompareOp> simple[] = {
       {"<", CompareOp::lt},  {"<=", CompareOp::le}, {">", CompareOp::gt},
@@ -202,8 +204,8 @@ static bool accept_compare(TokenCursor &c, CompareOp &op) {
 ExprPtr ExprParser::comparison() {
   ExprPtr first = arithmetic(1);
   CompareOp op;
-  // `in` after a for target is consumed by the statement parser, which reads targets with `arithmetic`-level
-  // lists
+  // the statement parser consumes the `in` after a for target: it reads targets as lists of `arithmetic`
+  // level
   if (!accept_compare(c_, op)) return first;
   CompareExpr node;
   Loc loc = first->loc;
@@ -217,8 +219,8 @@ ExprPtr ExprParser::comparison() {
   return make_node(join(loc, c_.previous().loc), depth, std::move(node));
 }
 
-/// Precedence climbing: reads operators of at least `min_level`. The right operand takes only tighter ones.
-/// Hence operators of one level associate to the left.
+/// Precedence climbing: reads operators of at least `min_level`. The right operand takes only tighter ones,
+/// so operators of one level associate to the left.
 ///   a - b - c  →  (a - b) - c
 ///   a + b * c  →  a + (b * c)
 ExprPtr ExprParser::arithmetic(int min_level) {
@@ -234,8 +236,8 @@ ExprPtr ExprParser::arithmetic(int min_level) {
   }
 }
 
-/// `**` binds tighter than a sign before its base, looser than one before its exponent, and associates to the
-/// right.
+/// `**` binds tighter than a sign before its base and looser than a sign before its exponent. It associates
+/// to the right.
 ///   -a ** -b     →  -(a ** (-b))
 ///   a ** b ** c  →  a ** (b ** c)
 ExprPtr ExprParser::factor() {
@@ -312,14 +314,14 @@ ExprPtr ExprParser::subscript(ExprPtr value) {
   return make_node(join(start, c_.previous().loc), depth, std::move(node));
 }
 
-/// Reads the arguments in parentheses: positional ones in `args`, those with a name in `keywords`.
+/// Reads the arguments in parentheses: positional ones into `args`, named ones into `keywords`.
 ExprPtr ExprParser::call(ExprPtr callee) {
   Loc start = callee->loc;
   uint32_t depth = depth_of(callee);
   c_.next();
   CallExpr node{std::move(callee), {}, {}};
   while (!c_.peek().is(")")) {
-    // `==` is a token of its own, so a name before `=` is that of a keyword argument
+    // `==` is a separate token, so a name before `=` is that of a keyword argument
     if (c_.at(TokenKind::name) && c_.peek(1).is("=") && !is_keyword(c_.peek().text)) {
       const Token &name = c_.next();
       c_.next();
@@ -338,7 +340,8 @@ ExprPtr ExprParser::call(ExprPtr callee) {
   return make_node(join(start, c_.previous().loc), depth, std::move(node));
 }
 
-/// Called behind an element of a display or an argument, where a comprehension has its `for`.
+/// Throws E101 for a comprehension. Called after an element of a display or an argument, where its `for`
+/// would be.
 void ExprParser::refuse_comprehension() {
   const Token &t = c_.peek();
   if (t.is("for") || (t.is("async") && c_.peek(1).is("for")))
@@ -351,7 +354,7 @@ void ExprParser::refuse_as() {
                 "declare the buffer: `x = allocate(shape, dtype)`");
 }
 
-/// Reads the items behind `open`. Parentheses around one item make no tuple unless a comma follows.
+/// Reads the items after `open`. Parentheses around one item make no tuple unless a comma follows.
 ///   (a)   →  a
 ///   (a,)  →  Tuple{a}
 ///   [a]   →  Tuple{a}, is_list
@@ -372,7 +375,7 @@ ExprPtr ExprParser::display(const Token &open, std::string_view close) {
   Loc loc = join(open.loc, c_.previous().loc);
   if (tuple.items.size() == 1 && !is_tuple) {
     ExprPtr inner = std::move(tuple.items[0]);
-    // the parentheses count: whatever is joined with this location covers them whole
+    // the location includes the parentheses, so that locations joined with it cover them
     inner->loc = loc;
     return inner;
   }
@@ -387,7 +390,7 @@ ExprPtr ExprParser::literal(const Token &t) {
   if (t.kind == TokenKind::integer) return make_node(t.loc, 0, Integer{std::move(digits)});
   double value = 0;
   auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  // from_chars leaves no value there; strtod gives inf, or the nearest number next to 0
+  // from_chars gives no value out of range; strtod gives inf, or the nearest number next to 0
   if (result.ec == std::errc::result_out_of_range) value = std::strtod(digits.c_str(), nullptr);
   return make_node(t.loc, 0, Real{value});
 }
@@ -407,12 +410,12 @@ ExprPtr ExprParser::atom() {
     case TokenKind::bytes:
       parse_error(Code::E101, t.loc, "a bytes literal is not part of the kernel language");
     case TokenKind::string: {
-      // strings that follow each other are one: "a" "b" → "ab"
+      // adjacent strings are one string: "a" "b" → "ab"
       Text text{t.value};
       Loc loc = t.loc;
       for (; c_.at(TokenKind::string); c_.next())
         text.value += c_.peek().value, loc = join(loc, c_.peek().loc);
-      if (c_.at(TokenKind::fstring)) return atom();  // joined to it: refused there
+      if (c_.at(TokenKind::fstring)) return atom();  // part of the same string: refused there
       return make_node(loc, 0, std::move(text));
     }
     case TokenKind::op:

@@ -9,8 +9,8 @@
 
 namespace kw {
 
-/// A position in a list of tokens, which must outlive the cursor. The position never passes the last token:
-/// no caller tests for the end of the list.
+/// A position in a list of tokens, which must outlive the cursor. The position never passes the last token,
+/// so no caller needs to test for the end of the list.
 class TokenCursor {
  public:
   explicit TokenCursor(const TokenList &list) : tokens_(list.tokens) {}
@@ -30,22 +30,22 @@ class TokenCursor {
   size_t pos_ = 0;
 };
 
-/// Throws a CompileError with one diagnostic; an empty help is left out.
+/// Throws a CompileError with one diagnostic; an empty help is omitted.
 [[noreturn]] void parse_error(Code code, Loc loc, std::string message, std::string help = {});
 
 /// Reads expressions by recursive descent. Each function begins at the first token of its construct and ends
-/// behind the last. It throws CompileError at the first error.
+/// after the last. It throws CompileError at the first error.
 class ExprParser {
  public:
   explicit ExprParser(TokenCursor &cursor) : c_(cursor) {}
 
-  /// A ternary or anything tighter.
+  /// Reads a ternary or a tighter expression.
   ast::ExprPtr expression();
-  /// An expression or a tuple without parentheses.
+  /// Reads an expression, or a tuple without parentheses.
   ast::ExprPtr expression_list();
-  /// An operand of a comparison: anything tighter than `in`.
+  /// Reads an operand of a comparison: any expression tighter than `in`.
   ast::ExprPtr operand() { return arithmetic(1); }
-  /// E101 when an `as` of a with statement follows.
+  /// Throws E101 if the `as` of a with statement follows.
   void refuse_as();
   /// Consumes `word`, or throws E100: "expected WORD WHERE, found …".
   void expect(std::string_view word, std::string_view where);
@@ -78,7 +78,7 @@ class ExprParser {
 
   struct Guard;
   TokenCursor &c_;
-  uint32_t expressions_ = 0, signs_ = 0;  // nesting at present
+  uint32_t expressions_ = 0, signs_ = 0;  // current nesting
 };
 
 }  // namespace kw

@@ -1,5 +1,5 @@
-// Statements and the function header. An error ends its statement; parsing goes on at the next line of the
-// same block. What is sound Python outside the language stays in the tree, for it may stand in a dead branch.
+// Statements and the function header. An error ends its statement; parsing continues at the next line of the
+// same block. Valid Python outside the language stays in the tree, because it may be in a dead branch.
 #include "frontend/parser.h"
 
 #include <algorithm>
@@ -14,9 +14,9 @@ using namespace ast;
 
 namespace {
 
-constexpr uint32_t max_blocks = 100;  // as CPython's limit of indentation levels
+constexpr uint32_t max_blocks = 100;  // CPython's limit of indentation levels
 
-/// Keywords that open statements outside the language, with the help to give.
+/// A keyword of a statement outside the language, with the advice to give.
 struct RefusedRow {
   std::string_view keyword, what, help;
 };
@@ -35,7 +35,7 @@ constexpr RefusedRow refused[] = {
 };
 
 /// Reads statements by recursive descent. Errors travel as CompileError to the innermost `statement`, which
-/// reports them and goes on behind it. Errors of the header leave the parser.
+/// reports them and continues after that statement. Errors of the header leave the parser.
 class Parser {
  public:
   Parser(const TokenList &tokens, Sink &sink) : c_(tokens), e_(c_), sink_(sink), ir_mode_(tokens.ir_mode) {}
@@ -67,10 +67,10 @@ class Parser {
   ExprParser e_;
   Sink &sink_;
   bool ir_mode_;
-  uint32_t blocks_ = 0, loops_ = 0;  ///< indented blocks and loops around the position
+  uint32_t blocks_ = 0, loops_ = 0;  ///< enclosing indented blocks and loops
 };
 
-/// Decorators act when Python defines the function; each is one logical line.
+/// Skips decorators, which act when Python defines the function. Each is one logical line.
 void Parser::skip_decorators() {
   while (c_.accept("@")) {
     while (!c_.at(TokenKind::newline) && !c_.at(TokenKind::end)) c_.next();
@@ -78,8 +78,8 @@ void Parser::skip_decorators() {
   }
 }
 
-/// In IR an annotation is a type; in Python it is any expression and carries no meaning, so it is passed
-/// over.
+/// Reads an annotation. In IR it is a type. In Python it is any expression without meaning here, so it is
+/// skipped.
 ExprPtr Parser::annotation() {
   if (ir_mode_) return e_.expression();
   for (int depth = 0; !c_.at(TokenKind::newline) && !c_.at(TokenKind::end); c_.next()) {
@@ -92,11 +92,11 @@ ExprPtr Parser::annotation() {
 }
 
 void Parser::default_value() {
-  if (c_.accept("=")) e_.expression();  // the dispatcher fills defaults in; their text means nothing here
+  if (c_.accept("=")) e_.expression();  // the dispatcher fills in defaults, so their text has no meaning here
 }
 
-/// Reads the header from the opening parenthesis to the colon. Names behind a bare `*` are given by keyword
-/// only; `/` has no effect.
+/// Reads the header from the opening parenthesis to the colon. Parameters after a bare `*` are keyword-only;
+/// `/` has no effect.
 ///   (a, b: T = 1, /, c, *, d) -> U:  →  a, b, c, and d by keyword
 void Parser::parameters(Function &f) {
   e_.expect("(", "after the function's name");
@@ -106,7 +106,7 @@ void Parser::parameters(Function &f) {
     if (!bare && (c_.peek().is("*") || c_.peek().is("**")))
       parse_error(Code::E112, c_.peek().loc, "'*' parameters are not part of the kernel language",
                   "name every parameter");
-    // from here on parameters are by keyword, since the place of the `*` is known
+    // `star` is now known, so the following parameters are keyword-only
     if (bare) f.star = c_.next().loc, c_.accept(",");
     if (c_.accept("/")) {
       if (!c_.accept(",")) break;
@@ -125,7 +125,7 @@ void Parser::parameters(Function &f) {
   e_.expect(":", "after the function's header");
 }
 
-/// Reads decorators, header and body of the first function; what follows its body is not read.
+/// Reads decorators, header and body of the first function, and nothing after its body.
 Function Parser::function() {
   skip_decorators();
   if (c_.peek().is("async")) parse_error(Code::E101, c_.peek().loc, "an async function is no kernel");
@@ -142,7 +142,7 @@ Function Parser::function() {
   return f;
 }
 
-/// Reads the body behind a colon: an indented block, or simple statements on the same line.
+/// Reads the body after a colon: an indented block, or simple statements on the same line.
 std::shared_ptr<Block> Parser::suite() {
   auto out = std::make_shared<Block>();
   if (!c_.at(TokenKind::newline)) {
@@ -159,7 +159,7 @@ std::shared_ptr<Block> Parser::suite() {
   return out;
 }
 
-/// Reads statements up to the dedent that closes the block, and that dedent.
+/// Reads statements up to and including the dedent that closes the block.
 void Parser::block(Block &out) {
   while (!c_.at(TokenKind::dedent) && !c_.at(TokenKind::end)) statement(out);
   if (c_.at(TokenKind::dedent)) c_.next();
@@ -196,7 +196,7 @@ void Parser::statement(Block &out) {
     // the error left the counters raised
     blocks_ = blocks;
     loops_ = loops;
-    // E100 is no Python and E105 too deep for a tree: both are errors even in a dead branch. The other
+    // E100 is no Python and E105 is too deep for a tree: both are errors even in a dead branch. Other
     // refusals are kept for lowering, which reports those in live code. In printed IR every error counts.
     auto whole = [](const Diagnostic &d) { return d.code != Code::E100 && d.code != Code::E105; };
     if (!ir_mode_ && std::all_of(error.found().begin(), error.found().end(), whole))
@@ -204,16 +204,17 @@ void Parser::statement(Block &out) {
     else
       for (const Diagnostic &d : error.found()) sink_.add(d);
     skip_statement();
-    // of a decorated function, the other decorators and then the definition
+    // skips the other decorators of a decorated function, then the definition
     while (decorated && c_.peek().is("@")) skip_statement();
     if (decorated) skip_statement();
-    // the other clauses of the statement go with it
+    // skips the other clauses of the statement
     while (c_.peek().is("except") || c_.peek().is("finally") || c_.peek().is("else") || c_.peek().is("elif"))
       skip_statement();
   }
 }
 
-/// `match` is a name unless its line opens a block that begins with `case`.
+/// Returns whether a match statement begins here: `match` is a name unless its line opens a block that begins
+/// with `case`.
 bool Parser::looks_like_match() const {
   if (!c_.peek().is("match")) return false;
   size_t i = 1;
@@ -221,7 +222,7 @@ bool Parser::looks_like_match() const {
   return c_.peek(i - 1).is(":") && c_.peek(i + 1).kind == TokenKind::indent && c_.peek(i + 2).is("case");
 }
 
-/// Throws E101 if a statement begins here that the language lacks.
+/// Throws E101 if a statement that the language lacks begins here.
 void Parser::refuse_statement() {
   const Token &t = c_.peek();
   if (looks_like_match())
@@ -259,7 +260,7 @@ Stmt Parser::simple() {
   Loc start = t.loc;
   if (c_.accept("pass")) return {start, PassStmt{}};
   if (t.is("break") || t.is("continue")) {
-    // a syntax error of Python too
+    // this is also a syntax error in Python
     if (loops_ == 0) parse_error(Code::E100, start, cat("`", t.text, "` stands outside of a loop"));
     return c_.next(), Stmt{start, JumpStmt{t.is("break")}};
   }
@@ -304,8 +305,8 @@ Stmt Parser::assignment(Loc start) {
   return {join(start, value->loc), Assign{std::move(target), std::move(value), std::move(noted)}};
 }
 
-/// Names of a for loop: operands, since `in` would be taken for a comparison. Returns a Name, or a Tuple of
-/// names for `i, j` and `(i, j)`; throws E113 for anything else.
+/// Reads the names of a for loop as operands, because `in` would be taken for a comparison. Returns a Name,
+/// or a Tuple of names for `i, j` and `(i, j)`; throws E113 for anything else.
 ExprPtr Parser::for_target() {
   auto variable = [&] {
     if (c_.peek().is("*"))
@@ -337,7 +338,7 @@ ExprPtr Parser::for_target() {
   return std::make_unique<ast::Expr>(ast::Expr{loc, 2, std::move(tuple)});
 }
 
-/// Throws E101 for the `else` that Python allows behind a loop.
+/// Throws E101 for the `else` that Python allows after a loop.
 void Parser::refuse_loop_else(std::string_view loop) {
   if (c_.peek().is("else"))
     parse_error(Code::E101, c_.peek().loc,
@@ -371,7 +372,8 @@ Stmt Parser::while_statement() {
   return {loc, WhileStmt{std::move(cond), std::move(body)}};
 }
 
-/// Reads an if with its elif and else clauses, in a loop: a long chain does not deepen the recursion here.
+/// Reads an if with its elif and else clauses iteratively, so that a long chain does not deepen the
+/// recursion:
 ///   if a: … elif b: … else: …  →  IfStmt{a, …, no: [IfStmt{b, …, no: […]}]}
 Stmt Parser::if_statement() {
   std::vector<Stmt> chain;  // if, elif, elif, …
@@ -387,7 +389,7 @@ Stmt Parser::if_statement() {
     e_.expect(":", "after else");
     no = suite();
   }
-  for (size_t i = chain.size(); i-- > 1;) {  // each stands in the `else` of the one before
+  for (size_t i = chain.size(); i-- > 1;) {  // each becomes the `else` of the previous one
     std::get<IfStmt>(chain[i].v).no = std::exchange(no, std::make_shared<Block>());
     no->push_back(std::move(chain[i]));
   }
@@ -395,7 +397,7 @@ Stmt Parser::if_statement() {
   return std::move(chain[0]);
 }
 
-/// Accepts any expression as context; the rules name those that the language has.
+/// Reads a with statement with any expression as context; the rules refuse the ones outside the language.
 Stmt Parser::with_statement() {
   Loc start = c_.next().loc;
   ExprPtr context = e_.expression_list();

@@ -1,5 +1,5 @@
-// Tokens of Python source. The lexer makes them, the parser reads them; they own no text beyond string
-// values.
+// Tokens of Python source, made by the lexer and read by the parser. They own no text except the values of
+// strings.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace kw {
 /// The kinds of tokens that the parser distinguishes. A newline ends a logical line; joined lines have one.
 enum class TokenKind : uint8_t {
   name,     ///< an identifier or a keyword
-  integer,  ///< in any radix
+  integer,  ///< of any radix
   real,
   imaginary,  ///< refused by the parser
   string,
@@ -22,7 +22,7 @@ enum class TokenKind : uint8_t {
   bytes,    ///< refused by the parser
   op,       ///< an operator, a bracket or a delimiter
   newline,  ///< the end of a logical line
-  indent,   ///< the begin of a block
+  indent,   ///< the beginning of a block
   dedent,   ///< the end of a block
   end       ///< always the last token
 };

@@ -1,4 +1,4 @@
-// The tables of words.
+// Tables of the words of the language, and of the words with advice.
 #include "frontend/words.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace kw {
 
 namespace {
 
-/// Calls that a for loop iterates over. All but range, grid and const_range are hints.
+/// Calls that a for loop can iterate over. All but range, grid and const_range are hints.
 constexpr std::string_view loop_words[] = {"range",     "grid",   "serial", "parallel",
                                            "vectorize", "unroll", "reduce", "const_range"};
 constexpr std::string_view other_list[] = {"output_tensor", "allocate", "select", "min",    "max",     "len",
@@ -33,7 +33,7 @@ constexpr RefusedWord refused_words[] = {
     {"isinstance", "compare `x.dtype` or `x.ndim`"},
 };
 constexpr std::string_view random_help = "draw the numbers before the call and pass them as an array";
-/// Functions of NumPy, and Numba's prange, by the words that do the same to elements.
+/// Functions of NumPy, and Numba's prange, with the words that do the same to elements.
 constexpr RefusedWord numpy_words[] = {
     {"maximum", "write `max(x, y)`"},
     {"minimum", "write `min(x, y)`"},
@@ -72,7 +72,7 @@ constexpr RefusedWord numpy_words[] = {
     {"uniform", random_help},
     {"normal", random_help},
 };
-/// Functions over whole arrays that a module has and the language has not.
+/// Functions over whole arrays that NumPy has and the language lacks.
 constexpr std::string_view whole_array_functions[] = {
     "sum", "prod", "mean", "std", "var", "dot", "matmul", "cumsum", "argmax", "argmin", "any", "all",
 };

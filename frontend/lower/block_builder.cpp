@@ -1,4 +1,4 @@
-// Finishing a list: it is read from its end, since what follows a Let is in its scope.
+// Builds the statement of a list from its end, because a Let scopes over the items after it.
 #include "frontend/lower/block_builder.h"
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace kw {
 
-/// Nests the items:
+/// Nests the items from the last to the first:
 ///
 ///   a; let x = e; b; c    →    seq(a, let(x, e, seq(b, c)))
 Stmt BlockBuilder::finish(const std::vector<Buf> &cells) const {
-  // what follows the items read so far, as one statement
+  // the items read so far, as one statement
   Stmt tail;
   std::vector<Stmt> run;  // reversed
   auto flush = [&] {
@@ -34,7 +34,7 @@ Stmt BlockBuilder::finish(const std::vector<Buf> &cells) const {
   }
   flush();
   if (!tail) tail = seq({});
-  // cells stand around the whole list, since any statement of it may store to them
+  // cells are declared around the whole list, because any statement of it may store to them
   for (auto cell = cells.rbegin(); cell != cells.rend(); ++cell)
     tail = alloc(*cell, Fill::none, tail, (*cell)->sym->loc);
   return tail;

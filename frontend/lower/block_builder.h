@@ -1,5 +1,5 @@
-// A list of statements under construction. Lets and Allocs scope over what follows them, and become nested
-// statements when the list is finished.
+// A list of statements under construction. A Let or Alloc scopes over the items after it; finish turns each
+// into a statement that encloses them.
 #pragma once
 
 #include <utility>
@@ -10,38 +10,38 @@
 
 namespace kw {
 
-/// A statement list under construction; Lets and Allocs scope over what follows them.
+/// Builds a statement list. A Let or Alloc scopes over the items after it.
 class BlockBuilder {
  public:
   void add(Stmt s) {
     items_.push_back({std::move(s), {}, {}, {}, {}, {}});
     only_checks_ = false;
   }
-  /// A statement that only checks: what stands beside it can remain an expression.
+  /// Appends a statement that only checks. An operand that needs only checks can remain an expression.
   void add_check(Stmt s) { items_.push_back({std::move(s), {}, {}, {}, {}, {}, true}); }
-  /// Appends a Let, which scopes over all that follows it in the list.
+  /// Appends a Let, which scopes over all later items of the list.
   void add_let(Sym sym, Expr value, Loc loc) {
     insert_let(items_.size(), std::move(sym), std::move(value), loc);
   }
-  /// Appends an Alloc, likewise.
+  /// Appends an Alloc, which scopes over all later items of the list.
   void add_alloc(Buf buf, Fill fill, Loc loc) {
     items_.push_back({{}, {}, {}, std::move(buf), fill, loc});
     only_checks_ = false;
   }
-  /// In front of the item that stands at that place.
+  /// Inserts a Let in front of the item at index `place`.
   void insert_let(size_t place, Sym sym, Expr value, Loc loc) {
     items_.insert(items_.begin() + static_cast<std::ptrdiff_t>(place),
                   {{}, std::move(sym), std::move(value), {}, {}, loc});
     only_checks_ = false;
   }
-  /// Returns the number of items, which is the place of the next one.
+  /// Returns the number of items, which is the place of the next item.
   size_t size() const { return items_.size(); }
-  /// True when elements of tensors are used from that place on, other than by checks.
+  /// Returns whether an item from `place` on, other than a check, uses elements of tensors.
   bool uses_elements_from(size_t place) const;
   /// Returns the list as one statement, with `cells` declared around it. The builder keeps its items.
   Stmt finish(const std::vector<Buf> &cells) const;
   bool empty() const { return items_.empty(); }
-  /// True also for an empty one.
+  /// Returns whether the list holds nothing but checks; true also if it is empty.
   bool only_checks() const { return only_checks_; }
   /// Takes over the statements of another builder.
   void append(BlockBuilder &&other) {
@@ -51,7 +51,7 @@ class BlockBuilder {
     only_checks_ = only_checks_ && std::exchange(other.only_checks_, true);
   }
 
-  std::vector<const ast::Block *> owners;  ///< the source blocks whose statements land here
+  std::vector<const ast::Block *> owners;  ///< the source blocks whose statements are added here
 
  private:
   /// A statement if `stmt` is set, a Let if `sym` is set, else an Alloc.
@@ -65,11 +65,11 @@ class BlockBuilder {
     bool is_check = false;
   };
   std::vector<Item> items_;
-  /// Nothing but checks has been added.
+  /// no item other than a check was added
   bool only_checks_ = true;
 };
 
-/// The elements in an operand that nobody may ask for are read all the same, for their subscripts.
+/// Reads the elements in an operand even if its value is unused, because their subscripts must be checked.
 void read_elements(const Expr &e, BlockBuilder &builder);
 
 }  // namespace kw

@@ -1,4 +1,5 @@
-// Both sides of a branch are lowered from the same environment; MergeLowering makes one of the two after it.
+// Both sides of a branch are lowered from the same environment; MergeLowering merges the two environments
+// after it.
 #include "frontend/lower/branches.h"
 
 #include <algorithm>
@@ -11,19 +12,20 @@
 
 namespace kw {
 
-/// The truth of a condition; of a faulty one true, so that both ways are looked at for further errors.
+/// Returns the truth of a condition. A faulty condition counts as true, so that both sides are checked for
+/// further errors.
 Expr BranchLowering::condition(const ast::ExprPtr &e, Loc loc) {
   Operand cond = expressions().expression(e);
   if (cond.kind == Operand::Kind::poisoned) leave_out(), cond = scalar_operand(const_bool(true), true, loc);
   return truth_of(cond);
 }
 
-/// Lowers a branch. If the condition is known, the taken block becomes part of the current one, which
-/// then declares its cells.
+/// Lowers a branch. If the condition is known, the taken block becomes part of the current block, which then
+/// declares its cells.
 void BranchLowering::if_statement(const ast::IfStmt &s, Loc loc) {
   if (is_long_chain(s)) return long_chain(s, loc);
   Expr test = condition(s.cond, loc);
-  if (auto known = as_int(test)) {  // decided at compile time: the dead branch is not looked at
+  if (auto known = as_int(test)) {  // decided at compile time: the dead branch is not lowered
     const ast::Block *taken = *known ? s.yes.get() : s.no.get();
     if (!taken) return;
     cx_.builder->owners.push_back(taken);
@@ -40,7 +42,7 @@ void BranchLowering::if_statement(const ast::IfStmt &s, Loc loc) {
   branch(test, [&] { block(s.yes.get()); }, [&] { block(s.no.get()); }, names, loc);
 }
 
-/// Lowers both ways of a condition, which assign `names`, and what they are where the ways meet.
+/// Lowers both sides of a condition, which assign `names`, and merges the names where the sides meet.
 void BranchLowering::branch(const Expr &test, const std::function<void()> &lower_yes,
                             const std::function<void()> &lower_no, const std::set<std::string> &names,
                             Loc loc) {
@@ -56,7 +58,7 @@ void BranchLowering::branch(const Expr &test, const std::function<void()> &lower
   bool yes_ends = std::exchange(cx_.live, true);
   Env after_yes = std::exchange(cx_.env, before);
   lower_way(no, lower_no);
-  // names meet only if both sides reach the end; behind a side that jumps, the other side's types hold
+  // names meet only if both sides reach the end; if one side jumps, the types of the other side remain
   if (yes_ends && cx_.live) {
     merges().meet(before, after_yes, yes, no, names);
   } else {
@@ -71,21 +73,21 @@ void BranchLowering::branch(const Expr &test, const std::function<void()> &lower
 }
 
 namespace {
-/// The `elif` of a chain, or null.
+/// Returns the `elif` of a chain, or null.
 const ast::IfStmt *next_in_chain(const ast::IfStmt &s) {
   return s.no && s.no->size() == 1 ? std::get_if<ast::IfStmt>(&s.no->front().v) : nullptr;
 }
 }  // namespace
 
-/// Branches nest in the IR, whose depth is limited.
+/// Returns whether a chain is too long to nest: the depth of the IR is limited.
 bool BranchLowering::is_long_chain(const ast::IfStmt &s) {
-  constexpr size_t most = 100;  // chosen: the limit of nested blocks, a tenth of that of the IR
+  constexpr size_t most = 100;  // chosen: the limit of nested blocks, a tenth of the IR's limit
   size_t length = 0;
   for (const ast::IfStmt *n = &s; n && length <= most; n = next_in_chain(*n)) ++length;
   return length > most;
 }
 
-/// Finds the first condition that holds, one after the other, then its branch by bisection:
+/// Finds the first condition that holds by testing in order, then selects its branch by bisection:
 ///
 ///   if c0: A                        branch = 0
 ///   elif c1: B             →        if c0: branch = 1
@@ -98,7 +100,7 @@ void BranchLowering::long_chain(const ast::IfStmt &s, Loc loc) {
   std::vector<const ast::Block *> blocks{nullptr};  // the last `else`, then one block for each condition
   const ast::IfStmt *n = &s;
   for (; n; n = next_in_chain(*n)) {
-    // a later condition is evaluated only while no earlier one held, as in the chain
+    // a later condition is evaluated only if no earlier condition held, as in the chain
     BlockBuilder under;
     under.owners = cx_.builder->owners;
     std::optional<int64_t> known;
@@ -109,7 +111,7 @@ void BranchLowering::long_chain(const ast::IfStmt &s, Loc loc) {
       auto number = const_int(static_cast<int64_t>(blocks.size()));
       if (!known) cx_.builder->add(if_else(test, store(branch, {}, number, loc), {}, n->cond->loc));
     }
-    // what follows a condition that always holds is dead
+    // the branches after a condition that always holds are dead
     if (known && *known) break;
     if (!next_in_chain(*n)) blocks[0] = n->no.get();
     if (known) continue;
@@ -121,7 +123,7 @@ void BranchLowering::long_chain(const ast::IfStmt &s, Loc loc) {
   choose_block(load(branch, {}), blocks, 0, blocks.size(), loc);
 }
 
-/// The block of the number `at`, one of `first` to `end`.
+/// Lowers the block with number `at`, one of `first` to `end`.
 void BranchLowering::choose_block(const Expr &at, const std::vector<const ast::Block *> &blocks, size_t first,
                                   size_t end, Loc loc) {
   if (end - first == 1) {

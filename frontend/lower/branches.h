@@ -1,12 +1,12 @@
-// Branches on conditions. One that is known at compile time lowers the taken side only;
-// a long chain of elif becomes a search, since the depth of the IR is limited.
+// Branches on conditions. If the condition is known at compile time, only the taken side is lowered. A long
+// chain of elif becomes a binary search, because the depth of the IR is limited.
 #pragma once
 
 #include "frontend/lower/lowering.h"
 
 namespace kw {
 
-/// Lowers `if`, `elif` and `else`. What the two sides assign is merged behind them.
+/// Lowers `if`, `elif` and `else`. Names that the two sides assign are merged after the branch.
 class BranchLowering : public Lowering {
  public:
   using Lowering::Lowering;

@@ -23,7 +23,7 @@ void CallLowering::warn_callee(const ast::ExprPtr &callee) {
   if (c) warn_shadow(n->id, *c, callee->loc);
 }
 
-/// Does not warn about a global that holds the word itself under its own name.
+/// Warns about a captured object, except a global that holds the word itself under its own name.
 void CallLowering::warn_shadow(const std::string &id, const Captured &c, Loc loc) {
   bool is_word = c.kind == Captured::Kind::word || c.kind == Captured::Kind::dtype;
   bool means_itself = is_word && (c.text == id || rounding_to_int(c.text));
@@ -36,7 +36,7 @@ void CallLowering::warn_shadow(const std::string &id, const Captured &c, Loc loc
                  {"rename or delete the global"}});
 }
 
-/// Lowers a call: a Python function is inlined, anything else is a word of the language.
+/// Lowers a call: a Python function is inlined; any other callee is a word of the language.
 Operand CallLowering::call_expr(const ast::CallExpr &n, Loc loc) {
   warn_callee(n.callee);
   if (const Captured *function = cx_.rules.function_of(n.callee))
@@ -45,8 +45,8 @@ Operand CallLowering::call_expr(const ast::CallExpr &n, Loc loc) {
   return call_word(word, n, loc);
 }
 
-/// Lowers a call of a word. The rules have checked the word and the number of arguments: a word that is no
-/// function here names a dtype or a Python type.
+/// Lowers a call of a word. The rules have checked the word and the number of arguments. A word that is not a
+/// function here is a dtype or a Python type.
 Operand CallLowering::call_word(const std::string &word, const ast::CallExpr &n, Loc loc) {
   // the length is a constant for a tuple and an extent for a tensor: no element is read
   if (word == "len") {
@@ -72,8 +72,8 @@ Operand CallLowering::call_word(const std::string &word, const ast::CallExpr &n,
   return cast_call(word, std::move(args[0]), loc);
 }
 
-/// Lowers `min` and `max` of any number of arguments. The result is strong if an argument is; with debug=True
-/// each Python int among the arguments must then fit its dtype.
+/// Lowers `min` and `max` of any number of arguments. The result is strong if an argument is. With debug=True
+/// each Python int among the arguments must then fit the result's dtype.
 Operand CallLowering::smallest(bool is_min, std::vector<Operand> args, Loc loc) {
   Operand o = minimum(is_min, args, loc);
   for (const Operand &a : args)
@@ -81,7 +81,7 @@ Operand CallLowering::smallest(bool is_min, std::vector<Operand> args, Loc loc) 
   return o;
 }
 
-/// Lowers a cast: `int`, `float` and `bool` give weak results, a dtype a strong one.
+/// Lowers a cast: `int`, `float` and `bool` give a weak result, a dtype gives a strong one.
 Operand CallLowering::cast_call(const std::string &word, Operand arg, Loc loc) {
   bool weak = word == "int" || word == "float" || word == "bool";
   DType to = word == "int"     ? DType::i64
@@ -89,7 +89,7 @@ Operand CallLowering::cast_call(const std::string &word, Operand arg, Loc loc) {
              : word == "bool"  ? DType::b1
                                : *dtype_from_numpy(word);
   if (to == DType::b1) return scalar_operand(truth_of(arg), weak, loc);
-  // `int` of a Python int keeps a constant from 2^63 on, which is held as u64: a cast would wrap it
+  // `int` of a Python int keeps a constant from 2^63 on, which is stored as u64: a cast would wrap it
   if (weak && to == DType::i64 && arg.weak && arg.kind == Operand::Kind::scalar && is_int(arg.expr.dtype()))
     return scalar_operand(arg.expr, true, loc);
   if (arg.kind != Operand::Kind::scalar || arg.truth) adapt(arg, to);
@@ -97,7 +97,8 @@ Operand CallLowering::cast_call(const std::string &word, Operand arg, Loc loc) {
   return scalar_operand(cast(to, arg.expr, loc), weak, loc);
 }
 
-/// Python's round and math's floor, ceil and trunc give ints: beyond int64 they saturate, NaN gives 0.
+/// Lowers Python's round and math's floor, ceil and trunc, which give ints. Values beyond int64 saturate; NaN
+/// gives 0.
 Operand CallLowering::rounded_to_int(Fn fn, Operand arg, Loc loc) {
   if (arg.kind != Operand::Kind::scalar || arg.truth) adapt(arg, DType::f64);
   if (is_float(arg.expr.dtype())) arg.expr = call(fn, {arg.expr}, loc);
@@ -109,8 +110,8 @@ Operand CallLowering::rounded_to_int(Fn fn, Operand arg, Loc loc) {
   return cast_call("int", std::move(arg), loc);
 }
 
-/// Lowers `select(c, a, b)`. As a call it evaluates both sides, so the elements of both are read even if the
-/// select takes only one: an index out of range is an error on either side.
+/// Lowers `select(c, a, b)`. As a call it evaluates both sides, so the elements of both are read even if only
+/// one side is taken. An index out of range is an error on either side.
 Operand CallLowering::select_call(std::vector<Operand> args, Loc loc) {
   Expr cond = truth_of(args[0]);
   adapt(args[1], args[1].kind == Operand::Kind::scalar ? args[1].expr.dtype() : DType::f64);
@@ -127,14 +128,14 @@ Operand CallLowering::select_call(std::vector<Operand> args, Loc loc) {
   for (size_t i : {1u, 2u})
     if (in == DType::i64) debug_checks().check_int64(args[i]);
   Expr yes = cast(in, args[1].expr, args[1].loc), no = cast(in, args[2].expr, args[2].loc);
-  // reads keep the order of the arguments: the condition's come before those of the sides
+  // reads keep the order of the arguments: the condition's reads precede those of the sides
   if (reads_elements(yes) || reads_elements(no))
-    read_elements(cond, *cx_.builder);  // the first fault is told
+    read_elements(cond, *cx_.builder);  // so the first fault is reported
   for (const Expr &side : {yes, no}) read_elements(side, *cx_.builder);
   return scalar_operand(select(cond, yes, no, loc), t.weak, loc);
 }
 
-/// The dtype that the arguments of a function convert to, by the rule of the NumPy ufunc.
+/// Returns the dtype that the arguments of a function convert to, by the rule of the NumPy ufunc.
 static DType argument_dtype(const IntrinsicRow &row, ScalarType common, Loc loc) {
   DType t = common.dtype;
   if (row.rule == TypeRule::as_float && !is_float(t))
@@ -149,13 +150,13 @@ static DType argument_dtype(const IntrinsicRow &row, ScalarType common, Loc loc)
   return row.arity == 2 ? DType::i8 : t;
 }
 
-/// Lowers a call of a function of one or two arguments, which convert to one dtype before the call.
+/// Lowers a call of a function of one or two arguments, which are converted to one dtype before the call.
 Operand CallLowering::intrinsic_call(const std::string &word, std::vector<Operand> args, Loc loc) {
   const IntrinsicRow &row = *find_intrinsic(word);
   for (const Operand &a : args) adapt(a, a.kind == Operand::Kind::scalar ? a.expr.dtype() : DType::f64);
   ScalarType common = args[0].type();
   if (row.arity == 2) common = common_type(common, args[1].type(), loc);
-  // of a known int the result is exact, also where it leaves int64
+  // the result for a known int is exact, even if it exceeds int64
   if (row.fn == Fn::abs)
     if (auto known = exact_abs(args[0], loc)) return *known;
   DType t = argument_dtype(row, common, loc);

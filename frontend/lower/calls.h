@@ -1,25 +1,25 @@
-// Calls of the language's words: functions, casts, select.
-// Calls of Python functions go to InlineLowering.
+// Calls of functions of the language: intrinsics, casts, select. Calls of Python functions go to
+// InlineLowering.
 #pragma once
 
 #include "frontend/lower/lowering.h"
 
 namespace kw {
 
-/// Lowers calls. Arguments are evaluated from left to right, also when a later one needs statements.
+/// Lowers calls. Arguments are evaluated from left to right, even if a later argument needs statements.
 class CallLowering : public Lowering {
  public:
   using Lowering::Lowering;
 
   Operand call_expr(const ast::CallExpr &n, Loc loc);
   void warn_callee(const ast::ExprPtr &callee);
-  /// W101, once per name, when a captured object hides a word of the language.
+  /// Warns (W101), once per name, that a captured object hides a word of the language.
   void warn_shadow(const std::string &id, const Captured &c, Loc loc);
 
  private:
   Operand call_word(const std::string &word, const ast::CallExpr &n, Loc loc);
   Operand smallest(bool is_min, std::vector<Operand> args, Loc loc);
-  /// `word` is `int`, `float`, `bool` or the name of a dtype.
+  /// Lowers a cast; `word` is `int`, `float`, `bool` or the name of a dtype.
   Operand cast_call(const std::string &word, Operand arg, Loc loc);
   Operand intrinsic_call(const std::string &word, std::vector<Operand> args, Loc loc);
   Operand rounded_to_int(Fn fn, Operand arg, Loc loc);

@@ -1,6 +1,6 @@
-// What debug=True demands of values where a kernel differs from CPython (language.md 2a, V1 to V5): each
-// demand is a Check in front of the statement that evaluates the value. Does nothing in other compilations,
-// and never changes the expressions themselves, so that debug and release round alike.
+// Checks of values where a kernel differs from CPython (language.md 2a, V1 to V5), for debug=True. Each is a
+// Check in front of the statement that evaluates the value. Other compilations get none. The expressions
+// themselves never change, so that debug and release round alike.
 #include "frontend/lower/debug_checks.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view wraps = "without debug=True it wraps";
 constexpr std::string_view saturates = "without debug=True it becomes the nearest value";
 
-/// The ends of an integer type.
+/// The limits of an integer type.
 struct Ends {
   int64_t low;
   uint64_t high;
@@ -29,37 +29,37 @@ Ends ends_of(DType t) {
   return {0, bits == 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1};
 }
 
-/// Clamps v to the given ends. A value is in range exactly if clamping keeps it.
+/// Clamps v to the given limits. A value is in range exactly if clamping does not change it.
 Expr clamped(Expr v, const std::optional<Value> &low, const std::optional<Value> &high) {
   if (low) v = binary(BinOp::max, v, constant(*low));
   return high ? binary(BinOp::min, v, constant(*high)) : v;
 }
 
-/// Holds when the integer x is a value of `to`; null when it always is. The left side of the comparison is x
-/// in 64 bits.
+/// Returns the condition that the integer x is a value of `to`; null if it always is. The left side of the
+/// comparison is x in 64 bits.
 Expr in_range(const Expr &x, DType to) {
   Ends from = ends_of(x.dtype()), into = ends_of(to);
   if (into.low <= from.low && from.high <= into.high) return {};
   DType wide = x.dtype() == DType::u64 ? DType::u64 : DType::i64;
   std::optional<Value> low, high;
-  // only ends that the source type can exceed are tested
+  // only limits that the source type can exceed are tested
   if (from.low < into.low) low = from_int(wide, into.low);
   if (into.high < from.high) high = Value{wide, into.high};
   Expr v = cast(wide, x);
   return binary(BinOp::eq, v, clamped(v, low, high));
 }
 
-/// The same for a float64 that is no NaN, of which the conversion drops the fraction.
+/// Returns the same condition for a float64 that is not NaN. The conversion drops its fraction.
 Expr float_in_range(const Expr &x, DType to) {
   Ends into = ends_of(to);
   auto least = static_cast<double>(into.low);
-  // fractions above low - 1 truncate to `low`; below -2^63 no float64 lies that close
+  // fractions above low - 1 truncate to `low`; below -2^63 no float64 is that close
   if (into.low != INT64_MIN) least = std::nextafter(least - 1, 0.0);
   double most = std::nextafter(std::ldexp(1.0, static_cast<int>(bit_width(to)) - is_signed_int(to)), 0.0);
   return binary(BinOp::eq, x, clamped(x, from_double(DType::f64, least), from_double(DType::f64, most)));
 }
 
-/// A message that tells the value: of a constant itself, of others that of the fault.
+/// Makes a message that shows the value: a constant's own value, or the value at the time of the fault.
 SiteMessage telling(std::string before, const Expr &x, std::string_view after, std::string_view note) {
   using Value = SiteMessage::Value;
   bool real = is_float(x.dtype()), wide = x.dtype() == DType::u64;
@@ -74,7 +74,7 @@ SiteMessage telling(std::string before, const Expr &x, std::string_view after, s
           std::string(after), std::string(note)};
 }
 
-/// A message without a value.
+/// Makes a message without a value.
 SiteMessage plainly(std::string text, std::string_view note) {
   return {std::move(text), SiteMessage::Value::none, {}, std::string(note)};
 }
@@ -85,7 +85,7 @@ Expr either(const Expr &a, const Expr &b) { return binary(BinOp::bit_or, a, b); 
 Expr is(const Expr &a, int64_t value) { return binary(BinOp::eq, a, const_int(value)); }
 Expr is_negative(const Expr &a) { return binary(BinOp::lt, a, const_int(0)); }
 
-/// Holds unless the signs say that a sum or difference left 64 bits.
+/// Returns the condition that a sum or difference does not leave 64 bits, by the signs.
 Expr sum_fits(BinOp op, const Expr &a, const Expr &b) {
   // a sum overflows if its sign differs from that of both operands; a difference, if the operands' signs
   // differ and the result has the sign of b
@@ -94,13 +94,13 @@ Expr sum_fits(BinOp op, const Expr &a, const Expr &b) {
   return binary(BinOp::le, const_int(0), both(binary(BinOp::bit_xor, a, r), other));
 }
 
-/// No other quotient of 64 bits leaves them.
+/// Returns the condition that a quotient stays in 64 bits: only INT64_MIN / -1 does not.
 Expr quotient_fits(const Expr &a, const Expr &b) {
   return unary(UnOp::logical_not, both(is(a, INT64_MIN), is(b, -1)));
 }
 
-/// Holds unless a product leaves 64 bits. For a constant factor the other one is compared with the quotient
-/// of the ends; otherwise the wrapped product is divided again.
+/// Returns the condition that a product does not leave 64 bits. If one factor is constant, the other is
+/// compared with the quotients of the limits. Otherwise the wrapped product is divided again.
 Expr product_fits(const Expr &a, const Expr &b) {
   for (const auto &[x, y] : {std::pair(a, b), std::pair(b, a)}) {
     auto factor = as_int(y);
@@ -115,14 +115,16 @@ Expr product_fits(const Expr &a, const Expr &b) {
   return either(is(a, 0), both(binary(BinOp::eq, back, b), quotient_fits(b, a)));
 }
 
-/// A negative count is left alone: it is no question of width.
+/// Returns the condition that a left shift loses no bits. A negative count passes: it is no question of
+/// width.
 Expr shift_fits(const Expr &a, const Expr &count) {
   Expr back = binary(BinOp::shr, binary(BinOp::shl, a, count), count);
   Expr narrow = both(binary(BinOp::eq, back, a), binary(BinOp::lt, count, const_int(64)));
   return either(either(is(a, 0), is_negative(count)), narrow);
 }
 
-/// By the power in float64: between the powers of integers and 2^63 there is more room than it errs.
+/// Returns the condition that a power stays below 2^63, by the power in float64. Its error is smaller than
+/// the gap between 2^63 and the nearest integer power.
 Expr power_fits(const Expr &a, const Expr &n) {
   Expr p = call(Fn::power, {cast(DType::f64, a), cast(DType::f64, n)});
   Expr inside = both(binary(BinOp::le, const_float(DType::f64, -0x1p63), p),
@@ -130,7 +132,7 @@ Expr power_fits(const Expr &a, const Expr &n) {
   return either(binary(BinOp::le, n, const_int(1)), inside);
 }
 
-/// Returns the condition that an operation on two int64 does not wrap; null for those that cannot.
+/// Returns the condition that an operation on two int64 does not wrap; null for operations that cannot.
 Expr fits_in_64_bits(ast::Operator op, const Expr &a, const Expr &b) {
   switch (op) {
     case ast::Operator::add: return sum_fits(BinOp::add, a, b);
@@ -145,7 +147,7 @@ Expr fits_in_64_bits(ast::Operator op, const Expr &a, const Expr &b) {
 
 }  // namespace
 
-/// A Check of `ok` in front of the present statement; none when it is known to hold.
+/// Emits a Check of `ok` in front of the current statement, unless the condition is known to hold.
 void DebugChecks::check_value(const Expr &ok, Code code, Loc loc, SiteMessage message) {
   if (!ok || as_int(ok).value_or(0) == 1) return;
   std::vector<Site> &sites = cx_.root->func.sites;
@@ -156,14 +158,14 @@ void DebugChecks::check_value(const Expr &ok, Code code, Loc loc, SiteMessage me
   cx_.builder->add_check(check(ok, number, loc));
 }
 
-/// V1: a Python int that adopts the type of the other operand.
+/// V1: checks a Python int that adopts the type of the other operand.
 void DebugChecks::check_operand(const Operand &o, DType to) {
   if (!cx_.in.options.debug || !o.weak || !is_int(o.expr.dtype()) || !is_int(to)) return;
   check_value(in_range(o.expr, to), Code::E306, o.loc,
               telling("the Python int ", o.expr, cat(" does not fit into ", numpy_name(to)), wraps));
 }
 
-/// V3: a value that is stored in, or cast to, another type.
+/// V3: checks a value that is stored in, or cast to, another type.
 void DebugChecks::check_conversion(const Operand &o, DType to, bool rounds) {
   if (!cx_.in.options.debug || o.kind != Operand::Kind::scalar || !is_int(to)) return;
   DType from = o.expr.dtype();
@@ -178,14 +180,14 @@ void DebugChecks::check_conversion(const Operand &o, DType to, bool rounds) {
   check_value(float_in_range(x, to), Code::E308, o.loc, telling({}, x, into, saturates));
 }
 
-/// V2: Python ints are 64 bits wide here.
+/// V2: checks that a Python int fits into the 64 bits that it has here.
 void DebugChecks::check_int64(const Operand &o) {
   if (!cx_.in.options.debug || !o.weak || o.expr.dtype() != DType::u64) return;
   check_value(in_range(o.expr, DType::i64), Code::E307, o.loc,
               telling("the Python int ", o.expr, " does not fit into 64 bits with a sign", wraps));
 }
 
-/// V4, and V5 for the power.
+/// V4, and V5 for powers: checks that a divisor is not zero.
 void DebugChecks::check_divisor(const Operand &b, bool whole, Loc loc) {
   Expr zero = is_float(b.expr.dtype()) ? const_float(b.expr.dtype(), 0) : constant({b.expr.dtype(), 0});
   check_value(binary(BinOp::ne, b.expr, zero, loc), Code::E311, loc,
@@ -193,7 +195,7 @@ void DebugChecks::check_divisor(const Operand &b, bool whole, Loc loc) {
                       cat("without debug=True the result is ", whole ? "0" : "inf or nan")));
 }
 
-/// V5: an integer to a negative power is no integer.
+/// V5: checks an exponent, because an integer to a negative power is not an integer.
 void DebugChecks::check_exponent(const Operand &n, Loc loc) {
   if (!cx_.in.options.debug || !is_signed_int(n.expr.dtype())) return;
   Expr v = cast(DType::i64, n.expr);
@@ -228,7 +230,7 @@ void DebugChecks::check_arithmetic(ast::Operator op, const Operand &a, const Ope
               plainly(cat("the result of `", operator_text(op), "` does not fit into 64 bits"), wraps));
 }
 
-/// V2 for -x and abs(x).
+/// V2: checks -x and abs(x).
 void DebugChecks::check_opposite(std::string_view what, const Operand &a, Loc loc) {
   if (!cx_.in.options.debug || !a.weak || a.expr.dtype() != DType::i64 || as_const(a.expr)) return;
   check_value(binary(BinOp::ne, a.expr, const_int(INT64_MIN), loc), Code::E307, loc,

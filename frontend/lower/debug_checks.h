@@ -1,18 +1,19 @@
-// What debug=True checks of values: conversions, divisors, exponents, overflow.
-// Without debug no check is made.
+// The checks of values that debug=True demands: conversions, divisors, exponents, overflow. Without
+// debug=True none is emitted.
 #pragma once
 
 #include "frontend/lower/lowering.h"
 
 namespace kw {
 
-/// Emits the checks of debug=True. Each check goes in front of the statement that evaluates the value.
+/// Emits the checks of debug=True, each in front of the statement that evaluates the value.
 class DebugChecks : public Lowering {
  public:
   using Lowering::Lowering;
 
   void check_operand(const Operand &o, DType to);
-  /// `rounds`: without debug the value saturates, which the message tells; a cast of an int wraps.
+  /// Checks that a value fits into `to`. `rounds` selects the message: without debug=True a rounded value
+  /// saturates, and a cast int wraps.
   void check_conversion(const Operand &o, DType to, bool rounds = false);
   void check_int64(const Operand &o);
   void check_exponent(const Operand &n, Loc loc);

@@ -47,7 +47,7 @@ std::vector<Expr> DeclarationLowering::shape_argument(const ast::ExprPtr &e, std
   return out;
 }
 
-/// The dtype that NumPy takes Python's own types for; nothing for other expressions.
+/// Returns the dtype that NumPy uses for Python's own types; nothing for other expressions.
 static std::optional<DType> dtype_of_python(const ast::ExprPtr &e, const Captures &captures) {
   const auto *n = ast::as<ast::Name>(e);
   if (!n || find_captured(captures, n->id)) return std::nullopt;
@@ -56,7 +56,7 @@ static std::optional<DType> dtype_of_python(const ast::ExprPtr &e, const Capture
   return std::nullopt;
 }
 
-/// The shape, dtype and elements that a declaration asks for.
+/// Returns the shape, dtype and elements that a declaration asks for.
 DeclarationLowering::Declared DeclarationLowering::declared(const ast::CallExpr &call, std::string_view word,
                                                             Loc loc, bool is_output) {
   const Constructor *c = constructor_of(word);
@@ -79,7 +79,7 @@ DeclarationLowering::Declared DeclarationLowering::declared(const ast::CallExpr 
   if (out.extents.size() > max_rank)
     type_error(Code::E206, loc, cat("a tensor has at most ", max_rank, " dimensions"));
   if (given.value) out.value = expressions().scalar(*given.value);
-  // throws the error for a fill value that is no number
+  // throws the error for a fill value that is not a number
   if (out.value && out.value->kind != Operand::Kind::scalar) adapt(*out.value, DType::f64);
   auto python = c && given.dtype ? dtype_of_python(*given.dtype, cx_.in.captures) : std::nullopt;
   // NumPy's defaults: the dtype of the model or of the value, else float64; without NumPy float32
@@ -90,7 +90,7 @@ DeclarationLowering::Declared DeclarationLowering::declared(const ast::CallExpr 
               : c           ? DType::f64
                             : DType::f32;
   using Content = Constructor::Content;
-  // `meant` and `empty` differ only in what debug=True says about reads before writes
+  // `meant` and `empty` differ only in what debug=True reports about reads before writes
   out.fill = !c ? Fill::zero : c->content == Content::empty ? Fill::empty : Fill::meant;
   if (c && c->content == Content::one) out.value = scalar_operand(const_int(1, loc), true, loc);
   bool is_akg = find_captured(cx_.in.captures, std::string(akg_words));
@@ -98,7 +98,7 @@ DeclarationLowering::Declared DeclarationLowering::declared(const ast::CallExpr 
   return out;
 }
 
-/// W102 where an output is float32 because nothing is said, beside tensors of other floats.
+/// Warns (W102) about an output that is float32 by default next to tensors of other float types.
 void DeclarationLowering::warn_default_dtype(Loc loc) {
   for (const Param &p : cx_.func.params) {
     bool is_other_float =
@@ -117,7 +117,7 @@ void DeclarationLowering::warn_default_dtype(Loc loc) {
   }
 }
 
-/// The buffer of an output, with its parameter.
+/// Creates the buffer of an output, with its parameter.
 Buf DeclarationLowering::declare_output(const std::string &name, const Declared &d, Sym sym, Loc loc) {
   for (const Expr &e : d.extents)
     // outputs are allocated before the kernel runs, so their extents cannot depend on elements or loops
@@ -139,19 +139,19 @@ Buf DeclarationLowering::declare_output(const std::string &name, const Declared 
   cx_.outputs[name] = loc;
   const std::vector<uint8_t> &aliases = cx_.in.signature.out_aliases;
   if (number < aliases.size() && aliases[number] < cx_.f.params.size() + cx_.arrays.size()) {
-    Buf used = argument_buffer(aliases[number]);  // written where it is read
+    Buf used = argument_buffer(aliases[number]);  // the body writes the buffer that it reads
     cx_.aliases[name] = {buf, used};
     return used;
   }
   return buf;
 }
 
-/// The buffer of a temporary: small ones of a constant size lie on the stack.
+/// Creates the buffer of a temporary. Small buffers of a constant size are on the stack.
 Buf DeclarationLowering::declare_temporary(const Declared &d, Sym sym, Loc loc) {
-  // Bytes. Chosen: the temporaries on the stack of a kernel take 32 KB.
+  // Bytes. Chosen: the temporaries on the stack of a kernel take at most 32 KB.
   constexpr int64_t most = 4096, most_together = 32 << 10;
-  // -1 if an extent is unknown or negative or the size is above the limit: then the buffer lies on the heap.
-  // The product of the extents so far is asked first, so that it cannot overflow.
+  // -1 if an extent is unknown or negative or the size exceeds the limit: then the buffer is on the heap. The
+  // product of the extents so far is tested first, so that it cannot overflow.
   int64_t bytes = item_size(d.dtype);
   for (const Expr &e : d.extents) {
     auto extent = as_int(e);
@@ -159,7 +159,7 @@ Buf DeclarationLowering::declare_temporary(const Declared &d, Sym sym, Loc loc) 
     bytes = fits ? bytes * *extent : -1;
   }
   bool small = bytes >= 0 && bytes <= most && cx_.wide.stack_bytes + bytes <= most_together;
-  // the limit holds for the kernel together with the helpers inlined in it
+  // the limit applies to the kernel together with the helpers inlined in it
   if (small) cx_.wide.stack_bytes += bytes;
   Buf buf = make_buf(std::move(sym), d.extents, small ? Space::stack : Space::heap);
   cx_.builder->add_alloc(buf, d.fill, loc);
@@ -169,7 +169,7 @@ Buf DeclarationLowering::declare_temporary(const Declared &d, Sym sym, Loc loc) 
 /// Stores one value to every element.
 void DeclarationLowering::fill_elements(const Buf &buf, const Operand &value, Loc loc) {
   Expr stored = statements().store_value(value, buf->dtype);
-  // the value is evaluated once, in front of the loops
+  // the value is evaluated once, before the loops
   if (!as_const(stored)) {
     Sym once = make_sym(SymKind::local, stored.dtype(), "value", loc);
     cx_.builder->add_let(once, stored, loc);
@@ -194,7 +194,7 @@ void DeclarationLowering::declare(const ast::Assign &s, std::string_view word, L
   const std::string &name = ast::as<ast::Name>(s.target)->id;
   auto found = cx_.env.find(name);
   if (found != cx_.env.end() &&
-      found->second.kind != Binding::Kind::partial)  // a block before had one of its own
+      found->second.kind != Binding::Kind::partial)  // an earlier block had its own buffer of this name
     type_error(Code::E212, s.target->loc,
                found->second.kind == Binding::Kind::tensor ? cat("the tensor '", name, "' is redefined")
                                                            : cat("'", name, "' is already in use"),

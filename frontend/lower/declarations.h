@@ -12,17 +12,17 @@ class DeclarationLowering : public Lowering {
   using Lowering::Lowering;
 
   void declare(const ast::Assign &s, std::string_view word, Loc loc);
-  /// `help` is what to do about an extent that is a float.
+  /// Returns the extents of a shape as i64. `help` is the advice for an extent that is a float.
   std::vector<Expr> shape_argument(const ast::ExprPtr &e, std::string_view help = integer_help);
 
  private:
-  /// What a declaration asks for, before it is known where the buffer lies.
+  /// The parts of a declaration, before it is decided where the buffer is stored.
   struct Declared {
     std::vector<Expr> extents;
     Loc shape_loc;
     DType dtype = DType::f32;
     Fill fill = Fill::zero;
-    std::optional<Operand> value;  ///< of every element
+    std::optional<Operand> value;  ///< value of every element
   };
   Declared declared(const ast::CallExpr &call, std::string_view word, Loc loc, bool is_output);
   void warn_default_dtype(Loc loc);

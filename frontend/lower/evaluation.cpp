@@ -1,4 +1,4 @@
-// Reads of elements are moved in front of the statements that came since, as Lets.
+// Moves reads of elements, as Lets, in front of the statements that were emitted later.
 #include "frontend/lower/evaluation.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace kw {
 
 namespace {
 
-/// The parts of an operand that read elements of tensors, as large as they are always evaluated as a whole.
+/// Collects the parts of an operand that read elements of tensors. Each part is the largest that is always
+/// evaluated as a whole.
 class ElementReads {
  public:
   explicit ElementReads(const Expr &e) { visit(e); }
@@ -41,7 +42,7 @@ class ElementReads {
 
 }  // namespace
 
-/// The items of a tuple have the values of this place, whatever is assigned later.
+/// Fixes the items of a tuple to their values at this place, whatever is assigned later.
 void EvaluationOrder::evaluate_items(Operand &tuple) {
   for (Operand &item : tuple.items) {
     evaluate_items(item);
@@ -53,19 +54,19 @@ void EvaluationOrder::evaluate_items(Operand &tuple) {
   }
 }
 
-/// What was lowered before `place` is evaluated there, if statements that use tensors have come since: its
-/// elements are read there for their subscripts and, when tensors were written since, for their values.
+/// Evaluates an earlier operand at `place`, if later statements use tensors. Its elements are read there for
+/// their subscripts and, if tensors were written since, for their values.
 void EvaluationOrder::evaluate_before(const Place &place, Expr &earlier) {
   bool written = cx_.wide.writing_calls != place.writes;
   if (!written && !cx_.builder->uses_elements_from(place.item)) return;
   std::vector<Expr> reads = ElementReads(earlier).found;
-  // by place in the source: of several indices out of range Python reports the first
+  // in source order: of several indices out of range Python reports the first
   auto by_place = [](const Expr &a, const Expr &b) { return a.loc().begin < b.loc().begin; };
   std::stable_sort(reads.begin(), reads.end(), by_place);
   size_t at = place.item;
   std::unordered_map<const ExprNode *, Expr> values;
   for (const Expr &e : reads) {
-    // an element whose subscript was checked need not be read again, unless its value is needed
+    // an element whose subscript was checked is read again only if its value is needed
     bool known = !cx_.evaluated.emplace(e.p.get(), e).second;
     if (known && !written) continue;
     Sym sym = make_sym(SymKind::local, e.dtype(), written ? "earlier" : "unread", e.loc());
@@ -85,7 +86,7 @@ void EvaluationOrder::evaluate_before(const Place &place, Expr &earlier) {
 
 /// Evaluates a list of operands at `place`, in its order.
 void EvaluationOrder::evaluate_before(const Place &place, std::vector<Operand> &earlier) {
-  // each goes to the front of what was put there before
+  // each operand is inserted before those already inserted there
   for (auto o = earlier.rbegin(); o != earlier.rend(); ++o) evaluate_before(place, *o);
 }
 
@@ -95,11 +96,11 @@ void EvaluationOrder::evaluate_before(const Place &place, Operand &earlier) {
   evaluate_before(place, earlier.items);
 }
 
-/// Operands from left to right; `numbers` refuses faulty ones.
+/// Returns the operands from left to right; `numbers` refuses faulty ones.
 std::vector<Operand> EvaluationOrder::operands(const std::vector<ast::ExprPtr> &list, bool numbers) {
   std::vector<Operand> out;
   for (const ast::ExprPtr &e : list) {
-    // what this operand emits comes behind here, and the earlier operands must be evaluated before that
+    // this operand emits its statements here, so the earlier operands must be evaluated before them
     Place place = here();
     Operand o = numbers ? expressions().scalar(e) : expressions().expression(e);
     evaluate_before(place, out);

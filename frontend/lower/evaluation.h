@@ -1,12 +1,12 @@
-// The order in which operands are evaluated. Those lowered before statements were emitted remain expressions,
-// but their elements are read ahead.
+// The order in which operands are evaluated. Operands lowered before a statement was emitted remain
+// expressions, but their elements are read before that statement.
 #pragma once
 
 #include "frontend/lower/lowering.h"
 
 namespace kw {
 
-/// Keeps Python's order of evaluation, left to right. Operands stay expressions where that is possible.
+/// Keeps Python's evaluation order, left to right. Operands stay expressions if possible.
 ///
 ///   a[i] + f(j)    →    earlier = a[i]; (statements of f); earlier + result      if f writes a tensor
 class EvaluationOrder : public Lowering {

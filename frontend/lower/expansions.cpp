@@ -1,5 +1,5 @@
-// Lowering of const_range: one copy of the body per value, in which the loop variable is a constant. A copy
-// that jumps may end is a loop of one iteration.
+// Lowering of const_range: one copy of the body per value, with the loop variable as a constant. A copy that
+// jumps may end is a loop of one iteration.
 #include "frontend/lower/expansions.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace kw {
 
 namespace {
-// Iterations of a loop that is expanded in the front end. Chosen: each one copies the body.
+// The most iterations of a loop that the front end expands. Chosen, because each iteration copies the body.
 constexpr int64_t max_copies = 4096;
 
 /// Collects the blocks below a body, at any depth.
@@ -32,7 +32,7 @@ void inner_blocks(const ast::Block &body, std::set<const ast::Block *> &out) {
         s.v);
 }
 
-/// True when a jump of the loop with this body is among its statements.
+/// Returns whether a jump of the loop with this body is among its statements.
 bool has_jump(const ast::Block &body) {
   return std::any_of(body.begin(), body.end(), [](const ast::Stmt &s) {
     if (const auto *n = std::get_if<ast::IfStmt>(&s.v))
@@ -51,8 +51,8 @@ bool ExpansionLowering::mentions_expanded(const ast::ExprPtr &e) const {
   return found;
 }
 
-/// Returns the values of the variable, in order. E116 if all const_ranges around a statement together make
-/// too many copies.
+/// Returns the values of the variable, in order. Throws E116 if all const_ranges around a statement together
+/// make too many copies.
 std::vector<int64_t> ExpansionLowering::const_values(const ast::CallExpr &call) {
   std::vector<int64_t> bounds;
   for (size_t i = 0; i < call.args.size(); ++i)
@@ -73,7 +73,7 @@ std::vector<int64_t> ExpansionLowering::const_values(const ast::CallExpr &call) 
   return out;
 }
 
-/// One copy of the body in the current block; `outside` is what the loop was entered with.
+/// Lowers one copy of the body in the current block; `outside` is the environment at the loop's entry.
 void ExpansionLowering::expand_copy(const ast::ForStmt &s, int64_t value, const Env &outside) {
   const auto *variable = ast::as<ast::Name>(s.target);
   Binding b;
@@ -81,7 +81,7 @@ void ExpansionLowering::expand_copy(const ast::ForStmt &s, int64_t value, const 
   b.loc = s.target->loc;
   b.value = scalar_operand(const_int(value, s.target->loc), true, s.target->loc);
   bind(variable->id, std::move(b));
-  for (const std::string &name : merges().changed_in(*s.body)) {  // a copy declares buffers of its own
+  for (const std::string &name : merges().changed_in(*s.body)) {  // each copy declares its own buffers
     auto found = cx_.env.find(name);
     if (found != cx_.env.end() && found->second.kind == Binding::Kind::tensor && !outside.count(name))
       found->second.kind = Binding::Kind::partial;
@@ -94,8 +94,8 @@ void ExpansionLowering::expand_copy(const ast::ForStmt &s, int64_t value, const 
   std::erase_if(cx_.cells, [&](const Cell &c) { return inner.count(c.home) > 0; });
 }
 
-/// Expands a body with jumps. Each copy is a loop of one iteration, so `continue` leaves the copy; `break`
-/// also sets `left`, which skips the copies behind it:
+/// Expands a body with jumps. Each copy is a loop of one iteration, so `continue` leaves the copy. `break`
+/// also sets `left`, which skips the later copies:
 ///   for once in range(1): copy 0
 ///   if not left: (for once in range(1): copy 1)
 void ExpansionLowering::expand_with_jumps(const ast::ForStmt &s, const std::vector<int64_t> &values,
@@ -105,13 +105,13 @@ void ExpansionLowering::expand_with_jumps(const ast::ForStmt &s, const std::vect
     cx_.builder->add(
         always ? body : if_else(unary(UnOp::logical_not, load(loop.left, {}, loc), loc), body, {}, loc));
   };
-  // `next[k]` is where copy k ends, by falling through or by `continue`: the types at the start of copy k + 1
+  // `next[k]` joins the ends of copy k (falling through and `continue`): the types at the start of copy k + 1
   cx_.env = loop.before;
   for (size_t k = 0; k < values.size() && cx_.live; ++k) {
     Env before = cx_.env;
     std::swap(loop.next, next[k]);
     BlockBuilder copy;
-    copy.owners.push_back(nullptr);  // what a copy assigns may reach the next: no name is at home here
+    copy.owners.push_back(nullptr);  // assignments may reach the next copy, so no name is at home here
     Stmt once;
     {
       Building inside(cx_.builder, copy);
@@ -126,7 +126,7 @@ void ExpansionLowering::expand_with_jumps(const ast::ForStmt &s, const std::vect
     once = for_loop(
         {iter, const_int(0, loc), const_int(1, loc), 1, ForKind::serial, Hint::none, {}, copy.finish(cells)},
         loc);
-    // nothing can have left the loop before the first copy
+    // before the first copy nothing can have left the loop
     unless_left(once, !loop.breaks || k == 0);
     cx_.live = next[k].arrived;
     if (cx_.live) cx_.env = next[k].env;
@@ -140,8 +140,8 @@ void ExpansionLowering::expand_with_jumps(const ast::ForStmt &s, const std::vect
   if (!end.empty()) unless_left(end.finish({}), !loop.breaks);
 }
 
-/// Lowers a const_range. Without jumps the copies simply follow each other in the current block; with jumps
-/// their types are settled as those of a loop are.
+/// Lowers a const_range. Without jumps the copies follow each other in the current block. With jumps their
+/// types are determined as those of a loop are.
 void ExpansionLowering::const_range(const ast::ForStmt &s) {
   const auto &call = *ast::as<ast::CallExpr>(s.iterable);
   calls().warn_callee(call.callee);
@@ -153,7 +153,7 @@ void ExpansionLowering::const_range(const ast::ForStmt &s) {
                cat("'", variable, "' names a tensor and cannot be a loop variable"), "use another name");
   }
   std::vector<int64_t> values = const_values(call);
-  // counts the copies also of statements that stand in several const_ranges: the numbers multiply
+  // also counts the copies of statements inside several const_ranges, whose numbers multiply
   int64_t outer =
       std::exchange(cx_.copies, cx_.copies * std::max<int64_t>(1, static_cast<int64_t>(values.size())));
   cx_.expanded.insert(variable);

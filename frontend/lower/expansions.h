@@ -1,5 +1,5 @@
-// const_range: one copy of the body per value, in which the loop variable is a constant. A copy that jumps
-// may end is a loop of one iteration.
+// Expansion of const_range: one copy of the body per value, with the loop variable as a constant. A copy that
+// jumps may end is a loop of one iteration.
 #pragma once
 
 #include "frontend/lower/lowering.h"

@@ -55,7 +55,7 @@ Operand ExpressionLowering::expression(const ast::ExprPtr &e) {
 }
 
 namespace {
-/// Thrown through an expression that uses a faulty name: the fault was reported where the name got its value.
+/// Abandons an expression that uses a faulty name. The fault was reported where the name got its value.
 [[noreturn]] void give_up() { throw CompileError(std::vector<Diagnostic>{}); }
 }  // namespace
 
@@ -92,13 +92,13 @@ bool ExpressionLowering::is_local(const std::string &id) const {
   return found != cx_.names.locals.end() && (found->second.assignments > 0 || found->second.loop_variable);
 }
 
-/// Returns the note that tells where the two types of a clash come from, if there is one.
+/// Returns the note about the origin of two clashing types, if there is one.
 static std::vector<std::string> notes_of(const Merge &clash) {
   if (clash.note.empty()) return {};
   return {clash.note};
 }
 
-/// The operand as it stands at another place.
+/// Returns the operand with another location.
 static Operand placed(Operand o, Loc loc) {
   o.loc = loc;
   if (o.kind == Operand::Kind::scalar) o.expr = make_expr(o.expr.dtype(), loc, o.expr->v);
@@ -131,7 +131,7 @@ Operand ExpressionLowering::read(const Binding &b, const std::string &id, Loc lo
     case Binding::Kind::tensor: break;
   }
   Operand o = placed(b.value, loc);
-  // the text tells an unusable argument from the result of a helper that returns None
+  // the text distinguishes an unusable argument from the result of a helper that returns None
   if (o.kind == Operand::Kind::none && !o.text.empty())
     type_error(Code::E117, loc, cat("the argument '", id, "' is neither a tensor nor a number"),
                "pass what the kernel needs as arrays or numbers");
@@ -236,8 +236,8 @@ Operand ExpressionLowering::attribute(const ast::Attribute &n, Loc loc) {
              "shape, dtype and ndim are");
 }
 
-/// Returns an int that must be known at compile time. `help` is for values that vary; a constant that is no
-/// int gets the general help.
+/// Returns an int that must be known at compile time. `help` is for values that vary; a constant that is not
+/// an int gets the general help.
 int64_t ExpressionLowering::constant_int(const ast::ExprPtr &e, std::string_view what, Code code,
                                          std::string_view help) {
   Operand o = scalar(e);
@@ -248,7 +248,7 @@ int64_t ExpressionLowering::constant_int(const ast::ExprPtr &e, std::string_view
   return *v;
 }
 
-/// The declaration that makes a buffer of a local tuple of numbers; nothing for other expressions.
+/// Returns the declaration that makes a buffer of a local tuple of numbers; nothing for other expressions.
 std::string ExpressionLowering::buffer_help(const ast::ExprPtr &e, const Operand &tuple) const {
   const auto *n = ast::as<ast::Name>(e);
   auto found = n ? cx_.names.locals.find(n->id) : cx_.names.locals.end();
@@ -261,7 +261,7 @@ std::string ExpressionLowering::buffer_help(const ast::ExprPtr &e, const Operand
   return cat("declare a buffer: `", n->id, " = allocate((", tuple.items.size(), ",), ", numpy_name(t), ")`");
 }
 
-/// What to do about a tuple whose element depends on a variable.
+/// Returns the advice for a tuple whose index depends on a variable.
 std::string ExpressionLowering::item_help(const ast::ExprPtr &e, const Operand &tuple) const {
   const auto *n = ast::as<ast::Name>(e);
   std::string buffer = buffer_help(e, tuple), loop = "loop with const_range";
@@ -270,7 +270,7 @@ std::string ExpressionLowering::item_help(const ast::ExprPtr &e, const Operand &
   return cat(constant_help, ", or ", loop);
 }
 
-/// True when a float literal or a function of floats is among the operands.
+/// Returns whether a float literal or a function of floats is among the operands.
 static bool names_float(const ast::ExprPtr &e) {
   if (const auto *n = ast::as<ast::UnaryExpr>(e)) return names_float(n->a);
   if (const auto *n = ast::as<ast::BinaryExpr>(e)) return names_float(n->a) || names_float(n->b);
@@ -279,7 +279,7 @@ static bool names_float(const ast::ExprPtr &e) {
   return ast::as<ast::Real>(e) || (callee && (find_intrinsic(callee->id) || callee->id == "float"));
 }
 
-/// True when a value comes from integers by way of `/`.
+/// Returns whether a value comes from integers through `/`.
 bool ExpressionLowering::divides(const ast::Expr &e, int chain) const {
   if (const auto *n = std::get_if<ast::UnaryExpr>(&e.v)) return divides(*n->a, chain);
   if (const auto *n = std::get_if<ast::Ternary>(&e.v))
@@ -295,7 +295,7 @@ bool ExpressionLowering::divides(const ast::Expr &e, int chain) const {
                      [&](const ast::Expr *value) { return value && divides(*value, chain + 1); });
 }
 
-/// Suggests `//` only for weak floats: `a[i] / 2` of a float array is no division of ints.
+/// Suggests `//` only for weak floats: `a[i] / 2` of a float array is not a division of ints.
 std::string_view ExpressionLowering::float_help(const Operand &o, const ast::Expr &e,
                                                 std::string_view help) const {
   return o.weak && is_float(o.expr.dtype()) && divides(e) ? quotient_help : help;
@@ -307,7 +307,7 @@ Expr ExpressionLowering::index_from(const ast::ExprPtr &e, std::string_view what
 }
 
 /// Lowers `t[k]` and `t[a:b:c]` of a tuple, whose index and bounds are compile-time constants. Bounds of a
-/// slice are clamped as in Python; a single index outside is E206.
+/// slice are clamped as in Python; a single index out of range is E206.
 Operand ExpressionLowering::tuple_item(const Operand &tuple, const ast::Subscript &n, Loc loc) {
   auto size = static_cast<int64_t>(tuple.items.size());
   if (n.index.size() != 1 || n.is_tuple) type_error(Code::E206, loc, "a tuple takes one index");
@@ -318,7 +318,7 @@ Operand ExpressionLowering::tuple_item(const Operand &tuple, const ast::Subscrip
       if (!e) return missing;
       int64_t v = constant_int(e, "the index of a tuple", Code::E206);
       if (v < 0) v += size;
-      // as slice.indices of Python: a negative step may end at -1, in front of the first item
+      // like Python's slice.indices: a negative step may end at -1, before the first item
       return std::clamp<int64_t>(v, step > 0 ? 0 : -1, step > 0 ? size : size - 1);
     };
     int64_t lower = bound(slice->lower, step > 0 ? 0 : size - 1),
@@ -341,9 +341,9 @@ Operand ExpressionLowering::tuple_item(const Operand &tuple, const ast::Subscrip
   return placed(tuple.items[static_cast<size_t>(k < 0 ? k + size : k)], loc);
 }
 
-/// Returns one i64 index per dimension, from `a[i, j]`, `a[(i, j)]` or `a[p]` with a tuple `p`.
-/// A negative constant counts from the end, as in Python. One computed from a const_range variable does not:
-/// like a variable of range it is out of bounds.
+/// Returns one i64 index per dimension, from `a[i, j]`, `a[(i, j)]` or `a[p]` with a tuple `p`. A negative
+/// constant counts from the end, as in Python. A negative value computed from a const_range variable does
+/// not: like a variable of range it is out of bounds.
 std::vector<Expr> ExpressionLowering::indices(const Operand &tensor, const ast::Subscript &n, Loc loc) {
   const BufNode &buf = *tensor.buf;
   const auto *listed = n.index.size() == 1 && !n.is_tuple ? ast::as<ast::Tuple>(n.index[0]) : nullptr;
@@ -352,7 +352,7 @@ std::vector<Expr> ExpressionLowering::indices(const Operand &tensor, const ast::
   std::vector<bool> from_end;  // a negative constant counts from the end
   for (const ast::ExprPtr &part : parts)
     if (ast::as<ast::Slice>(part)) refuse_slice(buf.sym->name, part->loc);
-  // with a wrong number of indices that number is the only error: no index is evaluated
+  // if the number of indices is wrong, this is the only error: no index is evaluated
   bool fits = parts.size() == buf.rank() || (parts.size() == 1 && !listed && !n.is_tuple);
   if (fits) items = evaluation().operands(parts);
   items.resize(parts.size());
@@ -414,14 +414,14 @@ Operand ExpressionLowering::unary_expr(const ast::UnaryExpr &n, Loc loc) {
   return scalar_operand(x.dtype() == DType::b1 ? cast(DType::i64, x, loc) : x, a.weak, loc);
 }
 
-/// Arithmetic, with what debug=True asks of it.
+/// Lowers arithmetic, with the checks of debug=True.
 Operand ExpressionLowering::combine(ast::Operator op, const Operand &a, const Operand &b, Loc loc) {
   Operand o = arithmetic(op, a, b, loc);
   debug_checks().check_arithmetic(op, a, b, o, loc);
   return o;
 }
 
-/// Lowers a binary operator, the left operand first. Tuples have `+`, and `*` with a constant int.
+/// Lowers a binary operator, left operand first. Tuples have `+`, and `*` with a constant int.
 Operand ExpressionLowering::binary_expr(const ast::BinaryExpr &n, Loc loc) {
   Operand a = scalar(n.a);
   Place place = here();
@@ -451,16 +451,16 @@ Operand ExpressionLowering::binary_expr(const ast::BinaryExpr &n, Loc loc) {
   return o;
 }
 
-/// What an operand that is evaluated on some paths only checks.
-/// Emits these checks under the condition, so that the operands can stay one expression.
+/// Emits the checks of an operand that is evaluated on some paths only. The checks run under the condition,
+/// so that the operands can stay one expression.
 void ExpressionLowering::check_under(const Expr &cond, bool holds, const BlockBuilder &checks, Loc loc) {
   if (checks.empty()) return;
   Stmt all = checks.finish({});
   cx_.builder->add_check(holds ? if_else(cond, all, {}, loc) : if_else(cond, seq({}), all, loc));
 }
 
-/// Comparisons of dtypes and of strings are decided at compile time.
-/// A string beside a dtype stands for the dtype that it names. Returns nothing for other operands.
+/// Decides comparisons of dtypes and of strings at compile time. A string compared with a dtype means the
+/// dtype that it names. Returns nothing for other operands.
 std::optional<bool> ExpressionLowering::static_compare(ast::CompareOp op, const Operand &a,
                                                        const Operand &b) {
   using Kind = Operand::Kind;
@@ -480,8 +480,8 @@ std::optional<bool> ExpressionLowering::static_compare(ast::CompareOp op, const 
   return std::nullopt;
 }
 
-/// Lowers a chain, with each operand lowered once: `a < b < c` → `a < b and b < c`. Operands from the third
-/// on are evaluated conditionally, so a call that needs statements is refused there.
+/// Lowers a chain, each operand once: `a < b < c` → `a < b and b < c`. From the third operand on evaluation
+/// is conditional, so a call that needs statements is refused there.
 Operand ExpressionLowering::comparison(const ast::CompareExpr &n, Loc loc) {
   Expr all;
   bool weak = true;
@@ -573,15 +573,14 @@ Operand ExpressionLowering::ternary(const ast::Ternary &n, Loc loc) {
                         merge.type->weak, loc);
 }
 
-/// An operand that is evaluated on some paths only; what that takes besides an expression goes into
-/// `builder`.
+/// Lowers an operand that is evaluated on some paths only. The statements that it needs go into `builder`.
 Operand ExpressionLowering::apart(const ast::ExprPtr &e, BlockBuilder &builder) {
   builder.owners = cx_.builder->owners;
   Building inside(cx_.builder, builder);
   return scalar(e);
 }
 
-/// `so_far and value` (or `or`) where evaluating the value takes statements.
+/// Lowers `so_far and value` (or `or`) if the evaluation of the value needs statements.
 ///   decided = so_far
 ///   if decided: (statements of value; decided = value)      `if not decided` for `or`
 Expr ExpressionLowering::decide_lazily(bool is_and, const Expr &so_far, BlockBuilder &&more,

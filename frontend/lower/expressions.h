@@ -20,9 +20,10 @@ class ExpressionLowering : public Lowering {
   int64_t constant_int(const ast::ExprPtr &e, std::string_view what, Code code,
                        std::string_view help = constant_help);
   std::string buffer_help(const ast::ExprPtr &e, const Operand &tuple) const;
-  /// What to do about a float in the place of an integer, `help` unless `/` made it.
+  /// Returns the advice for a float where an integer is needed: `help`, or the use of `//` if `/` made the
+  /// float.
   std::string_view float_help(const Operand &o, const ast::Expr &e, std::string_view help) const;
-  /// A bound as i64.
+  /// Lowers a loop bound or index to i64.
   Expr index_from(const ast::ExprPtr &e, std::string_view what);
 
  private:

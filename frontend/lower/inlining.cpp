@@ -1,4 +1,4 @@
-// The callee's arguments, its lowering in place of the call, and its result.
+// Lowers the arguments of a call, the callee in place of the call, and its result.
 #include "frontend/lower/inlining.h"
 
 #include <algorithm>
@@ -18,17 +18,17 @@
 namespace kw {
 
 namespace {
-// Calls that are inlined in a kernel, and how deeply they nest. Chosen.
+// The most calls that are inlined in a kernel, and their deepest nesting. Chosen.
 constexpr uint32_t max_inlined = 4096, max_calls = 64;
 
 }  // namespace
 
-/// Throws E118 if the callee is among the functions being lowered: inlining would not end. The message shows
-/// the chain of calls:
+/// Throws E118 if the callee is already being lowered, because inlining would not end. The message shows the
+/// chain of calls:
 ///   kernel → f → g → f
 void InlineLowering::refuse_recursion(const Captured &c, Loc loc) const {
   std::string chain = c.text;
-  // from the innermost call outwards, so each caller goes in front of the chain
+  // from the innermost call outwards, so each caller is prepended to the chain
   for (const LowerContext *at = &cx_; at; at = at->caller) {
     chain = cat(at->f.name, " → ", chain);
     if (at->number != static_cast<uint32_t>(*c.integer)) continue;
@@ -41,11 +41,12 @@ void InlineLowering::refuse_recursion(const Captured &c, Loc loc) const {
   }
 }
 
-/// One operand per parameter, from the call or the defaults. `sources` are the expressions of those given.
+/// Returns one operand per parameter, from the call or the defaults. Sets `sources` to the expressions of the
+/// given ones.
 std::vector<Operand> InlineLowering::arguments_of(const Captured &c, const ast::Function &f,
                                                   const ast::CallExpr &n, Loc loc, const Captures &defaults,
                                                   std::vector<const ast::ExprPtr *> &sources) {
-  // parameters behind `*` take no positional argument
+  // parameters after `*` take no positional argument
   auto positions = static_cast<size_t>(
       std::count_if(f.params.begin(), f.params.end(), [](const ast::Parameter &p) { return !p.by_keyword; }));
   if (n.args.size() > positions)
@@ -81,7 +82,7 @@ std::vector<Operand> InlineLowering::arguments_of(const Captured &c, const ast::
 }
 
 /// Binds a parameter of the callee. A tensor is passed by reference: stores in the callee reach the caller's
-/// buffer. Everything else is an assignment to a local of the callee.
+/// buffer. Any other argument is assigned to a local of the callee.
 void InlineLowering::bind_argument(const ast::Parameter &p, Operand arg) {
   if (arg.kind == Operand::Kind::tensor) {
     Binding b;
@@ -112,17 +113,17 @@ void InlineLowering::return_scalar(const ast::ReturnStmt &s) {
                cx_.result.kind == Operand::Kind::tensor ? "pass the tensor and write its elements" : "");
 }
 
-/// The callee's value where the call stands, evaluated there and then unless it is the same later.
+/// Returns the callee's value at the call. The value is evaluated there unless it is the same later.
 Operand InlineLowering::inlined_result(LowerContext &callee, const std::string &name, Loc loc) {
   Operand result = std::move(callee.result);
   result.loc = loc;
   if (result.kind != Operand::Kind::scalar) return result;
-  // the node is copied because the result carries the place of the call, not that of the return
+  // the node is copied because the result has the location of the call, not of the return
   if (is_call_constant(result.expr, true)) {
     result.expr = make_expr(result.expr.dtype(), loc, result.expr->v);
     return result;
   }
-  // the result may read elements or cells that are written later, so its value is named here
+  // the result may read elements or cells that are written later, so a Let keeps its value
   Sym sym = make_sym(SymKind::local, result.expr.dtype(), name, loc);
   cx_.builder->add_let(sym, result.expr, loc);
   result.expr = ref(sym, loc);
@@ -133,7 +134,7 @@ Operand InlineLowering::inlined_result(LowerContext &callee, const std::string &
 ///   y = f(a[i], b)    →    p = a[i]; (statements of f, with b for its parameter); y = result of f
 Operand InlineLowering::inline_call(const Captured &c, const ast::CallExpr &n, Loc loc) {
   refuse_recursion(c, loc);
-  // depth of the chain of callers, the present function included
+  // number of callers in the chain, the current function included
   uint32_t calls = 0;
   for (const LowerContext *at = &cx_; at; at = at->caller) ++calls;
   if (++cx_.wide.inlined > max_inlined || calls > max_calls)
@@ -143,9 +144,9 @@ Operand InlineLowering::inline_call(const Captured &c, const ast::CallExpr &n, L
                "split the kernel");
   auto number = static_cast<uint32_t>(*c.integer);
   ensure(number >= 1 && number <= cx_.in.callees.size(), "a function without a text");
-  // each call is a source of its own, so that an error in the callee also shows where it was called
+  // each call is its own source, so that an error in the callee also shows the call
   uint32_t source = cx_.in.sources.add_inlined(cx_.in.callees[number - 1], loc);
-  // bounds the time for texts of helpers that call helpers, which are parsed again at each call
+  // limits the time for helpers that call helpers, whose texts are parsed again at each call
   cx_.wide.inlined_text += cx_.in.sources.text(source).size();
   if (cx_.wide.inlined_text > 10 * max_text)
     type_error(Code::E122, loc,
@@ -167,7 +168,7 @@ Operand InlineLowering::inline_call(const Captured &c, const ast::CallExpr &n, L
   LowerContext callee{f, input, cx_.sink, cx_.wide};
   callee.root = cx_.root, callee.caller = &cx_, callee.number = number;
   callee.rules.set_helper();
-  // the limit on copies by const_range holds across calls
+  // the limit on const_range copies applies across calls
   callee.copies = cx_.copies;
   BlockBuilder inside;
   inside.owners.push_back(&f.body);
@@ -178,7 +179,7 @@ Operand InlineLowering::inline_call(const Captured &c, const ast::CallExpr &n, L
     InlineLowering(callee).bind_argument(f.params[i], std::move(args[i]));
   }
   StatementLowering(callee).statements(f.body);
-  // a helper that calls a writing helper counts as writing: the tensor may be its own caller's
+  // a helper that calls a writing helper also counts as writing: the tensor may belong to its own caller
   cx_.writes |= cx_.caller && callee.writes;
   if (callee.writes && !cx_.wide.unevaluated.empty())
     type_error(

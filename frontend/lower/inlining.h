@@ -1,5 +1,5 @@
-// Calls of Python functions: the callee is parsed and lowered in place, its scalars by value, its tensors by
-// reference. Knows nothing of Python objects: texts and captured values come with the request.
+// Calls of Python functions: the callee is parsed and lowered in place. Its scalars are passed by value, its
+// tensors by reference. Knows nothing of Python objects: texts and captured values come with the request.
 #pragma once
 
 #include "frontend/lower/lowering.h"

@@ -26,7 +26,7 @@ struct LoopLowering::LoopHeader {
     int64_t step = 1;
   };
   std::vector<Level> levels;
-  std::string point;  ///< the one name of all levels, or ""
+  std::string point;  ///< the one name of all levels; or ""
   Hint hint = Hint::none;
 };
 
@@ -82,7 +82,7 @@ LoopLowering::LoopHeader LoopLowering::loop_header(const ast::ForStmt &s) {
   return h;
 }
 
-/// True when a `break` of the loop with this body is among its statements.
+/// Returns whether a `break` of the loop with this body is among its statements.
 static bool has_break(const ast::Block &body) {
   return std::any_of(body.begin(), body.end(), [](const ast::Stmt &s) {
     if (const auto *n = std::get_if<ast::JumpStmt>(&s.v)) return n->is_break;
@@ -93,21 +93,21 @@ static bool has_break(const ast::Block &body) {
   });
 }
 
-/// Begins a loop with the current environment. `nested`: `break` leaves several loops of the IR, and must
-/// therefore set a flag.
+/// Begins a loop with the current environment. If `nested`, `break` leaves several loops of the IR, so it
+/// must set a flag.
 Loop LoopLowering::open_loop(const ast::Block &body, bool nested) {
   Loop loop;
   loop.names = merges().changed_in(body);
   loop.before = cx_.env;
   loop.breaks = has_break(body);
   loop.tell = nested && loop.breaks;
-  // what the body assigns is no longer the constant it was before the loop
+  // a name that the body assigns no longer has the constant value from before the loop
   loop.next.arrived = true;
   loop.next.env = cx_.env;
   for (const std::string &name : loop.names)
     if (auto found = loop.next.env.find(name); found != loop.next.env.end())
       found->second.for_each([](Binding &b) { b.known.reset(); });
-  // the second iteration begins with what an inner loop left in its variable
+  // the second iteration begins with the value that an inner loop left in its variable
   for (const std::string &name : merges().looped_in(body))
     if (auto found = loop.next.env.find(name);
         found != loop.next.env.end() && found->second.kind != Binding::Kind::tensor)
@@ -121,15 +121,15 @@ void LoopLowering::renew_cells(const std::string &name, Binding &b) {
   for (size_t k = 0; k < b.items.size(); ++k) renew_cells(item_name(name, k), b.items[k]);
 }
 
-/// Lowers a loop again until the types at its head and behind it no longer change.
+/// Lowers a loop repeatedly until the types at its head and after it no longer change.
 void LoopLowering::run_to_fixpoint(Loop &loop, const std::vector<Join *> &joins,
                                    const std::function<void()> &attempt) {
   Sink *outer_sink = cx_.sink;
-  std::vector<Diagnostic> first;  // the attempts after an error know its names as faulty and say no more
-  // ends, since merging only goes from weak to strong and to wider types, or to conflict
+  std::vector<Diagnostic> first;  // errors of the last attempt that reported any
+  // terminates, because merging only goes from weak to strong, to wider types, or to conflict
   for (bool stable = false; !stable;) {
     Sink found;
-    // an attempt that is not the last one leaves nothing behind: cells, warnings and errors are restored
+    // only the last attempt has effects: cells, warnings and errors of the others are discarded
     std::vector<Cell> cells = cx_.cells;
     std::set<std::string> shadow_warned = cx_.shadow_warned;
     // the merged cells were created inside an attempt
@@ -151,7 +151,7 @@ void LoopLowering::run_to_fixpoint(Loop &loop, const std::vector<Join *> &joins,
     }
     cx_.sink = outer_sink;
     cx_.loops.pop_back();
-    // behind the loop control goes on, whether the last attempt ended in a jump or not
+    // code after the loop is live, whether the last attempt ended in a jump or not
     cx_.live = true;
     stable = told == loop.tell && std::none_of(joins.begin(), joins.end(), [](Join *j) { return j->grew; });
     auto is_error = [](const Diagnostic &d) { return !d.is_warning(); };
@@ -159,7 +159,7 @@ void LoopLowering::run_to_fixpoint(Loop &loop, const std::vector<Join *> &joins,
       return std::any_of(j->env.begin(), j->env.end(),
                          [](const auto &b) { return b.second.kind == Binding::Kind::poisoned; });
     };
-    // if the last attempt says nothing about a poisoned name, the errors of an earlier one explain it
+    // if the last attempt reports nothing about a poisoned name, the errors of an earlier attempt explain it
     bool silent = std::none_of(found.all().begin(), found.all().end(), is_error);
     if (stable && silent && std::any_of(joins.begin(), joins.end(), poisoned))
       for (const Diagnostic &d : first) report(d);
@@ -172,32 +172,33 @@ void LoopLowering::run_to_fixpoint(Loop &loop, const std::vector<Join *> &joins,
   }
 }
 
-/// The types at the loop's head; a loop that `ends` by itself goes on behind it with these.
+/// Starts an attempt with the types at the loop's head. If the loop `ends` by itself, these also reach its
+/// exit.
 void LoopLowering::begin_attempt(Loop &loop, bool ends) {
   loop.faulty.clear();
   cx_.env = loop.next.env;
   if (ends && !std::exchange(loop.exit.arrived, true)) loop.exit.env = cx_.env;
 }
 
-/// The end of a body meets the loop's head, and the head meets what follows.
+/// Merges the end of a body into the loop's head, and the head into the exit.
 void LoopLowering::end_attempt(Loop &loop, bool ends) {
-  // known only at the end of the body: a later assignment may mend a name
+  // tested only at the end of the body, because a later assignment may mend a name
   for (const auto &[name, binding] : cx_.env)
     if (binding.kind == Binding::Kind::poisoned) loop.faulty.insert(name);
   if (cx_.live) merges().arrive(loop.next, loop.names);
   if (!ends) return;
-  // the conversions belong behind the loop, where close_loop emits them: here only the types matter
+  // only the types matter here: close_loop emits the conversions after the loop
   BlockBuilder unused;
   Building inside(cx_.builder, unused);
   cx_.env = loop.next.env;
   merges().arrive(loop.exit, loop.names);
-  // a `break` converts its cells itself, so the conversions at the loop's end must not run after it
+  // a `break` converts its cells itself, so the conversions at the loop's end must not follow it
   loop.tell |= loop.breaks && merges().cells_differ(loop.next.env, loop.exit.env, loop.names);
 }
 
-/// Emits the loop and what its entry and its end convert.
+/// Emits the loop, with the conversions at its entry and its end.
 void LoopLowering::close_loop(Loop &loop, const Stmt &s, Loc loc) {
-  // the entry of the loop converts what its first iteration reads, in front of the loop
+  // conversions at the loop's entry, for the values that its first iteration reads
   merges().convert_cells(loop.before, loop.next.env, loop.names);
   if (loop.tell) {
     cx_.builder->add_alloc(loop.left, Fill::none, loc);
@@ -225,7 +226,7 @@ void LoopLowering::close_loop(Loop &loop, const Stmt &s, Loc loc) {
   }
 }
 
-/// Lowers `break` and `continue`: what is bound here arrives at the exit or at the head of the loop.
+/// Lowers `break` and `continue`: the current bindings arrive at the exit or at the head of the loop.
 void LoopLowering::jump(bool is_break, Loc loc) {
   Loop &loop = *cx_.loops.back();
   if (is_break && loop.tell) cx_.builder->add(store(loop.left, {}, const_bool(true, loc), loc));
@@ -268,7 +269,7 @@ Stmt LoopLowering::for_attempt(const ast::ForStmt &s, const LoopHeader &h, Loop 
   }
   Stmt out = body.finish(cells_of(body.owners));
   Loc loc = s.iterable->loc;
-  // a grid of rank 0 runs its body once: without a loop around it the jumps would leave another loop
+  // a grid of rank 0 runs its body once; without a loop around the body its jumps would leave another loop
   if (h.levels.empty() && jumps_of(out).any()) {
     Sym once = make_sym(SymKind::iter, DType::i64, "once", loc);
     out = for_loop({once, const_int(0), const_int(1), 1, ForKind::serial, h.hint, {}, out}, loc);
@@ -295,7 +296,7 @@ void LoopLowering::for_statement(const ast::ForStmt &s, Loc) {
   leave_variables(s);
 }
 
-/// Loop variables mean nothing behind their loop.
+/// Makes loop variables unassigned after their loop.
 void LoopLowering::leave_variables(const ast::ForStmt &s) {
   for_each_name(s.target, [&](const std::string &name, Loc loc) {
     Binding b;
@@ -305,8 +306,8 @@ void LoopLowering::leave_variables(const ast::ForStmt &s) {
   });
 }
 
-/// The condition is evaluated at the head of each iteration; what that takes besides an expression goes into
-/// the body.
+/// Lowers a while once. The condition is evaluated at the head of each iteration; statements that it needs go
+/// into the body.
 Stmt LoopLowering::while_attempt(const ast::WhileStmt &s, Loc loc, Loop &loop) {
   cx_.env = loop.next.env;
   BlockBuilder body;
@@ -317,14 +318,14 @@ Stmt LoopLowering::while_attempt(const ast::WhileStmt &s, Loc loc, Loop &loop) {
   if (faulty) leave_out();
   Expr test = faulty ? const_bool(true, loc) : truth_of(cond);
   auto known = as_int(test);
-  if (known == 0) {  // the dead body is not looked at
+  if (known == 0) {  // the dead body is not lowered
     begin_attempt(loop, true);
     end_attempt(loop, true);
     return {};
   }
-  // `while True` ends by `break` only: its head never meets what follows
+  // `while True` ends only by `break`, so its head never meets the exit
   begin_attempt(loop, faulty || !known);
-  // a condition that takes statements cannot be the While's own:
+  // a condition that needs statements cannot be the While's own condition:
   // while f(x) > 0: body    →    while True: (statements of f; if not result > 0: break; body)
   if (!body.empty()) {
     Stmt leave = make_stmt(loc, Jump{JumpKind::break_loop});
@@ -336,7 +337,7 @@ Stmt LoopLowering::while_attempt(const ast::WhileStmt &s, Loc loc, Loop &loop) {
   return make_stmt(loc, While{test, body.finish(cells_of(body.owners))});
 }
 
-/// Lowers a `while`, whose condition is part of each attempt: its type may change with the body.
+/// Lowers a `while`. Its condition is part of each attempt, because its type may change with the body.
 void LoopLowering::while_statement(const ast::WhileStmt &s, Loc loc) {
   Loop loop = open_loop(*s.body, false);
   Stmt out;

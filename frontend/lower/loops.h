@@ -1,5 +1,5 @@
-// Loops and the jumps that end their iterations. A loop is lowered again until the types of its variables no
-// longer change.
+// Loops and the jumps that end their iterations. A loop is lowered repeatedly until the types of its
+// variables no longer change.
 #pragma once
 
 #include "frontend/lower/lowering.h"
@@ -7,7 +7,7 @@
 namespace kw {
 
 /// Lowers `for` and `while`, and the jumps inside. Types at the head of a loop depend on its body, so a loop
-/// is lowered again until they settle; each attempt can only widen them.
+/// is lowered repeatedly until they are stable. Each attempt can only widen them, so the attempts end.
 class LoopLowering : public Lowering {
  public:
   using Lowering::Lowering;

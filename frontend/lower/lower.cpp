@@ -1,4 +1,4 @@
-// The function: its parameters, and what it returns.
+// Lowers the function itself: its parameters and its results.
 #include "frontend/lower/lower.h"
 
 #include <algorithm>
@@ -33,12 +33,12 @@ class FunctionLowering : public Lowering {
   Binding assigned_parameter(const ast::Parameter &p, const Operand &value);
   Buf parameter_buffer(const ast::Parameter &p, const ArgSpec &spec, std::vector<Sym> &strides);
   void finish_results();
-  /// Finds what each function captures: it stands with the first mention of its number.
+  /// Finds the captured values of each function, which accompany the first mention of its number.
   void note_callees(const Captures &captures);
 };
 
-/// Lowers the function, then runs the passes that settle what later passes rely on: cells in their loops, the
-/// order of sums, fixed bounds.
+/// Lowers the function, then runs the passes that later passes rely on: they move cells into their loops,
+/// order the sums and name changing bounds.
 Func FunctionLowering::run() {
   cx_.func.name = cx_.f.name;
   cx_.func.fp = cx_.in.options.fp;
@@ -49,22 +49,22 @@ Func FunctionLowering::run() {
   note_callees(cx_.in.captures);
   statements().statements(cx_.f.body);
   cx_.func.body = body.finish(cells_of(body.owners));
-  // statements that the parser refused come first: other errors may follow from what they would have bound
+  // refused statements are reported first: other errors may follow from the names that they would have bound
   cx_.rules.throw_if_refused();
   cx_.rules.missing_return(*cx_.sink);
   finish_results();
   cx_.sink->throw_if_errors();
-  // a guard against silent loss: leaving a statement out is allowed only beside an error
+  // a guard against silent loss: a statement may be left out only if there is an error
   ensure(!cx_.wide.left_out, cat("a statement of '", cx_.f.name, "' was left out without an error"));
   if (cx_.in.options.body == Body::overlapping) cx_.func.overlap = Overlap::possible;
-  // cells move into their loops first: mark_orders asks where an accumulator is declared
+  // cells move into their loops first, because mark_orders asks where an accumulator is declared
   Func out = fix_bounds(mark_orders(sink_declarations(cx_.func)));
   out.body = number_loops(out.body);
   return out;
 }
 
-/// Makes the parameters and the symbols of their dims. The arguments' strides follow their
-/// extents in the order of the ABI.
+/// Creates the parameters and the symbols of their dims. The arguments' strides follow their extents, in the
+/// order of the ABI.
 void FunctionLowering::parameters() {
   cx_.rules.parameters(*cx_.sink);
   auto refuse_count = [&] {
@@ -76,15 +76,15 @@ void FunctionLowering::parameters() {
   std::vector<Sym> strides;
   for (size_t i = 0; i < cx_.f.params.size(); ++i) parameter(i, strides);
   captured_arrays(cx_.in.captures, strides);
-  // how many arrays are captured is known only here
+  // the number of captured arrays is known only here
   if (cx_.f.params.size() + cx_.arrays.size() != cx_.in.signature.args.size()) refuse_count();
   cx_.func.extents.insert(cx_.func.extents.end(), strides.begin(), strides.end());
 }
 
-/// The arguments behind the parameters: arrays that the kernel, or a function that it calls, captures.
+/// Creates the arguments after the parameters: arrays that the kernel, or a function that it calls, captures.
 void FunctionLowering::captured_arrays(const Captures &captures, std::vector<Sym> &strides) {
   for (const auto &[name, c] : captures) {
-    // an array may be captured several times: its number is new at the first mention only
+    // an array may be captured several times; its number is new only at the first mention
     if (c.kind == Captured::Kind::array && static_cast<size_t>(*c.integer) == cx_.arrays.size()) {
       size_t number = cx_.f.params.size() + cx_.arrays.size();
       ensure(number < cx_.in.signature.args.size(), "a captured array without an argument");
@@ -96,14 +96,14 @@ void FunctionLowering::captured_arrays(const Captures &captures, std::vector<Sym
       Param param;
       param.buf = parameter_buffer(parameter, spec, strides);
       cx_.func.params.push_back(param);
-      // an alias keeps its own parameter in the ABI, but the body reads the argument before it
+      // an alias keeps its own parameter in the ABI, but the body reads the earlier argument
       cx_.arrays.push_back(spec.alias < number ? argument_buffer(spec.alias) : param.buf);
     }
     captured_arrays(c.attributes, strides);
   }
 }
 
-/// The buffer of a tensor and the extents and strides that describe it.
+/// Creates the buffer of a tensor, with the extents and strides that describe it.
 Buf FunctionLowering::parameter_buffer(const ast::Parameter &p, const ArgSpec &spec,
                                        std::vector<Sym> &strides) {
   std::vector<Expr> extents, stride_exprs;
@@ -111,9 +111,9 @@ Buf FunctionLowering::parameter_buffer(const ast::Parameter &p, const ArgSpec &s
     cx_.func.extents.push_back(make_sym(SymKind::extent, DType::i64, cat(p.name, "_", d), p.loc));
     extents.push_back(ref(cx_.func.extents.back(), p.loc));
   }
-  // contiguous buffers have no strides: those follow from the extents
+  // contiguous buffers have no strides: the extents determine them
   for (size_t d = 0; d < spec.rank && spec.stride_class != StrideClass::contiguous; ++d) {
-    // stride 1 is known, so the call passes none
+    // stride 1 is known, so the call does not pass it
     if (spec.stride_class == StrideClass::inner_unit && d + 1 == spec.rank) {
       stride_exprs.push_back(const_int(1, p.loc));
       continue;
@@ -125,24 +125,24 @@ Buf FunctionLowering::parameter_buffer(const ast::Parameter &p, const ArgSpec &s
                   std::move(stride_exprs));
 }
 
-/// A number that the kernel assigns anew is a local that the call assigned first.
+/// Binds a number that the kernel assigns again to a cell, which first holds the argument.
 Binding FunctionLowering::assigned_parameter(const ast::Parameter &p, const Operand &value) {
   LocalInfo &info = cx_.names.locals[p.name];
   info.home = &cx_.f.body;
-  ++info.assignments;  // the call's own
+  ++info.assignments;  // counts the argument itself
   Binding b;
   b.loc = p.loc;
   b.kind = Binding::Kind::cell;
   b.type = value.type();
   b.cell = cell_for(p.name, b.type);
-  // until the first assignment the cell has the argument's value, so extents can still use it
+  // until the first assignment the cell has the argument's value, so extents can use it
   b.known = value.expr;
   cx_.builder->add(store(b.cell, {}, value.expr, p.loc));
   return b;
 }
 
 /// Binds one parameter by the kind of its argument: a tensor to its buffer, a number to a symbol or a cell.
-/// An unused argument is no parameter of the function.
+/// An unused argument is not a parameter of the function.
 void FunctionLowering::parameter(size_t number, std::vector<Sym> &strides) {
   const ast::Parameter &p = cx_.f.params[number];
   const ArgSpec &spec = cx_.in.signature.args[number];
@@ -190,7 +190,7 @@ void FunctionLowering::finish_results() {
   for (Param &p : cx_.func.params) {
     if (!p.buf || p.mode != ParamMode::in) continue;
     auto alias = cx_.aliases.find(p.buf->sym->name);
-    // stores name the buffer that is used, so that one decides for all of its aliases
+    // stores name the used buffer, so that it decides for all its aliases
     const Buf &used = alias == cx_.aliases.end() ? p.buf : alias->second.used;
     if (cx_.written.count(used->sym->name)) p.mode = ParamMode::inout;
   }

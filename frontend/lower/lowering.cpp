@@ -1,4 +1,4 @@
-// The handles, where all lowerings are complete types, and what most of them share.
+// Defines the handles, for which all lowerings must be complete types, and the helpers that lowerings share.
 #include "frontend/lower/lowering.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ LoopLowering Lowering::loops() const { return LoopLowering(cx_); }
 ExpansionLowering Lowering::expansions() const { return ExpansionLowering(cx_); }
 
 bool is_call_constant(const Expr &e, bool iterators) {
-  // one load, call or other symbol anywhere below decides
+  // a load, call or other symbol anywhere below makes the expression vary
   bool constant = true;
   walk(
       e, [&](const Load &, const Expr &) { constant = false; },
@@ -45,31 +45,31 @@ bool is_call_constant(const Expr &e, bool iterators) {
 }
 
 Buf Lowering::argument_buffer(size_t number) const {
-  // the parameters come first, then the captured arrays, which a call does not show
+  // the parameters come first, then the captured arrays, which a call does not pass
   size_t shown = cx_.f.params.size();
   return number < shown ? cx_.env.at(cx_.f.params[number].name).value.buf : cx_.arrays.at(number - shown);
 }
 
 void Lowering::report(const Diagnostic &d) {
-  // the place does not count: each read of the name has another
+  // the location is not compared: each read of the name has another one
   auto same = [&](const Diagnostic &other) {
     return other.code == d.code && other.message == d.message && other.notes == d.notes;
   };
-  // a note says where the two types come from, and tells this clash from another of the same name
+  // a note gives the origin of the two types, and distinguishes this clash from others of the same name
   bool clash = (d.code == Code::E210 || d.code == Code::E211) && !d.notes.empty();
   if (!clash || std::none_of(cx_.sink->all().begin(), cx_.sink->all().end(), same)) cx_.sink->add(d);
 }
 
-/// Finds the cell or makes it: the paths that assign the name in one type share one cell.
+/// Finds or creates the cell. Paths that assign the name in one type share one cell.
 Buf Lowering::cell_for(const std::string &name, ScalarType type) {
   for (const Cell &c : cx_.cells)
     if (c.name == name && c.type == type) return c.buf;
-  std::string local = name.substr(0, name.find('[')), symbol;  // of an item, that of the tuple
+  std::string local = name.substr(0, name.find('[')), symbol;  // for an item, the name of the tuple
   // "t[0][1]" → "t_0_1": brackets cannot stand in a symbol
   for (char c : name)
     if (c != ']') symbol += c == '[' ? '_' : c;
   Buf buf = make_buf(make_sym(SymKind::buffer, type.dtype, symbol), {}, Space::registers);
-  // the block that is the name's home declares the cell when it is finished (cells_of)
+  // the block that is the name's home declares the cell when the block is finished (cells_of)
   cx_.cells.push_back({name, type, cx_.names.locals[local].home, buf});
   return buf;
 }

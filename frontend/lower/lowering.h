@@ -1,5 +1,5 @@
-// The base of all lowerings: the context, handles to the others, which call each other recursively, and what
-// most of them need. A lowering is made where it is needed and holds no state of its own.
+// The base of all lowerings: the context, handles to the other lowerings, and helpers that most of them need.
+// A lowering is created where it is used and holds no state of its own.
 #pragma once
 
 #include "frontend/lower/context.h"
@@ -18,8 +18,8 @@ class LoopLowering;
 class MergeLowering;
 class StatementLowering;
 
-/// Directs statements to another builder while this lives.
-/// A guard: destruction restores the outer builder, also when an error is thrown. Guards nest.
+/// Directs statements to another builder during its lifetime. The destructor restores the outer builder, also
+/// when an error is thrown. Guards nest.
 class Building {
  public:
   Building(BlockBuilder *&slot, BlockBuilder &to) : slot_(slot), outer_(slot) { slot = &to; }
@@ -31,7 +31,7 @@ class Building {
   BlockBuilder *outer_;
 };
 
-/// Sets a word while this lives.
+/// Sets a word during its lifetime; the destructor restores the outer word.
 class Within {
  public:
   Within(std::string_view &slot, std::string_view word) : slot_(slot), outer_(slot) { slot = word; }
@@ -43,18 +43,18 @@ class Within {
   std::string_view outer_;
 };
 
-/// A place in the block under construction.
+/// A position in the block under construction.
 struct Place {
   size_t item;
-  uint32_t writes;  ///< calls before it of helpers that write tensors
+  uint32_t writes;  ///< earlier calls of helpers that write tensors
 };
 
-/// True for what follows from extents and scalar arguments alone, and the iterators when these are allowed:
-/// such values stay expressions, so that extents can use them.
+/// Returns whether an expression depends only on extents and scalar arguments, and on iterators if
+/// `iterators`. Such values stay expressions, so that extents can use them.
 bool is_call_constant(const Expr &e, bool iterators);
 
-/// Common part of all lowerings. Each is a view of the context, made where it is needed: the lowerings call
-/// each other recursively.
+/// Common part of all lowerings. Each lowering is a view of the context, because lowerings call each other
+/// recursively.
 class Lowering {
  public:
   explicit Lowering(LowerContext &cx) : cx_(cx) {}
@@ -73,17 +73,17 @@ class Lowering {
   LoopLowering loops() const;
   ExpansionLowering expansions() const;
 
-  /// Returns the place behind the last statement, to be passed to EvaluationOrder later.
+  /// Returns the place after the last statement, to be passed to EvaluationOrder later.
   Place here() const { return {cx_.builder->size(), cx_.wide.writing_calls}; }
-  /// Binds a name from here on, whatever it stood for before.
+  /// Binds a name to a new meaning, which replaces any earlier one.
   Binding &bind(const std::string &name, Binding b) { return cx_.env[name] = std::move(b); }
-  /// The cell of a variable in one of its types.
+  /// Returns the cell of a variable in one of its types; creates it if there is none.
   Buf cell_for(const std::string &name, ScalarType type);
-  /// The cells whose home is one of these blocks.
+  /// Returns the cells whose home is one of these blocks.
   std::vector<Buf> cells_of(const std::vector<const ast::Block *> &owners) const;
-  /// The buffer that an argument is read through: that of the first argument that is the same view.
+  /// Returns the buffer through which an argument is read: that of the first argument with the same view.
   Buf argument_buffer(size_t number) const;
-  /// Records an error; types that clash where paths meet are reported at the first of the reads alone.
+  /// Records an error. Types that clash where paths meet are reported only at the first read of the name.
   void report(const Diagnostic &d);
   /// Notes that a statement was not lowered; an error says why.
   void leave_out() { cx_.wide.left_out = true; }

@@ -1,4 +1,5 @@
-// Environments of paths are merged name by name; cells are converted at the end of the path they come from.
+// Merges the environments of paths name by name. Cells are converted at the end of the path from which they
+// come.
 #include "frontend/lower/merges.h"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ const Binding *find(const Env &env, const std::string &name) {
   return found == env.end() ? nullptr : &found->second;
 }
 
-/// Returns whether two operands are the same value: such a binding needs no merging.
+/// Returns whether two operands have the same value; such a binding needs no merging.
 bool same_operand(const Operand &a, const Operand &b) {
   if (a.kind != b.kind || a.weak != b.weak || a.text != b.text || a.buf != b.buf) return false;
   if (a.kind == Operand::Kind::scalar && !equal(a.expr, b.expr)) return false;
@@ -33,7 +34,7 @@ bool same_operand(const Operand &a, const Operand &b) {
   return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), same_operand);
 }
 
-/// What an assignment of a number, a tuple, a dtype or a text gives to a name.
+/// Returns whether a binding comes from an assignment of a number, a tuple, a dtype or a text.
 bool is_local_value(const Binding &b) {
   using Kind = Binding::Kind;
   if (b.kind != Kind::value) return b.is_variable();
@@ -41,14 +42,14 @@ bool is_local_value(const Binding &b) {
          b.value.kind == Operand::Kind::tuple;
 }
 
-/// Whether the two are merged in different ways.
+/// Returns whether two bindings would be merged differently.
 bool differ(const Binding &a, const Binding &b) {
   return a.kind != b.kind || a.type != b.type ||
          !std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(),
                      [](const Binding &x, const Binding &y) { return !differ(x, y); });
 }
 
-/// True when the names of the operand's expressions are bound wherever the call's own are.
+/// Returns whether the operand's value is usable outside the current block, as the call's own values are.
 bool outlives_blocks(const Operand &o) {
   bool scalar = o.kind == Operand::Kind::scalar;
   return o.kind != Operand::Kind::tensor && (!scalar || is_call_constant(o.expr, false)) &&
@@ -68,7 +69,7 @@ const std::set<std::string> &MergeLowering::looped_in(const ast::Block &b) const
   return names_in(cx_.names.looped, b);
 }
 
-/// E203 for a weak constant that its merged type cannot hold.
+/// Reports E203 for a weak constant that its merged type cannot hold.
 void MergeLowering::report_range(const Expr &value, DType to, Loc loc) {
   try {
     require_range(value, to, loc);
@@ -77,12 +78,12 @@ void MergeLowering::report_range(const Expr &value, DType to, Loc loc) {
   }
 }
 
-/// Stores a cell, or those of a tuple, over from its type in `a` to its type in `b`.
+/// Converts a cell, or the cells of a tuple, from its type in `a` to its type in `b`.
 void MergeLowering::convert_cell(const Binding &a, const Binding &b) {
   if (a.kind != b.kind) return;
   for (size_t k = 0; k < std::min(a.items.size(), b.items.size()); ++k) convert_cell(a.items[k], b.items[k]);
   if (a.kind != Binding::Kind::cell || a.type == b.type) return;
-  // a known value is checked and cast as a constant, which may be an error at compile time
+  // a known value is checked and cast as a constant, which may give an error at compile time
   Expr value = a.known ? *a.known : load(a.cell, {}, a.loc);
   if (a.type.weak && !b.type.weak) {
     report_range(value, b.type.dtype, a.loc);
@@ -91,7 +92,7 @@ void MergeLowering::convert_cell(const Binding &a, const Binding &b) {
   cx_.builder->add(store(b.cell, {}, cast(b.type.dtype, value), a.loc));
 }
 
-/// Stores each cell of `names` over from its type in `from` to its type in `to`, at the end of the current
+/// Converts each cell of `names` from its type in `from` to its type in `to`, at the end of the current
 /// block.
 void MergeLowering::convert_cells(const Env &from, const Env &to, const std::set<std::string> &names) {
   for (const std::string &name : names) {
@@ -108,7 +109,7 @@ bool MergeLowering::cells_differ(const Env &from, const Env &to, const std::set<
   });
 }
 
-/// Why what both ways assign is nothing that a name can be behind them.
+/// Returns the error for a name to which two paths assign values that cannot be merged.
 Merge MergeLowering::clash_of(const std::string &name, const Binding &a, const Binding &b) const {
   auto text = [](const Binding &side) {
     if (side.kind == Binding::Kind::cell) return type_text(side.type);
@@ -134,22 +135,22 @@ Merge MergeLowering::clash_of(const std::string &name, const Binding &a, const B
   return out;
 }
 
-/// What a name is behind a meeting of two ways; null stands for unassigned.
+/// Returns the binding of a name where two paths meet; null stands for unassigned.
 Binding MergeLowering::merge(const std::string &name, const Binding *a, const Binding *b) {
   using Kind = Binding::Kind;
-  // a conflict stays one, whatever the other side is
+  // a conflict remains a conflict, whatever the other side is
   for (const Binding *side : {b, a})
     if (side && side->kind == Kind::conflict) return *side;
-  // a name whose error was reported stays silent
+  // a name whose error was already reported stays silent
   for (const Binding *side : {a, b})
     if (side && side->kind == Kind::poisoned) return *side;
   if (a && b && a->kind == b->kind && !a->is_variable() && same_operand(a->value, b->value)) return *a;
   Binding out;
   out.loc = a ? a->loc : b->loc;
   out.kind = Kind::partial;
-  // assigned on one side only, or nothing that an assignment makes: reading it behind is E302
+  // assigned on one side only, or not by an assignment: a later read is E302
   if (!a || !b || !is_local_value(*a) || !is_local_value(*b)) return out;
-  // tuples of one length merge item by item
+  // tuples of equal length are merged item by item
   if (a->kind == Kind::tuple && b->kind == Kind::tuple && a->items.size() == b->items.size()) {
     out.kind = Kind::tuple;
     out.value = a->value;
@@ -178,7 +179,7 @@ Binding MergeLowering::merge(const std::string &name, const Binding *a, const Bi
   return out;
 }
 
-/// What was bound inside a block that control leaves is unassigned outside of it, cells and constants aside.
+/// Makes bindings of a block unassigned when control leaves it, except cells and constants.
 void MergeLowering::leave_block(const Env &outside, const std::set<std::string> &names) {
   using Kind = Binding::Kind;
   for (const std::string &name : names) {
@@ -188,14 +189,14 @@ void MergeLowering::leave_block(const Env &outside, const std::set<std::string> 
     if (b.kind != Kind::value && b.kind != Kind::iter && b.kind != Kind::tensor) continue;
     const Binding *before = find(outside, name);
     bool unchanged = before && before->kind == b.kind && same_operand(before->value, b.value);
-    // its Let or Alloc scopes over the block only, so a use behind the block would be out of scope
+    // its Let or Alloc scopes over the block only, so a later use would be out of scope
     if (!unchanged && !outlives_blocks(b.value)) b.kind = Kind::partial;
   }
 }
 
-/// The current environment reaches a place that other ways reach too.
+/// Merges the current environment into a point that other paths reach too.
 void MergeLowering::arrive(Join &join, const std::set<std::string> &names) {
-  // the first way defines the types; later ones convert to them, or widen them for the next attempt
+  // the first path defines the types; later paths convert to them, or widen them for the next attempt
   if (!join.arrived) {
     join.env = cx_.env;
     join.arrived = true;
@@ -204,9 +205,9 @@ void MergeLowering::arrive(Join &join, const std::set<std::string> &names) {
   for (const std::string &name : names) {
     const Binding *here = find(cx_.env, name);
     auto there = join.env.find(name);
-    if (there == join.env.end()) continue;  // unassigned on another way
-    // A fault of one way must not reach the next attempt, in which it may be none: it would hide what
-    // follows.
+    if (there == join.env.end()) continue;  // unassigned on another path
+    // A fault of one path must not reach the next attempt, which may not have it: the fault would hide later
+    // errors.
     using Kind = Binding::Kind;
     if (here && here->kind == Kind::poisoned) continue;
     if (here && there->second.kind == Kind::poisoned) there->second = *here, join.grew = true;
@@ -214,16 +215,16 @@ void MergeLowering::arrive(Join &join, const std::set<std::string> &names) {
     if (both.kind == Binding::Kind::conflict && here) both.loc = here->loc;
     join.grew |= differ(both, there->second);
     there->second = std::move(both);
-    // two ways may bring two values
+    // two paths may bring two values
     there->second.for_each([](Binding &b) { b.known.reset(); });
   }
   convert_cells(cx_.env, join.env, names);
 }
 
-/// Both branches of a condition go on behind it: the current environment is that of `no`.
+/// Merges both sides of a branch. The current environment is that of `no`.
 void MergeLowering::meet(const Env &before, const Env &after_yes, BlockBuilder &yes, BlockBuilder &no,
                          const std::set<std::string> &names) {
-  // what neither side assigns is as before the branch
+  // a name that neither side assigns is as before the branch
   Env after_no = std::exchange(cx_.env, before);
   for (const std::string &name : names) {
     const Binding *a = find(after_yes, name), *b = find(after_no, name);

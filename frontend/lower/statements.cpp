@@ -1,4 +1,4 @@
-// Assignments to names, elements and tuples, asserts, results, and what is done after an error.
+// Assignments to names, elements and tuples, asserts, results, and the recovery after an error.
 #include "frontend/lower/statements.h"
 
 #include <algorithm>
@@ -18,14 +18,14 @@
 
 namespace kw {
 
-/// Lowers a block. An error in a statement is reported and the next one is lowered; only a full sink or too
-/// long a kernel ends the lowering.
+/// Lowers a block. An error in a statement is reported and the next statement is lowered. Lowering ends only
+/// if the sink is full or the kernel is too long.
 void StatementLowering::statements(const ast::Block &b) {
   for (const ast::Stmt &s : b) {
-    if (!cx_.live) return;  // what follows a jump is dead
+    if (!cx_.live) return;  // statements after a jump are dead
     try {
       count_statement(s);
-      // a with statement or a taken branch adds its block behind the first owner, and counts as top level
+      // a with statement or a taken branch appends its block to the owners, and counts as top level
       cx_.rules.statement(s, cx_.builder->owners[0] == &cx_.f.body);
       statement(s);
     } catch (const CompileError &error) {
@@ -46,8 +46,8 @@ void StatementLowering::count_statement(const ast::Stmt &s) {
              "use range, or split the kernel");
 }
 
-/// After an error, the names that the statement would have assigned are taken as known, so that one fault
-/// gives one message.
+/// Binds the names that a faulty statement would have assigned as poisoned, so that one fault gives one
+/// message.
 void StatementLowering::poison(const ast::Stmt &s) {
   auto mark_name = [&](const std::string &name, Loc loc) {
     auto found = cx_.env.find(name);
@@ -73,9 +73,9 @@ void StatementLowering::poison(const ast::Stmt &s) {
 
 /// Lowers one statement by its kind.
 void StatementLowering::statement(const ast::Stmt &s) {
-  // the next statement may write the elements whose subscripts were checked, and reads them itself
+  // the next statement may write the elements whose subscripts were checked, so it reads them again
   cx_.evaluated.clear();
-  // the rules have refused what is missing here
+  // the rules have refused the kinds that are missing here
   std::visit(
       Overload{[&](const ast::Assign &n) { assign(n, s.loc); },
                [&](const ast::AugAssign &n) { augmented(n, s.loc); },
@@ -98,7 +98,7 @@ void StatementLowering::statement(const ast::Stmt &s) {
       s.v);
 }
 
-/// The arguments of a scheduling scope mean nothing, but are expressions of the language.
+/// Lowers the arguments of a scheduling scope, which have no meaning but must be expressions of the language.
 void StatementLowering::scope_arguments(const ast::ExprPtr &context) {
   if (const auto *several = ast::as<ast::Tuple>(context))
     for (const ast::ExprPtr &item : several->items) scope_arguments(item);
@@ -109,8 +109,8 @@ void StatementLowering::scope_arguments(const ast::ExprPtr &context) {
     for (const ast::ExprPtr &arg : call->args) expressions().expression(arg);
 }
 
-/// Lowers an assert. Only debug=True emits a check, but condition and message are typed in every compilation:
-/// an assert with an error fails in release too.
+/// Lowers an assert. Only debug=True emits a check, but condition and message are typed in every compilation,
+/// so an assert with an error also fails in release.
 void StatementLowering::assertion(const ast::AssertStmt &s, Loc loc) {
   BlockBuilder unused;
   bool counts = cx_.in.options.debug && cx_.in.options.asserts;
@@ -125,7 +125,7 @@ void StatementLowering::assertion(const ast::AssertStmt &s, Loc loc) {
                "write a string");
   if (!counts) return;
   std::vector<Site> &sites = cx_.root->func.sites;
-  auto same = [&](const Site &site) { return site.loc == s.cond->loc; };  // the statement is lowered again
+  auto same = [&](const Site &site) { return site.loc == s.cond->loc; };  // it is lowered repeatedly
   auto found = std::find_if(sites.begin(), sites.end(), same);
   auto number = static_cast<uint32_t>(found - sites.begin());
   if (found == sites.end())
@@ -133,9 +133,9 @@ void StatementLowering::assertion(const ast::AssertStmt &s, Loc loc) {
   cx_.builder->add(check(cond, number, loc));
 }
 
-/// Lowers an assignment, or the declaration of a buffer, which looks like one.
+/// Lowers an assignment, or the declaration of a buffer, which has the same syntax.
 void StatementLowering::assign(const ast::Assign &s, Loc loc) {
-  // values computed from a const_range variable are constants too, but not ones that the user wrote
+  // values computed from a const_range variable are constants, but not ones that the user wrote
   if (expansions().mentions_expanded(s.value))
     for_each_name(s.target, [&](const std::string &name, Loc) { cx_.expanded.insert(name); });
   if (std::string word = cx_.rules.declaration(s); !word.empty()) return declarations().declare(s, word, loc);
@@ -143,8 +143,8 @@ void StatementLowering::assign(const ast::Assign &s, Loc loc) {
   assign_target(s.target, expressions().expression(s.value), loc);
 }
 
-/// E109 for slices that would be assigned: the value beside one is often a tensor, which is no fault of its
-/// own.
+/// Throws E109 for an assignment to a slice, before the value is lowered: the value is often a tensor, which
+/// would give a misleading error.
 void StatementLowering::refuse_sliced(const ast::ExprPtr &target) {
   if (const auto *tuple = ast::as<ast::Tuple>(target))
     for (const ast::ExprPtr &item : tuple->items) refuse_sliced(item);
@@ -197,7 +197,7 @@ void StatementLowering::assign_name(const std::string &name, Operand value, Loc 
   evaluation().evaluate_items(value);
   if (cx_.in.locals) note_local(name, value, name_loc);
   const LocalInfo &info = cx_.names.locals[name];
-  // a jump may make the one assignment in a branch reach what follows the branch
+  // a jump may let the one assignment in a branch reach the code after the branch
   auto &owners = cx_.builder->owners;
   bool at_home = std::find(owners.begin(), owners.end(), info.home) != owners.end();
   if (info.assignments != 1 || !at_home) {
@@ -217,7 +217,8 @@ void StatementLowering::assign_name(const std::string &name, Operand value, Loc 
   bind(name, std::move(b));
 }
 
-/// What a name is that other assignments may reach as well: numbers, and those in a tuple, have cells.
+/// Returns the binding of a name that other assignments may also reach. Numbers, also those in a tuple, have
+/// cells.
 Binding StatementLowering::variable(const std::string &name, Operand value, Loc loc, Loc name_loc) {
   Binding b;
   b.loc = name_loc;
@@ -234,7 +235,7 @@ Binding StatementLowering::variable(const std::string &name, Operand value, Loc 
     return b;
   }
   if (value.truth) refuse_truth_value(value, "kept as a value");
-  // a constant from 2^63 on is held as u64, but a weak cell is an int64
+  // a constant from 2^63 on is stored as u64, but a weak cell is an int64
   debug_checks().check_int64(value);
   b.kind = Binding::Kind::cell;
   b.type = value.type();
@@ -244,7 +245,8 @@ Binding StatementLowering::variable(const std::string &name, Operand value, Loc 
   return b;
 }
 
-/// Loops are lowered until their types settle: the last word on a place counts.
+/// Notes the type of a local. A loop is lowered until its types are stable, so the last note on a place
+/// counts.
 void StatementLowering::note_local(const std::string &name, const Operand &value, Loc loc) const {
   LocalNote note{name, value.kind == Operand::Kind::tuple ? "tuple" : describe(value), loc};
   for (LocalNote &known : *cx_.in.locals)
@@ -255,14 +257,14 @@ void StatementLowering::note_local(const std::string &name, const Operand &value
   cx_.in.locals->push_back(std::move(note));
 }
 
-/// A value as stored: like the cast of that dtype (language.md 2a, V3).
+/// Returns a value as stored, which is its cast to that dtype (language.md 2a, V3).
 Expr StatementLowering::store_value(const Operand &value, DType to) {
   if (value.kind != Operand::Kind::scalar || value.truth) adapt(value, to);
   debug_checks().check_conversion(value, to);
   return cast(to, value.expr, value.loc);
 }
 
-/// The tensor that a store names; null after a fault that was told.
+/// Returns the tensor that a store names; null after a fault that was already reported.
 Buf StatementLowering::written_tensor(const ast::Subscript &target, Loc target_loc) {
   Operand base = expressions().expression(target.value);
   if (base.kind == Operand::Kind::poisoned) return nullptr;
@@ -349,7 +351,7 @@ void StatementLowering::return_values(const ast::ReturnStmt &s) {
   }
 }
 
-/// Whether the kernel returns an input, under any of its names.
+/// Returns whether the kernel returns an input, under any of its names.
 bool StatementLowering::returns(const Buf &input) const {
   auto is_returned = [&](const std::string &name) { return cx_.names.returned.count(name) > 0; };
   return is_returned(input->sym->name) ||

@@ -1,5 +1,5 @@
-// Statements. An error in one is recorded, its names count as known, and lowering goes on with the next: one
-// fault gives one message.
+// Statements. If a statement has an error, the error is recorded and the names that it binds count as known.
+// Lowering continues with the next statement, so that one fault gives one message.
 #pragma once
 
 #include "frontend/lower/lowering.h"

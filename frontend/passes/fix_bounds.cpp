@@ -1,4 +1,4 @@
-// One rewrite of the loops whose bounds read memory.
+// Rewrites the loops whose bounds read memory.
 #include "frontend/passes/fix_bounds.h"
 
 #include "ir/loops.h"
@@ -20,7 +20,7 @@ Func fix_bounds(const Func &f) {
     }
     if (names.empty()) return s;
     Stmt fixed = for_loop(std::move(loop), s.loc());
-    // the lower bound ends up outermost: bounds are evaluated in source order
+    // the lower bound becomes the outermost Let, because bounds are evaluated in source order
     for (size_t i = names.size(); i-- > 0;)
       fixed = let(names[i].first, names[i].second, std::move(fixed), names[i].second.loc());
     return fixed;

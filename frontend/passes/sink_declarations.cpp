@@ -1,5 +1,5 @@
-// Liveness of 64 cells at a time, a bit each, on the tree: what a statement does to a cell has a closed form,
-// so that no loop needs a fixed point.
+// Liveness of 64 cells at a time, one bit each, on the tree. The effect of a statement on a cell has a closed
+// form, so no loop needs fixed-point iteration.
 #include "frontend/passes/sink_declarations.h"
 
 #include <algorithm>
@@ -13,18 +13,18 @@ namespace kw {
 
 namespace {
 
-/// A set of cells of one batch.
+/// A set of cells of one batch, one bit each.
 using Cells = uint64_t;
 constexpr Cells none = 0, all = ~Cells{0};
 constexpr size_t batch_size = 64;
 
-/// Of which cells a value from before a statement may be read: always (`reads`), or if it may be read where
-/// this way of leaving the statement goes on.
+/// The cells whose value from before a statement may be read. `reads`: inside the statement. The other
+/// fields: after it, if control leaves the statement in that way.
 struct Flow {
   Cells reads = none, next = all, breaks = none, continues = none;
 };
 
-/// Returns the flow of `first`, then `second`. What `first` does not overwrite reaches `second`.
+/// Returns the flow of `first`, then `second`. Values that `first` does not overwrite reach `second`.
 Flow then(const Flow &first, const Flow &second) {
   return {first.reads | (first.next & second.reads), first.next & second.next,
           first.breaks | (first.next & second.breaks), first.continues | (first.next & second.continues)};
@@ -35,7 +35,7 @@ Flow either(const Flow &a, const Flow &b) {
   return {a.reads | b.reads, a.next | b.next, a.breaks | b.breaks, a.continues | b.continues};
 }
 
-/// The cells whose values are read behind a place: at the next statement, behind the loop, at its head.
+/// The cells whose values may be read later: in the next statement, after the loop, or at the loop's head.
 struct Live {
   Cells next = none, behind_loop = none, at_head = none;
 
@@ -44,14 +44,15 @@ struct Live {
   }
 };
 
-/// What statements do to the cells of a batch, and which loops could have cells of their own in their place.
+/// Computes the effect of statements on the cells of a batch, and the cells that each loop could declare
+/// itself.
 class CellFlow {
  public:
   explicit CellFlow(const std::vector<Buf> &cells) {
     for (size_t i = 0; i < cells.size(); ++i) bits_[cells[i].get()] = Cells{1} << i;
   }
 
-  /// Calls `found` for each loop, with the cells declared around it of which it hands no value on.
+  /// Calls `found` for each loop with the enclosing cells that carry no value out of an iteration.
   template <class F>
   void for_each_loop(const Stmt &root, const F &found) {
     in(root, none, {}, found);
@@ -59,8 +60,8 @@ class CellFlow {
 
  private:
   template <class F>
-  /// Visits the loops of a statement. `declared`: the cells whose Alloc encloses it; `after`: what is live
-  /// behind it.
+  /// Visits the loops of a statement. `declared`: the cells whose Alloc encloses it; `after`: the cells live
+  /// after it.
   void in(const Stmt &root, Cells declared, Live after, const F &found) {
     for (const Stmt *s = &root; s; s = next_in_block(*s->p)) {
       if (const Seq *list = as<Seq>(*s)) {
@@ -73,7 +74,7 @@ class CellFlow {
         in(n->yes, declared, after, found);
         if (n->no) in(n->no, declared, after, found);
       } else if (const Alloc *cell = as<Alloc>(*s)) {
-        // behind the scope of its Alloc a cell does not exist, so it is live at no exit of it
+        // a cell does not exist after the scope of its Alloc, so it is live at no exit of the scope
         Cells others = ~bit(cell->buf);
         declared |= ~others;
         after = {after.next & others, after.behind_loop & others, after.at_head & others};
@@ -86,8 +87,8 @@ class CellFlow {
   }
 
   template <class F>
-  /// A cell is live at the head of a loop if an iteration, or what follows the loop, may read the value from
-  /// before. All other declared cells hand no value on.
+  /// Visits one loop. A cell is live at the head of a loop if an iteration, or code after the loop, may read
+  /// the value from before. All other declared cells carry no value out of an iteration.
   void in_loop(const Stmt &loop, const Stmt &body, Cells read_at_head, Cells declared, Cells read_behind,
                const F &found) {
     Cells at_head = read_at_head | read_behind;
@@ -95,8 +96,8 @@ class CellFlow {
     in(body, declared, {at_head, read_behind, at_head}, found);
   }
 
-  /// Returns the flow of a statement and of all that its block holds behind it. The chain of Lets is computed
-  /// from its end, so long blocks need no recursion.
+  /// Returns the flow of a statement and of the rest of its block. The chain of Lets is computed from its
+  /// end, so long blocks need no recursion.
   const Flow &of(const Stmt &root) {
     std::vector<const Stmt *> chain;
     for (const Stmt *s = &root; s && !flows_.count(s->p.get()); s = next_in_block(*s->p)) chain.push_back(s);
@@ -104,7 +105,7 @@ class CellFlow {
     return flows_.at(root.p.get());
   }
 
-  /// Of a statement whose successor in the chain is known.
+  /// Returns the flow of a statement whose successor in the chain is already computed.
   Flow flow(const Stmt &s) {
     return match(
         s, [&](const Store &n) { return Flow{reads(n.value) | reads(n.index), ~bit(n.buf)}; },
@@ -114,14 +115,14 @@ class CellFlow {
           body.reads &= ~bit(n.buf);
           return then({reads(n.buf->extents)}, body);
         },
-        // a loop may run zero times, so it overwrites nothing for sure (`next` stays all)
+        // a loop may run zero times, so it overwrites nothing for certain (`next` stays all)
         [&](const For &n) { return Flow{reads(n.lo) | reads(n.hi) | of(n.body).reads}; },
         [&](const While &n) {
           const Flow &body = of(n.body);
           return Flow{reads(n.cond) | body.reads, as_int(n.cond) != 1 ? all : body.breaks};
         },
         [&](const Jump &n) {
-          // a jump never reaches the next statement: every old value leaves by the jump
+          // a jump never reaches the next statement: every old value leaves through the jump
           bool breaks = n.kind == JumpKind::break_loop;
           return Flow{none, none, breaks ? all : none, breaks ? none : all};
         },
@@ -158,7 +159,7 @@ bool is_cell(const Alloc &n) {
   return n.buf->space == Space::registers && n.buf->extents.empty() && n.fill == Fill::none;
 }
 
-/// The cells that a body gets for itself, and what each becomes: a Let where its one store runs exactly once,
+/// Decides what becomes of each cell that moves into a body: a Let if its one store executes exactly once,
 /// else a cell.
 class OwnCells {
  public:
@@ -168,7 +169,7 @@ class OwnCells {
     walk(body, [&](const Store &n, const Stmt &) {
       if (auto found = stores.find(n.buf.get()); found != stores.end()) ++found->second;
     });
-    // a store in the block of the body itself runs once in each iteration; one in a branch may not
+    // a store in the block of the body itself executes once per iteration; a store in a branch may not
     for (const Stmt *s = &body; s; s = next_in_block(*s->p))
       if (const Seq *list = as<Seq>(*s))
         for (const Stmt &item : list->items)
@@ -185,7 +186,7 @@ class OwnCells {
     }
   }
 
-  /// The body with its cells declared in it.
+  /// Returns the body with its cells declared in it.
   Stmt declared_in(const Stmt &body) const {
     if (names_.empty() && cells_.empty()) return body;
     Stmt out = rewrite(
@@ -209,7 +210,7 @@ class OwnCells {
   /// Replaces the stores of Let cells in a list by Lets over the rest of the list:
   ///   seq(a, t = e, b)    →    seq(a, let(t, e, seq(b)))
   Stmt with_names(const Seq &n, const Stmt &s) const {
-    std::vector<Stmt> rest;  // backwards
+    std::vector<Stmt> rest;  // reversed
     bool changed = false;
     for (auto item = n.items.rbegin(); item != n.items.rend(); ++item) {
       const Store *set = as<Store>(*item);
@@ -227,10 +228,10 @@ class OwnCells {
 
   std::unordered_map<const BufNode *, Sym> names_;
   std::unordered_map<const BufNode *, Buf> cells_;
-  std::vector<Buf> order_;  ///< those of cells_
+  std::vector<Buf> order_;  ///< keys of cells_, in order
 };
 
-/// By loop the cells that hand no value from one iteration to another, nor behind the loop.
+/// Returns, for each loop, the cells that carry no value from one iteration to another or out of the loop.
 std::unordered_map<const StmtNode *, std::vector<Buf>> private_cells(const Func &f) {
   std::unordered_set<const BufNode *> in_loops;
   auto stored = [&](const Stmt &body) {
@@ -257,7 +258,7 @@ std::unordered_map<const StmtNode *, std::vector<Buf>> private_cells(const Func 
   return out;
 }
 
-/// The same without the cells that nothing mentions any more.
+/// Returns the function without the cells that nothing uses any more.
 Func without_unused_cells(Func f) {
   std::unordered_set<const BufNode *> used;
   walk(

@@ -1,16 +1,15 @@
-// Gives every iteration a local of its own where the program hands none on. A name that two loops use, or
-// that was set before a loop, has one cell around all of them; a loop whose body writes the cell before it
-// reads it, with no read behind the loop, means a new one in each iteration. So the name of a local decides
-// neither the order of a sum nor what may run in parallel. Knows nothing of the source; works on cells
-// (ir/node, Alloc).
+// Gives each iteration its own copy of a local that carries no value between iterations. The front end gives
+// a name one cell around all loops that use it. If a loop writes the cell before it reads it, and no read
+// follows the loop, the cell moves into the loop. So the reuse of a name decides neither the order of a sum
+// nor whether a loop can be parallelized. Works on cells (ir/node, Alloc), not on the source.
 #pragma once
 
 #include "ir/func.h"
 
 namespace kw {
 
-/// Moves cells into the innermost loops that hand no value of theirs on, from one iteration or to what
-/// follows; a cell that is then stored once, before all its reads, becomes a Let.
+/// Moves each cell into the innermost loop that carries none of its values to a later iteration or out of the
+/// loop. A moved cell that is stored once, before all its reads, becomes a Let.
 Func sink_declarations(const Func &f);
 
 }  // namespace kw

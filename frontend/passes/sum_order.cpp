@@ -14,7 +14,7 @@ namespace kw {
 
 namespace {
 
-/// The term of a sum with what the locals in it stand for, of those that a loop of the sum names once.
+/// The term of a sum, with the values of its locals that are assigned once in a loop of the sum.
 class SumTerm {
  public:
   using Locals = std::unordered_map<const SymNode *, Expr>;
@@ -30,7 +30,7 @@ class SumTerm {
     return out;
   }
 
-  /// True for a product of which one factor reads along a loop that the other one does not, and vice versa.
+  /// Returns whether the term is a product in which each factor reads along a loop that the other does not.
   bool is_matrix_product(const std::vector<const For *> &others) const {
     const Expr *whole = &term_;
     for (const Ref *r = as<Ref>(*whole); r && locals_.count(r->sym.get()); r = as<Ref>(*whole))
@@ -46,7 +46,7 @@ class SumTerm {
   }
 
  private:
-  /// An expression, and what it uses through locals, each once.
+  /// Returns an expression and the values that it uses through locals, each once.
   std::vector<Expr> with_locals(const Expr &e) const {
     std::unordered_set<const SymNode *> seen;
     std::vector<Expr> out{e};
@@ -68,7 +68,7 @@ class SumTerm {
   const Locals &locals_;
 };
 
-/// True for subscripts with different constants in some dimension.
+/// Returns whether subscripts surely differ: they have different constants in some dimension.
 bool surely_apart(const std::vector<Expr> &a, const std::vector<Expr> &b) {
   for (size_t d = 0; d < a.size(); ++d) {
     auto x = as_int(a[d]), y = as_int(b[d]);
@@ -77,9 +77,9 @@ bool surely_apart(const std::vector<Expr> &a, const std::vector<Expr> &b) {
   return false;
 }
 
-using Loops = std::vector<const For *>;  // null: a while
+using Loops = std::vector<const For *>;  // null for a while
 
-/// What is asked of a loop for each of its sums, found by one walk over its body.
+/// Facts about a loop, shared by its sums and found by one walk over its body.
 struct LoopFacts {
   LoopInvariance invariance;
   SumTerm::Locals locals;
@@ -89,7 +89,7 @@ struct LoopFacts {
   };
   std::unordered_map<const BufNode *, Accesses> accesses;
   bool has_jumps;
-  size_t arguments = 0;  ///< buffers among them that are arguments
+  size_t arguments = 0;  ///< buffers among `accesses` that are arguments
 
   LoopFacts(const For &loop, Overlap overlap)
       : invariance(loop, overlap), has_jumps(jumps_of(loop.body).any()) {
@@ -102,7 +102,7 @@ struct LoopFacts {
   }
 };
 
-/// Decides the order of each sum. Facts about a loop are found once and shared by its sums.
+/// Decides the order of each sum. Facts about a loop are computed once and shared by its sums.
 class OrderMarker {
  public:
   explicit OrderMarker(const Func &f) : fp_(f.fp), overlap_(f.overlap) {}
@@ -140,12 +140,13 @@ class OrderMarker {
  private:
   LoopFacts &facts(const For *loop) { return facts_.try_emplace(loop, *loop, overlap_).first->second; }
 
-  /// The reduced band of language.md 3, innermost first: the maximal run of innermost loops over which the
-  /// element of the store is invariant, with rectangular bounds, else the innermost only. A while ends it.
+  /// Returns the reduced band of language.md 3, innermost first. It is the maximal run of innermost loops
+  /// over which the element of the store is invariant. If their bounds are not rectangular, it is the
+  /// innermost loop only. A while ends the band.
   std::vector<const For *> reduced_band(const Store &s, const Loops &loops) {
     std::vector<const For *> out;
     for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-      // an accumulator that each iteration has for itself ends the band too
+      // an accumulator that each iteration declares for itself also ends the band
       bool goes_on =
           *loop && facts(*loop).invariance.holds(s.index) && !facts(*loop).accesses[s.buf.get()].is_allocated;
       if (!goes_on) break;
@@ -155,8 +156,8 @@ class OrderMarker {
     return out;
   }
 
-  /// Whether no bound reads memory or a value that the loops of the band bind: their trip counts are known
-  /// before the band begins.
+  /// Returns whether no bound reads memory or a value bound by the loops of the band: then the trip counts
+  /// are known before the band begins.
   static bool is_rectangular(const std::vector<const For *> &band) {
     std::unordered_set<const SymNode *> bound_inside;
     for (const For *loop : band) bound_inside.insert(loop->iter.get());
@@ -174,8 +175,8 @@ class OrderMarker {
     Order order;
     std::string_view why;
   };
-  /// Returns whether the loops read or write the sum's element elsewhere too: partial sums would then be
-  /// seen. Subscripts that may be equal count as equal.
+  /// Returns whether the loops read or write the sum's element elsewhere too, where partial sums would be
+  /// visible. Subscripts that may be equal count as equal.
   bool read_elsewhere(const Store &s, const For *outermost) {
     const LoopFacts::Accesses &all = facts(outermost).accesses[s.buf.get()];
     auto several_meet = [&](const std::vector<const std::vector<Expr> *> &list) {
@@ -185,8 +186,8 @@ class OrderMarker {
     return several_meet(all.reads) || several_meet(all.writes);
   }
 
-  /// Whether arguments overlap and the loops read or write another one than the sum's: it may be the sum's
-  /// memory under another name.
+  /// Returns whether arguments may overlap and the loops access another argument than the sum's, which may
+  /// alias the sum's memory.
   bool may_be_argument_of(const Store &s, const For *outermost) {
     return overlap_ == Overlap::possible && s.buf->space == Space::param && facts(outermost).arguments > 1;
   }
@@ -198,7 +199,7 @@ class OrderMarker {
     if (fp_ == FpMode::strict) return {Order::source, "fp='strict'"};
     if (read_elsewhere(s, reduced.back())) return {Order::source, "the sum is used inside its loop"};
     if (may_be_argument_of(s, reduced.back())) return {Order::source, "arguments share memory"};
-    // how many terms there are is unknown at the entry of a loop that can end early
+    // if a loop can end early, its number of terms is unknown at its entry
     auto early = [&](const For *loop) { return facts(loop).has_jumps; };
     if (std::any_of(reduced.begin(), reduced.end(), early)) return {Order::source, "the loop can end early"};
     Decision decision = lanes_or_source(s, term, reduced, loops);
@@ -206,7 +207,7 @@ class OrderMarker {
     return decision;
   }
 
-  /// Rules (a) to (c) of language.md 3, which ask what stands in the subscripts.
+  /// Applies rules (a) to (c) of language.md 3, which look at the subscripts.
   Decision lanes_or_source(const Store &s, const Expr &term, const std::vector<const For *> &reduced,
                            const Loops &loops) {
     SumTerm sum(term, facts(reduced.back()).locals);

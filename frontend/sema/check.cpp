@@ -1,4 +1,4 @@
-// One walk that asks the rules of each statement and each node, and judges by form what lowering knows by
+// One walk that applies the rules to each statement and node, and judges by form where lowering judges by
 // type.
 #include "frontend/sema/check.h"
 
@@ -16,14 +16,15 @@ using namespace ast;
 
 namespace {
 
-/// How far `varies` and `form` follow names through assignments; it also ends cycles such as x = y; y = x.
-constexpr int max_chain = 16;  // locals that are assigned from locals
+/// How far `varies` and `form` follow names through assignments; also ends cycles such as x = y; y = x.
+/// Chosen.
+constexpr int max_chain = 16;  // locals assigned from locals
 
-/// What an expression is for every type of the arguments; `unknown` when they decide.
+/// The form of an expression, the same for every type of the arguments; `unknown` if the types decide it.
 enum class Form : uint8_t { unknown, scalar, tuple, dtype, text, tensor };
 
 /// Walks the whole kernel once and collects the errors. It must report nothing that lowering would accept for
-/// some types: where types or values may decide, it stays silent.
+/// some types, so it stays silent where types or values may decide.
 class Checker {
  public:
   Checker(const Function &f, const Captures &captures, Sink &sink)
@@ -37,8 +38,8 @@ class Checker {
   }
 
  private:
-  /// Runs a check and records its errors, so that the walk can go on behind them. Returns whether there were
-  /// none; rethrows when the sink is full.
+  /// Runs a check and records its errors, so that the walk can continue. Returns whether there were none;
+  /// rethrows if the sink is full.
   template <class Check>
   bool sound(const Check &check) {
     try {
@@ -54,15 +55,15 @@ class Checker {
   void block(const Block &b, bool top_level) {
     for (const ast::Stmt &s : b) {
       statement(s, top_level);
-      if (std::holds_alternative<JumpStmt>(s.v)) return;  // what follows is dead
+      if (std::holds_alternative<JumpStmt>(s.v)) return;  // statements after a jump are dead
     }
   }
-  /// Checks the head and then the parts below it, unless an error of the head makes them meaningless.
+  /// Checks the head and then the parts below it, unless an error of the head makes the parts meaningless.
   void statement(const ast::Stmt &s, bool top_level);
   void assign(const Assign &s);
   void loop(const ForStmt &s);
   void branches(const IfStmt &s);
-  /// Checks nothing in a block that may be dead; its returns count, or E108 would ask for one in vain.
+  /// Skips a block that may be dead. Its returns count, or E108 would ask for one in vain.
   void pass_over(const Block &b);
   void returned(const ExprPtr &item);
   void target(const ExprPtr &e);
@@ -86,7 +87,7 @@ class Checker {
   Names names_;
   Rules rules_;
   Sink &sink_;
-  std::unordered_set<const ast::Expr *> refused_;  ///< of which nothing more is known
+  std::unordered_set<const ast::Expr *> refused_;  ///< expressions with an error; their form is unknown
 };
 
 void Checker::statement(const ast::Stmt &s, bool top_level) {
@@ -104,7 +105,7 @@ void Checker::statement(const ast::Stmt &s, bool top_level) {
                       },
                       [&](const WhileStmt &n) {
                         expression(n.cond);
-                        // any other condition that is known may be false, which leaves the body dead
+                        // any other known condition may be false, and then the body is dead
                         const Boolean *literal = as<Boolean>(n.cond);
                         if (varies(*n.cond) || (literal && literal->value))
                           block(*n.body, false);
@@ -113,7 +114,7 @@ void Checker::statement(const ast::Stmt &s, bool top_level) {
                       },
                       [&](const IfStmt &n) { branches(n); },
                       [&](const WithStmt &n) {
-                        // the calls themselves were judged with the head
+                        // the calls themselves were checked with the head
                         if (const CallExpr *scope = as<CallExpr>(n.context)) all(scope->args);
                         if (const Tuple *several = as<Tuple>(n.context))
                           for (const ExprPtr &item : several->items)
@@ -137,7 +138,8 @@ void Checker::statement(const ast::Stmt &s, bool top_level) {
              s.v);
 }
 
-/// A declaration is no call of an expression: its shape, value and dtype are checked one by one.
+/// Checks an assignment. A declaration is not a call in an expression, so its shape, value and dtype are
+/// checked one by one.
 void Checker::assign(const Assign &s) {
   if (rules_.declaration(s).empty()) {
     expression(s.value);
@@ -150,14 +152,14 @@ void Checker::assign(const Assign &s) {
   // np.zeros(n, float) is sound: constructors take Python's types as NumPy does
   bool is_python =
       type && constructor_of(rules_.declaration(s)) && (type->id == "float" || type->id == "int");
-  if (given.dtype && !is_python) expression(*given.dtype);  // the scope is a hint that nobody reads
+  if (given.dtype && !is_python) expression(*given.dtype);  // the scope is a hint that nothing reads
 }
 
-/// Steps and the bounds of const_range must be compile-time constants.
+/// Checks that steps and the bounds of const_range are compile-time constants.
 void Checker::loop(const ForStmt &s) {
   const CallExpr &call = *as<CallExpr>(s.iterable);
   all(call.args);
-  // const_range(start, stop) is copied once for each value, hence the number of copies must be known
+  // const_range(start, stop) is copied once per value, so the number of copies must be known
   bool expanded = rules_.callee_word(call.callee) == "const_range";
   for (size_t i = 0; expanded && i < std::min<size_t>(call.args.size(), 2); ++i)
     sound([&] {
@@ -168,7 +170,7 @@ void Checker::loop(const ForStmt &s) {
   sound([&] {
     const Integer *digits = as<Integer>(step);
     if (digits && digits->digits.find_first_not_of("0_") == std::string::npos) refuse_zero_step(step->loc);
-    // a step of the wrong kind is refused here too, for it is no constant integer either
+    // a step of the wrong kind is refused here too: it is not a constant integer
     bool is_variable = as<Real>(step) || as<Text>(step) || as<Tuple>(step) || varies(*step);
     bool counts = !expanded && varies(*step);
     if (is_variable)
@@ -176,10 +178,10 @@ void Checker::loop(const ForStmt &s) {
   });
 }
 
-/// The branches of a condition that may be decided at compile time are not looked at.
+/// Checks the branches of a condition, unless the condition may be decided at compile time.
 void Checker::branches(const IfStmt &s) {
   expression(s.cond);
-  // any other condition may be a constant of some version, and lowering then never looks at one branch
+  // any other condition may be constant in some specialization, where lowering never reaches one branch
   bool live = varies(*s.cond);
   for (const auto &branch : {s.yes, s.no}) {
     if (!branch) continue;
@@ -201,7 +203,7 @@ void Checker::pass_over(const Block &b) {
                s.v);
 }
 
-/// E115 for a result that is no tensor whatever the types are.
+/// Reports E115 for a result that is not a tensor, whatever the types are.
 void Checker::returned(const ExprPtr &item) {
   expression(item);
   sound([&] {
@@ -216,7 +218,7 @@ void Checker::returned(const ExprPtr &item) {
   });
 }
 
-/// Names were judged with the statement's head.
+/// Checks the subscripts in a target; names were checked with the statement's head.
 void Checker::target(const ExprPtr &e) {
   if (const Tuple *tuple = as<Tuple>(e))
     for (const ExprPtr &item : tuple->items) target(item);
@@ -224,7 +226,7 @@ void Checker::target(const ExprPtr &e) {
     expression(e);
 }
 
-/// Checks a node, then its parts. A node with an error is remembered, so that no other error follows from it.
+/// Checks a node, then its parts. A node with an error is remembered, so that it causes no other error.
 void Checker::expression(const ExprPtr &e) {
   if (!e) return;
   if (sound([&] { rules_.expression(e); }))
@@ -248,20 +250,20 @@ void Checker::operands(const ExprPtr &e) {
                       [&](const BoolExpr &n) {
                         for (const ExprPtr &item : n.items) {
                           expression(item);
-                          if (!varies(*item)) return;  // it may decide at compile time
+                          if (!varies(*item)) return;  // the item may decide the result at compile time
                         }
                       },
                       [&](const Ternary &n) {
                         expression(n.cond);
-                        // one of the two may be dead if the condition is known
+                        // one of the two sides may be dead if the condition is known
                         if (varies(*n.cond)) expression(n.yes), expression(n.no);
                       },
                       [&](const Tuple &n) { all(n.items); }, [](const auto &) {}},
              e->v);
 }
 
-/// E109 for a slice of a parameter or of a tensor. Any other slice may be one of a tuple: only its bounds are
-/// checked.
+/// Checks a subscript, with E109 for a slice of a parameter or of a tensor. Any other slice may be one of a
+/// tuple, so only its bounds are checked.
 void Checker::subscript(const Subscript &n) {
   expression(n.value);
   for (const ExprPtr &item : n.index) {
@@ -270,7 +272,7 @@ void Checker::subscript(const Subscript &n) {
       expression(item);
       continue;
     }
-    // a call that makes a buffer is refused above: whatever has the form of a tensor here is a name
+    // a call that makes a buffer is refused above, so an operand with the form of a tensor here is a name
     const Name *name = as<Name>(n.value);
     bool is_parameter = name && rules_.is_parameter(name->id) && !names_.locals[name->id].assignments;
     if (is_parameter || form(*n.value) == Form::tensor)
@@ -280,8 +282,8 @@ void Checker::subscript(const Subscript &n) {
   }
 }
 
-/// The form that all values assigned to the name share. Parameters are unknown: a call may pass a tensor or a
-/// scalar.
+/// Returns the form that all values assigned to the name share. Parameters are unknown: a call may pass a
+/// tensor or a scalar.
 Form Checker::form_of_name(const std::string &id, int chain) const {
   auto found = names_.locals.find(id);
   if (found == names_.locals.end() || rules_.is_parameter(id) || chain > max_chain) return Form::unknown;
@@ -296,7 +298,8 @@ Form Checker::form_of_name(const std::string &id, int chain) const {
   return common.value_or(Form::unknown);
 }
 
-/// Signs, comparisons, `and`, `or` and calls count as scalars: on operands of another form they are errors.
+/// Returns the form of an expression. Signs, comparisons, `and`, `or` and calls count as scalars, because
+/// they are errors on operands of another form.
 ///   x.shape → tuple, x.dtype → dtype, x.shape[0] → scalar, allocate(…) → tensor
 Form Checker::form(const ast::Expr &e, int chain) const {
   if (refused_.count(&e)) return Form::unknown;
@@ -332,8 +335,8 @@ Form Checker::form(const ast::Expr &e, int chain) const {
       e.v);
 }
 
-/// True when every value that is assigned to the name varies; parameters do. A loop variable varies unless
-/// const_range expands its loop; the point of a grid is a tuple, whose parts are not followed.
+/// Returns whether every value that is assigned to the name varies; parameters do. A loop variable varies
+/// unless const_range expands its loop. The point of a grid is a tuple, whose parts are not followed.
 bool Checker::name_varies(const std::string &id, int chain) const {
   auto found = names_.locals.find(id);
   if (found == names_.locals.end() || chain > max_chain) return false;
@@ -344,25 +347,26 @@ bool Checker::name_varies(const std::string &id, int chain) const {
                                             [&](const ast::Expr *v) { return v && varies(*v, chain + 1); });
 }
 
-/// True when no compilation can know the value, whatever the types, ranks and captured values are.
+/// Returns whether no compilation can know the value, whatever the types, ranks and captured values are.
 bool Checker::varies(const ast::Expr &e, int chain) const {
   return std::visit(
       Overload{[&](const Name &n) { return name_varies(n.id, chain); },
-               // an element of a tensor varies, and so does an extent of a parameter: no version knows it
+               // an element of a tensor varies, and so does an extent of a parameter: no specialization knows
+               // it
                [&](const Subscript &n) {
                  const Attribute *shape = as<Attribute>(n.value);
                  if (shape && shape->name != "shape") return false;
                  const Name *base = as<Name>(shape ? shape->value : n.value);
                  return (base && name_varies(base->id, chain)) || form(*n.value) == Form::tensor;
                },
-               // a function of the kernel's author may return a constant whatever its arguments are
+               // a Python function that the kernel calls may return a constant whatever its arguments are
                [&](const CallExpr &n) {
                  return !n.args.empty() && all_vary(n.args, chain) && !rules_.function_of(n.callee);
                },
                [&](const UnaryExpr &n) { return varies(*n.a, chain); },
                [&](const BinaryExpr &n) {
                  bool a = varies(*n.a, chain), b = varies(*n.b, chain);
-                 // a constant beside it may decide: x * 0, x % 1, x ** 0
+                 // a constant operand may decide the result: x * 0, x % 1, x ** 0
                  bool sum = n.op == Operator::add || n.op == Operator::sub;
                  return (a && b) || (sum && (a || b));
                },
@@ -384,7 +388,7 @@ bool Checker::varies(const ast::Expr &e, int chain) const {
 
 void check_source(const SourceMap &sources, uint32_t source, const Captures &captures, Sink &sink) {
   Function f = parse_function(tokenize(sources, source), sink);
-  // the tree lacks the statements with errors: their names would seem undefined below
+  // the tree lacks the statements with errors, so their names would seem undefined below
   sink.throw_if_errors();
   Checker(f, captures, sink).run();
 }

@@ -1,5 +1,5 @@
-// The rules of the language over a whole kernel, before any types are known: kernel.check(). What only types
-// or values decide is left to lowering, and so are the branches that they may leave dead.
+// kernel.check(): the rules of the language over a whole kernel, before any types are known. Errors that
+// depend on types or values are left to lowering, and so are branches that types or values may make dead.
 #pragma once
 
 #include "ir/signature.h"
@@ -7,7 +7,7 @@
 
 namespace kw {
 
-/// Every E1xx that a text shows without types. Errors go to the sink; throws CompileError when the text
+/// Reports every E1xx that a text shows without types. Errors go to the sink; throws CompileError if the text
 /// cannot be parsed.
 void check_source(const SourceMap &sources, uint32_t source, const Captures &captures, Sink &sink);
 

@@ -1,4 +1,4 @@
-// Promotion, adoption of weak types, and the operations that follow from them.
+// Promotion, adoption of weak types, and the operations that use them.
 #include "frontend/sema/infer.h"
 
 #include <algorithm>
@@ -78,10 +78,10 @@ void require_scalar(const Operand &o) {
   if (o.truth) refuse_truth_value(o, "used as a value");
 }
 
-/// Weak types in the order of promotion: bool < int < float.
+/// Returns the rank of a weak type in the order of promotion: bool < int < float.
 int weak_rank(DType t) { return t == DType::b1 ? 0 : t == DType::i64 ? 1 : 2; }
 
-/// True when an integer constant keeps its value in an integer type.
+/// Returns whether an integer constant keeps its value in an integer type.
 bool fits(const Value &v, DType t) {
   if (t == DType::b1) return v.bits <= 1;
   if (!is_int(t)) return true;
@@ -91,15 +91,15 @@ bool fits(const Value &v, DType t) {
   return negative == stays && convert(v.dtype, there) == v;
 }
 
-/// The number of an integer constant in decimal; bits alone would show -1 as 2^64 - 1.
+/// Returns an integer constant in decimal; its bits alone would show -1 as 2^64 - 1.
 std::string constant_text(const Value &v) { return v.dtype == DType::u64 ? cat(v.bits) : cat(to_int(v)); }
 
-/// An operand of an operation whose result has type t: weak operands of a weak result wrap at 64 bits.
+/// Converts an operand of an operation with result type t. Weak operands of a weak result wrap at 64 bits.
 Expr as_operand(const Operand &o, ScalarType t) {
   return t.weak ? cast(t.dtype, o.expr, o.loc) : adapt(o, t.dtype);
 }
 
-/// Powers have a rule of their own, and products of matrices are refused before they get here.
+/// Returns the IR operator. Powers have a rule of their own, and matrix products are refused before.
 BinOp bin_op(Operator op) {
   switch (op) {
     case Operator::add: return BinOp::add;
@@ -121,7 +121,7 @@ BinOp bin_op(Operator op) {
 
 bool is_bitwise(Operator op) { return op >= Operator::bit_and && op <= Operator::shr; }
 
-/// Operands of two bools: what each operator makes of them. Weak bools follow Python, strong ones NumPy:
+/// Returns the result type of an operator on two bools. Weak bools follow Python, strong ones NumPy:
 ///            & | ^   /          + *    -      others
 ///   weak     bool    float      int    int    int
 ///   strong   bool    float64    bool   E205   int8
@@ -160,7 +160,7 @@ void require_range(const Expr &e, DType to, Loc loc) {
 }
 
 ScalarType common_type(ScalarType a, ScalarType b, Loc loc) {
-  // as Python; weak operands stay weak among themselves
+  // as in Python: two weak operands give a weak result
   if (a.weak && b.weak) return weak_rank(a.dtype) >= weak_rank(b.dtype) ? a : b;
   if (a.weak) std::swap(a, b);
   DType result = a.dtype;
@@ -203,15 +203,15 @@ Merge merge_types(const std::string &name, ScalarType a, ScalarType b) {
 
 namespace {
 
-/// The number of a weak int or bool that is known.
+/// Returns the number of a known weak int or bool; nothing for other operands.
 std::optional<WideInt> known_int(const Operand &o) {
   if (!o.weak) return std::nullopt;
   auto v = as_const(o.expr);
   return v && !is_float(v->dtype) ? std::optional(wide_value(*v)) : std::nullopt;
 }
 
-/// Makes a weak constant of an exact result. Throws E215 if 64 bits do not hold it; an absent result exceeds
-/// even 128 bits.
+/// Makes a weak constant of an exact result. Throws E215 if it exceeds 64 bits; an absent result exceeds even
+/// 128 bits.
 Operand exact_operand(std::optional<WideInt> result, std::string_view what, Loc loc) {
   auto v = result ? narrowed(*result) : std::nullopt;
   if (!v)
@@ -220,8 +220,8 @@ Operand exact_operand(std::optional<WideInt> result, std::string_view what, Loc 
   return scalar_operand(constant(*v, loc), true, loc);
 }
 
-/// Computes as Python does, in 128 bits; nothing if the result exceeds them. The caller has excluded zero
-/// divisors and negative counts.
+/// Computes as Python does, in 128 bits; returns nothing if the result exceeds them. The caller has excluded
+/// zero divisors and negative counts.
 std::optional<WideInt> exact(Operator op, WideInt a, WideInt b) {
   switch (op) {
     case Operator::add: return a + b;
@@ -241,27 +241,28 @@ std::optional<WideInt> exact(Operator op, WideInt a, WideInt b) {
   internal_error(__FILE__, __LINE__, "operator without a meaning for integers");
 }
 
-/// What Python makes of two ints that are known; nothing for other operands and where Python raises.
+/// Returns Python's result for two known ints; nothing for other operands and where Python raises.
 std::optional<Operand> exact_arithmetic(Operator op, const Operand &a, const Operand &b, Loc loc) {
   auto x = known_int(a), y = known_int(b);
   if (!x || !y) return std::nullopt;
   bool divides = op == Operator::div || op == Operator::floor_div || op == Operator::mod;
   bool counts = op == Operator::shl || op == Operator::shr || op == Operator::pow;
   bool bits = op == Operator::bit_and || op == Operator::bit_or || op == Operator::bit_xor;
-  // there the rules for values that are not known apply
+  // the rules for unknown values apply in these cases
   if ((divides && *y == 0) || (counts && *y < 0)) return std::nullopt;
-  // the exact result would be an int, where Python keeps a bool
+  // the exact result would be an int, but Python keeps a bool
   if (bits && a.expr.dtype() == DType::b1 && b.expr.dtype() == DType::b1) return std::nullopt;  // bools
   if (op == Operator::div)
     return scalar_operand(const_float(DType::f64, wide_quotient(*x, *y), loc), true, loc);
   return exact_operand(exact(op, *x, *y), operator_text(op), loc);
 }
 
-/// The lesser or greater of two weak ints, one of which is a uint64: as numbers, not as words of 64 bits.
+/// Returns the lesser or greater of two weak ints, one of which is a uint64, compared as numbers rather than
+/// as 64-bit words.
 Expr exact_minimum(bool is_min, const Expr &a, const Expr &b, Loc loc) {
   auto x = as_const(a), y = as_const(b);
   if (x && y) return (wide_value(*x) < wide_value(*y)) == is_min ? a : b;
-  // one has a sign: the lesser of both is an int64, the greater is not negative
+  // one is signed: the lesser of both is an int64, the greater is not negative
   auto side = [&](const Expr &e) {
     if (is_min && e.dtype() == DType::u64)
       return cast(DType::i64, binary(BinOp::min, e, constant({DType::u64, INT64_MAX}), loc), loc);
@@ -285,7 +286,7 @@ DType meeting_dtype(ScalarType merged, const Operand &a, const Operand &b) {
     auto v = known_int(o);
     return o.expr.dtype() == DType::u64 || (v && *v >= 0);
   };
-  // without a uint64 among them int64 holds both
+  // if neither is a uint64, int64 holds both
   bool needs = a.expr.dtype() == DType::u64 || b.expr.dtype() == DType::u64;
   bool ints = merged.weak && merged.dtype == DType::i64;
   return ints && needs && fits_u64(a) && fits_u64(b) ? DType::u64 : merged.dtype;
@@ -294,11 +295,11 @@ DType meeting_dtype(ScalarType merged, const Operand &a, const Operand &b) {
 Operand arithmetic(Operator op, const Operand &a, const Operand &b, Loc loc) {
   require_scalar(a);
   require_scalar(b);
-  // before the common type, in which the result would wrap
+  // before the conversion to the common type, in which the result would wrap
   if (auto known = exact_arithmetic(op, a, b, loc)) return *known;
   if (op == Operator::pow) return power(a, b, loc);
   ScalarType common = common_type(a.type(), b.type(), loc);
-  // asked of the common type: one float operand makes the operation one of floats
+  // tests the common type, because one float operand makes the operation a float operation
   if (is_bitwise(op) && is_float(common.dtype))
     type_error(
         Code::E200, loc,
@@ -315,7 +316,7 @@ Operand arithmetic(Operator op, const Operand &a, const Operand &b, Loc loc) {
 
 namespace {
 
-/// The integer type in which two integers compare as numbers; nothing for a signed one beside a uint64.
+/// Returns the integer type in which two integers compare as numbers; nothing for a signed one and a uint64.
 std::optional<DType> exact_type(const Operand &a, const Operand &b) {
   auto takes = [](const Operand &constant, DType t) {
     auto v = constant.weak ? as_const(constant.expr) : std::nullopt;
@@ -327,11 +328,11 @@ std::optional<DType> exact_type(const Operand &a, const Operand &b) {
   if (takes(a, y)) return y;
   if (is_signed_int(x) == is_signed_int(y)) return bit_width(x) > bit_width(y) ? x : y;
   if ((is_signed_int(x) ? y : x) == DType::u64) return std::nullopt;
-  // int64 holds every signed type, and every unsigned one but uint64
+  // int64 holds every signed type, and every unsigned type except uint64
   return DType::i64;
 }
 
-/// a op b where one is signed and the other uint64: the sign decides first. With s signed and u unsigned:
+/// Compares a signed integer s and a uint64 u; the sign decides first:
 ///   s < u   →  (s < 0) | (uint64(s) < u)
 ///   u < s   →  !(s < 0) & (u < uint64(s))
 ///   s == u  →  !(s < 0) & (uint64(s) == u)
@@ -362,9 +363,9 @@ Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc) 
   require_scalar(b);
   ScalarType common = common_type(a.type(), b.type(), loc);
   bool integers = is_int(a.expr.dtype()) && is_int(b.expr.dtype());
-  // absent for a signed integer beside a uint64: no integer type holds both
+  // absent for a signed integer and a uint64, because no integer type holds both
   std::optional<DType> t = integers ? exact_type(a, b) : common.dtype;
-  for (const auto &[x, y] : {std::pair(&a, &b), std::pair(&b, &a)})  // a bool beside a constant from 2^63 on
+  for (const auto &[x, y] : {std::pair(&a, &b), std::pair(&b, &a)})  // a bool and a constant from 2^63 on
     if (x->expr.dtype() == DType::b1 && y->expr.dtype() == DType::u64) t = DType::u64;
   auto make = [&](BinOp o, const Operand &l, const Operand &r) {
     Expr e = t ? binary(o, cast(*t, l.expr, l.loc), cast(*t, r.expr, r.loc), loc)
@@ -374,7 +375,7 @@ Operand compare(ast::CompareOp op, const Operand &a, const Operand &b, Loc loc) 
   switch (op) {
     case CompareOp::lt: return make(BinOp::lt, a, b);
     case CompareOp::le: return make(BinOp::le, a, b);
-    // operands swap instead of a negation, which would make comparisons with NaN true
+    // operands are swapped instead of negating the result, which would make comparisons with NaN true
     case CompareOp::gt: return make(BinOp::lt, b, a);
     case CompareOp::ge: return make(BinOp::le, b, a);
     case CompareOp::eq: return make(BinOp::eq, a, b);
@@ -390,13 +391,13 @@ Operand unary_minus(const Operand &a, Loc loc) {
     type_error(Code::E205, loc, "`-` is not defined for bool",
                "use `not x` or `x ^ True`, or convert: `-int32(x)`");
   if (auto known = known_int(a)) {
-    // -(2^63) is an int64 though 2^63 is none: the limit is that of the result
+    // -(2^63) is an int64 although 2^63 is not: the limit applies to the result
     if (*known > -static_cast<WideInt>(INT64_MIN))
       type_error(Code::E215, loc, cat("the constant -", as_const(a.expr)->bits, " does not fit into 64 bits"),
                  "use a float, or a smaller constant");
     return exact_operand(-*known, "-", loc);
   }
-  // a weak int held as uint64 is negated as int64, and a weak bool as an int
+  // a weak int stored as uint64 is negated as int64, and a weak bool as an int
   Expr x = is_float(a.expr.dtype()) ? a.expr : cast(a.type().dtype, a.expr, loc);
   if (x.dtype() == DType::b1) x = cast(DType::i64, x, loc);
   return scalar_operand(unary(UnOp::neg, x, loc), a.weak, loc);
@@ -406,7 +407,7 @@ Operand invert(const Operand &a, Loc loc) {
   require_scalar(a);
   DType t = a.expr.dtype();
   if (is_float(t)) type_error(Code::E200, loc, cat("`~` needs an integer or bool, not ", describe(a)));
-  // as NumPy; a weak bool is Python's, of which ~True is the int -2
+  // as NumPy does; a weak bool is Python's, and there ~True is the int -2
   if (t == DType::b1 && !a.weak) return scalar_operand(unary(UnOp::logical_not, a.expr, loc), false, loc);
   if (auto known = known_int(a)) return exact_operand(~*known, "~", loc);
   Expr x = a.weak ? cast(DType::i64, a.expr, loc) : a.expr;
@@ -420,11 +421,11 @@ Operand minimum(bool is_min, std::vector<Operand> args, Loc loc) {
     require_scalar(args[i]);
     common = common_type(common, args[i].type(), loc);
   }
-  auto operand = [&](const Operand &o) {  // a uint64 stays one among weak ints
+  auto operand = [&](const Operand &o) {  // a uint64 remains one among weak ints
     return common.weak && common.dtype == DType::i64 && o.expr.dtype() == DType::u64 ? o.expr
                                                                                      : as_operand(o, common);
   };
-  // folds from the left, so that each step meets two operands
+  // folds from the left, so that each step has two operands
   Expr result = operand(args[0]);
   for (size_t i = 1; i < args.size(); ++i) {
     Expr next = operand(args[i]);
@@ -449,7 +450,7 @@ Operand integer_power(const Operand &base, int64_t n, Loc loc) {
   return scalar_operand(result, base.weak, loc);
 }
 
-/// sqrt, corrected where power differs: (-0) ** 0.5 is 0 and (-inf) ** 0.5 is inf.
+/// Returns sqrt, corrected where power differs: (-0) ** 0.5 is 0 and (-inf) ** 0.5 is inf.
 Expr root(const Expr &x, Loc loc) {
   DType t = x.dtype();
   Expr result = call(Fn::sqrt, {x}, loc);
@@ -498,7 +499,8 @@ Expr truth_of(const Operand &o) {
   return cast(DType::b1, o.expr, o.loc);
 }
 
-/// True for an int divided by an int through `/`. Such a quotient is a float, so the error advises `//`.
+/// Returns whether an int is divided by an int through `/`. The quotient is a float, so the error advises
+/// `//`.
 static bool is_quotient_of_ints(const Expr &e) {
   const Binary *n = std::get_if<Binary>(&e->v);
   auto is_int_or_constant = [](const Expr &x) {

@@ -39,7 +39,8 @@ void for_each_name(const ExprPtr &e, const std::function<void(const std::string 
 
 namespace {
 
-/// By the word alone, for check, which then judges less of what types decide.
+/// Returns whether an expression calls `word`. Compares only the word, for check, which then reports less
+/// where types decide.
 bool calls(const ExprPtr &e, std::string_view word) {
   const CallExpr *call = as<CallExpr>(e);
   const Name *name = call ? as<Name>(call->callee) : nullptr;
@@ -47,8 +48,8 @@ bool calls(const ExprPtr &e, std::string_view word) {
   return (name && name->id == word) || (attribute && attribute->name == word);
 }
 
-/// Walks the body once, in the order of the source. `path_` holds the blocks around the position, the
-/// outermost first. `paths_` holds for each name the blocks that contain all its occurrences.
+/// Walks the body once, in source order. `path_` holds the enclosing blocks of the position, the outermost
+/// first. `paths_` holds for each name the blocks that contain all its occurrences.
 class Resolver {
  public:
   Names run(const Function &f) {
@@ -76,7 +77,7 @@ class Resolver {
     names_.locals[name].home = at->second.empty() ? nullptr : at->second.back();
   }
 
-  /// Records the names that an expression reads; those whose loop has ended are misuses.
+  /// Records the names that an expression reads. Names whose loop has ended are misuses.
   void reads(const ExprPtr &e) {
     for_each_name(e, [&](const std::string &name, Loc loc) {
       occurs(name);
@@ -86,8 +87,8 @@ class Resolver {
     });
   }
 
-  /// Records the names that a target assigns; `value` is null where no expression is the whole value. The
-  /// target a[i] assigns no name and reads a and i.
+  /// Records the names that a target assigns; `value` is null if no expression is the whole value. The target
+  /// a[i] assigns no name and reads a and i.
   void assigns(const ExprPtr &target, const ast::Expr *value) {
     if (const Name *n = as<Name>(target)) {
       occurs(n->id);
@@ -96,7 +97,7 @@ class Resolver {
       info.values.push_back(value);
       for (const Block *b : path_) names_.assigned[b].insert(n->id);
       auto found = uses_.find(n->id);
-      // behind the loop the variable becomes an ordinary local; inside it stays the loop's
+      // after the loop the variable becomes an ordinary local; inside the loop it stays the loop variable
       if (found != uses_.end() && found->second == Use::loop)
         names_.misuses[target->loc.begin] = Misuse::assigned_in_loop;
       else
@@ -119,13 +120,13 @@ class Resolver {
       for (const Block *b : path_) names_.looped[b].insert(name);
       uses_[name] = Use::loop;
     });
-    // in the body the name is the loop's; behind the loop reading it is a misuse
+    // in the body the name is the loop variable; reading it after the loop is a misuse
     visit(*s.body);
     for_each_name(s.target, [&](const std::string &name, Loc) { uses_[name] = Use::past; });
   }
 
-  /// A name is past its loop when a branch left it so and no branch assigned it; what is assigned on some
-  /// paths only is the business of lowering, which knows the dead ones.
+  /// Joins the uses of two branches. A name is past its loop if a branch left it so and no branch assigned
+  /// it. Lowering handles names assigned on some paths only, because it knows the dead paths.
   void branches(const IfStmt &s) {
     reads(s.cond);
     // both branches begin with the same uses
@@ -142,7 +143,7 @@ class Resolver {
   void visit(const ast::Stmt &s) {
     std::visit(Overload{[&](const Assign &n) { reads(n.value), assigns(n.target, n.value.get()); },
                         [&](const AugAssign &n) {
-                          // the target is read first; of an element, `assigns` reads the names
+                          // the target is read first; for an element, `assigns` reads the names
                           if (as<Name>(n.target)) reads(n.target);
                           reads(n.value), assigns(n.target, nullptr);
                         },
@@ -160,7 +161,7 @@ class Resolver {
                s.v);
   }
 
-  /// How a name was bound last, the strongest first where branches join.
+  /// The last binding of a name; where branches join, the smaller enumerator wins.
   enum class Use : uint8_t { local, loop, past };
 
   Names names_;

@@ -1,4 +1,4 @@
-// The rules that need no types.
+// Implements the rules that need no types.
 #include "frontend/sema/rules.h"
 
 #include <algorithm>
@@ -15,14 +15,14 @@ namespace kw {
 
 namespace {
 
-/// How a kernel comes to know a module.
+/// Returns the advice that tells how a kernel gets access to a module.
 std::string help_for_module(std::string_view id) {
   std::string_view module = id == "np" ? "numpy" : id;
   return cat("import it above the kernel; a kernel given as text imports it itself, or gets scope={'", id,
              "': ", module, "}");
 }
 
-/// E104 for keyword arguments, and unless there are `low` to `high` positional ones.
+/// Throws E104 for keyword arguments, and unless there are `low` to `high` positional ones.
 void expect_arguments(const ast::CallExpr &n, std::string_view word, size_t low, size_t high, Loc loc) {
   if (!n.keywords.empty())
     type_error(Code::E104, n.keywords[0].loc, cat(word, " takes no keyword arguments in a kernel"),
@@ -32,7 +32,7 @@ void expect_arguments(const ast::CallExpr &n, std::string_view word, size_t low,
   type_error(Code::E104, loc, cat(word, " takes ", wanted, ", ", n.args.size(), " given"));
 }
 
-/// E101 for a builtin that the language lacks, with what to write instead.
+/// Throws E101 for a builtin that the language lacks, with what to write instead.
 void refuse_builtin(std::string_view word, Loc loc) {
   if (const RefusedWord *refused = refused_word(word))
     type_error(Code::E101, loc, cat(word, " is not part of the kernel language"), std::string(refused->help));
@@ -88,7 +88,8 @@ struct BufferSlot {
 };
 using Slots = std::vector<BufferSlot>;
 
-/// Keywords have NumPy's names: the first parameter of empty_like is `prototype`, that of zeros_like is `a`.
+/// Returns the slots of a call, with NumPy's names: the first of empty_like is `prototype`, that of
+/// zeros_like is `a`.
 Slots slots_of(std::string_view word) {
   using Args = BufferArguments;
   if (word == "output_tensor") return {{"shape", &Args::shape}, {"dtype", &Args::dtype}};
@@ -102,7 +103,7 @@ Slots slots_of(std::string_view word) {
   return out;
 }
 
-/// "shape, dtype and scope"
+/// Returns the names of slots for a message: "shape, dtype and scope".
 std::string names_of(const Slots &slots) {
   std::vector<std::string> names;
   for (const BufferSlot &s : slots) names.emplace_back(s.name);
@@ -129,7 +130,7 @@ BufferArguments buffer_arguments(const ast::CallExpr &n, std::string_view word, 
     if (slot == slots.end())
       type_error(Code::E104, k.loc, cat(word, " takes no argument '", k.name, "' in a kernel"),
                  cat("its arguments are ", names_of(slots)));
-    // given by position as well, or by keyword twice
+    // passed both by position and by keyword, or by keyword twice
     if (out.*slot->member)
       type_error(Code::E104, k.loc, cat(word, " gets its argument '", k.name, "' twice"), "remove one");
     out.*slot->member = &k.value;
@@ -140,7 +141,7 @@ BufferArguments buffer_arguments(const ast::CallExpr &n, std::string_view word, 
                cat(word, " takes ", needs_value ? 2 : 1, " to ", slots.size(), " arguments, ",
                    n.args.size() + n.keywords.size(), " given"),
                out.shape ? "" : "the first is the shape");
-  // the layout of a buffer is fixed, so only the order that means it is accepted
+  // the layout of a buffer is fixed, so only the equivalent `order` is accepted
   const auto *order = out.order ? ast::as<ast::Text>(*out.order) : nullptr;
   if (out.order && (!order || order->value != "C"))
     type_error(Code::E104, (*out.order)->loc, cat(word, " makes row-major arrays only"),
@@ -148,7 +149,7 @@ BufferArguments buffer_arguments(const ast::CallExpr &n, std::string_view word, 
   return out;
 }
 
-/// The captured arrays, also those of functions that are called: each number once.
+/// Returns the number of captured arrays, also those of called functions. Each array counts once.
 static size_t count_arrays(const Captures &captures) {
   size_t count = 0;
   for (const auto &[name, c] : captures) {
@@ -163,7 +164,7 @@ void Rules::parameters(Sink &sink) const {
     type_error(Code::E112, f_.star, "a kernel has no '*' parameters",
                "remove the '*': every parameter can be given by keyword");
   size_t arrays = count_arrays(captures_);
-  // captured arrays become arguments too; the two counts have messages of their own
+  // captured arrays become arguments too; the two counts have separate messages
   if (f_.params.size() <= max_args && f_.params.size() + arrays > max_args)
     sink.add({Code::E112,
               f_.loc,
@@ -257,7 +258,8 @@ void Rules::assign(const ast::Assign &s, Loc loc, bool top_level) {
   if (given.dtype && !constructor_of(word)) dtype_place(*given.dtype);
 }
 
-/// Python's own int and float are no dtypes, though their names are words of the language.
+/// Throws E216 for Python's own int and float, which are not dtypes although their names are words of the
+/// language.
 void Rules::dtype_place(const ast::ExprPtr &e) const {
   const auto *n = ast::as<ast::Name>(e);
   const auto *text = ast::as<ast::Text>(e);
@@ -269,7 +271,7 @@ void Rules::dtype_place(const ast::ExprPtr &e) const {
     require_available(*dtype, e->loc);
 }
 
-/// E113 for what is neither a name nor an element nor a tuple of them.
+/// Throws E113 for a target that is not a name, an element, or a tuple of them.
 void Rules::target(const ast::ExprPtr &e) const {
   if (const auto *n = ast::as<ast::Name>(e)) return order_of_use(n->id, e->loc);
   if (ast::as<ast::Subscript>(e)) return;
@@ -278,14 +280,15 @@ void Rules::target(const ast::ExprPtr &e) const {
   for (const ast::ExprPtr &item : tuple->items) target(item);
 }
 
-/// Python refuses `a, b += …` as well.
+/// Checks an augmented assignment. Python refuses `a, b += …` as well.
 void Rules::augmented(const ast::AugAssign &s, Loc loc) const {
   if (ast::as<ast::Tuple>(s.target)) refuse_target(s.target->loc);
   target(s.target);
   refuse_matmul(s.op, loc);
 }
 
-/// E111 unless the loop runs over a call of a loop word; E113 for several variables outside of grid.
+/// Throws E111 unless the loop runs over a call of a loop word, and E113 for several variables outside of
+/// grid.
 void Rules::loop(const ast::ForStmt &s) const {
   const auto *call = ast::as<ast::CallExpr>(s.iterable);
   std::string word = call ? callee_word(call->callee) : "";
@@ -298,7 +301,7 @@ void Rules::loop(const ast::ForStmt &s) const {
                "use `grid` for several");
 }
 
-/// Scheduling scopes of AKG kernels, which mean nothing here; several may stand in one statement.
+/// Accepts scheduling scopes of AKG kernels, which have no meaning here. One statement may have several.
 void Rules::scope(const ast::ExprPtr &e) const {
   if (const auto *several = ast::as<ast::Tuple>(e)) {
     for (const ast::ExprPtr &item : several->items) scope(item);
@@ -312,7 +315,8 @@ void Rules::scope(const ast::ExprPtr &e) const {
   expect_arguments(*call, word, word == "attr" ? 2 : 1, word == "attr" ? 2 : 1, e->loc);
 }
 
-/// E108 for a return inside a loop or branch, and for a bare one of a kernel; a helper may return nothing.
+/// Throws E108 for a return inside a loop or branch, and for a bare return of a kernel; a helper may return
+/// nothing.
 void Rules::return_statement(const ast::ReturnStmt &s, Loc loc, bool top_level) {
   // even a misplaced return counts, or `missing_return` would add an error
   return_seen_ = true;
@@ -327,7 +331,7 @@ void Rules::return_statement(const ast::ReturnStmt &s, Loc loc, bool top_level) 
     refuse_result("a list", s.value->loc);
 }
 
-/// Accepts docstrings and calls of the author's functions, which may write tensors; E101 or E110 for others.
+/// Accepts docstrings and calls of Python functions, which may write tensors; throws E101 or E110 for others.
 void Rules::expression_statement(const ast::ExprStmt &s, Loc loc) const {
   if (ast::as<ast::Text>(s.value)) return;  // a docstring
   if (const auto *call = ast::as<ast::CallExpr>(s.value)) {
@@ -351,7 +355,8 @@ bool Rules::is_bound(const std::string &id) const {
          (found != names_.locals.end() && (found->second.assignments > 0 || found->second.loop_variable));
 }
 
-/// The candidates of "did you mean": own names, captured ones, functions and frequent words of the language.
+/// Returns the candidates of "did you mean": own names, captured ones, functions and frequent words of the
+/// language.
 std::vector<std::string> Rules::known_names() const {
   std::set<std::string> own;
   for (const ast::Parameter &p : f_.params) own.insert(p.name);
@@ -367,7 +372,7 @@ std::vector<std::string> Rules::known_names() const {
   return out;
 }
 
-/// E106 and E107: where a loop variable stands in the order of statements.
+/// Throws E106 or E107 for a misplaced use of a loop variable.
 void Rules::order_of_use(const std::string &id, Loc loc) const {
   auto found = names_.misuses.find(loc.begin);
   if (found == names_.misuses.end() || excused_.count(id)) return;
@@ -378,17 +383,17 @@ void Rules::order_of_use(const std::string &id, Loc loc) const {
              cat("keep its value in another name: `last = ", id, "` in the loop"));
 }
 
-/// E103; `lead` stands before the message.
+/// Throws E103; `lead` precedes the message.
 void Rules::refuse_undefined(const std::string &id, Loc loc, std::string_view lead) const {
   bool is_module = id == "np" || id == "numpy" || id == "math";
   std::string help = is_module ? help_for_module(id) : help_for_numpy(id);
-  // of a name with fewer letters every other one is a neighbour
+  // a shorter name would be close to every other name of its length
   std::string near = help.empty() && id.size() > 2 ? closest(id, known_names()) : "";
   type_error(Code::E103, loc, cat(lead, "name '", id, "' is not defined"),
              near.empty() ? help : cat("did you mean '", near, "'?"));
 }
 
-/// Looks a name up as Python does, in the function first and then in its globals. Words of the language come
+/// Looks a name up as Python does, first in the function and then in its globals. Words of the language come
 /// last: they need no import.
 void Rules::name(const std::string &id, Loc loc) const {
   if (is_bound(id)) return order_of_use(id, loc);
@@ -447,7 +452,7 @@ void Rules::expression(const ast::ExprPtr &e) const {
   if (const auto *n = ast::as<ast::Attribute>(e)) attribute(*n, e->loc);
 }
 
-/// An attribute of a captured object; those of tensors are the business of types.
+/// Checks an attribute of a captured object; attributes of tensors depend on types.
 void Rules::attribute(const ast::Attribute &n, Loc loc) const {
   const auto *base = ast::as<ast::Name>(n.value);
   const Captured *owner = base && !is_bound(base->id) ? find_captured(captures_, base->id) : nullptr;
@@ -466,7 +471,7 @@ void Rules::attribute(const ast::Attribute &n, Loc loc) const {
              help_for_numpy(n.name));
 }
 
-/// Finds `f` in the globals and `f` of `module.f`; a local of that name hides a global.
+/// Finds `f` in the globals, and `f` of `module.f`; a local of that name hides a global.
 const Captured *Rules::function_of(const ast::ExprPtr &callee) const {
   const Captured *found = nullptr;
   if (const auto *n = ast::as<ast::Name>(callee); n && !is_bound(n->id))
@@ -476,12 +481,13 @@ const Captured *Rules::function_of(const ast::ExprPtr &callee) const {
   return found && found->kind == Captured::Kind::function && found->integer ? found : nullptr;
 }
 
-/// The callee is an attribute of what is no module: of a name that is not defined, or a method.
+/// Throws the error for a callee that is an attribute of something other than a module: of an undefined name,
+/// or a method.
 void Rules::refuse_method(const ast::Attribute &n, Loc loc) const {
-  // a constructor is written as it must be: what is missing is the module
+  // the spelling of a constructor is correct: only the module is missing
   std::string help = constructor_of(cat("np.", n.name)) ? "" : help_for_numpy(n.name);
   std::string by_name = cat("`", n.name, "` is a function of the language: call it by that name");
-  // the leftmost part decides: np of np.linalg.norm
+  // the leftmost part decides: np in np.linalg.norm
   const ast::ExprPtr *root = &n.value;
   while (const auto *outer = ast::as<ast::Attribute>(*root)) root = &outer->value;
   const auto *base = ast::as<ast::Name>(*root);
@@ -540,8 +546,8 @@ std::string Rules::callee_word(const ast::ExprPtr &callee) const {
   type_error(Code::E104, callee->loc, cat("'", n->id, "' is a captured constant, not a function"));
 }
 
-/// Judges a call inside an expression. Words of statements are refused first, each with the form in which it
-/// may stand; then the number of arguments is checked.
+/// Checks a call inside an expression. Words of statements are refused first, each with the form in which it
+/// is allowed. Then the number of arguments is checked.
 void Rules::call(const ast::CallExpr &n, Loc loc) const {
   if (function_of(n.callee)) return;
   std::string word = callee_word(n.callee);
