@@ -14,7 +14,6 @@ using namespace ast;
 namespace {
 
 /// Limits the recursion of the parser and of every walk over its tree, and thereby their use of stack.
-/// Chosen.
 constexpr uint32_t max_nesting = 1000;
 
 /// Returns the number of levels of a tree; 0 for an absent part.

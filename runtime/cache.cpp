@@ -1,4 +1,4 @@
-// Files of the disk cache.
+// The files of the disk cache.
 #include "runtime/cache.h"
 
 #include <dirent.h>
@@ -25,7 +25,7 @@ namespace kw {
 namespace {
 
 constexpr int64_t touch_after = 3600;              ///< seconds; a use is recorded at most once in this time
-constexpr int64_t abandoned_after_seconds = 3600;  // chosen: nobody writes a file for so long
+constexpr int64_t abandoned_after_seconds = 3600;  // chosen: no write takes so long
 constexpr int64_t clock_skew = 60;                 ///< seconds that the clock of a file system may be ahead
 constexpr off_t max_entry_bytes = off_t{256} << 20;
 constexpr std::string_view suffix = ".kwa";
@@ -44,7 +44,7 @@ class File {
   int fd_;
 };
 
-/// mkdir -p with mode 0700 for what is made.
+/// Creates a directory and its parents like mkdir -p, with mode 0700.
 bool make_directories(const std::string &path) {
   for (size_t at = 1; at != std::string::npos;) {
     at = path.find('/', at);
@@ -55,19 +55,19 @@ bool make_directories(const std::string &path) {
   return true;
 }
 
-/// A relative directory is taken from where the process began, wherever it goes later.
+/// Returns an absolute path: a relative one is relative to the process's working directory at this moment.
 std::string absolute(std::string path) {
   char here[4096];
   if (path.empty() || path[0] == '/' || !::getcwd(here, sizeof here)) return path;
   return cat(here, "/", path);
 }
 
-/// Ours, and nobody else can write it: the check of design.md 8.
+/// Returns whether a file is owned by this user and writable by nobody else: the check of design.md 8.
 bool is_private(const struct stat &st) {
   return st.st_uid == ::geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/// The user's own group, by the custom of naming it as the user, has no other members.
+/// Returns whether a group is the user's own: it has the user's name, and by custom no other members.
 bool is_group_of_user(gid_t group) {
   std::vector<char> user_text(1 << 14), group_text(1 << 14);
   struct passwd user{}, *known_user = nullptr;
@@ -81,14 +81,14 @@ bool is_group_of_user(gid_t group) {
   return std::strcmp(entry.gr_name, user.pw_name) == 0 && !has_others;
 }
 
-/// Whoever can write a folder can put another directory in the place of one in it, but not where the folder
-/// is sticky, as /tmp is. Its owner may be anybody: what is put there is not used unless it is ours.
+/// Returns whether others can write a folder. They could then replace a directory in it, unless the folder is
+/// sticky like /tmp. The owner of the folder does not matter: entries that are not ours are never used.
 bool is_for_others(const struct stat &folder) {
   if (folder.st_mode & S_ISVTX) return false;
   return (folder.st_mode & S_IWOTH) || ((folder.st_mode & S_IWGRP) && !is_group_of_user(folder.st_gid));
 }
 
-/// The outermost folder around a path that others can write, or "".
+/// Returns the outermost enclosing folder of a path that others can write, or "".
 std::string folder_of_others(const std::string &path) {
   for (size_t at = 0; (at = path.find('/', at)) != std::string::npos; ++at) {
     std::string folder = path.substr(0, std::max<size_t>(at, 1));
@@ -100,7 +100,7 @@ std::string folder_of_others(const std::string &path) {
 
 /// Reads `size` bytes; nothing if the file is shorter, unreadable or larger than any entry.
 std::optional<std::string> read_all(int fd, off_t size) {
-  if (size > max_entry_bytes) return std::nullopt;  // none of ours
+  if (size > max_entry_bytes) return std::nullopt;  // larger than any entry of ours
   std::string bytes(static_cast<size_t>(size), '\0');
   size_t have = 0;
   while (have < bytes.size()) {
@@ -112,7 +112,7 @@ std::optional<std::string> read_all(int fd, off_t size) {
   return bytes;
 }
 
-/// Of the names of files of the cache; the others are of files that are being written.
+/// Returns whether a name of a cache file is that of an entry, not of a file that is being written.
 bool is_entry(const std::string &name) { return name.size() == 32 + suffix.size(); }
 
 /// Opens an entry for reading, or returns -1. O_NOFOLLOW refuses symbolic links; O_NONBLOCK keeps a named
@@ -131,22 +131,22 @@ DiskCache::DiskCache(std::string directory, uint64_t max_bytes)
     problem_ = cat(directory_, " is not writable");
 }
 
-/// Returns why entries of the directory cannot be trusted, or "". Loading an entry runs it as code, so
-/// nobody else may be able to write or replace one.
+/// Returns why entries of the directory cannot be trusted, or "". Loading an entry runs it as code, so nobody
+/// else may be able to write or replace an entry.
 std::string DiskCache::check_directory() const {
   if (directory_.empty()) return "there is no home directory for it";
   auto lies_in = [&](const std::string &folder) {
     return cat(directory_, " lies in ", folder, ", which others can write");
   };
   std::string folder = folder_of_others(directory_);
-  if (!folder.empty()) return lies_in(folder);  // before anything is made there
+  if (!folder.empty()) return lies_in(folder);  // before any directory is created there
   if (!make_directories(directory_)) return cat(directory_, " cannot be made: ", std::strerror(errno));
   struct stat st{};
   if (::stat(directory_.c_str(), &st) != 0) return cat(directory_, " cannot be read: ", std::strerror(errno));
   if (!S_ISDIR(st.st_mode)) return cat(directory_, " is no directory");
   if (st.st_uid != ::geteuid()) return cat(directory_, " belongs to another user");
   if (st.st_mode & (S_IWGRP | S_IWOTH)) return cat(directory_, " can be written by others (chmod 700 it)");
-  // a symbolic link may lead to a place that others can write: the real path is checked as well
+  // a symbolic link may lead to a place that others can write, so the real path is checked too
   if (char *real = ::realpath(directory_.c_str(), nullptr)) {
     if (directory_ != real) folder = folder_of_others(real);
     std::free(real);
@@ -159,11 +159,11 @@ std::optional<std::string> DiskCache::read(const Hash128 &key) const {
   File file(open_entry(path_of(key.text())));
   struct stat st{};
   if (file.fd() < 0 || ::fstat(file.fd(), &st) != 0 || !S_ISREG(st.st_mode)) return std::nullopt;
-  // fstat of the open file: a check of the path could see another file than the one that is read
+  // fstat of the open file, because a check of the path could see another file than the one read
   if (!is_private(st)) return std::nullopt;
   std::optional<std::string> bytes = read_all(file.fd(), st.st_size);
-  // The time of modification serves as the time of last use. It is set at most once an hour, so most reads
-  // write nothing.
+  // The modification time serves as the time of last use. It is set at most once an hour, so most reads write
+  // nothing.
   int64_t age = std::time(nullptr) - st.st_mtime;
   if (bytes && (age > touch_after || age < -clock_skew)) ::futimens(file.fd(), nullptr);
   return bytes;
@@ -183,7 +183,7 @@ StoredEntry DiskCache::inspect(const Hash128 &key) const {
 void DiskCache::write(const Hash128 &key, std::string_view bytes) {
   if (!problem_.empty()) return;
   std::string final_path = path_of(key.text());
-  // a sibling, since rename replaces a file atomically only within one file system
+  // a sibling, because rename replaces a file atomically only within one file system
   std::string temporary = final_path + ".XXXXXX";
   int fd = ::mkstemp(temporary.data());
   if (fd < 0) {
@@ -198,7 +198,7 @@ void DiskCache::write(const Hash128 &key, std::string_view bytes) {
   bool blocked = false;
   if (ok) {
     ok = ::rename(temporary.c_str(), final_path.c_str()) == 0;
-    blocked = !ok && errno == EISDIR;  // a directory in the place of this entry alone
+    blocked = !ok && errno == EISDIR;  // a directory has the name of this entry
   }
   if (!ok) {
     if (!blocked) problem_ = cat(directory_, " cannot be written: ", std::strerror(errno));
@@ -206,7 +206,7 @@ void DiskCache::write(const Hash128 &key, std::string_view bytes) {
     return;
   }
   known_bytes_ += bytes.size();
-  // the first write of a process counts the directory, later ones only what they add
+  // the first write of a process measures the directory, later writes only add their bytes
   if (!counted_ || known_bytes_ > max_bytes_) trim();
 }
 
@@ -217,7 +217,7 @@ void DiskCache::for_each_file(F &&each) const {
   DIR *dir = ::opendir(directory_.c_str());
   if (!dir) return;
   while (dirent *d = ::readdir(dir)) {
-    // 32 hexadecimal digits and the suffix; files that are being written have more characters behind it
+    // 32 hexadecimal digits and the suffix; files that are being written have more characters after it
     std::string name = d->d_name;
     bool ours = name.size() >= 32 + suffix.size() && name.substr(32, suffix.size()) == suffix &&
                 name.find_first_not_of("0123456789abcdef") == 32;
@@ -233,7 +233,7 @@ std::vector<CacheEntry> DiskCache::list() const {
     if (is_entry(name) && S_ISREG(st.st_mode))
       out.push_back({name.substr(0, 32), static_cast<uint64_t>(st.st_size), st.st_mtime, st.st_mtim.tv_nsec});
   });
-  // what seems to be used in the future was used under another clock, nobody knows when
+  // a time of use in the future comes from a wrong clock, so its true value is unknown
   int64_t latest = std::time(nullptr) + clock_skew;
   auto order = [&](const CacheEntry &e) {
     return e.used > latest ? std::tuple<int64_t, int64_t>(INT64_MIN, 0) : std::tuple(e.used, e.used_ns);
@@ -251,7 +251,8 @@ size_t DiskCache::clear() const {
   return entries;
 }
 
-/// Two passes: leftovers of killed writers go first, since they are never used; then the oldest entries.
+/// Trims in two passes. Leftovers of killed writers go first, because they are never used; then the oldest
+/// entries.
 size_t DiskCache::trim() {
   size_t removed = 0;
   uint64_t total = 0;
@@ -281,7 +282,7 @@ static std::string env(const char *name) {
   return v ? v : "";
 }
 
-/// Returns the home directory of a named user, or "" without such a user.
+/// Returns the home directory of a named user; "" if there is no such user.
 static std::string home_of(const std::string &user) {
   struct passwd entry{}, *found = nullptr;
   std::vector<char> buffer(1 << 14);
@@ -289,7 +290,8 @@ static std::string home_of(const std::string &user) {
   return found->pw_dir;
 }
 
-/// A leading ~ or ~user as in a shell, which does not expand it in every place; "" without such a home.
+/// Replaces a leading ~ or ~user as a shell does, because shells do not expand it everywhere. Returns "" if
+/// there is no such home.
 static std::string expand_home(const std::string &path) {
   if (path[0] != '~') return path;
   size_t end = std::min(path.find('/'), path.size());
@@ -304,7 +306,7 @@ std::string default_cache_directory() {
   return home.empty() ? "" : home + "/.cache/kernelwright";
 }
 
-/// "500M", "2g", "1000"; nothing for what is no size.
+/// Parses a size such as "500M", "2g" or "1000"; returns nothing for other texts.
 static std::optional<uint64_t> parse_size(std::string_view text) {
   uint64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

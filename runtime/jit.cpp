@@ -1,4 +1,4 @@
-// Compilation through the cache.
+// Compiles kernels through the cache.
 #include "runtime/jit.h"
 
 #include <pthread.h>
@@ -27,22 +27,22 @@ namespace kw {
 
 namespace {
 
-/// One front-end run with everything that outlives it.
+/// One front-end run with all data that it refers to.
 struct Parsed {
   SourceMap sources;
   Func func;
   Sink sink;
 };
 
-/// Throws the diagnostics of a compilation with their positions resolved: `sources` does not outlive the
-/// call.
+/// Throws the diagnostics of a compilation with their positions resolved, because `sources` does not outlive
+/// the call.
 [[noreturn]] void raise_resolved(const CompileError &e, const SourceMap &sources) {
   std::vector<Resolved> errors;
   for (const Diagnostic &d : e.found()) errors.push_back(resolve(d, sources));
   throw ResolvedError(std::move(errors));
 }
 
-/// Runs `f`, turning its CompileErrors into errors with lines.
+/// Runs `f` and converts its CompileErrors to errors with lines.
 template <class F>
 auto resolving(const SourceMap &sources, F &&f) {
   try {
@@ -52,7 +52,7 @@ auto resolving(const SourceMap &sources, F &&f) {
   }
 }
 
-/// The body and the first digits of the key: readable, and another for each entry of the cache.
+/// Returns the body and the first digits of the key: readable, and distinct for each entry of the cache.
 std::string version_text(const Request &r) {
   constexpr std::string_view names[] = {"main-", "plain-", "overlapping-"};
   return cat(names[static_cast<size_t>(r.options.body)], key_of(r).text().substr(0, 8));
@@ -62,7 +62,7 @@ std::string version_text(const Request &r) {
 /// ResolvedError.
 void parse(const Request &r, const SourceText &source, Parsed &p, std::vector<LocalNote> *locals = nullptr) {
   StageClock clock;
-  // first line 0: all lines are relative to the function's first one
+  // first line 0, so that all lines are relative to the function's first line
   uint32_t id = p.sources.add_text(source.path, 0, source.text);
   std::vector<uint32_t> callees;
   for (const SourceText &callee : source.callees)
@@ -79,7 +79,8 @@ CompileInput input_of(const Request &r, const Parsed &p) {
   return {p.sources, r.signature, r.options, r.target, r.backend};
 }
 
-/// Whether the parameters of an entry are the arguments that its key speaks of: another writer's may not be.
+/// Returns whether the parameters of an entry match the arguments of the request: an entry of another writer
+/// may not.
 bool fits(const Artifact &a, const Request &r) {
   size_t outputs = 0;
   auto is_of_call = [&](const ParamRecord &p) {
@@ -105,7 +106,7 @@ std::shared_ptr<const LoadedKernel> Jit::find(const Request &r) {
 
 std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
   const DebugOptions &options = debug_options();
-  // a cached kernel passes through no stage, so it could not print any
+  // a cached kernel passes through no stage, so it could not print one
   bool to_show = !options.dump_after.empty() && glob_match(options.kernel, r.name);
   if (!options.cache || to_show) return nullptr;  // a dump needs a compilation
   double begin = now_ms();
@@ -114,7 +115,7 @@ std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
   if (!bytes) return nullptr;
   std::string error = "damaged file";
   auto artifact = deserialize(*bytes);
-  // The whole preimage is compared: a file under the right name may hold another request.
+  // The whole preimage is compared, because a file of this name may hold another request.
   if (artifact && artifact->key == key_text(r) && fits(*artifact, r))
     if (auto kernel = LoadedKernel::load(std::move(*artifact), error);
         kernel && kernel->stack_bytes() <= kernel_stack) {
@@ -123,7 +124,7 @@ std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
       return kernel;
     }
   log_line(1, cat("cache entry ", key.text(), " is unusable (", error, "), compiling again"));
-  // every later process would fail on the entry as well
+  // removed, because every later process would fail on the entry too
   cache_.remove(key);
   return nullptr;
 }
@@ -139,7 +140,7 @@ Artifact compile_request(const Request &r, const SourceText &source) {
 std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceText &source) {
   double begin = now_ms();
   Artifact a = compile_request(r, source);
-  // before loading, which takes the artifact over
+  // before loading, which takes the artifact
   std::string bytes = debug_options().cache ? serialize(a) : std::string(), error;
   auto kernel = LoadedKernel::load(std::move(a), error);
   if (!kernel)
@@ -152,7 +153,7 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
                                   {},
                                   {"report it with the output of KW_DEBUG=\"dump:after=all\""}}});
   if (kernel->stack_bytes() > kernel_stack) throw ResolvedError({stack_error(r.name, kernel->stack_bytes())});
-  // only a kernel that loaded and fits the stack is stored
+  // only a kernel that was loaded and fits the stack is stored
   if (!bytes.empty()) {
     std::scoped_lock lock(mutex_);
     cache_.write(key_of(r), bytes);
@@ -208,7 +209,7 @@ std::string inspect(const Request &r, const SourceText &source, std::string_view
   parse(r, source, p);
   CompileInput input = input_of(r, p);
   return resolving(p.sources, [&]() -> std::string {
-    // LLVM's own stages begin from the last stage of the passes
+    // LLVM's own stages start from the last stage of the passes
     bool machine = stage == "llvm" || stage == "asm";
     auto f = func_at_stage(p.func, input, machine ? "final" : stage);
     if (!f) {
@@ -220,7 +221,7 @@ std::string inspect(const Request &r, const SourceText &source, std::string_view
   });
 }
 
-/// The order of a sum, as explain() prints it.
+/// Returns the order of a sum as explain() prints it.
 static std::string order_words(Order order) {
   return order == Order::lanes ? "lanes" : order == Order::any ? "any order" : "source order";
 }
@@ -254,7 +255,7 @@ std::vector<Resolved> check_text(const SourceText &source, const Captures &captu
   std::vector<Resolved> out;
   Sink sink;
   try {
-    // errors that the sink collected and the one that ended the check leave by the same way
+    // errors in the sink and the error that ended the check are handled alike
     check_source(sources, id, captures, sink);
     sink.throw_if_errors();
   } catch (const CompileError &e) {
@@ -302,7 +303,7 @@ std::shared_ptr<const LoadedKernel> load_ir_text(std::string_view text, std::str
   try {
     const Backend &backend = find_backend("llvm");
     Target target = host_target();
-    // only the passes that the back end requires: none that proves or schedules
+    // only the passes that the back end requires: no proofs, no scheduling
     Func ready = run_passes(backend.lowering, *f, target);
     Artifact a;
     a.name = f->name;

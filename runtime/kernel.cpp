@@ -1,4 +1,4 @@
-// Loading of object code or IR.
+// Loads object code or IR.
 #include "runtime/kernel.h"
 
 #include "codegen/interp/interp.h"
@@ -10,8 +10,8 @@ namespace kw {
 
 std::shared_ptr<const LoadedKernel> LoadedKernel::load(Artifact artifact, std::string &error) {
   auto kernel = std::make_shared<LoadedKernel>();
-  // The dims of the ABI hold the extents of the arguments, then the strides that the stride classes leave
-  // open. Extents of outputs are not passed: they follow from the arguments.
+  // The dims of the ABI hold the extents of the arguments, then the strides that the stride classes do not
+  // determine. Extents of outputs are not passed: they follow from the arguments.
   for (const ParamRecord &p : artifact.params) {
     if (!p.is_tensor) {
       ++kernel->scalar_count_;
@@ -21,7 +21,7 @@ std::shared_ptr<const LoadedKernel> LoadedKernel::load(Artifact artifact, std::s
     if (p.stride_class == StrideClass::general) kernel->dim_count_ += p.rank;
     if (p.stride_class == StrideClass::inner_unit && p.rank > 0) kernel->dim_count_ += p.rank - 1u;
   }
-  // libraries of users share the cache and its format, but have no entry point of the ABI
+  // libraries of users share the cache and its format, but have no ABI entry point
   if (artifact.code_kind == CodeKind::library) {
     error = "a library, not a kernel";
     return nullptr;
@@ -30,7 +30,7 @@ std::shared_ptr<const LoadedKernel> LoadedKernel::load(Artifact artifact, std::s
     kernel->ir_ = parse_ir_text(artifact.code, error);
     if (!kernel->ir_) return nullptr;
   } else {
-    // the mapping moves into the kernel, so the entry point is valid as long as the kernel lives
+    // the mapping moves into the kernel, so the entry point is valid while the kernel lives
     LoadedObject object = load_object(artifact.code, "kw_entry");
     if (!object.error.empty()) {
       error = object.error;
@@ -48,7 +48,7 @@ int32_t LoadedKernel::run_ir(const KwEnv *env, void *const *data, const int64_t 
                              const uint64_t *scalars, KwFault *fault) const {
   InterpArgs args{data, dims, scalars, env->cancel, nullptr};
   InterpResult r = interpret(*ir_, args);
-  // state 2 is "set": the interpreter runs in one thread and needs no claim
+  // state 2 means "set": the interpreter uses one thread and needs no claim
   if (r.status == 1) *fault = {2, r.site, r.value, r.bound};
   return r.status;
 }

@@ -11,17 +11,16 @@
 
 namespace kw {
 
-/// Machine code or IR with its artifact, which the kernel owns. `run` may be called by several threads at
-/// once.
+/// Machine code or IR with its artifact, which the kernel owns. Several threads may call `run` at once.
 class LoadedKernel {
  public:
-  /// Null with `error` set when the code cannot be loaded (a corrupt entry).
+  /// Loads an artifact. Returns null and sets `error` if the code cannot be loaded (a corrupt entry).
   static std::shared_ptr<const LoadedKernel> load(Artifact artifact, std::string &error);
 
   const Artifact &artifact() const { return artifact_; }
   size_t dim_count() const { return dim_count_; }
   size_t scalar_count() const { return scalar_count_; }
-  /// What its code may take of the stack, at most.
+  /// Returns the most bytes of stack that its code can use.
   size_t stack_bytes() const { return stack_bytes_; }
 
   /// Runs the kernel once and returns the status of the ABI. `dims` has dim_count() words, `scalars`
@@ -34,7 +33,7 @@ class LoadedKernel {
   }
 
  private:
-  /// Interprets the IR. The interpreter needs no workspace of the caller.
+  /// Interprets the IR. The interpreter needs no workspace from the caller.
   int32_t run_ir(const KwEnv *env, void *const *data, const int64_t *dims, const uint64_t *scalars,
                  KwFault *fault) const;
 

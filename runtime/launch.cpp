@@ -1,4 +1,4 @@
-// Workspace, environment and watching of a run; the threads of its parallel regions are the pool's.
+// Workspace, environment and watching of a run. The pool provides the threads of its parallel regions.
 #include "runtime/launch.h"
 
 #include <chrono>
@@ -17,31 +17,31 @@ namespace kw {
 namespace {
 
 constexpr auto look_interval = std::chrono::milliseconds(50);
-/// Cancellation word of runs that nobody can cancel; always 0.
+/// The cancellation word of runs that nobody can cancel; always 0.
 const volatile uint32_t never = 0;
 
-/// `KwEnv::parallel` of every run: hands a parallel region to the pool.
+/// `KwEnv::parallel` of every run: passes a parallel region to the pool.
 void run_chunks(const KwEnv *env, int64_t n, void (*body)(void *, int64_t, int32_t), void *frame) {
   run_region({body, frame, n, env->threads, env->cancel});
 }
 
-/// Null until set_runner: calls from C++ then run in their own thread.
+/// null until set_runner; calls from C++ then run in their own thread
 std::atomic<Runner> runner_in_force{nullptr};
 
 /// `KwEnv::scratch` of every run: memory of the calling thread for the temporaries of one chunk.
 void *scratch(const KwEnv *, size_t bytes) { return scratch_arena().need(bytes); }
 
-/// Code that takes more asks whether the stack has it. Threads have 64 KB at least, and Python's calls to
-/// here take half of that.
+/// Kernels that need more stack than small_stack test whether it is available. Threads have at least 64 KB,
+/// and Python's calls up to here use half of that.
 constexpr size_t small_stack = 16 << 10, stack_of_calls = 64 << 10;
 
-/// Returns whether the calling thread can run the kernel. Small frames skip the question, which keeps short
-/// calls fast.
+/// Returns whether the calling thread has enough stack for the kernel. Small frames skip the test, which
+/// keeps short calls fast.
 bool fits_stack(const LoadedKernel &kernel) {
   return kernel.stack_bytes() <= small_stack || stack_left() > kernel.stack_bytes() + stack_of_calls;
 }
 
-/// In a thread with a stack of its own; status 3 where there is none.
+/// Runs a kernel in a thread with its own stack; status 3 if there is no thread.
 RunResult run_with_stack(const LoadedKernel &kernel, const CallWords &words,
                          const volatile uint32_t *cancel) {
   RunResult out;
@@ -50,7 +50,7 @@ RunResult run_with_stack(const LoadedKernel &kernel, const CallWords &words,
   // the new thread must round, and treat subnormal numbers, as the caller does
   uint64_t control = float_control();
   auto body = [&] {
-    // without memory for the variables of this thread, an exception would end the process
+    // without memory for the thread-local variables, an exception would end the process
     if (!can_throw()) {
       out.status = 3;
       return;
@@ -86,7 +86,7 @@ RunResult run_here(const LoadedKernel &kernel, const CallWords &words, const vol
   }
   KwEnv env{KW_ABI_VERSION, thread_count(), run_chunks, scratch, cancel ? cancel : &never};
   out.status = kernel.run(&env, words.data, words.dims, words.scalars, workspace, &out.fault);
-  // a thread keeps a bounded workspace between runs; more goes back to the pool of buffers
+  // a thread keeps a bounded workspace between runs; a larger one returns to the pool of buffers
   if (workspace) workspace_arena().shrink();
   return out;
 }
@@ -95,7 +95,7 @@ RunResult run_watched(const LoadedKernel &kernel, const CallWords &words, const 
   struct Frame {
     const LoadedKernel &kernel;
     const CallWords &words;
-    volatile uint32_t cancel = 0;  // read by the worker at any time
+    volatile uint32_t cancel = 0;  // the worker may read it at any time
     RunResult result{};
     std::exception_ptr error{}, look_error{};
     void stop() { __atomic_store_n(&cancel, 1u, __ATOMIC_RELAXED); }
@@ -104,14 +104,14 @@ RunResult run_watched(const LoadedKernel &kernel, const CallWords &words, const 
     Frame &f = *static_cast<Frame *>(of);
     try {
       f.result = run_here(f.kernel, f.words, &f.cancel);
-    } catch (...) {  // the interpreter's; generated code throws nothing
+    } catch (...) {  // from the interpreter; generated code throws nothing
       f.error = std::current_exception();
     }
   };
   run_in_watched_thread(work, &frame, look_interval, [&] {
     try {
       if (!frame.look_error && look()) frame.stop();
-    } catch (...) {  // the run ends before the error goes on
+    } catch (...) {  // the run must end before the error propagates
       frame.look_error = std::current_exception();
       frame.stop();
     }

@@ -1,5 +1,5 @@
-// Running a loaded kernel: workspace, the environment of the ABI, and the choice of where it runs. Knows
-// nothing of Python.
+// Running a loaded kernel: workspace, the environment of the ABI, and the choice of the thread. Knows nothing
+// of Python.
 #pragma once
 
 #include <atomic>
@@ -22,14 +22,14 @@ struct RunResult {
   KwFault fault{};
 };
 
-/// Runs in the calling thread.
+/// Runs the kernel in the calling thread.
 RunResult run_here(const LoadedKernel &kernel, const CallWords &words, const volatile uint32_t *cancel);
 
-/// Runs in another thread while the caller looks around: `look` is called at most every 50 ms and returns
-/// true to cancel. Used where Ctrl-C has to be noticed.
+/// Runs the kernel in another thread while the caller polls: `look` is called at most every 50 ms and returns
+/// true to cancel. Used where Ctrl-C must be noticed.
 RunResult run_watched(const LoadedKernel &kernel, const CallWords &words, const std::function<bool()> &look);
 
-/// How calls from C++ run; `work` counts scalar operations. Until another one is set: in the calling thread.
+/// Runs calls from C++; `work` counts scalar operations. Without a set_runner they run in the calling thread.
 using Runner = RunResult (*)(const LoadedKernel &kernel, int64_t work, const CallWords &words);
 void set_runner(Runner runner);
 RunResult run_by_runner(const LoadedKernel &kernel, int64_t work, const CallWords &words);

@@ -1,5 +1,5 @@
-// What is wrong with a use of operators, as C++ code throws it. The kinds are those of Python's exceptions,
-// into which python/bind turns them.
+// Errors in the use of operators, as C++ code throws them. The kinds correspond to Python's exceptions, into
+// which python/bind converts them.
 #pragma once
 
 #include <stdexcept>
@@ -9,13 +9,13 @@ namespace kw {
 
 class OpError : public std::runtime_error {
  public:
-  /// no_kernel: a type error of a call that none of the operator's kernels runs; nothing has run then.
-  /// device: E501, no device runs it.
+  /// no_kernel: a type error of a call that none of the operator's kernels can run; nothing has run then.
+  /// device: E501, no device can run it.
   enum class Kind : uint8_t { type, value, runtime, unsupported, no_kernel, device };
   OpError(Kind kind, const std::string &message, std::string op = {})
       : std::runtime_error(message), kind(kind), op(std::move(op)) {}
   Kind kind;
-  std::string op;  ///< of no_kernel: the operator's name
+  std::string op;  ///< for no_kernel: the operator's name
 };
 
 [[noreturn]] inline void throw_type_error(const std::string &message) {

@@ -1,4 +1,4 @@
-// Preimage of the cache key.
+// Builds the preimage of the cache key.
 #include "runtime/request.h"
 
 #include <bit>
@@ -11,8 +11,8 @@ namespace kw {
 
 namespace {
 
-/// Appends a captured value with all that it holds. Texts are preceded by their length, so no text can pass
-/// for other fields.
+/// Appends a captured value with its contents. Texts are preceded by their length, so that no text can
+/// imitate other fields.
 void captured_text(const Captured &c, std::string &out) {
   out += cat(static_cast<int>(c.kind), ":", c.integer ? cat(*c.integer, c.exceeds_int64 ? "u" : "") : "-",
              ":", hex_text(std::bit_cast<uint64_t>(c.real)), ":", static_cast<int>(c.dtype), ":",
@@ -27,8 +27,7 @@ void captured_text(const Captured &c, std::string &out) {
   out += ';';
 }
 
-/// Prints everything in a signature: per argument kind, dtype, rank, stride class and alias, then the
-/// outputs.
+/// Returns a signature as text: per argument kind, dtype, rank, stride class and alias, then the outputs.
 std::string signature_text(const Signature &s) {
   std::string out;
   for (const ArgSpec &a : s.args)
@@ -43,7 +42,7 @@ std::string signature_text(const Signature &s) {
 }  // namespace
 
 std::string key_text(const Request &r) {
-  // the build id is a part of the key: another compiler may produce other bytes for the same request
+  // the build id is part of the key: another compiler may produce other bytes for the same request
   std::string out = cat("artifact ", artifact_version, "\nbuild ", build_id(), "\nbackend ", r.backend,
                         "\nname ", r.name, "\nidentity ", hash_bytes(r.identity).text(), "\n");
   for (const auto &[name, value] : r.captures) {
@@ -67,7 +66,7 @@ void set_present_target(Request &r) {
   r.target = kernel_target().target;
   r.backend = !interpreting() ? "llvm" : lowered_for.empty() ? "interp" : "interp_lowered";
   if (r.backend != "interp_lowered") return;
-  // the work per thread is set apart from the target class and survives the change of class
+  // the work per thread is set independently of the target class, so the change of class must keep it
   auto grain = r.target.grain;
   r.target = *target_of_class(lowered_for);
   r.target.grain = grain;

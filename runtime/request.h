@@ -1,4 +1,4 @@
-// A request for one compiled version of a kernel and its cache key (core.md 4): the key is the hash of a
+// A request for one specialization of a kernel, and its cache key (core.md 4). The key is the hash of a
 // readable preimage that holds everything that can change the bytes. Reads no files and no source text.
 #pragma once
 
@@ -23,10 +23,10 @@ struct Request {
   std::string backend = "llvm";
 };
 
-/// Sets the target and the back end that kernels are compiled for at present (KW_TARGET, KW_DEBUG=interp).
+/// Sets the present target and back end of compilations (KW_TARGET, KW_DEBUG=interp).
 void set_present_target(Request &r);
 
-/// The preimage: one "name value" line per field.
+/// Returns the preimage of the key: one "name value" line per field.
 std::string key_text(const Request &r);
 Hash128 key_of(const Request &r);
 

@@ -1,5 +1,5 @@
-// Extents of a tensor as a value: up to 8 of them, with no memory of their own. Says nothing of what they
-// mean: tensors check that.
+// The extents of a tensor as a value: up to 8, stored without heap memory.
+// Does not check their meaning; tensors do.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace kw {
 
 using Extents = std::span<const int64_t>;
 
-/// Throws OpError for more than 8.
+/// Throws OpError for more than 8 dimensions.
 void check_rank(size_t rank);
 
 /// Extents with value semantics. Copies take no memory from the heap.
 class Shape : public FixedList<int64_t, max_rank> {
  public:
   Shape() = default;
-  /// Throws OpError for more than 8.
+  /// Throws OpError for more than 8 dimensions.
   Shape(Extents extents) {  // NOLINT(google-explicit-constructor): they are the same to callers
     check_rank(extents.size());
     append(extents);

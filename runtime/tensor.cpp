@@ -1,4 +1,4 @@
-// Tensors and the memory below them.
+// Tensors and their memory.
 #include "runtime/tensor.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace kw {
 
 namespace {
 
-/// Throws OpError for more than 8 dimensions, a negative extent, or 2^46 elements and more. An extent of 0
-/// makes the tensor empty, whatever the others are.
+/// Throws OpError for more than 8 dimensions, a negative extent, or at least 2^46 elements. An extent of 0
+/// makes the tensor empty, whatever the other extents are.
 void check_shape(Extents shape) {
   check_rank(shape.size());
   int64_t elements = 1;
@@ -33,7 +33,7 @@ void check_shape(Extents shape) {
 /// Returns the bytes of all elements of a row-major tensor.
 size_t bytes_of(DType dtype, Extents shape) {
   size_t bytes = item_size(dtype);
-  for (int64_t e : shape) bytes *= static_cast<size_t>(e);  // wraps where an extent of 0 follows huge ones
+  for (int64_t e : shape) bytes *= static_cast<size_t>(e);  // wraps if an extent of 0 follows huge ones
   return bytes;
 }
 
@@ -44,7 +44,7 @@ void check_rank(size_t rank) {
     throw_value_error(cat("a tensor of ", rank, " dimensions; at most ", max_rank, " are possible"));
 }
 
-/// Public constructors that std::allocate_shared can call, but nobody outside: only this file can make a
+/// Lets std::allocate_shared call public constructors, but nobody outside, because only this file can make a
 /// Key.
 struct Storage::Key {};
 
@@ -58,17 +58,17 @@ std::shared_ptr<Storage> Storage::adopt(void *data, bool writable, std::function
   return make_in_buffer<Storage>(Key{}, data, writable, std::move(release));
 }
 
-/// Bytes that others may write, and what they were when they were last looked at.
+/// Bytes that foreign code may write, with their hash at the last look.
 struct Storage::ExposedPart {
   std::mutex mutex;
   size_t holders = 0;
-  const std::byte *begin = nullptr, *end = nullptr;  ///< of all that was shown; null while nobody holds it
+  const std::byte *begin = nullptr, *end = nullptr;  ///< of all exposed bytes; null while nobody holds them
   Hash128 seen;
 
   void look() {
     seen = hash_bytes({reinterpret_cast<const char *>(begin), static_cast<size_t>(end - begin)});
   }
-  /// Looks again: whether there are other bytes than before.
+  /// Hashes the bytes again; returns whether they have changed.
   bool has_changed() {
     if (!begin) return false;
     Hash128 before = seen;
@@ -78,8 +78,8 @@ struct Storage::ExposedPart {
 };
 
 void Storage::expose(std::span<const std::byte> part) const {
-  // The record is made once and kept until the storage ends, so readers need no lock to find it. Of two
-  // threads that make one at the same time the loser deletes its own.
+  // The record is made once and kept until the storage ends, so readers need no lock to find it. If two
+  // threads make one at the same time, the loser deletes its own.
   ExposedPart *shown = exposed_.load(std::memory_order_acquire);
   if (!shown) {
     auto *made = new ExposedPart;
@@ -90,7 +90,7 @@ void Storage::expose(std::span<const std::byte> part) const {
   }
   std::scoped_lock lock(shown->mutex);
   const std::byte *begin = part.data(), *end = begin + part.size();
-  // a write before this call must be counted before the bytes are hashed again
+  // a write before this call must be counted before the new hash replaces the old one
   if (shown->has_changed()) note_write();
   ++shown->holders;
   if (part.empty()) return;
@@ -100,7 +100,7 @@ void Storage::expose(std::span<const std::byte> part) const {
 }
 
 void Storage::unexpose() const {
-  // a write that nobody told of is counted before the part may be forgotten
+  // an unreported write is counted before the part may be dropped
   writes_to_exposed();
   ExposedPart &shown = *exposed_.load(std::memory_order_acquire);
   std::scoped_lock lock(shown.mutex);
@@ -177,7 +177,7 @@ Tensor Tensor::over(std::shared_ptr<Storage> storage, void *data, DType dtype, E
 
 Tensor Tensor::view(void *data, Extents shape, Extents strides) const {
   Tensor out = over(body_->storage, data, body_->dtype, shape, strides);
-  // a view of a read-only tensor is no way around its protection
+  // a view of a read-only tensor must not bypass its protection
   out.body_->is_read_only = body_->is_read_only;
   return out;
 }
@@ -190,7 +190,8 @@ int64_t Tensor::size() const {
 
 int64_t Tensor::bytes() const { return static_cast<int64_t>(bytes_of(dtype(), shape())); }
 
-/// Contiguity ignores the strides of dimensions with extent 1: they separate no elements.
+/// Returns the stride class. Contiguity ignores the strides of dimensions with extent 1, which separate no
+/// elements.
 StrideClass Tensor::stride_class() const {
   int64_t expected = 1;
   bool contiguous = true;
@@ -204,7 +205,7 @@ StrideClass Tensor::stride_class() const {
   return body_->strides[rank() - 1] == 1 ? StrideClass::inner_unit : StrideClass::general;
 }
 
-/// Negative strides extend the range below the first element.
+/// Returns the addresses of the elements. Negative strides extend the range below the first element.
 std::span<const std::byte> Tensor::address_range() const {
   const auto *low = static_cast<const std::byte *>(data()), *high = low;
   auto item = static_cast<int64_t>(item_size(dtype()));
@@ -221,7 +222,7 @@ Tensor Tensor::reshaped(Extents shape) const {
   return view(data(), shape, {});
 }
 
-/// Moves extents and strides together, so no element is copied.
+/// Permutes extents and strides together, so no element is copied.
 Tensor Tensor::permuted(std::span<const size_t> axes) const {
   std::array<int64_t, max_rank> to_shape{}, to_strides{};
   for (size_t d = 0; d < axes.size(); ++d) {
@@ -247,8 +248,8 @@ Tensor Tensor::broadcast(Extents to) const {
   return view(data(), to, {to_strides.data(), to.size()});
 }
 
-/// Copies the description of the tensor and shares its memory; the copy constructor of Body leaves the
-/// history out.
+/// Copies the description of the tensor and shares its memory; the copy constructor of Body omits the
+/// history.
 Tensor Tensor::detached() const { return Tensor(make_in_buffer<Body>(*body_)); }
 
 Tensor Tensor::read_only() const {
@@ -272,7 +273,7 @@ std::string type_text(DType dtype, Extents shape) {
 
 std::vector<int64_t> broadcast_shape(Extents a, Extents b) {
   std::vector<int64_t> out(std::max(a.size(), b.size()));
-  for (size_t k = 0; k < out.size(); ++k) {  // from the last dimension on
+  for (size_t k = 0; k < out.size(); ++k) {  // from the last dimension to the first
     int64_t x = k < a.size() ? a[a.size() - 1 - k] : 1, y = k < b.size() ? b[b.size() - 1 - k] : 1;
     if (x != y && x != 1 && y != 1)
       throw_value_error(cat("the shapes ", shape_text(a), " and ", shape_text(b), " do not fit together"));

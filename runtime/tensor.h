@@ -1,5 +1,5 @@
-// Arrays as the runtime hands them around without Python: a dtype, a shape and strides over shared memory,
-// and what computed them when gradients are recorded. Does no arithmetic.
+// Arrays of the runtime, without Python: a dtype, a shape and strides over shared memory, and their autograd
+// history if gradients are recorded. Does no arithmetic.
 #pragma once
 
 #include <atomic>
@@ -17,15 +17,15 @@ namespace kw {
 
 struct Node;  // runtime/calls/tape.h
 
-/// Memory that tensors share. Counts the writes into it, so that a gradient can tell whether what it saved is
-/// still what it was.
+/// Memory that tensors share. Counts the writes into it, so that a gradient can detect changes of saved
+/// memory.
 class Storage {
  public:
-  /// From the pool of results; throws std::bad_alloc.
+  /// Allocates memory from the pool of results; throws std::bad_alloc.
   static std::shared_ptr<Storage> allocate(size_t bytes, bool zeroed = false);
-  /// Somebody else's memory; `release` runs once, in any thread, when no tensor needs it any more.
+  /// Wraps foreign memory. `release` runs once, in any thread, when no tensor needs the memory any more.
   static std::shared_ptr<Storage> adopt(void *data, bool writable, std::function<void()> release);
-  struct Key;  ///< only the two above make one
+  struct Key;  ///< only the two functions above make one
   Storage(const Key &, void *data, bool writable, std::function<void()> release)
       : data_(data), writable_(writable), release_(std::move(release)) {}
   Storage(const Storage &) = delete;
@@ -38,8 +38,8 @@ class Storage {
                                                     : writes_.load(std::memory_order_relaxed);
   }
   void note_write() const { writes_.fetch_add(1, std::memory_order_relaxed); }
-  /// From now on somebody else may write a part of the memory and not tell: other bytes there than were last
-  /// seen count as a write, which makes `writes` read them all. Until `unexpose` was called as often.
+  /// Marks `part` as visible to foreign code, which may write it without notice. Then `writes` hashes the
+  /// exposed bytes and counts a change as a write, until `unexpose` was called as often as `expose`.
   void expose(std::span<const std::byte> part) const;
   void unexpose() const;
 
@@ -49,13 +49,13 @@ class Storage {
 
   void *data_;
   bool writable_;
-  std::function<void()> release_;  ///< empty: the memory is the pool's
+  std::function<void()> release_;  ///< empty: the memory belongs to the pool
   mutable std::atomic<uint64_t> writes_{0};
   mutable std::atomic<ExposedPart *> exposed_{nullptr};
 };
 
-/// Where a tensor comes from when gradients are recorded: output `output` of a node, as long as its memory
-/// was written `writes` times. More writes came through another tensor over the same memory.
+/// The origin of a tensor when gradients are recorded: output `output` of a node. It is valid while its
+/// memory was written `writes` times; more writes came through another tensor over the same memory.
 struct AutogradMeta {
   std::shared_ptr<Node> node;
   uint32_t output = 0;
@@ -63,16 +63,16 @@ struct AutogradMeta {
   explicit operator bool() const { return node != nullptr; }
 };
 
-/// A handle: copies are the same tensor. Strides count elements. Up to 8 dimensions.
+/// A handle: copies refer to the same tensor. Strides count elements. Up to 8 dimensions.
 class Tensor {
  public:
-  Tensor() = default;  ///< none at all
-  /// Row-major memory of its own, not initialised. Throws std::bad_alloc, and OpError for extents that are
+  Tensor() = default;  ///< an empty handle: no tensor
+  /// Allocates uninitialized row-major memory. Throws std::bad_alloc, and OpError for extents that are
   /// negative or too large.
   static Tensor empty(DType dtype, Extents shape) { return make(dtype, shape, false); }
   static Tensor zeros(DType dtype, Extents shape) { return make(dtype, shape, true); }
   static Tensor ones(DType dtype, Extents shape);
-  /// A view of memory; `strides` empty: row-major.
+  /// Makes a view of memory; row-major if `strides` is empty.
   static Tensor over(std::shared_ptr<Storage> storage, void *data, DType dtype, Extents shape,
                      Extents strides);
 
@@ -82,40 +82,40 @@ class Tensor {
   size_t rank() const { return body_->shape.size(); }
   Extents shape() const { return body_->shape; }
   Extents strides() const { return body_->strides; }
-  int64_t size() const;   ///< elements
-  int64_t bytes() const;  ///< of its elements
+  int64_t size() const;   ///< number of elements
+  int64_t bytes() const;  ///< bytes of its elements
   void *data() const { return body_->data; }
   Storage &storage() const { return *body_->storage; }
   const std::shared_ptr<Storage> &shared_storage() const { return body_->storage; }
   StrideClass stride_class() const;
   bool is_contiguous() const { return stride_class() == StrideClass::contiguous; }
-  std::span<const std::byte> address_range() const;  ///< of its elements; empty without any
+  std::span<const std::byte> address_range() const;  ///< of its elements; empty if it has none
 
-  /// Another look at its memory, from `data` on; `strides` empty: row-major.
+  /// Returns another view of its memory, from `data` on; row-major if `strides` is empty.
   Tensor view(void *data, Extents shape, Extents strides) const;
-  /// The same elements under another shape of as many; null when that needs a copy.
+  /// Returns the same elements in another shape of equal size; an empty Tensor if that needs a copy.
   Tensor reshaped(Extents shape) const;
-  /// Dimension d is dimension axes[d] of this.
+  /// Returns a view whose dimension d is dimension axes[d] of this tensor.
   Tensor permuted(std::span<const size_t> axes) const;
-  /// Stretched by NumPy's rules; throws OpError.
+  /// Returns a view broadcast by NumPy's rules; throws OpError.
   Tensor broadcast(Extents shape) const;
-  /// Another tensor over the same memory, without history.
+  /// Returns another tensor over the same memory, without history.
   Tensor detached() const;
-  /// Another one with its history, by way of which nobody may write the memory; nor by what is made of it.
+  /// Returns another tensor with its history that forbids writes to the memory, also through its views.
   Tensor read_only() const;
   bool writable() const { return !body_->is_read_only && body_->storage->writable(); }
 
   const AutogradMeta &history() const { return body_->history; }
   void set_history(AutogradMeta history) const { body_->history = std::move(history); }
-  /// Whether no other handle of this tensor exists; its node then is the caller's to take.
+  /// Returns whether no other handle of this tensor exists; then the caller may take its node.
   bool is_only_handle() const { return body_.use_count() == 1; }
   std::shared_ptr<Node> take_node() { return std::exchange(body_->history.node, nullptr); }
 
  private:
   struct Body {
-    /// No strides: row-major. Throws OpError where they reach too far.
+    /// Row-major if `strides` is empty. Throws OpError if the strides reach too far.
     Body(std::shared_ptr<Storage> storage, void *data, DType dtype, Extents shape, Extents strides);
-    /// Without history.
+    /// Copies everything except the history.
     Body(const Body &o)
         : storage(o.storage),
           data(o.data),
@@ -135,11 +135,11 @@ class Tensor {
   std::shared_ptr<Body> body_;
 };
 
-/// "float32[2, 3]".
+/// Returns the type for messages: "float32[2, 3]".
 std::string type_text(DType dtype, Extents shape);
-/// "(2, 3)", "(2,)".
+/// Returns the shape for messages: "(2, 3)", "(2,)".
 std::string shape_text(Extents shape);
-/// NumPy's common shape of two; throws OpError naming both.
+/// Returns NumPy's broadcast shape of two shapes; throws OpError that names both.
 std::vector<int64_t> broadcast_shape(Extents a, Extents b);
 
 }  // namespace kw

@@ -17,7 +17,6 @@ using namespace ast;
 namespace {
 
 /// How far `varies` and `form` follow names through assignments; also ends cycles such as x = y; y = x.
-/// Chosen.
 constexpr int max_chain = 16;  // locals assigned from locals
 
 /// The form of an expression, the same for every type of the arguments; `unknown` if the types decide it.

@@ -1,4 +1,4 @@
-// The body of aot_extra_old.cpp and aot_extra_new.cpp, which differ in a macro of libstdc++ alone. Its class
+// The body of aot_extra_old.cpp and aot_extra_new.cpp, which differ only in a macro of libstdc++. Its class
 // has the virtual functions and members of AotExtra in custom_aot_extra.h, in their order.
 #pragma once
 
@@ -12,8 +12,8 @@ namespace kw {
 
 namespace {
 
-/// The object that a kernel gets as `extra`. Its virtual functions keep the order of custom_aot_extra.h: the
-/// kernel calls them by their index in the table.
+/// The object that a kernel gets as `extra`. Its virtual functions keep the order of custom_aot_extra.h,
+/// because the kernel calls them by their index in the virtual table.
 class Extra {
  public:
   explicit Extra(const AotAttrSource *source) : source_(*source) {}
@@ -46,7 +46,8 @@ class Extra {
 
   void destroy_data() {
     if (!data_) return;
-    // its class is the library's: the second entry of its table destroys and frees it (Itanium C++ ABI)
+    // the library defines the class: the second entry of its virtual table destroys and frees it (Itanium C++
+    // ABI)
     using Destroy = void (*)(void *);
     (*reinterpret_cast<Destroy **>(data_))[1](data_);
     data_ = nullptr;
@@ -54,7 +55,7 @@ class Extra {
   const std::vector<size_t> &workspace() const { return workspace_; }
 
  private:
-  /// Ends the kernel with an exception, after the name has been noted for the message.
+  /// Ends the kernel with an exception, after the name is noted for the message.
   void fail(const std::string &name) {
     source_.missing(source_.of, name.c_str());
     throw AotMissingAttr{};
@@ -77,13 +78,13 @@ class Extra {
     return out;
   }
 
-  /// Returns the first row, or none: a flat list is reported as a single row.
+  /// Returns the first row, or an empty one: a flat list is reported as a single row.
   template <class T>
   static std::vector<T> first(std::vector<std::vector<T>> all) {
     return all.empty() ? std::vector<T>() : std::move(all[0]);
   }
 
-  // what the kernel's own code reads and writes; then what it does not know of
+  // members that the kernel's own code reads and writes, then members that it does not know
   std::vector<size_t> workspace_;
   void *data_ = nullptr;
   AotAttrSource source_;

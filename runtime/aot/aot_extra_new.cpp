@@ -1,4 +1,4 @@
-// `extra` for libraries whose std::string is today's: CMake says so to the compiler.
+// `extra` for libraries that use today's std::string; CMake selects it for the compiler.
 #include "runtime/aot/aot_extra_impl.h"
 
 namespace kw {

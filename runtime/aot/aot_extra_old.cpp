@@ -1,4 +1,4 @@
-// `extra` for libraries whose std::string is the one from before C++11: CMake says so to the compiler.
+// `extra` for libraries that use std::string from before C++11; CMake selects it for the compiler.
 #include "runtime/aot/aot_extra_impl.h"
 
 namespace kw {

@@ -24,20 +24,22 @@ using InferShapes = std::vector<std::vector<int64_t>> (*)(int *, int64_t **, voi
 using InferType = int (*)(std::vector<int>, void *);
 using InferTypes = std::vector<int> (*)(std::vector<int>, void *);
 
-/// MindSpore's numbers of the types.
+/// MindSpore's type numbers.
 constexpr std::pair<DType, int> type_ids[] = {
     {DType::b1, 30},  {DType::i8, 32},  {DType::i16, 33}, {DType::i32, 34}, {DType::i64, 35},
     {DType::u8, 37},  {DType::u16, 38}, {DType::u32, 39}, {DType::u64, 40}, {DType::f16, 42},
     {DType::f32, 43}, {DType::f64, 44}, {DType::bf16, 45}};
 
-/// Whether a library's strings are those from before C++11: by the names of their functions that it uses.
+/// Returns whether a library uses std::string from before C++11, by the names of the string functions that it
+/// uses.
 bool has_old_strings(std::string_view bytes) {
   bool is_new = bytes.find("NSt7__cxx1112basic_string") != std::string::npos;
   return !is_new && (bytes.find("_ZNSs") != std::string::npos || bytes.find("_ZNKSs") != std::string::npos ||
                      bytes.find("ESs") != std::string::npos);
 }
 
-/// Arrays of the interface for some tensors. Shapes are padded with ones, for kernels that read on.
+/// The argument arrays of the interface for some tensors. Shapes are padded with ones, for kernels that read
+/// past the end.
 struct Arguments {
   std::vector<void *> params;
   std::vector<int> ndims;
@@ -54,7 +56,7 @@ struct Arguments {
         std::vector<int64_t> shape(t.shape().begin(), t.shape().end());
         shape.resize(std::max({shape.size(), count, size_t{8}}), 1);
         shapes.push_back(std::move(shape));
-        dtypes.push_back(numpy_name(t.dtype()).data());  // literals, which end with a 0
+        dtypes.push_back(numpy_name(t.dtype()).data());  // string literals, so they end with a 0
       }
     for (auto &shape : shapes) shape_pointers.push_back(shape.data());
   }
@@ -62,11 +64,11 @@ struct Arguments {
 
 }  // namespace
 
-/// Everything behind one kernel. The attributes are looked up while the library's functions run.
+/// The state of one kernel. The attributes are looked up while the library's functions run.
 struct AotKernel::State {
   std::string path, name;
   Attrs attrs;
-  ForkMutex mutex;  // one call at a time: libraries are written for that
+  ForkMutex mutex;  // one call at a time, because libraries may rely on it
   std::shared_ptr<Library> library;
   Run run = nullptr;
   Init init = nullptr;
@@ -74,7 +76,7 @@ struct AotKernel::State {
   AotAttrSource source{};
   const AotExtraApi *api = nullptr;
   void *extra = nullptr;
-  /// The tensors that init was last called for.
+  /// The tensors of the last call of init.
   struct Tensors {
     std::vector<std::vector<int64_t>> shapes;
     std::vector<int> ranks;
@@ -82,11 +84,11 @@ struct AotKernel::State {
     bool operator==(const Tensors &) const = default;
   };
   std::optional<Tensors> prepared;
-  std::string missing;  ///< an attribute that was asked for in vain
+  std::string missing;  ///< name of the attribute that was requested but is missing
 
   const Attr *attr(const char *of) const { return find_attr(attrs, of); }
 
-  /// What a user's function threw, as an error that names it.
+  /// Runs a user's function; converts what it throws to an error that names it.
   template <class F>
   auto guarded(F &&f) {
     std::string what;
@@ -139,8 +141,8 @@ namespace {
 /// Recovers the state from the untyped pointer of an AotAttrSource.
 AotKernel::State &state_of(void *p) { return *static_cast<AotKernel::State *>(p); }
 
-/// Reports one list of numbers, each as a float and as an integer: the receiver knows which of them it
-/// wants.
+/// Reports one list of numbers. Each is passed as a float and as an integer, because the receiver knows which
+/// one it needs.
 void tell_row(const std::vector<Attr> &items, void *to, void (*row)(void *, size_t),
               void (*item)(void *, double, int64_t)) {
   row(to, items.size());
@@ -153,7 +155,8 @@ void tell_row(const std::vector<Attr> &items, void *to, void (*row)(void *, size
   }
 }
 
-/// Reports a list as one row, or a list of lists as one row each; false if the attribute is no list.
+/// Reports a list as one row, or a list of lists as one row each. Returns false if the attribute is not a
+/// list.
 bool tell_rows(void *of, const char *name, void *to, void (*row)(void *, size_t),
                void (*item)(void *, double, int64_t)) {
   const Attr *a = state_of(of).attr(name);
@@ -169,7 +172,7 @@ bool tell_rows(void *of, const char *name, void *to, void (*row)(void *, size_t)
   return true;
 }
 
-/// Fills the table of functions by which a library's code asks for attributes.
+/// Fills the table of functions through which a library's code requests attributes.
 AotAttrSource source_of(AotKernel::State &state) {
   AotAttrSource s{};
   s.of = &state;
@@ -232,7 +235,7 @@ AotKernel::AotKernel(std::string_view image, std::string path, std::string name,
 
 AotKernel::~AotKernel() {
   if (!state_->extra) return;
-  // while the library is loaded still: the destructor of the data is its code
+  // while the library is still loaded, because it contains the destructor of the data
   state_->api->destroy_data(state_->extra);
   state_->api->destroy(state_->extra);
 }
@@ -281,7 +284,7 @@ void AotKernel::run(std::span<const Tensor> inputs, std::span<const Tensor> outp
   s.prepare(a);
   std::vector<std::shared_ptr<Storage>> workspaces;
   for (size_t i = 0; i < s.api->workspace_count(s.extra); ++i) {
-    constexpr size_t unit = 512;  // kernels that ask for elements in place of bytes exist
+    constexpr size_t unit = 512;  // room for kernels that request elements instead of bytes
     size_t bytes = std::max(unit, (s.api->workspace(s.extra, i) + unit - 1) / unit * unit);
     workspaces.push_back(Storage::allocate(bytes));
     a.params.push_back(workspaces.back()->data());

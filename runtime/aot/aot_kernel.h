@@ -1,5 +1,5 @@
-// Kernels that users compiled ahead of time, by MindSpore's C interface: one function per operator, with
-// optional functions beside it that prepare it and infer its outputs. Compiles nothing.
+// Kernels that users compiled ahead of time, by MindSpore's C interface. Each operator has one function, and
+// optional functions that prepare it and infer its outputs. Compiles nothing.
 #pragma once
 
 #include <mutex>
@@ -13,19 +13,20 @@ namespace kw {
 
 class AotKernel {
  public:
-  /// The function `name` of a library, with the attributes that it may ask for. `image` holds the bytes of
-  /// the library, which messages call `path`; without them the file of this path is loaded. Throws OpError in
-  /// MindSpore's words when the file or the function is missing.
+  /// Opens the function `name` of a library, with the attributes that it may request. `image` holds the bytes
+  /// of the library, which messages call `path`; if it is empty, the file at `path` is loaded. Throws OpError
+  /// in MindSpore's words if the file or the function is missing.
   AotKernel(std::string_view image, std::string path, std::string name, Attrs attrs);
   AotKernel(const AotKernel &) = delete;
   ~AotKernel();
 
   bool infers_shapes() const;
   bool infers_types() const;
-  /// Shapes of the outputs by the library's own function; `several`: it returns one per output.
+  /// Returns the shapes of the outputs, by the library's own function. `several`: it returns one shape per
+  /// output.
   std::vector<std::vector<int64_t>> infer_shapes(std::span<const Tensor> inputs, bool several);
   std::vector<DType> infer_types(std::span<const Tensor> inputs, bool several);
-  /// Runs the kernel on row-major tensors. Throws OpError when it returns another value than 0 or throws.
+  /// Runs the kernel on row-major tensors. Throws OpError if it throws or returns a value other than 0.
   void run(std::span<const Tensor> inputs, std::span<const Tensor> outputs);
 
   struct State;

@@ -1,5 +1,5 @@
-// A library may have hundreds of megabytes: only its headers and the names are read. Offsets that the file
-// tells may lie outside of it, where nothing is read.
+// Reads only the headers and the names, because a library may have hundreds of megabytes. An offset in the
+// file may point outside of it; then nothing is read.
 #include "runtime/aot/elf_sections.h"
 
 #include <elf.h>
@@ -12,7 +12,7 @@ namespace kw {
 
 namespace {
 
-/// A structure at an offset of the file; false where the file ends before it does.
+/// Reads a structure at an offset of the file. Returns false if the file ends before the structure does.
 template <class T>
 bool read_at(std::ifstream &file, uint64_t offset, T &out) {
   file.clear();
@@ -20,7 +20,7 @@ bool read_at(std::ifstream &file, uint64_t offset, T &out) {
   return bool(file.read(reinterpret_cast<char *>(&out), sizeof(T)));
 }
 
-/// Whether these characters and a zero stand at an offset.
+/// Returns whether these characters and a zero are at an offset.
 bool has_text_at(std::ifstream &file, uint64_t offset, std::string_view text) {
   file.clear();
   file.seekg(static_cast<std::streamoff>(offset));

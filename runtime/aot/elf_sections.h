@@ -1,5 +1,5 @@
-// The names of the sections of an ELF file: what a library holds, asked before it is loaded. Reads the file
-// itself; loads nothing.
+// The names of the sections of an ELF file, to inspect a library before it is loaded. Reads the file itself;
+// loads nothing.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace kw {
 
-/// Returns whether the file is ELF of 64 bits and has a section of that name; false for files that cannot be
-/// read, of which the loader says more.
+/// Returns whether the file is 64-bit ELF and has a section of that name. Returns false for files that cannot
+/// be read, because the loader then gives a better error.
 bool has_section(const std::string &path, std::string_view name);
 
 }  // namespace kw

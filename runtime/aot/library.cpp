@@ -1,4 +1,4 @@
-// dlopen and the registry.
+// Loads libraries with dlopen and registers their operators.
 #include "runtime/aot/library.h"
 
 #include <dlfcn.h>
@@ -24,17 +24,17 @@ namespace kw {
 
 namespace {
 
-/// What the loader says, of a file by the name that its user knows.
+/// Returns the loader's message, with the name by which the user knows the file.
 std::string loader_error(const std::string &path, const std::string &shown) {
   const char *said = dlerror();
   std::string text = said ? said : cat(shown, ": the loader does not say why");
   return text.starts_with(path) ? shown + text.substr(path.size()) : text;
 }
 
-/// A file in memory that nobody can change, or else a file in the folder for temporary files that has lost
-/// its name.
+/// Writes the bytes to a sealed file in memory or, if there is none, to an unlinked file in the folder for
+/// temporary files. Returns its descriptor.
 int write_image(std::string_view image) {
-  constexpr unsigned executable = 0x10;  // MFD_EXEC, which systems before Linux 6.3 do not know
+  constexpr unsigned executable = 0x10;  // MFD_EXEC, unknown to systems before Linux 6.3
   int file = ::memfd_create("kernelwright", MFD_CLOEXEC | MFD_ALLOW_SEALING | executable);
   if (file < 0) file = ::memfd_create("kernelwright", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   bool in_memory = file >= 0;
@@ -54,8 +54,8 @@ int write_image(std::string_view image) {
   return file;
 }
 
-/// The same file by a number whose name the loader does not know: it takes files of one name for one library,
-/// and a program may have closed the file of a library that is loaded still.
+/// Duplicates the file to a descriptor whose name is new to the loader. The loader treats files of one name
+/// as one library, and a program may have closed the file of a library that is still loaded.
 int name_image(int file) {
   while (void *other = dlopen(cat("/proc/self/fd/", file).c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
     dlclose(other);
@@ -67,14 +67,14 @@ int name_image(int file) {
   return file;
 }
 
-/// Where an address lies: in the segments of a library, in code of it, or elsewhere.
+/// The location of an address: in the segments of a library, in its code, or elsewhere.
 struct Place {
   void *address;
   link_map *library = nullptr;
   bool is_inside = false, is_code = false;
 };
 
-/// Visitor of dl_iterate_phdr: looks for the address in the segments of the library and stops there.
+/// Visitor of dl_iterate_phdr: searches the segments of the library for the address and stops there.
 int look_for(dl_phdr_info *info, size_t, void *of) {
   auto &place = *static_cast<Place *>(of);
   if (info->dlpi_addr != place.library->l_addr || std::strcmp(info->dlpi_name, place.library->l_name) != 0)
@@ -90,7 +90,7 @@ int look_for(dl_phdr_info *info, size_t, void *of) {
   return 1;
 }
 
-/// A function of the library, which stays loaded as long as anything holds the function.
+/// Wraps a function of the library, so that the library stays loaded while the function is held.
 template <class R, class... Args>
 void hold(const std::shared_ptr<Library> &library, std::function<R(Args...)> &f) {
   if (!f) return;
@@ -110,11 +110,11 @@ void hold_all(const std::shared_ptr<Library> &library, Registration &rows) {
 }  // namespace
 
 std::shared_ptr<Library> Library::load(const std::string &path, const std::string &shown) {
-  // without a device its functions return as if all was well and compute nothing
+  // without a device its functions return success and compute nothing
   if (has_section(path, ".nv_fatbin"))
     throw OpError(OpError::Kind::device,
                   cat(shown, " holds CUDA code and there is no CUDA device that runs it"));
-  static std::mutex mutex;  // what is pending after a load was declared by that library
+  static std::mutex mutex;  // one load at a time: rows pending after a load come from that library
   std::unique_lock lock(mutex);
   void *handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   std::string problem = handle ? "" : loader_error(path, shown);
@@ -128,14 +128,14 @@ std::shared_ptr<Library> Library::load(const std::string &path, const std::strin
 }
 
 std::shared_ptr<Library> Library::open(const std::string &path) {
-  // a name without a folder would be searched for among the system's libraries
+  // a name without a folder would be searched among the system's libraries
   std::string file = path.find('/') == std::string::npos ? cat("./", path) : path;
   return load(file, file);
 }
 
 std::shared_ptr<Library> Library::open_image(std::string_view image, const std::string &shown) {
   static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<Library>> loaded;  // by contents
+  static std::map<std::string, std::weak_ptr<Library>> loaded;  // by contents of the file
   std::scoped_lock lock(mutex);
   std::erase_if(loaded, [](const auto &l) { return l.second.expired(); });
   std::weak_ptr<Library> &known = loaded[hash_bytes(image).text()];
@@ -155,7 +155,7 @@ std::shared_ptr<Library> Library::open_image(std::string_view image, const std::
 Library::~Library() { dlclose(handle_); }
 
 std::string Library::problem_of(const char *symbol) const {
-  // drops what an earlier call left, so that the message is about this one
+  // clears the error of an earlier call, so that the message is about this one
   dlerror();
   Place found{dlsym(handle_, symbol)};
   if (!found.address) return loader_error(path_, shown_);

@@ -1,6 +1,6 @@
-// Libraries that a user compiled: opened, their symbols found, and the operators that their static
-// initialisers declare taken into the registry. A library is unloaded when neither its object nor an operator
-// of it is held any more.
+// Libraries that a user compiled: opens them, finds their symbols, and registers the operators that their
+// static initializers declare. A library is unloaded when neither its object nor any of its operators is
+// held.
 #pragma once
 
 #include <memory>
@@ -11,18 +11,18 @@ namespace kw {
 
 class Library {
  public:
-  /// Opens a file, and commits what it registers; throws OpError with what the loader or the registry says,
-  /// and then nothing is registered.
+  /// Opens a file and registers its operators. Throws OpError with the message of the loader or the registry;
+  /// then nothing is registered.
   static std::shared_ptr<Library> open(const std::string &path);
-  /// The same for the bytes of a file, which messages call `shown`; nobody can change what is loaded. Bytes
-  /// that are loaded already give the library that is there.
+  /// Opens a library from the bytes of a file, which messages call `shown`, so that no process can change
+  /// what is loaded. Bytes that are already loaded give the existing library.
   static std::shared_ptr<Library> open_image(std::string_view image, const std::string &shown);
   Library(const Library &) = delete;
   ~Library();
 
-  /// Null when the library itself defines no such function.
+  /// Returns a function of the library; null if the library itself does not define it.
   void *find(const char *symbol) const;
-  /// Throws OpError when the library itself defines no such function.
+  /// Returns a function of the library; throws OpError if the library itself does not define it.
   void *need(const char *symbol) const;
 
  private:

@@ -9,7 +9,7 @@ namespace kw {
 
 namespace {
 
-/// The type of the elements of a list, or nothing for other types.
+/// Returns the type of the elements of a list; nothing for other types.
 std::optional<AttrType> element_type(AttrType t) {
   switch (t) {
     case AttrType::integers: return AttrType::integer;
@@ -56,9 +56,10 @@ std::string_view attr_type_name(AttrType t) {
   return "";
 }
 
-/// A bool is no int here: each alternative of the variant is a type of its own.
+/// Converts an attribute in place. A bool is not an int here, because each alternative of the variant is a
+/// separate type.
 bool convert_attr(Attr &a, AttrType t) {
-  // a value that is no list counts as a list of one: `stride=2` serves where [2] is declared
+  // a value that is not a list counts as a list of one: `stride=2` is valid where [2] is declared
   if (auto element = element_type(t)) {
     if (!a.as<std::vector<Attr>>()) a = Attr(std::vector<Attr>{a});
     auto &items = std::get<std::vector<Attr>>(a.value);

@@ -1,5 +1,5 @@
-// Attributes of operators: constants of a call that are no tensors, and the types that they are declared
-// with. Knows no operators.
+// Attributes of operators: constants of a call that are not tensors, and their declared types. Knows no
+// operators.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace kw {
 
-/// None, a truth value, a number, text, a dtype, or a list of attributes.
+/// An attribute value: None, a truth value, a number, text, a dtype, or a list of attributes.
 struct Attr {
   std::variant<std::monostate, bool, int64_t, double, std::string, DType, std::vector<Attr>> value;
 
@@ -40,16 +40,16 @@ struct Attr {
   friend bool operator==(const Attr &, const Attr &) = default;
 };
 
-/// By name, in the order of the operator's declaration.
+/// Attributes by name, in the order of the operator's declaration.
 using Attrs = std::vector<std::pair<std::string, Attr>>;
 
 /// Returns the attribute of this name, owned by `attrs`; null if there is none.
 const Attr *find_attr(const Attrs &attrs, std::string_view name);
 
-/// As Python writes it: `True`, `0.5`, `'same'`, `[1, 2]`, `float32`.
+/// Returns the attribute as Python writes it: `True`, `0.5`, `'same'`, `[1, 2]`, `float32`.
 std::string attr_text(const Attr &a);
 
-/// What values an attribute takes; `any` leaves it open.
+/// The declared type of an attribute; `any` accepts all values.
 enum class AttrType : uint8_t {
   any,
   boolean,
@@ -64,7 +64,7 @@ enum class AttrType : uint8_t {
 };
 std::string_view attr_type_name(AttrType t);  ///< "bool", "int", "float", "str", "dtype", "list of int", …
 
-/// The value as one of this type: an int serves as a float, an int as a list of one. False when it is none.
+/// Converts the value to this type: an int becomes a float, an int a list of one. Returns false if it cannot.
 bool convert_attr(Attr &a, AttrType t);
 
 }  // namespace kw

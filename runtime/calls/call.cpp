@@ -11,11 +11,10 @@ namespace kw {
 
 namespace {
 
-/// The name of a dtype in a message; "any" for one that is left open.
+/// Returns the name of a dtype for a message; "any" for an open one.
 std::string dtype_text(std::optional<DType> t) { return t ? std::string(numpy_name(*t)) : "any"; }
 
-/// Checks the number of tensors of each declared input. Throws OpError naming the first input that does not
-/// fit.
+/// Checks the number of tensors of each declared input. Throws OpError that names the first wrong input.
 void check_inputs(const OpCall &call) {
   const OpDef &def = call.op->def;
   size_t flat = 0;
@@ -40,8 +39,7 @@ void check_inputs(const OpCall &call) {
   }
 }
 
-/// Converts the attributes of a call, fills in defaults and brings them into the order of the declaration.
-/// Throws OpError.
+/// Converts the attributes of a call, fills in defaults and orders them as declared. Throws OpError.
 void check_attrs(OpCall &call) {
   const OpDef &def = call.op->def;
   if (def.attrs.empty() && call.attrs.empty()) return;
@@ -51,7 +49,7 @@ void check_attrs(OpCall &call) {
     if (!given && !declared.fallback)
       throw_type_error(cat("attribute '", declared.name, "' of ", def.name, " is missing"));
     Attr value = given ? *given : *declared.fallback;
-    // None passes where it is the declared default: the operator then decides itself
+    // None passes if it is the declared default, because the operator then decides itself
     bool left_open = value.is_none() && declared.fallback && declared.fallback->is_none();
     if (!left_open && !convert_attr(value, declared.type))
       throw_type_error(cat("attribute '", declared.name, "' of ", def.name, " must be ",
@@ -71,7 +69,7 @@ void check_attrs(OpCall &call) {
   call.attrs = std::move(ordered);
 }
 
-/// Why a kernel does not run a call, or "".
+/// Returns why a kernel cannot run a call, or "".
 std::string why_not(const KernelDef &k, const OpCall &call, std::span<const TensorType> outputs) {
   if (call.kind && *call.kind != k.kind)
     return cat("is no ", body_name(*call.kind), ", which the call asks for");
@@ -80,11 +78,11 @@ std::string why_not(const KernelDef &k, const OpCall &call, std::span<const Tens
   size_t inputs = call.inputs.size(), count = inputs + outputs.size();
   auto fits = [&](const DTypeRow &row) {
     for (size_t i = 0; i < std::min(count, row.size()); ++i) {
-      // an optional input that was left out has no dtype to compare
+      // an omitted optional input has no dtype to compare
       if (!row[i] || (i < inputs && !call.inputs[i])) continue;
       if (*row[i] != (i < inputs ? call.inputs[i].dtype() : outputs[i - inputs].dtype)) return false;
     }
-    // outputs that are not inferred are whatever the kernel makes
+    // outputs that are not inferred are decided by the kernel
     return outputs.empty() ? row.size() >= count : row.size() == count;
   };
   if (!k.rows.empty() && std::none_of(k.rows.begin(), k.rows.end(), fits)) {
@@ -100,13 +98,13 @@ std::string why_not(const KernelDef &k, const OpCall &call, std::span<const Tens
   return {};
 }
 
-/// Names a kernel in a message: its kind and the place of its definition.
+/// Returns how a message names a kernel: its kind and the place of its definition.
 std::string kernel_text(const KernelDef &k) {
   return cat(body_name(k.kind), k.source.empty() ? "" : cat(" (", k.source, ")"));
 }
 
-/// Compares what a kernel made with what the operator inferred, or with the number of declared outputs. A
-/// wrong kernel is thus found at its own call. Throws OpError.
+/// Compares the outputs of a kernel with the inferred types, or with the number of declared outputs. So a
+/// wrong kernel is found at its own call. Throws OpError.
 void check_outputs(const OpCall &call, const KernelDef &k, std::span<const TensorType> types,
                    const std::vector<Tensor> &outputs) {
   const OpDef &def = call.op->def;
@@ -149,7 +147,7 @@ const KernelDef &resolve_kernel(const OpCall &call, std::span<const TensorType> 
       table += cat("\n  ", kernel_text(k), " ", why);
       continue;
     }
-    // a rival is as good as the best one; a better kernel found later settles the tie
+    // a rival ranks equal to the best one; a better kernel found later settles the tie
     if (!best || before(k, *best))
       best = &k, rival = nullptr;
     else if (!before(*best, k))
@@ -174,11 +172,11 @@ std::vector<Tensor> call_op(OpCall call) {
   if (call.op->def.infer) types = call.op->def.infer(call);
   const KernelDef &kernel = resolve_kernel(call, types);
   bool recorded = is_recorded(call);
-  // counted before the run, so that record() can tell which inputs the kernel wrote
+  // counted before the run, so that record() can detect which inputs the kernel wrote
   std::vector<uint64_t> writes = recorded ? count_writes(call.inputs) : std::vector<uint64_t>();
   std::vector<Tensor> outputs;
   {
-    GradModeGuard off(false);  // what a kernel calls is a part of it
+    GradModeGuard off(false);  // calls made by a kernel are part of it
     outputs = kernel.run(call, types);
   }
   check_outputs(call, kernel, types, outputs);
@@ -188,7 +186,7 @@ std::vector<Tensor> call_op(OpCall call) {
 
 std::vector<Tensor> call_op(std::string_view name, std::vector<Tensor> inputs, Attrs attrs) {
   OpCall call{registry().need(name), std::move(inputs), std::move(attrs)};
-  // a single dynamic input takes all tensors; with other inputs beside it the caller has to give the counts
+  // a single dynamic input takes all tensors; with other inputs the caller must give the counts
   for (const OpInput &i : call.op->def.inputs)
     if (i.arity == Arity::dynamic && call.op->def.inputs.size() == 1)
       call.counts = {static_cast<uint32_t>(call.inputs.size())};

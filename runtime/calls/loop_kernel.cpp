@@ -1,4 +1,4 @@
-// Operands → words, extents, strides and pointers → a version → a run → results.
+// Operands → words, extents, strides and pointers → a specialization → a run → results.
 #include "runtime/calls/loop_kernel.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace kw {
 
-/// One call.
+/// One call of the kernel.
 struct LoopKernel::Call : OperandWords {
   explicit Call(std::span<const Operand> operands) : OperandWords(operands), operands(operands) {}
   std::span<const Operand> operands;
@@ -20,7 +20,7 @@ struct LoopKernel::Call : OperandWords {
   const Tensor &tensor(size_t i) const { return std::get<Tensor>(operands[i]); }
 };
 
-/// Appends one tensor. Only strides that its stride class leaves open are passed to the kernel.
+/// Appends one tensor. Only strides that its stride class does not determine are passed to the kernel.
 void OperandWords::add(const Tensor &t) {
   StrideClass c = t.stride_class();
   words.push_back(argument_word(ArgKind::tensor, t.dtype(), t.rank(), c));
@@ -68,7 +68,7 @@ std::vector<Tensor> make_outputs(const LoadedKernel &kernel, std::span<const int
   return outputs;
 }
 
-/// What a kernel returns: outputs, and arguments that it changed.
+/// Returns the results of a kernel: outputs, and arguments that it changed.
 static std::vector<Tensor> pick_results(const Artifact &a, const std::vector<Tensor> &outputs,
                                         std::span<const Operand> operands) {
   std::vector<Tensor> results;
@@ -84,8 +84,8 @@ static std::vector<Tensor> pick_results(const Artifact &a, const std::vector<Ten
 
 namespace {
 
-/// Whether two elements may share memory: sorted by stride, each dimension must step over all that the
-/// smaller ones reach.
+/// Returns whether two elements of a tensor may share memory. Sorted by stride, each dimension must step over
+/// the range of all smaller ones.
 bool may_overlap_itself(const Tensor &t) {
   std::vector<std::pair<int64_t, int64_t>> dims;  // (stride, extent)
   for (size_t d = 0; d < t.rank(); ++d)
@@ -97,8 +97,8 @@ bool may_overlap_itself(const Tensor &t) {
   return !nested && t.size() != 0;
 }
 
-/// Returns whether the address ranges of two tensors intersect. The answer is conservative: interleaved
-/// views meet without sharing an element.
+/// Returns whether the address ranges of two tensors intersect. The answer is conservative: interleaved views
+/// intersect without sharing an element.
 bool meet(const Tensor &a, const Tensor &b) {
   auto x = a.address_range(), y = b.address_range();
   return !x.empty() && !y.empty() && x.data() < y.data() + y.size() && y.data() < x.data() + x.size();
@@ -123,8 +123,8 @@ std::shared_ptr<const LoadedKernel> LoopKernel::obtain(const Request &r, std::un
   return std::move(made.kernel);
 }
 
-/// Returns the version for the types of a call, compiled if there is none. References stay valid: versions
-/// are never removed.
+/// Returns the specialization for the types of a call; compiles it if there is none. References stay valid:
+/// specializations are never removed.
 LoopKernel::Known &LoopKernel::find_version(const Call &call, std::unique_lock<std::mutex> &lock) {
   auto known = [&]() -> Known * {
     for (const auto &v : versions_)
@@ -142,13 +142,13 @@ LoopKernel::Known &LoopKernel::find_version(const Call &call, std::unique_lock<s
   set_present_target(v->request);
   v->main = obtain(v->request, lock);
   for (const ParamRecord &p : v->main->artifact().params) v->has_inout |= p.mode == ParamMode::inout;
-  // obtain() gives up the lock while it compiles, so another thread may have added the same version
+  // obtain() releases the lock while it compiles, so another thread may have added the same specialization
   if (Known *made_meanwhile = known()) return *made_meanwhile;
   return *versions_.emplace_back(std::move(v));
 }
 
 /// Throws OpError for a written argument that is read-only or overlaps itself. Sets `call.overlaps` if it
-/// meets another argument.
+/// intersects another argument.
 void LoopKernel::check_written(const Known &v, Call &call) const {
   for (const ParamRecord &p : v.main->artifact().params) {
     if (p.mode != ParamMode::inout) continue;
@@ -166,15 +166,15 @@ void LoopKernel::check_written(const Known &v, Call &call) const {
   }
 }
 
-/// Chooses the body for a call and copies what the run needs, so that the run itself needs no lock. Throws
-/// ResolvedError if the entry program refuses the shapes.
+/// Chooses the body for a call and copies the data that the run needs, so that the run itself needs no lock.
+/// Throws ResolvedError if the entry program refuses the shapes.
 LoopKernel::Entry LoopKernel::enter_call(Known &v, const Call &call, std::unique_lock<std::mutex> &lock) {
   auto need_plain = [&] {
     if (!v.plain) v.plain = obtain(v.request_of(Body::plain), lock);
     return true;
   };
   Resolved error;
-  if (call.overlaps) {  // serial and in source order, whatever the memory
+  if (call.overlaps) {  // runs serially and in source order, even if no element is shared
     if (!v.overlapping) v.overlapping = obtain(v.request_of(Body::overlapping), lock);
     EntryResult r;
     if (!enter(*v.overlapping, call.sizes(), r, error)) throw ResolvedError({error});
@@ -212,7 +212,7 @@ std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands) {
   call.extents.append(call.strides);
   RunResult r = run_by_runner(*entry.kernel, entry.work,
                               {call.data.data(), call.extents.data(), call.scalars.data(), entry.workspace});
-  // before the status is looked at: a run that failed may have written some elements
+  // before the status is tested, because a failed run may have written some elements
   for (const ParamRecord &p : entry.kernel->artifact().params)
     if (p.mode == ParamMode::inout) call.tensor(static_cast<size_t>(p.arg)).storage().note_write();
   if (r.status == 1) throw ResolvedError({fault_error(*entry.kernel, call.extents, r.fault)});

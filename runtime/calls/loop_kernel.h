@@ -1,5 +1,5 @@
-// A kernel given as text, called with tensors from C++: compiled at its first call for each signature,
-// through the cache, checked and run as a kernel of Python is. Reads no Python objects.
+// A kernel given as text and called with tensors from C++. It is compiled at its first call for each
+// signature, through the cache, and checked and run like a kernel of Python. Reads no Python objects.
 #pragma once
 
 #include <mutex>
@@ -13,10 +13,10 @@
 
 namespace kw {
 
-/// An argument: a tensor, or a number that is weak as Python's are (language.md 2).
+/// An argument: a tensor, or a number, which is weak as in Python (language.md 2).
 using Operand = std::variant<Tensor, bool, int64_t, double>;
 
-/// At most `max_args` operands taken apart in the order of the ABI.
+/// At most `max_args` operands, split into the lists of the ABI.
 struct OperandWords {
   FixedList<uint16_t, max_args> words;
   FixedList<void *, max_args + max_outputs> data;
@@ -32,19 +32,19 @@ struct OperandWords {
   void add(const Tensor &t);
 };
 
-/// New tensors for the outputs of a kernel, in their order, whose pointers go to the end of `call.data`.
+/// Makes tensors for the outputs of a kernel, in their order, and appends their pointers to `call.data`.
 std::vector<Tensor> make_outputs(const LoadedKernel &kernel, std::span<const int64_t> out_extents,
                                  OperandWords &call);
 
-/// One kernel given as text, with a version for each signature it was called with. Versions live as long as
-/// the kernel.
+/// One kernel given as text, with one specialization per signature of its calls. Specializations live as long
+/// as the kernel.
 class LoopKernel {
  public:
-  /// `text` is one `def`, which `name` is the name of; `path` is where errors say that it stands.
+  /// `text` is one `def` of the function `name`; errors give `path` as its location.
   LoopKernel(std::string name, std::string text, std::string path, CodegenOptions options = {});
 
-  /// What the kernel returns: new tensors, or arguments that it changed. In any number of threads. Throws
-  /// ResolvedError for what the language, the types or the run refuse, OpError for wrong arguments, and
+  /// Runs the kernel and returns its results: new tensors, or arguments that it changed. Thread-safe. Throws
+  /// ResolvedError for errors of the language, the types or the run, OpError for wrong arguments, and
   /// std::bad_alloc.
   std::vector<Tensor> operator()(std::span<const Operand> operands);
   std::vector<Tensor> operator()(std::initializer_list<Operand> operands) {
@@ -58,19 +58,19 @@ class LoopKernel {
   struct Call;
   struct Known : Version {
     std::vector<uint16_t> words;
-    uint8_t mode = 0;  ///< execution_mode() that it is for
+    uint8_t mode = 0;  ///< the execution_mode() for which it was compiled
   };
-  /// What a run needs of a version, taken while the lock is held.
+  /// The parts of a specialization that a run needs, copied while the lock is held.
   struct Entry {
     std::shared_ptr<const LoadedKernel> kernel;
     std::vector<int64_t> out_extents;
     int64_t workspace = 0, work = 0;
   };
 
-  /// The call itself; operator() adds the path of the text to its errors.
+  /// Runs the call; operator() adds the path of the text to its errors.
   std::vector<Tensor> run(std::span<const Operand> operands);
   Known &find_version(const Call &call, std::unique_lock<std::mutex> &lock);
-  /// Finds or compiles one body with `lock` released meanwhile. Throws ResolvedError and std::bad_alloc.
+  /// Finds or compiles one body; `lock` is released meanwhile. Throws ResolvedError and std::bad_alloc.
   std::shared_ptr<const LoadedKernel> obtain(const Request &r, std::unique_lock<std::mutex> &lock);
   Entry enter_call(Known &v, const Call &call, std::unique_lock<std::mutex> &lock);
   void check_written(const Known &v, Call &call) const;
@@ -78,7 +78,7 @@ class LoopKernel {
   std::string name_;
   SourceText source_;
   CodegenOptions options_;
-  std::mutex mutex_;  // of what follows; compilations run without it
+  std::mutex mutex_;  // guards the members below; compilations run without it
   std::optional<size_t> parameters_;
   std::vector<std::unique_ptr<Known>> versions_;
   SingleFlight compiler_;

@@ -1,4 +1,4 @@
-// Checks of registrations; the tables.
+// Checks of registrations, and the tables of operators.
 #include "runtime/calls/registry.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace kw {
 
 namespace {
 
-/// Collects what is wrong with the rows of one registration.
+/// Collects the errors in the rows of one registration.
 class Faults {
  public:
   void add(std::string fault) { faults_.push_back(std::move(fault)); }
@@ -25,7 +25,7 @@ class Faults {
   std::vector<std::string> faults_;
 };
 
-/// The place of a definition in parentheses, for the end of a phrase.
+/// Returns the place of a definition in parentheses, for the end of a phrase.
 std::string from(const std::string &source) { return source.empty() ? "" : cat(" (", source, ")"); }
 
 /// Returns whether `s` is an identifier of letters, digits and underscores.
@@ -35,7 +35,7 @@ bool is_name(std::string_view s) {
          !std::isdigit(static_cast<unsigned char>(s[0]));
 }
 
-/// Notes names that are malformed or declared twice, and defaults of another type than their attribute.
+/// Adds faults for malformed or duplicate names, and for defaults of another type than their attribute.
 void check_names(const OpDef &op, Faults &faults) {
   size_t colons = op.name.find("::");
   if (colons == std::string::npos || !is_name(std::string_view(op.name).substr(0, colons)) ||
@@ -58,7 +58,7 @@ void check_names(const OpDef &op, Faults &faults) {
   }
 }
 
-/// Notes what does not fit between a kernel and its operator: dtype rows, and outputs that are inputs in
+/// Adds faults where a kernel does not fit its operator: its dtype rows, and its outputs that are inputs in
 /// place.
 void check_kernel(const OpDef &op, const KernelDef &k, Faults &faults) {
   std::string what = cat("kernel ", body_name(k.kind), " of '", op.name, "'", from(k.source), ": ");
@@ -79,7 +79,7 @@ void check_kernel(const OpDef &op, const KernelDef &k, Faults &faults) {
   }
 }
 
-/// Notes a gradient whose kind and code contradict each other.
+/// Adds a fault for a gradient whose kind and code contradict each other.
 void check_grad(const GradDef &g, Faults &faults) {
   if ((g.kind == GradKind::none) != !g.run)
     faults.add(cat("gradient of '", g.op, "'", from(g.source), ": ",
@@ -101,7 +101,8 @@ std::string_view grad_name(GradKind k) {
 }
 
 void Registry::commit(Registration rows) {
-  // what goes may run a user's code, which may call the registry: it goes after the lock
+  // destroying replaced operators may run user code, which may call the registry: they are destroyed after
+  // the lock
   std::vector<std::shared_ptr<const Operator>> replaced;
   std::map<std::string, Operator, std::less<>> changed;
   std::scoped_lock lock(mutex_);
@@ -116,8 +117,8 @@ void Registry::commit(Registration rows) {
     std::string name = op.name;
     changed.try_emplace(std::move(name), Operator{std::move(op), {}, {}});
   }
-  // Operators are immutable: the first row for a known one copies it into `changed`. The table is not
-  // touched until all rows are checked.
+  // Operators are immutable: the first row for a known operator copies it into `changed`. The table stays
+  // unchanged until all rows are checked.
   auto find_op = [&](const std::string &name) -> Operator * {
     if (auto found = changed.find(name); found != changed.end()) return &found->second;
     auto known = ops_.find(name);
@@ -143,14 +144,14 @@ void Registry::commit(Registration rows) {
     else
       op->grad = std::move(g);
   }
-  // all rows were checked, so one error lists every fault; from here on the table changes
+  // all rows were checked, so one error lists every fault; the table changes only after this
   faults.throw_if_any();
   for (auto &[name, op] : changed)
     replaced.push_back(std::exchange(ops_[name], std::make_shared<const Operator>(std::move(op))));
 }
 
 bool Registry::remove(std::string_view name) {
-  std::shared_ptr<const Operator> removed;  // as in commit
+  std::shared_ptr<const Operator> removed;  // destroyed after the lock, as in commit
   std::scoped_lock lock(mutex_);
   auto found = ops_.find(name);
   if (found == ops_.end()) return false;
@@ -186,7 +187,8 @@ std::vector<std::string> Registry::names() const {
 
 namespace {
 
-/// Rows that static initialisers declared and nobody has taken; `out_of_memory` if some of them were lost.
+/// Rows that static initializers declared and that are not yet taken. `out_of_memory` is set if some were
+/// lost.
 struct Pending {
   std::mutex mutex;
   Registration rows;
@@ -194,7 +196,7 @@ struct Pending {
 };
 
 Pending &pending() {
-  static Pending *const list = new Pending;  // for static initialisers and destructors in any order
+  static Pending *const list = new Pending;  // never destroyed: initializers run in any order
   return *list;
 }
 
@@ -208,7 +210,7 @@ void add_pending(Registration rows) noexcept {
     for (KernelDef &k : rows.kernels) p.rows.kernels.push_back(std::move(k));
     for (GradDef &g : rows.grads) p.rows.grads.push_back(std::move(g));
   } catch (...) {
-    // static initialisers must not throw: take_pending reports the loss
+    // static initializers must not throw, so take_pending reports the loss
     p.out_of_memory = true;
   }
 }

@@ -1,4 +1,4 @@
-// Nodes, and the way back through them.
+// Nodes of recorded calls, and the backward pass through them.
 #include "runtime/calls/tape.h"
 
 #include <algorithm>
@@ -13,12 +13,13 @@ namespace kw {
 
 namespace {
 
-/// Of this thread. It is asked several times in each call, and asking is quick since it has no destructor.
+/// The state of this thread. It is read several times in each call. Reads are fast because it has no
+/// destructor.
 constinit thread_local GradMode state{};
-thread_local std::shared_ptr<Tape> newest;  ///< keeps those of this thread alive, for set_recording alone
+thread_local std::shared_ptr<Tape> newest;  ///< owns the tapes of this thread; only set_recording uses it
 std::atomic<uint64_t> next_number{1};
 
-/// Returns whether nothing can be differentiated through the operator, by default or by declaration.
+/// Returns whether the operator has no gradient, by default or by declaration.
 bool has_no_gradient(const Operator &op) { return !op.grad || op.grad->kind == GradKind::none; }
 
 /// Returns the declared name of the tensor at position `flat` of a call; tensors of a dynamic input share
@@ -33,8 +34,8 @@ std::string input_name(const OpCall &call, size_t flat) {
   return cat(flat);
 }
 
-/// Refuses a tensor whose memory another tensor over it was used to write: what it holds is no longer what
-/// its node made.
+/// Throws OpError if the memory of a tensor was written through another tensor: it no longer holds the output
+/// of its node.
 void check_fresh(const Tensor &t, uint64_t writes) {
   if (t.history() && t.history().writes != writes)
     throw_runtime_error(
@@ -49,8 +50,8 @@ void check_fresh(const Tensor &t, uint64_t writes) {
                           op.def.source.empty() ? "" : cat(" (", op.def.source, ")"), " ", why));
 }
 
-/// Throws OpError if the kernel wrote an input, or anybody wrote memory after the call that the gradient
-/// reads.
+/// Throws OpError if the kernel wrote an input, or if memory that the gradient reads was written after the
+/// call.
 void check_unwritten(const Node &n) {
   const Operator &op = *n.call.op;
   if (!n.written.empty())
@@ -65,7 +66,7 @@ void check_unwritten(const Node &n) {
       refuse(op, cat("cannot be computed: output ", i, " was written after the call"));
 }
 
-/// Throws OpError unless a gradient has one value per input, each none or of the dtype and shape of that
+/// Throws OpError unless a gradient has one value per input, each empty or of the dtype and shape of that
 /// input.
 void check_gradients(const Node &n, const std::vector<Tensor> &found) {
   const Operator &op = *n.call.op;
@@ -84,7 +85,8 @@ void check_gradients(const Node &n, const std::vector<Tensor> &found) {
   }
 }
 
-/// One way back: the nodes that lead from the outputs to what is wanted, and what has been collected.
+/// One backward pass: the nodes between the outputs and the requested tensors, and the gradients collected so
+/// far.
 class Backward {
  public:
   /// Collects the nodes that the outputs depend on, breadth first. Numbers of calls grow with time, so they
@@ -94,7 +96,7 @@ class Backward {
     order_.reserve(8);
     for (const Tensor &t : outputs) visit(t);
     for (size_t next = 0; next < states_.size(); ++next) {
-      const Node &n = *states_[next].node;  // stays where it is when states_ grows
+      const Node &n = *states_[next].node;  // a node does not move when states_ grows
       for (const Tensor &t : n.call.inputs) visit(t);
     }
     uint32_t count = 0;
@@ -106,7 +108,7 @@ class Backward {
     for (uint32_t i = 0; i < states_.size(); ++i) order_.push_back(i);
     std::sort(order_.begin(), order_.end(),
               [&](uint32_t a, uint32_t b) { return states_[a].node->number < states_[b].node->number; });
-    for (uint32_t at : order_)  // from the first call on
+    for (uint32_t at : order_)  // from the first call to the last
       for (const Tensor &t : states_[at].node->call.inputs) states_[at].is_needed |= t && leads_to_wanted(t);
   }
 
@@ -116,34 +118,34 @@ class Backward {
     sum = sum ? call_op("kw::add", {sum, std::move(gradient)})[0] : std::move(gradient);
   }
 
-  /// Visits the calls from the last to the first. All uses of an output have then added to its sum before
-  /// its own call is reached.
+  /// Visits the calls from the last to the first. So all uses of an output have added to its sum before its
+  /// own call is reached.
   void run() {
     for (auto at = order_.rbegin(); at != order_.rend(); ++at)
       if (states_[*at].is_needed) step(states_[*at]);
   }
 
-  /// What was collected; nothing where the outputs do not depend on it.
+  /// Returns the collected gradient; an empty Tensor if the outputs do not depend on the tensor.
   Tensor found(const Tensor &t) {
     const Sum *sum = sum_of(t);
     return sum ? sum->value : Tensor();
   }
-  /// Drops it.
+  /// Drops the collected gradients.
   void forget() { sums_.clear(); }
 
  private:
   struct NodeState {
     std::shared_ptr<Node> node;
-    bool is_needed = false;  ///< its inputs lead to what is wanted
+    bool is_needed = false;  ///< its inputs lead to a requested tensor
     uint32_t first_sum = 0;
   };
-  /// Of one output of a node.
+  /// The gradient collected for one output of a node.
   struct Sum {
     Tensor value{};
-    bool is_wanted = false;  ///< a gradient is asked by it
+    bool is_wanted = false;  ///< a gradient by this output is requested
   };
 
-  /// Adds the node of a tensor once; tensors without history lead nowhere.
+  /// Adds the node of a tensor once; tensors without history have none.
   void visit(const Tensor &t) {
     if (!t || !t.history()) return;
     if (numbers_.insert(t.history().node.get(), static_cast<uint32_t>(states_.size())))
@@ -160,13 +162,13 @@ class Backward {
     return stop ? &sums_[stop->first_sum + t.history().output] : nullptr;
   }
 
-  /// Returns whether a gradient is asked for by `t`, or by something that `t` was computed from.
+  /// Returns whether a gradient is requested for `t`, or for a tensor from which `t` was computed.
   bool leads_to_wanted(const Tensor &t) {
     const NodeState *stop = state_of(t);
     return stop && (stop->is_needed || sums_[stop->first_sum + t.history().output].is_wanted);
   }
 
-  /// Nothing is added to the sums afterwards; those that are not wanted are not kept.
+  /// Runs the gradient of one call. Its sums are complete; those that are not requested are dropped.
   void step(NodeState &stop) {
     const std::shared_ptr<Node> &n = stop.node;
     std::vector<Tensor> grads;
@@ -198,8 +200,8 @@ class Backward {
   }
 
   std::vector<NodeState> states_;
-  std::vector<Sum> sums_;        ///< those of each stop follow one another
-  std::vector<uint32_t> order_;  ///< of the calls
+  std::vector<Sum> sums_;        ///< the sums of each node are adjacent
+  std::vector<uint32_t> order_;  ///< order of the calls
   PointerMap<uint32_t> numbers_;
 };
 
@@ -213,7 +215,7 @@ std::optional<bool> set_recording(std::optional<bool> on) {
       chain = std::make_shared<Tape>(std::move(chain));
       now.recorder = chain.get();
     } else {
-      // what was never ended in it ends with it
+      // also ends the tapes that were begun inside this one and never ended
       for (bool is_last = false; !is_last; chain = std::move(chain->parent)) {
         is_last = chain.get() == now.recorder;
         chain->is_active.store(false, std::memory_order_relaxed);
@@ -240,7 +242,7 @@ static std::shared_ptr<const Tape> present_recorder() {
 }
 
 Node::~Node() {
-  // a long chain of calls ends one after the other, not one within the other
+  // frees a long chain of calls iteratively, because recursion could overflow the stack
   std::shared_ptr<Node> chain;
   auto take = [&](std::vector<Tensor> &tensors) {
     for (Tensor &t : tensors) {
@@ -260,7 +262,7 @@ Node::~Node() {
 
 Tensor make_variable(const Tensor &t) {
   static const auto &identity =
-      *new auto(registry().need("kw::identity"));  // for calls while the process ends
+      *new auto(registry().need("kw::identity"));  // never destroyed, for calls while the process ends
   auto node = make_in_buffer<Node>();
   node->call.op = identity;
   if (state.on && t.history()) {
@@ -316,7 +318,7 @@ void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     if (now[i] != writes[i]) node->written = input_name(call, i);
     if (call.inputs[i]) check_fresh(call.inputs[i], writes[i]);
-    // what it is now: a kernel that changes it in place later gives the tensor itself another history
+    // keeps its present history: a kernel that changes the tensor in place later gives it another one
     if (call.inputs[i]) call.inputs[i] = with_same_history(call.inputs[i]);
   }
   bool saves = call.op->grad && call.op->grad->saves_outputs;
@@ -327,7 +329,7 @@ void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_
     const Tensor &out = outputs[i];
     node->output_types.push_back({out.dtype(), out.shape()});
     if (saves) node->saved_outputs.push_back(out.detached());
-    // numbers that are no reals, of an operator without a gradient, do not change with its inputs
+    // non-float outputs of an operator without a gradient do not depend differentiably on its inputs
     if (is_float(out.dtype()) || !has_no_gradient(*call.op))
       out.set_history({node, i, out.storage().writes()});
   }
@@ -352,7 +354,7 @@ std::vector<Tensor> gradients(const std::vector<Tensor> &outputs, const std::vec
     if (seed && type_text(seed.dtype(), seed.shape()) != type_text(outputs[i].dtype(), outputs[i].shape()))
       throw_value_error(cat("the gradient for output ", i, " is ", type_text(seed.dtype(), seed.shape()),
                             ", but the output is ", type_text(outputs[i].dtype(), outputs[i].shape())));
-    if (!seed)  // which a gradient of this gradient goes through
+    if (!seed)  // recorded, because a gradient of this gradient goes through it
       seed = is_recording() ? call_op("kw::ones_like", {outputs[i]})[0]
                             : Tensor::ones(outputs[i].dtype(), outputs[i].shape());
     back.add(outputs[i], std::move(seed));
@@ -364,7 +366,7 @@ std::vector<Tensor> gradients(const std::vector<Tensor> &outputs, const std::vec
   back.forget();
   for (size_t i = 0; i < out.size(); ++i) {
     if (!out[i]) continue;
-    // a result may be a seed or a gradient that is used twice: a copy keeps writes to it from the others
+    // a result may be a seed or a gradient that is used twice: a copy protects the others from writes to it
     bool is_own = out[i].writable() && out[i].is_only_handle() && out[i].shared_storage().use_count() == 1;
     if (!is_own) out[i] = call_op("kw::identity", {out[i]})[0];
     if (!is_recording() && out[i].history()) out[i] = out[i].detached();

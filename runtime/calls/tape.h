@@ -1,7 +1,7 @@
-// Gradients of operator calls in reverse mode: calls on tensors that a gradient is asked for leave nodes, and
-// going back through them calls the operators' gradients, which are operator calls again. So any kernel may
-// take part in any gradient, and gradients of gradients are the same thing twice. One thread's calls know
-// nothing of another's.
+// Gradients of operator calls in reverse mode. Calls on tensors for which a gradient is requested record
+// nodes. The backward pass calls the gradients of the operators, which are operator calls again. So any
+// kernel can take part in any gradient, and gradients of gradients need no extra code. Threads record
+// independently.
 #pragma once
 
 #include <atomic>
@@ -11,27 +11,27 @@
 
 namespace kw {
 
-/// What a gradient gets to see: the forward call, its outputs, and what the result depends on them by. All
-/// are tensors with their history, so that the gradient can be differentiated.
+/// The arguments of a gradient: the forward call, its outputs, and the gradients of the result by these
+/// outputs. All tensors keep their history, so that the gradient itself can be differentiated.
 struct GradCall {
   const OpCall &call;
-  const std::vector<Tensor> &outputs;  ///< none each when the gradient does not save them
-  const std::vector<Tensor> &grads;    ///< one per output; zeros where the result does not depend on it
+  const std::vector<Tensor> &outputs;  ///< empty tensors if the gradient does not save them
+  const std::vector<Tensor> &grads;    ///< one per output; zeros if the result does not depend on it
 };
 
-/// A thread while it records calls for a gradient.
+/// A period in which a thread records calls for a gradient.
 struct Tape : std::enable_shared_from_this<Tape> {
   explicit Tape(std::shared_ptr<Tape> outer) : parent(std::move(outer)) {}
   std::thread::id thread = std::this_thread::get_id();
   std::atomic<bool> is_active{true};
-  std::shared_ptr<Tape> parent;  ///< the one that this thread began before
+  std::shared_ptr<Tape> parent;  ///< the tape that this thread began before this one
 };
 
-/// What a thread does with calls.
+/// The recording state of a thread.
 struct GradMode {
   bool on;
-  bool is_explicit;  ///< by set_recording
-  Tape *recorder;    ///< while set_recording has it record
+  bool is_explicit;  ///< set by set_recording
+  Tape *recorder;    ///< tape while set_recording is on
 };
 
 /// A recorded call.
@@ -40,18 +40,18 @@ struct Node {
   Node(const Node &) = delete;
   ~Node();
 
-  OpCall call;  ///< its inputs with their history
-  /// As far as the gradient saves them; without history, which would keep this node alive for ever.
+  OpCall call;  ///< the call; its inputs keep their history
+  /// The outputs, if the gradient saves them; without history, which would keep this node alive forever.
   std::vector<Tensor> saved_outputs;
   std::vector<TensorType> output_types;
-  std::vector<uint64_t> writes;  ///< into the memory of inputs, then outputs, when it was recorded
-  std::string written;           ///< an input that the kernel itself wrote, or ""
-  uint64_t number = 0;           ///< later calls have greater ones
+  std::vector<uint64_t> writes;  ///< count_writes of inputs, then outputs, when it was recorded
+  std::string written;           ///< name of an input that the kernel itself wrote, or ""
+  uint64_t number = 0;           ///< grows with time: later calls have greater numbers
   std::shared_ptr<const Tape> recorder{};
-  std::shared_ptr<Node> destruction_chain{};  ///< in the chain of its destructor
+  std::shared_ptr<Node> destruction_chain{};  ///< link in the list that its destructor unrolls
 };
 
-/// Whether calls of this thread are recorded while this lives.
+/// Turns recording on or off in this thread during its lifetime.
 class GradModeGuard {
  public:
   explicit GradModeGuard(bool on);
@@ -59,35 +59,35 @@ class GradModeGuard {
   GradModeGuard(const GradModeGuard &) = delete;
 
  private:
-  GradMode before_;  ///< its recorder is put by while this says no
+  GradMode before_;  ///< its recorder is restored if the guard turned recording off
   bool on_;
 };
 bool is_recording();
-/// The same for as long as nothing else says otherwise; returns what it was, none where nothing was said in
-/// this thread.
+/// Turns recording on or off in this thread until the next change. Without a value, turns it off with no
+/// explicit setting. Returns the previous explicit setting, or nothing.
 std::optional<bool> set_recording(std::optional<bool> on);
 
-/// The same elements as a tensor of its own, whose gradient can be asked for.
+/// Returns a new tensor with the same elements, for which a gradient can be requested.
 Tensor make_variable(const Tensor &t);
-/// Stands for a tensor as it is now, also when a kernel changes it in place later: what gradients are asked
-/// by.
+/// Returns a handle that keeps the present history of a tensor, even if a kernel changes the tensor in place
+/// later. Gradients are requested by it.
 Tensor with_same_history(const Tensor &t);
 
-/// Whether a call leaves a node: calls are recorded now, and an input has a history. Throws OpError in a
-/// thread in which nothing was said when another thread still records calls on an input: a gradient would
-/// lack this one.
+/// Returns whether a call is recorded: recording is on and an input has a history. Throws OpError if this
+/// thread made no setting while another thread still records calls on an input, because a gradient would miss
+/// this call.
 bool is_recorded(const OpCall &call);
-/// How often the memory of each tensor was written so far.
+/// Returns how often the memory of each tensor was written so far.
 std::vector<uint64_t> count_writes(const std::vector<Tensor> &tensors);
-/// Leaves the node of a call that was made, and gives the outputs their history. `writes`: count_writes of
-/// the inputs before the call. Outputs that are inputs, unchanged, become tensors of their own.
+/// Records the node of a finished call and gives the outputs their history. `writes`: count_writes of the
+/// inputs before the call. Outputs that are unchanged inputs become new tensors.
 void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_t> &writes);
 
-/// The gradients of the sum of outputs · seeds by each of `wrt`; none where the outputs do not depend on it.
-/// A seed that is none counts as ones. The calls are recorded when the thread records. Throws OpError: a
-/// tensor of `wrt` has no history, an operator on the way has no gradient, one returns the wrong number,
-/// shape or dtype of gradients, or memory that it saved was written since, or a seed is of another type than
-/// its output. What is found shares memory with nothing.
+/// Returns the gradients of the sum of outputs · seeds by each of `wrt`; an empty Tensor if the outputs do
+/// not depend on it. An empty seed counts as ones. The backward calls are recorded if the thread records.
+/// Results share no memory. Throws OpError in these cases: a tensor of `wrt` has no history; an operator on
+/// the path has no gradient, or one with a wrong number, shape or dtype; saved memory was written since; a
+/// seed has another type than its output.
 std::vector<Tensor> gradients(const std::vector<Tensor> &outputs, const std::vector<Tensor> &seeds,
                               const std::vector<Tensor> &wrt);
 

@@ -1,6 +1,5 @@
-// The processor's word for rounding and subnormal numbers, which belongs to a thread: what a thread that
-// helps another one must take over. Traps are left out: they change no result, and a helper has no handler
-// for them.
+// The processor's control word for rounding and subnormal numbers, one per thread. A thread that helps
+// another one must copy it. Traps are left out: they change no result, and a helper has no handler for them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace kw {
 
-/// Rounding and subnormals of this thread, with all traps masked and no flag raised.
+/// Returns the rounding and subnormal modes of this thread, with all traps masked and no flag raised.
 inline uint64_t float_control() noexcept {
 #if defined(__x86_64__)
   constexpr uint32_t traps = 0x1F80, flags = 0x3F;
@@ -26,7 +25,7 @@ inline uint64_t float_control() noexcept {
 #endif
 }
 
-/// Makes this thread compute like the one whose float_control gave `word`.
+/// Makes this thread compute like the thread whose float_control returned `word`.
 inline void set_float_control([[maybe_unused]] uint64_t word) noexcept {
 #if defined(__x86_64__)
   _mm_setcsr(static_cast<uint32_t>(word));

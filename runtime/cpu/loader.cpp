@@ -13,10 +13,10 @@ namespace kw {
 
 namespace {
 
-// Bytes of a loaded image. Chosen: far above any kernel, and in the reach of 32-bit relocations.
+// Bytes of a loaded image. Chosen: far above any kernel, and within the range of 32-bit relocations.
 constexpr size_t max_image = size_t{256} << 20;
 
-/// One load. Each step returns false after an error; later steps rely on what earlier ones checked.
+/// One load. Each step returns false after an error; later steps rely on the checks of earlier ones.
 class Loader {
  public:
   explicit Loader(std::string_view bytes) : bytes_(bytes) {}
@@ -46,8 +46,8 @@ class Loader {
     return false;
   }
 
-  /// Copies a structure at an offset of the file; nothing if the file ends before it does. The copy needs no
-  /// alignment.
+  /// Copies a structure at an offset of the file; returns nothing if the file ends before the structure does.
+  /// The copy needs no alignment.
   template <class T>
   std::optional<T> read(uint64_t offset) const {
     if (offset > bytes_.size() || sizeof(T) > bytes_.size() - offset) return std::nullopt;
@@ -55,7 +55,7 @@ class Loader {
     std::memcpy(&v, bytes_.data() + offset, sizeof(T));
     return v;
   }
-  /// Returns whether the contents of a section lie in the file; the subtraction avoids an overflow of the
+  /// Returns whether the contents of a section are inside the file; the subtraction avoids overflow of the
   /// sum.
   bool inside(const Elf64_Shdr &s) const {
     return s.sh_offset <= bytes_.size() && s.sh_size <= bytes_.size() - s.sh_offset;
@@ -104,7 +104,7 @@ class Loader {
     return true;
   }
 
-  /// Copies the contents of the placed sections. NOBITS sections stay as the mapping is: zeros.
+  /// Copies the contents of the placed sections. NOBITS sections remain zeros, as the mapping is.
   bool copy() {
     for (size_t i = 0; i < sections_.size(); ++i)
       if (offsets_[i] != SIZE_MAX && sections_[i].sh_type != SHT_NOBITS)
@@ -134,7 +134,7 @@ class Loader {
     const char *begin = bytes_.data() + names_->sh_offset + s.st_name;
     return {begin, strnlen(begin, names_->sh_size - s.st_name)};
   }
-  /// Address of a symbol in a mapped section, or null.
+  /// Returns the address of a symbol in a mapped section, or null.
   char *address(const Elf64_Sym &s) const {
     if (s.st_shndx == SHN_UNDEF || s.st_shndx >= sections_.size() || offsets_[s.st_shndx] == SIZE_MAX)
       return nullptr;
@@ -142,8 +142,8 @@ class Loader {
     return code_.data() + offsets_[s.st_shndx] + s.st_value;
   }
 
-  /// Applies the relocations of the placed sections. Those of others, such as debug information, are
-  /// skipped.
+  /// Applies the relocations of the placed sections. Relocations of other sections, such as debug
+  /// information, are skipped.
   bool relocate() {
     for (const Elf64_Shdr &s : sections_) {
       if (s.sh_type == SHT_REL) return fail("relocations without addends");
@@ -156,7 +156,7 @@ class Loader {
     return true;
   }
 
-  /// Computes S + A, the address of the symbol plus the addend, checks the place and patches it.
+  /// Computes S + A, the address of the symbol plus the addend; checks the location and patches it.
   bool apply(const Elf64_Rela &r, uint64_t section_size, char *base) {
     auto s = symbol(ELF64_R_SYM(r.r_info));
     char *target = s ? address(*s) : nullptr;
@@ -196,7 +196,8 @@ class Loader {
     return true;
   }
 #else
-  /// A call through the PLT becomes a direct one: all symbols lie in the image, in reach of 32 bits.
+  /// Patches one location. A call through the PLT becomes direct, because all symbols are in the image,
+  /// within 32 bits.
   bool patch(uint64_t type, char *place, uint64_t value) {
     if (type == R_X86_64_64) return std::memcpy(place, &value, 8), true;
     if (type != R_X86_64_PC32 && type != R_X86_64_PLT32) return fail(cat("relocation type ", type));
@@ -224,8 +225,8 @@ class Loader {
     return {begin, strnlen(begin, names.sh_size - s.sh_name)};
   }
 
-  /// Adds what `.stack_sizes` tells: for each function its address and a number in LEB128.
-  /// The sum bounds the stack of every chain of calls that enters no function twice.
+  /// Adds the frame sizes of `.stack_sizes`: for each function its address and a number in LEB128. The sum
+  /// bounds the stack of every chain of calls that enters no function twice.
   bool read_frames() {
     for (const Elf64_Shdr &s : sections_) {
       if (s.sh_type != SHT_PROGBITS || section_name(s) != ".stack_sizes") continue;

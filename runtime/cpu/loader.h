@@ -1,6 +1,6 @@
-// Loads a relocatable ELF object into executable memory: own loader, because it takes microseconds and
-// rejects what core.md 2 does not allow (undefined symbols, other relocations). Any surprise means a corrupt
-// entry, so the answer is "no", never a crash.
+// Loads a relocatable ELF object into executable memory. This own loader takes microseconds and rejects
+// objects that core.md 2 does not allow (undefined symbols, other relocations). Any surprise means a corrupt
+// entry: the load fails, and never crashes.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ struct LoadedObject {
   CodeMapping code;
   void *entry = nullptr;
   size_t stack_bytes = 0;  ///< the frames of all functions together
-  std::string error;       ///< empty when loaded
+  std::string error;       ///< empty if loaded
 };
 
-/// Maps the allocated sections, applies the relocations, finds `symbol`.
+/// Loads an object: maps the allocated sections, applies the relocations, finds `symbol`.
 LoadedObject load_object(std::string_view bytes, std::string_view symbol);
 
 }  // namespace kw

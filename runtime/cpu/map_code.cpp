@@ -1,4 +1,4 @@
-// mmap and mprotect.
+// Maps and protects code memory with mmap and mprotect.
 #include "runtime/cpu/map_code.h"
 
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ bool CodeMapping::make_executable() {
     if (errno == ENOMEM) throw std::bad_alloc();
     return false;
   }
-  // on AArch64 the instruction cache does not see by itself what was written as data
+  // on AArch64 the instruction cache does not see data writes without this flush
   __builtin___clear_cache(data_, data_ + size_);
   return true;
 }

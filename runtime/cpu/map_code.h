@@ -1,5 +1,5 @@
-// Executable memory, the one file per operating system: mapped writable, filled, then made read-only and
-// executable; never both.
+// Executable memory, the one file per operating system. The memory is mapped writable, filled, then made
+// read-only and executable; it is never both.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace kw {
 
-/// Owns one mapping; unmapped when destroyed.
+/// Owns one mapping, which its destructor unmaps.
 class CodeMapping {
  public:
   CodeMapping() = default;
-  /// A writable mapping of at least `bytes`. Throws std::bad_alloc when there is no room for it.
+  /// Maps at least `bytes` of writable memory. Throws std::bad_alloc if there is no room.
   explicit CodeMapping(size_t bytes);
   CodeMapping(CodeMapping &&o) noexcept
       : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)) {}
@@ -24,8 +24,8 @@ class CodeMapping {
 
   char *data() const { return data_; }
   size_t size() const { return size_; }
-  /// Read and execute only from here on; false when the system refuses. Throws std::bad_alloc when that takes
-  /// memory that is not there.
+  /// Makes the mapping read-only and executable; returns false if the system refuses. Throws std::bad_alloc
+  /// if the system has no memory for it.
   bool make_executable();
 
  private:

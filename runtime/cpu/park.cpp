@@ -1,4 +1,4 @@
-// Futexes on Linux; elsewhere what the standard library makes of the same idea. Holds no state.
+// Futexes on Linux; elsewhere the equivalent of the standard library. Holds no state.
 #include "runtime/cpu/park.h"
 
 #if defined(__linux__)

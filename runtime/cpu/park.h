@@ -1,5 +1,5 @@
-// Sleeping on a word of memory until another thread changes it and says so: the two functions that a port to
-// another system has to write. They make no promise about order: callers use the atomics' own.
+// Sleeping on a word of memory until another thread changes the word and wakes the sleeper. A port to another
+// system must write these two functions. They order no memory accesses: callers use the order of the atomics.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace kw {
 
-/// Returns when woken, when the word is not `value`, or for no reason: callers look again.
+/// Sleeps while the word is `value`. Also returns when woken or spuriously, so callers test again.
 void park_while(const std::atomic<uint32_t> &word, uint32_t value) noexcept;
 /// Wakes one thread that sleeps on the word.
 void unpark_one(std::atomic<uint32_t> &word) noexcept;

@@ -1,6 +1,6 @@
-// The pool: claims by compare-and-swap of one word, a short spin before sleep, no barriers. Workers start
-// when a region first wants them and are never joined: they hold nothing, and a child of fork has none of
-// them.
+// The pool: workers claim chunks by compare-and-swap of one word and spin briefly before they sleep; there
+// are no barriers. Workers start when a region first needs them and are never joined: they hold nothing, and
+// a child of fork has none.
 #include "runtime/cpu/pool.h"
 
 #include <pthread.h>
@@ -22,8 +22,8 @@ namespace kw {
 
 namespace {
 
-constexpr auto worker_spin = std::chrono::microseconds(100);  ///< without work, before a worker sleeps
-constexpr auto caller_spin = std::chrono::microseconds(20);   ///< before it sleeps until a worker is done
+constexpr auto worker_spin = std::chrono::microseconds(100);  ///< idle time before a worker sleeps
+constexpr auto caller_spin = std::chrono::microseconds(20);   ///< before the caller sleeps too
 constexpr uint32_t left_bits = 24;
 constexpr uint64_t most_tickets = (uint64_t{1} << left_bits) - 1;
 
@@ -33,7 +33,8 @@ void run_alone(const Region &r) noexcept {
   for (int64_t chunk = 0; chunk < r.chunks && !is_set(r.cancel); ++chunk) r.body(r.frame, chunk, 0);
 }
 
-/// One in a process, in memory that is never released: sleeping workers look at it until the process ends.
+/// One per process, in memory that is never released, because sleeping workers read it until the process
+/// ends.
 class Pool {
  public:
   void run(const Region &r) noexcept;
@@ -42,7 +43,7 @@ class Pool {
 
  private:
   static uint64_t left_of(uint64_t ticket) noexcept { return ticket & most_tickets; }
-  /// A ticket is for so many chunks; the first ticket, which is claimed first, for the first ones.
+  /// Returns the chunks per ticket. The first ticket, which is claimed first, stands for the first chunks.
   static int64_t chunks_each(int64_t chunks) noexcept {
     constexpr auto most = static_cast<int64_t>(most_tickets);
     return chunks <= most ? 1 : (chunks - 1) / most + 1;
@@ -61,10 +62,10 @@ class Pool {
   Region region() const noexcept;
   void await(uint32_t count) noexcept;
 
-  /// A region, in one line of memory, since a worker that waits for one has to fetch it from its caller's
-  /// cache: `ticket` is a number of the region, and how many of its tickets nobody has claimed. Where none is
-  /// left nothing can be claimed, so whoever takes one from `left` knows that all it read of the region
-  /// before is of this one.
+  /// The current region, in one cache line, because a waiting worker must fetch it from its caller's cache.
+  /// `ticket` combines the region's number with the count of its unclaimed tickets. If no ticket is left,
+  /// nothing can be claimed. So a worker that claims one knows that all fields it read before belong to this
+  /// region.
   struct alignas(64) Job {
     std::atomic<uint64_t> ticket{0};
     std::atomic<decltype(Region::body)> body{nullptr};
@@ -76,10 +77,10 @@ class Pool {
     std::atomic<int> caller_processor{-1};
   } order_;
   static_assert(sizeof(Job) == 64);
-  /// Tickets that workers have run; the caller sleeps on it when `caller_sleeps_`.
+  /// tickets that workers have run; if `caller_sleeps_`, the caller sleeps on it
   alignas(64) std::atomic<uint32_t> finished_{0};
   std::atomic<uint32_t> caller_sleeps_{0};
-  /// Held by the thread whose region it is; it guards what only that thread writes.
+  /// Held by the thread that runs a region; guards the fields that only this thread writes.
   alignas(64) std::atomic<bool> busy_{false};
   std::atomic<uint32_t> sleepers_{0}, started_{0};
   uint32_t tried_ = 0;  ///< workers that were started or refused by the system
@@ -87,13 +88,13 @@ class Pool {
   struct alignas(64) SleepSlot {
     std::atomic<uint32_t> asleep{0};
   };
-  SleepSlot sleep_slots_[max_threads];  ///< by the worker's index, which begins at 1
+  SleepSlot sleep_slots_[max_threads];  ///< indexed by worker, from 1
 };
 
 Pool pool;
 
-/// Runs the ticket that was just taken from `ticket` and all that it can take after it; how many those were.
-/// Of a cancelled region it takes the rest at once.
+/// Runs a ticket just claimed and all tickets that it can claim after it; returns their number. If the region
+/// is cancelled, it claims the rest at once.
 uint64_t Pool::run_tickets(const Region &r, uint64_t ticket, int32_t worker) noexcept {
   int64_t each = chunks_each(r.chunks);
   uint64_t all = tickets_of(r.chunks, each), count = 1;
@@ -101,7 +102,7 @@ uint64_t Pool::run_tickets(const Region &r, uint64_t ticket, int32_t worker) noe
     int64_t chunk = static_cast<int64_t>(all - left_of(ticket)) * each;
     int64_t end = chunk + std::min(each, r.chunks - chunk);
     while (chunk < end && !is_set(r.cancel)) r.body(r.frame, chunk++, worker);
-    // this region goes on as long as a ticket of this thread is not finished
+    // the region cannot end while a ticket of this thread is unfinished
     ticket = order_.ticket.load(std::memory_order_relaxed);
     uint64_t taken;
     do {
@@ -128,7 +129,7 @@ void Pool::run(const Region &r) noexcept {
   order_.caller_processor.store(current_processor(), std::memory_order_relaxed);
   finished_.store(0, std::memory_order_relaxed);
   uint64_t number = (order_.ticket.load(std::memory_order_relaxed) >> left_bits) + 1;
-  // the caller's own first ticket is never in the word
+  // the caller's own first ticket is never counted in the word
   uint64_t first = (number << left_bits) + tickets;
   order_.ticket.store(first - 1, std::memory_order_seq_cst);
   if (sleepers_.load(std::memory_order_seq_cst) > 0) wake(1, threads);
@@ -137,7 +138,7 @@ void Pool::run(const Region &r) noexcept {
   busy_.store(false, std::memory_order_release);
 }
 
-/// Until workers have finished `count` tickets.
+/// Waits until workers have finished `count` tickets.
 void Pool::await(uint32_t count) noexcept {
   auto done = [&] { return finished_.load(std::memory_order_acquire) == count; };
   if (spin_until(caller_spin, done, [] {})) return;
@@ -152,7 +153,7 @@ Region Pool::region() const noexcept {
           order_.cancel.load(std::memory_order_relaxed)};
 }
 
-/// Takes part in the present region; false when it has no chunk for this worker.
+/// Takes part in the present region; returns false if it has no ticket for this worker.
 bool Pool::help(uint32_t index) noexcept {
   uint64_t ticket = order_.ticket.load(std::memory_order_acquire);
   Region r;
@@ -178,22 +179,22 @@ bool Pool::has_work(uint32_t index) const noexcept {
          index < order_.threads.load(std::memory_order_relaxed);
 }
 
-/// Parks a worker until wake() clears its slot. The slot is set before the last look for work, so no region
+/// Parks a worker until wake() clears its slot. The slot is set before the last test for work, so no region
 /// is missed.
 void Pool::sleep(uint32_t index) noexcept {
   scratch_arena().shrink();
   std::atomic<uint32_t> &asleep = sleep_slots_[index].asleep;
   asleep.store(1, std::memory_order_seq_cst);
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
-  if (has_work(index)) {  // it came before anyone could see this worker asleep
+  if (has_work(index)) {  // the work came before anyone could see this worker asleep
     if (asleep.exchange(0, std::memory_order_seq_cst)) sleepers_.fetch_sub(1, std::memory_order_seq_cst);
     return;
   }
   while (asleep.load(std::memory_order_acquire)) park_while(asleep, 1);
 }
 
-/// Wakes up to `count` workers that may take part. Each of them wakes two more when tickets are left, so that
-/// no one pays for all.
+/// Wakes up to `count` workers that may take part. Each of them wakes two more if tickets are left, so that
+/// no single thread pays for all.
 void Pool::wake(uint32_t count, uint32_t threads) noexcept {
   for (uint32_t i = 1; i < threads && count > 0; ++i) {
     std::atomic<uint32_t> &asleep = sleep_slots_[i].asleep;
@@ -204,7 +205,8 @@ void Pool::wake(uint32_t count, uint32_t threads) noexcept {
   }
 }
 
-/// A worker that was woken on its caller's processor does not spin there in the caller's place.
+/// The loop of a worker. If it was woken on its caller's processor, it yields instead of spinning in the
+/// caller's place.
 void Pool::work(uint32_t index) noexcept {
   auto help_once = [&] { return help(index); };
   auto make_way = [&] {
@@ -214,15 +216,16 @@ void Pool::work(uint32_t index) noexcept {
     if (!spin_until(worker_spin, help_once, make_way)) sleep(index);
 }
 
-/// A worker that has no memory for its own variables ends: nobody waits for one, a region is shared by those
-/// that come.
+/// The entry of a worker's thread. A worker without memory for its thread-local variables ends: nobody waits
+/// for it, and the other workers share the region.
 void *Pool::enter(void *index) noexcept {
   if (!can_throw()) return nullptr;
   scratch_arena();
   pool.work(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(index)));
 }
 
-/// Only the owner of the region comes here. A thread that the system refuses is not asked for again.
+/// Starts missing workers; called only by the thread that runs a region. A refused worker is not requested
+/// again.
 void Pool::start_workers(uint32_t wanted) noexcept {
   if (wanted <= tried_) return;
   if (!watches_forks_)
@@ -236,7 +239,7 @@ void Pool::start_workers(uint32_t wanted) noexcept {
   }
 }
 
-/// In the child of a fork, which has one thread: whatever the others did is over.
+/// Resets the pool in the child of a fork, which has only one thread: all work of other threads is over.
 void Pool::forget_workers() noexcept {
   for (uint32_t i = 0; i <= started_.load(std::memory_order_relaxed) + 1 && i < max_threads; ++i)
     sleep_slots_[i].asleep.store(0, std::memory_order_relaxed);

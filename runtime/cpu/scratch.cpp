@@ -1,4 +1,4 @@
-// Arenas of buffers: contents are not kept when one grows.
+// Arenas in buffers. When an arena grows, its contents are not kept.
 #include "runtime/cpu/scratch.h"
 
 #include "runtime/memory/buffer.h"
@@ -6,25 +6,26 @@
 
 namespace kw {
 
-constexpr size_t kept_bytes = size_t{8} << 20;  ///< what a thread keeps for itself
+constexpr size_t kept_bytes = size_t{8} << 20;  ///< bytes that a thread keeps between runs
 
 namespace {
 
-/// They need no destructor, and a thread without them no memory to note that it ends.
+/// The arenas of one thread. They need no destructor, and a thread that uses none needs no memory to watch
+/// its end.
 struct Arenas {
   Arena scratch, workspace;
   bool watched = false;
 };
 constinit thread_local Arenas arenas{};
 
-/// Gives the memory of a thread that ends back to the pool of buffers.
+/// Returns the memory of an ending thread to the pool of buffers.
 void drop_all(void *) {
   arenas.scratch.drop(), arenas.workspace.drop();
   arenas.watched = false;
 }
 
-/// Returns whether the end of this thread will release its arenas. Without that an arena must not grow: its
-/// memory would be lost.
+/// Returns whether the end of this thread will release its arenas. Otherwise an arena must not grow, because
+/// its memory would leak.
 bool end_is_watched() noexcept {
   static const AtThreadEnd thread_end(drop_all);
   return arenas.watched || (arenas.watched = thread_end.watch(&arenas));
@@ -35,7 +36,7 @@ bool end_is_watched() noexcept {
 void *Arena::need(size_t bytes) noexcept {
   if (bytes <= size_ && data_) return data_;
   if (!end_is_watched()) return nullptr;
-  // the old memory is released first: contents are not kept, and the new one may take its place
+  // the old memory is released first, because its contents are not kept and the new one may reuse it
   drop();
   data_ = allocate_buffer(bytes);
   if (data_) size_ = bytes;

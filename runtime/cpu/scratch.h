@@ -1,20 +1,20 @@
-// Memory that a thread keeps for the temporaries of its kernels: aligned, grown on demand, never shared. What
-// lies in it means nothing once the code that asked for it has returned.
+// Memory that a thread keeps for the temporaries of its kernels: aligned, grown on demand, never shared. Its
+// contents are meaningless after the code that requested it has returned.
 #pragma once
 
 #include <cstddef>
 
 namespace kw {
 
-/// 64-byte aligned memory of the thread that it belongs to, until that ends.
+/// 64-byte aligned memory of one thread, released when the thread ends.
 class Arena {
  public:
-  /// At least `bytes`, valid until the next call; null when there is no memory, or no way to give it back
-  /// when the thread ends.
+  /// Returns at least `bytes`, valid until the next call. Returns null if there is no memory, or no way to
+  /// release it when the thread ends.
   void *need(size_t bytes) noexcept;
-  /// Gives memory beyond what a thread keeps between runs back.
+  /// Releases the memory if it exceeds what a thread keeps between runs.
   void shrink() noexcept;
-  /// Gives all of it back.
+  /// Releases all of the memory.
   void drop() noexcept;
 
  private:
@@ -22,9 +22,9 @@ class Arena {
   size_t size_ = 0;
 };
 
-/// Of the calling thread, for the temporaries of the chunks that it runs.
+/// Returns the calling thread's arena for the temporaries of the chunks that it runs.
 Arena &scratch_arena() noexcept;
-/// Of the calling thread, for the temporaries of the kernels that it calls.
+/// Returns the calling thread's arena for the temporaries of the kernels that it calls.
 Arena &workspace_arena() noexcept;
 
 }  // namespace kw

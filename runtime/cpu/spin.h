@@ -1,5 +1,5 @@
-// Waiting without sleep: for what another thread is about to do, which comes sooner than the system would
-// wake anyone. Decides nothing about what follows in vain.
+// Busy waiting for an action of another thread that comes sooner than the system would wake a thread. The
+// caller decides what to do if it does not come.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace kw {
 
-/// Tells the processor that this thread only waits.
+/// Tells the processor that this thread is busy waiting.
 inline void relax() noexcept {
 #if defined(__x86_64__)
   _mm_pause();
@@ -23,7 +23,7 @@ inline void relax() noexcept {
 #endif
 }
 
-/// The processor that this thread runs on, or -1: a thread that waits for one on its own spins in vain.
+/// Returns the processor of this thread, or -1. Spinning for a thread on the same processor is useless.
 inline int current_processor() noexcept {
 #if defined(__linux__)
   return ::sched_getcpu();
@@ -32,7 +32,8 @@ inline int current_processor() noexcept {
 #endif
 }
 
-/// Spins until `ready` or for some time; whether it was ready. `rest` is called every few microseconds.
+/// Spins until `ready` or until `time` has passed; returns whether it was ready. Calls `rest` every few
+/// microseconds.
 template <class F, class G>
 bool spin_until(std::chrono::microseconds time, F &&ready, G &&rest) noexcept {
   using Clock = std::chrono::steady_clock;

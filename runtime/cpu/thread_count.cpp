@@ -1,4 +1,4 @@
-// The affinity mask, and the quotas of control groups of both versions: files of the kernel, read once.
+// The affinity mask, and the quotas of control groups of both versions. Files of the kernel are read once.
 #include "runtime/cpu/thread_count.h"
 
 #include <sched.h>
@@ -16,20 +16,20 @@ namespace kw {
 
 namespace {
 
-/// Returns the number that a text begins with; nothing for a text like "max".
+/// Returns the number at the start of a text; nothing for a text like "max".
 std::optional<int64_t> leading_integer(std::string_view text) {
   int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} ? std::optional(value) : std::nullopt;
 }
 
-/// Time per period as a number of processors, rounded up; nothing for "max" and -1.
+/// Returns time per period as a number of processors, rounded up; nothing for "max" and -1.
 std::optional<uint32_t> share(std::optional<int64_t> quota, std::optional<int64_t> period) {
   if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
   return static_cast<uint32_t>(std::min<int64_t>((*quota - 1) / *period + 1, max_threads));
 }
 
-/// The limit of one group: "200000 100000" or "max 100000" in one file, or two files.
+/// Returns the limit of one group, from "200000 100000" or "max 100000" in one file, or from two files.
 std::optional<uint32_t> limit_of(const std::string &folder, bool second_version) {
   if (!second_version)
     return share(leading_integer(read_file(folder + "/cpu.cfs_quota_us")),
@@ -68,7 +68,7 @@ uint32_t available_threads() {
 std::optional<uint32_t> parse_thread_count(std::string_view text) {
   uint32_t n = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  // "4 threads" or "4.5" is no count
+  // "4 threads" or "4.5" is not a thread count
   bool whole = error == std::errc{} && end == text.data() + text.size();
   return whole && n >= 1 && n <= max_threads ? std::optional(n) : std::nullopt;
 }
@@ -86,7 +86,7 @@ uint32_t detail::decide_thread_count() {
   const char *text = std::getenv("KW_THREADS");
   auto asked = text ? parse_thread_count(text) : std::nullopt;
   uint32_t undecided = 0, n = asked ? *asked : available_threads();
-  // someone else may have set another number meanwhile
+  // another thread may have set a number meanwhile
   return thread_count.compare_exchange_strong(undecided, n, std::memory_order_relaxed) ? n : undecided;
 }
 

@@ -1,5 +1,5 @@
-// The thread that is kept: handed its work by one word, on which it spins and then sleeps. It is never
-// joined: it holds nothing, and a child of fork has none.
+// The kept thread. It receives its work through one word, on which it spins and then sleeps. It is never
+// joined: it holds nothing, and a child of fork does not have it.
 #include "runtime/cpu/watched_run.h"
 
 #include <pthread.h>
@@ -21,8 +21,8 @@ namespace kw {
 
 namespace {
 
-constexpr auto worker_spin = std::chrono::microseconds(100);  ///< without work, before it sleeps
-constexpr auto caller_spin = std::chrono::microseconds(4);    ///< before it sleeps until the work has ended
+constexpr auto worker_spin = std::chrono::microseconds(100);  ///< idle time before the thread sleeps
+constexpr auto caller_spin = std::chrono::microseconds(4);    ///< before the caller sleeps too
 constexpr uint32_t look_again = 64;                           ///< calls after which a caller spins anyway
 
 /// Work for another thread, and the float control of the thread that asks for it.
@@ -37,16 +37,16 @@ struct Job {
   }
 };
 
-/// What the caller sleeps on while it waits; made anew where a fork may have copied it locked.
+/// The event on which the waiting caller sleeps. It is made anew in a child of fork, where it may be locked.
 struct WakeEvent {
   std::mutex mutex;
   std::condition_variable rung;
 };
 
-/// One in a process, in memory that is never released.
+/// One per process, in memory that is never released.
 class WatchedThread {
  public:
-  /// False when it is busy or the system refuses a thread.
+  /// Runs a job in the kept thread; returns false if it is busy or the system refuses a thread.
   bool run(const Job &job, std::chrono::milliseconds interval, const std::function<void()> &look);
   void forget_thread() noexcept;
   bool has_thread() const noexcept { return started_.load(std::memory_order_relaxed); }
@@ -67,7 +67,7 @@ class WatchedThread {
   std::atomic<uint32_t> asleep_{0};
   std::atomic<bool> caller_sleeps_{false};
   std::atomic<int> caller_core_{-1};
-  std::atomic<bool> crowded_{false};  ///< both threads are on one core, where each spins at the other's cost
+  std::atomic<bool> crowded_{false};  ///< both threads are on one core, where spinning slows the other
   uint32_t calls_ = 0;
   WakeEvent *bell_ = nullptr;
 };
@@ -87,8 +87,8 @@ bool WatchedThread::run(const Job &job, std::chrono::milliseconds interval,
   if (asleep_.load(std::memory_order_seq_cst) && asleep_.exchange(0, std::memory_order_seq_cst))
     unpark_one(asleep_);
   auto has_ended = [&] { return state_.load(std::memory_order_seq_cst) == ended; };
-  // on a shared core the caller sleeps at once; now and then it spins, to see whether the threads are apart
-  // again
+  // on a shared core the caller sleeps at once; now and then it spins, to test whether the threads still
+  // share it
   bool spins = !crowded_.load(std::memory_order_relaxed) || ++calls_ % look_again == 0;
   if (!spins || !spin_until(caller_spin, has_ended, [] {})) {
     std::unique_lock lock(bell_->mutex);
@@ -127,14 +127,14 @@ void WatchedThread::sleep() noexcept {
   scratch_arena().shrink();
   asleep_.store(1, std::memory_order_seq_cst);
   if (state_.load(std::memory_order_seq_cst) ==
-      given) {  // it came before anyone could see this thread asleep
+      given) {  // the work came before anyone could see this thread asleep
     asleep_.store(0, std::memory_order_relaxed);
     return;
   }
   while (asleep_.load(std::memory_order_acquire)) park_while(asleep_, 1);
 }
 
-/// The thread ends where it has no memory for its own variables.
+/// The entry of the kept thread, which ends if it has no memory for its thread-local variables.
 void *WatchedThread::enter(void *self) noexcept {
   auto *aside = static_cast<WatchedThread *>(self);
   bool has_memory = can_throw();
@@ -144,7 +144,7 @@ void *WatchedThread::enter(void *self) noexcept {
   return nullptr;
 }
 
-/// Only the caller that made it busy comes here.
+/// Starts the kept thread; called only by the caller that holds `busy_`.
 bool WatchedThread::start() noexcept {
   if (!watches_forks_)
     watches_forks_ = ::pthread_atfork(nullptr, nullptr, [] { aside.forget_thread(); }) == 0;
@@ -159,9 +159,9 @@ bool WatchedThread::start() noexcept {
   return made;
 }
 
-/// In the child of a fork, which has one thread.
+/// Resets the state in the child of a fork, which has only one thread.
 void WatchedThread::forget_thread() noexcept {
-  bell_ = nullptr;  // the old one may be locked for ever
+  bell_ = nullptr;  // the old event may be locked forever
   asleep_.store(0, std::memory_order_relaxed);
   caller_sleeps_.store(false, std::memory_order_relaxed);
   crowded_.store(false, std::memory_order_relaxed);
@@ -170,7 +170,7 @@ void WatchedThread::forget_thread() noexcept {
   busy_.store(false, std::memory_order_release);
 }
 
-/// A thread for this work alone; false when the system refuses it.
+/// Runs a job in a new thread; returns false if the system refuses the thread.
 bool run_in_new_thread(const Job &job, std::chrono::milliseconds interval,
                        const std::function<void()> &look) {
   WakeEvent bell;

@@ -1,4 +1,4 @@
-// The process's pool, and before it lists of blocks up to 64 KB for each thread, which need no lock.
+// The process's pool, and per-thread lists of blocks up to 64 KB, which need no lock and are used first.
 #include "runtime/memory/buffer.h"
 
 #include <pthread.h>
@@ -16,23 +16,24 @@ namespace kw {
 
 namespace {
 
-constexpr uint32_t small_classes = 20;             ///< up to 4 KB: in threads' lists only
-constexpr uint32_t listed_classes = 36;            ///< up to 64 KB: there first, then in the pool
-constexpr uint32_t most_listed = 16;               ///< small blocks of a class and thread
-constexpr uint32_t most_larger = 2;                ///< others: at most 0.8 MB of a thread
-constexpr size_t unquestioned = size_t{32} << 20;  ///< may be kept on any machine
+constexpr uint32_t small_classes = 20;             ///< up to 4 KB: only in the lists of threads
+constexpr uint32_t listed_classes = 36;            ///< up to 64 KB: first in these lists, then in the pool
+constexpr uint32_t most_listed = 16;               ///< small blocks per class and thread
+constexpr uint32_t most_larger = 2;                ///< larger blocks per class: at most 0.8 MB per thread
+constexpr size_t unquestioned = size_t{32} << 20;  ///< bytes that may be kept on any machine
 
-/// Many processes may share the machine, so little is kept that the system cannot take.
+/// Returns the limits of the pool. Many processes may share the machine, so little memory is kept that the
+/// system cannot reclaim.
 PoolLimits limits_of_machine() {
   size_t memory = 0;
   try {
     memory = usable_memory();
-  } catch (...) {  // too little memory to find out
+  } catch (...) {  // too little memory to read the limit
   }
   return {std::max(memory / 64, unquestioned), std::max(memory / 4, unquestioned)};
 }
 
-/// Never destroyed: buffers are released until the process has ended.
+/// Returns the process's pool. It is never destroyed, because buffers are released until the process ends.
 BufferPool &pool() {
   alignas(BufferPool) static char memory[sizeof(BufferPool)];
   static BufferPool &instance = *[] {
@@ -47,7 +48,7 @@ BufferPool &pool() {
 struct ThreadLists {
   Block *first[listed_classes];
   uint32_t count[listed_classes];
-  uint32_t most[2];  ///< small blocks and others: 0 before begin_lists and after clear_lists
+  uint32_t most[2];  ///< limits for small and larger blocks: 0 before begin_lists and after clear_lists
   bool ended;
 };
 constinit thread_local ThreadLists lists{};
@@ -60,7 +61,8 @@ void clear_lists(void *) {
     while (first) free_block(std::exchange(first, first->next));
 }
 
-/// False where the thread ends or its end cannot be watched: it keeps no lists.
+/// Starts the thread's lists. Returns false if the thread ends or its end cannot be watched: then it keeps
+/// none.
 bool begin_lists() {
   static const AtThreadEnd thread_end(clear_lists);
   if (lists.ended || !thread_end.watch(&lists)) return false;
@@ -68,8 +70,8 @@ bool begin_lists() {
   return true;
 }
 
-/// Prepares a block for its new owner and returns its data; null for no block. Clears `bytes` of it if
-/// asked.
+/// Prepares a block for its new owner and returns its data; null for no block. If `clear`, zeros the first
+/// `bytes`.
 void *open(Block *block, size_t bytes, bool clear) {
   if (!block) return nullptr;
   open_block(block, bytes);
@@ -77,13 +79,13 @@ void *open(Block *block, size_t bytes, bool clear) {
   return block->data();
 }
 
-/// Makes a small block. If there is no memory, it gives back what the pool keeps and tries once more.
+/// Makes a small block. If there is no memory, it frees the blocks of the pool and retries once.
 Block *make_small(uint32_t size_class) {
   Block *made = make_block(size_class);
   return made || !pool().give_back() ? made : make_block(size_class);
 }
 
-/// Releases a block that no list of the thread takes. The first such call begins the lists.
+/// Releases a block that no list of the thread takes. The first such call starts the lists.
 void release_unlisted(Block *block) {
   if (block->size_class < listed_classes && lists.most[0] == 0 && begin_lists())
     return release_buffer(block->data());
@@ -99,7 +101,7 @@ void *allocate_buffer(size_t bytes, bool zeroed) noexcept {
   uint32_t size_class = size_class_of(bytes);
   if (size_class < listed_classes) [[likely]] {
     ThreadLists &mine = lists;
-    // last in, first out: the block that was released last is the likeliest to be in the caches
+    // last in, first out: the block released last is the likeliest to be in the caches
     if (Block *block = mine.first[size_class]) {
       mine.first[size_class] = block->next;
       --mine.count[size_class];
@@ -136,7 +138,7 @@ void *resize_buffer(void *data, size_t bytes) noexcept {
   void *made = allocate_buffer(bytes);
   if (!made) return nullptr;
   size_t held = class_bytes(block->size_class);
-  open_block(block, held);  // how much of it was in use is not known
+  open_block(block, held);  // the number of bytes in use is unknown
   std::memcpy(made, data, std::min(held, bytes));
   release_buffer(data);
   return made;

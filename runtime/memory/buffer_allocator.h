@@ -1,5 +1,5 @@
-// Objects of the runtime in the memory of buffers, whose lists hold more of a size than malloc's: a gradient
-// makes and drops a dozen tensors at once.
+// Puts objects of the runtime into buffers, whose lists hold more blocks of a size than malloc's: a gradient
+// creates and drops a dozen tensors at once.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace kw {
 
-/// Allocator of the standard library over buffers. It has no state, so all allocators are equal.
+/// Allocator of the standard library that uses buffers. It has no state, so all allocators are equal.
 template <class T>
 struct BufferAllocator {
   using value_type = T;
@@ -31,7 +31,7 @@ struct BufferAllocator {
   }
 };
 
-/// Makes a shared object whose count and value lie in one buffer. Throws std::bad_alloc.
+/// Makes a shared object whose reference count and value are in one buffer. Throws std::bad_alloc.
 template <class T, class... Args>
 std::shared_ptr<T> make_in_buffer(Args &&...args) {
   return std::allocate_shared<T>(BufferAllocator<T>(), std::forward<Args>(args)...);

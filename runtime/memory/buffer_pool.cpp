@@ -16,14 +16,13 @@ static_assert(sizeof(Block) == before_mapping);
 
 namespace {
 
-// Bytes of a cache line: sizes of blocks are multiples of it.
+// Bytes of a cache line; block sizes are multiples of it.
 constexpr size_t unit = 64;
 
-/// Returns whether blocks of the class come from the system page by page; smaller ones come from the C
-/// library.
+/// Returns whether blocks of the class are mapped from the system; smaller ones come from the C library.
 bool is_mapped(uint32_t size_class) { return class_bytes(size_class) >= huge_page; }
 
-/// Frees blocks chained by `next`. Called without the lock, since unmapping pages takes long.
+/// Frees blocks chained by `next`. Called without the lock, because unmapping pages is slow.
 void free_chain(Block *chain) {
   while (chain) {
     Block *next = chain->next;
@@ -34,9 +33,10 @@ void free_chain(Block *chain) {
 
 }  // namespace
 
-/// From class 8 on, a class is the position of the leading bit of `last` with the 2 bits below it:
-/// class   0    3    4    7    8    11    12
-/// bytes  64  256  320  512  640  1024  1280
+/// Returns the size class. From class 8 on, it is the position of the leading bit of `last` with the 2 bits
+/// below it:
+///   class   0    3    4    7    8    11    12
+///   bytes  64  256  320  512  640  1024  1280
 uint32_t size_class_of(size_t bytes) {
   size_t last = bytes ? (bytes - 1) / unit : 0;  // the index of the last unit
   auto shift = static_cast<uint32_t>(last < 4 ? 0 : std::bit_width(last) - 3);
@@ -79,7 +79,7 @@ void open_block(Block *block, size_t bytes) { __asan_unpoison_memory_region(bloc
 void close_block(Block *block) { __asan_poison_memory_region(block->data(), class_bytes(block->size_class)); }
 #endif
 
-/// New pages of the system are zeros, kept blocks are not: only the former set `is_zero`.
+/// Takes a block. New pages of the system are zeros, kept blocks are not, so only new pages set `is_zero`.
 Block *BufferPool::take(uint32_t size_class, bool &is_zero) {
   is_zero = false;
   {
@@ -118,7 +118,7 @@ void BufferPool::keep(Block *block) {
   free_chain(freed);
 }
 
-/// Brings what is kept under its limits; the blocks to free, chained by `next`.
+/// Reduces the kept blocks to the limits; returns the blocks to free, chained by `next`.
 Block *BufferPool::cool() {
   Block *freed = nullptr;
   auto drop = [&](Block *b) {
@@ -126,12 +126,12 @@ Block *BufferPool::cool() {
     b->next = freed;
     freed = b;
   };
-  // asked once and late: most processes never keep enough to need the limits of the machine
+  // called once and late, because most processes never keep enough to need the machine's limits
   if (find_) {
     limits_ = find_();
     find_ = nullptr;
   }
-  // from the oldest hot block on; one whose pages cannot be offered is freed instead
+  // from the oldest hot block on; a block whose pages cannot be offered is freed instead
   while (hot_ > limits_.hot) {
     Block *b = last_hot_;
     size_t bytes = class_bytes(b->size_class);

@@ -1,5 +1,5 @@
-// Memory of at least a few kilobytes that was released, kept by size until it is wanted again. Bounded, and
-// the oldest goes first. Knows no threads' lists: runtime/memory/buffer has them for small sizes.
+// Released memory of at least a few kilobytes, kept by size for reuse. Its size is bounded, and the oldest
+// block is freed first. Knows no lists of threads: runtime/memory/buffer has them for small sizes.
 #pragma once
 
 #include <array>
@@ -9,10 +9,10 @@
 
 namespace kw {
 
-/// What stands in the 64 bytes before the memory of a buffer.
+/// The header in the 64 bytes before the memory of a buffer.
 struct alignas(64) Block {
-  Block *newer = nullptr, *older = nullptr;    ///< among the kept ones, by the time of release
-  Block *next = nullptr, *previous = nullptr;  ///< among the kept ones of its class
+  Block *newer = nullptr, *older = nullptr;    ///< neighbors among all kept blocks, by time of release
+  Block *next = nullptr, *previous = nullptr;  ///< neighbors among the kept blocks of its class
   uint32_t size_class = 0;
   bool is_hot = false;
 
@@ -21,17 +21,18 @@ struct alignas(64) Block {
 };
 static_assert(sizeof(Block) == 64);
 
-/// Sizes come in classes: four between a power of two and the next, from 64 bytes on.
+/// Size classes: four between a power of two and the next, from 64 bytes on.
 inline constexpr uint32_t size_classes = 164;
-/// The class of a size; at least `size_classes` for one that is too large to exist.
+/// Returns the class of a size; at least `size_classes` for a size that is too large to exist.
 uint32_t size_class_of(size_t bytes);
-/// What a block of a class holds.
+/// Returns the bytes that a block of a class holds.
 size_t class_bytes(uint32_t size_class);
 
-/// A new block of a class, all zeros from 2 MB on, with poisoned data under AddressSanitizer; or null.
+/// Makes a new block of a class, or returns null. Blocks from 2 MB on are zeros. Under AddressSanitizer the
+/// data are poisoned.
 Block *make_block(uint32_t size_class);
 void free_block(Block *block);
-/// What AddressSanitizer lets pass: of the block in use, `bytes` of its data.
+/// Tell AddressSanitizer which bytes are accessible: the first `bytes` of the data of a block in use.
 #if defined(__SANITIZE_ADDRESS__)
 void open_block(Block *block, size_t bytes);
 void close_block(Block *block);
@@ -40,29 +41,30 @@ inline void open_block(Block *, size_t) {}
 inline void close_block(Block *) {}
 #endif
 
-/// How much a pool keeps. Up to `hot` bytes stay as they are; older blocks are offered to the system, which
-/// takes their pages when it runs short, or freed where they cannot be; beyond `all` the oldest are freed.
+/// Limits of a pool, in bytes. Up to `hot` bytes stay resident. Older blocks are offered to the system, which
+/// takes their pages when memory is short; blocks that cannot be offered are freed. Beyond `all` the oldest
+/// are freed.
 struct PoolLimits {
   size_t hot, all;
 };
 
 class BufferPool {
  public:
-  /// `find`, when given, tells the limits once what is kept passes those of `start`.
+  /// `find`, if given, returns the limits. It is called once, when the kept bytes first exceed `start`.
   explicit BufferPool(PoolLimits start, PoolLimits (*find)() = nullptr) : limits_(start), find_(find) {}
   BufferPool(const BufferPool &) = delete;
   ~BufferPool() { give_back(); }
 
-  /// A kept block or a new one, closed; null when there is no memory even after all was given back. `is_zero`
-  /// is set when its data are known to be zeros.
+  /// Returns a kept block or a new one, closed; null if there is no memory even after everything was freed.
+  /// Sets `is_zero` if its data are known to be zeros.
   Block *take(uint32_t size_class, bool &is_zero);
   /// Keeps a closed block.
   void keep(Block *block);
-  /// Frees all that is kept; false when that was nothing.
+  /// Frees all kept blocks; returns false if there were none.
   bool give_back();
   size_t kept_bytes();
 
-  /// Holds the pool still while the process forks.
+  /// Lock the pool while the process forks.
   void before_fork() { mutex_.lock(); }
   void after_fork() { mutex_.unlock(); }
 
@@ -73,9 +75,9 @@ class BufferPool {
   std::mutex mutex_;
   PoolLimits limits_;
   PoolLimits (*find_)();
-  std::array<Block *, size_classes> by_class_{};  ///< the last released first
+  std::array<Block *, size_classes> by_class_{};  ///< the last released block first
   Block *newest_ = nullptr, *oldest_ = nullptr;
-  Block *last_hot_ = nullptr;  ///< the hot ones are those from the newest to this
+  Block *last_hot_ = nullptr;  ///< oldest of the hot blocks, which begin with the newest
   size_t hot_ = 0, kept_ = 0;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 using Visit = std::function<void(const std::string &, bool)>;
 
-/// Visits a group and all groups around it, up to the root: a limit of any of them applies.
+/// Visits a group and all enclosing groups up to the root, because a limit of any of them applies.
 void outwards(const std::string &mount, std::string path, bool second_version, const Visit &visit) {
   for (;;) {
     while (!path.empty() && path.back() == '/') path.pop_back();
@@ -43,7 +43,7 @@ void for_each_control_group(const std::string &root, std::string_view controller
     std::string controllers(line.substr(first + 1, second - first - 1)), path(line.substr(second + 1));
     if (controllers.empty()) {
       outwards(top, path, true, visit);
-      // where both versions are in use, the second one is mounted in a folder of its own
+      // where both versions are in use, the second one is mounted in a separate folder
       outwards(top + "/unified", path, true, visit);
     } else if (cat(",", controllers, ",").find(cat(",", controller, ",")) != std::string::npos) {
       outwards(cat(top, "/", controllers), path, false, visit);

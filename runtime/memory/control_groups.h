@@ -1,5 +1,5 @@
-// The control groups of Linux that this process runs in, of both versions. Knows where they are, not what
-// they limit.
+// The Linux control groups of this process, in both versions of the interface.
+// Knows their folders, not their limits.
 #pragma once
 
 #include <functional>
@@ -8,13 +8,13 @@
 
 namespace kw {
 
-/// Calls visit(folder, second_version) for each group that `controller` ("cpu", "memory") may limit this
-/// process by, and for those around it. Of a group that cannot be seen from here (a container's name
-/// outside) those around it still come. `root` stands before /proc and /sys; "" for those of the machine.
+/// Calls visit(folder, second_version) for each group whose `controller` ("cpu", "memory") may limit this
+/// process, and for its enclosing groups. If a group is not visible from here (a container's outer name), its
+/// enclosing groups are still visited. `root` is a prefix of /proc and /sys; "" for the machine's own.
 void for_each_control_group(const std::string &root, std::string_view controller,
                             const std::function<void(const std::string &folder, bool second_version)> &visit);
 
-/// The whole text; "" when it cannot be read.
+/// Returns the whole text of a file; "" if it cannot be read.
 std::string read_file(const std::string &path);
 
 }  // namespace kw

@@ -1,4 +1,4 @@
-// mmap and madvise; sysconf, control groups of both versions, and the limit of the address space.
+// Uses mmap and madvise; sysconf, control groups of both versions, and the limit of the address space.
 #include "runtime/memory/map_pages.h"
 
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ size_t page_size() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
 size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
-/// A mapping begins one page before its data.
+/// The mapping of some data, which begins one page before the data.
 struct Range {
   char *begin;
   size_t bytes;
@@ -29,7 +29,7 @@ struct Range {
         bytes(page_size() + round_up(data_bytes, page_size())) {}
 };
 
-/// The number in a file; SIZE_MAX for the word "max" and where there is no such file.
+/// Returns the number in a file; SIZE_MAX for the word "max" and if there is no such file.
 size_t limit_in(const std::string &path) {
   std::ifstream file(path);
   size_t limit = 0;
@@ -50,18 +50,17 @@ size_t control_group_limit() {
 void *map_pages(size_t bytes) {
   const size_t page = page_size();
   size_t wanted = page + round_up(bytes, page), mapped = wanted + huge_page;
-  if (bytes > mapped) return nullptr;  // the sums went round
+  if (bytes > mapped) return nullptr;  // the sums overflowed
   void *p = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) return nullptr;
-  // One huge page more than wanted is mapped, so that an aligned address lies in it; both ends are given
-  // back:
+  // Maps one huge page more than requested, so that it contains an aligned address. Both ends are unmapped:
   // begin … first | page | data, at a multiple of 2 MB | … end
   auto *begin = static_cast<char *>(p), *end = begin + mapped;
   size_t shift = huge_page - (reinterpret_cast<uintptr_t>(begin) + page) % huge_page;
   char *first = begin + shift % huge_page;
   if (first != begin) munmap(begin, static_cast<size_t>(first - begin));
   if (first + wanted != end) munmap(first + wanted, static_cast<size_t>(end - first - wanted));
-  madvise(first, wanted, MADV_HUGEPAGE);  // refused by systems without huge pages, which is fine
+  madvise(first, wanted, MADV_HUGEPAGE);  // systems without huge pages refuse it, which is harmless
   return first + page;
 }
 

@@ -1,24 +1,25 @@
-// Large memory from the operating system, at addresses where huge pages fit, and how much memory there is.
-// Keeps nothing: runtime/memory/buffer_pool does.
+// Large memory from the operating system, at addresses that suit huge pages, and the amount of memory
+// available. Keeps nothing: runtime/memory/buffer_pool does.
 #pragma once
 
 #include <cstddef>
 
 namespace kw {
 
-/// The size of a huge page, and what addresses of mapped memory are a multiple of.
+/// Bytes of a huge page. Addresses of mapped memory are multiples of it.
 inline constexpr size_t huge_page = size_t{2} << 20;
-/// Bytes before every mapping that belong to it.
+/// Bytes before the data of each mapping that the caller may use.
 inline constexpr size_t before_mapping = 64;
 
-/// `bytes` of zeros at a multiple of 2 MB for which huge pages are advised; null when the system refuses.
+/// Maps `bytes` of zeros at a multiple of 2 MB and advises huge pages; returns null if the system refuses.
 void *map_pages(size_t bytes);
-/// Gives back what map_pages(bytes) returned.
+/// Unmaps what map_pages(bytes) returned.
 void unmap_pages(void *data, size_t bytes);
-/// Lets the system take the pages when it runs short; their contents are lost. False when it cannot.
+/// Lets the system take the pages when memory is short; their contents are lost. Returns false if it cannot.
 bool offer_pages(void *data, size_t bytes);
 
-/// Bytes that this process may use: of the machine, its control group and its address space the least.
+/// Returns the bytes that this process may use: the least of the machine's, its control group's and its
+/// address space's limit.
 size_t usable_memory();
 
 }  // namespace kw

@@ -1,5 +1,5 @@
-// The registry of the process, which begins with the operators of this folder. runtime/calls declares it and
-// knows none of them.
+// The registry of the process, which initially holds the operators of this folder. runtime/calls declares it
+// and knows none of them.
 #include "runtime/calls/registry.h"
 #include "runtime/ops/table.h"
 
@@ -7,7 +7,7 @@ namespace kw {
 
 namespace {
 
-/// Collects the rows of all files of this folder. One commit takes them, so faults are reported together.
+/// Collects the rows of all files of this folder for one commit, so that all faults are reported together.
 Registration builtin_ops() {
   Registration rows;
   ops::register_elementwise(rows);
@@ -24,7 +24,7 @@ Registration builtin_ops() {
 
 Registry &registry() {
   static Registry *const instance = [] {
-    auto *made = new Registry;  // never destroyed: calls use it while the process ends
+    auto *made = new Registry;  // never destroyed, because calls use it while the process ends
     made->commit(builtin_ops());
     return made;
   }();

@@ -1,5 +1,5 @@
-// Operators element by element. Their loops differ in one expression; operands come to them in one dtype and,
-// by strides of 0, in one shape.
+// Elementwise operators. Their loops differ in one expression; their operands are converted to one dtype and
+// broadcast to one shape by strides of 0.
 #include <algorithm>
 
 #include "runtime/op_error.h"
@@ -11,9 +11,9 @@ namespace kw::ops {
 
 namespace {
 
-/// "def NAME(a, b): …" of one expression over a[p] and b[p].
-/// The result has the shape of `a`, so callers broadcast every operand to the common shape first.
-/// loop_text("neg", "a", "a.dtype", "-a[p]"):
+/// Returns the text "def NAME(a, b): …" of one expression over a[p] and b[p]. The result has the shape of
+/// `a`, so callers broadcast every operand to the common shape first. loop_text("neg", "a", "a.dtype",
+/// "-a[p]"):
 ///   def neg_loops(a):
 ///       c = output_tensor(a.shape, a.dtype)
 ///       for p in grid(a.shape):
@@ -40,7 +40,7 @@ DType common_dtype(const OpCall &call) {
       cat(call_text(call), ": ", numpy_name(a), " and ", numpy_name(b), " have no common dtype"));
 }
 
-enum class Domain : uint8_t { any, reals };  ///< reals: of whole numbers floats are made
+enum class Domain : uint8_t { any, reals };  ///< reals: integers are converted to floats
 
 /// One row of the table of unary operators: its loop body and its derivative in operator calls.
 struct Unary {
@@ -50,14 +50,15 @@ struct Unary {
   bool is_linear = false;                                              ///< its gradient reads no elements
 };
 
-/// `times` and `minus_from` make the constant in the dtype of `x`, so that it does not promote the gradient.
+/// `times` and `minus_from` create the constant in the dtype of `x`, so that it does not promote the
+/// gradient.
 Tensor times(const Tensor &x, double v) { return mul(x, number(x.dtype(), v)); }
 Tensor minus_from(double v, const Tensor &x) { return sub(number(x.dtype(), v), x); }
 
 constexpr double two_over_root_pi = 1.1283791670955126;
 
-/// `exp`, `sqrt`, `tanh` and `sigmoid` express their derivatives by the result `y`, which costs less than
-/// computing the function of `x` again.
+/// The unary operators. `exp`, `sqrt`, `tanh` and `sigmoid` express their derivatives by the result `y`,
+/// which is cheaper than computing the function of `x` again.
 const Unary unaries[] = {
     {"identity", "a[p]", Domain::any, [](auto &, auto &, auto &dy) { return dy; }, true},
     {"neg", "-a[p]", Domain::any, [](auto &, auto &, auto &dy) { return neg(dy); }, true},
@@ -82,8 +83,8 @@ const Unary unaries[] = {
     {"zeros_like", "0", Domain::any, nullptr, true},
 };
 
-/// Registers one unary operator. If its domain is `reals`, integers are converted to float64 before the
-/// loops run.
+/// Registers one unary operator. If its domain is `reals`, integers are converted to float64 before the loops
+/// run.
 void add_unary(Registration &to, const Unary &u) {
   LoopKernel &kernel = loops_of(u.name, "a", "a.dtype", u.expression);
   auto result = [domain = u.domain](const OpCall &c) {
@@ -109,18 +110,18 @@ void add_unary(Registration &to, const Unary &u) {
   add_row(to, std::move(row));
 }
 
-/// One row of the table of binary operators. If `compares`, the result is bool; if `divides`, integers
-/// become float64.
+/// One row of the table of binary operators. If `compares`, the result is bool. If `divides`, integers are
+/// converted to float64.
 struct Binary {
   const char *name, *expression;
   bool compares, divides;
-  /// Gradients by a and b in the common shape; null: they are 0.
+  /// Returns the gradients by a and b in the common shape; if null, both are 0.
   std::pair<Tensor, Tensor> (*grad)(const Tensor &a, const Tensor &b, const Tensor &y, const Tensor &dy);
   bool is_linear = false;  ///< its gradient reads no elements
 };
 
-/// Where two are equal each gets half.
-/// Returns the gradients of a minimum of `chosen_if_less` and `other`; callers negate both for a maximum.
+/// Returns the gradients of a minimum of `chosen_if_less` and `other`; equal elements get half each. Callers
+/// negate both for a maximum.
 std::pair<Tensor, Tensor> grad_of_extremum(const Tensor &chosen_if_less, const Tensor &other,
                                            const Tensor &dy) {
   Tensor half = times(dy, 0.5), none = zeros_like(dy);
@@ -143,11 +144,10 @@ const Binary binaries[] = {
     {"pow", "a[p] ** b[p]", false, false,
      [](auto &a, auto &b, auto &y, auto &dy) {
        Tensor less_one = sub(b, number(b.dtype(), 1)), zero = number(a.dtype(), 0);
-       // by b: y log(a), which is 0 where a is 0 as its limit is
+       // by b: y log(a), or 0 if a is 0, which is its limit
        Tensor logarithm = select(equal(a, zero), zeros_like(y), log(a));
        Tensor none = zeros_like(y);
-       // by a: b pow(a, b - 1), and 0 where b is 0: at a = 0 the power is infinite, and 0 times it would be
-       // NaN
+       // by a: b pow(a, b - 1), or 0 if b is 0: at a = 0 the power is infinite, and 0 times infinity is NaN
        Tensor slope = select(equal(b, number(b.dtype(), 0)), none, mul(b, binary("pow", a, less_one)));
        return Pair{mul(dy, slope), mul(dy, mul(y, logarithm))};
      }},
@@ -198,14 +198,14 @@ void add_binary(Registration &to, const Binary &b) {
     if (!grad) return Tensors{zeros_like(x), zeros_like(y)};
     DType t = g.grads[0].dtype();
     auto [by_x, by_y] = grad(cast(x, t), cast(y, t), g.outputs[0], g.grads[0]);
-    // an operand that was broadcast receives the sum over its copies
+    // an operand that was broadcast gets the sum over its copies
     return Tensors{cast(sum_to(by_x, x.shape()), x.dtype()), cast(sum_to(by_y, y.shape()), y.dtype())};
   };
   row.saves_inputs = row.saves_outputs = !b.is_linear;
   add_row(to, std::move(row));
 }
 
-/// Registers `select`: elements of `x` where the condition holds, of `y` elsewhere. It promotes no dtypes.
+/// Registers `select`: elements of `x` where the condition is true, of `y` elsewhere. It promotes no dtypes.
 void add_select(Registration &to) {
   LoopKernel &kernel = loops_of("select", "a, b, w", "a.dtype", "a[p] if w[p] else b[p]");
   Row row;
@@ -231,7 +231,7 @@ void add_select(Registration &to) {
   add_row(to, std::move(row));
 }
 
-/// Registers `cast`. Only a conversion between floats passes a gradient on.
+/// Registers `cast`. Only a conversion between floats passes a gradient.
 void add_cast(Registration &to) {
   Row row;
   row.name = "cast";
@@ -246,7 +246,7 @@ void add_cast(Registration &to) {
   };
   row.grad = [](const GradCall &g) {
     DType from = g.call.inputs[0].dtype();
-    bool goes_on = is_float(from) && is_float(g.call.get<DType>("dtype"));  // to integers it is made of steps
+    bool goes_on = is_float(from) && is_float(g.call.get<DType>("dtype"));  // to integers it has steps
     return Tensors{goes_on ? cast(g.grads[0], from) : Tensor()};
   };
   row.saves_inputs = row.saves_outputs = false;
@@ -287,7 +287,7 @@ Tensor cast(const Tensor &x, DType dtype) {
 
 Tensor number(DType dtype, double value) {
   Tensor t = Tensor::empty(DType::f64, {});
-  // the conversion kernel rounds, so the number is the one that a cast would give
+  // the conversion kernel rounds, so the number equals the result of a cast
   *static_cast<double *>(t.data()) = value;
   return converted(t, dtype);
 }
@@ -301,7 +301,7 @@ Tensor integer(DType dtype, int64_t value) {
 bool fits(DType dtype, int64_t value) {
   if (is_float(dtype)) return true;
   if (dtype == DType::b1) return value == 0 || value == 1;
-  // 64 bits are a case of their own: shifting by the full width is undefined
+  // 64 bits are a special case, because shifting by the full width is undefined
   uint32_t bits = bit_width(dtype);
   if (is_unsigned_int(dtype)) return value >= 0 && (bits == 64 || value >> bits == 0);
   return bits == 64 || (value >= -(int64_t{1} << (bits - 1)) && value < int64_t{1} << (bits - 1));

@@ -1,4 +1,4 @@
-// Operators by index: gather along an axis and its transpose, scatter_add; one_hot.
+// Indexing operators: gather along an axis and its transpose, scatter_add; one_hot.
 #include "runtime/op_error.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/table.h"
@@ -8,7 +8,7 @@ namespace kw::ops {
 
 namespace {
 
-// gather and scatter_add see three dimensions (before the axis, along it, behind it): one text serves every
+// gather and scatter_add use three dimensions (before the axis, along it, after it), so one text serves every
 // rank and axis.
 constexpr const char *gather_text = R"(def gather_of(x, index):
     y = output_tensor((x.shape[0], index.shape[0], x.shape[2]), x.dtype)
@@ -19,7 +19,7 @@ constexpr const char *gather_text = R"(def gather_of(x, index):
     return y
 )";
 
-// Copies x first, then adds the updates: indices that repeat accumulate.
+// Copies x first, then adds the updates, so repeated indices accumulate.
 constexpr const char *scatter_text = R"(def scatter_add_of(x, index, updates):
     y = output_tensor(x.shape, x.dtype)
     for i in range(x.shape[0]):
@@ -44,7 +44,8 @@ constexpr const char *one_hot_text = R"(def one_hot_of(index, depth):
 /// Returns the axis of a call, counted from 0.
 size_t axis_of(const OpCall &c) { return positive_axis(c, c.get<int64_t>("axis"), c.inputs[0].rank()); }
 
-/// x as (before the axis, along it, behind it) where `axes` dimensions from `axis` on are the ones along it.
+/// Returns x in three dimensions (before, along, after), where `axes` dimensions from `axis` on are the ones
+/// along.
 Tensor around(const Tensor &x, size_t axis, size_t axes) {
   std::array<int64_t, 3> shape{1, 1, 1};
   for (size_t d = 0; d < x.rank(); ++d) shape[d < axis ? 0 : d < axis + axes ? 1 : 2] *= x.shape()[d];
@@ -60,8 +61,8 @@ void need_index(const OpCall &c, size_t i) {
     throw_type_error(cat(call_text(c), ": '", c.op->def.inputs[i].name, "' must be integers"));
 }
 
-/// The shape of x with the axis replaced by the dimensions of the index.
-/// With x (2, 5, 3), axis 1 and an index (4, 6) that is (2, 4, 6, 3).
+/// Returns the shape of x with the axis replaced by the dimensions of the index. With x (2, 5, 3), axis 1 and
+/// an index (4, 6) that is (2, 4, 6, 3).
 std::vector<int64_t> gathered_shape(const OpCall &c) {
   size_t axis = axis_of(c);
   Extents x = c.inputs[0].shape(), index = c.inputs[1].shape();
@@ -126,7 +127,7 @@ void add_scatter(Registration &to) {
 }
 
 /// Registers `one_hot`: integers of any shape become float32 with a new last dimension of `depth`. A row
-/// whose index is no class is all zeros.
+/// whose index is out of range is all zeros.
 void add_one_hot(Registration &to) {
   LoopKernel &kernel = loops("one_hot_of", one_hot_text, __builtin_FILE());
   Row row;

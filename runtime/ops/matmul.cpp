@@ -1,4 +1,4 @@
-// Matrix products: batches stretched as NumPy does, operands taken transposed by their strides.
+// Matrix products: batches are broadcast as in NumPy, and operands are transposed by their strides.
 #include <algorithm>
 
 #include "runtime/op_error.h"
@@ -10,7 +10,7 @@ namespace kw::ops {
 
 namespace {
 
-/// An operand with its last two dimensions exchanged when it is to be transposed.
+/// Returns an operand, with its last two dimensions exchanged if `transposed`.
 Tensor oriented(const Tensor &x, bool transposed) {
   std::vector<size_t> order;
   for (size_t d = 0; d < x.rank(); ++d) order.push_back(d);
@@ -18,11 +18,11 @@ Tensor oriented(const Tensor &x, bool transposed) {
   return x.permuted(order);
 }
 
-/// The operands of one call after checking. Both are views of the inputs with the matrices last.
+/// The checked operands of one call: views of the inputs with the matrices last.
 struct Product {
-  Tensor a, b;                 ///< oriented
+  Tensor a, b;                 ///< after transposition
   std::vector<int64_t> batch;  ///< the common leading extents
-  std::vector<int64_t> shape;  ///< of the result
+  std::vector<int64_t> shape;  ///< shape of the result
 };
 
 /// Checks ranks and the contracted extent, and computes the shape of the result. Throws OpError.
@@ -43,8 +43,8 @@ Product read_product(const OpCall &c) {
   return p;
 }
 
-/// The matrices of an operand, one after the other: (batch, rows, columns).
-/// A single matrix becomes a view with one batch: even a transposed operand is then not copied.
+/// Returns the matrices of an operand as (batch, rows, columns). A single matrix becomes a view with one
+/// batch, so even a transposed operand is not copied.
 Tensor batched(const Tensor &x, const std::vector<int64_t> &batch) {
   std::vector<int64_t> shape = batch;
   shape.insert(shape.end(), x.shape().end() - 2, x.shape().end());
@@ -57,7 +57,7 @@ Tensor batched(const Tensor &x, const std::vector<int64_t> &batch) {
       .reshaped(std::array{count, x.shape()[x.rank() - 2], x.shape()[x.rank() - 1]});
 }
 
-// k stands outside of the second loop over j: c and a row-major b then have stride 1 in the innermost loop.
+// The k loop encloses the second j loop, so that c and a row-major b have stride 1 in the innermost loop.
 constexpr const char *text = R"(def matmul_of(a, b):
     c = output_tensor((a.shape[0], a.shape[1], b.shape[2]), a.dtype)
     for n in range(a.shape[0]):
@@ -70,7 +70,8 @@ constexpr const char *text = R"(def matmul_of(a, b):
     return c
 )";
 
-/// Gradients: with C = A B they are dA = dC Bᵀ and dB = Aᵀ dC, transposed where the operands were.
+/// Returns the gradients. With C = A B they are dA = dC Bᵀ and dB = Aᵀ dC, transposed where the operands
+/// were.
 Tensors gradient(const GradCall &g) {
   const Tensor &x = g.call.inputs[0], &y = g.call.inputs[1], &dz = g.grads[0];
   bool ta = g.call.get<bool>("transpose_a"), tb = g.call.get<bool>("transpose_b");

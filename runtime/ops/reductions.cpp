@@ -1,5 +1,5 @@
-// Operators over axes: sum, mean, max, min, argmax. The axes in question are brought together, so that the
-// loops see three dimensions: those before, those reduced, those behind.
+// Reductions over axes: sum, mean, max, min, argmax. The reduced axes are made adjacent, so that the loops
+// have three dimensions: before, reduced, after.
 #include <algorithm>
 
 #include "runtime/op_error.h"
@@ -11,7 +11,7 @@ namespace kw::ops {
 
 namespace {
 
-/// Returns the shape of the result: reduced axes are left out, or are 1 with `keep_dims`.
+/// Returns the shape of the result: reduced axes are omitted, or are 1 with `keep_dims`.
 std::vector<int64_t> reduced_shape(const OpCall &c) {
   const Tensor &x = c.inputs[0];
   std::vector<size_t> axes = positive_axes(c, axes_of(c, "axes"), x.rank());
@@ -25,7 +25,7 @@ std::vector<int64_t> reduced_shape(const OpCall &c) {
   return shape;
 }
 
-/// The shape of the result with the reduced axes kept as 1.
+/// Returns the shape of the result with the reduced axes kept as 1.
 std::vector<int64_t> kept_shape(const OpCall &c) {
   const Tensor &x = c.inputs[0];
   std::vector<int64_t> shape = shape_of(x);
@@ -33,8 +33,8 @@ std::vector<int64_t> kept_shape(const OpCall &c) {
   return shape;
 }
 
-/// x as (before, reduced, behind), row-major.
-/// If the reduced axes are not adjacent, they are moved behind all others, which usually takes a copy.
+/// Returns x as (before, reduced, after), row-major. If the reduced axes are not adjacent, they are moved
+/// after all others, which usually copies.
 /// adjacent:  (a, b, c, d) over axes 1, 2 → (a, b c, d)
 /// otherwise: (a, b, c, d) over axes 0, 2 → (b d, a c, 1)
 Tensor three_dims(const OpCall &c, const Tensor &x) {
@@ -55,7 +55,8 @@ Tensor three_dims(const OpCall &c, const Tensor &x) {
   return y.reshaped(shape);
 }
 
-/// Loops that reduce dimension 1 of three. Rows are told from columns: each has an order that is fast.
+/// Returns loops that reduce dimension 1 of three. `rows` selects the loop order that is fast for contiguous
+/// elements.
 std::string reduce_text(std::string_view name, std::string_view start, std::string_view update, bool rows) {
   if (rows)
     return cat("def ", name, "_rows(x):\n", "    y = output_tensor((x.shape[0],), x.dtype)\n",
@@ -77,8 +78,8 @@ const Reduction sum_loops{"sum", "0", "s + x[i, k]", "0", "s + x[i, k, j]"};
 const Reduction max_loops{"max", "x[i, 0]", "max(s, x[i, k])", "x[i, 0, j]", "max(s, x[i, k, j])"};
 const Reduction min_loops{"min", "x[i, 0]", "min(s, x[i, k])", "x[i, 0, j]", "min(s, x[i, k, j])"};
 
-/// Reduces three dimensions, giving the elements of the result in order.
-/// `rows` serves the case where the reduced elements are contiguous, `columns` all others.
+/// Returns a function that reduces three dimensions and gives the elements of the result in order. The kernel
+/// `rows` serves contiguous reduced elements, `columns` all others.
 std::function<Tensor(const Tensor &)> reducer(const Reduction &r) {
   LoopKernel &rows =
       loops(cat(r.name, "_rows"), reduce_text(r.name, r.start_row, r.update_row, true), __builtin_FILE());
@@ -95,7 +96,8 @@ std::vector<OpAttr> reduce_attrs() {
           {"keep_dims", AttrType::boolean, Attr(false)}};
 }
 
-/// Refuses a reduction over no elements: extrema and argmax begin with the first element, which must exist.
+/// Throws OpError for a reduction over no elements: extrema and argmax start with the first element, which
+/// must exist.
 void need_elements(const OpCall &c) {
   const Tensor &x = c.inputs[0];
   for (size_t d : positive_axes(c, axes_of(c, "axes"), x.rank()))
@@ -110,7 +112,7 @@ void add_sum(Registration &to) {
   row.attrs = reduce_attrs();
   row.infer = [](const OpCall &c) {
     DType t = c.inputs[0].dtype();
-    // of narrow integers as NumPy: in 64 bits
+    // narrow integers are summed in 64 bits, as in NumPy
     if (t == DType::b1 || is_signed_int(t)) t = DType::i64;
     if (is_unsigned_int(t)) t = DType::u64;
     return std::vector<TensorType>{{t, reduced_shape(c)}};
@@ -120,7 +122,7 @@ void add_sum(Registration &to) {
     return Tensors{converted(reduce(three_dims(c, x)).reshaped(types[0].shape), types[0].dtype)};
   };
   row.grad = [](const GradCall &g) {
-    // each element adds to one sum with weight 1: the gradient of the sum is broadcast back over the axes
+    // each element adds to one sum with weight 1, so the gradient of the sum is broadcast over the axes
     Tensor kept = reshape(g.grads[0], kept_shape(g.call));
     return Tensors{cast(broadcast_to(kept, g.call.inputs[0].shape()), g.call.inputs[0].dtype())};
   };
@@ -128,9 +130,9 @@ void add_sum(Registration &to) {
   add_row(to, std::move(row));
 }
 
-/// Registers `mean`: a sum in the working dtype, divided before the result is rounded to a narrow dtype.
+/// Registers `mean`: a sum in the working dtype, divided before it is rounded to a narrow dtype.
 void add_mean(Registration &to) {
-  // the number of elements that each mean is taken over
+  // number of elements per mean
   auto count = [](const OpCall &c) {
     int64_t n = 1;
     for (size_t d : positive_axes(c, axes_of(c, "axes"), c.inputs[0].rank())) n *= c.inputs[0].shape()[d];
@@ -164,7 +166,7 @@ void add_mean(Registration &to) {
   add_row(to, std::move(row));
 }
 
-/// max and min: elements that are as great share the gradient.
+/// Registers max or min; equal extrema share the gradient.
 void add_extremum(Registration &to, const char *name, const Reduction &r) {
   Row row;
   row.name = name;
@@ -193,7 +195,7 @@ void add_argmax(Registration &to) {
   row.name = "argmax";
   row.inputs = inputs({"x"});
   row.attrs = {{"axis", AttrType::integer, Attr(-1)}, {"dtype", AttrType::dtype, Attr(DType::i32)}};
-  // shapes and views of a reduction read the attribute `axes`: the one axis becomes a list
+  // shapes and views of a reduction read the attribute `axes`, so the one axis becomes a list
   auto as_axes = [](const OpCall &c) {
     return OpCall{c.op, c.inputs, {{"axes", c.attrs[0].second}, {"keep_dims", Attr(false)}}};
   };

@@ -1,5 +1,5 @@
 // Operators along the last axis: softmax, log-softmax, layer norm, gelu and cross entropy. Rows are computed
-// in float32 at least.
+// in at least float32.
 #include <algorithm>
 
 #include "runtime/op_error.h"
@@ -11,7 +11,7 @@ namespace kw::ops {
 
 namespace {
 
-// The maximum of the row is subtracted first: exp then sees no positive number and cannot overflow.
+// The maximum of the row is subtracted first, so that exp gets no positive number and cannot overflow.
 constexpr const char *softmax_text = R"(def softmax_rows(x):
     y = output_tensor(x.shape, x.dtype)
     for i in range(x.shape[0]):
@@ -41,8 +41,8 @@ constexpr const char *log_softmax_text = R"(def log_softmax_rows(x):
     return y
 )";
 
-// The variance is computed in a second pass over differences from the mean: a difference of two large sums
-// would cancel.
+// The variance is computed in a second pass over differences from the mean, because a difference of two large
+// sums would cancel.
 constexpr const char *layernorm_text = R"(def layernorm_rows(x, gamma, beta, epsilon):
     y = output_tensor(x.shape, x.dtype)
     mean = output_tensor((x.shape[0],), x.dtype)
@@ -72,7 +72,7 @@ constexpr const char *gelu_text = R"(def gelu_of(x):
     return y
 )";
 
-/// x as rows along `axis`, and back.
+/// Views a tensor as rows along `axis`, and converts results back.
 struct RowView {
   size_t axis, rank;
   std::vector<int64_t> moved;  ///< the shape with the axis last
@@ -85,7 +85,7 @@ struct RowView {
     out.push_back(axis);
     return out;
   }
-  /// Returns `x` as (rows, length), copied unless these are contiguous. Notes the shape for `back`.
+  /// Returns `x` as (rows, length); copies it unless the rows are contiguous. Stores the shape for `back`.
   Tensor rows(const Tensor &x) {
     Tensor last = contiguous(x.permuted(order()));
     moved = shape_of(last);
@@ -93,7 +93,7 @@ struct RowView {
     for (size_t d = 0; d + 1 < rank; ++d) count *= moved[d];
     return last.reshaped(std::array{count, length});
   }
-  /// Undoes `rows`: a view of the result in the shape and axis order of the input.
+  /// Undoes `rows`: returns a view of the result in the shape and axis order of the input.
   Tensor back(const Tensor &rows) const {
     std::vector<size_t> there = order(), home(rank);
     for (size_t d = 0; d < rank; ++d) home[there[d]] = d;
@@ -132,7 +132,7 @@ void add_softmax(Registration &to, const char *name, const char *text,
   add_row(to, std::move(row));
 }
 
-/// Registers `gelu`. The gradient computes tanh again instead of saving it.
+/// Registers `gelu`. The gradient recomputes tanh instead of saving it.
 void add_gelu(Registration &to) {
   LoopKernel &kernel = loops("gelu_of", gelu_text, __builtin_FILE());
   Row row;
@@ -171,7 +171,8 @@ void check_layernorm(const OpCall &c) {
   }
 }
 
-/// (y, mean, 1 / deviation); the gradients treat the last two as what they are, functions of x.
+/// Registers `layernorm`, with the outputs (y, mean, 1 / deviation). The gradients treat the last two as
+/// functions of x.
 void add_layernorm(Registration &to) {
   LoopKernel &kernel = loops("layernorm_rows", layernorm_text, __builtin_FILE());
   Row row;
@@ -224,7 +225,7 @@ constexpr const char *pick_text = R"(def pick(x, labels):
     return y
 )";
 
-// The transpose of `pick`: writes the whole row, so the result needs no other initialisation.
+// The transpose of `pick`. It writes the whole row, so the result needs no other initialization.
 constexpr const char *place_text = R"(def place(x, labels, dy):
     y = output_tensor(x.shape, x.dtype)
     for i in range(x.shape[0]):
@@ -233,7 +234,8 @@ constexpr const char *place_text = R"(def place(x, labels, dy):
     return y
 )";
 
-/// Of log-probabilities (n, classes) the negative one of each row's label.
+/// Registers `nll_rows`: the negated log-probability of each row's label, from log-probabilities (n,
+/// classes).
 void add_nll(Registration &to) {
   LoopKernel &pick = loops("pick", pick_text, __builtin_FILE()),
              &place = loops("place", place_text, __builtin_FILE());
@@ -273,25 +275,25 @@ void add_nll(Registration &to) {
     return place({c.inputs[0], c.inputs[1], c.inputs[2]});
   };
   back.grad = [](const GradCall &g) {
-    // the loss is linear in x: by x and the labels there is no gradient, by dy it picks again
+    // the loss is linear in x: there is no gradient by x and the labels, and the one by dy picks again
     return Tensors{Tensor(), Tensor(), call_op("kw::nll_rows", {g.grads[0], g.call.inputs[1]})[0]};
   };
   back.saves_outputs = false;
   add_row(to, std::move(back));
 }
 
-/// With y = softmax(x): dx = y (dy - sum(dy y)).
+/// Returns the gradient of softmax. With y = softmax(x): dx = y (dy - sum(dy y)).
 Tensor softmax_grad(const GradCall &g, const Axes &axis) {
   const Tensor &y = g.outputs[0], &dy = g.grads[0];
   return mul(y, sub(dy, sum(mul(dy, y), axis, true)));
 }
 
-/// With y = log_softmax(x): dx = dy - exp(y) sum(dy).
+/// Returns the gradient of log-softmax. With y = log_softmax(x): dx = dy - exp(y) sum(dy).
 Tensor log_softmax_grad(const GradCall &g, const Axes &axis) {
   return sub(g.grads[0], mul(exp(g.outputs[0]), sum(g.grads[0], axis, true)));
 }
 
-/// Logits (n, classes) and labels (n) to one number, or n of them.
+/// Registers `cross_entropy`: from logits (n, classes) and labels (n) to one number, or n of them.
 void add_cross_entropy(Registration &to) {
   Row row;
   row.name = "cross_entropy";
@@ -302,7 +304,7 @@ void add_cross_entropy(Registration &to) {
                              ? ""
                              : cat("must be 'mean', 'sum' or 'none', but got '", s, "'");
                 }}};
-  // log_softmax and a pick: the logarithm of a softmax that rounds to 0 would be infinite
+  // log_softmax and a pick, because the logarithm of a softmax that rounds to 0 would be infinite
   auto losses = [](const OpCall &c, const Tensor &x) {
     Tensor logarithms = call_op("kw::log_softmax", {x})[0];
     Tensor rows = call_op("kw::nll_rows", {logarithms, c.inputs[1]})[0];
@@ -314,7 +316,7 @@ void add_cross_entropy(Registration &to) {
     return Tensors{losses(c, c.inputs[0])};
   };
   row.grad = [losses](const GradCall &g) {
-    // by its parts: their own gradients give this one, and those of higher order
+    // computed through its parts: their gradients give this gradient and those of higher order
     bool outer = is_recording();
     GradModeGuard on(true);
     Tensor x = make_variable(g.call.inputs[0]), y = losses(g.call, x);

@@ -1,4 +1,4 @@
-// Operators that change shapes: views where the memory allows it, copies elsewhere.
+// Operators that change shapes: views where the strides allow it, else copies.
 #include <algorithm>
 
 #include "runtime/op_error.h"
@@ -10,7 +10,7 @@ namespace kw::ops {
 
 namespace {
 
-/// The shape of a call of reshape, -1 replaced by what is left.
+/// Returns the shape argument of a reshape; -1 is replaced by the remaining extent.
 std::vector<int64_t> wanted_shape(const OpCall &c) {
   Axes shape = axes_of(c, "shape");
   int64_t known = 1, elements = c.inputs[0].size();
@@ -36,7 +36,7 @@ std::vector<size_t> wanted_axes(const OpCall &c) {
   if (given.empty())
     for (size_t d = rank; d-- > 0;) axes.push_back(d);
   for (int64_t a : given) axes.push_back(positive_axis(c, a, rank));
-  // for its check alone: it throws if an axis is given twice
+  // called only for its check: it throws if an axis is given twice
   positive_axes(c, given, rank);
   if (axes.size() != rank)
     throw_value_error(
@@ -44,7 +44,7 @@ std::vector<size_t> wanted_axes(const OpCall &c) {
   return axes;
 }
 
-/// Returns the type of a single output: the dtype of `x` in another shape.
+/// Returns the type of a single output: the dtype of `x`, with another shape.
 std::vector<TensorType> like(const Tensor &x, std::vector<int64_t> shape) {
   return {{x.dtype(), std::move(shape)}};
 }
@@ -101,7 +101,7 @@ void add_broadcast(Registration &to) {
     size_t skipped = shape.size() - std::min(shape.size(), c.inputs[0].rank());
     for (size_t d = skipped; d < shape.size(); ++d)
       if (shape[d] == -1) shape[d] = c.inputs[0].shape()[d - skipped];
-    // for its check alone: it throws for a shape that does not fit
+    // called only for its check: it throws for a shape that does not fit
     static_cast<void>(c.inputs[0].broadcast(shape));
     return like(c.inputs[0], std::move(shape));
   };
@@ -124,7 +124,7 @@ LoopKernel &copy_into() {
   return kernel;
 }
 
-/// Of x along an axis: `count` steps from `first` on.
+/// Returns a view of x with `count` steps from `first` on along an axis.
 Tensor part_of(const Tensor &x, size_t axis, int64_t first, int64_t count) {
   std::vector<int64_t> shape = shape_of(x);
   shape[axis] = count;
@@ -133,8 +133,8 @@ Tensor part_of(const Tensor &x, size_t axis, int64_t first, int64_t count) {
   return x.view(data, shape, x.strides());
 }
 
-/// Registers `concat`. Each input is copied into its part of one new tensor; the gradient cuts these parts
-/// out.
+/// Registers `concat`. Each input is copied into its part of one new tensor; the gradient extracts these
+/// parts.
 void add_concat(Registration &to) {
   Row row;
   row.name = "concat";
@@ -147,7 +147,7 @@ void add_concat(Registration &to) {
     shape[axis] = 0;
     for (const Tensor &t : c.inputs) {
       std::vector<int64_t> other = shape_of(t);
-      // puts the extent so far in the place of this one: the shapes must then be equal as a whole
+      // gives the axis its extent so far, so that the shapes can be compared as a whole
       int64_t added = axis < other.size() ? std::exchange(other[axis], shape[axis]) : 0;
       if (other != shape || t.dtype() != c.inputs[0].dtype())
         throw_value_error(cat(call_text(c), ": shapes may differ along axis ", axis, " alone, dtypes not"));
@@ -206,7 +206,7 @@ void add_narrow(Registration &to) {
     size_t axis = positive_axis(g.call, g.call.get<int64_t>("axis"), x.rank());
     int64_t first = g.call.get<int64_t>("first"),
             behind = x.shape()[axis] - first - g.call.get<int64_t>("count");
-    // elements outside of the part have no influence: zeros before and behind it
+    // elements outside of the part have no influence, so their gradients are zeros
     auto zeros = [&](int64_t count) {
       std::vector<int64_t> shape = shape_of(x);
       shape[axis] = count;
@@ -244,7 +244,7 @@ Tensor broadcast_to(const Tensor &x, Extents shape) {
 
 Tensor sum_to(const Tensor &x, Extents shape) {
   if (std::equal(x.shape().begin(), x.shape().end(), shape.begin(), shape.end())) return x;
-  // broadcasting adds leading dimensions and stretches extents of 1: these are summed
+  // broadcasting adds leading dimensions and stretches extents of 1: these dimensions are summed
   size_t skipped = x.rank() - shape.size();
   Axes stretched;
   for (size_t d = 0; d < x.rank(); ++d)

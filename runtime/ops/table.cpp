@@ -1,4 +1,4 @@
-// What the operators of this folder share.
+// Functions that several files of this folder use.
 #include "runtime/ops/table.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace kw::ops {
 
-/// "runtime/ops/rows.cpp" of a path that the compiler was given.
+/// Returns the part "runtime/ops/rows.cpp" of a path that the compiler was given.
 static std::string short_path(std::string_view file) {
   size_t at = file.rfind("runtime/ops/");
   return std::string(at == std::string_view::npos ? file : file.substr(at));
@@ -17,9 +17,10 @@ static std::string short_path(std::string_view file) {
 
 LoopKernel &loops(std::string name, std::string text, const char *file) {
   static std::mutex mutex;
-  static auto *const known = new std::map<std::string, std::unique_ptr<LoopKernel>>;  // used until the end
+  static auto *const known = new std::map<std::string, std::unique_ptr<LoopKernel>>;  // never destroyed
   std::scoped_lock lock(mutex);
-  // by text, which holds the name: callers may ask at every call and get the same compiled kernel
+  // keyed by the text, which contains the name: callers may ask at every call and get the same compiled
+  // kernel
   std::unique_ptr<LoopKernel> &slot = (*known)[text];
   if (!slot) slot = std::make_unique<LoopKernel>(std::move(name), std::move(text), short_path(file));
   return *slot;
@@ -83,7 +84,7 @@ void need_floats(const OpCall &call) {
 
 Tensor converted(const Tensor &x, DType dtype) {
   if (x.dtype() == dtype) return x;
-  // one text per target dtype; the dtype and layout of x are a part of the signature of each call
+  // one text per target dtype; the dtype and layout of x are in the signature of each call
   std::string text =
       cat("def convert(x):\n"
           "    y = output_tensor(x.shape, \"",

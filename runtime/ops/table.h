@@ -1,5 +1,5 @@
-// How the files of this folder put their operators into the registry: rows, and what kernels and gradients
-// of several of them need. For them alone.
+// Helpers with which the files of this folder register their operators: rows, and functions that several
+// kernels and gradients need. For this folder only.
 #pragma once
 
 #include "runtime/calls/call.h"
@@ -11,14 +11,14 @@ namespace kw::ops {
 using Tensors = std::vector<Tensor>;
 using Axes = std::vector<int64_t>;
 
-/// A kernel of the language in text, kept for good; compiled when it is first called.
+/// Returns the kernel of a text in the language. It is never destroyed, and compiled at its first call.
 LoopKernel &loops(std::string name, std::string text, const char *file);
 
 using Run = std::function<Tensors(const OpCall &, std::span<const TensorType>)>;
 using Infer = std::function<std::vector<TensorType>(const OpCall &)>;
 using Grad = std::function<Tensors(const GradCall &)>;
 
-/// What one operator is; `grad` empty: `no_gradient` says why there is none.
+/// The registration of one operator. If `grad` is empty, `no_gradient` says why.
 struct Row {
   std::string name;
   std::vector<OpInput> inputs;
@@ -31,7 +31,8 @@ struct Row {
   BodyKind kind = BodyKind::jit_loop;
   std::vector<std::string> outputs = {"output"};
 };
-/// Adds the operator `kw::NAME` with its kernel and its gradient; `file` and `line` tell people where it is.
+/// Adds the operator `kw::NAME` with its kernel and its gradient; messages give `file` and `line` as its
+/// place.
 void add_row(Registration &to, Row row, const char *file = __builtin_FILE(), int line = __builtin_LINE());
 
 /// Returns required inputs of these names.
@@ -43,19 +44,19 @@ inline std::vector<OpInput> inputs(std::initializer_list<const char *> names) {
 
 TensorType type_of(const Tensor &t);
 std::vector<int64_t> shape_of(const Tensor &t);
-/// The value of a list attribute of ints.
+/// Returns the value of an attribute that is a list of ints.
 Axes axes_of(const OpCall &call, std::string_view name);
-/// Axes counted from the end made positive, sorted; all of `rank` when there are none. Throws OpError for one
-/// out of range or given twice.
+/// Returns the axes, sorted, with negative ones counted from the end; all of `rank` if none is given. Throws
+/// OpError for an axis out of range or given twice.
 std::vector<size_t> positive_axes(const OpCall &call, std::span<const int64_t> axes, size_t rank);
-/// One of them.
+/// Returns one axis, with a negative one counted from the end. Throws OpError if it is out of range.
 size_t positive_axis(const OpCall &call, int64_t axis, size_t rank);
 Attr list_attr(std::span<const int64_t> values);
-/// The dtype in which numbers of this one are computed: float32 for those of 16 bits.
+/// Returns the dtype in which numbers of dtype `t` are computed: float32 for 16-bit floats.
 DType working_dtype(DType t);
-/// Refuses a call whose tensors are no floats.
+/// Throws OpError if the tensors of a call are not floats.
 void need_floats(const OpCall &call);
-/// Without a call: conversion, and a row-major copy where it is none.
+/// Convert the dtype, or make a row-major copy if needed, without an operator call.
 Tensor converted(const Tensor &x, DType dtype);
 Tensor contiguous(const Tensor &x);
 

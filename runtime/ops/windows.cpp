@@ -1,5 +1,5 @@
 // Operators over windows of images (batch, channels, rows, columns): convolution and maximum. Padding is
-// zeros for the one and counts for nothing in the other.
+// zeros in a convolution and ignored in a maximum.
 #include <algorithm>
 
 #include "runtime/op_error.h"
@@ -11,7 +11,7 @@ namespace kw::ops {
 
 namespace {
 
-// group g convolves its own channels; sy, sx: strides; py, px: padding before; ey, ex: steps of the window
+// group g convolves its own channels; sy, sx: strides; py, px: padding before; ey, ex: dilation
 constexpr const char *conv_text = R"(def conv2d_of(x, w, rows, columns, sy, sx, py, px, ey, ex, groups):
     y = output_tensor((x.shape[0], w.shape[0], rows, columns), x.dtype)
     for n in range(x.shape[0]):
@@ -69,8 +69,8 @@ constexpr const char *conv_by_w_text =
     return dw
 )";
 
-// Starts from the first element of the window that lies in the image, not from a constant: no value of the
-// dtype is needed that is below all others.
+// Starts from the first element of the window inside the image, not from a constant, so no least value of the
+// dtype is needed.
 constexpr const char *pool_text = R"(def maxpool_of(x, rows, columns, height, width, sy, sx, py, px):
     y = output_tensor((x.shape[0], x.shape[1], rows, columns), x.dtype)
     for n in range(x.shape[0]):
@@ -109,8 +109,8 @@ constexpr const char *pool_grad_text = R"(def maxpool_grad_of(x, y, dy, height, 
     return dx
 )";
 
-/// A pair of numbers, given as one or two.
-/// Throws OpError unless both are from `least` to 2^30.
+/// Returns an attribute of two numbers, given as one or two. Throws OpError unless both are from `least` to
+/// 2^30.
 std::array<int64_t, 2> pair_of(const OpCall &c, const char *name, int64_t least) {
   Axes given = axes_of(c, name);
   if (given.size() == 1) given.push_back(given[0]);
@@ -121,7 +121,7 @@ std::array<int64_t, 2> pair_of(const OpCall &c, const char *name, int64_t least)
   return {given[0], given[1]};
 }
 
-/// How windows lie on an image.
+/// The geometry of windows on an image.
 struct Windows {
   std::array<int64_t, 2> size, stride, pad, step{1, 1};
 
@@ -143,7 +143,7 @@ void need_image(const OpCall &c, size_t i) {
                           "' must be a tensor of 4 dimensions of the same kind of floats"));
 }
 
-/// Attributes of conv2d and its gradients. A list of one number stands for rows and columns.
+/// Returns the attributes of conv2d and its gradients. A list of one number applies to rows and columns.
 std::vector<OpAttr> conv_attrs() {
   auto list = [](std::initializer_list<int64_t> v) { return Attr(std::vector<Attr>(v.begin(), v.end())); };
   return {{"stride", AttrType::integers, list({1})},
@@ -152,7 +152,7 @@ std::vector<OpAttr> conv_attrs() {
           {"groups", AttrType::integer, Attr(1)}};
 }
 
-/// The numbers that the loops of a convolution end with.
+/// Appends the last arguments of the loops of a convolution.
 void append_windows(std::vector<Operand> &to, const Windows &w) {
   for (const auto &pair : {w.stride, w.pad, w.step}) to.insert(to.end(), {pair[0], pair[1]});
 }
@@ -162,14 +162,14 @@ Windows conv_windows(const OpCall &c, Extents weights) {
   return {{weights[2], weights[3]}, pair_of(c, "stride", 1), pair_of(c, "pad", 0), pair_of(c, "dilation", 1)};
 }
 
-/// The loops of a convolution and of its two transposes.
+/// The kernels of a convolution and of its two transposes.
 struct ConvKernels {
   LoopKernel &forward = loops("conv2d_of", conv_text, __builtin_FILE());
   LoopKernel &by_x = loops("conv2d_by_x", conv_by_x_text, __builtin_FILE());
   LoopKernel &by_w = loops("conv2d_by_w", conv_by_w_text, __builtin_FILE());
 };
 
-/// One of the loops over tensors of dtype t, computed in its working dtype.
+/// Runs one of these kernels on tensors of dtype t, computed in its working dtype.
 Tensors convolve(LoopKernel &kernel, const OpCall &c, std::initializer_list<int64_t> extents,
                  const Windows &w) {
   DType t = c.inputs[0].dtype(), working = working_dtype(t);
@@ -180,11 +180,11 @@ Tensors convolve(LoopKernel &kernel, const OpCall &c, std::initializer_list<int6
   return {converted(kernel(operands)[0], t)};
 }
 
-/// Returns the attributes for a gradient, which cannot infer its extents: with a stride, several sizes of an
-/// image give the same number of windows.
+/// Returns the attributes for a gradient, which cannot infer its extents: with a stride, several image sizes
+/// give the same number of windows.
 Attrs with_shape(const OpCall &c, const Tensor &like) {
   Attrs attrs = c.attrs;
-  // a gradient of a gradient: its own shape stands last, as conv_attrs is declared
+  // a gradient of a gradient has its own shape last, in the order of conv_attrs
   if (find_attr(attrs, "shape")) attrs.pop_back();
   attrs.emplace_back("shape", list_attr(like.shape()));
   return attrs;
@@ -197,7 +197,8 @@ Attrs without_shape(const OpCall &c) {
   return attrs;
 }
 
-/// Convolution is linear in both operands, so its gradients are each other's.
+/// Registers `conv2d` and its gradients. It is linear in both operands, so each gradient is a gradient of the
+/// other.
 void add_conv(Registration &to) {
   static ConvKernels k;
   Row row;
@@ -271,8 +272,8 @@ void add_conv(Registration &to) {
   add_row(to, std::move(by_w));
 }
 
-/// Reads the windows of a pool; without a stride they lie side by side. Padding of at most half a window
-/// leaves an element of a nonempty image in each of them.
+/// Reads the windows of a pool; without a stride they are adjacent. Padding of at most half a window leaves
+/// an element of a nonempty image in each of them.
 Windows pool_windows(const OpCall &c) {
   Windows w{pair_of(c, "size", 1), {}, pair_of(c, "pad", 0)};
   w.stride = axes_of(c, "stride").empty() ? w.size : pair_of(c, "stride", 1);
@@ -288,7 +289,7 @@ std::vector<OpAttr> pool_attrs() {
           {"pad", AttrType::integers, Attr(std::vector<Attr>{Attr(0)})}};
 }
 
-/// Registers `maxpool2d` and its gradient. The gradient finds the maximum again by comparing with `y`.
+/// Registers `maxpool2d` and its gradient. The gradient finds the maximum again by comparison with `y`.
 void add_maxpool(Registration &to) {
   LoopKernel &forward = loops("maxpool_of", pool_text, __builtin_FILE()),
              &backward = loops("maxpool_grad_of", pool_grad_text, __builtin_FILE());

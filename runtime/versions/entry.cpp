@@ -1,5 +1,5 @@
-// The stack machine. Arithmetic that overflows poisons its result, and with it all that is computed from it:
-// a fact then fails, an extent is an error. What is not chosen poisons nothing.
+// The stack machine. Arithmetic that overflows poisons its result and all values computed from it. A poisoned
+// fact fails, and a poisoned extent is an error. An operand that is not selected poisons nothing.
 #include "runtime/versions/entry.h"
 
 #include <cstring>
@@ -11,8 +11,7 @@ namespace kw {
 
 namespace {
 
-/// One evaluation. Programs have no jumps, so it ends after one pass over the code; the first error stops
-/// it.
+/// One evaluation. Programs have no jumps, so it ends after one pass over the code; the first error stops it.
 class Machine {
  public:
   Machine(const EntryProgram &p, const int64_t *dims, size_t dim_count, const uint64_t *scalars,
@@ -27,7 +26,7 @@ class Machine {
  private:
   void fail(EntryResult::Error e) { out_.error = e; }
 
-  /// A value of the stack, and whether an overflow had a part in it.
+  /// A value of the stack, and whether an overflow contributed to it.
   struct Word {
     int64_t value;
     bool poisoned;
@@ -44,7 +43,7 @@ class Machine {
     if (top_ == std::size(stack_)) return fail(EntryResult::Error::malformed);
     stack_[top_++] = {v, poisoned};
   }
-  /// Reads `n` bytes of an operand, the lowest first.
+  /// Reads `n` bytes of an operand, lowest byte first.
   uint64_t bytes(size_t n) {
     if (n > code_.size() - at_) {
       fail(EntryResult::Error::malformed);
@@ -57,7 +56,7 @@ class Machine {
     return v;
   }
 
-  /// Pushes a constant, an extent or stride, or an integer scalar of the call. Indices are checked, since
+  /// Pushes a constant, an extent or stride, or an integer scalar of the call. Indices are checked, because
   /// the code may come from a damaged file.
   void operand(Op op) {
     if (op == Op::push) return push(static_cast<int64_t>(bytes(8)));
@@ -66,7 +65,7 @@ class Machine {
     auto dtype = static_cast<DType>(bytes(1));
     if (index >= scalar_count_ || !(is_int(dtype) || dtype == DType::b1))
       return fail(EntryResult::Error::malformed);
-    // callers then compare the scalars of later calls too before they reuse the result
+    // tells callers to compare the scalars of later calls too before they reuse the result
     out_.reads_scalars = true;
     push(to_int(Value{dtype, scalars_[index]}));
   }
@@ -106,7 +105,7 @@ class Machine {
                               o != BinOp::shl && o != BinOp::shr);
   }
 
-  /// Operations on integers of any width, by the one definition of them.
+  /// Applies an operation on integers of any width, as ir/scalar_ops defines it.
   void typed(Op op) {
     auto what = static_cast<uint8_t>(bytes(1));
     auto t = static_cast<DType>(bytes(1));
@@ -122,7 +121,7 @@ class Machine {
     push(to_int(apply(static_cast<BinOp>(what), value(t, a), value(t, b))), a_poisoned || b_poisoned);
   }
 
-  /// Pops one answer of the program: an extent, a fact, bytes of workspace or the work estimate.
+  /// Pops one result of the program: an extent, a fact, bytes of workspace or the work estimate.
   void result(Op op) {
     auto [v, overflowed] = pop();
     switch (op) {

@@ -9,17 +9,17 @@
 
 namespace kw {
 
-/// What the program says of one call; the other fields mean nothing after an error.
+/// The results of the program for one call; after an error the other fields have no meaning.
 struct EntryResult {
   enum class Error : uint8_t { none, overflow, negative_extent, workspace, malformed };
   Error error = Error::none;
-  size_t error_index = 0;        ///< of overflow and negative_extent: which output extent
-  int64_t error_value = 0;       ///< the extent
-  std::vector<int64_t> extents;  ///< of all outputs, one after the other
-  bool facts_hold = true;        ///< the optimised body may run
+  size_t error_index = 0;        ///< for overflow and negative_extent: index of the output extent
+  int64_t error_value = 0;       ///< value of the extent
+  std::vector<int64_t> extents;  ///< extents of all outputs, concatenated
+  bool facts_hold = true;        ///< the optimized body may run
   int64_t workspace = 0;         ///< bytes
-  int64_t work = 0;              ///< scalar operations; INT64_MAX when it overflows
-  bool reads_scalars = false;    ///< else all of this follows from the extents and strides
+  int64_t work = 0;              ///< scalar operations; INT64_MAX on overflow
+  bool reads_scalars = false;    ///< if false, all results follow from the extents and strides
 };
 
 /// Runs the program on the extents and strides (`dims`) and the scalar arguments of a call.

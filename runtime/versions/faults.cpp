@@ -1,4 +1,4 @@
-// Messages of entry programs and runs, from the artifact's places and sites.
+// Messages for entry programs and runs, from the artifact's locations and sites.
 #include "runtime/versions/faults.h"
 
 #include <bit>
@@ -9,8 +9,8 @@ namespace kw {
 
 namespace {
 
-/// Evaluates a sum of extents. It wraps in unsigned arithmetic, where overflow is defined; the value only
-/// serves a message.
+/// Evaluates a sum of extents. It wraps in unsigned arithmetic, where overflow is defined; the value is only
+/// used in a message.
 int64_t value_of(const ExtentSum &sum, std::span<const int64_t> extents) {
   auto value = static_cast<uint64_t>(sum.constant);
   for (const ExtentSum::Term &t : sum.terms)
@@ -19,7 +19,7 @@ int64_t value_of(const ExtentSum &sum, std::span<const int64_t> extents) {
   return static_cast<int64_t>(value);
 }
 
-/// "b.shape[1] is 3 but must be at least a.shape[1] = 4", or "" when the condition holds.
+/// Returns "b.shape[1] is 3 but must be at least a.shape[1] = 4", or "" if the condition is true.
 std::string failed_condition(const ShapeCondition &c, std::span<const int64_t> extents) {
   int64_t larger = value_of(c.larger, extents), smaller = value_of(c.smaller, extents);
   if (larger >= smaller) return {};
@@ -28,7 +28,8 @@ std::string failed_condition(const ShapeCondition &c, std::span<const int64_t> e
              c.smaller.terms.empty() ? "" : cat(" = ", smaller));
 }
 
-/// Prints the 64 bits of a fault as the type that the site declares; "" if the message shows no value.
+/// Returns the 64 bits of a fault as text of the type that the site declares; "" if the message shows no
+/// value.
 std::string value_of(SiteMessage::Value kind, const KwFault &fault) {
   switch (kind) {
     case SiteMessage::Value::i64: return cat(fault.value);
@@ -38,15 +39,15 @@ std::string value_of(SiteMessage::Value kind, const KwFault &fault) {
   }
 }
 
-/// A message with the fault's value in its place.
+/// Builds the message with the fault's value inserted.
 void fill_message(const SiteMessage &m, const KwFault &fault, Resolved &e) {
   e.message = cat(m.before, value_of(m.value, fault), m.after);
   if (!m.note.empty()) e.notes.insert(e.notes.begin(), m.note);
 }
 
-/// The element of a first read.
+/// Returns the message for an element that is read before it is written.
 std::string element_read(const SiteRecord &s, const KwFault &fault) {
-  int64_t place = fault.value - fault.bound;  // of two dimensions the bound is the extent of the last one
+  int64_t place = fault.value - fault.bound;  // in two dimensions the bound is the extent of the last one
   std::string which = s.rank == 0   ? ""
                       : s.rank == 1 ? cat("element ", place, " of ")
                       : s.rank == 2 && fault.bound > 0
@@ -55,7 +56,7 @@ std::string element_read(const SiteRecord &s, const KwFault &fault) {
   return cat(which, "'", s.tensor, "' is read before it is written");
 }
 
-/// A diagnostic that belongs to no line of the source.
+/// Makes a diagnostic without a source line.
 Resolved without_place(Code code, std::string message) {
   Resolved e;
   e.code = code;
@@ -123,7 +124,7 @@ Resolved fault_error(const LoadedKernel &kernel, std::span<const int64_t> extent
     e.message = cat("extent ", s.dim, " of '", s.tensor, "' is negative: ", fault.bound);
     return e;
   }
-  // the kernel adds the extent to an index from the end: the message shows the number that the source has
+  // the kernel adds the extent to an index from the end, so the message shows the number in the source
   int64_t index = s.from_end ? fault.value - fault.bound : fault.value;
   e.message =
       cat("index ", s.is_unsigned ? cat(static_cast<uint64_t>(index)) : cat(index),

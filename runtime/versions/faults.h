@@ -1,5 +1,5 @@
-// What went wrong in a call → a diagnostic with its place in the source: entry programs that refuse shapes,
-// runs that end in a fault. Raises nothing.
+// Converts errors of a call to diagnostics with source locations: shapes that an entry program refuses, and
+// runs that end in a fault. Throws nothing.
 #pragma once
 
 #include <span>
@@ -10,11 +10,11 @@
 
 namespace kw {
 
-/// E304 (a negative extent) or E224 (too many elements) of the output extent `index`.
+/// Returns E304 (a negative extent) or E224 (too many elements) for the output extent `index`.
 Resolved extent_error(const LoadedKernel &kernel, size_t index, Code code, int64_t value);
-/// What the entry program refused.
+/// Returns the error of an entry program that refused a call.
 Resolved entry_error(const LoadedKernel &kernel, const EntryResult &r);
-/// What a run stopped at; `extents` are those of the arguments.
+/// Returns the error of a run that faulted; `extents` are those of the arguments.
 Resolved fault_error(const LoadedKernel &kernel, std::span<const int64_t> extents, const KwFault &fault);
 
 }  // namespace kw

@@ -1,9 +1,10 @@
-// Words → Signature.
+// Decodes words to a Signature.
 #include "runtime/versions/signature_words.h"
 
 namespace kw {
 
-/// Tests the marks from the highest range of values to the lowest, as each lies above all of the next kind.
+/// Tests the marks from the highest range of values to the lowest, because each range lies above the next
+/// one.
 Signature signature_of(std::span<const uint16_t> words) {
   Signature s;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -22,7 +23,7 @@ Signature signature_of(std::span<const uint16_t> words) {
       a.dtype = static_cast<DType>((w >> 2) & 15u);
       a.rank = rank_of(w);
       a.stride_class = class_of(w);
-      // an argument is its own alias until a mark says otherwise; marks follow all arguments
+      // an argument is its own alias unless a mark says otherwise; marks follow all arguments
       a.alias = static_cast<uint8_t>(i);
       s.args.push_back(a);
     }

@@ -1,4 +1,4 @@
-// A cell per key that is being compiled; a weak reference per kernel that was.
+// One cell per key that is being compiled, and one weak reference per compiled kernel.
 #include "runtime/versions/single_flight.h"
 
 #include <unistd.h>
@@ -13,7 +13,7 @@
 
 namespace kw {
 
-/// One compilation and those who wait for it. Its own mutex guards the result, so waiting does not hold the
+/// One compilation and its waiting callers. Its own mutex guards the result, so waiting does not hold the
 /// lock of the map.
 struct SingleFlight::Cell {
   pid_t process = getpid();  ///< a child of fork has no thread that would finish its parent's cell
@@ -24,8 +24,8 @@ struct SingleFlight::Cell {
   void finish(const Compiled &made);
 };
 
-/// Compiles, turning every exception into a result: those who wait in other threads have to hear of it.
-/// Neither kernel nor errors means that memory ran out.
+/// Compiles and converts every exception to a result, because other threads wait for it. Neither a kernel nor
+/// errors means that memory ran out.
 static Compiled run(const SingleFlight::Compile &compile) noexcept {
   if (!can_throw()) return {};
   try {
@@ -38,7 +38,7 @@ static Compiled run(const SingleFlight::Compile &compile) noexcept {
     } catch (const std::exception &e) {
       return {nullptr, {Resolved{Code::E503, -1, 0, 0, {}, e.what(), {}, {}}}};
     }
-  } catch (...) {  // no memory for the error either
+  } catch (...) {  // no memory even for the error
     return {};
   }
 }
@@ -47,7 +47,7 @@ void SingleFlight::Cell::finish(const Compiled &made) {
   std::scoped_lock lock(mutex);
   try {
     result = made;
-  } catch (const std::bad_alloc &) {  // as if the compilation had met it
+  } catch (const std::bad_alloc &) {  // handled like an out-of-memory error of the compilation
     result = {};
   }
   done = true;
@@ -57,19 +57,19 @@ void SingleFlight::Cell::finish(const Compiled &made) {
 bool SingleFlight::begin_apart(const std::shared_ptr<Cell> &cell, const Compile &compile) {
   try {
     return start_thread([cell, compile] { cell->finish(run(compile)); });
-  } catch (const std::bad_alloc &) {  // for the copies
+  } catch (const std::bad_alloc &) {  // out of memory for the copies
     return false;
   }
 }
 
 Compiled SingleFlight::get(const std::string &key, const Compile &compile, const Unlocked &unlocked,
                            const Look &look) {
-  constexpr auto interval = std::chrono::milliseconds(50);  // core.md 6: Ctrl-C is noticed within a second
+  constexpr auto interval = std::chrono::milliseconds(50);  // core.md 6: Ctrl-C takes effect within a second
   std::shared_ptr<Cell> cell;
   bool first = false;
   {
     std::scoped_lock lock(mutex_);
-    // a cell of another process was copied by a fork, and no thread of this one would finish it
+    // a fork copied the cell of another process, and no thread of this process would finish it
     Slot &slot = slots_[key];
     if (auto made = slot.made.lock()) return {std::move(made), {}};
     if (!slot.cell || slot.cell->process != getpid()) slot.cell = std::make_shared<Cell>(), first = true;
@@ -77,7 +77,7 @@ Compiled SingleFlight::get(const std::string &key, const Compile &compile, const
   }
   Compiled result;
   unlocked([&] {
-    // a caller with a short stack has its compilation run in a thread with a long one
+    // a caller with a short stack compiles in a thread with a long one
     bool has_stack = !first || look || stack_left() >= compile_stack / 2;
     bool apart = first && (look || !has_stack) && begin_apart(cell, compile);
     if (first && !apart) cell->finish(has_stack ? run(compile) : Compiled());
@@ -93,7 +93,7 @@ Compiled SingleFlight::get(const std::string &key, const Compile &compile, const
   });
   if (result.is_interrupted) return result;
   std::scoped_lock lock(mutex_);
-  // the first of those who waited replaces the cell by a weak reference; the others find it replaced
+  // the first waiting thread replaces the cell by a weak reference; the others find it replaced
   Slot &slot = slots_[key];
   if (slot.cell == cell) slot = {nullptr, result.kernel};
   std::erase_if(slots_, [](const auto &s) { return !s.second.cell && s.second.made.expired(); });

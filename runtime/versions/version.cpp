@@ -1,4 +1,4 @@
-// Entry programs of a call, and the choice between the two bodies.
+// Runs the entry program of a call and chooses between the two bodies.
 #include "runtime/versions/version.h"
 
 #include <algorithm>
@@ -10,8 +10,8 @@ namespace kw {
 
 namespace {
 
-/// Elements of each output stay below 2^46 too, not only its extents. The first extent of the output that
-/// does not, or nothing.
+/// Returns the index of the first extent of an output with 2^46 or more elements; nothing if there is none.
+/// Each extent alone is already below 2^46.
 std::optional<size_t> too_large_output(const LoadedKernel &kernel, const std::vector<int64_t> &extents) {
   size_t at = 0;
   for (const ParamRecord &p : kernel.artifact().params) {
@@ -31,7 +31,7 @@ std::optional<size_t> too_large_output(const LoadedKernel &kernel, const std::ve
 }  // namespace
 
 bool Version::knows(const CallSizes &sizes) const {
-  // element by element: for a few elements faster than the call of memcmp that std::equal becomes
+  // an element loop, because for a few elements it is faster than memcmp, which std::equal becomes
   if (!shape_known || extents.size() != sizes.extents.size()) return false;
   for (size_t i = 0; i < extents.size(); ++i)
     if (extents[i] != sizes.extents[i]) return false;
@@ -65,9 +65,9 @@ bool enter(const LoadedKernel &kernel, const CallSizes &sizes, EntryResult &r, R
     error = entry_error(kernel, r);
     return false;
   }
-  // a trip count depends on data, so the estimate bounds nothing: the call counts as the longest possible
+  // a trip count depends on data, so the estimate is no bound: the call counts as the longest possible
   if (!program.bounded) r.work = INT64_MAX;
-  if (r.extents.size() != output_dims(kernel)) {  // another writer's program
+  if (r.extents.size() != output_dims(kernel)) {  // a program of another writer
     r.error = EntryResult::Error::malformed;
     error = entry_error(kernel, r);
     return false;
@@ -91,7 +91,7 @@ Entered enter_shape(Version &v, const CallSizes &sizes, const std::function<bool
   v.workspace = r.workspace;
   v.work = r.work;
   v.use_plain = use_plain;
-  // scalars that no entry program read do not count, so calls that differ in them alone match
+  // scalars that no entry program read are ignored, so calls that differ only in them match
   size_t counted = reads_scalars || r.reads_scalars ? sizes.scalars.size() : 0;
   v.scalars.assign(sizes.scalars.begin(), sizes.scalars.begin() + static_cast<ptrdiff_t>(counted));
   v.shape_known = true;
