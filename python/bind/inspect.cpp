@@ -1,4 +1,4 @@
-// Requests from call arguments or from plans, and the compiler's answers as Python objects.
+// Builds requests from call arguments or from plans, and converts the compiler's answers to Python objects.
 #include "bind/inspect.h"
 
 #include <pybind11/stl.h>
@@ -14,18 +14,18 @@ namespace kw {
 
 namespace {
 
-/// Whether the pending exception is one of this code.
+/// Returns whether the pending exception has this code.
 bool is_pending(const char *code) {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
   PyRef found(value ? PyObject_GetAttrString(value, "code") : nullptr);
   bool same = found && PyUnicode_Check(found.get()) && utf8(found.get()) == code;
-  PyErr_Restore(type, value, trace);  // also clears what the look itself may have raised
+  PyErr_Restore(type, value, trace);  // also clears an exception raised by the test itself
   return same;
 }
 
-/// "float32[:, :]", with what is not usual of its strides.
+/// Returns "float32[:, :]", with a note about unusual strides.
 std::string type_text(const ArgSpec &a) {
   if (a.kind == ArgKind::unused) return "unused";
   std::string dtype(numpy_name(a.dtype));
@@ -55,8 +55,8 @@ void ask_for_arguments(const KernelState &k, std::string_view method) {
   PyErr_SetString(PyExc_TypeError, text.c_str());
 }
 
-/// The signature of a call with these arguments, and whether a written one overlaps another; nothing with an
-/// exception.
+/// Returns the signature of a call with these arguments, and sets `overlaps` if a written one overlaps
+/// another. Returns nothing with an exception.
 std::optional<Signature> signature_of_call(KernelState &k, const py::tuple &args, const py::dict &keywords,
                                            bool &overlaps) {
   std::vector<PyObject *> values;
@@ -74,7 +74,7 @@ std::optional<Signature> signature_of_call(KernelState &k, const py::tuple &args
   return signature_of(std::span(f.words, f.word_count));
 }
 
-/// Returns (kind, path, line, subject, dimension, what, why) for each finding; line 0: without a place.
+/// Returns (kind, path, line, subject, dimension, what, why) for each finding; line 0 means no location.
 py::list findings_of(const ResolvedExplanation &found, const std::vector<TextPlace> &texts) {
   py::list out;
   for (const ResolvedFinding &r : found.findings) {
@@ -87,15 +87,15 @@ py::list findings_of(const ResolvedExplanation &found, const std::vector<TextPla
   return out;
 }
 
-/// One version to explain. Holds no plan: another thread may drop it while the source is read.
+/// One specialization to explain. Holds no plan, because another thread may drop it while the source is read.
 struct Wanted {
   Request request;
-  bool main, plain;  ///< whether that body has been compiled
+  bool main, plain;  ///< whether this body is compiled
   std::shared_ptr<const LoadedKernel> loaded{};
-  bool overlaps = false;  ///< the given arguments: their call runs the body `overlapping`
+  bool overlaps = false;  ///< the call with the given arguments runs the body `overlapping`
 };
 
-/// Returns the entries that explanations with and without the source have in common.
+/// Returns the entries that explanations with and without the source share.
 py::dict describe(const KernelState &k, const Wanted &wanted) {
   py::list parameters;
   const std::vector<ArgSpec> &args = wanted.request.signature.args;
@@ -109,13 +109,13 @@ py::dict describe(const KernelState &k, const Wanted &wanted) {
   return out;
 }
 
-/// What the compiled version itself tells, for a kernel whose source text cannot be read.
+/// Explains from the compiled artifact alone, for a kernel whose source text cannot be read.
 py::dict explain_stored(const KernelState &k, const Wanted &wanted) {
   const Artifact &a = wanted.loaded->artifact();
   const std::vector<TextPlace> texts = k.place.texts();
   py::list checks;
   for (const SiteRecord &s : a.sites) {
-    // the other sites are no checks of an index
+    // the other sites do not check an index
     if (s.code != Code::E303) continue;
     const TextPlace &at = place_of(s.text, texts);
     int64_t line = s.line < 0 ? 0 : int64_t{at.first_line} + s.line;
@@ -150,7 +150,7 @@ py::object inspect_kernel(PyObject *kernel, const py::tuple &args, const py::dic
   if (!k || !k->look()) return {};
   bool given = !args.empty() || !keywords.empty();
   std::optional<Signature> signature;
-  // without arguments the types of the last call count; a kernel without parameters has one signature
+  // without arguments, the types of the last call are used; a kernel without parameters has one signature
   if (!given && k->last_plan && !k->parameters.names.empty()) {
     signature = k->last_plan->request.signature;
   } else if (!given && needs_arguments(*k)) {
@@ -178,7 +178,7 @@ py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dic
   KernelState *k = state_of(kernel);
   if (!k || !k->look()) return {};
   std::vector<Wanted> wanted;
-  // without arguments: all versions for the captured values in force
+  // without arguments: all specializations for the present captured values
   if (args.empty() && keywords.empty())
     for (const auto &plan : k->plans)
       if (plan->generation == k->captured.generation)
@@ -193,14 +193,14 @@ py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dic
     if (!signature) return {};
     wanted.push_back({k->request(*signature, Body::main), false, false});
     wanted[0].overlaps = overlaps;
-    // a version that was compiled already tells which of its bodies exist
+    // an existing plan of this key shows which of its bodies exist
     std::string key = key_text(wanted[0].request);
     for (const auto &plan : k->plans)
       if (key_text(plan->request) == key)
         wanted[0].main = true, wanted[0].plain = plan->plain != nullptr, wanted[0].loaded = plan->main;
   }
   SourceText source;
-  // without a source text (E120) the artifacts answer, provided that each version has one
+  // without a source text (E120) the artifacts answer, if each specialization has one
   bool loaded =
       std::all_of(wanted.begin(), wanted.end(), [](const Wanted &w) { return w.loaded != nullptr; });
   bool readable = k->read_source(source);

@@ -1,5 +1,5 @@
-// What methods of kernels show of the compiler's work: stages, and explanations for each compiled version.
-// It computes everything anew from the source; calls never come here.
+// The compiler's work as methods of kernels show it: stages, and explanations for each compiled
+// specialization. Computes everything again from the source; calls never come here.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -10,12 +10,12 @@
 
 namespace kw {
 
-/// Text of a stage (runtime/jit.h) for the types of the given call arguments, else of the last call. Null
-/// with an exception.
+/// Returns the text of a stage (runtime/jit.h) for the types of the given call arguments, else of the last
+/// call. Null with an exception.
 pybind11::object inspect_kernel(PyObject *kernel, const pybind11::tuple &args, const pybind11::dict &keywords,
                                 const std::string &stage);
-/// A list with one dict for the given arguments, or for each version that was compiled for the captured
-/// values in force; kernelwright/explain.py gives them names. Null with an exception.
+/// Returns a list with one dict for the given arguments, or for each compiled specialization of the present
+/// captured values. kernelwright/explain.py names the entries. Null with an exception.
 pybind11::object explain_kernel(PyObject *kernel, const pybind11::tuple &args,
                                 const pybind11::dict &keywords);
 

@@ -1,4 +1,4 @@
-// The extension module kernelwright._core: the kernel type and the cold functions.
+// The extension module kernelwright._core: the kernel type and functions that calls do not need.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -30,7 +30,7 @@ namespace kw {
 
 namespace {
 
-/// Passes a set Python exception on through pybind11.
+/// Returns the result, or passes a set Python exception to pybind11.
 py::object checked(PyObject *result) {
   if (!result) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(result);
@@ -45,8 +45,8 @@ py::list codes() {
   return out;
 }
 
-/// Sets the options that a text of KW_DEBUG names. Returns "", or what is wrong with the text, which then
-/// changes nothing.
+/// Sets the options from a text of KW_DEBUG. Returns "", or the error in the text, which then changes
+/// nothing.
 std::string set_debug(const std::string &text) {
   ParsedDebug parsed = parse_debug(text);
   std::vector<std::string> stages = dump_names();
@@ -58,8 +58,8 @@ std::string set_debug(const std::string &text) {
   return parsed.error;
 }
 
-/// An elementary function by the same expansion as in kernels; the bits of its arguments and of its result,
-/// all of dtype `dtype`.
+/// Computes an elementary function by the same expansion as kernels. Arguments and result are bits of dtype
+/// `dtype`.
 uint64_t call_intrinsic(const std::string &name, const std::string &dtype,
                         const std::vector<uint64_t> &bits) {
   const IntrinsicRow *row = find_intrinsic(name);
@@ -71,7 +71,7 @@ uint64_t call_intrinsic(const std::string &name, const std::string &dtype,
   return evaluate(expand_call(row->fn, args, {}, kernel_target().target)).bits;
 }
 
-/// One scalar as another dtype, by the rules of kernels; bits in and out.
+/// Converts one scalar to another dtype by the rules of kernels; takes and returns bits.
 uint64_t convert_scalar(const std::string &from, const std::string &to, uint64_t bits) {
   auto source = dtype_from_numpy(from), target = dtype_from_numpy(to);
   if (!source || !target) throw py::value_error(cat("no cast from ", from, " to ", to));
@@ -85,7 +85,7 @@ KernelState &kernel_state(py::handle kernel) {
   return *k;
 }
 
-/// The options of a kernel that are not the usual ones, by their names in Python.
+/// Returns the options of a kernel that differ from the defaults, by their names in Python.
 py::dict options_of(py::handle kernel) {
   const CodegenOptions &o = kernel_state(kernel).options;
   py::dict out;
@@ -100,7 +100,7 @@ void check_kernel(py::handle kernel) {
   if (!kernel_state(kernel).check()) throw py::error_already_set();
 }
 
-/// The key's preimage for a call, for tests.
+/// Returns the preimage of the cache key for a call, for tests.
 std::string key_preimage(py::handle kernel, const py::tuple &args) {
   KernelState &k = kernel_state(kernel);
   CallFrame f;
@@ -110,14 +110,15 @@ std::string key_preimage(py::handle kernel, const py::tuple &args) {
   return key_text(k.request(signature_of(std::span(f.words, f.word_count)), Body::main));
 }
 
-/// The keys of the versions that a kernel holds, the last used first, for tests.
+/// Returns the keys of the specializations that a kernel holds, the last used first, for tests.
 std::vector<std::string> held_versions(py::handle kernel) {
   std::vector<std::string> out;
   for (const auto &plan : kernel_state(kernel).plans) out.push_back(key_text(plan->request));
   return out;
 }
 
-/// The name in a file of the cache, and its state: damage is a matter of its bytes alone.
+/// Returns the kernel name in a file of the cache, and the file's state. Only its bytes decide whether it is
+/// damaged.
 std::pair<std::string, std::string> judge_entry(const Hash128 &key) {
   StoredEntry stored = process_jit().cache().inspect(key);
   if (!stored.is_readable) return {"?", "not readable"};
@@ -134,7 +135,7 @@ py::list cache_list() {
   py::list out;
   for (const CacheEntry &e : process_jit().cache().list()) {
     auto [name, state] = judge_entry(Hash128::parse(e.key).value());
-    // the name in a file may be any bytes
+    // the name in a file may be arbitrary bytes
     auto shown = py::reinterpret_steal<py::str>(
         PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "replace"));
     out.append(py::make_tuple(e.key, e.bytes, e.used, shown, state));
@@ -142,8 +143,8 @@ py::list cache_list() {
   return out;
 }
 
-/// False with ImportError in an interpreter beside the main one: pybind11 would take the GIL by the main
-/// interpreter's thread state there, and wait for itself.
+/// Returns false with ImportError in a sub-interpreter: pybind11 would acquire the GIL by the main
+/// interpreter's thread state there and deadlock.
 bool in_main_interpreter() {
   if (PyInterpreterState_Get() == PyInterpreterState_Main()) return true;
   PyErr_SetString(PyExc_ImportError,
@@ -158,14 +159,14 @@ bool in_main_interpreter() {
 PYBIND11_MODULE_PYINIT(_core, if (!in_main_interpreter()) return nullptr;
                        pybind11::detail::get_num_interpreters_seen() += 1)
 PYBIND11_MODULE_EXEC(_core, m) {
-  if (!in_main_interpreter()) throw py::error_already_set();  // from 3.13 on the main one asked before
+  if (!in_main_interpreter()) throw py::error_already_set();  // from 3.13 on init tests only the main one
   m.doc() = "The compiled part of kernelwright.";
   if (!import_numpy()) throw py::error_already_set();
   m.attr("Kernel") = checked(make_kernel_type());
   bind_operators(m);
-  // kernels that C++ calls then release the GIL and notice Ctrl-C as calls from Python do
+  // so that kernels called from C++ release the GIL and notice Ctrl-C like calls from Python
   set_runner(run_for_cpp);
-  // a thread that waits for a compilation gives the GIL up, if it holds it
+  // a thread that waits for a compilation releases the GIL if it holds it
   set_waiter([](const std::function<void()> &body) {
     std::optional<py::gil_scoped_release> released;
     if (PyGILState_Check()) released.emplace();
@@ -178,7 +179,7 @@ PYBIND11_MODULE_EXEC(_core, m) {
   m.def("target_error", [] { return kernel_target().error; });
   m.def("call_intrinsic", call_intrinsic);
   m.def("convert_scalar", convert_scalar);
-  // guarded() turns C++ exceptions into Python ones; checked() hands those to pybind11
+  // guarded() converts C++ exceptions to Python ones; checked() passes those to pybind11
   m.def("inspect",
         [](py::handle kernel, const py::tuple &args, const py::dict &keywords, const std::string &stage) {
           return checked(

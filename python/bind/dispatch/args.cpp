@@ -1,4 +1,4 @@
-// The reader of NumPy objects.
+// Reads NumPy objects.
 #include "bind/dispatch/args.h"
 
 #define PY_ARRAY_UNIQUE_SYMBOL kernelwright_numpy
@@ -22,7 +22,7 @@ namespace kw {
 
 namespace {
 
-/// NumPy type number → DType, or -1.
+/// Maps NumPy type numbers to DType; -1 for others.
 constexpr std::array<int8_t, NPY_HALF + 1> dtype_numbers = [] {
   std::array<int8_t, NPY_HALF + 1> table{};
   table.fill(-1);
@@ -36,19 +36,19 @@ constexpr std::array<int8_t, NPY_HALF + 1> dtype_numbers = [] {
   return table;
 }();
 
-/// NumPy's number of ml_dtypes.bfloat16, which that package registers when it is imported; -1: not yet met.
+/// NumPy's number of ml_dtypes.bfloat16, which that package registers on import; -1 while unknown.
 std::atomic<int> bfloat16_number{-1};
 
-/// Returns the DType of a type number of NumPy, or -1. Knows bfloat16 once its number was met.
+/// Returns the DType of a type number of NumPy, or -1. Knows bfloat16 once its number is known.
 inline int dtype_of_number(int number) {
   if (static_cast<unsigned>(number) < dtype_numbers.size()) return dtype_numbers[static_cast<size_t>(number)];
   bool met = number >= 0 && number == bfloat16_number.load(std::memory_order_relaxed);
   return met ? static_cast<int>(DType::bf16) : -1;
 }
 
-/// Also recognises bfloat16 by its name, without asking for the package.
+/// Returns the DType of a descriptor, or -1. Recognizes bfloat16 by name, without importing its package.
 int dtype_of_descr(PyArray_Descr *d) {
-  // numbers from NPY_USERDEF on are given out as packages register dtypes: only the name tells them apart
+  // numbers from NPY_USERDEF on are assigned as packages register dtypes, so only the name identifies them
   if (d->type_num < NPY_USERDEF) return dtype_of_number(d->type_num);
   std::string_view name = d->typeobj->tp_name;
   if (PyDataType_ELSIZE(d) != 2 || !name.ends_with("bfloat16")) return -1;
@@ -56,7 +56,7 @@ int dtype_of_descr(PyArray_Descr *d) {
   return static_cast<int>(DType::bf16);
 }
 
-/// The number of bfloat16, after importing ml_dtypes where needed; -1 when it is missing.
+/// Returns the number of bfloat16; imports ml_dtypes if needed; -1 if it is missing.
 int number_of_bfloat16() {
   if (int known = bfloat16_number.load(std::memory_order_relaxed); known >= 0) return known;
   PyRef module(PyImport_ImportModule("ml_dtypes"));
@@ -94,8 +94,8 @@ std::string dtype_text(PyArrayObject *a) {
   return s ? s : "?";
 }
 
-/// Returns whether compiled code can address the array: aligned to its items, with strides that are multiples
-/// of them. A dimension of at most one element does not count: its stride is never used.
+/// Returns whether compiled code can address the array: it is aligned to its items and its strides are
+/// multiples of them. The stride of a dimension of at most one element is never used, so it is ignored.
 bool regular_strides(PyArrayObject *a) {
   npy_intp item = PyArray_ITEMSIZE(a);
   for (int d = 0; d < PyArray_NDIM(a); ++d)
@@ -119,12 +119,12 @@ bool reach_is_small(PyArrayObject *a) {
 /// Returns the stride class of an array with regular strides.
 StrideClass classify(PyArrayObject *a) {
   if (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) return StrideClass::contiguous;
-  // NumPy calls arrays of rank 0 contiguous, so there is a last dimension here
+  // NumPy counts arrays of rank 0 as contiguous, so there is a last dimension here
   int rank = PyArray_NDIM(a);
   return PyArray_STRIDE(a, rank - 1) == PyArray_ITEMSIZE(a) ? StrideClass::inner_unit : StrideClass::general;
 }
 
-/// Appends the strides, in elements, that code of class `c` is given:
+/// Appends the strides, in elements, that code of class `c` receives:
 ///     contiguous: none      inner_unit: all but the last, which is 1      general: all
 void push_strides(CallFrame &f, PyArrayObject *a, StrideClass c) {
   int rank = PyArray_NDIM(a), count = c == StrideClass::contiguous   ? 0
@@ -133,8 +133,8 @@ void push_strides(CallFrame &f, PyArrayObject *a, StrideClass c) {
   for (int d = 0; d < count; ++d) f.strides[f.stride_count++] = PyArray_STRIDE(a, d) / PyArray_ITEMSIZE(a);
 }
 
-/// Returns whether the array is an np.matrix or a masked array, or derives from one: kernels would ignore
-/// what makes it differ from an array. Compares names, so neither module has to be imported.
+/// Returns whether the array is an np.matrix or a masked array, or derives from one. Kernels would ignore the
+/// special meaning of such arrays. Compares names, so that neither module has to be imported.
 bool refused_subclass(PyObject *o) {
   for (PyTypeObject *t = Py_TYPE(o); t && t != &PyArray_Type; t = t->tp_base)
     if (!std::strcmp(t->tp_name, "numpy.matrix") || !std::strcmp(t->tp_name, "matrix") ||
@@ -143,8 +143,8 @@ bool refused_subclass(PyObject *o) {
   return false;
 }
 
-/// Checks dtype, byte order, rank and class of an array and sets `dtype`, a number of DType. False with E102
-/// or E221.
+/// Checks dtype, byte order, rank and class of an array and sets `dtype` to the number of a DType. Returns
+/// false with E102 or E221.
 bool check_array(const KernelState &k, size_t i, PyArrayObject *a, int &dtype) {
   auto *o = reinterpret_cast<PyObject *>(a);
   dtype = dtype_of_descr(PyArray_DESCR(a));
@@ -170,7 +170,7 @@ bool check_array(const KernelState &k, size_t i, PyArrayObject *a, int &dtype) {
   return true;
 }
 
-/// The common case: a plain array, contiguous, aligned, of a dtype of ours in native byte order.
+/// Tests for the common case: a plain array, contiguous, aligned, of a dtype of ours in native byte order.
 inline bool is_plain(PyObject *o) {
   if (!PyArray_CheckExact(o)) return false;
   auto *a = reinterpret_cast<PyArrayObject *>(o);
@@ -179,14 +179,14 @@ inline bool is_plain(PyObject *o) {
          PyArray_NDIM(a) <= static_cast<int>(max_rank) && PyArray_DESCR(a)->byteorder != '>';
 }
 
-/// Reads a plain array without checks that can raise. If it returns false, no count in the frame has changed
-/// and the general reader can start.
+/// Reads a plain array without checks that can raise. If it returns false, the counts in the frame are
+/// unchanged and the general reader can start.
 inline bool read_plain_tensor(PyObject *o, CallFrame &f) {
   if (!is_plain(o)) return false;
   auto *a = reinterpret_cast<PyArrayObject *>(o);
   int rank = PyArray_NDIM(a), dtype = dtype_of_number(PyArray_TYPE(a));
   const npy_intp *dims = PyArray_DIMS(a);
-  // max_extent is a power of two: the extents or-ed together reach it only if one of them does
+  // max_extent is a power of two: the bitwise or of the extents reaches it only if one of them does
   npy_intp bits = 0;
   for (int d = 0; d < rank; ++d) bits |= f.extents[f.extent_count + static_cast<size_t>(d)] = dims[d];
   if (bits >= max_extent) return false;
@@ -231,14 +231,14 @@ bool push_scalar(CallFrame &f, ArgKind kind, DType t, uint64_t bits) {
   return true;
 }
 
-/// Reads a NumPy scalar, which is strong: it keeps its dtype beside any operand.
+/// Reads a NumPy scalar, which is strong: it keeps its dtype.
 bool read_numpy_scalar(const KernelState &k, size_t i, CallFrame &f) {
   PyRef descr(reinterpret_cast<PyObject *>(PyArray_DescrFromScalar(f.args[i])));
   if (!descr) return false;
   int dtype = dtype_of_descr(reinterpret_cast<PyArray_Descr *>(descr.get()));
   if (dtype < 0) return refuse_type(k, i, with_article(type_name(f.args[i])), "pass a number");
   uint64_t bits = 0;
-  if (static_cast<DType>(dtype) == DType::bf16) {  // NumPy does not know where its bits lie
+  if (static_cast<DType>(dtype) == DType::bf16) {  // NumPy cannot give its bits directly
     PyRef array(PyArray_FromScalar(f.args[i], nullptr));
     if (!array) return false;
     std::memcpy(&bits, PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.get())), 2);
@@ -248,8 +248,8 @@ bool read_numpy_scalar(const KernelState &k, size_t i, CallFrame &f) {
   return push_scalar(f, ArgKind::strong_scalar, static_cast<DType>(dtype), bits);
 }
 
-/// Reads an argument that is no array: Python numbers are weak, NumPy scalars strong. Refuses all other
-/// objects, but for a first argument that may be the `self` of a method.
+/// Reads an argument that is not an array: Python numbers are weak, NumPy scalars strong. Refuses all other
+/// objects, except a first argument that may be the `self` of a method.
 bool read_other(const KernelState &k, size_t i, CallFrame &f) {
   PyObject *o = f.args[i];
   if (PyBool_Check(o)) return push_scalar(f, ArgKind::weak_scalar, DType::b1, o == Py_True);
@@ -309,11 +309,11 @@ bool read_out(const KernelState &k, CallFrame &f) {
     }
     strided |= classify(a) != StrideClass::contiguous;
   }
-  // a signature without words for outputs means that all of them are contiguous
+  // a signature without words for outputs means that all outputs are contiguous
   if (!strided) return true;
   for (size_t i = 0; i < f.out_count; ++i) {
     auto *a = reinterpret_cast<PyArrayObject *>(f.outs[i]);
-    // strided outputs have one class and take all their strides; inner_unit does not exist for them
+    // strided outputs have one class and pass all their strides; they have no inner_unit class
     bool general = a && classify(a) != StrideClass::contiguous;
     f.words[f.word_count++] = output_word(general);
     if (general) push_strides(f, a, StrideClass::general);
@@ -335,7 +335,7 @@ int dtype_of_array(PyObject *array) {
 
 bool import_numpy() { return _import_array() >= 0 && make_memory_handler(); }
 
-/// What to do about another library's array that NumPy cannot read.
+/// Returns the advice for another library's array that NumPy cannot read.
 static std::string help_for_foreign(PyObject *o, const std::string &name) {
   PyRef needs(PyObject_GetAttrString(o, "requires_grad")), dtype(PyObject_GetAttrString(o, "dtype"));
   PyErr_Clear();
@@ -349,15 +349,15 @@ static std::string help_for_foreign(PyObject *o, const std::string &name) {
   return "pass an array in the memory of this process";
 }
 
-/// Puts the NumPy view of another library's array in its place; leaves everything else as it is.
+/// Replaces another library's array by its NumPy view; leaves other arguments unchanged.
 static bool adopt_foreign(const KernelState &k, size_t i, CallFrame &f) {
   PyObject *o = f.args[i];
-  // these are read directly, although NumPy's own objects export the protocols, too
+  // these are read directly, although NumPy's own objects also export the protocols
   if (PyArray_Check(o) || PyLong_Check(o) || PyFloat_Check(o) || PyArray_IsScalar(o, Generic)) return true;
   std::string why;
   PyRef view = view_of_foreign(o, why);
   if (PyErr_Occurred()) return false;
-  // without a reason the object exports no protocol: read_other judges it
+  // without a reason the object exports no protocol, so read_other decides
   if (!view)
     return why.empty() || refuse_type(k, i, cat(with_article(type_name(o)), " that NumPy cannot read: ", why),
                                       help_for_foreign(o, parameter_name(k, i)));
@@ -374,7 +374,7 @@ bool read_arguments(const KernelState &k, CallFrame &f) {
     bool ok = PyArray_Check(f.args[i]) ? read_tensor(k, i, f) : read_other(k, i, f);
     if (!ok) return false;
   }
-  // all that follows belongs to out=: reread_out cuts the lists back to these counts
+  // the following entries belong to out=: reread_out truncates the lists to these counts
   f.given_words = f.word_count, f.given_strides = f.stride_count, f.given_copies = f.copies.size();
   return !f.has_out || read_out(k, f);
 }
@@ -387,12 +387,12 @@ bool reread_out(const KernelState &k, CallFrame &f) {
       f.copies.erase(std::remove_if(outputs, f.copies.end(), [&](auto &c) { return c.second == f.given[i]; }),
                      f.copies.end());
     }
-  // other outputs keep their copies in `outs`, which are regular and are not copied again
+  // other outputs keep their copies in `outs`; these are regular and are not copied again
   f.word_count = f.given_words, f.stride_count = f.given_strides;
   return read_out(k, f);
 }
 
-/// Takes out= apart: None, one array, or a tuple with an array or None for each output. False with E221.
+/// Reads out=: None, one array, or a tuple with an array or None for each output. Returns false with E221.
 static bool set_out(const KernelState &k, PyObject *out, CallFrame &f) {
   f.has_out = out != Py_None;
   if (!PyTuple_Check(out)) {
@@ -410,10 +410,10 @@ static bool set_out(const KernelState &k, PyObject *out, CallFrame &f) {
   return true;
 }
 
-/// Binds a keyword to the parameter of its name, or to out=. False with an exception.
+/// Binds a keyword to the parameter of its name, or to out=. Returns false with an exception.
 static bool set_keyword(const KernelState &k, PyObject *key, PyObject *value, CallFrame &f) {
   static PyObject *const out_key = PyUnicode_InternFromString("out");
-  // interned names are compared by address; a parameter named `out` takes the keyword for itself
+  // interned names are compared by address; a parameter named `out` takes precedence over out=
   if (key == out_key && !k.parameters.has_out_parameter) return set_out(k, value, f);
   for (size_t p = k.parameters.positional_only; p < k.parameters.names.size(); ++p) {
     int same =
@@ -442,17 +442,17 @@ bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, P
     return false;
   }
   f.arg_count = count + k.captured.arrays.size();
-  ensure(f.arg_count <= max_args, "more arguments than a call can have");  // E112 of bind_call
+  ensure(f.arg_count <= max_args, "more arguments than a call can have");  // bind_call reported E112
   // captured arrays are the last arguments; the caller does not pass them
   for (size_t i = 0; i < k.captured.arrays.size(); ++i) f.args[count + i] = k.captured.arrays[i].second.get();
   std::copy(args, args + nargs, f.args);
-  // the common call: all arguments by position
+  // the common case: all arguments are positional
   if (nargs == count && !kwnames) return true;
   std::fill(f.args + nargs, f.args + count, nullptr);
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
     if (!set_keyword(k, PyTuple_GET_ITEM(kwnames, i), args[nargs + static_cast<size_t>(i)], f)) return false;
   for (size_t p = 0; p < count; ++p) {
-    // the tuple of defaults is held too: the function may get other defaults while the call runs
+    // holds the tuple of defaults too, because the function may get other defaults during the call
     if (!f.args[p] && k.parameters.defaults[p])
       f.args[p] = k.parameters.defaults[p].get(), f.defaults = k.default_values;
     if (f.args[p]) continue;
@@ -467,13 +467,13 @@ const void *output_descr(DType dtype) {
   int number = number_of_dtype(dtype);
   if (number < 0) return nullptr;
   PyArray_Descr *descr = PyArray_DescrFromType(number);
-  // NumPy keeps its object of the dtype for good, so the pointer stays valid without a reference
+  // NumPy never frees its dtype object, so the pointer stays valid without a reference
   Py_DECREF(descr);
   return descr;
 }
 
 int64_t bytes_of(DType dtype, size_t rank, const int64_t *extents) {
-  uint64_t bytes = item_size(dtype);  // wraps where an extent of 0 comes after huge ones
+  uint64_t bytes = item_size(dtype);  // wraps if an extent of 0 follows huge ones
   for (size_t d = 0; d < rank; ++d) bytes *= static_cast<uint64_t>(extents[d]);
   return static_cast<int64_t>(bytes);
 }
@@ -494,7 +494,7 @@ bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame
   size_t out = 0, at = 0;
   for (const ParamRecord &p : kernel.artifact().params) {
     if (p.mode != ParamMode::out) continue;
-    // `given`, not `outs`: the messages speak of the array that the caller passed
+    // `given`, not `outs`, because messages are about the array that the caller passed
     auto *a = out < f.out_count ? reinterpret_cast<PyArrayObject *>(f.given[out]) : nullptr;
     bool same =
         !a || (PyArray_NDIM(a) == p.rank && dtype_of_number(PyArray_TYPE(a)) == static_cast<int>(p.dtype));
@@ -526,7 +526,7 @@ bool check_out_count(const KernelState &k, const LoadedKernel &kernel, const Cal
 
 bool zero_array(PyObject *array) {
   auto *a = reinterpret_cast<PyArrayObject *>(array);
-  // zero has no bits set in any dtype
+  // zero has no set bits in any dtype
   if (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) {
     std::memset(PyArray_DATA(a), 0, static_cast<size_t>(PyArray_NBYTES(a)));
     return true;
@@ -549,10 +549,10 @@ void *array_data(PyObject *array) { return PyArray_DATA(reinterpret_cast<PyArray
 
 bool write_back(const LoadedKernel &kernel, CallFrame &f) {
   for (size_t i = 0; i < f.copies.size(); ++i) {
-    // copies of arguments that the kernel only reads are not copied back
+    // copies of arguments that the kernel only reads are not written back
     auto &[copy, original] = f.copies[i];
     PyObject *target = original;
-    bool written = i >= f.given_copies;  // of out=
+    bool written = i >= f.given_copies;  // a copy of an out= array
     for (const ParamRecord &p : kernel.artifact().params)
       written |= p.mode == ParamMode::inout && f.args[p.arg] == target;
     if (written && PyArray_CopyInto(reinterpret_cast<PyArrayObject *>(target),

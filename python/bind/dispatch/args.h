@@ -1,34 +1,35 @@
 // Arguments of a call → the words that select a plan, data pointers, extents and strides. Reads NumPy objects
-// by their fields.
+// directly through their fields.
 #pragma once
 
 #include "bind/dispatch/state.h"
 
 namespace kw {
 
-/// One call, taken apart. Arrays are borrowed from the caller; copies made for odd strides are owned.
+/// The arguments of one call. Arrays are borrowed from the caller; copies made for irregular strides are
+/// owned.
 struct CallFrame {
   PyObject *args[max_args];
   size_t arg_count = 0;
   PyObject *given[max_outputs];  ///< arrays given as out=, or null
-  PyObject *outs[max_outputs];   ///< what the kernel writes for them: the arrays themselves or aligned copies
+  PyObject *outs[max_outputs];   ///< arrays that the kernel writes for `given`: the same or aligned copies
   size_t out_count = 0;
   bool has_out = false;
-  size_t given_words = 0;    ///< of the arguments; those of out= follow
-  size_t given_strides = 0;  ///< likewise
-  size_t given_copies = 0;   ///< likewise
-  uint32_t temporaries = 0;  ///< outputs, by bits, that are computed apart and then copied to their out=
+  size_t given_words = 0;    ///< words of the arguments; those of out= follow
+  size_t given_strides = 0;  ///< strides of the arguments, likewise
+  size_t given_copies = 0;   ///< copies of the arguments, likewise
+  uint32_t temporaries = 0;  ///< bit set of outputs computed in a new array and then copied to out=
   bool overlaps = false;     ///< a written array shares memory with another: set by check_written
   bool same_views = false;   ///< a written argument is the same view as another: set by check_written
-  /// Then: of each argument the first one that is the same view, its own index when there is none; of each
-  /// array of out= an argument that is the same view, or UINT8_MAX.
+  /// Valid if `same_views`. `alias`: the first argument that is the same view, or the argument's own index.
+  /// `out_alias`: an argument that is the same view as the out= array, or UINT8_MAX.
   uint8_t alias[max_args], out_alias[max_outputs];
 
   uint16_t words[max_words];
   size_t word_count = 0;
   void *data[max_args + max_outputs];
   size_t data_count = 0;
-  int64_t extents[max_dims];  ///< the strides follow them for the run
+  int64_t extents[max_dims];  ///< followed by the strides during the run
   size_t extent_count = 0;
   int64_t strides[max_dims];
   size_t stride_count = 0;
@@ -40,50 +41,50 @@ struct CallFrame {
   PyRef defaults;  ///< holds the default values among `args`
 };
 
-/// An argument as the caller passed it.
+/// Returns an argument as the caller passed it.
 inline PyObject *passed(const CallFrame &f, size_t i) {
   for (const auto &[view, original] : f.foreign)
     if (view.get() == f.args[i]) return original;
   return f.args[i];
 }
 
-/// Takes positional arguments, keywords, defaults and out= apart; false with an exception.
+/// Binds positional arguments, keywords, defaults and out=. Returns false with an exception.
 bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames,
                     CallFrame &f);
-/// Classifies every argument; false with an exception that names the parameter.
+/// Classifies every argument. Returns false with an exception that names the parameter.
 bool read_arguments(const KernelState &k, CallFrame &f);
-/// The name of a parameter, or "out" behind the last one.
+/// Returns the name of a parameter; "out" after the last one.
 std::string parameter_name(const KernelState &k, size_t i);
-/// Appends what `alias` says: such calls have plans of their own.
+/// Appends the words for `alias` and `out_alias`, because such calls have separate plans.
 void add_alias_words(CallFrame &f);
-/// Reads out= again when some of its outputs are computed apart; false with an exception.
+/// Reads out= again if some of its outputs are computed in new arrays. Returns false with an exception.
 bool reread_out(const KernelState &k, CallFrame &f);
 
-/// NumPy's C interface, imported once by the module; false with an exception.
+/// Imports NumPy's C interface, once for the module. Returns false with an exception.
 bool import_numpy();
-/// The DType of an array as a number, or -1 when it is none of ours.
+/// Returns the DType of an array as a number; -1 if the language does not have it.
 int dtype_of_array(PyObject *array);
-/// NumPy's immortal object of a dtype, borrowed; null for bfloat16 without ml_dtypes.
+/// Returns NumPy's immortal object of a dtype, borrowed; null for bfloat16 without ml_dtypes.
 const void *output_descr(DType dtype);
-/// Of the elements of a contiguous array.
+/// Returns the bytes of the elements of a contiguous array.
 int64_t bytes_of(DType dtype, size_t rank, const int64_t *extents);
-/// A new array for an output; E102 for bfloat16 without ml_dtypes.
+/// Returns a new array for an output. Raises E102 for bfloat16 without ml_dtypes.
 PyObject *new_array(DType dtype, size_t rank, const int64_t *extents, bool zeroed);
-/// Checks of arrays that the kernel writes: writable, no element twice; notes overlaps with other tensors.
-/// False with an exception.
+/// Checks that arrays which the kernel writes are writable and have no element twice. Notes overlaps with
+/// other tensors. Returns false with an exception.
 bool check_written(const KernelState &k, const CallPlan &plan, CallFrame &f);
-/// Checks that out= has an entry per output; false with an exception.
+/// Checks that out= has one entry per output. Returns false with an exception.
 bool check_out_count(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f);
-/// Checks out= against the outputs' shapes and dtypes; false with an exception.
+/// Checks out= against the outputs' shapes and dtypes. Returns false with an exception.
 bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f,
                const int64_t *out_extents);
-/// False with an exception.
+/// Sets all elements to zero. Returns false with an exception.
 bool zero_array(PyObject *array);
-/// Copies all elements; false with an exception.
+/// Copies all elements. Returns false with an exception.
 bool copy_array(PyObject *to, PyObject *from);
 void *array_data(PyObject *array);
 std::vector<int64_t> shape_of_array(PyObject *array);
-/// Copies written temporaries back to the arrays they stand for; false with an exception.
+/// Copies written temporaries back to the arrays that they replace. Returns false with an exception.
 bool write_back(const LoadedKernel &kernel, CallFrame &f);
 
 }  // namespace kw

@@ -1,4 +1,4 @@
-// NumPy's fields beside those of the frame.
+// Compares NumPy's fields with those of the frame.
 #include "bind/dispatch/changed.h"
 
 #include "bind/dispatch/numpy.h"
@@ -20,13 +20,13 @@ bool refuse(const KernelState &k, size_t i) {
   return false;
 }
 
-/// Compares arrays with what a frame holds of them. The arrays must come in the order in which they were
-/// read: each one moves the positions in the lists of the frame forward.
+/// Compares arrays with the values that a frame holds of them. The arrays must come in the order in which
+/// they were read, because each one advances the positions in the frame's lists.
 class Comparison {
  public:
   explicit Comparison(const CallFrame &f) : f_(f) {}
 
-  /// The next argument, an array; its word tells how it was read.
+  /// Compares the next argument, an array; its word says how it was read.
   bool next(PyObject *argument, uint16_t word) {
     PyArrayObject *a = array_read(argument);
     int rank = rank_of(word);
@@ -36,12 +36,12 @@ class Comparison {
       int64_t extent = f_.extents[extent_++];
       same = same && PyArray_DIM(a, d) == extent;
     }
-    // the frame has no strides of a contiguous array: it only has to be contiguous still
+    // the frame has no strides of a contiguous array: it must only be contiguous still
     if (c == StrideClass::contiguous) return same && (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS);
     int count = c == StrideClass::inner_unit ? rank - 1 : rank;
     return strides(a, count, same);
   }
-  /// Compares the next output. If `general`, its strides stand in the frame behind those of the arguments.
+  /// Compares the next output. If `general`, its strides follow those of the arguments in the frame.
   bool next_output(PyArrayObject *a, bool general) {
     bool same = PyArray_DATA(a) == f_.data[data_++];
     if (!general) return same && (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS);
@@ -49,12 +49,14 @@ class Comparison {
   }
 
  private:
-  /// What is read in its place: itself, or its contiguous copy. Copies stand in the order of the arguments.
+  /// Returns the array that is read for an argument: itself, or its contiguous copy. Copies are in the order
+  /// of the arguments.
   PyArrayObject *array_read(PyObject *argument) {
     bool copied = copy_ < f_.copies.size() && f_.copies[copy_].second == argument;
     return reinterpret_cast<PyArrayObject *>(copied ? f_.copies[copy_++].first.get() : argument);
   }
-  /// Compares the next `count` strides, counted in elements. Reads past all of them even if `same` is false.
+  /// Compares the next `count` strides, counted in elements. Advances past all of them even if `same` is
+  /// false.
   bool strides(PyArrayObject *a, int count, bool same) {
     for (int d = 0; d < count; ++d) {
       int64_t stride = f_.strides[stride_++];
@@ -73,7 +75,7 @@ bool check_unchanged(const KernelState &k, const CallFrame &f, std::span<PyObjec
   for (size_t i = 0; i < f.arg_count; ++i)
     if (PyArray_Check(f.args[i]) && !compare.next(f.args[i], f.words[i])) return refuse(k, i);
   for (size_t i = 0; i < outputs.size();
-       ++i) {  // without words, or with marks of views there, none is general
+       ++i) {  // without words, or with alias marks in their place, none is general
     size_t word = f.given_words + i;
     bool general = word < f.word_count && f.words[word] == output_word(true);
     if (!compare.next_output(reinterpret_cast<PyArrayObject *>(outputs[i]), general))

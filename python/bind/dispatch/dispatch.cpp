@@ -1,4 +1,4 @@
-// Calls: plan lookup, shapes, allocation, run, results.
+// Calls of kernels: plan lookup, shapes, allocation, run, results.
 #include "bind/dispatch/dispatch.h"
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace kw {
 namespace {
 
 constexpr int64_t release_gil_above = 16'000;  ///< operations, about 5 µs (core.md 5)
-/// Operations of a run that a thread of its own is worth, so that this one can notice Ctrl-C: about 30 ms, or
-/// a second where all of them wait for memory. Starting it, and moving to the caches of another core, costs a
-/// fifth of a run of 0.1 ms.
+/// Operations above which a run gets a separate thread, so that this thread can notice Ctrl-C: about 30 ms,
+/// or a second if all of them wait for memory. Starting the thread and moving to the caches of another core
+/// costs a fifth of a run of 0.1 ms.
 constexpr int64_t watch_above = 100'000'000;
 
 /// The Python object of a kernel. Owns its state.
@@ -30,11 +30,12 @@ struct KernelObject {
   KernelState *state;
 };
 
-PyTypeObject *kernel_type = nullptr;  ///< made once, when the module is imported
+PyTypeObject *kernel_type = nullptr;  ///< created once, when the module is imported
 
 KernelObject *as_kernel(PyObject *o) { return reinterpret_cast<KernelObject *>(o); }
 
-/// Element by element: for a few elements faster than the call of memcmp that std::equal becomes.
+/// Compares with an element loop, because for a few elements it is faster than memcmp, which std::equal
+/// becomes.
 template <class T>
 bool same(const T *a, const T *b, size_t n) {
   for (size_t i = 0; i < n; ++i)
@@ -42,8 +43,8 @@ bool same(const T *a, const T *b, size_t n) {
   return true;
 }
 
-/// Returns the plan for the words of a call, the captured values and the execution mode, or null. Moves the
-/// plan to the front, as plans are ordered by their last use.
+/// Returns the plan for the words of a call, the captured values and the execution mode; null if there is
+/// none. Moves the plan to the front, because plans are ordered by their last use.
 CallPlan *find_plan(KernelState &k, const CallFrame &f) {
   auto matches = [&](const CallPlan &p) {
     return p.word_count == f.word_count && p.generation == k.captured.generation &&
@@ -59,7 +60,7 @@ CallPlan *find_plan(KernelState &k, const CallFrame &f) {
   return nullptr;
 }
 
-/// Whether a kernel returns its outputs in the order of their declarations, all of them.
+/// Returns whether a kernel returns exactly its outputs, in the order of their declarations.
 bool returns_outputs(const Artifact &a) {
   size_t number = 0;
   for (uint32_t i = 0; i < a.params.size(); ++i) {
@@ -70,7 +71,7 @@ bool returns_outputs(const Artifact &a) {
   return number == a.results.size() && number > 0;
 }
 
-/// Compiles or loads the version for a call and adds its plan. Null with an exception.
+/// Compiles or loads the specialization for a call and adds its plan. Returns null with an exception.
 CallPlan *make_plan(KernelState &k, const CallFrame &f) {
   auto plan = std::make_unique<CallPlan>();
   std::copy(f.words, f.words + f.word_count, plan->words.begin());
@@ -79,7 +80,7 @@ CallPlan *make_plan(KernelState &k, const CallFrame &f) {
   plan->mode = execution_mode();
   plan->request = k.request(signature_of(std::span(f.words, f.word_count)), Body::main);
   plan->main = k.obtain(plan->request);
-  if (!plan->main) k.captured.fresh = false;  // a name that was missing may be defined by the next call
+  if (!plan->main) k.captured.fresh = false;  // the next call may define a missing name
   if (!plan->main || !k.warn_once(*plan->main) || !k.count_version()) return nullptr;
   const Artifact &a = plan->main->artifact();
   for (const ParamRecord &p : a.params) plan->has_inout |= p.mode == ParamMode::inout;
@@ -89,7 +90,7 @@ CallPlan *make_plan(KernelState &k, const CallFrame &f) {
   return k.add_plan(std::move(plan));
 }
 
-/// Returns the plan of a call and makes it if there is none. Null with an exception.
+/// Returns the plan of a call; makes it if there is none. Returns null with an exception.
 CallPlan *need_plan(KernelState &k, const CallFrame &f) {
   CallPlan *plan = find_plan(k, f);
   return plan ? plan : make_plan(k, f);
@@ -101,7 +102,8 @@ bool raise_in_call(const KernelState &k, const Resolved &error) {
   return false;
 }
 
-/// True for a run that ended well; else false with the exception. `extents` are those of the arguments.
+/// Returns true for a run that ended well, else false with an exception. `extents` are those of the
+/// arguments.
 bool end_run(const KernelState &k, const LoadedKernel &kernel, std::span<const int64_t> extents,
              const RunResult &r) {
   if (r.status == 1) return raise_in_call(k, fault_error(kernel, extents, r.fault));
@@ -110,16 +112,16 @@ bool end_run(const KernelState &k, const LoadedKernel &kernel, std::span<const i
     return false;
   }
   if (r.status == 2 && !PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
-  return !PyErr_Occurred();  // also a signal handler may have raised as the run ended
+  return !PyErr_Occurred();  // a signal handler may have raised as the run ended
 }
 
-/// The body `plain`, compiled at its first use.
+/// Obtains the body `plain`, which is compiled at its first use. Returns false with an exception.
 bool need_plain(KernelState &k, CallPlan &plan) {
   if (!plan.plain) plan.plain = k.obtain(plan.request_of(Body::plain));
   return plan.plain != nullptr;
 }
 
-/// The body for arguments that share memory, likewise.
+/// Obtains the body for arguments that share memory, likewise.
 bool need_overlapping(KernelState &k, CallPlan &plan) {
   if (!plan.overlapping) plan.overlapping = k.obtain(plan.request_of(Body::overlapping));
   return plan.overlapping != nullptr;
@@ -127,17 +129,17 @@ bool need_overlapping(KernelState &k, CallPlan &plan) {
 
 CallSizes sizes_of(const CallFrame &f) { return {{f.extents, f.extent_count}, {f.scalars, f.scalar_count}}; }
 
-/// Runs the entry program for new extents; chooses the body. False with an exception.
+/// Runs the entry program for new extents and chooses the body. Returns false with an exception.
 bool enter_shape(KernelState &k, CallPlan &plan, const CallFrame &f) {
   Resolved error;
   Entered entered = enter_shape(plan, sizes_of(f), [&] { return need_plain(k, plan); }, error);
   if (entered == Entered::refused) raise_in_call(k, error);
-  // the next call of these types and shapes may take the short way
+  // the next call with these types and shapes may take the fast path
   if (entered == Entered::ok) remember(plan, plan.body(), f.args);
   return entered == Entered::ok;
 }
 
-/// Runs a body. Short runs keep the GIL, longer ones release it; very long ones run on a thread of their own
+/// Runs a body. Short runs keep the GIL, longer ones release it. Very long ones run in a separate thread
 /// while this thread checks for signals.
 RunResult run(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
   if (work <= release_gil_above) return run_here(kernel, words, nullptr);
@@ -147,7 +149,7 @@ RunResult run(const LoadedKernel &kernel, int64_t work, const CallWords &words) 
                      [&] { return released.with_gil([] { return PyErr_CheckSignals() != 0; }); });
 }
 
-/// Outputs of one call: new arrays or those of out=.
+/// The outputs of one call: new arrays or those of out=.
 struct Outputs {
   int64_t extents[max_outputs * max_rank];
   PyObject *array[max_outputs] = {};
@@ -158,7 +160,7 @@ struct Outputs {
 };
 
 /// Provides the array of each output, new or given, in the order of the parameters, and appends its address
-/// to the data of the call. False with an exception.
+/// to the data of the call. Returns false with an exception.
 bool make_outputs(const LoadedKernel &kernel, CallFrame &f, Outputs &outs) {
   size_t at = 0;
   for (const ParamRecord &p : kernel.artifact().params) {
@@ -168,7 +170,7 @@ bool make_outputs(const LoadedKernel &kernel, CallFrame &f, Outputs &outs) {
     PyObject *array = given ? Py_NewRef(given) : new_array(p.dtype, p.rank, outs.extents + at, zeroed);
     if (!array) return false;
     outs.array[outs.count++] = array;
-    // an output that is an argument too is wholly written: its own buffer only seems to need zeros
+    // an output that aliases an argument is written completely, although a separate buffer would need zeros
     bool aliased = given && f.same_views && !f.overlaps && f.out_alias[outs.count - 1] != UINT8_MAX;
     if (zeroed && given && !aliased && !zero_array(array)) return false;
     f.data[f.data_count++] = array_data(array);
@@ -177,7 +179,7 @@ bool make_outputs(const LoadedKernel &kernel, CallFrame &f, Outputs &outs) {
   return true;
 }
 
-/// Builds what the call returns: for an argument or an array of out= the object that the caller passed, else
+/// Builds the result of the call: for an argument or an array of out= the object that the caller passed, else
 /// the new array.
 PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &outs) {
   const Artifact &a = kernel.artifact();
@@ -196,8 +198,8 @@ PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &o
   return tuple;
 }
 
-/// Ends a call after its run: raises its error, or copies temporaries and copies to the caller's arrays and
-/// returns the result.
+/// Finishes a call after its run: raises its error, or copies temporaries and copies to the caller's arrays
+/// and returns the result.
 PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outputs &outs,
                  const RunResult &r) {
   if (!end_run(k, kernel, {f.extents, f.extent_count}, r)) return note_call(k, f);
@@ -207,18 +209,18 @@ PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outpu
   return make_result(kernel, f, outs);
 }
 
-/// A call with the types and shapes of the last one, the common case of small tensors. Null without an
-/// exception when it is another call.
+/// Executes a call with the types and shapes of the last one, the common case of small tensors. Returns null
+/// without an exception if the call is a different one.
 PyObject *fast_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames) {
   const CallPlan *plan = k.last_plan;
   CachedCall c;
-  // the guards first: they may compare keys of a dict by Python code, which may change all that follows
+  // the guards come first: they may compare dict keys by Python code, which may change all later state
   if (!plan || !k.guards_hold() || plan != k.last_plan || !plan->inline_cache.valid ||
       (kwnames && k.parameters.has_out_parameter) || !k.captured.fresh ||
       plan->generation != k.captured.generation || plan->mode != execution_mode() ||
       !matches_repeat(*plan, args, nargs, kwnames, c))
     return nullptr;
-  PlanPin held(c.work > release_gil_above ? k.last_plan : nullptr);  // other runs let no other call in
+  PlanPin held(c.work > release_gil_above ? k.last_plan : nullptr);  // shorter runs keep the GIL
   const LoadedKernel &kernel = plan->body();
   PyRef out(open_output(*plan, c));
   if (!out) return nullptr;
@@ -239,24 +241,25 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   if (!k.captured.arrays.empty()) held = k.captured.arrays;
   if (!bind_call(k, args, nargs, kwnames, f)) return nullptr;
   if (!read_arguments(k, f)) return note_call(k, f);
-  // only a plan tells which arguments are written; checks of written arrays therefore follow the lookup
+  // only a plan says which arguments are written, so checks of written arrays follow the lookup
   PlanPin plan(need_plan(k, f));
   if (!plan || (f.has_out && !check_out_count(k, *plan->main, f))) return note_call(k, f);
   if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return note_call(k, f);
-  // outputs that are computed apart count as not given, which makes another signature
+  // outputs computed in new arrays count as not given, which makes another signature
   if (f.temporaries && (!reread_out(k, f) || !(plan = need_plan(k, f)))) return note_call(k, f);
-  if (f.same_views && !f.overlaps) {  // they are compiled as one buffer
+  if (f.same_views && !f.overlaps) {  // same views are compiled as one buffer
     add_alias_words(f);
     if (!(plan = need_plan(k, f))) return note_call(k, f);
   }
   // the entry program computes the shapes of outputs and chooses the body
   if (!plan->knows(sizes_of(f)) && !enter_shape(k, *plan, f)) return note_call(k, f);
-  // copied before anything may run Python code or give up the GIL: another call may change the plan's shape
+  // copied before Python code runs or the GIL is released, because another call may then change the plan's
+  // shape
   const LoadedKernel *kernel = &plan->body();
   Outputs outs;
   for (size_t i = 0; i < plan->out_extents.size(); ++i) outs.extents[i] = plan->out_extents[i];
   int64_t workspace = plan->workspace, work = plan->work;
-  if (f.overlaps) {  // serial and in source order, whatever the memory
+  if (f.overlaps) {  // runs serially and in source order, even if no element is shared
     EntryResult entered;
     Resolved error;
     if (!need_overlapping(k, *plan)) return note_call(k, f);
@@ -268,7 +271,7 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   if (f.has_out && !check_out(k, *kernel, f, outs.extents)) return note_call(k, f);
   if (!make_outputs(*kernel, f, outs)) return nullptr;
   if (!check_unchanged(k, f, {outs.array, outs.count})) return note_call(k, f);
-  // the ABI takes one list of dims: extents, then strides
+  // the ABI has one list of dims: extents, then strides
   if (f.stride_count) std::copy(f.strides, f.strides + f.stride_count, f.extents + f.extent_count);
   RunResult r = run(*kernel, work, {f.data, f.extents, f.scalars, workspace});
   return finish(k, *kernel, f, outs, r);
@@ -280,7 +283,7 @@ PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf
   });
 }
 
-/// Kernel(function, fp, debug, unchecked). Reads no source text.
+/// Creates Kernel(function, fp, debug, unchecked). Reads no source text.
 PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   static const char *keywords[] = {"function", "fp", "debug", "unchecked", nullptr};
   PyObject *function = nullptr;
@@ -297,7 +300,7 @@ PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     state->options.fp = mode == "strict" ? FpMode::strict : mode == "fast" ? FpMode::fast : FpMode::normal;
     state->options.debug = debug != 0;
     state->options.unchecked = unchecked != 0;
-    // debug kernels follow `python -O`, which switches assert statements off
+    // debug kernels follow `python -O`, which disables assert statements
     PyRef optimize(PyObject_GetAttrString(PySys_GetObject("flags"), "optimize"));
     if (!optimize) return nullptr;
     state->options.asserts = !debug || PyLong_AsLong(optimize.get()) == 0;
@@ -332,12 +335,12 @@ int kernel_clear(PyObject *self) {
   return 0;
 }
 
-/// The class of kernels that are bound to an instance, and the names of its two slots; kept for good.
+/// The class of kernels that are bound to an instance, and the names of its two slots; kept forever.
 struct BoundClass {
   PyTypeObject *type = nullptr;
   PyObject *function = nullptr, *instance = nullptr;
 
-  /// Imports the class at the first use. False with an exception.
+  /// Imports the class at the first use. Returns false with an exception.
   bool find() {
     if (type) return true;
     PyRef module(PyImport_ImportModule("kernelwright.kernel"));
@@ -351,7 +354,7 @@ struct BoundClass {
 };
 BoundClass bound_class;
 
-/// `instance.kernel`: made without a call, as methods are.
+/// Implements `instance.kernel`. The bound object is created without a call, as for methods.
 PyObject *kernel_get(PyObject *self, PyObject *instance, PyObject *) {
   if (!instance || instance == Py_None) return Py_NewRef(self);
   if (!bound_class.find()) return nullptr;
@@ -387,12 +390,12 @@ std::optional<std::vector<Tensor>> fast_call(PyObject *kernel, std::span<const T
   bool same_call = plan->word_count == call.words.size() &&
                    same(plan->words.data(), call.words.data(), plan->word_count) && plan->knows(call.sizes());
   if (!same_call) return std::nullopt;
-  // run() may release the GIL: the pin keeps other calls from dropping the plan
+  // run() may release the GIL, so the pin keeps other calls from dropping the plan
   PlanPin held(plan);
   const LoadedKernel &body = plan->body();
   std::vector<Tensor> outputs = make_outputs(body, plan->out_extents, call);
   size_t extents = call.extents.size();
-  // the ABI takes one list of dims: extents, then strides
+  // the ABI has one list of dims: extents, then strides
   call.extents.append(call.strides);
   RunResult r = run(body, plan->work, {call.data.data(), call.extents.data(), nullptr, plan->workspace});
   if (!end_run(*k, body, {call.extents.data(), extents}, r)) return std::vector<Tensor>();
@@ -408,7 +411,7 @@ bool infer_outputs(KernelState &k, PyObject *const *args, size_t nargs, std::vec
   PlanPin plan(need_plan(k, f));
   if (!plan || (!plan->knows(sizes_of(f)) && !enter_shape(k, *plan, f))) return note_call(k, f), false;
   const Artifact &a = plan->body().artifact();
-  // types of all parameters first: results may name arguments as well as outputs
+  // types of all parameters first, because results may be arguments as well as outputs
   std::vector<TensorType> by_param;
   size_t at = 0;
   for (const ParamRecord &p : a.params) {
@@ -426,14 +429,14 @@ bool infer_outputs(KernelState &k, PyObject *const *args, size_t nargs, std::vec
 }
 
 RunResult run_for_cpp(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
-  // a thread without the GIL has nothing to release
+  // a thread without the GIL cannot release it
   return PyGILState_Check() ? run(kernel, work, words) : run_here(kernel, words, nullptr);
 }
 
 bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f) {
   if (!k.parameters.refused && k.parameters.names.size() + k.captured.arrays.size() <= max_args) [[likely]]
     return bind_arguments(k, args, nargs, kwnames, f);
-  // the check of the text can point at the parameter; the message below has no place
+  // the check of the text can point at the parameter; the message below has no location
   if (k.check())
     raise_error(Code::E112, cat("kernel '", k.name, "' has parameters that kernels cannot have"));
   return false;
@@ -442,7 +445,7 @@ bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
 bool note_same_views(KernelState &k, CallFrame &f) {
   CallPlan *last = k.last_plan;
   PlanPin plan(find_plan(k, f));
-  // this is no call: the plan that the next call tries first stays the same
+  // not a call, so the plan that the next call tries first must stay the same
   k.last_plan = last;
   if (!plan || !(plan->has_inout || f.has_out)) return true;
   if (f.has_out && !check_out_count(k, *plan->main, f)) return false;

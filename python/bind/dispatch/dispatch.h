@@ -1,5 +1,5 @@
-// The Python type of kernels: vectorcall from Python objects to kw_entry and back. Cold methods are attached
-// by kernelwright/kernel.py.
+// The Python type of kernels: vectorcall from Python objects to kw_entry and back. kernelwright/kernel.py
+// attaches the rarely used methods.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -12,21 +12,21 @@
 
 namespace kw {
 
-/// Creates the type `kernelwright._core.Kernel`; null with an exception.
+/// Creates the type `kernelwright._core.Kernel`. Returns null with an exception.
 PyObject *make_kernel_type();
-/// The state of a kernel object; null with a TypeError for another object.
+/// Returns the state of a kernel object; null with a TypeError for another object.
 KernelState *state_of(PyObject *kernel);
-/// Binds the arguments of a call; parameters with `*` are refused as such, not by the count that they
-/// confuse. False with an exception.
+/// Binds the arguments of a call. Parameters with `*` are refused by name, not by a wrong argument count.
+/// Returns false with an exception.
 bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f);
-/// Notes the written arguments that are the same view as another one, when a version that was called tells
-/// which are written. False with an exception.
+/// Notes written arguments that are the same view as another argument, if an existing plan says which
+/// arguments are written. Returns false with an exception.
 bool note_same_views(KernelState &k, CallFrame &f);
 
-/// The types of what a kernel would return for arguments, which it is compiled for but not run. False with an
-/// exception.
+/// Computes the types of the results of a kernel. Compiles it for the arguments, but does not run it. Returns
+/// false with an exception.
 bool infer_outputs(KernelState &k, PyObject *const *args, size_t nargs, std::vector<TensorType> &out);
-/// The runtime's Runner: as calls from Python run, when the thread holds the GIL.
+/// The runtime's Runner: if the thread holds the GIL, it runs a kernel as calls from Python do.
 RunResult run_for_cpp(const LoadedKernel &kernel, int64_t work, const CallWords &words);
 
 }  // namespace kw

@@ -1,4 +1,4 @@
-// The two protocols.
+// Tries the two protocols.
 #include "bind/dispatch/foreign.h"
 
 #include <array>
@@ -9,14 +9,15 @@ namespace kw {
 
 namespace {
 
-/// A way to export memory: the attribute that objects have, and what reads it. They are tried in this order.
+/// A protocol to export memory: the attribute of the objects, and its reader. Protocols are tried in this
+/// order.
 struct Protocol {
-  const char *attribute, *reader;  ///< reader: a function of NumPy
+  const char *attribute, *reader;  ///< reader: name of a NumPy function
 };
 constexpr std::array<Protocol, 2> protocols = {
     {{"__dlpack__", "from_dlpack"}, {"__array_interface__", "asarray"}}};
 
-/// The text of the pending exception, which is cleared.
+/// Returns the text of the pending exception and clears it.
 std::string take_error_text() {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
@@ -27,8 +28,9 @@ std::string take_error_text() {
   return s && *s ? s : "no reason given";
 }
 
-/// Protocols are Python code, which may call kernels whose arguments have protocols. Python counts calls, a
-/// thousand by default, but each of ours takes 20 KB of the stack.
+/// Counts nested protocol calls. Protocols are Python code, which may call kernels whose arguments have
+/// protocols. Python limits the depth to a thousand calls by default, but each of ours takes 20 KB of the
+/// stack.
 class Nesting {
  public:
   Nesting() { ++depth; }
@@ -51,11 +53,11 @@ PyRef view_of_foreign(PyObject *o, std::string &why) {
     return {};
   }
   for (const Protocol &p : protocols) {
-    // asks the class, as Python does for special methods
+    // looks in the class, as Python does for special methods
     if (!PyObject_HasAttrString(reinterpret_cast<PyObject *>(Py_TYPE(o)), p.attribute)) continue;
     PyRef numpy(PyImport_ImportModule("numpy"));
     PyRef view(numpy ? PyObject_CallMethod(numpy.get(), p.reader, "O", o) : nullptr);
-    // NumPy tries again after a TypeError, which would double the calls of each level of a recursion
+    // NumPy retries after a TypeError, which would double the calls at each level of a recursion
     bool is_fault_of_reader = PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception) &&
                               !PyErr_ExceptionMatches(PyExc_RecursionError) &&
                               !PyErr_ExceptionMatches(PyExc_MemoryError);

@@ -1,4 +1,4 @@
-// Arrays of other libraries, seen as NumPy arrays over the same memory: by DLPack, else by the array
+// Views arrays of other libraries as NumPy arrays over the same memory: by DLPack, else by the array
 // interface. Copies nothing; knows nothing of kernels.
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace kw {
 
-/// A NumPy array over the memory of an object that exports it; null without an exception for other objects
-/// and, with the reason in `why`, for memory that NumPy cannot share. Null with the exception where the
-/// object ends in RecursionError, MemoryError, or one that is no Exception, as KeyboardInterrupt.
+/// Returns a NumPy array over the memory of an object that exports it. Returns null without an exception for
+/// other objects; if NumPy cannot share the memory, `why` has the reason. Returns null with the exception if
+/// the object raises RecursionError, MemoryError, or a non-Exception such as KeyboardInterrupt.
 PyRef view_of_foreign(PyObject *o, std::string &why);
 
 }  // namespace kw

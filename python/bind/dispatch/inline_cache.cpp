@@ -1,4 +1,4 @@
-// Compares NumPy objects with what the plan remembers of its last call.
+// Compares NumPy objects with the plan's data of its last call.
 #include "bind/dispatch/inline_cache.h"
 
 #include "bind/dispatch/numpy.h"
@@ -15,7 +15,7 @@ namespace {
 
 PyArrayObject *as_array(const void *o) { return static_cast<PyArrayObject *>(const_cast<void *>(o)); }
 
-/// Type, layout, dtype and shape in one look; `copied` gets the shape.
+/// Compares type, layout, dtype and shape in one pass; copies the shape to `copied`.
 inline bool is_like(PyObject *o, const InlineCache::Tensor &t, int wanted_flags, const int64_t *extents,
                     int64_t *copied) {
   if (!PyArray_CheckExact(o)) return false;
@@ -33,22 +33,22 @@ inline bool is_like(PyObject *o, const InlineCache::Tensor &t, int wanted_flags,
 /// Flags of the arrays that the cache covers: their layout needs no strides.
 constexpr int plain_flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
 
-/// NumPy's own object of a dtype, which lives for ever, or null.
+/// Returns NumPy's own, immortal object of a dtype, or null.
 const void *descr_of(PyArrayObject *a) {
-  // a dtype in foreign byte order or with metadata is another object, and is not remembered
+  // a dtype in foreign byte order or with metadata is another object, which is not cached
   PyArray_Descr *own = PyArray_DescrFromType(PyArray_TYPE(a));
   Py_DECREF(own);
   return own == PyArray_DESCR(a) ? own : nullptr;
 }
 
-/// Of a Python number; `tensor` of anything else.
+/// Returns the kind of a Python number; `tensor` for any other object.
 InlineCache::Kind kind_of_number(PyObject *o) {
   if (PyFloat_CheckExact(o)) return InlineCache::Kind::real;
   if (PyLong_CheckExact(o)) return InlineCache::Kind::integer;
   return PyBool_Check(o) ? InlineCache::Kind::truth : InlineCache::Kind::tensor;
 }
 
-/// The bits of a Python number of this kind; false for any other object.
+/// Reads the bits of a Python number of this kind; returns false for any other object.
 inline bool read_number(PyObject *o, InlineCache::Kind kind, uint64_t &bits) {
   if (kind_of_number(o) != kind) return false;
   if (kind == InlineCache::Kind::real) {
@@ -62,7 +62,8 @@ inline bool read_number(PyObject *o, InlineCache::Kind kind, uint64_t &bits) {
   return overflow == 0;
 }
 
-/// Arrays that a call does not show are not compared with those of the call before.
+/// Returns whether there are captured arrays. They are not among the passed arguments, so the cache cannot
+/// compare them.
 bool has_captured_arrays(const Captures &captures) {
   return std::any_of(captures.begin(), captures.end(), [](const auto &c) {
     return c.second.kind == Captured::Kind::array || has_captured_arrays(c.second.attributes);
@@ -76,7 +77,7 @@ bool matches_out(const CallPlan &plan, PyObject *o, CachedCall &c) {
   const InlineCache::Tensor &t = r.tensors[r.inputs];
   if (!is_like(o, t, plain_flags | NPY_ARRAY_WRITEABLE, plan.out_extents.data(), c.out_extents)) return false;
   char *low = PyArray_BYTES(as_array(o)), *high = low + t.bytes;
-  // in any other case the general path decides whether the output is computed apart
+  // in any other case the general path decides whether the output needs a new array
   for (uint32_t i = 0; i < r.inputs; ++i) {
     char *other = static_cast<char *>(c.data[i]);
     if (low < other + r.tensors[i].bytes && other < high) return false;
@@ -90,12 +91,12 @@ bool matches_out(const CallPlan &plan, PyObject *o, CachedCall &c) {
 void remember(CallPlan &plan, const LoadedKernel &kernel, PyObject *const *args) {
   InlineCache &r = plan.inline_cache;
   const Artifact &a = kernel.artifact();
-  // stays false on each early return: a cache that is filled in part is never used
+  // stays false on each early return, so that a partly filled cache is never used
   r.valid = false;
   if (!plan.shape_known || plan.has_inout || output_count(kernel) != 1 || a.results.size() != 1 ||
       a.tuple_of_one || !plan.request.signature.outs.empty() || has_captured_arrays(plan.request.captures))
     return;
-  // the entries follow the signature: extents of all tensors stand one after the other in the plan
+  // the entries follow the signature: extents of all tensors are concatenated in the plan
   r.arguments = r.inputs = 0;
   const int64_t *extents = plan.extents.data();
   int64_t copied[max_rank];
@@ -104,7 +105,7 @@ void remember(CallPlan &plan, const LoadedKernel &kernel, PyObject *const *args)
     auto kind = s.kind == ArgKind::weak_scalar ? kind_of_number(o) : InlineCache::Kind::tensor;
     r.kinds[r.arguments++] = kind;
     if (kind != InlineCache::Kind::tensor) continue;
-    // strong scalars and unused arguments have no descriptor either: such calls are not remembered
+    // strong scalars and unused arguments have no descriptor either, so such calls are not cached
     const void *descr = s.kind == ArgKind::tensor && PyArray_CheckExact(o) ? descr_of(as_array(o)) : nullptr;
     if (!descr || s.stride_class != StrideClass::contiguous ||
         !is_like(o, {descr, s.rank}, plain_flags, extents, copied))
@@ -147,17 +148,17 @@ bool matches_repeat(const CallPlan &plan, PyObject *const *args, size_t nargs, P
   c.workspace = plan.workspace;
   c.work = plan.work;
   if (!kwnames) {
-    // copied: another call may change the plan while this one runs without the GIL
+    // copied, because another call may change the plan while this one runs without the GIL
     for (uint32_t d = 0; d < r.tensors[r.inputs].rank; ++d) c.out_extents[d] = plan.out_extents[d];
     return true;
   }
-  // other keywords, also names that are not interned, take the general path
+  // other keywords, and names that are not interned, take the general path
   return PyTuple_GET_SIZE(kwnames) == 1 && PyTuple_GET_ITEM(kwnames, 0) == out_key &&
          matches_out(plan, args[nargs], c);
 }
 
 PyObject *open_output(const CallPlan &plan, CachedCall &c) {
-  // a copy: making the array may run Python code, which may drop the plan
+  // a copy, because making the array may run Python code, which may drop the plan
   const InlineCache::Tensor t = plan.inline_cache.tensors[plan.inline_cache.inputs];
   size_t at = plan.inline_cache.inputs;
   PyObject *o = c.out;

@@ -1,5 +1,5 @@
-// A memory handler (NumPy's interface for allocators) over runtime/memory/buffer, put on each result: so
-// resizing, copying, pickling and freeing are NumPy's own, and `owndata` is true.
+// A memory handler (NumPy's interface for allocators) over runtime/memory/buffer, set on each result. So
+// NumPy itself resizes, copies, pickles and frees the array, and `owndata` is true.
 #include "bind/dispatch/memory.h"
 
 #include "bind/dispatch/numpy.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr unsigned trace_domain = 389047;  ///< numpy.lib.tracemalloc_domain
 
-/// PyTraceMalloc_Track by its symbol: some versions of Python declare it without C linkage.
+/// Declares PyTraceMalloc_Track by its symbol, because some versions of Python declare it without C linkage.
 extern "C" int track_memory(unsigned domain, uintptr_t data, size_t bytes) __asm__("PyTraceMalloc_Track");
 
 // the first parameter is the context of the handler, which has none
@@ -30,7 +30,7 @@ void handler_free(void *, void *data, size_t) {
 
 PyDataMem_Handler handler{
     "kernelwright", 1, {nullptr, handler_malloc, handler_calloc, handler_realloc, handler_free}};
-PyObject *handler_object = nullptr;  ///< a capsule of it, kept for good
+PyObject *handler_object = nullptr;  ///< a capsule of the handler, kept forever
 
 }  // namespace
 
@@ -43,7 +43,7 @@ PyObject *new_result(void *descr, size_t rank, const int64_t *extents, size_t by
   static_assert(sizeof(npy_intp) == sizeof(int64_t));
   auto *dims = reinterpret_cast<npy_intp *>(const_cast<int64_t *>(extents));
   void *data = allocate_buffer(bytes, zeroed);
-  // without memory NumPy is asked for the array: it says what is missing
+  // if there is no memory, NumPy makes the array and raises the error
   PyObject *o =
       PyArray_NewFromDescr(&PyArray_Type, static_cast<PyArray_Descr *>(descr), static_cast<int>(rank), dims,
                            nullptr, data, data ? NPY_ARRAY_CARRAY : 0, nullptr);
@@ -51,7 +51,7 @@ PyObject *new_result(void *descr, size_t rank, const int64_t *extents, size_t by
     auto *fields = reinterpret_cast<PyArrayObject_fields *>(o);
     fields->mem_handler = Py_NewRef(handler_object);
     fields->flags |= NPY_ARRAY_OWNDATA;
-    // tracemalloc then counts this memory as that of other arrays
+    // so that tracemalloc counts this memory like that of other arrays
     track_memory(trace_domain, reinterpret_cast<uintptr_t>(data), bytes);
   } else if (data) {
     release_buffer(data);

@@ -1,5 +1,5 @@
-// New arrays for results, in memory of runtime/memory/buffer that NumPy owns and frees as its own. Changes
-// nothing for arrays that others make.
+// New arrays for results, in memory of runtime/memory/buffer. NumPy owns the memory and frees it like its
+// own. Does not affect arrays that others make.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -10,11 +10,11 @@
 
 namespace kw {
 
-/// Readies the memory handler that the arrays carry; false with an exception.
+/// Creates the memory handler of these arrays. Returns false with an exception.
 bool make_memory_handler();
 
-/// A C-contiguous array of `bytes` bytes, zeroed where asked. Steals `descr`, a PyArray_Descr of NumPy's own
-/// dtypes; null with an exception.
+/// Returns a C-contiguous array of `bytes` bytes, zeroed if `zeroed`. Steals `descr`, a PyArray_Descr of
+/// NumPy's own dtypes. Returns null with an exception.
 PyObject *new_result(void *descr, size_t rank, const int64_t *extents, size_t bytes, bool zeroed);
 
 }  // namespace kw

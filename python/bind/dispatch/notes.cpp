@@ -1,4 +1,4 @@
-// Parameters and arguments in words.
+// Texts for parameters and arguments.
 #include "bind/dispatch/notes.h"
 
 #include "bind/dispatch/numpy.h"
@@ -10,7 +10,7 @@ namespace kw {
 
 namespace {
 
-/// str() or repr() of an object; "?" when it raises.
+/// Returns the text from str() or repr() of an object; "?" if that raised.
 std::string words_of(PyObject *text) {
   PyRef owned(text);
   if (owned && PyUnicode_Check(owned.get())) return utf8(owned.get());
@@ -18,7 +18,7 @@ std::string words_of(PyObject *text) {
   return "?";
 }
 
-/// "float32[2, 3]" for arrays, else the name of the type.
+/// Returns "float32[2, 3]" for arrays, else the name of the type.
 std::string type_of(PyObject *o) {
   if (!PyArray_Check(o)) return Py_TYPE(o)->tp_name;
   auto *a = reinterpret_cast<PyArrayObject *>(o);
@@ -27,8 +27,8 @@ std::string type_of(PyObject *o) {
   return out + "]";
 }
 
-/// `passed(i)` is the argument of the parameter i, of as many as were bound: the function may have other
-/// parameters by now.
+/// Returns the call with the types of its `count` bound arguments; `passed(i)` returns argument i. The count
+/// is needed because the function may have other parameters by now.
 template <class Passed>
 std::string call_types(const KernelState &k, size_t count, const Passed &passed) {
   std::string out = k.name + "(";
@@ -48,7 +48,7 @@ PyObject *add_note(const KernelState &k, size_t count, const Passed &passed) {
   PyRef text(PyUnicode_FromString(("in the call " + call_types(k, count, passed)).c_str()));
   PyRef done(errors && text && value ? PyObject_CallMethod(errors.get(), "note_call", "OO", value, text.get())
                                      : nullptr);
-  PyErr_Restore(type, value, trace);  // also clears what the note itself may have raised
+  PyErr_Restore(type, value, trace);  // also clears an exception raised by the note itself
   return nullptr;
 }
 
@@ -59,7 +59,7 @@ std::string call_form(const KernelState &k) {
   for (size_t i = 0; i < k.parameters.names.size(); ++i) {
     out += cat(i ? ", " : "", utf8(k.parameters.names[i].get()));
     if (k.parameters.defaults[i]) {
-      // a long default value is cut to "..."
+      // a long default value is shortened to "..."
       std::string value = words_of(PyObject_Repr(k.parameters.defaults[i].get()));
       out += "=" + (value.size() > 20 ? "..." : value);
     }

@@ -1,17 +1,17 @@
-// What a message about a call says of the kernel's parameters and of the arguments that were passed. Raises
-// nothing of its own.
+// Texts for messages about a call: the kernel's parameters and the passed arguments. Raises no exceptions of
+// its own.
 #pragma once
 
 #include "bind/dispatch/args.h"
 
 namespace kw {
 
-/// "add(a, b, scale=2)": the kernel as its `def` line has it.
+/// Returns "add(a, b, scale=2)": the kernel as in its `def` line.
 std::string call_form(const KernelState &k);
-/// Adds "in the call add(a: float32[2, 3], b: int)" to a pending error of this package about types or values;
-/// null.
+/// Adds "in the call add(a: float32[2, 3], b: int)" to a pending error of this package about types or values.
+/// Returns null.
 PyObject *note_call(const KernelState &k, const CallFrame &f);
-/// The same from arguments by position.
+/// Adds the same note for positional arguments.
 PyObject *note_call(const KernelState &k, PyObject *const *args, size_t nargs);
 
 }  // namespace kw

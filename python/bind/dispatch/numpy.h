@@ -1,5 +1,5 @@
-// NumPy's C interface with this module's settings. dispatch/args.cpp holds the table of its functions, and
-// names it before it includes this; the other files refer to that one.
+// NumPy's C interface with this module's settings. dispatch/args.cpp holds its function table, and defines
+// PY_ARRAY_UNIQUE_SYMBOL before it includes this file; the other files refer to that table.
 #pragma once
 
 #ifndef PY_ARRAY_UNIQUE_SYMBOL

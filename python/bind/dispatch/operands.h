@@ -1,5 +1,5 @@
-// The short way of a kernel that an operator calls with tensors: no arrays in between. What it does not
-// recognise goes through arrays, as calls from Python do.
+// The fast path of a kernel that an operator calls with tensors, without arrays in between. Calls that it
+// does not recognize go through arrays, like calls from Python.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,9 @@
 
 namespace kw {
 
-/// The outputs of a kernel object for tensors of the types and extents that it was called with last; nothing
-/// for other calls, and for kernels that return more than their outputs. An empty list: Python raised.
+/// Runs a kernel object on tensors with the types and extents of its last call and returns the outputs.
+/// Returns nothing for other calls and for kernels that return more than their outputs. An empty list means
+/// that Python raised.
 std::optional<std::vector<Tensor>> fast_call(PyObject *kernel, std::span<const Tensor> tensors);
 
 }  // namespace kw

@@ -1,4 +1,4 @@
-// Creation of exceptions and warnings.
+// Creates exceptions and warnings.
 #include "bind/dispatch/raise.h"
 
 #include "support/text.h"
@@ -7,7 +7,7 @@ namespace kw {
 
 namespace {
 
-/// Calls kernelwright.errors.<function>(args…); steals args. Null when Python raised.
+/// Calls kernelwright.errors.<function>(args…); steals args. Returns null if Python raised.
 PyObject *call_errors(const char *function, PyObject *args) {
   if (!args) return nullptr;
   PyObject *module = PyImport_ImportModule("kernelwright.errors");
@@ -19,8 +19,8 @@ PyObject *call_errors(const char *function, PyObject *args) {
   return result;
 }
 
-/// Returns a new str. Lone surrogates come back as utf8() encoded them; other bytes that are not UTF-8 become
-/// replacement characters. So a wrongly encoded name never hides the error that mentions it.
+/// Returns a new str. Lone surrogates are decoded as utf8() encoded them; other bytes that are not UTF-8
+/// become replacement characters. So a wrongly encoded name never hides the error that mentions it.
 PyObject *text(const std::string &s) {
   PyObject *o = PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "surrogatepass");
   if (o) return o;
@@ -33,7 +33,7 @@ PyObject *text(const std::string &s) {
 std::string utf8(PyObject *o) {
   Py_ssize_t n = 0;
   if (!o || !PyUnicode_Check(o)) return {};
-  // the str keeps this encoding, so later calls cost nothing; it raises for lone surrogates
+  // the str caches this encoding, so later calls cost nothing; it raises for lone surrogates
   if (const char *s = PyUnicode_AsUTF8AndSize(o, &n)) return {s, static_cast<size_t>(n)};
   PyErr_Clear();
   PyObject *bytes = PyUnicode_AsEncodedString(o, "utf-8", "surrogatepass");
@@ -48,8 +48,8 @@ PyObject *raise_errors(const std::vector<Resolved> &errors, const KernelPlace &p
   if (errors.empty()) return raise_error(Code::E503, "an error without a message");
   std::vector<TextPlace> texts = place.texts();
   const Resolved &first = errors[0];
-  // `rendered` is the whole text of all errors; `below` lacks the first error down to its source line, for
-  // exceptions whose place Python prints itself
+  // `rendered` is the whole text of all errors. `below` omits the first error down to its source line, for
+  // exceptions whose location Python prints itself.
   std::string rendered = render(first, texts), below = render_advice(first, texts);
   for (const Resolved &e : std::span(errors).subspan(1)) {
     std::string other = "\n" + render(e, texts);
@@ -57,9 +57,9 @@ PyObject *raise_errors(const std::vector<Resolved> &errors, const KernelPlace &p
   }
   const CodeRow &row = row_of(first.code);
   const TextPlace &at = place_of(first.text, texts);
-  // line 0 tells make_error that the error has no place in a text
+  // line 0 means to make_error that the error has no location
   int64_t line = first.line < 0 ? 0 : int64_t{at.first_line} + first.line;
-  // "N" hands over the new references of text(); call_errors accepts the null of a failed one
+  // "N" passes the new references of text() on; call_errors accepts the null of a failed one
   PyObject *args = Py_BuildValue("(s#s#NNNnIINN)", class_name(row.error_class).data(),
                                  static_cast<Py_ssize_t>(class_name(row.error_class).size()), row.name.data(),
                                  static_cast<Py_ssize_t>(row.name.size()), text(rendered),
@@ -81,7 +81,7 @@ PyObject *raise_error(Code code, std::string message, std::string help) {
 }
 
 void raise_op_error(const OpError &e) {
-  // the kinds with a diagnostic code first; the others become plain Python exceptions
+  // kinds with a diagnostic code come first; the others become plain Python exceptions
   using Kind = OpError::Kind;
   if (e.kind == Kind::unsupported) return static_cast<void>(raise_error(Code::E102, e.what()));
   if (e.kind == Kind::device) {
@@ -96,7 +96,7 @@ void raise_op_error(const OpError &e) {
   Py_XDECREF(message);
   if (!error) return;
   PyObject *name = e.kind == Kind::no_kernel ? text(e.op) : nullptr;
-  // without the attribute the error is still right, only its operator is unknown
+  // without the attribute the error is still right, but its operator is unknown
   if (name && PyObject_SetAttrString(error, "operator", name) < 0) PyErr_Clear();
   Py_XDECREF(name);
   PyErr_SetObject(kind, error);
@@ -107,7 +107,7 @@ bool issue_warning(const Resolved &warning, const KernelPlace &place) {
   const CodeRow &row = row_of(warning.code);
   std::vector<TextPlace> texts = place.texts();
   const TextPlace &at = place_of(warning.text, texts);
-  // a warning without a place points at the first line of its text
+  // a warning without a location points at the first line of its text
   int64_t line = int64_t{at.first_line} + (warning.line < 0 ? 0 : warning.line);
   PyObject *args = Py_BuildValue("(NNNNnI)", text(std::string(class_name(row.error_class))),
                                  text(std::string(row.name)), text(render(warning, texts)), text(at.path),

@@ -1,5 +1,5 @@
-// Diagnostics → Python exceptions and warnings of kernelwright.errors. The only place that creates them.
-// It renders nothing itself; support/diagnostic does.
+// Diagnostics → Python exceptions and warnings of kernelwright.errors. The only file that creates them. It
+// renders nothing itself; support/diagnostic does.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -13,14 +13,14 @@
 
 namespace kw {
 
-/// The text of a str, lone surrogates included; "" and no exception for any other object.
+/// Returns the text of a str, lone surrogates included; "" without an exception for any other object.
 std::string utf8(PyObject *o);
 
-/// Where a kernel's source lies, for rendering.
+/// The location of a kernel's source, for rendering.
 struct KernelPlace {
   std::string path;
   uint32_t first_line = 1;
-  std::vector<TextPlace> callees;  ///< of the functions that the kernel calls, by their numbers
+  std::vector<TextPlace> callees;  ///< texts of the functions that the kernel calls, by their numbers
 
   std::vector<TextPlace> texts() const {
     std::vector<TextPlace> all{{path, first_line}};
@@ -29,18 +29,18 @@ struct KernelPlace {
   }
 };
 
-/// Sets the exception of the first error; its text holds all of them. Returns null for `return
+/// Sets the exception of the first error; its text contains all errors. Returns null for `return
 /// raise_errors(…)`.
 PyObject *raise_errors(const std::vector<Resolved> &errors, const KernelPlace &place);
-/// One error without a place in the source.
+/// Sets the exception of one error without a source location. Returns null.
 PyObject *raise_error(Code code, std::string message, std::string help = {});
-/// TypeError, ValueError, RuntimeError or UnsupportedError, as its kind says; of a call that no kernel runs a
-/// TypeError whose attribute `operator` is the operator's name.
+/// Raises TypeError, ValueError, RuntimeError or UnsupportedError, by the error's kind. If no kernel runs the
+/// call, raises a TypeError whose attribute `operator` is the operator's name.
 void raise_op_error(const OpError &e);
-/// Issues a warning through the warnings module; false when that raised.
+/// Issues a warning through the warnings module. Returns false if that raised.
 bool issue_warning(const Resolved &warning, const KernelPlace &place);
 
-/// Runs f() and turns every C++ exception into a Python one; null (or -1) then.
+/// Runs f() and converts every C++ exception to a Python one; then returns `failed` (null or -1).
 template <class F>
 auto guarded(F &&f, decltype(f()) failed = {}) noexcept -> decltype(f()) {
   try {

@@ -14,19 +14,19 @@ namespace kw {
 
 namespace {
 
-/// kernelwright.<module>.<hook>(function, code), a new reference or null.
+/// Calls kernelwright.<module>.<hook>(function, code). Returns a new reference or null.
 PyObject *call_hook(const char *module_name, const char *hook, PyObject *function, const PyRef &code) {
   PyRef module(PyImport_ImportModule(module_name));
   if (!module) return nullptr;
   PyRef callable(PyObject_GetAttrString(module.get(), hook));
-  PyRef running(code);  // the kernel may forget it meanwhile
+  PyRef running(code);  // the kernel may drop it meanwhile
   return callable ? PyObject_CallFunctionObjArgs(callable.get(), function, running.get(), nullptr) : nullptr;
 }
 
 /// Returns a new reference to an item of a tuple.
 PyObject *tuple_item(PyObject *tuple, Py_ssize_t i) { return Py_NewRef(PyTuple_GET_ITEM(tuple, i)); }
 
-/// An int from 2^63 to 2^64 - 1; leaves `c` alone for greater ones.
+/// Reads an int from 2^63 to 2^64 - 1; leaves `c` unchanged for greater ones.
 void read_unsigned(PyObject *value, Captured &c) {
   uint64_t bits = PyLong_AsUnsignedLongLong(value);
   if (bits == UINT64_MAX && PyErr_Occurred()) return PyErr_Clear();
@@ -34,7 +34,7 @@ void read_unsigned(PyObject *value, Captured &c) {
   c.exceeds_int64 = true;
 }
 
-/// (kind, value, attributes) as kernelwright.capture describes a value.
+/// Converts (kind, value, attributes), by which kernelwright.capture describes a value.
 ///     x = 3          ("integer", 3)
 ///     p = (0.5, x)   ("tuple", (("real", 0.5), ("integer", 3)))
 ///     math           ("module", "math", (("pi", ("real", 3.14159)),)): the attributes that the code names
@@ -56,7 +56,7 @@ Captured captured_from(PyObject *described) {
       int overflow = 0;
       auto v = PyLong_AsLongLongAndOverflow(value, &overflow);
       if (!overflow) c.integer = v;
-      // ints from 2^63 on may fit unsigned; all others beyond 64 bits are kept as hexadecimal text
+      // ints from 2^63 on may fit unsigned; others beyond 64 bits are kept as hexadecimal text
       if (overflow > 0) read_unsigned(value, c);
       if (overflow && !c.integer) c.text = utf8(PyRef(PyNumber_ToBase(value, 16)).get());
       break;
@@ -77,7 +77,7 @@ Captured captured_from(PyObject *described) {
       break;
     case Kind::array:
     case Kind::function:
-      // a function in a tuple or a default value comes as a bare name and has no number
+      // a function in a tuple or a default value is a bare name without a number
       if (!PyTuple_Check(value)) break;
       c.text = utf8(PyTuple_GET_ITEM(value, 0));
       c.integer = PyLong_AsLongLong(PyTuple_GET_ITEM(value, 1));
@@ -101,7 +101,7 @@ bool same_constant(const Captured &a, const Captured &b) {
          std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), same_constant);
 }
 
-/// The first name whose number, or tuple of numbers, is another one than before; "" when there is none.
+/// Returns the first name whose number, or tuple of numbers, has changed; "" if there is none.
 std::string changed_number(const Captures &before, const Captures &now) {
   using Kind = Captured::Kind;
   for (const auto &[name, value] : now) {
@@ -116,7 +116,7 @@ std::string changed_number(const Captures &before, const Captures &now) {
   return {};
 }
 
-constexpr size_t quiet_versions = 8;  ///< of different captured values, before W502
+constexpr size_t quiet_versions = 8;  ///< different captured values before W502
 
 }  // namespace
 
@@ -136,7 +136,7 @@ int KernelState::traverse(visitproc visit, void *arg) {
 }
 
 bool KernelState::read_function() {
-  // all attributes are read before a member changes, so an exception leaves the state as it is
+  // all attributes are read before a member changes, so an exception leaves the state unchanged
   PyRef running(Py_NewRef(PyFunction_GET_CODE(function)));
   PyRef values(Py_XNewRef(PyFunction_GET_DEFAULTS(function)));
   auto read = [&](const char *name) { return PyRef(PyObject_GetAttrString(running.get(), name)); };
@@ -148,7 +148,7 @@ bool KernelState::read_function() {
   auto n = static_cast<size_t>(PyLong_AsLong(count.get()));
   parameters.refused =
       PyLong_AsLong(by_keyword.get()) > 0 || (PyLong_AsLong(flags.get()) & stars) || n > max_args;
-  if (n > max_args) n = 0;  // no call binds them, so that the first one says what is wrong
+  if (n > max_args) n = 0;  // no call binds them, so the first call reports the error
   size_t given = values ? static_cast<size_t>(PyTuple_GET_SIZE(values.get())) : 0;
   std::vector<PyRef> names_now, defaults_now;
   for (size_t i = 0; i < n; ++i) {
@@ -167,7 +167,7 @@ bool KernelState::read_function() {
   parameters.has_out_parameter = std::any_of(names_now.begin(), names_now.end(), is_out);
   parameters.names.swap(names_now);
   parameters.defaults.swap(defaults_now);
-  std::swap(default_values, values);  // what was there goes last: a finaliser may call this kernel
+  std::swap(default_values, values);  // destroys the old values last: a finalizer may call this kernel
   return true;
 }
 
@@ -185,7 +185,7 @@ bool KernelState::refresh() {
     PyObject *p = PyTuple_GET_ITEM(places, i);
     auto item = [&](Py_ssize_t k) { return PyRef(tuple_item(p, k)); };
     auto kind = static_cast<Guard::Kind>(PyLong_AsLong(PyTuple_GET_ITEM(p, 2)));
-    // capture passes None for a function without defaults, while the field in CPython is null then
+    // capture passes None for a function without defaults, but CPython's field is null then
     bool may_lack = kind == Guard::Kind::defaults || kind == Guard::Kind::keyword_defaults;
     bool lacks = may_lack && PyTuple_GET_ITEM(p, 3) == Py_None;
     guards_now.push_back({item(0), item(1), lacks ? PyRef() : item(3), kind});
@@ -209,18 +209,18 @@ bool KernelState::refresh() {
     place.callees.push_back(
         {utf8(PyTuple_GET_ITEM(c, 2)), static_cast<uint32_t>(PyLong_AsUnsignedLong(PyTuple_GET_ITEM(c, 3)))});
   }
-  // the key of a request that holds nothing but the values stands for this set of values
+  // the key of a request that holds only the values identifies this set of values
   Request of_values;
   of_values.captures = values_now;
   of_values.identity = identity;
   std::string changed = changed_number(captured.values, values_now);
   if (!changed.empty()) captured.changing = std::move(changed);
-  // values that were there before get their plans back
+  // values that occurred before get their plans back
   auto [known, is_new] =
       captured.generations.try_emplace(key_of(of_values).text(), captured.last_generation + 1);
   captured.generation = known->second;
   captured.last_generation += is_new;
-  // forgets generations without plans, so that a value that always changes cannot fill the memory
+  // drops generations without plans, so that an ever-changing value cannot fill the memory
   if (captured.generations.size() > 2 * max_plans)
     std::erase_if(captured.generations,
                   [&](const auto &g) { return g.second != captured.generation && !has_plans_of(g.second); });
@@ -228,7 +228,7 @@ bool KernelState::refresh() {
   captured.fresh = true;
   captured.callees.swap(callees_now);
   captured.arrays.swap(arrays_now);
-  captured.guards.swap(guards_now);  // the old ones go last: a finaliser may call this kernel
+  captured.guards.swap(guards_now);  // the old guards are destroyed last: a finalizer may call this kernel
   return true;
 }
 
@@ -244,7 +244,7 @@ bool KernelState::read_source(SourceText &out) const {
   if (!text) return false;
   out = {utf8(text.get()), place.path, place.first_line, {}};
   const std::vector<Callee> called =
-      captured.callees;  // reading runs Python code, which may call this kernel
+      captured.callees;  // a copy: reading runs Python code, which may call this kernel
   const std::vector<TextPlace> places = place.callees;
   for (size_t i = 0; i < called.size(); ++i) {
     PyRef callee(call_hook("kernelwright.source", "read", called[i].function.get(), called[i].code));
@@ -255,7 +255,7 @@ bool KernelState::read_source(SourceText &out) const {
 }
 
 bool KernelState::check() {
-  // look() first: callees and places must be those of the code that is read
+  // look() first, because callees and places must belong to the code that is read
   SourceText source;
   if (!look() || !read_source(source)) return false;
   std::vector<Resolved> errors = check_text(source, captured.values);
@@ -263,7 +263,7 @@ bool KernelState::check() {
   return errors.empty();
 }
 
-/// One line of the logger `kernelwright.compile`; false when Python raised.
+/// Writes one line to the logger `kernelwright.compile`. Returns false if Python raised.
 static bool log_slow_compile(const KernelState &k, double seconds) {
   PyRef module(PyImport_ImportModule("kernelwright._compile_log"));
   PyRef done(module ? PyObject_CallMethod(module.get(), "slow", "ssId", k.name.c_str(), k.place.path.c_str(),
@@ -273,23 +273,24 @@ static bool log_slow_compile(const KernelState &k, double seconds) {
 }
 
 std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r) {
-  // a hit in the cache needs no source text
+  // a cache hit needs no source text
   if (auto kernel = process_jit().find(r)) return kernel;
   SourceText source;
   if (!read_source(source)) return nullptr;
-  // the GIL as it is released during the wait; `look` takes it back for a moment
+  // `held` is the released GIL of the wait; `look` reacquires it briefly
   GilReleased *held = nullptr;
   auto without_gil = [&](const std::function<void()> &body) {
     GilReleased released;
     held = &released;
     body();
   };
-  // the main thread, which alone gets signals, stays free to notice Ctrl-C
+  // only the main thread receives signals, so it stays free to notice Ctrl-C
   SingleFlight::Look look;
   if (::gettid() == ::getpid())
     look = [&] { return held->with_gil([] { return PyErr_CheckSignals() != 0; }); };
   auto begin = std::chrono::steady_clock::now();
-  // the compilation owns copies of request and source: it goes on after an interrupted caller has left
+  // the compilation owns copies of request and source, because it continues after an interrupted caller has
+  // left
   Compiled made =
       compiler_.get(key_text(r), [r, source] { return process_jit().compile(r, source); }, without_gil, look);
   if (made.is_interrupted) return nullptr;
@@ -305,7 +306,7 @@ std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r) {
   return std::move(made.kernel);
 }
 
-/// W501, each kind once in a process.
+/// Issues W501, each kind once per process. Returns false if Python raised.
 static bool warn_of_cache() {
   static bool told = false, told_size = false;
   if ((told && told_size) || !debug_options().cache) return true;
@@ -333,7 +334,7 @@ bool KernelState::has_plans_of(uint64_t number) const {
 
 CallPlan *KernelState::add_plan(std::unique_ptr<CallPlan> plan) {
   plans.insert(plans.begin(), std::move(plan));
-  // from the least recently used on; plans that calls hold stay, so more than max_plans may remain
+  // from the least recently used on; plans that calls hold remain, so more than max_plans may remain
   for (size_t i = plans.size(); plans.size() > max_plans && i-- > 1;)
     if (!plans[i]->users) plans.erase(plans.begin() + static_cast<ptrdiff_t>(i));
   return last_plan = plans[0].get();
@@ -356,7 +357,7 @@ bool KernelState::count_version() {
 
 bool KernelState::warn_once(const LoadedKernel &kernel) {
   for (const Resolved &w : kernel.artifact().warnings) {
-    // of the default dtype a kernel is told once, whatever the types of a call
+    // a kernel gets the warning about the default dtype once, whatever the types of a call
     std::string key = w.code == Code::W102 ? "W102" : cat(w.line, ":", w.message);
     if (warned.insert(std::move(key)).second && !issue_warning(w, place)) return false;
   }

@@ -1,5 +1,5 @@
-// What a kernel object knows: its function, its guards on captured values, and its plans (one per signature).
-// All of it is used under the GIL; compilations run without it behind one cell per key.
+// The state of a kernel object: its function, its guards on captured values, and its plans (one per
+// signature). Used only under the GIL; compilations run without the GIL, with one cell per key.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -20,13 +20,13 @@
 
 namespace kw {
 
-/// A function of any type for a PyType_Slot.
+/// Converts a function of any type for a PyType_Slot.
 template <class F>
 void *slot(F *f) {
   return reinterpret_cast<void *>(f);
 }
 
-/// Owning reference.
+/// An owning reference.
 class PyRef {
  public:
   PyRef() = default;
@@ -46,13 +46,13 @@ class PyRef {
   PyObject *p_ = nullptr;
 };
 
-/// A place of which the current captures were made, with the object seen there: the entry of a dict, a cell,
-/// or what a function runs and its default values. Numbered as in kernelwright.capture.
+/// A place from which the current captures were read, and the object found there. The place is a dict entry,
+/// a cell, or the code or default values of a function. Numbered as in kernelwright.capture.
 struct Guard {
   enum class Kind : uint8_t { entry, cell, code, defaults, keyword_defaults };
   PyRef container, key, seen;
   Kind kind{};
-  mutable uint64_t version = 0;  ///< of a dict that had the entry; 0 is none's
+  mutable uint64_t version = 0;  ///< version of the dict that had the entry; no dict has version 0
 
   /// Returns whether the place still has the same object, by identity. The lookup in a dict may run Python
   /// code.
@@ -69,7 +69,8 @@ struct Guard {
   }
 
  private:
-  /// CPython numbers the states of all dicts (PEP 509); from 3.12 on it wants nobody to look.
+  /// Returns whether a dict entry is unchanged. CPython numbers the states of all dicts (PEP 509), but from
+  /// 3.12 on deprecates reading the numbers.
   bool entry_holds() const {
 #if PY_VERSION_HEX < 0x030C0000
     uint64_t now = reinterpret_cast<PyDictObject *>(container.get())->ma_version_tag;
@@ -83,16 +84,16 @@ struct Guard {
   }
 };
 
-/// A Python function that a kernel calls, and what it ran when the captures were made.
+/// A Python function that a kernel calls, and its code when the captures were made.
 struct Callee {
   PyRef function, code;
 };
 
-inline constexpr size_t max_plans = 64;  ///< a kernel forgets the least recently used ones beyond these
+inline constexpr size_t max_plans = 64;  ///< beyond this a kernel drops the least recently used plans
 inline constexpr size_t max_dims = max_rank * (2 * max_args + max_outputs);
 
-/// What a call that repeats the last one's types and shapes is recognised by: plain arrays of NumPy's own
-/// dtypes, Python's numbers, one output. Not valid for any other call.
+/// The data by which a call with the types and shapes of the last one is recognized. Covers only plain arrays
+/// of NumPy's own dtypes, Python's numbers and one output.
 struct InlineCache {
   struct Tensor {
     const void *descr = nullptr;  ///< NumPy's immortal object of the dtype
@@ -102,23 +103,23 @@ struct InlineCache {
   };
   enum class Kind : uint8_t { tensor, truth, integer, real };
   bool valid = false;
-  uint32_t arguments = 0, inputs = 0;  ///< inputs: those of the arguments that are tensors
+  uint32_t arguments = 0, inputs = 0;  ///< inputs: number of arguments that are tensors
   Kind kinds[max_args] = {};
   Tensor tensors[max_args + 1];  ///< the inputs, then the output
 };
 
-/// A version with what recognises its calls.
+/// A specialization with the data that recognizes its calls.
 struct CallPlan : Version {
   std::array<uint16_t, max_words> words{};
   size_t word_count = 0;
-  uint64_t generation = 0;           ///< of the captured values
-  uint8_t mode = 0;                  ///< execution_mode() that it is for
+  uint64_t generation = 0;           ///< generation of the captured values
+  uint8_t mode = 0;                  ///< the execution_mode() for which it was compiled
   bool results_are_outputs = false;  ///< it returns its outputs in their order
-  uint32_t users = 0;                ///< calls that hold it: it cannot be forgotten now
-  InlineCache inline_cache;          ///< of the last call
+  uint32_t users = 0;                ///< calls that hold it; while there are any, it cannot be dropped
+  InlineCache inline_cache;          ///< cache of the last call
 };
 
-/// Holds a plan for a call.
+/// Pins a plan during a call.
 class PlanPin {
  public:
   explicit PlanPin(CallPlan *plan = nullptr) : plan_(plan) { count(1); }
@@ -141,9 +142,9 @@ class PlanPin {
   CallPlan *plan_;
 };
 
-/// In a frame that calls Python without the GIL or may lose it: a thread that the interpreter ends there
-/// sleeps (bind/dispatch/thread_end.cpp says why). For frames that have nothing to destroy, which the
-/// unwinding does not ask, below frames of the core.
+/// Guards a frame that calls Python without the GIL or may lose it. A thread that the interpreter ends there
+/// sleeps instead (bind/dispatch/thread_end.cpp gives the reason). For frames without destructors, which
+/// unwinding skips, below frames of the core.
 class StaysAtEnd {
  public:
   StaysAtEnd() = default;
@@ -157,14 +158,14 @@ class StaysAtEnd {
   volatile bool is_over_ = false;
 };
 
-/// The GIL is free while this lives.
+/// Releases the GIL during its lifetime.
 class GilReleased {
  public:
   GilReleased() : saved_(PyEval_SaveThread()) {}
   ~GilReleased() { take(); }
   GilReleased(const GilReleased &) = delete;
   GilReleased &operator=(const GilReleased &) = delete;
-  /// Runs f(), which throws nothing, with the GIL held.
+  /// Runs f(), which must not throw, with the GIL held.
   template <class F>
   auto with_gil(F &&f) {
     StaysAtEnd stays;
@@ -189,79 +190,79 @@ struct Parameters {
   std::vector<PyRef> names, defaults;  ///< interned names; defaults may be null
   size_t positional_only = 0;
   bool refused = false;            ///< some are of a kind that kernels cannot have (E112)
-  bool has_out_parameter = false;  ///< out= binds it
+  bool has_out_parameter = false;  ///< a parameter binds the keyword out=
 };
 
-/// The captured values of a kernel. Each set of them is a generation.
+/// The captured values of a kernel. Each distinct set of values is a generation.
 struct CapturedState {
   std::vector<Guard> guards;
-  std::vector<Callee> callees;  ///< also those called through others
+  std::vector<Callee> callees;  ///< including callees of callees
   Captures values;
-  /// The captured arrays as the names hold them now, by the names: the last arguments of every call.
+  /// The captured arrays as now bound, by name: the last arguments of every call.
   std::vector<std::pair<std::string, PyRef>> arrays;
   uint64_t generation = 0;
-  std::map<std::string, uint64_t> generations;  ///< by the captured values, of those that have plans
+  std::map<std::string, uint64_t> generations;  ///< keyed by the captured values, for those with plans
   uint64_t last_generation = 0;                 ///< the highest number given so far
-  std::string changing;                         ///< a captured number that had another value before, or ""
-  size_t versions = 0;                          ///< how many sets of captured values were compiled for
+  std::string changing;                         ///< name of a captured number that changed its value, or ""
+  size_t versions = 0;                          ///< sets of captured values compiled for
   bool told_changing = false;                   ///< W502 was issued
-  bool fresh = false;                           ///< the values were read and have compiled
+  bool fresh = false;                           ///< the values were read and compiled
 };
 
-/// The function, the captured values and the plans that one kernel object owns.
+/// The function, the captured values and the plans of one kernel object.
 class KernelState {
  public:
   PyObject *function = nullptr;  ///< owned
-  PyRef code, default_values;    ///< what it ran, and its defaults or null, when read_function read it
+  PyRef code, default_values;    ///< its code, and its defaults or null, when read_function read it
   std::string name;
   Parameters parameters;
   KernelPlace place;
   CodegenOptions options;
   std::string identity;
   CapturedState captured;
-  std::vector<std::unique_ptr<CallPlan>> plans;  ///< the most recently used first
+  std::vector<std::unique_ptr<CallPlan>> plans;  ///< most recently used first
   CallPlan *last_plan = nullptr;                 ///< the first of them
   std::set<std::string> warned;
 
   ~KernelState();
-  /// Visits the references that may lead back to the kernel (tp_traverse).
+  /// Visits the references that may form cycles with the kernel (tp_traverse).
   int traverse(visitproc visit, void *arg);
 
-  /// True when every captured name still has the object it had.
+  /// Returns whether every captured name still has the same object.
   bool guards_hold() const {
     for (const Guard &g : captured.guards)
       if (!g.holds()) return false;
     return true;
   }
-  /// True when the function still runs the code, with the default values, that read_function found.
+  /// Returns whether the function still has the code and the default values that read_function found.
   bool function_holds() const {
     return PyFunction_GET_CODE(function) == code.get() &&
            PyFunction_GET_DEFAULTS(function) == default_values.get();
   }
-  /// Reads name, parameters and place of the function; the captures are read anew at the next call. False
-  /// when Python raised.
+  /// Reads name, parameters and place of the function. The next call reads the captures again. Returns false
+  /// if Python raised.
   bool read_function();
-  /// What a look at the kernel without a call begins with: the function and its captured values as they are
-  /// now. False when Python raised.
+  /// Updates the function and its captured values, for uses of the kernel other than calls. Returns false if
+  /// Python raised.
   bool look() { return (function_holds() || read_function()) && refresh(); }
-  /// Reads the captured values anew (kernelwright.capture); a change of value starts a new generation. False
-  /// when Python raised.
+  /// Reads the captured values again (kernelwright.capture); a changed value starts a new generation. Returns
+  /// false if Python raised.
   bool refresh();
 
-  /// Returns the request for one body of the version for `signature`, for the present target.
+  /// Returns the request for one body of the specialization for `signature`, for the present target.
   Request request(const Signature &signature, Body body) const;
-  /// From memory, disk or a compilation; null with a Python exception set.
+  /// Returns a body from memory, from disk or by compilation; null with a Python exception.
   std::shared_ptr<const LoadedKernel> obtain(const Request &r);
-  /// False with a Python exception set when a text shows errors without any types.
+  /// Checks the text without types. Returns false with a Python exception if it has errors.
   bool check();
-  /// The source text (kernelwright.source); false when Python raised.
+  /// Reads the source text (kernelwright.source). Returns false if Python raised.
   bool read_source(SourceText &out) const;
-  /// Adds a plan, and forgets old ones beyond max_plans.
+  /// Adds a plan and drops the oldest ones beyond max_plans.
   CallPlan *add_plan(std::unique_ptr<CallPlan> plan);
-  /// Counts a new version by its captured values; W502 when a number changes at every one. False when Python
+  /// Counts a new set of captured values. Issues W502 if a number changes each time. Returns false if Python
   /// raised.
   bool count_version();
-  /// Issues the kernel's warnings, each once in a process; false when Python raised.
+  /// Issues the kernel's warnings, each once per process. Returns false if Python raised.
   bool warn_once(const LoadedKernel &kernel);
 
  private:

@@ -1,4 +1,4 @@
-// Tensor objects.
+// Implements tensor objects.
 #include "bind/dispatch/tensor.h"
 
 #include "bind/dispatch/numpy.h"
@@ -17,18 +17,18 @@ namespace kw {
 
 namespace {
 
-/// A handle of a runtime tensor as a Python object. Several objects may stand for the same tensor.
+/// A handle of a runtime tensor as a Python object. Several objects may refer to the same tensor.
 struct TensorObject {
   PyObject_HEAD Tensor tensor;
-  bool shows;  ///< its memory, by an array that may be written and that keeps this alive
+  bool shows;  ///< its memory is exposed by a writable array, which keeps this object alive
 };
 
-PyTypeObject *tensor_type = nullptr;         ///< made once, when the module is imported
-std::vector<PyTypeObject *> result_classes;  ///< referenced for good
+PyTypeObject *tensor_type = nullptr;         ///< created once, when the module is imported
+std::vector<PyTypeObject *> result_classes;  ///< referenced forever
 
 TensorObject *as_tensor(PyObject *o) { return reinterpret_cast<TensorObject *>(o); }
 
-/// Gives a reference back from any thread. While the interpreter ends the object stays.
+/// Releases a reference from any thread. While the interpreter ends, the object is leaked.
 void release_object(PyObject *o) {
   if (!Py_IsInitialized()) return;
   StaysAtEnd stays;
@@ -44,7 +44,7 @@ std::shared_ptr<Storage> storage_of(PyArrayObject *a) {
   return Storage::adopt(PyArray_DATA(a), PyArray_ISWRITEABLE(a), [o] { release_object(o); });
 }
 
-/// Tensor(array): copies the array into row-major memory of its own, in native byte order.
+/// Creates Tensor(array): copies the array into new row-major memory, in native byte order.
 PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   static const char *keywords[] = {"array", nullptr};
   PyObject *given = nullptr;
@@ -73,15 +73,15 @@ PyObject *tensor_shape(PyObject *self, void *) {
   return out;
 }
 
-/// Raises a TypeError for bfloat16 without ml_dtypes.
+/// Returns NumPy's dtype object. Raises a TypeError for bfloat16 without ml_dtypes.
 PyObject *tensor_numpy_dtype(PyObject *self, void *) {
   const void *descr = output_descr(as_tensor(self)->tensor.dtype());
   if (!descr) return PyErr_Format(PyExc_TypeError, "bfloat16 needs the package ml_dtypes");
   return Py_NewRef(static_cast<PyObject *>(const_cast<void *>(descr)));
 }
 
-/// Returns an array over the memory. Nobody reports writes through a writable one, so the memory counts as
-/// exposed: its bytes are compared instead, until the array is gone.
+/// Returns an array over the memory. Writes through a writable array are not reported, so the memory is
+/// exposed: its bytes are compared until the array is gone.
 PyObject *tensor_numpy(PyObject *self, PyObject *) {
   return guarded([&]() -> PyObject * {
     const Tensor &t = as_tensor(self)->tensor;
@@ -94,7 +94,7 @@ PyObject *tensor_numpy(PyObject *self, PyObject *) {
   });
 }
 
-/// For memory that somebody else has an array over for good.
+/// Exposes memory over which foreign code has an array forever.
 PyObject *tensor_show(PyObject *self, PyObject *) {
   return guarded([&] {
     const Tensor &t = as_tensor(self)->tensor;
@@ -115,14 +115,14 @@ PyObject *tensor_from_array(PyObject *type, PyObject *array) {
   });
 }
 
-/// The same tensor, memory, history and all, as an object of another class.
+/// Returns the same tensor, with memory and history, as an object of another class.
 PyObject *tensor_as_class(PyObject *type, PyObject *other) {
   const Tensor *t = tensor_of(other);
   if (!t) return PyErr_Format(PyExc_TypeError, "expected a tensor, got %s", Py_TYPE(other)->tp_name);
   return wrap_tensor(reinterpret_cast<PyTypeObject *>(type), *t);
 }
 
-/// Replaces the handle of this object. Other objects and calls keep the tensor that it stood for.
+/// Replaces the handle of this object. Other objects and calls keep the previous tensor.
 PyObject *tensor_assign(PyObject *self, PyObject *other) {
   const Tensor *t = tensor_of(other);
   if (!t) return PyErr_Format(PyExc_TypeError, "expected a tensor, got %s", Py_TYPE(other)->tp_name);
@@ -173,7 +173,7 @@ PyObject *make_tensor_type() {
 }
 
 const Tensor *tensor_of(PyObject *o) {
-  static PyTypeObject *seen = nullptr;  // a class of tensors, which programs have one or two of; it is held
+  static PyTypeObject *seen = nullptr;  // last class seen, referenced; programs have one or two
   if (Py_TYPE(o) == seen) return &as_tensor(o)->tensor;
   if (!PyObject_TypeCheck(o, tensor_type)) return nullptr;
   Py_INCREF(Py_TYPE(o));
@@ -204,7 +204,7 @@ PyTypeObject *default_result_class() { return result_classes.empty() ? tensor_ty
 bool is_array_like(PyObject *o) { return PyArray_Check(o) || PyArray_IsScalar(o, Generic); }
 
 Tensor tensor_over(PyObject *o, const char *name, bool *copied) {
-  // a number of NumPy becomes an array of rank 0, which is a copy
+  // a NumPy number becomes an array of rank 0, which is a copy
   if (!PyArray_Check(o)) {
     PyRef array(PyArray_FromScalar(o, nullptr));
     if (copied) *copied = true;
@@ -243,7 +243,7 @@ PyObject *array_over(const Tensor &t, bool writable) {
     dims[d] = t.shape()[d];
     strides[d] = t.strides()[d] * static_cast<int64_t>(item_size(t.dtype()));
   }
-  // the base is a new object: `_assign` to the user's object would release the memory under the array
+  // the base is a new object, because `_assign` to the user's object would release the memory under the array
   PyRef owner(wrap_tensor(tensor_type, t));
   Py_INCREF(const_cast<void *>(descr));
   PyRef array(owner ? PyArray_NewFromDescr(&PyArray_Type,
@@ -253,7 +253,7 @@ PyObject *array_over(const Tensor &t, bool writable) {
                     : nullptr);
   if (!array || PyArray_SetBaseObject(reinterpret_cast<PyArrayObject *>(array.get()), owner.release()) < 0)
     return nullptr;
-  // derives the contiguity and alignment flags from the strides and the address
+  // computes the contiguity and alignment flags from the strides and the address
   PyArray_UpdateFlags(reinterpret_cast<PyArrayObject *>(array.get()), NPY_ARRAY_UPDATE_ALL);
   return array.release();
 }

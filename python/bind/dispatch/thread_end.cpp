@@ -1,9 +1,8 @@
-// Before Python 3.14, a thread that asks for the GIL of an interpreter that is ending is ended by
-// pthread_exit, which unwinds its stack: frames of C++ then give up references without the GIL, are noexcept,
-// or catch all, each of which kills the process. Here such a thread sleeps, in the first frame of this module
-// that the unwinding comes to, until the process is gone; as Python does itself from 3.14 on. The linker
-// hands the module's references to the personality routine, which is asked at each frame, to this one
-// (--wrap).
+// Before Python 3.14, a thread that requests the GIL of an ending interpreter is ended by pthread_exit, which
+// unwinds its stack. C++ frames then release references without the GIL, are noexcept, or catch all; each
+// kills the process. Here such a thread sleeps until the process is gone, as in Python 3.14, in the first
+// frame of this module that unwinding reaches. The linker (--wrap) redirects the personality routine, which
+// unwinding calls for each frame, to the function below.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// Arrays that a kernel writes: writable, no element twice, and what memory they share with the other
-// arguments. Changes no array.
+// Checks arrays that a kernel writes: they are writable, have no element twice, and share no memory with
+// other arguments, or only in allowed ways. Changes no array.
 #include "bind/dispatch/args.h"
 
 #include "bind/dispatch/numpy.h"
@@ -13,16 +13,16 @@ namespace kw {
 
 namespace {
 
-/// The bytes from the lowest to the highest element of an array, gaps included. Ranges that do not meet prove
-/// that two arrays are apart; ranges that meet prove nothing.
+/// The bytes from the lowest to the highest element of an array, gaps included. Disjoint ranges prove that
+/// two arrays are disjoint; intersecting ranges prove nothing.
 struct AddressRange {
-  const char *low, *high;  ///< end exclusive; equal for an array without elements
+  const char *low, *high;  ///< `high` is exclusive; equal for an array without elements
   bool meets(const AddressRange &o) const {
     return low != high && o.low != o.high && low < o.high && o.low < high;
   }
 };
 
-/// Returns the address range. A negative stride reaches below the address of the first element.
+/// Returns the address range of an array. A negative stride reaches below the address of the first element.
 AddressRange address_range(PyArrayObject *a) {
   const char *low = PyArray_BYTES(a), *high = low;
   if (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) {
@@ -38,7 +38,8 @@ AddressRange address_range(PyArrayObject *a) {
   return {low, high + PyArray_ITEMSIZE(a)};
 }
 
-/// Of two arrays whose address ranges meet: exact where NumPy can tell within a bounded search, else true.
+/// Returns whether two arrays with intersecting address ranges overlap: exact if NumPy can decide within a
+/// bounded search, else true.
 bool overlap(PyArrayObject *a, PyArrayObject *b) {
   PyRef numpy(PyImport_ImportModule("numpy"));
   PyRef shares(numpy ? PyObject_CallMethod(numpy.get(), "shares_memory", "OOi", a, b, 10'000) : nullptr);
@@ -46,9 +47,8 @@ bool overlap(PyArrayObject *a, PyArrayObject *b) {
   return !shares || PyObject_IsTrue(shares.get()) == 1;
 }
 
-/// Whether two elements share a byte. Sorted by stride, each dimension must step over all that the smaller
-/// ones reach; where it does not, the few layouts that are apart all the same are found by listing the
-/// addresses.
+/// Returns whether two elements share a byte. Sorted by stride, each dimension must step over the range of
+/// all smaller ones. The few other layouts without shared bytes are found by listing the addresses.
 bool overlaps_itself(PyArrayObject *a) {
   if ((PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) || PyArray_SIZE(a) == 0) return false;
   std::vector<std::pair<npy_intp, npy_intp>> dims;  // (stride, extent)
@@ -70,10 +70,10 @@ bool overlaps_itself(PyArrayObject *a) {
                             [&](npy_intp x, npy_intp y) { return y - x < item; }) != offsets.end();
 }
 
-/// How messages name a written array: by its parameter, or as out= when there is none.
+/// Returns how messages name a written array: by its parameter, or as out= if there is none.
 std::string subject(const char *parameter) { return parameter ? cat("argument '", parameter, "'") : "out="; }
 
-/// Returns true for a writable array whose elements share no memory, else false with E222. With shared
+/// Returns whether an array is writable and its elements share no memory, else false with E222. With shared
 /// elements the result would depend on the order of the stores.
 bool check_writable(const KernelState &k, const char *parameter, PyArrayObject *a) {
   if (!(PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE)) {
@@ -99,7 +99,7 @@ bool is_copied(const CallFrame &f, PyArrayObject *a) {
                      [&](const auto &c) { return c.second == reinterpret_cast<PyObject *>(a); });
 }
 
-/// Whether two arrays are the same view of the same memory.
+/// Returns whether two arrays are the same view of the same memory.
 bool is_same_view(PyArrayObject *a, PyArrayObject *b) {
   if (PyArray_DATA(a) != PyArray_DATA(b) || PyArray_TYPE(a) != PyArray_TYPE(b) ||
       PyArray_NDIM(a) != PyArray_NDIM(b))
@@ -111,7 +111,7 @@ bool is_same_view(PyArrayObject *a, PyArrayObject *b) {
   return true;
 }
 
-/// Unites two groups of arguments that are the same view. The least index stands for the group.
+/// Merges two groups of arguments that are the same view. The least index represents the group.
 void join_aliases(CallFrame &f, size_t i, size_t j) {
   uint8_t first = std::min(f.alias[i], f.alias[j]), other = std::max(f.alias[i], f.alias[j]);
   for (size_t k = 0; k < f.arg_count; ++k)
@@ -122,13 +122,13 @@ void join_aliases(CallFrame &f, size_t i, size_t j) {
 struct Written {
   const char *parameter;  ///< null for out=
   PyArrayObject *array;
-  size_t number;  ///< of the argument or the output
-  bool joins;     ///< it may be compiled as one buffer with an argument that is the same view
+  size_t number;  ///< number of the argument or the output
+  bool joins;     ///< may be compiled as one buffer with an argument that is the same view
   bool is_argument(size_t i) const { return parameter && number == i; }
 };
 
-/// Notes that a written array is the same view as argument `i`. The first note fills the tables: until then
-/// each argument is a group of its own, and no output has one.
+/// Notes that a written array is the same view as argument `i`. The first note initializes the tables: until
+/// then each argument is its own group, and no output has one.
 void note_same_view(CallFrame &f, const Written &w, size_t i) {
   if (!std::exchange(f.same_views, true)) {
     for (size_t k = 0; k < f.arg_count; ++k) f.alias[k] = static_cast<uint8_t>(k);
@@ -140,15 +140,15 @@ void note_same_view(CallFrame &f, const Written &w, size_t i) {
   join_aliases(f, out, i);
 }
 
-/// Notes overlaps of a written array with the arguments; false with an exception for those that copies cannot
-/// keep.
+/// Notes overlaps of a written array with the arguments. Returns false with an exception for overlaps that
+/// copies would break.
 bool check_apart(const KernelState &k, const Written &w, CallFrame &f) {
   AddressRange range = address_range(w.array);
   for (size_t i = 0; i < f.arg_count; ++i) {
     if (w.is_argument(i) || !PyArray_Check(f.args[i])) continue;
     auto *other = reinterpret_cast<PyArrayObject *>(f.args[i]);
     if (!range.meets(address_range(other))) continue;
-    // a copy would not see what the kernel writes through the other array
+    // a copy would not see writes of the kernel through the other array
     bool copied = is_copied(f, w.array) || is_copied(f, other);
     if (w.joins && !copied && is_same_view(w.array, other)) {
       note_same_view(f, w, i);
@@ -166,8 +166,8 @@ bool check_apart(const KernelState &k, const Written &w, CallFrame &f) {
   return true;
 }
 
-/// Whether a kernel may write this array of out= directly: it shares no memory with an argument, or is the
-/// same view as one of which the kernel reads each element before it writes it.
+/// Returns whether a kernel may write this array of out= directly. It must share no memory with an argument,
+/// or be the same view as an argument whose elements the kernel reads before it writes them.
 bool is_apart_or_in_place(const ParamRecord &p, PyArrayObject *a, size_t number, CallFrame &f) {
   AddressRange range = address_range(a);
   bool right_type = PyArray_NDIM(a) == p.rank &&
@@ -205,10 +205,10 @@ bool check_written(const KernelState &k, const CallPlan &plan, CallFrame &f) {
     auto *a = number < f.out_count ? reinterpret_cast<PyArrayObject *>(f.given[number]) : nullptr;
     if (!a) continue;
     if (!check_writable(k, nullptr, a)) return false;
-    // the kernel writes a new array, and the call copies it to this one after the run
+    // the kernel writes a new array, which the call copies to this one after the run
     if (!is_apart_or_in_place(p, a, number, f)) f.temporaries |= 1u << number;
   }
-  // two outputs in the same memory have no defined contents
+  // two outputs in the same memory would have no defined contents
   for (size_t i = 0; i < f.out_count; ++i)
     for (size_t j = 0; j < i; ++j) {
       auto *a = reinterpret_cast<PyArrayObject *>(f.given[i]);

@@ -1,4 +1,4 @@
-// Python functions as bodies, inference and gradients. They run with the GIL, in whatever thread calls.
+// Python functions as bodies, inference and gradients. They run with the GIL, in the calling thread.
 #include "bind/ops/bodies.h"
 
 #include <pybind11/stl.h>
@@ -20,16 +20,16 @@ namespace kw {
 
 namespace {
 
-/// A Python object that C++ may copy and drop without the GIL.
+/// Shares a Python object so that C++ may copy and drop it without the GIL.
 std::shared_ptr<py::object> shared(py::object o) {
   return {new py::object(std::move(o)), [](py::object *held) {
-            if (!Py_IsInitialized()) return;  // it goes with the interpreter
+            if (!Py_IsInitialized()) return;  // the interpreter frees it
             py::gil_scoped_acquire gil;
             delete held;
           }};
 }
 
-/// The GIL, taken where the thread does not hold it: C++ calls from Python do.
+/// Acquires the GIL unless the thread holds it, which it does in C++ calls from Python.
 class GilHeld {
  public:
   GilHeld() {
@@ -40,8 +40,8 @@ class GilHeld {
   std::optional<py::gil_scoped_acquire> gil_;
 };
 
-/// The inputs of a call, dynamic ones as tuples, and its attributes.
-///     inputs x and dynamic ys with two tensors, attribute axis → x, (y0, y1), axis
+/// Returns the inputs of a call, dynamic ones as tuples, and its attributes.
+///    inputs x and dynamic ys with two tensors, attribute axis → x, (y0, y1), axis
 /// `more` is the number of values that the caller appends.
 template <class Convert>
 std::vector<py::object> arguments(const OpCall &call, Convert &&convert, size_t more = 0) {
@@ -62,7 +62,7 @@ std::vector<py::object> arguments(const OpCall &call, Convert &&convert, size_t 
   return out;
 }
 
-/// Of each tensor of a call whether kernels may write it.
+/// Returns, for each tensor of a call, whether kernels may write it.
 std::vector<bool> mutable_tensors(const OpCall &call) {
   std::vector<bool> out;
   for (size_t i = 0; i < call.op->def.inputs.size(); ++i)
@@ -70,16 +70,17 @@ std::vector<bool> mutable_tensors(const OpCall &call) {
   return out;
 }
 
-/// A result that somebody else may still change, or that is a part of another array, as one of its own.
+/// Returns a result as an independent array: copies it if other code may still change it, or if it is part of
+/// another array.
 py::object own_array(py::object array) {
-  // `array` and the variable of the caller hold one reference each; a third one is somebody else's
+  // `array` and the variable of the caller hold one reference each; a third one belongs to other code
   bool is_shared =
       Py_REFCNT(array.ptr()) > 2 || (py::hasattr(array, "base") && !array.attr("base").is_none());
   return is_shared && py::hasattr(array, "copy") ? py::object(array.attr("copy")()) : array;
 }
 
-/// A kernel that gets arrays and returns arrays. Inputs that it may not write come read-only; an array that
-/// it got and returns is that input, written where it may be.
+/// Runs a kernel that takes and returns arrays. Inputs that it may not write are read-only. A returned input
+/// array is that input, and counts as written if it may be.
 std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
   std::vector<bool> may_write = mutable_tensors(call);
   std::vector<PyObject *> arrays;
@@ -93,11 +94,11 @@ std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
   py::object result = call_with(function, args);
   std::vector<Tensor> out;
   auto take = [&](py::object o) {
-    // an input that comes back is recognized by its object
+    // a returned input is recognized by its object
     auto found = std::find(arrays.begin(), arrays.end(), o.ptr());
     if (found != arrays.end() && !o.is_none()) {
       auto at = static_cast<size_t>(found - arrays.begin());
-      // a copy of an input that is not written: the result must not share the memory of the caller
+      // a copy of an unwritten input, because the result must not share the caller's memory
       out.push_back(may_write[at] ? call.inputs[at] : ops::copied(call.inputs[at]));
       if (may_write[at]) call.inputs[at].storage().note_write();
       return;
@@ -109,18 +110,18 @@ std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
     take(std::move(result));
   } else {
     auto results = py::cast<std::vector<py::object>>(result);
-    result = py::none();  // own_array counts references, and those of the tuple are nobody else's
+    result = py::none();  // own_array counts references, so those of the tuple must be dropped first
     for (py::object &o : results) take(std::move(o));
   }
   return out;
 }
 
-/// Tells what a registered kernel's error has to do with how it was registered.
+/// Adds a note on how the registration of a kernel relates to its error, and rethrows.
 [[noreturn]] void rethrow_noted(py::error_already_set &error, const OpCall &call) {
   const OpDef &def = call.op->def;
   std::vector<bool> may_write = mutable_tensors(call);
   py::list scalars, written;
-  // without counts there is one tensor for each declared input, so the indices agree
+  // without counts there is one tensor per declared input, so the indices agree
   for (size_t i = 0; call.counts.empty() && i < def.inputs.size(); ++i) {
     if (call.inputs[i] && call.inputs[i].shape().empty()) scalars.append(def.inputs[i].name);
     if (may_write[i]) written.append(def.inputs[i].name);
@@ -130,8 +131,8 @@ std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
   throw error;
 }
 
-/// Builds the registry's row of a kernel from its description in Python. The tensors that the condition
-/// `when` sees are objects of `type`.
+/// Builds the registry's row of a kernel from its description in Python. The condition `when` receives
+/// tensors as objects of `type`.
 KernelDef kernel_from_python(const std::string &op, const py::dict &spec, PyTypeObject *type,
                              bool is_registered) {
   KernelDef k;
@@ -143,7 +144,7 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &spec, PyType
   k.priority = py::cast<int>(spec["priority"]);
   if (py::cast<std::string>(spec["device"]) != "CPU") k.device = Device::cuda;
   for (py::handle row : spec["rows"]) {
-    // an empty name fits any dtype
+    // an empty name matches any dtype
     DTypeRow dtypes;
     for (py::handle name : row) {
       auto text = py::cast<std::string>(name);
@@ -166,7 +167,7 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &spec, PyType
   bool is_kernel = py::isinstance(spec["run"], py::module_::import("kernelwright._core").attr("Kernel"));
   k.run = [held = shared(spec["run"]), is_kernel, is_registered](const OpCall &call,
                                                                  std::span<const TensorType>) {
-    // an operator call may come from a thread of C++
+    // an operator call may come from a C++ thread
     GilHeld gil;
     try {
       if (is_kernel && call.attrs.empty()) {
@@ -184,7 +185,7 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &spec, PyType
   return k;
 }
 
-/// What an inference was last asked and what it said: calls repeat.
+/// The last request to an inference and its answer, because calls repeat.
 struct LastInference {
   std::vector<TensorType> inputs;
   std::vector<uint32_t> counts;
@@ -200,8 +201,8 @@ struct LastInference {
   }
 };
 
-/// Returns the inference as a function of a call. If `repeats`, a call that asks the same as the last one
-/// gets the last answer without Python.
+/// Returns the inference as a function of a call. If `repeats`, a call like the last one reuses the last
+/// answer without calling Python.
 auto infer_from_python(py::object function, bool repeats) {
   return [repeats, held = shared(std::move(function)),
           last = std::make_shared<std::optional<LastInference>>()](const OpCall &call) {
@@ -216,7 +217,7 @@ auto infer_from_python(py::object function, bool repeats) {
     });
     std::vector<TensorType> out;
     py::object inferred = call_with(*held, args);
-    // only the conversion: an error of the function itself passes on as the user raised it
+    // covers only the conversion: an error of the function itself passes on as the user raised it
     try {
       for (auto type : py::cast<py::list>(inferred)) out.push_back(type_from_python(type));
     } catch (const py::cast_error &) {
@@ -229,11 +230,12 @@ auto infer_from_python(py::object function, bool repeats) {
   };
 }
 
-std::atomic<bool> gradients_are_checked{false};  ///< by every checker, whatever a bprop returned
+std::atomic<bool> gradients_are_checked{false};  ///< checkers get every result of a bprop
 
-/// A gradient by MindSpore's convention: inputs and attributes, outputs, gradients of the outputs; several
-/// outputs as tuples. `check(found, inputs)`, or None, gets what is no tuple of one gradient for each input
-/// and attribute, and everything while gradients are checked.
+/// Returns a gradient by MindSpore's convention. Its arguments are inputs and attributes, outputs, and
+/// gradients of the outputs; several outputs are tuples. `check(found, inputs)`, or None, receives results
+/// that are not a tuple of one gradient per input and attribute. While gradients are checked, it receives all
+/// results.
 auto bprop_from_python(py::object function, py::object check, bool tuple, PyTypeObject *type) {
   auto checker = check.is_none() ? nullptr : shared(std::move(check));
   return [held = shared(std::move(function)), checker = std::move(checker), tuple, type](const GradCall &g) {
@@ -242,7 +244,7 @@ auto bprop_from_python(py::object function, py::object check, bool tuple, PyType
     auto object = [&](Tensor t) { return tensor_to_python(std::move(t), type); };
     std::vector<py::object> args = arguments(g.call, object, 2);
     size_t expected = args.size();
-    // one tensor stands alone, unless the operator has tuples of outputs
+    // one tensor is passed alone, unless the operator has tuples of outputs
     auto append = [&](const std::vector<Tensor> &several, auto &&convert) {
       if (several.size() == 1 && !tuple) return args.push_back(convert(several[0]));
       py::tuple all(several.size());
@@ -250,7 +252,7 @@ auto bprop_from_python(py::object function, py::object check, bool tuple, PyType
       args.push_back(std::move(all));
     };
     append(g.outputs, object);
-    // other gradients may be sums with the same memory: a bprop must not write what it gets
+    // other gradients may be sums in the same memory, so a bprop must not write its arguments
     append(g.grads, [&](const Tensor &t) { return object(t.read_only()); });
     py::object result = call_with(*held, args);
     bool plain = PyTuple_CheckExact(result.ptr()) && py::len(result) == expected;
@@ -267,7 +269,7 @@ auto bprop_from_python(py::object function, py::object check, bool tuple, PyType
                            with_article(Py_TYPE(result.ptr())->tp_name)));
     auto gradients = py::reinterpret_borrow<py::sequence>(result);
     size_t inputs = def.inputs.size();
-    // gradients of attributes may be left out; those that come are not used
+    // gradients of attributes may be omitted; given ones are ignored
     if (gradients.size() != inputs && gradients.size() != expected)
       throw_type_error(cat(subject(), " returned ", counted(gradients.size(), "gradient"), ", but has ",
                            counted(inputs, "input"),
@@ -280,7 +282,7 @@ auto bprop_from_python(py::object function, py::object check, bool tuple, PyType
       };
       py::object one = gradients[i];
       size_t n = g.call.counts.empty() ? 1 : g.call.counts[i];
-      // None for a dynamic input stands for all of its tensors
+      // None for a dynamic input means all of its tensors
       if (def.inputs[i].arity != Arity::dynamic || one.is_none()) {
         for (size_t k = 0; k < n; ++k) out.push_back(tensor_or_none(one, what));
       } else {
@@ -332,7 +334,7 @@ std::shared_ptr<const Operator> operator_from_python(const py::dict &spec, bool 
   std::string name = def.name;
   if (is_registered && name.starts_with("kw::"))
     throw_value_error(cat("operator '", name, "': the namespace kw is that of the built-in operators"));
-  // what the functions see is of this class, which is kept for good
+  // the functions receive tensors of this class, which is kept forever
   auto *type = reinterpret_cast<PyTypeObject *>(spec["tensor_class"].ptr());
   std::vector<KernelDef> kernels;
   for (py::handle k : spec["kernels"])
@@ -346,7 +348,7 @@ std::shared_ptr<const Operator> operator_from_python(const py::dict &spec, bool 
                    true,
                    {},
                    def.source};
-  // an operator of its own: no name leads to it
+  // an unregistered operator, which has no name in the registry
   if (!is_registered) return make_op(std::move(def), std::move(kernels), std::move(grad));
   Registration rows;
   rows.ops.push_back(std::move(def));

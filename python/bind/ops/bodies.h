@@ -1,4 +1,4 @@
-// Operators whose kernels, inference and gradients are Python functions: what the registry holds of them.
+// Operators whose kernels, inference and gradients are Python functions: builds their rows for the registry.
 // Calls no operator.
 #pragma once
 
@@ -8,11 +8,11 @@
 
 namespace kw {
 
-/// An operator of what kernelwright/operators.py tells: name, source, inputs, outputs, attrs, infer, kernels,
-/// bprop and its check. Into the registry or on its own; throws OpError.
+/// Makes an operator from the description of kernelwright/operators.py: name, source, inputs, outputs, attrs,
+/// infer, kernels, bprop and its check. Adds it to the registry if `is_registered`. Throws OpError.
 std::shared_ptr<const Operator> operator_from_python(const pybind11::dict &spec, bool is_registered);
 
-/// Whether checkers of bprops get what these return each time, or only what cannot be right.
+/// Sets whether checkers of bprops get every result, or only results that are certainly wrong.
 void check_gradients(bool all);
 
 }  // namespace kw

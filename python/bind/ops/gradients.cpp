@@ -1,4 +1,4 @@
-// Functions of CPython's own kind: each gradient makes some of these calls.
+// Functions with CPython's own calling convention, because each gradient makes some of these calls.
 #include "bind/ops/gradients.h"
 
 #include <optional>
@@ -23,19 +23,19 @@ std::vector<Tensor> tensors_from(py::handle list) {
 
 namespace {
 
-/// The class of results beside an object.
+/// Returns the class of results for calls with an object.
 PyTypeObject *class_beside(py::handle o) {
   PyTypeObject *type = result_class(o.ptr());
   return type ? type : default_result_class();
 }
 
-/// set_recording(True, False or None) → what the setting was before. None means that none was made.
+/// Implements set_recording(True, False or None). Returns the previous setting; None if there was none.
 PyObject *set_recording_to(PyObject *, PyObject *on) {
   std::optional<bool> before = set_recording(on == Py_None ? std::nullopt : std::optional(on == Py_True));
   return before ? PyBool_FromLong(*before) : Py_NewRef(Py_None);
 }
 
-/// (the variable, what gradients are asked by) for a tensor.
+/// Returns (the variable, the handle for gradients) of a tensor.
 PyObject *variable_of(PyObject *, PyObject *o) {
   return calling([&]() -> PyObject * {
     Tensor variable = make_variable(tensor_from_python(o, "a value"));
@@ -46,7 +46,7 @@ PyObject *variable_of(PyObject *, PyObject *o) {
   });
 }
 
-/// gradients(outputs, seeds, wrt), lists of tensors.
+/// Implements gradients(outputs, seeds, wrt) on lists of tensors.
 PyObject *gradients_of(PyObject *, PyObject *const *args, Py_ssize_t count) {
   return calling([&]() -> PyObject * {
     if (count != 3) throw_type_error("gradients takes three lists");
@@ -68,15 +68,15 @@ std::string class_name(py::handle o) {
   return std::string(name.substr(name.rfind('.') + 1));
 }
 
-/// Appends the tensors of a value and of tuples and lists in it.
-///     (a, [b, 1]) → a, b; other objects are skipped
+/// Appends the tensors of a value and of its nested tuples and lists.
+///    (a, [b, 1]) → a, b; other objects are skipped
 void flatten(py::handle o, std::vector<Tensor> &out) {
   if (const Tensor *t = tensor_of(o.ptr())) return out.push_back(*t);
   if (PyTuple_Check(o.ptr()) || PyList_Check(o.ptr()))
     for (py::handle item : py::reinterpret_borrow<py::sequence>(o)) flatten(item, out);
 }
 
-/// Records the calls of this thread while it lives.
+/// Records the calls of this thread during its lifetime.
 class RecordingHere {
  public:
   RecordingHere() : before_(set_recording(true)) {}
@@ -87,9 +87,9 @@ class RecordingHere {
   std::optional<bool> before_;
 };
 
-/// differentiate(function, arguments, positions, more, seeds): (what the function returns, the gradients by
-/// the arguments at some positions and by what `more`, called when recording has begun, returns; zeros where
-/// it does not depend on one). `more` may be None.
+/// Implements differentiate(function, arguments, positions, more, seeds). Returns the function's result, and
+/// its gradients by the arguments at `positions` and by the tensors that `more` returns. `more` may be None;
+/// it is called after recording has begun. A gradient is zeros if the result does not depend on the tensor.
 PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
   return calling([&]() -> PyObject * {
     if (count != 5) throw_type_error("differentiate takes five arguments");
@@ -100,8 +100,8 @@ PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
     py::object out, more = py::tuple();
     asked.reserve(held.size()), types.reserve(held.size());
     {
-      // the gradients themselves are computed outside this scope: they are recorded only if an outer setting
-      // says so
+      // the gradients themselves are computed outside this scope, so they are recorded only if an outer
+      // setting says so
       RecordingHere recording;
       if (args[3] != Py_None) more = py::reinterpret_borrow<py::object>(args[3])();
       for (py::handle item : py::reinterpret_borrow<py::sequence>(args[2])) {
@@ -112,8 +112,8 @@ PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
                                at < held.size() ? class_name(held[at]) : "missing",
                                ", but must be a Tensor"));
         types.push_back(class_beside(held[at]));
-        // the function may change the variable in place: the gradient is asked by a handle with its present
-        // history
+        // the function may change the variable in place, so the gradient is requested by a handle with its
+        // present history
         Tensor variable = make_variable(*t);
         asked.push_back(with_same_history(variable));
         held[at] = tensor_to_python(std::move(variable), types.back());

@@ -1,5 +1,5 @@
-// Gradients for Python: recording, variables, the way back, and all of it in one call, which is what a
-// gradient in a loop of training costs. Knows no operator.
+// Gradients for Python: recording, variables, the backward pass, and all of them in one call, which is cheap
+// enough for a training loop. Knows no operator.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -10,7 +10,7 @@
 
 namespace kw {
 
-/// The tensors of a sequence; none for None. Throws what tensor_from_python throws.
+/// Returns the tensors of a sequence; empty ones for None. Throws like tensor_from_python.
 std::vector<Tensor> tensors_from(pybind11::handle list);
 
 /// Adds set_recording, make_variable, gradients and differentiate to the module.

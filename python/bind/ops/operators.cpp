@@ -1,4 +1,4 @@
-// Operators as Python objects: calls, making and looking up.
+// Operators as Python objects: calls, creation and lookup.
 #include "bind/ops/operators.h"
 
 #include <pybind11/stl.h>
@@ -28,19 +28,19 @@ namespace {
 struct OperatorObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   std::shared_ptr<const Operator> op;
-  bool tuple;            ///< a single output comes in a tuple too
-  PyTypeObject *class_;  ///< of results of calls without tensors
+  bool tuple;            ///< a single output is returned in a tuple too
+  PyTypeObject *class_;  ///< class of results of calls without tensors
 };
 
 PyTypeObject *operator_type = nullptr;
 
 OperatorObject *as_operator(PyObject *o) { return reinterpret_cast<OperatorObject *>(o); }
 
-/// A call as it is read from Python objects.
+/// Reads a call from Python objects.
 struct CallReader {
   OpCall call;
-  std::vector<std::pair<size_t, PyObject *>> numbers;   ///< inputs that are Python numbers
-  PyTypeObject *result = nullptr, *fallback = nullptr;  ///< classes of results; fallback: no input has one
+  std::vector<std::pair<size_t, PyObject *>> numbers;   ///< index and object of Python numbers
+  PyTypeObject *result = nullptr, *fallback = nullptr;  ///< result classes; fallback: no input has one
 
   /// Names a declared input in messages: "input 'x' of kw::add".
   std::string what(size_t input) const {
@@ -51,10 +51,10 @@ struct CallReader {
   void add(Tensor t) { call.inputs.push_back(std::move(t)); }
 
   /// Reads one tensor of a declared input: a tensor, an array, None for an optional one, or a number. A
-  /// number waits for read_numbers(), since its dtype depends on the tensors.
+  /// number waits for read_numbers(), because its dtype depends on the tensors.
   void read_tensor(PyObject *o, size_t input) {
     if (const Tensor *t = tensor_of(o)) [[likely]] {
-      // the class of the first tensor that has one becomes the class of the results
+      // the first tensor with a result class decides the class of the results
       if (!result) result = result_class(o);
       return add(*t);
     }
@@ -68,12 +68,12 @@ struct CallReader {
     Tensor t = tensor_from_python(o, what(input), &copied);
     if (copied && is_mutable)
       throw_value_error(cat(what(input), " is written, and its strides are no multiples of its items"));
-    // an array may be written by anybody later: gradients keep what it holds now
+    // other code may write the array later, so gradients keep a copy of its present values
     if (is_recording() && !is_mutable && !copied) t = ops::copied(t);
     add(std::move(t));
   }
 
-  /// Reads a declared input, one tensor or a sequence of them, and notes in `call.counts` how many it has.
+  /// Reads a declared input, one tensor or a sequence of them, and stores their number in `call.counts`.
   void read_input(PyObject *o, size_t input) {
     if (call.op->def.inputs[input].arity != Arity::dynamic) {
       read_tensor(o, input);
@@ -88,7 +88,7 @@ struct CallReader {
     call.counts.push_back(static_cast<uint32_t>(n));
   }
 
-  /// A number takes the dtype of the first tensor that is no truth value, as far as that can hold its kind.
+  /// Converts numbers to the dtype of the first tensor that is not bool, if that dtype can hold their kind.
   ///     add(x: float32, 2): 2 is float32      add(i: int64, 0.5): 0.5 is float64
   void read_numbers() {
     std::optional<DType> beside;
@@ -129,12 +129,12 @@ struct CallReader {
       throw_type_error(cat(def.name, " takes ", counted(def.inputs.size(), "input"), " and ",
                            counted(def.attrs.size(), "attribute"), ", but ", nargs, " values were given"));
     call.inputs.reserve(def.inputs.size());
-    if (nargs == def.inputs.size() && !kwnames && !has_dynamic()) {  // tensors alone, as most calls
+    if (nargs == def.inputs.size() && !kwnames && !has_dynamic()) {  // tensors only, like most calls
       for (size_t i = 0; i < nargs; ++i) read_tensor(args[i], i);
       if (!numbers.empty()) read_numbers();
       return;
     }
-    // one slot for each input, then for each attribute; null where nothing is given
+    // one slot per input, then one per attribute; null if not given
     std::vector<PyObject *> values(most, nullptr);
     std::copy(args, args + nargs, values.begin());
     for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
@@ -144,14 +144,14 @@ struct CallReader {
       if (!values[i]) throw_type_error(cat(what(i), " is missing"));
       read_input(values[i], i);
     }
-    // attributes that are not given get their defaults when the call is checked
+    // omitted attributes get their defaults when the call is checked
     for (size_t a = 0; a < def.attrs.size(); ++a)
       if (PyObject *v = values[def.inputs.size() + a])
         call.attrs.emplace_back(def.attrs[a].name, attr_from_python(v, def.attrs[a].name));
     if (!numbers.empty()) read_numbers();
   }
 
-  /// Puts the value of a keyword into the slot of the input or attribute of that name.
+  /// Stores the value of a keyword in the slot of the input or attribute of that name.
   void read_keyword(const std::string &name, PyObject *value, std::vector<PyObject *> &values) const {
     const OpDef &def = call.op->def;
     size_t at = 0;
@@ -163,7 +163,8 @@ struct CallReader {
     values[at] = value;
   }
 
-  /// An output that is an input, changed in place, is the object that was passed.
+  /// Returns the Python object of an output. An output that is an input, changed in place, is the object that
+  /// was passed.
   PyObject *object_of(Tensor out, PyObject *const *args, Py_ssize_t count) const {
     for (Py_ssize_t i = 0; i < count; ++i)
       if (const Tensor *t = tensor_of(args[i]); t && t->is(out)) return Py_NewRef(args[i]);
@@ -171,10 +172,10 @@ struct CallReader {
   }
 };
 
-/// op(inputs…, attributes…) → the output, or a tuple of them.
+/// Calls op(inputs…, attributes…); returns the output, or a tuple of outputs.
 PyObject *operator_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   return calling([&]() -> PyObject * {
-    // values of keywords stand behind the positional ones; object_of looks through all of them
+    // values of keywords follow the positional ones; object_of searches all of them
     Py_ssize_t positional = PyVectorcall_NARGS(nargsf),
                count = positional + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     CallReader r;
@@ -248,18 +249,18 @@ const Operator &operator_of(py::handle o) {
   return *as_operator(o.ptr())->op;
 }
 
-/// Base of classes whose instances are called with tensors most of the time: such calls of one length go to
-/// an operator at once, all others to the method `_call` as a tuple.
+/// Base of classes whose instances are mostly called with tensors. Such calls with a fixed number of
+/// arguments go directly to an operator; all others go to the method `_call` as a tuple.
 struct FastCallProxyObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *operator_;  ///< an OperatorObject, or null
-  Py_ssize_t count;     ///< arguments of a call that goes to the operator at once
+  Py_ssize_t count;     ///< number of arguments of a call that goes directly to the operator
 };
 
 FastCallProxyObject *as_short(PyObject *o) { return reinterpret_cast<FastCallProxyObject *>(o); }
 
-/// Whether the pending error says that no kernel of the operator takes the dtypes: nothing has run then, and
-/// `_call` says it in its own words.
+/// Returns whether the pending error says that no kernel of the operator takes the dtypes. Nothing has run
+/// then, and `_call` reports the error in its own words.
 bool found_no_kernel(PyObject *op) {
   if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
@@ -278,11 +279,11 @@ PyRef tuple_of(PyObject *const *items, Py_ssize_t count) {
   return tuple;
 }
 
-/// What a call of such an object does.
+/// Calls such an object.
 PyObject *call_short(PyObject *self, PyObject *const *args, Py_ssize_t count, bool has_keywords) {
   PyObject *op = as_short(self)->operator_;
   if (op && count == as_short(self)->count && !has_keywords && std::all_of(args, args + count, tensor_of)) {
-    // held: the call may run Python code that sets another operator
+    // held, because the call may run Python code that sets another operator
     PyRef held(Py_NewRef(op));
     PyObject *result = operator_vectorcall(op, args, static_cast<size_t>(count), nullptr);
     if (result || !found_no_kernel(op)) return result;
@@ -296,13 +297,13 @@ PyObject *call_short(PyObject *self, PyObject *const *args, Py_ssize_t count, bo
   return tuple ? PyObject_CallMethod(self, "_call", "(O)", tuple.get()) : nullptr;
 }
 
-/// tp_call, for callers that do not use vectorcall.
+/// Implements tp_call, for callers that do not use vectorcall.
 PyObject *short_call(PyObject *self, PyObject *args, PyObject *named) {
   bool has_keywords = named && PyDict_GET_SIZE(named) > 0;
   return call_short(self, PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args), has_keywords);
 }
 
-/// A call of a class that got a `__call__` of its own after its objects were made.
+/// Calls `__call__` of a class that got its own after its objects were created.
 PyObject *call_as_class_says(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames) {
   PyRef given = tuple_of(args, count), named(kwnames ? PyDict_New() : nullptr);
   if (!given || (kwnames && !named)) return nullptr;
@@ -318,7 +319,8 @@ PyObject *short_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
 }
 
 PyObject *short_new(PyTypeObject *type, PyObject *, PyObject *) {
-  // classes made in Python do not inherit this before CPython 3.12, and calls of their objects make a tuple
+  // before CPython 3.12 classes made in Python do not inherit the flag, and calls of their objects build a
+  // tuple
   if (type->tp_call == short_call) type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
   PyObject *self = type->tp_alloc(type, 0);
   if (self) as_short(self)->vectorcall = short_vectorcall;
@@ -332,7 +334,7 @@ void short_dealloc(PyObject *self) {
   Py_DECREF(type);
 }
 
-/// _set_short(operator, count)
+/// Implements _set_short(operator, count).
 PyObject *set_short(PyObject *self, PyObject *args) {
   PyObject *op = nullptr;
   Py_ssize_t count = 0;
@@ -362,8 +364,8 @@ PyObject *make_short_call_type() {
   return PyType_FromSpec(&spec);
 }
 
-/// What the registry knows of an operator, for people.
-/// Its keys are name, source, inputs, outputs, attrs, kernels, infers and gradient.
+/// Returns the registry's data of an operator, for users. The keys are name, source, inputs, outputs, attrs,
+/// kernels, infers and gradient.
 py::dict describe(const Operator &op) {
   constexpr const char *arities[] = {"required", "optional", "dynamic"};
   py::list inputs, attrs, kernels;
@@ -476,7 +478,7 @@ void bind_operators(py::module_ &m) {
       return wrap_operator(operator_from_python(spec, is_registered), tuple, type);
     });
   });
-  // (dtype, shape) of each result of a kernel for these arguments; the kernel does not run
+  // returns (dtype, shape) of each result of a kernel for these arguments; the kernel does not run
   m.def("output_types", [](py::handle kernel, const py::tuple &args) {
     return raising([&] {
       KernelState *k = state_of(kernel.ptr());

@@ -1,5 +1,5 @@
-// The registry and its calls for Python: the type of operators, their making from Python functions, and
-// gradients. Reads NumPy objects by bind/dispatch/tensor alone.
+// The registry and its calls for Python: the type of operators, their creation from Python functions, and
+// gradients. Reads NumPy objects only through bind/dispatch/tensor.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,4 +1,4 @@
-// Conversions, and the table of exceptions.
+// Conversions of values, and the mapping of exceptions.
 #include "bind/ops/values.h"
 
 #include <pybind11/stl.h>
@@ -12,11 +12,11 @@ namespace kw {
 
 Attr attr_from_python(py::handle o, std::string_view name, int depth) {
   constexpr int most_nested = 16;
-  // the bound also ends a list that contains itself
+  // the limit also ends a list that contains itself
   if (depth > most_nested) throw_value_error(cat("attribute '", name, "' is nested too deeply"));
   PyObject *p = o.ptr();
   if (o.is_none()) return {};
-  // bool stands before int, from which it derives
+  // bool comes before int, from which it derives
   if (PyBool_Check(p)) return Attr(p == Py_True);
   if (PyUnicode_Check(p)) return Attr(utf8(p));
   if (PyFloat_Check(p)) return Attr(PyFloat_AsDouble(p));
@@ -39,12 +39,12 @@ Attr attr_from_python(py::handle o, std::string_view name, int depth) {
     py::object dtype = py::module_::import("numpy").attr("dtype")(o);
     return attr_from_python(dtype, name, depth + 1);
   }
-  // dtype objects of another front end tell the dtype of NumPy that they stand for
+  // dtype objects of another front end name their NumPy dtype
   if (py::hasattr(o, "kw_dtype")) return attr_from_python(o.attr("kw_dtype"), name, depth + 1);
-  // np.dtype and all objects whose `name` is that of a dtype
+  // np.dtype and all objects whose `name` is the name of a dtype
   if (py::hasattr(o, "name") && py::isinstance<py::str>(o.attr("name")))
     if (auto dtype = dtype_from_numpy(py::cast<std::string>(o.attr("name")))) return Attr(*dtype);
-  // np.float32(2) has the shape (); arrays with dimensions are refused, even those of one element
+  // np.float32(2) has the shape (); arrays with dimensions are refused, even those with one element
   bool is_number = !py::hasattr(o, "shape") || py::len(o.attr("shape")) == 0;
   if (PyNumber_Check(p) && is_number) {
     py::object number = py::reinterpret_steal<py::object>(PyNumber_Float(p));
@@ -76,7 +76,7 @@ py::tuple type_to_python(const TensorType &t) {
 }
 
 TensorType type_from_python(py::handle o) {
-  // throws py::cast_error for other objects: the caller knows whose result this is
+  // throws py::cast_error for other objects; the caller knows which function returned the value
   auto [name, shape] = py::cast<std::pair<std::string, std::vector<int64_t>>>(o);
   auto dtype = dtype_from_numpy(name);
   if (!dtype) throw_type_error(cat("'", name, "' is no dtype of operators"));
@@ -90,11 +90,11 @@ py::object tensor_to_python(Tensor t, PyTypeObject *type) {
   return py::reinterpret_steal<py::object>(o);
 }
 
-/// "float", "torch.Tensor": without its module a foreign type may be called as one of ours.
+/// Returns "float", "torch.Tensor": without its module a foreign type may have the name of one of ours.
 static std::string full_type_name(py::handle o) {
   std::string name = Py_TYPE(o.ptr())->tp_name;
   PyTypeObject *type = Py_TYPE(o.ptr());
-  // a class statement leaves the module out of tp_name; only such types need a look at __module__
+  // a class statement omits the module in tp_name, so only such types need __module__
   if (name.find('.') != std::string::npos || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return name;
   py::object module = py::getattr(py::type::of(o), "__module__", py::str(""));
   std::string text = py::isinstance<py::str>(module) ? py::cast<std::string>(module) : "";
@@ -111,7 +111,7 @@ Tensor tensor_from_python(py::handle o, const std::string &what, bool *copied) {
 }
 
 py::object call_with(py::handle function, const std::vector<py::object> &args) {
-  // a py::object is laid out as one pointer, so the vector serves as the array that vectorcall takes
+  // a py::object has the layout of one pointer, so the vector serves as the array for vectorcall
   static_assert(sizeof(py::object) == sizeof(PyObject *));
   auto *raw = reinterpret_cast<PyObject *const *>(args.data());
   PyObject *result = PyObject_Vectorcall(function.ptr(), raw, args.size(), nullptr);
@@ -130,7 +130,7 @@ void raise_current() noexcept {
   } catch (const OpError &e) {
     raise_op_error(e);
   } catch (const ResolvedError &e) {
-    // the text was given in C++: its lines count from 1
+    // the text was given in C++, so its lines count from 1
     raise_errors(e.errors, {e.path, 1, {}});
   } catch (const std::bad_alloc &) {
     PyErr_NoMemory();

@@ -1,5 +1,5 @@
-// Values of operator calls between C++ and Python: attributes, types, tensors, and the exceptions of both
-// sides. Calls nothing.
+// Conversion of values of operator calls between C++ and Python: attributes, types, tensors, and the
+// exceptions of both sides. Calls nothing.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -14,34 +14,35 @@
 
 namespace kw {
 
-/// None, bool, int, float, str, dtypes, and lists or tuples of them; throws OpError naming the attribute.
+/// Converts None, bool, int, float, str, dtypes, and lists or tuples of them. Throws OpError that names the
+/// attribute.
 Attr attr_from_python(pybind11::handle o, std::string_view name, int depth = 0);
-/// Returns a value as a Python object: dtypes as those of NumPy, lists and tuples alike as a list.
+/// Returns a value as a Python object. Dtypes become NumPy's; lists and tuples become lists.
 pybind11::object attr_to_python(const Attr &a);
 
-/// ("float32", (2, 3)) and back; throws OpError.
+/// Convert a type to ("float32", (2, 3)) and back; throw OpError.
 pybind11::tuple type_to_python(const TensorType &t);
 TensorType type_from_python(pybind11::handle o);
 
-/// A tensor as an object of `type`, or None.
+/// Returns a tensor as an object of `type`; None for an empty Tensor.
 pybind11::object tensor_to_python(Tensor t, PyTypeObject *type);
-/// A tensor, or an array, as a tensor; throws OpError with `what` for other objects.
+/// Returns a tensor from a tensor object or an array. Throws OpError with `what` for other objects.
 Tensor tensor_from_python(pybind11::handle o, const std::string &what, bool *copied = nullptr);
 
-/// The same, or none for None; `what` is a function, which is called for other objects.
+/// Returns the same, or an empty Tensor for None. `what` is a function that is called only for other objects.
 template <class What>
 Tensor tensor_or_none(pybind11::handle o, What &&what) {
   if (const Tensor *t = tensor_of(o.ptr())) return *t;
   return o.is_none() ? Tensor() : tensor_from_python(o, what());
 }
 
-/// What a function returns for positional arguments; throws error_already_set.
+/// Calls a function with positional arguments; throws error_already_set.
 pybind11::object call_with(pybind11::handle function, const std::vector<pybind11::object> &args);
 
-/// Sets the Python exception of the C++ one that is being handled.
+/// Sets the Python exception for the C++ exception that is being handled.
 void raise_current() noexcept;
 
-/// Runs f(), turning what it throws into a Python exception; null then.
+/// Runs f() and converts a C++ exception to a Python one; then returns null.
 template <class F>
 PyObject *calling(F &&f) noexcept {
   try {
@@ -52,7 +53,7 @@ PyObject *calling(F &&f) noexcept {
   }
 }
 
-/// calling() for functions that pybind11 calls.
+/// Runs f() like calling(), for functions that pybind11 calls.
 template <class F>
 auto raising(F &&f) {
   try {

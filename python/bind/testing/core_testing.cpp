@@ -1,4 +1,4 @@
-// The extension module kernelwright._core_testing: parts of the compiler that only tests call. It lies beside
+// The extension module kernelwright._core_testing: parts of the compiler that only tests call. It is next to
 // the package in the build tree and is not installed.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -24,12 +24,12 @@ namespace kw {
 
 namespace {
 
-/// Compiles text for given dtypes and ranks without running it; the diagnostics as text, or "".
+/// Compiles text for given dtypes and ranks without running it. Returns the diagnostics as text, or "".
 std::string compile_text(const std::string &text, const std::vector<std::pair<std::string, int>> &tensors) {
   Request r;
   r.name = "text";
   r.target = kernel_target().target;
-  // the tests look at diagnostics, not at machine code
+  // the tests check diagnostics, not machine code
   r.backend = "interp";
   for (const auto &[dtype, rank] : tensors) {
     ArgSpec a;
@@ -47,14 +47,15 @@ std::string compile_text(const std::string &text, const std::vector<std::pair<st
   }
 }
 
-/// What kernel.check() finds in a text, rendered, or "".
+/// Returns the errors of kernel.check() in a text, rendered, or "".
 std::string check_rendered(const std::string &text) {
   std::string out;
   for (const Resolved &d : check_text({text, "<text>", 1}, {})) out += render(d, "<text>", 1);
   return out;
 }
 
-/// parse(print(f)) and the text again; empty strings when the text is no IR.
+/// Returns print(f), the error, and whether parse(print(f)) equals f. The first is empty if the text is not
+/// IR.
 py::tuple round_trip(const std::string &text) {
   std::string error;
   auto first = parse_ir_text(text, error);
@@ -64,7 +65,7 @@ py::tuple round_trip(const std::string &text) {
   return py::make_tuple(printed, error, second && equal(*first, *second));
 }
 
-/// IR after the directives of a schedule, or "" and what is wrong with one of them.
+/// Returns the IR after the directives of a schedule, or "" and the error in one of them.
 std::pair<std::string, std::string> schedule_ir(const std::string &ir, const std::string &schedule) {
   std::string error;
   auto f = parse_ir_text(ir, error);
@@ -75,7 +76,7 @@ std::pair<std::string, std::string> schedule_ir(const std::string &ir, const std
   try {
     auto refused = replay(nest, sources, text);
     if (!refused) return {print(nest.func()), ""};
-    // a refused directive is named by its line
+    // the message quotes the line of the refused directive
     return {"", cat("refused: ",
                     sources.text(text).substr(refused->line.begin, refused->line.end - refused->line.begin))};
   } catch (const CompileError &e) {
@@ -83,7 +84,8 @@ std::pair<std::string, std::string> schedule_ir(const std::string &ir, const std
   }
 }
 
-/// IR after a plan that takes each directive of a schedule for legal, and the warning when one is not.
+/// Returns the IR after a plan that assumes each directive of a schedule to be legal, and a warning if one is
+/// not.
 std::pair<std::string, std::string> planned_ir(const std::string &ir, const std::string &schedule) {
   std::string error;
   auto f = parse_ir_text(ir, error);
@@ -101,7 +103,7 @@ std::pair<std::string, std::string> planned_ir(const std::string &ir, const std:
   return {print(nest.func()), warned};
 }
 
-/// IR as code generation gets it, and the warnings of the passes.
+/// Returns the IR as code generation receives it, and the warnings of the passes.
 std::pair<std::string, std::string> lowered_ir(const std::string &ir) {
   std::string error;
   auto f = parse_ir_text(ir, error);
@@ -114,8 +116,8 @@ std::pair<std::string, std::string> lowered_ir(const std::string &ir) {
   return {print(out), warned};
 }
 
-/// Runs printed IR as machine code on the memory of arrays, under Ctrl-C as kernels do; the status and the
-/// fault's value: for loops that the front end does not write.
+/// Runs printed IR as machine code on the memory of arrays, under Ctrl-C as kernels do. Returns the status
+/// and the fault's value. For loops that the front end does not write.
 std::pair<int, int64_t> run_ir(const std::string &text, const std::vector<py::buffer> &arrays,
                                const std::vector<int64_t> &dims) {
   std::vector<py::buffer_info> views;
@@ -123,7 +125,7 @@ std::pair<int, int64_t> run_ir(const std::string &text, const std::vector<py::bu
   for (const py::buffer &array : arrays) data.push_back(views.emplace_back(array.request(true)).ptr);
   std::string error;
   RunResult r;
-  // the GIL is free in this block, also while the IR is compiled; only the look takes it
+  // the GIL is released in this block, also while the IR is compiled; only `look` acquires it
   {
     py::gil_scoped_release released;
     if (auto kernel = load_ir_text(text, error)) {
@@ -134,20 +136,20 @@ std::pair<int, int64_t> run_ir(const std::string &text, const std::vector<py::bu
       });
     }
   }
-  // exceptions are thrown with the GIL held again
+  // exceptions are thrown after the GIL is reacquired
   if (!error.empty()) throw py::value_error(error);
   if (PyErr_Occurred()) throw py::error_already_set();
   return {r.status, r.fault.value};
 }
 
-/// Provokes a failure of LLVM, see llvm_library.h; the contained error.
+/// Provokes a failure of LLVM (see llvm_library.h) and returns the contained error.
 std::string llvm_fault(const std::string &ir, int what) {
   std::string error;
   auto f = parse_ir_text(ir, error);
   return f ? provoke_llvm_fault(*f, kernel_target().target, what) : error;
 }
 
-/// The checksum of an entry of the cache with these bytes.
+/// Returns the checksum of a cache entry with these bytes.
 py::bytes checksum(const py::bytes &bytes) {
   Hash128 h = hash_bytes(std::string_view(bytes));
   std::string out;
