@@ -38,11 +38,11 @@ __version__ = "0.1.0"
 
 
 def include_paths() -> list[str]:
-    """Folders of the headers that ahead-of-time kernels include (custom_aot_extra.h)."""
+    """Returns the folders of the headers that ahead-of-time kernels include (custom_aot_extra.h)."""
     return [os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")]
 
 
-_late = {  # what operators and their gradients need: imported when it is asked for
+_late = {  # names that operators and their gradients need, imported on demand
     "Tensor": "tensor",
     "grad": "gradients",
     "ops": "",
@@ -86,8 +86,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """What is imported late; and the words of the kernel language: in a kernel `kw.sqrt` means the intrinsic
-    and `kw.parallel` the loop.
+    """Imports names of `_late` on demand, and returns the words of the kernel language: in a kernel `kw.sqrt`
+    means the intrinsic and `kw.parallel` the loop.
     """
     if name in _late:
         module = importlib.import_module(f".{_late[name] or name}", __name__)

@@ -19,7 +19,7 @@ def _apply(text: str) -> None:
 
 @contextmanager
 def debug(text: str = "", **words: object) -> Iterator[None]:
-    """Debug options for a `with` block: the text of KW_DEBUG ("time; dump:after=lower"), or keywords.
+    """Sets debug options for a `with` block: the text of KW_DEBUG ("time; dump:after=lower"), or keywords.
 
     `interp=True` is the word `interp`; `dump_after="lower"` is `dump:after=lower`. Words of the environment
     stay in force. Raises ValueError for unknown words.

@@ -1,4 +1,4 @@
-"""Locks that a child of `os.fork` finds free, although a thread that the child does not have held them."""
+"""Locks that are free in a child of `os.fork`, even if a thread that the child does not have held them."""
 
 from __future__ import annotations
 

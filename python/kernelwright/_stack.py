@@ -1,4 +1,6 @@
-"""Stacks for CPython's own parser and compiler, in whatever thread a kernel is made or first called."""
+"""Provides enough stack for CPython's own parser and compiler, in any thread that makes or first calls a
+kernel.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,12 @@ from ._locks import ForkLock
 
 _Result = TypeVar("_Result")
 _one_at_a_time = ForkLock()
-_parser_stack = 1 << 20  # bytes; CPython's parser checks its depth by counting, for stacks of the usual size
+_parser_stack = 1 << 20  # bytes; CPython's parser limits its depth by a count, for stacks of the usual size
 
 
 def with_stack(work: Callable[[], _Result], always: bool = False) -> _Result:
-    """What `work` returns: in a thread with a stack of its own where the caller's has little left, or always.
+    """Returns the result of `work`. Runs it in a thread with a stack of its own if the caller's has little
+    left, or if `always`.
 
     Raises MemoryError when there is no thread for that.
     """
@@ -27,7 +30,7 @@ def with_stack(work: Callable[[], _Result], always: bool = False) -> _Result:
         try:
             with _one_at_a_time:
                 before = threading.stack_size()
-                threading.stack_size(max(before, 8 << 20))  # of threads that begin now, whoever begins them
+                threading.stack_size(max(before, 8 << 20))  # for all threads that start now
                 try:
                     future = apart.submit(work)
                 finally:

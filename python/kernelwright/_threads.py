@@ -1,4 +1,4 @@
-"""How many threads kernels use: `kw.threads()`, `kw.set_threads(n)`, and KW_THREADS at import."""
+"""The number of threads that kernels use: `kw.threads()`, `kw.set_threads(n)`, and KW_THREADS at import."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from . import _core
 
 
 def threads() -> int:
-    """The number of threads that a kernel may use, the calling one among them.
+    """Returns the number of threads that a kernel may use, the calling thread included.
 
-    It begins as KW_THREADS, else as the processors that this process may run on, cut to the time that its
-    control group allows. Results never depend on it.
+    The initial number is KW_THREADS. Without it, it is the number of processors that this process may run on,
+    limited by the quota of its control group. Results never depend on it.
     """
     return _core.threads()
 
 
 def set_threads(n: SupportsIndex) -> None:
-    """Lets the kernels that are called from now on use up to `n` threads, in all threads of the process.
+    """Sets the number of threads that later calls of kernels may use to `n`, in all threads of the process.
 
     Raises TypeError when `n` is no integer and ValueError when it is not from 1 to 1024.
     """
@@ -32,4 +32,4 @@ def set_threads(n: SupportsIndex) -> None:
 
 if _problem := _core.threads_problem():
     raise ValueError(_problem)
-threads()  # looks at the system now, so that no call has to
+threads()  # reads the limit at import, so that no call has to

@@ -1,4 +1,4 @@
-"""What a kernel captures: the identity of its code and the values of its globals and closures, described for
+"""Captures of a kernel: the identity of its code and the values of its globals and closures, described for
 the core.
 
 Called at the first call of a kernel and again when a captured name holds another object. Reads no source
@@ -17,13 +17,13 @@ from . import _core, kept_text
 
 Described = tuple[Any, ...]
 
-_ENTRY, _CELL, _CODE, _DEFAULTS, _KEYWORD_DEFAULTS = range(5)  # kinds of places, as the core numbers them
+_ENTRY, _CELL, _CODE, _DEFAULTS, _KEYWORD_DEFAULTS = range(5)  # kinds of places, numbered as in the core
 
 _opcodes: tuple[int, int, int] | None = None
 
 
 def _load_opcodes() -> tuple[int, int, int]:
-    """(LOAD_GLOBAL, EXTENDED_ARG, shift of the name index)."""
+    """Returns (LOAD_GLOBAL, EXTENDED_ARG, shift of the name index)."""
     global _opcodes
     if _opcodes is None:
         shift = 1 if sys.version_info >= (3, 11) else 0
@@ -37,7 +37,7 @@ def _load_opcodes() -> tuple[int, int, int]:
 
 
 def global_names(code: types.CodeType) -> list[str]:
-    """The names that LOAD_GLOBAL instructions name, in order of first use."""
+    """Returns the names in LOAD_GLOBAL instructions, in order of first use."""
     load, extended, shift = _load_opcodes()
     raw, names, out, high = code.co_code, code.co_names, dict[str, None](), 0
     for at in range(0, len(raw), 2):
@@ -49,7 +49,7 @@ def global_names(code: types.CodeType) -> list[str]:
 
 
 def _code_bytes(code: types.CodeType, out: list[bytes]) -> None:
-    """Everything of a code object but its file and first line."""
+    """Appends everything of a code object except its file and first line."""
     for part in (code.co_code, code.co_linetable):
         out.append(b"%d:" % len(part))
         out.append(part)
@@ -79,8 +79,8 @@ def _identity(code: types.CodeType) -> bytes:
 
 
 def word_of(value: Any) -> str | None:
-    """The language word that an object stands for: our own functions, NumPy's and math's of the same name,
-    builtins.
+    """Returns the language word that an object means: one of our functions, one of NumPy's and math's of the
+    same name, or a builtin.
     """
     module = getattr(value, "__module__", None)
     name = getattr(value, "__name__", None)
@@ -106,7 +106,7 @@ _numpy_aliases = {
 }
 _constructors = frozenset("zeros ones empty full zeros_like ones_like empty_like full_like".split())
 _rounding_to_int = frozenset({"math.floor", "math.ceil", "math.trunc", "builtins.round"})
-"""Functions that give Python ints, where those of NumPy and of the language keep the dtype."""
+"""Functions that return Python ints; NumPy's and the language's functions keep the dtype."""
 _builtin_words = frozenset("range len min max abs int float bool print enumerate zip reversed".split())
 _numpy_words = frozenset(
     "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh erf erfc floor"
@@ -131,7 +131,7 @@ def _dtype_name(value: Any) -> str | None:
 
 
 def _scalar_bits(value: Any) -> tuple[str, int] | None:
-    """(dtype, bits) of a NumPy scalar of a dtype that kernels know."""
+    """Returns (dtype, bits) of a NumPy scalar whose dtype kernels support; None for other objects."""
     numpy = sys.modules.get("numpy")
     if numpy is None or not isinstance(value, numpy.generic) or value.dtype.name not in _dtype_names:
         return None
@@ -176,9 +176,9 @@ _akg_copy = "__kernelwright_akg__"
 
 
 def with_akg_words(function: Any) -> Any:
-    """Returns a copy of a function that knows, with those that it calls, the words of AKG that Python has
-    too: `round` keeps the dtype there. Always the same copy, so its text is kept once; kernels of the
-    function itself stay as they are. Returns other objects as they are.
+    """Returns a copy of a function that, with its callees, knows the words of AKG that Python has too: there
+    `round` keeps the dtype. Returns the same copy each time, so its text is kept once. Kernels of the
+    function itself do not change. Returns other objects unchanged.
     """
     if not isinstance(function, types.FunctionType) or function in _akg_functions:
         return function
@@ -196,30 +196,31 @@ def with_akg_words(function: Any) -> Any:
     copy.__dict__.pop("__wrapped__")
     copy.__kwdefaults__ = function.__kwdefaults__
     _akg_functions.add(copy)
-    function.__dict__[_akg_copy] = copy  # of the function, for as long as it lives
+    function.__dict__[_akg_copy] = copy  # stored in the function, for its lifetime
     return copy
 
 
 def knows_akg_words(function: types.FunctionType) -> bool:
-    """Whether this is a copy that `with_akg_words` made."""
+    """Returns whether `with_akg_words` made this function."""
     return function in _akg_functions
 
 
 class _Describer:
-    """Collects what a kernel and the functions that it calls capture."""
+    """Collects the captures of a kernel and of the functions that it calls."""
 
     def __init__(self, function: types.FunctionType) -> None:
         self._kernel = function
         self._akg = knows_akg_words(function)
         self.places: list[Described] = []
-        self.arrays: list[tuple[str, Any]] = []  # arguments that the call does not show
+        self.arrays: list[tuple[str, Any]] = []  # arguments that the call does not pass
         self.callees: list[tuple[types.FunctionType, types.CodeType]] = []
         self._numbers: dict[types.FunctionType, int] = {function: 0}
 
     def captures(self, function: types.FunctionType, code: types.CodeType) -> list[Described]:
-        """(name, description) of the closures and globals that a function names; their places are kept.
+        """Returns (name, description) of the closures and globals that a function names, and notes their
+        places.
 
-        `code` is what the function runs, read once: it may be replaced at any time.
+        `code` is the function's code, read once, because it may be replaced at any time.
         """
         space = function.__globals__
         self.places.append((function, "__code__", _CODE, code))
@@ -248,7 +249,7 @@ class _Describer:
         return self._function(value) if described[0] == "function" else described
 
     def _array(self, name: str, value: Any) -> Described:
-        """An array by its number; the same one has one number, under whatever names."""
+        """Describes an array by its number. One array has one number, under whatever names."""
         for number, (_, known) in enumerate(self.arrays):
             if known is value:
                 return ("array", (name, number))
@@ -256,12 +257,12 @@ class _Describer:
         return ("array", (name, len(self.arrays) - 1))
 
     def _module(self, module: types.ModuleType, names: tuple[str, ...]) -> Described:
-        """A module, with those of its attributes that the code names."""
+        """Describes a module, with those of its attributes that the code names."""
         attributes = []
         space = vars(module)
         for name in names:
             if name not in space and not (module.__name__ == "kernelwright" and hasattr(module, name)):
-                continue  # the package finds the words of the language when they are asked for
+                continue  # the package resolves the words of the language on demand
             value = space[name]
             self.places.append((space, name, _ENTRY, value))
             described = self._array(name, value) if _is_array(value) else _describe_value(value)
@@ -272,7 +273,7 @@ class _Describer:
         return ("module", module.__name__, tuple(attributes))
 
     def _function(self, value: Any) -> Described:
-        """A function by its number; what it captures stands with the first mention."""
+        """Describes a function by its number; its captures accompany the first mention."""
         function = value if isinstance(value, types.FunctionType) else _core.function_of(value)
         if (function.__module__ or "").split(".")[0] == "numpy":
             return ("other", "function")
@@ -289,7 +290,7 @@ class _Describer:
         return ("function", (function.__name__, number), (*self.captures(function, code), *defaults))
 
     def _defaults(self, function: types.FunctionType, code: types.CodeType) -> list[Described]:
-        """("p=", description) of each parameter p with a default value."""
+        """Returns ("p=", description) of each parameter p with a default value."""
         values, by_name = function.__defaults__, function.__kwdefaults__
         self.places.append((function, "__defaults__", _DEFAULTS, values))
         self.places.append((function, "__kwdefaults__", _KEYWORD_DEFAULTS, by_name))
@@ -308,8 +309,8 @@ _max_callees = 64
 def describe(
     function: types.FunctionType, code: types.CodeType
 ) -> tuple[bytes, tuple[Described, ...], tuple[Described, ...], tuple[Described, ...], tuple[Described, ...]]:
-    """(identity, guarded places, described values, called functions, captured arrays) of a kernel's function
-    that runs `code`.
+    """Returns (identity, guarded places, described values, called functions, captured arrays) of a kernel's
+    function that runs `code`.
 
     A place is (dict, cell or function, key, kind, the object found there); a value is (name, description); a
     called function is (function, its code, file, first line); an array is (name, the array).

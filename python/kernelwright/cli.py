@@ -14,7 +14,7 @@ from .errors import DeviceError
 
 
 def _shown(name: str) -> str:
-    """A name from a file, of which nothing may steer the terminal."""
+    """Returns a name from a file without characters that could control the terminal."""
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name)
 
 
@@ -44,7 +44,7 @@ def _cache_prune() -> int:
 
 
 def _cache_verify() -> int:
-    """Removes what is damaged; files and directories with the wrong mode are told and stay as they are."""
+    """Removes damaged entries. Files and directories with a wrong mode are reported and kept."""
     directory, problem = _core.cache_directory(), _cache_problem()
     entries = _core.cache_list()
     states = [e[4] for e in entries]
@@ -70,7 +70,7 @@ def _cache_verify() -> int:
 
 def _run(args: argparse.Namespace) -> int:
     if args.device:
-        os.environ["KW_DEVICE"] = args.device  # which the layer reads, here and in processes of the program
+        os.environ["KW_DEVICE"] = args.device  # the layer reads it, here and in processes of the program
     try:
         from .mindspore.runner import run_program
     except DeviceError as e:
@@ -149,7 +149,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
     if args.command == "run":
         return _run(args)
-    if argv is None:  # as a command: `kw cache ls | head` ends without a traceback
+    if argv is None:  # run as a command, so `kw cache ls | head` must end without a traceback
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if args.command == "explain":
         return _explain(args)

@@ -1,6 +1,6 @@
-"""What `kernel.explain()` and the notebook view show: facts of the compiler about each version of a kernel.
+"""`kernel.explain()` and the notebook view: facts from the compiler about each specialization of a kernel.
 
-The core computes them anew from the source; here they get names and a layout.
+The core computes them again from the source; this module names the facts and lays them out.
 """
 
 from __future__ import annotations
@@ -47,29 +47,31 @@ class Fact:
 
 @dataclass(frozen=True)
 class Version:
-    """One compiled version of a kernel: for one signature."""
+    """One compiled specialization of a kernel, for one signature."""
 
     parameters: tuple[tuple[str, str], ...]
     """Name and type of each parameter: ("a", "float32[:, :]")."""
     main: bool
-    """The optimised body has been compiled or loaded in this process."""
+    """The optimized body has been compiled or loaded in this process."""
     plain: bool
-    """So has the serial body that checks every access."""
+    """The serial body that checks every access has been compiled or loaded in this process."""
     conditions: tuple[str, ...]
-    """Tested once per call, besides that no extent is 0; when one fails the plain body runs."""
+    """Conditions tested once per call. If one fails, or if an extent is 0, the plain body runs."""
     facts: tuple[Fact, ...]
     schedule: tuple[str, ...] = ()
-    """What was done to the loops of the optimised body, step by step: "vectorize j by 64"."""
+    """The transformations of the loops of the optimized body, in order: "vectorize j by 64"."""
     shared: tuple[tuple[str, str], ...] = ()
     """Arguments and outputs that are the same view as an earlier argument, with its name: ("c", "a")."""
     overlaps: bool = False
-    """A written one of the given arguments shares memory with another, so that the call runs a third body,
-    serial and with all checks; known once the version is compiled."""
+    """A given argument that is written shares memory with another. The call then runs a third body, serial
+    and with all checks. Known once the specialization is compiled.
+    """
     stored: bool = False
-    """The source text cannot be read: only conditions and checks are known, from the compiled version."""
+    """The source text cannot be read: only conditions and checks are known, from the compiled specialization.
+    """
 
     def of(self, kind: str) -> tuple[Fact, ...]:
-        """The facts of one kind, in source order."""
+        """Returns the facts of one kind, in source order."""
         return tuple(f for f in self.facts if f.kind == kind)
 
     def __str__(self) -> str:
@@ -78,7 +80,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What the compiler made of a kernel; `str()` of it is for reading."""
+    """The compiler's decisions about a kernel; `str()` of it is for reading."""
 
     kernel: str
     options: str
@@ -92,12 +94,12 @@ class Explanation:
 
 
 def _options(kernel: Kernel) -> str:
-    """Those that are not the usual ones: ", fp='strict', debug=True", or ""."""
+    """Returns the options that are not the defaults: ", fp='strict', debug=True", or ""."""
     return "".join(f", {name}={value!r}" for name, value in _core.options_of(kernel).items())
 
 
 def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any]) -> Explanation:
-    """The explanation for the given arguments, or for each compiled version."""
+    """Returns the explanation for the given arguments, or for each compiled specialization."""
     versions = tuple(
         Version(
             tuple(v["parameters"]),
@@ -123,7 +125,7 @@ def _signature(version: Version) -> str:
 
 
 def _place(fact: Fact, version: Version) -> str:
-    """The line; with its file when facts speak of several."""
+    """Returns the line, with its file if the facts are about several files."""
     several = len({f.file for f in version.facts}) > 1
     return f"line {fact.line}" + (f" of {fact.file}" if several else "")
 
@@ -159,7 +161,7 @@ def _bodies(version: Version) -> list[str]:
 
 
 def _nest(version: Version) -> list[str]:
-    """The loops as they run; what the model says of a loop's own statements stands under it."""
+    """Returns the loops as they run, with the estimates of a loop's own statements below it."""
     lines = []
     for fact in version.of("nest"):
         indent = "  " * fact.dim
@@ -173,7 +175,7 @@ def _nest(version: Version) -> list[str]:
 
 
 def _missed(fact: Fact, version: Version) -> list[str]:
-    """In one line, or the reason part by part."""
+    """Returns one line, or several if the reason has several parts."""
     head = f"{_place(fact, version)}: {fact.subject}"
     if len(head) + len(fact.why) < 100:
         return [f"{head}: {fact.why}"]
@@ -202,14 +204,14 @@ def _line(fact: Fact, version: Version) -> str:
 
 
 def to_html(kernel: Kernel) -> str:
-    """The notebook view of a kernel; every text is escaped."""
+    """Returns the notebook view of a kernel; every text is escaped."""
     function = _core.function_of(kernel)
     title = f"kernel {function.__qualname__}{inspect.signature(function)}{_options(kernel)}"
     source = text_of(function, function.__code__) or "(no source text)"
     parts = [f"<b><code>{html.escape(title)}</code></b>", f"<pre>{html.escape(source)}</pre>"]
     try:
         found = explain(kernel, (), {})
-    except Exception as error:  # the view must not fail: it tells what a call would
+    except Exception as error:  # the view must not fail: it shows the error that a call would raise
         parts.append(f"<pre>{html.escape(str(error))}</pre>")
         return "<div>" + "".join(parts) + "</div>"
     for version in found.versions:

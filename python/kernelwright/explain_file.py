@@ -1,4 +1,4 @@
-"""`kw explain FILE[:NAME]`: what the compiler makes of the kernels of a file, for given or guessed arguments.
+"""`kw explain FILE[:NAME]`: explains the kernels of a file, for given or guessed arguments.
 
 The file is run as a module is, so that its decorators and captured values are real; no kernel is called.
 """
@@ -34,7 +34,7 @@ _guessed_extent = 16
 
 
 class WrongRequestError(ValueError):
-    """What was asked for cannot be had; the text says why."""
+    """The request cannot be fulfilled; the text says why."""
 
 
 def _dtype(word: str) -> Any:
@@ -52,7 +52,7 @@ def _dtype(word: str) -> Any:
 
 
 def argument(text: str) -> Any:
-    """The argument that "f32[4096, 1024]", "f32" (a scalar of NumPy's), "int", "2.5" or "True" stand for."""
+    """Returns the argument for "f32[4096, 1024]", "f32" (a NumPy scalar), "int", "2.5" or "True"."""
     text = text.strip()
     if text in _numbers:
         return _numbers[text]
@@ -78,13 +78,13 @@ def argument(text: str) -> Any:
 
 
 def arguments(text: str) -> list[Any]:
-    """Those of a list with commas between them: "f32[4096,1024],f32[1024],3"."""
+    """Returns the arguments of a list with commas: "f32[4096,1024],f32[1024],3"."""
     parts = re.findall(r"(?:\[[^\]]*\]|[^,\[])+", text)
     return [argument(p) for p in parts]
 
 
 class _Uses(ast.NodeVisitor):
-    """How the parameters of a function are used: the rank of tensors, and what is an index or a size."""
+    """Finds how a function uses its parameters: the rank of tensors, and which are indices or sizes."""
 
     def __init__(self, names: list[str]) -> None:
         self.ranks: dict[str, int] = {}
@@ -148,7 +148,7 @@ class _Uses(ast.NodeVisitor):
 
 
 def _annotated(annotation: Any) -> Any:
-    """The argument that an annotation asks for ("f32[:, :]", int), or None."""
+    """Returns the argument that an annotation requests ("f32[:, :]", int), or None."""
     if isinstance(annotation, type) and annotation.__name__ in _numbers:
         return _numbers[annotation.__name__]
     if not isinstance(annotation, str):
@@ -161,8 +161,9 @@ def _annotated(annotation: Any) -> Any:
 
 
 def guessed(function: Any) -> list[Any]:
-    """Arguments by annotations, by defaults, and by how the parameters are used: tensors are float32, those
-    whose elements are subscripts int64, sizes are Python ints and other scalars Python floats."""
+    """Guesses arguments from annotations, defaults, and the use of the parameters. Tensors are float32, or
+    int64 if their elements are subscripts. Sizes are Python ints and other scalars Python floats.
+    """
     parameters = inspect.signature(function).parameters
     uses = _Uses(list(parameters))
     uses.visit(ast.parse(textwrap.dedent(inspect.getsource(function))))
@@ -179,11 +180,13 @@ def guessed(function: Any) -> list[Any]:
 
 
 def kernels_of(path: str, name: str = "") -> dict[str, Kernel]:
-    """The kernels that a file defines, in its order, or the one of this name: a bare function will do."""
+    """Returns the kernels that a file defines, in order, or the kernel of this name, which may be a bare
+    function.
+    """
     if not Path(path).is_file():
         raise WrongRequestError(f"there is no file '{path}'")
     folder = str(Path(path).resolve().parent)
-    sys.path.insert(0, folder)  # as for a program: modules beside it are found
+    sys.path.insert(0, folder)  # as for a program, so that modules next to it are found
     try:
         names = runpy.run_path(path)
     except SystemExit as end:
@@ -217,9 +220,9 @@ def _is_of(function: Any, path: str) -> bool:
 
 
 def explain_file(request: str, given: str = "") -> Iterator[tuple[str, bool]]:
-    """For each kernel the text, and whether it is an explanation and no error.
+    """Yields the text for each kernel, and whether it is an explanation rather than an error.
 
-    Executes the file, as Python does with a program, to come to its kernels.
+    Executes the file like a program, to get its kernels.
     """
     path, colon, name = request.rpartition(":")
     if not colon or Path(request).is_file():

@@ -1,6 +1,6 @@
-"""Gradients of functions of tensors: the calls of operators are recorded and gone back through.
+"""Gradients of functions of tensors: records the calls of operators and runs the backward pass through them.
 
-Arrays may be passed for tensors; what is found for them comes back as arrays.
+Arrays may be passed as tensors; their gradients are returned as arrays.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .tensor import Tensor
 
 @contextmanager
 def recording(on: bool = True) -> Any:
-    """Records the operator calls of this thread inside, or does not."""
+    """Records, or does not record, the operator calls of this thread inside the `with` block."""
     before = _core.set_recording(on)
     try:
         yield
@@ -54,7 +54,7 @@ def _flat(out: Any) -> list[Any]:
 def record(
     function: Callable[..., Any], args: Sequence[Any], positions: Sequence[int]
 ) -> tuple[Any, list[Any]]:
-    """What the function returns for the arguments, and the variables that stood for some of them."""
+    """Returns the function's result for the arguments, and the variables that replaced some of them."""
     given, variables = list(args), []
     with recording():
         for p in positions:
@@ -72,8 +72,8 @@ def _positions(argnums: int | Sequence[int], count: int) -> list[int]:
 
 
 def _returned(gradient: Any, variable: Any, argument: Any) -> Any:
-    """Zeros where nothing depends on the argument; for an array an array, but where gradients of the gradient
-    need the tensor.
+    """Returns the gradient by an argument; zeros if nothing depends on it. The gradient of an array is an
+    array, except if gradients of the gradient need the tensor.
     """
     if gradient is None:
         gradient = type(variable)._from_array(np.zeros(variable.shape, variable.numpy_dtype))
@@ -81,9 +81,10 @@ def _returned(gradient: Any, variable: Any, argument: Any) -> Any:
 
 
 def vjp(function: Callable[..., Any], *args: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-    """What the function returns, and a function from gradients of that to gradients of all arguments.
+    """Returns the function's result, and a function from gradients of the result to gradients of all
+    arguments.
 
-    Its arguments are one tensor or array per output, or None for ones.
+    The arguments of that function are one tensor or array per output, or None for ones.
     """
     out, variables = record(function, args, range(len(args)))
     outputs = _flat(out)
@@ -100,9 +101,9 @@ def vjp(function: Callable[..., Any], *args: Any) -> tuple[Any, Callable[..., tu
 def value_and_grad(
     function: Callable[..., Any], argnums: int | Sequence[int] = 0
 ) -> Callable[..., tuple[Any, Any]]:
-    """A function that returns what `function` returns, and the gradient of its sum by an argument.
+    """Returns a function that returns the result of `function`, and the gradient of its sum by an argument.
 
-    With several `argnums` a tuple of gradients. Raises RuntimeError for operators without a gradient.
+    Several `argnums` give a tuple of gradients. Raises RuntimeError for operators without a gradient.
     """
 
     def both(*args: Any) -> tuple[Any, Any]:
@@ -117,6 +118,6 @@ def value_and_grad(
 
 
 def grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
-    """A function that returns the gradient of the sum of what `function` returns; see value_and_grad."""
+    """Returns a function that returns the gradient of the sum of `function`'s result; see value_and_grad."""
     both = value_and_grad(function, argnums)
     return lambda *args: both(*args)[1]

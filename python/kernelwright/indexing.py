@@ -1,4 +1,4 @@
-"""Indices of tensors: each step is an operator, so that gradients go through. Writes nothing."""
+"""Indexing of tensors. Each step is an operator, so that gradients pass through. Writes nothing."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def _is_array(step: Any) -> bool:
 
 
 def _array_of(step: Any) -> Any:
-    """A list, or an array that is more than one number, as an array; None for other steps.
+    """Returns a list, or an array of more than one number, as an array; None for other steps.
 
-    TypeError for arrays of neither integers nor booleans.
+    Raises TypeError for arrays of neither integers nor booleans.
     """
     if isinstance(step, list):
         step = np.array(step, np.int64 if not step else None)
@@ -29,13 +29,13 @@ def _array_of(step: Any) -> Any:
 
 
 def _dimensions_of(step: Any) -> int:
-    """How many dimensions of the tensor a step is for."""
+    """Returns the number of dimensions that a step indexes."""
     is_mask = isinstance(step, np.ndarray) and step.dtype.kind == "b"
     return 0 if step is None else step.ndim if is_mask else 1
 
 
 def _all_steps(index: Any, rank: int) -> list[Any]:
-    """The steps for all dimensions, an ellipsis replaced by what it stands for, lists by arrays."""
+    """Returns the steps for all dimensions, with the ellipsis expanded and lists converted to arrays."""
     given_steps = index if isinstance(index, tuple) else [index]
     steps = [s if (a := _array_of(s)) is None else a for s in given_steps]
     places = [i for i, s in enumerate(steps) if s is Ellipsis]
@@ -52,8 +52,8 @@ def _all_steps(index: Any, rank: int) -> list[Any]:
 
 
 def _check_arrays(steps: list[Any]) -> None:
-    """IndexError for more than one array, and for integers apart from it: where NumPy changes the order of
-    dimensions.
+    """Raises IndexError for more than one array, and for integers separated from the array: there NumPy
+    changes the order of dimensions.
     """
     arrays = sum(map(_is_array, steps))
     if arrays > 1:
@@ -64,12 +64,12 @@ def _check_arrays(steps: list[Any]) -> None:
 
 
 def take(x: Tensor, index: Any) -> Any:
-    """`x[index]` for integers, None, slices, and one array of integers or booleans.
+    """Returns `x[index]` for integers, None, slices, and one array of integers or booleans.
 
-    Of integers and slices of step 1 it may share memory with x. IndexError and TypeError as NumPy's.
+    With integers and slices of step 1 it may share memory with x. Raises IndexError and TypeError like NumPy.
     """
     shape: list[int] = []
-    dim = 0  # of x, which the steps before have made smaller
+    dim = 0  # dimension of x, which the previous steps have reduced
     for step in _all_steps(index, len(x.shape)):
         if step is None:
             shape.append(1)
@@ -94,8 +94,8 @@ def take(x: Tensor, index: Any) -> Any:
 
 
 def _where(x: Tensor, step: Any, dim: int) -> tuple[Any, Any]:
-    """x, and positions from 0 on in its dimension `dim`. For a mask: those where it holds, in x with the
-    dimensions of the mask as one.
+    """Returns x and positions from 0 on in its dimension `dim`. A mask gives the positions where it is true,
+    in x with the mask's dimensions merged into one.
     """
     array = step.numpy() if isinstance(step, Tensor) else step
     if array.dtype.kind != "b":
@@ -117,7 +117,7 @@ def _out_of_range(i: int, dim: int, extent: int) -> IndexError:
 
 
 def _stretch(step: Any, dim: int, extent: int) -> tuple[int, int]:
-    """The first position of an integer or a slice of step 1, and how many it is."""
+    """Returns the first position of an integer or a slice of step 1, and the number of positions."""
     if not isinstance(step, slice):
         return _position(step, dim, extent), 1
     first, stop, _ = step.indices(extent)

@@ -1,4 +1,4 @@
-"""The texts of kernels as they were when the kernels were made: a later edit of a file changes nothing.
+"""Keeps the texts of kernels from when the kernels were made, so that a later edit of a file changes nothing.
 
 Reads a file once for all of its kernels and splits nothing; `source` does when a kernel is compiled. Light to
 import, because every program that has a kernel does.
@@ -15,15 +15,15 @@ from collections.abc import Callable
 
 
 class Kept:
-    """The text of one file, or of what stands for one; `text` and `data` are None where nobody has it."""
+    """The text of one file or of its substitute; `text` and `data` are None if no text is available."""
 
     def __init__(self, state: object, data: bytes | None = None, text: str | None = None) -> None:
         self.state, self.data, self.text = state, data, text
-        self.is_guess = text is not None  # by the look of it; the code tells whether it is right
+        self.is_guess = text is not None  # guessed from its form; the code decides whether it is right
         self._lines: list[str] | None = None
 
     def lines(self) -> list[str] | None:
-        """The lines with their ends, as Python reads a source file; None without a text."""
+        """Returns the lines with their ends, as Python reads a source file; None without a text."""
         if self._lines is None and (self.data is not None or self.text is not None):
             import io
             import tokenize
@@ -36,17 +36,17 @@ class Kept:
                     encoding, _ = tokenize.detect_encoding(raw.readline)
                     raw.seek(0)
                     self._lines = io.TextIOWrapper(raw, encoding).readlines()
-                except (SyntaxError, UnicodeDecodeError):  # no Python made code of it
+                except (SyntaxError, UnicodeDecodeError):  # Python made no code from it
                     return None
         return self._lines
 
 
 _of_functions: weakref.WeakKeyDictionary[types.FunctionType, Kept] = weakref.WeakKeyDictionary()
-_latest: dict[str, Kept] = {}  # of each file
+_latest: dict[str, Kept] = {}  # the latest text of each file
 
 
 def keep(function: types.FunctionType) -> None:
-    """Keeps the file of a kernel's function as it is now; kernels of a file that has not changed share it."""
+    """Keeps the present text of the file of a kernel's function. Kernels of an unchanged file share it."""
     _of_functions[function] = _now(function)
 
 
@@ -62,7 +62,7 @@ def _now(function: types.FunctionType) -> Kept:
 
 
 def keep_called(function: types.FunctionType, by: types.FunctionType) -> None:
-    """Keeps the text of a function that a kernel calls: of the same file from the kernel's copy."""
+    """Keeps the text of a function that a kernel calls. If it is in the same file, it shares the text."""
     if function in _of_functions:
         return
     of_kernel = _of_functions.get(by)
@@ -73,13 +73,14 @@ def keep_called(function: types.FunctionType, by: types.FunctionType) -> None:
 
 
 def kept(function: types.FunctionType) -> Kept | None:
-    """What was kept of a function's text."""
+    """Returns the kept text of a function."""
     return _of_functions.get(function)
 
 
 def newer(function: types.FunctionType) -> Kept | None:
-    """The file as it is now, of a function whose code is not of the kept text: it, or what it calls, was
-    replaced since, as by a reload. None where this is no other text.
+    """Returns the present text of the file of a function whose code does not match the kept text. The
+    function, or one that it calls, was replaced since, for example by a reload. Returns None if the text has
+    not changed.
     """
     before = _of_functions.get(function)
     if before is None or before.state is None:
@@ -89,7 +90,7 @@ def newer(function: types.FunctionType) -> Kept | None:
 
 
 def _state_of(file: str) -> object:
-    """Changes when the file does; None without a file."""
+    """Returns a value that changes when the file does; None without a file."""
     try:
         found = os.stat(file)
     except (OSError, ValueError):
@@ -106,8 +107,8 @@ def _bytes_of(file: str) -> bytes | None:
 
 
 def _text_without_file(function: types.FunctionType) -> str | None:
-    """The text of `python -c`, of a script on standard input, of the prompt or a cell with a magic, where
-    Python still has it. What `linecache` holds, such as plain cells, is found later.
+    """Returns a text that no file holds, if Python still has it: `python -c`, a script on standard input, the
+    prompt, or a cell with a magic. Texts in `linecache`, such as plain cells, are found later.
     """
     file = function.__code__.co_filename
     is_main = function.__globals__.get("__name__") == "__main__"
@@ -118,7 +119,7 @@ def _text_without_file(function: types.FunctionType) -> str | None:
 
 
 def _cell_with_magic() -> str | None:
-    """The body of a cell that begins with %%time or %%timeit, from the frame that runs it."""
+    """Returns the body of a cell that begins with %%time or %%timeit, from the frame that runs it."""
     frame = sys._getframe(3)
     while frame is not None:
         names = frame.f_locals
@@ -131,7 +132,7 @@ def _cell_with_magic() -> str | None:
 
 
 def _command() -> str | None:
-    """What stands behind `-c`, which may be joined to other options and to the text: `-Ic`, `-c"…"`."""
+    """Returns the text after `-c`, which may be joined to other options and to the text: `-Ic`, `-c"…"`."""
     words = iter(sys.orig_argv[1:])
     for word in words:
         if not word.startswith("-") or word.startswith("--"):
@@ -154,14 +155,14 @@ def _standard_input() -> str | None:
     try:
         found = os.fstat(0)
         if not stat.S_ISREG(found.st_mode):
-            return None  # a pipe, of which nothing is left
+            return None  # a pipe, whose text is lost
         return os.pread(0, found.st_size, 0).decode()
     except (OSError, UnicodeDecodeError):
         return None
 
 
 def _last_typed() -> str | None:
-    """The definition that was typed last at the prompt, from the history of readline."""
+    """Returns the last definition typed at the prompt, from the history of readline."""
     readline = sys.modules.get("readline")
     if readline is None:
         return None

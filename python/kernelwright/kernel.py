@@ -1,4 +1,4 @@
-"""The decorator and the methods of kernels. The type itself, with its fast call, is `_core.Kernel`."""
+"""The decorator and the methods of kernels. `_core.Kernel` is the type itself, with its fast call."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def kernel(
 
 
 def _py(self: Kernel, *args: Any, **kwargs: Any) -> Any:
-    """Runs the original function under CPython, with the words of the language bound; prints and breakpoints
+    """Runs the original function under CPython, with the words of the language bound. Prints and breakpoints
     work.
     """
     from .lang import bind
@@ -76,10 +76,11 @@ def _py(self: Kernel, *args: Any, **kwargs: Any) -> Any:
 
 
 def _ir(self: Kernel, *args: Any, stage: str = "lower", **keywords: Any) -> str:
-    """The IR as text after a stage: "lower" (as written), a pass by its name, or "final" (checked, expanded).
+    """Returns the IR as text after a stage: "lower" (as written), a pass by its name, or "final" (checked,
+    expanded).
 
-    `.ir("final")` is for the types of the last call, `.ir(a, b, stage="final")` for those of the arguments.
-    Raises TypeError when there are neither, ValueError with the list of stages for an unknown one.
+    `.ir("final")` uses the types of the last call, `.ir(a, b, stage="final")` those of the arguments. Raises
+    TypeError if there are neither, and ValueError with the list of stages for an unknown one.
     """
     if args and isinstance(args[0], str):
         stage, args = args[0], args[1:]
@@ -89,20 +90,20 @@ def _ir(self: Kernel, *args: Any, stage: str = "lower", **keywords: Any) -> str:
 
 
 def _llvm(self: Kernel, *args: Any, **keywords: Any) -> str:
-    """The LLVM IR that the code generator receives; arguments as for `ir`."""
+    """Returns the LLVM IR that the code generator receives; arguments as for `ir`."""
     return _core.inspect(self, args, keywords, "llvm")
 
 
 def _asm(self: Kernel, *args: Any, **keywords: Any) -> str:
-    """The assembly of the compiled kernel; arguments as for `ir`."""
+    """Returns the assembly of the compiled kernel; arguments as for `ir`."""
     return _core.inspect(self, args, keywords, "asm")
 
 
 def _explain(self: Kernel, *args: Any, **keywords: Any) -> Explanation:
-    """What the compiler proved, checks, zeroes and sums, for each version that has been compiled.
+    """Explains what the compiler proved, checks, zeroes and sums, for each compiled specialization.
 
-    With arguments: for their types, compiled or not. Prints well; its fields hold the same as data. Raises
-    TypeError when there is neither a call nor an argument.
+    With arguments: for their types, compiled or not. Prints well; its fields hold the same facts as data.
+    Raises TypeError if there is neither a call nor an argument.
     """
     from .explain import explain
 
@@ -110,20 +111,20 @@ def _explain(self: Kernel, *args: Any, **keywords: Any) -> Explanation:
 
 
 def _check(self: Kernel) -> None:
-    """Raises what can be found without argument types: syntax errors and undefined names (E1xx)."""
+    """Raises the errors that need no argument types: syntax errors and undefined names (E1xx)."""
     _core.check(self)
 
 
 def _repr_html(self: Kernel) -> str:
-    """Signature, source, compiled versions and explanation, for notebooks."""
+    """Returns signature, source, compiled specializations and explanation, for notebooks."""
     from .explain import to_html
 
     return to_html(self)
 
 
 class _FromKernel(str):
-    """A text of the class that its instances take from their kernels: of two attributes that every class has
-    and that therefore never reach `__getattr__`.
+    """A text of the class that its instances read from their kernels. Used for two attributes that every
+    class has, which therefore never reach `__getattr__`.
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -152,32 +153,34 @@ class BoundKernel:
         return self.__func__.py(self.__self__, *args, **keywords)
 
     def ir(self, *args: Any, **keywords: Any) -> str:
-        """The IR after a stage, as `Kernel.ir`."""
+        """Returns the IR after a stage, as `Kernel.ir`."""
         if args and isinstance(args[0], str):
             keywords["stage"], args = args[0], args[1:]
         return self.__func__.ir(*self._with_instance(args, keywords), **keywords)
 
     def llvm(self, *args: Any, **keywords: Any) -> str:
-        """The LLVM IR, as `Kernel.llvm`."""
+        """Returns the LLVM IR, as `Kernel.llvm`."""
         return self.__func__.llvm(*self._with_instance(args, keywords), **keywords)
 
     def asm(self, *args: Any, **keywords: Any) -> str:
-        """The assembly, as `Kernel.asm`."""
+        """Returns the assembly, as `Kernel.asm`."""
         return self.__func__.asm(*self._with_instance(args, keywords), **keywords)
 
     def explain(self, *args: Any, **keywords: Any) -> Explanation:
-        """The explanation, as `Kernel.explain`."""
+        """Returns the explanation, as `Kernel.explain`."""
         return self.__func__.explain(*self._with_instance(args, keywords), **keywords)
 
     def _with_instance(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
-        """Without arguments these methods speak of earlier calls."""
+        """Adds the instance to the arguments. Without arguments these methods use earlier calls, so nothing
+        is added.
+        """
         given = bool(args) or any(name != "stage" for name in keywords)
         return (self.__self__, *args) if given else ()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__func__, name)
 
-    # `inspect` and its friends take it for the method that it is
+    # makes `inspect` and similar tools treat it as a method
     __class__ = property(lambda self: types.MethodType)
 
     def __eq__(self, other: object) -> bool:
@@ -207,12 +210,12 @@ def _repr(self: Kernel) -> str:
 
 
 def _cuda(self: Kernel, *_: Any, **__: Any) -> str:
-    """The CUDA text of a version; not available yet."""
+    """Returns the CUDA text of a specialization; not available yet."""
     raise _no_gpu("cuda")
 
 
 def _ptx(self: Kernel, *_: Any, **__: Any) -> str:
-    """The PTX text of a version; not available yet."""
+    """Returns the PTX text of a specialization; not available yet."""
     raise _no_gpu("ptx")
 
 

@@ -34,14 +34,14 @@ class _BFloat16:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype of ml_dtypes."""
+        """Returns the dtype of ml_dtypes."""
         import ml_dtypes
 
         found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
         return found
 
     def __call__(self, x: Any) -> Any:
-        """x rounded once, where ml_dtypes goes by way of float32."""
+        """Returns x rounded once; ml_dtypes rounds to float32 first."""
         value = np.asarray(x)[()]
         bits = _core.convert_scalar(value.dtype.name, "bfloat16", _bits_of(value))
         return np.array(bits, np.uint16).view(self.dtype)[()]
@@ -51,7 +51,7 @@ bfloat16 = _BFloat16()
 
 
 def _bits_of(value: Any) -> int:
-    """The bits of a NumPy scalar."""
+    """Returns the bits of a NumPy scalar."""
     return int(np.asarray(value).view(_unsigned[value.dtype.itemsize]))
 
 
@@ -125,7 +125,7 @@ def const_range(*bounds: Any) -> builtins.range:
 
 
 def _float_of(x: Any) -> Any:
-    """An argument as the float type that a function of it has; Python numbers become Python floats."""
+    """Converts an argument to the float type of a function; Python numbers become Python floats."""
     if type(x) in _weak:
         return float(x)
     dtype = np.asarray(x).dtype
@@ -136,7 +136,7 @@ def _float_of(x: Any) -> Any:
 
 
 def _expanded(name: str, *args: Any) -> Any:
-    """A function of floats of one type, through the expansion that compiled code uses."""
+    """Computes a function of floats of one type, through the expansion that compiled code uses."""
     weak = type(args[0]) is float
     dtype = np.dtype(np.float64) if weak else args[0].dtype
     bits = _core.call_intrinsic(name, dtype.name, [_bits_of(dtype.type(v)) for v in args])
@@ -285,7 +285,7 @@ def power(x: Any, y: Any, /) -> Any:
 
 
 def _common(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Values of one promoted type (NEP 50); Python numbers stay Python numbers among themselves."""
+    """Converts values to one promoted type (NEP 50). If all are Python numbers, they stay Python numbers."""
     if builtins.all(type(v) in _weak for v in values):
         kind = (
             float
@@ -302,7 +302,9 @@ def _common(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _common_with_bfloat16(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Python numbers keep bfloat16; for other types NumPy knows sums, but no result_type."""
+    """Converts values to one type if bfloat16 is among them. Python numbers adopt bfloat16; for other types
+    NumPy has sums, but no result_type.
+    """
     strong = [np.zeros((), np.asarray(v).dtype) for v in values if type(v) not in _weak]
     dtype = np.asarray(sum(strong[1:], strong[0])).dtype
     cast = bfloat16 if dtype.name == "bfloat16" else dtype.type
@@ -389,9 +391,10 @@ class _ModuleProxy:
 
 
 def _bound_value(value: Any, done: _Done) -> Any:
-    """What a captured object stands for: elementary functions of NumPy and math are those of the language.
+    """Returns the replacement of a captured object: NumPy's and math's elementary functions become the
+    language's.
 
-    Functions and kernels know its words.
+    Functions and kernels become copies that know its words.
     """
     if isinstance(value, types.ModuleType):
         return _ModuleProxy(value, done)
@@ -412,9 +415,10 @@ def _bound_cell(cell: types.CellType, done: _Done) -> types.CellType:
 
 
 def bind(function: types.FunctionType, done: _Done | None = None) -> types.FunctionType:
-    """A copy of a kernel's function whose globals know the words of the language; the user's globals win.
+    """Returns a copy of a kernel's function whose globals know the words of the language; the user's globals
+    win.
 
-    So do the functions that it calls; `done` holds the copies made so far.
+    Functions that it calls are copied too; `done` holds the copies made so far.
     """
     if done is None:
         done = _Done()

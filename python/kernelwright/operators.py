@@ -1,4 +1,4 @@
-"""Operators of one's own: kernels and Python functions as rows of the registry, beside the built-in ones."""
+"""User-defined operators: kernels and Python functions as rows of the registry, besides the built-in ones."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 from . import _core
 from .tensor import Tensor
 
-REQUIRED = inspect.Parameter.empty  # the default of an attribute that every call must give
+REQUIRED = inspect.Parameter.empty  # default of an attribute that every call must give
 
 
 def source_of(function: Any) -> str:
-    """ "file:line" of a function or kernel; "" when it has none."""
+    """Returns "file:line" of a function or kernel; "" if it has none."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code else ""
 
 
 def _row_name(dtype: Any) -> str:
-    """ "" for any dtype; NumPy knows "bfloat16" only where ml_dtypes is imported."""
+    """Returns the name of a dtype; "" for any dtype. NumPy knows "bfloat16" only if ml_dtypes is imported."""
     if dtype is None:
         return ""
     return dtype if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype).name
@@ -38,11 +38,12 @@ def kernel_row(
     source: str | None = None,
     device: str = "CPU",
 ) -> dict[str, Any]:
-    """One kernel of several that an operator has, for `register_op`: a `@kw.kernel` or a function of arrays.
+    """Describes one of several kernels of an operator, for `register_op`: a `@kw.kernel` or a function of
+    arrays.
 
-    It runs for `rows` of dtypes (None: any; no rows: those of `register_op`) on calls for which `when`, which
-    gets the inputs and attributes, is true (`when_text`, or its docstring, tells people what it wants). Of
-    those that fit, the one of the highest priority runs; then the kind decides, loops before functions.
+    It runs for `rows` of dtypes (None: any; no rows: those of `register_op`) on calls for which `when` is
+    true. `when` gets the inputs and attributes; `when_text`, or its docstring, tells people what it wants. Of
+    the kernels that fit, the one of the highest priority runs; then the kind decides, loops before functions.
     """
     return {
         "run": run,
@@ -73,11 +74,12 @@ def make_operator(
     is_registered: bool = True,
     infer_repeats: bool | None = None,
 ) -> Any:
-    """An operator; ValueError with all faults when it cannot be registered.
+    """Makes an operator; raises ValueError with all faults if it cannot be registered.
 
-    `check(found, inputs)` makes gradients of what a bprop returned, or raises: it gets what is no tuple of
-    one for each input and attribute, and with `_core.check_gradients(True)` everything. `infer_repeats`: what
-    `infer` says follows from its arguments alone, so that it is not asked twice.
+    `check(found, inputs)` makes gradients from the result of a bprop, or raises. It gets results that are not
+    a tuple of one gradient per input and attribute, and with `_core.check_gradients(True)` all results.
+    `infer_repeats`: the result of `infer` depends only on its arguments, so that a repeated call need not run
+    it.
     """
     for what, function in (("infer", infer), ("bprop", bprop)):
         if function is not None and not callable(function):
@@ -103,19 +105,19 @@ def make_operator(
 
 
 def _is_pure(function: Any) -> bool:
-    """Whether a function reads nothing but its arguments; False where that cannot be told."""
+    """Returns whether a function reads only its arguments; False if this is unknown."""
     code = getattr(function, "__code__", None)
     return code is not None and not code.co_names and not code.co_freevars
 
 
 def check_parameters(whose: str, bprop: Callable[..., Any], count: int) -> None:
-    """TypeError for a bprop that cannot be called with `count` inputs and attributes, the outputs and their
-    gradients.
+    """Raises TypeError for a bprop that cannot be called with `count` inputs and attributes, the outputs and
+    their gradients.
     """
     try:
         signature = inspect.signature(bprop)
     except ValueError:
-        return  # of a function in C, which does not tell
+        return  # a C function without a signature
     try:
         signature.bind(*range(count + 2))
     except TypeError:
@@ -131,7 +133,7 @@ _types = {bool: "bool", int: "int", float: "float", str: "str"}
 def _declared_attrs(
     attrs: Sequence[str] | Mapping[str, Any], parameters: Mapping[str, inspect.Parameter]
 ) -> list[tuple[str, str, bool, Any]]:
-    """Of names, or of names with types or with values that they have when none is given."""
+    """Returns the attributes from names, or from names with types or with default values."""
     given = attrs if isinstance(attrs, Mapping) else {name: REQUIRED for name in attrs}
     out = []
     for name, value in given.items():
@@ -203,7 +205,7 @@ def register_op(
 
 
 def _parameters_of_all(name: str, rows: Sequence[dict[str, Any]]) -> Mapping[str, inspect.Parameter]:
-    """Those of the first kernel; ValueError when another one has others."""
+    """Returns the parameters of the first kernel; raises ValueError if another kernel has others."""
     found = [inspect.signature(row["run"]).parameters for row in rows]
     for parameters in found:
         if list(parameters) != list(found[0]):
@@ -215,6 +217,8 @@ def _parameters_of_all(name: str, rows: Sequence[dict[str, Any]]) -> Mapping[str
 
 
 def remove_op(name: str) -> None:
-    """Takes an operator out of the registry; calls through objects that hold it go on. ValueError without."""
+    """Removes an operator from the registry; calls through objects that hold it continue. Raises ValueError
+    if there is none.
+    """
     if not _core.remove_operator(name):
         raise ValueError(f"there is no operator '{name}'")

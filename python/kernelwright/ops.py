@@ -1,4 +1,4 @@
-"""The registry: `kw.ops.list()`, `kw.ops.show(name)`, and every operator as `kw.ops.NAME` of its own name."""
+"""The registry: `kw.ops.list()`, `kw.ops.show(name)`, and every operator by its own name as `kw.ops.NAME`."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import builtins
 from typing import Any
 
 from . import _core
-from . import tensor as _results  # noqa: F401  what operators return is of its class
+from . import tensor as _results  # noqa: F401  results of operators are of its class
 
 Row = dict[str, Any]
 
 
 def list(namespace: str = "") -> builtins.list[str]:
-    """Names of the operators, sorted; those of one namespace where given."""
+    """Returns the names of the operators, sorted; only those of one namespace if it is given."""
     names: builtins.list[str] = _core.operator_names()
     return [n for n in names if not namespace or n.startswith(f"{namespace}::")]
 
 
 def get(name: str) -> Any:
-    """The operator "namespace::name", or the built-in one of a name alone; ValueError with the nearest name
-    when there is none.
+    """Returns the operator "namespace::name", or the built-in one of a bare name. Raises ValueError with the
+    nearest name if there is none.
     """
     return _core.find_operator(name if "::" in name else f"kw::{name}")
 
 
 def describe(name: str) -> Row:
-    """What the registry knows of an operator, as data."""
+    """Returns the registry's data of an operator."""
     found: Row = _core.describe_operator(get(name))
     return found
 
@@ -35,7 +35,7 @@ def _attr(name: str, kind: str, has_default: bool, default: Any) -> str:
 
 
 def show(name: str) -> str:
-    """The same as text, one line per input, attribute, kernel and gradient."""
+    """Returns the same data as text, one line per input, attribute, kernel and gradient."""
     op = describe(name)
     inputs = [n + {"optional": "?", "dynamic": "..."}.get(arity, "") for n, arity, _ in op["inputs"]]
     parameters = ", ".join([*inputs, *(_attr(*a) for a in op["attrs"])])
@@ -63,7 +63,7 @@ def show(name: str) -> str:
 
 
 def __getattr__(name: str) -> Any:
-    """A built-in operator by its name: `kw.ops.softmax(x)`."""
+    """Returns a built-in operator by its name: `kw.ops.softmax(x)`."""
     if name.startswith("__"):
         raise AttributeError(name)
     try:

@@ -1,9 +1,9 @@
-"""Kernels in other processes: how pickle, multiprocessing and joblib find one again or make it anew.
+"""Kernels in other processes: how pickle, multiprocessing and joblib find a kernel or make it again.
 
-A kernel goes by its qualified name, as functions do. One of `__main__` needs more where the worker's
-`__main__` is another program: the script or module to run, or the kernel itself, source text included. Knows
-nothing of compiling; the worker's disk cache serves what this process compiled. Whoever loads a pickle
-executes what it holds, that of a kernel too: the script it names, or the text in it.
+A kernel is pickled by its qualified name, like functions. A kernel of `__main__` needs more if the worker's
+`__main__` is another program. Then the pickle also names the script or module to run, or holds the kernel
+with its source text. Compiles nothing; the worker's disk cache serves what this process compiled. Loading a
+pickle executes its contents, also that of a kernel: the script that it names, or the text in it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from typing import Any
 from . import _core, capture
 from ._core import Kernel
 
-# how a worker comes to what its own `__main__` lacks: ("script", path), ("module", name) or ("value", bytes)
+# how a worker gets names that its own `__main__` lacks: ("script", path), ("module", name) or ("value",
+# bytes)
 Way = tuple[str, Any]
 
 
 def reduce(kernel: Kernel) -> tuple[Any, ...]:
-    """For `Kernel.__reduce__`; raises TypeError when the name of the kernel leads to something else."""
+    """Implements `Kernel.__reduce__`; raises TypeError if the name of the kernel refers to something else."""
     module, name = kernel.__module__, kernel.__qualname__
     target: Any = sys.modules.get(module)
     for part in name.split("."):
@@ -38,7 +39,7 @@ def reduce(kernel: Kernel) -> tuple[Any, ...]:
 
 
 def find(module: str, name: str, way: Way | None = None) -> Any:
-    """The kernel of a qualified name, for unpickling."""
+    """Returns the kernel of a qualified name, for unpickling."""
     target: Any = importlib.import_module(module)
     if way and not hasattr(target, name.split(".")[0]):
         if way[0] == "value":
@@ -70,7 +71,9 @@ def _run(how: str, what: str) -> types.SimpleNamespace:
 
 
 def _to_value(kernel: Kernel) -> bytes | None:
-    """All that makes the kernel again: by cloudpickle, which joblib and its like bring; None without it."""
+    """Returns a pickle that remakes the kernel, by cloudpickle, which joblib and others install; None without
+    it.
+    """
     names = ("cloudpickle", "joblib.externals.cloudpickle")
     cloudpickle = next((sys.modules[name] for name in names if name in sys.modules), None)
     if cloudpickle is None:
@@ -85,7 +88,7 @@ def _to_value(kernel: Kernel) -> bytes | None:
         return value
     except Exception as e:
         if str(e).startswith("cannot send kernel"):
-            raise  # of a kernel that this one calls
+            raise  # an error of a kernel that this one calls
         raise pickle.PicklingError(
             f"cannot send kernel {kernel.__qualname__} to another process with all that it captures: {e}; "
             "define it in a module of its own and import it"

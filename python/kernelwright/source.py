@@ -1,4 +1,4 @@
-"""The source text of a kernel, read on a cache miss only, and checked against the code that runs."""
+"""Reads the source text of a kernel, only on a cache miss, and checks it against the code that runs."""
 
 from __future__ import annotations
 import __future__ as future_features
@@ -26,7 +26,9 @@ def _error(code: str, message: str, help_text: str, running: types.CodeType) -> 
 
 
 def _compared(function: types.FunctionType, code: types.CodeType) -> tuple[str, bool]:
-    """The text, and whether `code` was compiled from it. Raises RecursionError where CPython cannot."""
+    """Returns the text, and whether `code` was compiled from it. Raises RecursionError if CPython cannot
+    compile it.
+    """
 
     def compare() -> tuple[str, bool]:
         text = text_of(function, code)
@@ -47,12 +49,12 @@ def _compared(function: types.FunctionType, code: types.CodeType) -> tuple[str, 
 
 
 def read(function: types.FunctionType, code: types.CodeType) -> str:
-    """The text of the function, from its first decorator to its last line, as it stood in the file when the
-    kernel was made.
+    """Returns the text of the function, from its first decorator to its last line, as the file had it when
+    the kernel was made.
 
-    `code` is what the function ran when the caller looked. Names are as CPython reads them (PEP 3131).
-    Raises KernelSyntaxError E120 when there is no text, E121 when the text is not what `code` was compiled
-    from, E105 when CPython itself finds the text nested too deeply.
+    `code` is the function's code when the caller read it. Names are as CPython reads them (PEP 3131). Raises
+    KernelSyntaxError: E120 if there is no text, E121 if `code` was not compiled from the text, E105 if
+    CPython itself finds the text nested too deeply.
     """
     held = kept(function)
     try:
@@ -89,7 +91,7 @@ def read(function: types.FunctionType, code: types.CodeType) -> str:
 
 
 def text_of(function: types.FunctionType, code: types.CodeType) -> str:
-    """The text at the place of the function, right or not; "" without one."""
+    """Returns the text at the location of the function, right or not; "" without one."""
     return "".join(_block(code, function.__globals__, kept(function)))
 
 
@@ -105,7 +107,7 @@ def _no_text(function: types.FunctionType, code: types.CodeType) -> KernelSyntax
 
 
 def _normalised(text: str) -> str:
-    """The text with its names in the form NFKC, by which CPython compares them."""
+    """Returns the text with its names normalized to NFKC, by which CPython compares them."""
     import tokenize
     import unicodedata
 
@@ -115,7 +117,7 @@ def _normalised(text: str) -> str:
     try:
         tokens = list(tokenize.generate_tokens(iter(lines).__next__))
     except (tokenize.TokenError, SyntaxError):
-        return text  # the parser says what is wrong with it
+        return text  # the parser reports the error
     for token in reversed(tokens):
         if token.type == tokenize.NAME:
             (row, begin), (_, end) = token.start, token.end
@@ -125,9 +127,9 @@ def _normalised(text: str) -> str:
 
 
 def _block(code: types.CodeType, space: dict[str, object], held: Kept | None) -> list[str]:
-    """The lines of a function as its file held them; empty when there is no text.
+    """Returns the lines of a function as its file held them; empty if there is no text.
 
-    `inspect.getsource` finds the same, in several milliseconds instead of a fraction of one.
+    `inspect.getsource` finds the same lines, but takes several milliseconds instead of a fraction of one.
     """
     lines = lines_of(code.co_filename)
     if lines is None and held is not None:
@@ -139,7 +141,7 @@ def _block(code: types.CodeType, space: dict[str, object], held: Kept | None) ->
     if first >= len(lines):
         return []
     while first < len(lines) and lines[first].lstrip().startswith(("#", "\n")):
-        first += 1  # the function moved down since it was imported; its own first line counts as line 0
+        first += 1  # the function moved down since its import; its own first line counts as line 0
     rest = lines[first:]
     if code.co_name == "<lambda>":
         return rest[:1]
@@ -158,7 +160,7 @@ def _same_code(function: types.FunctionType, code: types.CodeType, text: str) ->
     body = tree.body[0].body if indented and isinstance(tree.body[0], ast.If) else tree.body
     found = body[0] if body else None
     if code.co_name == "<lambda>" or isinstance(found, ast.AsyncFunctionDef):
-        return True  # the parser says that a kernel is a `def`
+        return True  # the parser reports that a kernel is a `def`
     if not isinstance(found, ast.FunctionDef) or found.name != code.co_name:
         return False
     if indented:
@@ -173,7 +175,7 @@ def _same_code(function: types.FunctionType, code: types.CodeType, text: str) ->
 
 
 def _compiles_as_it_stands(text: str, code: types.CodeType) -> bool:
-    """The quick answer for most functions; False says nothing."""
+    """Returns quickly, for most functions, whether the text compiles to `code`; False means unknown."""
     try:
         module = compile(text, "<kernel>", "exec", flags=code.co_flags & _future_mask, dont_inherit=True)
     except (SyntaxError, ValueError):
@@ -188,7 +190,9 @@ def _compiles_as_it_stands(text: str, code: types.CodeType) -> bool:
 
 
 def _import_guesses(function: types.FunctionType, code: types.CodeType) -> Iterator[list[str]]:
-    """Which names the module may import, cheapest guess first; CPython compiles `np.f()` by them."""
+    """Yields names that the module may import, cheapest guess first; CPython compiles `np.f()` depending on
+    them.
+    """
     yield []
     yield [name for name, value in function.__globals__.items() if isinstance(value, types.ModuleType)]
     held = kept(function)
@@ -197,10 +201,12 @@ def _import_guesses(function: types.FunctionType, code: types.CodeType) -> Itera
 
 
 def _compiles_to(found: ast.FunctionDef, code: types.CodeType, owner: str, imported: list[str]) -> bool:
-    """True when the definition, inside its class and a scope with its free variables, compiles to `code`."""
+    """Returns whether the definition, inside its class and a scope with its free variables, compiles to
+    `code`.
+    """
     lines = [f"import a as {name}" for name in imported if name in code.co_names and name.isidentifier()]
     free = code.co_freevars
-    # what the code reads as a global is one, also where the scope around it binds the same name
+    # a name that the code reads as a global is global, even if the enclosing scope binds it
     lines += [
         "def outer():",
         *(f"    global {name}" for name in code.co_names if name.isidentifier() and name not in free),
@@ -229,7 +235,7 @@ def _compiles_to(found: ast.FunctionDef, code: types.CodeType, owner: str, impor
 
 @functools.lru_cache(maxsize=4)
 def _imported_names(text: str) -> list[str]:
-    """The names that import statements of a file bind."""
+    """Returns the names that import statements of a file bind."""
     try:
         tree = ast.parse(text)
     except SyntaxError:
@@ -241,9 +247,10 @@ def _imported_names(text: str) -> list[str]:
 
 
 def _lines(code: types.CodeType, first: int, definition: int = 1) -> list[int | None]:
-    """The line of each instruction within the text that starts at line `first`; a new comment moves them.
+    """Returns the line of each instruction within the text that starts at line `first`; new comments move
+    them.
 
-    The first decorator's line and that of the `def` count as one: an undecorated copy starts there.
+    The first decorator's line and that of the `def` count as one, because an undecorated copy starts there.
     """
     lines = (None if line is None else line - first for _, _, line in code.co_lines())
     return [0 if line == definition - 1 else line for line in lines]

@@ -1,7 +1,7 @@
-"""Tensors: arrays that operators take and make, and that gradients go through.
+"""Tensors: arrays that operators take and return, and that gradients pass through.
 
-A tensor has the arithmetic of NumPy, each step one operator of the registry. It is never changed by its own
-operators; kernels that write an argument in place change it.
+A tensor has the arithmetic of NumPy; each step is one operator of the registry. Its own operators never
+change it, but kernels that write an argument in place do.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _Axes = int | Sequence[int] | None
 
 @functools.cache
 def operator(name: str) -> Callable[..., Any]:
-    """A built-in operator by its name without the namespace; ValueError when there is none."""
+    """Returns a built-in operator by its name without the namespace; raises ValueError if there is none."""
     return _core.find_operator(f"kw::{name}")
 
 
 def as_list(numbers: _Axes) -> list[int]:
-    """One number or several as a list; none of None."""
+    """Returns one number or several as a list; an empty one for None."""
     if numbers is None:
         return []
     return [numbers] if isinstance(numbers, int) else list(numbers)
@@ -40,9 +40,9 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
 
 
 class Tensor(_core.Tensor):
-    """A copy of an array, or of what NumPy makes one of."""
+    """A copy of an array, or of an object that NumPy converts to one."""
 
-    __array_priority__ = 1000  # `array + tensor` is a tensor
+    __array_priority__ = 1000  # makes `array + tensor` a tensor
     __array_ufunc__ = None
 
     def __new__(cls, array: Any, dtype: Any = None) -> Any:
@@ -113,13 +113,15 @@ class Tensor(_core.Tensor):
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index: Any) -> Any:
-        """Integers, slices, an ellipsis, None, one array of integers or booleans; gradients go through."""
+        """Returns `self[index]` for integers, slices, an ellipsis, None, and one array of integers or
+        booleans. Gradients pass through.
+        """
         from .indexing import take
 
         return take(self, index)
 
     def item(self) -> Any:
-        """The only element as a Python number."""
+        """Returns the only element as a Python number."""
         self._check_leaving()
         return self.numpy().item()
 
@@ -171,7 +173,7 @@ class Tensor(_core.Tensor):
 
 
 def _restore(cls: type, array: Any, attributes: dict[str, Any]) -> Any:
-    """A tensor from a pickle: a copy, without history."""
+    """Returns a tensor from a pickle: a copy, without history."""
     made = cls._from_array(array)  # type: ignore[attr-defined]
     made.__dict__.update(attributes)
     return made

@@ -85,7 +85,7 @@ class UninitializedReadWarning(KernelWarning):
 
 
 class HintIgnoredWarning(KernelWarning):
-    """What a hint claims of a loop is false or unproved (W401 to W406, W408); the loop runs in order."""
+    """A hint about a loop is false or unproved (W401 to W406, W408); the loop runs in order."""
 
 
 _classes: dict[str, type[KernelError]] = {
@@ -121,9 +121,9 @@ def make_error(
     line_text: str,
     below: str,
 ) -> KernelError:
-    """The exception for rendered diagnostics; called by the core.
+    """Returns the exception for rendered diagnostics; called by the core.
 
-    `below` is the part of `rendered` under the first source line: its notes and help, then further errors.
+    `below` is the part of `rendered` below the first source line: its notes and help, then further errors.
     """
     error = _classes[class_name](rendered.rstrip("\n"))
     error.code = code
@@ -131,7 +131,7 @@ def make_error(
     if line:
         error.filename, error.lineno, error.offset = path, line, column
     if isinstance(error, KernelSyntaxError):
-        # Python prints a SyntaxError from its attributes: place, line, caret, and `msg` with all the rest
+        # Python prints a SyntaxError from its attributes: location, line, caret, and `msg` with the rest
         error.msg = f"[{code}] {message}\n{below}".rstrip("\n")
         if line:
             error.text, error.end_lineno, error.end_offset = line_text, line, end_column
@@ -139,18 +139,18 @@ def make_error(
 
 
 def note_call(error: BaseException, call: str) -> None:
-    """Adds a call to an error about it; called by the core for every error that a call raises.
+    """Adds the call to an error about it; called by the core for every error that a call raises.
 
-    Syntax is the same for all calls, and errors that are not ours know nothing of them.
+    Adds nothing to syntax errors, which are the same for all calls, and to errors that are not ours.
     """
     if isinstance(error, KernelError) and not isinstance(error, KernelSyntaxError):
         _add_note(error, call)
 
 
 def note_operator(error: BaseException, name: str, scalars: list[str], written: list[str]) -> None:
-    """Adds to an error of an operator's kernel what its registration has to do with it; called by the core.
+    """Adds to an error of an operator's kernel how its registration relates to it; called by the core.
 
-    `scalars`: inputs without dimensions; `written`: those that kernels may write.
+    `scalars`: inputs without dimensions; `written`: inputs that kernels may write.
     """
     if not isinstance(error, KernelError):
         return
@@ -165,19 +165,19 @@ def note_operator(error: BaseException, name: str, scalars: list[str], written: 
 
 def _add_note(error: KernelError, text: str) -> None:
     if sys.version_info >= (3, 11):
-        error.add_note(text)  # stands below the message in tracebacks
+        error.add_note(text)  # shown below the message in tracebacks
     else:
         error.args = (f"{error}\n      = note: {text}",)
 
 
 def silence_line(code: str) -> str:
-    """The last line of each warning."""
+    """Returns the last line of each warning."""
     return f'      = silence: warnings.filterwarnings("ignore", message=".*{code}")'
 
 
 def issue_warning(class_name: str, code: str, rendered: str, path: str, line: int, column: int) -> None:
-    """Issues a warning at a place of a kernel's source, and says how to silence it; called by the core, once
-    per kernel and process.
+    """Issues a warning with a location in a kernel's source, and says how to silence it. The core calls it
+    once per kernel and process.
     """
     warning = _warnings[class_name](f"{rendered.rstrip()}\n{silence_line(code)}")
     warning.code = code

@@ -17,7 +17,7 @@ _PAGE = Path(__file__).parent.parent / "errors.md"
 
 
 def sections() -> dict[str, str]:
-    """The part of errors.md about each code."""
+    """Returns the section of errors.md about each code."""
     parts = re.split(r"^## (?=[EVW]\d)", _PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     return {part.split(":", 1)[0]: part.rstrip("\n") for part in parts}
 
@@ -41,5 +41,5 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the end of `… | head` is no error
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the end of `… | head` is not an error
     sys.exit(main(sys.argv[1:]))

@@ -38,7 +38,7 @@ def _inputs(name: str, n: int) -> Arrays:
 
 
 def _reference(name: str, args: Arrays) -> np.ndarray[Any, Any]:
-    """The same by NumPy, in float64 where sums are involved."""
+    """Computes the same by NumPy, in float64 if sums are involved."""
     x = args[0].astype(np.float64)
     out: np.ndarray[Any, Any] = np.zeros_like(x)
     if name == "add":
@@ -79,7 +79,7 @@ print((time.perf_counter() - start) * 1e3)
 
 
 def _first_call_ms(name: str) -> float:
-    """The first call in a new process, imports apart."""
+    """Returns the time of the first call in a new process, without imports."""
     done = subprocess.run([sys.executable, "-c", _child, name], capture_output=True, text=True, check=True)
     return float(done.stdout)
 

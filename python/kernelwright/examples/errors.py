@@ -33,7 +33,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 
 
 def outcome(kernel: Callable[..., Any], args: tuple[Any, ...]) -> str:
-    """What Python shows of the error or warning of a call, without the folder of this file."""
+    """Returns what Python shows of the error or warning of a call, without the folder of this file."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -46,7 +46,7 @@ def outcome(kernel: Callable[..., Any], args: tuple[Any, ...]) -> str:
 
 
 def main() -> None:
-    """Prints the ten."""
+    """Prints all ten."""
     for number, (kernel, args) in enumerate(CASES, 1):
         print(f"--- {number}. {kernel.__name__.replace('_', ' ')} ---\n{outcome(kernel, args)}\n")
     print("All codes, each with a failing and a mended kernel: python -m kernelwright.errors")

@@ -1,5 +1,5 @@
-"""How fast the kernels of the tour are here: beside what this machine can do, NumPy and, where it is
-installed, Numba. Everything is measured in one process, in a few seconds.
+"""Measures the kernels of the tour on this machine, and compares them with the machine's limits, NumPy and,
+if installed, Numba. All measurements take place in one process and take a few seconds.
 
 `python -m kernelwright.examples.speed`.
 """
@@ -31,8 +31,8 @@ class _Case:
     name: str
     shape: tuple[int, int]
     numpy: Callable[..., Array]
-    extra: int = 0  # so many rows are arguments beside the first array
-    flops: bool = False  # bound by arithmetic, not by memory
+    extra: int = 0  # number of rows passed as arguments besides the first array
+    flops: bool = False  # limited by arithmetic, not by memory
 
 
 def _softmax(x: Array) -> Array:
@@ -62,7 +62,7 @@ _cases = (
 
 
 def _best(call: Callable[[], Any], seconds: float) -> float:
-    """The shortest of the calls that fit in a time, three at least."""
+    """Returns the time of the shortest of the calls that fit into `seconds`, at least three."""
     call()
     times: list[float] = []
     end = time.perf_counter() + seconds
@@ -74,8 +74,9 @@ def _best(call: Callable[[], Any], seconds: float) -> float:
 
 
 def copy_limit(moved: int, seconds: float = 0.15) -> float:
-    """Bytes in a second of the fastest copy that reads and writes so many: NumPy's, with one thread or with
-    all, or a loop of ours, which can go past the caches."""
+    """Returns the bytes per second of the fastest copy that reads and writes `moved` bytes. Tries NumPy's
+    with one thread or with all, and a loop of ours, which can bypass the caches.
+    """
     source, target = np.ones(moved // 8, np.float32), np.ones(moved // 8, np.float32)
     one = _best(lambda: np.copyto(target, source), seconds)
     loop = _best(lambda: kernels.copy(source, out=target), seconds)
@@ -87,13 +88,13 @@ def copy_limit(moved: int, seconds: float = 0.15) -> float:
 
 
 def arithmetic_limit(seconds: float = 0.15) -> float:
-    """Float32 operations in a second by all threads, as multiply-adds that wait for nothing."""
+    """Returns the float32 operations per second of all threads, with independent multiply-adds."""
     x, rounds = np.ones(1 << 14, np.float32), 1 << 8
     return 4 * x.size * rounds / _best(lambda: kernels.multiply_adds(x, rounds), seconds)
 
 
 def _numba(kernel: kw.Kernel) -> Callable[..., Array] | None:
-    """The same loops by njit with numbers in float32, or None where Numba is not installed."""
+    """Returns the same loops compiled by njit with float32 numbers; None if Numba is not installed."""
     if importlib.util.find_spec("numba") is None:
         return None
     numba = importlib.import_module("numba")
@@ -115,7 +116,7 @@ def arguments(case: _Case) -> tuple[Array, ...]:
 
 
 def rows(seconds: float = 0.15) -> list[tuple[str, ...]]:
-    """Kernel and shape, speed, share of the limit, ratio to NumPy, ratio to Numba ("-" without it)."""
+    """Returns kernel and shape, speed, share of the limit, ratio to NumPy, to Numba ("-" without it)."""
     out: list[tuple[str, ...]] = []
     for case in _cases:
         kernel, args = getattr(kernels, case.name), arguments(case)

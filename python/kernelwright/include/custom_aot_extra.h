@@ -1,5 +1,6 @@
-// What ahead-of-time kernels of `ops.Custom` include: attributes, workspaces and data that a kernel keeps.
-// The order of the virtual functions and of the members is the binary interface; nothing here may move.
+// The header that ahead-of-time kernels of `ops.Custom` include: attributes, workspaces and data that a
+// kernel keeps. The order of the virtual functions and of the members is the binary interface, so nothing
+// here may move.
 #pragma once
 
 #include <cstddef>
@@ -27,14 +28,14 @@ enum TypeId : int {
 };
 #endif
 
-/// Base of what a kernel computes in `<function>Init` and keeps for its calls.
+/// Base of the data that a kernel computes in `<function>Init` and keeps for its calls.
 class AotKernelData {
  public:
   AotKernelData() = default;
   virtual ~AotKernelData() = default;
 };
 
-/// The last argument of a kernel: its attributes, its workspaces, its data.
+/// The last argument of a kernel, with its attributes, its workspaces and its data.
 class AotExtra {
  public:
   AotExtra() = default;
@@ -42,18 +43,18 @@ class AotExtra {
 
   virtual bool HasAttr(std::string name) = 0;
 
-  /// bool, int64_t, float, std::string, vectors of int64_t or float, and vectors of those. Throws when there
-  /// is no attribute of this name.
+  /// Returns an attribute: bool, int64_t, float, std::string, vectors of int64_t or float, and vectors of
+  /// those. Throws if no attribute has this name.
   template <typename T>
   inline T Attr(std::string) const {
     return T();
   }
 
-  /// Bytes of each workspace; they are params after the outputs.
+  /// Sets the bytes of each workspace. Workspaces are params after the outputs.
   void SetWorkSpace(const std::vector<size_t> &workspace) { workspace_ = workspace; }
   const std::vector<size_t> &WorkSpace() const { return workspace_; }
 
-  /// Owned by this object.
+  /// Stores the kernel's data, which this object then owns.
   void SetKernelData(AotKernelData *kernel_data) { kernel_data_ = kernel_data; }
   AotKernelData *KernelData() const { return kernel_data_; }
   void DestructKernelData() {

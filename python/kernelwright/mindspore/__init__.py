@@ -1,4 +1,4 @@
-"""A small `mindspore`: its custom-operator interface, and what programs of custom operators use beside it.
+"""A small `mindspore`: its custom-operator interface, and other names that programs of custom operators use.
 
 `kw run` makes `import mindspore` mean this package; `import kernelwright.mindspore as ms` does without.
 """
@@ -14,8 +14,8 @@ from .context import get_context, set_context, set_device
 from .gradients import grad, value_and_grad
 from .missing import missing
 
-context.decide_device(None)  # a KW_DEVICE that cannot be is told here
-__version__ = "2.10.0"  # the one whose interface this is
+context.decide_device(None)  # reports a KW_DEVICE that is impossible
+__version__ = "2.10.0"  # the version of MindSpore whose interface this is
 
 GRAPH_MODE, PYNATIVE_MODE = context.GRAPH_MODE, context.PYNATIVE_MODE
 

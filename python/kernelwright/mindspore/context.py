@@ -1,4 +1,4 @@
-"""`mindspore.context`: where programs say which device they want."""
+"""`mindspore.context`: where programs select their device."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .missing import missing
 
 GRAPH_MODE, PYNATIVE_MODE = 0, 1
 
-_decided: str | None = os.environ.get("KW_DEVICE")  # also that of the `kw run` that started this process
+_decided: str | None = os.environ.get("KW_DEVICE")  # set also by the `kw run` that started this process
 _told = False
 
 
 def has_cuda_device() -> bool:
-    """True when the system shows an NVIDIA device."""
+    """Returns whether the system shows an NVIDIA device."""
     return os.path.exists("/dev/nvidia0")
 
 
@@ -28,8 +28,8 @@ def _device_error(why: str, help_text: str) -> Exception:
 
 
 def decide_device(device: str | None) -> None:
-    """Fixes the device for the whole program: this one, else that of KW_DEVICE; without either the program
-    chooses. Raises DeviceError for an absent GPU, and for other words in KW_DEVICE.
+    """Fixes the device for the whole program: this one, else KW_DEVICE; without either the program chooses.
+    Raises DeviceError for an absent GPU, and for other words in KW_DEVICE.
     """
     global _decided
     wanted = device or os.environ.get("KW_DEVICE") or None
@@ -60,9 +60,9 @@ _known = frozenset(
 
 
 def set_context(**options: Any) -> None:
-    """Accepts MindSpore's options. A device other than the CPU is answered with one line on stderr.
+    """Accepts MindSpore's options. For a device other than the CPU it prints one line to stderr.
 
-    ValueError for other options and values; nothing is set then.
+    Raises ValueError for other options and values; then sets nothing.
     """
     global _told
     for key in options:
@@ -98,7 +98,7 @@ def set_context(**options: Any) -> None:
 
 
 def get_context(attr_key: str) -> Any:
-    """What was set; ValueError for an option that was not."""
+    """Returns the value of an option; raises ValueError for an option that was not set."""
     if attr_key not in _options:
         raise ValueError(f"For 'context.get_context', the option '{attr_key}' was not set")
     return _options[attr_key]
@@ -109,5 +109,5 @@ def __getattr__(name: str) -> Any:
 
 
 def set_device(device_target: str, device_id: int | None = None) -> None:
-    """As set_context(device_target=…)."""
+    """Same as set_context(device_target=…)."""
     set_context(device_target=device_target)

@@ -1,4 +1,4 @@
-"""MindSpore's ways to ask for gradients: GradOperation, grad, value_and_grad, vjp."""
+"""MindSpore's functions for gradients: GradOperation, grad, value_and_grad, vjp."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from .._locks import ForkLock
 from .common.parameter import Parameter, ParameterTuple
 from .common.tensor import Tensor
 
-_weights_in_use = ForkLock()  # parameters stand for variables of one gradient at a time
+_weights_in_use = ForkLock()  # parameters represent variables of one gradient at a time
 
 
 def _hold(weights: Sequence[Parameter], held: list[Any], variables: list[Any]) -> list[Any]:
-    """Makes each parameter stand for a variable, once; what gradients are asked by, in their order."""
+    """Makes each parameter represent a variable, once. Returns the handles for gradients, in the order of the
+    weights.
+    """
     asked = []
     for w in weights:
         if not isinstance(w, Parameter):
@@ -34,7 +36,7 @@ def _hold(weights: Sequence[Parameter], held: list[Any], variables: list[Any]) -
 
 
 def _release(held: list[Any], variables: list[Any]) -> None:
-    """Each parameter as before, but for those that the function gave other values."""
+    """Restores each parameter, except those to which the function gave other values."""
     for (w, before), (variable, _) in zip(held, variables, strict=False):
         if w._is(variable):
             w._assign(before)
@@ -62,8 +64,8 @@ def _differentiate(
     sens: Any = None,
     has_aux: bool = False,
 ) -> tuple[Any, list[Any], list[Any]]:
-    """What the function returns, the gradients by some arguments and those by the weights. Calls of the
-    gradients are recorded when those around are.
+    """Returns the function's result, its gradients by some arguments, and those by the weights. The calls of
+    the gradients are recorded if an outer recording is active.
     """
     seeds = () if sens is None else [_as_seed(s) for s in _flat_seeds(sens)]
     if not weights and not has_aux:
@@ -158,12 +160,12 @@ def _positions(grad_position: Any, count: int) -> list[int]:
 def _by_inputs(
     fn: Callable[..., Any], asked: list[int], several: bool, with_value: bool
 ) -> Callable[..., Any]:
-    """value_and_grad, or grad, without options: as few frames as there can be."""
+    """Implements value_and_grad or grad without options, with as few frames as possible."""
     differentiate, last = _core.differentiate, max(asked, default=-1)
 
     def run(*args: Any) -> Any:
         if last >= len(args):
-            _positions(tuple(asked), len(args))  # says which one
+            _positions(tuple(asked), len(args))  # raises the error that names the position
         out, found = differentiate(fn, args, asked, None, ())
         by_inputs = tuple(found) if several else found[0]
         return (out, by_inputs) if with_value else by_inputs
@@ -178,7 +180,7 @@ def value_and_grad(
     has_aux: bool = False,
     return_ids: bool = False,
 ) -> Callable[..., Any]:
-    """A function that returns what `fn` returns, and its gradients."""
+    """Returns a function that returns the result of `fn` and its gradients."""
     if grad_position is None and weights is None:
         raise ValueError("`grad_position` and `weight` can not be None at the same time.")
     asked = [] if grad_position is None else _positions(grad_position, 1 << 30)
@@ -209,7 +211,7 @@ def grad(
     has_aux: bool = False,
     return_ids: bool = False,
 ) -> Callable[..., Any]:
-    """A function that returns gradients of `fn`, and with `has_aux` its outputs but the first."""
+    """Returns a function that returns gradients of `fn`, and with `has_aux` its outputs except the first."""
     if grad_position is not None and weights is None and not has_aux and not return_ids:
         asked = _positions(grad_position, 1 << 30)
         return _by_inputs(fn, asked, isinstance(grad_position, tuple), with_value=False)
@@ -225,7 +227,7 @@ def grad(
 
 
 def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
-    """(outputs, function of their gradients); the function gives gradients by all inputs."""
+    """Returns (outputs, function of their gradients); the function returns gradients by all inputs."""
     if weights is not None:
         raise ValueError("vjp by weights is not available here: use value_and_grad")
     given, variables = [], []

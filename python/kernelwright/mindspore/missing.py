@@ -1,4 +1,4 @@
-"""What a program asks for and the layer does not have: an error that lists what exists nearby."""
+"""Errors for names that a program uses and the layer lacks; they list similar names that exist."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def text_of(module: str, name: str, names: Mapping[str, Any]) -> str:
-    """What is said of a name that a module does not have."""
+    """Returns the message about a name that a module does not have."""
     text = f"{module}.{name} is not part of kernelwright's MindSpore layer"
     public = [n for n in names if not n.startswith("_")]
     near = difflib.get_close_matches(name, public, 3, 0.6)
@@ -21,12 +21,12 @@ def text_of(module: str, name: str, names: Mapping[str, Any]) -> str:
 
 
 def missing(module: str, name: str, names: Mapping[str, Any]) -> Exception:
-    """The error for an attribute of a module that is not there, which its `__getattr__` raises.
+    """Returns the error for a missing attribute of a module, which the module's `__getattr__` raises.
 
     It is an ImportError in `from module import name`, whose own words would hide the text.
     """
     if name.startswith("__"):
-        return AttributeError(name)  # which Python itself asks for
+        return AttributeError(name)  # Python itself reads this attribute
     frame = sys._getframe(2)
     is_import = frame.f_code.co_code[frame.f_lasti] == dis.opmap["IMPORT_FROM"]
     return (ImportError if is_import else AttributeError)(text_of(module, name, names))

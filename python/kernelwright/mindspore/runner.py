@@ -20,7 +20,7 @@ _STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stand_in")
 
 
 def _text(name: str) -> str:
-    """What is said of a module that is not there; with the names that are, where its package is ours."""
+    """Returns the message about a missing module, with the names that exist if its package is ours."""
     outer, _, last = name.rpartition(".")
     found = sys.modules.get(f"kernelwright.{outer}")
     names = vars(found) if found else {}
@@ -51,16 +51,16 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             raise ModuleNotFoundError(_text(spec.name), name=spec.name) from None
 
     def exec_module(self, module: ModuleType) -> None:
-        """The module was executed under its own name."""
+        """Does nothing: the module was executed under its own name."""
 
 
 def install() -> None:
-    """Makes `mindspore` mean our layer in this process, and in those that get its sys.path."""
+    """Makes `mindspore` mean our layer in this process, and in processes that get its sys.path."""
     for name in [n for n in sys.modules if n == "mindspore" or n.startswith("mindspore.")]:
         del sys.modules[name]
     sys.meta_path.insert(0, _Finder())
     layer = sys.modules["mindspore"] = importlib.import_module("kernelwright.mindspore")
-    layer.__name__ = "mindspore"  # as Python's own messages tell it
+    layer.__name__ = "mindspore"  # the name in Python's own messages
     if _STAND_IN not in sys.path:
         sys.path.insert(1, _STAND_IN)
 
@@ -68,11 +68,11 @@ def install() -> None:
 def _print_error(
     script: str, kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """As Python does, from the program's own first line on."""
+    """Prints an error as Python does, from the program's own first line on."""
     own = trace
     while own and own.tb_frame.f_code.co_filename != script:
         own = own.tb_next
-    if own is None and not isinstance(error, SyntaxError):  # that of the program has no frame in it
+    if own is None and not isinstance(error, SyntaxError):  # a SyntaxError of the program has no frame in it
         own = trace
     sys.__excepthook__(kind, error.with_traceback(own), own)
 
@@ -83,7 +83,7 @@ def run_program(script: str, arguments: Sequence[str]) -> int:
         print(f"kw run: no such file: {script}", file=sys.stderr)
         return 2
     sys.argv = [script, *arguments]
-    if not getattr(sys.flags, "safe_path", False):  # else Python has put no folder of a program there
+    if not getattr(sys.flags, "safe_path", False):  # otherwise Python has put no program folder there
         sys.path[0] = os.path.dirname(os.path.realpath(script))
     install()
     if sys.excepthook is sys.__excepthook__:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """The function itself; options are accepted."""
+    """Returns the function itself; options are accepted."""
     return fn if fn is not None else lambda function: function
 
 

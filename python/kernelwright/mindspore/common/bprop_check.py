@@ -1,5 +1,5 @@
-"""What a bprop returns, in MindSpore's words where it is wrong: how many gradients there are is always looked
-at, and with the context's `check_bprop` their kinds, shapes and types too. Computes no gradient.
+"""Checks the result of a bprop and reports errors in MindSpore's words. The number of gradients is always
+checked; with the context's `check_bprop` also their kinds, shapes and types. Computes no gradient.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from typing import Any
 from ... import _core
 from .. import context
 
-asked = context._options.get  # of "check_bprop"
+asked = context._options.get  # called with "check_bprop"
 
 
 def gradients(found: Any, inputs: Sequence[Any], net: str, custom: str = "") -> Sequence[Any]:
-    """The gradients, one for each input; a tensor alone stands for a tuple of one.
+    """Returns the gradients, one per input; a single tensor counts as a tuple of one.
 
-    `net` is the cell's class, "" for an operator, which `custom` describes. TypeError for another count. With
-    `check_bprop`: TypeError where the gradient of a tensor is something else than a tensor or None, or of
-    another dtype, ValueError where it has another shape.
+    `net` is the cell's class, or "" for an operator, which `custom` describes. Raises TypeError for a wrong
+    count. With `check_bprop`: raises TypeError if the gradient of a tensor is neither a tensor nor None, or
+    has another dtype, and ValueError if it has another shape.
     """
     words = f"For user defined method 'bprop' of net '{net}', the "
     if isinstance(found, _core.Tensor) and len(inputs) == 1:

@@ -40,7 +40,9 @@ class Type:
 
 
 class TensorType:
-    """What infer functions get: `mindspore.tensor[float32]`, which compares equal to its elements' type."""
+    """The argument of infer functions: `mindspore.tensor[float32]`, which compares equal to its elements'
+    type.
+    """
 
     def __init__(self, element: Type) -> None:
         self.element = element
@@ -71,7 +73,7 @@ class TensorType:
 
 
 class Scalar:
-    """The type of an argument that is no tensor: Int, Float, Bool, String."""
+    """The type of an argument that is not a tensor: Int, Float, Bool, String."""
 
     def __init__(self, shown: str) -> None:
         self._shown = shown
@@ -121,7 +123,7 @@ def _by_name(name: str) -> Type:
 
 
 def of_numpy(dtype: Any) -> Type:
-    """The type for a dtype of NumPy; TypeError for those that tensors do not have."""
+    """Returns the type for a NumPy dtype; raises TypeError for dtypes that tensors do not have."""
     name = np.dtype(dtype).name
     if name not in _names:
         raise TypeError(f"tensors have no elements of the type {name}")
@@ -129,7 +131,7 @@ def of_numpy(dtype: Any) -> Type:
 
 
 def name_shown(name: str) -> str:
-    """A dtype's name as MindSpore shows it, also of those that tensors do not have."""
+    """Returns a dtype's name as MindSpore shows it, also for dtypes that tensors do not have."""
     return repr(_names[name]) if name in _names else name.capitalize()
 
 
@@ -138,7 +140,7 @@ def tensor_type(dtype: Any) -> TensorType:
 
 
 def scalar_type(value: Any) -> Any:
-    """What an infer function gets for an argument that is no tensor."""
+    """Returns the type that an infer function gets for an argument that is not a tensor."""
     return _scalars.get(type(value))
 
 
@@ -159,8 +161,8 @@ def pytype_to_dtype(obj: Any) -> Type:
 
 
 def promoted(a: Type, b: Type) -> Type:
-    """The type of the result of two tensors by MindSpore's rule: floats over integers, the wider over the
-    narrower, a signed type that holds both for signed and unsigned ones.
+    """Returns the type of the result of two tensors by MindSpore's rule: floats over integers, the wider over
+    the narrower, and a signed type that holds both for signed and unsigned ones.
     """
     if a is b or b is bool_:
         return a

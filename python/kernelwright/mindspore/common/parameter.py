@@ -1,4 +1,4 @@
-"""`mindspore.Parameter`: a tensor that a Cell owns and that gradients are asked by."""
+"""`mindspore.Parameter`: a tensor that a Cell owns and by which gradients are requested."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Parameter(Tensor):
         return f"Parameter (name={self.name}, {kind})"
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Any:
-        """Makes this parameter hold other data; ValueError for a shape that is not its own."""
+        """Gives this parameter other data; raises ValueError if the shape differs."""
         given = data if isinstance(data, Tensor) else Tensor(data)
         if given.shape != self.shape and not slice_shape:
             raise ValueError(
@@ -43,7 +43,7 @@ class Parameter(Tensor):
 
 
 class ParameterTuple(tuple[Any, ...]):
-    """Parameters, in the order in which gradients come back."""
+    """Parameters, in the order in which their gradients are returned."""
 
     def __new__(cls, parameters: Any) -> ParameterTuple:
         given = tuple(parameters)

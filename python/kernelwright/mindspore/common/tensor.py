@@ -14,7 +14,7 @@ from . import dtype as mstype
 
 
 def _from_data(data: Any, dtype: Any) -> np.ndarray[Any, Any]:
-    """What MindSpore makes of data without a type: float32 of Python's floats, int64 of its integers."""
+    """Converts data without a type as MindSpore does: Python floats become float32, Python ints int64."""
     if isinstance(data, _core.Tensor):
         data = data.numpy()
     array = np.asarray(data)
@@ -31,7 +31,7 @@ def _from_data(data: Any, dtype: Any) -> np.ndarray[Any, Any]:
 
 
 def operands(x: Any, y: Any) -> tuple[Any, Any]:
-    """Two operands in the type that MindSpore computes with; numbers stay numbers where they fit."""
+    """Converts two operands to the type that MindSpore computes with; numbers stay numbers if they fit."""
     x_type, y_type = (t.dtype if isinstance(t, Tensor) else None for t in (x, y))
     if x_type is None and y_type is None:
         return Tensor(x), y
@@ -50,7 +50,7 @@ def operands(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def binary(name: str) -> Callable[[Any, Any], Any]:
-    """A function of two operands by MindSpore's rule of types."""
+    """Returns a function of two operands by MindSpore's rule of types."""
 
     def function(input: Any, other: Any) -> Any:
         a, b = operands(input, other)
@@ -67,7 +67,7 @@ def binary(name: str) -> Callable[[Any, Any], Any]:
 
 
 def _product_of_vectors(a: Any, b: Any) -> Any:
-    """A product of which an operand has one dimension, which the result then has not."""
+    """Computes a product with an operand of one dimension, which the result then lacks."""
     found = operator("matmul")(a.reshape(1, -1) if a.ndim == 1 else a, b.reshape(-1, 1) if b.ndim == 1 else b)
     outer = found.shape[:-2]
     rows, columns = ([] if t.ndim == 1 else [e] for t, e in ((a, found.shape[-2]), (b, found.shape[-1])))
@@ -118,14 +118,14 @@ class Tensor(_Tensor):
         return self.itemsize * self.size
 
     def asnumpy(self) -> np.ndarray[Any, Any]:
-        """An array over the tensor's memory."""
+        """Returns an array over the tensor's memory."""
         return self.numpy()  # type: ignore[no-any-return]
 
     @classmethod
     def from_numpy(cls, array: np.ndarray[Any, Any]) -> Any:
-        """A tensor over the memory of an array."""
+        """Returns a tensor over the memory of an array."""
         made = cls._from_array(array)
-        made._show()  # whoever has the array may write it, and gradients look for that
+        made._show()  # whoever has the array may write it, so gradients check for writes
         return made
 
     def __str__(self) -> str:
@@ -178,14 +178,14 @@ class Tensor(_Tensor):
         return operator("abs")(self)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Writes in place; RuntimeError for a tensor that gradients go through."""
+        """Writes in place; raises RuntimeError for a tensor that gradients pass through."""
         if self._is_tracked:
             raise RuntimeError("a tensor that gradients go through cannot be written by index")
         self._note_write()
         self.numpy()[index] = value.numpy() if isinstance(value, _core.Tensor) else value
 
     def assign_value(self, value: Any) -> Any:
-        """Makes this tensor hold what another one holds."""
+        """Copies the value of another tensor to this one."""
         self._assign(Tensor(value, self.dtype))
         return self
 
@@ -211,6 +211,6 @@ _core.add_result_class(Tensor)
 
 
 def tensor(input_data: Any, dtype: Any = None) -> Tensor:
-    """A tensor of the data."""
+    """Returns a tensor of the data."""
     made: Tensor = Tensor(input_data, dtype)
     return made

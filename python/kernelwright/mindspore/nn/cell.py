@@ -12,11 +12,11 @@ from ..common.bprop_check import gradients
 from ..common.parameter import Parameter
 from ..common.tensor import Tensor
 
-_TENSOR = object()  # stands for a tensor in what is left of the inputs of a call
+_TENSOR = object()  # marks a tensor in the structure of the inputs of a call
 
 
 def _take_apart(value: Any, tensors: list[Any]) -> Any:
-    """The tensors in tuples and lists, to the list; and what is left."""
+    """Moves the tensors in tuples and lists to `tensors`; returns the remaining structure."""
     if isinstance(value, _core.Tensor):
         tensors.append(value)
         return _TENSOR
@@ -26,7 +26,7 @@ def _take_apart(value: Any, tensors: list[Any]) -> Any:
 
 
 def _put_together(form: Any, tensors: list[Any]) -> Any:
-    """What was taken apart, with other tensors, which are taken from the list."""
+    """Restores a structure with other tensors, which are taken from the list."""
     if form is _TENSOR:
         return tensors.pop(0)
     if isinstance(form, (tuple, list)):
@@ -35,7 +35,7 @@ def _put_together(form: Any, tensors: list[Any]) -> Any:
 
 
 def _select(form: Any, values: Any) -> list[Any]:
-    """Of values in the form of the inputs those that stand where tensors were."""
+    """Returns the values at the places where the structure of the inputs has tensors."""
     if form is _TENSOR:
         return [values]
     if not isinstance(form, (tuple, list)):
@@ -46,9 +46,9 @@ def _select(form: Any, values: Any) -> list[Any]:
 
 
 class Cell:
-    """Subclasses define `construct`; cells and parameters that are assigned to attributes are theirs.
+    """Subclasses define `construct`. A cell owns the cells and parameters assigned to its attributes.
 
-    A subclass may define `bprop(inputs…, out, dout)`, which then gives its gradients.
+    A subclass may define `bprop(inputs…, out, dout)`, which then computes its gradients.
     """
 
     _cells: dict[str, Cell]
@@ -99,7 +99,9 @@ class Cell:
         return self._with_own_bprop((*bound.args, *bound.kwargs.values()))
 
     def _with_own_bprop(self, inputs: tuple[Any, ...]) -> Any:
-        """One recorded call whose gradient is the method `bprop`; what is no tensor passes through."""
+        """Runs as one recorded call whose gradient is the method `bprop`; objects that are not tensors pass
+        through.
+        """
         name = type(self).__name__
         for p in self.get_parameters():
             if p._is_tracked:
@@ -162,7 +164,7 @@ class Cell:
             yield from cell.parameters_and_names(f"{name_prefix}.{name}" if name_prefix else name)
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
-        """Names each parameter by its place in this cell, behind a prefix."""
+        """Names each parameter by its place in this cell, after a prefix."""
         for name, p in self.parameters_and_names(expand=recurse):
             p.name = prefix + name
 
@@ -191,7 +193,7 @@ class Cell:
         return self
 
     def set_inputs(self, *inputs: Any, **keywords: Any) -> None:
-        """Shapes are taken as they come; accepted for programs that declare them."""
+        """Does nothing, because shapes need no declaration; accepted for programs that declare them."""
 
     def to_float(self, dst_type: Any) -> Cell:
         return self

@@ -85,7 +85,7 @@ class SequentialCell(Cell):
 
 
 class CellList(SequentialCell):
-    """Cells in a list; calling them is the owner's business."""
+    """Cells in a list; the owner calls them."""
 
     def construct(self, *inputs: Any) -> Any:
         raise NotImplementedError("a CellList is called cell by cell")
@@ -107,7 +107,7 @@ GELU = _activation("GELU", "gelu")
 
 
 class Flatten(Cell):
-    """All dimensions but the first as one."""
+    """Merges all dimensions but the first into one."""
 
     def construct(self, x: Any) -> Any:
         return x.reshape(x.shape[0], -1)
@@ -123,7 +123,7 @@ def _reduced(loss: Any, reduction: str) -> Any:
 
 
 class MSELoss(Cell):
-    """Squares of differences."""
+    """The squared differences, reduced."""
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()

@@ -1,4 +1,6 @@
-"""Libraries in C and C++ as bodies of custom operators (aot): found, compiled if they are sources, called."""
+"""C and C++ libraries as bodies of custom operators (aot): finds them, compiles them if they are sources, and
+calls them.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,13 @@ _timeout = 300.0  # seconds for one run of the compiler
 
 
 def _compiler() -> list[str]:
-    """The words of CXX, as `ccache g++`, with the first one found; a path may have spaces."""
+    """Returns the words of CXX, as `ccache g++`, with the path of the first one found; a path may have
+    spaces.
+    """
     value = os.environ.get("CXX", "") or "g++"
     words = [value]
     if shutil.which(value) is None:
-        with contextlib.suppress(ValueError):  # of quotes that do not end
+        with contextlib.suppress(ValueError):  # unbalanced quotes
             words = shlex.split(value) or ["g++"]
     found = shutil.which(words[0])
     if found is None:
@@ -45,15 +49,17 @@ def _compiler() -> list[str]:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process with all that it has started."""
+    """Ends a process and all processes that it has started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    with contextlib.suppress(subprocess.TimeoutExpired):  # what left the group may hold the pipes
+    with contextlib.suppress(subprocess.TimeoutExpired):  # a process that left the group may hold the pipes
         process.communicate(timeout=5)
 
 
 def _run(source: str, command: list[str], text: bytes = b"") -> bytes:
-    """What a compiler prints for a text. It runs in the source's folder, where it looks for headers."""
+    """Returns the output of a compiler for a text. Runs in the source's folder, where the compiler looks for
+    headers.
+    """
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -81,10 +87,10 @@ def _run(source: str, command: list[str], text: bytes = b"") -> bytes:
 
 
 def compile_source(source: str, text: bytes) -> bytes:
-    """The library for a C++ source with this text, the bytes of its file.
+    """Returns the library for a C++ source with this text, as the bytes of its file.
 
-    It is compiled once for what the preprocessor makes of it, which is what is compiled, and kept in the
-    cache with the kernels. Raises RuntimeError with the compiler's words.
+    Each preprocessed text is compiled once and kept in the cache with the kernels. Raises RuntimeError with
+    the compiler's message.
     """
     compiler = _compiler()
     includes = [f"-I{p}" for p in (*include_paths(), os.path.dirname(source))]
@@ -112,7 +118,9 @@ def compile_source(source: str, text: bytes) -> bytes:
 
 
 def _check_whole(path: str, data: bytes) -> None:
-    """RuntimeError for what is no library, or one that was cut short: loading it would end the process."""
+    """Raises RuntimeError for a file that is not a library or was truncated: loading it would end the
+    process.
+    """
     is_elf = len(data) >= 64 and data[:5] == b"\x7fELF\x02" and sys.byteorder == "little"
     if not is_elf:
         raise RuntimeError(
@@ -129,8 +137,8 @@ def _check_whole(path: str, data: bytes) -> None:
 
 
 def _read(path: str) -> tuple[bytes, str]:
-    """The bytes of a regular file, and where it lies, whatever links lead to it: told by the open file, so
-    that nothing can be changed in between. Raises OSError, and RuntimeError for what is no regular file.
+    """Returns the bytes of a regular file and its real path, whatever links lead to it. The open file gives
+    both, so that nothing can change in between. Raises OSError, and RuntimeError if it is not a regular file.
     """
     number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(number).st_mode):
@@ -145,12 +153,12 @@ def _read(path: str) -> tuple[bytes, str]:
 
 
 def _is_inside(path: str, folder: str) -> bool:
-    """Whether a file lies in a folder or is it, by whole names."""
+    """Returns whether a file is in a folder or is the folder, by whole path components."""
     return os.path.commonpath([path, folder]) == folder
 
 
 class AotBody:
-    """One function of a library. Raises what is wrong with its name here, with its file or symbol as well."""
+    """One function of a library. The constructor raises errors in its name, its file and its symbol."""
 
     def __init__(self, custom: Custom) -> None:
         self.custom = custom
@@ -169,12 +177,12 @@ class AotBody:
             )
 
     def _kernel_of(self, args: Sequence[Any]) -> Any:
-        """The kernel for a call, of which optional inputs that are left out are no attributes."""
+        """Returns the kernel for a call. Omitted optional inputs are not attributes."""
         absent = self.custom._absent(args)
         return self._kernel(values_in([x for i, x in enumerate(args) if i not in absent]))
 
     def _kernel(self, passed: Sequence[Any]) -> Any:
-        """The kernel for the values of the attributes that a call passes, and those that were added."""
+        """Returns the kernel for the attribute values that a call passes, plus the added ones."""
         custom = self.custom
         added = {k: v for k, v in custom.attrs.items() if k not in custom.own_attrs}
         attrs = {
@@ -191,17 +199,17 @@ class AotBody:
     def _parts(self, func: str) -> tuple[str, str]:
         path, colon, name = func.rpartition(":")
         if not colon or not path or not name or ":" in path:
-            # also where 'out_shape' is a function, unlike MindSpore: it is told before anything runs
+            # also if 'out_shape' is a function, unlike MindSpore, which reports it only at the run
             raise TypeError(
                 f"{self.custom.prefix}, 'func' should be like 'file_name:func_name', but got {func}"
             )
         if path.isidentifier() and not os.path.exists(path):
-            path = os.environ.get(path, path)  # of operators that are then given the attribute path_from_env
+            path = os.environ.get(path, path)  # operators with the attribute path_from_env
         return os.path.abspath(path), name
 
     def _library(self, path: str) -> tuple[bytes, str]:
-        """The bytes of the library, and its name in messages. Without bytes it is the file that is loaded:
-        where there is none, of which the loader tells, and where it looks for others beside itself.
+        """Returns the bytes of the library, and its name in messages. Without bytes the file itself is
+        loaded: if it is missing, so that the loader reports it, or if it needs libraries next to it.
         """
         data = None
         try:
@@ -225,7 +233,7 @@ class AotBody:
         return (b"", real) if b"$ORIGIN" in data else (data, path)
 
     def _check_place(self, real: str) -> None:
-        """TypeError for a file outside of the folder that MS_CUSTOM_AOT_WHITE_LIST names."""
+        """Raises TypeError for a file outside of the folder in MS_CUSTOM_AOT_WHITE_LIST."""
         white = os.environ.get("MS_CUSTOM_AOT_WHITE_LIST", "")
         if white and not _is_inside(real, os.path.realpath(white)):
             raise TypeError(
@@ -233,7 +241,7 @@ class AotBody:
             )
 
     def types(self, args: Sequence[Any], shapes: Any, dtypes: Any, count: int) -> tuple[Any, Any]:
-        """Shapes and dtypes of the outputs of a call, the library's own where none are declared."""
+        """Returns shapes and dtypes of the outputs of a call; the library's own if none are declared."""
         inputs, kernel = tensors_in(args), self._kernel_of(args)
         given = [
             Tensor._from_array(np.empty(t.shape, t.numpy_dtype)) if isinstance(t, TensorSpec) else t

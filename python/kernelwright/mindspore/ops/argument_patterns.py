@@ -1,5 +1,5 @@
-"""Arguments of a custom operator's call: which are tensors, tuples of them, or attributes, and what infer
-functions get to see of each.
+"""Arguments of a call of a custom operator: which are tensors, tuples of tensors, or attributes, and what
+infer functions get for each.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..common.tensor import Tensor
 
 
 class TensorSpec:
-    """The shape and dtype of a tensor, where inference has no tensor."""
+    """The shape and dtype of a tensor, for inference without a tensor."""
 
     def __init__(self, told: tuple[str, tuple[int, ...]]) -> None:
         self.numpy_dtype, self.shape = told
@@ -56,19 +56,19 @@ def tensors_in(args: Sequence[Any]) -> list[Any]:
 
 
 def values_in(args: Sequence[Any]) -> list[Any]:
-    """The arguments that are neither tensors nor tuples of them."""
+    """Returns the arguments that are neither tensors nor tuples of tensors."""
     return [x for x in args if not _is_tensor(x) and not tensors_in([x])]
 
 
 def as_tensors(x: Any) -> Any:
-    """Arrays as tensors over them, also in tuples."""
+    """Returns arrays as tensors over their memory, also in tuples."""
     if isinstance(x, tuple):
         return tuple(map(as_tensors, x))
     return Tensor._from_array(x) if isinstance(x, np.ndarray) else x
 
 
 def shape_of(x: Any) -> Any:
-    """As infer functions get it: a list of extents; [] for what is no tensor; None for None."""
+    """Returns a shape as infer functions get it: a list of extents; [] for other objects; None for None."""
     if _is_tensor(x):
         return list(x.shape)
     if isinstance(x, (tuple, list)):
@@ -85,7 +85,7 @@ def type_of(x: Any) -> Any:
 
 
 def ordered(pattern: Any, args: Sequence[Any]) -> Sequence[Any]:
-    """Inputs first, then attributes, as operators of the registry take them."""
+    """Returns inputs first, then attributes, as operators of the registry take them."""
     if "attribute" not in pattern:
         return args
     inputs = [x for form, x in zip(pattern, args, strict=True) if form != "attribute"]
@@ -93,11 +93,11 @@ def ordered(pattern: Any, args: Sequence[Any]) -> Sequence[Any]:
 
 
 def places(inputs: list[int], attributes: list[int]) -> list[int]:
-    """Of each argument of the call its place among inputs and attributes."""
+    """Returns, for each argument of the call, its index among inputs and attributes."""
     order = inputs + attributes
     return [order.index(i) for i in range(len(order))]
 
 
 def name_part(text: str) -> str:
-    """A name for the registry: letters, digits and underscores, of bounded length."""
+    """Returns a name for the registry: letters, digits and underscores, of bounded length."""
     return "".join(c if c.isalnum() and c.isascii() else "_" for c in text)[:48]

@@ -57,14 +57,14 @@ def unsupported(message: str, help_text: str) -> Exception:
 
 
 def _kind_of(func: Any) -> str:
-    """What is meant when the type is left out."""
+    """Returns the type that is meant if it is omitted."""
     if isinstance(func, str):
         return "aot"
     return "hybrid" if getattr(func, "ms_kernel_flag", False) else "pyfunc"
 
 
 def _signature_of(func: Any) -> inspect.Signature | None:
-    """None for functions of C that tell none."""
+    """Returns the signature; None for C functions without one."""
     try:
         return inspect.signature(_plain(func))
     except ValueError:
@@ -72,12 +72,12 @@ def _signature_of(func: Any) -> inspect.Signature | None:
 
 
 def _plain(func: Any) -> Any:
-    """The function below decorators."""
+    """Returns the function below decorators."""
     return inspect.unwrap(func)
 
 
 def _bound_info(func: Any) -> Any:
-    """What a decorator bound to the function."""
+    """Returns the registration information that a decorator bound to the function."""
     return getattr(func, "reg_info", None) or getattr(_plain(func), "reg_info", None)
 
 
@@ -88,12 +88,12 @@ _making = ForkLock()
 class Custom(Primitive, _core.FastCallProxy):
     """`Custom(func, out_shape, out_dtype, func_type, bprop, reg_info)`; called with tensors and attributes.
 
-    `out_shape` and `out_dtype` are values or functions of the shapes (lists) and types of all arguments. What
-    is wrong with the description is raised here: ValueError and TypeError in MindSpore's words; what is wrong
-    with the arguments, by the call.
+    `out_shape` and `out_dtype` are values or functions of the shapes (lists) and types of all arguments. The
+    constructor raises ValueError and TypeError, in MindSpore's words, for errors in the description; the call
+    raises errors in the arguments.
     """
 
-    _is_copy = False  # its maker was warned when the first one was made
+    _is_copy = False  # the original was warned when it was made
 
     def __init__(
         self,
@@ -203,7 +203,7 @@ class Custom(Primitive, _core.FastCallProxy):
         code = getattr(plain, "__code__", None)
         path = os.path.realpath(getattr(code, "co_filename", ""))
         body = b"" if code is None else code.co_code + repr((code.co_names, code.co_varnames)).encode()
-        digest = hashlib.sha256((path + text).encode() + body).hexdigest()  # two lambdas may share a line
+        digest = hashlib.sha256((path + text).encode() + body).hexdigest()  # two lambdas may be on one line
         return f"Custom_{getattr(plain, '__name__', type(plain).__name__)}_{digest}"
 
     def _parts_of(self, reg_info: Any) -> list[Info]:
@@ -218,7 +218,7 @@ class Custom(Primitive, _core.FastCallProxy):
             ) from None
 
     def _register(self, target: str, info: Info) -> None:
-        """Takes what is told for the CPU, or for what is told first where nothing is told for it."""
+        """Uses the registration for the CPU; if there is none, the first one."""
         if target == "CPU" or not self.declared.is_for_cpu:
             self.declared = Declared.of(target, info)
 
@@ -239,7 +239,7 @@ class Custom(Primitive, _core.FastCallProxy):
         return str(found)
 
     def _make_body(self) -> Any:
-        """What the kind runs, from arrays to arrays."""
+        """Returns the body that runs for this type, from arrays to arrays."""
         if self.func_type == "aot":
             from .aot import AotBody
 
@@ -261,11 +261,11 @@ class Custom(Primitive, _core.FastCallProxy):
         return made
 
     def _weak(self) -> Any:
-        """For what the registry holds, which would keep this object alive."""
+        """Returns a weak reference for the registry, which would otherwise keep this object alive."""
         return weakref.proxy(self)
 
     def __deepcopy__(self, memo: Any) -> Custom:
-        """Another operator of the same description."""
+        """Makes another operator of the same description."""
         given = (self.func, self.out_shape, self.out_dtype, self.func_type, self.bprop, self._reg_info)
         made = type(self).__new__(type(self))
         made._is_copy = True
@@ -276,7 +276,7 @@ class Custom(Primitive, _core.FastCallProxy):
     # -- calls
 
     def _call(self, args: tuple[Any, ...]) -> Any:
-        """Every call but those of tensors alone, which the base class makes after the first of them."""
+        """Runs every call, except those of tensors only, which the base class runs after the first."""
         if self.declared.attr_names:
             args += tuple(self._left_out(len(args) - (self.declared.inputs or 0)))
         pattern = tuple(map(form_of, args))
@@ -293,20 +293,20 @@ class Custom(Primitive, _core.FastCallProxy):
             raise TypeError(self._no_row_text(pattern, args)) from None
 
     def _absent(self, args: Sequence[Any]) -> tuple[int, ...]:
-        """Where optional inputs are None."""
+        """Returns the positions at which optional inputs are None."""
         kinds = enumerate(zip(args, self.declared.input_kinds, strict=False))
         return tuple(i for i, (x, kind) in kinds if x is None and kind == "optional")
 
     def _with_fixed(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments of a kernel: inputs, then all attributes in the order of the registration, also those
-        that have their value from there.
+        """Returns the arguments of a kernel: inputs, then all attributes in the order of the registration,
+        also those whose value the registration fixes.
         """
         count = len(args) - len(self.declared.attr_names)
         passed = iter(args[count:])
         return args[:count] + tuple(next(passed) if v is None else v for _, v in self.declared.all_attrs)
 
     def _left_out(self, count: int) -> list[Any]:
-        """The defaults of attributes behind the first `count`, as far as there are any."""
+        """Returns the defaults of attributes after the first `count`, up to the first without one."""
         return list(itertools.takewhile(lambda d: d is not None, self.declared.defaults[max(count, 0) :]))
 
     def _no_row_text(self, pattern: Any, args: Sequence[Any]) -> str:
@@ -326,14 +326,16 @@ class Custom(Primitive, _core.FastCallProxy):
         )
 
     def _names_made(self, args: Sequence[Any]) -> list[str]:
-        """The dtypes of a kernel's results, which nobody declares; none where it refuses the arguments."""
+        """Returns the dtypes of a kernel's results, which are not declared; none if the kernel refuses the
+        arguments.
+        """
         try:
             return [t for t, _ in self._types_made(args)]
         except KernelError:
             return []
 
     def _types_made(self, args: Sequence[Any]) -> list[tuple[str, tuple[int, ...]]]:
-        """The dtypes and shapes of a kernel's results; it does not run."""
+        """Returns the dtypes and shapes of a kernel's results, without running it."""
         tensors = (_core.Tensor, TensorSpec)
         arrays = [np.empty(a.shape, a.numpy_dtype) if isinstance(a, tensors) else a for a in args]
         if self.declared.fixed_attrs:
@@ -342,8 +344,8 @@ class Custom(Primitive, _core.FastCallProxy):
         return made
 
     def declared_types(self, pattern: Any, args: Sequence[Any]) -> tuple[Any, Any, bool]:
-        """The shapes and dtypes that are declared for outputs of a call (None: they are not), and whether its
-        result is a tuple.
+        """Returns the shapes and dtypes that are declared for the outputs of a call (None: not declared), and
+        whether its result is a tuple.
         """
         shape, dtype = self.out_shape, self.out_dtype
         if self._is_silent():
@@ -355,7 +357,7 @@ class Custom(Primitive, _core.FastCallProxy):
             dtype = self._asked("out_dtype", self._dtype_function, map(type_of, args))
             self._check_dtype(dtype)
         if self.func_type == "pyfunc" and dtype == ():
-            dtype = mstype.int32  # as MindSpore, which has a placeholder there
+            dtype = mstype.int32  # as MindSpore does, which has a placeholder there
         several = isinstance(dtype, (tuple, list))
         if shape is None and dtype is None and self.func_type != "aot":
             return None, None, False
@@ -386,11 +388,11 @@ class Custom(Primitive, _core.FastCallProxy):
                 f"{self.prefix}: 'out_shape' holds {shape!r}, but must hold shapes of extents >= 0"
             )
         if not shape and self.func_type == "pyfunc":
-            return (1,)  # as MindSpore: one element, in one dimension
+            return (1,)  # as MindSpore does: one element, in one dimension
         return tuple(int(e) for e in shape)
 
     def _asked(self, what: str, function: Any, args: Any) -> Any:
-        """What a function of the shapes or types says; its errors name the operator."""
+        """Calls a function of the shapes or types; its errors name the operator."""
         args = tuple(args)
         try:
             return function(*args)
@@ -399,7 +401,7 @@ class Custom(Primitive, _core.FastCallProxy):
             raise RuntimeError(f"{self.prefix}: '{what}' raised {type(error).__name__}: {error}") from error
 
     def _check_count(self, count: int) -> None:
-        """TypeError when the operator's own function does not take so many arguments."""
+        """Raises TypeError if the operator's own function does not take `count` arguments."""
         if self.func_type not in ("hybrid", "akg", "pyfunc"):
             return
         signature = _signature_of(self.func)
@@ -411,15 +413,17 @@ class Custom(Primitive, _core.FastCallProxy):
             raise TypeError(f"{self.prefix}: {name}{signature} was called with {count} inputs") from None
 
     def _names_of(self, count: int) -> list[str]:
-        """Of the arguments: those of the function's parameters, where it has one for each."""
+        """Returns the names of the arguments: those of the function's parameters, if it has one for each."""
         numbered = [f"x{i}" for i in range(count)]
         signature = None if isinstance(self.func, str) else _signature_of(self.func)
         names = list(signature.parameters)[:count] if signature else []
-        others = {f"{letter}{i}" for letter in "ay" for i in range(count)}  # of attributes and results
+        others = {f"{letter}{i}" for letter in "ay" for i in range(count)}  # names of attributes and results
         return numbered if len(names) < count or others & {*names} else names
 
     def _make_operator(self, key: Any, pattern: Any, args: Sequence[Any]) -> Any:
-        """The operator for calls of this form: which arguments are tensors, tuples of them, or attributes."""
+        """Returns the operator for calls of this pattern: which arguments are tensors, tuples of tensors, or
+        attributes.
+        """
         absent = self._absent(args)
         if isinstance(self._body, _core.Kernel):
             self._check_scalars(pattern, args)
@@ -479,7 +483,7 @@ class Custom(Primitive, _core.FastCallProxy):
         return op
 
     def _check_counts(self, inputs: int, outputs: int) -> None:
-        """TypeError where the registration has rows for other numbers of inputs or outputs."""
+        """Raises TypeError if the registration has rows for other numbers of inputs or outputs."""
         if self.declared.rows and self.declared.inputs not in (None, inputs):
             raise TypeError(
                 f"{self.prefix}, the registration information declares {self.declared.inputs} inputs, but the"
@@ -492,11 +496,13 @@ class Custom(Primitive, _core.FastCallProxy):
             )
 
     def _rows_of(self, absent: Sequence[int]) -> list[list[str | None]]:
-        """The rows without the columns of inputs that a call leaves out."""
+        """Returns the rows without the columns of inputs that a call omits."""
         return [[t or None for i, t in enumerate(row) if i not in absent] for row in self.declared.rows]
 
     def _check_rows(self, pattern: Any, args: Sequence[Any], dtypes: Any) -> None:
-        """TypeError where no row fits a call with tuples of tensors, each of which has its input's type."""
+        """Raises TypeError if no row fits a call with tuples of tensors. Each tensor must have its input's
+        type.
+        """
         inputs = [tensors_in([x]) for x, form in zip(args, pattern, strict=True) if form != "attribute"]
         given = [{str(t.numpy_dtype) for t in tensors} for tensors in inputs]
         given += [{t.name} for t in dtypes or ()]
@@ -516,7 +522,7 @@ class Custom(Primitive, _core.FastCallProxy):
                 )
 
     def _is_declared(self) -> bool:
-        """Whether something is known of the outputs before the body runs."""
+        """Returns whether the outputs are known before the body runs."""
         return self.func_type == "aot" or not (self.out_shape is None and self.out_dtype is None)
 
     def _source(self) -> str:
@@ -537,7 +543,9 @@ class Custom(Primitive, _core.FastCallProxy):
         return [(t.name, s) for t, s in zip(dtypes, shapes, strict=True)]
 
     def _made(self, shapes: Any, dtypes: Any, args: Sequence[Any]) -> list[tuple[str, tuple[int, ...]]]:
-        """What the kernel returns, compared with what is declared of it, before it runs."""
+        """Returns the types of the kernel's results before it runs, after comparing them with the declared
+        ones.
+        """
         made = self._types_made(args)
         names = [t for t, _ in made] if dtypes is None else [t.name for t in dtypes]
         declared = list(zip(names, [s for _, s in made] if shapes is None else shapes, strict=False))
@@ -558,11 +566,13 @@ class Custom(Primitive, _core.FastCallProxy):
         return body if back == sorted(back) else lambda *given: body(*(given[k] for k in back))
 
     def _is_silent(self) -> bool:
-        """A Python function without outputs: the call returns a placeholder."""
+        """Returns whether it is a Python function without outputs, whose call returns a placeholder."""
         return self.func_type == "pyfunc" and self.out_shape == () and self.out_dtype == ()
 
     def _back(self, back: list[int], inputs: list[int], count: int) -> dict[str, Any]:
-        """The bprop, which gets inputs and attributes as the call has them, then outputs; and its check."""
+        """Returns the bprop and its check. The bprop gets inputs and attributes in the order of the call,
+        then outputs.
+        """
         bprop, prefix = self.bprop, self.prefix
         if bprop is None:
             return {}

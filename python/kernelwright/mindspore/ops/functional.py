@@ -26,13 +26,13 @@ bmm = matmul
 
 
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """Over one axis, several or all."""
+    """Sums over one axis, several or all."""
     found = reduce_sum(input, dim, keepdim)
     return found if dtype is None else found.astype(dtype)
 
 
 def max(input: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """(values, indices); of all elements when there is no axis, with the index 0."""
+    """Returns (values, indices); without an axis the maximum of all elements, with the index 0."""
     t = as_tensor(input)
     if axis is None:
         return t.max(), Tensor(np.int64(0))
@@ -80,7 +80,7 @@ cat = concat
 
 
 def split(tensor: Any, split_size_or_sections: Any, axis: int = 0) -> Any:
-    """Parts of one size, the last one of what is left, or parts of the sizes of a list."""
+    """Splits into parts of one size (the last may be smaller) or of the sizes in a list."""
     extent = tensor.shape[axis]
     if isinstance(split_size_or_sections, int):
         step = split_size_or_sections
@@ -109,7 +109,9 @@ def cast(input: Any, dtype: Any) -> Any:
 
 
 def layer_norm(input: Any, normalized_shape: Any, gamma: Any, beta: Any, eps: float = 1e-5) -> Any:
-    """Over as many axes from the last on as `normalized_shape` has extents; ValueError where these differ."""
+    """Normalizes over the last axes, as many as `normalized_shape` has extents; raises ValueError if these
+    differ.
+    """
     inner = tuple(as_list(normalized_shape))
     if not inner or tuple(input.shape[-len(inner) :]) != inner:
         raise ValueError(f"ops.layer_norm over {inner} of a tensor of the shape {input.shape}")
@@ -117,7 +119,7 @@ def layer_norm(input: Any, normalized_shape: Any, gamma: Any, beta: Any, eps: fl
 
 
 def gelu(input: Any, approximate: str = "none") -> Any:
-    """x times the normal distribution function, or (approximate="tanh") what tanh makes of it."""
+    """Returns x times the normal distribution function, or (approximate="tanh") its approximation by tanh."""
     x = as_tensor(input)
     if approximate not in ("none", "tanh"):
         raise ValueError(f"ops.gelu: approximate must be 'none' or 'tanh', but got '{approximate}'")
@@ -139,7 +141,7 @@ def select(condition: Any, input: Any, other: Any) -> Any:
 
 
 def one_hot(indices: Any, depth: int, on_value: Any = 1, off_value: Any = 0, axis: int = -1) -> Any:
-    """1 where the index is, times (on - off), plus off; along the last axis."""
+    """Returns 1 at the index, times (on - off), plus off; along the last axis."""
     if axis != -1:
         raise ValueError("ops.one_hot here takes axis=-1")
     return operator("one_hot")(as_tensor(indices), depth) * (on_value - off_value) + off_value
@@ -149,7 +151,7 @@ where = select
 
 
 def tensor_scatter_add(input_x: Any, indices: Any, updates: Any) -> Any:
-    """`input_x` with updates added where the last axis of `indices` tells the first coordinates."""
+    """Returns `input_x` with updates added at the first coordinates that the last axis of `indices` gives."""
     x, at = as_tensor(input_x), np.asarray(as_tensor(indices).numpy())
     depth = at.shape[-1] if at.ndim else 0
     if not 1 <= depth <= len(x.shape) or at.dtype.kind not in "iu":
@@ -167,7 +169,7 @@ def tensor_scatter_add(input_x: Any, indices: Any, updates: Any) -> Any:
 
 
 def scatter_add(input_x: Any, indices: Any, updates: Any) -> Any:
-    """Adds updates to the rows of a Parameter that `indices` tell, in place, and returns it."""
+    """Adds updates to the rows of a Parameter that `indices` selects, in place, and returns the Parameter."""
     input_x.set_data(operator("scatter_add")(input_x, as_tensor(indices), as_tensor(updates), 0))
     return input_x
 
@@ -180,7 +182,7 @@ def expand_dims(input_x: Any, axis: int) -> Any:
 
 
 def squeeze(input: Any, axis: Any = None) -> Any:
-    """Without the given dimensions of extent 1; without all of them when none is given."""
+    """Removes the given dimensions of extent 1, or all of them if none is given."""
     t = as_tensor(input)
     listed = range(len(t.shape)) if axis is None else [axis] if isinstance(axis, int) else axis
     gone = {a % max(len(t.shape), 1) for a in listed}
@@ -195,7 +197,7 @@ def stack(tensors: Any, axis: int = 0) -> Any:
 
 
 def stop_gradient(value: Any) -> Any:
-    """A copy that gradients do not go through."""
+    """Returns a copy that gradients do not pass through."""
     return Tensor(value)
 
 

@@ -1,6 +1,6 @@
-"""What MindSpore's checker of `@kernel` functions says, for what the kernel language refuses too.
+"""Raises the errors of MindSpore's checker of `@kernel` functions for what the kernel language also refuses.
 
-It reads the syntax tree alone; what the language takes although MindSpore's checker did not is left alone.
+Reads only the syntax tree. Accepts constructs that the language has and MindSpore's checker refused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _site = "For the full support list, please refer to 'Hybrid DSL' at https://www.
 
 
 class _Checker(ast.NodeVisitor):
-    """One function; raises at the first thing that is wrong, as MindSpore does."""
+    """Checks one function; raises the first error, as MindSpore does."""
 
     def __init__(self, function: Any, tree: ast.FunctionDef, indent: int) -> None:
         self.function, self.name, self.tree, self.indent = function, tree.name, tree, indent
@@ -36,9 +36,9 @@ class _Checker(ast.NodeVisitor):
         self.tensors: dict[str, str] = dict.fromkeys(self.inputs, "input")
         self.scalars: set[str] = set()
         self.loops: list[str] = []
-        self.headers: list[ast.expr] = []  # what loops run over
+        self.headers: list[ast.expr] = []  # iterables of loops
         self.past_loops: set[str] = set()
-        self.past_scopes: set[str] = set()  # what only bodies of loops over extents assign, behind them
+        self.past_scopes: set[str] = set()  # names that only bodies of ended loops over extents assign
         self.returned: set[str] = set()
         self.assigned = {
             n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
@@ -83,7 +83,7 @@ class _Checker(ast.NodeVisitor):
     visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_comprehension_of
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Left to the language, which has no functions in kernels."""
+        """Does nothing: the language refuses functions in kernels."""
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load) and node.id in self.past_scopes:
@@ -245,8 +245,8 @@ class _Checker(ast.NodeVisitor):
 
 
 def check(function: Callable[..., Any]) -> None:
-    """Raises what is wrong with a `@kernel` function: MindSpore's exception and words, then the place; and
-    the kernel language's own error for the rest.
+    """Raises the errors of a `@kernel` function: MindSpore's exception and words, then the location. Other
+    errors are the kernel language's own.
     """
     try:
         kw_kernel(with_akg_words(function)).check()
@@ -264,5 +264,5 @@ def check(function: Callable[..., Any]) -> None:
 def _check_tree(function: Any) -> None:
     text = read(function, function.__code__)
     tree = ast.parse(textwrap.dedent(text)).body[0]
-    if isinstance(tree, ast.FunctionDef):  # a lambda is left to the language
+    if isinstance(tree, ast.FunctionDef):  # the language handles lambdas
         _Checker(function, tree, len(text) - len(text.lstrip(" \t"))).run()

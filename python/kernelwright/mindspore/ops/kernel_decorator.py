@@ -1,4 +1,4 @@
-"""`@kernel`: a function in the hybrid DSL. Called, it runs under CPython over arrays."""
+"""`@kernel`: a function in the hybrid DSL. A call runs it under CPython over arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...kernel import kernel as kw_kernel
 
 
 def kernel(fn: Callable[..., Any] | None = None, reg_info: Any = None, compile_attrs: Any = None) -> Any:
-    """Marks a function for `ops.Custom(f, func_type="hybrid")`. TypeError for options of other types."""
+    """Marks a function for `ops.Custom(f, func_type="hybrid")`. Raises TypeError for wrong options."""
     if compile_attrs is not None and not isinstance(compile_attrs, dict):
         raise TypeError(
             f"The input 'compile_attrs' of @kernel must be a dict, but get a {type(compile_attrs)}"
@@ -43,7 +43,7 @@ def kernel(fn: Callable[..., Any] | None = None, reg_info: Any = None, compile_a
 
 
 def _deprecated(name: str) -> Callable[..., Any]:
-    """`kernel` under a name of earlier versions; each use of it warns."""
+    """Returns `kernel` under a name of earlier versions; each use of it warns."""
 
     @functools.wraps(kernel)
     def alias(*args: Any, **options: Any) -> Any:

@@ -12,7 +12,7 @@ from .primitive import as_tensor
 
 
 def check_options(name: str, reduction: str, label_smoothing: float) -> None:
-    """ValueError for other reductions, and for a smoothing."""
+    """Raises ValueError for other reductions, and for a smoothing."""
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{name}: reduction must be 'mean', 'sum' or 'none', but got {reduction!r}")
     if label_smoothing:
@@ -27,9 +27,9 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
-    """Of logits (n, classes) and labels (n), or probabilities (n, classes). `weight` has a factor per class;
-    rows whose label is `ignore_index` count for nothing. ValueError for other shapes and for a smoothing,
-    IndexError for labels that are no class.
+    """Computes the loss of logits (n, classes) and labels (n), or probabilities (n, classes). `weight` has a
+    factor per class. Rows whose label is `ignore_index` are ignored. Raises ValueError for other shapes and
+    for a smoothing, and IndexError for labels that are not classes.
     """
     check_options("ops.cross_entropy", reduction, label_smoothing)
     x, labels = as_tensor(input), as_tensor(target)
@@ -56,7 +56,7 @@ def _of_probabilities(x: Any, target: Any, by_class: Any, reduction: str) -> Any
 
 
 def _of_labels(x: Any, labels: Any, by_class: Any, ignore_index: int, reduction: str) -> Any:
-    """The mean is that of the weights."""
+    """Computes the loss by labels; the mean is weighted."""
     at, (count, classes) = np.asarray(labels.numpy()), x.shape
     rows = np.flatnonzero(at != ignore_index)
     if by_class is None and len(rows) == count:
@@ -66,7 +66,7 @@ def _of_labels(x: Any, labels: Any, by_class: Any, ignore_index: int, reduction:
         raise IndexError(
             f"ops.cross_entropy: the label {at[wrong[0]]} of row {wrong[0]} is none of {classes} classes"
         )
-    # rows that do not count are left out before anything is computed of them
+    # ignored rows are removed before any computation on them
     logs = operator("log_softmax")(x if len(rows) == count else x[rows], 1)
     picked = logs.reshape(-1)[np.arange(len(rows)) * classes + at[rows]]
     weights = Tensor(np.ones(len(rows), x.numpy_dtype)) if by_class is None else by_class[at[rows]]

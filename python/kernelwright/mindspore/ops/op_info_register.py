@@ -1,4 +1,4 @@
-"""`mindspore.ops.op_info_register`: where older programs import the registration from."""
+"""`mindspore.ops.op_info_register`: the module from which older programs import the registration."""
 
 from .reg_info import (
     AiCPURegOp,

@@ -1,4 +1,4 @@
-"""`ops.Mul()` and its like: operators as objects, and the functions that they stand for."""
+"""`ops.Mul()` and similar: operators as objects, and the functions that they call."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Primitive:
         return self.add_prim_attr("primitive_target", device_target)
 
     def shard(self, *strategies: Any) -> Primitive:
-        """Programs are not spread over devices: accepted, and nothing changes."""
+        """Does nothing: programs are not distributed over devices."""
         return self
 
     def set_stage(self, stage: int) -> Primitive:
@@ -50,7 +50,9 @@ def as_tensor(x: Any) -> Any:
 
 
 def unary(name: str) -> Callable[[Any], Any]:
-    """A function of one tensor; of integers functions over the reals make float32, as in MindSpore."""
+    """Returns a function of one tensor. Functions over the reals convert integers to float32, as in
+    MindSpore.
+    """
     over_reals = name not in {"neg", "abs", "sign", "relu", "floor", "identity", "ones_like", "zeros_like"}
 
     def function(input: Any) -> Any:
@@ -73,7 +75,7 @@ def reduction(name: str) -> Callable[..., Any]:
 
 
 def primitive(name: str, function: Callable[..., Any], count: int) -> type[Primitive]:
-    """A class whose instances call a function with `count` tensors."""
+    """Returns a class whose instances call a function with `count` tensors."""
 
     def call(self: Primitive, *inputs: Any) -> Any:
         if len(inputs) != count:
@@ -155,7 +157,7 @@ classes["TensorAdd"] = primitive("TensorAdd", functions["add"], 2)
 
 
 def matmul(input: Any, other: Any) -> Any:
-    """The matrix product of two tensors."""
+    """Returns the matrix product of two tensors."""
     return binary("matmul")(input, other)
 
 
@@ -171,7 +173,7 @@ class MatMul(Primitive):
 
 
 class BatchMatMul(MatMul):
-    """As MatMul."""
+    """Same as MatMul."""
 
 
 class Softmax(Primitive):
@@ -196,7 +198,7 @@ class LogSoftmax(Softmax):
 
 
 def layer_norm_from(x: Any, gamma: Any, beta: Any, axis: int, epsilon: float) -> tuple[Any, Any, Any]:
-    """(output, mean, 1 / deviation) over all axes from one on."""
+    """Returns (output, mean, 1 / deviation) over all axes from `axis` on."""
     t = as_tensor(x)
     if not -len(t.shape) <= axis < len(t.shape):
         raise ValueError(f"a layer norm from axis {axis} on, of a tensor of the shape {t.shape}")
@@ -212,7 +214,7 @@ def layer_norm_from(x: Any, gamma: Any, beta: Any, axis: int, epsilon: float) ->
 
 
 class LayerNorm(Primitive):
-    """(output, mean, variance) over all axes from `begin_norm_axis` on."""
+    """Returns (output, mean, variance) over all axes from `begin_norm_axis` on."""
 
     def __init__(self, begin_norm_axis: int = 1, begin_params_axis: int = 1, epsilon: float = 1e-7) -> None:
         super().__init__()

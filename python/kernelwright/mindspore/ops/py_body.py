@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class PyFuncBody:
-    """A Python function of arrays; 0-d tensors come to it as Python numbers. Its results are checked."""
+    """Runs a Python function of arrays and checks its results. It gets 0-d tensors as Python numbers."""
 
     def __init__(self, custom: Custom) -> None:
         self.custom, self.func = custom, custom.func
@@ -64,8 +64,8 @@ class PyFuncBody:
 
 
 def _fitted(numbers: Any, dtype: Any) -> Any:
-    """Python's numbers in a dtype that holds their values; as they are where it does not, or where it is for
-    integers and they are not.
+    """Converts Python numbers to a dtype that holds their values. Returns them unchanged if it does not, or
+    if it is an integer dtype and they are not integers.
     """
     if numbers.dtype.kind not in "biuf" or (numbers.dtype.kind == "f" and dtype.kind in "biu"):
         return numbers

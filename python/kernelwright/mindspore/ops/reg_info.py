@@ -76,7 +76,7 @@ class RegOp:
         return self
 
     def dtype_format(self, *args: Any) -> Any:
-        """A row that is supported: a DataType per input and output."""
+        """Adds a supported row: a DataType per input and output."""
         count = len(self.inputs) + len(self.outputs)
         if len(args) != count:
             raise ValueError(
@@ -92,12 +92,12 @@ class RegOp:
         return self
 
     def fusion_type(self, fusion_type: Any) -> Any:
-        """Kept for the operator's description."""
+        """Stores the value for the operator's description."""
         self.fusion_type_ = self._check(fusion_type, str)
         return self
 
     def get_op_info(self) -> Info:
-        """The information as a dict."""
+        """Returns the information as a dict."""
         return {
             "op_name": self.op_name,
             "inputs": self.inputs,
@@ -116,7 +116,7 @@ class CustomRegOp(RegOp):
         self.target_ = "UnKnown"
 
     def target(self, target: Any = None) -> CustomRegOp:
-        """ "Ascend", "GPU" or "CPU"."""
+        """Sets the target: "Ascend", "GPU" or "CPU"."""
         self.target_ = self._check(target, str)
         return self
 
@@ -140,7 +140,7 @@ class TBERegOp(RegOp):
 
     @staticmethod
     def _param_type(flags: Any) -> str:
-        """Behind the name stand need_compile, the kind of parameter and the shape: the kind."""
+        """Returns the kind of parameter. need_compile, this kind and the shape follow the name."""
         return next((f for f in flags if f in ("required", "optional", "dynamic")), "required")
 
 
@@ -168,9 +168,9 @@ def custom_info_register(*reg_info: Any) -> Callable[[Any], Any]:
 
 
 def flatten(reg_info: Any) -> Iterator[Info]:
-    """The dicts in a dict, its JSON text, or lists and tuples of them in any depth; others are left out.
+    """Yields the dicts in a dict, its JSON text, or nested lists and tuples of them; skips other objects.
 
-    ValueError for other texts.
+    Raises ValueError for other texts.
     """
     if isinstance(reg_info, dict):
         yield reg_info
@@ -186,7 +186,7 @@ def flatten(reg_info: Any) -> Iterator[Info]:
 
 
 def checked(info: Info) -> Info:
-    """The information with all its lists; ValueError for parts that are not as the builder makes them."""
+    """Returns the information with all its lists; raises ValueError for other parts than the builder's."""
     made = dict(info)
     for key in ("inputs", "outputs", "attr", "dtype_format"):
         made[key] = items = info.get(key) or []
@@ -224,8 +224,8 @@ _attr_types = (*_readers, *("listInt", "listStr", "listBool", "listFloat"))
 
 
 def default_of(info: Info, attr: Info) -> Any:
-    """The default value of an attribute of an operator, read as its type says; None without. ValueError for
-    other types and for texts that are no such values.
+    """Returns the default value of an operator's attribute, read as its type says; None if there is none.
+    Raises ValueError for other types and for texts that are not such values.
     """
     kind = attr.get("type", attr.get("value_type")) or "all"
     if kind not in _attr_types:
@@ -245,17 +245,17 @@ def default_of(info: Info, attr: Info) -> Any:
 
 
 def kind_of_input(item: Info) -> str:
-    """ "required", "optional" (None may be passed) or "dynamic" (a tuple of tensors)."""
+    """Returns "required", "optional" (None may be passed) or "dynamic" (a tuple of tensors)."""
     return str(item.get("paramType", item.get("param_type", "required")))
 
 
 def names_of(row: Any) -> list[str]:
-    """The dtypes of a row."""
+    """Returns the dtypes of a row."""
     return [part[0] for part in row]
 
 
 def is_plain(row: Any) -> bool:
-    """Whether a row is for tensors in one piece, the only ones there are here."""
+    """Returns whether a row is for contiguous tensors, the only ones in this layer."""
     return all(len(part) < 2 or part[1] in _plain_formats for part in row)
 
 
@@ -263,7 +263,7 @@ _plain_formats = {"", "DefaultFormat", "ND", "NCHW", "NHWC", "HWCN", "NCDHW", "N
 
 
 class DataType:
-    """(dtype, format) pairs by their names: `DataType.F32_Default`."""
+    """(dtype, format) pairs by name: `DataType.F32_Default`."""
 
 
 def _fill_data_type() -> None:

@@ -1,5 +1,5 @@
-"""Registration information that stays: what a function or library was given first for a target holds for the
-life of the process, as in MindSpore.
+"""Registration information that persists: the first information given for a function or library and a target
+holds for the life of the process, as in MindSpore.
 """
 
 from __future__ import annotations
@@ -14,38 +14,40 @@ from typing import Any
 
 from .reg_info import Info, default_of, is_plain, kind_of_input, names_of
 
-_Kept = dict[tuple[str, str], Info]  # by the operator's name, for libraries alone, and the target
+_Kept = dict[tuple[str, str], Info]  # keyed by the operator's name (for libraries only) and the target
 
 _of_functions: weakref.WeakKeyDictionary[Any, _Kept] = weakref.WeakKeyDictionary()
-_of_libraries: dict[str, _Kept] = {}  # by "file:function"
+_of_libraries: dict[str, _Kept] = {}  # keyed by "file:function"
 
 
 def _kept_for(func: Any, func_type: str) -> _Kept:
-    """What is kept for a function: below its decorators, but for kinds that call it as it was given."""
+    """Returns the kept information of a function: of the undecorated one, except for types that call it as
+    given.
+    """
     if isinstance(func, str):
         return _of_libraries.setdefault(func, {})
     own = func if func_type in ("hybrid", "pyfunc") else inspect.unwrap(func)
     try:
         return _of_functions.setdefault(getattr(own, "__func__", own), {})
     except TypeError:
-        return {}  # of what has no weak references nothing is kept
+        return {}  # nothing is kept for objects without weak references
 
 
 def passed_attrs(info: Info) -> list[Info]:
-    """The attributes that calls pass."""
+    """Returns the attributes that calls pass."""
     return [a for a in info["attr"] if a.get("value") is None]
 
 
 @dataclass
 class Declared:
-    """What the registration information says of an operator's inputs, outputs and attributes."""
+    """The registration information about an operator's inputs, outputs and attributes."""
 
-    attr_names: list[str] = field(default_factory=list)  # of those that calls pass
-    defaults: list[Any] = field(default_factory=list)  # of those, None where a call must tell
+    attr_names: list[str] = field(default_factory=list)  # names of the attributes that calls pass
+    defaults: list[Any] = field(default_factory=list)  # their defaults; None if a call must give the value
     fixed_attrs: dict[str, Any] = field(default_factory=dict)
-    all_attrs: list[tuple[str, Any]] = field(default_factory=list)  # None for the value of a passed one
+    all_attrs: list[tuple[str, Any]] = field(default_factory=list)  # None for an attribute that calls pass
     input_kinds: list[str] = field(default_factory=list)  # "required", "optional" or "dynamic"
-    rows: list[list[str]] = field(default_factory=list)  # of dtypes: for the CPU, or the first target
+    rows: list[list[str]] = field(default_factory=list)  # rows of dtypes: for the CPU, or the first target
     shown_rows: list[list[str]] = field(default_factory=list)  # with layouts that tensors do not have here
     is_for_cpu: bool = False
     inputs: int | None = None
@@ -74,9 +76,9 @@ def _names(info: Info) -> list[str]:
 
 
 class Registered:
-    """What holds for one operator: the information that was kept before it, and its own.
+    """The information that holds for one operator: the information kept earlier, and its own.
 
-    `keep` makes the latter stay, once the operator is known to be sound.
+    `keep` makes its own information persist, once the operator is known to be valid.
     """
 
     def __init__(self, func: Any, func_type: str, prefix: str) -> None:
@@ -85,9 +87,9 @@ class Registered:
         self._is_library, self._prefix = isinstance(func, str), prefix
 
     def take(self, target: str, info: Info) -> Info:
-        """The information that holds for the target: this one, or the one before it, of which it warns.
+        """Returns the information that holds for the target: this one, or the kept one, and then warns.
 
-        ValueError where other targets have other names of attributes.
+        Raises ValueError if other targets have other names of attributes.
         """
         key = (str(info.get("op_name", "")) if self._is_library else "", target)
         first = self._kept.get(key) or self._own.get(key)

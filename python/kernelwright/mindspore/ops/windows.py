@@ -1,4 +1,4 @@
-"""Convolution and pooling over images (n, c, h, w) with MindSpore's ways to pad."""
+"""Convolution and pooling over images (n, c, h, w) with MindSpore's padding modes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from ...tensor import as_list, operator
 from ..common.tensor import Tensor
 
-Pads = list[tuple[int, int]]  # before and behind, for h and for w
+Pads = list[tuple[int, int]]  # before and after, for h and for w
 
 
 def _pair(numbers: Any) -> tuple[int, int]:
-    """One number for both dimensions, or one for each (of four, those of the images)."""
+    """Returns one number for both dimensions, or one for each (of four, those of the images)."""
     given = as_list(numbers)
     if len(given) not in (1, 2, 4):
         raise ValueError(f"a window is told by one, two or four numbers, but got {numbers}")
@@ -22,7 +22,9 @@ def _pair(numbers: Any) -> tuple[int, int]:
 
 
 def _same(shape: Sequence[int], kernel: Any, stride: Any, dilation: Any) -> Pads:
-    """As much as makes ceil(extent / stride) windows, the odd one behind; none where the operator refuses."""
+    """Returns the padding for ceil(extent / stride) windows, with the odd one after; none where the operator
+    refuses it.
+    """
     pads = []
     if len(shape) != 4 or min(*_pair(stride), *_pair(dilation)) < 1:
         return [(0, 0), (0, 0)]
@@ -36,7 +38,7 @@ def _same(shape: Sequence[int], kernel: Any, stride: Any, dilation: Any) -> Pads
 def check_pads(
     name: str, mode: str, padding: Any = 0, modes: Sequence[str] = ("valid", "same", "pad")
 ) -> None:
-    """ValueError for other modes, and for numbers where the mode tells how much."""
+    """Raises ValueError for other modes, and for numbers if the mode determines the padding."""
     if not isinstance(mode, str) or mode.lower() not in modes:
         shown = ", ".join(map(repr, modes[:-1]))
         raise ValueError(f"{name}: pad_mode must be {shown} or {modes[-1]!r}, but got {mode!r}")
@@ -53,7 +55,7 @@ def _told(padding: Any) -> Pads:
 
 
 def _even(x: Any, pads: Pads, value: float) -> tuple[Any, list[int]]:
-    """The images with what one side has more than the other, and what is left for both sides."""
+    """Pads the images on the larger side; returns them and the padding that remains for both sides."""
     for dim, (before, behind) in enumerate(pads, 2):
         extra = abs(before - behind)
         if extra:
@@ -73,8 +75,8 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Any:
-    """Of images by weights (out, in / groups, h, w). `padding` is for pad_mode="pad": one number, two (h, w),
-    or four (top, bottom, left, right); stride and dilation are one number or two.
+    """Convolves images with weights (out, in / groups, h, w). `padding` is for pad_mode="pad": one number,
+    two (h, w), or four (top, bottom, left, right). Stride and dilation are one number or two.
     """
     check_pads("ops.conv2d", pad_mode, padding)
     is_same = pad_mode.lower() == "same" and len(weight.shape) == 4
@@ -85,12 +87,12 @@ def conv2d(
 
 
 def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Any:
-    """The largest of each window; the stride is the window when none is given."""
+    """Returns the largest element of each window; the default stride is the window."""
     return operator("maxpool2d")(x, as_list(kernel_size), as_list(stride), as_list(padding))
 
 
 def max_pool(x: Any, kernel_size: Any, strides: Any, pad_mode: str) -> Any:
-    """As max_pool2d with pad_mode "valid" or "same"; what is padded is no element of a window."""
+    """Same as max_pool2d with pad_mode "valid" or "same"; padding belongs to no window."""
     even = [0, 0]
     if pad_mode.lower() == "same":
         x, even = _even(x, _same(x.shape, kernel_size, strides, 1), -np.inf)

@@ -1,4 +1,4 @@
-"""`mindspore.ops.operations._inner_ops`: what tests of dynamic shapes use."""
+"""`mindspore.ops.operations._inner_ops`: used by tests of dynamic shapes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..primitive import Primitive
 
 
 class ConvertToDynamic(Primitive):
-    """The tensor itself: shapes are taken as they come."""
+    """Returns the tensor itself, because shapes need no declaration."""
 
     def __init__(self, is_dynamic_rank: bool = False) -> None:
         super().__init__()

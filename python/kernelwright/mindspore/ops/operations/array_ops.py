@@ -25,7 +25,7 @@ class OneHot(Primitive):
 
 
 class Split(Primitive):
-    """`ops.Split(axis, output_num)`: as many parts of one size."""
+    """`ops.Split(axis, output_num)`: splits into `output_num` parts of one size."""
 
     def __init__(self, axis: int = 0, output_num: int = 1) -> None:
         super().__init__()

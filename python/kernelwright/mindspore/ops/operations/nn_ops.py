@@ -42,7 +42,7 @@ class Conv2D(Primitive):
 
 
 class MaxPool(Primitive):
-    """`ops.MaxPool(kernel_size, strides)`; pad_mode "valid" takes whole windows alone, "same" all."""
+    """`ops.MaxPool(kernel_size, strides)`; pad_mode "valid" uses only whole windows, "same" all."""
 
     def __init__(
         self, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"

@@ -9,7 +9,7 @@ from .....tensor import operator
 
 
 def zeros_like(x: Any) -> Any:
-    """0 in the form of x."""
+    """Returns zeros in the structure of x."""
     if isinstance(x, (tuple, list)):
         return type(x)(map(zeros_like, x))
     return operator("zeros_like")(x) if isinstance(x, _core.Tensor) else type(x)(0)
