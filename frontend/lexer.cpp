@@ -14,8 +14,8 @@ namespace {
 constexpr size_t max_brackets = 200;      // the same limit as CPython
 constexpr size_t max_ir_brackets = 4000;  // printed IR puts every compound operand into parentheses
 
-/// These tests read bytes. Each byte of a character beyond ASCII counts as a letter, because the Unicode
-/// classes are not looked up.
+/// Test one byte. Each byte of a character beyond ASCII counts as a letter, because the Unicode classes are
+/// not looked up.
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||

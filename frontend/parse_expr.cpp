@@ -218,8 +218,8 @@ ExprPtr ExprParser::comparison() {
   return make_node(join(loc, c_.previous().loc), depth, std::move(node));
 }
 
-/// Precedence climbing: reads operators of at least `min_level`. The right operand takes only tighter ones,
-/// so operators of one level associate to the left.
+/// Reads a binary expression by precedence climbing: operators of at least `min_level`. The right operand
+/// takes only tighter operators, so operators of one level associate to the left.
 ///   a - b - c  →  (a - b) - c
 ///   a + b * c  →  a + (b * c)
 ExprPtr ExprParser::arithmetic(int min_level) {
@@ -235,8 +235,8 @@ ExprPtr ExprParser::arithmetic(int min_level) {
   }
 }
 
-/// `**` binds tighter than a sign before its base and looser than a sign before its exponent. It associates
-/// to the right.
+/// Reads a power with its signs. `**` binds tighter than a sign before its base and looser than a sign before
+/// its exponent. It associates to the right.
 ///   -a ** -b     →  -(a ** (-b))
 ///   a ** b ** c  →  a ** (b ** c)
 ExprPtr ExprParser::factor() {

@@ -113,7 +113,7 @@ class Tensor {
 
  private:
   struct Body {
-    /// Row-major if `strides` is empty. Throws OpError if the strides reach too far.
+    /// Makes row-major strides if `strides` is empty. Throws OpError if the strides reach too far.
     Body(std::shared_ptr<Storage> storage, void *data, DType dtype, Extents shape, Extents strides);
     /// Copies everything except the history.
     Body(const Body &o)

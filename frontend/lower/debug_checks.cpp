@@ -79,7 +79,7 @@ SiteMessage plainly(std::string text, std::string_view note) {
   return {std::move(text), SiteMessage::Value::none, {}, std::string(note)};
 }
 
-/// These combine conditions or bits without a short circuit: both sides are always evaluated.
+/// Combine conditions or bits without a short circuit: both sides are always evaluated.
 Expr both(const Expr &a, const Expr &b) { return binary(BinOp::bit_and, a, b); }
 Expr either(const Expr &a, const Expr &b) { return binary(BinOp::bit_or, a, b); }
 Expr is(const Expr &a, int64_t value) { return binary(BinOp::eq, a, const_int(value)); }

@@ -16,7 +16,7 @@ using namespace ast;
 
 namespace {
 
-/// How far `varies` and `form` follow names through assignments; also ends cycles such as x = y; y = x.
+/// Limits how far `varies` and `form` follow names through assignments, also in cycles: x = y; y = x.
 constexpr int max_chain = 16;  // locals assigned from locals
 
 /// The form of an expression, the same for every type of the arguments; `unknown` if the types decide it.

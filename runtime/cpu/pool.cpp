@@ -205,8 +205,8 @@ void Pool::wake(uint32_t count, uint32_t threads) noexcept {
   }
 }
 
-/// The loop of a worker. If it was woken on its caller's processor, it yields instead of spinning in the
-/// caller's place.
+/// Runs the loop of a worker. If the worker was woken on its caller's processor, it yields instead of
+/// spinning in the caller's place.
 void Pool::work(uint32_t index) noexcept {
   auto help_once = [&] { return help(index); };
   auto make_way = [&] {
@@ -216,8 +216,8 @@ void Pool::work(uint32_t index) noexcept {
     if (!spin_until(worker_spin, help_once, make_way)) sleep(index);
 }
 
-/// The entry of a worker's thread. A worker without memory for its thread-local variables ends: nobody waits
-/// for it, and the other workers share the region.
+/// Enters a worker's thread. A worker without memory for its thread-local variables ends: nobody waits for
+/// it, and the other workers share the region.
 void *Pool::enter(void *index) noexcept {
   if (!can_throw()) return nullptr;
   scratch_arena();

@@ -37,7 +37,7 @@ struct Job {
   }
 };
 
-/// The event on which the waiting caller sleeps. It is made anew in a child of fork, where it may be locked.
+/// The event on which the waiting caller sleeps. A child of fork gets a new one: the old may be locked.
 struct WakeEvent {
   std::mutex mutex;
   std::condition_variable rung;
@@ -134,7 +134,7 @@ void WatchedThread::sleep() noexcept {
   while (asleep_.load(std::memory_order_acquire)) park_while(asleep_, 1);
 }
 
-/// The entry of the kept thread, which ends if it has no memory for its thread-local variables.
+/// Enters the kept thread, which ends if it has no memory for its thread-local variables.
 void *WatchedThread::enter(void *self) noexcept {
   auto *aside = static_cast<WatchedThread *>(self);
   bool has_memory = can_throw();
