@@ -170,8 +170,8 @@ bool read_place(ByteReader &r, Place &p) {
 
 bool read_sites(std::string_view bytes, Artifact &a) {
   ByteReader r(bytes);
-  // A site is taken to have at least 60 bytes: 56, and the bytes of its texts.
-  a.sites.resize(r.count(60, most_sites));
+  // A site has at least 56 bytes, with empty texts.
+  a.sites.resize(r.count(56, most_sites));
   for (SiteRecord &s : a.sites) {
     if (!read_code(r, s.code, 'E') || !read_place(r, s)) return false;
     s.tensor = r.text(most_name);
