@@ -48,13 +48,12 @@ Schedule run_schedule(const Func &f, const Target &target, std::span<const Sched
   LoopNest nest(f);
   if (recorded) nest.record();
   // Decided once: a step may let the kernel grow beyond the limit without stopping the steps behind it.
-  bool is_small = nest.nest().statements.size() <= most_statements;
+  bool is_small = nest.nest().complete && nest.nest().statements.size() <= most_statements;
   // The limit is recorded like a refusal, so that explanations say why no loop was rewritten.
   if (!is_small) {
-    size_t count = nest.nest().statements.size();
-    std::string some = nest.nest().complete ? cat(count) : cat("more than ", count - 1);
-    nest.reject("rewrites of loops",
-                cat("the kernel has ", some, " statements, of at most ", most_statements));
+    std::string why =
+        cat("the kernel has ", nest.nest().statements.size(), " statements, of at most ", most_statements);
+    nest.reject("rewrites of loops", nest.nest().complete ? why : "the kernel has too many accesses");
   }
   run_or_restore(nest, [&](LoopNest &n) {
     for (const ScheduleStep &step : steps) {
