@@ -62,6 +62,7 @@ std::vector<Buf> buffers_in_rows(const For &rows, const For &row) {
 }
 
 const For *row_of(const For &rows, bool in_region) {
+  if (rows.kind != ForKind::serial && rows.kind != ForKind::parallel) return nullptr;
   const For *whole = as<For>(rows.body), *row = whole;
   if (row && row->kind == ForKind::parallel && in_region) row = loop_in_blocks(*row);
   // the length of a row must be one value for all rows, known before them
@@ -71,13 +72,9 @@ const For *row_of(const For &rows, bool in_region) {
   return fits ? row : nullptr;
 }
 
-bool can_flatten(const For &rows, bool in_region) {
-  if (rows.kind != ForKind::serial && rows.kind != ForKind::parallel) return false;
-  const For *row = row_of(rows, in_region);
-  if (!row) return false;
-  VectorizationAnalysis view(*row);
+bool can_flatten(const For &rows, const For &row, const VectorizationAnalysis &view) {
   bool accumulates = !view.reductions().empty() || !view.arg_reductions().empty() || view.has_lane_sums();
-  return !accumulates && !buffers_in_rows(rows, *row).empty();
+  return !accumulates && !buffers_in_rows(rows, row).empty();
 }
 
 }  // namespace kw

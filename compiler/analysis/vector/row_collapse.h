@@ -18,8 +18,8 @@ std::vector<Buf> buffers_in_rows(const For &rows, const For &row);
 /// in blocks.
 const For *row_of(const For &rows, bool in_region);
 
-/// Returns whether the loop over rows may be collapsed: its row accumulates nothing, and the rows of all
-/// buffers may be contiguous.
-bool can_flatten(const For &rows, bool in_region);
+/// Returns whether the loop over rows may be collapsed with its row, of which `view` is the analysis: the row
+/// accumulates nothing, and the rows of all buffers may be contiguous.
+bool can_flatten(const For &rows, const For &row, const VectorizationAnalysis &view);
 
 }  // namespace kw

@@ -22,19 +22,42 @@ bool is_cell(const Buf &b) { return b->space == Space::registers && b->rank() ==
 
 }  // namespace
 
-/// Counts how often a loop's body reads and writes each buffer.
-struct VectorizationAnalysis::Uses {
-  std::unordered_map<const BufNode *, int> reads, stores;
-
-  explicit Uses(const Stmt &body) {
-    walk(body, [&](const Store &n, const Stmt &) { ++stores[n.buf.get()]; });
-    for_each_evaluated(
-        body, [&](const Expr &e) { walk(e, [&](const Load &n, const Expr &) { ++reads[n.buf.get()]; }); });
+/// Counts how often a loop's body reads and writes each buffer. The body must outlive it.
+class VectorizationAnalysis::Uses {
+ public:
+  explicit Uses(const Stmt &body) : body_(body) {
+    walk(body, [&](const Store &n, const Stmt &) { ++stores_[n.buf.get()]; });
   }
-  static int count(const std::unordered_map<const BufNode *, int> &uses, const Buf &buf) {
+  int stores(const Buf &b) const { return count(stores_, b); }
+  int reads(const Buf &b) {
+    if (!reads_) count_reads();
+    return count(*reads_, b);
+  }
+  /// Returns whether memory that the body writes is read in it.
+  bool reads_what_it_writes() {
+    if (!reads_) count_reads();
+    return std::any_of(stores_.begin(), stores_.end(), [&](const auto &stored) {
+      return stored.first->space != Space::registers && reads_->count(stored.first);
+    });
+  }
+
+ private:
+  using Counts = std::unordered_map<const BufNode *, int>;
+  static int count(const Counts &uses, const Buf &buf) {
     auto found = uses.find(buf.get());
     return found == uses.end() ? 0 : found->second;
   }
+  /// Looks at every expression, which loops without reductions need not.
+  void count_reads() {
+    reads_.emplace();
+    for_each_evaluated(body_, [&](const Expr &e) {
+      walk(e, [&](const Load &n, const Expr &) { ++(*reads_)[n.buf.get()]; });
+    });
+  }
+
+  const Stmt &body_;
+  Counts stores_;
+  std::optional<Counts> reads_;
 };
 
 VectorizationAnalysis::VectorizationAnalysis(const For &loop) {
@@ -87,15 +110,15 @@ const ArgReduction *VectorizationAnalysis::arg_reduction_at(const If &n) const {
 
 /// Finds arg-reductions outside inner loops whose scalars nothing else in the loop uses. The selected
 /// iteration runs once more at the end, so the loop must not write memory that it reads.
-void VectorizationAnalysis::find_arg_reductions(const Stmt &body, const Uses &uses) {
+void VectorizationAnalysis::find_arg_reductions(const Stmt &body, Uses &uses) {
   for_each_in_block(body, [&](const Stmt &s) {
     const If *n = as<If>(s);
     if (!n) return;
     ArgReduction found{n, match_arg_reduction(*n)};
     auto is_kept = [&](const Buf &b) {
       auto stores = std::count(found.selection.kept.begin(), found.selection.kept.end(), b);
-      return is_cell(b) && !is_own(b) && Uses::count(uses.stores, b) == stores &&
-             Uses::count(uses.reads, b) == (b == found.selection.best ? 1 : 0);
+      return is_cell(b) && !is_own(b) && uses.stores(b) == stores &&
+             uses.reads(b) == (b == found.selection.best ? 1 : 0);
     };
     const auto &kept = found.selection.kept;
     if (found.selection && std::all_of(kept.begin(), kept.end(), is_kept))
@@ -103,13 +126,12 @@ void VectorizationAnalysis::find_arg_reductions(const Stmt &body, const Uses &us
     else
       find_arg_reductions(n->yes, uses), find_arg_reductions(n->no, uses);
   });
-  for (const auto &[buf, count] : uses.stores)
-    if (!arg_reductions_.empty() && buf->space != Space::registers && uses.reads.count(buf)) refuse();
+  if (!arg_reductions_.empty() && uses.reads_what_it_writes()) refuse();
 }
 
 /// Finds reductions. Any other scalar from outside that the loop writes must be one, or the loop cannot be
 /// vectorized.
-void VectorizationAnalysis::find_reductions(const Stmt &body, const Uses &uses) {
+void VectorizationAnalysis::find_reductions(const Stmt &body, Uses &uses) {
   walk(body, [&](const Store &n, const Stmt &at) {
     if (!is_cell(n.buf) || is_own(n.buf) || n.order == Order::lanes) return;
     if (std::any_of(arg_reductions_.begin(), arg_reductions_.end(),
@@ -123,7 +145,7 @@ void VectorizationAnalysis::find_reductions(const Stmt &body, const Uses &uses) 
   });
   // a read outside its own accumulation would see a partial result
   for (const Reduction &s : reductions_)
-    if (Uses::count(uses.reads, s.cell) != Uses::count(uses.stores, s.cell)) refuse();
+    if (uses.reads(s.cell) != uses.stores(s.cell)) refuse();
 }
 
 /// Counts an arg-reduction. Its companions are computed once, in the selected iteration.
@@ -276,7 +298,7 @@ void VectorizationAnalysis::note_access(const Buf &b, const std::vector<Expr> &i
 /// Checks that every part of an expression has a vector form, and counts the part as an access or an
 /// operation.
 void VectorizationAnalysis::look(const Expr &e) {
-  if (!is_vectorizable_ || !memo_.visited.insert(e.p.get()).second) return;
+  if (!is_vectorizable_ || !memo_.visited.insert(e.p.get())) return;
   for_each_operand(e, [&](const Expr &operand) { look(operand); });
   if (const Load *n = as<Load>(e); n && !is_cell(n->buf)) note_access(n->buf, n->index, false);
   if (!is_divergent(e)) return;
@@ -302,25 +324,24 @@ bool VectorizationAnalysis::is_simple(const Expr &e) {
 }
 
 bool VectorizationAnalysis::is_divergent(const Expr &e) {
-  if (auto found = memo_.is_divergent.find(e.p.get()); found != memo_.is_divergent.end())
-    return found->second;
+  if (const bool *found = memo_.is_divergent.find(e.p.get())) return *found;
   bool out = false;
   if (const Ref *n = as<Ref>(e)) out = lets_.count(n->sym.get()) > 0;
   // each lane has its own copy of these cells
   if (const Load *n = as<Load>(e)) out = own_cells_.count(n->buf.get()) > 0 || reduction_of(n->buf);
   for_each_operand(e, [&](const Expr &operand) { out = out || is_divergent(operand); });
-  memo_.is_divergent[e.p.get()] = out;
+  memo_.is_divergent.insert(e.p.get(), out);
   return out;
 }
 
 /// Computes modulo 2^64, as the values themselves are computed.
 std::optional<int64_t> VectorizationAnalysis::lane_stride(const Expr &e) {
   if (!is_divergent(e)) return 0;
-  if (auto found = memo_.strides.find(e.p.get()); found != memo_.strides.end()) return found->second;
+  if (const auto *found = memo_.strides.find(e.p.get())) return *found;
   std::optional<int64_t> out;
   if (const Ref *n = as<Ref>(e)) out = lets_.at(n->sym.get());
   if (const Binary *n = as<Binary>(e); n && e.dtype() == DType::i64) out = lane_stride_of(*n);
-  memo_.strides[e.p.get()] = out;
+  memo_.strides.insert(e.p.get(), out);
   return out;
 }
 

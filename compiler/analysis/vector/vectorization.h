@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/arg_reduction.h"
+#include "support/pointer_map.h"
 #include "support/target.h"
 
 namespace kw {
@@ -106,10 +107,10 @@ class VectorizationAnalysis {
   void look(const Expr &e);
   bool is_simple(const Expr &e);
   void note_access(const Buf &b, const std::vector<Expr> &index, bool is_store);
-  struct Uses;
+  class Uses;
   void guess_rows(const Stmt &body);
-  void find_arg_reductions(const Stmt &body, const Uses &uses);
-  void find_reductions(const Stmt &body, const Uses &uses);
+  void find_arg_reductions(const Stmt &body, Uses &uses);
+  void find_reductions(const Stmt &body, Uses &uses);
   void select(const ArgReduction &s);
   void repeat(const While &n);
   void loop_body(const Stmt &body, bool may_jump);
@@ -122,9 +123,9 @@ class VectorizationAnalysis {
       lets_;                                       ///< divergent symbols and their lane strides
   std::unordered_set<const BufNode *> own_cells_;  ///< declared in the loop
   struct Memo {                                    ///< results for shared expressions
-    std::unordered_map<const ExprNode *, bool> is_divergent;
-    std::unordered_map<const ExprNode *, std::optional<int64_t>> strides;
-    std::unordered_set<const ExprNode *> visited;
+    PointerMap<bool> is_divergent;
+    PointerMap<std::optional<int64_t>> strides;
+    PointerSet visited;
   };
   Memo memo_;
   std::vector<std::pair<Buf, int64_t>> assumed_row_lengths_;

@@ -44,14 +44,15 @@ class LoopPlanner {
     bool parallel = n.kind == ForKind::parallel;
     if (n.kind == ForKind::vector) return vector_loop(n);
     if (parallel && !in_region_ && loop_to_collapse(n)) mark(n, Collapse{});
-    if (can_flatten(n, in_region_ || parallel)) mark(n, Flatten{});
+    const For *row = row_of(n, in_region_ || parallel);
+    if (row && can_flatten(n, *row, view_of(*row))) mark(n, Flatten{});
     Around inside(*this, true, in_region_ || parallel);
     block(n.body);
   }
 
   /// Plans an outermost vector loop: its tail, assumed row lengths, prefetches, streams and transposes.
   void vector_loop(const For &n) {
-    VectorizationAnalysis view(n);
+    VectorizationAnalysis &view = view_of(n);
     if (!view.is_vectorizable() || view.has_lane_sums()) return;  // lower_reductions rewrites the latter
     VectorPlan plan = best_plan(n, view, target_, in_loop_);
     // Loop number 0 stands for none: set_plans finds the loop by its iterator.
@@ -84,6 +85,12 @@ class LoopPlanner {
     return *outputs_;
   }
 
+  /// Returns the analysis of a vector loop. Keeps the last one: a loop over rows asks for that of its row.
+  VectorizationAnalysis &view_of(const For &n) {
+    if (std::exchange(viewed_, &n) != &n) view_.emplace(n);
+    return *view_;
+  }
+
   void mark(const For &n, Directive d) { marks_.push_back({n.iter, std::move(d)}); }
 
   /// Sets in_loop_ and in_region_ for the life of a scope.
@@ -102,6 +109,8 @@ class LoopPlanner {
   const Target &target_;
   std::vector<LoopNest::LoopMark> marks_;
   std::optional<BufferSet> outputs_;
+  std::optional<VectorizationAnalysis> view_;
+  const For *viewed_ = nullptr;
   /// A loop encloses the current place (in_region_: a parallel loop).
   bool in_loop_ = false, in_region_ = false;
 };

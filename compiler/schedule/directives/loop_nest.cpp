@@ -61,7 +61,7 @@ LoopNest::LoopNest(Func f, Stmt region, NestScope scope)
 
 const Nest &LoopNest::nest() const {
   // The extraction reads the whole region, so its result is kept until the region changes.
-  if (!nest_) nest_ = extract_region(region_, scope_);
+  if (!nest_) nest_ = std::make_shared<const Nest>(extract_region(region_, scope_));
   return *nest_;
 }
 

@@ -137,7 +137,7 @@ class LoopNest {
   std::vector<FusedLoop> fused_;
   std::vector<Rejection> rejections_;
   bool is_recording_ = false;
-  mutable std::optional<Nest> nest_;  ///< of the current region, extracted on demand
+  mutable std::shared_ptr<const Nest> nest_;  ///< of the current region, extracted on demand
 };
 
 /// A loop of a nest that is too large, with a nest of its own.

@@ -370,7 +370,8 @@ class Preconditions {
   }
   Inapplicable check(const Flatten &d) const {
     bool in_region = loop().kind == ForKind::parallel || is_inside(d.loop, ForKind::parallel);
-    bool fits = !is_inside(d.loop, ForKind::vector) && can_flatten(loop(), in_region);
+    const For *row = is_inside(d.loop, ForKind::vector) ? nullptr : row_of(loop(), in_region);
+    bool fits = row && can_flatten(loop(), *row, VectorizationAnalysis(*row));
     return fits ? Inapplicable{} : here("it does more than to run over the elements of rows");
   }
   Inapplicable check(const Collapse &d) const {
