@@ -45,6 +45,7 @@ class Engine:
             "unchecked": lambda *a: engines.prepare_kw(*a, unchecked=True),
             "out": engines.prepare_out,
             "aligned": engines.prepare_aligned,
+            "placed": engines.prepare_placed,
             "call": engines.prepare_call,
             "gcc-fast": lambda *a: engines.prepare_fast_c(*a, compiler, str(folder)),
             "clang-fast": lambda *a: engines.prepare_fast_c(*a, compiler, str(folder)),

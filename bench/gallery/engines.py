@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import random
 import shutil
 import subprocess
 import sys
@@ -105,7 +106,12 @@ def prepare_aligned(case: Case, args: Arguments, wanted: tuple[Array, ...]) -> T
     """Ours, of arrays that begin at a line of the caches as our results do; NumPy's begin 16 bytes behind."""
     if case.name not in WITH_ALIGNED:
         raise ValueError("is not measured with aligned arguments")
-    moved = tuple(aligned_copy(a) if isinstance(a, np.ndarray) else a for a in args)
+    return prepare_placed(case, args, wanted)
+
+
+def prepare_placed(case: Case, args: Arguments, wanted: tuple[Array, ...]) -> Timed:
+    """Likewise for every case, at random lines of pages: each call may place them anew."""
+    moved = tuple(placed_copy(a) if isinstance(a, np.ndarray) else a for a in args)
     return timed(functools.partial(case.kernel, *moved))
 
 
@@ -219,6 +225,14 @@ def aligned(size: int) -> Array:
 
 def aligned_copy(a: Array) -> Array:
     copy = aligned(a.nbytes).view(a.dtype).reshape(a.shape)
+    copy[...] = a
+    return copy
+
+
+def placed_copy(a: Array) -> Array:
+    """A copy that begins at a random line of a page."""
+    begin = 64 * random.randrange(64)
+    copy = aligned(begin + a.nbytes)[begin:].view(a.dtype).reshape(a.shape)
     copy[...] = a
     return copy
 

@@ -91,14 +91,16 @@ TEST(RowCollapse, a_row_in_a_region_may_run_in_blocks) {
   const For &rows = loop_over(f, "i");
   EXPECT_EQ(row_of(rows, true), &loop_over(f, "j"));
   EXPECT_EQ(row_of(rows, false), nullptr);
-  EXPECT_TRUE(can_flatten(rows, true));
-  EXPECT_FALSE(can_flatten(rows, false));
+  const For &row = loop_over(f, "j");
+  EXPECT_TRUE(can_flatten(rows, row, VectorizationAnalysis(row)));
 }
 
 bool flattens(std::string_view kind, std::string_view line) {
   Func f = with_body(cat("  s = alloc(i64, (), 'registers')\n  s[()] = 0\n  for i in ", kind,
                          ":\n    for j in vector(0, m, 1, vector_width=8):\n      ", line, "\n"));
-  return can_flatten(loop_over(f, "i"), false);
+  const For &rows = loop_over(f, "i");
+  const For *row = row_of(rows, false);
+  return row && can_flatten(rows, *row, VectorizationAnalysis(*row));
 }
 
 TEST(RowCollapse, rows_that_accumulate_stay_apart) {
