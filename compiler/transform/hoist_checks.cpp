@@ -17,7 +17,6 @@ namespace kw {
 namespace {
 
 constexpr int64_t block_size = 1024;  ///< iterations between two tests for a failed check
-constexpr uint32_t lanes = 32;        ///< iterations that the test runs at once, as several vectors
 
 using Symbols = std::unordered_map<const SymNode *, Expr>;
 using Buffers = std::unordered_set<const BufNode *>;
@@ -261,15 +260,15 @@ Stmt run_early(Group group, const EarlyChecks &source) {
   blocks.step = block_size;
   Expr first = kw::ref(blocks.iter), left = cast(DType::u64, sub(blocks.hi, first));  // right for any bounds
   Expr size = cast(DType::i64, binary(BinOp::min, left, cast(DType::u64, const_int(block_size))));
-  auto within_block = [&](ForKind kind, LoopPlan how, const std::function<Stmt(const Symbols &)> &body) {
+  auto within_block = [&](const std::function<Stmt(const Symbols &)> &body) {
     Sym k = make_sym(SymKind::iter, DType::i64, "k");
     Symbols here = iterators;
     here[loops.back()->iter.get()] = add(first, kw::ref(k));
-    return for_loop({k, const_int(0), size, 1, kind, Hint::none, how, body(here)});
+    return for_loop({k, const_int(0), size, 1, ForKind::serial, Hint::none, {}, body(here)});
   };
 
   Buf bad = make_buf(make_sym(SymKind::buffer, DType::i64, "bad"), {}, Space::registers);
-  Stmt notice = within_block(ForKind::vector, {.vector_width = lanes}, [&](const Symbols &here) {
+  Stmt notice = within_block([&](const Symbols &here) {
     Expr fails;  // of all checks: one term of a reduction
     for (const EarlyCheck &c : group.checks) {
       Expr one = alarm_of(replaced(c.cond, here));
@@ -278,7 +277,7 @@ Stmt run_early(Group group, const EarlyChecks &source) {
     }
     return store(bad, {}, binary(BinOp::bit_or, load(bad, {}), fails));
   });
-  Stmt find = within_block(ForKind::serial, {}, [&](const Symbols &here) { return checks_of(group, here); });
+  Stmt find = within_block([&](const Symbols &here) { return checks_of(group, here); });
   Expr failed = binary(BinOp::lt, load(bad, {}), const_int(0));
   Stmt body = alloc(bad, Fill::none, seq({store(bad, {}, const_int(0)), notice, if_else(failed, find, {})}));
   for (auto loop = nest.rbegin(); loop != nest.rend(); ++loop) {

@@ -30,7 +30,6 @@ llvm::Value *Emitter::value_of_size(const Expr &e) const { return scalars().expr
 /// symbols of the object.
 void set_attributes(llvm::Function &fn, const Target &target) {
   fn.setDoesNotThrow();
-  fn.setAlignment(llvm::Align(cache_line));
   fn.addFnAttr("no-builtins");
   fn.addFnAttr("frame-pointer", "all");
   fn.addFnAttr("target-features", target.feature_text());
