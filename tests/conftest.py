@@ -1,4 +1,4 @@
-"""One fresh disk cache for a session, named in the environment before kernelwright opens its own."""
+"""What holds for all tests: one fresh disk cache for a session, and IR that is verified after each pass."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+# Each pass and each step of a schedule leaves sound IR, and every loop that is planned as vector runs as one:
+# else a test ends with E503. Read when kernelwright is imported, as in the processes that tests start.
+os.environ.setdefault("KW_DEBUG", "verify=each")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -180,9 +180,8 @@ static bool fits_kind(const LoopPlan &how, ForKind kind) {
   bool parallel = kind == ForKind::parallel, vector = kind == ForKind::vector;
   bool serial = kind == ForKind::serial;
   return (!how.vector_width || vector || parallel) &&
-         (!how.unroll || kind == ForKind::unroll || serial || parallel) &&
-         (!how.jam || kind != ForKind::unroll) && (!how.chunk || parallel) && (!how.block_of || parallel) &&
-         (how.tail == Tail::scalar || vector) && (!how.collapse || parallel) &&
+         (!how.unroll || kind == ForKind::unroll || serial || parallel) && (!how.chunk || parallel) &&
+         (!how.block_of || parallel) && (how.tail == Tail::scalar || vector) && (!how.collapse || parallel) &&
          (!how.flatten || serial || parallel) && (!how.prefetch || vector) &&
          (!how.stream || vector || (serial && how.transpose)) && (!how.transpose || serial) &&
          (!how.chunks_per_thread || (parallel && !how.chunk));

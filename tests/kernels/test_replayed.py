@@ -1,4 +1,5 @@
-"""The directives that explain() prints are the whole schedule: replayed, they make the loops that run.
+"""The directives that explain() prints are the whole schedule: replayed, they make the loops that run and
+the same code.
 
 verify=each replays them at each explanation. Of every kernel of the corpus and of the gallery of bench/.
 """
@@ -13,6 +14,7 @@ import pytest
 
 import corpus
 import kernelwright as kw
+from kernelwright import _core_testing
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "gallery"))
 
@@ -31,5 +33,8 @@ def test_corpus(case: corpus.Case, fp: str) -> None:
 @pytest.mark.parametrize("name", GALLERY)
 def test_gallery(name: str) -> None:
     case = GALLERY[name]
+    args = case.arguments(next(iter(case.sizes)))
     with kw.debug("verify=each"):
-        assert case.kernel.explain(*case.arguments(next(iter(case.sizes)))).versions
+        assert case.kernel.explain(*args).versions
+    code, again, error = _core_testing.scheduled_codes(case.kernel.ir("demote_integers", *args))
+    assert not error and len(code) > 500 and again == code

@@ -63,6 +63,21 @@ struct FoundLoop {
 };
 FoundLoop find_loop(const Func &f, const std::string &iterator);
 
+/// Turns verify=each off for a scope, so that vector loops without a vector form run serially.
+class Unverified {
+ public:
+  Unverified() : before_(debug_options()) {
+    DebugOptions quiet = before_;
+    quiet.verify_each = false;
+    set_debug_options(quiet);
+  }
+  ~Unverified() { set_debug_options(before_); }
+  Unverified(const Unverified &) = delete;
+
+ private:
+  DebugOptions before_;
+};
+
 /// A folder of this process that is removed with everything in it.
 class TempDir {
  public:

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "codegen/backend.h"
 #include "codegen/llvm_library.h"
@@ -103,6 +104,22 @@ std::pair<std::string, std::string> planned_ir(const std::string &ir, const std:
   return {print(nest.func()), warned};
 }
 
+/// Returns the code sections of a safe function, scheduled and scheduled anew by the printed directives; and
+/// an error of the replay.
+std::tuple<py::bytes, py::bytes, std::string> scheduled_codes(const std::string &ir) {
+  std::string error;
+  auto f = parse_ir_text(ir, error);
+  if (!f) return {"", "", error};
+  const Backend &backend = find_backend("llvm");
+  const Target &target = kernel_target().target;
+  auto code = [&](const Func &scheduled) {
+    return backend.emit(run_passes(backend.lowering, scheduled, target), target);
+  };
+  Schedule chosen = backend.schedule(*f, target, true);
+  Replayed again = replayed(*f, texts_of(chosen.steps));
+  return {code(chosen.func), code(again.func), again.error};
+}
+
 /// Returns the IR as code generation receives it, and the warnings of the passes.
 std::pair<std::string, std::string> lowered_ir(const std::string &ir) {
   std::string error;
@@ -169,6 +186,7 @@ PYBIND11_MODULE(_core_testing, m) {
   m.def("schedule_ir", schedule_ir);
   m.def("planned_ir", planned_ir);
   m.def("lowered_ir", lowered_ir);
+  m.def("scheduled_codes", scheduled_codes);
   m.def("run_ir", run_ir);
   m.def("llvm_fault", llvm_fault);
   m.def("kept_memory", kept_buffer_bytes);

@@ -165,7 +165,7 @@ TEST(Verify, the_plan_of_a_loop_is_of_its_kind) {
   EXPECT_NE(found(ForKind::vector, {.block_of = 8}), "");
   EXPECT_NE(found(ForKind::parallel, {.block_of = 8}), "");  // it holds no loop of one block
   EXPECT_NE(found(ForKind::unroll, {}), "");
-  for (LoopPlan how : {LoopPlan{.jam = 2}, {.flatten = 1}, {.stream = 1}})
+  for (LoopPlan how : {LoopPlan{.flatten = 1}, {.stream = 1}})
     EXPECT_EQ(found(ForKind::unroll, how), "the plan of a loop has a field of another kind of loop");
   EXPECT_EQ(found(ForKind::serial, {.stream = 1}), "the plan of a loop has a field of another kind of loop");
   EXPECT_EQ(found(ForKind::serial, {.max_trips = -1}), "a loop runs more often than its plan tells");
