@@ -141,4 +141,14 @@ void for_each_store(
   StoreWalk{visit, {}}.statements(root);
 }
 
+bool is_min_or_max(const Expr &e) {
+  const Binary *n = as<Binary>(e);
+  return n && (n->op == BinOp::min || n->op == BinOp::max);
+}
+
+bool is_step_of_recurrence(const Expr &e) {
+  const Binary *n = as<Binary>(e);
+  return is_min_or_max(e) || (n && (n->op == BinOp::add || n->op == BinOp::sub));
+}
+
 }  // namespace kw

@@ -51,4 +51,9 @@ void for_each_store(
     const Stmt &root,
     const std::function<void(const Stmt &, const Store &, const std::vector<const For *> &)> &visit);
 
+/// Returns whether an expression is a minimum or maximum.
+bool is_min_or_max(const Expr &e);
+/// Returns whether a recurrence may pass through the operation: a minimum, maximum, sum or difference.
+bool is_step_of_recurrence(const Expr &e);
+
 }  // namespace kw

@@ -48,6 +48,13 @@ void for_each_certain_operand(const Expr &e, F &&f) {
   });
 }
 
+/// Calls visit(e) for an expression and those below it that evaluating it evaluates in any case; the operands
+/// of e are left out if visit returns false.
+template <class F>
+void for_each_certain(const Expr &e, const F &visit) {
+  if (visit(e)) for_each_certain_operand(e, [&](const Expr &operand) { for_each_certain(operand, visit); });
+}
+
 /// Calls f(e) for each expression that a statement itself evaluates, subscripts before the value. Skips the
 /// expressions in its blocks.
 template <class F>

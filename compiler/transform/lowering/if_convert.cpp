@@ -150,19 +150,12 @@ class StatementConverter {
   /// Converts what both sides evaluate: code generation evaluates it in front of the branch.
   void evaluate_common(const Expr &yes, const Expr &no) {
     std::unordered_set<const ExprNode *> of_yes, visited;
-    each_certain(yes,
-                 [&](const Expr &e) { return !known_.count(e.p.get()) && of_yes.insert(e.p.get()).second; });
-    each_certain(no, [&](const Expr &e) {
+    for_each_certain(
+        yes, [&](const Expr &e) { return !known_.count(e.p.get()) && of_yes.insert(e.p.get()).second; });
+    for_each_certain(no, [&](const Expr &e) {
       if (of_yes.count(e.p.get())) return (*this)(e), false;
       return visited.insert(e.p.get()).second;
     });
-  }
-
-  /// Calls f for the nodes that evaluating e evaluates in any case; f returns whether to visit the operands.
-  template <class F>
-  static void each_certain(const Expr &e, const F &f) {
-    if (!f(e)) return;
-    for_each_certain_operand(e, [&](const Expr &operand) { each_certain(operand, f); });
   }
 
   VectorizationAnalysis *view_;

@@ -27,15 +27,13 @@ Expr number_of(const For &n) {
 }
 
 /// Returns whether every iteration of a band reaches the store: no condition skips it.
-bool always_reached(const Stmt &s, const StmtNode *store) {
-  if (s.p.get() == store) return true;
-  if (const For *n = as<For>(s)) return always_reached(n->body, store);
-  if (const Seq *n = as<Seq>(s))
-    return std::any_of(n->items.begin(), n->items.end(),
-                       [&](const Stmt &item) { return always_reached(item, store); });
-  if (const Let *n = as<Let>(s)) return always_reached(n->body, store);
-  if (const Alloc *n = as<Alloc>(s)) return always_reached(n->body, store);
-  return false;
+bool always_reached(const Stmt &root, const StmtNode *store) {
+  bool found = false;
+  for_each_in_block(root, [&](const Stmt &s) {
+    const For *loop = as<For>(s);
+    found = found || s.p.get() == store || (loop && always_reached(loop->body, store));
+  });
+  return found;
 }
 
 bool holds_loops(const For &n) {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
@@ -13,20 +14,13 @@ namespace kw {
 
 namespace {
 
-/// Returns whether an expression is a minimum or maximum.
-bool is_least_or_largest(const Expr &e) {
-  const Binary *n = as<Binary>(e);
-  return n && (n->op == BinOp::min || n->op == BinOp::max);
-}
-
 /// Returns whether the value comes from the scalar by minima, maxima, sums and differences alone. These are
 /// the operations that keep the value in a vector register.
 bool reads_in_steps(const Expr &e, const BufNode *cell) {
   const Load *load = as<Load>(e);
   if (load) return load->buf.get() == cell;
   const Binary *n = as<Binary>(e);
-  bool is_step = n && (is_least_or_largest(e) || n->op == BinOp::add || n->op == BinOp::sub);
-  return is_step && (reads_in_steps(n->a, cell) || reads_in_steps(n->b, cell));
+  return is_step_of_recurrence(e) && (reads_in_steps(n->a, cell) || reads_in_steps(n->b, cell));
 }
 
 /// Returns whether a serial loop takes minima or maxima with the scalar's own value:
@@ -53,7 +47,7 @@ bool is_recurrence(const Alloc &n) {
       const Ref *name = as<Ref>(store.value);
       auto known = name ? values.find(name->sym.get()) : values.end();
       const Expr &value = known == values.end() ? store.value : known->second;
-      found |= is_least_or_largest(value) && reads_in_steps(value, n.buf.get());
+      found |= is_min_or_max(value) && reads_in_steps(value, n.buf.get());
     });
   });
   return found;

@@ -3,27 +3,12 @@
 #include "codegen/llvm/emit/recurrences.h"
 
 #include "codegen/llvm/emit/scalars.h"
+#include "ir/accumulation.h"
 #include "ir/match.h"
 
 namespace kw {
 
 using V = llvm::Value *;
-
-namespace {
-
-/// Returns whether an expression is a minimum or maximum.
-bool is_least_or_largest(const Expr &e) {
-  const Binary *n = as<Binary>(e);
-  return n && (n->op == BinOp::min || n->op == BinOp::max);
-}
-
-/// Returns whether a value may pass through the operation without leaving its vector register.
-bool is_step(const Expr &e) {
-  const Binary *n = as<Binary>(e);
-  return is_least_or_largest(e) || (n && (n->op == BinOp::add || n->op == BinOp::sub));
-}
-
-}  // namespace
 
 /// Returns whether the value of an expression comes from a recurrence, by operations that vector registers
 /// support.
@@ -31,7 +16,7 @@ bool RecurrenceEmitter::comes_from_recurrence(const Expr &e) const {
   if (e.dtype() != DType::i32) return false;
   if (const Ref *n = as<Ref>(e)) return cx_.recurrence_values.count(n->sym.get()) > 0;
   if (const Load *n = as<Load>(e)) return cx_.recurrences.count(n->buf.get()) > 0;
-  const Binary *n = is_step(e) ? as<Binary>(e) : nullptr;
+  const Binary *n = is_step_of_recurrence(e) ? as<Binary>(e) : nullptr;
   return n && (comes_from_recurrence(n->a) || comes_from_recurrence(n->b));
 }
 
@@ -62,7 +47,7 @@ llvm::Value *RecurrenceEmitter::value(const Expr &e) {
 
 /// Emits a Let, as a vector for the cell and as a scalar for other statements.
 void RecurrenceEmitter::let(const Let &n) {
-  if (is_least_or_largest(n.value) && comes_from_recurrence(n.value)) {
+  if (is_min_or_max(n.value) && comes_from_recurrence(n.value)) {
     V lanes = cx_.recurrence_values[n.sym.get()] = value(n.value);
     cx_.values[n.sym.get()] = b_.CreateExtractElement(lanes, uint64_t{0});
     return;

@@ -6,6 +6,7 @@
 #include "codegen/llvm/emit/vector.h"
 #include "ir/intrinsics.h"
 #include "ir/match.h"
+#include "ir/walk.h"
 
 namespace kw {
 
@@ -80,35 +81,15 @@ bool ScalarEmitter::is_known(const Expr &e) const {
   return cx_.memo.count(e) || (cx_.vector && cx_.vector->memo.count(e));
 }
 
-namespace {
-
-/// Calls f for the shared nodes that are evaluated whenever e is. f returns whether to visit the operands of
-/// a node.
-template <class F>
-void each_certain(const Expr &e, F &&f) {
-  if (e.p.use_count() > 1 && !f(e)) return;
-  match(
-      e, [](const Const &) {}, [](const Ref &) {},
-      [&](const Load &n) {
-        for (const Expr &i : n.index) each_certain(i, f);
-      },
-      [&](const Unary &n) { each_certain(n.a, f); },
-      [&](const Binary &n) { each_certain(n.a, f), each_certain(n.b, f); },
-      [&](const Logic &n) { each_certain(n.a, f); }, [&](const Select &n) { each_certain(n.cond, f); },
-      [&](const Cast &n) { each_certain(n.a, f); },
-      [&](const Call &n) {
-        for (const Expr &a : n.args) each_certain(a, f);
-      });
-}
-
-}  // namespace
-
 /// Evaluates the common subexpressions of both sides before the branch, so that code does not double with
 /// each branch.
 void ScalarEmitter::evaluate_common(const Expr &yes, const Expr &no) {
   std::unordered_set<const ExprNode *> of_yes, visited;
-  each_certain(yes, [&](const Expr &e) { return !is_known(e) && of_yes.insert(e.p.get()).second; });
-  each_certain(no, [&](const Expr &e) {
+  auto is_shared = [](const Expr &e) { return e.p.use_count() > 1; };
+  for_each_certain(
+      yes, [&](const Expr &e) { return !is_shared(e) || (!is_known(e) && of_yes.insert(e.p.get()).second); });
+  for_each_certain(no, [&](const Expr &e) {
+    if (!is_shared(e)) return true;
     if (of_yes.count(e.p.get()))
       return cx_.vector && cx_.vector->view->is_divergent(e) ? vectors().widen(e) : expr(e), false;
     return visited.insert(e.p.get()).second;
