@@ -17,7 +17,6 @@
 #include <tuple>
 
 #include "support/files.h"
-#include "support/log.h"
 #include "support/text.h"
 
 namespace kw {

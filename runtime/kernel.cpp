@@ -4,7 +4,6 @@
 #include "codegen/interp/interp.h"
 #include "runtime/cpu/loader.h"
 #include "runtime/jit.h"
-#include "support/options.h"
 
 namespace kw {
 

@@ -11,7 +11,6 @@
 #include "analysis/interval.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
-#include "ir/intrinsics.h"
 #include "ir/limits.h"
 #include "ir/loops.h"
 #include "ir/rewrite.h"

@@ -8,7 +8,6 @@
 #include "ir/equal.h"
 #include "ir/loops.h"
 #include "ir/match.h"
-#include "ir/walk.h"
 
 namespace kw {
 

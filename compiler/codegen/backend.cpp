@@ -4,7 +4,6 @@
 #include "codegen/llvm_library.h"
 #include "ir/print.h"
 #include "schedule/choose_cpu.h"
-#include "support/diagnostic.h"
 #include "support/text.h"
 #include "transform/fma.h"
 #include "transform/lowering/bound_trips.h"

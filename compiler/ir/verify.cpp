@@ -11,7 +11,6 @@
 #include "ir/intrinsics.h"
 #include "ir/loops.h"
 #include "ir/match.h"
-#include "ir/print.h"
 #include "ir/walk.h"
 #include "support/text.h"
 

@@ -9,7 +9,6 @@
 #include "ir/equal.h"
 #include "ir/match.h"
 #include "ir/walk.h"
-#include "support/diagnostic.h"
 #include "transform/place_checks.h"
 
 namespace kw {

@@ -6,7 +6,6 @@
 
 #include "analysis/access.h"
 #include "analysis/init.h"
-#include "ir/match.h"
 #include "ir/rewrite.h"
 #include "transform/place_checks.h"
 

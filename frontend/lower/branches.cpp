@@ -8,7 +8,6 @@
 #include "frontend/lower/merges.h"
 #include "frontend/lower/statements.h"
 #include "ir/match.h"
-#include "support/text.h"
 
 namespace kw {
 

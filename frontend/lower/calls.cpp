@@ -10,8 +10,6 @@
 #include "ir/accumulation.h"
 #include "ir/intrinsics.h"
 #include "ir/match.h"
-#include "ir/print.h"
-#include "ir/walk.h"
 #include "support/text.h"
 
 namespace kw {

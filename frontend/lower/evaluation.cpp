@@ -8,7 +8,6 @@
 #include "ir/accumulation.h"
 #include "ir/match.h"
 #include "ir/rewrite.h"
-#include "ir/walk.h"
 
 namespace kw {
 

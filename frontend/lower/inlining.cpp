@@ -9,10 +9,7 @@
 #include "frontend/lower/expressions.h"
 #include "frontend/lower/statements.h"
 #include "frontend/parser.h"
-#include "ir/accumulation.h"
 #include "ir/match.h"
-#include "ir/rewrite.h"
-#include "ir/walk.h"
 #include "support/text.h"
 
 namespace kw {

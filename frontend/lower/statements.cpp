@@ -13,7 +13,6 @@
 #include "frontend/lower/loops.h"
 #include "frontend/lower/merges.h"
 #include "ir/match.h"
-#include "ir/walk.h"
 #include "support/text.h"
 
 namespace kw {

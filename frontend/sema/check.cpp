@@ -8,7 +8,6 @@
 #include "frontend/parser.h"
 #include "frontend/sema/rules.h"
 #include "ir/match.h"
-#include "support/text.h"
 
 namespace kw {
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "runtime/op_error.h"
-#include "runtime/ops/ops.h"
 #include "support/text.h"
 
 namespace kw::ops {

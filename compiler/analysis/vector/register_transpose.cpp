@@ -7,7 +7,6 @@
 
 #include "analysis/affine.h"
 #include "analysis/certain_loads.h"
-#include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/walk.h"

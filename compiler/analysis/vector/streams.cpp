@@ -3,7 +3,6 @@
 
 #include "ir/build.h"
 #include "ir/limits.h"
-#include "ir/match.h"
 #include "ir/walk.h"
 
 namespace kw {

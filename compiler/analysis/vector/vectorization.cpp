@@ -8,7 +8,6 @@
 #include "analysis/cost_model.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
-#include "ir/equal.h"
 #include "ir/intrinsics.h"
 #include "ir/loops.h"
 #include "ir/walk.h"

@@ -7,7 +7,6 @@
 #include <optional>
 #include <unordered_set>
 
-#include "analysis/affine.h"
 #include "analysis/cost.h"
 #include "analysis/cost_model.h"
 #include "analysis/vector/vectorization.h"

@@ -5,7 +5,6 @@
 #include "analysis/vector/row_collapse.h"
 #include "analysis/vector/streams.h"
 #include "analysis/vector/vector_plan.h"
-#include "ir/accumulation.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"

@@ -4,7 +4,6 @@
 #include "analysis/nest/reduce.h"
 #include "analysis/nest/trip_counts.h"
 #include "ir/accumulation.h"
-#include "ir/loops.h"
 #include "schedule/cpu/register_model.h"
 #include "schedule/cpu/vectorize_and_parallelize.h"
 #include "schedule/steps/split_index_sets.h"

@@ -4,9 +4,7 @@
 #include <algorithm>
 
 #include "analysis/nest/access_stride.h"
-#include "analysis/nest/privatize.h"
 #include "analysis/nest/trip_counts.h"
-#include "ir/match.h"
 #include "schedule/steps/distribute_loops.h"
 
 namespace kw {

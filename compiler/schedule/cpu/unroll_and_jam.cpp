@@ -8,9 +8,6 @@
 
 #include "analysis/nest/access_stride.h"
 #include "analysis/nest/trip_counts.h"
-#include "ir/accumulation.h"
-#include "ir/match.h"
-#include "ir/walk.h"
 #include "schedule/cpu/register_model.h"
 
 namespace kw {

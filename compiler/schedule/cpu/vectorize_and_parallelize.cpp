@@ -7,7 +7,6 @@
 
 #include "analysis/cost.h"
 #include "analysis/nest/access_stride.h"
-#include "analysis/nest/privatize.h"
 #include "analysis/nest/trip_counts.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"

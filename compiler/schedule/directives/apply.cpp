@@ -18,7 +18,6 @@
 #include "schedule/tree/carried_values.h"
 #include "schedule/tree/perfect_nest.h"
 #include "schedule/tree/simplify_under_bounds.h"
-#include "support/diagnostic.h"
 #include "support/text.h"
 #include "transform/copy.h"
 

@@ -5,10 +5,7 @@
 #include <unordered_map>
 
 #include "analysis/nest/access_stride.h"
-#include "analysis/nest/privatize.h"
 #include "analysis/nest/trip_counts.h"
-#include "ir/accumulation.h"
-#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"

@@ -5,7 +5,6 @@
 #include <set>
 #include <unordered_set>
 
-#include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/match.h"

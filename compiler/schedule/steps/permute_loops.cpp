@@ -7,7 +7,6 @@
 #include "analysis/nest/access_stride.h"
 #include "analysis/nest/trip_counts.h"
 #include "ir/limits.h"
-#include "ir/loops.h"
 #include "ir/match.h"
 #include "schedule/steps/distribute_loops.h"
 #include "schedule/tree/perfect_nest.h"

@@ -9,7 +9,6 @@
 #include "analysis/affine.h"
 #include "analysis/nest/privatize.h"
 #include "analysis/nest/trip_counts.h"
-#include "analysis/vector/vectorization.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"

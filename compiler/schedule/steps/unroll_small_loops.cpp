@@ -5,7 +5,6 @@
 
 #include "analysis/nest/access_stride.h"
 #include "analysis/nest/trip_counts.h"
-#include "ir/match.h"
 #include "ir/walk.h"
 
 namespace kw {

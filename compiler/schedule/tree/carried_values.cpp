@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "analysis/affine.h"
-#include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"

@@ -10,7 +10,6 @@
 #include "ir/build.h"
 #include "ir/loops.h"
 #include "ir/rewrite.h"
-#include "ir/walk.h"
 #include "schedule/tree/statement_list.h"
 
 namespace kw {

@@ -6,7 +6,6 @@
 
 #include "analysis/vector/vector_plan.h"
 #include "analysis/vector/vectorization.h"
-#include "ir/accumulation.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "transform/copy.h"

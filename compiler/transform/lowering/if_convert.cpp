@@ -8,7 +8,6 @@
 #include "analysis/cost_model.h"
 #include "analysis/vector/vectorization.h"
 #include "ir/build.h"
-#include "ir/loops.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 

@@ -1,8 +1,6 @@
 // Creates exceptions and warnings.
 #include "bind/dispatch/raise.h"
 
-#include "support/text.h"
-
 namespace kw {
 
 namespace {

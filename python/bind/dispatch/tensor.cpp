@@ -11,7 +11,6 @@
 
 #include "bind/dispatch/args.h"
 #include "runtime/op_error.h"
-#include "support/text.h"
 
 namespace kw {
 

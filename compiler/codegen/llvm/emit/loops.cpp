@@ -10,12 +10,10 @@
 #include "codegen/llvm/emit/transpose.h"
 #include "codegen/llvm/emit/vector_loop.h"
 #include "codegen/llvm/values/hoist.h"
-#include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/limits.h"
 #include "ir/loops.h"
 #include "ir/rewrite.h"
-#include "ir/walk.h"
 #include "support/text.h"
 
 namespace kw {

@@ -13,7 +13,6 @@
 #include "ir/limits.h"
 #include "ir/loops.h"
 #include "ir/match.h"
-#include "ir/walk.h"
 #include "support/diagnostic.h"
 #include "support/text.h"
 

@@ -4,8 +4,6 @@
 
 #include "codegen/llvm/emit/recurrences.h"
 #include "codegen/llvm/emit/vector.h"
-#include "ir/intrinsics.h"
-#include "ir/match.h"
 #include "ir/walk.h"
 
 namespace kw {

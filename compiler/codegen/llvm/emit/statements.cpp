@@ -10,7 +10,6 @@
 #include "codegen/llvm/emit/scalars.h"
 #include "codegen/llvm/emit/vector.h"
 #include "ir/build.h"
-#include "ir/loops.h"
 #include "ir/match.h"
 
 namespace kw {

@@ -7,9 +7,7 @@
 #include "codegen/llvm/emit/statements.h"
 #include "codegen/llvm/emit/streams.h"
 #include "codegen/llvm/emit/vector.h"
-#include "ir/build.h"
 #include "ir/loops.h"
-#include "ir/match.h"
 
 namespace kw {
 

@@ -8,8 +8,6 @@
 
 #include "codegen/llvm/values/fmod.h"
 #include "codegen/llvm/values/x86.h"
-#include "support/diagnostic.h"
-#include "support/text.h"
 
 namespace kw {
 
