@@ -459,12 +459,4 @@ Dependences find_dependences(const Nest &nest, const DependenceQuery &query) {
   return DependenceSearch(nest, query).run();
 }
 
-std::string direction_text(const Dependence &d) {
-  static constexpr const char *words[] = {"=", "<", ">", "<=", ">=", "<>", "*"};
-  std::string out = "(";
-  for (Direction way : d.directions)
-    out += (out.size() > 1 ? ", " : "") + std::string(words[static_cast<size_t>(way)]);
-  return out + ")";
-}
-
 }  // namespace kw

@@ -45,9 +45,6 @@ struct Dependences {
 
 Dependences find_dependences(const Nest &nest, const DependenceQuery &query = {});
 
-/// Returns the directions as text, per loop "<", "=", ">", "<=", ">=", "<>" or "*": "(=, <, *)".
-std::string direction_text(const Dependence &d);
-
 /// The constraints on one pair of accesses in two iterations, as a linear system that queries extend. The
 /// first `equal` common loops are in the same iteration; with `later`, the sink follows the source in the
 /// next common loop.

@@ -9,6 +9,15 @@
 namespace kw {
 namespace {
 
+/// "(<, =)": a direction for each common loop.
+std::string direction_text(const Dependence &d) {
+  static constexpr const char *words[] = {"=", "<", ">", "<=", ">=", "<>", "*"};
+  std::string out = "(";
+  for (Direction way : d.directions)
+    out += (out.size() > 1 ? ", " : "") + std::string(words[static_cast<size_t>(way)]);
+  return out + ")";
+}
+
 /// "s access > t access (directions) [distances]" of each dependence of the nest at loop i of a kernel over
 /// a: f32[n, m], v: f32[k], w: i64[l] and a Python int p.
 std::string dependences_of(std::string_view lines, DependenceQuery query = {{}, true}) {
