@@ -106,13 +106,12 @@ def prepare_aligned(case: Case, args: Arguments, wanted: tuple[Array, ...]) -> T
     """Ours, of arrays that begin at a line of the caches as our results do; NumPy's begin 16 bytes behind."""
     if case.name not in WITH_ALIGNED:
         raise ValueError("is not measured with aligned arguments")
-    return prepare_placed(case, args, wanted)
+    return timed(functools.partial(case.kernel, *copies_at(lambda: 0, args)))
 
 
 def prepare_placed(case: Case, args: Arguments, wanted: tuple[Array, ...]) -> Timed:
-    """Likewise for every case, at random lines of pages: each call may place them anew."""
-    moved = tuple(placed_copy(a) if isinstance(a, np.ndarray) else a for a in args)
-    return timed(functools.partial(case.kernel, *moved))
+    """Ours, of arrays that begin at random lines of pages: each call places them anew."""
+    return timed(functools.partial(case.kernel, *copies_at(lambda: 64 * random.randrange(64), args)))
 
 
 def prepare_fast_c(
@@ -223,18 +222,16 @@ def aligned(size: int) -> Array:
     return raw[skip : skip + size]
 
 
-def aligned_copy(a: Array) -> Array:
-    copy = aligned(a.nbytes).view(a.dtype).reshape(a.shape)
-    copy[...] = a
-    return copy
+def copies_at(begin: Callable[[], int], args: Arguments) -> Arguments:
+    """The arguments, arrays as copies that begin so many bytes behind an aligned address."""
 
+    def copied(a: Array) -> Array:
+        skip = begin()
+        copy = aligned(skip + a.nbytes)[skip:].view(a.dtype).reshape(a.shape)
+        copy[...] = a
+        return copy
 
-def placed_copy(a: Array) -> Array:
-    """A copy that begins at a random line of a page."""
-    begin = 64 * random.randrange(64)
-    copy = aligned(begin + a.nbytes)[begin:].view(a.dtype).reshape(a.shape)
-    copy[...] = a
-    return copy
+    return tuple(copied(a) if isinstance(a, np.ndarray) else a for a in args)
 
 
 def moved_bytes(args: Arguments, results: Any) -> int:
