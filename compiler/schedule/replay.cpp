@@ -1,7 +1,6 @@
 // Keeps one nest for the kernel, and one for its version while the lines rewrite that.
 #include "schedule/replay.h"
 
-#include "ir/print.h"
 #include "schedule/cpu/short_sums.h"
 #include "support/diagnostic.h"
 #include "support/text.h"
@@ -105,14 +104,6 @@ Replayed replayed(const Func &f, const std::vector<std::string> &lines) {
     return {nest.func(), e.found()[0].message};
   }
   return {nest.func(), ""};
-}
-
-std::string replay_error(const Func &f, const std::vector<std::string> &lines, const Func &scheduled) {
-  Replayed made = replayed(f, lines);
-  // The printed text contains the kinds and plans of loops, so that a missing directive shows.
-  if (made.error.empty() && print(made.func) != print(scheduled))
-    return "the directives make other loops than those that run";
-  return made.error;
 }
 
 }  // namespace kw

@@ -24,7 +24,4 @@ struct Replayed {
 /// Applies the lines to a function.
 Replayed replayed(const Func &f, const std::vector<std::string> &lines);
 
-/// Returns "" if the lines of a recorded schedule turn `f` into `scheduled`, else the reason why not.
-std::string replay_error(const Func &f, const std::vector<std::string> &lines, const Func &scheduled);
-
 }  // namespace kw

@@ -13,6 +13,7 @@
 #include "schedule/replay.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
+#include "tests/unit/schedule/cpu/choices.h"
 
 namespace kw {
 namespace {
@@ -65,7 +66,7 @@ std::string schedules(const Target &target) {
     EXPECT_EQ(print(run_schedule(f, target, cpu_steps(), false).func), print(chosen.func));
     EXPECT_TRUE(chosen.func.warnings.empty()) << f.name;  // W409: no step of its own is refused
     std::vector<std::string> lines = texts_of(chosen.steps);
-    EXPECT_EQ(replay_error(f, lines, chosen.func), "") << f.name;
+    EXPECT_EQ(unit::replay_error(f, lines, chosen.func), "") << f.name;
     if (lines.empty()) lines.emplace_back("as written");
     for (const std::string &line : lines) out += cat("  ", line, "\n");
   }

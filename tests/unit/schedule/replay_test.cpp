@@ -76,7 +76,7 @@ TEST(Replay, loops_of_a_large_kernel_are_scheduled_one_by_one) {
   EXPECT_EQ(chosen.rejections[0].why, "the kernel has too many accesses");
   EXPECT_EQ(chosen.rejections[1].why,
             "the kernel is too large: each loop is parallelized and vectorized alone");
-  EXPECT_EQ(replay_error(f, texts_of(chosen.steps), chosen.func), "");
+  EXPECT_EQ(unit::replay_error(f, texts_of(chosen.steps), chosen.func), "");
   EXPECT_EQ(print(run_schedule(f, unit::avx512_machine(), cpu_steps(), false).func), print(chosen.func));
   EXPECT_EQ(after("loop 1: parallel i"), "the nest has no loop 1");
 }
@@ -84,10 +84,10 @@ TEST(Replay, loops_of_a_large_kernel_are_scheduled_one_by_one) {
 TEST(Replay, a_line_that_is_not_legal_is_named) {
   EXPECT_EQ(after("vectorize i by 3"), "refused: the width is no power of two from 2 to 64");
   Func f = row_sums();
-  EXPECT_EQ(replay_error(f, {"parallel i", "parallel i"}, f), "`parallel i` is not legal");
-  EXPECT_EQ(replay_error(f, {"parallel k"}, f), "no loop of this nest is named `k`");
-  EXPECT_EQ(replay_error(f, {"parallel i"}, f), "the directives make other loops than those that run");
-  EXPECT_EQ(replay_error(f, {}, f), "");
+  EXPECT_EQ(unit::replay_error(f, {"parallel i", "parallel i"}, f), "`parallel i` is not legal");
+  EXPECT_EQ(unit::replay_error(f, {"parallel k"}, f), "no loop of this nest is named `k`");
+  EXPECT_EQ(unit::replay_error(f, {"parallel i"}, f), "the directives make other loops than those that run");
+  EXPECT_EQ(unit::replay_error(f, {}, f), "");
 }
 
 }  // namespace

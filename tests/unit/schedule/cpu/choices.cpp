@@ -3,6 +3,7 @@
 
 #include "driver/pipeline.h"
 #include "ir/print.h"
+#include "schedule/replay.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
 
@@ -38,6 +39,14 @@ std::string loops_after(std::string_view lines, const std::function<void(LoopNes
 
 std::string text_after(std::string_view lines, const std::function<void(LoopNest &)> &step) {
   return print(nest_after(lines, step).func());
+}
+
+std::string replay_error(const Func &f, const std::vector<std::string> &lines, const Func &scheduled) {
+  Replayed made = replayed(f, lines);
+  // The printed text contains the kinds and plans of loops, so that a missing directive shows.
+  if (made.error.empty() && print(made.func) != print(scheduled))
+    return "the directives make other loops than those that run";
+  return made.error;
 }
 
 }  // namespace kw::unit

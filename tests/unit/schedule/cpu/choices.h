@@ -20,4 +20,7 @@ std::string loops_after(std::string_view lines, const std::function<void(LoopNes
 /// The same as printed IR.
 std::string text_after(std::string_view lines, const std::function<void(LoopNest &)> &step);
 
+/// Returns "" if the lines of a recorded schedule turn `f` into `scheduled`, else the reason why not.
+std::string replay_error(const Func &f, const std::vector<std::string> &lines, const Func &scheduled);
+
 }  // namespace kw::unit

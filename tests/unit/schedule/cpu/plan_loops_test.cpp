@@ -28,7 +28,7 @@ std::string planned(std::string_view body, const Target &target = unit::avx512_m
   EXPECT_TRUE(recorded.rejections().empty());
   EXPECT_EQ(verify(recorded.func()), "");
   EXPECT_EQ(print(silent.func()), print(recorded.func()));
-  EXPECT_EQ(replay_error(f, texts_of(recorded.steps()), recorded.func()), "");
+  EXPECT_EQ(unit::replay_error(f, texts_of(recorded.steps()), recorded.func()), "");
   return join_text(texts_of(recorded.steps()), "; ");
 }
 
